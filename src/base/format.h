@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// printf-style formatting into std::string, checked by the compiler.
+#pragma once
+
+#include <string>
+
+namespace dvnn {
+
+std::string format(const char* fmt, ...) __attribute__((format(printf, 1, 2)));
+
+}  // namespace dvnn

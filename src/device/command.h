@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device commands with named fields. device.cpp alone turns them into the driver's structures.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tensor/half.h"
+
+namespace dvnn::device {
+
+enum class ConvKind : uint8_t {
+  kNone = 0,
+  kConv = 1,
+  kDepthwise = 3,
+  kDeconv = 5,
+  kDepthwiseDeconv = 7
+};
+enum class PoolKind : uint8_t { kNone = 0, kMax = 1, kAverage = 2, kUpsample = 4 };
+enum class Activation : uint8_t {
+  kNone = 0,
+  kTanh = 1,
+  kRelu = 2,
+  kSigmoid = 3,
+  kPrelu = 4,
+  kElu = 5,
+  kRelu6 = 6
+};
+enum class WeightFormat : uint8_t { kNone = 0, kHalf = 1, kQuantised = 3 };
+
+/// Pixels added at each side.
+struct Pad {
+  int left = 0, right = 0, top = 0, bottom = 0;
+};
+
+/// Horizontal and vertical extent, in pixels.
+struct Extent {
+  int x = 1, y = 1;
+};
+
+/// One run of a convolution command. In a run: convolution and bias, element-wise add, max pooling,
+/// activation; or average pooling, element-wise add, activation.
+struct ConvRun {
+  int m = 0;  // output channels
+  ConvKind conv = ConvKind::kNone;
+  Extent kernel, stride, dilation;
+  Pad conv_pad;
+  WeightFormat weight_format = WeightFormat::kNone;
+  uint64_t weight_offset = 0;  // bytes into the network's packed weights, a multiple of 16
+  PoolKind pool = PoolKind::kNone;
+  Extent pool_size, pool_stride;
+  Pad pool_pad;
+  float pool_scale = 1.0f;  // average pooling: what the window's sum is multiplied by
+  Activation activation = Activation::kNone;
+  float activation_param = 0.0f;  // kRelu: slope of the negative side
+};
+
+/// A convolution command: w x h x c in, one or more runs (see dv-device facts on `topo`).
+struct ConvCommand {
+  int w = 0, h = 0, c = 0;
+  uint32_t topo = 1;         // bit i: run i writes to external memory; else to the unified buffer
+  bool hwc = false;          // buffers are kHwc8 (weights packed transposed); else kWhc8
+  bool eltwise_add = false;  // adds the eltwise buffer, of the pre-pool output's size
+  std::vector<ConvRun> runs;
+};
+
+/// Width, height and channels of what a run makes of a w x h x c input.
+struct Dims {
+  int w = 0, h = 0, c = 0;
+};
+Dims conv_output(const ConvRun& run, Dims in);  // after the convolution, before pooling
+Dims run_output(const ConvRun& run, Dims in);   // after pooling
+
+}  // namespace dvnn::device

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device: a library with the C ABI of dmp_dv.h, chosen and loaded at run time.
+//
+// Device, Memory and CommandList own their C handles. A Memory or CommandList keeps its Device
+// alive. Objects of one Device may be used from several threads; one Memory or one CommandList by
+// one thread at a time (exec and wait are free threaded).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "base/span.h"
+#include "device/command.h"
+
+namespace dvnn::device {
+
+class Library;  // the loaded shared object and its function table (loader.h)
+
+/// What the device says of itself.
+struct Info {
+  std::string description;  // the driver's own info string
+  std::string version;      // "7.2.20201106"
+  int ub_size = 0;          // unified buffer, bytes
+  int max_kernel_size = 0;
+  int conv_freq = 0;  // MHz
+};
+
+/// A piece of device memory, mapped for the CPU as long as it lives.
+class Memory {
+ public:
+  Memory() = default;
+  Memory(Memory&&) noexcept;
+  Memory& operator=(Memory&&) noexcept;
+  ~Memory();
+  uint8_t* data() const { return data_; }
+  size_t size() const { return size_; }  // what was asked for
+  explicit operator bool() const { return handle_ != nullptr; }
+  /// Hands [offset, offset + size) over to the device after the CPU has written it.
+  Status to_device(size_t offset, size_t size) const;
+  /// Hands [offset, offset + size) back to the CPU after the device has written it.
+  Status to_cpu(size_t offset, size_t size) const;
+
+ private:
+  friend class Device;
+  friend class CommandList;
+  std::shared_ptr<const Library> library_;
+  void* handle_ = nullptr;
+  uint8_t* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+/// Bytes from `offset` of `memory`; a null memory means "none".
+struct BufferRef {
+  const Memory* memory = nullptr;
+  uint64_t offset = 0;
+};
+
+/// Commands that run one after the other. Build, commit once, execute any number of times.
+class CommandList {
+ public:
+  CommandList() = default;
+  CommandList(CommandList&&) noexcept;
+  CommandList& operator=(CommandList&&) noexcept;
+  ~CommandList();
+  /// Appends a convolution command; the error carries the driver's message.
+  Status add(const ConvCommand& command, BufferRef input, BufferRef output, BufferRef eltwise,
+             const Memory& weights);
+  Status commit();
+  /// Queues the list and returns an id for wait().
+  Result<int64_t> exec() const;
+  Status wait(int64_t id) const;
+  /// Execution time of the last waited-for run, microseconds.
+  int64_t last_exec_time() const;
+
+ private:
+  friend class Device;
+  std::shared_ptr<const Library> library_;
+  void* handle_ = nullptr;
+};
+
+class Device : public std::enable_shared_from_this<Device> {
+ public:
+  /// Opens a device. `selector`: "auto" (the vendor's library if it loads and gives a context with
+  /// a convolution block, else the software device), "fpga", "soft", or a library's path. Empty:
+  /// the DVNN_DEVICE environment variable, else "auto". Errors name what was tried and what to do.
+  static Result<std::shared_ptr<Device>> open(const std::string& selector);
+  ~Device();
+  const Info& info() const { return info_; }
+  /// Path or name of the library in use.
+  const std::string& library_path() const;
+  Result<Memory> allocate(size_t size);
+  Result<CommandList> create_command_list();
+
+ private:
+  Device() = default;
+  std::shared_ptr<const Library> library_;
+  void* context_ = nullptr;
+  Info info_;
+};
+
+}  // namespace dvnn::device

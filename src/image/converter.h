@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frame -> tensor in one pass: pick the pixels, resample, colour-convert, normalise, transpose,
+// round.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "base/result.h"
+#include "tensor/tensor.h"
+
+namespace dvnn::image {
+
+enum class PixelFormat : uint8_t {
+  kNv12,
+  kI420,
+  kYuy2,
+  kRgb,
+  kBgr,
+  kRgbx,
+  kBgrx,
+  kXrgb,
+  kXbgr,
+  kGray8
+};
+enum class Matrix : uint8_t { kBt601, kBt709, kBt2020 };
+
+/// A frame's geometry and colorimetry; fixed by the caps.
+struct FrameFormat {
+  PixelFormat format = PixelFormat::kRgb;
+  int width = 0, height = 0;       // pixels, 1..32768
+  int par_n = 1, par_d = 1;        // pixel aspect ratio (used by letterbox and crop)
+  Matrix matrix = Matrix::kBt601;  // YUV formats only
+  bool full_range = false;         // YUV formats only
+};
+
+/// One frame's pixels: per plane the first row's address and the distance between rows in bytes.
+struct FrameView {
+  std::array<const uint8_t*, 3> planes{};
+  std::array<int, 3> strides{};
+};
+
+enum class ChannelOrder : uint8_t { kRgb, kBgr, kGray };
+enum class ResizeRule : uint8_t {
+  kStretch,           // the whole frame onto the whole tensor
+  kLetterbox,         // aspect kept, centred, the rest filled with `pad_value`
+  kLetterboxTopLeft,  // aspect kept, at the top left corner, the rest filled
+  kCrop,              // aspect kept, the frame's centre fills the tensor
+};
+
+/// How a network wants its input made: tensor value = (pixel - mean[c]) * scale[c], where pixel is
+/// 0..255 and c counts in `order`.
+struct TensorSpec {
+  TensorDesc desc;  // {1, C, H, W}, C = 3 (or 1 with kGray)
+  ChannelOrder order = ChannelOrder::kRgb;
+  std::array<float, 3> mean{{0, 0, 0}};
+  std::array<float, 3> scale{{1, 1, 1}};
+  ResizeRule resize = ResizeRule::kStretch;
+  std::array<uint8_t, 3> pad_value{{0, 0, 0}};  // pixel value, in `order`, where no frame lies
+};
+
+/// Frame pixel -> tensor pixel, continuous coordinates with pixel edges at integers:
+/// tensor_x = scale_x * frame_x + offset_x, likewise y.
+struct Transform {
+  double scale_x = 1, offset_x = 0, scale_y = 1, offset_y = 0;
+};
+
+/// Everything that can be decided from the caps, decided. convert() allocates nothing and may be
+/// called from one thread at a time.
+class Converter {
+ public:
+  /// Errors: kInvalidArgument (sizes out of range), kUnsupported (combination we cannot do).
+  static Result<std::unique_ptr<Converter>> create(const FrameFormat& frame,
+                                                   const TensorSpec& spec);
+  ~Converter();
+  const Transform& transform() const;
+  /// Writes the whole tensor (desc.bytes()) to `out`. Bilinear resampling gives the very bytes of
+  /// OpenCV's resize(INTER_LINEAR) on 8-bit images before normalisation.
+  void convert(const FrameView& frame, uint8_t* out);
+
+ private:
+  Converter();
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dvnn::image

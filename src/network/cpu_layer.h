@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers that run on the CPU, found by name. A new one: a file in layers/ and a line in the table.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/span.h"
+#include "tensor/tensor.h"
+
+namespace dvnn::network {
+
+/// One configured layer of one slot: it may keep scratch memory, sized when it is made.
+class CpuLayer {
+ public:
+  virtual ~CpuLayer() = default;
+  /// Reads the inputs, fills the outputs; their descriptions are those given to the factory.
+  virtual Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) = 0;
+};
+
+/// Checks parameters and descriptions, and makes the layer. Errors name parameter and value.
+using CpuLayerFactory = Result<std::unique_ptr<CpuLayer>> (*)(const nlohmann::json& params,
+                                                              Span<const TensorDesc> inputs,
+                                                              Span<const TensorDesc> outputs);
+
+/// Makes the layer called `type`; an unknown name is an error that lists the known ones.
+Result<std::unique_ptr<CpuLayer>> create_cpu_layer(const std::string& type,
+                                                   const nlohmann::json& params,
+                                                   Span<const TensorDesc> inputs,
+                                                   Span<const TensorDesc> outputs);
+
+/// Every built-in layer's name.
+std::vector<std::string> cpu_layer_names();
+
+}  // namespace dvnn::network

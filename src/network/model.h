@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// A converted model: what a .dvn file holds (dvn_file.h reads and writes it).
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "device/command.h"
+#include "tensor/tensor.h"
+
+namespace dvnn::network {
+
+/// Where a tensor lives.
+enum class Storage : uint8_t {
+  kIo,        // in each slot's I/O buffer, at `offset`
+  kConstant,  // in host memory that all slots share, at `offset`; made once when the model is
+              // loaded
+};
+
+struct TensorInfo {
+  std::string name;
+  TensorDesc desc;
+  Storage storage = Storage::kIo;
+  uint64_t offset = 0;  // bytes, a multiple of 2 for float16 and 4 for float32
+};
+
+enum class StepKind : uint8_t { kDevice, kCpu };
+
+/// One step, in order of execution. Tensors are indices into Model::tensors.
+struct Step {
+  StepKind kind = StepKind::kCpu;
+  std::string name;                 // the last source layer in it
+  std::vector<std::string> layers;  // every source layer in it
+  std::vector<int> inputs;          // device: {input} or {input, eltwise operand}
+  std::vector<int> outputs;         // device: exactly one
+  // kDevice. With several external runs the output is their concatenation.
+  device::ConvCommand command;
+  // kCpu
+  std::string type;       // CPU layer's name in the registry
+  nlohmann::json params;  // its parameters
+};
+
+enum class ColorOrder : uint8_t { kRgb, kBgr, kGray };
+enum class ResizeRule : uint8_t { kStretch, kLetterbox, kLetterboxTopLeft, kCrop };
+
+/// How the input tensor is made from a picture: value = (pixel - mean) * scale, pixel 0..255.
+struct InputInfo {
+  int tensor = 0;
+  ColorOrder color = ColorOrder::kBgr;
+  float mean[3] = {0, 0, 0};  // in the order of `color`
+  float scale[3] = {1, 1, 1};
+  ResizeRule resize = ResizeRule::kStretch;
+  uint8_t pad_value[3] = {0, 0, 0};
+};
+
+struct OutputInfo {
+  std::string name;
+  int tensor = 0;
+};
+
+struct DecoderInfo {
+  std::string name;  // empty: none
+  nlohmann::json params = nlohmann::json::object();
+};
+
+struct Model {
+  std::string name;
+  std::string producer;  // "dvnet 0.1.0"
+  std::string source;    // "caffe: deploy.prototxt, weights.caffemodel"
+  InputInfo input;
+  std::vector<TensorInfo> tensors;
+  std::vector<Step> steps;
+  std::vector<OutputInfo> outputs;
+  DecoderInfo decoder;
+  std::vector<std::string> labels;  // by class id; may be empty
+  uint64_t io_bytes = 0;            // size of a slot's I/O buffer
+  uint64_t constant_bytes = 0;
+  std::vector<uint8_t> weights;  // packed streams, each at a multiple of 16
+};
+
+/// Checks every index, offset, size, dimension and step: after this the executor trusts the model.
+Status validate(const Model& model);
+
+/// Multiply-accumulate operations of a device step.
+int64_t step_macs(const Model& model, const Step& step);
+
+}  // namespace dvnn::network

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device's packed weight streams (every byte position that the
+// convolution block expects is decided here and nowhere else).
+//
+// Weights come in (m, c, ky, kx) order: float16 bits, or one table index per weight if quantised.
+// Kernels are 1..7 wide and high; the stream holds them as p x p with p = max(kx, ky) | 1.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tensor/half.h"
+
+namespace dvnn {
+
+/// One convolution's weights as its packed stream sees them.
+struct PackedGeometry {
+  int m = 0;               // output channels
+  int c = 0;               // input channels of one kernel (1 for depthwise)
+  int kx = 0, ky = 0;      // kernel size, 1..7
+  bool quantised = false;  // one byte per weight, with a 256-entry float16 table in front
+  bool prelu = false;      // a float16 slope per output channel follows each bias group
+  bool dilated = false;    // one 1x1 pass per kernel tap
+};
+
+/// Bytes of the stream, a multiple of 16.
+size_t packed_weights_size(const PackedGeometry& geometry);
+
+/// What goes into a stream. `table` (256 entries) iff quantised; `weights` points to half_t or, if
+/// quantised, uint8_t; `bias` and `prelu` hold m entries and may be null (zeros).
+struct WeightSource {
+  const half_t* table = nullptr;
+  const void* weights = nullptr;
+  const half_t* bias = nullptr;
+  const half_t* prelu = nullptr;
+};
+
+/// Writes the stream to `out`, which holds packed_weights_size() bytes.
+void pack_weights(const PackedGeometry& geometry, const WeightSource& source, uint8_t* out);
+
+/// Reads a stream back: `weights` gets m*c*ky*kx floats in (m, c, ky, kx) order, `bias` m floats,
+/// `prelu` m floats if the stream has them (each may be null).
+void unpack_weights(const PackedGeometry& geometry, const uint8_t* packed, float* weights,
+                    float* bias, float* prelu);
+
+}  // namespace dvnn

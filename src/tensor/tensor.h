@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a tensor is: element type, shape and layout (where an element lies in memory).
+//
+// Shapes are written in the model frameworks' order. A 4-D tensor is {n, c, h, w}; n also stands
+// for the device's depth d, which is outermost in all layouts. Tensors of other ranks are plain
+// arrays.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace dvnn {
+
+enum class ElementType : uint8_t { kFloat16, kFloat32, kUint8, kInt8 };
+
+/// Where element (n, c, h, w) of a 4-D tensor {N, C, H, W} lies, counted in elements.
+///   kNchw  ((n*C + c)*H + h)*W + w      row-major in the order of the shape; any rank
+///   kNhwc  ((n*H + h)*W + w)*C + c      the device's "DHWC" with no channel chunks
+///   kNwhc  ((n*W + w)*H + h)*C + c      the device's "DWHC": x is the slow spatial axis
+///   kWhc8  n*C*H*W + k*8*H*W + (w*H + h)*ck + c%8   with k = c/8, ck = min(8, C - 8k)
+///   kHwc8  n*C*H*W + k*8*H*W + (h*W + w)*ck + c%8
+/// kWhc8 and kHwc8 are the device's own buffers (its last chunk is tight); for C <= 8 they are the
+/// same as kNwhc and kNhwc. Source: dv-sdk wiki, "Network input output layout".
+enum class Layout : uint8_t { kNchw, kNhwc, kNwhc, kWhc8, kHwc8 };
+
+/// Dimensions, outermost first. Rank 0 means "no shape".
+struct Shape {
+  static constexpr int kMaxRank = 6;
+  int rank = 0;
+  int dims[kMaxRank] = {};
+
+  Shape() = default;
+  Shape(std::initializer_list<int> list);
+  int operator[](int i) const { return dims[i]; }
+  int& operator[](int i) { return dims[i]; }
+  /// Product of all dimensions; 0 for rank 0.
+  int64_t elements() const;
+  bool operator==(const Shape& o) const;
+  bool operator!=(const Shape& o) const { return !(*this == o); }
+  /// "1x3x300x300".
+  std::string to_string() const;
+  // The image dimensions of a 4-D shape.
+  int n() const { return dims[0]; }
+  int c() const { return dims[1]; }
+  int h() const { return dims[2]; }
+  int w() const { return dims[3]; }
+};
+
+/// A tensor's description. Only kNchw is valid for ranks other than 4.
+struct TensorDesc {
+  ElementType type = ElementType::kFloat16;
+  Layout layout = Layout::kNchw;
+  Shape shape;
+
+  int64_t bytes() const;
+};
+
+/// A tensor in memory that somebody else owns.
+template <typename Byte>
+struct BasicTensorView {
+  TensorDesc desc;
+  Byte* data = nullptr;
+};
+using TensorView = BasicTensorView<uint8_t>;
+using ConstTensorView = BasicTensorView<const uint8_t>;
+
+size_t element_size(ElementType type);
+const char* to_string(ElementType type);  // "float16", "float32", "uint8", "int8"
+const char* to_string(Layout layout);     // "nchw", "nhwc", "nwhc", "whc8", "hwc8"
+Result<ElementType> parse_element_type(std::string_view text);
+Result<Layout> parse_layout(std::string_view text);
+
+/// Offset in elements of (n, c, h, w): the formulas above, and the only place where they stand.
+int64_t element_offset(Layout layout, const Shape& shape, int n, int c, int h, int w);
+
+/// Copies a tensor of any type and layout to row-major float, in the order of its shape.
+void read_nchw(const ConstTensorView& from, float* to);
+/// Writes row-major float to a tensor of any type and layout; integers round to nearest and clamp.
+void write_nchw(const float* from, const TensorView& to);
+
+}  // namespace dvnn

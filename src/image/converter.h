@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "base/result.h"
+#include "tensor/picture.h"
 #include "tensor/tensor.h"
 
 namespace dvnn::image {
@@ -41,25 +42,6 @@ struct FrameView {
   std::array<int, 3> strides{};
 };
 
-enum class ChannelOrder : uint8_t { kRgb, kBgr, kGray };
-enum class ResizeRule : uint8_t {
-  kStretch,           // the whole frame onto the whole tensor
-  kLetterbox,         // aspect kept, centred, the rest filled with `pad_value`
-  kLetterboxTopLeft,  // aspect kept, at the top left corner, the rest filled
-  kCrop,              // aspect kept, the frame's centre fills the tensor
-};
-
-/// How a network wants its input made: tensor value = (pixel - mean[c]) * scale[c], where pixel is
-/// 0..255 and c counts in `order`.
-struct TensorSpec {
-  TensorDesc desc;  // {1, C, H, W}, C = 3 (or 1 with kGray)
-  ChannelOrder order = ChannelOrder::kRgb;
-  std::array<float, 3> mean{{0, 0, 0}};
-  std::array<float, 3> scale{{1, 1, 1}};
-  ResizeRule resize = ResizeRule::kStretch;
-  std::array<uint8_t, 3> pad_value{{0, 0, 0}};  // pixel value, in `order`, where no frame lies
-};
-
 /// Frame pixel -> tensor pixel, continuous coordinates with pixel edges at integers:
 /// tensor_x = scale_x * frame_x + offset_x, likewise y.
 struct Transform {
@@ -70,9 +52,11 @@ struct Transform {
 /// called from one thread at a time.
 class Converter {
  public:
-  /// Errors: kInvalidArgument (sizes out of range), kUnsupported (combination we cannot do).
+  /// `tensor` is {1, C, H, W} with C = 3, or 1 where the order is gray. Errors: kInvalidArgument
+  /// (sizes out of range), kUnsupported (combination we cannot do).
   static Result<std::unique_ptr<Converter>> create(const FrameFormat& frame,
-                                                   const TensorSpec& spec);
+                                                   const TensorDesc& tensor,
+                                                   const PictureSpec& picture);
   ~Converter();
   const Transform& transform() const;
   /// Writes the whole tensor (desc.bytes()) to `out`. Bilinear resampling gives the very bytes of

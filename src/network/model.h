@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "device/command.h"
+#include "tensor/picture.h"
 #include "tensor/tensor.h"
 
 namespace dvnn::network {
@@ -42,17 +43,10 @@ struct Step {
   nlohmann::json params;  // its parameters
 };
 
-enum class ColorOrder : uint8_t { kRgb, kBgr, kGray };
-enum class ResizeRule : uint8_t { kStretch, kLetterbox, kLetterboxTopLeft, kCrop };
-
-/// How the input tensor is made from a picture: value = (pixel - mean) * scale, pixel 0..255.
+/// The input tensor and how a picture becomes it.
 struct InputInfo {
   int tensor = 0;
-  ColorOrder color = ColorOrder::kBgr;
-  float mean[3] = {0, 0, 0};  // in the order of `color`
-  float scale[3] = {1, 1, 1};
-  ResizeRule resize = ResizeRule::kStretch;
-  uint8_t pad_value[3] = {0, 0, 0};
+  PictureSpec picture;
 };
 
 struct OutputInfo {

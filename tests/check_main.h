@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Check suite in one line: DVNN_TEST_MAIN(half, rounds_ties_to_even, keeps_infinities)
+#pragma once
+
+#include <check.h>
+
+#include <cstdlib>
+#include <initializer_list>
+
+inline int dvnn_run_suite(const char* name, std::initializer_list<const TTest*> tests) {
+  Suite* suite = suite_create(name);
+  TCase* tcase = tcase_create(name);
+  tcase_set_timeout(tcase, 300);
+  for (const TTest* test : tests) tcase_add_test(tcase, test);
+  suite_add_tcase(suite, tcase);
+  SRunner* runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  const int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/// Defines main(): runs the named START_TESTs and fails if any of them fails.
+#define DVNN_TEST_MAIN(suite, ...) \
+  int main() { return dvnn_run_suite(#suite, {__VA_ARGS__}); }

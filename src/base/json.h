@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading JSON parameters that may be hostile: every access is checked, every error names the
+// field.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace dvnn {
+
+/// Reads the members of one JSON object. The first problem is kept; check status() once at the end:
+///   JsonReader in(params);
+///   const int k = in.integer("top_k", -1, 1 << 20, 400);   // optional, with a default
+///   DVNN_TRY(in.status());
+class JsonReader {
+ public:
+  /// `what` names the object in messages: "DetectionOutput".
+  JsonReader(const nlohmann::json& object, std::string what);
+
+  /// A required (no `fallback`) or optional integer in [min, max].
+  int64_t integer(const char* name, int64_t min, int64_t max);
+  int64_t integer(const char* name, int64_t min, int64_t max, int64_t fallback);
+  /// A finite number.
+  double number(const char* name);
+  double number(const char* name, double fallback);
+  bool boolean(const char* name, bool fallback);
+  std::string text(const char* name);
+  std::string text(const char* name, const std::string& fallback);
+  /// An array of finite numbers with at most `max_count` entries; absent: empty.
+  std::vector<float> numbers(const char* name, size_t max_count);
+  /// An array of integers in [min, max] with at most `max_count` entries; absent: empty.
+  std::vector<int> integers(const char* name, int64_t min, int64_t max, size_t max_count);
+  /// A member of any type, or null.
+  const nlohmann::json* member(const char* name);
+  /// Notes a problem that the caller found: "field 'name' of what: problem".
+  void fail(const std::string& name, const std::string& problem);
+
+  bool ok() const { return error_.empty(); }
+  Status status() const;
+
+ private:
+  const nlohmann::json* require(const char* name);
+  const nlohmann::json& object_;
+  std::string what_;
+  std::string error_;
+};
+
+}  // namespace dvnn

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <numeric>
+
+#include "base/format.h"
+#include "base/json.h"
+#include "decode/decoder_table.h"
+#include "decode/scores.h"
+
+namespace dvnn::decode {
+namespace {
+
+class ClassificationDecoder final : public Decoder {
+ public:
+  ClassificationDecoder(size_t classes, bool softmax, size_t top_k)
+      : softmax_(softmax), logits_(classes), scores_(classes), order_(classes), top_k_(top_k) {}
+  ResultKind kind() const override { return ResultKind::kClassification; }
+
+  Status decode(Span<const ConstTensorView> outputs, float threshold,
+                std::vector<Detection>* out) override {
+    read_nchw(outputs[0], logits_.data());
+    scores_ = logits_;
+    if (softmax_) softmax_rows(scores_.data(), 1, scores_.size());
+    std::iota(order_.begin(), order_.end(), 0);
+    std::partial_sort(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(top_k_),
+                      order_.end(), [this](int a, int b) {
+                        const float sa = logits_[static_cast<size_t>(a)];
+                        const float sb = logits_[static_cast<size_t>(b)];
+                        return sa > sb || (sa == sb && a < b);
+                      });
+    for (size_t k = 0; k < top_k_; ++k) {
+      const size_t i = static_cast<size_t>(order_[k]);
+      if (scores_[i] >= threshold) {
+        out->push_back({{0, 0, 1, 1}, scores_[i], static_cast<int>(i), logits_[i]});
+      }
+    }
+    return {};
+  }
+
+ private:
+  bool softmax_;
+  std::vector<float> logits_, scores_;
+  std::vector<int> order_;
+  size_t top_k_;
+};
+
+}  // namespace
+
+DecoderResult create_classification_decoder(const nlohmann::json& params,
+                                            Span<const NamedOutput> outputs) {
+  constexpr int64_t kMaxClasses = 1 << 20;
+  JsonReader in(params, "the parameters");
+  const bool softmax = in.boolean("softmax", false);
+  const int64_t top_k = in.integer("top_k", 1, kMaxClasses, 5);
+  DVNN_TRY(in.status());
+  if (outputs.size() != 1 || outputs[0].desc.shape.elements() > kMaxClasses) {
+    return Error{ErrorCode::kMalformed,
+                 format("needs one output with at most %lld scores, the network has %zu outputs",
+                        static_cast<long long>(kMaxClasses), outputs.size())};
+  }
+  const int64_t classes = outputs[0].desc.shape.elements();
+  return std::unique_ptr<Decoder>(new ClassificationDecoder(
+      static_cast<size_t>(classes), softmax, static_cast<size_t>(std::min(top_k, classes))));
+}
+
+}  // namespace dvnn::decode

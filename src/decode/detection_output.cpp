@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "base/format.h"
+#include "decode/decoder_table.h"
+
+namespace dvnn::decode {
+namespace {
+
+constexpr int kRowLength = 7;  // image_id, label, confidence, x0, y0, x1, y1
+
+class DetectionOutputDecoder final : public Decoder {
+ public:
+  explicit DetectionOutputDecoder(size_t elements) : rows_(elements) {}
+  ResultKind kind() const override { return ResultKind::kDetections; }
+
+  Status decode(Span<const ConstTensorView> outputs, float threshold,
+                std::vector<Detection>* out) override {
+    read_nchw(outputs[0], rows_.data());
+    const size_t first = out->size();
+    for (size_t i = 0; i + kRowLength <= rows_.size(); i += kRowLength) {
+      const float* row = &rows_[i];
+      if (row[0] < 0 || !(row[2] >= threshold)) continue;
+      out->push_back({{row[3], row[4], row[5], row[6]}, row[2], static_cast<int>(row[1]), 0});
+    }
+    std::stable_sort(
+        out->begin() + static_cast<std::ptrdiff_t>(first), out->end(),
+        [](const Detection& a, const Detection& b) { return a.confidence > b.confidence; });
+    return {};
+  }
+
+ private:
+  std::vector<float> rows_;
+};
+
+}  // namespace
+
+DecoderResult create_detection_output_decoder(const nlohmann::json&,
+                                              Span<const NamedOutput> outputs) {
+  if (outputs.size() != 1 || outputs[0].desc.shape.rank != 4 ||
+      outputs[0].desc.shape[3] != kRowLength) {
+    return Error{ErrorCode::kMalformed,
+                 format("needs one output of shape 1x1xNx%d, the network has %zu (first: %s)",
+                        kRowLength, outputs.size(),
+                        outputs.empty() ? "none" : outputs[0].desc.shape.to_string().c_str())};
+  }
+  return std::unique_ptr<Decoder>(
+      new DetectionOutputDecoder(static_cast<size_t>(outputs[0].desc.shape.elements())));
+}
+
+}  // namespace dvnn::decode

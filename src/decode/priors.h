@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Default boxes (priors, anchors): Caffe-SSD's PriorBox, and the rules of detectors whose anchors
+// live outside the model.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/result.h"
+#include "decode/box.h"
+
+namespace dvnn::decode {
+
+/// Caffe-SSD's PriorBoxParameter, with the sizes that the layer would read off its inputs.
+struct PriorBoxParams {
+  std::vector<float> min_sizes, max_sizes;  // pixels of the image; max_sizes empty or as many
+  std::vector<float> aspect_ratios;         // without 1, which is always there; before `flip`
+  bool flip = true;                         // adds 1/r for each r
+  bool clip = false;                        // corners into [0, 1]
+  std::vector<float> variances;             // 0, 1 or 4 values; default 0.1
+  float image_w = 0, image_h = 0;           // pixels
+  int layer_w = 0, layer_h = 0;             // grid cells
+  float step_w = 0, step_h = 0;             // pixels per cell; 0: image size / layer size
+  float offset = 0.5f;                      // centre of a cell, in cells
+};
+
+Result<PriorBoxParams> parse_prior_box(const nlohmann::json& params);
+
+/// Priors per grid cell.
+int priors_per_cell(const PriorBoxParams& params);
+
+/// All priors: rows, then columns, then for each min size: the square, the sqrt(min*max) square,
+/// the other aspect ratios. Source: Caffe-SSD's PriorBox layer; formats.md, "PriorBox".
+std::vector<Prior> make_prior_box(const PriorBoxParams& params);
+
+/// Anchors by rule, for detectors whose model gives raw deltas. `rule["rule"]` is one of
+///   "min-boxes": {"image": [w, h], "strides": [8, ...], "min_boxes": [[10, 16, 24], ...]}
+///      one grid of ceil(image / stride) cells per stride; square anchors of the given pixel sizes;
+///      centre-form values clamped to 1 (the ultra-light face detectors' rule)
+///   "sizes-ratios": {"features": [[33, 33], ...], "sizes": [[0.04, 0.056], ...],
+///      "ratios": [[1, 0.62, 0.42], ...]}
+///      sizes relative to the picture; every size with the first ratio, then the first size with
+///      the other ratios (AIZOO's FaceMaskDetection's rule)
+///   "prior-box": {"layers": [PriorBox parameters, ...]}
+/// "variances" (4 numbers, default 0.1 0.1 0.2 0.2) applies to the first two.
+Result<std::vector<Prior>> make_anchors(const nlohmann::json& rule);
+
+}  // namespace dvnn::decode

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// SSD post-processing: class scores and location deltas over priors -> detections.
+// Shared by the DetectionOutput layer (network/layers) and the "ssd" decoder.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/result.h"
+#include "decode/box.h"
+
+namespace dvnn::decode {
+
+/// Names and meanings are those of Caffe-SSD's DetectionOutputParameter.
+struct SsdParams {
+  int num_classes = 2;         // background included
+  int background = 0;          // class that is never reported; -1: every class is an object
+  bool share_location = true;  // one box for all classes
+  CodeType code_type = CodeType::kCorner;
+  bool variance_encoded_in_target = false;
+  NmsOptions nms;
+  int keep_top_k = -1;  // detections per picture; -1: all
+  float confidence_threshold = 0;
+  bool class_agnostic = false;  // one suppression over all classes, each box with its best class
+};
+
+/// Reads {num_classes, background_label_id, share_location, code_type, variance_encoded_in_target,
+/// nms_threshold, nms_top_k, nms_eta, keep_top_k, confidence_threshold, class_agnostic}.
+Result<SsdParams> parse_ssd_params(const nlohmann::json& params, const std::string& what);
+
+/// Post-processes one picture; keeps its working memory between calls.
+class SsdSelector {
+ public:
+  SsdSelector(SsdParams params, std::vector<Prior> priors);
+  const SsdParams& params() const { return params_; }
+  size_t prior_count() const { return priors_.size(); }
+  void set_priors(std::vector<Prior> priors) { priors_ = std::move(priors); }
+
+  /// `loc`: priors x (1 or num_classes) x 4; `conf`: priors x num_classes, probabilities.
+  /// Appends to `out` all that is above both thresholds, best first.
+  void select(const float* loc, const float* conf, float threshold, std::vector<Detection>* out);
+
+ private:
+  int best_class(const float* scores) const;
+  void suppress(const float* loc, const float* conf, int label, float threshold);
+
+  SsdParams params_;
+  std::vector<Prior> priors_;
+  std::vector<Candidate> candidates_;
+  std::vector<Box> boxes_;
+  std::vector<Detection> found_;
+};
+
+}  // namespace dvnn::decode

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The .dvn file: 64-byte header, JSON description, packed weights; all little-endian, checksummed.
+// The .dvn file: 64-byte header, JSON description, 64-byte aligned packed weights; little-endian,
+// each part with its length and CRC-32. docs/dvn-format.md describes every field.
 #pragma once
 
 #include <string>
@@ -9,11 +10,11 @@
 
 namespace dvnn::network {
 
-/// Reads and validates a network file. Errors name the file and the field.
+/// Reads and validates a network file. Errors name the file, and the part or field:
+/// kNotFound (no such file), kIo (cannot be read), kMalformed, kLimit.
 Result<Model> read_dvn(const std::string& path);
+
 /// Writes atomically: the file appears complete or not at all.
 Status write_dvn(const Model& model, const std::string& path);
-/// The JSON description as it stands in the file (also `dvnet inspect --json`).
-nlohmann::json model_to_json(const Model& model);
 
 }  // namespace dvnn::network

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "device/command.h"
+#include "tensor/packing.h"
 #include "tensor/picture.h"
 #include "tensor/tensor.h"
 
@@ -77,7 +78,10 @@ struct Model {
 /// Checks every index, offset, size, dimension and step: after this the executor trusts the model.
 Status validate(const Model& model);
 
-/// Multiply-accumulate operations of a device step.
-int64_t step_macs(const Model& model, const Step& step);
+/// The packed weights' geometry of a run that reads `input_channels` channels.
+PackedGeometry run_geometry(const device::ConvRun& run, int input_channels);
+
+/// Multiply-accumulate operations of a step (0 for CPU steps), dense formula, padding counted.
+int64_t step_macs(const Step& step);
 
 }  // namespace dvnn::network

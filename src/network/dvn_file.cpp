@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "network/dvn_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "base/format.h"
+#include "network/limits.h"
+#include "network/model_json.h"
+
+namespace dvnn::network {
+namespace {
+
+constexpr char kMagic[8] = {'\x89', 'D', 'V', 'N', '\r', '\n', '\x1a', '\n'};
+constexpr uint32_t kVersion = 1;
+constexpr uint64_t kAlignment = 64;
+
+// The header as it lies in the file. All supported hosts are little-endian.
+struct Header {
+  char magic[8];
+  uint32_t version;
+  uint32_t header_bytes;
+  uint64_t json_offset, json_bytes;
+  uint64_t weights_offset, weights_bytes;
+  uint32_t json_crc, weights_crc;
+  uint32_t reserved;
+  uint32_t header_crc;  // of the bytes before it
+};
+static_assert(sizeof(Header) == 64, "the header fills its 64 bytes");
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "files are written as they lie in memory");
+
+class File {
+ public:
+  explicit File(int fd) : fd_(fd) {}
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() {
+    if (fd_ >= 0) close(fd_);
+  }
+  int fd() const { return fd_; }
+  int release_and_close() {
+    const int rc = close(fd_);
+    fd_ = -1;
+    return rc;
+  }
+
+ private:
+  int fd_;
+};
+
+uint32_t crc(const void* data, size_t size) {
+  return static_cast<uint32_t>(crc32_z(0, static_cast<const Bytef*>(data), size));
+}
+
+uint64_t align_up(uint64_t value) {
+  return (value + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+Error io_error(const char* what) {
+  return {ErrorCode::kIo, format("%s: %s", what, std::strerror(errno))};
+}
+
+Status read_at(int fd, uint64_t offset, void* to, size_t size) {
+  auto* bytes = static_cast<char*>(to);
+  while (size > 0) {
+    const ssize_t n = pread(fd, bytes, size, static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return io_error("cannot be read");
+    if (n == 0) return Error{ErrorCode::kMalformed, "the file ends early (truncated?)"};
+    bytes += n;
+    offset += static_cast<uint64_t>(n);
+    size -= static_cast<size_t>(n);
+  }
+  return {};
+}
+
+Status write_all(int fd, const void* from, size_t size) {
+  auto* bytes = static_cast<const char*>(from);
+  while (size > 0) {
+    const ssize_t n = write(fd, bytes, size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return io_error("cannot be written");
+    bytes += n;
+    size -= static_cast<size_t>(n);
+  }
+  return {};
+}
+
+Status check_header(const Header& header, uint64_t file_bytes) {
+  auto malformed = [](std::string text) { return Error{ErrorCode::kMalformed, std::move(text)}; };
+  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) {
+    return malformed("not a .dvn file (make one with 'dvnet convert')");
+  }
+  if (header.header_crc != crc(&header, offsetof(Header, header_crc))) {
+    return malformed("the header's checksum is wrong (damaged file?)");
+  }
+  if (header.version != kVersion) {
+    return malformed(
+        format("format version %u, this program reads version %u", header.version, kVersion));
+  }
+  const struct {
+    const char* name;
+    uint64_t offset, bytes, limit;
+  } parts[] = {{"description", header.json_offset, header.json_bytes, kMaxJsonBytes},
+               {"weights", header.weights_offset, header.weights_bytes, kMaxWeightBytes}};
+  for (const auto& part : parts) {
+    if (part.bytes > part.limit) {
+      return Error{ErrorCode::kLimit, format("the %s takes %llu bytes, the limit is %llu",
+                                             part.name, static_cast<unsigned long long>(part.bytes),
+                                             static_cast<unsigned long long>(part.limit))};
+    }
+    if (part.offset < sizeof(Header) || part.bytes > file_bytes ||
+        part.offset > file_bytes - part.bytes) {
+      return malformed(
+          format("the %s at %llu (%llu bytes) lies outside the file's %llu bytes "
+                 "(truncated?)",
+                 part.name, static_cast<unsigned long long>(part.offset),
+                 static_cast<unsigned long long>(part.bytes),
+                 static_cast<unsigned long long>(file_bytes)));
+    }
+  }
+  return {};
+}
+
+Result<Model> read_open_file(int fd) {
+  struct stat st;
+  if (fstat(fd, &st) != 0) return io_error("cannot be read");
+  if (!S_ISREG(st.st_mode)) return Error{ErrorCode::kIo, "not a regular file"};
+  if (st.st_size == 0) return Error{ErrorCode::kMalformed, "the file is empty"};
+  Header header;
+  DVNN_TRY(read_at(fd, 0, &header, sizeof header));
+  DVNN_TRY(check_header(header, static_cast<uint64_t>(st.st_size)));
+  std::string text(header.json_bytes, '\0');
+  DVNN_TRY(read_at(fd, header.json_offset, &text[0], text.size()));
+  if (crc(text.data(), text.size()) != header.json_crc) {
+    return Error{ErrorCode::kMalformed, "the description's checksum is wrong (damaged file?)"};
+  }
+  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) return Error{ErrorCode::kMalformed, "the description is not JSON"};
+  DVNN_ASSIGN(Model model, model_from_json(json));
+  model.weights.resize(header.weights_bytes);
+  DVNN_TRY(read_at(fd, header.weights_offset, model.weights.data(), model.weights.size()));
+  if (crc(model.weights.data(), model.weights.size()) != header.weights_crc) {
+    return Error{ErrorCode::kMalformed, "the weights' checksum is wrong (damaged file?)"};
+  }
+  DVNN_TRY(validate(model));
+  return model;
+}
+
+}  // namespace
+
+Result<Model> read_dvn(const std::string& path) {
+  const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.fd() < 0) {
+    const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;
+    return Error{code, "network file '" + path + "': " + std::strerror(errno)};
+  }
+  Result<Model> model = read_open_file(file.fd());
+  if (!model.ok()) return model.error().within("network file '" + path + "'");
+  return model;
+}
+
+Status write_dvn(const Model& model, const std::string& path) {
+  if (Status s = validate(model); !s.ok()) return s.error().within("network '" + model.name + "'");
+  const std::string text =
+      model_to_json(model).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  Header header = {};
+  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  header.version = kVersion;
+  header.header_bytes = sizeof header;
+  header.json_offset = sizeof header;
+  header.json_bytes = text.size();
+  header.weights_offset = align_up(header.json_offset + header.json_bytes);
+  header.weights_bytes = model.weights.size();
+  header.json_crc = crc(text.data(), text.size());
+  header.weights_crc = crc(model.weights.data(), model.weights.size());
+  header.header_crc = crc(&header, offsetof(Header, header_crc));
+  const std::string padding(header.weights_offset - header.json_offset - text.size(), '\0');
+
+  std::string temporary = path + ".XXXXXX";
+  File file(mkstemp(&temporary[0]));
+  if (file.fd() < 0) return io_error("cannot create a file").within("'" + path + "'");
+  const auto write_parts = [&]() -> Status {
+    DVNN_TRY(write_all(file.fd(), &header, sizeof header));
+    DVNN_TRY(write_all(file.fd(), text.data(), text.size()));
+    DVNN_TRY(write_all(file.fd(), padding.data(), padding.size()));
+    DVNN_TRY(write_all(file.fd(), model.weights.data(), model.weights.size()));
+    const mode_t mask = umask(0);
+    umask(mask);
+    if (fchmod(file.fd(), 0666 & ~mask) != 0 || fsync(file.fd()) != 0 ||
+        file.release_and_close() != 0 || rename(temporary.c_str(), path.c_str()) != 0) {
+      return io_error("cannot be written");
+    }
+    return {};
+  };
+  Status status = write_parts();
+  if (!status.ok()) {
+    unlink(temporary.c_str());
+    return status.error().within("'" + path + "'");
+  }
+  return {};
+}
+
+}  // namespace dvnn::network

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "network/model_json.h"
+
+#include <algorithm>
+#include <climits>
+#include <functional>
+
+#include "base/format.h"
+#include "base/json.h"
+#include "base/names.h"
+#include "network/limits.h"
+
+namespace dvnn::network {
+namespace {
+
+using device::ConvRun;
+using nlohmann::json;
+
+// --- writing ---------------------------------------------------------------------------------
+
+json pair(const device::Extent& e) {
+  return {e.x, e.y};
+}
+json sides(const device::Pad& p) {
+  return {p.left, p.right, p.top, p.bottom};
+}
+
+// Names of the driver's enumerations; gaps in their numbering are empty.
+constexpr const char* kConvNames[] = {"none", "conv",   "", "depthwise",
+                                      "",     "deconv", "", "depthwise_deconv"};
+constexpr const char* kPoolNames[] = {"none", "max", "average", "", "upsample"};
+constexpr const char* kActivationNames[] = {"none",  "tanh", "relu", "sigmoid",
+                                            "prelu", "elu",  "relu6"};
+constexpr const char* kWeightNames[] = {"none", "float16", "", "quantised"};
+constexpr const char* kStorageNames[] = {"io", "constant"};
+
+template <typename Enum, size_t N>
+const char* name_of(Enum value, const char* const (&names)[N]) {
+  return names[static_cast<size_t>(value)];
+}
+
+json run_to_json(const ConvRun& run) {
+  json out = {{"m", run.m}};
+  if (run.conv != device::ConvKind::kNone) {
+    out["conv"] = {{"kind", name_of(run.conv, kConvNames)},
+                   {"kernel", pair(run.kernel)},
+                   {"stride", pair(run.stride)},
+                   {"dilation", pair(run.dilation)},
+                   {"pad", sides(run.conv_pad)},
+                   {"weight_format", name_of(run.weight_format, kWeightNames)},
+                   {"weight_offset", run.weight_offset}};
+  }
+  if (run.pool != device::PoolKind::kNone) {
+    out["pool"] = {{"kind", name_of(run.pool, kPoolNames)},
+                   {"size", pair(run.pool_size)},
+                   {"stride", pair(run.pool_stride)},
+                   {"pad", sides(run.pool_pad)},
+                   {"scale", run.pool_scale}};
+  }
+  if (run.activation != device::Activation::kNone) {
+    out["activation"] = {{"kind", name_of(run.activation, kActivationNames)},
+                         {"param", run.activation_param}};
+  }
+  return out;
+}
+
+json step_to_json(const Step& step) {
+  json out = {{"name", step.name},
+              {"layers", step.layers},
+              {"inputs", step.inputs},
+              {"outputs", step.outputs}};
+  if (step.kind == StepKind::kCpu) {
+    out["cpu"] = {{"type", step.type}, {"params", step.params}};
+    return out;
+  }
+  const device::ConvCommand& cmd = step.command;
+  json runs = json::array();
+  for (const ConvRun& run : cmd.runs) runs.push_back(run_to_json(run));
+  out["device"] = {{"w", cmd.w},
+                   {"h", cmd.h},
+                   {"c", cmd.c},
+                   {"topo", cmd.topo},
+                   {"hwc", cmd.hwc},
+                   {"eltwise_add", cmd.eltwise_add},
+                   {"runs", std::move(runs)}};
+  return out;
+}
+
+json tensor_to_json(const TensorInfo& tensor) {
+  const Shape& shape = tensor.desc.shape;
+  return {{"name", tensor.name},
+          {"type", to_string(tensor.desc.type)},
+          {"layout", to_string(tensor.desc.layout)},
+          {"shape", std::vector<int>(shape.dims, shape.dims + shape.rank)},
+          {"storage", name_of(tensor.storage, kStorageNames)},
+          {"offset", tensor.offset}};
+}
+
+// --- reading ---------------------------------------------------------------------------------
+
+// Reads a text field through `parse`, noting its error.
+template <typename T>
+T parsed(JsonReader* in, const char* name,
+         const std::function<Result<T>(std::string_view)>& parse) {
+  const std::string text = in->text(name);
+  if (!in->ok()) return T{};
+  Result<T> value = parse(text);
+  if (value.ok()) return value.value();
+  in->fail(name, value.error().message);
+  return T{};
+}
+
+template <typename Enum, size_t N>
+Enum named(JsonReader* in, const char* name, const char* const (&names)[N]) {
+  return parsed<Enum>(in, name, [&](std::string_view text) -> Result<Enum> {
+    if (text.empty()) return Error{ErrorCode::kMalformed, "must not be empty"};
+    return parse_name<Enum>(text, names, "name");
+  });
+}
+
+device::Extent read_pair(JsonReader* in, const char* name) {
+  const std::vector<int> v = in->integers(name, 1, kMaxStride, 2);
+  if (v.size() != 2) {
+    in->fail(name, "must be [x, y]");
+    return {};
+  }
+  return {v[0], v[1]};
+}
+
+device::Pad read_sides(JsonReader* in, const char* name) {
+  const std::vector<int> v = in->integers(name, 0, kMaxPadRightBottom, 4);
+  if (v.size() != 4) {
+    in->fail(name, "must be [left, right, top, bottom]");
+    return {};
+  }
+  return {v[0], v[1], v[2], v[3]};
+}
+
+Result<ConvRun> run_from_json(const json& object) {
+  ConvRun run;
+  JsonReader in(object, "a run");
+  run.m = static_cast<int>(in.integer("m", 1, kMaxChannels));
+  if (const json* conv = in.member("conv")) {
+    JsonReader c(*conv, "'conv'");
+    run.conv = named<device::ConvKind>(&c, "kind", kConvNames);
+    run.kernel = read_pair(&c, "kernel");
+    run.stride = read_pair(&c, "stride");
+    run.dilation = read_pair(&c, "dilation");
+    run.conv_pad = read_sides(&c, "pad");
+    run.weight_format = named<device::WeightFormat>(&c, "weight_format", kWeightNames);
+    run.weight_offset = static_cast<uint64_t>(c.integer("weight_offset", 0, INT64_MAX));
+    DVNN_TRY(c.status());
+  }
+  if (const json* pool = in.member("pool")) {
+    JsonReader p(*pool, "'pool'");
+    run.pool = named<device::PoolKind>(&p, "kind", kPoolNames);
+    run.pool_size = read_pair(&p, "size");
+    run.pool_stride = read_pair(&p, "stride");
+    run.pool_pad = read_sides(&p, "pad");
+    run.pool_scale = static_cast<float>(p.number("scale", 1.0));
+    DVNN_TRY(p.status());
+  }
+  if (const json* activation = in.member("activation")) {
+    JsonReader a(*activation, "'activation'");
+    run.activation = named<device::Activation>(&a, "kind", kActivationNames);
+    run.activation_param = static_cast<float>(a.number("param", 0.0));
+    DVNN_TRY(a.status());
+  }
+  DVNN_TRY(in.status());
+  return run;
+}
+
+Result<device::ConvCommand> command_from_json(const json& object) {
+  device::ConvCommand cmd;
+  JsonReader in(object, "'device'");
+  cmd.w = static_cast<int>(in.integer("w", 1, kMaxExtent));
+  cmd.h = static_cast<int>(in.integer("h", 1, kMaxExtent));
+  cmd.c = static_cast<int>(in.integer("c", 1, kMaxChannels));
+  cmd.topo = static_cast<uint32_t>(in.integer("topo", 1, UINT32_MAX));
+  cmd.hwc = in.boolean("hwc", false);
+  cmd.eltwise_add = in.boolean("eltwise_add", false);
+  const json* runs = in.member("runs");
+  if (!runs || !runs->is_array() || runs->size() > kMaxRuns) {
+    in.fail("runs", format("must be an array of at most %zu runs", kMaxRuns));
+  }
+  DVNN_TRY(in.status());
+  for (const json& item : *runs) {
+    DVNN_ASSIGN(ConvRun run, run_from_json(item));
+    cmd.runs.push_back(run);
+  }
+  return cmd;
+}
+
+std::vector<std::string> texts(JsonReader* in, const char* name) {
+  std::vector<std::string> out;
+  const json* list = in->member(name);
+  if (!list) return out;
+  const bool good =
+      list->is_array() && list->size() <= kMaxListEntries &&
+      std::all_of(list->begin(), list->end(), [](const json& j) { return j.is_string(); });
+  if (!good) {
+    in->fail(name, "must be an array of strings");
+    return out;
+  }
+  for (const json& item : *list) out.push_back(item.get<std::string>());
+  return out;
+}
+
+Result<Step> step_from_json(const json& object) {
+  Step step;
+  JsonReader in(object, "a step");
+  step.name = in.text("name");
+  step.layers = texts(&in, "layers");
+  step.inputs = in.integers("inputs", 0, INT_MAX, kMaxListEntries);
+  step.outputs = in.integers("outputs", 0, INT_MAX, kMaxListEntries);
+  const json* device = in.member("device");
+  const json* cpu = in.member("cpu");
+  if (!device == !cpu) in.fail("device", "a step has either 'device' or 'cpu'");
+  DVNN_TRY(in.status());
+  if (device) {
+    step.kind = StepKind::kDevice;
+    DVNN_ASSIGN(step.command, command_from_json(*device));
+    return step;
+  }
+  JsonReader c(*cpu, "'cpu'");
+  step.type = c.text("type");
+  if (const json* params = c.member("params")) step.params = *params;
+  DVNN_TRY(c.status());
+  return step;
+}
+
+Result<TensorInfo> tensor_from_json(const json& object) {
+  TensorInfo tensor;
+  JsonReader in(object, "a tensor");
+  tensor.name = in.text("name");
+  tensor.desc.type = parsed<ElementType>(&in, "type", parse_element_type);
+  tensor.desc.layout = parsed<Layout>(&in, "layout", parse_layout);
+  tensor.storage = named<Storage>(&in, "storage", kStorageNames);
+  tensor.offset = static_cast<uint64_t>(in.integer("offset", 0, kMaxBufferBytes));
+  const std::vector<int> dims = in.integers("shape", 1, INT_MAX, Shape::kMaxRank);
+  if (dims.empty()) in.fail("shape", "needs at least one dimension");
+  DVNN_TRY(in.status());
+  tensor.desc.shape.rank = static_cast<int>(dims.size());
+  std::copy(dims.begin(), dims.end(), tensor.desc.shape.dims);
+  return tensor;
+}
+
+Result<InputInfo> input_from_json(const json& object) {
+  InputInfo input;
+  JsonReader in(object, "'input'");
+  input.tensor = static_cast<int>(in.integer("tensor", 0, INT_MAX));
+  input.picture.order = parsed<ChannelOrder>(&in, "color", parse_channel_order);
+  input.picture.resize = parsed<ResizeRule>(&in, "resize", parse_resize_rule);
+  const std::vector<float> mean = in.numbers("mean", 3), scale = in.numbers("scale", 3);
+  const std::vector<int> pad = in.integers("pad_value", 0, 255, 3);
+  if (mean.size() != 3) in.fail("mean", "needs 3 values");
+  if (scale.size() != 3) in.fail("scale", "needs 3 values");
+  if (pad.size() != 3) in.fail("pad_value", "needs 3 values");
+  DVNN_TRY(in.status());
+  std::copy(mean.begin(), mean.end(), input.picture.mean.begin());
+  std::copy(scale.begin(), scale.end(), input.picture.scale.begin());
+  for (size_t i = 0; i < 3; ++i) input.picture.pad_value[i] = static_cast<uint8_t>(pad[i]);
+  return input;
+}
+
+Result<OutputInfo> output_from_json(const json& object) {
+  OutputInfo output;
+  JsonReader in(object, "an output");
+  output.name = in.text("name");
+  output.tensor = static_cast<int>(in.integer("tensor", 0, INT_MAX));
+  DVNN_TRY(in.status());
+  return output;
+}
+
+// Reads a required array, one element at a time; errors name the entry.
+template <typename T>
+Status read_list(JsonReader* in, const char* name, Result<T> (*read)(const json&),
+                 std::vector<T>* out) {
+  const json* list = in->member(name);
+  if (!list || !list->is_array() || list->size() > kMaxListEntries) {
+    in->fail(name, format("must be an array of at most %zu entries", kMaxListEntries));
+    return in->status();
+  }
+  for (const json& item : *list) {
+    Result<T> entry = read(item);
+    if (!entry.ok()) {
+      return entry.error().within(std::string(name) + "[" + std::to_string(out->size()) + "]");
+    }
+    out->push_back(std::move(entry.value()));
+  }
+  return {};
+}
+
+}  // namespace
+
+json model_to_json(const Model& model) {
+  json tensors = json::array(), steps = json::array(), outputs = json::array();
+  for (const TensorInfo& tensor : model.tensors) tensors.push_back(tensor_to_json(tensor));
+  for (const Step& step : model.steps) steps.push_back(step_to_json(step));
+  for (const OutputInfo& o : model.outputs) {
+    outputs.push_back({{"name", o.name}, {"tensor", o.tensor}});
+  }
+  const PictureSpec& picture = model.input.picture;
+  return {{"name", model.name},
+          {"producer", model.producer},
+          {"source", model.source},
+          {"input",
+           {{"tensor", model.input.tensor},
+            {"color", to_string(picture.order)},
+            {"mean", picture.mean},
+            {"scale", picture.scale},
+            {"resize", to_string(picture.resize)},
+            {"pad_value", picture.pad_value}}},
+          {"io_bytes", model.io_bytes},
+          {"constant_bytes", model.constant_bytes},
+          {"tensors", std::move(tensors)},
+          {"steps", std::move(steps)},
+          {"outputs", std::move(outputs)},
+          {"decoder", {{"name", model.decoder.name}, {"params", model.decoder.params}}},
+          {"labels", model.labels}};
+}
+
+Result<Model> model_from_json(const json& object) {
+  Model model;
+  JsonReader in(object, "the description");
+  model.name = in.text("name", "");
+  model.producer = in.text("producer", "");
+  model.source = in.text("source", "");
+  model.io_bytes = static_cast<uint64_t>(in.integer("io_bytes", 1, kMaxBufferBytes));
+  model.constant_bytes = static_cast<uint64_t>(in.integer("constant_bytes", 0, kMaxBufferBytes, 0));
+  model.labels = texts(&in, "labels");
+  const json* input = in.member("input");
+  if (!input) in.fail("input", "required but missing");
+  DVNN_TRY(in.status());
+  DVNN_ASSIGN(model.input, input_from_json(*input));
+  DVNN_TRY(read_list(&in, "tensors", tensor_from_json, &model.tensors));
+  DVNN_TRY(read_list(&in, "steps", step_from_json, &model.steps));
+  DVNN_TRY(read_list(&in, "outputs", output_from_json, &model.outputs));
+  if (const json* decoder = in.member("decoder")) {
+    JsonReader d(*decoder, "'decoder'");
+    model.decoder.name = d.text("name", "");
+    if (const json* params = d.member("params")) model.decoder.params = *params;
+    DVNN_TRY(d.status());
+  }
+  return model;
+}
+
+}  // namespace dvnn::network

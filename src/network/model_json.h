@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The JSON description of a model, as it stands in a .dvn file.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "base/result.h"
+#include "network/model.h"
+
+namespace dvnn::network {
+
+/// Everything but the weights.
+nlohmann::json model_to_json(const Model& model);
+
+/// The inverse. Checks types and ranges field by field; validate() checks how they fit together.
+Result<Model> model_from_json(const nlohmann::json& json);
+
+}  // namespace dvnn::network

@@ -39,6 +39,7 @@ class Network : public std::enable_shared_from_this<Network> {
   friend class Slot;
   Network() = default;
   Status run_once_layers();
+  bool is_constant(const Step& step) const;  // made once at load, not per frame
   Model model_;
   std::shared_ptr<device::Device> device_;
   device::Memory weights_;

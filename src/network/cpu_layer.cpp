@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "network/cpu_layer.h"
+
+#include "base/format.h"
+#include "network/layers/layers.h"
+
+namespace dvnn::network {
+namespace {
+
+struct Entry {
+  const char* name;
+  CpuLayerFactory create;
+};
+
+constexpr Entry kLayers[] = {
+    {"Concat", create_concat_layer},   {"DetectionOutput", create_detection_output_layer},
+    {"ELU", create_elu_layer},         {"Eltwise", create_eltwise_layer},
+    {"Flatten", create_reshape_layer}, {"Normalize", create_normalize_layer},
+    {"PReLU", create_prelu_layer},     {"Permute", create_permute_layer},
+    {"Pooling", create_pooling_layer}, {"PriorBox", create_prior_box_layer},
+    {"ReLU", create_relu_layer},       {"Reshape", create_reshape_layer},
+    {"Scale", create_scale_layer},     {"Sigmoid", create_sigmoid_layer},
+    {"Softmax", create_softmax_layer}, {"TanH", create_tanh_layer},
+};
+
+}  // namespace
+
+LayerResult create_cpu_layer(const std::string& type, const nlohmann::json& params,
+                             Span<const TensorDesc> inputs, Span<const TensorDesc> outputs) {
+  std::string known;
+  for (const Entry& entry : kLayers) {
+    if (type == entry.name) {
+      static const nlohmann::json kNoParams = nlohmann::json::object();
+      auto layer = entry.create(params.is_null() ? kNoParams : params, inputs, outputs);
+      if (!layer.ok()) return layer.error().within(type);
+      return layer;
+    }
+    known += (known.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  return Error{ErrorCode::kUnsupported,
+               "unknown CPU layer type '" + type + "' (known: " + known + ")"};
+}
+
+std::vector<std::string> cpu_layer_names() {
+  std::vector<std::string> names;
+  for (const Entry& entry : kLayers) names.push_back(entry.name);
+  return names;
+}
+
+Status expect_arity(Span<const TensorDesc> inputs, size_t min_inputs, size_t max_inputs,
+                    Span<const TensorDesc> outputs) {
+  if (inputs.size() < min_inputs || inputs.size() > max_inputs || outputs.size() != 1) {
+    return Error{ErrorCode::kMalformed,
+                 format("takes %zu..%zu inputs and 1 output, has %zu and %zu", min_inputs,
+                        max_inputs, inputs.size(), outputs.size())};
+  }
+  return {};
+}
+
+Status expect_same_elements(const TensorDesc& a, const TensorDesc& b) {
+  if (a.shape.elements() == b.shape.elements()) return {};
+  return Error{ErrorCode::kMalformed, "the input's shape " + a.shape.to_string() +
+                                          " and the output's " + b.shape.to_string() +
+                                          " differ in size"};
+}
+
+AxisSplit split_at(const Shape& shape, int axis) {
+  AxisSplit split = {1, 1, 1};
+  for (int i = 0; i < shape.rank; ++i) {
+    const size_t d = static_cast<size_t>(shape[i]);
+    (i < axis ? split.outer : i == axis ? split.count : split.inner) *= d;
+  }
+  return split;
+}
+
+}  // namespace dvnn::network

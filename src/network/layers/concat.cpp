@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+
+#include "base/json.h"
+#include "network/layers/float_io.h"
+#include "network/layers/layers.h"
+
+namespace dvnn::network {
+namespace {
+
+class Concat final : public CpuLayer {
+ public:
+  Concat(int axis, Span<const TensorDesc> inputs, const TensorDesc& output)
+      : out_(split_at(output.shape, axis)), writer_(output) {
+    for (const TensorDesc& in : inputs) {
+      parts_.push_back(split_at(in.shape, axis));
+      readers_.emplace_back(in);
+    }
+  }
+
+  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
+    float* out = writer_.begin(outputs[0]);
+    size_t at = 0;  // along the axis
+    for (size_t i = 0; i < parts_.size(); ++i) {
+      const float* in = readers_[i].read(inputs[i]);
+      const size_t block = parts_[i].count * out_.inner;
+      for (size_t o = 0; o < out_.outer; ++o) {
+        std::memcpy(out + (o * out_.count + at) * out_.inner, in + o * block,
+                    block * sizeof(float));
+      }
+      at += parts_[i].count;
+    }
+    writer_.finish(outputs[0]);
+    return {};
+  }
+
+ private:
+  AxisSplit out_;
+  std::vector<AxisSplit> parts_;
+  std::vector<FloatReader> readers_;
+  FloatWriter writer_;
+};
+
+}  // namespace
+
+DVNN_LAYER_FACTORY(create_concat_layer) {
+  constexpr size_t kMaxInputs = 1024;
+  DVNN_TRY(expect_arity(inputs, 1, kMaxInputs, outputs));
+  const Shape& shape = outputs[0].shape;
+  JsonReader in(params, "Concat");
+  const int axis = static_cast<int>(in.integer("axis", 0, shape.rank - 1, 1));
+  DVNN_TRY(in.status());
+  int sum = 0;
+  for (const TensorDesc& input : inputs) {
+    bool fits = input.shape.rank == shape.rank && axis < shape.rank;
+    for (int i = 0; fits && i < shape.rank; ++i) fits = i == axis || input.shape[i] == shape[i];
+    if (!fits) {
+      return Error{ErrorCode::kMalformed, "input shape " + input.shape.to_string() +
+                                              " does not fit the output's " + shape.to_string()};
+    }
+    sum += input.shape[axis];
+  }
+  if (sum != shape[axis]) {
+    return Error{ErrorCode::kMalformed, "the inputs do not fill the output's axis"};
+  }
+  return std::unique_ptr<CpuLayer>(new Concat(axis, inputs, outputs[0]));
+}
+
+}  // namespace dvnn::network

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "base/format.h"
+#include "decode/ssd.h"
+#include "network/layers/float_io.h"
+#include "network/layers/layers.h"
+
+namespace dvnn::network {
+namespace {
+
+constexpr size_t kRowLength = 7;
+
+class DetectionOutput final : public CpuLayer {
+ public:
+  DetectionOutput(const decode::SsdParams& params, Span<const TensorDesc> inputs,
+                  const TensorDesc& output)
+      : loc_(inputs[0]),
+        conf_(inputs[1]),
+        priors_in_(inputs[2]),
+        writer_(output),
+        rows_(static_cast<size_t>(output.shape.elements()) / kRowLength),
+        priors_(static_cast<size_t>(inputs[2].shape.elements()) / 8),
+        selector_(params, {}) {}
+
+  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
+    read_priors(priors_in_.read(inputs[2]));
+    found_.clear();
+    selector_.select(loc_.read(inputs[0]), conf_.read(inputs[1]), 0, &found_);
+    float* row = writer_.begin(outputs[0]);
+    for (size_t i = 0; i < rows_; ++i, row += kRowLength) {
+      std::fill(row, row + kRowLength, 0.0f);
+      row[0] = -1;
+      if (i >= found_.size()) continue;
+      const decode::Detection& d = found_[i];
+      const float values[kRowLength] = {
+          0, static_cast<float>(d.class_id), d.confidence, d.box.x0, d.box.y0, d.box.x1, d.box.y1};
+      std::copy(values, values + kRowLength, row);
+    }
+    writer_.finish(outputs[0]);
+    return {};
+  }
+
+ private:
+  void read_priors(const float* boxes) {
+    const float* variances = boxes + 4 * priors_.size();
+    for (size_t i = 0; i < priors_.size(); ++i, boxes += 4, variances += 4) {
+      priors_[i].box = {boxes[0], boxes[1], boxes[2], boxes[3]};
+      std::copy(variances, variances + 4, priors_[i].variance.begin());
+    }
+    selector_.set_priors(priors_);
+  }
+
+  FloatReader loc_, conf_, priors_in_;
+  FloatWriter writer_;
+  size_t rows_;
+  std::vector<decode::Prior> priors_;
+  decode::SsdSelector selector_;
+  std::vector<decode::Detection> found_;
+};
+
+}  // namespace
+
+DVNN_LAYER_FACTORY(create_detection_output_layer) {
+  DVNN_TRY(expect_arity(inputs, 3, 3, outputs));
+  auto parsed = decode::parse_ssd_params(params, "the parameters");
+  if (!parsed.ok()) return parsed.error();
+  const decode::SsdParams& ssd = parsed.value();
+  const int64_t priors = inputs[2].shape.elements() / 8;
+  const struct {
+    const char* name;
+    int64_t have, wanted;
+  } checks[] = {
+      {"location", inputs[0].shape.elements(),
+       priors * 4 * (ssd.share_location ? 1 : ssd.num_classes)},
+      {"confidence", inputs[1].shape.elements(), priors * ssd.num_classes},
+      {"prior", inputs[2].shape.elements(), priors * 8},
+      {"output row", outputs[0].shape[outputs[0].shape.rank - 1], int64_t{kRowLength}},
+  };
+  for (const auto& check : checks) {
+    if (check.have != check.wanted) {
+      return Error{ErrorCode::kMalformed,
+                   format("%s elements: %lld, expected %lld for %lld priors", check.name,
+                          static_cast<long long>(check.have), static_cast<long long>(check.wanted),
+                          static_cast<long long>(priors))};
+    }
+  }
+  return std::unique_ptr<CpuLayer>(new DetectionOutput(ssd, inputs, outputs[0]));
+}
+
+}  // namespace dvnn::network

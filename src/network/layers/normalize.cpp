@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "base/format.h"
+#include "base/json.h"
+#include "network/layers/float_io.h"
+#include "network/layers/layers.h"
+
+namespace dvnn::network {
+namespace {
+
+class Normalize final : public CpuLayer {
+ public:
+  Normalize(bool across_spatial, float eps, std::vector<float> scale, const TensorDesc& input,
+            const TensorDesc& output)
+      : across_spatial_(across_spatial),
+        eps_(eps),
+        scale_(std::move(scale)),
+        channels_(split_at(input.shape, 1)),
+        reader_(input),
+        writer_(output),
+        norm_(channels_.inner) {}
+
+  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
+    const float* in = reader_.read(inputs[0]);
+    float* out = writer_.begin(outputs[0]);
+    const size_t plane = channels_.inner;
+    for (size_t n = 0; n < channels_.outer; ++n) {
+      const size_t first = n * channels_.count * plane;
+      measure(in + first);
+      for (size_t c = 0; c < channels_.count; ++c) {
+        const float scale = scale_.size() == 1 ? scale_[0] : scale_[c];
+        for (size_t i = 0; i < plane; ++i) {
+          const size_t at = first + c * plane + i;
+          out[at] = in[at] * norm_[i] * scale;
+        }
+      }
+    }
+    writer_.finish(outputs[0]);
+    return {};
+  }
+
+ private:
+  // Fills norm_ with 1 / length, per pixel or one for all.
+  void measure(const float* in) {
+    const size_t plane = channels_.inner;
+    std::fill(norm_.begin(), norm_.end(), eps_);
+    for (size_t c = 0; c < channels_.count; ++c) {
+      for (size_t i = 0; i < plane; ++i) norm_[i] += in[c * plane + i] * in[c * plane + i];
+    }
+    if (across_spatial_) {
+      double sum = eps_;
+      for (float v : norm_) sum += static_cast<double>(v) - eps_;
+      std::fill(norm_.begin(), norm_.end(), static_cast<float>(sum));
+    }
+    for (float& v : norm_) v = 1.0f / std::sqrt(v);
+  }
+
+  bool across_spatial_;
+  float eps_;
+  std::vector<float> scale_;
+  AxisSplit channels_;
+  FloatReader reader_;
+  FloatWriter writer_;
+  std::vector<float> norm_;
+};
+
+}  // namespace
+
+DVNN_LAYER_FACTORY(create_normalize_layer) {
+  constexpr size_t kMaxScales = 1 << 16;
+  DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
+  DVNN_TRY(expect_same_elements(inputs[0], outputs[0]));
+  JsonReader in(params, "Normalize");
+  const bool across_spatial = in.boolean("across_spatial", true);
+  const bool channel_shared = in.boolean("channel_shared", true);
+  const float eps = static_cast<float>(in.number("eps", 1e-10));
+  const std::vector<float> scale = in.numbers("scale", kMaxScales);
+  if (inputs[0].shape.rank < 2) in.fail("scale", "the input has no channels");
+  DVNN_TRY(in.status());
+  const size_t wanted = channel_shared ? 1 : static_cast<size_t>(inputs[0].shape[1]);
+  if (scale.size() != wanted) {
+    return Error{ErrorCode::kMalformed,
+                 format("field 'scale' has %zu values, needs %zu", scale.size(), wanted)};
+  }
+  return std::unique_ptr<CpuLayer>(
+      new Normalize(across_spatial, eps, scale, inputs[0], outputs[0]));
+}
+
+}  // namespace dvnn::network

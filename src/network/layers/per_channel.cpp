@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers with a parameter per channel: PReLU and Scale.
+#include <algorithm>
+
+#include "base/format.h"
+#include "base/json.h"
+#include "network/layers/float_io.h"
+#include "network/layers/layers.h"
+
+namespace dvnn::network {
+namespace {
+
+constexpr size_t kMaxChannels = 1 << 20;
+
+// y = x * (x > 0 ? positive[c] : negative[c]) + bias[c]
+struct ChannelLine {
+  std::vector<float> positive, negative, bias;
+};
+
+class PerChannel final : public CpuLayer {
+ public:
+  PerChannel(ChannelLine line, int axis, const TensorDesc& input, const TensorDesc& output)
+      : line_(std::move(line)),
+        split_(split_at(input.shape, axis)),
+        reader_(input),
+        writer_(output) {}
+
+  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
+    const float* in = reader_.read(inputs[0]);
+    float* out = writer_.begin(outputs[0]);
+    for (size_t o = 0; o < split_.outer; ++o) {
+      for (size_t c = 0; c < split_.count; ++c) {
+        for (size_t i = 0; i < split_.inner; ++i, ++in, ++out) {
+          *out = *in * (*in > 0 ? line_.positive[c] : line_.negative[c]) + line_.bias[c];
+        }
+      }
+    }
+    writer_.finish(outputs[0]);
+    return {};
+  }
+
+ private:
+  ChannelLine line_;
+  AxisSplit split_;
+  FloatReader reader_;
+  FloatWriter writer_;
+};
+
+// The list for all channels: as given, one value for all, or the default if absent.
+Result<std::vector<float>> per_channel(std::vector<float> list, const char* name, size_t channels,
+                                       float fallback) {
+  if (list.empty()) list.push_back(fallback);
+  if (list.size() == 1) list.resize(channels, list[0]);
+  if (list.size() != channels) {
+    return Error{ErrorCode::kMalformed,
+                 format("field '%s' has %zu values for %zu channels", name, list.size(), channels)};
+  }
+  return list;
+}
+
+}  // namespace
+
+DVNN_LAYER_FACTORY(create_prelu_layer) {
+  DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
+  DVNN_TRY(expect_same_elements(inputs[0], outputs[0]));
+  JsonReader in(params, "PReLU");
+  std::vector<float> slope = in.numbers("slope", kMaxChannels);
+  DVNN_TRY(in.status());
+  const int axis = std::min(1, inputs[0].shape.rank - 1);
+  const size_t channels = split_at(inputs[0].shape, axis).count;
+  ChannelLine line;
+  DVNN_ASSIGN(line.negative, per_channel(std::move(slope), "slope", channels, 0));
+  line.positive.assign(channels, 1);
+  line.bias.assign(channels, 0);
+  return std::unique_ptr<CpuLayer>(new PerChannel(std::move(line), axis, inputs[0], outputs[0]));
+}
+
+DVNN_LAYER_FACTORY(create_scale_layer) {
+  DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
+  DVNN_TRY(expect_same_elements(inputs[0], outputs[0]));
+  const int rank = inputs[0].shape.rank;
+  JsonReader in(params, "Scale");
+  const int axis = static_cast<int>(in.integer("axis", 0, rank - 1, std::min(1, rank - 1)));
+  std::vector<float> scale = in.numbers("scale", kMaxChannels);
+  std::vector<float> bias = in.numbers("bias", kMaxChannels);
+  DVNN_TRY(in.status());
+  const size_t channels = split_at(inputs[0].shape, axis).count;
+  ChannelLine line;
+  DVNN_ASSIGN(line.positive, per_channel(std::move(scale), "scale", channels, 1));
+  DVNN_ASSIGN(line.bias, per_channel(std::move(bias), "bias", channels, 0));
+  line.negative = line.positive;
+  return std::unique_ptr<CpuLayer>(new PerChannel(std::move(line), axis, inputs[0], outputs[0]));
+}
+
+}  // namespace dvnn::network

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "network/layers/float_io.h"
+#include "network/layers/layers.h"
+
+namespace dvnn::network {
+namespace {
+
+class Reshape final : public CpuLayer {
+ public:
+  explicit Reshape(const TensorDesc& input) : reader_(input) {}
+  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
+    write_nchw(reader_.read(inputs[0]), outputs[0]);
+    return {};
+  }
+
+ private:
+  FloatReader reader_;
+};
+
+}  // namespace
+
+DVNN_LAYER_FACTORY(create_reshape_layer) {
+  (void)params;  // the shapes say it all
+  DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
+  DVNN_TRY(expect_same_elements(inputs[0], outputs[0]));
+  return std::unique_ptr<CpuLayer>(new Reshape(inputs[0]));
+}
+
+}  // namespace dvnn::network

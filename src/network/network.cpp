@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "network/network.h"
+
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "base/format.h"
+#include "network/cpu_layer.h"
+#include "network/dvn_file.h"
+
+namespace dvnn::network {
+namespace {
+
+// Networks in use, by file, version of the file and device. Entries die with their last user.
+struct Registry {
+  std::mutex mutex;
+  std::map<std::string, std::weak_ptr<Network>> networks;
+};
+
+Registry& registry() {
+  static Registry instance;
+  return instance;
+}
+
+std::string registry_key(const std::string& path, const std::string& selector) {
+  struct stat st;
+  if (stat(path.c_str(), &st) != 0) return {};
+  return format("%lld.%09ld %lld %lld:%lld ", static_cast<long long>(st.st_mtim.tv_sec),
+                st.st_mtim.tv_nsec, static_cast<long long>(st.st_size),
+                static_cast<long long>(st.st_dev), static_cast<long long>(st.st_ino)) +
+         selector;
+}
+
+}  // namespace
+
+Network::~Network() = default;
+
+Result<std::shared_ptr<Network>> Network::load(const std::string& path,
+                                               const std::string& device_selector) {
+  Registry& shared = registry();
+  // Held while loading, so that two elements that start together load the file once.
+  const std::lock_guard<std::mutex> lock(shared.mutex);
+  const std::string key = registry_key(path, device_selector);
+  if (auto found = shared.networks.find(key); found != shared.networks.end()) {
+    if (auto network = found->second.lock()) return network;
+  }
+  DVNN_ASSIGN(Model model, read_dvn(path));
+  DVNN_ASSIGN(std::shared_ptr<device::Device> dev, device::Device::open(device_selector));
+  auto network = create(std::move(model), std::move(dev));
+  if (!network.ok()) return network.error().within("network file '" + path + "'");
+  for (auto it = shared.networks.begin(); it != shared.networks.end();) {
+    it = it->second.expired() ? shared.networks.erase(it) : std::next(it);
+  }
+  if (!key.empty()) shared.networks[key] = network.value();
+  return network;
+}
+
+Result<std::shared_ptr<Network>> Network::create(Model model, std::shared_ptr<device::Device> dev) {
+  DVNN_TRY(validate(model));
+  std::shared_ptr<Network> network(new Network());
+  network->model_ = std::move(model);
+  network->device_ = std::move(dev);
+  auto& weights = network->model_.weights;
+  // Device memory cannot be empty; a network of CPU layers alone has no weights.
+  DVNN_ASSIGN(network->weights_, network->device_->allocate(std::max<size_t>(weights.size(), 16)));
+  if (!weights.empty()) {
+    std::memcpy(network->weights_.data(), weights.data(), weights.size());
+    DVNN_TRY(network->weights_.to_device(0, weights.size()));
+    weights = {};  // the device's copy is the one in use
+  }
+  network->constants_.resize(network->model_.constant_bytes);
+  DVNN_TRY(network->run_once_layers());
+  return network;
+}
+
+Status Network::run_once_layers() {
+  for (const Step& step : model_.steps) {
+    if (step.kind != StepKind::kCpu || !is_constant(step)) continue;
+    std::vector<TensorDesc> in_descs, out_descs;
+    std::vector<ConstTensorView> inputs;
+    std::vector<TensorView> outputs;
+    for (int i : step.inputs) {
+      const TensorInfo& t = model_.tensors[static_cast<size_t>(i)];
+      in_descs.push_back(t.desc);
+      inputs.push_back({t.desc, constants_.data() + t.offset});
+    }
+    for (int i : step.outputs) {
+      const TensorInfo& t = model_.tensors[static_cast<size_t>(i)];
+      out_descs.push_back(t.desc);
+      outputs.push_back({t.desc, constants_.data() + t.offset});
+    }
+    auto layer = create_cpu_layer(step.type, step.params, in_descs, out_descs);
+    if (!layer.ok()) return layer.error().within("layer '" + step.name + "'");
+    if (Status s = layer.value()->run(inputs, outputs); !s.ok()) {
+      return s.error().within("layer '" + step.name + "'");
+    }
+  }
+  return {};
+}
+
+bool Network::is_constant(const Step& step) const {
+  return model_.tensors[static_cast<size_t>(step.outputs[0])].storage == Storage::kConstant;
+}
+
+}  // namespace dvnn::network

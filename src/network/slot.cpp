@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// A slot's steps are grouped into stages when it is made: a stage is one command list (consecutive
+// device steps) or one CPU layer. run() walks the stages; nothing is decided or allocated there.
+#include <chrono>
+#include <cstring>
+
+#include "network/cpu_layer.h"
+#include "network/network.h"
+
+namespace dvnn::network {
+namespace {
+
+int64_t now_us() {
+  using std::chrono::duration_cast;
+  return duration_cast<std::chrono::microseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+// A tensor's bytes in the I/O buffer, to be handed between CPU and device.
+struct Range {
+  uint64_t offset, bytes;
+};
+
+struct Stage {
+  const Step* first = nullptr;      // for error messages
+  device::CommandList commands;     // a device stage
+  std::unique_ptr<CpuLayer> layer;  // a CPU stage
+  std::vector<ConstTensorView> inputs;
+  std::vector<TensorView> outputs;
+  std::vector<Range> reads, writes;  // per-frame memory that the CPU touches
+};
+
+}  // namespace
+
+struct Slot::Impl {
+  std::shared_ptr<Network> network;
+  device::Memory io;
+  std::vector<Stage> stages;
+  std::vector<Range> results;  // outputs that the device writes
+
+  const Model& model() const { return network->model(); }
+  Status build();
+  Status add_device_step(const Step& step);
+  Status add_cpu_step(const Step& step);
+  const TensorInfo& tensor(int index) const { return model().tensors[static_cast<size_t>(index)]; }
+  uint8_t* data(const TensorInfo& info) {
+    uint8_t* base = info.storage == Storage::kIo ? io.data() : network->constants_.data();
+    return base + info.offset;
+  }
+  static Range range(const TensorInfo& info) {
+    return {info.offset, static_cast<uint64_t>(info.desc.bytes())};
+  }
+};
+
+Status Slot::Impl::build() {
+  const uint64_t size = model().io_bytes;
+  DVNN_ASSIGN(io, network->device_->allocate(size));
+  // Layers may read bytes that no step writes (alignment gaps): never a previous owner's data.
+  std::memset(io.data(), 0, size);
+  DVNN_TRY(io.to_device(0, size));
+  for (const Step& step : model().steps) {
+    Status status;
+    if (step.kind == StepKind::kDevice) {
+      status = add_device_step(step);
+    } else if (!network->is_constant(step)) {
+      status = add_cpu_step(step);
+    }
+    if (!status.ok()) return status.error().within("layer '" + step.name + "'");
+  }
+  for (Stage& stage : stages) {
+    if (stage.layer) continue;
+    if (Status s = stage.commands.commit(); !s.ok()) {
+      return s.error().within("layers from '" + stage.first->name + "'");
+    }
+  }
+  for (const OutputInfo& output : model().outputs) {
+    const TensorInfo& info = tensor(output.tensor);
+    if (info.storage == Storage::kIo) results.push_back(range(info));
+  }
+  return {};
+}
+
+Status Slot::Impl::add_device_step(const Step& step) {
+  if (stages.empty() || stages.back().layer) {
+    Stage stage;
+    stage.first = &step;
+    DVNN_ASSIGN(stage.commands, network->device_->create_command_list());
+    stages.push_back(std::move(stage));
+  }
+  auto buffer = [&](int index) { return device::BufferRef{&io, tensor(index).offset}; };
+  const device::BufferRef eltwise =
+      step.command.eltwise_add ? buffer(step.inputs[1]) : device::BufferRef{};
+  return stages.back().commands.add(step.command, buffer(step.inputs[0]), buffer(step.outputs[0]),
+                                    eltwise, network->weights_);
+}
+
+Status Slot::Impl::add_cpu_step(const Step& step) {
+  Stage stage;
+  stage.first = &step;
+  std::vector<TensorDesc> in_descs, out_descs;
+  for (int i : step.inputs) {
+    const TensorInfo& info = tensor(i);
+    in_descs.push_back(info.desc);
+    stage.inputs.push_back({info.desc, data(info)});
+    if (info.storage == Storage::kIo) stage.reads.push_back(range(info));
+  }
+  for (int i : step.outputs) {
+    const TensorInfo& info = tensor(i);
+    out_descs.push_back(info.desc);
+    stage.outputs.push_back({info.desc, data(info)});
+    stage.writes.push_back(range(info));
+  }
+  DVNN_ASSIGN(stage.layer, create_cpu_layer(step.type, step.params, in_descs, out_descs));
+  stages.push_back(std::move(stage));
+  return {};
+}
+
+Slot::Slot() : impl_(std::make_unique<Impl>()) {}
+Slot::~Slot() = default;
+
+Result<std::unique_ptr<Slot>> Network::create_slot() {
+  std::unique_ptr<Slot> slot(new Slot());
+  slot->impl_->network = shared_from_this();
+  if (Status s = slot->impl_->build(); !s.ok()) {
+    return s.error().within("network '" + model_.name + "'");
+  }
+  return slot;
+}
+
+Span<uint8_t> Slot::input() const {
+  const TensorInfo& info = impl_->tensor(impl_->model().input.tensor);
+  return {impl_->data(info), static_cast<size_t>(info.desc.bytes())};
+}
+
+Status Slot::run(RunTimes* times) {
+  Impl& slot = *impl_;
+  const Range in = Impl::range(slot.tensor(slot.model().input.tensor));
+  DVNN_TRY(slot.io.to_device(in.offset, in.bytes));
+  RunTimes spent;
+  for (Stage& stage : slot.stages) {
+    const int64_t start = now_us();
+    Status status;
+    if (stage.layer) {
+      for (const Range& r : stage.reads) DVNN_TRY(slot.io.to_cpu(r.offset, r.bytes));
+      status = stage.layer->run(stage.inputs, stage.outputs);
+      for (const Range& r : stage.writes) DVNN_TRY(slot.io.to_device(r.offset, r.bytes));
+      spent.cpu_us += now_us() - start;
+    } else {
+      DVNN_ASSIGN(const int64_t id, stage.commands.exec());
+      status = stage.commands.wait(id);
+      spent.device_us += now_us() - start;
+    }
+    if (!status.ok()) return status.error().within("layer '" + stage.first->name + "'");
+  }
+  for (const Range& r : slot.results) DVNN_TRY(slot.io.to_cpu(r.offset, r.bytes));
+  if (times) *times = spent;
+  return {};
+}
+
+ConstTensorView Slot::output(size_t i) const {
+  const TensorInfo& info = impl_->tensor(impl_->model().outputs[i].tensor);
+  return {info.desc, impl_->data(info)};
+}
+
+const std::shared_ptr<Network>& Slot::network() const {
+  return impl_->network;
+}
+
+}  // namespace dvnn::network

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// dvnet: converts models to .dvn files, and inspects, runs and benchmarks them.
+#include <cstdio>
+#include <cstring>
+
+#include "tools/commands.h"
+
+namespace {
+
+struct Command {
+  const char* name;
+  const char* second;  // "network" of "bench network"; null for one-word commands
+  int (*run)(int argc, char** argv);
+  const char* summary;
+};
+
+constexpr Command kCommands[] = {
+#ifdef DVNN_HAVE_CONVERT
+    {"convert", nullptr, dvnn::tools::convert_command, "make a .dvn file from a Caffe model"},
+#endif
+    {"inspect", nullptr, dvnn::tools::inspect_command, "show a network's steps, shapes and sizes"},
+#ifdef DVNN_HAVE_OPENCV
+    {"run", nullptr, dvnn::tools::run_command, "run a network on pictures"},
+    {"bench", "network", dvnn::tools::bench_network_command, "time a network against OpenCV's dnn"},
+#endif
+#ifdef DVNN_HAVE_GST
+    {"bench", "pipeline", dvnn::tools::bench_pipeline_command,
+     "time the GStreamer pipeline and its elements"},
+#endif
+};
+
+void print_usage(FILE* to) {
+  std::fprintf(to, "Usage: dvnet COMMAND ...\n\n");
+  for (const Command& c : kCommands) {
+    std::fprintf(to, "  %s%s%-*s  %s\n", c.name, c.second ? " " : "",
+                 static_cast<int>(16 - std::strlen(c.name)), c.second ? c.second : "", c.summary);
+  }
+  std::fprintf(to, "\ndvnet COMMAND --help describes a command.\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    print_usage(stderr);
+    return 2;
+  }
+  if (std::strcmp(argv[1], "--help") == 0 || std::strcmp(argv[1], "-h") == 0) {
+    print_usage(stdout);
+    return 0;
+  }
+  if (std::strcmp(argv[1], "--version") == 0) {
+    std::printf("dvnet %s\n", DVNN_VERSION);
+    return 0;
+  }
+  for (const Command& c : kCommands) {
+    if (std::strcmp(argv[1], c.name) != 0) continue;
+    if (!c.second) return c.run(argc - 1, argv + 1);
+    if (argc > 2 && std::strcmp(argv[2], c.second) == 0) return c.run(argc - 2, argv + 2);
+  }
+  std::fprintf(stderr, "dvnet: no command '%s%s%s'; see dvnet --help\n", argv[1],
+               argc > 2 ? " " : "", argc > 2 ? argv[2] : "");
+  return 2;
+}

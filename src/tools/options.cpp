@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/options.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include "base/format.h"
+
+namespace dvnn::tools {
+
+Result<std::vector<std::string>> parse_options(const char* usage, const char* summary,
+                                               const GOptionEntry* entries, int argc, char** argv) {
+  GOptionContext* context = g_option_context_new(usage);
+  g_option_context_set_summary(context, summary);
+  g_option_context_add_main_entries(context, entries, nullptr);
+  GError* error = nullptr;
+  std::vector<char*> args(argv, argv + argc);
+  args.push_back(nullptr);
+  char** list = args.data();
+  const bool parsed = g_option_context_parse(context, &argc, &list, &error);
+  g_option_context_free(context);
+  if (!parsed) {
+    Error result{ErrorCode::kInvalidArgument, error->message};
+    g_error_free(error);
+    return result;
+  }
+  return std::vector<std::string>(list + 1, list + argc);
+}
+
+int fail(const Error& error) {
+  std::fprintf(stderr, "dvnet: %s\n", error.message.c_str());
+  return 1;
+}
+
+int wrong_usage(const char* command, const std::string& message) {
+  std::fprintf(stderr, "dvnet %s: %s; see dvnet %s --help\n", command, message.c_str(), command);
+  return 2;
+}
+
+Result<std::vector<float>> parse_triple(const std::string& option, const std::string& text) {
+  std::vector<float> values;
+  const char* at = text.c_str();
+  while (true) {
+    char* end = nullptr;
+    const double value = g_ascii_strtod(at, &end);
+    const bool number = end != at && value > -1e30 && value < 1e30;
+    if (!number || (*end != ',' && *end != '\0')) {
+      return Error{ErrorCode::kInvalidArgument,
+                   option + " '" + text + "' is not one number or three, like 104,117,123"};
+    }
+    values.push_back(static_cast<float>(value));
+    if (*end == '\0') break;
+    at = end + 1;
+  }
+  if (values.size() == 1) values.resize(3, values[0]);
+  if (values.size() != 3) {
+    return Error{ErrorCode::kInvalidArgument,
+                 format("%s has %zu numbers, needs one or three", option.c_str(), values.size())};
+  }
+  return values;
+}
+
+Result<std::string> read_text_file(const std::string& path, size_t limit) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return Error{ErrorCode::kNotFound, "'" + path + "': " + std::strerror(errno)};
+  std::string text(limit + 1, '\0');
+  file.read(&text[0], static_cast<std::streamsize>(text.size()));
+  if (file.bad()) return Error{ErrorCode::kIo, "'" + path + "' cannot be read"};
+  text.resize(static_cast<size_t>(file.gcount()));
+  if (text.size() > limit) {
+    return Error{ErrorCode::kLimit, format("'%s' has more than %zu bytes", path.c_str(), limit)};
+  }
+  return text;
+}
+
+Result<std::string> json_argument(const std::string& argument) {
+  constexpr size_t kMaxJsonArgument = 1 << 20;
+  if (!argument.empty() && argument[0] == '{') return argument;
+  return read_text_file(argument, kMaxJsonArgument);
+}
+
+std::string base_name(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+}  // namespace dvnn::tools

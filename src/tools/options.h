@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Command-line options of one command, on GLib's parser.
+#pragma once
+
+#include <glib.h>
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace dvnn::tools {
+
+/// A string that GOption fills; freed with the object.
+class OptionText {
+ public:
+  OptionText() = default;
+  OptionText(const OptionText&) = delete;
+  OptionText& operator=(const OptionText&) = delete;
+  ~OptionText() { g_free(value_); }
+  char** out() { return &value_; }
+  bool given() const { return value_ != nullptr; }
+  std::string text(const char* fallback = "") const { return value_ ? value_ : fallback; }
+
+ private:
+  char* value_ = nullptr;
+};
+
+/// Parses the options of `dvnet NAME`; `entries` ends with a zero entry. Returns the positional
+/// arguments. A --help among them prints the help and exits.
+Result<std::vector<std::string>> parse_options(const char* usage, const char* summary,
+                                               const GOptionEntry* entries, int argc, char** argv);
+
+/// Prints "dvnet: message" to stderr; returns 1.
+int fail(const Error& error);
+
+/// Prints "dvnet COMMAND: message; see --help" to stderr; returns 2.
+int wrong_usage(const char* command, const std::string& message);
+
+/// "1,2.5,3" as floats: exactly one (repeated three times) or three values.
+Result<std::vector<float>> parse_triple(const std::string& option, const std::string& text);
+
+/// The file's bytes; at most `limit`.
+Result<std::string> read_text_file(const std::string& path, size_t limit);
+
+/// A JSON value from a file's name, or from the text itself if it begins with '{'.
+Result<std::string> json_argument(const std::string& argument);
+
+/// The last part of a path.
+std::string base_name(const std::string& path);
+
+}  // namespace dvnn::tools

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include "base/format.h"
+#include "tools/commands.h"
+#include "tools/options.h"
+#include "tools/session.h"
+
+namespace dvnn::tools {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct RunOptions {
+  double threshold = 0.5;
+  bool json = false;
+  std::string dump_folder;  // empty: no dump
+};
+
+std::string label_of(const network::Model& model, int id) {
+  return static_cast<size_t>(id) < model.labels.size() ? model.labels[static_cast<size_t>(id)]
+                                                       : format("class %d", id);
+}
+
+ordered_json detections_json(const std::vector<decode::Detection>& found, decode::ResultKind kind) {
+  ordered_json list = ordered_json::array();
+  for (const decode::Detection& d : found) {
+    if (kind == decode::ResultKind::kClassification) {
+      list.push_back({{"cls", d.class_id}, {"prob", d.confidence}, {"logit", d.logit}});
+    } else {
+      list.push_back({{"cls", d.class_id},
+                      {"conf", d.confidence},
+                      {"box", {d.box.x0, d.box.y0, d.box.x1, d.box.y1}}});
+    }
+  }
+  return list;
+}
+
+std::vector<float> output_values(const ConstTensorView& view) {
+  std::vector<float> values(static_cast<size_t>(view.desc.shape.elements()));
+  read_nchw(view, values.data());
+  return values;
+}
+
+// The shape of the "outputs" member: what a network without a decoder has to say.
+ordered_json outputs_json(Session* session) {
+  ordered_json outputs = ordered_json::object();
+  const network::Model& model = session->model();
+  for (size_t i = 0; i < model.outputs.size(); ++i) {
+    const ConstTensorView view = session->slot().output(i);
+    double sum = 0, absmax = 0;
+    for (float v : output_values(view)) {
+      sum += v;
+      absmax = std::fmax(absmax, std::fabs(v));
+    }
+    const Shape& shape = view.desc.shape;
+    outputs[model.outputs[i].name] = {
+        {"shape", std::vector<int>(shape.dims, shape.dims + shape.rank)},
+        {"sum", sum},
+        {"absmax", absmax}};
+  }
+  return outputs;
+}
+
+// Writes row-major float32 values as a NumPy file (format version 1.0).
+Status write_npy(const std::string& path, const ConstTensorView& view) {
+  const Shape& shape = view.desc.shape;
+  std::string dims;
+  for (int i = 0; i < shape.rank; ++i) dims += std::to_string(shape[i]) + ",";
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + dims + "), }";
+  // Magic, version and length take 10 bytes; the whole is padded to a multiple of 64.
+  header.append(63 - (10 + header.size()) % 64, ' ');
+  header += '\n';
+  const std::vector<float> values = output_values(view);
+  FILE* file = std::fopen(path.c_str(), "wb");
+  if (!file) return Error{ErrorCode::kIo, "'" + path + "': " + std::strerror(errno)};
+  const unsigned char prefix[10] = {0x93,
+                                    'N',
+                                    'U',
+                                    'M',
+                                    'P',
+                                    'Y',
+                                    1,
+                                    0,
+                                    static_cast<unsigned char>(header.size() & 0xff),
+                                    static_cast<unsigned char>(header.size() >> 8)};
+  bool good = std::fwrite(prefix, sizeof prefix, 1, file) == 1 &&
+              std::fwrite(header.data(), header.size(), 1, file) == 1 &&
+              std::fwrite(values.data(), sizeof(float), values.size(), file) == values.size();
+  good = std::fclose(file) == 0 && good;
+  if (!good) return Error{ErrorCode::kIo, "'" + path + "' cannot be written"};
+  return {};
+}
+
+Status dump(Session* session, const std::string& folder, const std::string& picture) {
+  const network::Model& model = session->model();
+  for (size_t i = 0; i < model.outputs.size(); ++i) {
+    std::string name = model.outputs[i].name;
+    for (char& c : name) c = c == '/' ? '_' : c;
+    DVNN_TRY(write_npy(folder + "/" + base_name(picture) + "." + name + ".npy",
+                       session->slot().output(i)));
+  }
+  return {};
+}
+
+void print_text(const network::Model& model, const std::string& path,
+                const std::vector<decode::Detection>& found, decode::ResultKind kind,
+                cv::Size size) {
+  std::printf("%s\n", path.c_str());
+  for (const decode::Detection& d : found) {
+    if (kind == decode::ResultKind::kClassification) {
+      std::printf("  %6.2f %%  %s\n", 100.0 * d.confidence, label_of(model, d.class_id).c_str());
+    } else {
+      std::printf("  %6.2f %%  %-16s  %d,%d .. %d,%d\n", 100.0 * d.confidence,
+                  label_of(model, d.class_id).c_str(),
+                  static_cast<int>(std::lround(d.box.x0 * size.width)),
+                  static_cast<int>(std::lround(d.box.y0 * size.height)),
+                  static_cast<int>(std::lround(d.box.x1 * size.width)),
+                  static_cast<int>(std::lround(d.box.y1 * size.height)));
+    }
+  }
+  if (found.empty()) std::printf("  nothing found\n");
+}
+
+Status run_picture(Session* session, const std::string& path, const RunOptions& options) {
+  DVNN_ASSIGN(const cv::Mat picture, read_picture(path));
+  DVNN_TRY(session->load(picture));
+  if (!options.dump_folder.empty()) {
+    const Span<uint8_t> input = session->slot().input();
+    const ConstTensorView view = {session->slot().network()->input_desc(), input.data()};
+    DVNN_TRY(write_npy(options.dump_folder + "/" + base_name(path) + ".input.npy", view));
+  }
+  DVNN_TRY(session->slot().run());
+  if (!options.dump_folder.empty()) DVNN_TRY(dump(session, options.dump_folder, path));
+  ordered_json result = {
+      {"image", base_name(path)}, {"width", picture.cols}, {"height", picture.rows}};
+  decode::Decoder* decoder = session->decoder();
+  if (decoder) {
+    const bool classes = decoder->kind() == decode::ResultKind::kClassification;
+    // The best classes are asked for by count, not by confidence.
+    DVNN_ASSIGN(const auto found,
+                session->detections(classes ? 0.0f : static_cast<float>(options.threshold)));
+    if (!options.json) print_text(session->model(), path, found, decoder->kind(), picture.size());
+    result[classes ? "top5" : "detections"] = detections_json(found, decoder->kind());
+  } else {
+    result["outputs"] = outputs_json(session);
+    if (!options.json) std::printf("%s: %s\n", path.c_str(), result["outputs"].dump().c_str());
+  }
+  if (options.json) std::printf("%s\n", result.dump().c_str());
+  return {};
+}
+
+}  // namespace
+
+int run_command(int argc, char** argv) {
+  RunOptions options;
+  gboolean json = FALSE;
+  OptionText device, folder;
+  const GOptionEntry entries[] = {
+      {"json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object per picture", nullptr},
+      {"threshold", 't', 0, G_OPTION_ARG_DOUBLE, &options.threshold,
+       "Least confidence of a detection, 0..1 (default 0.5)", "C"},
+      {"device", 'd', 0, G_OPTION_ARG_STRING, device.out(),
+       "auto, fpga, soft or a library (default: $DVNN_DEVICE, or auto)", "DEVICE"},
+      {"dump", 0, 0, G_OPTION_ARG_FILENAME, folder.out(),
+       "Write the input and every raw output as .npy into this folder", "FOLDER"},
+      {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
+  auto args = parse_options("NETWORK.dvn PICTURE...",
+                            "Runs a network on pictures and prints the detections or the top 5.",
+                            entries, argc, argv);
+  if (!args.ok()) return wrong_usage("run", args.error().message);
+  const std::vector<std::string>& files = args.value();
+  if (files.size() < 2) return wrong_usage("run", "needs a network file and a picture");
+  if (!(options.threshold >= 0 && options.threshold <= 1)) {
+    return wrong_usage("run", format("--threshold %g is not in 0..1", options.threshold));
+  }
+  options.json = json;
+  options.dump_folder = folder.text();
+  auto session = Session::open(files[0], device.text());
+  if (!session.ok()) return fail(session.error());
+  int status = 0;
+  for (size_t i = 1; i < files.size(); ++i) {
+    if (Status s = run_picture(session.value().get(), files[i], options); !s.ok()) {
+      status = fail(s.error());
+    }
+  }
+  return status;
+}
+
+}  // namespace dvnn::tools

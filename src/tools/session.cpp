@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/session.h"
+
+#include <opencv2/imgcodecs.hpp>
+
+namespace dvnn::tools {
+
+Result<std::unique_ptr<Session>> Session::open(const std::string& network_path,
+                                               const std::string& device) {
+  auto session = std::make_unique<Session>();
+  DVNN_ASSIGN(session->network_, network::Network::load(network_path, device));
+  DVNN_ASSIGN(session->slot_, session->network_->create_slot());
+  const network::Model& model = session->model();
+  if (!model.decoder.name.empty()) {
+    std::vector<decode::NamedOutput> outputs;
+    for (const auto& o : model.outputs) {
+      outputs.push_back({o.name, model.tensors[static_cast<size_t>(o.tensor)].desc});
+    }
+    auto decoder = decode::create_decoder(model.decoder.name, model.decoder.params, outputs);
+    if (!decoder.ok()) return decoder.error().within("network file '" + network_path + "'");
+    session->decoder_ = std::move(decoder.value());
+  }
+  return session;
+}
+
+Status Session::load(const cv::Mat& bgr) {
+  if (!converter_ || bgr.size() != size_) {
+    image::FrameFormat frame;
+    frame.format = image::PixelFormat::kBgr;
+    frame.width = bgr.cols;
+    frame.height = bgr.rows;
+    DVNN_ASSIGN(converter_,
+                image::Converter::create(frame, network_->input_desc(), model().input.picture));
+    size_ = bgr.size();
+  }
+  image::FrameView view;
+  view.planes[0] = bgr.data;
+  view.strides[0] = static_cast<int>(bgr.step);
+  converter_->convert(view, slot_->input().data());
+  return {};
+}
+
+Result<std::vector<decode::Detection>> Session::detections(float threshold) {
+  std::vector<ConstTensorView> outputs;
+  for (size_t i = 0; i < model().outputs.size(); ++i) outputs.push_back(slot_->output(i));
+  std::vector<decode::Detection> found;
+  DVNN_TRY(decoder_->decode(outputs, threshold, &found));
+  const Shape& in = network_->input_desc().shape;
+  const image::Transform& t = converter_->transform();
+  for (decode::Detection& d : found) {
+    const decode::Box b = d.box;
+    d.box = {static_cast<float>(t.frame_x(b.x0 * in.w()) / size_.width),
+             static_cast<float>(t.frame_y(b.y0 * in.h()) / size_.height),
+             static_cast<float>(t.frame_x(b.x1 * in.w()) / size_.width),
+             static_cast<float>(t.frame_y(b.y1 * in.h()) / size_.height)};
+  }
+  return found;
+}
+
+Result<cv::Mat> read_picture(const std::string& path) {
+  cv::Mat picture;
+  try {  // OpenCV reports some broken files by exception
+    picture = cv::imread(path, cv::IMREAD_COLOR);
+  } catch (const cv::Exception& e) {
+    return Error{ErrorCode::kMalformed, "picture '" + path + "': " + e.err};
+  }
+  if (picture.empty()) {
+    return Error{ErrorCode::kNotFound,
+                 "picture '" + path + "' does not exist or is not a picture that OpenCV reads"};
+  }
+  return picture;
+}
+
+}  // namespace dvnn::tools

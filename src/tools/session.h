@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// A network, one slot and its decoder, for tools that run pictures one after the other.
+#pragma once
+
+#include <memory>
+#include <opencv2/core.hpp>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "decode/decoder.h"
+#include "image/converter.h"
+#include "network/network.h"
+
+namespace dvnn::tools {
+
+class Session {
+ public:
+  static Result<std::unique_ptr<Session>> open(const std::string& network_path,
+                                               const std::string& device);
+  const network::Model& model() const { return network_->model(); }
+  const device::Device& device() const { return network_->device(); }
+  network::Slot& slot() { return *slot_; }
+  /// Null if the network names no decoder.
+  decode::Decoder* decoder() { return decoder_.get(); }
+
+  /// Converts an 8-bit BGR picture into the slot's input, as dvconvert does.
+  Status load(const cv::Mat& bgr);
+  /// Decodes the last run; boxes normalised to the picture that load() was given.
+  Result<std::vector<decode::Detection>> detections(float threshold);
+
+ private:
+  std::shared_ptr<network::Network> network_;
+  std::unique_ptr<network::Slot> slot_;
+  std::unique_ptr<decode::Decoder> decoder_;
+  std::unique_ptr<image::Converter> converter_;
+  cv::Size size_;  // of the picture that converter_ was made for
+};
+
+/// Reads a picture file as 8-bit BGR; the error names the file.
+Result<cv::Mat> read_picture(const std::string& path);
+
+}  // namespace dvnn::tools

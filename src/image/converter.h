@@ -46,6 +46,9 @@ struct FrameView {
 /// tensor_x = scale_x * frame_x + offset_x, likewise y.
 struct Transform {
   double scale_x = 1, offset_x = 0, scale_y = 1, offset_y = 0;
+
+  double frame_x(double tensor_x) const { return (tensor_x - offset_x) / scale_x; }
+  double frame_y(double tensor_y) const { return (tensor_y - offset_y) / scale_y; }
 };
 
 /// Everything that can be decided from the caps, decided. convert() allocates nothing and may be

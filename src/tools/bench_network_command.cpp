@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// A network on a device against OpenCV's dnn (FP32) on the same model, interleaved in one run.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <opencv2/dnn.hpp>
+#include <optional>
+#include <random>
+
+#include "base/format.h"
+#include "tools/commands.h"
+#include "tools/options.h"
+#include "tools/session.h"
+
+namespace dvnn::tools {
+namespace {
+
+double time_ms(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+cv::Mat random_picture(int width, int height) {
+  cv::Mat picture(height, width, CV_8UC3);
+  std::mt19937 random(1);
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width * 3; ++x) picture.ptr(y)[x] = static_cast<uint8_t>(random());
+  }
+  return picture;
+}
+
+// The peer: OpenCV's dnn on the Caffe files, given the same picture by the same rule.
+class Peer {
+ public:
+  static Result<Peer> open(const std::string& prototxt, const std::string& caffemodel,
+                           const network::Model& model, const cv::Mat& picture) {
+    Peer peer;
+    try {
+      peer.net_ = cv::dnn::readNetFromCaffe(prototxt, caffemodel);
+      peer.net_.setPreferableBackend(cv::dnn::DNN_BACKEND_OPENCV);
+      peer.names_ = peer.net_.getUnconnectedOutLayersNames();
+      const PictureSpec& spec = model.input.picture;
+      // blobFromImage has one scale for all channels, as the networks benched here do.
+      peer.blob_ = cv::dnn::blobFromImage(picture, spec.scale[0], picture.size(),
+                                          cv::Scalar(spec.mean[0], spec.mean[1], spec.mean[2]),
+                                          spec.order == ChannelOrder::kRgb);
+      peer.forward();
+    } catch (const cv::Exception& e) {
+      return Error{ErrorCode::kMalformed, "OpenCV cannot run '" + prototxt + "': " + e.err};
+    }
+    return peer;
+  }
+  void forward() {
+    net_.setInput(blob_);
+    net_.forward(outputs_, names_);
+  }
+
+ private:
+  cv::dnn::Net net_;
+  std::vector<cv::String> names_;
+  std::vector<cv::Mat> outputs_;
+  cv::Mat blob_;
+};
+
+struct BenchOptions {
+  int threads = 1;
+  int iterations = 30;
+  bool json = false;
+};
+
+int run_bench(Session* session, const std::string& network, const std::string& prototxt,
+              const std::string& caffemodel, const BenchOptions& options) {
+  const TensorDesc& input = session->slot().network()->input_desc();
+  const cv::Mat picture = random_picture(input.shape.w(), input.shape.h());
+  if (Status s = session->load(picture); !s.ok()) return fail(s.error());
+  std::optional<Peer> peer;
+  if (!prototxt.empty()) {
+    auto opened = Peer::open(prototxt, caffemodel, session->model(), picture);
+    if (!opened.ok()) return fail(opened.error());
+    peer = std::move(opened.value());
+  }
+  std::vector<double> device_ms, peer_ms, on_device_ms, on_cpu_ms;
+  constexpr int kWarmUps = 3;
+  for (int i = 0; i < options.iterations + kWarmUps; ++i) {
+    // Steps may reuse the input's memory, so every run begins with a picture, untimed.
+    Status status = session->load(picture);
+    network::RunTimes times;
+    const double ours = time_ms([&] {
+      if (status.ok()) status = session->slot().run(&times);
+    });
+    if (!status.ok()) return fail(status.error());
+    const double theirs = peer ? time_ms([&] { peer->forward(); }) : 0;
+    if (i < kWarmUps) continue;
+    device_ms.push_back(ours);
+    on_device_ms.push_back(static_cast<double>(times.device_us) / 1e3);
+    on_cpu_ms.push_back(static_cast<double>(times.cpu_us) / 1e3);
+    peer_ms.push_back(theirs);
+  }
+  const double ours = median(device_ms), theirs = median(peer_ms);
+  if (options.json) {
+    nlohmann::ordered_json out = {{"network", base_name(network)},
+                                  {"threads", options.threads},
+                                  {"iterations", options.iterations},
+                                  {"device_ms", ours},
+                                  {"device_commands_ms", median(on_device_ms)},
+                                  {"cpu_layers_ms", median(on_cpu_ms)}};
+    if (peer) {
+      out["peer"] = std::string("OpenCV dnn ") + CV_VERSION;
+      out["peer_ms"] = theirs;
+      out["ratio"] = theirs / ours;
+    }
+    std::printf("%s\n", out.dump().c_str());
+    return 0;
+  }
+  std::printf("%s, %d thread%s, median of %d runs\n", base_name(network).c_str(), options.threads,
+              options.threads == 1 ? "" : "s", options.iterations);
+  std::printf("  device (%s)  %8.3f ms  (commands %.3f, CPU layers %.3f)\n",
+              base_name(session->device().library_path()).c_str(), ours, median(on_device_ms),
+              median(on_cpu_ms));
+  if (peer) {
+    std::printf("  OpenCV dnn %s FP32          %8.3f ms\n", CV_VERSION, theirs);
+    std::printf("  ratio (peer / device)          %8.2f\n", theirs / ours);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int bench_network_command(int argc, char** argv) {
+  BenchOptions options;
+  gboolean json = FALSE, with_peer = FALSE;
+  OptionText device;
+  const GOptionEntry entries[] = {
+      {"peer", 0, 0, G_OPTION_ARG_NONE, &with_peer,
+       "Compare with OpenCV dnn on the Caffe files PROTOTXT CAFFEMODEL", nullptr},
+      {"threads", 0, 0, G_OPTION_ARG_INT, &options.threads, "Threads for both (default 1)", "N"},
+      {"iterations", 'n', 0, G_OPTION_ARG_INT, &options.iterations, "Timed runs (default 30)", "N"},
+      {"device", 'd', 0, G_OPTION_ARG_STRING, device.out(), "auto, fpga, soft or a library",
+       "DEVICE"},
+      {"json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object", nullptr},
+      {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
+  auto args = parse_options("NETWORK.dvn [--peer PROTOTXT CAFFEMODEL]",
+                            "Times whole-network runs; with --peer, OpenCV's dnn in turns with it.",
+                            entries, argc, argv);
+  if (!args.ok()) return wrong_usage("bench network", args.error().message);
+  const std::vector<std::string>& files = args.value();
+  if (files.size() != (with_peer ? 3u : 1u)) {
+    return wrong_usage("bench network", "needs a network file, and two Caffe files with --peer");
+  }
+  if (options.threads < 1 || options.threads > 256 || options.iterations < 1) {
+    return wrong_usage("bench network", "--threads must be 1..256 and --iterations positive");
+  }
+  options.json = json;
+  // The software device reads it when it starts.
+  setenv("DVNN_SOFT_THREADS", std::to_string(options.threads).c_str(), 1);
+  cv::setNumThreads(options.threads);
+  auto session = Session::open(files[0], device.text());
+  if (!session.ok()) return fail(session.error());
+  return run_bench(session.value().get(), files[0], with_peer ? files[1] : "",
+                   with_peer ? files[2] : "", options);
+}
+
+}  // namespace dvnn::tools

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensor/packing.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace dvnn {
+namespace {
+
+// A block is 12 rows of 6 cells, whatever the kernel's size.
+constexpr int kBlockCells = 72;
+constexpr int kBlockColumns = 6;
+constexpr size_t kTableBytes = 256 * sizeof(half_t);
+constexpr int kOutputGroup = 8;  // kernels that share a bias group
+
+size_t align16(size_t n) { return (n + 15) & ~size_t{15}; }
+
+int padded_kernel(const PackedGeometry& g) { return std::max(g.kx, g.ky) | 1; }
+
+// Input channels per block, and per group of blocks (the stream's order of channels).
+int channels_per_block(int p) { return p == 1 ? 64 : p == 3 ? 8 : p == 5 ? 2 : 1; }
+int channels_per_group(int p) { return p == 1 ? 64 : 8; }
+
+// The cell of kernel element (row j, column i) of channel c, in a p x p kernel.
+int cell(int p, int c, int j, int i) {
+  switch (p) {
+    case 1: {
+      const int t = c & 7, s = (c & 63) >> 3;
+      return (11 - 3 * (t >> 1) - s / 3) * kBlockColumns + 3 * (t & 1) + s % 3;
+    }
+    case 3: {
+      const int t = c & 7;
+      return (9 - 3 * (t >> 1) + j) * kBlockColumns + 3 * (t & 1) + i;
+    }
+    case 5:
+      return (7 - 6 * (c & 1) + j) * kBlockColumns + i;
+    default: {
+      static constexpr int kColumnSix[7] = {17, 3, 9, 15, 0, 6, 12};
+      return i < kBlockColumns ? (5 + j) * kBlockColumns + i : kColumnSix[j];
+    }
+  }
+}
+
+// One pass over a stream of p x p kernels, in the order in which it lies: calls
+//   table(offset), group(m0, offset of 8 biases), slopes(m0, offset of 8 slopes),
+//   weight(m, c, row j of p, column i of p, offset of the element)
+// and returns the length. `size_of_weight` is 1 or 2 bytes.
+template <typename Group, typename Slopes, typename Weight>
+size_t walk(int m_count, int c_count, int p, size_t size_of_weight, bool prelu, size_t start,
+            Group group, Slopes slopes, Weight weight) {
+  size_t at = start;
+  const int per_block = channels_per_block(p), per_group = channels_per_group(p);
+  for (int m0 = 0; m0 < m_count; m0 += kOutputGroup) {
+    const int m1 = std::min(m0 + kOutputGroup, m_count);
+    group(m0, m1, at);
+    at += kOutputGroup * sizeof(half_t);
+    if (prelu) {
+      slopes(m0, m1, at);
+      at += kOutputGroup * sizeof(half_t);
+    }
+    for (int c0 = 0; c0 < c_count; c0 += per_group) {
+      const int c1 = std::min(c0 + per_group, c_count);
+      for (int m = m0; m < m1; ++m) {
+        for (int b = c0; b < c1; b += per_block) {
+          for (int c = b; c < std::min(b + per_block, c1); ++c) {
+            for (int j = 0; j < p; ++j) {
+              for (int i = 0; i < p; ++i) {
+                weight(m, c, j, i,
+                       at + static_cast<size_t>(cell(p, c - c0, j, i)) * size_of_weight);
+              }
+            }
+          }
+          at += kBlockCells * size_of_weight;
+        }
+      }
+    }
+  }
+  return align16(at);
+}
+
+// Calls `visit` with a kernel tap, or every kernel as a whole, as the stream has it.
+template <typename Group, typename Slopes, typename Weight>
+size_t walk_stream(const PackedGeometry& g, Group group, Slopes slopes, Weight weight) {
+  const size_t element = g.quantised ? 1 : sizeof(half_t);
+  size_t at = g.quantised ? kTableBytes : 0;
+  if (!g.dilated) {
+    const int p = padded_kernel(g);
+    const int first_row = p - g.ky;  // rows sit at the bottom, columns at the left
+    return walk(g.m, g.c, p, element, g.prelu, at,
+                [&](int a, int b, size_t o) { group(a, b, o, true); },
+                [&](int a, int b, size_t o) { slopes(a, b, o, true); },
+                [&](int m, int c, int j, int i, size_t offset) {
+                  if (j >= first_row && i < g.kx) weight(m, c, j - first_row, i, offset);
+                });
+  }
+  for (int j = 0; j < g.ky; ++j) {
+    for (int i = 0; i < g.kx; ++i) {
+      const bool last = j == g.ky - 1 && i == g.kx - 1;  // biases stand in the last pass only
+      at = walk(g.m, g.c, 1, element, g.prelu, at,
+                [&](int a, int b, size_t o) { group(a, b, o, last); },
+                [&](int a, int b, size_t o) { slopes(a, b, o, last); },
+                [&](int m, int c, int, int, size_t offset) { weight(m, c, j, i, offset); });
+    }
+  }
+  return at;
+}
+
+size_t weight_index(const PackedGeometry& g, int m, int c, int j, int i) {
+  return ((static_cast<size_t>(m) * static_cast<size_t>(g.c) + static_cast<size_t>(c)) *
+              static_cast<size_t>(g.ky) +
+          static_cast<size_t>(j)) *
+             static_cast<size_t>(g.kx) +
+         static_cast<size_t>(i);
+}
+
+half_t load_half(const uint8_t* from) {
+  half_t h;
+  std::memcpy(&h, from, sizeof h);
+  return h;
+}
+
+}  // namespace
+
+size_t packed_weights_size(const PackedGeometry& g) {
+  const size_t m = static_cast<size_t>(g.m);
+  const size_t groups = (m + kOutputGroup - 1) / kOutputGroup;
+  const size_t heads = groups * kOutputGroup * sizeof(half_t) * (g.prelu ? 2 : 1);
+  const size_t cell_bytes = g.quantised ? 1 : sizeof(half_t);
+  auto blocks = [&](int p) {
+    const size_t per = static_cast<size_t>(channels_per_block(p));
+    return m * ((static_cast<size_t>(g.c) + per - 1) / per);
+  };
+  const size_t table = g.quantised ? kTableBytes : 0;
+  if (!g.dilated) {
+    return align16(table + heads + blocks(padded_kernel(g)) * kBlockCells * cell_bytes);
+  }
+  const size_t tap = align16(heads + blocks(1) * kBlockCells * cell_bytes);
+  return table + static_cast<size_t>(g.kx) * static_cast<size_t>(g.ky) * tap;
+}
+
+void pack_weights(const PackedGeometry& g, const WeightSource& source, uint8_t* out) {
+  std::memset(out, 0, packed_weights_size(g));
+  if (g.quantised) std::memcpy(out, source.table, kTableBytes);
+  auto copy = [&](const half_t* from, int m0, int m1, size_t offset, bool real) {
+    if (from && real) {
+      std::memcpy(out + offset, from + m0, static_cast<size_t>(m1 - m0) * sizeof(half_t));
+    }
+  };
+  walk_stream(
+      g, [&](int a, int b, size_t o, bool real) { copy(source.bias, a, b, o, real); },
+      [&](int a, int b, size_t o, bool real) { copy(source.prelu, a, b, o, real); },
+      [&](int m, int c, int j, int i, size_t offset) {
+        const size_t index = weight_index(g, m, c, j, i);
+        if (g.quantised) {
+          out[offset] = static_cast<const uint8_t*>(source.weights)[index];
+        } else {
+          std::memcpy(out + offset, static_cast<const half_t*>(source.weights) + index,
+                      sizeof(half_t));
+        }
+      });
+}
+
+void unpack_weights(const PackedGeometry& g, const uint8_t* packed, float* weights, float* bias,
+                    float* prelu) {
+  std::array<float, 256> table{};
+  for (size_t i = 0; g.quantised && i < table.size(); ++i) {
+    table[i] = half_to_float(load_half(packed + i * sizeof(half_t)));
+  }
+  auto copy = [&](float* to, int m0, int m1, size_t offset, bool real) {
+    for (int m = m0; to && real && m < m1; ++m) {
+      to[m] =
+          half_to_float(load_half(packed + offset + static_cast<size_t>(m - m0) * sizeof(half_t)));
+    }
+  };
+  walk_stream(
+      g, [&](int a, int b, size_t o, bool real) { copy(bias, a, b, o, real); },
+      [&](int a, int b, size_t o, bool real) { copy(prelu, a, b, o, real); },
+      [&](int m, int c, int j, int i, size_t offset) {
+        if (!weights) return;
+        weights[weight_index(g, m, c, j, i)] =
+            g.quantised ? table[packed[offset]] : half_to_float(load_half(packed + offset));
+      });
+}
+
+}  // namespace dvnn

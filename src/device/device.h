@@ -95,6 +95,7 @@ class Device : public std::enable_shared_from_this<Device> {
 
  private:
   Device() = default;
+  static Result<std::shared_ptr<Device>> open_library(const std::string& path);
   std::shared_ptr<const Library> library_;
   void* context_ = nullptr;
   Info info_;

@@ -14,13 +14,21 @@ constexpr int kBlockColumns = 6;
 constexpr size_t kTableBytes = 256 * sizeof(half_t);
 constexpr int kOutputGroup = 8;  // kernels that share a bias group
 
-size_t align16(size_t n) { return (n + 15) & ~size_t{15}; }
+size_t align16(size_t n) {
+  return (n + 15) & ~size_t{15};
+}
 
-int padded_kernel(const PackedGeometry& g) { return std::max(g.kx, g.ky) | 1; }
+int padded_kernel(const PackedGeometry& g) {
+  return std::max(g.kx, g.ky) | 1;
+}
 
 // Input channels per block, and per group of blocks (the stream's order of channels).
-int channels_per_block(int p) { return p == 1 ? 64 : p == 3 ? 8 : p == 5 ? 2 : 1; }
-int channels_per_group(int p) { return p == 1 ? 64 : 8; }
+int channels_per_block(int p) {
+  return p == 1 ? 64 : p == 3 ? 8 : p == 5 ? 2 : 1;
+}
+int channels_per_group(int p) {
+  return p == 1 ? 64 : 8;
+}
 
 // The cell of kernel element (row j, column i) of channel c, in a p x p kernel.
 int cell(int p, int c, int j, int i) {
@@ -87,20 +95,20 @@ size_t walk_stream(const PackedGeometry& g, Group group, Slopes slopes, Weight w
   if (!g.dilated) {
     const int p = padded_kernel(g);
     const int first_row = p - g.ky;  // rows sit at the bottom, columns at the left
-    return walk(g.m, g.c, p, element, g.prelu, at,
-                [&](int a, int b, size_t o) { group(a, b, o, true); },
-                [&](int a, int b, size_t o) { slopes(a, b, o, true); },
-                [&](int m, int c, int j, int i, size_t offset) {
-                  if (j >= first_row && i < g.kx) weight(m, c, j - first_row, i, offset);
-                });
+    return walk(
+        g.m, g.c, p, element, g.prelu, at, [&](int a, int b, size_t o) { group(a, b, o, true); },
+        [&](int a, int b, size_t o) { slopes(a, b, o, true); },
+        [&](int m, int c, int j, int i, size_t offset) {
+          if (j >= first_row && i < g.kx) weight(m, c, j - first_row, i, offset);
+        });
   }
   for (int j = 0; j < g.ky; ++j) {
     for (int i = 0; i < g.kx; ++i) {
       const bool last = j == g.ky - 1 && i == g.kx - 1;  // biases stand in the last pass only
-      at = walk(g.m, g.c, 1, element, g.prelu, at,
-                [&](int a, int b, size_t o) { group(a, b, o, last); },
-                [&](int a, int b, size_t o) { slopes(a, b, o, last); },
-                [&](int m, int c, int, int, size_t offset) { weight(m, c, j, i, offset); });
+      at = walk(
+          g.m, g.c, 1, element, g.prelu, at, [&](int a, int b, size_t o) { group(a, b, o, last); },
+          [&](int a, int b, size_t o) { slopes(a, b, o, last); },
+          [&](int m, int c, int, int, size_t offset) { weight(m, c, j, i, offset); });
     }
   }
   return at;

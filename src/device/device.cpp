@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/device.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "base/format.h"
+#include "device/loader.h"
+#include "dmp_dv_cmdraw_v0.h"
+
+namespace dvnn::device {
+namespace {
+
+dmp_dv_mem mem(void* handle) {
+  return static_cast<dmp_dv_mem>(handle);
+}
+dmp_dv_cmdlist list(void* handle) {
+  return static_cast<dmp_dv_cmdlist>(handle);
+}
+
+uint16_t pair(Extent e) {
+  return static_cast<uint16_t>(e.x | e.y << 8);
+}
+
+uint32_t sides(const Pad& p) {
+  return static_cast<uint32_t>(p.left) | static_cast<uint32_t>(p.right) << 8 |
+         static_cast<uint32_t>(p.top) << 16 | static_cast<uint32_t>(p.bottom) << 24;
+}
+
+void fill_run(const ConvRun& run, const dmp_dv_buf& weights, dmp_dv_cmdraw_conv_v0_run* out) {
+  if (run.conv != ConvKind::kNone) {
+    out->weight_buf = weights;
+    out->weight_buf.offs += run.weight_offset;
+  }
+  const bool dilated = run.dilation.x > 1 || run.dilation.y > 1;
+  out->conv_pad = sides(run.conv_pad);
+  out->pool_pad = sides(run.pool_pad);
+  out->m = static_cast<uint16_t>(run.m);
+  out->conv_enable = static_cast<uint16_t>(run.conv);
+  // The driver wants a valid kernel even where there is no convolution.
+  out->p = run.kernel.x == run.kernel.y ? static_cast<uint16_t>(run.kernel.x) : pair(run.kernel);
+  out->pz = 1;
+  out->conv_stride = pair(run.stride);
+  out->conv_dilation = dilated ? pair(run.dilation) : 0;
+  out->weight_fmt = static_cast<uint16_t>(run.weight_format);
+  out->pool_enable = static_cast<uint16_t>(run.pool);
+  out->pool_avg_param = float_to_half(run.pool_scale);
+  out->pool_size = pair(run.pool_size);
+  out->pool_stride = pair(run.pool_stride);
+  out->actfunc = static_cast<uint16_t>(run.activation);
+  out->actfunc_param = float_to_half(run.activation_param);
+}
+
+}  // namespace
+
+// --- Memory ----------------------------------------------------------------------------------
+
+Memory::Memory(Memory&& o) noexcept {
+  *this = std::move(o);
+}
+
+Memory& Memory::operator=(Memory&& o) noexcept {
+  std::swap(library_, o.library_);
+  std::swap(handle_, o.handle_);
+  std::swap(data_, o.data_);
+  std::swap(size_, o.size_);
+  return *this;
+}
+
+Memory::~Memory() {
+  if (!handle_) return;
+  library_->fn().mem_unmap(mem(handle_));
+  library_->fn().mem_release(mem(handle_));
+}
+
+Status Memory::to_device(size_t offset, size_t size) const {
+  const Functions& fn = library_->fn();
+  if (fn.mem_to_device) {
+    if (fn.mem_to_device(mem(handle_), offset, size, 0) == 0) return {};
+  } else if (fn.mem_sync_end(mem(handle_)) == 0) {  // drivers without ranges: the whole memory
+    return {};
+  }
+  return library_->error("handing memory to the device failed");
+}
+
+Status Memory::to_cpu(size_t offset, size_t size) const {
+  const Functions& fn = library_->fn();
+  if (fn.mem_to_cpu) {
+    if (fn.mem_to_cpu(mem(handle_), offset, size, 0) == 0) return {};
+  } else if (fn.mem_sync_end(mem(handle_)) == 0 && fn.mem_sync_start(mem(handle_), 1, 1) == 0) {
+    return {};
+  }
+  return library_->error("taking memory back from the device failed");
+}
+
+// --- CommandList -----------------------------------------------------------------------------
+
+CommandList::CommandList(CommandList&& o) noexcept {
+  *this = std::move(o);
+}
+
+CommandList& CommandList::operator=(CommandList&& o) noexcept {
+  std::swap(library_, o.library_);
+  std::swap(handle_, o.handle_);
+  return *this;
+}
+
+CommandList::~CommandList() {
+  if (handle_) library_->fn().cmdlist_release(list(handle_));
+}
+
+Status CommandList::add(const ConvCommand& command, BufferRef input, BufferRef output,
+                        BufferRef eltwise, const Memory& weights) {
+  constexpr uint16_t kYMajor = 0x8000;
+  auto buffer = [](BufferRef ref) {
+    dmp_dv_buf buf;
+    std::memset(&buf, 0, sizeof buf);
+    if (ref.memory) {
+      buf.mem = mem(ref.memory->handle_);
+      buf.offs = ref.offset;
+    }
+    return buf;
+  };
+  dmp_dv_cmdraw_conv_v0 raw;
+  std::memset(&raw, 0, sizeof raw);
+  raw.header.size = sizeof raw;
+  raw.header.device_type = DMP_DV_DEV_CONV;
+  raw.header.version = 0;
+  raw.input_buf = buffer(input);
+  raw.output_buf = buffer(output);
+  raw.eltwise_buf = buffer(eltwise);
+  raw.topo = command.topo;
+  raw.w = static_cast<uint16_t>(command.w);
+  raw.h = static_cast<uint16_t>(command.h);
+  raw.z = 1;
+  raw.c = static_cast<uint16_t>(command.c);
+  raw.input_circular_offset = command.hwc ? kYMajor : 0;
+  raw.output_mode = command.eltwise_add ? 1 : 0;
+  for (size_t i = 0; i < command.runs.size() && i < 32; ++i) {
+    fill_run(command.runs[i], buffer({&weights, 0}), &raw.run[i]);
+  }
+  if (library_->fn().cmdlist_add_raw(list(handle_), &raw.header) == 0) return {};
+  return library_->error("the device refuses the command");
+}
+
+Status CommandList::commit() {
+  if (library_->fn().cmdlist_commit(list(handle_)) == 0) return {};
+  return library_->error("the device refuses the command list");
+}
+
+Result<int64_t> CommandList::exec() const {
+  const int64_t id = library_->fn().cmdlist_exec(list(handle_));
+  if (id >= 0) return id;
+  return library_->error("the device does not execute");
+}
+
+Status CommandList::wait(int64_t id) const {
+  if (library_->fn().cmdlist_wait(list(handle_), id) == 0) return {};
+  return library_->error("waiting for the device failed");
+}
+
+int64_t CommandList::last_exec_time() const {
+  const Functions& fn = library_->fn();
+  return fn.cmdlist_get_last_exec_time ? fn.cmdlist_get_last_exec_time(list(handle_)) : -1;
+}
+
+// --- Device ----------------------------------------------------------------------------------
+
+Result<std::shared_ptr<Device>> Device::open(const std::string& selector) {
+  std::string choice = selector;
+  if (choice.empty()) {
+    const char* env = std::getenv("DVNN_DEVICE");
+    choice = env && *env ? env : "auto";
+  }
+  std::vector<std::string> candidates;
+  if (choice == "fpga") {
+    candidates = {kVendorLibrary};
+  } else if (choice == "soft") {
+    candidates = soft_library_candidates();
+  } else if (choice == "auto") {
+    candidates = soft_library_candidates();
+    candidates.insert(candidates.begin(), kVendorLibrary);
+  } else {
+    candidates = {choice};
+  }
+  Error last{ErrorCode::kDevice, "nothing to try"};
+  for (const std::string& path : candidates) {
+    auto device = open_library(path);
+    if (device.ok()) return device;
+    last = device.error();
+  }
+  return Error{last.code == ErrorCode::kNotFound ? ErrorCode::kNotFound : ErrorCode::kDevice,
+               "no device '" + choice + "': " + last.message +
+                   " (choose auto, fpga, soft or a library's path by the device property or "
+                   "DVNN_DEVICE)"};
+}
+
+Result<std::shared_ptr<Device>> Device::open_library(const std::string& path) {
+  DVNN_ASSIGN(auto library, Library::load(path));
+  const Functions& fn = library->fn();
+  std::shared_ptr<Device> device(new Device());
+  device->context_ = fn.context_create();
+  if (!device->context_) return library->error(path + ": no context");
+  device->library_ = library;
+  dmp_dv_context ctx = static_cast<dmp_dv_context>(device->context_);
+  dmp_dv_info_v0 info;
+  std::memset(&info, 0, sizeof info);
+  info.header.size = sizeof info;
+  if (fn.context_get_info(ctx, &info.header) != 0) {
+    return library->error(path + ": no information");
+  }
+  if (info.conv_freq == 0) {
+    return Error{ErrorCode::kDevice, path + ": the device has no convolution block"};
+  }
+  device->info_ = {fn.context_get_info_string(ctx), fn.get_version_string(), info.ub_size,
+                   info.max_kernel_size, info.conv_freq};
+  return device;
+}
+
+Device::~Device() {
+  if (context_) library_->fn().context_release(static_cast<dmp_dv_context>(context_));
+}
+
+const std::string& Device::library_path() const {
+  return library_->path();
+}
+
+Result<Memory> Device::allocate(size_t size) {
+  const Functions& fn = library_->fn();
+  Memory memory;
+  memory.library_ = library_;
+  memory.handle_ = fn.mem_alloc(static_cast<dmp_dv_context>(context_), size);
+  if (!memory.handle_) {
+    return library_->error(format("no device memory of %zu bytes", size));
+  }
+  memory.data_ = fn.mem_map(mem(memory.handle_));
+  if (!memory.data_) return library_->error("device memory cannot be mapped");
+  // Memory counts as the CPU's until it is handed over.
+  if (!fn.mem_to_device && fn.mem_sync_start(mem(memory.handle_), 1, 1) != 0) {
+    return library_->error("device memory cannot be synchronised");
+  }
+  memory.size_ = size;
+  return memory;
+}
+
+Result<CommandList> Device::create_command_list() {
+  CommandList commands;
+  commands.library_ = library_;
+  commands.handle_ = library_->fn().cmdlist_create(static_cast<dmp_dv_context>(context_));
+  if (!commands.handle_) return library_->error("no command list");
+  return commands;
+}
+
+}  // namespace dvnn::device

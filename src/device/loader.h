@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loads a device library and finds its functions. Private to src/device.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "device/functions.h"
+#include "dmp_dv.h"
+
+namespace dvnn::device {
+
+/// The entry points of one library; the seam at which tests inject failures.
+struct Functions {
+#define DVNN_MEMBER(name) decltype(&dmp_dv_##name) name = nullptr;
+  DVNN_DEVICE_FUNCTIONS(DVNN_MEMBER, DVNN_MEMBER)
+#undef DVNN_MEMBER
+};
+
+/// A loaded library. Stays loaded for the life of the process: its worker threads may outlive the
+/// last handle.
+class Library {
+ public:
+  /// Loads one library by path or by its name on the system's search path.
+  static Result<std::shared_ptr<const Library>> load(const std::string& path);
+  const Functions& fn() const { return functions_; }
+  const std::string& path() const { return path_; }
+  /// The library's last error message as an Error, `what` in front.
+  Error error(const std::string& what) const;
+
+ private:
+  Functions functions_;
+  std::string path_;
+};
+
+constexpr const char* kVendorLibrary = "libdmpdv.so";
+constexpr const char* kSoftLibrary = "libdmpdv-soft.so";
+
+/// Where the software device may be, best first: $DVNN_SOFT_DEVICE, the build's and the installed
+/// place, the system's search path.
+std::vector<std::string> soft_library_candidates();
+
+}  // namespace dvnn::device

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstring>
 
+#include "tensor/tensor.h"
+
 namespace dvnn {
 namespace {
 
@@ -189,6 +191,61 @@ void unpack_weights(const PackedGeometry& g, const uint8_t* packed, float* weigh
         weights[weight_index(g, m, c, j, i)] =
             g.quantised ? table[packed[offset]] : half_to_float(load_half(packed + offset));
       });
+}
+
+size_t packed_fc_size(const PackedGeometry& g) {
+  const size_t weights = static_cast<size_t>(g.m) * static_cast<size_t>(g.c);
+  return (g.quantised ? kTableBytes + align16(weights) : align16(weights * sizeof(half_t))) +
+         align16(static_cast<size_t>(g.m) * sizeof(half_t));
+}
+
+void pack_fc(const FcGeometry& g, const WeightSource& source, uint8_t* out) {
+  const Shape in = {1, g.ci, g.hi, g.wi}, result = {1, g.co, g.ho, g.wo};
+  const size_t inputs = static_cast<size_t>(in.elements());
+  const size_t outputs = static_cast<size_t>(result.elements());
+  const PackedGeometry flat = {
+      static_cast<int>(outputs), static_cast<int>(inputs), 1, 1, g.quantised, false, false};
+  const size_t total = packed_fc_size(flat);
+  const size_t element = g.quantised ? 1 : sizeof(half_t);
+  std::memset(out, 0, total);
+  if (g.quantised) std::memcpy(out, source.table, kTableBytes);
+  uint8_t* weights = out + (g.quantised ? kTableBytes : 0);
+  const auto* from = static_cast<const uint8_t*>(source.weights);
+  // Calls visit(position in the tensor's buffer) in the order (c, h, w) of the source.
+  auto each = [](const Shape& s, auto visit) {
+    for (int c = 0; c < s.c(); ++c) {
+      for (int h = 0; h < s.h(); ++h) {
+        for (int w = 0; w < s.w(); ++w) {
+          visit(static_cast<size_t>(element_offset(Layout::kWhc8, s, 0, c, h, w)));
+        }
+      }
+    }
+  };
+  // Outputs come as (co, ho, wo), inputs as (ci, hi, wi).
+  each(result, [&](size_t o) {
+    each(in, [&](size_t i) {
+      std::memcpy(weights + (o * inputs + i) * element, from, element);
+      from += element;
+    });
+  });
+  if (source.bias) {
+    std::memcpy(out + total - align16(outputs * sizeof(half_t)), source.bias,
+                outputs * sizeof(half_t));
+  }
+}
+
+void unpack_fc(const PackedGeometry& g, const uint8_t* packed, float* weights, float* bias) {
+  const size_t count = static_cast<size_t>(g.m) * static_cast<size_t>(g.c);
+  const uint8_t* indices = packed + kTableBytes;
+  for (size_t i = 0; i < count; ++i) {
+    const uint8_t* at = packed + (g.quantised ? indices[i] : i) * sizeof(half_t);
+    weights[i] = half_to_float(load_half(at));
+  }
+  const uint8_t* biases =
+      packed + packed_fc_size(g) - align16(static_cast<size_t>(g.m) * sizeof(half_t));
+  for (int m = 0; m < g.m; ++m) {
+    bias[m] = half_to_float(load_half(biases + static_cast<size_t>(m) * sizeof(half_t)));
+  }
 }
 
 }  // namespace dvnn

@@ -43,4 +43,21 @@ void pack_weights(const PackedGeometry& geometry, const WeightSource& source, ui
 void unpack_weights(const PackedGeometry& geometry, const uint8_t* packed, float* weights,
                     float* bias, float* prelu);
 
+/// The fully connected block's stream: [table], weights (m x c, in the order of the buffers), bias;
+/// each part padded to 16 bytes. Uses m, c and quantised of `geometry`.
+size_t packed_fc_size(const PackedGeometry& geometry);
+
+/// A fully connected layer between two tensors.
+struct FcGeometry {
+  int ci = 0, hi = 0, wi = 0, co = 0, ho = 0, wo = 0;
+  bool quantised = false;
+};
+
+/// Writes the stream (packed_fc_size() bytes). Weights come in (co, ho, wo, ci, hi, wi) order and
+/// are reordered to the buffers' kWhc8 on both sides; the bias is copied as it is.
+void pack_fc(const FcGeometry& geometry, const WeightSource& source, uint8_t* out);
+
+/// Reads a stream back: m*c weights in the buffers' order, m biases.
+void unpack_fc(const PackedGeometry& geometry, const uint8_t* packed, float* weights, float* bias);
+
 }  // namespace dvnn

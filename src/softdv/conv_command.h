@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// A convolution command, decoded and checked: what the validator makes and the plan runs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "device/command.h"
+#include "softdv/objects.h"
+#include "tensor/packing.h"
+
+namespace dvnn::softdv {
+
+/// Bytes [offset, offset + size) of a memory, checked against its size.
+struct Bytes {
+  dmp_dv_mem mem = nullptr;
+  uint64_t offset = 0;
+  uint64_t size = 0;
+  uint8_t* data() const { return mem->data + offset; }
+};
+
+struct SoftRun {
+  device::ConvRun run;
+  bool absolute = false;  // rectifi_en
+  uint16_t lrn = 0;
+  Bytes weights;  // mem null if the run has no convolution
+  PackedGeometry geometry;
+  device::Dims in, conv, out;    // input, after convolution, after pooling
+  bool fully_connected = false;  // weights lie as pack_fc_weights() leaves them
+  bool external = false;         // writes memory rather than the unified buffer
+};
+
+struct SoftCommand {
+  device::Dims in;
+  bool y_major = false;  // tensors are kHwc8
+  int batch = 1;
+  bool eltwise_add = false;
+  Bytes input, output, eltwise;  // of the whole batch
+  std::vector<SoftRun> runs;
+};
+
+/// Decodes and checks a raw convolution or fully connected command as the driver does. Returns 0,
+/// or the driver's error with set_error() called.
+int decode_command(const dmp_dv_cmdraw* raw, SoftCommand* command);
+
+std::unique_ptr<Plan> make_conv_plan(SoftCommand command);
+
+}  // namespace dvnn::softdv

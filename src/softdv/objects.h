@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The software device's objects behind the ABI's opaque handles. Each is reference counted; a
+// memory and a list keep their context, a list keeps the memories of its commands.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "dmp_dv_cmdraw_v1.h"
+#include "softdv/plan.h"
+
+struct dmp_dv_context_impl {
+  std::atomic<int> references{1};
+  std::string info;
+};
+
+struct dmp_dv_mem_impl {
+  std::atomic<int> references{1};
+  dmp_dv_context context = nullptr;
+  int fd = -1;              // a memfd: the memory can be given to another process
+  uint8_t* data = nullptr;  // mapped for the object's life; map() only shows it
+  size_t size = 0;          // bytes, whole pages
+  std::atomic<bool> mapped{false};
+  bool syncing = false;
+  std::atomic<uint64_t> writes{0};  // counts the occasions on which the CPU may have written
+};
+
+struct dmp_dv_cmdlist_impl {
+  std::atomic<int> references{1};
+  dmp_dv_context context = nullptr;
+  bool committed = false;
+  std::vector<std::unique_ptr<dvnn::softdv::Plan>> plans;  // one per accepted command, in order
+  std::vector<dmp_dv_mem> memories;                        // retained
+  std::atomic<int64_t> last_id{0};                         // of the newest execution
+  std::atomic<int64_t> last_exec_us{0};
+};
+
+namespace dvnn::softdv {
+
+/// Formats the process's last error message.
+void set_error(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+/// What the device says it is.
+constexpr int kUnifiedBufferBytes = 655360;
+constexpr int kMaxKernelSize = 7;
+constexpr int kConvFreqMhz = 100;
+constexpr int kMaxFcVectorSize = 16384;
+
+}  // namespace dvnn::softdv

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// A command, checked when it is added, prepared at commit, run by the queue's worker.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "dmp_dv.h"
+
+namespace dvnn::softdv {
+
+/// Working memory of one worker; grows on first use, then stays.
+struct Scratch {
+  std::vector<float> input, conv, result;
+  std::vector<uint16_t> unified[2], snapshot;
+};
+
+class Plan {
+ public:
+  virtual ~Plan() = default;
+  /// Decides everything that does not depend on the tensors. False: set_error() was called.
+  virtual bool prepare() = 0;
+  /// Runs the command. Its memories were bounds-checked when it was added.
+  virtual void execute(Scratch* scratch) = 0;
+};
+
+}  // namespace dvnn::softdv

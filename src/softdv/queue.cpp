@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "softdv/queue.h"
+
+#include <omp.h>
+#include <pthread.h>
+
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "softdv/objects.h"
+
+namespace dvnn::softdv {
+namespace {
+
+constexpr size_t kRemembered = 64;  // executions whose time is kept
+
+class Queue {
+ public:
+  int64_t submit(dmp_dv_cmdlist list) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!started_) {
+      started_ = true;
+      std::thread(&Queue::work, this).detach();
+    }
+    waiting_.push_back(list);
+    list->last_id = ++submitted_;
+    changed_.notify_all();
+    return submitted_;
+  }
+
+  int64_t wait_for(int64_t id) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [&] { return completed_ >= id; });
+    const Finished& slot = finished_[static_cast<size_t>(id) % kRemembered];
+    return slot.id == id ? slot.microseconds : 0;
+  }
+
+ private:
+  struct Finished {
+    int64_t id = 0, microseconds = 0;
+  };
+
+  void work() {
+    pthread_setname_np(pthread_self(), "softdv-conv");
+    omp_set_num_threads(thread_count());  // oneDNN's threads belong to this worker
+    Scratch scratch;
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [&] { return !waiting_.empty(); });
+      dmp_dv_cmdlist list = waiting_.front();
+      waiting_.pop_front();
+      lock.unlock();
+      const auto start = std::chrono::steady_clock::now();
+      for (auto& plan : list->plans) plan->execute(&scratch);
+      const auto spent = std::chrono::steady_clock::now() - start;
+      lock.lock();
+      ++completed_;
+      finished_[static_cast<size_t>(completed_) % kRemembered] = {
+          completed_, std::chrono::duration_cast<std::chrono::microseconds>(spent).count()};
+      changed_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;  // a list came, or one has run
+  std::deque<dmp_dv_cmdlist> waiting_;
+  std::array<Finished, kRemembered> finished_{};
+  int64_t submitted_ = 0, completed_ = 0;
+  bool started_ = false;
+};
+
+// Never destroyed: the worker lives as long as the process, as a device does.
+Queue& queue() {
+  static Queue* instance = new Queue();
+  return *instance;
+}
+
+}  // namespace
+
+int64_t submit(dmp_dv_cmdlist list) {
+  return queue().submit(list);
+}
+
+int64_t wait_for(int64_t id) {
+  return queue().wait_for(id);
+}
+
+int thread_count() {
+  const char* text = std::getenv("DVNN_SOFT_THREADS");
+  const int wanted = text ? std::atoi(text) : 0;
+  const int processors = static_cast<int>(std::thread::hardware_concurrency());
+  return wanted >= 1 && wanted <= 256 ? wanted : processors > 0 ? processors : 1;
+}
+
+}  // namespace dvnn::softdv

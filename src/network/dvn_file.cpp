@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "base/format.h"
-#include "network/limits.h"
+#include "network/model_limits.h"
 #include "network/model_json.h"
 
 namespace dvnn::network {

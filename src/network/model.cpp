@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/format.h"
-#include "network/limits.h"
+#include "network/model_limits.h"
 
 namespace dvnn::network {
 namespace {

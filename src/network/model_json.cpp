@@ -8,7 +8,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/names.h"
-#include "network/limits.h"
+#include "network/model_limits.h"
 
 namespace dvnn::network {
 namespace {

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convert/convert.h"
+
+#include "base/format.h"
+#include "convert/caffe_import.h"
+#include "convert/lower.h"
+#include "convert/passes.h"
+#include "decode/decoder.h"
+
+namespace dvnn::convert {
+namespace {
+
+std::string base_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+// The decoder that fits the last layer, where the user names none.
+void choose_decoder(const Graph& graph, network::Model* model) {
+  if (graph.outputs.size() != 1) return;
+  const int last = graph.producer(graph.outputs[0]);
+  const Node& node = graph.nodes[static_cast<size_t>(last)];
+  const Shape& shape = graph.shape_of(graph.outputs[0]);
+  if (node.op == Op::kCpu && node.type == "DetectionOutput") {
+    model->decoder.name = "detection-output";
+  } else if (shape.rank >= 2 && shape.elements() == shape[1]) {
+    const bool probabilities = node.op == Op::kCpu && node.type == "Softmax";
+    model->decoder.name = "classification";
+    model->decoder.params = {{"softmax", !probabilities}};
+  }
+}
+
+// A decoder that does not fit must be refused now, not when the network is used.
+Status check_decoder(const network::Model& model) {
+  if (model.decoder.name.empty()) return {};
+  std::vector<decode::NamedOutput> outputs;
+  for (const auto& o : model.outputs) {
+    outputs.push_back({o.name, model.tensors[static_cast<size_t>(o.tensor)].desc});
+  }
+  auto decoder = decode::create_decoder(model.decoder.name, model.decoder.params, outputs);
+  if (!decoder.ok()) return decoder.error();
+  return {};
+}
+
+Result<network::Model> convert_graph(Graph graph, const ConvertOptions& options, Report* report) {
+  PictureSpec picture = options.picture;
+  const int channels = graph.shape_of(graph.input).c();
+  if ((channels == 1) != (picture.order == ChannelOrder::kGray)) {
+    return Error{ErrorCode::kInvalidArgument,
+                 format("the input has %d channels, which does not fit channel order '%s'",
+                        channels, to_string(picture.order))};
+  }
+  DVNN_TRY(run_passes(&graph, options, &picture));
+  DVNN_ASSIGN(network::Model model, lower(graph, options, picture, report));
+  if (!options.name.empty()) model.name = options.name;
+  model.labels = options.labels;
+  choose_decoder(graph, &model);
+  if (!options.decoder.empty()) model.decoder = {options.decoder, options.decoder_params};
+  DVNN_TRY(check_decoder(model));
+  DVNN_TRY(network::validate(model));
+  return model;
+}
+
+}  // namespace
+
+Result<network::Model> convert_caffe(const std::string& prototxt_path,
+                                     const std::string& caffemodel_path,
+                                     const ConvertOptions& options, Report* report) {
+  DVNN_ASSIGN(const caffe::NetParameter net,
+              read_prototxt(prototxt_path, report ? &report->warnings : nullptr));
+  DVNN_ASSIGN(const caffe::NetParameter weights, read_caffemodel(caffemodel_path));
+  auto graph = import_caffe(net, weights);
+  if (!graph.ok()) return graph.error().within("'" + prototxt_path + "'");
+  auto model = convert_graph(std::move(graph.value()), options, report);
+  if (!model.ok()) return model.error().within("'" + prototxt_path + "'");
+  model.value().source = "caffe: " + base_name(prototxt_path) + ", " + base_name(caffemodel_path);
+  if (model.value().name.empty()) model.value().name = base_name(prototxt_path);
+  return model;
+}
+
+}  // namespace dvnn::convert

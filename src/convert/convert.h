@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Models of other frameworks -> network::Model.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "network/model.h"
+
+namespace dvnn::convert {
+
+/// What the model does not say itself.
+struct ConvertOptions {
+  std::string name;     // of the network; empty: the model's own
+  PictureSpec picture;  // how a picture becomes the input
+  std::vector<std::string> labels;
+  std::string decoder;  // empty: chosen from the model's last layer
+  nlohmann::json decoder_params = nlohmann::json::object();
+  bool y_major = false;  // device buffers kHwc8 with transposed weights; else kWhc8
+  int ub_size = 655360;  // unified buffer of the device, bytes: decides what may be fused
+};
+
+/// What was decided, for people.
+struct Report {
+  std::vector<std::string> lines;  // a step each: where it runs and why
+  std::vector<std::string> warnings;
+  uint64_t io_peak_bytes = 0;  // the I/O buffer
+  uint64_t io_sum_bytes = 0;   // what it would take without reuse
+};
+
+/// Converts a Caffe model. Errors name the file, the layer and the field. `report` may be null.
+Result<network::Model> convert_caffe(const std::string& prototxt_path,
+                                     const std::string& caffemodel_path,
+                                     const ConvertOptions& options, Report* report);
+
+}  // namespace dvnn::convert

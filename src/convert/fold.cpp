@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Passes that fold arithmetic into weights.
+#include <algorithm>
+#include <cmath>
+
+#include "convert/passes.h"
+
+namespace dvnn::convert {
+namespace {
+
+// `into` takes over what `gone` made and the names of its layers.
+void absorb(Node* into, Node* gone) {
+  into->output = gone->output;
+  into->name = gone->name;
+  into->layers.insert(into->layers.end(), gone->layers.begin(), gone->layers.end());
+  gone->dead = true;
+}
+
+void scale_convolution(Node* conv, const Node& affine) {
+  const size_t m = affine.weights.size();
+  const size_t per_kernel = conv->weights.size() / m;
+  for (size_t k = 0; k < m; ++k) {
+    for (size_t i = 0; i < per_kernel; ++i) conv->weights[k * per_kernel + i] *= affine.weights[k];
+    conv->bias[k] = conv->bias[k] * affine.weights[k] + affine.bias[k];
+  }
+}
+
+}  // namespace
+
+void fold_affine(Graph* graph) {
+  for (Node& node : graph->nodes) {
+    if (node.op != Op::kAffine) continue;
+    const int before = graph->sole_producer(node.inputs[0]);
+    if (before < 0) continue;
+    Node& producer = graph->nodes[static_cast<size_t>(before)];
+    if (producer.op == Op::kAffine) {
+      for (size_t c = 0; c < node.weights.size(); ++c) {
+        producer.bias[c] = producer.bias[c] * node.weights[c] + node.bias[c];
+        producer.weights[c] *= node.weights[c];
+      }
+    } else if (producer.op == Op::kConvolution || producer.op == Op::kInnerProduct) {
+      scale_convolution(&producer, node);
+    } else {
+      continue;
+    }
+    absorb(&producer, &node);
+  }
+  graph->sweep();
+}
+
+void fold_input_affine(Graph* graph, PictureSpec* picture) {
+  const std::vector<int> readers = graph->consumers(graph->input);
+  if (readers.size() != 1 || graph->is_output(graph->input)) return;
+  Node& node = graph->nodes[static_cast<size_t>(readers[0])];
+  const bool zero = std::any_of(node.weights.begin(), node.weights.end(),
+                                [](float w) { return std::fabs(w) < 1e-12f; });
+  if (node.op != Op::kAffine || zero || node.weights.size() > picture->mean.size() ||
+      graph->is_output(node.output)) {
+    return;
+  }
+  // a ((p - mean) scale) + b = (p - (mean - b / (a scale))) (a scale)
+  for (size_t c = 0; c < node.weights.size(); ++c) {
+    picture->scale[c] *= node.weights[c];
+    picture->mean[c] -= node.bias[c] / picture->scale[c];
+  }
+  const int made = node.output;
+  for (Node& other : graph->nodes) {
+    std::replace(other.inputs.begin(), other.inputs.end(), made, graph->input);
+  }
+  node.inputs.clear();
+  node.dead = true;
+  graph->sweep();
+}
+
+void lower_groups(Graph* graph) {
+  for (Node& node : graph->nodes) {
+    if (node.op != Op::kConvolution || node.groups == 1) continue;
+    const int channels = graph->shape_of(node.inputs[0]).c();
+    if (node.groups == channels && node.run.m == channels) {
+      node.run.conv = device::ConvKind::kDepthwise;
+      continue;
+    }
+    const size_t m = static_cast<size_t>(node.run.m), c = static_cast<size_t>(channels);
+    const size_t groups = static_cast<size_t>(node.groups);
+    const size_t area =
+        static_cast<size_t>(node.run.kernel.x) * static_cast<size_t>(node.run.kernel.y);
+    const size_t c_in = c / groups, m_in = m / groups;
+    std::vector<float> dense(m * c * area, 0.0f);
+    for (size_t k = 0; k < m; ++k) {
+      const auto from = node.weights.begin() + static_cast<std::ptrdiff_t>(k * c_in * area);
+      std::copy(from, from + static_cast<std::ptrdiff_t>(c_in * area),
+                dense.begin() + static_cast<std::ptrdiff_t>((k * c + k / m_in * c_in) * area));
+    }
+    node.weights = std::move(dense);
+    node.groups = 1;
+  }
+}
+
+Status lower_inner_products(Graph* graph, bool y_major) {
+  for (size_t n = 0; n < graph->nodes.size(); ++n) {
+    if (graph->nodes[n].op != Op::kInnerProduct) continue;
+    // Flattening in front only says what this layer does anyway: read the picture behind it.
+    int in = graph->nodes[n].inputs[0];
+    for (int p = graph->producer(in); p >= 0; p = graph->producer(in)) {
+      const Node& reshape = graph->nodes[static_cast<size_t>(p)];
+      if (reshape.op != Op::kReshape) break;
+      in = reshape.inputs[0];
+    }
+    Node& node = graph->nodes[n];
+    const Shape shape = graph->shape_of(in);
+    const size_t inputs = static_cast<size_t>(shape.elements());
+    if (shape.rank == 4 && shape.elements() > shape.c()) {
+      // Weights follow the order in which the device's buffer holds the picture.
+      const Layout layout = y_major ? Layout::kHwc8 : Layout::kWhc8;
+      std::vector<float> ordered(node.weights.size());
+      for (size_t m = 0; m < static_cast<size_t>(node.run.m); ++m) {
+        size_t linear = 0;
+        for (int c = 0; c < shape.c(); ++c) {
+          for (int h = 0; h < shape.h(); ++h) {
+            for (int w = 0; w < shape.w(); ++w, ++linear) {
+              const auto at = static_cast<size_t>(element_offset(layout, shape, 0, c, h, w));
+              ordered[m * inputs + at] = node.weights[m * inputs + linear];
+            }
+          }
+        }
+      }
+      node.weights = std::move(ordered);
+    }
+    node.op = Op::kConvolution;
+    node.run.conv = device::ConvKind::kConv;
+    node.params["flattens"] = true;
+    node.inputs[0] = in;
+  }
+  // Reshapes that nobody reads any more.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (Node& node : graph->nodes) {
+      if (!node.dead && node.op == Op::kReshape && graph->consumers(node.output).empty() &&
+          !graph->is_output(node.output)) {
+        node.dead = changed = true;
+      }
+    }
+  }
+  graph->sweep();
+  return {};
+}
+
+}  // namespace dvnn::convert

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// Passes that decide what one device command does.
+#include <algorithm>
+
+#include "convert/passes.h"
+
+namespace dvnn::convert {
+namespace {
+
+using device::Activation;
+using device::ConvKind;
+using device::PoolKind;
+
+constexpr int kMaxPoolWindow = 3;      // maximum
+constexpr int kAveragePoolWindow = 7;  // average
+
+// Tiles that a convolution is cut into, along the width, so that one fits the unified buffer.
+// Source: dv-sdk converter, conv_tiles.
+int convolution_tiles(const Node& node, const Shape& in, const Shape& out, int ub_size) {
+  if (node.run.conv == ConvKind::kDepthwise) return 1;
+  for (int tiles = 1; tiles <= in.w(); ++tiles) {
+    const int64_t w = (in.w() + tiles - 1) / tiles + node.run.kernel.x - 1;
+    int64_t block = (w * in.h() * std::min(8, in.c()) + 7) / 8;
+    block += (2 - block) & 15;
+    int64_t total = block * ((in.c() + 7) / 8);
+    total += -total & 15;
+    const int64_t out_w = std::max<int64_t>(
+        1, (w + node.run.conv_pad.left + node.run.conv_pad.right - node.run.kernel.x) /
+                   node.run.stride.x +
+               1);
+    const int64_t result = out_w * out.h() * std::min(8, out.c());
+    if ((8 * total + result) * 2 <= ub_size) return tiles;
+  }
+  return in.w() + 1;
+}
+
+int pooling_tiles(const Shape& in, int ub_size) {
+  const int64_t bytes = int64_t{2} * in.w() * in.h() * std::min(8, in.c());
+  return static_cast<int>((bytes + ub_size - 1) / ub_size);
+}
+
+// f(max(a, b)) = max(f(a), f(b)): the device activates after pooling, the model before.
+bool is_monotonic(const Node& node) {
+  switch (node.run.activation) {
+    case Activation::kRelu:
+      return node.run.activation_param >= 0;
+    case Activation::kPrelu:
+      return std::all_of(node.slopes.begin(), node.slopes.end(), [](float s) { return s >= 0; });
+    default:
+      return true;
+  }
+}
+
+class Fuser {
+ public:
+  Fuser(Graph* graph, int ub_size) : graph_(*graph), ub_size_(ub_size) {}
+
+  void run() {
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      Node& node = graph_.nodes[i];
+      if (node.op == Op::kAdd) fuse_add(&node);
+      if (node.op == Op::kActivation) fuse_activation(&node);
+      if (node.op == Op::kPooling && node.run.pool == PoolKind::kMax) fuse_pooling(&node);
+    }
+    graph_.sweep();
+  }
+
+ private:
+  Node* command_before(int value) {
+    const int index = graph_.sole_producer(value);
+    if (index < 0) return nullptr;
+    Node& node = graph_.nodes[static_cast<size_t>(index)];
+    const bool command = node.op == Op::kConvolution || (node.op == Op::kPooling && node.adds);
+    return command ? &node : nullptr;
+  }
+
+  // `node` becomes the command `before` with node's own part in `change`. It stands where `node`
+  // stood: by then all its inputs have been made.
+  template <typename Change>
+  void take_over(Node* node, Node* before, Change change) {
+    Node merged = std::move(*before);
+    merged.dead = false;
+    change(&merged);
+    merged.output = node->output;
+    merged.name = node->name;
+    merged.layers.insert(merged.layers.end(), node->layers.begin(), node->layers.end());
+    *before = Node();
+    before->dead = true;
+    *node = std::move(merged);
+  }
+
+  void fuse_add(Node* node) {
+    for (size_t side = 0; side < 2; ++side) {
+      Node* conv = command_before(node->inputs[side]);
+      const int other = node->inputs[1 - side];
+      if (!conv || conv->op != Op::kConvolution || conv->adds || other == node->inputs[side] ||
+          conv->run.activation != Activation::kNone || conv->run.pool != PoolKind::kNone ||
+          conv->params.contains("flattens")) {
+        continue;
+      }
+      take_over(node, conv, [other](Node* merged) {
+        merged->adds = true;
+        merged->inputs.push_back(other);
+      });
+      return;
+    }
+    // No convolution takes it: an average over one pixel, then the sum.
+    node->op = Op::kPooling;
+    node->adds = true;
+    node->run.pool = PoolKind::kAverage;
+    node->run.m = graph_.shape_of(node->output).c();
+  }
+
+  void fuse_activation(Node* node) {
+    Node* before = command_before(node->inputs[0]);
+    if (!before || before->run.activation != Activation::kNone ||
+        before->run.pool == PoolKind::kMax) {
+      return;
+    }
+    if (node->run.activation == Activation::kPrelu && before->op != Op::kConvolution) return;
+    const device::ConvRun run = node->run;
+    std::vector<float> slopes = node->slopes;
+    take_over(node, before, [&](Node* merged) {
+      merged->run.activation = run.activation;
+      merged->run.activation_param = run.activation_param;
+      merged->slopes = std::move(slopes);
+    });
+  }
+
+  void fuse_pooling(Node* node) {
+    Node* before = command_before(node->inputs[0]);
+    if (!before || before->op != Op::kConvolution || before->run.pool != PoolKind::kNone ||
+        before->params.contains("flattens") || before->run.dilation.x > 1 ||
+        before->run.dilation.y > 1 || !is_monotonic(*before)) {
+      return;
+    }
+    const Shape in = graph_.shape_of(before->inputs[0]), conv = graph_.shape_of(before->output);
+    // A window would straddle tiles.
+    if (convolution_tiles(*before, in, conv, ub_size_) != 1 || pooling_tiles(conv, ub_size_) != 1) {
+      return;
+    }
+    const device::ConvRun run = node->run;
+    take_over(node, before, [&](Node* merged) {
+      merged->run.pool = run.pool;
+      merged->run.pool_size = run.pool_size;
+      merged->run.pool_stride = run.pool_stride;
+      merged->run.pool_pad = run.pool_pad;
+    });
+  }
+
+  Graph& graph_;
+  int ub_size_;
+};
+
+// The device's pads for a window that covers `out` positions: what lies behind the input's end.
+void fit_pads(int in, int out, int window, int stride, int before, int* after) {
+  *after = std::max(0, (out - 1) * stride + window - before - in);
+}
+
+// Two factors of at most 7 each, the larger first; {0, 0} if there are none.
+std::pair<int, int> split_window(int size) {
+  for (int a = kAveragePoolWindow; a >= 1; --a) {
+    if (size % a == 0 && size / a <= kAveragePoolWindow) return {a, size / a};
+  }
+  return {0, 0};
+}
+
+void to_cpu_pooling(Node* node) {
+  const device::ConvRun& run = node->run;
+  node->op = Op::kCpu;
+  node->type = "Pooling";
+  node->params = {{"method", run.pool == PoolKind::kMax ? "max" : "average"},
+                  {"kernel_w", run.pool_size.x},
+                  {"kernel_h", run.pool_size.y},
+                  {"stride_w", run.pool_stride.x},
+                  {"stride_h", run.pool_stride.y},
+                  {"pad_w", run.pool_pad.left},
+                  {"pad_h", run.pool_pad.top}};
+}
+
+bool lower_maximum(Node* node, const Shape& in, const Shape& out) {
+  device::ConvRun& run = node->run;
+  if (run.pool_size.x < 2 || run.pool_size.x > kMaxPoolWindow || run.pool_size.y > kMaxPoolWindow ||
+      in.w() < 2) {
+    return false;
+  }
+  fit_pads(in.w(), out.w(), run.pool_size.x, run.pool_stride.x, run.pool_pad.left,
+           &run.pool_pad.right);
+  fit_pads(in.h(), out.h(), run.pool_size.y, run.pool_stride.y, run.pool_pad.top,
+           &run.pool_pad.bottom);
+  return true;
+}
+
+// Averages divide by the whole window on the device; Caffe clips windows at the padded end.
+bool lower_average(Graph* graph, size_t index, const Shape& in, const Shape& out) {
+  Node& node = graph->nodes[index];
+  device::ConvRun& run = node.run;
+  const bool global = out.w() == 1 && out.h() == 1 && run.pool_pad.left == 0 &&
+                      run.pool_pad.top == 0 && run.pool_size.x >= in.w() &&
+                      run.pool_size.y >= in.h();
+  const bool clipped =
+      (out.w() - 1) * run.pool_stride.x + run.pool_size.x > in.w() + 2 * run.pool_pad.left ||
+      (out.h() - 1) * run.pool_stride.y + run.pool_size.y > in.h() + 2 * run.pool_pad.top;
+  if (!clipped && run.pool_size.x <= kAveragePoolWindow && run.pool_size.y <= kAveragePoolWindow) {
+    fit_pads(in.w(), out.w(), run.pool_size.x, run.pool_stride.x, run.pool_pad.left,
+             &run.pool_pad.right);
+    fit_pads(in.h(), out.h(), run.pool_size.y, run.pool_stride.y, run.pool_pad.top,
+             &run.pool_pad.bottom);
+    run.pool_scale = 1.0f / static_cast<float>(run.pool_size.x * run.pool_size.y);
+    return true;
+  }
+  const auto [x1, x2] = split_window(in.w());
+  const auto [y1, y2] = split_window(in.h());
+  if (!global || x1 == 0 || y1 == 0) return false;
+  Node first = node;
+  first.name += "_part";
+  first.output = graph->add_value(first.name, {1, in.c(), in.h() / y1, in.w() / x1});
+  auto set_window = [](Node* part, int x, int y) {
+    part->run.pool_size = part->run.pool_stride = {x, y};
+    part->run.pool_pad = {};
+    part->run.pool_scale = 1.0f / static_cast<float>(x * y);
+  };
+  set_window(&first, x1, y1);
+  set_window(&node, x2, y2);
+  node.inputs[0] = first.output;
+  graph->nodes.insert(graph->nodes.begin() + static_cast<std::ptrdiff_t>(index), std::move(first));
+  return true;
+}
+
+}  // namespace
+
+void lower_poolings(Graph* graph) {
+  for (size_t i = 0; i < graph->nodes.size(); ++i) {
+    Node& node = graph->nodes[i];
+    if (node.op != Op::kPooling) continue;
+    const Shape in = graph->shape_of(node.inputs[0]), out = graph->shape_of(node.output);
+    const bool max = node.run.pool == PoolKind::kMax;
+    const size_t before = graph->nodes.size();
+    const bool done = max ? lower_maximum(&node, in, out) : lower_average(graph, i, in, out);
+    if (!done) to_cpu_pooling(&graph->nodes[i]);
+    i += graph->nodes.size() - before;  // a part that was put in front is done, too
+  }
+}
+
+void fuse_commands(Graph* graph, int ub_size) {
+  Fuser(graph, ub_size).run();
+}
+
+void lower_leftovers(Graph* graph) {
+  for (Node& node : graph->nodes) {
+    if (node.op != Op::kAffine && node.op != Op::kActivation) continue;
+    const Shape& shape = graph->shape_of(node.output);
+    // What comes from a CPU layer stays on the CPU: no round trip for one function.
+    const int before = graph->producer(node.inputs[0]);
+    const bool from_cpu =
+        before >= 0 && (graph->nodes[static_cast<size_t>(before)].op == Op::kCpu ||
+                        graph->nodes[static_cast<size_t>(before)].op == Op::kReshape);
+    if (shape.rank == 4 && !from_cpu) {
+      const size_t channels = static_cast<size_t>(shape.c());
+      if (node.op == Op::kActivation) {
+        node.weights.assign(channels, 1.0f);
+        node.bias.assign(channels, 0.0f);
+      }
+      node.op = Op::kConvolution;
+      node.run.conv = ConvKind::kDepthwise;
+      node.run.m = shape.c();
+      node.groups = shape.c();
+      continue;
+    }
+    if (node.op == Op::kAffine) {
+      node.type = "Scale";
+      node.params = {{"axis", 1}, {"scale", node.weights}, {"bias", node.bias}};
+    } else {
+      static constexpr const char* kTypes[] = {"", "TanH", "ReLU", "Sigmoid", "PReLU", "ELU", ""};
+      node.type = kTypes[static_cast<size_t>(node.run.activation)];
+      if (node.run.activation == Activation::kRelu) {
+        node.params = {{"slope", node.run.activation_param}};
+      }
+      if (node.run.activation == Activation::kPrelu) node.params = {{"slope", node.slopes}};
+    }
+    node.op = Op::kCpu;
+  }
+}
+
+}  // namespace dvnn::convert

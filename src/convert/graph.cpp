@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convert/graph.h"
+
+#include <algorithm>
+
+namespace dvnn::convert {
+
+int Graph::add_value(const std::string& value_name, const Shape& shape) {
+  values.push_back({value_name, shape});
+  return static_cast<int>(values.size()) - 1;
+}
+
+int Graph::producer(int value) const {
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (!nodes[i].dead && nodes[i].output == value) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+std::vector<int> Graph::consumers(int value) const {
+  std::vector<int> list;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const auto& in = nodes[i].inputs;
+    if (!nodes[i].dead && std::find(in.begin(), in.end(), value) != in.end()) {
+      list.push_back(static_cast<int>(i));
+    }
+  }
+  return list;
+}
+
+bool Graph::is_output(int value) const {
+  return std::find(outputs.begin(), outputs.end(), value) != outputs.end();
+}
+
+int Graph::sole_producer(int value) const {
+  return is_output(value) || consumers(value).size() != 1 ? -1 : producer(value);
+}
+
+void Graph::sweep() {
+  nodes.erase(std::remove_if(nodes.begin(), nodes.end(), [](const Node& n) { return n.dead; }),
+              nodes.end());
+}
+
+}  // namespace dvnn::convert

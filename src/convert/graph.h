@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The converter's one graph: front ends make it, passes rewrite it, lowering reads it.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "device/command.h"
+#include "tensor/tensor.h"
+
+namespace dvnn::convert {
+
+enum class Op {
+  kInput,
+  kConvolution,   // `run` has kernel, stride, dilation, pads; weights (m, c/groups, ky, kx), bias
+  kAffine,        // y = scale[c] * x + bias[c]: BatchNorm, Scale, Power
+  kActivation,    // run.activation, run.activation_param; slopes for PReLU
+  kPooling,       // run.pool, pool_size, pool_stride, pool_pad, pool_scale
+  kAdd,           // sum of two equal shapes
+  kConcat,        // along params["axis"]
+  kInnerProduct,  // weights (m, inputs), bias; reads its input flattened
+  kReshape,       // the same elements, row-major, in another shape
+  kCpu,           // a CPU layer: type, params
+};
+
+/// One operation with one result.
+struct Node {
+  Op op = Op::kCpu;
+  std::string name;                 // of the (last) source layer
+  std::vector<std::string> layers;  // every source layer in it, in order
+  std::vector<int> inputs;          // values
+  int output = -1;                  // value
+  device::ConvRun run;
+  int groups = 1;
+  std::vector<float> weights, bias, slopes;  // kAffine: `weights` is the scale
+  bool adds = false;  // kConvolution, kPooling: adds inputs[1] (before pooling)
+  std::string type;   // kCpu
+  nlohmann::json params = nlohmann::json::object();
+  bool dead = false;  // removed by a pass
+};
+
+struct Value {
+  std::string name;
+  Shape shape;
+};
+
+struct Graph {
+  std::string name;
+  std::vector<Node> nodes;  // in an order in which every input is made before it is read
+  std::vector<Value> values;
+  int input = -1;            // value
+  std::vector<int> outputs;  // values
+  std::vector<std::string> output_names;
+
+  int add_value(const std::string& name, const Shape& shape);
+  /// Index of the live node that makes `value`, or -1.
+  int producer(int value) const;
+  /// Indices of the live nodes that read `value`.
+  std::vector<int> consumers(int value) const;
+  bool is_output(int value) const;
+  /// The producer of `value` if nothing else reads the value and it is no output; else -1.
+  int sole_producer(int value) const;
+  /// Drops nodes that passes have marked dead.
+  void sweep();
+  const Shape& shape_of(int value) const { return values[static_cast<size_t>(value)].shape; }
+};
+
+}  // namespace dvnn::convert

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convert/lower.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/format.h"
+#include "convert/memory_plan.h"
+#include "convert/placement.h"
+#include "tensor/half.h"
+
+namespace dvnn::convert {
+namespace {
+
+using network::Model;
+using network::Step;
+using network::StepKind;
+using network::Storage;
+
+// Source: dv-sdk converter, limits of the DV700.
+constexpr int kMaxWidth = 2047, kMaxHeight = 1024, kMaxChannels = 32768;
+
+class Lowering {
+ public:
+  Lowering(const Graph& graph, const ConvertOptions& options, Report* report)
+      : graph_(graph), options_(options), report_(report), placer_(graph, options.y_major) {}
+
+  Result<Model> run(const PictureSpec& picture) {
+    model_.name = graph_.name;
+    model_.input = {tensor_of(graph_.input), picture};
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const Node& node = graph_.nodes[i];
+      if (placer_.lowered(i) == Lowered::kDevice) {
+        if (Status s = add_device_step(node); !s.ok()) {
+          return s.error().within("layer '" + node.name + "'");
+        }
+      } else if (placer_.lowered(i) == Lowered::kCpu) {
+        add_cpu_step(node);
+      }
+    }
+    for (size_t i = 0; i < graph_.outputs.size(); ++i) {
+      model_.outputs.push_back({graph_.output_names[i], tensor_of(graph_.outputs[i])});
+    }
+    plan();
+    return std::move(model_);
+  }
+
+ private:
+  // A tensor of the model and the value whose memory it is in.
+  struct View {
+    int value;
+    TensorDesc desc;
+  };
+
+  int add_view(int value, const TensorDesc& desc) {
+    for (size_t i = 0; i < views_.size(); ++i) {
+      if (views_[i].value == value && views_[i].desc.layout == desc.layout &&
+          views_[i].desc.shape == desc.shape) {
+        return static_cast<int>(i);
+      }
+    }
+    views_.push_back({value, desc});
+    model_.tensors.push_back({graph_.values[static_cast<size_t>(value)].name, desc,
+                              placer_.at(value).constant ? Storage::kConstant : Storage::kIo, 0});
+    return static_cast<int>(views_.size()) - 1;
+  }
+
+  int tensor_of(int value) { return add_view(value, placer_.at(value).desc); }
+
+  // The value as a command sees it: a picture in chunks; `flat`: one pixel of all its elements.
+  int device_tensor_of(int value, bool flat) {
+    TensorDesc desc = placer_.at(value).desc;
+    desc.layout = options_.y_major ? Layout::kHwc8 : Layout::kWhc8;
+    if (flat || desc.shape.rank != 4) {
+      desc.shape = {1, static_cast<int>(desc.shape.elements()), 1, 1};
+    }
+    return add_view(value, desc);
+  }
+
+  Status check_limits(const Shape& in, const Shape& out) const {
+    const struct {
+      const char* what;
+      int value, limit;
+    } checks[] = {
+        {"input width", in.w(), kMaxWidth},       {"input height", in.h(), kMaxHeight},
+        {"input channels", in.c(), kMaxChannels}, {"output width", out.w(), kMaxWidth},
+        {"output height", out.h(), kMaxHeight},   {"output channels", out.c(), kMaxChannels}};
+    for (const auto& check : checks) {
+      if (check.value > check.limit) {
+        return Error{ErrorCode::kLimit, format("%s %d exceeds the device's limit of %d", check.what,
+                                               check.value, check.limit)};
+      }
+    }
+    return {};
+  }
+
+  Status add_device_step(const Node& node) {
+    const bool flat = node.params.contains("flattens");
+    Step step;
+    step.kind = StepKind::kDevice;
+    step.name = node.name;
+    step.layers = node.layers;
+    step.inputs = {device_tensor_of(node.inputs[0], flat)};
+    step.outputs = {device_tensor_of(node.output, false)};
+    if (node.adds) step.inputs.push_back(device_tensor_of(node.inputs[1], false));
+    const Shape in = model_.tensors[static_cast<size_t>(step.inputs[0])].desc.shape;
+    const Shape out = model_.tensors[static_cast<size_t>(step.outputs[0])].desc.shape;
+    DVNN_TRY(check_limits(in, out));
+    step.command.w = in.w();
+    step.command.h = in.h();
+    step.command.c = in.c();
+    step.command.hwc = options_.y_major;
+    step.command.eltwise_add = node.adds;
+    device::ConvRun run = node.run;
+    if (run.conv != device::ConvKind::kNone) DVNN_TRY(add_weights(node, in.c(), &run));
+    step.command.runs = {run};
+    model_.steps.push_back(std::move(step));
+    note(node, "device");
+    return {};
+  }
+
+  // Rounds to binary16; a weight that does not fit is an error rather than an infinity.
+  static Result<std::vector<half_t>> to_half(const std::vector<float>& values, const char* what) {
+    constexpr float kLargest = 65504.0f;
+    std::vector<half_t> halves(values.size());
+    float_to_half(values.data(), halves.data(), values.size());
+    for (float v : values) {
+      if (!(std::fabs(v) <= kLargest)) {
+        return Error{
+            ErrorCode::kUnsupported,
+            format("%s %g does not fit 16-bit floating point (%g at the most)", what, v, kLargest)};
+      }
+    }
+    return halves;
+  }
+
+  Status add_weights(const Node& node, int channels, device::ConvRun* run) {
+    run->weight_format = device::WeightFormat::kHalf;
+    run->weight_offset = model_.weights.size();
+    PackedGeometry geometry = network::run_geometry(*run, channels);
+    std::vector<float> weights = node.weights;
+    if (options_.y_major) {  // the device then reads kernels transposed
+      transpose(run->kernel, &weights);
+      std::swap(geometry.kx, geometry.ky);
+    }
+    DVNN_ASSIGN(const auto halves, to_half(weights, "weight"));
+    DVNN_ASSIGN(const auto bias, to_half(node.bias, "bias"));
+    DVNN_ASSIGN(const auto slopes, to_half(node.slopes, "slope"));
+    model_.weights.resize(model_.weights.size() + packed_weights_size(geometry));
+    pack_weights(geometry,
+                 {nullptr, halves.data(), bias.data(), slopes.empty() ? nullptr : slopes.data()},
+                 model_.weights.data() + run->weight_offset);
+    return {};
+  }
+
+  static void transpose(device::Extent kernel, std::vector<float>* weights) {
+    const size_t kx = static_cast<size_t>(kernel.x), ky = static_cast<size_t>(kernel.y);
+    std::vector<float> out(weights->size());
+    for (size_t k = 0; k < out.size(); k += kx * ky) {
+      for (size_t j = 0; j < ky; ++j) {
+        for (size_t i = 0; i < kx; ++i) out[k + i * ky + j] = (*weights)[k + j * kx + i];
+      }
+    }
+    *weights = std::move(out);
+  }
+
+  void add_cpu_step(const Node& node) {
+    Step step;
+    step.kind = StepKind::kCpu;
+    step.name = node.name;
+    step.layers = node.layers;
+    step.type = node.op == Op::kReshape ? "Reshape" : node.type;
+    step.params = node.params;
+    for (int value : node.inputs) step.inputs.push_back(tensor_of(value));
+    step.outputs = {tensor_of(node.output)};
+    model_.steps.push_back(std::move(step));
+    note(node, placer_.at(node.output).constant ? "once, at load" : "CPU");
+  }
+
+  void note(const Node& node, const char* where) {
+    if (!report_) return;
+    std::string layers;
+    for (const std::string& name : node.layers) layers += (layers.empty() ? "" : " + ") + name;
+    report_->lines.push_back(std::string(where) + ": " + layers);
+  }
+
+  // Offsets of all roots from their live ranges, then of every view.
+  void plan() {
+    std::map<int, PlannedBuffer> io;
+    std::map<int, uint64_t> constants;
+    const int last = static_cast<int>(model_.steps.size());
+    auto touch = [&](int view, int step) {
+      uint64_t offset = 0;
+      const int root = placer_.root(views_[static_cast<size_t>(view)].value, &offset);
+      const uint64_t bytes = static_cast<uint64_t>(placer_.at(root).desc.bytes());
+      if (placer_.at(root).constant) {
+        constants.emplace(root, 0);
+        return;
+      }
+      auto [it, fresh] = io.emplace(root, PlannedBuffer{bytes, step, step, 0});
+      it->second.birth = std::min(it->second.birth, step);
+      it->second.death = std::max(it->second.death, step);
+    };
+    touch(model_.input.tensor, -1);
+    for (int s = 0; s < last; ++s) {
+      for (int view : model_.steps[static_cast<size_t>(s)].inputs) touch(view, s);
+      for (int view : model_.steps[static_cast<size_t>(s)].outputs) touch(view, s);
+    }
+    for (const auto& output : model_.outputs) touch(output.tensor, last);
+
+    std::vector<PlannedBuffer> buffers;
+    uint64_t sum = 0;
+    for (const auto& [root, buffer] : io) {
+      buffers.push_back(buffer);
+      sum += buffer.size;
+    }
+    model_.io_bytes = plan_memory(&buffers);
+    size_t next = 0;
+    for (auto& [root, buffer] : io) buffer.offset = buffers[next++].offset;
+    for (auto& [root, offset] : constants) {
+      offset = model_.constant_bytes;
+      const uint64_t bytes = static_cast<uint64_t>(placer_.at(root).desc.bytes());
+      model_.constant_bytes += (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+    }
+    for (size_t i = 0; i < views_.size(); ++i) {
+      uint64_t offset = 0;
+      const int root = placer_.root(views_[i].value, &offset);
+      model_.tensors[i].offset =
+          offset + (placer_.at(root).constant ? constants[root] : io[root].offset);
+    }
+    if (report_) {
+      report_->io_peak_bytes = model_.io_bytes;
+      report_->io_sum_bytes = sum;
+    }
+  }
+
+  const Graph& graph_;
+  const ConvertOptions& options_;
+  Report* report_;
+  Placer placer_;
+  Model model_;
+  std::vector<View> views_;
+};
+
+}  // namespace
+
+Result<Model> lower(const Graph& graph, const ConvertOptions& options, const PictureSpec& picture,
+                    Report* report) {
+  return Lowering(graph, options, report).run(picture);
+}
+
+}  // namespace dvnn::convert

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convert/passes.h"
+
+namespace dvnn::convert {
+
+Status run_passes(Graph* graph, const ConvertOptions& options, PictureSpec* picture) {
+  fold_affine(graph);
+  fold_input_affine(graph, picture);
+  lower_groups(graph);
+  lower_poolings(graph);
+  DVNN_TRY(lower_inner_products(graph, options.y_major));
+  fuse_commands(graph, options.ub_size);
+  lower_leftovers(graph);
+  return {};
+}
+
+}  // namespace dvnn::convert

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rewrites of the graph, in the order in which run_passes() applies them. Each leaves a graph that
+// computes the same outputs.
+#pragma once
+
+#include "base/result.h"
+#include "convert/convert.h"
+#include "convert/graph.h"
+
+namespace dvnn::convert {
+
+/// Affine layers that follow one another become one; one right behind a convolution goes into its
+/// weights and bias.
+void fold_affine(Graph* graph);
+
+/// An affine layer that alone reads the network's input goes into the picture's mean and scale.
+void fold_input_affine(Graph* graph, PictureSpec* picture);
+
+/// What is left as an affine layer, and activations that follow no convolution or addition, become
+/// 1x1 depthwise convolutions (4-D) or CPU layers.
+void lower_leftovers(Graph* graph);
+
+/// Grouped convolutions: one group per channel is the device's depthwise kind; others become dense,
+/// with zeros between the groups.
+void lower_groups(Graph* graph);
+
+/// Poolings: Caffe's rounding becomes pads on the right and at the bottom; global averages beyond
+/// the device's window are split in two; the rest goes to the CPU.
+void lower_poolings(Graph* graph);
+
+/// Sums, activations and maximum poolings move into the convolution (or sum, or average pooling)
+/// before them, where the device's order of operations allows it.
+void fuse_commands(Graph* graph, int ub_size);
+
+/// Fully connected layers become 1x1 convolutions over one pixel.
+Status lower_inner_products(Graph* graph, bool y_major);
+
+/// All of them.
+Status run_passes(Graph* graph, const ConvertOptions& options, PictureSpec* picture);
+
+}  // namespace dvnn::convert

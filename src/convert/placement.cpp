@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convert/placement.h"
+
+#include <algorithm>
+#include <set>
+
+namespace dvnn::convert {
+
+Placer::Placer(const Graph& graph, bool y_major)
+    : graph_(graph),
+      layout_(y_major ? Layout::kHwc8 : Layout::kWhc8),
+      values_(graph.values.size()),
+      lowered_(graph.nodes.size(), Lowered::kCpu),
+      device_made_(graph.values.size()) {
+  device_made_[static_cast<size_t>(graph.input)] = true;
+  values_[static_cast<size_t>(graph.input)].desc = device_desc(graph.shape_of(graph.input));
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    device_made_[static_cast<size_t>(node.output)] = runs_on_device(node) || is_device_concat(node);
+  }
+  for (size_t i = 0; i < graph.nodes.size(); ++i) place(i);
+}
+
+bool Placer::runs_on_device(const Node& node) const {
+  return node.op == Op::kConvolution || node.op == Op::kPooling;
+}
+
+bool Placer::is_device_concat(const Node& node) const {
+  return node.op == Op::kConcat && graph_.shape_of(node.output).rank == 4 &&
+         node.params["axis"] == 1 &&
+         std::all_of(node.inputs.begin(), node.inputs.end(),
+                     [&](int v) { return device_made_[static_cast<size_t>(v)]; });
+}
+
+bool Placer::device_reads(int value) const {
+  const std::vector<int> readers = graph_.consumers(value);
+  return std::any_of(readers.begin(), readers.end(), [&](int reader) {
+    return runs_on_device(graph_.nodes[static_cast<size_t>(reader)]);
+  });
+}
+
+TensorDesc Placer::device_desc(const Shape& shape) const {
+  // Fully connected results have no picture: one pixel's channels lie in plain order anyway.
+  return {ElementType::kFloat16, shape.rank == 4 ? layout_ : Layout::kNchw, shape};
+}
+
+int Placer::root(int value, uint64_t* offset) const {
+  *offset = 0;
+  for (; at(value).parent >= 0; value = at(value).parent) *offset += at(value).offset;
+  return value;
+}
+
+void Placer::place(size_t index) {
+  const Node& node = graph_.nodes[index];
+  Placement& out = values_[static_cast<size_t>(node.output)];
+  const Shape& shape = graph_.shape_of(node.output);
+  const bool on_device = device_made_[static_cast<size_t>(node.output)];
+  out.desc = on_device || device_reads(node.output)
+                 ? device_desc(shape)
+                 : TensorDesc{ElementType::kFloat32, Layout::kNchw, shape};
+  if (runs_on_device(node)) {
+    lowered_[index] = Lowered::kDevice;
+    return;
+  }
+  out.constant =
+      std::all_of(node.inputs.begin(), node.inputs.end(), [&](int v) { return at(v).constant; });
+  const bool in_place = (node.op == Op::kReshape && place_reshape(node)) ||
+                        (node.op == Op::kConcat && place_concat(node));
+  lowered_[index] = in_place ? Lowered::kNothing : Lowered::kCpu;
+}
+
+bool Placer::place_reshape(const Node& node) {
+  const TensorDesc& in = at(node.inputs[0]).desc;
+  Placement& out = values_[static_cast<size_t>(node.output)];
+  const bool one_pixel = in.shape.rank == 4 && in.shape.h() == 1 && in.shape.w() == 1;
+  const bool row_major = in.layout == Layout::kNchw || one_pixel;
+  if (!row_major || (out.desc.layout != Layout::kNchw && out.desc.type != in.type)) return false;
+  const bool wants_chunks =
+      out.desc.layout != Layout::kNchw && (out.desc.shape.h() != 1 || out.desc.shape.w() != 1);
+  if (wants_chunks || (out.desc.type != in.type && device_reads(node.output))) return false;
+  out.desc.type = in.type;
+  out.parent = node.inputs[0];
+  return true;
+}
+
+bool Placer::place_concat(const Node& node) {
+  const Placement& out = at(node.output);
+  const bool chunks = out.desc.layout != Layout::kNchw;
+  const int axis = node.params["axis"].get<int>();
+  int64_t before = 1;
+  for (int i = 0; i < axis; ++i) before *= out.desc.shape[i];
+  if (before != 1 || (chunks && axis != 1) || out.constant) return false;
+  std::set<int> roots;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const int value = node.inputs[i];
+    uint64_t offset = 0;
+    const int top = root(value, &offset);
+    const TensorDesc& in = at(value).desc;
+    const bool whole = offset == 0 && at(top).desc.bytes() == in.bytes();
+    const bool aligned = !chunks || i + 1 == node.inputs.size() || in.shape.c() % 8 == 0;
+    // A value may lie in one joined tensor only, and the input comes from outside.
+    if (in.layout != out.desc.layout || in.type != out.desc.type || !whole || !aligned ||
+        top == graph_.input || at(top).constant || !roots.insert(top).second) {
+      return false;
+    }
+  }
+  uint64_t at_byte = 0;
+  for (int value : node.inputs) {
+    uint64_t offset = 0;
+    Placement& member = values_[static_cast<size_t>(root(value, &offset))];
+    member.parent = node.output;
+    member.offset = at_byte;
+    at_byte += static_cast<uint64_t>(at(value).desc.bytes());
+  }
+  return true;
+}
+
+}  // namespace dvnn::convert

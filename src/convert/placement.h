@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where every value of a graph lives: its layout, whether it shares another value's memory, and
+// whether it is constant.
+#pragma once
+
+#include <vector>
+
+#include "convert/graph.h"
+
+namespace dvnn::convert {
+
+struct Placement {
+  TensorDesc desc;
+  bool constant = false;
+  int parent = -1;      // value whose memory this one lies in, or -1
+  uint64_t offset = 0;  // bytes into the parent
+};
+
+/// What becomes of a node.
+enum class Lowered {
+  kDevice,   // a device command
+  kCpu,      // a CPU layer
+  kNothing,  // its result already lies where it belongs
+};
+
+/// Decides layouts and sharing:
+///   - what the device makes or reads is binary16 in its chunked layout, all else row-major float;
+///   - joined tensors are made in place where memory order allows it;
+///   - reshapes of row-major tensors share their input's memory.
+class Placer {
+ public:
+  Placer(const Graph& graph, bool y_major);
+  const Placement& at(int value) const { return values_[static_cast<size_t>(value)]; }
+  Lowered lowered(size_t node) const { return lowered_[node]; }
+  /// The value whose memory `value` lies in, and where.
+  int root(int value, uint64_t* offset) const;
+
+ private:
+  bool runs_on_device(const Node& node) const;
+  bool is_device_concat(const Node& node) const;
+  bool device_reads(int value) const;
+  void place(size_t index);
+  bool place_reshape(const Node& node);
+  bool place_concat(const Node& node);
+  TensorDesc device_desc(const Shape& shape) const;
+
+  const Graph& graph_;
+  Layout layout_;
+  std::vector<Placement> values_;
+  std::vector<Lowered> lowered_;
+  std::vector<bool> device_made_;
+};
+
+}  // namespace dvnn::convert

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <sstream>
+
+#include "base/format.h"
+#include "convert/convert.h"
+#include "decode/decoder.h"
+#include "network/dvn_file.h"
+#include "tools/commands.h"
+#include "tools/options.h"
+
+namespace dvnn::tools {
+namespace {
+
+struct Texts {
+  OptionText from, output, name, mean, scale, order, resize, pad, labels, decoder, params, layout;
+};
+
+Result<std::vector<std::string>> read_labels(const std::string& path) {
+  constexpr size_t kMaxLabelBytes = 1 << 20;
+  DVNN_ASSIGN(const std::string text, read_text_file(path, kMaxLabelBytes));
+  std::vector<std::string> labels;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    labels.push_back(line);
+  }
+  return labels;
+}
+
+Status fill_picture(const Texts& texts, PictureSpec* picture) {
+  DVNN_ASSIGN(picture->order, parse_channel_order(texts.order.text("bgr")));
+  DVNN_ASSIGN(picture->resize, parse_resize_rule(texts.resize.text("stretch")));
+  DVNN_ASSIGN(const auto mean, parse_triple("--mean", texts.mean.text("0")));
+  DVNN_ASSIGN(const auto scale, parse_triple("--scale", texts.scale.text("1")));
+  DVNN_ASSIGN(const auto pad, parse_triple("--pad-value", texts.pad.text("0")));
+  for (size_t i = 0; i < 3; ++i) {
+    if (pad[i] < 0 || pad[i] > 255) {
+      return Error{ErrorCode::kInvalidArgument, format("--pad-value %g is not 0..255", pad[i])};
+    }
+    if (scale[i] == 0) {
+      return Error{ErrorCode::kInvalidArgument, "--scale 0 would make every pixel the same"};
+    }
+    picture->mean[i] = mean[i];
+    picture->scale[i] = scale[i];
+    picture->pad_value[i] = static_cast<uint8_t>(pad[i]);
+  }
+  return {};
+}
+
+Status fill_options(const Texts& texts, convert::ConvertOptions* options) {
+  DVNN_TRY(fill_picture(texts, &options->picture));
+  options->name = texts.name.text();
+  if (texts.labels.given()) {
+    DVNN_ASSIGN(options->labels, read_labels(texts.labels.text()));
+  }
+  options->decoder = texts.decoder.text();
+  if (texts.params.given()) {
+    DVNN_ASSIGN(const std::string json, json_argument(texts.params.text()));
+    options->decoder_params = nlohmann::json::parse(json, nullptr, false);
+    if (options->decoder_params.is_discarded()) {
+      return Error{ErrorCode::kInvalidArgument, "--decoder-params is not JSON"};
+    }
+  }
+  const std::string layout = texts.layout.text("whc");
+  if (layout != "whc" && layout != "hwc") {
+    return Error{ErrorCode::kInvalidArgument, "--layout '" + layout + "' is not whc or hwc"};
+  }
+  options->y_major = layout == "hwc";
+  return {};
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+}  // namespace
+
+int convert_command(int argc, char** argv) {
+  Texts t;
+  gboolean verbose = FALSE;
+  const std::string decoder_help = "Decoder of the outputs: " + joined(decode::decoder_names());
+  const GOptionEntry entries[] = {
+      {"from", 0, 0, G_OPTION_ARG_STRING, t.from.out(), "Kind of model: caffe (default)", "KIND"},
+      {"output", 'o', 0, G_OPTION_ARG_FILENAME, t.output.out(), "The file to write", "FILE.dvn"},
+      {"name", 0, 0, G_OPTION_ARG_STRING, t.name.out(), "Name of the network", "NAME"},
+      {"mean", 0, 0, G_OPTION_ARG_STRING, t.mean.out(),
+       "Taken off each channel, in pixel values 0..255 (default 0)", "M[,M,M]"},
+      {"scale", 0, 0, G_OPTION_ARG_STRING, t.scale.out(),
+       "Multiplies each channel after the mean is off (default 1)", "S[,S,S]"},
+      {"order", 0, 0, G_OPTION_ARG_STRING, t.order.out(),
+       "Channels of the input: bgr (default), rgb or gray", "ORDER"},
+      {"resize", 0, 0, G_OPTION_ARG_STRING, t.resize.out(),
+       "How a picture becomes the input: stretch (default), letterbox, letterbox-top-left, crop",
+       "RULE"},
+      {"pad-value", 0, 0, G_OPTION_ARG_STRING, t.pad.out(),
+       "Pixel value beside a letterboxed picture (default 0)", "P[,P,P]"},
+      {"labels", 0, 0, G_OPTION_ARG_FILENAME, t.labels.out(),
+       "Text file with a label per line, class 0 first", "FILE"},
+      {"decoder", 0, 0, G_OPTION_ARG_STRING, t.decoder.out(), decoder_help.c_str(), "NAME"},
+      {"decoder-params", 0, 0, G_OPTION_ARG_STRING, t.params.out(),
+       "Its parameters: a JSON file, or the JSON itself", "JSON"},
+      {"layout", 0, 0, G_OPTION_ARG_STRING, t.layout.out(),
+       "Order of the device's buffers: whc (default), or hwc with transposed weights", "ORDER"},
+      {"verbose", 'v', 0, G_OPTION_ARG_NONE, &verbose, "Print which layers run where", nullptr},
+      {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
+  auto args = parse_options("--from caffe DEPLOY.prototxt WEIGHTS.caffemodel -o NETWORK.dvn",
+                            "Converts a model to a network file for dvinfer and dvnet.", entries,
+                            argc, argv);
+  if (!args.ok()) return wrong_usage("convert", args.error().message);
+  if (t.from.text("caffe") != "caffe") {
+    return wrong_usage("convert", "--from '" + t.from.text() + "' is not supported (caffe is)");
+  }
+  if (args.value().size() != 2 || !t.output.given()) {
+    return wrong_usage("convert", "needs a prototxt, a caffemodel and -o FILE.dvn");
+  }
+  convert::ConvertOptions options;
+  if (Status s = fill_options(t, &options); !s.ok()) return fail(s.error());
+  convert::Report report;
+  auto model = convert::convert_caffe(args.value()[0], args.value()[1], options, &report);
+  if (!model.ok()) return fail(model.error());
+  model.value().producer = std::string("dvnet ") + DVNN_VERSION;
+  if (Status s = network::write_dvn(model.value(), t.output.text()); !s.ok()) {
+    return fail(s.error());
+  }
+  if (verbose) {
+    for (const std::string& line : report.warnings) std::printf("note: %s\n", line.c_str());
+    for (const std::string& line : report.lines) std::printf("%s\n", line.c_str());
+  }
+  std::printf("%s: %zu steps, %zu bytes of weights, I/O buffer %llu bytes (%llu without re-use)\n",
+              t.output.text().c_str(), model.value().steps.size(), model.value().weights.size(),
+              static_cast<unsigned long long>(report.io_peak_bytes),
+              static_cast<unsigned long long>(report.io_sum_bytes));
+  return 0;
+}
+
+}  // namespace dvnn::tools

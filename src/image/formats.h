@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the pixel formats lie in memory: for each component, its plane, first byte and step.
+#pragma once
+
+#include "image/converter.h"
+
+namespace dvnn::image {
+
+struct Component {
+  int plane = 0;
+  int first = 0;             // bytes from the row's start
+  int step = 1;              // bytes from sample to sample
+  int sub_x = 1, sub_y = 1;  // subsampling
+};
+
+struct FormatInfo {
+  bool yuv = false;
+  int components = 3;  // R, G, B or Y, U, V; 1 for gray
+  Component component[3];
+};
+
+const FormatInfo& format_info(PixelFormat format);
+
+}  // namespace dvnn::image

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "frameconverter.h"
+
+#include "base/format.h"
+#include "gstutils.h"
+#include "slotpool.h"
+
+namespace dvnn::gst {
+namespace {
+
+using image::PixelFormat;
+
+Result<PixelFormat> pixel_format(GstVideoFormat format) {
+  switch (format) {
+    case GST_VIDEO_FORMAT_NV12:
+      return PixelFormat::kNv12;
+    case GST_VIDEO_FORMAT_I420:
+      return PixelFormat::kI420;
+    case GST_VIDEO_FORMAT_YUY2:
+      return PixelFormat::kYuy2;
+    case GST_VIDEO_FORMAT_RGB:
+      return PixelFormat::kRgb;
+    case GST_VIDEO_FORMAT_BGR:
+      return PixelFormat::kBgr;
+    case GST_VIDEO_FORMAT_RGBx:
+    case GST_VIDEO_FORMAT_RGBA:
+      return PixelFormat::kRgbx;
+    case GST_VIDEO_FORMAT_BGRx:
+    case GST_VIDEO_FORMAT_BGRA:
+      return PixelFormat::kBgrx;
+    case GST_VIDEO_FORMAT_xRGB:
+    case GST_VIDEO_FORMAT_ARGB:
+      return PixelFormat::kXrgb;
+    case GST_VIDEO_FORMAT_xBGR:
+    case GST_VIDEO_FORMAT_ABGR:
+      return PixelFormat::kXbgr;
+    case GST_VIDEO_FORMAT_GRAY8:
+      return PixelFormat::kGray8;
+    default:
+      return Error{ErrorCode::kUnsupported,
+                   format("video format %s; these would do: %s", gst_video_format_to_string(format),
+                          DVNN_VIDEO_FORMATS)};
+  }
+}
+
+image::Matrix matrix_of(GstVideoColorMatrix matrix) {
+  switch (matrix) {
+    case GST_VIDEO_COLOR_MATRIX_BT709:
+      return image::Matrix::kBt709;
+    case GST_VIDEO_COLOR_MATRIX_BT2020:
+      return image::Matrix::kBt2020;
+    default:
+      return image::Matrix::kBt601;
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<FrameConverter>> FrameConverter::create(const GstVideoInfo& info,
+                                                               const TensorDesc& tensor,
+                                                               const PictureSpec& picture) {
+  image::FrameFormat frame;
+  DVNN_ASSIGN(frame.format, pixel_format(GST_VIDEO_INFO_FORMAT(&info)));
+  frame.width = GST_VIDEO_INFO_WIDTH(&info);
+  frame.height = GST_VIDEO_INFO_HEIGHT(&info);
+  frame.par_n = GST_VIDEO_INFO_PAR_N(&info);
+  frame.par_d = GST_VIDEO_INFO_PAR_D(&info);
+  frame.matrix = matrix_of(info.colorimetry.matrix);
+  frame.full_range = info.colorimetry.range == GST_VIDEO_COLOR_RANGE_0_255;
+  auto self = std::make_unique<FrameConverter>();
+  DVNN_ASSIGN(self->converter_, image::Converter::create(frame, tensor, picture));
+  self->info_ = info;
+  self->tensor_ = tensor;
+  return self;
+}
+
+Status FrameConverter::convert(GstBuffer* frame, GstBuffer* slot) {
+  GstVideoFrame mapped;
+  if (!gst_video_frame_map(&mapped, &info_, frame, GST_MAP_READ)) {
+    return Error{ErrorCode::kIo, "the frame's memory cannot be mapped for reading"};
+  }
+  GstMapInfo tensor;
+  if (!gst_buffer_map(slot, &tensor, GST_MAP_WRITE)) {
+    gst_video_frame_unmap(&mapped);
+    return Error{ErrorCode::kDevice, "the slot's memory cannot be mapped for writing"};
+  }
+  image::FrameView view;
+  for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES(&mapped) && i < view.planes.size(); ++i) {
+    view.planes[i] = static_cast<const uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&mapped, i));
+    view.strides[i] = GST_VIDEO_FRAME_PLANE_STRIDE(&mapped, i);
+  }
+  converter_->convert(view, tensor.data);
+  gst_buffer_unmap(slot, &tensor);
+  gst_video_frame_unmap(&mapped);
+  slot_mark_written(slot);
+
+  const image::Transform& t = converter_->transform();
+  GstDvTensorMeta* meta = gst_buffer_add_dv_tensor_meta(frame, GST_DV_TENSOR_ROLE_INPUT, 1);
+  describe_tensor(tensor_, "input", &meta->tensors[0]);
+  meta->tensors[0].data = gst_buffer_ref(slot);
+  meta->scale_x = t.scale_x;
+  meta->offset_x = t.offset_x;
+  meta->scale_y = t.scale_y;
+  meta->offset_y = t.offset_y;
+  meta->input_width = static_cast<guint>(tensor_.shape.w());
+  meta->input_height = static_cast<guint>(tensor_.shape.h());
+  return {};
+}
+
+}  // namespace dvnn::gst

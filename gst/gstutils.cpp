@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gstutils.h"
+
+#include <algorithm>
+
+namespace dvnn::gst {
+
+static_assert(static_cast<int>(GST_DV_TENSOR_LAYOUT_HWC8) == static_cast<int>(Layout::kHwc8) &&
+                  static_cast<int>(GST_DV_TENSOR_DATA_TYPE_INT8) ==
+                      static_cast<int>(ElementType::kInt8),
+              "the public enumerations mirror ours");
+
+void post_error(GstElement* element, const Error& error) {
+  const char* text = error.message.c_str();
+  switch (error.code) {
+    case ErrorCode::kNotFound:
+      GST_ELEMENT_ERROR(element, RESOURCE, NOT_FOUND, ("%s", text), (nullptr));
+      break;
+    case ErrorCode::kIo:
+      GST_ELEMENT_ERROR(element, RESOURCE, OPEN_READ, ("%s", text), (nullptr));
+      break;
+    case ErrorCode::kMalformed:
+    case ErrorCode::kLimit:
+    case ErrorCode::kUnsupported:
+      GST_ELEMENT_ERROR(element, STREAM, WRONG_TYPE, ("%s", text), (nullptr));
+      break;
+    case ErrorCode::kDevice:
+      GST_ELEMENT_ERROR(element, RESOURCE, FAILED, ("%s", text), (nullptr));
+      break;
+    case ErrorCode::kInvalidArgument:
+      GST_ELEMENT_ERROR(element, LIBRARY, SETTINGS, ("%s", text), (nullptr));
+      break;
+    case ErrorCode::kNoMemory:
+      GST_ELEMENT_ERROR(element, RESOURCE, NO_SPACE_LEFT, ("%s", text), (nullptr));
+      break;
+    case ErrorCode::kInternal:
+      GST_ELEMENT_ERROR(element, LIBRARY, FAILED, ("%s", text), (nullptr));
+      break;
+  }
+}
+
+void describe_tensor(const TensorDesc& desc, const char* name, GstDvTensor* tensor) {
+  tensor->id = g_quark_from_string(name);
+  tensor->layout = static_cast<GstDvTensorLayout>(desc.layout);
+  tensor->data_type = static_cast<GstDvTensorDataType>(desc.type);
+  tensor->num_dims = static_cast<gsize>(desc.shape.rank);
+  for (int i = 0; i < desc.shape.rank; ++i) tensor->dims[i] = static_cast<gsize>(desc.shape[i]);
+}
+
+Result<TensorDesc> tensor_desc(const GstDvTensor& tensor) {
+  constexpr gsize kMaxElements = gsize{1} << 28;
+  TensorDesc desc;
+  gsize elements = 1;
+  bool good = tensor.num_dims >= 1 && tensor.num_dims <= GST_DV_TENSOR_MAX_DIMS &&
+              static_cast<int>(tensor.layout) <= static_cast<int>(Layout::kHwc8) &&
+              static_cast<int>(tensor.data_type) <= static_cast<int>(ElementType::kInt8) &&
+              (tensor.layout == GST_DV_TENSOR_LAYOUT_NCHW || tensor.num_dims == 4);
+  for (gsize i = 0; good && i < tensor.num_dims; ++i) {
+    good = tensor.dims[i] >= 1 && tensor.dims[i] <= kMaxElements / elements;
+    elements *= good ? tensor.dims[i] : 1;
+    desc.shape.dims[i] = static_cast<int>(tensor.dims[i]);
+  }
+  if (!good) return Error{ErrorCode::kMalformed, "a tensor meta has impossible dimensions"};
+  desc.shape.rank = static_cast<int>(tensor.num_dims);
+  desc.layout = static_cast<Layout>(tensor.layout);
+  desc.type = static_cast<ElementType>(tensor.data_type);
+  if (!tensor.data ||
+      gst_buffer_get_size(tensor.data) < elements * element_size(desc.type)) {
+    return Error{ErrorCode::kMalformed, "a tensor meta's data are shorter than its dimensions say"};
+  }
+  return desc;
+}
+
+}  // namespace dvnn::gst

@@ -13,7 +13,8 @@
  *
  * ## Example launch line
  * |[
- * gst-launch-1.0 videotestsrc num-buffers=100 ! dvconvert ! dvinfer ! dvdecode ! dvoverlay ! videoconvert ! autovideosink
+ * gst-launch-1.0 videotestsrc num-buffers=100 ! dvconvert ! dvinfer ! dvdecode ! dvoverlay !
+ * videoconvert ! autovideosink
  * ]| Runs the default network on a test picture.
  */
 #include "dvconvert.h"
@@ -38,7 +39,7 @@ struct ConvertState {
   std::atomic<bool> ask{false};  // the tensor is to be asked for (again)
   bool have_info = false;
   GstVideoInfo info;
-  bool wanted = false;   // somebody downstream wants a tensor
+  bool wanted = false;  // somebody downstream wants a tensor
   bool warned = false;
   dvnn::gst::TensorRequest request;
   GstBufferPool* pool = nullptr;
@@ -55,12 +56,10 @@ struct _GstDvConvert {
 G_DEFINE_TYPE(GstDvConvert, gst_dv_convert, GST_TYPE_BASE_TRANSFORM)
 GST_ELEMENT_REGISTER_DEFINE(dvconvert, "dvconvert", GST_RANK_NONE, GST_TYPE_DV_CONVERT)
 
-static GstStaticPadTemplate sink_template =
-    GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
-                            GST_STATIC_CAPS(GST_VIDEO_CAPS_MAKE(DVNN_VIDEO_FORMATS)));
-static GstStaticPadTemplate src_template =
-    GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS,
-                            GST_STATIC_CAPS(GST_VIDEO_CAPS_MAKE(DVNN_VIDEO_FORMATS)));
+static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE(
+    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(GST_VIDEO_CAPS_MAKE(DVNN_VIDEO_FORMATS)));
+static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE(
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(GST_VIDEO_CAPS_MAKE(DVNN_VIDEO_FORMATS)));
 
 static void gst_dv_convert_forget(GstDvConvert* self) {
   self->state->wanted = false;
@@ -84,16 +83,15 @@ static gboolean gst_dv_convert_negotiate(GstDvConvert* self) {
   gboolean good = TRUE;
   if (gst_pad_peer_query(GST_BASE_TRANSFORM_SRC_PAD(trans), query) &&
       dvnn::gst::get_tensor_request(query, &state.request)) {
-    auto converter = dvnn::gst::FrameConverter::create(state.info, state.request.desc,
-                                                       state.request.picture);
+    auto converter =
+        dvnn::gst::FrameConverter::create(state.info, state.request.desc, state.request.picture);
     if (converter.ok()) {
       state.converter = std::move(converter.value());
       state.wanted = true;
       GST_OBJECT_LOCK(self);
       state.pool = GST_BUFFER_POOL(gst_object_ref(state.request.pool));
       GST_OBJECT_UNLOCK(self);
-      GST_INFO_OBJECT(self, "making tensors %s %s %s",
-                      state.request.desc.shape.to_string().c_str(),
+      GST_INFO_OBJECT(self, "making tensors %s %s %s", state.request.desc.shape.to_string().c_str(),
                       dvnn::to_string(state.request.desc.type),
                       dvnn::to_string(state.request.desc.layout));
     } else {

@@ -5,17 +5,18 @@
  * @short_description: turns a network's outputs into detections
  *
  * dvdecode reads the outputs that dvinfer attached to a frame, applies the decoder that the network
- * file names, maps the boxes back to the frame and attaches each as a #GstVideoRegionOfInterestMeta:
- * its type is the label, and a `detection` parameter structure holds `label` (string), `confidence`
- * (double, 0..1), `class-id` (int) and the exact box `x0`, `y0`, `x1`, `y1` (double, frame pixels,
- * clipped to the frame). A classification is a region of the whole frame with a `classification`
- * structure of the same fields.
+ * file names, maps the boxes back to the frame and attaches each as a
+ * #GstVideoRegionOfInterestMeta: its type is the label, and a `detection` parameter structure holds
+ * `label` (string), `confidence` (double, 0..1), `class-id` (int) and the exact box `x0`, `y0`,
+ * `x1`, `y1` (double, frame pixels, clipped to the frame). A classification is a region of the
+ * whole frame with a `classification` structure of the same fields.
  *
  * The outputs are then let go, so that dvinfer can use their memory again.
  *
  * ## Example launch line
  * |[
- * gst-launch-1.0 -m videotestsrc num-buffers=100 ! dvconvert ! dvinfer ! dvdecode message=true ! fakesink
+ * gst-launch-1.0 -m videotestsrc num-buffers=100 ! dvconvert ! dvinfer ! dvdecode message=true !
+ * fakesink
  * ]| Prints an element message for each frame with detections.
  */
 #include "dvdecode.h"
@@ -87,8 +88,8 @@ static dvnn::Status gst_dv_decode_prepare(GstDvDecode* self, const GstDvTensorMe
     DVNN_ASSIGN(const dvnn::TensorDesc desc, dvnn::gst::tensor_desc(meta->tensors[i]));
     outputs.push_back({g_quark_to_string(meta->tensors[i].id), desc});
   }
-  const auto params = nlohmann::json::parse(
-      gst_dv_network_info_get_decoder_params(meta->network), nullptr, false);
+  const auto params =
+      nlohmann::json::parse(gst_dv_network_info_get_decoder_params(meta->network), nullptr, false);
   DVNN_ASSIGN(state.decoder, dvnn::decode::create_decoder(name, params, outputs));
   state.network = gst_dv_network_info_ref(meta->network);
   return {};

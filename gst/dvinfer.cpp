@@ -13,7 +13,8 @@
  *
  * ## Example launch line
  * |[
- * gst-launch-1.0 videotestsrc num-buffers=100 ! dvconvert ! dvinfer device=soft ! dvdecode ! dvoverlay ! videoconvert ! autovideosink
+ * gst-launch-1.0 videotestsrc num-buffers=100 ! dvconvert ! dvinfer device=soft ! dvdecode !
+ * dvoverlay ! videoconvert ! autovideosink
  * ]| Runs the default network on the software device.
  */
 #include "dvinfer.h"
@@ -37,7 +38,8 @@ GST_DEBUG_CATEGORY_STATIC(dv_infer_debug);
 #define MAX_MAX_IN_FLIGHT 16
 #define DEFAULT_ON_ERROR GST_DV_INFER_ON_ERROR_ERROR
 #define DEFAULT_QOS TRUE
-// Slots beyond those in flight: one that dvconvert fills, and one that a sink's last sample may keep.
+// Slots beyond those in flight: one that dvconvert fills, and one that a sink's last sample may
+// keep.
 #define SPARE_SLOTS 2
 
 enum {
@@ -92,9 +94,9 @@ struct InferState {
   GstSegment segment;
   // Any thread.
   std::atomic<guint64> inferred{0}, dropped{0}, late{0};
-  std::atomic<int64_t> latency_us{0};       // of one run, smoothed
-  std::atomic<int64_t> reported_us{0};      // what the LATENCY query last said
-  std::atomic<GstFlowReturn> flow{GST_FLOW_OK};  // of the source pad's last push
+  std::atomic<int64_t> latency_us{0};                       // of one run, smoothed
+  std::atomic<int64_t> reported_us{0};                      // what the LATENCY query last said
+  std::atomic<GstFlowReturn> flow{GST_FLOW_OK};             // of the source pad's last push
   std::atomic<GstClockTime> earliest{GST_CLOCK_TIME_NONE};  // QoS: running time not worth less
 };
 
@@ -110,12 +112,10 @@ struct _GstDvInfer {
 G_DEFINE_TYPE(GstDvInfer, gst_dv_infer, GST_TYPE_ELEMENT)
 GST_ELEMENT_REGISTER_DEFINE(dvinfer, "dvinfer", GST_RANK_NONE, GST_TYPE_DV_INFER)
 
-static GstStaticPadTemplate sink_template =
-    GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
-                            GST_STATIC_CAPS(GST_VIDEO_CAPS_MAKE(DVNN_VIDEO_FORMATS)));
-static GstStaticPadTemplate src_template =
-    GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS,
-                            GST_STATIC_CAPS(GST_VIDEO_CAPS_MAKE(DVNN_VIDEO_FORMATS)));
+static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE(
+    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(GST_VIDEO_CAPS_MAKE(DVNN_VIDEO_FORMATS)));
+static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE(
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(GST_VIDEO_CAPS_MAKE(DVNN_VIDEO_FORMATS)));
 
 // --- network and slots -------------------------------------------------------------------------
 
@@ -437,8 +437,8 @@ static gboolean gst_dv_infer_src_event(GstPad* pad, GstObject* parent, GstEvent*
     gst_event_parse_qos(event, &type, nullptr, &diff, &timestamp);
     if (GST_CLOCK_TIME_IS_VALID(timestamp)) {
       // Twice the lateness beyond the timestamp, as GstVideoDecoder does, to catch up.
-      self->state->earliest = diff > 0 ? timestamp + 2 * static_cast<GstClockTime>(diff)
-                                       : GST_CLOCK_TIME_NONE;
+      self->state->earliest =
+          diff > 0 ? timestamp + 2 * static_cast<GstClockTime>(diff) : GST_CLOCK_TIME_NONE;
     }
   }
   return gst_pad_event_default(pad, parent, event);
@@ -516,8 +516,7 @@ static void gst_dv_infer_set_property(GObject* object, guint id, const GValue* v
   GST_OBJECT_UNLOCK(object);
 }
 
-static void gst_dv_infer_get_property(GObject* object, guint id, GValue* value,
-                                      GParamSpec* pspec) {
+static void gst_dv_infer_get_property(GObject* object, guint id, GValue* value, GParamSpec* pspec) {
   const InferState& state = *GST_DV_INFER(object)->state;
   GST_OBJECT_LOCK(object);
   switch (id) {

@@ -38,8 +38,8 @@ Result<PixelFormat> pixel_format(GstVideoFormat format) {
       return PixelFormat::kGray8;
     default:
       return Error{ErrorCode::kUnsupported,
-                   format("video format %s; these would do: %s", gst_video_format_to_string(format),
-                          DVNN_VIDEO_FORMATS)};
+                   dvnn::format("video format %s; these would do: %s",
+                                gst_video_format_to_string(format), DVNN_VIDEO_FORMATS)};
   }
 }
 

@@ -12,7 +12,7 @@
 namespace dvnn::gst {
 
 /// Raw formats that can be converted, for pad templates.
-#define DVNN_VIDEO_FORMATS                                                                   \
+#define DVNN_VIDEO_FORMATS \
   "{ NV12, I420, YUY2, RGB, BGR, RGBx, BGRx, xRGB, xBGR, RGBA, BGRA, ARGB, ABGR, GRAY8 }"
 
 class FrameConverter {
@@ -21,8 +21,8 @@ class FrameConverter {
   static Result<std::unique_ptr<FrameConverter>> create(const GstVideoInfo& info,
                                                         const TensorDesc& tensor,
                                                         const PictureSpec& picture);
-  /// Writes the tensor of `frame` into `slot` and attaches an input meta, which takes a reference to
-  /// `slot`, to `frame`, which must be writable; its pixels are only read.
+  /// Writes the tensor of `frame` into `slot` and attaches an input meta, which takes a reference
+  /// to `slot`, to `frame`, which must be writable; its pixels are only read.
   Status convert(GstBuffer* frame, GstBuffer* slot);
 
  private:

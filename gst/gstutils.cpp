@@ -64,8 +64,7 @@ Result<TensorDesc> tensor_desc(const GstDvTensor& tensor) {
   desc.shape.rank = static_cast<int>(tensor.num_dims);
   desc.layout = static_cast<Layout>(tensor.layout);
   desc.type = static_cast<ElementType>(tensor.data_type);
-  if (!tensor.data ||
-      gst_buffer_get_size(tensor.data) < elements * element_size(desc.type)) {
+  if (!tensor.data || gst_buffer_get_size(tensor.data) < elements * element_size(desc.type)) {
     return Error{ErrorCode::kMalformed, "a tensor meta's data are shorter than its dimensions say"};
   }
   return desc;

@@ -14,7 +14,9 @@ InferItem::~InferItem() {
 
 InferQueue::InferQueue(size_t limit, Work work) : limit_(limit), work_(std::move(work)) {}
 
-InferQueue::~InferQueue() { stop(); }
+InferQueue::~InferQueue() {
+  stop();
+}
 
 void InferQueue::start(const std::string& thread_name) {
   const std::lock_guard<std::mutex> lock(mutex_);

@@ -2,8 +2,8 @@
 // Keeps a stream in order while several of its frames are worked on at once.
 //
 // The sink side pushes frames and serialized events. Frames with a slot go to worker threads; the
-// source side pops everything in the order in which it came, waiting for the frame at the head to be
-// done. At most `limit` frames are in the queue: push() waits for room.
+// source side pops everything in the order in which it came, waiting for the frame at the head to
+// be done. At most `limit` frames are in the queue: push() waits for room.
 #pragma once
 
 #include <gst/gst.h>
@@ -61,8 +61,8 @@ class InferQueue {
   std::deque<std::shared_ptr<InferItem>> items_;  // in stream order
   std::deque<std::shared_ptr<InferItem>> todo_;   // those with work left, in stream order
   std::vector<std::thread> workers_;
-  size_t frames_ = 0;      // in items_
-  bool busy_ = false;      // the source side holds an item
+  size_t frames_ = 0;  // in items_
+  bool busy_ = false;  // the source side holds an item
   bool flushing_ = true;
   bool stopping_ = false;
 };

@@ -118,14 +118,15 @@ GstBufferPool* slot_pool_new(const std::shared_ptr<network::Network>& network, g
   *self->network = network;
   GstBufferPool* pool = GST_BUFFER_POOL(self);
   GstStructure* config = gst_buffer_pool_get_config(pool);
-  gst_buffer_pool_config_set_params(config, nullptr,
-                                    static_cast<guint>(network->input_desc().bytes()), slots, slots);
+  gst_buffer_pool_config_set_params(
+      config, nullptr, static_cast<guint>(network->input_desc().bytes()), slots, slots);
   gst_buffer_pool_set_config(pool, config);
   return pool;
 }
 
 static SlotMemory* slot_memory(GstBuffer* buffer) {
-  GstMemory* memory = gst_buffer_n_memory(buffer) == 1 ? gst_buffer_peek_memory(buffer, 0) : nullptr;
+  GstMemory* memory =
+      gst_buffer_n_memory(buffer) == 1 ? gst_buffer_peek_memory(buffer, 0) : nullptr;
   return memory && gst_memory_is_type(memory, kMemoryType) ? reinterpret_cast<SlotMemory*>(memory)
                                                            : nullptr;
 }
@@ -135,8 +136,12 @@ network::Slot* slot_of(GstBuffer* buffer) {
   return memory ? memory->slot->get() : nullptr;
 }
 
-void slot_mark_written(GstBuffer* buffer) { *slot_memory(buffer)->written = true; }
+void slot_mark_written(GstBuffer* buffer) {
+  *slot_memory(buffer)->written = true;
+}
 
-bool slot_take_input(GstBuffer* buffer) { return slot_memory(buffer)->written->exchange(false); }
+bool slot_take_input(GstBuffer* buffer) {
+  return slot_memory(buffer)->written->exchange(false);
+}
 
 }  // namespace dvnn::gst

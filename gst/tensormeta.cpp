@@ -25,8 +25,7 @@ G_DEFINE_BOXED_TYPE(GstDvNetworkInfo, gst_dv_network_info, gst_dv_network_info_r
  * Returns: (transfer full): a description with one reference
  */
 GstDvNetworkInfo* gst_dv_network_info_new(const gchar* name, const gchar* decoder,
-                                          const gchar* decoder_params,
-                                          const gchar* const* labels) {
+                                          const gchar* decoder_params, const gchar* const* labels) {
   GstDvNetworkInfo* info = g_new0(GstDvNetworkInfo, 1);
   info->references = 1;
   info->name = g_strdup(name);
@@ -50,7 +49,9 @@ void gst_dv_network_info_unref(GstDvNetworkInfo* info) {
   g_free(info);
 }
 
-const gchar* gst_dv_network_info_get_name(const GstDvNetworkInfo* info) { return info->name; }
+const gchar* gst_dv_network_info_get_name(const GstDvNetworkInfo* info) {
+  return info->name;
+}
 
 const gchar* gst_dv_network_info_get_decoder(const GstDvNetworkInfo* info) {
   return info->decoder;

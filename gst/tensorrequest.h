@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // "This is the tensor I want": what dvinfer says to dvconvert in the ALLOCATION query, as the
-// parameters of the GstDvTensorMeta API. The pool travels there, too, and not in the query's list of
-// pools, where a decoder would take it for a pool of frames.
+// parameters of the GstDvTensorMeta API. The pool travels there, too, and not in the query's list
+// of pools, where a decoder would take it for a pool of frames.
 #pragma once
 
 #include <gst/gst.h>

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gst/gst.h>
+
+#include "dvconvert.h"
+#include "dvdecode.h"
+#include "dvinfer.h"
+#ifdef DVNN_HAVE_OPENCV
+#include "dvoverlay.h"
+#endif
+
+static gboolean plugin_init(GstPlugin* plugin) {
+  gboolean good = GST_ELEMENT_REGISTER(dvconvert, plugin);
+  good &= GST_ELEMENT_REGISTER(dvinfer, plugin);
+  good &= GST_ELEMENT_REGISTER(dvdecode, plugin);
+#ifdef DVNN_HAVE_OPENCV
+  good &= GST_ELEMENT_REGISTER(dvoverlay, plugin);
+#endif
+  return good;
+}
+
+GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, dvnn,
+                  "CNN video analytics on the DMP DV FPGA and its software device", plugin_init,
+                  DVNN_VERSION, "Apache 2.0", "gst-dvnn", "gst-dvnn")

@@ -272,16 +272,19 @@ static void gst_dv_infer_src_loop(gpointer user_data) {
   }
   if (GST_IS_EVENT(item->object)) {
     GstEvent* event = GST_EVENT(std::exchange(item->object, nullptr));
-    const bool eos = GST_EVENT_TYPE(event) == GST_EVENT_EOS;
+    // A new segment may follow an end of stream.
+    if (GST_EVENT_TYPE(event) == GST_EVENT_SEGMENT && state.flow == GST_FLOW_EOS) {
+      state.flow = GST_FLOW_OK;
+    }
     gst_pad_push_event(self->srcpad, event);
-    if (eos) state.flow = GST_FLOW_EOS;
-  } else {
+  } else if (state.flow != GST_FLOW_EOS) {
     gst_dv_infer_push_frame(self, item.get());
   }
   item.reset();
   state.queue->released();
   const GstFlowReturn flow = state.flow;
-  if (flow == GST_FLOW_OK) return;
+  // Downstream wants no more frames: upstream is told so, but events, EOS above all, go on.
+  if (flow == GST_FLOW_OK || flow == GST_FLOW_EOS) return;
   GST_DEBUG_OBJECT(self, "source pad stops: %s", gst_flow_get_name(flow));
   if (flow == GST_FLOW_NOT_LINKED || flow < GST_FLOW_EOS) {
     if (flow != GST_FLOW_ERROR) GST_ELEMENT_FLOW_ERROR(self, flow);
@@ -338,9 +341,9 @@ static bool gst_dv_infer_is_late(GstDvInfer* self, GstBuffer* frame) {
 static GstFlowReturn gst_dv_infer_chain(GstPad*, GstObject* parent, GstBuffer* frame) {
   GstDvInfer* self = GST_DV_INFER(parent);
   InferState& state = *self->state;
-  if (!state.have_video) {
+  if (!state.have_video || state.flow == GST_FLOW_EOS) {
     gst_buffer_unref(frame);
-    return GST_FLOW_NOT_NEGOTIATED;
+    return state.have_video ? GST_FLOW_EOS : GST_FLOW_NOT_NEGOTIATED;
   }
   auto item = std::make_unique<InferItem>();
   dvnn::Status status;

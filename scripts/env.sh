@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+# Source this with the build folder as argument: runs the build as if it were installed.
+dvnn_build=$(cd "${1:-build}" && pwd)
+export GST_PLUGIN_PATH="$dvnn_build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
+export GST_REGISTRY="$dvnn_build/registry.bin"
+export DVNN_SOFT_DEVICE="$dvnn_build/src/softdv/libdmpdv-soft.so"
+export DVNN_DEFAULT_NETWORK="$dvnn_build/pipelines/default.dvn"
+export PATH="$dvnn_build/src/tools:$PATH"

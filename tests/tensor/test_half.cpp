@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensor/half.h"
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "check_main.h"
+
+using namespace dvnn;
+
+START_TEST(every_half_survives_the_way_to_float_and_back) {
+  for (uint32_t h = 0; h < 65536; ++h) {
+    const float f = half_to_float(static_cast<half_t>(h));
+    if (std::isnan(f)) continue;
+    ck_assert_uint_eq(float_to_half(f), h);
+  }
+}
+END_TEST
+
+START_TEST(rounds_ties_to_even) {
+  ck_assert_uint_eq(float_to_half(1.0f + 1.0f / 2048), 0x3c00);     // tie, even below
+  ck_assert_uint_eq(float_to_half(1.0f + 3.0f / 2048), 0x3c02);     // tie, even above
+  ck_assert_uint_eq(float_to_half(1.0f + 1.001f / 2048), 0x3c01);   // over the tie
+  ck_assert_uint_eq(float_to_half(std::ldexp(1.0f, -25)), 0x0000);  // half the least subnormal
+  ck_assert_uint_eq(float_to_half(std::ldexp(1.5f, -25)), 0x0001);
+  ck_assert_uint_eq(float_to_half(std::ldexp(3.0f, -25)), 0x0002);  // tie between 1 and 2
+}
+END_TEST
+
+START_TEST(overflow_gives_infinity_and_nan_stays_nan) {
+  ck_assert_uint_eq(float_to_half(65504.0f), 0x7bff);
+  ck_assert_uint_eq(float_to_half(65519.99f), 0x7bff);
+  ck_assert_uint_eq(float_to_half(65520.0f), 0x7c00);
+  ck_assert_uint_eq(float_to_half(-1e30f), 0xfc00);
+  ck_assert(std::isnan(half_to_float(float_to_half(std::numeric_limits<float>::quiet_NaN()))));
+}
+END_TEST
+
+START_TEST(rounds_to_the_nearest_of_all_halves) {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<float> exponent(-26, 16), sign(-1, 1);
+  for (int i = 0; i < 200000; ++i) {
+    const float f = std::copysign(std::exp2(exponent(random)), sign(random));
+    const half_t h = float_to_half(f);
+    if ((h & 0x7fff) >= 0x7bff) continue;
+    const double error = std::fabs(double{f} - half_to_float(h));
+    const double up = std::fabs(double{f} - half_to_float(static_cast<half_t>(h + 1)));
+    ck_assert(error <= up);
+    if (h & 0x7fff) {
+      ck_assert(error <= std::fabs(double{f} - half_to_float(static_cast<half_t>(h - 1))));
+    }
+  }
+}
+END_TEST
+
+START_TEST(arrays_equal_single_values_and_stay_in_bounds) {
+  constexpr half_t kGuard = 0xabcd;
+  std::mt19937 random(3);
+  for (size_t count = 0; count < 70; ++count) {
+    std::vector<float> from(count);
+    for (float& f : from) {
+      const uint32_t bits = static_cast<uint32_t>(random());
+      std::memcpy(&f, &bits, sizeof f);
+    }
+    std::vector<half_t> to(count + 1, kGuard);
+    float_to_half(from.data(), to.data(), count);
+    ck_assert_uint_eq(to[count], kGuard);
+    std::vector<float> back(count + 1, 42.0f);
+    half_to_float(to.data(), back.data(), count);
+    ck_assert(back[count] == 42.0f);
+    for (size_t i = 0; i < count; ++i) {
+      if (std::isnan(from[i])) {
+        ck_assert(std::isnan(half_to_float(to[i])));
+        continue;
+      }
+      ck_assert_uint_eq(to[i], float_to_half(from[i]));
+      ck_assert(back[i] == half_to_float(to[i]));
+    }
+  }
+}
+END_TEST
+
+DVNN_TEST_MAIN(half, every_half_survives_the_way_to_float_and_back, rounds_ties_to_even,
+               overflow_gives_infinity_and_nan_stays_nan, rounds_to_the_nearest_of_all_halves,
+               arrays_equal_single_values_and_stay_in_bounds)

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <set>
+#include <vector>
+
+#include "check_main.h"
+#include "tensor/tensor.h"
+
+using namespace dvnn;
+
+constexpr Layout kLayouts[] = {Layout::kNchw, Layout::kNhwc, Layout::kNwhc, Layout::kWhc8,
+                               Layout::kHwc8};
+
+START_TEST(chunked_offsets_follow_the_published_formula) {
+  // dv-sdk wiki: 2 * (chunk*(W*H*8) + x*(H*C_) + y*C_ + n_), in elements; 20 channels: 8, 8, 4.
+  const Shape shape = {1, 20, 5, 7};
+  for (int n = 0; n < 20; ++n) {
+    const int chunk = n / 8, in_chunk = n / 8 < 20 / 8 ? 8 : 20 % 8;
+    for (int y = 0; y < 5; ++y) {
+      for (int x = 0; x < 7; ++x) {
+        const int base = chunk * (7 * 5 * 8) + n % 8;
+        ck_assert_int_eq(element_offset(Layout::kWhc8, shape, 0, n, y, x),
+                         base + x * (5 * in_chunk) + y * in_chunk);
+        ck_assert_int_eq(element_offset(Layout::kHwc8, shape, 0, n, y, x),
+                         base + y * (7 * in_chunk) + x * in_chunk);
+      }
+    }
+  }
+}
+END_TEST
+
+START_TEST(every_layout_is_a_permutation) {
+  for (int channels : {1, 3, 8, 9, 16, 20}) {
+    const Shape shape = {2, channels, 3, 4};
+    for (Layout layout : kLayouts) {
+      std::set<int64_t> seen;
+      for (int n = 0; n < 2; ++n)
+        for (int c = 0; c < channels; ++c)
+          for (int h = 0; h < 3; ++h)
+            for (int w = 0; w < 4; ++w) seen.insert(element_offset(layout, shape, n, c, h, w));
+      ck_assert_int_eq(static_cast<int64_t>(seen.size()), shape.elements());
+      ck_assert_int_eq(*seen.rbegin(), shape.elements() - 1);
+    }
+  }
+}
+END_TEST
+
+START_TEST(reading_and_writing_are_inverse) {
+  const Shape shape = {1, 11, 4, 3};
+  std::vector<float> values(static_cast<size_t>(shape.elements())), back(values.size());
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 97);
+  for (ElementType type :
+       {ElementType::kFloat16, ElementType::kFloat32, ElementType::kUint8, ElementType::kInt8}) {
+    for (Layout layout : kLayouts) {
+      const TensorDesc desc = {type, layout, shape};
+      std::vector<uint8_t> memory(static_cast<size_t>(desc.bytes()));
+      write_nchw(values.data(), {desc, memory.data()});
+      read_nchw({desc, memory.data()}, back.data());
+      ck_assert(values == back);
+    }
+  }
+}
+END_TEST
+
+START_TEST(integers_are_rounded_and_clamped) {
+  const float from[] = {-300, -1.4f, 254.5f, 300};
+  uint8_t unsigned_bytes[4];
+  write_nchw(from, {{ElementType::kUint8, Layout::kNchw, {4}}, unsigned_bytes});
+  ck_assert_uint_eq(unsigned_bytes[0], 0);
+  ck_assert_uint_eq(unsigned_bytes[2], 254);
+  ck_assert_uint_eq(unsigned_bytes[3], 255);
+}
+END_TEST
+
+START_TEST(unknown_names_are_refused_with_the_known_ones) {
+  const auto layout = parse_layout("chwn");
+  ck_assert(!layout.ok());
+  ck_assert(layout.error().message.find("whc8") != std::string::npos);
+  ck_assert(!parse_element_type("").ok());
+  ck_assert(parse_layout("hwc8").value() == Layout::kHwc8);
+}
+END_TEST
+
+DVNN_TEST_MAIN(layout, chunked_offsets_follow_the_published_formula, every_layout_is_a_permutation,
+               reading_and_writing_are_inverse, integers_are_rounded_and_clamped,
+               unknown_names_are_refused_with_the_known_ones)

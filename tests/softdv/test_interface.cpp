@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C interface itself, called as the vendor's programs call it.
+#include <dirent.h>
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "check_main.h"
+#include "device/loader.h"
+#include "dmp_dv_cmdraw_v1.h"
+#include "tensor/packing.h"
+
+using namespace dvnn;
+using namespace dvnn::device;
+
+namespace {
+
+const Functions& fn() {
+  static const auto library = Library::load(std::getenv("DVNN_SOFT_DEVICE"));
+  ck_assert(library.ok());
+  return library.value()->fn();
+}
+
+int64_t total_size() {
+  void* handle = dlopen(std::getenv("DVNN_SOFT_DEVICE"), RTLD_NOW);
+  auto get = reinterpret_cast<int64_t (*)()>(dlsym(handle, "dmp_dv_mem_get_total_size"));
+  const int64_t size = get();
+  dlclose(handle);
+  return size;
+}
+
+int open_files() {
+  int count = 0;
+  DIR* folder = opendir("/proc/self/fd");
+  while (readdir(folder)) ++count;
+  closedir(folder);
+  return count;
+}
+
+// A 1x1 convolution of 8 to 8 channels over 4x4 pixels, all buffers in `mem`.
+dmp_dv_cmdraw_conv_v0 small_command(dmp_dv_mem mem) {
+  dmp_dv_cmdraw_conv_v0 cmd;
+  std::memset(&cmd, 0, sizeof cmd);
+  cmd.header.size = sizeof cmd;
+  cmd.header.device_type = DMP_DV_DEV_CONV;
+  cmd.input_buf.mem = cmd.output_buf.mem = cmd.run[0].weight_buf.mem = mem;
+  cmd.output_buf.offs = 256;
+  cmd.run[0].weight_buf.offs = 512;
+  cmd.topo = 1;
+  cmd.w = cmd.h = 4;
+  cmd.z = 1;
+  cmd.c = 8;
+  cmd.run[0].m = 8;
+  cmd.run[0].conv_enable = 1;
+  cmd.run[0].p = 1;
+  cmd.run[0].pz = 1;
+  cmd.run[0].conv_stride = 0x0101;
+  cmd.run[0].weight_fmt = 1;
+  return cmd;
+}
+
+struct Fixture {
+  dmp_dv_context ctx = fn().context_create();
+  dmp_dv_mem mem = fn().mem_alloc(ctx, 8192);
+  dmp_dv_cmdlist list = fn().cmdlist_create(ctx);
+  ~Fixture() {
+    fn().cmdlist_release(list);
+    fn().mem_release(mem);
+    fn().context_release(ctx);
+  }
+  int add(dmp_dv_cmdraw_conv_v0 cmd) { return fn().cmdlist_add_raw(list, &cmd.header); }
+};
+
+}  // namespace
+
+START_TEST(context_tells_what_the_device_is) {
+  dmp_dv_context ctx = fn().context_create();
+  dmp_dv_info_v0 info;
+  std::memset(&info, 0xff, sizeof info);
+  info.header.size = sizeof info;
+  ck_assert_int_eq(fn().context_get_info(ctx, &info.header), 0);
+  ck_assert_uint_eq(info.header.version, 0);
+  ck_assert_int_eq(info.max_kernel_size, 7);
+  ck_assert_int_gt(info.conv_freq, 0);
+  info.header.size = 7;
+  ck_assert_int_eq(fn().context_get_info(ctx, &info.header), -1);
+  ck_assert_int_eq(fn().context_get_info(nullptr, &info.header), EINVAL);
+  ck_assert(std::strstr(fn().context_get_info_string(ctx), "DMP DV: ub_size="));
+  ck_assert_int_eq(fn().device_exists(ctx, DMP_DV_DEV_CONV), 1);
+  ck_assert_int_eq(fn().device_exists(ctx, DMP_DV_DEV_MAXIMIZER), -1);
+  ck_assert_int_eq(fn().context_release(ctx), 0);
+  ck_assert_int_eq(fn().context_release(nullptr), 0);
+}
+END_TEST
+
+START_TEST(memory_keeps_its_contents_and_gives_everything_back) {
+  const int files = open_files();
+  for (int round = 0; round < 3; ++round) {
+    dmp_dv_context ctx = fn().context_create();
+    dmp_dv_mem mem = fn().mem_alloc(ctx, 5000);
+    ck_assert_int_eq(total_size(), 8192);
+    ck_assert_int_eq(fn().mem_sync_start(mem, 1, 1), EINVAL);  // not mapped
+    uint8_t* data = fn().mem_map(mem);
+    ck_assert_ptr_eq(data, fn().mem_map(mem));
+    std::memset(data, 0x42, 5000);
+    ck_assert_int_eq(fn().mem_sync_start(mem, 0, 0), EINVAL);
+    ck_assert_int_eq(fn().mem_sync_start(mem, 0, 1), 0);
+    ck_assert_int_eq(fn().mem_sync_end(mem), 0);
+    ck_assert_int_eq(fn().mem_to_device(mem, 8000, 193, 0), EINVAL);
+    ck_assert_int_eq(fn().mem_to_device(mem, 8000, 192, 0), 0);
+    ck_assert_int_eq(fn().mem_to_device(mem, SIZE_MAX, 2, 0), EINVAL);
+    fn().mem_unmap(mem);
+    ck_assert_int_eq(fn().mem_to_cpu(mem, 0, 16, 0), EINVAL);  // not mapped
+    ck_assert_uint_eq(fn().mem_map(mem)[4999], 0x42);
+    fn().context_release(ctx);  // the memory keeps it
+    ck_assert_int_eq(fn().mem_release(mem), 0);
+    ck_assert_int_eq(total_size(), 0);
+  }
+  ck_assert_int_eq(open_files(), files);
+  ck_assert_ptr_null(fn().mem_alloc(nullptr, 16));
+}
+END_TEST
+
+START_TEST(lists_live_in_the_documented_order) {
+  Fixture f;
+  ck_assert_int_eq(fn().cmdlist_commit(f.list), ENODATA);
+  ck_assert_int_lt(fn().cmdlist_exec(f.list), 0);
+  ck_assert_int_eq(f.add(small_command(f.mem)), 0);
+  ck_assert_int_eq(fn().cmdlist_commit(f.list), 0);
+  ck_assert_int_eq(fn().cmdlist_commit(f.list), EALREADY);
+  ck_assert_int_eq(f.add(small_command(f.mem)), -1);
+  const int64_t first = fn().cmdlist_exec(f.list), second = fn().cmdlist_exec(f.list);
+  ck_assert_int_gt(first, 0);
+  ck_assert_int_eq(second, first + 1);
+  ck_assert_int_eq(fn().cmdlist_wait(f.list, second), 0);
+  ck_assert_int_eq(fn().cmdlist_wait(f.list, first), 0);  // an older id is legal
+  ck_assert_int_ge(fn().cmdlist_get_last_exec_time(f.list), 0);
+  ck_assert_int_eq(fn().cmdlist_wait(f.list, -1), EINVAL);
+  ck_assert_int_eq(fn().cmdlist_wait(nullptr, 0), EINVAL);
+}
+END_TEST
+
+START_TEST(a_list_may_be_released_while_it_runs) {
+  for (int i = 0; i < 20; ++i) {
+    Fixture f;
+    ck_assert_int_eq(f.add(small_command(f.mem)), 0);
+    ck_assert_int_eq(fn().cmdlist_commit(f.list), 0);
+    ck_assert_int_gt(fn().cmdlist_exec(f.list), 0);
+  }
+  ck_assert_int_eq(total_size(), 0);
+}
+END_TEST
+
+START_TEST(malformed_commands_are_refused) {
+  Fixture f;
+  struct Refusal {
+    void (*spoil)(dmp_dv_cmdraw_conv_v0*);
+    int code;
+  };
+  const Refusal refusals[] = {
+      {[](auto* c) { c->header.size = 4; }, EINVAL},
+      {[](auto* c) { c->header.size -= 8; }, -1},
+      {[](auto* c) { c->header.device_type = 0; }, EINVAL},
+      {[](auto* c) { c->header.device_type = 9; }, EINVAL},
+      {[](auto* c) { c->header.version = 2; }, ENOTSUP},
+      {[](auto* c) { c->input_buf.mem = nullptr; }, -1},
+      {[](auto* c) { c->topo = 0; }, -1},
+      {[](auto* c) { c->z = 0; }, -1},
+      {[](auto* c) { c->w = 0; }, -1},
+      {[](auto* c) { c->run[0].pz = 0; }, -1},
+      {[](auto* c) { c->run[0].p = 8; }, -1},
+      {[](auto* c) { c->run[0].p = 0; }, -1},
+      {[](auto* c) { c->run[0].p = 7; }, -1},  // wider than the input
+      {[](auto* c) { c->run[0].conv_stride = 0; }, -1},
+      {[](auto* c) { c->run[0].conv_enable = 2; }, -1},
+      {[](auto* c) { c->run[0].conv_enable = 0; }, -1},  // nothing to do
+      {[](auto* c) { c->run[0].conv_enable = 3, c->run[0].m = 9; }, -1},
+      {[](auto* c) { c->run[0].pool_enable = 2; }, -1},  // averages do not fuse
+      {[](auto* c) { c->run[0].pool_enable = 1, c->run[0].pool_size = 0x0404; }, -1},
+      {[](auto* c) { c->run[0].weight_fmt = 3, c->run[0].actfunc = 4; }, -1},
+      {[](auto* c) { c->run[0].actfunc = 7; }, -1},
+      {[](auto* c) { c->run[0].weight_buf.mem = nullptr; }, EINVAL},
+      {[](auto* c) { c->input_buf.offs = 1; }, EINVAL},
+      {[](auto* c) { c->output_buf.offs = 8192 - 254; }, EINVAL},
+      {[](auto* c) { c->run[0].weight_buf.offs = UINT64_MAX - 1; }, EINVAL},
+      {[](auto* c) { c->input_circular_offset = 40; }, EINVAL},  // a batch beyond the memory
+      {[](auto* c) { c->output_mode = 1; }, EINVAL},             // no operand
+      {[](auto* c) { c->topo = 0xffffffff; }, -1},               // empty runs
+  };
+  for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; ++i) {
+    dmp_dv_cmdraw_conv_v0 cmd = small_command(f.mem);
+    refusals[i].spoil(&cmd);
+    ck_assert_msg(f.add(cmd) == refusals[i].code, "refusal %zu: %s", i,
+                  fn().get_last_error_message());
+    ck_assert_int_ne(fn().get_last_error_message()[0], 0);
+  }
+  ck_assert_int_eq(fn().cmdlist_add_raw(f.list, nullptr), -1);
+}
+END_TEST
+
+START_TEST(random_bytes_never_do_harm) {
+  unsigned seed = 1;
+  for (int i = 0; i < 3000; ++i) {
+    Fixture f;
+    dmp_dv_cmdraw_conv_v0 cmd = small_command(f.mem);
+    auto* bytes = reinterpret_cast<uint8_t*>(&cmd);
+    for (int k = 0; k < 4; ++k) {
+      const size_t at = 24 + static_cast<size_t>(rand_r(&seed)) % (72 + 56 - 24);
+      // Not into the handles: a wild pointer is the caller's own.
+      if ((at >= 24 && at < 32) || (at >= 40 && at < 48) || (at >= 72 && at < 80)) continue;
+      bytes[at] = static_cast<uint8_t>(rand_r(&seed));
+    }
+    if (f.add(cmd) != 0 || fn().cmdlist_commit(f.list) != 0) continue;
+    ck_assert_int_eq(fn().cmdlist_wait(f.list, fn().cmdlist_exec(f.list)), 0);
+  }
+}
+END_TEST
+
+START_TEST(weights_that_change_after_commit_count) {
+  Fixture f;
+  auto* halves = reinterpret_cast<half_t*>(fn().mem_map(f.mem));
+  for (int i = 0; i < 128; ++i) halves[i] = float_to_half(1);
+  const PackedGeometry g = {8, 8, 1, 1, false, false, false};
+  auto write_weights = [&](float value) {
+    const std::vector<half_t> w(64, float_to_half(value));
+    pack_weights(g, {nullptr, w.data(), nullptr, nullptr},
+                 reinterpret_cast<uint8_t*>(halves) + 512);
+    fn().mem_to_device(f.mem, 0, 8192, 0);
+  };
+  write_weights(1);
+  ck_assert_int_eq(f.add(small_command(f.mem)), 0);
+  ck_assert_int_eq(fn().cmdlist_commit(f.list), 0);
+  for (float value : {1.0f, 3.0f}) {
+    write_weights(value);
+    ck_assert_int_eq(fn().cmdlist_wait(f.list, fn().cmdlist_exec(f.list)), 0);
+    ck_assert(half_to_float(halves[128]) == 8 * value);
+  }
+}
+END_TEST
+
+START_TEST(threads_share_the_device) {
+  std::vector<std::thread> threads;
+  std::atomic<int> failures{0};
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&failures] {
+      for (int i = 0; i < 25; ++i) {
+        Fixture f;
+        if (f.add(small_command(f.mem)) != 0 || fn().cmdlist_commit(f.list) != 0 ||
+            fn().cmdlist_wait(f.list, fn().cmdlist_exec(f.list)) != 0) {
+          ++failures;
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  ck_assert_int_eq(failures, 0);
+  ck_assert_int_eq(total_size(), 0);
+}
+END_TEST
+
+START_TEST(fully_connected_commands_compute_dot_products) {
+  Fixture f;
+  auto* halves = reinterpret_cast<half_t*>(fn().mem_map(f.mem));
+  for (int i = 0; i < 10; ++i) halves[i] = float_to_half(static_cast<float>(i));
+  std::vector<half_t> weights(30), bias(3);
+  for (size_t i = 0; i < 30; ++i) weights[i] = float_to_half(static_cast<float>(i / 10 + 1));
+  bias = {float_to_half(0.5f), float_to_half(-200), 0};
+  pack_fc({10, 1, 1, 3, 1, 1, false}, {nullptr, weights.data(), bias.data(), nullptr},
+          reinterpret_cast<uint8_t*>(halves) + 512);
+  dmp_dv_cmdraw_fc_v0 cmd;
+  std::memset(&cmd, 0, sizeof cmd);
+  cmd.header.size = sizeof cmd;
+  cmd.header.device_type = DMP_DV_DEV_FC;
+  cmd.input_buf.mem = cmd.output_buf.mem = cmd.weight_buf.mem = f.mem;
+  cmd.output_buf.offs = 256;
+  cmd.weight_buf.offs = 512;
+  cmd.input_size = 10;
+  cmd.output_size = 3;
+  cmd.actfunc = 1;
+  ck_assert_int_eq(fn().cmdlist_add_raw(f.list, &cmd.header), 0);
+  ck_assert_int_eq(fn().cmdlist_commit(f.list), 0);
+  ck_assert_int_eq(fn().cmdlist_wait(f.list, fn().cmdlist_exec(f.list)), 0);
+  const float expected[] = {45.5f, 0, 135};
+  for (int i = 0; i < 3; ++i) ck_assert(half_to_float(halves[128 + i]) == expected[i]);
+}
+END_TEST
+
+DVNN_TEST_MAIN(interface, context_tells_what_the_device_is,
+               memory_keeps_its_contents_and_gives_everything_back,
+               lists_live_in_the_documented_order, a_list_may_be_released_while_it_runs,
+               malformed_commands_are_refused, random_bytes_never_do_harm,
+               weights_that_change_after_commit_count, threads_share_the_device,
+               fully_connected_commands_compute_dot_products)

@@ -4,6 +4,9 @@
 
 #include <check.h>
 
+// An old name of Check's that standard headers use, too.
+#undef fail
+
 #include <cstdlib>
 #include <initializer_list>
 

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "image/converter.h"
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "check_main.h"
+#include "tensor/half.h"
+
+using namespace dvnn;
+using namespace dvnn::image;
+
+namespace {
+
+constexpr PixelFormat kFormats[] = {PixelFormat::kNv12, PixelFormat::kI420, PixelFormat::kYuy2,
+                                    PixelFormat::kRgb,  PixelFormat::kBgr,  PixelFormat::kRgbx,
+                                    PixelFormat::kBgrx, PixelFormat::kXrgb, PixelFormat::kXbgr,
+                                    PixelFormat::kGray8};
+
+// A frame of one colour per format, with odd strides and its own memory per plane.
+struct Frame {
+  std::vector<uint8_t> planes[3];
+  FrameView view;
+};
+
+int plane_rows(PixelFormat f, int plane, int height) {
+  const bool half = plane > 0 && (f == PixelFormat::kNv12 || f == PixelFormat::kI420);
+  return half ? (height + 1) / 2 : height;
+}
+
+int row_bytes(PixelFormat f, int plane, int width) {
+  switch (f) {
+    case PixelFormat::kNv12:
+      return plane == 0 ? width : (width + 1) / 2 * 2;
+    case PixelFormat::kI420:
+      return plane == 0 ? width : (width + 1) / 2;
+    case PixelFormat::kYuy2:
+      return (width + 1) / 2 * 4;
+    case PixelFormat::kRgb:
+    case PixelFormat::kBgr:
+      return width * 3;
+    case PixelFormat::kGray8:
+      return width;
+    default:
+      return width * 4;
+  }
+}
+
+int plane_count(PixelFormat f) {
+  return f == PixelFormat::kNv12 ? 2 : f == PixelFormat::kI420 ? 3 : 1;
+}
+
+Frame make_frame(PixelFormat f, int width, int height, std::mt19937* random) {
+  Frame frame;
+  for (int p = 0; p < plane_count(f); ++p) {
+    const int stride = row_bytes(f, p, width) + 5;
+    frame.planes[p].resize(static_cast<size_t>(stride * plane_rows(f, p, height)));
+    for (uint8_t& b : frame.planes[p]) b = static_cast<uint8_t>((*random)());
+    frame.view.planes[static_cast<size_t>(p)] = frame.planes[p].data();
+    frame.view.strides[static_cast<size_t>(p)] = stride;
+  }
+  return frame;
+}
+
+// One component at a luma position, interpolated in double precision. Chroma is sited as
+// converter.cpp says: on even luma columns, and between luma rows in 4:2:0.
+double component(PixelFormat f, const Frame& frame, int which, int width, int height, double x,
+                 double y) {
+  int plane = 0, first = 0, step = 1, sx = 1, sy = 1;
+  const bool chroma = which > 0;
+  if (f == PixelFormat::kNv12 && chroma) plane = 1, first = which - 1, step = 2, sx = sy = 2;
+  if (f == PixelFormat::kI420 && chroma) plane = which, sx = sy = 2;
+  if (f == PixelFormat::kYuy2) {
+    first = chroma ? 2 * which - 1 : 0, step = chroma ? 4 : 2, sx = chroma ? 2 : 1;
+  }
+  const int w = (width + sx - 1) / sx, h = (height + sy - 1) / sy;
+  x = sx == 2 ? x / 2 : x;
+  y = sy == 2 ? (y - 0.5) / 2 : y;
+  auto sample = [&](int px, int py) -> double {
+    px = std::min(std::max(px, 0), w - 1);
+    py = std::min(std::max(py, 0), h - 1);
+    return frame.planes[plane][static_cast<size_t>(
+        py * frame.view.strides[static_cast<size_t>(plane)] + first + px * step)];
+  };
+  const int ix = static_cast<int>(std::floor(x)), iy = static_cast<int>(std::floor(y));
+  const double fx = x - ix, fy = y - iy;
+  return (1 - fy) * ((1 - fx) * sample(ix, iy) + fx * sample(ix + 1, iy)) +
+         fy * ((1 - fx) * sample(ix, iy + 1) + fx * sample(ix + 1, iy + 1));
+}
+
+FrameFormat format_of(PixelFormat f, int width, int height) {
+  FrameFormat format;
+  format.format = f;
+  format.width = width;
+  format.height = height;
+  return format;
+}
+
+}  // namespace
+
+START_TEST(yuv_is_within_one_level_of_a_double_reference) {
+  std::mt19937 random(5);
+  for (PixelFormat f : {PixelFormat::kNv12, PixelFormat::kI420, PixelFormat::kYuy2}) {
+    for (int round = 0; round < 12; ++round) {
+      const int width = 1 + static_cast<int>(random() % 60),
+                height = 1 + static_cast<int>(random() % 60);
+      const int out_w = 1 + static_cast<int>(random() % 40),
+                out_h = 1 + static_cast<int>(random() % 40);
+      const Frame frame = make_frame(f, width, height, &random);
+      FrameFormat format = format_of(f, width, height);
+      format.matrix = round % 2 ? Matrix::kBt709 : Matrix::kBt601;
+      format.full_range = round % 3 == 0;
+      const double kr = round % 2 ? 0.2126 : 0.299, kb = round % 2 ? 0.0722 : 0.114;
+      const double offset = format.full_range ? 0 : 16, gain = format.full_range ? 1 : 255.0 / 219;
+      const double chroma = format.full_range ? 1 : 255.0 / 224;
+      PictureSpec picture;
+      const TensorDesc desc = {ElementType::kUint8, Layout::kNchw, {1, 3, out_h, out_w}};
+      auto converter = Converter::create(format, desc, picture);
+      ck_assert(converter.ok());
+      std::vector<uint8_t> have(static_cast<size_t>(desc.bytes()));
+      converter.value()->convert(frame.view, have.data());
+      for (int y = 0; y < out_h; ++y) {
+        for (int x = 0; x < out_w; ++x) {
+          const double sx = (x + 0.5) * width / out_w - 0.5, sy = (y + 0.5) * height / out_h - 0.5;
+          const double luma = (component(f, frame, 0, width, height, sx, sy) - offset) * gain;
+          const double u = component(f, frame, 1, width, height, sx, sy) - 128;
+          const double v = component(f, frame, 2, width, height, sx, sy) - 128;
+          const double r = luma + 2 * (1 - kr) * chroma * v, b = luma + 2 * (1 - kb) * chroma * u;
+          const double g =
+              luma - (2 * (1 - kb) * kb * u + 2 * (1 - kr) * kr * v) * chroma / (1 - kr - kb);
+          const double want[] = {r, g, b};
+          for (int c = 0; c < 3; ++c) {
+            const double value = std::min(std::max(want[c], 0.0), 255.0);
+            const int got = have[static_cast<size_t>((c * out_h + y) * out_w + x)];
+            ck_assert_msg(std::fabs(got - value) <= 1,
+                          "format %d %dx%d -> %dx%d c%d at %d,%d: %d, %g", static_cast<int>(f),
+                          width, height, out_w, out_h, c, x, y, got, value);
+          }
+        }
+      }
+    }
+  }
+}
+END_TEST
+
+START_TEST(all_formats_layouts_and_rules_agree_and_stay_in_bounds) {
+  // Every layout holds the same values as row-major, and nothing outside the tensor is touched.
+  std::mt19937 random(9);
+  for (PixelFormat f : kFormats) {
+    for (ResizeRule rule : {ResizeRule::kStretch, ResizeRule::kLetterbox,
+                            ResizeRule::kLetterboxTopLeft, ResizeRule::kCrop}) {
+      for (ChannelOrder order : {ChannelOrder::kRgb, ChannelOrder::kBgr, ChannelOrder::kGray}) {
+        const Frame frame = make_frame(f, 37, 21, &random);
+        const int channels = order == ChannelOrder::kGray ? 1 : 3;
+        PictureSpec picture;
+        picture.order = order;
+        picture.resize = rule;
+        picture.mean = {{104, 117, 123}};
+        picture.scale = {{0.5f, 0.25f, 2}};
+        picture.pad_value = {{10, 20, 30}};
+        const Shape shape = {1, channels, 19, 16};
+        std::vector<float> first;
+        for (Layout layout :
+             {Layout::kNchw, Layout::kNhwc, Layout::kNwhc, Layout::kWhc8, Layout::kHwc8}) {
+          const TensorDesc desc = {ElementType::kFloat16, layout, shape};
+          auto converter = Converter::create(format_of(f, 37, 21), desc, picture);
+          ck_assert(converter.ok());
+          const size_t bytes = static_cast<size_t>(desc.bytes());
+          std::vector<uint8_t> memory(bytes + 64, 0xee);
+          converter.value()->convert(frame.view, memory.data() + 32);
+          for (size_t i = 0; i < 32; ++i) {
+            ck_assert_uint_eq(memory[i], 0xee);
+            ck_assert_uint_eq(memory[32 + bytes + i], 0xee);
+          }
+          std::vector<float> values(static_cast<size_t>(shape.elements()));
+          read_nchw({desc, memory.data() + 32}, values.data());
+          if (first.empty()) first = values;
+          ck_assert(values == first);
+        }
+      }
+    }
+  }
+}
+END_TEST
+
+START_TEST(values_are_normalised_and_rounded_once) {
+  const uint8_t pixel[] = {200, 100, 50};
+  FrameView view;
+  view.planes[0] = pixel;
+  view.strides[0] = 3;
+  PictureSpec picture;
+  picture.order = ChannelOrder::kBgr;
+  picture.mean = {{10.5f, 0, 127}};
+  picture.scale = {{0.0078125f, 1 / 255.0f, -3}};
+  const TensorDesc desc = {ElementType::kFloat16, Layout::kNwhc, {1, 3, 1, 1}};
+  auto converter = Converter::create(format_of(PixelFormat::kRgb, 1, 1), desc, picture);
+  ck_assert(converter.ok());
+  half_t out[3];
+  converter.value()->convert(view, reinterpret_cast<uint8_t*>(out));
+  ck_assert_uint_eq(out[0], float_to_half((50 - 10.5f) * 0.0078125f));
+  ck_assert_uint_eq(out[1], float_to_half(100 * (1 / 255.0f)));
+  ck_assert_uint_eq(out[2], float_to_half((200 - 127.0f) * -3));
+}
+END_TEST
+
+START_TEST(transforms_map_the_pictures_corners) {
+  auto transform = [](int w, int h, int par_n, ResizeRule rule) {
+    FrameFormat format = format_of(PixelFormat::kRgb, w, h);
+    format.par_n = par_n;
+    PictureSpec picture;
+    picture.resize = rule;
+    const TensorDesc desc = {ElementType::kFloat16, Layout::kNwhc, {1, 3, 100, 100}};
+    return Converter::create(format, desc, picture).value()->transform();
+  };
+  Transform t = transform(200, 50, 1, ResizeRule::kStretch);
+  ck_assert(t.frame_x(100) == 200 && t.frame_y(100) == 50 && t.frame_x(0) == 0);
+  t = transform(200, 100, 1, ResizeRule::kLetterbox);  // 100x50, centred
+  ck_assert(t.frame_x(100) == 200 && t.frame_y(25) == 0 && t.frame_y(75) == 100);
+  t = transform(200, 100, 1, ResizeRule::kLetterboxTopLeft);
+  ck_assert(t.frame_y(0) == 0 && t.frame_y(50) == 100);
+  t = transform(100, 100, 2, ResizeRule::kLetterbox);  // shown twice as wide as high
+  ck_assert(t.frame_x(100) == 100 && t.frame_y(25) == 0);
+  t = transform(200, 100, 1, ResizeRule::kCrop);  // the middle 100x100
+  ck_assert(t.frame_x(0) == 50 && t.frame_x(100) == 150 && t.frame_y(100) == 100);
+}
+END_TEST
+
+START_TEST(impossible_requests_are_refused) {
+  PictureSpec picture;
+  const TensorDesc good = {ElementType::kFloat16, Layout::kNwhc, {1, 3, 8, 8}};
+  auto refused = [&](const FrameFormat& frame, const TensorDesc& desc, const PictureSpec& p) {
+    return !Converter::create(frame, desc, p).ok();
+  };
+  const FrameFormat frame = format_of(PixelFormat::kRgb, 8, 8);
+  ck_assert(!refused(frame, good, picture));
+  ck_assert(refused(format_of(PixelFormat::kRgb, 0, 8), good, picture));
+  ck_assert(refused(format_of(PixelFormat::kRgb, 8, 40000), good, picture));
+  ck_assert(refused(frame, {ElementType::kFloat16, Layout::kNwhc, {1, 4, 8, 8}}, picture));
+  ck_assert(refused(frame, {ElementType::kFloat16, Layout::kNwhc, {1, 3, 0, 8}}, picture));
+  ck_assert(refused(frame, {ElementType::kFloat16, Layout::kNwhc, {2, 3, 8, 8}}, picture));
+  ck_assert(refused(frame, {ElementType::kFloat16, Layout::kNchw, {3, 64}}, picture));
+  FrameFormat no_par = frame;
+  no_par.par_d = 0;
+  ck_assert(refused(no_par, good, picture));
+  picture.mean[0] = 1;
+  ck_assert(refused(frame, {ElementType::kUint8, Layout::kNwhc, {1, 3, 8, 8}}, picture));
+}
+END_TEST
+
+DVNN_TEST_MAIN(converter, yuv_is_within_one_level_of_a_double_reference,
+               all_formats_layouts_and_rules_agree_and_stay_in_bounds,
+               values_are_normalised_and_rounded_once, transforms_map_the_pictures_corners,
+               impossible_requests_are_refused)

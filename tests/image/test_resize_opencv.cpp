@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bilinear resampling gives the very bytes of cv::resize(INTER_LINEAR), which is what models were
+// trained and evaluated with.
+#include <opencv2/imgproc.hpp>
+#include <random>
+#include <vector>
+
+#include "check_main.h"
+#include "image/converter.h"
+
+using namespace dvnn;
+using namespace dvnn::image;
+
+static void compare(int width, int height, int out_w, int out_h, int channels, unsigned seed) {
+  cv::Mat frame(height, width, CV_8UC(channels));
+  std::mt19937 random(seed);
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width * channels; ++x) frame.ptr(y)[x] = static_cast<uint8_t>(random());
+  }
+  cv::Mat want;
+  cv::resize(frame, want, {out_w, out_h}, 0, 0, cv::INTER_LINEAR);
+  FrameFormat format;
+  format.format = channels == 3 ? PixelFormat::kBgr : PixelFormat::kGray8;
+  format.width = width;
+  format.height = height;
+  PictureSpec picture;
+  picture.order = channels == 3 ? ChannelOrder::kBgr : ChannelOrder::kGray;
+  const TensorDesc desc = {ElementType::kUint8, Layout::kNhwc, {1, channels, out_h, out_w}};
+  auto converter = Converter::create(format, desc, picture);
+  ck_assert(converter.ok());
+  std::vector<uint8_t> have(static_cast<size_t>(desc.bytes()));
+  FrameView view;
+  view.planes[0] = frame.data;
+  view.strides[0] = static_cast<int>(frame.step);
+  converter.value()->convert(view, have.data());
+  for (int y = 0; y < out_h; ++y) {
+    for (int x = 0; x < out_w * channels; ++x) {
+      const size_t at =
+          static_cast<size_t>(y) * static_cast<size_t>(out_w * channels) + static_cast<size_t>(x);
+      ck_assert_msg(have[at] == want.ptr(y)[x], "%dx%dx%d -> %dx%d at %d,%d: %d, OpenCV %d", width,
+                    height, channels, out_w, out_h, x, y, have[at], want.ptr(y)[x]);
+    }
+  }
+}
+
+START_TEST(random_sizes_equal_opencv_byte_for_byte) {
+  std::mt19937 random(11);
+  auto between = [&](int a, int b) {
+    return a + static_cast<int>(random() % static_cast<unsigned>(b - a + 1));
+  };
+  for (unsigned i = 0; i < 150; ++i) {
+    compare(between(1, 200), between(1, 200), between(1, 150), between(1, 150), i % 2 ? 3 : 1, i);
+  }
+}
+END_TEST
+
+START_TEST(edge_sizes_equal_opencv_byte_for_byte) {
+  const int cases[][4] = {{1, 1, 1, 1},         {1, 1, 9, 7},          {2, 2, 1, 1},
+                          {64, 48, 32, 24},     {64, 48, 128, 96},     {33, 17, 33, 17},
+                          {640, 480, 300, 300}, {1024, 769, 320, 240}, {3, 500, 300, 2}};
+  for (const auto& c : cases) {
+    compare(c[0], c[1], c[2], c[3], 3, 1);
+    compare(c[0], c[1], c[2], c[3], 1, 2);
+  }
+}
+END_TEST
+
+DVNN_TEST_MAIN(resize_opencv, random_sizes_equal_opencv_byte_for_byte,
+               edge_sizes_equal_opencv_byte_for_byte)

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the element tests share: the grid network in a file, frames with red squares, detections.
+#pragma once
+
+#include <gst/check/gstharness.h>
+#include <gst/gst.h>
+#include <gst/video/video.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "grid_network.h"
+#include "network/dvn_file.h"
+
+namespace dvnn::test {
+
+/// Path of the grid network, written on first use.
+inline const std::string& network_path() {
+  static const std::string path = [] {
+    std::string name = "/tmp/dvnn-grid-XXXXXX.dvn";
+    close(mkstemps(&name[0], 4));
+    if (!network::write_dvn(grid_network(), name).ok()) g_error("cannot write %s", name.c_str());
+    return name;
+  }();
+  return path;
+}
+
+/// Removes it again; call at the end of main's tests.
+inline void remove_network() {
+  unlink(network_path().c_str());
+}
+
+struct Found {
+  std::string label;
+  double confidence = 0, x0 = 0, y0 = 0, x1 = 0, y1 = 0;
+};
+
+inline std::vector<Found> detections(GstBuffer* buffer) {
+  std::vector<Found> list;
+  gpointer state = nullptr;
+  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
+             buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
+    auto* roi = reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta);
+    GstStructure* s = gst_video_region_of_interest_meta_get_param(roi, "detection");
+    Found f;
+    f.label = g_quark_to_string(roi->roi_type);
+    gst_structure_get(s, "confidence", G_TYPE_DOUBLE, &f.confidence, "x0", G_TYPE_DOUBLE, &f.x0,
+                      "y0", G_TYPE_DOUBLE, &f.y0, "x1", G_TYPE_DOUBLE, &f.x1, "y1", G_TYPE_DOUBLE,
+                      &f.y1, nullptr);
+    list.push_back(f);
+  }
+  return list;
+}
+
+inline GstVideoInfo video_info(const std::string& format, int width, int height) {
+  GstVideoInfo info;
+  gst_video_info_set_format(&info, gst_video_format_from_string(format.c_str()),
+                            static_cast<guint>(width), static_cast<guint>(height));
+  info.fps_n = 25;
+  info.fps_d = 1;
+  return info;
+}
+
+inline std::string video_caps(const std::string& format, int width, int height) {
+  GstVideoInfo info = video_info(format, width, height);
+  GstCaps* caps = gst_video_info_to_caps(&info);
+  gchar* text = gst_caps_to_string(caps);
+  const std::string result = text;
+  g_free(text);
+  gst_caps_unref(caps);
+  return result;
+}
+
+/// A black frame of `format` with a red square over grid cell (column, row) of 4 x 4.
+inline GstBuffer* red_square(const std::string& format, int width, int height, int column,
+                             int row) {
+  GstVideoInfo rgb = video_info("RGB", width, height), info = video_info(format, width, height);
+  GstBuffer* picture = gst_buffer_new_allocate(nullptr, rgb.size, nullptr);
+  gst_buffer_memset(picture, 0, 0, rgb.size);
+  GstVideoFrame frame;
+  gst_video_frame_map(&frame, &rgb, picture, GST_MAP_READWRITE);
+  for (int y = row * height / 4; y < (row + 1) * height / 4; ++y) {
+    for (int x = column * width / 4; x < (column + 1) * width / 4; ++x) {
+      static_cast<guint8*>(GST_VIDEO_FRAME_PLANE_DATA(
+          &frame, 0))[y * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0) + 3 * x] = 255;
+    }
+  }
+  GstBuffer* result = gst_buffer_new_allocate(nullptr, info.size, nullptr);
+  gst_buffer_memset(result, 0, 0, info.size);
+  GstVideoFrame to;
+  gst_video_frame_map(&to, &info, result, GST_MAP_WRITE);
+  GstVideoConverter* converter = gst_video_converter_new(&rgb, &info, nullptr);
+  gst_video_converter_frame(converter, &frame, &to);
+  gst_video_converter_free(converter);
+  gst_video_frame_unmap(&to);
+  gst_video_frame_unmap(&frame);
+  gst_buffer_unref(picture);
+  return result;
+}
+
+/// True if the only detection is a red square over that cell, within `tolerance` pixels.
+inline bool found_square(GstBuffer* buffer, int width, int height, int column, int row,
+                         double tolerance = 1) {
+  const std::vector<Found> list = detections(buffer);
+  auto near = [tolerance](double a, double b) { return std::fabs(a - b) <= tolerance; };
+  return list.size() == 1 && list[0].label == "red" && near(list[0].x0, column * width / 4.0) &&
+         near(list[0].y0, row * height / 4.0) && near(list[0].x1, (column + 1) * width / 4.0) &&
+         near(list[0].y1, (row + 1) * height / 4.0);
+}
+
+}  // namespace dvnn::test

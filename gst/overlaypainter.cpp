@@ -83,7 +83,7 @@ const OverlayPainter::Label& OverlayPainter::label(const std::string& text, int 
   const double scale = cv::getFontScaleFromHeight(kFont, text_height_, thickness);
   int baseline = 0;
   const cv::Size size = cv::getTextSize(text, kFont, scale, thickness, &baseline);
-  const int margin = std::max(2, text_height_ / 4);
+  const int margin = std::max(1, text_height_ / 5);
   const cv::Scalar background = class_color(class_id);
   // Dark letters on light colours, light ones on dark: by luma.
   const double luma = 0.114 * background[0] + 0.587 * background[1] + 0.299 * background[2];

@@ -19,8 +19,10 @@ inline int dvnn_run_suite(const char* name, std::initializer_list<const TTest*> 
   SRunner* runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
   const int failed = srunner_ntests_failed(runner);
+  // A suite that ran nothing has not passed.
+  const bool all_ran = srunner_ntests_run(runner) == static_cast<int>(tests.size());
   srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  return failed == 0 && all_ran ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 /// Defines main(): runs the named START_TESTs and fails if any of them fails.

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the front end refuses, and how it says so.
+#include <iterator>
+
+#include "caffe_fixture.h"
+
+// Check last: some of its macros have common names.
+#include "check_main.h"
+
+using namespace dvnn;
+using namespace dvnn::test;
+
+namespace {
+
+bool has(const std::string& text, const char* word) {
+  return text.find(word) != std::string::npos;
+}
+
+void refused(const std::string& text, const Weights& weights,
+             std::initializer_list<const char*> words) {
+  const auto model = ModelFiles(text, weights.net()).convert();
+  ck_assert_msg(!model.ok(), "accepted: %s", text.c_str());
+  for (const char* word : words) {
+    ck_assert_msg(has(model.error().message, word), "no '%s' in: %s", word,
+                  model.error().message.c_str());
+  }
+  ck_assert(!has(model.error().message, "\n"));
+}
+
+std::string slurp(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return std::string((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+}
+
+const char* const kConv = "convolution_param { num_output: 8 kernel_size: 3 }";
+
+}  // namespace
+
+START_TEST(models_that_cannot_be_done_are_refused_by_layer) {
+  const Weights conv = Weights().blob("c", 216).blob("c", 8);
+  const auto one = [](const std::string& l) { return network_text(3, 16, 16, l); };
+  refused(one(layer("x", "LSTM", "data", "x")), Weights(), {"'x'", "LSTM", "Convolution"});
+  refused(one(layer("c", "Convolution", "nowhere", "c", kConv)), conv, {"'c'", "nowhere"});
+  refused(one(layer("c", "Convolution", "c", "c", kConv)), conv, {"'c'"});  // reads itself
+  refused(one(layer("c", "Convolution", "data", "c", kConv)), Weights(), {"'c'", "blobs"});
+  refused(one(layer("c", "Convolution", "data", "c", kConv)), Weights().blob("c", 215).blob("c", 8),
+          {"'c'", "215", "216"});
+  refused(one(layer("c", "Convolution", "data", "c",
+                    "convolution_param { num_output: 8 kernel_size: 9 }")),
+          conv, {"'c'", "9 x 9", "7"});
+  refused(one(layer("c", "Convolution", "data", "c",
+                    "convolution_param { num_output: 8 kernel_size: 3 group: 2 }")),
+          conv, {"'c'", "group"});
+  refused(one(layer("c", "Convolution", "data", "c",
+                    "convolution_param { num_output: 4000000000 kernel_size: 3 }")),
+          conv, {"'c'", "32768"});
+  refused(one(layer("p", "Power", "data", "p", "power_param { power: 2 }")), Weights(),
+          {"'p'", "power"});
+  refused(one(layer("r", "Reshape", "data", "r", "reshape_param { shape { dim: 7 } }")), Weights(),
+          {"'r'"});
+  refused(one(layer("p", "Pooling", "data", "p", "pooling_param { kernel_size: 2 pad: 2 }")),
+          Weights(), {"'p'", "pad"});
+  refused(one(layer("f", "Permute", "data", "f", "permute_param { order: 0 order: 0 }")), Weights(),
+          {"'f'"});
+}
+END_TEST
+
+START_TEST(a_layer_wider_than_the_device_is_named_with_its_limit) {
+  refused(network_text(3, 8, 2048, layer("wide", "Convolution", "data", "wide", kConv)),
+          Weights().blob("wide", 216).blob("wide", 8), {"'wide'", "width", "2048", "2047"});
+  refused(network_text(3, 1025, 8, layer("tall", "Convolution", "data", "tall", kConv)),
+          Weights().blob("tall", 216).blob("tall", 8), {"'tall'", "height", "1025", "1024"});
+}
+END_TEST
+
+START_TEST(inputs_that_make_no_sense_are_refused) {
+  const std::string conv = layer("c", "Convolution", "data", "c", kConv);
+  refused("name: \"t\" " + conv, Weights(), {"data"});
+  refused(network_text(3, 0, 8, conv), Weights(), {"data"});
+  refused(network_text(3, -5, 8, conv), Weights(), {"data"});
+  refused(network_text(2, 8, 8, conv), Weights(), {"data", "channels"});
+  refused(network_text(3, 2000000000, 2000000000, conv), Weights(), {"data"});
+  refused("input: \"data\" " + conv, Weights(), {"data"});
+}
+END_TEST
+
+START_TEST(text_that_is_no_prototxt_is_refused_with_its_line) {
+  refused("name: \"t\"\nlayer {\n  name: 7\n}", Weights(), {"line 3"});
+  refused("{{{{", Weights(), {"line 1"});
+  refused(std::string(100000, '{'), Weights(), {"line 1"});
+  std::string nested;
+  for (int i = 0; i < 5000; ++i) nested += "unknown {";
+  refused(nested, Weights(), {"'"});
+}
+END_TEST
+
+START_TEST(files_that_are_missing_or_damaged_are_named) {
+  const std::string text = network_text(3, 16, 16, layer("c", "Convolution", "data", "c", kConv));
+  const Weights weights = Weights().blob("c", 216).blob("c", 8);
+  const auto missing =
+      convert::convert_caffe("/nowhere.prototxt", "/nowhere.caffemodel", {}, nullptr);
+  ck_assert(missing.error().code == ErrorCode::kNotFound);
+  ModelFiles files(text, weights.net());
+  ck_assert(files.convert().ok());
+  ck_assert(has(
+      convert::convert_caffe(files.prototxt, "/nowhere.caffemodel", {}, nullptr).error().message,
+      "/nowhere.caffemodel"));
+  const std::string bytes = slurp(files.caffemodel);
+  for (size_t size = 0; size < bytes.size(); size += 13) {
+    std::ofstream(files.caffemodel, std::ios::binary | std::ios::trunc) << bytes.substr(0, size);
+    const auto model = files.convert();
+    ck_assert_msg(!model.ok(), "%zu of %zu bytes were accepted", size, bytes.size());
+  }
+  const std::string good = slurp(files.prototxt);
+  std::ofstream(files.prototxt, std::ios::trunc) << "";
+  ck_assert(has(files.convert().error().message, "empty"));
+}
+END_TEST
+
+START_TEST(random_damage_never_crashes) {
+  const std::string text = network_text(
+      3, 16, 16,
+      layer("c", "Convolution", "data", "c", kConv) + layer("r", "ReLU", "c", "c") +
+          layer("p", "Pooling", "c", "p", "pooling_param { kernel_size: 2 stride: 2 }") +
+          layer("f", "Flatten", "p", "f") +
+          layer("i", "InnerProduct", "f", "i", "inner_product_param { num_output: 4 }") +
+          layer("s", "Softmax", "i", "s"));
+  const Weights weights = Weights().blob("c", 216).blob("c", 8).blob("i", 1568).blob("i", 4);
+  ModelFiles files(text, weights.net());
+  ck_assert(files.convert().ok());
+  const std::string model = slurp(files.caffemodel);
+  std::mt19937 random(2);
+  for (int i = 0; i < 400; ++i) {
+    std::string bad_text = text, bad_model = model;
+    for (int k = 0; k < 2; ++k) {
+      bad_text[random() % bad_text.size()] = "0123456789 {}:-\"ae"[random() % 18];
+      bad_model[random() % 64] ^= static_cast<char>(1 << random() % 8);
+    }
+    std::ofstream(files.prototxt, std::ios::trunc) << (i % 2 ? bad_text : text);
+    std::ofstream(files.caffemodel, std::ios::binary | std::ios::trunc)
+        << (i % 2 ? model : bad_model);
+    (void)files.convert().ok();  // either way; the sanitizers watch
+  }
+}
+END_TEST
+
+START_TEST(old_spellings_and_unknown_fields_are_read) {
+  const std::string text =
+      "name: \"old\" input: \"data\" input_dim: 1 input_dim: 3 input_dim: 16 input_dim: 16 "
+      "force_backward: true "
+      "layers { name: \"c\" type: CONVOLUTION bottom: \"data\" top: \"c\" blobs_lr: 1 "
+      "  convolution_param { num_output: 8 kernel_size: 3 shiny_new_field: 3 } } "
+      "layers { name: \"r\" type: RELU bottom: \"c\" top: \"c\" } "
+      "layers { name: \"t\" type: SOFTMAX_LOSS bottom: \"c\" top: \"t\" include { phase: TRAIN } "
+      "} ";
+  convert::Report report;
+  const auto model =
+      ModelFiles(text, Weights().blob("c", 216).blob("c", 8).net()).convert({}, &report);
+  ck_assert_msg(model.ok(), "%s", model.ok() ? "" : model.error().message.c_str());
+  ck_assert_uint_eq(model.value().steps.size(), 1);
+  ck_assert(!report.warnings.empty());
+}
+END_TEST
+
+START_TEST(a_decoder_that_does_not_fit_is_refused) {
+  const std::string text = network_text(3, 16, 16, layer("c", "Convolution", "data", "c", kConv));
+  ModelFiles files(text, Weights().blob("c", 216).blob("c", 8).net());
+  convert::ConvertOptions options;
+  options.decoder = "ssd";
+  const auto model = files.convert(options);
+  ck_assert(!model.ok());
+  ck_assert(has(model.error().message, "num_classes"));
+}
+END_TEST
+
+DVNN_TEST_MAIN(caffe, models_that_cannot_be_done_are_refused_by_layer,
+               a_layer_wider_than_the_device_is_named_with_its_limit,
+               inputs_that_make_no_sense_are_refused,
+               text_that_is_no_prototxt_is_refused_with_its_line,
+               files_that_are_missing_or_damaged_are_named, random_damage_never_crashes,
+               old_spellings_and_unknown_fields_are_read, a_decoder_that_does_not_fit_is_refused)

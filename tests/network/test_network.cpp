@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "network/network.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+#include "check_main.h"
+#include "grid_network.h"
+#include "network/dvn_file.h"
+
+using namespace dvnn;
+using namespace dvnn::network;
+
+namespace {
+
+std::shared_ptr<Network> grid() {
+  auto device = device::Device::open("soft");
+  ck_assert_msg(device.ok(), "%s", device.ok() ? "" : device.error().message.c_str());
+  auto network = Network::create(test::grid_network(), device.value());
+  ck_assert_msg(network.ok(), "%s", network.ok() ? "" : network.error().message.c_str());
+  return network.value();
+}
+
+// Fills the slot's input with red in one cell and runs it; the confidences of "red" by cell.
+std::vector<float> run_cell(Slot* slot, int cell) {
+  const TensorDesc& desc = slot->network()->input_desc();
+  std::vector<float> picture(3 * 16 * 16, 0.0f);
+  for (int y = 0; y < 4; ++y) {
+    for (int x = 0; x < 4; ++x) {
+      picture[static_cast<size_t>((cell / 4 * 4 + y) * 16 + cell % 4 * 4 + x)] = 1;
+    }
+  }
+  write_nchw(picture.data(), {desc, slot->input().data()});
+  ck_assert(slot->run().ok());
+  std::vector<float> scores(32), red(16);
+  read_nchw(slot->output(1), scores.data());
+  for (size_t i = 0; i < 16; ++i) red[i] = scores[2 * i + 1];
+  return red;
+}
+
+bool only(const std::vector<float>& red, int cell) {
+  for (int i = 0; i < 16; ++i) {
+    if ((red[static_cast<size_t>(i)] > 0.5f) != (i == cell)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+START_TEST(the_output_follows_the_input) {
+  auto slot = grid()->create_slot();
+  ck_assert(slot.ok());
+  for (int cell = 0; cell < 16; ++cell) ck_assert(only(run_cell(slot.value().get(), cell), cell));
+}
+END_TEST
+
+START_TEST(slots_run_side_by_side) {
+  const auto network = grid();
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      auto slot = network->create_slot();
+      for (int i = 0; i < 50; ++i) {
+        if (!slot.ok() || !only(run_cell(slot.value().get(), (i + t) % 16), (i + t) % 16)) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  ck_assert_int_eq(wrong, 0);
+}
+END_TEST
+
+START_TEST(users_of_one_file_share_a_network) {
+  std::string path = "/tmp/dvnn-net-XXXXXX";
+  close(mkstemp(&path[0]));
+  ck_assert(write_dvn(test::grid_network(), path).ok());
+  auto first = Network::load(path, "soft"), second = Network::load(path, "soft");
+  ck_assert(first.ok() && second.ok());
+  ck_assert_ptr_eq(first.value().get(), second.value().get());
+  // A file that was written anew is another network.
+  ck_assert(write_dvn(test::grid_network(), path).ok());
+  auto third = Network::load(path, "soft");
+  ck_assert_ptr_ne(first.value().get(), third.value().get());
+  unlink(path.c_str());
+}
+END_TEST
+
+START_TEST(the_device_is_chosen_or_its_absence_explained) {
+  const auto missing = device::Device::open("/nowhere/libdv.so");
+  ck_assert(!missing.ok());
+  ck_assert(missing.error().message.find("DVNN_DEVICE") != std::string::npos);
+  const auto foreign = device::Device::open("libz.so.1");
+  ck_assert(!foreign.ok());
+  ck_assert(foreign.error().message.find("libz.so.1") != std::string::npos);
+  ck_assert(device::Device::open("auto").ok());
+}
+END_TEST
+
+START_TEST(a_step_that_a_layer_refuses_is_named) {
+  Model model = test::grid_network();
+  model.steps.back().params = {{"axis", 17}};
+  auto device = device::Device::open("soft");
+  auto network = Network::create(model, device.value());
+  ck_assert(network.ok());
+  const auto slot = network.value()->create_slot();
+  ck_assert(!slot.ok());
+  ck_assert(slot.error().message.find("'conf'") != std::string::npos);
+}
+END_TEST
+
+DVNN_TEST_MAIN(network, the_output_follows_the_input, slots_run_side_by_side,
+               users_of_one_file_share_a_network, the_device_is_chosen_or_its_absence_explained,
+               a_step_that_a_layer_refuses_is_named)

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "convert/caffe_reader.h"
 #include "convert/convert.h"
@@ -32,8 +33,11 @@ inline std::string layer(const std::string& name, const std::string& type,
 class Weights {
  public:
   explicit Weights(unsigned seed = 1) : random_(seed) {}
-  /// Adds a blob of `count` values in [low, high] to a layer.
-  Weights& blob(const std::string& layer_name, int count, float low = -0.5f, float high = 0.5f) {
+  /// Adds a blob of that shape, with values in [low, high], to a layer.
+  Weights& blob(const std::string& layer_name, std::vector<int> shape, float low = -0.5f,
+                float high = 0.5f) {
+    int count = 1;
+    for (int d : shape) count *= d;
     caffe::LayerParameter* found = nullptr;
     for (auto& l : *net_.mutable_layer()) {
       if (l.name() == layer_name) found = &l;
@@ -45,8 +49,11 @@ class Weights {
     std::uniform_real_distribution<float> value(low, high);
     caffe::BlobProto* blob = found->add_blobs();
     for (int i = 0; i < count; ++i) blob->add_data(value(random_));
-    blob->mutable_shape()->add_dim(count);
+    for (int d : shape) blob->mutable_shape()->add_dim(d);
     return *this;
+  }
+  Weights& blob(const std::string& layer_name, int count, float low = -0.5f, float high = 0.5f) {
+    return blob(layer_name, std::vector<int>{count}, low, high);
   }
   const caffe::NetParameter& net() const { return net_; }
 

@@ -66,31 +66,33 @@ START_TEST(convolutions_of_every_kind_agree) {
           3, 17, 23,
           conv("c", "data", "c",
                "num_output: 10 kernel_h: 3 kernel_w: 5 stride_h: 2 stride_w: 1 pad_h: 1 pad_w: 2")),
-      Weights().blob("c", 450).blob("c", 10), {23, 17});
+      Weights().blob("c", {10, 3, 3, 5}).blob("c", 10), {23, 17});
   compare("dilation",
           network_text(3, 17, 23,
                        conv("c", "data", "c", "num_output: 10 kernel_size: 3 dilation: 2 pad: 2")),
-          Weights().blob("c", 270).blob("c", 10), {23, 17});
+          Weights().blob("c", {10, 3, 3, 3}).blob("c", 10), {23, 17});
   compare("even kernel",
           network_text(3, 17, 23, conv("c", "data", "c", "num_output: 5 kernel_size: 4 stride: 2")),
-          Weights().blob("c", 240).blob("c", 5), {23, 17});
+          Weights().blob("c", {5, 3, 4, 4}).blob("c", 5), {23, 17});
   compare("groups",
           network_text(3, 9, 9,
                        conv("a", "data", "a", "num_output: 12 kernel_size: 1") +
                            conv("b", "a", "b", "num_output: 8 kernel_size: 3 group: 4 pad: 1")),
-          Weights().blob("a", 36).blob("a", 12).blob("b", 216).blob("b", 8), {9, 9});
+          Weights().blob("a", {12, 3, 1, 1}).blob("a", 12).blob("b", {8, 3, 3, 3}).blob("b", 8),
+          {9, 9});
   compare("depthwise",
           network_text(
               3, 9, 9,
               conv("a", "data", "a", "num_output: 12 kernel_size: 1") +
                   conv("b", "a", "b", "num_output: 12 kernel_size: 3 group: 12 pad: 1 stride: 2")),
-          Weights().blob("a", 36).blob("a", 12).blob("b", 108).blob("b", 12), {9, 9});
+          Weights().blob("a", {12, 3, 1, 1}).blob("a", 12).blob("b", {12, 1, 3, 3}).blob("b", 12),
+          {9, 9});
 }
 END_TEST
 
 START_TEST(activations_and_poolings_agree) {
   const std::string first = conv("c", "data", "c", "num_output: 9 kernel_size: 3 pad: 1");
-  const Weights weights = Weights().blob("c", 243).blob("c", 9);
+  const Weights weights = Weights().blob("c", {9, 3, 3, 3}).blob("c", 9);
   for (const char* type : {"ReLU", "Sigmoid", "TanH", "ELU"}) {
     compare(type, network_text(3, 13, 11, first + layer("a", type, "c", "a")), weights, {11, 13});
   }
@@ -118,9 +120,13 @@ END_TEST
 
 START_TEST(branches_and_heads_agree) {
   const std::string trunk = conv("t", "data", "t", "num_output: 16 kernel_size: 3 pad: 1");
-  const Weights weights =
-      Weights().blob("t", 432).blob("t", 16).blob("a", 256).blob("a", 16).blob("b", 2304).blob("b",
-                                                                                               16);
+  const Weights weights = Weights()
+                              .blob("t", {16, 3, 3, 3})
+                              .blob("t", 16)
+                              .blob("a", {16, 16, 1, 1})
+                              .blob("a", 16)
+                              .blob("b", {16, 16, 3, 3})
+                              .blob("b", 16);
   const std::string two = trunk + conv("a", "t", "a", "num_output: 16 kernel_size: 1") +
                           conv("b", "t", "b", "num_output: 16 kernel_size: 3 pad: 1");
   auto join = [](const char* type, const char* extra) {
@@ -171,8 +177,13 @@ START_TEST(fully_connected_layers_agree) {
           layer("q", "ReLU", "i", "i") +
           layer("k", "InnerProduct", "i", "k", "inner_product_param { num_output: 5 }"));
   compare("inner products", text,
-          Weights().blob("c", 270).blob("c", 10).blob("i", 6000).blob("i", 20).blob("k", 100).blob(
-              "k", 5),
+          Weights()
+              .blob("c", {10, 3, 3, 3})
+              .blob("c", 10)
+              .blob("i", {20, 300})
+              .blob("i", 20)
+              .blob("k", {5, 20})
+              .blob("k", 5),
           {5, 6});
 }
 END_TEST
@@ -185,7 +196,12 @@ START_TEST(normalisations_agree) {
                              "norm_param { across_spatial: false channel_shared: false }") +
                        conv("d", "n", "d", "num_output: 4 kernel_size: 1"));
   compare("Normalize", text,
-          Weights().blob("c", 324).blob("c", 12).blob("n", 12, 10, 20).blob("d", 48).blob("d", 4),
+          Weights()
+              .blob("c", {12, 3, 3, 3})
+              .blob("c", 12)
+              .blob("n", 12, 10, 20)
+              .blob("d", {4, 12, 1, 1})
+              .blob("d", 4),
           {8, 8});
   const std::string bn = network_text(
       3, 8, 8,
@@ -201,7 +217,7 @@ START_TEST(normalisations_agree) {
               .blob("b", 1, 1, 1)
               .blob("s", 3, 1, 1)
               .blob("s", 3, 0, 0)
-              .blob("c", 324)
+              .blob("c", {12, 3, 3, 3})
               .blob("c", 12)
               .blob("e", 12)
               .blob("e", 12, 0.5f, 2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes shapes.webm, a clip of moving shapes over a changing background, and shapes.json, its truth.
+"""Makes shapes.webm, moving shapes over a changing background, and shapes.json, its truth.
 
 shapes.json: {"width", "height", "fps", "labels", "frames"}; a frame is a list of
 [class id, x0, y0, x1, y1] in pixels. The same shapes go round in every frame, in the same order.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the network on scenes that training never saw, in PyTorch and in OpenCV from the files.
 
-OpenCV reads the Caffe files with code of its own: where it agrees with PyTorch, the files are right.
+OpenCV reads the Caffe files with code of its own: where it agrees with PyTorch, they are right.
 """
 import os
 
@@ -42,7 +42,7 @@ def by_opencv(net, picture):
 
 
 def largest_difference(a, b, threshold):
-    """Pairs rows of one class above the threshold by overlap: unpaired ones, box and score distance.
+    """Pairs rows of one class above the threshold: unpaired ones, largest box and score distance.
 
     A row of one list just above the threshold may stand just below it in the other.
     """
@@ -81,8 +81,8 @@ def report(log, net, prototxt, caffemodel):
             % (name, THRESHOLD, precision, recall, false / len(empty)))
     for threshold in (0.05, THRESHOLD):
         pairs = [largest_difference(a, b, threshold) for a, b in zip(*results.values())]
-        log("PyTorch and OpenCV above %.2f: %d unpaired, boxes differ by at most %.2g of the frame, "
-            "confidences by %.2g" % (threshold, sum(p[0] for p in pairs), max(p[1] for p in pairs),
+        log("PyTorch and OpenCV above %.2f: %d unpaired, boxes differ by at most %.2g of the "
+            "frame, confidences by %.2g" % (threshold, sum(p[0] for p in pairs), max(p[1] for p in pairs),
                                      max(p[2] for p in pairs)))
     log("files: %s %d bytes, %s %d bytes" % tuple(
         v for path in (prototxt, caffemodel) for v in (os.path.basename(path),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the folded network as Caffe-SSD's two files: a prototxt (text) and a caffemodel (protobuf).
+"""Writes the folded network as Caffe-SSD's files: prototxt (text) and caffemodel (protobuf).
 
 The caffemodel needs four of protobuf's messages, so the wire format is written by hand; field
 numbers are those of caffe.proto. https://protobuf.dev/programming-guides/encoding

@@ -2,7 +2,7 @@
 """The network: one table of layers, from which PyTorch's module and Caffe's prototxt are both made.
 
 Built for the device: channels in multiples of 8, kernels of at most 3, ReLU, 2 x 2 max pooling. The
-input's sides are multiples of 32, so that no pooling ever rounds (Caffe's rounds up, PyTorch's down).
+input's sides are multiples of 32: no pooling ever rounds (Caffe's rounds up, PyTorch's down).
 Batch normalisation exists in training only; `folded` moves it into the convolutions.
 """
 from collections import namedtuple

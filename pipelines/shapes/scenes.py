@@ -104,7 +104,8 @@ def random_texture(rng, margin=0):
         grid = rng.normal(0, 1, (cells * 3 // 4, cells, 3)).astype(np.float32)
         if rng.random() < 0.5:
             grid[...] = grid[..., :1]
-        texture += np.float32(rng.uniform(0, 10)) * cv2.resize(grid, shape[::-1], interpolation=cv2.INTER_CUBIC)
+        strength = np.float32(rng.uniform(0, 10))
+        texture += strength * cv2.resize(grid, shape[::-1], interpolation=cv2.INTER_CUBIC)
     return texture
 
 
@@ -162,8 +163,9 @@ def random_background(rng, margin=0, busy=1.0):
     count = int(rng.integers(0, 12) * busy)
     clutter = [kinds[rng.choice(4, p=(0.4, 0.25, 0.2, 0.15))](rng) for _ in range(count)]
     amplitude = rng.uniform(3, 25) if rng.random() < 0.35 else 0
-    return Background(colours=rng.uniform(10, 245, (2, 3)).astype(np.float32), angle=rng.uniform(0, 2 * np.pi),
-                      texture=random_texture(rng, margin), clutter=clutter,
+    return Background(colours=rng.uniform(10, 245, (2, 3)).astype(np.float32),
+                      angle=rng.uniform(0, 2 * np.pi), texture=random_texture(rng, margin),
+                      clutter=clutter,
                       stripes=(amplitude, rng.uniform(6, 60), rng.uniform(0, np.pi)))
 
 

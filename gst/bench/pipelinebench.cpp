@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// `dvnet bench pipeline`: frames per second of the whole pipeline, time per element, and
+// GStreamer's own converter on the same frames as the peer of dvconvert. Lives here as it knows
+// GStreamer.
+#include <gst/gst.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/format.h"
+#include "tools/commands.h"
+#include "tools/options.h"
+
+namespace dvnn::tools {
+namespace {
+
+struct BenchOptions {
+  std::string network, device, format = "NV12";
+  int width = 1280, height = 720, frames = 200;
+  bool json = false;
+};
+
+// When each frame entered an element, and how long it stayed.
+struct Stopwatch {
+  std::mutex mutex;
+  std::map<GstClockTime, gint64> entered;  // by pts
+  std::vector<double> milliseconds;
+};
+
+GstPadProbeReturn enter(GstPad*, GstPadProbeInfo* info, gpointer data) {
+  auto* watch = static_cast<Stopwatch*>(data);
+  const std::lock_guard<std::mutex> lock(watch->mutex);
+  watch->entered[GST_BUFFER_PTS(GST_PAD_PROBE_INFO_BUFFER(info))] = g_get_monotonic_time();
+  return GST_PAD_PROBE_OK;
+}
+
+GstPadProbeReturn leave(GstPad*, GstPadProbeInfo* info, gpointer data) {
+  auto* watch = static_cast<Stopwatch*>(data);
+  const std::lock_guard<std::mutex> lock(watch->mutex);
+  const auto it = watch->entered.find(GST_BUFFER_PTS(GST_PAD_PROBE_INFO_BUFFER(info)));
+  if (it == watch->entered.end()) return GST_PAD_PROBE_OK;
+  watch->milliseconds.push_back(static_cast<double>(g_get_monotonic_time() - it->second) / 1e3);
+  watch->entered.erase(it);
+  return GST_PAD_PROBE_OK;
+}
+
+void watch_element(GstElement* pipeline, const char* name, Stopwatch* watch) {
+  GstElement* element = gst_bin_get_by_name(GST_BIN(pipeline), name);
+  if (!element) return;
+  const struct {
+    const char* pad;
+    GstPadProbeCallback callback;
+  } probes[] = {{"sink", enter}, {"src", leave}};
+  for (const auto& probe : probes) {
+    GstPad* pad = gst_element_get_static_pad(element, probe.pad);
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, probe.callback, watch, nullptr);
+    gst_object_unref(pad);
+  }
+  gst_object_unref(element);
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
+                   values.end());
+  return values[values.size() / 2];
+}
+
+// Runs to the end; seconds from PLAYING to EOS.
+Result<double> run_pipeline(GstElement* pipeline) {
+  gst_element_set_state(pipeline, GST_STATE_PAUSED);
+  GstBus* bus = gst_element_get_bus(pipeline);
+  gst_element_get_state(pipeline, nullptr, nullptr, GST_CLOCK_TIME_NONE);
+  const gint64 start = g_get_monotonic_time();
+  gst_element_set_state(pipeline, GST_STATE_PLAYING);
+  GstMessage* message = gst_bus_timed_pop_filtered(
+      bus, GST_CLOCK_TIME_NONE, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+  const double seconds = static_cast<double>(g_get_monotonic_time() - start) / 1e6;
+  Result<double> result = seconds;
+  if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
+    GError* error = nullptr;
+    gst_message_parse_error(message, &error, nullptr);
+    result = Error{ErrorCode::kInternal, error->message};
+    g_error_free(error);
+  }
+  gst_message_unref(message);
+  gst_object_unref(bus);
+  gst_element_set_state(pipeline, GST_STATE_NULL);
+  return result;
+}
+
+Result<GstElement*> launch(const std::string& description) {
+  GError* error = nullptr;
+  GstElement* pipeline = gst_parse_launch(description.c_str(), &error);
+  if (error) {
+    Error result{ErrorCode::kNotFound,
+                 std::string(error->message) + " (is the plugin on GST_PLUGIN_PATH?)"};
+    g_error_free(error);
+    if (pipeline) gst_object_unref(pipeline);
+    return result;
+  }
+  return pipeline;
+}
+
+std::string source(const BenchOptions& o) {
+  return format(
+      "videotestsrc num-buffers=%d pattern=smpte ! "
+      "video/x-raw,format=%s,width=%d,height=%d,framerate=1000/1 ! ",
+      o.frames, o.format.c_str(), o.width, o.height);
+}
+
+// Median milliseconds that GStreamer's videoconvertscale takes to make 300x300 BGR of a frame.
+Result<double> peer_time(const BenchOptions& o) {
+  DVNN_ASSIGN(GstElement * pipeline,
+              launch(source(o) + "videoconvertscale name=peer n-threads=1 ! "
+                                 "video/x-raw,format=BGR,width=300,height=300 ! fakesink"));
+  Stopwatch watch;
+  watch_element(pipeline, "peer", &watch);
+  const auto seconds = run_pipeline(pipeline);
+  gst_object_unref(pipeline);
+  if (!seconds.ok()) return seconds.error();
+  return median(watch.milliseconds);
+}
+
+int run_bench(const BenchOptions& o) {
+  static const char* const kElements[] = {"dvconvert", "dvinfer", "dvdecode", "dvoverlay"};
+  std::string description = source(o) + "dvconvert name=dvconvert ! dvinfer name=dvinfer qos=false";
+  if (!o.network.empty()) description += " network=\"" + o.network + "\"";
+  if (!o.device.empty()) description += " device=\"" + o.device + "\"";
+  description += " ! dvdecode name=dvdecode ! dvoverlay name=dvoverlay ! fakesink sync=false";
+  auto pipeline = launch(description);
+  if (!pipeline.ok()) return fail(pipeline.error());
+  std::map<std::string, Stopwatch> watches;
+  for (const char* name : kElements) watch_element(pipeline.value(), name, &watches[name]);
+  const auto seconds = run_pipeline(pipeline.value());
+  gst_object_unref(pipeline.value());
+  if (!seconds.ok()) return fail(seconds.error());
+  const auto peer = peer_time(o);
+  if (!peer.ok()) return fail(peer.error());
+  const double fps = o.frames / seconds.value();
+  const double ours = median(watches["dvconvert"].milliseconds);
+  if (o.json) {
+    nlohmann::ordered_json out = {{"format", o.format},
+                                  {"width", o.width},
+                                  {"height", o.height},
+                                  {"frames", o.frames},
+                                  {"fps", fps}};
+    for (const char* name : kElements)
+      out[std::string(name) + "_ms"] = median(watches[name].milliseconds);
+    out["peer"] = "videoconvertscale to 300x300 BGR";
+    out["peer_ms"] = peer.value();
+    out["ratio"] = ours > 0 ? peer.value() / ours : 0;
+    std::printf("%s\n", out.dump().c_str());
+    return 0;
+  }
+  std::printf("%s %dx%d, %d frames: %.1f frames/s\n", o.format.c_str(), o.width, o.height, o.frames,
+              fps);
+  for (const char* name : kElements) {
+    std::printf("  %-28s %8.3f ms\n", name, median(watches[name].milliseconds));
+  }
+  std::printf("  %-28s %8.3f ms  (to 300x300 BGR, 8-bit)\n", "peer: videoconvertscale",
+              peer.value());
+  std::printf("  ratio (peer / dvconvert)     %8.2f\n", ours > 0 ? peer.value() / ours : 0);
+  return 0;
+}
+
+}  // namespace
+
+int bench_pipeline_command(int argc, char** argv) {
+  BenchOptions options;
+  gboolean json = FALSE;
+  OptionText network, device, pixel_format;
+  const GOptionEntry entries[] = {
+      {"network", 0, 0, G_OPTION_ARG_FILENAME, network.out(),
+       "Network file (default: the installed one)", "FILE.dvn"},
+      {"device", 'd', 0, G_OPTION_ARG_STRING, device.out(), "auto, fpga, soft or a library",
+       "DEVICE"},
+      {"format", 0, 0, G_OPTION_ARG_STRING, pixel_format.out(), "Video format (default NV12)", "F"},
+      {"width", 0, 0, G_OPTION_ARG_INT, &options.width, "Frame width (default 1280)", "PIXELS"},
+      {"height", 0, 0, G_OPTION_ARG_INT, &options.height, "Frame height (default 720)", "PIXELS"},
+      {"frames", 'n', 0, G_OPTION_ARG_INT, &options.frames, "Frames to run (default 200)", "N"},
+      {"json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object", nullptr},
+      {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
+  auto args = parse_options("", "Times the pipeline on a test picture, and each element in it.",
+                            entries, argc, argv);
+  if (!args.ok()) return wrong_usage("bench pipeline", args.error().message);
+  if (!args.value().empty() || options.frames < 1) {
+    return wrong_usage("bench pipeline", "takes no files, and --frames must be positive");
+  }
+  options.network = network.text();
+  options.device = device.text();
+  options.format = pixel_format.text("NV12");
+  options.json = json;
+  gst_init(nullptr, nullptr);
+  return run_bench(options);
+}
+
+}  // namespace dvnn::tools

@@ -71,7 +71,7 @@ START_TEST(max_pooling_joins_its_convolution_and_rounds_up) {
   ck_assert_uint_eq(model.steps.size(), 1);
   const device::ConvRun& run = run_of(model, 0);
   ck_assert(run.pool == device::PoolKind::kMax && run.pool_pad.right == 1);
-  ck_assert_str_eq(model.tensors[1].desc.shape.to_string().c_str(), "1x8x8x8");
+  ck_assert(model.tensors[1].desc.shape.to_string() == "1x8x8x8");
 }
 END_TEST
 

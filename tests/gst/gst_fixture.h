@@ -8,11 +8,16 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "grid_network.h"
 #include "network/dvn_file.h"
+
+// Check last: some of its macros have common names.
+#include "check_main.h"
 
 namespace dvnn::test {
 
@@ -108,6 +113,25 @@ inline bool found_square(GstBuffer* buffer, int width, int height, int column, i
   return list.size() == 1 && list[0].label == "red" && near(list[0].x0, column * width / 4.0) &&
          near(list[0].y0, row * height / 4.0) && near(list[0].x1, (column + 1) * width / 4.0) &&
          near(list[0].y1, (row + 1) * height / 4.0);
+}
+
+/// Runs a suite with GStreamer's leaks tracer on; objects that are alive after gst_deinit() fail
+/// it.
+inline int run_gst_suite(const char* name, std::initializer_list<const TTest*> tests) {
+  setenv("GST_TRACERS", "leaks", FALSE);
+  gst_init(nullptr, nullptr);
+  int status = dvnn_run_suite(name, tests);
+  remove_network();
+  // The tracer warns when it is taken down with objects alive, and logs which.
+  gst_debug_set_threshold_for_name("GST_TRACER", GST_LEVEL_TRACE);
+  g_log_set_default_handler(
+      [](const gchar* domain, GLogLevelFlags level, const gchar* message, gpointer result) {
+        g_log_default_handler(domain, level, message, nullptr);
+        if (g_str_has_prefix(message, "Leaks detected")) *static_cast<int*>(result) = EXIT_FAILURE;
+      },
+      &status);
+  gst_deinit();
+  return status;
 }
 
 }  // namespace dvnn::test

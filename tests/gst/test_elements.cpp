@@ -3,9 +3,6 @@
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "gst_fixture.h"
 
-// Check last: some of its macros have common names.
-#include "check_main.h"
-
 using namespace dvnn::test;
 
 static GstHarness* chain(const std::string& description, const std::string& caps) {
@@ -230,9 +227,8 @@ START_TEST(the_threshold_hides_weak_detections) {
 }
 END_TEST
 
-int main(int argc, char** argv) {
-  gst_init(&argc, &argv);
-  const int status = dvnn_run_suite(
+int main() {
+  return run_gst_suite(
       "elements",
       {boxes_sit_on_the_object_in_every_format, boxes_sit_on_the_object_at_odd_sizes,
        the_frame_passes_uncopied, tensors_leave_with_their_consumer,
@@ -242,6 +238,4 @@ int main(int argc, char** argv) {
        caps_may_change_in_mid_stream, a_flush_empties_and_the_stream_goes_on,
        eos_comes_after_the_last_frame, late_frames_pass_without_inference,
        latency_is_reported_once_measured, the_threshold_hides_weak_detections});
-  remove_network();
-  return status;
 }

@@ -2,9 +2,6 @@
 // What dvoverlay draws, read back as RGB.
 #include "gst_fixture.h"
 
-// Check last: some of its macros have common names.
-#include "check_main.h"
-
 using namespace dvnn::test;
 
 namespace {
@@ -156,9 +153,8 @@ START_TEST(a_shared_frame_is_not_drawn_on) {
 }
 END_TEST
 
-int main(int argc, char** argv) {
-  gst_init(&argc, &argv);
-  return dvnn_run_suite(
+int main() {
+  return run_gst_suite(
       "overlay", {boxes_are_drawn_where_they_are_in_every_format, labels_are_readable_at_any_size,
                   boxes_beyond_the_frame_are_clipped, a_shared_frame_is_not_drawn_on});
 }

@@ -4,9 +4,6 @@
 
 #include "gst_fixture.h"
 
-// Check last: some of its macros have common names.
-#include "check_main.h"
-
 using namespace dvnn::test;
 
 namespace {
@@ -197,9 +194,8 @@ START_TEST(detections_are_posted_as_messages) {
 }
 END_TEST
 
-int main(int argc, char** argv) {
-  gst_init(&argc, &argv);
-  const int status = dvnn_run_suite(
+int main() {
+  return run_gst_suite(
       "pipelines",
       {queues_may_stand_between_all_elements, a_tee_may_stand_anywhere,
        videorate_may_double_and_drop_frames, every_number_in_flight_works,
@@ -207,6 +203,4 @@ int main(int argc, char** argv) {
        a_sink_that_wants_one_frame_ends_the_stream, frames_pass_a_dvconvert_with_no_dvinfer,
        bad_network_files_are_named, a_missing_device_is_named,
        a_network_without_a_decoder_is_explained, detections_are_posted_as_messages});
-  remove_network();
-  return status;
 }

@@ -8,6 +8,7 @@
 #include <opencv2/dnn.hpp>
 #include <optional>
 #include <random>
+#include <regex>
 
 #include "base/format.h"
 #include "tools/commands.h"
@@ -16,6 +17,8 @@
 
 namespace dvnn::tools {
 namespace {
+
+constexpr size_t kMaxPrototxtBytes = size_t{16} << 20, kMaxCaffemodelBytes = size_t{1} << 30;
 
 double time_ms(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
@@ -39,14 +42,24 @@ cv::Mat random_picture(int width, int height) {
   return picture;
 }
 
+// Caffe-SSD's fields for drawing results say nothing of the arithmetic, but OpenCV's parser refuses
+// a file that has them.
+std::string without_display_fields(const std::string& prototxt) {
+  return std::regex_replace(prototxt, std::regex("\\bvisualize(_threshold)?\\s*:\\s*[\\w.+-]+"),
+                            "");
+}
+
 // The peer: OpenCV's dnn on the Caffe files, given the same picture by the same rule.
 class Peer {
  public:
   static Result<Peer> open(const std::string& prototxt, const std::string& caffemodel,
                            const network::Model& model, const cv::Mat& picture) {
     Peer peer;
+    DVNN_ASSIGN(const std::string described, read_text_file(prototxt, kMaxPrototxtBytes));
+    DVNN_ASSIGN(const std::string weights, read_text_file(caffemodel, kMaxCaffemodelBytes));
+    const std::string net = without_display_fields(described);
     try {
-      peer.net_ = cv::dnn::readNetFromCaffe(prototxt, caffemodel);
+      peer.net_ = cv::dnn::readNetFromCaffe(net.data(), net.size(), weights.data(), weights.size());
       peer.net_.setPreferableBackend(cv::dnn::DNN_BACKEND_OPENCV);
       peer.names_ = peer.net_.getUnconnectedOutLayersNames();
       const PictureSpec& spec = model.input.picture;

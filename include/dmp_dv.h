@@ -138,7 +138,7 @@ int dmp_dv_pack_dil_weights(int n_channels, int kx, int ky, int n_kernels,
                             const uint16_t quant_map[256], const void* weights,
                             const uint16_t* bias, const uint16_t* prelu, uint8_t* packed,
                             size_t* packed_size);
-/* Packs weights (output x input) for fully connected commands whose vectors are c x h x w tensors. */
+/* Packs weights (output x input) for fully connected commands; vectors are c x h x w tensors. */
 int dmp_dv_pack_fc_weights(int c_input, int h_input, int w_input, int c_output, int h_output,
                            int w_output, const uint16_t quant_map[256], const void* weights,
                            const uint16_t* bias, uint8_t* packed, size_t* packed_size);

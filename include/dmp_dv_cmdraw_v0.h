@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* One run of a convolution command. Bits 7:0 are written first in the field comments' lists. */
+/* One run of a convolution command. Two values in one field: the low byte is named first. */
 struct dmp_dv_cmdraw_conv_v0_run {
   struct dmp_dv_buf weight_buf; /* packed weights */
   uint32_t conv_pad;            /* left 6:0, right 15:8, top 22:16, bottom 31:24 */
@@ -31,10 +31,10 @@ struct dmp_dv_cmdraw_conv_v0_run {
   uint16_t pool_avg_param;      /* binary16: what an average's sum is multiplied by */
   uint16_t pool_size;           /* w, h */
   uint16_t pool_stride;         /* x, y */
-  uint16_t actfunc;             /* 1 tanh, 2 leaky ReLU, 3 sigmoid, 4 PReLU, 5 ELU, 6 ReLU6; 0 off */
-  uint16_t actfunc_param;       /* binary16: leaky ReLU's slope */
-  uint16_t rectifi_en;          /* 1: absolute value after the activation */
-  uint16_t lrn;                 /* bit 0 on, bit 1 with power, 11:8 log2 of the prescale */
+  uint16_t actfunc;       /* 0 off, 1 tanh, 2 leaky ReLU, 3 sigmoid, 4 PReLU, 5 ELU, 6 ReLU6 */
+  uint16_t actfunc_param; /* binary16: leaky ReLU's slope */
+  uint16_t rectifi_en;    /* 1: absolute value after the activation */
+  uint16_t lrn;           /* bit 0 on, bit 1 with power, 11:8 log2 of the prescale */
   uint16_t rsvd;
 };
 

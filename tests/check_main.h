@@ -26,5 +26,7 @@ inline int dvnn_run_suite(const char* name, std::initializer_list<const TTest*> 
 }
 
 /// Defines main(): runs the named START_TESTs and fails if any of them fails.
-#define DVNN_TEST_MAIN(suite, ...) \
-  int main() { return dvnn_run_suite(#suite, {__VA_ARGS__}); }
+#define DVNN_TEST_MAIN(suite, ...)                \
+  int main() {                                    \
+    return dvnn_run_suite(#suite, {__VA_ARGS__}); \
+  }

@@ -21,23 +21,21 @@ int CaffeBlobs::count(const std::string& layer) const {
 Result<std::vector<float>> CaffeBlobs::get(const std::string& layer, int index,
                                            size_t elements) const {
   if (index >= count(layer)) {
-    return Error{ErrorCode::kMalformed,
-                 format("layer '%s': the caffemodel has %d of its blobs, number %d is needed",
-                        layer.c_str(), count(layer), index + 1)};
+    return Error{
+        ErrorCode::kMalformed,
+        format("the caffemodel has %d of its blobs, number %d is needed", count(layer), index + 1)};
   }
   const caffe::BlobProto& blob = layers_.at(layer)->blobs(index);
   std::vector<float> values(blob.data().begin(), blob.data().end());
   if (values.empty()) values.assign(blob.double_data().begin(), blob.double_data().end());
   if (values.size() != elements) {
-    return Error{ErrorCode::kMalformed,
-                 format("layer '%s': blob %d holds %zu values, the layer needs %zu", layer.c_str(),
-                        index, values.size(), elements)};
+    return Error{ErrorCode::kMalformed, format("blob %d holds %zu values, the layer needs %zu",
+                                               index, values.size(), elements)};
   }
   for (float v : values) {
     if (!std::isfinite(v)) {
-      return Error{
-          ErrorCode::kMalformed,
-          format("layer '%s': blob %d holds a value that is not finite", layer.c_str(), index)};
+      return Error{ErrorCode::kMalformed,
+                   format("blob %d holds a value that is not finite", index)};
     }
   }
   return values;

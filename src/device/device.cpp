@@ -184,16 +184,18 @@ Result<std::shared_ptr<Device>> Device::open(const std::string& selector) {
   } else {
     candidates = {choice};
   }
-  Error last{ErrorCode::kDevice, "nothing to try"};
+  // One cause per library that was tried; it exists nowhere if none of them does.
+  std::string causes;
+  ErrorCode code = ErrorCode::kNotFound;
   for (const std::string& path : candidates) {
     auto device = open_library(path);
     if (device.ok()) return device;
-    last = device.error();
+    causes += (causes.empty() ? "" : "; ") + device.error().message;
+    if (device.error().code != ErrorCode::kNotFound) code = ErrorCode::kDevice;
   }
-  return Error{last.code == ErrorCode::kNotFound ? ErrorCode::kNotFound : ErrorCode::kDevice,
-               "no device '" + choice + "': " + last.message +
-                   " (choose auto, fpga, soft or a library's path by the device property or "
-                   "DVNN_DEVICE)"};
+  return Error{code, "no device '" + choice + "': " + causes +
+                         " (choose auto, fpga, soft or a library's path by the device property or "
+                         "DVNN_DEVICE)"};
 }
 
 Result<std::shared_ptr<Device>> Device::open_library(const std::string& path) {

@@ -11,8 +11,8 @@
 #include <cstring>
 
 #include "base/format.h"
-#include "network/model_limits.h"
 #include "network/model_json.h"
+#include "network/model_limits.h"
 
 namespace dvnn::network {
 namespace {

@@ -55,8 +55,8 @@ class Peer {
   static Result<Peer> open(const std::string& prototxt, const std::string& caffemodel,
                            const network::Model& model, const cv::Mat& picture) {
     Peer peer;
-    DVNN_ASSIGN(const std::string described, read_text_file(prototxt, kMaxPrototxtBytes));
-    DVNN_ASSIGN(const std::string weights, read_text_file(caffemodel, kMaxCaffemodelBytes));
+    DVNN_ASSIGN(const std::string described, read_file(prototxt, kMaxPrototxtBytes));
+    DVNN_ASSIGN(const std::string weights, read_file(caffemodel, kMaxCaffemodelBytes));
     const std::string net = without_display_fields(described);
     try {
       peer.net_ = cv::dnn::readNetFromCaffe(net.data(), net.size(), weights.data(), weights.size());

@@ -18,7 +18,7 @@ struct Texts {
 
 Result<std::vector<std::string>> read_labels(const std::string& path) {
   constexpr size_t kMaxLabelBytes = 1 << 20;
-  DVNN_ASSIGN(const std::string text, read_text_file(path, kMaxLabelBytes));
+  DVNN_ASSIGN(const std::string text, read_file(path, kMaxLabelBytes));
   std::vector<std::string> labels;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {

@@ -63,23 +63,28 @@ Result<std::vector<float>> parse_triple(const std::string& option, const std::st
   return values;
 }
 
-Result<std::string> read_text_file(const std::string& path, size_t limit) {
+Result<std::string> read_file(const std::string& path, size_t limit) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return Error{ErrorCode::kNotFound, "'" + path + "': " + std::strerror(errno)};
-  std::string text(limit + 1, '\0');
-  file.read(&text[0], static_cast<std::streamsize>(text.size()));
+  constexpr size_t kChunk = 1 << 20;
+  std::string bytes;
+  while (file && bytes.size() <= limit) {
+    const size_t before = bytes.size();
+    bytes.resize(before + kChunk);
+    file.read(&bytes[before], kChunk);
+    bytes.resize(before + static_cast<size_t>(file.gcount()));
+  }
   if (file.bad()) return Error{ErrorCode::kIo, "'" + path + "' cannot be read"};
-  text.resize(static_cast<size_t>(file.gcount()));
-  if (text.size() > limit) {
+  if (bytes.size() > limit) {
     return Error{ErrorCode::kLimit, format("'%s' has more than %zu bytes", path.c_str(), limit)};
   }
-  return text;
+  return bytes;
 }
 
 Result<std::string> json_argument(const std::string& argument) {
   constexpr size_t kMaxJsonArgument = 1 << 20;
   if (!argument.empty() && argument[0] == '{') return argument;
-  return read_text_file(argument, kMaxJsonArgument);
+  return read_file(argument, kMaxJsonArgument);
 }
 
 std::string base_name(const std::string& path) {

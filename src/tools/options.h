@@ -41,7 +41,7 @@ int wrong_usage(const char* command, const std::string& message);
 Result<std::vector<float>> parse_triple(const std::string& option, const std::string& text);
 
 /// The file's bytes; at most `limit`.
-Result<std::string> read_text_file(const std::string& path, size_t limit);
+Result<std::string> read_file(const std::string& path, size_t limit);
 
 /// A JSON value from a file's name, or from the text itself if it begins with '{'.
 Result<std::string> json_argument(const std::string& argument);

@@ -3,6 +3,8 @@
 
 #include <opencv2/imgcodecs.hpp>
 
+#include "tools/options.h"
+
 namespace dvnn::tools {
 
 Result<std::unique_ptr<Session>> Session::open(const std::string& network_path,
@@ -58,15 +60,19 @@ Result<std::vector<decode::Detection>> Session::detections(float threshold) {
 }
 
 Result<cv::Mat> read_picture(const std::string& path) {
+  constexpr size_t kMaxPictureBytes = size_t{256} << 20;
+  DVNN_ASSIGN(const std::string bytes, read_file(path, kMaxPictureBytes));
+  const auto* data = reinterpret_cast<const uint8_t*>(bytes.data());
   cv::Mat picture;
   try {  // OpenCV reports some broken files by exception
-    picture = cv::imread(path, cv::IMREAD_COLOR);
+    if (!bytes.empty()) {
+      picture = cv::imdecode(std::vector<uint8_t>(data, data + bytes.size()), cv::IMREAD_COLOR);
+    }
   } catch (const cv::Exception& e) {
     return Error{ErrorCode::kMalformed, "picture '" + path + "': " + e.err};
   }
   if (picture.empty()) {
-    return Error{ErrorCode::kNotFound,
-                 "picture '" + path + "' does not exist or is not a picture that OpenCV reads"};
+    return Error{ErrorCode::kMalformed, "'" + path + "' is not a picture that OpenCV reads"};
   }
   return picture;
 }

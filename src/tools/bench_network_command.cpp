@@ -8,7 +8,6 @@
 #include <opencv2/dnn.hpp>
 #include <optional>
 #include <random>
-#include <regex>
 
 #include "base/format.h"
 #include "tools/commands.h"
@@ -45,8 +44,15 @@ cv::Mat random_picture(int width, int height) {
 // Caffe-SSD's fields for drawing results say nothing of the arithmetic, but OpenCV's parser refuses
 // a file that has them.
 std::string without_display_fields(const std::string& prototxt) {
-  return std::regex_replace(prototxt, std::regex("\\bvisualize(_threshold)?\\s*:\\s*[\\w.+-]+"),
-                            "");
+  GRegex* field = g_regex_new("\\bvisualize(_threshold)?\\s*:\\s*[\\w.+-]+", G_REGEX_RAW,
+                              static_cast<GRegexMatchFlags>(0), nullptr);
+  gchar* kept =
+      g_regex_replace_literal(field, prototxt.data(), static_cast<gssize>(prototxt.size()), 0, "",
+                              static_cast<GRegexMatchFlags>(0), nullptr);
+  const std::string result = kept ? kept : prototxt;
+  g_free(kept);
+  g_regex_unref(field);
+  return result;
 }
 
 // The peer: OpenCV's dnn on the Caffe files, given the same picture by the same rule.

@@ -61,7 +61,9 @@ std::string network_file(const Reference& reference) {
   return path;
 }
 
+// What one frame of a stream carried, by its number.
 struct Frame {
+  int number = 0, tensors_seen = 0, frames_seen = 0;
   std::vector<float> tensor;  // NCHW
   std::vector<Found> found;
   int width = 0, height = 0;
@@ -71,6 +73,9 @@ GstPadProbeReturn take_tensor(GstPad*, GstPadProbeInfo* info, gpointer frame) {
   const GstDvTensorMeta* meta =
       gst_buffer_get_dv_tensor_meta(GST_PAD_PROBE_INFO_BUFFER(info), GST_DV_TENSOR_ROLE_INPUT);
   ck_assert(meta && meta->num_tensors == 1);
+  if (static_cast<Frame*>(frame)->tensors_seen++ != static_cast<Frame*>(frame)->number) {
+    return GST_PAD_PROBE_OK;
+  }
   const GstDvTensor& t = meta->tensors[0];
   ck_assert(t.data_type == GST_DV_TENSOR_DATA_TYPE_FLOAT16 &&
             t.layout == GST_DV_TENSOR_LAYOUT_WHC8 && t.num_dims == 4);
@@ -88,6 +93,7 @@ GstPadProbeReturn take_tensor(GstPad*, GstPadProbeInfo* info, gpointer frame) {
 
 GstPadProbeReturn take_detections(GstPad* pad, GstPadProbeInfo* info, gpointer frame) {
   auto* f = static_cast<Frame*>(frame);
+  if (f->frames_seen++ != f->number) return GST_PAD_PROBE_OK;
   f->found = detections(GST_PAD_PROBE_INFO_BUFFER(info));
   GstCaps* caps = gst_pad_get_current_caps(pad);
   const GstStructure* s = gst_caps_get_structure(caps, 0);
@@ -97,9 +103,9 @@ GstPadProbeReturn take_detections(GstPad* pad, GstPadProbeInfo* info, gpointer f
   return GST_PAD_PROBE_OK;
 }
 
-// Runs `source` (up to raw video) through the elements and returns what its last frame carried.
+// Runs `source` (up to raw video) through the elements and returns what frame `number` carried.
 Frame run_elements(const std::string& source, const std::string& network,
-                   const std::string& threshold) {
+                   const std::string& threshold, int number = 0) {
   GError* error = nullptr;
   GstElement* pipeline =
       gst_parse_launch((source + " ! dvconvert name=convert ! dvinfer network=" + network +
@@ -108,6 +114,7 @@ Frame run_elements(const std::string& source, const std::string& network,
                        &error);
   ck_assert_msg(pipeline && !error, "%s", error ? error->message : "");
   Frame frame;
+  frame.number = number;
   auto probe = [&](const char* element, const char* pad_name, GstPadProbeCallback callback) {
     GstElement* e = gst_bin_get_by_name(GST_BIN(pipeline), element);
     GstPad* pad = gst_element_get_static_pad(e, pad_name);
@@ -126,6 +133,8 @@ Frame run_elements(const std::string& source, const std::string& network,
   gst_object_unref(bus);
   gst_element_set_state(pipeline, GST_STATE_NULL);
   gst_object_unref(pipeline);
+  ck_assert_msg(frame.frames_seen > number, "%s: only %d frames", source.c_str(),
+                frame.frames_seen);
   return frame;
 }
 
@@ -253,10 +262,11 @@ START_TEST(videos_through_decodebin_show_the_same_objects) {
         std::snprintf(suffix, sizeof suffix, "_f%05d", number);
         const json golden = golden_of(reference, video + suffix);
         if (golden.is_null()) continue;
+        // The decoder may pass some frames more before it sees the end that identity declares.
         const Frame frame = run_elements(
             "filesrc location=" + entry.path().string() +
                 " ! decodebin ! videoconvert ! identity eos-after=" + std::to_string(number + 1),
-            network_file(reference), "0.3");
+            network_file(reference), "0.3", number);
         expect_same_objects(frame, golden, std::string(reference.name) + " " + video + suffix);
         compared += static_cast<int>(golden["detections"].size());
       }

@@ -29,12 +29,15 @@ int deliver(size_t required, uint8_t* packed, size_t* packed_size, Make make) {
     return EINVAL;
   }
   const size_t space = *packed_size;
+  *packed_size = required;
+  if (space >= required) {
+    make(packed);
+    std::memset(packed + required, 0, space - required);
+    return 0;
+  }
   std::vector<uint8_t> stream(required);
   make(stream.data());
-  std::memset(packed, 0, space);
-  std::memcpy(packed, stream.data(), space < required ? space : required);
-  *packed_size = required;
-  if (space >= required) return 0;
+  std::memcpy(packed, stream.data(), space);
   set_error("Insufficient space detected in the provided buffer: %zu bytes, needed are %zu", space,
             required);
   return -1;

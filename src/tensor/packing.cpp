@@ -52,36 +52,63 @@ int cell(int p, int c, int j, int i) {
   }
 }
 
-// One pass over a stream of p x p kernels, in the order in which it lies: calls
-//   table(offset), group(m0, offset of 8 biases), slopes(m0, offset of 8 slopes),
-//   weight(m, c, row j of p, column i of p, offset of the element)
-// and returns the length. `size_of_weight` is 1 or 2 bytes.
-template <typename Group, typename Slopes, typename Weight>
-size_t walk(int m_count, int c_count, int p, size_t size_of_weight, bool prelu, size_t start,
-            Group group, Slopes slopes, Weight weight) {
+// Weights that lie in one block: `count` of them, the k-th is number first + k * step of the source
+// (m, c, ky, kx) and lies in cell cells[k] of the block at `offset`.
+struct Block {
+  size_t first, step, count;
+  const uint8_t* cells;
+  size_t offset;
+};
+
+// The cells of a block's weights in the source's order (c, j, i), for kernels of ky rows and kx
+// columns in a p x p grid: rows sit at the bottom, columns at the left.
+std::array<uint8_t, kBlockCells> block_cells(int p, int ky, int kx) {
+  std::array<uint8_t, kBlockCells> cells{};
+  size_t k = 0;
+  for (int c = 0; c < channels_per_block(p); ++c) {
+    for (int j = p - ky; j < p; ++j) {
+      for (int i = 0; i < kx; ++i) cells[k++] = static_cast<uint8_t>(cell(p, c, j, i));
+    }
+  }
+  return cells;
+}
+
+// What a pass over a stream goes through: kernels of ky x kx weights each in a p x p grid, `stride`
+// source weights from channel to channel, the first at `first`.
+struct Pass {
+  int m, c, p;
+  size_t taps;  // weights per kernel plane in this pass
+  size_t stride, first;
+  size_t element;  // bytes of a weight
+  bool prelu;
+};
+
+// One pass over a stream in the order in which it lies: calls
+//   group(m0, m1, offset of 8 biases), slopes(m0, m1, offset of 8 slopes), block(Block)
+// and returns the stream's length.
+template <typename Group, typename Slopes, typename OnBlock>
+size_t walk(const Pass& pass, const uint8_t* cells, size_t start, Group group, Slopes slopes,
+            OnBlock block) {
   size_t at = start;
-  const int per_block = channels_per_block(p), per_group = channels_per_group(p);
-  for (int m0 = 0; m0 < m_count; m0 += kOutputGroup) {
-    const int m1 = std::min(m0 + kOutputGroup, m_count);
+  const int per_block = channels_per_block(pass.p), per_group = channels_per_group(pass.p);
+  for (int m0 = 0; m0 < pass.m; m0 += kOutputGroup) {
+    const int m1 = std::min(m0 + kOutputGroup, pass.m);
     group(m0, m1, at);
     at += kOutputGroup * sizeof(half_t);
-    if (prelu) {
+    if (pass.prelu) {
       slopes(m0, m1, at);
       at += kOutputGroup * sizeof(half_t);
     }
-    for (int c0 = 0; c0 < c_count; c0 += per_group) {
-      const int c1 = std::min(c0 + per_group, c_count);
+    for (int c0 = 0; c0 < pass.c; c0 += per_group) {
+      const int c1 = std::min(c0 + per_group, pass.c);
       for (int m = m0; m < m1; ++m) {
         for (int b = c0; b < c1; b += per_block) {
-          for (int c = b; c < std::min(b + per_block, c1); ++c) {
-            for (int j = 0; j < p; ++j) {
-              for (int i = 0; i < p; ++i) {
-                weight(m, c, j, i,
-                       at + static_cast<size_t>(cell(p, c - c0, j, i)) * size_of_weight);
-              }
-            }
-          }
-          at += kBlockCells * size_of_weight;
+          const size_t plane =
+              static_cast<size_t>(m) * static_cast<size_t>(pass.c) + static_cast<size_t>(b);
+          const size_t channels = static_cast<size_t>(std::min(b + per_block, c1) - b);
+          block(Block{pass.first + plane * pass.stride, pass.stride / pass.taps,
+                      channels * pass.taps, cells, at});
+          at += kBlockCells * pass.element;
         }
       }
     }
@@ -89,39 +116,29 @@ size_t walk(int m_count, int c_count, int p, size_t size_of_weight, bool prelu, 
   return align16(at);
 }
 
-// Calls `visit` with a kernel tap, or every kernel as a whole, as the stream has it.
-template <typename Group, typename Slopes, typename Weight>
-size_t walk_stream(const PackedGeometry& g, Group group, Slopes slopes, Weight weight) {
-  const size_t element = g.quantised ? 1 : sizeof(half_t);
+// The whole stream: one pass, or one per kernel tap if dilated. `real` tells the passes whose
+// biases and slopes are not zero.
+template <typename Group, typename Slopes, typename OnBlock>
+size_t walk_stream(const PackedGeometry& g, Group group, Slopes slopes, OnBlock block) {
+  const size_t plane = static_cast<size_t>(g.kx) * static_cast<size_t>(g.ky);
+  Pass pass = {g.m,    g.c, padded_kernel(g), plane, plane, 0, g.quantised ? 1 : sizeof(half_t),
+               g.prelu};
   size_t at = g.quantised ? kTableBytes : 0;
+  bool real = true;
+  auto on_group = [&](int a, int b, size_t o) { group(a, b, o, real); };
+  auto on_slopes = [&](int a, int b, size_t o) { slopes(a, b, o, real); };
   if (!g.dilated) {
-    const int p = padded_kernel(g);
-    const int first_row = p - g.ky;  // rows sit at the bottom, columns at the left
-    return walk(
-        g.m, g.c, p, element, g.prelu, at, [&](int a, int b, size_t o) { group(a, b, o, true); },
-        [&](int a, int b, size_t o) { slopes(a, b, o, true); },
-        [&](int m, int c, int j, int i, size_t offset) {
-          if (j >= first_row && i < g.kx) weight(m, c, j - first_row, i, offset);
-        });
+    const auto cells = block_cells(pass.p, g.ky, g.kx);
+    return walk(pass, cells.data(), at, on_group, on_slopes, block);
   }
-  for (int j = 0; j < g.ky; ++j) {
-    for (int i = 0; i < g.kx; ++i) {
-      const bool last = j == g.ky - 1 && i == g.kx - 1;  // biases stand in the last pass only
-      at = walk(
-          g.m, g.c, 1, element, g.prelu, at, [&](int a, int b, size_t o) { group(a, b, o, last); },
-          [&](int a, int b, size_t o) { slopes(a, b, o, last); },
-          [&](int m, int c, int, int, size_t offset) { weight(m, c, j, i, offset); });
-    }
+  pass.p = 1;
+  pass.taps = 1;
+  const auto cells = block_cells(1, 1, 1);
+  for (pass.first = 0; pass.first < plane; ++pass.first) {
+    real = pass.first == plane - 1;  // biases stand in the last pass only
+    at = walk(pass, cells.data(), at, on_group, on_slopes, block);
   }
   return at;
-}
-
-size_t weight_index(const PackedGeometry& g, int m, int c, int j, int i) {
-  return ((static_cast<size_t>(m) * static_cast<size_t>(g.c) + static_cast<size_t>(c)) *
-              static_cast<size_t>(g.ky) +
-          static_cast<size_t>(j)) *
-             static_cast<size_t>(g.kx) +
-         static_cast<size_t>(i);
 }
 
 half_t load_half(const uint8_t* from) {
@@ -160,13 +177,18 @@ void pack_weights(const PackedGeometry& g, const WeightSource& source, uint8_t* 
   walk_stream(
       g, [&](int a, int b, size_t o, bool real) { copy(source.bias, a, b, o, real); },
       [&](int a, int b, size_t o, bool real) { copy(source.prelu, a, b, o, real); },
-      [&](int m, int c, int j, int i, size_t offset) {
-        const size_t index = weight_index(g, m, c, j, i);
+      [&](const Block& block) {
         if (g.quantised) {
-          out[offset] = static_cast<const uint8_t*>(source.weights)[index];
+          const auto* from = static_cast<const uint8_t*>(source.weights) + block.first;
+          uint8_t* to = out + block.offset;
+          for (size_t k = 0; k < block.count; ++k) to[block.cells[k]] = from[k * block.step];
         } else {
-          std::memcpy(out + offset, static_cast<const half_t*>(source.weights) + index,
-                      sizeof(half_t));
+          const auto* from = static_cast<const half_t*>(source.weights) + block.first;
+          uint8_t* to = out + block.offset;
+          for (size_t k = 0; k < block.count; ++k) {
+            std::memcpy(to + block.cells[k] * sizeof(half_t), from + k * block.step,
+                        sizeof(half_t));
+          }
         }
       });
 }
@@ -186,10 +208,14 @@ void unpack_weights(const PackedGeometry& g, const uint8_t* packed, float* weigh
   walk_stream(
       g, [&](int a, int b, size_t o, bool real) { copy(bias, a, b, o, real); },
       [&](int a, int b, size_t o, bool real) { copy(prelu, a, b, o, real); },
-      [&](int m, int c, int j, int i, size_t offset) {
+      [&](const Block& block) {
         if (!weights) return;
-        weights[weight_index(g, m, c, j, i)] =
-            g.quantised ? table[packed[offset]] : half_to_float(load_half(packed + offset));
+        const uint8_t* from = packed + block.offset;
+        for (size_t k = 0; k < block.count; ++k) {
+          const size_t at = block.cells[k];
+          weights[block.first + k * block.step] =
+              g.quantised ? table[from[at]] : half_to_float(load_half(from + at * sizeof(half_t)));
+        }
       });
 }
 

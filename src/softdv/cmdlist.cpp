@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cerrno>
 
-#include "softdv/conv_command.h"
+#include "softdv/checks.h"
 #include "softdv/export.h"
 #include "softdv/objects.h"
 #include "softdv/queue.h"
@@ -10,15 +10,41 @@ using namespace dvnn::softdv;
 
 namespace {
 
-void retain_memory(dmp_dv_cmdlist list, const Bytes& bytes) {
-  if (!bytes.mem) return;
-  dmp_dv_mem_retain(bytes.mem);
-  list->memories.push_back(bytes.mem);
+// The header's checks; sets `type` to the block of the device that runs the command.
+int check_header(const dmp_dv_cmdraw* raw, int* type) {
+  if (raw->size < sizeof *raw) {
+    set_error("Invalid argument: header.size %u is below %zu", raw->size, sizeof *raw);
+    return EINVAL;
+  }
+  if (raw->device_type == 0 || raw->device_type >= DMP_DV_DEV_COUNT) {
+    set_error("Invalid argument: device_type %u is not supported", raw->device_type);
+    return EINVAL;
+  }
+  // Without a fully connected block, the convolution block runs its commands.
+  *type = raw->device_type == DMP_DV_DEV_FC ? DMP_DV_DEV_CONV : raw->device_type;
+  return 0;
+}
+
+int accept_command(const dmp_dv_cmdraw* raw, Accepted* accepted) {
+  if (raw->version > (raw->device_type == DMP_DV_DEV_CONV ? 1 : 0)) {
+    set_error("Version %u of device_type %u is not supported", raw->version, raw->device_type);
+    return ENOTSUP;
+  }
+  switch (raw->device_type) {
+    case DMP_DV_DEV_CONV:
+      return accept_conv(raw, accepted);
+    case DMP_DV_DEV_FC:
+      return accept_fc(raw, accepted);
+    case DMP_DV_DEV_IPU:
+      return accept_ipu(raw, accepted);
+    default:
+      return accept_maximizer(raw, accepted);
+  }
 }
 
 void destroy(dmp_dv_cmdlist list) {
   // A list may be released while it runs: the device finishes first.
-  if (list->last_id > 0) wait_for(list->last_id);
+  if (list->last_id > 0) wait_for(list->device_type, list->last_id);
   list->plans.clear();
   for (dmp_dv_mem mem : list->memories) dmp_dv_mem_release(mem);
   dmp_dv_context_release(list->context);
@@ -62,13 +88,18 @@ DVNN_EXPORT int dmp_dv_cmdlist_add_raw(dmp_dv_cmdlist list, struct dmp_dv_cmdraw
     set_error("Invalid argument: cmd is NULL");
     return -1;
   }
-  SoftCommand command;
-  if (const int rc = decode_command(cmd, &command); rc != 0) return rc;
-  retain_memory(list, command.input);
-  retain_memory(list, command.output);
-  retain_memory(list, command.eltwise);
-  for (const SoftRun& run : command.runs) retain_memory(list, run.weights);
-  list->plans.push_back(make_conv_plan(std::move(command)));
+  int type = 0;
+  if (const int rc = check_header(cmd, &type)) return rc;
+  // As the driver has it, the type counts at commit even if the command is refused below.
+  if (list->device_type == 0) list->device_type = type;
+  if (list->device_type != type) list->mixed = true;
+  Accepted accepted;
+  if (const int rc = accept_command(cmd, &accepted)) return rc;
+  for (dmp_dv_mem mem : accepted.memories) {
+    dmp_dv_mem_retain(mem);
+    list->memories.push_back(mem);
+  }
+  list->plans.push_back(std::move(accepted.plan));
   return 0;
 }
 
@@ -81,9 +112,22 @@ DVNN_EXPORT int dmp_dv_cmdlist_commit(dmp_dv_cmdlist list) {
     set_error("Command list is already in commited state");
     return EALREADY;
   }
-  if (list->plans.empty()) {
+  if (list->device_type == 0) {
     set_error("Command list is empty");
     return ENODATA;
+  }
+  if (list->plans.empty()) {
+    set_error("Command list has no command that was accepted");
+    return EINVAL;
+  }
+  if (list->mixed) {
+    set_error("Command list mixes device types");
+    return -1;
+  }
+  if (list->device_type != DMP_DV_DEV_CONV && list->plans.size() > 1) {
+    set_error("Command list has %zu commands of device_type %d, which takes one per list",
+              list->plans.size(), list->device_type);
+    return -1;
   }
   for (auto& plan : list->plans) {
     if (!plan->prepare()) return -1;
@@ -109,7 +153,7 @@ DVNN_EXPORT int dmp_dv_cmdlist_wait(dmp_dv_cmdlist list, int64_t exec_id) {
     set_error("Command list is not in commited state");
     return -1;
   }
-  list->last_exec_us = wait_for(exec_id);
+  list->last_exec_us = wait_for(list->device_type, exec_id);
   return 0;
 }
 

@@ -110,9 +110,9 @@ DVNN_EXPORT int dmp_dv_device_exists(dmp_dv_context ctx, int device_type) {
   }
   switch (device_type) {
     case DMP_DV_DEV_CONV:
+    case DMP_DV_DEV_IPU:
       return 1;
     case DMP_DV_DEV_FC:
-    case DMP_DV_DEV_IPU:
       return 0;
     default:
       set_error("Invalid argument: device_type %d cannot be asked about", device_type);

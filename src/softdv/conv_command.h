@@ -7,18 +7,10 @@
 #include <vector>
 
 #include "device/command.h"
-#include "softdv/objects.h"
+#include "softdv/checks.h"
 #include "tensor/packing.h"
 
 namespace dvnn::softdv {
-
-/// Bytes [offset, offset + size) of a memory, checked against its size.
-struct Bytes {
-  dmp_dv_mem mem = nullptr;
-  uint64_t offset = 0;
-  uint64_t size = 0;
-  uint8_t* data() const { return mem->data + offset; }
-};
 
 struct SoftRun {
   device::ConvRun run;
@@ -39,10 +31,6 @@ struct SoftCommand {
   Bytes input, output, eltwise;  // of the whole batch
   std::vector<SoftRun> runs;
 };
-
-/// Decodes and checks a raw convolution or fully connected command as the driver does. Returns 0,
-/// or the driver's error with set_error() called.
-int decode_command(const dmp_dv_cmdraw* raw, SoftCommand* command);
 
 std::unique_ptr<Plan> make_conv_plan(SoftCommand command);
 

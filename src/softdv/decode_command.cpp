@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Raw commands -> SoftCommand, with the driver's checks in the driver's order.
+// Raw convolution and fully connected commands -> SoftCommand, with the driver's checks in the
+// driver's order.
 #include <cerrno>
 
 #include "softdv/conv_command.h"
@@ -24,33 +25,9 @@ Pad sides(uint32_t v) {
           static_cast<int>(v >> 16 & 0x7f), static_cast<int>(v >> 24)};
 }
 
-int refuse(const char* what, int64_t value) {
-  set_error("Invalid argument: %s (%lld)", what, static_cast<long long>(value));
-  return -1;
-}
-
 uint64_t bytes_of(Dims d) {
   return uint64_t{2} * static_cast<uint64_t>(d.w) * static_cast<uint64_t>(d.h) *
          static_cast<uint64_t>(d.c);
-}
-
-// A buffer must hold `size` bytes from an even offset on.
-int check_buffer(const dmp_dv_buf& buf, uint64_t size, uint64_t align, const char* name,
-                 Bytes* out) {
-  if (!buf.mem) {
-    set_error("Invalid argument: %s.mem is NULL", name);
-    return EINVAL;
-  }
-  if (buf.offs % align != 0 || buf.offs >= buf.mem->size || buf.mem->size - buf.offs < size) {
-    set_error(
-        "Insufficient space detected in the provided buffer: %s has %zu bytes, needed are "
-        "%llu from offset %llu (a multiple of %llu)",
-        name, buf.mem->size, static_cast<unsigned long long>(size),
-        static_cast<unsigned long long>(buf.offs), static_cast<unsigned long long>(align));
-    return EINVAL;
-  }
-  *out = {buf.mem, buf.offs, size};
-  return 0;
 }
 
 int decode_run(const dmp_dv_cmdraw_conv_v0_run& raw, bool y_major, Dims in, SoftRun* out) {
@@ -230,32 +207,26 @@ int decode_fc(const dmp_dv_cmdraw_fc_v0& raw, SoftCommand* out) {
   return 0;
 }
 
+void keep(const Bytes& bytes, Accepted* accepted) {
+  if (bytes.mem) accepted->memories.push_back(bytes.mem);
+}
+
+int accept(SoftCommand command, Accepted* accepted) {
+  keep(command.input, accepted);
+  keep(command.output, accepted);
+  keep(command.eltwise, accepted);
+  for (const SoftRun& run : command.runs) keep(run.weights, accepted);
+  accepted->plan = make_conv_plan(std::move(command));
+  return 0;
+}
+
 }  // namespace
 
-int decode_command(const dmp_dv_cmdraw* raw, SoftCommand* command) {
-  if (raw->size < sizeof *raw) {
-    set_error("Invalid argument: header.size %u is below %zu", raw->size, sizeof *raw);
-    return EINVAL;
-  }
-  if (raw->device_type == 0 || raw->device_type >= DMP_DV_DEV_COUNT) {
-    set_error("Invalid argument: device_type %u is not supported", raw->device_type);
-    return EINVAL;
-  }
-  if (raw->version > (raw->device_type == DMP_DV_DEV_CONV ? 1 : 0)) {
-    set_error("Version %u of device_type %u is not supported", raw->version, raw->device_type);
-    return ENOTSUP;
-  }
-  switch (raw->device_type) {
-    case DMP_DV_DEV_CONV:
-      break;
-    case DMP_DV_DEV_FC:
-      return decode_fc(*reinterpret_cast<const dmp_dv_cmdraw_fc_v0*>(raw), command);
-    default:
-      set_error("device_type %u has no commands in the software device yet", raw->device_type);
-      return ENOTSUP;
-  }
+int accept_conv(const dmp_dv_cmdraw* raw, Accepted* accepted) {
+  SoftCommand command;
   if (raw->version == 0) {
-    return decode_conv(*reinterpret_cast<const dmp_dv_cmdraw_conv_v0*>(raw), command);
+    const int rc = decode_conv(*reinterpret_cast<const dmp_dv_cmdraw_conv_v0*>(raw), &command);
+    return rc ? rc : accept(std::move(command), accepted);
   }
   const auto& v1 = *reinterpret_cast<const dmp_dv_cmdraw_conv_v1*>(raw);
   if (raw->size != sizeof v1) return refuse("header.size", raw->size);
@@ -263,7 +234,14 @@ int decode_command(const dmp_dv_cmdraw* raw, SoftCommand* command) {
     set_error("8-bit input through u8tofp16_table is not supported by the software device yet");
     return ENOTSUP;
   }
-  return decode_conv(v1.conv_cmd, command);
+  const int rc = decode_conv(v1.conv_cmd, &command);
+  return rc ? rc : accept(std::move(command), accepted);
+}
+
+int accept_fc(const dmp_dv_cmdraw* raw, Accepted* accepted) {
+  SoftCommand command;
+  const int rc = decode_fc(*reinterpret_cast<const dmp_dv_cmdraw_fc_v0*>(raw), &command);
+  return rc ? rc : accept(std::move(command), accepted);
 }
 
 }  // namespace dvnn::softdv

@@ -33,6 +33,8 @@ struct dmp_dv_cmdlist_impl {
   std::atomic<int> references{1};
   dmp_dv_context context = nullptr;
   bool committed = false;
+  int device_type = 0;  // DMP_DV_DEV_CONV, _IPU or _MAXIMIZER; 0 before the first command
+  bool mixed = false;   // commands of more than one type were given
   std::vector<std::unique_ptr<dvnn::softdv::Plan>> plans;  // one per accepted command, in order
   std::vector<dmp_dv_mem> memories;                        // retained
   std::atomic<int64_t> last_id{0};                         // of the newest execution

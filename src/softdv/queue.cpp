@@ -46,7 +46,7 @@ class Queue {
   };
 
   void work() {
-    pthread_setname_np(pthread_self(), "softdv-conv");
+    pthread_setname_np(pthread_self(), "softdv");
     omp_set_num_threads(thread_count());  // oneDNN's threads belong to this worker
     Scratch scratch;
     std::unique_lock<std::mutex> lock(mutex_);
@@ -74,20 +74,20 @@ class Queue {
   bool started_ = false;
 };
 
-// Never destroyed: the worker lives as long as the process, as a device does.
-Queue& queue() {
-  static Queue* instance = new Queue();
-  return *instance;
+// Never destroyed: workers live as long as the process, as a device does.
+Queue& queue(int device_type) {
+  static Queue* const queues = new Queue[DMP_DV_DEV_COUNT];
+  return queues[device_type];
 }
 
 }  // namespace
 
 int64_t submit(dmp_dv_cmdlist list) {
-  return queue().submit(list);
+  return queue(list->device_type).submit(list);
 }
 
-int64_t wait_for(int64_t id) {
-  return queue().wait_for(id);
+int64_t wait_for(int device_type, int64_t id) {
+  return queue(device_type).wait_for(id);
 }
 
 int thread_count() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device's queue: one worker thread runs command lists in the order of submission, across all
-// lists and contexts of the process. Ids count from 1.
+// The device's queues, one per block: a worker thread runs command lists in the order of
+// submission, across all lists and contexts of the process. Blocks run beside one another. Ids
+// count from 1, per block.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +13,9 @@ namespace dvnn::softdv {
 /// Queues a committed list, which must stay alive until it has run; returns the execution's id.
 int64_t submit(dmp_dv_cmdlist list);
 
-/// Waits until execution `id` and all before it have run. Returns its time, microseconds (0 if it
-/// ran too long ago to be remembered).
-int64_t wait_for(int64_t id);
+/// Waits until execution `id` of that block and all before it have run. Returns its time,
+/// microseconds (0 if it ran too long ago to be remembered).
+int64_t wait_for(int device_type, int64_t id);
 
 /// Threads that a command may use: $DVNN_SOFT_THREADS, else all processors.
 int thread_count();

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the driver checks of every command, whatever its type.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "softdv/objects.h"
+#include "softdv/plan.h"
+
+namespace dvnn::softdv {
+
+/// Bytes [offset, offset + size) of a memory, checked against its size.
+struct Bytes {
+  dmp_dv_mem mem = nullptr;
+  uint64_t offset = 0;
+  uint64_t size = 0;
+  uint8_t* data() const { return mem->data + offset; }
+};
+
+/// A command that was accepted: how it runs, and the memories that it keeps.
+struct Accepted {
+  std::unique_ptr<Plan> plan;
+  std::vector<dmp_dv_mem> memories;
+};
+
+/// Sets the error "Invalid argument: what (value)"; returns -1.
+int refuse(const char* what, int64_t value);
+
+/// The buffer must hold `size` bytes from an offset on that is a multiple of `align`. Returns 0, or
+/// -1 (size 0) or EINVAL with the error set.
+int check_buffer(const dmp_dv_buf& buf, uint64_t size, uint64_t align, const char* name,
+                 Bytes* out);
+
+/// One function per block of the device: checks a command whose header is good and makes its plan.
+/// They return 0, or the driver's error with the message set.
+int accept_conv(const dmp_dv_cmdraw* raw, Accepted* accepted);  // versions 0 and 1
+int accept_fc(const dmp_dv_cmdraw* raw, Accepted* accepted);
+int accept_ipu(const dmp_dv_cmdraw* raw, Accepted* accepted);
+int accept_maximizer(const dmp_dv_cmdraw* raw, Accepted* accepted);
+
+}  // namespace dvnn::softdv

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+// The image processing unit and the maximizer against plain loops, and what they refuse.
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "check_main.h"
+#include "device/loader.h"
+#include "dmp_dv_cmdraw_v1.h"
+#include "tensor/half.h"
+
+using namespace dvnn;
+using namespace dvnn::device;
+
+namespace {
+
+const Functions& fn() {
+  static const auto library = Library::load(std::getenv("DVNN_SOFT_DEVICE"));
+  ck_assert(library.ok());
+  return library.value()->fn();
+}
+
+// A context and one mapped memory; commands name parts of it by offset.
+struct Bench {
+  dmp_dv_context ctx = fn().context_create();
+  dmp_dv_mem mem = fn().mem_alloc(ctx, size_t{1} << 20);
+  uint8_t* data = fn().mem_map(mem);
+
+  ~Bench() {
+    fn().mem_release(mem);
+    fn().context_release(ctx);
+  }
+  dmp_dv_buf at(uint64_t offset) const {
+    dmp_dv_buf buf;
+    std::memset(&buf, 0, sizeof buf);
+    buf.mem = mem;
+    buf.offs = offset;
+    return buf;
+  }
+  // The result of add_raw, and of the whole run if that is 0.
+  template <typename Command>
+  int run(Command& command) {
+    dmp_dv_cmdlist list = fn().cmdlist_create(ctx);
+    int rc = fn().cmdlist_add_raw(list, &command.header);
+    if (rc == 0) {
+      ck_assert_int_eq(fn().cmdlist_commit(list), 0);
+      const int64_t id = fn().cmdlist_exec(list);
+      ck_assert_int_gt(id, 0);
+      rc = fn().cmdlist_wait(list, id);
+    }
+    fn().cmdlist_release(list);
+    return rc;
+  }
+};
+
+constexpr uint64_t kRd = 300000, kWr = 500000;
+std::mt19937 random_source(7);
+
+int up_to(int n) {
+  return static_cast<int>(random_source() % static_cast<unsigned>(n));
+}
+
+dmp_dv_cmdraw_ipu_v0 ipu_command(const Bench& bench, int tex_w, int tex_h, int rect_w, int rect_h) {
+  dmp_dv_cmdraw_ipu_v0 cmd;
+  std::memset(&cmd, 0, sizeof cmd);
+  cmd.header.size = sizeof cmd;
+  cmd.header.device_type = DMP_DV_DEV_IPU;
+  cmd.tex = bench.at(0);
+  cmd.rd = bench.at(kRd);
+  cmd.wr = bench.at(kWr);
+  cmd.fmt_tex = DMP_DV_RGB888;
+  cmd.fmt_wr = DMP_DV_RGB888;
+  cmd.tex_width = static_cast<uint16_t>(tex_w);
+  cmd.tex_height = static_cast<uint16_t>(tex_h);
+  cmd.rect_width = static_cast<uint16_t>(rect_w);
+  cmd.rect_height = static_cast<uint16_t>(rect_h);
+  cmd.stride_rd = rect_w * 3;
+  cmd.stride_wr = rect_w * 3;
+  cmd.use_tex = 1;
+  cmd.gidx = 1;
+  cmd.bidx = 2;
+  cmd.aidx = 3;
+  return cmd;
+}
+
+void fill(Bench* bench) {
+  for (size_t i = 0; i < 600000; ++i) bench->data[i] = static_cast<uint8_t>(random_source());
+}
+
+// Bilinear in double precision, pixel centres at halves, edges repeated.
+double bilinear(const uint8_t* tex, int w, int h, double u, double v, int channel) {
+  auto texel = [&](int x, int y) {
+    return static_cast<double>(
+        tex[(std::clamp(y, 0, h - 1) * w + std::clamp(x, 0, w - 1)) * 3 + channel]);
+  };
+  const double x = std::floor(u - 0.5), y = std::floor(v - 0.5);
+  const double fx = u - 0.5 - x, fy = v - 0.5 - y;
+  const int i = static_cast<int>(x), j = static_cast<int>(y);
+  return (texel(i, j) * (1 - fx) + texel(i + 1, j) * fx) * (1 - fy) +
+         (texel(i, j + 1) * (1 - fx) + texel(i + 1, j + 1) * fx) * fy;
+}
+
+}  // namespace
+
+START_TEST(the_maximizer_names_the_largest_class) {
+  Bench bench;
+  for (int round = 0; round < 60; ++round) {
+    const int w = 1 + up_to(20), h = 1 + up_to(20), classes = 2 + up_to(30);
+    auto* input = reinterpret_cast<half_t*>(bench.data);
+    // Few different values, so that classes tie.
+    for (int i = 0; i < w * h * classes; ++i) {
+      input[i] = float_to_half(static_cast<float>(up_to(9) - 4));
+    }
+    dmp_dv_cmdraw_maximizer_v0 cmd;
+    std::memset(&cmd, 0, sizeof cmd);
+    cmd.header.size = sizeof cmd;
+    cmd.header.device_type = DMP_DV_DEV_MAXIMIZER;
+    cmd.input_buf = bench.at(0);
+    cmd.output_buf = bench.at(kWr);
+    cmd.width = static_cast<uint16_t>(w);
+    cmd.height = static_cast<uint16_t>(h);
+    cmd.nclass = static_cast<uint8_t>(classes);
+    ck_assert_int_eq(bench.run(cmd), 0);
+    for (int x = 0; x < w; ++x) {
+      for (int y = 0; y < h; ++y) {
+        int best = 0;
+        float most = 0;
+        for (int c = 0; c < classes; ++c) {
+          const int chunk = c / 8 * 8, in_chunk = std::min(8, classes - chunk);
+          const float v = half_to_float(input[w * h * chunk + (x * h + y) * in_chunk + c % 8]);
+          if (c == 0 || v > most) best = c, most = v;
+        }
+        ck_assert_int_eq(bench.data[kWr + static_cast<uint64_t>(x * h + y)], best);
+      }
+    }
+  }
+}
+END_TEST
+
+START_TEST(the_maximizer_refuses_what_the_driver_refuses) {
+  Bench bench;
+  dmp_dv_cmdraw_maximizer_v0 good;
+  std::memset(&good, 0, sizeof good);
+  good.header.size = sizeof good;
+  good.header.device_type = DMP_DV_DEV_MAXIMIZER;
+  good.input_buf = good.output_buf = bench.at(0);
+  good.width = good.height = 4;
+  good.nclass = 2;
+  ck_assert_int_eq(bench.run(good), 0);
+  auto refused = [&](int code, auto change) {
+    dmp_dv_cmdraw_maximizer_v0 cmd = good;
+    change(&cmd);
+    ck_assert_int_eq(bench.run(cmd), code);
+  };
+  refused(-1, [](auto* c) { c->nclass = 1; });
+  refused(-1, [](auto* c) { c->width = 0; });
+  refused(-1, [](auto* c) { c->width = c->height = 4096; });
+  refused(-1, [](auto* c) { c->header.size -= 4; });
+  refused(ENOTSUP, [](auto* c) { c->header.version = 1; });
+  refused(EINVAL, [](auto* c) { c->output_buf.mem = nullptr; });
+  refused(EINVAL, [](auto* c) { c->width = 4095, c->height = 4000; });
+}
+END_TEST
+
+START_TEST(the_ipu_scales_bilinearly_and_transposes) {
+  Bench bench;
+  for (int round = 0; round < 60; ++round) {
+    fill(&bench);
+    const int tw = 1 + up_to(40), th = 1 + up_to(40), rw = 1 + up_to(60), rh = 1 + up_to(60);
+    auto cmd = ipu_command(bench, tw, th, rw, rh);
+    cmd.blf = 1;
+    cmd.transpose = static_cast<uint8_t>(round & 1);
+    cmd.ridx = 2;
+    cmd.bidx = 0;
+    ck_assert_int_eq(bench.run(cmd), 0);
+    for (int y = 0; y < rh; ++y) {
+      for (int x = 0; x < rw; ++x) {
+        const double u = cmd.transpose ? (y + 0.5) * tw / rh : (x + 0.5) * tw / rw;
+        const double v = cmd.transpose ? (x + 0.5) * th / rw : (y + 0.5) * th / rh;
+        for (int k = 0; k < 3; ++k) {
+          const double wanted = bilinear(bench.data, tw, th, u, v, 2 - k);
+          const int got = bench.data[kWr + static_cast<uint64_t>((y * rw + x) * 3 + k)];
+          // Half a level of rounding, and float's 24 bits on the way.
+          ck_assert_double_le(std::fabs(got - wanted), 0.501);
+        }
+      }
+    }
+  }
+}
+END_TEST
+
+START_TEST(the_ipu_blends_and_runs_rows_backwards) {
+  Bench bench;
+  fill(&bench);
+  const int w = 13, h = 9;
+  auto cmd = ipu_command(bench, w, h, w, h);
+  cmd.use_rd = 1;
+  cmd.fmt_rd = DMP_DV_RGB888;
+  cmd.use_const_alpha = 1;
+  cmd.alpha = 77;
+  cmd.stride_wr = -w * 3;
+  cmd.wr.offs = (kWr + static_cast<uint64_t>(w * 3 * (h - 1))) & ~uint64_t{1};
+  ck_assert_int_eq(bench.run(cmd), 0);
+  for (int y = 0; y < h; ++y) {
+    for (int i = 0; i < w * 3; ++i) {
+      const double over = bench.data[y * w * 3 + i];
+      const double under = bench.data[kRd + static_cast<uint64_t>(y * w * 3 + i)];
+      const double wanted = over * 77 / 255 + under * (255 - 77) / 255;
+      const int got =
+          bench.data[cmd.wr.offs - static_cast<uint64_t>(y * w * 3) + static_cast<uint64_t>(i)];
+      ck_assert_double_le(std::fabs(got - wanted), 0.501);
+    }
+  }
+}
+END_TEST
+
+START_TEST(the_ipu_converts_to_binary16_by_both_rules) {
+  Bench bench;
+  fill(&bench);
+  for (uint8_t rule : {DMP_DV_CNV_FP16_SUB, DMP_DV_CNV_FP16_DIV_255}) {
+    auto cmd = ipu_command(bench, 16, 16, 16, 16);
+    cmd.fmt_wr = DMP_DV_RGBFP16;
+    cmd.stride_wr = 16 * 6;
+    cmd.cnv_type = rule;
+    const uint8_t mean[] = {104, 117, 123};
+    std::memcpy(cmd.cnv_param, mean, sizeof mean);
+    ck_assert_int_eq(bench.run(cmd), 0);
+    for (int i = 0; i < 16 * 16 * 3; ++i) {
+      const float value = bench.data[i];
+      const float wanted = rule == DMP_DV_CNV_FP16_SUB ? value - mean[i % 3] : value / 255;
+      half_t got;
+      std::memcpy(&got, bench.data + kWr + 2 * i, sizeof got);
+      ck_assert_uint_eq(got, float_to_half(wanted));
+    }
+  }
+}
+END_TEST
+
+START_TEST(the_ipu_looks_colours_up_and_remembers_them) {
+  Bench bench;
+  auto cmd = ipu_command(bench, 8, 1, 8, 1);
+  cmd.fmt_tex = DMP_DV_LUT;
+  cmd.fmt_wr = DMP_DV_RGBA8888;
+  cmd.stride_wr = 0;
+  for (unsigned i = 0; i < 8; ++i) {
+    bench.data[i] = static_cast<uint8_t>(7 - i);
+    cmd.lut[i] = 0x04030201u * (i + 1);
+  }
+  cmd.ncolor_lut = 8;
+  for (int round = 0; round < 2; ++round) {
+    std::memset(bench.data + kWr, 0, 32);
+    ck_assert_int_eq(bench.run(cmd), 0);
+    for (unsigned i = 0; i < 32; ++i) {
+      ck_assert_uint_eq(bench.data[kWr + i], (i % 4 + 1) * (8 - i / 4));
+    }
+    cmd.ncolor_lut = 0;
+    std::memset(cmd.lut, 0, sizeof cmd.lut);
+  }
+}
+END_TEST
+
+START_TEST(the_ipu_refuses_what_the_driver_refuses) {
+  Bench bench;
+  const auto good = ipu_command(bench, 8, 8, 8, 8);
+  auto refused = [&](int code, auto change) {
+    auto cmd = good;
+    change(&cmd);
+    ck_assert_int_eq(bench.run(cmd), code);
+  };
+  refused(0, [](auto*) {});
+  refused(-1, [](auto* c) { c->fmt_wr = 3; });
+  refused(-1, [](auto* c) { c->rect_width = 4095; });
+  refused(-1, [](auto* c) { c->rect_height = 0; });
+  refused(-1, [](auto* c) { c->stride_wr = 32768; });
+  refused(-1, [](auto* c) { c->use_tex = 0; });
+  refused(-1, [](auto* c) { c->tex_width = 4096; });
+  refused(-1, [](auto* c) { c->fmt_tex = 2; });
+  refused(-1, [](auto* c) { c->gidx = c->ridx; });
+  refused(-1, [](auto* c) { c->bidx = 3; });
+  refused(-1, [](auto* c) { c->cnv_type = 2; });
+  refused(-1, [](auto* c) { c->use_rd = 1, c->stride_rd = 0; });
+  refused(EINVAL, [](auto* c) { c->wr.offs = 1; });
+  refused(EINVAL, [](auto* c) { c->wr.offs = 0, c->stride_wr = -24; });
+  refused(EINVAL, [](auto* c) { c->stride_wr = 32767, c->rect_height = 4000; });
+  refused(EINVAL, [](auto* c) { c->tex_width = c->tex_height = 4095; });
+}
+END_TEST
+
+START_TEST(lists_take_one_kind_of_command_and_one_ipu_command) {
+  Bench bench;
+  auto ipu = ipu_command(bench, 8, 8, 8, 8);
+  dmp_dv_cmdraw_maximizer_v0 maximizer;
+  std::memset(&maximizer, 0, sizeof maximizer);
+  maximizer.header.size = sizeof maximizer;
+  maximizer.header.device_type = DMP_DV_DEV_MAXIMIZER;
+  maximizer.input_buf = maximizer.output_buf = bench.at(0);
+  maximizer.width = maximizer.height = 4;
+  maximizer.nclass = 2;
+  for (bool mixed : {false, true}) {
+    dmp_dv_cmdlist list = fn().cmdlist_create(bench.ctx);
+    ck_assert_int_eq(fn().cmdlist_add_raw(list, &ipu.header), 0);
+    ck_assert_int_eq(fn().cmdlist_add_raw(list, mixed ? &maximizer.header : &ipu.header), 0);
+    ck_assert_int_eq(fn().cmdlist_commit(list), -1);
+    fn().cmdlist_release(list);
+  }
+}
+END_TEST
+
+DVNN_TEST_MAIN(units, the_maximizer_names_the_largest_class,
+               the_maximizer_refuses_what_the_driver_refuses,
+               the_ipu_scales_bilinearly_and_transposes, the_ipu_blends_and_runs_rows_backwards,
+               the_ipu_converts_to_binary16_by_both_rules,
+               the_ipu_looks_colours_up_and_remembers_them, the_ipu_refuses_what_the_driver_refuses,
+               lists_take_one_kind_of_command_and_one_ipu_command)

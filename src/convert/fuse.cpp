@@ -117,7 +117,11 @@ class Fuser {
         before->run.pool == PoolKind::kMax) {
       return;
     }
-    if (node->run.activation == Activation::kPrelu && before->op != Op::kConvolution) return;
+    // PReLU's slopes travel with weights, but not with those of a dilated convolution.
+    const bool dilated = before->run.dilation.x > 1 || before->run.dilation.y > 1;
+    if (node->run.activation == Activation::kPrelu && (before->op != Op::kConvolution || dilated)) {
+      return;
+    }
     const device::ConvRun run = node->run;
     std::vector<float> slopes = node->slopes;
     take_over(node, before, [&](Node* merged) {

@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "convert/memory_plan.h"
 #include "convert/placement.h"
+#include "device/limits.h"
 #include "tensor/half.h"
 
 namespace dvnn::convert {
@@ -95,6 +96,19 @@ class Lowering {
     return {};
   }
 
+  static Status check_run(const device::ConvRun& run, device::Dims in) {
+    if (run.conv != device::ConvKind::kNone) {
+      if (const char* problem = device::dilation_problem(run, in)) {
+        return Error{ErrorCode::kUnsupported, problem};
+      }
+    }
+    if (device::count_tiles(run, in, false, device::kUnifiedBufferBytes) > 0) return {};
+    return Error{ErrorCode::kLimit,
+                 format("an input of %d x %d x %d (width x height x channels) does not fit the "
+                        "device's unified buffer of %d bytes",
+                        in.w, in.h, in.c, device::kUnifiedBufferBytes)};
+  }
+
   Status add_device_step(const Node& node) {
     const bool flat = node.params.contains("flattens");
     Step step;
@@ -114,6 +128,7 @@ class Lowering {
     step.command.eltwise_add = node.adds;
     device::ConvRun run = node.run;
     if (run.conv != device::ConvKind::kNone) DVNN_TRY(add_weights(node, in.c(), &run));
+    DVNN_TRY(check_run(run, {in.w(), in.h(), in.c()}));
     step.command.runs = {run};
     model_.steps.push_back(std::move(step));
     note(node, "device");

@@ -108,8 +108,21 @@ int decode_run(const dmp_dv_cmdraw_conv_v0_run& raw, bool y_major, Dims in, Soft
       return refuse("pool_stride is 0", raw.pool_stride);
     }
   }
+  // The driver holds a fused pooling's window against the convolution's input.
+  if (run.pool == PoolKind::kMax || run.pool == PoolKind::kAverage) {
+    const Pad& pad = run.pool_pad;
+    if (run.pool_size.x > pad.left + in.w + pad.right ||
+        run.pool_size.y > pad.top + in.h + pad.bottom) {
+      return refuse("the pooling window exceeds the padded input, pool_size", raw.pool_size);
+    }
+  }
   if ((raw.lrn & 1) && (run.conv != ConvKind::kNone || run.pool != PoolKind::kNone || in.c % 16)) {
     return refuse("LRN stands alone and needs c to be a multiple of 16, c", in.c);
+  }
+  if (run.conv != ConvKind::kNone) {
+    if (const char* problem = device::dilation_problem(run, in)) {
+      return refuse(problem, raw.conv_dilation);
+    }
   }
   out->conv = device::conv_output(run, in);
   out->out = device::run_output(run, in);
@@ -143,8 +156,15 @@ int decode_conv(const dmp_dv_cmdraw_conv_v0& raw, SoftCommand* out) {
     SoftRun run;
     if (const int rc = decode_run(raw.run[i], out->y_major, at, &run); rc != 0) return rc;
     run.external = raw.topo >> i & 1;
-    if (raw.topo != 1 && run.geometry.dilated) {
-      return refuse("dilation needs topo 1, topo", raw.topo);
+    const bool lrn = run.lrn & 1;
+    if (raw.topo != 1 && (run.geometry.dilated || lrn)) {
+      return refuse("dilation and LRN need topo 1, topo", raw.topo);
+    }
+    const int tiles = device::count_tiles(run.run, at, lrn, kUnifiedBufferBytes);
+    if (tiles < 1 || (!run.external && tiles > 1)) {
+      set_error("Unified buffer of %d bytes is too small for run %d: %d x %d x %d needs %d tiles",
+                kUnifiedBufferBytes, i, at.w, at.h, at.c, tiles);
+      return -1;
     }
     if (run.external) {
       output += bytes_of(run.out);
@@ -152,6 +172,12 @@ int decode_conv(const dmp_dv_cmdraw_conv_v0& raw, SoftCommand* out) {
     }
     at = run.external ? out->in : run.out;
     out->runs.push_back(run);
+  }
+  if (raw.topo != 1) {
+    std::vector<device::ConvRun> all;
+    for (const SoftRun& run : out->runs) all.push_back(run.run);
+    const int64_t use = device::unified_buffer_use(all, raw.topo, out->in);
+    if (use > kUnifiedBufferBytes) return refuse("unified buffer is too small, needed are", use);
   }
   const uint64_t batch = static_cast<uint64_t>(out->batch);
   if (const int rc =

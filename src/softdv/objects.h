@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "device/limits.h"
 #include "dmp_dv_cmdraw_v1.h"
 #include "softdv/plan.h"
 
@@ -47,7 +48,7 @@ namespace dvnn::softdv {
 void set_error(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 /// What the device says it is.
-constexpr int kUnifiedBufferBytes = 655360;
+using device::kUnifiedBufferBytes;
 constexpr int kMaxKernelSize = 7;
 constexpr int kConvFreqMhz = 100;
 constexpr int kMaxFcVectorSize = 16384;

@@ -43,6 +43,21 @@ class Randomness {
   std::mt19937 engine_;
 };
 
+// What the device dilates: odd kernels, stride 1 here, pads that keep the size, no pooling or
+// PReLU.
+void dilate(Randomness* r, ConvRun* run) {
+  run->dilation = {r->between(1, 3), r->between(1, 3)};
+  run->kernel = {run->kernel.x | 1, run->kernel.y | 1};
+  run->stride = {1, 1};
+  const int x = run->dilation.x * (run->kernel.x - 1), y = run->dilation.y * (run->kernel.y - 1);
+  run->conv_pad.left = r->between(0, x);
+  run->conv_pad.right = x - run->conv_pad.left;
+  run->conv_pad.top = r->between(0, y);
+  run->conv_pad.bottom = y - run->conv_pad.top;
+  run->pool = PoolKind::kNone;
+  if (run->activation == Activation::kPrelu) run->activation = Activation::kElu;
+}
+
 Case make_case(Randomness* r) {
   Case c;
   ConvCommand& cmd = c.command;
@@ -64,9 +79,6 @@ Case make_case(Randomness* r) {
     run.kernel.x = r->between(1, 7);
     run.kernel.y = square ? run.kernel.x : r->between(1, 7);
     run.stride = {r->between(1, 3), r->between(1, 3)};
-    if (run.conv == ConvKind::kConv && r->chance(6)) {
-      run.dilation = {r->between(1, 3), r->between(1, 3)};
-    }
     run.conv_pad = {r->between(0, run.kernel.x), r->between(0, run.kernel.x),
                     r->between(0, run.kernel.y), r->between(0, run.kernel.y)};
     run.weight_format = run.activation != Activation::kPrelu && r->chance(4)
@@ -86,9 +98,15 @@ Case make_case(Randomness* r) {
                                1.0f / static_cast<float>(run.pool_size.x * run.pool_size.y)))
                          : 1;
   }
+  if (run.conv == ConvKind::kConv && r->chance(6)) dilate(r, &run);
   run.pool_stride = {r->between(1, 3), r->between(1, 3)};
   run.pool_pad = {r->between(0, run.pool_size.x - 1), r->between(0, run.pool_size.x - 1),
                   r->between(0, run.pool_size.y - 1), r->between(0, run.pool_size.y - 1)};
+  const Pad& pad = run.pool_pad;
+  if (run.conv != ConvKind::kNone && (run.pool_size.x > pad.left + cmd.w + pad.right ||
+                                      run.pool_size.y > pad.top + cmd.h + pad.bottom)) {
+    run.pool = PoolKind::kNone;  // refused: the window is held against the convolution's input
+  }
   cmd.eltwise_add = run.pool != PoolKind::kUpsample && r->chance(4);
   cmd.runs = {run};
   const bool depthwise = run.conv == ConvKind::kDepthwise;

@@ -32,4 +32,11 @@ int check_buffer(const dmp_dv_buf& buf, uint64_t size, uint64_t align, const cha
   return 0;
 }
 
+bool aligned(const Bytes& bytes, const char* name) {
+  if (!bytes.mem || bytes.offset % 16 == 0) return true;
+  set_error("Invalid argument: %s.offs %llu is not a multiple of 16", name,
+            static_cast<unsigned long long>(bytes.offset));
+  return false;
+}
+
 }  // namespace dvnn::softdv

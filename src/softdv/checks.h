@@ -33,6 +33,10 @@ int refuse(const char* what, int64_t value);
 int check_buffer(const dmp_dv_buf& buf, uint64_t size, uint64_t align, const char* name,
                  Bytes* out);
 
+/// The kernel driver's rule at commit: offsets of weights, tables and of the other blocks' buffers
+/// are multiples of 16 bytes. An absent buffer passes. False: the error is set.
+bool aligned(const Bytes& bytes, const char* name);
+
 /// One function per block of the device: checks a command whose header is good and makes its plan.
 /// They return 0, or the driver's error with the message set.
 int accept_conv(const dmp_dv_cmdraw* raw, Accepted* accepted);  // versions 0 and 1

@@ -29,6 +29,10 @@ struct SoftCommand {
   int batch = 1;
   bool eltwise_add = false;
   Bytes input, output, eltwise;  // of the whole batch
+  // Version 1: the input is bytes, looked up in 3 x 256 binary16, one row per channel of the
+  // network; with `to_bgr`, channel k reads byte 2 - k of its pixel. mem null: binary16 input.
+  Bytes table;
+  bool to_bgr = false;
   std::vector<SoftRun> runs;
 };
 

@@ -24,6 +24,8 @@ T* room(std::vector<T>* buffer, size_t count) {
   return buffer->data();
 }
 
+constexpr size_t kPictureChannels = 3;  // of 8-bit input
+
 class ConvPlan final : public Plan {
  public:
   explicit ConvPlan(SoftCommand command) : command_(std::move(command)) {
@@ -32,7 +34,16 @@ class ConvPlan final : public Plan {
   }
 
   bool prepare() override {
+    // The kernel driver wants room for binary16 even where the input is bytes.
+    const uint64_t room = elements(command_.in) * sizeof(half_t);
+    if (command_.input.mem->size - command_.input.offset < room) {
+      set_error("Insufficient space detected in the provided buffer: input_buf needs %llu bytes",
+                static_cast<unsigned long long>(room));
+      return false;
+    }
+    if (!aligned(command_.table, "u8tofp16_table")) return false;
     for (size_t i = 0; i < command_.runs.size(); ++i) {
+      if (!aligned(command_.runs[i].weights, "weight_buf")) return false;
       if (command_.runs[i].weights.mem && !prepare_run(i)) return false;
     }
     return true;
@@ -45,7 +56,9 @@ class ConvPlan final : public Plan {
     const size_t out = command_.output.size / sizeof(half_t) / batch;
     const size_t operand = command_.eltwise.size / sizeof(half_t) / batch;
     for (size_t n = 0; n < batch; ++n) {
-      execute_sample(halves(command_.input) + n * in, halves(command_.output) + n * out,
+      const half_t* input =
+          command_.table.mem ? look_up(n * in, scratch) : halves(command_.input) + n * in;
+      execute_sample(input, halves(command_.output) + n * out,
                      command_.eltwise_add ? halves(command_.eltwise) + n * operand : nullptr,
                      scratch);
     }
@@ -57,6 +70,21 @@ class ConvPlan final : public Plan {
   };
 
   static half_t* halves(const Bytes& bytes) { return reinterpret_cast<half_t*>(bytes.data()); }
+
+  // The bytes from `start` on as binary16, in the snapshot.
+  const half_t* look_up(size_t start, Scratch* scratch) {
+    const size_t pixels = elements(command_.in) / kPictureChannels;
+    const uint8_t* from = command_.input.data() + start;
+    const half_t* table = halves(command_.table);
+    half_t* to = room(&scratch->snapshot, elements(command_.in));
+    for (size_t i = 0; i < pixels; ++i) {
+      for (size_t k = 0; k < kPictureChannels; ++k) {
+        const size_t source = command_.to_bgr ? kPictureChannels - 1 - k : k;
+        to[i * kPictureChannels + k] = table[k * 256 + from[i * kPictureChannels + source]];
+      }
+    }
+    return to;
+  }
 
   bool prepare_run(size_t i) {
     const SoftRun& run = command_.runs[i];
@@ -87,7 +115,8 @@ class ConvPlan final : public Plan {
   void execute_sample(const half_t* input, half_t* output, const half_t* operand,
                       Scratch* scratch) {
     const half_t* command_input = input;
-    if (command_.runs.size() > 1) {  // later runs read it again, after the output was written
+    if (command_.runs.size() > 1 &&
+        !command_.table.mem) {  // later runs read it again, after the output was written
       half_t* copy = room(&scratch->snapshot, elements(command_.in));
       std::memcpy(copy, input, elements(command_.in) * sizeof(half_t));
       command_input = copy;

@@ -15,6 +15,7 @@ using device::Pad;
 using device::PoolKind;
 
 constexpr uint16_t kYMajor = 0x8000;
+constexpr uint64_t kTableChannels = 3;
 
 Extent low_high(uint16_t v) {
   return {v & 0xff, v >> 8};
@@ -137,7 +138,8 @@ int decode_run(const dmp_dv_cmdraw_conv_v0_run& raw, bool y_major, Dims in, Soft
   return 0;
 }
 
-int decode_conv(const dmp_dv_cmdraw_conv_v0& raw, SoftCommand* out) {
+// `element` is the size of an input element: 2, or 1 where bytes are looked up.
+int decode_conv(const dmp_dv_cmdraw_conv_v0& raw, uint64_t element, SoftCommand* out) {
   if (raw.header.size != sizeof raw) return refuse("header.size", raw.header.size);
   if (!raw.input_buf.mem || !raw.output_buf.mem) return refuse("input or output memory is NULL", 0);
   if (raw.topo == 0) return refuse("topo must not be 0", raw.topo);
@@ -181,7 +183,8 @@ int decode_conv(const dmp_dv_cmdraw_conv_v0& raw, SoftCommand* out) {
   }
   const uint64_t batch = static_cast<uint64_t>(out->batch);
   if (const int rc =
-          check_buffer(raw.input_buf, bytes_of(out->in) * batch, 2, "input_buf", &out->input)) {
+          check_buffer(raw.input_buf, bytes_of(out->in) / sizeof(half_t) * element * batch, 2,
+                       "input_buf", &out->input)) {
     return rc;
   }
   if (const int rc = check_buffer(raw.output_buf, output * batch, 2, "output_buf", &out->output)) {
@@ -241,6 +244,7 @@ int accept(SoftCommand command, Accepted* accepted) {
   keep(command.input, accepted);
   keep(command.output, accepted);
   keep(command.eltwise, accepted);
+  keep(command.table, accepted);
   for (const SoftRun& run : command.runs) keep(run.weights, accepted);
   accepted->plan = make_conv_plan(std::move(command));
   return 0;
@@ -251,17 +255,24 @@ int accept(SoftCommand command, Accepted* accepted) {
 int accept_conv(const dmp_dv_cmdraw* raw, Accepted* accepted) {
   SoftCommand command;
   if (raw->version == 0) {
-    const int rc = decode_conv(*reinterpret_cast<const dmp_dv_cmdraw_conv_v0*>(raw), &command);
+    const int rc =
+        decode_conv(*reinterpret_cast<const dmp_dv_cmdraw_conv_v0*>(raw), sizeof(half_t), &command);
     return rc ? rc : accept(std::move(command), accepted);
   }
   const auto& v1 = *reinterpret_cast<const dmp_dv_cmdraw_conv_v1*>(raw);
   if (raw->size != sizeof v1) return refuse("header.size", raw->size);
-  if (v1.u8tofp16_table.mem || v1.to_bgr) {
-    set_error("8-bit input through u8tofp16_table is not supported by the software device yet");
-    return ENOTSUP;
+  const bool bytes = v1.u8tofp16_table.mem != nullptr;
+  if (const int rc = decode_conv(v1.conv_cmd, bytes ? 1 : sizeof(half_t), &command)) return rc;
+  if (bytes) {
+    // Three rows of the table: one per channel of a picture.
+    if (command.in.c != 3) return refuse("8-bit input has 3 channels, c", command.in.c);
+    if (const int rc = check_buffer(v1.u8tofp16_table, kTableChannels * 256 * sizeof(half_t), 2,
+                                    "u8tofp16_table", &command.table)) {
+      return rc;
+    }
+    command.to_bgr = v1.to_bgr & 1;
   }
-  const int rc = decode_conv(v1.conv_cmd, &command);
-  return rc ? rc : accept(std::move(command), accepted);
+  return accept(std::move(command), accepted);
 }
 
 int accept_fc(const dmp_dv_cmdraw* raw, Accepted* accepted) {

@@ -42,7 +42,9 @@ class IpuPlan final : public Plan {
  public:
   IpuPlan(const dmp_dv_cmdraw_ipu_v0& cmd, const Bytes& tex, const Bytes& rd, const Bytes& wr)
       : cmd_(cmd), tex_(tex), rd_(rd), wr_(wr) {}
-  bool prepare() override { return true; }
+  bool prepare() override {
+    return aligned(tex_, "tex") && aligned(rd_, "rd") && aligned(wr_, "wr");
+  }
 
   void execute(Scratch*) override {
     if (cmd_.use_tex && cmd_.fmt_tex == DMP_DV_LUT) {

@@ -12,7 +12,7 @@ class MaximizerPlan final : public Plan {
  public:
   MaximizerPlan(const Bytes& input, const Bytes& output, size_t pixels, size_t classes)
       : input_(input), output_(output), pixels_(pixels), classes_(classes) {}
-  bool prepare() override { return true; }
+  bool prepare() override { return aligned(input_, "input_buf") && aligned(output_, "output_buf"); }
 
   // Chunks of 8 classes come one after the other; within one, pixels lie as the output has them.
   // Only a strictly greater value wins, so the lowest of equal classes does, and no NaN.

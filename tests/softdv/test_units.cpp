@@ -11,7 +11,7 @@
 #include "check_main.h"
 #include "device/loader.h"
 #include "dmp_dv_cmdraw_v1.h"
-#include "tensor/half.h"
+#include "tensor/packing.h"
 
 using namespace dvnn;
 using namespace dvnn::device;
@@ -196,14 +196,14 @@ END_TEST
 START_TEST(the_ipu_blends_and_runs_rows_backwards) {
   Bench bench;
   fill(&bench);
-  const int w = 13, h = 9;
+  const int w = 16, h = 9;
   auto cmd = ipu_command(bench, w, h, w, h);
   cmd.use_rd = 1;
   cmd.fmt_rd = DMP_DV_RGB888;
   cmd.use_const_alpha = 1;
   cmd.alpha = 77;
   cmd.stride_wr = -w * 3;
-  cmd.wr.offs = (kWr + static_cast<uint64_t>(w * 3 * (h - 1))) & ~uint64_t{1};
+  cmd.wr.offs = kWr + static_cast<uint64_t>(w * 3 * (h - 1));
   ck_assert_int_eq(bench.run(cmd), 0);
   for (int y = 0; y < h; ++y) {
     for (int i = 0; i < w * 3; ++i) {
@@ -290,6 +290,54 @@ START_TEST(the_ipu_refuses_what_the_driver_refuses) {
 }
 END_TEST
 
+START_TEST(bytes_are_looked_up_and_swapped) {
+  Bench bench;
+  fill(&bench);
+  constexpr uint64_t kTable = 100000, kWeights = 200000;
+  constexpr int kPixels = 5 * 7;
+  auto* table = reinterpret_cast<half_t*>(bench.data + kTable);
+  for (int i = 0; i < 3 * 256; ++i) table[i] = float_to_half(static_cast<float>(i) / 4 - 50);
+  // A 1x1 convolution that passes each channel on.
+  half_t weights[9] = {}, bias[3] = {};
+  for (int i = 0; i < 3; ++i) weights[4 * i] = float_to_half(1);
+  pack_weights({3, 3, 1, 1, false, false, false}, {nullptr, weights, bias, nullptr},
+               bench.data + kWeights);
+  dmp_dv_cmdraw_conv_v1 cmd;
+  std::memset(&cmd, 0, sizeof cmd);
+  cmd.header.size = sizeof cmd;
+  cmd.header.device_type = DMP_DV_DEV_CONV;
+  cmd.header.version = 1;
+  cmd.u8tofp16_table = bench.at(kTable);
+  cmd.conv_cmd.header.size = sizeof cmd.conv_cmd;
+  cmd.conv_cmd.input_buf = bench.at(0);
+  cmd.conv_cmd.output_buf = bench.at(kWr);
+  cmd.conv_cmd.topo = 1;
+  cmd.conv_cmd.w = 5;
+  cmd.conv_cmd.h = 7;
+  cmd.conv_cmd.z = 1;
+  cmd.conv_cmd.c = 3;
+  cmd.conv_cmd.run[0].weight_buf = bench.at(kWeights);
+  cmd.conv_cmd.run[0].m = 3;
+  cmd.conv_cmd.run[0].conv_enable = 1;
+  cmd.conv_cmd.run[0].p = 1;
+  cmd.conv_cmd.run[0].pz = 1;
+  cmd.conv_cmd.run[0].conv_stride = 0x0101;
+  for (uint16_t swap : {0, 1}) {
+    cmd.to_bgr = swap;
+    ck_assert_int_eq(bench.run(cmd), 0);
+    for (int i = 0; i < kPixels; ++i) {
+      for (int k = 0; k < 3; ++k) {
+        half_t got;
+        std::memcpy(&got, bench.data + kWr + 2 * (3 * i + k), sizeof got);
+        ck_assert_uint_eq(got, table[k * 256 + bench.data[3 * i + (swap ? 2 - k : k)]]);
+      }
+    }
+  }
+  cmd.conv_cmd.c = 4;
+  ck_assert_int_eq(bench.run(cmd), -1);
+}
+END_TEST
+
 START_TEST(lists_take_one_kind_of_command_and_one_ipu_command) {
   Bench bench;
   auto ipu = ipu_command(bench, 8, 8, 8, 8);
@@ -315,4 +363,4 @@ DVNN_TEST_MAIN(units, the_maximizer_names_the_largest_class,
                the_ipu_scales_bilinearly_and_transposes, the_ipu_blends_and_runs_rows_backwards,
                the_ipu_converts_to_binary16_by_both_rules,
                the_ipu_looks_colours_up_and_remembers_them, the_ipu_refuses_what_the_driver_refuses,
-               lists_take_one_kind_of_command_and_one_ipu_command)
+               bytes_are_looked_up_and_swapped, lists_take_one_kind_of_command_and_one_ipu_command)

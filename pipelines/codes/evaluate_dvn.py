@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the network through `dvinfer` on a device, and in FP32 by PyTorch on the same scenes.
 
-    evaluate_dvn.py WEIGHTS.pt NETWORK.dvn [--device soft]
+    evaluate_dvn.py NETWORK.dvn [--device soft]
 """
 import argparse
+import os
 import subprocess
 
 import numpy as np
-import torch
 
 import evaluate
+import export
 import messages
 import ssd
 from model import Net
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
 
 def by_dvinfer(network, device, pictures):
     """Detection rows per picture, all pictures of one size: one second per frame, found by its pts."""
@@ -40,12 +44,10 @@ def by_dvinfer_any_size(network, device, pictures):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("weights")
     parser.add_argument("network")
     parser.add_argument("--device", default="soft")
     args = parser.parse_args()
-    net = Net(normalised=False).eval()
-    net.load_state_dict(torch.load(args.weights))
+    net = export.read(os.path.join(HERE, "codes.caffemodel"), Net(normalised=False).eval())
     pictures, truth, empty = evaluate.test_scenes()
     means = []
     for name, find in (("PyTorch", lambda p: evaluate.by_torch_all(net, p)),

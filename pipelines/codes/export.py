@@ -7,6 +7,7 @@ numbers are those of caffe.proto. https://protobuf.dev/programming-guides/encodi
 import os
 
 import numpy as np
+import torch
 
 import ssd
 from model import (CLASSES, HEADS, INPUT_HEIGHT, INPUT_WIDTH, LAYERS, PRIORS_PER_CELL, RATIO,
@@ -45,6 +46,43 @@ def caffemodel(net):
         blobs = [delimited(7, blob(p.detach().numpy())) for p in (conv.weight, conv.bias)]
         out += delimited(100, delimited(1, name) + delimited(2, "Convolution") + b"".join(blobs))
     return out
+
+
+def _fields(data):
+    """Number and payload of the wire type 2 fields of a message; there are no others in our files."""
+    at = 0
+
+    def number():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while at < len(data):
+        tag, size = number(), number()
+        yield tag >> 3, data[at:at + size]
+        at += size
+
+
+def read(path, net):
+    """Loads the weights of a file that `write` made into a folded network."""
+    with open(path, "rb") as file:
+        data = file.read()
+    for number, message in _fields(data):
+        if number != 100:
+            continue
+        parts = list(_fields(message))
+        conv = net.layers[next(p for n, p in parts if n == 1).decode()]
+        blobs = [next(p for n, p in _fields(b) if n == 5) for n, b in parts if n == 7]
+        for parameter, values in zip((conv.weight, conv.bias), blobs):
+            array = np.frombuffer(values, "<f4").reshape(tuple(parameter.shape)).copy()
+            parameter.data.copy_(torch.from_numpy(array))
+    return net
 
 
 def layer(name, kind, bottoms, parameters="", top=None):

@@ -132,7 +132,6 @@ def main():
         log("scenes made in %.0f s" % (time.time() - started))
         net = folded(train(log, data, args.epochs))
         export.write(net, args.out)
-        torch.save(net.state_dict(), os.path.join(args.out, "codes.pt"))
         evaluate.report(log, net)
 
 

@@ -13,6 +13,7 @@ using namespace dvnn::softdv;
 namespace {
 
 constexpr size_t kPage = 4096;
+constexpr size_t kGuard = 64 * 1024;  // bytes, whole pages
 std::atomic<int64_t> total_size{0};
 
 // The checks that dmp_dv_mem_to_device() and _to_cpu() share.
@@ -33,8 +34,24 @@ int check_range(dmp_dv_mem mem, size_t offs, size_t size) {
   return 0;
 }
 
+// Maps the file between pages that nobody may touch: an access beyond a memory faults, it does not
+// spoil a neighbour.
+uint8_t* map_guarded(int fd, size_t size) {
+  void* reserved = mmap(nullptr, size + 2 * kGuard, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (reserved == MAP_FAILED) return nullptr;
+  uint8_t* data = static_cast<uint8_t*>(reserved) + kGuard;
+  if (mmap(data, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED) {
+    return data;
+  }
+  const int reason = errno;
+  munmap(reserved, size + 2 * kGuard);
+  errno = reason;
+  return nullptr;
+}
+
 void destroy(dmp_dv_mem mem) {
-  munmap(mem->data, mem->size);
+  munmap(mem->data - kGuard, mem->size + 2 * kGuard);
   close(mem->fd);
   total_size -= static_cast<int64_t>(mem->size);
   dmp_dv_context_release(mem->context);
@@ -44,7 +61,7 @@ void destroy(dmp_dv_mem mem) {
 }  // namespace
 
 DVNN_EXPORT dmp_dv_mem dmp_dv_mem_alloc(dmp_dv_context ctx, size_t size) {
-  if (!ctx || size == 0 || size > SIZE_MAX - kPage) {
+  if (!ctx || size == 0 || size > SIZE_MAX - kPage - 2 * kGuard) {
     set_error("Invalid argument: %s", ctx ? "size is 0 or too large" : "ctx is NULL");
     return nullptr;
   }
@@ -55,8 +72,8 @@ DVNN_EXPORT dmp_dv_mem dmp_dv_mem_alloc(dmp_dv_context ctx, size_t size) {
     if (fd >= 0) close(fd);
     return nullptr;
   }
-  void* data = mmap(nullptr, real, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  if (data == MAP_FAILED) {
+  uint8_t* data = map_guarded(fd, real);
+  if (!data) {
     set_error("Not enough address space for %zu bytes: %s", real, std::strerror(errno));
     close(fd);
     return nullptr;
@@ -64,7 +81,7 @@ DVNN_EXPORT dmp_dv_mem dmp_dv_mem_alloc(dmp_dv_context ctx, size_t size) {
   auto* mem = new dmp_dv_mem_impl();
   mem->context = ctx;
   mem->fd = fd;
-  mem->data = static_cast<uint8_t*>(data);
+  mem->data = data;
   mem->size = real;
   dmp_dv_context_retain(ctx);
   total_size += static_cast<int64_t>(real);

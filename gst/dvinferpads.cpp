@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+// dvinfer's pads: frames in, frames with outputs out, in order; events and queries around them.
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "dvinferprivate.h"
+#include "gstutils.h"
+#include "slotpool.h"
+#include "tensorrequest.h"
+
+GST_DEBUG_CATEGORY_EXTERN(gst_dv_infer_debug);
+#define GST_CAT_DEFAULT gst_dv_infer_debug
+
+using dvnn::gst::InferItem;
+
+static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE(
+    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(GST_VIDEO_CAPS_MAKE(DVNN_VIDEO_FORMATS)));
+static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE(
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(GST_VIDEO_CAPS_MAKE(DVNN_VIDEO_FORMATS)));
+
+// --- the source side ---------------------------------------------------------------------------
+
+// Attaches the outputs: views of the slot, each keeping it from the pool.
+static void gst_dv_infer_attach(GstDvInfer* self, GstBuffer* frame, GstBuffer* slot_buffer) {
+  const dvnn::network::Slot* slot = dvnn::gst::slot_of(slot_buffer);
+  const dvnn::network::Model& model = slot->network()->model();
+  GstDvTensorMeta* input = gst_buffer_get_dv_tensor_meta(frame, GST_DV_TENSOR_ROLE_INPUT);
+  GstDvTensorMeta* meta =
+      gst_buffer_add_dv_tensor_meta(frame, GST_DV_TENSOR_ROLE_OUTPUT, model.outputs.size());
+  for (size_t i = 0; i < model.outputs.size(); ++i) {
+    const dvnn::ConstTensorView view = slot->output(i);
+    const gsize size = static_cast<gsize>(view.desc.bytes());
+    dvnn::gst::describe_tensor(view.desc, model.outputs[i].name.c_str(), &meta->tensors[i]);
+    meta->tensors[i].data = gst_buffer_new_wrapped_full(
+        GST_MEMORY_FLAG_READONLY, const_cast<uint8_t*>(view.data), size, 0, size,
+        gst_buffer_ref(slot_buffer), reinterpret_cast<GDestroyNotify>(gst_buffer_unref));
+  }
+  meta->network = gst_dv_network_info_ref(self->state->info);
+  meta->scale_x = input->scale_x;
+  meta->offset_x = input->offset_x;
+  meta->scale_y = input->scale_y;
+  meta->offset_y = input->offset_y;
+  meta->input_width = input->input_width;
+  meta->input_height = input->input_height;
+  // The input's memory is used up: nobody may run it again.
+  gst_buffer_remove_meta(frame, GST_META_CAST(input));
+}
+
+static void gst_dv_infer_check_latency(GstDvInfer* self) {
+  GstDvInferState& state = *self->state;
+  const int64_t now = state.latency_us, reported = state.reported_us;
+  constexpr int64_t kWorthTelling = 2000;  // microseconds
+  if (std::abs(now - reported) <= std::max(kWorthTelling, reported / 4)) return;
+  state.reported_us = now;
+  gst_element_post_message(GST_ELEMENT(self), gst_message_new_latency(GST_OBJECT(self)));
+}
+
+static void gst_dv_infer_push_frame(GstDvInfer* self, InferItem* item) {
+  GstDvInferState& state = *self->state;
+  GstBuffer* frame = GST_BUFFER(std::exchange(item->object, nullptr));
+  if (!item->status.ok()) {
+    GST_OBJECT_LOCK(self);
+    const bool drop = state.on_error == GST_DV_INFER_ON_ERROR_DROP;
+    GST_OBJECT_UNLOCK(self);
+    gst_buffer_unref(frame);
+    if (drop) {
+      ++state.dropped;
+      GST_WARNING_OBJECT(self, "frame dropped: %s", item->status.error().message.c_str());
+      return;
+    }
+    dvnn::gst::post_error(GST_ELEMENT(self), item->status.error());
+    state.flow = GST_FLOW_ERROR;
+    return;
+  }
+  if (item->slot) {
+    gst_dv_infer_attach(self, frame, item->slot);
+    gst_clear_buffer(&item->slot);
+    ++state.inferred;
+    gst_dv_infer_check_latency(self);
+  }
+  state.flow = gst_pad_push(self->srcpad, frame);
+}
+
+static void gst_dv_infer_src_loop(gpointer user_data) {
+  GstDvInfer* self = GST_DV_INFER(user_data);
+  GstDvInferState& state = *self->state;
+  std::unique_ptr<InferItem> item = state.queue->pop();
+  if (!item) {
+    gst_pad_pause_task(self->srcpad);
+    return;
+  }
+  if (GST_IS_EVENT(item->object)) {
+    GstEvent* event = GST_EVENT(std::exchange(item->object, nullptr));
+    // A new segment may follow an end of stream.
+    if (GST_EVENT_TYPE(event) == GST_EVENT_SEGMENT && state.flow == GST_FLOW_EOS) {
+      state.flow = GST_FLOW_OK;
+    }
+    gst_pad_push_event(self->srcpad, event);
+  } else if (state.flow != GST_FLOW_EOS) {
+    gst_dv_infer_push_frame(self, item.get());
+  }
+  item.reset();
+  state.queue->released();
+  const GstFlowReturn flow = state.flow;
+  // Downstream wants no more frames: upstream is told so, but events, EOS above all, go on.
+  if (flow == GST_FLOW_OK || flow == GST_FLOW_EOS) return;
+  GST_DEBUG_OBJECT(self, "source pad stops: %s", gst_flow_get_name(flow));
+  if (flow == GST_FLOW_NOT_LINKED || flow < GST_FLOW_EOS) {
+    if (flow != GST_FLOW_ERROR) GST_ELEMENT_FLOW_ERROR(self, flow);
+    gst_pad_push_event(self->srcpad, gst_event_new_eos());
+  }
+  state.queue->set_flushing(true);
+  gst_pad_pause_task(self->srcpad);
+}
+
+// --- the sink side -----------------------------------------------------------------------------
+
+// A slot with the frame's tensor: dvconvert's, or one filled here.
+static dvnn::Status gst_dv_infer_take_slot(GstDvInfer* self, GstBuffer** frame, GstBuffer** slot) {
+  GstDvInferState& state = *self->state;
+  *slot = nullptr;
+  if (auto* meta = gst_buffer_get_dv_tensor_meta(*frame, GST_DV_TENSOR_ROLE_INPUT)) {
+    GstBuffer* made = meta->num_tensors == 1 ? meta->tensors[0].data : nullptr;
+    dvnn::network::Slot* owner = made ? dvnn::gst::slot_of(made) : nullptr;
+    if (owner && owner->network() == state.network && dvnn::gst::slot_take_input(made)) {
+      *slot = gst_buffer_ref(made);
+      *frame = gst_buffer_make_writable(*frame);
+      return {};
+    }
+  }
+  *frame = gst_buffer_make_writable(*frame);
+  while (auto* stale = gst_buffer_get_dv_tensor_meta(*frame, GST_DV_TENSOR_ROLE_INPUT)) {
+    gst_buffer_remove_meta(*frame, GST_META_CAST(stale));  // another network's, or used up
+  }
+  if (!state.converter) {
+    DVNN_ASSIGN(state.converter,
+                dvnn::gst::FrameConverter::create(state.video, state.network->input_desc(),
+                                                  state.network->model().input.picture));
+  }
+  GstBuffer* fresh = nullptr;
+  if (gst_buffer_pool_acquire_buffer(state.pool, &fresh, nullptr) != GST_FLOW_OK) return {};
+  DVNN_TRY(state.converter->convert(*frame, fresh));
+  dvnn::gst::slot_take_input(fresh);
+  *slot = fresh;
+  return {};
+}
+
+static bool gst_dv_infer_is_late(GstDvInfer* self, GstBuffer* frame) {
+  GstDvInferState& state = *self->state;
+  const GstClockTime earliest = state.earliest;
+  if (!state.qos || !GST_CLOCK_TIME_IS_VALID(earliest) || !GST_BUFFER_PTS_IS_VALID(frame) ||
+      state.segment.format != GST_FORMAT_TIME) {
+    return false;
+  }
+  const guint64 time =
+      gst_segment_to_running_time(&state.segment, GST_FORMAT_TIME, GST_BUFFER_PTS(frame));
+  return GST_CLOCK_TIME_IS_VALID(time) && time <= earliest;
+}
+
+static GstFlowReturn gst_dv_infer_chain(GstPad*, GstObject* parent, GstBuffer* frame) {
+  GstDvInfer* self = GST_DV_INFER(parent);
+  GstDvInferState& state = *self->state;
+  if (!state.have_video || state.flow == GST_FLOW_EOS) {
+    gst_buffer_unref(frame);
+    return state.have_video ? GST_FLOW_EOS : GST_FLOW_NOT_NEGOTIATED;
+  }
+  auto item = std::make_unique<InferItem>();
+  dvnn::Status status;
+  if (gst_dv_infer_is_late(self, frame)) {
+    ++state.late;
+  } else {
+    status = gst_dv_infer_take_slot(self, &frame, &item->slot);
+  }
+  item->object = GST_MINI_OBJECT_CAST(frame);
+  if (!status.ok()) {
+    dvnn::gst::post_error(GST_ELEMENT(self), status.error());
+    return GST_FLOW_ERROR;
+  }
+  if (state.queue->push(std::move(item))) return GST_FLOW_OK;
+  const GstFlowReturn flow = state.flow;
+  return flow == GST_FLOW_OK ? GST_FLOW_FLUSHING : flow;
+}
+
+static void gst_dv_infer_flush_stop(GstDvInfer* self, GstEvent* event) {
+  GstDvInferState& state = *self->state;
+  gst_pad_push_event(self->srcpad, event);
+  gst_buffer_pool_set_flushing(state.pool, FALSE);
+  state.queue->set_flushing(false);
+  state.flow = GST_FLOW_OK;
+  state.earliest = GST_CLOCK_TIME_NONE;
+  gst_segment_init(&state.segment, GST_FORMAT_UNDEFINED);
+  gst_pad_start_task(self->srcpad, gst_dv_infer_src_loop, self, nullptr);
+}
+
+static gboolean gst_dv_infer_sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
+  GstDvInfer* self = GST_DV_INFER(parent);
+  GstDvInferState& state = *self->state;
+  switch (GST_EVENT_TYPE(event)) {
+    case GST_EVENT_FLUSH_START: {
+      const gboolean result = gst_pad_push_event(self->srcpad, event);
+      state.queue->set_flushing(true);
+      gst_buffer_pool_set_flushing(state.pool, TRUE);
+      gst_pad_pause_task(self->srcpad);
+      return result;
+    }
+    case GST_EVENT_FLUSH_STOP:
+      gst_dv_infer_flush_stop(self, event);
+      return TRUE;
+    case GST_EVENT_CAPS: {
+      GstCaps* caps = nullptr;
+      gst_event_parse_caps(event, &caps);
+      state.have_video = gst_video_info_from_caps(&state.video, caps);
+      state.converter.reset();
+      if (!state.have_video) {
+        GST_ERROR_OBJECT(self, "not raw video: %" GST_PTR_FORMAT, caps);
+        gst_event_unref(event);
+        return FALSE;
+      }
+      break;
+    }
+    case GST_EVENT_SEGMENT:
+      gst_event_copy_segment(event, &state.segment);
+      break;
+    default:
+      break;
+  }
+  if (!GST_EVENT_IS_SERIALIZED(event)) return gst_pad_event_default(pad, parent, event);
+  auto item = std::make_unique<InferItem>();
+  item->object = GST_MINI_OBJECT_CAST(event);
+  return state.queue->push(std::move(item));
+}
+
+static gboolean gst_dv_infer_sink_query(GstPad* pad, GstObject* parent, GstQuery* query) {
+  GstDvInfer* self = GST_DV_INFER(parent);
+  GstDvInferState& state = *self->state;
+  if (GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION && state.network && state.queue) {
+    // Serialized: what came before must have left before downstream is asked.
+    if (!state.queue->drain()) return FALSE;
+    gst_pad_peer_query(self->srcpad, query);
+    dvnn::gst::TensorRequest request{state.network->input_desc(),
+                                     state.network->model().input.picture, state.pool};
+    dvnn::gst::add_tensor_request(query, request);
+    return TRUE;
+  }
+  if (GST_QUERY_IS_SERIALIZED(query)) {
+    return state.queue && state.queue->drain() && gst_pad_peer_query(self->srcpad, query);
+  }
+  return gst_pad_query_default(pad, parent, query);
+}
+
+// --- upstream events, queries ------------------------------------------------------------------
+
+static gboolean gst_dv_infer_src_event(GstPad* pad, GstObject* parent, GstEvent* event) {
+  GstDvInfer* self = GST_DV_INFER(parent);
+  if (GST_EVENT_TYPE(event) == GST_EVENT_QOS) {
+    GstQOSType type;
+    GstClockTimeDiff diff;
+    GstClockTime timestamp;
+    gst_event_parse_qos(event, &type, nullptr, &diff, &timestamp);
+    if (GST_CLOCK_TIME_IS_VALID(timestamp)) {
+      // Twice the lateness beyond the timestamp, as GstVideoDecoder does, to catch up.
+      self->state->earliest =
+          diff > 0 ? timestamp + 2 * static_cast<GstClockTime>(diff) : GST_CLOCK_TIME_NONE;
+    }
+  }
+  return gst_pad_event_default(pad, parent, event);
+}
+
+static gboolean gst_dv_infer_src_query(GstPad* pad, GstObject* parent, GstQuery* query) {
+  GstDvInfer* self = GST_DV_INFER(parent);
+  if (!gst_pad_query_default(pad, parent, query)) return FALSE;
+  if (GST_QUERY_TYPE(query) == GST_QUERY_LATENCY) {
+    gboolean live = FALSE;
+    GstClockTime min = 0, max = 0;
+    gst_query_parse_latency(query, &live, &min, &max);
+    const GstClockTime ours =
+        static_cast<GstClockTime>(self->state->latency_us.load()) * GST_USECOND;
+    min += ours;
+    if (GST_CLOCK_TIME_IS_VALID(max)) max += ours;
+    gst_query_set_latency(query, live, min, max);
+  }
+  return TRUE;
+}
+
+static gboolean gst_dv_infer_src_activate_mode(GstPad* pad, GstObject* parent, GstPadMode mode,
+                                               gboolean active) {
+  GstDvInfer* self = GST_DV_INFER(parent);
+  if (mode != GST_PAD_MODE_PUSH) return FALSE;
+  if (active) return gst_pad_start_task(pad, gst_dv_infer_src_loop, self, nullptr);
+  self->state->queue->set_flushing(true);
+  if (self->state->pool) gst_buffer_pool_set_flushing(self->state->pool, TRUE);
+  return gst_pad_stop_task(pad);
+}
+
+// --- set-up ------------------------------------------------------------------------------------
+
+void gst_dv_infer_init_pads(GstDvInfer* self) {
+  self->sinkpad = gst_pad_new_from_static_template(&sink_template, "sink");
+  gst_pad_set_chain_function(self->sinkpad, gst_dv_infer_chain);
+  gst_pad_set_event_function(self->sinkpad, gst_dv_infer_sink_event);
+  gst_pad_set_query_function(self->sinkpad, gst_dv_infer_sink_query);
+  GST_PAD_SET_PROXY_CAPS(self->sinkpad);
+  gst_element_add_pad(GST_ELEMENT(self), self->sinkpad);
+  self->srcpad = gst_pad_new_from_static_template(&src_template, "src");
+  gst_pad_set_event_function(self->srcpad, gst_dv_infer_src_event);
+  gst_pad_set_query_function(self->srcpad, gst_dv_infer_src_query);
+  gst_pad_set_activatemode_function(self->srcpad, gst_dv_infer_src_activate_mode);
+  GST_PAD_SET_PROXY_CAPS(self->srcpad);
+  gst_element_add_pad(GST_ELEMENT(self), self->srcpad);
+}
+
+void gst_dv_infer_add_pad_templates(GstElementClass* klass) {
+  gst_element_class_add_static_pad_template(klass, &sink_template);
+  gst_element_class_add_static_pad_template(klass, &src_template);
+}

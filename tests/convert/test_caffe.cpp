@@ -73,6 +73,20 @@ START_TEST(a_layer_wider_than_the_device_is_named_with_its_limit) {
 }
 END_TEST
 
+START_TEST(what_the_driver_would_refuse_is_named_before) {
+  refused(network_text(3, 8, 8,
+                       layer("gap", "Convolution", "data", "gap",
+                             "convolution_param { num_output: 8 kernel_size: 3 dilation: 2 }")),
+          Weights().blob("gap", 216).blob("gap", 8), {"'gap'", "dilated", "pads"});
+  refused(network_text(3, 1024, 8,
+                       layer("many", "Convolution", "data", "many",
+                             "convolution_param { num_output: 512 kernel_size: 1 }") +
+                           layer("deep", "Convolution", "many", "deep", kConv)),
+          Weights().blob("many", 1536).blob("many", 512).blob("deep", 8 * 512 * 9).blob("deep", 8),
+          {"'deep'", "unified buffer"});
+}
+END_TEST
+
 START_TEST(inputs_that_make_no_sense_are_refused) {
   const std::string conv = layer("c", "Convolution", "data", "c", kConv);
   refused("name: \"t\" " + conv, Weights(), {"data"});
@@ -175,7 +189,7 @@ END_TEST
 
 DVNN_TEST_MAIN(caffe, models_that_cannot_be_done_are_refused_by_layer,
                a_layer_wider_than_the_device_is_named_with_its_limit,
-               inputs_that_make_no_sense_are_refused,
+               what_the_driver_would_refuse_is_named_before, inputs_that_make_no_sense_are_refused,
                text_that_is_no_prototxt_is_refused_with_its_line,
                files_that_are_missing_or_damaged_are_named, random_damage_never_crashes,
                old_spellings_and_unknown_fields_are_read, a_decoder_that_does_not_fit_is_refused)

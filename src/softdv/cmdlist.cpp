@@ -132,6 +132,9 @@ DVNN_EXPORT int dmp_dv_cmdlist_commit(dmp_dv_cmdlist list) {
   for (auto& plan : list->plans) {
     if (!plan->prepare()) return -1;
   }
+  for (size_t i = 0; i + 1 < list->plans.size(); ++i) {
+    list->plans[i]->hand_over_to(list->plans[i + 1].get());
+  }
   list->committed = true;
   return 0;
 }

@@ -194,6 +194,9 @@ bool ConvKernel::build(const SoftRun& run, bool y_major, bool relu) {
 
   std::vector<float> weights, bias;
   unpack(run, &weights, &bias, &slopes_);
+  if (!slopes_.empty()) {  // also for the lanes beyond the last channel
+    slopes_.resize(static_cast<size_t>(result_.groups()) * static_cast<size_t>(result_.lanes));
+  }
   primitive_ = std::make_unique<Primitive>();
   primitive_->convolution = dnnl::convolution_forward(chosen);
   primitive_->stream = dnnl::stream(cpu());

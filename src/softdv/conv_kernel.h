@@ -21,7 +21,7 @@ class ConvKernel {
   /// Working formats: `source` after spreading (deconvolutions), `result` before pooling.
   const WorkingShape& source() const { return source_; }
   const WorkingShape& result() const { return result_; }
-  /// PReLU slopes, one per output channel; empty otherwise.
+  /// PReLU slopes, one per output channel and unused lane; empty otherwise.
   const std::vector<float>& slopes() const { return slopes_; }
   /// Convolves and adds the bias (and applies ReLU if it was built so).
   void execute(const float* source, float* result) const;

@@ -4,6 +4,7 @@
 
 #include "softdv/conv_command.h"
 #include "softdv/conv_kernel.h"
+#include "softdv/parallel.h"
 #include "softdv/pointwise.h"
 
 namespace dvnn::softdv {
@@ -49,6 +50,24 @@ class ConvPlan final : public Plan {
     return true;
   }
 
+  // The next command often reads just what this one wrote: it then gets the rounded floats and need
+  // not convert them back.
+  void hand_over_to(Plan* next) override {
+    auto* reader = dynamic_cast<ConvPlan*>(next);
+    if (!reader || !is_single() || !reader->is_single() || reader->command_.table.mem) return;
+    const Bytes &ours = command_.output, &theirs = reader->command_.input;
+    const SoftRun &from = command_.runs[0], &to = reader->command_.runs[0];
+    const Dims a = from.out, b = to.in;
+    if (ours.mem != theirs.mem || ours.offset != theirs.offset ||
+        command_.y_major != reader->command_.y_major || a.w != b.w || a.h != b.h || a.c != b.c) {
+      return;
+    }
+    const bool deconv = static_cast<int>(to.run.conv) & 4;
+    const int lanes = result_lanes(0);
+    if (deconv || lanes != reader->source_lanes(0) || a.c % lanes != 0) return;
+    keeps_ = reader->takes_ = true;
+  }
+
   void execute(Scratch* scratch) override {
     for (size_t i = 0; i < command_.runs.size(); ++i) refresh(i);
     const size_t in = elements(command_.in);
@@ -68,6 +87,16 @@ class ConvPlan final : public Plan {
   struct Prepared {
     uint64_t writes = 0, hash = 0;
   };
+
+  bool is_single() const { return command_.runs.size() == 1 && command_.batch == 1; }
+
+  int result_lanes(size_t i) const {
+    const SoftRun& run = command_.runs[i];
+    return kernels_[i] ? kernels_[i]->result().lanes : (run.lrn & 1) ? run.in.c : 8;
+  }
+  int source_lanes(size_t i) const {
+    return kernels_[i] ? kernels_[i]->source().lanes : result_lanes(i);
+  }
 
   static half_t* halves(const Bytes& bytes) { return reinterpret_cast<half_t*>(bytes.data()); }
 
@@ -156,18 +185,20 @@ class ConvPlan final : public Plan {
     const ConvKernel* kernel = kernels_[i].get();
     const bool pooled = run.run.pool != PoolKind::kNone;
     const bool add_after_pool = run.run.pool == PoolKind::kAverage;
-    const int lanes = kernel ? kernel->result().lanes : (run.lrn & 1) ? run.in.c : 8;
+    const int lanes = result_lanes(i);
     const WorkingShape before = working(run.conv, lanes), after = working(run.out, lanes);
 
-    float* data = room(&scratch->conv, before.size());
+    std::vector<float>* holder = &scratch->conv;
+    float* data = nullptr;
     if (kernel) {
-      const bool deconv = static_cast<int>(run.run.conv) & 4;
-      const device::Extent stride = deconv ? run.run.stride : device::Extent{1, 1};
-      float* source = room(&scratch->input, kernel->source().size());
-      load_working(from, working(run.in, kernel->source().lanes), source,
-                   command_.y_major ? stride.y : stride.x, command_.y_major ? stride.x : stride.y);
+      const float* source = takes_ ? scratch->carried.data() : load(from, run, *kernel, scratch);
+      data = room(holder, before.size());
       kernel->execute(source, data);
+    } else if (takes_) {
+      holder = &scratch->carried;
+      data = holder->data();
     } else {
+      data = room(holder, before.size());
       load_working(from, before, data, 1, 1);
     }
     if (operand && !add_after_pool) add(operand, before, data, scratch);
@@ -180,24 +211,43 @@ class ConvPlan final : public Plan {
       if (run.run.pool == PoolKind::kUpsample) upsample(data, before, result, after);
       if (run.lrn & 1) lrn(data, before, run.lrn >> 8 & 0xf, result);
       data = result;
+      holder = &scratch->result;
     }
     if (operand && add_after_pool) add(operand, after, data, scratch);
     if (!(kernel && fuses_relu(run))) {
       activate(run.run.activation, run.run.activation_param,
                kernel ? kernel->slopes().data() : nullptr, run.absolute, after, data);
     }
-    store_working(data, after, to);
+    store_working(data, after, keeps_, to);
+    if (keeps_) std::swap(*holder, scratch->carried);
+  }
+
+  // The run's input as the kernel wants it.
+  const float* load(const half_t* from, const SoftRun& run, const ConvKernel& kernel,
+                    Scratch* scratch) const {
+    const bool deconv = static_cast<int>(run.run.conv) & 4;
+    const device::Extent stride = deconv ? run.run.stride : device::Extent{1, 1};
+    float* source = room(&scratch->input, kernel.source().size());
+    load_working(from, working(run.in, kernel.source().lanes), source,
+                 command_.y_major ? stride.y : stride.x, command_.y_major ? stride.x : stride.y);
+    return source;
   }
 
   static void add(const half_t* operand, const WorkingShape& shape, float* data, Scratch* scratch) {
     float* addend = room(&scratch->input, shape.size());  // the convolution is done with it
     load_working(operand, shape, addend, 1, 1);
-    for (size_t i = 0; i < shape.size(); ++i) data[i] += addend[i];
+    parallel_for(shape.groups() * shape.rows, shape.size(), [&](int row) {
+      const size_t count = shape.size() / static_cast<size_t>(shape.groups() * shape.rows);
+      const size_t start = static_cast<size_t>(row) * count;
+      for (size_t k = start; k < start + count; ++k) data[k] += addend[k];
+    });
   }
 
   SoftCommand command_;
   std::vector<std::shared_ptr<ConvKernel>> kernels_;
   std::vector<Prepared> prepared_;
+  bool keeps_ = false,
+       takes_ = false;  // leaves its result in Scratch::carried; finds its input there
 };
 
 }  // namespace

@@ -13,6 +13,7 @@ namespace dvnn::softdv {
 /// Working memory of one worker; grows on first use, then stays.
 struct Scratch {
   std::vector<float> input, conv, result;
+  std::vector<float> carried;  // what a command leaves to the next one
   std::vector<uint16_t> unified[2], snapshot;
 };
 
@@ -21,6 +22,9 @@ class Plan {
   virtual ~Plan() = default;
   /// Decides everything that does not depend on the tensors. False: set_error() was called.
   virtual bool prepare() = 0;
+  /// Called at commit with the next command of the list, if there is one: commands may agree to
+  /// spare work between them. Memory must look as if they had not.
+  virtual void hand_over_to(Plan*) {}
   /// Runs the command. Its memories were bounds-checked when it was added.
   virtual void execute(Scratch* scratch) = 0;
 };

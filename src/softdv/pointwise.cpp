@@ -6,6 +6,8 @@
 #include <cstring>
 #include <limits>
 
+#include "softdv/parallel.h"
+
 namespace dvnn::softdv {
 namespace {
 
@@ -14,17 +16,18 @@ template <typename Visit>
 void for_each_window(const float* from, const WorkingShape& in, const PoolWindow& w, float* to,
                      const WorkingShape& out, Visit visit) {
   const size_t lanes = static_cast<size_t>(in.lanes);
-  for (int g = 0; g < in.groups(); ++g) {
+  const size_t out_row = static_cast<size_t>(out.cols) * lanes;
+  parallel_for(in.groups() * out.rows, in.size(), [&](int i) {
+    const int g = i / out.rows, r = i % out.rows;
     const float* plane = from + static_cast<size_t>(g) * in.pixels() * lanes;
-    for (int r = 0; r < out.rows; ++r) {
-      const int r0 = r * w.stride_rows - w.pad_rows;
-      for (int c = 0; c < out.cols; ++c, to += lanes) {
-        const int c0 = c * w.stride_cols - w.pad_cols;
-        visit(to, plane, std::max(r0, 0), std::min(r0 + w.size_rows, in.rows), std::max(c0, 0),
-              std::min(c0 + w.size_cols, in.cols));
-      }
+    const int r0 = r * w.stride_rows - w.pad_rows;
+    float* pixel = to + static_cast<size_t>(i) * out_row;
+    for (int c = 0; c < out.cols; ++c, pixel += lanes) {
+      const int c0 = c * w.stride_cols - w.pad_cols;
+      visit(pixel, plane, std::max(r0, 0), std::min(r0 + w.size_rows, in.rows), std::max(c0, 0),
+            std::min(c0 + w.size_cols, in.cols));
     }
-  }
+  });
 }
 
 }  // namespace
@@ -102,10 +105,20 @@ void lrn(const float* from, const WorkingShape& shape, int prescale, float* to) 
 void activate(device::Activation activation, float param, const float* slopes, bool absolute,
               const WorkingShape& shape, float* data) {
   using device::Activation;
-  const size_t count = shape.size();
-  auto each = [&](auto f) {
-    for (size_t i = 0; i < count; ++i) data[i] = f(data[i]);
+  const size_t lanes = static_cast<size_t>(shape.lanes), plane = shape.pixels() * lanes;
+  // Calls f(value, channel) in place; channels beyond the last are passed too.
+  auto each_channel = [&](auto f) {
+    parallel_for(shape.groups() * shape.rows, shape.size(), [&](int i) {
+      const size_t group = static_cast<size_t>(i / shape.rows),
+                   row = static_cast<size_t>(i % shape.rows);
+      const size_t count = static_cast<size_t>(shape.cols) * lanes;
+      float* values = data + group * plane + row * count;
+      for (size_t k = 0; k < count; k += lanes) {
+        for (size_t l = 0; l < lanes; ++l) values[k + l] = f(values[k + l], group * lanes + l);
+      }
+    });
   };
+  auto each = [&](auto f) { each_channel([&](float x, size_t) { return f(x); }); };
   switch (activation) {
     case Activation::kNone:
       break;
@@ -118,14 +131,9 @@ void activate(device::Activation activation, float param, const float* slopes, b
     case Activation::kSigmoid:
       each([](float x) { return 1.0f / (1.0f + std::exp(-x)); });
       break;
-    case Activation::kPrelu: {
-      const size_t lanes = static_cast<size_t>(shape.lanes);
-      for (size_t i = 0; i < count; ++i) {
-        const size_t c = i / (lanes * shape.pixels()) * lanes + i % lanes;
-        if (!(data[i] > 0) && c < static_cast<size_t>(shape.channels)) data[i] *= slopes[c];
-      }
+    case Activation::kPrelu:
+      each_channel([slopes](float x, size_t channel) { return x > 0 ? x : x * slopes[channel]; });
       break;
-    }
     case Activation::kElu:
       each([](float x) { return x > 0 ? x : std::expm1(x); });
       break;

@@ -24,7 +24,8 @@ void upsample(const float* from, const WorkingShape& in, float* to, const Workin
 /// be all channels. `prescale` is log2 of what inputs are divided by before they are squared.
 void lrn(const float* from, const WorkingShape& shape, int prescale, float* to);
 
-/// Applies an activation in place; `slopes` (one per channel) for PReLU only.
+/// Applies an activation in place; `slopes` (one per channel and unused lane)
+/// for PReLU only.
 void activate(device::Activation activation, float param, const float* slopes, bool absolute,
               const WorkingShape& shape, float* data);
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "softdv/parallel.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "softdv/working_format.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
@@ -38,18 +40,24 @@ void LoadChunk(const half_t* HWY_RESTRICT from, float* HWY_RESTRICT to, size_t c
 #endif
 }
 
-void StoreChunk(const float* HWY_RESTRICT from, half_t* HWY_RESTRICT to, size_t count,
-                size_t stride) {
+// With `keep`, the rounded values go back to where they came from.
+void StoreChunk(float* HWY_RESTRICT from, half_t* HWY_RESTRICT to, size_t count, size_t stride,
+                bool keep) {
 #if DVNN_VECTOR_HALF
   const hn::FixedTag<float, 8> df;
   const hn::Rebind<hwy::float16_t, decltype(df)> dh;
   for (size_t i = 0; i < count; ++i) {
-    hn::StoreU(hn::DemoteTo(dh, hn::LoadU(df, from + i * stride)), dh,
-               reinterpret_cast<hwy::float16_t*>(to + 8 * i));
+    const auto rounded = hn::DemoteTo(dh, hn::LoadU(df, from + i * stride));
+    hn::StoreU(rounded, dh, reinterpret_cast<hwy::float16_t*>(to + 8 * i));
+    if (keep) hn::StoreU(hn::PromoteTo(df, rounded), df, from + i * stride);
   }
 #else
   for (size_t i = 0; i < count; ++i) {
-    for (size_t k = 0; k < 8; ++k) to[8 * i + k] = float_to_half(from[i * stride + k]);
+    for (size_t k = 0; k < 8; ++k) {
+      const half_t rounded = float_to_half(from[i * stride + k]);
+      to[8 * i + k] = rounded;
+      if (keep) from[i * stride + k] = half_to_float(rounded);
+    }
   }
 #endif
 }
@@ -72,12 +80,18 @@ size_t channel_base(const WorkingShape& shape, size_t pixels, int c) {
   return channel / lanes * lanes * pixels + channel % lanes;
 }
 
-// Calls visit(chunk's first channel, its number of channels, offset of its first element).
+// Calls visit(first channel, number of channels, offset of the chunk's first element, first and
+// last row) for parts of chunks, on all threads.
 template <typename Visit>
-void for_each_chunk(const WorkingShape& shape, Visit visit) {
-  for (int c = 0; c < shape.channels; c += 8) {
-    visit(c, std::min(8, shape.channels - c), static_cast<size_t>(c) * shape.pixels());
-  }
+void for_each_part(const WorkingShape& shape, Visit visit) {
+  const int chunks = (shape.channels + 7) / 8;
+  // Few chunks are cut into bands of rows, so that every thread has some.
+  const int bands = chunks >= 4 ? 1 : std::min(4, shape.rows);
+  parallel_for(chunks * bands, shape.size(), [&](int i) {
+    const int c = i / bands * 8, band = i % bands;
+    visit(c, std::min(8, shape.channels - c), static_cast<size_t>(c) * shape.pixels(),
+          band * shape.rows / bands, (band + 1) * shape.rows / bands);
+  });
 }
 
 }  // namespace
@@ -91,14 +105,20 @@ void load_working(const half_t* from, const WorkingShape& in, float* to, int spr
   const size_t lanes = static_cast<size_t>(in.lanes), pixels = wide.pixels();
   // Lanes beyond the last channel, and the gaps of a deconvolution, count as zero.
   if (!plain || in.channels % in.lanes != 0) std::memset(to, 0, wide.size() * sizeof(float));
-  for_each_chunk(in, [&](int c, int count, size_t offset) {
-    const half_t* chunk = from + offset;
-    float* base = to + channel_base(wide, pixels, c);
+  for_each_part(in, [&](int c, int count, size_t offset, int first, int last) {
+    const size_t skipped = static_cast<size_t>(first) * static_cast<size_t>(in.cols);
+    const half_t* chunk = from + offset + skipped * static_cast<size_t>(count);
+    const size_t part = static_cast<size_t>(last - first) * static_cast<size_t>(in.cols);
     if (plain && count == 8 && lanes % 8 == 0) {
-      HWY_DYNAMIC_DISPATCH(LoadChunk)(chunk, base, pixels, lanes);
+      HWY_DYNAMIC_DISPATCH(LoadChunk)
+      (chunk, to + channel_base(wide, pixels, c) + skipped * lanes, part, lanes);
       return;
     }
-    for (int r = 0; r < in.rows; ++r) {
+    if (plain && in.channels == in.lanes && in.channels <= 8) {  // the same order
+      half_to_float(chunk, to + skipped * lanes, part * lanes);
+      return;
+    }
+    for (int r = first; r < last; ++r) {
       for (int col = 0; col < in.cols; ++col) {
         const size_t pixel = static_cast<size_t>(r * spread_rows) * static_cast<size_t>(wide.cols) +
                              static_cast<size_t>(col * spread_cols);
@@ -110,18 +130,27 @@ void load_working(const half_t* from, const WorkingShape& in, float* to, int spr
   });
 }
 
-void store_working(const float* from, const WorkingShape& shape, half_t* to) {
+void store_working(float* from, const WorkingShape& shape, bool keep, half_t* to) {
   const size_t lanes = static_cast<size_t>(shape.lanes), pixels = shape.pixels();
-  for_each_chunk(shape, [&](int c, int count, size_t offset) {
-    half_t* chunk = to + offset;
+  for_each_part(shape, [&](int c, int count, size_t offset, int first, int last) {
+    const size_t skipped = static_cast<size_t>(first) * static_cast<size_t>(shape.cols);
+    const size_t end = static_cast<size_t>(last) * static_cast<size_t>(shape.cols);
+    half_t* chunk = to + offset + skipped * static_cast<size_t>(count);
     if (count == 8 && lanes % 8 == 0) {
       HWY_DYNAMIC_DISPATCH(StoreChunk)
-      (from + channel_base(shape, pixels, c), chunk, pixels, lanes);
+      (from + channel_base(shape, pixels, c) + skipped * lanes, chunk, end - skipped, lanes, keep);
       return;
     }
-    for (size_t i = 0; i < pixels; ++i) {
+    if (!keep && shape.channels == shape.lanes && shape.channels <= 8) {  // the same order
+      float_to_half(from + skipped * lanes, chunk, (end - skipped) * lanes);
+      return;
+    }
+    for (size_t i = skipped; i < end; ++i) {
       for (int k = 0; k < count; ++k) {
-        *chunk++ = float_to_half(from[channel_base(shape, pixels, c + k) + i * lanes]);
+        float* value = from + channel_base(shape, pixels, c + k) + i * lanes;
+        *chunk = float_to_half(*value);
+        if (keep) *value = half_to_float(*chunk);
+        ++chunk;
       }
     }
   });

@@ -29,7 +29,8 @@ struct WorkingShape {
 void load_working(const half_t* from, const WorkingShape& in, float* to, int spread_rows,
                   int spread_cols);
 
-/// Working tensor -> device chunks, rounded to nearest even.
-void store_working(const float* from, const WorkingShape& shape, half_t* to);
+/// Working tensor -> device chunks, rounded to nearest even. With `keep`, the working tensor is
+/// left with the rounded values, as load_working() would read them back.
+void store_working(float* from, const WorkingShape& shape, bool keep, half_t* to);
 
 }  // namespace dvnn::softdv

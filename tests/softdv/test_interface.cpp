@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -290,7 +291,67 @@ START_TEST(fully_connected_commands_compute_dot_products) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(interface, context_tells_what_the_device_is,
+START_TEST(a_chain_of_commands_writes_what_they_write_alone) {
+  // conv, activation alone, conv with addition and pooling: 16 to 16 channels over 5 x 6 pixels.
+  constexpr int kPixels = 30, kChannels = 16;
+  constexpr uint64_t kTensor = 1024, kWeights = 8192;
+  for (unsigned seed = 0; seed < 30; ++seed) {
+    std::mt19937 random(seed);
+    dmp_dv_context ctx = fn().context_create();
+    dmp_dv_mem mem = fn().mem_alloc(ctx, 65536);
+    uint8_t* data = fn().mem_map(mem);
+    auto fill = [&](uint64_t offset, size_t count) {
+      for (size_t i = 0; i < count; ++i) {
+        const half_t h = float_to_half(static_cast<float>(random() % 2001) / 1000 - 1);
+        std::memcpy(data + offset + 2 * i, &h, sizeof h);
+      }
+    };
+    fill(0, kPixels * kChannels);
+    std::vector<dmp_dv_cmdraw_conv_v0> commands;
+    for (uint64_t i = 0; i < 4; ++i) {
+      dmp_dv_cmdraw_conv_v0 cmd = small_command(mem);
+      cmd.input_buf.offs = i * kTensor;
+      cmd.output_buf.offs = (i + 1) * kTensor;
+      cmd.w = 5;
+      cmd.h = 6;
+      cmd.c = kChannels;
+      auto& run = cmd.run[0];
+      run.m = kChannels;
+      run.actfunc = static_cast<uint16_t>(random() % 4);
+      run.weight_buf.offs = kWeights + i * kWeights;
+      run.p = 3;
+      run.conv_pad = 0x01010101;
+      if (i == 1) run.conv_enable = 0, run.actfunc = 3;
+      if (i == 2) {
+        cmd.eltwise_buf = cmd.output_buf;
+        cmd.eltwise_buf.offs = 0;
+        cmd.output_mode = 1;
+      }
+      fill(run.weight_buf.offs, 2048);
+      commands.push_back(cmd);
+    }
+    auto run_lists = [&](size_t per_list) {
+      std::memset(data + kTensor, 0, 4 * kTensor);
+      for (size_t first = 0; first < commands.size(); first += per_list) {
+        dmp_dv_cmdlist list = fn().cmdlist_create(ctx);
+        for (size_t i = first; i < first + per_list; ++i) {
+          ck_assert_int_eq(fn().cmdlist_add_raw(list, &commands[i].header), 0);
+        }
+        ck_assert_int_eq(fn().cmdlist_commit(list), 0);
+        ck_assert_int_eq(fn().cmdlist_wait(list, fn().cmdlist_exec(list)), 0);
+        fn().cmdlist_release(list);
+      }
+      return std::vector<uint8_t>(data + kTensor, data + 5 * kTensor);
+    };
+    ck_assert(run_lists(4) == run_lists(1));
+    fn().mem_release(mem);
+    fn().context_release(ctx);
+  }
+}
+END_TEST
+
+DVNN_TEST_MAIN(interface, a_chain_of_commands_writes_what_they_write_alone,
+               context_tells_what_the_device_is,
                memory_keeps_its_contents_and_gives_everything_back,
                lists_live_in_the_documented_order, a_list_may_be_released_while_it_runs,
                malformed_commands_are_refused, random_bytes_never_do_harm,

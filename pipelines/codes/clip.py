@@ -2,7 +2,7 @@
 """Makes codes.webm, a camera's way along a shelf of parcels, and codes.json, its truth.
 
 codes.json: {"width", "height", "fps", "labels", "frames"}; a frame is a list of
-[class id, x0, y0, x1, y1] in pixels, of the codes of which at least 85 % is in the frame.
+[class id, x0, y0, x1, y1, share] in pixels; share is how much of the code's box is in the frame.
 """
 import argparse
 import json
@@ -64,8 +64,9 @@ def truth(placed, matrix):
         for kind, points in zip(item.kinds, item.outlines):
             box = scenes.bounds(points @ matrix[:, :2].T + matrix[:, 2])
             seen = np.clip(box, 0, (WIDTH, HEIGHT, WIDTH, HEIGHT))
-            if scenes.area(seen) >= scenes.MIN_INSIDE * scenes.area(box):
-                rows.append([kind] + [round(float(v), 1) for v in seen])
+            share = scenes.area(seen) / scenes.area(box)
+            if share > 0:
+                rows.append([kind] + [round(float(v), 1) for v in seen] + [round(float(share), 2)])
     return rows
 
 

@@ -22,7 +22,7 @@ LABELS = ("background", "QR code", "barcode", "marker")
 INPUT_WIDTH, INPUT_HEIGHT = 256, 192
 
 # Streams: the first number of a random state's seed.
-TRAIN, HELD_OUT, EMPTY, CLIP = 1, 2, 3, 4
+TRAIN, HELD_OUT, EMPTY, CLIP, TRAIN_EMPTY = 1, 2, 3, 4, 5
 
 FRAME_SIZES = ((640, 480), (512, 384), (640, 360), (320, 240))
 FRAME_CHANCES = (0.45, 0.2, 0.2, 0.15)
@@ -255,11 +255,11 @@ def camera(rng, picture):
 
 
 def scene(stream, index):
-    """Returns picture, boxes (N x 4 float32) and class ids (N int64). Stream EMPTY has no code."""
+    """Returns picture, boxes (N x 4 float32) and class ids (N int64). The EMPTY streams have no code."""
     rng = np.random.default_rng((stream, index))
     frame = FRAME_SIZES[rng.choice(len(FRAME_SIZES), p=FRAME_CHANCES)]
     picture = backgrounds.random_background(rng, *frame)
-    empty = stream == EMPTY or (stream == TRAIN and rng.random() < EMPTY_SHARE)
+    empty = stream in (EMPTY, TRAIN_EMPTY) or (stream == TRAIN and rng.random() < EMPTY_SHARE)
     for _ in range(rng.integers(2, 7) if empty else rng.integers(0, 4)):
         item = prints.distractor(rng)
         scale = math.exp(rng.uniform(math.log(0.15), math.log(1.2))) * frame[0] / 640

@@ -31,10 +31,36 @@ WEIGHT_DECAY = 5e-4
 NEGATIVES_PER_POSITIVE = 3
 MIN_NEGATIVES = 12  # of a picture, also where nothing is
 
+# The second part: scenes with no code in which the network sees one, among scenes with codes.
+EMPTY_SCENES = 7000  # looked through
+HARD_CONFIDENCE = 0.2  # what makes one hard
+HARD_COPIES = 2
+REFINE_SCENES = 4000  # of the first part's
+REFINE_EPOCHS = 6
+REFINE_RATE = 4e-4
+
 
 def training_scene(index):
     picture, boxes, kinds = scenes.scene(scenes.TRAIN, index)
     return evaluate.shrink(picture), evaluate.normalised(boxes, picture), kinds
+
+
+def empty_scene(index):
+    picture, boxes, kinds = scenes.scene(scenes.TRAIN_EMPTY, index)
+    return evaluate.shrink(picture), boxes, kinds
+
+
+def hard_scenes(net, data):
+    """Those of some scenes with no code in which the network finds one."""
+    hard = []
+    for start in range(0, len(data), BATCH):
+        part = data[start:start + BATCH]
+        x = torch.from_numpy(np.stack([picture for picture, _, _ in part])).permute(0, 3, 1, 2)
+        with torch.no_grad():
+            conf = net((x.float() - MEAN) * SCALE)[1].softmax(2)
+        worst = conf[:, :, 1:].amax((1, 2))
+        hard += [scene for scene, confidence in zip(part, worst) if confidence > HARD_CONFIDENCE]
+    return hard
 
 
 def augment(rng, picture, boxes):
@@ -79,15 +105,14 @@ def loss_of(loc, conf, classes, targets):
     return box_loss / matched, entropy[positive | negative].sum() / matched
 
 
-def train(log, data, epochs):
-    torch.manual_seed(SEED)
-    rng = np.random.default_rng((SEED, 0))
-    net = Net().to(memory_format=torch.channels_last)
+def train(log, net, data, epochs, peak_rate, part):
+    rng = np.random.default_rng((SEED, part))
+    net = net.to(memory_format=torch.channels_last)
     prior_boxes = priors()
     decayed = [p for p in net.parameters() if p.dim() > 1]
     others = [p for p in net.parameters() if p.dim() <= 1]
     optimiser = torch.optim.AdamW([{"params": decayed, "weight_decay": WEIGHT_DECAY},
-                                   {"params": others, "weight_decay": 0}], lr=PEAK_RATE)
+                                   {"params": others, "weight_decay": 0}], lr=peak_rate)
     steps = epochs * (len(data) // BATCH)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimiser, lambda n: min((n + 1) / WARM_UP, 0.5 + 0.5 * np.cos(np.pi * n / steps)))
@@ -106,6 +131,15 @@ def train(log, data, epochs):
         log("epoch %2d/%d  box loss %.3f  class loss %.3f  %5.0f s"
             % (epoch + 1, epochs, *(sums / count), time.time() - started))
     return net.eval()
+
+
+def refine(log, net, data):
+    """The second part, on the network without batch normalisation."""
+    with multiprocessing.Pool(THREADS) as pool:
+        empty = pool.map(empty_scene, range(EMPTY_SCENES), chunksize=50)
+    hard = hard_scenes(net, empty)
+    log("%d of %d scenes with no code are hard" % (len(hard), len(empty)))
+    return train(log, net, data[:REFINE_SCENES] + hard * HARD_COPIES, REFINE_EPOCHS, REFINE_RATE, 1)
 
 
 def main():
@@ -130,7 +164,9 @@ def main():
         with multiprocessing.Pool(THREADS) as pool:
             data = pool.map(training_scene, range(args.scenes), chunksize=50)
         log("scenes made in %.0f s" % (time.time() - started))
-        net = folded(train(log, data, args.epochs))
+        torch.manual_seed(SEED)
+        net = folded(train(log, Net(), data, args.epochs, PEAK_RATE, 0))
+        net = refine(log, net, data)
         export.write(net, args.out)
         evaluate.report(log, net)
 

@@ -12,7 +12,7 @@ from model import INPUT_HEIGHT, INPUT_WIDTH, MEAN, SCALE, priors
 
 HELD_OUT_SCENES = 1000
 EMPTY_SCENES = 500
-THRESHOLD = 0.5
+THRESHOLDS = (0.5, 0.6, 0.7)
 LARGE = 40  # pixels of the network's input: the width from which recall is told apart
 
 
@@ -61,7 +61,7 @@ def figures(log, name, found, truth, found_in_empty):
     log("%-8s mAP@0.5 %.4f  (%s)" % (name, mean, ", ".join(
         "%s %.4f" % pair for pair in zip(scenes.LABELS[1:], each))))
     large = [(boxes, (boxes[:, 2] - boxes[:, 0]) * INPUT_WIDTH >= LARGE) for boxes, _ in truth]
-    for threshold in (0.4, THRESHOLD, 0.6):
+    for threshold in THRESHOLDS:
         precision, recall = ssd.precision_recall(found, truth, threshold)
         false = sum(int((rows[:, 1] >= threshold).sum()) for rows in found_in_empty)
         log("%-8s at %.1f: precision %.4f, recall %.4f, recall from %d px wide %.4f, "

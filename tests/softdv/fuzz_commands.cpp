@@ -9,20 +9,14 @@
 #include <random>
 #include <vector>
 
-#include "device/loader.h"
 #include "dmp_dv_cmdraw_v1.h"
+#include "soft_library.h"
 
-using namespace dvnn::device;
+using dvnn::test::fn;
 
 namespace {
 
 constexpr size_t kMemory = 64 * 1024;
-
-const Functions& fn() {
-  static const auto library = Library::load(std::getenv("DVNN_SOFT_DEVICE"));
-  if (!library.ok()) std::abort();
-  return library.value()->fn();
-}
 
 // Takes the input apart; zeros when it is used up.
 class Bytes {

@@ -12,20 +12,14 @@
 #include <vector>
 
 #include "check_main.h"
-#include "device/loader.h"
 #include "dmp_dv_cmdraw_v1.h"
+#include "soft_library.h"
 #include "tensor/packing.h"
 
 using namespace dvnn;
-using namespace dvnn::device;
+using dvnn::test::fn;
 
 namespace {
-
-const Functions& fn() {
-  static const auto library = Library::load(std::getenv("DVNN_SOFT_DEVICE"));
-  ck_assert(library.ok());
-  return library.value()->fn();
-}
 
 int64_t total_size() {
   void* handle = dlopen(std::getenv("DVNN_SOFT_DEVICE"), RTLD_NOW);

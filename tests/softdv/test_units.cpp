@@ -9,20 +9,14 @@
 #include <vector>
 
 #include "check_main.h"
-#include "device/loader.h"
 #include "dmp_dv_cmdraw_v1.h"
+#include "soft_library.h"
 #include "tensor/packing.h"
 
 using namespace dvnn;
-using namespace dvnn::device;
+using dvnn::test::fn;
 
 namespace {
-
-const Functions& fn() {
-  static const auto library = Library::load(std::getenv("DVNN_SOFT_DEVICE"));
-  ck_assert(library.ok());
-  return library.value()->fn();
-}
 
 // A context and one mapped memory; commands name parts of it by offset.
 struct Bench {
@@ -87,6 +81,19 @@ dmp_dv_cmdraw_ipu_v0 ipu_command(const Bench& bench, int tex_w, int tex_h, int r
   return cmd;
 }
 
+dmp_dv_cmdraw_maximizer_v0 maximizer_command(const Bench& bench, int w, int h, int classes) {
+  dmp_dv_cmdraw_maximizer_v0 cmd;
+  std::memset(&cmd, 0, sizeof cmd);
+  cmd.header.size = sizeof cmd;
+  cmd.header.device_type = DMP_DV_DEV_MAXIMIZER;
+  cmd.input_buf = bench.at(0);
+  cmd.output_buf = bench.at(kWr);
+  cmd.width = static_cast<uint16_t>(w);
+  cmd.height = static_cast<uint16_t>(h);
+  cmd.nclass = static_cast<uint8_t>(classes);
+  return cmd;
+}
+
 void fill(Bench* bench) {
   for (size_t i = 0; i < 600000; ++i) bench->data[i] = static_cast<uint8_t>(random_source());
 }
@@ -115,15 +122,7 @@ START_TEST(the_maximizer_names_the_largest_class) {
     for (int i = 0; i < w * h * classes; ++i) {
       input[i] = float_to_half(static_cast<float>(up_to(9) - 4));
     }
-    dmp_dv_cmdraw_maximizer_v0 cmd;
-    std::memset(&cmd, 0, sizeof cmd);
-    cmd.header.size = sizeof cmd;
-    cmd.header.device_type = DMP_DV_DEV_MAXIMIZER;
-    cmd.input_buf = bench.at(0);
-    cmd.output_buf = bench.at(kWr);
-    cmd.width = static_cast<uint16_t>(w);
-    cmd.height = static_cast<uint16_t>(h);
-    cmd.nclass = static_cast<uint8_t>(classes);
+    auto cmd = maximizer_command(bench, w, h, classes);
     ck_assert_int_eq(bench.run(cmd), 0);
     for (int x = 0; x < w; ++x) {
       for (int y = 0; y < h; ++y) {
@@ -143,19 +142,13 @@ END_TEST
 
 START_TEST(the_maximizer_refuses_what_the_driver_refuses) {
   Bench bench;
-  dmp_dv_cmdraw_maximizer_v0 good;
-  std::memset(&good, 0, sizeof good);
-  good.header.size = sizeof good;
-  good.header.device_type = DMP_DV_DEV_MAXIMIZER;
-  good.input_buf = good.output_buf = bench.at(0);
-  good.width = good.height = 4;
-  good.nclass = 2;
-  ck_assert_int_eq(bench.run(good), 0);
+  const auto good = maximizer_command(bench, 4, 4, 2);
   auto refused = [&](int code, auto change) {
     dmp_dv_cmdraw_maximizer_v0 cmd = good;
     change(&cmd);
     ck_assert_int_eq(bench.run(cmd), code);
   };
+  refused(0, [](auto*) {});
   refused(-1, [](auto* c) { c->nclass = 1; });
   refused(-1, [](auto* c) { c->width = 0; });
   refused(-1, [](auto* c) { c->width = c->height = 4096; });
@@ -341,13 +334,7 @@ END_TEST
 START_TEST(lists_take_one_kind_of_command_and_one_ipu_command) {
   Bench bench;
   auto ipu = ipu_command(bench, 8, 8, 8, 8);
-  dmp_dv_cmdraw_maximizer_v0 maximizer;
-  std::memset(&maximizer, 0, sizeof maximizer);
-  maximizer.header.size = sizeof maximizer;
-  maximizer.header.device_type = DMP_DV_DEV_MAXIMIZER;
-  maximizer.input_buf = maximizer.output_buf = bench.at(0);
-  maximizer.width = maximizer.height = 4;
-  maximizer.nclass = 2;
+  auto maximizer = maximizer_command(bench, 4, 4, 2);
   for (bool mixed : {false, true}) {
     dmp_dv_cmdlist list = fn().cmdlist_create(bench.ctx);
     ck_assert_int_eq(fn().cmdlist_add_raw(list, &ipu.header), 0);

@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "convert/memory_plan.h"
 #include "convert/placement.h"
+#include "convert/schedule.h"
 #include "device/limits.h"
 #include "tensor/half.h"
 
@@ -30,7 +31,7 @@ class Lowering {
   Result<Model> run(const PictureSpec& picture) {
     model_.name = graph_.name;
     model_.input = {tensor_of(graph_.input), picture};
-    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+    for (size_t i : schedule(graph_, placer_)) {
       const Node& node = graph_.nodes[i];
       if (placer_.lowered(i) == Lowered::kDevice) {
         if (Status s = add_device_step(node); !s.ok()) {

@@ -44,11 +44,15 @@ float intersection_over_union(const Box& a, const Box& b) {
 
 void suppress_non_maxima(Span<const Box> boxes, const NmsOptions& options,
                          std::vector<Candidate>* candidates) {
-  auto better = [](const Candidate& a, const Candidate& b) { return a.score > b.score; };
-  std::stable_sort(candidates->begin(), candidates->end(), better);
+  auto better = [](const Candidate& a, const Candidate& b) {
+    return a.score != b.score ? a.score > b.score : a.index < b.index;
+  };
   if (options.top_k >= 0 && candidates->size() > static_cast<size_t>(options.top_k)) {
+    std::nth_element(candidates->begin(), candidates->begin() + options.top_k, candidates->end(),
+                     better);
     candidates->resize(static_cast<size_t>(options.top_k));
   }
+  std::sort(candidates->begin(), candidates->end(), better);
   float threshold = options.iou_threshold;
   size_t kept = 0;
   for (size_t i = 0; i < candidates->size(); ++i) {

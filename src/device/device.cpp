@@ -74,6 +74,11 @@ Memory::~Memory() {
   library_->fn().mem_release(mem(handle_));
 }
 
+void Memory::unmap() {
+  library_->fn().mem_unmap(mem(handle_));
+  data_ = nullptr;
+}
+
 Status Memory::to_device(size_t offset, size_t size) const {
   const Functions& fn = library_->fn();
   if (fn.mem_to_device) {

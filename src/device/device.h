@@ -27,7 +27,7 @@ struct Info {
   int conv_freq = 0;  // MHz
 };
 
-/// A piece of device memory, mapped for the CPU as long as it lives.
+/// A piece of device memory, mapped for the CPU until it dies or unmap() is called.
 class Memory {
  public:
   Memory() = default;
@@ -39,6 +39,9 @@ class Memory {
   explicit operator bool() const { return handle_ != nullptr; }
   /// Hands [offset, offset + size) over to the device after the CPU has written it.
   Status to_device(size_t offset, size_t size) const;
+  /// The CPU is done with it: data() is null from now on. Devices then know that it does not
+  /// change.
+  void unmap();
   /// Hands [offset, offset + size) back to the CPU after the device has written it.
   Status to_cpu(size_t offset, size_t size) const;
 

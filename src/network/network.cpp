@@ -72,6 +72,7 @@ Result<std::shared_ptr<Network>> Network::create(Model model, std::shared_ptr<de
     DVNN_TRY(network->weights_.to_device(0, weights.size()));
     weights = {};  // the device's copy is the one in use
   }
+  network->weights_.unmap();
   network->constants_.resize(network->model_.constant_bytes);
   DVNN_TRY(network->run_once_layers());
   return network;

@@ -2,6 +2,7 @@
 #include <cerrno>
 
 #include "softdv/checks.h"
+#include "softdv/conv_command.h"
 #include "softdv/export.h"
 #include "softdv/objects.h"
 #include "softdv/queue.h"
@@ -132,9 +133,7 @@ DVNN_EXPORT int dmp_dv_cmdlist_commit(dmp_dv_cmdlist list) {
   for (auto& plan : list->plans) {
     if (!plan->prepare()) return -1;
   }
-  for (size_t i = 0; i + 1 < list->plans.size(); ++i) {
-    list->plans[i]->hand_over_to(list->plans[i + 1].get());
-  }
+  if (list->device_type == DMP_DV_DEV_CONV) share_conv_results(list->plans);
   list->committed = true;
   return 0;
 }

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "softdv/conv_kernel.h"
 
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -8,6 +12,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string>
 
+#include "softdv/aligned_floats.h"
 #include "softdv/queue.h"
 
 namespace dvnn::softdv {
@@ -31,6 +36,17 @@ Cache& cache() {
   return *instance;
 }
 
+// While it lives, what the calling thread makes is for one thread: a primitive keeps the number of
+// OpenMP threads from when it was made.
+class OneThread {
+ public:
+  OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
+  ~OneThread() { omp_set_num_threads(before_); }
+
+ private:
+  int before_;
+};
+
 // Everything that a kernel depends on.
 std::string cache_key(const SoftRun& run, bool y_major, bool relu) {
   const device::ConvRun& r = run.run;
@@ -50,9 +66,16 @@ std::string cache_key(const SoftRun& run, bool y_major, bool relu) {
 
 }  // namespace
 
-struct ConvKernel::Primitive {
+// A band's convolution and the handles of its tensors, which are set anew for each execution.
+struct BandConvolution {
   dnnl::convolution_forward convolution;
-  memory weights, bias, source, result;
+  memory source, weights, bias, result, scratchpad;
+  size_t scratchpad_bytes = 0;
+  size_t source_start = 0, result_start = 0;  // floats from the start of the whole tensors
+};
+
+struct ConvKernel::Primitives {
+  std::vector<BandConvolution> bands;
   dnnl::stream stream;
 };
 
@@ -60,16 +83,25 @@ ConvKernel::ConvKernel() = default;
 ConvKernel::~ConvKernel() = default;
 
 uint64_t weights_hash(const Bytes& weights) {
-  // FNV-1a over 8-byte words (sizes are multiples of 16): an accidental clash is out of reach.
-  uint64_t hash = 1469598103934665603u;
+  // FNV-1a over 8-byte words (sizes are multiples of 16) in four streams, as each step waits for
+  // the one before. An accidental clash is out of reach.
+  constexpr int kStreams = 4;
+  constexpr uint64_t kPrime = 1099511628211u, kStep = kStreams * sizeof(uint64_t);
+  uint64_t streams[kStreams] = {1469598103934665603u, 1, 2, 3};
   const uint8_t* data = weights.data();
-  for (uint64_t i = 0; i + 8 <= weights.size; i += 8) {
+  auto mix = [](uint64_t* hash, const uint8_t* from) {
     uint64_t word;
-    std::memcpy(&word, data + i, sizeof word);
-    hash = (hash ^ word) * 1099511628211u;
-    hash ^= hash >> 29;
+    std::memcpy(&word, from, sizeof word);
+    *hash = (*hash ^ word) * kPrime;
+    *hash ^= *hash >> 29;
+  };
+  uint64_t i = 0;
+  for (; i + kStep <= weights.size; i += kStep) {
+    for (uint64_t k = 0; k < kStreams; ++k) mix(&streams[k], data + i + k * sizeof(uint64_t));
   }
-  return hash;
+  for (; i + sizeof(uint64_t) <= weights.size; i += sizeof(uint64_t)) mix(&streams[0], data + i);
+  for (uint64_t k = 1; k < kStreams; ++k) streams[0] = (streams[0] ^ streams[k]) * kPrime;
+  return streams[0];
 }
 
 std::shared_ptr<ConvKernel> ConvKernel::get(const SoftRun& run, bool y_major, bool relu) {
@@ -78,6 +110,7 @@ std::shared_ptr<ConvKernel> ConvKernel::get(const SoftRun& run, bool y_major, bo
   const std::lock_guard<std::mutex> lock(shared.mutex);
   if (auto known = shared.kernels[key].lock()) return known;
   std::shared_ptr<ConvKernel> kernel(new ConvKernel());
+  const OneThread one_thread;
   try {  // oneDNN reports by exception; none may cross the C interface
     if (!kernel->build(run, y_major, relu)) return nullptr;
   } catch (const std::exception& e) {
@@ -128,17 +161,29 @@ void unpack(const SoftRun& run, std::vector<float>* weights, std::vector<float>*
   }
 }
 
-// The lanes of a layout that oneDNN chose, 0 if it is none of ours.
-int lanes_of(const memory::desc& desc, const memory::dims& dims, int channels) {
-  const struct {
-    Tag tag;
-    int lanes;
-  } known[] = {{Tag::nChw16c, 16}, {Tag::nChw8c, 8}, {Tag::nhwc, channels}, {Tag::nchw, 1}};
-  for (const auto& k : known) {
-    if (desc == memory::desc(dims, memory::data_type::f32, k.tag)) return k.lanes;
-  }
-  return 0;
+// A buffer of the calling thread, of at least `bytes`.
+void* thread_scratchpad(size_t bytes) {
+  static thread_local AlignedFloats buffer;
+  return buffer.room(bytes / sizeof(float) + 1);
 }
+
+// Rows of a band: few enough that its result stays in the second-level cache for what follows, and
+// as many bands as there are threads where the work is worth the threads' meeting.
+int band_rows(const WorkingShape& result, double macs) {
+  constexpr double kBandBytes = 256 << 10, kWorthThreads = 3e5;
+  const int threads = macs >= kWorthThreads ? thread_count() : 1;
+  const double bytes = static_cast<double>(result.size() * sizeof(float));
+  const double rounds = std::max(std::ceil(bytes / kBandBytes / threads), 1.0);
+  const int bands = static_cast<int>(std::min(rounds * threads, double(result.rows)));
+  return (result.rows + bands - 1) / bands;
+}
+
+// One spatial axis of a convolution: where in the source output `first`..`last`-1 comes from.
+struct Window {
+  int in, kernel, stride, dilation, before;  // dilation: distance of taps
+  int start(int out) const { return out * stride - before; }
+  int end(int last) const { return start(last - 1) + (kernel - 1) * dilation + 1; }
+};
 
 }  // namespace
 
@@ -147,81 +192,99 @@ bool ConvKernel::build(const SoftRun& run, bool y_major, bool relu) {
   const device::ConvRun& r = run.run;
   const bool depthwise = static_cast<int>(r.conv) & 2, deconv = static_cast<int>(r.conv) & 4;
   const device::Pad& pad = r.conv_pad;
-  source_ = {axes.rows(run.in), axes.cols(run.in), run.in.c, 0};
-  memory::dims strides = {axes.rows(r.stride), axes.cols(r.stride)};
+  source_ = {axes.rows(run.in), axes.cols(run.in), run.in.c};
+  device::Extent stride = r.stride;
   if (deconv) {  // runs as a convolution over the input with gaps
-    source_.rows = (source_.rows - 1) * static_cast<int>(strides[0]) + 1;
-    source_.cols = (source_.cols - 1) * static_cast<int>(strides[1]) + 1;
-    strides = {1, 1};
+    source_.rows = (source_.rows - 1) * axes.rows(stride) + 1;
+    source_.cols = (source_.cols - 1) * axes.cols(stride) + 1;
+    stride = {1, 1};
   }
-  result_ = {axes.rows(run.conv), axes.cols(run.conv), r.m, 0};
-  const memory::dims dilation = {axes.rows(r.dilation) - 1, axes.cols(r.dilation) - 1};
-  memory::dims before = {pad.left, pad.top}, after = {pad.right, pad.bottom};
-  if (y_major) before = {pad.top, pad.left}, after = {pad.bottom, pad.right};
-  // oneDNN wants the pads to fit exactly; what the last window does not reach is cut off.
-  const int kernel[2] = {axes.rows(r.kernel), axes.cols(r.kernel)};
-  const int in[2] = {source_.rows, source_.cols}, out[2] = {result_.rows, result_.cols};
-  for (size_t i = 0; i < 2; ++i) {
-    after[i] =
-        (out[i] - 1) * strides[i] + (kernel[i] - 1) * (dilation[i] + 1) + 1 - in[i] - before[i];
-  }
+  result_ = {axes.rows(run.conv), axes.cols(run.conv), r.m};
+  const Window rows = {source_.rows, axes.rows(r.kernel), axes.rows(stride), axes.rows(r.dilation),
+                       y_major ? pad.top : pad.left};
+  const Window cols = {source_.cols, axes.cols(r.kernel), axes.cols(stride), axes.cols(r.dilation),
+                       y_major ? pad.left : pad.top};
 
+  std::vector<float> weights, bias;
+  unpack(run, &weights, &bias, &slopes_);
   const auto f32 = memory::data_type::f32;
-  const memory::dims source_dims = {1, run.in.c, source_.rows, source_.cols};
-  const memory::dims result_dims = {1, r.m, result_.rows, result_.cols};
-  memory::dims weight_dims = {r.m, run.in.c, kernel[0], kernel[1]};
-  if (depthwise) weight_dims = {r.m, 1, 1, kernel[0], kernel[1]};
+  const int groups = depthwise ? r.m : 1;
+  memory::dims weight_dims = {r.m, run.in.c, rows.kernel, cols.kernel};
+  if (depthwise) weight_dims = {r.m, 1, 1, rows.kernel, cols.kernel};
+  const memory plain(memory::desc(weight_dims, f32, depthwise ? Tag::goihw : Tag::oihw), cpu(),
+                     weights.data());
   const memory::desc weights_any(weight_dims, f32, Tag::any), bias_desc({r.m}, f32, Tag::x);
+  memory bias_memory(bias_desc, cpu());
+  std::memcpy(bias_memory.get_data_handle(), bias.data(), bias.size() * sizeof(float));
   dnnl::post_ops after_ops;
   if (relu) after_ops.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, r.activation_param, 0);
   dnnl::primitive_attr attr;
   attr.set_post_ops(after_ops);
-  auto describe = [&](Tag source_tag, Tag result_tag) {
-    const dnnl::convolution_forward::desc desc(
-        dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
-        memory::desc(source_dims, f32, source_tag), weights_any, bias_desc,
-        memory::desc(result_dims, f32, result_tag), strides, dilation, before, after);
-    return dnnl::convolution_forward::primitive_desc(desc, attr, cpu());
-  };
-  auto chosen = describe(Tag::any, Tag::any);
-  source_.lanes = lanes_of(chosen.src_desc(), source_dims, run.in.c);
-  result_.lanes = lanes_of(chosen.dst_desc(), result_dims, r.m);
-  if (source_.lanes == 0 || result_.lanes == 0) {
-    chosen = describe(Tag::nhwc, Tag::nhwc);
-    source_.lanes = run.in.c;
-    result_.lanes = r.m;
-  }
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);  // the library's is not free-threaded
 
-  std::vector<float> weights, bias;
-  unpack(run, &weights, &bias, &slopes_);
-  if (!slopes_.empty()) {  // also for the lanes beyond the last channel
-    slopes_.resize(static_cast<size_t>(result_.groups()) * static_cast<size_t>(result_.lanes));
+  primitives_ = std::make_unique<Primitives>();
+  primitives_->stream = dnnl::stream(cpu());
+  std::vector<memory> packed;  // the weights, in each order that a band's primitive wants
+  auto pack = [&](const memory::desc& desc) {
+    for (const memory& known : packed) {
+      if (known.get_desc() == desc) return known;
+    }
+    memory made(desc, cpu());
+    dnnl::reorder(plain, made).execute(primitives_->stream, const_cast<memory&>(plain), made);
+    primitives_->stream.wait();
+    packed.push_back(made);
+    return made;
+  };
+  const double macs =
+      static_cast<double>(result_.size()) * rows.kernel * cols.kernel * run.in.c / groups;
+  int step = band_rows(result_, macs);
+  // Every band needs some row of the source itself, not of its padding.
+  if (rows.before >= rows.kernel || rows.end(result_.rows) - rows.in >= rows.kernel) {
+    step = result_.rows;
   }
-  primitive_ = std::make_unique<Primitive>();
-  primitive_->convolution = dnnl::convolution_forward(chosen);
-  primitive_->stream = dnnl::stream(cpu());
-  primitive_->weights = memory(chosen.weights_desc(), cpu());
-  primitive_->bias = memory(bias_desc, cpu());
-  primitive_->source = memory(chosen.src_desc(), cpu(), nullptr);
-  primitive_->result = memory(chosen.dst_desc(), cpu(), nullptr);
-  std::memcpy(primitive_->bias.get_data_handle(), bias.data(), bias.size() * sizeof(float));
-  const memory plain(memory::desc(weight_dims, f32, depthwise ? Tag::goihw : Tag::oihw), cpu(),
-                     weights.data());
-  dnnl::reorder(plain, primitive_->weights)
-      .execute(primitive_->stream, const_cast<memory&>(plain), primitive_->weights);
-  primitive_->stream.wait();
+  for (int first = 0; first < result_.rows; first += step) {
+    const Band band = {first, std::min(first + step, result_.rows)};
+    const int start = std::max(rows.start(band.first), 0);
+    const int end = std::min(rows.end(band.last), rows.in);
+    const int out_rows = band.last - band.first;
+    const memory::desc source({1, run.in.c, end - start, cols.in}, f32, Tag::nhwc);
+    const memory::desc result({1, r.m, out_rows, result_.cols}, f32, Tag::nhwc);
+    // oneDNN wants the pads to fit exactly; what the last window does not reach is cut off.
+    const memory::dims before = {start - rows.start(band.first), cols.before};
+    const memory::dims after = {rows.end(band.last) - end, cols.end(result_.cols) - cols.in};
+    const dnnl::convolution_forward::desc desc(
+        dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, source,
+        weights_any, bias_desc, result, {rows.stride, cols.stride},
+        {rows.dilation - 1, cols.dilation - 1}, before, after);
+    const dnnl::convolution_forward::primitive_desc chosen(desc, attr, cpu());
+    BandConvolution made;
+    made.convolution = dnnl::convolution_forward(chosen);
+    made.source = memory(source, cpu(), nullptr);
+    made.weights = pack(chosen.weights_desc());
+    made.bias = bias_memory;
+    made.result = memory(result, cpu(), nullptr);
+    made.scratchpad = memory(chosen.scratchpad_desc(), cpu(), nullptr);
+    made.scratchpad_bytes = chosen.scratchpad_desc().get_size();
+    made.source_start = static_cast<size_t>(start) * source_.row();
+    made.result_start = static_cast<size_t>(band.first) * result_.row();
+    bands_.push_back(band);
+    primitives_->bands.push_back(std::move(made));
+  }
   return true;
 }
 
-void ConvKernel::execute(const float* source, float* result) const {
-  // Handles are set per call: only the queue's one worker executes kernels.
-  primitive_->source.set_data_handle(const_cast<float*>(source));
-  primitive_->result.set_data_handle(result);
-  primitive_->convolution.execute(primitive_->stream, {{DNNL_ARG_SRC, primitive_->source},
-                                                       {DNNL_ARG_WEIGHTS, primitive_->weights},
-                                                       {DNNL_ARG_BIAS, primitive_->bias},
-                                                       {DNNL_ARG_DST, primitive_->result}});
-  primitive_->stream.wait();
+void ConvKernel::execute(size_t band, const float* source, float* result) const {
+  // Handles are set per call: only the queue's one worker executes kernels, each band once at a
+  // time.
+  BandConvolution& b = primitives_->bands[band];
+  b.source.set_data_handle(const_cast<float*>(source) + b.source_start);
+  b.result.set_data_handle(result + b.result_start);
+  b.scratchpad.set_data_handle(thread_scratchpad(b.scratchpad_bytes));
+  b.convolution.execute(primitives_->stream, {{DNNL_ARG_SRC, b.source},
+                                              {DNNL_ARG_WEIGHTS, b.weights},
+                                              {DNNL_ARG_BIAS, b.bias},
+                                              {DNNL_ARG_DST, b.result},
+                                              {DNNL_ARG_SCRATCHPAD, b.scratchpad}});
 }
 
 }  // namespace dvnn::softdv

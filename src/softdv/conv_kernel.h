@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One convolution on oneDNN: primitive chosen, weights re-packed, shared by all command lists that
-// run the same convolution with the same weights.
+// One convolution on oneDNN: primitives chosen, weights re-packed, shared by all command lists that
+// run the same convolution with the same weights. It is done in bands of result rows, each by one
+// thread.
 #pragma once
 
 #include <memory>
@@ -18,20 +19,24 @@ class ConvKernel {
   static std::shared_ptr<ConvKernel> get(const SoftRun& run, bool y_major, bool relu);
   ~ConvKernel();
 
-  /// Working formats: `source` after spreading (deconvolutions), `result` before pooling.
+  /// Working tensors: `source` after spreading (deconvolutions), `result` before pooling.
   const WorkingShape& source() const { return source_; }
   const WorkingShape& result() const { return result_; }
-  /// PReLU slopes, one per output channel and unused lane; empty otherwise.
+  /// PReLU slopes, one per output channel; empty otherwise.
   const std::vector<float>& slopes() const { return slopes_; }
-  /// Convolves and adds the bias (and applies ReLU if it was built so).
-  void execute(const float* source, float* result) const;
+  /// The bands that together are the result.
+  const std::vector<Band>& bands() const { return bands_; }
+  /// Convolves and adds the bias (and applies ReLU if it was built so): rows bands()[band] of
+  /// `result` from `source`, both whole tensors. Different bands may be done at the same time.
+  void execute(size_t band, const float* source, float* result) const;
 
  private:
   ConvKernel();
   bool build(const SoftRun& run, bool y_major, bool relu);
-  struct Primitive;
-  std::unique_ptr<Primitive> primitive_;
+  struct Primitives;
+  std::unique_ptr<Primitives> primitives_;
   WorkingShape source_, result_;
+  std::vector<Band> bands_;
   std::vector<float> slopes_;
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a convolution command: every run reads binary16, computes in float and rounds once.
+#include <algorithm>
 #include <cstring>
 
 #include "softdv/conv_command.h"
 #include "softdv/conv_kernel.h"
-#include "softdv/parallel.h"
 #include "softdv/pointwise.h"
 
 namespace dvnn::softdv {
@@ -19,8 +19,7 @@ size_t elements(Dims d) {
   return static_cast<size_t>(d.w) * static_cast<size_t>(d.h) * static_cast<size_t>(d.c);
 }
 
-template <typename T>
-T* room(std::vector<T>* buffer, size_t count) {
+half_t* room(std::vector<half_t>* buffer, size_t count) {
   if (buffer->size() < count) buffer->resize(count);
   return buffer->data();
 }
@@ -50,23 +49,9 @@ class ConvPlan final : public Plan {
     return true;
   }
 
-  // The next command often reads just what this one wrote: it then gets the rounded floats and need
-  // not convert them back.
-  void hand_over_to(Plan* next) override {
-    auto* reader = dynamic_cast<ConvPlan*>(next);
-    if (!reader || !is_single() || !reader->is_single() || reader->command_.table.mem) return;
-    const Bytes &ours = command_.output, &theirs = reader->command_.input;
-    const SoftRun &from = command_.runs[0], &to = reader->command_.runs[0];
-    const Dims a = from.out, b = to.in;
-    if (ours.mem != theirs.mem || ours.offset != theirs.offset ||
-        command_.y_major != reader->command_.y_major || a.w != b.w || a.h != b.h || a.c != b.c) {
-      return;
-    }
-    const bool deconv = static_cast<int>(to.run.conv) & 4;
-    const int lanes = result_lanes(0);
-    if (deconv || lanes != reader->source_lanes(0) || a.c % lanes != 0) return;
-    keeps_ = reader->takes_ = true;
-  }
+  /// Later commands of a list often read just what an earlier one wrote: they then get the rounded
+  /// floats and need not convert them back. Memory looks as if they had not.
+  static void share_results(Span<ConvPlan* const> plans);
 
   void execute(Scratch* scratch) override {
     for (size_t i = 0; i < command_.runs.size(); ++i) refresh(i);
@@ -89,14 +74,8 @@ class ConvPlan final : public Plan {
   };
 
   bool is_single() const { return command_.runs.size() == 1 && command_.batch == 1; }
-
-  int result_lanes(size_t i) const {
-    const SoftRun& run = command_.runs[i];
-    return kernels_[i] ? kernels_[i]->result().lanes : (run.lrn & 1) ? run.in.c : 8;
-  }
-  int source_lanes(size_t i) const {
-    return kernels_[i] ? kernels_[i]->source().lanes : result_lanes(i);
-  }
+  bool reads_result_of(const ConvPlan& writer) const;
+  bool overwrites_input_of(const ConvPlan& reader) const;
 
   static half_t* halves(const Bytes& bytes) { return reinterpret_cast<half_t*>(bytes.data()); }
 
@@ -118,8 +97,10 @@ class ConvPlan final : public Plan {
   bool prepare_run(size_t i) {
     const SoftRun& run = command_.runs[i];
     prepared_[i] = {run.weights.mem->writes, weights_hash(run.weights)};
-    kernels_[i] = ConvKernel::get(run, command_.y_major, fuses_relu(run));
-    return kernels_[i] != nullptr;
+    auto kernel = ConvKernel::get(run, command_.y_major, fuses_relu(run));
+    if (!kernel) return false;
+    kernels_[i] = std::move(kernel);
+    return true;
   }
 
   // ReLU may come before a maximum pooling as it never changes which value is the largest; but not
@@ -166,9 +147,8 @@ class ConvPlan final : public Plan {
     }
   }
 
-  WorkingShape working(Dims d, int lanes) const {
-    return command_.y_major ? WorkingShape{d.h, d.w, d.c, lanes}
-                            : WorkingShape{d.w, d.h, d.c, lanes};
+  WorkingShape working(Dims d) const {
+    return command_.y_major ? WorkingShape{d.h, d.w, d.c} : WorkingShape{d.w, d.h, d.c};
   }
 
   PoolWindow window(const device::ConvRun& run) const {
@@ -179,81 +159,152 @@ class ConvPlan final : public Plan {
     return {size.x, size.y, stride.x, stride.y, run.pool_pad.left, run.pool_pad.top};
   }
 
+  // Calls f(band) for bands of `rows` rows; `work` is the number of values to be touched.
+  template <typename F>
+  static void for_each_band(int rows, size_t work, Scratch* scratch, F f) {
+    constexpr size_t kWorthThreads = 1 << 14;
+    const int count = work < kWorthThreads ? 1 : std::min(scratch->team.size(), rows);
+    scratch->team.run(count, [&](int i) { f(band_of(rows, i, count)); });
+  }
+
   void execute_run(size_t i, const half_t* from, half_t* to, const half_t* operand,
                    Scratch* scratch) {
     const SoftRun& run = command_.runs[i];
     const ConvKernel* kernel = kernels_[i].get();
-    const bool pooled = run.run.pool != PoolKind::kNone;
     const bool add_after_pool = run.run.pool == PoolKind::kAverage;
-    const int lanes = result_lanes(i);
-    const WorkingShape before = working(run.conv, lanes), after = working(run.out, lanes);
+    const bool reduced = run.run.pool != PoolKind::kNone || (run.lrn & 1);
+    const WorkingShape before = working(run.conv), after = working(run.out);
+    float* shared = keeps_ < 0 ? nullptr : scratch->shared(keeps_).room(after.size());
+    float* result = shared ? shared : scratch->result.room(after.size());
+    float* data = reduced ? scratch->conv.room(before.size()) : result;
 
-    std::vector<float>* holder = &scratch->conv;
-    float* data = nullptr;
-    if (kernel) {
-      const float* source = takes_ ? scratch->carried.data() : load(from, run, *kernel, scratch);
-      data = room(holder, before.size());
-      kernel->execute(source, data);
-    } else if (takes_) {
-      holder = &scratch->carried;
-      data = holder->data();
-    } else {
-      data = room(holder, before.size());
-      load_working(from, before, data, 1, 1);
-    }
-    if (operand && !add_after_pool) add(operand, before, data, scratch);
-    if (pooled || (run.lrn & 1)) {
-      float* result = room(&scratch->result, after.size());
-      if (run.run.pool == PoolKind::kMax) max_pool(data, before, window(run.run), result, after);
-      if (run.run.pool == PoolKind::kAverage) {
-        average_pool(data, before, window(run.run), run.run.pool_scale, result, after);
+    auto finish = [&](Band band) {
+      if (operand && (add_after_pool || !reduced)) add_rows(operand, after, band, result);
+      if (!(kernel && fuses_relu(run))) {
+        activate(run.run.activation, run.run.activation_param,
+                 kernel ? kernel->slopes().data() : nullptr, run.absolute, after, band, result);
       }
-      if (run.run.pool == PoolKind::kUpsample) upsample(data, before, result, after);
-      if (run.lrn & 1) lrn(data, before, run.lrn >> 8 & 0xf, result);
-      data = result;
-      holder = &scratch->result;
+      store_rows(result, after, band, shared != nullptr, to);
+    };
+    auto made = [&](Band band) {
+      if (!reduced) return finish(band);
+      if (operand && !add_after_pool) add_rows(operand, before, band, data);
+    };
+    if (kernel) {
+      const float* source =
+          takes_ < 0 ? load(from, run, *kernel, scratch) : scratch->shared(takes_).data();
+      scratch->team.run(static_cast<int>(kernel->bands().size()), [&](int k) {
+        kernel->execute(static_cast<size_t>(k), source, data);
+        made(kernel->bands()[static_cast<size_t>(k)]);
+      });
+    } else {
+      for_each_band(before.rows, before.size(), scratch,
+                    [&](Band band) { load_rows(from, before, band, data); });
+      for_each_band(before.rows, before.size(), scratch, made);
     }
-    if (operand && add_after_pool) add(operand, after, data, scratch);
-    if (!(kernel && fuses_relu(run))) {
-      activate(run.run.activation, run.run.activation_param,
-               kernel ? kernel->slopes().data() : nullptr, run.absolute, after, data);
+    if (!reduced) return;
+    for_each_band(after.rows, before.size(), scratch, [&](Band band) {
+      reduce(run, data, before, result, after, band);
+      finish(band);
+    });
+  }
+
+  // Pooling or local response normalisation.
+  void reduce(const SoftRun& run, const float* from, const WorkingShape& in, float* to,
+              const WorkingShape& out, Band band) const {
+    switch (run.run.pool) {
+      case PoolKind::kMax:
+        max_pool(from, in, window(run.run), to, out, band);
+        break;
+      case PoolKind::kAverage:
+        average_pool(from, in, window(run.run), run.run.pool_scale, to, out, band);
+        break;
+      case PoolKind::kUpsample:
+        upsample(from, in, to, out, band);
+        break;
+      case PoolKind::kNone:
+        lrn(from, in, run.lrn >> 8 & 0xf, to, band);
+        break;
     }
-    store_working(data, after, keeps_, to);
-    if (keeps_) std::swap(*holder, scratch->carried);
   }
 
   // The run's input as the kernel wants it.
   const float* load(const half_t* from, const SoftRun& run, const ConvKernel& kernel,
                     Scratch* scratch) const {
     const bool deconv = static_cast<int>(run.run.conv) & 4;
-    const device::Extent stride = deconv ? run.run.stride : device::Extent{1, 1};
-    float* source = room(&scratch->input, kernel.source().size());
-    load_working(from, working(run.in, kernel.source().lanes), source,
-                 command_.y_major ? stride.y : stride.x, command_.y_major ? stride.x : stride.y);
-    return source;
-  }
-
-  static void add(const half_t* operand, const WorkingShape& shape, float* data, Scratch* scratch) {
-    float* addend = room(&scratch->input, shape.size());  // the convolution is done with it
-    load_working(operand, shape, addend, 1, 1);
-    parallel_for(shape.groups() * shape.rows, shape.size(), [&](int row) {
-      const size_t count = shape.size() / static_cast<size_t>(shape.groups() * shape.rows);
-      const size_t start = static_cast<size_t>(row) * count;
-      for (size_t k = start; k < start + count; ++k) data[k] += addend[k];
+    const WorkingShape in = working(run.in);
+    float* source = scratch->input.room(kernel.source().size());
+    for_each_band(in.rows, kernel.source().size(), scratch, [&](Band band) {
+      if (deconv) {
+        const device::Extent& stride = run.run.stride;
+        spread_rows(from, in, band, command_.y_major ? stride.y : stride.x,
+                    command_.y_major ? stride.x : stride.y, source);
+      } else {
+        load_rows(from, in, band, source);
+      }
     });
+    return source;
   }
 
   SoftCommand command_;
   std::vector<std::shared_ptr<ConvKernel>> kernels_;
   std::vector<Prepared> prepared_;
-  bool keeps_ = false,
-       takes_ = false;  // leaves its result in Scratch::carried; finds its input there
+  // Indices of Scratch::shared(), -1: none. Where the result is left; where the input is found.
+  int keeps_ = -1, takes_ = -1;
 };
+
+bool overlap(const Bytes& a, const Bytes& b) {
+  return a.mem == b.mem && a.offset < b.offset + b.size && b.offset < a.offset + a.size;
+}
+
+bool ConvPlan::overwrites_input_of(const ConvPlan& reader) const {
+  return overlap(command_.output, reader.command_.input);
+}
+
+bool ConvPlan::reads_result_of(const ConvPlan& writer) const {
+  if (!is_single() || !writer.is_single() || command_.table.mem || !kernels_[0]) return false;
+  if (static_cast<int>(command_.runs[0].run.conv) & 4) return false;  // is spread out first
+  const Dims a = writer.command_.runs[0].out, b = command_.in;
+  return writer.command_.output.offset == command_.input.offset && a.w == b.w && a.h == b.h &&
+         a.c == b.c && writer.command_.y_major == command_.y_major;
+}
+
+void ConvPlan::share_results(Span<ConvPlan* const> plans) {
+  std::vector<size_t> last_reader(plans.size(), 0);  // by writer; 0: none, the first has no writer
+  std::vector<size_t> writer_of(plans.size(), plans.size());
+  for (size_t i = 1; i < plans.size(); ++i) {
+    size_t writer = i;  // the last one before i that touches its input
+    while (writer > 0 && !plans[writer - 1]->overwrites_input_of(*plans[i])) --writer;
+    if (writer == 0 || !plans[i]->reads_result_of(*plans[writer - 1])) continue;
+    writer_of[i] = writer - 1;
+    last_reader[writer - 1] = i;
+  }
+  std::vector<size_t> busy_until;  // by buffer: the last reader of what is in it
+  for (size_t i = 0; i < plans.size(); ++i) {
+    if (writer_of[i] < i) plans[i]->takes_ = plans[writer_of[i]]->keeps_;
+    if (last_reader[i] == 0) continue;
+    // A buffer that this very command reads is not free yet.
+    const auto free =
+        std::find_if(busy_until.begin(), busy_until.end(), [&](size_t last) { return last < i; });
+    plans[i]->keeps_ = static_cast<int>(free - busy_until.begin());
+    if (free == busy_until.end()) {
+      busy_until.push_back(last_reader[i]);
+    } else {
+      *free = last_reader[i];
+    }
+  }
+}
 
 }  // namespace
 
 std::unique_ptr<Plan> make_conv_plan(SoftCommand command) {
   return std::make_unique<ConvPlan>(std::move(command));
+}
+
+void share_conv_results(Span<const std::unique_ptr<Plan>> plans) {
+  std::vector<ConvPlan*> all;
+  for (const auto& plan : plans) all.push_back(static_cast<ConvPlan*>(plan.get()));
+  ConvPlan::share_results(all);
 }
 
 }  // namespace dvnn::softdv

@@ -127,9 +127,10 @@ int decode_run(const dmp_dv_cmdraw_conv_v0_run& raw, bool y_major, Dims in, Soft
   }
   out->conv = device::conv_output(run, in);
   out->out = device::run_output(run, in);
-  if (out->out.w < 1 || out->out.h < 1 || out->out.w > 0xffff || out->out.h > 0xffff) {
-    return refuse("the window exceeds the padded input, or the output is too large, width",
-                  out->out.w);
+  for (const Dims& d : {out->conv, out->out}) {
+    if (d.w < 1 || d.h < 1 || d.w > 0xffff || d.h > 0xffff) {
+      return refuse("the window exceeds the padded input, or the output is too large, width", d.w);
+    }
   }
   if (run.conv != ConvKind::kNone) {
     return check_buffer(raw.weight_buf, packed_weights_size(out->geometry), 2, "weight_buf",

@@ -19,8 +19,7 @@ class MaximizerPlan final : public Plan {
   void execute(Scratch* scratch) override {
     const auto* from = reinterpret_cast<const half_t*>(input_.data());
     uint8_t* to = output_.data();
-    std::vector<float>& best = scratch->result;
-    if (best.size() < pixels_) best.resize(pixels_);
+    float* best = scratch->result.room(pixels_);
     for (size_t c0 = 0; c0 < classes_; c0 += 8) {
       const size_t count = classes_ - c0 < 8 ? classes_ - c0 : 8;
       for (size_t i = 0; i < pixels_; ++i, from += count) {

@@ -7,14 +7,26 @@
 #include <vector>
 
 #include "dmp_dv.h"
+#include "softdv/aligned_floats.h"
+#include "softdv/team.h"
 
 namespace dvnn::softdv {
 
-/// Working memory of one worker; grows on first use, then stays.
+/// A worker's threads and working memory.
 struct Scratch {
-  std::vector<float> input, conv, result;
-  std::vector<float> carried;  // what a command leaves to the next one
+  explicit Scratch(int threads) : team(threads) {}
+  /// Buffers for results that later commands of the list read as they are; see
+  /// share_conv_results().
+  AlignedFloats& shared(int i) {
+    const size_t index = static_cast<size_t>(i);
+    if (index >= results.size()) results.resize(index + 1);
+    return results[index];
+  }
+
+  Team team;
+  AlignedFloats input, conv, result;
   std::vector<uint16_t> unified[2], snapshot;
+  std::vector<AlignedFloats> results;
 };
 
 class Plan {
@@ -22,9 +34,6 @@ class Plan {
   virtual ~Plan() = default;
   /// Decides everything that does not depend on the tensors. False: set_error() was called.
   virtual bool prepare() = 0;
-  /// Called at commit with the next command of the list, if there is one: commands may agree to
-  /// spare work between them. Memory must look as if they had not.
-  virtual void hand_over_to(Plan*) {}
   /// Runs the command. Its memories were bounds-checked when it was added.
   virtual void execute(Scratch* scratch) = 0;
 };

@@ -6,77 +6,143 @@
 #include <cstring>
 #include <limits>
 
-#include "softdv/parallel.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "softdv/pointwise.cpp"
+#include "hwy/foreach_target.h"  // must come before highway.h
+#include "hwy/highway.h"
 
+HWY_BEFORE_NAMESPACE();
 namespace dvnn::softdv {
-namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
 
-// Calls visit(output pixel's lanes, input plane, first and last row and column of its window).
+// Calls f(vector tag, k) so that the vectors from k on cover 0..count-1 exactly.
+template <typename F>
+HWY_INLINE void ForEachVector(size_t count, F f) {
+  size_t k = 0;
+  const hn::ScalableTag<float> wide;
+  for (; k + hn::Lanes(wide) <= count; k += hn::Lanes(wide)) f(wide, k);
+  const hn::CappedTag<float, 8> chunk;
+  for (; k + hn::Lanes(chunk) <= count; k += hn::Lanes(chunk)) f(chunk, k);
+  const hn::CappedTag<float, 1> one;
+  for (; k < count; ++k) f(one, k);
+}
+
+// Calls visit(first pixel of the window inside the input, its rows and columns, output pixel).
 template <typename Visit>
-void for_each_window(const float* from, const WorkingShape& in, const PoolWindow& w, float* to,
-                     const WorkingShape& out, Visit visit) {
-  const size_t lanes = static_cast<size_t>(in.lanes);
-  const size_t out_row = static_cast<size_t>(out.cols) * lanes;
-  parallel_for(in.groups() * out.rows, in.size(), [&](int i) {
-    const int g = i / out.rows, r = i % out.rows;
-    const float* plane = from + static_cast<size_t>(g) * in.pixels() * lanes;
+HWY_INLINE void ForEachWindow(const float* from, const WorkingShape& in, const PoolWindow& w,
+                              float* to, const WorkingShape& out, Band band, Visit visit) {
+  const size_t channels = static_cast<size_t>(in.channels);
+  for (int r = band.first; r < band.last; ++r) {
     const int r0 = r * w.stride_rows - w.pad_rows;
-    float* pixel = to + static_cast<size_t>(i) * out_row;
-    for (int c = 0; c < out.cols; ++c, pixel += lanes) {
+    const int first_row = std::max(r0, 0), last_row = std::min(r0 + w.size_rows, in.rows);
+    float* pixel = to + static_cast<size_t>(r) * out.row();
+    for (int c = 0; c < out.cols; ++c, pixel += channels) {
       const int c0 = c * w.stride_cols - w.pad_cols;
-      visit(pixel, plane, std::max(r0, 0), std::min(r0 + w.size_rows, in.rows), std::max(c0, 0),
-            std::min(c0 + w.size_cols, in.cols));
-    }
-  });
-}
-
-}  // namespace
-
-void max_pool(const float* from, const WorkingShape& in, const PoolWindow& window, float* to,
-              const WorkingShape& out) {
-  const size_t lanes = static_cast<size_t>(in.lanes);
-  for_each_window(from, in, window, to, out,
-                  [&](float* best, const float* plane, int r0, int r1, int c0, int c1) {
-                    std::fill(best, best + lanes, -std::numeric_limits<float>::infinity());
-                    for (int r = r0; r < r1; ++r) {
-                      for (int c = c0; c < c1; ++c) {
-                        const float* v = plane + (static_cast<size_t>(r) * in.cols + c) * lanes;
-                        for (size_t k = 0; k < lanes; ++k)
-                          best[k] = v[k] > best[k] ? v[k] : best[k];
-                      }
-                    }
-                  });
-}
-
-void average_pool(const float* from, const WorkingShape& in, const PoolWindow& window, float scale,
-                  float* to, const WorkingShape& out) {
-  const size_t lanes = static_cast<size_t>(in.lanes);
-  for_each_window(from, in, window, to, out,
-                  [&](float* sum, const float* plane, int r0, int r1, int c0, int c1) {
-                    std::fill(sum, sum + lanes, 0.0f);
-                    for (int r = r0; r < r1; ++r) {
-                      for (int c = c0; c < c1; ++c) {
-                        const float* v = plane + (static_cast<size_t>(r) * in.cols + c) * lanes;
-                        for (size_t k = 0; k < lanes; ++k) sum[k] += v[k];
-                      }
-                    }
-                    for (size_t k = 0; k < lanes; ++k) sum[k] *= scale;
-                  });
-}
-
-void upsample(const float* from, const WorkingShape& in, float* to, const WorkingShape& out) {
-  const size_t lanes = static_cast<size_t>(in.lanes);
-  for (int g = 0; g < in.groups(); ++g, from += in.pixels() * lanes) {
-    for (int r = 0; r < out.rows; ++r) {
-      for (int c = 0; c < out.cols; ++c, to += lanes) {
-        std::memcpy(to, from + (static_cast<size_t>(r / 2) * in.cols + c / 2) * lanes,
-                    lanes * sizeof(float));
-      }
+      const int first_col = std::max(c0, 0), last_col = std::min(c0 + w.size_cols, in.cols);
+      // A window of padding alone has no rows or columns, and no first pixel.
+      const bool empty = first_row >= last_row || first_col >= last_col;
+      const float* first = empty ? from
+                                 : from + static_cast<size_t>(first_row) * in.row() +
+                                       static_cast<size_t>(first_col) * channels;
+      visit(first, empty ? 0 : last_row - first_row, empty ? 0 : last_col - first_col, pixel);
     }
   }
 }
 
-void lrn(const float* from, const WorkingShape& shape, int prescale, float* to) {
+void MaxPool(const float* from, const WorkingShape& in, const PoolWindow& window, float* to,
+             const WorkingShape& out, Band band) {
+  const size_t channels = static_cast<size_t>(in.channels), pitch = in.row();
+  ForEachWindow(from, in, window, to, out, band,
+                [&](const float* first, int rows, int cols, float* pixel) HWY_ATTR {
+                  ForEachVector(channels, [&](auto d, size_t k) HWY_ATTR {
+                    auto best = hn::Set(d, -std::numeric_limits<float>::infinity());
+                    for (int r = 0; r < rows; ++r) {
+                      const float* at = first + static_cast<size_t>(r) * pitch + k;
+                      for (int c = 0; c < cols; ++c, at += channels) {
+                        const auto v = hn::LoadU(d, at);
+                        best = hn::IfThenElse(hn::Gt(v, best), v, best);  // not Max: NaN never wins
+                      }
+                    }
+                    hn::StoreU(best, d, pixel + k);
+                  });
+                });
+}
+
+void AveragePool(const float* from, const WorkingShape& in, const PoolWindow& window, float scale,
+                 float* to, const WorkingShape& out, Band band) {
+  const size_t channels = static_cast<size_t>(in.channels), pitch = in.row();
+  ForEachWindow(from, in, window, to, out, band,
+                [&](const float* first, int rows, int cols, float* pixel) HWY_ATTR {
+                  ForEachVector(channels, [&](auto d, size_t k) HWY_ATTR {
+                    auto sum = hn::Zero(d);
+                    for (int r = 0; r < rows; ++r) {
+                      const float* at = first + static_cast<size_t>(r) * pitch + k;
+                      for (int c = 0; c < cols; ++c, at += channels)
+                        sum = hn::Add(sum, hn::LoadU(d, at));
+                    }
+                    hn::StoreU(hn::Mul(sum, hn::Set(d, scale)), d, pixel + k);
+                  });
+                });
+}
+
+void Relu(float param, size_t count, float* HWY_RESTRICT data) {
+  ForEachVector(count, [&](auto d, size_t k) HWY_ATTR {
+    const auto x = hn::LoadU(d, data + k);
+    const auto below = hn::Mul(x, hn::Set(d, param));
+    hn::StoreU(hn::IfThenElse(hn::Gt(x, hn::Zero(d)), x, below), d, data + k);
+  });
+}
+
+void Prelu(const float* HWY_RESTRICT slopes, size_t channels, size_t pixels,
+           float* HWY_RESTRICT data) {
+  for (size_t i = 0; i < pixels; ++i, data += channels) {
+    ForEachVector(channels, [&](auto d, size_t k) HWY_ATTR {
+      const auto x = hn::LoadU(d, data + k);
+      const auto below = hn::Mul(x, hn::LoadU(d, slopes + k));
+      hn::StoreU(hn::IfThenElse(hn::Gt(x, hn::Zero(d)), x, below), d, data + k);
+    });
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace dvnn::softdv
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dvnn::softdv {
+namespace {
+
+HWY_EXPORT(MaxPool);
+HWY_EXPORT(AveragePool);
+HWY_EXPORT(Relu);
+HWY_EXPORT(Prelu);
+
+}  // namespace
+
+void max_pool(const float* from, const WorkingShape& in, const PoolWindow& window, float* to,
+              const WorkingShape& out, Band band) {
+  HWY_DYNAMIC_DISPATCH(MaxPool)(from, in, window, to, out, band);
+}
+
+void average_pool(const float* from, const WorkingShape& in, const PoolWindow& window, float scale,
+                  float* to, const WorkingShape& out, Band band) {
+  HWY_DYNAMIC_DISPATCH(AveragePool)(from, in, window, scale, to, out, band);
+}
+
+void upsample(const float* from, const WorkingShape& in, float* to, const WorkingShape& out,
+              Band band) {
+  const size_t channels = static_cast<size_t>(in.channels);
+  for (int r = band.first; r < band.last; ++r) {
+    const float* source = from + static_cast<size_t>(r / 2) * in.row();
+    float* pixel = to + static_cast<size_t>(r) * out.row();
+    for (int c = 0; c < out.cols; ++c, pixel += channels) {
+      std::memcpy(pixel, source + static_cast<size_t>(c / 2) * channels, channels * sizeof(float));
+    }
+  }
+}
+
+void lrn(const float* from, const WorkingShape& shape, int prescale, float* to, Band band) {
   // g(S) = (1 + 2e-5 S)^-0.75 at S = 4^a; source: dv-sdk driver's LRN test, closed form.
   constexpr int kSegments = 12;
   float nodes[kSegments + 1], values[kSegments + 1];
@@ -86,7 +152,9 @@ void lrn(const float* from, const WorkingShape& shape, int prescale, float* to) 
   }
   const float divisor = std::ldexp(1.0f, -prescale), restore = std::ldexp(1.0f, 2 * prescale);
   const int channels = shape.channels;
-  for (size_t p = 0; p < shape.pixels(); ++p, from += channels, to += channels) {
+  const size_t start = static_cast<size_t>(band.first) * shape.row();
+  const float* end = from + static_cast<size_t>(band.last) * shape.row();
+  for (from += start, to += start; from < end; from += channels, to += channels) {
     for (int c = 0; c < channels; ++c) {
       float sum = 0;
       for (int k = std::max(0, c - 2); k <= std::min(channels - 1, c + 2); ++k) {
@@ -103,22 +171,13 @@ void lrn(const float* from, const WorkingShape& shape, int prescale, float* to) 
 }
 
 void activate(device::Activation activation, float param, const float* slopes, bool absolute,
-              const WorkingShape& shape, float* data) {
+              const WorkingShape& shape, Band band, float* data) {
   using device::Activation;
-  const size_t lanes = static_cast<size_t>(shape.lanes), plane = shape.pixels() * lanes;
-  // Calls f(value, channel) in place; channels beyond the last are passed too.
-  auto each_channel = [&](auto f) {
-    parallel_for(shape.groups() * shape.rows, shape.size(), [&](int i) {
-      const size_t group = static_cast<size_t>(i / shape.rows),
-                   row = static_cast<size_t>(i % shape.rows);
-      const size_t count = static_cast<size_t>(shape.cols) * lanes;
-      float* values = data + group * plane + row * count;
-      for (size_t k = 0; k < count; k += lanes) {
-        for (size_t l = 0; l < lanes; ++l) values[k + l] = f(values[k + l], group * lanes + l);
-      }
-    });
+  data += static_cast<size_t>(band.first) * shape.row();
+  const size_t count = static_cast<size_t>(band.last - band.first) * shape.row();
+  auto each = [&](auto f) {
+    for (size_t k = 0; k < count; ++k) data[k] = f(data[k]);
   };
-  auto each = [&](auto f) { each_channel([&](float x, size_t) { return f(x); }); };
   switch (activation) {
     case Activation::kNone:
       break;
@@ -126,14 +185,16 @@ void activate(device::Activation activation, float param, const float* slopes, b
       each([](float x) { return std::tanh(x); });
       break;
     case Activation::kRelu:
-      each([param](float x) { return x > 0 ? x : x * param; });
+      HWY_DYNAMIC_DISPATCH(Relu)(param, count, data);
       return;  // rectifi_en acts after other activations only
     case Activation::kSigmoid:
       each([](float x) { return 1.0f / (1.0f + std::exp(-x)); });
       break;
-    case Activation::kPrelu:
-      each_channel([slopes](float x, size_t channel) { return x > 0 ? x : x * slopes[channel]; });
+    case Activation::kPrelu: {
+      const size_t channels = static_cast<size_t>(shape.channels);
+      HWY_DYNAMIC_DISPATCH(Prelu)(slopes, channels, count / channels, data);
       break;
+    }
     case Activation::kElu:
       each([](float x) { return x > 0 ? x : std::expm1(x); });
       break;
@@ -145,3 +206,4 @@ void activate(device::Activation activation, float param, const float* slopes, b
 }
 
 }  // namespace dvnn::softdv
+#endif  // HWY_ONCE

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows a convolution: pooling, element-wise addition, activations, LRN; on working tensors.
+// What follows a convolution: poolings, activations, LRN; on bands of working tensors.
 #pragma once
 
 #include "device/command.h"
@@ -7,26 +7,29 @@
 
 namespace dvnn::softdv {
 
-/// A pooling window along rows and columns.
+/// A pooling window along rows and columns; pads before the first of each.
 struct PoolWindow {
   int size_rows = 1, size_cols = 1, stride_rows = 1, stride_cols = 1, pad_rows = 0, pad_cols = 0;
 };
 
+// Bands are of output rows.
+
 /// Maximum over each window; the padding never wins.
 void max_pool(const float* from, const WorkingShape& in, const PoolWindow& window, float* to,
-              const WorkingShape& out);
+              const WorkingShape& out, Band band);
 /// Sum over each window (padding is 0) times `scale`.
 void average_pool(const float* from, const WorkingShape& in, const PoolWindow& window, float scale,
-                  float* to, const WorkingShape& out);
+                  float* to, const WorkingShape& out, Band band);
 /// Every pixel twice in both directions.
-void upsample(const float* from, const WorkingShape& in, float* to, const WorkingShape& out);
-/// Local response normalisation over 5 channels by the hardware's 12 linear segments; lanes must
-/// be all channels. `prescale` is log2 of what inputs are divided by before they are squared.
-void lrn(const float* from, const WorkingShape& shape, int prescale, float* to);
+void upsample(const float* from, const WorkingShape& in, float* to, const WorkingShape& out,
+              Band band);
+/// Local response normalisation over 5 channels by the hardware's 12 linear segments. `prescale`
+/// is log2 of what inputs are divided by before they are squared.
+void lrn(const float* from, const WorkingShape& shape, int prescale, float* to, Band band);
 
-/// Applies an activation in place; `slopes` (one per channel and unused lane)
-/// for PReLU only.
+/// Applies an activation in place. `slopes`, one per channel: for PReLU only. `absolute` takes the
+/// magnitude after it, but not after ReLU.
 void activate(device::Activation activation, float param, const float* slopes, bool absolute,
-              const WorkingShape& shape, float* data);
+              const WorkingShape& shape, Band band, float* data);
 
 }  // namespace dvnn::softdv

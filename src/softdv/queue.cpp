@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "softdv/queue.h"
 
-#include <omp.h>
 #include <pthread.h>
 
 #include <array>
@@ -25,7 +24,8 @@ class Queue {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!started_) {
       started_ = true;
-      std::thread(&Queue::work, this).detach();
+      const int threads = list->device_type == DMP_DV_DEV_CONV ? thread_count() : 1;
+      std::thread(&Queue::work, this, threads).detach();
     }
     waiting_.push_back(list);
     list->last_id = ++submitted_;
@@ -45,10 +45,9 @@ class Queue {
     int64_t id = 0, microseconds = 0;
   };
 
-  void work() {
+  void work(int threads) {
     pthread_setname_np(pthread_self(), "softdv");
-    omp_set_num_threads(thread_count());  // oneDNN's threads belong to this worker
-    Scratch scratch;
+    Scratch scratch(threads);
     std::unique_lock<std::mutex> lock(mutex_);
     while (true) {
       changed_.wait(lock, [&] { return !waiting_.empty(); });
@@ -56,7 +55,9 @@ class Queue {
       waiting_.pop_front();
       lock.unlock();
       const auto start = std::chrono::steady_clock::now();
+      scratch.team.wake();
       for (auto& plan : list->plans) plan->execute(&scratch);
+      scratch.team.rest();
       const auto spent = std::chrono::steady_clock::now() - start;
       lock.lock();
       ++completed_;

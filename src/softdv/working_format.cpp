@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "softdv/parallel.h"
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "softdv/working_format.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
@@ -17,21 +15,25 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // See tensor/convert_half.cpp: where conversions are instructions.
-#if HWY_TARGET <= HWY_AVX2
+#if HWY_TARGET <= HWY_AVX2 || HWY_TARGET == HWY_NEON
 #define DVNN_VECTOR_HALF 1
 #else
 #define DVNN_VECTOR_HALF 0
 #endif
 
-// `count` pixels of 8 neighbouring channels, `stride` floats from pixel to pixel.
+// Each converts between `count` pixels of a whole chunk, side by side, and the same pixels of the
+// working tensor, `stride` floats apart.
+
 void LoadChunk(const half_t* HWY_RESTRICT from, float* HWY_RESTRICT to, size_t count,
                size_t stride) {
 #if DVNN_VECTOR_HALF
-  const hn::FixedTag<float, 8> df;
+  const hn::CappedTag<float, 8> df;
   const hn::Rebind<hwy::float16_t, decltype(df)> dh;
   for (size_t i = 0; i < count; ++i) {
-    const auto* source = reinterpret_cast<const hwy::float16_t*>(from + 8 * i);
-    hn::StoreU(hn::PromoteTo(df, hn::LoadU(dh, source)), df, to + i * stride);
+    for (size_t k = 0; k < 8; k += hn::Lanes(df)) {
+      const auto* source = reinterpret_cast<const hwy::float16_t*>(from + 8 * i + k);
+      hn::StoreU(hn::PromoteTo(df, hn::LoadU(dh, source)), df, to + i * stride + k);
+    }
   }
 #else
   for (size_t i = 0; i < count; ++i) {
@@ -40,16 +42,38 @@ void LoadChunk(const half_t* HWY_RESTRICT from, float* HWY_RESTRICT to, size_t c
 #endif
 }
 
+void AddChunk(const half_t* HWY_RESTRICT from, float* HWY_RESTRICT to, size_t count,
+              size_t stride) {
+#if DVNN_VECTOR_HALF
+  const hn::CappedTag<float, 8> df;
+  const hn::Rebind<hwy::float16_t, decltype(df)> dh;
+  for (size_t i = 0; i < count; ++i) {
+    for (size_t k = 0; k < 8; k += hn::Lanes(df)) {
+      const auto* source = reinterpret_cast<const hwy::float16_t*>(from + 8 * i + k);
+      float* sum = to + i * stride + k;
+      hn::StoreU(hn::Add(hn::LoadU(df, sum), hn::PromoteTo(df, hn::LoadU(dh, source))), df, sum);
+    }
+  }
+#else
+  for (size_t i = 0; i < count; ++i) {
+    for (size_t k = 0; k < 8; ++k) to[i * stride + k] += half_to_float(from[8 * i + k]);
+  }
+#endif
+}
+
 // With `keep`, the rounded values go back to where they came from.
 void StoreChunk(float* HWY_RESTRICT from, half_t* HWY_RESTRICT to, size_t count, size_t stride,
                 bool keep) {
 #if DVNN_VECTOR_HALF
-  const hn::FixedTag<float, 8> df;
+  const hn::CappedTag<float, 8> df;
   const hn::Rebind<hwy::float16_t, decltype(df)> dh;
   for (size_t i = 0; i < count; ++i) {
-    const auto rounded = hn::DemoteTo(dh, hn::LoadU(df, from + i * stride));
-    hn::StoreU(rounded, dh, reinterpret_cast<hwy::float16_t*>(to + 8 * i));
-    if (keep) hn::StoreU(hn::PromoteTo(df, rounded), df, from + i * stride);
+    for (size_t k = 0; k < 8; k += hn::Lanes(df)) {
+      float* value = from + i * stride + k;
+      const auto rounded = hn::DemoteTo(dh, hn::LoadU(df, value));
+      hn::StoreU(rounded, dh, reinterpret_cast<hwy::float16_t*>(to + 8 * i + k));
+      if (keep) hn::StoreU(hn::PromoteTo(df, rounded), df, value);
+    }
   }
 #else
   for (size_t i = 0; i < count; ++i) {
@@ -72,86 +96,119 @@ namespace dvnn::softdv {
 namespace {
 
 HWY_EXPORT(LoadChunk);
+HWY_EXPORT(AddChunk);
 HWY_EXPORT(StoreChunk);
 
-// Index of channel `c` of pixel 0 in a working tensor, and the distance between pixels.
-size_t channel_base(const WorkingShape& shape, size_t pixels, int c) {
-  const size_t lanes = static_cast<size_t>(shape.lanes), channel = static_cast<size_t>(c);
-  return channel / lanes * lanes * pixels + channel % lanes;
+// Up to 8 channels of some neighbouring pixels: a tile of the tensor in both orders.
+struct Tile {
+  size_t pixels;
+  size_t channels;  // 8, or fewer in the last chunk
+  size_t chunked;   // offset of its first element in device chunks
+  size_t working;   // and in the working tensor
+};
+
+// Goes over a band in tiles that lie side by side in the working tensor and are few enough for the
+// first-level cache: a tile's neighbour has the other channels of the same cache lines.
+template <typename Visit>
+void for_each_tile(const WorkingShape& shape, Band band, Visit visit) {
+  constexpr size_t kTilePixels = 16, kChunk = 8;
+  const size_t channels = static_cast<size_t>(shape.channels),
+               cols = static_cast<size_t>(shape.cols);
+  const size_t end = static_cast<size_t>(band.last) * cols;
+  for (size_t pixel = static_cast<size_t>(band.first) * cols; pixel < end; pixel += kTilePixels) {
+    const size_t pixels = std::min(kTilePixels, end - pixel);
+    for (size_t c = 0; c < channels; c += kChunk) {
+      const size_t count = std::min(kChunk, channels - c);
+      visit(Tile{pixels, count, c * shape.pixels() + pixel * count, pixel * channels + c});
+    }
+  }
 }
 
-// Calls visit(first channel, number of channels, offset of the chunk's first element, first and
-// last row) for parts of chunks, on all threads.
-template <typename Visit>
-void for_each_part(const WorkingShape& shape, Visit visit) {
-  const int chunks = (shape.channels + 7) / 8;
-  // Few chunks are cut into bands of rows, so that every thread has some.
-  const int bands = chunks >= 4 ? 1 : std::min(4, shape.rows);
-  parallel_for(chunks * bands, shape.size(), [&](int i) {
-    const int c = i / bands * 8, band = i % bands;
-    visit(c, std::min(8, shape.channels - c), static_cast<size_t>(c) * shape.pixels(),
-          band * shape.rows / bands, (band + 1) * shape.rows / bands);
-  });
+// A tensor of one chunk lies in the same order on both sides.
+bool has_one_chunk(const WorkingShape& shape) {
+  return shape.channels <= 8;
 }
 
 }  // namespace
 
-void load_working(const half_t* from, const WorkingShape& in, float* to, int spread_rows,
-                  int spread_cols) {
-  WorkingShape wide = in;
-  wide.rows = (in.rows - 1) * spread_rows + 1;
-  wide.cols = (in.cols - 1) * spread_cols + 1;
-  const bool plain = spread_rows == 1 && spread_cols == 1;
-  const size_t lanes = static_cast<size_t>(in.lanes), pixels = wide.pixels();
-  // Lanes beyond the last channel, and the gaps of a deconvolution, count as zero.
-  if (!plain || in.channels % in.lanes != 0) std::memset(to, 0, wide.size() * sizeof(float));
-  for_each_part(in, [&](int c, int count, size_t offset, int first, int last) {
-    const size_t skipped = static_cast<size_t>(first) * static_cast<size_t>(in.cols);
-    const half_t* chunk = from + offset + skipped * static_cast<size_t>(count);
-    const size_t part = static_cast<size_t>(last - first) * static_cast<size_t>(in.cols);
-    if (plain && count == 8 && lanes % 8 == 0) {
-      HWY_DYNAMIC_DISPATCH(LoadChunk)
-      (chunk, to + channel_base(wide, pixels, c) + skipped * lanes, part, lanes);
+void load_rows(const half_t* from, const WorkingShape& shape, Band band, float* to) {
+  const size_t stride = static_cast<size_t>(shape.channels);
+  if (has_one_chunk(shape)) {
+    const size_t start = static_cast<size_t>(band.first) * shape.row();
+    half_to_float(from + start, to + start, static_cast<size_t>(band.last) * shape.row() - start);
+    return;
+  }
+  for_each_tile(shape, band, [&](const Tile& tile) {
+    const half_t* chunk = from + tile.chunked;
+    float* value = to + tile.working;
+    if (tile.channels == 8) {
+      HWY_DYNAMIC_DISPATCH(LoadChunk)(chunk, value, tile.pixels, stride);
       return;
     }
-    if (plain && in.channels == in.lanes && in.channels <= 8) {  // the same order
-      half_to_float(chunk, to + skipped * lanes, part * lanes);
+    for (size_t i = 0; i < tile.pixels; ++i, value += stride) {
+      for (size_t k = 0; k < tile.channels; ++k) value[k] = half_to_float(*chunk++);
+    }
+  });
+}
+
+void spread_rows(const half_t* from, const WorkingShape& shape, Band band, int step_rows,
+                 int step_cols, float* to) {
+  const WorkingShape wide = {(shape.rows - 1) * step_rows + 1, (shape.cols - 1) * step_cols + 1,
+                             shape.channels};
+  const size_t channels = static_cast<size_t>(shape.channels),
+               cols = static_cast<size_t>(shape.cols);
+  const int end = std::min(band.last * step_rows, wide.rows);
+  float* start = to + static_cast<size_t>(band.first * step_rows) * wide.row();
+  std::memset(start, 0,
+              static_cast<size_t>(end - band.first * step_rows) * wide.row() * sizeof *to);
+  for_each_tile(shape, band, [&](const Tile& tile) {
+    const half_t* chunk = from + tile.chunked;
+    const size_t first = tile.working / channels, channel = tile.working % channels;
+    for (size_t pixel = first; pixel < first + tile.pixels; ++pixel) {
+      float* value = to + pixel / cols * static_cast<size_t>(step_rows) * wide.row() +
+                     pixel % cols * static_cast<size_t>(step_cols) * channels + channel;
+      for (size_t k = 0; k < tile.channels; ++k) value[k] = half_to_float(*chunk++);
+    }
+  });
+}
+
+void store_rows(float* from, const WorkingShape& shape, Band band, bool keep, half_t* to) {
+  const size_t stride = static_cast<size_t>(shape.channels);
+  if (has_one_chunk(shape)) {
+    const size_t start = static_cast<size_t>(band.first) * shape.row();
+    const size_t count = static_cast<size_t>(band.last) * shape.row() - start;
+    float_to_half(from + start, to + start, count);
+    if (keep) half_to_float(to + start, from + start, count);
+    return;
+  }
+  for_each_tile(shape, band, [&](const Tile& tile) {
+    half_t* chunk = to + tile.chunked;
+    float* value = from + tile.working;
+    if (tile.channels == 8) {
+      HWY_DYNAMIC_DISPATCH(StoreChunk)(value, chunk, tile.pixels, stride, keep);
       return;
     }
-    for (int r = first; r < last; ++r) {
-      for (int col = 0; col < in.cols; ++col) {
-        const size_t pixel = static_cast<size_t>(r * spread_rows) * static_cast<size_t>(wide.cols) +
-                             static_cast<size_t>(col * spread_cols);
-        for (int k = 0; k < count; ++k) {
-          to[channel_base(wide, pixels, c + k) + pixel * lanes] = half_to_float(*chunk++);
-        }
+    for (size_t i = 0; i < tile.pixels; ++i, value += stride) {
+      for (size_t k = 0; k < tile.channels; ++k) {
+        *chunk = float_to_half(value[k]);
+        if (keep) value[k] = half_to_float(*chunk);
+        ++chunk;
       }
     }
   });
 }
 
-void store_working(float* from, const WorkingShape& shape, bool keep, half_t* to) {
-  const size_t lanes = static_cast<size_t>(shape.lanes), pixels = shape.pixels();
-  for_each_part(shape, [&](int c, int count, size_t offset, int first, int last) {
-    const size_t skipped = static_cast<size_t>(first) * static_cast<size_t>(shape.cols);
-    const size_t end = static_cast<size_t>(last) * static_cast<size_t>(shape.cols);
-    half_t* chunk = to + offset + skipped * static_cast<size_t>(count);
-    if (count == 8 && lanes % 8 == 0) {
-      HWY_DYNAMIC_DISPATCH(StoreChunk)
-      (from + channel_base(shape, pixels, c) + skipped * lanes, chunk, end - skipped, lanes, keep);
+void add_rows(const half_t* addend, const WorkingShape& shape, Band band, float* data) {
+  const size_t stride = static_cast<size_t>(shape.channels);
+  for_each_tile(shape, band, [&](const Tile& tile) {
+    const half_t* chunk = addend + tile.chunked;
+    float* sum = data + tile.working;
+    if (tile.channels == 8) {
+      HWY_DYNAMIC_DISPATCH(AddChunk)(chunk, sum, tile.pixels, stride);
       return;
     }
-    if (!keep && shape.channels == shape.lanes && shape.channels <= 8) {  // the same order
-      float_to_half(from + skipped * lanes, chunk, (end - skipped) * lanes);
-      return;
-    }
-    for (size_t i = skipped; i < end; ++i) {
-      for (int k = 0; k < count; ++k) {
-        float* value = from + channel_base(shape, pixels, c + k) + i * lanes;
-        *chunk = float_to_half(*value);
-        if (keep) *value = half_to_float(*chunk);
-        ++chunk;
-      }
+    for (size_t i = 0; i < tile.pixels; ++i, sum += stride) {
+      for (size_t k = 0; k < tile.channels; ++k) sum[k] += half_to_float(*chunk++);
     }
   });
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Float tensors as oneDNN wants them, and the way from and to the device's chunks of binary16.
+// Float tensors as oneDNN takes them, and the way from and to the device's chunks of binary16.
 //
-// A working tensor has `lanes` neighbouring channels per pixel: oneDNN's nChw16c (16), nChw8c (8),
-// nhwc (C) or nchw (1). "Row" and "column" are the device's slow and fast spatial axis.
+// A working tensor is row-major float, (rows, cols, channels): oneDNN's nhwc. "Row" and "column"
+// are the device's slow and fast spatial axis. Functions work on bands of rows, so that threads can
+// share a tensor and a band is still in the cache when the next thing is done to it.
 #pragma once
 
 #include <cstddef>
@@ -14,23 +15,37 @@ namespace dvnn::softdv {
 
 struct WorkingShape {
   int rows = 0, cols = 0, channels = 0;
-  int lanes = 8;
 
-  int groups() const { return (channels + lanes - 1) / lanes; }
   size_t pixels() const { return static_cast<size_t>(rows) * static_cast<size_t>(cols); }
-  /// Floats, the last group's unused lanes included.
-  size_t size() const {
-    return pixels() * static_cast<size_t>(groups()) * static_cast<size_t>(lanes);
-  }
+  /// Floats of a row, and of all rows.
+  size_t row() const { return static_cast<size_t>(cols) * static_cast<size_t>(channels); }
+  size_t size() const { return row() * static_cast<size_t>(rows); }
 };
 
-/// Device chunks -> working tensor; unused lanes become 0. With `spread` > 1, sample (r, c) goes to
-/// (r * spread_rows, c * spread_cols) of a zeroed, larger tensor: a deconvolution's input.
-void load_working(const half_t* from, const WorkingShape& in, float* to, int spread_rows,
-                  int spread_cols);
+/// Rows first..last-1.
+struct Band {
+  int first = 0, last = 0;
+};
+
+/// The i-th of `count` bands that divide `rows` evenly.
+inline Band band_of(int rows, int i, int count) {
+  return {static_cast<int>(int64_t{rows} * i / count),
+          static_cast<int>(int64_t{rows} * (i + 1) / count)};
+}
+
+/// Device chunks -> working tensor.
+void load_rows(const half_t* from, const WorkingShape& shape, Band band, float* to);
+
+/// The same, but sample (r, c) goes to (r * step_rows, c * step_cols) of a larger tensor that is
+/// zero elsewhere: a deconvolution's input.
+void spread_rows(const half_t* from, const WorkingShape& shape, Band band, int step_rows,
+                 int step_cols, float* to);
 
 /// Working tensor -> device chunks, rounded to nearest even. With `keep`, the working tensor is
-/// left with the rounded values, as load_working() would read them back.
-void store_working(float* from, const WorkingShape& shape, bool keep, half_t* to);
+/// left with the rounded values, as load_rows() would read them back.
+void store_rows(float* from, const WorkingShape& shape, Band band, bool keep, half_t* to);
+
+/// Adds a tensor in device chunks to the working tensor.
+void add_rows(const half_t* addend, const WorkingShape& shape, Band band, float* data);
 
 }  // namespace dvnn::softdv

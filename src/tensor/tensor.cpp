@@ -75,6 +75,63 @@ void for_each_element(const TensorDesc& desc, Visit visit) {
   }
 }
 
+// The device's buffers are what is converted for every frame. Calls visit(memory index, NCHW index
+// of its first element, pixels, channels of the chunk, NCHW distance of pixels) for pieces of at
+// most kPiece elements that lie side by side in memory: pixels along the layout's fast axis.
+constexpr int kPiece = 256;
+
+bool is_device_buffer(const TensorDesc& desc) {
+  return desc.type == ElementType::kFloat16 &&
+         (desc.layout == Layout::kWhc8 || desc.layout == Layout::kHwc8);
+}
+
+template <typename Visit>
+void for_each_piece(const TensorDesc& desc, Visit visit) {
+  const Shape& s = desc.shape;
+  const bool x_major = desc.layout == Layout::kWhc8;
+  const int64_t plane = int64_t{s.h()} * s.w();
+  const int slow = x_major ? s.w() : s.h(), fast = x_major ? s.h() : s.w();
+  const int64_t slow_step = x_major ? 1 : s.w(), fast_step = x_major ? s.w() : 1;
+  int64_t at = 0;
+  for (int n = 0; n < s.n(); ++n) {
+    for (int c = 0; c < s.c(); c += 8) {
+      const int channels = std::min(8, s.c() - c);
+      for (int i = 0; i < slow; ++i) {
+        for (int j = 0; j < fast; j += kPiece / 8) {
+          const int pixels = std::min(kPiece / 8, fast - j);
+          visit(at, (int64_t{n} * s.c() + c) * plane + i * slow_step + j * fast_step, pixels,
+                channels, fast_step);
+          at += pixels * channels;
+        }
+      }
+    }
+  }
+}
+
+void read_device_buffer(const TensorDesc& desc, const half_t* from, float* to) {
+  const int64_t plane = int64_t{desc.shape.h()} * desc.shape.w();
+  for_each_piece(desc, [&](int64_t at, int64_t linear, int pixels, int channels, int64_t step) {
+    float piece[kPiece];
+    half_to_float(from + at, piece, static_cast<size_t>(pixels * channels));
+    for (int c = 0; c < channels; ++c) {
+      float* out = to + linear + c * plane;
+      for (int i = 0; i < pixels; ++i) out[i * step] = piece[i * channels + c];
+    }
+  });
+}
+
+void write_device_buffer(const TensorDesc& desc, const float* from, half_t* to) {
+  const int64_t plane = int64_t{desc.shape.h()} * desc.shape.w();
+  for_each_piece(desc, [&](int64_t at, int64_t linear, int pixels, int channels, int64_t step) {
+    float piece[kPiece];
+    for (int c = 0; c < channels; ++c) {
+      const float* in = from + linear + c * plane;
+      for (int i = 0; i < pixels; ++i) piece[i * channels + c] = in[i * step];
+    }
+    float_to_half(piece, to + at, static_cast<size_t>(pixels * channels));
+  });
+}
+
 }  // namespace
 
 Shape::Shape(std::initializer_list<int> list) {
@@ -161,6 +218,10 @@ void read_nchw(const ConstTensorView& from, float* to) {
     }
     return;
   }
+  if (is_device_buffer(desc)) {
+    read_device_buffer(desc, reinterpret_cast<const half_t*>(from.data), to);
+    return;
+  }
   for_each_element(
       desc, [&](int64_t linear, int64_t at) { to[linear] = load(desc.type, from.data, at); });
 }
@@ -174,6 +235,10 @@ void write_nchw(const float* from, const TensorView& to) {
     } else {
       for (int64_t i = 0; i < count; ++i) store(desc.type, to.data, i, from[i]);
     }
+    return;
+  }
+  if (is_device_buffer(desc)) {
+    write_device_buffer(desc, from, reinterpret_cast<half_t*>(to.data));
     return;
   }
   for_each_element(

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order in which a network's steps run.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "convert/graph.h"
+#include "convert/placement.h"
+
+namespace dvnn::convert {
+
+/// Indices of all nodes, inputs before their readers. Consecutive commands go to the device in one
+/// list, and between lists device and CPU wait for each other: so whatever can run on the device
+/// does, before the CPU's turn comes, and the other way round. Among nodes that can run, the
+/// graph's order stays.
+std::vector<size_t> schedule(const Graph& graph, const Placer& placer);
+
+}  // namespace dvnn::convert

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "softdv/team.h"
+
+#include <omp.h>
+#include <pthread.h>
+
+namespace dvnn::softdv {
+namespace {
+
+constexpr uint64_t kNextMask = 0xffff, kCountShift = 16, kJobShift = 32;
+constexpr int kMaxPieces = 0xffff;
+// Looks at a flag before the thread lets others run: some tens of microseconds.
+constexpr int kLooks = 2000;
+
+void pause_briefly() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+// Waits a moment; the n-th of a wait.
+void watch(int* looks) {
+  pause_briefly();
+  if (++*looks % kLooks == 0) std::this_thread::yield();
+}
+
+}  // namespace
+
+Team::Team(int threads) {
+  omp_set_num_threads(1);  // oneDNN must not start threads of its own below ours
+  for (int i = 1; i < threads; ++i) helpers_.emplace_back(&Team::help, this);
+}
+
+Team::~Team() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ending_ = true;
+    awake_ = false;
+  }
+  woken_.notify_all();
+  for (std::thread& helper : helpers_) helper.join();
+}
+
+void Team::wake() {
+  if (helpers_.empty()) return;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    awake_ = true;
+  }
+  woken_.notify_all();
+}
+
+void Team::rest() {
+  awake_.store(false, std::memory_order_relaxed);
+}
+
+void Team::share(int count, Call call, void* work) {
+  if (count > kMaxPieces) {  // more than the word counts
+    for (int i = 0; i < count; ++i) call(work, i);
+    return;
+  }
+  call_ = call;
+  work_ = work;
+  done_.store(0, std::memory_order_relaxed);
+  const uint64_t job = (state_.load(std::memory_order_relaxed) >> kJobShift) + 1;
+  uint64_t seen = job << kJobShift | static_cast<uint64_t>(count) << kCountShift;
+  state_.store(seen, std::memory_order_release);
+  while (do_next(&seen)) {
+  }
+  int looks = 0;
+  while (done_.load(std::memory_order_acquire) < count) watch(&looks);
+}
+
+// Claims and does a piece of the job in `seen`, if there is one left.
+bool Team::do_next(uint64_t* seen) {
+  const uint64_t next = *seen & kNextMask, count = *seen >> kCountShift & kNextMask;
+  if (next >= count) return false;
+  if (state_.compare_exchange_weak(*seen, *seen + 1, std::memory_order_acquire)) {
+    call_(work_, static_cast<int>(next));
+    done_.fetch_add(1, std::memory_order_release);
+    *seen = state_.load(std::memory_order_acquire);
+  }
+  return true;
+}
+
+void Team::help() {
+  pthread_setname_np(pthread_self(), "softdv-help");
+  omp_set_num_threads(1);
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!ending_) {
+    woken_.wait(lock, [&] { return awake_.load() || ending_; });
+    lock.unlock();
+    int looks = 0;
+    while (awake_.load(std::memory_order_relaxed)) {
+      uint64_t seen = state_.load(std::memory_order_acquire);
+      if (do_next(&seen)) {
+        looks = 0;
+      } else {
+        watch(&looks);
+      }
+    }
+    lock.lock();
+  }
+}
+
+}  // namespace dvnn::softdv

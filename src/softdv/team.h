@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The threads of one worker. They share small pieces of work, microseconds long and hundreds to a
+// frame, so between wake() and rest() they watch for work rather than sleep; an OpenMP runtime that
+// sleeps between its regions took longer with two threads than with one.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace dvnn::softdv {
+
+class Team {
+ public:
+  /// The calling thread and `threads` - 1 helpers.
+  explicit Team(int threads);
+  ~Team();
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  int size() const { return static_cast<int>(helpers_.size()) + 1; }
+  void wake();
+  void rest();
+
+  /// Calls f(i) for i in 0..count-1, each on some thread, and returns when all have returned. From
+  /// the thread that made the team only. A helper that comes late finds nothing left to do.
+  template <typename F>
+  void run(int count, F&& f) {
+    if (count == 1 || helpers_.empty()) {
+      for (int i = 0; i < count; ++i) f(i);
+      return;
+    }
+    using Work = std::remove_reference_t<F>;
+    share(
+        count, [](void* work, int i) { (*static_cast<Work*>(work))(i); }, &f);
+  }
+
+ private:
+  using Call = void (*)(void*, int);
+  void share(int count, Call call, void* work);
+  void help();
+  bool do_next(uint64_t* seen);
+
+  // Which job, its number of pieces and the next one: one word, so that a piece cannot be claimed
+  // from a job that is over. Fields: job 32 bits, count 16, next 16.
+  std::atomic<uint64_t> state_{0};
+  std::atomic<int> done_{0};
+  Call call_ = nullptr;
+  void* work_ = nullptr;
+  std::mutex mutex_;
+  std::condition_variable woken_;
+  std::atomic<bool> awake_{false};
+  bool ending_ = false;
+  std::vector<std::thread> helpers_;
+};
+
+}  // namespace dvnn::softdv

@@ -250,25 +250,41 @@ void fuse_commands(Graph* graph, int ub_size) {
   Fuser(graph, ub_size).run();
 }
 
+namespace {
+
+// A function of single values is worth a command on a picture that the device has. What comes from
+// a CPU layer stays on the CPU: no round trip for one function.
+bool suits_device(const Graph& graph, const Node& node) {
+  const int before = graph.producer(node.inputs[0]);
+  const bool from_cpu =
+      before >= 0 && (graph.nodes[static_cast<size_t>(before)].op == Op::kCpu ||
+                      graph.nodes[static_cast<size_t>(before)].op == Op::kReshape);
+  return graph.shape_of(node.output).rank == 4 && !from_cpu;
+}
+
+// Its weights and bias, one per channel, are there.
+void to_depthwise(const Graph& graph, Node* node) {
+  node->op = Op::kConvolution;
+  node->run.conv = ConvKind::kDepthwise;
+  node->run.m = node->groups = graph.shape_of(node->output).c();
+}
+
+}  // namespace
+
+void lower_affines(Graph* graph) {
+  for (Node& node : graph->nodes) {
+    if (node.op == Op::kAffine && suits_device(*graph, node)) to_depthwise(*graph, &node);
+  }
+}
+
 void lower_leftovers(Graph* graph) {
   for (Node& node : graph->nodes) {
     if (node.op != Op::kAffine && node.op != Op::kActivation) continue;
-    const Shape& shape = graph->shape_of(node.output);
-    // What comes from a CPU layer stays on the CPU: no round trip for one function.
-    const int before = graph->producer(node.inputs[0]);
-    const bool from_cpu =
-        before >= 0 && (graph->nodes[static_cast<size_t>(before)].op == Op::kCpu ||
-                        graph->nodes[static_cast<size_t>(before)].op == Op::kReshape);
-    if (shape.rank == 4 && !from_cpu) {
-      const size_t channels = static_cast<size_t>(shape.c());
-      if (node.op == Op::kActivation) {
-        node.weights.assign(channels, 1.0f);
-        node.bias.assign(channels, 0.0f);
-      }
-      node.op = Op::kConvolution;
-      node.run.conv = ConvKind::kDepthwise;
-      node.run.m = shape.c();
-      node.groups = shape.c();
+    if (node.op == Op::kActivation && suits_device(*graph, node)) {
+      const size_t channels = static_cast<size_t>(graph->shape_of(node.output).c());
+      node.weights.assign(channels, 1.0f);
+      node.bias.assign(channels, 0.0f);
+      to_depthwise(*graph, &node);
       continue;
     }
     if (node.op == Op::kAffine) {

@@ -9,6 +9,7 @@ Status run_passes(Graph* graph, const ConvertOptions& options, PictureSpec* pict
   lower_groups(graph);
   lower_poolings(graph);
   DVNN_TRY(lower_inner_products(graph, options.y_major));
+  lower_affines(graph);
   fuse_commands(graph, options.ub_size);
   lower_leftovers(graph);
   return {};

@@ -16,8 +16,12 @@ void fold_affine(Graph* graph);
 /// An affine layer that alone reads the network's input goes into the picture's mean and scale.
 void fold_input_affine(Graph* graph, PictureSpec* picture);
 
-/// What is left as an affine layer, and activations that follow no convolution or addition, become
-/// 1x1 depthwise convolutions (4-D) or CPU layers.
+/// What is left as an affine layer becomes a 1x1 depthwise convolution where the device has its
+/// input.
+void lower_affines(Graph* graph);
+
+/// Activations that follow no convolution or addition become 1x1 depthwise convolutions, and what
+/// does not suit the device becomes CPU layers.
 void lower_leftovers(Graph* graph);
 
 /// Grouped convolutions: one group per channel is the device's depthwise kind; others become dense,

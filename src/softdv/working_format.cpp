@@ -9,6 +9,48 @@
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 
+#ifndef DVNN_SOFTDV_TILES
+#define DVNN_SOFTDV_TILES
+namespace dvnn::softdv {
+
+// Up to 8 channels of some neighbouring pixels: a tile of the tensor in both orders.
+struct Tile {
+  size_t pixels;
+  size_t channels;  // 8, or fewer in the last chunk
+  size_t chunked;   // offset of its first element in device chunks
+  size_t working;   // and in the working tensor
+};
+
+// The tiles of a band in an order in which a tile's successor has the other channels of the same
+// cache lines of the working tensor; few enough pixels each for the first-level cache.
+class Tiles {
+ public:
+  Tiles(const WorkingShape& shape, Band band)
+      : channels_(static_cast<size_t>(shape.channels)),
+        plane_(shape.pixels()),
+        pixel_(static_cast<size_t>(band.first) * static_cast<size_t>(shape.cols)),
+        end_(static_cast<size_t>(band.last) * static_cast<size_t>(shape.cols)) {}
+  bool next(Tile* tile) {
+    if (channel_ >= channels_) {
+      channel_ = 0;
+      pixel_ += kPixels;
+    }
+    if (pixel_ >= end_) return false;
+    const size_t count = std::min(kChunk, channels_ - channel_);
+    *tile = {std::min(kPixels, end_ - pixel_), count, channel_ * plane_ + pixel_ * count,
+             pixel_ * channels_ + channel_};
+    channel_ += kChunk;
+    return true;
+  }
+
+ private:
+  static constexpr size_t kPixels = 32, kChunk = 8;
+  size_t channels_, plane_, pixel_, end_, channel_ = 0;
+};
+
+}  // namespace dvnn::softdv
+#endif  // DVNN_SOFTDV_TILES
+
 HWY_BEFORE_NAMESPACE();
 namespace dvnn::softdv {
 namespace HWY_NAMESPACE {
@@ -24,8 +66,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 // Each converts between `count` pixels of a whole chunk, side by side, and the same pixels of the
 // working tensor, `stride` floats apart.
 
-void LoadChunk(const half_t* HWY_RESTRICT from, float* HWY_RESTRICT to, size_t count,
-               size_t stride) {
+HWY_INLINE void LoadChunk(const half_t* HWY_RESTRICT from, float* HWY_RESTRICT to, size_t count,
+                          size_t stride) {
 #if DVNN_VECTOR_HALF
   const hn::CappedTag<float, 8> df;
   const hn::Rebind<hwy::float16_t, decltype(df)> dh;
@@ -42,8 +84,8 @@ void LoadChunk(const half_t* HWY_RESTRICT from, float* HWY_RESTRICT to, size_t c
 #endif
 }
 
-void AddChunk(const half_t* HWY_RESTRICT from, float* HWY_RESTRICT to, size_t count,
-              size_t stride) {
+HWY_INLINE void AddChunk(const half_t* HWY_RESTRICT from, float* HWY_RESTRICT to, size_t count,
+                         size_t stride) {
 #if DVNN_VECTOR_HALF
   const hn::CappedTag<float, 8> df;
   const hn::Rebind<hwy::float16_t, decltype(df)> dh;
@@ -62,8 +104,8 @@ void AddChunk(const half_t* HWY_RESTRICT from, float* HWY_RESTRICT to, size_t co
 }
 
 // With `keep`, the rounded values go back to where they came from.
-void StoreChunk(float* HWY_RESTRICT from, half_t* HWY_RESTRICT to, size_t count, size_t stride,
-                bool keep) {
+HWY_INLINE void StoreChunk(float* HWY_RESTRICT from, half_t* HWY_RESTRICT to, size_t count,
+                           size_t stride, bool keep) {
 #if DVNN_VECTOR_HALF
   const hn::CappedTag<float, 8> df;
   const hn::Rebind<hwy::float16_t, decltype(df)> dh;
@@ -86,6 +128,58 @@ void StoreChunk(float* HWY_RESTRICT from, half_t* HWY_RESTRICT to, size_t count,
 #endif
 }
 
+void LoadRows(const half_t* from, const WorkingShape& shape, Band band, float* to) {
+  const size_t stride = static_cast<size_t>(shape.channels);
+  Tiles tiles(shape, band);
+  for (Tile tile; tiles.next(&tile);) {
+    const half_t* chunk = from + tile.chunked;
+    float* value = to + tile.working;
+    if (tile.channels == 8) {
+      LoadChunk(chunk, value, tile.pixels, stride);
+      continue;
+    }
+    for (size_t i = 0; i < tile.pixels; ++i, value += stride) {
+      for (size_t k = 0; k < tile.channels; ++k) value[k] = half_to_float(*chunk++);
+    }
+  }
+}
+
+void AddRows(const half_t* addend, const WorkingShape& shape, Band band, float* data) {
+  const size_t stride = static_cast<size_t>(shape.channels);
+  Tiles tiles(shape, band);
+  for (Tile tile; tiles.next(&tile);) {
+    const half_t* chunk = addend + tile.chunked;
+    float* sum = data + tile.working;
+    if (tile.channels == 8) {
+      AddChunk(chunk, sum, tile.pixels, stride);
+      continue;
+    }
+    for (size_t i = 0; i < tile.pixels; ++i, sum += stride) {
+      for (size_t k = 0; k < tile.channels; ++k) sum[k] += half_to_float(*chunk++);
+    }
+  }
+}
+
+void StoreRows(float* from, const WorkingShape& shape, Band band, bool keep, half_t* to) {
+  const size_t stride = static_cast<size_t>(shape.channels);
+  Tiles tiles(shape, band);
+  for (Tile tile; tiles.next(&tile);) {
+    half_t* chunk = to + tile.chunked;
+    float* value = from + tile.working;
+    if (tile.channels == 8) {
+      StoreChunk(value, chunk, tile.pixels, stride, keep);
+      continue;
+    }
+    for (size_t i = 0; i < tile.pixels; ++i, value += stride) {
+      for (size_t k = 0; k < tile.channels; ++k) {
+        *chunk = float_to_half(value[k]);
+        if (keep) value[k] = half_to_float(*chunk);
+        ++chunk;
+      }
+    }
+  }
+}
+
 #undef DVNN_VECTOR_HALF
 }  // namespace HWY_NAMESPACE
 }  // namespace dvnn::softdv
@@ -95,34 +189,9 @@ HWY_AFTER_NAMESPACE();
 namespace dvnn::softdv {
 namespace {
 
-HWY_EXPORT(LoadChunk);
-HWY_EXPORT(AddChunk);
-HWY_EXPORT(StoreChunk);
-
-// Up to 8 channels of some neighbouring pixels: a tile of the tensor in both orders.
-struct Tile {
-  size_t pixels;
-  size_t channels;  // 8, or fewer in the last chunk
-  size_t chunked;   // offset of its first element in device chunks
-  size_t working;   // and in the working tensor
-};
-
-// Goes over a band in tiles that lie side by side in the working tensor and are few enough for the
-// first-level cache: a tile's neighbour has the other channels of the same cache lines.
-template <typename Visit>
-void for_each_tile(const WorkingShape& shape, Band band, Visit visit) {
-  constexpr size_t kTilePixels = 16, kChunk = 8;
-  const size_t channels = static_cast<size_t>(shape.channels),
-               cols = static_cast<size_t>(shape.cols);
-  const size_t end = static_cast<size_t>(band.last) * cols;
-  for (size_t pixel = static_cast<size_t>(band.first) * cols; pixel < end; pixel += kTilePixels) {
-    const size_t pixels = std::min(kTilePixels, end - pixel);
-    for (size_t c = 0; c < channels; c += kChunk) {
-      const size_t count = std::min(kChunk, channels - c);
-      visit(Tile{pixels, count, c * shape.pixels() + pixel * count, pixel * channels + c});
-    }
-  }
-}
+HWY_EXPORT(LoadRows);
+HWY_EXPORT(AddRows);
+HWY_EXPORT(StoreRows);
 
 // A tensor of one chunk lies in the same order on both sides.
 bool has_one_chunk(const WorkingShape& shape) {
@@ -132,85 +201,48 @@ bool has_one_chunk(const WorkingShape& shape) {
 }  // namespace
 
 void load_rows(const half_t* from, const WorkingShape& shape, Band band, float* to) {
-  const size_t stride = static_cast<size_t>(shape.channels);
   if (has_one_chunk(shape)) {
     const size_t start = static_cast<size_t>(band.first) * shape.row();
     half_to_float(from + start, to + start, static_cast<size_t>(band.last) * shape.row() - start);
-    return;
+  } else {
+    HWY_DYNAMIC_DISPATCH(LoadRows)(from, shape, band, to);
   }
-  for_each_tile(shape, band, [&](const Tile& tile) {
-    const half_t* chunk = from + tile.chunked;
-    float* value = to + tile.working;
-    if (tile.channels == 8) {
-      HWY_DYNAMIC_DISPATCH(LoadChunk)(chunk, value, tile.pixels, stride);
-      return;
-    }
-    for (size_t i = 0; i < tile.pixels; ++i, value += stride) {
-      for (size_t k = 0; k < tile.channels; ++k) value[k] = half_to_float(*chunk++);
-    }
-  });
 }
 
 void spread_rows(const half_t* from, const WorkingShape& shape, Band band, int step_rows,
                  int step_cols, float* to) {
   const WorkingShape wide = {(shape.rows - 1) * step_rows + 1, (shape.cols - 1) * step_cols + 1,
                              shape.channels};
-  const size_t channels = static_cast<size_t>(shape.channels),
-               cols = static_cast<size_t>(shape.cols);
-  const int end = std::min(band.last * step_rows, wide.rows);
-  float* start = to + static_cast<size_t>(band.first * step_rows) * wide.row();
-  std::memset(start, 0,
-              static_cast<size_t>(end - band.first * step_rows) * wide.row() * sizeof *to);
-  for_each_tile(shape, band, [&](const Tile& tile) {
+  const size_t channels = static_cast<size_t>(shape.channels);
+  const size_t cols = static_cast<size_t>(shape.cols);
+  const int first = band.first * step_rows, last = std::min(band.last * step_rows, wide.rows);
+  std::memset(to + static_cast<size_t>(first) * wide.row(), 0,
+              static_cast<size_t>(last - first) * wide.row() * sizeof *to);
+  Tiles tiles(shape, band);
+  for (Tile tile; tiles.next(&tile);) {
     const half_t* chunk = from + tile.chunked;
-    const size_t first = tile.working / channels, channel = tile.working % channels;
-    for (size_t pixel = first; pixel < first + tile.pixels; ++pixel) {
+    const size_t start = tile.working / channels, channel = tile.working % channels;
+    for (size_t pixel = start; pixel < start + tile.pixels; ++pixel) {
       float* value = to + pixel / cols * static_cast<size_t>(step_rows) * wide.row() +
                      pixel % cols * static_cast<size_t>(step_cols) * channels + channel;
       for (size_t k = 0; k < tile.channels; ++k) value[k] = half_to_float(*chunk++);
     }
-  });
+  }
 }
 
 void store_rows(float* from, const WorkingShape& shape, Band band, bool keep, half_t* to) {
-  const size_t stride = static_cast<size_t>(shape.channels);
-  if (has_one_chunk(shape)) {
-    const size_t start = static_cast<size_t>(band.first) * shape.row();
-    const size_t count = static_cast<size_t>(band.last) * shape.row() - start;
-    float_to_half(from + start, to + start, count);
-    if (keep) half_to_float(to + start, from + start, count);
+  if (!has_one_chunk(shape)) {
+    HWY_DYNAMIC_DISPATCH(StoreRows)(from, shape, band, keep, to);
     return;
   }
-  for_each_tile(shape, band, [&](const Tile& tile) {
-    half_t* chunk = to + tile.chunked;
-    float* value = from + tile.working;
-    if (tile.channels == 8) {
-      HWY_DYNAMIC_DISPATCH(StoreChunk)(value, chunk, tile.pixels, stride, keep);
-      return;
-    }
-    for (size_t i = 0; i < tile.pixels; ++i, value += stride) {
-      for (size_t k = 0; k < tile.channels; ++k) {
-        *chunk = float_to_half(value[k]);
-        if (keep) value[k] = half_to_float(*chunk);
-        ++chunk;
-      }
-    }
-  });
+  const size_t start = static_cast<size_t>(band.first) * shape.row();
+  const size_t count = static_cast<size_t>(band.last) * shape.row() - start;
+  float_to_half(from + start, to + start, count);
+  if (keep) half_to_float(to + start, from + start, count);
 }
 
 void add_rows(const half_t* addend, const WorkingShape& shape, Band band, float* data) {
-  const size_t stride = static_cast<size_t>(shape.channels);
-  for_each_tile(shape, band, [&](const Tile& tile) {
-    const half_t* chunk = addend + tile.chunked;
-    float* sum = data + tile.working;
-    if (tile.channels == 8) {
-      HWY_DYNAMIC_DISPATCH(AddChunk)(chunk, sum, tile.pixels, stride);
-      return;
-    }
-    for (size_t i = 0; i < tile.pixels; ++i, sum += stride) {
-      for (size_t k = 0; k < tile.channels; ++k) sum[k] += half_to_float(*chunk++);
-    }
-  });
+  HWY_DYNAMIC_DISPATCH(AddRows)(addend, shape, band, data);
 }
 
 }  // namespace dvnn::softdv

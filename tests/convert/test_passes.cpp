@@ -156,10 +156,41 @@ START_TEST(priors_are_made_once_and_heads_lie_side_by_side) {
 }
 END_TEST
 
+START_TEST(an_affine_layer_and_its_activation_are_one_command) {
+  // The pooling before them cannot take the affine layer.
+  const Model model = converted(
+      network_text(
+          8, 16, 16,
+          layer("p", "Pooling", "data", "p", "pooling_param { kernel_size: 2 stride: 2 }") +
+              layer("s", "Scale", "p", "s", "scale_param { bias_term: true }") +
+              layer("r", "ReLU", "s", "s")),
+      Weights().blob("s", 3).blob("s", 3));
+  ck_assert_uint_eq(model.steps.size(), 2);
+  ck_assert(run_of(model, 1).conv == device::ConvKind::kDepthwise);
+  ck_assert(run_of(model, 1).activation == device::Activation::kRelu);
+}
+END_TEST
+
+START_TEST(the_device_runs_all_it_can_before_the_cpu) {
+  const char* const order = "permute_param { order: 0 order: 2 order: 3 order: 1 }";
+  const Model model = converted(network_text(3, 16, 16,
+                                             layer("a", "Convolution", "data", "a", kConv8) +
+                                                 layer("pa", "Permute", "a", "pa", order) +
+                                                 layer("b", "Convolution", "data", "b", kConv8) +
+                                                 layer("pb", "Permute", "b", "pb", order)),
+                                Weights().blob("a", 216).blob("a", 8).blob("b", 216).blob("b", 8));
+  const std::vector<std::string> names = {"a", "b", "pa", "pb"};
+  ck_assert_uint_eq(model.steps.size(), names.size());
+  for (size_t i = 0; i < names.size(); ++i) ck_assert(model.steps[i].name == names[i]);
+}
+END_TEST
+
 DVNN_TEST_MAIN(passes, batchnorm_scale_and_relu_join_their_convolution,
                an_affine_input_layer_becomes_mean_and_scale,
                max_pooling_joins_its_convolution_and_rounds_up, a_sum_joins_one_of_its_convolutions,
                aligned_branches_are_joined_without_a_copy,
                one_group_per_channel_is_depthwise_and_others_are_dense,
                large_global_averages_are_split_and_primes_go_to_the_cpu,
-               priors_are_made_once_and_heads_lie_side_by_side)
+               priors_are_made_once_and_heads_lie_side_by_side,
+               an_affine_layer_and_its_activation_are_one_command,
+               the_device_runs_all_it_can_before_the_cpu)

@@ -11,120 +11,16 @@
 #include <vector>
 
 #include "check_main.h"
+#include "conv_cases.h"
 #include "device/device.h"
 #include "tensor/packing.h"
 #include "tensor/tensor.h"
 
 using namespace dvnn;
 using namespace dvnn::device;
+using namespace dvnn::test;
 
 namespace {
-
-struct Case {
-  ConvCommand command;
-  std::vector<float> weights, bias, slopes;  // of the only run
-  std::vector<half_t> table;                 // quantised
-  std::vector<uint8_t> indices;
-};
-
-class Randomness {
- public:
-  explicit Randomness(unsigned seed) : engine_(seed) {}
-  int between(int low, int high) {
-    return low + static_cast<int>(engine_() % static_cast<unsigned>(high - low + 1));
-  }
-  bool chance(int one_in) { return between(1, one_in) == 1; }
-  // A value that binary16 holds exactly.
-  float value(float scale) {
-    return half_to_float(float_to_half(scale * (static_cast<float>(between(-1000, 1000)) / 1000)));
-  }
-
- private:
-  std::mt19937 engine_;
-};
-
-// What the device dilates: odd kernels, stride 1 here, pads that keep the size, no pooling or
-// PReLU.
-void dilate(Randomness* r, ConvRun* run) {
-  run->dilation = {r->between(1, 3), r->between(1, 3)};
-  run->kernel = {run->kernel.x | 1, run->kernel.y | 1};
-  run->stride = {1, 1};
-  const int x = run->dilation.x * (run->kernel.x - 1), y = run->dilation.y * (run->kernel.y - 1);
-  run->conv_pad.left = r->between(0, x);
-  run->conv_pad.right = x - run->conv_pad.left;
-  run->conv_pad.top = r->between(0, y);
-  run->conv_pad.bottom = y - run->conv_pad.top;
-  run->pool = PoolKind::kNone;
-  if (run->activation == Activation::kPrelu) run->activation = Activation::kElu;
-}
-
-Case make_case(Randomness* r) {
-  Case c;
-  ConvCommand& cmd = c.command;
-  cmd.hwc = r->chance(3);
-  cmd.w = r->between(1, 23);
-  cmd.h = r->between(1, 23);
-  cmd.c = r->chance(3) ? r->between(1, 3) * 8 : r->between(1, 37);
-  ConvRun run;
-  const int kind = r->between(0, 9);
-  run.conv = kind < 6   ? ConvKind::kConv
-             : kind < 8 ? ConvKind::kDepthwise
-             : kind < 9 ? ConvKind::kDeconv
-                        : ConvKind::kNone;
-  run.m = run.conv == ConvKind::kConv || run.conv == ConvKind::kDeconv ? r->between(1, 37) : cmd.c;
-  run.activation = static_cast<Activation>(r->between(0, 6));
-  run.activation_param = r->chance(2) ? 0 : r->value(0.5f);
-  if (run.conv != ConvKind::kNone) {
-    const bool square = r->chance(2);
-    run.kernel.x = r->between(1, 7);
-    run.kernel.y = square ? run.kernel.x : r->between(1, 7);
-    run.stride = {r->between(1, 3), r->between(1, 3)};
-    run.conv_pad = {r->between(0, run.kernel.x), r->between(0, run.kernel.x),
-                    r->between(0, run.kernel.y), r->between(0, run.kernel.y)};
-    run.weight_format = run.activation != Activation::kPrelu && r->chance(4)
-                            ? WeightFormat::kQuantised
-                            : WeightFormat::kHalf;
-    if (r->chance(4)) {
-      run.pool = PoolKind::kMax;
-      run.pool_size = {r->between(2, 3), r->between(1, 3)};
-    }
-  } else {
-    if (run.activation == Activation::kPrelu) run.activation = Activation::kRelu;
-    run.pool = static_cast<PoolKind>(r->between(0, 2) == 2 ? 4 : r->between(1, 2));
-    const int limit = run.pool == PoolKind::kMax ? 3 : 7;
-    run.pool_size = {r->between(2, limit), r->between(1, limit)};
-    run.pool_scale = run.pool == PoolKind::kAverage
-                         ? half_to_float(float_to_half(
-                               1.0f / static_cast<float>(run.pool_size.x * run.pool_size.y)))
-                         : 1;
-  }
-  if (run.conv == ConvKind::kConv && r->chance(6)) dilate(r, &run);
-  run.pool_stride = {r->between(1, 3), r->between(1, 3)};
-  run.pool_pad = {r->between(0, run.pool_size.x - 1), r->between(0, run.pool_size.x - 1),
-                  r->between(0, run.pool_size.y - 1), r->between(0, run.pool_size.y - 1)};
-  const Pad& pad = run.pool_pad;
-  if (run.conv != ConvKind::kNone && (run.pool_size.x > pad.left + cmd.w + pad.right ||
-                                      run.pool_size.y > pad.top + cmd.h + pad.bottom)) {
-    run.pool = PoolKind::kNone;  // refused: the window is held against the convolution's input
-  }
-  cmd.eltwise_add = run.pool != PoolKind::kUpsample && r->chance(4);
-  cmd.runs = {run};
-  const bool depthwise = run.conv == ConvKind::kDepthwise;
-  const size_t count =
-      static_cast<size_t>(run.m * (depthwise ? 1 : cmd.c) * run.kernel.x * run.kernel.y);
-  for (int i = 0; i < 256; ++i) c.table.push_back(float_to_half(i == 0 ? 0.0f : r->value(1)));
-  for (size_t i = 0; i < count; ++i) {
-    c.indices.push_back(static_cast<uint8_t>(r->between(0, 255)));
-    c.weights.push_back(run.weight_format == WeightFormat::kQuantised
-                            ? half_to_float(c.table[c.indices.back()])
-                            : r->value(1));
-  }
-  for (int i = 0; i < run.m; ++i) {
-    c.bias.push_back(r->value(2));
-    c.slopes.push_back(r->value(1));
-  }
-  return c;
-}
 
 // A result and how far a right answer may be from it.
 struct Expected {
@@ -139,9 +35,8 @@ size_t at(Dims d, int c, int y, int x) {
          static_cast<size_t>(x);
 }
 
-Plane convolve(const Case& c, const std::vector<float>& in, Dims out) {
-  const ConvRun& run = c.command.runs[0];
-  const Dims d = {c.command.w, c.command.h, c.command.c};
+Plane convolve(const RunCase& c, const std::vector<float>& in, Dims d, Dims out) {
+  const ConvRun& run = c.run;
   const bool depthwise = static_cast<int>(run.conv) & 2, deconv = static_cast<int>(run.conv) & 4;
   const Extent step = deconv ? Extent{1, 1} : run.stride;
   const Extent gap = deconv ? run.stride : Extent{1, 1};
@@ -238,64 +133,24 @@ void add(Plane* plane, const std::vector<float>& operand) {
   }
 }
 
-TensorDesc device_desc(bool hwc, Dims d) {
-  return {ElementType::kFloat16, hwc ? Layout::kHwc8 : Layout::kWhc8, {1, d.c, d.h, d.w}};
-}
-
-std::vector<float> fill(Randomness* r, Memory* memory, const TensorDesc& desc, size_t offset) {
-  std::vector<float> values(static_cast<size_t>(desc.shape.elements()));
-  for (float& v : values) v = r->value(2);
-  write_nchw(values.data(), {desc, memory->data() + offset});
-  return values;
-}
-
-std::vector<uint8_t> pack(const Case& c) {
-  const ConvRun& run = c.command.runs[0];
-  const bool depthwise = run.conv == ConvKind::kDepthwise;
-  PackedGeometry g = {run.m,
-                      depthwise ? 1 : c.command.c,
-                      run.kernel.x,
-                      run.kernel.y,
-                      run.weight_format == WeightFormat::kQuantised,
-                      run.activation == Activation::kPrelu,
-                      run.dilation.x > 1 || run.dilation.y > 1};
-  std::vector<half_t> halves(c.weights.size()), bias(c.bias.size()), slopes(c.slopes.size());
-  float_to_half(c.weights.data(), halves.data(), halves.size());
-  float_to_half(c.bias.data(), bias.data(), bias.size());
-  float_to_half(c.slopes.data(), slopes.data(), slopes.size());
-  std::vector<uint8_t> indices = c.indices;
-  if (c.command.hwc) {  // kernels are packed transposed
-    const size_t kx = static_cast<size_t>(g.kx), ky = static_cast<size_t>(g.ky);
-    const auto halves_in = halves;
-    for (size_t k = 0; k < halves.size(); k += kx * ky) {
-      for (size_t j = 0; j < ky; ++j) {
-        for (size_t i = 0; i < kx; ++i) {
-          halves[k + i * ky + j] = halves_in[k + j * kx + i];
-          indices[k + i * ky + j] = c.indices[k + j * kx + i];
-        }
-      }
-    }
-    std::swap(g.kx, g.ky);
-  }
-  std::vector<uint8_t> packed(packed_weights_size(g));
-  const void* weights = g.quantised ? static_cast<const void*>(indices.data()) : halves.data();
-  pack_weights(g, {c.table.data(), weights, bias.data(), g.prelu ? slopes.data() : nullptr},
-               packed.data());
-  return packed;
-}
-
 // Runs one case; false if its sizes make no output.
-bool check_case(Device* device, Randomness* r, int number) {
-  const Case c = make_case(r);
-  const ConvRun& run = c.command.runs[0];
-  const Dims in = {c.command.w, c.command.h, c.command.c};
+bool check_case(Device* device, Randomness* r, Dims in, int number) {
+  const RunCase c = make_run_case(r, in);
+  const ConvRun& run = c.run;
+  ConvCommand command;
+  command.w = in.w;
+  command.h = in.h;
+  command.c = in.c;
+  command.hwc = r->chance(3);
+  command.eltwise_add = run.pool != PoolKind::kUpsample && r->chance(4);
+  command.runs = {run};
   const Dims conv = conv_output(run, in), out = run_output(run, in);
-  if (conv.w < 1 || conv.h < 1 || out.w < 1 || out.h < 1) return false;
+  if (!is_real(conv) || !is_real(out)) return false;
   const bool add_first = run.pool != PoolKind::kAverage;
   const Dims operand_dims = add_first ? conv : out;
-  const TensorDesc in_desc = device_desc(c.command.hwc, in);
-  const TensorDesc out_desc = device_desc(c.command.hwc, out);
-  const TensorDesc operand_desc = device_desc(c.command.hwc, operand_dims);
+  const TensorDesc in_desc = device_desc(command.hwc, in);
+  const TensorDesc out_desc = device_desc(command.hwc, out);
+  const TensorDesc operand_desc = device_desc(command.hwc, operand_dims);
   constexpr size_t kGuard = 64;
   const size_t in_at = static_cast<size_t>(r->between(0, 20)) * 16;
   auto memory_for = [&](size_t bytes) {
@@ -306,7 +161,7 @@ bool check_case(Device* device, Randomness* r, int number) {
   Memory input = memory_for(in_at + static_cast<size_t>(in_desc.bytes()));
   Memory operand = memory_for(static_cast<size_t>(operand_desc.bytes()));
   Memory output = memory_for(2 * kGuard + static_cast<size_t>(out_desc.bytes()));
-  const std::vector<uint8_t> packed = pack(c);
+  const std::vector<uint8_t> packed = pack(c, in.c, command.hwc);
   Memory weights = memory_for(packed.size());
   std::memcpy(weights.data(), packed.data(), packed.size());
   const std::vector<float> pixels = fill(r, &input, in_desc, in_at);
@@ -319,8 +174,8 @@ bool check_case(Device* device, Randomness* r, int number) {
   auto list = device->create_command_list();
   ck_assert(list.ok());
   const Status added =
-      list.value().add(c.command, {&input, in_at}, {&output, kGuard},
-                       c.command.eltwise_add ? BufferRef{&operand, 0} : BufferRef{}, weights);
+      list.value().add(command, {&input, in_at}, {&output, kGuard},
+                       command.eltwise_add ? BufferRef{&operand, 0} : BufferRef{}, weights);
   ck_assert_msg(added.ok(), "case %d: %s", number, added.ok() ? "" : added.error().message.c_str());
   ck_assert(list.value().commit().ok());
   const auto id = list.value().exec();
@@ -329,13 +184,13 @@ bool check_case(Device* device, Randomness* r, int number) {
 
   Plane plane;
   if (run.conv != ConvKind::kNone) {
-    plane = convolve(c, pixels, conv);
+    plane = convolve(c, pixels, in, conv);
   } else {
     for (float p : pixels) plane.push_back({p, 0});
   }
-  if (c.command.eltwise_add && add_first) add(&plane, addend);
+  if (command.eltwise_add && add_first) add(&plane, addend);
   if (run.pool != PoolKind::kNone) plane = pool(run, plane, conv, out);
-  if (c.command.eltwise_add && !add_first) add(&plane, addend);
+  if (command.eltwise_add && !add_first) add(&plane, addend);
   std::vector<float> have(static_cast<size_t>(out_desc.shape.elements()));
   read_nchw({out_desc, output.data() + kGuard}, have.data());
   const size_t per_channel = static_cast<size_t>(out.w * out.h);
@@ -350,7 +205,7 @@ bool check_case(Device* device, Randomness* r, int number) {
                   "not %g +- %g",
                   number, in.w, in.h, in.c, run.m, run.kernel.x, run.kernel.y,
                   static_cast<int>(run.conv), static_cast<int>(run.pool),
-                  static_cast<int>(run.activation), c.command.hwc, i, have[i], want, slack);
+                  static_cast<int>(run.activation), command.hwc, i, have[i], want, slack);
   }
   for (size_t i = 0; i < kGuard; ++i) {
     ck_assert_uint_eq(output.data()[i], 0x5a);
@@ -366,8 +221,25 @@ START_TEST(random_commands_match_the_scalar_reference) {
   ck_assert_msg(device.ok(), "%s", device.ok() ? "" : device.error().message.c_str());
   Randomness random(20261121);
   int ran = 0;
-  for (int i = 0; i < 900; ++i) ran += check_case(device.value().get(), &random, i);
-  ck_assert_int_ge(ran, 500);
+  for (int i = 0; i < 4000; ++i) {
+    const Dims in = {random.edgy(1, 23), random.edgy(1, 23), random.channels()};
+    ran += check_case(device.value().get(), &random, in, i);
+  }
+  ck_assert_int_ge(ran, 3000);
+}
+END_TEST
+
+START_TEST(tensors_that_threads_share_match_the_scalar_reference) {
+  // Large enough to be done in several bands of rows, by as many threads as there are.
+  auto device = Device::open("soft");
+  ck_assert(device.ok());
+  Randomness random(4);
+  int ran = 0;
+  for (int i = 0; i < 60; ++i) {
+    const Dims in = {random.between(30, 70), random.between(30, 70), random.between(8, 40)};
+    ran += check_case(device.value().get(), &random, in, i);
+  }
+  ck_assert_int_ge(ran, 50);
 }
 END_TEST
 
@@ -414,4 +286,5 @@ START_TEST(branches_of_a_command_are_appended) {
 END_TEST
 
 DVNN_TEST_MAIN(conv_sweep, random_commands_match_the_scalar_reference,
+               tensors_that_threads_share_match_the_scalar_reference,
                branches_of_a_command_are_appended)

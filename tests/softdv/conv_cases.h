@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Seeded random convolution commands with their weights. Sizes, channels, kernels and pads are at
+// their smallest and largest far more often than chance has it, and around multiples of the chunks
+// of 8 channels and of the 16 lanes of a vector.
+#pragma once
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "device/device.h"
+#include "tensor/packing.h"
+#include "tensor/tensor.h"
+
+namespace dvnn::test {
+
+class Randomness {
+ public:
+  explicit Randomness(unsigned seed) : engine_(seed) {}
+  int between(int low, int high) {
+    return low + static_cast<int>(engine_() % static_cast<unsigned>(high - low + 1));
+  }
+  bool chance(int one_in) { return between(1, one_in) == 1; }
+  /// Like between(), but each end one time in six.
+  int edgy(int low, int high) {
+    const int die = between(1, 6);
+    return die == 1 ? low : die == 2 ? high : between(low, high);
+  }
+  int channels() {
+    static constexpr int kEdges[] = {1, 7, 8, 9, 15, 16, 17, 24, 32, 33};
+    return chance(2) ? kEdges[between(0, 9)] : between(1, 37);
+  }
+  /// A value that binary16 holds exactly.
+  float value(float scale) {
+    return half_to_float(float_to_half(scale * (static_cast<float>(between(-1000, 1000)) / 1000)));
+  }
+
+ private:
+  std::mt19937 engine_;
+};
+
+/// A run, the values of its weights and what they are packed from.
+struct RunCase {
+  device::ConvRun run;
+  std::vector<float> weights, bias, slopes;  // weights: (m, c or 1, ky, kx)
+  std::vector<half_t> table;                 // quantised
+  std::vector<uint8_t> indices;
+};
+
+// What the device dilates: odd kernels, stride 1 here, pads that keep the size, no pooling or
+// PReLU.
+inline void dilate(Randomness* r, device::ConvRun* run) {
+  run->dilation = {r->between(1, 3), r->between(1, 3)};
+  run->kernel = {run->kernel.x | 1, run->kernel.y | 1};
+  run->stride = {1, 1};
+  const int x = run->dilation.x * (run->kernel.x - 1), y = run->dilation.y * (run->kernel.y - 1);
+  run->conv_pad.left = r->between(0, x);
+  run->conv_pad.right = x - run->conv_pad.left;
+  run->conv_pad.top = r->between(0, y);
+  run->conv_pad.bottom = y - run->conv_pad.top;
+  run->pool = device::PoolKind::kNone;
+  if (run->activation == device::Activation::kPrelu) run->activation = device::Activation::kElu;
+}
+
+inline device::ConvRun make_run(Randomness* r, device::Dims in) {
+  using device::Activation;
+  using device::ConvKind;
+  using device::PoolKind;
+  device::ConvRun run;
+  const int kind = r->between(0, 9);
+  run.conv = kind < 5   ? ConvKind::kConv
+             : kind < 7 ? ConvKind::kDepthwise
+             : kind < 8 ? ConvKind::kDeconv
+             : kind < 9 ? ConvKind::kDepthwiseDeconv
+                        : ConvKind::kNone;
+  const bool dense = run.conv == ConvKind::kConv || run.conv == ConvKind::kDeconv;
+  run.m = dense ? r->channels() : in.c;
+  run.activation = static_cast<Activation>(r->between(0, 6));
+  run.activation_param = r->chance(2) ? 0 : r->value(0.5f);
+  if (run.conv != ConvKind::kNone) {
+    run.kernel.x = r->edgy(1, 7);
+    run.kernel.y = r->chance(2) ? run.kernel.x : r->edgy(1, 7);
+    run.stride = {r->between(1, 3), r->between(1, 3)};
+    run.conv_pad = {r->edgy(0, run.kernel.x), r->edgy(0, run.kernel.x), r->edgy(0, run.kernel.y),
+                    r->edgy(0, run.kernel.y)};
+    run.weight_format = run.activation != Activation::kPrelu && r->chance(4)
+                            ? device::WeightFormat::kQuantised
+                            : device::WeightFormat::kHalf;
+    if (r->chance(4)) {
+      run.pool = PoolKind::kMax;
+      run.pool_size = {r->between(2, 3), r->between(1, 3)};
+    }
+  } else {
+    if (run.activation == Activation::kPrelu) run.activation = Activation::kRelu;
+    run.pool = static_cast<PoolKind>(r->between(0, 2) == 2 ? 4 : r->between(1, 2));
+    const int limit = run.pool == PoolKind::kMax ? 3 : 7;
+    run.pool_size = {r->edgy(2, limit), r->edgy(1, limit)};
+    run.pool_scale = run.pool == PoolKind::kAverage
+                         ? half_to_float(float_to_half(
+                               1.0f / static_cast<float>(run.pool_size.x * run.pool_size.y)))
+                         : 1;
+  }
+  if (run.conv == ConvKind::kConv && r->chance(6)) dilate(r, &run);
+  run.pool_stride = {r->between(1, 3), r->between(1, 3)};
+  run.pool_pad = {r->edgy(0, run.pool_size.x - 1), r->edgy(0, run.pool_size.x - 1),
+                  r->edgy(0, run.pool_size.y - 1), r->edgy(0, run.pool_size.y - 1)};
+  const device::Pad& pad = run.pool_pad;
+  if (run.conv != ConvKind::kNone && (run.pool_size.x > pad.left + in.w + pad.right ||
+                                      run.pool_size.y > pad.top + in.h + pad.bottom)) {
+    run.pool = PoolKind::kNone;  // refused: the window is held against the convolution's input
+  }
+  return run;
+}
+
+inline RunCase make_run_case(Randomness* r, device::Dims in) {
+  RunCase c;
+  c.run = make_run(r, in);
+  const bool quantised = c.run.weight_format == device::WeightFormat::kQuantised;
+  const int channels = static_cast<int>(c.run.conv) & 2 ? 1 : in.c;
+  const size_t count = static_cast<size_t>(c.run.m * channels * c.run.kernel.x * c.run.kernel.y);
+  for (int i = 0; i < 256; ++i) c.table.push_back(float_to_half(i == 0 ? 0.0f : r->value(1)));
+  for (size_t i = 0; i < count; ++i) {
+    c.indices.push_back(static_cast<uint8_t>(r->between(0, 255)));
+    c.weights.push_back(quantised ? half_to_float(c.table[c.indices.back()]) : r->value(1));
+  }
+  for (int i = 0; i < c.run.m; ++i) {
+    c.bias.push_back(r->value(2));
+    c.slopes.push_back(r->value(1));
+  }
+  return c;
+}
+
+/// The run's weights as the device reads them.
+inline std::vector<uint8_t> pack(const RunCase& c, int channels, bool hwc) {
+  const device::ConvRun& run = c.run;
+  PackedGeometry g = {run.m,
+                      static_cast<int>(run.conv) & 2 ? 1 : channels,
+                      run.kernel.x,
+                      run.kernel.y,
+                      run.weight_format == device::WeightFormat::kQuantised,
+                      run.activation == device::Activation::kPrelu,
+                      run.dilation.x > 1 || run.dilation.y > 1};
+  std::vector<half_t> halves(c.weights.size()), bias(c.bias.size()), slopes(c.slopes.size());
+  float_to_half(c.weights.data(), halves.data(), halves.size());
+  float_to_half(c.bias.data(), bias.data(), bias.size());
+  float_to_half(c.slopes.data(), slopes.data(), slopes.size());
+  std::vector<uint8_t> indices = c.indices;
+  if (hwc) {  // kernels are packed transposed
+    const size_t kx = static_cast<size_t>(g.kx), ky = static_cast<size_t>(g.ky);
+    const auto halves_in = halves;
+    for (size_t k = 0; k < halves.size(); k += kx * ky) {
+      for (size_t j = 0; j < ky; ++j) {
+        for (size_t i = 0; i < kx; ++i) {
+          halves[k + i * ky + j] = halves_in[k + j * kx + i];
+          indices[k + i * ky + j] = c.indices[k + j * kx + i];
+        }
+      }
+    }
+    std::swap(g.kx, g.ky);
+  }
+  std::vector<uint8_t> packed(packed_weights_size(g));
+  const void* weights = g.quantised ? static_cast<const void*>(indices.data()) : halves.data();
+  pack_weights(g, {c.table.data(), weights, bias.data(), g.prelu ? slopes.data() : nullptr},
+               packed.data());
+  return packed;
+}
+
+inline TensorDesc device_desc(bool hwc, device::Dims d) {
+  return {ElementType::kFloat16, hwc ? Layout::kHwc8 : Layout::kWhc8, {1, d.c, d.h, d.w}};
+}
+
+/// Fills a tensor in `memory` with random values, which it returns in NCHW order.
+inline std::vector<float> fill(Randomness* r, device::Memory* memory, const TensorDesc& desc,
+                               size_t offset) {
+  std::vector<float> values(static_cast<size_t>(desc.shape.elements()));
+  for (float& v : values) v = r->value(2);
+  write_nchw(values.data(), {desc, memory->data() + offset});
+  return values;
+}
+
+inline bool is_real(device::Dims d) {
+  return d.w >= 1 && d.h >= 1;
+}
+
+}  // namespace dvnn::test

@@ -160,7 +160,7 @@ START_TEST(an_affine_layer_and_its_activation_are_one_command) {
   // The pooling before them cannot take the affine layer.
   const Model model = converted(
       network_text(
-          8, 16, 16,
+          3, 16, 16,
           layer("p", "Pooling", "data", "p", "pooling_param { kernel_size: 2 stride: 2 }") +
               layer("s", "Scale", "p", "s", "scale_param { bias_term: true }") +
               layer("r", "ReLU", "s", "s")),

@@ -54,12 +54,12 @@ std::string cache_key(const SoftRun& run, bool y_major, bool relu) {
   char text[256];
   std::snprintf(text, sizeof text,
                 "%dx%dx%d m%d k%dx%d s%dx%d d%dx%d p%d,%d,%d,%d kind%d q%d prelu%d fc%d y%d "
-                "relu%d:%a t%d w%016llx:%llu",
+                "relu%d:%a w%016llx:%llu",
                 run.in.w, run.in.h, run.in.c, g.m, r.kernel.x, r.kernel.y, r.stride.x, r.stride.y,
                 r.dilation.x, r.dilation.y, r.conv_pad.left, r.conv_pad.right, r.conv_pad.top,
                 r.conv_pad.bottom, static_cast<int>(r.conv), g.quantised, g.prelu,
                 run.fully_connected, y_major, relu, static_cast<double>(r.activation_param),
-                thread_count(), static_cast<unsigned long long>(weights_hash(run.weights)),
+                static_cast<unsigned long long>(weights_hash(run.weights)),
                 static_cast<unsigned long long>(run.weights.size));
   return text;
 }
@@ -71,7 +71,6 @@ struct BandConvolution {
   dnnl::convolution_forward convolution;
   memory source, weights, bias, result, scratchpad;
   size_t scratchpad_bytes = 0;
-  size_t source_start = 0, result_start = 0;  // floats from the start of the whole tensors
 };
 
 struct ConvKernel::Primitives {
@@ -167,15 +166,24 @@ void* thread_scratchpad(size_t bytes) {
   return buffer.room(bytes / sizeof(float) + 1);
 }
 
-// Rows of a band: few enough that its result stays in the second-level cache for what follows, and
-// as many bands as there are threads where the work is worth the threads' meeting.
-int band_rows(const WorkingShape& result, double macs) {
-  constexpr double kBandBytes = 256 << 10, kWorthThreads = 3e5;
-  const int threads = macs >= kWorthThreads ? thread_count() : 1;
+// How many bands: more the more work there is to share, and each small enough that its result stays
+// in the second-level cache for what follows. Not by the number of threads: oneDNN may sum up in
+// another order where the band has another shape, and results must not depend on threads.
+int count_bands(const WorkingShape& result, double macs) {
+  constexpr double kBandBytes = 256 << 10;
+  constexpr struct {
+    double macs;
+    int bands;
+  } kShares[] = {{3e7, 8}, {4e6, 4}, {3e5, 2}};
+  constexpr int kBandPixels = 48;  // fewer leave vectors and registers idle
+  int bands = 1;
+  for (const auto& share : kShares) {
+    if (macs >= share.macs) bands = std::max(bands, share.bands);
+  }
   const double bytes = static_cast<double>(result.size() * sizeof(float));
-  const double rounds = std::max(std::ceil(bytes / kBandBytes / threads), 1.0);
-  const int bands = static_cast<int>(std::min(rounds * threads, double(result.rows)));
-  return (result.rows + bands - 1) / bands;
+  const int least_rows = (kBandPixels - 1) / result.cols + 1;
+  return static_cast<int>(std::min(std::max(double(bands), std::ceil(bytes / kBandBytes)),
+                                   std::max(1.0, double(result.rows / least_rows))));
 }
 
 // One spatial axis of a convolution: where in the source output `first`..`last`-1 comes from.
@@ -237,13 +245,13 @@ bool ConvKernel::build(const SoftRun& run, bool y_major, bool relu) {
   };
   const double macs =
       static_cast<double>(result_.size()) * rows.kernel * cols.kernel * run.in.c / groups;
-  int step = band_rows(result_, macs);
+  int count = count_bands(result_, macs);
   // Every band needs some row of the source itself, not of its padding.
   if (rows.before >= rows.kernel || rows.end(result_.rows) - rows.in >= rows.kernel) {
-    step = result_.rows;
+    count = 1;
   }
-  for (int first = 0; first < result_.rows; first += step) {
-    const Band band = {first, std::min(first + step, result_.rows)};
+  for (int i = 0; i < count; ++i) {
+    const Band band = band_of(result_.rows, i, count);
     const int start = std::max(rows.start(band.first), 0);
     const int end = std::min(rows.end(band.last), rows.in);
     const int out_rows = band.last - band.first;
@@ -265,9 +273,8 @@ bool ConvKernel::build(const SoftRun& run, bool y_major, bool relu) {
     made.result = memory(result, cpu(), nullptr);
     made.scratchpad = memory(chosen.scratchpad_desc(), cpu(), nullptr);
     made.scratchpad_bytes = chosen.scratchpad_desc().get_size();
-    made.source_start = static_cast<size_t>(start) * source_.row();
-    made.result_start = static_cast<size_t>(band.first) * result_.row();
     bands_.push_back(band);
+    source_bands_.push_back({start, end});
     primitives_->bands.push_back(std::move(made));
   }
   return true;
@@ -277,8 +284,8 @@ void ConvKernel::execute(size_t band, const float* source, float* result) const 
   // Handles are set per call: only the queue's one worker executes kernels, each band once at a
   // time.
   BandConvolution& b = primitives_->bands[band];
-  b.source.set_data_handle(const_cast<float*>(source) + b.source_start);
-  b.result.set_data_handle(result + b.result_start);
+  b.source.set_data_handle(const_cast<float*>(source));
+  b.result.set_data_handle(result);
   b.scratchpad.set_data_handle(thread_scratchpad(b.scratchpad_bytes));
   b.convolution.execute(primitives_->stream, {{DNNL_ARG_SRC, b.source},
                                               {DNNL_ARG_WEIGHTS, b.weights},

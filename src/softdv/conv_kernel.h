@@ -26,8 +26,11 @@ class ConvKernel {
   const std::vector<float>& slopes() const { return slopes_; }
   /// The bands that together are the result.
   const std::vector<Band>& bands() const { return bands_; }
-  /// Convolves and adds the bias (and applies ReLU if it was built so): rows bands()[band] of
-  /// `result` from `source`, both whole tensors. Different bands may be done at the same time.
+  /// The source rows that each of them is made of.
+  const std::vector<Band>& source_bands() const { return source_bands_; }
+  /// Convolves and adds the bias (and applies ReLU if it was built so): from the source's rows
+  /// source_bands()[band] the result's rows bands()[band]. Different bands may be done at the same
+  /// time.
   void execute(size_t band, const float* source, float* result) const;
 
  private:
@@ -36,7 +39,7 @@ class ConvKernel {
   struct Primitives;
   std::unique_ptr<Primitives> primitives_;
   WorkingShape source_, result_;
-  std::vector<Band> bands_;
+  std::vector<Band> bands_, source_bands_;
   std::vector<float> slopes_;
 };
 

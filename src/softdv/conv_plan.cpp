@@ -24,6 +24,16 @@ half_t* room(std::vector<half_t>* buffer, size_t count) {
   return buffer->data();
 }
 
+const half_t* copy(const half_t* from, size_t count, std::vector<half_t>* to) {
+  half_t* made = room(to, count);
+  std::copy(from, from + count, made);
+  return made;
+}
+
+bool overlap(const Bytes& a, const Bytes& b) {
+  return a.mem == b.mem && a.offset < b.offset + b.size && b.offset < a.offset + a.size;
+}
+
 constexpr size_t kPictureChannels = 3;  // of 8-bit input
 
 class ConvPlan final : public Plan {
@@ -62,9 +72,16 @@ class ConvPlan final : public Plan {
     for (size_t n = 0; n < batch; ++n) {
       const half_t* input =
           command_.table.mem ? look_up(n * in, scratch) : halves(command_.input) + n * in;
-      execute_sample(input, halves(command_.output) + n * out,
-                     command_.eltwise_add ? halves(command_.eltwise) + n * operand : nullptr,
-                     scratch);
+      const half_t* addend =
+          command_.eltwise_add ? halves(command_.eltwise) + n * operand : nullptr;
+      // Bands of the output are written while others of the input have yet to be read.
+      if (!command_.table.mem && overlap(command_.input, command_.output)) {
+        input = copy(input, in, &scratch->snapshot);
+      }
+      if (addend && overlap(command_.eltwise, command_.output)) {
+        addend = copy(addend, operand, &scratch->operand);
+      }
+      execute_sample(input, halves(command_.output) + n * out, addend, scratch);
     }
   }
 
@@ -124,14 +141,7 @@ class ConvPlan final : public Plan {
 
   void execute_sample(const half_t* input, half_t* output, const half_t* operand,
                       Scratch* scratch) {
-    const half_t* command_input = input;
-    if (command_.runs.size() > 1 &&
-        !command_.table.mem) {  // later runs read it again, after the output was written
-      half_t* copy = room(&scratch->snapshot, elements(command_.in));
-      std::memcpy(copy, input, elements(command_.in) * sizeof(half_t));
-      command_input = copy;
-    }
-    const half_t* at = command_input;
+    const half_t* at = input;
     for (size_t i = 0; i < command_.runs.size(); ++i) {
       const SoftRun& run = command_.runs[i];
       const size_t count = elements(run.out);
@@ -143,7 +153,7 @@ class ConvPlan final : public Plan {
           operand += elements(run.run.pool == PoolKind::kAverage ? run.out : run.conv);
         }
       }
-      at = run.external ? command_input : to;
+      at = run.external ? input : to;
     }
   }
 
@@ -159,58 +169,112 @@ class ConvPlan final : public Plan {
     return {size.x, size.y, stride.x, stride.y, run.pool_pad.left, run.pool_pad.top};
   }
 
-  // Calls f(band) for bands of `rows` rows; `work` is the number of values to be touched.
+  // Calls f(band) for bands of `rows` rows, small enough for the second-level cache; `work` is the
+  // number of values to be touched.
   template <typename F>
   static void for_each_band(int rows, size_t work, Scratch* scratch, F f) {
-    constexpr size_t kWorthThreads = 1 << 14;
-    const int count = work < kWorthThreads ? 1 : std::min(scratch->team.size(), rows);
+    constexpr size_t kWorthThreads = 1 << 14, kBandValues = 1 << 16;
+    const int wanted = std::max(scratch->team.size(), static_cast<int>(work / kBandValues));
+    const int count = work < kWorthThreads ? 1 : std::min(wanted, rows);
     scratch->team.run(count, [&](int i) { f(band_of(rows, i, count)); });
+  }
+
+  static float* row(float* tensor, const WorkingShape& shape, int r) {
+    return tensor + static_cast<size_t>(r) * shape.row();
   }
 
   void execute_run(size_t i, const half_t* from, half_t* to, const half_t* operand,
                    Scratch* scratch) {
     const SoftRun& run = command_.runs[i];
     const ConvKernel* kernel = kernels_[i].get();
-    const bool add_after_pool = run.run.pool == PoolKind::kAverage;
-    const bool reduced = run.run.pool != PoolKind::kNone || (run.lrn & 1);
     const WorkingShape before = working(run.conv), after = working(run.out);
+    const bool reduced = run.run.pool != PoolKind::kNone || (run.lrn & 1);
+    // What is added before a pooling has the size of the pooling's input.
+    const bool adds_first = reduced && run.run.pool != PoolKind::kAverage;
+    const half_t* addend = adds_first ? operand : nullptr;
     float* shared = keeps_ < 0 ? nullptr : scratch->shared(keeps_).room(after.size());
     float* result = shared ? shared : scratch->result.room(after.size());
-    float* data = reduced ? scratch->conv.room(before.size()) : result;
 
     auto finish = [&](Band band) {
-      if (operand && (add_after_pool || !reduced)) add_rows(operand, after, band, result);
+      float* rows = row(result, after, band.first);
+      if (operand && !adds_first) add_rows(operand, after, band, rows);
       if (!(kernel && fuses_relu(run))) {
         activate(run.run.activation, run.run.activation_param,
-                 kernel ? kernel->slopes().data() : nullptr, run.absolute, after, band, result);
+                 kernel ? kernel->slopes().data() : nullptr, run.absolute, after, band, rows);
       }
-      store_rows(result, after, band, shared != nullptr, to);
-    };
-    auto made = [&](Band band) {
-      if (!reduced) return finish(band);
-      if (operand && !add_after_pool) add_rows(operand, before, band, data);
+      store_rows(rows, after, band, shared != nullptr, to);
     };
     if (kernel) {
-      const float* source =
-          takes_ < 0 ? load(from, run, *kernel, scratch) : scratch->shared(takes_).data();
-      scratch->team.run(static_cast<int>(kernel->bands().size()), [&](int k) {
-        kernel->execute(static_cast<size_t>(k), source, data);
-        made(kernel->bands()[static_cast<size_t>(k)]);
+      float* data = reduced ? scratch->conv.room(before.size()) : result;
+      convolve(run, *kernel, from, data, scratch, [&](Band band) {
+        if (!reduced) return finish(band);
+        if (addend) add_rows(addend, before, band, row(data, before, band.first));
       });
-    } else {
-      for_each_band(before.rows, before.size(), scratch,
-                    [&](Band band) { load_rows(from, before, band, data); });
-      for_each_band(before.rows, before.size(), scratch, made);
+      if (!reduced) return;
+      for_each_band(after.rows, before.size(), scratch, [&](Band band) {
+        reduce(run, {data, 0}, before, row(result, after, band.first), after, band);
+        finish(band);
+      });
+      return;
     }
-    if (!reduced) return;
     for_each_band(after.rows, before.size(), scratch, [&](Band band) {
-      reduce(run, data, before, result, after, band);
+      if (!reduced) {
+        load_rows(from, before, band, row(result, after, band.first));
+        return finish(band);
+      }
+      const Band reached = input_rows(run, before, band);
+      float* rows = thread_rows(static_cast<size_t>(reached.last - reached.first) * before.row());
+      load_rows(from, before, reached, rows);
+      if (addend) add_rows(addend, before, reached, rows);
+      reduce(run, {rows, reached.first}, before, row(result, after, band.first), after, band);
       finish(band);
     });
   }
 
+  // Convolves band by band and calls then(band) after each, on the same thread.
+  template <typename Then>
+  void convolve(const SoftRun& run, const ConvKernel& kernel, const half_t* from, float* data,
+                Scratch* scratch, Then then) const {
+    const WorkingShape in = working(run.in), source = kernel.source(), out = kernel.result();
+    float* whole = takes_ >= 0 ? scratch->shared(takes_).data() : nullptr;
+    if (static_cast<int>(run.run.conv) & 4) {  // spread out first
+      whole = scratch->input.room(source.size());
+      const device::Extent& stride = run.run.stride;
+      for_each_band(in.rows, source.size(), scratch, [&](Band band) {
+        spread_rows(from, in, band, command_.y_major ? stride.y : stride.x,
+                    command_.y_major ? stride.x : stride.y, whole);
+      });
+    }
+    scratch->team.run(static_cast<int>(kernel.bands().size()), [&](int k) {
+      const size_t index = static_cast<size_t>(k);
+      const Band reads = kernel.source_bands()[index], makes = kernel.bands()[index];
+      float* rows = nullptr;
+      if (whole) {
+        rows = row(whole, source, reads.first);
+      } else {
+        rows = thread_rows(static_cast<size_t>(reads.last - reads.first) * source.row());
+        load_rows(from, in, reads, rows);
+      }
+      kernel.execute(index, rows, row(data, out, makes.first));
+      then(makes);
+    });
+  }
+
+  // A buffer of the calling thread, of at least `count` floats.
+  static float* thread_rows(size_t count) {
+    static thread_local AlignedFloats buffer;
+    return buffer.room(count);
+  }
+
+  // The rows of its input that rows `band` of a pooling or normalisation need.
+  Band input_rows(const SoftRun& run, const WorkingShape& in, Band band) const {
+    if (run.lrn & 1) return band;
+    if (run.run.pool == PoolKind::kUpsample) return {band.first / 2, (band.last - 1) / 2 + 1};
+    return window_rows(in, window(run.run), band);
+  }
+
   // Pooling or local response normalisation.
-  void reduce(const SoftRun& run, const float* from, const WorkingShape& in, float* to,
+  void reduce(const SoftRun& run, RowsView from, const WorkingShape& in, float* to,
               const WorkingShape& out, Band band) const {
     switch (run.run.pool) {
       case PoolKind::kMax:
@@ -228,34 +292,12 @@ class ConvPlan final : public Plan {
     }
   }
 
-  // The run's input as the kernel wants it.
-  const float* load(const half_t* from, const SoftRun& run, const ConvKernel& kernel,
-                    Scratch* scratch) const {
-    const bool deconv = static_cast<int>(run.run.conv) & 4;
-    const WorkingShape in = working(run.in);
-    float* source = scratch->input.room(kernel.source().size());
-    for_each_band(in.rows, kernel.source().size(), scratch, [&](Band band) {
-      if (deconv) {
-        const device::Extent& stride = run.run.stride;
-        spread_rows(from, in, band, command_.y_major ? stride.y : stride.x,
-                    command_.y_major ? stride.x : stride.y, source);
-      } else {
-        load_rows(from, in, band, source);
-      }
-    });
-    return source;
-  }
-
   SoftCommand command_;
   std::vector<std::shared_ptr<ConvKernel>> kernels_;
   std::vector<Prepared> prepared_;
   // Indices of Scratch::shared(), -1: none. Where the result is left; where the input is found.
   int keeps_ = -1, takes_ = -1;
 };
-
-bool overlap(const Bytes& a, const Bytes& b) {
-  return a.mem == b.mem && a.offset < b.offset + b.size && b.offset < a.offset + a.size;
-}
 
 bool ConvPlan::overwrites_input_of(const ConvPlan& reader) const {
   return overlap(command_.output, reader.command_.input);

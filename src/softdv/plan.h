@@ -25,7 +25,7 @@ struct Scratch {
 
   Team team;
   AlignedFloats input, conv, result;
-  std::vector<uint16_t> unified[2], snapshot;
+  std::vector<uint16_t> unified[2], snapshot, operand;
   std::vector<AlignedFloats> results;
 };
 

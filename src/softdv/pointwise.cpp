@@ -30,27 +30,28 @@ HWY_INLINE void ForEachVector(size_t count, F f) {
 
 // Calls visit(first pixel of the window inside the input, its rows and columns, output pixel).
 template <typename Visit>
-HWY_INLINE void ForEachWindow(const float* from, const WorkingShape& in, const PoolWindow& w,
-                              float* to, const WorkingShape& out, Band band, Visit visit) {
+HWY_INLINE void ForEachWindow(RowsView from, const WorkingShape& in, const PoolWindow& w, float* to,
+                              const WorkingShape& out, Band band, Visit visit) {
   const size_t channels = static_cast<size_t>(in.channels);
   for (int r = band.first; r < band.last; ++r) {
     const int r0 = r * w.stride_rows - w.pad_rows;
     const int first_row = std::max(r0, 0), last_row = std::min(r0 + w.size_rows, in.rows);
-    float* pixel = to + static_cast<size_t>(r) * out.row();
+    float* pixel = to + static_cast<size_t>(r - band.first) * out.row();
     for (int c = 0; c < out.cols; ++c, pixel += channels) {
       const int c0 = c * w.stride_cols - w.pad_cols;
       const int first_col = std::max(c0, 0), last_col = std::min(c0 + w.size_cols, in.cols);
       // A window of padding alone has no rows or columns, and no first pixel.
       const bool empty = first_row >= last_row || first_col >= last_col;
-      const float* first = empty ? from
-                                 : from + static_cast<size_t>(first_row) * in.row() +
+      const float* first = empty ? from.data
+                                 : from.data +
+                                       static_cast<size_t>(first_row - from.first) * in.row() +
                                        static_cast<size_t>(first_col) * channels;
       visit(first, empty ? 0 : last_row - first_row, empty ? 0 : last_col - first_col, pixel);
     }
   }
 }
 
-void MaxPool(const float* from, const WorkingShape& in, const PoolWindow& window, float* to,
+void MaxPool(RowsView from, const WorkingShape& in, const PoolWindow& window, float* to,
              const WorkingShape& out, Band band) {
   const size_t channels = static_cast<size_t>(in.channels), pitch = in.row();
   ForEachWindow(from, in, window, to, out, band,
@@ -69,7 +70,7 @@ void MaxPool(const float* from, const WorkingShape& in, const PoolWindow& window
                 });
 }
 
-void AveragePool(const float* from, const WorkingShape& in, const PoolWindow& window, float scale,
+void AveragePool(RowsView from, const WorkingShape& in, const PoolWindow& window, float scale,
                  float* to, const WorkingShape& out, Band band) {
   const size_t channels = static_cast<size_t>(in.channels), pitch = in.row();
   ForEachWindow(from, in, window, to, out, band,
@@ -120,29 +121,35 @@ HWY_EXPORT(Prelu);
 
 }  // namespace
 
-void max_pool(const float* from, const WorkingShape& in, const PoolWindow& window, float* to,
+Band window_rows(const WorkingShape& in, const PoolWindow& window, Band band) {
+  const int first = band.first * window.stride_rows - window.pad_rows;
+  const int last = (band.last - 1) * window.stride_rows - window.pad_rows + window.size_rows;
+  return {std::clamp(first, 0, in.rows), std::clamp(last, 0, in.rows)};
+}
+
+void max_pool(RowsView from, const WorkingShape& in, const PoolWindow& window, float* to,
               const WorkingShape& out, Band band) {
   HWY_DYNAMIC_DISPATCH(MaxPool)(from, in, window, to, out, band);
 }
 
-void average_pool(const float* from, const WorkingShape& in, const PoolWindow& window, float scale,
+void average_pool(RowsView from, const WorkingShape& in, const PoolWindow& window, float scale,
                   float* to, const WorkingShape& out, Band band) {
   HWY_DYNAMIC_DISPATCH(AveragePool)(from, in, window, scale, to, out, band);
 }
 
-void upsample(const float* from, const WorkingShape& in, float* to, const WorkingShape& out,
+void upsample(RowsView from, const WorkingShape& in, float* to, const WorkingShape& out,
               Band band) {
   const size_t channels = static_cast<size_t>(in.channels);
   for (int r = band.first; r < band.last; ++r) {
-    const float* source = from + static_cast<size_t>(r / 2) * in.row();
-    float* pixel = to + static_cast<size_t>(r) * out.row();
+    const float* source = from.data + static_cast<size_t>(r / 2 - from.first) * in.row();
+    float* pixel = to + static_cast<size_t>(r - band.first) * out.row();
     for (int c = 0; c < out.cols; ++c, pixel += channels) {
       std::memcpy(pixel, source + static_cast<size_t>(c / 2) * channels, channels * sizeof(float));
     }
   }
 }
 
-void lrn(const float* from, const WorkingShape& shape, int prescale, float* to, Band band) {
+void lrn(RowsView from, const WorkingShape& shape, int prescale, float* to, Band band) {
   // g(S) = (1 + 2e-5 S)^-0.75 at S = 4^a; source: dv-sdk driver's LRN test, closed form.
   constexpr int kSegments = 12;
   float nodes[kSegments + 1], values[kSegments + 1];
@@ -152,20 +159,20 @@ void lrn(const float* from, const WorkingShape& shape, int prescale, float* to, 
   }
   const float divisor = std::ldexp(1.0f, -prescale), restore = std::ldexp(1.0f, 2 * prescale);
   const int channels = shape.channels;
-  const size_t start = static_cast<size_t>(band.first) * shape.row();
-  const float* end = from + static_cast<size_t>(band.last) * shape.row();
-  for (from += start, to += start; from < end; from += channels, to += channels) {
+  const float* x = from.data + static_cast<size_t>(band.first - from.first) * shape.row();
+  const float* const end = x + static_cast<size_t>(band.last - band.first) * shape.row();
+  for (; x < end; x += channels, to += channels) {
     for (int c = 0; c < channels; ++c) {
       float sum = 0;
       for (int k = std::max(0, c - 2); k <= std::min(channels - 1, c + 2); ++k) {
-        const float x = from[k] * divisor;
-        sum += x * x;
+        const float v = x[k] * divisor;
+        sum += v * v;
       }
       sum *= restore;
       const int exponent = sum < 1 ? 0 : std::ilogb(sum);
       const int a = std::clamp(exponent >> 1, 0, kSegments - 1);
       const float slope = (values[a + 1] - values[a]) / (nodes[a + 1] - nodes[a]);
-      to[c] = from[c] * (values[a] + (sum - nodes[a]) * slope);
+      to[c] = x[c] * (values[a] + (sum - nodes[a]) * slope);
     }
   }
 }
@@ -173,7 +180,6 @@ void lrn(const float* from, const WorkingShape& shape, int prescale, float* to, 
 void activate(device::Activation activation, float param, const float* slopes, bool absolute,
               const WorkingShape& shape, Band band, float* data) {
   using device::Activation;
-  data += static_cast<size_t>(band.first) * shape.row();
   const size_t count = static_cast<size_t>(band.last - band.first) * shape.row();
   auto each = [&](auto f) {
     for (size_t k = 0; k < count; ++k) data[k] = f(data[k]);

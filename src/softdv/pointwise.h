@@ -12,20 +12,23 @@ struct PoolWindow {
   int size_rows = 1, size_cols = 1, stride_rows = 1, stride_cols = 1, pad_rows = 0, pad_cols = 0;
 };
 
-// Bands are of output rows.
+// Bands are of output rows; `to` and `data` are the band's first row. The input's rows that the
+// band's windows reach must be there.
+
+/// The input rows that a band's windows reach.
+Band window_rows(const WorkingShape& in, const PoolWindow& window, Band band);
 
 /// Maximum over each window; the padding never wins.
-void max_pool(const float* from, const WorkingShape& in, const PoolWindow& window, float* to,
+void max_pool(RowsView from, const WorkingShape& in, const PoolWindow& window, float* to,
               const WorkingShape& out, Band band);
 /// Sum over each window (padding is 0) times `scale`.
-void average_pool(const float* from, const WorkingShape& in, const PoolWindow& window, float scale,
+void average_pool(RowsView from, const WorkingShape& in, const PoolWindow& window, float scale,
                   float* to, const WorkingShape& out, Band band);
 /// Every pixel twice in both directions.
-void upsample(const float* from, const WorkingShape& in, float* to, const WorkingShape& out,
-              Band band);
+void upsample(RowsView from, const WorkingShape& in, float* to, const WorkingShape& out, Band band);
 /// Local response normalisation over 5 channels by the hardware's 12 linear segments. `prescale`
 /// is log2 of what inputs are divided by before they are squared.
-void lrn(const float* from, const WorkingShape& shape, int prescale, float* to, Band band);
+void lrn(RowsView from, const WorkingShape& shape, int prescale, float* to, Band band);
 
 /// Applies an activation in place. `slopes`, one per channel: for PReLU only. `absolute` takes the
 /// magnitude after it, but not after ReLU.

@@ -18,7 +18,7 @@ struct Tile {
   size_t pixels;
   size_t channels;  // 8, or fewer in the last chunk
   size_t chunked;   // offset of its first element in device chunks
-  size_t working;   // and in the working tensor
+  size_t working;   // and from the first of the band in the working tensor
 };
 
 // The tiles of a band in an order in which a tile's successor has the other channels of the same
@@ -28,7 +28,8 @@ class Tiles {
   Tiles(const WorkingShape& shape, Band band)
       : channels_(static_cast<size_t>(shape.channels)),
         plane_(shape.pixels()),
-        pixel_(static_cast<size_t>(band.first) * static_cast<size_t>(shape.cols)),
+        first_(static_cast<size_t>(band.first) * static_cast<size_t>(shape.cols)),
+        pixel_(first_),
         end_(static_cast<size_t>(band.last) * static_cast<size_t>(shape.cols)) {}
   bool next(Tile* tile) {
     if (channel_ >= channels_) {
@@ -38,14 +39,14 @@ class Tiles {
     if (pixel_ >= end_) return false;
     const size_t count = std::min(kChunk, channels_ - channel_);
     *tile = {std::min(kPixels, end_ - pixel_), count, channel_ * plane_ + pixel_ * count,
-             pixel_ * channels_ + channel_};
+             (pixel_ - first_) * channels_ + channel_};
     channel_ += kChunk;
     return true;
   }
 
  private:
   static constexpr size_t kPixels = 32, kChunk = 8;
-  size_t channels_, plane_, pixel_, end_, channel_ = 0;
+  size_t channels_, plane_, first_, pixel_, end_, channel_ = 0;
 };
 
 }  // namespace dvnn::softdv
@@ -203,7 +204,7 @@ bool has_one_chunk(const WorkingShape& shape) {
 void load_rows(const half_t* from, const WorkingShape& shape, Band band, float* to) {
   if (has_one_chunk(shape)) {
     const size_t start = static_cast<size_t>(band.first) * shape.row();
-    half_to_float(from + start, to + start, static_cast<size_t>(band.last) * shape.row() - start);
+    half_to_float(from + start, to, static_cast<size_t>(band.last) * shape.row() - start);
   } else {
     HWY_DYNAMIC_DISPATCH(LoadRows)(from, shape, band, to);
   }
@@ -221,7 +222,8 @@ void spread_rows(const half_t* from, const WorkingShape& shape, Band band, int s
   Tiles tiles(shape, band);
   for (Tile tile; tiles.next(&tile);) {
     const half_t* chunk = from + tile.chunked;
-    const size_t start = tile.working / channels, channel = tile.working % channels;
+    const size_t start = tile.working / channels + static_cast<size_t>(band.first) * cols;
+    const size_t channel = tile.working % channels;
     for (size_t pixel = start; pixel < start + tile.pixels; ++pixel) {
       float* value = to + pixel / cols * static_cast<size_t>(step_rows) * wide.row() +
                      pixel % cols * static_cast<size_t>(step_cols) * channels + channel;
@@ -237,8 +239,8 @@ void store_rows(float* from, const WorkingShape& shape, Band band, bool keep, ha
   }
   const size_t start = static_cast<size_t>(band.first) * shape.row();
   const size_t count = static_cast<size_t>(band.last) * shape.row() - start;
-  float_to_half(from + start, to + start, count);
-  if (keep) half_to_float(to + start, from + start, count);
+  float_to_half(from, to + start, count);
+  if (keep) half_to_float(to + start, from, count);
 }
 
 void add_rows(const half_t* addend, const WorkingShape& shape, Band band, float* data) {

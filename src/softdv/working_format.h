@@ -3,7 +3,8 @@
 //
 // A working tensor is row-major float, (rows, cols, channels): oneDNN's nhwc. "Row" and "column"
 // are the device's slow and fast spatial axis. Functions work on bands of rows, so that threads can
-// share a tensor and a band is still in the cache when the next thing is done to it.
+// share a tensor and a band is still in the cache when the next thing is done to it: working
+// tensors are passed by the band's first row, tensors in device chunks as a whole.
 #pragma once
 
 #include <cstddef>
@@ -36,10 +37,16 @@ inline Band band_of(int rows, int i, int count) {
 /// Device chunks -> working tensor.
 void load_rows(const half_t* from, const WorkingShape& shape, Band band, float* to);
 
-/// The same, but sample (r, c) goes to (r * step_rows, c * step_cols) of a larger tensor that is
-/// zero elsewhere: a deconvolution's input.
+/// The same, but sample (r, c) goes to (r * step_rows, c * step_cols) of a larger tensor, passed as
+/// a whole, that is zero elsewhere: a deconvolution's input.
 void spread_rows(const half_t* from, const WorkingShape& shape, Band band, int step_rows,
                  int step_cols, float* to);
+
+/// Some rows of a working tensor: `data` is row `first`.
+struct RowsView {
+  const float* data = nullptr;
+  int first = 0;
+};
 
 /// Working tensor -> device chunks, rounded to nearest even. With `keep`, the working tensor is
 /// left with the rounded values, as load_rows() would read them back.

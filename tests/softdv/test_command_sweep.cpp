@@ -2,8 +2,13 @@
 // Seeded random commands of more than one run and of a batch, which must give the bytes that single
 // runs give (those are held against the scalar reference in test_conv_sweep.cpp); LRN and fully
 // connected commands against plain formulas.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "check_main.h"
@@ -142,7 +147,60 @@ void write_halves(Randomness* r, uint8_t* to, size_t count, float scale) {
   for (size_t i = 0; i < count; ++i) halves[i] = float_to_half(r->value(scale));
 }
 
+// FNV-1a of what random commands write.
+uint64_t results_digest() {
+  const auto device = soft();
+  Randomness random(9);
+  uint64_t hash = 1469598103934665603u;
+  for (int i = 0; i < 40; ++i) {
+    const Dims in = {random.between(1, 60), random.between(1, 60), random.channels()};
+    const RunCase c = make_run_case(&random, in);
+    const Dims out = run_output(c.run, in);
+    if (!is_real(conv_output(c.run, in)) || !is_real(out)) continue;
+    ConvCommand command;
+    command.w = in.w;
+    command.h = in.h;
+    command.c = in.c;
+    command.runs = {c.run};
+    const std::vector<uint8_t> packed = pack(c, in.c, false);
+    Memory weights = allocate(device.get(), packed.size());
+    std::memcpy(weights.data(), packed.data(), packed.size());
+    Memory input = allocate(device.get(), bytes_of(in));
+    fill(&random, &input, device_desc(false, in), 0);
+    Memory output = allocate(device.get(), bytes_of(out));
+    ck_assert(run(device.get(), command, {&input, 0}, {&output, 0}, weights));
+    for (size_t k = 0; k < bytes_of(out); ++k) hash = (hash ^ output.data()[k]) * 1099511628211u;
+  }
+  return hash;
+}
+
+// The digest in a process of its own, as the device's threads live as long as the process.
+uint64_t digest_with_threads(int threads) {
+  int ends[2];
+  ck_assert_int_eq(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    setenv("DVNN_SOFT_THREADS", std::to_string(threads).c_str(), 1);
+    const uint64_t hash = results_digest();
+    _exit(write(ends[1], &hash, sizeof hash) == sizeof hash ? 0 : 1);
+  }
+  int status = 1;
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert_int_eq(status, 0);
+  uint64_t hash = 0;
+  ck_assert_int_eq(read(ends[0], &hash, sizeof hash), sizeof hash);
+  close(ends[0]);
+  close(ends[1]);
+  return hash;
+}
+
 }  // namespace
+
+START_TEST(results_do_not_depend_on_the_number_of_threads) {
+  const uint64_t one = digest_with_threads(1);
+  for (int threads : {2, 3, 8}) ck_assert_uint_eq(digest_with_threads(threads), one);
+}
+END_TEST
 
 START_TEST(runs_of_a_command_give_what_they_give_alone) {
   const auto device = soft();
@@ -294,7 +352,8 @@ START_TEST(fully_connected_commands_match_the_scalar_reference) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(command_sweep, runs_of_a_command_give_what_they_give_alone,
+DVNN_TEST_MAIN(command_sweep, results_do_not_depend_on_the_number_of_threads,
+               runs_of_a_command_give_what_they_give_alone,
                samples_of_a_batch_give_what_they_give_alone,
                response_normalisation_follows_the_segments,
                fully_connected_commands_match_the_scalar_reference)

@@ -170,12 +170,12 @@ void* thread_scratchpad(size_t bytes) {
 // in the second-level cache for what follows. Not by the number of threads: oneDNN may sum up in
 // another order where the band has another shape, and results must not depend on threads.
 int count_bands(const WorkingShape& result, double macs) {
-  constexpr double kBandBytes = 256 << 10;
+  constexpr double kBandBytes = 512 << 10;
   constexpr struct {
     double macs;
     int bands;
-  } kShares[] = {{3e7, 8}, {4e6, 4}, {3e5, 2}};
-  constexpr int kBandPixels = 48;  // fewer leave vectors and registers idle
+  } kShares[] = {{2e8, 8}, {3e7, 4}, {3e5, 2}};
+  constexpr int kBandPixels = 64;  // fewer leave vectors and registers idle
   int bands = 1;
   for (const auto& share : kShares) {
     if (macs >= share.macs) bands = std::max(bands, share.bands);

@@ -16,6 +16,16 @@ namespace dvnn::softdv {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// The larger of `v` and `best`, which is no NaN; `best` where `v` is NaN.
+template <typename V>
+HWY_INLINE V Larger(V v, V best) {
+#if HWY_ARCH_X86
+  return hn::Max(v, best);  // the instruction returns its second operand where one is NaN
+#else
+  return hn::IfThenElse(hn::Gt(v, best), v, best);
+#endif
+}
+
 // Calls f(vector tag, k) so that the vectors from k on cover 0..count-1 exactly.
 template <typename F>
 HWY_INLINE void ForEachVector(size_t count, F f) {
@@ -60,10 +70,8 @@ void MaxPool(RowsView from, const WorkingShape& in, const PoolWindow& window, fl
                     auto best = hn::Set(d, -std::numeric_limits<float>::infinity());
                     for (int r = 0; r < rows; ++r) {
                       const float* at = first + static_cast<size_t>(r) * pitch + k;
-                      for (int c = 0; c < cols; ++c, at += channels) {
-                        const auto v = hn::LoadU(d, at);
-                        best = hn::IfThenElse(hn::Gt(v, best), v, best);  // not Max: NaN never wins
-                      }
+                      for (int c = 0; c < cols; ++c, at += channels)
+                        best = Larger(hn::LoadU(d, at), best);
                     }
                     hn::StoreU(best, d, pixel + k);
                   });

@@ -13,10 +13,10 @@
 #define DVNN_SOFTDV_TILES
 namespace dvnn::softdv {
 
-// Up to 8 channels of some neighbouring pixels: a tile of the tensor in both orders.
+// Some channels of some neighbouring pixels: a tile of the tensor in both orders.
 struct Tile {
   size_t pixels;
-  size_t channels;  // 8, or fewer in the last chunk
+  size_t channels;  // 16: two chunks; 8: one; or the fewer ones of the last chunk
   size_t chunked;   // offset of its first element in device chunks
   size_t working;   // and from the first of the band in the working tensor
 };
@@ -25,6 +25,7 @@ struct Tile {
 // cache lines of the working tensor; few enough pixels each for the first-level cache.
 class Tiles {
  public:
+  static constexpr size_t kPixels = 32, kChunk = 8;
   Tiles(const WorkingShape& shape, Band band)
       : channels_(static_cast<size_t>(shape.channels)),
         plane_(shape.pixels()),
@@ -37,15 +38,16 @@ class Tiles {
       pixel_ += kPixels;
     }
     if (pixel_ >= end_) return false;
-    const size_t count = std::min(kChunk, channels_ - channel_);
-    *tile = {std::min(kPixels, end_ - pixel_), count, channel_ * plane_ + pixel_ * count,
+    const size_t left = channels_ - channel_;
+    const size_t count = left >= 2 * kChunk ? 2 * kChunk : std::min(kChunk, left);
+    *tile = {std::min(kPixels, end_ - pixel_), count,
+             channel_ * plane_ + pixel_ * std::min(kChunk, count),
              (pixel_ - first_) * channels_ + channel_};
-    channel_ += kChunk;
+    channel_ += count;
     return true;
   }
 
  private:
-  static constexpr size_t kPixels = 32, kChunk = 8;
   size_t channels_, plane_, first_, pixel_, end_, channel_ = 0;
 };
 
@@ -64,118 +66,139 @@ namespace hn = hwy::HWY_NAMESPACE;
 #define DVNN_VECTOR_HALF 0
 #endif
 
-// Each converts between `count` pixels of a whole chunk, side by side, and the same pixels of the
-// working tensor, `stride` floats apart.
+// Each goes over `count` pixels of one or two whole chunks, `plane` elements apart, and the same
+// pixels of the working tensor, `stride` floats apart. Two chunks fill a vector of 16 floats.
 
-HWY_INLINE void LoadChunk(const half_t* HWY_RESTRICT from, float* HWY_RESTRICT to, size_t count,
-                          size_t stride) {
 #if DVNN_VECTOR_HALF
+
+// Calls f(float tag, half tag, chunk, channel) for what is converted at once of a pixel.
+template <typename F>
+HWY_INLINE void ForEachVector(size_t chunks, size_t plane, F f) {
   const hn::CappedTag<float, 8> df;
   const hn::Rebind<hwy::float16_t, decltype(df)> dh;
-  for (size_t i = 0; i < count; ++i) {
-    for (size_t k = 0; k < 8; k += hn::Lanes(df)) {
-      const auto* source = reinterpret_cast<const hwy::float16_t*>(from + 8 * i + k);
-      hn::StoreU(hn::PromoteTo(df, hn::LoadU(dh, source)), df, to + i * stride + k);
-    }
+  for (size_t c = 0; c < chunks; ++c) {
+    for (size_t k = 0; k < 8; k += hn::Lanes(df)) f(df, dh, c * plane + k, 8 * c + k);
   }
-#else
-  for (size_t i = 0; i < count; ++i) {
-    for (size_t k = 0; k < 8; ++k) to[i * stride + k] = half_to_float(from[8 * i + k]);
-  }
-#endif
 }
 
-HWY_INLINE void AddChunk(const half_t* HWY_RESTRICT from, float* HWY_RESTRICT to, size_t count,
-                         size_t stride) {
-#if DVNN_VECTOR_HALF
-  const hn::CappedTag<float, 8> df;
-  const hn::Rebind<hwy::float16_t, decltype(df)> dh;
-  for (size_t i = 0; i < count; ++i) {
-    for (size_t k = 0; k < 8; k += hn::Lanes(df)) {
-      const auto* source = reinterpret_cast<const hwy::float16_t*>(from + 8 * i + k);
-      float* sum = to + i * stride + k;
-      hn::StoreU(hn::Add(hn::LoadU(df, sum), hn::PromoteTo(df, hn::LoadU(dh, source))), df, sum);
-    }
+HWY_INLINE void LoadChunks(const half_t* HWY_RESTRICT from, size_t chunks, size_t plane,
+                           float* HWY_RESTRICT to, size_t count, size_t stride) {
+  const auto* halves = reinterpret_cast<const hwy::float16_t*>(from);
+  for (size_t i = 0; i < count; ++i, halves += 8, to += stride) {
+    ForEachVector(chunks, plane, [&](auto df, auto dh, size_t in, size_t out) HWY_ATTR {
+      hn::StoreU(hn::PromoteTo(df, hn::LoadU(dh, halves + in)), df, to + out);
+    });
   }
-#else
-  for (size_t i = 0; i < count; ++i) {
-    for (size_t k = 0; k < 8; ++k) to[i * stride + k] += half_to_float(from[8 * i + k]);
+}
+
+HWY_INLINE void AddChunks(const half_t* HWY_RESTRICT from, size_t chunks, size_t plane,
+                          float* HWY_RESTRICT to, size_t count, size_t stride) {
+  const auto* halves = reinterpret_cast<const hwy::float16_t*>(from);
+  for (size_t i = 0; i < count; ++i, halves += 8, to += stride) {
+    ForEachVector(chunks, plane, [&](auto df, auto dh, size_t in, size_t out) HWY_ATTR {
+      const auto addend = hn::PromoteTo(df, hn::LoadU(dh, halves + in));
+      hn::StoreU(hn::Add(hn::LoadU(df, to + out), addend), df, to + out);
+    });
   }
-#endif
 }
 
 // With `keep`, the rounded values go back to where they came from.
-HWY_INLINE void StoreChunk(float* HWY_RESTRICT from, half_t* HWY_RESTRICT to, size_t count,
-                           size_t stride, bool keep) {
-#if DVNN_VECTOR_HALF
-  const hn::CappedTag<float, 8> df;
-  const hn::Rebind<hwy::float16_t, decltype(df)> dh;
-  for (size_t i = 0; i < count; ++i) {
-    for (size_t k = 0; k < 8; k += hn::Lanes(df)) {
-      float* value = from + i * stride + k;
-      const auto rounded = hn::DemoteTo(dh, hn::LoadU(df, value));
-      hn::StoreU(rounded, dh, reinterpret_cast<hwy::float16_t*>(to + 8 * i + k));
-      if (keep) hn::StoreU(hn::PromoteTo(df, rounded), df, value);
-    }
+HWY_INLINE void StoreChunks(float* HWY_RESTRICT from, half_t* HWY_RESTRICT to, size_t chunks,
+                            size_t plane, size_t count, size_t stride, bool keep) {
+  auto* halves = reinterpret_cast<hwy::float16_t*>(to);
+  for (size_t i = 0; i < count; ++i, halves += 8, from += stride) {
+    ForEachVector(chunks, plane, [&](auto df, auto dh, size_t out, size_t in) HWY_ATTR {
+      const auto rounded = hn::DemoteTo(dh, hn::LoadU(df, from + in));
+      hn::StoreU(rounded, dh, halves + out);
+      if (keep) hn::StoreU(hn::PromoteTo(df, rounded), df, from + in);
+    });
   }
-#else
-  for (size_t i = 0; i < count; ++i) {
-    for (size_t k = 0; k < 8; ++k) {
-      const half_t rounded = float_to_half(from[i * stride + k]);
-      to[8 * i + k] = rounded;
-      if (keep) from[i * stride + k] = half_to_float(rounded);
-    }
-  }
-#endif
 }
 
+#else
+
+template <typename F>
+void ForEachElement(size_t chunks, size_t plane, size_t count, size_t stride, F f) {
+  for (size_t i = 0; i < count; ++i) {
+    for (size_t k = 0; k < 8 * chunks; ++k) f(k / 8 * plane + 8 * i + k % 8, i * stride + k);
+  }
+}
+
+void LoadChunks(const half_t* from, size_t chunks, size_t plane, float* to, size_t count,
+                size_t stride) {
+  ForEachElement(chunks, plane, count, stride,
+                 [&](size_t in, size_t out) { to[out] = half_to_float(from[in]); });
+}
+
+void AddChunks(const half_t* from, size_t chunks, size_t plane, float* to, size_t count,
+               size_t stride) {
+  ForEachElement(chunks, plane, count, stride,
+                 [&](size_t in, size_t out) { to[out] += half_to_float(from[in]); });
+}
+
+void StoreChunks(float* from, half_t* to, size_t chunks, size_t plane, size_t count, size_t stride,
+                 bool keep) {
+  ForEachElement(chunks, plane, count, stride, [&](size_t out, size_t in) {
+    to[out] = float_to_half(from[in]);
+    if (keep) from[in] = half_to_float(to[out]);
+  });
+}
+
+#endif  // DVNN_VECTOR_HALF
+
 void LoadRows(const half_t* from, const WorkingShape& shape, Band band, float* to) {
-  const size_t stride = static_cast<size_t>(shape.channels);
+  const size_t stride = static_cast<size_t>(shape.channels), plane = 8 * shape.pixels();
   Tiles tiles(shape, band);
   for (Tile tile; tiles.next(&tile);) {
     const half_t* chunk = from + tile.chunked;
     float* value = to + tile.working;
-    if (tile.channels == 8) {
-      LoadChunk(chunk, value, tile.pixels, stride);
-      continue;
-    }
-    for (size_t i = 0; i < tile.pixels; ++i, value += stride) {
-      for (size_t k = 0; k < tile.channels; ++k) value[k] = half_to_float(*chunk++);
+    if (tile.channels == 16) {
+      LoadChunks(chunk, 2, plane, value, tile.pixels, stride);
+    } else if (tile.channels == 8) {
+      LoadChunks(chunk, 1, plane, value, tile.pixels, stride);
+    } else {
+      for (size_t i = 0; i < tile.pixels; ++i, value += stride) {
+        for (size_t k = 0; k < tile.channels; ++k) value[k] = half_to_float(*chunk++);
+      }
     }
   }
 }
 
 void AddRows(const half_t* addend, const WorkingShape& shape, Band band, float* data) {
-  const size_t stride = static_cast<size_t>(shape.channels);
+  const size_t stride = static_cast<size_t>(shape.channels), plane = 8 * shape.pixels();
   Tiles tiles(shape, band);
   for (Tile tile; tiles.next(&tile);) {
     const half_t* chunk = addend + tile.chunked;
     float* sum = data + tile.working;
-    if (tile.channels == 8) {
-      AddChunk(chunk, sum, tile.pixels, stride);
-      continue;
-    }
-    for (size_t i = 0; i < tile.pixels; ++i, sum += stride) {
-      for (size_t k = 0; k < tile.channels; ++k) sum[k] += half_to_float(*chunk++);
+    if (tile.channels >= 8) {
+      AddChunks(chunk, tile.channels / 8, plane, sum, tile.pixels, stride);
+    } else {
+      for (size_t i = 0; i < tile.pixels; ++i, sum += stride) {
+        for (size_t k = 0; k < tile.channels; ++k) sum[k] += half_to_float(*chunk++);
+      }
     }
   }
 }
 
 void StoreRows(float* from, const WorkingShape& shape, Band band, bool keep, half_t* to) {
-  const size_t stride = static_cast<size_t>(shape.channels);
+  const size_t stride = static_cast<size_t>(shape.channels), plane = 8 * shape.pixels();
   Tiles tiles(shape, band);
   for (Tile tile; tiles.next(&tile);) {
     half_t* chunk = to + tile.chunked;
     float* value = from + tile.working;
-    if (tile.channels == 8) {
-      StoreChunk(value, chunk, tile.pixels, stride, keep);
-      continue;
-    }
-    for (size_t i = 0; i < tile.pixels; ++i, value += stride) {
-      for (size_t k = 0; k < tile.channels; ++k) {
-        *chunk = float_to_half(value[k]);
-        if (keep) value[k] = half_to_float(*chunk);
-        ++chunk;
+    if (tile.channels == 16 && keep) {
+      StoreChunks(value, chunk, 2, plane, tile.pixels, stride, true);
+    } else if (tile.channels == 16) {
+      StoreChunks(value, chunk, 2, plane, tile.pixels, stride, false);
+    } else if (tile.channels == 8) {
+      StoreChunks(value, chunk, 1, plane, tile.pixels, stride, keep);
+    } else {
+      for (size_t i = 0; i < tile.pixels; ++i, value += stride) {
+        for (size_t k = 0; k < tile.channels; ++k) {
+          *chunk = float_to_half(value[k]);
+          if (keep) value[k] = half_to_float(*chunk);
+          ++chunk;
+        }
       }
     }
   }
@@ -227,7 +250,10 @@ void spread_rows(const half_t* from, const WorkingShape& shape, Band band, int s
     for (size_t pixel = start; pixel < start + tile.pixels; ++pixel) {
       float* value = to + pixel / cols * static_cast<size_t>(step_rows) * wide.row() +
                      pixel % cols * static_cast<size_t>(step_cols) * channels + channel;
-      for (size_t k = 0; k < tile.channels; ++k) value[k] = half_to_float(*chunk++);
+      for (size_t k = 0; k < tile.channels; ++k) {
+        value[k] = half_to_float(chunk[k / 8 * 8 * shape.pixels() + k % 8]);
+      }
+      chunk += std::min(Tiles::kChunk, tile.channels);
     }
   }
 }

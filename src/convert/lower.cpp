@@ -154,7 +154,7 @@ class Lowering {
   Status add_weights(const Node& node, int channels, device::ConvRun* run) {
     run->weight_format = device::WeightFormat::kHalf;
     run->weight_offset = model_.weights.size();
-    PackedGeometry geometry = network::run_geometry(*run, channels);
+    PackedGeometry geometry = device::run_geometry(*run, channels);
     std::vector<float> weights = node.weights;
     if (options_.y_major) {  // the device then reads kernels transposed
       transpose(run->kernel, &weights);

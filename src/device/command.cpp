@@ -41,4 +41,17 @@ Dims run_output(const ConvRun& run, Dims in) {
           windows(conv.h, p.top + p.bottom, run.pool_size.y, run.pool_stride.y), conv.c};
 }
 
+PackedGeometry run_geometry(const ConvRun& run, int input_channels) {
+  const bool depthwise = (static_cast<int>(run.conv) & 2) != 0;
+  PackedGeometry g;
+  g.m = run.m;
+  g.c = depthwise ? 1 : input_channels;
+  g.kx = run.kernel.x;
+  g.ky = run.kernel.y;
+  g.quantised = run.weight_format == WeightFormat::kQuantised;
+  g.prelu = run.activation == Activation::kPrelu;
+  g.dilated = run.dilation.x > 1 || run.dilation.y > 1;
+  return g;
+}
+
 }  // namespace dvnn::device

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tensor/half.h"
+#include "tensor/packing.h"
 
 namespace dvnn::device {
 
@@ -70,5 +71,8 @@ struct Dims {
 };
 Dims conv_output(const ConvRun& run, Dims in);  // after the convolution, before pooling
 Dims run_output(const ConvRun& run, Dims in);   // after pooling
+
+/// The packed weights' geometry of a run that reads `input_channels` channels.
+PackedGeometry run_geometry(const ConvRun& run, int input_channels);
 
 }  // namespace dvnn::device

@@ -101,7 +101,7 @@ Status validate_run(const Model& model, const ConvRun& run, Dims in) {
   DVNN_TRY(validate_pad("pool pad", run.pool_pad));
   if (run.m < 1 || run.m > kMaxChannels) return over_limit("output channels", run.m, kMaxChannels);
   if (run.conv != device::ConvKind::kNone) {
-    const size_t bytes = packed_weights_size(run_geometry(run, in.c));
+    const size_t bytes = packed_weights_size(device::run_geometry(run, in.c));
     if (run.weight_offset % 16 != 0 || bytes > model.weights.size() ||
         run.weight_offset > model.weights.size() - bytes) {
       return malformed(
@@ -206,19 +206,6 @@ Status validate_step(const Model& model, const Step& step) {
 }
 
 }  // namespace
-
-PackedGeometry run_geometry(const ConvRun& run, int input_channels) {
-  const bool depthwise = (static_cast<int>(run.conv) & 2) != 0;
-  PackedGeometry g;
-  g.m = run.m;
-  g.c = depthwise ? 1 : input_channels;
-  g.kx = run.kernel.x;
-  g.ky = run.kernel.y;
-  g.quantised = run.weight_format == device::WeightFormat::kQuantised;
-  g.prelu = run.activation == device::Activation::kPrelu;
-  g.dilated = run.dilation.x > 1 || run.dilation.y > 1;
-  return g;
-}
 
 Status validate(const Model& model) {
   if (model.io_bytes > kMaxBufferBytes) {

@@ -78,9 +78,6 @@ struct Model {
 /// Checks every index, offset, size, dimension and step: after this the executor trusts the model.
 Status validate(const Model& model);
 
-/// The packed weights' geometry of a run that reads `input_channels` channels.
-PackedGeometry run_geometry(const device::ConvRun& run, int input_channels);
-
 /// Multiply-accumulate operations of a step (0 for CPU steps), dense formula, padding counted.
 int64_t step_macs(const Step& step);
 

@@ -133,6 +133,9 @@ DVNN_EXPORT int dmp_dv_cmdlist_commit(dmp_dv_cmdlist list) {
   for (auto& plan : list->plans) {
     if (!plan->prepare()) return -1;
   }
+  if (const auto hardware = pace(); hardware.ok() && hardware.value()) {
+    for (const auto& plan : list->plans) list->pace_us += plan->estimate_us(*hardware.value());
+  }
   if (list->device_type == DMP_DV_DEV_CONV) share_conv_results(list->plans);
   list->committed = true;
   return 0;

@@ -7,12 +7,20 @@
 
 #include "softdv/export.h"
 #include "softdv/objects.h"
+#include "softdv/queue.h"
 
 namespace dvnn::softdv {
 namespace {
 
 // One buffer per process, as the interface has it; callers that race read garbage, never overrun.
 char last_error[256];
+
+// Of the hardware whose pace is kept, if one is.
+int conv_freq_mhz() {
+  const auto hardware = pace();
+  return hardware.ok() && hardware.value() ? static_cast<int>(hardware.value()->clock_mhz)
+                                           : kConvFreqMhz;
+}
 
 void store_error(const char* text_format, va_list args) {
   std::vsnprintf(last_error, sizeof last_error, text_format, args);
@@ -52,6 +60,10 @@ DVNN_EXPORT void dmp_dv_set_last_error_message(const char* text_format, ...) {
 }
 
 DVNN_EXPORT dmp_dv_context dmp_dv_context_create(void) {
+  if (const auto hardware = pace(); !hardware.ok()) {
+    set_error("%s", hardware.error().message.c_str());
+    return nullptr;
+  }
   auto* ctx = new (std::nothrow) dmp_dv_context_impl();
   if (!ctx) {
     set_error("Not enough memory for a context");
@@ -61,7 +73,7 @@ DVNN_EXPORT dmp_dv_context dmp_dv_context_create(void) {
   std::snprintf(text, sizeof text,
                 "DMP DV: ub_size=%d max_kernel_size=%d conv_freq=%d fc_freq=%d "
                 "max_fc_vector_size=%d",
-                kUnifiedBufferBytes, kMaxKernelSize, kConvFreqMhz, 0, kMaxFcVectorSize);
+                kUnifiedBufferBytes, kMaxKernelSize, conv_freq_mhz(), 0, kMaxFcVectorSize);
   ctx->info = text;
   return ctx;
 }
@@ -86,7 +98,7 @@ DVNN_EXPORT int dmp_dv_context_get_info(dmp_dv_context ctx, struct dmp_dv_info* 
   auto* v0 = reinterpret_cast<dmp_dv_info_v0*>(info);
   v0->ub_size = kUnifiedBufferBytes;
   v0->max_kernel_size = kMaxKernelSize;
-  v0->conv_freq = kConvFreqMhz;
+  v0->conv_freq = conv_freq_mhz();
   v0->fc_freq = 0;  // fully connected commands run on the convolution block
   v0->max_fc_vector_size = kMaxFcVectorSize;
   return 0;

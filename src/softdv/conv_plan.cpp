@@ -63,6 +63,20 @@ class ConvPlan final : public Plan {
   /// floats and need not convert them back. Memory looks as if they had not.
   static void share_results(Span<ConvPlan* const> plans);
 
+  double estimate_us(const device::Hardware& hardware) const override {
+    device::ConvCommand command;
+    command.w = command_.in.w;
+    command.h = command_.in.h;
+    command.c = command_.in.c;
+    command.eltwise_add = command_.eltwise_add;
+    command.topo = 0;
+    for (size_t i = 0; i < command_.runs.size(); ++i) {
+      command.topo |= static_cast<uint32_t>(command_.runs[i].external) << i;
+      command.runs.push_back(command_.runs[i].run);
+    }
+    return command_.batch * device::estimate(command, hardware).microseconds;
+  }
+
   void execute(Scratch* scratch) override {
     for (size_t i = 0; i < command_.runs.size(); ++i) refresh(i);
     const size_t in = elements(command_.in);

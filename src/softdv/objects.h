@@ -38,6 +38,7 @@ struct dmp_dv_cmdlist_impl {
   bool mixed = false;   // commands of more than one type were given
   std::vector<std::unique_ptr<dvnn::softdv::Plan>> plans;  // one per accepted command, in order
   std::vector<dmp_dv_mem> memories;                        // retained
+  double pace_us = 0;                                      // what an execution takes at the least
   std::atomic<int64_t> last_id{0};                         // of the newest execution
   std::atomic<int64_t> last_exec_us{0};
 };

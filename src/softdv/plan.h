@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "device/estimate.h"
 #include "dmp_dv.h"
 #include "softdv/aligned_floats.h"
 #include "softdv/team.h"
@@ -36,6 +37,8 @@ class Plan {
   virtual bool prepare() = 0;
   /// Runs the command. Its memories were bounds-checked when it was added.
   virtual void execute(Scratch* scratch) = 0;
+  /// What the command would take on that hardware, microseconds; 0 where no model tells.
+  virtual double estimate_us(const device::Hardware&) const { return 0; }
 };
 
 }  // namespace dvnn::softdv

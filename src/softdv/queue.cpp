@@ -7,6 +7,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <mutex>
 #include <thread>
@@ -58,6 +59,8 @@ class Queue {
       scratch.team.wake();
       for (auto& plan : list->plans) plan->execute(&scratch);
       scratch.team.rest();
+      std::this_thread::sleep_until(start +
+                                    std::chrono::duration<double, std::micro>(list->pace_us));
       const auto spent = std::chrono::steady_clock::now() - start;
       lock.lock();
       ++completed_;
@@ -89,6 +92,18 @@ int64_t submit(dmp_dv_cmdlist list) {
 
 int64_t wait_for(int device_type, int64_t id) {
   return queue(device_type).wait_for(id);
+}
+
+Result<const device::Hardware*> pace() {
+  static const Result<device::Hardware> hardware = [] {
+    const char* text = std::getenv("DVNN_SOFT_PACE");
+    return device::parse_hardware(!text || std::strcmp(text, "1") == 0 ? "" : text);
+  }();
+  const char* text = std::getenv("DVNN_SOFT_PACE");
+  if (!text || !*text || std::strcmp(text, "0") == 0)
+    return static_cast<const device::Hardware*>(nullptr);
+  if (!hardware.ok()) return hardware.error().within("DVNN_SOFT_PACE");
+  return &hardware.value();
 }
 
 int thread_count() {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "device/estimate.h"
 #include "dmp_dv.h"
 
 namespace dvnn::softdv {
@@ -16,6 +17,10 @@ int64_t submit(dmp_dv_cmdlist list);
 /// Waits until execution `id` of that block and all before it have run. Returns its time,
 /// microseconds (0 if it ran too long ago to be remembered).
 int64_t wait_for(int device_type, int64_t id);
+
+/// The hardware whose pace the device keeps, from $DVNN_SOFT_PACE ("1", or as parse_hardware()
+/// reads it), or null if it runs as fast as it can. An error if the variable makes no sense.
+Result<const device::Hardware*> pace();
 
 /// Threads that a command may use: $DVNN_SOFT_THREADS, else all processors.
 int thread_count();

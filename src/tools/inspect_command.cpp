@@ -6,6 +6,7 @@
 #include "network/dvn_file.h"
 #include "network/model_json.h"
 #include "tools/commands.h"
+#include "tools/inspect_estimate.h"
 #include "tools/options.h"
 
 namespace dvnn::tools {
@@ -21,7 +22,7 @@ size_t weight_bytes(const Step& step) {
   for (size_t i = 0; i < step.command.runs.size(); ++i) {
     const device::ConvRun& run = step.command.runs[i];
     if (run.conv != device::ConvKind::kNone) {
-      bytes += packed_weights_size(network::run_geometry(run, at.c));
+      bytes += packed_weights_size(device::run_geometry(run, at.c));
     }
     at = (step.command.topo >> i) & 1 ? device::Dims{step.command.w, step.command.h, step.command.c}
                                       : device::run_output(run, at);
@@ -138,18 +139,33 @@ void print_dot(const Model& model) {
 }  // namespace
 
 int inspect_command(int argc, char** argv) {
-  gboolean as_json = FALSE, as_dot = FALSE;
+  gboolean as_json = FALSE, as_dot = FALSE, estimate = FALSE;
+  OptionText board;
   const GOptionEntry entries[] = {
       {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print the file's description as JSON", nullptr},
       {"dot", 0, 0, G_OPTION_ARG_NONE, &as_dot, "Print the steps as a Graphviz graph", nullptr},
+      {"estimate", 0, 0, G_OPTION_ARG_NONE, &estimate,
+       "Print what each command would take on a board; with --json as JSON", nullptr},
+      {"board", 0, 0, G_OPTION_ARG_STRING, board.out(),
+       "For --estimate: clock=MHZ,macs=N,bus=BYTES_PER_CLOCK,ub=BYTES,command=US, any of them",
+       "BOARD"},
       {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
   auto args = parse_options("NETWORK.dvn", "Shows a network: its steps, shapes, work and sizes.",
                             entries, argc, argv);
   if (!args.ok()) return wrong_usage("inspect", args.error().message);
   if (args.value().size() != 1) return wrong_usage("inspect", "needs one network file");
+  if (board.given() && !estimate) return wrong_usage("inspect", "--board goes with --estimate");
   auto model = network::read_dvn(args.value()[0]);
   if (!model.ok()) return fail(model.error());
-  if (as_json) {
+  if (estimate) {
+    const auto hardware = device::parse_hardware(board.text());
+    if (!hardware.ok()) return wrong_usage("inspect", "--board: " + hardware.error().message);
+    if (as_json) {
+      std::printf("%s\n", estimate_to_json(model.value(), hardware.value()).dump(1).c_str());
+    } else {
+      print_estimate(model.value(), hardware.value());
+    }
+  } else if (as_json) {
     std::printf("%s\n", network::model_to_json(model.value()).dump(1).c_str());
   } else if (as_dot) {
     print_dot(model.value());

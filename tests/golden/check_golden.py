@@ -137,6 +137,7 @@ def cosine(a, b):
 class Checker:
     def __init__(self, dvnet, data):
         self.dvnet, self.data = dvnet, data
+        self.run_with = os.environ.get("DVNN_RUN_WITH", "").split()  # an emulator
         self.passed, self.failures = 0, []
         self.folder = tempfile.TemporaryDirectory()
 
@@ -147,7 +148,7 @@ class Checker:
             self.failures.append(f"{name}: {problem}")
 
     def run(self, *arguments):
-        return subprocess.run([self.dvnet, *arguments], check=True, text=True,
+        return subprocess.run([*self.run_with, self.dvnet, *arguments], check=True, text=True,
                               stdout=subprocess.PIPE).stdout
 
     def pictures(self):

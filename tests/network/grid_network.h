@@ -53,7 +53,7 @@ inline network::Model grid_network() {
     std::vector<half_t> w(weights.size()), b(bias.size());
     float_to_half(weights.data(), w.data(), w.size());
     float_to_half(bias.data(), b.data(), b.size());
-    const PackedGeometry geometry = run_geometry(run, 3);
+    const PackedGeometry geometry = device::run_geometry(run, 3);
     model.weights.resize(model.weights.size() + packed_weights_size(geometry));
     pack_weights(geometry, {nullptr, w.data(), b.data(), nullptr},
                  model.weights.data() + run.weight_offset);

@@ -126,6 +126,11 @@ bool check_branches(Device* device, Randomness* r, int number) {
   return true;
 }
 
+void write_halves(Randomness* r, uint8_t* to, size_t count, float scale) {
+  auto* halves = reinterpret_cast<half_t*>(to);
+  for (size_t i = 0; i < count; ++i) halves[i] = float_to_half(r->value(scale));
+}
+
 dmp_dv_cmdraw_conv_v0 conv_command(Dims in) {
   dmp_dv_cmdraw_conv_v0 cmd;
   std::memset(&cmd, 0, sizeof cmd);
@@ -142,9 +147,27 @@ dmp_dv_cmdraw_conv_v0 conv_command(Dims in) {
   return cmd;
 }
 
-void write_halves(Randomness* r, uint8_t* to, size_t count, float scale) {
-  auto* halves = reinterpret_cast<half_t*>(to);
-  for (size_t i = 0; i < count; ++i) halves[i] = float_to_half(r->value(scale));
+// Runs `work`, which returns a value, in a process of its own with an environment variable set: the
+// device's threads live as long as the process and read their settings once. Tests that use it come
+// first: a fork has none of the threads that the device already has.
+template <typename Work>
+uint64_t in_process(const char* variable, const std::string& value, Work work) {
+  int ends[2];
+  ck_assert_int_eq(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    setenv(variable, value.c_str(), 1);
+    const uint64_t result = work();
+    _exit(write(ends[1], &result, sizeof result) == sizeof result ? 0 : 1);
+  }
+  int status = 1;
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert_int_eq(status, 0);
+  uint64_t result = 0;
+  ck_assert_int_eq(read(ends[0], &result, sizeof result), sizeof result);
+  close(ends[0]);
+  close(ends[1]);
+  return result;
 }
 
 // FNV-1a of what random commands write.
@@ -174,31 +197,38 @@ uint64_t results_digest() {
   return hash;
 }
 
-// The digest in a process of its own, as the device's threads live as long as the process.
-uint64_t digest_with_threads(int threads) {
-  int ends[2];
-  ck_assert_int_eq(pipe(ends), 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    setenv("DVNN_SOFT_THREADS", std::to_string(threads).c_str(), 1);
-    const uint64_t hash = results_digest();
-    _exit(write(ends[1], &hash, sizeof hash) == sizeof hash ? 0 : 1);
-  }
-  int status = 1;
-  ck_assert_int_eq(waitpid(child, &status, 0), child);
-  ck_assert_int_eq(status, 0);
-  uint64_t hash = 0;
-  ck_assert_int_eq(read(ends[0], &hash, sizeof hash), sizeof hash);
-  close(ends[0]);
-  close(ends[1]);
-  return hash;
+// Microseconds that a command took by the device's own account.
+uint64_t paced_run() {
+  Bench bench;
+  auto cmd = conv_command({64, 32, 8});
+  cmd.run[0].m = 8;
+  cmd.run[0].pool_enable = 1;
+  cmd.run[0].pool_size = 0x0202;
+  cmd.run[0].pool_stride = 0x0202;
+  cmd.input_buf = bench.at(0);
+  cmd.output_buf = bench.at(500000);
+  dmp_dv_cmdlist list = fn().cmdlist_create(bench.ctx);
+  ck_assert_int_eq(fn().cmdlist_add_raw(list, &cmd.header), 0);
+  ck_assert_int_eq(fn().cmdlist_commit(list), 0);
+  ck_assert_int_eq(fn().cmdlist_wait(list, fn().cmdlist_exec(list)), 0);
+  const int64_t us = fn().cmdlist_get_last_exec_time(list);
+  fn().cmdlist_release(list);
+  return static_cast<uint64_t>(us);
 }
 
 }  // namespace
 
 START_TEST(results_do_not_depend_on_the_number_of_threads) {
-  const uint64_t one = digest_with_threads(1);
-  for (int threads : {2, 3, 8}) ck_assert_uint_eq(digest_with_threads(threads), one);
+  const uint64_t one = in_process("DVNN_SOFT_THREADS", "1", results_digest);
+  for (const char* threads : {"2", "3", "8"}) {
+    ck_assert_uint_eq(in_process("DVNN_SOFT_THREADS", threads, results_digest), one);
+  }
+}
+END_TEST
+
+START_TEST(a_paced_device_takes_as_long_as_the_board_would) {
+  // 64 x 32 pixels of 8 channels at one pixel per clock of 1 MHz; the bus is out of the way.
+  ck_assert_uint_ge(in_process("DVNN_SOFT_PACE", "clock=1,bus=1000", paced_run), 64 * 32);
 }
 END_TEST
 
@@ -353,6 +383,7 @@ START_TEST(fully_connected_commands_match_the_scalar_reference) {
 END_TEST
 
 DVNN_TEST_MAIN(command_sweep, results_do_not_depend_on_the_number_of_threads,
+               a_paced_device_takes_as_long_as_the_board_would,
                runs_of_a_command_give_what_they_give_alone,
                samples_of_a_batch_give_what_they_give_alone,
                response_normalisation_follows_the_segments,

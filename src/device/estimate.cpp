@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/estimate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "base/format.h"
+#include "tensor/packing.h"
+
+namespace dvnn::device {
+namespace {
+
+constexpr int kBlockMacs = 72;  // multipliers of a unit, values of a block of weights
+
+double ceil_div(double a, double b) {
+  return std::ceil(a / b);
+}
+
+double bytes_of(Dims d) {
+  return sizeof(half_t) * static_cast<double>(d.w) * d.h * d.c;
+}
+
+// Blocks of 72 weights that make a kernel over `channels` input channels.
+double blocks_per_kernel(const ConvRun& run, int channels) {
+  if (run.dilation.x > 1 || run.dilation.y > 1) {
+    return run.kernel.x * run.kernel.y * ceil_div(channels, 64);
+  }
+  switch (std::max(run.kernel.x, run.kernel.y) | 1) {
+    case 1:
+      return ceil_div(channels, 64);
+    case 3:
+      return ceil_div(channels, 8);
+    case 5:
+      return ceil_div(channels, 2);
+    default:
+      return channels;
+  }
+}
+
+double run_clocks(const ConvRun& run, Dims in, const Hardware& hardware) {
+  constexpr double kValuesPerClock = 8;
+  if (run.conv == ConvKind::kNone) {
+    return static_cast<double>(in.w) * in.h * ceil_div(in.c, kValuesPerClock);
+  }
+  const Dims conv = conv_output(run, in);
+  const bool depthwise = static_cast<int>(run.conv) & 2;
+  const double units = std::max(1, hardware.macs / kBlockMacs);
+  return static_cast<double>(conv.w) * conv.h * ceil_div(run.m, units) *
+         blocks_per_kernel(run, depthwise ? 1 : in.c);
+}
+
+double weight_bytes(const ConvRun& run, Dims in) {
+  return run.conv == ConvKind::kNone
+             ? 0
+             : static_cast<double>(packed_weights_size(run_geometry(run, in.c)));
+}
+
+// Columns that the tiles of a convolution read twice.
+double shared_columns(const ConvRun& run, int tiles) {
+  const int window = (run.kernel.x - 1) * run.dilation.x + 1;
+  return (tiles - 1) * std::max(0, run.conv == ConvKind::kNone ? 0 : window - run.stride.x);
+}
+
+}  // namespace
+
+Result<Hardware> parse_hardware(const std::string& text) {
+  Hardware hardware;
+  const struct {
+    const char* name;
+    double low, high;
+    double* real;
+    int* whole;
+  } parts[] = {{"clock", 1, 10000, &hardware.clock_mhz, nullptr},
+               {"macs", kBlockMacs, 1 << 20, nullptr, &hardware.macs},
+               {"bus", 0.001, 1 << 16, &hardware.bus_bytes, nullptr},
+               {"ub", 1024, 1 << 30, nullptr, &hardware.ub_bytes},
+               {"command", 0, 1e6, &hardware.command_us, nullptr}};
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(',', at), text.size());
+    const std::string part = text.substr(at, end - at);
+    at = end + 1;
+    const size_t equals = std::min(part.find('='), part.size());
+    const auto* known = std::find_if(std::begin(parts), std::end(parts), [&](const auto& p) {
+      return part.compare(0, equals, p.name) == 0;
+    });
+    char* rest = nullptr;
+    const char* number = part.c_str() + std::min(equals + 1, part.size());
+    const double value = std::strtod(number, &rest);
+    if (known == std::end(parts) || rest == number || *rest != '\0') {
+      return Error{ErrorCode::kInvalidArgument,
+                   "'" + part + "' is none of clock=MHZ, macs=N, bus=BYTES, ub=BYTES, command=US"};
+    }
+    if (!(value >= known->low && value <= known->high)) {
+      return Error{ErrorCode::kInvalidArgument, format("%s must be %g..%g, not %s", known->name,
+                                                       known->low, known->high, number)};
+    }
+    if (known->real) *known->real = value;
+    if (known->whole) *known->whole = static_cast<int>(value);
+  }
+  return hardware;
+}
+
+Estimate estimate(const ConvCommand& command, const Hardware& hardware) {
+  Estimate total;
+  const Dims input = {command.w, command.h, command.c};
+  Dims in = input;
+  for (size_t i = 0; i < command.runs.size(); ++i) {
+    const ConvRun& run = command.runs[i];
+    const Dims conv = conv_output(run, in), out = run_output(run, in);
+    const bool external = command.topo >> i & 1;
+    const bool reads_memory = i == 0 || (command.topo >> (i - 1) & 1);
+    const int tiles = std::max(1, count_tiles(run, in, false, hardware.ub_bytes));
+    total.tiles = std::max(total.tiles, tiles);
+    total.clocks += run_clocks(run, in, hardware);
+    total.bus_bytes += tiles * weight_bytes(run, in);
+    if (reads_memory) total.bus_bytes += bytes_of(in) / in.w * (in.w + shared_columns(run, tiles));
+    if (external) {
+      total.bus_bytes += bytes_of(out);
+      if (command.eltwise_add)
+        total.bus_bytes += bytes_of(run.pool == PoolKind::kAverage ? out : conv);
+    }
+    in = external ? input : out;
+  }
+  const double moving = total.bus_bytes / hardware.bus_bytes;
+  total.waits_for_memory = moving > total.clocks;
+  total.microseconds = std::max(moving, total.clocks) / hardware.clock_mhz + hardware.command_us;
+  return total;
+}
+
+}  // namespace dvnn::device

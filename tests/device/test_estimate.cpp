@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The timing model on commands whose clocks and bytes can be counted by hand.
+#include "device/estimate.h"
+
+// Check last: some of its macros have common names.
+#include "check_main.h"
+
+using namespace dvnn::device;
+
+namespace {
+
+// 16 x 8 pixels, 64 -> 16 channels by a 3x3 convolution that keeps the size.
+ConvCommand same_size_conv() {
+  ConvCommand command;
+  command.w = 16;
+  command.h = 8;
+  command.c = 64;
+  ConvRun run;
+  run.m = 16;
+  run.conv = ConvKind::kConv;
+  run.kernel = {3, 3};
+  run.conv_pad = {1, 1, 1, 1};
+  run.weight_format = WeightFormat::kHalf;
+  command.runs = {run};
+  return command;
+}
+
+Hardware board(const char* text) {
+  const auto hardware = parse_hardware(text);
+  ck_assert_msg(hardware.ok(), "%s", hardware.ok() ? "" : hardware.error().message.c_str());
+  return hardware.value();
+}
+
+}  // namespace
+
+START_TEST(a_unit_takes_a_block_of_weights_per_clock) {
+  // 128 pixels, 2 groups of 8 kernels, 8 blocks of 8 channels each.
+  const Estimate e = estimate(same_size_conv(), board("clock=100,macs=576,bus=1000"));
+  ck_assert(e.clocks == 128 * 2 * 8);
+  ck_assert_int_eq(e.tiles, 1);
+  ck_assert(!e.waits_for_memory);
+  ck_assert_double_eq_tol(e.microseconds, 20.48, 1e-9);
+  ck_assert(estimate(same_size_conv(), board("macs=1152,bus=1000")).clocks == 128 * 1 * 8);
+}
+END_TEST
+
+START_TEST(kernels_fill_blocks_as_they_are_packed) {
+  const struct {
+    int kernel;
+    double blocks;  // of 64 channels
+  } cases[] = {{1, 1}, {2, 8}, {3, 8}, {4, 32}, {5, 32}, {6, 64}, {7, 64}};
+  for (const auto& c : cases) {
+    ConvCommand command = same_size_conv();
+    ConvRun& run = command.runs[0];
+    run.kernel = {c.kernel, 1};
+    run.conv_pad = {(c.kernel - 1) / 2, c.kernel / 2, 0, 0};
+    ck_assert(estimate(command, board("")).clocks == 128 * 2 * c.blocks);
+  }
+  ConvCommand command = same_size_conv();
+  command.runs[0].conv = ConvKind::kDepthwise;
+  command.runs[0].m = 64;
+  ck_assert(estimate(command, board("")).clocks == 128 * 8 * 1);
+  command = same_size_conv();
+  command.runs[0].dilation = {2, 2};
+  command.runs[0].conv_pad = {2, 2, 2, 2};
+  ck_assert(estimate(command, board("")).clocks == 128 * 2 * 9);
+}
+END_TEST
+
+START_TEST(the_bus_moves_tensors_weights_and_addends) {
+  ConvCommand command = same_size_conv();
+  const double in = 128 * 64 * 2, out = 128 * 16 * 2;
+  const double weights = 144 * 16 * 8 + 16 * 2;
+  ck_assert(estimate(command, board("")).bus_bytes == in + weights + out);
+  command.eltwise_add = true;
+  const Estimate e = estimate(command, board("bus=1"));
+  ck_assert(e.bus_bytes == in + weights + 2 * out);
+  ck_assert(e.waits_for_memory);
+  ck_assert_double_eq_tol(e.microseconds, e.bus_bytes / 100, 1e-9);
+}
+END_TEST
+
+START_TEST(runs_through_the_unified_buffer_spare_the_bus) {
+  ConvCommand command = same_size_conv();
+  ConvRun second = command.runs[0];
+  command.runs.push_back(second);
+  command.topo = 2;
+  const double weights = 144 * 16 * 8 + 16 * 2, weights2 = 144 * 16 * 2 + 16 * 2;
+  const Estimate e = estimate(command, board(""));
+  ck_assert(e.bus_bytes == 128 * 64 * 2 + weights + weights2 + 128 * 16 * 2);
+  ck_assert(e.clocks == 128 * 2 * 8 + 128 * 2 * 2);
+}
+END_TEST
+
+START_TEST(boards_are_described_by_name) {
+  const Hardware h = board("clock=333,macs=1152,bus=32,ub=524288,command=7.5");
+  ck_assert(h.clock_mhz == 333 && h.macs == 1152 && h.bus_bytes == 32 && h.ub_bytes == 524288 &&
+            h.command_us == 7.5);
+  for (const char* text : {"clock", "clock=", "clock=x", "clock=1x", "speed=3", "=3", "macs=71",
+                           "bus=0", "ub=-1", "clock=nan", "clock=1,,", "command=1e9"}) {
+    const auto refused = parse_hardware(text);
+    ck_assert_msg(!refused.ok(), "'%s' was taken", text);
+    ck_assert(!refused.error().message.empty());
+  }
+}
+END_TEST
+
+DVNN_TEST_MAIN(estimate, a_unit_takes_a_block_of_weights_per_clock,
+               kernels_fill_blocks_as_they_are_packed, the_bus_moves_tensors_weights_and_addends,
+               runs_through_the_unified_buffer_spare_the_bus, boards_are_described_by_name)

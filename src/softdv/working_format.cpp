@@ -60,7 +60,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // See tensor/convert_half.cpp: where conversions are instructions.
-#if HWY_TARGET <= HWY_AVX2 || HWY_TARGET == HWY_NEON
+#if HWY_TARGET <= HWY_AVX2 || HWY_ARCH_ARM_A64
 #define DVNN_VECTOR_HALF 1
 #else
 #define DVNN_VECTOR_HALF 0

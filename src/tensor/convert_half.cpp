@@ -14,7 +14,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // Highway's emulation where the CPU has no conversion instruction does not round ties to even;
 // those targets use the scalar code.
-#if HWY_TARGET <= HWY_AVX2 || HWY_TARGET == HWY_NEON
+#if HWY_TARGET <= HWY_AVX2 || HWY_ARCH_ARM_A64
 #define DVNN_VECTOR_HALF 1
 #else
 #define DVNN_VECTOR_HALF 0

@@ -15,15 +15,21 @@ namespace dvnn::image {
 
 enum class PixelFormat : uint8_t {
   kNv12,
+  kNv21,
+  kNv16,
   kI420,
+  kYv12,
   kYuy2,
+  kUyvy,
   kRgb,
   kBgr,
   kRgbx,
   kBgrx,
   kXrgb,
   kXbgr,
-  kGray8
+  kGray8,
+  kP010,   // 10 bits in the upper part of 16, little-endian
+  kI42010  // 10 bits in the lower part of 16, little-endian
 };
 enum class Matrix : uint8_t { kBt601, kBt709, kBt2020 };
 

@@ -11,6 +11,8 @@ struct Component {
   int first = 0;             // bytes from the row's start
   int step = 1;              // bytes from sample to sample
   int sub_x = 1, sub_y = 1;  // subsampling
+  int sample_bytes = 1;      // 2: little-endian
+  int shift = 0;             // left, to bring a sample of 2 bytes to the top of 16 bits
 };
 
 struct FormatInfo {
@@ -20,5 +22,8 @@ struct FormatInfo {
 };
 
 const FormatInfo& format_info(PixelFormat format);
+
+/// Bytes of a row of `plane` that hold samples, for frames of `width` pixels.
+int row_bytes(const FormatInfo& info, int plane, int width);
 
 }  // namespace dvnn::image

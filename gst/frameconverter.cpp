@@ -14,10 +14,18 @@ Result<PixelFormat> pixel_format(GstVideoFormat format) {
   switch (format) {
     case GST_VIDEO_FORMAT_NV12:
       return PixelFormat::kNv12;
+    case GST_VIDEO_FORMAT_NV21:
+      return PixelFormat::kNv21;
+    case GST_VIDEO_FORMAT_NV16:
+      return PixelFormat::kNv16;
     case GST_VIDEO_FORMAT_I420:
       return PixelFormat::kI420;
+    case GST_VIDEO_FORMAT_YV12:
+      return PixelFormat::kYv12;
     case GST_VIDEO_FORMAT_YUY2:
       return PixelFormat::kYuy2;
+    case GST_VIDEO_FORMAT_UYVY:
+      return PixelFormat::kUyvy;
     case GST_VIDEO_FORMAT_RGB:
       return PixelFormat::kRgb;
     case GST_VIDEO_FORMAT_BGR:
@@ -36,6 +44,10 @@ Result<PixelFormat> pixel_format(GstVideoFormat format) {
       return PixelFormat::kXbgr;
     case GST_VIDEO_FORMAT_GRAY8:
       return PixelFormat::kGray8;
+    case GST_VIDEO_FORMAT_P010_10LE:
+      return PixelFormat::kP010;
+    case GST_VIDEO_FORMAT_I420_10LE:
+      return PixelFormat::kI42010;
     default:
       return Error{ErrorCode::kUnsupported,
                    dvnn::format("video format %s; these would do: %s",

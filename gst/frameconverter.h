@@ -12,8 +12,9 @@
 namespace dvnn::gst {
 
 /// Raw formats that can be converted, for pad templates.
-#define DVNN_VIDEO_FORMATS \
-  "{ NV12, I420, YUY2, RGB, BGR, RGBx, BGRx, xRGB, xBGR, RGBA, BGRA, ARGB, ABGR, GRAY8 }"
+#define DVNN_VIDEO_FORMATS                                                                     \
+  "{ NV12, NV21, NV16, I420, YV12, YUY2, UYVY, RGB, BGR, RGBx, BGRx, xRGB, xBGR, RGBA, BGRA, " \
+  "ARGB, ABGR, GRAY8, P010_10LE, I420_10LE }"
 
 class FrameConverter {
  public:

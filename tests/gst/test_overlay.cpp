@@ -10,6 +10,12 @@ namespace {
 GstBuffer* frame_with_box(const GstVideoInfo& info, double x0, double y0, double x1, double y1) {
   GstBuffer* buffer = gst_buffer_new_allocate(nullptr, info.size, nullptr);
   gst_buffer_memset(buffer, 0, 128, info.size);
+  if (GST_VIDEO_INFO_FORMAT(&info) == GST_VIDEO_FORMAT_I420_10LE) {  // 512 of 1023
+    for (gsize i = 0; i < info.size; i += 2) {
+      gst_buffer_memset(buffer, i, 0, 1);
+      gst_buffer_memset(buffer, i + 1, 2, 1);
+    }
+  }
   GstVideoRegionOfInterestMeta* roi = gst_buffer_add_video_region_of_interest_meta(
       buffer, "thing", static_cast<guint>(x0), static_cast<guint>(y0), static_cast<guint>(x1 - x0),
       static_cast<guint>(y1 - y0));
@@ -92,8 +98,9 @@ void check_box(const char* format, int width, int height) {
 }  // namespace
 
 START_TEST(boxes_are_drawn_where_they_are_in_every_format) {
-  for (const char* format : {"RGB", "BGR", "RGBx", "BGRx", "xRGB", "xBGR", "RGBA", "BGRA", "ARGB",
-                             "ABGR", "NV12", "I420", "YUY2", "GRAY8"}) {
+  for (const char* format : {"RGB",  "BGR",  "RGBx", "BGRx",  "xRGB",      "xBGR",     "RGBA",
+                             "BGRA", "ARGB", "ABGR", "NV12",  "NV21",      "NV16",     "I420",
+                             "YV12", "YUY2", "UYVY", "GRAY8", "P010_10LE", "I420_10LE"}) {
     check_box(format, 100, 80);
     check_box(format, 101, 81);
   }

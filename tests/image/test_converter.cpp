@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "image/converter.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <random>
 #include <vector>
 
@@ -13,52 +15,98 @@ using namespace dvnn::image;
 
 namespace {
 
-constexpr PixelFormat kFormats[] = {PixelFormat::kNv12, PixelFormat::kI420, PixelFormat::kYuy2,
-                                    PixelFormat::kRgb,  PixelFormat::kBgr,  PixelFormat::kRgbx,
-                                    PixelFormat::kBgrx, PixelFormat::kXrgb, PixelFormat::kXbgr,
-                                    PixelFormat::kGray8};
+constexpr PixelFormat kYuvFormats[] = {
+    PixelFormat::kNv12, PixelFormat::kNv21, PixelFormat::kNv16,
+    PixelFormat::kI420, PixelFormat::kYv12, PixelFormat::kYuy2,
+    PixelFormat::kUyvy, PixelFormat::kP010, PixelFormat::kI42010};
+constexpr PixelFormat kOtherFormats[] = {PixelFormat::kRgb,  PixelFormat::kBgr,  PixelFormat::kRgbx,
+                                         PixelFormat::kBgrx, PixelFormat::kXrgb, PixelFormat::kXbgr,
+                                         PixelFormat::kGray8};
 
-// A frame of one colour per format, with odd strides and its own memory per plane.
+// Where a component of a YUV format lies, from the formats' definitions (GStreamer's video-format
+// documentation), apart from the table that the converter uses.
+struct Place {
+  int plane = 0, first = 0, step = 1, sub_x = 1, sub_y = 1;
+};
+
+Place place(PixelFormat f, int component) {
+  const bool chroma = component > 0;
+  const int u = component - 1;  // 0: U, 1: V
+  switch (f) {
+    case PixelFormat::kNv12:
+      return chroma ? Place{1, u, 2, 2, 2} : Place{};
+    case PixelFormat::kNv21:
+      return chroma ? Place{1, 1 - u, 2, 2, 2} : Place{};
+    case PixelFormat::kNv16:
+      return chroma ? Place{1, u, 2, 2, 1} : Place{};
+    case PixelFormat::kI420:
+      return chroma ? Place{1 + u, 0, 1, 2, 2} : Place{};
+    case PixelFormat::kYv12:
+      return chroma ? Place{2 - u, 0, 1, 2, 2} : Place{};
+    case PixelFormat::kYuy2:
+      return chroma ? Place{0, 1 + 2 * u, 4, 2, 1} : Place{0, 0, 2, 1, 1};
+    case PixelFormat::kUyvy:
+      return chroma ? Place{0, 2 * u, 4, 2, 1} : Place{0, 1, 2, 1, 1};
+    case PixelFormat::kP010:
+      return chroma ? Place{1, 2 * u, 4, 2, 2} : Place{0, 0, 2, 1, 1};
+    case PixelFormat::kI42010:
+      return chroma ? Place{1 + u, 0, 2, 2, 2} : Place{0, 0, 2, 1, 1};
+    default:
+      return {};
+  }
+}
+
+bool has_10_bits(PixelFormat f) {
+  return f == PixelFormat::kP010 || f == PixelFormat::kI42010;
+}
+
+// A random frame, with odd strides and its own memory per plane.
 struct Frame {
   std::vector<uint8_t> planes[3];
   FrameView view;
 };
 
-int plane_rows(PixelFormat f, int plane, int height) {
-  const bool half = plane > 0 && (f == PixelFormat::kNv12 || f == PixelFormat::kI420);
-  return half ? (height + 1) / 2 : height;
-}
-
-int row_bytes(PixelFormat f, int plane, int width) {
+int bytes_per_pixel(PixelFormat f) {
   switch (f) {
-    case PixelFormat::kNv12:
-      return plane == 0 ? width : (width + 1) / 2 * 2;
-    case PixelFormat::kI420:
-      return plane == 0 ? width : (width + 1) / 2;
-    case PixelFormat::kYuy2:
-      return (width + 1) / 2 * 4;
+    case PixelFormat::kGray8:
+      return 1;
     case PixelFormat::kRgb:
     case PixelFormat::kBgr:
-      return width * 3;
-    case PixelFormat::kGray8:
-      return width;
+      return 3;
     default:
-      return width * 4;
+      return 4;
   }
 }
 
-int plane_count(PixelFormat f) {
-  return f == PixelFormat::kNv12 ? 2 : f == PixelFormat::kI420 ? 3 : 1;
+void add_plane(Frame* frame, size_t plane, int bytes, int rows, std::mt19937* random) {
+  const int stride = bytes + 6;
+  frame->planes[plane].resize(static_cast<size_t>(stride * rows));
+  for (uint8_t& b : frame->planes[plane]) b = static_cast<uint8_t>((*random)());
+  frame->view.planes[plane] = frame->planes[plane].data();
+  frame->view.strides[plane] = stride;
 }
 
 Frame make_frame(PixelFormat f, int width, int height, std::mt19937* random) {
   Frame frame;
-  for (int p = 0; p < plane_count(f); ++p) {
-    const int stride = row_bytes(f, p, width) + 5;
-    frame.planes[p].resize(static_cast<size_t>(stride * plane_rows(f, p, height)));
-    for (uint8_t& b : frame.planes[p]) b = static_cast<uint8_t>((*random)());
-    frame.view.planes[static_cast<size_t>(p)] = frame.planes[p].data();
-    frame.view.strides[static_cast<size_t>(p)] = stride;
+  if (std::find(std::begin(kYuvFormats), std::end(kYuvFormats), f) == std::end(kYuvFormats)) {
+    add_plane(&frame, 0, width * bytes_per_pixel(f), height, random);
+    return frame;
+  }
+  for (int i = 0; i < 3; ++i) {
+    const Place p = place(f, i);
+    const size_t plane = static_cast<size_t>(p.plane);
+    const int columns = (width + p.sub_x - 1) / p.sub_x, rows = (height + p.sub_y - 1) / p.sub_y;
+    const bool packed = f == PixelFormat::kYuy2 || f == PixelFormat::kUyvy;
+    const int bytes = packed ? (width + 1) / 2 * 4 : columns * p.step;
+    if (frame.planes[plane].empty()) add_plane(&frame, plane, bytes, rows, random);
+  }
+  if (has_10_bits(f)) {  // only 10 of the 16 bits are used
+    for (auto& plane : frame.planes) {
+      for (size_t i = 0; i < plane.size(); ++i) {
+        if (f == PixelFormat::kP010 && i % 2 == 0) plane[i] &= 0xc0;
+        if (f == PixelFormat::kI42010 && i % 2 == 1) plane[i] &= 0x03;
+      }
+    }
   }
   return frame;
 }
@@ -67,21 +115,19 @@ Frame make_frame(PixelFormat f, int width, int height, std::mt19937* random) {
 // converter.cpp says: on even luma columns, and between luma rows in 4:2:0.
 double component(PixelFormat f, const Frame& frame, int which, int width, int height, double x,
                  double y) {
-  int plane = 0, first = 0, step = 1, sx = 1, sy = 1;
-  const bool chroma = which > 0;
-  if (f == PixelFormat::kNv12 && chroma) plane = 1, first = which - 1, step = 2, sx = sy = 2;
-  if (f == PixelFormat::kI420 && chroma) plane = which, sx = sy = 2;
-  if (f == PixelFormat::kYuy2) {
-    first = chroma ? 2 * which - 1 : 0, step = chroma ? 4 : 2, sx = chroma ? 2 : 1;
-  }
-  const int w = (width + sx - 1) / sx, h = (height + sy - 1) / sy;
-  x = sx == 2 ? x / 2 : x;
-  y = sy == 2 ? (y - 0.5) / 2 : y;
+  const Place p = place(f, which);
+  const size_t plane = static_cast<size_t>(p.plane);
+  const int w = (width + p.sub_x - 1) / p.sub_x, h = (height + p.sub_y - 1) / p.sub_y;
+  x = p.sub_x == 2 ? x / 2 : x;
+  y = p.sub_y == 2 ? (y - 0.5) / 2 : y;
   auto sample = [&](int px, int py) -> double {
     px = std::min(std::max(px, 0), w - 1);
     py = std::min(std::max(py, 0), h - 1);
-    return frame.planes[plane][static_cast<size_t>(
-        py * frame.view.strides[static_cast<size_t>(plane)] + first + px * step)];
+    const uint8_t* at = &frame.planes[plane][static_cast<size_t>(py * frame.view.strides[plane] +
+                                                                 p.first + px * p.step)];
+    if (!has_10_bits(f)) return at[0];
+    const int value = at[0] | at[1] << 8;
+    return (f == PixelFormat::kP010 ? value / 64 : value) / 4.0;
   };
   const int ix = static_cast<int>(std::floor(x)), iy = static_cast<int>(std::floor(y));
   const double fx = x - ix, fy = y - iy;
@@ -101,7 +147,7 @@ FrameFormat format_of(PixelFormat f, int width, int height) {
 
 START_TEST(yuv_is_within_one_level_of_a_double_reference) {
   std::mt19937 random(5);
-  for (PixelFormat f : {PixelFormat::kNv12, PixelFormat::kI420, PixelFormat::kYuy2}) {
+  for (PixelFormat f : kYuvFormats) {
     for (int round = 0; round < 12; ++round) {
       const int width = 1 + static_cast<int>(random() % 60),
                 height = 1 + static_cast<int>(random() % 60);
@@ -147,7 +193,9 @@ END_TEST
 START_TEST(all_formats_layouts_and_rules_agree_and_stay_in_bounds) {
   // Every layout holds the same values as row-major, and nothing outside the tensor is touched.
   std::mt19937 random(9);
-  for (PixelFormat f : kFormats) {
+  std::vector<PixelFormat> formats(std::begin(kYuvFormats), std::end(kYuvFormats));
+  formats.insert(formats.end(), std::begin(kOtherFormats), std::end(kOtherFormats));
+  for (PixelFormat f : formats) {
     for (ResizeRule rule : {ResizeRule::kStretch, ResizeRule::kLetterbox,
                             ResizeRule::kLetterboxTopLeft, ResizeRule::kCrop}) {
       for (ChannelOrder order : {ChannelOrder::kRgb, ChannelOrder::kBgr, ChannelOrder::kGray}) {

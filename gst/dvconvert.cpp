@@ -8,6 +8,9 @@
  * writes the finished tensor into the device memory of the dvinfer behind it. The frame itself is
  * passed on as it came; the tensor travels with it as a #GstDvTensorMeta.
  *
+ * Where a frame carries a #GstVideoCropMeta, the tensor is made of that part alone; boxes come back
+ * in the coordinates of the whole frame.
+ *
  * There is nothing to set: dvinfer says in the ALLOCATION query which tensor its network wants.
  * Without a dvinfer behind it, dvconvert passes frames on and says so once.
  *

@@ -83,10 +83,30 @@ Result<std::unique_ptr<FrameConverter>> FrameConverter::create(const GstVideoInf
   DVNN_ASSIGN(self->converter_, image::Converter::create(frame, tensor, picture));
   self->info_ = info;
   self->tensor_ = tensor;
+  self->picture_ = picture;
+  self->format_ = frame;
   return self;
 }
 
+// Decoders and croppers say per frame which part of it is the picture; it rarely changes.
+Status FrameConverter::follow_crop(GstBuffer* frame) {
+  const GstVideoCropMeta* crop = gst_buffer_get_video_crop_meta(frame);
+  image::FrameFormat wanted = format_;
+  wanted.crop_x = crop ? static_cast<int>(crop->x) : 0;
+  wanted.crop_y = crop ? static_cast<int>(crop->y) : 0;
+  wanted.crop_width = crop ? static_cast<int>(crop->width) : 0;
+  wanted.crop_height = crop ? static_cast<int>(crop->height) : 0;
+  if (wanted.crop_x == format_.crop_x && wanted.crop_y == format_.crop_y &&
+      wanted.crop_width == format_.crop_width && wanted.crop_height == format_.crop_height) {
+    return {};
+  }
+  DVNN_ASSIGN(converter_, image::Converter::create(wanted, tensor_, picture_));
+  format_ = wanted;
+  return {};
+}
+
 Status FrameConverter::convert(GstBuffer* frame, GstBuffer* slot) {
+  DVNN_TRY(follow_crop(frame));
   GstVideoFrame mapped;
   if (!gst_video_frame_map(&mapped, &info_, frame, GST_MAP_READ)) {
     return Error{ErrorCode::kIo, "the frame's memory cannot be mapped for reading"};

@@ -22,13 +22,18 @@ class FrameConverter {
   static Result<std::unique_ptr<FrameConverter>> create(const GstVideoInfo& info,
                                                         const TensorDesc& tensor,
                                                         const PictureSpec& picture);
-  /// Writes the tensor of `frame` into `slot` and attaches an input meta, which takes a reference
-  /// to `slot`, to `frame`, which must be writable; its pixels are only read.
+  /// Writes the tensor of `frame`, or of the part that its GstVideoCropMeta shows, into `slot` and
+  /// attaches an input meta, which takes a reference to `slot`, to `frame`, which must be writable;
+  /// its pixels are only read.
   Status convert(GstBuffer* frame, GstBuffer* slot);
 
  private:
+  Status follow_crop(GstBuffer* frame);
+
   GstVideoInfo info_;
   TensorDesc tensor_;
+  PictureSpec picture_;
+  image::FrameFormat format_;
   std::unique_ptr<image::Converter> converter_;
 };
 

@@ -210,6 +210,15 @@ Result<std::unique_ptr<Converter>> Converter::create(const FrameFormat& frame,
                                                        frame.width, frame.height, kMaxExtent)};
     }
   }
+  if (frame.crop_width != 0 &&
+      (frame.crop_x < 0 || frame.crop_y < 0 || frame.crop_width < 1 || frame.crop_height < 1 ||
+       frame.crop_width > frame.width - frame.crop_x ||
+       frame.crop_height > frame.height - frame.crop_y)) {
+    return Error{ErrorCode::kInvalidArgument,
+                 format("the crop rectangle %d x %d at %d,%d is not within the frame of %d x %d",
+                        frame.crop_width, frame.crop_height, frame.crop_x, frame.crop_y,
+                        frame.width, frame.height)};
+  }
   if (frame.par_n < 1 || frame.par_d < 1) {
     return Error{ErrorCode::kInvalidArgument,
                  format("pixel aspect ratio %d/%d is not positive", frame.par_n, frame.par_d)};

@@ -36,7 +36,9 @@ enum class Matrix : uint8_t { kBt601, kBt709, kBt2020 };
 /// A frame's geometry and colorimetry; fixed by the caps.
 struct FrameFormat {
   PixelFormat format = PixelFormat::kRgb;
-  int width = 0, height = 0;       // pixels, 1..32768
+  int width = 0, height = 0;  // pixels, 1..32768
+  // The part of it that is the picture; width 0: all of it.
+  int crop_x = 0, crop_y = 0, crop_width = 0, crop_height = 0;
   int par_n = 1, par_d = 1;        // pixel aspect ratio (used by letterbox and crop)
   Matrix matrix = Matrix::kBt601;  // YUV formats only
   bool full_range = false;         // YUV formats only

@@ -24,10 +24,13 @@ Transform Geometry::transform() const {
 
 Geometry plan_geometry(const FrameFormat& frame, int tensor_w, int tensor_h, ResizeRule rule) {
   Geometry g;
-  g.source = {0, 0, frame.width, frame.height};
+  const Rect picture = frame.crop_width > 0
+                           ? Rect{frame.crop_x, frame.crop_y, frame.crop_width, frame.crop_height}
+                           : Rect{0, 0, frame.width, frame.height};
+  g.source = picture;
   g.target = {0, 0, tensor_w, tensor_h};
   const double par = static_cast<double>(frame.par_n) / frame.par_d;
-  const double display_w = frame.width * par, display_h = frame.height;
+  const double display_w = picture.w * par, display_h = picture.h;
   switch (rule) {
     case ResizeRule::kStretch:
       break;
@@ -44,10 +47,10 @@ Geometry plan_geometry(const FrameFormat& frame, int tensor_w, int tensor_h, Res
     }
     case ResizeRule::kCrop: {
       const double scale = std::max(tensor_w / display_w, tensor_h / display_h);
-      g.source.w = rounded(tensor_w / scale / par, frame.width);
-      g.source.h = rounded(tensor_h / scale, frame.height);
-      g.source.x = (frame.width - g.source.w) / 2;
-      g.source.y = (frame.height - g.source.h) / 2;
+      g.source.w = rounded(tensor_w / scale / par, picture.w);
+      g.source.h = rounded(tensor_h / scale, picture.h);
+      g.source.x = picture.x + (picture.w - g.source.w) / 2;
+      g.source.y = picture.y + (picture.h - g.source.h) / 2;
       break;
     }
   }

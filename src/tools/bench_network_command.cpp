@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A network on a device against OpenCV's dnn (FP32) on the same model, interleaved in one run.
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <opencv2/dnn.hpp>
 #include <optional>
 #include <random>
@@ -13,24 +10,12 @@
 #include "tools/commands.h"
 #include "tools/options.h"
 #include "tools/session.h"
+#include "tools/timing.h"
 
 namespace dvnn::tools {
 namespace {
 
 constexpr size_t kMaxPrototxtBytes = size_t{16} << 20, kMaxCaffemodelBytes = size_t{1} << 30;
-
-double time_ms(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-      .count();
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 cv::Mat random_picture(int width, int height) {
   cv::Mat picture(height, width, CV_8UC3);

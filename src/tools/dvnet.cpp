@@ -21,6 +21,8 @@ constexpr Command kCommands[] = {
     {"inspect", nullptr, dvnn::tools::inspect_command, "show a network's steps, shapes and sizes"},
 #ifdef DVNN_HAVE_OPENCV
     {"run", nullptr, dvnn::tools::run_command, "run a network on pictures"},
+    {"bench", "convert", dvnn::tools::bench_convert_command,
+     "time frame conversion against OpenCV and the memory"},
     {"bench", "network", dvnn::tools::bench_network_command, "time a network against OpenCV's dnn"},
 #endif
 #ifdef DVNN_HAVE_GST

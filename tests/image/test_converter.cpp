@@ -274,6 +274,40 @@ START_TEST(transforms_map_the_pictures_corners) {
 }
 END_TEST
 
+START_TEST(a_cropped_frame_is_the_frame_of_its_part) {
+  std::mt19937 random(3);
+  for (ResizeRule rule : {ResizeRule::kStretch, ResizeRule::kLetterbox, ResizeRule::kCrop}) {
+    const Frame frame = make_frame(PixelFormat::kRgb, 60, 50, &random);
+    FrameFormat part = format_of(PixelFormat::kRgb, 60, 50);
+    part.crop_x = 7;
+    part.crop_y = 11;
+    part.crop_width = 41;
+    part.crop_height = 30;
+    PictureSpec picture;
+    picture.resize = rule;
+    const TensorDesc desc = {ElementType::kUint8, Layout::kNhwc, {1, 3, 20, 20}};
+    auto cropping = Converter::create(part, desc, picture);
+    auto plain = Converter::create(format_of(PixelFormat::kRgb, 41, 30), desc, picture);
+    ck_assert(cropping.ok() && plain.ok());
+    std::vector<uint8_t> have(1200), want(1200);
+    cropping.value()->convert(frame.view, have.data());
+    FrameView view = frame.view;
+    view.planes[0] += 11 * view.strides[0] + 7 * 3;
+    plain.value()->convert(view, want.data());
+    ck_assert(have == want);
+    const Transform &t = cropping.value()->transform(), &u = plain.value()->transform();
+    ck_assert_double_eq_tol(t.frame_x(3), u.frame_x(3) + 7, 1e-9);
+    ck_assert_double_eq_tol(t.frame_y(3), u.frame_y(3) + 11, 1e-9);
+  }
+  FrameFormat outside = format_of(PixelFormat::kRgb, 60, 50);
+  outside.crop_x = 30;
+  outside.crop_width = 31;
+  outside.crop_height = 50;
+  const TensorDesc desc = {ElementType::kUint8, Layout::kNhwc, {1, 3, 20, 20}};
+  ck_assert(!Converter::create(outside, desc, PictureSpec()).ok());
+}
+END_TEST
+
 START_TEST(impossible_requests_are_refused) {
   PictureSpec picture;
   const TensorDesc good = {ElementType::kFloat16, Layout::kNwhc, {1, 3, 8, 8}};
@@ -299,4 +333,4 @@ END_TEST
 DVNN_TEST_MAIN(converter, yuv_is_within_one_level_of_a_double_reference,
                all_formats_layouts_and_rules_agree_and_stay_in_bounds,
                values_are_normalised_and_rounded_once, transforms_map_the_pictures_corners,
-               impossible_requests_are_refused)
+               a_cropped_frame_is_the_frame_of_its_part, impossible_requests_are_refused)

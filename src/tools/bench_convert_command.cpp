@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frame -> tensor on one thread: our one pass, OpenCV's chain of passes, and the memory alone.
+#include <cstdio>
+#include <cstring>
+
+#include <nlohmann/json.hpp>
+#include <opencv2/imgproc.hpp>
+#include <random>
+
+#include "base/format.h"
+#include "image/converter.h"
+#include "tools/commands.h"
+#include "tools/options.h"
+#include "tools/timing.h"
+
+namespace dvnn::tools {
+namespace {
+
+using image::FrameView;
+using image::PixelFormat;
+
+constexpr int kTensorSize = 300;
+
+struct Case {
+  const char* name;
+  PixelFormat format;
+  int width, height;
+  int rows, row_bytes;    // of all planes together, as OpenCV has them
+  int opencv_conversion;  // to BGR, or -1
+};
+
+constexpr Case kCases[] = {
+    {"NV12 1920x1080", PixelFormat::kNv12, 1920, 1080, 1620, 1920, cv::COLOR_YUV2BGR_NV12},
+    {"I420 1920x1080", PixelFormat::kI420, 1920, 1080, 1620, 1920, cv::COLOR_YUV2BGR_I420},
+    {"BGR 1920x1080", PixelFormat::kBgr, 1920, 1080, 1080, 5760, -1},
+    {"BGR 300x300", PixelFormat::kBgr, 300, 300, 300, 900, -1},
+};
+
+FrameView view_of(const Case& c, const cv::Mat& memory) {
+  FrameView view;
+  view.planes[0] = memory.data;
+  view.strides[0] = c.row_bytes;
+  const size_t luma = static_cast<size_t>(c.width) * static_cast<size_t>(c.height);
+  if (c.format == PixelFormat::kNv12) {
+    view.planes[1] = memory.data + luma;
+    view.strides[1] = c.width;
+  } else if (c.format == PixelFormat::kI420) {
+    view.planes[1] = memory.data + luma;
+    view.planes[2] = memory.data + luma + luma / 4;
+    view.strides[1] = view.strides[2] = c.width / 2;
+  }
+  return view;
+}
+
+// The peer: conversion, resize, normalisation, transposition and rounding, each a pass.
+class Chain {
+ public:
+  void run(const Case& c, const cv::Mat& frame) {
+    const cv::Mat* bgr = &frame;
+    if (c.opencv_conversion >= 0) {
+      cv::cvtColor(frame, bgr_, c.opencv_conversion);
+      bgr = &bgr_;
+    }
+    if (c.width != kTensorSize || c.height != kTensorSize) {
+      cv::resize(*bgr, small_, {kTensorSize, kTensorSize});
+      bgr = &small_;
+    }
+    bgr->convertTo(real_, CV_32FC3, 1 / 128.0, -1.0);
+    cv::transpose(real_, turned_);
+    turned_.convertTo(half_, CV_16F);
+  }
+
+ private:
+  cv::Mat bgr_, small_, real_, turned_, half_;
+};
+
+// The limit: the source rows that bilinear resampling touches are read once, and the tensor is
+// written once.
+class Stream {
+ public:
+  void run(const Case& c, const cv::Mat& frame, std::vector<uint8_t>* tensor) {
+    const double step = static_cast<double>(c.height) / kTensorSize;
+    for (int y = 0; y < kTensorSize; ++y) {
+      const double at = std::max(0.0, (y + 0.5) * step - 0.5);
+      read(frame, static_cast<int>(at), c.height);
+      if (step > 1) read(frame, static_cast<int>(at) + 1, c.height);
+      if (frame.rows == c.height) continue;
+      // Chroma planes: half the rows of the picture, and as many bytes in all per row of luma.
+      const int chroma = c.height + static_cast<int>(at / 2);
+      read(frame, chroma, frame.rows);
+      read(frame, chroma + 1, frame.rows);
+    }
+    std::memset(tensor->data(), static_cast<int>(sum_ & 1), tensor->size());
+  }
+
+ private:
+  void read(const cv::Mat& frame, int row, int rows) {
+    const uint8_t* data = frame.ptr(std::min(row, rows - 1));
+    const size_t bytes = frame.total() * frame.elemSize() / static_cast<size_t>(frame.rows);
+    for (size_t i = 0; i + 8 <= bytes; i += 8) {
+      uint64_t word;
+      std::memcpy(&word, data + i, sizeof word);
+      sum_ += word;
+    }
+  }
+  uint64_t sum_ = 0;
+};
+
+struct Figures {
+  double ours, chain, stream;  // ms
+};
+
+Result<Figures> measure(const Case& c, int frames, int iterations) {
+  image::FrameFormat format;
+  format.format = c.format;
+  format.width = c.width;
+  format.height = c.height;
+  PictureSpec picture;
+  picture.order = ChannelOrder::kBgr;
+  picture.mean = {{128, 128, 128}};
+  picture.scale = {{1 / 128.0f, 1 / 128.0f, 1 / 128.0f}};
+  const TensorDesc tensor = {
+      ElementType::kFloat16, Layout::kWhc8, {1, 3, kTensorSize, kTensorSize}};
+  auto converter = image::Converter::create(format, tensor, picture);
+  if (!converter.ok()) return converter.error();
+  std::vector<cv::Mat> memory;
+  std::mt19937 random(1);
+  for (int i = 0; i < frames; ++i) {
+    const bool bgr = c.opencv_conversion < 0;
+    memory.emplace_back(c.rows, bgr ? c.width : c.row_bytes, bgr ? CV_8UC3 : CV_8UC1);
+    for (int y = 0; y < c.rows; ++y) {
+      for (int x = 0; x < c.row_bytes; ++x)
+        memory.back().ptr(y)[x] = static_cast<uint8_t>(random());
+    }
+  }
+  std::vector<uint8_t> out(static_cast<size_t>(tensor.bytes()));
+  Chain chain;
+  Stream stream;
+  std::vector<double> times[3];
+  constexpr int kWarmUps = 5;
+  for (int i = 0; i < iterations + kWarmUps; ++i) {
+    const cv::Mat& frame = memory[static_cast<size_t>(i % frames)];
+    // Each in its turn is the first to touch a frame.
+    for (int turn = 0; turn < 3; ++turn) {
+      const int which = (i + turn) % 3;
+      const double ms = time_ms([&] {
+        if (which == 0) converter.value()->convert(view_of(c, frame), out.data());
+        if (which == 1) chain.run(c, frame);
+        if (which == 2) stream.run(c, frame, &out);
+      });
+      if (i >= kWarmUps) times[which].push_back(ms);
+    }
+  }
+  return Figures{median(times[0]), median(times[1]), median(times[2])};
+}
+
+}  // namespace
+
+int bench_convert_command(int argc, char** argv) {
+  gboolean json = FALSE;
+  gint iterations = 200, frames = 4;
+  const GOptionEntry entries[] = {
+      {"iterations", 'n', 0, G_OPTION_ARG_INT, &iterations, "Timed runs (default 200)", "N"},
+      {"frames", 'f', 0, G_OPTION_ARG_INT, &frames,
+       "Different frames in memory, taken in turns (default 4)", "N"},
+      {"json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object per case", nullptr},
+      {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
+  auto args = parse_options("",
+                            "Times conversion of frames to 300x300x3 FP16 tensors (x-major) on one "
+                            "thread: ours, OpenCV's passes, and reading the source rows that are "
+                            "needed and writing the tensor, in turns.",
+                            entries, argc, argv);
+  if (!args.ok()) return wrong_usage("bench convert", args.error().message);
+  if (!args.value().empty()) return wrong_usage("bench convert", "takes no files");
+  if (iterations < 1 || frames < 1 || frames > 64) {
+    return wrong_usage("bench convert", "--iterations must be positive and --frames 1..64");
+  }
+  cv::setNumThreads(1);
+  if (!json) {
+    std::printf("%-16s %10s %10s %10s %14s %14s\n", "frame", "ours ms", "OpenCV ms", "memory ms",
+                "OpenCV / ours", "ours / memory");
+  }
+  for (const Case& c : kCases) {
+    const auto measured = measure(c, frames, iterations);
+    if (!measured.ok()) return fail(measured.error());
+    const Figures& f = measured.value();
+    if (json) {
+      const nlohmann::ordered_json out = {{"frame", c.name},
+                                          {"ours_ms", f.ours},
+                                          {"peer", std::string("OpenCV ") + CV_VERSION},
+                                          {"peer_ms", f.chain},
+                                          {"memory_ms", f.stream},
+                                          {"ratio", f.chain / f.ours},
+                                          {"of_memory", f.ours / f.stream}};
+      std::printf("%s\n", out.dump().c_str());
+    } else {
+      std::printf("%-16s %10.3f %10.3f %10.3f %14.2f %14.2f\n", c.name, f.ours, f.chain, f.stream,
+                  f.chain / f.ours, f.ours / f.stream);
+    }
+  }
+  return 0;
+}
+
+}  // namespace dvnn::tools

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The buffers of MathWorks' deep learning processor, by its published "External Memory Data
+// Format".
+//
+// X is MATLAB's first dimension (the rows of an image), Y the second, Z the channels. A processor
+// with ConvThreadNumber t works on C = sqrt(t) channels at once and moves N = 2^ceil(log2 C) values
+// at a time. Element (x, y, z) of a convolution module's input or output lies at
+//     ((z / C) * X * Y + y * X + x) * N + z % C
+// and what lies between is zero. Outputs of a fully connected module are plain arrays.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "tensor/tensor.h"
+
+namespace dvnn {
+
+class DlhdlLayout {
+ public:
+  /// `conv_threads`: ConvThreadNumber, a square of 1..32.
+  static Result<DlhdlLayout> create(int conv_threads);
+
+  /// Channels at once, and values per transfer.
+  int channels_at_once() const { return channels_; }
+  int values_per_transfer() const { return values_; }
+  /// Elements of a buffer for a tensor {1, Z, X, Y}.
+  int64_t elements(const Shape& shape) const;
+  /// Where channel `z` of row `x`, column `y` lies, in elements.
+  int64_t offset(const Shape& shape, int z, int x, int y) const;
+
+  /// Row-major float (Z, X, Y) -> a buffer of float32 ("single") or int8 (rounded to nearest and
+  /// clamped), padding included. kUnsupported for other types, kInvalidArgument for other ranks.
+  Status pack(const float* from, const Shape& shape, ElementType type, uint8_t* to) const;
+  /// The way back; padding is not read.
+  Status unpack(const uint8_t* from, const Shape& shape, ElementType type, float* to) const;
+
+ private:
+  DlhdlLayout(int channels, int values) : channels_(channels), values_(values) {}
+  int channels_, values_;
+};
+
+}  // namespace dvnn

@@ -59,15 +59,18 @@ struct Stream {
   std::vector<uint16_t> rows[2];
   int row_index[2] = {-1, -1};
 
+  const uint8_t* source_row(const FrameView& frame, int index) const {
+    const size_t plane = static_cast<size_t>(plan.plane());
+    return frame.planes[plane] + static_cast<ptrdiff_t>(index) * frame.strides[plane];
+  }
+
   const uint16_t* row(const FrameView& frame, int index) {
     for (int k = 0; k < 2; ++k) {
       if (row_index[k] == index) return rows[k].data();
     }
     // The other buffer is the output row's second source row, or stale.
     const int k = row_index[0] < row_index[1] ? 0 : 1;
-    const size_t plane = static_cast<size_t>(plan.plane());
-    plan.resample(frame.planes[plane] + static_cast<ptrdiff_t>(index) * frame.strides[plane],
-                  rows[k].data());
+    plan.resample(source_row(frame, index), rows[k].data());
     row_index[k] = index;
     return rows[k].data();
   }
@@ -142,8 +145,12 @@ void Converter::Impl::make_rgb_row(const FrameView& frame, int y, int16_t* level
   const bool gray_frame = info.components == 1;
   const bool direct = gray_frame == (channels == 1);
   int16_t* to = direct ? levels : colours.data();
-  blend_levels(stream.row(frame, tap.first), stream.row(frame, tap.second), tap.first_weight,
-               tap.second_weight, stream.plan.lanes(), to);
+  if (tap.second_weight == 0 && stream.plan.only_copies()) {
+    stream.plan.copy(stream.source_row(frame, tap.first), to);
+  } else {
+    blend_levels(stream.row(frame, tap.first), stream.row(frame, tap.second), tap.first_weight,
+                 tap.second_weight, stream.plan.lanes(), to);
+  }
   if (direct) return;
   if (gray_frame) {
     for (size_t x = 0; x < width; ++x)

@@ -7,7 +7,9 @@
 namespace dvnn::image {
 namespace {
 
-constexpr size_t kGroup = 4;     // lanes
+constexpr size_t kGroup = 4;  // lanes
+constexpr int kPartBytes = 16;
+constexpr size_t kAtOnce = 16;   // vectors take more groups than one; the rest picks nothing
 constexpr uint8_t kZero = 0x80;  // in TapPart::pick
 
 uint16_t lane_weight(int weight) {
@@ -45,15 +47,49 @@ void LanePlan::plan(const std::vector<Component>& components, const std::vector<
     parts_ = parts;
     if (plan_parts(row_bytes)) break;
   }
+  plan_copy(row_bytes);
+}
+
+// Fills the table for copy(), or leaves it empty.
+void LanePlan::plan_copy(int row_bytes) {
+  constexpr size_t kLanes = 2 * kGroup;
+  copy_base_.clear();
+  if (sample_bytes_ != 1 || row_bytes < kPartBytes ||
+      std::any_of(second_weight_.begin(), second_weight_.end(), [](uint16_t w) { return w > 0; })) {
+    return;
+  }
+  const size_t groups = (lanes_ + kLanes - 1) / kLanes;
+  std::vector<uint32_t> base(groups + kAtOnce, 0);
+  copy_pick_.assign(kPartBytes * (groups + kAtOnce), kZero);
+  for (size_t group = 0; group < groups; ++group) {
+    const Lane* lanes = &at_[group * kLanes];
+    uint32_t low = static_cast<uint32_t>(row_bytes - kPartBytes), high = 0;
+    for (size_t k = 0; k < kLanes; ++k) {
+      if (lanes[k].first == kNowhere) continue;
+      low = std::min(low, lanes[k].first);
+      high = std::max(high, lanes[k].first + 1);
+    }
+    if (high > low + kPartBytes) return;
+    base[group] = low;
+    for (size_t k = 0; k < kLanes; ++k) {
+      if (lanes[k].first == kNowhere) continue;
+      copy_pick_[kPartBytes * group + 2 * k] = static_cast<uint8_t>(lanes[k].first - low);
+    }
+  }
+  copy_base_ = std::move(base);
+}
+
+void LanePlan::copy(const uint8_t* row, int16_t* levels) const {
+  const TapTable table = {copy_base_.data(), copy_pick_.data()};
+  pick_taps(row, &table, 1, copy_base_.size() - kAtOnce, reinterpret_cast<uint16_t*>(levels));
 }
 
 // False where the lanes of a part are spread over more than 16 bytes, or rows are shorter than
 // that.
 bool LanePlan::plan_parts(int row_bytes) {
-  constexpr size_t kAtOnce = 16;  // vectors take more groups than one; the rest picks nothing
   for (size_t part = 0; part < static_cast<size_t>(parts_); ++part) {
     base_[part].assign(groups_ + kAtOnce, 0);
-    pick_[part].assign(16 * (groups_ + kAtOnce), kZero);
+    pick_[part].assign(kPartBytes * (groups_ + kAtOnce), kZero);
     const size_t count = kGroup / static_cast<size_t>(parts_);
     for (size_t group = 0; group < groups_; ++group) {
       if (!fill_part(group, part, part * count, count, row_bytes)) return false;
@@ -64,8 +100,8 @@ bool LanePlan::plan_parts(int row_bytes) {
 
 // The part of a group that gives its lanes `from`..`from` + `count` - 1.
 bool LanePlan::fill_part(size_t group, size_t part, size_t from, size_t count, int row_bytes) {
-  constexpr uint32_t kBytes = 16;
-  if (row_bytes < static_cast<int>(kBytes)) return false;
+  constexpr uint32_t kBytes = kPartBytes;
+  if (row_bytes < kPartBytes) return false;
   const Lane* lanes = &at_[group * kGroup];
   uint32_t low = kNowhere, high = 0;
   for (size_t k = from; k < from + count; ++k) {
@@ -82,7 +118,7 @@ bool LanePlan::fill_part(size_t group, size_t part, size_t from, size_t count, i
     for (size_t tap = 0; tap < 2; ++tap) {
       const uint32_t at = tap ? lanes[k].second : lanes[k].first;
       if (at == kNowhere) continue;
-      uint8_t* pick = &pick_[part][16 * group + 2 * (tap * kGroup + k)];
+      uint8_t* pick = &pick_[part][kBytes * group + 2 * (tap * kGroup + k)];
       const auto index = static_cast<uint8_t>(at - base);
       if (sample_bytes_ == 2) pick[0] = index;
       pick[1] = static_cast<uint8_t>(index + sample_bytes_ - 1);

@@ -24,6 +24,10 @@ class LanePlan {
   size_t lanes() const { return lanes_; }
   /// Resamples a row of the plane: lanes() values and padding.
   void resample(const uint8_t* row, uint16_t* out);
+  /// Whether every output sample is a source sample of 8 bits, as where a frame keeps its width.
+  bool only_copies() const { return !copy_base_.empty(); }
+  /// Where only_copies(): the samples of a row as they are.
+  void copy(const uint8_t* row, int16_t* levels) const;
 
  private:
   // A lane's two samples, bytes from the row's start.
@@ -33,6 +37,7 @@ class LanePlan {
   static constexpr uint32_t kNowhere = ~uint32_t{0};  // of a lane that is always zero
   bool fill_part(size_t group, size_t part, size_t from, size_t count, int row_bytes);
   bool plan_parts(int row_bytes);
+  void plan_copy(int row_bytes);
   void gather(const uint8_t* row);
 
   int plane_ = 0, shift_ = 0, sample_bytes_ = 1;
@@ -41,6 +46,8 @@ class LanePlan {
   int parts_ = 1;  // of a group; 0: rows are too short for pick_taps()
   std::vector<uint32_t> base_[4];
   std::vector<uint8_t> pick_[4];
+  std::vector<uint32_t> copy_base_;  // one part gives eight lanes
+  std::vector<uint8_t> copy_pick_;
   std::vector<Lane> at_;
   std::vector<uint16_t> first_weight_, second_weight_;
   std::vector<uint16_t> taps_;  // of the row at hand

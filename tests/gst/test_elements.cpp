@@ -17,8 +17,9 @@ static std::string full_chain(const char* between = "") {
 }
 
 START_TEST(boxes_sit_on_the_object_in_every_format) {
-  const char* formats[] = {"NV12", "I420", "YUY2", "RGB",  "BGR",  "RGBx", "BGRx",
-                           "xRGB", "xBGR", "RGBA", "BGRA", "ARGB", "ABGR"};
+  const char* formats[] = {"NV12", "NV21", "NV16", "I420",      "YV12",     "YUY2", "UYVY",
+                           "RGB",  "BGR",  "RGBx", "BGRx",      "xRGB",     "xBGR", "RGBA",
+                           "BGRA", "ARGB", "ABGR", "P010_10LE", "I420_10LE"};
   for (const char* format : formats) {
     GstHarness* h = chain(full_chain(), video_caps(format, 320, 240));
     GstBuffer* out = gst_harness_push_and_pull(h, red_square(format, 320, 240, 2, 1));
@@ -38,6 +39,29 @@ START_TEST(boxes_sit_on_the_object_at_odd_sizes) {
     gst_buffer_unref(out);
     gst_harness_teardown(h);
   }
+}
+END_TEST
+
+START_TEST(a_cropped_frame_is_looked_at_where_it_is_shown) {
+  GstHarness* h = chain(full_chain(), video_caps("NV12", 128, 128));
+  for (bool cropped : {true, false, true}) {
+    GstBuffer* in = red_square("NV12", 128, 128, 3, 2);  // 96,64 .. 128,96
+    if (cropped) {
+      GstVideoCropMeta* crop = gst_buffer_add_video_crop_meta(in);
+      crop->x = crop->y = 64;
+      crop->width = crop->height = 64;
+    }
+    GstBuffer* out = gst_harness_push_and_pull(h, in);
+    const std::vector<Found> list = detections(out);
+    // The network's cells are a quarter of what it is shown: four of the cropped part's are red.
+    ck_assert_uint_eq(list.size(), cropped ? 4 : 1);
+    for (const Found& found : list) {
+      ck_assert(found.x0 >= 95 && found.y0 >= 63 && found.x1 <= 129 && found.y1 <= 97);
+      ck_assert_double_eq_tol(found.x1 - found.x0, cropped ? 16 : 32, 1);
+    }
+    gst_buffer_unref(out);
+  }
+  gst_harness_teardown(h);
 }
 END_TEST
 
@@ -231,8 +255,8 @@ int main() {
   return run_gst_suite(
       "elements",
       {boxes_sit_on_the_object_in_every_format, boxes_sit_on_the_object_at_odd_sizes,
-       the_frame_passes_uncopied, tensors_leave_with_their_consumer,
-       many_frames_keep_their_order_and_their_boxes,
+       a_cropped_frame_is_looked_at_where_it_is_shown, the_frame_passes_uncopied,
+       tensors_leave_with_their_consumer, many_frames_keep_their_order_and_their_boxes,
        a_slot_returns_to_the_pool_when_the_last_view_is_freed,
        a_frame_without_a_tensor_is_converted_by_dvinfer, a_copied_frame_is_not_run_on_a_used_tensor,
        caps_may_change_in_mid_stream, a_flush_empties_and_the_stream_goes_on,

@@ -59,14 +59,16 @@ HWY_INLINE void PickTapsOf(const uint8_t* HWY_RESTRICT row, const TapTable* HWY_
 #endif
   const size_t at_once = hn::Lanes(d) / 16;
   auto* to = reinterpret_cast<uint8_t*>(taps);
+  // Copies that the stores below cannot change.
+  TapTable local[kParts];
+  for (int p = 0; p < kParts; ++p) local[p] = tables[p];
   for (size_t i = 0; i < groups; i += at_once) {
-    auto look_up = [&](const TapTable& table) HWY_ATTR {
-      return hn::TableLookupBytesOr0(LoadGroups(d, row, table.base + i),
-                                     hn::LoadU(d, table.pick + 16 * i));
+    auto look_up = [&](int part) HWY_ATTR {
+      return hn::TableLookupBytesOr0(LoadGroups(d, row, local[part].base + i),
+                                     hn::LoadU(d, local[part].pick + 16 * i));
     };
-    auto found = look_up(tables[0]);
-    if (kParts >= 2) found = hn::Or(found, look_up(tables[1]));
-    if (kParts == 4) found = hn::Or(found, hn::Or(look_up(tables[2]), look_up(tables[3])));
+    auto found = look_up(0);
+    for (int p = 1; p < kParts; ++p) found = hn::Or(found, look_up(p));
     hn::StoreU(found, d, to + 16 * i);
   }
 }

@@ -175,7 +175,7 @@ int count_bands(const WorkingShape& result, double macs) {
     double macs;
     int bands;
   } kShares[] = {{2e8, 8}, {3e7, 4}, {3e5, 2}};
-  constexpr int kBandPixels = 64;  // fewer leave vectors and registers idle
+  constexpr int kBandPixels = 40;  // fewer leave vectors and registers idle
   int bands = 1;
   for (const auto& share : kShares) {
     if (macs >= share.macs) bands = std::max(bands, share.bands);
@@ -216,7 +216,6 @@ bool ConvKernel::build(const SoftRun& run, bool y_major, bool relu) {
   std::vector<float> weights, bias;
   unpack(run, &weights, &bias, &slopes_);
   const auto f32 = memory::data_type::f32;
-  const int groups = depthwise ? r.m : 1;
   memory::dims weight_dims = {r.m, run.in.c, rows.kernel, cols.kernel};
   if (depthwise) weight_dims = {r.m, 1, 1, rows.kernel, cols.kernel};
   const memory plain(memory::desc(weight_dims, f32, depthwise ? Tag::goihw : Tag::oihw), cpu(),
@@ -243,8 +242,9 @@ bool ConvKernel::build(const SoftRun& run, bool y_major, bool relu) {
     packed.push_back(made);
     return made;
   };
+  // A depthwise convolution takes some four times as long for as many.
   const double macs =
-      static_cast<double>(result_.size()) * rows.kernel * cols.kernel * run.in.c / groups;
+      static_cast<double>(result_.size()) * rows.kernel * cols.kernel * (depthwise ? 4 : run.in.c);
   int count = count_bands(result_, macs);
   // Every band needs some row of the source itself, not of its padding.
   if (rows.before >= rows.kernel || rows.end(result_.rows) - rows.in >= rows.kernel) {

@@ -2,7 +2,7 @@
 #include "image/lanes.h"
 
 #include <algorithm>
-#include <iterator>
+#include <utility>
 
 namespace dvnn::image {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kGroup = 4;  // lanes
 constexpr int kPartBytes = 16;
 constexpr size_t kAtOnce = 16;   // vectors take more groups than one; the rest picks nothing
-constexpr uint8_t kZero = 0x80;  // in TapPart::pick
+constexpr uint8_t kZero = 0x80;  // in TapTable::pick
 
 uint16_t lane_weight(int weight) {
   return static_cast<uint16_t>(weight << (15 - kWeightBits));

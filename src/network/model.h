@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "device/command.h"
-#include "tensor/packing.h"
 #include "tensor/picture.h"
 #include "tensor/tensor.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a convolution command: every run reads binary16, computes in float and rounds once.
 #include <algorithm>
-#include <cstring>
 
 #include "softdv/conv_command.h"
 #include "softdv/conv_kernel.h"
@@ -11,7 +10,6 @@ namespace dvnn::softdv {
 namespace {
 
 using device::Activation;
-using device::ConvKind;
 using device::Dims;
 using device::PoolKind;
 

@@ -2,6 +2,7 @@
 // Raw convolution and fully connected commands -> SoftCommand, with the driver's checks in the
 // driver's order.
 #include <cerrno>
+#include <utility>
 
 #include "softdv/conv_command.h"
 
@@ -87,14 +88,9 @@ int decode_run(const dmp_dv_cmdraw_conv_v0_run& raw, bool y_major, Dims in, Soft
     const bool prelu = run.activation == device::Activation::kPrelu;
     if (quantised && prelu) return refuse("PReLU does not go with quantised weights, actfunc", 4);
     run.weight_format = quantised ? device::WeightFormat::kQuantised : device::WeightFormat::kHalf;
+    out->geometry = device::run_geometry(run, in.c);
     // In y-major mode the kernels were transposed before they were packed.
-    out->geometry = {raw.m,
-                     depthwise ? 1 : in.c,
-                     y_major ? run.kernel.y : run.kernel.x,
-                     y_major ? run.kernel.x : run.kernel.y,
-                     quantised,
-                     prelu,
-                     run.dilation.x > 1 || run.dilation.y > 1};
+    if (y_major) std::swap(out->geometry.kx, out->geometry.ky);
   } else if (run.activation == device::Activation::kPrelu) {
     return refuse("PReLU needs a convolution, actfunc", raw.actfunc);
   }

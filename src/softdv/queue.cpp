@@ -7,9 +7,9 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
-#include <cstring>
 #include <deque>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "softdv/objects.h"
@@ -95,15 +95,19 @@ int64_t wait_for(int device_type, int64_t id) {
 }
 
 Result<const device::Hardware*> pace() {
-  static const Result<device::Hardware> hardware = [] {
+  struct Setting {
+    bool kept;
+    Result<device::Hardware> hardware;
+  };
+  static const Setting setting = [] {
     const char* text = std::getenv("DVNN_SOFT_PACE");
-    return device::parse_hardware(!text || std::strcmp(text, "1") == 0 ? "" : text);
+    const std::string value = text ? text : "0";
+    const bool kept = !value.empty() && value != "0";
+    return Setting{kept, device::parse_hardware(kept && value != "1" ? value : "")};
   }();
-  const char* text = std::getenv("DVNN_SOFT_PACE");
-  if (!text || !*text || std::strcmp(text, "0") == 0)
-    return static_cast<const device::Hardware*>(nullptr);
-  if (!hardware.ok()) return hardware.error().within("DVNN_SOFT_PACE");
-  return &hardware.value();
+  if (!setting.kept) return static_cast<const device::Hardware*>(nullptr);
+  if (!setting.hardware.ok()) return setting.hardware.error().within("DVNN_SOFT_PACE");
+  return &setting.hardware.value();
 }
 
 int thread_count() {

@@ -2,7 +2,6 @@
 // Frame -> tensor on one thread: our one pass, OpenCV's chain of passes, and the memory alone.
 #include <cstdio>
 #include <cstring>
-
 #include <nlohmann/json.hpp>
 #include <opencv2/imgproc.hpp>
 #include <random>

@@ -133,13 +133,7 @@ inline RunCase make_run_case(Randomness* r, device::Dims in) {
 /// The run's weights as the device reads them.
 inline std::vector<uint8_t> pack(const RunCase& c, int channels, bool hwc) {
   const device::ConvRun& run = c.run;
-  PackedGeometry g = {run.m,
-                      static_cast<int>(run.conv) & 2 ? 1 : channels,
-                      run.kernel.x,
-                      run.kernel.y,
-                      run.weight_format == device::WeightFormat::kQuantised,
-                      run.activation == device::Activation::kPrelu,
-                      run.dilation.x > 1 || run.dilation.y > 1};
+  PackedGeometry g = device::run_geometry(run, channels);
   std::vector<half_t> halves(c.weights.size()), bias(c.bias.size()), slopes(c.slopes.size());
   float_to_half(c.weights.data(), halves.data(), halves.size());
   float_to_half(c.bias.data(), bias.data(), bias.size());

@@ -132,16 +132,16 @@ static bool gst_dv_decode_attach(GstDvDecode* self, GstBuffer* frame, const GstD
   DecodeState& state = *self->state;
   const double width = GST_VIDEO_INFO_WIDTH(&state.video);
   const double height = GST_VIDEO_INFO_HEIGHT(&state.video);
-  const dvnn::image::Transform t{meta->scale_x, meta->offset_x, meta->scale_y, meta->offset_y};
-  auto x_of = [&](float x) {
-    return std::clamp(t.frame_x(static_cast<double>(x) * meta->input_width), 0.0, width);
-  };
-  auto y_of = [&](float y) {
-    return std::clamp(t.frame_y(static_cast<double>(y) * meta->input_height), 0.0, height);
-  };
   double x0 = 0, y0 = 0, x1 = width, y1 = height;
   if (!whole_frame) {
-    x0 = x_of(d.box.x0), y0 = y_of(d.box.y0), x1 = x_of(d.box.x1), y1 = y_of(d.box.y1);
+    const GstDvTransform& m = meta->transform;
+    const dvnn::image::Transform t{m.scale_x, m.offset_x, m.scale_y, m.offset_y,
+                                   m.swap_xy != FALSE};
+    const double w = meta->input_width, h = meta->input_height;
+    const dvnn::image::Corners c =
+        t.to_frame({d.box.x0 * w, d.box.y0 * h, d.box.x1 * w, d.box.y1 * h});
+    x0 = std::clamp(c.x0, 0.0, width), x1 = std::clamp(c.x1, 0.0, width);
+    y0 = std::clamp(c.y0, 0.0, height), y1 = std::clamp(c.y1, 0.0, height);
   }
   if (!(x1 > x0 && y1 > y0)) return false;
   const std::string label = gst_dv_decode_label(meta->network, d.class_id);

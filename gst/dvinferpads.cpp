@@ -37,10 +37,7 @@ static void gst_dv_infer_attach(GstDvInfer* self, GstBuffer* frame, GstBuffer* s
         gst_buffer_ref(slot_buffer), reinterpret_cast<GDestroyNotify>(gst_buffer_unref));
   }
   meta->network = gst_dv_network_info_ref(self->state->info);
-  meta->scale_x = input->scale_x;
-  meta->offset_x = input->offset_x;
-  meta->scale_y = input->scale_y;
-  meta->offset_y = input->offset_y;
+  meta->transform = input->transform;
   meta->input_width = input->input_width;
   meta->input_height = input->input_height;
   // The input's memory is used up: nobody may run it again.

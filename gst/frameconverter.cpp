@@ -130,10 +130,7 @@ Status FrameConverter::convert(GstBuffer* frame, GstBuffer* slot) {
   GstDvTensorMeta* meta = gst_buffer_add_dv_tensor_meta(frame, GST_DV_TENSOR_ROLE_INPUT, 1);
   describe_tensor(tensor_, "input", &meta->tensors[0]);
   meta->tensors[0].data = gst_buffer_ref(slot);
-  meta->scale_x = t.scale_x;
-  meta->offset_x = t.offset_x;
-  meta->scale_y = t.scale_y;
-  meta->offset_y = t.offset_y;
+  meta->transform = {t.scale_x, t.offset_x, t.scale_y, t.offset_y, t.swap_xy};
   meta->input_width = static_cast<guint>(tensor_.shape.w());
   meta->input_height = static_cast<guint>(tensor_.shape.h());
   return {};

@@ -82,8 +82,7 @@ static gboolean gst_dv_tensor_meta_init(GstMeta* meta, gpointer, GstBuffer*) {
   self->role = GST_DV_TENSOR_ROLE_INPUT;
   self->num_tensors = 0;
   self->tensors = nullptr;
-  self->scale_x = self->scale_y = 1;
-  self->offset_x = self->offset_y = 0;
+  self->transform = {1, 0, 1, 0, FALSE};
   self->input_width = self->input_height = 0;
   self->network = nullptr;
   return TRUE;
@@ -107,10 +106,7 @@ static gboolean gst_dv_tensor_meta_transform(GstBuffer* to, GstMeta* meta, GstBu
     copy->tensors[i] = from->tensors[i];
     if (copy->tensors[i].data) gst_buffer_ref(copy->tensors[i].data);
   }
-  copy->scale_x = from->scale_x;
-  copy->offset_x = from->offset_x;
-  copy->scale_y = from->scale_y;
-  copy->offset_y = from->offset_y;
+  copy->transform = from->transform;
   copy->input_width = from->input_width;
   copy->input_height = from->input_height;
   if (from->network) copy->network = gst_dv_network_info_ref(from->network);

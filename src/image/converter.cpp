@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of work: source rows are resampled along x once each, two at a time are blended into an
-// output row of levels, and a block of those is normalised, rounded and stored in the tensor.
+// The order of work: for each row of the result, the source rows that it needs become a row of
+// samples per plane, and those a row of elements, which the writer puts in their place.
 #include "image/converter.h"
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "base/aligned.h"
 #include "base/format.h"
+#include "image/area.h"
 #include "image/formats.h"
 #include "image/geometry.h"
-#include "image/kernels.h"
 #include "image/lanes.h"
 #include "image/tensor_writer.h"
 
@@ -25,56 +26,46 @@ struct Luma {
 };
 constexpr Luma kLuma[] = {{0.299f, 0.114f}, {0.2126f, 0.0722f}, {0.2627f, 0.0593f}};
 
-// On values times 64, as blend_fine() gives them. R = luma + 2 (1 - red) v and so on, with
-// luma = (Y - offset) * gain.
-YuvMatrix make_matrix(Matrix matrix, bool full_range) {
-  constexpr float kUnit = 1.0f / 64, kChromaZero = 128.0f * 64;
+// R = luma + 2 (1 - red) v and so on, with luma = (Y - offset) * gain; of samples times `unit`.
+YuvMatrix make_matrix(Matrix matrix, bool full_range, float unit) {
+  const float chroma_zero = 128.0f * unit;
   const Luma luma = kLuma[static_cast<int>(matrix)];
   const float green = 1 - luma.red - luma.blue;
-  const float chroma = kUnit * (full_range ? 1.0f : 255.0f / 224.0f);
+  const float chroma = (full_range ? 1.0f : 255.0f / 224.0f) / unit;
   const float gain = full_range ? 1.0f : 255.0f / 219.0f;
   YuvMatrix m;
-  m.y = gain * kUnit;
+  m.y = gain / unit;
   m.luma0 = full_range ? 0.0f : -16.0f * gain;
   m.rv = 2 * (1 - luma.red) * chroma;
   m.bu = 2 * (1 - luma.blue) * chroma;
   m.gu = -m.bu * luma.blue / green;
   m.gv = -m.rv * luma.red / green;
-  m.r0 = m.luma0 - m.rv * kChromaZero;
-  m.g0 = m.luma0 - (m.gu + m.gv) * kChromaZero;
-  m.b0 = m.luma0 - m.bu * kChromaZero;
+  m.r0 = m.luma0 - m.rv * chroma_zero;
+  m.g0 = m.luma0 - (m.gu + m.gv) * chroma_zero;
+  m.b0 = m.luma0 - m.bu * chroma_zero;
   return m;
 }
 
-int16_t to_level(float value) {
-  return static_cast<int16_t>(std::lrintf(std::min(std::max(value, 0.0f), 255.0f)));
+// One plane's components, and what they become.
+struct Stream {
+  int plane = 0;
+  size_t row_bytes = 0;
+  // Bilinear and nearest.
+  LanePlan lanes;
+  std::vector<Tap> y;
+  // Area.
+  AreaPlan area;
+  // The row at hand: levels of RGB and gray frames, else floats.
+  AlignedVector<uint8_t> levels;
+  AlignedVector<float> fine;
+};
+
+void prefetch_row(const uint8_t* row, size_t bytes) {
+  constexpr size_t kCacheLine = 64;
+  for (size_t i = 0; i < bytes; i += kCacheLine) __builtin_prefetch(row + i);
 }
 
 }  // namespace
-
-// One plane's resampled rows: the two that the current output row needs.
-struct Stream {
-  LanePlan plan;
-  std::vector<Tap> y;
-  std::vector<uint16_t> rows[2];
-  int row_index[2] = {-1, -1};
-
-  const uint8_t* source_row(const FrameView& frame, int index) const {
-    const size_t plane = static_cast<size_t>(plan.plane());
-    return frame.planes[plane] + static_cast<ptrdiff_t>(index) * frame.strides[plane];
-  }
-
-  const uint16_t* row(const FrameView& frame, int index) {
-    for (int k = 0; k < 2; ++k) {
-      if (row_index[k] == index) return rows[k].data();
-    }
-    // The other buffer is the output row's second source row, or stale.
-    const int k = row_index[0] < row_index[1] ? 0 : 1;
-    plan.resample(source_row(frame, index), rows[k].data());
-    row_index[k] = index;
-    return rows[k].data();
-  }
-};
 
 struct Converter::Impl {
   FormatInfo info;
@@ -83,34 +74,54 @@ struct Converter::Impl {
   Transform transform;
   TensorWriter writer;
   std::vector<Stream> streams;  // RGB or gray: one; YUV: Y, then UV or U and V
-  YuvMatrix matrix;
+  SampleRow samples;            // of the row at hand
   int channels = 0;
-  std::vector<int16_t> colours;   // levels of a row of pixels that becomes gray
-  std::vector<uint16_t> fine[3];  // blended rows of the streams of a YUV frame
 
   void plan_streams(const FrameFormat& frame);
   void add_stream(const FrameFormat& frame, const std::vector<Component>& components);
-  void make_rgb_row(const FrameView& frame, int y, int16_t* levels);
-  void make_yuv_row(const FrameView& frame, int y, int16_t* levels);
+  void describe_samples(const FrameFormat& frame);
+  void make_row(const FrameView& frame, int y);
+  void prefetch(const FrameView& frame, int y) const;
   void run(const FrameView& frame, uint8_t* out);
 };
 
 void Converter::Impl::add_stream(const FrameFormat& frame,
                                  const std::vector<Component>& components) {
   const Component& c = components[0];
-  std::vector<Tap> x(static_cast<size_t>(geometry.target.w));
-  Stream stream;
-  stream.y.resize(static_cast<size_t>(geometry.target.h));
+  const Geometry& g = geometry;
   // 4:2:0 and 4:2:2 chroma lies on every second luma column (MPEG-2 siting, what H.264 assumes),
   // and in 4:2:0 between two luma rows.
-  plan_taps({geometry.source.x, geometry.source.w, geometry.target.w, c.sub_x,
-             (frame.width + c.sub_x - 1) / c.sub_x, 0.0, true},
-            x.data());
-  plan_taps({geometry.source.y, geometry.source.h, geometry.target.h, c.sub_y,
-             (frame.height + c.sub_y - 1) / c.sub_y, 0.5, false},
-            stream.y.data());
-  stream.plan.plan(components, x, row_bytes(info, c.plane, frame.width));
-  for (auto& row : stream.rows) row.resize(stream.plan.lanes() + kRowPadding);
+  const AxisPlan x = {g.source.x,
+                      g.source.w,
+                      g.columns(),
+                      c.sub_x,
+                      (frame.width + c.sub_x - 1) / c.sub_x,
+                      0.0,
+                      true,
+                      g.flip_x};
+  const AxisPlan y = {g.source.y,
+                      g.source.h,
+                      g.rows(),
+                      c.sub_y,
+                      (frame.height + c.sub_y - 1) / c.sub_y,
+                      c.sub_y > 1 ? 0.5 : 0.0,
+                      false,
+                      g.flip_y};
+  const int bytes = row_bytes(info, c.plane, frame.width);
+  Stream stream;
+  stream.plane = c.plane;
+  stream.row_bytes = static_cast<size_t>(bytes);
+  size_t lanes = 0;
+  if (picture.method == ResizeMethod::kArea) {
+    stream.area.plan(components, x, y, bytes);
+    lanes = stream.area.lanes();
+  } else {
+    stream.lanes.plan(components, plan_taps(x, picture.method), bytes);
+    stream.y = plan_taps(y, picture.method);
+    lanes = stream.lanes.lanes();
+  }
+  if (!info.yuv) stream.levels.resize(lanes + kRowPadding);
+  stream.fine.resize(lanes + kRowPadding / sizeof(float));
   streams.push_back(std::move(stream));
 }
 
@@ -119,8 +130,7 @@ void Converter::Impl::plan_streams(const FrameFormat& frame) {
   if (info.components == 1) {
     add_stream(frame, {c[0]});
   } else if (!info.yuv) {
-    const bool bgr = picture.order == ChannelOrder::kBgr;
-    add_stream(frame, {c[bgr ? 2 : 0], c[1], c[bgr ? 0 : 2]});
+    add_stream(frame, {c[0], c[1], c[2]});
   } else {
     add_stream(frame, {c[0]});
     if (channels == 1) {
@@ -132,70 +142,67 @@ void Converter::Impl::plan_streams(const FrameFormat& frame) {
       add_stream(frame, {c[2]});
     }
   }
-  for (size_t i = 0; i < streams.size(); ++i) {
-    fine[i].resize(streams[i].plan.lanes() + kRowPadding);
-  }
 }
 
-// Pixels are rounded to levels before anything else is done to them, as a resized picture's are.
-void Converter::Impl::make_rgb_row(const FrameView& frame, int y, int16_t* levels) {
-  Stream& stream = streams[0];
-  const Tap& tap = stream.y[static_cast<size_t>(y)];
-  const size_t width = static_cast<size_t>(geometry.target.w);
-  const bool gray_frame = info.components == 1;
-  const bool direct = gray_frame == (channels == 1);
-  int16_t* to = direct ? levels : colours.data();
-  if (tap.second_weight == 0 && stream.plan.only_copies()) {
-    stream.plan.copy(stream.source_row(frame, tap.first), to);
-  } else {
-    blend_levels(stream.row(frame, tap.first), stream.row(frame, tap.second), tap.first_weight,
-                 tap.second_weight, stream.plan.lanes(), to);
-  }
-  if (direct) return;
-  if (gray_frame) {
-    for (size_t x = 0; x < width; ++x)
-      levels[4 * x] = levels[4 * x + 1] = levels[4 * x + 2] = to[x];
+void Converter::Impl::describe_samples(const FrameFormat& frame) {
+  samples = SampleRow();
+  if (!info.yuv) {
+    samples.kind = info.components == 1 ? SampleKind::kLevels : SampleKind::kColours;
+    samples.bytes = streams[0].levels.data();
     return;
   }
-  const Luma luma = kLuma[static_cast<int>(Matrix::kBt601)];
-  const float green = 1 - luma.red - luma.blue;
-  for (size_t x = 0; x < width; ++x) {
-    levels[x] = to_level(static_cast<float>(to[4 * x]) * luma.red +
-                         static_cast<float>(to[4 * x + 1]) * green +
-                         static_cast<float>(to[4 * x + 2]) * luma.blue);
+  samples.kind = streams.size() == 3 ? SampleKind::kYuvPlanar : SampleKind::kYuvPairs;
+  samples.matrix = make_matrix(frame.matrix, frame.full_range,
+                               picture.method == ResizeMethod::kArea ? 1.0f : kFineUnit);
+  samples.y = streams[0].fine.data();
+  if (streams.size() > 1) samples.u = streams[1].fine.data();
+  if (streams.size() > 2) samples.v = streams[2].fine.data();
+}
+
+// RGB and gray are rounded to levels before anything else is done to them, as a resized picture's
+// are; Y, U and V when they are RGB.
+void Converter::Impl::make_row(const FrameView& frame, int y) {
+  for (Stream& stream : streams) {
+    const size_t plane = static_cast<size_t>(stream.plane);
+    const uint8_t* first = frame.planes[plane];
+    const ptrdiff_t stride = frame.strides[plane];
+    if (picture.method == ResizeMethod::kArea) {
+      stream.area.row(first, stride, y, stream.fine.data());
+      if (!info.yuv) {
+        round_levels(stream.fine.data(), stream.area.lanes(), stream.levels.data());
+      }
+      continue;
+    }
+    const Tap& tap = stream.y[static_cast<size_t>(y)];
+    const RowPair rows = {first + tap.first * stride, first + tap.second * stride,
+                          tap.first_weight, tap.second_weight};
+    if (info.yuv) {
+      stream.lanes.fine(rows, stream.fine.data());
+    } else {
+      stream.lanes.levels(rows, stream.levels.data());
+    }
   }
 }
 
-// Y, U and V are interpolated unrounded; the matrix and one rounding follow.
-void Converter::Impl::make_yuv_row(const FrameView& frame, int y, int16_t* levels) {
-  for (size_t i = 0; i < streams.size(); ++i) {
-    Stream& stream = streams[i];
+// Rows that are a few rows apart are no stream that a CPU would see coming.
+void Converter::Impl::prefetch(const FrameView& frame, int y) const {
+  for (const Stream& stream : streams) {
+    if (static_cast<size_t>(y) >= stream.y.size()) return;
+    const size_t plane = static_cast<size_t>(stream.plane);
     const Tap& tap = stream.y[static_cast<size_t>(y)];
-    blend_fine(stream.row(frame, tap.first), stream.row(frame, tap.second), tap.first_weight,
-               tap.second_weight, stream.plan.lanes(), fine[i].data());
-  }
-  const size_t width = static_cast<size_t>(geometry.target.w);
-  if (channels == 1) {
-    luma_levels(fine[0].data(), matrix.y, matrix.luma0, width, levels);
-  } else {
-    yuv_levels(fine[0].data(), fine[1].data(), streams.size() == 3 ? fine[2].data() : nullptr,
-               matrix, picture.order == ChannelOrder::kBgr, width, levels);
+    const ptrdiff_t stride = frame.strides[plane];
+    prefetch_row(frame.planes[plane] + tap.first * stride, stream.row_bytes);
+    if (tap.second_weight == 0) continue;
+    prefetch_row(frame.planes[plane] + tap.second * stride, stream.row_bytes);
   }
 }
 
 void Converter::Impl::run(const FrameView& frame, uint8_t* out) {
-  for (Stream& stream : streams) stream.row_index[0] = stream.row_index[1] = -1;
   writer.fill_borders(out);
-  for (int y0 = 0; y0 < geometry.target.h; y0 += TensorWriter::kBlockRows) {
-    const int rows = std::min(TensorWriter::kBlockRows, geometry.target.h - y0);
-    for (int r = 0; r < rows; ++r) {
-      if (info.yuv) {
-        make_yuv_row(frame, y0 + r, writer.levels(r));
-      } else {
-        make_rgb_row(frame, y0 + r, writer.levels(r));
-      }
-    }
-    writer.write(y0, rows, out);
+  for (int y = 0; y < geometry.rows(); ++y) {
+    prefetch(frame, y + 1);
+    make_row(frame, y);
+    writer.write(samples, y, out);
   }
 }
 
@@ -236,24 +243,30 @@ Result<std::unique_ptr<Converter>> Converter::create(const FrameFormat& frame,
                  format("tensor %s is not 1x%dxHxW with H and W within 1..%d",
                         s.to_string().c_str(), channels, kMaxExtent)};
   }
-  bool plain = true;
-  for (size_t c = 0; c < 3; ++c) plain &= picture.mean[c] == 0 && picture.scale[c] == 1;
-  if (tensor.type == ElementType::kInt8 || (tensor.type == ElementType::kUint8 && !plain)) {
-    return Error{
-        ErrorCode::kUnsupported,
-        format("%s tensors with this mean and scale are not supported", to_string(tensor.type))};
+  const RelativeRect& roi = picture.roi;
+  // Also refuses what is not a number.
+  const bool within = roi.x >= 0 && roi.y >= 0 && roi.width > 0 && roi.height > 0 &&
+                      roi.x + roi.width <= 1 + 1e-9 && roi.y + roi.height <= 1 + 1e-9;
+  if (!within) {
+    return Error{ErrorCode::kInvalidArgument,
+                 format("the region of interest %g x %g at %g,%g is not within 0..1", roi.width,
+                        roi.height, roi.x, roi.y)};
+  }
+  if (!(picture.quant_scale > 0) || !std::isfinite(picture.quant_scale)) {
+    return Error{ErrorCode::kInvalidArgument,
+                 format("the quantisation's scale %g is not positive",
+                        static_cast<double>(picture.quant_scale))};
   }
   std::unique_ptr<Converter> converter(new Converter());
   Impl& impl = *converter->impl_;
   impl.info = format_info(frame.format);
   impl.picture = picture;
   impl.channels = channels;
-  impl.geometry = plan_geometry(frame, s.w(), s.h(), picture.resize);
+  impl.geometry = plan_geometry(frame, s.w(), s.h(), picture);
   impl.transform = impl.geometry.transform();
-  impl.matrix = make_matrix(frame.matrix, frame.full_range);
   impl.plan_streams(frame);
-  impl.colours.resize(4 * static_cast<size_t>(impl.geometry.target.w) + kRowPadding);
-  impl.writer.plan(tensor, picture, impl.geometry.target);
+  impl.describe_samples(frame);
+  impl.writer.plan(tensor, picture, impl.geometry);
   return converter;
 }
 

@@ -50,13 +50,20 @@ struct FrameView {
   std::array<int, 3> strides{};
 };
 
+/// A rectangle by its corners.
+struct Corners {
+  double x0 = 0, y0 = 0, x1 = 0, y1 = 0;
+};
+
 /// Frame pixel -> tensor pixel, continuous coordinates with pixel edges at integers:
-/// tensor_x = scale_x * frame_x + offset_x, likewise y.
+/// tensor_x = scale_x * frame_x + offset_x, likewise y; where the picture is turned by a quarter,
+/// `swap_xy`, tensor_x comes of frame_y and tensor_y of frame_x. Flips have negative scales.
 struct Transform {
   double scale_x = 1, offset_x = 0, scale_y = 1, offset_y = 0;
+  bool swap_xy = false;
 
-  double frame_x(double tensor_x) const { return (tensor_x - offset_x) / scale_x; }
-  double frame_y(double tensor_y) const { return (tensor_y - offset_y) / scale_y; }
+  /// The way back, with x0 <= x1 and y0 <= y1 if the tensor's corners are so.
+  Corners to_frame(const Corners& tensor) const;
 };
 
 /// Everything that can be decided from the caps, decided. convert() allocates nothing and may be

@@ -40,8 +40,8 @@ constexpr FormatInfo kFormats[] = {
     packed_rgb(4, 3, 2, 1),                 // xBGR
     {false, 1, {{0, 0, 1, 1, 1}, {}, {}}},  // GRAY8
     // P010_10LE: 10 bits at the top of 16. I420_10LE: at the bottom.
-    {true, 3, {{0, 0, 2, 1, 1, 2, 0}, {1, 0, 4, 2, 2, 2, 0}, {1, 2, 4, 2, 2, 2, 0}}},
-    {true, 3, {{0, 0, 2, 1, 1, 2, 6}, {1, 0, 2, 2, 2, 2, 6}, {2, 0, 2, 2, 2, 2, 6}}},
+    {true, 3, {{0, 0, 2, 1, 1, 10, 6}, {1, 0, 4, 2, 2, 10, 6}, {1, 2, 4, 2, 2, 10, 6}}},
+    {true, 3, {{0, 0, 2, 1, 1, 10}, {1, 0, 2, 2, 2, 10}, {2, 0, 2, 2, 2, 10}}},
 };
 
 }  // namespace
@@ -56,7 +56,7 @@ int row_bytes(const FormatInfo& info, int plane, int width) {
     const Component& c = info.component[i];
     const int samples = (width + c.sub_x - 1) / c.sub_x;
     if (c.plane == plane)
-      bytes = std::max(bytes, c.first + (samples - 1) * c.step + c.sample_bytes);
+      bytes = std::max(bytes, c.first + (samples - 1) * c.step + c.sample_bytes());
   }
   return bytes;
 }

@@ -11,8 +11,10 @@ struct Component {
   int first = 0;             // bytes from the row's start
   int step = 1;              // bytes from sample to sample
   int sub_x = 1, sub_y = 1;  // subsampling
-  int sample_bytes = 1;      // 2: little-endian
-  int shift = 0;             // left, to bring a sample of 2 bytes to the top of 16 bits
+  int bits = 8;              // of a sample; 10: in 2 bytes, little-endian
+  int shift = 0;             // right, to bring a sample to the bottom of its bytes
+
+  int sample_bytes() const { return bits > 8 ? 2 : 1; }
 };
 
 struct FormatInfo {

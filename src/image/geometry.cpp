@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace dvnn::image {
 namespace {
@@ -11,75 +12,196 @@ int rounded(double value, int max) {
   return std::clamp(static_cast<int>(std::lround(value)), 1, max);
 }
 
+// The picture within the frame, in whole pixels.
+Rect picture_rect(const FrameFormat& frame, const RelativeRect& roi) {
+  Rect all = {0, 0, frame.width, frame.height};
+  if (frame.crop_width > 0) {
+    all = {frame.crop_x, frame.crop_y, frame.crop_width, frame.crop_height};
+  }
+  auto cut = [](int start, int size, double from, double part, int* out_start, int* out_size) {
+    const int first = std::min(static_cast<int>(std::lround(from * size)), size - 1);
+    const int last = static_cast<int>(std::lround((from + part) * size));
+    *out_start = start + first;
+    *out_size = std::clamp(last - first, 1, size - first);
+  };
+  Rect rect;
+  cut(all.x, all.w, roi.x, roi.width, &rect.x, &rect.w);
+  cut(all.y, all.h, roi.y, roi.height, &rect.y, &rect.h);
+  return rect;
+}
+
+// Pixel (u, v) of the turned picture is that of the source at: 90: (v, h-1-u), 180: (w-1-u, h-1-v),
+// 270: (w-1-v, u), flips: (w-1-u, v) and (u, h-1-v), transposed: (v, u), anti: (w-1-v, h-1-u).
+void orient(Orientation orientation, Geometry* g) {
+  using O = Orientation;
+  const O o = orientation;
+  g->swap_xy = o == O::k90 || o == O::k270 || o == O::kTranspose || o == O::kAnti;
+  g->flip_x = o == O::k180 || o == O::k270 || o == O::kFlipX || o == O::kAnti;
+  g->flip_y = o == O::k90 || o == O::k180 || o == O::kFlipY || o == O::kAnti;
+}
+
+// Centre of output sample i, in samples of the plane.
+double sample_centre(const AxisPlan& plan, int i) {
+  // The quotient of the quotient, as OpenCV computes it: equal to the last bit.
+  const double scale = 1.0 / (static_cast<double>(plan.target_size) / plan.source_size);
+  return (i + 0.5) * scale - 0.5;
+}
+
+Tap bilinear_tap(const AxisPlan& plan, int i) {
+  constexpr int kOne = 1 << kWeightBits;
+  float at = static_cast<float>(sample_centre(plan, i));
+  if (plan.subsampling > 1) {
+    at = static_cast<float>((at + plan.source_start - plan.siting) / plan.subsampling);
+  }
+  int index = static_cast<int>(std::floor(at));
+  float fraction = at - static_cast<float>(index);
+  const int start = plan.subsampling > 1 ? 0 : plan.source_start;
+  const int size = plan.subsampling > 1 ? plan.plane_size : plan.source_size;
+  // At the edges OpenCV gives one sample full weight along rows, and both weights to the same
+  // sample along columns.
+  if (plan.horizontal && index < 0) fraction = 0, index = 0;
+  if (plan.horizontal && index >= size - 1) fraction = 0, index = size - 1;
+  Tap tap;
+  tap.first = start + std::clamp(index, 0, size - 1);
+  tap.second = start + std::clamp(index + 1, 0, size - 1);
+  tap.first_weight = static_cast<int>(std::lrint((1.0f - fraction) * kOne));
+  tap.second_weight = static_cast<int>(std::lrint(fraction * kOne));
+  return tap;
+}
+
+Tap nearest_tap(const AxisPlan& plan, int i) {
+  const double scale = 1.0 / (static_cast<double>(plan.target_size) / plan.source_size);
+  const int luma =
+      plan.source_start + std::min(static_cast<int>(std::floor(i * scale)), plan.source_size - 1);
+  const int index = std::min(luma / plan.subsampling, plan.plane_size - 1);
+  return {index, index, 1 << kWeightBits, 0};
+}
+
 }  // namespace
 
+Corners Transform::to_frame(const Corners& tensor) const {
+  const double x0 = (tensor.x0 - offset_x) / scale_x, x1 = (tensor.x1 - offset_x) / scale_x;
+  const double y0 = (tensor.y0 - offset_y) / scale_y, y1 = (tensor.y1 - offset_y) / scale_y;
+  Corners c = {x0, y0, x1, y1};
+  if (scale_x < 0) std::swap(c.x0, c.x1);
+  if (scale_y < 0) std::swap(c.y0, c.y1);
+  if (swap_xy) {
+    std::swap(c.x0, c.y0);
+    std::swap(c.x1, c.y1);
+  }
+  return c;
+}
+
 Transform Geometry::transform() const {
+  // Along the source's axis: target = scale * source + offset.
+  auto axis = [](int start, int size, int to, int to_size, bool flip, double* scale,
+                 double* offset) {
+    *scale = static_cast<double>(to_size) / size * (flip ? -1 : 1);
+    *offset = (flip ? to + to_size : to) - start * *scale;
+  };
   Transform t;
-  t.scale_x = static_cast<double>(target.w) / source.w;
-  t.scale_y = static_cast<double>(target.h) / source.h;
-  t.offset_x = target.x - source.x * t.scale_x;
-  t.offset_y = target.y - source.y * t.scale_y;
+  t.swap_xy = swap_xy;
+  if (swap_xy) {
+    axis(source.y, source.h, target.x, target.w, flip_y, &t.scale_x, &t.offset_x);
+    axis(source.x, source.w, target.y, target.h, flip_x, &t.scale_y, &t.offset_y);
+  } else {
+    axis(source.x, source.w, target.x, target.w, flip_x, &t.scale_x, &t.offset_x);
+    axis(source.y, source.h, target.y, target.h, flip_y, &t.scale_y, &t.offset_y);
+  }
   return t;
 }
 
-Geometry plan_geometry(const FrameFormat& frame, int tensor_w, int tensor_h, ResizeRule rule) {
+Geometry plan_geometry(const FrameFormat& frame, int tensor_w, int tensor_h,
+                       const PictureSpec& picture) {
   Geometry g;
-  const Rect picture = frame.crop_width > 0
-                           ? Rect{frame.crop_x, frame.crop_y, frame.crop_width, frame.crop_height}
-                           : Rect{0, 0, frame.width, frame.height};
-  g.source = picture;
+  orient(picture.orientation, &g);
+  const Rect all = picture_rect(frame, picture.roi);
+  g.source = all;
   g.target = {0, 0, tensor_w, tensor_h};
   const double par = static_cast<double>(frame.par_n) / frame.par_d;
-  const double display_w = picture.w * par, display_h = picture.h;
-  switch (rule) {
+  // As it is shown, turned.
+  double shown_w = all.w * par, shown_h = all.h;
+  if (g.swap_xy) std::swap(shown_w, shown_h);
+  switch (picture.resize) {
     case ResizeRule::kStretch:
       break;
     case ResizeRule::kLetterbox:
     case ResizeRule::kLetterboxTopLeft: {
-      const double scale = std::min(tensor_w / display_w, tensor_h / display_h);
-      g.target.w = rounded(display_w * scale, tensor_w);
-      g.target.h = rounded(display_h * scale, tensor_h);
-      if (rule == ResizeRule::kLetterbox) {
+      const double scale = std::min(tensor_w / shown_w, tensor_h / shown_h);
+      g.target.w = rounded(shown_w * scale, tensor_w);
+      g.target.h = rounded(shown_h * scale, tensor_h);
+      if (picture.resize == ResizeRule::kLetterbox) {
         g.target.x = (tensor_w - g.target.w) / 2;
         g.target.y = (tensor_h - g.target.h) / 2;
       }
       break;
     }
     case ResizeRule::kCrop: {
-      const double scale = std::max(tensor_w / display_w, tensor_h / display_h);
-      g.source.w = rounded(tensor_w / scale / par, picture.w);
-      g.source.h = rounded(tensor_h / scale, picture.h);
-      g.source.x = picture.x + (picture.w - g.source.w) / 2;
-      g.source.y = picture.y + (picture.h - g.source.h) / 2;
+      const double scale = std::max(tensor_w / shown_w, tensor_h / shown_h);
+      double cut_w = tensor_w / scale, cut_h = tensor_h / scale;
+      if (g.swap_xy) std::swap(cut_w, cut_h);
+      g.source.w = rounded(cut_w / par, all.w);
+      g.source.h = rounded(cut_h, all.h);
+      g.source.x = all.x + (all.w - g.source.w) / 2;
+      g.source.y = all.y + (all.h - g.source.h) / 2;
       break;
     }
   }
   return g;
 }
 
-void plan_taps(const AxisPlan& plan, Tap* taps) {
-  constexpr int kOne = 1 << kWeightBits;
-  // The quotient of the quotient, as OpenCV computes it: equal to the last bit.
-  const double scale = 1.0 / (static_cast<double>(plan.target_size) / plan.source_size);
+std::vector<Tap> plan_taps(const AxisPlan& plan, ResizeMethod method) {
+  std::vector<Tap> taps;
   for (int i = 0; i < plan.target_size; ++i) {
-    float at = static_cast<float>((i + 0.5) * scale - 0.5);
-    if (plan.subsampling > 1) {
-      at = static_cast<float>((at + plan.source_start - plan.siting) / plan.subsampling);
-    }
-    int index = static_cast<int>(std::floor(at));
-    float fraction = at - static_cast<float>(index);
-    const int start = plan.subsampling > 1 ? 0 : plan.source_start;
-    const int size = plan.subsampling > 1 ? plan.plane_size : plan.source_size;
-    // At the edges OpenCV gives one sample full weight along rows, and both weights to the same
-    // sample along columns.
-    if (plan.horizontal && index < 0) fraction = 0, index = 0;
-    if (plan.horizontal && index >= size - 1) fraction = 0, index = size - 1;
-    Tap& tap = taps[i];
-    tap.first = start + std::clamp(index, 0, size - 1);
-    tap.second = start + std::clamp(index + 1, 0, size - 1);
-    tap.first_weight = static_cast<int>(std::lrint((1.0f - fraction) * kOne));
-    tap.second_weight = static_cast<int>(std::lrint(fraction * kOne));
+    taps.push_back(method == ResizeMethod::kNearest ? nearest_tap(plan, i) : bilinear_tap(plan, i));
   }
+  if (plan.flip) std::reverse(taps.begin(), taps.end());
+  return taps;
+}
+
+AreaTaps plan_area(const AxisPlan& plan) {
+  AreaTaps area;
+  auto add = [&](int first, const std::vector<float>& weights) {
+    area.taps.push_back(
+        {first, static_cast<int>(weights.size()), static_cast<int>(area.weights.size())});
+    area.weights.insert(area.weights.end(), weights.begin(), weights.end());
+  };
+  if (plan.target_size > plan.source_size) {
+    constexpr float kUnit = 1.0f / (1 << kWeightBits);
+    for (const Tap& tap : plan_taps(plan, ResizeMethod::kBilinear)) {
+      const float first = static_cast<float>(tap.first_weight) * kUnit,
+                  second = static_cast<float>(tap.second_weight) * kUnit;
+      if (tap.second > tap.first) {
+        add(tap.first, {first, second});
+      } else {
+        add(tap.first, {first + second});
+      }
+    }
+    return area;
+  }
+  const double scale = static_cast<double>(plan.source_size) / plan.target_size;
+  // Edges of output samples, in samples of the plane; those of luma sample k are k and k + 1.
+  auto edge = [&](int i) {
+    const double luma = plan.source_start + i * scale;
+    const double at = (luma - plan.siting - 0.5) / plan.subsampling + 0.5;
+    return plan.subsampling > 1 ? std::clamp(at, 0.0, static_cast<double>(plan.plane_size)) : luma;
+  };
+  std::vector<float> weights;
+  for (int k = 0; k < plan.target_size; ++k) {
+    const int i = plan.flip ? plan.target_size - 1 - k : k;
+    const double from = edge(i), to = edge(i + 1);
+    // Less than this of a sample is a rounding error of the edges.
+    constexpr double kLeast = 1e-6;
+    const int first = std::min(static_cast<int>(std::floor(from + kLeast)), plan.plane_size - 1);
+    const int last = std::max(first, static_cast<int>(std::ceil(to - kLeast)) - 1);
+    weights.clear();
+    for (int sample = first; sample <= last; ++sample) {
+      const double covered = std::min(to, sample + 1.0) - std::max(from, static_cast<double>(sample));
+      weights.push_back(static_cast<float>(last == first ? 1.0 : covered / (to - from)));
+    }
+    add(first, weights);
+  }
+  return area;
 }
 
 }  // namespace dvnn::image

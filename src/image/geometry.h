@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which part of the frame goes to which part of the tensor.
+// Which part of the frame goes to which part of the tensor, and which samples make a pixel.
 #pragma once
+
+#include <vector>
 
 #include "image/converter.h"
 
@@ -10,16 +12,37 @@ struct Rect {
   int x = 0, y = 0, w = 0, h = 0;
 };
 
+/// The source's columns go along the target's rows or, if `swap_xy`, its columns; forwards or, if
+/// flipped, backwards.
 struct Geometry {
   Rect source;  // frame pixels
   Rect target;  // tensor pixels
+  bool swap_xy = false, flip_x = false, flip_y = false;  // flips of the source's axes
+
+  /// Pixels that the source's columns and rows become.
+  int columns() const { return swap_xy ? target.h : target.w; }
+  int rows() const { return swap_xy ? target.w : target.h; }
   Transform transform() const;
 };
 
-/// Applies a resize rule; pixel aspect ratio counts where the aspect is kept.
-Geometry plan_geometry(const FrameFormat& frame, int tensor_w, int tensor_h, ResizeRule rule);
+/// Applies orientation, region of interest and resize rule; the pixel aspect ratio counts where the
+/// aspect is kept.
+Geometry plan_geometry(const FrameFormat& frame, int tensor_w, int tensor_h,
+                       const PictureSpec& picture);
 
-/// One output sample of bilinear resampling along an axis: two source indices, 11-bit weights.
+/// One axis of a plane: `source_size` luma samples from `source_start` on become `target_size`.
+/// Chroma planes: `subsampling` 2 and `siting`, the position of chroma sample 0 in luma samples;
+/// `plane_size` is the plane's own size. `flip`: the last becomes the first.
+struct AxisPlan {
+  int source_start = 0, source_size = 0, target_size = 0;
+  int subsampling = 1, plane_size = 0;
+  double siting = 0;
+  bool horizontal = true;
+  bool flip = false;
+};
+
+/// One output sample of bilinear or nearest resampling along an axis: two source indices, 11-bit
+/// weights.
 struct Tap {
   int first = 0, second = 0;
   int first_weight = 0, second_weight = 0;
@@ -27,16 +50,19 @@ struct Tap {
 
 constexpr int kWeightBits = 11;
 
-/// Taps along an axis of `source_size` samples from `source_start` on, scaled to `target_size`,
-/// with OpenCV's sample centres, rounding and edges (imgproc resize, INTER_LINEAR). Chroma planes:
-/// `subsampling` 2 and `siting`, the position of chroma sample 0 in luma samples; `plane_size` is
-/// the plane's own size.
-struct AxisPlan {
-  int source_start = 0, source_size = 0, target_size = 0;
-  int subsampling = 1, plane_size = 0;
-  double siting = 0;
-  bool horizontal = true;
+/// Taps along an axis with OpenCV's sample centres, rounding and edges (imgproc resize,
+/// INTER_LINEAR or INTER_NEAREST).
+std::vector<Tap> plan_taps(const AxisPlan& plan, ResizeMethod method);
+
+/// One output sample of area resampling: source samples from `first` on, with as many weights.
+struct AreaTap {
+  int first = 0, count = 0;
+  int weight = 0;  // index of the first weight
 };
-void plan_taps(const AxisPlan& plan, Tap* taps);
+struct AreaTaps {
+  std::vector<AreaTap> taps;
+  std::vector<float> weights;
+};
+AreaTaps plan_area(const AxisPlan& plan);
 
 }  // namespace dvnn::image

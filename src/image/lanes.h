@@ -1,18 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// One plane's part of a frame, resampled along x into rows of 16-bit lanes: all components of a
-// pixel that lie in the same plane side by side.
+// One plane's part of a frame, resampled into rows of lanes: all components of a pixel that lie in
+// the same plane side by side.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "base/aligned.h"
 #include "image/formats.h"
 #include "image/geometry.h"
-#include "image/kernels.h"
+#include "image/resample.h"
 
 namespace dvnn::image {
 
-/// Which bytes of a row become which lanes, and with which weights.
+/// Tables for resample.h that pick given bytes of a row.
+class PickPlan {
+ public:
+  static constexpr uint32_t kNothing = ~uint32_t{0};
+
+  /// `source`: for each byte to make, the byte of the row that it is, or kNothing for zero. Rows
+  /// hold at least `row_bytes` >= pick_unit().reach bytes. As many more zeros are made as fill a vector.
+  void plan(std::vector<uint32_t> source, size_t row_bytes);
+  Picks picks() const { return {base_.data(), pick_.data(), parts_, blocks_, near_}; }
+
+ private:
+  bool split(const std::vector<uint32_t>& source, size_t row_bytes, size_t reach);
+
+  size_t blocks_ = 0, parts_ = 1;
+  bool near_ = true;
+  std::vector<uint32_t> base_;
+  AlignedVector<uint8_t> pick_;
+};
+
 class LanePlan {
  public:
   /// `components`: 1, 2, or 3 (with a fourth lane of zeros) of one plane, of equal subsampling, in
@@ -20,37 +39,21 @@ class LanePlan {
   /// holds.
   void plan(const std::vector<Component>& components, const std::vector<Tap>& taps, int row_bytes);
 
-  int plane() const { return plane_; }
   size_t lanes() const { return lanes_; }
-  /// Resamples a row of the plane: lanes() values and padding.
-  void resample(const uint8_t* row, uint16_t* out);
-  /// Whether every output sample is a source sample of 8 bits, as where a frame keeps its width.
-  bool only_copies() const { return !copy_base_.empty(); }
-  /// Where only_copies(): the samples of a row as they are.
-  void copy(const uint8_t* row, int16_t* levels) const;
+  /// A row of lanes() values, of two rows of the plane: levels (samples of 8 bits), or 0..255 times
+  /// kFineUnit, not rounded to levels.
+  void levels(RowPair rows, uint8_t* out);
+  void fine(RowPair rows, float* out);
 
  private:
-  // A lane's two samples, bytes from the row's start.
-  struct Lane {
-    uint32_t first = kNowhere, second = kNowhere;
-  };
-  static constexpr uint32_t kNowhere = ~uint32_t{0};  // of a lane that is always zero
-  bool fill_part(size_t group, size_t part, size_t from, size_t count, int row_bytes);
-  bool plan_parts(int row_bytes);
-  void plan_copy(int row_bytes);
-  void gather(const uint8_t* row);
+  RowPair readable(const RowPair& rows);
 
-  int plane_ = 0, shift_ = 0, sample_bytes_ = 1;
-  size_t lanes_ = 0;
-  size_t groups_ = 0;
-  int parts_ = 1;  // of a group; 0: rows are too short for pick_taps()
-  std::vector<uint32_t> base_[4];
-  std::vector<uint8_t> pick_[4];
-  std::vector<uint32_t> copy_base_;  // one part gives eight lanes
-  std::vector<uint8_t> copy_pick_;
-  std::vector<Lane> at_;
-  std::vector<uint16_t> first_weight_, second_weight_;
-  std::vector<uint16_t> taps_;  // of the row at hand
+  size_t lanes_ = 0, row_bytes_ = 0;
+  int bits_ = 8, shift_ = 0;
+  bool only_copies_ = false;  // every output sample is a source sample of 8 bits
+  PickPlan copies_, pairs_;
+  AlignedVector<int16_t> weights_;
+  std::vector<uint8_t> short_rows_;  // copies of rows that are shorter than what is read at once
 };
 
 }  // namespace dvnn::image

@@ -1,27 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "image/tensor_writer.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
-#include "image/kernels.h"
+#include "image/transpose.h"
 #include "tensor/half.h"
 
 namespace dvnn::image {
+namespace {
 
-void TensorWriter::plan(const TensorDesc& tensor, const PictureSpec& picture, const Rect& target) {
+// One level as an element, as elements.h defines it; to a buffer of 4 bytes.
+void put_element(int level, const ElementRule& rule, size_t channel, uint8_t* to) {
+  const float value = (static_cast<float>(level) - rule.mean[channel]) * rule.scale[channel];
+  const float steps = value * rule.steps + rule.zero_point;
+  switch (rule.type) {
+    case ElementType::kFloat16: {
+      const half_t half = float_to_half(value);
+      std::memcpy(to, &half, sizeof half);
+      break;
+    }
+    case ElementType::kFloat32:
+      std::memcpy(to, &value, sizeof value);
+      break;
+    case ElementType::kUint8:
+      *to = static_cast<uint8_t>(std::lrint(std::clamp(steps, 0.0f, 255.0f)));
+      break;
+    case ElementType::kInt8:
+      *to = static_cast<uint8_t>(std::lrint(std::clamp(steps, -128.0f, 127.0f)));
+      break;
+  }
+}
+
+}  // namespace
+
+void TensorWriter::plan(const TensorDesc& tensor, const PictureSpec& picture,
+                        const Geometry& geometry) {
   tensor_ = tensor;
-  picture_ = picture;
-  target_ = target;
+  target_ = geometry.target;
+  columns_ = geometry.columns();
+  rows_ = geometry.rows();
   const Shape& s = tensor.shape;
   channels_ = s.c();
-  lanes_ = channels_ == 1 ? 1 : 4;
-  pitch_ = static_cast<size_t>(target.w) * lanes_ + kRowPadding;
-  levels_.assign(static_cast<size_t>(kBlockRows) * pitch_, 0);
-  elements_.assign(static_cast<size_t>(kBlockRows) * pitch_, 0);
-  for (size_t i = 0; i < 4; ++i) {
-    const size_t c = channels_ == 1 ? 0 : i < 3 ? i : 2;
-    mean_[i] = picture.mean[c];
-    scale_[i] = picture.scale[c];
+  size_ = element_size(tensor.type);
+  bgr_ = picture.order == ChannelOrder::kBgr;
+  rule_.type = tensor.type;
+  rule_.steps = 1.0f / picture.quant_scale;
+  rule_.zero_point = static_cast<float>(picture.zero_point);
+  for (size_t i = 0; i < 3; ++i) {
+    const size_t c = channels_ == 1 ? 0 : bgr_ ? 2 - i : i;
+    rule_.mean[i] = picture.mean[c];
+    rule_.scale[i] = picture.scale[c];
+    put_element(picture.pad_value[c], rule_, i, pad_[c]);
   }
   switch (tensor.layout) {  // at most 3 channels: chunked layouts are the plain ones
     case Layout::kNchw:
@@ -36,88 +67,61 @@ void TensorWriter::plan(const TensorDesc& tensor, const PictureSpec& picture, co
       stride_x_ = int64_t{s.h()} * s.c(), stride_y_ = s.c(), stride_c_ = 1;
       break;
   }
+  along_ = geometry.swap_xy ? stride_y_ : stride_x_;
+  across_ = geometry.swap_xy ? stride_x_ : stride_y_;
+  // Whole cache lines, but no power of two of them, which would share few places in a cache.
+  pitch_ = (static_cast<size_t>(columns_) + kElementPadding) / kElementPadding * kElementPadding;
+  elements_.assign(pitch_ * static_cast<size_t>(kBlockRows * channels_) * size_, 0);
 }
 
-void TensorWriter::normalise(int r) {
-  const size_t count = static_cast<size_t>(target_.w) * lanes_;
-  const int16_t* from = levels(r);
-  const size_t start = static_cast<size_t>(r) * pitch_;
-  switch (tensor_.type) {
-    case ElementType::kFloat16:
-      normalise_half(from, mean_, scale_, count,
-                     reinterpret_cast<uint16_t*>(elements_.data()) + start);
-      break;
-    case ElementType::kFloat32:
-      normalise_float(from, mean_, scale_, count,
-                      reinterpret_cast<float*>(elements_.data()) + start);
-      break;
-    case ElementType::kUint8:
-    case ElementType::kInt8: {
-      auto* to = reinterpret_cast<uint8_t*>(elements_.data()) + start;
-      for (size_t i = 0; i < count; ++i) to[i] = static_cast<uint8_t>(from[i]);
-      break;
-    }
-  }
+// Where the sample of a column and a row goes.
+uint8_t* TensorWriter::at(uint8_t* out, int column, int row, int channel) const {
+  const int64_t origin = target_.x * stride_x_ + target_.y * stride_y_;
+  return out + (origin + column * along_ + row * across_ + channel * stride_c_) *
+                   static_cast<int64_t>(size_);
 }
 
-// Three channels side by side: four lanes are copied at a time where the next pixel, which is
-// written later, takes the fourth.
-template <typename T>
-void TensorWriter::store_pixels(int rows, T* origin) const {
-  auto put = [](const T* from, T* to) { std::memcpy(to, from, 4 * sizeof(T)); };
-  auto put_last = [](const T* from, T* to) { std::memcpy(to, from, 3 * sizeof(T)); };
-  if (stride_x_ > stride_y_) {  // x-major: walk down the columns, as the tensor lies
-    const size_t pitch = pitch_;
-    for (int x = 0; x < target_.w; ++x) {
-      const T* from = elements<T>(0) + 4 * x;
-      T* to = origin + x * stride_x_;
-      for (int r = 0; r + 1 < rows; ++r, from += pitch, to += 3) put(from, to);
-      put_last(from, to);
-    }
+void TensorWriter::make_elements(const SampleRow& row, uint8_t* const planes[3]) {
+  const size_t pixels = static_cast<size_t>(columns_);
+  if (channels_ == 1) {
+    gray_elements(row, rule_, pixels, planes[0]);
     return;
   }
-  for (int r = 0; r < rows; ++r) {
-    const T* from = elements<T>(r);
-    T* to = origin + r * stride_y_;
-    for (int x = 0; x + 1 < target_.w; ++x, from += 4, to += 3) put(from, to);
-    put_last(from, to);
-  }
+  void* const out[3] = {planes[bgr_ ? 2 : 0], planes[1], planes[bgr_ ? 0 : 2]};
+  colour_elements(row, rule_, pixels, out);
 }
 
-template <typename T>
-void TensorWriter::store(int y0, int rows, T* out) const {
-  T* origin = out + (target_.y + y0) * stride_y_ + target_.x * stride_x_;
-  if (channels_ == 3 && stride_c_ == 1) {
-    store_pixels(rows, origin);
+void TensorWriter::write(const SampleRow& row, int y, uint8_t* out) {
+  const bool sideways = along_ > across_;
+  const int in_block = sideways ? y % kBlockRows : 0;
+  uint8_t* planes[3] = {};
+  for (int c = 0; c < channels_; ++c) planes[c] = element_row(in_block, c);
+  make_elements(row, planes);
+  if (sideways) {
+    if (in_block == kBlockRows - 1 || y == rows_ - 1) store_block(y - in_block, in_block + 1, out);
     return;
   }
+  const size_t pixels = static_cast<size_t>(columns_);
+  if (stride_c_ == 1 && channels_ == 3) {
+    const void* const rows[3] = {planes[0], planes[1], planes[2]};
+    interleave(rows, pixels, size_, at(out, 0, y, 0));
+    return;
+  }
+  for (int c = 0; c < channels_; ++c) std::memcpy(at(out, 0, y, c), planes[c], pixels * size_);
+}
+
+void TensorWriter::store_block(int y0, int rows, uint8_t* out) const {
+  const size_t columns = static_cast<size_t>(columns_), count = static_cast<size_t>(rows);
+  const auto stride = static_cast<ptrdiff_t>(along_);
+  if (stride_c_ == 1) {
+    transpose(elements_.data(), pitch_, count * static_cast<size_t>(channels_), columns, size_,
+              at(out, 0, y0, 0), stride);
+    return;
+  }
+  const size_t channels = static_cast<size_t>(channels_);
   for (int c = 0; c < channels_; ++c) {
-    if (stride_x_ > stride_y_) {
-      for (int x = 0; x < target_.w; ++x) {
-        for (int r = 0; r < rows; ++r) origin[x * stride_x_ + r * stride_y_] = elements<T>(r)[x];
-      }
-      continue;
-    }
-    for (int r = 0; r < rows; ++r) {
-      const T* from = elements<T>(r) + c;
-      T* to = origin + r * stride_y_ + c * stride_c_;
-      for (int x = 0; x < target_.w; ++x) to[x] = from[static_cast<size_t>(x) * lanes_];
-    }
-  }
-}
-
-void TensorWriter::write(int y0, int rows, uint8_t* out) {
-  for (int r = 0; r < rows; ++r) normalise(r);
-  switch (element_size(tensor_.type)) {
-    case 1:
-      store(y0, rows, out);
-      break;
-    case 2:
-      store(y0, rows, reinterpret_cast<uint16_t*>(out));
-      break;
-    default:
-      store(y0, rows, reinterpret_cast<uint32_t*>(out));
-      break;
+    transpose(elements_.data() + static_cast<size_t>(c) * pitch_ * size_, pitch_ * channels, count,
+              columns, size_, at(out, 0, y0, c), stride);
   }
 }
 
@@ -127,17 +131,8 @@ void TensorWriter::fill_borders(uint8_t* out) const {
     for (int y = y0; y < y1; ++y) {
       for (int x = x0; x < x1; ++x) {
         for (int c = 0; c < channels_; ++c) {
-          const size_t k = static_cast<size_t>(c);
-          const int64_t at = y * stride_y_ + x * stride_x_ + c * stride_c_;
-          const uint8_t level = picture_.pad_value[k];
-          const float value = (static_cast<float>(level) - mean_[k]) * scale_[k];
-          if (tensor_.type == ElementType::kFloat16) {
-            reinterpret_cast<half_t*>(out)[at] = float_to_half(value);
-          } else if (tensor_.type == ElementType::kFloat32) {
-            reinterpret_cast<float*>(out)[at] = value;
-          } else {
-            out[at] = level;
-          }
+          const int64_t index = y * stride_y_ + x * stride_x_ + c * stride_c_;
+          std::memcpy(out + index * static_cast<int64_t>(size_), pad_[c], size_);
         }
       }
     }

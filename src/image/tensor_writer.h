@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of levels 0..255 -> the tensor: normalised, rounded, in its layout.
+// Rows of samples -> the tensor: colour-converted, normalised, rounded, in its layout.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "base/aligned.h"
+#include "image/elements.h"
 #include "image/geometry.h"
 #include "tensor/picture.h"
 #include "tensor/tensor.h"
@@ -13,40 +15,37 @@ namespace dvnn::image {
 
 class TensorWriter {
  public:
-  /// Rows that are written together: x-major tensors get longer runs.
-  static constexpr int kBlockRows = 16;
-
-  /// `target` is the part of the tensor that rows cover.
-  void plan(const TensorDesc& tensor, const PictureSpec& picture, const Rect& target);
-  /// Levels of row `r` of a block, to be filled: four per pixel (the channels and one unused), one
-  /// where the tensor has one channel.
-  int16_t* levels(int r) { return levels_.data() + static_cast<size_t>(r) * pitch_; }
-  /// Writes rows y0..y0+rows-1 of the target from the block.
-  void write(int y0, int rows, uint8_t* out);
+  /// The target of `geometry` is the part of the tensor that rows cover. Rows are those of the
+  /// source: where the picture is turned, they lie along the tensor's columns.
+  void plan(const TensorDesc& tensor, const PictureSpec& picture, const Geometry& geometry);
+  /// Takes row `y`, the next one. The last row of a tensor completes it.
+  void write(const SampleRow& row, int y, uint8_t* out);
   /// Fills what the target does not cover with the padding colour.
   void fill_borders(uint8_t* out) const;
 
  private:
-  template <typename T>
-  void store(int y0, int rows, T* out) const;
-  template <typename T>
-  void store_pixels(int rows, T* origin) const;
-  template <typename T>
-  const T* elements(int r) const {
-    return reinterpret_cast<const T*>(elements_.data()) + static_cast<size_t>(r) * pitch_;
+  // Rows that are written together where a row of samples is a column in memory: longer runs.
+  static constexpr int kBlockRows = 8;
+
+  void make_elements(const SampleRow& row, uint8_t* const planes[3]);
+  void store_block(int y0, int rows, uint8_t* out) const;
+  uint8_t* at(uint8_t* out, int column, int row, int channel) const;
+  uint8_t* element_row(int row, int channel) {
+    return &elements_[static_cast<size_t>(row * channels_ + channel) * pitch_ * size_];
   }
-  void normalise(int r);
 
   TensorDesc tensor_;
-  PictureSpec picture_;
   Rect target_;
-  int channels_ = 3;
-  size_t lanes_ = 4;                                    // per pixel
-  size_t pitch_ = 0;                                    // lanes from row to row
+  int columns_ = 0, rows_ = 0, channels_ = 3;
+  size_t size_ = 2;                                     // of an element, bytes
   int64_t stride_x_ = 0, stride_y_ = 0, stride_c_ = 0;  // of the tensor, elements
-  float mean_[4] = {}, scale_[4] = {};
-  std::vector<int16_t> levels_;
-  std::vector<uint32_t> elements_;  // of the tensor's type
+  // From column to column and row to row of samples: stride_x_ and stride_y_, or swapped.
+  int64_t along_ = 0, across_ = 0;
+  size_t pitch_ = 0;            // of rows of elements
+  bool bgr_ = false;            // the tensor's first channel is blue
+  ElementRule rule_;            // of red, green, blue
+  uint8_t pad_[3][4] = {};      // elements of the padding colour, in the tensor's order
+  AlignedVector<uint8_t> elements_;
 };
 
 }  // namespace dvnn::image

@@ -7,6 +7,7 @@ namespace dvnn {
 namespace {
 constexpr const char* kOrderNames[] = {"rgb", "bgr", "gray"};
 constexpr const char* kResizeNames[] = {"stretch", "letterbox", "letterbox-top-left", "crop"};
+constexpr const char* kMethodNames[] = {"bilinear", "nearest", "area"};
 }  // namespace
 
 const char* to_string(ChannelOrder order) {
@@ -14,6 +15,9 @@ const char* to_string(ChannelOrder order) {
 }
 const char* to_string(ResizeRule rule) {
   return kResizeNames[static_cast<int>(rule)];
+}
+const char* to_string(ResizeMethod method) {
+  return kMethodNames[static_cast<int>(method)];
 }
 
 Result<ChannelOrder> parse_channel_order(std::string_view text) {

@@ -252,25 +252,39 @@ START_TEST(values_are_normalised_and_rounded_once) {
 }
 END_TEST
 
+namespace {
+
+Transform transform_of(int w, int h, int par_n, ResizeRule rule) {
+  FrameFormat format = format_of(PixelFormat::kRgb, w, h);
+  format.par_n = par_n;
+  PictureSpec picture;
+  picture.resize = rule;
+  const TensorDesc desc = {ElementType::kFloat16, Layout::kNwhc, {1, 3, 100, 100}};
+  return Converter::create(format, desc, picture).value()->transform();
+}
+
+void expect_corners(const Corners& have, const Corners& want) {
+  ck_assert_double_eq_tol(have.x0, want.x0, 1e-9);
+  ck_assert_double_eq_tol(have.y0, want.y0, 1e-9);
+  ck_assert_double_eq_tol(have.x1, want.x1, 1e-9);
+  ck_assert_double_eq_tol(have.y1, want.y1, 1e-9);
+}
+
+}  // namespace
+
 START_TEST(transforms_map_the_pictures_corners) {
-  auto transform = [](int w, int h, int par_n, ResizeRule rule) {
-    FrameFormat format = format_of(PixelFormat::kRgb, w, h);
-    format.par_n = par_n;
-    PictureSpec picture;
-    picture.resize = rule;
-    const TensorDesc desc = {ElementType::kFloat16, Layout::kNwhc, {1, 3, 100, 100}};
-    return Converter::create(format, desc, picture).value()->transform();
-  };
-  Transform t = transform(200, 50, 1, ResizeRule::kStretch);
-  ck_assert(t.frame_x(100) == 200 && t.frame_y(100) == 50 && t.frame_x(0) == 0);
-  t = transform(200, 100, 1, ResizeRule::kLetterbox);  // 100x50, centred
-  ck_assert(t.frame_x(100) == 200 && t.frame_y(25) == 0 && t.frame_y(75) == 100);
-  t = transform(200, 100, 1, ResizeRule::kLetterboxTopLeft);
-  ck_assert(t.frame_y(0) == 0 && t.frame_y(50) == 100);
-  t = transform(100, 100, 2, ResizeRule::kLetterbox);  // shown twice as wide as high
-  ck_assert(t.frame_x(100) == 100 && t.frame_y(25) == 0);
-  t = transform(200, 100, 1, ResizeRule::kCrop);  // the middle 100x100
-  ck_assert(t.frame_x(0) == 50 && t.frame_x(100) == 150 && t.frame_y(100) == 100);
+  const Corners all = {0, 0, 100, 100};
+  expect_corners(transform_of(200, 50, 1, ResizeRule::kStretch).to_frame(all), {0, 0, 200, 50});
+  // 100 x 50, centred.
+  expect_corners(transform_of(200, 100, 1, ResizeRule::kLetterbox).to_frame({0, 25, 100, 75}),
+                 {0, 0, 200, 100});
+  expect_corners(transform_of(200, 100, 1, ResizeRule::kLetterboxTopLeft).to_frame({0, 0, 100, 50}),
+                 {0, 0, 200, 100});
+  // Shown twice as wide as high.
+  expect_corners(transform_of(100, 100, 2, ResizeRule::kLetterbox).to_frame({0, 25, 100, 75}),
+                 {0, 0, 100, 100});
+  // The middle 100 x 100.
+  expect_corners(transform_of(200, 100, 1, ResizeRule::kCrop).to_frame(all), {50, 0, 150, 100});
 }
 END_TEST
 
@@ -295,9 +309,10 @@ START_TEST(a_cropped_frame_is_the_frame_of_its_part) {
     view.planes[0] += 11 * view.strides[0] + 7 * 3;
     plain.value()->convert(view, want.data());
     ck_assert(have == want);
-    const Transform &t = cropping.value()->transform(), &u = plain.value()->transform();
-    ck_assert_double_eq_tol(t.frame_x(3), u.frame_x(3) + 7, 1e-9);
-    ck_assert_double_eq_tol(t.frame_y(3), u.frame_y(3) + 11, 1e-9);
+    const Corners part_of_plain = plain.value()->transform().to_frame({3, 3, 9, 5});
+    expect_corners(cropping.value()->transform().to_frame({3, 3, 9, 5}),
+                   {part_of_plain.x0 + 7, part_of_plain.y0 + 11, part_of_plain.x1 + 7,
+                    part_of_plain.y1 + 11});
   }
   FrameFormat outside = format_of(PixelFormat::kRgb, 60, 50);
   outside.crop_x = 30;
@@ -325,8 +340,16 @@ START_TEST(impossible_requests_are_refused) {
   FrameFormat no_par = frame;
   no_par.par_d = 0;
   ck_assert(refused(no_par, good, picture));
-  picture.mean[0] = 1;
-  ck_assert(refused(frame, {ElementType::kUint8, Layout::kNwhc, {1, 3, 8, 8}}, picture));
+  PictureSpec bad = picture;
+  bad.roi = {0.5, 0, 0.6, 1};
+  ck_assert(refused(frame, good, bad));
+  bad.roi = {0, 0, 0, 1};
+  ck_assert(refused(frame, good, bad));
+  bad.roi = {0, 0, 1, NAN};
+  ck_assert(refused(frame, good, bad));
+  bad = picture;
+  bad.quant_scale = 0;
+  ck_assert(refused(frame, good, bad));
 }
 END_TEST
 

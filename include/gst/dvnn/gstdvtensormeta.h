@@ -67,15 +67,27 @@ typedef struct {
 typedef enum { GST_DV_TENSOR_ROLE_INPUT, GST_DV_TENSOR_ROLE_OUTPUT } GstDvTensorRole;
 
 /**
+ * GstDvTransform:
+ * @scale_x: tensor_x = scale_x * frame_x + offset_x, pixel edges at integers
+ * @offset_x: see @scale_x
+ * @scale_y: tensor_y = scale_y * frame_y + offset_y
+ * @offset_y: see @scale_y
+ * @swap_xy: the picture is turned by a quarter: tensor_x comes of frame_y, tensor_y of frame_x
+ *
+ * Where a frame's pixels lie in a tensor. Flips have negative scales.
+ */
+typedef struct {
+  gdouble scale_x, offset_x, scale_y, offset_y;
+  gboolean swap_xy;
+} GstDvTransform;
+
+/**
  * GstDvTensorMeta:
  * @meta: parent
  * @role: input or outputs of a network
  * @num_tensors: number of @tensors
  * @tensors: (array length=num_tensors): the tensors
- * @scale_x: tensor_x = scale_x * frame_x + offset_x, pixel edges at integers
- * @offset_x: see @scale_x
- * @scale_y: see @scale_x
- * @offset_y: see @scale_x
+ * @transform: from the frame to the network's input
  * @input_width: of the network's input, tensor pixels
  * @input_height: of the network's input, tensor pixels
  * @network: (nullable): a boxed description of the network, for decoders; see
@@ -89,7 +101,7 @@ typedef struct {
   GstDvTensorRole role;
   gsize num_tensors;
   GstDvTensor* tensors;
-  gdouble scale_x, offset_x, scale_y, offset_y;
+  GstDvTransform transform;
   guint input_width, input_height;
   struct _GstDvNetworkInfo* network;
 } GstDvTensorMeta;

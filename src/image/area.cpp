@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "image/area.h"
+
+#include <algorithm>
+#include <cmath>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "image/area.cpp"
+#include "hwy/foreach_target.h"  // must come before highway.h
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dvnn::image {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// sums += weight * (samples >> shift), of bytes or 16-bit values.
+template <typename T>
+void AddRowOf(const T* HWY_RESTRICT samples, int shift, float weight, size_t count,
+              float* HWY_RESTRICT sums) {
+  const hn::ScalableTag<float> df;
+  const hn::RebindToSigned<decltype(df)> di;
+  const hn::Rebind<T, decltype(df)> ds;
+  const auto w = hn::Set(df, weight);
+  size_t i = 0;
+  for (; i + hn::Lanes(df) <= count; i += hn::Lanes(df)) {
+    const auto wide = hn::PromoteTo(di, hn::LoadU(ds, samples + i));
+    const auto value = hn::ConvertTo(df, hn::ShiftRightSame(wide, shift));
+    hn::StoreU(hn::MulAdd(value, w, hn::LoadU(df, sums + i)), df, sums + i);
+  }
+  for (; i < count; ++i) sums[i] += weight * static_cast<float>(samples[i] >> shift);
+}
+
+void AddRow(const uint8_t* row, int bytes_per_sample, int shift, float weight, size_t count,
+            float* sums) {
+  if (bytes_per_sample == 1) {
+    AddRowOf(row, shift, weight, count, sums);
+  } else {
+    AddRowOf(reinterpret_cast<const uint16_t*>(row), shift, weight, count, sums);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace dvnn::image
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dvnn::image {
+
+HWY_EXPORT(AddRow);
+
+void AreaPlan::plan(const std::vector<Component>& components, const AxisPlan& x, const AxisPlan& y,
+                    int row_bytes) {
+  components_ = components;
+  x_ = plan_area(x);
+  y_ = plan_area(y);
+  per_pixel_ = components.size() == 3 ? 4 : components.size();
+  lanes_ = x_.taps.size() * per_pixel_;
+  row_samples_ = static_cast<size_t>(row_bytes / components[0].sample_bytes());
+  sums_.assign(row_samples_, 0);
+}
+
+void AreaPlan::row(const uint8_t* plane, ptrdiff_t stride, int y, float* out) {
+  const Component& c = components_[0];
+  const float unit = c.bits == 10 ? 0.25f : 1.0f;
+  std::fill(sums_.begin(), sums_.end(), 0.0f);
+  const AreaTap& down = y_.taps[static_cast<size_t>(y)];
+  for (int k = 0; k < down.count; ++k) {
+    const float weight = unit * y_.weights[static_cast<size_t>(down.weight + k)];
+    HWY_DYNAMIC_DISPATCH(AddRow)
+    (plane + (down.first + k) * stride, c.sample_bytes(), c.shift, weight, row_samples_,
+     sums_.data());
+  }
+  for (size_t i = 0; i < components_.size(); ++i) {
+    const int step = components_[i].step / c.sample_bytes(),
+              first = components_[i].first / c.sample_bytes();
+    for (size_t x = 0; x < x_.taps.size(); ++x) {
+      const AreaTap& across = x_.taps[x];
+      const float* from = &sums_[static_cast<size_t>(first + across.first * step)];
+      const float* weights = &x_.weights[static_cast<size_t>(across.weight)];
+      float sum = 0;
+      for (int k = 0; k < across.count; ++k) sum += weights[k] * from[k * step];
+      out[x * per_pixel_ + i] = sum;
+    }
+  }
+}
+
+void round_levels(const float* values, size_t count, uint8_t* levels) {
+  for (size_t i = 0; i < count; ++i) {
+    levels[i] = static_cast<uint8_t>(std::lrint(std::clamp(values[i], 0.0f, 255.0f)));
+  }
+}
+
+}  // namespace dvnn::image
+#endif  // HWY_ONCE

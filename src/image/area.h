@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Area resampling of a plane: first along y into a row of sums, then along x.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "image/formats.h"
+#include "image/geometry.h"
+
+namespace dvnn::image {
+
+class AreaPlan {
+ public:
+  /// As LanePlan::plan(); `row_samples`: samples of all components in a row of the plane.
+  void plan(const std::vector<Component>& components, const AxisPlan& x, const AxisPlan& y,
+            int row_bytes);
+
+  size_t lanes() const { return lanes_; }
+  /// The lanes of row `y` of the result, 0..255; `plane` is the first row of the plane.
+  void row(const uint8_t* plane, ptrdiff_t stride, int y, float* out);
+
+ private:
+  std::vector<Component> components_;
+  AreaTaps x_, y_;
+  size_t lanes_ = 0, per_pixel_ = 1, row_samples_ = 0;
+  std::vector<float> sums_;
+};
+
+/// Levels of values 0..255: rounded to nearest.
+void round_levels(const float* values, size_t count, uint8_t* levels);
+
+}  // namespace dvnn::image

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks Highway for AVX-512 VBMI, too, which looks bytes up in 64 bytes instead of 16.
+#define HWY_WANT_AVX3_DL
+
+#include "image/resample.h"
+
+#include <type_traits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "image/resample.cpp"
+#include "hwy/foreach_target.h"  // must come before highway.h
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dvnn::image {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_TARGET == HWY_SCALAR  // no vectors to look up in: the definitions, byte by byte
+constexpr size_t kBlock = 16, kReach = 16;
+
+uint8_t Picked(const uint8_t* row, const Picks& picks, size_t byte) {
+  const size_t part = byte % kBlock * picks.parts / kBlock;
+  const uint8_t index = picks.pick[byte];
+  return index == 0x80 ? 0 : row[picks.base[part * picks.blocks + byte / kBlock] + index];
+}
+
+void CopyPicked(const uint8_t* row, const Picks& picks, uint8_t* out) {
+  for (size_t i = 0; i < picks.blocks * kBlock; ++i) out[i] = Picked(row, picks, i);
+}
+
+// A lane of a row along x: value times 128.
+uint32_t AlongX(const uint8_t* row, const Bilinear& plan, size_t lane) {
+  auto sample = [&](size_t side) {
+    const size_t byte = 4 * lane + 2 * side;
+    const int wide = Picked(row, plan.picks, byte) | Picked(row, plan.picks, byte + 1) << 8;
+    return (wide >> plan.shift) * plan.weights[2 * lane + side];
+  };
+  return static_cast<uint32_t>(sample(0) + sample(1)) >> (plan.bits - 4);
+}
+
+void InterpolateLevels(const RowPair& rows, const Bilinear& plan, uint8_t* out) {
+  for (size_t i = 0; i < plan.picks.blocks * kBlock / 4; ++i) {
+    const uint32_t sum =
+        (AlongX(rows.above, plan, i) * static_cast<uint32_t>(rows.above_weight) >> 16) +
+        (AlongX(rows.below, plan, i) * static_cast<uint32_t>(rows.below_weight) >> 16);
+    out[i] = static_cast<uint8_t>((sum + 2) >> 2);
+  }
+}
+
+void InterpolateFine(const RowPair& rows, const Bilinear& plan, float* out) {
+  for (size_t i = 0; i < plan.picks.blocks * kBlock / 4; ++i) {
+    const uint32_t sum = AlongX(rows.above, plan, i) * static_cast<uint32_t>(rows.above_weight) +
+                         AlongX(rows.below, plan, i) * static_cast<uint32_t>(rows.below_weight);
+    out[i] = static_cast<float>(sum);
+  }
+}
+#else
+
+using U8 = hn::ScalableTag<uint8_t>;
+using I16 = hn::Repartition<int16_t, U8>;
+using U16 = hn::Repartition<uint16_t, U8>;
+using I32 = hn::Repartition<int32_t, U8>;
+using F32 = hn::Repartition<float, U8>;
+
+// For the number of parts at compile time; 0 is any number.
+constexpr size_t kNear = ~size_t{0};
+
+#if HWY_TARGET == HWY_AVX3_DL
+// Highway 1.0 has no lookup across a whole vector of bytes.
+constexpr size_t kBlock = 64, kReach = 128;
+
+// Which bytes of a block each part makes, out of those in `wanted`.
+class Parts {
+ public:
+  explicit Parts(size_t parts, uint64_t wanted = ~uint64_t{0}) {
+    for (size_t p = 0; p < parts; ++p) {
+      mask_[p] = wanted & (~uint64_t{0} >> (kBlock - kBlock / parts) << (p * kBlock / parts));
+    }
+  }
+  HWY_INLINE hn::Vec<U8> Pick(const uint8_t* HWY_RESTRICT bytes, hn::Vec<U8> index,
+                              size_t part) const {
+    return hn::Vec<U8>{_mm512_maskz_permutex2var_epi8(mask_[part], _mm512_loadu_si512(bytes),
+                                                      index.raw,
+                                                      _mm512_loadu_si512(bytes + kBlock))};
+  }
+  HWY_INLINE hn::Vec<U8> PickNear(const uint8_t* HWY_RESTRICT bytes, hn::Vec<U8> index) const {
+    return hn::Vec<U8>{
+        _mm512_maskz_permutexvar_epi8(mask_[0], index.raw, _mm512_loadu_si512(bytes))};
+  }
+
+ private:
+  __mmask64 mask_[kMostParts];
+};
+
+// Samples of 8 bits of two rows where all are near.
+HWY_INLINE void PickNearPairs(const uint8_t* HWY_RESTRICT above, const uint8_t* HWY_RESTRICT below,
+                              const uint8_t* HWY_RESTRICT pick, hn::Vec<U16>& wide_above,
+                              hn::Vec<U16>& wide_below) {
+  const U16 d16;
+  // The upper bytes take the same samples of the row below.
+  const auto left = hn::LoadU(d16, reinterpret_cast<const uint16_t*>(pick));
+  const auto index = hn::Or(hn::Or(left, hn::ShiftLeft<8>(left)), hn::Set(d16, kBlock << 8));
+  const hn::Vec<U16> both{_mm512_permutex2var_epi8(_mm512_loadu_si512(above), index.raw,
+                                                   _mm512_loadu_si512(below))};
+  wide_above = hn::And(both, hn::Set(d16, 0xff));
+  wide_below = hn::ShiftRight<8>(both);
+}
+#else
+constexpr size_t kBlock = 16, kReach = 16;
+
+// The bytes from which as many blocks as fit a vector are picked.
+template <class D, HWY_IF_LE128(uint8_t, hn::MaxLanes(D()))>
+HWY_INLINE hn::Vec<D> LoadBlocks(D d, const uint8_t* HWY_RESTRICT row,
+                                 const uint32_t* HWY_RESTRICT base) {
+  return hn::LoadU(d, row + base[0]);
+}
+template <class D, HWY_IF_GT128(uint8_t, hn::MaxLanes(D()))>
+HWY_INLINE hn::Vec<D> LoadBlocks(D d, const uint8_t* HWY_RESTRICT row,
+                                 const uint32_t* HWY_RESTRICT base) {
+  const hn::Half<D> half;
+  return hn::Combine(d, LoadBlocks(half, row, base + hn::Lanes(half) / kBlock),
+                     LoadBlocks(half, row, base));
+}
+
+// What makes indices of all other parts pick nothing.
+class Parts {
+ public:
+  explicit Parts(size_t parts, uint64_t = 0) {
+    for (size_t p = 0; p < parts; ++p) {
+      for (size_t k = 0; k < kBlock; ++k) others_[p][k] = k * parts / kBlock == p ? 0 : 0x80;
+    }
+  }
+  HWY_INLINE hn::Vec<U8> Others(size_t part) const { return hn::LoadDup128(U8(), others_[part]); }
+
+ private:
+  HWY_ALIGN uint8_t others_[kBlock][kBlock];
+};
+#endif
+
+// Bytes of a row for a vector of blocks from block `i` on; `kParts` parts, or any if it is 0.
+template <size_t kParts>
+HWY_INLINE hn::Vec<U8> PickRow(const uint8_t* HWY_RESTRICT row, const Picks& picks,
+                               const Parts& parts, size_t i) {
+  const U8 d;
+  const auto index = hn::LoadU(d, picks.pick + kBlock * i);
+  auto picked = hn::Zero(d);
+  for (size_t p = 0; p < (kParts == 0 ? picks.parts : kParts == kNear ? 1 : kParts); ++p) {
+    const uint32_t* base = picks.base + p * picks.blocks + i;
+#if HWY_TARGET == HWY_AVX3_DL
+    if (kParts == kNear) return parts.PickNear(row + *base, index);
+    picked = hn::Or(picked, parts.Pick(row + *base, index, p));
+#else
+    const auto own = kParts == 1 || kParts == kNear ? index : hn::Or(index, parts.Others(p));
+    picked = hn::Or(picked, hn::TableLookupBytesOr0(LoadBlocks(d, row, base), own));
+#endif
+  }
+  return picked;
+}
+
+template <size_t kParts>
+using PartCount = std::integral_constant<size_t, kParts>;
+
+template <class F>
+HWY_INLINE void WithParts(const Picks& picks, F f) {
+  if (picks.near) return f(PartCount<kNear>());
+  switch (picks.parts) {
+    case 1:
+      return f(PartCount<1>());
+    case 2:
+      return f(PartCount<2>());
+    case 4:
+      return f(PartCount<4>());
+    default:
+      return f(PartCount<0>());
+  }
+}
+
+HWY_INLINE size_t BlocksAtOnce() {
+  return hn::Lanes(U8()) / kBlock;
+}
+
+template <size_t kParts>
+HWY_INLINE void CopyPickedOf(const uint8_t* row, const Picks& picks, uint8_t* out) {
+  const Parts parts(picks.parts);
+  for (size_t i = 0; i < picks.blocks; i += BlocksAtOnce()) {
+    hn::StoreU(PickRow<kParts>(row, picks, parts, i), U8(), out + kBlock * i);
+  }
+}
+
+void CopyPicked(const uint8_t* row, const Picks& picks, uint8_t* out) {
+  WithParts(picks, [=](auto count) HWY_ATTR { CopyPickedOf<count.value>(row, picks, out); });
+}
+
+// Samples and weights, pair by pair: value times 2048.
+HWY_INLINE hn::Vec<I32> MulPairs(hn::Vec<U16> samples, hn::Vec<I16> weights) {
+  const I16 d16;
+  const I32 d32;
+  auto odd = hn::Zero(d32);
+  const auto even = hn::ReorderWidenMulAccumulate(d32, hn::BitCast(d16, samples), weights,
+                                                  hn::Zero(d32), odd);
+  return hn::RearrangeToOddPlusEven(even, odd);
+}
+
+// The samples of both rows, in 16 bits.
+template <size_t kParts, int kBits>
+HWY_INLINE void PickPairs(const RowPair& rows, const Bilinear& plan, const Parts& parts, size_t i,
+                          hn::Vec<U16>& above, hn::Vec<U16>& below) {
+  const U16 d16;
+#if HWY_TARGET == HWY_AVX3_DL
+  if (kParts == kNear && kBits == 8) {
+    const uint32_t base = plan.picks.base[i];
+    PickNearPairs(rows.above + base, rows.below + base, plan.picks.pick + kBlock * i, above, below);
+    return;
+  }
+#endif
+  above = hn::BitCast(d16, PickRow<kParts>(rows.above, plan.picks, parts, i));
+  below = rows.below == rows.above
+              ? above
+              : hn::BitCast(d16, PickRow<kParts>(rows.below, plan.picks, parts, i));
+  if (kBits == 8 || plan.shift == 0) return;
+  above = hn::ShiftRightSame(above, plan.shift);
+  below = hn::ShiftRightSame(below, plan.shift);
+}
+
+// Both rows along x: value times 128, that of the row above in the low half of a lane.
+template <size_t kParts, int kBits>
+HWY_INLINE hn::Vec<U16> AlongX(const RowPair& rows, const Bilinear& plan, const Parts& parts,
+                               size_t i) {
+  const I32 d32;
+  const auto weights = hn::LoadU(I16(), plan.weights + i * kBlock / 2);
+  auto left = hn::Zero(U16()), right = left;
+  PickPairs<kParts, kBits>(rows, plan, parts, i, left, right);
+  const auto above = MulPairs(left, weights), below = MulPairs(right, weights);
+  if (kBits == 8) {
+    // 16 - 4 bits to the left: what comes into the low half goes.
+    const auto high = hn::AndNot(hn::Set(d32, 0xffff), hn::ShiftLeft<12>(below));
+    return hn::BitCast(U16(), hn::Or(hn::ShiftRight<4>(above), high));
+  }
+  const auto high = hn::ShiftLeft<16>(hn::ShiftRight<6>(below));
+  return hn::BitCast(U16(), hn::Or(hn::ShiftRight<6>(above), high));
+}
+
+// Samples of 8 bits have no upper bytes.
+HWY_INLINE Parts PartsOf(const Bilinear& plan) {
+  return Parts(plan.picks.parts, plan.bits == 8 ? 0x5555555555555555 : ~uint64_t{0});
+}
+
+// The rows' weights side by side in each lane.
+HWY_INLINE hn::Vec<I16> RowWeights(const RowPair& rows) {
+  const uint32_t weights = static_cast<uint32_t>(rows.above_weight) |
+                           static_cast<uint32_t>(rows.below_weight) << 16;
+  return hn::BitCast(I16(), hn::Set(I32(), static_cast<int32_t>(weights)));
+}
+
+// OpenCV drops the low bits of either row's part before it adds them.
+template <size_t kParts>
+HWY_INLINE void InterpolateLevelsOf(const RowPair rows, const Bilinear plan,
+                                    uint8_t* HWY_RESTRICT out) {
+  const I32 d32;
+  const hn::Rebind<uint8_t, I32> d8;
+  const Parts parts = PartsOf(plan);
+  const auto weights = hn::BitCast(U16(), RowWeights(rows));
+  for (size_t i = 0; i < plan.picks.blocks; i += BlocksAtOnce()) {
+    const auto halves = hn::MulHigh(AlongX<kParts, 8>(rows, plan, parts, i), weights);
+    const auto sum = MulPairs(halves, hn::Set(I16(), 1));
+    const auto level = hn::ShiftRight<2>(hn::Add(sum, hn::Set(d32, 2)));
+    hn::StoreU(hn::DemoteTo(d8, level), d8, out + i * kBlock / 4);
+  }
+}
+
+void InterpolateLevels(const RowPair& rows, const Bilinear& plan, uint8_t* out) {
+  WithParts(plan.picks, [=](auto count) HWY_ATTR { InterpolateLevelsOf<count.value>(rows, plan, out); });
+}
+
+template <size_t kParts, int kBits>
+HWY_INLINE void InterpolateFineOf(const RowPair rows, const Bilinear plan,
+                                  float* HWY_RESTRICT out) {
+  const F32 df;
+  const Parts parts = PartsOf(plan);
+  const auto weights = RowWeights(rows);
+  for (size_t i = 0; i < plan.picks.blocks; i += BlocksAtOnce()) {
+    const auto pair = AlongX<kParts, kBits>(rows, plan, parts, i);
+    hn::StoreU(hn::ConvertTo(df, MulPairs(pair, weights)), df, out + i * kBlock / 4);
+  }
+}
+
+void InterpolateFine(const RowPair& rows, const Bilinear& plan, float* out) {
+  WithParts(plan.picks, [=](auto count) HWY_ATTR {
+    if (plan.bits == 8) {
+      InterpolateFineOf<count.value, 8>(rows, plan, out);
+    } else {
+      InterpolateFineOf<count.value, 10>(rows, plan, out);
+    }
+  });
+}
+#endif
+
+PickUnit Unit() {
+  return {kBlock, kReach};
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace dvnn::image
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dvnn::image {
+
+HWY_EXPORT(Unit);
+HWY_EXPORT(CopyPicked);
+HWY_EXPORT(InterpolateLevels);
+HWY_EXPORT(InterpolateFine);
+
+PickUnit pick_unit() {
+  return HWY_DYNAMIC_DISPATCH(Unit)();
+}
+
+void copy_picked(const uint8_t* row, const Picks& picks, uint8_t* out) {
+  HWY_DYNAMIC_DISPATCH(CopyPicked)(row, picks, out);
+}
+
+void interpolate_levels(const RowPair& rows, const Bilinear& plan, uint8_t* out) {
+  HWY_DYNAMIC_DISPATCH(InterpolateLevels)(rows, plan, out);
+}
+
+void interpolate_fine(const RowPair& rows, const Bilinear& plan, float* out) {
+  HWY_DYNAMIC_DISPATCH(InterpolateFine)(rows, plan, out);
+}
+
+}  // namespace dvnn::image
+#endif  // HWY_ONCE

@@ -85,11 +85,5 @@ void AreaPlan::row(const uint8_t* plane, ptrdiff_t stride, int y, float* out) {
   }
 }
 
-void round_levels(const float* values, size_t count, uint8_t* levels) {
-  for (size_t i = 0; i < count; ++i) {
-    levels[i] = static_cast<uint8_t>(std::lrint(std::clamp(values[i], 0.0f, 255.0f)));
-  }
-}
-
 }  // namespace dvnn::image
 #endif  // HWY_ONCE

@@ -27,7 +27,4 @@ class AreaPlan {
   std::vector<float> sums_;
 };
 
-/// Levels of values 0..255: rounded to nearest.
-void round_levels(const float* values, size_t count, uint8_t* levels);
-
 }  // namespace dvnn::image

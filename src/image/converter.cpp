@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The order of work: for each row of the result, the source rows that it needs become a row of
-// samples per plane, and those a row of elements, which the writer puts in their place.
+// levels, which the writer turns into elements in their place.
 #include "image/converter.h"
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include "base/aligned.h"
 #include "base/format.h"
 #include "image/area.h"
+#include "image/colour.h"
 #include "image/formats.h"
 #include "image/geometry.h"
 #include "image/lanes.h"
@@ -55,9 +56,7 @@ struct Stream {
   std::vector<Tap> y;
   // Area.
   AreaPlan area;
-  // The row at hand: levels of RGB and gray frames, else floats.
-  AlignedVector<uint8_t> levels;
-  AlignedVector<float> fine;
+  AlignedVector<float> fine;  // the row at hand, where it is not rounded at once
 };
 
 void prefetch_row(const uint8_t* row, size_t bytes) {
@@ -74,13 +73,15 @@ struct Converter::Impl {
   Transform transform;
   TensorWriter writer;
   std::vector<Stream> streams;  // RGB or gray: one; YUV: Y, then UV or U and V
-  SampleRow samples;            // of the row at hand
+  YuvMatrix matrix;
+  AlignedVector<uint8_t> other_levels;  // gray for a tensor of pixels, or pixels for a gray one
   int channels = 0;
 
   void plan_streams(const FrameFormat& frame);
   void add_stream(const FrameFormat& frame, const std::vector<Component>& components);
-  void describe_samples(const FrameFormat& frame);
-  void make_row(const FrameView& frame, int y);
+  void sample_yuv(const FrameView& frame, int y, uint8_t* levels);
+  void sample_levels(const FrameView& frame, int y, uint8_t* levels);
+  void make_row(const FrameView& frame, int y, uint8_t* levels);
   void prefetch(const FrameView& frame, int y) const;
   void run(const FrameView& frame, uint8_t* out);
 };
@@ -91,14 +92,9 @@ void Converter::Impl::add_stream(const FrameFormat& frame,
   const Geometry& g = geometry;
   // 4:2:0 and 4:2:2 chroma lies on every second luma column (MPEG-2 siting, what H.264 assumes),
   // and in 4:2:0 between two luma rows.
-  const AxisPlan x = {g.source.x,
-                      g.source.w,
-                      g.columns(),
-                      c.sub_x,
-                      (frame.width + c.sub_x - 1) / c.sub_x,
-                      0.0,
-                      true,
-                      g.flip_x};
+  const AxisPlan x = {
+      g.source.x, g.source.w, g.columns(), c.sub_x, (frame.width + c.sub_x - 1) / c.sub_x,
+      0.0,        true,       g.flip_x};
   const AxisPlan y = {g.source.y,
                       g.source.h,
                       g.rows(),
@@ -120,7 +116,6 @@ void Converter::Impl::add_stream(const FrameFormat& frame,
     stream.y = plan_taps(y, picture.method);
     lanes = stream.lanes.lanes();
   }
-  if (!info.yuv) stream.levels.resize(lanes + kRowPadding);
   stream.fine.resize(lanes + kRowPadding / sizeof(float));
   streams.push_back(std::move(stream));
 }
@@ -144,43 +139,64 @@ void Converter::Impl::plan_streams(const FrameFormat& frame) {
   }
 }
 
-void Converter::Impl::describe_samples(const FrameFormat& frame) {
-  samples = SampleRow();
-  if (!info.yuv) {
-    samples.kind = info.components == 1 ? SampleKind::kLevels : SampleKind::kColours;
-    samples.bytes = streams[0].levels.data();
-    return;
+// A stream's part of the frame.
+struct PlaneRows {
+  const uint8_t* first;
+  ptrdiff_t stride;
+
+  PlaneRows(const FrameView& frame, int plane)
+      : first(frame.planes[static_cast<size_t>(plane)]),
+        stride(frame.strides[static_cast<size_t>(plane)]) {}
+  RowPair pair(const Tap& tap) const {
+    return {first + tap.first * stride, first + tap.second * stride, tap.first_weight,
+            tap.second_weight};
   }
-  samples.kind = streams.size() == 3 ? SampleKind::kYuvPlanar : SampleKind::kYuvPairs;
-  samples.matrix = make_matrix(frame.matrix, frame.full_range,
-                               picture.method == ResizeMethod::kArea ? 1.0f : kFineUnit);
-  samples.y = streams[0].fine.data();
-  if (streams.size() > 1) samples.u = streams[1].fine.data();
-  if (streams.size() > 2) samples.v = streams[2].fine.data();
+};
+
+// Y, U and V are interpolated as they are and rounded when they are RGB.
+void Converter::Impl::sample_yuv(const FrameView& frame, int y, uint8_t* levels) {
+  for (Stream& stream : streams) {
+    const PlaneRows rows(frame, stream.plane);
+    if (picture.method == ResizeMethod::kArea) {
+      stream.area.row(rows.first, rows.stride, y, stream.fine.data());
+    } else {
+      stream.lanes.fine(rows.pair(stream.y[static_cast<size_t>(y)]), stream.fine.data());
+    }
+  }
+  const size_t columns = static_cast<size_t>(geometry.columns());
+  YuvRow row;
+  row.y = streams[0].fine.data();
+  if (channels == 1) return yuv_to_gray(row, matrix, columns, levels);
+  row.u = streams[1].fine.data();
+  if (streams.size() == 3) row.v = streams[2].fine.data();
+  yuv_to_pixels(row, matrix, columns, levels);
 }
 
 // RGB and gray are rounded to levels before anything else is done to them, as a resized picture's
-// are; Y, U and V when they are RGB.
-void Converter::Impl::make_row(const FrameView& frame, int y) {
-  for (Stream& stream : streams) {
-    const size_t plane = static_cast<size_t>(stream.plane);
-    const uint8_t* first = frame.planes[plane];
-    const ptrdiff_t stride = frame.strides[plane];
-    if (picture.method == ResizeMethod::kArea) {
-      stream.area.row(first, stride, y, stream.fine.data());
-      if (!info.yuv) {
-        round_levels(stream.fine.data(), stream.area.lanes(), stream.levels.data());
-      }
-      continue;
-    }
-    const Tap& tap = stream.y[static_cast<size_t>(y)];
-    const RowPair rows = {first + tap.first * stride, first + tap.second * stride,
-                          tap.first_weight, tap.second_weight};
-    if (info.yuv) {
-      stream.lanes.fine(rows, stream.fine.data());
-    } else {
-      stream.lanes.levels(rows, stream.levels.data());
-    }
+// are.
+void Converter::Impl::sample_levels(const FrameView& frame, int y, uint8_t* levels) {
+  Stream& stream = streams[0];
+  const PlaneRows rows(frame, stream.plane);
+  if (picture.method == ResizeMethod::kArea) {
+    stream.area.row(rows.first, rows.stride, y, stream.fine.data());
+    round_to_levels(stream.fine.data(), stream.area.lanes(), levels);
+  } else {
+    stream.lanes.levels(rows.pair(stream.y[static_cast<size_t>(y)]), levels);
+  }
+}
+
+void Converter::Impl::make_row(const FrameView& frame, int y, uint8_t* levels) {
+  const size_t columns = static_cast<size_t>(geometry.columns());
+  if (info.yuv) {
+    sample_yuv(frame, y, levels);
+  } else if ((info.components == 1) == (channels == 1)) {
+    sample_levels(frame, y, levels);
+  } else if (channels == 1) {
+    sample_levels(frame, y, other_levels.data());
+    pixels_to_gray(other_levels.data(), columns, levels);
+  } else {
+    sample_levels(frame, y, other_levels.data());
+    gray_to_pixels(other_levels.data(), columns, levels);
   }
 }
 
@@ -200,9 +216,9 @@ void Converter::Impl::prefetch(const FrameView& frame, int y) const {
 void Converter::Impl::run(const FrameView& frame, uint8_t* out) {
   writer.fill_borders(out);
   for (int y = 0; y < geometry.rows(); ++y) {
-    prefetch(frame, y + 1);
-    make_row(frame, y);
-    writer.write(samples, y, out);
+    prefetch(frame, y + 2);
+    make_row(frame, y, writer.row(y));
+    writer.take(y, out);
   }
 }
 
@@ -253,9 +269,8 @@ Result<std::unique_ptr<Converter>> Converter::create(const FrameFormat& frame,
                         roi.height, roi.x, roi.y)};
   }
   if (!(picture.quant_scale > 0) || !std::isfinite(picture.quant_scale)) {
-    return Error{ErrorCode::kInvalidArgument,
-                 format("the quantisation's scale %g is not positive",
-                        static_cast<double>(picture.quant_scale))};
+    return Error{ErrorCode::kInvalidArgument, format("the quantisation's scale %g is not positive",
+                                                     static_cast<double>(picture.quant_scale))};
   }
   std::unique_ptr<Converter> converter(new Converter());
   Impl& impl = *converter->impl_;
@@ -265,7 +280,9 @@ Result<std::unique_ptr<Converter>> Converter::create(const FrameFormat& frame,
   impl.geometry = plan_geometry(frame, s.w(), s.h(), picture);
   impl.transform = impl.geometry.transform();
   impl.plan_streams(frame);
-  impl.describe_samples(frame);
+  impl.matrix = make_matrix(frame.matrix, frame.full_range,
+                            picture.method == ResizeMethod::kArea ? 1.0f : kFineUnit);
+  impl.other_levels.resize(4 * static_cast<size_t>(impl.geometry.columns()) + kRowPadding);
   impl.writer.plan(tensor, picture, impl.geometry);
   return converter;
 }

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+// See resample.cpp.
+#define HWY_WANT_AVX3_DL
+
 #include "image/elements.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
 
 #include "tensor/half.h"
 
@@ -7,6 +14,7 @@
 #define HWY_TARGET_INCLUDE "image/elements.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
+#include "image/blocks-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dvnn::image {
@@ -15,89 +23,12 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using F32 = hn::ScalableTag<float>;
 using I32 = hn::RebindToSigned<F32>;
-using Floats = hn::Vec<F32>;
-
-// --- sources: floats of 0..255 -----------------------------------------------------------------
-
-// Byte kIndex of each lane.
-template <int kIndex>
-HWY_INLINE Floats ByteOf(hn::Vec<I32> pixels) {
-  const I32 d;
-  const auto low = hn::And(hn::ShiftRight<8 * kIndex>(pixels), hn::Set(d, 255));
-  return hn::ConvertTo(F32(), low);
-}
-
-struct Colours {
-  const uint8_t* bytes;
-  HWY_INLINE void Load(size_t x, Floats& r, Floats& g, Floats& b) const {
-    const auto pixels = hn::LoadU(I32(), reinterpret_cast<const int32_t*>(bytes + 4 * x));
-    r = ByteOf<0>(pixels);
-    g = ByteOf<1>(pixels);
-    b = ByteOf<2>(pixels);
-  }
-  HWY_INLINE Floats LoadGray(size_t x) const {
-    const F32 d;
-    Floats r = hn::Zero(d), g = r, b = r;
-    Load(x, r, g, b);
-    // ITU-R BT.601
-    const auto luma = hn::MulAdd(r, hn::Set(d, 0.299f),
-                                 hn::MulAdd(g, hn::Set(d, 0.587f), hn::Mul(b, hn::Set(d, 0.114f))));
-    return hn::Round(luma);
-  }
-};
-
-struct Levels {
-  const uint8_t* bytes;
-  HWY_INLINE Floats LoadGray(size_t x) const {
-    const hn::Rebind<uint8_t, I32> d8;
-    return hn::ConvertTo(F32(), hn::PromoteTo(I32(), hn::LoadU(d8, bytes + x)));
-  }
-  HWY_INLINE void Load(size_t x, Floats& r, Floats& g, Floats& b) const {
-    r = g = b = LoadGray(x);
-  }
-};
-
-HWY_INLINE Floats ToLevel(Floats value) {
-  const F32 d;
-  return hn::Round(hn::Min(hn::Max(value, hn::Zero(d)), hn::Set(d, 255.0f)));
-}
-
-template <bool kPairs>
-struct Yuv {
-  const SampleRow& row;
-  HWY_INLINE void Load(size_t x, Floats& r, Floats& g, Floats& b) const {
-    const F32 d;
-    const YuvMatrix& m = row.matrix;
-    Floats u = hn::Zero(d), v = u;
-    if (kPairs) {
-      hn::LoadInterleaved2(d, row.u + 2 * x, u, v);
-    } else {
-      u = hn::LoadU(d, row.u + x);
-      v = hn::LoadU(d, row.v + x);
-    }
-    const auto luma = hn::Mul(hn::LoadU(d, row.y + x), hn::Set(d, m.y));
-    r = ToLevel(hn::MulAdd(v, hn::Set(d, m.rv), hn::Add(luma, hn::Set(d, m.r0))));
-    const auto green = hn::MulAdd(v, hn::Set(d, m.gv), hn::Add(luma, hn::Set(d, m.g0)));
-    g = ToLevel(hn::MulAdd(u, hn::Set(d, m.gu), green));
-    b = ToLevel(hn::MulAdd(u, hn::Set(d, m.bu), hn::Add(luma, hn::Set(d, m.b0))));
-  }
-  HWY_INLINE Floats LoadGray(size_t x) const {
-    const F32 d;
-    const auto scaled = hn::Mul(hn::LoadU(d, row.y + x), hn::Set(d, row.matrix.y));
-    return ToLevel(hn::Add(scaled, hn::Set(d, row.matrix.luma0)));
-  }
-};
 
 // --- sinks: elements of a type -----------------------------------------------------------------
 
-HWY_INLINE Floats Normalised(Floats level, float mean, float scale) {
-  const F32 d;
-  return hn::Mul(hn::Sub(level, hn::Set(d, mean)), hn::Set(d, scale));
-}
-
 struct ToHalf {
   using T = half_t;
-  HWY_INLINE void Store(Floats value, const ElementRule&, T* out) const {
+  static HWY_INLINE void Store(hn::Vec<F32> value, const ElementRule&, T* out) {
     // See tensor/convert_half.cpp: where conversions are instructions.
 #if HWY_TARGET <= HWY_AVX2 || HWY_ARCH_ARM_A64
     const hn::Rebind<hwy::float16_t, F32> d;
@@ -113,7 +44,7 @@ struct ToHalf {
 
 struct ToFloat {
   using T = float;
-  HWY_INLINE void Store(Floats value, const ElementRule&, T* out) const {
+  static HWY_INLINE void Store(hn::Vec<F32> value, const ElementRule&, T* out) {
     hn::StoreU(value, F32(), out);
   }
 };
@@ -121,7 +52,7 @@ struct ToFloat {
 template <typename Integer>
 struct ToInteger {
   using T = Integer;
-  HWY_INLINE void Store(Floats value, const ElementRule& rule, T* out) const {
+  static HWY_INLINE void Store(hn::Vec<F32> value, const ElementRule& rule, T* out) {
     const F32 d;
     const hn::Rebind<Integer, I32> narrow;
     const auto steps = hn::MulAdd(value, hn::Set(d, rule.steps), hn::Set(d, rule.zero_point));
@@ -131,74 +62,144 @@ struct ToInteger {
   }
 };
 
-// --- rows --------------------------------------------------------------------------------------
+// Levels, one a lane, become elements; `at` is their place in the patterns.
+template <class Sink>
+HWY_INLINE void Put(hn::Vec<I32> levels, const ElementRule& rule, size_t at,
+                    typename Sink::T* out) {
+  const F32 d;
+  const auto mean = hn::LoadU(d, rule.mean + at), scale = hn::LoadU(d, rule.scale + at);
+  Sink::Store(hn::Mul(hn::Sub(hn::ConvertTo(d, levels), mean), scale), rule, out);
+}
 
-template <class Source, class Sink>
-HWY_INLINE void ColourRow(Source source, Sink sink, const ElementRule& rule, size_t pixels,
-                          void* const out[3]) {
+// --- units of 16 pixels ------------------------------------------------------------------------
+
+constexpr size_t kUnit = 16;
+
+// Where the levels of a unit's elements are, three channels side by side: for every four elements,
+// a pixel from which they are at most 16 bytes away, and which of those bytes they are.
+struct TripleTable {
+  explicit TripleTable(bool bgr) {
+    for (size_t e = 0; e < 3 * kUnit; ++e) {
+#if HWY_TARGET == HWY_AVX3_DL
+      const size_t from = 0;  // all 64 bytes are within reach
+#else
+      const size_t from = e / 4 * 4 / 3;
+      base[e / 4] = static_cast<uint32_t>(4 * from);
+#endif
+      const size_t channel = bgr ? 2 - e % 3 : e % 3;
+      std::memset(index + 4 * e, 0x80, 4);
+      index[4 * e] = static_cast<uint8_t>(4 * (e / 3 - from) + channel);
+    }
+  }
+  uint32_t base[3 * kUnit / 4] = {};
+  HWY_ALIGN uint8_t index[12 * kUnit];
+};
+
+// The levels of elements `e` on.
+HWY_INLINE hn::Vec<I32> LoadTriples(const uint8_t* HWY_RESTRICT pixels, const TripleTable& table,
+                                    size_t e) {
+#if HWY_TARGET == HWY_SCALAR
+  return hn::Set(I32(), pixels[table.base[e / 4] + table.index[4 * e]]);
+#else
+  const hn::Repartition<uint8_t, I32> d8;
+  const auto index = hn::LoadU(d8, table.index + 4 * e);
+#if HWY_TARGET == HWY_AVX3_DL
+  return hn::Vec<I32>{
+      _mm512_maskz_permutexvar_epi8(0x1111111111111111, index.raw, _mm512_loadu_si512(pixels))};
+#else
+  return hn::BitCast(I32(),
+                     hn::TableLookupBytesOr0(LoadBlocks(d8, pixels, table.base + e / 4), index));
+#endif
+#endif
+}
+
+template <class Sink>
+HWY_INLINE void StoreTriples(const uint8_t* HWY_RESTRICT pixels, const TripleTable& table,
+                             const ElementRule& rule, typename Sink::T* HWY_RESTRICT out) {
+  for (size_t e = 0; e < 3 * kUnit; e += hn::Lanes(F32())) {
+    Put<Sink>(LoadTriples(pixels, table, e), rule, e, out + e);
+  }
+}
+
+// One channel of pixels.
+template <class Sink>
+HWY_INLINE void StoreChannel(const uint8_t* HWY_RESTRICT pixels, int shift, const ElementRule& rule,
+                             typename Sink::T* HWY_RESTRICT out) {
+  const I32 d;
+  for (size_t x = 0; x < kUnit; x += hn::Lanes(d)) {
+    const auto lanes = hn::LoadU(d, reinterpret_cast<const int32_t*>(pixels + 4 * x));
+    Put<Sink>(hn::And(hn::ShiftRightSame(lanes, shift), hn::Set(d, 255)), rule, 0, out + x);
+  }
+}
+
+template <class Sink>
+HWY_INLINE void StoreGray(const uint8_t* HWY_RESTRICT gray, const ElementRule& rule,
+                          typename Sink::T* HWY_RESTRICT out) {
+  const hn::Rebind<uint8_t, I32> d8;
+  for (size_t x = 0; x < kUnit; x += hn::Lanes(F32())) {
+    Put<Sink>(hn::PromoteTo(I32(), hn::LoadU(d8, gray + x)), rule, 0, out + x);
+  }
+}
+
+// --- runs --------------------------------------------------------------------------------------
+
+// Calls store(levels, out) for all units of all runs; a last one that is not whole is stored aside
+// first. `level_bytes` of a pixel become `elements`.
+template <typename T, class Store>
+HWY_INLINE void ForEachUnit(const uint8_t* levels, const Runs& runs, size_t level_bytes,
+                            size_t elements, uint8_t* out, Store store) {
+  for (size_t run = 0; run < runs.count; ++run) {
+    const uint8_t* from = levels + run * runs.pitch;
+    T* to = reinterpret_cast<T*>(out + static_cast<ptrdiff_t>(run) * runs.out_stride);
+    size_t x = 0;
+    for (; x + kUnit <= runs.length; x += kUnit) {
+      store(from + x * level_bytes, to + x * elements);
+    }
+    if (x == runs.length) continue;
+    T aside[3 * kUnit];
+    store(from + x * level_bytes, aside);
+    std::memcpy(to + x * elements, aside, (runs.length - x) * elements * sizeof(T));
+  }
+}
+
+template <class Sink>
+HWY_INLINE void StoreRunsOf(const uint8_t* levels, const Runs& runs, const ElementRule& rule,
+                            uint8_t* out) {
   using T = typename Sink::T;
-  T* to[3] = {static_cast<T*>(out[0]), static_cast<T*>(out[1]), static_cast<T*>(out[2])};
-  const ElementRule local = rule;  // stores cannot change it
-  for (size_t x = 0; x < pixels; x += hn::Lanes(F32())) {
-    Floats r = hn::Zero(F32()), g = r, b = r;
-    source.Load(x, r, g, b);
-    sink.Store(Normalised(r, local.mean[0], local.scale[0]), local, to[0] + x);
-    sink.Store(Normalised(g, local.mean[1], local.scale[1]), local, to[1] + x);
-    sink.Store(Normalised(b, local.mean[2], local.scale[2]), local, to[2] + x);
+  if (rule.channels == 1) {
+    ForEachUnit<T>(levels, runs, 1, 1, out,
+                   [&](const uint8_t* from, T* to) HWY_ATTR { StoreGray<Sink>(from, rule, to); });
+  } else if (runs.plane_stride == 0) {
+    const TripleTable table(rule.bgr);
+    ForEachUnit<T>(levels, runs, 4, 3, out, [&](const uint8_t* from, T* to) HWY_ATTR {
+      StoreTriples<Sink>(from, table, rule, to);
+    });
+  } else {
+    for (int c = 0; c < 3; ++c) {
+      const int shift = 8 * (rule.bgr ? 2 - c : c);
+      ElementRule own = rule;
+      for (size_t i = 0; i < ElementRule::kPattern; ++i) {
+        own.mean[i] = rule.mean[c];
+        own.scale[i] = rule.scale[c];
+      }
+      ForEachUnit<T>(levels, runs, 4, 1, out + c * runs.plane_stride,
+                     [&](const uint8_t* from, T* to)
+                         HWY_ATTR { StoreChannel<Sink>(from, shift, own, to); });
+    }
   }
 }
 
-template <class Source, class Sink>
-HWY_INLINE void GrayRow(Source source, Sink sink, const ElementRule& rule, size_t pixels,
-                        void* out) {
-  auto* to = static_cast<typename Sink::T*>(out);
-  for (size_t x = 0; x < pixels; x += hn::Lanes(F32())) {
-    sink.Store(Normalised(source.LoadGray(x), rule.mean[0], rule.scale[0]), rule, to + x);
-  }
-}
-
-// Calls f(sink) with the sink of a type.
-template <class F>
-HWY_INLINE void WithSink(ElementType type, F f) {
-  switch (type) {
+void StoreRuns(const uint8_t* levels, const Runs& runs, const ElementRule& rule, uint8_t* out) {
+  switch (rule.type) {
     case ElementType::kFloat16:
-      return f(ToHalf());
+      return StoreRunsOf<ToHalf>(levels, runs, rule, out);
     case ElementType::kFloat32:
-      return f(ToFloat());
+      return StoreRunsOf<ToFloat>(levels, runs, rule, out);
     case ElementType::kUint8:
-      return f(ToInteger<uint8_t>());
+      return StoreRunsOf<ToInteger<uint8_t>>(levels, runs, rule, out);
     case ElementType::kInt8:
-      return f(ToInteger<int8_t>());
+      return StoreRunsOf<ToInteger<int8_t>>(levels, runs, rule, out);
   }
-}
-
-// Calls f(source) with the source of a row.
-template <class F>
-HWY_INLINE void WithSource(const SampleRow& row, F f) {
-  switch (row.kind) {
-    case SampleKind::kColours:
-      return f(Colours{row.bytes});
-    case SampleKind::kLevels:
-      return f(Levels{row.bytes});
-    case SampleKind::kYuvPlanar:
-      return f(Yuv<false>{row});
-    case SampleKind::kYuvPairs:
-      return f(Yuv<true>{row});
-  }
-}
-
-void ColourElements(const SampleRow& row, const ElementRule& rule, size_t pixels,
-                    void* const out[3]) {
-  WithSource(row, [&](auto source) HWY_ATTR {
-    WithSink(rule.type,
-             [&](auto sink) HWY_ATTR { ColourRow(source, sink, rule, pixels, out); });
-  });
-}
-
-void GrayElements(const SampleRow& row, const ElementRule& rule, size_t pixels, void* out) {
-  WithSource(row, [&](auto source) HWY_ATTR {
-    WithSink(rule.type, [&](auto sink) HWY_ATTR { GrayRow(source, sink, rule, pixels, out); });
-  });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -208,16 +209,38 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace dvnn::image {
 
-HWY_EXPORT(ColourElements);
-HWY_EXPORT(GrayElements);
+HWY_EXPORT(StoreRuns);
 
-void colour_elements(const SampleRow& row, const ElementRule& rule, size_t pixels,
-                     void* const out[3]) {
-  HWY_DYNAMIC_DISPATCH(ColourElements)(row, rule, pixels, out);
+ElementRule::ElementRule(ElementType element_type, int channel_count, const PictureSpec& picture)
+    : type(element_type),
+      channels(channel_count),
+      bgr(picture.order == ChannelOrder::kBgr),
+      steps(1.0f / picture.quant_scale),
+      zero_point(static_cast<float>(picture.zero_point)) {
+  for (size_t i = 0; i < kPattern; ++i) {
+    mean[i] = picture.mean[i % static_cast<size_t>(channels)];
+    scale[i] = picture.scale[i % static_cast<size_t>(channels)];
+  }
 }
 
-void gray_elements(const SampleRow& row, const ElementRule& rule, size_t pixels, void* out) {
-  HWY_DYNAMIC_DISPATCH(GrayElements)(row, rule, pixels, out);
+void ElementRule::put(int level, int channel, uint8_t* to) const {
+  const size_t c = static_cast<size_t>(channel);
+  const float value = (static_cast<float>(level) - mean[c]) * scale[c];
+  const float stored = value * steps + zero_point;
+  if (type == ElementType::kFloat16) {
+    const half_t half = float_to_half(value);
+    std::memcpy(to, &half, sizeof half);
+  } else if (type == ElementType::kFloat32) {
+    std::memcpy(to, &value, sizeof value);
+  } else if (type == ElementType::kUint8) {
+    *to = static_cast<uint8_t>(std::lrint(std::clamp(stored, 0.0f, 255.0f)));
+  } else {
+    *to = static_cast<uint8_t>(std::lrint(std::clamp(stored, -128.0f, 127.0f)));
+  }
+}
+
+void store_runs(const uint8_t* levels, const Runs& runs, const ElementRule& rule, uint8_t* out) {
+  HWY_DYNAMIC_DISPATCH(StoreRuns)(levels, runs, rule, out);
 }
 
 }  // namespace dvnn::image

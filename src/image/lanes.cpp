@@ -8,9 +8,9 @@
 namespace dvnn::image {
 namespace {
 
-constexpr uint8_t kZero = 0x80;        // in Picks::pick
-constexpr size_t kVectorBytes = 64;    // the longest that resample.cpp uses
-constexpr size_t kLaneBytes = 4;       // of a pair of samples
+constexpr uint8_t kZero = 0x80;      // in Picks::pick
+constexpr size_t kVectorBytes = 64;  // the longest that resample.cpp uses
+constexpr size_t kLaneBytes = 4;     // of a pair of samples
 
 size_t rounded_up(size_t n, size_t unit) {
   return (n + unit - 1) / unit * unit;
@@ -79,6 +79,7 @@ void LanePlan::plan(const std::vector<Component>& components, const std::vector<
   const size_t readable_bytes = std::max(row_bytes_, pick_unit().reach);
   short_rows_.assign(row_bytes_ < readable_bytes ? 2 * readable_bytes : 0, 0);
   pairs_.plan(std::move(pairs), readable_bytes);
+  if (bits_ == 8) pairs_.prepare_bilinear();
   if (only_copies_) copies_.plan(std::move(single), readable_bytes);
 }
 

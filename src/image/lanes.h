@@ -19,8 +19,11 @@ class PickPlan {
   static constexpr uint32_t kNothing = ~uint32_t{0};
 
   /// `source`: for each byte to make, the byte of the row that it is, or kNothing for zero. Rows
-  /// hold at least `row_bytes` >= pick_unit().reach bytes. As many more zeros are made as fill a vector.
+  /// hold at least `row_bytes` >= pick_unit().reach bytes. As many more zeros are made as fill a
+  /// vector.
   void plan(std::vector<uint32_t> source, size_t row_bytes);
+  /// For bilinear interpolation of samples of 8 bits.
+  void prepare_bilinear() { image::prepare_bilinear(picks(), pick_.data()); }
   Picks picks() const { return {base_.data(), pick_.data(), parts_, blocks_, near_}; }
 
  private:

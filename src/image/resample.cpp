@@ -10,6 +10,7 @@
 #define HWY_TARGET_INCLUDE "image/resample.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
+#include "image/blocks-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dvnn::image {
@@ -29,32 +30,38 @@ void CopyPicked(const uint8_t* row, const Picks& picks, uint8_t* out) {
   for (size_t i = 0; i < picks.blocks * kBlock; ++i) out[i] = Picked(row, picks, i);
 }
 
-// A lane of a row along x: value times 128.
+// A lane of a row along x: value times 2048.
 uint32_t AlongX(const uint8_t* row, const Bilinear& plan, size_t lane) {
   auto sample = [&](size_t side) {
     const size_t byte = 4 * lane + 2 * side;
     const int wide = Picked(row, plan.picks, byte) | Picked(row, plan.picks, byte + 1) << 8;
     return (wide >> plan.shift) * plan.weights[2 * lane + side];
   };
-  return static_cast<uint32_t>(sample(0) + sample(1)) >> (plan.bits - 4);
+  return static_cast<uint32_t>(sample(0) + sample(1));
 }
 
 void InterpolateLevels(const RowPair& rows, const Bilinear& plan, uint8_t* out) {
+  auto part = [](uint32_t value, int weight) {
+    return (value >> 4) * static_cast<uint32_t>(weight) >> 16;
+  };
   for (size_t i = 0; i < plan.picks.blocks * kBlock / 4; ++i) {
-    const uint32_t sum =
-        (AlongX(rows.above, plan, i) * static_cast<uint32_t>(rows.above_weight) >> 16) +
-        (AlongX(rows.below, plan, i) * static_cast<uint32_t>(rows.below_weight) >> 16);
+    const uint32_t sum = part(AlongX(rows.above, plan, i), rows.above_weight) +
+                         part(AlongX(rows.below, plan, i), rows.below_weight);
     out[i] = static_cast<uint8_t>((sum + 2) >> 2);
   }
 }
 
 void InterpolateFine(const RowPair& rows, const Bilinear& plan, float* out) {
+  const float unit = plan.bits == 8 ? 1.0f : 0.25f;
   for (size_t i = 0; i < plan.picks.blocks * kBlock / 4; ++i) {
-    const uint32_t sum = AlongX(rows.above, plan, i) * static_cast<uint32_t>(rows.above_weight) +
-                         AlongX(rows.below, plan, i) * static_cast<uint32_t>(rows.below_weight);
-    out[i] = static_cast<float>(sum);
+    out[i] =
+        unit *
+        (static_cast<float>(AlongX(rows.above, plan, i)) * static_cast<float>(rows.above_weight) +
+         static_cast<float>(AlongX(rows.below, plan, i)) * static_cast<float>(rows.below_weight));
   }
 }
+
+void PrepareBilinear(const Picks&, uint8_t*) {}
 #else
 
 using U8 = hn::ScalableTag<uint8_t>;
@@ -80,9 +87,8 @@ class Parts {
   }
   HWY_INLINE hn::Vec<U8> Pick(const uint8_t* HWY_RESTRICT bytes, hn::Vec<U8> index,
                               size_t part) const {
-    return hn::Vec<U8>{_mm512_maskz_permutex2var_epi8(mask_[part], _mm512_loadu_si512(bytes),
-                                                      index.raw,
-                                                      _mm512_loadu_si512(bytes + kBlock))};
+    return hn::Vec<U8>{_mm512_maskz_permutex2var_epi8(
+        mask_[part], _mm512_loadu_si512(bytes), index.raw, _mm512_loadu_si512(bytes + kBlock))};
   }
   HWY_INLINE hn::Vec<U8> PickNear(const uint8_t* HWY_RESTRICT bytes, hn::Vec<U8> index) const {
     return hn::Vec<U8>{
@@ -98,30 +104,14 @@ HWY_INLINE void PickNearPairs(const uint8_t* HWY_RESTRICT above, const uint8_t* 
                               const uint8_t* HWY_RESTRICT pick, hn::Vec<U16>& wide_above,
                               hn::Vec<U16>& wide_below) {
   const U16 d16;
-  // The upper bytes take the same samples of the row below.
-  const auto left = hn::LoadU(d16, reinterpret_cast<const uint16_t*>(pick));
-  const auto index = hn::Or(hn::Or(left, hn::ShiftLeft<8>(left)), hn::Set(d16, kBlock << 8));
-  const hn::Vec<U16> both{_mm512_permutex2var_epi8(_mm512_loadu_si512(above), index.raw,
-                                                   _mm512_loadu_si512(below))};
+  const auto index = hn::LoadU(U8(), pick);
+  const hn::Vec<U16> both{
+      _mm512_permutex2var_epi8(_mm512_loadu_si512(above), index.raw, _mm512_loadu_si512(below))};
   wide_above = hn::And(both, hn::Set(d16, 0xff));
   wide_below = hn::ShiftRight<8>(both);
 }
 #else
 constexpr size_t kBlock = 16, kReach = 16;
-
-// The bytes from which as many blocks as fit a vector are picked.
-template <class D, HWY_IF_LE128(uint8_t, hn::MaxLanes(D()))>
-HWY_INLINE hn::Vec<D> LoadBlocks(D d, const uint8_t* HWY_RESTRICT row,
-                                 const uint32_t* HWY_RESTRICT base) {
-  return hn::LoadU(d, row + base[0]);
-}
-template <class D, HWY_IF_GT128(uint8_t, hn::MaxLanes(D()))>
-HWY_INLINE hn::Vec<D> LoadBlocks(D d, const uint8_t* HWY_RESTRICT row,
-                                 const uint32_t* HWY_RESTRICT base) {
-  const hn::Half<D> half;
-  return hn::Combine(d, LoadBlocks(half, row, base + hn::Lanes(half) / kBlock),
-                     LoadBlocks(half, row, base));
-}
 
 // What makes indices of all other parts pick nothing.
 class Parts {
@@ -197,8 +187,8 @@ HWY_INLINE hn::Vec<I32> MulPairs(hn::Vec<U16> samples, hn::Vec<I16> weights) {
   const I16 d16;
   const I32 d32;
   auto odd = hn::Zero(d32);
-  const auto even = hn::ReorderWidenMulAccumulate(d32, hn::BitCast(d16, samples), weights,
-                                                  hn::Zero(d32), odd);
+  const auto even =
+      hn::ReorderWidenMulAccumulate(d32, hn::BitCast(d16, samples), weights, hn::Zero(d32), odd);
   return hn::RearrangeToOddPlusEven(even, odd);
 }
 
@@ -223,22 +213,15 @@ HWY_INLINE void PickPairs(const RowPair& rows, const Bilinear& plan, const Parts
   below = hn::ShiftRightSame(below, plan.shift);
 }
 
-// Both rows along x: value times 128, that of the row above in the low half of a lane.
+// Both rows along x: value times 2048.
 template <size_t kParts, int kBits>
-HWY_INLINE hn::Vec<U16> AlongX(const RowPair& rows, const Bilinear& plan, const Parts& parts,
-                               size_t i) {
-  const I32 d32;
+HWY_INLINE void AlongX(const RowPair& rows, const Bilinear& plan, const Parts& parts, size_t i,
+                       hn::Vec<I32>& above, hn::Vec<I32>& below) {
   const auto weights = hn::LoadU(I16(), plan.weights + i * kBlock / 2);
-  auto left = hn::Zero(U16()), right = left;
-  PickPairs<kParts, kBits>(rows, plan, parts, i, left, right);
-  const auto above = MulPairs(left, weights), below = MulPairs(right, weights);
-  if (kBits == 8) {
-    // 16 - 4 bits to the left: what comes into the low half goes.
-    const auto high = hn::AndNot(hn::Set(d32, 0xffff), hn::ShiftLeft<12>(below));
-    return hn::BitCast(U16(), hn::Or(hn::ShiftRight<4>(above), high));
-  }
-  const auto high = hn::ShiftLeft<16>(hn::ShiftRight<6>(below));
-  return hn::BitCast(U16(), hn::Or(hn::ShiftRight<6>(above), high));
+  auto samples_above = hn::Zero(U16()), samples_below = samples_above;
+  PickPairs<kParts, kBits>(rows, plan, parts, i, samples_above, samples_below);
+  above = MulPairs(samples_above, weights);
+  below = MulPairs(samples_below, weights);
 }
 
 // Samples of 8 bits have no upper bytes.
@@ -246,31 +229,31 @@ HWY_INLINE Parts PartsOf(const Bilinear& plan) {
   return Parts(plan.picks.parts, plan.bits == 8 ? 0x5555555555555555 : ~uint64_t{0});
 }
 
-// The rows' weights side by side in each lane.
-HWY_INLINE hn::Vec<I16> RowWeights(const RowPair& rows) {
-  const uint32_t weights = static_cast<uint32_t>(rows.above_weight) |
-                           static_cast<uint32_t>(rows.below_weight) << 16;
-  return hn::BitCast(I16(), hn::Set(I32(), static_cast<int32_t>(weights)));
-}
-
-// OpenCV drops the low bits of either row's part before it adds them.
+// Rows are rounded down to 1/128, then their parts to 1/4, as OpenCV does it.
 template <size_t kParts>
 HWY_INLINE void InterpolateLevelsOf(const RowPair rows, const Bilinear plan,
                                     uint8_t* HWY_RESTRICT out) {
   const I32 d32;
+  const U16 d16;
   const hn::Rebind<uint8_t, I32> d8;
   const Parts parts = PartsOf(plan);
-  const auto weights = hn::BitCast(U16(), RowWeights(rows));
+  // Side by side in each lane.
+  const auto weights = hn::BitCast(d16, hn::Set(d32, rows.above_weight | rows.below_weight << 16));
   for (size_t i = 0; i < plan.picks.blocks; i += BlocksAtOnce()) {
-    const auto halves = hn::MulHigh(AlongX<kParts, 8>(rows, plan, parts, i), weights);
-    const auto sum = MulPairs(halves, hn::Set(I16(), 1));
+    auto above = hn::Zero(d32), below = above;
+    AlongX<kParts, 8>(rows, plan, parts, i, above, below);
+    // 16 - 4 bits to the left: what comes into the low half goes.
+    const auto high = hn::AndNot(hn::Set(d32, 0xffff), hn::ShiftLeft<12>(below));
+    const auto pair = hn::BitCast(d16, hn::Or(hn::ShiftRight<4>(above), high));
+    const auto sum = MulPairs(hn::MulHigh(pair, weights), hn::Set(I16(), 1));
     const auto level = hn::ShiftRight<2>(hn::Add(sum, hn::Set(d32, 2)));
     hn::StoreU(hn::DemoteTo(d8, level), d8, out + i * kBlock / 4);
   }
 }
 
 void InterpolateLevels(const RowPair& rows, const Bilinear& plan, uint8_t* out) {
-  WithParts(plan.picks, [=](auto count) HWY_ATTR { InterpolateLevelsOf<count.value>(rows, plan, out); });
+  WithParts(plan.picks,
+            [=](auto count) HWY_ATTR { InterpolateLevelsOf<count.value>(rows, plan, out); });
 }
 
 template <size_t kParts, int kBits>
@@ -278,10 +261,14 @@ HWY_INLINE void InterpolateFineOf(const RowPair rows, const Bilinear plan,
                                   float* HWY_RESTRICT out) {
   const F32 df;
   const Parts parts = PartsOf(plan);
-  const auto weights = RowWeights(rows);
+  const float unit = kBits == 8 ? 1.0f : 0.25f;
+  const auto weight_above = hn::Set(df, unit * static_cast<float>(rows.above_weight));
+  const auto weight_below = hn::Set(df, unit * static_cast<float>(rows.below_weight));
   for (size_t i = 0; i < plan.picks.blocks; i += BlocksAtOnce()) {
-    const auto pair = AlongX<kParts, kBits>(rows, plan, parts, i);
-    hn::StoreU(hn::ConvertTo(df, MulPairs(pair, weights)), df, out + i * kBlock / 4);
+    auto above = hn::Zero(I32()), below = above;
+    AlongX<kParts, kBits>(rows, plan, parts, i, above, below);
+    const auto part = hn::Mul(hn::ConvertTo(df, below), weight_below);
+    hn::StoreU(hn::MulAdd(hn::ConvertTo(df, above), weight_above, part), df, out + i * kBlock / 4);
   }
 }
 
@@ -293,6 +280,18 @@ void InterpolateFine(const RowPair& rows, const Bilinear& plan, float* out) {
       InterpolateFineOf<count.value, 10>(rows, plan, out);
     }
   });
+}
+
+void PrepareBilinear(const Picks& picks, uint8_t* pick) {
+#if HWY_TARGET == HWY_AVX3_DL
+  if (!picks.near) return;
+  // The upper byte takes the same sample of the row below.
+  for (size_t i = 0; i < picks.blocks * kBlock; i += 2) {
+    pick[i + 1] = static_cast<uint8_t>(pick[i] | kBlock);
+  }
+#else
+  (void)picks, (void)pick;
+#endif
 }
 #endif
 
@@ -311,6 +310,7 @@ HWY_EXPORT(Unit);
 HWY_EXPORT(CopyPicked);
 HWY_EXPORT(InterpolateLevels);
 HWY_EXPORT(InterpolateFine);
+HWY_EXPORT(PrepareBilinear);
 
 PickUnit pick_unit() {
   return HWY_DYNAMIC_DISPATCH(Unit)();
@@ -318,6 +318,10 @@ PickUnit pick_unit() {
 
 void copy_picked(const uint8_t* row, const Picks& picks, uint8_t* out) {
   HWY_DYNAMIC_DISPATCH(CopyPicked)(row, picks, out);
+}
+
+void prepare_bilinear(const Picks& picks, uint8_t* pick) {
+  HWY_DYNAMIC_DISPATCH(PrepareBilinear)(picks, pick);
 }
 
 void interpolate_levels(const RowPair& rows, const Bilinear& plan, uint8_t* out) {

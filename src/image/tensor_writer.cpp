@@ -1,39 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "image/tensor_writer.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstring>
 
+#include "image/resample.h"
 #include "image/transpose.h"
-#include "tensor/half.h"
 
 namespace dvnn::image {
-namespace {
-
-// One level as an element, as elements.h defines it; to a buffer of 4 bytes.
-void put_element(int level, const ElementRule& rule, size_t channel, uint8_t* to) {
-  const float value = (static_cast<float>(level) - rule.mean[channel]) * rule.scale[channel];
-  const float steps = value * rule.steps + rule.zero_point;
-  switch (rule.type) {
-    case ElementType::kFloat16: {
-      const half_t half = float_to_half(value);
-      std::memcpy(to, &half, sizeof half);
-      break;
-    }
-    case ElementType::kFloat32:
-      std::memcpy(to, &value, sizeof value);
-      break;
-    case ElementType::kUint8:
-      *to = static_cast<uint8_t>(std::lrint(std::clamp(steps, 0.0f, 255.0f)));
-      break;
-    case ElementType::kInt8:
-      *to = static_cast<uint8_t>(std::lrint(std::clamp(steps, -128.0f, 127.0f)));
-      break;
-  }
-}
-
-}  // namespace
 
 void TensorWriter::plan(const TensorDesc& tensor, const PictureSpec& picture,
                         const Geometry& geometry) {
@@ -42,18 +15,9 @@ void TensorWriter::plan(const TensorDesc& tensor, const PictureSpec& picture,
   columns_ = geometry.columns();
   rows_ = geometry.rows();
   const Shape& s = tensor.shape;
-  channels_ = s.c();
   size_ = element_size(tensor.type);
-  bgr_ = picture.order == ChannelOrder::kBgr;
-  rule_.type = tensor.type;
-  rule_.steps = 1.0f / picture.quant_scale;
-  rule_.zero_point = static_cast<float>(picture.zero_point);
-  for (size_t i = 0; i < 3; ++i) {
-    const size_t c = channels_ == 1 ? 0 : bgr_ ? 2 - i : i;
-    rule_.mean[i] = picture.mean[c];
-    rule_.scale[i] = picture.scale[c];
-    put_element(picture.pad_value[c], rule_, i, pad_[c]);
-  }
+  rule_ = ElementRule(tensor.type, s.c(), picture);
+  for (int c = 0; c < s.c(); ++c) rule_.put(picture.pad_value[static_cast<size_t>(c)], c, pad_[c]);
   switch (tensor.layout) {  // at most 3 channels: chunked layouts are the plain ones
     case Layout::kNchw:
       stride_x_ = 1, stride_y_ = s.w(), stride_c_ = int64_t{s.h()} * s.w();
@@ -69,60 +33,40 @@ void TensorWriter::plan(const TensorDesc& tensor, const PictureSpec& picture,
   }
   along_ = geometry.swap_xy ? stride_y_ : stride_x_;
   across_ = geometry.swap_xy ? stride_x_ : stride_y_;
-  // Whole cache lines, but no power of two of them, which would share few places in a cache.
-  pitch_ = (static_cast<size_t>(columns_) + kElementPadding) / kElementPadding * kElementPadding;
-  elements_.assign(pitch_ * static_cast<size_t>(kBlockRows * channels_) * size_, 0);
+  pixel_bytes_ = s.c() == 1 ? 1 : 4;
+  pitch_ = static_cast<size_t>(columns_) * pixel_bytes_ + kRowPadding;
+  pitch_ = pitch_ / kRunPadding * kRunPadding;
+  levels_.assign(kBlockRows * pitch_ + kRunPadding, 0);
+  columns_of_levels_.assign(kBlockRows * pitch_ + kRunPadding, 0);
 }
 
-// Where the sample of a column and a row goes.
-uint8_t* TensorWriter::at(uint8_t* out, int column, int row, int channel) const {
+// Where the level of a column and a row goes.
+uint8_t* TensorWriter::at(uint8_t* out, int column, int row) const {
   const int64_t origin = target_.x * stride_x_ + target_.y * stride_y_;
-  return out + (origin + column * along_ + row * across_ + channel * stride_c_) *
-                   static_cast<int64_t>(size_);
+  return out + (origin + column * along_ + row * across_) * static_cast<int64_t>(size_);
 }
 
-void TensorWriter::make_elements(const SampleRow& row, uint8_t* const planes[3]) {
-  const size_t pixels = static_cast<size_t>(columns_);
-  if (channels_ == 1) {
-    gray_elements(row, rule_, pixels, planes[0]);
-    return;
-  }
-  void* const out[3] = {planes[bgr_ ? 2 : 0], planes[1], planes[bgr_ ? 0 : 2]};
-  colour_elements(row, rule_, pixels, out);
-}
-
-void TensorWriter::write(const SampleRow& row, int y, uint8_t* out) {
+void TensorWriter::take(int y, uint8_t* out) {
+  const auto element = static_cast<ptrdiff_t>(size_);
+  Runs runs;
+  runs.plane_stride = stride_c_ == 1 ? 0 : stride_c_ * element;
   const bool sideways = along_ > across_;
-  const int in_block = sideways ? y % kBlockRows : 0;
-  uint8_t* planes[3] = {};
-  for (int c = 0; c < channels_; ++c) planes[c] = element_row(in_block, c);
-  make_elements(row, planes);
-  if (sideways) {
-    if (in_block == kBlockRows - 1 || y == rows_ - 1) store_block(y - in_block, in_block + 1, out);
+  if (!sideways) {
+    runs.count = 1;
+    runs.length = static_cast<size_t>(columns_);
+    runs.pitch = runs.out_stride = 0;
+    store_runs(row(y), runs, rule_, at(out, 0, y));
     return;
   }
-  const size_t pixels = static_cast<size_t>(columns_);
-  if (stride_c_ == 1 && channels_ == 3) {
-    const void* const rows[3] = {planes[0], planes[1], planes[2]};
-    interleave(rows, pixels, size_, at(out, 0, y, 0));
-    return;
-  }
-  for (int c = 0; c < channels_; ++c) std::memcpy(at(out, 0, y, c), planes[c], pixels * size_);
-}
-
-void TensorWriter::store_block(int y0, int rows, uint8_t* out) const {
-  const size_t columns = static_cast<size_t>(columns_), count = static_cast<size_t>(rows);
-  const auto stride = static_cast<ptrdiff_t>(along_);
-  if (stride_c_ == 1) {
-    transpose(elements_.data(), pitch_, count * static_cast<size_t>(channels_), columns, size_,
-              at(out, 0, y0, 0), stride);
-    return;
-  }
-  const size_t channels = static_cast<size_t>(channels_);
-  for (int c = 0; c < channels_; ++c) {
-    transpose(elements_.data() + static_cast<size_t>(c) * pitch_ * size_, pitch_ * channels, count,
-              columns, size_, at(out, 0, y0, c), stride);
-  }
+  if (y % kBlockRows != kBlockRows - 1 && y != rows_ - 1) return;
+  // Rows of an earlier block, if this one is not full, come to nothing.
+  transpose(levels_.data(), pitch_ / pixel_bytes_, kBlockRows, static_cast<size_t>(columns_),
+            pixel_bytes_, columns_of_levels_.data(), kBlockRows);
+  runs.count = static_cast<size_t>(columns_);
+  runs.length = static_cast<size_t>(y % kBlockRows + 1);
+  runs.pitch = kBlockRows * pixel_bytes_;
+  runs.out_stride = along_ * element;
+  store_runs(columns_of_levels_.data(), runs, rule_, at(out, 0, y - y % kBlockRows));
 }
 
 void TensorWriter::fill_borders(uint8_t* out) const {
@@ -130,7 +74,7 @@ void TensorWriter::fill_borders(uint8_t* out) const {
   auto fill = [&](int x0, int x1, int y0, int y1) {
     for (int y = y0; y < y1; ++y) {
       for (int x = x0; x < x1; ++x) {
-        for (int c = 0; c < channels_; ++c) {
+        for (int c = 0; c < s.c(); ++c) {
           const int64_t index = y * stride_y_ + x * stride_x_ + c * stride_c_;
           std::memcpy(out + index * static_cast<int64_t>(size_), pad_[c], size_);
         }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of samples -> the tensor: colour-converted, normalised, rounded, in its layout.
+// Rows of levels -> the tensor: normalised, rounded, in its layout.
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "base/aligned.h"
 #include "image/elements.h"
@@ -18,34 +17,33 @@ class TensorWriter {
   /// The target of `geometry` is the part of the tensor that rows cover. Rows are those of the
   /// source: where the picture is turned, they lie along the tensor's columns.
   void plan(const TensorDesc& tensor, const PictureSpec& picture, const Geometry& geometry);
-  /// Takes row `y`, the next one. The last row of a tensor completes it.
-  void write(const SampleRow& row, int y, uint8_t* out);
+  /// Where row `y` is to be put: pixels or, where the tensor has one channel, gray bytes (see
+  /// colour.h).
+  uint8_t* row(int y) { return &levels_[static_cast<size_t>(y % kBlockRows) * pitch_]; }
+  /// Takes row `y`, the next one. The last one completes the target.
+  void take(int y, uint8_t* out);
   /// Fills what the target does not cover with the padding colour.
   void fill_borders(uint8_t* out) const;
 
  private:
-  // Rows that are written together where a row of samples is a column in memory: longer runs.
-  static constexpr int kBlockRows = 8;
+  // Rows that are stored together where a row of levels is a column in memory, for longer runs.
+  static constexpr int kBlockRows = 32;
 
-  void make_elements(const SampleRow& row, uint8_t* const planes[3]);
-  void store_block(int y0, int rows, uint8_t* out) const;
-  uint8_t* at(uint8_t* out, int column, int row, int channel) const;
-  uint8_t* element_row(int row, int channel) {
-    return &elements_[static_cast<size_t>(row * channels_ + channel) * pitch_ * size_];
-  }
+  uint8_t* at(uint8_t* out, int column, int row) const;
 
   TensorDesc tensor_;
   Rect target_;
-  int columns_ = 0, rows_ = 0, channels_ = 3;
+  int columns_ = 0, rows_ = 0;
   size_t size_ = 2;                                     // of an element, bytes
   int64_t stride_x_ = 0, stride_y_ = 0, stride_c_ = 0;  // of the tensor, elements
-  // From column to column and row to row of samples: stride_x_ and stride_y_, or swapped.
+  // From column to column and row to row of levels: stride_x_ and stride_y_, or swapped.
   int64_t along_ = 0, across_ = 0;
-  size_t pitch_ = 0;            // of rows of elements
-  bool bgr_ = false;            // the tensor's first channel is blue
-  ElementRule rule_;            // of red, green, blue
-  uint8_t pad_[3][4] = {};      // elements of the padding colour, in the tensor's order
-  AlignedVector<uint8_t> elements_;
+  ElementRule rule_;
+  uint8_t pad_[3][4] = {};                    // the padding colour's elements
+  size_t pixel_bytes_ = 4;                    // of levels
+  size_t pitch_ = 0;                          // of rows of levels, bytes
+  AlignedVector<uint8_t> levels_;             // a block of rows
+  AlignedVector<uint8_t> columns_of_levels_;  // the same, column by column
 };
 
 }  // namespace dvnn::image

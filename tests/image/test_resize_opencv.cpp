@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bilinear resampling gives the very bytes of cv::resize(INTER_LINEAR), which is what models were
-// trained and evaluated with.
+// Bilinear and nearest resampling give the very bytes of cv::resize, which is what models were
+// trained and evaluated with; area resampling is within a level.
+#include <hwy/targets.h>
+
+#include <cstdlib>
 #include <opencv2/imgproc.hpp>
 #include <random>
 #include <vector>
@@ -11,20 +14,28 @@
 using namespace dvnn;
 using namespace dvnn::image;
 
-static void compare(int width, int height, int out_w, int out_h, int channels, unsigned seed) {
-  cv::Mat frame(height, width, CV_8UC(channels));
+static cv::Mat random_picture(int width, int height, int channels, unsigned seed) {
+  cv::Mat picture(height, width, CV_8UC(channels));
   std::mt19937 random(seed);
   for (int y = 0; y < height; ++y) {
-    for (int x = 0; x < width * channels; ++x) frame.ptr(y)[x] = static_cast<uint8_t>(random());
+    for (int x = 0; x < width * channels; ++x) picture.ptr(y)[x] = static_cast<uint8_t>(random());
   }
+  return picture;
+}
+
+static void compare(int width, int height, int out_w, int out_h, int channels, unsigned seed,
+                    ResizeMethod method = ResizeMethod::kBilinear,
+                    int interpolation = cv::INTER_LINEAR, int tolerance = 0) {
+  const cv::Mat frame = random_picture(width, height, channels, seed);
   cv::Mat want;
-  cv::resize(frame, want, {out_w, out_h}, 0, 0, cv::INTER_LINEAR);
+  cv::resize(frame, want, {out_w, out_h}, 0, 0, interpolation);
   FrameFormat format;
   format.format = channels == 3 ? PixelFormat::kBgr : PixelFormat::kGray8;
   format.width = width;
   format.height = height;
   PictureSpec picture;
   picture.order = channels == 3 ? ChannelOrder::kBgr : ChannelOrder::kGray;
+  picture.method = method;
   const TensorDesc desc = {ElementType::kUint8, Layout::kNhwc, {1, channels, out_h, out_w}};
   auto converter = Converter::create(format, desc, picture);
   ck_assert(converter.ok());
@@ -37,19 +48,57 @@ static void compare(int width, int height, int out_w, int out_h, int channels, u
     for (int x = 0; x < out_w * channels; ++x) {
       const size_t at =
           static_cast<size_t>(y) * static_cast<size_t>(out_w * channels) + static_cast<size_t>(x);
-      ck_assert_msg(have[at] == want.ptr(y)[x], "%dx%dx%d -> %dx%d at %d,%d: %d, OpenCV %d", width,
-                    height, channels, out_w, out_h, x, y, have[at], want.ptr(y)[x]);
+      ck_assert_msg(std::abs(have[at] - want.ptr(y)[x]) <= tolerance,
+                    "%dx%dx%d -> %dx%d at %d,%d: %d, OpenCV %d", width, height, channels, out_w,
+                    out_h, x, y, have[at], want.ptr(y)[x]);
     }
   }
 }
 
+// Calls f on every instruction set that this CPU and this build have.
+template <typename F>
+static void on_every_target(F f) {
+  for (int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1) {
+    hwy::SetSupportedTargetsForTest(left & -left);
+    f();
+    hwy::SetSupportedTargetsForTest(0);
+  }
+}
+
+static std::mt19937 g_random;
+
+static int between(int a, int b) {
+  return a + static_cast<int>(g_random() % static_cast<unsigned>(b - a + 1));
+}
+
 START_TEST(random_sizes_equal_opencv_byte_for_byte) {
-  std::mt19937 random(11);
-  auto between = [&](int a, int b) {
-    return a + static_cast<int>(random() % static_cast<unsigned>(b - a + 1));
-  };
-  for (unsigned i = 0; i < 150; ++i) {
-    compare(between(1, 200), between(1, 200), between(1, 150), between(1, 150), i % 2 ? 3 : 1, i);
+  g_random.seed(11);
+  on_every_target([] {
+    for (unsigned i = 0; i < 150; ++i) {
+      compare(between(1, 200), between(1, 200), between(1, 150), between(1, 150), i % 2 ? 3 : 1, i);
+    }
+  });
+}
+END_TEST
+
+START_TEST(nearest_equals_opencv_byte_for_byte) {
+  g_random.seed(12);
+  on_every_target([] {
+    for (unsigned i = 0; i < 100; ++i) {
+      compare(between(1, 200), between(1, 200), between(1, 150), between(1, 150), i % 2 ? 3 : 1, i,
+              ResizeMethod::kNearest, cv::INTER_NEAREST);
+    }
+  });
+}
+END_TEST
+
+START_TEST(area_is_within_a_level_of_opencv) {
+  // Of pictures that become smaller both ways: OpenCV has another rule for enlarged ones.
+  g_random.seed(13);
+  for (unsigned i = 0; i < 100; ++i) {
+    const int w = between(1, 100), h = between(1, 100);
+    compare(w + between(0, 200), h + between(0, 200), w, h, i % 2 ? 3 : 1, i, ResizeMethod::kArea,
+            cv::INTER_AREA, 1);
   }
 }
 END_TEST
@@ -68,4 +117,5 @@ START_TEST(edge_sizes_equal_opencv_byte_for_byte) {
 END_TEST
 
 DVNN_TEST_MAIN(resize_opencv, random_sizes_equal_opencv_byte_for_byte,
+               nearest_equals_opencv_byte_for_byte, area_is_within_a_level_of_opencv,
                edge_sizes_equal_opencv_byte_for_byte)

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// For files that Highway compiles once per target. Included as Highway's own -inl.h files are.
+
+#if defined(DVNN_IMAGE_BLOCKS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef DVNN_IMAGE_BLOCKS_INL_H_
+#undef DVNN_IMAGE_BLOCKS_INL_H_
+#else
+#define DVNN_IMAGE_BLOCKS_INL_H_
+#endif
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dvnn::image {
+namespace HWY_NAMESPACE {
+#if HWY_TARGET != HWY_SCALAR
+
+/// A vector whose b-th 16 bytes are those at from + base[b].
+template <class D, HWY_IF_LE128(uint8_t, hwy::HWY_NAMESPACE::MaxLanes(D()))>
+HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> LoadBlocks(D d, const uint8_t* HWY_RESTRICT from,
+                                                 const uint32_t* HWY_RESTRICT base) {
+  return hwy::HWY_NAMESPACE::LoadU(d, from + base[0]);
+}
+template <class D, HWY_IF_GT128(uint8_t, hwy::HWY_NAMESPACE::MaxLanes(D()))>
+HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> LoadBlocks(D d, const uint8_t* HWY_RESTRICT from,
+                                                 const uint32_t* HWY_RESTRICT base) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const hn::Half<D> half;
+  return hn::Combine(d, LoadBlocks(half, from, base + hn::Lanes(half) / 16),
+                     LoadBlocks(half, from, base));
+}
+
+#endif
+}  // namespace HWY_NAMESPACE
+}  // namespace dvnn::image
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard

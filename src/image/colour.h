@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The vector code from samples to levels: rows of pixels, which are bytes R, G, B, 0, and rows of
+// gray bytes. Rows may be read and written up to kRowPadding bytes (see resample.h) beyond their
+// end.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace dvnn::image {
+
+/// R = y Y + rv V + r0, G = y Y + gu U + gv V + g0, B = y Y + bu U + b0, of 0..255. luma0 is the
+/// offset of a gray level from y Y.
+struct YuvMatrix {
+  float y = 0, rv = 0, gu = 0, gv = 0, bu = 0, r0 = 0, g0 = 0, b0 = 0, luma0 = 0;
+};
+
+/// Samples of YUV, not rounded: rows of Y and of U and V, or of (U, V) in `u` where `v` is null.
+struct YuvRow {
+  const float *y = nullptr, *u = nullptr, *v = nullptr;
+};
+
+void yuv_to_pixels(const YuvRow& row, const YuvMatrix& matrix, size_t count, uint8_t* pixels);
+void yuv_to_gray(const YuvRow& row, const YuvMatrix& matrix, size_t count, uint8_t* gray);
+void gray_to_pixels(const uint8_t* gray, size_t count, uint8_t* pixels);
+/// Luma by the weights of ITU-R BT.601.
+void pixels_to_gray(const uint8_t* pixels, size_t count, uint8_t* gray);
+/// Values 0..255 -> levels.
+void round_to_levels(const float* values, size_t count, uint8_t* levels);
+
+}  // namespace dvnn::image

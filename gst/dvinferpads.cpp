@@ -14,10 +14,10 @@ GST_DEBUG_CATEGORY_EXTERN(gst_dv_infer_debug);
 
 using dvnn::gst::InferItem;
 
-static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE(
-    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(GST_VIDEO_CAPS_MAKE(DVNN_VIDEO_FORMATS)));
-static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE(
-    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(GST_VIDEO_CAPS_MAKE(DVNN_VIDEO_FORMATS)));
+static GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS));
+static GstStaticPadTemplate src_template =
+    GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS));
 
 // --- the source side ---------------------------------------------------------------------------
 
@@ -132,12 +132,12 @@ static dvnn::Status gst_dv_infer_take_slot(GstDvInfer* self, GstBuffer** frame, 
   }
   if (!state.converter) {
     DVNN_ASSIGN(state.converter,
-                dvnn::gst::FrameConverter::create(state.video, state.network->input_desc(),
+                dvnn::gst::FrameConverter::create(state.video, {state.network->input_desc(), {}},
                                                   state.network->model().input.picture));
   }
   GstBuffer* fresh = nullptr;
   if (gst_buffer_pool_acquire_buffer(state.pool, &fresh, nullptr) != GST_FLOW_OK) return {};
-  DVNN_TRY(state.converter->convert(*frame, fresh));
+  DVNN_TRY(state.converter->convert_to_slot(*frame, fresh, dvnn::gst::InputKind::kTensor));
   dvnn::gst::slot_take_input(fresh);
   *slot = fresh;
   return {};
@@ -236,7 +236,8 @@ static gboolean gst_dv_infer_sink_query(GstPad* pad, GstObject* parent, GstQuery
     if (!state.queue->drain()) return FALSE;
     gst_pad_peer_query(self->srcpad, query);
     dvnn::gst::TensorRequest request{state.network->input_desc(),
-                                     state.network->model().input.picture, state.pool};
+                                     state.network->model().input.picture,
+                                     state.network->takes_pixels(), state.pool};
     dvnn::gst::add_tensor_request(query, request);
     return TRUE;
   }

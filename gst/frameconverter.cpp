@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frameconverter.h"
 
+#include <gst/allocators/gstdmabuf.h>
+#include <linux/dma-buf.h>
+#include <sys/ioctl.h>
+
+#include <cerrno>
+
 #include "base/format.h"
 #include "gstutils.h"
 #include "slotpool.h"
@@ -66,10 +72,38 @@ image::Matrix matrix_of(GstVideoColorMatrix matrix) {
   }
 }
 
+// Tells the owners of a frame's DMA-BUFs when the CPU reads them, so that caches are in order.
+class DmaBufAccess {
+ public:
+  explicit DmaBufAccess(GstBuffer* frame) : frame_(frame) { sync(DMA_BUF_SYNC_START); }
+  ~DmaBufAccess() { sync(DMA_BUF_SYNC_END); }
+  DmaBufAccess(const DmaBufAccess&) = delete;
+  DmaBufAccess& operator=(const DmaBufAccess&) = delete;
+
+ private:
+  void sync(guint64 which) const {
+    for (guint i = 0; i < gst_buffer_n_memory(frame_); ++i) {
+      GstMemory* memory = gst_buffer_peek_memory(frame_, i);
+      if (!gst_is_dmabuf_memory(memory)) continue;
+      const dma_buf_sync request = {which | DMA_BUF_SYNC_READ};
+      const int fd = gst_dmabuf_memory_get_fd(memory);
+      int rc = 0;
+      do {
+        rc = ioctl(fd, DMA_BUF_IOCTL_SYNC, &request);
+      } while (rc != 0 && (errno == EINTR || errno == EAGAIN));
+      // Memory that is no DMA-BUF, like a memfd's, has nobody to tell.
+      if (rc != 0 && errno != ENOTTY) {
+        GST_WARNING("DMA-BUF %d cannot be synchronised: %s", fd, g_strerror(errno));
+      }
+    }
+  }
+  GstBuffer* frame_;
+};
+
 }  // namespace
 
 Result<std::unique_ptr<FrameConverter>> FrameConverter::create(const GstVideoInfo& info,
-                                                               const TensorDesc& tensor,
+                                                               const TensorTarget& target,
                                                                const PictureSpec& picture) {
   image::FrameFormat frame;
   DVNN_ASSIGN(frame.format, pixel_format(GST_VIDEO_INFO_FORMAT(&info)));
@@ -80,12 +114,23 @@ Result<std::unique_ptr<FrameConverter>> FrameConverter::create(const GstVideoInf
   frame.matrix = matrix_of(info.colorimetry.matrix);
   frame.full_range = info.colorimetry.range == GST_VIDEO_COLOR_RANGE_0_255;
   auto self = std::make_unique<FrameConverter>();
-  DVNN_ASSIGN(self->converter_, image::Converter::create(frame, tensor, picture));
   self->info_ = info;
-  self->tensor_ = tensor;
+  self->target_ = target;
   self->picture_ = picture;
-  self->format_ = frame;
+  DVNN_TRY(self->make_converter(frame));
   return self;
+}
+
+Status FrameConverter::make_converter(const image::FrameFormat& format) {
+  const TensorDesc& desc = target_.desc;
+  if (target_.dlhdl) {
+    DVNN_ASSIGN(converter_,
+                image::Converter::create(format, *target_.dlhdl, desc.shape, desc.type, picture_));
+  } else {
+    DVNN_ASSIGN(converter_, image::Converter::create(format, desc, picture_));
+  }
+  format_ = format;
+  return {};
 }
 
 // Decoders and croppers say per frame which part of it is the picture; it rarely changes.
@@ -100,39 +145,80 @@ Status FrameConverter::follow_crop(GstBuffer* frame) {
       wanted.crop_width == format_.crop_width && wanted.crop_height == format_.crop_height) {
     return {};
   }
-  DVNN_ASSIGN(converter_, image::Converter::create(wanted, tensor_, picture_));
-  format_ = wanted;
+  return make_converter(wanted);
+}
+
+// What a GstVideoMeta says is held against the caps and the memory.
+Status FrameConverter::check_planes(const GstVideoFrame& frame) const {
+  const char* name = gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&info_));
+  for (int plane = 0; plane < image::plane_count(format_.format); ++plane) {
+    const image::PlaneSize size =
+        image::plane_size(format_.format, plane, format_.width, format_.height);
+    const int stride = GST_VIDEO_FRAME_PLANE_STRIDE(&frame, plane);
+    if (stride < size.row_bytes) {
+      return Error{
+          ErrorCode::kMalformed,
+          dvnn::format("the frame's stride of %d bytes in plane %d is shorter than a row of "
+                       "%s %dx%d, %d bytes",
+                       stride, plane, name, format_.width, format_.height, size.row_bytes)};
+    }
+    const GstMapInfo& map = frame.map[plane].data ? frame.map[plane] : frame.map[0];
+    const auto* data = static_cast<const guint8*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, plane));
+    const gsize needed = static_cast<gsize>(stride) * static_cast<gsize>(size.rows - 1) +
+                         static_cast<gsize>(size.row_bytes);
+    const bool inside = data >= map.data && data <= map.data + map.size;
+    if (inside && needed > static_cast<gsize>(map.data + map.size - data)) {
+      return Error{
+          ErrorCode::kMalformed,
+          dvnn::format("the frame's memory ends within plane %d of %s %dx%d: %zu bytes are "
+                       "needed, %zu are there",
+                       plane, name, format_.width, format_.height, needed,
+                       static_cast<gsize>(map.data + map.size - data))};
+    }
+  }
   return {};
 }
 
-Status FrameConverter::convert(GstBuffer* frame, GstBuffer* slot) {
+Status FrameConverter::convert(GstBuffer* frame, GstBuffer* tensor) {
   DVNN_TRY(follow_crop(frame));
+  const DmaBufAccess access(frame);
   GstVideoFrame mapped;
   if (!gst_video_frame_map(&mapped, &info_, frame, GST_MAP_READ)) {
-    return Error{ErrorCode::kIo, "the frame's memory cannot be mapped for reading"};
+    return Error{
+        ErrorCode::kMalformed,
+        dvnn::format("the frame cannot be read: its buffer has %zu bytes, %s %dx%d needs %zu",
+                     gst_buffer_get_size(frame),
+                     gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&info_)), format_.width,
+                     format_.height, GST_VIDEO_INFO_SIZE(&info_))};
   }
-  GstMapInfo tensor;
-  if (!gst_buffer_map(slot, &tensor, GST_MAP_WRITE)) {
-    gst_video_frame_unmap(&mapped);
-    return Error{ErrorCode::kDevice, "the slot's memory cannot be mapped for writing"};
+  GstMapInfo to;
+  Status status = check_planes(mapped);
+  if (status.ok() && !gst_buffer_map(tensor, &to, GST_MAP_WRITE)) {
+    status = Error{ErrorCode::kDevice, "the tensor's memory cannot be mapped for writing"};
   }
-  image::FrameView view;
-  for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES(&mapped) && i < view.planes.size(); ++i) {
-    view.planes[i] = static_cast<const uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&mapped, i));
-    view.strides[i] = GST_VIDEO_FRAME_PLANE_STRIDE(&mapped, i);
+  if (status.ok()) {
+    image::FrameView view;
+    for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES(&mapped) && i < view.planes.size(); ++i) {
+      view.planes[i] = static_cast<const uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&mapped, i));
+      view.strides[i] = GST_VIDEO_FRAME_PLANE_STRIDE(&mapped, i);
+    }
+    converter_->convert(view, to.data);
+    gst_buffer_unmap(tensor, &to);
   }
-  converter_->convert(view, tensor.data);
-  gst_buffer_unmap(slot, &tensor);
   gst_video_frame_unmap(&mapped);
-  slot_mark_written(slot);
+  return status;
+}
 
+Status FrameConverter::convert_to_slot(GstBuffer* frame, GstBuffer* slot, network::InputKind kind) {
+  DVNN_TRY(convert(frame, slot));
+  slot_mark_written(slot, kind);
   const image::Transform& t = converter_->transform();
   GstDvTensorMeta* meta = gst_buffer_add_dv_tensor_meta(frame, GST_DV_TENSOR_ROLE_INPUT, 1);
-  describe_tensor(tensor_, "input", &meta->tensors[0]);
+  describe_tensor(target_.desc, "input", &meta->tensors[0]);
   meta->tensors[0].data = gst_buffer_ref(slot);
   meta->transform = {t.scale_x, t.offset_x, t.scale_y, t.offset_y, t.swap_xy};
-  meta->input_width = static_cast<guint>(tensor_.shape.w());
-  meta->input_height = static_cast<guint>(tensor_.shape.h());
+  meta->input_width = static_cast<guint>(target_.desc.shape.w());
+  meta->input_height = static_cast<guint>(target_.desc.shape.h());
   return {};
 }
 

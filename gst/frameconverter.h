@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GstVideoFrame -> tensor in a slot: what dvconvert does, and dvinfer where nobody did it before.
+// GstVideoFrame -> tensor: what dvconvert does, and dvinfer where nobody did it before.
 #pragma once
 
 #include <gst/video/video.h>
@@ -8,30 +8,41 @@
 
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "image/converter.h"
+#include "network/network.h"
+#include "tensortarget.h"
 
 namespace dvnn::gst {
 
-/// Raw formats that can be converted, for pad templates.
+/// Raw formats that can be converted.
 #define DVNN_VIDEO_FORMATS                                                                     \
   "{ NV12, NV21, NV16, I420, YV12, YUY2, UYVY, RGB, BGR, RGBx, BGRx, xRGB, xBGR, RGBA, BGRA, " \
   "ARGB, ABGR, GRAY8, P010_10LE, I420_10LE }"
+
+/// For pad templates: frames in system memory and in DMA-BUFs that can be mapped.
+#define DVNN_VIDEO_CAPS                   \
+  GST_VIDEO_CAPS_MAKE(DVNN_VIDEO_FORMATS) \
+  "; " GST_VIDEO_CAPS_MAKE_WITH_FEATURES("memory:DMABuf", DVNN_VIDEO_FORMATS)
 
 class FrameConverter {
  public:
   /// For frames of `info`; errors say what does not fit.
   static Result<std::unique_ptr<FrameConverter>> create(const GstVideoInfo& info,
-                                                        const TensorDesc& tensor,
+                                                        const TensorTarget& target,
                                                         const PictureSpec& picture);
-  /// Writes the tensor of `frame`, or of the part that its GstVideoCropMeta shows, into `slot` and
-  /// attaches an input meta, which takes a reference to `slot`, to `frame`, which must be writable;
-  /// its pixels are only read.
-  Status convert(GstBuffer* frame, GstBuffer* slot);
+  /// Writes the tensor of `frame`, or of the part that its GstVideoCropMeta shows, to `tensor`, a
+  /// buffer of the target's size. Pixels are only read, and DMA-BUFs told so.
+  Status convert(GstBuffer* frame, GstBuffer* tensor);
+  /// The same into a slot, as what `kind` says, and attaches an input meta, which takes a reference
+  /// to `slot`, to `frame`, which must be writable.
+  Status convert_to_slot(GstBuffer* frame, GstBuffer* slot, network::InputKind kind);
 
  private:
+  Status make_converter(const image::FrameFormat& format);
   Status follow_crop(GstBuffer* frame);
+  Status check_planes(const GstVideoFrame& frame) const;
 
   GstVideoInfo info_;
-  TensorDesc tensor_;
+  TensorTarget target_;
   PictureSpec picture_;
   image::FrameFormat format_;
   std::unique_ptr<image::Converter> converter_;

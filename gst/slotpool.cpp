@@ -136,7 +136,8 @@ network::Slot* slot_of(GstBuffer* buffer) {
   return memory ? memory->slot->get() : nullptr;
 }
 
-void slot_mark_written(GstBuffer* buffer) {
+void slot_mark_written(GstBuffer* buffer, InputKind kind) {
+  slot_of(buffer)->set_input_kind(kind);
   *slot_memory(buffer)->written = true;
 }
 

@@ -23,8 +23,10 @@ GstBufferPool* slot_pool_new(const std::shared_ptr<network::Network>& network, g
 /// The slot in `buffer`, or null if the buffer is of another kind.
 network::Slot* slot_of(GstBuffer* buffer);
 
-/// Marks the slot's input as freshly written, once per frame.
-void slot_mark_written(GstBuffer* buffer);
+using network::InputKind;
+
+/// Marks the slot's input as freshly written with this, once per frame.
+void slot_mark_written(GstBuffer* buffer, InputKind kind);
 
 /// True once after slot_mark_written(): a run may reuse the input's memory, so an input can be used
 /// only once, however many copies of its frame there are.

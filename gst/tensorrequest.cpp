@@ -19,7 +19,9 @@ void add_tensor_request(GstQuery* query, const TensorRequest& request) {
       G_TYPE_STRING, to_string(request.desc.layout), "channels", G_TYPE_INT, shape.c(), "height",
       G_TYPE_INT, shape.h(), "width", G_TYPE_INT, shape.w(), "order", G_TYPE_STRING,
       to_string(request.picture.order), "resize", G_TYPE_STRING, to_string(request.picture.resize),
-      "pool", GST_TYPE_BUFFER_POOL, request.pool, nullptr);
+      "method", G_TYPE_STRING, to_string(request.picture.method), "takes-pixels", G_TYPE_BOOLEAN,
+      static_cast<gboolean>(request.takes_pixels), "pool", GST_TYPE_BUFFER_POOL, request.pool,
+      nullptr);
   for (size_t i = 0; i < 3; ++i) {
     gst_structure_set(s, kMeans[i], G_TYPE_FLOAT, request.picture.mean[i], kScales[i], G_TYPE_FLOAT,
                       request.picture.scale[i], kPads[i], G_TYPE_INT,
@@ -46,14 +48,19 @@ bool get_tensor_request(GstQuery* query, TensorRequest* request) {
   const auto layout = parse_layout(text("layout"));
   const auto order = parse_channel_order(text("order"));
   const auto resize = parse_resize_rule(text("resize"));
+  const auto method = parse_resize_method(text("method"));
   const GValue* pool = gst_structure_get_value(s, "pool");
-  if (!type.ok() || !layout.ok() || !order.ok() || !resize.ok() || !pool ||
+  if (!type.ok() || !layout.ok() || !order.ok() || !resize.ok() || !method.ok() || !pool ||
       !GST_IS_BUFFER_POOL(g_value_get_object(pool))) {
     return false;
   }
   request->desc = {type.value(), layout.value(), {1, channels, height, width}};
   request->picture.order = order.value();
   request->picture.resize = resize.value();
+  request->picture.method = method.value();
+  gboolean takes_pixels = FALSE;
+  gst_structure_get_boolean(s, "takes-pixels", &takes_pixels);
+  request->takes_pixels = takes_pixels;
   for (size_t i = 0; i < 3; ++i) {
     int pad = 0;
     gst_structure_get(s, kMeans[i], G_TYPE_FLOAT, &request->picture.mean[i], kScales[i],

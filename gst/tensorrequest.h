@@ -14,6 +14,7 @@ namespace dvnn::gst {
 struct TensorRequest {
   TensorDesc desc;
   PictureSpec picture;
+  bool takes_pixels = false;      // the pool's slots take InputKind::kPixels, too
   GstBufferPool* pool = nullptr;  // of slots; not owned
 };
 

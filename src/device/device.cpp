@@ -7,7 +7,8 @@
 
 #include "base/format.h"
 #include "device/loader.h"
-#include "dmp_dv_cmdraw_v0.h"
+#include "device/pixel_probe.h"
+#include "dmp_dv_cmdraw_v1.h"
 
 namespace dvnn::device {
 namespace {
@@ -116,7 +117,7 @@ CommandList::~CommandList() {
 }
 
 Status CommandList::add(const ConvCommand& command, BufferRef input, BufferRef output,
-                        BufferRef eltwise, const Memory& weights) {
+                        BufferRef eltwise, const Memory& weights, BufferRef pixel_table) {
   constexpr uint16_t kYMajor = 0x8000;
   auto buffer = [](BufferRef ref) {
     dmp_dv_buf buf;
@@ -145,7 +146,20 @@ Status CommandList::add(const ConvCommand& command, BufferRef input, BufferRef o
   for (size_t i = 0; i < command.runs.size() && i < 32; ++i) {
     fill_run(command.runs[i], buffer({&weights, 0}), &raw.run[i]);
   }
-  if (library_->fn().cmdlist_add_raw(list(handle_), &raw.header) == 0) return {};
+  const dmp_dv_cmdraw* header = &raw.header;
+  dmp_dv_cmdraw_conv_v1 with_table;
+  if (pixel_table.memory) {
+    std::memset(&with_table, 0, sizeof with_table);
+    with_table.header.size = sizeof with_table;
+    with_table.header.device_type = DMP_DV_DEV_CONV;
+    with_table.header.version = 1;
+    with_table.u8tofp16_table = buffer(pixel_table);
+    with_table.conv_cmd = raw;
+    header = &with_table.header;
+  }
+  if (library_->fn().cmdlist_add_raw(list(handle_), const_cast<dmp_dv_cmdraw*>(header)) == 0) {
+    return {};
+  }
   return library_->error("the device refuses the command");
 }
 
@@ -249,6 +263,11 @@ Result<Memory> Device::allocate(size_t size) {
   }
   memory.size_ = size;
   return memory;
+}
+
+PixelTableOrder Device::pixel_table_order() {
+  std::call_once(probed_, [this] { pixel_table_order_ = probe_pixel_table(this); });
+  return pixel_table_order_;
 }
 
 Result<CommandList> Device::create_command_list() {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "base/result.h"
@@ -26,6 +27,14 @@ struct Info {
   int max_kernel_size = 0;
   int conv_freq = 0;  // MHz
 };
+
+/// How the device's table of the values of 8-bit pixels is ordered: 3 x 256 binary16.
+enum class PixelTableOrder : uint8_t {
+  kNone,         // the device takes no pixels
+  kPlanar,       // [channel][level]
+  kInterleaved,  // [level][channel]
+};
+constexpr size_t kPixelTableBytes = 3 * 256 * sizeof(half_t);
 
 /// A piece of device memory, mapped for the CPU until it dies or unmap() is called.
 class Memory {
@@ -67,15 +76,17 @@ class CommandList {
   CommandList(CommandList&&) noexcept;
   CommandList& operator=(CommandList&&) noexcept;
   ~CommandList();
-  /// Appends a convolution command; the error carries the driver's message.
+  /// Appends a convolution command; the error carries the driver's message. With a `pixel_table`
+  /// the input is 8-bit pixels of three channels, which the device looks up there.
   Status add(const ConvCommand& command, BufferRef input, BufferRef output, BufferRef eltwise,
-             const Memory& weights);
+             const Memory& weights, BufferRef pixel_table = {});
   Status commit();
   /// Queues the list and returns an id for wait().
   Result<int64_t> exec() const;
   Status wait(int64_t id) const;
   /// Execution time of the last waited-for run, microseconds.
   int64_t last_exec_time() const;
+  explicit operator bool() const { return handle_ != nullptr; }
 
  private:
   friend class Device;
@@ -95,6 +106,9 @@ class Device : public std::enable_shared_from_this<Device> {
   const std::string& library_path() const;
   Result<Memory> allocate(size_t size);
   Result<CommandList> create_command_list();
+  /// Whether the device takes pixels, and how its table is ordered. No document says, so this looks
+  /// up every entry once, with a convolution that changes nothing; the answer is kept.
+  PixelTableOrder pixel_table_order();
 
  private:
   Device() = default;
@@ -102,6 +116,8 @@ class Device : public std::enable_shared_from_this<Device> {
   std::shared_ptr<const Library> library_;
   void* context_ = nullptr;
   Info info_;
+  std::once_flag probed_;
+  PixelTableOrder pixel_table_order_ = PixelTableOrder::kNone;
 };
 
 }  // namespace dvnn::device

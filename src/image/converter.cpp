@@ -76,6 +76,7 @@ struct Converter::Impl {
   YuvMatrix matrix;
   AlignedVector<uint8_t> other_levels;  // gray for a tensor of pixels, or pixels for a gray one
   int channels = 0;
+  size_t bytes = 0;
 
   void plan_streams(const FrameFormat& frame);
   void add_stream(const FrameFormat& frame, const std::vector<Component>& components);
@@ -222,23 +223,13 @@ void Converter::Impl::run(const FrameView& frame, uint8_t* out) {
   }
 }
 
-Converter::Converter() : impl_(std::make_unique<Impl>()) {}
-Converter::~Converter() = default;
+namespace {
 
-const Transform& Converter::transform() const {
-  return impl_->transform;
-}
-
-Result<std::unique_ptr<Converter>> Converter::create(const FrameFormat& frame,
-                                                     const TensorDesc& tensor,
-                                                     const PictureSpec& picture) {
-  const Shape& s = tensor.shape;
-  const int channels = picture.order == ChannelOrder::kGray ? 1 : 3;
-  for (int extent : {frame.width, frame.height}) {
-    if (extent < 1 || extent > kMaxExtent) {
-      return Error{ErrorCode::kInvalidArgument, format("frame size %d x %d is not within 1..%d",
-                                                       frame.width, frame.height, kMaxExtent)};
-    }
+Status check_frame(const FrameFormat& frame) {
+  if (frame.width < 1 || frame.width > kMaxExtent || frame.height < 1 ||
+      frame.height > kMaxExtent) {
+    return Error{ErrorCode::kInvalidArgument, format("frame size %d x %d is not within 1..%d",
+                                                     frame.width, frame.height, kMaxExtent)};
   }
   if (frame.crop_width != 0 &&
       (frame.crop_x < 0 || frame.crop_y < 0 || frame.crop_width < 1 || frame.crop_height < 1 ||
@@ -253,12 +244,21 @@ Result<std::unique_ptr<Converter>> Converter::create(const FrameFormat& frame,
     return Error{ErrorCode::kInvalidArgument,
                  format("pixel aspect ratio %d/%d is not positive", frame.par_n, frame.par_d)};
   }
+  return {};
+}
+
+Status check_shape(const Shape& s, const PictureSpec& picture) {
+  const int channels = picture.order == ChannelOrder::kGray ? 1 : 3;
   if (s.rank != 4 || s.n() != 1 || s.c() != channels || s.h() < 1 || s.w() < 1 ||
       s.h() > kMaxExtent || s.w() > kMaxExtent) {
     return Error{ErrorCode::kInvalidArgument,
                  format("tensor %s is not 1x%dxHxW with H and W within 1..%d",
                         s.to_string().c_str(), channels, kMaxExtent)};
   }
+  return {};
+}
+
+Status check_picture(const PictureSpec& picture) {
   const RelativeRect& roi = picture.roi;
   // Also refuses what is not a number.
   const bool within = roi.x >= 0 && roi.y >= 0 && roi.width > 0 && roi.height > 0 &&
@@ -272,18 +272,56 @@ Result<std::unique_ptr<Converter>> Converter::create(const FrameFormat& frame,
     return Error{ErrorCode::kInvalidArgument, format("the quantisation's scale %g is not positive",
                                                      static_cast<double>(picture.quant_scale))};
   }
+  return {};
+}
+
+}  // namespace
+
+Converter::Converter() : impl_(std::make_unique<Impl>()) {}
+Converter::~Converter() = default;
+
+const Transform& Converter::transform() const {
+  return impl_->transform;
+}
+
+size_t Converter::bytes() const {
+  return impl_->bytes;
+}
+
+Result<std::unique_ptr<Converter>> Converter::create(const FrameFormat& frame,
+                                                     const TensorDesc& tensor,
+                                                     const PictureSpec& picture) {
+  DVNN_TRY(check_frame(frame));
+  DVNN_TRY(check_shape(tensor.shape, picture));
+  return create(frame, placement(tensor), picture);
+}
+
+Result<std::unique_ptr<Converter>> Converter::create(const FrameFormat& frame,
+                                                     const DlhdlLayout& layout, const Shape& shape,
+                                                     ElementType type, const PictureSpec& picture) {
+  DVNN_TRY(check_frame(frame));
+  DVNN_TRY(check_shape(shape, picture));
+  DVNN_TRY(DlhdlLayout::check(shape, type));
+  return create(frame, placement(layout, shape, type), picture);
+}
+
+Result<std::unique_ptr<Converter>> Converter::create(const FrameFormat& frame,
+                                                     const Placement& placement,
+                                                     const PictureSpec& picture) {
+  DVNN_TRY(check_picture(picture));
   std::unique_ptr<Converter> converter(new Converter());
   Impl& impl = *converter->impl_;
   impl.info = format_info(frame.format);
   impl.picture = picture;
-  impl.channels = channels;
-  impl.geometry = plan_geometry(frame, s.w(), s.h(), picture);
+  impl.channels = placement.channels;
+  impl.bytes = static_cast<size_t>(placement.elements) * element_size(placement.type);
+  impl.geometry = plan_geometry(frame, placement.width, placement.height, picture);
   impl.transform = impl.geometry.transform();
   impl.plan_streams(frame);
   impl.matrix = make_matrix(frame.matrix, frame.full_range,
                             picture.method == ResizeMethod::kArea ? 1.0f : kFineUnit);
   impl.other_levels.resize(4 * static_cast<size_t>(impl.geometry.columns()) + kRowPadding);
-  impl.writer.plan(tensor, picture, impl.geometry);
+  impl.writer.plan(placement, picture, impl.geometry);
   return converter;
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "base/result.h"
+#include "tensor/dlhdl.h"
 #include "tensor/picture.h"
 #include "tensor/tensor.h"
 
@@ -44,6 +45,13 @@ struct FrameFormat {
   bool full_range = false;         // YUV formats only
 };
 
+/// Planes of a frame of a format: how many, and of one the rows and the bytes that a row holds.
+struct PlaneSize {
+  int rows = 0, row_bytes = 0;
+};
+int plane_count(PixelFormat format);
+PlaneSize plane_size(PixelFormat format, int plane, int width, int height);
+
 /// One frame's pixels: per plane the first row's address and the distance between rows in bytes.
 struct FrameView {
   std::array<const uint8_t*, 3> planes{};
@@ -66,6 +74,8 @@ struct Transform {
   Corners to_frame(const Corners& tensor) const;
 };
 
+struct Placement;  // where elements lie (tensor_writer.h)
+
 /// Everything that can be decided from the caps, decided. convert() allocates nothing and may be
 /// called from one thread at a time.
 class Converter {
@@ -75,14 +85,24 @@ class Converter {
   static Result<std::unique_ptr<Converter>> create(const FrameFormat& frame,
                                                    const TensorDesc& tensor,
                                                    const PictureSpec& picture);
+  /// The same for an input buffer of MathWorks' deep learning processor, of float32 or int8.
+  /// `shape` is {1, C, H, W}; X is the rows of the picture, Y its columns.
+  static Result<std::unique_ptr<Converter>> create(const FrameFormat& frame,
+                                                   const DlhdlLayout& layout, const Shape& shape,
+                                                   ElementType type, const PictureSpec& picture);
   ~Converter();
   const Transform& transform() const;
-  /// Writes the whole tensor (desc.bytes()) to `out`. Bilinear resampling gives the very bytes of
+  /// Bytes of the tensor.
+  size_t bytes() const;
+  /// Writes the whole tensor to `out`. Bilinear resampling gives the very bytes of
   /// OpenCV's resize(INTER_LINEAR) on 8-bit images before normalisation.
   void convert(const FrameView& frame, uint8_t* out);
 
  private:
   Converter();
+  static Result<std::unique_ptr<Converter>> create(const FrameFormat& frame,
+                                                   const Placement& placement,
+                                                   const PictureSpec& picture);
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -144,13 +144,13 @@ HWY_INLINE void StoreGray(const uint8_t* HWY_RESTRICT gray, const ElementRule& r
 // --- runs --------------------------------------------------------------------------------------
 
 // Calls store(levels, out) for all units of all runs; a last one that is not whole is stored aside
-// first. `level_bytes` of a pixel become `elements`.
+// first. `level_bytes` of a pixel become `elements` of them, side by side.
 template <typename T, class Store>
 HWY_INLINE void ForEachUnit(const uint8_t* levels, const Runs& runs, size_t level_bytes,
-                            size_t elements, uint8_t* out, Store store) {
+                            size_t elements, T* out, Store store) {
   for (size_t run = 0; run < runs.count; ++run) {
     const uint8_t* from = levels + run * runs.pitch;
-    T* to = reinterpret_cast<T*>(out + static_cast<ptrdiff_t>(run) * runs.out_stride);
+    T* to = out + static_cast<ptrdiff_t>(run) * runs.out_stride;
     size_t x = 0;
     for (; x + kUnit <= runs.length; x += kUnit) {
       store(from + x * level_bytes, to + x * elements);
@@ -162,18 +162,44 @@ HWY_INLINE void ForEachUnit(const uint8_t* levels, const Runs& runs, size_t leve
   }
 }
 
+// The same where pixels are not side by side: every unit is stored aside.
+template <typename T, class Store>
+HWY_INLINE void ScatterUnits(const uint8_t* levels, const Runs& runs, size_t channels, T* out,
+                             Store store) {
+  const size_t level_bytes = channels == 1 ? 1 : 4;
+  for (size_t run = 0; run < runs.count; ++run) {
+    const uint8_t* from = levels + run * runs.pitch;
+    T* to = out + static_cast<ptrdiff_t>(run) * runs.out_stride;
+    for (size_t x = 0; x < runs.length; x += kUnit) {
+      T aside[3 * kUnit];
+      store(from + x * level_bytes, aside);
+      for (size_t k = 0; k < kUnit && x + k < runs.length; ++k) {
+        T* pixel = to + static_cast<ptrdiff_t>(x + k) * runs.pixels.step;
+        for (size_t c = 0; c < channels; ++c) {
+          pixel[runs.pixels.channel[c]] = aside[channels * k + c];
+        }
+      }
+    }
+  }
+}
+
 template <class Sink>
 HWY_INLINE void StoreRunsOf(const uint8_t* levels, const Runs& runs, const ElementRule& rule,
                             uint8_t* out) {
   using T = typename Sink::T;
+  T* to = reinterpret_cast<T*>(out);
+  const PixelSteps& steps = runs.pixels;
+  const bool triples = steps.step == 3 && steps.channel[1] == 1 && steps.channel[2] == 2;
   if (rule.channels == 1) {
-    ForEachUnit<T>(levels, runs, 1, 1, out,
-                   [&](const uint8_t* from, T* to) HWY_ATTR { StoreGray<Sink>(from, rule, to); });
-  } else if (runs.plane_stride == 0) {
+    auto store = [&](const uint8_t* from, T* at) HWY_ATTR { StoreGray<Sink>(from, rule, at); };
+    if (steps.step == 1) return ForEachUnit(levels, runs, 1, 1, to, store);
+    ScatterUnits(levels, runs, 1, to, store);
+  } else if (triples || steps.step != 1) {
     const TripleTable table(rule.bgr);
-    ForEachUnit<T>(levels, runs, 4, 3, out, [&](const uint8_t* from, T* to) HWY_ATTR {
-      StoreTriples<Sink>(from, table, rule, to);
-    });
+    auto store = [&](const uint8_t* from, T* at)
+                     HWY_ATTR { StoreTriples<Sink>(from, table, rule, at); };
+    if (triples) return ForEachUnit(levels, runs, 4, 3, to, store);
+    ScatterUnits(levels, runs, 3, to, store);
   } else {
     for (int c = 0; c < 3; ++c) {
       const int shift = 8 * (rule.bgr ? 2 - c : c);
@@ -182,9 +208,9 @@ HWY_INLINE void StoreRunsOf(const uint8_t* levels, const Runs& runs, const Eleme
         own.mean[i] = rule.mean[c];
         own.scale[i] = rule.scale[c];
       }
-      ForEachUnit<T>(levels, runs, 4, 1, out + c * runs.plane_stride,
-                     [&](const uint8_t* from, T* to)
-                         HWY_ATTR { StoreChannel<Sink>(from, shift, own, to); });
+      ForEachUnit(levels, runs, 4, 1, to + steps.channel[c],
+                  [&](const uint8_t* from, T* at)
+                      HWY_ATTR { StoreChannel<Sink>(from, shift, own, at); });
     }
   }
 }

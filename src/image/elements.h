@@ -28,13 +28,19 @@ struct ElementRule {
   alignas(64) float mean[kPattern] = {}, scale[kPattern] = {};
 };
 
+/// Where the elements of a run's pixels are: those of pixel k at k * step + channel[c].
+struct PixelSteps {
+  ptrdiff_t step = 0;
+  ptrdiff_t channel[3] = {};
+};
+
 /// Runs of levels that lie one behind the other in a tensor.
 struct Runs {
-  size_t count;            // runs
-  size_t length;           // pixels of a run
-  size_t pitch;            // bytes from run to run; up to kRunPadding bytes beyond a run are read
-  ptrdiff_t out_stride;    // bytes from run to run in the tensor
-  ptrdiff_t plane_stride;  // bytes from channel to channel there; 0: channels side by side
+  size_t count;          // runs
+  size_t length;         // pixels of a run
+  size_t pitch;          // bytes from run to run; up to kRunPadding bytes beyond a run are read
+  ptrdiff_t out_stride;  // elements from run to run in the tensor
+  PixelSteps pixels;     // elements
 };
 constexpr size_t kRunPadding = 64;
 

@@ -1,39 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "image/tensor_writer.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "image/resample.h"
 #include "image/transpose.h"
 
 namespace dvnn::image {
 
-void TensorWriter::plan(const TensorDesc& tensor, const PictureSpec& picture,
-                        const Geometry& geometry) {
-  tensor_ = tensor;
-  target_ = geometry.target;
-  columns_ = geometry.columns();
-  rows_ = geometry.rows();
+Placement placement(const TensorDesc& tensor) {
   const Shape& s = tensor.shape;
-  size_ = element_size(tensor.type);
-  rule_ = ElementRule(tensor.type, s.c(), picture);
-  for (int c = 0; c < s.c(); ++c) rule_.put(picture.pad_value[static_cast<size_t>(c)], c, pad_[c]);
+  Placement p = {tensor.type, s.w(), s.h(), s.c(), 0, 0, {}, s.elements(), false};
+  int64_t stride_c = 1;
   switch (tensor.layout) {  // at most 3 channels: chunked layouts are the plain ones
     case Layout::kNchw:
-      stride_x_ = 1, stride_y_ = s.w(), stride_c_ = int64_t{s.h()} * s.w();
+      p.stride_x = 1, p.stride_y = s.w(), stride_c = int64_t{s.h()} * s.w();
       break;
     case Layout::kNhwc:
     case Layout::kHwc8:
-      stride_x_ = s.c(), stride_y_ = int64_t{s.w()} * s.c(), stride_c_ = 1;
+      p.stride_x = s.c(), p.stride_y = int64_t{s.w()} * s.c();
       break;
     case Layout::kNwhc:
     case Layout::kWhc8:
-      stride_x_ = int64_t{s.h()} * s.c(), stride_y_ = s.c(), stride_c_ = 1;
+      p.stride_x = int64_t{s.h()} * s.c(), p.stride_y = s.c();
       break;
   }
-  along_ = geometry.swap_xy ? stride_y_ : stride_x_;
-  across_ = geometry.swap_xy ? stride_x_ : stride_y_;
-  pixel_bytes_ = s.c() == 1 ? 1 : 4;
+  for (int c = 0; c < s.c(); ++c) p.channel[c] = c * stride_c;
+  return p;
+}
+
+Placement placement(const DlhdlLayout& layout, const Shape& shape, ElementType type) {
+  const int64_t step = layout.values_per_transfer();
+  Placement p = {type, shape.w(), shape.h(), shape.c(), shape.h() * step, step, {}, 0, false};
+  for (int c = 0; c < shape.c(); ++c) p.channel[c] = layout.offset(shape, c, 0, 0);
+  p.elements = layout.elements(shape);
+  p.has_gaps = p.elements > shape.elements();
+  return p;
+}
+
+void TensorWriter::plan(const Placement& placement, const PictureSpec& picture,
+                        const Geometry& geometry) {
+  place_ = placement;
+  target_ = geometry.target;
+  columns_ = geometry.columns();
+  rows_ = geometry.rows();
+  size_ = element_size(place_.type);
+  rule_ = ElementRule(place_.type, place_.channels, picture);
+  for (int c = 0; c < place_.channels; ++c) {
+    rule_.put(picture.pad_value[static_cast<size_t>(c)], c, pad_[c]);
+  }
+  along_ = geometry.swap_xy ? place_.stride_y : place_.stride_x;
+  across_ = geometry.swap_xy ? place_.stride_x : place_.stride_y;
+  pixel_bytes_ = place_.channels == 1 ? 1 : 4;
   pitch_ = static_cast<size_t>(columns_) * pixel_bytes_ + kRowPadding;
   pitch_ = pitch_ / kRunPadding * kRunPadding;
   levels_.assign(kBlockRows * pitch_ + kRunPadding, 0);
@@ -42,19 +62,20 @@ void TensorWriter::plan(const TensorDesc& tensor, const PictureSpec& picture,
 
 // Where the level of a column and a row goes.
 uint8_t* TensorWriter::at(uint8_t* out, int column, int row) const {
-  const int64_t origin = target_.x * stride_x_ + target_.y * stride_y_;
+  const int64_t origin = target_.x * place_.stride_x + target_.y * place_.stride_y;
   return out + (origin + column * along_ + row * across_) * static_cast<int64_t>(size_);
 }
 
 void TensorWriter::take(int y, uint8_t* out) {
-  const auto element = static_cast<ptrdiff_t>(size_);
-  Runs runs;
-  runs.plane_stride = stride_c_ == 1 ? 0 : stride_c_ * element;
   const bool sideways = along_ > across_;
+  Runs runs;
+  runs.pixels.step = sideways ? across_ : along_;
+  std::copy(std::begin(place_.channel), std::end(place_.channel), runs.pixels.channel);
   if (!sideways) {
     runs.count = 1;
     runs.length = static_cast<size_t>(columns_);
-    runs.pitch = runs.out_stride = 0;
+    runs.pitch = 0;
+    runs.out_stride = 0;
     store_runs(row(y), runs, rule_, at(out, 0, y));
     return;
   }
@@ -65,27 +86,27 @@ void TensorWriter::take(int y, uint8_t* out) {
   runs.count = static_cast<size_t>(columns_);
   runs.length = static_cast<size_t>(y % kBlockRows + 1);
   runs.pitch = kBlockRows * pixel_bytes_;
-  runs.out_stride = along_ * element;
+  runs.out_stride = along_;
   store_runs(columns_of_levels_.data(), runs, rule_, at(out, 0, y - y % kBlockRows));
 }
 
 void TensorWriter::fill_borders(uint8_t* out) const {
-  const Shape& s = tensor_.shape;
+  if (place_.has_gaps) std::memset(out, 0, static_cast<size_t>(place_.elements) * size_);
   auto fill = [&](int x0, int x1, int y0, int y1) {
     for (int y = y0; y < y1; ++y) {
       for (int x = x0; x < x1; ++x) {
-        for (int c = 0; c < s.c(); ++c) {
-          const int64_t index = y * stride_y_ + x * stride_x_ + c * stride_c_;
+        for (int c = 0; c < place_.channels; ++c) {
+          const int64_t index = y * place_.stride_y + x * place_.stride_x + place_.channel[c];
           std::memcpy(out + index * static_cast<int64_t>(size_), pad_[c], size_);
         }
       }
     }
   };
   const Rect& t = target_;
-  fill(0, s.w(), 0, t.y);
-  fill(0, s.w(), t.y + t.h, s.h());
+  fill(0, place_.width, 0, t.y);
+  fill(0, place_.width, t.y + t.h, place_.height);
   fill(0, t.x, t.y, t.y + t.h);
-  fill(t.x + t.w, s.w(), t.y, t.y + t.h);
+  fill(t.x + t.w, place_.width, t.y, t.y + t.h);
 }
 
 }  // namespace dvnn::image

@@ -7,22 +7,37 @@
 #include "base/aligned.h"
 #include "image/elements.h"
 #include "image/geometry.h"
+#include "tensor/dlhdl.h"
 #include "tensor/picture.h"
 #include "tensor/tensor.h"
 
 namespace dvnn::image {
 
+/// Where a picture's elements lie: that of channel c of pixel (x, y) at
+/// x * stride_x + y * stride_y + channel[c].
+struct Placement {
+  ElementType type = ElementType::kFloat16;
+  int width = 0, height = 0, channels = 3;
+  int64_t stride_x = 0, stride_y = 0;
+  int64_t channel[3] = {};
+  int64_t elements = 0;   // of the buffer
+  bool has_gaps = false;  // some of them are no pixel's, and zero
+};
+Placement placement(const TensorDesc& tensor);
+Placement placement(const DlhdlLayout& layout, const Shape& shape, ElementType type);
+
 class TensorWriter {
  public:
   /// The target of `geometry` is the part of the tensor that rows cover. Rows are those of the
   /// source: where the picture is turned, they lie along the tensor's columns.
-  void plan(const TensorDesc& tensor, const PictureSpec& picture, const Geometry& geometry);
+  void plan(const Placement& placement, const PictureSpec& picture, const Geometry& geometry);
   /// Where row `y` is to be put: pixels or, where the tensor has one channel, gray bytes (see
   /// colour.h).
   uint8_t* row(int y) { return &levels_[static_cast<size_t>(y % kBlockRows) * pitch_]; }
   /// Takes row `y`, the next one. The last one completes the target.
   void take(int y, uint8_t* out);
-  /// Fills what the target does not cover with the padding colour.
+  /// Fills what the target does not cover with the padding colour, and gaps with zeros; comes
+  /// before the first row.
   void fill_borders(uint8_t* out) const;
 
  private:
@@ -31,12 +46,11 @@ class TensorWriter {
 
   uint8_t* at(uint8_t* out, int column, int row) const;
 
-  TensorDesc tensor_;
+  Placement place_;
   Rect target_;
   int columns_ = 0, rows_ = 0;
-  size_t size_ = 2;                                     // of an element, bytes
-  int64_t stride_x_ = 0, stride_y_ = 0, stride_c_ = 0;  // of the tensor, elements
-  // From column to column and row to row of levels: stride_x_ and stride_y_, or swapped.
+  size_t size_ = 2;  // of an element, bytes
+  // From column to column and row to row of levels: the strides of x and y, or swapped.
   int64_t along_ = 0, across_ = 0;
   ElementRule rule_;
   uint8_t pad_[3][4] = {};                    // the padding colour's elements

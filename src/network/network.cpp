@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -73,6 +74,7 @@ Result<std::shared_ptr<Network>> Network::create(Model model, std::shared_ptr<de
     weights = {};  // the device's copy is the one in use
   }
   network->weights_.unmap();
+  DVNN_TRY(network->make_pixel_table());
   network->constants_.resize(network->model_.constant_bytes);
   DVNN_TRY(network->run_once_layers());
   return network;
@@ -100,6 +102,42 @@ Status Network::run_once_layers() {
       return s.error().within("layer '" + step.name + "'");
     }
   }
+  return {};
+}
+
+const Step* Network::pixel_step() const {
+  const int input = model_.input.tensor;
+  const TensorDesc& desc = input_desc();
+  const Step* reader = nullptr;
+  for (const Step& step : model_.steps) {
+    const auto uses = std::count(step.inputs.begin(), step.inputs.end(), input);
+    if (uses == 0) continue;
+    if (reader || uses > 1 || step.kind != StepKind::kDevice || step.inputs[0] != input) {
+      return nullptr;
+    }
+    reader = &step;
+  }
+  const bool fits = reader && desc.type == ElementType::kFloat16 && desc.shape.c() == 3 &&
+                    reader->command.runs[0].conv != device::ConvKind::kNone;
+  return fits ? reader : nullptr;
+}
+
+Status Network::make_pixel_table() {
+  if (!pixel_step()) return {};
+  const device::PixelTableOrder order = device_->pixel_table_order();
+  if (order == device::PixelTableOrder::kNone) return {};
+  const PictureSpec& picture = model_.input.picture;
+  DVNN_ASSIGN(pixel_table_, device_->allocate(device::kPixelTableBytes));
+  auto* table = reinterpret_cast<half_t*>(pixel_table_.data());
+  for (size_t c = 0; c < 3; ++c) {
+    for (size_t level = 0; level < 256; ++level) {
+      const float value = (static_cast<float>(level) - picture.mean[c]) * picture.scale[c];
+      const bool planar = order == device::PixelTableOrder::kPlanar;
+      table[planar ? c * 256 + level : level * 3 + c] = float_to_half(value);
+    }
+  }
+  DVNN_TRY(pixel_table_.to_device(0, device::kPixelTableBytes));
+  pixel_table_.unmap();
   return {};
 }
 

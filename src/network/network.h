@@ -19,6 +19,12 @@ struct RunTimes {
 
 class Slot;
 
+/// What is put into a slot's input.
+enum class InputKind : uint8_t {
+  kTensor,  // the network's input tensor
+  kPixels,  // 8-bit pixels in the same order, of which the device makes the tensor
+};
+
 /// A model with its weights in device memory. Thread safe.
 class Network : public std::enable_shared_from_this<Network> {
  public:
@@ -32,6 +38,10 @@ class Network : public std::enable_shared_from_this<Network> {
   const Model& model() const { return model_; }
   const device::Device& device() const { return *device_; }
   const TensorDesc& input_desc() const { return model_.tensors[model_.input.tensor].desc; }
+  /// Whether slots take InputKind::kPixels: the device must have a table for them, and the first
+  /// layer must be the only one that reads the input, and a convolution command of three channels.
+  /// The table is what the model's picture asks for: the result is the same to the last bit.
+  bool takes_pixels() const { return static_cast<bool>(pixel_table_); }
   /// A new slot: an I/O buffer and committed command lists.
   Result<std::unique_ptr<Slot>> create_slot();
 
@@ -40,9 +50,12 @@ class Network : public std::enable_shared_from_this<Network> {
   Network() = default;
   Status run_once_layers();
   bool is_constant(const Step& step) const;  // made once at load, not per frame
+  const Step* pixel_step() const;            // the step that could read pixels
+  Status make_pixel_table();
   Model model_;
   std::shared_ptr<device::Device> device_;
   device::Memory weights_;
+  device::Memory pixel_table_;
   std::vector<uint8_t> constants_;
 };
 
@@ -52,6 +65,8 @@ class Slot {
   ~Slot();
   /// The input tensor's bytes, mapped, to be written before run().
   Span<uint8_t> input() const;
+  /// What input() holds from now on (at first: a tensor); kPixels only if the network takes them.
+  void set_input_kind(InputKind kind);
   /// Runs all steps and waits. On error the slot stays usable.
   Status run(RunTimes* times = nullptr);
   /// Output i of the model, valid until the next run().

@@ -23,8 +23,10 @@ struct Range {
 };
 
 struct Stage {
-  const Step* first = nullptr;      // for error messages
+  const Step* first = nullptr;  // for error messages
+  size_t steps = 1;
   device::CommandList commands;     // a device stage
+  device::CommandList for_pixels;   // the same where the input is pixels; made when there are some
   std::unique_ptr<CpuLayer> layer;  // a CPU stage
   std::vector<ConstTensorView> inputs;
   std::vector<TensorView> outputs;
@@ -38,10 +40,17 @@ struct Slot::Impl {
   device::Memory io;
   std::vector<Stage> stages;
   std::vector<Range> results;  // outputs that the device writes
+  InputKind input_kind = InputKind::kTensor;
 
   const Model& model() const { return network->model(); }
   Status build();
   Status add_device_step(const Step& step);
+  Status add_command(const Step& step, InputKind kind, device::CommandList* list);
+  bool reads_pixels(const Stage& stage) const {
+    const Step* step = network->pixel_step();
+    return step >= stage.first && step < stage.first + stage.steps;
+  }
+  Status make_for_pixels(Stage* stage);
   Status add_cpu_step(const Step& step);
   const TensorInfo& tensor(int index) const { return model().tensors[static_cast<size_t>(index)]; }
   uint8_t* data(const TensorInfo& info) {
@@ -85,14 +94,31 @@ Status Slot::Impl::add_device_step(const Step& step) {
   if (stages.empty() || stages.back().layer) {
     Stage stage;
     stage.first = &step;
+    stage.steps = 0;
     DVNN_ASSIGN(stage.commands, network->device_->create_command_list());
     stages.push_back(std::move(stage));
   }
+  ++stages.back().steps;
+  return add_command(step, InputKind::kTensor, &stages.back().commands);
+}
+
+Status Slot::Impl::add_command(const Step& step, InputKind kind, device::CommandList* list) {
   auto buffer = [&](int index) { return device::BufferRef{&io, tensor(index).offset}; };
   const device::BufferRef eltwise =
       step.command.eltwise_add ? buffer(step.inputs[1]) : device::BufferRef{};
-  return stages.back().commands.add(step.command, buffer(step.inputs[0]), buffer(step.outputs[0]),
-                                    eltwise, network->weights_);
+  const bool pixels = kind == InputKind::kPixels && &step == network->pixel_step();
+  return list->add(step.command, buffer(step.inputs[0]), buffer(step.outputs[0]), eltwise,
+                   network->weights_,
+                   pixels ? device::BufferRef{&network->pixel_table_, 0} : device::BufferRef{});
+}
+
+// A slot that is given pixels keeps being given them, as a rule: no other needs these commands.
+Status Slot::Impl::make_for_pixels(Stage* stage) {
+  DVNN_ASSIGN(stage->for_pixels, network->device_->create_command_list());
+  for (size_t i = 0; i < stage->steps; ++i) {
+    DVNN_TRY(add_command(stage->first[i], InputKind::kPixels, &stage->for_pixels));
+  }
+  return stage->for_pixels.commit();
 }
 
 Status Slot::Impl::add_cpu_step(const Step& step) {
@@ -133,9 +159,15 @@ Span<uint8_t> Slot::input() const {
   return {impl_->data(info), static_cast<size_t>(info.desc.bytes())};
 }
 
+void Slot::set_input_kind(InputKind kind) {
+  impl_->input_kind = kind;
+}
+
 Status Slot::run(RunTimes* times) {
   Impl& slot = *impl_;
-  const Range in = Impl::range(slot.tensor(slot.model().input.tensor));
+  Range in = Impl::range(slot.tensor(slot.model().input.tensor));
+  const bool pixels = slot.input_kind == InputKind::kPixels;
+  if (pixels) in.bytes /= sizeof(half_t);
   DVNN_TRY(slot.io.to_device(in.offset, in.bytes));
   RunTimes spent;
   for (Stage& stage : slot.stages) {
@@ -147,8 +179,11 @@ Status Slot::run(RunTimes* times) {
       for (const Range& r : stage.writes) DVNN_TRY(slot.io.to_device(r.offset, r.bytes));
       spent.cpu_us += now_us() - start;
     } else {
-      DVNN_ASSIGN(const int64_t id, stage.commands.exec());
-      status = stage.commands.wait(id);
+      const bool first = pixels && slot.reads_pixels(stage);
+      if (first && !stage.for_pixels) DVNN_TRY(slot.make_for_pixels(&stage));
+      const device::CommandList& commands = first ? stage.for_pixels : stage.commands;
+      DVNN_ASSIGN(const int64_t id, commands.exec());
+      status = commands.wait(id);
       spent.device_us += now_us() - start;
     }
     if (!status.ok()) return status.error().within("layer '" + stage.first->name + "'");

@@ -12,18 +12,6 @@ namespace {
 
 constexpr int kMostAtOnce = 32;
 
-Status check(const Shape& shape, ElementType type) {
-  if (shape.rank != 4 || shape.n() != 1 || shape.elements() < 1) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "a DLHDL buffer holds a tensor of shape 1xZxXxY, not " + shape.to_string()};
-  }
-  if (type != ElementType::kFloat32 && type != ElementType::kInt8) {
-    return Error{ErrorCode::kUnsupported,
-                 format("a DLHDL buffer holds float32 or int8, not %s", to_string(type))};
-  }
-  return {};
-}
-
 // Calls visit(row-major index, index in the buffer).
 template <typename Visit>
 void for_each(const DlhdlLayout& layout, const Shape& shape, Visit visit) {
@@ -36,6 +24,18 @@ void for_each(const DlhdlLayout& layout, const Shape& shape, Visit visit) {
 }
 
 }  // namespace
+
+Status DlhdlLayout::check(const Shape& shape, ElementType type) {
+  if (shape.rank != 4 || shape.n() != 1 || shape.elements() < 1) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "a DLHDL buffer holds a tensor of shape 1xZxXxY, not " + shape.to_string()};
+  }
+  if (type != ElementType::kFloat32 && type != ElementType::kInt8) {
+    return Error{ErrorCode::kUnsupported,
+                 format("a DLHDL buffer holds float32 or int8, not %s", to_string(type))};
+  }
+  return {};
+}
 
 Result<DlhdlLayout> DlhdlLayout::create(int conv_threads) {
   for (int channels = 1; channels <= kMostAtOnce; ++channels) {

@@ -29,8 +29,11 @@ class DlhdlLayout {
   /// Where channel `z` of row `x`, column `y` lies, in elements.
   int64_t offset(const Shape& shape, int z, int x, int y) const;
 
-  /// Row-major float (Z, X, Y) -> a buffer of float32 ("single") or int8 (rounded to nearest and
-  /// clamped), padding included. kUnsupported for other types, kInvalidArgument for other ranks.
+  /// kUnsupported for elements other than float32 ("single") and int8, kInvalidArgument for shapes
+  /// that are not {1, Z, X, Y}.
+  static Status check(const Shape& shape, ElementType type);
+  /// Row-major float (Z, X, Y) -> a buffer of float32 or int8 (rounded to nearest and clamped),
+  /// padding included. Errors: those of check().
   Status pack(const float* from, const Shape& shape, ElementType type, uint8_t* to) const;
   /// The way back; padding is not read.
   Status unpack(const uint8_t* from, const Shape& shape, ElementType type, float* to) const;

@@ -28,4 +28,8 @@ Result<ResizeRule> parse_resize_rule(std::string_view text) {
   return parse_name<ResizeRule>(text, kResizeNames, "resize rule");
 }
 
+Result<ResizeMethod> parse_resize_method(std::string_view text) {
+  return parse_name<ResizeMethod>(text, kMethodNames, "resize method");
+}
+
 }  // namespace dvnn

@@ -54,5 +54,6 @@ const char* to_string(ResizeRule rule);      // "stretch", "letterbox", "letterb
 const char* to_string(ResizeMethod method);  // "bilinear", "nearest", "area"
 Result<ChannelOrder> parse_channel_order(std::string_view text);
 Result<ResizeRule> parse_resize_rule(std::string_view text);
+Result<ResizeMethod> parse_resize_method(std::string_view text);
 
 }  // namespace dvnn

@@ -77,6 +77,7 @@ GstPadProbeReturn take_tensor(GstPad*, GstPadProbeInfo* info, gpointer frame) {
     return GST_PAD_PROBE_OK;
   }
   const GstDvTensor& t = meta->tensors[0];
+  if (t.data_type == GST_DV_TENSOR_DATA_TYPE_UINT8) return GST_PAD_PROBE_OK;  // for the device
   ck_assert(t.data_type == GST_DV_TENSOR_DATA_TYPE_FLOAT16 &&
             t.layout == GST_DV_TENSOR_LAYOUT_WHC8 && t.num_dims == 4);
   const dvnn::Shape shape = {static_cast<int>(t.dims[0]), static_cast<int>(t.dims[1]),
@@ -105,13 +106,14 @@ GstPadProbeReturn take_detections(GstPad* pad, GstPadProbeInfo* info, gpointer f
 
 // Runs `source` (up to raw video) through the elements and returns what frame `number` carried.
 Frame run_elements(const std::string& source, const std::string& network,
-                   const std::string& threshold, int number = 0) {
+                   const std::string& threshold, int number = 0,
+                   const std::string& backend = "auto") {
   GError* error = nullptr;
-  GstElement* pipeline =
-      gst_parse_launch((source + " ! dvconvert name=convert ! dvinfer network=" + network +
-                        " ! dvdecode threshold=" + threshold + " ! fakesink name=sink sync=false")
-                           .c_str(),
-                       &error);
+  GstElement* pipeline = gst_parse_launch(
+      (source + " ! dvconvert name=convert backend=" + backend + " ! dvinfer network=" + network +
+       " ! dvdecode threshold=" + threshold + " ! fakesink name=sink sync=false")
+          .c_str(),
+      &error);
   ck_assert_msg(pipeline && !error, "%s", error ? error->message : "");
   Frame frame;
   frame.number = number;
@@ -197,6 +199,14 @@ void expect_same_objects(const Frame& frame, const json& golden, const std::stri
   }
 }
 
+void expect_same_floats(const std::vector<Found>& a, const std::vector<Found>& b) {
+  ck_assert_uint_eq(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    ck_assert(a[i].label == b[i].label && a[i].confidence == b[i].confidence);
+    ck_assert(a[i].x0 == b[i].x0 && a[i].y0 == b[i].y0 && a[i].x1 == b[i].x1 && a[i].y1 == b[i].y1);
+  }
+}
+
 json golden_of(const Reference& reference, const std::string& name) {
   std::ifstream file(kData / "golden" / reference.golden / (name + ".json"));
   return file ? json::parse(file) : json();
@@ -212,9 +222,10 @@ START_TEST(the_same_pixels_give_the_tensor_and_boxes_of_dvnet_run) {
       const std::string picture = entry.path();
       const json run = json::parse(
           dvnet({"run", "--json", "--threshold", "0.3", "--dump", work_folder, network, picture}));
-      const Frame frame = run_elements(
-          "filesrc location=" + picture + " ! pngdec ! videoconvert ! video/x-raw,format=BGR",
-          network, "0.3");
+      const std::string source =
+          "filesrc location=" + picture + " ! pngdec ! videoconvert ! video/x-raw,format=BGR";
+      const Frame frame = run_elements(source, network, "0.3", 0, "cpu");
+      expect_same_floats(frame.found, run_elements(source, network, "0.3", 0, "device").found);
       const std::vector<float> tensor =
           read_npy(work_folder / (entry.path().filename().string() + ".input.npy"));
       ck_assert_msg(!tensor.empty() && frame.tensor == tensor, "%s: the tensors differ",

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "device/device.h"
+
+namespace dvnn::device {
+
+/// Device::pixel_table_order()'s work.
+PixelTableOrder probe_pixel_table(Device* device);
+
+}  // namespace dvnn::device

@@ -9,6 +9,10 @@
  * frame as a #GstDvTensorMeta. Frames that come without a tensor, or with one made for another
  * network, are converted here.
  *
+ * Streams of tensors (`other/tensors`, as NNStreamer's) are taken where they are the network's
+ * input, and made of its outputs, one memory each, where downstream asks for them. Outputs whose
+ * channels lie in several chunks of 8 have one dimension there.
+ *
  * Up to #GstDvInfer:max-in-flight frames are worked on at once; their order does not change.
  *
  * ## Example launch line
@@ -128,7 +132,7 @@ static gboolean gst_dv_infer_start(GstDvInfer* self) {
       in_flight, [self](GstBuffer* slot) { return gst_dv_infer_run(self, slot); });
   state.queue->start("dvinfer");
   gst_segment_init(&state.segment, GST_FORMAT_UNDEFINED);
-  state.have_video = false;
+  state.have_video = state.tensors_in = state.tensors_out = false;
   state.flow = GST_FLOW_OK;
   state.earliest = GST_CLOCK_TIME_NONE;
   state.inferred = state.dropped = state.late = 0;

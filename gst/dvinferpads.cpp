@@ -7,6 +7,7 @@
 #include "dvinferprivate.h"
 #include "gstutils.h"
 #include "slotpool.h"
+#include "tensorcaps.h"
 #include "tensorrequest.h"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_dv_infer_debug);
@@ -14,10 +15,10 @@ GST_DEBUG_CATEGORY_EXTERN(gst_dv_infer_debug);
 
 using dvnn::gst::InferItem;
 
-static GstStaticPadTemplate sink_template =
-    GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS));
-static GstStaticPadTemplate src_template =
-    GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS));
+static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE(
+    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS "; " DVNN_TENSORS_CAPS));
+static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE(
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS "; " DVNN_TENSORS_CAPS));
 
 // --- the source side ---------------------------------------------------------------------------
 
@@ -29,12 +30,10 @@ static void gst_dv_infer_attach(GstDvInfer* self, GstBuffer* frame, GstBuffer* s
   GstDvTensorMeta* meta =
       gst_buffer_add_dv_tensor_meta(frame, GST_DV_TENSOR_ROLE_OUTPUT, model.outputs.size());
   for (size_t i = 0; i < model.outputs.size(); ++i) {
-    const dvnn::ConstTensorView view = slot->output(i);
-    const gsize size = static_cast<gsize>(view.desc.bytes());
-    dvnn::gst::describe_tensor(view.desc, model.outputs[i].name.c_str(), &meta->tensors[i]);
-    meta->tensors[i].data = gst_buffer_new_wrapped_full(
-        GST_MEMORY_FLAG_READONLY, const_cast<uint8_t*>(view.data), size, 0, size,
-        gst_buffer_ref(slot_buffer), reinterpret_cast<GDestroyNotify>(gst_buffer_unref));
+    dvnn::gst::describe_tensor(slot->output(i).desc, model.outputs[i].name.c_str(),
+                               &meta->tensors[i]);
+    meta->tensors[i].data = gst_buffer_new();
+    gst_buffer_append_memory(meta->tensors[i].data, gst_dv_infer_output_memory(slot_buffer, i));
   }
   meta->network = gst_dv_network_info_ref(self->state->info);
   meta->transform = input->transform;
@@ -71,7 +70,13 @@ static void gst_dv_infer_push_frame(GstDvInfer* self, InferItem* item) {
     return;
   }
   if (item->slot) {
-    gst_dv_infer_attach(self, frame, item->slot);
+    if (item->as_tensors) {
+      GstBuffer* tensors = gst_dv_infer_make_tensors(item->slot, frame);
+      gst_buffer_unref(frame);
+      frame = tensors;
+    } else {
+      gst_dv_infer_attach(self, frame, item->slot);
+    }
     gst_clear_buffer(&item->slot);
     ++state.inferred;
     gst_dv_infer_check_latency(self);
@@ -158,14 +163,22 @@ static bool gst_dv_infer_is_late(GstDvInfer* self, GstBuffer* frame) {
 static GstFlowReturn gst_dv_infer_chain(GstPad*, GstObject* parent, GstBuffer* frame) {
   GstDvInfer* self = GST_DV_INFER(parent);
   GstDvInferState& state = *self->state;
-  if (!state.have_video || state.flow == GST_FLOW_EOS) {
+  const bool negotiated = state.have_video || state.tensors_in;
+  if (!negotiated || state.flow == GST_FLOW_EOS) {
     gst_buffer_unref(frame);
-    return state.have_video ? GST_FLOW_EOS : GST_FLOW_NOT_NEGOTIATED;
+    return negotiated ? GST_FLOW_EOS : GST_FLOW_NOT_NEGOTIATED;
   }
   auto item = std::make_unique<InferItem>();
   dvnn::Status status;
+  item->as_tensors = state.tensors_out;
   if (gst_dv_infer_is_late(self, frame)) {
     ++state.late;
+    if (state.tensors_out) {  // there is nothing to pass in its place
+      gst_buffer_unref(frame);
+      return GST_FLOW_OK;
+    }
+  } else if (state.tensors_in) {
+    status = gst_dv_infer_take_tensor(self, frame, &item->slot);
   } else {
     status = gst_dv_infer_take_slot(self, &frame, &item->slot);
   }
@@ -207,13 +220,15 @@ static gboolean gst_dv_infer_sink_event(GstPad* pad, GstObject* parent, GstEvent
     case GST_EVENT_CAPS: {
       GstCaps* caps = nullptr;
       gst_event_parse_caps(event, &caps);
-      state.have_video = gst_video_info_from_caps(&state.video, caps);
-      state.converter.reset();
-      if (!state.have_video) {
-        GST_ERROR_OBJECT(self, "not raw video: %" GST_PTR_FORMAT, caps);
-        gst_event_unref(event);
+      GstCaps* out = nullptr;
+      const dvnn::Status status = gst_dv_infer_take_caps(self, caps, &out);
+      gst_event_unref(event);
+      if (!status.ok()) {
+        dvnn::gst::post_error(GST_ELEMENT(self), status.error());
         return FALSE;
       }
+      event = gst_event_new_caps(out);
+      gst_caps_unref(out);
       break;
     }
     case GST_EVENT_SEGMENT:
@@ -228,19 +243,35 @@ static gboolean gst_dv_infer_sink_event(GstPad* pad, GstObject* parent, GstEvent
   return state.queue->push(std::move(item));
 }
 
+static gboolean gst_dv_infer_answer_caps(GstDvInfer* self, GstQuery* query, bool sink) {
+  GstCaps* filter = nullptr;
+  gst_query_parse_caps(query, &filter);
+  GstCaps* caps = gst_dv_infer_get_caps(self, sink);
+  if (filter) {
+    GstCaps* filtered = gst_caps_intersect_full(filter, caps, GST_CAPS_INTERSECT_FIRST);
+    gst_caps_unref(caps);
+    caps = filtered;
+  }
+  gst_query_set_caps_result(query, caps);
+  gst_caps_unref(caps);
+  return TRUE;
+}
+
 static gboolean gst_dv_infer_sink_query(GstPad* pad, GstObject* parent, GstQuery* query) {
   GstDvInfer* self = GST_DV_INFER(parent);
   GstDvInferState& state = *self->state;
   if (GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION && state.network && state.queue) {
     // Serialized: what came before must have left before downstream is asked.
     if (!state.queue->drain()) return FALSE;
-    gst_pad_peer_query(self->srcpad, query);
+    // Downstream can say something of frames alone: tensors are made here.
+    if (!state.tensors_out) gst_pad_peer_query(self->srcpad, query);
     dvnn::gst::TensorRequest request{state.network->input_desc(),
                                      state.network->model().input.picture,
                                      state.network->takes_pixels(), state.pool};
     dvnn::gst::add_tensor_request(query, request);
     return TRUE;
   }
+  if (GST_QUERY_TYPE(query) == GST_QUERY_CAPS) return gst_dv_infer_answer_caps(self, query, true);
   if (GST_QUERY_IS_SERIALIZED(query)) {
     return state.queue && state.queue->drain() && gst_pad_peer_query(self->srcpad, query);
   }
@@ -267,6 +298,7 @@ static gboolean gst_dv_infer_src_event(GstPad* pad, GstObject* parent, GstEvent*
 
 static gboolean gst_dv_infer_src_query(GstPad* pad, GstObject* parent, GstQuery* query) {
   GstDvInfer* self = GST_DV_INFER(parent);
+  if (GST_QUERY_TYPE(query) == GST_QUERY_CAPS) return gst_dv_infer_answer_caps(self, query, false);
   if (!gst_pad_query_default(pad, parent, query)) return FALSE;
   if (GST_QUERY_TYPE(query) == GST_QUERY_LATENCY) {
     gboolean live = FALSE;
@@ -298,13 +330,11 @@ void gst_dv_infer_init_pads(GstDvInfer* self) {
   gst_pad_set_chain_function(self->sinkpad, gst_dv_infer_chain);
   gst_pad_set_event_function(self->sinkpad, gst_dv_infer_sink_event);
   gst_pad_set_query_function(self->sinkpad, gst_dv_infer_sink_query);
-  GST_PAD_SET_PROXY_CAPS(self->sinkpad);
   gst_element_add_pad(GST_ELEMENT(self), self->sinkpad);
   self->srcpad = gst_pad_new_from_static_template(&src_template, "src");
   gst_pad_set_event_function(self->srcpad, gst_dv_infer_src_event);
   gst_pad_set_query_function(self->srcpad, gst_dv_infer_src_query);
   gst_pad_set_activatemode_function(self->srcpad, gst_dv_infer_src_activate_mode);
-  GST_PAD_SET_PROXY_CAPS(self->srcpad);
   gst_element_add_pad(GST_ELEMENT(self), self->srcpad);
 }
 

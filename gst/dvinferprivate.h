@@ -13,6 +13,7 @@
 #include "frameconverter.h"
 #include "inferqueue.h"
 #include "network/network.h"
+#include "tensorcaps.h"
 
 typedef enum { GST_DV_INFER_ON_ERROR_ERROR, GST_DV_INFER_ON_ERROR_DROP } GstDvInferOnError;
 
@@ -35,6 +36,7 @@ struct GstDvInferState {
   // Sink streaming thread only.
   GstVideoInfo video;
   bool have_video = false;
+  bool tensors_in = false, tensors_out = false;          // streams of tensors (dvinferstream.cpp)
   std::unique_ptr<dvnn::gst::FrameConverter> converter;  // for frames without our tensor
   GstSegment segment;
   // Any thread.
@@ -51,6 +53,19 @@ struct _GstDvInfer {
   GstPad* srcpad;
   GstDvInferState* state;
 };
+
+/// Caps of the sink pad (`sink`) or the source pad, by what the other side and the network allow.
+/// (transfer full)
+GstCaps* gst_dv_infer_get_caps(GstDvInfer* self, bool sink);
+/// Takes the sink pad's new caps and decides what leaves; kMalformed if they do not fit. `out` are
+/// the caps of the source pad. (transfer full)
+dvnn::Status gst_dv_infer_take_caps(GstDvInfer* self, GstCaps* caps, GstCaps** out);
+/// A slot with a stream's tensor; null where the pool flushes. (transfer full)
+dvnn::Status gst_dv_infer_take_tensor(GstDvInfer* self, GstBuffer* tensor, GstBuffer** slot);
+/// The outputs in `slot` as a stream's buffer with the times of `from`. (transfer full)
+GstBuffer* gst_dv_infer_make_tensors(GstBuffer* slot, GstBuffer* from);
+/// Output `i` in `slot`, as memory that keeps the slot. (transfer full)
+GstMemory* gst_dv_infer_output_memory(GstBuffer* slot, size_t i);
 
 /// Makes the pads and adds them to the element.
 void gst_dv_infer_init_pads(GstDvInfer* self);

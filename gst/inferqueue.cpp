@@ -76,6 +76,7 @@ std::unique_ptr<InferItem> InferQueue::pop() {
   std::swap(item->object, head->object);
   std::swap(item->slot, head->slot);
   std::swap(item->status, head->status);
+  item->as_tensors = head->as_tensors;
   if (GST_IS_BUFFER(item->object)) --frames_;
   busy_ = true;
   changed_.notify_all();

@@ -26,6 +26,7 @@ struct InferItem {
   GstMiniObject* object = nullptr;  // GstBuffer or GstEvent, owned
   GstBuffer* slot = nullptr;        // owned; null: the frame passes without inference
   Status status;                    // of the run
+  bool as_tensors = false;          // the outputs leave as a buffer of a stream of tensors
   bool done = true;
   ~InferItem();
 };

@@ -105,25 +105,23 @@ Status Network::run_once_layers() {
   return {};
 }
 
-const Step* Network::pixel_step() const {
-  const int input = model_.input.tensor;
-  const TensorDesc& desc = input_desc();
-  const Step* reader = nullptr;
+bool Network::reads_input(const Step& step) const {
+  return std::count(step.inputs.begin(), step.inputs.end(), model_.input.tensor) > 0;
+}
+
+bool Network::could_read_pixels() const {
+  if (input_desc().type != ElementType::kFloat16 || input_desc().shape.c() != 3) return false;
   for (const Step& step : model_.steps) {
-    const auto uses = std::count(step.inputs.begin(), step.inputs.end(), input);
-    if (uses == 0) continue;
-    if (reader || uses > 1 || step.kind != StepKind::kDevice || step.inputs[0] != input) {
-      return nullptr;
-    }
-    reader = &step;
+    if (!reads_input(step)) continue;
+    const bool convolves = step.kind == StepKind::kDevice && !step.command.eltwise_add &&
+                           step.command.runs[0].conv != device::ConvKind::kNone;
+    if (!convolves) return false;
   }
-  const bool fits = reader && desc.type == ElementType::kFloat16 && desc.shape.c() == 3 &&
-                    reader->command.runs[0].conv != device::ConvKind::kNone;
-  return fits ? reader : nullptr;
+  return true;
 }
 
 Status Network::make_pixel_table() {
-  if (!pixel_step()) return {};
+  if (!could_read_pixels()) return {};
   const device::PixelTableOrder order = device_->pixel_table_order();
   if (order == device::PixelTableOrder::kNone) return {};
   const PictureSpec& picture = model_.input.picture;

@@ -38,8 +38,8 @@ class Network : public std::enable_shared_from_this<Network> {
   const Model& model() const { return model_; }
   const device::Device& device() const { return *device_; }
   const TensorDesc& input_desc() const { return model_.tensors[model_.input.tensor].desc; }
-  /// Whether slots take InputKind::kPixels: the device must have a table for them, and the first
-  /// layer must be the only one that reads the input, and a convolution command of three channels.
+  /// Whether slots take InputKind::kPixels: the device must have a table for them, and only
+  /// convolutions may read the input, of three channels.
   /// The table is what the model's picture asks for: the result is the same to the last bit.
   bool takes_pixels() const { return static_cast<bool>(pixel_table_); }
   /// A new slot: an I/O buffer and committed command lists.
@@ -50,7 +50,8 @@ class Network : public std::enable_shared_from_this<Network> {
   Network() = default;
   Status run_once_layers();
   bool is_constant(const Step& step) const;  // made once at load, not per frame
-  const Step* pixel_step() const;            // the step that could read pixels
+  bool reads_input(const Step& step) const;
+  bool could_read_pixels() const;
   Status make_pixel_table();
   Model model_;
   std::shared_ptr<device::Device> device_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A slot's steps are grouped into stages when it is made: a stage is one command list (consecutive
 // device steps) or one CPU layer. run() walks the stages; nothing is decided or allocated there.
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 
@@ -47,8 +48,8 @@ struct Slot::Impl {
   Status add_device_step(const Step& step);
   Status add_command(const Step& step, InputKind kind, device::CommandList* list);
   bool reads_pixels(const Stage& stage) const {
-    const Step* step = network->pixel_step();
-    return step >= stage.first && step < stage.first + stage.steps;
+    return std::any_of(stage.first, stage.first + stage.steps,
+                       [this](const Step& step) { return network->reads_input(step); });
   }
   Status make_for_pixels(Stage* stage);
   Status add_cpu_step(const Step& step);
@@ -106,7 +107,7 @@ Status Slot::Impl::add_command(const Step& step, InputKind kind, device::Command
   auto buffer = [&](int index) { return device::BufferRef{&io, tensor(index).offset}; };
   const device::BufferRef eltwise =
       step.command.eltwise_add ? buffer(step.inputs[1]) : device::BufferRef{};
-  const bool pixels = kind == InputKind::kPixels && &step == network->pixel_step();
+  const bool pixels = kind == InputKind::kPixels && network->reads_input(step);
   return list->add(step.command, buffer(step.inputs[0]), buffer(step.outputs[0]), eltwise,
                    network->weights_,
                    pixels ? device::BufferRef{&network->pixel_table_, 0} : device::BufferRef{});

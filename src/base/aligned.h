@@ -16,9 +16,7 @@ struct CacheLineAllocator {
   CacheLineAllocator() = default;
   template <typename U>
   CacheLineAllocator(const CacheLineAllocator<U>&) {}
-  T* allocate(size_t count) {
-    return static_cast<T*>(::operator new(count * sizeof(T), kAlign));
-  }
+  T* allocate(size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), kAlign)); }
   void deallocate(T* data, size_t) { ::operator delete(data, kAlign); }
   template <typename U>
   bool operator==(const CacheLineAllocator<U>&) const {

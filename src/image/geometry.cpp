@@ -196,7 +196,8 @@ AreaTaps plan_area(const AxisPlan& plan) {
     const int last = std::max(first, static_cast<int>(std::ceil(to - kLeast)) - 1);
     weights.clear();
     for (int sample = first; sample <= last; ++sample) {
-      const double covered = std::min(to, sample + 1.0) - std::max(from, static_cast<double>(sample));
+      const double covered =
+          std::min(to, sample + 1.0) - std::max(from, static_cast<double>(sample));
       weights.push_back(static_cast<float>(last == first ? 1.0 : covered / (to - from)));
     }
     add(first, weights);

@@ -15,8 +15,8 @@ struct Rect {
 /// The source's columns go along the target's rows or, if `swap_xy`, its columns; forwards or, if
 /// flipped, backwards.
 struct Geometry {
-  Rect source;  // frame pixels
-  Rect target;  // tensor pixels
+  Rect source;                                           // frame pixels
+  Rect target;                                           // tensor pixels
   bool swap_xy = false, flip_x = false, flip_y = false;  // flips of the source's axes
 
   /// Pixels that the source's columns and rows become.

@@ -56,6 +56,68 @@ START_TEST(the_output_follows_the_input) {
 }
 END_TEST
 
+START_TEST(pixels_give_the_outputs_of_their_tensor) {
+  // All levels and, as the network is small, random pictures; the same bits either way, and either
+  // way in any order.
+  const auto network = grid();
+  ck_assert(network->takes_pixels());
+  auto made = network->create_slot();
+  ck_assert(made.ok());
+  Slot& slot = *made.value();
+  const TensorDesc& desc = network->input_desc();
+  const TensorDesc bytes = {ElementType::kUint8, desc.layout, desc.shape};
+  const PictureSpec& picture = network->model().input.picture;
+  const size_t count = static_cast<size_t>(desc.shape.elements()), plane = count / 3;
+  unsigned state = 1;
+  for (int round = 0; round < 8; ++round) {
+    std::vector<float> levels(count), values(count);
+    for (size_t i = 0; i < count; ++i) {
+      state = state * 1664525u + 1013904223u;
+      levels[i] = round == 0 ? static_cast<float>(i % 256) : static_cast<float>(state >> 24);
+      values[i] = (levels[i] - picture.mean[i / plane]) * picture.scale[i / plane];
+    }
+    std::vector<std::vector<uint8_t>> results;
+    for (InputKind kind : {InputKind::kTensor, InputKind::kPixels}) {
+      slot.set_input_kind(kind);
+      if (kind == InputKind::kPixels) {
+        write_nchw(levels.data(), {bytes, slot.input().data()});
+      } else {
+        write_nchw(values.data(), {desc, slot.input().data()});
+      }
+      ck_assert(slot.run().ok());
+      std::vector<uint8_t> all;
+      for (size_t i = 0; i < network->model().outputs.size(); ++i) {
+        const ConstTensorView view = slot.output(i);
+        all.insert(all.end(), view.data, view.data + view.desc.bytes());
+      }
+      results.push_back(all);
+    }
+    ck_assert(results[0] == results[1]);
+  }
+}
+END_TEST
+
+START_TEST(networks_say_when_they_take_no_pixels) {
+  auto device = device::Device::open("soft");
+  ck_assert(device.ok());
+  // Something else than a convolution reads the input.
+  Model model = test::grid_network();
+  Step step = model.steps.back();
+  step.name = step.layers[0] = "spy";
+  step.type = "Permute";
+  step.params = {{"order", {0, 2, 3, 1}}};
+  step.inputs = {model.input.tensor};
+  const TensorDesc desc = {ElementType::kFloat32, Layout::kNchw, {1, 16, 16, 3}};
+  model.tensors.push_back({"spy", desc, Storage::kIo, model.io_bytes});
+  model.io_bytes += static_cast<uint64_t>(desc.bytes());
+  step.outputs = {static_cast<int>(model.tensors.size()) - 1};
+  model.steps.push_back(step);
+  auto network = Network::create(model, device.value());
+  ck_assert_msg(network.ok(), "%s", network.ok() ? "" : network.error().message.c_str());
+  ck_assert(!network.value()->takes_pixels());
+}
+END_TEST
+
 START_TEST(slots_run_side_by_side) {
   const auto network = grid();
   std::vector<std::thread> threads;
@@ -111,6 +173,7 @@ START_TEST(a_step_that_a_layer_refuses_is_named) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(network, the_output_follows_the_input, slots_run_side_by_side,
+DVNN_TEST_MAIN(network, the_output_follows_the_input, pixels_give_the_outputs_of_their_tensor,
+               networks_say_when_they_take_no_pixels, slots_run_side_by_side,
                users_of_one_file_share_a_network, the_device_is_chosen_or_its_absence_explained,
                a_step_that_a_layer_refuses_is_named)

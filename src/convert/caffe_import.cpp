@@ -77,26 +77,6 @@ Status import_layer(CaffeImporter* importer, const caffe::LayerParameter& layer)
 
 }  // namespace
 
-Result<Shape> checked_shape(const std::vector<int64_t>& dims) {
-  constexpr int64_t kMaxElements = int64_t{1} << 28;
-  if (dims.empty() || dims.size() > Shape::kMaxRank) {
-    return Error{ErrorCode::kLimit,
-                 format("%zu dimensions, not 1..%d", dims.size(), Shape::kMaxRank)};
-  }
-  Shape shape;
-  shape.rank = static_cast<int>(dims.size());
-  int64_t elements = 1;
-  for (size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] < 1 || dims[i] > kMaxElements || (elements *= dims[i]) > kMaxElements) {
-      return Error{ErrorCode::kLimit,
-                   format("dimension %zu is %lld; a tensor has 1 to %lld elements", i,
-                          static_cast<long long>(dims[i]), static_cast<long long>(kMaxElements))};
-    }
-    shape.dims[i] = static_cast<int>(dims[i]);
-  }
-  return shape;
-}
-
 Result<int> CaffeImporter::bottom(const caffe::LayerParameter& layer, int index) const {
   if (index >= layer.bottom_size()) {
     return Error{ErrorCode::kMalformed,
@@ -143,14 +123,18 @@ Status CaffeImporter::add_input(const std::string& name, const std::vector<int64
                                               ", not 1 or 3 channels of a picture (1x3xHxW)"};
   }
   shape.value()[0] = 1;  // files say the batch size of training
+  if (width > 0) shape.value()[2] = height, shape.value()[3] = width;
   graph.input = graph.add_value(name, shape.value());
   blobs_by_name[name] = graph.input;
   return {};
 }
 
-Result<Graph> import_caffe(const caffe::NetParameter& net, const caffe::NetParameter& weights) {
+Result<Graph> import_caffe(const caffe::NetParameter& net, const caffe::NetParameter& weights,
+                           int width, int height) {
   constexpr int kMaxLayers = 20000;
   CaffeImporter importer(weights);
+  importer.width = width;
+  importer.height = height;
   Graph& graph = importer.graph;
   graph.name = net.name();
   if (net.layer_size() > kMaxLayers) {

@@ -8,7 +8,9 @@
 
 namespace dvnn::convert {
 
-/// `net` describes the layers, `weights` holds their blobs by layer name. Errors name the layer.
-Result<Graph> import_caffe(const caffe::NetParameter& net, const caffe::NetParameter& weights);
+/// `net` describes the layers, `weights` holds their blobs by layer name. `width` and `height`
+/// replace the input's own if they are not 0. Errors name the layer.
+Result<Graph> import_caffe(const caffe::NetParameter& net, const caffe::NetParameter& weights,
+                           int width = 0, int height = 0);
 
 }  // namespace dvnn::convert

@@ -14,10 +14,6 @@ namespace {
 using device::Activation;
 using device::Extent;
 
-std::vector<int64_t> dims_of(const Shape& shape) {
-  return std::vector<int64_t>(shape.dims, shape.dims + shape.rank);
-}
-
 // The layer's first input, which must have 4 dimensions.
 Result<int> picture_bottom(CaffeImporter* importer, const caffe::LayerParameter& layer) {
   DVNN_ASSIGN(const int value, importer->bottom(layer, 0));

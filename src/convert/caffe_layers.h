@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "convert/builder.h"
 #include "convert/caffe_blobs.h"
 #include "convert/graph.h"
 
@@ -17,6 +18,7 @@ struct CaffeImporter {
   explicit CaffeImporter(const caffe::NetParameter& weights) : blobs(weights) {}
   Graph graph;
   CaffeBlobs blobs;
+  int width = 0, height = 0;  // of the input instead of the file's own; 0: the file's
   std::map<std::string, int> blobs_by_name;  // values; in-place layers re-define their name
 
   Result<int> bottom(const caffe::LayerParameter& layer, int index) const;
@@ -25,9 +27,6 @@ struct CaffeImporter {
   Status add(const caffe::LayerParameter& layer, Node node, const std::vector<int64_t>& dims);
   Status add_input(const std::string& name, const std::vector<int64_t>& dims);
 };
-
-/// A shape from dimensions that a file gave: rank, signs and the number of elements are checked.
-Result<Shape> checked_shape(const std::vector<int64_t>& dims);
 
 #define DVNN_CAFFE_LAYER(name) \
   Status name(CaffeImporter* importer, const caffe::LayerParameter& layer)

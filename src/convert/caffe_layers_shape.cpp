@@ -11,10 +11,6 @@ namespace {
 
 using nlohmann::json;
 
-std::vector<int64_t> dims_of(const Shape& shape) {
-  return std::vector<int64_t>(shape.dims, shape.dims + shape.rank);
-}
-
 // An axis that may count from the end.
 Result<int> axis_of(const Shape& shape, int axis) {
   const int from_start = axis < 0 ? axis + shape.rank : axis;

@@ -1,48 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "convert/caffe_reader.h"
 
-#include <fcntl.h>
-#include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
 #include <google/protobuf/text_format.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 
 #include "base/format.h"
+#include "convert/model_file.h"
 
 namespace dvnn::convert {
 namespace {
 
 constexpr off_t kMaxTextBytes = off_t{16} << 20;
-constexpr off_t kMaxModelBytes = off_t{1} << 30;
-constexpr int kMaxDepth = 32;  // nested messages
 constexpr size_t kMaxWarnings = 5;
-
-// Opens a file that must exist, be regular, not empty, and within `limit`.
-Result<int> open_checked(const std::string& path, off_t limit) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) {
-    return Error{errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo,
-                 "'" + path + "': " + std::strerror(errno)};
-  }
-  struct stat st;
-  std::string problem;
-  if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-    problem = "is not a regular file";
-  } else if (st.st_size == 0) {
-    problem = "is empty";
-  } else if (st.st_size > limit) {
-    problem = format("has %lld bytes, the limit is %lld", static_cast<long long>(st.st_size),
-                     static_cast<long long>(limit));
-  }
-  if (problem.empty()) return fd;
-  close(fd);
-  return Error{ErrorCode::kMalformed, "'" + path + "' " + problem};
-}
 
 class Collector final : public google::protobuf::io::ErrorCollector {
  public:
@@ -145,7 +115,7 @@ Result<caffe::NetParameter> read_prototxt(const std::string& path,
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&collector);
   parser.AllowUnknownField(true);
-  parser.SetRecursionLimit(kMaxDepth);
+  parser.SetRecursionLimit(kMaxMessageDepth);
   caffe::NetParameter net;
   if (!parser.Parse(&stream, &net)) {
     return Error{ErrorCode::kMalformed,
@@ -157,16 +127,8 @@ Result<caffe::NetParameter> read_prototxt(const std::string& path,
 }
 
 Result<caffe::NetParameter> read_caffemodel(const std::string& path) {
-  DVNN_ASSIGN(const int fd, open_checked(path, kMaxModelBytes));
-  google::protobuf::io::FileInputStream stream(fd);
-  stream.SetCloseOnDelete(true);
-  google::protobuf::io::CodedInputStream coded(&stream);
-  coded.SetRecursionLimit(kMaxDepth);
   caffe::NetParameter net;
-  if (!net.ParseFromCodedStream(&coded) || !coded.ConsumedEntireMessage()) {
-    return Error{ErrorCode::kMalformed,
-                 "'" + path + "' is not a caffemodel, or it is truncated or damaged"};
-  }
+  DVNN_TRY(parse_model_file(path, "a caffemodel", &net));
   modernise(&net);
   if (net.layer_size() == 0) {
     return Error{ErrorCode::kMalformed, "'" + path + "' holds no layers: not a caffemodel?"};

@@ -4,6 +4,7 @@
 #include "base/format.h"
 #include "convert/caffe_import.h"
 #include "convert/lower.h"
+#include "convert/onnx_import.h"
 #include "convert/passes.h"
 #include "decode/decoder.h"
 
@@ -62,13 +63,25 @@ Result<network::Model> convert_graph(Graph graph, const ConvertOptions& options,
 
 }  // namespace
 
+Result<network::Model> convert_onnx(const std::string& path, const ConvertOptions& options,
+                                    Report* report) {
+  DVNN_ASSIGN(const onnx::ModelProto proto, read_onnx(path));
+  auto graph = import_onnx(proto, options.input_width, options.input_height);
+  if (!graph.ok()) return graph.error().within("'" + path + "'");
+  auto model = convert_graph(std::move(graph.value()), options, report);
+  if (!model.ok()) return model.error().within("'" + path + "'");
+  model.value().source = "onnx: " + base_name(path);
+  if (model.value().name.empty()) model.value().name = base_name(path);
+  return model;
+}
+
 Result<network::Model> convert_caffe(const std::string& prototxt_path,
                                      const std::string& caffemodel_path,
                                      const ConvertOptions& options, Report* report) {
   DVNN_ASSIGN(const caffe::NetParameter net,
               read_prototxt(prototxt_path, report ? &report->warnings : nullptr));
   DVNN_ASSIGN(const caffe::NetParameter weights, read_caffemodel(caffemodel_path));
-  auto graph = import_caffe(net, weights);
+  auto graph = import_caffe(net, weights, options.input_width, options.input_height);
   if (!graph.ok()) return graph.error().within("'" + prototxt_path + "'");
   auto model = convert_graph(std::move(graph.value()), options, report);
   if (!model.ok()) return model.error().within("'" + prototxt_path + "'");

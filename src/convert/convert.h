@@ -19,6 +19,7 @@ struct ConvertOptions {
   std::string decoder;  // empty: chosen from the model's last layer
   nlohmann::json decoder_params = nlohmann::json::object();
   bool y_major = false;  // device buffers kHwc8 with transposed weights; else kWhc8
+  int input_width = 0, input_height = 0;  // of the input instead of the model's own; 0: the model's
   int ub_size = 655360;  // unified buffer of the device, bytes: decides what may be fused
 };
 
@@ -29,6 +30,11 @@ struct Report {
   uint64_t io_peak_bytes = 0;  // the I/O buffer
   uint64_t io_sum_bytes = 0;   // what it would take without reuse
 };
+
+/// Converts an ONNX model of opset 7 to 17. Errors name the file, the node, the operator and the
+/// opset. `report` may be null.
+Result<network::Model> convert_onnx(const std::string& path, const ConvertOptions& options,
+                                    Report* report);
 
 /// Converts a Caffe model. Errors name the file, the layer and the field. `report` may be null.
 Result<network::Model> convert_caffe(const std::string& prototxt_path,

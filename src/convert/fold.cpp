@@ -27,6 +27,40 @@ void scale_convolution(Node* conv, const Node& affine) {
 
 }  // namespace
 
+void remove_unused(Graph* graph) {
+  std::vector<bool> needed(graph->values.size());
+  for (int value : graph->outputs) needed[static_cast<size_t>(value)] = true;
+  for (size_t i = graph->nodes.size(); i-- > 0;) {
+    Node& node = graph->nodes[i];
+    node.dead |= !needed[static_cast<size_t>(node.output)];
+    if (node.dead) continue;
+    for (int value : node.inputs) needed[static_cast<size_t>(value)] = true;
+  }
+  graph->sweep();
+}
+
+void fold_pads(Graph* graph) {
+  constexpr int kMaxPad = 127;
+  for (Node& node : graph->nodes) {
+    if (node.op != Op::kConvolution || node.run.conv != device::ConvKind::kConv) continue;
+    const int before = graph->sole_producer(node.inputs[0]);
+    if (before < 0) continue;
+    Node& pad = graph->nodes[static_cast<size_t>(before)];
+    if (pad.op != Op::kCpu || pad.type != "Pad") continue;
+    device::Pad sum = node.run.conv_pad;
+    sum.left += pad.params["left"].get<int>();
+    sum.right += pad.params["right"].get<int>();
+    sum.top += pad.params["top"].get<int>();
+    sum.bottom += pad.params["bottom"].get<int>();
+    if (std::max({sum.left, sum.right, sum.top, sum.bottom}) > kMaxPad) continue;
+    node.run.conv_pad = sum;
+    node.inputs[0] = pad.inputs[0];
+    node.layers.insert(node.layers.begin(), pad.layers.begin(), pad.layers.end());
+    pad.dead = true;
+  }
+  graph->sweep();
+}
+
 void fold_affine(Graph* graph) {
   for (Node& node : graph->nodes) {
     if (node.op != Op::kAffine) continue;

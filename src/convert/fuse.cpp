@@ -179,7 +179,8 @@ void to_cpu_pooling(Node* node) {
                   {"stride_w", run.pool_stride.x},
                   {"stride_h", run.pool_stride.y},
                   {"pad_w", run.pool_pad.left},
-                  {"pad_h", run.pool_pad.top}};
+                  {"pad_h", run.pool_pad.top},
+                  {"counts_pads", node->params.value("counts_pads", true)}};
 }
 
 bool lower_maximum(Node* node, const Shape& in, const Shape& out) {
@@ -199,6 +200,7 @@ bool lower_maximum(Node* node, const Shape& in, const Shape& out) {
 bool lower_average(Graph* graph, size_t index, const Shape& in, const Shape& out) {
   Node& node = graph->nodes[index];
   device::ConvRun& run = node.run;
+  if (!node.params.value("counts_pads", true)) return false;
   const bool global = out.w() == 1 && out.h() == 1 && run.pool_pad.left == 0 &&
                       run.pool_pad.top == 0 && run.pool_size.x >= in.w() &&
                       run.pool_size.y >= in.h();
@@ -236,7 +238,7 @@ bool lower_average(Graph* graph, size_t index, const Shape& in, const Shape& out
 void lower_poolings(Graph* graph) {
   for (size_t i = 0; i < graph->nodes.size(); ++i) {
     Node& node = graph->nodes[i];
-    if (node.op != Op::kPooling) continue;
+    if (node.op != Op::kPooling || node.run.pool == PoolKind::kUpsample) continue;
     const Shape in = graph->shape_of(node.inputs[0]), out = graph->shape_of(node.output);
     const bool max = node.run.pool == PoolKind::kMax;
     const size_t before = graph->nodes.size();

@@ -4,6 +4,8 @@
 namespace dvnn::convert {
 
 Status run_passes(Graph* graph, const ConvertOptions& options, PictureSpec* picture) {
+  remove_unused(graph);
+  fold_pads(graph);
   fold_affine(graph);
   fold_input_affine(graph, picture);
   lower_groups(graph);

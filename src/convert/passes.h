@@ -9,6 +9,12 @@
 
 namespace dvnn::convert {
 
+/// Drops nodes that no output needs.
+void remove_unused(Graph* graph);
+
+/// Zeros around a picture become the pads of the convolution that alone reads it.
+void fold_pads(Graph* graph);
+
 /// Affine layers that follow one another become one; one right behind a convolution goes into its
 /// weights and bias.
 void fold_affine(Graph* graph);

@@ -13,14 +13,27 @@ struct Entry {
 };
 
 constexpr Entry kLayers[] = {
-    {"Concat", create_concat_layer},   {"DetectionOutput", create_detection_output_layer},
-    {"ELU", create_elu_layer},         {"Eltwise", create_eltwise_layer},
-    {"Flatten", create_reshape_layer}, {"Normalize", create_normalize_layer},
-    {"PReLU", create_prelu_layer},     {"Permute", create_permute_layer},
-    {"Pooling", create_pooling_layer}, {"PriorBox", create_prior_box_layer},
-    {"ReLU", create_relu_layer},       {"Reshape", create_reshape_layer},
-    {"Scale", create_scale_layer},     {"Sigmoid", create_sigmoid_layer},
-    {"Softmax", create_softmax_layer}, {"TanH", create_tanh_layer},
+    {"Binary", create_binary_layer},
+    {"Concat", create_concat_layer},
+    {"Constant", create_constant_layer},
+    {"DetectionOutput", create_detection_output_layer},
+    {"ELU", create_elu_layer},
+    {"Eltwise", create_eltwise_layer},
+    {"Flatten", create_reshape_layer},
+    {"Normalize", create_normalize_layer},
+    {"PReLU", create_prelu_layer},
+    {"Pad", create_pad_layer},
+    {"Permute", create_permute_layer},
+    {"Pooling", create_pooling_layer},
+    {"PriorBox", create_prior_box_layer},
+    {"ReLU", create_relu_layer},
+    {"Reshape", create_reshape_layer},
+    {"Scale", create_scale_layer},
+    {"Sigmoid", create_sigmoid_layer},
+    {"Slice", create_slice_layer},
+    {"Softmax", create_softmax_layer},
+    {"TanH", create_tanh_layer},
+    {"Unary", create_unary_layer},
 };
 
 }  // namespace

@@ -13,7 +13,8 @@ namespace dvnn::tools {
 namespace {
 
 struct Texts {
-  OptionText from, output, name, mean, scale, order, resize, pad, labels, decoder, params, layout;
+  OptionText from, output, name, mean, scale, order, resize, pad, labels, decoder, params, layout,
+      size;
 };
 
 Result<std::vector<std::string>> read_labels(const std::string& path) {
@@ -67,7 +68,33 @@ Status fill_options(const Texts& texts, convert::ConvertOptions* options) {
     return Error{ErrorCode::kInvalidArgument, "--layout '" + layout + "' is not whc or hwc"};
   }
   options->y_major = layout == "hwc";
+  if (texts.size.given()) {
+    int end = 0;
+    const std::string size = texts.size.text();
+    if (std::sscanf(size.c_str(), "%dx%d%n", &options->input_width, &options->input_height, &end) !=
+            2 ||
+        static_cast<size_t>(end) != size.size() || options->input_width < 1 ||
+        options->input_height < 1) {
+      return Error{ErrorCode::kInvalidArgument, "--size '" + size + "' is not WxH, like 320x240"};
+    }
+  }
   return {};
+}
+
+bool ends_with(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+// What the files are, where --from does not say.
+std::string kind_of(const std::vector<std::string>& files) {
+  return files.size() == 1 && ends_with(files[0], ".onnx") ? "onnx" : "caffe";
+}
+
+Result<network::Model> convert_files(const std::string& kind, const std::vector<std::string>& files,
+                                     const convert::ConvertOptions& options,
+                                     convert::Report* report) {
+  if (kind == "onnx") return convert::convert_onnx(files[0], options, report);
+  return convert::convert_caffe(files[0], files[1], options, report);
 }
 
 std::string joined(const std::vector<std::string>& names) {
@@ -83,7 +110,8 @@ int convert_command(int argc, char** argv) {
   gboolean verbose = FALSE;
   const std::string decoder_help = "Decoder of the outputs: " + joined(decode::decoder_names());
   const GOptionEntry entries[] = {
-      {"from", 0, 0, G_OPTION_ARG_STRING, t.from.out(), "Kind of model: caffe (default)", "KIND"},
+      {"from", 0, 0, G_OPTION_ARG_STRING, t.from.out(),
+       "Kind of model: caffe or onnx (default: by the files' names)", "KIND"},
       {"output", 'o', 0, G_OPTION_ARG_FILENAME, t.output.out(), "The file to write", "FILE.dvn"},
       {"name", 0, 0, G_OPTION_ARG_STRING, t.name.out(), "Name of the network", "NAME"},
       {"mean", 0, 0, G_OPTION_ARG_STRING, t.mean.out(),
@@ -104,22 +132,26 @@ int convert_command(int argc, char** argv) {
        "Its parameters: a JSON file, or the JSON itself", "JSON"},
       {"layout", 0, 0, G_OPTION_ARG_STRING, t.layout.out(),
        "Order of the device's buffers: whc (default), or hwc with transposed weights", "ORDER"},
+      {"size", 0, 0, G_OPTION_ARG_STRING, t.size.out(),
+       "Size of the input in pixels instead of the model's own", "WxH"},
       {"verbose", 'v', 0, G_OPTION_ARG_NONE, &verbose, "Print which layers run where", nullptr},
       {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
-  auto args = parse_options("--from caffe DEPLOY.prototxt WEIGHTS.caffemodel -o NETWORK.dvn",
+  auto args = parse_options("DEPLOY.prototxt WEIGHTS.caffemodel | MODEL.onnx -o NETWORK.dvn",
                             "Converts a model to a network file for dvinfer and dvnet.", entries,
                             argc, argv);
   if (!args.ok()) return wrong_usage("convert", args.error().message);
-  if (t.from.text("caffe") != "caffe") {
-    return wrong_usage("convert", "--from '" + t.from.text() + "' is not supported (caffe is)");
+  const std::string kind = t.from.text(kind_of(args.value()).c_str());
+  if (kind != "caffe" && kind != "onnx") {
+    return wrong_usage("convert", "--from '" + kind + "' is not supported (caffe and onnx are)");
   }
-  if (args.value().size() != 2 || !t.output.given()) {
-    return wrong_usage("convert", "needs a prototxt, a caffemodel and -o FILE.dvn");
+  if (args.value().size() != (kind == "onnx" ? 1 : 2) || !t.output.given()) {
+    return wrong_usage("convert",
+                       "needs a prototxt and a caffemodel, or an ONNX file, and -o FILE.dvn");
   }
   convert::ConvertOptions options;
   if (Status s = fill_options(t, &options); !s.ok()) return fail(s.error());
   convert::Report report;
-  auto model = convert::convert_caffe(args.value()[0], args.value()[1], options, &report);
+  auto model = convert_files(kind, args.value(), options, &report);
   if (!model.ok()) return fail(model.error());
   model.value().producer = std::string("dvnet ") + DVNN_VERSION;
   if (Status s = network::write_dvn(model.value(), t.output.text()); !s.ok()) {

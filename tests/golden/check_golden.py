@@ -40,33 +40,52 @@ SIZES_RATIOS = {
 # An emulated processor takes seconds a picture.
 EMULATED_PICTURES = 2
 
-# name of the network: (golden folder, prototxt, caffemodel, options of dvnet convert)
+RFB_OPTIONS = [
+    "--order", "rgb", "--mean", "127", "--scale", "0.0078125", "--decoder", "ssd",
+    "--decoder-params", json.dumps({
+        "loc": "boxes", "conf": "scores", "num_classes": 2, "nms_threshold": 0.3,
+        "anchors": MIN_BOXES})]
+
+# name of the network: (golden folder, model files, options of dvnet convert)
 MODELS = {
     "res10": (
         "res10_caffe_from_uint8pb",
-        "res10_300x300_deploy.prototxt",
-        "res10_300x300_from_uint8pb.caffemodel",
+        ["res10_300x300_deploy.prototxt", "res10_300x300_from_uint8pb.caffemodel"],
         ["--mean", "104,117,123"],
     ),
     "yufacedetectnet": (
         "yufacedetectnet_v1",
-        "yufacedetectnet-open-v1.prototxt",
-        "yufacedetectnet-open-v1.caffemodel",
+        ["yufacedetectnet-open-v1.prototxt", "yufacedetectnet-open-v1.caffemodel"],
         ["--mean", "103.94,116.78,123.68"],
     ),
     "rfb320": (
         "ulfg_rfb320_caffe",
-        "RFB-320.prototxt",
-        "RFB-320.caffemodel",
-        ["--order", "rgb", "--mean", "127", "--scale", "0.0078125", "--decoder", "ssd",
-         "--decoder-params", json.dumps({
-             "loc": "boxes", "conf": "scores", "num_classes": 2, "nms_threshold": 0.3,
-             "anchors": MIN_BOXES})],
+        ["RFB-320.prototxt", "RFB-320.caffemodel"],
+        RFB_OPTIONS,
+    ),
+    "rfb320_onnx": (
+        "ulfg_rfb320_onnx",
+        ["version-RFB-320_without_postprocessing.onnx"],
+        RFB_OPTIONS,
+    ),
+    "rfb320_simplified": (
+        "ulfg_rfb320_onnx",
+        ["version-RFB-320_simplified.onnx"],
+        RFB_OPTIONS,
+    ),
+    "rfb320_decoded": (  # its boxes are corners already: raw outputs only
+        "",
+        ["version-RFB-320.onnx"],
+        ["--order", "rgb", "--mean", "127", "--scale", "0.0078125"],
+    ),
+    "yolox_nano": (  # raw outputs only
+        "",
+        ["yolox_nano.onnx"],
+        ["--order", "bgr", "--resize", "letterbox-top-left", "--pad-value", "114"],
     ),
     "face_mask": (
         "face_mask_detection",
-        "face_mask_detection.prototxt",
-        "face_mask_detection.caffemodel",
+        ["face_mask_detection.prototxt", "face_mask_detection.caffemodel"],
         ["--order", "rgb", "--scale", str(1 / 255), "--decoder", "ssd", "--decoder-params",
          json.dumps({
              "loc": "loc_branch_concat", "conf": "cls_branch_concat", "num_classes": 2,
@@ -75,8 +94,7 @@ MODELS = {
     ),
     "squeezenet": (
         "squeezenet_v1.0",
-        "squeezenet_v1.0_deploy.prototxt",
-        "squeezenet_v1.0_deepcompression.caffemodel",
+        ["squeezenet_v1.0_deploy.prototxt", "squeezenet_v1.0_deepcompression.caffemodel"],
         ["--mean", "104,117,123"],
     ),
 }
@@ -85,6 +103,11 @@ MODELS = {
 RAW = [
     ("rfb320", "ulfg_5.jpg", "boxes", "ulfg_rfb320_caffe/ulfg_5.jpg.boxes.npy"),
     ("rfb320", "ulfg_5.jpg", "scores", "ulfg_rfb320_caffe/ulfg_5.jpg.scores.npy"),
+    ("rfb320_onnx", "ulfg_5.jpg", "boxes", "ulfg_rfb320_onnx/ulfg_5.jpg.raw_deltas.npy"),
+    ("rfb320_onnx", "ulfg_5.jpg", "scores", "ulfg_rfb320_onnx/ulfg_5.jpg.scores.npy"),
+    ("rfb320_decoded", "ulfg_5.jpg", "boxes", "ulfg_rfb320_onnx/ulfg_5.jpg.boxes_decoded.npy"),
+    ("rfb320_decoded", "ulfg_5.jpg", "scores", "ulfg_rfb320_onnx/ulfg_5.jpg.scores.npy"),
+    ("yolox_nano", "dog.jpg", "output", "yolox_nano/dog.jpg.output.npy"),
     ("face_mask", "ulfg_5.jpg", "loc_branch_concat",
      "face_mask_detection/ulfg_5.jpg.loc_branch_concat.npy"),
     ("face_mask", "ulfg_5.jpg", "cls_branch_concat",
@@ -171,11 +194,14 @@ class Checker:
             return json.load(file)
 
     def check_model(self, name, layout):
-        folder, prototxt, caffemodel, options = MODELS[name]
+        folder, files, options = MODELS[name]
         models = os.path.join(self.data, "models")
         network = os.path.join(self.folder.name, f"{name}-{layout}.dvn")
-        self.run("convert", "--from", "caffe", os.path.join(models, prototxt),
-                 os.path.join(models, caffemodel), "-o", network, "--layout", layout, *options)
+        self.run("convert", *[os.path.join(models, file) for file in files], "-o", network,
+                 "--layout", layout, *options)
+        if not folder:
+            self.check_raw(name, layout, network)
+            return
         pictures = list(self.pictures())[:EMULATED_PICTURES if self.run_with else None]
         lines = self.run("run", "--json", "--threshold", "0.01", network, *pictures).splitlines()
         for picture, line in zip(pictures, lines):

@@ -13,6 +13,17 @@ using LayerResult = Result<std::unique_ptr<CpuLayer>>;
   LayerResult name(const nlohmann::json& params, Span<const TensorDesc> inputs, \
                    Span<const TensorDesc> outputs)
 
+/// {operation: add|sub|mul|div|pow|min|max} of two inputs; dimensions of 1 repeat, as in NumPy.
+DVNN_LAYER_FACTORY(create_binary_layer);
+/// {values: [...]}, row-major; no input, so it is made once.
+DVNN_LAYER_FACTORY(create_constant_layer);
+/// Zeros around a picture: {left, right, top, bottom}.
+DVNN_LAYER_FACTORY(create_pad_layer);
+/// Elements begin[i], begin[i] + step[i], ... along each axis: {begin: [...], step: [...]}.
+DVNN_LAYER_FACTORY(create_slice_layer);
+/// y = f(x) for {function: abs|ceil|clip (min, max)|exp|floor|hardsigmoid (alpha, beta)|hardswish|
+/// log|neg|reciprocal|softplus|sqrt}.
+DVNN_LAYER_FACTORY(create_unary_layer);
 /// Joins the inputs along {axis}.
 DVNN_LAYER_FACTORY(create_concat_layer);
 /// SSD post-processing: inputs loc, conf, priors {1, 2, 4P}; output {1, 1, N, 7}, rows (image_id,
@@ -33,7 +44,8 @@ DVNN_LAYER_FACTORY(create_normalize_layer);
 /// Reorders axes: output axis i is input axis order[i].
 DVNN_LAYER_FACTORY(create_permute_layer);
 /// {method: max|average, kernel_w, kernel_h, stride_w, stride_h, pad_w, pad_h, global}: Caffe's
-/// rules: windows are clipped to the padded input, averages divide by the clipped window.
+/// rules: windows are clipped to the padded input, averages divide by the clipped window or, with
+/// counts_pads false, by what of it lies in the input.
 DVNN_LAYER_FACTORY(create_pooling_layer);
 /// Default boxes: output {1, 2, 4P}, row 0 boxes, row 1 variances. See decode/priors.h.
 DVNN_LAYER_FACTORY(create_prior_box_layer);

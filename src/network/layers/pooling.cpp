@@ -28,8 +28,10 @@ Window window_at(const Axis& axis, int index, int size) {
 
 class Pooling final : public CpuLayer {
  public:
-  Pooling(bool average, Axis x, Axis y, const TensorDesc& input, const TensorDesc& output)
+  Pooling(bool average, bool counts_pads, Axis x, Axis y, const TensorDesc& input,
+          const TensorDesc& output)
       : average_(average),
+        counts_pads_(counts_pads),
         x_(x),
         y_(y),
         in_(input.shape),
@@ -61,10 +63,12 @@ class Pooling final : public CpuLayer {
         sum += v;
       }
     }
-    return average_ ? sum / static_cast<float>(wy.padded * wx.padded) : best;
+    if (!average_) return best;
+    const int own = (wy.end - wy.begin) * (wx.end - wx.begin);
+    return sum / static_cast<float>(counts_pads_ ? wy.padded * wx.padded : own);
   }
 
-  bool average_;
+  bool average_, counts_pads_;
   Axis x_, y_;
   Shape in_, out_;
   FloatReader reader_;
@@ -80,6 +84,7 @@ DVNN_LAYER_FACTORY(create_pooling_layer) {
   JsonReader in(params, "Pooling");
   const std::string method = in.text("method");
   const bool global = in.boolean("global", false);
+  const bool counts_pads = in.boolean("counts_pads", true);
   auto axis = [&](const char* kernel, const char* stride, const char* pad) {
     Axis a;
     a.kernel = static_cast<int>(in.integer(kernel, 1, kMax, 1));
@@ -105,7 +110,8 @@ DVNN_LAYER_FACTORY(create_pooling_layer) {
     return Error{ErrorCode::kMalformed, "the output " + to.to_string() +
                                             " has windows outside the input " + from.to_string()};
   }
-  return std::unique_ptr<CpuLayer>(new Pooling(method == "average", x, y, inputs[0], outputs[0]));
+  return std::unique_ptr<CpuLayer>(
+      new Pooling(method == "average", counts_pads, x, y, inputs[0], outputs[0]));
 }
 
 }  // namespace dvnn::network

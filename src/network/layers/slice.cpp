@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts of tensors, and pictures with borders of zeros.
+#include <algorithm>
+
+#include "base/format.h"
+#include "base/json.h"
+#include "network/layers/float_io.h"
+#include "network/layers/layers.h"
+
+namespace dvnn::network {
+namespace {
+
+class Slice final : public CpuLayer {
+ public:
+  Slice(std::vector<size_t> index, const TensorDesc& input)
+      : index_(std::move(index)), reader_(input), result_(index_.size()) {}
+  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
+    const float* in = reader_.read(inputs[0]);
+    for (size_t i = 0; i < index_.size(); ++i) result_[i] = in[index_[i]];
+    write_nchw(result_.data(), outputs[0]);
+    return {};
+  }
+
+ private:
+  std::vector<size_t> index_;  // of the input's element for each of the output's
+  FloatReader reader_;
+  std::vector<float> result_;
+};
+
+class Pad final : public CpuLayer {
+ public:
+  Pad(int left, int top, const TensorDesc& input, const TensorDesc& output)
+      : left_(left),
+        top_(top),
+        in_(input.shape),
+        out_(output.shape),
+        reader_(input),
+        result_(static_cast<size_t>(output.shape.elements()), 0.0f) {}
+  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
+    const float* in = reader_.read(inputs[0]);
+    for (int c = 0; c < in_.c(); ++c) {
+      for (int y = 0; y < in_.h(); ++y, in += in_.w()) {
+        const int64_t row = (int64_t{c} * out_.h() + y + top_) * out_.w() + left_;
+        std::copy(in, in + in_.w(), result_.begin() + row);
+      }
+    }
+    write_nchw(result_.data(), outputs[0]);
+    return {};
+  }
+
+ private:
+  int left_, top_;
+  Shape in_, out_;
+  FloatReader reader_;
+  std::vector<float> result_;  // borders stay zero
+};
+
+}  // namespace
+
+DVNN_LAYER_FACTORY(create_slice_layer) {
+  constexpr int kMost = 1 << 28;
+  DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
+  const Shape &from = inputs[0].shape, &to = outputs[0].shape;
+  JsonReader in(params, "Slice");
+  const std::vector<int> begin = in.integers("begin", 0, kMost, Shape::kMaxRank);
+  const std::vector<int> step = in.integers("step", -kMost, kMost, Shape::kMaxRank);
+  const size_t rank = static_cast<size_t>(from.rank);
+  bool fits = begin.size() == rank && step.size() == rank && to.rank == from.rank;
+  for (int i = 0; fits && i < from.rank; ++i) {
+    const size_t k = static_cast<size_t>(i);
+    const int64_t last = begin[k] + int64_t{to[i] - 1} * step[k];
+    fits = begin[k] < from[i] && last >= 0 && last < from[i];
+  }
+  if (!fits) {
+    in.fail("begin",
+            "with step and the output " + to.to_string() + " leaves the input " + from.to_string());
+  }
+  DVNN_TRY(in.status());
+  std::vector<size_t> index(static_cast<size_t>(to.elements()));
+  for (size_t n = 0; n < index.size(); ++n) {
+    int64_t rest = static_cast<int64_t>(n), at = 0, stride = 1;
+    for (int i = to.rank - 1; i >= 0; --i) {
+      const size_t k = static_cast<size_t>(i);
+      at += (begin[k] + rest % to[i] * step[k]) * stride;
+      rest /= to[i];
+      stride *= from[i];
+    }
+    index[n] = static_cast<size_t>(at);
+  }
+  return std::unique_ptr<CpuLayer>(new Slice(std::move(index), inputs[0]));
+}
+
+DVNN_LAYER_FACTORY(create_pad_layer) {
+  constexpr int kMost = 1 << 15;
+  DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
+  const Shape &from = inputs[0].shape, &to = outputs[0].shape;
+  JsonReader in(params, "Pad");
+  auto side = [&](const char* name) { return static_cast<int>(in.integer(name, 0, kMost, 0)); };
+  const int left = side("left"), right = side("right"), top = side("top"), bottom = side("bottom");
+  if (from.rank != 4 || to.rank != 4 || from.n() != 1 || to.n() != 1 || to.c() != from.c() ||
+      to.w() != from.w() + left + right || to.h() != from.h() + top + bottom) {
+    in.fail("left",
+            "with the other sides does not make " + to.to_string() + " of " + from.to_string());
+  }
+  DVNN_TRY(in.status());
+  return std::unique_ptr<CpuLayer>(new Pad(left, top, inputs[0], outputs[0]));
+}
+
+}  // namespace dvnn::network

@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "convert/caffe_import.h"
+#include "convert/keras_import.h"
 #include "convert/lower.h"
 #include "convert/onnx_import.h"
 #include "convert/passes.h"
@@ -61,18 +62,31 @@ Result<network::Model> convert_graph(Graph graph, const ConvertOptions& options,
   return model;
 }
 
+// What all front ends end with.
+Result<network::Model> finish(Result<Graph> graph, const std::string& kind, const std::string& path,
+                              const ConvertOptions& options, Report* report) {
+  if (!graph.ok()) return graph.error().within("'" + path + "'");
+  auto model = convert_graph(std::move(graph.value()), options, report);
+  if (!model.ok()) return model.error().within("'" + path + "'");
+  model.value().source = kind + ": " + base_name(path);
+  if (model.value().name.empty()) model.value().name = base_name(path);
+  return model;
+}
+
 }  // namespace
 
 Result<network::Model> convert_onnx(const std::string& path, const ConvertOptions& options,
                                     Report* report) {
   DVNN_ASSIGN(const onnx::ModelProto proto, read_onnx(path));
-  auto graph = import_onnx(proto, options.input_width, options.input_height);
-  if (!graph.ok()) return graph.error().within("'" + path + "'");
-  auto model = convert_graph(std::move(graph.value()), options, report);
-  if (!model.ok()) return model.error().within("'" + path + "'");
-  model.value().source = "onnx: " + base_name(path);
-  if (model.value().name.empty()) model.value().name = base_name(path);
-  return model;
+  return finish(import_onnx(proto, options.input_width, options.input_height), "onnx", path,
+                options, report);
+}
+
+Result<network::Model> convert_keras(const std::string& path, const ConvertOptions& options,
+                                     Report* report) {
+  DVNN_ASSIGN(const auto file, Hdf5File::open(path));
+  return finish(import_keras(*file, options.input_width, options.input_height), "keras", path,
+                options, report);
 }
 
 Result<network::Model> convert_caffe(const std::string& prototxt_path,
@@ -81,12 +95,9 @@ Result<network::Model> convert_caffe(const std::string& prototxt_path,
   DVNN_ASSIGN(const caffe::NetParameter net,
               read_prototxt(prototxt_path, report ? &report->warnings : nullptr));
   DVNN_ASSIGN(const caffe::NetParameter weights, read_caffemodel(caffemodel_path));
-  auto graph = import_caffe(net, weights, options.input_width, options.input_height);
-  if (!graph.ok()) return graph.error().within("'" + prototxt_path + "'");
-  auto model = convert_graph(std::move(graph.value()), options, report);
-  if (!model.ok()) return model.error().within("'" + prototxt_path + "'");
-  model.value().source = "caffe: " + base_name(prototxt_path) + ", " + base_name(caffemodel_path);
-  if (model.value().name.empty()) model.value().name = base_name(prototxt_path);
+  auto model = finish(import_caffe(net, weights, options.input_width, options.input_height),
+                      "caffe", prototxt_path, options, report);
+  if (model.ok()) model.value().source += ", " + base_name(caffemodel_path);
   return model;
 }
 

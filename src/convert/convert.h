@@ -36,6 +36,11 @@ struct Report {
 Result<network::Model> convert_onnx(const std::string& path, const ConvertOptions& options,
                                     Report* report);
 
+/// Converts a Keras model, an HDF5 file of Keras 1, 2 or TF-Keras. Errors name the file, the layer
+/// and its class. `report` may be null.
+Result<network::Model> convert_keras(const std::string& path, const ConvertOptions& options,
+                                     Report* report);
+
 /// Converts a Caffe model. Errors name the file, the layer and the field. `report` may be null.
 Result<network::Model> convert_caffe(const std::string& prototxt_path,
                                      const std::string& caffemodel_path,

@@ -87,12 +87,17 @@ bool ends_with(const std::string& text, const std::string& end) {
 
 // What the files are, where --from does not say.
 std::string kind_of(const std::vector<std::string>& files) {
-  return files.size() == 1 && ends_with(files[0], ".onnx") ? "onnx" : "caffe";
+  if (files.size() != 1) return "caffe";
+  for (const char* end : {".h5", ".hdf5", ".keras"}) {
+    if (ends_with(files[0], end)) return "keras";
+  }
+  return "onnx";
 }
 
 Result<network::Model> convert_files(const std::string& kind, const std::vector<std::string>& files,
                                      const convert::ConvertOptions& options,
                                      convert::Report* report) {
+  if (kind == "keras") return convert::convert_keras(files[0], options, report);
   if (kind == "onnx") return convert::convert_onnx(files[0], options, report);
   return convert::convert_caffe(files[0], files[1], options, report);
 }
@@ -111,7 +116,7 @@ int convert_command(int argc, char** argv) {
   const std::string decoder_help = "Decoder of the outputs: " + joined(decode::decoder_names());
   const GOptionEntry entries[] = {
       {"from", 0, 0, G_OPTION_ARG_STRING, t.from.out(),
-       "Kind of model: caffe or onnx (default: by the files' names)", "KIND"},
+       "Kind of model: caffe, keras or onnx (default: by the files' names)", "KIND"},
       {"output", 'o', 0, G_OPTION_ARG_FILENAME, t.output.out(), "The file to write", "FILE.dvn"},
       {"name", 0, 0, G_OPTION_ARG_STRING, t.name.out(), "Name of the network", "NAME"},
       {"mean", 0, 0, G_OPTION_ARG_STRING, t.mean.out(),
@@ -136,17 +141,18 @@ int convert_command(int argc, char** argv) {
        "Size of the input in pixels instead of the model's own", "WxH"},
       {"verbose", 'v', 0, G_OPTION_ARG_NONE, &verbose, "Print which layers run where", nullptr},
       {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
-  auto args = parse_options("DEPLOY.prototxt WEIGHTS.caffemodel | MODEL.onnx -o NETWORK.dvn",
-                            "Converts a model to a network file for dvinfer and dvnet.", entries,
-                            argc, argv);
+  auto args = parse_options(
+      "DEPLOY.prototxt WEIGHTS.caffemodel | MODEL.h5 | MODEL.onnx -o NETWORK.dvn",
+      "Converts a model to a network file for dvinfer and dvnet.", entries, argc, argv);
   if (!args.ok()) return wrong_usage("convert", args.error().message);
   const std::string kind = t.from.text(kind_of(args.value()).c_str());
-  if (kind != "caffe" && kind != "onnx") {
-    return wrong_usage("convert", "--from '" + kind + "' is not supported (caffe and onnx are)");
-  }
-  if (args.value().size() != (kind == "onnx" ? 1 : 2) || !t.output.given()) {
+  if (kind != "caffe" && kind != "keras" && kind != "onnx") {
     return wrong_usage("convert",
-                       "needs a prototxt and a caffemodel, or an ONNX file, and -o FILE.dvn");
+                       "--from '" + kind + "' is not supported (caffe, keras and onnx are)");
+  }
+  if (args.value().size() != (kind == "caffe" ? 2 : 1) || !t.output.given()) {
+    return wrong_usage(
+        "convert", "needs a prototxt and a caffemodel, or an HDF5 or ONNX file, and -o FILE.dvn");
   }
   convert::ConvertOptions options;
   if (Status s = fill_options(t, &options); !s.ok()) return fail(s.error());

@@ -78,6 +78,11 @@ MODELS = {
         ["version-RFB-320.onnx"],
         ["--order", "rgb", "--mean", "127", "--scale", "0.0078125"],
     ),
+    "mini_xception": (  # raw outputs only
+        "",
+        ["fer2013_mini_XCEPTION.102-0.66.hdf5"],
+        ["--order", "gray", "--mean", "127.5", "--scale", str(1 / 127.5)],
+    ),
     "yolox_nano": (  # raw outputs only
         "",
         ["yolox_nano.onnx"],
@@ -99,18 +104,20 @@ MODELS = {
     ),
 }
 
-# Raw outputs of one picture: (network, picture, output, golden file)
+# Raw outputs of one picture: (network, picture, output, golden file), in the data folder
 RAW = [
-    ("rfb320", "ulfg_5.jpg", "boxes", "ulfg_rfb320_caffe/ulfg_5.jpg.boxes.npy"),
-    ("rfb320", "ulfg_5.jpg", "scores", "ulfg_rfb320_caffe/ulfg_5.jpg.scores.npy"),
-    ("rfb320_onnx", "ulfg_5.jpg", "boxes", "ulfg_rfb320_onnx/ulfg_5.jpg.raw_deltas.npy"),
-    ("rfb320_onnx", "ulfg_5.jpg", "scores", "ulfg_rfb320_onnx/ulfg_5.jpg.scores.npy"),
-    ("rfb320_decoded", "ulfg_5.jpg", "boxes", "ulfg_rfb320_onnx/ulfg_5.jpg.boxes_decoded.npy"),
-    ("rfb320_decoded", "ulfg_5.jpg", "scores", "ulfg_rfb320_onnx/ulfg_5.jpg.scores.npy"),
-    ("yolox_nano", "dog.jpg", "output", "yolox_nano/dog.jpg.output.npy"),
-    ("face_mask", "ulfg_5.jpg", "loc_branch_concat",
+    ("rfb320", "images/ulfg_5.jpg", "boxes", "ulfg_rfb320_caffe/ulfg_5.jpg.boxes.npy"),
+    ("rfb320", "images/ulfg_5.jpg", "scores", "ulfg_rfb320_caffe/ulfg_5.jpg.scores.npy"),
+    ("rfb320_onnx", "images/ulfg_5.jpg", "boxes", "ulfg_rfb320_onnx/ulfg_5.jpg.raw_deltas.npy"),
+    ("rfb320_onnx", "images/ulfg_5.jpg", "scores", "ulfg_rfb320_onnx/ulfg_5.jpg.scores.npy"),
+    ("rfb320_decoded", "images/ulfg_5.jpg", "boxes", "ulfg_rfb320_onnx/ulfg_5.jpg.boxes_decoded.npy"),
+    ("rfb320_decoded", "images/ulfg_5.jpg", "scores", "ulfg_rfb320_onnx/ulfg_5.jpg.scores.npy"),
+    ("mini_xception", "golden/keras_fer2013_mini_XCEPTION.102-0.66/input.png", "predictions",
+     "keras_fer2013_mini_XCEPTION.102-0.66/output.npy"),
+    ("yolox_nano", "images/dog.jpg", "output", "yolox_nano/dog.jpg.output.npy"),
+    ("face_mask", "images/ulfg_5.jpg", "loc_branch_concat",
      "face_mask_detection/ulfg_5.jpg.loc_branch_concat.npy"),
-    ("face_mask", "ulfg_5.jpg", "cls_branch_concat",
+    ("face_mask", "images/ulfg_5.jpg", "cls_branch_concat",
      "face_mask_detection/ulfg_5.jpg.cls_branch_concat.npy"),
 ]
 
@@ -221,7 +228,8 @@ class Checker:
             if model != name or not os.path.exists(path):
                 continue
             self.run("run", "--json", "--dump", self.folder.name, network,
-                     os.path.join(self.data, "images", picture))
+                     os.path.join(self.data, picture))
+            picture = os.path.basename(picture)
             ours = np.load(os.path.join(self.folder.name, f"{picture}.{output}.npy"))
             likeness = cosine(ours, np.load(path))
             print(f"{name} ({layout}) {output}: cosine {likeness:.7f}")

@@ -8,4 +8,7 @@ namespace dvnn {
 
 std::string format(const char* fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/// A text from a file as one line of valid UTF-8: control characters and stray bytes become '?'.
+std::string printable(const std::string& text);
+
 }  // namespace dvnn

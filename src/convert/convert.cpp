@@ -62,10 +62,24 @@ Result<network::Model> convert_graph(Graph graph, const ConvertOptions& options,
   return model;
 }
 
+// Names travel into the network file and onto terminals.
+void clean_names(Graph* graph) {
+  graph->name = printable(graph->name);
+  for (Node& node : graph->nodes) {
+    node.name = printable(node.name);
+    for (std::string& layer : node.layers) layer = printable(layer);
+  }
+  for (Value& value : graph->values) value.name = printable(value.name);
+  for (std::string& name : graph->output_names) name = printable(name);
+}
+
 // What all front ends end with.
 Result<network::Model> finish(Result<Graph> graph, const std::string& kind, const std::string& path,
                               const ConvertOptions& options, Report* report) {
-  if (!graph.ok()) return graph.error().within("'" + path + "'");
+  if (!graph.ok()) {
+    return Error{graph.error().code, printable(graph.error().message)}.within("'" + path + "'");
+  }
+  clean_names(&graph.value());
   auto model = convert_graph(std::move(graph.value()), options, report);
   if (!model.ok()) return model.error().within("'" + path + "'");
   model.value().source = kind + ": " + base_name(path);

@@ -6,10 +6,9 @@
 #include <opencv2/dnn.hpp>
 
 #include "caffe_fixture.h"
-#include "network/network.h"
 
 // Check last: some of its macros have common names.
-#include "check_main.h"
+#include "run_model.h"
 
 using namespace dvnn;
 using namespace dvnn::test;
@@ -30,26 +29,8 @@ void compare(const char* what, const std::string& text, const Weights& weights, 
     options.y_major = y_major;
     auto model = files.convert(options);
     ck_assert_msg(model.ok(), "%s: %s", what, model.ok() ? "" : model.error().message.c_str());
-    const TensorDesc input =
-        model.value().tensors[static_cast<size_t>(model.value().input.tensor)].desc;
-    auto network =
-        network::Network::create(std::move(model.value()), device::Device::open("soft").value());
-    ck_assert(network.ok());
-    auto slot = network.value()->create_slot();
-    ck_assert_msg(slot.ok(), "%s: %s", what, slot.ok() ? "" : slot.error().message.c_str());
-    write_nchw(blob.ptr<float>(), {input, slot.value()->input().data()});
-    ck_assert(slot.value()->run().ok());
-    const ConstTensorView out = slot.value()->output(0);
-    std::vector<float> have(static_cast<size_t>(out.desc.shape.elements()));
-    ck_assert_uint_eq(have.size(), want.total());
-    read_nchw(out, have.data());
-    double largest = 0, worst = 0;
-    for (size_t i = 0; i < have.size(); ++i) {
-      largest = std::max(largest, std::fabs(double{want.ptr<float>()[i]}));
-      worst = std::max(worst, std::fabs(double{have[i]} - want.ptr<float>()[i]));
-    }
-    ck_assert_msg(worst <= 0.01 * largest, "%s%s: off by %g of %g", what, y_major ? " (hwc)" : "",
-                  worst, largest);
+    const std::vector<float> have = run_model(what, std::move(model.value()), blob.ptr<float>());
+    expect_close(what, have, want.ptr<float>(), want.total());
   }
 }
 

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small Keras models on the software device against scalar references in Keras' own order
+// (H, W, C), and what is refused.
+//
+// Tolerance: see test_numerics.cpp.
+#include "keras_fixture.h"
+
+// Check last: some of its macros have common names.
+#include "run_model.h"
+
+using namespace dvnn;
+using namespace dvnn::test;
+using nlohmann::json;
+
+namespace {
+
+// A picture in Keras' order.
+struct Picture {
+  int h, w, c;
+  std::vector<float> v;
+  Picture(int height, int width, int channels)
+      : h(height), w(width), c(channels), v(static_cast<size_t>(height * width * channels)) {}
+  float& at(int y, int x, int k) { return v[static_cast<size_t>((y * w + x) * c + k)]; }
+  float get(int y, int x, int k) const {
+    const bool inside = y >= 0 && x >= 0 && y < h && x < w;
+    return inside ? v[static_cast<size_t>((y * w + x) * c + k)] : 0;
+  }
+};
+
+Picture random_picture(int h, int w, int c) {
+  Picture p(h, w, c);
+  std::mt19937 random(3);
+  std::uniform_real_distribution<float> value(-1, 1);
+  for (float& v : p.v) v = value(random);
+  return p;
+}
+
+std::vector<float> channels_first(const Picture& p) {
+  std::vector<float> out;
+  for (int k = 0; k < p.c; ++k) {
+    for (int y = 0; y < p.h; ++y) {
+      for (int x = 0; x < p.w; ++x) out.push_back(p.get(y, x, k));
+    }
+  }
+  return out;
+}
+
+// TensorFlow's "same": pads before = total / 2.
+int pad_before(int size, int kernel, int stride, bool same) {
+  if (!same) return 0;
+  const int out = (size + stride - 1) / stride;
+  return std::max((out - 1) * stride + kernel - size, 0) / 2;
+}
+
+int outputs(int size, int kernel, int stride, bool same) {
+  return same ? (size + stride - 1) / stride : (size - kernel) / stride + 1;
+}
+
+// kernel: (ky, kx, in, out); depthwise: (ky, kx, in, multiplier).
+Picture conv(const Picture& in, const std::vector<float>& kernel, int k, int out_c, int stride,
+             bool same, bool depthwise = false) {
+  Picture out(outputs(in.h, k, stride, same), outputs(in.w, k, stride, same),
+              depthwise ? in.c * out_c : out_c);
+  const int top = pad_before(in.h, k, stride, same), left = pad_before(in.w, k, stride, same);
+  for (int y = 0; y < out.h; ++y) {
+    for (int x = 0; x < out.w; ++x) {
+      for (int j = 0; j < k; ++j) {
+        for (int i = 0; i < k; ++i) {
+          for (int c = 0; c < in.c; ++c) {
+            const float v = in.get(y * stride + j - top, x * stride + i - left, c);
+            for (int o = 0; o < out_c; ++o) {
+              const float w = kernel[static_cast<size_t>(((j * k + i) * in.c + c) * out_c + o)];
+              out.at(y, x, depthwise ? c * out_c + o : o) += v * w;
+            }
+          }
+        }
+      }
+    }
+  }
+  return out;
+}
+
+void expect(const char* what, Result<network::Model> model, const Picture& in,
+            const std::vector<float>& want) {
+  ck_assert_msg(model.ok(), "%s: %s", what, model.ok() ? "" : model.error().message.c_str());
+  const std::vector<float> first = channels_first(in);
+  expect_close(what, run_model(what, std::move(model.value()), first.data()), want.data(),
+               want.size());
+}
+
+json shaped(const char* name, int h, int w, int c, json more) {
+  more["name"] = name;
+  more["batch_input_shape"] = {nullptr, h, w, c};
+  return more;
+}
+
+void refused(Result<network::Model> model, std::initializer_list<const char*> words) {
+  ck_assert(!model.ok());
+  for (const char* word : words) {
+    ck_assert_msg(model.error().message.find(word) != std::string::npos, "no '%s' in: %s", word,
+                  model.error().message.c_str());
+  }
+}
+
+}  // namespace
+
+START_TEST(convolutions_follow_tensorflow) {
+  const Picture in = random_picture(9, 12, 3);
+  for (const char* padding : {"same", "valid"}) {
+    for (int stride : {1, 2}) {
+      const bool same = std::string(padding) == "same";
+      KerasModel plain;
+      plain.layer(
+          "Conv2D",
+          shaped("c", 9, 12, 3,
+                 {{"padding", padding}, {"strides", {stride, stride}}, {"use_bias", false}}));
+      plain.weights("c", "kernel:0", {3, 3, 3, 10});
+      expect("Conv2D", convert_model(plain), in,
+             channels_first(conv(in, plain.values(0), 3, 10, stride, same)));
+      KerasModel depthwise;
+      depthwise.layer("Conv2D", shaped("c", 9, 12, 3, {{"use_bias", false}}));
+      depthwise.layer(
+          "DepthwiseConv2D",
+          {{"name", "d"}, {"padding", padding}, {"strides", stride}, {"use_bias", false}});
+      depthwise.weights("c", "kernel:0", {1, 1, 3, 8})
+          .weights("d", "depthwise_kernel:0", {3, 3, 8, 1});
+      const Picture first = conv(in, depthwise.values(0), 1, 8, 1, false);
+      expect("DepthwiseConv2D", convert_model(depthwise), in,
+             channels_first(conv(first, depthwise.values(1), 3, 1, stride, same, true)));
+    }
+  }
+  KerasModel separable;
+  separable.layer("SeparableConv2D",
+                  shaped("s", 9, 12, 3, {{"padding", "same"}, {"use_bias", false}}));
+  separable.weights("s", "depthwise_kernel:0", {3, 3, 3, 2})
+      .weights("s", "pointwise_kernel:0", {1, 1, 6, 5});
+  const Picture middle = conv(in, separable.values(0), 3, 2, 1, true, true);
+  expect("SeparableConv2D", convert_model(separable), in,
+         channels_first(conv(middle, separable.values(1), 1, 5, 1, false)));
+}
+END_TEST
+
+START_TEST(transposed_convolutions_double_the_size) {
+  // "same", stride 2: output pixel 2 i + j - 1 takes input pixel i by kernel row j of 4.
+  const Picture in = random_picture(5, 6, 3);
+  KerasModel m;
+  m.layer("Conv2DTranspose",
+          shaped("t", 5, 6, 3, {{"padding", "same"}, {"strides", {2, 2}}, {"use_bias", false}}));
+  m.weights("t", "kernel:0", {4, 4, 2, 3});  // y, x, out, in
+  Picture out(10, 12, 2);
+  for (int y = 0; y < in.h; ++y) {
+    for (int x = 0; x < in.w; ++x) {
+      for (int j = 0; j < 4; ++j) {
+        for (int i = 0; i < 4; ++i) {
+          const int oy = 2 * y + j - 1, ox = 2 * x + i - 1;
+          if (oy < 0 || ox < 0 || oy >= out.h || ox >= out.w) continue;
+          for (int o = 0; o < 2; ++o) {
+            for (int c = 0; c < 3; ++c) {
+              out.at(oy, ox, o) +=
+                  in.get(y, x, c) * m.values(0)[static_cast<size_t>(((j * 4 + i) * 2 + o) * 3 + c)];
+            }
+          }
+        }
+      }
+    }
+  }
+  expect("Conv2DTranspose", convert_model(m), in, channels_first(out));
+}
+END_TEST
+
+START_TEST(flattened_pictures_keep_keras_order) {
+  // Every output of the dense layer is one element of the picture, in Keras' order.
+  const Picture in = random_picture(3, 4, 3);
+  KerasModel m;
+  m.layer("Activation", shaped("a", 3, 4, 3, {{"activation", "relu"}}))
+      .layer("Flatten", {{"name", "f"}});
+  m.layer("Dense", {{"name", "d"}, {"use_bias", false}});
+  std::vector<float> identity(36 * 36, 0.0f);
+  for (size_t i = 0; i < 36; ++i) identity[i * 37] = 1;
+  m.array("d", "kernel:0", {36, 36}, identity);
+  std::vector<float> want = in.v;
+  for (float& v : want) v = std::max(v, 0.0f);
+  expect("Flatten and Dense", convert_model(m), in, want);
+  KerasModel alone;
+  alone.layer("Activation", shaped("a", 3, 4, 3, {{"activation", "relu"}}))
+      .layer("Flatten", {{"name", "f"}});
+  expect("Flatten", convert_model(alone), in, want);
+  KerasModel reshaped;
+  reshaped.layer("Activation", shaped("a", 3, 4, 3, {{"activation", "relu"}}));
+  reshaped.layer("Reshape", {{"name", "r"}, {"target_shape", {-1, 6}}});
+  expect("Reshape", convert_model(reshaped), in, want);
+}
+END_TEST
+
+START_TEST(functional_and_nested_models_are_walked) {
+  const Picture in = random_picture(6, 6, 3);
+  KerasModel m;
+  m.weights("c", "kernel:0", {1, 1, 3, 3})
+      .weights("inner", "kernel:0", {1, 1, 3, 3}, -0.5f, 0.5f, "nest");
+  auto input = [](const char* name) {
+    return json{{"class_name", "InputLayer"},
+                {"name", name},
+                {"inbound_nodes", json::array()},
+                {"config", {{"name", name}, {"batch_input_shape", {nullptr, 6, 6, 3}}}}};
+  };
+  auto node = [](std::initializer_list<const char*> from) {
+    json references = json::array();
+    for (const char* name : from) references.push_back({name, 0, 0, json::object()});
+    return json::array({references});
+  };
+  const json conv_config = {{"use_bias", false}, {"padding", "same"}};
+  json c = conv_config, inner = conv_config;
+  c["name"] = "c";
+  inner["name"] = "inner";
+  const json nested = {{"name", "nest"},
+                       {"layers",
+                        {input("i"),
+                         {{"class_name", "Conv2D"},
+                          {"name", "inner"},
+                          {"config", inner},
+                          {"inbound_nodes", node({"i"})}}}},
+                       {"input_layers", {{"i", 0, 0}}},
+                       {"output_layers", {{"inner", 0, 0}}}};
+  const json model = {
+      {"class_name", "Functional"},
+      {"config",
+       {{"name", "outer"},
+        {"layers",
+         {input("x"),
+          {{"class_name", "Conv2D"}, {"name", "c"}, {"config", c}, {"inbound_nodes", node({"x"})}},
+          {{"class_name", "Functional"},
+           {"name", "nest"},
+           {"config", nested},
+           {"inbound_nodes", node({"c"})}},
+          {{"class_name", "Add"},
+           {"name", "sum"},
+           {"config", {{"name", "sum"}}},
+           {"inbound_nodes", node({"c", "nest"})}}}},
+        {"input_layers", {{"x", 0, 0}}},
+        {"output_layers", {{"sum", 0, 0}}}}}};
+  const Picture first = conv(in, m.values(0), 1, 3, 1, true);
+  Picture want = conv(first, m.values(1), 1, 3, 1, true);
+  for (size_t i = 0; i < want.v.size(); ++i) want.v[i] += first.v[i];
+  expect("nested", convert_model(m, model), in, channels_first(want));
+}
+END_TEST
+
+START_TEST(keras_1_names_are_known) {
+  const Picture in = random_picture(8, 8, 3);
+  KerasModel m;
+  m.layer("Convolution2D", shaped("c", 8, 8, 3,
+                                  {{"nb_filter", 4},
+                                   {"nb_row", 3},
+                                   {"nb_col", 3},
+                                   {"border_mode", "same"},
+                                   {"subsample", {2, 2}},
+                                   {"bias", false},
+                                   {"dim_ordering", "tf"}}));
+  m.weights("c", "c_W", {3, 3, 3, 4});
+  const json list = {{"class_name", "Sequential"}, {"config", m.layers}};
+  expect("Convolution2D", convert_model(m, list, nullptr), in,
+         channels_first(conv(in, m.values(0), 3, 4, 2, true)));
+}
+END_TEST
+
+START_TEST(what_cannot_be_is_named) {
+  KerasModel unknown;
+  unknown.layer("Lambda", shaped("l", 8, 8, 3, json::object()));
+  refused(convert_model(unknown), {"'l'", "Lambda", "supported: "});
+  KerasModel none;
+  none.layer("Conv2D", shaped("c", 8, 8, 3, json::object()));
+  refused(convert_model(none), {"'c'", "Conv2D", "kernel"});
+  KerasModel bias;
+  bias.layer("Conv2D", shaped("c", 8, 8, 3, json::object())).weights("c", "kernel:0", {3, 3, 3, 4});
+  refused(convert_model(bias), {"'c'", "weights 1"});
+  KerasModel open;
+  open.layer("Conv2D", {{"name", "c"}, {"batch_input_shape", {nullptr, nullptr, nullptr, 3}}});
+  refused(convert_model(open), {"--size"});
+  KerasModel first;
+  first.layer("Conv2D", shaped("c", 8, 8, 3, {{"data_format", "channels_first"}}));
+  first.weights("c", "kernel:0", {3, 3, 3, 4});
+  refused(convert_model(first), {"channels_first"});
+  refused(convert_model(KerasModel(), {{"class_name", "Sequential"}, {"config", json::array()}}),
+          {"list of layers"});
+  auto text = convert::convert_keras("/dev/null", {}, nullptr);
+  ck_assert(!text.ok());
+}
+END_TEST
+
+DVNN_TEST_MAIN(keras, convolutions_follow_tensorflow, transposed_convolutions_double_the_size,
+               flattened_pictures_keep_keras_order, functional_and_nested_models_are_walked,
+               keras_1_names_are_known, what_cannot_be_is_named)

@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "convert/memory_plan.h"
 #include "convert/placement.h"
+#include "convert/quantise.h"
 #include "convert/schedule.h"
 #include "device/limits.h"
 #include "tensor/half.h"
@@ -152,7 +153,8 @@ class Lowering {
   }
 
   Status add_weights(const Node& node, int channels, device::ConvRun* run) {
-    run->weight_format = device::WeightFormat::kHalf;
+    const bool quantised = options_.quantise && run->activation != device::Activation::kPrelu;
+    run->weight_format = quantised ? device::WeightFormat::kQuantised : device::WeightFormat::kHalf;
     run->weight_offset = model_.weights.size();
     PackedGeometry geometry = device::run_geometry(*run, channels);
     std::vector<float> weights = node.weights;
@@ -164,9 +166,15 @@ class Lowering {
     DVNN_ASSIGN(const auto bias, to_half(node.bias, "bias"));
     DVNN_ASSIGN(const auto slopes, to_half(node.slopes, "slope"));
     model_.weights.resize(model_.weights.size() + packed_weights_size(geometry));
-    pack_weights(geometry,
-                 {nullptr, halves.data(), bias.data(), slopes.empty() ? nullptr : slopes.data()},
-                 model_.weights.data() + run->weight_offset);
+    WeightSource source = {nullptr, halves.data(), bias.data(),
+                           slopes.empty() ? nullptr : slopes.data()};
+    QuantisedWeights bytes;
+    if (quantised) {
+      bytes = quantise(weights);
+      source.table = bytes.table.data();
+      source.weights = bytes.indices.data();
+    }
+    pack_weights(geometry, source, model_.weights.data() + run->weight_offset);
     return {};
   }
 

@@ -4,6 +4,7 @@
 
 #include "base/format.h"
 #include "convert/convert.h"
+#include "convert/ini_file.h"
 #include "decode/decoder.h"
 #include "network/dvn_file.h"
 #include "tools/commands.h"
@@ -94,6 +95,33 @@ std::string kind_of(const std::vector<std::string>& files) {
   return "onnx";
 }
 
+// Takes over what an .ini file of the dv-sdk converter says; options on the command line come
+// after.
+Result<std::string> take_ini(const std::string& path, bool verbose, std::vector<std::string>* files,
+                             std::string* output, convert::ConvertOptions* options) {
+  DVNN_ASSIGN(const convert::IniFile ini, convert::read_ini(path));
+  for (const std::string& note : ini.notes) {
+    if (verbose) std::printf("note: %s\n", note.c_str());
+  }
+  if (options->name.empty()) options->name = ini.name;
+  if (options->input_width == 0) {
+    options->input_width = ini.width;
+    options->input_height = ini.height;
+  }
+  options->quantise |= ini.quantise;
+  options->y_major |= ini.transposes_weights;
+  if (output->empty()) {
+    const std::string folder = ini.output_folder + "/" + ini.name;
+    if (g_mkdir_with_parents(folder.c_str(), 0777) != 0) {
+      return Error{ErrorCode::kIo, "'" + folder + "' cannot be made"};
+    }
+    *output = folder + "/" + ini.name + ".dvn";
+  }
+  *files = {ini.data};
+  if (!ini.keras) *files = {ini.definition, ini.data};
+  return std::string(ini.keras ? "keras" : "caffe");
+}
+
 Result<network::Model> convert_files(const std::string& kind, const std::vector<std::string>& files,
                                      const convert::ConvertOptions& options,
                                      convert::Report* report) {
@@ -112,7 +140,7 @@ std::string joined(const std::vector<std::string>& names) {
 
 int convert_command(int argc, char** argv) {
   Texts t;
-  gboolean verbose = FALSE;
+  gboolean verbose = FALSE, quantise = FALSE;
   const std::string decoder_help = "Decoder of the outputs: " + joined(decode::decoder_names());
   const GOptionEntry entries[] = {
       {"from", 0, 0, G_OPTION_ARG_STRING, t.from.out(),
@@ -139,28 +167,37 @@ int convert_command(int argc, char** argv) {
        "Order of the device's buffers: whc (default), or hwc with transposed weights", "ORDER"},
       {"size", 0, 0, G_OPTION_ARG_STRING, t.size.out(),
        "Size of the input in pixels instead of the model's own", "WxH"},
+      {"quantize", 0, 0, G_OPTION_ARG_NONE, &quantise,
+       "Weights of 8 bits, by k-means per layer: half the bytes", nullptr},
       {"verbose", 'v', 0, G_OPTION_ARG_NONE, &verbose, "Print which layers run where", nullptr},
       {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
   auto args = parse_options(
-      "DEPLOY.prototxt WEIGHTS.caffemodel | MODEL.h5 | MODEL.onnx -o NETWORK.dvn",
+      "DEPLOY.prototxt WEIGHTS.caffemodel | MODEL.h5 | MODEL.onnx | MODEL.ini -o NETWORK.dvn",
       "Converts a model to a network file for dvinfer and dvnet.", entries, argc, argv);
   if (!args.ok()) return wrong_usage("convert", args.error().message);
-  const std::string kind = t.from.text(kind_of(args.value()).c_str());
+  std::vector<std::string> files = args.value();
+  std::string kind = t.from.text(kind_of(files).c_str()), output = t.output.text();
+  convert::ConvertOptions options;
+  if (Status s = fill_options(t, &options); !s.ok()) return fail(s.error());
+  options.quantise = quantise;
+  if (files.size() == 1 && ends_with(files[0], ".ini")) {
+    auto ini_kind = take_ini(files[0], verbose, &files, &output, &options);
+    if (!ini_kind.ok()) return fail(ini_kind.error());
+    kind = ini_kind.value();
+  }
   if (kind != "caffe" && kind != "keras" && kind != "onnx") {
     return wrong_usage("convert",
                        "--from '" + kind + "' is not supported (caffe, keras and onnx are)");
   }
-  if (args.value().size() != (kind == "caffe" ? 2 : 1) || !t.output.given()) {
+  if (files.size() != (kind == "caffe" ? 2u : 1u) || output.empty()) {
     return wrong_usage(
         "convert", "needs a prototxt and a caffemodel, or an HDF5 or ONNX file, and -o FILE.dvn");
   }
-  convert::ConvertOptions options;
-  if (Status s = fill_options(t, &options); !s.ok()) return fail(s.error());
   convert::Report report;
-  auto model = convert_files(kind, args.value(), options, &report);
+  auto model = convert_files(kind, files, options, &report);
   if (!model.ok()) return fail(model.error());
   model.value().producer = std::string("dvnet ") + DVNN_VERSION;
-  if (Status s = network::write_dvn(model.value(), t.output.text()); !s.ok()) {
+  if (Status s = network::write_dvn(model.value(), output); !s.ok()) {
     return fail(s.error());
   }
   if (verbose) {
@@ -168,7 +205,7 @@ int convert_command(int argc, char** argv) {
     for (const std::string& line : report.lines) std::printf("%s\n", line.c_str());
   }
   std::printf("%s: %zu steps, %zu bytes of weights, I/O buffer %llu bytes (%llu without re-use)\n",
-              t.output.text().c_str(), model.value().steps.size(), model.value().weights.size(),
+              output.c_str(), model.value().steps.size(), model.value().weights.size(),
               static_cast<unsigned long long>(report.io_peak_bytes),
               static_cast<unsigned long long>(report.io_sum_bytes));
   return 0;

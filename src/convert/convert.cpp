@@ -51,6 +51,7 @@ Result<network::Model> convert_graph(Graph graph, const ConvertOptions& options,
                  format("the input has %d channels, which does not fit channel order '%s'",
                         channels, to_string(picture.order))};
   }
+  if (report) report->imported = std::make_shared<const Graph>(graph);
   DVNN_TRY(run_passes(&graph, options, &picture));
   DVNN_ASSIGN(network::Model model, lower(graph, options, picture, report));
   if (!options.name.empty()) model.name = options.name;

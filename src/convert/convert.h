@@ -2,11 +2,13 @@
 // Models of other frameworks -> network::Model.
 #pragma once
 
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "convert/graph.h"
 #include "network/model.h"
 
 namespace dvnn::convert {
@@ -29,6 +31,7 @@ struct ConvertOptions {
 struct Report {
   std::vector<std::string> lines;  // a step each: where it runs and why
   std::vector<std::string> warnings;
+  std::shared_ptr<const Graph> imported;  // the model before any pass; see reference.h
   uint64_t io_peak_bytes = 0;  // the I/O buffer
   uint64_t io_sum_bytes = 0;   // what it would take without reuse
 };

@@ -7,6 +7,9 @@
 #include "convert/ini_file.h"
 #include "decode/decoder.h"
 #include "network/dvn_file.h"
+#ifdef DVNN_HAVE_OPENCV
+#include "tools/accuracy.h"
+#endif
 #include "tools/commands.h"
 #include "tools/options.h"
 
@@ -15,7 +18,7 @@ namespace {
 
 struct Texts {
   OptionText from, output, name, mean, scale, order, resize, pad, labels, decoder, params, layout,
-      size;
+      size, check;
 };
 
 Result<std::vector<std::string>> read_labels(const std::string& path) {
@@ -169,6 +172,10 @@ int convert_command(int argc, char** argv) {
        "Size of the input in pixels instead of the model's own", "WxH"},
       {"quantize", 0, 0, G_OPTION_ARG_NONE, &quantise,
        "Weights of 8 bits, by k-means per layer: half the bytes", nullptr},
+#ifdef DVNN_HAVE_OPENCV
+      {"check", 0, 0, G_OPTION_ARG_FILENAME, t.check.out(),
+       "Tell what the device's 16 bits (or 8) lose against FP32 on a folder of pictures", "FOLDER"},
+#endif
       {"verbose", 'v', 0, G_OPTION_ARG_NONE, &verbose, "Print which layers run where", nullptr},
       {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
   auto args = parse_options(
@@ -208,6 +215,13 @@ int convert_command(int argc, char** argv) {
               output.c_str(), model.value().steps.size(), model.value().weights.size(),
               static_cast<unsigned long long>(report.io_peak_bytes),
               static_cast<unsigned long long>(report.io_sum_bytes));
+#ifdef DVNN_HAVE_OPENCV
+  if (t.check.given()) {
+    const Status s =
+        print_accuracy(model.value(), *report.imported, options.picture, t.check.text());
+    if (!s.ok()) return fail(s.error());
+  }
+#endif
   return 0;
 }
 

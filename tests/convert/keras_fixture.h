@@ -128,10 +128,10 @@ class TemporaryPath {
 inline Result<network::Model> convert_model(const KerasModel& model,
                                             const nlohmann::json& architecture = nullptr,
                                             const char* version = "2.4.0",
-                                            convert::ConvertOptions options = {}) {
+                                            convert::Report* report = nullptr) {
   const TemporaryPath file;
   model.write(file.path, architecture, version);
-  return convert::convert_keras(file.path, options, nullptr);
+  return convert::convert_keras(file.path, {}, report);
 }
 
 }  // namespace dvnn::test

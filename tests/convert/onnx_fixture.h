@@ -125,9 +125,10 @@ class TemporaryFile {
 };
 
 inline Result<network::Model> convert_model(const OnnxModel& model,
-                                            convert::ConvertOptions options = {}) {
+                                            convert::ConvertOptions options = {},
+                                            convert::Report* report = nullptr) {
   const TemporaryFile file(model.model.SerializeAsString());
-  return convert::convert_onnx(file.path, options, nullptr);
+  return convert::convert_onnx(file.path, options, report);
 }
 
 }  // namespace dvnn::test

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "convert/reference.h"
 #include "network/network.h"
 
 // Check last: some of its macros have common names.
@@ -26,6 +27,20 @@ inline std::vector<float> run_model(const char* what, network::Model model, cons
   read_nchw(out, values.data());
   return values;
 }
+
+/// The first output of a graph as it was imported, in FP32.
+inline std::vector<float> run_reference(const char* what, const convert::Graph& graph,
+                                        const float* input) {
+  auto reference = convert::Reference::create(graph);
+  ck_assert_msg(reference.ok(), "%s: %s", what,
+                reference.ok() ? "" : reference.error().message.c_str());
+  auto outputs = reference.value()->run(input);
+  ck_assert(outputs.ok());
+  return outputs.value()[0];
+}
+
+/// Of two computations in FP32: 24 significand bits, sums of a few hundred products.
+constexpr double kFloatTolerance = 1e-5;
 
 /// Fails if a value is off by more than `tolerance` of the largest wanted one.
 inline void expect_close(const char* what, const std::vector<float>& have, const float* want,

@@ -36,6 +36,13 @@ std::vector<float> converted(const char* what, const OnnxModel& model, const cv:
   return run_model(what, std::move(made.value()), blob.ptr<float>());
 }
 
+// The graph in FP32, before any pass.
+std::vector<float> imported(const char* what, const OnnxModel& model, const cv::Mat& blob) {
+  convert::Report report;
+  ck_assert(convert_model(model, {}, &report).ok());
+  return run_reference(what, *report.imported, blob.ptr<float>());
+}
+
 void compare(const char* what, const OnnxModel& model) {
   const cv::Mat blob = random_blob(model);
   const TemporaryFile file(model.model.SerializeAsString());
@@ -43,6 +50,7 @@ void compare(const char* what, const OnnxModel& model) {
   net.setPreferableBackend(cv::dnn::DNN_BACKEND_OPENCV);
   net.setInput(blob);
   const cv::Mat want = net.forward().clone();
+  expect_close(what, imported(what, model, blob), want.ptr<float>(), want.total(), kFloatTolerance);
   for (bool y_major : {false, true}) {
     expect_close(what, converted(what, model, blob, y_major), want.ptr<float>(), want.total());
   }

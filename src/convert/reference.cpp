@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convert/reference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace dvnn::convert {
+namespace {
+
+using device::Activation;
+using device::ConvRun;
+using device::PoolKind;
+
+// Planes of rows of floats.
+struct Planes {
+  const float* data;
+  int c, h, w;
+  const float* row(int channel, int y) const { return data + (int64_t{channel} * h + y) * w; }
+};
+
+TensorDesc plain(const Shape& shape) {
+  return {ElementType::kFloat32, Layout::kNchw, shape};
+}
+
+// stride - 1 zeros between the pixels: what a transposed convolution convolves.
+std::vector<float> stretched(const Planes& in, const device::Extent& stride, int* h, int* w) {
+  *h = (in.h - 1) * stride.y + 1;
+  *w = (in.w - 1) * stride.x + 1;
+  std::vector<float> out(static_cast<size_t>(int64_t{in.c} * *h * *w), 0.0f);
+  for (int c = 0; c < in.c; ++c) {
+    for (int y = 0; y < in.h; ++y) {
+      float* row = &out[static_cast<size_t>((int64_t{c} * *h + y * stride.y) * *w)];
+      for (int x = 0; x < in.w; ++x) row[x * stride.x] = in.row(c, y)[x];
+    }
+  }
+  return out;
+}
+
+// Adds one kernel element's part of one plane to an output plane.
+void add_tap(const Planes& in, int channel, const ConvRun& run, int ky, int kx, float weight,
+             int out_h, int out_w, float* out) {
+  const device::Extent& s = run.stride;
+  const int dy = ky * run.dilation.y - run.conv_pad.top;
+  const int dx = kx * run.dilation.x - run.conv_pad.left;
+  for (int y = 0; y < out_h; ++y) {
+    const int iy = y * s.y + dy;
+    if (iy < 0 || iy >= in.h) continue;
+    const float* row = in.row(channel, iy);
+    // The first and last x whose sample lies within the row.
+    const int first = dx >= 0 ? 0 : (-dx + s.x - 1) / s.x;
+    const int last = in.w - 1 - dx < 0 ? -1 : std::min(out_w - 1, (in.w - 1 - dx) / s.x);
+    float* to = out + int64_t{y} * out_w;
+    for (int x = first; x <= last; ++x) to[x] += weight * row[x * s.x + dx];
+  }
+}
+
+std::vector<float> convolve(const Node& node, Planes in, const Shape& out) {
+  ConvRun run = node.run;
+  std::vector<float> wide;
+  if (run.conv == device::ConvKind::kDeconv) {
+    int h = 0, w = 0;
+    wide = stretched(in, run.stride, &h, &w);
+    in = {wide.data(), in.c, h, w};
+    run.stride = {1, 1};
+  }
+  const int channels = in.c / node.groups, outputs = out.c() / node.groups;
+  const size_t area = static_cast<size_t>(run.kernel.x * run.kernel.y);
+  const size_t plane = static_cast<size_t>(out.h()) * static_cast<size_t>(out.w());
+  std::vector<float> result(plane * static_cast<size_t>(out.c()));
+  for (int m = 0; m < out.c(); ++m) {
+    float* to = &result[static_cast<size_t>(m) * plane];
+    std::fill(to, to + plane, node.bias[static_cast<size_t>(m)]);
+    for (int c = 0; c < channels; ++c) {
+      const float* kernel = &node.weights[static_cast<size_t>(m * channels + c) * area];
+      for (int ky = 0; ky < run.kernel.y; ++ky) {
+        for (int kx = 0; kx < run.kernel.x; ++kx) {
+          const float weight = kernel[ky * run.kernel.x + kx];
+          if (weight != 0) {
+            add_tap(in, m / outputs * channels + c, run, ky, kx, weight, out.h(), out.w(), to);
+          }
+        }
+      }
+    }
+  }
+  return result;
+}
+
+// A window's part of the input, clipped; `padded` is its size clipped to the padded input.
+struct Window {
+  int begin, end, padded;
+};
+
+Window window_at(int index, int stride, int kernel, int before, int after, int size) {
+  const int start = index * stride - before;
+  return {std::max(start, 0), std::min(start + kernel, size),
+          std::min(start + kernel, size + after) - start};
+}
+
+std::vector<float> pool(const Node& node, const Planes& in, const Shape& out) {
+  const ConvRun& run = node.run;
+  const bool counts_pads = node.params.value("counts_pads", true);
+  std::vector<float> result;
+  for (int c = 0; c < out.c(); ++c) {
+    for (int y = 0; y < out.h(); ++y) {
+      for (int x = 0; x < out.w(); ++x) {
+        if (run.pool == PoolKind::kUpsample) {
+          result.push_back(in.row(c, y / 2)[x / 2]);
+          continue;
+        }
+        const device::Pad& p = run.pool_pad;
+        const Window wy = window_at(y, run.pool_stride.y, run.pool_size.y, p.top, p.bottom, in.h);
+        const Window wx = window_at(x, run.pool_stride.x, run.pool_size.x, p.left, p.right, in.w);
+        float best = std::numeric_limits<float>::lowest(), sum = 0;
+        for (int j = wy.begin; j < wy.end; ++j) {
+          for (int i = wx.begin; i < wx.end; ++i) {
+            best = std::max(best, in.row(c, j)[i]);
+            sum += in.row(c, j)[i];
+          }
+        }
+        const int own = (wy.end - wy.begin) * (wx.end - wx.begin);
+        const int count = counts_pads ? wy.padded * wx.padded : own;
+        result.push_back(run.pool == PoolKind::kMax ? best : sum / static_cast<float>(count));
+      }
+    }
+  }
+  return result;
+}
+
+float activated(Activation activation, float param, float slope, float x) {
+  switch (activation) {
+    case Activation::kNone:
+      return x;
+    case Activation::kTanh:
+      return std::tanh(x);
+    case Activation::kRelu:
+      return x > 0 ? x : param * x;
+    case Activation::kSigmoid:
+      return 1 / (1 + std::exp(-x));
+    case Activation::kPrelu:
+      return x > 0 ? x : slope * x;
+    case Activation::kElu:
+      return x > 0 ? x : std::expm1(x);
+    case Activation::kRelu6:
+      return std::min(std::max(x, 0.0f), 6.0f);
+  }
+  return x;
+}
+
+// Channel of element i of a tensor, along axis 1.
+size_t channel_of(const Shape& shape, size_t i) {
+  size_t inner = 1;
+  for (int d = 2; d < shape.rank; ++d) inner *= static_cast<size_t>(shape[d]);
+  return i / inner % static_cast<size_t>(shape[1]);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Reference>> Reference::create(Graph graph) {
+  std::unique_ptr<Reference> self(new Reference(std::move(graph)));
+  const Graph& g = self->graph_;
+  self->values_.resize(g.values.size());
+  for (const Node& node : g.nodes) {
+    self->layers_.emplace_back();
+    if (node.op != Op::kCpu && node.op != Op::kConcat) continue;
+    std::vector<TensorDesc> inputs;
+    for (int value : node.inputs) inputs.push_back(plain(g.shape_of(value)));
+    const std::vector<TensorDesc> outputs = {plain(g.shape_of(node.output))};
+    auto layer = network::create_cpu_layer(node.type, node.params, inputs, outputs);
+    if (!layer.ok()) return layer.error().within("layer '" + node.name + "'");
+    self->layers_.back() = std::move(layer.value());
+  }
+  return self;
+}
+
+Status Reference::run_node(size_t index) {
+  const Node& node = graph_.nodes[index];
+  const Shape& shape = graph_.shape_of(node.output);
+  std::vector<float>& out = values_[static_cast<size_t>(node.output)];
+  auto planes = [&](const std::vector<float>& values, const Shape& s) {
+    return Planes{values.data(), s.c(), s.h(), s.w()};
+  };
+  switch (node.op) {
+    case Op::kInput:
+      return {};
+    case Op::kConvolution:
+      out = convolve(node, planes(in(node), graph_.shape_of(node.inputs[0])), shape);
+      return {};
+    case Op::kPooling:
+      out = pool(node, planes(in(node), graph_.shape_of(node.inputs[0])), shape);
+      return {};
+    case Op::kAffine:
+    case Op::kActivation: {
+      out = in(node);
+      for (size_t i = 0; i < out.size(); ++i) {
+        if (node.op == Op::kAffine) {
+          const size_t c = channel_of(shape, i);
+          out[i] = out[i] * node.weights[c] + node.bias[c];
+        } else {
+          const float slope = node.slopes.empty() ? 0 : node.slopes[channel_of(shape, i)];
+          out[i] = activated(node.run.activation, node.run.activation_param, slope, out[i]);
+        }
+      }
+      return {};
+    }
+    case Op::kAdd:
+      out = in(node);
+      for (size_t i = 0; i < out.size(); ++i) out[i] += in(node, 1)[i];
+      return {};
+    case Op::kInnerProduct: {
+      const std::vector<float>& x = in(node);
+      out = node.bias;
+      for (size_t m = 0; m < out.size(); ++m) {
+        for (size_t i = 0; i < x.size(); ++i) out[m] += node.weights[m * x.size() + i] * x[i];
+      }
+      return {};
+    }
+    case Op::kReshape:
+      out = in(node);
+      return {};
+    case Op::kConcat:
+    case Op::kCpu:
+      break;
+  }
+  std::vector<ConstTensorView> inputs;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    inputs.push_back({plain(graph_.shape_of(node.inputs[i])),
+                      reinterpret_cast<const uint8_t*>(in(node, i).data())});
+  }
+  out.resize(static_cast<size_t>(shape.elements()));
+  const std::vector<TensorView> outputs = {{plain(shape), reinterpret_cast<uint8_t*>(out.data())}};
+  return layers_[index]->run(inputs, outputs);
+}
+
+Result<std::vector<std::vector<float>>> Reference::run(const float* input) {
+  std::vector<float>& first = values_[static_cast<size_t>(graph_.input)];
+  first.assign(input, input + graph_.shape_of(graph_.input).elements());
+  for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+    if (Status s = run_node(i); !s.ok()) {
+      return s.error().within("layer '" + graph_.nodes[i].name + "'");
+    }
+  }
+  std::vector<std::vector<float>> outputs;
+  for (int value : graph_.outputs) outputs.push_back(values_[static_cast<size_t>(value)]);
+  return outputs;
+}
+
+}  // namespace dvnn::convert

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/accuracy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <opencv2/core.hpp>
+
+#include "base/format.h"
+#include "convert/reference.h"
+#include "decode/box.h"
+#include "tools/session.h"
+
+namespace dvnn::tools {
+namespace {
+
+// A detection counts as the same from this overlap on; a reference's only from this confidence on.
+constexpr float kSameIou = 0.9f, kSureConfidence = 0.5f, kFoundConfidence = 0.47f;
+
+struct OutputLoss {
+  double largest = 0, worst = 0;  // of the reference's values, of the errors
+  double dot = 0, ours = 0, reference = 0;
+
+  void add(const std::vector<float>& have, const std::vector<float>& want) {
+    for (size_t i = 0; i < want.size(); ++i) {
+      const double a = double{have[i]}, b = double{want[i]};
+      largest = std::max(largest, std::fabs(b));
+      worst = std::max(worst, std::fabs(a - b));
+      dot += a * b, ours += a * a, reference += b * b;
+    }
+  }
+  double cosine() const {
+    return ours > 0 && reference > 0 ? dot / std::sqrt(ours * reference) : ours == reference;
+  }
+};
+
+struct Agreement {
+  size_t same = 0, of = 0;
+};
+
+using Detections = std::vector<decode::Detection>;
+
+void compare(decode::ResultKind kind, const Detections& have, const Detections& want,
+             Agreement* agreement) {
+  if (kind == decode::ResultKind::kClassification) {
+    if (have.empty() || want.empty()) return;
+    ++agreement->of;
+    agreement->same += have[0].class_id == want[0].class_id;
+    return;
+  }
+  for (const decode::Detection& w : want) {
+    if (w.confidence < kSureConfidence) continue;
+    ++agreement->of;
+    agreement->same += std::any_of(have.begin(), have.end(), [&](const decode::Detection& h) {
+      return h.class_id == w.class_id && h.confidence >= kFoundConfidence &&
+             decode::intersection_over_union(h.box, w.box) >= kSameIou;
+    });
+  }
+}
+
+class Comparison {
+ public:
+  Comparison(const network::Model& model, const PictureSpec& picture)
+      : model_(model), picture_(picture), losses_(model.outputs.size()) {}
+
+  Status open(const convert::Graph& graph) {
+    DVNN_ASSIGN(reference_, convert::Reference::create(graph));
+    DVNN_ASSIGN(auto device, device::Device::open("soft"));
+    DVNN_ASSIGN(auto network, network::Network::create(model_, std::move(device)));
+    DVNN_ASSIGN(slot_, network->create_slot());
+    if (model_.decoder.name.empty()) return {};
+    std::vector<decode::NamedOutput> ours, theirs;
+    for (size_t i = 0; i < model_.outputs.size(); ++i) {
+      const std::string& name = model_.outputs[i].name;
+      ours.push_back({name, slot_->output(i).desc});
+      theirs.push_back({name, desc_of(i)});
+    }
+    DVNN_ASSIGN(decoder_, create_decoder(model_.decoder.name, model_.decoder.params, ours));
+    DVNN_ASSIGN(reference_decoder_,
+                create_decoder(model_.decoder.name, model_.decoder.params, theirs));
+    return {};
+  }
+
+  Status add(const cv::Mat& bgr) {
+    image::FrameFormat frame;
+    frame.format = image::PixelFormat::kBgr;
+    frame.width = bgr.cols;
+    frame.height = bgr.rows;
+    image::FrameView view;
+    view.planes[0] = bgr.data;
+    view.strides[0] = static_cast<int>(bgr.step);
+    const network::TensorInfo& input = model_.tensors[static_cast<size_t>(model_.input.tensor)];
+    DVNN_ASSIGN(auto ours, image::Converter::create(frame, input.desc, model_.input.picture));
+    ours->convert(view, slot_->input().data());
+    const Shape& shape = reference_->graph().shape_of(reference_->graph().input);
+    const TensorDesc plain = {ElementType::kFloat32, Layout::kNchw, shape};
+    DVNN_ASSIGN(auto theirs, image::Converter::create(frame, plain, picture_));
+    std::vector<float> values(static_cast<size_t>(shape.elements()));
+    theirs->convert(view, reinterpret_cast<uint8_t*>(values.data()));
+    DVNN_TRY(slot_->run());
+    DVNN_ASSIGN(const auto want, reference_->run(values.data()));
+    for (size_t i = 0; i < losses_.size(); ++i) {
+      std::vector<float> have(want[i].size());
+      read_nchw(slot_->output(i), have.data());
+      losses_[i].add(have, want[i]);
+    }
+    ++pictures_;
+    return decode(want);
+  }
+
+  void print() const {
+    std::printf("accuracy over %zu pictures, the device against FP32:\n", pictures_);
+    for (size_t i = 0; i < losses_.size(); ++i) {
+      const OutputLoss& loss = losses_[i];
+      std::printf("  output %s: off by at most %.3g of %.3g, cosine %.6f\n",
+                  model_.outputs[i].name.c_str(), loss.worst, loss.largest, loss.cosine());
+    }
+    if (!decoder_) return;
+    const bool classes = decoder_->kind() == decode::ResultKind::kClassification;
+    std::printf("  %s: %zu of %zu agree\n", classes ? "top class" : "boxes", agreement_.same,
+                agreement_.of);
+  }
+
+ private:
+  TensorDesc desc_of(size_t output) const {
+    const convert::Graph& graph = reference_->graph();
+    return {ElementType::kFloat32, Layout::kNchw, graph.shape_of(graph.outputs[output])};
+  }
+
+  Status decode(const std::vector<std::vector<float>>& want) {
+    if (!decoder_) return {};
+    std::vector<ConstTensorView> ours, theirs;
+    for (size_t i = 0; i < want.size(); ++i) {
+      ours.push_back(slot_->output(i));
+      theirs.push_back({desc_of(i), reinterpret_cast<const uint8_t*>(want[i].data())});
+    }
+    Detections have, wanted;
+    DVNN_TRY(decoder_->decode(ours, 0.0f, &have));
+    DVNN_TRY(reference_decoder_->decode(theirs, 0.0f, &wanted));
+    compare(decoder_->kind(), have, wanted, &agreement_);
+    return {};
+  }
+
+  const network::Model& model_;
+  PictureSpec picture_;
+  std::unique_ptr<convert::Reference> reference_;
+  std::unique_ptr<network::Slot> slot_;
+  std::unique_ptr<decode::Decoder> decoder_, reference_decoder_;
+  std::vector<OutputLoss> losses_;
+  Agreement agreement_;
+  size_t pictures_ = 0;
+};
+
+}  // namespace
+
+Status print_accuracy(const network::Model& model, const convert::Graph& graph,
+                      const PictureSpec& picture, const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  std::vector<std::string> paths;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (entry.is_regular_file(error)) paths.push_back(entry.path());
+  }
+  if (error || paths.empty()) {
+    return Error{ErrorCode::kNotFound, "--check '" + folder + "' is no folder of pictures"};
+  }
+  std::sort(paths.begin(), paths.end());
+  Comparison comparison(model, picture);
+  DVNN_TRY(comparison.open(graph));
+  for (const std::string& path : paths) {
+    DVNN_ASSIGN(const cv::Mat bgr, read_picture(path));
+    DVNN_TRY(comparison.add(bgr));
+  }
+  comparison.print();
+  return {};
+}
+
+}  // namespace dvnn::tools

@@ -20,8 +20,8 @@ struct ConvertOptions {
   std::vector<std::string> labels;
   std::string decoder;  // empty: chosen from the model's last layer
   nlohmann::json decoder_params = nlohmann::json::object();
-  bool quantise = false;  // weights of one byte; layers with PReLU, which the device does not do so,
-                          // keep two
+  bool quantise = false;  // weights of one byte; layers with PReLU, which the device does not do
+                          // so, keep two
   bool y_major = false;  // device buffers kHwc8 with transposed weights; else kWhc8
   int input_width = 0, input_height = 0;  // of the input instead of the model's own; 0: the model's
   int ub_size = 655360;  // unified buffer of the device, bytes: decides what may be fused
@@ -32,8 +32,8 @@ struct Report {
   std::vector<std::string> lines;  // a step each: where it runs and why
   std::vector<std::string> warnings;
   std::shared_ptr<const Graph> imported;  // the model before any pass; see reference.h
-  uint64_t io_peak_bytes = 0;  // the I/O buffer
-  uint64_t io_sum_bytes = 0;   // what it would take without reuse
+  uint64_t io_peak_bytes = 0;             // the I/O buffer
+  uint64_t io_sum_bytes = 0;              // what it would take without reuse
 };
 
 /// Converts an ONNX model of opset 7 to 17. Errors name the file, the node, the operator and the

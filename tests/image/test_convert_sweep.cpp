@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every format with every method, layout and element type, other settings at random, on every
 // instruction set that this CPU has, against double precision.
-#include <hwy/targets.h>
-
 #include <cstdio>
 
 #include "check_main.h"
 #include "reference.h"
+#include "targets.h"
 #include "tensor/half.h"
 
 using namespace dvnn;
@@ -129,27 +128,15 @@ void sweep(unsigned seed, int rounds) {
   }
 }
 
-// Calls f once for every instruction set that this CPU and this build have.
-template <typename F>
-void on_every_target(F f) {
-  const int64_t all = hwy::SupportedTargets();
-  for (int64_t targets = all; targets != 0; targets &= targets - 1) {
-    const int64_t target = targets & -targets;
-    hwy::SetSupportedTargetsForTest(target);
-    f(hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(0);
-  }
-}
-
 }  // namespace
 
 START_TEST(all_combinations_are_within_one_level_of_double_precision) {
-  sweep(7, 8);
+  sweep(7, 20);
 }
 END_TEST
 
 START_TEST(every_instruction_set_is_within_one_level) {
-  on_every_target([](const char* name) {
+  dvnn::test::on_every_target([](const char* name) {
     std::printf("%s\n", name);
     sweep(11, 1);
   });

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bilinear and nearest resampling give the very bytes of cv::resize, which is what models were
 // trained and evaluated with; area resampling is within a level.
-#include <hwy/targets.h>
-
 #include <cstdlib>
 #include <opencv2/imgproc.hpp>
 #include <random>
@@ -10,6 +8,7 @@
 
 #include "check_main.h"
 #include "image/converter.h"
+#include "targets.h"
 
 using namespace dvnn;
 using namespace dvnn::image;
@@ -55,16 +54,6 @@ static void compare(int width, int height, int out_w, int out_h, int channels, u
   }
 }
 
-// Calls f on every instruction set that this CPU and this build have.
-template <typename F>
-static void on_every_target(F f) {
-  for (int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1) {
-    hwy::SetSupportedTargetsForTest(left & -left);
-    f();
-    hwy::SetSupportedTargetsForTest(0);
-  }
-}
-
 static std::mt19937 g_random;
 
 static int between(int a, int b) {
@@ -73,7 +62,7 @@ static int between(int a, int b) {
 
 START_TEST(random_sizes_equal_opencv_byte_for_byte) {
   g_random.seed(11);
-  on_every_target([] {
+  dvnn::test::on_every_target([](const char*) {
     for (unsigned i = 0; i < 150; ++i) {
       compare(between(1, 200), between(1, 200), between(1, 150), between(1, 150), i % 2 ? 3 : 1, i);
     }
@@ -83,7 +72,7 @@ END_TEST
 
 START_TEST(nearest_equals_opencv_byte_for_byte) {
   g_random.seed(12);
-  on_every_target([] {
+  dvnn::test::on_every_target([](const char*) {
     for (unsigned i = 0; i < 100; ++i) {
       compare(between(1, 200), between(1, 200), between(1, 150), between(1, 150), i % 2 ? 3 : 1, i,
               ResizeMethod::kNearest, cv::INTER_NEAREST);

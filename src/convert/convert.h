@@ -22,7 +22,7 @@ struct ConvertOptions {
   nlohmann::json decoder_params = nlohmann::json::object();
   bool quantise = false;  // weights of one byte; layers with PReLU, which the device does not do
                           // so, keep two
-  bool y_major = false;  // device buffers kHwc8 with transposed weights; else kWhc8
+  bool y_major = false;   // device buffers kHwc8 with transposed weights; else kWhc8
   int input_width = 0, input_height = 0;  // of the input instead of the model's own; 0: the model's
   int ub_size = 655360;  // unified buffer of the device, bytes: decides what may be fused
 };

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What Keras keeps in HDF5 files: texts, lists of texts, and arrays of numbers.
+//
+// Damaged files make libhdf5 1.10 read and write where it should not. So a process of its own reads
+// the whole file, and hands over what it found: if it dies, the file is damaged.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,9 +23,9 @@ struct Hdf5Array {
 
 class Hdf5File {
  public:
-  /// kNotFound, or kMalformed if it is no HDF5 file.
+  /// Reads a file of at most 1 GiB. kNotFound, or kMalformed if it is no HDF5 file. Not to be
+  /// called while other threads run: it forks.
   static Result<std::unique_ptr<Hdf5File>> open(const std::string& path);
-  ~Hdf5File();
 
   bool has_attribute(const std::string& object, const std::string& name) const;
   /// An attribute of an object ("/" is the file's).
@@ -32,8 +36,9 @@ class Hdf5File {
   Result<Hdf5Array> array(const std::string& path) const;
 
  private:
-  explicit Hdf5File(int64_t file) : file_(file) {}
-  int64_t file_;
+  Hdf5File() = default;
+  std::map<std::string, std::vector<std::string>> attributes_;  // by "object@name"
+  std::map<std::string, Hdf5Array> arrays_;                     // by path
 };
 
 }  // namespace dvnn::convert

@@ -123,7 +123,7 @@ std::string damaged(std::string bytes, std::mt19937* random) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  constexpr int kRounds = 1500;
+  constexpr int kRounds = 500;
   const std::string seeds[] = {onnx_seed(), keras_seed(), caffe_seed()};
   std::mt19937 random(1);
   int refused = 0;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "tensor/half.h"
 
@@ -121,6 +122,55 @@ HWY_INLINE void StoreTriples(const uint8_t* HWY_RESTRICT pixels, const TripleTab
   }
 }
 
+#if HWY_TARGET == HWY_AVX3_DL
+// 256 bytes to look up in.
+struct ByteTable {
+  explicit ByteTable(const uint8_t* bytes) {
+    for (int i = 0; i < 4; ++i) quarter[i] = _mm512_loadu_si512(bytes + 64 * i);
+  }
+  // `upper`: which indices are 128 and more.
+  HWY_INLINE __m512i Find(__m512i index, __mmask64 upper) const {
+    return _mm512_mask_blend_epi8(upper, _mm512_permutex2var_epi8(quarter[0], index, quarter[1]),
+                                  _mm512_permutex2var_epi8(quarter[2], index, quarter[3]));
+  }
+  __m512i quarter[4];
+};
+
+// Which bytes of a unit's pixels are its elements' levels. Interleaving takes the first 8 bytes of
+// all 16 for one vector, and the others for the next.
+struct HalfOrder {
+  explicit HalfOrder(bool bgr) {
+    for (size_t i = 0; i < 64; ++i) {
+      const size_t e = i / 16 * 8 + i % 8 + (i % 16 < 8 ? 0 : 32);
+      const size_t channel = bgr ? 2 - e % 3 : e % 3;
+      index[i] = static_cast<uint8_t>(e < 3 * kUnit ? 4 * (e / 3) + channel : 0);
+    }
+  }
+  HWY_ALIGN uint8_t index[64];
+};
+
+// Where one rule is all channels', looking FP16 elements up is faster than computing them.
+class HalfTriples {
+ public:
+  explicit HalfTriples(const ElementRule& rule) : low_(rule.half_low), high_(rule.half_high) {
+    static const HalfOrder orders[] = {HalfOrder(false), HalfOrder(true)};
+    order_ = _mm512_load_si512(orders[rule.bgr].index);
+  }
+  HWY_INLINE void Store(const uint8_t* HWY_RESTRICT pixels, half_t* HWY_RESTRICT out) const {
+    const __m512i levels = _mm512_permutexvar_epi8(order_, _mm512_loadu_si512(pixels));
+    const __mmask64 upper = _mm512_movepi8_mask(levels);
+    const __m512i low = low_.Find(levels, upper), high = high_.Find(levels, upper);
+    _mm512_storeu_si512(out, _mm512_unpacklo_epi8(low, high));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + 32),
+                        _mm512_castsi512_si256(_mm512_unpackhi_epi8(low, high)));
+  }
+
+ private:
+  __m512i order_;
+  ByteTable low_, high_;
+};
+#endif
+
 // One channel of pixels.
 template <class Sink>
 HWY_INLINE void StoreChannel(const uint8_t* HWY_RESTRICT pixels, int shift, const ElementRule& rule,
@@ -146,19 +196,20 @@ HWY_INLINE void StoreGray(const uint8_t* HWY_RESTRICT gray, const ElementRule& r
 // Calls store(levels, out) for all units of all runs; a last one that is not whole is stored aside
 // first. `level_bytes` of a pixel become `elements` of them, side by side.
 template <typename T, class Store>
-HWY_INLINE void ForEachUnit(const uint8_t* levels, const Runs& runs, size_t level_bytes,
+HWY_INLINE void ForEachUnit(const uint8_t* levels, const Runs runs, size_t level_bytes,
                             size_t elements, T* out, Store store) {
+  const size_t whole = runs.length / kUnit * kUnit;
   for (size_t run = 0; run < runs.count; ++run) {
-    const uint8_t* from = levels + run * runs.pitch;
-    T* to = out + static_cast<ptrdiff_t>(run) * runs.out_stride;
-    size_t x = 0;
-    for (; x + kUnit <= runs.length; x += kUnit) {
-      store(from + x * level_bytes, to + x * elements);
+    for (size_t x = 0; x < whole; x += kUnit) {
+      store(levels + x * level_bytes, out + x * elements);
     }
-    if (x == runs.length) continue;
-    T aside[3 * kUnit];
-    store(from + x * level_bytes, aside);
-    std::memcpy(to + x * elements, aside, (runs.length - x) * elements * sizeof(T));
+    if (whole < runs.length) {
+      T aside[3 * kUnit];
+      store(levels + whole * level_bytes, aside);
+      std::memcpy(out + whole * elements, aside, (runs.length - whole) * elements * sizeof(T));
+    }
+    levels += runs.pitch;
+    out += runs.out_stride;
   }
 }
 
@@ -195,7 +246,17 @@ HWY_INLINE void StoreRunsOf(const uint8_t* levels, const Runs& runs, const Eleme
     if (steps.step == 1) return ForEachUnit(levels, runs, 1, 1, to, store);
     ScatterUnits(levels, runs, 1, to, store);
   } else if (triples || steps.step != 1) {
-    const TripleTable table(rule.bgr);
+#if HWY_TARGET == HWY_AVX3_DL
+    if constexpr (std::is_same_v<Sink, ToHalf>) {
+      if (triples && rule.has_halves) {
+        const HalfTriples table(rule);
+        return ForEachUnit(levels, runs, 4, 3, to,
+                           [=](const uint8_t* from, T* at) HWY_ATTR { table.Store(from, at); });
+      }
+    }
+#endif
+    static const TripleTable tables[] = {TripleTable(false), TripleTable(true)};
+    const TripleTable& table = tables[rule.bgr];
     auto store = [&](const uint8_t* from, T* at)
                      HWY_ATTR { StoreTriples<Sink>(from, table, rule, at); };
     if (triples) return ForEachUnit(levels, runs, 4, 3, to, store);
@@ -246,6 +307,14 @@ ElementRule::ElementRule(ElementType element_type, int channel_count, const Pict
   for (size_t i = 0; i < kPattern; ++i) {
     mean[i] = picture.mean[i % static_cast<size_t>(channels)];
     scale[i] = picture.scale[i % static_cast<size_t>(channels)];
+  }
+  has_halves = type == ElementType::kFloat16 && std::equal(mean + 1, mean + kPattern, mean) &&
+               std::equal(scale + 1, scale + kPattern, scale);
+  for (int level = 0; has_halves && level < 256; ++level) {
+    uint8_t half[2];
+    put(level, 0, half);
+    half_low[level] = half[0];
+    half_high[level] = half[1];
   }
 }
 

@@ -26,6 +26,9 @@ struct ElementRule {
   // Of consecutive elements, channels side by side.
   static constexpr size_t kPattern = 48;
   alignas(64) float mean[kPattern] = {}, scale[kPattern] = {};
+  // If one rule is all channels': the bytes of each level's FP16 element, to look them up.
+  bool has_halves = false;
+  alignas(64) uint8_t half_low[256] = {}, half_high[256] = {};
 };
 
 /// Where the elements of a run's pixels are: those of pixel k at k * step + channel[c].

@@ -53,11 +53,13 @@ void TensorWriter::plan(const Placement& placement, const PictureSpec& picture,
   }
   along_ = geometry.swap_xy ? place_.stride_y : place_.stride_x;
   across_ = geometry.swap_xy ? place_.stride_x : place_.stride_y;
+  steps_.step = std::min(along_, across_);
+  std::copy(std::begin(place_.channel), std::end(place_.channel), steps_.channel);
   pixel_bytes_ = place_.channels == 1 ? 1 : 4;
   pitch_ = static_cast<size_t>(columns_) * pixel_bytes_ + kRowPadding;
   pitch_ = pitch_ / kRunPadding * kRunPadding;
-  levels_.assign(kBlockRows * pitch_ + kRunPadding, 0);
-  columns_of_levels_.assign(kBlockRows * pitch_ + kRunPadding, 0);
+  levels_.assign((kUnitRows + kBlockRows) * pitch_ + kRunPadding, 0);
+  turned_.assign(kBlockColumns * kBlockRows * pixel_bytes_ + kRunPadding, 0);
 }
 
 // Where the level of a column and a row goes.
@@ -66,28 +68,41 @@ uint8_t* TensorWriter::at(uint8_t* out, int column, int row) const {
   return out + (origin + column * along_ + row * across_) * static_cast<int64_t>(size_);
 }
 
-void TensorWriter::take(int y, uint8_t* out) {
-  const bool sideways = along_ > across_;
-  Runs runs;
-  runs.pixels.step = sideways ? across_ : along_;
-  std::copy(std::begin(place_.channel), std::end(place_.channel), runs.pixels.channel);
-  if (!sideways) {
-    runs.count = 1;
-    runs.length = static_cast<size_t>(columns_);
-    runs.pitch = 0;
-    runs.out_stride = 0;
-    store_runs(row(y), runs, rule_, at(out, 0, y));
-    return;
-  }
-  if (y % kBlockRows != kBlockRows - 1 && y != rows_ - 1) return;
-  // Rows of an earlier block, if this one is not full, come to nothing.
-  transpose(levels_.data(), pitch_ / pixel_bytes_, kBlockRows, static_cast<size_t>(columns_),
-            pixel_bytes_, columns_of_levels_.data(), kBlockRows);
-  runs.count = static_cast<size_t>(columns_);
-  runs.length = static_cast<size_t>(y % kBlockRows + 1);
+void TensorWriter::store_row(int y, uint8_t* out) {
+  Runs runs = {};
+  runs.count = 1;
+  runs.length = static_cast<size_t>(columns_);
+  runs.pixels = steps_;
+  store_runs(row(y), runs, rule_, at(out, 0, y));
+}
+
+// `rows` rows of levels, of which the first is row `y`. What is turned beyond them, to whole units,
+// comes to nothing.
+void TensorWriter::store_columns(const uint8_t* levels, int y, int rows, uint8_t* out) {
+  const size_t units = static_cast<size_t>((rows + kUnitRows - 1) / kUnitRows);
+  Runs runs = {};
+  runs.length = static_cast<size_t>(rows);
   runs.pitch = kBlockRows * pixel_bytes_;
   runs.out_stride = along_;
-  store_runs(columns_of_levels_.data(), runs, rule_, at(out, 0, y - y % kBlockRows));
+  runs.pixels = steps_;
+  for (int x = 0; x < columns_; x += kBlockColumns) {
+    runs.count = static_cast<size_t>(std::min(kBlockColumns, columns_ - x));
+    transpose(levels + static_cast<size_t>(x) * pixel_bytes_, pitch_ / pixel_bytes_,
+              units * kUnitRows, runs.count, pixel_bytes_, turned_.data(), kBlockRows);
+    store_runs(turned_.data(), runs, rule_, at(out, x, y));
+  }
+}
+
+void TensorWriter::take(int y, uint8_t* out) {
+  if (along_ <= across_) return store_row(y, out);
+  const int rows = y % kBlockRows + 1;
+  if (rows < kBlockRows && y != rows_ - 1) return;
+  // The last block takes some rows of the one before again, to be whole units.
+  const int again = y < kBlockRows ? 0 : (kUnitRows - rows % kUnitRows) % kUnitRows;
+  const size_t bytes = static_cast<size_t>(again) * pitch_;
+  uint8_t* first = row(0) - bytes;
+  std::copy_n(row(kBlockRows - again), bytes, first);
+  store_columns(first, y + 1 - rows - again, rows + again, out);
 }
 
 void TensorWriter::fill_borders(uint8_t* out) const {

@@ -33,7 +33,7 @@ class TensorWriter {
   void plan(const Placement& placement, const PictureSpec& picture, const Geometry& geometry);
   /// Where row `y` is to be put: pixels or, where the tensor has one channel, gray bytes (see
   /// colour.h).
-  uint8_t* row(int y) { return &levels_[static_cast<size_t>(y % kBlockRows) * pitch_]; }
+  uint8_t* row(int y) { return &levels_[static_cast<size_t>(kUnitRows + y % kBlockRows) * pitch_]; }
   /// Takes row `y`, the next one. The last one completes the target.
   void take(int y, uint8_t* out);
   /// Fills what the target does not cover with the padding colour, and gaps with zeros; comes
@@ -42,9 +42,13 @@ class TensorWriter {
 
  private:
   // Rows that are stored together where a row of levels is a column in memory, for longer runs.
-  static constexpr int kBlockRows = 32;
+  static constexpr int kBlockRows = 32, kUnitRows = 16;
+  // Columns of them that are turned at a time: what is turned stays in the first level cache.
+  static constexpr int kBlockColumns = 64;
 
   uint8_t* at(uint8_t* out, int column, int row) const;
+  void store_row(int y, uint8_t* out);
+  void store_columns(const uint8_t* levels, int y, int rows, uint8_t* out);
 
   Placement place_;
   Rect target_;
@@ -52,12 +56,13 @@ class TensorWriter {
   size_t size_ = 2;  // of an element, bytes
   // From column to column and row to row of levels: the strides of x and y, or swapped.
   int64_t along_ = 0, across_ = 0;
+  PixelSteps steps_;  // along a run: the smaller stride
   ElementRule rule_;
-  uint8_t pad_[3][4] = {};                    // the padding colour's elements
-  size_t pixel_bytes_ = 4;                    // of levels
-  size_t pitch_ = 0;                          // of rows of levels, bytes
-  AlignedVector<uint8_t> levels_;             // a block of rows
-  AlignedVector<uint8_t> columns_of_levels_;  // the same, column by column
+  uint8_t pad_[3][4] = {};         // the padding colour's elements
+  size_t pixel_bytes_ = 4;         // of levels
+  size_t pitch_ = 0;               // of rows of levels, bytes
+  AlignedVector<uint8_t> levels_;  // a block of rows, and room for a unit before it
+  AlignedVector<uint8_t> turned_;  // some columns of it, column by column
 };
 
 }  // namespace dvnn::image

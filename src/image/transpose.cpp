@@ -42,14 +42,15 @@ HWY_INLINE void StoreColumns(D d, hn::Vec<D> v, T* to, size_t step) {
 template <typename T>
 using Tag = hn::ScalableTag<T>;
 
-// 16 / sizeof(T) rows, a vector of columns. Interleaving the first half of the rows with the second
-// as often as their number is a power of two transposes each 16 bytes.
+// 16 / sizeof(T) rows, a vector of columns: each 16 bytes of v[c] become the rows of a column, from
+// one 16 bytes to the next that many columns apart. Interleaving the first half of the rows with
+// the second as often as their number is a power of two does that.
 template <typename T>
-HWY_INLINE void TransposeBlock(const T* HWY_RESTRICT from, size_t pitch, T* HWY_RESTRICT to,
-                               size_t stride) {
+HWY_INLINE void TransposeColumns(const T* HWY_RESTRICT from, size_t pitch,
+                                 hn::Vec<Tag<T> > (&v)[16 / sizeof(T)]) {
   const Tag<T> d;
   constexpr size_t kRows = 16 / sizeof(T);
-  hn::Vec<Tag<T> > v[kRows], w[kRows];
+  hn::Vec<Tag<T> > w[kRows];
   for (size_t r = 0; r < kRows; ++r) v[r] = hn::LoadU(d, from + r * pitch);
   for (size_t step = 1; step < kRows; step *= 2) {
     for (size_t r = 0; r < kRows / 2; ++r) {
@@ -58,8 +59,40 @@ HWY_INLINE void TransposeBlock(const T* HWY_RESTRICT from, size_t pitch, T* HWY_
     }
     for (size_t r = 0; r < kRows; ++r) v[r] = w[r];
   }
+}
+
+// Rows of a block.
+template <typename T>
+constexpr size_t kBlockRows = HWY_TARGET <= HWY_AVX3 && sizeof(T) == 4 ? 16 : 16 / sizeof(T);
+
+template <typename T>
+HWY_INLINE void TransposeBlock(const T* HWY_RESTRICT from, size_t pitch, T* HWY_RESTRICT to,
+                               size_t stride) {
+#if HWY_TARGET <= HWY_AVX3
+  if constexpr (sizeof(T) == 4) {
+    // Highway has no names for what moves 16 bytes between vectors of 64.
+    hn::Vec<Tag<T> > v[4][4];
+    for (size_t group = 0; group < 4; ++group) {
+      TransposeColumns(from + 4 * group * pitch, pitch, v[group]);
+    }
+    for (size_t c = 0; c < 4; ++c, to += stride) {
+      const __m512i even01 = _mm512_shuffle_i32x4(v[0][c].raw, v[1][c].raw, 0x88);
+      const __m512i even23 = _mm512_shuffle_i32x4(v[2][c].raw, v[3][c].raw, 0x88);
+      const __m512i odd01 = _mm512_shuffle_i32x4(v[0][c].raw, v[1][c].raw, 0xdd);
+      const __m512i odd23 = _mm512_shuffle_i32x4(v[2][c].raw, v[3][c].raw, 0xdd);
+      _mm512_storeu_si512(to, _mm512_shuffle_i32x4(even01, even23, 0x88));
+      _mm512_storeu_si512(to + 4 * stride, _mm512_shuffle_i32x4(odd01, odd23, 0x88));
+      _mm512_storeu_si512(to + 8 * stride, _mm512_shuffle_i32x4(even01, even23, 0xdd));
+      _mm512_storeu_si512(to + 12 * stride, _mm512_shuffle_i32x4(odd01, odd23, 0xdd));
+    }
+    return;
+  }
+#endif
+  constexpr size_t kRows = 16 / sizeof(T);
+  hn::Vec<Tag<T> > v[kRows];
+  TransposeColumns(from, pitch, v);
   for (size_t c = 0; c < kRows; ++c) {
-    StoreColumns(d, v[c], to + c * stride, kRows * stride);
+    StoreColumns(Tag<T>(), v[c], to + c * stride, kRows * stride);
   }
 }
 
@@ -67,7 +100,7 @@ HWY_INLINE void TransposeBlock(const T* HWY_RESTRICT from, size_t pitch, T* HWY_
 template <typename T>
 void TransposeOf(const T* from, size_t pitch, size_t rows, size_t columns, T* to, size_t stride) {
   const size_t lanes = hn::Lanes(Tag<T>());
-  constexpr size_t kRows = 16 / sizeof(T);
+  constexpr size_t kRows = kBlockRows<T>;
   if (rows < kRows || columns < lanes) {
     return TransposeScalar(from, pitch, rows, columns, to, stride);
   }

@@ -88,6 +88,21 @@ Result<Shape> checked_shape(const std::vector<int64_t>& dims) {
   return shape;
 }
 
+Result<int> add_input(const std::string& name, const std::vector<int64_t>& dims, Graph* graph) {
+  if (graph->input >= 0) {
+    return Error{ErrorCode::kUnsupported, "a second input '" + name + "': one is supported"};
+  }
+  auto shape = checked_shape(dims);
+  if (!shape.ok()) return shape.error().within("input '" + name + "'");
+  if (shape.value().rank != 4 || (shape.value().c() != 1 && shape.value().c() != 3)) {
+    return Error{ErrorCode::kUnsupported, "input '" + name + "' is " + shape.value().to_string() +
+                                              ", not 1 or 3 channels of a picture (1x3xHxW)"};
+  }
+  shape.value()[0] = 1;  // files say the batch size of training
+  graph->input = graph->add_value(name, shape.value());
+  return graph->input;
+}
+
 std::vector<int64_t> dims_of(const Shape& shape) {
   return std::vector<int64_t>(shape.dims, shape.dims + shape.rank);
 }
@@ -113,18 +128,7 @@ Status GraphBuilder::needs_picture(int value) const {
 }
 
 Result<int> GraphBuilder::input(const std::string& name, const std::vector<int64_t>& dims) {
-  if (graph.input >= 0) {
-    return Error{ErrorCode::kUnsupported, "a second input '" + name + "': one is supported"};
-  }
-  auto shape = checked_shape(dims);
-  if (!shape.ok()) return shape.error().within("input '" + name + "'");
-  if (shape.value().rank != 4 || (shape.value().c() != 1 && shape.value().c() != 3)) {
-    return Error{ErrorCode::kUnsupported, "input '" + name + "' is " + shape.value().to_string() +
-                                              ", not 1 or 3 channels of a picture (1x3xHxW)"};
-  }
-  shape.value()[0] = 1;  // files say the batch size of training
-  graph.input = graph.add_value(name, shape.value());
-  return graph.input;
+  return add_input(name, dims, &graph);
 }
 
 Result<int> GraphBuilder::convolution(const std::string& name, int in, const ConvSpec& spec,

@@ -13,6 +13,8 @@ namespace dvnn::convert {
 /// A shape from dimensions that a file gave: rank, signs and the number of elements are checked.
 Result<Shape> checked_shape(const std::vector<int64_t>& dims);
 std::vector<int64_t> dims_of(const Shape& shape);
+/// Adds the graph's only input, a picture 1xCxHxW of 1 or 3 channels; gives its value.
+Result<int> add_input(const std::string& name, const std::vector<int64_t>& dims, Graph* graph);
 
 struct ConvSpec {
   int64_t outputs = 0;

@@ -112,20 +112,9 @@ Status CaffeImporter::add(const caffe::LayerParameter& layer, Node node,
   return {};
 }
 
-Status CaffeImporter::add_input(const std::string& name, const std::vector<int64_t>& dims) {
-  if (graph.input >= 0) {
-    return Error{ErrorCode::kUnsupported, "a second input '" + name + "': one is supported"};
-  }
-  auto shape = checked_shape(dims);
-  if (!shape.ok()) return shape.error().within("input '" + name + "'");
-  if (shape.value().rank != 4 || (shape.value().c() != 1 && shape.value().c() != 3)) {
-    return Error{ErrorCode::kUnsupported, "input '" + name + "' is " + shape.value().to_string() +
-                                              ", not 1 or 3 channels of a picture (1x3xHxW)"};
-  }
-  shape.value()[0] = 1;  // files say the batch size of training
-  if (width > 0) shape.value()[2] = height, shape.value()[3] = width;
-  graph.input = graph.add_value(name, shape.value());
-  blobs_by_name[name] = graph.input;
+Status CaffeImporter::add_input(const std::string& name, std::vector<int64_t> dims) {
+  if (dims.size() == 4 && width > 0) dims[2] = height, dims[3] = width;
+  DVNN_ASSIGN(blobs_by_name[name], convert::add_input(name, dims, &graph));
   return {};
 }
 

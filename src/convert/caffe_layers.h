@@ -25,7 +25,7 @@ struct CaffeImporter {
   Status set_top(const caffe::LayerParameter& layer, int index, int value);
   /// Appends `node` with one output of shape `dims`.
   Status add(const caffe::LayerParameter& layer, Node node, const std::vector<int64_t>& dims);
-  Status add_input(const std::string& name, const std::vector<int64_t>& dims);
+  Status add_input(const std::string& name, std::vector<int64_t> dims);
 };
 
 #define DVNN_CAFFE_LAYER(name) \

@@ -68,41 +68,29 @@ class Comparison {
     DVNN_ASSIGN(reference_, convert::Reference::create(graph));
     DVNN_ASSIGN(auto device, device::Device::open("soft"));
     DVNN_ASSIGN(auto network, network::Network::create(model_, std::move(device)));
-    DVNN_ASSIGN(slot_, network->create_slot());
-    if (model_.decoder.name.empty()) return {};
-    std::vector<decode::NamedOutput> ours, theirs;
+    DVNN_ASSIGN(session_, Session::create(std::move(network)));
+    if (!session_->decoder()) return {};
+    std::vector<decode::NamedOutput> outputs;
     for (size_t i = 0; i < model_.outputs.size(); ++i) {
-      const std::string& name = model_.outputs[i].name;
-      ours.push_back({name, slot_->output(i).desc});
-      theirs.push_back({name, desc_of(i)});
+      outputs.push_back({model_.outputs[i].name, desc_of(i)});
     }
-    DVNN_ASSIGN(decoder_, create_decoder(model_.decoder.name, model_.decoder.params, ours));
     DVNN_ASSIGN(reference_decoder_,
-                create_decoder(model_.decoder.name, model_.decoder.params, theirs));
+                create_decoder(model_.decoder.name, model_.decoder.params, outputs));
     return {};
   }
 
   Status add(const cv::Mat& bgr) {
-    image::FrameFormat frame;
-    frame.format = image::PixelFormat::kBgr;
-    frame.width = bgr.cols;
-    frame.height = bgr.rows;
-    image::FrameView view;
-    view.planes[0] = bgr.data;
-    view.strides[0] = static_cast<int>(bgr.step);
-    const network::TensorInfo& input = model_.tensors[static_cast<size_t>(model_.input.tensor)];
-    DVNN_ASSIGN(auto ours, image::Converter::create(frame, input.desc, model_.input.picture));
-    ours->convert(view, slot_->input().data());
+    DVNN_TRY(session_->load(bgr));
+    DVNN_TRY(session_->slot().run());
     const Shape& shape = reference_->graph().shape_of(reference_->graph().input);
-    const TensorDesc plain = {ElementType::kFloat32, Layout::kNchw, shape};
-    DVNN_ASSIGN(auto theirs, image::Converter::create(frame, plain, picture_));
     std::vector<float> values(static_cast<size_t>(shape.elements()));
-    theirs->convert(view, reinterpret_cast<uint8_t*>(values.data()));
-    DVNN_TRY(slot_->run());
+    DVNN_ASSIGN(auto converter,
+                create_converter(bgr, {ElementType::kFloat32, Layout::kNchw, shape}, picture_));
+    converter->convert(view_of(bgr), reinterpret_cast<uint8_t*>(values.data()));
     DVNN_ASSIGN(const auto want, reference_->run(values.data()));
     for (size_t i = 0; i < losses_.size(); ++i) {
       std::vector<float> have(want[i].size());
-      read_nchw(slot_->output(i), have.data());
+      read_nchw(session_->slot().output(i), have.data());
       losses_[i].add(have, want[i]);
     }
     ++pictures_;
@@ -116,8 +104,8 @@ class Comparison {
       std::printf("  output %s: off by at most %.3g of %.3g, cosine %.6f\n",
                   model_.outputs[i].name.c_str(), loss.worst, loss.largest, loss.cosine());
     }
-    if (!decoder_) return;
-    const bool classes = decoder_->kind() == decode::ResultKind::kClassification;
+    if (!session_->decoder()) return;
+    const bool classes = session_->decoder()->kind() == decode::ResultKind::kClassification;
     std::printf("  %s: %zu of %zu agree\n", classes ? "top class" : "boxes", agreement_.same,
                 agreement_.of);
   }
@@ -129,24 +117,24 @@ class Comparison {
   }
 
   Status decode(const std::vector<std::vector<float>>& want) {
-    if (!decoder_) return {};
+    if (!session_->decoder()) return {};
     std::vector<ConstTensorView> ours, theirs;
     for (size_t i = 0; i < want.size(); ++i) {
-      ours.push_back(slot_->output(i));
+      ours.push_back(session_->slot().output(i));
       theirs.push_back({desc_of(i), reinterpret_cast<const uint8_t*>(want[i].data())});
     }
     Detections have, wanted;
-    DVNN_TRY(decoder_->decode(ours, 0.0f, &have));
+    DVNN_TRY(session_->decoder()->decode(ours, 0.0f, &have));
     DVNN_TRY(reference_decoder_->decode(theirs, 0.0f, &wanted));
-    compare(decoder_->kind(), have, wanted, &agreement_);
+    compare(session_->decoder()->kind(), have, wanted, &agreement_);
     return {};
   }
 
   const network::Model& model_;
   PictureSpec picture_;
   std::unique_ptr<convert::Reference> reference_;
-  std::unique_ptr<network::Slot> slot_;
-  std::unique_ptr<decode::Decoder> decoder_, reference_decoder_;
+  std::unique_ptr<Session> session_;
+  std::unique_ptr<decode::Decoder> reference_decoder_;
   std::vector<OutputLoss> losses_;
   Agreement agreement_;
   size_t pictures_ = 0;

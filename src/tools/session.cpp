@@ -9,8 +9,15 @@ namespace dvnn::tools {
 
 Result<std::unique_ptr<Session>> Session::open(const std::string& network_path,
                                                const std::string& device) {
+  DVNN_ASSIGN(auto network, network::Network::load(network_path, device));
+  auto session = create(std::move(network));
+  if (!session.ok()) return session.error().within("network file '" + network_path + "'");
+  return session;
+}
+
+Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<network::Network> network) {
   auto session = std::make_unique<Session>();
-  DVNN_ASSIGN(session->network_, network::Network::load(network_path, device));
+  session->network_ = std::move(network);
   DVNN_ASSIGN(session->slot_, session->network_->create_slot());
   const network::Model& model = session->model();
   if (!model.decoder.name.empty()) {
@@ -18,27 +25,35 @@ Result<std::unique_ptr<Session>> Session::open(const std::string& network_path,
     for (const auto& o : model.outputs) {
       outputs.push_back({o.name, model.tensors[static_cast<size_t>(o.tensor)].desc});
     }
-    auto decoder = decode::create_decoder(model.decoder.name, model.decoder.params, outputs);
-    if (!decoder.ok()) return decoder.error().within("network file '" + network_path + "'");
-    session->decoder_ = std::move(decoder.value());
+    DVNN_ASSIGN(session->decoder_,
+                decode::create_decoder(model.decoder.name, model.decoder.params, outputs));
   }
   return session;
 }
 
-Status Session::load(const cv::Mat& bgr) {
-  if (!converter_ || bgr.size() != size_) {
-    image::FrameFormat frame;
-    frame.format = image::PixelFormat::kBgr;
-    frame.width = bgr.cols;
-    frame.height = bgr.rows;
-    DVNN_ASSIGN(converter_,
-                image::Converter::create(frame, network_->input_desc(), model().input.picture));
-    size_ = bgr.size();
-  }
+Result<std::unique_ptr<image::Converter>> create_converter(const cv::Mat& bgr,
+                                                           const TensorDesc& tensor,
+                                                           const PictureSpec& picture) {
+  image::FrameFormat frame;
+  frame.format = image::PixelFormat::kBgr;
+  frame.width = bgr.cols;
+  frame.height = bgr.rows;
+  return image::Converter::create(frame, tensor, picture);
+}
+
+image::FrameView view_of(const cv::Mat& bgr) {
   image::FrameView view;
   view.planes[0] = bgr.data;
   view.strides[0] = static_cast<int>(bgr.step);
-  converter_->convert(view, slot_->input().data());
+  return view;
+}
+
+Status Session::load(const cv::Mat& bgr) {
+  if (!converter_ || bgr.size() != size_) {
+    DVNN_ASSIGN(converter_, create_converter(bgr, network_->input_desc(), model().input.picture));
+    size_ = bgr.size();
+  }
+  converter_->convert(view_of(bgr), slot_->input().data());
   return {};
 }
 

@@ -18,6 +18,8 @@ class Session {
  public:
   static Result<std::unique_ptr<Session>> open(const std::string& network_path,
                                                const std::string& device);
+  /// Of a network that is loaded.
+  static Result<std::unique_ptr<Session>> create(std::shared_ptr<network::Network> network);
   const network::Model& model() const { return network_->model(); }
   const device::Device& device() const { return network_->device(); }
   network::Slot& slot() { return *slot_; }
@@ -36,6 +38,12 @@ class Session {
   std::unique_ptr<image::Converter> converter_;
   cv::Size size_;  // of the picture that converter_ was made for
 };
+
+/// What converts 8-bit BGR pictures of this one's size, and the picture as it takes them.
+Result<std::unique_ptr<image::Converter>> create_converter(const cv::Mat& bgr,
+                                                           const TensorDesc& tensor,
+                                                           const PictureSpec& picture);
+image::FrameView view_of(const cv::Mat& bgr);
 
 /// Reads a picture file as 8-bit BGR; the error names the file.
 Result<cv::Mat> read_picture(const std::string& path);

@@ -51,6 +51,14 @@ Status read_list(const List& list, size_t count, std::vector<double>* values) {
   return {};
 }
 
+// A tensor's numbers lie in its raw bytes, elements of T, or in the list that its type names.
+template <typename T, typename List>
+Status read_numbers(const onnx::TensorProto& tensor, const List& list, size_t count,
+                    std::vector<double>* values) {
+  return tensor.has_raw_data() ? read_raw<T>(tensor.raw_data(), count, values)
+                               : read_list(list, count, values);
+}
+
 }  // namespace
 
 std::vector<int64_t> OnnxConstant::ints() const {
@@ -92,59 +100,48 @@ Result<OnnxConstant> read_tensor(const onnx::TensorProto& tensor) {
                  "lies in another file: save the model with its data inside"};
   }
   const size_t count = static_cast<size_t>(elements);
-  const std::string& raw = tensor.raw_data();
-  const bool is_raw = tensor.has_raw_data();
   std::vector<double>* v = &constant.values;
   constant.integral = true;
   switch (tensor.data_type()) {
     case kFloat:
       constant.integral = false;
-      DVNN_TRY(is_raw ? read_raw<float>(raw, count, v) : read_list(tensor.float_data(), count, v));
+      DVNN_TRY(read_numbers<float>(tensor, tensor.float_data(), count, v));
       break;
     case kDouble:
       constant.integral = false;
-      DVNN_TRY(is_raw ? read_raw<double>(raw, count, v)
-                      : read_list(tensor.double_data(), count, v));
+      DVNN_TRY(read_numbers<double>(tensor, tensor.double_data(), count, v));
       break;
     case kFloat16:
       constant.integral = false;
-      DVNN_TRY(is_raw ? read_raw<uint16_t>(raw, count, v)
-                      : read_list(tensor.int32_data(), count, v));
+      DVNN_TRY(read_numbers<uint16_t>(tensor, tensor.int32_data(), count, v));
       for (double& value : *v) {
         value = static_cast<double>(half_to_float(static_cast<half_t>(value)));
       }
       break;
     case kInt64:
-      DVNN_TRY(is_raw ? read_raw<int64_t>(raw, count, v)
-                      : read_list(tensor.int64_data(), count, v));
+      DVNN_TRY(read_numbers<int64_t>(tensor, tensor.int64_data(), count, v));
       break;
     case kInt32:
-      DVNN_TRY(is_raw ? read_raw<int32_t>(raw, count, v)
-                      : read_list(tensor.int32_data(), count, v));
+      DVNN_TRY(read_numbers<int32_t>(tensor, tensor.int32_data(), count, v));
       break;
     case kInt16:
-      DVNN_TRY(is_raw ? read_raw<int16_t>(raw, count, v)
-                      : read_list(tensor.int32_data(), count, v));
+      DVNN_TRY(read_numbers<int16_t>(tensor, tensor.int32_data(), count, v));
       break;
     case kInt8:
-      DVNN_TRY(is_raw ? read_raw<int8_t>(raw, count, v) : read_list(tensor.int32_data(), count, v));
+      DVNN_TRY(read_numbers<int8_t>(tensor, tensor.int32_data(), count, v));
       break;
     case kUint16:
-      DVNN_TRY(is_raw ? read_raw<uint16_t>(raw, count, v)
-                      : read_list(tensor.int32_data(), count, v));
+      DVNN_TRY(read_numbers<uint16_t>(tensor, tensor.int32_data(), count, v));
       break;
     case kUint8:
     case kBool:
-      DVNN_TRY(is_raw ? read_raw<uint8_t>(raw, count, v)
-                      : read_list(tensor.int32_data(), count, v));
+      DVNN_TRY(read_numbers<uint8_t>(tensor, tensor.int32_data(), count, v));
       break;
     case kUint32:
-      DVNN_TRY(is_raw ? read_raw<uint32_t>(raw, count, v)
-                      : read_list(tensor.uint64_data(), count, v));
+      DVNN_TRY(read_numbers<uint32_t>(tensor, tensor.uint64_data(), count, v));
       break;
     case kUint64:
-      DVNN_TRY(is_raw ? read_raw<uint64_t>(raw, count, v)
-                      : read_list(tensor.uint64_data(), count, v));
+      DVNN_TRY(read_numbers<uint64_t>(tensor, tensor.uint64_data(), count, v));
       break;
     default:
       return Error{ErrorCode::kUnsupported,

@@ -67,11 +67,11 @@ class BestClusters {
   void fill(const std::vector<double>& least, size_t k, size_t first, size_t last, size_t low,
             size_t high, std::vector<double>* next) {
     const size_t middle = (first + last) / 2;
-    double best = error(0, middle);
-    size_t where = 0;
-    for (size_t begin = low; begin <= std::min(middle, high); ++begin) {
+    double best = least[low] + error(low, middle);
+    size_t where = low;
+    for (size_t begin = low + 1; begin <= std::min(middle, high); ++begin) {
       const double total = least[begin] + error(begin, middle);
-      if (total < best || begin == low) best = total, where = begin;
+      if (total < best) best = total, where = begin;
     }
     (*next)[middle] = best;
     begins_[k][middle] = static_cast<uint16_t>(where);

@@ -40,6 +40,7 @@ GST_DEBUG_CATEGORY(gst_dv_infer_debug);
 enum {
   PROP_0,
   PROP_NETWORK,
+  PROP_WEIGHTS,
   PROP_DEVICE,
   PROP_MAX_IN_FLIGHT,
   PROP_ON_ERROR,
@@ -75,11 +76,11 @@ static std::string gst_dv_infer_default_network() {
 static gboolean gst_dv_infer_open(GstDvInfer* self) {
   GstDvInferState& state = *self->state;
   GST_OBJECT_LOCK(self);
-  std::string path = state.network_path;
+  dvnn::network::NetworkSource source = state.source;
   const std::string device = state.device;
   GST_OBJECT_UNLOCK(self);
-  if (path.empty()) path = gst_dv_infer_default_network();
-  auto network = dvnn::network::Network::load(path, device);
+  if (source.path.empty()) source.path = gst_dv_infer_default_network();
+  auto network = dvnn::network::Network::load(source, device);
   if (!network.ok()) {
     dvnn::gst::post_error(GST_ELEMENT(self), network.error());
     return FALSE;
@@ -172,7 +173,10 @@ static void gst_dv_infer_set_property(GObject* object, guint id, const GValue* v
   GST_OBJECT_LOCK(object);
   switch (id) {
     case PROP_NETWORK:
-      state.network_path = g_value_get_string(value) ? g_value_get_string(value) : "";
+      state.source.path = g_value_get_string(value) ? g_value_get_string(value) : "";
+      break;
+    case PROP_WEIGHTS:
+      state.source.weights = g_value_get_string(value) ? g_value_get_string(value) : "";
       break;
     case PROP_DEVICE:
       state.device = g_value_get_string(value) ? g_value_get_string(value) : "";
@@ -198,7 +202,10 @@ static void gst_dv_infer_get_property(GObject* object, guint id, GValue* value, 
   GST_OBJECT_LOCK(object);
   switch (id) {
     case PROP_NETWORK:
-      g_value_set_string(value, state.network_path.c_str());
+      g_value_set_string(value, state.source.path.c_str());
+      break;
+    case PROP_WEIGHTS:
+      g_value_set_string(value, state.source.weights.c_str());
       break;
     case PROP_DEVICE:
       g_value_set_string(value, state.device.c_str());
@@ -247,8 +254,15 @@ static void gst_dv_infer_install_properties(GObjectClass* klass) {
   g_object_class_install_property(
       klass, PROP_NETWORK,
       g_param_spec_string("network", "Network file",
-                          "The converted network, a .dvn file made by 'dvnet convert' (default: "
-                          "the network that is installed with the plugin)",
+                          "The converted network, a .dvn file made by 'dvnet convert', or a "
+                          "library of generated C++ sources (default: the network that is "
+                          "installed with the plugin)",
+                          "", settable));
+  g_object_class_install_property(
+      klass, PROP_WEIGHTS,
+      g_param_spec_string("weights", "Weights file",
+                          "The packed weights of a library of generated sources, "
+                          "NAME_weights.bin; .dvn files hold their own",
                           "", settable));
   g_object_class_install_property(
       klass, PROP_DEVICE,

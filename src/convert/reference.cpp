@@ -166,7 +166,7 @@ Result<std::unique_ptr<Reference>> Reference::create(Graph graph) {
     std::vector<TensorDesc> inputs;
     for (int value : node.inputs) inputs.push_back(plain(g.shape_of(value)));
     const std::vector<TensorDesc> outputs = {plain(g.shape_of(node.output))};
-    auto layer = network::create_cpu_layer(node.type, node.params, inputs, outputs);
+    auto layer = layers::create_cpu_layer(node.type, node.params, inputs, outputs);
     if (!layer.ok()) return layer.error().within("layer '" + node.name + "'");
     self->layers_.back() = std::move(layer.value());
   }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "convert/graph.h"
-#include "network/cpu_layer.h"
+#include "layers/cpu_layer.h"
 
 namespace dvnn::convert {
 
@@ -28,7 +28,7 @@ class Reference {
   }
 
   Graph graph_;
-  std::vector<std::unique_ptr<network::CpuLayer>> layers_;  // by node; null: not a CPU layer
+  std::vector<std::unique_ptr<layers::CpuLayer>> layers_;  // by node; null: not a CPU layer
   std::vector<std::vector<float>> values_;
 };
 

@@ -56,6 +56,8 @@ struct ConvRun {
   float activation_param = 0.0f;  // kRelu: slope of the negative side
 };
 
+constexpr size_t kMaxRuns = 32;  // of a command
+
 /// A convolution command: w x h x c in, one or more runs (see dv-device facts on `topo`).
 struct ConvCommand {
   int w = 0, h = 0, c = 0;

@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "device/loader.h"
 #include "device/pixel_probe.h"
+#include "device/raw_command.h"
 #include "dmp_dv_cmdraw_v1.h"
 
 namespace dvnn::device {
@@ -18,39 +19,6 @@ dmp_dv_mem mem(void* handle) {
 }
 dmp_dv_cmdlist list(void* handle) {
   return static_cast<dmp_dv_cmdlist>(handle);
-}
-
-uint16_t pair(Extent e) {
-  return static_cast<uint16_t>(e.x | e.y << 8);
-}
-
-uint32_t sides(const Pad& p) {
-  return static_cast<uint32_t>(p.left) | static_cast<uint32_t>(p.right) << 8 |
-         static_cast<uint32_t>(p.top) << 16 | static_cast<uint32_t>(p.bottom) << 24;
-}
-
-void fill_run(const ConvRun& run, const dmp_dv_buf& weights, dmp_dv_cmdraw_conv_v0_run* out) {
-  if (run.conv != ConvKind::kNone) {
-    out->weight_buf = weights;
-    out->weight_buf.offs += run.weight_offset;
-  }
-  const bool dilated = run.dilation.x > 1 || run.dilation.y > 1;
-  out->conv_pad = sides(run.conv_pad);
-  out->pool_pad = sides(run.pool_pad);
-  out->m = static_cast<uint16_t>(run.m);
-  out->conv_enable = static_cast<uint16_t>(run.conv);
-  // The driver wants a valid kernel even where there is no convolution.
-  out->p = run.kernel.x == run.kernel.y ? static_cast<uint16_t>(run.kernel.x) : pair(run.kernel);
-  out->pz = 1;
-  out->conv_stride = pair(run.stride);
-  out->conv_dilation = dilated ? pair(run.dilation) : 0;
-  out->weight_fmt = static_cast<uint16_t>(run.weight_format);
-  out->pool_enable = static_cast<uint16_t>(run.pool);
-  out->pool_avg_param = float_to_half(run.pool_scale);
-  out->pool_size = pair(run.pool_size);
-  out->pool_stride = pair(run.pool_stride);
-  out->actfunc = static_cast<uint16_t>(run.activation);
-  out->actfunc_param = float_to_half(run.activation_param);
 }
 
 }  // namespace
@@ -118,7 +86,6 @@ CommandList::~CommandList() {
 
 Status CommandList::add(const ConvCommand& command, BufferRef input, BufferRef output,
                         BufferRef eltwise, const Memory& weights, BufferRef pixel_table) {
-  constexpr uint16_t kYMajor = 0x8000;
   auto buffer = [](BufferRef ref) {
     dmp_dv_buf buf;
     std::memset(&buf, 0, sizeof buf);
@@ -128,23 +95,13 @@ Status CommandList::add(const ConvCommand& command, BufferRef input, BufferRef o
     }
     return buf;
   };
-  dmp_dv_cmdraw_conv_v0 raw;
-  std::memset(&raw, 0, sizeof raw);
-  raw.header.size = sizeof raw;
-  raw.header.device_type = DMP_DV_DEV_CONV;
-  raw.header.version = 0;
+  dmp_dv_cmdraw_conv_v0 raw = to_raw(command);
   raw.input_buf = buffer(input);
   raw.output_buf = buffer(output);
   raw.eltwise_buf = buffer(eltwise);
-  raw.topo = command.topo;
-  raw.w = static_cast<uint16_t>(command.w);
-  raw.h = static_cast<uint16_t>(command.h);
-  raw.z = 1;
-  raw.c = static_cast<uint16_t>(command.c);
-  raw.input_circular_offset = command.hwc ? kYMajor : 0;
-  raw.output_mode = command.eltwise_add ? 1 : 0;
-  for (size_t i = 0; i < command.runs.size() && i < 32; ++i) {
-    fill_run(command.runs[i], buffer({&weights, 0}), &raw.run[i]);
+  for (size_t i = 0; i < command.runs.size() && i < kMaxRuns; ++i) {
+    if (command.runs[i].conv == ConvKind::kNone) continue;
+    raw.run[i].weight_buf = buffer({&weights, command.runs[i].weight_offset});
   }
   const dmp_dv_cmdraw* header = &raw.header;
   dmp_dv_cmdraw_conv_v1 with_table;
@@ -157,7 +114,11 @@ Status CommandList::add(const ConvCommand& command, BufferRef input, BufferRef o
     with_table.conv_cmd = raw;
     header = &with_table.header;
   }
-  if (library_->fn().cmdlist_add_raw(list(handle_), const_cast<dmp_dv_cmdraw*>(header)) == 0) {
+  return add_raw(*header);
+}
+
+Status CommandList::add_raw(const dmp_dv_cmdraw& command) {
+  if (library_->fn().cmdlist_add_raw(list(handle_), const_cast<dmp_dv_cmdraw*>(&command)) == 0) {
     return {};
   }
   return library_->error("the device refuses the command");
@@ -234,8 +195,13 @@ Result<std::shared_ptr<Device>> Device::open_library(const std::string& path) {
   if (info.conv_freq == 0) {
     return Error{ErrorCode::kDevice, path + ": the device has no convolution block"};
   }
-  device->info_ = {fn.context_get_info_string(ctx), fn.get_version_string(), info.ub_size,
-                   info.max_kernel_size, info.conv_freq};
+  device->info_ = {fn.context_get_info_string(ctx),
+                   fn.get_version_string(),
+                   info.ub_size,
+                   info.max_kernel_size,
+                   info.conv_freq,
+                   info.fc_freq,
+                   info.max_fc_vector_size};
   return device;
 }
 

@@ -15,6 +15,8 @@
 #include "base/span.h"
 #include "device/command.h"
 
+struct dmp_dv_cmdraw;
+
 namespace dvnn::device {
 
 class Library;  // the loaded shared object and its function table (loader.h)
@@ -25,7 +27,9 @@ struct Info {
   std::string version;      // "7.2.20201106"
   int ub_size = 0;          // unified buffer, bytes
   int max_kernel_size = 0;
-  int conv_freq = 0;  // MHz
+  int conv_freq = 0;           // convolution block, MHz
+  int fc_freq = 0;             // fully connected block, MHz; 0: there is none
+  int max_fc_vector_size = 0;  // elements
 };
 
 /// How the device's table of the values of 8-bit pixels is ordered: 3 x 256 binary16.
@@ -46,6 +50,7 @@ class Memory {
   uint8_t* data() const { return data_; }
   size_t size() const { return size_; }  // what was asked for
   explicit operator bool() const { return handle_ != nullptr; }
+  void* handle() const { return handle_; }  // a dmp_dv_mem
   /// Hands [offset, offset + size) over to the device after the CPU has written it.
   Status to_device(size_t offset, size_t size) const;
   /// The CPU is done with it: data() is null from now on. Devices then know that it does not
@@ -80,6 +85,8 @@ class CommandList {
   /// the input is 8-bit pixels of three channels, which the device looks up there.
   Status add(const ConvCommand& command, BufferRef input, BufferRef output, BufferRef eltwise,
              const Memory& weights, BufferRef pixel_table = {});
+  /// Appends a command that is already in the driver's form.
+  Status add_raw(const dmp_dv_cmdraw& command);
   Status commit();
   /// Queues the list and returns an id for wait().
   Result<int64_t> exec() const;
@@ -87,6 +94,7 @@ class CommandList {
   /// Execution time of the last waited-for run, microseconds.
   int64_t last_exec_time() const;
   explicit operator bool() const { return handle_ != nullptr; }
+  void* handle() const { return handle_; }  // a dmp_dv_cmdlist
 
  private:
   friend class Device;
@@ -102,6 +110,7 @@ class Device : public std::enable_shared_from_this<Device> {
   static Result<std::shared_ptr<Device>> open(const std::string& selector);
   ~Device();
   const Info& info() const { return info_; }
+  void* context() const { return context_; }  // a dmp_dv_context
   /// Path or name of the library in use.
   const std::string& library_path() const;
   Result<Memory> allocate(size_t size);

@@ -140,9 +140,10 @@ Status validate_device_step(const Model& model, const Step& step) {
                cmd.w, cmd.h, cmd.c, input.name.c_str(), in.to_string().c_str(), kMaxExtent,
                kMaxExtent, kMaxChannels));
   }
-  if (cmd.runs.empty() || cmd.runs.size() > kMaxRuns || (cmd.topo >> (cmd.runs.size() - 1)) != 1) {
-    return malformed(
-        format("topo 0x%x does not fit %zu runs (1..%zu)", cmd.topo, cmd.runs.size(), kMaxRuns));
+  if (cmd.runs.empty() || cmd.runs.size() > device::kMaxRuns ||
+      (cmd.topo >> (cmd.runs.size() - 1)) != 1) {
+    return malformed(format("topo 0x%x does not fit %zu runs (1..%zu)", cmd.topo, cmd.runs.size(),
+                            device::kMaxRuns));
   }
   int64_t external = 0, eltwise = 0;
   Dims at = {cmd.w, cmd.h, cmd.c};

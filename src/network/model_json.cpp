@@ -180,8 +180,8 @@ Result<device::ConvCommand> command_from_json(const json& object) {
   cmd.hwc = in.boolean("hwc", false);
   cmd.eltwise_add = in.boolean("eltwise_add", false);
   const json* runs = in.member("runs");
-  if (!runs || !runs->is_array() || runs->size() > kMaxRuns) {
-    in.fail("runs", format("must be an array of at most %zu runs", kMaxRuns));
+  if (!runs || !runs->is_array() || runs->size() > device::kMaxRuns) {
+    in.fail("runs", format("must be an array of at most %zu runs", device::kMaxRuns));
   }
   DVNN_TRY(in.status());
   for (const json& item : *runs) {
@@ -245,22 +245,37 @@ Result<TensorInfo> tensor_from_json(const json& object) {
   return tensor;
 }
 
+Result<PictureSpec> read_picture(JsonReader* in) {
+  PictureSpec picture;
+  picture.order = parsed<ChannelOrder>(in, "color", parse_channel_order);
+  picture.resize = parsed<ResizeRule>(in, "resize", parse_resize_rule);
+  const std::vector<float> mean = in->numbers("mean", 3), scale = in->numbers("scale", 3);
+  const std::vector<int> pad = in->integers("pad_value", 0, 255, 3);
+  if (mean.size() != 3) in->fail("mean", "needs 3 values");
+  if (scale.size() != 3) in->fail("scale", "needs 3 values");
+  if (pad.size() != 3) in->fail("pad_value", "needs 3 values");
+  DVNN_TRY(in->status());
+  std::copy(mean.begin(), mean.end(), picture.mean.begin());
+  std::copy(scale.begin(), scale.end(), picture.scale.begin());
+  for (size_t i = 0; i < 3; ++i) picture.pad_value[i] = static_cast<uint8_t>(pad[i]);
+  return picture;
+}
+
 Result<InputInfo> input_from_json(const json& object) {
   InputInfo input;
   JsonReader in(object, "'input'");
   input.tensor = static_cast<int>(in.integer("tensor", 0, INT_MAX));
-  input.picture.order = parsed<ChannelOrder>(&in, "color", parse_channel_order);
-  input.picture.resize = parsed<ResizeRule>(&in, "resize", parse_resize_rule);
-  const std::vector<float> mean = in.numbers("mean", 3), scale = in.numbers("scale", 3);
-  const std::vector<int> pad = in.integers("pad_value", 0, 255, 3);
-  if (mean.size() != 3) in.fail("mean", "needs 3 values");
-  if (scale.size() != 3) in.fail("scale", "needs 3 values");
-  if (pad.size() != 3) in.fail("pad_value", "needs 3 values");
-  DVNN_TRY(in.status());
-  std::copy(mean.begin(), mean.end(), input.picture.mean.begin());
-  std::copy(scale.begin(), scale.end(), input.picture.scale.begin());
-  for (size_t i = 0; i < 3; ++i) input.picture.pad_value[i] = static_cast<uint8_t>(pad[i]);
+  DVNN_ASSIGN(input.picture, read_picture(&in));
   return input;
+}
+
+Status read_decoder(JsonReader* in, DecoderInfo* decoder) {
+  const json* object = in->member("decoder");
+  if (!object) return {};
+  JsonReader d(*object, "'decoder'");
+  decoder->name = d.text("name", "");
+  if (const json* params = d.member("params")) decoder->params = *params;
+  return d.status();
 }
 
 Result<OutputInfo> output_from_json(const json& object) {
@@ -336,13 +351,19 @@ Result<Model> model_from_json(const json& object) {
   DVNN_TRY(read_list(&in, "tensors", tensor_from_json, &model.tensors));
   DVNN_TRY(read_list(&in, "steps", step_from_json, &model.steps));
   DVNN_TRY(read_list(&in, "outputs", output_from_json, &model.outputs));
-  if (const json* decoder = in.member("decoder")) {
-    JsonReader d(*decoder, "'decoder'");
-    model.decoder.name = d.text("name", "");
-    if (const json* params = d.member("params")) model.decoder.params = *params;
-    DVNN_TRY(d.status());
-  }
+  DVNN_TRY(read_decoder(&in, &model.decoder));
   return model;
+}
+
+Status use_from_json(const json& object, Model* model) {
+  JsonReader in(object, "the network's information");
+  model->labels = texts(&in, "labels");
+  DVNN_TRY(in.status());
+  if (const json* input = in.member("input")) {
+    JsonReader picture(*input, "'input'");
+    DVNN_ASSIGN(model->input.picture, read_picture(&picture));
+  }
+  return read_decoder(&in, &model->decoder);
 }
 
 }  // namespace dvnn::network

@@ -15,4 +15,8 @@ nlohmann::json model_to_json(const Model& model);
 /// The inverse. Checks types and ranges field by field; validate() checks how they fit together.
 Result<Model> model_from_json(const nlohmann::json& json);
 
+/// Reads only how the network is used: how a picture becomes its "input", "decoder" and "labels",
+/// in the same form; what is absent stays.
+Status use_from_json(const nlohmann::json& json, Model* model);
+
 }  // namespace dvnn::network

@@ -14,7 +14,6 @@ constexpr int kMaxKernel = 7;
 constexpr int kMaxStride = 255;      // also dilation and pooling windows
 constexpr int kMaxPadLeftTop = 127;  // encoded in 7 bits
 constexpr int kMaxPadRightBottom = 255;
-constexpr size_t kMaxRuns = 32;  // per command
 
 // A file: bounds that keep a hostile one from taking the machine's memory.
 constexpr int64_t kMaxTensorElements = int64_t{1} << 28;

@@ -4,14 +4,15 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
 
 #include "base/format.h"
-#include "network/cpu_layer.h"
+#include "layers/cpu_layer.h"
 #include "network/dvn_file.h"
+#include "network/model_network.h"
+#include "network/module.h"
 
 namespace dvnn::network {
 namespace {
@@ -27,44 +28,67 @@ Registry& registry() {
   return instance;
 }
 
-std::string registry_key(const std::string& path, const std::string& selector) {
+std::string version_of(const std::string& path) {
   struct stat st;
   if (stat(path.c_str(), &st) != 0) return {};
-  return format("%lld.%09ld %lld %lld:%lld ", static_cast<long long>(st.st_mtim.tv_sec),
+  return format("%lld.%09ld %lld %lld:%lld", static_cast<long long>(st.st_mtim.tv_sec),
                 st.st_mtim.tv_nsec, static_cast<long long>(st.st_size),
-                static_cast<long long>(st.st_dev), static_cast<long long>(st.st_ino)) +
-         selector;
+                static_cast<long long>(st.st_dev), static_cast<long long>(st.st_ino));
+}
+
+// Empty: not to be shared.
+std::string registry_key(const NetworkSource& source, const std::string& selector) {
+  std::string key = version_of(source.path);
+  if (key.empty()) return {};
+  return key + " " + (source.weights.empty() ? "" : version_of(source.weights)) + " " + selector;
+}
+
+Result<std::shared_ptr<Network>> load_unshared(const NetworkSource& source,
+                                               const std::string& device_selector) {
+  const bool module = is_module(source.path);
+  Model model;
+  if (!module) {
+    DVNN_ASSIGN(model, read_dvn(source.path));
+    if (!source.weights.empty()) {
+      return Error{ErrorCode::kInvalidArgument, "network file '" + source.path +
+                                                    "' holds its weights: weights file '" +
+                                                    source.weights + "' does not go with it"};
+    }
+  }
+  DVNN_ASSIGN(std::shared_ptr<device::Device> dev, device::Device::open(device_selector));
+  if (module) return load_module(source, std::move(dev));
+  auto network = Network::create(std::move(model), std::move(dev));
+  if (!network.ok()) return network.error().within("network file '" + source.path + "'");
+  return network;
 }
 
 }  // namespace
 
-Network::~Network() = default;
-
-Result<std::shared_ptr<Network>> Network::load(const std::string& path,
+Result<std::shared_ptr<Network>> Network::load(const NetworkSource& source,
                                                const std::string& device_selector) {
   Registry& shared = registry();
   // Held while loading, so that two elements that start together load the file once.
   const std::lock_guard<std::mutex> lock(shared.mutex);
-  const std::string key = registry_key(path, device_selector);
+  const std::string key = registry_key(source, device_selector);
   if (auto found = shared.networks.find(key); found != shared.networks.end()) {
     if (auto network = found->second.lock()) return network;
   }
-  DVNN_ASSIGN(Model model, read_dvn(path));
-  DVNN_ASSIGN(std::shared_ptr<device::Device> dev, device::Device::open(device_selector));
-  auto network = create(std::move(model), std::move(dev));
-  if (!network.ok()) return network.error().within("network file '" + path + "'");
+  DVNN_ASSIGN(auto network, load_unshared(source, device_selector));
   for (auto it = shared.networks.begin(); it != shared.networks.end();) {
     it = it->second.expired() ? shared.networks.erase(it) : std::next(it);
   }
-  if (!key.empty()) shared.networks[key] = network.value();
+  if (!key.empty()) shared.networks[key] = network;
   return network;
 }
 
 Result<std::shared_ptr<Network>> Network::create(Model model, std::shared_ptr<device::Device> dev) {
+  return ModelNetwork::create(std::move(model), std::move(dev));
+}
+
+Result<std::shared_ptr<Network>> ModelNetwork::create(Model model,
+                                                      std::shared_ptr<device::Device> dev) {
   DVNN_TRY(validate(model));
-  std::shared_ptr<Network> network(new Network());
-  network->model_ = std::move(model);
-  network->device_ = std::move(dev);
+  std::shared_ptr<ModelNetwork> network(new ModelNetwork(std::move(model), std::move(dev)));
   auto& weights = network->model_.weights;
   // Device memory cannot be empty; a network of CPU layers alone has no weights.
   DVNN_ASSIGN(network->weights_, network->device_->allocate(std::max<size_t>(weights.size(), 16)));
@@ -77,10 +101,10 @@ Result<std::shared_ptr<Network>> Network::create(Model model, std::shared_ptr<de
   DVNN_TRY(network->make_pixel_table());
   network->constants_.resize(network->model_.constant_bytes);
   DVNN_TRY(network->run_once_layers());
-  return network;
+  return std::shared_ptr<Network>(std::move(network));
 }
 
-Status Network::run_once_layers() {
+Status ModelNetwork::run_once_layers() {
   for (const Step& step : model_.steps) {
     if (step.kind != StepKind::kCpu || !is_constant(step)) continue;
     std::vector<TensorDesc> in_descs, out_descs;
@@ -96,7 +120,7 @@ Status Network::run_once_layers() {
       out_descs.push_back(t.desc);
       outputs.push_back({t.desc, constants_.data() + t.offset});
     }
-    auto layer = create_cpu_layer(step.type, step.params, in_descs, out_descs);
+    auto layer = layers::create_cpu_layer(step.type, step.params, in_descs, out_descs);
     if (!layer.ok()) return layer.error().within("layer '" + step.name + "'");
     if (Status s = layer.value()->run(inputs, outputs); !s.ok()) {
       return s.error().within("layer '" + step.name + "'");
@@ -105,11 +129,11 @@ Status Network::run_once_layers() {
   return {};
 }
 
-bool Network::reads_input(const Step& step) const {
+bool ModelNetwork::reads_input(const Step& step) const {
   return std::count(step.inputs.begin(), step.inputs.end(), model_.input.tensor) > 0;
 }
 
-bool Network::could_read_pixels() const {
+bool ModelNetwork::could_read_pixels() const {
   if (input_desc().type != ElementType::kFloat16 || input_desc().shape.c() != 3) return false;
   for (const Step& step : model_.steps) {
     if (!reads_input(step)) continue;
@@ -120,7 +144,7 @@ bool Network::could_read_pixels() const {
   return true;
 }
 
-Status Network::make_pixel_table() {
+Status ModelNetwork::make_pixel_table() {
   if (!could_read_pixels()) return {};
   const device::PixelTableOrder order = device_->pixel_table_order();
   if (order == device::PixelTableOrder::kNone) return {};
@@ -139,7 +163,7 @@ Status Network::make_pixel_table() {
   return {};
 }
 
-bool Network::is_constant(const Step& step) const {
+bool ModelNetwork::is_constant(const Step& step) const {
   return model_.tensors[static_cast<size_t>(step.outputs[0])].storage == Storage::kConstant;
 }
 

@@ -4,8 +4,8 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
+#include "base/span.h"
 #include "device/device.h"
 #include "network/model.h"
 
@@ -25,60 +25,61 @@ enum class InputKind : uint8_t {
   kPixels,  // 8-bit pixels in the same order, of which the device makes the tensor
 };
 
-/// A model with its weights in device memory. Thread safe.
+/// Where a network comes from.
+struct NetworkSource {
+  std::string path;     // a .dvn file, or a library of generated sources (include/dmp_network.h)
+  std::string weights;  // the library's packed weights; not for .dvn files, which hold them
+};
+
+/// A network with its weights in device memory. Thread safe.
 class Network : public std::enable_shared_from_this<Network> {
  public:
-  /// Loads `path` on the device that `device_selector` names (device.h). Callers with the same file
-  /// and device share one Network as long as any of them keeps it.
-  static Result<std::shared_ptr<Network>> load(const std::string& path,
+  /// Loads `source` on the device that `device_selector` names (device.h). Callers with the same
+  /// source and device share one Network as long as any of them keeps it.
+  static Result<std::shared_ptr<Network>> load(const NetworkSource& source,
                                                const std::string& device_selector);
+  /// Of a model in memory.
   static Result<std::shared_ptr<Network>> create(Model model, std::shared_ptr<device::Device> dev);
-  ~Network();
+  virtual ~Network() = default;
 
   const Model& model() const { return model_; }
   const device::Device& device() const { return *device_; }
-  const TensorDesc& input_desc() const { return model_.tensors[model_.input.tensor].desc; }
+  const TensorDesc& input_desc() const {
+    return model_.tensors[static_cast<size_t>(model_.input.tensor)].desc;
+  }
   /// Whether slots take InputKind::kPixels: the device must have a table for them, and only
   /// convolutions may read the input, of three channels.
   /// The table is what the model's picture asks for: the result is the same to the last bit.
-  bool takes_pixels() const { return static_cast<bool>(pixel_table_); }
+  virtual bool takes_pixels() const { return false; }
   /// A new slot: an I/O buffer and committed command lists.
-  Result<std::unique_ptr<Slot>> create_slot();
+  virtual Result<std::unique_ptr<Slot>> create_slot() = 0;
 
- private:
-  friend class Slot;
-  Network() = default;
-  Status run_once_layers();
-  bool is_constant(const Step& step) const;  // made once at load, not per frame
-  bool reads_input(const Step& step) const;
-  bool could_read_pixels() const;
-  Status make_pixel_table();
+ protected:
+  Network(Model model, std::shared_ptr<device::Device> device)
+      : model_(std::move(model)), device_(std::move(device)) {}
   Model model_;
   std::shared_ptr<device::Device> device_;
-  device::Memory weights_;
-  device::Memory pixel_table_;
-  std::vector<uint8_t> constants_;
 };
 
 /// One I/O buffer and everything needed to run the network in it. One thread at a time.
 class Slot {
  public:
-  ~Slot();
+  virtual ~Slot() = default;
   /// The input tensor's bytes, mapped, to be written before run().
-  Span<uint8_t> input() const;
+  virtual Span<uint8_t> input() const = 0;
   /// What input() holds from now on (at first: a tensor); kPixels only if the network takes them.
-  void set_input_kind(InputKind kind);
+  virtual void set_input_kind(InputKind) {}
   /// Runs all steps and waits. On error the slot stays usable.
-  Status run(RunTimes* times = nullptr);
+  virtual Status run(RunTimes* times = nullptr) = 0;
   /// Output i of the model, valid until the next run().
-  ConstTensorView output(size_t i) const;
-  const std::shared_ptr<Network>& network() const;
+  virtual ConstTensorView output(size_t i) const = 0;
+  const std::shared_ptr<Network>& network() const { return network_; }
+
+ protected:
+  explicit Slot(std::shared_ptr<Network> network) : network_(std::move(network)) {}
 
  private:
-  friend class Network;
-  Slot();
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Network> network_;
 };
 
 }  // namespace dvnn::network

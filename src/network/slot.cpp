@@ -5,8 +5,8 @@
 #include <chrono>
 #include <cstring>
 
-#include "network/cpu_layer.h"
-#include "network/network.h"
+#include "layers/cpu_layer.h"
+#include "network/model_network.h"
 
 namespace dvnn::network {
 namespace {
@@ -26,59 +26,66 @@ struct Range {
 struct Stage {
   const Step* first = nullptr;  // for error messages
   size_t steps = 1;
-  device::CommandList commands;     // a device stage
-  device::CommandList for_pixels;   // the same where the input is pixels; made when there are some
-  std::unique_ptr<CpuLayer> layer;  // a CPU stage
+  device::CommandList commands;    // a device stage
+  device::CommandList for_pixels;  // the same where the input is pixels; made when there are some
+  std::unique_ptr<layers::CpuLayer> layer;  // a CPU stage
   std::vector<ConstTensorView> inputs;
   std::vector<TensorView> outputs;
   std::vector<Range> reads, writes;  // per-frame memory that the CPU touches
 };
 
-}  // namespace
-
-struct Slot::Impl {
-  std::shared_ptr<Network> network;
-  device::Memory io;
-  std::vector<Stage> stages;
-  std::vector<Range> results;  // outputs that the device writes
-  InputKind input_kind = InputKind::kTensor;
-
-  const Model& model() const { return network->model(); }
+class StepSlot final : public Slot {
+ public:
+  explicit StepSlot(std::shared_ptr<ModelNetwork> network)
+      : Slot(network), network_(std::move(network)) {}
   Status build();
+  Span<uint8_t> input() const override;
+  void set_input_kind(InputKind kind) override { input_kind_ = kind; }
+  Status run(RunTimes* times) override;
+  ConstTensorView output(size_t i) const override;
+
+ private:
+  const Model& model() const { return network_->model(); }
   Status add_device_step(const Step& step);
   Status add_command(const Step& step, InputKind kind, device::CommandList* list);
   bool reads_pixels(const Stage& stage) const {
     return std::any_of(stage.first, stage.first + stage.steps,
-                       [this](const Step& step) { return network->reads_input(step); });
+                       [this](const Step& step) { return network_->reads_input(step); });
   }
   Status make_for_pixels(Stage* stage);
   Status add_cpu_step(const Step& step);
   const TensorInfo& tensor(int index) const { return model().tensors[static_cast<size_t>(index)]; }
-  uint8_t* data(const TensorInfo& info) {
-    uint8_t* base = info.storage == Storage::kIo ? io.data() : network->constants_.data();
+  uint8_t* data(const TensorInfo& info) const {
+    uint8_t* base = info.storage == Storage::kIo ? io_.data() : network_->constants();
     return base + info.offset;
   }
   static Range range(const TensorInfo& info) {
     return {info.offset, static_cast<uint64_t>(info.desc.bytes())};
   }
+
+  std::shared_ptr<ModelNetwork> network_;
+  device::Memory io_;
+  std::vector<Stage> stages_;
+  std::vector<Range> results_;  // outputs that the device writes
+  InputKind input_kind_ = InputKind::kTensor;
 };
 
-Status Slot::Impl::build() {
+Status StepSlot::build() {
   const uint64_t size = model().io_bytes;
-  DVNN_ASSIGN(io, network->device_->allocate(size));
+  DVNN_ASSIGN(io_, network_->writable_device().allocate(size));
   // Layers may read bytes that no step writes (alignment gaps): never a previous owner's data.
-  std::memset(io.data(), 0, size);
-  DVNN_TRY(io.to_device(0, size));
+  std::memset(io_.data(), 0, size);
+  DVNN_TRY(io_.to_device(0, size));
   for (const Step& step : model().steps) {
     Status status;
     if (step.kind == StepKind::kDevice) {
       status = add_device_step(step);
-    } else if (!network->is_constant(step)) {
+    } else if (!network_->is_constant(step)) {
       status = add_cpu_step(step);
     }
     if (!status.ok()) return status.error().within("layer '" + step.name + "'");
   }
-  for (Stage& stage : stages) {
+  for (Stage& stage : stages_) {
     if (stage.layer) continue;
     if (Status s = stage.commands.commit(); !s.ok()) {
       return s.error().within("layers from '" + stage.first->name + "'");
@@ -86,43 +93,43 @@ Status Slot::Impl::build() {
   }
   for (const OutputInfo& output : model().outputs) {
     const TensorInfo& info = tensor(output.tensor);
-    if (info.storage == Storage::kIo) results.push_back(range(info));
+    if (info.storage == Storage::kIo) results_.push_back(range(info));
   }
   return {};
 }
 
-Status Slot::Impl::add_device_step(const Step& step) {
-  if (stages.empty() || stages.back().layer) {
+Status StepSlot::add_device_step(const Step& step) {
+  if (stages_.empty() || stages_.back().layer) {
     Stage stage;
     stage.first = &step;
     stage.steps = 0;
-    DVNN_ASSIGN(stage.commands, network->device_->create_command_list());
-    stages.push_back(std::move(stage));
+    DVNN_ASSIGN(stage.commands, network_->writable_device().create_command_list());
+    stages_.push_back(std::move(stage));
   }
-  ++stages.back().steps;
-  return add_command(step, InputKind::kTensor, &stages.back().commands);
+  ++stages_.back().steps;
+  return add_command(step, InputKind::kTensor, &stages_.back().commands);
 }
 
-Status Slot::Impl::add_command(const Step& step, InputKind kind, device::CommandList* list) {
-  auto buffer = [&](int index) { return device::BufferRef{&io, tensor(index).offset}; };
+Status StepSlot::add_command(const Step& step, InputKind kind, device::CommandList* list) {
+  auto buffer = [&](int index) { return device::BufferRef{&io_, tensor(index).offset}; };
   const device::BufferRef eltwise =
       step.command.eltwise_add ? buffer(step.inputs[1]) : device::BufferRef{};
-  const bool pixels = kind == InputKind::kPixels && network->reads_input(step);
+  const bool pixels = kind == InputKind::kPixels && network_->reads_input(step);
   return list->add(step.command, buffer(step.inputs[0]), buffer(step.outputs[0]), eltwise,
-                   network->weights_,
-                   pixels ? device::BufferRef{&network->pixel_table_, 0} : device::BufferRef{});
+                   network_->weights(),
+                   pixels ? device::BufferRef{&network_->pixel_table(), 0} : device::BufferRef{});
 }
 
 // A slot that is given pixels keeps being given them, as a rule: no other needs these commands.
-Status Slot::Impl::make_for_pixels(Stage* stage) {
-  DVNN_ASSIGN(stage->for_pixels, network->device_->create_command_list());
+Status StepSlot::make_for_pixels(Stage* stage) {
+  DVNN_ASSIGN(stage->for_pixels, network_->writable_device().create_command_list());
   for (size_t i = 0; i < stage->steps; ++i) {
     DVNN_TRY(add_command(stage->first[i], InputKind::kPixels, &stage->for_pixels));
   }
   return stage->for_pixels.commit();
 }
 
-Status Slot::Impl::add_cpu_step(const Step& step) {
+Status StepSlot::add_cpu_step(const Step& step) {
   Stage stage;
   stage.first = &step;
   std::vector<TensorDesc> in_descs, out_descs;
@@ -138,50 +145,33 @@ Status Slot::Impl::add_cpu_step(const Step& step) {
     stage.outputs.push_back({info.desc, data(info)});
     stage.writes.push_back(range(info));
   }
-  DVNN_ASSIGN(stage.layer, create_cpu_layer(step.type, step.params, in_descs, out_descs));
-  stages.push_back(std::move(stage));
+  DVNN_ASSIGN(stage.layer, layers::create_cpu_layer(step.type, step.params, in_descs, out_descs));
+  stages_.push_back(std::move(stage));
   return {};
 }
 
-Slot::Slot() : impl_(std::make_unique<Impl>()) {}
-Slot::~Slot() = default;
-
-Result<std::unique_ptr<Slot>> Network::create_slot() {
-  std::unique_ptr<Slot> slot(new Slot());
-  slot->impl_->network = shared_from_this();
-  if (Status s = slot->impl_->build(); !s.ok()) {
-    return s.error().within("network '" + model_.name + "'");
-  }
-  return slot;
+Span<uint8_t> StepSlot::input() const {
+  const TensorInfo& info = tensor(model().input.tensor);
+  return {data(info), static_cast<size_t>(info.desc.bytes())};
 }
 
-Span<uint8_t> Slot::input() const {
-  const TensorInfo& info = impl_->tensor(impl_->model().input.tensor);
-  return {impl_->data(info), static_cast<size_t>(info.desc.bytes())};
-}
-
-void Slot::set_input_kind(InputKind kind) {
-  impl_->input_kind = kind;
-}
-
-Status Slot::run(RunTimes* times) {
-  Impl& slot = *impl_;
-  Range in = Impl::range(slot.tensor(slot.model().input.tensor));
-  const bool pixels = slot.input_kind == InputKind::kPixels;
+Status StepSlot::run(RunTimes* times) {
+  Range in = range(tensor(model().input.tensor));
+  const bool pixels = input_kind_ == InputKind::kPixels;
   if (pixels) in.bytes /= sizeof(half_t);
-  DVNN_TRY(slot.io.to_device(in.offset, in.bytes));
+  DVNN_TRY(io_.to_device(in.offset, in.bytes));
   RunTimes spent;
-  for (Stage& stage : slot.stages) {
+  for (Stage& stage : stages_) {
     const int64_t start = now_us();
     Status status;
     if (stage.layer) {
-      for (const Range& r : stage.reads) DVNN_TRY(slot.io.to_cpu(r.offset, r.bytes));
+      for (const Range& r : stage.reads) DVNN_TRY(io_.to_cpu(r.offset, r.bytes));
       status = stage.layer->run(stage.inputs, stage.outputs);
-      for (const Range& r : stage.writes) DVNN_TRY(slot.io.to_device(r.offset, r.bytes));
+      for (const Range& r : stage.writes) DVNN_TRY(io_.to_device(r.offset, r.bytes));
       spent.cpu_us += now_us() - start;
     } else {
-      const bool first = pixels && slot.reads_pixels(stage);
-      if (first && !stage.for_pixels) DVNN_TRY(slot.make_for_pixels(&stage));
+      const bool first = pixels && reads_pixels(stage);
+      if (first && !stage.for_pixels) DVNN_TRY(make_for_pixels(&stage));
       const device::CommandList& commands = first ? stage.for_pixels : stage.commands;
       DVNN_ASSIGN(const int64_t id, commands.exec());
       status = commands.wait(id);
@@ -189,18 +179,23 @@ Status Slot::run(RunTimes* times) {
     }
     if (!status.ok()) return status.error().within("layer '" + stage.first->name + "'");
   }
-  for (const Range& r : slot.results) DVNN_TRY(slot.io.to_cpu(r.offset, r.bytes));
+  for (const Range& r : results_) DVNN_TRY(io_.to_cpu(r.offset, r.bytes));
   if (times) *times = spent;
   return {};
 }
 
-ConstTensorView Slot::output(size_t i) const {
-  const TensorInfo& info = impl_->tensor(impl_->model().outputs[i].tensor);
-  return {info.desc, impl_->data(info)};
+ConstTensorView StepSlot::output(size_t i) const {
+  const TensorInfo& info = tensor(model().outputs[i].tensor);
+  return {info.desc, data(info)};
 }
 
-const std::shared_ptr<Network>& Slot::network() const {
-  return impl_->network;
+}  // namespace
+
+Result<std::unique_ptr<Slot>> ModelNetwork::create_slot() {
+  auto slot =
+      std::make_unique<StepSlot>(std::static_pointer_cast<ModelNetwork>(shared_from_this()));
+  if (Status s = slot->build(); !s.ok()) return s.error().within("network '" + model_.name + "'");
+  return std::unique_ptr<Slot>(std::move(slot));
 }
 
 }  // namespace dvnn::network

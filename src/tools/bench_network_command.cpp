@@ -143,17 +143,19 @@ int run_bench(Session* session, const std::string& network, const std::string& p
 int bench_network_command(int argc, char** argv) {
   BenchOptions options;
   gboolean json = FALSE, with_peer = FALSE;
-  OptionText device;
+  OptionText weights, device;
   const GOptionEntry entries[] = {
       {"peer", 0, 0, G_OPTION_ARG_NONE, &with_peer,
        "Compare with OpenCV dnn on the Caffe files PROTOTXT CAFFEMODEL", nullptr},
       {"threads", 0, 0, G_OPTION_ARG_INT, &options.threads, "Threads for both (default 1)", "N"},
       {"iterations", 'n', 0, G_OPTION_ARG_INT, &options.iterations, "Timed runs (default 30)", "N"},
+      {"weights", 0, 0, G_OPTION_ARG_FILENAME, weights.out(),
+       "Packed weights, where the network is a library of generated sources", "FILE"},
       {"device", 'd', 0, G_OPTION_ARG_STRING, device.out(), "auto, fpga, soft or a library",
        "DEVICE"},
       {"json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object", nullptr},
       {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
-  auto args = parse_options("NETWORK.dvn [--peer PROTOTXT CAFFEMODEL]",
+  auto args = parse_options("NETWORK.dvn|NETWORK.so [--peer PROTOTXT CAFFEMODEL]",
                             "Times whole-network runs; with --peer, OpenCV's dnn in turns with it.",
                             entries, argc, argv);
   if (!args.ok()) return wrong_usage("bench network", args.error().message);
@@ -168,7 +170,7 @@ int bench_network_command(int argc, char** argv) {
   // The software device reads it when it starts.
   setenv("DVNN_SOFT_THREADS", std::to_string(options.threads).c_str(), 1);
   cv::setNumThreads(options.threads);
-  auto session = Session::open(files[0], device.text());
+  auto session = Session::open({files[0], weights.text()}, device.text());
   if (!session.ok()) return fail(session.error());
   return run_bench(session.value().get(), files[0], with_peer ? files[1] : "",
                    with_peer ? files[2] : "", options);

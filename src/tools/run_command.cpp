@@ -157,17 +157,19 @@ Status run_picture(Session* session, const std::string& path, const RunOptions& 
 int run_command(int argc, char** argv) {
   RunOptions options;
   gboolean json = FALSE;
-  OptionText device, folder;
+  OptionText weights, device, folder;
   const GOptionEntry entries[] = {
       {"json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object per picture", nullptr},
       {"threshold", 't', 0, G_OPTION_ARG_DOUBLE, &options.threshold,
        "Least confidence of a detection, 0..1 (default 0.5)", "C"},
+      {"weights", 0, 0, G_OPTION_ARG_FILENAME, weights.out(),
+       "Packed weights, where the network is a library of generated sources", "FILE"},
       {"device", 'd', 0, G_OPTION_ARG_STRING, device.out(),
        "auto, fpga, soft or a library (default: $DVNN_DEVICE, or auto)", "DEVICE"},
       {"dump", 0, 0, G_OPTION_ARG_FILENAME, folder.out(),
        "Write the input and every raw output as .npy into this folder", "FOLDER"},
       {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
-  auto args = parse_options("NETWORK.dvn PICTURE...",
+  auto args = parse_options("NETWORK.dvn|NETWORK.so PICTURE...",
                             "Runs a network on pictures and prints the detections or the top 5.",
                             entries, argc, argv);
   if (!args.ok()) return wrong_usage("run", args.error().message);
@@ -178,7 +180,7 @@ int run_command(int argc, char** argv) {
   }
   options.json = json;
   options.dump_folder = folder.text();
-  auto session = Session::open(files[0], device.text());
+  auto session = Session::open({files[0], weights.text()}, device.text());
   if (!session.ok()) return fail(session.error());
   int status = 0;
   for (size_t i = 1; i < files.size(); ++i) {

@@ -7,11 +7,11 @@
 
 namespace dvnn::tools {
 
-Result<std::unique_ptr<Session>> Session::open(const std::string& network_path,
+Result<std::unique_ptr<Session>> Session::open(const network::NetworkSource& source,
                                                const std::string& device) {
-  DVNN_ASSIGN(auto network, network::Network::load(network_path, device));
+  DVNN_ASSIGN(auto network, network::Network::load(source, device));
   auto session = create(std::move(network));
-  if (!session.ok()) return session.error().within("network file '" + network_path + "'");
+  if (!session.ok()) return session.error().within("network file '" + source.path + "'");
   return session;
 }
 

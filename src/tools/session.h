@@ -16,7 +16,7 @@ namespace dvnn::tools {
 
 class Session {
  public:
-  static Result<std::unique_ptr<Session>> open(const std::string& network_path,
+  static Result<std::unique_ptr<Session>> open(const network::NetworkSource& source,
                                                const std::string& device);
   /// Of a network that is loaded.
   static Result<std::unique_ptr<Session>> create(std::shared_ptr<network::Network> network);

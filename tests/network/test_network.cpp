@@ -139,12 +139,12 @@ START_TEST(users_of_one_file_share_a_network) {
   std::string path = "/tmp/dvnn-net-XXXXXX";
   close(mkstemp(&path[0]));
   ck_assert(write_dvn(test::grid_network(), path).ok());
-  auto first = Network::load(path, "soft"), second = Network::load(path, "soft");
+  auto first = Network::load({path, ""}, "soft"), second = Network::load({path, ""}, "soft");
   ck_assert(first.ok() && second.ok());
   ck_assert_ptr_eq(first.value().get(), second.value().get());
   // A file that was written anew is another network.
   ck_assert(write_dvn(test::grid_network(), path).ok());
-  auto third = Network::load(path, "soft");
+  auto third = Network::load({path, ""}, "soft");
   ck_assert_ptr_ne(first.value().get(), third.value().get());
   unlink(path.c_str());
 }

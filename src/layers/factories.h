@@ -3,9 +3,9 @@
 // parameters are Caffe's where Caffe has the layer. Shapes are row-major, axes count from 0.
 #pragma once
 
-#include "network/cpu_layer.h"
+#include "layers/cpu_layer.h"
 
-namespace dvnn::network {
+namespace dvnn::layers {
 
 using LayerResult = Result<std::unique_ptr<CpuLayer>>;
 
@@ -68,4 +68,4 @@ struct AxisSplit {
 };
 AxisSplit split_at(const Shape& shape, int axis);
 
-}  // namespace dvnn::network
+}  // namespace dvnn::layers

@@ -7,7 +7,7 @@
 
 #include "tensor/tensor.h"
 
-namespace dvnn::network {
+namespace dvnn::layers {
 
 inline bool is_plain_float(const TensorDesc& desc) {
   return desc.type == ElementType::kFloat32 && desc.layout == Layout::kNchw;
@@ -43,4 +43,4 @@ class FloatWriter {
   std::vector<float> scratch_;
 };
 
-}  // namespace dvnn::network
+}  // namespace dvnn::layers

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "network/cpu_layer.h"
+#include "layers/cpu_layer.h"
 
 #include "base/format.h"
-#include "network/layers/layers.h"
+#include "layers/factories.h"
 
-namespace dvnn::network {
+namespace dvnn::layers {
 namespace {
 
 struct Entry {
@@ -86,4 +86,4 @@ AxisSplit split_at(const Shape& shape, int axis) {
   return split;
 }
 
-}  // namespace dvnn::network
+}  // namespace dvnn::layers

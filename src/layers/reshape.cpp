@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "network/layers/float_io.h"
-#include "network/layers/layers.h"
+#include "layers/factories.h"
+#include "layers/float_io.h"
 
-namespace dvnn::network {
+namespace dvnn::layers {
 namespace {
 
 class Reshape final : public CpuLayer {
@@ -26,4 +26,4 @@ DVNN_LAYER_FACTORY(create_reshape_layer) {
   return std::unique_ptr<CpuLayer>(new Reshape(inputs[0]));
 }
 
-}  // namespace dvnn::network
+}  // namespace dvnn::layers

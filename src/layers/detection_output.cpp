@@ -3,10 +3,10 @@
 
 #include "base/format.h"
 #include "decode/ssd.h"
-#include "network/layers/float_io.h"
-#include "network/layers/layers.h"
+#include "layers/factories.h"
+#include "layers/float_io.h"
 
-namespace dvnn::network {
+namespace dvnn::layers {
 namespace {
 
 constexpr size_t kRowLength = 7;
@@ -88,4 +88,4 @@ DVNN_LAYER_FACTORY(create_detection_output_layer) {
   return std::unique_ptr<CpuLayer>(new DetectionOutput(ssd, inputs, outputs[0]));
 }
 
-}  // namespace dvnn::network
+}  // namespace dvnn::layers

@@ -3,10 +3,10 @@
 
 #include "base/format.h"
 #include "base/json.h"
-#include "network/layers/float_io.h"
-#include "network/layers/layers.h"
+#include "layers/factories.h"
+#include "layers/float_io.h"
 
-namespace dvnn::network {
+namespace dvnn::layers {
 namespace {
 
 class Normalize final : public CpuLayer {
@@ -87,4 +87,4 @@ DVNN_LAYER_FACTORY(create_normalize_layer) {
       new Normalize(across_spatial, eps, scale, inputs[0], outputs[0]));
 }
 
-}  // namespace dvnn::network
+}  // namespace dvnn::layers

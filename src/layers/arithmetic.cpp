@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "base/json.h"
-#include "network/layers/float_io.h"
-#include "network/layers/layers.h"
+#include "layers/factories.h"
+#include "layers/float_io.h"
 
-namespace dvnn::network {
+namespace dvnn::layers {
 namespace {
 
 class Constant final : public CpuLayer {
@@ -205,4 +205,4 @@ DVNN_LAYER_FACTORY(create_binary_layer) {
   return in.status().error();
 }
 
-}  // namespace dvnn::network
+}  // namespace dvnn::layers

@@ -3,10 +3,10 @@
 #include <vector>
 
 #include "check_main.h"
-#include "network/cpu_layer.h"
+#include "layers/cpu_layer.h"
 
 using namespace dvnn;
-using namespace dvnn::network;
+using namespace dvnn::layers;
 using nlohmann::json;
 
 namespace {

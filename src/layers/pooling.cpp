@@ -5,10 +5,10 @@
 
 #include "base/format.h"
 #include "base/json.h"
-#include "network/layers/float_io.h"
-#include "network/layers/layers.h"
+#include "layers/factories.h"
+#include "layers/float_io.h"
 
-namespace dvnn::network {
+namespace dvnn::layers {
 namespace {
 
 struct Axis {
@@ -114,4 +114,4 @@ DVNN_LAYER_FACTORY(create_pooling_layer) {
       new Pooling(method == "average", counts_pads, x, y, inputs[0], outputs[0]));
 }
 
-}  // namespace dvnn::network
+}  // namespace dvnn::layers

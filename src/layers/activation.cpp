@@ -2,10 +2,10 @@
 #include <cmath>
 
 #include "base/json.h"
-#include "network/layers/float_io.h"
-#include "network/layers/layers.h"
+#include "layers/factories.h"
+#include "layers/float_io.h"
 
-namespace dvnn::network {
+namespace dvnn::layers {
 namespace {
 
 // One function of one number and a parameter, applied to every element.
@@ -69,4 +69,4 @@ DVNN_LAYER_FACTORY(create_elu_layer) {
                 "alpha", 1, params, inputs, outputs);
 }
 
-}  // namespace dvnn::network
+}  // namespace dvnn::layers

@@ -4,10 +4,10 @@
 
 #include "base/format.h"
 #include "base/json.h"
-#include "network/layers/float_io.h"
-#include "network/layers/layers.h"
+#include "layers/factories.h"
+#include "layers/float_io.h"
 
-namespace dvnn::network {
+namespace dvnn::layers {
 namespace {
 
 class Slice final : public CpuLayer {
@@ -106,4 +106,4 @@ DVNN_LAYER_FACTORY(create_pad_layer) {
   return std::unique_ptr<CpuLayer>(new Pad(left, top, inputs[0], outputs[0]));
 }
 
-}  // namespace dvnn::network
+}  // namespace dvnn::layers

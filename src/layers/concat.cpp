@@ -2,10 +2,10 @@
 #include <cstring>
 
 #include "base/json.h"
-#include "network/layers/float_io.h"
-#include "network/layers/layers.h"
+#include "layers/factories.h"
+#include "layers/float_io.h"
 
-namespace dvnn::network {
+namespace dvnn::layers {
 namespace {
 
 class Concat final : public CpuLayer {
@@ -66,4 +66,4 @@ DVNN_LAYER_FACTORY(create_concat_layer) {
   return std::unique_ptr<CpuLayer>(new Concat(axis, inputs, outputs[0]));
 }
 
-}  // namespace dvnn::network
+}  // namespace dvnn::layers

@@ -4,10 +4,10 @@
 
 #include "base/format.h"
 #include "base/json.h"
-#include "network/layers/float_io.h"
-#include "network/layers/layers.h"
+#include "layers/factories.h"
+#include "layers/float_io.h"
 
-namespace dvnn::network {
+namespace dvnn::layers {
 namespace {
 
 constexpr size_t kMaxChannels = 1 << 20;
@@ -92,4 +92,4 @@ DVNN_LAYER_FACTORY(create_scale_layer) {
   return std::unique_ptr<CpuLayer>(new PerChannel(std::move(line), axis, inputs[0], outputs[0]));
 }
 
-}  // namespace dvnn::network
+}  // namespace dvnn::layers

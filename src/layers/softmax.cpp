@@ -5,10 +5,10 @@
 
 #include "base/json.h"
 #include "decode/scores.h"
-#include "network/layers/float_io.h"
-#include "network/layers/layers.h"
+#include "layers/factories.h"
+#include "layers/float_io.h"
 
-namespace dvnn::network {
+namespace dvnn::layers {
 namespace {
 
 class Softmax final : public CpuLayer {
@@ -63,4 +63,4 @@ DVNN_LAYER_FACTORY(create_softmax_layer) {
   return std::unique_ptr<CpuLayer>(new Softmax(axis, inputs[0], outputs[0]));
 }
 
-}  // namespace dvnn::network
+}  // namespace dvnn::layers

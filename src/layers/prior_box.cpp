@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/format.h"
 #include "decode/priors.h"
-#include "network/layers/float_io.h"
-#include "network/layers/layers.h"
+#include "layers/factories.h"
+#include "layers/float_io.h"
 
-namespace dvnn::network {
+namespace dvnn::layers {
 namespace {
 
 class PriorBox final : public CpuLayer {
@@ -45,4 +45,4 @@ DVNN_LAYER_FACTORY(create_prior_box_layer) {
   return std::unique_ptr<CpuLayer>(new PriorBox(std::move(p), outputs[0]));
 }
 
-}  // namespace dvnn::network
+}  // namespace dvnn::layers

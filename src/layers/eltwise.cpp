@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "network/layers/float_io.h"
-#include "network/layers/layers.h"
+#include "layers/factories.h"
+#include "layers/float_io.h"
 
-namespace dvnn::network {
+namespace dvnn::layers {
 namespace {
 
 enum class Operation { kSum, kProduct, kMax };
@@ -76,4 +76,4 @@ DVNN_LAYER_FACTORY(create_eltwise_layer) {
   return std::unique_ptr<CpuLayer>(new Eltwise(operation, std::move(coeff), inputs, outputs[0]));
 }
 
-}  // namespace dvnn::network
+}  // namespace dvnn::layers

@@ -11,7 +11,7 @@
 #include "base/span.h"
 #include "tensor/tensor.h"
 
-namespace dvnn::network {
+namespace dvnn::layers {
 
 /// One configured layer of one slot: it may keep scratch memory, sized when it is made.
 class CpuLayer {
@@ -35,4 +35,4 @@ Result<std::unique_ptr<CpuLayer>> create_cpu_layer(const std::string& type,
 /// Every built-in layer's name.
 std::vector<std::string> cpu_layer_names();
 
-}  // namespace dvnn::network
+}  // namespace dvnn::layers

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What dvinfer does with a generated network beyond its public interface. Exported by
+// libdmp_network, which is where all generated code meets.
+#pragma once
+
+#include "generated/runtime.h"
+
+namespace dvnn::generated {
+
+struct __attribute__((visibility("default"))) Access {
+  /// Initialises `network` on an open device; `weights` are those of another instance, or null.
+  static Status initialize(CDMP_Network* network, std::shared_ptr<device::Device> device,
+                           std::shared_ptr<device::Memory> weights);
+  static Status load_weights(CDMP_Network* network, const uint8_t* data, size_t size);
+  static Status commit(CDMP_Network* network);
+  static Status run(CDMP_Network* network, Times* times);
+  static const Runtime& runtime(const CDMP_Network& network);
+  static const std::vector<fpga_layer>& layers(const CDMP_Network& network);
+  static const std::vector<fpga_layer*>& outputs(const CDMP_Network& network);
+};
+
+}  // namespace dvnn::generated

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "generated/runtime.h"
+
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+
+#include "base/format.h"
+#include "generated/layers.h"
+
+namespace dvnn::generated {
+namespace {
+
+int64_t now_us() {
+  using std::chrono::duration_cast;
+  return duration_cast<std::chrono::microseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+bool is_device_layer(const fpga_layer& layer) {
+  return layer.type == LT_CONV || layer.type == LT_FC;
+}
+
+// Both structures begin with the header that says which one it is.
+const dmp_dv_cmdraw& command_of(const fpga_layer& layer) {
+  return layer.type == LT_FC ? layer.fc_conf.header : layer.conv_conf.header;
+}
+
+Status check_command(const fpga_layer& layer) {
+  const dmp_dv_cmdraw& header = command_of(layer);
+  const bool fc = layer.type == LT_FC;
+  const size_t size = fc                    ? sizeof layer.fc_conf
+                      : header.version == 0 ? sizeof layer.conv_conf
+                                            : sizeof layer.conv_conf_v1;
+  if (header.size == size && header.version <= (fc ? 0 : 1) &&
+      header.device_type == (fc ? DMP_DV_DEV_FC : DMP_DV_DEV_CONV)) {
+    return {};
+  }
+  return Error{ErrorCode::kMalformed,
+               format("its command is of type %d, version %d, %u bytes, which is unknown: made for "
+                      "another generation of the runtime?",
+                      header.device_type, header.version, header.size)};
+}
+
+void keep_output(fpga_layer* layer, const uint8_t* io, size_t io_size) {
+  const size_t bytes =
+      std::min(layer->output_size, io_size - std::min(io_size, layer->output_offs));
+  layer->output.resize(bytes / sizeof(__fp16));
+  std::memcpy(layer->output.data(), io + layer->output_offs, layer->output.size() * sizeof(__fp16));
+}
+
+}  // namespace
+
+bool Runtime::succeeded(const Status& status) {
+  if (status.ok()) return true;
+  if (!hosted_) std::fprintf(stderr, "dmp_network: %s\n", status.error().message.c_str());
+  if (error_.ok()) error_ = status;
+  return false;
+}
+
+Status Runtime::reserve(size_t weights_size, size_t io_size) {
+  constexpr size_t kMost = size_t{1} << 30;
+  if (io_) return Error{ErrorCode::kInvalidArgument, "ReserveMemory() is called twice"};
+  if (weights_size > kMost || io_size > kMost || io_size == 0) {
+    return Error{ErrorCode::kLimit, format("%zu bytes of weights and %zu of I/O are not 1..%zu",
+                                           weights_size, io_size, kMost)};
+  }
+  if (!device_) {
+    DVNN_ASSIGN(device_, device::Device::open(""));
+  }
+  if (!weights_) {
+    DVNN_ASSIGN(auto memory, device_->allocate(std::max<size_t>(weights_size, 16)));
+    weights_ = std::make_shared<device::Memory>(std::move(memory));
+  }
+  weights_size_ = weights_size;
+  DVNN_ASSIGN(io_, device_->allocate(io_size));
+  std::memset(io_.data(), 0, io_size);  // layers may read bytes that no layer writes
+  return {};
+}
+
+Status Runtime::load_weights(const uint8_t* data, size_t size) {
+  if (!weights_) return Error{ErrorCode::kInvalidArgument, "Initialize() must be called first"};
+  if (size != weights_size_) {
+    return Error{ErrorCode::kMalformed,
+                 format("holds %zu bytes of weights, the network has %zu", size, weights_size_)};
+  }
+  if (!weights_->data()) {
+    return Error{ErrorCode::kInvalidArgument, "LoadWeights() is called twice"};
+  }
+  if (size > 0) {
+    std::memcpy(weights_->data(), data, size);
+    DVNN_TRY(weights_->to_device(0, size));
+  }
+  weights_->unmap();
+  weights_loaded_ = true;
+  return {};
+}
+
+Status Runtime::add_device_layer(fpga_layer* layer, size_t index, bool alone) {
+  DVNN_TRY(check_command(*layer));
+  if (stages_.empty() || !stages_.back().commands || last_type_ != layer->type || alone) {
+    Stage stage;
+    stage.first = index;
+    stage.count = 0;
+    DVNN_ASSIGN(stage.commands, device_->create_command_list());
+    stages_.push_back(std::move(stage));
+  }
+  ++stages_.back().count;
+  return stages_.back().commands.add_raw(command_of(*layer));
+}
+
+Status Runtime::commit(std::vector<fpga_layer>* layers, bool want_outputs) {
+  if (!io_) return Error{ErrorCode::kInvalidArgument, "Initialize() must be called first"};
+  if (!stages_.empty()) return Error{ErrorCode::kInvalidArgument, "Commit() is called twice"};
+  if (layers->empty()) return Error{ErrorCode::kMalformed, "the network has no layers"};
+  for (size_t i = 0; i < layers->size(); ++i) {
+    fpga_layer& layer = (*layers)[i];
+    Status status;
+    if (is_device_layer(layer)) {
+      status = add_device_layer(&layer, i, want_outputs);
+    } else {
+      status = check_cpu_layer(layer, io_.size());
+      Stage stage;
+      stage.first = i;
+      stages_.push_back(std::move(stage));
+    }
+    if (!status.ok()) {
+      return status.error().within(format("layer %zu '%s'", i, layer.name.c_str()));
+    }
+    last_type_ = layer.type;
+  }
+  for (const Stage& stage : stages_) {
+    if (!stage.commands) continue;
+    DVNN_TRY(const_cast<device::CommandList&>(stage.commands).commit());
+    for (size_t i = 0; i < stage.count; ++i) {
+      fpga_layer& layer = (*layers)[stage.first + i];
+      layer.cmdlist = static_cast<dmp_dv_cmdlist>(stage.commands.handle());
+      layer.cmdlist_pos = static_cast<int>(i);
+      layer.cmdlist_size = static_cast<int>(stage.count);
+    }
+  }
+  return {};
+}
+
+Status Runtime::run_stage(const Stage& stage, std::vector<fpga_layer>* layers, Times* times) {
+  fpga_layer& layer = (*layers)[stage.first];
+  const int64_t start = now_us();
+  if (stage.commands) {
+    DVNN_TRY(io_.to_device(0, io_.size()));
+    DVNN_ASSIGN(const int64_t id, stage.commands.exec());
+    DVNN_TRY(stage.commands.wait(id));
+    DVNN_TRY(io_.to_cpu(0, io_.size()));
+    (layer.type == LT_FC ? times->fc_us : times->conv_us) += now_us() - start;
+  } else {
+    DVNN_TRY(run_cpu_layer(&layer, io_.data()));
+    times->cpu_us += now_us() - start;
+  }
+  return {};
+}
+
+Status Runtime::run(std::vector<fpga_layer>* layers, bool want_outputs, int verbosity,
+                    Times* times) {
+  if (stages_.empty()) return Error{ErrorCode::kInvalidArgument, "Commit() must be called first"};
+  if (!weights_loaded_ && weights_size_ > 0) {
+    return Error{ErrorCode::kInvalidArgument, "LoadWeights() must be called first"};
+  }
+  Times spent;
+  for (const Stage& stage : stages_) {
+    fpga_layer& layer = (*layers)[stage.first];
+    const Times before = spent;
+    if (Status s = run_stage(stage, layers, &spent); !s.ok()) {
+      return s.error().within("layer '" + layer.name + "'");
+    }
+    if (want_outputs) keep_output(&layer, io_.data(), io_.size());
+    if (verbosity > 1) {
+      const int64_t us = spent.conv_us - before.conv_us + spent.fc_us - before.fc_us +
+                         spent.cpu_us - before.cpu_us;
+      std::printf("%zu layer(s) from '%s': %lld us\n", stage.count, layer.name.c_str(),
+                  static_cast<long long>(us));
+    }
+  }
+  *times = spent;
+  return {};
+}
+
+}  // namespace dvnn::generated

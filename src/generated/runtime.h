@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What runs a generated network: the device, its memory and its command lists.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "device/device.h"
+#include "dmp_network.h"
+
+namespace dvnn::generated {
+
+/// Where the time of one run went, microseconds.
+struct Times {
+  int64_t conv_us = 0, fc_us = 0, cpu_us = 0;
+};
+
+class Runtime {
+ public:
+  /// A program's own: opens a device itself and complains on stderr.
+  Runtime() = default;
+  /// dvinfer's: on a device that is open, with weights that other instances have loaded (null for
+  /// the first). Problems are kept in error().
+  Runtime(std::shared_ptr<device::Device> device, std::shared_ptr<device::Memory> weights)
+      : device_(std::move(device)),
+        weights_(std::move(weights)),
+        hosted_(true),
+        weights_loaded_(weights_ != nullptr) {}
+
+  Status reserve(size_t weights_size, size_t io_size);
+  Status load_weights(const uint8_t* data, size_t size);
+  /// Checks the layers and makes command lists of them.
+  Status commit(std::vector<fpga_layer>* layers, bool want_outputs);
+  Status run(std::vector<fpga_layer>* layers, bool want_outputs, int verbosity, Times* times);
+
+  const device::Device& device() const { return *device_; }
+  const std::shared_ptr<device::Memory>& weights() const { return weights_; }
+  const device::Memory& io() const { return io_; }
+  size_t weights_size() const { return weights_size_; }
+  /// Gives `status` as a bool: false after keeping or printing the error.
+  bool succeeded(const Status& status);
+  /// The first thing that went wrong.
+  const Status& error() const { return error_; }
+
+ private:
+  // Layers that one command list runs, or one layer of the CPU.
+  struct Stage {
+    size_t first = 0, count = 1;
+    device::CommandList commands;  // none: the CPU's
+  };
+
+  Status add_device_layer(fpga_layer* layer, size_t index, bool alone);
+  Status run_stage(const Stage& stage, std::vector<fpga_layer>* layers, Times* times);
+
+  std::shared_ptr<device::Device> device_;
+  std::shared_ptr<device::Memory> weights_;
+  device::Memory io_;
+  size_t weights_size_ = 0;
+  std::vector<Stage> stages_;
+  layer_type last_type_ = LT_INPUT;
+  bool hosted_ = false, weights_loaded_ = false;
+  Status error_;
+};
+
+}  // namespace dvnn::generated

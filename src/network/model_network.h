@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The network that a Model describes: steps over device memory. Private to src/network.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "network/network.h"
+
+namespace dvnn::network {
+
+class ModelNetwork final : public Network {
+ public:
+  static Result<std::shared_ptr<Network>> create(Model model, std::shared_ptr<device::Device> dev);
+  bool takes_pixels() const override { return static_cast<bool>(pixel_table_); }
+  Result<std::unique_ptr<Slot>> create_slot() override;
+
+  // For slots.
+  const device::Memory& weights() const { return weights_; }
+  const device::Memory& pixel_table() const { return pixel_table_; }
+  uint8_t* constants() { return constants_.data(); }
+  device::Device& writable_device() { return *device_; }
+  bool is_constant(const Step& step) const;  // made once at load, not per frame
+  bool reads_input(const Step& step) const;
+
+ private:
+  using Network::Network;
+  Status run_once_layers();
+  bool could_read_pixels() const;
+  Status make_pixel_table();
+  device::Memory weights_;
+  device::Memory pixel_table_;
+  std::vector<uint8_t> constants_;
+};
+
+}  // namespace dvnn::network

@@ -27,6 +27,7 @@
 
 #include "dvinferprivate.h"
 #include "gstutils.h"
+#include "layers/module.h"
 #include "slotpool.h"
 
 GST_DEBUG_CATEGORY(gst_dv_infer_debug);
@@ -41,6 +42,7 @@ enum {
   PROP_0,
   PROP_NETWORK,
   PROP_WEIGHTS,
+  PROP_CUSTOM_LAYERS,
   PROP_DEVICE,
   PROP_MAX_IN_FLIGHT,
   PROP_ON_ERROR,
@@ -77,9 +79,16 @@ static gboolean gst_dv_infer_open(GstDvInfer* self) {
   GstDvInferState& state = *self->state;
   GST_OBJECT_LOCK(self);
   dvnn::network::NetworkSource source = state.source;
+  const std::string custom_layers = state.custom_layers;
   const std::string device = state.device;
   GST_OBJECT_UNLOCK(self);
   if (source.path.empty()) source.path = gst_dv_infer_default_network();
+  if (!custom_layers.empty()) {
+    if (const auto loaded = dvnn::layers::load_module(custom_layers); !loaded.ok()) {
+      dvnn::gst::post_error(GST_ELEMENT(self), loaded.error());
+      return FALSE;
+    }
+  }
   auto network = dvnn::network::Network::load(source, device);
   if (!network.ok()) {
     dvnn::gst::post_error(GST_ELEMENT(self), network.error());
@@ -178,6 +187,9 @@ static void gst_dv_infer_set_property(GObject* object, guint id, const GValue* v
     case PROP_WEIGHTS:
       state.source.weights = g_value_get_string(value) ? g_value_get_string(value) : "";
       break;
+    case PROP_CUSTOM_LAYERS:
+      state.custom_layers = g_value_get_string(value) ? g_value_get_string(value) : "";
+      break;
     case PROP_DEVICE:
       state.device = g_value_get_string(value) ? g_value_get_string(value) : "";
       break;
@@ -206,6 +218,9 @@ static void gst_dv_infer_get_property(GObject* object, guint id, GValue* value, 
       break;
     case PROP_WEIGHTS:
       g_value_set_string(value, state.source.weights.c_str());
+      break;
+    case PROP_CUSTOM_LAYERS:
+      g_value_set_string(value, state.custom_layers.c_str());
       break;
     case PROP_DEVICE:
       g_value_set_string(value, state.device.c_str());
@@ -263,6 +278,12 @@ static void gst_dv_infer_install_properties(GObjectClass* klass) {
       g_param_spec_string("weights", "Weights file",
                           "The packed weights of a library of generated sources, "
                           "NAME_weights.bin; .dvn files hold their own",
+                          "", settable));
+  g_object_class_install_property(
+      klass, PROP_CUSTOM_LAYERS,
+      g_param_spec_string("custom-layers", "Custom layers",
+                          "A library of CPU layers that the network names and the plugin does not "
+                          "have (see dvnn_layer.h)",
                           "", settable));
   g_object_class_install_property(
       klass, PROP_DEVICE,

@@ -45,6 +45,7 @@ enum layer_type {
   LT_COPY_CONCAT,  // joins inputs along channels by copying
   LT_SOFTMAX,
   LT_CUSTOM,
+  LT_CPU,  // one of gst-dvnn's CPU layers; not known to the vendor's runtime
 };
 
 struct fpga_layer;
@@ -162,6 +163,9 @@ class CDMP_Network {
   bool GenerateCommandLists();
   void set_num_layers(int n);
   void set_num_output_layers(int n);
+  /// Makes layer i one of gst-dvnn's CPU layers, which `description` names, with its parameters and
+  /// tensors: JSON, written by `dvnet convert --emit-cpp`.
+  void set_cpu_layer(int i, const char* description);
 
   int num_layers_;
   int num_output_layers_;

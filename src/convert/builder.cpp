@@ -88,21 +88,6 @@ Result<Shape> checked_shape(const std::vector<int64_t>& dims) {
   return shape;
 }
 
-Result<int> add_input(const std::string& name, const std::vector<int64_t>& dims, Graph* graph) {
-  if (graph->input >= 0) {
-    return Error{ErrorCode::kUnsupported, "a second input '" + name + "': one is supported"};
-  }
-  auto shape = checked_shape(dims);
-  if (!shape.ok()) return shape.error().within("input '" + name + "'");
-  if (shape.value().rank != 4 || (shape.value().c() != 1 && shape.value().c() != 3)) {
-    return Error{ErrorCode::kUnsupported, "input '" + name + "' is " + shape.value().to_string() +
-                                              ", not 1 or 3 channels of a picture (1x3xHxW)"};
-  }
-  shape.value()[0] = 1;  // files say the batch size of training
-  graph->input = graph->add_value(name, shape.value());
-  return graph->input;
-}
-
 std::vector<int64_t> dims_of(const Shape& shape) {
   return std::vector<int64_t>(shape.dims, shape.dims + shape.rank);
 }
@@ -128,7 +113,18 @@ Status GraphBuilder::needs_picture(int value) const {
 }
 
 Result<int> GraphBuilder::input(const std::string& name, const std::vector<int64_t>& dims) {
-  return add_input(name, dims, &graph);
+  if (graph.input >= 0) {
+    return Error{ErrorCode::kUnsupported, "a second input '" + name + "': one is supported"};
+  }
+  auto shape = checked_shape(dims);
+  if (!shape.ok()) return shape.error().within("input '" + name + "'");
+  if (shape.value().rank != 4 || (shape.value().c() != 1 && shape.value().c() != 3)) {
+    return Error{ErrorCode::kUnsupported, "input '" + name + "' is " + shape.value().to_string() +
+                                              ", not 1 or 3 channels of a picture (1x3xHxW)"};
+  }
+  shape.value()[0] = 1;  // files say the batch size of training
+  graph.input = graph.add_value(name, shape.value());
+  return graph.input;
 }
 
 Result<int> GraphBuilder::convolution(const std::string& name, int in, const ConvSpec& spec,
@@ -163,23 +159,27 @@ Result<int> GraphBuilder::deconvolution(const std::string& name, int in, const C
   DVNN_TRY(needs_picture(in));
   const Shape shape = shape_of(in);
   DVNN_TRY(check_spec(spec, shape));
-  if (spec.groups != 1 || spec.dilation_x != 1 || spec.dilation_y != 1) {
+  if (spec.dilation_x != 1 || spec.dilation_y != 1) {
     return Error{ErrorCode::kUnsupported,
-                 "transposed convolutions of groups or with dilation are not supported"};
+                 "transposed convolutions with dilation are not supported"};
   }
-  const int64_t kx = spec.kernel_x, ky = spec.kernel_y, m = spec.outputs, c = shape.c();
+  const int64_t kx = spec.kernel_x, ky = spec.kernel_y, m = spec.outputs;
+  const int64_t c = shape.c() / spec.groups, m_in = m / spec.groups;  // of a group
   DVNN_TRY(check_count("weights", weights.size(), m * c * kx * ky));
   if (bias.empty()) bias.assign(static_cast<size_t>(m), 0.0f);
   DVNN_TRY(check_count("biases", bias.size(), m));
   Node node;
   node.op = Op::kConvolution;
   node.inputs = {in};
+  node.groups = static_cast<int>(spec.groups);
   node.bias = std::move(bias);
   // The device convolves the stretched picture: kernels are turned by 180 degrees.
   for (int64_t o = 0; o < m; ++o) {
     for (int64_t i = 0; i < c; ++i) {
       for (int64_t k = kx * ky - 1; k >= 0; --k) {
-        node.weights.push_back(weights[static_cast<size_t>((i * m + o) * kx * ky + k)]);
+        const int64_t from = o / m_in * c + i;  // input channel
+        node.weights.push_back(
+            weights[static_cast<size_t>((from * m_in + o % m_in) * kx * ky + k)]);
       }
     }
   }
@@ -419,6 +419,21 @@ Result<int> GraphBuilder::constant(const std::string& name, const std::vector<in
   DVNN_ASSIGN(const Shape shape, checked_shape(dims));
   DVNN_TRY(check_count("values", values.size(), shape.elements()));
   return cpu(name, "Constant", {{"values", std::move(values)}}, {}, dims);
+}
+
+Result<int> GraphBuilder::custom(const std::string& name, const std::string& type,
+                                 const CustomLayer& layer, const nlohmann::json& params,
+                                 std::vector<int> inputs) {
+  DVNN_ASSIGN(nlohmann::json taken, layer.take_params(params));
+  const Shape first = inputs.empty() ? Shape() : shape_of(inputs[0]);
+  DVNN_ASSIGN(const auto dims, layer.output_dims(first, taken));
+  if (type == "PriorBox" && first.rank == 4) {
+    // Its boxes depend on the size of its input alone: they are made once.
+    taken["layer_w"] = first.w();
+    taken["layer_h"] = first.h();
+    inputs.clear();
+  }
+  return cpu(name, type.c_str(), std::move(taken), std::move(inputs), dims);
 }
 
 Result<int> GraphBuilder::cpu(const std::string& name, const char* type, nlohmann::json params,

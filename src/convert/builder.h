@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "convert/custom_layers.h"
 #include "convert/graph.h"
 
 namespace dvnn::convert {
@@ -13,8 +14,6 @@ namespace dvnn::convert {
 /// A shape from dimensions that a file gave: rank, signs and the number of elements are checked.
 Result<Shape> checked_shape(const std::vector<int64_t>& dims);
 std::vector<int64_t> dims_of(const Shape& shape);
-/// Adds the graph's only input, a picture 1xCxHxW of 1 or 3 channels; gives its value.
-Result<int> add_input(const std::string& name, const std::vector<int64_t>& dims, Graph* graph);
 
 struct ConvSpec {
   int64_t outputs = 0;
@@ -42,8 +41,8 @@ class GraphBuilder {
   /// `weights` are (outputs, channels / groups, y, x).
   Result<int> convolution(const std::string& name, int in, const ConvSpec& spec,
                           std::vector<float> weights, std::vector<float> bias);
-  /// The transposed convolution. `weights` are (channels, outputs, y, x), pads those that the
-  /// forward convolution would have; `extra_x` columns and `extra_y` rows are added at the end.
+  /// The transposed convolution. `weights` are (channels, outputs / groups, y, x), pads those that
+  /// the forward convolution would have; `extra_x` columns and `extra_y` rows are added at the end.
   Result<int> deconvolution(const std::string& name, int in, const ConvSpec& spec, int64_t extra_x,
                             int64_t extra_y, const std::vector<float>& weights,
                             std::vector<float> bias);
@@ -80,6 +79,9 @@ class GraphBuilder {
   /// A tensor of numbers.
   Result<int> constant(const std::string& name, const std::vector<int64_t>& dims,
                        std::vector<float> values);
+  /// A layer of a type that the user declared, with the parameters that the model gives.
+  Result<int> custom(const std::string& name, const std::string& type, const CustomLayer& layer,
+                     const nlohmann::json& params, std::vector<int> inputs);
   Result<int> cpu(const std::string& name, const char* type, nlohmann::json params,
                   std::vector<int> inputs, const std::vector<int64_t>& dims);
 

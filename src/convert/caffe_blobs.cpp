@@ -18,8 +18,7 @@ int CaffeBlobs::count(const std::string& layer) const {
   return it == layers_.end() ? 0 : it->second->blobs_size();
 }
 
-Result<std::vector<float>> CaffeBlobs::get(const std::string& layer, int index,
-                                           size_t elements) const {
+Result<std::vector<float>> CaffeBlobs::get(const std::string& layer, int index) const {
   if (index >= count(layer)) {
     return Error{
         ErrorCode::kMalformed,
@@ -28,10 +27,6 @@ Result<std::vector<float>> CaffeBlobs::get(const std::string& layer, int index,
   const caffe::BlobProto& blob = layers_.at(layer)->blobs(index);
   std::vector<float> values(blob.data().begin(), blob.data().end());
   if (values.empty()) values.assign(blob.double_data().begin(), blob.double_data().end());
-  if (values.size() != elements) {
-    return Error{ErrorCode::kMalformed, format("blob %d holds %zu values, the layer needs %zu",
-                                               index, values.size(), elements)};
-  }
   for (float v : values) {
     if (!std::isfinite(v)) {
       return Error{ErrorCode::kMalformed,
@@ -39,6 +34,14 @@ Result<std::vector<float>> CaffeBlobs::get(const std::string& layer, int index,
     }
   }
   return values;
+}
+
+Result<std::vector<float>> CaffeBlobs::get(const std::string& layer, int index,
+                                           size_t elements) const {
+  DVNN_ASSIGN(auto values, get(layer, index));
+  if (values.size() == elements) return values;
+  return Error{ErrorCode::kMalformed, format("blob %d holds %zu values, the layer needs %zu", index,
+                                             values.size(), elements)};
 }
 
 }  // namespace dvnn::convert

@@ -21,6 +21,8 @@ constexpr Entry kLayers[] = {
     {"Concat", import_concat},
     {"Convolution", import_convolution},
     {"ConvolutionDepthwise", import_convolution},
+    {"Data", import_data},
+    {"Deconvolution", import_convolution},
     {"DepthwiseConvolution", import_convolution},
     {"DetectionOutput", import_detection_output},
     {"Dropout", import_identity},
@@ -42,6 +44,7 @@ constexpr Entry kLayers[] = {
     {"Softmax", import_softmax},
     {"Split", import_split},
     {"TanH", import_tanh},
+    {"Upsample", import_upsample},
 };
 
 bool same_name(const std::string& a, const char* b) {
@@ -62,6 +65,11 @@ bool for_training_only(const caffe::LayerParameter& layer) {
 }
 
 Status import_layer(CaffeImporter* importer, const caffe::LayerParameter& layer) {
+  if (importer->options.custom_layers.count(caffe_custom_type(layer))) {
+    Status status = import_custom(importer, layer);
+    if (status.ok()) return status;
+    return status.error().within("layer '" + layer.name() + "' (" + caffe_custom_type(layer) + ")");
+  }
   std::string known;
   for (const Entry& entry : kLayers) {
     if (same_name(layer.type(), entry.type)) {
@@ -98,33 +106,26 @@ Status CaffeImporter::set_top(const caffe::LayerParameter& layer, int index, int
   return {};
 }
 
-Status CaffeImporter::add(const caffe::LayerParameter& layer, Node node,
-                          const std::vector<int64_t>& dims) {
-  DVNN_ASSIGN(const Shape shape, checked_shape(dims));
+Status CaffeImporter::done(const caffe::LayerParameter& layer, const Result<int>& value) {
+  if (!value.ok()) return value.error();
   if (layer.top_size() != 1) {
     return Error{ErrorCode::kMalformed, format("has %d outputs, needs 1", layer.top_size())};
   }
-  node.name = layer.name();
-  node.layers = {layer.name()};
-  node.output = graph.add_value(layer.top(0), shape);
-  DVNN_TRY(set_top(layer, 0, node.output));
-  graph.nodes.push_back(std::move(node));
-  return {};
+  builder.graph.values[static_cast<size_t>(value.value())].name = layer.top(0);
+  return set_top(layer, 0, value.value());
 }
 
 Status CaffeImporter::add_input(const std::string& name, std::vector<int64_t> dims) {
-  if (dims.size() == 4 && width > 0) dims[2] = height, dims[3] = width;
-  DVNN_ASSIGN(blobs_by_name[name], convert::add_input(name, dims, &graph));
+  if (dims.size() == 4 && options.width > 0) dims[2] = options.height, dims[3] = options.width;
+  DVNN_ASSIGN(blobs_by_name[name], builder.input(name, dims));
   return {};
 }
 
 Result<Graph> import_caffe(const caffe::NetParameter& net, const caffe::NetParameter& weights,
-                           int width, int height) {
+                           const ImportOptions& options) {
   constexpr int kMaxLayers = 20000;
-  CaffeImporter importer(weights);
-  importer.width = width;
-  importer.height = height;
-  Graph& graph = importer.graph;
+  CaffeImporter importer(weights, options);
+  Graph& graph = importer.builder.graph;
   graph.name = net.name();
   if (net.layer_size() > kMaxLayers) {
     return Error{ErrorCode::kLimit,

@@ -5,12 +5,12 @@
 #include "base/result.h"
 #include "convert/caffe_reader.h"
 #include "convert/graph.h"
+#include "convert/import_options.h"
 
 namespace dvnn::convert {
 
-/// `net` describes the layers, `weights` holds their blobs by layer name. `width` and `height`
-/// replace the input's own if they are not 0. Errors name the layer.
+/// `net` describes the layers, `weights` holds their blobs by layer name. Errors name the layer.
 Result<Graph> import_caffe(const caffe::NetParameter& net, const caffe::NetParameter& weights,
-                           int width = 0, int height = 0);
+                           const ImportOptions& options);
 
 }  // namespace dvnn::convert

@@ -9,30 +9,36 @@
 
 #include "convert/builder.h"
 #include "convert/caffe_blobs.h"
-#include "convert/graph.h"
+#include "convert/import_options.h"
 
 namespace dvnn::convert {
 
 /// The state of one import.
 struct CaffeImporter {
-  explicit CaffeImporter(const caffe::NetParameter& weights) : blobs(weights) {}
-  Graph graph;
+  CaffeImporter(const caffe::NetParameter& weights, const ImportOptions& import_options)
+      : blobs(weights), options(import_options) {}
+  GraphBuilder builder;
   CaffeBlobs blobs;
-  int width = 0, height = 0;  // of the input instead of the file's own; 0: the file's
+  const ImportOptions& options;
   std::map<std::string, int> blobs_by_name;  // values; in-place layers re-define their name
 
   Result<int> bottom(const caffe::LayerParameter& layer, int index) const;
   Status set_top(const caffe::LayerParameter& layer, int index, int value);
-  /// Appends `node` with one output of shape `dims`.
-  Status add(const caffe::LayerParameter& layer, Node node, const std::vector<int64_t>& dims);
+  /// The layer's only output is this.
+  Status done(const caffe::LayerParameter& layer, const Result<int>& value);
   Status add_input(const std::string& name, std::vector<int64_t> dims);
 };
+
+/// The layer's type, or the class that a Python layer names.
+std::string caffe_custom_type(const caffe::LayerParameter& layer);
 
 #define DVNN_CAFFE_LAYER(name) \
   Status name(CaffeImporter* importer, const caffe::LayerParameter& layer)
 DVNN_CAFFE_LAYER(import_batch_norm);
 DVNN_CAFFE_LAYER(import_concat);
 DVNN_CAFFE_LAYER(import_convolution);
+DVNN_CAFFE_LAYER(import_custom);
+DVNN_CAFFE_LAYER(import_data);
 DVNN_CAFFE_LAYER(import_detection_output);
 DVNN_CAFFE_LAYER(import_elu);
 DVNN_CAFFE_LAYER(import_eltwise);
@@ -53,5 +59,6 @@ DVNN_CAFFE_LAYER(import_sigmoid);
 DVNN_CAFFE_LAYER(import_softmax);
 DVNN_CAFFE_LAYER(import_split);
 DVNN_CAFFE_LAYER(import_tanh);
+DVNN_CAFFE_LAYER(import_upsample);
 
 }  // namespace dvnn::convert

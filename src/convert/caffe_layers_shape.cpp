@@ -19,14 +19,11 @@ Result<int> axis_of(const Shape& shape, int axis) {
                format("axis %d does not exist in %s", axis, shape.to_string().c_str())};
 }
 
+// A CPU layer in the place of this one.
 Status add_cpu(CaffeImporter* importer, const caffe::LayerParameter& layer, const char* type,
                json params, std::vector<int> inputs, const std::vector<int64_t>& dims) {
-  Node node;
-  node.op = Op::kCpu;
-  node.type = type;
-  node.params = std::move(params);
-  node.inputs = std::move(inputs);
-  return importer->add(layer, std::move(node), dims);
+  return importer->done(
+      layer, importer->builder.cpu(layer.name(), type, std::move(params), std::move(inputs), dims));
 }
 
 Result<std::vector<int>> all_bottoms(CaffeImporter* importer, const caffe::LayerParameter& layer) {
@@ -39,14 +36,6 @@ Result<std::vector<int>> all_bottoms(CaffeImporter* importer, const caffe::Layer
   return values;
 }
 
-Status add_reshape(CaffeImporter* importer, const caffe::LayerParameter& layer, int in,
-                   const std::vector<int64_t>& dims) {
-  Node node;
-  node.op = Op::kReshape;
-  node.inputs = {in};
-  return importer->add(layer, std::move(node), dims);
-}
-
 }  // namespace
 
 Status import_input(CaffeImporter* importer, const caffe::LayerParameter& layer) {
@@ -55,6 +44,17 @@ Status import_input(CaffeImporter* importer, const caffe::LayerParameter& layer)
   }
   const auto& dim = layer.input_param().shape(0).dim();
   return importer->add_input(layer.top(0), std::vector<int64_t>(dim.begin(), dim.end()));
+}
+
+// A training file's source of pictures. Its size is that of its crop, if anything says it.
+Status import_data(CaffeImporter* importer, const caffe::LayerParameter& layer) {
+  const int64_t crop = layer.transform_param().crop_size();
+  if (layer.top_size() < 1 || (crop == 0 && importer->options.width == 0)) {
+    return Error{ErrorCode::kUnsupported,
+                 "does not say how large pictures are: give --size WxH, "
+                 "or use the deploy prototxt"};
+  }
+  return importer->add_input(layer.top(0), {1, 3, crop, crop});
 }
 
 Status import_identity(CaffeImporter* importer, const caffe::LayerParameter& layer) {
@@ -70,40 +70,20 @@ Status import_split(CaffeImporter* importer, const caffe::LayerParameter& layer)
 
 Status import_concat(CaffeImporter* importer, const caffe::LayerParameter& layer) {
   const auto& p = layer.concat_param();
-  DVNN_ASSIGN(auto inputs, all_bottoms(importer, layer));
-  const Shape first = importer->graph.shape_of(inputs[0]);
-  const int asked = p.has_concat_dim() ? static_cast<int>(p.concat_dim()) : p.axis();
-  DVNN_ASSIGN(const int axis, axis_of(first, asked));
-  std::vector<int64_t> dims = dims_of(first);
-  dims[static_cast<size_t>(axis)] = 0;
-  for (int value : inputs) {
-    Shape shape = importer->graph.shape_of(value);
-    dims[static_cast<size_t>(axis)] += axis < shape.rank ? shape[axis] : 0;
-    shape[axis] = first[axis];
-    if (shape != first) {
-      return Error{ErrorCode::kMalformed,
-                   "input '" + importer->graph.values[static_cast<size_t>(value)].name + "' is " +
-                       importer->graph.shape_of(value).to_string() + ", which does not fit " +
-                       first.to_string() + format(" along axis %d", axis)};
-    }
-  }
-  Node node;
-  node.op = Op::kConcat;
-  node.inputs = std::move(inputs);
-  node.type = "Concat";
-  node.params = {{"axis", axis}};
-  return importer->add(layer, std::move(node), dims);
+  DVNN_ASSIGN(const auto inputs, all_bottoms(importer, layer));
+  const int axis = p.has_concat_dim() ? static_cast<int>(p.concat_dim()) : p.axis();
+  return importer->done(layer, importer->builder.concat(layer.name(), inputs, axis));
 }
 
 Status import_eltwise(CaffeImporter* importer, const caffe::LayerParameter& layer) {
   using P = caffe::EltwiseParameter;
   const P& p = layer.eltwise_param();
   DVNN_ASSIGN(auto inputs, all_bottoms(importer, layer));
-  const Shape shape = importer->graph.shape_of(inputs[0]);
+  const Shape shape = importer->builder.shape_of(inputs[0]);
   for (int value : inputs) {
-    if (importer->graph.shape_of(value) != shape) {
+    if (importer->builder.shape_of(value) != shape) {
       return Error{ErrorCode::kMalformed, "inputs differ: " + shape.to_string() + " and " +
-                                              importer->graph.shape_of(value).to_string()};
+                                              importer->builder.shape_of(value).to_string()};
     }
   }
   if (p.coeff_size() != 0 &&
@@ -111,13 +91,14 @@ Status import_eltwise(CaffeImporter* importer, const caffe::LayerParameter& laye
     return Error{ErrorCode::kMalformed, "coeff goes with SUM and needs one value per input"};
   }
   const bool plain_sum =
-      p.operation() == P::SUM && inputs.size() == 2 && shape.rank == 4 &&
+      p.operation() == P::SUM && inputs.size() > 1 && shape.rank == 4 &&
       std::all_of(p.coeff().begin(), p.coeff().end(), [](float c) { return c == 1; });
   if (plain_sum) {
-    Node node;
-    node.op = Op::kAdd;
-    node.inputs = std::move(inputs);
-    return importer->add(layer, std::move(node), dims_of(shape));
+    Result<int> sum = inputs[0];
+    for (size_t i = 1; i < inputs.size() && sum.ok(); ++i) {
+      sum = importer->builder.sum(layer.name(), sum.value(), inputs[i]);
+    }
+    return importer->done(layer, sum);
   }
   const char* name = p.operation() == P::SUM ? "sum" : p.operation() == P::MAX ? "max" : "prod";
   json params = {{"operation", name}};
@@ -127,14 +108,13 @@ Status import_eltwise(CaffeImporter* importer, const caffe::LayerParameter& laye
 
 Status import_softmax(CaffeImporter* importer, const caffe::LayerParameter& layer) {
   DVNN_ASSIGN(const int in, importer->bottom(layer, 0));
-  const Shape shape = importer->graph.shape_of(in);
-  DVNN_ASSIGN(const int axis, axis_of(shape, layer.softmax_param().axis()));
-  return add_cpu(importer, layer, "Softmax", {{"axis", axis}}, {in}, dims_of(shape));
+  return importer->done(layer,
+                        importer->builder.softmax(layer.name(), in, layer.softmax_param().axis()));
 }
 
 Status import_flatten(CaffeImporter* importer, const caffe::LayerParameter& layer) {
   DVNN_ASSIGN(const int in, importer->bottom(layer, 0));
-  const Shape shape = importer->graph.shape_of(in);
+  const Shape shape = importer->builder.shape_of(in);
   DVNN_ASSIGN(const int first, axis_of(shape, layer.flatten_param().axis()));
   DVNN_ASSIGN(const int last, axis_of(shape, layer.flatten_param().end_axis()));
   if (last < first) return Error{ErrorCode::kMalformed, "end_axis lies before axis"};
@@ -146,13 +126,13 @@ Status import_flatten(CaffeImporter* importer, const caffe::LayerParameter& laye
       dims.push_back(shape[i]);
     }
   }
-  return add_reshape(importer, layer, in, dims);
+  return importer->done(layer, importer->builder.reshape(layer.name(), in, dims));
 }
 
 Status import_reshape(CaffeImporter* importer, const caffe::LayerParameter& layer) {
   const auto& p = layer.reshape_param();
   DVNN_ASSIGN(const int in, importer->bottom(layer, 0));
-  const Shape shape = importer->graph.shape_of(in);
+  const Shape shape = importer->builder.shape_of(in);
   if (p.axis() != 0 || p.num_axes() != -1) {
     return Error{ErrorCode::kUnsupported, "only axis 0 and num_axes -1 are supported"};
   }
@@ -180,36 +160,25 @@ Status import_reshape(CaffeImporter* importer, const caffe::LayerParameter& laye
     return Error{ErrorCode::kMalformed,
                  "the shape does not hold the elements of the input " + shape.to_string()};
   }
-  return add_reshape(importer, layer, in, dims);
+  return importer->done(layer, importer->builder.reshape(layer.name(), in, dims));
 }
 
 Status import_permute(CaffeImporter* importer, const caffe::LayerParameter& layer) {
   DVNN_ASSIGN(const int in, importer->bottom(layer, 0));
-  const Shape shape = importer->graph.shape_of(in);
-  std::vector<int> order;
-  for (uint32_t axis : layer.permute_param().order()) {
-    if (axis >= static_cast<uint32_t>(shape.rank)) {
-      return Error{ErrorCode::kMalformed,
-                   format("order %u does not exist in %s", axis, shape.to_string().c_str())};
-    }
-    order.push_back(static_cast<int>(axis));
-  }
+  const Shape shape = importer->builder.shape_of(in);
+  const auto& named = layer.permute_param().order();
+  std::vector<int64_t> order(named.begin(), named.end());
   // Axes that are not named follow in their own order, as in Caffe-SSD.
-  for (int i = 0; i < shape.rank; ++i) {
+  for (int64_t i = 0; i < shape.rank; ++i) {
     if (std::find(order.begin(), order.end(), i) == order.end()) order.push_back(i);
   }
-  if (static_cast<int>(order.size()) != shape.rank) {
-    return Error{ErrorCode::kMalformed, "order names an axis twice"};
-  }
-  std::vector<int64_t> dims;
-  for (int axis : order) dims.push_back(shape[axis]);
-  return add_cpu(importer, layer, "Permute", {{"order", order}}, {in}, dims);
+  return importer->done(layer, importer->builder.permute(layer.name(), in, order));
 }
 
 Status import_normalize(CaffeImporter* importer, const caffe::LayerParameter& layer) {
   const auto& p = layer.norm_param();
   DVNN_ASSIGN(const int in, importer->bottom(layer, 0));
-  const Shape shape = importer->graph.shape_of(in);
+  const Shape shape = importer->builder.shape_of(in);
   if (shape.rank != 4) {
     return Error{ErrorCode::kUnsupported, "needs a 4-dimensional input, has " + shape.to_string()};
   }
@@ -227,7 +196,7 @@ Status import_prior_box(CaffeImporter* importer, const caffe::LayerParameter& la
   const auto& p = layer.prior_box_param();
   DVNN_ASSIGN(const int grid, importer->bottom(layer, 0));
   DVNN_ASSIGN(const int image, importer->bottom(layer, 1));
-  const Shape g = importer->graph.shape_of(grid), picture = importer->graph.shape_of(image);
+  const Shape g = importer->builder.shape_of(grid), picture = importer->builder.shape_of(image);
   if (g.rank != 4 || picture.rank != 4) {
     return Error{ErrorCode::kMalformed, "needs a feature map and a picture"};
   }

@@ -93,15 +93,13 @@ Result<network::Model> finish(Result<Graph> graph, const std::string& kind, cons
 Result<network::Model> convert_onnx(const std::string& path, const ConvertOptions& options,
                                     Report* report) {
   DVNN_ASSIGN(const onnx::ModelProto proto, read_onnx(path));
-  return finish(import_onnx(proto, options.input_width, options.input_height), "onnx", path,
-                options, report);
+  return finish(import_onnx(proto, options.import), "onnx", path, options, report);
 }
 
 Result<network::Model> convert_keras(const std::string& path, const ConvertOptions& options,
                                      Report* report) {
   DVNN_ASSIGN(const auto file, Hdf5File::open(path));
-  return finish(import_keras(*file, options.input_width, options.input_height), "keras", path,
-                options, report);
+  return finish(import_keras(*file, options.import), "keras", path, options, report);
 }
 
 Result<network::Model> convert_caffe(const std::string& prototxt_path,
@@ -110,8 +108,8 @@ Result<network::Model> convert_caffe(const std::string& prototxt_path,
   DVNN_ASSIGN(const caffe::NetParameter net,
               read_prototxt(prototxt_path, report ? &report->warnings : nullptr));
   DVNN_ASSIGN(const caffe::NetParameter weights, read_caffemodel(caffemodel_path));
-  auto model = finish(import_caffe(net, weights, options.input_width, options.input_height),
-                      "caffe", prototxt_path, options, report);
+  auto model =
+      finish(import_caffe(net, weights, options.import), "caffe", prototxt_path, options, report);
   if (model.ok()) model.value().source += ", " + base_name(caffemodel_path);
   return model;
 }

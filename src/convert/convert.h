@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "convert/graph.h"
+#include "convert/import_options.h"
 #include "network/model.h"
 
 namespace dvnn::convert {
@@ -23,7 +24,7 @@ struct ConvertOptions {
   bool quantise = false;  // weights of one byte; layers with PReLU, which the device does not do
                           // so, keep two
   bool y_major = false;   // device buffers kHwc8 with transposed weights; else kWhc8
-  int input_width = 0, input_height = 0;  // of the input instead of the model's own; 0: the model's
+  ImportOptions import;
   int ub_size = 655360;  // unified buffer of the device, bytes: decides what may be fused
 };
 

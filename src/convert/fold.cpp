@@ -111,7 +111,9 @@ void lower_groups(Graph* graph) {
     if (node.op != Op::kConvolution || node.groups == 1) continue;
     const int channels = graph->shape_of(node.inputs[0]).c();
     if (node.groups == channels && node.run.m == channels) {
-      node.run.conv = device::ConvKind::kDepthwise;
+      node.run.conv = node.run.conv == device::ConvKind::kDeconv
+                          ? device::ConvKind::kDepthwiseDeconv
+                          : device::ConvKind::kDepthwise;
       continue;
     }
     const size_t m = static_cast<size_t>(node.run.m), c = static_cast<size_t>(channels);

@@ -193,7 +193,8 @@ class Walk {
     if (dims.size() != 4) {
       return Error{ErrorCode::kUnsupported, "input '" + name + "' is no picture (H, W, C)"};
     }
-    if (importer_.width > 0) dims[1] = importer_.height, dims[2] = importer_.width;
+    const ImportOptions& options = importer_.options;
+    if (options.width > 0) dims[1] = options.height, dims[2] = options.width;
     if (dims[1] < 1 || dims[2] < 1) {
       return Error{ErrorCode::kUnsupported,
                    "input '" + name + "' has no fixed size: give one with --size WxH"};
@@ -242,7 +243,7 @@ Result<std::vector<int64_t>> keras_pair(const json& value, int64_t fallback) {
   return pair;
 }
 
-Result<Graph> import_keras(const Hdf5File& file, int width, int height) {
+Result<Graph> import_keras(const Hdf5File& file, const ImportOptions& options) {
   if (!file.has_attribute("/", "model_config")) {
     return Error{ErrorCode::kUnsupported,
                  "holds weights alone: save the whole model, with its architecture"};
@@ -252,9 +253,7 @@ Result<Graph> import_keras(const Hdf5File& file, int width, int height) {
   if (!model.is_object() || !model.contains("config")) {
     return Error{ErrorCode::kMalformed, "attribute 'model_config' is no model's architecture"};
   }
-  KerasImporter importer;
-  importer.width = width;
-  importer.height = height;
+  KerasImporter importer(options);
   if (file.has_attribute("/", "keras_version")) {
     DVNN_ASSIGN(const std::string version, file.text("/", "keras_version"));
     importer.keras1 = version.compare(0, 2, "1.") == 0;

@@ -10,12 +10,13 @@
 
 #include "convert/builder.h"
 #include "convert/hdf5_file.h"
+#include "convert/import_options.h"
 
 namespace dvnn::convert {
 
-/// A model as Keras 1, 2 or TF-Keras save it, with its architecture. `width` and `height` replace
-/// the input's own if they are not 0. Errors name the layer and its class.
-Result<Graph> import_keras(const Hdf5File& file, int width, int height);
+/// A model as Keras 1, 2 or TF-Keras save it, with its architecture. Errors name the layer and its
+/// class.
+Result<Graph> import_keras(const Hdf5File& file, const ImportOptions& options);
 
 // --- private to the Keras front end -------------------------------------------------------------
 
@@ -34,8 +35,9 @@ struct KerasLayer {
 };
 
 struct KerasImporter {
+  explicit KerasImporter(const ImportOptions& import_options) : options(import_options) {}
   GraphBuilder builder;
-  int width = 0, height = 0;
+  const ImportOptions& options;
   bool keras1 = false;
 
   /// A tensor as the graph has it: flattened pictures are put in Keras' order.

@@ -402,6 +402,19 @@ const std::map<std::string, KerasFunction>& math_layers() {
   return kLayers;
 }
 
+// A class that the user declared: its configuration holds the parameters.
+Result<KerasTensor> import_declared(KerasImporter* importer, const KerasLayer& layer,
+                                    const CustomLayer& declared) {
+  std::vector<int> inputs;
+  for (const KerasTensor& tensor : layer.inputs) {
+    DVNN_ASSIGN(const int value, importer->plain(layer, tensor));
+    inputs.push_back(value);
+  }
+  DVNN_ASSIGN(const int out, importer->builder.custom(layer.name, layer.class_name, declared,
+                                                      layer.config, std::move(inputs)));
+  return KerasTensor{out, false};
+}
+
 }  // namespace
 
 Result<int> keras_activation(KerasImporter* importer, const std::string& name,
@@ -427,6 +440,10 @@ Result<int> keras_activation(KerasImporter* importer, const std::string& name,
 }
 
 Result<KerasTensor> import_keras_layer(KerasImporter* importer, const KerasLayer& layer) {
+  const CustomLayers& custom = importer->options.custom_layers;
+  if (const auto it = custom.find(layer.class_name); it != custom.end()) {
+    return import_declared(importer, layer, it->second);
+  }
   std::string known;
   for (const auto* table : {&math_layers(), &keras_shape_layers()}) {
     if (const auto it = table->find(layer.class_name); it != table->end()) {

@@ -71,6 +71,18 @@ constexpr Entry kOperators[] = {
     {"Upsample", import_onnx_resize},
 };
 
+// An operator that the user declared: its attributes are the parameters.
+Status import_declared(const OnnxNode& node) {
+  std::vector<int> inputs;
+  for (int i = 0; i < node.inputs(); ++i) {
+    DVNN_ASSIGN(const int value, node.value(i));
+    inputs.push_back(value);
+  }
+  const CustomLayer& declared = node.importer().options.custom_layers.at(node.type());
+  return node.done(node.builder().custom(node.name(), node.type(), declared, node.attributes(),
+                                         std::move(inputs)));
+}
+
 Status import_node(const OnnxNode& node) {
   for (const Entry& entry : kOperators) {
     if (node.type() == entry.type) return entry.import(node);
@@ -94,15 +106,15 @@ Result<int64_t> opset_of(const onnx::ModelProto& model) {
   return Error{ErrorCode::kMalformed, "says no opset"};
 }
 
-Status import_input(const onnx::ValueInfoProto& info, int width, int height,
-                    OnnxImporter* importer) {
+Status import_input(const onnx::ValueInfoProto& info, OnnxImporter* importer) {
+  const ImportOptions& options = importer->options;
   std::vector<int64_t> dims;
   const auto& shape = info.type().tensor_type().shape();
   for (const auto& dim : shape.dim()) {
     dims.push_back(dim.has_dim_value() && dim.dim_value() > 0 ? dim.dim_value() : -1);
   }
   if (!dims.empty()) dims[0] = 1;  // one picture at a time
-  if (dims.size() == 4 && width > 0) dims[2] = height, dims[3] = width;
+  if (dims.size() == 4 && options.width > 0) dims[2] = options.height, dims[3] = options.width;
   for (int64_t d : dims) {
     if (d > 0) continue;
     return Error{ErrorCode::kUnsupported,
@@ -113,7 +125,7 @@ Status import_input(const onnx::ValueInfoProto& info, int width, int height,
   return {};
 }
 
-Status import_graph(const onnx::GraphProto& proto, int width, int height, OnnxImporter* importer) {
+Status import_graph(const onnx::GraphProto& proto, OnnxImporter* importer) {
   for (const onnx::TensorProto& tensor : proto.initializer()) {
     auto constant = read_tensor(tensor);
     if (!constant.ok()) return constant.error().within("initializer '" + tensor.name() + "'");
@@ -122,7 +134,7 @@ Status import_graph(const onnx::GraphProto& proto, int width, int height, OnnxIm
   for (const onnx::ValueInfoProto& info : proto.input()) {
     // Before IR version 4 initializers are listed as inputs, too.
     if (importer->entries.count(info.name()) == 0) {
-      DVNN_TRY(import_input(info, width, height, importer));
+      DVNN_TRY(import_input(info, importer));
     }
   }
   if (importer->builder.graph.input < 0) return Error{ErrorCode::kMalformed, "has no input"};
@@ -130,6 +142,10 @@ Status import_graph(const onnx::GraphProto& proto, int width, int height, OnnxIm
     const OnnxNode node(proto_node, importer);
     const std::string where = "node '" + node.name() + "' (" + node.type() +
                               format(", opset %lld)", static_cast<long long>(importer->opset));
+    if (importer->options.custom_layers.count(node.type())) {
+      if (Status s = import_declared(node); !s.ok()) return s.error().within(where);
+      continue;
+    }
     if (!proto_node.domain().empty() && proto_node.domain() != "ai.onnx") {
       return Error{ErrorCode::kUnsupported,
                    where + ": operators of '" + proto_node.domain() + "' are not supported"};
@@ -247,6 +263,19 @@ const onnx::TensorProto* OnnxNode::tensor(const char* name) const {
   return a && a->has_t() ? &a->t() : nullptr;
 }
 
+nlohmann::json OnnxNode::attributes() const {
+  nlohmann::json all = nlohmann::json::object();
+  for (const onnx::AttributeProto& a : proto_.attribute()) {
+    nlohmann::json& value = all[printable(a.name())];
+    if (a.has_f()) value = a.f();
+    if (a.has_i()) value = a.i();
+    if (a.has_s()) value = printable(a.s());
+    if (a.floats_size() > 0) value = std::vector<float>(a.floats().begin(), a.floats().end());
+    if (a.ints_size() > 0) value = std::vector<int64_t>(a.ints().begin(), a.ints().end());
+  }
+  return all;
+}
+
 Status OnnxNode::done(const Result<int>& value) const {
   return done_at(0, value);
 }
@@ -270,10 +299,10 @@ Result<int64_t> onnx_axis(int64_t axis, size_t rank) {
                                              static_cast<long long>(axis), rank)};
 }
 
-Result<Graph> import_onnx(const onnx::ModelProto& model, int input_width, int input_height) {
-  OnnxImporter importer;
+Result<Graph> import_onnx(const onnx::ModelProto& model, const ImportOptions& options) {
+  OnnxImporter importer(options);
   DVNN_ASSIGN(importer.opset, opset_of(model));
-  DVNN_TRY(import_graph(model.graph(), input_width, input_height, &importer));
+  DVNN_TRY(import_graph(model.graph(), &importer));
   DVNN_TRY(set_outputs(model.graph(), &importer));
   importer.builder.graph.name = model.graph().name();
   return std::move(importer.builder.graph);

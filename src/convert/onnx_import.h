@@ -7,13 +7,13 @@
 #include <string>
 
 #include "convert/builder.h"
+#include "convert/import_options.h"
 #include "convert/onnx_model.h"
 
 namespace dvnn::convert {
 
-/// `size` replaces the input's height and width if it is not 0 x 0. Errors name node, operator and
-/// opset.
-Result<Graph> import_onnx(const onnx::ModelProto& model, int input_width, int input_height);
+/// Errors name node, operator and opset.
+Result<Graph> import_onnx(const onnx::ModelProto& model, const ImportOptions& options);
 
 // --- private to the ONNX front end --------------------------------------------------------------
 
@@ -26,7 +26,9 @@ struct OnnxEntry {
 class OnnxNode;
 
 struct OnnxImporter {
+  explicit OnnxImporter(const ImportOptions& import_options) : options(import_options) {}
   GraphBuilder builder;
+  const ImportOptions& options;
   std::map<std::string, OnnxEntry> entries;
   int64_t opset = 0;
 
@@ -63,6 +65,8 @@ class OnnxNode {
   std::vector<int64_t> integers(const char* attribute) const;
   std::vector<float> numbers(const char* attribute) const;
   const onnx::TensorProto* tensor(const char* attribute) const;
+  /// All attributes that are numbers, texts or lists of numbers.
+  nlohmann::json attributes() const;
 
   OnnxImporter& importer() const { return *importer_; }
   GraphBuilder& builder() const { return importer_->builder; }

@@ -38,6 +38,16 @@ struct Size {
 // Full widths and heights, in pixels, of the priors of one cell.
 std::vector<Size> cell_sizes(const PriorBoxParams& params) {
   std::vector<Size> sizes;
+  if (params.listed) {
+    const float least = params.min_sizes[0];
+    for (float ratio : params.aspect_ratios) {
+      const bool further = ratio == 1.0f && !sizes.empty();
+      const float s = further ? std::sqrt(least * params.max_sizes[0]) : least;
+      const float root = std::sqrt(ratio);
+      sizes.push_back({s * root, s / root});
+    }
+    return sizes;
+  }
   const std::vector<float> ratios = expand_ratios(params);
   for (size_t i = 0; i < params.min_sizes.size(); ++i) {
     const float s = params.min_sizes[i];
@@ -182,14 +192,26 @@ Result<std::vector<Prior>> prior_box_anchors(JsonReader* in) {
 Result<PriorBoxParams> parse_prior_box(const json& object) {
   JsonReader in(object, "PriorBox");
   PriorBoxParams p;
-  p.min_sizes = in.numbers("min_sizes", kMaxList);
-  p.max_sizes = in.numbers("max_sizes", kMaxList);
+  p.listed = object.contains("img_size");
   p.aspect_ratios = in.numbers("aspect_ratios", kMaxList);
-  p.flip = in.boolean("flip", true);
   p.clip = in.boolean("clip", false);
   p.variances = in.numbers("variances", 4);
-  p.image_w = static_cast<float>(in.number("img_w"));
-  p.image_h = static_cast<float>(in.number("img_h"));
+  if (p.listed) {
+    const std::vector<float> size = in.numbers("img_size", 2);
+    if (size.size() != 2) in.fail("img_size", "needs 2 values");
+    if (!in.ok()) return in.status().error();
+    p.image_w = size[0];
+    p.image_h = size[1];
+    p.min_sizes = {static_cast<float>(in.number("min_size"))};
+    p.max_sizes = {static_cast<float>(in.number("max_size"))};
+    if (p.aspect_ratios.empty()) in.fail("aspect_ratios", "needs at least one ratio");
+  } else {
+    p.min_sizes = in.numbers("min_sizes", kMaxList);
+    p.max_sizes = in.numbers("max_sizes", kMaxList);
+    p.flip = in.boolean("flip", true);
+    p.image_w = static_cast<float>(in.number("img_w"));
+    p.image_h = static_cast<float>(in.number("img_h"));
+  }
   p.layer_w = static_cast<int>(in.integer("layer_w", 1, kMaxGrid));
   p.layer_h = static_cast<int>(in.integer("layer_h", 1, kMaxGrid));
   p.step_w = static_cast<float>(in.number("step_w", 0));
@@ -218,6 +240,7 @@ Result<PriorBoxParams> parse_prior_box(const json& object) {
 }
 
 int priors_per_cell(const PriorBoxParams& params) {
+  if (params.listed) return static_cast<int>(params.aspect_ratios.size());
   const size_t per_size = expand_ratios(params).size() + (params.max_sizes.empty() ? 0 : 1);
   return static_cast<int>(params.min_sizes.size() * per_size);
 }

@@ -22,8 +22,14 @@ struct PriorBoxParams {
   int layer_w = 0, layer_h = 0;             // grid cells
   float step_w = 0, step_h = 0;             // pixels per cell; 0: image size / layer size
   float offset = 0.5f;                      // centre of a cell, in cells
+  // The dv-sdk's form of the layer: `aspect_ratios` is the whole list of a cell's boxes, in which
+  // the first 1 stands for the square of the only min size, and each further 1 for the square
+  // between min and max.
+  bool listed = false;
 };
 
+/// Parameters as Caffe-SSD names them, or, where there is "img_size", as the dv-sdk wiki's page on
+/// custom layers does: img_size [w, h], min_size, max_size, aspect_ratios, variances, clip.
 Result<PriorBoxParams> parse_prior_box(const nlohmann::json& params);
 
 /// Priors per grid cell.

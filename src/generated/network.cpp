@@ -84,6 +84,14 @@ void CDMP_Network::set_num_output_layers(int n) {
   output_layers_.resize(static_cast<size_t>(n));
 }
 
+void CDMP_Network::set_cpu_layer(int i, const char* description) {
+  fpga_layer& layer = get_layer(i);
+  layer.type = LT_CPU;
+  if (const Status s = runtime_->add_cpu_step(i, description); !s.ok()) {
+    runtime_->succeeded(s.error().within("layer '" + layer.name + "'"));
+  }
+}
+
 bool CDMP_Network::ReserveMemory(size_t weights_size, size_t io_size) {
   if (!runtime_->succeeded(runtime_->reserve(weights_size, io_size))) return false;
   const dvnn::device::Info& info = runtime_->device().info();

@@ -97,6 +97,24 @@ Status Runtime::load_weights(const uint8_t* data, size_t size) {
   return {};
 }
 
+Status Runtime::add_cpu_step(int index, const char* description) {
+  DVNN_ASSIGN(CpuStep step, CpuStep::parse(description));
+  cpu_steps_.insert_or_assign(static_cast<size_t>(index), std::move(step));
+  return {};
+}
+
+Status Runtime::bind_cpu_steps() {
+  size_t bytes = 0;
+  for (const auto& [index, step] : cpu_steps_) bytes = std::max(bytes, step.constant_bytes());
+  constants_.assign(bytes, 0);
+  for (auto& [index, step] : cpu_steps_) {
+    Status status = step.bind(io_.data(), io_.size(), constants_.data());
+    if (status.ok() && step.makes_constants()) status = step.run();
+    if (!status.ok()) return status.error().within("layer " + std::to_string(index));
+  }
+  return {};
+}
+
 Status Runtime::add_device_layer(fpga_layer* layer, size_t index, bool alone) {
   DVNN_TRY(check_command(*layer));
   if (stages_.empty() || !stages_.back().commands || last_type_ != layer->type || alone) {
@@ -114,13 +132,18 @@ Status Runtime::commit(std::vector<fpga_layer>* layers, bool want_outputs) {
   if (!io_) return Error{ErrorCode::kInvalidArgument, "Initialize() must be called first"};
   if (!stages_.empty()) return Error{ErrorCode::kInvalidArgument, "Commit() is called twice"};
   if (layers->empty()) return Error{ErrorCode::kMalformed, "the network has no layers"};
+  DVNN_TRY(bind_cpu_steps());
   for (size_t i = 0; i < layers->size(); ++i) {
     fpga_layer& layer = (*layers)[i];
     Status status;
     if (is_device_layer(layer)) {
       status = add_device_layer(&layer, i, want_outputs);
     } else {
-      status = check_cpu_layer(layer, io_.size());
+      if (layer.type != LT_CPU) {
+        status = check_cpu_layer(layer, io_.size());
+      } else if (cpu_steps_.count(i) == 0) {
+        status = Error{ErrorCode::kMalformed, "set_cpu_layer() was not called"};
+      }
       Stage stage;
       stage.first = i;
       stages_.push_back(std::move(stage));
@@ -153,7 +176,12 @@ Status Runtime::run_stage(const Stage& stage, std::vector<fpga_layer>* layers, T
     DVNN_TRY(io_.to_cpu(0, io_.size()));
     (layer.type == LT_FC ? times->fc_us : times->conv_us) += now_us() - start;
   } else {
-    DVNN_TRY(run_cpu_layer(&layer, io_.data()));
+    if (layer.type == LT_CPU) {
+      CpuStep& step = cpu_steps_.at(stage.first);
+      if (!step.makes_constants()) DVNN_TRY(step.run());
+    } else {
+      DVNN_TRY(run_cpu_layer(&layer, io_.data()));
+    }
     times->cpu_us += now_us() - start;
   }
   return {};

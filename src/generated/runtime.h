@@ -2,12 +2,14 @@
 // What runs a generated network: the device, its memory and its command lists.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <vector>
 
 #include "base/result.h"
 #include "device/device.h"
 #include "dmp_network.h"
+#include "generated/cpu_step.h"
 
 namespace dvnn::generated {
 
@@ -30,6 +32,8 @@ class Runtime {
 
   Status reserve(size_t weights_size, size_t io_size);
   Status load_weights(const uint8_t* data, size_t size);
+  /// Layer `index` is one of our CPU layers.
+  Status add_cpu_step(int index, const char* description);
   /// Checks the layers and makes command lists of them.
   Status commit(std::vector<fpga_layer>* layers, bool want_outputs);
   Status run(std::vector<fpga_layer>* layers, bool want_outputs, int verbosity, Times* times);
@@ -50,6 +54,7 @@ class Runtime {
     device::CommandList commands;  // none: the CPU's
   };
 
+  Status bind_cpu_steps();
   Status add_device_layer(fpga_layer* layer, size_t index, bool alone);
   Status run_stage(const Stage& stage, std::vector<fpga_layer>* layers, Times* times);
 
@@ -57,6 +62,8 @@ class Runtime {
   std::shared_ptr<device::Memory> weights_;
   device::Memory io_;
   size_t weights_size_ = 0;
+  std::map<size_t, CpuStep> cpu_steps_;  // by layer
+  std::vector<uint8_t> constants_;
   std::vector<Stage> stages_;
   layer_type last_type_ = LT_INPUT;
   bool hosted_ = false, weights_loaded_ = false;

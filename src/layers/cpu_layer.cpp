@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "layers/factories.h"
+#include "layers/module.h"
 
 namespace dvnn::layers {
 namespace {
@@ -50,8 +51,12 @@ LayerResult create_cpu_layer(const std::string& type, const nlohmann::json& para
     }
     known += (known.empty() ? "" : ", ") + std::string(entry.name);
   }
-  return Error{ErrorCode::kUnsupported,
-               "unknown CPU layer type '" + type + "' (known: " + known + ")"};
+  DVNN_ASSIGN(auto layer, create_module_layer(type, params, inputs, outputs));
+  if (layer) return layer;
+  return Error{ErrorCode::kUnsupported, "unknown CPU layer type '" + type +
+                                            "': name the library that has it by "
+                                            "custom-layers (built in: " +
+                                            known + ")"};
 }
 
 std::vector<std::string> cpu_layer_names() {

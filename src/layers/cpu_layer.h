@@ -26,7 +26,8 @@ using CpuLayerFactory = Result<std::unique_ptr<CpuLayer>> (*)(const nlohmann::js
                                                               Span<const TensorDesc> inputs,
                                                               Span<const TensorDesc> outputs);
 
-/// Makes the layer called `type`; an unknown name is an error that lists the known ones.
+/// Makes the layer called `type`, one of ours or of a library (module.h); an unknown name is an
+/// error that lists the known ones.
 Result<std::unique_ptr<CpuLayer>> create_cpu_layer(const std::string& type,
                                                    const nlohmann::json& params,
                                                    Span<const TensorDesc> inputs,

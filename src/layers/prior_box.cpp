@@ -18,7 +18,7 @@ class PriorBox final : public CpuLayer {
     float* variances = boxes + 4 * priors.size();
     for (const decode::Prior& p : priors) {
       for (float v : {p.box.x0, p.box.y0, p.box.x1, p.box.y1}) *boxes++ = v;
-      for (float v : p.variance) *variances++ = v;
+      for (float v : p.variance) *(params_.listed ? boxes : variances)++ = v;
     }
     writer_.finish(outputs[0]);
     return {};
@@ -33,7 +33,13 @@ class PriorBox final : public CpuLayer {
 
 DVNN_LAYER_FACTORY(create_prior_box_layer) {
   DVNN_TRY(expect_arity(inputs, 0, 2, outputs));
-  auto parsed = decode::parse_prior_box(params);
+  nlohmann::json sized = params;
+  const bool picture = !inputs.empty() && inputs[0].shape.rank == 4;
+  if (picture && sized.is_object() && sized.contains("img_size")) {  // its grid is its input's
+    sized["layer_w"] = inputs[0].shape.w();
+    sized["layer_h"] = inputs[0].shape.h();
+  }
+  auto parsed = decode::parse_prior_box(sized);
   if (!parsed.ok()) return parsed.error();
   decode::PriorBoxParams& p = parsed.value();
   const int64_t floats = int64_t{8} * p.layer_w * p.layer_h * decode::priors_per_cell(p);

@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "network/model_limits.h"
+#include "tensor/tensor_json.h"
 
 namespace dvnn::network {
 namespace {
@@ -23,23 +24,8 @@ Error over_limit(const std::string& what, int64_t value, int64_t limit) {
                                     static_cast<long long>(value), static_cast<long long>(limit))};
 }
 
-Status validate_shape(const Shape& shape) {
-  if (shape.rank < 1 || shape.rank > Shape::kMaxRank) {
-    return over_limit("the number of dimensions", shape.rank, Shape::kMaxRank);
-  }
-  int64_t elements = 1;
-  for (int i = 0; i < shape.rank; ++i) {
-    if (shape[i] < 1) return malformed(format("dimension %d is %d, not positive", i, shape[i]));
-    elements *= shape[i];  // both factors are below 2^31, and checked before the next product
-    if (elements > kMaxTensorElements) {
-      return over_limit("the number of elements", elements, kMaxTensorElements);
-    }
-  }
-  return {};
-}
-
 Status validate_tensor(const Model& model, const TensorInfo& tensor) {
-  DVNN_TRY(validate_shape(tensor.desc.shape));
+  DVNN_TRY(check_shape(tensor.desc.shape));
   if (tensor.desc.layout != Layout::kNchw && tensor.desc.shape.rank != 4) {
     return malformed(format("layout %s needs 4 dimensions, the shape is %s",
                             to_string(tensor.desc.layout), tensor.desc.shape.to_string().c_str()));

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "network/model_limits.h"
+#include "tensor/tensor_json.h"
 
 namespace dvnn::network {
 namespace {
@@ -87,13 +88,11 @@ json step_to_json(const Step& step) {
 }
 
 json tensor_to_json(const TensorInfo& tensor) {
-  const Shape& shape = tensor.desc.shape;
-  return {{"name", tensor.name},
-          {"type", to_string(tensor.desc.type)},
-          {"layout", to_string(tensor.desc.layout)},
-          {"shape", std::vector<int>(shape.dims, shape.dims + shape.rank)},
-          {"storage", name_of(tensor.storage, kStorageNames)},
-          {"offset", tensor.offset}};
+  json out = to_json(tensor.desc);
+  out["name"] = tensor.name;
+  out["storage"] = name_of(tensor.storage, kStorageNames);
+  out["offset"] = tensor.offset;
+  return out;
 }
 
 // --- reading ---------------------------------------------------------------------------------
@@ -233,15 +232,10 @@ Result<TensorInfo> tensor_from_json(const json& object) {
   TensorInfo tensor;
   JsonReader in(object, "a tensor");
   tensor.name = in.text("name");
-  tensor.desc.type = parsed<ElementType>(&in, "type", parse_element_type);
-  tensor.desc.layout = parsed<Layout>(&in, "layout", parse_layout);
+  tensor.desc = read_desc(&in);
   tensor.storage = named<Storage>(&in, "storage", kStorageNames);
   tensor.offset = static_cast<uint64_t>(in.integer("offset", 0, kMaxBufferBytes));
-  const std::vector<int> dims = in.integers("shape", 1, INT_MAX, Shape::kMaxRank);
-  if (dims.empty()) in.fail("shape", "needs at least one dimension");
   DVNN_TRY(in.status());
-  tensor.desc.shape.rank = static_cast<int>(dims.size());
-  std::copy(dims.begin(), dims.end(), tensor.desc.shape.dims);
   return tensor;
 }
 

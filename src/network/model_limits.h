@@ -16,7 +16,6 @@ constexpr int kMaxPadLeftTop = 127;  // encoded in 7 bits
 constexpr int kMaxPadRightBottom = 255;
 
 // A file: bounds that keep a hostile one from taking the machine's memory.
-constexpr int64_t kMaxTensorElements = int64_t{1} << 28;
 constexpr int64_t kMaxBufferBytes = int64_t{1} << 30;
 constexpr uint64_t kMaxJsonBytes = uint64_t{64} << 20;
 constexpr uint64_t kMaxWeightBytes = uint64_t{1} << 30;

@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "base/format.h"
+#include "base/json.h"
 #include "generated/access.h"
 #include "generated/layers.h"
 #include "network/model_json.h"
 #include "network/model_limits.h"
+#include "tensor/tensor_json.h"
 
 namespace dvnn::network {
 namespace {
@@ -125,11 +127,41 @@ Status describe_network(const CDMP_Network& network, Model* model) {
   return {};
 }
 
+// Outputs by name, type, layout and shape, where the layers do not say enough.
+Status describe_outputs(const nlohmann::json& list, Model* model) {
+  if (!list.is_array() || list.size() != model->outputs.size()) {
+    return Error{ErrorCode::kMalformed, format("its information names %zu outputs, it has %zu",
+                                               list.size(), model->outputs.size())};
+  }
+  for (size_t i = 0; i < list.size(); ++i) {
+    TensorInfo& tensor = model->tensors[static_cast<size_t>(model->outputs[i].tensor)];
+    JsonReader in(list[i], "an output");
+    const std::string name = in.text("name");
+    const TensorDesc desc = read_desc(&in);
+    DVNN_TRY(in.status());
+    if (desc.bytes() != tensor.desc.bytes()) {
+      return Error{ErrorCode::kMalformed,
+                   format("output '%s' takes %lld bytes, the layer makes %lld", name.c_str(),
+                          static_cast<long long>(desc.bytes()),
+                          static_cast<long long>(tensor.desc.bytes()))};
+    }
+    tensor.name = model->outputs[i].name = name;
+    tensor.desc = desc;
+  }
+  return {};
+}
+
 Status read_information(const Module& module, Model* model) {
   const char* text = module.information();
   const auto json = nlohmann::json::parse(text ? text : "{}", nullptr, false);
-  if (json.is_discarded()) {
+  if (!json.is_object()) {
     return Error{ErrorCode::kMalformed, "what DVNN_NETWORK() says of the network is not JSON"};
+  }
+  JsonReader in(json, "the network's information");
+  model->name = in.text("name", model->name);
+  DVNN_TRY(in.status());
+  if (const auto outputs = json.find("outputs"); outputs != json.end()) {
+    DVNN_TRY(describe_outputs(*outputs, model));
   }
   return use_from_json(json, model);
 }

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/format.h"
+#include "layers/module.h"
 #include "tools/commands.h"
 #include "tools/options.h"
 #include "tools/session.h"
@@ -143,7 +144,7 @@ int run_bench(Session* session, const std::string& network, const std::string& p
 int bench_network_command(int argc, char** argv) {
   BenchOptions options;
   gboolean json = FALSE, with_peer = FALSE;
-  OptionText weights, device;
+  OptionText weights, custom_layers, device;
   const GOptionEntry entries[] = {
       {"peer", 0, 0, G_OPTION_ARG_NONE, &with_peer,
        "Compare with OpenCV dnn on the Caffe files PROTOTXT CAFFEMODEL", nullptr},
@@ -151,6 +152,8 @@ int bench_network_command(int argc, char** argv) {
       {"iterations", 'n', 0, G_OPTION_ARG_INT, &options.iterations, "Timed runs (default 30)", "N"},
       {"weights", 0, 0, G_OPTION_ARG_FILENAME, weights.out(),
        "Packed weights, where the network is a library of generated sources", "FILE"},
+      {"custom-layers", 0, 0, G_OPTION_ARG_FILENAME, custom_layers.out(),
+       "A library of CPU layers that the network names", "LIBRARY"},
       {"device", 'd', 0, G_OPTION_ARG_STRING, device.out(), "auto, fpga, soft or a library",
        "DEVICE"},
       {"json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object", nullptr},
@@ -170,6 +173,9 @@ int bench_network_command(int argc, char** argv) {
   // The software device reads it when it starts.
   setenv("DVNN_SOFT_THREADS", std::to_string(options.threads).c_str(), 1);
   cv::setNumThreads(options.threads);
+  if (custom_layers.given()) {
+    if (Status s = layers::load_module(custom_layers.text()); !s.ok()) return fail(s.error());
+  }
   auto session = Session::open({files[0], weights.text()}, device.text());
   if (!session.ok()) return fail(session.error());
   return run_bench(session.value().get(), files[0], with_peer ? files[1] : "",

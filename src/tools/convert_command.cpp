@@ -4,8 +4,10 @@
 
 #include "base/format.h"
 #include "convert/convert.h"
+#include "convert/emit_cpp.h"
 #include "convert/ini_file.h"
 #include "decode/decoder.h"
+#include "layers/module.h"
 #include "network/dvn_file.h"
 #ifdef DVNN_HAVE_OPENCV
 #include "tools/accuracy.h"
@@ -18,7 +20,7 @@ namespace {
 
 struct Texts {
   OptionText from, output, name, mean, scale, order, resize, pad, labels, decoder, params, layout,
-      size, check;
+      size, check, emit_cpp, layer_types, custom_layers;
 };
 
 Result<std::vector<std::string>> read_labels(const std::string& path) {
@@ -72,13 +74,20 @@ Status fill_options(const Texts& texts, convert::ConvertOptions* options) {
     return Error{ErrorCode::kInvalidArgument, "--layout '" + layout + "' is not whc or hwc"};
   }
   options->y_major = layout == "hwc";
+  if (texts.layer_types.given()) {
+    constexpr size_t kMaxBytes = 1 << 20;
+    DVNN_ASSIGN(const std::string text, read_file(texts.layer_types.text(), kMaxBytes));
+    auto declared = convert::parse_custom_layers(text);
+    if (!declared.ok()) return declared.error().within("'" + texts.layer_types.text() + "'");
+    options->import.custom_layers = std::move(declared.value());
+  }
   if (texts.size.given()) {
     int end = 0;
     const std::string size = texts.size.text();
-    if (std::sscanf(size.c_str(), "%dx%d%n", &options->input_width, &options->input_height, &end) !=
-            2 ||
-        static_cast<size_t>(end) != size.size() || options->input_width < 1 ||
-        options->input_height < 1) {
+    if (std::sscanf(size.c_str(), "%dx%d%n", &options->import.width, &options->import.height,
+                    &end) != 2 ||
+        static_cast<size_t>(end) != size.size() || options->import.width < 1 ||
+        options->import.height < 1) {
       return Error{ErrorCode::kInvalidArgument, "--size '" + size + "' is not WxH, like 320x240"};
     }
   }
@@ -107,9 +116,9 @@ Result<std::string> take_ini(const std::string& path, bool verbose, std::vector<
     if (verbose) std::printf("note: %s\n", note.c_str());
   }
   if (options->name.empty()) options->name = ini.name;
-  if (options->input_width == 0) {
-    options->input_width = ini.width;
-    options->input_height = ini.height;
+  if (options->import.width == 0) {
+    options->import.width = ini.width;
+    options->import.height = ini.height;
   }
   options->quantise |= ini.quantise;
   options->y_major |= ini.transposes_weights;
@@ -131,6 +140,28 @@ Result<network::Model> convert_files(const std::string& kind, const std::vector<
   if (kind == "keras") return convert::convert_keras(files[0], options, report);
   if (kind == "onnx") return convert::convert_onnx(files[0], options, report);
   return convert::convert_caffe(files[0], files[1], options, report);
+}
+
+Status write_text(const std::string& path, const std::string& bytes) {
+  GError* error = nullptr;
+  if (g_file_set_contents(path.c_str(), bytes.data(), static_cast<gssize>(bytes.size()), &error)) {
+    return {};
+  }
+  const Error failure{ErrorCode::kIo, error->message};
+  g_error_free(error);
+  return failure;
+}
+
+Status write_cpp(const network::Model& model, const std::string& folder) {
+  DVNN_ASSIGN(const convert::CppSources sources, convert::emit_cpp(model));
+  if (g_mkdir_with_parents(folder.c_str(), 0777) != 0) {
+    return Error{ErrorCode::kIo, "'" + folder + "' cannot be made"};
+  }
+  const std::string path = folder + "/" + sources.name;
+  DVNN_TRY(write_text(path + "_gen.h", sources.header));
+  DVNN_TRY(write_text(path + "_gen.cpp", sources.source));
+  DVNN_TRY(write_text(path + "_dvinfer.cpp", sources.glue));
+  return write_text(path + "_weights.bin", std::string(model.weights.begin(), model.weights.end()));
 }
 
 std::string joined(const std::vector<std::string>& names) {
@@ -172,6 +203,14 @@ int convert_command(int argc, char** argv) {
        "Size of the input in pixels instead of the model's own", "WxH"},
       {"quantize", 0, 0, G_OPTION_ARG_NONE, &quantise,
        "Weights of 8 bits, by k-means per layer: half the bytes", nullptr},
+      {"layer-types", 0, 0, G_OPTION_ARG_FILENAME, t.layer_types.out(),
+       "Layer types of your own: a JSON file with their parameters and output shapes", "FILE"},
+#ifdef DVNN_HAVE_OPENCV
+      {"custom-layers", 0, 0, G_OPTION_ARG_FILENAME, t.custom_layers.out(),
+       "For --check: the library that has them", "LIBRARY"},
+#endif
+      {"emit-cpp", 0, 0, G_OPTION_ARG_FILENAME, t.emit_cpp.out(),
+       "Write C++ sources and NAME_weights.bin, too, as the dv-sdk converter does", "FOLDER"},
 #ifdef DVNN_HAVE_OPENCV
       {"check", 0, 0, G_OPTION_ARG_FILENAME, t.check.out(),
        "Tell what the device's 16 bits (or 8) lose against FP32 on a folder of pictures", "FOLDER"},
@@ -207,6 +246,9 @@ int convert_command(int argc, char** argv) {
   if (Status s = network::write_dvn(model.value(), output); !s.ok()) {
     return fail(s.error());
   }
+  if (t.emit_cpp.given()) {
+    if (Status s = write_cpp(model.value(), t.emit_cpp.text()); !s.ok()) return fail(s.error());
+  }
   if (verbose) {
     for (const std::string& line : report.warnings) std::printf("note: %s\n", line.c_str());
     for (const std::string& line : report.lines) std::printf("%s\n", line.c_str());
@@ -216,6 +258,9 @@ int convert_command(int argc, char** argv) {
               static_cast<unsigned long long>(report.io_peak_bytes),
               static_cast<unsigned long long>(report.io_sum_bytes));
 #ifdef DVNN_HAVE_OPENCV
+  if (t.custom_layers.given()) {
+    if (Status s = layers::load_module(t.custom_layers.text()); !s.ok()) return fail(s.error());
+  }
   if (t.check.given()) {
     const Status s =
         print_accuracy(model.value(), *report.imported, options.picture, t.check.text());

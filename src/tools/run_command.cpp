@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/format.h"
+#include "layers/module.h"
 #include "tools/commands.h"
 #include "tools/options.h"
 #include "tools/session.h"
@@ -157,13 +158,15 @@ Status run_picture(Session* session, const std::string& path, const RunOptions& 
 int run_command(int argc, char** argv) {
   RunOptions options;
   gboolean json = FALSE;
-  OptionText weights, device, folder;
+  OptionText weights, custom_layers, device, folder;
   const GOptionEntry entries[] = {
       {"json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object per picture", nullptr},
       {"threshold", 't', 0, G_OPTION_ARG_DOUBLE, &options.threshold,
        "Least confidence of a detection, 0..1 (default 0.5)", "C"},
       {"weights", 0, 0, G_OPTION_ARG_FILENAME, weights.out(),
        "Packed weights, where the network is a library of generated sources", "FILE"},
+      {"custom-layers", 0, 0, G_OPTION_ARG_FILENAME, custom_layers.out(),
+       "A library of CPU layers that the network names", "LIBRARY"},
       {"device", 'd', 0, G_OPTION_ARG_STRING, device.out(),
        "auto, fpga, soft or a library (default: $DVNN_DEVICE, or auto)", "DEVICE"},
       {"dump", 0, 0, G_OPTION_ARG_FILENAME, folder.out(),
@@ -180,6 +183,9 @@ int run_command(int argc, char** argv) {
   }
   options.json = json;
   options.dump_folder = folder.text();
+  if (custom_layers.given()) {
+    if (Status s = layers::load_module(custom_layers.text()); !s.ok()) return fail(s.error());
+  }
   auto session = Session::open({files[0], weights.text()}, device.text());
   if (!session.ok()) return fail(session.error());
   int status = 0;

@@ -272,8 +272,8 @@ START_TEST(open_sizes_are_asked_for) {
   m.output("y");
   refused(m, {"--size"});
   convert::ConvertOptions options;
-  options.input_width = 32;
-  options.input_height = 24;
+  options.import.width = 32;
+  options.import.height = 24;
   auto made = convert_model(m, options);
   ck_assert(made.ok());
   const Shape& shape =

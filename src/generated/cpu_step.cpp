@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "generated/cpu_step.h"
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "tensor/tensor_json.h"
+
+namespace dvnn::generated {
+
+Status CpuStep::read_tensors(const nlohmann::json* list, std::vector<Tensor>* tensors) {
+  constexpr int64_t kMostBytes = int64_t{1} << 30;
+  constexpr size_t kMostTensors = 4096;
+  if (!list || !list->is_array() || list->size() > kMostTensors) {
+    return Error{ErrorCode::kMalformed, "the layer's tensors are not listed"};
+  }
+  for (const nlohmann::json& item : *list) {
+    Tensor tensor;
+    JsonReader in(item, "a tensor");
+    tensor.desc = read_desc(&in);
+    tensor.constant = in.text("storage") == "constant";
+    tensor.offset = static_cast<size_t>(in.integer("offset", 0, kMostBytes));
+    DVNN_TRY(in.status());
+    if (tensor.offset % element_size(tensor.desc.type) != 0) {
+      return Error{ErrorCode::kMalformed, format("offset %zu is not aligned", tensor.offset)};
+    }
+    tensors->push_back(tensor);
+  }
+  return {};
+}
+
+Result<CpuStep> CpuStep::parse(const std::string& description) {
+  const auto json = nlohmann::json::parse(description, nullptr, false);
+  CpuStep step;
+  JsonReader in(json, "the layer");
+  step.type_ = in.text("type");
+  DVNN_TRY(in.status());
+  if (const nlohmann::json* params = in.member("params")) step.params_ = *params;
+  DVNN_TRY(read_tensors(in.member("inputs"), &step.inputs_));
+  DVNN_TRY(read_tensors(in.member("outputs"), &step.outputs_));
+  if (step.outputs_.empty()) return Error{ErrorCode::kMalformed, "the layer has no output"};
+  return step;
+}
+
+size_t CpuStep::constant_bytes() const {
+  size_t bytes = 0;
+  for (const auto* list : {&inputs_, &outputs_}) {
+    for (const Tensor& t : *list) {
+      if (t.constant) bytes = std::max(bytes, t.offset + static_cast<size_t>(t.desc.bytes()));
+    }
+  }
+  return bytes;
+}
+
+Status CpuStep::bind(uint8_t* io, size_t io_bytes, uint8_t* constants) {
+  std::vector<TensorDesc> in_descs, out_descs;
+  for (const auto* list : {&inputs_, &outputs_}) {
+    for (const Tensor& t : *list) {
+      const size_t end = t.offset + static_cast<size_t>(t.desc.bytes());
+      if (!t.constant && end > io_bytes) {
+        return Error{ErrorCode::kMalformed, format("a tensor ends at byte %zu of an I/O buffer of "
+                                                   "%zu",
+                                                   end, io_bytes)};
+      }
+    }
+  }
+  for (const Tensor& t : inputs_) {
+    in_descs.push_back(t.desc);
+    input_views_.push_back({t.desc, (t.constant ? constants : io) + t.offset});
+  }
+  for (const Tensor& t : outputs_) {
+    out_descs.push_back(t.desc);
+    output_views_.push_back({t.desc, (t.constant ? constants : io) + t.offset});
+  }
+  DVNN_ASSIGN(layer_, layers::create_cpu_layer(type_, params_, in_descs, out_descs));
+  return {};
+}
+
+}  // namespace dvnn::generated

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// One of our CPU layers in a generated network (LT_CPU), from its description.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "layers/cpu_layer.h"
+
+namespace dvnn::generated {
+
+class CpuStep {
+ public:
+  /// `description` is JSON: "type" and "params" of the layer, its "inputs" and "outputs", each with
+  /// "type", "layout", "shape", "storage" (io or constant) and "offset" in bytes.
+  static Result<CpuStep> parse(const std::string& description);
+  /// Bytes of constant memory that it reaches.
+  size_t constant_bytes() const;
+  /// Whether it makes constants: to be run once.
+  bool makes_constants() const { return outputs_[0].constant; }
+  /// Makes the layer over these memories, which stay where they are.
+  Status bind(uint8_t* io, size_t io_bytes, uint8_t* constants);
+  Status run() { return layer_->run(input_views_, output_views_); }
+
+ private:
+  struct Tensor {
+    TensorDesc desc;
+    bool constant = false;
+    size_t offset = 0;
+  };
+  static Status read_tensors(const nlohmann::json* list, std::vector<Tensor>* tensors);
+
+  std::string type_;
+  nlohmann::json params_;
+  std::vector<Tensor> inputs_, outputs_;
+  std::vector<ConstTensorView> input_views_;
+  std::vector<TensorView> output_views_;
+  std::unique_ptr<layers::CpuLayer> layer_;
+};
+
+}  // namespace dvnn::generated

@@ -190,6 +190,7 @@ class CDMP_Network {
  private:
   friend struct dvnn::generated::Access;
   bool committed_;
+  bool is_referred_to_;  // by a static list in generated code
   int iprint_;
   bool want_layer_outputs_;
   std::unique_ptr<dvnn::generated::Runtime> runtime_;

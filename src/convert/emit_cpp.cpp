@@ -2,9 +2,11 @@
 #include "convert/emit_cpp.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/format.h"
 #include "device/raw_command.h"
+#include "layers/cpu_layer.h"
 #include "network/model_json.h"
 #include "tensor/tensor_json.h"
 
@@ -57,6 +59,7 @@ std::vector<int> dims_of(const TensorDesc& desc) {
   const Shape& s = desc.shape;
   const bool picture = s.rank == 4 && s.n() == 1 && desc.layout != Layout::kNchw;
   if (picture) return {s.w(), s.h(), s.c()};
+  if (s.rank == 3 && s[0] == 1 && s[2] > 1) return {s[1], s[2]};
   return {static_cast<int>(s.elements())};
 }
 
@@ -67,7 +70,11 @@ class Emitter {
   Result<CppSources> run() {
     DVNN_TRY(find_outputs());
     if (model_.steps.empty() || !reads_input(model_.steps[0])) add_input_layer();
-    for (size_t i = 0; i < model_.steps.size(); ++i) add_step(i);
+    for (size_t i = 0; i < model_.steps.size(); ++i) {
+      if (Status s = add_step(i); !s.ok()) {
+        return s.error().within("layer '" + model_.steps[i].name + "'");
+      }
+    }
     add_joined_outputs();
     return CppSources{name_, header(), source(), glue()};
   }
@@ -149,7 +156,7 @@ class Emitter {
     end_layer(-1);
   }
 
-  void add_step(size_t i) {
+  Status add_step(size_t i) {
     const Step& step = model_.steps[i];
     const TensorInfo& out = tensor(step.outputs[0]);
     const TensorInfo& in = step.inputs.empty() ? out : tensor(step.inputs[0]);
@@ -163,6 +170,9 @@ class Emitter {
       begin_layer("softmax", step.layers);
       describe_layer(step.name, "LT_SOFTMAX", in, out, false);
       line("layer.softmax_axis = 0;");
+    } else if (is_custom(step)) {
+      begin_layer(("custom layer " + step.type).c_str(), step.layers);
+      DVNN_TRY(put_custom(step, in, out, from_device));
     } else {
       begin_layer(("CPU layer " + step.type).c_str(), step.layers);
       describe_layer(step.name, "LT_CPU", in, out, from_device);
@@ -170,6 +180,72 @@ class Emitter {
                   raw_string(cpu_description(step)).c_str()));
     }
     end_layer(static_cast<int>(i));
+    return {};
+  }
+
+  // --- custom layers ---------------------------------------------------------------------------
+
+  bool is_custom(const Step& step) const {
+    return std::find(built_in_.begin(), built_in_.end(), step.type) == built_in_.end();
+  }
+
+  static Result<std::string> cpp_type(const nlohmann::json& value) {
+    if (value.is_boolean()) return std::string("bool");
+    if (value.is_number_integer()) return std::string("int");
+    if (value.is_number()) return std::string("float");
+    return Error{ErrorCode::kUnsupported, value.dump() + " has no C++ type"};
+  }
+
+  // The members of a type's struct; each layer of the type must have the same.
+  static Result<std::string> members_of(const nlohmann::json& params) {
+    std::string members;
+    for (const auto& [name, value] : params.items()) {
+      const bool list = value.is_array() && !value.empty();
+      DVNN_ASSIGN(const std::string type, cpp_type(list ? value[0] : value));
+      members += "  " + type + " " + identifier(name) +
+                 (list ? format("[%zu]", value.size()) : "") + ";\n";
+    }
+    return members;
+  }
+
+  static std::string initializer_of(const nlohmann::json& params) {
+    std::string text;
+    for (const auto& [name, value] : params.items()) {
+      std::string one = value.dump();
+      std::replace(one.begin(), one.end(), '[', '{');
+      std::replace(one.begin(), one.end(), ']', '}');
+      text += (text.empty() ? "" : ", ") + one;
+    }
+    return "{" + text + "}";
+  }
+
+  // The runtime gives a callback binary16 as floats, and takes floats, or what the device reads.
+  Status put_custom(const Step& step, const TensorInfo& in, const TensorInfo& out,
+                    bool from_device) {
+    const bool fits = step.inputs.size() == 1 && step.outputs.size() == 1 &&
+                      in.desc.type == ElementType::kFloat16 && in.storage == Storage::kIo &&
+                      out.storage == Storage::kIo;
+    const Shape& shape = out.desc.shape;
+    const bool plain_picture = out.desc.layout == Layout::kNchw && shape.rank == 4 &&
+                               shape.c() > 1 && shape.h() * shape.w() > 1;
+    if (!fits || plain_picture) {
+      return Error{ErrorCode::kUnsupported,
+                   "C++ sources can have a custom layer (" + step.type +
+                       ") of one input, from the device, whose output is no picture or goes to the "
+                       "device"};
+    }
+    const std::string type = identifier(step.type);
+    DVNN_ASSIGN(const std::string members, members_of(step.params));
+    const auto [it, fresh] = custom_.emplace(type, members);
+    if (!fresh && it->second != members) {
+      return Error{ErrorCode::kUnsupported,
+                   "its parameters are not of the same types as another " + step.type + "'s"};
+    }
+    describe_layer(step.name, "LT_CUSTOM", in, out, from_device);
+    line("static custom_param_" + type + " custom_param = " + initializer_of(step.params) + ";");
+    line("layer.custom_proc_ptr = &custom_callback_" + type + ";");
+    line("layer.custom_param = &custom_param;");
+    return {};
   }
 
   // Over all elements of a binary16 vector: what the vendor's runtime does, too.
@@ -279,6 +355,12 @@ class Emitter {
 
   std::string header() const {
     std::string text = std::string(kHead) + "#pragma once\n\n#include \"dmp_network.h\"\n\n";
+    for (const auto& [type, members] : custom_) {
+      text += "struct custom_param_" + type + " {\n" + members + "};\n\n";
+      text += "// To be written: reads get_layer_input(), ends with put_layer_output().\n";
+      text += "void custom_callback_" + type +
+              "(fpga_layer& layer, void* custom_param, uint8_t* io_ptr);\n\n";
+    }
     text += "class C" + name_ + " : public CDMP_Network {\n private:\n";
     for (size_t i = 0; i < bodies_.size(); ++i) text += format("  void Layer_%zu();\n", i);
     text += "\n public:\n  virtual bool Initialize();\n";
@@ -327,8 +409,10 @@ class Emitter {
 
   const Model& model_;
   std::string name_;
-  std::vector<std::string> bodies_;  // Layer_N(), N its index
-  std::vector<int> makers_;          // by output: the step that makes it, or -1
+  std::vector<std::string> bodies_;            // Layer_N(), N its index
+  std::map<std::string, std::string> custom_;  // members of a custom layer's struct, by type
+  const std::vector<std::string> built_in_ = layers::cpu_layer_names();
+  std::vector<int> makers_;  // by output: the step that makes it, or -1
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "dmp_network.h"
 
 #include <cstdio>
+#include <mutex>
 
 #include "base/format.h"
 #include "generated/access.h"
@@ -45,11 +46,20 @@ CDMP_Network::CDMP_Network()
       last_cpu_usec_(0),
       is_weight_transposed(false),
       committed_(false),
+      is_referred_to_(false),
       iprint_(0),
       want_layer_outputs_(false),
       runtime_(std::make_unique<Runtime>()) {}
 
-CDMP_Network::~CDMP_Network() = default;
+// Generated code keeps the addresses of a copying layer's inputs in a static list, which the first
+// instance fills for all that will follow: its layers must outlive it.
+CDMP_Network::~CDMP_Network() {
+  if (!is_referred_to_) return;
+  static std::mutex mutex;
+  static std::vector<std::vector<fpga_layer>> kept;
+  const std::lock_guard<std::mutex> lock(mutex);
+  kept.push_back(std::move(layers_));
+}
 
 fpga_layer& CDMP_Network::get_layer(int i) {
   if (i >= 0 && static_cast<size_t>(i) < layers_.size()) return layers_[static_cast<size_t>(i)];
@@ -140,7 +150,12 @@ bool CDMP_Network::GenerateCommandLists() {
         layer.conv_conf.header.version == 0 ? layer.conv_conf : layer.conv_conf_v1.conv_cmd;
     if (layer.type == LT_CONV) is_weight_transposed |= (conv.input_circular_offset & 0x8000) != 0;
   }
-  for (fpga_layer& layer : layers_) layer.is_hwc = is_weight_transposed;
+  for (fpga_layer& layer : layers_) {
+    layer.is_hwc = is_weight_transposed;
+    if (layer.type != LT_COPY_CONCAT || layer.input_layer_num < 1 || !layer.input_layers) continue;
+    const fpga_layer* input = layer.input_layers[0];
+    is_referred_to_ |= input >= layers_.data() && input < layers_.data() + layers_.size();
+  }
   for (size_t i = 0; i < output_layers_.size(); ++i) {
     if (output_layers_[i]) continue;
     return runtime_->succeeded(

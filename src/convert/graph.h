@@ -23,6 +23,7 @@ enum class Op {
   kInnerProduct,  // weights (m, inputs), bias; reads its input flattened
   kReshape,       // the same elements, row-major, in another shape
   kCpu,           // a CPU layer: type, params
+  kBranches,      // several convolutions and poolings of one input, `parts`, joined along channels
 };
 
 /// One operation with one result.
@@ -38,7 +39,9 @@ struct Node {
   bool adds = false;  // kConvolution, kPooling: adds inputs[1] (before pooling)
   std::string type;   // kCpu
   nlohmann::json params = nlohmann::json::object();
-  bool dead = false;  // removed by a pass
+  std::vector<Node> parts;  // kBranches: the runs of one command, in order
+  uint32_t topo = 1;        // kBranches: bit i: part i is a branch's last; device/command.h
+  bool dead = false;        // removed by a pass
 };
 
 struct Value {

@@ -128,12 +128,31 @@ class Lowering {
     step.command.c = in.c();
     step.command.hwc = options_.y_major;
     step.command.eltwise_add = node.adds;
-    device::ConvRun run = node.run;
-    if (run.conv != device::ConvKind::kNone) DVNN_TRY(add_weights(node, in.c(), &run));
-    DVNN_TRY(check_run(run, {in.w(), in.h(), in.c()}));
-    step.command.runs = {run};
+    if (node.op == Op::kBranches) {
+      DVNN_TRY(add_branches(node, {in.w(), in.h(), in.c()}, &step.command));
+    } else {
+      DVNN_TRY(add_run(node, {in.w(), in.h(), in.c()}, &step.command));
+    }
     model_.steps.push_back(std::move(step));
     note(node, "device");
+    return {};
+  }
+
+  Status add_run(const Node& node, device::Dims in, device::ConvCommand* command) {
+    device::ConvRun run = node.run;
+    if (run.conv != device::ConvKind::kNone) DVNN_TRY(add_weights(node, in.c, &run));
+    DVNN_TRY(check_run(run, in));
+    command->runs.push_back(run);
+    return {};
+  }
+
+  Status add_branches(const Node& node, device::Dims in, device::ConvCommand* command) {
+    command->topo = node.topo;
+    device::Dims at = in;
+    for (size_t i = 0; i < node.parts.size(); ++i) {
+      DVNN_TRY(add_run(node.parts[i], at, command));
+      at = node.topo >> i & 1 ? in : device::run_output(command->runs.back(), at);
+    }
     return {};
   }
 
@@ -214,7 +233,8 @@ class Lowering {
     std::map<int, PlannedBuffer> io;
     std::map<int, uint64_t> constants;
     const int last = static_cast<int>(model_.steps.size());
-    auto touch = [&](int view, int step) {
+    // What the CPU touches has cache lines of its own.
+    auto touch = [&](int view, int step, bool by_cpu) {
       uint64_t offset = 0;
       const int root = placer_.root(views_[static_cast<size_t>(view)].value, &offset);
       const uint64_t bytes = static_cast<uint64_t>(placer_.at(root).desc.bytes());
@@ -222,16 +242,19 @@ class Lowering {
         constants.emplace(root, 0);
         return;
       }
-      auto [it, fresh] = io.emplace(root, PlannedBuffer{bytes, step, step, 0});
+      auto [it, fresh] = io.emplace(root, PlannedBuffer{bytes, step, step, kDeviceAlignment, 0});
+      if (by_cpu) it->second.alignment = kCpuAlignment;
       it->second.birth = std::min(it->second.birth, step);
       it->second.death = std::max(it->second.death, step);
     };
-    touch(model_.input.tensor, -1);
+    touch(model_.input.tensor, -1, true);
     for (int s = 0; s < last; ++s) {
-      for (int view : model_.steps[static_cast<size_t>(s)].inputs) touch(view, s);
-      for (int view : model_.steps[static_cast<size_t>(s)].outputs) touch(view, s);
+      const Step& step = model_.steps[static_cast<size_t>(s)];
+      const bool by_cpu = step.kind == StepKind::kCpu;
+      for (int view : step.inputs) touch(view, s, by_cpu);
+      for (int view : step.outputs) touch(view, s, by_cpu);
     }
-    for (const auto& output : model_.outputs) touch(output.tensor, last);
+    for (const auto& output : model_.outputs) touch(output.tensor, last, true);
 
     std::vector<PlannedBuffer> buffers;
     uint64_t sum = 0;
@@ -245,7 +268,7 @@ class Lowering {
     for (auto& [root, offset] : constants) {
       offset = model_.constant_bytes;
       const uint64_t bytes = static_cast<uint64_t>(placer_.at(root).desc.bytes());
-      model_.constant_bytes += (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+      model_.constant_bytes += (bytes + kCpuAlignment - 1) / kCpuAlignment * kCpuAlignment;
     }
     for (size_t i = 0; i < views_.size(); ++i) {
       uint64_t offset = 0;

@@ -7,15 +7,22 @@
 
 namespace dvnn::convert {
 
+constexpr uint64_t kDeviceAlignment = 16;  // what the driver asks for
+constexpr uint64_t kCpuAlignment = 64;     // a cache line, which CPU and device must not share
+
 struct PlannedBuffer {
-  uint64_t size = 0;         // bytes
-  int birth = 0, death = 0;  // first and last step that touches it, inclusive
-  uint64_t offset = 0;       // result, a multiple of kBufferAlignment
+  uint64_t size = 0;                      // bytes
+  int birth = 0, death = 0;               // first and last step that touches it, inclusive
+  uint64_t alignment = kDeviceAlignment;  // of its beginning and its end
+  uint64_t offset = 0;                    // result
 };
 
-constexpr uint64_t kBufferAlignment = 64;  // a cache line; the driver asks for 16
-
-/// Assigns offsets, largest buffer first, each at the lowest free place. Returns the bytes needed.
+/// Assigns offsets. Each buffer goes to the lowest free place, in several orders (size, death,
+/// area, and the dv-sdk converter's) of which the best is taken and improved for a while by
+/// exchanging buffers: the result does not depend on the machine. Returns the bytes needed.
 uint64_t plan_memory(std::vector<PlannedBuffer>* buffers);
+
+/// What no plan can do with less: the most that lives at one time.
+uint64_t least_memory(const std::vector<PlannedBuffer>& buffers);
 
 }  // namespace dvnn::convert

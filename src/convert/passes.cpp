@@ -12,7 +12,9 @@ Status run_passes(Graph* graph, const ConvertOptions& options, PictureSpec* pict
   lower_poolings(graph);
   DVNN_TRY(lower_inner_products(graph, options.y_major));
   lower_affines(graph);
+  pool_before_concat(graph);
   fuse_commands(graph, options.ub_size);
+  merge_branches(graph, options.ub_size);
   lower_leftovers(graph);
   return {};
 }

@@ -42,6 +42,13 @@ void lower_poolings(Graph* graph);
 /// before them, where the device's order of operations allows it.
 void fuse_commands(Graph* graph, int ub_size);
 
+/// A maximum pooling behind joined convolutions moves into each of them.
+void pool_before_concat(Graph* graph);
+
+/// Convolutions and poolings of one input, each alone or two in a row, that are joined along
+/// channels become one command of several runs, where all fits the unified buffer.
+void merge_branches(Graph* graph, int ub_size);
+
 /// Fully connected layers become 1x1 convolutions over one pixel.
 Status lower_inner_products(Graph* graph, bool y_major);
 

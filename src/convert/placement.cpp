@@ -22,7 +22,7 @@ Placer::Placer(const Graph& graph, bool y_major)
 }
 
 bool Placer::runs_on_device(const Node& node) const {
-  return node.op == Op::kConvolution || node.op == Op::kPooling;
+  return node.op == Op::kConvolution || node.op == Op::kPooling || node.op == Op::kBranches;
 }
 
 bool Placer::is_device_concat(const Node& node) const {

@@ -58,7 +58,7 @@ void add_tap(const Planes& in, int channel, const ConvRun& run, int ky, int kx, 
 std::vector<float> convolve(const Node& node, Planes in, const Shape& out) {
   ConvRun run = node.run;
   std::vector<float> wide;
-  if (run.conv == device::ConvKind::kDeconv) {
+  if (run.conv == device::ConvKind::kDeconv || run.conv == device::ConvKind::kDepthwiseDeconv) {
     int h = 0, w = 0;
     wide = stretched(in, run.stride, &h, &w);
     in = {wide.data(), in.c, h, w};
@@ -154,6 +154,50 @@ size_t channel_of(const Shape& shape, size_t i) {
   return i / inner % static_cast<size_t>(shape[1]);
 }
 
+void activate(const Node& node, const Shape& shape, std::vector<float>* values) {
+  if (node.run.activation == Activation::kNone) return;
+  for (size_t i = 0; i < values->size(); ++i) {
+    const float slope = node.slopes.empty() ? 0 : node.slopes[channel_of(shape, i)];
+    (*values)[i] = activated(node.run.activation, node.run.activation_param, slope, (*values)[i]);
+  }
+}
+
+Shape shape_of(const device::Dims& dims) {
+  return {1, dims.c, dims.h, dims.w};
+}
+
+// A convolution or pooling with all that passes have put into it, whose result has the shape
+// `result`. `added` is null or what is added.
+std::vector<float> run_command(const Node& node, const Planes& in, const std::vector<float>* added,
+                               const Shape& result) {
+  const Shape conv = shape_of(device::conv_output(node.run, {in.w, in.h, in.c}));
+  const bool pools = node.op == Op::kPooling;
+  std::vector<float> out = pools ? pool(node, in, result) : convolve(node, in, conv);
+  for (size_t i = 0; added && i < out.size(); ++i) out[i] += (*added)[i];
+  if (!pools && node.run.pool != PoolKind::kNone) {
+    out = pool(node, {out.data(), conv.c(), conv.h(), conv.w()}, result);
+  }
+  activate(node, result, &out);
+  return out;
+}
+
+std::vector<float> run_branches(const Node& node, const Planes& in) {
+  std::vector<float> joined, before;
+  Planes at = in;
+  for (size_t i = 0; i < node.parts.size(); ++i) {
+    const device::Dims out = device::run_output(node.parts[i].run, {at.w, at.h, at.c});
+    std::vector<float> made = run_command(node.parts[i], at, nullptr, shape_of(out));
+    if (node.topo >> i & 1) {
+      joined.insert(joined.end(), made.begin(), made.end());
+      at = in;
+    } else {
+      before = std::move(made);
+      at = {before.data(), out.c, out.h, out.w};
+    }
+  }
+  return joined;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Reference>> Reference::create(Graph graph) {
@@ -184,25 +228,28 @@ Status Reference::run_node(size_t index) {
     case Op::kInput:
       return {};
     case Op::kConvolution:
-      out = convolve(node, planes(in(node), graph_.shape_of(node.inputs[0])), shape);
-      return {};
-    case Op::kPooling:
-      out = pool(node, planes(in(node), graph_.shape_of(node.inputs[0])), shape);
-      return {};
-    case Op::kAffine:
-    case Op::kActivation: {
-      out = in(node);
-      for (size_t i = 0; i < out.size(); ++i) {
-        if (node.op == Op::kAffine) {
-          const size_t c = channel_of(shape, i);
-          out[i] = out[i] * node.weights[c] + node.bias[c];
-        } else {
-          const float slope = node.slopes.empty() ? 0 : node.slopes[channel_of(shape, i)];
-          out[i] = activated(node.run.activation, node.run.activation_param, slope, out[i]);
-        }
-      }
+    case Op::kPooling: {
+      const Shape& from = graph_.shape_of(node.inputs[0]);
+      const Shape flat = {1, static_cast<int>(from.elements()), 1, 1};
+      const bool flattens = node.params.contains("flattens");
+      out = run_command(node, planes(in(node), flattens ? flat : from),
+                        node.adds ? &in(node, 1) : nullptr, shape);
       return {};
     }
+    case Op::kBranches:
+      out = run_branches(node, planes(in(node), graph_.shape_of(node.inputs[0])));
+      return {};
+    case Op::kAffine:
+      out = in(node);
+      for (size_t i = 0; i < out.size(); ++i) {
+        const size_t c = channel_of(shape, i);
+        out[i] = out[i] * node.weights[c] + node.bias[c];
+      }
+      return {};
+    case Op::kActivation:
+      out = in(node);
+      activate(node, shape, &out);
+      return {};
     case Op::kAdd:
       out = in(node);
       for (size_t i = 0; i < out.size(); ++i) out[i] += in(node, 1)[i];

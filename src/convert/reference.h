@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An imported graph computed in FP32, operation by operation as the model's framework defines it:
-// what the device's 16 bits are held against.
+// A graph computed in FP32, operation by operation: as a model's framework defines it, for what the
+// device's 16 bits are held against; or as passes have left it, which must compute the same.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,8 @@ namespace dvnn::convert {
 
 class Reference {
  public:
-  /// `graph` is as a front end made it: no pass has seen it.
+  /// Fully connected layers that a pass has turned into convolutions must read single pixels: the
+  /// order of their weights is the device's.
   static Result<std::unique_ptr<Reference>> create(Graph graph);
 
   const Graph& graph() const { return graph_; }

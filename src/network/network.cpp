@@ -138,6 +138,7 @@ bool ModelNetwork::could_read_pixels() const {
   for (const Step& step : model_.steps) {
     if (!reads_input(step)) continue;
     const bool convolves = step.kind == StepKind::kDevice && !step.command.eltwise_add &&
+                           step.command.runs.size() == 1 &&
                            step.command.runs[0].conv != device::ConvKind::kNone;
     if (!convolves) return false;
   }

@@ -102,7 +102,9 @@ START_TEST(aligned_branches_are_joined_without_a_copy) {
   const Model model = converted(
       text, Weights().blob("a", 216).blob("a", 8).blob("b", 36).blob("b", 12).blob("c", 1440).blob(
                 "c", 8));
-  ck_assert_uint_eq(model.steps.size(), 3);
+  ck_assert_uint_eq(model.steps.size(), 2);
+  ck_assert_uint_eq(model.steps[0].command.runs.size(), 2);
+  ck_assert_uint_eq(model.steps[0].command.topo, 3);
   // 12 channels first: the chunks would not meet, so the CPU joins.
   const std::string swapped =
       network_text(3, 16, 16,

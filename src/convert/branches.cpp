@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Passes on branches that meet again: Inception and fire modules.
+#include <algorithm>
+
+#include "convert/passes.h"
+#include "device/limits.h"
+
+namespace dvnn::convert {
+namespace {
+
+using device::ConvKind;
+using device::PoolKind;
+
+constexpr size_t kMaxDepth = 2;  // runs of a branch; as the dv-sdk converter
+
+bool is_channel_concat(const Graph& graph, const Node& node) {
+  return !node.dead && node.op == Op::kConcat && node.params["axis"] == 1 &&
+         graph.shape_of(node.output).rank == 4;
+}
+
+bool is_run(const Node& node) {
+  const bool dilated = node.run.dilation.x > 1 || node.run.dilation.y > 1;
+  return (node.op == Op::kConvolution || node.op == Op::kPooling) && !node.adds && !dilated &&
+         !node.params.contains("flattens");
+}
+
+class Merger {
+ public:
+  Merger(Graph* graph, int ub_size) : graph_(*graph), ub_size_(ub_size) {}
+
+  void run() {
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (is_channel_concat(graph_, graph_.nodes[i])) merge(i);
+    }
+    graph_.sweep();
+  }
+
+ private:
+  // The runs that make `value` from `source`, in order; empty if it is not so made.
+  std::vector<int> chain(int value, int source) const {
+    std::vector<int> nodes;
+    while (value != source) {
+      const int made_by = graph_.sole_producer(value);
+      if (made_by < 0 || nodes.size() == kMaxDepth) return {};
+      const Node& node = graph_.nodes[static_cast<size_t>(made_by)];
+      if (!is_run(node)) return {};
+      nodes.insert(nodes.begin(), made_by);
+      value = node.inputs[0];
+    }
+    return nodes;
+  }
+
+  // What the first branch could begin with: what its last run reads, or what the one before reads.
+  std::vector<int> sources(int value) const {
+    std::vector<int> list;
+    for (size_t depth = 0; depth < kMaxDepth; ++depth) {
+      const int made_by = graph_.sole_producer(value);
+      if (made_by < 0 || !is_run(graph_.nodes[static_cast<size_t>(made_by)])) break;
+      value = graph_.nodes[static_cast<size_t>(made_by)].inputs[0];
+      list.push_back(value);
+    }
+    return list;
+  }
+
+  // Every branch but the last must end with whole chunks: the next one's begin right behind.
+  bool chunks_fit(const Node& concat) const {
+    return std::all_of(concat.inputs.begin(), concat.inputs.end() - 1,
+                       [this](int value) { return graph_.shape_of(value).c() % 8 == 0; });
+  }
+
+  bool fits_device(const std::vector<Node>& parts, uint32_t topo, const Shape& shape) const {
+    const device::Dims in = {shape.w(), shape.h(), shape.c()};
+    std::vector<device::ConvRun> runs;
+    device::Dims at = in;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      runs.push_back(parts[i].run);
+      if (device::count_tiles(runs.back(), at, false, ub_size_) != 1) return false;
+      at = topo >> i & 1 ? in : device::run_output(runs.back(), at);
+    }
+    return device::unified_buffer_use(runs, topo, in) <= ub_size_;
+  }
+
+  bool try_merge(size_t index, int source) {
+    Node& concat = graph_.nodes[index];
+    std::vector<int> members;
+    Node merged;
+    merged.topo = 0;
+    for (int value : concat.inputs) {
+      const std::vector<int> nodes = chain(value, source);
+      if (nodes.empty()) return false;
+      for (int n : nodes) {
+        const Node& node = graph_.nodes[static_cast<size_t>(n)];
+        members.push_back(n);
+        merged.parts.push_back(node);
+        merged.layers.insert(merged.layers.end(), node.layers.begin(), node.layers.end());
+      }
+      if (merged.parts.size() > device::kMaxRuns) return false;
+      merged.topo |= uint32_t{1} << (merged.parts.size() - 1);
+    }
+    if (!fits_device(merged.parts, merged.topo, graph_.shape_of(source))) return false;
+    merged.op = Op::kBranches;
+    merged.name = concat.name;
+    merged.layers.insert(merged.layers.end(), concat.layers.begin(), concat.layers.end());
+    merged.inputs = {source};
+    merged.output = concat.output;
+    for (int n : members) {
+      graph_.nodes[static_cast<size_t>(n)] = Node();
+      graph_.nodes[static_cast<size_t>(n)].dead = true;
+    }
+    concat = std::move(merged);
+    return true;
+  }
+
+  void merge(size_t index) {
+    const Node& concat = graph_.nodes[index];
+    if (concat.inputs.size() < 2 || !chunks_fit(concat)) return;
+    for (int source : sources(concat.inputs[0])) {
+      if (graph_.shape_of(source).rank == 4 && try_merge(index, source)) return;
+    }
+  }
+
+  Graph& graph_;
+  int ub_size_;
+};
+
+// An activation between a convolution and what follows is part of its command.
+bool is_convolution_alone(const Graph& graph, int value) {
+  int made_by = graph.sole_producer(value);
+  if (made_by >= 0 && graph.nodes[static_cast<size_t>(made_by)].op == Op::kActivation) {
+    made_by = graph.sole_producer(graph.nodes[static_cast<size_t>(made_by)].inputs[0]);
+  }
+  return made_by >= 0 && graph.nodes[static_cast<size_t>(made_by)].op == Op::kConvolution &&
+         !graph.nodes[static_cast<size_t>(made_by)].params.contains("flattens");
+}
+
+}  // namespace
+
+void merge_branches(Graph* graph, int ub_size) {
+  Merger(graph, ub_size).run();
+}
+
+void pool_before_concat(Graph* graph) {
+  for (size_t i = 0; i < graph->nodes.size(); ++i) {
+    const Node pool = graph->nodes[i];
+    if (pool.op != Op::kPooling || pool.run.pool != PoolKind::kMax || pool.adds) continue;
+    const int before = graph->sole_producer(pool.inputs[0]);
+    if (before < 0 || !is_channel_concat(*graph, graph->nodes[static_cast<size_t>(before)])) {
+      continue;
+    }
+    const size_t at = static_cast<size_t>(before);
+    const std::vector<int> inputs = graph->nodes[at].inputs;
+    if (!std::all_of(inputs.begin(), inputs.end(),
+                     [&](int value) { return is_convolution_alone(*graph, value); })) {
+      continue;
+    }
+    // The concatenation takes the pooling's place; poolings of its inputs take its own.
+    std::vector<Node> poolings;
+    Node concat = graph->nodes[at];
+    const Shape pooled = graph->shape_of(pool.output);
+    for (int& value : concat.inputs) {
+      Node part = pool;
+      const int channels = graph->shape_of(value).c();
+      part.inputs = {value};
+      part.run.m = channels;
+      part.output = graph->add_value(pool.name, {1, channels, pooled.h(), pooled.w()});
+      value = part.output;
+      poolings.push_back(std::move(part));
+    }
+    concat.output = pool.output;
+    concat.layers.insert(concat.layers.end(), pool.layers.begin(), pool.layers.end());
+    graph->nodes[i] = std::move(concat);
+    graph->nodes.erase(graph->nodes.begin() + before);
+    graph->nodes.insert(graph->nodes.begin() + before, poolings.begin(), poolings.end());
+    i += poolings.size() - 1;
+  }
+}
+
+}  // namespace dvnn::convert

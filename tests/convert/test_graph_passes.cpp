@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every pass by itself, on graphs made for it and on random ones: what it leaves must compute the
+// same in FP32.
+#include <functional>
+#include <random>
+
+#include "convert/builder.h"
+#include "convert/passes.h"
+#include "convert/reference.h"
+
+// Check last: some of its macros have common names.
+#include "check_main.h"
+
+using namespace dvnn;
+using namespace dvnn::convert;
+using device::Activation;
+
+namespace {
+
+constexpr int kUnifiedBuffer = 655360;
+std::mt19937 source;
+
+std::vector<float> numbers(size_t count, float low = -0.5f, float high = 0.5f) {
+  std::uniform_real_distribution<float> value(low, high);
+  std::vector<float> list(count);
+  for (float& v : list) v = value(source);
+  return list;
+}
+
+int sure(const Result<int>& value) {
+  ck_assert_msg(value.ok(), "%s", value.ok() ? "" : value.error().message.c_str());
+  return value.value();
+}
+
+// Builders with values that do not matter.
+struct Maker : GraphBuilder {
+  explicit Maker(int c = 3, int h = 16, int w = 16) { sure(input("data", {1, c, h, w})); }
+  int conv(int in, int m, int kernel = 3, int groups = 1, int stride = 1) {
+    ConvSpec spec;
+    spec.outputs = m;
+    spec.kernel_x = spec.kernel_y = kernel;
+    spec.stride_x = spec.stride_y = stride;
+    spec.groups = groups;
+    spec.left = spec.right = spec.top = spec.bottom = kernel / 2;
+    const auto count = static_cast<size_t>(m * (shape_of(in).c() / groups) * kernel * kernel);
+    const std::string name = "conv" + std::to_string(graph.nodes.size());
+    return sure(convolution(name, in, spec, numbers(count), numbers(static_cast<size_t>(m))));
+  }
+  int scaled(int in) {
+    const auto c = static_cast<size_t>(shape_of(in)[1]);
+    return sure(
+        affine("affine" + std::to_string(graph.nodes.size()), in, numbers(c, 0.5f, 2), numbers(c)));
+  }
+  int active(int in, Activation kind) {
+    const auto c = static_cast<size_t>(shape_of(in)[1]);
+    return sure(activation("act" + std::to_string(graph.nodes.size()), in, kind, 0.1f,
+                           kind == Activation::kPrelu ? numbers(c, 0, 1) : std::vector<float>()));
+  }
+  int pooled(int in, bool average, int kernel, int stride, bool ceil = true) {
+    PoolSpec spec;
+    spec.average = average;
+    spec.kernel_x = spec.kernel_y = kernel;
+    spec.stride_x = spec.stride_y = stride;
+    spec.ceil = ceil;
+    return sure(pooling("pool" + std::to_string(graph.nodes.size()), in, spec));
+  }
+  int joined(const std::vector<int>& values) {
+    return sure(concat("join" + std::to_string(graph.nodes.size()), values, 1));
+  }
+  Graph done(std::vector<int> outputs) {
+    graph.outputs = std::move(outputs);
+    for (int v : graph.outputs) graph.output_names.push_back(std::to_string(v));
+    return graph;
+  }
+};
+
+std::vector<std::vector<float>> computed(const Graph& graph, const std::vector<float>& input) {
+  auto reference = Reference::create(graph);
+  ck_assert_msg(reference.ok(), "%s", reference.ok() ? "" : reference.error().message.c_str());
+  auto outputs = reference.value()->run(input.data());
+  ck_assert_msg(outputs.ok(), "%s", outputs.ok() ? "" : outputs.error().message.c_str());
+  return outputs.value();
+}
+
+// FP32 sums in another order: 24 significand bits, some hundreds of products, a few layers.
+constexpr float kTolerance = 1e-4f;
+
+void expect_same(const char* what, const Graph& before, const Graph& after,
+                 const std::vector<float>& input) {
+  const auto want = computed(before, input), have = computed(after, input);
+  ck_assert_uint_eq(want.size(), have.size());
+  for (size_t o = 0; o < want.size(); ++o) {
+    ck_assert_uint_eq(want[o].size(), have[o].size());
+    float largest = 1e-6f, worst = 0;
+    for (size_t i = 0; i < want[o].size(); ++i) {
+      largest = std::max(largest, std::fabs(want[o][i]));
+      worst = std::max(worst, std::fabs(want[o][i] - have[o][i]));
+    }
+    ck_assert_msg(worst <= kTolerance * largest, "%s: output %zu is off by %g of %g", what, o,
+                  worst, largest);
+  }
+}
+
+using Pass = std::function<void(Graph*)>;
+
+// Applies a pass; the result must compute what the graph did.
+Graph after(const char* what, const Graph& graph, const Pass& pass) {
+  Graph changed = graph;
+  pass(&changed);
+  const auto count = static_cast<size_t>(graph.shape_of(graph.input).elements());
+  expect_same(what, graph, changed, numbers(count, -1, 1));
+  return changed;
+}
+
+int count(const Graph& graph, Op op) {
+  return static_cast<int>(std::count_if(graph.nodes.begin(), graph.nodes.end(),
+                                        [op](const Node& n) { return n.op == op && !n.dead; }));
+}
+
+Pass fused() {
+  return [](Graph* g) { fuse_commands(g, kUnifiedBuffer); };
+}
+
+Pass merged() {
+  return [](Graph* g) { merge_branches(g, kUnifiedBuffer); };
+}
+
+}  // namespace
+
+START_TEST(what_no_output_needs_is_dropped) {
+  Maker m;
+  const int used = m.conv(m.graph.input, 8);
+  m.active(m.conv(used, 4), Activation::kRelu);
+  ck_assert_uint_eq(after("unused", m.done({used}), remove_unused).nodes.size(), 1);
+}
+END_TEST
+
+START_TEST(zeros_around_a_picture_become_pads) {
+  Maker m;
+  const int padded = sure(m.pad("zeros", m.graph.input, 1, 2, 3, 0));
+  const Graph graph = m.done({m.conv(padded, 8)});
+  const Graph folded = after("pads", graph, fold_pads);
+  ck_assert_uint_eq(folded.nodes.size(), 1);
+  const device::Pad& pad = folded.nodes[0].run.conv_pad;
+  ck_assert(pad.left == 2 && pad.right == 3 && pad.top == 4 && pad.bottom == 1);
+
+  Maker shared;  // whoever else reads the padded picture still needs it
+  const int twice = sure(shared.pad("zeros", shared.graph.input, 1, 1, 1, 1));
+  const Graph kept = shared.done({shared.conv(twice, 8), shared.conv(twice, 4)});
+  ck_assert_uint_eq(after("shared pads", kept, fold_pads).nodes.size(), 3);
+}
+END_TEST
+
+START_TEST(affine_layers_go_into_weights) {
+  Maker m;
+  const int conv = m.scaled(m.scaled(m.conv(m.graph.input, 8)));
+  const int fc = sure(
+      m.inner_product("fc", sure(m.global_pooling("g", conv, true)), 5, numbers(40), numbers(5)));
+  const Graph graph = m.done({m.scaled(fc), conv});
+  const Graph folded = after("affine", graph, fold_affine);
+  ck_assert_int_eq(count(folded, Op::kAffine), 0);
+
+  Maker shared;  // the unscaled result is read, too
+  const int plain = shared.conv(shared.graph.input, 8);
+  const Graph kept = shared.done({shared.scaled(plain), plain});
+  ck_assert_int_eq(count(after("shared", kept, fold_affine), Op::kAffine), 1);
+  ck_assert_int_eq(count(after("depthwise", kept, lower_affines), Op::kAffine), 0);
+}
+END_TEST
+
+START_TEST(groups_become_depthwise_sliced_or_dense) {
+  Maker m(3, 9, 9);
+  const int eight = m.conv(m.graph.input, 32, 1);
+  const Graph graph =
+      m.done({m.conv(eight, 32, 3, 32), m.conv(eight, 48, 3, 2), m.conv(eight, 12, 3, 4)});
+  const Graph lowered = after("groups", graph, lower_groups);
+  for (const Node& node : lowered.nodes) {
+    if (node.op != Op::kConvolution) continue;
+    const bool depthwise = node.run.conv == device::ConvKind::kDepthwise;
+    ck_assert(depthwise || node.groups == 1);
+  }
+}
+END_TEST
+
+START_TEST(poolings_suit_the_device) {
+  struct Case {
+    int size;
+    bool average;
+    int kernel, stride;
+    bool ceil;
+  };
+  const Case cases[] = {{13, false, 3, 2, true}, {14, false, 3, 2, true}, {16, false, 2, 2, false},
+                        {14, true, 14, 1, true}, {12, true, 2, 2, true},  {15, true, 15, 1, true},
+                        {13, false, 5, 2, true}, {13, true, 13, 1, true}, {9, true, 3, 2, true}};
+  for (const Case& c : cases) {
+    Maker m(3, c.size, c.size);
+    const Graph graph = m.done({m.pooled(m.graph.input, c.average, c.kernel, c.stride, c.ceil)});
+    after("pooling", graph, lower_poolings);
+  }
+}
+END_TEST
+
+START_TEST(commands_take_in_sums_activations_and_poolings) {
+  Maker m;
+  const int a = m.conv(m.graph.input, 8), b = m.conv(m.graph.input, 8);
+  const int sum = sure(m.sum("sum", a, b));
+  const Graph graph = m.done({m.pooled(m.active(sum, Activation::kRelu), false, 2, 2)});
+  const Graph one = after("fuse", graph, fused());
+  ck_assert_uint_eq(one.nodes.size(), 2);
+
+  Maker tanh;  // a sum of what two others read: a command of its own
+  const int c = tanh.conv(tanh.graph.input, 8), d = tanh.conv(tanh.graph.input, 8);
+  const int out = tanh.active(sure(tanh.sum("sum", c, d)), Activation::kTanh);
+  ck_assert_uint_eq(after("alone", tanh.done({out, c, d}), fused()).nodes.size(), 3);
+}
+END_TEST
+
+START_TEST(a_falling_activation_stays_behind_its_pooling) {
+  Maker m;
+  const int conv = m.conv(m.graph.input, 8);
+  const int act = sure(m.activation("slope", conv, Activation::kRelu, -0.5f));
+  const Graph graph = m.done({m.pooled(act, false, 2, 2)});
+  ck_assert_uint_eq(after("falling", graph, fused()).nodes.size(), 2);
+}
+END_TEST
+
+START_TEST(a_pooling_moves_before_what_is_joined) {
+  Maker m;
+  const int a = m.active(m.conv(m.graph.input, 8), Activation::kRelu),
+            b = m.conv(m.graph.input, 16);
+  const Graph graph = m.done({m.pooled(m.joined({a, b}), false, 3, 2)});
+  const Graph moved = after("pool before concat", graph, pool_before_concat);
+  ck_assert_int_eq(count(moved, Op::kPooling), 2);
+  ck_assert(moved.nodes.back().op == Op::kConcat);
+
+  Maker mixed;  // an input of the network cannot take the pooling in
+  const int c = mixed.conv(mixed.graph.input, 8);
+  const Graph kept = mixed.done({mixed.pooled(mixed.joined({c, mixed.graph.input}), false, 3, 2)});
+  ck_assert_int_eq(count(after("mixed", kept, pool_before_concat), Op::kPooling), 1);
+}
+END_TEST
+
+// An Inception module: 1x1; 1x1, 3x3; 1x1, 5x5; pooling, 1x1.
+START_TEST(branches_become_runs_of_one_command) {
+  Maker m(3, 14, 14);
+  const int x = m.conv(m.graph.input, 32, 1);
+  PoolSpec same;
+  same.kernel_x = same.kernel_y = 3;
+  same.left = same.right = same.top = same.bottom = 1;
+  const int pool = sure(m.pooling("pool", x, same));
+  const Graph graph = m.done({m.joined({m.conv(x, 16, 1), m.conv(m.conv(x, 8, 1), 24),
+                                        m.conv(m.conv(x, 8, 1), 8, 5), m.conv(pool, 8, 1)})});
+  const Graph one = after("inception", graph, merged());
+  ck_assert_uint_eq(one.nodes.size(), 2);
+  const Node& branches = one.nodes[1];
+  ck_assert(branches.op == Op::kBranches);
+  ck_assert_uint_eq(branches.parts.size(), 7);
+  ck_assert_uint_eq(branches.topo, 0x55);  // as the vendor's converter has it for GoogLeNet
+}
+END_TEST
+
+START_TEST(branches_that_do_not_fit_stay) {
+  auto commands_of = [](Graph graph, int ub_size) {
+    return after("not merged", graph, [ub_size](Graph* g) { merge_branches(g, ub_size); })
+        .nodes.size();
+  };
+  Maker small;
+  const int x = small.conv(small.graph.input, 16, 1);
+  const Graph fits = small.done({small.joined({small.conv(x, 8), small.conv(x, 8)})});
+  ck_assert_uint_eq(commands_of(fits, kUnifiedBuffer), 2);
+  ck_assert_uint_eq(commands_of(fits, 4096), 4);  // too large for a small buffer
+
+  Maker odd;  // 12 channels do not end with a whole chunk
+  const int y = odd.conv(odd.graph.input, 16, 1);
+  const Graph ragged = odd.done({odd.joined({odd.conv(y, 12), odd.conv(y, 8)})});
+  ck_assert_uint_eq(commands_of(ragged, kUnifiedBuffer), 4);
+
+  Maker deep;  // three in a row
+  const int z = deep.conv(deep.graph.input, 16, 1);
+  const int third = deep.conv(deep.conv(deep.conv(z, 8), 8), 8);
+  ck_assert_uint_eq(commands_of(deep.done({deep.joined({third, deep.conv(z, 8)})}), kUnifiedBuffer),
+                    6);
+
+  Maker read;  // somebody else reads a branch's middle
+  const int w = read.conv(read.graph.input, 16, 1);
+  const int middle = read.conv(w, 8);
+  const Graph open = read.done({read.joined({read.conv(middle, 8), read.conv(w, 8)}), middle});
+  ck_assert_uint_eq(commands_of(open, kUnifiedBuffer), 5);
+}
+END_TEST
+
+START_TEST(what_is_left_becomes_commands_or_cpu_layers) {
+  Maker m;
+  const int conv = m.conv(m.graph.input, 8);
+  const int flat = sure(m.reshape("flat", conv, {1, 8 * 16 * 16}));
+  const int act = m.active(flat, Activation::kSigmoid);
+  const Graph graph = m.done({m.scaled(m.active(conv, Activation::kElu)), act});
+  const Graph lowered = after("leftovers", graph, lower_leftovers);
+  ck_assert_int_eq(count(lowered, Op::kActivation), 0);
+  ck_assert_int_eq(count(lowered, Op::kAffine), 0);
+  ck_assert_int_eq(count(lowered, Op::kCpu), 2);  // the flat one, and the affine layer
+}
+END_TEST
+
+START_TEST(fully_connected_layers_become_convolutions) {
+  Maker m;
+  const int pool = sure(m.global_pooling("g", m.conv(m.graph.input, 24), true));
+  const int flat = sure(m.reshape("flat", pool, {1, 24}));
+  const Graph graph = m.done({sure(m.inner_product("fc", flat, 10, numbers(240), numbers(10)))});
+  const Graph lowered = after("inner product", graph,
+                              [](Graph* g) { ck_assert(lower_inner_products(g, false).ok()); });
+  ck_assert_int_eq(count(lowered, Op::kInnerProduct), 0);
+  ck_assert_int_eq(count(lowered, Op::kReshape), 0);
+}
+END_TEST
+
+START_TEST(an_affine_input_goes_into_mean_and_scale) {
+  Maker m;
+  const Graph graph = m.done({m.conv(m.scaled(m.graph.input), 8)});
+  Graph folded = graph;
+  PictureSpec picture;
+  picture.scale = {{0.5f, 1, 2}};
+  picture.mean = {{10, 20, 30}};
+  PictureSpec changed = picture;
+  fold_input_affine(&folded, &changed);
+  ck_assert_uint_eq(folded.nodes.size(), 1);
+  const size_t plane = 16 * 16;
+  const std::vector<float> pixels = numbers(3 * plane, 0, 255);
+  auto normalised = [&](const PictureSpec& spec) {
+    std::vector<float> values = pixels;
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = (values[i] - spec.mean[i / plane]) * spec.scale[i / plane];
+    }
+    return values;
+  };
+  const auto want = computed(graph, normalised(picture))[0];
+  const auto have = computed(folded, normalised(changed))[0];
+  for (size_t i = 0; i < want.size(); ++i) ck_assert_float_eq_tol(have[i], want[i], 0.05f);
+}
+END_TEST
+
+namespace {
+
+// A random network of all that the passes look for.
+Graph random_graph() {
+  Maker m(3, 12 + static_cast<int>(source() % 5), 12 + static_cast<int>(source() % 5));
+  std::vector<int> values = {m.conv(m.graph.input, 16)};
+  auto any = [&] { return values[source() % values.size()]; };
+  const Activation kinds[] = {Activation::kRelu, Activation::kTanh,  Activation::kPrelu,
+                              Activation::kElu,  Activation::kRelu6, Activation::kSigmoid};
+  for (int step = 0; step < 10; ++step) {
+    const int in = any();
+    const bool small = m.shape_of(in).h() < 6 || m.shape_of(in).w() < 6;
+    switch (source() % 8) {
+      case 0:
+      case 1:
+        values.push_back(
+            m.conv(in, 8 * (1 + static_cast<int>(source() % 2)), 1 + 2 * (source() % 2)));
+        break;
+      case 2:
+        values.push_back(m.scaled(in));
+        break;
+      case 3:
+        values.push_back(m.active(in, kinds[source() % 6]));
+        break;
+      case 4:
+        if (!small) values.push_back(m.pooled(in, source() % 2, 2 + source() % 2, 2, source() % 2));
+        break;
+      case 5:
+        values.push_back(m.conv(in, m.shape_of(in).c(), 3, m.shape_of(in).c()));
+        break;
+      case 6:
+      case 7: {
+        const int a = m.conv(in, 8, 1), b = m.conv(source() % 2 ? a : in, 8, 3);
+        values.push_back(source() % 2 ? m.joined({a, b}) : sure(m.sum("sum", a, b)));
+        break;
+      }
+    }
+  }
+  return m.done({values.back(), any()});
+}
+
+}  // namespace
+
+START_TEST(random_networks_survive_all_passes) {
+  const struct {
+    const char* name;
+    Pass pass;
+  } passes[] = {{"remove_unused", remove_unused},
+                {"fold_pads", fold_pads},
+                {"fold_affine", fold_affine},
+                {"lower_groups", lower_groups},
+                {"lower_poolings", lower_poolings},
+                {"lower_affines", lower_affines},
+                {"pool_before_concat", pool_before_concat},
+                {"fuse_commands", fused()},
+                {"merge_branches", merged()},
+                {"lower_leftovers", lower_leftovers}};
+  int branches = 0;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    source.seed(seed);
+    Graph graph = random_graph();
+    for (const auto& p : passes) {
+      graph =
+          after((std::string(p.name) + " of seed " + std::to_string(seed)).c_str(), graph, p.pass);
+    }
+    branches += count(graph, Op::kBranches);
+  }
+  ck_assert_int_ge(branches, 5);  // the random networks do have what is looked for
+}
+END_TEST
+
+DVNN_TEST_MAIN(graph_passes, what_no_output_needs_is_dropped, zeros_around_a_picture_become_pads,
+               affine_layers_go_into_weights, groups_become_depthwise_sliced_or_dense,
+               poolings_suit_the_device, commands_take_in_sums_activations_and_poolings,
+               a_falling_activation_stays_behind_its_pooling, a_pooling_moves_before_what_is_joined,
+               branches_become_runs_of_one_command, branches_that_do_not_fit_stay,
+               what_is_left_becomes_commands_or_cpu_layers,
+               fully_connected_layers_become_convolutions, an_affine_input_goes_into_mean_and_scale,
+               random_networks_survive_all_passes)

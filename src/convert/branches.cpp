@@ -92,7 +92,12 @@ class Merger {
         const Node& node = graph_.nodes[static_cast<size_t>(n)];
         members.push_back(n);
         merged.parts.push_back(node);
-        merged.layers.insert(merged.layers.end(), node.layers.begin(), node.layers.end());
+        for (const std::string& layer : node.layers) {
+          const auto& known = merged.layers;  // a pooling may be part of several branches
+          if (std::find(known.begin(), known.end(), layer) == known.end()) {
+            merged.layers.push_back(layer);
+          }
+        }
       }
       if (merged.parts.size() > device::kMaxRuns) return false;
       merged.topo |= uint32_t{1} << (merged.parts.size() - 1);
@@ -167,7 +172,6 @@ void pool_before_concat(Graph* graph) {
       poolings.push_back(std::move(part));
     }
     concat.output = pool.output;
-    concat.layers.insert(concat.layers.end(), pool.layers.begin(), pool.layers.end());
     graph->nodes[i] = std::move(concat);
     graph->nodes.erase(graph->nodes.begin() + before);
     graph->nodes.insert(graph->nodes.begin() + before, poolings.begin(), poolings.end());

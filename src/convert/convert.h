@@ -28,9 +28,16 @@ struct ConvertOptions {
   int ub_size = 655360;  // unified buffer of the device, bytes: decides what may be fused
 };
 
+/// Where a step runs and why; or what became of a layer that takes no step.
+struct StepNote {
+  std::string where;  // "device", "CPU", "once" (at load), "in place" (no step)
+  std::string why;    // may be empty
+  std::vector<std::string> layers;
+};
+
 /// What was decided, for people.
 struct Report {
-  std::vector<std::string> lines;  // a step each: where it runs and why
+  std::vector<StepNote> steps;
   std::vector<std::string> warnings;
   std::shared_ptr<const Graph> imported;  // the model before any pass; see reference.h
   uint64_t io_peak_bytes = 0;             // the I/O buffer

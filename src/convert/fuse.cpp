@@ -11,9 +11,6 @@ using device::Activation;
 using device::ConvKind;
 using device::PoolKind;
 
-constexpr int kMaxPoolWindow = 3;      // maximum
-constexpr int kAveragePoolWindow = 7;  // average
-
 // Tiles that a convolution is cut into, along the width, so that one fits the unified buffer.
 // Source: dv-sdk converter, conv_tiles.
 int convolution_tiles(const Node& node, const Shape& in, const Shape& out, int ub_size) {
@@ -156,97 +153,7 @@ class Fuser {
   int ub_size_;
 };
 
-// The device's pads for a window that covers `out` positions: what lies behind the input's end.
-void fit_pads(int in, int out, int window, int stride, int before, int* after) {
-  *after = std::max(0, (out - 1) * stride + window - before - in);
-}
-
-// Two factors of at most 7 each, the larger first; {0, 0} if there are none.
-std::pair<int, int> split_window(int size) {
-  for (int a = kAveragePoolWindow; a >= 1; --a) {
-    if (size % a == 0 && size / a <= kAveragePoolWindow) return {a, size / a};
-  }
-  return {0, 0};
-}
-
-void to_cpu_pooling(Node* node) {
-  const device::ConvRun& run = node->run;
-  node->op = Op::kCpu;
-  node->type = "Pooling";
-  node->params = {{"method", run.pool == PoolKind::kMax ? "max" : "average"},
-                  {"kernel_w", run.pool_size.x},
-                  {"kernel_h", run.pool_size.y},
-                  {"stride_w", run.pool_stride.x},
-                  {"stride_h", run.pool_stride.y},
-                  {"pad_w", run.pool_pad.left},
-                  {"pad_h", run.pool_pad.top},
-                  {"counts_pads", node->params.value("counts_pads", true)}};
-}
-
-bool lower_maximum(Node* node, const Shape& in, const Shape& out) {
-  device::ConvRun& run = node->run;
-  if (run.pool_size.x < 2 || run.pool_size.x > kMaxPoolWindow || run.pool_size.y > kMaxPoolWindow ||
-      in.w() < 2) {
-    return false;
-  }
-  fit_pads(in.w(), out.w(), run.pool_size.x, run.pool_stride.x, run.pool_pad.left,
-           &run.pool_pad.right);
-  fit_pads(in.h(), out.h(), run.pool_size.y, run.pool_stride.y, run.pool_pad.top,
-           &run.pool_pad.bottom);
-  return true;
-}
-
-// Averages divide by the whole window on the device; Caffe clips windows at the padded end.
-bool lower_average(Graph* graph, size_t index, const Shape& in, const Shape& out) {
-  Node& node = graph->nodes[index];
-  device::ConvRun& run = node.run;
-  if (!node.params.value("counts_pads", true)) return false;
-  const bool global = out.w() == 1 && out.h() == 1 && run.pool_pad.left == 0 &&
-                      run.pool_pad.top == 0 && run.pool_size.x >= in.w() &&
-                      run.pool_size.y >= in.h();
-  const bool clipped =
-      (out.w() - 1) * run.pool_stride.x + run.pool_size.x > in.w() + 2 * run.pool_pad.left ||
-      (out.h() - 1) * run.pool_stride.y + run.pool_size.y > in.h() + 2 * run.pool_pad.top;
-  if (!clipped && run.pool_size.x <= kAveragePoolWindow && run.pool_size.y <= kAveragePoolWindow) {
-    fit_pads(in.w(), out.w(), run.pool_size.x, run.pool_stride.x, run.pool_pad.left,
-             &run.pool_pad.right);
-    fit_pads(in.h(), out.h(), run.pool_size.y, run.pool_stride.y, run.pool_pad.top,
-             &run.pool_pad.bottom);
-    run.pool_scale = 1.0f / static_cast<float>(run.pool_size.x * run.pool_size.y);
-    return true;
-  }
-  const auto [x1, x2] = split_window(in.w());
-  const auto [y1, y2] = split_window(in.h());
-  if (!global || x1 == 0 || y1 == 0) return false;
-  Node first = node;
-  first.name += "_part";
-  first.output = graph->add_value(first.name, {1, in.c(), in.h() / y1, in.w() / x1});
-  auto set_window = [](Node* part, int x, int y) {
-    part->run.pool_size = part->run.pool_stride = {x, y};
-    part->run.pool_pad = {};
-    part->run.pool_scale = 1.0f / static_cast<float>(x * y);
-  };
-  set_window(&first, x1, y1);
-  set_window(&node, x2, y2);
-  node.inputs[0] = first.output;
-  graph->nodes.insert(graph->nodes.begin() + static_cast<std::ptrdiff_t>(index), std::move(first));
-  return true;
-}
-
 }  // namespace
-
-void lower_poolings(Graph* graph) {
-  for (size_t i = 0; i < graph->nodes.size(); ++i) {
-    Node& node = graph->nodes[i];
-    if (node.op != Op::kPooling || node.run.pool == PoolKind::kUpsample) continue;
-    const Shape in = graph->shape_of(node.inputs[0]), out = graph->shape_of(node.output);
-    const bool max = node.run.pool == PoolKind::kMax;
-    const size_t before = graph->nodes.size();
-    const bool done = max ? lower_maximum(&node, in, out) : lower_average(graph, i, in, out);
-    if (!done) to_cpu_pooling(&graph->nodes[i]);
-    i += graph->nodes.size() - before;  // a part that was put in front is done, too
-  }
-}
 
 void fuse_commands(Graph* graph, int ub_size) {
   Fuser(graph, ub_size).run();
@@ -282,6 +189,7 @@ void lower_affines(Graph* graph) {
 void lower_leftovers(Graph* graph) {
   for (Node& node : graph->nodes) {
     if (node.op != Op::kAffine && node.op != Op::kActivation) continue;
+    node.why = "its input is no picture, or comes from the CPU";
     if (node.op == Op::kActivation && suits_device(*graph, node)) {
       const size_t channels = static_cast<size_t>(graph->shape_of(node.output).c());
       node.weights.assign(channels, 1.0f);

@@ -41,6 +41,7 @@ struct Node {
   nlohmann::json params = nlohmann::json::object();
   std::vector<Node> parts;  // kBranches: the runs of one command, in order
   uint32_t topo = 1;        // kBranches: bit i: part i is a branch's last; device/command.h
+  std::string why;          // kCpu: why it is not the device's, where a pass decided so
   bool dead = false;        // removed by a pass
 };
 

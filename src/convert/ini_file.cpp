@@ -123,12 +123,12 @@ Status read_outputs(Reader* in, IniFile* ini) {
   if (transpose == -1) {
     ini->notes.push_back("OUTPUT.transpose_weight is not given: 1, today's default of the tool");
   }
-  for (const char* key :
-       {"OUTPUT.generate_source", "OUTPUT.generate_doxy", "OUTPUT.generate_dot"}) {
-    DVNN_ASSIGN(const int wanted, in->number(key, 0));
-    if (wanted != 0)
-      ini->notes.push_back(std::string(key) + " is not done: a .dvn file is written");
-  }
+  DVNN_ASSIGN(const int source, in->number("OUTPUT.generate_source", 0));
+  DVNN_ASSIGN(const int doxy, in->number("OUTPUT.generate_doxy", 0));
+  DVNN_ASSIGN(const int dot, in->number("OUTPUT.generate_dot", 0));
+  ini->generates_source = source != 0;
+  ini->generates_dot = dot != 0;
+  if (doxy != 0) ini->notes.push_back("OUTPUT.generate_doxy is not done: see --verbose, --report");
   if (!in->text("OUTPUT.python_module").empty()) {
     return Error{ErrorCode::kUnsupported,
                  "'" + in->path() + "': OUTPUT.python_module is not supported"};
@@ -167,12 +167,10 @@ Result<IniFile> read_ini(const std::string& path) {
   } else if (width != height) {
     ini.notes.push_back("INPUT.width_override and height_override work together only: ignored");
   }
-  if (!in.text("INPUT.custom_layer").empty()) {
-    return Error{ErrorCode::kUnsupported,
-                 "'" + path + "': INPUT.custom_layer is Python, which is not run here"};
-  }
+  ini.custom_layer = unquoted(in.text("INPUT.custom_layer"));
   DVNN_TRY(read_outputs(&in, &ini));
-  in.text("OPTIONAL.verbose");
+  DVNN_ASSIGN(const int verbose, in.number("OPTIONAL.verbose", 0));
+  ini.verbose = verbose != 0;
   in.text("OPTIONAL.graphviz_path");
   for (const std::string& name : in.unknown()) ini.notes.push_back(name + " is not known: ignored");
   return ini;

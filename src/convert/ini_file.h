@@ -17,6 +17,8 @@ struct IniFile {
   std::string output_folder;     // where the folder `name` is made
   bool quantise = true;
   bool transposes_weights = true;  // the device's buffers are rows of pixels (kHwc8)
+  bool generates_source = false, generates_dot = false, verbose = false;
+  std::string custom_layer;        // a Python file; its layer types must be declared otherwise
   std::vector<std::string> notes;  // options without effect here, and defaults worth saying
 };
 

@@ -40,6 +40,8 @@ class Lowering {
         }
       } else if (placer_.lowered(i) == Lowered::kCpu) {
         add_cpu_step(node);
+      } else {
+        note(node, "in place", "its result lies where it belongs");
       }
     }
     for (size_t i = 0; i < graph_.outputs.size(); ++i) {
@@ -134,7 +136,8 @@ class Lowering {
       DVNN_TRY(add_run(node, {in.w(), in.h(), in.c()}, &step.command));
     }
     model_.steps.push_back(std::move(step));
-    note(node, "device");
+    note(node, "device",
+         node.parts.empty() ? "" : format("one command of %zu runs", node.parts.size()));
     return {};
   }
 
@@ -218,14 +221,24 @@ class Lowering {
     for (int value : node.inputs) step.inputs.push_back(tensor_of(value));
     step.outputs = {tensor_of(node.output)};
     model_.steps.push_back(std::move(step));
-    note(node, placer_.at(node.output).constant ? "once, at load" : "CPU");
+    if (placer_.at(node.output).constant) {
+      note(node, "once", "it depends on parameters alone");
+    } else {
+      note(node, "CPU", why_cpu(node));
+    }
   }
 
-  void note(const Node& node, const char* where) {
-    if (!report_) return;
-    std::string layers;
-    for (const std::string& name : node.layers) layers += (layers.empty() ? "" : " + ") + name;
-    report_->lines.push_back(std::string(where) + ": " + layers);
+  void note(const Node& node, const char* where, const std::string& why) {
+    if (report_) report_->steps.push_back({where, why, node.layers});
+  }
+
+  std::string why_cpu(const Node& node) const {
+    if (!node.why.empty()) return node.why;
+    if (node.op == Op::kReshape) return "the device's order of elements is another";
+    if (node.op != Op::kConcat) return "the device has no " + node.type;
+    const bool pictures = graph_.shape_of(node.output).rank == 4 && node.params["axis"] == 1;
+    return pictures ? "its inputs do not end with whole chunks of 8 channels, or lie elsewhere"
+                    : "the device joins along channels only";
   }
 
   // Offsets of all roots from their live ranges, then of every view.

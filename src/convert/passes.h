@@ -34,8 +34,8 @@ void lower_leftovers(Graph* graph);
 /// with zeros between the groups.
 void lower_groups(Graph* graph);
 
-/// Poolings: Caffe's rounding becomes pads on the right and at the bottom; global averages beyond
-/// the device's window are split in two; the rest goes to the CPU.
+/// Poolings: Caffe's rounding becomes pads on the right and at the bottom; windows beyond the
+/// device's are split into several poolings where that computes the same; the rest goes to the CPU.
 void lower_poolings(Graph* graph);
 
 /// Sums, activations and maximum poolings move into the convolution (or sum, or average pooling)

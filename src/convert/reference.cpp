@@ -120,7 +120,10 @@ std::vector<float> pool(const Node& node, const Planes& in, const Shape& out) {
         }
         const int own = (wy.end - wy.begin) * (wx.end - wx.begin);
         const int count = counts_pads ? wy.padded * wx.padded : own;
-        result.push_back(run.pool == PoolKind::kMax ? best : sum / static_cast<float>(count));
+        // A pass that has decided on the device's factor has taken zeros into account.
+        const float mean =
+            run.pool_scale != 1 ? sum * run.pool_scale : sum / static_cast<float>(count);
+        result.push_back(run.pool == PoolKind::kMax ? best : mean);
       }
     }
   }

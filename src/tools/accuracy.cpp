@@ -97,17 +97,20 @@ class Comparison {
     return decode(want);
   }
 
-  void print() const {
-    std::printf("accuracy over %zu pictures, the device against FP32:\n", pictures_);
+  Accuracy result() const {
+    Accuracy accuracy;
+    accuracy.pictures = pictures_;
     for (size_t i = 0; i < losses_.size(); ++i) {
       const OutputLoss& loss = losses_[i];
-      std::printf("  output %s: off by at most %.3g of %.3g, cosine %.6f\n",
-                  model_.outputs[i].name.c_str(), loss.worst, loss.largest, loss.cosine());
+      accuracy.outputs.push_back({model_.outputs[i].name, loss.worst, loss.largest, loss.cosine()});
     }
-    if (!session_->decoder()) return;
-    const bool classes = session_->decoder()->kind() == decode::ResultKind::kClassification;
-    std::printf("  %s: %zu of %zu agree\n", classes ? "top class" : "boxes", agreement_.same,
-                agreement_.of);
+    if (session_->decoder()) {
+      const bool classes = session_->decoder()->kind() == decode::ResultKind::kClassification;
+      accuracy.compared = classes ? "top class" : "boxes";
+      accuracy.agreeing = agreement_.same;
+      accuracy.out_of = agreement_.of;
+    }
+    return accuracy;
   }
 
  private:
@@ -142,8 +145,8 @@ class Comparison {
 
 }  // namespace
 
-Status print_accuracy(const network::Model& model, const convert::Graph& graph,
-                      const PictureSpec& picture, const std::string& folder) {
+Result<Accuracy> measure_accuracy(const network::Model& model, const convert::Graph& graph,
+                                  const PictureSpec& picture, const std::string& folder) {
   namespace fs = std::filesystem;
   std::error_code error;
   std::vector<std::string> paths;
@@ -160,8 +163,18 @@ Status print_accuracy(const network::Model& model, const convert::Graph& graph,
     DVNN_ASSIGN(const cv::Mat bgr, read_picture(path));
     DVNN_TRY(comparison.add(bgr));
   }
-  comparison.print();
-  return {};
+  return comparison.result();
+}
+
+void print(const Accuracy& accuracy) {
+  std::printf("accuracy over %zu pictures, the device against FP32:\n", accuracy.pictures);
+  for (const Accuracy::Output& output : accuracy.outputs) {
+    std::printf("  output %s: off by at most %.3g of %.3g, cosine %.6f\n", output.name.c_str(),
+                output.worst, output.largest, output.cosine);
+  }
+  if (accuracy.compared.empty()) return;
+  std::printf("  %s: %zu of %zu agree\n", accuracy.compared.c_str(), accuracy.agreeing,
+              accuracy.out_of);
 }
 
 }  // namespace dvnn::tools

@@ -3,16 +3,31 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "convert/convert.h"
 
 namespace dvnn::tools {
 
+/// Of the device against FP32.
+struct Accuracy {
+  struct Output {
+    std::string name;
+    double worst = 0, largest = 0;  // the largest error, and the largest value in FP32
+    double cosine = 1;
+  };
+  size_t pictures = 0;
+  std::vector<Output> outputs;
+  std::string compared;  // "top class" or "boxes"; empty without a decoder
+  size_t agreeing = 0, out_of = 0;
+};
+
 /// Runs `model` on the software device and `graph`, the model as it was imported, in FP32, on every
-/// picture in `folder`, and prints per output the largest error, the cosine and, as the decoder has
-/// it, how often the top class or the boxes agree. `picture` is how pictures become the graph's
-/// input.
-Status print_accuracy(const network::Model& model, const convert::Graph& graph,
-                      const PictureSpec& picture, const std::string& folder);
+/// picture in `folder`: per output the largest error and the cosine and, as the decoder has it, how
+/// often the top class or the boxes agree. `picture` is how pictures become the graph's input.
+Result<Accuracy> measure_accuracy(const network::Model& model, const convert::Graph& graph,
+                                  const PictureSpec& picture, const std::string& folder);
+
+void print(const Accuracy& accuracy);
 
 }  // namespace dvnn::tools

@@ -4,23 +4,21 @@
 
 #include "base/format.h"
 #include "convert/convert.h"
-#include "convert/emit_cpp.h"
 #include "convert/ini_file.h"
 #include "decode/decoder.h"
 #include "layers/module.h"
-#include "network/dvn_file.h"
-#ifdef DVNN_HAVE_OPENCV
 #include "tools/accuracy.h"
-#endif
 #include "tools/commands.h"
+#include "tools/convert_outputs.h"
 #include "tools/options.h"
+#include "tools/report.h"
 
 namespace dvnn::tools {
 namespace {
 
 struct Texts {
   OptionText from, output, name, mean, scale, order, resize, pad, labels, decoder, params, layout,
-      size, check, emit_cpp, layer_types, custom_layers;
+      size, check, emit_cpp, layer_types, custom_layers, dot, svg, json, report;
 };
 
 Result<std::vector<std::string>> read_labels(const std::string& path) {
@@ -109,11 +107,19 @@ std::string kind_of(const std::vector<std::string>& files) {
 
 // Takes over what an .ini file of the dv-sdk converter says; options on the command line come
 // after.
-Result<std::string> take_ini(const std::string& path, bool verbose, std::vector<std::string>* files,
-                             std::string* output, convert::ConvertOptions* options) {
+Result<std::string> take_ini(const std::string& path, gboolean* verbose,
+                             std::vector<std::string>* files, ConvertOutputs* outputs,
+                             convert::ConvertOptions* options) {
   DVNN_ASSIGN(const convert::IniFile ini, convert::read_ini(path));
+  *verbose |= ini.verbose;
   for (const std::string& note : ini.notes) {
-    if (verbose) std::printf("note: %s\n", note.c_str());
+    if (*verbose) std::printf("note: %s\n", note.c_str());
+  }
+  if (!ini.custom_layer.empty() && options->import.custom_layers.empty()) {
+    return Error{ErrorCode::kUnsupported,
+                 "'" + path +
+                     "': INPUT.custom_layer is Python, which is not run here: declare its "
+                     "layer types by --layer-types"};
   }
   if (options->name.empty()) options->name = ini.name;
   if (options->import.width == 0) {
@@ -122,13 +128,14 @@ Result<std::string> take_ini(const std::string& path, bool verbose, std::vector<
   }
   options->quantise |= ini.quantise;
   options->y_major |= ini.transposes_weights;
-  if (output->empty()) {
-    const std::string folder = ini.output_folder + "/" + ini.name;
-    if (g_mkdir_with_parents(folder.c_str(), 0777) != 0) {
-      return Error{ErrorCode::kIo, "'" + folder + "' cannot be made"};
-    }
-    *output = folder + "/" + ini.name + ".dvn";
+  const std::string folder = ini.output_folder + "/" + ini.name;
+  if (g_mkdir_with_parents(folder.c_str(), 0777) != 0) {
+    return Error{ErrorCode::kIo, "'" + folder + "' cannot be made"};
   }
+  const std::string prefix = folder + "/" + ini.name;
+  if (outputs->network.empty()) outputs->network = prefix + ".dvn";
+  if (outputs->cpp_folder.empty() && ini.generates_source) outputs->cpp_folder = folder;
+  if (outputs->dot.empty() && ini.generates_dot) outputs->dot = prefix + ".dot";
   *files = {ini.data};
   if (!ini.keras) *files = {ini.definition, ini.data};
   return std::string(ini.keras ? "keras" : "caffe");
@@ -142,32 +149,18 @@ Result<network::Model> convert_files(const std::string& kind, const std::vector<
   return convert::convert_caffe(files[0], files[1], options, report);
 }
 
-Status write_text(const std::string& path, const std::string& bytes) {
-  GError* error = nullptr;
-  if (g_file_set_contents(path.c_str(), bytes.data(), static_cast<gssize>(bytes.size()), &error)) {
-    return {};
-  }
-  const Error failure{ErrorCode::kIo, error->message};
-  g_error_free(error);
-  return failure;
-}
-
-Status write_cpp(const network::Model& model, const std::string& folder) {
-  DVNN_ASSIGN(const convert::CppSources sources, convert::emit_cpp(model));
-  if (g_mkdir_with_parents(folder.c_str(), 0777) != 0) {
-    return Error{ErrorCode::kIo, "'" + folder + "' cannot be made"};
-  }
-  const std::string path = folder + "/" + sources.name;
-  DVNN_TRY(write_text(path + "_gen.h", sources.header));
-  DVNN_TRY(write_text(path + "_gen.cpp", sources.source));
-  DVNN_TRY(write_text(path + "_dvinfer.cpp", sources.glue));
-  return write_text(path + "_weights.bin", std::string(model.weights.begin(), model.weights.end()));
-}
-
-std::string joined(const std::vector<std::string>& names) {
+std::string joined(const std::vector<std::string>& names, const char* between) {
   std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  for (const std::string& name : names) text += (text.empty() ? "" : between) + name;
   return text;
+}
+
+void print_notes(const convert::Report& report) {
+  for (const std::string& line : report.warnings) std::printf("note: %s\n", line.c_str());
+  for (const convert::StepNote& step : report.steps) {
+    const std::string why = step.why.empty() ? "" : " (" + step.why + ")";
+    std::printf("%s%s: %s\n", step.where.c_str(), why.c_str(), joined(step.layers, " + ").c_str());
+  }
 }
 
 }  // namespace
@@ -175,7 +168,8 @@ std::string joined(const std::vector<std::string>& names) {
 int convert_command(int argc, char** argv) {
   Texts t;
   gboolean verbose = FALSE, quantise = FALSE;
-  const std::string decoder_help = "Decoder of the outputs: " + joined(decode::decoder_names());
+  const std::string decoder_help =
+      "Decoder of the outputs: " + joined(decode::decoder_names(), ", ");
   const GOptionEntry entries[] = {
       {"from", 0, 0, G_OPTION_ARG_STRING, t.from.out(),
        "Kind of model: caffe, keras or onnx (default: by the files' names)", "KIND"},
@@ -211,23 +205,34 @@ int convert_command(int argc, char** argv) {
 #endif
       {"emit-cpp", 0, 0, G_OPTION_ARG_FILENAME, t.emit_cpp.out(),
        "Write C++ sources and NAME_weights.bin, too, as the dv-sdk converter does", "FOLDER"},
+      {"dot", 0, 0, G_OPTION_ARG_FILENAME, t.dot.out(), "Write the steps as a Graphviz graph, too",
+       "FILE"},
+      {"svg", 0, 0, G_OPTION_ARG_FILENAME, t.svg.out(),
+       "Write them as a picture, too (with Graphviz)", "FILE"},
+      {"json", 0, 0, G_OPTION_ARG_FILENAME, t.json.out(),
+       "Write the network's description as JSON, too", "FILE"},
+      {"report", 0, 0, G_OPTION_ARG_FILENAME, t.report.out(),
+       "Write what was decided as JSON: steps, reasons, MACs, bytes, what --check finds", "FILE"},
 #ifdef DVNN_HAVE_OPENCV
       {"check", 0, 0, G_OPTION_ARG_FILENAME, t.check.out(),
        "Tell what the device's 16 bits (or 8) lose against FP32 on a folder of pictures", "FOLDER"},
 #endif
-      {"verbose", 'v', 0, G_OPTION_ARG_NONE, &verbose, "Print which layers run where", nullptr},
+      {"verbose", 'v', 0, G_OPTION_ARG_NONE, &verbose, "Print which layers run where, and why",
+       nullptr},
       {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
   auto args = parse_options(
       "DEPLOY.prototxt WEIGHTS.caffemodel | MODEL.h5 | MODEL.onnx | MODEL.ini -o NETWORK.dvn",
       "Converts a model to a network file for dvinfer and dvnet.", entries, argc, argv);
   if (!args.ok()) return wrong_usage("convert", args.error().message);
   std::vector<std::string> files = args.value();
-  std::string kind = t.from.text(kind_of(files).c_str()), output = t.output.text();
+  std::string kind = t.from.text(kind_of(files).c_str());
+  ConvertOutputs outputs = {t.output.text(), t.emit_cpp.text(), t.dot.text(),
+                            t.svg.text(),    t.json.text(),     t.report.text()};
   convert::ConvertOptions options;
   if (Status s = fill_options(t, &options); !s.ok()) return fail(s.error());
   options.quantise = quantise;
   if (files.size() == 1 && ends_with(files[0], ".ini")) {
-    auto ini_kind = take_ini(files[0], verbose, &files, &output, &options);
+    auto ini_kind = take_ini(files[0], &verbose, &files, &outputs, &options);
     if (!ini_kind.ok()) return fail(ini_kind.error());
     kind = ini_kind.value();
   }
@@ -235,7 +240,7 @@ int convert_command(int argc, char** argv) {
     return wrong_usage("convert",
                        "--from '" + kind + "' is not supported (caffe, keras and onnx are)");
   }
-  if (files.size() != (kind == "caffe" ? 2u : 1u) || output.empty()) {
+  if (files.size() != (kind == "caffe" ? 2u : 1u) || outputs.network.empty()) {
     return wrong_usage(
         "convert", "needs a prototxt and a caffemodel, or an HDF5 or ONNX file, and -o FILE.dvn");
   }
@@ -243,30 +248,29 @@ int convert_command(int argc, char** argv) {
   auto model = convert_files(kind, files, options, &report);
   if (!model.ok()) return fail(model.error());
   model.value().producer = std::string("dvnet ") + DVNN_VERSION;
-  if (Status s = network::write_dvn(model.value(), output); !s.ok()) {
-    return fail(s.error());
-  }
-  if (t.emit_cpp.given()) {
-    if (Status s = write_cpp(model.value(), t.emit_cpp.text()); !s.ok()) return fail(s.error());
-  }
-  if (verbose) {
-    for (const std::string& line : report.warnings) std::printf("note: %s\n", line.c_str());
-    for (const std::string& line : report.lines) std::printf("%s\n", line.c_str());
-  }
+  if (Status s = write_outputs(outputs, model.value()); !s.ok()) return fail(s.error());
+  if (verbose) print_notes(report);
   std::printf("%s: %zu steps, %zu bytes of weights, I/O buffer %llu bytes (%llu without re-use)\n",
-              output.c_str(), model.value().steps.size(), model.value().weights.size(),
+              outputs.network.c_str(), model.value().steps.size(), model.value().weights.size(),
               static_cast<unsigned long long>(report.io_peak_bytes),
               static_cast<unsigned long long>(report.io_sum_bytes));
+  Accuracy accuracy;
 #ifdef DVNN_HAVE_OPENCV
   if (t.custom_layers.given()) {
     if (Status s = layers::load_module(t.custom_layers.text()); !s.ok()) return fail(s.error());
   }
   if (t.check.given()) {
-    const Status s =
-        print_accuracy(model.value(), *report.imported, options.picture, t.check.text());
-    if (!s.ok()) return fail(s.error());
+    auto measured =
+        measure_accuracy(model.value(), *report.imported, options.picture, t.check.text());
+    if (!measured.ok()) return fail(measured.error());
+    accuracy = std::move(measured.value());
+    print(accuracy);
   }
 #endif
+  if (!outputs.report.empty()) {
+    const auto json = report_to_json(model.value(), report, accuracy);
+    if (Status s = write_text(outputs.report, json.dump(1) + "\n"); !s.ok()) return fail(s.error());
+  }
   return 0;
 }
 

@@ -6,8 +6,10 @@
 #include "network/dvn_file.h"
 #include "network/model_json.h"
 #include "tools/commands.h"
+#include "tools/dot.h"
 #include "tools/inspect_estimate.h"
 #include "tools/options.h"
+#include "tools/step_text.h"
 
 namespace dvnn::tools {
 namespace {
@@ -15,48 +17,6 @@ namespace {
 using network::Model;
 using network::Step;
 using network::StepKind;
-
-size_t weight_bytes(const Step& step) {
-  size_t bytes = 0;
-  device::Dims at = {step.command.w, step.command.h, step.command.c};
-  for (size_t i = 0; i < step.command.runs.size(); ++i) {
-    const device::ConvRun& run = step.command.runs[i];
-    if (run.conv != device::ConvKind::kNone) {
-      bytes += packed_weights_size(device::run_geometry(run, at.c));
-    }
-    at = (step.command.topo >> i) & 1 ? device::Dims{step.command.w, step.command.h, step.command.c}
-                                      : device::run_output(run, at);
-  }
-  return bytes;
-}
-
-// "conv 3x3/2+relu, max 2x2/2": what the device does in a step.
-std::string describe(const Step& step) {
-  if (step.kind == StepKind::kCpu) return step.type;
-  static constexpr const char* kConv[] = {"", "conv",   "", "depthwise",
-                                          "", "deconv", "", "dw-deconv"};
-  static constexpr const char* kPool[] = {"", "max", "avg", "", "upsample"};
-  static constexpr const char* kAct[] = {"", "tanh", "relu", "sigmoid", "prelu", "elu", "relu6"};
-  std::string text;
-  for (const device::ConvRun& run : step.command.runs) {
-    if (!text.empty()) text += " | ";
-    if (run.conv != device::ConvKind::kNone) {
-      text += format("%s %dx%d", kConv[static_cast<int>(run.conv)], run.kernel.x, run.kernel.y);
-      if (run.stride.x > 1 || run.stride.y > 1) text += format("/%d", run.stride.x);
-      if (run.dilation.x > 1 || run.dilation.y > 1) text += format(" dil%d", run.dilation.x);
-    }
-    if (step.command.eltwise_add) text += "+add";
-    if (run.pool != device::PoolKind::kNone) {
-      text += format("%s%s %dx%d/%d", text.empty() || text.back() == ' ' ? "" : "+",
-                     kPool[static_cast<int>(run.pool)], run.pool_size.x, run.pool_size.y,
-                     run.pool_stride.x);
-    }
-    if (run.activation != device::Activation::kNone) {
-      text += format("+%s", kAct[static_cast<int>(run.activation)]);
-    }
-  }
-  return text;
-}
 
 void print_table(const Model& model) {
   const auto& picture = model.input.picture;
@@ -98,44 +58,6 @@ void print_table(const Model& model) {
               static_cast<unsigned long long>(model.io_bytes));
 }
 
-std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-void print_dot(const Model& model) {
-  std::printf("digraph %s {\n  node [shape=box];\n", quoted(model.name).c_str());
-  // A tensor is known by the bytes it occupies: a step reads whatever last wrote them.
-  auto overlaps = [&](int a, int b) {
-    const auto& x = model.tensors[static_cast<size_t>(a)];
-    const auto& y = model.tensors[static_cast<size_t>(b)];
-    const uint64_t x_end = x.offset + static_cast<uint64_t>(x.desc.bytes());
-    const uint64_t y_end = y.offset + static_cast<uint64_t>(y.desc.bytes());
-    return x.storage == y.storage && x.offset < y_end && y.offset < x_end;
-  };
-  std::printf("  input [label=\"input\", shape=ellipse];\n");
-  for (size_t i = 0; i < model.steps.size(); ++i) {
-    const Step& step = model.steps[i];
-    std::printf("  s%zu [label=%s%s];\n", i, quoted(step.name + "\n" + describe(step)).c_str(),
-                step.kind == StepKind::kCpu ? ", style=dashed" : "");
-    for (int in : step.inputs) {
-      bool found = false;
-      uint64_t covered = 0;
-      const uint64_t wanted =
-          static_cast<uint64_t>(model.tensors[static_cast<size_t>(in)].desc.bytes());
-      for (size_t k = i; k-- > 0 && covered < wanted;) {
-        for (int out : model.steps[k].outputs) {
-          if (!overlaps(in, out)) continue;
-          std::printf("  s%zu -> s%zu;\n", k, i);
-          covered += static_cast<uint64_t>(model.tensors[static_cast<size_t>(out)].desc.bytes());
-          found = true;
-        }
-      }
-      if (!found) std::printf("  input -> s%zu;\n", i);
-    }
-  }
-  std::printf("}\n");
-}
-
 }  // namespace
 
 int inspect_command(int argc, char** argv) {
@@ -168,7 +90,7 @@ int inspect_command(int argc, char** argv) {
   } else if (as_json) {
     std::printf("%s\n", network::model_to_json(model.value()).dump(1).c_str());
   } else if (as_dot) {
-    print_dot(model.value());
+    std::printf("%s", dot_of(model.value()).c_str());
   } else {
     print_table(model.value());
   }

@@ -189,14 +189,43 @@ START_TEST(poolings_suit_the_device) {
     int kernel, stride;
     bool ceil;
   };
-  const Case cases[] = {{13, false, 3, 2, true}, {14, false, 3, 2, true}, {16, false, 2, 2, false},
-                        {14, true, 14, 1, true}, {12, true, 2, 2, true},  {15, true, 15, 1, true},
-                        {13, false, 5, 2, true}, {13, true, 13, 1, true}, {9, true, 3, 2, true}};
+  const Case cases[] = {{13, false, 3, 2, true}, {14, false, 3, 2, true},  {16, false, 2, 2, false},
+                        {14, true, 14, 1, true}, {12, true, 2, 2, true},   {15, true, 15, 1, true},
+                        {13, false, 5, 2, true}, {13, true, 13, 1, true},  {9, true, 3, 2, true},
+                        {12, false, 6, 6, true}, {18, false, 18, 1, true}, {16, true, 8, 8, true},
+                        {64, true, 64, 1, true}, {61, true, 61, 1, true},  {10, false, 5, 5, true}};
   for (const Case& c : cases) {
     Maker m(3, c.size, c.size);
     const Graph graph = m.done({m.pooled(m.graph.input, c.average, c.kernel, c.stride, c.ceil)});
     after("pooling", graph, lower_poolings);
   }
+}
+END_TEST
+
+// Source: dv-sdk converter, pooling splits: 14 x 14 is 7 x 7 and 2 x 2, 13 x 13 the same with a
+// column and a row of zeros.
+START_TEST(large_windows_are_split_as_the_vendor_does) {
+  auto stages = [](int size, bool average, int kernel, int stride, int pad) {
+    Maker m(3, size, size);
+    PoolSpec spec;
+    spec.average = average;
+    spec.kernel_x = spec.kernel_y = kernel;
+    spec.stride_x = spec.stride_y = stride;
+    spec.left = spec.right = spec.top = spec.bottom = pad;
+    const Graph graph = m.done({sure(m.pooling("pool", m.graph.input, spec))});
+    std::vector<int> windows;
+    for (const Node& node : after("split", graph, lower_poolings).nodes) {
+      if (node.op == Op::kPooling) windows.push_back(node.run.pool_size.x);
+    }
+    return windows;
+  };
+  ck_assert(stages(14, true, 14, 1, 0) == std::vector<int>({7, 2}));
+  ck_assert(stages(13, true, 13, 1, 0) == std::vector<int>({7, 2}));
+  ck_assert(stages(8, true, 8, 1, 0) == std::vector<int>({4, 2}));
+  ck_assert(stages(12, false, 6, 6, 0) == std::vector<int>({3, 2}));
+  ck_assert(stages(13, false, 5, 1, 2) == std::vector<int>({3, 3}));  // spatial pyramid pooling
+  ck_assert(stages(13, false, 13, 1, 6) == std::vector<int>(6, 3));
+  ck_assert(stages(13, false, 4, 2, 0).empty());  // overlapping by two: the CPU's
 }
 END_TEST
 
@@ -412,7 +441,8 @@ END_TEST
 
 DVNN_TEST_MAIN(graph_passes, what_no_output_needs_is_dropped, zeros_around_a_picture_become_pads,
                affine_layers_go_into_weights, groups_become_depthwise_sliced_or_dense,
-               poolings_suit_the_device, commands_take_in_sums_activations_and_poolings,
+               poolings_suit_the_device, large_windows_are_split_as_the_vendor_does,
+               commands_take_in_sums_activations_and_poolings,
                a_falling_activation_stays_behind_its_pooling, a_pooling_moves_before_what_is_joined,
                branches_become_runs_of_one_command, branches_that_do_not_fit_stay,
                what_is_left_becomes_commands_or_cpu_layers,

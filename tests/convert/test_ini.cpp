@@ -57,7 +57,10 @@ START_TEST(options_are_read) {
   ck_assert_str_eq(i.data.c_str(), "/elsewhere/net.caffemodel");
   ck_assert_str_eq(i.output_folder.c_str(), "/tmp/out");
   ck_assert(!i.keras && !i.quantise && !i.transposes_weights && i.width == 320 && i.height == 240);
-  ck_assert_uint_eq(i.notes.size(), 2);  // generate_source, colour
+  ck_assert(i.generates_source && !i.generates_dot && i.verbose);
+  ck_assert_uint_eq(i.notes.size(), 1);  // colour
+  const auto custom = read(with("origin = Caffe", "origin = CAFFE\ncustom_layer = mine.py"));
+  ck_assert(custom.ok() && custom.value().custom_layer == "mine.py");
 }
 END_TEST
 
@@ -79,7 +82,6 @@ START_TEST(what_is_wrong_is_named) {
   refused(with("width_override = 320", "width_override = 0"), "positive");
   refused(with("output_folder = out\n", ""), "OUTPUT.output_folder");
   refused(with("colour = blue", "python_module = x"), "python_module");
-  refused(with("origin = Caffe", "origin = CAFFE\ncustom_layer = mine.py"), "custom_layer");
   refused(with("[INPUT]", "nonsense"), "line 2");
   refused(with("name = Net", "name = ../Net"), "'/'");
 }

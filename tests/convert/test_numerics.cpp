@@ -5,6 +5,7 @@
 // value in a layer; 1 % of the largest output covers them.
 #include <opencv2/dnn.hpp>
 
+#include "base/format.h"
 #include "caffe_fixture.h"
 
 // Check last: some of its macros have common names.
@@ -89,13 +90,83 @@ START_TEST(activations_and_poolings_agree) {
   for (const char* params :
        {"kernel_size: 2 stride: 2", "kernel_size: 3 stride: 2 pad: 1", "kernel_size: 5 stride: 1",
         "pool: AVE kernel_size: 3 stride: 3", "pool: AVE kernel_size: 2 stride: 2",
-        "pool: AVE global_pooling: true"}) {
+        "pool: AVE global_pooling: true", "kernel_size: 5 stride: 1 pad: 2",
+        "kernel_size: 7 stride: 1 pad: 3"}) {
     compare(params,
             network_text(3, 13, 11,
                          first + layer("p", "Pooling", "c", "p",
                                        std::string("pooling_param { ") + params + " }")),
             weights, {11, 13});
   }
+}
+END_TEST
+
+START_TEST(split_poolings_agree) {
+  const std::string first = conv("c", "data", "c", "num_output: 9 kernel_size: 3 pad: 1");
+  const Weights weights = Weights().blob("c", {9, 3, 3, 3}).blob("c", 9);
+  for (const char* params : {"kernel_size: 6 stride: 6", "pool: AVE kernel_size: 12 stride: 12",
+                             "kernel_size: 4 stride: 4", "pool: AVE kernel_size: 8 stride: 8"}) {
+    compare(params,
+            network_text(3, 24, 24,
+                         first + layer("p", "Pooling", "c", "p",
+                                       std::string("pooling_param { ") + params + " }")),
+            weights, {24, 24});
+  }
+}
+END_TEST
+
+START_TEST(transposed_convolutions_agree) {
+  auto deconv = [](const char* params) {
+    return layer("d", "Deconvolution", "t", "d",
+                 std::string("convolution_param { ") + params + " }");
+  };
+  const std::string trunk = conv("t", "data", "t", "num_output: 8 kernel_size: 1");
+  const Weights weights = Weights().blob("t", {8, 3, 1, 1}).blob("t", 8);
+  Weights dense = weights, depthwise = weights, grouped = weights;
+  compare("deconvolution",
+          network_text(3, 7, 9, trunk + deconv("num_output: 6 kernel_size: 4 stride: 2 pad: 1")),
+          dense.blob("d", {8, 6, 4, 4}).blob("d", 6), {9, 7});
+  compare("bilinear upsampling",
+          network_text(3, 7, 9,
+                       trunk + deconv("num_output: 8 group: 8 kernel_size: 4 stride: 2 pad: 1 "
+                                      "bias_term: false")),
+          depthwise.blob("d", {8, 1, 4, 4}), {9, 7});
+  compare("grouped deconvolution",
+          network_text(3, 7, 9, trunk + deconv("num_output: 4 group: 2 kernel_size: 3 stride: 2")),
+          grouped.blob("d", {8, 2, 3, 3}).blob("d", 4), {9, 7});
+}
+END_TEST
+
+// 1x1; 1x1, 3x3; 1x1, 5x5; pooling, 1x1: one command of seven runs.
+START_TEST(an_inception_module_agrees) {
+  auto run = [](const char* name, const char* from, int outputs, int kernel) {
+    return conv(name, from, name,
+                format("num_output: %d kernel_size: %d pad: %d", outputs, kernel, kernel / 2)
+                    .c_str()) +
+           layer(std::string("r") + name, "ReLU", name, name);
+  };
+  const std::string text =
+      run("t", "data", 16, 1) + run("a", "t", 16, 1) + run("b", "t", 8, 1) + run("c", "b", 24, 3) +
+      run("d", "t", 8, 1) + run("e", "d", 8, 5) +
+      layer("p", "Pooling", "t", "p", "pooling_param { kernel_size: 3 stride: 1 pad: 1 }") +
+      run("f", "p", 10, 1) +
+      "layer { name: \"j\" type: \"Concat\" bottom: \"a\" bottom: \"c\" bottom: \"e\" "
+      "bottom: \"f\" top: \"j\" } ";
+  Weights weights;
+  const struct {
+    const char* name;
+    int outputs, inputs, kernel;
+  } shapes[] = {{"t", 16, 3, 1}, {"a", 16, 16, 1}, {"b", 8, 16, 1}, {"c", 24, 8, 3},
+                {"d", 8, 16, 1}, {"e", 8, 8, 5},   {"f", 10, 16, 1}};
+  for (const auto& s : shapes) {
+    weights.blob(s.name, {s.outputs, s.inputs, s.kernel, s.kernel}).blob(s.name, s.outputs);
+  }
+  const ModelFiles files(network_text(3, 14, 14, text), weights.net());
+  auto model = files.convert();
+  ck_assert_msg(model.ok(), "%s", model.ok() ? "" : model.error().message.c_str());
+  ck_assert_uint_eq(model.value().steps.size(), 2);
+  ck_assert_uint_eq(model.value().steps[1].command.runs.size(), 7);
+  compare("inception", network_text(3, 14, 14, text), weights, {14, 14});
 }
 END_TEST
 
@@ -211,4 +282,5 @@ START_TEST(normalisations_agree) {
 END_TEST
 
 DVNN_TEST_MAIN(numerics, convolutions_of_every_kind_agree, activations_and_poolings_agree,
+               split_poolings_agree, transposed_convolutions_agree, an_inception_module_agrees,
                branches_and_heads_agree, fully_connected_layers_agree, normalisations_agree)

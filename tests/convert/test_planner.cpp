@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes of I/O and of weights against what the vendor's converter reserves for the same networks,
-// as its published sources say. Sources: dv-sdk converter's generated files (JointFace,
-// LaneDetection, SqueezeNet, GoogLeNet): ReserveMemory(weights, io).
+// as its published sources say. Source: ReserveMemory(weights, io) in the dv-sdk's generated files
+// of JointFace and LaneDetection.
 #include "convert/builder.h"
 #include "convert/lower.h"
 #include "convert/passes.h"

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/convert_outputs.h"
+
+#include <glib.h>
+#include <glib/gstdio.h>
+
+#include "convert/emit_cpp.h"
+#include "network/dvn_file.h"
+#include "network/model_json.h"
+#include "tools/dot.h"
+
+namespace dvnn::tools {
+namespace {
+
+Status write_cpp(const network::Model& model, const std::string& folder) {
+  DVNN_ASSIGN(const convert::CppSources sources, convert::emit_cpp(model));
+  if (g_mkdir_with_parents(folder.c_str(), 0777) != 0) {
+    return Error{ErrorCode::kIo, "'" + folder + "' cannot be made"};
+  }
+  const std::string path = folder + "/" + sources.name;
+  DVNN_TRY(write_text(path + "_gen.h", sources.header));
+  DVNN_TRY(write_text(path + "_gen.cpp", sources.source));
+  DVNN_TRY(write_text(path + "_dvinfer.cpp", sources.glue));
+  return write_text(path + "_weights.bin", std::string(model.weights.begin(), model.weights.end()));
+}
+
+}  // namespace
+
+Status write_text(const std::string& path, const std::string& bytes) {
+  GError* error = nullptr;
+  if (g_file_set_contents(path.c_str(), bytes.data(), static_cast<gssize>(bytes.size()), &error)) {
+    return {};
+  }
+  const Error failure{ErrorCode::kIo, error->message};
+  g_error_free(error);
+  return failure;
+}
+
+Status write_outputs(const ConvertOutputs& outputs, const network::Model& model) {
+  DVNN_TRY(network::write_dvn(model, outputs.network));
+  if (!outputs.cpp_folder.empty()) DVNN_TRY(write_cpp(model, outputs.cpp_folder));
+  if (!outputs.dot.empty()) DVNN_TRY(write_text(outputs.dot, dot_of(model)));
+  if (!outputs.json.empty()) {
+    DVNN_TRY(write_text(outputs.json, network::model_to_json(model).dump(1) + "\n"));
+  }
+  if (!outputs.svg.empty()) {
+    DVNN_ASSIGN(const std::string svg, svg_of(model));
+    DVNN_TRY(write_text(outputs.svg, svg));
+  }
+  return {};
+}
+
+}  // namespace dvnn::tools

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `dvnet convert` writes beside a network file.
+#pragma once
+
+#include <string>
+
+#include "convert/convert.h"
+#include "tools/accuracy.h"
+
+namespace dvnn::tools {
+
+/// Paths; empty ones are not written.
+struct ConvertOutputs {
+  std::string network;     // .dvn
+  std::string cpp_folder;  // C++ sources and NAME_weights.bin
+  std::string dot, svg;    // the steps as a picture
+  std::string json;        // the network's description
+  std::string report;      // report.h
+};
+
+/// Writes all but the report. The network file comes first.
+Status write_outputs(const ConvertOutputs& outputs, const network::Model& model);
+
+Status write_text(const std::string& path, const std::string& bytes);
+
+}  // namespace dvnn::tools

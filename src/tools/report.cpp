@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/report.h"
+
+#include "tools/step_text.h"
+
+namespace dvnn::tools {
+
+using nlohmann::json;
+
+namespace {
+
+json accuracy_to_json(const Accuracy& accuracy) {
+  json outputs = json::array();
+  for (const Accuracy::Output& o : accuracy.outputs) {
+    outputs.push_back(
+        {{"name", o.name}, {"worst", o.worst}, {"largest", o.largest}, {"cosine", o.cosine}});
+  }
+  json out = {{"pictures", accuracy.pictures}, {"outputs", outputs}};
+  if (!accuracy.compared.empty()) {
+    out["agreement"] = {
+        {"of", accuracy.compared}, {"agreeing", accuracy.agreeing}, {"out_of", accuracy.out_of}};
+  }
+  return out;
+}
+
+}  // namespace
+
+json report_to_json(const network::Model& model, const convert::Report& report,
+                    const Accuracy& accuracy) {
+  json steps = json::array();
+  int64_t macs = 0;
+  size_t next = 0;  // of the model's steps: notes on layers that take none lie between
+  for (const convert::StepNote& note : report.steps) {
+    json entry = {{"where", note.where}, {"why", note.why}, {"layers", note.layers}};
+    if (note.where != "in place") {
+      const network::Step& step = model.steps[next++];
+      macs += network::step_macs(step);
+      entry["does"] = describe(step);
+      entry["macs"] = network::step_macs(step);
+      if (step.kind == network::StepKind::kDevice) entry["weight_bytes"] = weight_bytes(step);
+    }
+    steps.push_back(std::move(entry));
+  }
+  json out = {{"network", model.name},
+              {"source", model.source},
+              {"macs", macs},
+              {"weight_bytes", model.weights.size()},
+              {"io_bytes", report.io_peak_bytes},
+              {"io_bytes_without_reuse", report.io_sum_bytes},
+              {"constant_bytes", model.constant_bytes},
+              {"warnings", report.warnings},
+              {"steps", std::move(steps)}};
+  if (accuracy.pictures > 0) out["accuracy"] = accuracy_to_json(accuracy);
+  return out;
+}
+
+}  // namespace dvnn::tools

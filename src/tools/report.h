@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `dvnet convert` did, as JSON.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "convert/convert.h"
+#include "tools/accuracy.h"
+
+namespace dvnn::tools {
+
+/// Steps with where, why, MACs and weights, totals, bytes of I/O with and without re-use, and what
+/// `accuracy` says, if it is of any picture.
+nlohmann::json report_to_json(const network::Model& model, const convert::Report& report,
+                              const Accuracy& accuracy);
+
+}  // namespace dvnn::tools

@@ -128,6 +128,11 @@ class Merger {
   int ub_size_;
 };
 
+// A convolution, or what later passes put into one.
+bool may_join_convolution(const Node& node) {
+  return node.op == Op::kConvolution || node.op == Op::kAffine || node.op == Op::kActivation;
+}
+
 // An activation between a convolution and what follows is part of its command.
 bool is_convolution_alone(const Graph& graph, int value) {
   int made_by = graph.sole_producer(value);
@@ -142,6 +147,46 @@ bool is_convolution_alone(const Graph& graph, int value) {
 
 void merge_branches(Graph* graph, int ub_size) {
   Merger(graph, ub_size).run();
+}
+
+void split_at_concat(Graph* graph) {
+  for (size_t i = 0; i < graph->nodes.size(); ++i) {
+    const Node node = graph->nodes[i];
+    if (node.op != Op::kActivation && node.op != Op::kAffine) continue;
+    const int before = graph->sole_producer(node.inputs[0]);
+    if (before < 0 || !is_channel_concat(*graph, graph->nodes[static_cast<size_t>(before)])) {
+      continue;
+    }
+    Node concat = graph->nodes[static_cast<size_t>(before)];
+    if (!std::all_of(concat.inputs.begin(), concat.inputs.end(), [&](int value) {
+          const int made_by = graph->sole_producer(value);
+          return made_by >= 0 && may_join_convolution(graph->nodes[static_cast<size_t>(made_by)]);
+        })) {
+      continue;
+    }
+    std::vector<Node> parts;
+    std::ptrdiff_t first = 0;
+    for (int& value : concat.inputs) {
+      const std::ptrdiff_t last = first + graph->shape_of(value).c();
+      auto own = [&](const std::vector<float>& all) {
+        return all.empty() ? all : std::vector<float>(all.begin() + first, all.begin() + last);
+      };
+      Node part = node;
+      part.inputs = {value};
+      part.weights = own(node.weights);
+      part.bias = own(node.bias);
+      part.slopes = own(node.slopes);
+      part.output = graph->add_value(node.name, graph->shape_of(value));
+      value = part.output;
+      parts.push_back(std::move(part));
+      first = last;
+    }
+    concat.output = node.output;
+    graph->nodes[i] = std::move(concat);
+    graph->nodes.erase(graph->nodes.begin() + before);
+    graph->nodes.insert(graph->nodes.begin() + before, parts.begin(), parts.end());
+    i += parts.size() - 1;
+  }
 }
 
 void pool_before_concat(Graph* graph) {

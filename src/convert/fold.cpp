@@ -106,29 +106,87 @@ void fold_input_affine(Graph* graph, PictureSpec* picture) {
   graph->sweep();
 }
 
+namespace {
+
+// A dense convolution, with zeros between the groups.
+void make_dense(Node* node, size_t channels) {
+  const size_t m = static_cast<size_t>(node->run.m), groups = static_cast<size_t>(node->groups);
+  const size_t area =
+      static_cast<size_t>(node->run.kernel.x) * static_cast<size_t>(node->run.kernel.y);
+  const size_t c_in = channels / groups, m_in = m / groups;
+  std::vector<float> dense(m * channels * area, 0.0f);
+  for (size_t k = 0; k < m; ++k) {
+    const auto from = node->weights.begin() + static_cast<std::ptrdiff_t>(k * c_in * area);
+    std::copy(from, from + static_cast<std::ptrdiff_t>(c_in * area),
+              dense.begin() + static_cast<std::ptrdiff_t>((k * channels + k / m_in * c_in) * area));
+  }
+  node->weights = std::move(dense);
+  node->groups = 1;
+}
+
+// A convolution per group, of a slice of whole chunks, and a concatenation: none of the two copies.
+// They take the place of the node at `index`.
+size_t slice_groups(Graph* graph, size_t index) {
+  const Node node = graph->nodes[index];
+  const Shape in = graph->shape_of(node.inputs[0]), out = graph->shape_of(node.output);
+  const int c = in.c() / node.groups, m = out.c() / node.groups;
+  std::vector<Node> nodes;
+  Node concat;
+  concat.op = Op::kConcat;
+  concat.name = node.name;
+  concat.layers = node.layers;
+  concat.type = "Concat";
+  concat.params = {{"axis", 1}};
+  concat.output = node.output;
+  for (int g = 0; g < node.groups; ++g) {
+    const std::string name = node.name + "_group" + std::to_string(g);
+    Node slice;
+    slice.op = Op::kCpu;
+    slice.type = "Slice";
+    slice.name = name;
+    slice.layers = node.layers;
+    slice.params = {{"begin", {0, g * c, 0, 0}}, {"step", {1, 1, 1, 1}}};
+    slice.inputs = {node.inputs[0]};
+    slice.output = graph->add_value(name + "_in", {1, c, in.h(), in.w()});
+    Node conv = node;
+    conv.name = name;
+    conv.groups = 1;
+    conv.inputs = {slice.output};
+    conv.output = graph->add_value(name, {1, m, out.h(), out.w()});
+    conv.run.m = m;
+    auto part = [&](const std::vector<float>& all) {
+      const auto count = static_cast<std::ptrdiff_t>(all.size()) / node.groups;
+      return std::vector<float>(all.begin() + g * count, all.begin() + (g + 1) * count);
+    };
+    conv.weights = part(node.weights);
+    conv.bias = part(node.bias);
+    concat.inputs.push_back(conv.output);
+    nodes.push_back(std::move(slice));
+    nodes.push_back(std::move(conv));
+  }
+  nodes.push_back(std::move(concat));
+  const auto at = graph->nodes.begin() + static_cast<std::ptrdiff_t>(index);
+  graph->nodes.insert(graph->nodes.erase(at), nodes.begin(), nodes.end());
+  return nodes.size();
+}
+
+}  // namespace
+
 void lower_groups(Graph* graph) {
-  for (Node& node : graph->nodes) {
+  for (size_t i = 0; i < graph->nodes.size(); ++i) {
+    Node& node = graph->nodes[i];
     if (node.op != Op::kConvolution || node.groups == 1) continue;
     const int channels = graph->shape_of(node.inputs[0]).c();
     if (node.groups == channels && node.run.m == channels) {
       node.run.conv = node.run.conv == device::ConvKind::kDeconv
                           ? device::ConvKind::kDepthwiseDeconv
                           : device::ConvKind::kDepthwise;
-      continue;
+    } else if (channels / node.groups % 8 == 0 && node.run.m / node.groups % 8 == 0 &&
+               node.inputs[0] != graph->input) {
+      i += slice_groups(graph, i) - 1;
+    } else {
+      make_dense(&node, static_cast<size_t>(channels));
     }
-    const size_t m = static_cast<size_t>(node.run.m), c = static_cast<size_t>(channels);
-    const size_t groups = static_cast<size_t>(node.groups);
-    const size_t area =
-        static_cast<size_t>(node.run.kernel.x) * static_cast<size_t>(node.run.kernel.y);
-    const size_t c_in = c / groups, m_in = m / groups;
-    std::vector<float> dense(m * c * area, 0.0f);
-    for (size_t k = 0; k < m; ++k) {
-      const auto from = node.weights.begin() + static_cast<std::ptrdiff_t>(k * c_in * area);
-      std::copy(from, from + static_cast<std::ptrdiff_t>(c_in * area),
-                dense.begin() + static_cast<std::ptrdiff_t>((k * c + k / m_in * c_in) * area));
-    }
-    node.weights = std::move(dense);
-    node.groups = 1;
   }
 }
 

@@ -6,9 +6,10 @@ namespace dvnn::convert {
 Status run_passes(Graph* graph, const ConvertOptions& options, PictureSpec* picture) {
   remove_unused(graph);
   fold_pads(graph);
+  lower_groups(graph);
+  split_at_concat(graph);
   fold_affine(graph);
   fold_input_affine(graph, picture);
-  lower_groups(graph);
   lower_poolings(graph);
   DVNN_TRY(lower_inner_products(graph, options.y_major));
   lower_affines(graph);

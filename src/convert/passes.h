@@ -30,8 +30,9 @@ void lower_affines(Graph* graph);
 /// does not suit the device becomes CPU layers.
 void lower_leftovers(Graph* graph);
 
-/// Grouped convolutions: one group per channel is the device's depthwise kind; others become dense,
-/// with zeros between the groups.
+/// Grouped convolutions: one group per channel is the device's depthwise kind; groups of whole
+/// chunks of 8 channels become a convolution each; others one dense convolution, with zeros between
+/// the groups.
 void lower_groups(Graph* graph);
 
 /// Poolings: Caffe's rounding becomes pads on the right and at the bottom; windows beyond the
@@ -41,6 +42,9 @@ void lower_poolings(Graph* graph);
 /// Sums, activations and maximum poolings move into the convolution (or sum, or average pooling)
 /// before them, where the device's order of operations allows it.
 void fuse_commands(Graph* graph, int ub_size);
+
+/// An activation or affine layer behind joined convolutions is done to each of them.
+void split_at_concat(Graph* graph);
 
 /// A maximum pooling behind joined convolutions moves into each of them.
 void pool_before_concat(Graph* graph);

@@ -16,7 +16,8 @@ Placer::Placer(const Graph& graph, bool y_major)
   values_[static_cast<size_t>(graph.input)].desc = device_desc(graph.shape_of(graph.input));
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
-    device_made_[static_cast<size_t>(node.output)] = runs_on_device(node) || is_device_concat(node);
+    device_made_[static_cast<size_t>(node.output)] =
+        runs_on_device(node) || is_device_concat(node) || is_device_slice(node);
   }
   for (size_t i = 0; i < graph.nodes.size(); ++i) place(i);
 }
@@ -30,6 +31,17 @@ bool Placer::is_device_concat(const Node& node) const {
          node.params["axis"] == 1 &&
          std::all_of(node.inputs.begin(), node.inputs.end(),
                      [&](int v) { return device_made_[static_cast<size_t>(v)]; });
+}
+
+// Channels from a multiple of 8 on, to another or to the last one, of a picture in chunks.
+bool Placer::is_device_slice(const Node& node) const {
+  if (node.op != Op::kCpu || node.type != "Slice" || graph_.is_output(node.output)) return false;
+  const Shape &in = graph_.shape_of(node.inputs[0]), &out = graph_.shape_of(node.output);
+  if (!device_made_[static_cast<size_t>(node.inputs[0])] || in.rank != 4) return false;
+  const nlohmann::json &begin = node.params["begin"], &step = node.params["step"];
+  const int first = begin[1].get<int>();
+  return out.n() == in.n() && out.h() == in.h() && out.w() == in.w() && first % 8 == 0 &&
+         (step[1] == 1 || out.c() == 1) && (out.c() % 8 == 0 || first + out.c() == in.c());
 }
 
 bool Placer::device_reads(int value) const {
@@ -64,6 +76,11 @@ void Placer::place(size_t index) {
   }
   out.constant =
       std::all_of(node.inputs.begin(), node.inputs.end(), [&](int v) { return at(v).constant; });
+  if (is_device_slice(node)) {
+    place_slice(node);
+    lowered_[index] = Lowered::kNothing;
+    return;
+  }
   const bool in_place = (node.op == Op::kReshape && place_reshape(node)) ||
                         (node.op == Op::kConcat && place_concat(node));
   lowered_[index] = in_place ? Lowered::kNothing : Lowered::kCpu;
@@ -81,6 +98,16 @@ bool Placer::place_reshape(const Node& node) {
   out.desc.type = in.type;
   out.parent = node.inputs[0];
   return true;
+}
+
+void Placer::place_slice(const Node& node) {
+  Placement& out = values_[static_cast<size_t>(node.output)];
+  const Shape& in = graph_.shape_of(node.inputs[0]);
+  const auto first = static_cast<uint64_t>(node.params["begin"][1].get<int>());
+  out.constant = false;
+  out.parent = node.inputs[0];
+  out.offset = first * static_cast<uint64_t>(in.h()) * static_cast<uint64_t>(in.w()) *
+               element_size(ElementType::kFloat16);
 }
 
 bool Placer::place_concat(const Node& node) {

@@ -26,7 +26,7 @@ enum class Lowered {
 /// Decides layouts and sharing:
 ///   - what the device makes or reads is binary16 in its chunked layout, all else row-major float;
 ///   - joined tensors are made in place where memory order allows it;
-///   - reshapes of row-major tensors share their input's memory.
+///   - reshapes of row-major tensors, and slices of whole chunks, share their input's memory.
 class Placer {
  public:
   Placer(const Graph& graph, bool y_major);
@@ -38,9 +38,11 @@ class Placer {
  private:
   bool runs_on_device(const Node& node) const;
   bool is_device_concat(const Node& node) const;
+  bool is_device_slice(const Node& node) const;
   bool device_reads(int value) const;
   void place(size_t index);
   bool place_reshape(const Node& node);
+  void place_slice(const Node& node);
   bool place_concat(const Node& node);
   TensorDesc device_desc(const Shape& shape) const;
 

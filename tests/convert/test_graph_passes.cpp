@@ -179,6 +179,8 @@ START_TEST(groups_become_depthwise_sliced_or_dense) {
     const bool depthwise = node.run.conv == device::ConvKind::kDepthwise;
     ck_assert(depthwise || node.groups == 1);
   }
+  ck_assert_int_eq(count(lowered, Op::kConvolution), 1 + 1 + 2 + 1);  // the last is dense
+  ck_assert_int_eq(count(lowered, Op::kConcat), 1);
 }
 END_TEST
 
@@ -250,6 +252,17 @@ START_TEST(a_falling_activation_stays_behind_its_pooling) {
   const int act = sure(m.activation("slope", conv, Activation::kRelu, -0.5f));
   const Graph graph = m.done({m.pooled(act, false, 2, 2)});
   ck_assert_uint_eq(after("falling", graph, fused()).nodes.size(), 2);
+}
+END_TEST
+
+START_TEST(what_follows_a_concatenation_is_done_to_each_part) {
+  Maker m;
+  const int both = m.joined({m.conv(m.graph.input, 8), m.conv(m.graph.input, 16)});
+  const Graph graph = m.done({m.active(m.scaled(both), Activation::kPrelu)});
+  const Graph split = after("split", graph, split_at_concat);
+  ck_assert_int_eq(count(split, Op::kAffine), 2);
+  const Graph one = after("fused", after("folded", split, fold_affine), fused());
+  ck_assert_uint_eq(after("merged", one, merged()).nodes.size(), 1);
 }
 END_TEST
 
@@ -415,15 +428,11 @@ START_TEST(random_networks_survive_all_passes) {
   const struct {
     const char* name;
     Pass pass;
-  } passes[] = {{"remove_unused", remove_unused},
-                {"fold_pads", fold_pads},
-                {"fold_affine", fold_affine},
-                {"lower_groups", lower_groups},
-                {"lower_poolings", lower_poolings},
-                {"lower_affines", lower_affines},
-                {"pool_before_concat", pool_before_concat},
-                {"fuse_commands", fused()},
-                {"merge_branches", merged()},
+  } passes[] = {{"remove_unused", remove_unused},    {"fold_pads", fold_pads},
+                {"lower_groups", lower_groups},      {"split_at_concat", split_at_concat},
+                {"fold_affine", fold_affine},        {"lower_poolings", lower_poolings},
+                {"lower_affines", lower_affines},    {"pool_before_concat", pool_before_concat},
+                {"fuse_commands", fused()},          {"merge_branches", merged()},
                 {"lower_leftovers", lower_leftovers}};
   int branches = 0;
   for (unsigned seed = 0; seed < 60; ++seed) {
@@ -443,8 +452,9 @@ DVNN_TEST_MAIN(graph_passes, what_no_output_needs_is_dropped, zeros_around_a_pic
                affine_layers_go_into_weights, groups_become_depthwise_sliced_or_dense,
                poolings_suit_the_device, large_windows_are_split_as_the_vendor_does,
                commands_take_in_sums_activations_and_poolings,
-               a_falling_activation_stays_behind_its_pooling, a_pooling_moves_before_what_is_joined,
-               branches_become_runs_of_one_command, branches_that_do_not_fit_stay,
-               what_is_left_becomes_commands_or_cpu_layers,
+               a_falling_activation_stays_behind_its_pooling,
+               what_follows_a_concatenation_is_done_to_each_part,
+               a_pooling_moves_before_what_is_joined, branches_become_runs_of_one_command,
+               branches_that_do_not_fit_stay, what_is_left_becomes_commands_or_cpu_layers,
                fully_connected_layers_become_convolutions, an_affine_input_goes_into_mean_and_scale,
                random_networks_survive_all_passes)

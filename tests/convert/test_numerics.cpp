@@ -56,6 +56,13 @@ START_TEST(convolutions_of_every_kind_agree) {
   compare("even kernel",
           network_text(3, 17, 23, conv("c", "data", "c", "num_output: 5 kernel_size: 4 stride: 2")),
           Weights().blob("c", {5, 3, 4, 4}).blob("c", 5), {23, 17});
+  compare("groups of whole chunks",
+          network_text(3, 9, 9,
+                       conv("a", "data", "a", "num_output: 32 kernel_size: 1") +
+                           conv("b", "a", "b", "num_output: 48 kernel_size: 3 group: 2 pad: 1") +
+                           layer("r", "ReLU", "b", "b")),
+          Weights().blob("a", {32, 3, 1, 1}).blob("a", 32).blob("b", {48, 16, 3, 3}).blob("b", 48),
+          {9, 9});
   compare("groups",
           network_text(3, 9, 9,
                        conv("a", "data", "a", "num_output: 12 kernel_size: 1") +

@@ -112,13 +112,14 @@ Status GraphBuilder::needs_picture(int value) const {
   return Error{ErrorCode::kUnsupported, "needs a picture, 1 x C x H x W, has " + shape.to_string()};
 }
 
-Result<int> GraphBuilder::input(const std::string& name, const std::vector<int64_t>& dims) {
+Result<int> GraphBuilder::input(const std::string& name, const std::vector<int64_t>& dims,
+                                bool tensor) {
   if (graph.input >= 0) {
     return Error{ErrorCode::kUnsupported, "a second input '" + name + "': one is supported"};
   }
   auto shape = checked_shape(dims);
   if (!shape.ok()) return shape.error().within("input '" + name + "'");
-  if (shape.value().rank != 4 || (shape.value().c() != 1 && shape.value().c() != 3)) {
+  if (shape.value().rank != 4 || (!tensor && shape.value().c() != 1 && shape.value().c() != 3)) {
     return Error{ErrorCode::kUnsupported, "input '" + name + "' is " + shape.value().to_string() +
                                               ", not 1 or 3 channels of a picture (1x3xHxW)"};
   }

@@ -36,8 +36,9 @@ class GraphBuilder {
 
   const Shape& shape_of(int value) const { return graph.shape_of(value); }
 
-  /// The picture; one, of 1 or 3 channels.
-  Result<int> input(const std::string& name, const std::vector<int64_t>& dims);
+  /// The picture; one, of 1 or 3 channels, or of any number if it is none but a `tensor`, which
+  /// must come as a stream of tensors.
+  Result<int> input(const std::string& name, const std::vector<int64_t>& dims, bool tensor = false);
   /// `weights` are (outputs, channels / groups, y, x).
   Result<int> convolution(const std::string& name, int in, const ConvSpec& spec,
                           std::vector<float> weights, std::vector<float> bias);

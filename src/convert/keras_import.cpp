@@ -190,8 +190,12 @@ class Walk {
   Result<KerasTensor> input(const std::string& name, const json& shape) {
     std::vector<int64_t> dims;  // batch, h, w, c
     for (const json& d : shape) dims.push_back(d.is_number_integer() ? d.get<int64_t>() : -1);
+    const bool sequence = dims.size() == 3;  // batch, length, c
+    if (sequence) dims.insert(dims.begin() + 1, 1);
     if (dims.size() != 4) {
-      return Error{ErrorCode::kUnsupported, "input '" + name + "' is no picture (H, W, C)"};
+      return Error{
+          ErrorCode::kUnsupported,
+          "input '" + name + "' is neither a picture (H, W, C) nor a sequence (length, C)"};
     }
     const ImportOptions& options = importer_.options;
     if (options.width > 0) dims[1] = options.height, dims[2] = options.width;
@@ -199,7 +203,8 @@ class Walk {
       return Error{ErrorCode::kUnsupported,
                    "input '" + name + "' has no fixed size: give one with --size WxH"};
     }
-    DVNN_ASSIGN(const int value, importer_.builder.input(name, {1, dims[3], dims[1], dims[2]}));
+    DVNN_ASSIGN(const int value,
+                importer_.builder.input(name, {1, dims[3], dims[1], dims[2]}, sequence));
     return KerasTensor{value, false};
   }
 

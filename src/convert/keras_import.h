@@ -47,6 +47,10 @@ struct KerasImporter {
 /// Imports one layer (not a nested model). kUnsupported if its class is not known.
 Result<KerasTensor> import_keras_layer(KerasImporter* importer, const KerasLayer& layer);
 
+/// Whether a class is over sequences; and the same layer over pictures of one row.
+bool is_keras_1d(const std::string& class_name);
+KerasLayer keras_1d_as_2d(const KerasLayer& layer);
+
 /// The first of several keys that a configuration has; null if it has none.
 const nlohmann::json& keras_option(const nlohmann::json& config,
                                    std::initializer_list<const char*> keys);

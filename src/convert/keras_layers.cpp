@@ -44,7 +44,7 @@ void same_pads(int64_t size, int64_t window, int64_t stride, int64_t* before, in
 Result<bool> is_same(const json& config) {
   const json& mode = keras_option(config, {"padding", "border_mode"});
   if (mode == "same") return true;
-  if (mode == "valid" || mode.is_null()) return false;
+  if (mode == "valid" || mode == "causal" || mode.is_null()) return false;
   return Error{ErrorCode::kUnsupported, "padding " + mode.dump() + " is not supported"};
 }
 
@@ -86,6 +86,9 @@ Result<ConvSpec> conv_spec(const KerasLayer& layer, const Shape& in,
   spec.dilation_y = dilation[0], spec.dilation_x = dilation[1];
   if (std::min(strides[0], strides[1]) < 1 || std::min(dilation[0], dilation[1]) < 1) {
     return Error{ErrorCode::kMalformed, "a stride or a dilation is 0"};
+  }
+  if (keras_option(config, {"padding"}) == "causal") {  // of sequences: nothing from the future
+    spec.left = (spec.kernel_x - 1) * spec.dilation_x;
   }
   if (same) {
     same_pads(in.w(), (spec.kernel_x - 1) * spec.dilation_x + 1, spec.stride_x, &spec.left,
@@ -444,6 +447,7 @@ Result<KerasTensor> import_keras_layer(KerasImporter* importer, const KerasLayer
   if (const auto it = custom.find(layer.class_name); it != custom.end()) {
     return import_declared(importer, layer, it->second);
   }
+  if (is_keras_1d(layer.class_name)) return import_keras_layer(importer, keras_1d_as_2d(layer));
   std::string known;
   for (const auto* table : {&math_layers(), &keras_shape_layers()}) {
     if (const auto it = table->find(layer.class_name); it != table->end()) {

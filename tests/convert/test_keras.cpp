@@ -144,6 +144,51 @@ START_TEST(convolutions_follow_tensorflow) {
 }
 END_TEST
 
+// A sequence is a picture of one row.
+START_TEST(sequences_are_convolved_and_pooled) {
+  const Picture in = random_picture(1, 24, 3);
+  auto sequence = [](json more) {
+    more["name"] = "s";
+    more["batch_input_shape"] = {nullptr, 24, 3};
+    return more;
+  };
+  auto along_the_row = [&](const std::vector<float>& kernel, int k, int out_c, int left,
+                           int dilation, int length) {
+    Picture out(1, length, out_c);
+    for (int x = 0; x < length; ++x) {
+      for (int i = 0; i < k; ++i) {
+        for (int c = 0; c < 3; ++c) {
+          for (int o = 0; o < out_c; ++o) {
+            out.at(0, x, o) += in.get(0, x + i * dilation - left, c) *
+                               kernel[static_cast<size_t>((i * 3 + c) * out_c + o)];
+          }
+        }
+      }
+    }
+    return out;
+  };
+  KerasModel same;
+  same.layer("Conv1D", sequence({{"padding", "same"}, {"strides", {1}}, {"use_bias", false}}));
+  same.weights("s", "kernel:0", {5, 3, 8});
+  expect("Conv1D", same, in, channels_first(along_the_row(same.values(0), 5, 8, 2, 1, 24)));
+  KerasModel causal;
+  causal.layer("Conv1D", sequence({{"padding", "causal"}, {"use_bias", false}}));
+  causal.weights("s", "kernel:0", {3, 3, 8});
+  expect("causal", causal, in, channels_first(along_the_row(causal.values(0), 3, 8, 2, 1, 24)));
+
+  KerasModel pooled;
+  pooled.layer("MaxPooling1D", sequence({{"pool_size", {2}}, {"strides", {2}}}))
+      .layer("GlobalAveragePooling1D", {{"name", "g"}});
+  std::vector<float> want(3, 0.0f);
+  for (int x = 0; x < 24; x += 2) {
+    for (int c = 0; c < 3; ++c) {
+      want[static_cast<size_t>(c)] += std::max(in.get(0, x, c), in.get(0, x + 1, c)) / 12;
+    }
+  }
+  expect("MaxPooling1D", pooled, in, want);
+}
+END_TEST
+
 START_TEST(transposed_convolutions_double_the_size) {
   // "same", stride 2: output pixel 2 i + j - 1 takes input pixel i by kernel row j of 4.
   const Picture in = random_picture(5, 6, 3);
@@ -291,6 +336,7 @@ START_TEST(what_cannot_be_is_named) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(keras, convolutions_follow_tensorflow, transposed_convolutions_double_the_size,
-               flattened_pictures_keep_keras_order, functional_and_nested_models_are_walked,
-               keras_1_names_are_known, what_cannot_be_is_named)
+DVNN_TEST_MAIN(keras, convolutions_follow_tensorflow, sequences_are_convolved_and_pooled,
+               transposed_convolutions_double_the_size, flattened_pictures_keep_keras_order,
+               functional_and_nested_models_are_walked, keras_1_names_are_known,
+               what_cannot_be_is_named)

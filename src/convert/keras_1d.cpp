@@ -17,13 +17,12 @@ json row_of(const json& value) {
 }  // namespace
 
 bool is_keras_1d(const std::string& class_name) {
-  const size_t n = class_name.size();
-  return n > 2 && class_name.compare(n - 2, 2, "1D") == 0 && class_name != "SpatialDropout1D";
+  return class_name.find("1D") != std::string::npos && class_name != "SpatialDropout1D";
 }
 
 KerasLayer keras_1d_as_2d(const KerasLayer& layer) {
   KerasLayer row = layer;
-  row.class_name.replace(row.class_name.size() - 2, 2, "2D");
+  row.class_name.replace(row.class_name.find("1D"), 2, "2D");
   json& config = row.config;
   // Names of Keras 1 and what they became.
   static constexpr const char* kSizes[][2] = {{"strides", "strides"},

@@ -455,7 +455,8 @@ Result<KerasTensor> import_keras_layer(KerasImporter* importer, const KerasLayer
     }
     for (const auto& entry : *table) known += (known.empty() ? "" : ", ") + entry.first;
   }
-  return Error{ErrorCode::kUnsupported, "the class is not supported (supported: " + known + ")"};
+  return Error{ErrorCode::kUnsupported,
+               "the class is not supported (supported: " + known + "; and those of sequences, 1D)"};
 }
 
 }  // namespace dvnn::convert

@@ -212,6 +212,7 @@ const std::map<std::string, KerasFunction>& keras_shape_layers() {
       {"Multiply", merge_class},
       {"Permute", permute},
       {"Reshape", reshape},
+      {"SpatialDropout1D", identity},
       {"SpatialDropout2D", identity},
       {"Subtract", merge_class},
       {"UpSampling2D", up_sampling},

@@ -28,6 +28,7 @@
 #include "dvinferprivate.h"
 #include "gstutils.h"
 #include "layers/module.h"
+#include "plan/plan.h"
 #include "slotpool.h"
 
 GST_DEBUG_CATEGORY(gst_dv_infer_debug);
@@ -43,6 +44,7 @@ enum {
   PROP_NETWORK,
   PROP_WEIGHTS,
   PROP_CUSTOM_LAYERS,
+  PROP_INPUT_SIZE,
   PROP_DEVICE,
   PROP_MAX_IN_FLIGHT,
   PROP_ON_ERROR,
@@ -79,7 +81,7 @@ static gboolean gst_dv_infer_open(GstDvInfer* self) {
   GstDvInferState& state = *self->state;
   GST_OBJECT_LOCK(self);
   dvnn::network::NetworkSource source = state.source;
-  const std::string custom_layers = state.custom_layers;
+  const std::string custom_layers = state.custom_layers, input_size = state.input_size;
   const std::string device = state.device;
   GST_OBJECT_UNLOCK(self);
   if (source.path.empty()) source.path = gst_dv_infer_default_network();
@@ -88,6 +90,16 @@ static gboolean gst_dv_infer_open(GstDvInfer* self) {
       dvnn::gst::post_error(GST_ELEMENT(self), loaded.error());
       return FALSE;
     }
+  }
+  if (!input_size.empty()) {
+    auto size = dvnn::plan::parse_size(input_size);
+    if (!size.ok()) {
+      dvnn::gst::post_error(GST_ELEMENT(self), size.error().within("property input-size"));
+      return FALSE;
+    }
+    source.width = size.value().width;
+    source.height = size.value().height;
+    source.resize = dvnn::plan::resize;
   }
   auto network = dvnn::network::Network::load(source, device);
   if (!network.ok()) {
@@ -187,6 +199,9 @@ static void gst_dv_infer_set_property(GObject* object, guint id, const GValue* v
     case PROP_WEIGHTS:
       state.source.weights = g_value_get_string(value) ? g_value_get_string(value) : "";
       break;
+    case PROP_INPUT_SIZE:
+      state.input_size = g_value_get_string(value) ? g_value_get_string(value) : "";
+      break;
     case PROP_CUSTOM_LAYERS:
       state.custom_layers = g_value_get_string(value) ? g_value_get_string(value) : "";
       break;
@@ -218,6 +233,9 @@ static void gst_dv_infer_get_property(GObject* object, guint id, GValue* value, 
       break;
     case PROP_WEIGHTS:
       g_value_set_string(value, state.source.weights.c_str());
+      break;
+    case PROP_INPUT_SIZE:
+      g_value_set_string(value, state.input_size.c_str());
       break;
     case PROP_CUSTOM_LAYERS:
       g_value_set_string(value, state.custom_layers.c_str());
@@ -278,6 +296,13 @@ static void gst_dv_infer_install_properties(GObjectClass* klass) {
       g_param_spec_string("weights", "Weights file",
                           "The packed weights of a library of generated sources, "
                           "NAME_weights.bin; .dvn files hold their own",
+                          "", settable));
+  g_object_class_install_property(
+      klass, PROP_INPUT_SIZE,
+      g_param_spec_string("input-size", "Input size",
+                          "Size of the network's input in pixels, WIDTHxHEIGHT, instead of the "
+                          "file's own: the network is planned anew when it is loaded, which "
+                          "networks without fully connected layers allow",
                           "", settable));
   g_object_class_install_property(
       klass, PROP_CUSTOM_LAYERS,

@@ -24,7 +24,7 @@ typedef enum { GST_DV_INFER_ON_ERROR_ERROR, GST_DV_INFER_ON_ERROR_DROP } GstDvIn
 struct GstDvInferState {
   // Properties, under the object lock.
   dvnn::network::NetworkSource source;
-  std::string custom_layers, device;
+  std::string custom_layers, input_size, device;
   guint max_in_flight = GST_DV_INFER_DEFAULT_MAX_IN_FLIGHT;
   GstDvInferOnError on_error = GST_DV_INFER_DEFAULT_ON_ERROR;
   gboolean qos = GST_DV_INFER_DEFAULT_QOS;

@@ -56,37 +56,7 @@ device::Pad pads(int64_t left, int64_t right, int64_t top, int64_t bottom) {
           static_cast<int>(bottom)};
 }
 
-// Windows along an axis; a last one that begins behind the padded input's data does not count.
-int64_t windows(int64_t size, int64_t before, int64_t after, int64_t kernel, int64_t stride,
-                bool ceil) {
-  const int64_t room = size + before + after - kernel;
-  if (room < 0) return 0;
-  int64_t n = (ceil ? (room + stride - 1) / stride : room / stride) + 1;
-  if (ceil && (n - 1) * stride >= size + before) --n;
-  return n;
-}
-
 }  // namespace
-
-Result<Shape> checked_shape(const std::vector<int64_t>& dims) {
-  constexpr int64_t kMaxElements = int64_t{1} << 28;
-  if (dims.empty() || dims.size() > Shape::kMaxRank) {
-    return Error{ErrorCode::kLimit,
-                 format("%zu dimensions, not 1..%d", dims.size(), Shape::kMaxRank)};
-  }
-  Shape shape;
-  shape.rank = static_cast<int>(dims.size());
-  int64_t elements = 1;
-  for (size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] < 1 || dims[i] > kMaxElements || (elements *= dims[i]) > kMaxElements) {
-      return Error{ErrorCode::kLimit,
-                   format("dimension %zu is %lld; a tensor has 1 to %lld elements", i,
-                          static_cast<long long>(dims[i]), static_cast<long long>(kMaxElements))};
-    }
-    shape.dims[i] = static_cast<int>(dims[i]);
-  }
-  return shape;
-}
 
 std::vector<int64_t> dims_of(const Shape& shape) {
   return std::vector<int64_t>(shape.dims, shape.dims + shape.rank);
@@ -261,10 +231,10 @@ Result<int> GraphBuilder::pooling(const std::string& name, int in, const PoolSpe
       std::min({spec.left, spec.right, spec.top, spec.bottom}) < 0) {
     return Error{ErrorCode::kMalformed, "pads must be smaller than the window"};
   }
-  const int64_t w =
-      windows(shape.w(), spec.left, spec.right, spec.kernel_x, spec.stride_x, spec.ceil);
-  const int64_t h =
-      windows(shape.h(), spec.top, spec.bottom, spec.kernel_y, spec.stride_y, spec.ceil);
+  const int64_t w = plan::count_windows(shape.w(), spec.left, spec.right, spec.kernel_x,
+                                        spec.stride_x, spec.ceil);
+  const int64_t h = plan::count_windows(shape.h(), spec.top, spec.bottom, spec.kernel_y,
+                                        spec.stride_y, spec.ceil);
   Node node;
   node.op = Op::kPooling;
   node.inputs = {in};
@@ -273,6 +243,8 @@ Result<int> GraphBuilder::pooling(const std::string& name, int in, const PoolSpe
   node.run.pool_stride = extent(spec.stride_x, spec.stride_y);
   node.run.pool_pad = pads(spec.left, spec.right, spec.top, spec.bottom);
   node.run.m = shape.c();
+  if (spec.ceil) node.params["ceil"] = true;
+  if (spec.global) node.params["global"] = true;
   const bool padded = spec.left + spec.right + spec.top + spec.bottom > 0;
   if (spec.average && !spec.counts_pads && padded) node.params["counts_pads"] = false;
   return append(name, std::move(node), {1, shape.c(), h, w});
@@ -282,6 +254,7 @@ Result<int> GraphBuilder::global_pooling(const std::string& name, int in, bool a
   DVNN_TRY(needs_picture(in));
   PoolSpec spec;
   spec.average = average;
+  spec.global = true;
   spec.kernel_x = shape_of(in).w();
   spec.kernel_y = shape_of(in).h();
   return pooling(name, in, spec);
@@ -346,9 +319,21 @@ Result<int> GraphBuilder::reshape(const std::string& name, int in,
     return Error{ErrorCode::kMalformed,
                  shape.to_string() + " does not hold the elements of " + shape_of(in).to_string()};
   }
+  // For inputs of another size: what is as in the input stays so, and the largest of the rest is
+  // what is left.
+  std::vector<int64_t> rule = dims;
+  size_t largest = rule.size();
+  for (size_t i = 0; i < rule.size(); ++i) {
+    const bool same =
+        static_cast<int>(i) < shape_of(in).rank && dims[i] == shape_of(in)[static_cast<int>(i)];
+    if (same) rule[i] = 0;
+    if (!same && (largest == rule.size() || dims[i] > dims[largest])) largest = i;
+  }
+  if (largest < rule.size()) rule[largest] = -1;
   Node node;
   node.op = Op::kReshape;
   node.inputs = {in};
+  node.params = {{"dims", rule}};
   return append(name, std::move(node), dims);
 }
 
@@ -379,7 +364,14 @@ Result<int> GraphBuilder::softmax(const std::string& name, int in, int64_t axis)
 Result<int> GraphBuilder::slice(const std::string& name, int in, const std::vector<int64_t>& begin,
                                 const std::vector<int64_t>& step,
                                 const std::vector<int64_t>& dims) {
-  return cpu(name, "Slice", {{"begin", begin}, {"step", step}}, {in}, dims);
+  // For inputs of another size: what goes to the end still does.
+  std::vector<int64_t> count = dims;
+  const Shape shape = shape_of(in);
+  for (size_t i = 0; i < count.size() && i < begin.size() && i < step.size(); ++i) {
+    const int64_t size = shape[static_cast<int>(i)];
+    if (step[i] > 0 && count[i] == (size - begin[i] + step[i] - 1) / step[i]) count[i] = -1;
+  }
+  return cpu(name, "Slice", {{"begin", begin}, {"step", step}, {"count", count}}, {in}, dims);
 }
 
 Result<int> GraphBuilder::pad(const std::string& name, int in, int64_t left, int64_t right,
@@ -419,7 +411,9 @@ Result<int> GraphBuilder::constant(const std::string& name, const std::vector<in
                                    std::vector<float> values) {
   DVNN_ASSIGN(const Shape shape, checked_shape(dims));
   DVNN_TRY(check_count("values", values.size(), shape.elements()));
-  return cpu(name, "Constant", {{"values", std::move(values)}}, {}, dims);
+  DVNN_ASSIGN(const int value, cpu(name, "Constant", {{"values", std::move(values)}}, {}, dims));
+  graph.nodes.back().fixed_shape = shape;
+  return value;
 }
 
 Result<int> GraphBuilder::custom(const std::string& name, const std::string& type,
@@ -432,7 +426,11 @@ Result<int> GraphBuilder::custom(const std::string& name, const std::string& typ
     // Its boxes depend on the size of its input alone: they are made once.
     taken["layer_w"] = first.w();
     taken["layer_h"] = first.h();
+    const int grid = inputs[0];
     inputs.clear();
+    DVNN_ASSIGN(const int value, cpu(name, type.c_str(), std::move(taken), {}, dims));
+    graph.nodes.back().shape_inputs = {grid};
+    return value;
   }
   return cpu(name, type.c_str(), std::move(taken), std::move(inputs), dims);
 }

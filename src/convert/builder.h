@@ -7,12 +7,18 @@
 #include <vector>
 
 #include "convert/custom_layers.h"
-#include "convert/graph.h"
+#include "plan/graph.h"
+#include "plan/shapes.h"
 
 namespace dvnn::convert {
 
-/// A shape from dimensions that a file gave: rank, signs and the number of elements are checked.
-Result<Shape> checked_shape(const std::vector<int64_t>& dims);
+using plan::Graph;
+using plan::Node;
+using plan::Op;
+using plan::Value;
+
+using plan::checked_shape;
+
 std::vector<int64_t> dims_of(const Shape& shape);
 
 struct ConvSpec {
@@ -26,6 +32,7 @@ struct PoolSpec {
   bool average = false;
   int64_t kernel_x = 1, kernel_y = 1, stride_x = 1, stride_y = 1;
   int64_t left = 0, right = 0, top = 0, bottom = 0;
+  bool global = false;      // over all there is, whatever the input's size
   bool ceil = false;        // a last window that is not whole counts
   bool counts_pads = true;  // averages divide by the whole window
 };

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "base/result.h"
+#include "convert/builder.h"
 #include "convert/caffe_reader.h"
-#include "convert/graph.h"
 #include "convert/import_options.h"
 
 namespace dvnn::convert {

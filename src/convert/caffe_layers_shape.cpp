@@ -221,7 +221,10 @@ Status import_prior_box(CaffeImporter* importer, const caffe::LayerParameter& la
   DVNN_ASSIGN(const auto prior, decode::parse_prior_box(params));
   const int64_t count = int64_t{g.w()} * g.h() * decode::priors_per_cell(prior);
   // Boxes depend on the parameters alone: the sizes of the inputs are all that is read of them.
-  return add_cpu(importer, layer, "PriorBox", params, {}, {1, 2, 4 * count});
+  DVNN_TRY(add_cpu(importer, layer, "PriorBox", params, {}, {1, 2, 4 * count}));
+  importer->builder.graph.nodes.back().shape_inputs = {grid};
+  if (img_w == 0) importer->builder.graph.nodes.back().shape_inputs.push_back(image);
+  return {};
 }
 
 Status import_detection_output(CaffeImporter* importer, const caffe::LayerParameter& layer) {

@@ -4,10 +4,9 @@
 #include "base/format.h"
 #include "convert/caffe_import.h"
 #include "convert/keras_import.h"
-#include "convert/lower.h"
 #include "convert/onnx_import.h"
-#include "convert/passes.h"
 #include "decode/decoder.h"
+#include "plan/plan.h"
 
 namespace dvnn::convert {
 namespace {
@@ -17,17 +16,19 @@ std::string base_name(const std::string& path) {
 }
 
 // The decoder that fits the last layer, where the user names none.
-void choose_decoder(const Graph& graph, network::Model* model) {
-  if (graph.outputs.size() != 1) return;
-  const int last = graph.producer(graph.outputs[0]);
-  const Node& node = graph.nodes[static_cast<size_t>(last)];
-  const Shape& shape = graph.shape_of(graph.outputs[0]);
-  if (node.op == Op::kCpu && node.type == "DetectionOutput") {
+void choose_decoder(network::Model* model) {
+  if (model->outputs.size() != 1) return;
+  const int output = model->outputs[0].tensor;
+  std::string type;  // of the CPU layer that makes it
+  for (const network::Step& step : model->steps) {
+    if (step.outputs[0] == output) type = step.type;
+  }
+  const Shape& shape = model->tensors[static_cast<size_t>(output)].desc.shape;
+  if (type == "DetectionOutput") {
     model->decoder.name = "detection-output";
   } else if (shape.rank >= 2 && shape.elements() == shape[1]) {
-    const bool probabilities = node.op == Op::kCpu && node.type == "Softmax";
     model->decoder.name = "classification";
-    model->decoder.params = {{"softmax", !probabilities}};
+    model->decoder.params = {{"softmax", type != "Softmax"}};
   }
 }
 
@@ -44,19 +45,17 @@ Status check_decoder(const network::Model& model) {
 }
 
 Result<network::Model> convert_graph(Graph graph, const ConvertOptions& options, Report* report) {
-  PictureSpec picture = options.picture;
   const int channels = graph.shape_of(graph.input).c();
-  if ((channels == 1) != (picture.order == ChannelOrder::kGray)) {
+  if ((channels == 1) != (options.picture.order == ChannelOrder::kGray)) {
     return Error{ErrorCode::kInvalidArgument,
                  format("the input has %d channels, which does not fit channel order '%s'",
-                        channels, to_string(picture.order))};
+                        channels, to_string(options.picture.order))};
   }
   if (report) report->imported = std::make_shared<const Graph>(graph);
-  DVNN_TRY(run_passes(&graph, options, &picture));
-  DVNN_ASSIGN(network::Model model, lower(graph, options, picture, report));
+  DVNN_ASSIGN(network::Model model, plan::plan(std::move(graph), options, options.picture, report));
   if (!options.name.empty()) model.name = options.name;
   model.labels = options.labels;
-  choose_decoder(graph, &model);
+  choose_decoder(&model);
   if (!options.decoder.empty()) model.decoder = {options.decoder, options.decoder_params};
   DVNN_TRY(check_decoder(model));
   DVNN_TRY(network::validate(model));

@@ -8,40 +8,27 @@
 #include <vector>
 
 #include "base/result.h"
-#include "convert/graph.h"
 #include "convert/import_options.h"
 #include "network/model.h"
+#include "plan/graph.h"
+#include "plan/options.h"
 
 namespace dvnn::convert {
 
 /// What the model does not say itself.
-struct ConvertOptions {
+struct ConvertOptions : plan::PlanOptions {
   std::string name;     // of the network; empty: the model's own
   PictureSpec picture;  // how a picture becomes the input
   std::vector<std::string> labels;
   std::string decoder;  // empty: chosen from the model's last layer
   nlohmann::json decoder_params = nlohmann::json::object();
-  bool quantise = false;  // weights of one byte; layers with PReLU, which the device does not do
-                          // so, keep two
-  bool y_major = false;   // device buffers kHwc8 with transposed weights; else kWhc8
   ImportOptions import;
-  int ub_size = 655360;  // unified buffer of the device, bytes: decides what may be fused
-};
-
-/// Where a step runs and why; or what became of a layer that takes no step.
-struct StepNote {
-  std::string where;  // "device", "CPU", "once" (at load), "in place" (no step)
-  std::string why;    // may be empty
-  std::vector<std::string> layers;
 };
 
 /// What was decided, for people.
-struct Report {
-  std::vector<StepNote> steps;
+struct Report : plan::PlanReport {
   std::vector<std::string> warnings;
-  std::shared_ptr<const Graph> imported;  // the model before any pass; see reference.h
-  uint64_t io_peak_bytes = 0;             // the I/O buffer
-  uint64_t io_sum_bytes = 0;              // what it would take without reuse
+  std::shared_ptr<const plan::Graph> imported;  // the model before any pass; see reference.h
 };
 
 /// Converts an ONNX model of opset 7 to 17. Errors name the file, the node, the operator and the

@@ -6,10 +6,15 @@
 #include <memory>
 #include <vector>
 
-#include "convert/graph.h"
 #include "layers/cpu_layer.h"
+#include "plan/graph.h"
 
 namespace dvnn::convert {
+
+using plan::Graph;
+using plan::Node;
+using plan::Op;
+using plan::Value;
 
 class Reference {
  public:

@@ -69,6 +69,7 @@ struct Model {
   std::vector<OutputInfo> outputs;
   DecoderInfo decoder;
   std::vector<std::string> labels;  // by class id; may be empty
+  nlohmann::json graph;             // for planning it anew (src/plan/graph_json.h); may be null
   uint64_t io_bytes = 0;            // size of a slot's I/O buffer
   uint64_t constant_bytes = 0;
   std::vector<uint8_t> weights;  // packed streams, each at a multiple of 16

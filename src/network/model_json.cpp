@@ -40,6 +40,8 @@ const char* name_of(Enum value, const char* const (&names)[N]) {
   return names[static_cast<size_t>(value)];
 }
 
+}  // namespace
+
 json run_to_json(const ConvRun& run) {
   json out = {{"m", run.m}};
   if (run.conv != device::ConvKind::kNone) {
@@ -64,6 +66,8 @@ json run_to_json(const ConvRun& run) {
   }
   return out;
 }
+
+namespace {
 
 json step_to_json(const Step& step) {
   json out = {{"name", step.name},
@@ -135,6 +139,8 @@ device::Pad read_sides(JsonReader* in, const char* name) {
   return {v[0], v[1], v[2], v[3]};
 }
 
+}  // namespace
+
 Result<ConvRun> run_from_json(const json& object) {
   ConvRun run;
   JsonReader in(object, "a run");
@@ -168,6 +174,8 @@ Result<ConvRun> run_from_json(const json& object) {
   DVNN_TRY(in.status());
   return run;
 }
+
+namespace {
 
 Result<device::ConvCommand> command_from_json(const json& object) {
   device::ConvCommand cmd;
@@ -310,23 +318,25 @@ json model_to_json(const Model& model) {
     outputs.push_back({{"name", o.name}, {"tensor", o.tensor}});
   }
   const PictureSpec& picture = model.input.picture;
-  return {{"name", model.name},
-          {"producer", model.producer},
-          {"source", model.source},
-          {"input",
-           {{"tensor", model.input.tensor},
-            {"color", to_string(picture.order)},
-            {"mean", picture.mean},
-            {"scale", picture.scale},
-            {"resize", to_string(picture.resize)},
-            {"pad_value", picture.pad_value}}},
-          {"io_bytes", model.io_bytes},
-          {"constant_bytes", model.constant_bytes},
-          {"tensors", std::move(tensors)},
-          {"steps", std::move(steps)},
-          {"outputs", std::move(outputs)},
-          {"decoder", {{"name", model.decoder.name}, {"params", model.decoder.params}}},
-          {"labels", model.labels}};
+  json out = {{"name", model.name},
+              {"producer", model.producer},
+              {"source", model.source},
+              {"input",
+               {{"tensor", model.input.tensor},
+                {"color", to_string(picture.order)},
+                {"mean", picture.mean},
+                {"scale", picture.scale},
+                {"resize", to_string(picture.resize)},
+                {"pad_value", picture.pad_value}}},
+              {"io_bytes", model.io_bytes},
+              {"constant_bytes", model.constant_bytes},
+              {"tensors", std::move(tensors)},
+              {"steps", std::move(steps)},
+              {"outputs", std::move(outputs)},
+              {"decoder", {{"name", model.decoder.name}, {"params", model.decoder.params}}},
+              {"labels", model.labels}};
+  if (!model.graph.is_null()) out["graph"] = model.graph;
+  return out;
 }
 
 Result<Model> model_from_json(const json& object) {
@@ -346,6 +356,7 @@ Result<Model> model_from_json(const json& object) {
   DVNN_TRY(read_list(&in, "steps", step_from_json, &model.steps));
   DVNN_TRY(read_list(&in, "outputs", output_from_json, &model.outputs));
   DVNN_TRY(read_decoder(&in, &model.decoder));
+  if (const json* graph = in.member("graph")) model.graph = *graph;
   return model;
 }
 

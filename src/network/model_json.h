@@ -15,6 +15,10 @@ nlohmann::json model_to_json(const Model& model);
 /// The inverse. Checks types and ranges field by field; validate() checks how they fit together.
 Result<Model> model_from_json(const nlohmann::json& json);
 
+/// One run of a device command; reading checks every field.
+nlohmann::json run_to_json(const device::ConvRun& run);
+Result<device::ConvRun> run_from_json(const nlohmann::json& json);
+
 /// Reads only how the network is used: how a picture becomes its "input", "decoder" and "labels",
 /// in the same form; what is absent stays.
 Status use_from_json(const nlohmann::json& json, Model* model);

@@ -40,7 +40,8 @@ std::string version_of(const std::string& path) {
 std::string registry_key(const NetworkSource& source, const std::string& selector) {
   std::string key = version_of(source.path);
   if (key.empty()) return {};
-  return key + " " + (source.weights.empty() ? "" : version_of(source.weights)) + " " + selector;
+  return key + " " + (source.weights.empty() ? "" : version_of(source.weights)) + " " +
+         format("%dx%d ", source.width, source.height) + selector;
 }
 
 Result<std::shared_ptr<Network>> load_unshared(const NetworkSource& source,
@@ -54,6 +55,17 @@ Result<std::shared_ptr<Network>> load_unshared(const NetworkSource& source,
                                                     "' holds its weights: weights file '" +
                                                     source.weights + "' does not go with it"};
     }
+  }
+  if (source.width > 0) {
+    if (module || !source.resize) {
+      return Error{ErrorCode::kUnsupported,
+                   "'" + source.path +
+                       "' is generated for one size of "
+                       "input: only .dvn files can be planned for another"};
+    }
+    auto resized = source.resize(model, source.width, source.height);
+    if (!resized.ok()) return resized.error().within("network file '" + source.path + "'");
+    model = std::move(resized.value());
   }
   DVNN_ASSIGN(std::shared_ptr<device::Device> dev, device::Device::open(device_selector));
   if (module) return load_module(source, std::move(dev));

@@ -29,6 +29,9 @@ enum class InputKind : uint8_t {
 struct NetworkSource {
   std::string path;     // a .dvn file, or a library of generated sources (include/dmp_network.h)
   std::string weights;  // the library's packed weights; not for .dvn files, which hold them
+  int width = 0, height = 0;  // of the input instead of the file's own; 0: the file's
+  /// What plans a .dvn file's model for another size: src/plan/plan.h, which lies above this.
+  Result<Model> (*resize)(const Model& model, int width, int height) = nullptr;
 };
 
 /// A network with its weights in device memory. Thread safe.

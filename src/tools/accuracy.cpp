@@ -64,7 +64,7 @@ class Comparison {
   Comparison(const network::Model& model, const PictureSpec& picture)
       : model_(model), picture_(picture), losses_(model.outputs.size()) {}
 
-  Status open(const convert::Graph& graph) {
+  Status open(const plan::Graph& graph) {
     DVNN_ASSIGN(reference_, convert::Reference::create(graph));
     DVNN_ASSIGN(auto device, device::Device::open("soft"));
     DVNN_ASSIGN(auto network, network::Network::create(model_, std::move(device)));
@@ -115,7 +115,7 @@ class Comparison {
 
  private:
   TensorDesc desc_of(size_t output) const {
-    const convert::Graph& graph = reference_->graph();
+    const plan::Graph& graph = reference_->graph();
     return {ElementType::kFloat32, Layout::kNchw, graph.shape_of(graph.outputs[output])};
   }
 
@@ -145,7 +145,7 @@ class Comparison {
 
 }  // namespace
 
-Result<Accuracy> measure_accuracy(const network::Model& model, const convert::Graph& graph,
+Result<Accuracy> measure_accuracy(const network::Model& model, const plan::Graph& graph,
                                   const PictureSpec& picture, const std::string& folder) {
   namespace fs = std::filesystem;
   std::error_code error;

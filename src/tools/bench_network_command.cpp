@@ -144,7 +144,7 @@ int run_bench(Session* session, const std::string& network, const std::string& p
 int bench_network_command(int argc, char** argv) {
   BenchOptions options;
   gboolean json = FALSE, with_peer = FALSE;
-  OptionText weights, custom_layers, device;
+  OptionText weights, custom_layers, size, device;
   const GOptionEntry entries[] = {
       {"peer", 0, 0, G_OPTION_ARG_NONE, &with_peer,
        "Compare with OpenCV dnn on the Caffe files PROTOTXT CAFFEMODEL", nullptr},
@@ -154,6 +154,8 @@ int bench_network_command(int argc, char** argv) {
        "Packed weights, where the network is a library of generated sources", "FILE"},
       {"custom-layers", 0, 0, G_OPTION_ARG_FILENAME, custom_layers.out(),
        "A library of CPU layers that the network names", "LIBRARY"},
+      {"size", 0, 0, G_OPTION_ARG_STRING, size.out(),
+       "Size of the network's input in pixels, instead of the file's own", "WxH"},
       {"device", 'd', 0, G_OPTION_ARG_STRING, device.out(), "auto, fpga, soft or a library",
        "DEVICE"},
       {"json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object", nullptr},
@@ -176,7 +178,9 @@ int bench_network_command(int argc, char** argv) {
   if (custom_layers.given()) {
     if (Status s = layers::load_module(custom_layers.text()); !s.ok()) return fail(s.error());
   }
-  auto session = Session::open({files[0], weights.text()}, device.text());
+  auto source = network_source(files[0], weights.text(), size.text());
+  if (!source.ok()) return wrong_usage("bench network", source.error().message);
+  auto session = Session::open(source.value(), device.text());
   if (!session.ok()) return fail(session.error());
   return run_bench(session.value().get(), files[0], with_peer ? files[1] : "",
                    with_peer ? files[2] : "", options);

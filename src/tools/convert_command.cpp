@@ -7,6 +7,8 @@
 #include "convert/ini_file.h"
 #include "decode/decoder.h"
 #include "layers/module.h"
+#include "network/dvn_file.h"
+#include "plan/plan.h"
 #include "tools/accuracy.h"
 #include "tools/commands.h"
 #include "tools/convert_outputs.h"
@@ -80,14 +82,10 @@ Status fill_options(const Texts& texts, convert::ConvertOptions* options) {
     options->import.custom_layers = std::move(declared.value());
   }
   if (texts.size.given()) {
-    int end = 0;
-    const std::string size = texts.size.text();
-    if (std::sscanf(size.c_str(), "%dx%d%n", &options->import.width, &options->import.height,
-                    &end) != 2 ||
-        static_cast<size_t>(end) != size.size() || options->import.width < 1 ||
-        options->import.height < 1) {
-      return Error{ErrorCode::kInvalidArgument, "--size '" + size + "' is not WxH, like 320x240"};
-    }
+    auto size = plan::parse_size(texts.size.text());
+    if (!size.ok()) return size.error().within("--size");
+    options->import.width = size.value().width;
+    options->import.height = size.value().height;
   }
   return {};
 }
@@ -102,6 +100,7 @@ std::string kind_of(const std::vector<std::string>& files) {
   for (const char* end : {".h5", ".hdf5", ".keras"}) {
     if (ends_with(files[0], end)) return "keras";
   }
+  if (ends_with(files[0], ".dvn")) return "dvn";
   return "onnx";
 }
 
@@ -141,9 +140,23 @@ Result<std::string> take_ini(const std::string& path, gboolean* verbose,
   return std::string(ini.keras ? "keras" : "caffe");
 }
 
+// A network file for another size of input.
+Result<network::Model> resize_file(const std::string& path,
+                                   const convert::ConvertOptions& options) {
+  DVNN_ASSIGN(network::Model model, network::read_dvn(path));
+  if (options.import.width > 0) {
+    auto resized = plan::resize(model, options.import.width, options.import.height);
+    if (!resized.ok()) return resized.error().within("'" + path + "'");
+    model = std::move(resized.value());
+  }
+  if (!options.name.empty()) model.name = options.name;
+  return model;
+}
+
 Result<network::Model> convert_files(const std::string& kind, const std::vector<std::string>& files,
                                      const convert::ConvertOptions& options,
                                      convert::Report* report) {
+  if (kind == "dvn") return resize_file(files[0], options);
   if (kind == "keras") return convert::convert_keras(files[0], options, report);
   if (kind == "onnx") return convert::convert_onnx(files[0], options, report);
   return convert::convert_caffe(files[0], files[1], options, report);
@@ -157,7 +170,7 @@ std::string joined(const std::vector<std::string>& names, const char* between) {
 
 void print_notes(const convert::Report& report) {
   for (const std::string& line : report.warnings) std::printf("note: %s\n", line.c_str());
-  for (const convert::StepNote& step : report.steps) {
+  for (const plan::StepNote& step : report.steps) {
     const std::string why = step.why.empty() ? "" : " (" + step.why + ")";
     std::printf("%s%s: %s\n", step.where.c_str(), why.c_str(), joined(step.layers, " + ").c_str());
   }
@@ -172,7 +185,7 @@ int convert_command(int argc, char** argv) {
       "Decoder of the outputs: " + joined(decode::decoder_names(), ", ");
   const GOptionEntry entries[] = {
       {"from", 0, 0, G_OPTION_ARG_STRING, t.from.out(),
-       "Kind of model: caffe, keras or onnx (default: by the files' names)", "KIND"},
+       "Kind of model: caffe, keras, onnx or dvn (default: by the files' names)", "KIND"},
       {"output", 'o', 0, G_OPTION_ARG_FILENAME, t.output.out(), "The file to write", "FILE.dvn"},
       {"name", 0, 0, G_OPTION_ARG_STRING, t.name.out(), "Name of the network", "NAME"},
       {"mean", 0, 0, G_OPTION_ARG_STRING, t.mean.out(),
@@ -221,7 +234,8 @@ int convert_command(int argc, char** argv) {
        nullptr},
       {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
   auto args = parse_options(
-      "DEPLOY.prototxt WEIGHTS.caffemodel | MODEL.h5 | MODEL.onnx | MODEL.ini -o NETWORK.dvn",
+      "DEPLOY.prototxt WEIGHTS.caffemodel | MODEL.h5 | MODEL.onnx | MODEL.ini | "
+      "NETWORK.dvn --size WxH -o NETWORK.dvn",
       "Converts a model to a network file for dvinfer and dvnet.", entries, argc, argv);
   if (!args.ok()) return wrong_usage("convert", args.error().message);
   std::vector<std::string> files = args.value();
@@ -236,13 +250,17 @@ int convert_command(int argc, char** argv) {
     if (!ini_kind.ok()) return fail(ini_kind.error());
     kind = ini_kind.value();
   }
-  if (kind != "caffe" && kind != "keras" && kind != "onnx") {
+  if (kind != "caffe" && kind != "keras" && kind != "onnx" && kind != "dvn") {
     return wrong_usage("convert",
-                       "--from '" + kind + "' is not supported (caffe, keras and onnx are)");
+                       "--from '" + kind + "' is not supported (caffe, keras, onnx and dvn are)");
+  }
+  if (kind == "dvn" && (t.check.given() || t.report.given())) {
+    return wrong_usage("convert", "--check and --report need the model that the network is of");
   }
   if (files.size() != (kind == "caffe" ? 2u : 1u) || outputs.network.empty()) {
     return wrong_usage(
-        "convert", "needs a prototxt and a caffemodel, or an HDF5 or ONNX file, and -o FILE.dvn");
+        "convert",
+        "needs a prototxt and a caffemodel, or an HDF5, ONNX, .ini or .dvn file, and -o FILE");
   }
   convert::Report report;
   auto model = convert_files(kind, files, options, &report);
@@ -252,7 +270,7 @@ int convert_command(int argc, char** argv) {
   if (verbose) print_notes(report);
   std::printf("%s: %zu steps, %zu bytes of weights, I/O buffer %llu bytes (%llu without re-use)\n",
               outputs.network.c_str(), model.value().steps.size(), model.value().weights.size(),
-              static_cast<unsigned long long>(report.io_peak_bytes),
+              static_cast<unsigned long long>(model.value().io_bytes),
               static_cast<unsigned long long>(report.io_sum_bytes));
   Accuracy accuracy;
 #ifdef DVNN_HAVE_OPENCV

@@ -30,7 +30,7 @@ json report_to_json(const network::Model& model, const convert::Report& report,
   json steps = json::array();
   int64_t macs = 0;
   size_t next = 0;  // of the model's steps: notes on layers that take none lie between
-  for (const convert::StepNote& note : report.steps) {
+  for (const plan::StepNote& note : report.steps) {
     json entry = {{"where", note.where}, {"why", note.why}, {"layers", note.layers}};
     if (note.where != "in place") {
       const network::Step& step = model.steps[next++];

@@ -158,7 +158,7 @@ Status run_picture(Session* session, const std::string& path, const RunOptions& 
 int run_command(int argc, char** argv) {
   RunOptions options;
   gboolean json = FALSE;
-  OptionText weights, custom_layers, device, folder;
+  OptionText weights, custom_layers, size, device, folder;
   const GOptionEntry entries[] = {
       {"json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object per picture", nullptr},
       {"threshold", 't', 0, G_OPTION_ARG_DOUBLE, &options.threshold,
@@ -167,6 +167,8 @@ int run_command(int argc, char** argv) {
        "Packed weights, where the network is a library of generated sources", "FILE"},
       {"custom-layers", 0, 0, G_OPTION_ARG_FILENAME, custom_layers.out(),
        "A library of CPU layers that the network names", "LIBRARY"},
+      {"size", 0, 0, G_OPTION_ARG_STRING, size.out(),
+       "Size of the network's input in pixels, instead of the file's own", "WxH"},
       {"device", 'd', 0, G_OPTION_ARG_STRING, device.out(),
        "auto, fpga, soft or a library (default: $DVNN_DEVICE, or auto)", "DEVICE"},
       {"dump", 0, 0, G_OPTION_ARG_FILENAME, folder.out(),
@@ -186,7 +188,9 @@ int run_command(int argc, char** argv) {
   if (custom_layers.given()) {
     if (Status s = layers::load_module(custom_layers.text()); !s.ok()) return fail(s.error());
   }
-  auto session = Session::open({files[0], weights.text()}, device.text());
+  auto source = network_source(files[0], weights.text(), size.text());
+  if (!source.ok()) return wrong_usage("run", source.error().message);
+  auto session = Session::open(source.value(), device.text());
   if (!session.ok()) return fail(session.error());
   int status = 0;
   for (size_t i = 1; i < files.size(); ++i) {

@@ -3,9 +3,24 @@
 
 #include <opencv2/imgcodecs.hpp>
 
+#include "plan/plan.h"
 #include "tools/options.h"
 
 namespace dvnn::tools {
+
+Result<network::NetworkSource> network_source(const std::string& path, const std::string& weights,
+                                              const std::string& size) {
+  network::NetworkSource source;
+  source.path = path;
+  source.weights = weights;
+  if (size.empty()) return source;
+  auto parsed = plan::parse_size(size);
+  if (!parsed.ok()) return parsed.error().within("--size");
+  source.width = parsed.value().width;
+  source.height = parsed.value().height;
+  source.resize = plan::resize;
+  return source;
+}
 
 Result<std::unique_ptr<Session>> Session::open(const network::NetworkSource& source,
                                                const std::string& device) {

@@ -45,6 +45,10 @@ Result<std::unique_ptr<image::Converter>> create_converter(const cv::Mat& bgr,
                                                            const PictureSpec& picture);
 image::FrameView view_of(const cv::Mat& bgr);
 
+/// A network's files, and the size of its input ("320x240", or empty: its own).
+Result<network::NetworkSource> network_source(const std::string& path, const std::string& weights,
+                                              const std::string& size);
+
 /// Reads a picture file as 8-bit BGR; the error names the file.
 Result<cv::Mat> read_picture(const std::string& path);
 

@@ -29,7 +29,7 @@ inline std::vector<float> run_model(const char* what, network::Model model, cons
 }
 
 /// The first output of a graph as it was imported, in FP32.
-inline std::vector<float> run_reference(const char* what, const convert::Graph& graph,
+inline std::vector<float> run_reference(const char* what, const plan::Graph& graph,
                                         const float* input) {
   auto reference = convert::Reference::create(graph);
   ck_assert_msg(reference.ok(), "%s: %s", what,

@@ -5,14 +5,15 @@
 #include <random>
 
 #include "convert/builder.h"
-#include "convert/passes.h"
 #include "convert/reference.h"
+#include "plan/passes.h"
 
 // Check last: some of its macros have common names.
 #include "check_main.h"
 
 using namespace dvnn;
 using namespace dvnn::convert;
+using namespace dvnn::plan;
 using device::Activation;
 
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "convert/memory_plan.h"
+#include "plan/memory_plan.h"
 
 #include <random>
 
 #include "check_main.h"
 
-using namespace dvnn::convert;
+using namespace dvnn::plan;
 
 START_TEST(buffers_that_live_together_do_not_overlap) {
   std::mt19937 random(4);

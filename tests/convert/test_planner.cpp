@@ -3,8 +3,7 @@
 // as its published sources say. Source: ReserveMemory(weights, io) in the dv-sdk's generated files
 // of JointFace and LaneDetection.
 #include "convert/builder.h"
-#include "convert/lower.h"
-#include "convert/passes.h"
+#include "plan/plan.h"
 
 // Check last: some of its macros have common names.
 #include "check_main.h"
@@ -12,6 +11,7 @@
 using namespace dvnn;
 using namespace dvnn::convert;
 using device::Activation;
+using dvnn::plan::PlanOptions;
 
 namespace {
 
@@ -54,9 +54,8 @@ struct Maker : GraphBuilder {
   network::Model model(std::vector<int> outputs) {
     graph.outputs = std::move(outputs);
     for (int v : graph.outputs) graph.output_names.push_back("out" + std::to_string(v));
-    ConvertOptions options;
-    ck_assert(run_passes(&graph, options, &options.picture).ok());
-    auto lowered = lower(graph, options, options.picture, nullptr);
+    PlanOptions options;
+    auto lowered = plan::plan(graph, options, PictureSpec(), nullptr);
     ck_assert_msg(lowered.ok(), "%s", lowered.ok() ? "" : lowered.error().message.c_str());
     return std::move(lowered.value());
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "convert/quantise.h"
+#include "plan/quantise.h"
 
 #include <cmath>
 #include <random>
@@ -7,7 +7,7 @@
 #include "check_main.h"
 
 using namespace dvnn;
-using namespace dvnn::convert;
+using namespace dvnn::plan;
 
 namespace {
 

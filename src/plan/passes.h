@@ -4,10 +4,11 @@
 #pragma once
 
 #include "base/result.h"
-#include "convert/convert.h"
-#include "convert/graph.h"
+#include "plan/graph.h"
+#include "plan/options.h"
+#include "tensor/picture.h"
 
-namespace dvnn::convert {
+namespace dvnn::plan {
 
 /// Drops nodes that no output needs.
 void remove_unused(Graph* graph);
@@ -56,7 +57,11 @@ void merge_branches(Graph* graph, int ub_size);
 /// Fully connected layers become 1x1 convolutions over one pixel.
 Status lower_inner_products(Graph* graph, bool y_major);
 
-/// All of them.
-Status run_passes(Graph* graph, const ConvertOptions& options, PictureSpec* picture);
+/// Those that do not look at sizes, in their order; what they leave can be kept and planned for
+/// another size.
+void run_unsized_passes(Graph* graph, PictureSpec* picture);
 
-}  // namespace dvnn::convert
+/// The others.
+Status run_sized_passes(Graph* graph, const PlanOptions& options);
+
+}  // namespace dvnn::plan

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "convert/lower.h"
+#include "plan/lower.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "base/format.h"
-#include "convert/memory_plan.h"
-#include "convert/placement.h"
-#include "convert/quantise.h"
-#include "convert/schedule.h"
 #include "device/limits.h"
+#include "plan/graph_json.h"
+#include "plan/memory_plan.h"
+#include "plan/placement.h"
+#include "plan/quantise.h"
+#include "plan/schedule.h"
 #include "tensor/half.h"
 
-namespace dvnn::convert {
+namespace dvnn::plan {
 namespace {
 
 using network::Model;
@@ -26,8 +27,13 @@ constexpr int kMaxWidth = 2047, kMaxHeight = 1024, kMaxChannels = 32768;
 
 class Lowering {
  public:
-  Lowering(const Graph& graph, const ConvertOptions& options, Report* report)
-      : graph_(graph), options_(options), report_(report), placer_(graph, options.y_major) {}
+  Lowering(const Graph& graph, const PlanOptions& options, nlohmann::json* saved,
+           PlanReport* report)
+      : graph_(graph),
+        options_(options),
+        saved_(saved),
+        report_(report),
+        placer_(graph, options.y_major) {}
 
   Result<Model> run(const PictureSpec& picture) {
     model_.name = graph_.name;
@@ -179,6 +185,10 @@ class Lowering {
     run->weight_format = quantised ? device::WeightFormat::kQuantised : device::WeightFormat::kHalf;
     run->weight_offset = model_.weights.size();
     PackedGeometry geometry = device::run_geometry(*run, channels);
+    save_weights(node.saved,
+                 {run->weight_offset, quantised, geometry.prelu, geometry.dilated,
+                  node.params.contains("reordered")},
+                 saved_);
     std::vector<float> weights = node.weights;
     if (options_.y_major) {  // the device then reads kernels transposed
       transpose(run->kernel, &weights);
@@ -296,8 +306,9 @@ class Lowering {
   }
 
   const Graph& graph_;
-  const ConvertOptions& options_;
-  Report* report_;
+  const PlanOptions& options_;
+  nlohmann::json* saved_;
+  PlanReport* report_;
   Placer placer_;
   Model model_;
   std::vector<View> views_;
@@ -305,9 +316,9 @@ class Lowering {
 
 }  // namespace
 
-Result<Model> lower(const Graph& graph, const ConvertOptions& options, const PictureSpec& picture,
-                    Report* report) {
-  return Lowering(graph, options, report).run(picture);
+Result<Model> lower(const Graph& graph, const PlanOptions& options, const PictureSpec& picture,
+                    nlohmann::json* saved, PlanReport* report) {
+  return Lowering(graph, options, saved, report).run(picture);
 }
 
-}  // namespace dvnn::convert
+}  // namespace dvnn::plan

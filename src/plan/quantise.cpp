@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "convert/quantise.h"
+#include "plan/quantise.h"
 
 #include <algorithm>
 #include <cmath>
 
-namespace dvnn::convert {
+namespace dvnn::plan {
 namespace {
 
 constexpr size_t kCentres = 255, kTableSize = 256;
@@ -134,25 +134,30 @@ QuantisedWeights quantise(const std::vector<float>& weights) {
     centres = first_centres(sorted);
     settle(sorted, &centres);
   }
+  // The values that the device has: centres as binary16, of which some may meet.
+  std::vector<float> values = {0.0f};
+  for (double c : centres) values.push_back(half_to_float(float_to_half(static_cast<float>(c))));
+  std::sort(values.begin(), values.end());
+  std::vector<float> nearest;
+  for (float w : weights) {
+    const auto above = std::lower_bound(values.begin(), values.end(), w);
+    size_t k = static_cast<size_t>(above - values.begin());
+    if (k == values.size() || (k > 0 && w - values[k - 1] < values[k] - w)) --k;
+    nearest.push_back(w == 0 ? 0.0f : values[k]);
+  }
+  // Those in use: weights that were quantised before keep their table.
+  std::vector<float> used = nearest;
+  used.erase(std::remove(used.begin(), used.end(), 0.0f), used.end());
+  std::sort(used.begin(), used.end());
+  used.erase(std::unique(used.begin(), used.end()), used.end());
   QuantisedWeights result;
   result.table.assign(kTableSize, float_to_half(0.0f));
-  std::vector<float> values;
-  for (size_t k = 0; k < centres.size(); ++k) {
-    result.table[k + 1] = float_to_half(static_cast<float>(centres[k]));
-    values.push_back(half_to_float(result.table[k + 1]));
-  }
-  for (float w : weights) {
-    uint8_t index = 0;
-    if (w != 0) {
-      // The nearest of the values that the device has: those as binary16.
-      const auto above = std::lower_bound(values.begin(), values.end(), w);
-      size_t k = static_cast<size_t>(above - values.begin());
-      if (k == values.size() || (k > 0 && w - values[k - 1] < values[k] - w)) --k;
-      index = static_cast<uint8_t>(k + 1);
-    }
-    result.indices.push_back(index);
+  for (size_t k = 0; k < used.size(); ++k) result.table[k + 1] = float_to_half(used[k]);
+  for (float v : nearest) {
+    const auto at = std::lower_bound(used.begin(), used.end(), v) - used.begin();
+    result.indices.push_back(v == 0 ? uint8_t{0} : static_cast<uint8_t>(at + 1));
   }
   return result;
 }
 
-}  // namespace dvnn::convert
+}  // namespace dvnn::plan

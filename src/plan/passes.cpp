@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "convert/passes.h"
+#include "plan/passes.h"
 
-namespace dvnn::convert {
+namespace dvnn::plan {
 
-Status run_passes(Graph* graph, const ConvertOptions& options, PictureSpec* picture) {
+void run_unsized_passes(Graph* graph, PictureSpec* picture) {
   remove_unused(graph);
   fold_pads(graph);
   lower_groups(graph);
   split_at_concat(graph);
   fold_affine(graph);
   fold_input_affine(graph, picture);
+}
+
+Status run_sized_passes(Graph* graph, const PlanOptions& options) {
   lower_poolings(graph);
   DVNN_TRY(lower_inner_products(graph, options.y_major));
   lower_affines(graph);
@@ -20,4 +23,4 @@ Status run_passes(Graph* graph, const ConvertOptions& options, PictureSpec* pict
   return {};
 }
 
-}  // namespace dvnn::convert
+}  // namespace dvnn::plan

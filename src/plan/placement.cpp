@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "convert/placement.h"
+#include "plan/placement.h"
 
 #include <algorithm>
 #include <set>
 
-namespace dvnn::convert {
+namespace dvnn::plan {
 
 Placer::Placer(const Graph& graph, bool y_major)
     : graph_(graph),
@@ -142,4 +142,4 @@ bool Placer::place_concat(const Node& node) {
   return true;
 }
 
-}  // namespace dvnn::convert
+}  // namespace dvnn::plan

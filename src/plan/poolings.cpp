@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/format.h"
-#include "convert/passes.h"
+#include "plan/passes.h"
 
-namespace dvnn::convert {
+namespace dvnn::plan {
 namespace {
 
 using device::Extent;
@@ -226,4 +226,4 @@ void lower_poolings(Graph* graph) {
   }
 }
 
-}  // namespace dvnn::convert
+}  // namespace dvnn::plan

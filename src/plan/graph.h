@@ -10,7 +10,7 @@
 #include "device/command.h"
 #include "tensor/tensor.h"
 
-namespace dvnn::convert {
+namespace dvnn::plan {
 
 enum class Op {
   kInput,
@@ -39,10 +39,13 @@ struct Node {
   bool adds = false;  // kConvolution, kPooling: adds inputs[1] (before pooling)
   std::string type;   // kCpu
   nlohmann::json params = nlohmann::json::object();
-  std::vector<Node> parts;  // kBranches: the runs of one command, in order
-  uint32_t topo = 1;        // kBranches: bit i: part i is a branch's last; device/command.h
-  std::string why;          // kCpu: why it is not the device's, where a pass decided so
-  bool dead = false;        // removed by a pass
+  std::vector<int> shape_inputs;  // kCpu: values that only their shapes are taken of
+  Shape fixed_shape;              // kCpu "Constant": of the numbers
+  int saved = -1;                 // index among the nodes that a network file keeps; graph_json.h
+  std::vector<Node> parts;        // kBranches: the runs of one command, in order
+  uint32_t topo = 1;              // kBranches: bit i: part i is a branch's last; device/command.h
+  std::string why;                // kCpu: why it is not the device's, where a pass decided so
+  bool dead = false;              // removed by a pass
 };
 
 struct Value {
@@ -66,9 +69,11 @@ struct Graph {
   bool is_output(int value) const;
   /// The producer of `value` if nothing else reads the value and it is no output; else -1.
   int sole_producer(int value) const;
+  /// Values that shapes are taken of: `with`, of the same shape, instead of `gone`.
+  void replace_shape_input(int gone, int with);
   /// Drops nodes that passes have marked dead.
   void sweep();
   const Shape& shape_of(int value) const { return values[static_cast<size_t>(value)].shape; }
 };
 
-}  // namespace dvnn::convert
+}  // namespace dvnn::plan

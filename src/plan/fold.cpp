@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "convert/passes.h"
+#include "plan/passes.h"
 
-namespace dvnn::convert {
+namespace dvnn::plan {
 namespace {
 
 // `into` takes over what `gone` made and the names of its layers.
-void absorb(Node* into, Node* gone) {
+void absorb(Graph* graph, Node* into, Node* gone) {
+  graph->replace_shape_input(into->output, gone->output);
   into->output = gone->output;
   into->name = gone->name;
   into->layers.insert(into->layers.end(), gone->layers.begin(), gone->layers.end());
@@ -77,7 +78,7 @@ void fold_affine(Graph* graph) {
     } else {
       continue;
     }
-    absorb(&producer, &node);
+    absorb(graph, &producer, &node);
   }
   graph->sweep();
 }
@@ -101,6 +102,7 @@ void fold_input_affine(Graph* graph, PictureSpec* picture) {
   for (Node& other : graph->nodes) {
     std::replace(other.inputs.begin(), other.inputs.end(), made, graph->input);
   }
+  graph->replace_shape_input(made, graph->input);
   node.inputs.clear();
   node.dead = true;
   graph->sweep();
@@ -145,7 +147,8 @@ size_t slice_groups(Graph* graph, size_t index) {
     slice.type = "Slice";
     slice.name = name;
     slice.layers = node.layers;
-    slice.params = {{"begin", {0, g * c, 0, 0}}, {"step", {1, 1, 1, 1}}};
+    slice.params = {
+        {"begin", {0, g * c, 0, 0}}, {"step", {1, 1, 1, 1}}, {"count", {-1, c, -1, -1}}};
     slice.inputs = {node.inputs[0]};
     slice.output = graph->add_value(name + "_in", {1, c, in.h(), in.w()});
     Node conv = node;
@@ -219,6 +222,7 @@ Status lower_inner_products(Graph* graph, bool y_major) {
         }
       }
       node.weights = std::move(ordered);
+      node.params["reordered"] = true;
     }
     node.op = Op::kConvolution;
     node.run.conv = device::ConvKind::kConv;
@@ -239,4 +243,4 @@ Status lower_inner_products(Graph* graph, bool y_major) {
   return {};
 }
 
-}  // namespace dvnn::convert
+}  // namespace dvnn::plan

@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <vector>
 
-#include "convert/graph.h"
-#include "convert/placement.h"
+#include "plan/graph.h"
+#include "plan/placement.h"
 
-namespace dvnn::convert {
+namespace dvnn::plan {
 
 /// Indices of all nodes, inputs before their readers. Consecutive commands go to the device in one
 /// list, and between lists device and CPU wait for each other: so whatever can run on the device
@@ -16,4 +16,4 @@ namespace dvnn::convert {
 /// graph's order stays.
 std::vector<size_t> schedule(const Graph& graph, const Placer& placer);
 
-}  // namespace dvnn::convert
+}  // namespace dvnn::plan

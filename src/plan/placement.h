@@ -5,9 +5,9 @@
 
 #include <vector>
 
-#include "convert/graph.h"
+#include "plan/graph.h"
 
-namespace dvnn::convert {
+namespace dvnn::plan {
 
 struct Placement {
   TensorDesc desc;
@@ -53,4 +53,4 @@ class Placer {
   std::vector<bool> device_made_;
 };
 
-}  // namespace dvnn::convert
+}  // namespace dvnn::plan

@@ -2,10 +2,10 @@
 // Passes on branches that meet again: Inception and fire modules.
 #include <algorithm>
 
-#include "convert/passes.h"
 #include "device/limits.h"
+#include "plan/passes.h"
 
-namespace dvnn::convert {
+namespace dvnn::plan {
 namespace {
 
 using device::ConvKind;
@@ -181,6 +181,7 @@ void split_at_concat(Graph* graph) {
       parts.push_back(std::move(part));
       first = last;
     }
+    graph->replace_shape_input(concat.output, node.output);
     concat.output = node.output;
     graph->nodes[i] = std::move(concat);
     graph->nodes.erase(graph->nodes.begin() + before);
@@ -224,4 +225,4 @@ void pool_before_concat(Graph* graph) {
   }
 }
 
-}  // namespace dvnn::convert
+}  // namespace dvnn::plan

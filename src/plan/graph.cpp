@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "convert/graph.h"
+#include "plan/graph.h"
 
 #include <algorithm>
 
-namespace dvnn::convert {
+namespace dvnn::plan {
 
 int Graph::add_value(const std::string& value_name, const Shape& shape) {
   values.push_back({value_name, shape});
@@ -36,9 +36,15 @@ int Graph::sole_producer(int value) const {
   return is_output(value) || consumers(value).size() != 1 ? -1 : producer(value);
 }
 
+void Graph::replace_shape_input(int gone, int with) {
+  for (Node& node : nodes) {
+    std::replace(node.shape_inputs.begin(), node.shape_inputs.end(), gone, with);
+  }
+}
+
 void Graph::sweep() {
   nodes.erase(std::remove_if(nodes.begin(), nodes.end(), [](const Node& n) { return n.dead; }),
               nodes.end());
 }
 
-}  // namespace dvnn::convert
+}  // namespace dvnn::plan

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace dvnn::convert {
+namespace dvnn::plan {
 
 constexpr uint64_t kDeviceAlignment = 16;  // what the driver asks for
 constexpr uint64_t kCpuAlignment = 64;     // a cache line, which CPU and device must not share
@@ -25,4 +25,4 @@ uint64_t plan_memory(std::vector<PlannedBuffer>* buffers);
 /// What no plan can do with less: the most that lives at one time.
 uint64_t least_memory(const std::vector<PlannedBuffer>& buffers);
 
-}  // namespace dvnn::convert
+}  // namespace dvnn::plan

@@ -7,7 +7,7 @@
 
 #include "tensor/half.h"
 
-namespace dvnn::convert {
+namespace dvnn::plan {
 
 struct QuantisedWeights {
   std::vector<half_t> table;  // 256: zero, then up to 255 centres, ascending; unused ones are zero
@@ -19,4 +19,4 @@ struct QuantisedWeights {
 /// not promise. The result depends on the weights alone.
 QuantisedWeights quantise(const std::vector<float>& weights);
 
-}  // namespace dvnn::convert
+}  // namespace dvnn::plan

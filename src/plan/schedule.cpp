@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "convert/schedule.h"
+#include "plan/schedule.h"
 
 #include <algorithm>
 
-namespace dvnn::convert {
+namespace dvnn::plan {
 
 std::vector<size_t> schedule(const Graph& graph, const Placer& placer) {
   const size_t count = graph.nodes.size();
@@ -30,4 +30,4 @@ std::vector<size_t> schedule(const Graph& graph, const Placer& placer) {
   return order;
 }
 
-}  // namespace dvnn::convert
+}  // namespace dvnn::plan

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "convert/memory_plan.h"
+#include "plan/memory_plan.h"
 
 #include <algorithm>
 #include <functional>
 #include <numeric>
 #include <random>
 
-namespace dvnn::convert {
+namespace dvnn::plan {
 namespace {
 
 using Order = std::vector<size_t>;
@@ -125,4 +125,4 @@ uint64_t plan_memory(std::vector<PlannedBuffer>* buffers) {
   return search.best();
 }
 
-}  // namespace dvnn::convert
+}  // namespace dvnn::plan

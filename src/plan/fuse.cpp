@@ -2,9 +2,9 @@
 // Passes that decide what one device command does.
 #include <algorithm>
 
-#include "convert/passes.h"
+#include "plan/passes.h"
 
-namespace dvnn::convert {
+namespace dvnn::plan {
 namespace {
 
 using device::Activation;
@@ -212,4 +212,4 @@ void lower_leftovers(Graph* graph) {
   }
 }
 
-}  // namespace dvnn::convert
+}  // namespace dvnn::plan

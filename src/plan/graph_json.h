@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// A graph as a network file keeps it, so that it can be planned again for another size of input.
+// Its convolutions' weights are those of the network's packed streams.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "network/model.h"
+#include "plan/graph.h"
+
+namespace dvnn::plan {
+
+/// Where the weights of a node went.
+struct SavedWeights {
+  uint64_t offset = 0;  // into the network's packed weights
+  bool quantised = false;
+  bool prelu = false;  // the stream has slopes
+  bool dilated = false;
+  bool fixed = false;  // reordered for one size of input
+};
+
+/// Numbers the nodes (Node::saved) and writes them; null if a node is beyond what can be kept.
+nlohmann::json save_graph(Graph* graph);
+
+/// Notes where a saved node's weights are.
+void save_weights(int node, const SavedWeights& weights, nlohmann::json* saved);
+
+/// Reads a graph that may come from a hostile file: every index, name and number is checked. Shapes
+/// and weights are not there yet.
+Result<Graph> load_graph(const nlohmann::json& saved);
+
+/// Fills in the weights of `model`'s streams, after shapes are known. Errors name the layer.
+Status load_weights(const nlohmann::json& saved, const network::Model& model, bool y_major,
+                    Graph* graph);
+
+}  // namespace dvnn::plan

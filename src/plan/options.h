@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a graph is to be put on the device, and what was decided.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "device/limits.h"
+
+namespace dvnn::plan {
+
+struct PlanOptions {
+  bool quantise = false;  // weights of one byte; layers with PReLU, which the device does not do
+                          // so, keep two
+  bool y_major = false;   // device buffers kHwc8 with transposed weights; else kWhc8
+  int ub_size = device::kUnifiedBufferBytes;  // of the device: decides what may be fused
+};
+
+/// Where a step runs and why; or what became of a layer that takes no step.
+struct StepNote {
+  std::string where;  // "device", "CPU", "once" (at load), "in place" (no step)
+  std::string why;    // may be empty
+  std::vector<std::string> layers;
+};
+
+struct PlanReport {
+  std::vector<StepNote> steps;
+  uint64_t io_peak_bytes = 0;  // the I/O buffer
+  uint64_t io_sum_bytes = 0;   // what it would take without reuse
+};
+
+}  // namespace dvnn::plan

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a graph to a network, and from a network to the same for another size of input.
+#pragma once
+
+#include "network/model.h"
+#include "plan/graph.h"
+#include "plan/options.h"
+
+namespace dvnn::plan {
+
+/// Runs all passes and lowers the graph. The model keeps what resize() needs. `picture` is how
+/// pictures become the graph's input; `report` may be null.
+Result<network::Model> plan(Graph graph, const PlanOptions& options, PictureSpec picture,
+                            PlanReport* report);
+
+struct PixelSize {
+  int width = 0, height = 0;
+};
+/// "320x240".
+Result<PixelSize> parse_size(const std::string& text);
+
+/// The same network for an input of `width` x `height` pixels, planned anew with the weights that
+/// it has. kUnsupported: a network that was not converted from a model here, or that has layers for
+/// one size only; errors name the layer.
+Result<network::Model> resize(const network::Model& model, int width, int height);
+
+}  // namespace dvnn::plan

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+
+#include "base/format.h"
+#include "plan/graph_json.h"
+#include "plan/lower.h"
+#include "plan/passes.h"
+#include "plan/plan.h"
+#include "plan/shapes.h"
+
+namespace dvnn::plan {
+namespace {
+
+// What the network was planned with shows in its steps.
+PlanOptions options_of(const network::Model& model) {
+  PlanOptions options;
+  for (const network::Step& step : model.steps) {
+    if (step.kind != network::StepKind::kDevice) continue;
+    options.y_major |= step.command.hwc;
+    for (const device::ConvRun& run : step.command.runs) {
+      options.quantise |= run.weight_format == device::WeightFormat::kQuantised;
+    }
+  }
+  return options;
+}
+
+// Anchors by a rule that names the picture's size follow it.
+void resize_anchors(const Shape& from, int width, int height, nlohmann::json* params) {
+  if (!params->is_object() || !params->contains("anchors")) return;
+  nlohmann::json& rule = (*params)["anchors"];
+  if (!rule.is_object() || !rule.contains("image")) return;
+  if (rule["image"] == nlohmann::json({from.w(), from.h()})) rule["image"] = {width, height};
+}
+
+Result<network::Model> plan_loaded(Graph graph, const PlanOptions& options, PictureSpec picture,
+                                   nlohmann::json saved, PlanReport* report) {
+  PlanReport own;
+  DVNN_TRY(run_sized_passes(&graph, options));
+  DVNN_ASSIGN(network::Model model, lower(graph, options, picture, &saved, report ? report : &own));
+  model.graph = std::move(saved);
+  return model;
+}
+
+}  // namespace
+
+Result<network::Model> plan(Graph graph, const PlanOptions& options, PictureSpec picture,
+                            PlanReport* report) {
+  run_unsized_passes(&graph, &picture);
+  nlohmann::json saved = save_graph(&graph);
+  return plan_loaded(std::move(graph), options, picture, std::move(saved), report);
+}
+
+Result<PixelSize> parse_size(const std::string& text) {
+  PixelSize size;
+  int end = 0;
+  if (std::sscanf(text.c_str(), "%dx%d%n", &size.width, &size.height, &end) == 2 &&
+      static_cast<size_t>(end) == text.size() && size.width > 0 && size.height > 0) {
+    return size;
+  }
+  return Error{ErrorCode::kInvalidArgument, "'" + text + "' is not WIDTHxHEIGHT, like 320x240"};
+}
+
+Result<network::Model> resize(const network::Model& model, int width, int height) {
+  const Shape& from = model.tensors[static_cast<size_t>(model.input.tensor)].desc.shape;
+  if (model.graph.is_null()) {
+    return Error{ErrorCode::kUnsupported,
+                 "the network does not hold what it takes to plan it for another size: convert its "
+                 "model again"};
+  }
+  const PlanOptions options = options_of(model);
+  auto replan = [&]() -> Result<network::Model> {
+    DVNN_ASSIGN(Graph graph, load_graph(model.graph));
+    DVNN_TRY(infer_shapes(&graph, from.c(), height, width));
+    DVNN_TRY(load_weights(model.graph, model, options.y_major, &graph));
+    nlohmann::json saved = model.graph;
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {  // parameters that follow from shapes
+      const Node& node = graph.nodes[i];
+      if (!node.shape_inputs.empty()) saved["nodes"][i]["params"] = node.params;
+    }
+    return plan_loaded(std::move(graph), options, model.input.picture, std::move(saved), nullptr);
+  };
+  auto planned = replan();
+  if (!planned.ok()) {
+    return planned.error().within(format("for an input of %dx%d", width, height));
+  }
+  network::Model& sized = planned.value();
+  sized.name = model.name;
+  sized.producer = model.producer;
+  sized.source = model.source;
+  sized.labels = model.labels;
+  sized.decoder = model.decoder;
+  resize_anchors(from, width, height, &sized.decoder.params);
+  DVNN_TRY(network::validate(sized));
+  return planned;
+}
+
+}  // namespace dvnn::plan

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shapes of all values from the input's: a graph for another size.
+#pragma once
+
+#include "plan/graph.h"
+
+namespace dvnn::plan {
+
+/// 1 to Shape::kMaxRank positive dimensions of at most 2^28 elements; or an error that names the
+/// dimension.
+Result<Shape> checked_shape(const std::vector<int64_t>& dims);
+
+/// Windows along an axis. `ceil`: a last one that is not whole counts, unless it begins behind the
+/// padded input's data.
+int64_t count_windows(int64_t size, int64_t before, int64_t after, int64_t kernel, int64_t stride,
+                      bool ceil);
+
+/// Computes every value's shape (and the parameters that follow from shapes) for an input of
+/// `height` x `width` pixels. The graph is as front ends made it, or as the passes that do not look
+/// at sizes left it; it may come from a hostile file. Errors name the layer: kUnsupported where the
+/// model holds numbers for one size.
+Status infer_shapes(Graph* graph, int channels, int height, int width);
+
+}  // namespace dvnn::plan

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Networks planned anew for another size of input, without their models.
+#include <random>
+
+#include "base/format.h"
+#include "caffe_fixture.h"
+#include "network/model_json.h"
+#include "plan/plan.h"
+
+// Check last: some of its macros have common names.
+#include "check_main.h"
+
+using namespace dvnn;
+using namespace dvnn::test;
+using network::Model;
+using nlohmann::json;
+
+namespace {
+
+// A detector in small: two scales with boxes on their grids, heads permuted, flattened and joined;
+// a grouped and a transposed convolution, PReLU, and poolings that round up.
+std::string detector_text(int h, int w) {
+  auto conv = [](const char* name, const char* from, const char* params) {
+    return layer(name, "Convolution", from, name,
+                 std::string("convolution_param { ") + params + " }");
+  };
+  auto head = [&](const std::string& name, const char* from) {
+    return conv(name.c_str(), from, "num_output: 8 kernel_size: 3 pad: 1") +
+           layer(name + "p", "Permute", name, name + "p",
+                 "permute_param { order: 0 order: 2 order: 3 order: 1 }") +
+           layer(name + "f", "Flatten", name + "p", name + "f");
+  };
+  auto priors = [](const char* name, const char* from) {
+    return std::string("layer { name: \"") + name + "\" type: \"PriorBox\" bottom: \"" + from +
+           "\" bottom: \"data\" top: \"" + name +
+           "\" prior_box_param { min_size: 8 aspect_ratio: 2 flip: false } } ";
+  };
+  return network_text(
+      3, h, w,
+      conv("a", "data", "num_output: 16 kernel_size: 3 pad: 1 stride: 2") +
+          layer("bn", "BatchNorm", "a", "b") + layer("ap", "PReLU", "b", "b") +
+          layer("p", "Pooling", "b", "p", "pooling_param { kernel_size: 3 stride: 2 }") +
+          conv("g", "p", "num_output: 16 kernel_size: 3 pad: 1 group: 2") +
+          layer("gr", "ReLU", "g", "g") +
+          layer("d", "Pooling", "g", "d", "pooling_param { kernel_size: 2 stride: 2 }") +
+          head("x", "g") + head("y", "d") + priors("q", "g") + priors("r", "d") +
+          "layer { name: \"loc\" type: \"Concat\" bottom: \"xf\" bottom: \"yf\" top: \"loc\" } "
+          "layer { name: \"prior\" type: \"Concat\" bottom: \"q\" bottom: \"r\" top: \"prior\" "
+          "concat_param { axis: 2 } } "
+          "layer { name: \"m\" type: \"Eltwise\" bottom: \"loc\" bottom: \"loc\" top: \"m\" } ");
+}
+
+Weights detector_weights() {
+  return Weights()
+      .blob("a", {16, 3, 3, 3})
+      .blob("a", 16)
+      .blob("bn", 16)
+      .blob("bn", 16, 0.5f, 2)
+      .blob("bn", 1, 1, 1)
+      .blob("ap", 16)
+      .blob("g", {16, 8, 3, 3})
+      .blob("g", 16)
+      .blob("x", {8, 16, 3, 3})
+      .blob("x", 8)
+      .blob("y", {8, 16, 3, 3})
+      .blob("y", 8);
+}
+
+Model converted(const std::string& text, const Weights& weights,
+                const convert::ConvertOptions& options) {
+  auto model = ModelFiles(text, weights.net()).convert(options);
+  ck_assert_msg(model.ok(), "%s", model.ok() ? "" : model.error().message.c_str());
+  model.value().source.clear();
+  model.value().name = "n";
+  return std::move(model.value());
+}
+
+void refused(const Model& model, int width, int height, std::initializer_list<const char*> words) {
+  const auto resized = plan::resize(model, width, height);
+  ck_assert(!resized.ok());
+  for (const char* word : words) {
+    ck_assert_msg(resized.error().message.find(word) != std::string::npos, "no '%s' in: %s", word,
+                  resized.error().message.c_str());
+  }
+}
+
+}  // namespace
+
+START_TEST(a_network_is_planned_as_from_its_model) {
+  for (bool y_major : {false, true}) {
+    for (bool quantise : {false, true}) {
+      convert::ConvertOptions options;
+      options.y_major = y_major;
+      options.quantise = quantise;
+      const Model small = converted(detector_text(33, 47), detector_weights(), options);
+      const Model large = converted(detector_text(70, 64), detector_weights(), options);
+      auto resized = plan::resize(small, 64, 70);
+      ck_assert_msg(resized.ok(), "%s", resized.ok() ? "" : resized.error().message.c_str());
+      resized.value().source.clear();
+      ck_assert(network::model_to_json(resized.value()) == network::model_to_json(large));
+      ck_assert(resized.value().weights == large.weights);
+      // And back.
+      auto again = plan::resize(resized.value(), 47, 33);
+      ck_assert(again.ok());
+      ck_assert(network::model_to_json(again.value()) == network::model_to_json(small));
+    }
+  }
+}
+END_TEST
+
+START_TEST(anchors_by_the_pictures_size_follow) {
+  Model model = converted(detector_text(33, 47), detector_weights(), {});
+  model.decoder.name = "ssd";
+  model.decoder.params = {{"anchors", {{"rule", "min-boxes"}, {"image", {47, 33}}}}};
+  const auto resized = plan::resize(model, 64, 70);
+  ck_assert(resized.ok());
+  ck_assert(resized.value().decoder.params["anchors"]["image"] == json({64, 70}));
+}
+END_TEST
+
+START_TEST(what_is_of_one_size_is_named) {
+  const Model fc = converted(
+      network_text(
+          3, 8, 8,
+          layer("c", "Convolution", "data", "c",
+                "convolution_param { num_output: 8 kernel_size: 3 }") +
+              layer("i", "InnerProduct", "c", "i", "inner_product_param { num_output: 4 }")),
+      Weights().blob("c", {8, 3, 3, 3}).blob("c", 8).blob("i", {4, 8 * 36}).blob("i", 4), {});
+  refused(fc, 16, 16, {"16x16", "'i'", "fully connected"});
+  refused(fc, 2, 2, {"'c'"});
+  refused(fc, 100000, 100000, {"100000"});
+  Model bare = fc;
+  bare.graph = nullptr;
+  refused(bare, 16, 16, {"convert"});
+}
+END_TEST
+
+START_TEST(sizes_are_read) {
+  ck_assert_int_eq(plan::parse_size("320x240").value().width, 320);
+  for (const char* text : {"", "320", "320x", "0x4", "-3x4", "320x240x3", "axb"}) {
+    ck_assert(!plan::parse_size(text).ok());
+  }
+}
+END_TEST
+
+namespace {
+
+// All members and elements of a document.
+void collect(json* at, std::vector<json*>* all) {
+  if (!at->is_structured()) return;
+  for (json& item : *at) {
+    all->push_back(&item);
+    collect(&item, all);
+  }
+}
+
+}  // namespace
+
+// A damaged graph must give an error or a valid network.
+START_TEST(damaged_graphs_do_no_harm) {
+  constexpr int kRounds = 3000;
+  const Model model = converted(detector_text(33, 47), detector_weights(), {});
+  const json values[] = {nullptr,        -1,          0,      1,     7,  1000000, 4294967295u,
+                         -2147483648LL,  0.5,         "conv", "cpu", "", true,    json::array(),
+                         json::object(), {1, 2, 3, 4}};
+  std::mt19937 random(1);
+  int good = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    Model damaged = model;
+    std::vector<json*> places;
+    collect(&damaged.graph, &places);
+    *places[random() % places.size()] = values[random() % std::size(values)];
+    good += plan::resize(damaged, 40, 40).ok();
+  }
+  ck_assert_int_lt(good, kRounds);
+}
+END_TEST
+
+DVNN_TEST_MAIN(resize, a_network_is_planned_as_from_its_model, anchors_by_the_pictures_size_follow,
+               what_is_of_one_size_is_named, sizes_are_read, damaged_graphs_do_no_harm)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damaged model files: each must convert or be refused in one line. A libFuzzer target (clang++
-// -fsanitize=fuzzer,address, with DVNN_FUZZER defined); without it, a test that damages small
-// models from a seed. `fuzz_models FOLDER` writes those models there, as a first corpus.
+// Damaged files of every kind that is read: each must convert or be refused in one line. A
+// libFuzzer target (clang++ -fsanitize=fuzzer,address, with DVNN_FUZZER defined); without it, a
+// test that damages small models from a seed. `fuzz_models FOLDER` writes those models there, as a
+// first corpus.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -11,8 +12,12 @@
 #include <vector>
 
 #include "caffe_fixture.h"
+#include "convert/custom_layers.h"
+#include "convert/ini_file.h"
 #include "keras_fixture.h"
+#include "network/model_json.h"
 #include "onnx_fixture.h"
+#include "plan/plan.h"
 
 using namespace dvnn;
 using namespace dvnn::test;
@@ -20,7 +25,16 @@ using namespace dvnn::test;
 namespace {
 
 // The kinds of file, chosen by the input's first byte.
-enum Kind : uint8_t { kOnnx, kKeras, kCaffe, kKinds };
+enum Kind : uint8_t {
+  kOnnx,
+  kKeras,
+  kCaffe,
+  kPrototxtText,
+  kIni,
+  kDescription,  // a network file's, to be planned for another size
+  kLayerTypes,
+  kKinds
+};
 
 std::string onnx_seed() {
   OnnxModel m({1, 3, 9, 9});
@@ -66,14 +80,83 @@ std::string caffe_seed() {
   return net.SerializeAsString();
 }
 
+constexpr const char* kIniText =
+    "[INPUT]\nname = Net\ndefinition = models/net.prototxt\ndata = net.caffemodel\n"
+    "origin = CAFFE\nwidth_override = 320\nheight_override = 240\n[OUTPUT]\n"
+    "output_folder = out\ngenerate_source = 1\nquantization = 0\n[OPTIONAL]\nverbose = 1\n";
+
+constexpr const char* kLayerTypesText =
+    "{\"Spread\": {\"params\": {\"amount\": \"float\", \"sizes\": \"int[2]\", \"n\": \"int\"}, "
+    "\"output\": [\"1\", \"c * count(sizes)\", \"(h + 1) / 2 - n\", \"w\"]}}";
+
+const network::Model& described() {
+  static const network::Model model = [] {
+    const TemporaryFile text(kPrototxt), weights(caffe_seed());
+    return std::move(convert::convert_caffe(text.path, weights.path, {}, nullptr).value());
+  }();
+  return model;
+}
+
+Status read_description(const std::string& bytes) {
+  const auto json = nlohmann::json::parse(bytes, nullptr, false);
+  if (json.is_discarded()) return Error{ErrorCode::kMalformed, "is no JSON"};
+  auto model = network::model_from_json(json);
+  if (!model.ok()) return model.error();
+  model.value().weights = described().weights;
+  DVNN_TRY(network::validate(model.value()));
+  auto resized = plan::resize(model.value(), 20, 16);
+  if (!resized.ok()) return resized.error();
+  return {};
+}
+
+Status read_layer_types(const std::string& bytes) {
+  auto types = convert::parse_custom_layers(bytes);
+  if (!types.ok()) return types.error();
+  for (const auto& [name, type] : types.value()) {
+    DVNN_ASSIGN(const auto params, type.take_params({{"amount", 1}, {"sizes", {1, 2}}, {"n", 1}}));
+    auto dims = type.output_dims({1, 3, 8, 9}, params);
+    if (!dims.ok()) return dims.error();
+  }
+  return {};
+}
+
+std::string seed_of(Kind kind) {
+  switch (kind) {
+    case kOnnx:
+      return onnx_seed();
+    case kKeras:
+      return keras_seed();
+    case kCaffe:
+      return caffe_seed();
+    case kPrototxtText:
+      return kPrototxt;
+    case kIni:
+      return kIniText;
+    case kDescription:
+      return network::model_to_json(described()).dump();
+    default:
+      return kLayerTypesText;
+  }
+}
+
 Status convert_bytes(Kind kind, const std::string& bytes) {
+  if (kind == kDescription) return read_description(bytes);
+  if (kind == kLayerTypes) return read_layer_types(bytes);
   const TemporaryFile file(bytes);
+  if (kind == kIni) {
+    const auto ini = convert::read_ini(file.path);
+    return ini.ok() ? Status() : Status(ini.error());
+  }
   Result<network::Model> model = Error{ErrorCode::kInternal, ""};
   if (kind == kOnnx) model = convert::convert_onnx(file.path, {}, nullptr);
   if (kind == kKeras) model = convert::convert_keras(file.path, {}, nullptr);
   if (kind == kCaffe) {
     const TemporaryFile text(kPrototxt);
     model = convert::convert_caffe(text.path, file.path, {}, nullptr);
+  }
+  if (kind == kPrototxtText) {
+    const TemporaryFile weights(caffe_seed());
+    model = convert::convert_caffe(file.path, weights.path, {}, nullptr);
   }
   if (model.ok()) return {};
   return model.error();
@@ -124,11 +207,10 @@ std::string damaged(std::string bytes, std::mt19937* random) {
 
 int main(int argc, char** argv) {
   constexpr int kRounds = 500;
-  const std::string seeds[] = {onnx_seed(), keras_seed(), caffe_seed()};
   std::mt19937 random(1);
   int refused = 0;
   for (uint8_t kind = 0; kind < kKinds; ++kind) {
-    const std::string& seed = seeds[kind];
+    const std::string seed = seed_of(static_cast<Kind>(kind));
     if (argc > 1) {
       std::ofstream(std::string(argv[1]) + "/seed-" + std::to_string(kind), std::ios::binary)
           << static_cast<char>(kind) << seed;

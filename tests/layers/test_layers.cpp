@@ -4,6 +4,7 @@
 
 #include "check_main.h"
 #include "layers/cpu_layer.h"
+#include "layers/module.h"
 
 using namespace dvnn;
 using namespace dvnn::layers;
@@ -128,6 +129,33 @@ START_TEST(element_wise_layers_compute) {
 }
 END_TEST
 
+START_TEST(a_library_brings_layers) {
+  const TensorDesc in = plain({1, 2, 1, 3}), out = plain({1, 4, 1, 3});
+  const json params = {{"amount", 0.5}, {"sizes", {2, 4}}};
+  const auto before = create_cpu_layer("Spread", params, {&in, 1}, {&out, 1});
+  ck_assert(!before.ok() && before.error().message.find("custom-layers") != std::string::npos);
+  ck_assert(!load_module("/nowhere/libmine.so").ok());
+  ck_assert(load_module(SPREAD_MODULE).ok());
+  ck_assert(load_module(SPREAD_MODULE).ok());  // once more does nothing
+  const std::vector<float> values = {1, 2, 3, 4, 5, 6};
+  const auto spread = run("Spread", params, {{in, values}}, {1, 4, 1, 3});
+  ck_assert(spread == std::vector<float>({1, 2, 3, 4, 5, 6, 2, 4, 6, 8, 10, 12}));
+
+  auto message = [](const auto& result) { return result.error().message; };
+  const auto unset = create_cpu_layer("Spread", json::object(), {&in, 1}, {&out, 1});
+  ck_assert(!unset.ok() && message(unset).find("amount and sizes") != std::string::npos);
+  const auto broken = create_cpu_layer("Broken", params, {&in, 1}, {&out, 1});
+  ck_assert(!broken.ok() && message(broken).find("no reason") != std::string::npos);
+  auto failing = create_cpu_layer("Failing", params, {&in, 1}, {&out, 1});
+  ck_assert(failing.ok());
+  std::vector<float> result(12);
+  const ConstTensorView from = {in, reinterpret_cast<const uint8_t*>(values.data())};
+  const TensorView to = {out, reinterpret_cast<uint8_t*>(result.data())};
+  const Status status = failing.value()->run({&from, 1}, {&to, 1});
+  ck_assert(!status.ok() && message(status) == "Failing: no?luck");  // one line
+}
+END_TEST
+
 START_TEST(layers_that_do_not_fit_are_refused) {
   struct Refusal {
     const char* type;
@@ -166,4 +194,4 @@ END_TEST
 DVNN_TEST_MAIN(layers, concat_joins_along_any_axis, permute_reorders_axes,
                softmax_sums_to_one_and_cannot_overflow, normalize_scales_to_unit_length,
                pooling_clips_windows_as_caffe_does, element_wise_layers_compute,
-               layers_that_do_not_fit_are_refused)
+               a_library_brings_layers, layers_that_do_not_fit_are_refused)

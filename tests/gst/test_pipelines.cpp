@@ -64,6 +64,40 @@ void expect_error(const std::string& description, GQuark domain, int code, const
 
 }  // namespace
 
+START_TEST(a_library_of_generated_sources_is_a_network) {
+  const std::string weights = "/tmp/dvnn-test-weights-" + std::to_string(getpid());
+  std::ofstream(weights, std::ios::binary) << std::string(448, '\0');
+  const std::string network = "dvinfer network=" PRIOR_MODULE;
+  run_to_end(std::string(kSource) + "dvconvert ! " + network + " weights=" + weights +
+             " ! fakesink");
+  expect_error(std::string(kSource) + network + " ! fakesink", GST_LIBRARY_ERROR,
+               GST_LIBRARY_ERROR_SETTINGS, "weights");
+  expect_error(std::string(kSource) + network + " weights=/nowhere ! fakesink", GST_RESOURCE_ERROR,
+               GST_RESOURCE_ERROR_NOT_FOUND, "/nowhere");
+  unlink(weights.c_str());
+}
+END_TEST
+
+START_TEST(a_network_is_planned_for_another_size) {
+  for (const char* size : {"128x96", "320x256"}) {
+    run_to_end(std::string(kSource) + "dvconvert ! dvinfer input-size=" + size +
+               " ! dvdecode ! fakesink");
+  }
+  expect_error(std::string(kSource) + "dvinfer input-size=10 ! fakesink", GST_LIBRARY_ERROR,
+               GST_LIBRARY_ERROR_SETTINGS, "input-size");
+  expect_error(std::string(kSource) + "dvinfer input-size=9999x9999 ! fakesink", GST_STREAM_ERROR,
+               GST_STREAM_ERROR_WRONG_TYPE, "9999");
+  expect_error(std::string(kSource) + infer("input-size=64x64") + " ! fakesink", GST_STREAM_ERROR,
+               GST_STREAM_ERROR_WRONG_TYPE, "convert");
+}
+END_TEST
+
+START_TEST(libraries_of_layers_are_named_when_missing) {
+  expect_error(std::string(kSource) + "dvinfer custom-layers=/nowhere/libmine.so ! fakesink",
+               GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND, "libmine.so");
+}
+END_TEST
+
 START_TEST(queues_may_stand_between_all_elements) {
   run_to_end(std::string(kSource) + "queue ! dvconvert ! queue ! " + infer() +
              " ! queue ! dvdecode ! queue ! dvoverlay ! queue ! fakesink");
@@ -197,8 +231,9 @@ END_TEST
 int main() {
   return run_gst_suite(
       "pipelines",
-      {queues_may_stand_between_all_elements, a_tee_may_stand_anywhere,
-       videorate_may_double_and_drop_frames, every_number_in_flight_works,
+      {a_library_of_generated_sources_is_a_network, a_network_is_planned_for_another_size,
+       libraries_of_layers_are_named_when_missing, queues_may_stand_between_all_elements,
+       a_tee_may_stand_anywhere, videorate_may_double_and_drop_frames, every_number_in_flight_works,
        the_state_may_go_up_and_down, seeks_flush_and_go_on,
        a_sink_that_wants_one_frame_ends_the_stream, frames_pass_a_dvconvert_with_no_dvinfer,
        bad_network_files_are_named, a_missing_device_is_named,

@@ -9,6 +9,10 @@
  * frame as a #GstDvTensorMeta. Frames that come without a tensor, or with one made for another
  * network, are converted here.
  *
+ * The network may also be a library of C++ sources that the vendor's converter, or `dvnet convert
+ * --emit-cpp`, wrote: #GstDvInfer:weights then names its packed weights. A .dvn file's network can
+ * be planned for another size of input, #GstDvInfer:input-size.
+ *
  * Streams of tensors (`other/tensors`, as NNStreamer's) are taken where they are the network's
  * input, and made of its outputs, one memory each, where downstream asks for them. Outputs whose
  * channels lie in several chunks of 8 have one dimension there.

@@ -31,7 +31,10 @@ KerasLayer keras_1d_as_2d(const KerasLayer& layer) {
                                               {"atrous_rate", "dilation_rate"},
                                               {"pool_size", "pool_size"},
                                               {"pool_length", "pool_size"},
-                                              {"stride", "strides"}};
+                                              {"stride", "strides"},
+                                              {"output_padding", "output_padding"},
+                                              {"size", "size"},
+                                              {"length", "size"}};
   if (!config.is_object()) return row;
   for (const auto& [old, name] : kSizes) {
     const auto it = config.find(old);

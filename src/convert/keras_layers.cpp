@@ -187,25 +187,20 @@ Result<KerasTensor> conv2d_transpose(KerasImporter* importer, const KerasLayer& 
   DVNN_ASSIGN(ConvSpec spec, conv_spec(layer, shape, kernel.dims));
   spec.outputs = kernel.dims[2];
   DVNN_ASSIGN(const bool same, is_same(layer.config));
-  const json& extra = keras_option(layer.config, {"output_padding"});
-  if (!extra.is_null()) {
-    return Error{ErrorCode::kUnsupported, "output_padding is not supported"};
-  }
-  // Keras makes size * stride outputs with "same", whole windows with "valid".
-  int64_t extra_x = 0, extra_y = 0;
-  if (same) {
-    auto fit = [](int64_t k, int64_t s, int64_t* before, int64_t* after, int64_t* more) {
-      const int64_t total = std::max<int64_t>(k - s, 0);
-      *before = total / 2;
-      *after = total - *before;
-      *more = std::max<int64_t>(s - k, 0);
-    };
-    fit(spec.kernel_x, spec.stride_x, &spec.left, &spec.right, &extra_x);
-    fit(spec.kernel_y, spec.stride_y, &spec.top, &spec.bottom, &extra_y);
-  } else {
-    extra_x = std::max<int64_t>(spec.stride_x - spec.kernel_x, 0);
-    extra_y = std::max<int64_t>(spec.stride_y - spec.kernel_y, 0);
-  }
+  const json& padding = keras_option(layer.config, {"output_padding"});
+  DVNN_ASSIGN(const auto added, keras_pair(padding, 0));
+  // Keras makes size * stride outputs with "same", whole windows with "valid"; output_padding takes
+  // pads of half the kernel with "same" and adds to what they leave. Source: Keras,
+  // deconv_output_length(); TensorFlow takes the pads from the output's size.
+  auto fit = [&](int64_t k, int64_t s, int64_t more, int64_t* before, int64_t* after) {
+    int64_t cut = same ? k - s : std::min<int64_t>(k - s, 0);
+    if (!padding.is_null()) cut = (same ? k / 2 * 2 : 0) - more;
+    *before = std::max<int64_t>(cut, 0) / 2;
+    *after = std::max<int64_t>(cut, 0) - *before;
+    return std::max<int64_t>(-cut, 0);
+  };
+  const int64_t extra_x = fit(spec.kernel_x, spec.stride_x, added[1], &spec.left, &spec.right);
+  const int64_t extra_y = fit(spec.kernel_y, spec.stride_y, added[0], &spec.top, &spec.bottom);
   // (y, x, out, in) -> (in, out, y, x)
   std::vector<float> weights = reordered(kernel);
   DVNN_ASSIGN(auto bias, bias_of(layer, 1, spec.outputs));

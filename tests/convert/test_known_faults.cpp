@@ -108,6 +108,28 @@ START_TEST(dilation_of_rows_is_taken_for_that_of_columns) {
 }
 END_TEST
 
+START_TEST(output_padding_of_rows_is_taken_for_that_of_columns) {
+  KerasModel m;
+  m.layer("Conv2DTranspose", input_of("t", 5, 6,
+                                      {{"strides", {2, 2}},
+                                       {"padding", "same"},
+                                       {"output_padding", {1, 0}},
+                                       {"use_bias", false}}));
+  m.weights("t", "kernel:0", {3, 3, 2, 3});
+  Shape shape;
+  keras_result(m, 5, 6, &shape);
+  // (n - 1) * 2 + 3 - 2 * 1 + output_padding
+  ck_assert(shape == (Shape{1, 2, 10, 11}));
+}
+END_TEST
+
+START_TEST(sequences_are_doubled_in_both_directions) {
+  KerasModel m;
+  m.layer("UpSampling1D", {{"name", "u"}, {"batch_input_shape", {nullptr, 10, 3}}, {"size", 2}});
+  refused(convert_model(m, nullptr, "2.4.0", nullptr), {"'u'", "2, 4, 8"});
+}
+END_TEST
+
 START_TEST(one_number_of_dilation_overwrites_the_pads) {
   KerasModel m;
   m.layer("Conv2D",
@@ -245,7 +267,8 @@ DVNN_TEST_MAIN(known_faults, power_layers_are_dropped_with_all_behind_them,
                the_first_part_of_a_split_pooling_is_the_output,
                a_split_is_chosen_from_the_width_alone, zeros_above_are_taken_for_zeros_to_the_left,
                dilation_of_rows_is_taken_for_that_of_columns,
-               one_number_of_dilation_overwrites_the_pads,
+               output_padding_of_rows_is_taken_for_that_of_columns,
+               sequences_are_doubled_in_both_directions, one_number_of_dilation_overwrites_the_pads,
                transposed_convolutions_of_sequences_are_not_seen_as_such,
                transposed_weights_are_read_in_the_wrong_order,
                fully_connected_layers_read_channels_alone, groups_are_taken_for_one_per_channel,

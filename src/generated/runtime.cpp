@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "generated/runtime.h"
 
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 
+#include "base/clock.h"
 #include "base/format.h"
 #include "generated/layers.h"
 
 namespace dvnn::generated {
 namespace {
-
-int64_t now_us() {
-  using std::chrono::duration_cast;
-  return duration_cast<std::chrono::microseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 bool is_device_layer(const fpga_layer& layer) {
   return layer.type == LT_CONV || layer.type == LT_FC;

@@ -2,21 +2,14 @@
 // A slot's steps are grouped into stages when it is made: a stage is one command list (consecutive
 // device steps) or one CPU layer. run() walks the stages; nothing is decided or allocated there.
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
+#include "base/clock.h"
 #include "layers/cpu_layer.h"
 #include "network/model_network.h"
 
 namespace dvnn::network {
 namespace {
-
-int64_t now_us() {
-  using std::chrono::duration_cast;
-  return duration_cast<std::chrono::microseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 // A tensor's bytes in the I/O buffer, to be handed between CPU and device.
 struct Range {

@@ -180,18 +180,6 @@ class Loader {
   std::vector<bool> made_;
 };
 
-// (y, x) -> (x, y), kernel by kernel.
-void transpose(int from_y, int from_x, std::vector<float>* weights) {
-  const auto ky = static_cast<size_t>(from_y), kx = static_cast<size_t>(from_x);
-  std::vector<float> out(weights->size());
-  for (size_t k = 0; k < out.size(); k += kx * ky) {
-    for (size_t j = 0; j < ky; ++j) {
-      for (size_t i = 0; i < kx; ++i) out[k + i * ky + j] = (*weights)[k + j * kx + i];
-    }
-  }
-  *weights = std::move(out);
-}
-
 Status load_node_weights(const json& item, const network::Model& model, bool y_major,
                          const Shape& in, Node* node) {
   const json* saved = nullptr;
@@ -231,7 +219,7 @@ Status load_node_weights(const json& item, const network::Model& model, bool y_m
   node->bias.resize(m);
   unpack_weights(geometry, model.weights.data() + offset, node->weights.data(), node->bias.data(),
                  nullptr);
-  if (y_major) transpose(geometry.ky, geometry.kx, &node->weights);
+  if (y_major) transpose_kernels(geometry.ky, geometry.kx, &node->weights);
   return {};
 }
 
@@ -252,6 +240,17 @@ Status check_lists(const Graph& graph, const Node& node) {
 }
 
 }  // namespace
+
+void transpose_kernels(int height, int width, std::vector<float>* weights) {
+  const auto ky = static_cast<size_t>(height), kx = static_cast<size_t>(width);
+  std::vector<float> out(weights->size());
+  for (size_t k = 0; k < out.size(); k += kx * ky) {
+    for (size_t j = 0; j < ky; ++j) {
+      for (size_t i = 0; i < kx; ++i) out[k + i * ky + j] = (*weights)[k + j * kx + i];
+    }
+  }
+  *weights = std::move(out);
+}
 
 json save_graph(Graph* graph) {
   json nodes = json::array(), values = json::array();

@@ -10,6 +10,10 @@
 
 namespace dvnn::plan {
 
+/// Weights of kernels of `height` rows and `width` columns, one after the other, become those of
+/// the transposed kernels: what the device reads where its buffers are row-major.
+void transpose_kernels(int height, int width, std::vector<float>* weights);
+
 /// Where the weights of a node went.
 struct SavedWeights {
   uint64_t offset = 0;  // into the network's packed weights

@@ -191,7 +191,7 @@ class Lowering {
                  saved_);
     std::vector<float> weights = node.weights;
     if (options_.y_major) {  // the device then reads kernels transposed
-      transpose(run->kernel, &weights);
+      transpose_kernels(run->kernel.y, run->kernel.x, &weights);
       std::swap(geometry.kx, geometry.ky);
     }
     DVNN_ASSIGN(const auto halves, to_half(weights, "weight"));
@@ -208,17 +208,6 @@ class Lowering {
     }
     pack_weights(geometry, source, model_.weights.data() + run->weight_offset);
     return {};
-  }
-
-  static void transpose(device::Extent kernel, std::vector<float>* weights) {
-    const size_t kx = static_cast<size_t>(kernel.x), ky = static_cast<size_t>(kernel.y);
-    std::vector<float> out(weights->size());
-    for (size_t k = 0; k < out.size(); k += kx * ky) {
-      for (size_t j = 0; j < ky; ++j) {
-        for (size_t i = 0; i < kx; ++i) out[k + i * ky + j] = (*weights)[k + j * kx + i];
-      }
-    }
-    *weights = std::move(out);
   }
 
   void add_cpu_step(const Node& node) {

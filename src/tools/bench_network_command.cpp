@@ -7,7 +7,6 @@
 #include <random>
 
 #include "base/format.h"
-#include "layers/module.h"
 #include "tools/commands.h"
 #include "tools/options.h"
 #include "tools/session.h"
@@ -144,25 +143,20 @@ int run_bench(Session* session, const std::string& network, const std::string& p
 int bench_network_command(int argc, char** argv) {
   BenchOptions options;
   gboolean json = FALSE, with_peer = FALSE;
-  OptionText weights, custom_layers, size, device;
-  const GOptionEntry entries[] = {
-      {"peer", 0, 0, G_OPTION_ARG_NONE, &with_peer,
-       "Compare with OpenCV dnn on the Caffe files PROTOTXT CAFFEMODEL", nullptr},
-      {"threads", 0, 0, G_OPTION_ARG_INT, &options.threads, "Threads for both (default 1)", "N"},
-      {"iterations", 'n', 0, G_OPTION_ARG_INT, &options.iterations, "Timed runs (default 30)", "N"},
-      {"weights", 0, 0, G_OPTION_ARG_FILENAME, weights.out(),
-       "Packed weights, where the network is a library of generated sources", "FILE"},
-      {"custom-layers", 0, 0, G_OPTION_ARG_FILENAME, custom_layers.out(),
-       "A library of CPU layers that the network names", "LIBRARY"},
-      {"size", 0, 0, G_OPTION_ARG_STRING, size.out(),
-       "Size of the network's input in pixels, instead of the file's own", "WxH"},
-      {"device", 'd', 0, G_OPTION_ARG_STRING, device.out(), "auto, fpga, soft or a library",
-       "DEVICE"},
-      {"json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object", nullptr},
-      {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
+  NetworkTexts network;
+  std::vector<GOptionEntry> entries = network.entries();
+  entries.insert(
+      entries.end(),
+      {{"peer", 0, 0, G_OPTION_ARG_NONE, &with_peer,
+        "Compare with OpenCV dnn on the Caffe files PROTOTXT CAFFEMODEL", nullptr},
+       {"threads", 0, 0, G_OPTION_ARG_INT, &options.threads, "Threads for both (default 1)", "N"},
+       {"iterations", 'n', 0, G_OPTION_ARG_INT, &options.iterations, "Timed runs (default 30)",
+        "N"},
+       {"json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object", nullptr},
+       {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}});
   auto args = parse_options("NETWORK.dvn|NETWORK.so [--peer PROTOTXT CAFFEMODEL]",
                             "Times whole-network runs; with --peer, OpenCV's dnn in turns with it.",
-                            entries, argc, argv);
+                            entries.data(), argc, argv);
   if (!args.ok()) return wrong_usage("bench network", args.error().message);
   const std::vector<std::string>& files = args.value();
   if (files.size() != (with_peer ? 3u : 1u)) {
@@ -175,12 +169,7 @@ int bench_network_command(int argc, char** argv) {
   // The software device reads it when it starts.
   setenv("DVNN_SOFT_THREADS", std::to_string(options.threads).c_str(), 1);
   cv::setNumThreads(options.threads);
-  if (custom_layers.given()) {
-    if (Status s = layers::load_module(custom_layers.text()); !s.ok()) return fail(s.error());
-  }
-  auto source = network_source(files[0], weights.text(), size.text());
-  if (!source.ok()) return wrong_usage("bench network", source.error().message);
-  auto session = Session::open(source.value(), device.text());
+  auto session = network.open(files[0]);
   if (!session.ok()) return fail(session.error());
   return run_bench(session.value().get(), files[0], with_peer ? files[1] : "",
                    with_peer ? files[2] : "", options);

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "base/format.h"
-#include "layers/module.h"
 #include "tools/commands.h"
 #include "tools/options.h"
 #include "tools/session.h"
@@ -158,25 +157,20 @@ Status run_picture(Session* session, const std::string& path, const RunOptions& 
 int run_command(int argc, char** argv) {
   RunOptions options;
   gboolean json = FALSE;
-  OptionText weights, custom_layers, size, device, folder;
-  const GOptionEntry entries[] = {
-      {"json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object per picture", nullptr},
-      {"threshold", 't', 0, G_OPTION_ARG_DOUBLE, &options.threshold,
-       "Least confidence of a detection, 0..1 (default 0.5)", "C"},
-      {"weights", 0, 0, G_OPTION_ARG_FILENAME, weights.out(),
-       "Packed weights, where the network is a library of generated sources", "FILE"},
-      {"custom-layers", 0, 0, G_OPTION_ARG_FILENAME, custom_layers.out(),
-       "A library of CPU layers that the network names", "LIBRARY"},
-      {"size", 0, 0, G_OPTION_ARG_STRING, size.out(),
-       "Size of the network's input in pixels, instead of the file's own", "WxH"},
-      {"device", 'd', 0, G_OPTION_ARG_STRING, device.out(),
-       "auto, fpga, soft or a library (default: $DVNN_DEVICE, or auto)", "DEVICE"},
-      {"dump", 0, 0, G_OPTION_ARG_FILENAME, folder.out(),
-       "Write the input and every raw output as .npy into this folder", "FOLDER"},
-      {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
+  NetworkTexts network;
+  OptionText folder;
+  std::vector<GOptionEntry> entries = network.entries();
+  entries.insert(
+      entries.end(),
+      {{"json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object per picture", nullptr},
+       {"threshold", 't', 0, G_OPTION_ARG_DOUBLE, &options.threshold,
+        "Least confidence of a detection, 0..1 (default 0.5)", "C"},
+       {"dump", 0, 0, G_OPTION_ARG_FILENAME, folder.out(),
+        "Write the input and every raw output as .npy into this folder", "FOLDER"},
+       {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}});
   auto args = parse_options("NETWORK.dvn|NETWORK.so PICTURE...",
                             "Runs a network on pictures and prints the detections or the top 5.",
-                            entries, argc, argv);
+                            entries.data(), argc, argv);
   if (!args.ok()) return wrong_usage("run", args.error().message);
   const std::vector<std::string>& files = args.value();
   if (files.size() < 2) return wrong_usage("run", "needs a network file and a picture");
@@ -185,12 +179,7 @@ int run_command(int argc, char** argv) {
   }
   options.json = json;
   options.dump_folder = folder.text();
-  if (custom_layers.given()) {
-    if (Status s = layers::load_module(custom_layers.text()); !s.ok()) return fail(s.error());
-  }
-  auto source = network_source(files[0], weights.text(), size.text());
-  if (!source.ok()) return wrong_usage("run", source.error().message);
-  auto session = Session::open(source.value(), device.text());
+  auto session = network.open(files[0]);
   if (!session.ok()) return fail(session.error());
   int status = 0;
   for (size_t i = 1; i < files.size(); ++i) {

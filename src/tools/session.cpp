@@ -3,23 +3,36 @@
 
 #include <opencv2/imgcodecs.hpp>
 
+#include "layers/module.h"
 #include "plan/plan.h"
 #include "tools/options.h"
 
 namespace dvnn::tools {
 
-Result<network::NetworkSource> network_source(const std::string& path, const std::string& weights,
-                                              const std::string& size) {
+std::vector<GOptionEntry> NetworkTexts::entries() {
+  return {{"weights", 0, 0, G_OPTION_ARG_FILENAME, weights.out(),
+           "Packed weights, where the network is a library of generated sources", "FILE"},
+          {"custom-layers", 0, 0, G_OPTION_ARG_FILENAME, custom_layers.out(),
+           "A library of CPU layers that the network names", "LIBRARY"},
+          {"size", 0, 0, G_OPTION_ARG_STRING, size.out(),
+           "Size of the network's input in pixels, instead of the file's own", "WxH"},
+          {"device", 'd', 0, G_OPTION_ARG_STRING, device.out(),
+           "auto, fpga, soft or a library (default: $DVNN_DEVICE, or auto)", "DEVICE"}};
+}
+
+Result<std::unique_ptr<Session>> NetworkTexts::open(const std::string& path) const {
+  if (custom_layers.given()) DVNN_TRY(layers::load_module(custom_layers.text()));
   network::NetworkSource source;
   source.path = path;
-  source.weights = weights;
-  if (size.empty()) return source;
-  auto parsed = plan::parse_size(size);
-  if (!parsed.ok()) return parsed.error().within("--size");
-  source.width = parsed.value().width;
-  source.height = parsed.value().height;
-  source.resize = plan::resize;
-  return source;
+  source.weights = weights.text();
+  if (size.given()) {
+    auto parsed = plan::parse_size(size.text());
+    if (!parsed.ok()) return parsed.error().within("--size");
+    source.width = parsed.value().width;
+    source.height = parsed.value().height;
+    source.resize = plan::resize;
+  }
+  return Session::open(source, device.text());
 }
 
 Result<std::unique_ptr<Session>> Session::open(const network::NetworkSource& source,

@@ -11,6 +11,7 @@
 #include "decode/decoder.h"
 #include "image/converter.h"
 #include "network/network.h"
+#include "tools/options.h"
 
 namespace dvnn::tools {
 
@@ -45,9 +46,15 @@ Result<std::unique_ptr<image::Converter>> create_converter(const cv::Mat& bgr,
                                                            const PictureSpec& picture);
 image::FrameView view_of(const cv::Mat& bgr);
 
-/// A network's files, and the size of its input ("320x240", or empty: its own).
-Result<network::NetworkSource> network_source(const std::string& path, const std::string& weights,
-                                              const std::string& size);
+/// What commands that run a network are told of it.
+struct NetworkTexts {
+  OptionText weights, custom_layers, size, device;
+
+  /// Their command-line options, to which a command adds its own.
+  std::vector<GOptionEntry> entries();
+  /// The network at `path`, ready to run.
+  Result<std::unique_ptr<Session>> open(const std::string& path) const;
+};
 
 /// Reads a picture file as 8-bit BGR; the error names the file.
 Result<cv::Mat> read_picture(const std::string& path);

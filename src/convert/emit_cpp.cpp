@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/format.h"
+#include "base/json.h"
 #include "device/raw_command.h"
 #include "layers/cpu_layer.h"
 #include "network/model_json.h"
@@ -250,9 +251,12 @@ class Emitter {
 
   // Over all elements of a binary16 vector: what the vendor's runtime does, too.
   bool is_plain_softmax(const Step& step) const {
+    static const nlohmann::json kNone = nlohmann::json::object();
+    JsonReader params(step.params.is_null() ? kNone : step.params, "Softmax");
+    const int64_t axis = params.integer("axis", 0, Shape::kMaxRank, 1);
     const TensorDesc& in = tensor(step.inputs.empty() ? 0 : step.inputs[0]).desc;
     return step.type == "Softmax" && in.type == ElementType::kFloat16 && in.shape.rank >= 2 &&
-           in.shape.elements() == in.shape[1] && step.params.value("axis", 1) == 1 &&
+           in.shape.elements() == in.shape[1] && params.ok() && axis == 1 &&
            tensor(step.inputs[0]).storage == Storage::kIo;
   }
 

@@ -150,6 +150,8 @@ Result<network::Model> resize_file(const std::string& path,
     model = std::move(resized.value());
   }
   if (!options.name.empty()) model.name = options.name;
+  if (!options.labels.empty()) model.labels = options.labels;
+  if (!options.decoder.empty()) model.decoder = {options.decoder, options.decoder_params};
   return model;
 }
 
@@ -174,6 +176,12 @@ void print_notes(const convert::Report& report) {
     const std::string why = step.why.empty() ? "" : " (" + step.why + ")";
     std::printf("%s%s: %s\n", step.where.c_str(), why.c_str(), joined(step.layers, " + ").c_str());
   }
+}
+
+// Of networks that were planned here; one that is planned again does not say.
+std::string without_reuse(const convert::Report& report) {
+  if (report.io_sum_bytes == 0) return "";
+  return format(" (%llu without re-use)", static_cast<unsigned long long>(report.io_sum_bytes));
 }
 
 }  // namespace
@@ -257,6 +265,11 @@ int convert_command(int argc, char** argv) {
   if (kind == "dvn" && (t.check.given() || t.report.given())) {
     return wrong_usage("convert", "--check and --report need the model that the network is of");
   }
+  if (kind == "dvn" && (t.mean.given() || t.scale.given() || t.order.given() || t.resize.given() ||
+                        t.pad.given() || t.layout.given() || quantise)) {
+    return wrong_usage("convert",
+                       "a network file keeps its picture, layout and weights as they are");
+  }
   if (files.size() != (kind == "caffe" ? 2u : 1u) || outputs.network.empty()) {
     return wrong_usage(
         "convert",
@@ -268,10 +281,10 @@ int convert_command(int argc, char** argv) {
   model.value().producer = std::string("dvnet ") + DVNN_VERSION;
   if (Status s = write_outputs(outputs, model.value()); !s.ok()) return fail(s.error());
   if (verbose) print_notes(report);
-  std::printf("%s: %zu steps, %zu bytes of weights, I/O buffer %llu bytes (%llu without re-use)\n",
+  std::printf("%s: %zu steps, %zu bytes of weights, I/O buffer %llu bytes%s\n",
               outputs.network.c_str(), model.value().steps.size(), model.value().weights.size(),
               static_cast<unsigned long long>(model.value().io_bytes),
-              static_cast<unsigned long long>(report.io_sum_bytes));
+              without_reuse(report).c_str());
   Accuracy accuracy;
 #ifdef DVNN_HAVE_OPENCV
   if (t.custom_layers.given()) {

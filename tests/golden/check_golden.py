@@ -172,6 +172,7 @@ class Checker:
         self.dvnet, self.data = dvnet, data
         self.run_with = os.environ.get("DVNN_RUN_WITH", "").split()  # an emulator
         self.passed, self.failures = 0, []
+        self.found = {}  # detections by network and layout, by picture
         self.folder = tempfile.TemporaryDirectory()
 
     def note(self, name, problems):
@@ -213,6 +214,7 @@ class Checker:
         lines = self.run("run", "--json", "--threshold", "0.01", network, *pictures).splitlines()
         for picture, line in zip(pictures, lines):
             want, have = self.golden(folder, picture), json.loads(line)
+            self.found.setdefault((name, layout), {})[picture] = have.get("detections")
             if want is None:
                 continue
             case = f"{name} ({layout}) {os.path.basename(picture)}"
@@ -221,6 +223,14 @@ class Checker:
             elif "detections" in want:
                 self.note(case, compare_detections(have["detections"], want["detections"]))
         self.check_raw(name, layout, network)
+
+    def check_frameworks(self, one, other):
+        """The same network from two frameworks gives the same detections."""
+        for layout in ("whc", "hwc"):
+            for picture, want in self.found[(one, layout)].items():
+                have = self.found[(other, layout)][picture]
+                self.note(f"{one} and {other} ({layout}) {os.path.basename(picture)}",
+                          compare_detections(have, want))
 
     def check_raw(self, name, layout, network):
         for model, picture, output, golden in RAW:
@@ -246,6 +256,8 @@ def main():
     for name in MODELS:
         for layout in ("whc", "hwc"):
             checker.check_model(name, layout)
+    checker.check_frameworks("rfb320", "rfb320_onnx")
+    checker.check_frameworks("rfb320", "rfb320_simplified")
     for failure in checker.failures:
         print("FAILED", failure)
     print(f"{checker.passed} comparisons hold, {len(checker.failures)} do not")

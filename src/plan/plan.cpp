@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "plan/plan.h"
+
 #include <cstdio>
 
 #include "base/format.h"
 #include "plan/graph_json.h"
 #include "plan/lower.h"
 #include "plan/passes.h"
-#include "plan/plan.h"
 #include "plan/shapes.h"
 
 namespace dvnn::plan {
@@ -34,9 +35,8 @@ void resize_anchors(const Shape& from, int width, int height, nlohmann::json* pa
 
 Result<network::Model> plan_loaded(Graph graph, const PlanOptions& options, PictureSpec picture,
                                    nlohmann::json saved, PlanReport* report) {
-  PlanReport own;
   DVNN_TRY(run_sized_passes(&graph, options));
-  DVNN_ASSIGN(network::Model model, lower(graph, options, picture, &saved, report ? report : &own));
+  DVNN_ASSIGN(network::Model model, lower(graph, options, picture, &saved, report));
   model.graph = std::move(saved);
   return model;
 }

@@ -270,6 +270,10 @@ void put_layer_output(fpga_layer& layer, std::vector<float>& layer_output, uint8
                      static_cast<long long>(elements));
     return;
   }
+  if (is_output_hw_layout && layer.output_dim_size == 2) {
+    generated::current_problem = "the custom layer's output has 2 dimensions: it is no picture";
+    return;
+  }
   if (!is_output_hw_layout) {
     generated::store(layer_output, layer.is_f32_output, io_ptr + layer.output_offs);
     return;

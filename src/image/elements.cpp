@@ -63,13 +63,11 @@ struct ToInteger {
   }
 };
 
-// Levels, one a lane, become elements; `at` is their place in the patterns.
+// Levels, one a lane, become elements.
 template <class Sink>
-HWY_INLINE void Put(hn::Vec<I32> levels, const ElementRule& rule, size_t at,
-                    typename Sink::T* out) {
-  const F32 d;
-  const auto mean = hn::LoadU(d, rule.mean + at), scale = hn::LoadU(d, rule.scale + at);
-  Sink::Store(hn::Mul(hn::Sub(hn::ConvertTo(d, levels), mean), scale), rule, out);
+HWY_INLINE void Put(hn::Vec<I32> levels, hn::Vec<F32> mean, hn::Vec<F32> scale,
+                    const ElementRule& rule, typename Sink::T* out) {
+  Sink::Store(hn::Mul(hn::Sub(hn::ConvertTo(F32(), levels), mean), scale), rule, out);
 }
 
 // --- units of 16 pixels ------------------------------------------------------------------------
@@ -117,8 +115,10 @@ HWY_INLINE hn::Vec<I32> LoadTriples(const uint8_t* HWY_RESTRICT pixels, const Tr
 template <class Sink>
 HWY_INLINE void StoreTriples(const uint8_t* HWY_RESTRICT pixels, const TripleTable& table,
                              const ElementRule& rule, typename Sink::T* HWY_RESTRICT out) {
-  for (size_t e = 0; e < 3 * kUnit; e += hn::Lanes(F32())) {
-    Put<Sink>(LoadTriples(pixels, table, e), rule, e, out + e);
+  const F32 d;
+  for (size_t e = 0; e < 3 * kUnit; e += hn::Lanes(d)) {
+    Put<Sink>(LoadTriples(pixels, table, e), hn::LoadU(d, rule.mean + e),
+              hn::LoadU(d, rule.scale + e), rule, out + e);
   }
 }
 
@@ -171,14 +171,18 @@ class HalfTriples {
 };
 #endif
 
-// One channel of pixels.
+// One channel of pixels, the tensor's `channel`.
 template <class Sink>
-HWY_INLINE void StoreChannel(const uint8_t* HWY_RESTRICT pixels, int shift, const ElementRule& rule,
-                             typename Sink::T* HWY_RESTRICT out) {
+HWY_INLINE void StoreChannel(const uint8_t* HWY_RESTRICT pixels, int channel,
+                             const ElementRule& rule, typename Sink::T* HWY_RESTRICT out) {
   const I32 d;
+  const int shift = 8 * (rule.bgr ? 2 - channel : channel);
+  const auto mean = hn::Set(F32(), rule.mean[channel]);
+  const auto scale = hn::Set(F32(), rule.scale[channel]);
   for (size_t x = 0; x < kUnit; x += hn::Lanes(d)) {
     const auto lanes = hn::LoadU(d, reinterpret_cast<const int32_t*>(pixels + 4 * x));
-    Put<Sink>(hn::And(hn::ShiftRightSame(lanes, shift), hn::Set(d, 255)), rule, 0, out + x);
+    Put<Sink>(hn::And(hn::ShiftRightSame(lanes, shift), hn::Set(d, 255)), mean, scale, rule,
+              out + x);
   }
 }
 
@@ -186,8 +190,9 @@ template <class Sink>
 HWY_INLINE void StoreGray(const uint8_t* HWY_RESTRICT gray, const ElementRule& rule,
                           typename Sink::T* HWY_RESTRICT out) {
   const hn::Rebind<uint8_t, I32> d8;
+  const auto mean = hn::Set(F32(), rule.mean[0]), scale = hn::Set(F32(), rule.scale[0]);
   for (size_t x = 0; x < kUnit; x += hn::Lanes(F32())) {
-    Put<Sink>(hn::PromoteTo(I32(), hn::LoadU(d8, gray + x)), rule, 0, out + x);
+    Put<Sink>(hn::PromoteTo(I32(), hn::LoadU(d8, gray + x)), mean, scale, rule, out + x);
   }
 }
 
@@ -263,15 +268,9 @@ HWY_INLINE void StoreRunsOf(const uint8_t* levels, const Runs& runs, const Eleme
     ScatterUnits(levels, runs, 3, to, store);
   } else {
     for (int c = 0; c < 3; ++c) {
-      const int shift = 8 * (rule.bgr ? 2 - c : c);
-      ElementRule own = rule;
-      for (size_t i = 0; i < ElementRule::kPattern; ++i) {
-        own.mean[i] = rule.mean[c];
-        own.scale[i] = rule.scale[c];
-      }
       ForEachUnit(levels, runs, 4, 1, to + steps.channel[c],
                   [&](const uint8_t* from, T* at)
-                      HWY_ATTR { StoreChannel<Sink>(from, shift, own, at); });
+                      HWY_ATTR { StoreChannel<Sink>(from, c, rule, at); });
     }
   }
 }

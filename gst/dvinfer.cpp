@@ -305,8 +305,8 @@ static void gst_dv_infer_install_properties(GObjectClass* klass) {
       klass, PROP_INPUT_SIZE,
       g_param_spec_string("input-size", "Input size",
                           "Size of the network's input in pixels, WIDTHxHEIGHT, instead of the "
-                          "file's own: the network is planned anew when it is loaded, which "
-                          "networks without fully connected layers allow",
+                          "file's own: the network is planned anew when it is loaded; not for "
+                          "networks with a layer that is fully connected to the whole picture",
                           "", settable));
   g_object_class_install_property(
       klass, PROP_CUSTOM_LAYERS,

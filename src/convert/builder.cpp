@@ -179,6 +179,7 @@ Result<int> GraphBuilder::inner_product(const std::string& name, int in, int64_t
   Node node;
   node.op = Op::kInnerProduct;
   node.inputs = {in};
+  node.fixed_shape = {static_cast<int>(inputs)};
   node.run.m = static_cast<int>(outputs);
   node.weights = std::move(weights);
   node.bias = std::move(bias);

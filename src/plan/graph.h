@@ -40,7 +40,7 @@ struct Node {
   std::string type;   // kCpu
   nlohmann::json params = nlohmann::json::object();
   std::vector<int> shape_inputs;  // kCpu: values that only their shapes are taken of
-  Shape fixed_shape;              // kCpu "Constant": of the numbers
+  Shape fixed_shape;              // of a "Constant"'s numbers; {inputs} of kInnerProduct
   int saved = -1;                 // index among the nodes that a network file keeps; graph_json.h
   std::vector<Node> parts;        // kBranches: the runs of one command, in order
   uint32_t topo = 1;              // kBranches: bit i: part i is a branch's last; device/command.h

@@ -150,6 +150,7 @@ class Loader {
       if (!params->is_object()) in.fail("params", "must be an object");
     }
     DVNN_TRY(in.status());
+    if (!shape.empty()) DVNN_TRY(check_shape(node.fixed_shape));
     if (has_run(node.op)) {
       const json* run = in.member("run");
       if (!run) return Error{ErrorCode::kMalformed, "has no run"};

@@ -57,9 +57,9 @@ class Inference {
       case Op::kPooling:
         return after_window(node);
       case Op::kInnerProduct:
-        if (in(*node).elements() * node->run.m != static_cast<int64_t>(node->weights.size())) {
-          return misfit(format("is fully connected: it takes %zu numbers, not %s",
-                               node->weights.size() / static_cast<size_t>(node->run.m),
+        if (in(*node).elements() != node->fixed_shape.elements()) {
+          return misfit(format("is fully connected: it takes %lld numbers, not %s",
+                               static_cast<long long>(node->fixed_shape.elements()),
                                in(*node).to_string().c_str()));
         }
         return Dims{1, node->run.m};

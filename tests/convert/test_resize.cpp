@@ -108,6 +108,28 @@ START_TEST(a_network_is_planned_as_from_its_model) {
 }
 END_TEST
 
+// What is fully connected to one pixel's channels does not mind the picture's size.
+START_TEST(a_classifier_with_global_pooling_takes_any_size) {
+  auto classifier = [](int h, int w) {
+    return converted(
+        network_text(
+            3, h, w,
+            layer("c", "Convolution", "data", "c",
+                  "convolution_param { num_output: 16 kernel_size: 3 stride: 2 }") +
+                layer("p", "Pooling", "c", "p",
+                      "pooling_param { pool: AVE global_pooling: true }") +
+                layer("i", "InnerProduct", "p", "i", "inner_product_param { num_output: 4 }") +
+                layer("s", "Softmax", "i", "s")),
+        Weights().blob("c", {16, 3, 3, 3}).blob("c", 16).blob("i", {4, 16}).blob("i", 4), {});
+  };
+  const Model large = classifier(50, 40);
+  auto resized = plan::resize(classifier(20, 30), 40, 50);
+  ck_assert_msg(resized.ok(), "%s", resized.ok() ? "" : resized.error().message.c_str());
+  ck_assert(network::model_to_json(resized.value()) == network::model_to_json(large));
+  ck_assert(resized.value().weights == large.weights);
+}
+END_TEST
+
 START_TEST(anchors_by_the_pictures_size_follow) {
   Model model = converted(detector_text(33, 47), detector_weights(), {});
   model.decoder.name = "ssd";
@@ -176,5 +198,6 @@ START_TEST(damaged_graphs_do_no_harm) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(resize, a_network_is_planned_as_from_its_model, anchors_by_the_pictures_size_follow,
+DVNN_TEST_MAIN(resize, a_network_is_planned_as_from_its_model,
+               a_classifier_with_global_pooling_takes_any_size, anchors_by_the_pictures_size_follow,
                what_is_of_one_size_is_named, sizes_are_read, damaged_graphs_do_no_harm)

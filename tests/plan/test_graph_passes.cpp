@@ -2,10 +2,9 @@
 // Every pass by itself, on graphs made for it and on random ones: what it leaves must compute the
 // same in FP32.
 #include <functional>
-#include <random>
 
-#include "convert/builder.h"
 #include "convert/reference.h"
+#include "graph_maker.h"
 #include "plan/passes.h"
 
 // Check last: some of its macros have common names.
@@ -14,66 +13,12 @@
 using namespace dvnn;
 using namespace dvnn::convert;
 using namespace dvnn::plan;
+using namespace dvnn::test;
 using device::Activation;
 
 namespace {
 
 constexpr int kUnifiedBuffer = 655360;
-std::mt19937 source;
-
-std::vector<float> numbers(size_t count, float low = -0.5f, float high = 0.5f) {
-  std::uniform_real_distribution<float> value(low, high);
-  std::vector<float> list(count);
-  for (float& v : list) v = value(source);
-  return list;
-}
-
-int sure(const Result<int>& value) {
-  ck_assert_msg(value.ok(), "%s", value.ok() ? "" : value.error().message.c_str());
-  return value.value();
-}
-
-// Builders with values that do not matter.
-struct Maker : GraphBuilder {
-  explicit Maker(int c = 3, int h = 16, int w = 16) { sure(input("data", {1, c, h, w})); }
-  int conv(int in, int m, int kernel = 3, int groups = 1, int stride = 1) {
-    ConvSpec spec;
-    spec.outputs = m;
-    spec.kernel_x = spec.kernel_y = kernel;
-    spec.stride_x = spec.stride_y = stride;
-    spec.groups = groups;
-    spec.left = spec.right = spec.top = spec.bottom = kernel / 2;
-    const auto count = static_cast<size_t>(m * (shape_of(in).c() / groups) * kernel * kernel);
-    const std::string name = "conv" + std::to_string(graph.nodes.size());
-    return sure(convolution(name, in, spec, numbers(count), numbers(static_cast<size_t>(m))));
-  }
-  int scaled(int in) {
-    const auto c = static_cast<size_t>(shape_of(in)[1]);
-    return sure(
-        affine("affine" + std::to_string(graph.nodes.size()), in, numbers(c, 0.5f, 2), numbers(c)));
-  }
-  int active(int in, Activation kind) {
-    const auto c = static_cast<size_t>(shape_of(in)[1]);
-    return sure(activation("act" + std::to_string(graph.nodes.size()), in, kind, 0.1f,
-                           kind == Activation::kPrelu ? numbers(c, 0, 1) : std::vector<float>()));
-  }
-  int pooled(int in, bool average, int kernel, int stride, bool ceil = true) {
-    PoolSpec spec;
-    spec.average = average;
-    spec.kernel_x = spec.kernel_y = kernel;
-    spec.stride_x = spec.stride_y = stride;
-    spec.ceil = ceil;
-    return sure(pooling("pool" + std::to_string(graph.nodes.size()), in, spec));
-  }
-  int joined(const std::vector<int>& values) {
-    return sure(concat("join" + std::to_string(graph.nodes.size()), values, 1));
-  }
-  Graph done(std::vector<int> outputs) {
-    graph.outputs = std::move(outputs);
-    for (int v : graph.outputs) graph.output_names.push_back(std::to_string(v));
-    return graph;
-  }
-};
 
 std::vector<std::vector<float>> computed(const Graph& graph, const std::vector<float>& input) {
   auto reference = Reference::create(graph);
@@ -170,10 +115,10 @@ START_TEST(affine_layers_go_into_weights) {
 END_TEST
 
 START_TEST(groups_become_depthwise_sliced_or_dense) {
-  Maker m(3, 9, 9);
+  Maker m(9, 9);
   const int eight = m.conv(m.graph.input, 32, 1);
   const Graph graph =
-      m.done({m.conv(eight, 32, 3, 32), m.conv(eight, 48, 3, 2), m.conv(eight, 12, 3, 4)});
+      m.done({m.conv(eight, 32, 3, 1, 32), m.conv(eight, 48, 3, 1, 2), m.conv(eight, 12, 3, 1, 4)});
   const Graph lowered = after("groups", graph, lower_groups);
   for (const Node& node : lowered.nodes) {
     if (node.op != Op::kConvolution) continue;
@@ -198,7 +143,7 @@ START_TEST(poolings_suit_the_device) {
                         {12, false, 6, 6, true}, {18, false, 18, 1, true}, {16, true, 8, 8, true},
                         {64, true, 64, 1, true}, {61, true, 61, 1, true},  {10, false, 5, 5, true}};
   for (const Case& c : cases) {
-    Maker m(3, c.size, c.size);
+    Maker m(c.size, c.size);
     const Graph graph = m.done({m.pooled(m.graph.input, c.average, c.kernel, c.stride, c.ceil)});
     after("pooling", graph, lower_poolings);
   }
@@ -209,7 +154,7 @@ END_TEST
 // column and a row of zeros.
 START_TEST(large_windows_are_split_as_the_vendor_does) {
   auto stages = [](int size, bool average, int kernel, int stride, int pad) {
-    Maker m(3, size, size);
+    Maker m(size, size);
     PoolSpec spec;
     spec.average = average;
     spec.kernel_x = spec.kernel_y = kernel;
@@ -285,7 +230,7 @@ END_TEST
 
 // An Inception module: 1x1; 1x1, 3x3; 1x1, 5x5; pooling, 1x1.
 START_TEST(branches_become_runs_of_one_command) {
-  Maker m(3, 14, 14);
+  Maker m(14, 14);
   const int x = m.conv(m.graph.input, 32, 1);
   PoolSpec same;
   same.kernel_x = same.kernel_y = 3;
@@ -386,7 +331,7 @@ namespace {
 
 // A random network of all that the passes look for.
 Graph random_graph() {
-  Maker m(3, 12 + static_cast<int>(source() % 5), 12 + static_cast<int>(source() % 5));
+  Maker m(12 + static_cast<int>(source() % 5), 12 + static_cast<int>(source() % 5));
   std::vector<int> values = {m.conv(m.graph.input, 16)};
   auto any = [&] { return values[source() % values.size()]; };
   const Activation kinds[] = {Activation::kRelu, Activation::kTanh,  Activation::kPrelu,
@@ -410,7 +355,7 @@ Graph random_graph() {
         if (!small) values.push_back(m.pooled(in, source() % 2, 2 + source() % 2, 2, source() % 2));
         break;
       case 5:
-        values.push_back(m.conv(in, m.shape_of(in).c(), 3, m.shape_of(in).c()));
+        values.push_back(m.conv(in, m.shape_of(in).c(), 3, 1, m.shape_of(in).c()));
         break;
       case 6:
       case 7: {

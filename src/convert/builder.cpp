@@ -8,7 +8,7 @@
 namespace dvnn::convert {
 namespace {
 
-constexpr int64_t kMaxKernel = 7, kMaxStride = 255, kMaxPad = 127, kMaxChannels = 32768;
+constexpr int64_t kMaxKernel = 64, kMaxStride = 255, kMaxPad = 127, kMaxChannels = 32768;
 constexpr int64_t kMaxWindow = 65535;
 
 Status check_range(const char* what, int64_t value, int64_t least, int64_t most) {
@@ -26,8 +26,13 @@ Status check_count(const char* what, size_t have, int64_t want) {
 }
 
 Status check_spec(const ConvSpec& s, const Shape& in) {
-  DVNN_TRY(check_range("the kernel's width", s.kernel_x, 1, kMaxKernel));
-  DVNN_TRY(check_range("the kernel's height", s.kernel_y, 1, kMaxKernel));
+  for (int64_t kernel : {s.kernel_x, s.kernel_y}) {  // beyond the device's 7 it is the CPU's
+    if (kernel < 1 || kernel > kMaxKernel) {
+      return Error{ErrorCode::kLimit,
+                   format("the kernel's size is %lld, not 1 to %lld",
+                          static_cast<long long>(kernel), static_cast<long long>(kMaxKernel))};
+    }
+  }
   for (int64_t stride : {s.stride_x, s.stride_y}) {
     DVNN_TRY(check_range("the stride", stride, 1, kMaxStride));
   }

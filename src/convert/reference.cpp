@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "plan/passes.h"
+
 namespace dvnn::convert {
 namespace {
 
@@ -23,66 +25,10 @@ TensorDesc plain(const Shape& shape) {
   return {ElementType::kFloat32, Layout::kNchw, shape};
 }
 
-// stride - 1 zeros between the pixels: what a transposed convolution convolves.
-std::vector<float> stretched(const Planes& in, const device::Extent& stride, int* h, int* w) {
-  *h = (in.h - 1) * stride.y + 1;
-  *w = (in.w - 1) * stride.x + 1;
-  std::vector<float> out(static_cast<size_t>(int64_t{in.c} * *h * *w), 0.0f);
-  for (int c = 0; c < in.c; ++c) {
-    for (int y = 0; y < in.h; ++y) {
-      float* row = &out[static_cast<size_t>((int64_t{c} * *h + y * stride.y) * *w)];
-      for (int x = 0; x < in.w; ++x) row[x * stride.x] = in.row(c, y)[x];
-    }
-  }
-  return out;
-}
-
-// Adds one kernel element's part of one plane to an output plane.
-void add_tap(const Planes& in, int channel, const ConvRun& run, int ky, int kx, float weight,
-             int out_h, int out_w, float* out) {
-  const device::Extent& s = run.stride;
-  const int dy = ky * run.dilation.y - run.conv_pad.top;
-  const int dx = kx * run.dilation.x - run.conv_pad.left;
-  for (int y = 0; y < out_h; ++y) {
-    const int iy = y * s.y + dy;
-    if (iy < 0 || iy >= in.h) continue;
-    const float* row = in.row(channel, iy);
-    // The first and last x whose sample lies within the row.
-    const int first = dx >= 0 ? 0 : (-dx + s.x - 1) / s.x;
-    const int last = in.w - 1 - dx < 0 ? -1 : std::min(out_w - 1, (in.w - 1 - dx) / s.x);
-    float* to = out + int64_t{y} * out_w;
-    for (int x = first; x <= last; ++x) to[x] += weight * row[x * s.x + dx];
-  }
-}
-
-std::vector<float> convolve(const Node& node, Planes in, const Shape& out) {
-  ConvRun run = node.run;
-  std::vector<float> wide;
-  if (run.conv == device::ConvKind::kDeconv || run.conv == device::ConvKind::kDepthwiseDeconv) {
-    int h = 0, w = 0;
-    wide = stretched(in, run.stride, &h, &w);
-    in = {wide.data(), in.c, h, w};
-    run.stride = {1, 1};
-  }
-  const int channels = in.c / node.groups, outputs = out.c() / node.groups;
-  const size_t area = static_cast<size_t>(run.kernel.x * run.kernel.y);
-  const size_t plane = static_cast<size_t>(out.h()) * static_cast<size_t>(out.w());
-  std::vector<float> result(plane * static_cast<size_t>(out.c()));
-  for (int m = 0; m < out.c(); ++m) {
-    float* to = &result[static_cast<size_t>(m) * plane];
-    std::fill(to, to + plane, node.bias[static_cast<size_t>(m)]);
-    for (int c = 0; c < channels; ++c) {
-      const float* kernel = &node.weights[static_cast<size_t>(m * channels + c) * area];
-      for (int ky = 0; ky < run.kernel.y; ++ky) {
-        for (int kx = 0; kx < run.kernel.x; ++kx) {
-          const float weight = kernel[ky * run.kernel.x + kx];
-          if (weight != 0) {
-            add_tap(in, m / outputs * channels + c, run, ky, kx, weight, out.h(), out.w(), to);
-          }
-        }
-      }
-    }
-  }
+std::vector<float> convolve(const Node& node, const Planes& in, const Shape& out) {
+  std::vector<float> result(static_cast<size_t>(out.elements()));
+  layers::convolve(plan::convolution_params(node), node.weights.data(), node.bias.data(), in.data,
+                   {1, in.c, in.h, in.w}, out, result.data());
   return result;
 }
 

@@ -17,6 +17,7 @@ constexpr Entry kLayers[] = {
     {"Binary", create_binary_layer},
     {"Concat", create_concat_layer},
     {"Constant", create_constant_layer},
+    {"Convolution", create_convolution_layer},
     {"DetectionOutput", create_detection_output_layer},
     {"ELU", create_elu_layer},
     {"Eltwise", create_eltwise_layer},

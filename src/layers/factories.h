@@ -17,6 +17,10 @@ using LayerResult = Result<std::unique_ptr<CpuLayer>>;
 DVNN_LAYER_FACTORY(create_binary_layer);
 /// {values: [...]}, row-major; no input, so it is made once.
 DVNN_LAYER_FACTORY(create_constant_layer);
+/// For kernels and dilations that the device cannot do: {kernel_w, kernel_h, stride_w, stride_h,
+/// dilation_w, dilation_h, pad_left, pad_top, groups, transposed, weights: (m, c / groups, y, x),
+/// bias: [one per output]}; convolution.h.
+DVNN_LAYER_FACTORY(create_convolution_layer);
 /// Zeros around a picture: {left, right, top, bottom}.
 DVNN_LAYER_FACTORY(create_pad_layer);
 /// Elements begin[i], begin[i] + step[i], ... along each axis: {begin: [...], step: [...]}.

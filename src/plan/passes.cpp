@@ -13,6 +13,7 @@ void run_unsized_passes(Graph* graph, PictureSpec* picture) {
 }
 
 Status run_sized_passes(Graph* graph, const PlanOptions& options) {
+  lower_convolutions(graph);
   lower_poolings(graph);
   DVNN_TRY(lower_inner_products(graph, options.y_major));
   lower_affines(graph);

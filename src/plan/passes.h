@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/result.h"
+#include "layers/convolution.h"
 #include "plan/graph.h"
 #include "plan/options.h"
 #include "tensor/picture.h"
@@ -35,6 +36,12 @@ void lower_leftovers(Graph* graph);
 /// chunks of 8 channels become a convolution each; others one dense convolution, with zeros between
 /// the groups.
 void lower_groups(Graph* graph);
+
+/// How a convolution is computed in FP32.
+layers::ConvolutionParams convolution_params(const Node& node);
+
+/// Convolutions with kernels or dilations beyond the device's become CPU layers.
+void lower_convolutions(Graph* graph);
 
 /// Poolings: Caffe's rounding becomes pads on the right and at the bottom; windows beyond the
 /// device's are split into several poolings where that computes the same; the rest goes to the CPU.

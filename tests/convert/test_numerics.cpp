@@ -73,6 +73,35 @@ START_TEST(activations_and_poolings_agree) {
 }
 END_TEST
 
+// Kernels and dilations that the device does not have are the CPU's, and said to be.
+START_TEST(convolutions_beyond_the_device_agree) {
+  compare("large kernel",
+          network_text(3, 31, 35,
+                       conv("c", "data", "c",
+                            "num_output: 8 kernel_h: 11 kernel_w: 9 stride: 4 pad_h: 2 pad_w: 1") +
+                           layer("r", "ReLU", "c", "r") +
+                           conv("d", "r", "d", "num_output: 4 kernel_size: 3")),
+          Weights().blob("c", {8, 3, 11, 9}).blob("c", 8).blob("d", {4, 8, 3, 3}).blob("d", 4),
+          {35, 31});
+  compare(
+      "dilation without pads",
+      network_text(3, 17, 23, conv("c", "data", "c", "num_output: 8 kernel_size: 3 dilation: 2")),
+      Weights().blob("c", {8, 3, 3, 3}).blob("c", 8), {23, 17});
+  const std::string up =
+      layer("d", "Deconvolution", "t", "d",
+            "convolution_param { num_output: 8 group: 8 kernel_size: 8 stride: 4 "
+            "pad: 2 bias_term: false }");
+  const std::string text =
+      network_text(3, 7, 9, conv("t", "data", "t", "num_output: 8 kernel_size: 1") + up);
+  const Weights weights = Weights().blob("t", {8, 3, 1, 1}).blob("t", 8).blob("d", {8, 1, 8, 8});
+  compare("upsampling by four", text, weights, {9, 7});
+  convert::Report report;
+  ck_assert(ModelFiles(text, weights.net()).convert({}, &report).ok());
+  const auto& last = report.steps.back();
+  ck_assert(last.where == "CPU" && last.why.find("8 x 8 exceeds") != std::string::npos);
+}
+END_TEST
+
 START_TEST(split_poolings_agree) {
   const std::string first = conv("c", "data", "c", "num_output: 9 kernel_size: 3 pad: 1");
   const Weights weights = Weights().blob("c", {9, 3, 3, 3}).blob("c", 9);
@@ -254,5 +283,6 @@ START_TEST(normalisations_agree) {
 END_TEST
 
 DVNN_TEST_MAIN(numerics, convolutions_of_every_kind_agree, activations_and_poolings_agree,
-               split_poolings_agree, transposed_convolutions_agree, an_inception_module_agrees,
-               branches_and_heads_agree, fully_connected_layers_agree, normalisations_agree)
+               convolutions_beyond_the_device_agree, split_poolings_agree,
+               transposed_convolutions_agree, an_inception_module_agrees, branches_and_heads_agree,
+               fully_connected_layers_agree, normalisations_agree)

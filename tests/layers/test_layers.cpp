@@ -182,6 +182,9 @@ START_TEST(layers_that_do_not_fit_are_refused) {
       {"PriorBox", {{"min_sizes", {1}}}, {}, four},
       {"DetectionOutput", {{"num_classes", 2}}, {four, four, four}, plain({1, 1, 4, 7})},
       {"Scale", {{"scale", {1, 2}}}, {four}, four},
+      {"Convolution", {{"weights", {1, 2}}, {"bias", {0}}}, {four}, four},
+      {"Convolution", {{"weights", {1}}, {"bias", {0}}, {"groups", 2}}, {four}, four},
+      {"Convolution", {{"weights", {1}}, {"bias", {0}}, {"kernel_w", 0}}, {four}, four},
   };
   for (const Refusal& r : refusals) {
     auto layer = create_cpu_layer(r.type, r.params, r.inputs, {&r.output, 1});

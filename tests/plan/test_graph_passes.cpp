@@ -130,6 +130,22 @@ START_TEST(groups_become_depthwise_sliced_or_dense) {
 }
 END_TEST
 
+START_TEST(convolutions_beyond_the_device_are_the_cpus) {
+  Maker m;
+  ConvSpec spec;
+  spec.outputs = 4;
+  spec.kernel_x = 3, spec.kernel_y = 3;
+  spec.dilation_x = 2, spec.dilation_y = 1;
+  const int dilated =
+      sure(m.convolution("dilated", m.graph.input, spec, numbers(4 * 3 * 9), numbers(4)));
+  const int large = m.conv(m.graph.input, 6, 9, 4, 3), small = m.conv(m.graph.input, 4);
+  const Graph graph = m.done({dilated, large, small});
+  const Graph lowered = after("convolutions", graph, lower_convolutions);
+  ck_assert_int_eq(count(lowered, Op::kConvolution), 1);
+  ck_assert(lowered.nodes[1].why.find("9 x 9") != std::string::npos);
+}
+END_TEST
+
 START_TEST(poolings_suit_the_device) {
   struct Case {
     int size;
@@ -401,7 +417,8 @@ END_TEST
 
 DVNN_TEST_MAIN(graph_passes, what_no_output_needs_is_dropped, zeros_around_a_picture_become_pads,
                affine_layers_go_into_weights, groups_become_depthwise_sliced_or_dense,
-               poolings_suit_the_device, large_windows_are_split_as_the_vendor_does,
+               convolutions_beyond_the_device_are_the_cpus, poolings_suit_the_device,
+               large_windows_are_split_as_the_vendor_does,
                commands_take_in_sums_activations_and_poolings,
                a_falling_activation_stays_behind_its_pooling,
                what_follows_a_concatenation_is_done_to_each_part,

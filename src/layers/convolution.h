@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolution in FP32, for what the device cannot do and for references.
+#pragma once
+
+#include <vector>
+
+#include "tensor/tensor.h"
+
+namespace dvnn::layers {
+
+struct ConvolutionParams {
+  int groups = 1;
+  int kernel_x = 1, kernel_y = 1, stride_x = 1, stride_y = 1, dilation_x = 1, dilation_y = 1;
+  int left = 0, top = 0;    // pads; those on the other sides follow from the output's size
+  bool transposed = false;  // stride - 1 zeros between the pixels, then a convolution of stride 1
+};
+
+/// `weights` are (outputs, channels / groups, y, x), `bias` one per output; `in` and `out` are
+/// pictures {1, C, H, W}, row-major. Groups divide both channel counts.
+void convolve(const ConvolutionParams& params, const float* weights, const float* bias,
+              const float* in, const Shape& in_shape, const Shape& out_shape, float* out);
+
+}  // namespace dvnn::layers

@@ -58,4 +58,8 @@ std::string printable(const std::string& text) {
   return out;
 }
 
+std::string base_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);  // without a slash, npos + 1: from the beginning
+}
+
 }  // namespace dvnn

@@ -11,10 +11,6 @@
 namespace dvnn::convert {
 namespace {
 
-std::string base_name(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 // The decoder that fits the last layer, where the user names none.
 void choose_decoder(network::Model* model) {
   if (model->outputs.size() != 1) return;

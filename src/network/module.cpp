@@ -235,10 +235,6 @@ Result<std::unique_ptr<Slot>> GeneratedNetwork::create_slot() {
   return std::unique_ptr<Slot>(new GeneratedSlot(shared_from_this(), std::move(code)));
 }
 
-std::string base_name(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 }  // namespace
 
 bool is_module(const std::string& path) {

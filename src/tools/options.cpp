@@ -87,9 +87,4 @@ Result<std::string> json_argument(const std::string& argument) {
   return read_file(argument, kMaxJsonArgument);
 }
 
-std::string base_name(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
-}
-
 }  // namespace dvnn::tools

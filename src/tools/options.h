@@ -46,7 +46,4 @@ Result<std::string> read_file(const std::string& path, size_t limit);
 /// A JSON value from a file's name, or from the text itself if it begins with '{'.
 Result<std::string> json_argument(const std::string& argument);
 
-/// The last part of a path.
-std::string base_name(const std::string& path);
-
 }  // namespace dvnn::tools

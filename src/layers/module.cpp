@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "base/format.h"
+#include "base/library.h"
 #include "dvnn_layer.h"
 #include "layers/float_io.h"
 
@@ -91,13 +92,9 @@ Status add_classes(const dvnn_layer_class* const* classes, Registry* known) {
 
 Status load_module(const std::string& path) {
   const std::string where = "layer library '" + path + "'";
-  // Without a slash the system would look elsewhere.
-  const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
-  void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!handle) {
-    const char* why = dlerror();
-    return Error{ErrorCode::kNotFound, where + ": " + (why ? why : "cannot be loaded")};
-  }
+  const auto opened = open_library(path);
+  if (!opened.ok()) return opened.error().within(where);
+  void* const handle = opened.value();
   Registry& known = registry();
   const std::lock_guard<std::mutex> lock(known.mutex);
   if (known.libraries.count(handle)) return {};

@@ -11,6 +11,7 @@
 
 #include "base/format.h"
 #include "base/json.h"
+#include "base/library.h"
 #include "generated/access.h"
 #include "generated/layers.h"
 #include "network/model_json.h"
@@ -32,13 +33,7 @@ struct Module {
 };
 
 Result<Module> open_module(const std::string& path) {
-  // Without a slash the system would look elsewhere.
-  const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
-  void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!handle) {
-    const char* why = dlerror();
-    return Error{ErrorCode::kIo, why ? why : "cannot be loaded"};
-  }
+  DVNN_ASSIGN(void* const handle, open_library(path));
   Module module;
   module.create = reinterpret_cast<CreateNetwork>(dlsym(handle, "dvnn_network_create_v1"));
   module.information = reinterpret_cast<NetworkInformation>(dlsym(handle, "dvnn_network_info_v1"));

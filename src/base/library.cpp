@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/library.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+namespace dvnn {
+
+Result<void*> open_library(const std::string& path) {
+  // Without a slash the system would look elsewhere.
+  const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
+  if (void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
+  const char* why = dlerror();
+  return Error{access(file.c_str(), F_OK) == 0 ? ErrorCode::kIo : ErrorCode::kNotFound,
+               why ? why : "cannot be loaded"};
+}
+
+}  // namespace dvnn

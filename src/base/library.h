@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared libraries that users bring.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace dvnn {
+
+/// Loads the library at `path`, never one of the system's of that name. kNotFound: there is no such
+/// file; kIo: it cannot be loaded, and why.
+Result<void*> open_library(const std::string& path);
+
+}  // namespace dvnn

@@ -63,10 +63,6 @@ device::Pad pads(int64_t left, int64_t right, int64_t top, int64_t bottom) {
 
 }  // namespace
 
-std::vector<int64_t> dims_of(const Shape& shape) {
-  return std::vector<int64_t>(shape.dims, shape.dims + shape.rank);
-}
-
 Result<int> GraphBuilder::append(const std::string& name, Node node,
                                  const std::vector<int64_t>& dims) {
   constexpr size_t kMaxNodes = 20000;

@@ -19,7 +19,7 @@ using plan::Value;
 
 using plan::checked_shape;
 
-std::vector<int64_t> dims_of(const Shape& shape);
+using plan::dims_of;
 
 struct ConvSpec {
   int64_t outputs = 0;

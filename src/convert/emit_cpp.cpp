@@ -144,10 +144,14 @@ class Emitter {
   void end_layer(int step) {
     for (size_t k = 0; k < makers_.size(); ++k) {
       if (step < 0 || makers_[k] != step) continue;
-      line("layer.is_output = true;");
-      line(format("output_layers_[%zu] = &layer;", k));
+      mark_output(k);
     }
     bodies_.back() += "}\n";
+  }
+
+  void mark_output(size_t k) {
+    line("layer.is_output = true;");
+    line(format("output_layers_[%zu] = &layer;", k));
   }
 
   void add_input_layer() {
@@ -285,9 +289,8 @@ class Emitter {
       begin_layer("an output that others have made", {model_.outputs[k].name});
       const TensorInfo& info = tensor(model_.outputs[k].tensor);
       describe_layer(model_.outputs[k].name, "LT_CONCAT", info, info, true);
-      line("layer.is_output = true;");
-      line(format("output_layers_[%zu] = &layer;", k));
-      bodies_.back() += "}\n";
+      mark_output(k);
+      end_layer(-1);
     }
   }
 

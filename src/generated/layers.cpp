@@ -20,9 +20,6 @@ thread_local std::string current_problem;
 
 struct Picture {
   int w, h, c;
-  size_t elements() const {
-    return static_cast<size_t>(w) * static_cast<size_t>(h) * static_cast<size_t>(c);
-  }
 };
 
 // One-dimensional data are the channels of one pixel.

@@ -8,7 +8,6 @@
 namespace dvnn::plan {
 namespace {
 
-using device::ConvKind;
 using device::PoolKind;
 
 constexpr size_t kMaxDepth = 2;  // runs of a branch; as the dv-sdk converter
@@ -143,6 +142,16 @@ bool is_convolution_alone(const Graph& graph, int value) {
          !graph.nodes[static_cast<size_t>(made_by)].params.contains("flattens");
 }
 
+// `concat`, which stood at `before`, takes the place of the node at `index`, and `parts` its own.
+// Returns where it is then.
+size_t put_parts_first(Graph* graph, int before, size_t index, Node concat,
+                       const std::vector<Node>& parts) {
+  graph->nodes[index] = std::move(concat);
+  const auto at = graph->nodes.begin() + before;
+  graph->nodes.insert(graph->nodes.erase(at), parts.begin(), parts.end());
+  return index + parts.size() - 1;
+}
+
 }  // namespace
 
 void merge_branches(Graph* graph, int ub_size) {
@@ -183,10 +192,7 @@ void split_at_concat(Graph* graph) {
     }
     graph->replace_shape_input(concat.output, node.output);
     concat.output = node.output;
-    graph->nodes[i] = std::move(concat);
-    graph->nodes.erase(graph->nodes.begin() + before);
-    graph->nodes.insert(graph->nodes.begin() + before, parts.begin(), parts.end());
-    i += parts.size() - 1;
+    i = put_parts_first(graph, before, i, std::move(concat), parts);
   }
 }
 
@@ -218,10 +224,7 @@ void pool_before_concat(Graph* graph) {
       poolings.push_back(std::move(part));
     }
     concat.output = pool.output;
-    graph->nodes[i] = std::move(concat);
-    graph->nodes.erase(graph->nodes.begin() + before);
-    graph->nodes.insert(graph->nodes.begin() + before, poolings.begin(), poolings.end());
-    i += poolings.size() - 1;
+    i = put_parts_first(graph, before, i, std::move(concat), poolings);
   }
 }
 

@@ -14,7 +14,7 @@ using device::PoolKind;
 constexpr int kMaxWindow = 3;      // of a maximum
 constexpr int kAverageWindow = 7;  // of an average
 
-// One step of several; `after` are pads on the right and at the bottom.
+// One step of several.
 struct Stage {
   Extent size, stride;
   device::Pad pad;

@@ -18,10 +18,6 @@ Error misfit(const std::string& message) {
   return {ErrorCode::kUnsupported, message};
 }
 
-Dims dims_of(const Shape& shape) {
-  return Dims(shape.dims, shape.dims + shape.rank);
-}
-
 class Inference {
  public:
   explicit Inference(Graph* graph) : graph_(*graph) {}
@@ -259,6 +255,10 @@ class Inference {
 };
 
 }  // namespace
+
+std::vector<int64_t> dims_of(const Shape& shape) {
+  return std::vector<int64_t>(shape.dims, shape.dims + shape.rank);
+}
 
 Result<Shape> checked_shape(const std::vector<int64_t>& dims) {
   if (dims.empty() || dims.size() > Shape::kMaxRank) {

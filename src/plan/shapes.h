@@ -9,6 +9,7 @@ namespace dvnn::plan {
 /// 1 to Shape::kMaxRank positive dimensions of at most 2^28 elements; or an error that names the
 /// dimension.
 Result<Shape> checked_shape(const std::vector<int64_t>& dims);
+std::vector<int64_t> dims_of(const Shape& shape);
 
 /// Windows along an axis. `ceil`: a last one that is not whole counts, unless it begins behind the
 /// padded input's data.

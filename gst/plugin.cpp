@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gst/gst.h>
 
-#include "dvconvert.h"
-#include "dvdecode.h"
-#include "dvinfer.h"
+#include "elements/dvconvert.h"
+#include "elements/dvdecode.h"
+#include "elements/dvinfer.h"
 #ifdef DVNN_HAVE_OPENCV
-#include "dvoverlay.h"
+#include "elements/dvoverlay.h"
 #endif
 
 static gboolean plugin_init(GstPlugin* plugin) {

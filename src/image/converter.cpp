@@ -68,7 +68,7 @@ void prefetch_row(const uint8_t* row, size_t bytes) {
 
 struct Converter::Impl {
   FormatInfo info;
-  PictureSpec picture;
+  InputSpec input;
   Geometry geometry;
   Transform transform;
   TensorWriter writer;
@@ -109,12 +109,12 @@ void Converter::Impl::add_stream(const FrameFormat& frame,
   stream.plane = c.plane;
   stream.row_bytes = static_cast<size_t>(bytes);
   size_t lanes = 0;
-  if (picture.method == ResizeMethod::kArea) {
+  if (input.method == ResizeMethod::kArea) {
     stream.area.plan(components, x, y, bytes);
     lanes = stream.area.lanes();
   } else {
-    stream.lanes.plan(components, plan_taps(x, picture.method), bytes);
-    stream.y = plan_taps(y, picture.method);
+    stream.lanes.plan(components, plan_taps(x, input.method), bytes);
+    stream.y = plan_taps(y, input.method);
     lanes = stream.lanes.lanes();
   }
   stream.fine.resize(lanes + kRowPadding / sizeof(float));
@@ -158,7 +158,7 @@ struct PlaneRows {
 void Converter::Impl::sample_yuv(const FrameView& frame, int y, uint8_t* levels) {
   for (Stream& stream : streams) {
     const PlaneRows rows(frame, stream.plane);
-    if (picture.method == ResizeMethod::kArea) {
+    if (input.method == ResizeMethod::kArea) {
       stream.area.row(rows.first, rows.stride, y, stream.fine.data());
     } else {
       stream.lanes.fine(rows.pair(stream.y[static_cast<size_t>(y)]), stream.fine.data());
@@ -178,7 +178,7 @@ void Converter::Impl::sample_yuv(const FrameView& frame, int y, uint8_t* levels)
 void Converter::Impl::sample_levels(const FrameView& frame, int y, uint8_t* levels) {
   Stream& stream = streams[0];
   const PlaneRows rows(frame, stream.plane);
-  if (picture.method == ResizeMethod::kArea) {
+  if (input.method == ResizeMethod::kArea) {
     stream.area.row(rows.first, rows.stride, y, stream.fine.data());
     round_to_levels(stream.fine.data(), stream.area.lanes(), levels);
   } else {
@@ -247,8 +247,8 @@ Status check_frame(const FrameFormat& frame) {
   return {};
 }
 
-Status check_shape(const Shape& s, const PictureSpec& picture) {
-  const int channels = picture.order == ChannelOrder::kGray ? 1 : 3;
+Status check_shape(const Shape& s, const InputSpec& input) {
+  const int channels = input.order == ChannelOrder::kGray ? 1 : 3;
   if (s.rank != 4 || s.n() != 1 || s.c() != channels || s.h() < 1 || s.w() < 1 ||
       s.h() > kMaxExtent || s.w() > kMaxExtent) {
     return Error{ErrorCode::kInvalidArgument,
@@ -258,19 +258,10 @@ Status check_shape(const Shape& s, const PictureSpec& picture) {
   return {};
 }
 
-Status check_picture(const PictureSpec& picture) {
-  const RelativeRect& roi = picture.roi;
-  // Also refuses what is not a number.
-  const bool within = roi.x >= 0 && roi.y >= 0 && roi.width > 0 && roi.height > 0 &&
-                      roi.x + roi.width <= 1 + 1e-9 && roi.y + roi.height <= 1 + 1e-9;
-  if (!within) {
-    return Error{ErrorCode::kInvalidArgument,
-                 format("the region of interest %g x %g at %g,%g is not within 0..1", roi.width,
-                        roi.height, roi.x, roi.y)};
-  }
-  if (!(picture.quant_scale > 0) || !std::isfinite(picture.quant_scale)) {
+Status check_input(const InputSpec& input) {
+  if (!(input.quant_scale > 0) || !std::isfinite(input.quant_scale)) {
     return Error{ErrorCode::kInvalidArgument, format("the quantisation's scale %g is not positive",
-                                                     static_cast<double>(picture.quant_scale))};
+                                                     static_cast<double>(input.quant_scale))};
   }
   return {};
 }
@@ -290,38 +281,41 @@ size_t Converter::bytes() const {
 
 Result<std::unique_ptr<Converter>> Converter::create(const FrameFormat& frame,
                                                      const TensorDesc& tensor,
-                                                     const PictureSpec& picture) {
+                                                     const InputSpec& input, const View& view) {
   DVNN_TRY(check_frame(frame));
-  DVNN_TRY(check_shape(tensor.shape, picture));
-  return create(frame, placement(tensor), picture);
+  DVNN_TRY(check_shape(tensor.shape, input));
+  return create(frame, placement(tensor), input, view);
 }
 
 Result<std::unique_ptr<Converter>> Converter::create(const FrameFormat& frame,
                                                      const DlhdlLayout& layout, const Shape& shape,
-                                                     ElementType type, const PictureSpec& picture) {
+                                                     ElementType type, const InputSpec& input,
+                                                     const View& view) {
   DVNN_TRY(check_frame(frame));
-  DVNN_TRY(check_shape(shape, picture));
+  DVNN_TRY(check_shape(shape, input));
   DVNN_TRY(DlhdlLayout::check(shape, type));
-  return create(frame, placement(layout, shape, type), picture);
+  return create(frame, placement(layout, shape, type), input, view);
 }
 
 Result<std::unique_ptr<Converter>> Converter::create(const FrameFormat& frame,
                                                      const Placement& placement,
-                                                     const PictureSpec& picture) {
-  DVNN_TRY(check_picture(picture));
+                                                     const InputSpec& wanted, const View& view) {
+  DVNN_TRY(view.region.check());
+  const InputSpec input = view.apply(wanted);
+  DVNN_TRY(check_input(input));
   std::unique_ptr<Converter> converter(new Converter());
   Impl& impl = *converter->impl_;
   impl.info = format_info(frame.format);
-  impl.picture = picture;
+  impl.input = input;
   impl.channels = placement.channels;
   impl.bytes = static_cast<size_t>(placement.elements) * element_size(placement.type);
-  impl.geometry = plan_geometry(frame, placement.width, placement.height, picture);
+  impl.geometry = plan_geometry(frame, placement.width, placement.height, input, view);
   impl.transform = impl.geometry.transform();
   impl.plan_streams(frame);
   impl.matrix = make_matrix(frame.matrix, frame.full_range,
-                            picture.method == ResizeMethod::kArea ? 1.0f : kFineUnit);
+                            input.method == ResizeMethod::kArea ? 1.0f : kFineUnit);
   impl.other_levels.resize(4 * static_cast<size_t>(impl.geometry.columns()) + kRowPadding);
-  impl.writer.plan(placement, picture, impl.geometry);
+  impl.writer.plan(placement, input, impl.geometry);
   return converter;
 }
 

@@ -8,8 +8,8 @@
 #include <memory>
 
 #include "base/result.h"
+#include "image/view.h"
 #include "tensor/dlhdl.h"
-#include "tensor/picture.h"
 #include "tensor/tensor.h"
 
 namespace dvnn::image {
@@ -58,22 +58,6 @@ struct FrameView {
   std::array<int, 3> strides{};
 };
 
-/// A rectangle by its corners.
-struct Corners {
-  double x0 = 0, y0 = 0, x1 = 0, y1 = 0;
-};
-
-/// Frame pixel -> tensor pixel, continuous coordinates with pixel edges at integers:
-/// tensor_x = scale_x * frame_x + offset_x, likewise y; where the picture is turned by a quarter,
-/// `swap_xy`, tensor_x comes of frame_y and tensor_y of frame_x. Flips have negative scales.
-struct Transform {
-  double scale_x = 1, offset_x = 0, scale_y = 1, offset_y = 0;
-  bool swap_xy = false;
-
-  /// The way back, with x0 <= x1 and y0 <= y1 if the tensor's corners are so.
-  Corners to_frame(const Corners& tensor) const;
-};
-
 struct Placement;  // where elements lie (tensor_writer.h)
 
 /// Everything that can be decided from the caps, decided. convert() allocates nothing and may be
@@ -84,12 +68,13 @@ class Converter {
   /// (sizes out of range), kUnsupported (combination we cannot do).
   static Result<std::unique_ptr<Converter>> create(const FrameFormat& frame,
                                                    const TensorDesc& tensor,
-                                                   const PictureSpec& picture);
+                                                   const InputSpec& input, const View& view = {});
   /// The same for an input buffer of MathWorks' deep learning processor, of float32 or int8.
   /// `shape` is {1, C, H, W}; X is the rows of the picture, Y its columns.
   static Result<std::unique_ptr<Converter>> create(const FrameFormat& frame,
                                                    const DlhdlLayout& layout, const Shape& shape,
-                                                   ElementType type, const PictureSpec& picture);
+                                                   ElementType type, const InputSpec& input,
+                                                   const View& view = {});
   ~Converter();
   const Transform& transform() const;
   /// Bytes of the tensor.
@@ -102,7 +87,7 @@ class Converter {
   Converter();
   static Result<std::unique_ptr<Converter>> create(const FrameFormat& frame,
                                                    const Placement& placement,
-                                                   const PictureSpec& picture);
+                                                   const InputSpec& input, const View& view);
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

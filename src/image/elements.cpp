@@ -297,7 +297,7 @@ namespace dvnn::image {
 
 HWY_EXPORT(StoreRuns);
 
-ElementRule::ElementRule(ElementType element_type, int channel_count, const PictureSpec& picture)
+ElementRule::ElementRule(ElementType element_type, int channel_count, const InputSpec& picture)
     : type(element_type),
       channels(channel_count),
       bgr(picture.order == ChannelOrder::kBgr),

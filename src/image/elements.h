@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tensor/picture.h"
+#include "tensor/input_spec.h"
 #include "tensor/tensor.h"
 
 namespace dvnn::image {
@@ -14,7 +14,7 @@ namespace dvnn::image {
 /// value * steps + zero_point, to nearest and clamped.
 struct ElementRule {
   /// `channels`: 1 (gray bytes) or 3 (pixels, see colour.h).
-  ElementRule(ElementType type, int channels, const PictureSpec& picture);
+  ElementRule(ElementType type, int channels, const InputSpec& picture);
   ElementRule() = default;
   /// The element of a level of a channel of the tensor, to element_size(type) bytes.
   void put(int level, int channel, uint8_t* to) const;

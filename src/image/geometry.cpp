@@ -30,16 +30,6 @@ Rect picture_rect(const FrameFormat& frame, const RelativeRect& roi) {
   return rect;
 }
 
-// Pixel (u, v) of the turned picture is that of the source at: 90: (v, h-1-u), 180: (w-1-u, h-1-v),
-// 270: (w-1-v, u), flips: (w-1-u, v) and (u, h-1-v), transposed: (v, u), anti: (w-1-v, h-1-u).
-void orient(Orientation orientation, Geometry* g) {
-  using O = Orientation;
-  const O o = orientation;
-  g->swap_xy = o == O::k90 || o == O::k270 || o == O::kTranspose || o == O::kAnti;
-  g->flip_x = o == O::k180 || o == O::k270 || o == O::kFlipX || o == O::kAnti;
-  g->flip_y = o == O::k90 || o == O::k180 || o == O::kFlipY || o == O::kAnti;
-}
-
 // Centre of output sample i, in samples of the plane.
 double sample_centre(const AxisPlan& plan, int i) {
   // The quotient of the quotient, as OpenCV computes it: equal to the last bit.
@@ -79,19 +69,6 @@ Tap nearest_tap(const AxisPlan& plan, int i) {
 
 }  // namespace
 
-Corners Transform::to_frame(const Corners& tensor) const {
-  const double x0 = (tensor.x0 - offset_x) / scale_x, x1 = (tensor.x1 - offset_x) / scale_x;
-  const double y0 = (tensor.y0 - offset_y) / scale_y, y1 = (tensor.y1 - offset_y) / scale_y;
-  Corners c = {x0, y0, x1, y1};
-  if (scale_x < 0) std::swap(c.x0, c.x1);
-  if (scale_y < 0) std::swap(c.y0, c.y1);
-  if (swap_xy) {
-    std::swap(c.x0, c.y0);
-    std::swap(c.x1, c.y1);
-  }
-  return c;
-}
-
 Transform Geometry::transform() const {
   // Along the source's axis: target = scale * source + offset.
   auto axis = [](int start, int size, int to, int to_size, bool flip, double* scale,
@@ -112,17 +89,18 @@ Transform Geometry::transform() const {
 }
 
 Geometry plan_geometry(const FrameFormat& frame, int tensor_w, int tensor_h,
-                       const PictureSpec& picture) {
+                       const InputSpec& input, const View& view) {
   Geometry g;
-  orient(picture.orientation, &g);
-  const Rect all = picture_rect(frame, picture.roi);
+  const AxisFlips flips = axis_flips(view.orientation);
+  g.swap_xy = flips.swap_xy, g.flip_x = flips.flip_x, g.flip_y = flips.flip_y;
+  const Rect all = picture_rect(frame, view.region);
   g.source = all;
   g.target = {0, 0, tensor_w, tensor_h};
   const double par = static_cast<double>(frame.par_n) / frame.par_d;
   // As it is shown, turned.
   double shown_w = all.w * par, shown_h = all.h;
   if (g.swap_xy) std::swap(shown_w, shown_h);
-  switch (picture.resize) {
+  switch (input.resize) {
     case ResizeRule::kStretch:
       break;
     case ResizeRule::kLetterbox:
@@ -130,7 +108,7 @@ Geometry plan_geometry(const FrameFormat& frame, int tensor_w, int tensor_h,
       const double scale = std::min(tensor_w / shown_w, tensor_h / shown_h);
       g.target.w = rounded(shown_w * scale, tensor_w);
       g.target.h = rounded(shown_h * scale, tensor_h);
-      if (picture.resize == ResizeRule::kLetterbox) {
+      if (input.resize == ResizeRule::kLetterbox) {
         g.target.x = (tensor_w - g.target.w) / 2;
         g.target.y = (tensor_h - g.target.h) / 2;
       }

@@ -40,7 +40,7 @@ Placement placement(const DlhdlLayout& layout, const Shape& shape, ElementType t
   return p;
 }
 
-void TensorWriter::plan(const Placement& placement, const PictureSpec& picture,
+void TensorWriter::plan(const Placement& placement, const InputSpec& picture,
                         const Geometry& geometry) {
   place_ = placement;
   target_ = geometry.target;

@@ -8,7 +8,7 @@
 #include "image/elements.h"
 #include "image/geometry.h"
 #include "tensor/dlhdl.h"
-#include "tensor/picture.h"
+#include "tensor/input_spec.h"
 #include "tensor/tensor.h"
 
 namespace dvnn::image {
@@ -30,7 +30,7 @@ class TensorWriter {
  public:
   /// The target of `geometry` is the part of the tensor that rows cover. Rows are those of the
   /// source: where the picture is turned, they lie along the tensor's columns.
-  void plan(const Placement& placement, const PictureSpec& picture, const Geometry& geometry);
+  void plan(const Placement& placement, const InputSpec& picture, const Geometry& geometry);
   /// Where row `y` is to be put: pixels or, where the tensor has one channel, gray bytes (see
   /// colour.h).
   uint8_t* row(int y) { return &levels_[static_cast<size_t>(kUnitRows + y % kBlockRows) * pitch_]; }

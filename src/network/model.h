@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "device/command.h"
-#include "tensor/picture.h"
+#include "tensor/input_spec.h"
 #include "tensor/tensor.h"
 
 namespace dvnn::network {
@@ -46,7 +46,7 @@ struct Step {
 /// The input tensor and how a picture becomes it.
 struct InputInfo {
   int tensor = 0;
-  PictureSpec picture;
+  InputSpec picture;
 };
 
 struct OutputInfo {

@@ -247,8 +247,8 @@ Result<TensorInfo> tensor_from_json(const json& object) {
   return tensor;
 }
 
-Result<PictureSpec> read_picture(JsonReader* in) {
-  PictureSpec picture;
+Result<InputSpec> read_picture(JsonReader* in) {
+  InputSpec picture;
   picture.order = parsed<ChannelOrder>(in, "color", parse_channel_order);
   picture.resize = parsed<ResizeRule>(in, "resize", parse_resize_rule);
   const std::vector<float> mean = in->numbers("mean", 3), scale = in->numbers("scale", 3);
@@ -317,7 +317,7 @@ json model_to_json(const Model& model) {
   for (const OutputInfo& o : model.outputs) {
     outputs.push_back({{"name", o.name}, {"tensor", o.tensor}});
   }
-  const PictureSpec& picture = model.input.picture;
+  const InputSpec& picture = model.input.picture;
   json out = {{"name", model.name},
               {"producer", model.producer},
               {"source", model.source},

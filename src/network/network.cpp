@@ -161,7 +161,7 @@ Status ModelNetwork::make_pixel_table() {
   if (!could_read_pixels()) return {};
   const device::PixelTableOrder order = device_->pixel_table_order();
   if (order == device::PixelTableOrder::kNone) return {};
-  const PictureSpec& picture = model_.input.picture;
+  const InputSpec& picture = model_.input.picture;
   DVNN_ASSIGN(pixel_table_, device_->allocate(device::kPixelTableBytes));
   auto* table = reinterpret_cast<half_t*>(pixel_table_.data());
   for (size_t c = 0; c < 3; ++c) {

@@ -83,7 +83,7 @@ void fold_affine(Graph* graph) {
   graph->sweep();
 }
 
-void fold_input_affine(Graph* graph, PictureSpec* picture) {
+void fold_input_affine(Graph* graph, InputSpec* picture) {
   const std::vector<int> readers = graph->consumers(graph->input);
   if (readers.size() != 1 || graph->is_output(graph->input)) return;
   Node& node = graph->nodes[static_cast<size_t>(readers[0])];

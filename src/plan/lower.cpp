@@ -35,7 +35,7 @@ class Lowering {
         report_(report),
         placer_(graph, options.y_major) {}
 
-  Result<Model> run(const PictureSpec& picture) {
+  Result<Model> run(const InputSpec& picture) {
     model_.name = graph_.name;
     model_.input = {tensor_of(graph_.input), picture};
     for (size_t i : schedule(graph_, placer_)) {
@@ -305,7 +305,7 @@ class Lowering {
 
 }  // namespace
 
-Result<Model> lower(const Graph& graph, const PlanOptions& options, const PictureSpec& picture,
+Result<Model> lower(const Graph& graph, const PlanOptions& options, const InputSpec& picture,
                     nlohmann::json* saved, PlanReport* report) {
   return Lowering(graph, options, saved, report).run(picture);
 }

@@ -14,6 +14,6 @@ namespace dvnn::plan {
 /// `saved` is what the model will keep of the graph: it is told where weights are. Errors name the
 /// layer, the value and the device's limit. `report` may be null.
 Result<network::Model> lower(const Graph& graph, const PlanOptions& options,
-                             const PictureSpec& picture, nlohmann::json* saved, PlanReport* report);
+                             const InputSpec& picture, nlohmann::json* saved, PlanReport* report);
 
 }  // namespace dvnn::plan

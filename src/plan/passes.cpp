@@ -3,7 +3,7 @@
 
 namespace dvnn::plan {
 
-void run_unsized_passes(Graph* graph, PictureSpec* picture) {
+void run_unsized_passes(Graph* graph, InputSpec* picture) {
   remove_unused(graph);
   fold_pads(graph);
   lower_groups(graph);

@@ -7,7 +7,7 @@
 #include "layers/convolution.h"
 #include "plan/graph.h"
 #include "plan/options.h"
-#include "tensor/picture.h"
+#include "tensor/input_spec.h"
 
 namespace dvnn::plan {
 
@@ -22,7 +22,7 @@ void fold_pads(Graph* graph);
 void fold_affine(Graph* graph);
 
 /// An affine layer that alone reads the network's input goes into the picture's mean and scale.
-void fold_input_affine(Graph* graph, PictureSpec* picture);
+void fold_input_affine(Graph* graph, InputSpec* picture);
 
 /// What is left as an affine layer becomes a 1x1 depthwise convolution where the device has its
 /// input.
@@ -66,7 +66,7 @@ Status lower_inner_products(Graph* graph, bool y_major);
 
 /// Those that do not look at sizes, in their order; what they leave can be kept and planned for
 /// another size.
-void run_unsized_passes(Graph* graph, PictureSpec* picture);
+void run_unsized_passes(Graph* graph, InputSpec* picture);
 
 /// The others.
 Status run_sized_passes(Graph* graph, const PlanOptions& options);

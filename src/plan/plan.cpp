@@ -33,7 +33,7 @@ void resize_anchors(const Shape& from, int width, int height, nlohmann::json* pa
   if (rule["image"] == nlohmann::json({from.w(), from.h()})) rule["image"] = {width, height};
 }
 
-Result<network::Model> plan_loaded(Graph graph, const PlanOptions& options, PictureSpec picture,
+Result<network::Model> plan_loaded(Graph graph, const PlanOptions& options, InputSpec picture,
                                    nlohmann::json saved, PlanReport* report) {
   DVNN_TRY(run_sized_passes(&graph, options));
   DVNN_ASSIGN(network::Model model, lower(graph, options, picture, &saved, report));
@@ -43,7 +43,7 @@ Result<network::Model> plan_loaded(Graph graph, const PlanOptions& options, Pict
 
 }  // namespace
 
-Result<network::Model> plan(Graph graph, const PlanOptions& options, PictureSpec picture,
+Result<network::Model> plan(Graph graph, const PlanOptions& options, InputSpec picture,
                             PlanReport* report) {
   run_unsized_passes(&graph, &picture);
   nlohmann::json saved = save_graph(&graph);

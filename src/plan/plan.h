@@ -10,7 +10,7 @@ namespace dvnn::plan {
 
 /// Runs all passes and lowers the graph. The model keeps what resize() needs. `picture` is how
 /// pictures become the graph's input; `report` may be null.
-Result<network::Model> plan(Graph graph, const PlanOptions& options, PictureSpec picture,
+Result<network::Model> plan(Graph graph, const PlanOptions& options, InputSpec picture,
                             PlanReport* report);
 
 struct PixelSize {

@@ -61,7 +61,7 @@ void compare(decode::ResultKind kind, const Detections& have, const Detections& 
 
 class Comparison {
  public:
-  Comparison(const network::Model& model, const PictureSpec& picture)
+  Comparison(const network::Model& model, const InputSpec& picture)
       : model_(model), picture_(picture), losses_(model.outputs.size()) {}
 
   Status open(const plan::Graph& graph) {
@@ -134,7 +134,7 @@ class Comparison {
   }
 
   const network::Model& model_;
-  PictureSpec picture_;
+  InputSpec picture_;
   std::unique_ptr<convert::Reference> reference_;
   std::unique_ptr<Session> session_;
   std::unique_ptr<decode::Decoder> reference_decoder_;
@@ -146,7 +146,7 @@ class Comparison {
 }  // namespace
 
 Result<Accuracy> measure_accuracy(const network::Model& model, const plan::Graph& graph,
-                                  const PictureSpec& picture, const std::string& folder) {
+                                  const InputSpec& picture, const std::string& folder) {
   namespace fs = std::filesystem;
   std::error_code error;
   std::vector<std::string> paths;

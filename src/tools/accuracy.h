@@ -26,7 +26,7 @@ struct Accuracy {
 /// picture in `folder`: per output the largest error and the cosine and, as the decoder has it, how
 /// often the top class or the boxes agree. `picture` is how pictures become the graph's input.
 Result<Accuracy> measure_accuracy(const network::Model& model, const plan::Graph& graph,
-                                  const PictureSpec& picture, const std::string& folder);
+                                  const InputSpec& picture, const std::string& folder);
 
 void print(const Accuracy& accuracy);
 

@@ -112,7 +112,7 @@ Result<Figures> measure(const Case& c, int frames, int iterations) {
   format.format = c.format;
   format.width = c.width;
   format.height = c.height;
-  PictureSpec picture;
+  InputSpec picture;
   picture.order = ChannelOrder::kBgr;
   picture.mean = {{128, 128, 128}};
   picture.scale = {{1 / 128.0f, 1 / 128.0f, 1 / 128.0f}};

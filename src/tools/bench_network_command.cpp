@@ -53,7 +53,7 @@ class Peer {
       peer.net_ = cv::dnn::readNetFromCaffe(net.data(), net.size(), weights.data(), weights.size());
       peer.net_.setPreferableBackend(cv::dnn::DNN_BACKEND_OPENCV);
       peer.names_ = peer.net_.getUnconnectedOutLayersNames();
-      const PictureSpec& spec = model.input.picture;
+      const InputSpec& spec = model.input.picture;
       // blobFromImage has one scale for all channels, as the networks benched here do.
       peer.blob_ = cv::dnn::blobFromImage(picture, spec.scale[0], picture.size(),
                                           cv::Scalar(spec.mean[0], spec.mean[1], spec.mean[2]),

@@ -35,7 +35,7 @@ Result<std::vector<std::string>> read_labels(const std::string& path) {
   return labels;
 }
 
-Status fill_picture(const Texts& texts, PictureSpec* picture) {
+Status fill_picture(const Texts& texts, InputSpec* picture) {
   DVNN_ASSIGN(picture->order, parse_channel_order(texts.order.text("bgr")));
   DVNN_ASSIGN(picture->resize, parse_resize_rule(texts.resize.text("stretch")));
   DVNN_ASSIGN(const auto mean, parse_triple("--mean", texts.mean.text("0")));

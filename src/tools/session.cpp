@@ -61,7 +61,7 @@ Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<network::Networ
 
 Result<std::unique_ptr<image::Converter>> create_converter(const cv::Mat& bgr,
                                                            const TensorDesc& tensor,
-                                                           const PictureSpec& picture) {
+                                                           const InputSpec& picture) {
   image::FrameFormat frame;
   frame.format = image::PixelFormat::kBgr;
   frame.width = bgr.cols;
@@ -94,7 +94,7 @@ Result<std::vector<decode::Detection>> Session::detections(float threshold) {
   const image::Transform& t = converter_->transform();
   for (decode::Detection& d : found) {
     const decode::Box b = d.box;
-    const image::Corners c = t.to_frame({double{b.x0} * in.w(), double{b.y0} * in.h(),
+    const image::Corners c = t.invert({double{b.x0} * in.w(), double{b.y0} * in.h(),
                                          double{b.x1} * in.w(), double{b.y1} * in.h()});
     d.box = {static_cast<float>(c.x0 / size_.width), static_cast<float>(c.y0 / size_.height),
              static_cast<float>(c.x1 / size_.width), static_cast<float>(c.y1 / size_.height)};

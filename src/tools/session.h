@@ -43,7 +43,7 @@ class Session {
 /// What converts 8-bit BGR pictures of this one's size, and the picture as it takes them.
 Result<std::unique_ptr<image::Converter>> create_converter(const cv::Mat& bgr,
                                                            const TensorDesc& tensor,
-                                                           const PictureSpec& picture);
+                                                           const InputSpec& picture);
 image::FrameView view_of(const cv::Mat& bgr);
 
 /// What commands that run a network are told of it.

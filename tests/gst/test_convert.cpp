@@ -200,7 +200,7 @@ START_TEST(a_stream_has_the_converters_bytes_in_every_layout) {
       format.format = dvnn::image::PixelFormat::kRgb;
       format.width = 31;
       format.height = 17;
-      dvnn::PictureSpec picture;
+      dvnn::InputSpec picture;
       picture.mean = {{10, 20, 30}};
       picture.scale = {{0.5f, 0.25f, 1}};
       picture.quant_scale = 0.75f;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frame conversion pixel by pixel in double precision, written from the definitions in
-// tensor/picture.h and without a look at the converter.
+// tensor/input_spec.h and without a look at the converter.
 #pragma once
 
 #include <cmath>
 
 #include "frames.h"
-#include "tensor/picture.h"
+#include "tensor/input_spec.h"
 #include "tensor/tensor.h"
 
 namespace reference {
 
 using dvnn::ChannelOrder;
-using dvnn::Orientation;
-using dvnn::PictureSpec;
+using dvnn::image::Orientation;
+using dvnn::InputSpec;
 using dvnn::ResizeMethod;
 using dvnn::ResizeRule;
 using frames::Frame;
@@ -65,13 +65,18 @@ inline std::vector<Weight> weights(const Axis& axis, int i, int sub, double siti
           {std::clamp(index + 1, first, last), at - index}};
 }
 
+/// What a converter is asked for.
+struct Request : InputSpec {
+  dvnn::image::View view;
+};
+
 struct Layout {
   Axis columns, rows;  // of the source
   int x, y, w, h;      // target in the tensor
   bool swap;
 };
 
-inline Layout plan(const Frame& frame, const PictureSpec& p, int tensor_w, int tensor_h) {
+inline Layout plan(const Frame& frame, const Request& p, int tensor_w, int tensor_h) {
   const dvnn::image::FrameFormat& f = frame.format;
   const bool cropped = f.crop_width > 0;
   const int cx = cropped ? f.crop_x : 0, cy = cropped ? f.crop_y : 0;
@@ -83,11 +88,11 @@ inline Layout plan(const Frame& frame, const PictureSpec& p, int tensor_w, int t
     *count = std::clamp(b - a, 1, size - a);
   };
   int sx, sy, sw, sh;
-  part(cx, cw, p.roi.x, p.roi.width, &sx, &sw);
-  part(cy, ch, p.roi.y, p.roi.height, &sy, &sh);
+  part(cx, cw, p.view.region.x, p.view.region.width, &sx, &sw);
+  part(cy, ch, p.view.region.y, p.view.region.height, &sy, &sh);
   Layout l = {};
   bool flip_columns = false, flip_rows = false;
-  switch (p.orientation) {  // as GstVideoOrientationMethod describes them
+  switch (p.view.orientation) {  // as GstVideoOrientationMethod describes them
     case Orientation::kIdentity:
       break;
     case Orientation::k90:
@@ -136,7 +141,7 @@ inline Layout plan(const Frame& frame, const PictureSpec& p, int tensor_w, int t
 
 /// Levels of the tensor's pixels before normalisation, not rounded: c x h x w; the padding colour
 /// where there is no picture.
-inline std::vector<double> levels(const Frame& frame, const PictureSpec& p,
+inline std::vector<double> levels(const Frame& frame, const Request& p,
                                   const dvnn::Shape& shape) {
   const dvnn::image::FrameFormat& f = frame.format;
   const Layout l = plan(frame, p, shape.w(), shape.h());

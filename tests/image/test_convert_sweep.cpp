@@ -24,12 +24,12 @@ double fraction() {
   return static_cast<double>(g_random() % 1000) / 1000;
 }
 
-PictureSpec random_picture(ResizeMethod method) {
-  PictureSpec p;
+Request random_picture(ResizeMethod method) {
+  Request p;
   p.method = method;
   p.order = static_cast<ChannelOrder>(between(0, 2));
   p.resize = static_cast<ResizeRule>(between(0, 3));
-  p.orientation = static_cast<Orientation>(between(0, 7));
+  p.view.orientation = static_cast<Orientation>(between(0, 7));
   for (size_t c = 0; c < 3; ++c) {
     p.mean[c] = static_cast<float>(between(-20, 140));
     p.scale[c] = static_cast<float>(between(1, 300)) / 128.0f;
@@ -40,10 +40,10 @@ PictureSpec random_picture(ResizeMethod method) {
     p.scale.fill(p.scale[0]);
   }
   if (between(0, 1)) {
-    p.roi.x = fraction() * 0.9;
-    p.roi.y = fraction() * 0.9;
-    p.roi.width = (1 - p.roi.x) * (0.1 + 0.9 * fraction());
-    p.roi.height = (1 - p.roi.y) * (0.1 + 0.9 * fraction());
+    p.view.region.x = fraction() * 0.9;
+    p.view.region.y = fraction() * 0.9;
+    p.view.region.width = (1 - p.view.region.x) * (0.1 + 0.9 * fraction());
+    p.view.region.height = (1 - p.view.region.y) * (0.1 + 0.9 * fraction());
   }
   p.quant_scale = static_cast<float>(between(1, 40)) / 16.0f;
   p.zero_point = between(-20, 20);
@@ -66,8 +66,8 @@ Frame random_frame(PixelFormat format, int most) {
 }
 
 // Converts into memory that ends with the tensor, with guards around it.
-std::vector<float> convert(const Frame& frame, const TensorDesc& desc, const PictureSpec& p) {
-  auto converter = Converter::create(frame.format, desc, p);
+std::vector<float> convert(const Frame& frame, const TensorDesc& desc, const InputSpec& p) {
+  auto converter = Converter::create(frame.format, desc, p, p.view);
   ck_assert(converter.ok());
   constexpr size_t kGuard = 64;
   const size_t bytes = static_cast<size_t>(desc.bytes());
@@ -85,7 +85,7 @@ std::vector<float> convert(const Frame& frame, const TensorDesc& desc, const Pic
 }
 
 // What an element may differ by: levels, and its own rounding (binary16 has 11 significand bits).
-void check_element(double level, float have, size_t c, ElementType type, const PictureSpec& p,
+void check_element(double level, float have, size_t c, ElementType type, const InputSpec& p,
                    double levels = 1) {
   const double value = (level - double{p.mean[c]}) * double{p.scale[c]};
   double want = value, tolerance = levels * double{p.scale[c]};
@@ -103,7 +103,7 @@ void check_element(double level, float have, size_t c, ElementType type, const P
 void check_case(PixelFormat format, ResizeMethod method, Layout layout, ElementType type,
                 int most) {
   const Frame frame = random_frame(format, most);
-  const PictureSpec p = random_picture(method);
+  const Request p = random_picture(method);
   const int channels = p.order == ChannelOrder::kGray ? 1 : 3;
   const Shape shape = {1, channels, between(1, most), between(1, most)};
   const std::vector<float> have = convert(frame, {type, layout, shape}, p);
@@ -153,7 +153,7 @@ START_TEST(elements_of_levels_are_exact) {
   for (int round = 0; round < 200; ++round) {
     const Frame frame =
         frames::make_frame(PixelFormat::kRgb, between(1, 60), between(1, 60), &g_random);
-    PictureSpec p = random_picture(ResizeMethod::kNearest);
+    Request p = random_picture(ResizeMethod::kNearest);
     if (p.order == ChannelOrder::kGray) p.order = ChannelOrder::kRgb;
     const auto type = static_cast<ElementType>(round % 4);
     const TensorDesc desc = {
@@ -190,10 +190,10 @@ START_TEST(boxes_come_back_within_a_pixel) {
     FrameFormat& f = frame.format;
     f.width = between(1, 8000);
     f.height = between(1, 8000);
-    PictureSpec p = random_picture(ResizeMethod::kBilinear);
+    Request p = random_picture(ResizeMethod::kBilinear);
     p.order = ChannelOrder::kRgb;
     const Shape shape = {1, 3, between(1, 1000), between(1, 1000)};
-    auto converter = Converter::create(f, {ElementType::kFloat16, Layout::kNwhc, shape}, p);
+    auto converter = Converter::create(f, {ElementType::kFloat16, Layout::kNwhc, shape}, p, p.view);
     ck_assert(converter.ok());
     const Transform& t = converter.value()->transform();
     const double x = fraction() * f.width, y = fraction() * f.height;
@@ -204,7 +204,7 @@ START_TEST(boxes_come_back_within_a_pixel) {
     const double v0 = forward(t.swap_xy ? x : y, t.scale_y, t.offset_y);
     const double v1 = forward(t.swap_xy ? x + w : y + h, t.scale_y, t.offset_y);
     const Corners c =
-        t.to_frame({std::min(u0, u1), std::min(v0, v1), std::max(u0, u1), std::max(v0, v1)});
+        t.invert({std::min(u0, u1), std::min(v0, v1), std::max(u0, u1), std::max(v0, v1)});
     // "Within a source pixel"; arithmetic alone is much better.
     ck_assert_double_eq_tol(c.x0, x, 1e-6);
     ck_assert_double_eq_tol(c.y0, y, 1e-6);
@@ -230,13 +230,13 @@ START_TEST(a_drawn_box_is_found_where_it_was_drawn) {
         frame.planes[0][static_cast<size_t>(row * frame.view.strides[0] + column)] = 255;
       }
     }
-    PictureSpec p;
+    Request p;
     p.order = ChannelOrder::kGray;
-    p.orientation = static_cast<Orientation>(round % 8);
+    p.view.orientation = static_cast<Orientation>(round % 8);
     p.resize = round % 2 ? ResizeRule::kLetterbox : ResizeRule::kStretch;
     const Shape shape = {1, 1, between(40, 300), between(40, 300)};
     auto converter =
-        Converter::create(frame.format, {ElementType::kUint8, Layout::kNchw, shape}, p);
+        Converter::create(frame.format, {ElementType::kUint8, Layout::kNchw, shape}, p, p.view);
     std::vector<uint8_t> out(static_cast<size_t>(shape.elements()));
     converter.value()->convert(frame.view, out.data());
     Corners seen = {1e9, 1e9, -1e9, -1e9};
@@ -248,7 +248,7 @@ START_TEST(a_drawn_box_is_found_where_it_was_drawn) {
       }
     }
     const Transform& t = converter.value()->transform();
-    const Corners c = t.to_frame(seen);
+    const Corners c = t.invert(seen);
     const double px = 1 / std::fabs(t.swap_xy ? t.scale_y : t.scale_x) + 1;
     const double py = 1 / std::fabs(t.swap_xy ? t.scale_x : t.scale_y) + 1;
     ck_assert_double_eq_tol(c.x0, x, px);

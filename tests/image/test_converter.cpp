@@ -29,7 +29,7 @@ START_TEST(values_are_normalised_and_rounded_once) {
   FrameView view;
   view.planes[0] = pixel;
   view.strides[0] = 3;
-  PictureSpec picture;
+  InputSpec picture;
   picture.order = ChannelOrder::kBgr;
   picture.mean = {{10.5f, 0, 127}};
   picture.scale = {{0.0078125f, 1 / 255.0f, -3}};
@@ -49,7 +49,7 @@ namespace {
 Transform transform_of(int w, int h, int par_n, ResizeRule rule) {
   FrameFormat format = format_of(PixelFormat::kRgb, w, h);
   format.par_n = par_n;
-  PictureSpec picture;
+  InputSpec picture;
   picture.resize = rule;
   const TensorDesc desc = {ElementType::kFloat16, Layout::kNwhc, {1, 3, 100, 100}};
   return Converter::create(format, desc, picture).value()->transform();
@@ -66,17 +66,17 @@ void expect_corners(const Corners& have, const Corners& want) {
 
 START_TEST(transforms_map_the_pictures_corners) {
   const Corners all = {0, 0, 100, 100};
-  expect_corners(transform_of(200, 50, 1, ResizeRule::kStretch).to_frame(all), {0, 0, 200, 50});
+  expect_corners(transform_of(200, 50, 1, ResizeRule::kStretch).invert(all), {0, 0, 200, 50});
   // 100 x 50, centred.
-  expect_corners(transform_of(200, 100, 1, ResizeRule::kLetterbox).to_frame({0, 25, 100, 75}),
+  expect_corners(transform_of(200, 100, 1, ResizeRule::kLetterbox).invert({0, 25, 100, 75}),
                  {0, 0, 200, 100});
-  expect_corners(transform_of(200, 100, 1, ResizeRule::kLetterboxTopLeft).to_frame({0, 0, 100, 50}),
+  expect_corners(transform_of(200, 100, 1, ResizeRule::kLetterboxTopLeft).invert({0, 0, 100, 50}),
                  {0, 0, 200, 100});
   // Shown twice as wide as high.
-  expect_corners(transform_of(100, 100, 2, ResizeRule::kLetterbox).to_frame({0, 25, 100, 75}),
+  expect_corners(transform_of(100, 100, 2, ResizeRule::kLetterbox).invert({0, 25, 100, 75}),
                  {0, 0, 100, 100});
   // The middle 100 x 100.
-  expect_corners(transform_of(200, 100, 1, ResizeRule::kCrop).to_frame(all), {50, 0, 150, 100});
+  expect_corners(transform_of(200, 100, 1, ResizeRule::kCrop).invert(all), {50, 0, 150, 100});
 }
 END_TEST
 
@@ -89,7 +89,7 @@ START_TEST(a_cropped_frame_is_the_frame_of_its_part) {
     part.crop_y = 11;
     part.crop_width = 41;
     part.crop_height = 30;
-    PictureSpec picture;
+    InputSpec picture;
     picture.resize = rule;
     const TensorDesc desc = {ElementType::kUint8, Layout::kNhwc, {1, 3, 20, 20}};
     auto cropping = Converter::create(part, desc, picture);
@@ -101,9 +101,9 @@ START_TEST(a_cropped_frame_is_the_frame_of_its_part) {
     view.planes[0] += 11 * view.strides[0] + 7 * 3;
     plain.value()->convert(view, want.data());
     ck_assert(have == want);
-    const Corners part_of_plain = plain.value()->transform().to_frame({3, 3, 9, 5});
+    const Corners part_of_plain = plain.value()->transform().invert({3, 3, 9, 5});
     expect_corners(
-        cropping.value()->transform().to_frame({3, 3, 9, 5}),
+        cropping.value()->transform().invert({3, 3, 9, 5}),
         {part_of_plain.x0 + 7, part_of_plain.y0 + 11, part_of_plain.x1 + 7, part_of_plain.y1 + 11});
   }
   FrameFormat outside = format_of(PixelFormat::kRgb, 60, 50);
@@ -111,15 +111,20 @@ START_TEST(a_cropped_frame_is_the_frame_of_its_part) {
   outside.crop_width = 31;
   outside.crop_height = 50;
   const TensorDesc desc = {ElementType::kUint8, Layout::kNhwc, {1, 3, 20, 20}};
-  ck_assert(!Converter::create(outside, desc, PictureSpec()).ok());
+  ck_assert(!Converter::create(outside, desc, InputSpec()).ok());
 }
 END_TEST
 
 START_TEST(impossible_requests_are_refused) {
-  PictureSpec picture;
+  InputSpec picture;
   const TensorDesc good = {ElementType::kFloat16, Layout::kNwhc, {1, 3, 8, 8}};
-  auto refused = [&](const FrameFormat& frame, const TensorDesc& desc, const PictureSpec& p) {
+  auto refused = [&](const FrameFormat& frame, const TensorDesc& desc, const InputSpec& p) {
     return !Converter::create(frame, desc, p).ok();
+  };
+  auto refused_region = [&](const dvnn::image::RelativeRect& region) {
+    dvnn::image::View view;
+    view.region = region;
+    return !Converter::create(format_of(PixelFormat::kRgb, 8, 8), good, picture, view).ok();
   };
   const FrameFormat frame = format_of(PixelFormat::kRgb, 8, 8);
   ck_assert(!refused(frame, good, picture));
@@ -132,14 +137,10 @@ START_TEST(impossible_requests_are_refused) {
   FrameFormat no_par = frame;
   no_par.par_d = 0;
   ck_assert(refused(no_par, good, picture));
-  PictureSpec bad = picture;
-  bad.roi = {0.5, 0, 0.6, 1};
-  ck_assert(refused(frame, good, bad));
-  bad.roi = {0, 0, 0, 1};
-  ck_assert(refused(frame, good, bad));
-  bad.roi = {0, 0, 1, NAN};
-  ck_assert(refused(frame, good, bad));
-  bad = picture;
+  InputSpec bad = picture;
+  ck_assert(refused_region({0.5, 0, 0.6, 1}));
+  ck_assert(refused_region({0, 0, 0, 1}));
+  ck_assert(refused_region({0, 0, 1, NAN}));
   bad.quant_scale = 0;
   ck_assert(refused(frame, good, bad));
 }

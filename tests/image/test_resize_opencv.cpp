@@ -32,7 +32,7 @@ static void compare(int width, int height, int out_w, int out_h, int channels, u
   format.format = channels == 3 ? PixelFormat::kBgr : PixelFormat::kGray8;
   format.width = width;
   format.height = height;
-  PictureSpec picture;
+  InputSpec picture;
   picture.order = channels == 3 ? ChannelOrder::kBgr : ChannelOrder::kGray;
   picture.method = method;
   const TensorDesc desc = {ElementType::kUint8, Layout::kNhwc, {1, channels, out_h, out_w}};

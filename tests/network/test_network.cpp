@@ -66,7 +66,7 @@ START_TEST(pixels_give_the_outputs_of_their_tensor) {
   Slot& slot = *made.value();
   const TensorDesc& desc = network->input_desc();
   const TensorDesc bytes = {ElementType::kUint8, desc.layout, desc.shape};
-  const PictureSpec& picture = network->model().input.picture;
+  const InputSpec& picture = network->model().input.picture;
   const size_t count = static_cast<size_t>(desc.shape.elements()), plane = count / 3;
   unsigned state = 1;
   for (int round = 0; round < 8; ++round) {

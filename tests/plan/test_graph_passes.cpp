@@ -327,15 +327,15 @@ START_TEST(an_affine_input_goes_into_mean_and_scale) {
   Maker m;
   const Graph graph = m.done({m.conv(m.scaled(m.graph.input), 8)});
   Graph folded = graph;
-  PictureSpec picture;
+  InputSpec picture;
   picture.scale = {{0.5f, 1, 2}};
   picture.mean = {{10, 20, 30}};
-  PictureSpec changed = picture;
+  InputSpec changed = picture;
   fold_input_affine(&folded, &changed);
   ck_assert_uint_eq(folded.nodes.size(), 1);
   const size_t plane = 16 * 16;
   const std::vector<float> pixels = numbers(3 * plane, 0, 255);
-  auto normalised = [&](const PictureSpec& spec) {
+  auto normalised = [&](const InputSpec& spec) {
     std::vector<float> values = pixels;
     for (size_t i = 0; i < values.size(); ++i) {
       values[i] = (values[i] - spec.mean[i / plane]) * spec.scale[i / plane];

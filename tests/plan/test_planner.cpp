@@ -31,7 +31,7 @@ struct Network : Maker {
     return sure(reshape(name(), hwc, {1, shape_of(in).elements()}));
   }
   network::Model model(std::vector<int> outputs) {
-    auto planned = plan::plan(done(std::move(outputs)), PlanOptions(), PictureSpec(), nullptr);
+    auto planned = plan::plan(done(std::move(outputs)), PlanOptions(), InputSpec(), nullptr);
     ck_assert_msg(planned.ok(), "%s", planned.ok() ? "" : planned.error().message.c_str());
     return std::move(planned.value());
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tensor/picture.h"
+#include "tensor/input_spec.h"
 
 #include "base/names.h"
 

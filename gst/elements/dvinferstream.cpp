@@ -3,9 +3,9 @@
 #include <cstring>
 
 #include "base/format.h"
-#include "dvinferprivate.h"
-#include "slotpool.h"
-#include "tensorcaps.h"
+#include "elements/dvinferprivate.h"
+#include "infer/slotpool.h"
+#include "frames/tensorcaps.h"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_dv_infer_debug);
 #define GST_CAT_DEFAULT gst_dv_infer_debug

@@ -14,12 +14,12 @@
  * confidence=false ! videoconvert ! autovideosink
  * ]| Draws labels without confidences.
  */
-#include "dvoverlay.h"
+#include "elements/dvoverlay.h"
 
 #include <gst/video/video.h>
 
-#include "frameconverter.h"
-#include "overlaypainter.h"
+#include "frames/frameconverter.h"
+#include "elements/overlaypainter.h"
 
 GST_DEBUG_CATEGORY_STATIC(dv_overlay_debug);
 #define GST_CAT_DEFAULT dv_overlay_debug

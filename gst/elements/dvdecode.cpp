@@ -19,7 +19,7 @@
  * fakesink
  * ]| Prints an element message for each frame with detections.
  */
-#include "dvdecode.h"
+#include "elements/dvdecode.h"
 
 #include <gst/video/video.h>
 
@@ -27,8 +27,9 @@
 #include <cmath>
 
 #include "decode/decoder.h"
-#include "frameconverter.h"
-#include "gstutils.h"
+#include "frames/frameconverter.h"
+#include "errors.h"
+#include "meta/tensordesc.h"
 
 GST_DEBUG_CATEGORY_STATIC(dv_decode_debug);
 #define GST_CAT_DEFAULT dv_decode_debug
@@ -139,7 +140,7 @@ static bool gst_dv_decode_attach(GstDvDecode* self, GstBuffer* frame, const GstD
                                    m.swap_xy != FALSE};
     const double w = meta->input_width, h = meta->input_height;
     const dvnn::image::Corners c =
-        t.to_frame({d.box.x0 * w, d.box.y0 * h, d.box.x1 * w, d.box.y1 * h});
+        t.invert({d.box.x0 * w, d.box.y0 * h, d.box.x1 * w, d.box.y1 * h});
     x0 = std::clamp(c.x0, 0.0, width), x1 = std::clamp(c.x1, 0.0, width);
     y0 = std::clamp(c.y0, 0.0, height), y1 = std::clamp(c.y1, 0.0, height);
   }
@@ -207,7 +208,7 @@ static GstFlowReturn gst_dv_decode_transform_ip(GstBaseTransform* trans, GstBuff
   GST_OBJECT_UNLOCK(self);
   const dvnn::Status status = gst_dv_decode_outputs(self, meta, threshold);
   if (!status.ok()) {
-    dvnn::gst::post_error(GST_ELEMENT(self), status.error());
+    dvnn::gst::post_error(GST_ELEMENT(self), dvnn::gst::Topic::kData, status.error());
     return GST_FLOW_ERROR;
   }
   gst_dv_decode_attach_all(self, frame, meta, limit, message);

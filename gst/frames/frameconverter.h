@@ -9,7 +9,7 @@
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "image/converter.h"
 #include "network/network.h"
-#include "tensortarget.h"
+#include "frames/tensortarget.h"
 
 namespace dvnn::gst {
 
@@ -28,7 +28,8 @@ class FrameConverter {
   /// For frames of `info`; errors say what does not fit.
   static Result<std::unique_ptr<FrameConverter>> create(const GstVideoInfo& info,
                                                         const TensorTarget& target,
-                                                        const PictureSpec& picture);
+                                                        const InputSpec& input,
+                                                        const image::View& view);
   /// Writes the tensor of `frame`, or of the part that its GstVideoCropMeta shows, to `tensor`, a
   /// buffer of the target's size. Pixels are only read, and DMA-BUFs told so.
   Status convert(GstBuffer* frame, GstBuffer* tensor);
@@ -43,7 +44,8 @@ class FrameConverter {
 
   GstVideoInfo info_;
   TensorTarget target_;
-  PictureSpec picture_;
+  InputSpec input_;
+  image::View view_;
   image::FrameFormat format_;
   std::unique_ptr<image::Converter> converter_;
 };

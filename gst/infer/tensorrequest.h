@@ -6,14 +6,14 @@
 
 #include <gst/gst.h>
 
-#include "tensor/picture.h"
+#include "tensor/input_spec.h"
 #include "tensor/tensor.h"
 
 namespace dvnn::gst {
 
 struct TensorRequest {
   TensorDesc desc;
-  PictureSpec picture;
+  InputSpec picture;
   bool takes_pixels = false;      // the pool's slots take InputKind::kPixels, too
   GstBufferPool* pool = nullptr;  // of slots; not owned
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frameconverter.h"
+#include "frames/frameconverter.h"
 
 #include <gst/allocators/gstdmabuf.h>
 #include <linux/dma-buf.h>
@@ -8,8 +8,9 @@
 #include <cerrno>
 
 #include "base/format.h"
-#include "gstutils.h"
-#include "slotpool.h"
+#include "errors.h"
+#include "meta/tensordesc.h"
+#include "infer/slotpool.h"
 
 namespace dvnn::gst {
 namespace {
@@ -104,7 +105,8 @@ class DmaBufAccess {
 
 Result<std::unique_ptr<FrameConverter>> FrameConverter::create(const GstVideoInfo& info,
                                                                const TensorTarget& target,
-                                                               const PictureSpec& picture) {
+                                                               const InputSpec& input,
+                                                               const image::View& view) {
   image::FrameFormat frame;
   DVNN_ASSIGN(frame.format, pixel_format(GST_VIDEO_INFO_FORMAT(&info)));
   frame.width = GST_VIDEO_INFO_WIDTH(&info);
@@ -116,7 +118,8 @@ Result<std::unique_ptr<FrameConverter>> FrameConverter::create(const GstVideoInf
   auto self = std::make_unique<FrameConverter>();
   self->info_ = info;
   self->target_ = target;
-  self->picture_ = picture;
+  self->input_ = input;
+  self->view_ = view;
   DVNN_TRY(self->make_converter(frame));
   return self;
 }
@@ -125,9 +128,9 @@ Status FrameConverter::make_converter(const image::FrameFormat& format) {
   const TensorDesc& desc = target_.desc;
   if (target_.dlhdl) {
     DVNN_ASSIGN(converter_,
-                image::Converter::create(format, *target_.dlhdl, desc.shape, desc.type, picture_));
+                image::Converter::create(format, *target_.dlhdl, desc.shape, desc.type, input_, view_));
   } else {
-    DVNN_ASSIGN(converter_, image::Converter::create(format, desc, picture_));
+    DVNN_ASSIGN(converter_, image::Converter::create(format, desc, input_, view_));
   }
   format_ = format;
   return {};

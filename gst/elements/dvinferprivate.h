@@ -9,11 +9,11 @@
 #include <memory>
 #include <string>
 
-#include "dvinfer.h"
-#include "frameconverter.h"
-#include "inferqueue.h"
+#include "elements/dvinfer.h"
+#include "frames/frameconverter.h"
+#include "infer/inferqueue.h"
 #include "network/network.h"
-#include "tensorcaps.h"
+#include "frames/tensorcaps.h"
 
 typedef enum { GST_DV_INFER_ON_ERROR_ERROR, GST_DV_INFER_ON_ERROR_DROP } GstDvInferOnError;
 

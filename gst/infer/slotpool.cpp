@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "slotpool.h"
+#include "infer/slotpool.h"
 
 #include <atomic>
 #include <new>
 
-#include "gstutils.h"
+#include "errors.h"
+#include "meta/tensordesc.h"
 
 using dvnn::network::Network;
 using dvnn::network::Slot;

@@ -25,15 +25,16 @@
  * dvoverlay ! videoconvert ! autovideosink
  * ]| Runs the default network on the software device.
  */
-#include "dvinfer.h"
+#include "elements/dvinfer.h"
 
 #include <cstdlib>
 
-#include "dvinferprivate.h"
-#include "gstutils.h"
+#include "elements/dvinferprivate.h"
+#include "errors.h"
+#include "meta/tensordesc.h"
 #include "layers/module.h"
 #include "plan/plan.h"
-#include "slotpool.h"
+#include "infer/slotpool.h"
 
 GST_DEBUG_CATEGORY(gst_dv_infer_debug);
 #define GST_CAT_DEFAULT gst_dv_infer_debug
@@ -91,14 +92,14 @@ static gboolean gst_dv_infer_open(GstDvInfer* self) {
   if (source.path.empty()) source.path = gst_dv_infer_default_network();
   if (!custom_layers.empty()) {
     if (const auto loaded = dvnn::layers::load_module(custom_layers); !loaded.ok()) {
-      dvnn::gst::post_error(GST_ELEMENT(self), loaded.error());
+      dvnn::gst::post_error(GST_ELEMENT(self), dvnn::gst::Topic::kData, loaded.error());
       return FALSE;
     }
   }
   if (!input_size.empty()) {
     auto size = dvnn::plan::parse_size(input_size);
     if (!size.ok()) {
-      dvnn::gst::post_error(GST_ELEMENT(self), size.error().within("property input-size"));
+      dvnn::gst::post_error(GST_ELEMENT(self), dvnn::gst::Topic::kData, size.error().within("property input-size"));
       return FALSE;
     }
     source.width = size.value().width;
@@ -107,7 +108,7 @@ static gboolean gst_dv_infer_open(GstDvInfer* self) {
   }
   auto network = dvnn::network::Network::load(source, device);
   if (!network.ok()) {
-    dvnn::gst::post_error(GST_ELEMENT(self), network.error());
+    dvnn::gst::post_error(GST_ELEMENT(self), dvnn::gst::Topic::kData, network.error());
     return FALSE;
   }
   state.network = std::move(network.value());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a picture becomes a network's input tensor. Networks state it, src/image does it.
+// What a network wants its input tensor to be made like. Networks state it, src/image does it; what
+// of a frame is looked at is an image::View.
 #pragma once
 
 #include <array>
@@ -26,25 +27,15 @@ enum class ResizeMethod : uint8_t {
               // bilinear
 };
 
-/// Turns and flips, named as GStreamer's video orientations are; numbers are clockwise degrees.
-enum class Orientation : uint8_t { kIdentity, k90, k180, k270, kFlipX, kFlipY, kTranspose, kAnti };
-
-/// A part of a frame, in fractions of its width and height.
-struct RelativeRect {
-  double x = 0, y = 0, width = 1, height = 1;
-};
-
 /// Tensor value = (pixel - mean[c]) * scale[c], where pixel is 0..255 and c counts in `order`.
 /// Integer tensors hold value / quant_scale + zero_point, rounded to nearest and clamped.
-struct PictureSpec {
+struct InputSpec {
   ChannelOrder order = ChannelOrder::kRgb;
   std::array<float, 3> mean{{0, 0, 0}};
   std::array<float, 3> scale{{1, 1, 1}};
   ResizeRule resize = ResizeRule::kStretch;
   std::array<uint8_t, 3> pad_value{{0, 0, 0}};  // in `order`, where no frame lies
   ResizeMethod method = ResizeMethod::kBilinear;
-  Orientation orientation = Orientation::kIdentity;  // of the picture before it is resized
-  RelativeRect roi;                                  // the part of the frame that is the picture
   float quant_scale = 1;
   int zero_point = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inferqueue.h"
+#include "infer/inferqueue.h"
 
 #include <pthread.h>
 

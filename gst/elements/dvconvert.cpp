@@ -35,7 +35,7 @@
  * filesink location=input.bin
  * ]| Writes the input buffer of MathWorks' deep learning processor for a 224x224 picture.
  */
-#include "dvconvert.h"
+#include "elements/dvconvert.h"
 
 #include <gst/video/video.h>
 
@@ -43,11 +43,12 @@
 #include <utility>
 
 #include "base/format.h"
-#include "convertsettings.h"
-#include "frameconverter.h"
-#include "gstutils.h"
-#include "slotpool.h"
-#include "tensorrequest.h"
+#include "elements/convertsettings.h"
+#include "frames/frameconverter.h"
+#include "errors.h"
+#include "meta/tensordesc.h"
+#include "infer/slotpool.h"
+#include "infer/tensorrequest.h"
 
 GST_DEBUG_CATEGORY_STATIC(dv_convert_debug);
 #define GST_CAT_DEFAULT dv_convert_debug
@@ -77,7 +78,7 @@ struct ConvertState {
 // A tensor to make, and where.
 struct Job {
   dvnn::gst::TensorTarget target;
-  dvnn::PictureSpec picture;
+  dvnn::InputSpec picture;
   dvnn::gst::InputKind kind = dvnn::gst::InputKind::kTensor;
   GstBufferPool* pool = nullptr;  // not owned; null: one of our own
 };
@@ -230,7 +231,7 @@ static gboolean gst_dv_convert_negotiate(GstDvConvert* self) {
   gst_query_unref(query);
   gst_caps_unref(caps);
   if (status.ok()) return TRUE;
-  dvnn::gst::post_error(GST_ELEMENT(self), status.error());
+  dvnn::gst::post_error(GST_ELEMENT(self), dvnn::gst::Topic::kData, status.error());
   return FALSE;
 }
 
@@ -306,7 +307,7 @@ static GstFlowReturn gst_dv_convert_acquire(GstDvConvert* self, GstBuffer** buff
 }
 
 static GstFlowReturn gst_dv_convert_fail(GstDvConvert* self, const dvnn::Status& status) {
-  dvnn::gst::post_error(GST_ELEMENT(self), status.error());
+  dvnn::gst::post_error(GST_ELEMENT(self), dvnn::gst::Topic::kData, status.error());
   return GST_FLOW_ERROR;
 }
 

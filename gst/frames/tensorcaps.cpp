@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tensorcaps.h"
+#include "frames/tensorcaps.h"
 
 #include "base/format.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tensorrequest.h"
+#include "infer/tensorrequest.h"
 
 #include "gst/dvnn/gstdvtensormeta.h"
 

@@ -4,11 +4,12 @@
 #include <cstdlib>
 #include <utility>
 
-#include "dvinferprivate.h"
-#include "gstutils.h"
-#include "slotpool.h"
-#include "tensorcaps.h"
-#include "tensorrequest.h"
+#include "elements/dvinferprivate.h"
+#include "errors.h"
+#include "meta/tensordesc.h"
+#include "infer/slotpool.h"
+#include "frames/tensorcaps.h"
+#include "infer/tensorrequest.h"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_dv_infer_debug);
 #define GST_CAT_DEFAULT gst_dv_infer_debug
@@ -65,7 +66,7 @@ static void gst_dv_infer_push_frame(GstDvInfer* self, InferItem* item) {
       GST_WARNING_OBJECT(self, "frame dropped: %s", item->status.error().message.c_str());
       return;
     }
-    dvnn::gst::post_error(GST_ELEMENT(self), item->status.error());
+    dvnn::gst::post_error(GST_ELEMENT(self), dvnn::gst::Topic::kData, item->status.error());
     state.flow = GST_FLOW_ERROR;
     return;
   }
@@ -184,7 +185,7 @@ static GstFlowReturn gst_dv_infer_chain(GstPad*, GstObject* parent, GstBuffer* f
   }
   item->object = GST_MINI_OBJECT_CAST(frame);
   if (!status.ok()) {
-    dvnn::gst::post_error(GST_ELEMENT(self), status.error());
+    dvnn::gst::post_error(GST_ELEMENT(self), dvnn::gst::Topic::kData, status.error());
     return GST_FLOW_ERROR;
   }
   if (state.queue->push(std::move(item))) return GST_FLOW_OK;
@@ -224,7 +225,7 @@ static gboolean gst_dv_infer_sink_event(GstPad* pad, GstObject* parent, GstEvent
       const dvnn::Status status = gst_dv_infer_take_caps(self, caps, &out);
       gst_event_unref(event);
       if (!status.ok()) {
-        dvnn::gst::post_error(GST_ELEMENT(self), status.error());
+        dvnn::gst::post_error(GST_ELEMENT(self), dvnn::gst::Topic::kData, status.error());
         return FALSE;
       }
       event = gst_event_new_caps(out);

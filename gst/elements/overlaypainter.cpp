@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "overlaypainter.h"
+#include "elements/overlaypainter.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gstutils.h"
+#include "meta/tensordesc.h"
 
 #include <algorithm>
 
@@ -9,35 +9,6 @@ static_assert(static_cast<int>(GST_DV_TENSOR_LAYOUT_HWC8) == static_cast<int>(La
                   static_cast<int>(GST_DV_TENSOR_DATA_TYPE_INT8) ==
                       static_cast<int>(ElementType::kInt8),
               "the public enumerations mirror ours");
-
-void post_error(GstElement* element, const Error& error) {
-  const char* text = error.message.c_str();
-  switch (error.code) {
-    case ErrorCode::kNotFound:
-      GST_ELEMENT_ERROR(element, RESOURCE, NOT_FOUND, ("%s", text), (nullptr));
-      break;
-    case ErrorCode::kIo:
-      GST_ELEMENT_ERROR(element, RESOURCE, OPEN_READ, ("%s", text), (nullptr));
-      break;
-    case ErrorCode::kMalformed:
-    case ErrorCode::kLimit:
-    case ErrorCode::kUnsupported:
-      GST_ELEMENT_ERROR(element, STREAM, WRONG_TYPE, ("%s", text), (nullptr));
-      break;
-    case ErrorCode::kDevice:
-      GST_ELEMENT_ERROR(element, RESOURCE, FAILED, ("%s", text), (nullptr));
-      break;
-    case ErrorCode::kInvalidArgument:
-      GST_ELEMENT_ERROR(element, LIBRARY, SETTINGS, ("%s", text), (nullptr));
-      break;
-    case ErrorCode::kNoMemory:
-      GST_ELEMENT_ERROR(element, RESOURCE, NO_SPACE_LEFT, ("%s", text), (nullptr));
-      break;
-    case ErrorCode::kInternal:
-      GST_ELEMENT_ERROR(element, LIBRARY, FAILED, ("%s", text), (nullptr));
-      break;
-  }
-}
 
 void describe_tensor(const TensorDesc& desc, const char* name, GstDvTensor* tensor) {
   tensor->id = g_quark_from_string(name);
@@ -68,6 +39,14 @@ Result<TensorDesc> tensor_desc(const GstDvTensor& tensor) {
     return Error{ErrorCode::kMalformed, "a tensor meta's data are shorter than its dimensions say"};
   }
   return desc;
+}
+
+image::Transform from_public(const GstDvTransform& t) {
+  return {t.scale_x, t.offset_x, t.scale_y, t.offset_y, t.swap_xy != FALSE};
+}
+
+GstDvTransform to_public(const image::Transform& t) {
+  return {t.scale_x, t.offset_x, t.scale_y, t.offset_y, t.swap_xy};
 }
 
 }  // namespace dvnn::gst

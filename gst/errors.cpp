@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "errors.h"
+
+namespace dvnn::gst {
+namespace {
+
+struct DomainCode {
+  GQuark domain;
+  gint code;
+};
+
+DomainCode domain_code(Topic topic, ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kNotFound:
+      return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND};
+    case ErrorCode::kIo:
+      return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ};
+    case ErrorCode::kMalformed:
+    case ErrorCode::kLimit:
+    case ErrorCode::kUnsupported:
+      if (topic == Topic::kFile) return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ};
+      if (topic == Topic::kSettings) return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS};
+      return {GST_STREAM_ERROR, GST_STREAM_ERROR_WRONG_TYPE};
+    case ErrorCode::kInvalidArgument:
+      return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS};
+    case ErrorCode::kDevice:
+    case ErrorCode::kNoMemory:
+      return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED};
+    case ErrorCode::kInternal:
+      break;
+  }
+  return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED};
+}
+
+void post(GstElement* element, GstMessageType type, Topic topic, const Error& error,
+          const std::string& debug) {
+  const DomainCode to = domain_code(topic, error.code);
+  gst_element_message_full(element, type, to.domain, to.code, g_strdup(error.message.c_str()),
+                           debug.empty() ? nullptr : g_strdup(debug.c_str()), __FILE__,
+                           GST_FUNCTION, __LINE__);
+}
+
+}  // namespace
+
+void post_error(GstElement* element, Topic topic, const Error& error, const std::string& debug) {
+  post(element, GST_MESSAGE_ERROR, topic, error, debug);
+}
+
+void post_warning(GstElement* element, Topic topic, const Error& error, const std::string& debug) {
+  post(element, GST_MESSAGE_WARNING, topic, error, debug);
+}
+
+}  // namespace dvnn::gst

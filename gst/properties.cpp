@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "properties.h"
+
+#include "refs.h"
+
+namespace dvnn::gst {
+
+GParamFlags PropertyTable::flags(When when) {
+  guint flags = G_PARAM_READABLE | G_PARAM_STATIC_STRINGS;
+  if (when != When::kNever) flags |= G_PARAM_WRITABLE;
+  if (when == When::kReady) flags |= GST_PARAM_MUTABLE_READY;
+  if (when == When::kPlaying) flags |= GST_PARAM_MUTABLE_PLAYING;
+  if (when == When::kControllable) flags |= GST_PARAM_MUTABLE_PLAYING | GST_PARAM_CONTROLLABLE;
+  return static_cast<GParamFlags>(flags);
+}
+
+guint PropertyTable::add(Property property) {
+  rows_.push_back(std::move(property));
+  return static_cast<guint>(rows_.size());
+}
+
+void PropertyTable::install(GObjectClass* klass) const {
+  guint id = 0;
+  for (const Property& row : rows_) g_object_class_install_property(klass, ++id, row.spec);
+}
+
+bool PropertyTable::set(GstElement* element, gpointer settings, guint id,
+                        const GValue* value) const {
+  const Property& row = rows_.at(id - 1);
+  Status status;
+  {
+    const ObjectLock lock(element);
+    const GstState state = GST_STATE(element);
+    if (row.when == When::kReady && state > GST_STATE_READY) {
+      status = Error{ErrorCode::kInvalidArgument,
+                     std::string("it may change in NULL and READY only, and the element is ") +
+                         gst_element_state_get_name(state)};
+    } else {
+      status = row.set(settings, value);
+    }
+  }
+  if (status.ok()) return true;
+  GST_ELEMENT_WARNING(element, LIBRARY, SETTINGS,
+                      ("property '%s' keeps its value: %s", row.spec->name,
+                       status.error().message.c_str()),
+                      (nullptr));
+  return false;
+}
+
+void PropertyTable::get(GstElement* element, gconstpointer settings, guint id,
+                        GValue* value) const {
+  const ObjectLock lock(element);
+  rows_.at(id - 1).get(settings, value);
+}
+
+GType register_enum(const char* name, const GEnumValue* values) {
+  GType type = g_type_from_name(name);
+  if (type == 0) {
+    type = g_enum_register_static(name, values);
+    gst_type_mark_as_plugin_api(type, static_cast<GstPluginAPIFlags>(0));
+  }
+  return type;
+}
+
+}  // namespace dvnn::gst

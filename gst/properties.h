@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// An element's properties as a table: a row is a member of its settings with name, range and when
+// it may change. What gst-inspect-1.0 says of a property is thereby what setting it does: a value
+// that comes at the wrong time, or that a row refuses, leaves the old one in place with a warning
+// on the bus. Defaults are those of the settings' own initialisers.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace dvnn::gst {
+
+/// When a property may change.
+enum class When {
+  kReady,         // in NULL and READY: it counts at the next start
+  kPlaying,       // at any time, from the next frame on
+  kControllable,  // at any time, also by a GstController
+  kNever,         // read only
+};
+
+struct Property {
+  When when = When::kPlaying;
+  GParamSpec* spec = nullptr;
+  // Both under the object lock. A setter that fails has changed nothing.
+  std::function<Status(gpointer settings, const GValue* value)> set;
+  std::function<void(gconstpointer settings, GValue* value)> get;
+};
+
+class PropertyTable {
+ public:
+  /// The flags that go with `when`.
+  static GParamFlags flags(When when);
+  /// Appends a row; the table's ids count from 1. Returns its id.
+  guint add(Property property);
+  void install(GObjectClass* klass) const;
+  /// Sets a property of `settings` under `element`'s object lock. False where the value was
+  /// refused; the element then has posted a warning.
+  bool set(GstElement* element, gpointer settings, guint id, const GValue* value) const;
+  void get(GstElement* element, gconstpointer settings, guint id, GValue* value) const;
+
+ private:
+  std::vector<Property> rows_;
+};
+
+/// Rows of the kinds that elements have.
+template <typename Settings>
+class Properties : public PropertyTable {
+ public:
+  struct Names {
+    const char *name, *nick, *blurb;
+  };
+
+  guint boolean(bool Settings::* member, When when, const Names& n) {
+    return value_row(member, when,
+                     g_param_spec_boolean(n.name, n.nick, n.blurb, defaults_.*member, flags(when)),
+                     g_value_get_boolean, g_value_set_boolean);
+  }
+  guint integer(gint Settings::* member, When when, gint least, gint most, const Names& n) {
+    return value_row(
+        member, when,
+        g_param_spec_int(n.name, n.nick, n.blurb, least, most, defaults_.*member, flags(when)),
+        g_value_get_int, g_value_set_int);
+  }
+  guint number(guint Settings::* member, When when, guint least, guint most, const Names& n) {
+    return value_row(
+        member, when,
+        g_param_spec_uint(n.name, n.nick, n.blurb, least, most, defaults_.*member, flags(when)),
+        g_value_get_uint, g_value_set_uint);
+  }
+  guint real(float Settings::* member, When when, float least, float most, const Names& n) {
+    return value_row(
+        member, when,
+        g_param_spec_float(n.name, n.nick, n.blurb, least, most, defaults_.*member, flags(when)),
+        g_value_get_float, g_value_set_float);
+  }
+  guint real(double Settings::* member, When when, double least, double most, const Names& n) {
+    return value_row(
+        member, when,
+        g_param_spec_double(n.name, n.nick, n.blurb, least, most, defaults_.*member, flags(when)),
+        g_value_get_double, g_value_set_double);
+  }
+  guint text(std::string Settings::* member, When when, const Names& n) {
+    Property row;
+    row.when = when;
+    row.spec = g_param_spec_string(n.name, n.nick, n.blurb, (defaults_.*member).c_str(), flags(when));
+    row.set = [member](gpointer settings, const GValue* value) -> Status {
+      const gchar* text = g_value_get_string(value);
+      static_cast<Settings*>(settings)->*member = text ? text : "";
+      return {};
+    };
+    row.get = [member](gconstpointer settings, GValue* value) {
+      g_value_set_string(value, (static_cast<const Settings*>(settings)->*member).c_str());
+    };
+    return add(std::move(row));
+  }
+  template <typename Enum>
+  guint choice(Enum Settings::* member, When when, GType type, const Names& n) {
+    Property row;
+    row.when = when;
+    row.spec = g_param_spec_enum(n.name, n.nick, n.blurb, type, static_cast<gint>(defaults_.*member),
+                                 flags(when));
+    row.set = [member](gpointer settings, const GValue* value) -> Status {
+      static_cast<Settings*>(settings)->*member = static_cast<Enum>(g_value_get_enum(value));
+      return {};
+    };
+    row.get = [member](gconstpointer settings, GValue* value) {
+      g_value_set_enum(value, static_cast<gint>(static_cast<const Settings*>(settings)->*member));
+    };
+    return add(std::move(row));
+  }
+  /// A choice whose first value, 0, leaves it to the network; `type`'s other values are one above
+  /// the enumeration's.
+  template <typename Enum>
+  guint choice(std::optional<Enum> Settings::* member, When when, GType type, const Names& n) {
+    Property row;
+    row.when = when;
+    row.spec = g_param_spec_enum(n.name, n.nick, n.blurb, type, 0, flags(when));
+    row.set = [member](gpointer settings, const GValue* value) -> Status {
+      const gint chosen = g_value_get_enum(value);
+      auto& setting = static_cast<Settings*>(settings)->*member;
+      setting.reset();
+      if (chosen > 0) setting = static_cast<Enum>(chosen - 1);
+      return {};
+    };
+    row.get = [member](gconstpointer settings, GValue* value) {
+      const auto& setting = static_cast<const Settings*>(settings)->*member;
+      g_value_set_enum(value, setting ? 1 + static_cast<gint>(*setting) : 0);
+    };
+    return add(std::move(row));
+  }
+
+ private:
+  template <typename T, typename Getter, typename Setter>
+  guint value_row(T Settings::* member, When when, GParamSpec* spec, Getter getter,
+                  Setter setter) {
+    Property row;
+    row.when = when;
+    row.spec = spec;
+    row.set = [member, getter](gpointer settings, const GValue* value) -> Status {
+      static_cast<Settings*>(settings)->*member = static_cast<T>(getter(value));
+      return {};
+    };
+    row.get = [member, setter](gconstpointer settings, GValue* value) {
+      setter(value, static_cast<const Settings*>(settings)->*member);
+    };
+    return add(std::move(row));
+  }
+
+  const Settings defaults_{};
+};
+
+/// Registers an enumeration of the plugin once; `values` must live for ever.
+GType register_enum(const char* name, const GEnumValue* values);
+
+}  // namespace dvnn::gst

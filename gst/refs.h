@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Owners of GStreamer's handles: what is named here is released when it goes out of scope.
+#pragma once
+
+#include <gst/gst.h>
+#include <gst/video/video.h>
+
+#include <memory>
+
+namespace dvnn::gst {
+
+struct Unref {
+  void operator()(GstBuffer* p) const { gst_buffer_unref(p); }
+  void operator()(GstCaps* p) const { gst_caps_unref(p); }
+  void operator()(GstEvent* p) const { gst_event_unref(p); }
+  void operator()(GstMemory* p) const { gst_memory_unref(p); }
+  void operator()(GstMessage* p) const { gst_message_unref(p); }
+  void operator()(GstMiniObject* p) const { gst_mini_object_unref(p); }
+  void operator()(GstQuery* p) const { gst_query_unref(p); }
+  void operator()(GstStructure* p) const { gst_structure_free(p); }
+  void operator()(GstVideoOverlayComposition* p) const { gst_video_overlay_composition_unref(p); }
+  void operator()(GstBufferPool* p) const { gst_object_unref(p); }
+  void operator()(GstElement* p) const { gst_object_unref(p); }
+  void operator()(GstPad* p) const { gst_object_unref(p); }
+  void operator()(GstTask* p) const { gst_object_unref(p); }
+  void operator()(GstBus* p) const { gst_object_unref(p); }
+  void operator()(gchar* p) const { g_free(p); }
+};
+
+using BufferPtr = std::unique_ptr<GstBuffer, Unref>;
+using BufferPoolPtr = std::unique_ptr<GstBufferPool, Unref>;
+using CapsPtr = std::unique_ptr<GstCaps, Unref>;
+using EventPtr = std::unique_ptr<GstEvent, Unref>;
+using MemoryPtr = std::unique_ptr<GstMemory, Unref>;
+using MiniObjectPtr = std::unique_ptr<GstMiniObject, Unref>;
+using QueryPtr = std::unique_ptr<GstQuery, Unref>;
+using StructurePtr = std::unique_ptr<GstStructure, Unref>;
+using TaskPtr = std::unique_ptr<GstTask, Unref>;
+using CompositionPtr = std::unique_ptr<GstVideoOverlayComposition, Unref>;
+using CharsPtr = std::unique_ptr<gchar, Unref>;
+
+/// Another reference to what `object` is.
+inline BufferPtr ref(GstBuffer* object) {
+  return BufferPtr(gst_buffer_ref(object));
+}
+inline CapsPtr ref(GstCaps* object) {
+  return CapsPtr(gst_caps_ref(object));
+}
+
+/// Holds an object's lock.
+class ObjectLock {
+ public:
+  explicit ObjectLock(gpointer object) : object_(GST_OBJECT_CAST(object)) {
+    GST_OBJECT_LOCK(object_);
+  }
+  ~ObjectLock() { GST_OBJECT_UNLOCK(object_); }
+  ObjectLock(const ObjectLock&) = delete;
+  ObjectLock& operator=(const ObjectLock&) = delete;
+
+ private:
+  GstObject* object_;
+};
+
+/// A buffer's memory, mapped as long as this lives.
+class BufferMap {
+ public:
+  BufferMap() = default;
+  BufferMap(GstBuffer* buffer, GstMapFlags flags)
+      : buffer_(gst_buffer_map(buffer, &map_, flags) ? buffer : nullptr) {}
+  ~BufferMap() {
+    if (buffer_) gst_buffer_unmap(buffer_, &map_);
+  }
+  BufferMap(const BufferMap&) = delete;
+  BufferMap& operator=(const BufferMap&) = delete;
+
+  bool ok() const { return buffer_ != nullptr; }
+  guint8* data() const { return map_.data; }
+  gsize size() const { return map_.size; }
+
+ private:
+  GstMapInfo map_{};
+  GstBuffer* buffer_ = nullptr;
+};
+
+/// A video frame, mapped as long as this lives.
+class VideoFrameMap {
+ public:
+  VideoFrameMap(const GstVideoInfo& info, GstBuffer* buffer, GstMapFlags flags)
+      : ok_(gst_video_frame_map(&frame_, const_cast<GstVideoInfo*>(&info), buffer, flags)) {}
+  ~VideoFrameMap() {
+    if (ok_) gst_video_frame_unmap(&frame_);
+  }
+  VideoFrameMap(const VideoFrameMap&) = delete;
+  VideoFrameMap& operator=(const VideoFrameMap&) = delete;
+
+  bool ok() const { return ok_; }
+  const GstVideoFrame& frame() const { return frame_; }
+  GstVideoFrame* operator->() { return &frame_; }
+  GstVideoFrame* get() { return &frame_; }
+
+ private:
+  GstVideoFrame frame_{};
+  bool ok_;
+};
+
+}  // namespace dvnn::gst

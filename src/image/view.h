@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// What of a frame is looked at, and where it then lies in a tensor. All arithmetic of boxes and
+// points between frames and tensors is here, both ways, and so is what becomes of it when a frame
+// is scaled, cropped or turned.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/result.h"
+#include "tensor/input_spec.h"
+
+namespace dvnn::image {
+
+/// Turns and flips, named as GStreamer's video orientations are; numbers are clockwise degrees.
+enum class Orientation : uint8_t { kIdentity, k90, k180, k270, kFlipX, kFlipY, kTranspose, kAnti };
+
+/// Which of the frame's axes and directions an orientation takes: tensor rows run along the frame's
+/// y if `swap_xy`; the flips are of the frame's axes.
+struct AxisFlips {
+  bool swap_xy = false, flip_x = false, flip_y = false;
+};
+AxisFlips axis_flips(Orientation orientation);
+Orientation orientation_of(const AxisFlips& flips);
+
+/// A part of a frame, in fractions of its width and height.
+struct RelativeRect {
+  double x = 0, y = 0, width = 1, height = 1;
+
+  /// kInvalidArgument if it is empty, or not within 0..1.
+  Status check() const;
+};
+bool operator==(const RelativeRect& a, const RelativeRect& b);
+
+/// A rectangle by its corners.
+struct Corners {
+  double x0 = 0, y0 = 0, x1 = 0, y1 = 0;
+};
+
+struct Size {
+  double width = 0, height = 0;
+};
+
+/// From one plane of pixels to another, continuous coordinates with pixel edges at integers:
+/// to_x = scale_x * from_x + offset_x, likewise y; with `swap_xy`, the planes being a quarter turn
+/// apart, to_x comes of from_y and to_y of from_x. Flips have negative scales.
+struct Transform {
+  double scale_x = 1, offset_x = 0, scale_y = 1, offset_y = 0;
+  bool swap_xy = false;
+
+  /// Corners stay in order: x0 <= x1 and y0 <= y1 if they were so.
+  Corners apply(const Corners& from) const;
+  Corners invert(const Corners& to) const;
+  void apply(double* x, double* y) const;
+  void invert(double* x, double* y) const;
+  /// The transform from a frame that `change` made of this one's.
+  Transform after(const Transform& change) const;
+};
+
+/// What of a frame is looked at, and how. What is not set is as the network wants it.
+struct View {
+  RelativeRect region;
+  Orientation orientation = Orientation::kIdentity;  // of the region before it is resized
+  std::optional<ResizeRule> resize;
+  std::optional<ResizeMethod> method;
+  std::optional<uint32_t> pad_color;  // 0xRRGGBB
+
+  /// `input` with what this view says otherwise.
+  InputSpec apply(const InputSpec& input) const;
+  /// The view that looks at the same in a frame that `change` made: false if nothing of the region
+  /// is left. Sizes are the frames'.
+  bool follow(const Transform& change, const Size& from, const Size& to);
+};
+bool operator==(const View& a, const View& b);
+
+}  // namespace dvnn::image

@@ -19,9 +19,10 @@ guint PropertyTable::add(Property property) {
   return static_cast<guint>(rows_.size());
 }
 
-void PropertyTable::install(GObjectClass* klass) const {
+guint PropertyTable::install(GObjectClass* klass) const {
   guint id = 0;
   for (const Property& row : rows_) g_object_class_install_property(klass, ++id, row.spec);
+  return id;
 }
 
 bool PropertyTable::set(GstElement* element, gpointer settings, guint id,

@@ -38,7 +38,9 @@ class PropertyTable {
   static GParamFlags flags(When when);
   /// Appends a row; the table's ids count from 1. Returns its id.
   guint add(Property property);
-  void install(GObjectClass* klass) const;
+  bool is_controllable(guint id) const { return rows_.at(id - 1).when == When::kControllable; }
+  /// Returns the last id.
+  guint install(GObjectClass* klass) const;
   /// Sets a property of `settings` under `element`'s object lock. False where the value was
   /// refused; the element then has posted a warning.
   bool set(GstElement* element, gpointer settings, guint id, const GValue* value) const;

@@ -257,6 +257,9 @@ Properties<ConvertSettings> convert_properties() {
   rows.integer(&S::zero_point, When::kPlaying, -128, 255,
                {"zero-point", "Zero point",
                 "Of a stream of uint8 or int8 tensors: the integer that stands for 0"});
+  rows.text(&S::active_backend, When::kNever,
+            {"active-backend", "Active backend",
+             "Who makes the tensors: cpu, device (it takes 8-bit pixels) or none (yet)"});
   return rows;
 }
 

@@ -32,6 +32,8 @@ struct ConvertSettings {
   float quant_scale = 1;
   gint zero_point = 0;
 
+  std::string active_backend = "none";  // read only: who makes the tensors now
+
   /// The view of frames; `tagged` is what the stream's tags say, for video-direction=auto.
   image::View view(GstVideoOrientationMethod tagged) const;
   /// What a stream of tensors wants.

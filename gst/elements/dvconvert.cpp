@@ -5,8 +5,8 @@
  * @short_description: makes the tensor that a network wants of each frame
  *
  * dvconvert resizes, colour-converts, normalises and transposes each video frame in one pass and
- * writes the finished tensor into the device memory of the dvinfer behind it. The frame itself is
- * passed on as it came; the tensor travels with it as a #GstDvTensorMeta.
+ * writes the finished tensor into the device memory of the dvinfer downstream. The frame itself is
+ * passed on as it came; the tensor travels with it.
  *
  * dvinfer says in the ALLOCATION query which tensor its network wants, so nothing needs to be set.
  * What can be: the part of the frame to look at (#GstDvConvert:roi), how it is turned
@@ -17,12 +17,17 @@
  * A device that takes 8-bit pixels through a table gets those, half the bytes, where the result is
  * the same; #GstDvConvert:active-backend tells.
  *
- * Without a dvinfer behind it, dvconvert passes frames on and says so once.
+ * What was set travels with each frame, too. Where no tensor can be made here (a tee has a branch
+ * that takes none, the frame was doubled, the network has no room just now), dvinfer makes it by the
+ * same settings, with the same result.
+ *
+ * Frames that are not going to be inferred (see #GstDvInfer:when-busy, #GstDvInfer:interval and
+ * #GstDvInfer:max-rate) are not converted.
  *
  * ## Streams of tensors
  *
  * Where `other/tensors` caps are asked for, the tensor is the buffer. Its layout and numbers are
- * those of the network if a dvinfer is behind, else those of the properties.
+ * those of the network if a dvinfer is downstream, else those of the properties.
  *
  * ## Example launch lines
  * |[
@@ -43,51 +48,64 @@
 #include <utility>
 
 #include "base/format.h"
+#include "elements/convertjob.h"
 #include "elements/convertsettings.h"
-#include "frames/frameconverter.h"
 #include "errors.h"
-#include "meta/tensordesc.h"
-#include "infer/slotpool.h"
+#include "frames/frameconverter.h"
+#include "infer/slotmeta.h"
 #include "infer/tensorrequest.h"
+#include "meta/viewmeta.h"
+#include "refs.h"
 
 GST_DEBUG_CATEGORY_STATIC(dv_convert_debug);
 #define GST_CAT_DEFAULT dv_convert_debug
 
-// Beside those of convertsettings.h.
-#define PROP_ACTIVE_BACKEND (dvnn::gst::kFirstFreeProperty)
+using dvnn::Error;
+using dvnn::ErrorCode;
+using dvnn::Status;
+using dvnn::gst::BufferPtr;
+using dvnn::gst::CapsPtr;
+using dvnn::gst::ConvertSettings;
+using dvnn::gst::FrameConverter;
+using dvnn::gst::ObjectLock;
+using dvnn::gst::SlotPool;
+using dvnn::gst::TensorRequest;
+using dvnn::gst::Topic;
+using dvnn::network::InputKind;
 
 namespace {
 
-// What was agreed with the element downstream, and what follows from it. Streaming thread only, but
-// for what the object lock guards.
-struct ConvertState {
-  dvnn::gst::ConvertSettings settings;  // object lock
-  const char* active_backend = "none";  // object lock
-  GstBufferPool* pool = nullptr;        // object lock: flushes and state changes touch it
-  std::atomic<bool> ask{false};         // the tensor is to be asked for (again)
-  bool have_info = false;
-  GstVideoInfo info;
-  bool stream = false;  // tensors leave as buffers
-  bool wanted = false;  // somebody downstream wants a tensor
-  bool warned = false;
-  bool own_pool = false;
-  dvnn::gst::InputKind kind = dvnn::gst::InputKind::kTensor;
-  std::unique_ptr<dvnn::gst::FrameConverter> converter;
-};
+// Orientations that tags ask for: a stream's own counts before one for all streams.
+struct TaggedDirection {
+  GstVideoOrientationMethod stream = GST_VIDEO_ORIENTATION_AUTO;
+  GstVideoOrientationMethod global = GST_VIDEO_ORIENTATION_AUTO;
 
-// A tensor to make, and where.
-struct Job {
-  dvnn::gst::TensorTarget target;
-  dvnn::InputSpec picture;
-  dvnn::gst::InputKind kind = dvnn::gst::InputKind::kTensor;
-  GstBufferPool* pool = nullptr;  // not owned; null: one of our own
+  GstVideoOrientationMethod get() const {
+    if (stream != GST_VIDEO_ORIENTATION_AUTO) return stream;
+    return global != GST_VIDEO_ORIENTATION_AUTO ? global : GST_VIDEO_ORIENTATION_IDENTITY;
+  }
 };
 
 }  // namespace
 
+struct GstDvConvertPrivate {
+  // Under the object lock.
+  ConvertSettings settings;
+  TaggedDirection tagged;
+  // Any thread: the tensor is to be asked for (again).
+  std::atomic<bool> renegotiate{false};
+  // Streaming thread only.
+  bool have_info = false;
+  GstVideoInfo info;
+  bool stream = false;                   // tensors leave as buffers
+  std::optional<TensorRequest> request;  // what a dvinfer downstream wants
+  std::optional<dvnn::gst::ConvertJob> job;                // what follows from that, or from the settings
+  std::unique_ptr<FrameConverter> converter;
+};
+
 struct _GstDvConvert {
   GstBaseTransform parent;
-  ConvertState* state;
+  GstDvConvertPrivate* priv;
 };
 
 G_DEFINE_TYPE_WITH_CODE(GstDvConvert, gst_dv_convert, GST_TYPE_BASE_TRANSFORM,
@@ -99,139 +117,67 @@ static GstStaticPadTemplate sink_template =
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE(
     "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS "; " DVNN_TENSORS_CAPS));
 
-// --- what is agreed ----------------------------------------------------------------------------
-
-static void gst_dv_convert_forget(GstDvConvert* self) {
-  ConvertState& state = *self->state;
-  state.wanted = false;
-  state.converter.reset();
-  GST_OBJECT_LOCK(self);
-  GstBufferPool* pool = std::exchange(state.pool, nullptr);
-  state.active_backend = "none";
-  GST_OBJECT_UNLOCK(self);
-  if (!pool) return;
-  if (state.own_pool) gst_buffer_pool_set_active(pool, FALSE);
-  gst_object_unref(pool);
+static const dvnn::gst::Properties<ConvertSettings>& gst_dv_convert_properties() {
+  static const auto* const rows =
+      new dvnn::gst::Properties<ConvertSettings>(dvnn::gst::convert_properties());
+  return *rows;
 }
 
-// A network's tensor: made here, or by a device that takes the pixels.
-static dvnn::Result<Job> gst_dv_convert_plan_request(const dvnn::gst::ConvertSettings& settings,
-                                                     const dvnn::gst::TensorRequest& request,
-                                                     bool stream) {
-  using dvnn::gst::Backend;
-  Job job;
-  job.target.desc = request.desc;
-  job.picture = settings.apply(request.picture);
-  job.pool = request.pool;
-  const bool can = request.takes_pixels && !stream;
-  if (can && settings.backend != Backend::kCpu) {
-    // The device's table has the mean and the scale.
-    job.kind = dvnn::gst::InputKind::kPixels;
-    job.target.desc.type = dvnn::ElementType::kUint8;
-    job.picture.mean = {{0, 0, 0}};
-    job.picture.scale = {{1, 1, 1}};
-  } else if (settings.backend == Backend::kDevice) {
-    return dvnn::Error{dvnn::ErrorCode::kUnsupported,
-                       "backend=device: this device, or this network's first layer, takes no 8-bit "
-                       "pixels; use backend=auto or cpu"};
+// --- what is negotiated ------------------------------------------------------------------------
+
+static void gst_dv_convert_reset(GstDvConvert* self) {
+  GstDvConvertPrivate& priv = *self->priv;
+  priv.request.reset();
+  priv.job.reset();
+  priv.converter.reset();
+  const ObjectLock lock(self);
+  priv.settings.active_backend = "none";
+}
+
+static Status gst_dv_convert_plan(GstDvConvert* self, const GstCaps* caps) {
+  GstDvConvertPrivate& priv = *self->priv;
+  ConvertSettings settings;
+  {
+    const ObjectLock lock(self);
+    settings = priv.settings;
   }
-  return job;
-}
-
-static dvnn::Result<Job> gst_dv_convert_plan_stream(const dvnn::gst::ConvertSettings& settings,
-                                                    const GstCaps* caps) {
-  Job job;
-  DVNN_ASSIGN(job.target, settings.stream_target(caps));
-  DVNN_ASSIGN(job.picture, settings.stream_picture());
-  if (settings.backend == dvnn::gst::Backend::kDevice) {
-    return dvnn::Error{dvnn::ErrorCode::kUnsupported,
-                       "backend=device: a stream of tensors is made by the CPU"};
+  if (priv.request) {
+    DVNN_ASSIGN(priv.job,
+                dvnn::gst::plan_request(settings, *priv.request, priv.stream ? caps : nullptr));
+  } else if (priv.stream) {
+    DVNN_ASSIGN(priv.job, dvnn::gst::plan_stream(settings, caps));
+  } else {
+    GST_INFO_OBJECT(self, "no dvinfer wants tensors from here: frames carry their view alone");
+    return {};
   }
-  return job;
-}
-
-static GstBufferPool* gst_dv_convert_make_pool(guint size) {
-  GstBufferPool* pool = gst_buffer_pool_new();
-  GstStructure* config = gst_buffer_pool_get_config(pool);
-  gst_buffer_pool_config_set_params(config, nullptr, size, 2, 0);
-  gst_buffer_pool_set_config(pool, config);
-  if (gst_buffer_pool_set_active(pool, TRUE)) return pool;
-  gst_object_unref(pool);
-  return nullptr;
-}
-
-static dvnn::Status gst_dv_convert_take_job(GstDvConvert* self, const Job& job) {
-  ConvertState& state = *self->state;
-  DVNN_ASSIGN(state.converter,
-              dvnn::gst::FrameConverter::create(state.info, job.target, job.picture));
-  state.kind = job.kind;
-  state.own_pool = job.pool == nullptr;
-  GstBufferPool* pool = job.pool ? GST_BUFFER_POOL(gst_object_ref(job.pool))
-                                 : gst_dv_convert_make_pool(static_cast<guint>(job.target.bytes()));
-  if (!pool) {
-    return dvnn::Error{dvnn::ErrorCode::kNoMemory,
-                       dvnn::format("no memory for tensors of %lld bytes",
-                                    static_cast<long long>(job.target.bytes()))};
+  const dvnn::TensorDesc& desc = priv.job->target.desc;
+  {
+    const ObjectLock lock(self);
+    priv.settings.active_backend = priv.job->kind == InputKind::kPixels ? "device" : "cpu";
   }
-  GST_OBJECT_LOCK(self);
-  state.pool = pool;
-  state.active_backend = job.kind == dvnn::gst::InputKind::kPixels ? "device" : "cpu";
-  GST_OBJECT_UNLOCK(self);
-  state.wanted = true;
-  const dvnn::TensorDesc& desc = job.target.desc;
   GST_INFO_OBJECT(self, "making tensors %s %s %s, backend %s", desc.shape.to_string().c_str(),
                   dvnn::to_string(desc.type),
-                  job.target.dlhdl ? "dlhdl" : dvnn::to_string(desc.layout), state.active_backend);
+                  priv.job->target.dlhdl ? "dlhdl" : dvnn::to_string(desc.layout),
+                  priv.job->kind == InputKind::kPixels ? "device" : "cpu");
   g_object_notify(G_OBJECT(self), "active-backend");
   return {};
 }
 
-// Whether the caps' buffers are what dvinfer wants.
-static dvnn::Status gst_dv_convert_check_caps(const GstCaps* caps,
-                                              const dvnn::gst::TensorRequest& request) {
-  DVNN_ASSIGN(const dvnn::gst::CapsTensor tensor, dvnn::gst::parse_tensor_caps(caps));
-  if (tensor.type == request.desc.type && tensor.bytes() == request.desc.bytes()) return {};
-  const std::string wanted = dvnn::gst::format_dimensions(dvnn::gst::caps_dimensions(request.desc));
-  return dvnn::Error{dvnn::ErrorCode::kMalformed,
-                     dvnn::format("the stream's caps do not fit the network's input, which is "
-                                  "dimensions=%s,types=%s",
-                                  wanted.c_str(), dvnn::to_string(request.desc.type))};
-}
-
-static dvnn::Status gst_dv_convert_agree(GstDvConvert* self, const GstCaps* caps, GstQuery* query) {
-  ConvertState& state = *self->state;
-  GST_OBJECT_LOCK(self);
-  const dvnn::gst::ConvertSettings settings = state.settings;
-  GST_OBJECT_UNLOCK(self);
-  dvnn::gst::TensorRequest request;
-  const bool asked = gst_pad_peer_query(GST_BASE_TRANSFORM_SRC_PAD(self), query) &&
-                     dvnn::gst::get_tensor_request(query, &request);
-  Job job;
-  if (asked) {
-    if (state.stream) DVNN_TRY(gst_dv_convert_check_caps(caps, request));
-    DVNN_ASSIGN(job, gst_dv_convert_plan_request(settings, request, state.stream));
-  } else if (state.stream) {
-    DVNN_ASSIGN(job, gst_dv_convert_plan_stream(settings, caps));
-  } else {
-    if (!std::exchange(state.warned, true)) {
-      GST_WARNING_OBJECT(self, "nobody downstream wants a tensor: frames pass as they are");
-    }
-    return {};
-  }
-  return gst_dv_convert_take_job(self, job);
-}
-
 // GstBaseTransform negotiates no allocation for in-place transforms, so this asks by itself.
-static gboolean gst_dv_convert_negotiate(GstDvConvert* self) {
-  gst_dv_convert_forget(self);
-  GstCaps* caps = gst_pad_get_current_caps(GST_BASE_TRANSFORM_SRC_PAD(self));
+static gboolean gst_dv_convert_renegotiate(GstDvConvert* self) {
+  GstDvConvertPrivate& priv = *self->priv;
+  gst_dv_convert_reset(self);
+  const CapsPtr caps(gst_pad_get_current_caps(GST_BASE_TRANSFORM_SRC_PAD(self)));
   if (!caps) return TRUE;
-  GstQuery* query = gst_query_new_allocation(caps, FALSE);
-  const dvnn::Status status = gst_dv_convert_agree(self, caps, query);
-  gst_query_unref(query);
-  gst_caps_unref(caps);
+  const dvnn::gst::QueryPtr query(gst_query_new_allocation(caps.get(), FALSE));
+  if (gst_pad_peer_query(GST_BASE_TRANSFORM_SRC_PAD(self), query.get())) {
+    priv.request = dvnn::gst::get_tensor_request(query.get());
+  }
+  const Status status = gst_dv_convert_plan(self, caps.get());
   if (status.ok()) return TRUE;
-  dvnn::gst::post_error(GST_ELEMENT(self), dvnn::gst::Topic::kData, status.error());
+  const bool caps_differ = status.error().code == ErrorCode::kMalformed;
+  dvnn::gst::post_error(GST_ELEMENT(self), caps_differ ? Topic::kData : Topic::kSettings,
+                        status.error());
   return FALSE;
 }
 
@@ -268,10 +214,9 @@ static GstCaps* gst_dv_convert_fixate_caps(GstBaseTransform* trans, GstPadDirect
     GstStructure* s = gst_caps_get_structure(other, 0);
     GstVideoInfo info;
     if (!gst_structure_has_field(s, "dimensions") && gst_video_info_from_caps(&info, caps)) {
-      GST_OBJECT_LOCK(self);
-      const std::vector<int> dimensions = self->state->settings.stream_dimensions(
+      const ObjectLock lock(self);
+      const std::vector<int> dimensions = self->priv->settings.stream_dimensions(
           GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info));
-      GST_OBJECT_UNLOCK(self);
       gst_structure_set(s, "dimensions", G_TYPE_STRING,
                         dvnn::gst::format_dimensions(dimensions).c_str(), nullptr);
     }
@@ -287,145 +232,245 @@ static GstCaps* gst_dv_convert_fixate_caps(GstBaseTransform* trans, GstPadDirect
 static gboolean gst_dv_convert_set_caps(GstBaseTransform* trans, GstCaps* incaps,
                                         GstCaps* outcaps) {
   GstDvConvert* self = GST_DV_CONVERT(trans);
-  ConvertState& state = *self->state;
-  state.have_info = gst_video_info_from_caps(&state.info, incaps);
-  if (!state.have_info) {
+  GstDvConvertPrivate& priv = *self->priv;
+  priv.have_info = gst_video_info_from_caps(&priv.info, incaps);
+  if (!priv.have_info) {
     GST_ERROR_OBJECT(self, "not a raw video format: %" GST_PTR_FORMAT, incaps);
     return FALSE;
   }
-  state.stream = dvnn::gst::is_tensors_caps(outcaps);
-  gst_base_transform_set_in_place(trans, !state.stream);
+  priv.stream = dvnn::gst::is_tensors_caps(outcaps);
+  gst_base_transform_set_in_place(trans, !priv.stream);
   // The tensor is asked for with the first frame: by then downstream has seen the caps.
-  state.ask = true;
+  priv.renegotiate = true;
   return TRUE;
 }
 
 // --- data flow ---------------------------------------------------------------------------------
 
-static GstFlowReturn gst_dv_convert_acquire(GstDvConvert* self, GstBuffer** buffer) {
-  return gst_buffer_pool_acquire_buffer(self->state->pool, buffer, nullptr);
+// Puts the frame's time into what is controlled, before the frame is looked at.
+static void gst_dv_convert_before_transform(GstBaseTransform* trans, GstBuffer* frame) {
+  const guint64 time = gst_segment_to_stream_time(&trans->segment, GST_FORMAT_TIME,
+                                                  GST_BUFFER_PTS(frame));
+  if (GST_CLOCK_TIME_IS_VALID(time)) gst_object_sync_values(GST_OBJECT(trans), time);
 }
 
-static GstFlowReturn gst_dv_convert_fail(GstDvConvert* self, const dvnn::Status& status) {
-  dvnn::gst::post_error(GST_ELEMENT(self), dvnn::gst::Topic::kData, status.error());
-  return GST_FLOW_ERROR;
+static dvnn::image::View gst_dv_convert_view(GstDvConvert* self) {
+  const ObjectLock lock(self);
+  return self->priv->settings.view(self->priv->tagged.get());
+}
+
+// A converter for what is wanted now: frames may be looked at in another way each.
+static Status gst_dv_convert_prepare(GstDvConvert* self, const dvnn::image::View& view) {
+  GstDvConvertPrivate& priv = *self->priv;
+  if (priv.converter && priv.converter->view() == view) return {};
+  DVNN_ASSIGN(priv.converter,
+              FrameConverter::create(priv.info, priv.job->target, priv.job->input, view));
+  return {};
+}
+
+static GstClockTime gst_dv_convert_running_time(GstDvConvert* self, GstBuffer* frame) {
+  const GstSegment& segment = GST_BASE_TRANSFORM(self)->segment;
+  if (segment.format != GST_FORMAT_TIME || !GST_BUFFER_PTS_IS_VALID(frame)) {
+    return GST_CLOCK_TIME_NONE;
+  }
+  return gst_segment_to_running_time(&segment, GST_FORMAT_TIME, GST_BUFFER_PTS(frame));
+}
+
+// Whether dvinfer is to infer the frame, before anything is done for it.
+static dvnn::gst::Decision gst_dv_convert_decide(GstDvConvert* self, GstBuffer* frame) {
+  using dvnn::gst::Decision;
+  using dvnn::gst::Verdict;
+  const TensorRequest& request = *self->priv->request;
+  dvnn::gst::Admission& admission = request.intake->admission;
+  const GstClockTime time = gst_dv_convert_running_time(self, frame);
+  const Verdict verdict = admission.decide(time);
+  if (verdict == Verdict::kLate) return Decision::kLate;
+  if (verdict == Verdict::kPass) return Decision::kPass;
+  const bool may_pass = admission.rules().when_busy == dvnn::gst::WhenBusy::kPass;
+  if (!may_pass || !request.pool->busy()) return Decision::kInfer;
+  admission.withdraw(time);
+  return Decision::kPass;
+}
+
+// A slot within our patience, or none.
+static dvnn::gst::SlotPtr gst_dv_convert_take_slot(GstDvConvert* self) {
+  const TensorRequest& request = *self->priv->request;
+  auto taken = request.pool->take(SlotPool::Taker::kUpstream,
+                                  SlotPool::Clock::now() + SlotPool::kPatience);
+  if (!taken.ok()) {
+    GST_WARNING_OBJECT(self, "%s", taken.error().message.c_str());
+    return nullptr;
+  }
+  if (taken.value().outcome == SlotPool::Outcome::kNoneFree) {
+    GST_DEBUG_OBJECT(self, "no slot of %zu was free for %lld ms: dvinfer is to convert this frame",
+                     request.pool->size(), static_cast<long long>(SlotPool::kPatience.count()));
+  }
+  request.intake->stats.time(dvnn::gst::InferStats::Time::kWaiting,
+                             static_cast<int64_t>(taken.value().waited.count()));
+  return std::move(taken.value().slot);
+}
+
+// Writes the frame's tensor into a slot, if it can have one, and hangs that on the frame. What goes
+// wrong here goes wrong in dvinfer as well, whose property on-error says what then.
+static void gst_dv_convert_fill_slot(GstDvConvert* self, GstBuffer* frame,
+                                     const dvnn::image::View& view) {
+  GstDvConvertPrivate& priv = *self->priv;
+  dvnn::gst::SlotPtr slot = gst_dv_convert_take_slot(self);
+  if (!slot) return;
+  const gint64 start = g_get_monotonic_time();
+  Status status = gst_dv_convert_prepare(self, view);
+  if (status.ok()) status = priv.converter->convert(frame, slot->slot.get(), priv.job->kind);
+  if (!status.ok()) {
+    GST_DEBUG_OBJECT(self, "not converted: %s", status.error().message.c_str());
+    return;
+  }
+  priv.request->intake->stats.time(dvnn::gst::InferStats::Time::kConversion,
+                                   g_get_monotonic_time() - start);
+  dvnn::gst::attach_slot(frame, {std::move(slot), priv.converter->transform()});
 }
 
 static GstFlowReturn gst_dv_convert_transform_ip(GstBaseTransform* trans, GstBuffer* frame) {
   GstDvConvert* self = GST_DV_CONVERT(trans);
-  ConvertState& state = *self->state;
-  if (!state.have_info) return GST_FLOW_NOT_NEGOTIATED;
-  if (!state.wanted) return GST_FLOW_OK;
-  GstBuffer* slot = nullptr;
-  const GstFlowReturn flow = gst_dv_convert_acquire(self, &slot);
-  if (flow == GST_FLOW_FLUSHING) {
-    // dvinfer took its pool down: it stops, or it flushes. Its own answer will tell.
-    GST_DEBUG_OBJECT(self, "no slot: the pool is flushing");
-    return GST_FLOW_OK;
+  GstDvConvertPrivate& priv = *self->priv;
+  if (!priv.have_info) return GST_FLOW_NOT_NEGOTIATED;
+  dvnn::gst::FrameView view;
+  view.view = gst_dv_convert_view(self);
+  dvnn::gst::strip_slots(frame);  // an earlier dvconvert's
+  if (priv.request) {
+    const gint64 start = g_get_monotonic_time();
+    view.decision = gst_dv_convert_decide(self, frame);
+    if (view.decision == dvnn::gst::Decision::kInfer) {
+      gst_dv_convert_fill_slot(self, frame, view.view);
+    }
+    priv.request->intake->latency.occupied(start, g_get_monotonic_time());
   }
-  if (flow != GST_FLOW_OK) return flow;
-  const dvnn::Status status = state.converter->convert_to_slot(frame, slot, state.kind);
-  gst_buffer_unref(slot);
-  return status.ok() ? GST_FLOW_OK : gst_dv_convert_fail(self, status);
+  dvnn::gst::set_frame_view(frame, view);
+  return GST_FLOW_OK;
 }
 
-// A stream's buffers are tensors, slots if a dvinfer gave any.
+// A stream's buffers are slots, if a dvinfer has any to spare.
+static BufferPtr gst_dv_convert_new_tensor(GstDvConvert* self) {
+  GstDvConvertPrivate& priv = *self->priv;
+  if (priv.request) {
+    if (dvnn::gst::SlotPtr slot = gst_dv_convert_take_slot(self)) {
+      return dvnn::gst::slot_buffer(std::move(slot));
+    }
+  }
+  return BufferPtr(
+      gst_buffer_new_allocate(nullptr, static_cast<gsize>(priv.job->target.bytes()), nullptr));
+}
+
 static GstFlowReturn gst_dv_convert_prepare_output_buffer(GstBaseTransform* trans, GstBuffer* frame,
                                                           GstBuffer** out) {
   GstDvConvert* self = GST_DV_CONVERT(trans);
-  if (self->state->have_info && self->state->ask.exchange(false) &&
-      !gst_dv_convert_negotiate(self)) {
+  GstDvConvertPrivate& priv = *self->priv;
+  if (priv.have_info && priv.renegotiate.exchange(false) && !gst_dv_convert_renegotiate(self)) {
     return GST_FLOW_ERROR;
   }
-  if (!self->state->stream) {
+  if (!priv.stream) {
     return GST_BASE_TRANSFORM_CLASS(gst_dv_convert_parent_class)
         ->prepare_output_buffer(trans, frame, out);
   }
-  if (!self->state->wanted) return GST_FLOW_NOT_NEGOTIATED;
-  const GstFlowReturn flow = gst_dv_convert_acquire(self, out);
-  if (flow != GST_FLOW_OK) return flow;
+  if (!priv.job) return GST_FLOW_NOT_NEGOTIATED;
+  // Frames that are not inferred have no tensor that could pass in their place.
+  if (priv.request && gst_dv_convert_decide(self, frame) != dvnn::gst::Decision::kInfer) {
+    return GST_BASE_TRANSFORM_FLOW_DROPPED;
+  }
+  BufferPtr tensor = gst_dv_convert_new_tensor(self);
+  if (!tensor) {
+    dvnn::gst::post_error(
+        GST_ELEMENT(self), Topic::kData,
+        {ErrorCode::kNoMemory, dvnn::format("no memory for a tensor of %lld bytes",
+                                            static_cast<long long>(priv.job->target.bytes()))});
+    return GST_FLOW_ERROR;
+  }
   gst_buffer_copy_into(
-      *out, frame,
+      tensor.get(), frame,
       static_cast<GstBufferCopyFlags>(GST_BUFFER_COPY_FLAGS | GST_BUFFER_COPY_TIMESTAMPS), 0,
       static_cast<gsize>(-1));
+  *out = tensor.release();
   return GST_FLOW_OK;
 }
 
 static GstFlowReturn gst_dv_convert_transform(GstBaseTransform* trans, GstBuffer* frame,
                                               GstBuffer* tensor) {
   GstDvConvert* self = GST_DV_CONVERT(trans);
-  const dvnn::Status status = self->state->converter->convert(frame, tensor);
-  return status.ok() ? GST_FLOW_OK : gst_dv_convert_fail(self, status);
+  Status status = gst_dv_convert_prepare(self, gst_dv_convert_view(self));
+  if (status.ok()) {
+    const dvnn::gst::BufferMap map(tensor, GST_MAP_WRITE);
+    status = map.ok() ? self->priv->converter->convert(frame, map.data(), map.size())
+                      : Status(Error{ErrorCode::kDevice, "the tensor's memory cannot be mapped"});
+  }
+  if (!status.ok()) {
+    dvnn::gst::post_error(GST_ELEMENT(self), Topic::kData, status.error());
+    return GST_FLOW_ERROR;
+  }
+  dvnn::gst::mark_slot_written(tensor);
+  return GST_FLOW_OK;
 }
 
-// Streams have pools of their own: see gst_dv_convert_negotiate().
+// Streams have buffers of their own: see gst_dv_convert_new_tensor().
 static gboolean gst_dv_convert_decide_allocation(GstBaseTransform*, GstQuery*) {
   return TRUE;
 }
 
+static void gst_dv_convert_take_tags(GstDvConvert* self, GstEvent* event) {
+  GstTagList* tags = nullptr;
+  GstVideoOrientationMethod method = GST_VIDEO_ORIENTATION_IDENTITY;
+  gst_event_parse_tag(event, &tags);
+  if (!gst_video_orientation_from_tag(tags, &method)) return;
+  const ObjectLock lock(self);
+  TaggedDirection& tagged = self->priv->tagged;
+  (gst_tag_list_get_scope(tags) == GST_TAG_SCOPE_STREAM ? tagged.stream : tagged.global) = method;
+}
+
 static gboolean gst_dv_convert_sink_event(GstBaseTransform* trans, GstEvent* event) {
   GstDvConvert* self = GST_DV_CONVERT(trans);
-  if (GST_EVENT_TYPE(event) == GST_EVENT_TAG) {
-    GstTagList* tags = nullptr;
-    GstVideoOrientationMethod method = GST_VIDEO_ORIENTATION_IDENTITY;
-    gst_event_parse_tag(event, &tags);
-    if (gst_video_orientation_from_tag(tags, &method)) {
-      GST_OBJECT_LOCK(self);
-      self->state->settings.tagged_direction = method;
-      GST_OBJECT_UNLOCK(self);
-      self->state->ask = true;
-    }
+  if (GST_EVENT_TYPE(event) == GST_EVENT_TAG) gst_dv_convert_take_tags(self, event);
+  if (GST_EVENT_TYPE(event) == GST_EVENT_STREAM_START) {
+    const ObjectLock lock(self);
+    self->priv->tagged.stream = GST_VIDEO_ORIENTATION_AUTO;
   }
   return GST_BASE_TRANSFORM_CLASS(gst_dv_convert_parent_class)->sink_event(trans, event);
 }
 
-// Downstream asks for it (an element was linked, a network changed).
+// Downstream asks for it: an element was linked, dvinfer has another network or other slots.
 static gboolean gst_dv_convert_src_event(GstBaseTransform* trans, GstEvent* event) {
-  if (GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE) GST_DV_CONVERT(trans)->state->ask = true;
+  if (GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE) GST_DV_CONVERT(trans)->priv->renegotiate = true;
   return GST_BASE_TRANSFORM_CLASS(gst_dv_convert_parent_class)->src_event(trans, event);
 }
 
 static gboolean gst_dv_convert_stop(GstBaseTransform* trans) {
   GstDvConvert* self = GST_DV_CONVERT(trans);
-  gst_dv_convert_forget(self);
-  self->state->have_info = self->state->warned = false;
-  GST_OBJECT_LOCK(self);
-  self->state->settings.tagged_direction = GST_VIDEO_ORIENTATION_IDENTITY;
-  GST_OBJECT_UNLOCK(self);
+  gst_dv_convert_reset(self);
+  self->priv->have_info = false;
+  const ObjectLock lock(self);
+  self->priv->tagged = {};
   return TRUE;
 }
 
 // --- set-up ------------------------------------------------------------------------------------
 
 static void gst_dv_convert_set_property(GObject* object, guint id, const GValue* value,
-                                        GParamSpec* pspec) {
-  ConvertState& state = *GST_DV_CONVERT(object)->state;
-  GST_OBJECT_LOCK(object);
-  const bool known = dvnn::gst::set_convert_property(&state.settings, id, value);
-  GST_OBJECT_UNLOCK(object);
-  if (!known) G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-  state.ask = true;
+                                        GParamSpec*) {
+  GstDvConvertPrivate& priv = *GST_DV_CONVERT(object)->priv;
+  gst_dv_convert_properties().set(GST_ELEMENT(object), &priv.settings, id, value);
+  // What is looked at goes with each frame; who converts, and into what, has to be negotiated.
+  if (!gst_dv_convert_properties().is_controllable(id)) priv.renegotiate = true;
 }
 
-static void gst_dv_convert_get_property(GObject* object, guint id, GValue* value,
-                                        GParamSpec* pspec) {
-  const ConvertState& state = *GST_DV_CONVERT(object)->state;
-  GST_OBJECT_LOCK(object);
-  if (id == PROP_ACTIVE_BACKEND) {
-    g_value_set_string(value, state.active_backend);
-  } else if (!dvnn::gst::get_convert_property(state.settings, id, value)) {
-    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-  }
-  GST_OBJECT_UNLOCK(object);
+static void gst_dv_convert_get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
+  gst_dv_convert_properties().get(GST_ELEMENT(object), &GST_DV_CONVERT(object)->priv->settings, id,
+                                  value);
 }
 
 static void gst_dv_convert_finalize(GObject* object) {
-  delete GST_DV_CONVERT(object)->state;
+  delete GST_DV_CONVERT(object)->priv;
   G_OBJECT_CLASS(gst_dv_convert_parent_class)->finalize(object);
 }
 
 static void gst_dv_convert_init(GstDvConvert* self) {
-  self->state = new ConvertState();
+  self->priv = new GstDvConvertPrivate();
   gst_base_transform_set_in_place(GST_BASE_TRANSFORM(self), TRUE);
 }
 
@@ -437,13 +482,7 @@ static void gst_dv_convert_class_init(GstDvConvertClass* klass) {
   object_class->set_property = gst_dv_convert_set_property;
   object_class->get_property = gst_dv_convert_get_property;
   object_class->finalize = gst_dv_convert_finalize;
-  dvnn::gst::install_convert_properties(object_class);
-  g_object_class_install_property(
-      object_class, PROP_ACTIVE_BACKEND,
-      g_param_spec_string(
-          "active-backend", "Active backend",
-          "Who makes the tensors: cpu, device (it takes 8-bit pixels) or none (yet)", "none",
-          static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+  gst_dv_convert_properties().install(object_class);
   gst_element_class_set_static_metadata(
       element_class, "DV frame to tensor converter", "Filter/Converter/Video",
       "Resizes, normalises and transposes video frames into the tensor that dvinfer wants, in one "
@@ -451,14 +490,15 @@ static void gst_dv_convert_class_init(GstDvConvertClass* klass) {
       "gst-dvnn developers");
   gst_element_class_add_static_pad_template(element_class, &sink_template);
   gst_element_class_add_static_pad_template(element_class, &src_template);
-  trans_class->transform_caps = gst_dv_convert_transform_caps;
-  trans_class->fixate_caps = gst_dv_convert_fixate_caps;
-  trans_class->set_caps = gst_dv_convert_set_caps;
-  trans_class->sink_event = gst_dv_convert_sink_event;
-  trans_class->src_event = gst_dv_convert_src_event;
-  trans_class->prepare_output_buffer = gst_dv_convert_prepare_output_buffer;
-  trans_class->decide_allocation = gst_dv_convert_decide_allocation;
-  trans_class->transform = gst_dv_convert_transform;
-  trans_class->transform_ip = gst_dv_convert_transform_ip;
-  trans_class->stop = gst_dv_convert_stop;
+  trans_class->transform_caps = GST_DEBUG_FUNCPTR(gst_dv_convert_transform_caps);
+  trans_class->fixate_caps = GST_DEBUG_FUNCPTR(gst_dv_convert_fixate_caps);
+  trans_class->set_caps = GST_DEBUG_FUNCPTR(gst_dv_convert_set_caps);
+  trans_class->sink_event = GST_DEBUG_FUNCPTR(gst_dv_convert_sink_event);
+  trans_class->src_event = GST_DEBUG_FUNCPTR(gst_dv_convert_src_event);
+  trans_class->prepare_output_buffer = GST_DEBUG_FUNCPTR(gst_dv_convert_prepare_output_buffer);
+  trans_class->decide_allocation = GST_DEBUG_FUNCPTR(gst_dv_convert_decide_allocation);
+  trans_class->before_transform = GST_DEBUG_FUNCPTR(gst_dv_convert_before_transform);
+  trans_class->transform = GST_DEBUG_FUNCPTR(gst_dv_convert_transform);
+  trans_class->transform_ip = GST_DEBUG_FUNCPTR(gst_dv_convert_transform_ip);
+  trans_class->stop = GST_DEBUG_FUNCPTR(gst_dv_convert_stop);
 }

@@ -7,7 +7,7 @@
  * dvinfer runs a converted network (a .dvn file, see `dvnet convert`) on the tensor that dvconvert
  * made of each frame, on the DV FPGA or on the software device, and attaches the outputs to the
  * frame as a #GstDvTensorMeta. Frames that come without a tensor, or with one made for another
- * network, are converted here.
+ * network, are converted here, looked at as the last dvconvert was told.
  *
  * The network may also be a library of C++ sources that the vendor's converter, or `dvnet convert
  * --emit-cpp`, wrote: #GstDvInfer:weights then names its packed weights. A .dvn file's network can
@@ -19,6 +19,20 @@
  *
  * Up to #GstDvInfer:max-in-flight frames are worked on at once; their order does not change.
  *
+ * ## When the network is slower than the camera
+ *
+ * By default each frame waits for its inference. With #GstDvInfer:when-busy, #GstDvInfer:interval,
+ * #GstDvInfer:interval-frames or #GstDvInfer:max-rate video keeps its rate, and frames pass without
+ * inference in between, marked so in their #GstDvObjectsMeta. This is decided before a frame is
+ * converted, also by a dvconvert upstream.
+ *
+ * ## Another network
+ *
+ * #GstDvInfer:network, #GstDvInfer:weights and #GstDvInfer:input-size may be set while playing. The
+ * new network is loaded beside the old one and takes over between two frames; an element message
+ * `network-changed` (`network`: its file, `name`) tells. If it cannot be loaded, a warning says why,
+ * and the old one stays.
+ *
  * ## Example launch line
  * |[
  * gst-launch-1.0 videotestsrc num-buffers=100 ! dvconvert ! dvinfer device=soft ! dvdecode !
@@ -27,154 +41,231 @@
  */
 #include "elements/dvinfer.h"
 
-#include <cstdlib>
+#include <chrono>
+#include <future>
+#include <thread>
+#include <utility>
 
 #include "elements/dvinferprivate.h"
 #include "errors.h"
-#include "meta/tensordesc.h"
-#include "layers/module.h"
-#include "plan/plan.h"
-#include "infer/slotpool.h"
+#include "refs.h"
 
 GST_DEBUG_CATEGORY(gst_dv_infer_debug);
 #define GST_CAT_DEFAULT gst_dv_infer_debug
 
-#define MAX_MAX_IN_FLIGHT 16
-// Slots beyond those in flight: one that dvconvert fills, and one that a sink's last sample may
-// keep.
+// Slots beyond those in flight: one that dvconvert fills, and one that downstream may keep.
 #define SPARE_SLOTS 2
 
-enum {
-  PROP_0,
-  PROP_NETWORK,
-  PROP_WEIGHTS,
-  PROP_CUSTOM_LAYERS,
-  PROP_INPUT_SIZE,
-  PROP_DEVICE,
-  PROP_MAX_IN_FLIGHT,
-  PROP_ON_ERROR,
-  PROP_QOS,
-  PROP_INFERRED,
-  PROP_DROPPED,
-  PROP_LATE,
-};
-
-#define GST_TYPE_DV_INFER_ON_ERROR (gst_dv_infer_on_error_get_type())
-static GType gst_dv_infer_on_error_get_type() {
-  static GType type = 0;
-  static const GEnumValue values[] = {
-      {GST_DV_INFER_ON_ERROR_ERROR, "Stop the pipeline with an error", "error"},
-      {GST_DV_INFER_ON_ERROR_DROP, "Drop the frame, count it and go on", "drop"},
-      {0, nullptr, nullptr}};
-  if (g_once_init_enter(&type)) {
-    g_once_init_leave(&type, g_enum_register_static("GstDvInferOnError", values));
-  }
-  return type;
-}
+using dvnn::Error;
+using dvnn::ErrorCode;
+using dvnn::Status;
+using dvnn::gst::InferSettings;
+using dvnn::gst::ObjectLock;
+using dvnn::gst::SlotCounts;
+using dvnn::gst::SlotPool;
+using dvnn::gst::StructurePtr;
+using dvnn::gst::Topic;
 
 G_DEFINE_TYPE(GstDvInfer, gst_dv_infer, GST_TYPE_ELEMENT)
 GST_ELEMENT_REGISTER_DEFINE(dvinfer, "dvinfer", GST_RANK_NONE, GST_TYPE_DV_INFER)
 
-// --- network and slots -------------------------------------------------------------------------
+static guint prop_stats;  // the row after those of the settings
 
-static std::string gst_dv_infer_default_network() {
-  const char* path = g_getenv("DVNN_DEFAULT_NETWORK");
-  return path && *path ? path : DVNN_DEFAULT_NETWORK;
+static const dvnn::gst::InferProperties& gst_dv_infer_properties() {
+  static const auto* const rows = new dvnn::gst::InferProperties(dvnn::gst::infer_properties());
+  return *rows;
 }
 
+InferSettings gst_dv_infer_settings(GstDvInfer* self) {
+  const ObjectLock lock(self);
+  return self->priv->shared.settings;
+}
+
+LoadedPtr gst_dv_infer_loaded(GstDvInfer* self) {
+  const ObjectLock lock(self);
+  return self->priv->shared.loaded;
+}
+
+void gst_dv_infer_post_error(GstDvInfer* self, Topic topic, const Error& error) {
+  const InferSettings s = gst_dv_infer_settings(self);
+  dvnn::gst::post_error(GST_ELEMENT(self), topic, error,
+                        "network=" + s.network + " weights=" + s.weights + " input-size=" +
+                            s.input_size + " device=" + s.device);
+}
+
+// --- networks ----------------------------------------------------------------------------------
+
+static SlotCounts gst_dv_infer_slot_counts(const InferSettings& settings) {
+  SlotCounts counts;
+  counts.shared = settings.max_in_flight + SPARE_SLOTS;
+  counts.reserve = settings.max_in_flight;
+  counts.busy_limit = settings.max_in_flight;
+  return counts;
+}
+
+// Loads what the settings name, if it is not there already.
 static gboolean gst_dv_infer_open(GstDvInfer* self) {
-  GstDvInferState& state = *self->state;
-  GST_OBJECT_LOCK(self);
-  dvnn::network::NetworkSource source = state.source;
-  const std::string custom_layers = state.custom_layers, input_size = state.input_size;
-  const std::string device = state.device;
-  GST_OBJECT_UNLOCK(self);
-  if (source.path.empty()) source.path = gst_dv_infer_default_network();
-  if (!custom_layers.empty()) {
-    if (const auto loaded = dvnn::layers::load_module(custom_layers); !loaded.ok()) {
-      dvnn::gst::post_error(GST_ELEMENT(self), dvnn::gst::Topic::kData, loaded.error());
-      return FALSE;
-    }
-  }
-  if (!input_size.empty()) {
-    auto size = dvnn::plan::parse_size(input_size);
-    if (!size.ok()) {
-      dvnn::gst::post_error(GST_ELEMENT(self), dvnn::gst::Topic::kData, size.error().within("property input-size"));
-      return FALSE;
-    }
-    source.width = size.value().width;
-    source.height = size.value().height;
-    source.resize = dvnn::plan::resize;
-  }
-  auto network = dvnn::network::Network::load(source, device);
-  if (!network.ok()) {
-    dvnn::gst::post_error(GST_ELEMENT(self), dvnn::gst::Topic::kData, network.error());
+  const dvnn::gst::NetworkSettings wanted = gst_dv_infer_settings(self).network_settings();
+  const LoadedPtr old = gst_dv_infer_loaded(self);
+  if (old && old->settings == wanted) return TRUE;
+  auto loaded = dvnn::gst::load_network(wanted);
+  if (!loaded.ok()) {
+    gst_dv_infer_post_error(self, dvnn::gst::load_topic(wanted, loaded.error()), loaded.error());
     return FALSE;
   }
-  state.network = std::move(network.value());
-  const dvnn::network::Model& model = state.network->model();
-  std::vector<const gchar*> labels;
-  for (const std::string& label : model.labels) labels.push_back(label.c_str());
-  labels.push_back(nullptr);
-  state.info = gst_dv_network_info_new(model.name.c_str(), model.decoder.name.c_str(),
-                                       model.decoder.params.dump().c_str(), labels.data());
-  GST_INFO_OBJECT(self, "network '%s' on %s (%s)", model.name.c_str(),
-                  state.network->device().library_path().c_str(),
-                  state.network->device().info().description.c_str());
+  const dvnn::network::Network& network = *loaded.value()->network;
+  GST_INFO_OBJECT(self, "network '%s' on %s (%s)", network.model().name.c_str(),
+                  network.device().library_path().c_str(),
+                  network.device().info().description.c_str());
+  const ObjectLock lock(self);
+  self->priv->shared.loaded = std::move(loaded.value());
   return TRUE;
 }
 
 static void gst_dv_infer_close(GstDvInfer* self) {
-  self->state->network.reset();
-  g_clear_pointer(&self->state->info, gst_dv_network_info_unref);
+  LoadedPtr loaded, next;  // released without the lock
+  const ObjectLock lock(self);
+  loaded.swap(self->priv->shared.loaded);
+  next.swap(self->priv->shared.next);
 }
 
-static dvnn::Status gst_dv_infer_run(GstDvInfer* self, GstBuffer* slot) {
-  GstDvInferState& state = *self->state;
-  const gint64 start = g_get_monotonic_time();
-  dvnn::Status status = dvnn::gst::slot_of(slot)->run();
-  const gint64 spent = g_get_monotonic_time() - start;
-  const int64_t known = state.latency_us;
-  state.latency_us = known == 0 ? spent : (7 * known + spent) / 8;
-  return status;
+static dvnn::Result<LoadedPtr> gst_dv_infer_load_with_slots(const InferSettings& settings) {
+  DVNN_ASSIGN(LoadedPtr loaded, dvnn::gst::load_network(settings.network_settings()));
+  DVNN_ASSIGN(loaded->pool, dvnn::gst::make_pool(*loaded, gst_dv_infer_slot_counts(settings)));
+  return loaded;
+}
+
+// Loads the network that the settings name now, beside the one in use. Runs in a thread of
+// GStreamer's, as loading takes longer than a frame.
+static void gst_dv_infer_load_next(GstElement* element, gpointer data) {
+  GstDvInfer* self = GST_DV_INFER(element);
+  const guint ticket = GPOINTER_TO_UINT(data);
+  const InferSettings settings = gst_dv_infer_settings(self);
+  auto loaded = gst_dv_infer_load_with_slots(settings);
+  const Status status = loaded.ok() ? Status() : Status(loaded.error());
+  LoadedPtr replaced;  // released without the lock
+  {
+    const ObjectLock lock(self);
+    auto& shared = self->priv->shared;
+    if (ticket != shared.loads || !shared.started) return;  // a newer one is on its way
+    if (status.ok()) {
+      replaced = std::exchange(shared.next, loaded.value());
+    } else if (shared.loaded) {
+      shared.settings.network = shared.loaded->settings.path;
+      shared.settings.weights = shared.loaded->settings.weights;
+      shared.settings.input_size = shared.loaded->settings.input_size;
+    }
+  }
+  if (status.ok()) return;
+  dvnn::gst::post_warning(element,
+                          dvnn::gst::load_topic(settings.network_settings(), status.error()),
+                          status.error().within("the network stays as it was"));
+  g_object_notify(G_OBJECT(self), "network");
+}
+
+// All properties that one call has set are set by now: one load is enough for them.
+static void gst_dv_infer_dispatch_properties_changed(GObject* object, guint count,
+                                                     GParamSpec** specs) {
+  GstDvInfer* self = GST_DV_INFER(object);
+  guint ticket = 0;
+  {
+    const ObjectLock lock(self);
+    auto& shared = self->priv->shared;
+    const LoadedPtr& newest = shared.next ? shared.next : shared.loaded;
+    bool named = false;
+    for (guint i = 0; i < count; ++i) {
+      const std::string name = specs[i]->name;
+      named |= name == "network" || name == "weights" || name == "input-size";
+    }
+    if (named && shared.started && newest &&
+        newest->settings != shared.settings.network_settings()) {
+      ticket = ++shared.loads;
+    }
+  }
+  if (ticket != 0) {
+    gst_element_call_async(GST_ELEMENT(self), gst_dv_infer_load_next, GUINT_TO_POINTER(ticket),
+                           nullptr);
+  }
+  G_OBJECT_CLASS(gst_dv_infer_parent_class)->dispatch_properties_changed(object, count, specs);
+}
+
+// --- start and stop ----------------------------------------------------------------------------
+
+// One run, so that latency is known before there is a frame. A device that does not answer is left
+// to the watchdog, which will tell of it with the first frame.
+static void gst_dv_infer_try_out(GstDvInfer* self, const LoadedPtr& loaded, guint watchdog_ms) {
+  auto taken = loaded->pool->take(SlotPool::Taker::kUpstream, SlotPool::Clock::now());
+  if (!taken.ok() || !taken.value().slot) return;
+  std::packaged_task<gint64()> run([slot = std::move(taken.value().slot)] {
+    const gint64 start = g_get_monotonic_time();
+    const Status status = (*slot)->run();
+    return status.ok() ? g_get_monotonic_time() - start : gint64{0};
+  });
+  std::future<gint64> took = run.get_future();
+  std::thread thread(std::move(run));
+  constexpr guint kLongest = 5000;
+  const guint limit = watchdog_ms == 0 ? kLongest : std::min(watchdog_ms, kLongest);
+  if (took.wait_for(std::chrono::milliseconds(limit)) == std::future_status::ready) {
+    thread.join();
+    self->priv->first_run_us = took.get();
+  } else {
+    GST_WARNING_OBJECT(self, "the device has not answered a first run for %u ms", limit);
+    thread.detach();
+  }
 }
 
 static gboolean gst_dv_infer_start(GstDvInfer* self) {
-  GstDvInferState& state = *self->state;
-  GST_OBJECT_LOCK(self);
-  const guint in_flight = state.max_in_flight;
-  GST_OBJECT_UNLOCK(self);
-  state.pool = dvnn::gst::slot_pool_new(state.network, in_flight + SPARE_SLOTS);
-  if (!gst_buffer_pool_set_active(state.pool, TRUE)) {
-    // Its slots are made when it is activated; the reason is what making one says.
-    auto slot = state.network->create_slot();
-    dvnn::gst::post_error(GST_ELEMENT(self),
-                          slot.ok() ? dvnn::Error{dvnn::ErrorCode::kNoMemory,
-                                                  "not enough device memory for all slots: lower "
-                                                  "max-in-flight"}
-                                    : slot.error());
+  GstDvInferPrivate& priv = *self->priv;
+  if (!gst_dv_infer_open(self)) return FALSE;
+  const InferSettings settings = gst_dv_infer_settings(self);
+  const LoadedPtr loaded = gst_dv_infer_loaded(self);
+  auto pool = dvnn::gst::make_pool(*loaded, gst_dv_infer_slot_counts(settings));
+  if (!pool.ok()) {
+    gst_dv_infer_post_error(self, Topic::kSettings, pool.error());
     return FALSE;
   }
-  state.queue = std::make_unique<dvnn::gst::InferQueue>(
-      in_flight, [self](GstBuffer* slot) { return gst_dv_infer_run(self, slot); });
-  state.queue->start("dvinfer");
-  gst_segment_init(&state.segment, GST_FORMAT_UNDEFINED);
-  state.have_video = state.tensors_in = state.tensors_out = false;
-  state.flow = GST_FLOW_OK;
-  state.earliest = GST_CLOCK_TIME_NONE;
-  state.inferred = state.dropped = state.late = 0;
+  {
+    const ObjectLock lock(self);
+    loaded->pool = std::move(pool.value());
+  }
+  priv.intake->admission.reset();
+  priv.intake->admission.set_rules(settings.admission_rules());
+  priv.intake->stats.reset();
+  priv.intake->latency.reset();
+  priv.first_run_us = 0;
+  gst_dv_infer_try_out(self, loaded, settings.watchdog_ms);
+  dvnn::gst::InferQueue::Limits limits;
+  limits.inferences = settings.max_in_flight;
+  priv.queue = std::make_shared<dvnn::gst::InferQueue>(
+      limits, [self](const dvnn::gst::InferItem& item) { return gst_dv_infer_run(self, item); },
+      [self](bool run) { gst_dv_infer_set_task(self, run); });
+  gst_dv_infer_start_workers(self, settings.max_in_flight);
+  gst_segment_init(&priv.sink.segment, GST_FORMAT_UNDEFINED);
+  priv.sink.have_video = priv.sink.tensors_in = priv.sink.tensors_out = false;
+  gst_dv_infer_estimate_latency(self);
+  priv.stats_posted_us = g_get_monotonic_time();
+  const ObjectLock lock(self);
+  priv.shared.started = true;
+  priv.shared.live = false;
   return TRUE;
 }
 
 static void gst_dv_infer_stop(GstDvInfer* self) {
-  GstDvInferState& state = *self->state;
-  state.queue.reset();
-  state.converter.reset();
-  if (state.pool) gst_buffer_pool_set_active(state.pool, FALSE);
-  gst_clear_object(&state.pool);
+  GstDvInferPrivate& priv = *self->priv;
+  gst_dv_infer_stop_workers(self);
+  priv.queue.reset();
+  priv.sink.converter.reset();
+  priv.sink.converter_of.reset();
+  LoadedPtr next;
+  std::shared_ptr<SlotPool> pool;  // released without the lock
+  const ObjectLock lock(self);
+  priv.shared.started = false;
+  next.swap(priv.shared.next);
+  if (!priv.shared.loaded) return;
+  pool = std::move(priv.shared.loaded->pool);
+  // What dvconvert still holds of it leads nowhere.
+  if (pool) pool->set_flushing(true);
 }
-
-// --- element -----------------------------------------------------------------------------------
 
 static GstStateChangeReturn gst_dv_infer_change_state(GstElement* element,
                                                       GstStateChange transition) {
@@ -183,175 +274,70 @@ static GstStateChangeReturn gst_dv_infer_change_state(GstElement* element,
     return GST_STATE_CHANGE_FAILURE;
   }
   if (transition == GST_STATE_CHANGE_READY_TO_PAUSED && !gst_dv_infer_start(self)) {
-    gst_dv_infer_stop(self);
     return GST_STATE_CHANGE_FAILURE;
   }
   const GstStateChangeReturn result =
       GST_ELEMENT_CLASS(gst_dv_infer_parent_class)->change_state(element, transition);
-  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) gst_dv_infer_stop(self);
+  const bool failed_start =
+      transition == GST_STATE_CHANGE_READY_TO_PAUSED && result == GST_STATE_CHANGE_FAILURE;
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY || failed_start) gst_dv_infer_stop(self);
   if (transition == GST_STATE_CHANGE_READY_TO_NULL) gst_dv_infer_close(self);
+  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED && !failed_start) {
+    // dvconvert may know slots of an earlier start.
+    gst_pad_push_event(self->sinkpad, gst_event_new_reconfigure());
+  }
   return result;
 }
 
-static void gst_dv_infer_set_property(GObject* object, guint id, const GValue* value,
-                                      GParamSpec* pspec) {
-  GstDvInferState& state = *GST_DV_INFER(object)->state;
-  GST_OBJECT_LOCK(object);
-  switch (id) {
-    case PROP_NETWORK:
-      state.source.path = g_value_get_string(value) ? g_value_get_string(value) : "";
-      break;
-    case PROP_WEIGHTS:
-      state.source.weights = g_value_get_string(value) ? g_value_get_string(value) : "";
-      break;
-    case PROP_INPUT_SIZE:
-      state.input_size = g_value_get_string(value) ? g_value_get_string(value) : "";
-      break;
-    case PROP_CUSTOM_LAYERS:
-      state.custom_layers = g_value_get_string(value) ? g_value_get_string(value) : "";
-      break;
-    case PROP_DEVICE:
-      state.device = g_value_get_string(value) ? g_value_get_string(value) : "";
-      break;
-    case PROP_MAX_IN_FLIGHT:
-      state.max_in_flight = g_value_get_uint(value);
-      break;
-    case PROP_ON_ERROR:
-      state.on_error = static_cast<GstDvInferOnError>(g_value_get_enum(value));
-      break;
-    case PROP_QOS:
-      state.qos = g_value_get_boolean(value);
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-      break;
+// --- properties --------------------------------------------------------------------------------
+
+static void gst_dv_infer_set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
+  GstDvInfer* self = GST_DV_INFER(object);
+  if (!gst_dv_infer_properties().rows.set(GST_ELEMENT(self), &self->priv->shared.settings, id,
+                                          value)) {
+    return;
   }
-  GST_OBJECT_UNLOCK(object);
+  self->priv->intake->admission.set_rules(gst_dv_infer_settings(self).admission_rules());
 }
 
-static void gst_dv_infer_get_property(GObject* object, guint id, GValue* value, GParamSpec* pspec) {
-  const GstDvInferState& state = *GST_DV_INFER(object)->state;
-  GST_OBJECT_LOCK(object);
-  switch (id) {
-    case PROP_NETWORK:
-      g_value_set_string(value, state.source.path.c_str());
-      break;
-    case PROP_WEIGHTS:
-      g_value_set_string(value, state.source.weights.c_str());
-      break;
-    case PROP_INPUT_SIZE:
-      g_value_set_string(value, state.input_size.c_str());
-      break;
-    case PROP_CUSTOM_LAYERS:
-      g_value_set_string(value, state.custom_layers.c_str());
-      break;
-    case PROP_DEVICE:
-      g_value_set_string(value, state.device.c_str());
-      break;
-    case PROP_MAX_IN_FLIGHT:
-      g_value_set_uint(value, state.max_in_flight);
-      break;
-    case PROP_ON_ERROR:
-      g_value_set_enum(value, state.on_error);
-      break;
-    case PROP_QOS:
-      g_value_set_boolean(value, state.qos);
-      break;
-    case PROP_INFERRED:
-      g_value_set_uint64(value, state.inferred);
-      break;
-    case PROP_DROPPED:
-      g_value_set_uint64(value, state.dropped);
-      break;
-    case PROP_LATE:
-      g_value_set_uint64(value, state.late);
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-      break;
+/// The statistics with what the slots say. (transfer full)
+static GstStructure* gst_dv_infer_stats(GstDvInfer* self) {
+  GstStructure* stats = self->priv->intake->stats.to_structure();
+  const LoadedPtr loaded = gst_dv_infer_loaded(self);
+  std::shared_ptr<SlotPool> pool;
+  {
+    const ObjectLock lock(self);
+    if (loaded) pool = loaded->pool;
   }
-  GST_OBJECT_UNLOCK(object);
+  gst_structure_set(stats, "slots", G_TYPE_UINT, pool ? static_cast<guint>(pool->size()) : 0U,
+                    "slots-free", G_TYPE_UINT,
+                    pool ? static_cast<guint>(pool->free_count()) : 0U, nullptr);
+  return stats;
+}
+
+void gst_dv_infer_post_stats(GstDvInfer* self) {
+  gst_element_post_message(
+      GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), gst_dv_infer_stats(self)));
+}
+
+static void gst_dv_infer_get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
+  GstDvInfer* self = GST_DV_INFER(object);
+  if (id == prop_stats) {
+    g_value_take_boxed(value, gst_dv_infer_stats(self));
+    return;
+  }
+  gst_dv_infer_properties().rows.get(GST_ELEMENT(self), &self->priv->shared.settings, id, value);
 }
 
 static void gst_dv_infer_finalize(GObject* object) {
-  delete GST_DV_INFER(object)->state;
+  delete GST_DV_INFER(object)->priv;
   G_OBJECT_CLASS(gst_dv_infer_parent_class)->finalize(object);
 }
 
 static void gst_dv_infer_init(GstDvInfer* self) {
-  self->state = new GstDvInferState();
-  gst_dv_infer_init_pads(self);
-}
-
-static void gst_dv_infer_install_properties(GObjectClass* klass) {
-  const auto settable = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                                 GST_PARAM_MUTABLE_READY);
-  const auto live = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                             GST_PARAM_MUTABLE_PLAYING);
-  const auto readable = static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
-  g_object_class_install_property(
-      klass, PROP_NETWORK,
-      g_param_spec_string("network", "Network file",
-                          "The converted network, a .dvn file made by 'dvnet convert', or a "
-                          "library of generated C++ sources (default: the network that is "
-                          "installed with the plugin)",
-                          "", settable));
-  g_object_class_install_property(
-      klass, PROP_WEIGHTS,
-      g_param_spec_string("weights", "Weights file",
-                          "The packed weights of a library of generated sources, "
-                          "NAME_weights.bin; .dvn files hold their own",
-                          "", settable));
-  g_object_class_install_property(
-      klass, PROP_INPUT_SIZE,
-      g_param_spec_string("input-size", "Input size",
-                          "Size of the network's input in pixels, WIDTHxHEIGHT, instead of the "
-                          "file's own: the network is planned anew when it is loaded; not for "
-                          "networks with a layer that is fully connected to the whole picture",
-                          "", settable));
-  g_object_class_install_property(
-      klass, PROP_CUSTOM_LAYERS,
-      g_param_spec_string("custom-layers", "Custom layers",
-                          "A library of CPU layers that the network names and the plugin does not "
-                          "have (see dvnn_layer.h)",
-                          "", settable));
-  g_object_class_install_property(
-      klass, PROP_DEVICE,
-      g_param_spec_string("device", "Device",
-                          "Where to run: auto (the FPGA if there is one, else the software "
-                          "device), fpga, soft, or the path of a device library (default: the "
-                          "DVNN_DEVICE environment variable, or auto)",
-                          "", settable));
-  g_object_class_install_property(
-      klass, PROP_MAX_IN_FLIGHT,
-      g_param_spec_uint("max-in-flight", "Frames in flight",
-                        "How many frames are worked on at once; each takes one I/O buffer of "
-                        "device memory, and two more are kept ready",
-                        1, MAX_MAX_IN_FLIGHT, GST_DV_INFER_DEFAULT_MAX_IN_FLIGHT, settable));
-  g_object_class_install_property(
-      klass, PROP_ON_ERROR,
-      g_param_spec_enum("on-error", "On error", "What to do when a frame's inference fails",
-                        GST_TYPE_DV_INFER_ON_ERROR, GST_DV_INFER_DEFAULT_ON_ERROR, live));
-  g_object_class_install_property(
-      klass, PROP_QOS,
-      g_param_spec_boolean("qos", "Quality of service",
-                           "Pass frames that are late for the sink without inference",
-                           GST_DV_INFER_DEFAULT_QOS, live));
-  g_object_class_install_property(
-      klass, PROP_INFERRED,
-      g_param_spec_uint64("inferred", "Inferred frames",
-                          "Frames that got their outputs since the stream began", 0, G_MAXUINT64, 0,
-                          readable));
-  g_object_class_install_property(
-      klass, PROP_DROPPED,
-      g_param_spec_uint64("dropped", "Dropped frames",
-                          "Frames dropped because their inference failed (on-error=drop)", 0,
-                          G_MAXUINT64, 0, readable));
-  g_object_class_install_property(
-      klass, PROP_LATE,
-      g_param_spec_uint64("late", "Late frames",
-                          "Frames passed without inference because they were late (qos)", 0,
-                          G_MAXUINT64, 0, readable));
+  self->priv = new GstDvInferPrivate();
+  gst_dv_infer_init_sink_pad(self);
+  gst_dv_infer_init_src_pad(self);
 }
 
 static void gst_dv_infer_class_init(GstDvInferClass* klass) {
@@ -360,14 +346,24 @@ static void gst_dv_infer_class_init(GstDvInferClass* klass) {
   GST_DEBUG_CATEGORY_INIT(gst_dv_infer_debug, "dvinfer", 0, "Network inference");
   object_class->set_property = gst_dv_infer_set_property;
   object_class->get_property = gst_dv_infer_get_property;
+  object_class->dispatch_properties_changed = gst_dv_infer_dispatch_properties_changed;
   object_class->finalize = gst_dv_infer_finalize;
-  gst_dv_infer_install_properties(object_class);
+  prop_stats = gst_dv_infer_properties().rows.install(object_class) + 1;
+  g_object_class_install_property(
+      object_class, prop_stats,
+      g_param_spec_boxed(
+          "stats", "Statistics",
+          "Frames since the start: inferred, passed (without inference), late (passed for QoS), "
+          "dropped (on-error=drop), waits (for a slot); conversion, waiting, device and cpu time, "
+          "each as mean, p50, p99 and max in milliseconds; slots and slots-free; device-busy, 0..1",
+          GST_TYPE_STRUCTURE,
+          static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
   gst_element_class_set_static_metadata(
       element_class, "DV network inference", "Filter/Analyzer/Video",
       "Runs a convolutional network on each frame, on the DMP DV FPGA or on the software device, "
       "and attaches its outputs to the frame",
       "gst-dvnn developers");
-  gst_dv_infer_add_pad_templates(element_class);
-  element_class->change_state = gst_dv_infer_change_state;
-  gst_type_mark_as_plugin_api(GST_TYPE_DV_INFER_ON_ERROR, static_cast<GstPluginAPIFlags>(0));
+  gst_dv_infer_add_sink_template(element_class);
+  gst_dv_infer_add_src_template(element_class);
+  element_class->change_state = GST_DEBUG_FUNCPTR(gst_dv_infer_change_state);
 }

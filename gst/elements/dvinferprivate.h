@@ -1,73 +1,105 @@
 // SPDX-License-Identifier: Apache-2.0
-// What dvinfer's two halves share: the element (properties, states; dvinfer.cpp) and its pads (data
-// flow, events, queries; dvinferpads.cpp).
+// What the files of dvinfer share: the element (properties, states, networks; dvinfer.cpp), its
+// sink pad (dvinfersink.cpp), its source pad (dvinfersrc.cpp) and caps (dvinfercaps.cpp).
 #pragma once
 
 #include <gst/video/video.h>
 
 #include <atomic>
 #include <memory>
-#include <string>
+#include <vector>
 
 #include "elements/dvinfer.h"
+#include "elements/infersettings.h"
 #include "frames/frameconverter.h"
 #include "infer/inferqueue.h"
-#include "network/network.h"
-#include "frames/tensorcaps.h"
+#include "infer/intake.h"
+#include "infer/networkloader.h"
 
-typedef enum { GST_DV_INFER_ON_ERROR_ERROR, GST_DV_INFER_ON_ERROR_DROP } GstDvInferOnError;
+GST_DEBUG_CATEGORY_EXTERN(gst_dv_infer_debug);
 
-#define GST_DV_INFER_DEFAULT_MAX_IN_FLIGHT 2
-#define GST_DV_INFER_DEFAULT_ON_ERROR GST_DV_INFER_ON_ERROR_ERROR
-#define GST_DV_INFER_DEFAULT_QOS TRUE
+struct GstDvInferWorker;
 
-struct GstDvInferState {
-  // Properties, under the object lock.
-  dvnn::network::NetworkSource source;
-  std::string custom_layers, input_size, device;
-  guint max_in_flight = GST_DV_INFER_DEFAULT_MAX_IN_FLIGHT;
-  GstDvInferOnError on_error = GST_DV_INFER_DEFAULT_ON_ERROR;
-  gboolean qos = GST_DV_INFER_DEFAULT_QOS;
-  // From READY on.
-  std::shared_ptr<dvnn::network::Network> network;
-  GstDvNetworkInfo* info = nullptr;
+using LoadedPtr = std::shared_ptr<dvnn::gst::LoadedNetwork>;
+
+struct GstDvInferPrivate {
+  // Under the object lock.
+  struct {
+    dvnn::gst::InferSettings settings;
+    LoadedPtr loaded;          // from READY on
+    LoadedPtr next;            // loaded while playing: it takes over with the next frame
+    guint loads = 0;           // how many loads were asked for, so that the newest wins
+    bool started = false;      // from PAUSED on
+    GstClockTime upstream = 0;  // least latency of what is upstream, as it was last queried
+    bool live = false;
+  } shared;
+  // Sink pad's streaming thread only.
+  struct {
+    GstVideoInfo video;
+    bool have_video = false;
+    bool tensors_in = false, tensors_out = false;  // streams of tensors (dvinfercaps.cpp)
+    // For frames that no dvconvert has converted.
+    std::unique_ptr<dvnn::gst::FrameConverter> converter;
+    LoadedPtr converter_of;
+    GstSegment segment;
+  } sink;
+  // Source pad's task only.
+  gint64 stats_posted_us = 0;
+  // From the start on.
+  int64_t first_run_us = 0;  // 0: not known
   // From PAUSED on.
-  GstBufferPool* pool = nullptr;
-  std::unique_ptr<dvnn::gst::InferQueue> queue;
-  // Sink streaming thread only.
-  GstVideoInfo video;
-  bool have_video = false;
-  bool tensors_in = false, tensors_out = false;          // streams of tensors (dvinferstream.cpp)
-  std::unique_ptr<dvnn::gst::FrameConverter> converter;  // for frames without our tensor
-  GstSegment segment;
-  // Any thread.
-  std::atomic<guint64> inferred{0}, dropped{0}, late{0};
-  std::atomic<int64_t> latency_us{0};                       // of one run, smoothed
-  std::atomic<int64_t> reported_us{0};                      // what the LATENCY query last said
-  std::atomic<GstFlowReturn> flow{GST_FLOW_OK};             // of the source pad's last push
-  std::atomic<GstClockTime> earliest{GST_CLOCK_TIME_NONE};  // QoS: running time not worth less
+  std::shared_ptr<dvnn::gst::InferQueue> queue;
+  std::vector<GstDvInferWorker*> workers;
+  // Thread safe by itself, and dvconvert's as well.
+  std::shared_ptr<dvnn::gst::Intake> intake = std::make_shared<dvnn::gst::Intake>();
 };
 
 struct _GstDvInfer {
   GstElement parent;
   GstPad* sinkpad;
   GstPad* srcpad;
-  GstDvInferState* state;
+  GstDvInferPrivate* priv;
 };
 
+/// A copy of the settings.
+dvnn::gst::InferSettings gst_dv_infer_settings(GstDvInfer* self);
+/// The network that frames are run on now, or null.
+LoadedPtr gst_dv_infer_loaded(GstDvInfer* self);
+/// Posts `error` and says which settings it may be about.
+void gst_dv_infer_post_error(GstDvInfer* self, dvnn::gst::Topic topic, const dvnn::Error& error);
+
+// --- dvinfercaps.cpp ---
 /// Caps of the sink pad (`sink`) or the source pad, by what the other side and the network allow.
 /// (transfer full)
 GstCaps* gst_dv_infer_get_caps(GstDvInfer* self, bool sink);
 /// Takes the sink pad's new caps and decides what leaves; kMalformed if they do not fit. `out` are
-/// the caps of the source pad. (transfer full)
-dvnn::Status gst_dv_infer_take_caps(GstDvInfer* self, GstCaps* caps, GstCaps** out);
-/// A slot with a stream's tensor; null where the pool flushes. (transfer full)
-dvnn::Status gst_dv_infer_take_tensor(GstDvInfer* self, GstBuffer* tensor, GstBuffer** slot);
-/// The outputs in `slot` as a stream's buffer with the times of `from`. (transfer full)
-GstBuffer* gst_dv_infer_make_tensors(GstBuffer* slot, GstBuffer* from);
-/// Output `i` in `slot`, as memory that keeps the slot. (transfer full)
-GstMemory* gst_dv_infer_output_memory(GstBuffer* slot, size_t i);
+/// the caps of the source pad.
+dvnn::Status gst_dv_infer_take_caps(GstDvInfer* self, GstCaps* caps, dvnn::gst::CapsPtr* out);
+/// Answers a CAPS query of the sink pad (`sink`) or the source pad.
+gboolean gst_dv_infer_answer_caps(GstDvInfer* self, GstQuery* query, bool sink);
+/// Whether frames can go on with another network as the caps are; `out` are new caps of the source
+/// pad, or null if they stay.
+dvnn::Status gst_dv_infer_check_swap(GstDvInfer* self, const dvnn::gst::LoadedNetwork& to,
+                                     dvnn::gst::CapsPtr* out);
 
-/// Makes the pads and adds them to the element.
-void gst_dv_infer_init_pads(GstDvInfer* self);
-void gst_dv_infer_add_pad_templates(GstElementClass* klass);
+// --- dvinfersink.cpp, dvinfersrc.cpp ---
+/// From the first run and the caps: what latency is likely to be, before frames have told.
+void gst_dv_infer_estimate_latency(GstDvInfer* self);
+void gst_dv_infer_init_sink_pad(GstDvInfer* self);
+void gst_dv_infer_init_src_pad(GstDvInfer* self);
+void gst_dv_infer_add_sink_template(GstElementClass* klass);
+void gst_dv_infer_add_src_template(GstElementClass* klass);
+/// Runs an item's regions: what workers do.
+dvnn::Status gst_dv_infer_run(GstDvInfer* self, const dvnn::gst::InferItem& item);
+/// Posts the statistics as an element message.
+void gst_dv_infer_post_stats(GstDvInfer* self);
+/// Starts or pauses the source pad's task.
+void gst_dv_infer_set_task(GstDvInfer* self, bool run);
+
+// --- dvinferworkers.cpp ---
+/// Worker threads as GstTasks, announced by STREAM_STATUS messages, so that an application can set
+/// their priority as it does for other streaming threads.
+void gst_dv_infer_start_workers(GstDvInfer* self, guint count);
+/// Ends and joins them. One that the device has not answered is left behind: it ends by itself, or
+/// never.
+void gst_dv_infer_stop_workers(GstDvInfer* self);

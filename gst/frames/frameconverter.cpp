@@ -8,9 +8,7 @@
 #include <cerrno>
 
 #include "base/format.h"
-#include "errors.h"
-#include "meta/tensordesc.h"
-#include "infer/slotpool.h"
+#include "refs.h"
 
 namespace dvnn::gst {
 namespace {
@@ -182,11 +180,14 @@ Status FrameConverter::check_planes(const GstVideoFrame& frame) const {
   return {};
 }
 
-Status FrameConverter::convert(GstBuffer* frame, GstBuffer* tensor) {
+Status FrameConverter::convert(GstBuffer* frame, uint8_t* tensor, size_t bytes) {
+  if (bytes < static_cast<size_t>(target_.bytes())) {
+    return Error{ErrorCode::kInternal, "the tensor's memory is too small"};
+  }
   DVNN_TRY(follow_crop(frame));
   const DmaBufAccess access(frame);
-  GstVideoFrame mapped;
-  if (!gst_video_frame_map(&mapped, &info_, frame, GST_MAP_READ)) {
+  VideoFrameMap mapped(info_, frame, GST_MAP_READ);
+  if (!mapped.ok()) {
     return Error{
         ErrorCode::kMalformed,
         dvnn::format("the frame cannot be read: its buffer has %zu bytes, %s %dx%d needs %zu",
@@ -194,34 +195,20 @@ Status FrameConverter::convert(GstBuffer* frame, GstBuffer* tensor) {
                      gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&info_)), format_.width,
                      format_.height, GST_VIDEO_INFO_SIZE(&info_))};
   }
-  GstMapInfo to;
-  Status status = check_planes(mapped);
-  if (status.ok() && !gst_buffer_map(tensor, &to, GST_MAP_WRITE)) {
-    status = Error{ErrorCode::kDevice, "the tensor's memory cannot be mapped for writing"};
+  DVNN_TRY(check_planes(mapped.frame()));
+  image::FrameView pixels;
+  for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES(mapped.get()) && i < pixels.planes.size(); ++i) {
+    pixels.planes[i] = static_cast<const uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(mapped.get(), i));
+    pixels.strides[i] = GST_VIDEO_FRAME_PLANE_STRIDE(mapped.get(), i);
   }
-  if (status.ok()) {
-    image::FrameView view;
-    for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES(&mapped) && i < view.planes.size(); ++i) {
-      view.planes[i] = static_cast<const uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&mapped, i));
-      view.strides[i] = GST_VIDEO_FRAME_PLANE_STRIDE(&mapped, i);
-    }
-    converter_->convert(view, to.data);
-    gst_buffer_unmap(tensor, &to);
-  }
-  gst_video_frame_unmap(&mapped);
-  return status;
+  converter_->convert(pixels, tensor);
+  return {};
 }
 
-Status FrameConverter::convert_to_slot(GstBuffer* frame, GstBuffer* slot, network::InputKind kind) {
-  DVNN_TRY(convert(frame, slot));
-  slot_mark_written(slot, kind);
-  const image::Transform& t = converter_->transform();
-  GstDvTensorMeta* meta = gst_buffer_add_dv_tensor_meta(frame, GST_DV_TENSOR_ROLE_INPUT, 1);
-  describe_tensor(target_.desc, "input", &meta->tensors[0]);
-  meta->tensors[0].data = gst_buffer_ref(slot);
-  meta->transform = {t.scale_x, t.offset_x, t.scale_y, t.offset_y, t.swap_xy};
-  meta->input_width = static_cast<guint>(target_.desc.shape.w());
-  meta->input_height = static_cast<guint>(target_.desc.shape.h());
+Status FrameConverter::convert(GstBuffer* frame, network::Slot* slot, network::InputKind kind) {
+  const Span<uint8_t> input = slot->input();
+  DVNN_TRY(convert(frame, input.data(), input.size()));
+  slot->set_input_kind(kind);
   return {};
 }
 

@@ -6,7 +6,6 @@
 
 #include <memory>
 
-#include "gst/dvnn/gstdvtensormeta.h"
 #include "image/converter.h"
 #include "network/network.h"
 #include "frames/tensortarget.h"
@@ -30,12 +29,15 @@ class FrameConverter {
                                                         const TensorTarget& target,
                                                         const InputSpec& input,
                                                         const image::View& view);
-  /// Writes the tensor of `frame`, or of the part that its GstVideoCropMeta shows, to `tensor`, a
-  /// buffer of the target's size. Pixels are only read, and DMA-BUFs told so.
-  Status convert(GstBuffer* frame, GstBuffer* tensor);
-  /// The same into a slot, as what `kind` says, and attaches an input meta, which takes a reference
-  /// to `slot`, to `frame`, which must be writable.
-  Status convert_to_slot(GstBuffer* frame, GstBuffer* slot, network::InputKind kind);
+  /// Writes the tensor of `frame`, or of the part that its GstVideoCropMeta shows, to `tensor`,
+  /// `bytes` of them. Pixels are only read, and DMA-BUFs told so.
+  Status convert(GstBuffer* frame, uint8_t* tensor, size_t bytes);
+  /// The same into a slot's input.
+  Status convert(GstBuffer* frame, network::Slot* slot, network::InputKind kind);
+  /// Where the last frame lies in its tensor.
+  const image::Transform& transform() const { return converter_->transform(); }
+  /// What was asked for: who asks for something else needs another converter.
+  const image::View& view() const { return view_; }
 
  private:
   Status make_converter(const image::FrameFormat& format);

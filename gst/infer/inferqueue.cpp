@@ -1,118 +1,244 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "infer/inferqueue.h"
 
-#include <pthread.h>
-
 #include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/format.h"
 
 namespace dvnn::gst {
 
-InferItem::~InferItem() {
-  if (slot) gst_buffer_unref(slot);
-  if (object) gst_mini_object_unref(object);
+InferQueue::InferQueue(const Limits& limits, Work work, SetTask set_task)
+    : limits_(limits), work_(std::move(work)), set_task_(std::move(set_task)) {}
+
+// --- sink side ---------------------------------------------------------------------------------
+
+bool InferQueue::is_room(const InferItem& item) const {
+  return item.regions.empty() ? frames_ < limits_.frames : inferences_ < limits_.inferences;
 }
 
-InferQueue::InferQueue(size_t limit, Work work) : limit_(limit), work_(std::move(work)) {}
-
-InferQueue::~InferQueue() {
-  stop();
-}
-
-void InferQueue::start(const std::string& thread_name) {
+bool InferQueue::has_room() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  stopping_ = flushing_ = false;
-  for (size_t i = 0; i < limit_; ++i) {
-    workers_.emplace_back([this] { work_loop(); });
-    // Linux shows at most 15 characters.
-    pthread_setname_np(workers_.back().native_handle(), thread_name.substr(0, 15).c_str());
-  }
+  return inferences_ < limits_.inferences;
 }
 
-void InferQueue::stop() {
-  set_flushing(true);
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    stopping_ = true;
-    changed_.notify_all();
-  }
-  for (std::thread& worker : workers_) worker.join();
-  workers_.clear();
-}
-
-void InferQueue::set_flushing(bool flushing) {
-  std::deque<std::shared_ptr<InferItem>> dropped;  // released without the lock
-  const std::lock_guard<std::mutex> lock(mutex_);
-  flushing_ = flushing;
-  if (flushing) {
-    dropped.swap(items_);
-    todo_.clear();
-    frames_ = 0;
-  }
-  changed_.notify_all();
-}
-
-bool InferQueue::push(std::unique_ptr<InferItem> item) {
+GstFlowReturn InferQueue::push_frame(ItemPtr item) {
   std::unique_lock<std::mutex> lock(mutex_);
-  const bool frame = GST_IS_BUFFER(item->object);
-  changed_.wait(lock, [&] { return flushing_ || !frame || frames_ < limit_; });
-  if (flushing_) return false;
-  if (frame) ++frames_;
-  item->done = item->slot == nullptr;
+  if (flow_ != GST_FLOW_OK) return flow_;
+  if (eos_ || unexpected_) return GST_FLOW_EOS;
+  changed_.wait(lock, [&] { return flow_ != GST_FLOW_OK || is_room(*item); });
+  if (flow_ != GST_FLOW_OK) return flow_;
+  item->times.admitted = g_get_monotonic_time();
+  item->done = item->regions.empty();
+  if (item->done) item->times.finished = item->times.admitted;
+  ++frames_;
+  if (!item->regions.empty()) ++inferences_;
+  if (!item->done) todo_.push_back(item);
   items_.push_back(std::move(item));
-  if (!items_.back()->done) todo_.push_back(items_.back());
   changed_.notify_all();
-  return true;
+  return GST_FLOW_OK;
 }
 
-std::unique_ptr<InferItem> InferQueue::pop() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  busy_ = false;
+InferQueue::EventResult InferQueue::push_event(EventPtr event) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const GstEventType type = GST_EVENT_TYPE(event.get());
+  const bool begins = type == GST_EVENT_STREAM_START || type == GST_EVENT_SEGMENT;
+  if (flow_ == GST_FLOW_EOS && begins) flow_ = GST_FLOW_OK;
+  if (flow_ != GST_FLOW_OK) {
+    // Sticky events may be queued: data flow will tell what is wrong. EOS has none behind it.
+    const bool lost_eos = type == GST_EVENT_EOS;
+    if (!GST_EVENT_IS_STICKY(event.get()) || lost_eos) {
+      return {false, flow_, lost_eos && (flow_ == GST_FLOW_NOT_LINKED || flow_ < GST_FLOW_EOS)};
+    }
+  }
+  if (eos_) {
+    if (!begins) return {false, GST_FLOW_EOS, false};
+    flow_ = GST_FLOW_OK;
+    eos_ = unexpected_ = false;
+    set_task_(true);
+  }
+  if (type == GST_EVENT_EOS) eos_ = true;
+  if (type == GST_EVENT_SEGMENT) unexpected_ = false;
+  auto item = std::make_shared<InferItem>();
+  item->object.reset(GST_MINI_OBJECT_CAST(event.release()));
+  items_.push_back(std::move(item));
   changed_.notify_all();
-  changed_.wait(lock, [&] { return flushing_ || (!items_.empty() && items_.front()->done); });
-  if (flushing_) return nullptr;
-  auto item = std::make_unique<InferItem>();
-  std::shared_ptr<InferItem> head = std::move(items_.front());
+  return {true, GST_FLOW_OK, false};
+}
+
+bool InferQueue::drain() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [&] { return flow_ != GST_FLOW_OK || (items_.empty() && !busy_); });
+  return flow_ == GST_FLOW_OK;
+}
+
+void InferQueue::start_flush() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  flow_ = GST_FLOW_FLUSHING;
+  changed_.notify_all();
+}
+
+void InferQueue::stop_flush(bool start_task) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  drop_all();
+  flow_ = GST_FLOW_OK;
+  eos_ = unexpected_ = busy_ = false;
+  if (start_task) set_task_(true);
+  changed_.notify_all();
+}
+
+// Releases frames under the lock: what they hold takes locks of its own alone.
+void InferQueue::drop_all() {
+  items_.clear();
+  todo_.clear();
+  frames_ = inferences_ = 0;
+}
+
+// --- source side -------------------------------------------------------------------------------
+
+void InferQueue::remove_head() {
+  const InferItem& head = *items_.front();
+  if (head.is_frame()) {
+    --frames_;
+    if (!head.regions.empty()) --inferences_;
+  }
   items_.pop_front();
-  std::swap(item->object, head->object);
-  std::swap(item->slot, head->slot);
-  std::swap(item->status, head->status);
+}
+
+// The worker keeps the item and may yet return: what goes on is another one with the frame.
+ItemPtr InferQueue::give_up_head(guint watchdog_ms) {
+  const ItemPtr head = items_.front();
+  remove_head();
+  auto item = std::make_shared<InferItem>();
+  item->network = head->network;
   item->as_tensors = head->as_tensors;
-  if (GST_IS_BUFFER(item->object)) --frames_;
+  item->times = head->times;
+  item->times.finished = g_get_monotonic_time();
+  item->status = Error{ErrorCode::kDevice,
+                       format("the device has not answered for %u ms (property watchdog)",
+                              watchdog_ms)};
+  if (head->times.started == 0) {
+    todo_.erase(std::remove(todo_.begin(), todo_.end(), head), todo_.end());
+  } else {
+    ++lost_;
+  }
+  item->object = std::move(head->object);
+  return item;
+}
+
+ItemPtr InferQueue::pop(guint watchdog_ms) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  auto ready = [&] { return flow_ != GST_FLOW_OK || (!items_.empty() && items_.front()->done); };
+  // Looks at the clock only while a run may take too long.
+  constexpr std::chrono::milliseconds kTick{20};
+  while (!ready()) {
+    if (watchdog_ms == 0 || items_.empty()) {
+      changed_.wait(lock);
+      continue;
+    }
+    changed_.wait_for(lock, kTick);
+    if (ready() || items_.empty()) continue;
+    const int64_t started = items_.front()->times.started;
+    const bool overdue =
+        started != 0 && g_get_monotonic_time() - started > int64_t{watchdog_ms} * 1000;
+    if (!overdue && lost_ < limits_.inferences) continue;
+    busy_ = true;
+    ItemPtr item = give_up_head(watchdog_ms);
+    changed_.notify_all();
+    return item;
+  }
+  if (flow_ != GST_FLOW_OK) {
+    set_task_(false);
+    if (flow_ == GST_FLOW_FLUSHING) drop_all();
+    changed_.notify_all();
+    return nullptr;
+  }
+  ItemPtr item = items_.front();
+  remove_head();
   busy_ = true;
   changed_.notify_all();
   return item;
 }
 
-bool InferQueue::drain() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait(lock, [&] { return flushing_ || (items_.empty() && !busy_); });
-  return !flushing_;
+// After EOS from downstream nothing passes but what begins or ends a stream.
+bool InferQueue::drop_until_new_stream() {
+  while (!items_.empty()) {
+    const InferItem& head = *items_.front();
+    if (!head.is_frame()) {
+      const GstEventType type = GST_EVENT_TYPE(head.object.get());
+      if (type == GST_EVENT_EOS || type == GST_EVENT_SEGMENT || type == GST_EVENT_STREAM_START) {
+        return true;
+      }
+    }
+    todo_.erase(std::remove(todo_.begin(), todo_.end(), items_.front()), todo_.end());
+    remove_head();
+  }
+  return false;
 }
 
-void InferQueue::released() {
+InferQueue::Stopped InferQueue::finish(bool is_event, GstFlowReturn flow) {
   const std::lock_guard<std::mutex> lock(mutex_);
   busy_ = false;
   changed_.notify_all();
+  if (flow_ == GST_FLOW_OK) {
+    if (flow == GST_FLOW_EOS && is_event) {
+      flow_ = GST_FLOW_EOS;
+    } else if (flow == GST_FLOW_EOS) {
+      unexpected_ = !drop_until_new_stream();
+    } else {
+      flow_ = flow;
+    }
+    if (flow_ == GST_FLOW_OK) return {};
+  }
+  set_task_(false);
+  if (flow_ == GST_FLOW_FLUSHING) drop_all();
+  return {true, flow_, eos_ && (flow_ == GST_FLOW_NOT_LINKED || flow_ < GST_FLOW_EOS)};
 }
 
-void InferQueue::work_loop() {
+void InferQueue::reconfigure() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (flow_ != GST_FLOW_NOT_LINKED) return;
+  flow_ = GST_FLOW_OK;
+  set_task_(true);
+  changed_.notify_all();
+}
+
+GstFlowReturn InferQueue::flow() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return flow_;
+}
+
+// --- workers -----------------------------------------------------------------------------------
+
+bool InferQueue::work_once() {
   std::unique_lock<std::mutex> lock(mutex_);
-  while (true) {
-    changed_.wait(lock, [&] { return stopping_ || !todo_.empty(); });
-    if (stopping_) return;
-    // Held here too: a flush may drop the item from the queue while its slot is in use.
-    std::shared_ptr<InferItem> item = std::move(todo_.front());
-    todo_.pop_front();
-    lock.unlock();
-    Status status = work_(item->slot);
-    lock.lock();
-    item->status = std::move(status);
-    item->done = true;
-    changed_.notify_all();
-    lock.unlock();
-    item.reset();
-    lock.lock();
-  }
+  changed_.wait(lock, [&] { return stopping_ || !todo_.empty(); });
+  if (stopping_) return false;
+  // Held here, too: a flush may drop the item from the queue while its slots are in use.
+  const ItemPtr item = std::move(todo_.front());
+  todo_.pop_front();
+  item->times.started = g_get_monotonic_time();
+  lock.unlock();
+  Status status = work_(*item);
+  lock.lock();
+  if (!item->object) --lost_;  // given up meanwhile
+  item->status = std::move(status);
+  item->times.finished = g_get_monotonic_time();
+  item->done = true;
+  changed_.notify_all();
+  return true;
+}
+
+void InferQueue::stop_workers() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  stopping_ = true;
+  changed_.notify_all();
+}
+
+bool InferQueue::has_lost_worker() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return lost_ > 0;
 }
 
 }  // namespace dvnn::gst

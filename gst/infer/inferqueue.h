@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps a stream in order while several of its frames are worked on at once.
 //
-// The sink side pushes frames and serialized events. Frames with a slot go to worker threads; the
+// The sink side pushes frames and serialized events. Regions of frames are run by workers; the
 // source side pops everything in the order in which it came, waiting for the frame at the head to
-// be done. At most `limit` frames are in the queue: push() waits for room.
+// be done.
+//
+// It is the one owner, under one lock, of what gstqueue.c calls srcresult, eos and unexpected, and
+// keeps its rules: a flow return other than OK stops both sides and goes upstream; after EOS from
+// downstream frames are refused, but a segment or a stream start lifts that the moment it is
+// queued; not-linked ends with RECONFIGURE; sticky events pass while the flow is not OK; EOS then
+// does not, and is reported. Left out of gstqueue's rules: leaking, thresholds and levels in bytes
+// and time (a queue before dvinfer does that), buffer lists (the default chain function takes them
+// apart), and queries in the queue (they wait until it has drained, which is the same order).
 #pragma once
 
 #include <gst/gst.h>
@@ -13,59 +21,117 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <string>
-#include <thread>
 #include <vector>
 
 #include "base/result.h"
+#include "image/view.h"
+#include "infer/latency.h"
+#include "infer/slotpool.h"
+#include "refs.h"
 
 namespace dvnn::gst {
 
+struct LoadedNetwork;
+
+/// One part of a frame in flight: what is looked at, where it lies in the input, its slot, and the
+/// object that it is the region of (0: none).
+struct Region {
+  image::Transform transform;
+  SlotPtr slot;
+  guint64 object = 0;
+};
+
 /// A frame or an event on its way.
 struct InferItem {
-  GstMiniObject* object = nullptr;  // GstBuffer or GstEvent, owned
-  GstBuffer* slot = nullptr;        // owned; null: the frame passes without inference
-  Status status;                    // of the run
-  bool as_tensors = false;          // the outputs leave as a buffer of a stream of tensors
-  bool done = true;
-  ~InferItem();
+  MiniObjectPtr object;
+  std::vector<Region> regions;  // empty: the frame passes without inference
+  std::shared_ptr<LoadedNetwork> network;
+  bool as_tensors = false;  // the outputs leave as a buffer of a stream of tensors
+  Status status;            // of conversion and run
+  FrameTimes times;
+  int64_t upstream_us = 0;  // see LatencyMeter::frame_ready()
+  bool done = true;         // the queue's lock
+
+  bool is_frame() const { return GST_IS_BUFFER(object.get()); }
 };
+using ItemPtr = std::shared_ptr<InferItem>;
 
 class InferQueue {
  public:
-  using Work = std::function<Status(GstBuffer* slot)>;
-  InferQueue(size_t limit, Work work);
-  ~InferQueue();
+  /// Runs an item's regions; called by workers, without the lock.
+  using Work = std::function<Status(const InferItem&)>;
+  /// Starts or pauses the source pad's task; called under the lock, as gstqueue does, so that a
+  /// start cannot be overtaken by a pause that was decided before it.
+  using SetTask = std::function<void(bool run)>;
 
-  void start(const std::string& thread_name);
-  /// Ends and joins the workers; what is queued is dropped.
-  void stop();
-  /// While flushing, push() and pop() return at once; setting it drops what is queued.
-  void set_flushing(bool flushing);
+  struct Limits {
+    size_t inferences = 2;  // frames that wait to be run or are
+    size_t frames = 64;     // all frames, those that pass in their order included
+  };
+  InferQueue(const Limits& limits, Work work, SetTask set_task);
 
-  /// False when flushing (the item is dropped).
-  bool push(std::unique_ptr<InferItem> item);
-  /// The next item, done; null when flushing.
-  std::unique_ptr<InferItem> pop();
-  /// Waits until everything pushed so far has been popped and released by the source side.
+  // --- sink side ---
+  /// Queues a frame, waiting for room; refused frames are released.
+  GstFlowReturn push_frame(ItemPtr item);
+  struct EventResult {
+    bool queued = false;
+    GstFlowReturn flow = GST_FLOW_OK;  // why not
+    bool fatal = false;                // an EOS that will not arrive: the application must be told
+  };
+  EventResult push_event(EventPtr event);
+  /// Whether there is room for one more inference at once.
+  bool has_room() const;
+  /// Waits until everything that was pushed has left; false if the flow stops first.
   bool drain();
-  /// The source side has finished with what it popped last.
-  void released();
+  /// Makes both sides return: FLUSH_START, or the pad goes inactive.
+  void start_flush();
+  /// Drops what is queued and begins anew.
+  void stop_flush(bool start_task);
+
+  // --- source side ---
+  /// The next item; null when the flow stops, and the task has been paused. A run that takes longer
+  /// than `watchdog_ms` milliseconds (0: no limit) is given up: the item then has failed.
+  ItemPtr pop(guint watchdog_ms);
+  struct Stopped {
+    bool stopped = false;
+    GstFlowReturn flow = GST_FLOW_OK;
+    bool fatal = false;  // EOS was queued and will not arrive
+  };
+  /// What came of pushing what was popped last; an EOS event that was pushed gives GST_FLOW_EOS.
+  Stopped finish(bool is_event, GstFlowReturn flow);
+  /// RECONFIGURE: downstream may be linked again.
+  void reconfigure();
+  GstFlowReturn flow() const;
+
+  // --- workers ---
+  /// Runs one item, waiting for it; false after stop_workers().
+  bool work_once();
+  void stop_workers();
+  /// Whether a worker is in a run that was given up.
+  bool has_lost_worker() const;
 
  private:
-  void work_loop();
+  bool is_room(const InferItem& item) const;
+  void remove_head();
+  void drop_all();
+  bool drop_until_new_stream();
+  ItemPtr give_up_head(guint watchdog_ms);
 
-  const size_t limit_;
+  const Limits limits_;
   const Work work_;
-  std::mutex mutex_;
+  const SetTask set_task_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::shared_ptr<InferItem>> items_;  // in stream order
-  std::deque<std::shared_ptr<InferItem>> todo_;   // those with work left, in stream order
-  std::vector<std::thread> workers_;
-  size_t frames_ = 0;  // in items_
-  bool busy_ = false;  // the source side holds an item
-  bool flushing_ = true;
+  std::deque<ItemPtr> items_;  // in stream order
+  std::deque<ItemPtr> todo_;   // those with work left, in stream order
+  size_t inferences_ = 0;      // in items_
+  size_t frames_ = 0;          // in items_, inferences included
+  GstFlowReturn flow_ = GST_FLOW_FLUSHING;
+  bool eos_ = false;         // EOS has been queued
+  bool unexpected_ = false;  // downstream has said EOS: no frames, please
+  bool busy_ = false;        // the source side holds an item
   bool stopping_ = false;
+  size_t lost_ = 0;  // runs that were given up and have not returned
 };
 
 }  // namespace dvnn::gst

@@ -1,35 +1,109 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network's slots as a GstBufferPool.
+// A network's slots, and who waits for whom.
 //
-// Who owns what: a slot (I/O buffer and command lists) lives in one GstMemory, the memory in one
-// GstBuffer, the buffer in the pool. dvconvert acquires the buffer and writes the input tensor into
-// its memory; the frame's input meta holds a reference. dvinfer runs the slot; the output metas'
-// buffers each hold a reference to the same buffer. When the last of these references goes, the
-// buffer, and with it the slot, is back in the pool. The pool has a fixed number of slots: who asks
-// for one more waits, which is how a slow network slows its source down.
+// A slot (an I/O buffer in device memory with its committed command lists) is everything that one
+// region in flight needs. A SlotPtr owns one; when its last copy goes, the slot is free again.
+//
+//   dvconvert    takes a slot, writes a tensor into it and hangs it on the frame (slotmeta.h);
+//   dvinfer      takes it off the frame, or takes one of its own for a frame that has none, runs it,
+//                and hands the outputs on as views of the slot, or as copies;
+//   downstream   keeps what it likes, for as long as it likes.
+//
+// The rule: no wait in this plugin depends on somebody who waits for this plugin. There are three
+// waits, and each ends by itself:
+//
+//  1. dvconvert waits for a slot, no longer than kPatience. Without one the frame goes on with its
+//     view alone, and dvinfer converts it: slots that sit in a queue between the two, on a branch
+//     that hoards frames or behind a muxer that waits for another branch delay it, no more.
+//  2. dvinfer waits for a slot of its own. dvconvert can never have the last `reserve` of them, so
+//     these are in dvinfer's queue, where workers run them without waiting for anybody, or they
+//     leave as views, which 3 forbids while slots are few. A slot in the queue is released when
+//     its frame is pushed, so this wait ends when downstream takes a frame, as any element's does.
+//     Frames in dvinfer's queue need nothing that this wait holds.
+//  3. Nobody waits for downstream to release a frame: outputs leave as views only while more than
+//     `reserve` slots are free, else they are copied out, and the slot is free at once.
+//
+// The device is waited for by workers alone; dvinfer's watchdog bounds that.
 #pragma once
 
-#include <gst/gst.h>
-
+#include <chrono>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
+#include <vector>
 
 #include "network/network.h"
 
 namespace dvnn::gst {
 
-/// A pool of `slots` slots of `network`, configured and inactive. (transfer full)
-GstBufferPool* slot_pool_new(const std::shared_ptr<network::Network>& network, guint slots);
+class SlotPool;
 
-/// The slot in `buffer`, or null if the buffer is of another kind.
-network::Slot* slot_of(GstBuffer* buffer);
+/// A slot and what its pool notes of it.
+struct PooledSlot {
+  std::unique_ptr<network::Slot> slot;
+  SlotPool* pool = nullptr;  // which a slot that is handed out keeps alive
+  bool working = false;      // handed out and not finished; the pool's lock
 
-using network::InputKind;
+  network::Slot* operator->() const { return slot.get(); }
+};
+using SlotPtr = std::shared_ptr<PooledSlot>;
 
-/// Marks the slot's input as freshly written with this, once per frame.
-void slot_mark_written(GstBuffer* buffer, InputKind kind);
+/// How many slots there are. `reserve` of them are for dvinfer's own conversions; they are made
+/// when they are first used. Of all, `busy_limit` may be working (filled, not yet run) before the
+/// network counts as busy.
+struct SlotCounts {
+  size_t shared = 4, reserve = 2, busy_limit = 2;
+};
 
-/// True once after slot_mark_written(): a run may reuse the input's memory, so an input can be used
-/// only once, however many copies of its frame there are.
-bool slot_take_input(GstBuffer* buffer);
+class SlotPool : public std::enable_shared_from_this<SlotPool> {
+ public:
+  using Clock = std::chrono::steady_clock;
+  /// How long dvconvert waits before it passes a frame on without a tensor.
+  static constexpr std::chrono::milliseconds kPatience{100};
+
+  enum class Taker { kUpstream, kOwn };
+  enum class Outcome { kTaken, kNoneFree, kFlushing };
+  struct Taken {
+    SlotPtr slot;  // null unless kTaken
+    Outcome outcome = Outcome::kNoneFree;
+    std::chrono::microseconds waited{0};
+  };
+
+  /// Makes the shared slots; fails where device memory does not suffice for them.
+  static Result<std::shared_ptr<SlotPool>> create(std::shared_ptr<network::Network> network,
+                                                  const SlotCounts& counts);
+
+  /// A free slot, waited for until `deadline`. Errors are those of making one.
+  Result<Taken> take(Taker taker, Clock::time_point deadline);
+  /// While flushing, nobody waits, and nobody gets a slot.
+  void set_flushing(bool flushing);
+
+  /// Whether as many slots are working as may be.
+  bool busy() const;
+  /// The slot has been run, or is not going to be: it works no more, though it may be held.
+  void finished(const SlotPtr& slot);
+  /// Whether outputs may leave as views of a slot: enough others are free.
+  bool plenty() const;
+
+  size_t size() const { return counts_.shared + counts_.reserve; }
+  size_t free_count() const;
+  const std::shared_ptr<network::Network>& network() const { return network_; }
+
+ private:
+  SlotPool(std::shared_ptr<network::Network> network, const SlotCounts& counts)
+      : network_(std::move(network)), counts_(counts) {}
+  bool may_take(Taker taker) const;
+  Result<SlotPtr> hand_out(std::unique_lock<std::mutex>* lock);
+  void put_back(std::unique_ptr<PooledSlot> slot);
+
+  const std::shared_ptr<network::Network> network_;
+  const SlotCounts counts_;
+  mutable std::mutex mutex_;
+  std::condition_variable freed_;
+  std::vector<std::unique_ptr<PooledSlot>> free_;
+  size_t out_ = 0;      // handed out
+  size_t working_ = 0;  // of these, not finished
+  bool flushing_ = false;
+};
 
 }  // namespace dvnn::gst

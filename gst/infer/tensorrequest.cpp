@@ -1,75 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "infer/tensorrequest.h"
 
-#include "gst/dvnn/gstdvtensormeta.h"
+#include "refs.h"
 
 namespace dvnn::gst {
 namespace {
 
-constexpr const char* kMeans[] = {"mean-0", "mean-1", "mean-2"};
-constexpr const char* kScales[] = {"scale-0", "scale-1", "scale-2"};
-constexpr const char* kPads[] = {"pad-0", "pad-1", "pad-2"};
+// The API has no meta: it names the request alone. A tensor is of the very pixels that dvconvert saw,
+// which the tags tell elements that change them.
+GType request_api() {
+  static const GType type = [] {
+    static const gchar* tags[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
+                                  GST_META_TAG_VIDEO_ORIENTATION_STR,
+                                  GST_META_TAG_VIDEO_COLORSPACE_STR, nullptr};
+    return gst_meta_api_type_register("GstDvTensorRequestAPI", tags);
+  }();
+  return type;
+}
+
+gpointer copy_request(gpointer request) {
+  return new TensorRequest(*static_cast<TensorRequest*>(request));
+}
+
+void free_request(gpointer request) {
+  delete static_cast<TensorRequest*>(request);
+}
+
+GType request_type() {
+  static const GType type =
+      g_boxed_type_register_static("GstDvTensorRequest", copy_request, free_request);
+  return type;
+}
 
 }  // namespace
 
-void add_tensor_request(GstQuery* query, const TensorRequest& request) {
-  const Shape& shape = request.desc.shape;
-  GstStructure* s = gst_structure_new(
-      "dv-tensor-request", "type", G_TYPE_STRING, to_string(request.desc.type), "layout",
-      G_TYPE_STRING, to_string(request.desc.layout), "channels", G_TYPE_INT, shape.c(), "height",
-      G_TYPE_INT, shape.h(), "width", G_TYPE_INT, shape.w(), "order", G_TYPE_STRING,
-      to_string(request.picture.order), "resize", G_TYPE_STRING, to_string(request.picture.resize),
-      "method", G_TYPE_STRING, to_string(request.picture.method), "takes-pixels", G_TYPE_BOOLEAN,
-      static_cast<gboolean>(request.takes_pixels), "pool", GST_TYPE_BUFFER_POOL, request.pool,
-      nullptr);
-  for (size_t i = 0; i < 3; ++i) {
-    gst_structure_set(s, kMeans[i], G_TYPE_FLOAT, request.picture.mean[i], kScales[i], G_TYPE_FLOAT,
-                      request.picture.scale[i], kPads[i], G_TYPE_INT,
-                      static_cast<int>(request.picture.pad_value[i]), nullptr);
+void set_tensor_request(GstQuery* query, const TensorRequest& request) {
+  guint index = 0;
+  while (gst_query_find_allocation_meta(query, request_api(), &index)) {
+    gst_query_remove_nth_allocation_meta(query, index);
   }
-  gst_query_add_allocation_meta(query, GST_DV_TENSOR_META_API_TYPE, s);
-  gst_structure_free(s);
+  const StructurePtr params(
+      gst_structure_new("dv-tensor-request", "request", request_type(), &request, nullptr));
+  gst_query_add_allocation_meta(query, request_api(), params.get());
 }
 
-bool get_tensor_request(GstQuery* query, TensorRequest* request) {
+std::optional<TensorRequest> get_tensor_request(GstQuery* query) {
   guint index = 0;
-  if (!gst_query_find_allocation_meta(query, GST_DV_TENSOR_META_API_TYPE, &index)) return false;
-  const GstStructure* s = nullptr;
-  gst_query_parse_nth_allocation_meta(query, index, &s);
-  if (!s) return false;
-  int channels = 0, height = 0, width = 0;
-  gst_structure_get(s, "channels", G_TYPE_INT, &channels, "height", G_TYPE_INT, &height, "width",
-                    G_TYPE_INT, &width, nullptr);
-  auto text = [s](const char* name) {
-    const char* value = gst_structure_get_string(s, name);
-    return value ? value : "";
-  };
-  const auto type = parse_element_type(text("type"));
-  const auto layout = parse_layout(text("layout"));
-  const auto order = parse_channel_order(text("order"));
-  const auto resize = parse_resize_rule(text("resize"));
-  const auto method = parse_resize_method(text("method"));
-  const GValue* pool = gst_structure_get_value(s, "pool");
-  if (!type.ok() || !layout.ok() || !order.ok() || !resize.ok() || !method.ok() || !pool ||
-      !GST_IS_BUFFER_POOL(g_value_get_object(pool))) {
-    return false;
-  }
-  request->desc = {type.value(), layout.value(), {1, channels, height, width}};
-  request->picture.order = order.value();
-  request->picture.resize = resize.value();
-  request->picture.method = method.value();
-  gboolean takes_pixels = FALSE;
-  gst_structure_get_boolean(s, "takes-pixels", &takes_pixels);
-  request->takes_pixels = takes_pixels;
-  for (size_t i = 0; i < 3; ++i) {
-    int pad = 0;
-    gst_structure_get(s, kMeans[i], G_TYPE_FLOAT, &request->picture.mean[i], kScales[i],
-                      G_TYPE_FLOAT, &request->picture.scale[i], kPads[i], G_TYPE_INT, &pad,
-                      nullptr);
-    request->picture.pad_value[i] = static_cast<uint8_t>(pad);
-  }
-  request->pool = GST_BUFFER_POOL(g_value_get_object(pool));
-  return true;
+  if (!gst_query_find_allocation_meta(query, request_api(), &index)) return std::nullopt;
+  const GstStructure* params = nullptr;
+  gst_query_parse_nth_allocation_meta(query, index, &params);
+  const GValue* value = params ? gst_structure_get_value(params, "request") : nullptr;
+  if (!value || !G_VALUE_HOLDS(value, request_type())) return std::nullopt;
+  const auto* request = static_cast<const TensorRequest*>(g_value_get_boxed(value));
+  return request ? std::optional<TensorRequest>(*request) : std::nullopt;
 }
 
 }  // namespace dvnn::gst

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// "This is the tensor I want": what dvinfer says to dvconvert in the ALLOCATION query, as the
-// parameters of the GstDvTensorMeta API. The pool travels there, too, and not in the query's list
-// of pools, where a decoder would take it for a pool of frames.
+// "This is the tensor I want": what dvinfer says to dvconvert in the ALLOCATION query. It travels
+// as the parameters of a meta API of its own, and not in the query's list of pools, where a decoder
+// would take the slots for a pool of frames.
 #pragma once
 
 #include <gst/gst.h>
 
+#include <memory>
+#include <optional>
+
+#include "infer/intake.h"
+#include "infer/slotpool.h"
 #include "tensor/input_spec.h"
 #include "tensor/tensor.h"
 
@@ -13,15 +18,17 @@ namespace dvnn::gst {
 
 struct TensorRequest {
   TensorDesc desc;
-  InputSpec picture;
-  bool takes_pixels = false;      // the pool's slots take InputKind::kPixels, too
-  GstBufferPool* pool = nullptr;  // of slots; not owned
+  InputSpec input;
+  bool takes_pixels = false;  // slots take network::InputKind::kPixels, too
+  std::shared_ptr<SlotPool> pool;
+  std::shared_ptr<Intake> intake;
 };
 
-/// Adds the request to an ALLOCATION query.
-void add_tensor_request(GstQuery* query, const TensorRequest& request);
+/// Makes `request` the query's only one: one that an element further downstream has added is not
+/// for those upstream of this dvinfer.
+void set_tensor_request(GstQuery* query, const TensorRequest& request);
 
-/// Finds a request; `pool` stays owned by the query. False if there is none that makes sense.
-bool get_tensor_request(GstQuery* query, TensorRequest* request);
+/// The query's request, if it has one.
+std::optional<TensorRequest> get_tensor_request(GstQuery* query);
 
 }  // namespace dvnn::gst

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which tensor dvconvert makes, by what dvinfer asks for or, for a stream of tensors without one, by
+// its own settings.
+#pragma once
+
+#include "elements/convertsettings.h"
+#include "infer/tensorrequest.h"
+
+namespace dvnn::gst {
+
+struct ConvertJob {
+  TensorTarget target;
+  InputSpec input;
+  network::InputKind kind = network::InputKind::kTensor;
+};
+
+/// A network's tensor: made here, or by a device that takes the pixels. `stream` are the caps of a
+/// stream of tensors, which must fit, or null for frames.
+Result<ConvertJob> plan_request(const ConvertSettings& settings, const TensorRequest& request,
+                                const GstCaps* stream);
+/// The tensor of a stream with these caps.
+Result<ConvertJob> plan_stream(const ConvertSettings& settings, const GstCaps* caps);
+
+}  // namespace dvnn::gst

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+// dvinfer's sink pad: frames, events and queries that come in.
+#include <utility>
+
+#include "base/format.h"
+#include "elements/dvinferprivate.h"
+#include "errors.h"
+#include "frames/tensorcaps.h"
+#include "infer/slotmeta.h"
+#include "infer/tensorrequest.h"
+#include "meta/viewmeta.h"
+
+#define GST_CAT_DEFAULT gst_dv_infer_debug
+
+using dvnn::Error;
+using dvnn::ErrorCode;
+using dvnn::Status;
+using dvnn::gst::Decision;
+using dvnn::gst::FrameView;
+using dvnn::gst::InferItem;
+using dvnn::gst::InferStats;
+using dvnn::gst::ItemPtr;
+using dvnn::gst::ObjectLock;
+using dvnn::gst::SlotPool;
+using dvnn::gst::SlotPtr;
+using dvnn::gst::Topic;
+
+static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE(
+    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS "; " DVNN_TENSORS_CAPS));
+
+// --- another network ---------------------------------------------------------------------------
+
+static void gst_dv_infer_post_swap(GstDvInfer* self, const dvnn::gst::LoadedNetwork& now) {
+  GstStructure* s = gst_structure_new("network-changed", "network", G_TYPE_STRING,
+                                      now.settings.path.c_str(), "name", G_TYPE_STRING,
+                                      now.network->model().name.c_str(), nullptr);
+  gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), s));
+}
+
+// Between two frames: takes over the network that was loaded meanwhile, if it fits the caps.
+static void gst_dv_infer_swap(GstDvInfer* self) {
+  auto& shared = self->priv->shared;
+  LoadedPtr next, old;
+  {
+    const ObjectLock lock(self);
+    if (!shared.next) return;
+    next = std::exchange(shared.next, nullptr);
+    old = shared.loaded;
+  }
+  dvnn::gst::CapsPtr caps;
+  const Status fits = gst_dv_infer_check_swap(self, *next, &caps);
+  if (!fits.ok()) {
+    {
+      const ObjectLock lock(self);
+      shared.settings.network = old->settings.path;
+      shared.settings.weights = old->settings.weights;
+      shared.settings.input_size = old->settings.input_size;
+    }
+    dvnn::gst::post_warning(GST_ELEMENT(self), Topic::kSettings,
+                            fits.error().within("the network stays as it was"));
+    return;
+  }
+  {
+    const ObjectLock lock(self);
+    shared.loaded = next;
+  }
+  // dvconvert learns of the new slots; those of the old network lead nowhere from now on.
+  old->pool->set_flushing(true);
+  if (caps) {
+    self->priv->queue->push_event(dvnn::gst::EventPtr(gst_event_new_caps(caps.get())));
+  }
+  gst_pad_push_event(self->sinkpad, gst_event_new_reconfigure());
+  GST_INFO_OBJECT(self, "network '%s' takes over", next->network->model().name.c_str());
+  gst_dv_infer_post_swap(self, *next);
+}
+
+// --- frames ------------------------------------------------------------------------------------
+
+static GstClockTime gst_dv_infer_running_time(GstDvInfer* self, GstBuffer* frame) {
+  const GstSegment& segment = self->priv->sink.segment;
+  if (segment.format != GST_FORMAT_TIME || !GST_BUFFER_PTS_IS_VALID(frame)) {
+    return GST_CLOCK_TIME_NONE;
+  }
+  return gst_segment_to_running_time(&segment, GST_FORMAT_TIME, GST_BUFFER_PTS(frame));
+}
+
+// How long a live frame was under way before it came here, beyond the latency of what is upstream.
+static int64_t gst_dv_infer_upstream_wait(GstDvInfer* self, GstClockTime running_time) {
+  if (!GST_CLOCK_TIME_IS_VALID(running_time)) return 0;
+  GstClockTime upstream = 0;
+  {
+    const ObjectLock lock(self);
+    if (!self->priv->shared.live || GST_STATE(self) != GST_STATE_PLAYING) return 0;
+    upstream = self->priv->shared.upstream;
+  }
+  const GstClockTime now = gst_element_get_current_running_time(GST_ELEMENT(self));
+  if (!GST_CLOCK_TIME_IS_VALID(now) || now <= running_time + upstream) return 0;
+  return static_cast<int64_t>((now - running_time - upstream) / GST_USECOND);
+}
+
+// A slot of our own, waited for as slotpool.h says; null when the flow stops.
+static dvnn::Result<SlotPtr> gst_dv_infer_own_slot(GstDvInfer* self, SlotPool* pool) {
+  constexpr std::chrono::milliseconds kTell{100};
+  const gint64 start = g_get_monotonic_time();
+  bool waited = false;
+  while (self->priv->queue->flow() == GST_FLOW_OK) {
+    DVNN_ASSIGN(SlotPool::Taken taken,
+                pool->take(SlotPool::Taker::kOwn, SlotPool::Clock::now() + kTell));
+    if (taken.outcome == SlotPool::Outcome::kFlushing) break;
+    if (taken.waited.count() > 1000 && !std::exchange(waited, true)) {
+      self->priv->intake->stats.count(InferStats::Count::kWaits);
+    }
+    if (taken.slot) {
+      self->priv->intake->stats.time(InferStats::Time::kWaiting, g_get_monotonic_time() - start);
+      return std::move(taken.slot);
+    }
+    GST_DEBUG_OBJECT(self, "waiting for a slot for %lld ms; %zu of %zu are free",
+                     static_cast<long long>((g_get_monotonic_time() - start) / 1000),
+                     pool->free_count(), pool->size());
+  }
+  return SlotPtr();
+}
+
+// Converts a frame that comes without a tensor of ours, as its view says.
+static Status gst_dv_infer_convert(GstDvInfer* self, GstBuffer* frame,
+                                   const dvnn::image::View& view, InferItem* item) {
+  auto& sink = self->priv->sink;
+  const dvnn::gst::LoadedNetwork& loaded = *item->network;
+  if (!sink.converter || sink.converter_of != item->network || !(sink.converter->view() == view)) {
+    DVNN_ASSIGN(sink.converter,
+                dvnn::gst::FrameConverter::create(sink.video, {loaded.network->input_desc(), {}},
+                                                  loaded.network->model().input.picture, view));
+    sink.converter_of = item->network;
+  }
+  DVNN_ASSIGN(SlotPtr slot, gst_dv_infer_own_slot(self, loaded.pool.get()));
+  if (!slot) return {};
+  const gint64 start = g_get_monotonic_time();
+  DVNN_TRY(sink.converter->convert(frame, slot->slot.get(), dvnn::network::InputKind::kTensor));
+  self->priv->intake->stats.time(InferStats::Time::kConversion, g_get_monotonic_time() - start);
+  item->regions.push_back({sink.converter->transform(), std::move(slot), 0});
+  return {};
+}
+
+// Whether a frame that brings no tensor is to be inferred.
+static Decision gst_dv_infer_decide(GstDvInfer* self, GstBuffer* frame, const FrameView& view,
+                                    SlotPool* pool) {
+  using dvnn::gst::Verdict;
+  if (view.decision == Decision::kPass || view.decision == Decision::kLate) return view.decision;
+  dvnn::gst::Admission& admission = self->priv->intake->admission;
+  const GstClockTime time = gst_dv_infer_running_time(self, frame);
+  const bool decided = view.decision == Decision::kInfer && !GST_CLOCK_TIME_IS_VALID(time);
+  const Verdict verdict = decided ? Verdict::kInfer : admission.decide(time);
+  if (verdict == Verdict::kLate) return Decision::kLate;
+  if (verdict == Verdict::kPass) return Decision::kPass;
+  const bool may_pass = admission.rules().when_busy == dvnn::gst::WhenBusy::kPass;
+  if (!may_pass || (!pool->busy() && self->priv->queue->has_room())) return Decision::kInfer;
+  admission.withdraw(time);
+  return Decision::kPass;
+}
+
+static void gst_dv_infer_count_passed(GstDvInfer* self, Decision decision) {
+  self->priv->intake->stats.count(decision == Decision::kLate ? InferStats::Count::kLate
+                                                              : InferStats::Count::kPassed);
+}
+
+// As GstBaseTransform posts it: this frame was not worked on, for the sink would drop the result.
+static void gst_dv_infer_post_qos(GstDvInfer* self, GstBuffer* frame) {
+  const auto& sink = self->priv->sink;
+  const InferStats& stats = self->priv->intake->stats;
+  const GstClockTime running = gst_dv_infer_running_time(self, frame);
+  const guint64 stream =
+      gst_segment_to_stream_time(&sink.segment, GST_FORMAT_TIME, GST_BUFFER_PTS(frame));
+  GstMessage* message = gst_message_new_qos(GST_OBJECT(self), FALSE, running, stream,
+                                            GST_BUFFER_PTS(frame), GST_BUFFER_DURATION(frame));
+  const GstClockTime earliest = self->priv->intake->admission.earliest();
+  const gint64 jitter =
+      GST_CLOCK_TIME_IS_VALID(earliest) ? GST_CLOCK_DIFF(running, earliest) : gint64{0};
+  gst_message_set_qos_values(message, jitter, self->priv->intake->admission.proportion(), 1000000);
+  gst_message_set_qos_stats(message, GST_FORMAT_BUFFERS, stats.get(InferStats::Count::kInferred),
+                            stats.get(InferStats::Count::kLate));
+  gst_element_post_message(GST_ELEMENT(self), message);
+}
+
+// What a video frame is run on: dvconvert's slot, one that is filled here, or nothing.
+static Status gst_dv_infer_take_frame(GstDvInfer* self, InferItem* item) {
+  GstBuffer* frame =
+      gst_buffer_make_writable(GST_BUFFER_CAST(item->object.release()));
+  item->object.reset(GST_MINI_OBJECT_CAST(frame));
+  const FrameView view = dvnn::gst::get_frame_view(frame).value_or(FrameView{});
+  dvnn::gst::remove_frame_view(frame);
+  auto filled = dvnn::gst::take_slot(frame, item->network->network.get());
+  // No slot leaves with the frame: used up, another network's, or not wanted.
+  dvnn::gst::strip_slots(frame);
+  if (filled && filled->slot->pool == item->network->pool.get()) {
+    item->regions.push_back({filled->transform, std::move(filled->slot), 0});
+    return {};
+  }
+  filled.reset();
+  const Decision decision = gst_dv_infer_decide(self, frame, view, item->network->pool.get());
+  if (decision == Decision::kInfer) return gst_dv_infer_convert(self, frame, view.view, item);
+  gst_dv_infer_count_passed(self, decision);
+  if (decision == Decision::kLate) gst_dv_infer_post_qos(self, frame);
+  return {};
+}
+
+// The same for a buffer of a stream of tensors.
+static Status gst_dv_infer_take_tensor(GstDvInfer* self, InferItem* item) {
+  GstBuffer* tensor = GST_BUFFER_CAST(item->object.get());
+  const dvnn::gst::LoadedNetwork& loaded = *item->network;
+  auto slot = dvnn::gst::take_slot_memory(tensor, loaded.network.get());
+  if (slot && (*slot)->pool == loaded.pool.get()) {
+    item->regions.push_back({{}, std::move(*slot), 0});
+    // The buffer would keep the slot beyond its run: what goes on is its times and flags.
+    GstBuffer* times = gst_buffer_new();
+    gst_buffer_copy_into(times, tensor, GST_BUFFER_COPY_METADATA, 0, 0);
+    item->object.reset(GST_MINI_OBJECT_CAST(times));
+    return {};
+  }
+  slot.reset();
+  const gsize have = gst_buffer_get_size(tensor);
+  const auto want = static_cast<gsize>(loaded.network->input_desc().bytes());
+  if (have != want) {
+    return Error{
+        ErrorCode::kMalformed,
+        dvnn::format("a tensor of %zu bytes came; the network's input has %zu", have, want)};
+  }
+  const Decision decision = gst_dv_infer_decide(self, tensor, {}, loaded.pool.get());
+  if (decision != Decision::kInfer) {
+    gst_dv_infer_count_passed(self, decision);
+    return {};
+  }
+  DVNN_ASSIGN(SlotPtr own, gst_dv_infer_own_slot(self, loaded.pool.get()));
+  if (!own) return {};
+  gst_buffer_extract(tensor, 0, (*own)->input().data(), have);
+  (*own)->set_input_kind(dvnn::network::InputKind::kTensor);
+  item->regions.push_back({{}, std::move(own), 0});
+  return {};
+}
+
+static GstFlowReturn gst_dv_infer_chain(GstPad*, GstObject* parent, GstBuffer* buffer) {
+  GstDvInfer* self = GST_DV_INFER(parent);
+  GstDvInferPrivate& priv = *self->priv;
+  auto item = std::make_shared<InferItem>();
+  item->object.reset(GST_MINI_OBJECT_CAST(buffer));
+  item->times.arrived = g_get_monotonic_time();
+  if (!priv.sink.have_video && !priv.sink.tensors_in) return GST_FLOW_NOT_NEGOTIATED;
+  if (const GstFlowReturn flow = priv.queue->flow(); flow != GST_FLOW_OK) return flow;
+  gst_dv_infer_swap(self);
+  item->network = gst_dv_infer_loaded(self);
+  item->as_tensors = priv.sink.tensors_out;
+  item->upstream_us =
+      gst_dv_infer_upstream_wait(self, gst_dv_infer_running_time(self, buffer));
+  item->status = priv.sink.tensors_in ? gst_dv_infer_take_tensor(self, item.get())
+                                      : gst_dv_infer_take_frame(self, item.get());
+  // Where tensors leave there is nothing to pass in place of results.
+  const bool passes = item->regions.empty() && item->status.ok();
+  if (passes && item->as_tensors) return priv.queue->flow();
+  const int64_t arrived = item->times.arrived;
+  const GstFlowReturn flow = priv.queue->push_frame(std::move(item));
+  priv.intake->latency.occupied(arrived, g_get_monotonic_time());
+  return flow;
+}
+
+// --- events ------------------------------------------------------------------------------------
+
+static void gst_dv_infer_set_pool_flushing(GstDvInfer* self, bool flushing) {
+  if (const LoadedPtr loaded = gst_dv_infer_loaded(self)) {
+    if (loaded->pool) loaded->pool->set_flushing(flushing);
+  }
+}
+
+static gboolean gst_dv_infer_flush_start(GstDvInfer* self, GstEvent* event) {
+  const gboolean result = gst_pad_push_event(self->srcpad, event);
+  self->priv->queue->start_flush();
+  gst_dv_infer_set_pool_flushing(self, true);
+  gst_pad_pause_task(self->srcpad);
+  return result;
+}
+
+static gboolean gst_dv_infer_flush_stop(GstDvInfer* self, GstEvent* event) {
+  GstDvInferPrivate& priv = *self->priv;
+  const gboolean result = gst_pad_push_event(self->srcpad, event);
+  gst_dv_infer_set_pool_flushing(self, false);
+  priv.intake->admission.reset();
+  gst_segment_init(&priv.sink.segment, GST_FORMAT_UNDEFINED);
+  priv.queue->stop_flush(gst_pad_is_active(self->srcpad));
+  return result;
+}
+
+static gboolean gst_dv_infer_take_caps_event(GstDvInfer* self, GstEvent** event) {
+  GstCaps* caps = nullptr;
+  gst_event_parse_caps(*event, &caps);
+  dvnn::gst::CapsPtr out;
+  const Status status = gst_dv_infer_take_caps(self, caps, &out);
+  if (!status.ok()) {
+    gst_dv_infer_post_error(self, Topic::kData, status.error());
+    return FALSE;
+  }
+  gst_event_unref(*event);
+  *event = gst_event_new_caps(out.get());
+  return TRUE;
+}
+
+static gboolean gst_dv_infer_queue_event(GstDvInfer* self, GstEvent* event) {
+  const auto result = self->priv->queue->push_event(dvnn::gst::EventPtr(event));
+  if (result.fatal) GST_ELEMENT_FLOW_ERROR(self, result.flow);
+  return result.queued;
+}
+
+static gboolean gst_dv_infer_sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
+  GstDvInfer* self = GST_DV_INFER(parent);
+  GstDvInferPrivate& priv = *self->priv;
+  switch (GST_EVENT_TYPE(event)) {
+    case GST_EVENT_FLUSH_START:
+      return gst_dv_infer_flush_start(self, event);
+    case GST_EVENT_FLUSH_STOP:
+      return gst_dv_infer_flush_stop(self, event);
+    case GST_EVENT_CAPS:
+      if (!gst_dv_infer_take_caps_event(self, &event)) {
+        gst_event_unref(event);
+        return FALSE;
+      }
+      break;
+    case GST_EVENT_SEGMENT:
+      gst_event_copy_segment(event, &priv.sink.segment);
+      break;
+    case GST_EVENT_STREAM_START:
+      priv.intake->admission.reset();
+      break;
+    default:
+      break;
+  }
+  if (!GST_EVENT_IS_SERIALIZED(event)) return gst_pad_event_default(pad, parent, event);
+  return gst_dv_infer_queue_event(self, event);
+}
+
+// --- queries -----------------------------------------------------------------------------------
+
+static gboolean gst_dv_infer_answer_allocation(GstDvInfer* self, GstQuery* query) {
+  GstDvInferPrivate& priv = *self->priv;
+  // Serialized: what came before must have left before downstream is asked.
+  if (!priv.queue->drain()) return FALSE;
+  // Downstream can say something of frames alone: tensors are made here.
+  if (!priv.sink.tensors_out) gst_pad_peer_query(self->srcpad, query);
+  gst_dv_infer_swap(self);
+  const LoadedPtr loaded = gst_dv_infer_loaded(self);
+  const dvnn::network::Network& network = *loaded->network;
+  dvnn::gst::set_tensor_request(query,
+                                {network.input_desc(), network.model().input.picture,
+                                 network.takes_pixels(), loaded->pool, priv.intake});
+  return TRUE;
+}
+
+static gboolean gst_dv_infer_sink_query(GstPad* pad, GstObject* parent, GstQuery* query) {
+  GstDvInfer* self = GST_DV_INFER(parent);
+  if (GST_QUERY_TYPE(query) == GST_QUERY_CAPS) return gst_dv_infer_answer_caps(self, query, true);
+  if (!GST_QUERY_IS_SERIALIZED(query)) return gst_pad_query_default(pad, parent, query);
+  // Serialized queries come while the pad is active, so the queue is there.
+  if (GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION) {
+    return gst_dv_infer_answer_allocation(self, query);
+  }
+  return self->priv->queue->drain() && gst_pad_peer_query(self->srcpad, query);
+}
+
+// --- set-up ------------------------------------------------------------------------------------
+
+void gst_dv_infer_init_sink_pad(GstDvInfer* self) {
+  self->sinkpad = gst_pad_new_from_static_template(&sink_template, "sink");
+  gst_pad_set_chain_function(self->sinkpad, GST_DEBUG_FUNCPTR(gst_dv_infer_chain));
+  gst_pad_set_event_function(self->sinkpad, GST_DEBUG_FUNCPTR(gst_dv_infer_sink_event));
+  gst_pad_set_query_function(self->sinkpad, GST_DEBUG_FUNCPTR(gst_dv_infer_sink_query));
+  gst_element_add_pad(GST_ELEMENT(self), self->sinkpad);
+}
+
+void gst_dv_infer_add_sink_template(GstElementClass* klass) {
+  gst_element_class_add_static_pad_template(klass, &sink_template);
+}

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+// dvinfer's source pad: frames with outputs out, in order; events and queries from downstream.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "elements/dvinferprivate.h"
+#include "errors.h"
+#include "frames/tensorcaps.h"
+#include "gst/dvnn/gstdvobjectsmeta.h"
+#include "gst/dvnn/gstdvtensormeta.h"
+#include "meta/tensordesc.h"
+
+#define GST_CAT_DEFAULT gst_dv_infer_debug
+
+using dvnn::Error;
+using dvnn::Status;
+using dvnn::gst::BufferPtr;
+using dvnn::gst::InferItem;
+using dvnn::gst::InferSettings;
+using dvnn::gst::InferStats;
+using dvnn::gst::ItemPtr;
+using dvnn::gst::ObjectLock;
+using dvnn::gst::OnError;
+using dvnn::gst::Region;
+using dvnn::gst::SlotPtr;
+using dvnn::gst::Topic;
+
+static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE(
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS "; " DVNN_TENSORS_CAPS));
+
+// --- workers -----------------------------------------------------------------------------------
+
+Status gst_dv_infer_run(GstDvInfer* self, const InferItem& item) {
+  InferStats& stats = self->priv->intake->stats;
+  stats.time(InferStats::Time::kWaiting, g_get_monotonic_time() - item.times.admitted);
+  for (const Region& region : item.regions) {
+    dvnn::network::RunTimes times;
+    stats.run_begins();
+    const Status status = (*region.slot)->run(&times);
+    stats.run_ends();
+    region.slot->pool->finished(region.slot);
+    if (!status.ok()) return status;
+    stats.time(InferStats::Time::kDevice, times.device_us);
+    stats.time(InferStats::Time::kCpu, times.cpu_us);
+  }
+  return {};
+}
+
+// --- outputs -----------------------------------------------------------------------------------
+
+// Memory of one output: a view that keeps the slot, or a copy.
+static GstMemory* gst_dv_infer_output_memory(const SlotPtr& slot, size_t i, bool as_view) {
+  const dvnn::ConstTensorView view = (*slot)->output(i);
+  const auto size = static_cast<gsize>(view.desc.bytes());
+  if (as_view) {
+    return gst_memory_new_wrapped(GST_MEMORY_FLAG_READONLY, const_cast<uint8_t*>(view.data), size,
+                                  0, size, new SlotPtr(slot),
+                                  [](gpointer held) { delete static_cast<SlotPtr*>(held); });
+  }
+  gpointer copy = g_memdup2(view.data, size);
+  return gst_memory_new_wrapped(GST_MEMORY_FLAG_READONLY, copy, size, 0, size, copy, g_free);
+}
+
+static void gst_dv_infer_attach_region(const InferItem& item, guint index, GstBuffer* frame,
+                                       bool as_views) {
+  const Region& region = item.regions[index];
+  const dvnn::network::Model& model = item.network->network->model();
+  const dvnn::Shape& input = item.network->network->input_desc().shape;
+  GstDvTensorMeta* meta = gst_buffer_add_dv_tensor_meta(frame, model.outputs.size());
+  for (size_t i = 0; i < model.outputs.size(); ++i) {
+    dvnn::gst::describe_tensor((*region.slot)->output(i).desc, model.outputs[i].name.c_str(),
+                               &meta->tensors[i]);
+    meta->tensors[i].data = gst_buffer_new();
+    gst_buffer_append_memory(meta->tensors[i].data,
+                             gst_dv_infer_output_memory(region.slot, i, as_views));
+  }
+  meta->network = gst_dv_network_info_ref(item.network->info.get());
+  meta->transform = dvnn::gst::to_public(region.transform);
+  meta->input_width = static_cast<guint>(input.w());
+  meta->input_height = static_cast<guint>(input.h());
+  meta->region = index;
+}
+
+// Says on the frame whether the network has seen it.
+static void gst_dv_infer_mark(const InferItem& item, GstBuffer* frame, bool inferred) {
+  gst_dv_objects_meta_add_pass(gst_buffer_add_dv_objects_meta(frame),
+                               gst_dv_network_info_get_name(item.network->info.get()),
+                               inferred ? GST_DV_PASS_INFERRED : GST_DV_PASS_SKIPPED);
+}
+
+// The frame with its outputs, or a buffer of tensors. The item's slots are let go, but for views.
+static BufferPtr gst_dv_infer_finish_frame(InferItem* item) {
+  BufferPtr frame(GST_BUFFER_CAST(item->object.release()));
+  const bool as_views = std::all_of(item->regions.begin(), item->regions.end(), [](const Region& r) {
+    return r.slot->pool->plenty();
+  });
+  if (!item->as_tensors) {
+    for (guint i = 0; i < item->regions.size(); ++i) {
+      gst_dv_infer_attach_region(*item, i, frame.get(), as_views);
+    }
+    gst_dv_infer_mark(*item, frame.get(), !item->regions.empty());
+    item->regions.clear();
+    return frame;
+  }
+  BufferPtr tensors(gst_buffer_new());
+  for (const Region& region : item->regions) {
+    const size_t count = item->network->network->model().outputs.size();
+    for (size_t i = 0; i < count; ++i) {
+      gst_buffer_append_memory(tensors.get(), gst_dv_infer_output_memory(region.slot, i, as_views));
+    }
+  }
+  item->regions.clear();
+  gst_buffer_copy_into(
+      tensors.get(), frame.get(),
+      static_cast<GstBufferCopyFlags>(GST_BUFFER_COPY_FLAGS | GST_BUFFER_COPY_TIMESTAMPS), 0,
+      static_cast<gsize>(-1));
+  return tensors;
+}
+
+// --- the task ----------------------------------------------------------------------------------
+
+void gst_dv_infer_estimate_latency(GstDvInfer* self) {
+  GstDvInferPrivate& priv = *self->priv;
+  if (priv.first_run_us == 0) return;
+  const GstVideoInfo& video = priv.sink.video;
+  const bool timed = priv.sink.have_video && GST_VIDEO_INFO_FPS_N(&video) > 0;
+  const int64_t period =
+      timed ? gst_util_uint64_scale(G_USEC_PER_SEC, GST_VIDEO_INFO_FPS_D(&video),
+                                    GST_VIDEO_INFO_FPS_N(&video))
+            : G_MAXINT64;
+  const InferSettings settings = gst_dv_infer_settings(self);
+  // A network that is slower than the stream has as many frames before each new one as fit in: in
+  // flight, at dvinfer's door, at dvconvert's, and in a queue of one before that.
+  constexpr int64_t kAtDoors = 3;
+  const bool waits = settings.when_busy == dvnn::gst::WhenBusy::kWait;
+  const int64_t runs = priv.first_run_us <= period
+                           ? 1
+                           : settings.max_in_flight + (waits ? kAtDoors : 0);
+  priv.intake->latency.estimate(runs * priv.first_run_us);
+}
+
+static void gst_dv_infer_report_latency(GstDvInfer* self, const InferSettings& settings) {
+  if (settings.latency_ms >= 0 || !self->priv->intake->latency.take_growth()) return;
+  {
+    const ObjectLock lock(self);
+    if (!self->priv->shared.live) return;
+  }
+  GST_DEBUG_OBJECT(self, "latency is %" GST_TIME_FORMAT " now",
+                   GST_TIME_ARGS(self->priv->intake->latency.reported()));
+  gst_element_post_message(GST_ELEMENT(self), gst_message_new_latency(GST_OBJECT(self)));
+}
+
+static void gst_dv_infer_report_stats(GstDvInfer* self, const InferSettings& settings) {
+  const gint64 now = g_get_monotonic_time();
+  if (settings.stats_interval_ms == 0 ||
+      now - self->priv->stats_posted_us < gint64{settings.stats_interval_ms} * 1000) {
+    return;
+  }
+  self->priv->stats_posted_us = now;
+  gst_dv_infer_post_stats(self);
+}
+
+// What on-error says of a frame that has failed: whether it goes on, without results.
+static bool gst_dv_infer_handle_failure(GstDvInfer* self, const InferSettings& settings,
+                                        InferItem* item) {
+  const Error& error = item->status.error();
+  item->regions.clear();
+  if (settings.on_error == OnError::kError) {
+    gst_dv_infer_post_error(self, Topic::kData, error);
+    return false;
+  }
+  const bool drop = settings.on_error == OnError::kDrop;
+  dvnn::gst::post_warning(
+      GST_ELEMENT(self), Topic::kData,
+      error.within(drop ? "a frame is dropped" : "a frame passes without results"));
+  self->priv->intake->stats.count(drop ? InferStats::Count::kDropped : InferStats::Count::kPassed);
+  // Where tensors leave there is nothing to pass in place of results.
+  return !drop && !item->as_tensors;
+}
+
+static GstFlowReturn gst_dv_infer_push_frame(GstDvInfer* self, InferItem* item) {
+  GstDvInferPrivate& priv = *self->priv;
+  const InferSettings settings = gst_dv_infer_settings(self);
+  priv.intake->latency.frame_ready(item->times, item->upstream_us);
+  if (!item->status.ok() && !gst_dv_infer_handle_failure(self, settings, item)) {
+    return settings.on_error == OnError::kError ? GST_FLOW_ERROR : GST_FLOW_OK;
+  }
+  if (!item->regions.empty()) priv.intake->stats.count(InferStats::Count::kInferred);
+  gst_dv_infer_report_latency(self, settings);
+  gst_dv_infer_report_stats(self, settings);
+  BufferPtr out = gst_dv_infer_finish_frame(item);
+  const gint64 start = g_get_monotonic_time();
+  const GstFlowReturn flow = gst_pad_push(self->srcpad, out.release());
+  priv.intake->latency.blocked(start, g_get_monotonic_time());
+  return flow;
+}
+
+static GstFlowReturn gst_dv_infer_push_event(GstDvInfer* self, InferItem* item) {
+  GstEvent* event = GST_EVENT_CAST(item->object.release());
+  const bool is_eos = GST_EVENT_TYPE(event) == GST_EVENT_EOS;
+  gst_pad_push_event(self->srcpad, event);
+  return is_eos ? GST_FLOW_EOS : GST_FLOW_OK;
+}
+
+static void gst_dv_infer_src_loop(gpointer user_data) {
+  GstDvInfer* self = GST_DV_INFER(user_data);
+  const std::shared_ptr<dvnn::gst::InferQueue> queue = self->priv->queue;
+  const ItemPtr item = queue->pop(gst_dv_infer_settings(self).watchdog_ms);
+  if (!item) return;
+  const bool is_event = !item->is_frame();
+  const GstFlowReturn flow = is_event ? gst_dv_infer_push_event(self, item.get())
+                                      : gst_dv_infer_push_frame(self, item.get());
+  const bool ours = flow == GST_FLOW_ERROR && !is_event && !item->status.ok();
+  const auto stopped = queue->finish(is_event, flow);
+  if (!stopped.stopped) return;
+  GST_DEBUG_OBJECT(self, "source pad stops: %s", gst_flow_get_name(stopped.flow));
+  // Upstream learns of it by the next frame; where there will be none, the application must.
+  if (stopped.fatal && !ours) GST_ELEMENT_FLOW_ERROR(self, stopped.flow);
+  if (stopped.fatal || ours) gst_pad_push_event(self->srcpad, gst_event_new_eos());
+}
+
+void gst_dv_infer_set_task(GstDvInfer* self, bool run) {
+  if (run) {
+    gst_pad_start_task(self->srcpad, gst_dv_infer_src_loop, self, nullptr);
+  } else {
+    gst_pad_pause_task(self->srcpad);
+  }
+}
+
+// --- events and queries ------------------------------------------------------------------------
+
+static void gst_dv_infer_take_qos(GstDvInfer* self, GstEvent* event) {
+  GstQOSType type;
+  gdouble proportion;
+  GstClockTimeDiff diff;
+  GstClockTime timestamp;
+  gst_event_parse_qos(event, &type, &proportion, &diff, &timestamp);
+  // A throttled sink wants fewer frames; none of them is late.
+  if (type == GST_QOS_TYPE_THROTTLE || !GST_CLOCK_TIME_IS_VALID(timestamp)) return;
+  // Twice the lateness beyond the timestamp, as GstVideoDecoder does, to catch up.
+  self->priv->intake->admission.set_earliest(
+      diff > 0 ? timestamp + 2 * static_cast<GstClockTime>(diff) : GST_CLOCK_TIME_NONE, proportion);
+}
+
+static gboolean gst_dv_infer_src_event(GstPad* pad, GstObject* parent, GstEvent* event) {
+  GstDvInfer* self = GST_DV_INFER(parent);
+  if (GST_EVENT_TYPE(event) == GST_EVENT_QOS) gst_dv_infer_take_qos(self, event);
+  if (GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE) {
+    // Events come while the pad is active, so the queue is there.
+    self->priv->queue->reconfigure();
+    return gst_pad_push_event(self->sinkpad, event);
+  }
+  return gst_pad_event_default(pad, parent, event);
+}
+
+static gboolean gst_dv_infer_answer_latency(GstDvInfer* self, GstQuery* query) {
+  gboolean live = FALSE;
+  GstClockTime min = 0, max = 0;
+  gst_query_parse_latency(query, &live, &min, &max);
+  const gint fixed = gst_dv_infer_settings(self).latency_ms;
+  const GstClockTime ours = fixed >= 0 ? static_cast<GstClockTime>(fixed) * GST_MSECOND
+                                       : self->priv->intake->latency.reported();
+  {
+    const ObjectLock lock(self);
+    self->priv->shared.live = live;
+    self->priv->shared.upstream = min;
+  }
+  min += ours;
+  if (GST_CLOCK_TIME_IS_VALID(max)) max += ours;
+  gst_query_set_latency(query, live, min, max);
+  return TRUE;
+}
+
+static gboolean gst_dv_infer_src_query(GstPad* pad, GstObject* parent, GstQuery* query) {
+  GstDvInfer* self = GST_DV_INFER(parent);
+  if (GST_QUERY_TYPE(query) == GST_QUERY_CAPS) return gst_dv_infer_answer_caps(self, query, false);
+  if (!gst_pad_query_default(pad, parent, query)) return FALSE;
+  if (GST_QUERY_TYPE(query) == GST_QUERY_LATENCY) return gst_dv_infer_answer_latency(self, query);
+  return TRUE;
+}
+
+static gboolean gst_dv_infer_src_activate_mode(GstPad* pad, GstObject* parent, GstPadMode mode,
+                                               gboolean active) {
+  GstDvInfer* self = GST_DV_INFER(parent);
+  GstDvInferPrivate& priv = *self->priv;
+  if (mode != GST_PAD_MODE_PUSH) return FALSE;
+  const LoadedPtr loaded = gst_dv_infer_loaded(self);
+  if (loaded && loaded->pool) loaded->pool->set_flushing(!active);
+  if (active) {
+    priv.queue->stop_flush(true);
+    return TRUE;
+  }
+  priv.queue->start_flush();
+  return gst_pad_stop_task(pad);
+}
+
+// --- set-up ------------------------------------------------------------------------------------
+
+void gst_dv_infer_init_src_pad(GstDvInfer* self) {
+  self->srcpad = gst_pad_new_from_static_template(&src_template, "src");
+  gst_pad_set_event_function(self->srcpad, GST_DEBUG_FUNCPTR(gst_dv_infer_src_event));
+  gst_pad_set_query_function(self->srcpad, GST_DEBUG_FUNCPTR(gst_dv_infer_src_query));
+  gst_pad_set_activatemode_function(self->srcpad,
+                                    GST_DEBUG_FUNCPTR(gst_dv_infer_src_activate_mode));
+  gst_element_add_pad(GST_ELEMENT(self), self->srcpad);
+}
+
+void gst_dv_infer_add_src_template(GstElementClass* klass) {
+  gst_element_class_add_static_pad_template(klass, &src_template);
+}

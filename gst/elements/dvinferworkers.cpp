@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// dvinfer's worker threads.
+#include "elements/dvinferprivate.h"
+#include "refs.h"
+
+#define GST_CAT_DEFAULT gst_dv_infer_debug
+
+// One thread. It holds what it works with, as it may outlive the element's stop.
+struct GstDvInferWorker {
+  std::shared_ptr<dvnn::gst::InferQueue> queue;
+  GRecMutex lock;
+  GstTask* task;
+  GstElement* element;  // a reference
+};
+
+static void gst_dv_infer_work(gpointer data) {
+  // Once the queue has stopped this returns at once, until the task is stopped, too.
+  static_cast<GstDvInferWorker*>(data)->queue->work_once();
+}
+
+static void gst_dv_infer_announce(GstDvInferWorker* worker, GstStreamStatusType type) {
+  GstDvInfer* self = GST_DV_INFER(worker->element);
+  GstMessage* message =
+      gst_message_new_stream_status(GST_OBJECT(self->srcpad), type, GST_ELEMENT(self));
+  GValue value = G_VALUE_INIT;
+  g_value_init(&value, GST_TYPE_TASK);
+  g_value_set_object(&value, worker->task);
+  gst_message_set_stream_status_object(message, &value);
+  g_value_unset(&value);
+  gst_element_post_message(GST_ELEMENT(self), message);
+}
+
+static void gst_dv_infer_enter(GstTask*, GThread*, gpointer data) {
+  gst_dv_infer_announce(static_cast<GstDvInferWorker*>(data), GST_STREAM_STATUS_TYPE_ENTER);
+}
+
+static void gst_dv_infer_leave(GstTask*, GThread*, gpointer data) {
+  gst_dv_infer_announce(static_cast<GstDvInferWorker*>(data), GST_STREAM_STATUS_TYPE_LEAVE);
+}
+
+void gst_dv_infer_start_workers(GstDvInfer* self, guint count) {
+  for (guint i = 0; i < count; ++i) {
+    auto* worker = new GstDvInferWorker();
+    worker->queue = self->priv->queue;
+    worker->element = GST_ELEMENT(gst_object_ref(self));
+    g_rec_mutex_init(&worker->lock);
+    worker->task = gst_task_new(gst_dv_infer_work, worker, nullptr);
+    gchar* name = g_strdup_printf("%s:%u", GST_OBJECT_NAME(self), i);
+    gst_object_set_name(GST_OBJECT(worker->task), name);
+    g_free(name);
+    gst_task_set_lock(worker->task, &worker->lock);
+    gst_task_set_enter_callback(worker->task, gst_dv_infer_enter, worker, nullptr);
+    gst_task_set_leave_callback(worker->task, gst_dv_infer_leave, worker, nullptr);
+    gst_dv_infer_announce(worker, GST_STREAM_STATUS_TYPE_CREATE);
+    self->priv->workers.push_back(worker);
+    gst_task_start(worker->task);
+  }
+}
+
+void gst_dv_infer_stop_workers(GstDvInfer* self) {
+  GstDvInferPrivate& priv = *self->priv;
+  if (!priv.queue) return;
+  priv.queue->stop_workers();
+  const bool lost = priv.queue->has_lost_worker();
+  for (GstDvInferWorker* worker : priv.workers) {
+    gst_task_stop(worker->task);
+    // Joining a thread that the device holds would hang as well: what it uses is left to it.
+    if (lost) continue;
+    gst_task_join(worker->task);
+    gst_object_unref(worker->task);
+    gst_object_unref(worker->element);
+    g_rec_mutex_clear(&worker->lock);
+    delete worker;
+  }
+  if (lost) {
+    GST_WARNING_OBJECT(self, "the device still holds worker threads: they are left behind");
+  }
+  priv.workers.clear();
+}

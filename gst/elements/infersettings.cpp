@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "elements/infersettings.h"
+
+namespace dvnn::gst {
+namespace {
+
+const GEnumValue kOnErrors[] = {
+    {static_cast<gint>(OnError::kError), "Stop the pipeline with an error", "error"},
+    {static_cast<gint>(OnError::kPass), "Pass the frame without results, with a warning", "pass"},
+    {static_cast<gint>(OnError::kDrop), "Drop the frame, with a warning", "drop"},
+    {0, nullptr, nullptr}};
+
+const GEnumValue kWhenBusy[] = {
+    {static_cast<gint>(WhenBusy::kWait), "Wait: each frame is inferred", "wait"},
+    {static_cast<gint>(WhenBusy::kPass), "Pass the frame without inference: video keeps its rate",
+     "pass"},
+    {0, nullptr, nullptr}};
+
+}  // namespace
+
+AdmissionRules InferSettings::admission_rules() const {
+  AdmissionRules rules;
+  rules.active = active;
+  rules.when_busy = when_busy;
+  rules.interval = interval_ms * GST_MSECOND;
+  rules.interval_frames = interval_frames;
+  rules.max_rate = max_rate;
+  rules.qos = qos;
+  return rules;
+}
+
+InferProperties infer_properties() {
+  using S = InferSettings;
+  InferProperties p;
+  Properties<S>& rows = p.rows;
+  p.network = rows.text(
+      &S::network, When::kPlaying,
+      {"network", "Network file",
+       "The converted network, a .dvn file made by 'dvnet convert', or a library of generated C++ "
+       "sources (default: the network that is installed with the plugin). Set while playing, it is "
+       "loaded beside the old one, which it replaces between two frames; a message "
+       "'network-changed' tells, or a warning says why the old one stays"});
+  p.weights = rows.text(&S::weights, When::kPlaying,
+                        {"weights", "Weights file",
+                         "The packed weights of a library of generated sources, NAME_weights.bin; "
+                         ".dvn files hold their own"});
+  p.input_size = rows.text(
+      &S::input_size, When::kPlaying,
+      {"input-size", "Input size",
+       "Size of the network's input in pixels, WIDTHxHEIGHT, instead of the file's own: the "
+       "network is planned anew when it is loaded; not for networks with a layer that is fully "
+       "connected to the whole picture"});
+  rows.text(&S::custom_layers, When::kReady,
+            {"custom-layers", "Custom layers",
+             "A library of CPU layers that the network names and the plugin does not have (see "
+             "dvnn_layer.h)"});
+  rows.text(&S::device, When::kReady,
+            {"device", "Device",
+             "Where to run: auto (the FPGA if there is one, else the software device), fpga, soft, "
+             "or the path of a device library (default: the DVNN_DEVICE environment variable, or "
+             "auto)"});
+  rows.number(&S::max_in_flight, When::kReady, 1, kMaxInFlight,
+              {"max-in-flight", "Frames in flight",
+               "How many frames are worked on at once; each takes one I/O buffer of device "
+               "memory, and two more are kept ready"});
+  rows.boolean(&S::active, When::kPlaying,
+               {"active", "Active", "Infer; otherwise frames pass without inference"});
+  rows.choice(&S::when_busy, When::kPlaying, register_enum("GstDvInferWhenBusy", kWhenBusy),
+              {"when-busy", "When busy",
+               "What a frame does that comes while the network works on max-in-flight others"});
+  rows.number(&S::interval_ms, When::kPlaying, 0, G_MAXUINT,
+              {"interval", "Interval",
+               "Least time from one inferred frame to the next, in milliseconds of the stream; 0: "
+               "every frame"});
+  rows.number(&S::interval_frames, When::kPlaying, 1, G_MAXUINT,
+              {"interval-frames", "Interval in frames",
+               "Infer one frame of so many; 1: every frame"});
+  rows.real(&S::max_rate, When::kPlaying, 0.0, 1000.0,
+            {"max-rate", "Highest rate",
+             "Most inferences per second of the stream, on average and evenly spaced; 0: no limit"});
+  rows.boolean(&S::qos, When::kPlaying,
+               {"qos", "Quality of service",
+                "Pass frames that would be late for the sink without inference"});
+  rows.choice(&S::on_error, When::kPlaying, register_enum("GstDvInferOnError", kOnErrors),
+              {"on-error", "On error",
+               "What to do when a frame cannot be converted, or its inference fails"});
+  rows.number(&S::watchdog_ms, When::kPlaying, 0, G_MAXUINT,
+              {"watchdog", "Watchdog",
+               "How long one run may take, in milliseconds; a device that has not answered by then "
+               "has failed; 0: no limit"});
+  rows.integer(&S::latency_ms, When::kPlaying, -1, G_MAXINT,
+               {"latency", "Latency",
+                "Latency that is reported to the pipeline, in milliseconds; -1: the worst that was "
+                "measured since the start"});
+  rows.number(&S::stats_interval_ms, When::kPlaying, 0, G_MAXUINT,
+              {"stats-interval", "Interval of statistics",
+               "Post the statistics as an element message 'dvnn-stats' so often, in milliseconds; "
+               "0: never"});
+  return p;
+}
+
+}  // namespace dvnn::gst

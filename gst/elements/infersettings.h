@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// dvinfer's settings.
+#pragma once
+
+#include "infer/admission.h"
+#include "infer/networkloader.h"
+#include "properties.h"
+
+namespace dvnn::gst {
+
+enum class OnError { kError, kPass, kDrop };
+
+struct InferSettings {
+  // The network; the first three may change while playing.
+  std::string network, weights, input_size;
+  std::string custom_layers, device;
+  guint max_in_flight = 2;
+  // Which frames are inferred.
+  bool active = true;
+  WhenBusy when_busy = WhenBusy::kWait;
+  guint interval_ms = 0;
+  guint interval_frames = 1;
+  double max_rate = 0;
+  bool qos = true;
+  // What happens when something goes wrong.
+  OnError on_error = OnError::kError;
+  guint watchdog_ms = 10000;
+  gint latency_ms = -1;  // -1: measured
+  guint stats_interval_ms = 0;
+
+  NetworkSettings network_settings() const {
+    return {network, weights, input_size, custom_layers, device};
+  }
+  AdmissionRules admission_rules() const;
+};
+
+/// Most frames in flight.
+constexpr guint kMaxInFlight = 16;
+
+/// The rows of all settings, and the ids of those that name the network.
+struct InferProperties {
+  Properties<InferSettings> rows;
+  guint network = 0, weights = 0, input_size = 0;  // ids
+};
+InferProperties infer_properties();
+
+}  // namespace dvnn::gst

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "infer/admission.h"
+
+#include <algorithm>
+
+namespace dvnn::gst {
+
+void Admission::set_rules(const AdmissionRules& rules) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  rules_ = rules;
+}
+
+AdmissionRules Admission::rules() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return rules_;
+}
+
+void Admission::reset() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  earliest_ = asked_ = inferred_ = next_ = GST_CLOCK_TIME_NONE;
+  inferred_before_ = next_before_ = GST_CLOCK_TIME_NONE;
+  frames_ = frames_before_ = 0;
+}
+
+void Admission::set_earliest(GstClockTime running_time, double proportion) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  earliest_ = running_time;
+  proportion_ = proportion;
+}
+
+GstClockTime Admission::earliest() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return earliest_;
+}
+
+double Admission::proportion() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return proportion_;
+}
+
+// Whether the rules about how often let this frame be inferred; if so, it counts as inferred.
+bool Admission::is_due(GstClockTime time) {
+  const bool first = !GST_CLOCK_TIME_IS_VALID(inferred_) && frames_ == 0;
+  if (!first && frames_ + 1 < rules_.interval_frames) {
+    ++frames_;
+    return false;
+  }
+  if (GST_CLOCK_TIME_IS_VALID(time)) {
+    // Time that runs backwards is another stream's.
+    const bool known = GST_CLOCK_TIME_IS_VALID(inferred_) && time >= inferred_;
+    if (known && rules_.interval > 0 && time - inferred_ < rules_.interval) return false;
+    if (rules_.max_rate > 0) {
+      const auto period = static_cast<GstClockTime>(GST_SECOND / rules_.max_rate);
+      if (known && GST_CLOCK_TIME_IS_VALID(next_) && time < next_) return false;
+      // From the time that was due, not from the frame's, so that the average is the rate; but
+      // what was missed is not made up for.
+      const bool behind = !known || !GST_CLOCK_TIME_IS_VALID(next_) || time >= next_ + period;
+      next_ = (behind ? time : next_) + period;
+    }
+    inferred_ = time;
+  }
+  frames_ = 0;
+  return true;
+}
+
+Verdict Admission::decide(GstClockTime time) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (GST_CLOCK_TIME_IS_VALID(time) && time == asked_) return told_;
+  asked_ = time;
+  told_ = Verdict::kPass;
+  if (!rules_.active) return told_;
+  if (rules_.qos && GST_CLOCK_TIME_IS_VALID(earliest_) && GST_CLOCK_TIME_IS_VALID(time) &&
+      time <= earliest_) {
+    return told_ = Verdict::kLate;
+  }
+  inferred_before_ = inferred_, next_before_ = next_, frames_before_ = frames_;
+  if (is_due(time)) told_ = Verdict::kInfer;
+  return told_;
+}
+
+void Admission::withdraw(GstClockTime time) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!GST_CLOCK_TIME_IS_VALID(time) || time != asked_ || told_ != Verdict::kInfer) return;
+  told_ = Verdict::kPass;
+  inferred_ = inferred_before_, next_ = next_before_;
+  frames_ = std::min(frames_before_ + 1, rules_.interval_frames);
+}
+
+}  // namespace dvnn::gst

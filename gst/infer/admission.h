@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which frames are inferred, decided before anything is converted: by dvconvert where there is one
+// upstream, else by dvinfer, which owns this and hands it to dvconvert with its tensor request.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <mutex>
+
+namespace dvnn::gst {
+
+enum class WhenBusy { kWait, kPass };
+
+/// What dvinfer's properties say about it.
+struct AdmissionRules {
+  bool active = true;
+  WhenBusy when_busy = WhenBusy::kWait;
+  GstClockTime interval = 0;  // least running time from one inference to the next; 0: none
+  guint interval_frames = 1;  // one frame of so many; 1: each
+  double max_rate = 0;        // inferences per second of running time on average; 0: no limit
+  bool qos = true;
+};
+
+enum class Verdict {
+  kInfer,
+  kPass,  // the frame goes on without inference, as the rules want
+  kLate,  // it would come too late for the sink
+};
+
+/// Thread safe.
+class Admission {
+ public:
+  void set_rules(const AdmissionRules& rules);
+  AdmissionRules rules() const;
+  /// Forgets the stream so far.
+  void reset();
+  /// From QoS: frames up to this running time come too late. GST_CLOCK_TIME_NONE: none does.
+  void set_earliest(GstClockTime running_time, double proportion);
+  GstClockTime earliest() const;
+  double proportion() const;
+  /// The verdict on the frame at `running_time` (GST_CLOCK_TIME_NONE: unknown). Asked twice about
+  /// the same time, it answers the same, so that dvinfer may ask again what dvconvert has asked.
+  Verdict decide(GstClockTime running_time);
+  /// A frame that was to be inferred was not, as the network was busy: another may take its turn.
+  void withdraw(GstClockTime running_time);
+
+ private:
+  bool is_due(GstClockTime time);
+
+  mutable std::mutex mutex_;
+  AdmissionRules rules_;
+  GstClockTime earliest_ = GST_CLOCK_TIME_NONE;
+  double proportion_ = 1;
+  GstClockTime asked_ = GST_CLOCK_TIME_NONE;  // the last frame's time, and what it was told
+  Verdict told_ = Verdict::kInfer;
+  GstClockTime inferred_ = GST_CLOCK_TIME_NONE;  // the last admitted frame's time
+  GstClockTime next_ = GST_CLOCK_TIME_NONE;      // when max_rate allows another
+  guint frames_ = 0;                             // since the last admitted one
+  // As they were before the last frame was admitted.
+  GstClockTime inferred_before_ = GST_CLOCK_TIME_NONE, next_before_ = GST_CLOCK_TIME_NONE;
+  guint frames_before_ = 0;
+};
+
+}  // namespace dvnn::gst

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "infer/inferstats.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dvnn::gst {
+
+int Durations::bin(int64_t microseconds) {
+  if (microseconds <= 1) return 0;
+  const int i = static_cast<int>(std::log2(static_cast<double>(microseconds)) * kPerOctave);
+  return std::min(i, kPerOctave * kOctaves - 1);
+}
+
+double Durations::upper_edge(int bin) {
+  return std::exp2(static_cast<double>(bin + 1) / kPerOctave);
+}
+
+void Durations::add(int64_t microseconds) {
+  ++bins_[static_cast<size_t>(bin(microseconds))];
+  ++count_;
+  sum_us_ += static_cast<double>(microseconds);
+  max_us_ = std::max(max_us_, microseconds);
+}
+
+double Durations::percentile_us(double fraction) const {
+  const double wanted = fraction * static_cast<double>(count_);
+  double seen = 0;
+  for (int i = 0; i < kPerOctave * kOctaves; ++i) {
+    seen += bins_[static_cast<size_t>(i)];
+    if (seen >= wanted && seen > 0) {
+      return std::min(upper_edge(i), static_cast<double>(max_us_));
+    }
+  }
+  return 0;
+}
+
+GstStructure* Durations::to_structure(const char* name) const {
+  constexpr double kMs = 1e-3;
+  const double mean = count_ > 0 ? sum_us_ / static_cast<double>(count_) : 0;
+  return gst_structure_new(name, "mean", G_TYPE_DOUBLE, mean * kMs, "p50", G_TYPE_DOUBLE,
+                           percentile_us(0.5) * kMs, "p99", G_TYPE_DOUBLE,
+                           percentile_us(0.99) * kMs, "max", G_TYPE_DOUBLE,
+                           static_cast<double>(max_us_) * kMs, nullptr);
+}
+
+void InferStats::reset() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  counts_.fill(0);
+  times_.fill({});
+  started_us_ = running_since_us_ = g_get_monotonic_time();
+  running_us_ = 0;
+}
+
+void InferStats::count(Count what) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ++counts_[static_cast<size_t>(what)];
+}
+
+void InferStats::time(Time what, int64_t microseconds) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  times_[static_cast<size_t>(what)].add(microseconds);
+}
+
+void InferStats::run_begins() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (running_++ == 0) running_since_us_ = g_get_monotonic_time();
+}
+
+void InferStats::run_ends() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (--running_ == 0) running_us_ += g_get_monotonic_time() - running_since_us_;
+}
+
+guint64 InferStats::get(Count what) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return counts_[static_cast<size_t>(what)];
+}
+
+GstStructure* InferStats::to_structure() const {
+  static const char* const kCounts[] = {"inferred", "passed", "late", "dropped", "waits"};
+  static const char* const kTimes[] = {"conversion", "waiting", "device", "cpu"};
+  const std::lock_guard<std::mutex> lock(mutex_);
+  GstStructure* s = gst_structure_new_empty("dvnn-stats");
+  for (size_t i = 0; i < counts_.size(); ++i) {
+    gst_structure_set(s, kCounts[i], G_TYPE_UINT64, counts_[i], nullptr);
+  }
+  for (size_t i = 0; i < times_.size(); ++i) {
+    GstStructure* times = times_[i].to_structure(kTimes[i]);
+    gst_structure_set(s, kTimes[i], GST_TYPE_STRUCTURE, times, nullptr);
+    gst_structure_free(times);
+  }
+  const int64_t now = g_get_monotonic_time();
+  const double elapsed = static_cast<double>(std::max<int64_t>(1, now - started_us_));
+  const int64_t running = running_us_ + (running_ > 0 ? now - running_since_us_ : 0);
+  // Of the time in which anything ran, the part that was not spent in layers on the CPU.
+  const double device = times_[static_cast<size_t>(Time::kDevice)].sum_us();
+  const double all = device + times_[static_cast<size_t>(Time::kCpu)].sum_us();
+  const double busy = all > 0 ? static_cast<double>(running) * device / all / elapsed : 0;
+  gst_structure_set(s, "device-busy", G_TYPE_DOUBLE, std::min(1.0, busy), nullptr);
+  return s;
+}
+
+}  // namespace dvnn::gst

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "infer/networkloader.h"
+
+#include <tuple>
+#include <vector>
+
+#include "layers/module.h"
+#include "plan/plan.h"
+
+namespace dvnn::gst {
+namespace {
+
+std::string default_network() {
+  const char* path = g_getenv("DVNN_DEFAULT_NETWORK");
+  return path && *path ? path : DVNN_DEFAULT_NETWORK;
+}
+
+GstDvNetworkInfo* describe(const network::Model& model) {
+  std::vector<const gchar*> labels;
+  for (const std::string& label : model.labels) labels.push_back(label.c_str());
+  labels.push_back(nullptr);
+  return gst_dv_network_info_new(model.name.c_str(), model.decoder.name.c_str(),
+                                 model.decoder.params.dump().c_str(), labels.data());
+}
+
+}  // namespace
+
+bool NetworkSettings::operator==(const NetworkSettings& other) const {
+  const auto all = [](const NetworkSettings& s) {
+    return std::tie(s.path, s.weights, s.input_size, s.custom_layers, s.device);
+  };
+  return all(*this) == all(other);
+}
+
+Result<std::shared_ptr<SlotPool>> make_pool(const LoadedNetwork& loaded, const SlotCounts& counts) {
+  auto pool = SlotPool::create(loaded.network, counts);
+  if (pool.ok()) return pool;
+  const Error& error = pool.error();
+  return Error{error.code, error.message + "; if device memory is short, lower max-in-flight"};
+}
+
+Result<std::shared_ptr<LoadedNetwork>> load_network(const NetworkSettings& settings) {
+  network::NetworkSource source;
+  source.path = settings.path.empty() ? default_network() : settings.path;
+  source.weights = settings.weights;
+  if (!settings.custom_layers.empty()) DVNN_TRY(layers::load_module(settings.custom_layers));
+  if (!settings.input_size.empty()) {
+    auto size = plan::parse_size(settings.input_size);
+    if (!size.ok()) return size.error().within("property input-size");
+    source.width = size.value().width;
+    source.height = size.value().height;
+    source.resize = plan::resize;
+  }
+  auto loaded = std::make_shared<LoadedNetwork>();
+  loaded->settings = settings;
+  DVNN_ASSIGN(loaded->network, network::Network::load(source, settings.device));
+  loaded->info.reset(describe(loaded->network->model()));
+  return loaded;
+}
+
+Topic load_topic(const NetworkSettings& settings, const Error& error) {
+  const bool size = !settings.input_size.empty() && error.code != ErrorCode::kMalformed;
+  return size ? Topic::kSettings : Topic::kFile;
+}
+
+}  // namespace dvnn::gst

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "infer/slotmeta.h"
+
+#include <atomic>
+#include <utility>
+
+using dvnn::gst::FilledSlot;
+using dvnn::gst::SlotPtr;
+
+// --- on frames ---------------------------------------------------------------------------------
+
+namespace {
+
+// What the copies of a frame share.
+struct Ticket {
+  std::mutex mutex;
+  FilledSlot filled;
+};
+
+struct SlotMeta {
+  GstMeta meta;
+  std::shared_ptr<Ticket>* ticket;
+};
+
+GType slot_meta_api() {
+  static const GType type = [] {
+    static const gchar* tags[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
+                                  GST_META_TAG_VIDEO_ORIENTATION_STR,
+                                  GST_META_TAG_VIDEO_COLORSPACE_STR, nullptr};
+    return gst_meta_api_type_register("GstDvSlotMetaAPI", tags);
+  }();
+  return type;
+}
+
+gboolean slot_meta_init(GstMeta* meta, gpointer, GstBuffer*) {
+  reinterpret_cast<SlotMeta*>(meta)->ticket = new std::shared_ptr<Ticket>();
+  return TRUE;
+}
+
+void slot_meta_free(GstMeta* meta, GstBuffer*) {
+  delete reinterpret_cast<SlotMeta*>(meta)->ticket;
+}
+
+const GstMetaInfo* slot_meta_info();
+
+// The tensor shows the pixels as they were: only whole copies keep it.
+gboolean slot_meta_transform(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpointer data) {
+  if (!GST_META_TRANSFORM_IS_COPY(type)) return FALSE;
+  if (static_cast<GstMetaTransformCopy*>(data)->region) return FALSE;
+  auto* copy = reinterpret_cast<SlotMeta*>(gst_buffer_add_meta(to, slot_meta_info(), nullptr));
+  *copy->ticket = *reinterpret_cast<SlotMeta*>(meta)->ticket;
+  return TRUE;
+}
+
+const GstMetaInfo* slot_meta_info() {
+  static const GstMetaInfo* const info =
+      gst_meta_register(slot_meta_api(), "GstDvSlotMeta", sizeof(SlotMeta), slot_meta_init,
+                        slot_meta_free, slot_meta_transform);
+  return info;
+}
+
+}  // namespace
+
+namespace dvnn::gst {
+
+void attach_slot(GstBuffer* frame, FilledSlot filled) {
+  auto* meta = reinterpret_cast<SlotMeta*>(gst_buffer_add_meta(frame, slot_meta_info(), nullptr));
+  *meta->ticket = std::make_shared<Ticket>();
+  (*meta->ticket)->filled = std::move(filled);
+}
+
+std::optional<FilledSlot> take_slot(GstBuffer* frame, const network::Network* network) {
+  gpointer state = nullptr;
+  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(frame, &state, slot_meta_api())) {
+    Ticket* ticket = reinterpret_cast<SlotMeta*>(meta)->ticket->get();
+    if (!ticket) continue;
+    const std::lock_guard<std::mutex> lock(ticket->mutex);
+    const SlotPtr& slot = ticket->filled.slot;
+    if (slot && (*slot)->network().get() == network) return std::exchange(ticket->filled, {});
+  }
+  return std::nullopt;
+}
+
+void strip_slots(GstBuffer* frame) {
+  gpointer state = nullptr;
+  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(frame, &state, slot_meta_api())) {
+    gst_buffer_remove_meta(frame, meta);
+    state = nullptr;
+  }
+}
+
+}  // namespace dvnn::gst
+
+// --- in streams of tensors ---------------------------------------------------------------------
+
+namespace {
+
+constexpr const char* kMemoryType = "DvSlotMemory";
+
+struct SlotMemory {
+  GstMemory memory;
+  SlotPtr* slot;
+  std::atomic<bool>* written;
+};
+
+struct SlotAllocator {
+  GstAllocator parent;
+};
+struct SlotAllocatorClass {
+  GstAllocatorClass parent_class;
+};
+
+gpointer slot_memory_map(GstMemory* memory, gsize, GstMapFlags) {
+  return (**reinterpret_cast<SlotMemory*>(memory)->slot)->input().data();
+}
+
+void slot_memory_unmap(GstMemory*) {}
+
+}  // namespace
+
+using GstDvSlotAllocator = SlotAllocator;
+using GstDvSlotAllocatorClass = SlotAllocatorClass;
+G_DEFINE_TYPE(GstDvSlotAllocator, gst_dv_slot_allocator, GST_TYPE_ALLOCATOR)
+
+static void gst_dv_slot_allocator_free(GstAllocator*, GstMemory* memory) {
+  auto* self = reinterpret_cast<SlotMemory*>(memory);
+  delete self->slot;
+  delete self->written;
+  g_free(self);
+}
+
+static void gst_dv_slot_allocator_init(GstDvSlotAllocator* self) {
+  GstAllocator* allocator = GST_ALLOCATOR(self);
+  allocator->mem_type = kMemoryType;
+  allocator->mem_map = slot_memory_map;
+  allocator->mem_unmap = slot_memory_unmap;
+  // Memories are made of slots alone.
+  GST_OBJECT_FLAG_SET(allocator, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC);
+}
+
+static void gst_dv_slot_allocator_class_init(GstDvSlotAllocatorClass* klass) {
+  GST_ALLOCATOR_CLASS(klass)->alloc = nullptr;
+  GST_ALLOCATOR_CLASS(klass)->free = gst_dv_slot_allocator_free;
+}
+
+namespace dvnn::gst {
+
+static SlotMemory* slot_memory(GstBuffer* buffer) {
+  GstMemory* memory =
+      gst_buffer_n_memory(buffer) == 1 ? gst_buffer_peek_memory(buffer, 0) : nullptr;
+  return memory && gst_memory_is_type(memory, kMemoryType) ? reinterpret_cast<SlotMemory*>(memory)
+                                                           : nullptr;
+}
+
+BufferPtr slot_buffer(SlotPtr slot) {
+  // One for the process: memories may outlive every pipeline.
+  static GstAllocator* const allocator = [] {
+    auto* made = GST_ALLOCATOR(
+        g_object_ref_sink(g_object_new(gst_dv_slot_allocator_get_type(), nullptr)));
+    GST_OBJECT_FLAG_SET(made, GST_OBJECT_FLAG_MAY_BE_LEAKED);
+    return made;
+  }();
+  const gsize size = (*slot)->input().size();
+  auto* memory = g_new0(SlotMemory, 1);
+  memory->slot = new SlotPtr(std::move(slot));
+  memory->written = new std::atomic<bool>(false);
+  gst_memory_init(GST_MEMORY_CAST(memory), GST_MEMORY_FLAG_NO_SHARE, allocator, nullptr, size, 0, 0,
+                  size);
+  BufferPtr buffer(gst_buffer_new());
+  gst_buffer_append_memory(buffer.get(), GST_MEMORY_CAST(memory));
+  return buffer;
+}
+
+void mark_slot_written(GstBuffer* tensor) {
+  SlotMemory* memory = slot_memory(tensor);
+  if (!memory) return;
+  (**memory->slot)->set_input_kind(network::InputKind::kTensor);
+  *memory->written = true;
+}
+
+std::optional<SlotPtr> take_slot_memory(GstBuffer* tensor, const network::Network* network) {
+  SlotMemory* memory = slot_memory(tensor);
+  // Whoever else reads the buffer must not see what the run leaves in it.
+  if (!memory || !gst_buffer_is_writable(tensor) ||
+      !gst_mini_object_is_writable(GST_MINI_OBJECT_CAST(memory))) {
+    return std::nullopt;
+  }
+  if ((**memory->slot)->network().get() != network) return std::nullopt;
+  if (!memory->written->exchange(false)) return std::nullopt;
+  return *memory->slot;
+}
+
+}  // namespace dvnn::gst

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// A filled slot on its way from dvconvert to dvinfer: as a meta on a frame, or as the memory of a
+// buffer of a stream of tensors.
+//
+// A slot is good for one run, as a run may use the input's memory for something else. However many
+// copies of a frame or buffer there are, the first dvinfer of the slot's network takes the slot
+// out, and the others find nothing; what still holds a copy then holds no slot.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <optional>
+
+#include "image/view.h"
+#include "infer/slotpool.h"
+#include "refs.h"
+
+namespace dvnn::gst {
+
+/// A slot with an input tensor in it, and where the frame lies in that tensor.
+struct FilledSlot {
+  SlotPtr slot;
+  image::Transform transform;
+};
+
+/// Hangs a filled slot on a writable frame. Copies of the whole frame share it; a frame whose
+/// pixels were changed has none.
+void attach_slot(GstBuffer* frame, FilledSlot filled);
+/// Takes the slot of `network` out of what hangs on the frame.
+std::optional<FilledSlot> take_slot(GstBuffer* frame, const network::Network* network);
+/// Removes everything of that kind from a writable frame.
+void strip_slots(GstBuffer* frame);
+
+/// A buffer whose memory is the slot's input.
+BufferPtr slot_buffer(SlotPtr slot);
+/// Says that the tensor in such a buffer is complete.
+void mark_slot_written(GstBuffer* tensor);
+/// Takes the slot out of a buffer of a stream of tensors, if it has one of `network`, written and
+/// nobody else's.
+std::optional<SlotPtr> take_slot_memory(GstBuffer* tensor, const network::Network* network);
+
+}  // namespace dvnn::gst

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "meta/viewmeta.h"
+
+#include "meta/metatransform.h"
+
+namespace dvnn::gst {
+namespace {
+
+struct ViewMeta {
+  GstMeta meta;
+  FrameView* view;
+};
+
+GType view_meta_api() {
+  static const GType type = [] {
+    static const gchar* tags[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
+                                  GST_META_TAG_VIDEO_ORIENTATION_STR, nullptr};
+    return gst_meta_api_type_register("GstDvViewMetaAPI", tags);
+  }();
+  return type;
+}
+
+gboolean view_meta_init(GstMeta* meta, gpointer, GstBuffer*) {
+  reinterpret_cast<ViewMeta*>(meta)->view = new FrameView();
+  return TRUE;
+}
+
+void view_meta_free(GstMeta* meta, GstBuffer*) {
+  delete reinterpret_cast<ViewMeta*>(meta)->view;
+}
+
+gboolean view_meta_transform(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpointer data) {
+  FrameView view = *reinterpret_cast<ViewMeta*>(meta)->view;
+  if (GST_META_TRANSFORM_IS_COPY(type)) {
+    if (static_cast<GstMetaTransformCopy*>(data)->region) return FALSE;
+  } else if (const auto change = frame_change(type, data)) {
+    // Where nothing of the region is left, there is nothing to look at.
+    if (!view.view.follow(change->transform, change->from, change->to)) {
+      view.view.region = {};
+      view.decision = Decision::kPass;
+    }
+  } else {
+    return FALSE;
+  }
+  set_frame_view(to, view);
+  return TRUE;
+}
+
+const GstMetaInfo* view_meta_info() {
+  static const GstMetaInfo* const info =
+      gst_meta_register(view_meta_api(), "GstDvViewMeta", sizeof(ViewMeta), view_meta_init,
+                        view_meta_free, view_meta_transform);
+  return info;
+}
+
+}  // namespace
+
+void set_frame_view(GstBuffer* frame, const FrameView& view) {
+  GstMeta* meta = gst_buffer_get_meta(frame, view_meta_api());
+  if (!meta) meta = gst_buffer_add_meta(frame, view_meta_info(), nullptr);
+  *reinterpret_cast<ViewMeta*>(meta)->view = view;
+}
+
+std::optional<FrameView> get_frame_view(GstBuffer* frame) {
+  GstMeta* meta = gst_buffer_get_meta(frame, view_meta_api());
+  return meta ? std::optional<FrameView>(*reinterpret_cast<ViewMeta*>(meta)->view) : std::nullopt;
+}
+
+void remove_frame_view(GstBuffer* frame) {
+  if (GstMeta* meta = gst_buffer_get_meta(frame, view_meta_api())) {
+    gst_buffer_remove_meta(frame, meta);
+  }
+}
+
+}  // namespace dvnn::gst

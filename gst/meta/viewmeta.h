@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a frame is to be looked at, as dvconvert was told: a fact about the frame, which every copy
+// of it carries, and which is scaled, cropped and turned with it as far as GStreamer tells metas.
+// It is addressed to the next dvinfer, which takes it off.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <optional>
+
+#include "image/view.h"
+
+namespace dvnn::gst {
+
+/// What dvconvert has decided about inference of the frame (infer/admission.h).
+enum class Decision { kNone, kInfer, kPass, kLate };
+
+struct FrameView {
+  image::View view;
+  Decision decision = Decision::kNone;
+};
+
+/// Hangs `view` on a writable frame in place of any that is there.
+void set_frame_view(GstBuffer* frame, const FrameView& view);
+std::optional<FrameView> get_frame_view(GstBuffer* frame);
+/// Takes it off a writable frame.
+void remove_frame_view(GstBuffer* frame);
+
+}  // namespace dvnn::gst

@@ -8,9 +8,23 @@
 
 #include "base/result.h"
 #include "base/span.h"
-#include "decode/decoder.h"
+#include "image/view.h"
 
 namespace dvnn::decode {
+
+/// A rectangle in fractions of the network's input: (0, 0) is its top left corner, (1, 1) its
+/// bottom right one. Not clipped. Decoders compute in single precision, as the networks were
+/// trained.
+struct Box {
+  float x0 = 0, y0 = 0, x1 = 0, y1 = 0;
+};
+
+/// A box of one class with its score, as suppression leaves them.
+struct ScoredBox {
+  Box box;
+  float score = 0;
+  int class_id = 0;
+};
 
 /// A default box and the variances that scale its regression targets.
 struct Prior {
@@ -29,6 +43,11 @@ Result<CodeType> parse_code_type(std::string_view text);  // "corner", "center_s
 
 /// The box that `delta` (4 floats) predicts for `prior`.
 Box decode_box(CodeType type, const Prior& prior, const float* delta);
+
+/// The box in double precision, as objects have it.
+inline image::Corners to_corners(const Box& box) {
+  return {double{box.x0}, double{box.y0}, double{box.x1}, double{box.y1}};
+}
 
 /// Area of the intersection over area of the union; 0 for empty boxes.
 float intersection_over_union(const Box& a, const Box& b);

@@ -14,10 +14,10 @@ class ClassificationDecoder final : public Decoder {
  public:
   ClassificationDecoder(size_t classes, bool softmax, size_t top_k)
       : softmax_(softmax), logits_(classes), scores_(classes), order_(classes), top_k_(top_k) {}
-  ResultKind kind() const override { return ResultKind::kClassification; }
+  objects::Kind kind() const override { return objects::Kind::kClassification; }
 
   Status decode(Span<const ConstTensorView> outputs, float threshold,
-                std::vector<Detection>* out) override {
+                objects::Objects* out) override {
     read_nchw(outputs[0], logits_.data());
     scores_ = logits_;
     if (softmax_) softmax_rows(scores_.data(), 1, scores_.size());
@@ -30,9 +30,14 @@ class ClassificationDecoder final : public Decoder {
                       });
     for (size_t k = 0; k < top_k_; ++k) {
       const size_t i = static_cast<size_t>(order_[k]);
-      if (scores_[i] >= threshold) {
-        out->push_back({{0, 0, 1, 1}, scores_[i], static_cast<int>(i), logits_[i]});
-      }
+      if (!(scores_[i] >= threshold)) continue;
+      objects::Object object;
+      object.kind = objects::Kind::kClassification;
+      object.class_id = static_cast<int>(i);
+      object.confidence = scores_[i];
+      object.raw_score = logits_[i];
+      object.box = {0, 0, 1, 1};  // all that the network was shown
+      out->push_back(std::move(object));
     }
     return {};
   }

@@ -2,30 +2,39 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "decode/box.h"
 #include "decode/decoder_table.h"
 
 namespace dvnn::decode {
 namespace {
 
 constexpr int kRowLength = 7;  // image_id, label, confidence, x0, y0, x1, y1
+constexpr float kMaxClasses = 65536;
 
 class DetectionOutputDecoder final : public Decoder {
  public:
   explicit DetectionOutputDecoder(size_t elements) : rows_(elements) {}
-  ResultKind kind() const override { return ResultKind::kDetections; }
+  objects::Kind kind() const override { return objects::Kind::kDetection; }
 
   Status decode(Span<const ConstTensorView> outputs, float threshold,
-                std::vector<Detection>* out) override {
+                objects::Objects* out) override {
     read_nchw(outputs[0], rows_.data());
     const size_t first = out->size();
     for (size_t i = 0; i + kRowLength <= rows_.size(); i += kRowLength) {
       const float* row = &rows_[i];
       if (row[0] < 0 || !(row[2] >= threshold)) continue;
-      out->push_back({{row[3], row[4], row[5], row[6]}, row[2], static_cast<int>(row[1]), 0});
+      // A class that is no number, or that no network has, belongs to no object.
+      if (!(row[1] >= 0 && row[1] < kMaxClasses)) continue;
+      objects::Object object;
+      object.class_id = static_cast<int>(row[1]);
+      object.confidence = row[2];
+      object.box = to_corners({row[3], row[4], row[5], row[6]});
+      out->push_back(std::move(object));
     }
-    std::stable_sort(
-        out->begin() + static_cast<std::ptrdiff_t>(first), out->end(),
-        [](const Detection& a, const Detection& b) { return a.confidence > b.confidence; });
+    std::stable_sort(out->begin() + static_cast<std::ptrdiff_t>(first), out->end(),
+                     [](const objects::Object& a, const objects::Object& b) {
+                       return a.confidence > b.confidence;
+                     });
     return {};
   }
 

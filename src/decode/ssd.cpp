@@ -42,7 +42,7 @@ SsdSelector::SsdSelector(SsdParams params, std::vector<Prior> priors)
     : params_(params), priors_(std::move(priors)) {}
 
 void SsdSelector::select(const float* loc, const float* conf, float threshold,
-                         std::vector<Detection>* out) {
+                         std::vector<ScoredBox>* out) {
   threshold = std::max(threshold, params_.confidence_threshold);
   found_.clear();
   if (params_.class_agnostic) {
@@ -52,9 +52,8 @@ void SsdSelector::select(const float* loc, const float* conf, float threshold,
       if (label != params_.background) suppress(loc, conf, label, threshold);
     }
   }
-  std::stable_sort(found_.begin(), found_.end(), [](const Detection& a, const Detection& b) {
-    return a.confidence > b.confidence;
-  });
+  std::stable_sort(found_.begin(), found_.end(),
+                   [](const ScoredBox& a, const ScoredBox& b) { return a.score > b.score; });
   if (params_.keep_top_k >= 0 && found_.size() > static_cast<size_t>(params_.keep_top_k)) {
     found_.resize(static_cast<size_t>(params_.keep_top_k));
   }
@@ -92,7 +91,7 @@ void SsdSelector::suppress(const float* loc, const float* conf, int label, float
   suppress_non_maxima(boxes_, params_.nms, &candidates_);
   for (const Candidate& c : candidates_) {
     const size_t i = static_cast<size_t>(c.index);
-    found_.push_back({boxes_[i], c.score, label_of(i), 0});
+    found_.push_back({boxes_[i], c.score, label_of(i)});
   }
 }
 

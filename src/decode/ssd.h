@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SSD post-processing: class scores and location deltas over priors -> detections.
-// Shared by the DetectionOutput layer (network/layers) and the "ssd" decoder.
+// SSD post-processing: class scores and location deltas over priors -> boxes with classes. Shared
+// by the DetectionOutput layer (src/layers) and the "ssd" decoder.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -38,7 +38,7 @@ class SsdSelector {
 
   /// `loc`: priors x (1 or num_classes) x 4; `conf`: priors x num_classes, probabilities.
   /// Appends to `out` all that is above both thresholds, best first.
-  void select(const float* loc, const float* conf, float threshold, std::vector<Detection>* out);
+  void select(const float* loc, const float* conf, float threshold, std::vector<ScoredBox>* out);
 
  private:
   int best_class(const float* scores) const;
@@ -48,7 +48,7 @@ class SsdSelector {
   std::vector<Prior> priors_;
   std::vector<Candidate> candidates_;
   std::vector<Box> boxes_;
-  std::vector<Detection> found_;
+  std::vector<ScoredBox> found_;
 };
 
 }  // namespace dvnn::decode

@@ -21,17 +21,25 @@ class SsdDecoder final : public Decoder {
         classes_(static_cast<size_t>(selector_.params().num_classes)),
         loc_(selector_.prior_count() * 4 * (selector_.params().share_location ? 1 : classes_)),
         conf_(selector_.prior_count() * classes_) {}
-  ResultKind kind() const override { return ResultKind::kDetections; }
+  objects::Kind kind() const override { return objects::Kind::kDetection; }
   size_t loc_elements() const { return loc_.size(); }
   size_t conf_elements() const { return conf_.size(); }
 
   Status decode(Span<const ConstTensorView> outputs, float threshold,
-                std::vector<Detection>* out) override {
+                objects::Objects* out) override {
     read_nchw(outputs[loc_output_], loc_.data());
     read_nchw(outputs[conf_output_], conf_.data());
     if (score_ == Score::kSoftmax) softmax_rows(conf_.data(), selector_.prior_count(), classes_);
     if (score_ == Score::kSigmoid) sigmoid(conf_.data(), conf_.size());
-    selector_.select(loc_.data(), conf_.data(), threshold, out);
+    found_.clear();
+    selector_.select(loc_.data(), conf_.data(), threshold, &found_);
+    for (const ScoredBox& found : found_) {
+      objects::Object object;
+      object.class_id = found.class_id;
+      object.confidence = found.score;
+      object.box = to_corners(found.box);
+      out->push_back(std::move(object));
+    }
     return {};
   }
 
@@ -40,6 +48,7 @@ class SsdDecoder final : public Decoder {
   Score score_;
   size_t loc_output_, conf_output_, classes_;
   std::vector<float> loc_, conf_;
+  std::vector<ScoredBox> found_;
 };
 
 Result<size_t> find_output(Span<const NamedOutput> outputs, const std::string& name) {

@@ -32,9 +32,9 @@ class DetectionOutput final : public CpuLayer {
       std::fill(row, row + kRowLength, 0.0f);
       row[0] = -1;
       if (i >= found_.size()) continue;
-      const decode::Detection& d = found_[i];
+      const decode::ScoredBox& d = found_[i];
       const float values[kRowLength] = {
-          0, static_cast<float>(d.class_id), d.confidence, d.box.x0, d.box.y0, d.box.x1, d.box.y1};
+          0, static_cast<float>(d.class_id), d.score, d.box.x0, d.box.y0, d.box.x1, d.box.y1};
       std::copy(values, values + kRowLength, row);
     }
     writer_.finish(outputs[0]);
@@ -56,7 +56,7 @@ class DetectionOutput final : public CpuLayer {
   size_t rows_;
   std::vector<decode::Prior> priors_;
   decode::SsdSelector selector_;
-  std::vector<decode::Detection> found_;
+  std::vector<decode::ScoredBox> found_;
 };
 
 }  // namespace

@@ -39,22 +39,28 @@ struct Agreement {
   size_t same = 0, of = 0;
 };
 
-using Detections = std::vector<decode::Detection>;
+using objects::Object;
+using objects::Objects;
 
-void compare(decode::ResultKind kind, const Detections& have, const Detections& want,
-             Agreement* agreement) {
-  if (kind == decode::ResultKind::kClassification) {
+decode::Box box_of(const Object& object) {
+  const image::Corners& c = object.box;
+  return {static_cast<float>(c.x0), static_cast<float>(c.y0), static_cast<float>(c.x1),
+          static_cast<float>(c.y1)};
+}
+
+void compare(objects::Kind kind, const Objects& have, const Objects& want, Agreement* agreement) {
+  if (kind == objects::Kind::kClassification) {
     if (have.empty() || want.empty()) return;
     ++agreement->of;
     agreement->same += have[0].class_id == want[0].class_id;
     return;
   }
-  for (const decode::Detection& w : want) {
+  for (const Object& w : want) {
     if (w.confidence < kSureConfidence) continue;
     ++agreement->of;
-    agreement->same += std::any_of(have.begin(), have.end(), [&](const decode::Detection& h) {
+    agreement->same += std::any_of(have.begin(), have.end(), [&](const Object& h) {
       return h.class_id == w.class_id && h.confidence >= kFoundConfidence &&
-             decode::intersection_over_union(h.box, w.box) >= kSameIou;
+             decode::intersection_over_union(box_of(h), box_of(w)) >= kSameIou;
     });
   }
 }
@@ -105,7 +111,7 @@ class Comparison {
       accuracy.outputs.push_back({model_.outputs[i].name, loss.worst, loss.largest, loss.cosine()});
     }
     if (session_->decoder()) {
-      const bool classes = session_->decoder()->kind() == decode::ResultKind::kClassification;
+      const bool classes = session_->decoder()->kind() == objects::Kind::kClassification;
       accuracy.compared = classes ? "top class" : "boxes";
       accuracy.agreeing = agreement_.same;
       accuracy.out_of = agreement_.of;
@@ -126,7 +132,7 @@ class Comparison {
       ours.push_back(session_->slot().output(i));
       theirs.push_back({desc_of(i), reinterpret_cast<const uint8_t*>(want[i].data())});
     }
-    Detections have, wanted;
+    Objects have, wanted;
     DVNN_TRY(session_->decoder()->decode(ours, 0.0f, &have));
     DVNN_TRY(reference_decoder_->decode(theirs, 0.0f, &wanted));
     compare(session_->decoder()->kind(), have, wanted, &agreement_);

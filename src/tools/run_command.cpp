@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -19,20 +20,20 @@ struct RunOptions {
   std::string dump_folder;  // empty: no dump
 };
 
-std::string label_of(const network::Model& model, int id) {
-  return static_cast<size_t>(id) < model.labels.size() ? model.labels[static_cast<size_t>(id)]
-                                                       : format("class %d", id);
+// A box as it is printed: fractions of the picture, in single precision.
+std::array<float, 4> printed_box(const image::Corners& box, cv::Size size) {
+  return {{static_cast<float>(box.x0 / size.width), static_cast<float>(box.y0 / size.height),
+           static_cast<float>(box.x1 / size.width), static_cast<float>(box.y1 / size.height)}};
 }
 
-ordered_json detections_json(const std::vector<decode::Detection>& found, decode::ResultKind kind) {
+ordered_json objects_json(const objects::Objects& found, cv::Size size) {
   ordered_json list = ordered_json::array();
-  for (const decode::Detection& d : found) {
-    if (kind == decode::ResultKind::kClassification) {
-      list.push_back({{"cls", d.class_id}, {"prob", d.confidence}, {"logit", d.logit}});
+  for (const objects::Object& o : found) {
+    if (o.kind == objects::Kind::kClassification) {
+      list.push_back({{"cls", o.class_id}, {"prob", o.confidence}, {"logit", o.raw_score}});
     } else {
-      list.push_back({{"cls", d.class_id},
-                      {"conf", d.confidence},
-                      {"box", {d.box.x0, d.box.y0, d.box.x1, d.box.y1}}});
+      list.push_back(
+          {{"cls", o.class_id}, {"conf", o.confidence}, {"box", printed_box(o.box, size)}});
     }
   }
   return list;
@@ -105,20 +106,16 @@ Status dump(Session* session, const std::string& folder, const std::string& pict
   return {};
 }
 
-void print_text(const network::Model& model, const std::string& path,
-                const std::vector<decode::Detection>& found, decode::ResultKind kind,
-                cv::Size size) {
+void print_text(const std::string& path, const objects::Objects& found, cv::Size size) {
   std::printf("%s\n", path.c_str());
-  for (const decode::Detection& d : found) {
-    if (kind == decode::ResultKind::kClassification) {
-      std::printf("  %6.2f %%  %s\n", 100.0 * d.confidence, label_of(model, d.class_id).c_str());
+  for (const objects::Object& o : found) {
+    if (o.kind == objects::Kind::kClassification) {
+      std::printf("  %6.2f %%  %s\n", 100.0 * o.confidence, o.label.c_str());
     } else {
-      std::printf("  %6.2f %%  %-16s  %d,%d .. %d,%d\n", 100.0 * d.confidence,
-                  label_of(model, d.class_id).c_str(),
-                  static_cast<int>(std::lround(d.box.x0 * size.width)),
-                  static_cast<int>(std::lround(d.box.y0 * size.height)),
-                  static_cast<int>(std::lround(d.box.x1 * size.width)),
-                  static_cast<int>(std::lround(d.box.y1 * size.height)));
+      const std::array<float, 4> box = printed_box(o.box, size);
+      std::printf("  %6.2f %%  %-16s  %ld,%ld .. %ld,%ld\n", 100.0 * o.confidence, o.label.c_str(),
+                  std::lround(box[0] * size.width), std::lround(box[1] * size.height),
+                  std::lround(box[2] * size.width), std::lround(box[3] * size.height));
     }
   }
   if (found.empty()) std::printf("  nothing found\n");
@@ -138,12 +135,12 @@ Status run_picture(Session* session, const std::string& path, const RunOptions& 
       {"image", base_name(path)}, {"width", picture.cols}, {"height", picture.rows}};
   decode::Decoder* decoder = session->decoder();
   if (decoder) {
-    const bool classes = decoder->kind() == decode::ResultKind::kClassification;
+    const bool classes = decoder->kind() == objects::Kind::kClassification;
     // The best classes are asked for by count, not by confidence.
     DVNN_ASSIGN(const auto found,
-                session->detections(classes ? 0.0f : static_cast<float>(options.threshold)));
-    if (!options.json) print_text(session->model(), path, found, decoder->kind(), picture.size());
-    result[classes ? "top5" : "detections"] = detections_json(found, decoder->kind());
+                session->found(classes ? 0.0f : static_cast<float>(options.threshold)));
+    if (!options.json) print_text(path, found, picture.size());
+    result[classes ? "top5" : "detections"] = objects_json(found, picture.size());
   } else {
     result["outputs"] = outputs_json(session);
     if (!options.json) std::printf("%s: %s\n", path.c_str(), result["outputs"].dump().c_str());

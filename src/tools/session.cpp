@@ -4,6 +4,7 @@
 #include <opencv2/imgcodecs.hpp>
 
 #include "layers/module.h"
+#include "objects/frame_map.h"
 #include "plan/plan.h"
 #include "tools/options.h"
 
@@ -85,20 +86,17 @@ Status Session::load(const cv::Mat& bgr) {
   return {};
 }
 
-Result<std::vector<decode::Detection>> Session::detections(float threshold) {
+Result<objects::Objects> Session::found(float threshold) {
   std::vector<ConstTensorView> outputs;
   for (size_t i = 0; i < model().outputs.size(); ++i) outputs.push_back(slot_->output(i));
-  std::vector<decode::Detection> found;
+  objects::Objects found;
   DVNN_TRY(decoder_->decode(outputs, threshold, &found));
+  objects::set_labels(model().labels, &found);
   const Shape& in = network_->input_desc().shape;
-  const image::Transform& t = converter_->transform();
-  for (decode::Detection& d : found) {
-    const decode::Box b = d.box;
-    const image::Corners c = t.invert({double{b.x0} * in.w(), double{b.y0} * in.h(),
-                                         double{b.x1} * in.w(), double{b.y1} * in.h()});
-    d.box = {static_cast<float>(c.x0 / size_.width), static_cast<float>(c.y0 / size_.height),
-             static_cast<float>(c.x1 / size_.width), static_cast<float>(c.y1 / size_.height)};
-  }
+  objects::FrameMap map;
+  map.transform = converter_->transform();
+  map.input = {double(in.w()), double(in.h())};
+  objects::map_to_frame(map, &found);
   return found;
 }
 

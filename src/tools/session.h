@@ -29,8 +29,8 @@ class Session {
 
   /// Converts an 8-bit BGR picture into the slot's input, as dvconvert does.
   Status load(const cv::Mat& bgr);
-  /// Decodes the last run; boxes normalised to the picture that load() was given.
-  Result<std::vector<decode::Detection>> detections(float threshold);
+  /// Decodes the last run; boxes in pixels of the picture that load() was given, not clipped.
+  Result<objects::Objects> found(float threshold);
 
  private:
   std::shared_ptr<network::Network> network_;

@@ -24,7 +24,7 @@ START_TEST(detection_rows_are_read_until_their_threshold) {
   const std::vector<float> values = {0, 2, 0.6f, 0,  0, 0.5f, 0.5f, 0, 1, 0.9f, 0.1f,
                                      0, 1, 1,    -1, 0, 0,    0,    0, 0, 0};
   const ConstTensorView v = view(rows, values);
-  std::vector<Detection> found;
+  objects::Objects found;
   ck_assert(decoder.value()->decode({&v, 1}, 0.5f, &found).ok());
   ck_assert_uint_eq(found.size(), 2);
   ck_assert_int_eq(found[0].class_id, 1);
@@ -35,19 +35,38 @@ START_TEST(detection_rows_are_read_until_their_threshold) {
 }
 END_TEST
 
+START_TEST(rows_of_impossible_classes_are_no_objects) {
+  const NamedOutput rows = output("d", {1, 1, 4, 7});
+  auto decoder = create_decoder("detection-output", json::object(), {&rows, 1});
+  ck_assert(decoder.ok());
+  const float nan = std::nanf("");
+  const std::vector<float> values = {0, nan, 1, 0, 0, 1, 1, 0, 1e30f, 1, 0, 0, 1, 1,
+                                     0, -1,  1, 0, 0, 1, 1, 0, 3,     1, 0, 0, 1, 1};
+  const ConstTensorView v = view(rows, values);
+  objects::Objects found;
+  ck_assert(decoder.value()->decode({&v, 1}, 0.5f, &found).ok());
+  ck_assert_uint_eq(found.size(), 1);
+  ck_assert_int_eq(found[0].class_id, 3);
+}
+END_TEST
+
 START_TEST(classes_come_best_first_with_probabilities) {
   const NamedOutput scores = output("s", {1, 4});
   auto decoder = create_decoder("classification", {{"softmax", true}, {"top_k", 2}}, {&scores, 1});
   ck_assert(decoder.ok());
   const std::vector<float> values = {1, 3, 2, -5};
   const ConstTensorView v = view(scores, values);
-  std::vector<Detection> found;
+  objects::Objects found;
   ck_assert(decoder.value()->decode({&v, 1}, 0, &found).ok());
   ck_assert_uint_eq(found.size(), 2);
   ck_assert_int_eq(found[0].class_id, 1);
   const float sum = std::exp(-2.0f) + 1 + std::exp(-1.0f) + std::exp(-8.0f);
   ck_assert_float_eq_tol(found[0].confidence, 1 / sum, 1e-6f);
-  ck_assert(found[0].logit == 3);
+  ck_assert(found[0].raw_score == 3);
+  // A class is of all that the network was shown.
+  ck_assert(found[0].kind == objects::Kind::kClassification);
+  ck_assert(found[0].box.x0 == 0 && found[0].box.y0 == 0 && found[0].box.x1 == 1 &&
+            found[0].box.y1 == 1);
 }
 END_TEST
 
@@ -65,11 +84,11 @@ START_TEST(raw_heads_become_boxes_over_anchors) {
   ck_assert_msg(decoder.ok(), "%s", decoder.ok() ? "" : decoder.error().message.c_str());
   const std::vector<float> loc(16, 0.0f), conf = {1, 0, 0.2f, 0.8f, 1, 0, 0.4f, 0.6f};
   const ConstTensorView views[] = {view(outputs[0], loc), view(outputs[1], conf)};
-  std::vector<Detection> found;
+  objects::Objects found;
   ck_assert(decoder.value()->decode({views, 2}, 0.5f, &found).ok());
   ck_assert_uint_eq(found.size(), 2);
-  ck_assert_float_eq_tol(found[0].box.x0, 0.5f, 1e-6f);  // anchor 1: right column, upper row
-  ck_assert_float_eq_tol(found[0].box.y1, 0.5f, 1e-6f);
+  ck_assert_double_eq_tol(found[0].box.x0, 0.5, 1e-6);  // anchor 1: right column, upper row
+  ck_assert_double_eq_tol(found[0].box.y1, 0.5, 1e-6);
   ck_assert_int_eq(found[0].class_id, 1);
 }
 END_TEST
@@ -103,5 +122,6 @@ START_TEST(decoders_that_do_not_fit_are_refused_by_name) {
 END_TEST
 
 DVNN_TEST_MAIN(decoders, detection_rows_are_read_until_their_threshold,
+               rows_of_impossible_classes_are_no_objects,
                classes_come_best_first_with_probabilities, raw_heads_become_boxes_over_anchors,
                decoders_that_do_not_fit_are_refused_by_name)

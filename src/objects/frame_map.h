@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the network's input to the frame: the only place where objects change their coordinates.
+#pragma once
+
+#include <optional>
+
+#include "objects/object.h"
+
+namespace dvnn::objects {
+
+/// Where the frame lies in the network's input.
+struct FrameMap {
+  image::Transform transform;            // from the frame's pixels to the input's
+  image::Size input;                     // the input's size in pixels
+  std::optional<image::Size> clip = {};  // the frame's size, where boxes end at its edges
+};
+
+/// Turns boxes that are fractions of the network's input into pixels of the frame. With `clip`,
+/// boxes are cut at the frame's edges, and objects of which nothing is left are dropped; so are
+/// boxes that are not numbers.
+void map_to_frame(const FrameMap& map, Objects* objects);
+
+/// Cuts a box at the edges of `bounds`; false if nothing is left, or if the box is not of numbers.
+bool clip_box(const image::Corners& bounds, image::Corners* box);
+
+}  // namespace dvnn::objects

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "objects/frame_map.h"
+
+#include <cmath>
+#include <limits>
+
+#include "check_main.h"
+
+using namespace dvnn;
+using namespace dvnn::objects;
+
+static Object object(double x0, double y0, double x1, double y1, int class_id = 0) {
+  Object o;
+  o.class_id = class_id;
+  o.box = {x0, y0, x1, y1};
+  return o;
+}
+
+START_TEST(labels_are_looked_up_by_class) {
+  const std::vector<std::string> labels = {"background", "red"};
+  Objects found = {object(0, 0, 1, 1, 1), object(0, 0, 1, 1, 2), object(0, 0, 1, 1, -1)};
+  set_labels(labels, &found);
+  ck_assert_str_eq(found[0].label.c_str(), "red");
+  ck_assert_str_eq(found[1].label.c_str(), "class 2");
+  ck_assert_str_eq(found[2].label.c_str(), "class -1");
+}
+END_TEST
+
+START_TEST(boxes_go_back_through_the_transform) {
+  // A 640x480 frame in a 320x320 input, letterboxed: half as large, 40 rows of border above.
+  FrameMap map;
+  map.transform = {0.5, 0, 0.5, 40, false};
+  map.input = {320, 320};
+  Objects found = {object(0.25, 0.5, 0.5, 0.75)};
+  map_to_frame(map, &found);
+  ck_assert_double_eq_tol(found[0].box.x0, 160, 1e-9);
+  ck_assert_double_eq_tol(found[0].box.y0, 240, 1e-9);
+  ck_assert_double_eq_tol(found[0].box.x1, 320, 1e-9);
+  ck_assert_double_eq_tol(found[0].box.y1, 400, 1e-9);
+}
+END_TEST
+
+START_TEST(a_turned_input_swaps_the_axes_of_boxes) {
+  // The frame is 100x50, the input 50x100 and a quarter turn away: input x comes of frame y.
+  FrameMap map;
+  map.transform = {-1, 50, 1, 0, true};
+  map.input = {50, 100};
+  map.clip = image::Size{100, 50};
+  Objects found = {object(0.8, 0, 1, 0.1)};
+  map_to_frame(map, &found);
+  ck_assert_double_eq_tol(found[0].box.x0, 0, 1e-9);
+  ck_assert_double_eq_tol(found[0].box.x1, 10, 1e-9);
+  ck_assert_double_eq_tol(found[0].box.y0, 0, 1e-9);
+  ck_assert_double_eq_tol(found[0].box.y1, 10, 1e-9);
+}
+END_TEST
+
+START_TEST(what_lies_beyond_the_frame_is_cut_or_dropped) {
+  FrameMap map;
+  map.input = {100, 100};
+  map.clip = image::Size{100, 80};
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  Objects found = {object(0, 0.9, 1, 1, 1),       object(-1, -1, 0.5, 0.5, 2),
+                   object(nan, 0, 1, 1, 3),       object(0, 0, 1, nan, 4),
+                   object(0.5, 0.5, 0.5, 0.6, 5), object(-1e300, -1e300, 1e300, 1e300, 6)};
+  map_to_frame(map, &found);
+  ck_assert_uint_eq(found.size(), 2);
+  ck_assert_int_eq(found[0].class_id, 2);
+  ck_assert(found[0].box.x0 == 0 && found[0].box.y0 == 0);
+  ck_assert(found[0].box.x1 == 50 && found[0].box.y1 == 50);
+  ck_assert_int_eq(found[1].class_id, 6);
+  ck_assert(found[1].box.x1 == 100 && found[1].box.y1 == 80);
+}
+END_TEST
+
+START_TEST(without_a_frame_nothing_is_cut) {
+  FrameMap map;
+  map.input = {100, 100};
+  Objects found = {object(-1, -1, 2, 2), object(3, 3, 3, 3)};
+  map_to_frame(map, &found);
+  ck_assert_uint_eq(found.size(), 2);
+  ck_assert(found[0].box.x0 == -100 && found[0].box.y1 == 200);
+}
+END_TEST
+
+DVNN_TEST_MAIN(objects, labels_are_looked_up_by_class, boxes_go_back_through_the_transform,
+               a_turned_input_swaps_the_axes_of_boxes, what_lies_beyond_the_frame_is_cut_or_dropped,
+               without_a_frame_nothing_is_cut)

@@ -41,10 +41,10 @@ bool PropertyTable::set(GstElement* element, gpointer settings, guint id,
     }
   }
   if (status.ok()) return true;
-  GST_ELEMENT_WARNING(element, LIBRARY, SETTINGS,
-                      ("property '%s' keeps its value: %s", row.spec->name,
-                       status.error().message.c_str()),
-                      (nullptr));
+  GST_ELEMENT_WARNING(
+      element, LIBRARY, SETTINGS,
+      ("property '%s' keeps its value: %s", row.spec->name, status.error().message.c_str()),
+      (nullptr));
   return false;
 }
 

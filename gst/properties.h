@@ -58,39 +58,40 @@ class Properties : public PropertyTable {
     const char *name, *nick, *blurb;
   };
 
-  guint boolean(bool Settings::* member, When when, const Names& n) {
+  guint boolean(bool Settings::*member, When when, const Names& n) {
     return value_row(member, when,
                      g_param_spec_boolean(n.name, n.nick, n.blurb, defaults_.*member, flags(when)),
                      g_value_get_boolean, g_value_set_boolean);
   }
-  guint integer(gint Settings::* member, When when, gint least, gint most, const Names& n) {
+  guint integer(gint Settings::*member, When when, gint least, gint most, const Names& n) {
     return value_row(
         member, when,
         g_param_spec_int(n.name, n.nick, n.blurb, least, most, defaults_.*member, flags(when)),
         g_value_get_int, g_value_set_int);
   }
-  guint number(guint Settings::* member, When when, guint least, guint most, const Names& n) {
+  guint number(guint Settings::*member, When when, guint least, guint most, const Names& n) {
     return value_row(
         member, when,
         g_param_spec_uint(n.name, n.nick, n.blurb, least, most, defaults_.*member, flags(when)),
         g_value_get_uint, g_value_set_uint);
   }
-  guint real(float Settings::* member, When when, float least, float most, const Names& n) {
+  guint real(float Settings::*member, When when, float least, float most, const Names& n) {
     return value_row(
         member, when,
         g_param_spec_float(n.name, n.nick, n.blurb, least, most, defaults_.*member, flags(when)),
         g_value_get_float, g_value_set_float);
   }
-  guint real(double Settings::* member, When when, double least, double most, const Names& n) {
+  guint real(double Settings::*member, When when, double least, double most, const Names& n) {
     return value_row(
         member, when,
         g_param_spec_double(n.name, n.nick, n.blurb, least, most, defaults_.*member, flags(when)),
         g_value_get_double, g_value_set_double);
   }
-  guint text(std::string Settings::* member, When when, const Names& n) {
+  guint text(std::string Settings::*member, When when, const Names& n) {
     Property row;
     row.when = when;
-    row.spec = g_param_spec_string(n.name, n.nick, n.blurb, (defaults_.*member).c_str(), flags(when));
+    row.spec =
+        g_param_spec_string(n.name, n.nick, n.blurb, (defaults_.*member).c_str(), flags(when));
     row.set = [member](gpointer settings, const GValue* value) -> Status {
       const gchar* text = g_value_get_string(value);
       static_cast<Settings*>(settings)->*member = text ? text : "";
@@ -102,11 +103,11 @@ class Properties : public PropertyTable {
     return add(std::move(row));
   }
   template <typename Enum>
-  guint choice(Enum Settings::* member, When when, GType type, const Names& n) {
+  guint choice(Enum Settings::*member, When when, GType type, const Names& n) {
     Property row;
     row.when = when;
-    row.spec = g_param_spec_enum(n.name, n.nick, n.blurb, type, static_cast<gint>(defaults_.*member),
-                                 flags(when));
+    row.spec = g_param_spec_enum(n.name, n.nick, n.blurb, type,
+                                 static_cast<gint>(defaults_.*member), flags(when));
     row.set = [member](gpointer settings, const GValue* value) -> Status {
       static_cast<Settings*>(settings)->*member = static_cast<Enum>(g_value_get_enum(value));
       return {};
@@ -119,7 +120,7 @@ class Properties : public PropertyTable {
   /// A choice whose first value, 0, leaves it to the network; `type`'s other values are one above
   /// the enumeration's.
   template <typename Enum>
-  guint choice(std::optional<Enum> Settings::* member, When when, GType type, const Names& n) {
+  guint choice(std::optional<Enum> Settings::*member, When when, GType type, const Names& n) {
     Property row;
     row.when = when;
     row.spec = g_param_spec_enum(n.name, n.nick, n.blurb, type, 0, flags(when));
@@ -139,8 +140,7 @@ class Properties : public PropertyTable {
 
  private:
   template <typename T, typename Getter, typename Setter>
-  guint value_row(T Settings::* member, When when, GParamSpec* spec, Getter getter,
-                  Setter setter) {
+  guint value_row(T Settings::*member, When when, GParamSpec* spec, Getter getter, Setter setter) {
     Property row;
     row.when = when;
     row.spec = spec;

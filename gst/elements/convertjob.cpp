@@ -12,8 +12,8 @@ static Status check_caps(const GstCaps* caps, const TensorRequest& request) {
   const std::string wanted = format_dimensions(caps_dimensions(request.desc));
   return Error{ErrorCode::kMalformed,
                format("the stream's caps do not fit the network's input, which is "
-                            "dimensions=%s,types=%s",
-                            wanted.c_str(), to_string(request.desc.type))};
+                      "dimensions=%s,types=%s",
+                      wanted.c_str(), to_string(request.desc.type))};
 }
 
 Result<ConvertJob> plan_request(const ConvertSettings& settings, const TensorRequest& request,

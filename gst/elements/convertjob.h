@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tensor dvconvert makes, by what dvinfer asks for or, for a stream of tensors without one, by
-// its own settings.
+// Which tensor dvconvert makes, by what dvinfer asks for or, for a stream of tensors without one,
+// by its own settings.
 #pragma once
 
 #include "elements/convertsettings.h"

@@ -115,7 +115,7 @@ Property region_row() {
 }
 
 // One number for all channels, or one for each of three.
-Property channels_row(std::vector<float> ConvertSettings::* member, GParamSpec* spec, When when) {
+Property channels_row(std::vector<float> ConvertSettings::*member, GParamSpec* spec, When when) {
   Property row;
   row.when = when;
   row.spec = spec;
@@ -146,7 +146,8 @@ image::View ConvertSettings::view(GstVideoOrientationMethod tagged) const {
   view.method = method;
   view.resize = resize;
   if (pad_color >= 0) view.pad_color = static_cast<uint32_t>(pad_color);
-  const GstVideoOrientationMethod used = direction == GST_VIDEO_ORIENTATION_AUTO ? tagged : direction;
+  const GstVideoOrientationMethod used =
+      direction == GST_VIDEO_ORIENTATION_AUTO ? tagged : direction;
   // Ours are in GStreamer's order.
   if (used <= GST_VIDEO_ORIENTATION_UR_LL) {
     view.orientation = static_cast<image::Orientation>(used);

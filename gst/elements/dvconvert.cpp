@@ -18,8 +18,8 @@
  * the same; #GstDvConvert:active-backend tells.
  *
  * What was set travels with each frame, too. Where no tensor can be made here (a tee has a branch
- * that takes none, the frame was doubled, the network has no room just now), dvinfer makes it by the
- * same settings, with the same result.
+ * that takes none, the frame was doubled, the network has no room just now), dvinfer makes it by
+ * the same settings, with the same result.
  *
  * Frames that are not going to be inferred (see #GstDvInfer:when-busy, #GstDvInfer:interval and
  * #GstDvInfer:max-rate) are not converted.
@@ -97,9 +97,9 @@ struct GstDvConvertPrivate {
   // Streaming thread only.
   bool have_info = false;
   GstVideoInfo info;
-  bool stream = false;                   // tensors leave as buffers
-  std::optional<TensorRequest> request;  // what a dvinfer downstream wants
-  std::optional<dvnn::gst::ConvertJob> job;                // what follows from that, or from the settings
+  bool stream = false;                       // tensors leave as buffers
+  std::optional<TensorRequest> request;      // what a dvinfer downstream wants
+  std::optional<dvnn::gst::ConvertJob> job;  // what follows from that, or from the settings
   std::unique_ptr<FrameConverter> converter;
 };
 
@@ -249,8 +249,8 @@ static gboolean gst_dv_convert_set_caps(GstBaseTransform* trans, GstCaps* incaps
 
 // Puts the frame's time into what is controlled, before the frame is looked at.
 static void gst_dv_convert_before_transform(GstBaseTransform* trans, GstBuffer* frame) {
-  const guint64 time = gst_segment_to_stream_time(&trans->segment, GST_FORMAT_TIME,
-                                                  GST_BUFFER_PTS(frame));
+  const guint64 time =
+      gst_segment_to_stream_time(&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(frame));
   if (GST_CLOCK_TIME_IS_VALID(time)) gst_object_sync_values(GST_OBJECT(trans), time);
 }
 
@@ -295,8 +295,8 @@ static dvnn::gst::Decision gst_dv_convert_decide(GstDvConvert* self, GstBuffer* 
 // A slot within our patience, or none.
 static dvnn::gst::SlotPtr gst_dv_convert_take_slot(GstDvConvert* self) {
   const TensorRequest& request = *self->priv->request;
-  auto taken = request.pool->take(SlotPool::Taker::kUpstream,
-                                  SlotPool::Clock::now() + SlotPool::kPatience);
+  auto taken =
+      request.pool->take(SlotPool::Taker::kUpstream, SlotPool::Clock::now() + SlotPool::kPatience);
   if (!taken.ok()) {
     GST_WARNING_OBJECT(self, "%s", taken.error().message.c_str());
     return nullptr;
@@ -436,7 +436,8 @@ static gboolean gst_dv_convert_sink_event(GstBaseTransform* trans, GstEvent* eve
 
 // Downstream asks for it: an element was linked, dvinfer has another network or other slots.
 static gboolean gst_dv_convert_src_event(GstBaseTransform* trans, GstEvent* event) {
-  if (GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE) GST_DV_CONVERT(trans)->priv->renegotiate = true;
+  if (GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE)
+    GST_DV_CONVERT(trans)->priv->renegotiate = true;
   return GST_BASE_TRANSFORM_CLASS(gst_dv_convert_parent_class)->src_event(trans, event);
 }
 

@@ -27,8 +27,8 @@
 #include <cmath>
 
 #include "decode/decoder.h"
-#include "frames/frameconverter.h"
 #include "errors.h"
+#include "frames/frameconverter.h"
 #include "meta/tensordesc.h"
 
 GST_DEBUG_CATEGORY_STATIC(dv_decode_debug);

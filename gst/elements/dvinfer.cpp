@@ -30,8 +30,8 @@
  *
  * #GstDvInfer:network, #GstDvInfer:weights and #GstDvInfer:input-size may be set while playing. The
  * new network is loaded beside the old one and takes over between two frames; an element message
- * `network-changed` (`network`: its file, `name`) tells. If it cannot be loaded, a warning says why,
- * and the old one stays.
+ * `network-changed` (`network`: its file, `name`) tells. If it cannot be loaded, a warning says
+ * why, and the old one stays.
  *
  * ## Example launch line
  * |[
@@ -89,8 +89,8 @@ LoadedPtr gst_dv_infer_loaded(GstDvInfer* self) {
 void gst_dv_infer_post_error(GstDvInfer* self, Topic topic, const Error& error) {
   const InferSettings s = gst_dv_infer_settings(self);
   dvnn::gst::post_error(GST_ELEMENT(self), topic, error,
-                        "network=" + s.network + " weights=" + s.weights + " input-size=" +
-                            s.input_size + " device=" + s.device);
+                        "network=" + s.network + " weights=" + s.weights +
+                            " input-size=" + s.input_size + " device=" + s.device);
 }
 
 // --- networks ----------------------------------------------------------------------------------
@@ -310,14 +310,14 @@ static GstStructure* gst_dv_infer_stats(GstDvInfer* self) {
     if (loaded) pool = loaded->pool;
   }
   gst_structure_set(stats, "slots", G_TYPE_UINT, pool ? static_cast<guint>(pool->size()) : 0U,
-                    "slots-free", G_TYPE_UINT,
-                    pool ? static_cast<guint>(pool->free_count()) : 0U, nullptr);
+                    "slots-free", G_TYPE_UINT, pool ? static_cast<guint>(pool->free_count()) : 0U,
+                    nullptr);
   return stats;
 }
 
 void gst_dv_infer_post_stats(GstDvInfer* self) {
-  gst_element_post_message(
-      GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), gst_dv_infer_stats(self)));
+  gst_element_post_message(GST_ELEMENT(self),
+                           gst_message_new_element(GST_OBJECT(self), gst_dv_infer_stats(self)));
 }
 
 static void gst_dv_infer_get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
@@ -356,8 +356,7 @@ static void gst_dv_infer_class_init(GstDvInferClass* klass) {
           "Frames since the start: inferred, passed (without inference), late (passed for QoS), "
           "dropped (on-error=drop), waits (for a slot); conversion, waiting, device and cpu time, "
           "each as mean, p50, p99 and max in milliseconds; slots and slots-free; device-busy, 0..1",
-          GST_TYPE_STRUCTURE,
-          static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+          GST_TYPE_STRUCTURE, static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
   gst_element_class_set_static_metadata(
       element_class, "DV network inference", "Filter/Analyzer/Video",
       "Runs a convolutional network on each frame, on the DMP DV FPGA or on the software device, "

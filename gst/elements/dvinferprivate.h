@@ -26,10 +26,10 @@ struct GstDvInferPrivate {
   // Under the object lock.
   struct {
     dvnn::gst::InferSettings settings;
-    LoadedPtr loaded;          // from READY on
-    LoadedPtr next;            // loaded while playing: it takes over with the next frame
-    guint loads = 0;           // how many loads were asked for, so that the newest wins
-    bool started = false;      // from PAUSED on
+    LoadedPtr loaded;           // from READY on
+    LoadedPtr next;             // loaded while playing: it takes over with the next frame
+    guint loads = 0;            // how many loads were asked for, so that the newest wins
+    bool started = false;       // from PAUSED on
     GstClockTime upstream = 0;  // least latency of what is upstream, as it was last queried
     bool live = false;
   } shared;

@@ -31,9 +31,9 @@ static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE(
 // --- another network ---------------------------------------------------------------------------
 
 static void gst_dv_infer_post_swap(GstDvInfer* self, const dvnn::gst::LoadedNetwork& now) {
-  GstStructure* s = gst_structure_new("network-changed", "network", G_TYPE_STRING,
-                                      now.settings.path.c_str(), "name", G_TYPE_STRING,
-                                      now.network->model().name.c_str(), nullptr);
+  GstStructure* s =
+      gst_structure_new("network-changed", "network", G_TYPE_STRING, now.settings.path.c_str(),
+                        "name", G_TYPE_STRING, now.network->model().name.c_str(), nullptr);
   gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), s));
 }
 
@@ -183,8 +183,7 @@ static void gst_dv_infer_post_qos(GstDvInfer* self, GstBuffer* frame) {
 
 // What a video frame is run on: dvconvert's slot, one that is filled here, or nothing.
 static Status gst_dv_infer_take_frame(GstDvInfer* self, InferItem* item) {
-  GstBuffer* frame =
-      gst_buffer_make_writable(GST_BUFFER_CAST(item->object.release()));
+  GstBuffer* frame = gst_buffer_make_writable(GST_BUFFER_CAST(item->object.release()));
   item->object.reset(GST_MINI_OBJECT_CAST(frame));
   const FrameView view = dvnn::gst::get_frame_view(frame).value_or(FrameView{});
   dvnn::gst::remove_frame_view(frame);
@@ -248,8 +247,7 @@ static GstFlowReturn gst_dv_infer_chain(GstPad*, GstObject* parent, GstBuffer* b
   gst_dv_infer_swap(self);
   item->network = gst_dv_infer_loaded(self);
   item->as_tensors = priv.sink.tensors_out;
-  item->upstream_us =
-      gst_dv_infer_upstream_wait(self, gst_dv_infer_running_time(self, buffer));
+  item->upstream_us = gst_dv_infer_upstream_wait(self, gst_dv_infer_running_time(self, buffer));
   item->status = priv.sink.tensors_in ? gst_dv_infer_take_tensor(self, item.get())
                                       : gst_dv_infer_take_frame(self, item.get());
   // Where tensors leave there is nothing to pass in place of results.
@@ -345,9 +343,8 @@ static gboolean gst_dv_infer_answer_allocation(GstDvInfer* self, GstQuery* query
   gst_dv_infer_swap(self);
   const LoadedPtr loaded = gst_dv_infer_loaded(self);
   const dvnn::network::Network& network = *loaded->network;
-  dvnn::gst::set_tensor_request(query,
-                                {network.input_desc(), network.model().input.picture,
-                                 network.takes_pixels(), loaded->pool, priv.intake});
+  dvnn::gst::set_tensor_request(query, {network.input_desc(), network.model().input.picture,
+                                        network.takes_pixels(), loaded->pool, priv.intake});
   return TRUE;
 }
 

@@ -92,9 +92,8 @@ static void gst_dv_infer_mark(const InferItem& item, GstBuffer* frame, bool infe
 // The frame with its outputs, or a buffer of tensors. The item's slots are let go, but for views.
 static BufferPtr gst_dv_infer_finish_frame(InferItem* item) {
   BufferPtr frame(GST_BUFFER_CAST(item->object.release()));
-  const bool as_views = std::all_of(item->regions.begin(), item->regions.end(), [](const Region& r) {
-    return r.slot->pool->plenty();
-  });
+  const bool as_views = std::all_of(item->regions.begin(), item->regions.end(),
+                                    [](const Region& r) { return r.slot->pool->plenty(); });
   if (!item->as_tensors) {
     for (guint i = 0; i < item->regions.size(); ++i) {
       gst_dv_infer_attach_region(*item, i, frame.get(), as_views);
@@ -125,18 +124,16 @@ void gst_dv_infer_estimate_latency(GstDvInfer* self) {
   if (priv.first_run_us == 0) return;
   const GstVideoInfo& video = priv.sink.video;
   const bool timed = priv.sink.have_video && GST_VIDEO_INFO_FPS_N(&video) > 0;
-  const int64_t period =
-      timed ? gst_util_uint64_scale(G_USEC_PER_SEC, GST_VIDEO_INFO_FPS_D(&video),
-                                    GST_VIDEO_INFO_FPS_N(&video))
-            : G_MAXINT64;
+  const int64_t period = timed ? gst_util_uint64_scale(G_USEC_PER_SEC, GST_VIDEO_INFO_FPS_D(&video),
+                                                       GST_VIDEO_INFO_FPS_N(&video))
+                               : G_MAXINT64;
   const InferSettings settings = gst_dv_infer_settings(self);
   // A network that is slower than the stream has as many frames before each new one as fit in: in
   // flight, at dvinfer's door, at dvconvert's, and in a queue of one before that.
   constexpr int64_t kAtDoors = 3;
   const bool waits = settings.when_busy == dvnn::gst::WhenBusy::kWait;
-  const int64_t runs = priv.first_run_us <= period
-                           ? 1
-                           : settings.max_in_flight + (waits ? kAtDoors : 0);
+  const int64_t runs =
+      priv.first_run_us <= period ? 1 : settings.max_in_flight + (waits ? kAtDoors : 0);
   priv.intake->latency.estimate(runs * priv.first_run_us);
 }
 

@@ -18,8 +18,8 @@
 
 #include <gst/video/video.h>
 
-#include "frames/frameconverter.h"
 #include "elements/overlaypainter.h"
+#include "frames/frameconverter.h"
 
 GST_DEBUG_CATEGORY_STATIC(dv_overlay_debug);
 #define GST_CAT_DEFAULT dv_overlay_debug

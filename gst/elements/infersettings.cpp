@@ -72,12 +72,13 @@ InferProperties infer_properties() {
               {"interval", "Interval",
                "Least time from one inferred frame to the next, in milliseconds of the stream; 0: "
                "every frame"});
-  rows.number(&S::interval_frames, When::kPlaying, 1, G_MAXUINT,
-              {"interval-frames", "Interval in frames",
-               "Infer one frame of so many; 1: every frame"});
-  rows.real(&S::max_rate, When::kPlaying, 0.0, 1000.0,
-            {"max-rate", "Highest rate",
-             "Most inferences per second of the stream, on average and evenly spaced; 0: no limit"});
+  rows.number(
+      &S::interval_frames, When::kPlaying, 1, G_MAXUINT,
+      {"interval-frames", "Interval in frames", "Infer one frame of so many; 1: every frame"});
+  rows.real(
+      &S::max_rate, When::kPlaying, 0.0, 1000.0,
+      {"max-rate", "Highest rate",
+       "Most inferences per second of the stream, on average and evenly spaced; 0: no limit"});
   rows.boolean(&S::qos, When::kPlaying,
                {"qos", "Quality of service",
                 "Pass frames that would be late for the sink without inference"});

@@ -125,8 +125,8 @@ Result<std::unique_ptr<FrameConverter>> FrameConverter::create(const GstVideoInf
 Status FrameConverter::make_converter(const image::FrameFormat& format) {
   const TensorDesc& desc = target_.desc;
   if (target_.dlhdl) {
-    DVNN_ASSIGN(converter_,
-                image::Converter::create(format, *target_.dlhdl, desc.shape, desc.type, input_, view_));
+    DVNN_ASSIGN(converter_, image::Converter::create(format, *target_.dlhdl, desc.shape, desc.type,
+                                                     input_, view_));
   } else {
     DVNN_ASSIGN(converter_, image::Converter::create(format, desc, input_, view_));
   }

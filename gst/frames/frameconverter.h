@@ -6,9 +6,9 @@
 
 #include <memory>
 
+#include "frames/tensortarget.h"
 #include "image/converter.h"
 #include "network/network.h"
-#include "frames/tensortarget.h"
 
 namespace dvnn::gst {
 

@@ -115,9 +115,9 @@ ItemPtr InferQueue::give_up_head(guint watchdog_ms) {
   item->as_tensors = head->as_tensors;
   item->times = head->times;
   item->times.finished = g_get_monotonic_time();
-  item->status = Error{ErrorCode::kDevice,
-                       format("the device has not answered for %u ms (property watchdog)",
-                              watchdog_ms)};
+  item->status =
+      Error{ErrorCode::kDevice,
+            format("the device has not answered for %u ms (property watchdog)", watchdog_ms)};
   if (head->times.started == 0) {
     todo_.erase(std::remove(todo_.begin(), todo_.end(), head), todo_.end());
   } else {

@@ -54,8 +54,7 @@ void LatencyMeter::frame_ready(const FrameTimes& times, int64_t waited_upstream_
   // It could have left as soon as it and all before it were done.
   const int64_t ready = std::max(times.finished, last_ready_);
   last_ready_ = ready;
-  const int64_t kept =
-      ready - times.arrived - blocked_.within(times.arrived, times.admitted);
+  const int64_t kept = ready - times.arrived - blocked_.within(times.arrived, times.admitted);
   const int64_t before = std::min(
       waited_upstream_us, occupied_.within(times.arrived - waited_upstream_us, times.arrived));
   grow(kept + std::max<int64_t>(0, before));

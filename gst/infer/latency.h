@@ -44,8 +44,9 @@ class LatencyMeter {
   void occupied(int64_t start_us, int64_t end_us);
   /// Downstream kept the source pad's thread from `start` to `end`.
   void blocked(int64_t start_us, int64_t end_us);
-  /// A frame is ready to leave. `waited_upstream_us` is how long it was under way before it arrived,
-  /// beyond what upstream has reported (0 if not live): it counts as far as we were the reason.
+  /// A frame is ready to leave. `waited_upstream_us` is how long it was under way before it
+  /// arrived, beyond what upstream has reported (0 if not live): it counts as far as we were the
+  /// reason.
   void frame_ready(const FrameTimes& times, int64_t waited_upstream_us);
   /// What it is likely to be, before there are frames.
   void estimate(int64_t microseconds);

@@ -155,8 +155,8 @@ static SlotMemory* slot_memory(GstBuffer* buffer) {
 BufferPtr slot_buffer(SlotPtr slot) {
   // One for the process: memories may outlive every pipeline.
   static GstAllocator* const allocator = [] {
-    auto* made = GST_ALLOCATOR(
-        g_object_ref_sink(g_object_new(gst_dv_slot_allocator_get_type(), nullptr)));
+    auto* made =
+        GST_ALLOCATOR(g_object_ref_sink(g_object_new(gst_dv_slot_allocator_get_type(), nullptr)));
     GST_OBJECT_FLAG_SET(made, GST_OBJECT_FLAG_MAY_BE_LEAKED);
     return made;
   }();

@@ -5,7 +5,8 @@
 // region in flight needs. A SlotPtr owns one; when its last copy goes, the slot is free again.
 //
 //   dvconvert    takes a slot, writes a tensor into it and hangs it on the frame (slotmeta.h);
-//   dvinfer      takes it off the frame, or takes one of its own for a frame that has none, runs it,
+//   dvinfer      takes it off the frame, or takes one of its own for a frame that has none, runs
+//   it,
 //                and hands the outputs on as views of the slot, or as copies;
 //   downstream   keeps what it likes, for as long as it likes.
 //

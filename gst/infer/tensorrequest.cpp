@@ -6,8 +6,8 @@
 namespace dvnn::gst {
 namespace {
 
-// The API has no meta: it names the request alone. A tensor is of the very pixels that dvconvert saw,
-// which the tags tell elements that change them.
+// The API has no meta: it names the request alone. A tensor is of the very pixels that dvconvert
+// saw, which the tags tell elements that change them.
 GType request_api() {
   static const GType type = [] {
     static const gchar* tags[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,

@@ -17,7 +17,7 @@ namespace dvnn::convert {
 
 /// What the model does not say itself.
 struct ConvertOptions : plan::PlanOptions {
-  std::string name;     // of the network; empty: the model's own
+  std::string name;   // of the network; empty: the model's own
   InputSpec picture;  // how a picture becomes the input
   std::vector<std::string> labels;
   std::string decoder;  // empty: chosen from the model's last layer

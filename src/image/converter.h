@@ -67,8 +67,8 @@ class Converter {
   /// `tensor` is {1, C, H, W} with C = 3, or 1 where the order is gray. Errors: kInvalidArgument
   /// (sizes out of range), kUnsupported (combination we cannot do).
   static Result<std::unique_ptr<Converter>> create(const FrameFormat& frame,
-                                                   const TensorDesc& tensor,
-                                                   const InputSpec& input, const View& view = {});
+                                                   const TensorDesc& tensor, const InputSpec& input,
+                                                   const View& view = {});
   /// The same for an input buffer of MathWorks' deep learning processor, of float32 or int8.
   /// `shape` is {1, C, H, W}; X is the rows of the picture, Y its columns.
   static Result<std::unique_ptr<Converter>> create(const FrameFormat& frame,

@@ -88,8 +88,8 @@ Transform Geometry::transform() const {
   return t;
 }
 
-Geometry plan_geometry(const FrameFormat& frame, int tensor_w, int tensor_h,
-                       const InputSpec& input, const View& view) {
+Geometry plan_geometry(const FrameFormat& frame, int tensor_w, int tensor_h, const InputSpec& input,
+                       const View& view) {
   Geometry g;
   const AxisFlips flips = axis_flips(view.orientation);
   g.swap_xy = flips.swap_xy, g.flip_x = flips.flip_x, g.flip_y = flips.flip_y;

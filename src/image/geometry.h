@@ -25,10 +25,10 @@ struct Geometry {
   Transform transform() const;
 };
 
-/// Applies the view's orientation and region and the input's resize rule; the pixel aspect ratio counts where the
-/// aspect is kept.
-Geometry plan_geometry(const FrameFormat& frame, int tensor_w, int tensor_h,
-                       const InputSpec& input, const View& view);
+/// Applies the view's orientation and region and the input's resize rule; the pixel aspect ratio
+/// counts where the aspect is kept.
+Geometry plan_geometry(const FrameFormat& frame, int tensor_w, int tensor_h, const InputSpec& input,
+                       const View& view);
 
 /// One axis of a plane: `source_size` luma samples from `source_start` on become `target_size`.
 /// Chroma planes: `subsampling` 2 and `siting`, the position of chroma sample 0 in luma samples;

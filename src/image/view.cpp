@@ -37,9 +37,8 @@ Status RelativeRect::check() const {
       y + height <= 1 + kRounding) {
     return {};
   }
-  return Error{
-      ErrorCode::kInvalidArgument,
-      format("the region %g x %g at %g,%g is not within 0..1", width, height, x, y)};
+  return Error{ErrorCode::kInvalidArgument,
+               format("the region %g x %g at %g,%g is not within 0..1", width, height, x, y)};
 }
 
 bool operator==(const RelativeRect& a, const RelativeRect& b) {
@@ -135,8 +134,8 @@ bool View::follow(const Transform& change, const Size& from, const Size& to) {
          std::clamp(now.x1, 0.0, to.width), std::clamp(now.y1, 0.0, to.height)};
   // Who looked at all of the frame looks at all of what is left, or was added.
   region = whole ? RelativeRect{}
-                 : RelativeRect{now.x0 / to.width, now.y0 / to.height,
-                                (now.x1 - now.x0) / to.width, (now.y1 - now.y0) / to.height};
+                 : RelativeRect{now.x0 / to.width, now.y0 / to.height, (now.x1 - now.x0) / to.width,
+                                (now.y1 - now.y0) / to.height};
   const Transform turned = directions(orientation).after(change);
   AxisFlips flips;
   flips.swap_xy = turned.swap_xy;

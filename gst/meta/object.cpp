@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects and passes: what a GstDvObjectsMeta holds.
+#include <atomic>
+#include <cmath>
+#include <utility>
+
+#include "gst/dvnn/gstdvobjectsmeta.h"
+
+G_DEFINE_BOXED_TYPE(GstDvPass, gst_dv_pass, gst_dv_pass_copy, gst_dv_pass_free)
+G_DEFINE_BOXED_TYPE(GstDvObject, gst_dv_object, gst_dv_object_copy, gst_dv_object_free)
+
+// Strings that travel in messages and events have to be valid UTF-8.
+static gchar* gst_dv_valid_text(const gchar* text) {
+  return g_utf8_make_valid(text ? text : "", -1);
+}
+
+/**
+ * gst_dv_pass_copy:
+ * @pass: a pass
+ *
+ * Returns: (transfer full): a copy
+ */
+GstDvPass* gst_dv_pass_copy(const GstDvPass* pass) {
+  GstDvPass* copy = g_new0(GstDvPass, 1);
+  copy->network = gst_dv_valid_text(pass->network);
+  copy->state = pass->state;
+  return copy;
+}
+
+/**
+ * gst_dv_pass_free:
+ * @pass: (transfer full): a copy of a pass
+ */
+void gst_dv_pass_free(GstDvPass* pass) {
+  g_free(pass->network);
+  g_free(pass);
+}
+
+/**
+ * gst_dv_object_new_id:
+ *
+ * Objects that are added to a meta have an id; this is for those who need one before.
+ *
+ * Returns: an id that no other object in this process has
+ */
+guint64 gst_dv_object_new_id(void) {
+  static std::atomic<guint64> last{0};
+  return ++last;
+}
+
+/**
+ * gst_dv_object_copy:
+ * @object: an object
+ *
+ * An object of a meta lives as long as the buffer; a copy lives until it is freed.
+ *
+ * Returns: (transfer full): a copy, which has the same id
+ */
+GstDvObject* gst_dv_object_copy(const GstDvObject* object) {
+  GstDvObject* copy = g_new0(GstDvObject, 1);
+  copy->id = object->id;
+  copy->parent = object->parent;
+  copy->track_id = object->track_id;
+  copy->kind = object->kind;
+  copy->class_id = object->class_id;
+  copy->network = object->network;
+  copy->label = gst_dv_valid_text(object->label);
+  copy->confidence = object->confidence;
+  gst_dv_object_set_box(copy, object->x0, object->y0, object->x1, object->y1);
+  return copy;
+}
+
+/**
+ * gst_dv_object_free:
+ * @object: (transfer full): a copy of an object
+ */
+void gst_dv_object_free(GstDvObject* object) {
+  g_free(object->label);
+  g_free(object);
+}
+
+/**
+ * gst_dv_object_set_label:
+ * @object: an object
+ * @label: (nullable): what it is; bytes that are no UTF-8 are replaced
+ */
+void gst_dv_object_set_label(GstDvObject* object, const gchar* label) {
+  g_return_if_fail(object != nullptr);
+  gchar* old = object->label;
+  object->label = gst_dv_valid_text(label);
+  g_free(old);
+}
+
+/**
+ * gst_dv_object_set_box:
+ * @object: an object
+ * @x0: one edge in pixels of the frame
+ * @y0: one edge
+ * @x1: the opposite edge
+ * @y1: the opposite edge
+ *
+ * Places the object. Edges are put in order. Where one of them is not a finite number, the object
+ * has no place: all four become 0.
+ */
+void gst_dv_object_set_box(GstDvObject* object, gdouble x0, gdouble y0, gdouble x1, gdouble y1) {
+  g_return_if_fail(object != nullptr);
+  if (!std::isfinite(x0) || !std::isfinite(y0) || !std::isfinite(x1) || !std::isfinite(y1)) {
+    x0 = y0 = x1 = y1 = 0;
+  }
+  if (x1 < x0) std::swap(x0, x1);
+  if (y1 < y0) std::swap(y0, y1);
+  object->x0 = x0;
+  object->y0 = y0;
+  object->x1 = x1;
+  object->y1 = y1;
+}
+
+/**
+ * gst_dv_object_has_box:
+ * @object: an object
+ *
+ * Returns: %TRUE if it is known where in the frame the object is
+ */
+gboolean gst_dv_object_has_box(const GstDvObject* object) {
+  g_return_val_if_fail(object != nullptr, FALSE);
+  return std::isfinite(object->x0) && std::isfinite(object->y0) && std::isfinite(object->x1) &&
+         std::isfinite(object->y1) && object->x1 > object->x0 && object->y1 > object->y0;
+}

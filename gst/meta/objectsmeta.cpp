@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gst/dvnn/gstdvobjectsmeta.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "meta/metatags.h"
+#include "meta/metatransform.h"
+
+namespace {
+
+GstDvObject* object_at(const GPtrArray* objects, guint index) {
+  return static_cast<GstDvObject*>(g_ptr_array_index(objects, index));
+}
+
+GstDvPass* pass_at(const GPtrArray* passes, guint index) {
+  return static_cast<GstDvPass*>(g_ptr_array_index(passes, index));
+}
+
+// Moves an object to the changed frame; false if it is not to be seen there.
+bool follow(const dvnn::gst::FrameChange& change, GstDvObject* object) {
+  if (!gst_dv_object_has_box(object)) return true;
+  const auto box = change.transform.apply({object->x0, object->y0, object->x1, object->y1});
+  const auto& shown = change.shown;
+  gst_dv_object_set_box(
+      object, std::clamp(box.x0, shown.x0, shown.x1), std::clamp(box.y0, shown.y0, shown.y1),
+      std::clamp(box.x1, shown.x0, shown.x1), std::clamp(box.y1, shown.y0, shown.y1));
+  return gst_dv_object_has_box(object);
+}
+
+// Adds the passes of `from` that `to` has not; the places in `to` of all of them.
+std::vector<gint> merge_passes(const GstDvObjectsMeta* from, GstDvObjectsMeta* to) {
+  std::vector<gint> places;
+  for (guint i = 0; i < from->passes->len; ++i) {
+    const GstDvPass* pass = pass_at(from->passes, i);
+    gint place = gst_dv_objects_meta_find_pass(to, pass->network);
+    // Two networks of one name are two passes, unless the whole was here before.
+    if (place < static_cast<gint>(i)) {
+      g_ptr_array_add(to->passes, gst_dv_pass_copy(pass));
+      place = static_cast<gint>(to->passes->len) - 1;
+    }
+    places.push_back(place);
+  }
+  return places;
+}
+
+// Parts of what is no longer there are parts of nothing.
+void forget_missing_parents(GstDvObjectsMeta* meta) {
+  for (guint i = 0; i < meta->objects->len; ++i) {
+    GstDvObject* object = object_at(meta->objects, i);
+    if (object->parent != 0 && !gst_dv_objects_meta_find_object(meta, object->parent)) {
+      object->parent = 0;
+    }
+  }
+}
+
+// Adds what `from` holds, with boxes as `place` has them; it returns false for what is to be
+// dropped. Where `to` has an object already, as when metas are copied twice, there still is one.
+template <typename Place>
+void merge(const GstDvObjectsMeta* from, GstDvObjectsMeta* to, Place place) {
+  const bool was_empty = to->objects->len == 0;
+  const std::vector<gint> passes = merge_passes(from, to);
+  bool dropped = false;
+  for (guint i = 0; i < from->objects->len; ++i) {
+    const GstDvObject* object = object_at(from->objects, i);
+    if (!was_empty && gst_dv_objects_meta_find_object(to, object->id)) continue;
+    GstDvObject* copy = gst_dv_object_copy(object);
+    const bool known = copy->network >= 0 && static_cast<size_t>(copy->network) < passes.size();
+    copy->network = known ? passes[static_cast<size_t>(copy->network)] : -1;
+    if (place(copy)) {
+      g_ptr_array_add(to->objects, copy);
+    } else {
+      gst_dv_object_free(copy);
+      dropped = true;
+    }
+  }
+  if (dropped) forget_missing_parents(to);
+}
+
+}  // namespace
+
+GType gst_dv_objects_meta_api_get_type(void) {
+  static const GType type =
+      gst_meta_api_type_register("GstDvObjectsMetaAPI", dvnn::gst::frame_meta_tags());
+  return type;
+}
+
+static gboolean gst_dv_objects_meta_init(GstMeta* meta, gpointer, GstBuffer*) {
+  GstDvObjectsMeta* self = reinterpret_cast<GstDvObjectsMeta*>(meta);
+  const GstMeta parent = self->meta;
+  *self = {};
+  self->meta = parent;
+  self->objects =
+      g_ptr_array_new_with_free_func(reinterpret_cast<GDestroyNotify>(gst_dv_object_free));
+  self->passes = g_ptr_array_new_with_free_func(reinterpret_cast<GDestroyNotify>(gst_dv_pass_free));
+  return TRUE;
+}
+
+static void gst_dv_objects_meta_free(GstMeta* meta, GstBuffer*) {
+  GstDvObjectsMeta* self = reinterpret_cast<GstDvObjectsMeta*>(meta);
+  g_clear_pointer(&self->objects, g_ptr_array_unref);
+  g_clear_pointer(&self->passes, g_ptr_array_unref);
+}
+
+static gboolean gst_dv_objects_meta_transform(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type,
+                                              gpointer data) {
+  const auto* from = reinterpret_cast<GstDvObjectsMeta*>(meta);
+  if (GST_META_TRANSFORM_IS_COPY(type)) {
+    if (static_cast<GstMetaTransformCopy*>(data)->region) return FALSE;
+    merge(from, gst_buffer_add_dv_objects_meta(to), [](GstDvObject*) { return true; });
+    return TRUE;
+  }
+  const auto change = dvnn::gst::frame_change(type, data);
+  GstDvObjectsMeta* moved = gst_buffer_add_dv_objects_meta(to);
+  if (change && change->exact) {
+    merge(from, moved, [&](GstDvObject* object) { return follow(*change, object); });
+    return TRUE;
+  }
+  GST_WARNING(
+      "objects stay without places: the frame went to another shape (\"%s\"), and where its "
+      "pixels are now is not known",
+      g_quark_to_string(type));
+  merge(from, moved, [](GstDvObject* object) {
+    gst_dv_object_set_box(object, 0, 0, 0, 0);
+    return true;
+  });
+  return TRUE;
+}
+
+/**
+ * gst_dv_objects_meta_get_info: (skip)
+ */
+const GstMetaInfo* gst_dv_objects_meta_get_info(void) {
+  static const GstMetaInfo* const info = gst_meta_register(
+      GST_DV_OBJECTS_META_API_TYPE, "GstDvObjectsMeta", sizeof(GstDvObjectsMeta),
+      gst_dv_objects_meta_init, gst_dv_objects_meta_free, gst_dv_objects_meta_transform);
+  return info;
+}
+
+/**
+ * gst_buffer_add_dv_objects_meta:
+ * @buffer: a writable buffer
+ *
+ * Returns: (transfer none): the buffer's meta, which is new and empty where there was none
+ */
+GstDvObjectsMeta* gst_buffer_add_dv_objects_meta(GstBuffer* buffer) {
+  g_return_val_if_fail(GST_IS_BUFFER(buffer), nullptr);
+  GstMeta* meta = gst_buffer_get_meta(buffer, GST_DV_OBJECTS_META_API_TYPE);
+  if (!meta) meta = gst_buffer_add_meta(buffer, GST_DV_OBJECTS_META_INFO, nullptr);
+  return reinterpret_cast<GstDvObjectsMeta*>(meta);
+}
+
+/**
+ * gst_buffer_get_dv_objects_meta:
+ * @buffer: a buffer
+ *
+ * Returns: (transfer none) (nullable): the buffer's meta; no dvinfer has seen the frame if there is
+ * none
+ */
+GstDvObjectsMeta* gst_buffer_get_dv_objects_meta(GstBuffer* buffer) {
+  g_return_val_if_fail(GST_IS_BUFFER(buffer), nullptr);
+  return reinterpret_cast<GstDvObjectsMeta*>(
+      gst_buffer_get_meta(buffer, GST_DV_OBJECTS_META_API_TYPE));
+}
+
+/**
+ * gst_dv_objects_meta_add_pass:
+ * @meta: the meta of a writable buffer
+ * @network: name of a network
+ * @state: what it did with the frame
+ *
+ * Returns: the index of the new pass
+ */
+guint gst_dv_objects_meta_add_pass(GstDvObjectsMeta* meta, const gchar* network,
+                                   GstDvPassState state) {
+  g_return_val_if_fail(meta != nullptr, 0);
+  GstDvPass pass = {};
+  pass.network = const_cast<gchar*>(network);
+  pass.state = state;
+  g_ptr_array_add(meta->passes, gst_dv_pass_copy(&pass));
+  return meta->passes->len - 1;
+}
+
+/**
+ * gst_dv_objects_meta_get_n_passes:
+ * @meta: a meta
+ *
+ * Returns: the number of passes, one for each dvinfer that has seen the frame
+ */
+guint gst_dv_objects_meta_get_n_passes(const GstDvObjectsMeta* meta) {
+  g_return_val_if_fail(meta != nullptr, 0);
+  return meta->passes->len;
+}
+
+/**
+ * gst_dv_objects_meta_get_pass:
+ * @meta: a meta
+ * @index: a number below gst_dv_objects_meta_get_n_passes(); the last pass is the newest
+ *
+ * Returns: (transfer none) (nullable): the pass, which lives as long as the buffer
+ */
+GstDvPass* gst_dv_objects_meta_get_pass(const GstDvObjectsMeta* meta, guint index) {
+  g_return_val_if_fail(meta != nullptr, nullptr);
+  return index < meta->passes->len ? pass_at(meta->passes, index) : nullptr;
+}
+
+/**
+ * gst_dv_objects_meta_find_pass:
+ * @meta: a meta
+ * @network: name of a network
+ *
+ * Returns: the index of the network's newest pass, or -1
+ */
+gint gst_dv_objects_meta_find_pass(const GstDvObjectsMeta* meta, const gchar* network) {
+  g_return_val_if_fail(meta != nullptr, -1);
+  for (guint i = meta->passes->len; i > 0; --i) {
+    if (g_strcmp0(pass_at(meta->passes, i - 1)->network, network) == 0) {
+      return static_cast<gint>(i) - 1;
+    }
+  }
+  return -1;
+}
+
+/**
+ * gst_dv_objects_meta_add_object:
+ * @meta: the meta of a writable buffer
+ * @kind: what the object tells
+ * @class_id: index into the network's labels
+ * @label: (nullable): what it is
+ * @confidence: 0..1
+ *
+ * Adds an object with an id of its own and without a place; see gst_dv_object_set_box(). Other
+ * fields may be written directly.
+ *
+ * Returns: (transfer none): the object, which lives as long as the buffer
+ */
+GstDvObject* gst_dv_objects_meta_add_object(GstDvObjectsMeta* meta, GstDvObjectKind kind,
+                                            gint class_id, const gchar* label, gfloat confidence) {
+  g_return_val_if_fail(meta != nullptr, nullptr);
+  GstDvObject* object = g_new0(GstDvObject, 1);
+  object->id = gst_dv_object_new_id();
+  object->kind = kind;
+  object->class_id = class_id;
+  object->network = -1;
+  object->confidence = confidence >= 0 ? std::min(confidence, 1.0f) : 0;  // 0 if it is no number
+  gst_dv_object_set_label(object, label);
+  g_ptr_array_add(meta->objects, object);
+  return object;
+}
+
+/**
+ * gst_dv_objects_meta_get_n_objects:
+ * @meta: a meta
+ *
+ * Returns: the number of objects
+ */
+guint gst_dv_objects_meta_get_n_objects(const GstDvObjectsMeta* meta) {
+  g_return_val_if_fail(meta != nullptr, 0);
+  return meta->objects->len;
+}
+
+/**
+ * gst_dv_objects_meta_get_object:
+ * @meta: a meta
+ * @index: a number below gst_dv_objects_meta_get_n_objects()
+ *
+ * Returns: (transfer none) (nullable): the object, which lives as long as the buffer; copy it to
+ * keep it longer
+ */
+GstDvObject* gst_dv_objects_meta_get_object(const GstDvObjectsMeta* meta, guint index) {
+  g_return_val_if_fail(meta != nullptr, nullptr);
+  return index < meta->objects->len ? object_at(meta->objects, index) : nullptr;
+}
+
+/**
+ * gst_dv_objects_meta_find_object:
+ * @meta: a meta
+ * @id: an object's id
+ *
+ * Returns: (transfer none) (nullable): the object of that id
+ */
+GstDvObject* gst_dv_objects_meta_find_object(const GstDvObjectsMeta* meta, guint64 id) {
+  g_return_val_if_fail(meta != nullptr, nullptr);
+  for (guint i = 0; i < meta->objects->len; ++i) {
+    if (object_at(meta->objects, i)->id == id) return object_at(meta->objects, i);
+  }
+  return nullptr;
+}
+
+/**
+ * gst_dv_objects_meta_remove_object:
+ * @meta: the meta of a writable buffer
+ * @id: an object's id
+ *
+ * Removes and frees an object; its parts stay, without a parent.
+ *
+ * Returns: %TRUE if there was such an object
+ */
+gboolean gst_dv_objects_meta_remove_object(GstDvObjectsMeta* meta, guint64 id) {
+  GstDvObject* object = gst_dv_objects_meta_find_object(meta, id);
+  if (!object) return FALSE;
+  g_ptr_array_remove(meta->objects, object);
+  for (guint i = 0; i < meta->objects->len; ++i) {
+    GstDvObject* part = object_at(meta->objects, i);
+    if (part->parent == id) part->parent = 0;
+  }
+  return TRUE;
+}

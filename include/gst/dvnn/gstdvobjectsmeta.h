@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef __GST_DV_OBJECTS_META_H__
+#define __GST_DV_OBJECTS_META_H__
+
+#include <gst/gst.h>
+
+G_BEGIN_DECLS
+
+#define GST_DV_OBJECTS_META_API_TYPE (gst_dv_objects_meta_api_get_type())
+#define GST_DV_OBJECTS_META_INFO (gst_dv_objects_meta_get_info())
+#define GST_TYPE_DV_OBJECT (gst_dv_object_get_type())
+#define GST_TYPE_DV_OBJECT_KIND (gst_dv_object_kind_get_type())
+#define GST_TYPE_DV_PASS (gst_dv_pass_get_type())
+#define GST_TYPE_DV_PASS_STATE (gst_dv_pass_state_get_type())
+
+/**
+ * GstDvObjectKind:
+ * @GST_DV_OBJECT_DETECTION: a thing at a place
+ * @GST_DV_OBJECT_CLASSIFICATION: what all that the network was shown is
+ *
+ * What an object tells.
+ */
+typedef enum { GST_DV_OBJECT_DETECTION, GST_DV_OBJECT_CLASSIFICATION } GstDvObjectKind;
+
+/**
+ * GstDvPassState:
+ * @GST_DV_PASS_INFERRED: the network ran on this frame
+ * @GST_DV_PASS_SKIPPED: the frame was passed without inference
+ * @GST_DV_PASS_PREDICTED: the frame was passed without inference, and its objects were predicted
+ *   from earlier frames
+ *
+ * What a network did with a frame.
+ */
+typedef enum { GST_DV_PASS_INFERRED, GST_DV_PASS_SKIPPED, GST_DV_PASS_PREDICTED } GstDvPassState;
+
+/**
+ * GstDvPass:
+ * @network: name of the network
+ * @state: what became of the frame
+ *
+ * One network that has seen the frame. Only the library makes these.
+ */
+typedef struct {
+  gchar* network;
+  GstDvPassState state;
+
+  /*< private >*/
+  gpointer _gst_reserved[GST_PADDING];
+} GstDvPass;
+
+/**
+ * GstDvObject:
+ * @id: the object's name, unique in the process. Copies of a frame hold the same objects
+ * @parent: id of the object that this one is a part of, or 0
+ * @track_id: the same for the same thing in successive frames, or 0 where nothing tracks it
+ * @kind: what the object tells
+ * @class_id: index into the network's labels
+ * @network: index of the pass that found the object, or -1
+ * @label: what it is; never %NULL. Set it by gst_dv_object_set_label()
+ * @confidence: 0..1
+ * @x0: left edge in pixels of the buffer's frame, pixel edges at integers. A #GstVideoCropMeta is
+ *   not subtracted. Where it is not known any more where the object is, all four are 0
+ * @y0: upper edge, see @x0
+ * @x1: right edge, see @x0
+ * @y1: lower edge, see @x0
+ *
+ * Something that was found in a frame. Only the library makes objects: more fields may follow.
+ */
+typedef struct {
+  guint64 id, parent, track_id;
+  GstDvObjectKind kind;
+  gint class_id;
+  gint network;
+  gchar* label;
+  gfloat confidence;
+  gdouble x0, y0, x1, y1;
+
+  /*< private >*/
+  gpointer _gst_reserved[GST_PADDING_LARGE];
+} GstDvObject;
+
+/**
+ * GstDvObjectsMeta:
+ * @meta: parent
+ *
+ * All that was found in a frame, and which networks have seen it. A frame has at most one. Whole
+ * copies of the frame keep it. Where a frame is scaled, cropped or turned, and GStreamer tells
+ * metas how, boxes follow; objects that are cropped away are dropped. Where it is known that the
+ * frame has changed, but not how, objects stay without a place: see gst_dv_object_has_box().
+ */
+typedef struct {
+  GstMeta meta;
+
+  /*< private >*/
+  GPtrArray* objects;
+  GPtrArray* passes;
+  gpointer _gst_reserved[GST_PADDING_LARGE];
+} GstDvObjectsMeta;
+
+GType gst_dv_object_kind_get_type(void);
+GType gst_dv_pass_state_get_type(void);
+
+GType gst_dv_pass_get_type(void);
+GstDvPass* gst_dv_pass_copy(const GstDvPass* pass);
+void gst_dv_pass_free(GstDvPass* pass);
+
+GType gst_dv_object_get_type(void);
+guint64 gst_dv_object_new_id(void);
+GstDvObject* gst_dv_object_copy(const GstDvObject* object);
+void gst_dv_object_free(GstDvObject* object);
+void gst_dv_object_set_label(GstDvObject* object, const gchar* label);
+void gst_dv_object_set_box(GstDvObject* object, gdouble x0, gdouble y0, gdouble x1, gdouble y1);
+gboolean gst_dv_object_has_box(const GstDvObject* object);
+
+GType gst_dv_objects_meta_api_get_type(void);
+const GstMetaInfo* gst_dv_objects_meta_get_info(void);
+GstDvObjectsMeta* gst_buffer_add_dv_objects_meta(GstBuffer* buffer);
+GstDvObjectsMeta* gst_buffer_get_dv_objects_meta(GstBuffer* buffer);
+
+guint gst_dv_objects_meta_add_pass(GstDvObjectsMeta* meta, const gchar* network,
+                                   GstDvPassState state);
+guint gst_dv_objects_meta_get_n_passes(const GstDvObjectsMeta* meta);
+GstDvPass* gst_dv_objects_meta_get_pass(const GstDvObjectsMeta* meta, guint index);
+gint gst_dv_objects_meta_find_pass(const GstDvObjectsMeta* meta, const gchar* network);
+
+GstDvObject* gst_dv_objects_meta_add_object(GstDvObjectsMeta* meta, GstDvObjectKind kind,
+                                            gint class_id, const gchar* label, gfloat confidence);
+guint gst_dv_objects_meta_get_n_objects(const GstDvObjectsMeta* meta);
+GstDvObject* gst_dv_objects_meta_get_object(const GstDvObjectsMeta* meta, guint index);
+GstDvObject* gst_dv_objects_meta_find_object(const GstDvObjectsMeta* meta, guint64 id);
+gboolean gst_dv_objects_meta_remove_object(GstDvObjectsMeta* meta, guint64 id);
+
+G_END_DECLS
+
+#endif /* __GST_DV_OBJECTS_META_H__ */

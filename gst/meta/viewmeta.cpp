@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meta/viewmeta.h"
 
+#include "meta/metatags.h"
 #include "meta/metatransform.h"
 
 namespace dvnn::gst {
@@ -13,9 +14,7 @@ struct ViewMeta {
 
 GType view_meta_api() {
   static const GType type = [] {
-    static const gchar* tags[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
-                                  GST_META_TAG_VIDEO_ORIENTATION_STR, nullptr};
-    return gst_meta_api_type_register("GstDvViewMetaAPI", tags);
+    return gst_meta_api_type_register("GstDvViewMetaAPI", frame_meta_tags());
   }();
   return type;
 }

@@ -12,10 +12,10 @@
 namespace reference {
 
 using dvnn::ChannelOrder;
-using dvnn::image::Orientation;
 using dvnn::InputSpec;
 using dvnn::ResizeMethod;
 using dvnn::ResizeRule;
+using dvnn::image::Orientation;
 using frames::Frame;
 using frames::Place;
 
@@ -141,8 +141,7 @@ inline Layout plan(const Frame& frame, const Request& p, int tensor_w, int tenso
 
 /// Levels of the tensor's pixels before normalisation, not rounded: c x h x w; the padding colour
 /// where there is no picture.
-inline std::vector<double> levels(const Frame& frame, const Request& p,
-                                  const dvnn::Shape& shape) {
+inline std::vector<double> levels(const Frame& frame, const Request& p, const dvnn::Shape& shape) {
   const dvnn::image::FrameFormat& f = frame.format;
   const Layout l = plan(frame, p, shape.w(), shape.h());
   auto component = [&](int which, int column, int row) {

@@ -12,6 +12,8 @@ using namespace dvnn;
 using namespace dvnn::image;
 using frames::Frame;
 
+using reference::Request;
+
 namespace {
 
 std::mt19937 g_random;
@@ -66,7 +68,7 @@ Frame random_frame(PixelFormat format, int most) {
 }
 
 // Converts into memory that ends with the tensor, with guards around it.
-std::vector<float> convert(const Frame& frame, const TensorDesc& desc, const InputSpec& p) {
+std::vector<float> convert(const Frame& frame, const TensorDesc& desc, const Request& p) {
   auto converter = Converter::create(frame.format, desc, p, p.view);
   ck_assert(converter.ok());
   constexpr size_t kGuard = 64;
@@ -85,7 +87,7 @@ std::vector<float> convert(const Frame& frame, const TensorDesc& desc, const Inp
 }
 
 // What an element may differ by: levels, and its own rounding (binary16 has 11 significand bits).
-void check_element(double level, float have, size_t c, ElementType type, const InputSpec& p,
+void check_element(double level, float have, size_t c, ElementType type, const Request& p,
                    double levels = 1) {
   const double value = (level - double{p.mean[c]}) * double{p.scale[c]};
   double want = value, tolerance = levels * double{p.scale[c]};

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "image/view.h"
+
+#include <cmath>
+#include <cstdlib>
+
+#include "check_main.h"
+
+using namespace dvnn::image;
+
+namespace {
+
+double number() {
+  return static_cast<double>(rand() % 2000 - 1000) / 100 + 0.005;
+}
+
+Transform random_transform() {
+  Transform t;
+  t.scale_x = number();
+  t.scale_y = number();
+  t.offset_x = number();
+  t.offset_y = number();
+  t.swap_xy = rand() % 2 != 0;
+  return t;
+}
+
+void expect_near(double a, double b) {
+  ck_assert_double_eq_tol(a, b, 1e-6 * std::max(1.0, std::fabs(b)));
+}
+
+}  // namespace
+
+START_TEST(the_way_back_undoes_the_way_there) {
+  for (int i = 0; i < 1000; ++i) {
+    const Transform t = random_transform();
+    const double x = number(), y = number();
+    double u = x, v = y;
+    t.apply(&u, &v);
+    t.invert(&u, &v);
+    expect_near(u, x);
+    expect_near(v, y);
+  }
+}
+END_TEST
+
+START_TEST(a_changed_frame_leads_to_the_same_place_in_the_tensor) {
+  for (int i = 0; i < 1000; ++i) {
+    const Transform to_tensor = random_transform(), change = random_transform();
+    const double x = number(), y = number();
+    double direct_x = x, direct_y = y;
+    to_tensor.apply(&direct_x, &direct_y);
+    double u = x, v = y;
+    change.apply(&u, &v);
+    to_tensor.after(change).apply(&u, &v);
+    expect_near(u, direct_x);
+    expect_near(v, direct_y);
+  }
+}
+END_TEST
+
+START_TEST(corners_stay_in_order) {
+  for (int i = 0; i < 1000; ++i) {
+    const Transform t = random_transform();
+    const Corners c = t.apply(Corners{1, 2, 3, 4});
+    ck_assert(c.x0 <= c.x1 && c.y0 <= c.y1);
+    const Corners back = t.invert(c);
+    expect_near(back.x0, 1);
+    expect_near(back.y1, 4);
+  }
+}
+END_TEST
+
+START_TEST(orientations_and_flips_are_each_others_names) {
+  for (int i = 0; i <= static_cast<int>(Orientation::kAnti); ++i) {
+    const auto o = static_cast<Orientation>(i);
+    ck_assert(orientation_of(axis_flips(o)) == o);
+  }
+}
+END_TEST
+
+START_TEST(a_view_follows_scaling_and_cropping) {
+  View view;
+  view.region = {0.5, 0, 0.5, 1};
+  Transform half;
+  half.scale_x = half.scale_y = 0.5;
+  ck_assert(view.follow(half, {640, 480}, {320, 240}));
+  ck_assert((view.region == RelativeRect{0.5, 0, 0.5, 1}));
+  // 100 pixels of 320 are cut off on the left: the region began at 160.
+  Transform crop;
+  crop.offset_x = -100;
+  ck_assert(view.follow(crop, {320, 240}, {220, 240}));
+  expect_near(view.region.x, 60.0 / 220);
+  expect_near(view.region.width, 160.0 / 220);
+  // Nothing is left of it.
+  crop.offset_x = -220;
+  ck_assert(!view.follow(crop, {220, 240}, {10, 240}));
+}
+END_TEST
+
+START_TEST(all_of_a_frame_stays_all_of_it) {
+  View view;
+  Transform crop;
+  crop.offset_x = -10;
+  ck_assert(view.follow(crop, {100, 100}, {50, 100}));
+  ck_assert(view.region == RelativeRect{});
+}
+END_TEST
+
+START_TEST(a_turned_frame_is_looked_at_the_other_way) {
+  // The frame is turned upright upstream: the view need not turn it any more.
+  View view;
+  view.orientation = Orientation::k90;
+  Transform turn;  // clockwise: new x comes of old y, backwards; new y of old x
+  turn.swap_xy = true;
+  turn.scale_x = -1;
+  turn.offset_x = 480;
+  ck_assert(view.follow(turn, {640, 480}, {480, 640}));
+  ck_assert(view.orientation == Orientation::kIdentity);
+}
+END_TEST
+
+DVNN_TEST_MAIN(view, the_way_back_undoes_the_way_there,
+               a_changed_frame_leads_to_the_same_place_in_the_tensor, corners_stay_in_order,
+               orientations_and_flips_are_each_others_names, a_view_follows_scaling_and_cropping,
+               all_of_a_frame_stays_all_of_it, a_turned_frame_is_looked_at_the_other_way)

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// The queue's rules, without a device: the work is a function of the test's.
+#include "infer/inferqueue.h"
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "check_main.h"
+
+using namespace dvnn;
+using namespace dvnn::gst;
+
+namespace {
+
+// A queue with a worker or two, and a note of what its task was told.
+class Bench {
+ public:
+  explicit Bench(InferQueue::Limits limits = {}, InferQueue::Work work = nullptr, int workers = 1)
+      : queue(
+            limits, work ? work : [](const InferItem&) { return Status(); },
+            [this](bool run) { task_runs = run; }) {
+    gst_init(nullptr, nullptr);
+    queue.stop_flush(true);
+    for (int i = 0; i < workers; ++i) {
+      threads.emplace_back([this] {
+        while (queue.work_once()) {
+        }
+      });
+    }
+  }
+  ~Bench() {
+    queue.start_flush();
+    queue.stop_workers();
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  std::atomic<bool> task_runs{false};
+  InferQueue queue;
+  std::vector<std::thread> threads;
+};
+
+ItemPtr frame(guint64 pts, bool inferred) {
+  auto item = std::make_shared<InferItem>();
+  GstBuffer* buffer = gst_buffer_new();
+  GST_BUFFER_PTS(buffer) = pts;
+  item->object.reset(GST_MINI_OBJECT_CAST(buffer));
+  if (inferred) item->regions.resize(1);
+  return item;
+}
+
+guint64 pts_of(const ItemPtr& item) {
+  return GST_BUFFER_PTS(GST_BUFFER_CAST(item->object.get()));
+}
+
+InferQueue::EventResult push(InferQueue* queue, GstEvent* event) {
+  return queue->push_event(EventPtr(event));
+}
+
+GstEvent* segment() {
+  GstSegment s;
+  gst_segment_init(&s, GST_FORMAT_TIME);
+  return gst_event_new_segment(&s);
+}
+
+}  // namespace
+
+START_TEST(frames_leave_in_the_order_in_which_they_came) {
+  InferQueue::Limits limits;
+  limits.inferences = 4;
+  // The earlier, the longer: without order they would come out backwards.
+  Bench bench(
+      limits,
+      [](const InferItem& item) {
+        const guint64 pts = GST_BUFFER_PTS(GST_BUFFER_CAST(item.object.get()));
+        std::this_thread::sleep_for(std::chrono::milliseconds(20 - 4 * (pts % 4)));
+        return Status();
+      },
+      4);
+  std::thread source([&] {
+    for (guint64 i = 0; i < 40; ++i) {
+      ck_assert_int_eq(bench.queue.push_frame(frame(i, i % 5 != 0)), GST_FLOW_OK);
+    }
+  });
+  for (guint64 i = 0; i < 40; ++i) {
+    const ItemPtr item = bench.queue.pop(0);
+    ck_assert_uint_eq(pts_of(item), i);
+    bench.queue.finish(false, GST_FLOW_OK);
+  }
+  source.join();
+}
+END_TEST
+
+START_TEST(a_flow_return_goes_upstream_and_stops_the_task) {
+  for (GstFlowReturn flow : {GST_FLOW_NOT_LINKED, GST_FLOW_ERROR, GST_FLOW_FLUSHING}) {
+    Bench bench;
+    bench.queue.push_frame(frame(0, false));
+    ck_assert(bench.queue.pop(0) != nullptr);
+    ck_assert(bench.queue.finish(false, flow).stopped);
+    ck_assert(!bench.task_runs);
+    ck_assert_int_eq(bench.queue.push_frame(frame(1, false)), flow);
+  }
+}
+END_TEST
+
+START_TEST(a_new_segment_is_accepted_the_moment_it_is_queued) {
+  Bench bench;
+  bench.queue.push_frame(frame(0, false));
+  bench.queue.pop(0);
+  ck_assert(!bench.queue.finish(false, GST_FLOW_EOS).stopped);
+  ck_assert_int_eq(bench.queue.push_frame(frame(1, false)), GST_FLOW_EOS);
+  ck_assert(push(&bench.queue, segment()).queued);
+  ck_assert_int_eq(bench.queue.push_frame(frame(2, false)), GST_FLOW_OK);
+  ck_assert(!bench.queue.pop(0)->is_frame());
+  bench.queue.finish(true, GST_FLOW_OK);
+  ck_assert_uint_eq(pts_of(bench.queue.pop(0)), 2);
+}
+END_TEST
+
+START_TEST(after_eos_from_downstream_only_what_begins_a_stream_is_kept) {
+  Bench bench;
+  bench.queue.push_frame(frame(0, false));
+  bench.queue.push_frame(frame(1, true));
+  push(&bench.queue, gst_event_new_tag(gst_tag_list_new_empty()));
+  push(&bench.queue, segment());
+  bench.queue.push_frame(frame(2, false));
+  bench.queue.pop(0);
+  bench.queue.finish(false, GST_FLOW_EOS);
+  const ItemPtr next = bench.queue.pop(0);
+  ck_assert(!next->is_frame());
+  ck_assert_int_eq(GST_EVENT_TYPE(GST_EVENT_CAST(next->object.get())), GST_EVENT_SEGMENT);
+  bench.queue.finish(true, GST_FLOW_OK);
+  ck_assert_uint_eq(pts_of(bench.queue.pop(0)), 2);
+}
+END_TEST
+
+START_TEST(a_stream_may_follow_an_end_of_stream) {
+  Bench bench;
+  ck_assert(push(&bench.queue, gst_event_new_eos()).queued);
+  ck_assert_int_eq(bench.queue.push_frame(frame(0, false)), GST_FLOW_EOS);
+  bench.queue.pop(0);
+  ck_assert(bench.queue.finish(true, GST_FLOW_EOS).stopped);
+  ck_assert(!bench.task_runs);
+  ck_assert(!push(&bench.queue, gst_event_new_tag(gst_tag_list_new_empty())).queued);
+  ck_assert(push(&bench.queue, gst_event_new_stream_start("again")).queued);
+  ck_assert(bench.task_runs);
+  ck_assert_int_eq(bench.queue.push_frame(frame(1, false)), GST_FLOW_OK);
+}
+END_TEST
+
+START_TEST(not_linked_ends_with_reconfigure) {
+  Bench bench;
+  bench.queue.push_frame(frame(0, false));
+  bench.queue.pop(0);
+  bench.queue.finish(false, GST_FLOW_NOT_LINKED);
+  ck_assert_int_eq(bench.queue.push_frame(frame(1, false)), GST_FLOW_NOT_LINKED);
+  bench.queue.reconfigure();
+  ck_assert(bench.task_runs);
+  ck_assert_int_eq(bench.queue.push_frame(frame(2, false)), GST_FLOW_OK);
+}
+END_TEST
+
+START_TEST(an_end_of_stream_that_cannot_arrive_is_reported) {
+  Bench bench;
+  bench.queue.push_frame(frame(0, false));
+  bench.queue.pop(0);
+  bench.queue.finish(false, GST_FLOW_NOT_LINKED);
+  ck_assert(push(&bench.queue, segment()).queued);  // sticky: no harm
+  const auto result = push(&bench.queue, gst_event_new_eos());
+  ck_assert(!result.queued && result.fatal);
+}
+END_TEST
+
+START_TEST(flushing_frees_both_sides) {
+  InferQueue::Limits limits;
+  limits.inferences = 1;
+  Bench bench(limits, [](const InferItem&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    return Status();
+  });
+  ck_assert_int_eq(bench.queue.push_frame(frame(0, true)), GST_FLOW_OK);
+  std::thread flusher([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    bench.queue.start_flush();
+  });
+  ck_assert_int_eq(bench.queue.push_frame(frame(1, true)), GST_FLOW_FLUSHING);
+  ck_assert(bench.queue.pop(0) == nullptr);
+  flusher.join();
+  ck_assert(!bench.queue.drain());
+  bench.queue.stop_flush(true);
+  ck_assert_int_eq(bench.queue.push_frame(frame(2, true)), GST_FLOW_OK);
+  ck_assert_uint_eq(pts_of(bench.queue.pop(0)), 2);
+}
+END_TEST
+
+START_TEST(frames_that_pass_do_not_wait_for_room_for_an_inference) {
+  InferQueue::Limits limits;
+  limits.inferences = 1;
+  std::atomic<bool> go{false};
+  Bench bench(limits, [&](const InferItem&) {
+    while (!go) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return Status();
+  });
+  bench.queue.push_frame(frame(0, true));
+  for (guint64 i = 1; i <= 10; ++i) {
+    ck_assert_int_eq(bench.queue.push_frame(frame(i, false)), GST_FLOW_OK);
+  }
+  ck_assert(!bench.queue.has_room());
+  go = true;
+  for (guint64 i = 0; i <= 10; ++i) {
+    ck_assert_uint_eq(pts_of(bench.queue.pop(0)), i);
+    bench.queue.finish(false, GST_FLOW_OK);
+  }
+}
+END_TEST
+
+START_TEST(a_run_that_takes_too_long_is_given_up) {
+  std::atomic<bool> go{false};
+  Bench bench({}, [&](const InferItem&) {
+    while (!go) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return Status();
+  });
+  bench.queue.push_frame(frame(7, true));
+  const ItemPtr item = bench.queue.pop(30);
+  ck_assert(item && !item->status.ok());
+  ck_assert_uint_eq(pts_of(item), 7);
+  ck_assert_ptr_nonnull(strstr(item->status.error().message.c_str(), "watchdog"));
+  bench.queue.finish(false, GST_FLOW_OK);
+  ck_assert(bench.queue.has_lost_worker());
+  go = true;
+  while (bench.queue.has_lost_worker()) std::this_thread::yield();
+  // It may answer after all: the next frame is run as usual.
+  bench.queue.push_frame(frame(8, true));
+  const ItemPtr next = bench.queue.pop(20000);
+  ck_assert(next->status.ok());
+  ck_assert_uint_eq(pts_of(next), 8);
+}
+END_TEST
+
+DVNN_TEST_MAIN(infer_queue, frames_leave_in_the_order_in_which_they_came,
+               a_flow_return_goes_upstream_and_stops_the_task,
+               a_new_segment_is_accepted_the_moment_it_is_queued,
+               after_eos_from_downstream_only_what_begins_a_stream_is_kept,
+               a_stream_may_follow_an_end_of_stream, not_linked_ends_with_reconfigure,
+               an_end_of_stream_that_cannot_arrive_is_reported, flushing_frees_both_sides,
+               frames_that_pass_do_not_wait_for_room_for_an_inference,
+               a_run_that_takes_too_long_is_given_up)

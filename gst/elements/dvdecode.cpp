@@ -2,64 +2,92 @@
 /**
  * SECTION:element-dvdecode
  * @title: dvdecode
- * @short_description: turns a network's outputs into detections
+ * @short_description: turns a network's outputs into objects
  *
  * dvdecode reads the outputs that dvinfer attached to a frame, applies the decoder that the network
- * file names, maps the boxes back to the frame and attaches each as a
- * #GstVideoRegionOfInterestMeta: its type is the label, and a `detection` parameter structure holds
- * `label` (string), `confidence` (double, 0..1), `class-id` (int) and the exact box `x0`, `y0`,
- * `x1`, `y1` (double, frame pixels, clipped to the frame). A classification is a region of the
- * whole frame with a `classification` structure of the same fields.
+ * file names, maps the boxes back to the frame and adds what was found to the frame's
+ * #GstDvObjectsMeta. For other elements, each object is also exported as a
+ * #GstVideoRegionOfInterestMeta: its type is the label, its id the object's, and a `detection`
+ * parameter structure holds `label` (string), `confidence` (double, 0..1), `class-id` (int) and the
+ * exact box `x0`, `y0`, `x1`, `y1` (double, frame pixels, clipped to the frame). A class of the
+ * whole that the network was shown has a `classification` structure of the same fields.
  *
  * The outputs are then let go, so that dvinfer can use their memory again.
  *
+ * ## Messages
+ *
+ * With #GstDvDecode:post-messages, an element message `dvnn-objects` is posted for each frame with
+ * objects: `timestamp`, `stream-time`, `running-time`, `duration` (guint64, nanoseconds), `network`
+ * (string), `inferred` (boolean) and `objects`, a list of structures `object` with `id`, `parent`,
+ * `track-id` (guint64), `class-id` (int), `label` (string), `confidence` and `x0`, `y0`, `x1`, `y1`
+ * (double). With #GstDvDecode:post-empty, one is posted for every other frame, too: also for those
+ * without inference, whose `inferred` is false.
+ *
  * ## Example launch line
  * |[
- * gst-launch-1.0 -m videotestsrc num-buffers=100 ! dvconvert ! dvinfer ! dvdecode message=true !
- * fakesink
- * ]| Prints an element message for each frame with detections.
+ * gst-launch-1.0 -m videotestsrc num-buffers=100 ! dvconvert ! dvinfer ! dvdecode
+ * post-messages=true ! fakesink
+ * ]| Prints an element message for each frame with objects.
  */
 #include "elements/dvdecode.h"
 
 #include <gst/video/video.h>
 
-#include <algorithm>
-#include <cmath>
-
-#include "decode/decoder.h"
+#include "base/format.h"
 #include "errors.h"
-#include "frames/frameconverter.h"
-#include "meta/tensordesc.h"
+#include "gst/dvnn/gstdvobjectsmeta.h"
+#include "meta/outputdecoder.h"
+#include "meta/roiexport.h"
+#include "properties.h"
+#include "refs.h"
 
 GST_DEBUG_CATEGORY_STATIC(dv_decode_debug);
 #define GST_CAT_DEFAULT dv_decode_debug
 
-#define DEFAULT_THRESHOLD 0.5f
-#define DEFAULT_MAX_DETECTIONS 200
-#define DEFAULT_MESSAGE FALSE
-
-enum { PROP_0, PROP_THRESHOLD, PROP_MAX_DETECTIONS, PROP_MESSAGE };
+using dvnn::Error;
+using dvnn::ErrorCode;
+using dvnn::Status;
+using dvnn::gst::ObjectLock;
+using dvnn::gst::Topic;
+using dvnn::gst::When;
+using dvnn::objects::Object;
+using dvnn::objects::Objects;
 
 namespace {
 
-struct DecodeState {
-  // Properties, under the object lock.
-  gfloat threshold = DEFAULT_THRESHOLD;
-  guint max_detections = DEFAULT_MAX_DETECTIONS;
-  gboolean message = DEFAULT_MESSAGE;
-  // Streaming thread only.
-  GstVideoInfo video;
-  std::unique_ptr<dvnn::decode::Decoder> decoder;
-  GstDvNetworkInfo* network = nullptr;  // what decoder was made for
-  std::vector<dvnn::decode::Detection> found;
-  gint next_id = 0;
+// Frames without outputs before it is said that there may be a mistake: about a second.
+constexpr guint kBareFramesBeforeWarning = 30;
+
+struct Settings {
+  gfloat threshold = 0.5f;
+  guint max_detections = 200;
+  bool post_messages = false;
+  bool post_empty = false;
+};
+
+// What a frame's message says besides its objects.
+struct Report {
+  const gchar* network = "";
+  bool inferred = false;
+  GValue objects = G_VALUE_INIT;
 };
 
 }  // namespace
 
+struct GstDvDecodePrivate {
+  // Under the object lock.
+  Settings settings;
+  // Streaming thread only.
+  dvnn::image::Size size;  // of frames, as caps have it
+  dvnn::gst::OutputDecoder decoder;
+  Objects found;
+  guint bare_frames = 0;  // that neither had outputs nor were passed by a dvinfer
+  bool saw_dvinfer = false, warned = false;
+};
+
 struct _GstDvDecode {
   GstBaseTransform parent;
-  DecodeState* state;
+  GstDvDecodePrivate* priv;
 };
 
 G_DEFINE_TYPE(GstDvDecode, gst_dv_decode, GST_TYPE_BASE_TRANSFORM)
@@ -70,207 +98,246 @@ static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE(
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE(
     "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS("video/x-raw(ANY)"));
 
-static void gst_dv_decode_forget(GstDvDecode* self) {
-  self->state->decoder.reset();
-  g_clear_pointer(&self->state->network, gst_dv_network_info_unref);
+static const dvnn::gst::Properties<Settings>& gst_dv_decode_properties() {
+  static const auto* const rows = [] {
+    auto* table = new dvnn::gst::Properties<Settings>();
+    table->real(&Settings::threshold, When::kControllable, 0.0f, 1.0f,
+                {"threshold", "Threshold", "Least confidence of an object that is attached"});
+    table->number(&Settings::max_detections, When::kPlaying, 1, G_MAXUINT,
+                  {"max-detections", "Maximum detections",
+                   "Number of objects that are attached to a frame at most, best first"});
+    table->boolean(&Settings::post_messages, When::kPlaying,
+                   {"post-messages", "Post messages",
+                    "Post an element message 'dvnn-objects' for each frame with objects"});
+    table->boolean(&Settings::post_empty, When::kPlaying,
+                   {"post-empty", "Post empty messages",
+                    "With post-messages, post also for frames without objects"});
+    return table;
+  }();
+  return *rows;
 }
 
-static dvnn::Status gst_dv_decode_prepare(GstDvDecode* self, const GstDvTensorMeta* meta) {
-  DecodeState& state = *self->state;
-  gst_dv_decode_forget(self);
-  const gchar* name = gst_dv_network_info_get_decoder(meta->network);
-  if (!*name) {
-    return dvnn::Error{dvnn::ErrorCode::kUnsupported,
-                       std::string("network '") + gst_dv_network_info_get_name(meta->network) +
-                           "' names no decoder: convert it with --decoder"};
+// --- messages ----------------------------------------------------------------------------------
+
+static void gst_dv_decode_append_to_message(const GstDvObject* object, GValue* list) {
+  GstStructure* fields = gst_structure_new(
+      "object", "id", G_TYPE_UINT64, object->id, "parent", G_TYPE_UINT64, object->parent,
+      "class-id", G_TYPE_INT, object->class_id, "label", G_TYPE_STRING, object->label, "confidence",
+      G_TYPE_DOUBLE, static_cast<gdouble>(object->confidence), "x0", G_TYPE_DOUBLE, object->x0,
+      "y0", G_TYPE_DOUBLE, object->y0, "x1", G_TYPE_DOUBLE, object->x1, "y1", G_TYPE_DOUBLE,
+      object->y1, "track-id", G_TYPE_UINT64, object->track_id, nullptr);
+  GValue item = G_VALUE_INIT;
+  g_value_init(&item, GST_TYPE_STRUCTURE);
+  g_value_take_boxed(&item, fields);
+  gst_value_list_append_and_take_value(list, &item);
+}
+
+// Posts what `report` says, and takes its list.
+static void gst_dv_decode_post(GstDvDecode* self, GstBuffer* frame, Report* report) {
+  const GstSegment* segment = &GST_BASE_TRANSFORM(self)->segment;
+  const GstClockTime timestamp = GST_BUFFER_PTS(frame);
+  const bool timed = segment->format == GST_FORMAT_TIME;
+  GstStructure* fields = gst_structure_new(
+      "dvnn-objects", "timestamp", G_TYPE_UINT64, timestamp, "stream-time", G_TYPE_UINT64,
+      timed ? gst_segment_to_stream_time(segment, GST_FORMAT_TIME, timestamp) : GST_CLOCK_TIME_NONE,
+      "running-time", G_TYPE_UINT64,
+      timed ? gst_segment_to_running_time(segment, GST_FORMAT_TIME, timestamp)
+            : GST_CLOCK_TIME_NONE,
+      "duration", G_TYPE_UINT64, GST_BUFFER_DURATION(frame), "network", G_TYPE_STRING,
+      report->network, "inferred", G_TYPE_BOOLEAN, static_cast<gboolean>(report->inferred),
+      nullptr);
+  gst_structure_take_value(fields, "objects", &report->objects);
+  gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), fields));
+}
+
+// --- frames ------------------------------------------------------------------------------------
+
+// A frame that is cropped by a meta has all its pixels, more than the caps say.
+static dvnn::image::Size gst_dv_decode_frame_size(GstDvDecode* self, GstBuffer* frame) {
+  const GstVideoMeta* meta = gst_buffer_get_video_meta(frame);
+  if (!meta) return self->priv->size;
+  return {static_cast<double>(meta->width), static_cast<double>(meta->height)};
+}
+
+// Decodes the outputs of all regions that the network was shown.
+static Status gst_dv_decode_outputs(GstDvDecode* self, GstBuffer* frame, GstDvNetworkInfo* network,
+                                    gfloat threshold, Topic* topic) {
+  GstDvDecodePrivate& priv = *self->priv;
+  priv.found.clear();
+  const dvnn::image::Size size = gst_dv_decode_frame_size(self, frame);
+  gpointer state = nullptr;
+  while (GstMeta* meta =
+             gst_buffer_iterate_meta_filtered(frame, &state, GST_DV_TENSOR_META_API_TYPE)) {
+    const auto* outputs = reinterpret_cast<GstDvTensorMeta*>(meta);
+    if (outputs->network != network) continue;
+    DVNN_TRY(priv.decoder.decode(*outputs, threshold, size, &priv.found, topic));
   }
-  std::vector<dvnn::decode::NamedOutput> outputs;
-  for (gsize i = 0; i < meta->num_tensors; ++i) {
-    DVNN_ASSIGN(const dvnn::TensorDesc desc, dvnn::gst::tensor_desc(meta->tensors[i]));
-    outputs.push_back({g_quark_to_string(meta->tensors[i].id), desc});
-  }
-  const auto params =
-      nlohmann::json::parse(gst_dv_network_info_get_decoder_params(meta->network), nullptr, false);
-  DVNN_ASSIGN(state.decoder, dvnn::decode::create_decoder(name, params, outputs));
-  state.network = gst_dv_network_info_ref(meta->network);
   return {};
 }
 
-static dvnn::Status gst_dv_decode_outputs(GstDvDecode* self, const GstDvTensorMeta* meta,
-                                          gfloat threshold) {
-  DecodeState& state = *self->state;
-  if (meta->network != state.network) DVNN_TRY(gst_dv_decode_prepare(self, meta));
-  std::vector<dvnn::ConstTensorView> views;
-  std::vector<GstMapInfo> maps(meta->num_tensors);
-  dvnn::Status status;
-  for (gsize i = 0; i < meta->num_tensors && status.ok(); ++i) {
-    auto desc = dvnn::gst::tensor_desc(meta->tensors[i]);
-    if (!desc.ok()) {
-      status = desc.error();
-    } else if (!gst_buffer_map(meta->tensors[i].data, &maps[i], GST_MAP_READ)) {
-      status = dvnn::Error{dvnn::ErrorCode::kDevice, "an output's memory cannot be mapped"};
-    } else {
-      views.push_back({desc.value(), maps[i].data});
-    }
+static void gst_dv_decode_release_outputs(GstBuffer* frame, GstDvNetworkInfo* network) {
+  gpointer state = nullptr;
+  while (GstMeta* meta =
+             gst_buffer_iterate_meta_filtered(frame, &state, GST_DV_TENSOR_META_API_TYPE)) {
+    if (reinterpret_cast<GstDvTensorMeta*>(meta)->network != network) continue;
+    gst_buffer_remove_meta(frame, meta);
+    state = nullptr;  // the iterator points to what was removed
   }
-  state.found.clear();
-  if (status.ok()) status = state.decoder->decode(views, threshold, &state.found);
-  for (gsize i = 0; i < views.size(); ++i) gst_buffer_unmap(meta->tensors[i].data, &maps[i]);
-  return status;
 }
 
-static std::string gst_dv_decode_label(const GstDvNetworkInfo* network, int class_id) {
-  const gchar* const* labels = gst_dv_network_info_get_labels(network);
-  const guint count = labels ? g_strv_length(const_cast<gchar**>(labels)) : 0;
-  if (class_id >= 0 && static_cast<guint>(class_id) < count) return labels[class_id];
-  return "class " + std::to_string(class_id);
-}
-
-// Attaches one detection; false if nothing of its box lies in the frame.
-static bool gst_dv_decode_attach(GstDvDecode* self, GstBuffer* frame, const GstDvTensorMeta* meta,
-                                 const dvnn::decode::Detection& d, bool whole_frame,
-                                 GValue* message) {
-  DecodeState& state = *self->state;
-  const double width = GST_VIDEO_INFO_WIDTH(&state.video);
-  const double height = GST_VIDEO_INFO_HEIGHT(&state.video);
-  double x0 = 0, y0 = 0, x1 = width, y1 = height;
-  if (!whole_frame) {
-    const GstDvTransform& m = meta->transform;
-    const dvnn::image::Transform t{m.scale_x, m.offset_x, m.scale_y, m.offset_y,
-                                   m.swap_xy != FALSE};
-    const double w = meta->input_width, h = meta->input_height;
-    const dvnn::image::Corners c =
-        t.invert({d.box.x0 * w, d.box.y0 * h, d.box.x1 * w, d.box.y1 * h});
-    x0 = std::clamp(c.x0, 0.0, width), x1 = std::clamp(c.x1, 0.0, width);
-    y0 = std::clamp(c.y0, 0.0, height), y1 = std::clamp(c.y1, 0.0, height);
+static void gst_dv_decode_attach(GstDvDecode* self, GstBuffer* frame, const gchar* network,
+                                 guint limit, GValue* message) {
+  GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);
+  gint pass = gst_dv_objects_meta_find_pass(meta, network);
+  if (pass < 0) {
+    // The outputs are not of our dvinfer, which would have said so.
+    pass = static_cast<gint>(gst_dv_objects_meta_add_pass(meta, network, GST_DV_PASS_INFERRED));
   }
-  if (!(x1 > x0 && y1 > y0)) return false;
-  const std::string label = gst_dv_decode_label(meta->network, d.class_id);
-  const guint left = static_cast<guint>(std::floor(x0)), top = static_cast<guint>(std::floor(y0));
-  GstVideoRegionOfInterestMeta* roi = gst_buffer_add_video_region_of_interest_meta(
-      frame, label.c_str(), left, top, static_cast<guint>(std::ceil(x1)) - left,
-      static_cast<guint>(std::ceil(y1)) - top);
-  roi->id = ++state.next_id;
-  GstStructure* detection = gst_structure_new(
-      whole_frame ? "classification" : "detection", "label", G_TYPE_STRING, label.c_str(),
-      "confidence", G_TYPE_DOUBLE, static_cast<double>(d.confidence), "class-id", G_TYPE_INT,
-      d.class_id, "x0", G_TYPE_DOUBLE, x0, "y0", G_TYPE_DOUBLE, y0, "x1", G_TYPE_DOUBLE, x1, "y1",
-      G_TYPE_DOUBLE, y1, nullptr);
-  if (message) {
-    GValue item = G_VALUE_INIT;
-    g_value_init(&item, GST_TYPE_STRUCTURE);
-    gst_value_set_structure(&item, detection);
-    gst_value_list_append_and_take_value(message, &item);
-  }
-  gst_video_region_of_interest_meta_add_param(roi, detection);
-  return true;
-}
-
-static void gst_dv_decode_post(GstDvDecode* self, GstBuffer* frame, GValue* list) {
-  GstStructure* s =
-      gst_structure_new("dvnn-detections", "pts", G_TYPE_UINT64, GST_BUFFER_PTS(frame), nullptr);
-  gst_structure_take_value(s, "detections", list);
-  gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), s));
-}
-
-static void gst_dv_decode_attach_all(GstDvDecode* self, GstBuffer* frame,
-                                     const GstDvTensorMeta* meta, guint limit, bool message) {
-  DecodeState& state = *self->state;
-  const bool classes = state.decoder->kind() == dvnn::decode::ResultKind::kClassification;
-  GValue list = G_VALUE_INIT;
-  g_value_init(&list, GST_TYPE_LIST);
   guint attached = 0;
-  for (const dvnn::decode::Detection& d : state.found) {
+  for (const Object& found : self->priv->found) {
     if (attached == limit) break;
-    attached += gst_dv_decode_attach(self, frame, meta, d, classes, message ? &list : nullptr);
+    ++attached;
+    GstDvObject* object = gst_dv_objects_meta_add_object(
+        meta,
+        found.kind == dvnn::objects::Kind::kDetection ? GST_DV_OBJECT_DETECTION
+                                                      : GST_DV_OBJECT_CLASSIFICATION,
+        found.class_id, found.label.c_str(), found.confidence);
+    object->network = pass;
+    gst_dv_object_set_box(object, found.box.x0, found.box.y0, found.box.x1, found.box.y1);
+    dvnn::gst::export_roi(*object, frame);
+    if (message) gst_dv_decode_append_to_message(object, message);
   }
-  GST_LOG_OBJECT(self, "%u detections at %" GST_TIME_FORMAT, attached,
+  GST_LOG_OBJECT(self, "%u objects by '%s' at %" GST_TIME_FORMAT, attached, network,
                  GST_TIME_ARGS(GST_BUFFER_PTS(frame)));
-  if (message && attached > 0) {
-    gst_dv_decode_post(self, frame, &list);
-  } else {
-    g_value_unset(&list);
-  }
 }
 
-static gboolean gst_dv_decode_set_caps(GstBaseTransform* trans, GstCaps* incaps, GstCaps*) {
-  return gst_video_info_from_caps(&GST_DV_DECODE(trans)->state->video, incaps);
+// Says once that no dvinfer seems to be upstream. Some frames may come before one is.
+static void gst_dv_decode_warn(GstDvDecode* self) {
+  GstDvDecodePrivate& priv = *self->priv;
+  if (priv.warned || priv.saw_dvinfer || priv.bare_frames == 0) return;
+  priv.warned = true;
+  dvnn::gst::post_warning(
+      GST_ELEMENT(self), Topic::kSettings,
+      Error{
+          ErrorCode::kInvalidArgument,
+          dvnn::format("none of %u frames carried outputs of a network: is a dvinfer upstream, and "
+                       "nothing in between that makes new frames or turns them?",
+                       priv.bare_frames)},
+      "docs/metadata.md lists the elements that lose metadata");
+}
+
+// A frame that no network has looked at, or whose outputs were lost.
+static void gst_dv_decode_without_outputs(GstDvDecode* self, GstBuffer* frame, bool post) {
+  GstDvDecodePrivate& priv = *self->priv;
+  Report report;
+  const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
+  const guint passes = meta ? gst_dv_objects_meta_get_n_passes(meta) : 0;
+  if (passes > 0) {
+    priv.saw_dvinfer = true;
+    report.network = gst_dv_objects_meta_get_pass(meta, passes - 1)->network;
+  } else if (++priv.bare_frames == kBareFramesBeforeWarning) {
+    gst_dv_decode_warn(self);
+  }
+  if (!post) return;
+  g_value_init(&report.objects, GST_TYPE_LIST);
+  gst_dv_decode_post(self, frame, &report);
 }
 
 static GstFlowReturn gst_dv_decode_transform_ip(GstBaseTransform* trans, GstBuffer* frame) {
   GstDvDecode* self = GST_DV_DECODE(trans);
-  GstDvTensorMeta* meta = gst_buffer_get_dv_tensor_meta(frame, GST_DV_TENSOR_ROLE_OUTPUT);
-  if (!meta || !meta->network) return GST_FLOW_OK;  // a frame that was too late, say
-  GST_OBJECT_LOCK(self);
-  const gfloat threshold = self->state->threshold;
-  const guint limit = self->state->max_detections;
-  const bool message = self->state->message;
-  GST_OBJECT_UNLOCK(self);
-  const dvnn::Status status = gst_dv_decode_outputs(self, meta, threshold);
+  GstDvDecodePrivate& priv = *self->priv;
+  Settings settings;
+  {
+    const ObjectLock lock(self);
+    settings = priv.settings;
+  }
+  const GstDvTensorMeta* outputs = gst_buffer_get_dv_tensor_meta(frame);
+  if (!outputs || !outputs->network) {
+    gst_dv_decode_without_outputs(self, frame, settings.post_messages && settings.post_empty);
+    return GST_FLOW_OK;
+  }
+  priv.saw_dvinfer = true;
+  GstDvNetworkInfo* network = outputs->network;
+  Topic topic = Topic::kData;
+  const Status status = gst_dv_decode_outputs(self, frame, network, settings.threshold, &topic);
   if (!status.ok()) {
-    dvnn::gst::post_error(GST_ELEMENT(self), dvnn::gst::Topic::kData, status.error());
+    dvnn::gst::post_error(
+        GST_ELEMENT(self), topic, status.error(),
+        dvnn::format("frame at %" GST_TIME_FORMAT "; ", GST_TIME_ARGS(GST_BUFFER_PTS(frame))) +
+            priv.decoder.describe());
     return GST_FLOW_ERROR;
   }
-  gst_dv_decode_attach_all(self, frame, meta, limit, message);
-  gst_buffer_remove_meta(frame, GST_META_CAST(meta));
+  Report report;
+  report.network = gst_dv_network_info_get_name(network);
+  report.inferred = true;
+  g_value_init(&report.objects, GST_TYPE_LIST);
+  gst_dv_decode_attach(self, frame, report.network, settings.max_detections,
+                       settings.post_messages ? &report.objects : nullptr);
+  const bool any = gst_value_list_get_size(&report.objects) > 0;
+  if (settings.post_messages && (any || settings.post_empty)) {
+    gst_dv_decode_post(self, frame, &report);
+  } else {
+    g_value_unset(&report.objects);
+  }
+  gst_dv_decode_release_outputs(frame, network);
   return GST_FLOW_OK;
 }
 
-static gboolean gst_dv_decode_stop(GstBaseTransform* trans) {
-  gst_dv_decode_forget(GST_DV_DECODE(trans));
+static void gst_dv_decode_before_transform(GstBaseTransform* trans, GstBuffer* frame) {
+  const GstClockTime time =
+      gst_segment_to_stream_time(&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(frame));
+  if (GST_CLOCK_TIME_IS_VALID(time)) gst_object_sync_values(GST_OBJECT(trans), time);
+}
+
+// --- stream ------------------------------------------------------------------------------------
+
+static gboolean gst_dv_decode_set_caps(GstBaseTransform* trans, GstCaps* incaps, GstCaps*) {
+  // Frames may be in memory and formats that GstVideoInfo does not know: the size is enough.
+  gint width = 0, height = 0;
+  const GstStructure* fields = gst_caps_get_structure(incaps, 0);
+  gst_structure_get_int(fields, "width", &width);
+  gst_structure_get_int(fields, "height", &height);
+  GST_DV_DECODE(trans)->priv->size = {static_cast<double>(width), static_cast<double>(height)};
+  return width > 0 && height > 0;
+}
+
+static gboolean gst_dv_decode_sink_event(GstBaseTransform* trans, GstEvent* event) {
+  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS) gst_dv_decode_warn(GST_DV_DECODE(trans));
+  return GST_BASE_TRANSFORM_CLASS(gst_dv_decode_parent_class)->sink_event(trans, event);
+}
+
+static gboolean gst_dv_decode_start(GstBaseTransform* trans) {
+  GstDvDecodePrivate& priv = *GST_DV_DECODE(trans)->priv;
+  priv.bare_frames = 0;
+  priv.saw_dvinfer = priv.warned = false;
   return TRUE;
 }
 
-static void gst_dv_decode_set_property(GObject* object, guint id, const GValue* value,
-                                       GParamSpec* pspec) {
-  DecodeState& state = *GST_DV_DECODE(object)->state;
-  GST_OBJECT_LOCK(object);
-  switch (id) {
-    case PROP_THRESHOLD:
-      state.threshold = g_value_get_float(value);
-      break;
-    case PROP_MAX_DETECTIONS:
-      state.max_detections = g_value_get_uint(value);
-      break;
-    case PROP_MESSAGE:
-      state.message = g_value_get_boolean(value);
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-      break;
-  }
-  GST_OBJECT_UNLOCK(object);
+static gboolean gst_dv_decode_stop(GstBaseTransform* trans) {
+  GST_DV_DECODE(trans)->priv->decoder.reset();
+  return TRUE;
 }
 
-static void gst_dv_decode_get_property(GObject* object, guint id, GValue* value,
-                                       GParamSpec* pspec) {
-  const DecodeState& state = *GST_DV_DECODE(object)->state;
-  GST_OBJECT_LOCK(object);
-  switch (id) {
-    case PROP_THRESHOLD:
-      g_value_set_float(value, state.threshold);
-      break;
-    case PROP_MAX_DETECTIONS:
-      g_value_set_uint(value, state.max_detections);
-      break;
-    case PROP_MESSAGE:
-      g_value_set_boolean(value, state.message);
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-      break;
-  }
-  GST_OBJECT_UNLOCK(object);
+// --- object ------------------------------------------------------------------------------------
+
+static void gst_dv_decode_set_property(GObject* object, guint id, const GValue* value,
+                                       GParamSpec*) {
+  gst_dv_decode_properties().set(GST_ELEMENT(object), &GST_DV_DECODE(object)->priv->settings, id,
+                                 value);
+}
+
+static void gst_dv_decode_get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
+  gst_dv_decode_properties().get(GST_ELEMENT(object), &GST_DV_DECODE(object)->priv->settings, id,
+                                 value);
 }
 
 static void gst_dv_decode_finalize(GObject* object) {
-  gst_dv_decode_forget(GST_DV_DECODE(object));
-  delete GST_DV_DECODE(object)->state;
+  delete GST_DV_DECODE(object)->priv;
   G_OBJECT_CLASS(gst_dv_decode_parent_class)->finalize(object);
 }
 
 static void gst_dv_decode_init(GstDvDecode* self) {
-  self->state = new DecodeState();
+  self->priv = new GstDvDecodePrivate();
   gst_base_transform_set_in_place(GST_BASE_TRANSFORM(self), TRUE);
 }
 
@@ -278,36 +345,20 @@ static void gst_dv_decode_class_init(GstDvDecodeClass* klass) {
   GObjectClass* object_class = G_OBJECT_CLASS(klass);
   GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
   GstBaseTransformClass* trans_class = GST_BASE_TRANSFORM_CLASS(klass);
-  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                              GST_PARAM_MUTABLE_PLAYING);
   GST_DEBUG_CATEGORY_INIT(dv_decode_debug, "dvdecode", 0, "Decoding of network outputs");
-  object_class->set_property = gst_dv_decode_set_property;
-  object_class->get_property = gst_dv_decode_get_property;
-  object_class->finalize = gst_dv_decode_finalize;
-  g_object_class_install_property(
-      object_class, PROP_THRESHOLD,
-      g_param_spec_float("threshold", "Threshold",
-                         "Least confidence of a detection that is attached", 0.0f, 1.0f,
-                         DEFAULT_THRESHOLD, flags));
-  g_object_class_install_property(
-      object_class, PROP_MAX_DETECTIONS,
-      g_param_spec_uint("max-detections", "Most detections",
-                        "How many detections of a frame are attached, best first", 1, G_MAXUINT,
-                        DEFAULT_MAX_DETECTIONS, flags));
-  g_object_class_install_property(
-      object_class, PROP_MESSAGE,
-      g_param_spec_boolean("message", "Post messages",
-                           "Post an element message 'dvnn-detections' with the pts and the list of "
-                           "detections of each frame that has any",
-                           DEFAULT_MESSAGE, flags));
+  object_class->set_property = GST_DEBUG_FUNCPTR(gst_dv_decode_set_property);
+  object_class->get_property = GST_DEBUG_FUNCPTR(gst_dv_decode_get_property);
+  object_class->finalize = GST_DEBUG_FUNCPTR(gst_dv_decode_finalize);
+  gst_dv_decode_properties().install(object_class);
   gst_element_class_set_static_metadata(
       element_class, "DV network output decoder", "Filter/Analyzer/Video",
-      "Turns the outputs that dvinfer attached into detections or classes, attached to the frame "
-      "as regions of interest",
-      "gst-dvnn developers");
+      "Turns the outputs that dvinfer attached into objects on the frame", "gst-dvnn developers");
   gst_element_class_add_static_pad_template(element_class, &sink_template);
   gst_element_class_add_static_pad_template(element_class, &src_template);
-  trans_class->set_caps = gst_dv_decode_set_caps;
-  trans_class->transform_ip = gst_dv_decode_transform_ip;
-  trans_class->stop = gst_dv_decode_stop;
+  trans_class->start = GST_DEBUG_FUNCPTR(gst_dv_decode_start);
+  trans_class->stop = GST_DEBUG_FUNCPTR(gst_dv_decode_stop);
+  trans_class->set_caps = GST_DEBUG_FUNCPTR(gst_dv_decode_set_caps);
+  trans_class->sink_event = GST_DEBUG_FUNCPTR(gst_dv_decode_sink_event);
+  trans_class->before_transform = GST_DEBUG_FUNCPTR(gst_dv_decode_before_transform);
+  trans_class->transform_ip = GST_DEBUG_FUNCPTR(gst_dv_decode_transform_ip);
 }

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "meta/outputdecoder.h"
+
+#include <algorithm>
+#include <deque>
+#include <exception>
+#include <iterator>
+
+#include "meta/tensordesc.h"
+#include "objects/frame_map.h"
+#include "refs.h"
+
+namespace dvnn::gst {
+
+void OutputDecoder::reset() {
+  decoder_.reset();
+  network_.reset();
+  outputs_.clear();
+  labels_.clear();
+}
+
+std::string OutputDecoder::describe() const {
+  if (!network_) return {};
+  std::string text = std::string("network '") + gst_dv_network_info_get_name(network_.get()) +
+                     "', decoder '" + gst_dv_network_info_get_decoder(network_.get()) +
+                     "', outputs:";
+  for (const Output& output : outputs_) {
+    const gchar* name = g_quark_to_string(output.id);
+    text += std::string(" ") + (name ? name : "?") + " " + output.desc.shape.to_string() + " " +
+            to_string(output.desc.type) + " " + to_string(output.desc.layout) + ";";
+  }
+  return text;
+}
+
+// Anybody may write a meta: its fields are checked with every frame.
+Status OutputDecoder::read(const GstDvTensorMeta& outputs, std::vector<Output>* read) const {
+  if (outputs.num_tensors > 0 && !outputs.tensors) {
+    return Error{ErrorCode::kMalformed, "a tensor meta has no tensors"};
+  }
+  for (gsize i = 0; i < outputs.num_tensors; ++i) {
+    DVNN_ASSIGN(const TensorDesc desc, tensor_desc(outputs.tensors[i]));
+    read->push_back({outputs.tensors[i].id, desc});
+  }
+  return {};
+}
+
+bool OutputDecoder::fits(const GstDvTensorMeta& outputs, const std::vector<Output>& read) const {
+  return decoder_ && network_.get() == outputs.network &&
+         std::equal(read.begin(), read.end(), outputs_.begin(), outputs_.end(),
+                    [](const Output& a, const Output& b) {
+                      return a.id == b.id && a.desc.type == b.desc.type &&
+                             a.desc.layout == b.desc.layout && a.desc.shape == b.desc.shape;
+                    });
+}
+
+Status OutputDecoder::prepare(const GstDvTensorMeta& outputs, std::vector<Output> read) {
+  reset();
+  network_.reset(gst_dv_network_info_ref(outputs.network));
+  outputs_ = std::move(read);
+  const gchar* name = gst_dv_network_info_get_decoder(network_.get());
+  if (!*name) {
+    return Error{ErrorCode::kUnsupported, std::string("network '") +
+                                              gst_dv_network_info_get_name(network_.get()) +
+                                              "' names no decoder: convert it with --decoder"};
+  }
+  std::vector<decode::NamedOutput> named;
+  for (const Output& output : outputs_) {
+    const gchar* id = g_quark_to_string(output.id);
+    named.push_back({id ? id : "", output.desc});
+  }
+  const auto params =
+      nlohmann::json::parse(gst_dv_network_info_get_decoder_params(network_.get()), nullptr, false);
+  auto decoder = decode::create_decoder(name, params, named);
+  if (!decoder.ok()) {
+    return decoder.error().within(std::string("network '") +
+                                  gst_dv_network_info_get_name(network_.get()) + "'");
+  }
+  decoder_ = std::move(decoder.value());
+  const gchar* const* labels = gst_dv_network_info_get_labels(network_.get());
+  for (; labels && *labels; ++labels) labels_.emplace_back(*labels);
+  return {};
+}
+
+Status OutputDecoder::run(const GstDvTensorMeta& outputs, float threshold) {
+  std::deque<BufferMap> maps;
+  std::vector<ConstTensorView> views;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const BufferMap& map = maps.emplace_back(outputs.tensors[i].data, GST_MAP_READ);
+    const auto needed = static_cast<gsize>(outputs_[i].desc.bytes());
+    if (!map.ok() || map.size() < needed) {
+      return Error{ErrorCode::kDevice, "an output's memory cannot be mapped"};
+    }
+    views.push_back({outputs_[i].desc, map.data()});
+  }
+  found_.clear();
+  return decoder_->decode(views, threshold, &found_);
+}
+
+Status OutputDecoder::decode(const GstDvTensorMeta& outputs, float threshold,
+                             const image::Size& frame, objects::Objects* objects, Topic* topic) {
+  *topic = Topic::kData;
+  try {
+    std::vector<Output> read_outputs;
+    DVNN_TRY(read(outputs, &read_outputs));
+    if (!fits(outputs, read_outputs)) {
+      *topic = Topic::kSettings;
+      DVNN_TRY(prepare(outputs, std::move(read_outputs)));
+      *topic = Topic::kData;
+    }
+    DVNN_TRY(run(outputs, threshold));
+    objects::FrameMap map;
+    map.transform = from_public(outputs.transform);
+    map.input = {static_cast<double>(outputs.input_width),
+                 static_cast<double>(outputs.input_height)};
+    map.clip = frame;
+    objects::map_to_frame(map, &found_);
+    objects::set_labels(labels_, &found_);
+    objects->insert(objects->end(), std::make_move_iterator(found_.begin()),
+                    std::make_move_iterator(found_.end()));
+  } catch (const std::exception& e) {
+    // C code calls this: memory that cannot be had ends here.
+    reset();
+    return Error{ErrorCode::kNoMemory, std::string("the outputs cannot be decoded: ") + e.what()};
+  }
+  return {};
+}
+
+}  // namespace dvnn::gst

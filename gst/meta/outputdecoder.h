@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the outputs on a frame to objects in the frame. One thread at a time.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "decode/decoder.h"
+#include "errors.h"
+#include "gst/dvnn/gstdvtensormeta.h"
+#include "objects/object.h"
+
+namespace dvnn::gst {
+
+/// Holds the decoder of the network that the last outputs came from, and makes another one where
+/// outputs of another network or of other shapes come.
+class OutputDecoder {
+ public:
+  /// Appends to `objects` what the outputs hold with confidence >= `threshold`: best first,
+  /// labelled, in pixels of a frame of size `frame`, and cut at its edges. On failure `topic` says
+  /// what the error is about.
+  Status decode(const GstDvTensorMeta& outputs, float threshold, const image::Size& frame,
+                objects::Objects* objects, Topic* topic);
+  /// What the last outputs were, for debugging.
+  std::string describe() const;
+  void reset();
+
+ private:
+  // An output as the decoder was made for it.
+  struct Output {
+    GQuark id;
+    TensorDesc desc;
+  };
+  struct UnrefInfo {
+    void operator()(GstDvNetworkInfo* info) const { gst_dv_network_info_unref(info); }
+  };
+
+  Status read(const GstDvTensorMeta& outputs, std::vector<Output>* read) const;
+  bool fits(const GstDvTensorMeta& outputs, const std::vector<Output>& read) const;
+  Status prepare(const GstDvTensorMeta& outputs, std::vector<Output> read);
+  Status run(const GstDvTensorMeta& outputs, float threshold);
+
+  std::unique_ptr<GstDvNetworkInfo, UnrefInfo> network_;
+  std::vector<Output> outputs_;
+  std::vector<std::string> labels_;
+  std::unique_ptr<decode::Decoder> decoder_;
+  objects::Objects found_;
+};
+
+}  // namespace dvnn::gst

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "meta/roiexport.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dvnn::gst {
+namespace {
+
+// Boxes may come from anywhere; regions have 32 bits.
+guint to_pixels(gdouble edge) {
+  return static_cast<guint>(std::clamp(edge, 0.0, static_cast<gdouble>(G_MAXINT)));
+}
+
+}  // namespace
+
+gint roi_id(guint64 object_id) {
+  return static_cast<gint>(object_id & G_MAXINT);
+}
+
+void export_roi(const GstDvObject& object, GstBuffer* frame) {
+  if (!gst_dv_object_has_box(&object)) return;
+  const guint x = to_pixels(std::floor(object.x0)), y = to_pixels(std::floor(object.y0));
+  GstVideoRegionOfInterestMeta* roi = gst_buffer_add_video_region_of_interest_meta(
+      frame, object.label, x, y, to_pixels(std::ceil(object.x1)) - x,
+      to_pixels(std::ceil(object.y1)) - y);
+  roi->id = roi_id(object.id);
+  roi->parent_id = roi_id(object.parent);
+  const bool detection = object.kind == GST_DV_OBJECT_DETECTION;
+  gst_video_region_of_interest_meta_add_param(
+      roi, gst_structure_new(
+               detection ? "detection" : "classification", "label", G_TYPE_STRING, object.label,
+               "confidence", G_TYPE_DOUBLE, static_cast<gdouble>(object.confidence), "class-id",
+               G_TYPE_INT, object.class_id, "x0", G_TYPE_DOUBLE, object.x0, "y0", G_TYPE_DOUBLE,
+               object.y0, "x1", G_TYPE_DOUBLE, object.x1, "y1", G_TYPE_DOUBLE, object.y1, nullptr));
+}
+
+bool is_roi_of(const GstVideoRegionOfInterestMeta& roi, const GstDvObject& object) {
+  return roi.id == roi_id(object.id) &&
+         g_strcmp0(g_quark_to_string(roi.roi_type), object.label) == 0;
+}
+
+}  // namespace dvnn::gst

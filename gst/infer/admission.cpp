@@ -5,6 +5,9 @@
 
 namespace dvnn::gst {
 
+// Times of frames are rounded: the sixth frame of 30 a second comes at 199.999998 ms.
+static constexpr GstClockTime kRounding = GST_MSECOND;
+
 void Admission::set_rules(const AdmissionRules& rules) {
   const std::lock_guard<std::mutex> lock(mutex_);
   rules_ = rules;
@@ -48,7 +51,8 @@ bool Admission::is_due(GstClockTime time) {
   if (GST_CLOCK_TIME_IS_VALID(time)) {
     // Time that runs backwards is another stream's.
     const bool known = GST_CLOCK_TIME_IS_VALID(inferred_) && time >= inferred_;
-    if (known && rules_.interval > 0 && time - inferred_ < rules_.interval) return false;
+    if (known && rules_.interval > 0 && time - inferred_ + kRounding < rules_.interval)
+      return false;
     if (rules_.max_rate > 0) {
       const auto period = static_cast<GstClockTime>(GST_SECOND / rules_.max_rate);
       if (known && GST_CLOCK_TIME_IS_VALID(next_) && time < next_) return false;

@@ -254,7 +254,7 @@ START_TEST(streams_of_tensors_give_the_outputs_of_frames) {
   const std::string caps = video_caps("RGB", 320, 240), infer = "dvinfer network=" + network_path();
   GstHarness* h = chain("dvconvert ! " + infer, caps);
   GstBuffer* out = gst_harness_push_and_pull(h, red_square("RGB", 320, 240, 1, 2));
-  const GstDvTensorMeta* meta = gst_buffer_get_dv_tensor_meta(out, GST_DV_TENSOR_ROLE_OUTPUT);
+  const GstDvTensorMeta* meta = gst_buffer_get_dv_tensor_meta(out);
   std::vector<uint8_t> want;
   for (gsize i = 0; i < meta->num_tensors; ++i) {
     const std::vector<uint8_t> part = bytes_of(meta->tensors[i].data);

@@ -1,1 +1,3 @@
-int main() { return 77; }
+int main() {
+  return 77;
+}

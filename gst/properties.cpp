@@ -25,8 +25,8 @@ guint PropertyTable::install(GObjectClass* klass) const {
   return id;
 }
 
-bool PropertyTable::set(GstElement* element, gpointer settings, guint id,
-                        const GValue* value) const {
+bool PropertyTable::set(GstElement* element, gpointer settings, guint id, const GValue* value,
+                        Error* why) const {
   const Property& row = rows_.at(id - 1);
   Status status;
   {
@@ -45,6 +45,7 @@ bool PropertyTable::set(GstElement* element, gpointer settings, guint id,
       element, LIBRARY, SETTINGS,
       ("property '%s' keeps its value: %s", row.spec->name, status.error().message.c_str()),
       (nullptr));
+  if (why) *why = status.error().within(std::string("property '") + row.spec->name + "'");
   return false;
 }
 

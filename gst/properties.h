@@ -42,8 +42,9 @@ class PropertyTable {
   /// Returns the last id.
   guint install(GObjectClass* klass) const;
   /// Sets a property of `settings` under `element`'s object lock. False where the value was
-  /// refused; the element then has posted a warning.
-  bool set(GstElement* element, gpointer settings, guint id, const GValue* value) const;
+  /// refused: the element then has posted a warning, and `why` tells.
+  bool set(GstElement* element, gpointer settings, guint id, const GValue* value,
+           Error* why = nullptr) const;
   void get(GstElement* element, gconstpointer settings, guint id, GValue* value) const;
 
  private:

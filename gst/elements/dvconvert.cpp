@@ -45,6 +45,7 @@
 #include <gst/video/video.h>
 
 #include <atomic>
+#include <map>
 #include <utility>
 
 #include "base/format.h"
@@ -92,6 +93,7 @@ struct GstDvConvertPrivate {
   // Under the object lock.
   ConvertSettings settings;
   TaggedDirection tagged;
+  std::map<guint, Error> refused;  // values that were set before the start and are not possible
   // Any thread: the tensor is to be asked for (again).
   std::atomic<bool> renegotiate{false};
   // Streaming thread only.
@@ -139,6 +141,7 @@ static Status gst_dv_convert_plan(GstDvConvert* self, const GstCaps* caps) {
   ConvertSettings settings;
   {
     const ObjectLock lock(self);
+    if (!priv.refused.empty()) return priv.refused.begin()->second;
     settings = priv.settings;
   }
   if (priv.request) {
@@ -455,7 +458,15 @@ static gboolean gst_dv_convert_stop(GstBaseTransform* trans) {
 static void gst_dv_convert_set_property(GObject* object, guint id, const GValue* value,
                                         GParamSpec*) {
   GstDvConvertPrivate& priv = *GST_DV_CONVERT(object)->priv;
-  gst_dv_convert_properties().set(GST_ELEMENT(object), &priv.settings, id, value);
+  Error why;
+  const bool good =
+      gst_dv_convert_properties().set(GST_ELEMENT(object), &priv.settings, id, value, &why);
+  {
+    // While playing the old value does. Before, the pipeline is not what was asked for.
+    const ObjectLock lock(object);
+    priv.refused.erase(id);
+    if (!good && GST_STATE(object) <= GST_STATE_READY) priv.refused.emplace(id, why);
+  }
   // What is looked at goes with each frame; who converts, and into what, has to be negotiated.
   if (!gst_dv_convert_properties().is_controllable(id)) priv.renegotiate = true;
 }

@@ -211,7 +211,7 @@ static Status gst_dv_infer_take_tensor(GstDvInfer* self, InferItem* item) {
     item->regions.push_back({{}, std::move(*slot), 0});
     // The buffer would keep the slot beyond its run: what goes on is its times and flags.
     GstBuffer* times = gst_buffer_new();
-    gst_buffer_copy_into(times, tensor, GST_BUFFER_COPY_METADATA, 0, 0);
+    gst_buffer_copy_into(times, tensor, GST_BUFFER_COPY_METADATA, 0, static_cast<gsize>(-1));
     item->object.reset(GST_MINI_OBJECT_CAST(times));
     return {};
   }

@@ -85,10 +85,10 @@ START_TEST(a_network_is_planned_for_another_size) {
   }
   expect_error(std::string(kSource) + "dvinfer input-size=10 ! fakesink", GST_LIBRARY_ERROR,
                GST_LIBRARY_ERROR_SETTINGS, "input-size");
-  expect_error(std::string(kSource) + "dvinfer input-size=9999x9999 ! fakesink", GST_STREAM_ERROR,
-               GST_STREAM_ERROR_WRONG_TYPE, "9999");
-  expect_error(std::string(kSource) + infer("input-size=64x64") + " ! fakesink", GST_STREAM_ERROR,
-               GST_STREAM_ERROR_WRONG_TYPE, "convert");
+  expect_error(std::string(kSource) + "dvinfer input-size=9999x9999 ! fakesink", GST_RESOURCE_ERROR,
+               GST_RESOURCE_ERROR_SETTINGS, "9999");
+  expect_error(std::string(kSource) + infer("input-size=64x64") + " ! fakesink", GST_RESOURCE_ERROR,
+               GST_RESOURCE_ERROR_SETTINGS, "convert");
 }
 END_TEST
 
@@ -188,8 +188,8 @@ START_TEST(bad_network_files_are_named) {
     bytes[bytes.size() / 2] ^= 1;
     std::ofstream(broken, std::ios::binary) << bytes;
   }
-  expect_error(std::string(kSource) + "dvinfer network=" + broken + tail, GST_STREAM_ERROR,
-               GST_STREAM_ERROR_WRONG_TYPE, "checksum");
+  expect_error(std::string(kSource) + "dvinfer network=" + broken + tail, GST_RESOURCE_ERROR,
+               GST_RESOURCE_ERROR_OPEN_READ, "checksum");
   unlink(broken.c_str());
 }
 END_TEST
@@ -206,21 +206,21 @@ START_TEST(a_network_without_a_decoder_is_explained) {
   const std::string path = network_path() + ".raw";
   ck_assert(dvnn::network::write_dvn(model, path).ok());
   expect_error(std::string(kSource) + "dvinfer network=" + path + " ! dvdecode ! fakesink",
-               GST_STREAM_ERROR, GST_STREAM_ERROR_WRONG_TYPE, "--decoder");
+               GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS, "--decoder");
   unlink(path.c_str());
 }
 END_TEST
 
 START_TEST(detections_are_posted_as_messages) {
   GstElement* pipeline = launch("videotestsrc num-buffers=3 pattern=red ! dvconvert ! " + infer() +
-                                " ! dvdecode message=true ! fakesink");
+                                " ! dvdecode post-messages=true ! fakesink");
   gst_element_set_state(pipeline, GST_STATE_PLAYING);
   GstBus* bus = gst_element_get_bus(pipeline);
   GstMessage* message = gst_bus_timed_pop_filtered(bus, kTimeout, GST_MESSAGE_ELEMENT);
   ck_assert_ptr_nonnull(message);
   const GstStructure* s = gst_message_get_structure(message);
-  ck_assert(gst_structure_has_name(s, "dvnn-detections"));
-  ck_assert_uint_eq(gst_value_list_get_size(gst_structure_get_value(s, "detections")), 16);
+  ck_assert(gst_structure_has_name(s, "dvnn-objects"));
+  ck_assert_uint_eq(gst_value_list_get_size(gst_structure_get_value(s, "objects")), 16);
   gst_message_unref(message);
   gst_object_unref(bus);
   gst_element_set_state(pipeline, GST_STATE_NULL);

@@ -2,11 +2,15 @@
 /**
  * SECTION:element-dvoverlay
  * @title: dvoverlay
- * @short_description: draws detections onto the frame
+ * @short_description: draws objects onto the frame
  *
- * dvoverlay draws every region of interest that carries a `detection` or `classification` structure
- * (as dvdecode attaches them): the box, the label, the confidence, in a colour that belongs to the
- * class. Lines and letters follow the frame's height.
+ * dvoverlay draws every object of a frame's #GstDvObjectsMeta: the box, the label, the confidence,
+ * in a colour that belongs to the class. Lines and letters follow the frame's height. Then it draws
+ * every #GstVideoRegionOfInterestMeta that another element attached, with its type as the label.
+ *
+ * On frames that dvinfer passed without inference, the objects of the last inferred frame stay for
+ * #GstDvOverlay:hold milliseconds, so that boxes do not flicker where the network is slower than
+ * the camera.
  *
  * ## Example launch line
  * |[
@@ -18,38 +22,54 @@
 
 #include <gst/video/video.h>
 
-#include "elements/overlaypainter.h"
+#include <exception>
+
+#include "elements/overlayscene.h"
+#include "errors.h"
+#include "frames/framecheck.h"
 #include "frames/frameconverter.h"
+#include "properties.h"
+#include "refs.h"
 
 GST_DEBUG_CATEGORY_STATIC(dv_overlay_debug);
 #define GST_CAT_DEFAULT dv_overlay_debug
 
-#define DEFAULT_LABELS TRUE
-#define DEFAULT_CONFIDENCE TRUE
-#define DEFAULT_LINE_WIDTH 0
-#define DEFAULT_TEXT_HEIGHT 0
-
-enum { PROP_0, PROP_LABELS, PROP_CONFIDENCE, PROP_LINE_WIDTH, PROP_TEXT_HEIGHT };
+using dvnn::Error;
+using dvnn::ErrorCode;
+using dvnn::Status;
+using dvnn::gst::Drawing;
+using dvnn::gst::ObjectLock;
+using dvnn::gst::Topic;
+using dvnn::gst::VideoFrameMap;
+using dvnn::gst::When;
 
 namespace {
 
-struct OverlayState {
-  // Properties, under the object lock.
-  gboolean labels = DEFAULT_LABELS;
-  gboolean confidence = DEFAULT_CONFIDENCE;
-  guint line_width = DEFAULT_LINE_WIDTH;
-  guint text_height = DEFAULT_TEXT_HEIGHT;
-  bool changed = false;  // line width or text height
-  // Streaming thread only.
-  GstVideoInfo video;
-  dvnn::gst::OverlayPainter painter;
+struct Settings {
+  bool labels = true;
+  bool confidence = true;
+  guint line_width = 0;
+  guint text_height = 0;
+  guint hold = 1000;
 };
 
 }  // namespace
 
+struct GstDvOverlayPrivate {
+  // Under the object lock.
+  Settings settings;
+  // Streaming thread only.
+  GstVideoInfo video;
+  dvnn::gst::OverlayScene scene;
+  dvnn::gst::OverlayPainter painter;
+  // What the painter was configured for.
+  gint width = 0, height = 0;
+  guint line_width = 0, text_height = 0;
+};
+
 struct _GstDvOverlay {
   GstBaseTransform parent;
-  OverlayState* state;
+  GstDvOverlayPrivate* priv;
 };
 
 G_DEFINE_TYPE(GstDvOverlay, gst_dv_overlay, GST_TYPE_BASE_TRANSFORM)
@@ -60,138 +80,141 @@ static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE(
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE(
     "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(GST_VIDEO_CAPS_MAKE(DVNN_VIDEO_FORMATS)));
 
-// Reads a region's detection; false for regions of other makers.
-static bool gst_dv_overlay_read(GstVideoRegionOfInterestMeta* roi, bool labels, bool confidence,
-                                dvnn::gst::Drawing* drawing) {
-  const GstStructure* s = gst_video_region_of_interest_meta_get_param(roi, "detection");
-  drawing->box = s != nullptr;
-  if (!s) s = gst_video_region_of_interest_meta_get_param(roi, "classification");
-  if (!s) return false;
-  gdouble score = 0;
-  drawing->x0 = roi->x;
-  drawing->y0 = roi->y;
-  drawing->x1 = roi->x + roi->w;
-  drawing->y1 = roi->y + roi->h;
-  gst_structure_get(s, "x0", G_TYPE_DOUBLE, &drawing->x0, "y0", G_TYPE_DOUBLE, &drawing->y0, "x1",
-                    G_TYPE_DOUBLE, &drawing->x1, "y1", G_TYPE_DOUBLE, &drawing->y1, nullptr);
-  gst_structure_get_int(s, "class-id", &drawing->class_id);
-  if (labels) drawing->text = g_quark_to_string(roi->roi_type);
-  if (confidence && gst_structure_get_double(s, "confidence", &score)) {
-    gchar* percent = g_strdup_printf("%s%.0f%%", labels ? " " : "", 100 * score);
-    drawing->text += percent;
-    g_free(percent);
-  }
-  return true;
+static const dvnn::gst::Properties<Settings>& gst_dv_overlay_properties() {
+  static const auto* const rows = [] {
+    auto* table = new dvnn::gst::Properties<Settings>();
+    table->boolean(&Settings::labels, When::kPlaying,
+                   {"labels", "Labels", "Write the label at each box"});
+    table->boolean(&Settings::confidence, When::kPlaying,
+                   {"confidence", "Confidence", "Write the confidence in percent"});
+    table->number(&Settings::line_width, When::kPlaying, 0, 100,
+                  {"line-width", "Line width",
+                   "Width of a box's lines in pixels (0 = by the frame's height)"});
+    table->number(&Settings::text_height, When::kPlaying, 0, 500,
+                  {"text-height", "Text height",
+                   "Height of the letters in pixels (0 = by the frame's height)"});
+    table->number(
+        &Settings::hold, When::kPlaying, 0, G_MAXUINT,
+        {"hold", "Hold",
+         "How long the last objects stay on frames that were passed without inference, in "
+         "milliseconds of running time (0 = not at all)"});
+    return table;
+  }();
+  return *rows;
 }
 
-static gboolean gst_dv_overlay_set_caps(GstBaseTransform* trans, GstCaps* incaps, GstCaps*) {
-  OverlayState& state = *GST_DV_OVERLAY(trans)->state;
-  if (!gst_video_info_from_caps(&state.video, incaps)) return FALSE;
-  GST_OBJECT_LOCK(trans);
-  state.changed = false;
-  const guint line_width = state.line_width, text_height = state.text_height;
-  GST_OBJECT_UNLOCK(trans);
-  state.painter.configure(state.video, line_width, text_height);
-  return TRUE;
+// --- drawing -----------------------------------------------------------------------------------
+
+// `info` is the mapped frame's: one that is cropped by a meta is larger than the caps say.
+static void gst_dv_overlay_configure_painter(GstDvOverlay* self, const GstVideoInfo& info,
+                                             const Settings& settings) {
+  GstDvOverlayPrivate& priv = *self->priv;
+  if (info.width == priv.width && info.height == priv.height &&
+      settings.line_width == priv.line_width && settings.text_height == priv.text_height) {
+    return;
+  }
+  priv.width = info.width;
+  priv.height = info.height;
+  priv.line_width = settings.line_width;
+  priv.text_height = settings.text_height;
+  priv.painter.configure(info, settings.line_width, settings.text_height);
+}
+
+static Status gst_dv_overlay_paint(GstDvOverlay* self, GstBuffer* frame, const Settings& settings,
+                                   const std::vector<Drawing>& scene) {
+  // Mapping for writing copies memory that somebody else (a tee's other branch) holds, too.
+  VideoFrameMap mapped(self->priv->video, frame, GST_MAP_READWRITE);
+  if (!mapped.ok()) {
+    return Error{ErrorCode::kMalformed, "the frame's memory cannot be mapped for writing"};
+  }
+  DVNN_TRY(dvnn::gst::check_frame_memory(mapped.frame()));
+  gst_dv_overlay_configure_painter(self, mapped->info, settings);
+  const dvnn::gst::CompositionPtr composition(gst_video_overlay_composition_new(nullptr));
+  int row = 0;
+  for (const Drawing& drawing : scene) {
+    self->priv->painter.draw(drawing, row, composition.get());
+    if (!drawing.box) ++row;
+  }
+  gst_video_overlay_composition_blend(composition.get(), mapped.get());
+  return {};
+}
+
+static Status gst_dv_overlay_draw(GstDvOverlay* self, GstBuffer* frame, const Settings& settings) {
+  const GstSegment& segment = GST_BASE_TRANSFORM(self)->segment;
+  const GstClockTime time =
+      segment.format == GST_FORMAT_TIME
+          ? gst_segment_to_running_time(&segment, GST_FORMAT_TIME, GST_BUFFER_PTS(frame))
+          : GST_CLOCK_TIME_NONE;
+  try {
+    const std::vector<Drawing> scene =
+        self->priv->scene.read(frame, time,
+                               {settings.labels, settings.confidence,
+                                static_cast<GstClockTime>(settings.hold * GST_MSECOND)});
+    if (scene.empty()) return {};
+    return gst_dv_overlay_paint(self, frame, settings, scene);
+  } catch (const std::exception& e) {
+    // C code calls this: OpenCV's exceptions and memory that cannot be had end here.
+    return Error{ErrorCode::kNoMemory, std::string("the objects cannot be drawn: ") + e.what()};
+  }
 }
 
 static GstFlowReturn gst_dv_overlay_transform_ip(GstBaseTransform* trans, GstBuffer* frame) {
   GstDvOverlay* self = GST_DV_OVERLAY(trans);
-  OverlayState& state = *self->state;
-  GST_OBJECT_LOCK(self);
-  const bool labels = state.labels, confidence = state.confidence;
-  const bool changed = std::exchange(state.changed, false);
-  const guint line_width = state.line_width, text_height = state.text_height;
-  GST_OBJECT_UNLOCK(self);
-  if (changed) state.painter.configure(state.video, line_width, text_height);
-
-  GstVideoOverlayComposition* composition = gst_video_overlay_composition_new(nullptr);
-  gpointer iterator = nullptr;
-  int row = 0;
-  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
-             frame, &iterator, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
-    dvnn::gst::Drawing drawing;
-    if (!gst_dv_overlay_read(reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta), labels,
-                             confidence, &drawing)) {
-      continue;
-    }
-    state.painter.draw(drawing, row, composition);
-    if (!drawing.box) ++row;
+  Settings settings;
+  {
+    const ObjectLock lock(self);
+    settings = self->priv->settings;
   }
-  GstFlowReturn flow = GST_FLOW_OK;
-  if (gst_video_overlay_composition_n_rectangles(composition) > 0) {
-    // Mapping for writing copies memory that somebody else (a tee's other branch) holds, too.
-    GstVideoFrame mapped;
-    if (gst_video_frame_map(&mapped, &state.video, frame, GST_MAP_READWRITE)) {
-      gst_video_overlay_composition_blend(composition, &mapped);
-      gst_video_frame_unmap(&mapped);
-    } else {
-      GST_ELEMENT_ERROR(self, RESOURCE, WRITE, ("the frame's memory cannot be mapped for writing"),
-                        (nullptr));
-      flow = GST_FLOW_ERROR;
-    }
-  }
-  gst_video_overlay_composition_unref(composition);
-  return flow;
+  const Status status = gst_dv_overlay_draw(self, frame, settings);
+  if (status.ok()) return GST_FLOW_OK;
+  dvnn::gst::post_error(GST_ELEMENT(self), Topic::kData, status.error());
+  return GST_FLOW_ERROR;
 }
+
+// --- stream ------------------------------------------------------------------------------------
+
+static gboolean gst_dv_overlay_set_caps(GstBaseTransform* trans, GstCaps* incaps, GstCaps*) {
+  GstDvOverlayPrivate& priv = *GST_DV_OVERLAY(trans)->priv;
+  if (!gst_video_info_from_caps(&priv.video, incaps)) return FALSE;
+  priv.width = priv.height = 0;  // have the painter configured again
+  priv.scene.reset();
+  return TRUE;
+}
+
+static gboolean gst_dv_overlay_sink_event(GstBaseTransform* trans, GstEvent* event) {
+  const GstEventType type = GST_EVENT_TYPE(event);
+  if (type == GST_EVENT_FLUSH_STOP || type == GST_EVENT_STREAM_START) {
+    GST_DV_OVERLAY(trans)->priv->scene.reset();
+  }
+  return GST_BASE_TRANSFORM_CLASS(gst_dv_overlay_parent_class)->sink_event(trans, event);
+}
+
+static gboolean gst_dv_overlay_stop(GstBaseTransform* trans) {
+  GST_DV_OVERLAY(trans)->priv->scene.reset();
+  return TRUE;
+}
+
+// --- object ------------------------------------------------------------------------------------
 
 static void gst_dv_overlay_set_property(GObject* object, guint id, const GValue* value,
-                                        GParamSpec* pspec) {
-  OverlayState& state = *GST_DV_OVERLAY(object)->state;
-  GST_OBJECT_LOCK(object);
-  switch (id) {
-    case PROP_LABELS:
-      state.labels = g_value_get_boolean(value);
-      break;
-    case PROP_CONFIDENCE:
-      state.confidence = g_value_get_boolean(value);
-      break;
-    case PROP_LINE_WIDTH:
-      state.line_width = g_value_get_uint(value);
-      state.changed = true;
-      break;
-    case PROP_TEXT_HEIGHT:
-      state.text_height = g_value_get_uint(value);
-      state.changed = true;
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-      break;
-  }
-  GST_OBJECT_UNLOCK(object);
+                                        GParamSpec*) {
+  gst_dv_overlay_properties().set(GST_ELEMENT(object), &GST_DV_OVERLAY(object)->priv->settings, id,
+                                  value);
 }
 
-static void gst_dv_overlay_get_property(GObject* object, guint id, GValue* value,
-                                        GParamSpec* pspec) {
-  const OverlayState& state = *GST_DV_OVERLAY(object)->state;
-  GST_OBJECT_LOCK(object);
-  switch (id) {
-    case PROP_LABELS:
-      g_value_set_boolean(value, state.labels);
-      break;
-    case PROP_CONFIDENCE:
-      g_value_set_boolean(value, state.confidence);
-      break;
-    case PROP_LINE_WIDTH:
-      g_value_set_uint(value, state.line_width);
-      break;
-    case PROP_TEXT_HEIGHT:
-      g_value_set_uint(value, state.text_height);
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-      break;
-  }
-  GST_OBJECT_UNLOCK(object);
+static void gst_dv_overlay_get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
+  gst_dv_overlay_properties().get(GST_ELEMENT(object), &GST_DV_OVERLAY(object)->priv->settings, id,
+                                  value);
 }
 
 static void gst_dv_overlay_finalize(GObject* object) {
-  delete GST_DV_OVERLAY(object)->state;
+  delete GST_DV_OVERLAY(object)->priv;
   G_OBJECT_CLASS(gst_dv_overlay_parent_class)->finalize(object);
 }
 
 static void gst_dv_overlay_init(GstDvOverlay* self) {
-  self->state = new OverlayState();
+  self->priv = new GstDvOverlayPrivate();
+  gst_video_info_init(&self->priv->video);
   gst_base_transform_set_in_place(GST_BASE_TRANSFORM(self), TRUE);
 }
 
@@ -199,36 +222,19 @@ static void gst_dv_overlay_class_init(GstDvOverlayClass* klass) {
   GObjectClass* object_class = G_OBJECT_CLASS(klass);
   GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
   GstBaseTransformClass* trans_class = GST_BASE_TRANSFORM_CLASS(klass);
-  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                              GST_PARAM_MUTABLE_PLAYING);
-  GST_DEBUG_CATEGORY_INIT(dv_overlay_debug, "dvoverlay", 0, "Drawing of detections");
-  object_class->set_property = gst_dv_overlay_set_property;
-  object_class->get_property = gst_dv_overlay_get_property;
-  object_class->finalize = gst_dv_overlay_finalize;
-  g_object_class_install_property(
-      object_class, PROP_LABELS,
-      g_param_spec_boolean("labels", "Labels", "Write the label at each box", DEFAULT_LABELS,
-                           flags));
-  g_object_class_install_property(
-      object_class, PROP_CONFIDENCE,
-      g_param_spec_boolean("confidence", "Confidence", "Write the confidence in percent",
-                           DEFAULT_CONFIDENCE, flags));
-  g_object_class_install_property(
-      object_class, PROP_LINE_WIDTH,
-      g_param_spec_uint("line-width", "Line width",
-                        "Width of a box's lines in pixels; 0: by the frame's height", 0, 100,
-                        DEFAULT_LINE_WIDTH, flags));
-  g_object_class_install_property(
-      object_class, PROP_TEXT_HEIGHT,
-      g_param_spec_uint("text-height", "Text height",
-                        "Height of the letters in pixels; 0: by the frame's height", 0, 500,
-                        DEFAULT_TEXT_HEIGHT, flags));
+  GST_DEBUG_CATEGORY_INIT(dv_overlay_debug, "dvoverlay", 0, "Drawing of objects");
+  object_class->set_property = GST_DEBUG_FUNCPTR(gst_dv_overlay_set_property);
+  object_class->get_property = GST_DEBUG_FUNCPTR(gst_dv_overlay_get_property);
+  object_class->finalize = GST_DEBUG_FUNCPTR(gst_dv_overlay_finalize);
+  gst_dv_overlay_properties().install(object_class);
   gst_element_class_set_static_metadata(
-      element_class, "DV detection overlay", "Filter/Editor/Video",
-      "Draws the detections that dvdecode attached: boxes, labels and confidences",
+      element_class, "DV object overlay", "Filter/Editor/Video",
+      "Draws the objects that dvdecode found: boxes, labels and confidences",
       "gst-dvnn developers");
   gst_element_class_add_static_pad_template(element_class, &sink_template);
   gst_element_class_add_static_pad_template(element_class, &src_template);
-  trans_class->set_caps = gst_dv_overlay_set_caps;
-  trans_class->transform_ip = gst_dv_overlay_transform_ip;
+  trans_class->stop = GST_DEBUG_FUNCPTR(gst_dv_overlay_stop);
+  trans_class->set_caps = GST_DEBUG_FUNCPTR(gst_dv_overlay_set_caps);
+  trans_class->sink_event = GST_DEBUG_FUNCPTR(gst_dv_overlay_sink_event);
+  trans_class->transform_ip = GST_DEBUG_FUNCPTR(gst_dv_overlay_transform_ip);
 }

@@ -5,15 +5,22 @@
 #include <cmath>
 #include <opencv2/imgproc.hpp>
 
+#include "objects/frame_map.h"
+
 namespace dvnn::gst {
 namespace {
 
-constexpr size_t kMaxCachedLabels = 512;  // confidences change: old labels are dropped
-constexpr int kMinText = 9;               // pixels: below that Hershey letters run together
+// Confidences change, so that labels do: old ones are dropped, all at once.
+constexpr size_t kMaxCachedLabels = 512, kMaxCachedColors = 512;
+constexpr gsize kMaxLabelBytes = gsize{32} << 20;
+constexpr size_t kMaxLabelLength = 64;      // bytes of UTF-8
+constexpr double kMaxLabelWidth = 1 << 14;  // pixels
+constexpr int kMinText = 9;                 // pixels: below that Hershey letters run together
+constexpr double kMaxPixelAspect = 16;      // beyond that, caps are not believed
 
 // A stable, well separated colour per class: hues a golden angle apart, in full saturation.
 cv::Scalar class_color(int class_id) {
-  const double hue = std::fmod(class_id * 137.50776405, 360.0);
+  const double hue = std::fmod(std::fabs(class_id * 137.50776405), 360.0);
   const cv::Mat hsv(1, 1, CV_8UC3, cv::Scalar(hue / 2, 220, 255));
   cv::Mat bgr;
   cv::cvtColor(hsv, bgr, cv::COLOR_HSV2BGR);
@@ -22,15 +29,14 @@ cv::Scalar class_color(int class_id) {
 }
 
 // Copies a BGRA picture into a buffer in the composition's native-endian ARGB.
-GstBuffer* to_buffer(const cv::Mat& bgra) {
+BufferPtr to_buffer(const cv::Mat& bgra) {
   const gsize size = bgra.total() * 4;
-  GstBuffer* buffer = gst_buffer_new_allocate(nullptr, size, nullptr);
-  GstMapInfo map;
-  gst_buffer_map(buffer, &map, GST_MAP_WRITE);
-  for (int y = 0; y < bgra.rows; ++y) {
+  BufferPtr buffer(gst_buffer_new_allocate(nullptr, size, nullptr));
+  const BufferMap map(buffer.get(), GST_MAP_WRITE);
+  for (int y = 0; y < bgra.rows && map.ok(); ++y) {
     for (int x = 0; x < bgra.cols; ++x) {
       const cv::Vec4b p = bgra.at<cv::Vec4b>(y, x);
-      guint8* to = map.data + (static_cast<gsize>(y) * bgra.cols + x) * 4;
+      guint8* to = map.data() + (static_cast<gsize>(y) * bgra.cols + x) * 4;
 #if G_BYTE_ORDER == G_LITTLE_ENDIAN
       to[0] = p[0], to[1] = p[1], to[2] = p[2], to[3] = p[3];
 #else
@@ -38,46 +44,63 @@ GstBuffer* to_buffer(const cv::Mat& bgra) {
 #endif
     }
   }
-  gst_buffer_unmap(buffer, &map);
-  gst_buffer_add_video_meta(buffer, GST_VIDEO_FRAME_FLAG_NONE,
+  gst_buffer_add_video_meta(buffer.get(), GST_VIDEO_FRAME_FLAG_NONE,
                             GST_VIDEO_OVERLAY_COMPOSITION_FORMAT_RGB, static_cast<guint>(bgra.cols),
                             static_cast<guint>(bgra.rows));
   return buffer;
 }
 
+void add(GstVideoOverlayComposition* composition, GstBuffer* pixels, int x, int y, int w, int h) {
+  if (w < 1 || h < 1) return;
+  GstVideoOverlayRectangle* rectangle = gst_video_overlay_rectangle_new_raw(
+      pixels, x, y, static_cast<guint>(w), static_cast<guint>(h),
+      GST_VIDEO_OVERLAY_FORMAT_FLAG_NONE);
+  gst_video_overlay_composition_add_rectangle(composition, rectangle);
+  gst_video_overlay_rectangle_unref(rectangle);
+}
+
+// The beginning of a long text, cut between two characters.
+std::string shortened(const std::string& text) {
+  if (text.size() <= kMaxLabelLength) return text;
+  size_t end = kMaxLabelLength;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return text.substr(0, end) + "...";
+}
+
+double believable_pixel_aspect(const GstVideoInfo& info) {
+  const double n = GST_VIDEO_INFO_PAR_N(&info), d = GST_VIDEO_INFO_PAR_D(&info);
+  return n > 0 && d > 0 ? std::clamp(n / d, 1 / kMaxPixelAspect, kMaxPixelAspect) : 1;
+}
+
 }  // namespace
 
-OverlayPainter::~OverlayPainter() {
-  clear();
-}
-
-void OverlayPainter::clear() {
-  for (auto& [id, buffer] : colors_) gst_buffer_unref(buffer);
-  for (auto& [key, label] : labels_) gst_buffer_unref(label.pixels);
+void OverlayPainter::configure(const GstVideoInfo& info, guint line_width, guint text_height) {
   colors_.clear();
   labels_.clear();
-}
-
-void OverlayPainter::configure(const GstVideoInfo& info, guint line_width, guint text_height) {
-  clear();
+  label_bytes_ = 0;
   frame_width_ = GST_VIDEO_INFO_WIDTH(&info);
   frame_height_ = GST_VIDEO_INFO_HEIGHT(&info);
-  par_ = static_cast<double>(GST_VIDEO_INFO_PAR_N(&info)) / GST_VIDEO_INFO_PAR_D(&info);
+  par_ = believable_pixel_aspect(info);
   line_ = line_width ? static_cast<int>(line_width) : std::max(2, frame_height_ / 240);
   text_height_ =
       text_height ? static_cast<int>(text_height) : std::max(kMinText, frame_height_ / 40);
+  text_height_ = std::max(kMinText, std::min(text_height_, frame_height_));
 }
 
 GstBuffer* OverlayPainter::color(int class_id) {
-  GstBuffer*& buffer = colors_[class_id];
+  if (colors_.size() >= kMaxCachedColors) colors_.clear();
+  BufferPtr& buffer = colors_[class_id];
   if (!buffer) buffer = to_buffer(cv::Mat(2, 2, CV_8UC4, class_color(class_id)));
-  return buffer;
+  return buffer.get();
 }
 
 const OverlayPainter::Label& OverlayPainter::label(const std::string& text, int class_id) {
-  if (labels_.size() > kMaxCachedLabels) clear();
-  auto [it, fresh] = labels_.emplace(std::make_pair(text, class_id), Label{});
-  if (!fresh) return it->second;
+  const auto key = std::make_pair(text, class_id);
+  if (const auto found = labels_.find(key); found != labels_.end()) return found->second;
+  if (labels_.size() >= kMaxCachedLabels || label_bytes_ > kMaxLabelBytes) {
+    labels_.clear();
+    label_bytes_ = 0;
+  }
   constexpr int kFont = cv::FONT_HERSHEY_SIMPLEX;
   const int thickness = std::max(1, text_height_ / 12);
   const double scale = cv::getFontScaleFromHeight(kFont, text_height_, thickness);
@@ -88,8 +111,10 @@ const OverlayPainter::Label& OverlayPainter::label(const std::string& text, int 
   // Dark letters on light colours, light ones on dark: by luma.
   const double luma = 0.114 * background[0] + 0.587 * background[1] + 0.299 * background[2];
   const cv::Scalar ink = luma > 110 ? cv::Scalar(0, 0, 0, 255) : cv::Scalar(255, 255, 255, 255);
-  cv::Mat picture(size.height + baseline + 2 * margin, size.width + 2 * margin, CV_8UC4,
-                  background);
+  // No more than the frame could show.
+  const int room = static_cast<int>(std::clamp(frame_width_ * par_, 1.0, kMaxLabelWidth));
+  const int rows = std::min(size.height + baseline + 2 * margin, std::max(1, frame_height_));
+  cv::Mat picture(rows, std::min(size.width + 2 * margin, room), CV_8UC4, background);
   cv::putText(picture, text, {margin, margin + size.height}, kFont, scale, ink, thickness,
               cv::LINE_AA);
   // Pixels that are wider than high would stretch the letters.
@@ -97,41 +122,45 @@ const OverlayPainter::Label& OverlayPainter::label(const std::string& text, int 
   if (width != picture.cols) {
     cv::resize(picture, picture, {width, picture.rows}, 0, 0, cv::INTER_AREA);
   }
-  it->second = {to_buffer(picture), picture.cols, picture.rows};
-  return it->second;
+  label_bytes_ += picture.total() * 4;
+  return labels_[key] = {to_buffer(picture), picture.cols, picture.rows};
 }
 
-void OverlayPainter::add(GstVideoOverlayComposition* composition, GstBuffer* pixels, int x, int y,
-                         int w, int h) {
-  if (w < 1 || h < 1) return;
-  GstVideoOverlayRectangle* rectangle = gst_video_overlay_rectangle_new_raw(
-      pixels, x, y, static_cast<guint>(w), static_cast<guint>(h),
-      GST_VIDEO_OVERLAY_FORMAT_FLAG_NONE);
-  gst_video_overlay_composition_add_rectangle(composition, rectangle);
-  gst_video_overlay_rectangle_unref(rectangle);
+void OverlayPainter::draw_box(const image::Corners& place, int class_id,
+                              GstVideoOverlayComposition* composition) {
+  const int line_y = std::max(1, line_);
+  const int line_x = std::max(1, static_cast<int>(std::lround(line_ / par_)));
+  const int x0 = static_cast<int>(std::lround(place.x0));
+  const int y0 = static_cast<int>(std::lround(place.y0));
+  const int x1 = static_cast<int>(std::lround(place.x1));
+  const int y1 = static_cast<int>(std::lround(place.y1));
+  const int w = x1 - x0, h = y1 - y0;
+  GstBuffer* pixels = color(class_id);
+  add(composition, pixels, x0, y0, w, std::min(line_y, h));
+  add(composition, pixels, x0, std::max(y0, y1 - line_y), w, std::min(line_y, h));
+  add(composition, pixels, x0, y0, std::min(line_x, w), h);
+  add(composition, pixels, std::max(x0, x1 - line_x), y0, std::min(line_x, w), h);
 }
 
 void OverlayPainter::draw(const Drawing& d, int row, GstVideoOverlayComposition* composition) {
-  const int line_y = std::max(1, line_);
-  const int line_x = std::max(1, static_cast<int>(std::lround(line_ / par_)));
-  const int x0 = static_cast<int>(std::lround(d.x0)), y0 = static_cast<int>(std::lround(d.y0));
-  const int x1 = static_cast<int>(std::lround(d.x1)), y1 = static_cast<int>(std::lround(d.y1));
+  image::Corners place = d.place;
+  const image::Corners frame = {0, 0, static_cast<double>(frame_width_),
+                                static_cast<double>(frame_height_)};
   if (d.box) {
-    GstBuffer* pixels = color(d.class_id);
-    const int w = x1 - x0, h = y1 - y0;
-    add(composition, pixels, x0, y0, w, std::min(line_y, h));
-    add(composition, pixels, x0, std::max(y0, y1 - line_y), w, std::min(line_y, h));
-    add(composition, pixels, x0, y0, std::min(line_x, w), h);
-    add(composition, pixels, std::max(x0, x1 - line_x), y0, std::min(line_x, w), h);
+    if (!objects::clip_box(frame, &place)) return;
+    draw_box(place, d.class_id, composition);
   }
   if (d.text.empty()) return;
-  const Label& text = label(d.text, d.class_id);
+  const Label& text = label(shortened(d.text), d.class_id);
   // Above the box; inside it where there is no room above.
-  int y = d.box ? y0 - text.height : row * text.height;
+  const int x0 = d.box ? static_cast<int>(std::lround(place.x0)) : 0;
+  const int y0 = d.box ? static_cast<int>(std::lround(place.y0)) : 0;
+  const int rows_of_text = std::max(1, frame_height_ / std::max(1, text.height));
+  int y = d.box ? y0 - text.height : std::min(row, rows_of_text) * text.height;
   if (y < 0) y = y0;
   y = std::clamp(y, 0, std::max(0, frame_height_ - text.height));
-  const int x = std::clamp(d.box ? x0 : 0, 0, std::max(0, frame_width_ - text.width));
-  add(composition, text.pixels, x, y, text.width, text.height);
+  const int x = std::clamp(x0, 0, std::max(0, frame_width_ - text.width));
+  add(composition, text.pixels.get(), x, y, text.width, text.height);
 }
 
 }  // namespace dvnn::gst

@@ -21,7 +21,9 @@ static gboolean gst_dv_tensor_meta_init(GstMeta* meta, gpointer, GstBuffer*) {
 
 static void gst_dv_tensor_meta_free(GstMeta* meta, GstBuffer*) {
   GstDvTensorMeta* self = reinterpret_cast<GstDvTensorMeta*>(meta);
-  for (gsize i = 0; i < self->num_tensors; ++i) gst_clear_buffer(&self->tensors[i].data);
+  for (gsize i = 0; self->tensors && i < self->num_tensors; ++i) {
+    gst_clear_buffer(&self->tensors[i].data);
+  }
   g_clear_pointer(&self->tensors, g_free);
   g_clear_pointer(&self->network, gst_dv_network_info_unref);
 }
@@ -46,6 +48,7 @@ static gboolean gst_dv_tensor_meta_transform(GstBuffer* to, GstMeta* meta, GstBu
     }
     transform = transform.after(change->transform);
   }
+  if (!from->tensors && from->num_tensors > 0) return FALSE;
   GstDvTensorMeta* copy = gst_buffer_add_dv_tensor_meta(to, from->num_tensors);
   for (gsize i = 0; i < from->num_tensors; ++i) {
     copy->tensors[i] = from->tensors[i];

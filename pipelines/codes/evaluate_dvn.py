@@ -23,7 +23,7 @@ def by_dvinfer(network, device, pictures):
     height, width = pictures[0].shape[:2]
     command = ["gst-launch-1.0", "-m", "fdsrc", "fd=0", "!", "rawvideoparse", "format=bgr",
                "width=%d" % width, "height=%d" % height, "framerate=1/1", "!", "dvconvert", "!", "dvinfer",
-               "network=" + network, "device=" + device, "!", "dvdecode", "message=true",
+               "network=" + network, "device=" + device, "!", "dvdecode", "post-messages=true",
                "threshold=%g" % ssd.MIN_CONFIDENCE, "!", "fakesink", "sync=false"]
     data = b"".join(p.tobytes() for p in pictures)
     out = subprocess.run(command, input=data, stdout=subprocess.PIPE, check=True).stdout.decode()

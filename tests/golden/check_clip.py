@@ -47,7 +47,7 @@ def main():
     with open(os.path.join(folder, "codes.json")) as file:
         clip = json.load(file)
     command = ["gst-launch-1.0", "-m", "filesrc", "location=" + os.path.join(folder, "codes.webm"), "!",
-               "decodebin", "!", "dvconvert", "!", "dvinfer", "!", "dvdecode", "message=true", "!", "fakesink"]
+               "decodebin", "!", "dvconvert", "!", "dvinfer", "!", "dvdecode", "post-messages=true", "!", "fakesink"]
     out = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
     found = [[] for _ in clip["frames"]]
     for pts, rows in messages.parse(out):

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What dvoverlay draws, read back as RGB.
+#include <algorithm>
+
+#include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst_fixture.h"
 
 using namespace dvnn::test;
@@ -95,6 +98,64 @@ void check_box(const char* format, int width, int height) {
   gst_harness_teardown(h);
 }
 
+GstBuffer* gray_frame(const GstVideoInfo& info, GstClockTime pts = GST_CLOCK_TIME_NONE) {
+  GstBuffer* frame = gst_buffer_new_allocate(nullptr, info.size, nullptr);
+  gst_buffer_memset(frame, 0, 128, info.size);
+  GST_BUFFER_PTS(frame) = pts;
+  return frame;
+}
+
+GstDvObject* add_object(GstBuffer* frame, double x0, double y0, double x1, double y1,
+                        const char* label = "thing") {
+  GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);
+  GstDvObject* object =
+      gst_dv_objects_meta_add_object(meta, GST_DV_OBJECT_DETECTION, 1, label, 0.75f);
+  gst_dv_object_set_box(object, x0, y0, x1, y1);
+  return object;
+}
+
+// A frame that a network has looked at, with an object, or passed.
+GstBuffer* passed_frame(const GstVideoInfo& info, GstClockTime pts, GstDvPassState state,
+                        bool with_object, const char* network = "net", double x = 10) {
+  GstBuffer* frame = gray_frame(info, pts);
+  GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);
+  const guint pass = gst_dv_objects_meta_add_pass(meta, network, state);
+  if (with_object) add_object(frame, x, 30, x + 30, 50)->network = static_cast<gint>(pass);
+  return frame;
+}
+
+class Overlay {
+ public:
+  explicit Overlay(const std::string& properties, const char* format = "RGB", int width = 64,
+                   int height = 64)
+      : info_(video_info(format, width, height)),
+        harness_(gst_harness_new_parse(("dvoverlay " + properties).c_str())) {
+    gst_harness_set_src_caps_str(harness_, video_caps(format, width, height).c_str());
+  }
+  ~Overlay() { gst_harness_teardown(harness_); }
+  Overlay(const Overlay&) = delete;
+  Overlay& operator=(const Overlay&) = delete;
+
+  const GstVideoInfo& info() const { return info_; }
+  GstHarness* harness() { return harness_; }
+  Picture draw(GstBuffer* frame) {
+    GstBuffer* out = gst_harness_push_and_pull(harness_, frame);
+    const Picture picture = to_rgb(out, info_);
+    gst_buffer_unref(out);
+    return picture;
+  }
+
+ private:
+  GstVideoInfo info_;
+  GstHarness* harness_;
+};
+
+bool is_blank(const Picture& picture) {
+  return std::all_of(picture.rgb.begin(), picture.rgb.end(), [](guint8 v) { return v == 128; });
+}
+
+const char* const kPlain = "labels=false confidence=false line-width=2";
+
 }  // namespace
 
 START_TEST(boxes_are_drawn_where_they_are_in_every_format) {
@@ -160,8 +221,226 @@ START_TEST(a_shared_frame_is_not_drawn_on) {
 }
 END_TEST
 
+START_TEST(objects_are_drawn) {
+  Overlay overlay(kPlain);
+  GstBuffer* frame = gray_frame(overlay.info());
+  add_object(frame, 10, 20, 40, 50);
+  add_object(frame, 0, 0, 0, 0);  // it is not known where this one is
+  const Picture picture = overlay.draw(frame);
+  ck_assert_int_gt(picture.contrast(10, 20), 15);
+  ck_assert_int_gt(picture.contrast(39, 49), 15);
+  ck_assert_int_eq(picture.contrast(25, 35), 0);
+  ck_assert_int_eq(picture.contrast(0, 0), 0);
+}
+END_TEST
+
+START_TEST(an_object_and_its_region_are_drawn_once) {
+  Overlay overlay(kPlain);
+  GstBuffer* frame = gray_frame(overlay.info());
+  // The frame was scaled: the object followed, and a copy of its region did not.
+  const GstDvObject* object = add_object(frame, 10, 10, 30, 30);
+  GstVideoRegionOfInterestMeta* roi =
+      gst_buffer_add_video_region_of_interest_meta(frame, "thing", 40, 40, 20, 20);
+  roi->id = static_cast<gint>(object->id);
+  const Picture picture = overlay.draw(frame);
+  ck_assert_int_gt(picture.contrast(10, 10), 15);
+  ck_assert_int_eq(picture.contrast(40, 40), 0);
+}
+END_TEST
+
+START_TEST(regions_of_other_makers_are_drawn) {
+  Overlay overlay("line-width=1 text-height=9", "RGB", 128, 128);
+  GstBuffer* frame = gray_frame(overlay.info());
+  // The same id as an object of ours, but of another type.
+  const GstDvObject* object = add_object(frame, 100, 100, 110, 110);
+  GstVideoRegionOfInterestMeta* roi =
+      gst_buffer_add_video_region_of_interest_meta(frame, "face", 40, 40, 20, 20);
+  roi->id = static_cast<gint>(object->id);
+  const Picture picture = overlay.draw(frame);
+  ck_assert_int_gt(picture.contrast(40, 50), 15);
+  ck_assert_int_gt(picture.contrast(42, 36), 15);  // its type stands above
+  ck_assert_int_eq(picture.contrast(50, 50), 0);
+}
+END_TEST
+
+START_TEST(a_scaled_region_is_drawn_where_it_is_now) {
+  Overlay overlay(kPlain);
+  // As an element leaves it that scales the rectangle and keeps the structure as it was.
+  GstBuffer* frame = frame_with_box(overlay.info(), 40, 40, 60, 60);
+  auto* roi = reinterpret_cast<GstVideoRegionOfInterestMeta*>(
+      gst_buffer_get_meta(frame, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE));
+  roi->x = roi->y = 10;
+  roi->w = roi->h = 5;
+  const Picture picture = overlay.draw(frame);
+  ck_assert_int_gt(picture.contrast(10, 10), 15);
+  ck_assert_int_eq(picture.contrast(40, 40), 0);
+}
+END_TEST
+
+START_TEST(passed_frames_show_the_last_objects_for_a_while) {
+  const struct {
+    const char* hold;
+    GstClockTime later;
+    bool shown;
+  } cases[] = {{"hold=1000", 40 * GST_MSECOND, true},
+               {"hold=1000", 1000 * GST_MSECOND, true},
+               {"hold=1000", 1001 * GST_MSECOND, false},
+               {"hold=50", 60 * GST_MSECOND, false},
+               {"hold=0", 40 * GST_MSECOND, false}};
+  for (const auto& c : cases) {
+    Overlay overlay(std::string(kPlain) + " " + c.hold);
+    const GstVideoInfo& info = overlay.info();
+    ck_assert(!is_blank(overlay.draw(passed_frame(info, GST_SECOND, GST_DV_PASS_INFERRED, true))));
+    const Picture later =
+        overlay.draw(passed_frame(info, GST_SECOND + c.later, GST_DV_PASS_SKIPPED, false));
+    ck_assert_msg(is_blank(later) != c.shown, "%s", c.hold);
+    if (c.shown) ck_assert_int_gt(later.contrast(10, 30), 15);
+  }
+}
+END_TEST
+
+START_TEST(objects_end_when_the_network_finds_none) {
+  Overlay overlay(kPlain);
+  const GstVideoInfo& info = overlay.info();
+  overlay.draw(passed_frame(info, 0, GST_DV_PASS_INFERRED, true));
+  ck_assert(is_blank(overlay.draw(passed_frame(info, 1, GST_DV_PASS_INFERRED, false))));
+  ck_assert(is_blank(overlay.draw(passed_frame(info, 2, GST_DV_PASS_SKIPPED, false))));
+}
+END_TEST
+
+START_TEST(each_network_holds_its_own_objects) {
+  Overlay overlay(kPlain);
+  const GstVideoInfo& info = overlay.info();
+  overlay.draw(passed_frame(info, 0, GST_DV_PASS_INFERRED, true, "a", 2));
+  // "b" finds one, "a" has passed the frame.
+  GstBuffer* frame = passed_frame(info, 1, GST_DV_PASS_INFERRED, true, "b", 33);
+  gst_dv_objects_meta_add_pass(gst_buffer_get_dv_objects_meta(frame), "a", GST_DV_PASS_SKIPPED);
+  const Picture picture = overlay.draw(frame);
+  ck_assert_int_gt(picture.contrast(2, 30), 15);
+  ck_assert_int_gt(picture.contrast(33, 30), 15);
+}
+END_TEST
+
+START_TEST(a_jump_of_the_stream_forgets_held_objects) {
+  using Jump = void (*)(GstHarness*);
+  const Jump jumps[] = {
+      [](GstHarness* h) {
+        gst_harness_push_event(h, gst_event_new_flush_start());
+        gst_harness_push_event(h, gst_event_new_flush_stop(FALSE));
+        GstSegment segment;
+        gst_segment_init(&segment, GST_FORMAT_TIME);
+        gst_harness_push_event(h, gst_event_new_segment(&segment));
+      },
+      [](GstHarness* h) { gst_harness_push_event(h, gst_event_new_stream_start("another")); },
+      [](GstHarness* h) {
+        gst_harness_set_src_caps_str(h, video_caps("RGB", 64, 48).c_str());
+        gst_harness_set_src_caps_str(h, video_caps("RGB", 64, 64).c_str());
+      }};
+  for (const Jump jump : jumps) {
+    Overlay overlay(kPlain);
+    const GstVideoInfo& info = overlay.info();
+    overlay.draw(passed_frame(info, 0, GST_DV_PASS_INFERRED, true));
+    jump(overlay.harness());
+    ck_assert(is_blank(overlay.draw(passed_frame(info, 1, GST_DV_PASS_SKIPPED, false))));
+  }
+}
+END_TEST
+
+// --- what others write -------------------------------------------------------------------------
+
+START_TEST(absurd_boxes_do_no_harm) {
+  Overlay overlay("line-width=2");
+  const double huge = 1e300, nan = NAN;
+  const double boxes[][4] = {{-huge, -huge, huge, huge}, {1e6, 1e6, 2e6, 2e6},
+                             {-5, -5, -1, -1},           {0, 0, 1e6, 10},
+                             {nan, 0, 10, 10},           {63.9, 63.9, 64, 64}};
+  for (const auto& box : boxes) {
+    GstBuffer* frame = gray_frame(overlay.info());
+    GstDvObject* object = add_object(frame, 0, 0, 1, 1);
+    object->x0 = box[0], object->y0 = box[1], object->x1 = box[2], object->y1 = box[3];
+    object->class_id = G_MININT;
+    overlay.draw(frame);
+  }
+  for (guint w : {0u, 1000000u, G_MAXUINT}) {
+    for (guint x : {0u, 32u, G_MAXUINT}) {
+      GstBuffer* frame = gray_frame(overlay.info());
+      gst_buffer_add_video_region_of_interest_meta(frame, "wide", x, 0, w, w);
+      overlay.draw(frame);
+    }
+  }
+}
+END_TEST
+
+START_TEST(long_labels_and_many_objects_have_limits) {
+  Overlay overlay("text-height=500");
+  GstBuffer* frame = gray_frame(overlay.info());
+  const std::string megabytes(4 << 20, 'x');
+  std::string umlauts;
+  for (int i = 0; i < 100; ++i) umlauts += "\xc3\xa4";
+  add_object(frame, 1, 1, 60, 60, megabytes.c_str());
+  add_object(frame, 1, 1, 60, 60, umlauts.c_str());
+  for (int i = 0; i < 20000; ++i) {
+    add_object(frame, i % 60, 1, i % 60 + 3, 60, ("l" + std::to_string(i)).c_str())->class_id = i;
+  }
+  const gint64 begin = g_get_monotonic_time();
+  ck_assert(!is_blank(overlay.draw(frame)));
+  ck_assert_int_lt(g_get_monotonic_time() - begin, 20 * G_TIME_SPAN_SECOND);
+}
+END_TEST
+
+START_TEST(absurd_pixel_aspect_ratios_have_limits) {
+  for (const char* par : {"1/65535", "65535/1"}) {
+    GstHarness* h = gst_harness_new_parse("dvoverlay");
+    gst_harness_set_src_caps_str(
+        h, ("video/x-raw,format=RGB,width=320,height=240,framerate=25/1,pixel-aspect-ratio=" +
+            std::string(par))
+               .c_str());
+    const GstVideoInfo info = video_info("RGB", 320, 240);
+    GstBuffer* out = gst_harness_push_and_pull(h, frame_with_box(info, 100, 100, 200, 200));
+    ck_assert_int_gt(to_rgb(out, info).contrast(150, 100), 15);
+    gst_buffer_unref(out);
+    gst_harness_teardown(h);
+  }
+}
+END_TEST
+
+START_TEST(a_frame_with_lying_strides_is_refused) {
+  const struct {
+    const char* format;
+    gint stride;
+    bool good;
+  } cases[] = {{"BGRx", 1 << 20, false}, {"BGRx", 16, false},   {"BGRx", 256, true},
+               {"NV12", 64, true},       {"NV12", 65, false},   {"UYVY", 128, true},
+               {"UYVY", 126, false},     {"I420_10LE", 0, true}};
+  for (const auto& c : cases) {
+    const GstVideoInfo info = video_info(c.format, 64, 64);
+    Overlay overlay(kPlain, c.format);
+    GstBuffer* frame = gray_frame(info);
+    add_object(frame, 10, 10, 60, 60);
+    gsize offsets[GST_VIDEO_MAX_PLANES];
+    gint strides[GST_VIDEO_MAX_PLANES];
+    std::copy(info.offset, info.offset + GST_VIDEO_MAX_PLANES, offsets);
+    std::copy(info.stride, info.stride + GST_VIDEO_MAX_PLANES, strides);
+    if (c.stride) strides[0] = c.stride;
+    if (c.stride == 65) strides[1] = c.stride;
+    gst_buffer_add_video_meta_full(frame, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT(&info),
+                                   64, 64, info.finfo->n_planes, offsets, strides);
+    ck_assert_msg(
+        gst_harness_push(overlay.harness(), frame) == (c.good ? GST_FLOW_OK : GST_FLOW_ERROR),
+        "%s, stride %d", c.format, c.stride);
+  }
+}
+END_TEST
+
 int main() {
   return run_gst_suite(
-      "overlay", {boxes_are_drawn_where_they_are_in_every_format, labels_are_readable_at_any_size,
-                  boxes_beyond_the_frame_are_clipped, a_shared_frame_is_not_drawn_on});
+      "overlay",
+      {boxes_are_drawn_where_they_are_in_every_format, labels_are_readable_at_any_size,
+       boxes_beyond_the_frame_are_clipped, a_shared_frame_is_not_drawn_on, objects_are_drawn,
+       an_object_and_its_region_are_drawn_once, regions_of_other_makers_are_drawn,
+       a_scaled_region_is_drawn_where_it_is_now, passed_frames_show_the_last_objects_for_a_while,
+       objects_end_when_the_network_finds_none, each_network_holds_its_own_objects,
+       a_jump_of_the_stream_forgets_held_objects, absurd_boxes_do_no_harm,
+       long_labels_and_many_objects_have_limits, absurd_pixel_aspect_ratios_have_limits,
+       a_frame_with_lying_strides_is_refused});
 }

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "frames/framecheck.h"
+
+#include <algorithm>
+
+#include "base/format.h"
+
+namespace dvnn::gst {
+namespace {
+
+struct PlaneSize {
+  gint row_bytes = 0, rows = 0;
+};
+
+PlaneSize plane_size(const GstVideoFrame& frame, guint plane) {
+  PlaneSize size;
+  gint group = 1;  // bytes of the pixels that are stored together
+  for (guint c = 0; c < GST_VIDEO_FRAME_N_COMPONENTS(&frame); ++c) {
+    if (GST_VIDEO_FRAME_COMP_PLANE(&frame, c) != plane) continue;
+    const gint step = GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, c);
+    const gint bits =
+        GST_VIDEO_FRAME_COMP_DEPTH(&frame, c) + GST_VIDEO_FORMAT_INFO_SHIFT(frame.info.finfo, c);
+    const gint last = (GST_VIDEO_FRAME_COMP_WIDTH(&frame, c) - 1) * step +
+                      GST_VIDEO_FRAME_COMP_POFFSET(&frame, c) + (bits + 7) / 8;
+    group = std::max(group, step);
+    size.row_bytes = std::max(size.row_bytes, last);
+    size.rows = std::max(size.rows, GST_VIDEO_FRAME_COMP_HEIGHT(&frame, c));
+  }
+  size.row_bytes = (size.row_bytes + group - 1) / group * group;
+  return size;
+}
+
+}  // namespace
+
+Status check_frame_memory(const GstVideoFrame& frame) {
+  const std::string what =
+      dvnn::format("%s %dx%d", gst_video_format_to_string(GST_VIDEO_FRAME_FORMAT(&frame)),
+                   GST_VIDEO_FRAME_WIDTH(&frame), GST_VIDEO_FRAME_HEIGHT(&frame));
+  for (guint plane = 0; plane < GST_VIDEO_FRAME_N_PLANES(&frame); ++plane) {
+    const PlaneSize size = plane_size(frame, plane);
+    const gint stride = GST_VIDEO_FRAME_PLANE_STRIDE(&frame, plane);
+    if (stride < size.row_bytes) {
+      return Error{
+          ErrorCode::kMalformed,
+          dvnn::format("the frame's stride of %d bytes in plane %u is shorter than a row of "
+                       "%s, %d bytes",
+                       stride, plane, what.c_str(), size.row_bytes)};
+    }
+    const GstMapInfo& map = frame.map[plane].data ? frame.map[plane] : frame.map[0];
+    const auto* data = static_cast<const guint8*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, plane));
+    const gsize needed = static_cast<gsize>(stride) * static_cast<gsize>(size.rows - 1) +
+                         static_cast<gsize>(size.row_bytes);
+    const bool inside = data >= map.data && data <= map.data + map.size;
+    const gsize have = inside ? static_cast<gsize>(map.data + map.size - data) : 0;
+    if (needed > have) {
+      return Error{ErrorCode::kMalformed,
+                   dvnn::format("the frame's memory ends within plane %u of %s: %zu bytes are "
+                                "needed, %zu are there",
+                                plane, what.c_str(), needed, have)};
+    }
+  }
+  return {};
+}
+
+}  // namespace dvnn::gst

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a mapped frame's memory is as large as its format says.
+#pragma once
+
+#include <gst/video/video.h>
+
+#include "base/result.h"
+
+namespace dvnn::gst {
+
+/// kMalformed if a plane's stride is shorter than a row, or if its memory ends before its last
+/// row: a GstVideoMeta may come from anybody, and GStreamer believes it.
+Status check_frame_memory(const GstVideoFrame& frame);
+
+}  // namespace dvnn::gst

@@ -8,12 +8,22 @@
 #undef fail
 
 #include <cstdlib>
-#include <initializer_list>
+#include <cstring>
+#include <vector>
 
-inline int dvnn_run_suite(const char* name, std::initializer_list<const TTest*> tests) {
+/// Runs the tests, `after` behind each of them, also behind one that failed. DVNN_TEST_ONLY in the
+/// environment chooses those whose names contain it.
+inline int dvnn_run_suite(const char* name, const std::vector<const TTest*>& all,
+                          void (*after)() = nullptr) {
   Suite* suite = suite_create(name);
   TCase* tcase = tcase_create(name);
   tcase_set_timeout(tcase, 300);
+  const char* only = std::getenv("DVNN_TEST_ONLY");
+  std::vector<const TTest*> tests;
+  for (const TTest* test : all) {
+    if (!only || std::strstr(test->name, only)) tests.push_back(test);
+  }
+  if (after) tcase_add_checked_fixture(tcase, nullptr, after);
   for (const TTest* test : tests) tcase_add_test(tcase, test);
   suite_add_tcase(suite, tcase);
   SRunner* runner = srunner_create(suite);

@@ -66,7 +66,7 @@ START_TEST(halved_frames_pass_a_queue_before_dvinfer) {
       painted_source(kFrames) +
           "dvconvert ! queue ! videorate ! video/x-raw,framerate=15/1 ! queue ! " + infer() +
           " ! dvdecode" + kSink,
-      kFrames / 2);
+      kFrames / 2 + 1);
 }
 END_TEST
 

@@ -29,9 +29,10 @@ using SharedWatch = std::shared_ptr<Watch>;
 
 constexpr GstClockTime kLook = 20 * GST_MSECOND;  // between two looks at the progress
 
-// Pipelines that are not taken down yet, each with a reference of its own.
+// Pipelines that are not taken down yet, each with a reference of its own, and those whose Pipeline
+// exists: a failed test leaves by a jump that runs no destructor.
 std::mutex strays_mutex;
-std::set<GstElement*> strays;
+std::set<GstElement*> strays, owned;
 
 std::string name_of(gpointer object) {
   gchar* name = gst_object_get_name(GST_OBJECT(object));
@@ -210,11 +211,16 @@ Pipeline::Pipeline(const std::string& description, Looks looks)
       static_cast<GConnectFlags>(0));
   const std::lock_guard<std::mutex> lock(strays_mutex);
   strays.insert(GST_ELEMENT(gst_object_ref(pipeline_)));
+  owned.insert(pipeline_);
 }
 
 Pipeline::~Pipeline() {
   if (!pipeline_) return;
   stop();
+  {
+    const std::lock_guard<std::mutex> lock(strays_mutex);
+    owned.erase(pipeline_);
+  }
   gst_object_unref(pipeline_);
 }
 
@@ -401,10 +407,11 @@ size_t Pipeline::count_messages(GstMessageType type, const std::string& name) co
 }
 
 void stop_strays() {
-  std::set<GstElement*> left;
+  std::set<GstElement*> left, lost;
   {
     const std::lock_guard<std::mutex> lock(strays_mutex);
     left.swap(strays);
+    lost.swap(owned);
   }
   for (GstElement* pipeline : left) {
     auto done = std::make_shared<std::promise<void>>();
@@ -416,6 +423,7 @@ void stop_strays() {
     }).detach();
     result.wait_for(std::chrono::nanoseconds(stall_limit()));
   }
+  for (GstElement* pipeline : lost) gst_object_unref(pipeline);
 }
 
 std::string wrong_boxes(const std::vector<Arrival>& arrivals, double pixels) {

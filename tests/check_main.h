@@ -11,6 +11,12 @@
 #include <cstring>
 #include <vector>
 
+/// The test that runs now, or the last one that did.
+inline const char*& dvnn_running_test() {
+  static const char* name = "none";
+  return name;
+}
+
 /// Runs the tests, `after` behind each of them, also behind one that failed. DVNN_TEST_ONLY in the
 /// environment chooses those whose names contain it.
 inline int dvnn_run_suite(const char* name, const std::vector<const TTest*>& all,
@@ -23,7 +29,13 @@ inline int dvnn_run_suite(const char* name, const std::vector<const TTest*>& all
   for (const TTest* test : all) {
     if (!only || std::strstr(test->name, only)) tests.push_back(test);
   }
-  if (after) tcase_add_checked_fixture(tcase, nullptr, after);
+  static std::vector<const TTest*> coming;  // the fixture is not told which test it is for
+  coming.assign(tests.rbegin(), tests.rend());
+  auto before = [] {
+    dvnn_running_test() = coming.back()->name;
+    coming.pop_back();
+  };
+  tcase_add_checked_fixture(tcase, before, after);
   for (const TTest* test : tests) tcase_add_test(tcase, test);
   suite_add_tcase(suite, tcase);
   SRunner* runner = srunner_create(suite);

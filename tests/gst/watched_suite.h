@@ -2,6 +2,9 @@
 // A suite of tests of watched pipelines: gst_fixture.h and watched_pipeline.h together.
 #pragma once
 
+#include <chrono>
+#include <thread>
+
 #include "watched_pipeline.h"
 
 // Check last: some of its macros have common names.
@@ -9,8 +12,20 @@
 
 namespace dvnn::test {
 
-/// Runs the tests under the leaks tracer; what a failed test leaves playing is taken down.
+/// Runs the tests under the leaks tracer; what a failed test leaves playing is taken down. A test
+/// that hangs where no pipeline is watched, in a harness say, ends the process.
 inline int run_watched_suite(const char* name, const std::vector<const TTest*>& tests) {
+  std::thread([] {
+    const char* test = nullptr;
+    constexpr int kSteps = 12;  // of a stall's time each
+    for (int step = 0; step < kSteps; ++step) {
+      std::this_thread::sleep_for(std::chrono::nanoseconds(stall_limit()));
+      if (dvnn_running_test() != test) step = 0;
+      test = dvnn_running_test();
+    }
+    std::fprintf(stderr, "test '%s' hangs\n", test);
+    std::abort();
+  }).detach();
   const int status = run_gst_suite(name, tests, stop_strays);
   remove_grids();
   return status;

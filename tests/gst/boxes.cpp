@@ -1,32 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "boxes.h"
 
-#include <gst/video/video.h>
-
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+
+#include "gst/dvnn/gstdvobjectsmeta.h"
 
 namespace dvnn::test {
 
 std::vector<Found> detections(GstBuffer* buffer) {
   std::vector<Found> list;
-  gpointer state = nullptr;
-  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
-             buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
-    auto* roi = reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta);
-    Found f;
-    f.label = g_quark_to_string(roi->roi_type);
-    f.x0 = roi->x, f.x1 = roi->x + roi->w;
-    f.y0 = roi->y, f.y1 = roi->y + roi->h;
-    if (GstStructure* s = gst_video_region_of_interest_meta_get_param(roi, "detection")) {
-      gst_structure_get(s, "confidence", G_TYPE_DOUBLE, &f.confidence, "x0", G_TYPE_DOUBLE, &f.x0,
-                        "y0", G_TYPE_DOUBLE, &f.y0, "x1", G_TYPE_DOUBLE, &f.x1, "y1", G_TYPE_DOUBLE,
-                        &f.y1, "class-id", G_TYPE_INT, &f.class_id, nullptr);
-    }
-    list.push_back(f);
+  const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(buffer);
+  for (guint i = 0; meta && i < gst_dv_objects_meta_get_n_objects(meta); ++i) {
+    const GstDvObject* object = gst_dv_objects_meta_get_object(meta, i);
+    if (object->kind != GST_DV_OBJECT_DETECTION || !gst_dv_object_has_box(object)) continue;
+    list.push_back({object->label, static_cast<double>(object->confidence), object->x0, object->y0,
+                    object->x1, object->y1, object->class_id});
   }
   return list;
+}
+
+Passes passes(GstBuffer* buffer) {
+  Passes passes;
+  const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(buffer);
+  for (guint i = 0; meta && i < gst_dv_objects_meta_get_n_passes(meta); ++i) {
+    const GstDvPass* pass = gst_dv_objects_meta_get_pass(meta, i);
+    passes.inferred += pass->state == GST_DV_PASS_INFERRED;
+    passes.skipped += pass->state != GST_DV_PASS_INFERRED;
+  }
+  return passes;
 }
 
 std::string describe(const std::vector<Found>& list) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What was found on a frame, as the tests compare it.
 //
-// detections() is the one place that reads it off a buffer: whatever meta carries it, the tests
-// see a list of boxes.
+// detections() and passes() are the one place that reads it off a buffer.
 #pragma once
 
 #include <gst/gst.h>
@@ -18,9 +17,14 @@ struct Found {
   int class_id = -1;
 };
 
-/// The detections on a frame. Where the exact values are lost and only a region of interest is
-/// left, the box is that region's and the confidence is -1.
+/// The detections on a frame whose places are known.
 std::vector<Found> detections(GstBuffer* buffer);
+
+/// How many dvinfers have seen a frame, and what they did with it.
+struct Passes {
+  int inferred = 0, skipped = 0;
+};
+Passes passes(GstBuffer* buffer);
 
 /// Why two lists are not the same, however they are ordered; empty if they are. Corners may differ
 /// by `pixels`, and a confidence by `confidence`; classes and labels may not.

@@ -49,6 +49,7 @@ Arrival read_arrival(GstPad* pad, GstBuffer* buffer, Looks looks) {
   GstVideoInfo info;
   if (caps && gst_video_info_from_caps(&info, caps)) {
     arrival.found = detections(buffer);
+    arrival.passes = passes(buffer);
     arrival.readable = expected_on(buffer, info, looks, &arrival.expected);
   } else {
     GstMapInfo map;

@@ -34,6 +34,7 @@ struct Arrival {
   GstClockTime pts = GST_CLOCK_TIME_NONE;
   gint64 at_us = 0;  // g_get_monotonic_time()
   std::vector<Found> found;
+  Passes passes;
   std::vector<Found> expected;  // by the pixels (Watch::looks), if readable
   bool readable = false;
   guint checksum = 0;  // of the bytes, where caps are other/tensors

@@ -8,12 +8,34 @@
 #undef fail
 
 #include <cstdlib>
-#include <initializer_list>
+#include <cstring>
+#include <vector>
 
-inline int dvnn_run_suite(const char* name, std::initializer_list<const TTest*> tests) {
+/// The test that runs now, or the last one that did.
+inline const char*& dvnn_running_test() {
+  static const char* name = "none";
+  return name;
+}
+
+/// Runs the tests, `after` behind each of them, also behind one that failed. DVNN_TEST_ONLY in the
+/// environment chooses those whose names contain it.
+inline int dvnn_run_suite(const char* name, const std::vector<const TTest*>& all,
+                          void (*after)() = nullptr) {
   Suite* suite = suite_create(name);
   TCase* tcase = tcase_create(name);
   tcase_set_timeout(tcase, 300);
+  const char* only = std::getenv("DVNN_TEST_ONLY");
+  std::vector<const TTest*> tests;
+  for (const TTest* test : all) {
+    if (!only || std::strstr(test->name, only)) tests.push_back(test);
+  }
+  static std::vector<const TTest*> coming;  // the fixture is not told which test it is for
+  coming.assign(tests.rbegin(), tests.rend());
+  auto before = [] {
+    dvnn_running_test() = coming.back()->name;
+    coming.pop_back();
+  };
+  tcase_add_checked_fixture(tcase, before, after);
   for (const TTest* test : tests) tcase_add_test(tcase, test);
   suite_add_tcase(suite, tcase);
   SRunner* runner = srunner_create(suite);

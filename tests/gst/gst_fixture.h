@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "boxes.h"
 #include "grid_network.h"
 #include "network/dvn_file.h"
 
@@ -35,28 +36,6 @@ inline const std::string& network_path() {
 /// Removes it again; call at the end of main's tests.
 inline void remove_network() {
   unlink(network_path().c_str());
-}
-
-struct Found {
-  std::string label;
-  double confidence = 0, x0 = 0, y0 = 0, x1 = 0, y1 = 0;
-};
-
-inline std::vector<Found> detections(GstBuffer* buffer) {
-  std::vector<Found> list;
-  gpointer state = nullptr;
-  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
-             buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
-    auto* roi = reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta);
-    GstStructure* s = gst_video_region_of_interest_meta_get_param(roi, "detection");
-    Found f;
-    f.label = g_quark_to_string(roi->roi_type);
-    gst_structure_get(s, "confidence", G_TYPE_DOUBLE, &f.confidence, "x0", G_TYPE_DOUBLE, &f.x0,
-                      "y0", G_TYPE_DOUBLE, &f.y0, "x1", G_TYPE_DOUBLE, &f.x1, "y1", G_TYPE_DOUBLE,
-                      &f.y1, nullptr);
-    list.push_back(f);
-  }
-  return list;
 }
 
 inline GstVideoInfo video_info(const std::string& format, int width, int height) {
@@ -117,10 +96,11 @@ inline bool found_square(GstBuffer* buffer, int width, int height, int column, i
 
 /// Runs a suite with GStreamer's leaks tracer on; objects that are alive after gst_deinit() fail
 /// it.
-inline int run_gst_suite(const char* name, std::initializer_list<const TTest*> tests) {
+inline int run_gst_suite(const char* name, const std::vector<const TTest*>& tests,
+                         void (*after)() = nullptr) {
   setenv("GST_TRACERS", "leaks", FALSE);
   gst_init(nullptr, nullptr);
-  int status = dvnn_run_suite(name, tests);
+  int status = dvnn_run_suite(name, tests, after);
   remove_network();
   // A test that failed has left its pipeline behind, for which gst_deinit() would wait.
   if (status != EXIT_SUCCESS) _exit(status);

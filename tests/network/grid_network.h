@@ -4,6 +4,9 @@
 // Input 1x3x16x16 (rgb, /255). A 4x4 convolution with stride 4 gives each cell's confidence of
 // "red" (64 * (mean red - mean green - 0.5)); another gives box deltas, all zero. Permute and
 // Softmax run on the CPU; the ssd decoder has one anchor per cell, as large as the cell.
+//
+// Variants look for blue, look at the upper half of each cell only (so that a turned picture gives
+// other cells), or have a finer grid.
 #pragma once
 
 #include <vector>
@@ -12,12 +15,21 @@
 
 namespace dvnn::test {
 
-inline network::Model grid_network() {
+struct GridVariant {
+  const char* name = "grid";
+  const char* label = "red";
+  bool blue = false;        // finds blue cells: channels in the order bgr
+  bool upper_half = false;  // looks at the upper half of each cell
+  int cells = 4;            // in a row and in a column; the input has 4 pixels each
+};
+
+inline network::Model grid_network(const GridVariant& variant = {}) {
   using namespace network;
   Model model;
-  model.name = "grid";
+  model.name = variant.name;
   model.producer = "test";
-  model.input.picture.order = ChannelOrder::kRgb;
+  model.input.picture.order = variant.blue ? ChannelOrder::kBgr : ChannelOrder::kRgb;
+  const int cells = variant.cells, size = 4 * cells;
   model.input.picture.scale = {{1 / 255.0f, 1 / 255.0f, 1 / 255.0f}};
   auto tensor = [&](const char* name, ElementType type, Layout layout, Shape shape) {
     const TensorDesc desc = {type, layout, shape};
@@ -25,12 +37,13 @@ inline network::Model grid_network() {
     model.io_bytes += static_cast<uint64_t>((desc.bytes() + 63) / 64 * 64);
     return static_cast<int>(model.tensors.size()) - 1;
   };
-  const int input = tensor("input", ElementType::kFloat16, Layout::kWhc8, {1, 3, 16, 16});
-  const int conf = tensor("conf_map", ElementType::kFloat16, Layout::kWhc8, {1, 2, 4, 4});
-  const int loc = tensor("loc_map", ElementType::kFloat16, Layout::kWhc8, {1, 4, 4, 4});
-  const int conf_rows = tensor("conf_rows", ElementType::kFloat32, Layout::kNchw, {1, 4, 4, 2});
-  const int loc_rows = tensor("loc", ElementType::kFloat32, Layout::kNchw, {1, 4, 4, 4});
-  const int scores = tensor("conf", ElementType::kFloat32, Layout::kNchw, {1, 4, 4, 2});
+  const int input = tensor("input", ElementType::kFloat16, Layout::kWhc8, {1, 3, size, size});
+  const int conf = tensor("conf_map", ElementType::kFloat16, Layout::kWhc8, {1, 2, cells, cells});
+  const int loc = tensor("loc_map", ElementType::kFloat16, Layout::kWhc8, {1, 4, cells, cells});
+  const int conf_rows =
+      tensor("conf_rows", ElementType::kFloat32, Layout::kNchw, {1, cells, cells, 2});
+  const int loc_rows = tensor("loc", ElementType::kFloat32, Layout::kNchw, {1, cells, cells, 4});
+  const int scores = tensor("conf", ElementType::kFloat32, Layout::kNchw, {1, cells, cells, 2});
   model.input.tensor = input;
 
   auto convolution = [&](const char* name, int output, int m, const std::vector<float>& weights,
@@ -47,7 +60,7 @@ inline network::Model grid_network() {
     run.kernel = run.stride = {4, 4};
     run.weight_format = device::WeightFormat::kHalf;
     run.weight_offset = model.weights.size();
-    step.command.w = step.command.h = 16;
+    step.command.w = step.command.h = size;
     step.command.c = 3;
     step.command.runs = {run};
     std::vector<half_t> w(weights.size()), b(bias.size());
@@ -60,9 +73,10 @@ inline network::Model grid_network() {
     model.steps.push_back(step);
   };
   std::vector<float> red(2 * 3 * 16, 0.0f);
-  for (size_t i = 0; i < 16; ++i) {
-    red[3 * 16 + i] = 4;        // class 1, red
-    red[3 * 16 + 16 + i] = -4;  // class 1, green
+  const size_t seen = variant.upper_half ? 8 : 16;  // of the cell's 4 rows of 4 pixels
+  for (size_t i = 0; i < seen; ++i) {
+    red[3 * 16 + i] = 64.0f / static_cast<float>(seen);        // class 1, red
+    red[3 * 16 + 16 + i] = -64.0f / static_cast<float>(seen);  // class 1, green
   }
   convolution("conf_map", conf, 2, red, {0, -32});
   convolution("loc_map", loc, 4, std::vector<float>(4 * 3 * 16, 0.0f), {0, 0, 0, 0});
@@ -86,8 +100,8 @@ inline network::Model grid_network() {
       {"conf", "conf"},
       {"num_classes", 2},
       {"anchors",
-       {{"rule", "min-boxes"}, {"image", {16, 16}}, {"strides", {4}}, {"min_boxes", {{4}}}}}};
-  model.labels = {"background", "red"};
+       {{"rule", "min-boxes"}, {"image", {size, size}}, {"strides", {4}}, {"min_boxes", {{4}}}}}};
+  model.labels = {"background", variant.label};
   return model;
 }
 

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+// The software device with faults; see fault_device.h. Every function of the ABI is here: those
+// that can be made to fail count themselves first, then all go on to the real library.
+#include "fault_device.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "device/functions.h"
+#include "dmp_dv.h"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Functions {
+#define DVNN_MEMBER(name) decltype(&dmp_dv_##name) name = nullptr;
+  DVNN_DEVICE_FUNCTIONS(DVNN_MEMBER, DVNN_MEMBER)
+#undef DVNN_MEMBER
+};
+
+const Functions& real() {
+  static const Functions functions = [] {
+    const char* path = std::getenv("DVNN_SOFT_DEVICE");
+    void* handle = dlopen(path && *path ? path : "libdmpdv-soft.so", RTLD_NOW | RTLD_LOCAL);
+    if (!handle) {
+      std::fprintf(stderr, "libdmpdv-fault.so: %s\n", dlerror());
+      std::abort();
+    }
+    Functions found;
+#define DVNN_FIND(name) \
+  found.name = reinterpret_cast<decltype(found.name)>(dlsym(handle, "dmp_dv_" #name));
+    DVNN_DEVICE_FUNCTIONS(DVNN_FIND, DVNN_FIND)
+#undef DVNN_FIND
+    return found;
+  }();
+  return functions;
+}
+
+enum class Kind { kFail, kRefuse, kDelay, kHang };
+
+struct Fault {
+  std::string call;
+  int first = 1, last = 1;
+  Kind kind = Kind::kFail;
+  std::chrono::microseconds delay{0};
+};
+
+// What becomes of one call.
+struct Outcome {
+  bool fails = false, refused = false, hangs = false;
+  std::chrono::microseconds delay{0};
+  int number = 0;
+};
+
+class Faults {
+ public:
+  Faults() {
+    const char* plan = std::getenv("DVNN_FAULT");
+    if (plan && !set(plan)) {
+      std::fprintf(stderr, "libdmpdv-fault.so: cannot read DVNN_FAULT=%s\n", plan);
+      std::abort();
+    }
+  }
+
+  bool set(const std::string& plan) {
+    std::vector<Fault> faults;
+    std::istringstream parts(plan);
+    for (std::string part; std::getline(parts, part, ',');) {
+      Fault fault;
+      if (!parse(part, &fault)) return false;
+      faults.push_back(fault);
+    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    faults_ = faults;
+    counts_.clear();
+    return true;
+  }
+
+  Outcome next(const std::string& call) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Outcome outcome;
+    outcome.number = ++counts_[call];
+    for (const Fault& fault : faults_) {
+      if (fault.call != call || outcome.number < fault.first || outcome.number > fault.last) {
+        continue;
+      }
+      outcome.fails |= fault.kind == Kind::kFail;
+      outcome.refused |= fault.kind == Kind::kRefuse;
+      outcome.hangs |= fault.kind == Kind::kHang;
+      outcome.delay += fault.delay;
+    }
+    return outcome;
+  }
+
+  void hang() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    const int round = released_;
+    ++hanging_;
+    changed_.wait(lock, [&] { return released_ != round; });
+    --hanging_;
+  }
+
+  void release() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++released_;
+    for (auto& execution : executions_) execution.second.outcome.hangs = false;
+    for (size_t i = faults_.size(); i-- > 0;) {
+      if (faults_[i].kind == Kind::kHang) faults_.erase(faults_.begin() + static_cast<long>(i));
+    }
+    changed_.notify_all();
+  }
+
+  int count(const std::string& call) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return counts_[call];
+  }
+
+  int hanging() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return hanging_;
+  }
+
+  // The device runs one list after the other: when the execution that is queued now is through.
+  void queued(int64_t id, const Outcome& outcome) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    free_at_ = std::max(Clock::now(), free_at_) + outcome.delay;
+    executions_[id] = {outcome, free_at_};
+  }
+
+  // Waits as long as the execution with this id takes, and those before it.
+  Outcome through(int64_t id) {
+    Clock::time_point ready{};
+    Outcome outcome;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      const auto it = executions_.find(id);
+      if (it == executions_.end()) return outcome;
+      outcome = it->second.outcome;
+      ready = it->second.ready;
+      executions_.erase(it);
+    }
+    if (outcome.hangs) hang();
+    std::this_thread::sleep_until(ready);
+    return outcome;
+  }
+
+ private:
+  struct Execution {
+    Outcome outcome;
+    Clock::time_point ready;
+  };
+
+  static bool parse(const std::string& part, Fault* fault) {
+    const size_t a = part.find(':'), b = a == std::string::npos ? a : part.find(':', a + 1);
+    if (b == std::string::npos) return false;
+    fault->call = part.substr(0, a);
+    const std::string which = part.substr(a + 1, b - a - 1), what = part.substr(b + 1);
+    constexpr int kAll = 1 << 30;
+    if (which == "*") {
+      fault->last = kAll;
+    } else {
+      fault->first = fault->last = std::atoi(which.c_str());
+      if (fault->first < 1) return false;
+      if (which.back() == '+') fault->last = kAll;
+    }
+    if (what == "fail") {
+      fault->kind = Kind::kFail;
+    } else if (what == "refuse") {
+      fault->kind = Kind::kRefuse;
+    } else if (what == "hang") {
+      fault->kind = Kind::kHang;
+    } else if (what.rfind("delay=", 0) == 0) {
+      fault->kind = Kind::kDelay;
+      fault->delay =
+          std::chrono::microseconds(static_cast<int64_t>(1000 * std::atof(what.c_str() + 6)));
+    } else {
+      return false;
+    }
+    for (const char* call : {"exec", "alloc", "list", "add", "commit", "map", "context"}) {
+      if (fault->call == call) return true;
+    }
+    return false;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Fault> faults_;
+  std::map<std::string, int> counts_;
+  std::map<int64_t, Execution> executions_;
+  Clock::time_point free_at_{};
+  int released_ = 0, hanging_ = 0;
+};
+
+// Never destroyed: calls may hang when the process ends.
+Faults& faults() {
+  static Faults* const all = new Faults;
+  return *all;
+}
+
+// Counts a call and does what the plan says; false if it is to fail.
+bool passes(const char* call) {
+  const Outcome outcome = faults().next(call);
+  if (outcome.hangs) faults().hang();
+  std::this_thread::sleep_for(outcome.delay);
+  if (!outcome.fails && !outcome.refused) return true;
+  dmp_dv_set_last_error_message("fault: %s number %d fails as planned", call, outcome.number);
+  return false;
+}
+
+thread_local std::string last_error;
+
+}  // namespace
+
+#define DVNN_EXPORT extern "C" __attribute__((visibility("default")))
+
+DVNN_EXPORT int dmp_dv_fault_set(const char* plan) {
+  return faults().set(plan ? plan : "") ? 0 : -1;
+}
+
+DVNN_EXPORT void dmp_dv_fault_release(void) {
+  faults().release();
+}
+
+DVNN_EXPORT int dmp_dv_fault_count(const char* call) {
+  return faults().count(call);
+}
+
+DVNN_EXPORT int dmp_dv_fault_hanging(void) {
+  return faults().hanging();
+}
+
+DVNN_EXPORT const char* dmp_dv_get_version_string(void) {
+  return real().get_version_string();
+}
+
+DVNN_EXPORT const char* dmp_dv_get_last_error_message(void) {
+  return last_error.empty() ? real().get_last_error_message() : last_error.c_str();
+}
+
+DVNN_EXPORT void dmp_dv_set_last_error_message(const char* format, ...) {
+  char text[256];
+  va_list list;
+  va_start(list, format);
+  std::vsnprintf(text, sizeof text, format, list);
+  va_end(list);
+  last_error = text;
+}
+
+DVNN_EXPORT dmp_dv_context dmp_dv_context_create(void) {
+  return passes("context") ? real().context_create() : nullptr;
+}
+
+DVNN_EXPORT const char* dmp_dv_context_get_info_string(dmp_dv_context ctx) {
+  return real().context_get_info_string(ctx);
+}
+
+DVNN_EXPORT int dmp_dv_context_get_info(dmp_dv_context ctx, dmp_dv_info* info) {
+  return real().context_get_info(ctx, info);
+}
+
+DVNN_EXPORT int dmp_dv_context_release(dmp_dv_context ctx) {
+  return real().context_release(ctx);
+}
+
+DVNN_EXPORT dmp_dv_mem dmp_dv_mem_alloc(dmp_dv_context ctx, size_t size) {
+  return passes("alloc") ? real().mem_alloc(ctx, size) : nullptr;
+}
+
+DVNN_EXPORT int dmp_dv_mem_release(dmp_dv_mem mem) {
+  return real().mem_release(mem);
+}
+
+DVNN_EXPORT uint8_t* dmp_dv_mem_map(dmp_dv_mem mem) {
+  return passes("map") ? real().mem_map(mem) : nullptr;
+}
+
+DVNN_EXPORT void dmp_dv_mem_unmap(dmp_dv_mem mem) {
+  real().mem_unmap(mem);
+}
+
+DVNN_EXPORT int dmp_dv_mem_sync_start(dmp_dv_mem mem, int rd, int wr) {
+  return real().mem_sync_start(mem, rd, wr);
+}
+
+DVNN_EXPORT int dmp_dv_mem_sync_end(dmp_dv_mem mem) {
+  return real().mem_sync_end(mem);
+}
+
+DVNN_EXPORT int dmp_dv_mem_to_device(dmp_dv_mem mem, size_t offs, size_t size, int flags) {
+  return real().mem_to_device(mem, offs, size, flags);
+}
+
+DVNN_EXPORT int dmp_dv_mem_to_cpu(dmp_dv_mem mem, size_t offs, size_t size, int flags) {
+  return real().mem_to_cpu(mem, offs, size, flags);
+}
+
+DVNN_EXPORT dmp_dv_cmdlist dmp_dv_cmdlist_create(dmp_dv_context ctx) {
+  return passes("list") ? real().cmdlist_create(ctx) : nullptr;
+}
+
+DVNN_EXPORT int dmp_dv_cmdlist_release(dmp_dv_cmdlist list) {
+  return real().cmdlist_release(list);
+}
+
+DVNN_EXPORT int dmp_dv_cmdlist_add_raw(dmp_dv_cmdlist list, dmp_dv_cmdraw* cmd) {
+  return passes("add") ? real().cmdlist_add_raw(list, cmd) : -1;
+}
+
+DVNN_EXPORT int dmp_dv_cmdlist_commit(dmp_dv_cmdlist list) {
+  return passes("commit") ? real().cmdlist_commit(list) : -1;
+}
+
+DVNN_EXPORT int64_t dmp_dv_cmdlist_exec(dmp_dv_cmdlist list) {
+  const Outcome outcome = faults().next("exec");
+  if (outcome.refused) {
+    dmp_dv_set_last_error_message("fault: exec number %d is refused as planned", outcome.number);
+    return -1;
+  }
+  const int64_t id = real().cmdlist_exec(list);
+  if (id >= 0) faults().queued(id, outcome);
+  return id;
+}
+
+DVNN_EXPORT int dmp_dv_cmdlist_wait(dmp_dv_cmdlist list, int64_t exec_id) {
+  const int status = real().cmdlist_wait(list, exec_id);
+  const Outcome outcome = faults().through(exec_id);
+  if (!outcome.fails) return status;
+  dmp_dv_set_last_error_message("fault: exec number %d fails as planned", outcome.number);
+  return -1;
+}
+
+DVNN_EXPORT int64_t dmp_dv_cmdlist_get_last_exec_time(dmp_dv_cmdlist list) {
+  return real().cmdlist_get_last_exec_time(list);
+}
+
+DVNN_EXPORT int dmp_dv_device_exists(dmp_dv_context ctx, int device_type) {
+  return real().device_exists(ctx, device_type);
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan of faults for as long as a test needs it.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "fault_device.h"
+
+namespace dvnn::test {
+
+/// Sets a plan of the fault device (fault_device.h); when it goes, all that hangs is released and
+/// the device is whole again. Networks run on it with `device=` path().
+class FaultPlan {
+ public:
+  explicit FaultPlan(const std::string& plan) {
+    // Never closed: the device's threads may outlive the test.
+    void* handle = dlopen(path().c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!handle) abort_with(dlerror());
+    set_ = find<decltype(&dmp_dv_fault_set)>(handle, "dmp_dv_fault_set");
+    release_ = find<decltype(&dmp_dv_fault_release)>(handle, "dmp_dv_fault_release");
+    count_ = find<decltype(&dmp_dv_fault_count)>(handle, "dmp_dv_fault_count");
+    hanging_ = find<decltype(&dmp_dv_fault_hanging)>(handle, "dmp_dv_fault_hanging");
+    set(plan);
+  }
+  ~FaultPlan() {
+    set_("");
+    release_();
+  }
+  FaultPlan(const FaultPlan&) = delete;
+  FaultPlan& operator=(const FaultPlan&) = delete;
+
+  void set(const std::string& plan) {
+    if (set_(plan.c_str()) != 0) abort_with(plan.c_str());
+  }
+  void release() { release_(); }
+  int count(const char* call) const { return count_(call); }
+  int hanging() const { return hanging_(); }
+
+  static std::string path() {
+    const char* path = std::getenv("DVNN_FAULT_DEVICE");
+    return path && *path ? path : "libdmpdv-fault.so";
+  }
+  /// The property that runs a dvinfer on it.
+  static std::string device() { return "device=" + path(); }
+
+ private:
+  template <typename Function>
+  static Function find(void* handle, const char* name) {
+    auto function = reinterpret_cast<Function>(dlsym(handle, name));
+    if (!function) abort_with(name);
+    return function;
+  }
+  [[noreturn]] static void abort_with(const char* what) {
+    std::fprintf(stderr, "fault device: %s\n", what);
+    std::abort();
+  }
+
+  decltype(&dmp_dv_fault_set) set_ = nullptr;
+  decltype(&dmp_dv_fault_release) release_ = nullptr;
+  decltype(&dmp_dv_fault_count) count_ = nullptr;
+  decltype(&dmp_dv_fault_hanging) hanging_ = nullptr;
+};
+
+}  // namespace dvnn::test

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// Detections and outputs on their way through other people's elements: they come through right, or
+// not at all, never wrong.
+#include <atomic>
+
+#include "watched_suite.h"
+
+using namespace dvnn::test;
+
+namespace {
+
+constexpr int kFrames = 20;
+const char* const kSink = " ! fakesink name=out async=false";
+
+std::string detect() {
+  return painted_source(kFrames, "", "src", 128, 64) + "dvconvert ! " + infer() + " ! ";
+}
+
+// A converter that does not change what is seen, to be put anywhere.
+const char* const kSamePicture[] = {
+    "videoconvert ! video/x-raw,format=BGRx",
+    "videoconvert ! video/x-raw,format=I420",
+    "videoconvert ! video/x-raw,format=NV12 ! queue ! videoconvert ! video/x-raw,format=RGB",
+    "videoconvertscale ! video/x-raw,format=RGBA",
+};
+
+const char* const kScaled[] = {
+    "videoscale ! video/x-raw,width=64,height=64",
+    "videoscale ! video/x-raw,width=256,height=128 ! videoconvert ! video/x-raw,format=I420",
+    "videoconvertscale ! video/x-raw,format=BGRx,width=192,height=96",
+};
+
+// Boxes that are there are right; some may be missing.
+void expect_right_or_gone(const std::string& description, double pixels) {
+  Pipeline pipeline(description);
+  demand(&pipeline, pipeline.play_to_end());
+  const std::vector<Arrival> arrivals = pipeline.arrivals();
+  demand(&pipeline, pipeline.stop());
+  ck_assert_uint_eq(arrivals.size(), kFrames);
+  size_t boxes = 0;
+  for (Arrival arrival : arrivals) {
+    ck_assert(arrival.readable);
+    boxes += arrival.found.size();
+    if (arrival.found.empty()) continue;
+    const std::string wrong = difference(arrival.found, arrival.expected, pixels, 2);
+    ck_assert_msg(wrong.empty(), "%s: %s", description.c_str(), wrong.c_str());
+  }
+  std::printf("%s: %s\n", description.substr(description.find("dvdecode")).c_str(),
+              boxes ? "kept" : "gone");
+}
+
+}  // namespace
+
+START_TEST(detections_pass_a_change_of_format) {
+  for (const char* between : kSamePicture) {
+    play_and_expect_boxes(detect() + "dvdecode ! " + between + kSink, kFrames);
+  }
+}
+END_TEST
+
+START_TEST(detections_are_scaled_with_the_frame) {
+  for (const char* between : kScaled) {
+    // Within a pixel, as far as regions of interest have whole ones.
+    play_and_expect_boxes(detect() + "dvdecode ! " + between + kSink, kFrames, Looks::kRed, 1);
+  }
+}
+END_TEST
+
+START_TEST(detections_keep_confidence_and_class_when_scaled) {
+  for (const char* between : kScaled) {
+    for (const Arrival& arrival : play(detect() + "dvdecode ! " + between + kSink)) {
+      for (const Found& found : arrival.found) {
+        ck_assert_double_eq_tol(found.confidence, 1, 1e-3);
+        ck_assert_int_eq(found.class_id, 1);
+      }
+      ck_assert(!arrival.found.empty());
+    }
+  }
+}
+END_TEST
+
+START_TEST(detections_pass_a_tee_and_videorate) {
+  play_and_expect_boxes(detect() +
+                            "dvdecode ! tee name=t t. ! queue ! videorate ! "
+                            "video/x-raw,framerate=60/1 ! videoconvert ! video/x-raw,format=BGRx" +
+                            kSink + " t. ! queue ! fakesink async=false",
+                        2 * kFrames - 1);
+}
+END_TEST
+
+START_TEST(outputs_pass_a_change_of_format) {
+  for (const char* between : kSamePicture) {
+    play_and_expect_boxes(detect() + between + " ! dvdecode" + kSink, kFrames);
+  }
+}
+END_TEST
+
+START_TEST(outputs_are_scaled_with_the_frame) {
+  for (const char* between : kScaled) {
+    play_and_expect_boxes(detect() + between + " ! dvdecode" + kSink, kFrames);
+  }
+}
+END_TEST
+
+START_TEST(frames_without_outputs_are_remarked_upon_once) {
+  // A dvdecode that no dvinfer feeds says so in the log, once.
+  struct Count {
+    static void log(GstDebugCategory* category, GstDebugLevel level, const gchar*, const gchar*,
+                    gint, GObject* object, GstDebugMessage*, gpointer count) {
+      if (level == GST_LEVEL_WARNING && object && GST_IS_ELEMENT(object) &&
+          g_str_has_prefix(GST_OBJECT_NAME(object), "lonely")) {
+        ++*static_cast<std::atomic<int>*>(count);
+      }
+      (void)category;
+    }
+  };
+  static std::atomic<int> warnings{0};
+  warnings = 0;
+  gst_debug_set_active(TRUE);
+  gst_debug_set_threshold_from_string("*:2", FALSE);
+  gst_debug_remove_log_function(gst_debug_log_default);
+  gst_debug_add_log_function(Count::log, &warnings, nullptr);
+  Pipeline pipeline(painted_source(kFrames) + "dvdecode name=lonely" + kSink);
+  const bool ended = pipeline.play_to_end();
+  gst_debug_remove_log_function(Count::log);
+  gst_debug_add_log_function(gst_debug_log_default, nullptr, nullptr);
+  gst_debug_set_threshold_from_string("*:1", FALSE);
+  demand(&pipeline, ended);
+  demand(&pipeline, pipeline.stop());
+  ck_assert_int_eq(warnings, 1);
+}
+END_TEST
+
+START_TEST(detections_are_right_or_gone_behind_elements_that_move_pixels) {
+  // Cells are 32 x 16 pixels: what is cut away is whole halves, so the grid is another one, and the
+  // pixels say which boxes of it are right only where the picture is turned or mirrored.
+  for (const char* between :
+       {"videoflip method=none", "videoflip method=horizontal-flip", "videoflip method=rotate-180",
+        "videoflip method=vertical-flip", "aspectratiocrop", "videobox", "videocrop",
+        "videobalance hue=0.0", "gamma", "deinterlace mode=disabled", "identity"}) {
+    expect_right_or_gone(detect() + "dvdecode ! " + between + kSink, 1);
+  }
+}
+END_TEST
+
+namespace {
+
+// Each box still holds red pixels only: what a crop or a border leaves of it.
+void expect_red_boxes(const std::string& between, int dx, int dy) {
+  const std::string head = detect() + "dvdecode ! ";
+  const std::vector<Arrival> whole = play(head + "fakesink name=out async=false");
+  const std::vector<Arrival> part = play(head + between + kSink);
+  ck_assert_uint_eq(part.size(), whole.size());
+  size_t boxes = 0;
+  for (size_t i = 0; i < part.size(); ++i) {
+    for (const Found& found : part[i].found) {
+      ++boxes;
+      bool known = false;
+      for (const Found& f : whole[i].found) {
+        // Inside the moved box, and not empty.
+        known |= found.x0 >= f.x0 - dx - 1 && found.x1 <= f.x1 - dx + 1 &&
+                 found.y0 >= f.y0 - dy - 1 && found.y1 <= f.y1 - dy + 1 && found.x1 > found.x0 &&
+                 found.y1 > found.y0;
+      }
+      ck_assert_msg(known, "%s: frame %zu: a box <%f,%f,%f,%f> of nothing", between.c_str(), i,
+                    found.x0, found.y0, found.x1, found.y1);
+    }
+  }
+  std::printf("%s: %s\n", between.c_str(), boxes ? "kept" : "gone");
+}
+
+}  // namespace
+
+START_TEST(detections_move_with_a_crop_or_a_border_or_go) {
+  expect_red_boxes("videocrop left=32 top=16", 32, 16);
+  expect_red_boxes("videocrop right=64", 0, 0);
+  expect_red_boxes("aspectratiocrop aspect-ratio=1/1", 32, 0);
+  expect_red_boxes("videobox left=-32 top=-16", -32, -16);
+  expect_red_boxes("videobox left=32", 32, 0);
+}
+END_TEST
+
+START_TEST(detections_survive_a_compositor_or_go) {
+  expect_red_boxes("compositor name=c sink_0::xpos=16 sink_0::ypos=8", -16, -8);
+}
+END_TEST
+
+namespace {
+
+guint checksum_of_frames(const std::string& description) {
+  Pipeline pipeline(description);
+  static guint sum;
+  sum = 0;
+  GstPad* pad = gst_element_get_static_pad(pipeline["out"], "sink");
+  gst_pad_add_probe(
+      pad, GST_PAD_PROBE_TYPE_BUFFER,
+      [](GstPad*, GstPadProbeInfo* info, gpointer) {
+        GstMapInfo map;
+        if (gst_buffer_map(GST_PAD_PROBE_INFO_BUFFER(info), &map, GST_MAP_READ)) {
+          for (gsize i = 0; i < map.size; ++i) sum = 31 * sum + map.data[i];
+          gst_buffer_unmap(GST_PAD_PROBE_INFO_BUFFER(info), &map);
+        }
+        return GST_PAD_PROBE_OK;
+      },
+      nullptr, nullptr);
+  gst_object_unref(pad);
+  demand(&pipeline, pipeline.play_to_end());
+  demand(&pipeline, pipeline.stop());
+  return sum;
+}
+
+}  // namespace
+
+START_TEST(boxes_are_drawn_behind_videoconvert_and_videoscale) {
+  for (const char* between :
+       {"videoconvert ! video/x-raw,format=BGRx", "videoscale ! video/x-raw,width=64,height=64",
+        "videoconvertscale ! video/x-raw,format=I420,width=192,height=96"}) {
+    const std::string head = detect() + "dvdecode ! " + between;
+    ck_assert_msg(
+        checksum_of_frames(head + " ! dvoverlay" + kSink) != checksum_of_frames(head + kSink),
+        "%s: nothing is drawn", between);
+  }
+}
+END_TEST
+
+int main() {
+  return run_watched_suite(
+      "metas",
+      {detections_pass_a_change_of_format, detections_are_scaled_with_the_frame,
+       detections_keep_confidence_and_class_when_scaled, detections_pass_a_tee_and_videorate,
+       outputs_pass_a_change_of_format, outputs_are_scaled_with_the_frame,
+       frames_without_outputs_are_remarked_upon_once,
+       detections_are_right_or_gone_behind_elements_that_move_pixels,
+       detections_move_with_a_crop_or_a_border_or_go, detections_survive_a_compositor_or_go,
+       boxes_are_drawn_behind_videoconvert_and_videoscale});
+}

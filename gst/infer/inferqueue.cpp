@@ -183,7 +183,8 @@ InferQueue::Stopped InferQueue::finish(bool is_event, GstFlowReturn flow) {
   changed_.notify_all();
   if (flow_ == GST_FLOW_OK) {
     if (flow == GST_FLOW_EOS && is_event) {
-      flow_ = GST_FLOW_EOS;
+      // Unless another stream has been queued behind it already, which gstqueue would stop at.
+      if (eos_) flow_ = GST_FLOW_EOS;
     } else if (flow == GST_FLOW_EOS) {
       unexpected_ = !drop_until_new_stream();
     } else {

@@ -149,6 +149,17 @@ START_TEST(a_stream_may_follow_an_end_of_stream) {
 }
 END_TEST
 
+START_TEST(a_stream_may_be_queued_before_the_end_of_the_last_one_has_left) {
+  Bench bench;
+  ck_assert(push(&bench.queue, gst_event_new_eos()).queued);
+  bench.queue.pop(0);
+  ck_assert(push(&bench.queue, gst_event_new_stream_start("again")).queued);
+  ck_assert(!bench.queue.finish(true, GST_FLOW_EOS).stopped);
+  ck_assert(bench.task_runs);
+  ck_assert_int_eq(bench.queue.push_frame(frame(1, false)), GST_FLOW_OK);
+}
+END_TEST
+
 START_TEST(not_linked_ends_with_reconfigure) {
   Bench bench;
   bench.queue.push_frame(frame(0, false));
@@ -242,7 +253,8 @@ DVNN_TEST_MAIN(infer_queue, frames_leave_in_the_order_in_which_they_came,
                a_flow_return_goes_upstream_and_stops_the_task,
                a_new_segment_is_accepted_the_moment_it_is_queued,
                after_eos_from_downstream_only_what_begins_a_stream_is_kept,
-               a_stream_may_follow_an_end_of_stream, not_linked_ends_with_reconfigure,
-               an_end_of_stream_that_cannot_arrive_is_reported, flushing_frees_both_sides,
-               frames_that_pass_do_not_wait_for_room_for_an_inference,
+               a_stream_may_follow_an_end_of_stream,
+               a_stream_may_be_queued_before_the_end_of_the_last_one_has_left,
+               not_linked_ends_with_reconfigure, an_end_of_stream_that_cannot_arrive_is_reported,
+               flushing_frees_both_sides, frames_that_pass_do_not_wait_for_room_for_an_inference,
                a_run_that_takes_too_long_is_given_up)

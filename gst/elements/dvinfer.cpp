@@ -237,7 +237,7 @@ static gboolean gst_dv_infer_start(GstDvInfer* self) {
   dvnn::gst::InferQueue::Limits limits;
   limits.inferences = settings.max_in_flight;
   priv.queue = std::make_shared<dvnn::gst::InferQueue>(
-      limits, [self](const dvnn::gst::InferItem& item) { return gst_dv_infer_run(self, item); },
+      limits, [self](dvnn::gst::InferItem* item) { return gst_dv_infer_run(self, item); },
       [self](bool run) { gst_dv_infer_set_task(self, run); });
   gst_dv_infer_start_workers(self, settings.max_in_flight);
   gst_segment_init(&priv.sink.segment, GST_FORMAT_UNDEFINED);

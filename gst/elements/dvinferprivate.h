@@ -89,8 +89,8 @@ void gst_dv_infer_init_sink_pad(GstDvInfer* self);
 void gst_dv_infer_init_src_pad(GstDvInfer* self);
 void gst_dv_infer_add_sink_template(GstElementClass* klass);
 void gst_dv_infer_add_src_template(GstElementClass* klass);
-/// Runs an item's regions: what workers do.
-dvnn::Status gst_dv_infer_run(GstDvInfer* self, const dvnn::gst::InferItem& item);
+/// Runs an item's regions and takes their outputs: what workers do.
+dvnn::Status gst_dv_infer_run(GstDvInfer* self, dvnn::gst::InferItem* item);
 /// Posts the statistics as an element message.
 void gst_dv_infer_post_stats(GstDvInfer* self);
 /// Starts or pauses the source pad's task.

@@ -137,7 +137,7 @@ static Status gst_dv_infer_convert(GstDvInfer* self, GstBuffer* frame,
   const gint64 start = g_get_monotonic_time();
   DVNN_TRY(sink.converter->convert(frame, slot->slot.get(), dvnn::network::InputKind::kTensor));
   self->priv->intake->stats.time(InferStats::Time::kConversion, g_get_monotonic_time() - start);
-  item->regions.push_back({sink.converter->transform(), std::move(slot), 0});
+  item->regions.emplace_back(sink.converter->transform(), std::move(slot));
   return {};
 }
 
@@ -191,7 +191,7 @@ static Status gst_dv_infer_take_frame(GstDvInfer* self, InferItem* item) {
   // No slot leaves with the frame: used up, another network's, or not wanted.
   dvnn::gst::strip_slots(frame);
   if (filled && filled->slot->pool == item->network->pool.get()) {
-    item->regions.push_back({filled->transform, std::move(filled->slot), 0});
+    item->regions.emplace_back(filled->transform, std::move(filled->slot));
     return {};
   }
   filled.reset();
@@ -208,7 +208,7 @@ static Status gst_dv_infer_take_tensor(GstDvInfer* self, InferItem* item) {
   const dvnn::gst::LoadedNetwork& loaded = *item->network;
   auto slot = dvnn::gst::take_slot_memory(tensor, loaded.network.get());
   if (slot && (*slot)->pool == loaded.pool.get()) {
-    item->regions.push_back({{}, std::move(*slot), 0});
+    item->regions.emplace_back(dvnn::image::Transform(), std::move(*slot));
     // The buffer would keep the slot beyond its run: what goes on is its times and flags.
     GstBuffer* times = gst_buffer_new();
     gst_buffer_copy_into(times, tensor, GST_BUFFER_COPY_METADATA, 0, static_cast<gsize>(-1));
@@ -232,7 +232,7 @@ static Status gst_dv_infer_take_tensor(GstDvInfer* self, InferItem* item) {
   if (!own) return {};
   gst_buffer_extract(tensor, 0, (*own)->input().data(), have);
   (*own)->set_input_kind(dvnn::network::InputKind::kTensor);
-  item->regions.push_back({{}, std::move(own), 0});
+  item->regions.emplace_back(dvnn::image::Transform(), std::move(own));
   return {};
 }
 

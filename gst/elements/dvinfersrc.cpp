@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // dvinfer's source pad: frames with outputs out, in order; events and queries from downstream.
-#include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "elements/dvinferprivate.h"
@@ -31,16 +29,39 @@ static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE(
 
 // --- workers -----------------------------------------------------------------------------------
 
-Status gst_dv_infer_run(GstDvInfer* self, const InferItem& item) {
+// Memory of one output: a view that keeps the slot, or a copy.
+static dvnn::gst::MemoryPtr gst_dv_infer_output_memory(const SlotPtr& slot, size_t i,
+                                                       bool as_view) {
+  const dvnn::ConstTensorView view = (*slot)->output(i);
+  const auto size = static_cast<gsize>(view.desc.bytes());
+  gpointer data = as_view ? const_cast<uint8_t*>(view.data) : g_memdup2(view.data, size);
+  gpointer owner = as_view ? new SlotPtr(slot) : data;
+  const GDestroyNotify release =
+      as_view ? [](gpointer held) { delete static_cast<SlotPtr*>(held); } : g_free;
+  return dvnn::gst::MemoryPtr(
+      gst_memory_new_wrapped(GST_MEMORY_FLAG_READONLY, data, size, 0, size, owner, release));
+}
+
+// What a slot has to say leaves it at once, as a view only while slots are plenty (slotpool.h).
+static void gst_dv_infer_take_outputs(const dvnn::network::Model& model, Region* region) {
+  const bool as_views = region->slot->pool->plenty();
+  for (size_t i = 0; i < model.outputs.size(); ++i) {
+    region->outputs.push_back(gst_dv_infer_output_memory(region->slot, i, as_views));
+  }
+  region->slot.reset();
+}
+
+Status gst_dv_infer_run(GstDvInfer* self, InferItem* item) {
   InferStats& stats = self->priv->intake->stats;
-  stats.time(InferStats::Time::kWaiting, g_get_monotonic_time() - item.times.admitted);
-  for (const Region& region : item.regions) {
+  stats.time(InferStats::Time::kWaiting, g_get_monotonic_time() - item->times.admitted);
+  for (Region& region : item->regions) {
     dvnn::network::RunTimes times;
     stats.run_begins();
     const Status status = (*region.slot)->run(&times);
     stats.run_ends();
     region.slot->pool->finished(region.slot);
     if (!status.ok()) return status;
+    gst_dv_infer_take_outputs(item->network->network->model(), &region);
     stats.time(InferStats::Time::kDevice, times.device_us);
     stats.time(InferStats::Time::kCpu, times.cpu_us);
   }
@@ -49,33 +70,19 @@ Status gst_dv_infer_run(GstDvInfer* self, const InferItem& item) {
 
 // --- outputs -----------------------------------------------------------------------------------
 
-// Memory of one output: a view that keeps the slot, or a copy.
-static GstMemory* gst_dv_infer_output_memory(const SlotPtr& slot, size_t i, bool as_view) {
-  const dvnn::ConstTensorView view = (*slot)->output(i);
-  const auto size = static_cast<gsize>(view.desc.bytes());
-  if (as_view) {
-    return gst_memory_new_wrapped(GST_MEMORY_FLAG_READONLY, const_cast<uint8_t*>(view.data), size,
-                                  0, size, new SlotPtr(slot),
-                                  [](gpointer held) { delete static_cast<SlotPtr*>(held); });
-  }
-  gpointer copy = g_memdup2(view.data, size);
-  return gst_memory_new_wrapped(GST_MEMORY_FLAG_READONLY, copy, size, 0, size, copy, g_free);
-}
-
-static void gst_dv_infer_attach_region(const InferItem& item, guint index, GstBuffer* frame,
-                                       bool as_views) {
-  const Region& region = item.regions[index];
-  const dvnn::network::Model& model = item.network->network->model();
-  const dvnn::Shape& input = item.network->network->input_desc().shape;
-  GstDvTensorMeta* meta = gst_buffer_add_dv_tensor_meta(frame, model.outputs.size());
-  for (size_t i = 0; i < model.outputs.size(); ++i) {
-    dvnn::gst::describe_tensor((*region.slot)->output(i).desc, model.outputs[i].name.c_str(),
-                               &meta->tensors[i]);
+static void gst_dv_infer_attach_region(InferItem* item, guint index, GstBuffer* frame) {
+  Region& region = item->regions[index];
+  const dvnn::network::Model& model = item->network->network->model();
+  const dvnn::Shape& input = item->network->network->input_desc().shape;
+  GstDvTensorMeta* meta = gst_buffer_add_dv_tensor_meta(frame, region.outputs.size());
+  for (size_t i = 0; i < region.outputs.size(); ++i) {
+    const auto& output = model.outputs[i];
+    dvnn::gst::describe_tensor(model.tensors[static_cast<size_t>(output.tensor)].desc,
+                               output.name.c_str(), &meta->tensors[i]);
     meta->tensors[i].data = gst_buffer_new();
-    gst_buffer_append_memory(meta->tensors[i].data,
-                             gst_dv_infer_output_memory(region.slot, i, as_views));
+    gst_buffer_append_memory(meta->tensors[i].data, region.outputs[i].release());
   }
-  meta->network = gst_dv_network_info_ref(item.network->info.get());
+  meta->network = gst_dv_network_info_ref(item->network->info.get());
   meta->transform = dvnn::gst::to_public(region.transform);
   meta->input_width = static_cast<guint>(input.w());
   meta->input_height = static_cast<guint>(input.h());
@@ -89,27 +96,20 @@ static void gst_dv_infer_mark(const InferItem& item, GstBuffer* frame, bool infe
                                inferred ? GST_DV_PASS_INFERRED : GST_DV_PASS_SKIPPED);
 }
 
-// The frame with its outputs, or a buffer of tensors. The item's slots are let go, but for views.
+// The frame with its outputs, or a buffer of tensors.
 static BufferPtr gst_dv_infer_finish_frame(InferItem* item) {
   BufferPtr frame(GST_BUFFER_CAST(item->object.release()));
-  const bool as_views = std::all_of(item->regions.begin(), item->regions.end(),
-                                    [](const Region& r) { return r.slot->pool->plenty(); });
   if (!item->as_tensors) {
     for (guint i = 0; i < item->regions.size(); ++i) {
-      gst_dv_infer_attach_region(*item, i, frame.get(), as_views);
+      gst_dv_infer_attach_region(item, i, frame.get());
     }
     gst_dv_infer_mark(*item, frame.get(), !item->regions.empty());
-    item->regions.clear();
     return frame;
   }
   BufferPtr tensors(gst_buffer_new());
-  for (const Region& region : item->regions) {
-    const size_t count = item->network->network->model().outputs.size();
-    for (size_t i = 0; i < count; ++i) {
-      gst_buffer_append_memory(tensors.get(), gst_dv_infer_output_memory(region.slot, i, as_views));
-    }
+  for (Region& region : item->regions) {
+    for (auto& output : region.outputs) gst_buffer_append_memory(tensors.get(), output.release());
   }
-  item->regions.clear();
   gst_buffer_copy_into(
       tensors.get(), frame.get(),
       static_cast<GstBufferCopyFlags>(GST_BUFFER_COPY_FLAGS | GST_BUFFER_COPY_TIMESTAMPS), 0,

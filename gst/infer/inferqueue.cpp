@@ -15,7 +15,8 @@ InferQueue::InferQueue(const Limits& limits, Work work, SetTask set_task)
 // --- sink side ---------------------------------------------------------------------------------
 
 bool InferQueue::is_room(const InferItem& item) const {
-  return item.regions.empty() ? frames_ < limits_.frames : inferences_ < limits_.inferences;
+  if (!item.regions.empty() && inferences_ >= limits_.inferences) return false;
+  return frames_ < limits_.inferences || (frames_ < limits_.frames && bytes_ < limits_.bytes);
 }
 
 bool InferQueue::has_room() const {
@@ -32,9 +33,14 @@ GstFlowReturn InferQueue::push_frame(ItemPtr item) {
   item->times.admitted = g_get_monotonic_time();
   item->done = item->regions.empty();
   if (item->done) item->times.finished = item->times.admitted;
+  item->bytes = gst_buffer_get_size(GST_BUFFER_CAST(item->object.get()));
   ++frames_;
-  if (!item->regions.empty()) ++inferences_;
-  if (!item->done) todo_.push_back(item);
+  bytes_ += item->bytes;
+  if (!item->done) {
+    item->counted = true;
+    ++inferences_;
+    todo_.push_back(item);
+  }
   items_.push_back(std::move(item));
   changed_.notify_all();
   return GST_FLOW_OK;
@@ -90,18 +96,22 @@ void InferQueue::stop_flush(bool start_task) {
 
 // Releases frames under the lock: what they hold takes locks of its own alone.
 void InferQueue::drop_all() {
-  items_.clear();
+  while (!items_.empty()) remove_head();
   todo_.clear();
-  frames_ = inferences_ = 0;
 }
 
 // --- source side -------------------------------------------------------------------------------
 
+void InferQueue::uncount(InferItem* item) {
+  if (std::exchange(item->counted, false)) --inferences_;
+}
+
 void InferQueue::remove_head() {
-  const InferItem& head = *items_.front();
-  if (head.is_frame()) {
+  InferItem* head = items_.front().get();
+  if (head->is_frame()) {
     --frames_;
-    if (!head.regions.empty()) --inferences_;
+    bytes_ -= head->bytes;
+    uncount(head);
   }
   items_.pop_front();
 }
@@ -221,12 +231,13 @@ bool InferQueue::work_once() {
   todo_.pop_front();
   item->times.started = g_get_monotonic_time();
   lock.unlock();
-  Status status = work_(*item);
+  Status status = work_(item.get());
   lock.lock();
   if (!item->object) --lost_;  // given up meanwhile
   item->status = std::move(status);
   item->times.finished = g_get_monotonic_time();
   item->done = true;
+  uncount(item.get());
   changed_.notify_all();
   return true;
 }

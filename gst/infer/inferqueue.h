@@ -33,12 +33,16 @@ namespace dvnn::gst {
 
 struct LoadedNetwork;
 
-/// One part of a frame in flight: what is looked at, where it lies in the input, its slot, and the
-/// object that it is the region of (0: none).
+/// One part of a frame in flight: where it lies in the input, its slot until it has been run, then
+/// its outputs (views of the slot, or copies), and the object that it is the region of (0: none).
 struct Region {
+  Region() = default;
+  Region(const image::Transform& lies, SlotPtr filled) : transform(lies), slot(std::move(filled)) {}
+
   image::Transform transform;
   SlotPtr slot;
   guint64 object = 0;
+  std::vector<MemoryPtr> outputs;
 };
 
 /// A frame or an event on its way.
@@ -50,8 +54,10 @@ struct InferItem {
   Status status;            // of conversion and run
   FrameTimes times;
   int64_t upstream_us = 0;  // see LatencyMeter::frame_ready()
-  bool done = true;         // the queue's lock
-
+  // The queue's lock.
+  bool done = true;      // run, or nothing to run
+  bool counted = false;  // among the inferences that are not done
+  gsize bytes = 0;       // of a frame
   bool is_frame() const { return GST_IS_BUFFER(object.get()); }
 };
 using ItemPtr = std::shared_ptr<InferItem>;
@@ -59,14 +65,17 @@ using ItemPtr = std::shared_ptr<InferItem>;
 class InferQueue {
  public:
   /// Runs an item's regions; called by workers, without the lock.
-  using Work = std::function<Status(const InferItem&)>;
+  using Work = std::function<Status(InferItem*)>;
   /// Starts or pauses the source pad's task; called under the lock, as gstqueue does, so that a
   /// start cannot be overtaken by a pause that was decided before it.
   using SetTask = std::function<void(bool run)>;
 
+  /// Frames that are done wait for those before them, and for a sink that shows them later: they
+  /// need no slot, but memory.
   struct Limits {
-    size_t inferences = 2;  // frames that wait to be run or are
-    size_t frames = 64;     // all frames, those that pass in their order included
+    size_t inferences = 2;           // frames that wait to be run, or are
+    size_t frames = 64;              // all frames
+    gsize bytes = gsize{100} << 20;  // of all frames, where they are more than `inferences`
   };
   InferQueue(const Limits& limits, Work work, SetTask set_task);
 
@@ -112,6 +121,7 @@ class InferQueue {
 
  private:
   bool is_room(const InferItem& item) const;
+  void uncount(InferItem* item);
   void remove_head();
   void drop_all();
   bool drop_until_new_stream();
@@ -124,8 +134,9 @@ class InferQueue {
   std::condition_variable changed_;
   std::deque<ItemPtr> items_;  // in stream order
   std::deque<ItemPtr> todo_;   // those with work left, in stream order
-  size_t inferences_ = 0;      // in items_
-  size_t frames_ = 0;          // in items_, inferences included
+  size_t inferences_ = 0;      // in items_, not done
+  size_t frames_ = 0;          // in items_
+  gsize bytes_ = 0;            // of these
   GstFlowReturn flow_ = GST_FLOW_FLUSHING;
   bool eos_ = false;         // EOS has been queued
   bool unexpected_ = false;  // downstream has said EOS: no frames, please

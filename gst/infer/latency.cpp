@@ -33,7 +33,7 @@ void LatencyMeter::reset() {
   const std::lock_guard<std::mutex> lock(mutex_);
   occupied_.clear();
   blocked_.clear();
-  last_ready_ = reported_us_ = 0;
+  last_ready_ = longest_kept_ = reported_us_ = 0;
   grown_ = false;
 }
 
@@ -55,8 +55,13 @@ void LatencyMeter::frame_ready(const FrameTimes& times, int64_t waited_upstream_
   const int64_t ready = std::max(times.finished, last_ready_);
   last_ready_ = ready;
   const int64_t kept = ready - times.arrived - blocked_.within(times.arrived, times.admitted);
+  longest_kept_ = std::max(longest_kept_, kept);
+  // At our doors, dvconvert's and dvinfer's, and in a queue of one before them, it waits as long as
+  // those before it are kept. A longer queue is its owner's.
+  const int64_t doors = 2 * longest_kept_;
   const int64_t before = std::min(
-      waited_upstream_us, occupied_.within(times.arrived - waited_upstream_us, times.arrived));
+      doors, std::min(waited_upstream_us,
+                      occupied_.within(times.arrived - waited_upstream_us, times.arrived)));
   grow(kept + std::max<int64_t>(0, before));
 }
 

@@ -61,7 +61,7 @@ class LatencyMeter {
 
   mutable std::mutex mutex_;
   Spans occupied_, blocked_;
-  int64_t last_ready_ = 0;
+  int64_t last_ready_ = 0, longest_kept_ = 0;
   int64_t reported_us_ = 0;
   bool grown_ = false;
 };

@@ -19,7 +19,7 @@ class Bench {
  public:
   explicit Bench(InferQueue::Limits limits = {}, InferQueue::Work work = nullptr, int workers = 1)
       : queue(
-            limits, work ? work : [](const InferItem&) { return Status(); },
+            limits, work ? work : [](InferItem*) { return Status(); },
             [this](bool run) { task_runs = run; }) {
     gst_init(nullptr, nullptr);
     queue.stop_flush(true);
@@ -72,8 +72,8 @@ START_TEST(frames_leave_in_the_order_in_which_they_came) {
   // The earlier, the longer: without order they would come out backwards.
   Bench bench(
       limits,
-      [](const InferItem& item) {
-        const guint64 pts = GST_BUFFER_PTS(GST_BUFFER_CAST(item.object.get()));
+      [](InferItem* item) {
+        const guint64 pts = GST_BUFFER_PTS(GST_BUFFER_CAST(item->object.get()));
         std::this_thread::sleep_for(std::chrono::milliseconds(20 - 4 * (pts % 4)));
         return Status();
       },
@@ -186,7 +186,7 @@ END_TEST
 START_TEST(flushing_frees_both_sides) {
   InferQueue::Limits limits;
   limits.inferences = 1;
-  Bench bench(limits, [](const InferItem&) {
+  Bench bench(limits, [](InferItem*) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     return Status();
   });
@@ -209,7 +209,7 @@ START_TEST(frames_that_pass_do_not_wait_for_room_for_an_inference) {
   InferQueue::Limits limits;
   limits.inferences = 1;
   std::atomic<bool> go{false};
-  Bench bench(limits, [&](const InferItem&) {
+  Bench bench(limits, [&](InferItem*) {
     while (!go) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return Status();
   });
@@ -226,9 +226,30 @@ START_TEST(frames_that_pass_do_not_wait_for_room_for_an_inference) {
 }
 END_TEST
 
+START_TEST(frames_that_are_done_make_room_while_they_wait_for_a_sink) {
+  InferQueue::Limits limits;
+  limits.inferences = 1;
+  limits.frames = 5;
+  Bench bench(limits);
+  for (guint64 i = 0; i < 5; ++i) {
+    ck_assert_int_eq(bench.queue.push_frame(frame(i, true)), GST_FLOW_OK);
+  }
+  // Now the queue is full of frames that nobody takes.
+  std::atomic<bool> pushed{false};
+  std::thread source([&] {
+    bench.queue.push_frame(frame(5, true));
+    pushed = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  ck_assert(!pushed);
+  ck_assert_uint_eq(pts_of(bench.queue.pop(0)), 0);
+  source.join();
+}
+END_TEST
+
 START_TEST(a_run_that_takes_too_long_is_given_up) {
   std::atomic<bool> go{false};
-  Bench bench({}, [&](const InferItem&) {
+  Bench bench({}, [&](InferItem*) {
     while (!go) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return Status();
   });
@@ -257,4 +278,5 @@ DVNN_TEST_MAIN(infer_queue, frames_leave_in_the_order_in_which_they_came,
                a_stream_may_be_queued_before_the_end_of_the_last_one_has_left,
                not_linked_ends_with_reconfigure, an_end_of_stream_that_cannot_arrive_is_reported,
                flushing_frees_both_sides, frames_that_pass_do_not_wait_for_room_for_an_inference,
+               frames_that_are_done_make_room_while_they_wait_for_a_sink,
                a_run_that_takes_too_long_is_given_up)

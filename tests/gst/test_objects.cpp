@@ -274,6 +274,23 @@ START_TEST(copies_are_deep) {
 }
 END_TEST
 
+START_TEST(objects_may_be_put_back) {
+  GstBuffer* frame = gst_buffer_new();
+  GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);
+  GstDvObject* object = gst_dv_object_new(GST_DV_OBJECT_DETECTION, 1, "a", 0.5f);
+  const guint64 id = gst_dv_objects_meta_put_object(meta, object);
+  ck_assert_uint_ne(id, 0);
+  ck_assert_uint_ne(gst_dv_objects_meta_put_object(meta, object), id);
+  object->id = id;
+  object->track_id = 9;
+  ck_assert_uint_eq(gst_dv_objects_meta_put_object(meta, object), id);
+  gst_dv_object_free(object);
+  ck_assert_uint_eq(gst_dv_objects_meta_get_n_objects(meta), 2);
+  ck_assert_uint_eq(gst_dv_objects_meta_find_object(meta, id)->track_id, 9);
+  gst_buffer_unref(frame);
+}
+END_TEST
+
 START_TEST(parts_of_a_removed_object_have_no_parent) {
   GstBuffer* frame = gst_buffer_new();
   const guint64 id = add_object(frame)->id;
@@ -430,7 +447,7 @@ int main() {
   return run_gst_suite(
       "objects",
       {ids_are_unique_in_the_process, a_frame_has_one_meta, copies_are_deep,
-       parts_of_a_removed_object_have_no_parent, hostile_values_do_no_harm,
+       objects_may_be_put_back, parts_of_a_removed_object_have_no_parent, hostile_values_do_no_harm,
        boxes_follow_frames_through_elements, a_crop_that_is_a_meta_leaves_the_places_alone,
        boxes_follow_matrices, what_no_transform_expresses_leaves_objects_without_a_place,
        the_newest_outputs_are_found});

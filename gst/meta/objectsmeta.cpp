@@ -116,7 +116,8 @@ static gboolean gst_dv_objects_meta_transform(GstBuffer* to, GstMeta* meta, GstB
     merge(from, moved, [&](GstDvObject* object) { return follow(*change, object); });
     return TRUE;
   }
-  GST_WARNING(
+  GST_CAT_WARNING(
+      dvnn::gst::meta_debug(),
       "objects stay without places: the frame went to another shape (\"%s\"), and where its "
       "pixels are now is not known",
       g_quark_to_string(type));

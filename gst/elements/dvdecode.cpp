@@ -81,8 +81,9 @@ struct GstDvDecodePrivate {
   dvnn::image::Size size;  // of frames, as caps have it
   dvnn::gst::OutputDecoder decoder;
   Objects found;
-  guint bare_frames = 0;  // that neither had outputs nor were passed by a dvinfer
-  bool saw_dvinfer = false, warned = false;
+  guint bare_frames = 0;  // without outputs, and without a reason for that
+  bool is_fed = false;    // some frame had outputs, or a reason for none
+  bool warned = false;
 };
 
 struct _GstDvDecode {
@@ -211,10 +212,10 @@ static void gst_dv_decode_attach(GstDvDecode* self, GstBuffer* frame, const gcha
                  GST_TIME_ARGS(GST_BUFFER_PTS(frame)));
 }
 
-// Says once that no dvinfer seems to be upstream. Some frames may come before one is.
+// Says once that outputs never come: no dvinfer is upstream, or something loses them.
 static void gst_dv_decode_warn(GstDvDecode* self) {
   GstDvDecodePrivate& priv = *self->priv;
-  if (priv.warned || priv.saw_dvinfer || priv.bare_frames == 0) return;
+  if (priv.warned || priv.is_fed || priv.bare_frames == 0) return;
   priv.warned = true;
   dvnn::gst::post_warning(
       GST_ELEMENT(self), Topic::kSettings,
@@ -226,15 +227,26 @@ static void gst_dv_decode_warn(GstDvDecode* self) {
       "docs/metadata.md lists the elements that lose metadata");
 }
 
+// Whether a frame without outputs is as it should be: a dvinfer passed it without inference, or
+// another dvdecode was here before.
+static bool gst_dv_decode_is_accounted_for(const GstDvObjectsMeta* meta, guint newest_pass) {
+  if (gst_dv_objects_meta_get_pass(meta, newest_pass)->state != GST_DV_PASS_INFERRED) return true;
+  for (guint i = 0; i < gst_dv_objects_meta_get_n_objects(meta); ++i) {
+    const GstDvObject* object = gst_dv_objects_meta_get_object(meta, i);
+    if (object->network == static_cast<gint>(newest_pass)) return true;
+  }
+  return false;
+}
+
 // A frame that no network has looked at, or whose outputs were lost.
 static void gst_dv_decode_without_outputs(GstDvDecode* self, GstBuffer* frame, bool post) {
   GstDvDecodePrivate& priv = *self->priv;
   Report report;
   const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
   const guint passes = meta ? gst_dv_objects_meta_get_n_passes(meta) : 0;
-  if (passes > 0) {
-    priv.saw_dvinfer = true;
-    report.network = gst_dv_objects_meta_get_pass(meta, passes - 1)->network;
+  if (passes > 0) report.network = gst_dv_objects_meta_get_pass(meta, passes - 1)->network;
+  if (passes > 0 && gst_dv_decode_is_accounted_for(meta, passes - 1)) {
+    priv.is_fed = true;
   } else if (++priv.bare_frames == kBareFramesBeforeWarning) {
     gst_dv_decode_warn(self);
   }
@@ -256,7 +268,7 @@ static GstFlowReturn gst_dv_decode_transform_ip(GstBaseTransform* trans, GstBuff
     gst_dv_decode_without_outputs(self, frame, settings.post_messages && settings.post_empty);
     return GST_FLOW_OK;
   }
-  priv.saw_dvinfer = true;
+  priv.is_fed = true;
   GstDvNetworkInfo* network = outputs->network;
   Topic topic = Topic::kData;
   const Status status = gst_dv_decode_outputs(self, frame, network, settings.threshold, &topic);
@@ -309,7 +321,7 @@ static gboolean gst_dv_decode_sink_event(GstBaseTransform* trans, GstEvent* even
 static gboolean gst_dv_decode_start(GstBaseTransform* trans) {
   GstDvDecodePrivate& priv = *GST_DV_DECODE(trans)->priv;
   priv.bare_frames = 0;
-  priv.saw_dvinfer = priv.warned = false;
+  priv.is_fed = priv.warned = false;
   return TRUE;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects and passes: what a GstDvObjectsMeta holds.
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <utility>
@@ -46,6 +47,27 @@ void gst_dv_pass_free(GstDvPass* pass) {
 guint64 gst_dv_object_new_id(void) {
   static std::atomic<guint64> last{0};
   return ++last;
+}
+
+/**
+ * gst_dv_object_new:
+ * @kind: what the object tells
+ * @class_id: index into the network's labels
+ * @label: (nullable): what it is
+ * @confidence: 0..1
+ *
+ * Returns: (transfer full): an object without an id and without a place, for
+ * gst_dv_objects_meta_put_object()
+ */
+GstDvObject* gst_dv_object_new(GstDvObjectKind kind, gint class_id, const gchar* label,
+                               gfloat confidence) {
+  GstDvObject* object = g_new0(GstDvObject, 1);
+  object->kind = kind;
+  object->class_id = class_id;
+  object->network = -1;
+  object->confidence = confidence >= 0 ? std::min(confidence, 1.0f) : 0;  // 0 if it is no number
+  object->label = gst_dv_valid_text(label);
+  return object;
 }
 
 /**

@@ -116,7 +116,8 @@ static gboolean gst_dv_objects_meta_transform(GstBuffer* to, GstMeta* meta, GstB
     merge(from, moved, [&](GstDvObject* object) { return follow(*change, object); });
     return TRUE;
   }
-  GST_WARNING(
+  GST_CAT_WARNING(
+      dvnn::gst::meta_debug(),
       "objects stay without places: the frame went to another shape (\"%s\"), and where its "
       "pixels are now is not known",
       g_quark_to_string(type));
@@ -237,15 +238,34 @@ gint gst_dv_objects_meta_find_pass(const GstDvObjectsMeta* meta, const gchar* ne
 GstDvObject* gst_dv_objects_meta_add_object(GstDvObjectsMeta* meta, GstDvObjectKind kind,
                                             gint class_id, const gchar* label, gfloat confidence) {
   g_return_val_if_fail(meta != nullptr, nullptr);
-  GstDvObject* object = g_new0(GstDvObject, 1);
+  GstDvObject* object = gst_dv_object_new(kind, class_id, label, confidence);
   object->id = gst_dv_object_new_id();
-  object->kind = kind;
-  object->class_id = class_id;
-  object->network = -1;
-  object->confidence = confidence >= 0 ? std::min(confidence, 1.0f) : 0;  // 0 if it is no number
-  gst_dv_object_set_label(object, label);
   g_ptr_array_add(meta->objects, object);
   return object;
+}
+
+/**
+ * gst_dv_objects_meta_put_object:
+ * @meta: the meta of a writable buffer
+ * @object: an object
+ *
+ * Adds a copy of an object, under a new id where it has none, or in place of the object that has
+ * its id. Languages that are given copies of objects write them back by this.
+ *
+ * Returns: the object's id
+ */
+guint64 gst_dv_objects_meta_put_object(GstDvObjectsMeta* meta, const GstDvObject* object) {
+  g_return_val_if_fail(meta != nullptr && object != nullptr, 0);
+  GstDvObject* copy = gst_dv_object_copy(object);
+  if (copy->id == 0) copy->id = gst_dv_object_new_id();
+  for (guint i = 0; i < meta->objects->len; ++i) {
+    if (object_at(meta->objects, i)->id != copy->id) continue;
+    gst_dv_object_free(object_at(meta->objects, i));
+    g_ptr_array_index(meta->objects, i) = copy;
+    return copy->id;
+  }
+  g_ptr_array_add(meta->objects, copy);
+  return copy->id;
 }
 
 /**

@@ -41,7 +41,8 @@ static gboolean gst_dv_tensor_meta_transform(GstBuffer* to, GstMeta* meta, GstBu
   } else {
     const auto change = dvnn::gst::frame_change(type, data);
     if (!change || !change->exact) {
-      GST_WARNING(
+      GST_CAT_WARNING(
+          dvnn::gst::meta_debug(),
           "a network's outputs are lost: the frame went to another shape, and where its "
           "pixels are now is not known");
       return FALSE;

@@ -258,6 +258,26 @@ START_TEST(a_missing_dvinfer_is_told_once) {
 }
 END_TEST
 
+START_TEST(outputs_that_are_lost_on_their_way_are_told) {
+  // The frame's shape changes: where its pixels are in the network's input is not known any more.
+  Decode h(
+      infer() +
+      " ! videoscale ! capsfilter caps=video/x-raw,width=64,height=32,pixel-aspect-ratio=1/1 ! "
+      "dvdecode");
+  for (int i = 0; i < 3; ++i) {
+    gst_buffer_unref(h.push_and_pull(red_square("RGB", kSize, kSize, 2, 1)));
+  }
+  gst_harness_push_event(h.get(), gst_event_new_eos());
+  // The event comes through dvinfer's thread.
+  int warnings = 0;
+  for (int i = 0; i < 500 && warnings == 0; ++i) {
+    warnings = h.count(GST_MESSAGE_WARNING);
+    g_usleep(10 * 1000);
+  }
+  ck_assert_int_eq(warnings, 1);
+}
+END_TEST
+
 START_TEST(the_threshold_may_be_controlled) {
   Decode h("dvdecode name=decode");
   GstElement* decode = gst_harness_find_element(h.get(), "dvdecode");
@@ -461,13 +481,13 @@ END_TEST
 
 int main() {
   return run_gst_suite(
-      "decode",
-      {objects_and_regions_tell_the_same, ids_of_two_decoders_do_not_collide,
-       outputs_survive_conversion_and_scaling, messages_say_when_what_was_found,
-       frames_without_objects_are_told_if_asked, a_missing_dvinfer_is_told_once,
-       the_threshold_may_be_controlled, the_best_objects_stay_within_the_limit,
-       every_region_comes_back_to_its_place, a_class_belongs_to_all_that_the_network_was_shown,
-       outputs_are_let_go_once_decoded, outputs_of_other_shapes_are_decoded_as_such,
-       impossible_outputs_are_refused, outputs_without_a_name_or_a_place_do_no_harm,
-       a_network_without_a_decoder_is_a_matter_of_settings});
+      "decode", {objects_and_regions_tell_the_same, ids_of_two_decoders_do_not_collide,
+                 outputs_survive_conversion_and_scaling, messages_say_when_what_was_found,
+                 frames_without_objects_are_told_if_asked, a_missing_dvinfer_is_told_once,
+                 outputs_that_are_lost_on_their_way_are_told, the_threshold_may_be_controlled,
+                 the_best_objects_stay_within_the_limit, every_region_comes_back_to_its_place,
+                 a_class_belongs_to_all_that_the_network_was_shown, outputs_are_let_go_once_decoded,
+                 outputs_of_other_shapes_are_decoded_as_such, impossible_outputs_are_refused,
+                 outputs_without_a_name_or_a_place_do_no_harm,
+                 a_network_without_a_decoder_is_a_matter_of_settings});
 }

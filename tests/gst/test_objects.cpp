@@ -132,6 +132,7 @@ const Row kRows[] = {
     {"identity", Fate::kKept, {40, 30, 200, 150}},
     {"queue", Fate::kKept, {40, 30, 200, 150}},
     {"tee ! queue", Fate::kKept, {40, 30, 200, 150}},
+    {"valve", Fate::kKept, {40, 30, 200, 150}},
     {"videorate ! video/x-raw,framerate=50/1", Fate::kKept, {40, 30, 200, 150}},
     {"videorate ! video/x-raw,framerate=10/1", Fate::kKept, {40, 30, 200, 150}},
     {"videoconvert ! video/x-raw,format=RGB", Fate::kKept, {40, 30, 200, 150}},
@@ -153,12 +154,17 @@ const Row kRows[] = {
     {"videoscale ! video/x-raw,width=160,height=160,pixel-aspect-ratio=1/1",
      Fate::kPlaceless,
      {20, 35, 100, 95}},
+    {"videoscale add-borders=false ! video/x-raw,width=160,height=160,pixel-aspect-ratio=1/1",
+     Fate::kPlaceless,
+     {20, 20, 100, 100}},
     {"videocrop left=20 top=10", Fate::kLost, {20, 20, 180, 140}},
     {"aspectratiocrop aspect-ratio=1/1", Fate::kLost, {0, 30, 160, 150}},
     {"videobox left=-20 top=-10", Fate::kLost, {60, 40, 220, 160}},
     {"videoflip video-direction=180", Fate::kLost, {120, 90, 280, 210}},
     {"videoflip video-direction=90r", Fate::kLost, {90, 40, 210, 200}},
     {"compositor", Fate::kLost, {40, 30, 200, 150}},
+    {"vp8enc deadline=1 ! matroskamux ! matroskademux ! vp8dec", Fate::kLost, {40, 30, 200, 150}},
+    {"rtpvrawpay ! rtpvrawdepay", Fate::kLost, {40, 30, 200, 150}},
     {"alpha", Fate::kLost, {40, 30, 200, 150}},
     {"deinterlace mode=interlaced", Fate::kLost, {40, 30, 200, 150}},
 };
@@ -271,6 +277,23 @@ START_TEST(copies_are_deep) {
   ck_assert_ptr_null(gst_buffer_get_dv_tensor_meta(part));
   gst_buffer_unref(part);
   gst_buffer_unref(copy);
+}
+END_TEST
+
+START_TEST(objects_may_be_put_back) {
+  GstBuffer* frame = gst_buffer_new();
+  GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);
+  GstDvObject* object = gst_dv_object_new(GST_DV_OBJECT_DETECTION, 1, "a", 0.5f);
+  const guint64 id = gst_dv_objects_meta_put_object(meta, object);
+  ck_assert_uint_ne(id, 0);
+  ck_assert_uint_ne(gst_dv_objects_meta_put_object(meta, object), id);
+  object->id = id;
+  object->track_id = 9;
+  ck_assert_uint_eq(gst_dv_objects_meta_put_object(meta, object), id);
+  gst_dv_object_free(object);
+  ck_assert_uint_eq(gst_dv_objects_meta_get_n_objects(meta), 2);
+  ck_assert_uint_eq(gst_dv_objects_meta_find_object(meta, id)->track_id, 9);
+  gst_buffer_unref(frame);
 }
 END_TEST
 
@@ -430,7 +453,7 @@ int main() {
   return run_gst_suite(
       "objects",
       {ids_are_unique_in_the_process, a_frame_has_one_meta, copies_are_deep,
-       parts_of_a_removed_object_have_no_parent, hostile_values_do_no_harm,
+       objects_may_be_put_back, parts_of_a_removed_object_have_no_parent, hostile_values_do_no_harm,
        boxes_follow_frames_through_elements, a_crop_that_is_a_meta_leaves_the_places_alone,
        boxes_follow_matrices, what_no_transform_expresses_leaves_objects_without_a_place,
        the_newest_outputs_are_found});

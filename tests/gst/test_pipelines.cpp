@@ -211,7 +211,7 @@ START_TEST(a_network_without_a_decoder_is_explained) {
 }
 END_TEST
 
-START_TEST(detections_are_posted_as_messages) {
+START_TEST(objects_are_posted_as_messages) {
   GstElement* pipeline = launch("videotestsrc num-buffers=3 pattern=red ! dvconvert ! " + infer() +
                                 " ! dvdecode post-messages=true ! fakesink");
   gst_element_set_state(pipeline, GST_STATE_PLAYING);
@@ -237,5 +237,5 @@ int main() {
        the_state_may_go_up_and_down, seeks_flush_and_go_on,
        a_sink_that_wants_one_frame_ends_the_stream, frames_pass_a_dvconvert_with_no_dvinfer,
        bad_network_files_are_named, a_missing_device_is_named,
-       a_network_without_a_decoder_is_explained, detections_are_posted_as_messages});
+       a_network_without_a_decoder_is_explained, objects_are_posted_as_messages});
 }

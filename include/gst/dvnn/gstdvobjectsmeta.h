@@ -106,6 +106,8 @@ void gst_dv_pass_free(GstDvPass* pass);
 
 GType gst_dv_object_get_type(void);
 guint64 gst_dv_object_new_id(void);
+GstDvObject* gst_dv_object_new(GstDvObjectKind kind, gint class_id, const gchar* label,
+                               gfloat confidence);
 GstDvObject* gst_dv_object_copy(const GstDvObject* object);
 void gst_dv_object_free(GstDvObject* object);
 void gst_dv_object_set_label(GstDvObject* object, const gchar* label);
@@ -125,6 +127,7 @@ gint gst_dv_objects_meta_find_pass(const GstDvObjectsMeta* meta, const gchar* ne
 
 GstDvObject* gst_dv_objects_meta_add_object(GstDvObjectsMeta* meta, GstDvObjectKind kind,
                                             gint class_id, const gchar* label, gfloat confidence);
+guint64 gst_dv_objects_meta_put_object(GstDvObjectsMeta* meta, const GstDvObject* object);
 guint gst_dv_objects_meta_get_n_objects(const GstDvObjectsMeta* meta);
 GstDvObject* gst_dv_objects_meta_get_object(const GstDvObjectsMeta* meta, guint index);
 GstDvObject* gst_dv_objects_meta_find_object(const GstDvObjectsMeta* meta, guint64 id);

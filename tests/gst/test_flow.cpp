@@ -10,6 +10,7 @@ using namespace dvnn::test;
 namespace {
 
 constexpr int kFrames = 60;
+constexpr int kDoubled = 2 * kFrames - 2;  // what videorate makes of them at twice the rate
 
 // A queue that keeps so many frames before it lets the first one go, without a limit.
 std::string hoard(int frames) {
@@ -56,7 +57,7 @@ START_TEST(doubled_frames_pass_a_queue_before_dvinfer) {
     play_and_expect_boxes(painted_source(kFrames) +
                               "dvconvert ! videorate ! video/x-raw,framerate=60/1 ! " + between +
                               infer() + " ! dvdecode" + kSink,
-                          2 * kFrames - 1);
+                          kDoubled);
   }
 }
 END_TEST
@@ -112,7 +113,7 @@ START_TEST(an_application_may_keep_a_thousand_frames_with_outputs) {
   constexpr int kMany = 1000;
   Pipeline pipeline(painted_source(kMany) + "dvconvert ! " + infer() +
                     " ! tee name=t t. ! queue ! dvdecode" + kSink +
-                    " t. ! queue ! appsink async=false sync=false name=app");
+                    " t. ! queue ! appsink async=false sync=false wait-on-eos=false name=app");
   demand(&pipeline, pipeline.play_to_end());
   const std::vector<Arrival> arrivals = pipeline.arrivals();
   demand(&pipeline, pipeline.stop());
@@ -121,10 +122,11 @@ START_TEST(an_application_may_keep_a_thousand_frames_with_outputs) {
 END_TEST
 
 START_TEST(an_application_that_never_pulls_may_drop_old_frames) {
-  play_and_expect_boxes(painted_source(kFrames) + "dvconvert ! " + infer() +
-                            " ! tee name=t t. ! queue ! dvdecode" + kSink +
-                            " t. ! queue ! appsink async=false max-buffers=30 drop=true",
-                        kFrames);
+  play_and_expect_boxes(
+      painted_source(kFrames) + "dvconvert ! " + infer() + " ! tee name=t t. ! queue ! dvdecode" +
+          kSink +
+          " t. ! queue ! appsink async=false sync=false wait-on-eos=false max-buffers=30 drop=true",
+      kFrames);
 }
 END_TEST
 
@@ -158,7 +160,8 @@ void expect_some_boxes(const std::vector<Arrival>& arrivals, size_t count,
 START_TEST(late_frames_may_be_kept_by_a_branch) {
   // A late frame passes without inference; the input tensor that dvconvert made must not go along.
   for (const std::string& keeper :
-       {hoard(40) + " ! fakesink async=false", std::string("queue ! appsink async=false")}) {
+       {hoard(40) + " ! fakesink async=false",
+        std::string("queue ! appsink async=false sync=false wait-on-eos=false")}) {
     const std::string description = painted_source(3 * kFrames) + "dvconvert ! " + infer() +
                                     " ! dvdecode ! tee name=t t. ! queue" + kSink + " t. ! " +
                                     keeper;

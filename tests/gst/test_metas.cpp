@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Detections and outputs on their way through other people's elements: they come through right, or
 // not at all, never wrong.
-
 #include "watched_suite.h"
 
 using namespace dvnn::test;
@@ -101,12 +100,23 @@ START_TEST(outputs_are_scaled_with_the_frame) {
 }
 END_TEST
 
-START_TEST(frames_without_outputs_are_remarked_upon_once) {
-  Pipeline pipeline(painted_source(kFrames) + "dvdecode" + kSink);
+START_TEST(frames_without_outputs_are_warned_of_once) {
+  constexpr int kMany = 100;
+  for (int frames : {kFrames, kMany}) {
+    Pipeline pipeline(painted_source(frames) + "dvdecode name=lonely" + kSink);
+    demand(&pipeline, pipeline.play_to_end());
+    demand(&pipeline, pipeline.stop());
+    ck_assert_uint_eq(pipeline.count_messages(GST_MESSAGE_WARNING), 1);
+  }
+}
+END_TEST
+
+START_TEST(frames_that_were_passed_are_not_warned_of) {
+  Pipeline pipeline(painted_source(kFrames) + "dvconvert ! " + infer(Looks::kRed, "active=false") +
+                    " ! dvdecode" + kSink);
   demand(&pipeline, pipeline.play_to_end());
-  pipeline.read_bus();
   demand(&pipeline, pipeline.stop());
-  ck_assert_uint_eq(pipeline.count_messages(GST_MESSAGE_WARNING), 1);
+  ck_assert_uint_eq(pipeline.count_messages(GST_MESSAGE_WARNING), 0);
 }
 END_TEST
 
@@ -208,7 +218,7 @@ int main() {
       {detections_pass_a_change_of_format, detections_are_scaled_with_the_frame,
        detections_keep_confidence_and_class_when_scaled, detections_pass_a_tee_and_videorate,
        outputs_pass_a_change_of_format, outputs_are_scaled_with_the_frame,
-       frames_without_outputs_are_remarked_upon_once,
+       frames_without_outputs_are_warned_of_once, frames_that_were_passed_are_not_warned_of,
        detections_are_right_or_gone_behind_elements_that_move_pixels,
        detections_move_with_a_crop_or_a_border_or_go, detections_survive_a_compositor_or_go,
        boxes_are_drawn_behind_videoconvert_and_videoscale});

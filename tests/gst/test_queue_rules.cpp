@@ -87,13 +87,14 @@ START_TEST(frames_come_out_after_eos_and_a_new_stream) {
 END_TEST
 
 START_TEST(an_unlinked_dvinfer_beside_a_live_branch_is_no_error) {
+  // An endless stream: at its end gstqueue, too, posts an error for what it could not push.
   for (const char* head : {"dvconvert ! ", "queue ! dvconvert ! queue ! ", ""}) {
-    Pipeline pipeline(painted_source(kFrames) + "tee name=t t. ! queue" + kSink + " t. ! " + head +
+    Pipeline pipeline(painted_source(kEndless) + "tee name=t t. ! queue" + kSink + " t. ! " + head +
                       infer());
-    demand(&pipeline, pipeline.play_to_end());
-    const size_t count = pipeline.count();
+    demand(&pipeline, pipeline.set_state(GST_STATE_PLAYING));
+    demand(&pipeline, pipeline.run_until([&] { return pipeline.count() >= 10 * kFrames; },
+                                         "the other branch had its frames"));
     demand(&pipeline, pipeline.stop());
-    ck_assert_uint_eq(count, kFrames);
   }
 }
 END_TEST
@@ -179,7 +180,8 @@ END_TEST
 START_TEST(seeks_while_the_device_is_slow_show_only_new_frames) {
   FaultPlan faults("exec:*:delay=5");
   Pipeline pipeline(painted_source(kEndless) + "dvconvert ! queue ! " +
-                    infer(Looks::kRed, FaultPlan::device()) + " ! queue ! dvdecode" + kSink);
+                    infer(Looks::kRed, FaultPlan::device()) +
+                    " ! queue ! dvdecode ! fakesink name=out");
   demand(&pipeline, pipeline.set_state(GST_STATE_PAUSED));
   demand(&pipeline, pipeline.set_state(GST_STATE_PLAYING));
   for (guint64 i = 0; i < 20; ++i) {
@@ -204,10 +206,10 @@ END_TEST
 
 START_TEST(the_state_may_change_in_the_middle_of_everything) {
   FaultPlan faults("exec:*:delay=2");
-  Pipeline pipeline(painted_source(kEndless) + "dvconvert ! queue ! " +
-                    infer(Looks::kRed, FaultPlan::device()) +
-                    " ! tee name=t t. ! queue ! dvdecode ! dvoverlay" + kSink +
-                    " t. ! queue ! appsink async=false max-buffers=20 drop=true");
+  Pipeline pipeline(
+      painted_source(kEndless) + "dvconvert ! queue ! " + infer(Looks::kRed, FaultPlan::device()) +
+      " ! tee name=t t. ! queue ! dvdecode ! dvoverlay" + kSink +
+      " t. ! queue ! appsink async=false sync=false wait-on-eos=false max-buffers=20 drop=true");
   GRand* random = g_rand_new_with_seed(12);
   const GstState states[] = {GST_STATE_NULL, GST_STATE_READY, GST_STATE_PAUSED, GST_STATE_PLAYING};
   for (int i = 0; i < 40; ++i) {

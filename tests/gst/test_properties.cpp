@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+// Properties are what gst-inspect-1.0 says of them: what may change does, what may not is refused
+// with a warning and stays.
+#include <gst/controller/gstdirectcontrolbinding.h>
+#include <gst/controller/gstinterpolationcontrolsource.h>
+
+#include <memory>
+
+#include "watched_suite.h"
+
+using namespace dvnn::test;
+
+namespace {
+
+const char* const kElements[] = {"dvconvert", "dvinfer", "dvdecode", "dvoverlay"};
+const GstState kStates[] = {GST_STATE_NULL, GST_STATE_READY, GST_STATE_PAUSED, GST_STATE_PLAYING};
+constexpr int kEndless = 1000000;
+const char* const kSink = " ! fakesink name=out async=false";
+
+std::string pipeline_with_all() {
+  return painted_source(kEndless) + "identity sleep-time=1000 ! dvconvert name=dvconvert ! " +
+         infer(Looks::kRed, "name=dvinfer") +
+         " ! dvdecode name=dvdecode ! dvoverlay name=dvoverlay" + kSink;
+}
+
+// The latest state in which a property of these flags may be set.
+GstState last_state(GParamFlags flags) {
+  if (flags & (GST_PARAM_MUTABLE_PLAYING | GST_PARAM_CONTROLLABLE)) return GST_STATE_PLAYING;
+  if (flags & GST_PARAM_MUTABLE_PAUSED) return GST_STATE_PAUSED;
+  if (flags & GST_PARAM_MUTABLE_READY) return GST_STATE_READY;
+  return GST_STATE_NULL;
+}
+
+struct Text {
+  const char* property;
+  const char* values[2];
+};
+
+// Two values of properties whose type does not say what is valid.
+const Text kTexts[] = {{"roi", {"<0.0,0.0,0.5,1.0>", "<0.0,0.0,1.0,1.0>"}},
+                       {"mean", {"<1.0,2.0,3.0>", "<0.0>"}},
+                       {"scale", {"<0.5>", "<1.0>"}},
+                       {"device", {"soft", "auto"}},
+                       {"video-direction", {"180", "identity"}},
+                       {"input-size", {nullptr, nullptr}},
+                       {"weights", {nullptr, nullptr}},
+                       {"custom-layers", {nullptr, nullptr}}};
+
+// A valid value that `now` is not; empty if none is known.
+std::string another_value(GParamSpec* spec, const std::string& now) {
+  for (const Text& text : kTexts) {
+    if (std::string(spec->name) != text.property) continue;
+    if (!text.values[0]) return "";
+    return now == text.values[0] ? text.values[1] : text.values[0];
+  }
+  if (std::string(spec->name) == "network") {
+    return now == grid_path(Looks::kBlue) ? grid_path(Looks::kRed) : grid_path(Looks::kBlue);
+  }
+  if (G_IS_PARAM_SPEC_BOOLEAN(spec)) return now == "true" ? "false" : "true";
+  if (G_IS_PARAM_SPEC_ENUM(spec)) {
+    const GEnumClass* klass = G_PARAM_SPEC_ENUM(spec)->enum_class;
+    for (guint i = 0; i < klass->n_values; ++i) {
+      if (now != klass->values[i].value_nick) return klass->values[i].value_nick;
+    }
+  }
+  if (G_IS_PARAM_SPEC_INT(spec)) {
+    const auto* s = G_PARAM_SPEC_INT(spec);
+    const gint first = s->default_value < s->maximum ? s->default_value + 1 : s->minimum;
+    return std::to_string(std::to_string(first) == now ? s->default_value : first);
+  }
+  if (G_IS_PARAM_SPEC_UINT(spec)) {
+    const auto* s = G_PARAM_SPEC_UINT(spec);
+    const guint first = s->default_value < s->maximum ? s->default_value + 1 : s->minimum;
+    return std::to_string(std::to_string(first) == now ? s->default_value : first);
+  }
+  if (G_IS_PARAM_SPEC_FLOAT(spec) || G_IS_PARAM_SPEC_DOUBLE(spec)) {
+    return now == "0.25" ? "0.5" : "0.25";
+  }
+  return "";
+}
+
+std::string read_property(GstElement* element, GParamSpec* spec) {
+  GValue value = G_VALUE_INIT;
+  g_value_init(&value, spec->value_type);
+  g_object_get_property(G_OBJECT(element), spec->name, &value);
+  std::string result;
+  if (G_VALUE_HOLDS_STRING(&value)) {
+    result = g_value_get_string(&value) ? g_value_get_string(&value) : "";
+  } else if (G_VALUE_HOLDS_ENUM(&value)) {
+    result =
+        g_enum_get_value(G_PARAM_SPEC_ENUM(spec)->enum_class, g_value_get_enum(&value))->value_nick;
+  } else {
+    gchar* text = gst_value_serialize(&value);
+    result = text ? text : "";
+    g_free(text);
+  }
+  g_value_unset(&value);
+  return result;
+}
+
+// Both as the property would hold them: floats and arrays have many spellings.
+bool same_value(GParamSpec* spec, const std::string& a, const std::string& b) {
+  GValue x = G_VALUE_INIT, y = G_VALUE_INIT;
+  g_value_init(&x, spec->value_type);
+  g_value_init(&y, spec->value_type);
+  bool same = a == b;
+  if (!same && gst_value_deserialize_with_pspec(&x, a.c_str(), spec) &&
+      gst_value_deserialize_with_pspec(&y, b.c_str(), spec)) {
+    same = g_param_values_cmp(spec, &x, &y) == 0 || gst_value_compare(&x, &y) == GST_VALUE_EQUAL;
+  }
+  g_value_unset(&x);
+  g_value_unset(&y);
+  return same;
+}
+
+struct Specs {
+  guint count = 0;
+  GParamSpec** list;
+  explicit Specs(GstElement* element)
+      : list(g_object_class_list_properties(G_OBJECT_GET_CLASS(element), &count)) {}
+  ~Specs() { g_free(list); }
+};
+
+bool is_own(GstElement* element, const GParamSpec* spec) {
+  return spec->owner_type == G_OBJECT_TYPE(element);
+}
+
+}  // namespace
+
+START_TEST(every_property_may_change_when_it_says) {
+  guint tried = 0;
+  for (GstState state : kStates) {
+    Pipeline pipeline(pipeline_with_all());
+    demand(&pipeline, pipeline.set_state(state));
+    for (const char* name : kElements) {
+      GstElement* element = pipeline[name];
+      const Specs specs(element);
+      for (guint i = 0; i < specs.count; ++i) {
+        GParamSpec* spec = specs.list[i];
+        if (!is_own(element, spec) || !(spec->flags & G_PARAM_WRITABLE)) continue;
+        if (state > last_state(spec->flags)) continue;
+        const std::string before = read_property(element, spec);
+        const std::string value = another_value(spec, before);
+        if (value.empty()) continue;
+        gst_util_set_object_arg(G_OBJECT(element), spec->name, value.c_str());
+        const std::string after = read_property(element, spec);
+        ++tried;
+        demand(&pipeline, same_value(spec, after, value),
+               std::string(name) + " " + spec->name + " in " + gst_element_state_get_name(state) +
+                   ": '" + before + "', set to '" + value + "', is '" + after + "'");
+        gst_util_set_object_arg(G_OBJECT(element), spec->name, before.c_str());
+      }
+    }
+    if (state >= GST_STATE_PAUSED) g_usleep(100 * 1000);  // frames see the values of before again
+    pipeline.read_bus();
+    demand(&pipeline, pipeline.count_messages(GST_MESSAGE_WARNING) == 0,
+           "a change that is allowed was warned of: " +
+               (pipeline.messages().empty() ? "" : pipeline.messages().back().text));
+    demand(&pipeline, pipeline.stop());
+  }
+  constexpr guint kAtLeast = 60;  // over all states and elements
+  ck_assert_uint_ge(tried, kAtLeast);
+}
+END_TEST
+
+START_TEST(a_change_at_the_wrong_time_is_refused_with_a_warning) {
+  guint tried = 0;
+  for (GstState state : {GST_STATE_PAUSED, GST_STATE_PLAYING}) {
+    Pipeline pipeline(pipeline_with_all());
+    demand(&pipeline, pipeline.set_state(state));
+    for (const char* name : kElements) {
+      GstElement* element = pipeline[name];
+      const Specs specs(element);
+      for (guint i = 0; i < specs.count; ++i) {
+        GParamSpec* spec = specs.list[i];
+        if (!is_own(element, spec) || !(spec->flags & G_PARAM_WRITABLE)) continue;
+        if (state <= last_state(spec->flags)) continue;
+        const std::string before = read_property(element, spec);
+        const std::string value = another_value(spec, before);
+        if (value.empty()) continue;
+        pipeline.read_bus();
+        const size_t warnings = pipeline.count_messages(GST_MESSAGE_WARNING);
+        gst_util_set_object_arg(G_OBJECT(element), spec->name, value.c_str());
+        ++tried;
+        const std::string what =
+            std::string(name) + " " + spec->name + " in " + gst_element_state_get_name(state);
+        demand(&pipeline, read_property(element, spec) == before, what + ": the value changed");
+        pipeline.read_bus();
+        demand(&pipeline, pipeline.count_messages(GST_MESSAGE_WARNING) == warnings + 1,
+               what + ": not one warning");
+        demand(&pipeline, pipeline.messages().back().text.find(spec->name) != std::string::npos,
+               what + ": the warning does not name it: " + pipeline.messages().back().text);
+      }
+    }
+    demand(&pipeline, pipeline.stop());
+  }
+  ck_assert_uint_ge(tried, 4);  // device and max-in-flight, in both states
+}
+END_TEST
+
+START_TEST(changes_in_ready_count_at_the_next_start) {
+  Pipeline pipeline(painted_source(30) + "dvconvert ! " + infer(Looks::kRed, "name=infer") +
+                    " ! dvdecode ! fakesink name=out async=false");
+  demand(&pipeline, pipeline.set_state(GST_STATE_READY));
+  g_object_set(pipeline["infer"], "network", grid_path(Looks::kBlue).c_str(), "max-in-flight", 5u,
+               nullptr);
+  demand(&pipeline, pipeline.play_to_end());
+  const std::vector<Arrival> arrivals = pipeline.arrivals();
+  demand(&pipeline, pipeline.stop());
+  const std::string alone = painted_source(30) + "dvconvert ! " + infer(Looks::kBlue) +
+                            " ! dvdecode ! fakesink name=out async=false";
+  expect_same(arrivals, play(alone, Looks::kBlue), "the network of READY");
+}
+END_TEST
+
+START_TEST(a_missing_network_set_in_ready_is_an_error_at_the_next_start) {
+  Pipeline pipeline(painted_source(30) + "dvconvert ! " + infer(Looks::kRed, "name=infer") +
+                    " ! dvdecode ! fakesink name=out");
+  demand(&pipeline, pipeline.set_state(GST_STATE_READY));
+  g_object_set(pipeline["infer"], "network", "/nowhere/net.dvn", nullptr);
+  const bool played = pipeline.play_to_end();
+  const std::string problem = pipeline.problem();
+  pipeline.stop();
+  ck_assert(!played);
+  ck_assert_msg(problem.find("/nowhere/net.dvn") != std::string::npos, "%s", problem.c_str());
+}
+END_TEST
+
+START_TEST(bad_values_set_while_playing_are_refused_and_the_old_ones_stay) {
+  Pipeline pipeline(painted_source(kEndless) +
+                    "identity sleep-time=1000 ! dvconvert name=dvconvert ! " +
+                    infer(Looks::kRed, "name=dvinfer") + " ! dvdecode" + kSink);
+  demand(&pipeline, pipeline.set_state(GST_STATE_PLAYING));
+  GstElement* convert = pipeline["dvconvert"];
+  GParamSpec* roi = g_object_class_find_property(G_OBJECT_GET_CLASS(convert), "roi");
+  const std::string before = read_property(convert, roi);
+  for (const char* bad : {"<0.5,0.0,0.6,1.0>", "<-0.1,0.0,0.5,1.0>", "<0.0,0.0,0.0,1.0>",
+                          "<0.0,0.0,1.0>", "<0.0,0.0,0.5,1.5>"}) {
+    pipeline.read_bus();
+    const size_t warnings = pipeline.count_messages(GST_MESSAGE_WARNING);
+    gst_util_set_object_arg(G_OBJECT(convert), "roi", bad);
+    const size_t frames = pipeline.count();
+    demand(&pipeline,
+           pipeline.run_until([&] { return pipeline.count() > frames + 10; }, "frames went on"));
+    demand(&pipeline, read_property(convert, roi) == before, std::string("roi took ") + bad);
+    demand(&pipeline, pipeline.count_messages(GST_MESSAGE_WARNING) == warnings + 1,
+           std::string("not one warning for ") + bad);
+  }
+  demand(&pipeline, pipeline.stop());
+  const std::string wrong = wrong_boxes(pipeline.arrivals());
+  ck_assert_msg(wrong.empty(), "%s", wrong.c_str());
+}
+END_TEST
+
+namespace {
+
+// Binds a property so that it has `before` up to one second and `after` from then on.
+void bind_steps(GstElement* element, const char* property, double before, double after) {
+  GstControlSource* source = gst_interpolation_control_source_new();
+  g_object_set(source, "mode", GST_INTERPOLATION_MODE_NONE, nullptr);
+  auto* timed = GST_TIMED_VALUE_CONTROL_SOURCE(source);
+  gst_timed_value_control_source_set(timed, 0, before);
+  gst_timed_value_control_source_set(timed, GST_SECOND, after);
+  ck_assert(gst_object_add_control_binding(
+      GST_OBJECT(element),
+      gst_direct_control_binding_new_absolute(GST_OBJECT(element), property, source)));
+  gst_object_unref(source);
+}
+
+// Arrivals of before one second, or from then on.
+std::vector<Arrival> part(const std::vector<Arrival>& arrivals, bool before) {
+  std::vector<Arrival> result;
+  for (const Arrival& arrival : arrivals) {
+    if ((arrival.pts < GST_SECOND) == before) result.push_back(arrival);
+  }
+  return result;
+}
+
+}  // namespace
+
+START_TEST(the_threshold_follows_a_controller) {
+  Pipeline pipeline(painted_source(60) + "dvconvert ! " + infer() + " ! dvdecode name=decode" +
+                    kSink);
+  // No confidence is above 1: from 1 s on there is nothing at 1.0 but what is sure, all at 0.
+  bind_steps(pipeline["decode"], "threshold", 0.5, 0.0);
+  demand(&pipeline, pipeline.play_to_end());
+  const std::vector<Arrival> arrivals = pipeline.arrivals();
+  demand(&pipeline, pipeline.stop());
+  expect_boxes_of_pixels(part(arrivals, true), 30, "threshold 0.5");
+  for (const Arrival& arrival : part(arrivals, false)) {
+    ck_assert_uint_eq(arrival.found.size(), 16);  // every cell, however unlikely
+  }
+}
+END_TEST
+
+START_TEST(the_direction_follows_a_controller) {
+  const std::string head = painted_source(60) + "dvconvert name=convert ";
+  const std::string tail = " ! queue ! " + infer(Looks::kUpperRed) + " ! dvdecode" + kSink;
+  Pipeline pipeline(head + tail, Looks::kUpperRed);
+  // A direct binding takes an enumeration's values by their share of the list, of ten here.
+  constexpr double kSecondOfTen = 1.01 / 9;
+  bind_steps(pipeline["convert"], "video-direction", 0, kSecondOfTen);
+  demand(&pipeline, pipeline.play_to_end());
+  const std::vector<Arrival> arrivals = pipeline.arrivals();
+  demand(&pipeline, pipeline.stop());
+  expect_boxes_of_pixels(part(arrivals, true), 30, "identity");
+  const std::vector<Arrival> turned = play(head + "video-direction=90r" + tail, Looks::kUpperRed);
+  expect_same(part(arrivals, false), part(turned, false), "90r");
+}
+END_TEST
+
+START_TEST(roi_changes_with_the_next_frame) {
+  Pipeline pipeline(painted_source(kEndless) +
+                    "identity sleep-time=500 ! dvconvert name=convert ! " + infer() +
+                    " ! dvdecode" + kSink);
+  demand(&pipeline, pipeline.set_state(GST_STATE_PLAYING));
+  GstElement* convert = pipeline["convert"];
+  for (int round = 0; round < 10; ++round) {
+    const bool half = round % 2 == 0;
+    gst_util_set_object_arg(G_OBJECT(convert), "roi",
+                            half ? "<0.5,0.0,0.5,1.0>" : "<0.0,0.0,1.0,1.0>");
+    constexpr size_t kUnderWay = 8;  // frames that had passed dvconvert already
+    const size_t first = pipeline.count() + kUnderWay;
+    demand(&pipeline,
+           pipeline.run_until([&] { return pipeline.count() > first + 5; }, "frames went on"));
+    const std::vector<Arrival> all = pipeline.arrivals();
+    for (size_t i = first; i < first + 5; ++i) {
+      for (const Found& found : all[i].found) {
+        const bool narrow = found.x1 - found.x0 < 9;  // a cell of half the picture
+        demand(&pipeline, narrow == half, "a box of the other region");
+      }
+    }
+  }
+  demand(&pipeline, pipeline.stop());
+}
+END_TEST
+
+int main() {
+  return run_watched_suite(
+      "properties",
+      {every_property_may_change_when_it_says, a_change_at_the_wrong_time_is_refused_with_a_warning,
+       changes_in_ready_count_at_the_next_start,
+       a_missing_network_set_in_ready_is_an_error_at_the_next_start,
+       bad_values_set_while_playing_are_refused_and_the_old_ones_stay,
+       the_threshold_follows_a_controller, the_direction_follows_a_controller,
+       roi_changes_with_the_next_frame});
+}

@@ -103,6 +103,7 @@ struct GstDvConvertPrivate {
   std::optional<TensorRequest> request;      // what a dvinfer downstream wants
   std::optional<dvnn::gst::ConvertJob> job;  // what follows from that, or from the settings
   std::unique_ptr<FrameConverter> converter;
+  bool waited_in_vain = false;  // for the last slot
 };
 
 struct _GstDvConvert {
@@ -295,18 +296,23 @@ static dvnn::gst::Decision gst_dv_convert_decide(GstDvConvert* self, GstBuffer* 
   return Decision::kPass;
 }
 
-// A slot within our patience, or none.
+// A slot within our patience, or none. A live frame does not wait, so that a camera keeps its rate
+// and a leaky queue on either side leaks; and where one wait was in vain, the next frames do not
+// wait until there are slots again, so that what holds them does not set the pace.
 static dvnn::gst::SlotPtr gst_dv_convert_take_slot(GstDvConvert* self) {
-  const TensorRequest& request = *self->priv->request;
-  auto taken =
-      request.pool->take(SlotPool::Taker::kUpstream, SlotPool::Clock::now() + SlotPool::kPatience);
+  GstDvConvertPrivate& priv = *self->priv;
+  const TensorRequest& request = *priv.request;
+  const bool waits = !priv.waited_in_vain && (priv.stream || !request.intake->live);
+  const auto patience = waits ? SlotPool::kPatience : std::chrono::milliseconds(0);
+  auto taken = request.pool->take(SlotPool::Taker::kUpstream, SlotPool::Clock::now() + patience);
   if (!taken.ok()) {
     GST_WARNING_OBJECT(self, "%s", taken.error().message.c_str());
     return nullptr;
   }
-  if (taken.value().outcome == SlotPool::Outcome::kNoneFree) {
-    GST_DEBUG_OBJECT(self, "no slot of %zu was free for %lld ms: dvinfer is to convert this frame",
-                     request.pool->size(), static_cast<long long>(SlotPool::kPatience.count()));
+  priv.waited_in_vain = taken.value().outcome == SlotPool::Outcome::kNoneFree;
+  if (priv.waited_in_vain) {
+    GST_DEBUG_OBJECT(self, "no slot of %zu was free within %lld ms: dvinfer is to convert",
+                     request.pool->size(), static_cast<long long>(patience.count()));
   }
   request.intake->stats.time(dvnn::gst::InferStats::Time::kWaiting,
                              static_cast<int64_t>(taken.value().waited.count()));

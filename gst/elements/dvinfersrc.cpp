@@ -263,6 +263,7 @@ static gboolean gst_dv_infer_answer_latency(GstDvInfer* self, GstQuery* query) {
     self->priv->shared.live = live;
     self->priv->shared.upstream = min;
   }
+  self->priv->intake->live = live;
   min += ours;
   if (GST_CLOCK_TIME_IS_VALID(max)) max += ours;
   gst_query_set_latency(query, live, min, max);

@@ -2,6 +2,8 @@
 // What dvconvert and the dvinfer downstream of it share beside slots.
 #pragma once
 
+#include <atomic>
+
 #include "infer/admission.h"
 #include "infer/inferstats.h"
 #include "infer/latency.h"
@@ -9,6 +11,7 @@
 namespace dvnn::gst {
 
 struct Intake {
+  std::atomic<bool> live{false};  // the pipeline shows frames as they come
   Admission admission;
   InferStats stats;
   LatencyMeter latency;

@@ -13,9 +13,10 @@
 // The rule: no wait in this plugin depends on somebody who waits for this plugin. There are three
 // waits, and each ends by itself:
 //
-//  1. dvconvert waits for a slot, no longer than kPatience. Without one the frame goes on with its
-//     view alone, and dvinfer converts it: slots that sit in a queue between the two, on a branch
-//     that hoards frames or behind a muxer that waits for another branch delay it, no more.
+//  1. dvconvert waits for a slot, no longer than kPatience, once until there are slots again, and
+//     not at all where frames are live. Without one the frame goes on with its view alone, and
+//     dvinfer converts it: slots that sit in a queue between the two, on a branch that hoards
+//     frames or behind a muxer that waits for another branch cost it a moment, no more.
 //  2. dvinfer waits for a slot of its own. dvconvert can never have the last `reserve` of them, so
 //     these are in dvinfer's queue, where workers run them without waiting for anybody, or they
 //     leave as views, which 3 forbids while slots are few. A slot in the queue is released when

@@ -46,7 +46,8 @@ struct GstDvInferPrivate {
   // Source pad's task only.
   gint64 stats_posted_us = 0;
   // From the start on.
-  int64_t first_run_us = 0;  // 0: not known
+  int64_t first_run_us = 0;                // 0: not known
+  std::atomic<guint> fps_n{30}, fps_d{1};  // of the stream, or what is likely
   // From PAUSED on.
   std::shared_ptr<dvnn::gst::InferQueue> queue;
   std::vector<GstDvInferWorker*> workers;

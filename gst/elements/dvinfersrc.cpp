@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // dvinfer's source pad: frames with outputs out, in order; events and queries from downstream.
+#include <algorithm>
 #include <utility>
 
 #include "elements/dvinferprivate.h"
@@ -119,26 +120,45 @@ static BufferPtr gst_dv_infer_finish_frame(InferItem* item) {
 
 // --- the task ----------------------------------------------------------------------------------
 
+// As many frames as come in the time that they stay, so that a sink which shows them that much
+// later does not hold up inference; and no more, so that a slow one is felt upstream.
+static void gst_dv_infer_limit_frames(GstDvInfer* self, const InferSettings& settings) {
+  const GstClockTime latency = self->priv->intake->latency.reported();
+  const guint64 frames = gst_util_uint64_scale_ceil(latency, self->priv->fps_n.load(),
+                                                    GST_SECOND * self->priv->fps_d.load());
+  // One that arrives and one that leaves, beside those in flight.
+  constexpr guint64 kAtPads = 2, kMost = 300;
+  self->priv->queue->set_frame_limit(std::min(frames, kMost) + settings.max_in_flight + kAtPads);
+}
+
 void gst_dv_infer_estimate_latency(GstDvInfer* self) {
   GstDvInferPrivate& priv = *self->priv;
+  const InferSettings rules = gst_dv_infer_settings(self);
+  if (GST_VIDEO_INFO_FPS_N(&priv.sink.video) > 0 && priv.sink.have_video) {
+    priv.fps_n = static_cast<guint>(GST_VIDEO_INFO_FPS_N(&priv.sink.video));
+    priv.fps_d = static_cast<guint>(GST_VIDEO_INFO_FPS_D(&priv.sink.video));
+  }
+  gst_dv_infer_limit_frames(self, rules);
   if (priv.first_run_us == 0) return;
   const GstVideoInfo& video = priv.sink.video;
   const bool timed = priv.sink.have_video && GST_VIDEO_INFO_FPS_N(&video) > 0;
   const int64_t period = timed ? gst_util_uint64_scale(G_USEC_PER_SEC, GST_VIDEO_INFO_FPS_D(&video),
                                                        GST_VIDEO_INFO_FPS_N(&video))
                                : G_MAXINT64;
-  const InferSettings settings = gst_dv_infer_settings(self);
   // A network that is slower than the stream has as many frames before each new one as fit in: in
   // flight, at dvinfer's door, at dvconvert's, and in a queue of one before that.
   constexpr int64_t kAtDoors = 3;
-  const bool waits = settings.when_busy == dvnn::gst::WhenBusy::kWait;
+  const bool waits = rules.when_busy == dvnn::gst::WhenBusy::kWait;
   const int64_t runs =
-      priv.first_run_us <= period ? 1 : settings.max_in_flight + (waits ? kAtDoors : 0);
+      priv.first_run_us <= period ? 1 : rules.max_in_flight + (waits ? kAtDoors : 0);
   priv.intake->latency.estimate(runs * priv.first_run_us);
+  gst_dv_infer_limit_frames(self, rules);
 }
 
 static void gst_dv_infer_report_latency(GstDvInfer* self, const InferSettings& settings) {
-  if (settings.latency_ms >= 0 || !self->priv->intake->latency.take_growth()) return;
+  if (!self->priv->intake->latency.take_growth()) return;
+  gst_dv_infer_limit_frames(self, settings);
+  if (settings.latency_ms >= 0) return;
   {
     const ObjectLock lock(self);
     if (!self->priv->shared.live) return;

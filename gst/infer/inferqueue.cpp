@@ -16,7 +16,7 @@ InferQueue::InferQueue(const Limits& limits, Work work, SetTask set_task)
 
 bool InferQueue::is_room(const InferItem& item) const {
   if (!item.regions.empty() && inferences_ >= limits_.inferences) return false;
-  return frames_ < limits_.inferences || (frames_ < limits_.frames && bytes_ < limits_.bytes);
+  return frames_ < limits_.frames;
 }
 
 bool InferQueue::has_room() const {
@@ -33,9 +33,7 @@ GstFlowReturn InferQueue::push_frame(ItemPtr item) {
   item->times.admitted = g_get_monotonic_time();
   item->done = item->regions.empty();
   if (item->done) item->times.finished = item->times.admitted;
-  item->bytes = gst_buffer_get_size(GST_BUFFER_CAST(item->object.get()));
   ++frames_;
-  bytes_ += item->bytes;
   if (!item->done) {
     item->counted = true;
     ++inferences_;
@@ -71,6 +69,12 @@ InferQueue::EventResult InferQueue::push_event(EventPtr event) {
   items_.push_back(std::move(item));
   changed_.notify_all();
   return {true, GST_FLOW_OK, false};
+}
+
+void InferQueue::set_frame_limit(size_t frames) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  limits_.frames = frames;
+  changed_.notify_all();
 }
 
 bool InferQueue::drain() {
@@ -110,7 +114,6 @@ void InferQueue::remove_head() {
   InferItem* head = items_.front().get();
   if (head->is_frame()) {
     --frames_;
-    bytes_ -= head->bytes;
     uncount(head);
   }
   items_.pop_front();

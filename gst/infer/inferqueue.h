@@ -57,7 +57,7 @@ struct InferItem {
   // The queue's lock.
   bool done = true;      // run, or nothing to run
   bool counted = false;  // among the inferences that are not done
-  gsize bytes = 0;       // of a frame
+
   bool is_frame() const { return GST_IS_BUFFER(object.get()); }
 };
 using ItemPtr = std::shared_ptr<InferItem>;
@@ -70,12 +70,10 @@ class InferQueue {
   /// start cannot be overtaken by a pause that was decided before it.
   using SetTask = std::function<void(bool run)>;
 
-  /// Frames that are done wait for those before them, and for a sink that shows them later: they
-  /// need no slot, but memory.
   struct Limits {
-    size_t inferences = 2;           // frames that wait to be run, or are
-    size_t frames = 64;              // all frames
-    gsize bytes = gsize{100} << 20;  // of all frames, where they are more than `inferences`
+    size_t inferences = 2;  // frames that wait to be run, or are
+    size_t frames = 64;     // all frames: those that are done wait for those before them, and for a
+                            // sink that shows them later; they need no slot, but memory
   };
   InferQueue(const Limits& limits, Work work, SetTask set_task);
 
@@ -96,6 +94,9 @@ class InferQueue {
   void start_flush();
   /// Drops what is queued and begins anew.
   void stop_flush(bool start_task);
+
+  /// Changes the limit of all frames.
+  void set_frame_limit(size_t frames);
 
   // --- source side ---
   /// The next item; null when the flow stops, and the task has been paused. A run that takes longer
@@ -127,7 +128,7 @@ class InferQueue {
   bool drop_until_new_stream();
   ItemPtr give_up_head(guint watchdog_ms);
 
-  const Limits limits_;
+  Limits limits_;
   const Work work_;
   const SetTask set_task_;
   mutable std::mutex mutex_;
@@ -136,7 +137,6 @@ class InferQueue {
   std::deque<ItemPtr> todo_;   // those with work left, in stream order
   size_t inferences_ = 0;      // in items_, not done
   size_t frames_ = 0;          // in items_
-  gsize bytes_ = 0;            // of these
   GstFlowReturn flow_ = GST_FLOW_FLUSHING;
   bool eos_ = false;         // EOS has been queued
   bool unexpected_ = false;  // downstream has said EOS: no frames, please

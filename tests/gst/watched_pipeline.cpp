@@ -16,7 +16,7 @@ namespace dvnn::test {
 
 struct Pipeline::Watch {
   std::atomic<guint64> progress{0};
-  Looks looks = Looks::kRed;
+  std::vector<Looks> looks;
   mutable std::mutex mutex;  // of what follows
   std::map<std::string, std::vector<Arrival>> arrivals;
   std::map<std::string, guint64> buffers;  // by element:pad
@@ -41,7 +41,7 @@ std::string name_of(gpointer object) {
   return result;
 }
 
-Arrival read_arrival(GstPad* pad, GstBuffer* buffer, Looks looks) {
+Arrival read_arrival(GstPad* pad, GstBuffer* buffer, const std::vector<Looks>& all) {
   Arrival arrival;
   arrival.pts = GST_BUFFER_PTS(buffer);
   arrival.at_us = g_get_monotonic_time();
@@ -50,7 +50,11 @@ Arrival read_arrival(GstPad* pad, GstBuffer* buffer, Looks looks) {
   if (caps && gst_video_info_from_caps(&info, caps)) {
     arrival.found = detections(buffer);
     arrival.passes = passes(buffer);
-    arrival.readable = expected_on(buffer, info, looks, &arrival.expected);
+    for (Looks looks : all) {
+      std::vector<Found> expected;
+      arrival.readable = expected_on(buffer, info, looks, &expected);
+      arrival.expected.insert(arrival.expected.end(), expected.begin(), expected.end());
+    }
   } else {
     GstMapInfo map;
     if (gst_buffer_map(buffer, &map, GST_MAP_READ)) {
@@ -77,7 +81,9 @@ GstPadProbeReturn count_probe(GstPad* pad, GstPadProbeInfo* probe, gpointer user
     ++self.watch->buffers[self.name];
     return GST_PAD_PROBE_OK;
   }
-  Arrival arrival = read_arrival(pad, GST_PAD_PROBE_INFO_BUFFER(probe), self.watch->looks);
+  const bool blue = self.collects.find("blue") != std::string::npos;
+  Arrival arrival = read_arrival(pad, GST_PAD_PROBE_INFO_BUFFER(probe),
+                                 blue ? std::vector<Looks>{Looks::kBlue} : self.watch->looks);
   const std::lock_guard<std::mutex> lock(self.watch->mutex);
   ++self.watch->buffers[self.name];
   self.watch->arrivals[self.collects].push_back(std::move(arrival));
@@ -189,7 +195,7 @@ GstClockTime stall_limit() {
 
 Pipeline::Pipeline(const std::string& description, Looks looks)
     : description_(description), watch_(std::make_shared<Watch>()) {
-  watch_->looks = looks;
+  watch_->looks = {looks};
   GError* error = nullptr;
   pipeline_ =
       gst_parse_launch_full(description.c_str(), nullptr, GST_PARSE_FLAG_FATAL_ERRORS, &error);
@@ -213,6 +219,10 @@ Pipeline::Pipeline(const std::string& description, Looks looks)
   const std::lock_guard<std::mutex> lock(strays_mutex);
   strays.insert(GST_ELEMENT(gst_object_ref(pipeline_)));
   owned.insert(pipeline_);
+}
+
+void Pipeline::also_expect(Looks looks) {
+  watch_->looks.push_back(looks);
 }
 
 Pipeline::~Pipeline() {

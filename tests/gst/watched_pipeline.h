@@ -49,8 +49,10 @@ struct Message {
 class Pipeline {
  public:
   /// Parses the description; a problem() if it does not parse. `looks`: the network whose boxes
-  /// arrivals expect.
+  /// arrivals expect; at sinks with "blue" in their names it is the one that finds blue.
   explicit Pipeline(const std::string& description, Looks looks = Looks::kRed);
+  /// Arrivals expect these networks' boxes as well.
+  void also_expect(Looks looks);
   /// Takes it down.
   ~Pipeline();
   Pipeline(const Pipeline&) = delete;

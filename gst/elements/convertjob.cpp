@@ -2,6 +2,7 @@
 #include "elements/convertjob.h"
 
 #include "base/format.h"
+#include "frames/frameconverter.h"
 
 namespace dvnn::gst {
 
@@ -46,6 +47,41 @@ Result<ConvertJob> plan_stream(const ConvertSettings& settings, const GstCaps* c
                  "backend=device: a stream of tensors is made by the CPU; use backend=auto or cpu"};
   }
   return job;
+}
+
+CapsPtr convert_caps(GstPadDirection direction, const GstCaps* caps) {
+  GstCaps* result = gst_caps_new_empty();
+  const char* other = direction == GST_PAD_SINK ? DVNN_TENSORS_CAPS : DVNN_VIDEO_CAPS;
+  for (guint i = 0; i < gst_caps_get_size(caps); ++i) {
+    const GstStructure* structure = gst_caps_get_structure(caps, i);
+    const bool tensors = gst_structure_has_name(structure, "other/tensors");
+    if (!tensors) gst_caps_append(result, gst_caps_copy_nth(caps, i));
+    if (tensors != (direction == GST_PAD_SRC)) continue;
+    GstCaps* turned = gst_caps_from_string(other);
+    if (const GValue* rate = gst_structure_get_value(structure, "framerate")) {
+      gst_caps_set_value(turned, "framerate", rate);
+    }
+    gst_caps_append(result, turned);
+  }
+  return CapsPtr(result);
+}
+
+CapsPtr complete_tensor_caps(const ConvertSettings& settings, const GstCaps* video,
+                             CapsPtr tensors) {
+  CapsPtr caps(gst_caps_make_writable(gst_caps_truncate(tensors.release())));
+  GstStructure* s = gst_caps_get_structure(caps.get(), 0);
+  GstVideoInfo info;
+  if (!gst_structure_has_field(s, "dimensions") && gst_video_info_from_caps(&info, video)) {
+    const std::vector<int> dimensions =
+        settings.stream_dimensions(GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info));
+    gst_structure_set(s, "dimensions", G_TYPE_STRING, format_dimensions(dimensions).c_str(),
+                      nullptr);
+  }
+  if (!gst_structure_has_field(s, "types")) {
+    gst_structure_set(s, "types", G_TYPE_STRING, "float32", nullptr);
+  }
+  gst_structure_set(s, "num_tensors", G_TYPE_INT, 1, nullptr);
+  return caps;
 }
 
 }  // namespace dvnn::gst

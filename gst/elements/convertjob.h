@@ -5,6 +5,7 @@
 
 #include "elements/convertsettings.h"
 #include "infer/tensorrequest.h"
+#include "refs.h"
 
 namespace dvnn::gst {
 
@@ -20,5 +21,12 @@ Result<ConvertJob> plan_request(const ConvertSettings& settings, const TensorReq
                                 const GstCaps* stream);
 /// The tensor of a stream with these caps.
 Result<ConvertJob> plan_stream(const ConvertSettings& settings, const GstCaps* caps);
+
+/// Caps of the other pad of one of this direction and caps: frames pass as they are, or become
+/// tensors of the same rate.
+CapsPtr convert_caps(GstPadDirection direction, const GstCaps* caps);
+/// What downstream leaves open of a stream of tensors is as the frame and the settings say.
+CapsPtr complete_tensor_caps(const ConvertSettings& settings, const GstCaps* video,
+                             CapsPtr tensors);
 
 }  // namespace dvnn::gst

@@ -187,47 +187,20 @@ static gboolean gst_dv_convert_renegotiate(GstDvConvert* self) {
 
 // --- caps --------------------------------------------------------------------------------------
 
-// Frames pass as they are, or become tensors of the same rate.
 static GstCaps* gst_dv_convert_transform_caps(GstBaseTransform*, GstPadDirection direction,
                                               GstCaps* caps, GstCaps* filter) {
-  GstCaps* result = gst_caps_new_empty();
-  const char* other = direction == GST_PAD_SINK ? DVNN_TENSORS_CAPS : DVNN_VIDEO_CAPS;
-  for (guint i = 0; i < gst_caps_get_size(caps); ++i) {
-    const GstStructure* structure = gst_caps_get_structure(caps, i);
-    const bool tensors = gst_structure_has_name(structure, "other/tensors");
-    if (!tensors) gst_caps_append(result, gst_caps_copy_nth(caps, i));
-    if (tensors != (direction == GST_PAD_SRC)) continue;
-    GstCaps* turned = gst_caps_from_string(other);
-    if (const GValue* rate = gst_structure_get_value(structure, "framerate")) {
-      gst_caps_set_value(turned, "framerate", rate);
-    }
-    gst_caps_append(result, turned);
-  }
-  if (!filter) return result;
-  GstCaps* filtered = gst_caps_intersect_full(filter, result, GST_CAPS_INTERSECT_FIRST);
-  gst_caps_unref(result);
-  return filtered;
+  CapsPtr result = dvnn::gst::convert_caps(direction, caps);
+  return filter ? gst_caps_intersect_full(filter, result.get(), GST_CAPS_INTERSECT_FIRST)
+                : result.release();
 }
 
-// What downstream leaves open of a tensor is that of the frame.
 static GstCaps* gst_dv_convert_fixate_caps(GstBaseTransform* trans, GstPadDirection direction,
                                            GstCaps* caps, GstCaps* other) {
   if (direction == GST_PAD_SINK && dvnn::gst::is_tensors_caps(other)) {
-    GstDvConvert* self = GST_DV_CONVERT(trans);
-    other = gst_caps_make_writable(gst_caps_truncate(other));
-    GstStructure* s = gst_caps_get_structure(other, 0);
-    GstVideoInfo info;
-    if (!gst_structure_has_field(s, "dimensions") && gst_video_info_from_caps(&info, caps)) {
-      const ObjectLock lock(self);
-      const std::vector<int> dimensions = self->priv->settings.stream_dimensions(
-          GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info));
-      gst_structure_set(s, "dimensions", G_TYPE_STRING,
-                        dvnn::gst::format_dimensions(dimensions).c_str(), nullptr);
-    }
-    if (!gst_structure_has_field(s, "types")) {
-      gst_structure_set(s, "types", G_TYPE_STRING, "float32", nullptr);
-    }
-    gst_structure_set(s, "num_tensors", G_TYPE_INT, 1, nullptr);
+    const ObjectLock lock(trans);
+    other =
+        dvnn::gst::complete_tensor_caps(GST_DV_CONVERT(trans)->priv->settings, caps, CapsPtr(other))
+            .release();
   }
   return GST_BASE_TRANSFORM_CLASS(gst_dv_convert_parent_class)
       ->fixate_caps(trans, direction, caps, other);

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the elements tell: statistics, objects, QoS.
+#include <set>
+
+#include "fault_plan.h"
+#include "watched_suite.h"
+
+using namespace dvnn::test;
+
+namespace {
+
+constexpr int kFrames = 30;
+const char* const kSink = " ! fakesink name=out async=false";
+
+GstStructure* stats_of(Pipeline* pipeline) {
+  GstStructure* stats = nullptr;
+  g_object_get((*pipeline)["infer"], "stats", &stats, nullptr);
+  ck_assert_ptr_nonnull(stats);
+  return stats;
+}
+
+guint64 number_in(const GstStructure* stats, const char* field) {
+  guint64 value = 0;
+  ck_assert_msg(gst_structure_get_uint64(stats, field, &value), "no guint64 field '%s'", field);
+  return value;
+}
+
+void expect_times(const GstStructure* stats, const char* field) {
+  GstStructure* times = nullptr;
+  ck_assert_msg(gst_structure_get(stats, field, GST_TYPE_STRUCTURE, &times, nullptr),
+                "no structure '%s'", field);
+  double mean = -1, p50 = -1, p99 = -1, max = -1;
+  ck_assert_msg(gst_structure_get(times, "mean", G_TYPE_DOUBLE, &mean, "p50", G_TYPE_DOUBLE, &p50,
+                                  "p99", G_TYPE_DOUBLE, &p99, "max", G_TYPE_DOUBLE, &max, nullptr),
+                "'%s' lacks mean, p50, p99 or max", field);
+  ck_assert_msg(mean >= 0 && p50 >= 0 && p50 <= p99 && p99 <= max && mean <= max,
+                "%s: mean %f p50 %f p99 %f max %f", field, mean, p50, p99, max);
+  gst_structure_free(times);
+}
+
+void expect_all_fields(const GstStructure* stats) {
+  ck_assert(gst_structure_has_name(stats, "dvnn-stats"));
+  for (const char* field : {"inferred", "passed", "late", "dropped", "waits"}) {
+    number_in(stats, field);
+  }
+  for (const char* field : {"conversion", "waiting", "device", "cpu"}) expect_times(stats, field);
+  guint free = 0, slots = 0;
+  double busy = -1;
+  ck_assert(gst_structure_get(stats, "slots-free", G_TYPE_UINT, &free, "slots", G_TYPE_UINT, &slots,
+                              "device-busy", G_TYPE_DOUBLE, &busy, nullptr));
+  ck_assert(slots > 0 && free <= slots);
+  ck_assert(busy >= 0 && busy <= 1);
+}
+
+}  // namespace
+
+START_TEST(statistics_count_every_frame) {
+  Pipeline pipeline(painted_source(kFrames) + "dvconvert ! " +
+                    infer(Looks::kRed, "name=infer interval-frames=3") + " ! dvdecode" + kSink);
+  demand(&pipeline, pipeline.play_to_end());
+  GstStructure* stats = stats_of(&pipeline);
+  demand(&pipeline, pipeline.stop());
+  expect_all_fields(stats);
+  ck_assert_uint_eq(number_in(stats, "inferred"), kFrames / 3);
+  ck_assert_uint_eq(number_in(stats, "passed"), kFrames - kFrames / 3);
+  ck_assert_uint_eq(number_in(stats, "late"), 0);
+  ck_assert_uint_eq(number_in(stats, "dropped"), 0);
+  gst_structure_free(stats);
+}
+END_TEST
+
+START_TEST(statistics_know_a_slow_device) {
+  FaultPlan faults("");
+  Pipeline pipeline(painted_source(20) + "dvconvert ! " +
+                    infer(Looks::kRed, "name=infer " + FaultPlan::device()) + " ! dvdecode" +
+                    kSink);
+  demand(&pipeline, pipeline.set_state(GST_STATE_PAUSED));
+  faults.set("exec:*:delay=20");
+  demand(&pipeline, pipeline.play_to_end());
+  GstStructure* stats = stats_of(&pipeline);
+  demand(&pipeline, pipeline.stop());
+  expect_all_fields(stats);
+  GstStructure* device = nullptr;
+  double p50 = 0, busy = 0;
+  gst_structure_get(stats, "device", GST_TYPE_STRUCTURE, &device, "device-busy", G_TYPE_DOUBLE,
+                    &busy, nullptr);
+  gst_structure_get_double(device, "p50", &p50);
+  ck_assert_double_ge(p50, 15);
+  ck_assert_double_ge(busy, 0.5);
+  gst_structure_free(device);
+  gst_structure_free(stats);
+}
+END_TEST
+
+START_TEST(statistics_are_posted_every_so_often) {
+  Pipeline pipeline(painted_source(60, "is-live=true") + "dvconvert ! " +
+                    infer(Looks::kRed, "name=infer stats-interval=200") + " ! dvdecode" + kSink);
+  demand(&pipeline, pipeline.play_to_end());
+  demand(&pipeline, pipeline.stop());
+  const size_t posted = pipeline.count_messages(GST_MESSAGE_ELEMENT, "dvnn-stats");
+  ck_assert_msg(posted >= 5 && posted <= 12, "%zu in two seconds", posted);
+  for (const Message& message : pipeline.messages()) {
+    if (!message.structure || !gst_structure_has_name(message.structure.get(), "dvnn-stats")) {
+      continue;
+    }
+    expect_all_fields(message.structure.get());
+    ck_assert_str_eq(message.source.c_str(), "infer");
+  }
+}
+END_TEST
+
+START_TEST(statistics_can_be_read_in_every_state) {
+  Pipeline pipeline(painted_source(kFrames) + "dvconvert ! " + infer(Looks::kRed, "name=infer") +
+                    " ! dvdecode" + kSink);
+  for (GstState state : {GST_STATE_NULL, GST_STATE_READY, GST_STATE_PAUSED, GST_STATE_PLAYING,
+                         GST_STATE_READY, GST_STATE_NULL}) {
+    demand(&pipeline, pipeline.set_state(state));
+    GstStructure* stats = stats_of(&pipeline);
+    const bool named = gst_structure_has_name(stats, "dvnn-stats");
+    gst_structure_free(stats);
+    demand(&pipeline, named, "no statistics");
+  }
+  demand(&pipeline, pipeline.stop());
+}
+END_TEST
+
+namespace {
+
+std::vector<const GstStructure*> objects_messages(const Pipeline& pipeline) {
+  std::vector<const GstStructure*> list;
+  for (const Message& message : pipeline.messages()) {
+    if (message.structure && gst_structure_has_name(message.structure.get(), "dvnn-objects")) {
+      list.push_back(message.structure.get());
+    }
+  }
+  return list;
+}
+
+}  // namespace
+
+START_TEST(messages_tell_the_objects_and_times_of_each_frame) {
+  Pipeline pipeline(painted_source(kFrames) + "dvconvert ! " + infer() +
+                    " ! dvdecode post-messages=true" + kSink);
+  demand(&pipeline, pipeline.play_to_end());
+  const std::vector<Arrival> arrivals = pipeline.arrivals();
+  demand(&pipeline, pipeline.stop());
+  const std::vector<const GstStructure*> messages = objects_messages(pipeline);
+  ck_assert_uint_eq(messages.size(), kFrames);
+  std::set<guint64> ids;
+  for (size_t i = 0; i < messages.size(); ++i) {
+    const GstStructure* s = messages[i];
+    ck_assert_uint_eq(number_in(s, "timestamp"), arrivals[i].pts);
+    ck_assert_uint_eq(number_in(s, "stream-time"), arrivals[i].pts);
+    ck_assert_uint_eq(number_in(s, "running-time"), arrivals[i].pts);
+    ck_assert_uint_gt(number_in(s, "duration"), 0);
+    ck_assert_str_eq(gst_structure_get_string(s, "network"), "grid");
+    gboolean inferred = FALSE;
+    ck_assert(gst_structure_get_boolean(s, "inferred", &inferred) && inferred);
+    const GValue* list = gst_structure_get_value(s, "objects");
+    std::vector<Found> found;
+    for (guint k = 0; k < gst_value_list_get_size(list); ++k) {
+      const GstStructure* o = gst_value_get_structure(gst_value_list_get_value(list, k));
+      Found f;
+      ck_assert(gst_structure_get(o, "class-id", G_TYPE_INT, &f.class_id, "confidence",
+                                  G_TYPE_DOUBLE, &f.confidence, "x0", G_TYPE_DOUBLE, &f.x0, "y0",
+                                  G_TYPE_DOUBLE, &f.y0, "x1", G_TYPE_DOUBLE, &f.x1, "y1",
+                                  G_TYPE_DOUBLE, &f.y1, nullptr));
+      f.label = gst_structure_get_string(o, "label");
+      found.push_back(f);
+      ck_assert(ids.insert(number_in(o, "id")).second);
+      ck_assert_uint_eq(number_in(o, "parent"), 0);
+      ck_assert_uint_eq(number_in(o, "track-id"), 0);
+    }
+    const std::string wrong = difference(found, arrivals[i].found, 1e-6, 1e-6);
+    ck_assert_msg(wrong.empty(), "%s", wrong.c_str());
+  }
+}
+END_TEST
+
+START_TEST(empty_frames_are_told_of_if_asked) {
+  for (bool empty : {false, true}) {
+    Pipeline pipeline(
+        painted_source(kFrames) + "dvconvert ! " + infer(Looks::kRed, "interval-frames=2") +
+        " ! dvdecode post-messages=true post-empty=" + (empty ? "true" : "false") + kSink);
+    demand(&pipeline, pipeline.play_to_end());
+    demand(&pipeline, pipeline.stop());
+    const std::vector<const GstStructure*> messages = objects_messages(pipeline);
+    ck_assert_uint_eq(messages.size(), empty ? kFrames : kFrames / 2);
+    size_t skipped = 0;
+    for (const GstStructure* s : messages) {
+      gboolean inferred = TRUE;
+      gst_structure_get_boolean(s, "inferred", &inferred);
+      skipped += !inferred;
+      const GValue* list = gst_structure_get_value(s, "objects");
+      if (!inferred) ck_assert_uint_eq(gst_value_list_get_size(list), 0);
+    }
+    ck_assert_uint_eq(skipped, empty ? kFrames / 2 : 0);
+  }
+}
+END_TEST
+
+START_TEST(late_frames_are_told_of_as_qos) {
+  Pipeline pipeline(painted_source(90) + "dvconvert ! " + infer(Looks::kRed, "name=infer") +
+                    " ! dvdecode" + kSink);
+  GstPad* pad = gst_element_get_static_pad(pipeline["out"], "sink");
+  gst_pad_add_probe(
+      pad, GST_PAD_PROBE_TYPE_BUFFER,
+      [](GstPad* sink, GstPadProbeInfo* info, gpointer) {
+        const GstClockTime pts = GST_BUFFER_PTS(GST_PAD_PROBE_INFO_BUFFER(info));
+        if (pts < GST_SECOND) {
+          gst_pad_push_event(
+              sink, gst_event_new_qos(GST_QOS_TYPE_UNDERFLOW, 2.0, 300 * GST_MSECOND, pts));
+        }
+        return GST_PAD_PROBE_OK;
+      },
+      nullptr, nullptr);
+  gst_object_unref(pad);
+  demand(&pipeline, pipeline.play_to_end());
+  GstStructure* stats = stats_of(&pipeline);
+  const std::vector<Arrival> arrivals = pipeline.arrivals();
+  demand(&pipeline, pipeline.stop());
+  const guint64 late = number_in(stats, "late");
+  gst_structure_free(stats);
+  ck_assert_uint_gt(late, 0);
+  size_t messages = 0, skipped = 0;
+  for (const Message& message : pipeline.messages()) {
+    messages += message.type == GST_MESSAGE_QOS && message.source == "infer";
+  }
+  for (const Arrival& arrival : arrivals) skipped += arrival.passes.skipped > 0;
+  ck_assert_uint_eq(arrivals.size(), 90);
+  ck_assert_uint_eq(messages, late);
+  ck_assert_uint_eq(skipped, late);
+}
+END_TEST
+
+START_TEST(a_throttled_sink_does_not_make_frames_late) {
+  Pipeline pipeline(painted_source(60) + "dvconvert ! " + infer(Looks::kRed, "name=infer") +
+                    " ! dvdecode" + kSink);
+  GstPad* pad = gst_element_get_static_pad(pipeline["out"], "sink");
+  gst_pad_add_probe(
+      pad, GST_PAD_PROBE_TYPE_BUFFER,
+      [](GstPad* sink, GstPadProbeInfo* info, gpointer) {
+        gst_pad_push_event(sink,
+                           gst_event_new_qos(GST_QOS_TYPE_THROTTLE, 1.0, 300 * GST_MSECOND,
+                                             GST_BUFFER_PTS(GST_PAD_PROBE_INFO_BUFFER(info))));
+        return GST_PAD_PROBE_OK;
+      },
+      nullptr, nullptr);
+  gst_object_unref(pad);
+  demand(&pipeline, pipeline.play_to_end());
+  const std::vector<Arrival> arrivals = pipeline.arrivals();
+  demand(&pipeline, pipeline.stop());
+  expect_boxes_of_pixels(arrivals, 60, "throttled");
+}
+END_TEST
+
+START_TEST(ids_are_unique_where_two_dvdecodes_write) {
+  Pipeline pipeline(painted_source(kFrames) + "dvconvert ! " + infer() +
+                    " ! dvdecode post-messages=true ! dvconvert ! " + infer(Looks::kBlue) +
+                    " ! dvdecode post-messages=true" + kSink);
+  demand(&pipeline, pipeline.play_to_end());
+  demand(&pipeline, pipeline.stop());
+  std::set<guint64> ids;
+  size_t objects = 0;
+  for (const GstStructure* s : objects_messages(pipeline)) {
+    const GValue* list = gst_structure_get_value(s, "objects");
+    for (guint k = 0; k < gst_value_list_get_size(list); ++k) {
+      ++objects;
+      ids.insert(number_in(gst_value_get_structure(gst_value_list_get_value(list, k)), "id"));
+    }
+  }
+  ck_assert_uint_gt(objects, kFrames);
+  ck_assert_uint_eq(ids.size(), objects);
+}
+END_TEST
+
+int main() {
+  return run_watched_suite(
+      "messages",
+      {statistics_count_every_frame, statistics_know_a_slow_device,
+       statistics_are_posted_every_so_often, statistics_can_be_read_in_every_state,
+       messages_tell_the_objects_and_times_of_each_frame, empty_frames_are_told_of_if_asked,
+       late_frames_are_told_of_as_qos, a_throttled_sink_does_not_make_frames_late,
+       ids_are_unique_where_two_dvdecodes_write});
+}

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // dvinfer's worker threads.
+#include <thread>
+#include <utility>
+
 #include "elements/dvinferprivate.h"
 #include "refs.h"
 
@@ -57,23 +60,29 @@ void gst_dv_infer_start_workers(GstDvInfer* self, guint count) {
   }
 }
 
+static void gst_dv_infer_join(GstDvInferWorker* worker) {
+  gst_task_join(worker->task);
+  gst_object_unref(worker->task);
+  gst_object_unref(worker->element);
+  g_rec_mutex_clear(&worker->lock);
+  delete worker;
+}
+
 void gst_dv_infer_stop_workers(GstDvInfer* self) {
   GstDvInferPrivate& priv = *self->priv;
   if (!priv.queue) return;
   priv.queue->stop_workers();
-  const bool lost = priv.queue->has_lost_worker();
-  for (GstDvInferWorker* worker : priv.workers) {
-    gst_task_stop(worker->task);
-    // Joining a thread that the device holds would hang as well: what it uses is left to it.
-    if (lost) continue;
-    gst_task_join(worker->task);
-    gst_object_unref(worker->task);
-    gst_object_unref(worker->element);
-    g_rec_mutex_clear(&worker->lock);
-    delete worker;
-  }
-  if (lost) {
-    GST_WARNING_OBJECT(self, "the device still holds worker threads: they are left behind");
-  }
+  const std::vector<GstDvInferWorker*> workers = std::move(priv.workers);
   priv.workers.clear();
+  for (GstDvInferWorker* worker : workers) gst_task_stop(worker->task);
+  if (!priv.queue->has_lost_worker()) {
+    for (GstDvInferWorker* worker : workers) gst_dv_infer_join(worker);
+    return;
+  }
+  // To join a thread that the device holds would hang as well: somebody else waits for it, and lets
+  // go of what it uses if it ever comes back.
+  GST_WARNING_OBJECT(self, "the device still holds a worker thread, which is left behind");
+  std::thread([workers] {
+    for (GstDvInferWorker* worker : workers) gst_dv_infer_join(worker);
+  }).detach();
 }

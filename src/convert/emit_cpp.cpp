@@ -198,7 +198,7 @@ class Emitter {
     if (value.is_boolean()) return std::string("bool");
     if (value.is_number_integer()) return std::string("int");
     if (value.is_number()) return std::string("float");
-    return Error{ErrorCode::kUnsupported, value.dump() + " has no C++ type"};
+    return Error{ErrorCode::kUnsupported, shown(value) + " has no C++ type"};
   }
 
   // The members of a type's struct; each layer of the type must have the same.

@@ -30,6 +30,9 @@ Result<CodeType> parse_code_type(std::string_view text);  // "corner", "center_s
 /// The box that `delta` (4 floats) predicts for `prior`.
 Box decode_box(CodeType type, const Prior& prior, const float* delta);
 
+/// Whether all corners are numbers: networks may give NaN and infinities.
+bool is_finite(const Box& box);
+
 /// Area of the intersection over area of the union; 0 for empty boxes.
 float intersection_over_union(const Box& a, const Box& b);
 
@@ -42,6 +45,7 @@ struct Candidate {
 struct NmsOptions {
   float iou_threshold = 0.45f;  // a box that overlaps a better one by more than this goes
   int top_k = -1;               // candidates looked at, best first; -1: all
+  int max_kept = -1;            // stops once so many are kept; -1: never
   float eta = 1.0f;             // < 1: the threshold shrinks as boxes are kept (Caffe-SSD)
 };
 

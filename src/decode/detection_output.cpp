@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 
 #include "base/format.h"
+#include "decode/box.h"
 #include "decode/decoder_table.h"
 
 namespace dvnn::decode {
 namespace {
 
+constexpr float kMaxClasses = 65536;  // what a file's list of labels may hold
 constexpr int kRowLength = 7;  // image_id, label, confidence, x0, y0, x1, y1
 
 class DetectionOutputDecoder final : public Decoder {
@@ -20,8 +23,11 @@ class DetectionOutputDecoder final : public Decoder {
     const size_t first = out->size();
     for (size_t i = 0; i + kRowLength <= rows_.size(); i += kRowLength) {
       const float* row = &rows_[i];
-      if (row[0] < 0 || !(row[2] >= threshold)) continue;
-      out->push_back({{row[3], row[4], row[5], row[6]}, row[2], static_cast<int>(row[1]), 0});
+      // Written so that NaN, which no comparison holds for, drops the row.
+      if (!(row[0] >= 0 && row[2] >= threshold && row[1] >= 0 && row[1] < kMaxClasses)) continue;
+      const Box box = {row[3], row[4], row[5], row[6]};
+      if (!std::isfinite(row[2]) || !is_finite(box)) continue;
+      out->push_back({box, row[2], static_cast<int>(row[1]), 0});
     }
     std::stable_sort(
         out->begin() + static_cast<std::ptrdiff_t>(first), out->end(),

@@ -97,9 +97,10 @@ constexpr NamedOperation kOperations[] = {
     {"sub", [](float x, float y) { return x - y; }},
 };
 
-// Where the operand's element for each of the result's is: dimensions of 1 repeat.
-std::vector<size_t> broadcast_index(const Shape& from, const Shape& to) {
-  std::vector<size_t> index(static_cast<size_t>(to.elements()));
+// Where the operand's element for each of the result's is: dimensions of 1 repeat. Four bytes each:
+// a tensor has at most 2^28 elements.
+std::vector<uint32_t> broadcast_index(const Shape& from, const Shape& to) {
+  std::vector<uint32_t> index(static_cast<size_t>(to.elements()));
   for (size_t n = 0; n < index.size(); ++n) {
     size_t rest = n, at = 0, stride = 1;
     for (int i = to.rank - 1; i >= 0; --i) {
@@ -110,7 +111,7 @@ std::vector<size_t> broadcast_index(const Shape& from, const Shape& to) {
       if (from[f] != 1) at += here * stride;
       stride *= static_cast<size_t>(from[f]);
     }
-    index[n] = at;
+    index[n] = static_cast<uint32_t>(at);
   }
   return index;
 }
@@ -137,7 +138,7 @@ class Binary final : public CpuLayer {
  private:
   Operation operation_;
   FloatReader first_, second_;
-  std::vector<size_t> first_index_, second_index_;
+  std::vector<uint32_t> first_index_, second_index_;
   std::vector<float> result_;
 };
 

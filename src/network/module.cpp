@@ -148,10 +148,8 @@ Status describe_outputs(const nlohmann::json& list, Model* model) {
 
 Status read_information(const Module& module, Model* model) {
   const char* text = module.information();
-  const auto json = nlohmann::json::parse(text ? text : "{}", nullptr, false);
-  if (!json.is_object()) {
-    return Error{ErrorCode::kMalformed, "what DVNN_NETWORK() says of the network is not JSON"};
-  }
+  DVNN_ASSIGN(const auto json,
+              parse_json(text ? text : "{}", "what DVNN_NETWORK() says of the network"));
   JsonReader in(json, "the network's information");
   model->name = in.text("name", model->name);
   DVNN_TRY(in.status());

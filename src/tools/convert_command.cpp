@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "base/format.h"
+#include "base/json.h"
 #include "convert/convert.h"
 #include "convert/ini_file.h"
 #include "decode/decoder.h"
@@ -64,10 +65,7 @@ Status fill_options(const Texts& texts, convert::ConvertOptions* options) {
   options->decoder = texts.decoder.text();
   if (texts.params.given()) {
     DVNN_ASSIGN(const std::string json, json_argument(texts.params.text()));
-    options->decoder_params = nlohmann::json::parse(json, nullptr, false);
-    if (options->decoder_params.is_discarded()) {
-      return Error{ErrorCode::kInvalidArgument, "--decoder-params is not JSON"};
-    }
+    DVNN_ASSIGN(options->decoder_params, parse_json(json, "--decoder-params"));
   }
   const std::string layout = texts.layout.text("whc");
   if (layout != "whc" && layout != "hwc") {

@@ -53,21 +53,21 @@ void add_convolution(JsonReader* params, const Shape& in, const Shape& out, Cost
   const uint64_t area = product(count_of(params, "kernel_w"), count_of(params, "kernel_h"));
   cost->work = sum(cost->work, product(static_cast<uint64_t>(out.elements()),
                                        product(channels, area)));
-  cost->scratch_bytes = sum(
-      cost->scratch_bytes, floats(product(static_cast<uint64_t>(out.c()), product(channels, area))));
+  cost->kept_bytes = sum(cost->kept_bytes,
+                         floats(product(static_cast<uint64_t>(out.c()), product(channels, area))));
   if (!params->boolean("transposed", false)) return;
   // Its input with stride - 1 zeros between the pixels.
   const uint64_t w = product(static_cast<uint64_t>(in.w()), count_of(params, "stride_w"));
   const uint64_t h = product(static_cast<uint64_t>(in.h()), count_of(params, "stride_h"));
   const uint64_t wide = product(static_cast<uint64_t>(in.c()), product(w, h));
-  cost->scratch_bytes = sum(cost->scratch_bytes, floats(wide));
+  cost->shared_bytes = sum(cost->shared_bytes, floats(wide));
   cost->work = sum(cost->work, wide);
 }
 
 void add_detection_output(const nlohmann::json& params, const TensorDesc& priors, Cost* cost) {
   constexpr uint64_t kBytesPerPrior = 128;  // priors twice, boxes, candidates and what is found
   const uint64_t count = elements(priors) / 8;
-  cost->scratch_bytes = sum(cost->scratch_bytes, product(count, kBytesPerPrior));
+  cost->kept_bytes = sum(cost->kept_bytes, product(count, kBytesPerPrior));
   const auto ssd = decode::parse_ssd_params(params, "");
   if (ssd.ok()) cost->candidates = decode::count_candidates(ssd.value(), count);
 }
@@ -75,7 +75,8 @@ void add_detection_output(const nlohmann::json& params, const TensorDesc& priors
 }  // namespace
 
 Cost& Cost::operator+=(const Cost& other) {
-  scratch_bytes = sum(scratch_bytes, other.scratch_bytes);
+  kept_bytes = sum(kept_bytes, other.kept_bytes);
+  shared_bytes = std::max(shared_bytes, other.shared_bytes);
   work = sum(work, other.work);
   candidates = sum(candidates, other.candidates);
   return *this;
@@ -83,28 +84,31 @@ Cost& Cost::operator+=(const Cost& other) {
 
 Cost cost_of(const std::string& type, const nlohmann::json& params, Span<const TensorDesc> inputs,
              Span<const TensorDesc> outputs) {
-  // What most layers have: their inputs and results as row-major floats.
+  // What most layers have: their inputs and results as row-major floats, where they are not.
   Cost cost;
   for (const TensorDesc& desc : inputs) {
     cost.work = sum(cost.work, elements(desc));
-    if (!is_plain_float(desc)) cost.scratch_bytes = sum(cost.scratch_bytes, floats(elements(desc)));
+    if (!is_plain_float(desc)) cost.shared_bytes = sum(cost.shared_bytes, floats(elements(desc)));
   }
   uint64_t made = 0;
   for (const TensorDesc& desc : outputs) {
     made = sum(made, elements(desc));
-    if (!is_plain_float(desc)) cost.scratch_bytes = sum(cost.scratch_bytes, floats(elements(desc)));
+    if (!is_plain_float(desc)) cost.shared_bytes = sum(cost.shared_bytes, floats(elements(desc)));
   }
   cost.work = sum(cost.work, made);
   JsonReader in(params, type);
   const bool one_to_one = inputs.size() == 1 && outputs.size() == 1;
-  if (type == "Binary") {  // a result and two indices
-    cost.scratch_bytes = sum(cost.scratch_bytes, product(floats(made), 3));
-  } else if (type == "Slice") {
-    cost.scratch_bytes = sum(cost.scratch_bytes, product(floats(made), 3));
-  } else if (type == "Constant" || type == "Eltwise" || type == "Pad" || type == "Normalize") {
-    cost.scratch_bytes = sum(cost.scratch_bytes, floats(made));
-  } else if (type == "PriorBox") {
-    cost.scratch_bytes = sum(cost.scratch_bytes, floats(made));
+  const uint64_t result = floats(made);
+  if (type == "Binary" || type == "Slice" || type == "Eltwise") {
+    cost.shared_bytes = sum(cost.shared_bytes, result);
+  }
+  if (type == "Binary") {  // an index for each operand that repeats
+    for (const TensorDesc& desc : inputs) {
+      if (elements(desc) != made) cost.kept_bytes = sum(cost.kept_bytes, result);
+    }
+  } else if (type == "Slice" || type == "Constant" || type == "Pad" || type == "Normalize" ||
+             type == "Softmax" || type == "PriorBox") {
+    cost.kept_bytes = sum(cost.kept_bytes, result);
   } else if (type == "Pooling" && one_to_one) {
     add_pooling(&in, inputs[0].shape, outputs[0].shape, &cost);
   } else if (type == "Convolution" && one_to_one) {
@@ -116,7 +120,7 @@ Cost cost_of(const std::string& type, const nlohmann::json& params, Span<const T
 }
 
 Status check_cost(const Cost& cost, const std::string& whose) {
-  DVNN_TRY(check_budget(Budget::kScratchBytes, cost.scratch_bytes,
+  DVNN_TRY(check_budget(Budget::kScratchBytes, sum(cost.kept_bytes, cost.shared_bytes),
                         whose + " take memory of their own (bytes)"));
   DVNN_TRY(check_budget(Budget::kCpuWork, cost.work,
                         whose + " read, write and multiply elements"));

@@ -6,6 +6,7 @@
 #include "layers/cost.h"
 #include "layers/factories.h"
 #include "layers/module.h"
+#include "layers/workspace.h"
 
 namespace dvnn::layers {
 namespace {
@@ -40,6 +41,26 @@ constexpr Entry kLayers[] = {
     {"Unary", create_unary_layer},
 };
 
+// Around every layer: what it borrows ends with its run, and no exception leaves it. Layers of
+// users' libraries, which are C++ as a rule, are the ones that throw.
+class EnclosedLayer final : public CpuLayer {
+ public:
+  EnclosedLayer(std::string type, std::unique_ptr<CpuLayer> layer)
+      : type_(std::move(type)), layer_(std::move(layer)) {}
+  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
+    const Workspace::Run run;
+    return guarded(type_, [&]() -> Status { return layer_->run(inputs, outputs); });
+  }
+
+ private:
+  std::string type_;
+  std::unique_ptr<CpuLayer> layer_;
+};
+
+LayerResult enclosed(const std::string& type, std::unique_ptr<CpuLayer> layer) {
+  return LayerResult(std::make_unique<EnclosedLayer>(type, std::move(layer)));
+}
+
 }  // namespace
 
 LayerResult create_cpu_layer(const std::string& type, const nlohmann::json& params,
@@ -54,13 +75,13 @@ LayerResult create_cpu_layer(const std::string& type, const nlohmann::json& para
     if (type == entry.name) {
       auto layer = guarded("making it", [&] { return entry.create(given, inputs, outputs); });
       if (!layer.ok()) return layer.error().within(type);
-      return layer;
+      return enclosed(type, std::move(layer.value()));
     }
     known += (known.empty() ? "" : ", ") + std::string(entry.name);
   }
   auto module_layer = [&] { return create_module_layer(type, params, inputs, outputs); };
   DVNN_ASSIGN(auto layer, guarded("making it", module_layer));
-  if (layer) return layer;
+  if (layer) return enclosed(type, std::move(layer));
   return Error{ErrorCode::kUnsupported, "unknown CPU layer type '" + short_text(type, 64) +
                                             "': name the library that has it by "
                                             "custom-layers (built in: " +

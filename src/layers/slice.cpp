@@ -13,18 +13,18 @@ namespace {
 class Slice final : public CpuLayer {
  public:
   Slice(std::vector<uint32_t> index, const TensorDesc& input)
-      : index_(std::move(index)), reader_(input), result_(index_.size()) {}
+      : index_(std::move(index)), reader_(input) {}
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
     const float* in = reader_.read(inputs[0]);
-    for (size_t i = 0; i < index_.size(); ++i) result_[i] = in[index_[i]];
-    write_nchw(result_.data(), outputs[0]);
+    float* const result = Workspace::current().floats(index_.size());
+    for (size_t i = 0; i < index_.size(); ++i) result[i] = in[index_[i]];
+    write_nchw(result, outputs[0]);
     return {};
   }
 
  private:
   std::vector<uint32_t> index_;  // of the input's element for each of the output's
   FloatReader reader_;
-  std::vector<float> result_;
 };
 
 class Pad final : public CpuLayer {

@@ -10,6 +10,7 @@
 
 #include "base/format.h"
 #include "layers/cpu_layer.h"
+#include "layers/workspace.h"
 #include "network/dvn_file.h"
 #include "network/model_network.h"
 #include "network/module.h"
@@ -117,6 +118,8 @@ Result<std::shared_ptr<Network>> ModelNetwork::create(Model model,
 }
 
 Status ModelNetwork::run_once_layers() {
+  layers::Workspace workspace;
+  const layers::Workspace::Loan loan(&workspace);
   for (const Step& step : model_.steps) {
     if (step.kind != StepKind::kCpu || !is_constant(step)) continue;
     std::vector<TensorDesc> in_descs, out_descs;

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "layers/cpu_layer.h"
+#include "layers/workspace.h"
 #include "network/model_network.h"
 
 namespace dvnn::network {
@@ -59,6 +60,7 @@ class StepSlot final : public Slot {
   std::shared_ptr<ModelNetwork> network_;
   device::Memory io_;
   std::vector<Stage> stages_;
+  layers::Workspace workspace_;
   std::vector<Range> results_;  // outputs that the device writes
   InputKind input_kind_ = InputKind::kTensor;
 };
@@ -154,6 +156,7 @@ Status StepSlot::run(RunTimes* times) {
   if (pixels) in.bytes /= sizeof(half_t);
   DVNN_TRY(io_.to_device(in.offset, in.bytes));
   RunTimes spent;
+  const layers::Workspace::Loan loan(&workspace_);
   for (Stage& stage : stages_) {
     const int64_t start = now_us();
     Status status;

@@ -11,9 +11,9 @@ using nlohmann::json;
 
 namespace {
 
-// Looks at the text before anything is made of it. Not a parser: what is no JSON is found later.
-Status check_size(const std::string& text) {
-  constexpr size_t kMaxGroups = size_t{4} << 20;   // lists, objects and texts: a hundred bytes each
+// Not a parser: what is no JSON is found later.
+Status check_extent(const std::string& text) {
+  constexpr size_t kMaxGroups = size_t{6} << 20;   // lists, objects and texts: a hundred bytes each
   constexpr size_t kMaxValues = size_t{8} << 20;   // 16 bytes each
   size_t groups = 0, values = 0;
   int depth = 0;
@@ -46,10 +46,14 @@ Status check_size(const std::string& text) {
 
 }  // namespace
 
+Status check_json_extent(const std::string& text, const std::string& what) {
+  const Status status = check_extent(text);
+  if (status.ok()) return {};
+  return Error{status.error().code, what + " " + status.error().message};
+}
+
 Result<json> parse_json(const std::string& text, const std::string& what) {
-  if (const Status s = check_size(text); !s.ok()) {
-    return Error{s.error().code, what + " " + s.error().message};
-  }
+  DVNN_TRY(check_json_extent(text, what));
   json value = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (value.is_discarded()) return Error{ErrorCode::kMalformed, what + " is not JSON"};
   return value;

@@ -18,6 +18,9 @@ namespace dvnn {
 Result<nlohmann::json> parse_json(const std::string& text, const std::string& what);
 constexpr int kMaxJsonDepth = 64;
 
+/// Whether parse_json() would take a text of this size and depth: for those who write one.
+Status check_json_extent(const std::string& text, const std::string& what);
+
 /// A value as a message shows it: short, and on one line.
 std::string shown(const nlohmann::json& value);
 

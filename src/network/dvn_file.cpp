@@ -174,6 +174,18 @@ Status write_dvn(const Model& model, const std::string& path) {
   if (Status s = validate(model); !s.ok()) return s.error().within("network '" + model.name + "'");
   const std::string text =
       model_to_json(model).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  // No file that its reader would refuse.
+  if (Status s = check_json_extent(text, "the description"); !s.ok()) {
+    return s.error().within("network '" + model.name + "'");
+  }
+  if (text.size() > kMaxJsonBytes || model.weights.size() > kMaxWeightBytes) {
+    return Error{ErrorCode::kLimit,
+                 format("network '%s': its description takes %zu bytes and its weights %zu, the "
+                        "limits are %llu and %llu",
+                        model.name.c_str(), text.size(), model.weights.size(),
+                        static_cast<unsigned long long>(kMaxJsonBytes),
+                        static_cast<unsigned long long>(kMaxWeightBytes))};
+  }
   Header header = {};
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   header.version = kVersion;

@@ -158,7 +158,12 @@ DVNN_EXPORT int dmp_dv_cmdlist_wait(dmp_dv_cmdlist list, int64_t exec_id) {
     set_error("Command list is not in commited state");
     return -1;
   }
-  list->last_exec_us = wait_for(list->device_type, exec_id);
+  const int64_t spent = wait_for(list->device_type, exec_id);
+  if (spent < 0) {
+    set_error("Invalid argument: exec_id %lld was never given", static_cast<long long>(exec_id));
+    return EINVAL;
+  }
+  list->last_exec_us = spent;
   return 0;
 }
 

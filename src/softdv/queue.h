@@ -15,7 +15,7 @@ namespace dvnn::softdv {
 int64_t submit(dmp_dv_cmdlist list);
 
 /// Waits until execution `id` of that block and all before it have run. Returns its time,
-/// microseconds (0 if it ran too long ago to be remembered).
+/// microseconds (0 if it ran too long ago to be remembered), or -1 if no such id was ever given.
 int64_t wait_for(int device_type, int64_t id);
 
 /// The hardware whose pace the device keeps, from $DVNN_SOFT_PACE ("1", or as parse_hardware()

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -19,9 +20,15 @@ struct RunOptions {
   std::string dump_folder;  // empty: no dump
 };
 
+// In ASCII, for terminals; bytes of a file's name that are no UTF-8 do not throw.
+std::string json_line(const ordered_json& value) {
+  return value.dump(-1, ' ', true, ordered_json::error_handler_t::replace);
+}
+
 std::string label_of(const network::Model& model, int id) {
-  return static_cast<size_t>(id) < model.labels.size() ? model.labels[static_cast<size_t>(id)]
-                                                       : format("class %d", id);
+  constexpr size_t kMostShown = 200;
+  if (id < 0 || static_cast<size_t>(id) >= model.labels.size()) return format("class %d", id);
+  return short_text(model.labels[static_cast<size_t>(id)], kMostShown);
 }
 
 ordered_json detections_json(const std::vector<decode::Detection>& found, decode::ResultKind kind) {
@@ -105,20 +112,24 @@ Status dump(Session* session, const std::string& folder, const std::string& pict
   return {};
 }
 
+// A pixel of a picture `size` pixels wide. Networks may put boxes anywhere.
+int pixel_of(float position, int size) {
+  constexpr double kFar = 1e6;
+  return static_cast<int>(std::lround(std::clamp(double{position} * size, -kFar, kFar)));
+}
+
 void print_text(const network::Model& model, const std::string& path,
                 const std::vector<decode::Detection>& found, decode::ResultKind kind,
                 cv::Size size) {
-  std::printf("%s\n", path.c_str());
+  std::printf("%s\n", printable(path).c_str());
   for (const decode::Detection& d : found) {
     if (kind == decode::ResultKind::kClassification) {
       std::printf("  %6.2f %%  %s\n", 100.0 * d.confidence, label_of(model, d.class_id).c_str());
     } else {
       std::printf("  %6.2f %%  %-16s  %d,%d .. %d,%d\n", 100.0 * d.confidence,
                   label_of(model, d.class_id).c_str(),
-                  static_cast<int>(std::lround(d.box.x0 * size.width)),
-                  static_cast<int>(std::lround(d.box.y0 * size.height)),
-                  static_cast<int>(std::lround(d.box.x1 * size.width)),
-                  static_cast<int>(std::lround(d.box.y1 * size.height)));
+                  pixel_of(d.box.x0, size.width), pixel_of(d.box.y0, size.height),
+                  pixel_of(d.box.x1, size.width), pixel_of(d.box.y1, size.height));
     }
   }
   if (found.empty()) std::printf("  nothing found\n");
@@ -146,9 +157,9 @@ Status run_picture(Session* session, const std::string& path, const RunOptions& 
     result[classes ? "top5" : "detections"] = detections_json(found, decoder->kind());
   } else {
     result["outputs"] = outputs_json(session);
-    if (!options.json) std::printf("%s: %s\n", path.c_str(), result["outputs"].dump().c_str());
+    if (!options.json) std::printf("%s: %s\n", printable(path).c_str(), json_line(result["outputs"]).c_str());
   }
-  if (options.json) std::printf("%s\n", result.dump().c_str());
+  if (options.json) std::printf("%s\n", json_line(result).c_str());
   return {};
 }
 

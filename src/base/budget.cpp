@@ -25,6 +25,7 @@ constexpr Entry kBudgets[] = {
     {"DVNN_MAX_CPU_WORK", uint64_t{4} * 1000 * 1000 * 1000},
     {"DVNN_MAX_CANDIDATES", uint64_t{1} << 18},
     {"DVNN_MAX_GRAPH_NODES", 65536},
+    {"DVNN_MAX_WEIGHT_BYTES", uint64_t{512} << 20},
 };
 
 }  // namespace
@@ -43,11 +44,10 @@ uint64_t limit_of(Budget budget) {
 Status check_budget(Budget budget, uint64_t value, const std::string& what) {
   const uint64_t limit = limit_of(budget);
   if (value <= limit) return {};
-  return Error{ErrorCode::kLimit,
-               format("%s: %llu, the limit is %llu (%s changes it)", what.c_str(),
-                      static_cast<unsigned long long>(value),
-                      static_cast<unsigned long long>(limit),
-                      kBudgets[static_cast<size_t>(budget)].variable)};
+  return Error{ErrorCode::kLimit, format("%s: %llu, the limit is %llu (%s changes it)",
+                                         what.c_str(), static_cast<unsigned long long>(value),
+                                         static_cast<unsigned long long>(limit),
+                                         kBudgets[static_cast<size_t>(budget)].variable)};
 }
 
 }  // namespace dvnn

@@ -17,7 +17,8 @@ enum class Budget {
   kDeviceMacs,     // multiply-adds of all device commands, taps of their pooling windows included
   kCpuWork,        // elements that CPU layers read and write, window taps and products
   kCandidates,     // boxes that suppression looks at, of all classes together
-  kGraphNodes,     // of the graph that a network file keeps for other sizes
+  kGraphNodes,     // of the graph that a network file keeps for other sizes, or that comes of it
+  kWeightBytes,    // packed weights that planning makes
 };
 
 /// The limit: the default, or what the environment variable says that docs/limits.md lists for it.

@@ -13,8 +13,8 @@ namespace {
 
 // Not a parser: what is no JSON is found later.
 Status check_extent(const std::string& text) {
-  constexpr size_t kMaxGroups = size_t{6} << 20;   // lists, objects and texts: a hundred bytes each
-  constexpr size_t kMaxValues = size_t{8} << 20;   // 16 bytes each
+  constexpr size_t kMaxGroups = size_t{6} << 20;  // lists, objects and texts: a hundred bytes each
+  constexpr size_t kMaxValues = size_t{8} << 20;  // 16 bytes each
   size_t groups = 0, values = 0;
   int depth = 0;
   bool quoted = false;

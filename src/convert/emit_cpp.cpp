@@ -224,8 +224,8 @@ class Emitter {
       const bool list = value.is_array() && !value.empty();
       DVNN_ASSIGN(const std::string type, cpp_type(list ? value[0] : value));
       if (!names.insert(identifier(name)).second) {
-        return Error{ErrorCode::kUnsupported, "two parameters are called '" + identifier(name) +
-                                                  "' in C++"};
+        return Error{ErrorCode::kUnsupported,
+                     "two parameters are called '" + identifier(name) + "' in C++"};
       }
       members += "  " + type + " " + identifier(name) +
                  (list ? format("[%zu]", value.size()) : "") + ";\n";

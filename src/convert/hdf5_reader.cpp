@@ -87,7 +87,8 @@ herr_t visit_attribute(hid_t object, const char* name, const H5A_info_t*, void* 
   const Handle space(H5Aget_space(attribute), H5Sclose);
   const bool empty = space && H5Sget_simple_extent_npoints(space) == 0;
   if (type && H5Tget_class(type) != H5T_STRING && !empty) return 0;
-  return read_texts(attribute, &walk, &walk.contents->attributes[walk.object + "@" + name]) ? 0 : -1;
+  return read_texts(attribute, &walk, &walk.contents->attributes[walk.object + "@" + name]) ? 0
+                                                                                            : -1;
 }
 
 // A data set must be its bytes in this file, one after the other, and nothing else.

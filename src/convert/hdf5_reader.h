@@ -18,8 +18,8 @@ struct Hdf5Contents {
   std::string refusal;  // why the file is not read, where it is well formed
 };
 
-/// Reads them by libhdf5, which a damaged file may crash, from a file's bytes in memory: libhdf5 opens
-/// no file. False if the file is damaged or refused.
+/// Reads them by libhdf5, which a damaged file may crash, from a file's bytes in memory: libhdf5
+/// opens no file. False if the file is damaged or refused.
 ///
 /// Refused is what makes a file more than its bytes: data kept in other files (external storage,
 /// virtual data sets), data sets larger than the file (never written, or filtered: compression

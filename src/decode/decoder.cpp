@@ -40,16 +40,15 @@ class CheckedDecoder final : public Decoder {
           outputs[i].data) {
         continue;
       }
-      return Error{ErrorCode::kInvalidArgument,
-                   format("output %zu is %s %s %s%s, the decoder was made for %s %s %s", i,
-                          to_string(given.type), to_string(given.layout),
-                          given.shape.to_string().c_str(), outputs[i].data ? "" : " without memory",
-                          to_string(made.type), to_string(made.layout),
-                          made.shape.to_string().c_str())};
+      return Error{
+          ErrorCode::kInvalidArgument,
+          format("output %zu is %s %s %s%s, the decoder was made for %s %s %s", i,
+                 to_string(given.type), to_string(given.layout), given.shape.to_string().c_str(),
+                 outputs[i].data ? "" : " without memory", to_string(made.type),
+                 to_string(made.layout), made.shape.to_string().c_str())};
     }
-    return guarded("decoding", [&]() -> Status {
-      return decoder_->decode(outputs, threshold, out);
-    });
+    return guarded("decoding",
+                   [&]() -> Status { return decoder_->decode(outputs, threshold, out); });
   }
 
  private:
@@ -70,7 +69,8 @@ DecoderResult create_decoder(const std::string& name, const nlohmann::json& para
     }
     known += (known.empty() ? "" : ", ") + std::string(entry.name);
   }
-  return Error{ErrorCode::kUnsupported, "unknown decoder '" + short_text(name, 64) + "' (known: " + known + ")"};
+  return Error{ErrorCode::kUnsupported,
+               "unknown decoder '" + short_text(name, 64) + "' (known: " + known + ")"};
 }
 
 std::vector<std::string> decoder_names() {

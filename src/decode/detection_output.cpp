@@ -10,7 +10,7 @@ namespace dvnn::decode {
 namespace {
 
 constexpr float kMaxClasses = 65536;  // what a file's list of labels may hold
-constexpr int kRowLength = 7;  // image_id, label, confidence, x0, y0, x1, y1
+constexpr int kRowLength = 7;         // image_id, label, confidence, x0, y0, x1, y1
 
 class DetectionOutputDecoder final : public Decoder {
  public:

@@ -42,8 +42,7 @@ void add_pooling(JsonReader* params, const Shape& in, const Shape& out, Cost* co
   const bool global = params->boolean("global", false);
   const uint64_t x = global ? w : std::min(count_of(params, "kernel_w"), w);
   const uint64_t y = global ? h : std::min(count_of(params, "kernel_h"), h);
-  cost->work =
-      sum(cost->work, product(static_cast<uint64_t>(out.elements()), product(x, y)));
+  cost->work = sum(cost->work, product(static_cast<uint64_t>(out.elements()), product(x, y)));
 }
 
 void add_convolution(JsonReader* params, const Shape& in, const Shape& out, Cost* cost) {
@@ -51,8 +50,8 @@ void add_convolution(JsonReader* params, const Shape& in, const Shape& out, Cost
   const uint64_t channels =
       std::max<uint64_t>(static_cast<uint64_t>(in.c()) / count_of(params, "groups"), 1);
   const uint64_t area = product(count_of(params, "kernel_w"), count_of(params, "kernel_h"));
-  cost->work = sum(cost->work, product(static_cast<uint64_t>(out.elements()),
-                                       product(channels, area)));
+  cost->work =
+      sum(cost->work, product(static_cast<uint64_t>(out.elements()), product(channels, area)));
   cost->kept_bytes = sum(cost->kept_bytes,
                          floats(product(static_cast<uint64_t>(out.c()), product(channels, area))));
   if (!params->boolean("transposed", false)) return;
@@ -122,8 +121,7 @@ Cost cost_of(const std::string& type, const nlohmann::json& params, Span<const T
 Status check_cost(const Cost& cost, const std::string& whose) {
   DVNN_TRY(check_budget(Budget::kScratchBytes, sum(cost.kept_bytes, cost.shared_bytes),
                         whose + " take memory of their own (bytes)"));
-  DVNN_TRY(check_budget(Budget::kCpuWork, cost.work,
-                        whose + " read, write and multiply elements"));
+  DVNN_TRY(check_budget(Budget::kCpuWork, cost.work, whose + " read, write and multiply elements"));
   return check_budget(Budget::kCandidates, cost.candidates,
                       whose + " look for boxes that overlap among candidates");
 }

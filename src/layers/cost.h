@@ -15,10 +15,10 @@ namespace dvnn::layers {
 
 /// Upper bounds; they saturate instead of wrapping.
 struct Cost {
-  uint64_t kept_bytes = 0;     // beside the tensors, as long as the layer lives
-  uint64_t shared_bytes = 0;   // of the slot's workspace, while the layer runs
-  uint64_t work = 0;           // elements read and written, window taps, products
-  uint64_t candidates = 0;     // boxes that suppression looks at
+  uint64_t kept_bytes = 0;    // beside the tensors, as long as the layer lives
+  uint64_t shared_bytes = 0;  // of the slot's workspace, while the layer runs
+  uint64_t work = 0;          // elements read and written, window taps, products
+  uint64_t candidates = 0;    // boxes that suppression looks at
 
   /// Layers that run one after the other share their workspace: the largest counts.
   Cost& operator+=(const Cost& other);

@@ -34,8 +34,8 @@ class FloatWriter {
       : count_(is_plain_float(desc) ? 0 : static_cast<size_t>(desc.shape.elements())) {}
   /// Where to compute; finish() brings it home.
   float* begin(const TensorView& view) {
-    floats_ = count_ == 0 ? reinterpret_cast<float*>(view.data)
-                          : Workspace::current().floats(count_);
+    floats_ =
+        count_ == 0 ? reinterpret_cast<float*>(view.data) : Workspace::current().floats(count_);
     return floats_;
   }
   void finish(const TensorView& view) {

@@ -253,11 +253,11 @@ Status validate_names(const Model& model) {
     if (Status s = check_name(name); !s.ok()) return s.error().within(what);
     return {};
   };
-  const std::pair<const char*, const std::string*> own[] = {{"name", &model.name},
-                                                            {"producer", &model.producer},
-                                                            {"source", &model.source},
-                                                            {"decoder's name",
-                                                             &model.decoder.name}};
+  const std::pair<const char*, const std::string*> own[] = {
+      {"name", &model.name},
+      {"producer", &model.producer},
+      {"source", &model.source},
+      {"decoder's name", &model.decoder.name}};
   for (const auto& [what, text] : own) DVNN_TRY(named(what, *text));
   for (size_t i = 0; i < model.tensors.size(); ++i) {
     DVNN_TRY(named(format("name of tensor %zu", i), model.tensors[i].name));
@@ -296,12 +296,11 @@ Work device_work(const Step& step) {
     const Dims conv = device::conv_output(run, at), out = device::run_output(run, at);
     if (run.conv != device::ConvKind::kNone) {
       const bool depthwise = (static_cast<int>(run.conv) & 2) != 0;
-      work.macs = saturating_sum(
-          work.macs, saturating_product_of(conv.w, conv.h, run.m, run.kernel.x, run.kernel.y,
-                                           depthwise ? 1 : at.c));
+      work.macs =
+          saturating_sum(work.macs, saturating_product_of(conv.w, conv.h, run.m, run.kernel.x,
+                                                          run.kernel.y, depthwise ? 1 : at.c));
     }
-    const bool pools =
-        run.pool == device::PoolKind::kMax || run.pool == device::PoolKind::kAverage;
+    const bool pools = run.pool == device::PoolKind::kMax || run.pool == device::PoolKind::kAverage;
     const int window = pools ? run.pool_size.x * run.pool_size.y : 1;
     work.others = saturating_sum(work.others, saturating_product_of(out.w, out.h, out.c, window));
     at = (cmd.topo >> i) & 1 ? first : out;

@@ -191,15 +191,15 @@ void split_at_concat(Graph* graph) {
     }
     rewriter.replace_shape_input(concat.output, node.output);
     concat.output = node.output;
-    put_parts_first(&rewriter, static_cast<size_t>(before), i, std::move(concat),
-                    std::move(parts));
+    put_parts_first(&rewriter, static_cast<size_t>(before), i, std::move(concat), std::move(parts));
   }
   rewriter.finish();
 }
 
-void pool_before_concat(Graph* graph) {
+Status pool_before_concat(Graph* graph) {
   Rewriter rewriter(graph);
   for (size_t i = 0; i < rewriter.count(); ++i) {
+    DVNN_TRY(rewriter.check_size());
     const Node& found = rewriter.node(i);
     if (found.op != Op::kPooling || found.run.pool != PoolKind::kMax || found.adds) continue;
     const int before = rewriter.sole_producer(found.inputs[0]);
@@ -229,6 +229,7 @@ void pool_before_concat(Graph* graph) {
                     std::move(poolings));
   }
   rewriter.finish();
+  return {};
 }
 
 }  // namespace dvnn::plan

@@ -2,6 +2,7 @@
 // Passes that decide what one device command does.
 #include <algorithm>
 
+#include "base/budget.h"
 #include "plan/passes.h"
 #include "plan/rewriter.h"
 
@@ -193,13 +194,19 @@ void lower_affines(Graph* graph) {
   }
 }
 
-void lower_leftovers(Graph* graph) {
+Status lower_leftovers(Graph* graph) {
+  // A depthwise kernel takes a block of 72 halves: what an activation says in a line of a file.
+  constexpr uint64_t kBytesPerChannel = 72 * sizeof(half_t);
+  uint64_t weight_bytes = 0;
   Rewriter rewriter(graph);  // what follows changes no input and no output
   for (Node& node : graph->nodes) {
     if (node.op != Op::kAffine && node.op != Op::kActivation) continue;
     node.why = "its input is no picture, or comes from the CPU";
     if (node.op == Op::kActivation && suits_device(&rewriter, node)) {
       const size_t channels = static_cast<size_t>(graph->shape_of(node.output).c());
+      weight_bytes += channels * kBytesPerChannel;
+      DVNN_TRY(check_budget(Budget::kWeightBytes, weight_bytes,
+                            "activations that become convolutions take bytes of weights"));
       node.weights.assign(channels, 1.0f);
       node.bias.assign(channels, 0.0f);
       to_depthwise(*graph, &node);
@@ -218,6 +225,7 @@ void lower_leftovers(Graph* graph) {
     }
     node.op = Op::kCpu;
   }
+  return {};
 }
 
 }  // namespace dvnn::plan

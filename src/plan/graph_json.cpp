@@ -183,8 +183,8 @@ class Loader {
     return {};
   }
 
-  // What each operation's run does, and no other: lowering packs weights for whatever convolves, and
-  // fuses what pools and activates.
+  // What each operation's run does, and no other: lowering packs weights for whatever convolves,
+  // and fuses what pools and activates.
   static Status check_node(const Node& node) {
     using device::Activation;
     using device::ConvKind;
@@ -211,11 +211,11 @@ class Loader {
       if (rule.op != node.op) continue;
       const char* const op = kOpNames[static_cast<size_t>(node.op)];
       if (convolves != rule.convolves || pools != rule.pools || activates != rule.activates) {
-        return Error{ErrorCode::kMalformed,
-                     format("field 'run': an operation '%s' %s convolve, %s pool and %s activate",
-                            op, rule.convolves ? "must" : "must not",
-                            rule.pools ? "must" : "must not",
-                            rule.activates ? "must" : "must not")};
+        return Error{
+            ErrorCode::kMalformed,
+            format("field 'run': an operation '%s' %s convolve, %s pool and %s activate", op,
+                   rule.convolves ? "must" : "must not", rule.pools ? "must" : "must not",
+                   rule.activates ? "must" : "must not")};
       }
       const size_t inputs = node.inputs.size();
       if (inputs < rule.least_inputs || inputs > rule.most_inputs) {
@@ -226,6 +226,19 @@ class Loader {
     }
     if (node.shape_inputs.size() > 2) {
       return Error{ErrorCode::kMalformed, "field 'shape_inputs' has more than 2 values"};
+    }
+    // Planning copies a pooling for each of its steps: a hundred times, with all it has.
+    for (const auto& [name, value] : node.params.items()) {
+      if (node.op != Op::kPooling || name == "ceil" || name == "global" || name == "counts_pads") {
+        continue;
+      }
+      return Error{ErrorCode::kMalformed,
+                   "field 'params': an operation 'pooling' has no '" + short_text(name, 40) + "'"};
+    }
+    constexpr size_t kMaxLayers = 1024;
+    if (node.layers.size() > kMaxLayers) {
+      return Error{ErrorCode::kMalformed, format("field 'layers' has %zu names, at most %zu",
+                                                 node.layers.size(), kMaxLayers)};
     }
     const int most = network::kMaxKernel;
     if (convolves && (run.kernel.x > most || run.kernel.y > most)) {

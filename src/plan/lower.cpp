@@ -6,6 +6,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "base/budget.h"
 #include "base/format.h"
 #include "device/limits.h"
 #include "plan/graph_json.h"
@@ -216,7 +217,9 @@ class Lowering {
     DVNN_ASSIGN(const auto halves, to_half(weights, "weight"));
     DVNN_ASSIGN(const auto bias, to_half(node.bias, "bias"));
     DVNN_ASSIGN(const auto slopes, to_half(node.slopes, "slope"));
-    model_.weights.resize(model_.weights.size() + packed_weights_size(geometry));
+    const uint64_t packed = model_.weights.size() + packed_weights_size(geometry);
+    DVNN_TRY(check_budget(Budget::kWeightBytes, packed, "packed weights take bytes"));
+    model_.weights.resize(packed);
     WeightSource source = {nullptr, halves.data(), bias.data(),
                            slopes.empty() ? nullptr : slopes.data()};
     QuantisedWeights bytes;

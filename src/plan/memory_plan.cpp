@@ -94,7 +94,7 @@ class FreeSpace {
     sizes_.erase({size, offset});
   }
 
-  std::map<uint64_t, uint64_t> offsets_;            // size by offset
+  std::map<uint64_t, uint64_t> offsets_;           // size by offset
   std::set<std::pair<uint64_t, uint64_t>> sizes_;  // size, offset
   uint64_t end_ = 0;
 };
@@ -107,12 +107,10 @@ uint64_t place_in_time(std::vector<PlannedBuffer>* buffers) {
   std::vector<size_t> born(buffers->size());
   std::iota(born.begin(), born.end(), size_t{0});
   std::vector<size_t> dying = born;
-  std::stable_sort(born.begin(), born.end(), [&](size_t a, size_t b) {
-    return (*buffers)[a].birth < (*buffers)[b].birth;
-  });
-  std::stable_sort(dying.begin(), dying.end(), [&](size_t a, size_t b) {
-    return (*buffers)[a].death < (*buffers)[b].death;
-  });
+  std::stable_sort(born.begin(), born.end(),
+                   [&](size_t a, size_t b) { return (*buffers)[a].birth < (*buffers)[b].birth; });
+  std::stable_sort(dying.begin(), dying.end(),
+                   [&](size_t a, size_t b) { return (*buffers)[a].death < (*buffers)[b].death; });
   FreeSpace space;
   size_t dead = 0;
   for (size_t i : born) {

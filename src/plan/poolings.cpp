@@ -208,9 +208,10 @@ void to_cpu_pooling(Node* node, const std::string& why) {
 
 }  // namespace
 
-void lower_poolings(Graph* graph) {
+Status lower_poolings(Graph* graph) {
   Rewriter rewriter(graph);
   for (size_t i = 0; i < rewriter.count(); ++i) {
+    DVNN_TRY(rewriter.check_size());
     Node& node = rewriter.node(i);
     if (node.op != Op::kPooling || node.run.pool == PoolKind::kUpsample) continue;
     const Shape in = graph->shape_of(node.inputs[0]), out = graph->shape_of(node.output);
@@ -227,6 +228,7 @@ void lower_poolings(Graph* graph) {
     }
   }
   rewriter.finish();
+  return {};
 }
 
 }  // namespace dvnn::plan

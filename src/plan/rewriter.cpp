@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/budget.h"
+
 namespace dvnn::plan {
 
 Rewriter::Rewriter(Graph* graph)
     : graph_(*graph),
+      most_(limit_of(Budget::kGraphNodes)),
       count_(graph->nodes.size()),
       producers_(graph->values.size(), -1),
       readers_(graph->values.size(), 0),
@@ -71,6 +74,11 @@ size_t Rewriter::insert_before(size_t index, Node node) {
   anchors_.push_back(index);
   put(graph_.nodes.size() - 1);
   return graph_.nodes.size() - 1;
+}
+
+Status Rewriter::check_size() const {
+  if (graph_.nodes.size() <= most_) return {};
+  return check_budget(Budget::kGraphNodes, graph_.nodes.size(), "planning makes graph nodes");
 }
 
 void Rewriter::finish() {

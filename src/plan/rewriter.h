@@ -52,6 +52,9 @@ class Rewriter {
   /// Values that shapes are taken of: `with`, of the same shape, instead of `gone`.
   void replace_shape_input(int gone, int with) { shapes_[gone] = with; }
 
+  /// An error once the graph has more nodes than its budget: some nodes become a hundred.
+  Status check_size() const;
+
   /// Drops dead nodes and puts new ones in their places. Nothing may be called after it.
   void finish();
 
@@ -62,12 +65,13 @@ class Rewriter {
   void for_each_input(const Node& node, Visit visit);
 
   Graph& graph_;
+  uint64_t most_;  // nodes
   size_t count_;
-  std::vector<int> producers_;     // by value
-  std::vector<size_t> readers_;    // by value
-  std::vector<bool> outputs_;      // by value
-  std::vector<size_t> anchors_;    // of the nodes from count_ on
-  std::vector<size_t> seen_;       // by value: the last node that for_each_input() met it in
+  std::vector<int> producers_;   // by value
+  std::vector<size_t> readers_;  // by value
+  std::vector<bool> outputs_;    // by value
+  std::vector<size_t> anchors_;  // of the nodes from count_ on
+  std::vector<size_t> seen_;     // by value: the last node that for_each_input() met it in
   size_t visit_ = 0;
   std::unordered_map<int, int> shapes_;
 };

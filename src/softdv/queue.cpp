@@ -36,7 +36,7 @@ class Queue {
 
   int64_t wait_for(int64_t id) {
     std::unique_lock<std::mutex> lock(mutex_);
-    if (id > submitted_) return -1;  // it would never end
+    if (id > submitted_) return kNeverGiven;  // it would never end
     changed_.wait(lock, [&] { return completed_ >= id; });
     const Finished& slot = finished_[static_cast<size_t>(id) % kRemembered];
     return slot.id == id ? slot.microseconds : 0;
@@ -58,7 +58,12 @@ class Queue {
       lock.unlock();
       const auto start = std::chrono::steady_clock::now();
       scratch.team.wake();
-      for (auto& plan : list->plans) plan->execute(&scratch);
+      bool failed = false;
+      try {
+        for (auto& plan : list->plans) plan->execute(&scratch);
+      } catch (...) {  // no memory: whoever waits is told, and the device goes on
+        failed = true;
+      }
       scratch.team.rest();
       std::this_thread::sleep_until(start +
                                     std::chrono::duration<double, std::micro>(list->pace_us));
@@ -66,7 +71,8 @@ class Queue {
       lock.lock();
       ++completed_;
       finished_[static_cast<size_t>(completed_) % kRemembered] = {
-          completed_, std::chrono::duration_cast<std::chrono::microseconds>(spent).count()};
+          completed_,
+          failed ? kFailed : std::chrono::duration_cast<std::chrono::microseconds>(spent).count()};
       changed_.notify_all();
     }
   }

@@ -169,7 +169,8 @@ std::string joined(const std::vector<std::string>& names, const char* between) {
 }
 
 void print_notes(const convert::Report& report) {
-  for (const std::string& line : report.warnings) std::printf("note: %s\n", printable(line).c_str());
+  for (const std::string& line : report.warnings)
+    std::printf("note: %s\n", printable(line).c_str());
   for (const plan::StepNote& step : report.steps) {
     const std::string why = step.why.empty() ? "" : " (" + step.why + ")";
     std::printf("%s%s: %s\n", step.where.c_str(), why.c_str(), joined(step.layers, " + ").c_str());
@@ -280,8 +281,8 @@ int convert_command(int argc, char** argv) {
   if (Status s = write_outputs(outputs, model.value()); !s.ok()) return fail(s.error());
   if (verbose) print_notes(report);
   std::printf("%s: %zu steps, %zu bytes of weights, I/O buffer %llu bytes%s\n",
-              printable(outputs.network).c_str(), model.value().steps.size(), model.value().weights.size(),
-              static_cast<unsigned long long>(model.value().io_bytes),
+              printable(outputs.network).c_str(), model.value().steps.size(),
+              model.value().weights.size(), static_cast<unsigned long long>(model.value().io_bytes),
               without_reuse(report).c_str());
   Accuracy accuracy;
 #ifdef DVNN_HAVE_OPENCV

@@ -69,7 +69,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   // What a library throws is an error like any other: one line, and no core file.
-  const auto status = dvnn::guarded(
-      "out of the ordinary", [&]() -> dvnn::Result<int> { return run(argc, argv); });
+  const auto status =
+      dvnn::guarded("out of the ordinary", [&]() -> dvnn::Result<int> { return run(argc, argv); });
   return status.ok() ? status.value() : dvnn::tools::fail(status.error());
 }

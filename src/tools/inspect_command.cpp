@@ -20,8 +20,7 @@ using network::StepKind;
 
 // In ASCII: labels and parameters are not held to be printable.
 void print_json(const nlohmann::json& json) {
-  std::printf("%s\n",
-              json.dump(1, ' ', true, nlohmann::json::error_handler_t::replace).c_str());
+  std::printf("%s\n", json.dump(1, ' ', true, nlohmann::json::error_handler_t::replace).c_str());
 }
 
 void print_table(const Model& model) {

@@ -38,8 +38,8 @@ int fail(const Error& error) {
 }
 
 int wrong_usage(const char* command, const std::string& message) {
-  std::fprintf(stderr, "dvnet %s: %s; see dvnet %s --help\n", command,
-               printable(message).c_str(), command);
+  std::fprintf(stderr, "dvnet %s: %s; see dvnet %s --help\n", command, printable(message).c_str(),
+               command);
   return 2;
 }
 

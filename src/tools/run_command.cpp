@@ -127,9 +127,9 @@ void print_text(const network::Model& model, const std::string& path,
       std::printf("  %6.2f %%  %s\n", 100.0 * d.confidence, label_of(model, d.class_id).c_str());
     } else {
       std::printf("  %6.2f %%  %-16s  %d,%d .. %d,%d\n", 100.0 * d.confidence,
-                  label_of(model, d.class_id).c_str(),
-                  pixel_of(d.box.x0, size.width), pixel_of(d.box.y0, size.height),
-                  pixel_of(d.box.x1, size.width), pixel_of(d.box.y1, size.height));
+                  label_of(model, d.class_id).c_str(), pixel_of(d.box.x0, size.width),
+                  pixel_of(d.box.y0, size.height), pixel_of(d.box.x1, size.width),
+                  pixel_of(d.box.y1, size.height));
     }
   }
   if (found.empty()) std::printf("  nothing found\n");
@@ -157,7 +157,8 @@ Status run_picture(Session* session, const std::string& path, const RunOptions& 
     result[classes ? "top5" : "detections"] = detections_json(found, decoder->kind());
   } else {
     result["outputs"] = outputs_json(session);
-    if (!options.json) std::printf("%s: %s\n", printable(path).c_str(), json_line(result["outputs"]).c_str());
+    if (!options.json)
+      std::printf("%s: %s\n", printable(path).c_str(), json_line(result["outputs"]).c_str());
   }
   if (options.json) std::printf("%s\n", json_line(result).c_str());
   return {};

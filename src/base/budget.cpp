@@ -21,7 +21,7 @@ constexpr Entry kBudgets[] = {
     {"DVNN_MAX_IO_BYTES", uint64_t{256} << 20},
     {"DVNN_MAX_CONSTANT_BYTES", uint64_t{128} << 20},
     {"DVNN_MAX_SCRATCH_BYTES", uint64_t{256} << 20},
-    {"DVNN_MAX_DEVICE_MACS", uint64_t{40} * 1000 * 1000 * 1000},
+    {"DVNN_MAX_DEVICE_MACS", uint64_t{32} * 1000 * 1000 * 1000},
     {"DVNN_MAX_CPU_WORK", uint64_t{4} * 1000 * 1000 * 1000},
     {"DVNN_MAX_CANDIDATES", uint64_t{1} << 18},
     {"DVNN_MAX_GRAPH_NODES", 65536},

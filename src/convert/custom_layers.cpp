@@ -222,10 +222,12 @@ Result<std::vector<int64_t>> CustomLayer::output_dims(const Shape& input,
 }
 
 Result<CustomLayers> parse_custom_layers(const std::string& text) {
-  DVNN_ASSIGN(const json object, parse_json(text, "the text"));
-  if (!object.is_object()) {
+  const auto parsed = parse_json(text, "the text");
+  if (!parsed.ok() && parsed.error().code != ErrorCode::kMalformed) return parsed.error();
+  if (!parsed.ok() || !parsed.value().is_object()) {
     return Error{ErrorCode::kMalformed, "is no JSON object of layer types"};
   }
+  const json& object = parsed.value();
   CustomLayers layers;
   for (const auto& [type, declared] : object.items()) {
     CustomLayer layer;

@@ -178,7 +178,7 @@ bool read_hdf5(uint8_t* bytes, size_t size, Hdf5Contents* contents) {
       H5Pset_file_image(access, bytes, size) < 0) {
     return false;
   }
-  const Handle file(H5Fopen("image", H5F_ACC_RDONLY, access), H5Fclose);
+  const Handle file(H5Fopen("/image", H5F_ACC_RDONLY, access), H5Fclose);
   if (!file) return false;
   Walk walk;
   walk.contents = contents;

@@ -282,10 +282,13 @@ Status validate_names(const Model& model) {
 
 struct Work {
   uint64_t macs = 0;
-  uint64_t others = 0;  // taps of pooling windows and elements made
+  uint64_t others = 0;  // taps of pooling windows, and elements made
 };
 
 Work device_work(const Step& step) {
+  // What an element costs on its way through memory; found with depthwise 1 x 1 kernels on the
+  // software device.
+  constexpr int kMacsPerElement = 8;
   Work work;
   if (step.kind != StepKind::kDevice) return work;
   const auto& cmd = step.command;
@@ -302,7 +305,9 @@ Work device_work(const Step& step) {
     }
     const bool pools = run.pool == device::PoolKind::kMax || run.pool == device::PoolKind::kAverage;
     const int window = pools ? run.pool_size.x * run.pool_size.y : 1;
-    work.others = saturating_sum(work.others, saturating_product_of(out.w, out.h, out.c, window));
+    work.others = saturating_sum(work.others,
+                                 saturating_product_of(out.w, out.h, out.c, pools ? window : 1) +
+                                     saturating_product_of(out.w, out.h, out.c, kMacsPerElement));
     at = (cmd.topo >> i) & 1 ? first : out;
   }
   return work;

@@ -83,8 +83,8 @@ Status validate(const Model& model);
 /// Multiply-accumulate operations of a step (0 for CPU steps), dense formula, padding counted.
 int64_t step_macs(const Step& step);
 
-/// The same with the taps of pooling windows, and at least one for each element that is made: what
-/// a device step costs.
+/// The same with the taps of pooling windows, and eight for each element that is made: what a
+/// device step costs.
 uint64_t step_work(const Step& step);
 
 /// Checks names that a file brings: printable, and not longer than kMaxNameBytes.

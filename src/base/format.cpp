@@ -40,22 +40,52 @@ size_t sequence_length(const std::string& text, size_t at) {
   return 0;
 }
 
+// Of a valid sequence: what terminals obey, or what makes a line read otherwise than it stands.
+bool is_control(const std::string& text, size_t at, size_t length) {
+  auto byte = [&](size_t i) { return static_cast<unsigned char>(text[at + i]); };
+  if (length == 1) return byte(0) < 0x20 || byte(0) == 0x7f;
+  if (length == 2) return byte(0) == 0xc2 && byte(1) < 0xa0;  // U+0080 to U+009F: C1
+  if (length != 3 || byte(0) != 0xe2) return false;
+  const bool turns = byte(1) == 0x80 && byte(2) >= 0xa8 && byte(2) <= 0xae;     // U+2028 to U+202E
+  const bool isolates = byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9;  // U+2066 to U+2069
+  return turns || isolates;
+}
+
 }  // namespace
 
 std::string printable(const std::string& text) {
   std::string out;
   for (size_t i = 0; i < text.size();) {
     const size_t length = sequence_length(text, i);
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if (length == 0 || byte < 0x20 || byte == 0x7f) {
+    if (length == 0) {
       out += '?';
       ++i;
+    } else if (is_control(text, i, length)) {
+      out += '?';
+      i += length;
     } else {
       out.append(text, i, length);
       i += length;
     }
   }
   return out;
+}
+
+bool is_printable(const std::string& text) {
+  for (size_t i = 0; i < text.size();) {
+    const size_t length = sequence_length(text, i);
+    if (length == 0 || is_control(text, i, length)) return false;
+    i += length;
+  }
+  return true;
+}
+
+std::string short_text(const std::string& text, size_t most) {
+  if (text.size() <= most) return printable(text);
+  size_t end = most > 3 ? most - 3 : 0;
+  // Not within a character: its later bytes begin with the bits 10.
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return printable(text.substr(0, end)) + "...";
 }
 
 std::string base_name(const std::string& path) {

@@ -8,8 +8,16 @@ namespace dvnn {
 
 std::string format(const char* fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/// A text from a file as one line of valid UTF-8: control characters and stray bytes become '?'.
+/// A text from a file as one line of valid UTF-8 that is safe on a terminal: control characters
+/// (also those from U+0080 on), marks that turn the direction of writing, and stray bytes become
+/// '?'.
 std::string printable(const std::string& text);
+
+/// Whether printable() leaves the text as it is.
+bool is_printable(const std::string& text);
+
+/// printable(), and no longer than `most` bytes: "..." stands for the rest.
+std::string short_text(const std::string& text, size_t most);
 
 /// The last part of a path.
 std::string base_name(const std::string& path);

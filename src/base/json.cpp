@@ -9,6 +9,63 @@ namespace dvnn {
 
 using nlohmann::json;
 
+namespace {
+
+// Not a parser: what is no JSON is found later.
+Status check_extent(const std::string& text) {
+  constexpr size_t kMaxGroups = size_t{6} << 20;  // lists, objects and texts: a hundred bytes each
+  constexpr size_t kMaxValues = size_t{8} << 20;  // 16 bytes each
+  size_t groups = 0, values = 0;
+  int depth = 0;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c == '\\') ++i;
+      if (c == '"') quoted = false;
+      continue;
+    }
+    quoted = c == '"';
+    groups += c == '"' || c == '[' || c == '{';
+    values += c == ',';
+    depth += c == '[' || c == '{';
+    depth -= c == ']' || c == '}';
+    if (depth > kMaxJsonDepth) {
+      return Error{ErrorCode::kLimit,
+                   format("is nested deeper than %d levels at byte %zu", kMaxJsonDepth, i)};
+    }
+  }
+  if (groups > kMaxGroups || values > kMaxValues) {
+    return Error{ErrorCode::kLimit,
+                 format("has %zu lists, objects and texts and %zu values, the limits are %zu and "
+                        "%zu",
+                        groups, values, kMaxGroups, kMaxValues)};
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_json_extent(const std::string& text, const std::string& what) {
+  const Status status = check_extent(text);
+  if (status.ok()) return {};
+  return Error{status.error().code, what + " " + status.error().message};
+}
+
+Result<json> parse_json(const std::string& text, const std::string& what) {
+  DVNN_TRY(check_json_extent(text, what));
+  json value = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (value.is_discarded()) return Error{ErrorCode::kMalformed, what + " is not JSON"};
+  return value;
+}
+
+std::string shown(const json& value) {
+  constexpr size_t kMost = 40;
+  // Of lists and objects only the kind: their text may be of any length.
+  if (value.is_structured()) return value.is_array() ? "a list" : "an object";
+  return short_text(value.dump(-1, ' ', false, json::error_handler_t::replace), kMost);
+}
+
 JsonReader::JsonReader(const json& object, std::string what)
     : object_(object), what_(std::move(what)) {
   if (!object_.is_object()) error_ = what_ + " must be a JSON object";
@@ -48,7 +105,7 @@ int64_t JsonReader::integer(const char* name, int64_t min, int64_t max, int64_t 
                     (!value->is_number_unsigned() || value->get<uint64_t>() <= INT64_MAX);
   const int64_t number = fits ? value->get<int64_t>() : 0;
   if (!fits || number < min || number > max) {
-    fail(name, format("%s is not an integer from %lld to %lld", value->dump().substr(0, 40).c_str(),
+    fail(name, format("%s is not an integer from %lld to %lld", shown(*value).c_str(),
                       static_cast<long long>(min), static_cast<long long>(max)));
     return fallback;
   }
@@ -66,7 +123,7 @@ double JsonReader::number(const char* name, double fallback) {
   const double number = value->is_number() ? value->get<double>() : NAN;
   // A float is what every reader stores it in.
   if (!std::isfinite(static_cast<float>(number))) {
-    fail(name, value->dump().substr(0, 40) + " is not a finite number");
+    fail(name, shown(*value) + " is not a finite number");
     return fallback;
   }
   return number;
@@ -107,7 +164,7 @@ std::vector<float> JsonReader::numbers(const char* name, size_t max_count) {
   for (const json& item : *value) {
     const double number = item.is_number() ? item.get<double>() : NAN;
     if (!std::isfinite(static_cast<float>(number))) {
-      fail(name, item.dump().substr(0, 40) + " is not a finite number");
+      fail(name, shown(item) + " is not a finite number");
       return {};
     }
     out.push_back(static_cast<float>(number));
@@ -127,7 +184,7 @@ std::vector<int> JsonReader::integers(const char* name, int64_t min, int64_t max
   for (const json& item : *value) {
     const int64_t number = item.is_number_integer() ? item.get<int64_t>() : min - 1;
     if (number < min || number > max) {
-      fail(name, format("%s is not an integer from %lld to %lld", item.dump().substr(0, 40).c_str(),
+      fail(name, format("%s is not an integer from %lld to %lld", shown(item).c_str(),
                         static_cast<long long>(min), static_cast<long long>(max)));
       return {};
     }

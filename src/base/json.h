@@ -12,6 +12,18 @@
 
 namespace dvnn {
 
+/// The only way from text to JSON. Beyond kMaxJsonDepth levels, or a number of lists, objects and
+/// values that would take far more memory than the text, it is an error: nlohmann's copies and
+/// texts of nested values recurse, and a deep one would end the process. `what` names the text.
+Result<nlohmann::json> parse_json(const std::string& text, const std::string& what);
+constexpr int kMaxJsonDepth = 64;
+
+/// Whether parse_json() would take a text of this size and depth: for those who write one.
+Status check_json_extent(const std::string& text, const std::string& what);
+
+/// A value as a message shows it: short, and on one line.
+std::string shown(const nlohmann::json& value);
+
 /// Reads the members of one JSON object. The first problem is kept; check status() once at the end:
 ///   JsonReader in(params);
 ///   const int k = in.integer("top_k", -1, 1 << 20, 400);   // optional, with a default

@@ -3,6 +3,7 @@
 // its Python layer's param_str, which is JSON or the same with Python's quotes.
 #include <algorithm>
 
+#include "base/json.h"
 #include "convert/caffe_layers.h"
 
 namespace dvnn::convert {
@@ -19,13 +20,15 @@ Status import_custom(CaffeImporter* importer, const caffe::LayerParameter& layer
     inputs.push_back(value);
   }
   std::string text = layer.python_param().param_str();
-  auto params = nlohmann::json::parse(text.empty() ? "{}" : text, nullptr, false);
-  if (params.is_discarded()) {
+  const char* const kWhat = "python_param.param_str";
+  auto parsed = parse_json(text.empty() ? "{}" : text, kWhat);
+  if (!parsed.ok() && parsed.error().code == ErrorCode::kMalformed) {
     std::replace(text.begin(), text.end(), '\'', '"');
-    params = nlohmann::json::parse(text, nullptr, false);
+    parsed = parse_json(text, kWhat);
   }
+  DVNN_ASSIGN(const nlohmann::json params, std::move(parsed));
   if (!params.is_object()) {
-    return Error{ErrorCode::kMalformed, "python_param.param_str is not JSON"};
+    return Error{ErrorCode::kMalformed, std::string(kWhat) + " is no JSON object"};
   }
   const CustomLayer& declared = importer->options.custom_layers.at(type);
   return importer->done(

@@ -160,7 +160,7 @@ Result<CustomLayer::Param> parse_param(const std::string& name, const json& type
     const bool known = param.type == "int" || param.type == "float" || param.type == "bool";
     if (known && counted == array) return param;
   }
-  return Error{ErrorCode::kMalformed, "parameter '" + name + "': type " + type.dump() +
+  return Error{ErrorCode::kMalformed, "parameter '" + name + "': type " + shown(type) +
                                           " is not int, float, bool or one of them with [COUNT]"};
 }
 
@@ -193,7 +193,7 @@ Result<json> CustomLayer::take_params(const json& given) const {
     }
     if (!good) {
       const std::string count = param.count ? format("[%d]", param.count) : "";
-      return Error{ErrorCode::kMalformed, "parameter '" + param.name + "' is " + it->dump() +
+      return Error{ErrorCode::kMalformed, "parameter '" + param.name + "' is " + shown(*it) +
                                               ", declared as " + param.type + count};
     }
     taken[param.name] = std::move(value);
@@ -222,10 +222,12 @@ Result<std::vector<int64_t>> CustomLayer::output_dims(const Shape& input,
 }
 
 Result<CustomLayers> parse_custom_layers(const std::string& text) {
-  const json object = json::parse(text, nullptr, false);
-  if (!object.is_object()) {
+  const auto parsed = parse_json(text, "the text");
+  if (!parsed.ok() && parsed.error().code != ErrorCode::kMalformed) return parsed.error();
+  if (!parsed.ok() || !parsed.value().is_object()) {
     return Error{ErrorCode::kMalformed, "is no JSON object of layer types"};
   }
+  const json& object = parsed.value();
   CustomLayers layers;
   for (const auto& [type, declared] : object.items()) {
     CustomLayer layer;

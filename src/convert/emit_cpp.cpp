@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/format.h"
 #include "base/json.h"
@@ -33,25 +34,39 @@ std::string identifier(const std::string& name) {
   return out.empty() ? "network" : out;
 }
 
-// A name in a comment: a backslash at its end would take the next line into the comment.
-std::string remark(std::string name) {
-  std::replace(name.begin(), name.end(), '\\', '/');
-  return name;
+// A name in a comment, which it must not leave: letters, digits and harmless marks. A backslash or
+// the trigraph of one would take the next line into the comment.
+std::string remark(const std::string& name) {
+  std::string out;
+  for (char c : name) {
+    const bool plain = c >= ' ' && c <= '~' && c != '\\' && c != '?' && c != '*';
+    out += plain ? c : c == '\\' ? '/' : '_';
+  }
+  return out;
 }
 
+// A literal that is the text byte for byte, in ASCII. Octal escapes end after three digits.
 std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (c >= ' ' && c <= '~' && c != '?') {
+      out += c;
+    } else {
+      out += format("\\%03o", static_cast<unsigned>(static_cast<unsigned char>(c)));
+    }
   }
   return out + "\"";
 }
 
 std::string raw_string(const nlohmann::json& json) {
   const std::string text = json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  constexpr size_t kLongestMark = 16;  // C++ has no longer ones
   std::string mark = "json";
   while (text.find(")" + mark + "\"") != std::string::npos) mark += '_';
+  if (mark.size() > kLongestMark) return quoted(text);
   return "R\"" + mark + "(" + text + ")" + mark + "\"";
 }
 
@@ -111,7 +126,7 @@ class Emitter {
 
   void begin_layer(const char* kind, const std::vector<std::string>& names) {
     const size_t i = bodies_.size();
-    std::string body = format("\n// Layer %zu: %s\n", i, kind);
+    std::string body = format("\n// Layer %zu: %s\n", i, remark(kind).c_str());
     for (const std::string& name : names) body += "//   " + remark(name) + "\n";
     body += format("void C%s::Layer_%zu() {\n", name_.c_str(), i);
     bodies_.push_back(body);
@@ -198,28 +213,37 @@ class Emitter {
     if (value.is_boolean()) return std::string("bool");
     if (value.is_number_integer()) return std::string("int");
     if (value.is_number()) return std::string("float");
-    return Error{ErrorCode::kUnsupported, value.dump() + " has no C++ type"};
+    return Error{ErrorCode::kUnsupported, shown(value) + " has no C++ type"};
   }
 
   // The members of a type's struct; each layer of the type must have the same.
   static Result<std::string> members_of(const nlohmann::json& params) {
     std::string members;
+    std::set<std::string> names;
     for (const auto& [name, value] : params.items()) {
       const bool list = value.is_array() && !value.empty();
       DVNN_ASSIGN(const std::string type, cpp_type(list ? value[0] : value));
+      if (!names.insert(identifier(name)).second) {
+        return Error{ErrorCode::kUnsupported,
+                     "two parameters are called '" + identifier(name) + "' in C++"};
+      }
       members += "  " + type + " " + identifier(name) +
                  (list ? format("[%zu]", value.size()) : "") + ";\n";
     }
     return members;
   }
 
-  static std::string initializer_of(const nlohmann::json& params) {
+  // Numbers and booleans alone: a text in a list would reach C++ as it is.
+  static Result<std::string> initializer_of(const nlohmann::json& params) {
     std::string text;
     for (const auto& [name, value] : params.items()) {
-      std::string one = value.dump();
-      std::replace(one.begin(), one.end(), '[', '{');
-      std::replace(one.begin(), one.end(), ']', '}');
-      text += (text.empty() ? "" : ", ") + one;
+      std::string one;
+      const nlohmann::json list = value.is_array() ? value : nlohmann::json::array({value});
+      for (const nlohmann::json& item : list) {
+        DVNN_TRY(cpp_type(item));
+        one += (one.empty() ? "" : ",") + item.dump();
+      }
+      text += (text.empty() ? "" : ", ") + (value.is_array() ? "{" + one + "}" : one);
     }
     return "{" + text + "}";
   }
@@ -247,7 +271,8 @@ class Emitter {
                    "its parameters are not of the same types as another " + step.type + "'s"};
     }
     describe_layer(step.name, "LT_CUSTOM", in, out, from_device);
-    line("static custom_param_" + type + " custom_param = " + initializer_of(step.params) + ";");
+    DVNN_ASSIGN(const std::string initializer, initializer_of(step.params));
+    line("static custom_param_" + type + " custom_param = " + initializer + ";");
     line("layer.custom_proc_ptr = &custom_callback_" + type + ";");
     line("layer.custom_param = &custom_param;");
     return {};
@@ -425,6 +450,7 @@ class Emitter {
 }  // namespace
 
 Result<CppSources> emit_cpp(const Model& model) {
+  DVNN_TRY(network::validate(model));
   return Emitter(model).run();
 }
 

@@ -2,7 +2,8 @@
 // What Keras keeps in HDF5 files: texts, lists of texts, and arrays of numbers.
 //
 // Damaged files make libhdf5 1.10 read and write where it should not. So a process of its own reads
-// the whole file, and hands over what it found: if it dies, the file is damaged.
+// the whole file, and hands over what it found: if it dies, the file is damaged. It is a sandbox
+// (sandbox.h): what a file makes of libhdf5 reaches no other file, no network and no process.
 #pragma once
 
 #include <cstdint>

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "base/json.h"
 
 namespace dvnn::convert {
 namespace {
@@ -243,7 +244,7 @@ Result<std::vector<int64_t>> keras_pair(const json& value, int64_t fallback) {
     for (const json& v : value) pair.push_back(v.is_number_integer() ? v.get<int64_t>() : -1);
   }
   if (pair.size() != 2 || std::min(pair[0], pair[1]) < 0 || std::max(pair[0], pair[1]) > kMost) {
-    return Error{ErrorCode::kMalformed, value.dump() + " is no pair of sizes"};
+    return Error{ErrorCode::kMalformed, shown(value) + " is no pair of sizes"};
   }
   return pair;
 }
@@ -254,7 +255,7 @@ Result<Graph> import_keras(const Hdf5File& file, const ImportOptions& options) {
                  "holds weights alone: save the whole model, with its architecture"};
   }
   DVNN_ASSIGN(const std::string text, file.text("/", "model_config"));
-  const json model = json::parse(text, nullptr, false);
+  DVNN_ASSIGN(const json model, parse_json(text, "attribute 'model_config'"));
   if (!model.is_object() || !model.contains("config")) {
     return Error{ErrorCode::kMalformed, "attribute 'model_config' is no model's architecture"};
   }

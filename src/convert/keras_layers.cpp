@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "base/json.h"
 #include "convert/keras_import.h"
 
 namespace dvnn::convert {
@@ -45,7 +46,7 @@ Result<bool> is_same(const json& config) {
   const json& mode = keras_option(config, {"padding", "border_mode"});
   if (mode == "same") return true;
   if (mode == "valid" || mode == "causal" || mode.is_null()) return false;
-  return Error{ErrorCode::kUnsupported, "padding " + mode.dump() + " is not supported"};
+  return Error{ErrorCode::kUnsupported, "padding " + shown(mode) + " is not supported"};
 }
 
 Status check_dims(const KerasLayer& layer, size_t index, const std::vector<int64_t>& dims) {
@@ -361,7 +362,7 @@ Result<KerasTensor> function_layer(KerasImporter* importer, const KerasLayer& la
   }
   const bool six = most.is_number() && most.get<double>() == 6 && slope == 0;
   if (!most.is_null() && !six) {
-    return Error{ErrorCode::kUnsupported, "max_value " + most.dump() + ": 6 or none is supported"};
+    return Error{ErrorCode::kUnsupported, "max_value " + shown(most) + ": 6 or none is supported"};
   }
   DVNN_ASSIGN(const int out,
               b.activation(layer.name, in, six ? Activation::kRelu6 : Activation::kRelu,
@@ -434,7 +435,7 @@ Result<int> keras_activation(KerasImporter* importer, const std::string& name,
     DVNN_ASSIGN(const int gate, b.activation(own + "_gate", in, Activation::kSigmoid));
     return b.cpu(own, "Eltwise", {{"operation", "prod"}}, {in, gate}, dims_of(b.shape_of(in)));
   }
-  return Error{ErrorCode::kUnsupported, "activation " + activation.dump() + " is not supported"};
+  return Error{ErrorCode::kUnsupported, "activation " + shown(activation) + " is not supported"};
 }
 
 Result<KerasTensor> import_keras_layer(KerasImporter* importer, const KerasLayer& layer) {

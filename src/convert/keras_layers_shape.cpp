@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "base/json.h"
 #include "convert/keras_import.h"
 
 namespace dvnn::convert {
@@ -97,7 +98,7 @@ Result<KerasTensor> merge_mode(KerasImporter* importer, const KerasLayer& layer)
       return merged(importer, layer, known, keras_option(layer.config, {"concat_axis"}));
     }
   }
-  return Error{ErrorCode::kUnsupported, "mode " + mode.dump() + " is not supported"};
+  return Error{ErrorCode::kUnsupported, "mode " + shown(mode) + " is not supported"};
 }
 
 Result<KerasTensor> zero_padding(KerasImporter* importer, const KerasLayer& layer) {
@@ -119,7 +120,7 @@ Result<KerasTensor> zero_padding(KerasImporter* importer, const KerasLayer& laye
       p.insert(p.end(), pair.begin(), pair.end());
     }
   } else {
-    return Error{ErrorCode::kMalformed, padding.dump() + " is no padding"};
+    return Error{ErrorCode::kMalformed, shown(padding) + " is no padding"};
   }
   DVNN_ASSIGN(const int out, importer->builder.pad(layer.name, in, p[2], p[3], p[0], p[1]));
   return KerasTensor{out, false};
@@ -162,7 +163,7 @@ Result<KerasTensor> reshape(KerasImporter* importer, const KerasLayer& layer) {
     if (extent == -1 && open == 0) {
       open = dims.size();
     } else if (extent < 1 || extent > shape.elements() || (known *= extent) > shape.elements()) {
-      return Error{ErrorCode::kMalformed, "target_shape " + target.dump() + " does not fit"};
+      return Error{ErrorCode::kMalformed, "target_shape " + shown(target) + " does not fit"};
     }
     dims.push_back(extent);
   }
@@ -186,7 +187,7 @@ Result<KerasTensor> permute(KerasImporter* importer, const KerasLayer& layer) {
   // Axis i of the new (N, H, W, C) is axis order[i] of the old one.
   if (order.size() != 4 || *std::min_element(order.begin() + 1, order.end()) < 1 ||
       *std::max_element(order.begin(), order.end()) > 3) {
-    return Error{ErrorCode::kMalformed, "dims " + dims.dump() + " does not name each axis once"};
+    return Error{ErrorCode::kMalformed, "dims " + shown(dims) + " does not name each axis once"};
   }
   static constexpr int64_t kPicture[] = {0, 2, 3, 1};
   const std::vector<int64_t> own = {0, kPicture[order[3]], kPicture[order[1]], kPicture[order[2]]};

@@ -34,6 +34,11 @@ Box decode_box(CodeType type, const Prior& prior, const float* delta) {
   return {cx - half_w, cy - half_h, cx + half_w, cy + half_h};
 }
 
+bool is_finite(const Box& box) {
+  return std::isfinite(box.x0) && std::isfinite(box.y0) && std::isfinite(box.x1) &&
+         std::isfinite(box.y1);
+}
+
 float intersection_over_union(const Box& a, const Box& b) {
   const float w = std::min(a.x1, b.x1) - std::max(a.x0, b.x0);
   const float h = std::min(a.y1, b.y1) - std::max(a.y0, b.y0);
@@ -55,6 +60,7 @@ void suppress_non_maxima(Span<const Box> boxes, const NmsOptions& options,
   std::sort(candidates->begin(), candidates->end(), better);
   float threshold = options.iou_threshold;
   size_t kept = 0;
+  if (options.max_kept == 0) candidates->clear();
   for (size_t i = 0; i < candidates->size(); ++i) {
     const Candidate candidate = (*candidates)[i];
     bool keep = true;
@@ -65,6 +71,7 @@ void suppress_non_maxima(Span<const Box> boxes, const NmsOptions& options,
     }
     if (!keep) continue;
     (*candidates)[kept++] = candidate;
+    if (options.max_kept >= 0 && kept >= static_cast<size_t>(options.max_kept)) break;
     if (options.eta < 1 && threshold > 0.5f) threshold *= options.eta;
   }
   candidates->resize(kept);

@@ -49,6 +49,9 @@ inline image::Corners to_corners(const Box& box) {
   return {double{box.x0}, double{box.y0}, double{box.x1}, double{box.y1}};
 }
 
+/// Whether all corners are numbers: networks may give NaN and infinities.
+bool is_finite(const Box& box);
+
 /// Area of the intersection over area of the union; 0 for empty boxes.
 float intersection_over_union(const Box& a, const Box& b);
 
@@ -61,6 +64,7 @@ struct Candidate {
 struct NmsOptions {
   float iou_threshold = 0.45f;  // a box that overlaps a better one by more than this goes
   int top_k = -1;               // candidates looked at, best first; -1: all
+  int max_kept = -1;            // stops once so many are kept; -1: never
   float eta = 1.0f;             // < 1: the threshold shrinks as boxes are kept (Caffe-SSD)
 };
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "base/format.h"
@@ -9,6 +11,11 @@
 
 namespace dvnn::decode {
 namespace {
+
+// NaN is worse than all: sorting needs an order in which every value has a place.
+float rank_of(float logit) {
+  return std::isnan(logit) ? -std::numeric_limits<float>::infinity() : logit;
+}
 
 class ClassificationDecoder final : public Decoder {
  public:
@@ -24,8 +31,8 @@ class ClassificationDecoder final : public Decoder {
     std::iota(order_.begin(), order_.end(), 0);
     std::partial_sort(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(top_k_),
                       order_.end(), [this](int a, int b) {
-                        const float sa = logits_[static_cast<size_t>(a)];
-                        const float sb = logits_[static_cast<size_t>(b)];
+                        const float sa = rank_of(logits_[static_cast<size_t>(a)]);
+                        const float sb = rank_of(logits_[static_cast<size_t>(b)]);
                         return sa > sb || (sa == sb && a < b);
                       });
     for (size_t k = 0; k < top_k_; ++k) {

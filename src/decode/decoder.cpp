@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "decode/decoder.h"
 
+#include "base/format.h"
+#include "base/guard.h"
 #include "decode/decoder_table.h"
 
 namespace dvnn::decode {
@@ -17,6 +19,43 @@ constexpr Entry kDecoders[] = {
     {"classification", create_classification_decoder},
 };
 
+// What stands between a decoder and outputs that are not those it was made for (a tensor's
+// description may come from another element, or from an older network), and exceptions.
+class CheckedDecoder final : public Decoder {
+ public:
+  CheckedDecoder(std::unique_ptr<Decoder> decoder, Span<const NamedOutput> outputs)
+      : decoder_(std::move(decoder)), outputs_(outputs.begin(), outputs.end()) {}
+  objects::Kind kind() const override { return decoder_->kind(); }
+
+  Status decode(Span<const ConstTensorView> outputs, float threshold,
+                objects::Objects* out) override {
+    if (outputs.size() != outputs_.size()) {
+      return Error{ErrorCode::kInvalidArgument,
+                   format("the decoder was made for %zu outputs and is given %zu", outputs_.size(),
+                          outputs.size())};
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const TensorDesc &made = outputs_[i].desc, &given = outputs[i].desc;
+      if (made.type == given.type && made.layout == given.layout && made.shape == given.shape &&
+          outputs[i].data) {
+        continue;
+      }
+      return Error{
+          ErrorCode::kInvalidArgument,
+          format("output %zu is %s %s %s%s, the decoder was made for %s %s %s", i,
+                 to_string(given.type), to_string(given.layout), given.shape.to_string().c_str(),
+                 outputs[i].data ? "" : " without memory", to_string(made.type),
+                 to_string(made.layout), made.shape.to_string().c_str())};
+    }
+    return guarded("decoding",
+                   [&]() -> Status { return decoder_->decode(outputs, threshold, out); });
+  }
+
+ private:
+  std::unique_ptr<Decoder> decoder_;
+  std::vector<NamedOutput> outputs_;
+};
+
 }  // namespace
 
 DecoderResult create_decoder(const std::string& name, const nlohmann::json& params,
@@ -24,13 +63,14 @@ DecoderResult create_decoder(const std::string& name, const nlohmann::json& para
   std::string known;
   for (const Entry& entry : kDecoders) {
     if (name == entry.name) {
-      auto decoder = entry.create(params, outputs);
+      auto decoder = guarded("making it", [&] { return entry.create(params, outputs); });
       if (!decoder.ok()) return decoder.error().within("decoder '" + name + "'");
-      return decoder;
+      return DecoderResult(std::make_unique<CheckedDecoder>(std::move(decoder.value()), outputs));
     }
     known += (known.empty() ? "" : ", ") + std::string(entry.name);
   }
-  return Error{ErrorCode::kUnsupported, "unknown decoder '" + name + "' (known: " + known + ")"};
+  return Error{ErrorCode::kUnsupported,
+               "unknown decoder '" + short_text(name, 64) + "' (known: " + known + ")"};
 }
 
 std::vector<std::string> decoder_names() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 
 #include "base/format.h"
 #include "decode/box.h"
@@ -8,8 +9,8 @@
 namespace dvnn::decode {
 namespace {
 
-constexpr int kRowLength = 7;  // image_id, label, confidence, x0, y0, x1, y1
-constexpr float kMaxClasses = 65536;
+constexpr float kMaxClasses = 65536;  // what a file's list of labels may hold
+constexpr int kRowLength = 7;         // image_id, label, confidence, x0, y0, x1, y1
 
 class DetectionOutputDecoder final : public Decoder {
  public:
@@ -22,13 +23,14 @@ class DetectionOutputDecoder final : public Decoder {
     const size_t first = out->size();
     for (size_t i = 0; i + kRowLength <= rows_.size(); i += kRowLength) {
       const float* row = &rows_[i];
-      if (row[0] < 0 || !(row[2] >= threshold)) continue;
-      // A class that is no number, or that no network has, belongs to no object.
-      if (!(row[1] >= 0 && row[1] < kMaxClasses)) continue;
+      // Written so that NaN, which no comparison holds for, drops the row.
+      if (!(row[0] >= 0 && row[2] >= threshold && row[1] >= 0 && row[1] < kMaxClasses)) continue;
+      const Box box = {row[3], row[4], row[5], row[6]};
+      if (!std::isfinite(row[2]) || !is_finite(box)) continue;
       objects::Object object;
       object.class_id = static_cast<int>(row[1]);
       object.confidence = row[2];
-      object.box = to_corners({row[3], row[4], row[5], row[6]});
+      object.box = to_corners(box);
       out->push_back(std::move(object));
     }
     std::stable_sort(out->begin() + static_cast<std::ptrdiff_t>(first), out->end(),

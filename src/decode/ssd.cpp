@@ -35,7 +35,17 @@ Result<SsdParams> parse_ssd_params(const nlohmann::json& params, const std::stri
     in.fail("class_agnostic", "needs share_location");
   }
   DVNN_TRY(in.status());
+  // What a class keeps beyond this many would be cut off below: each of the others is better.
+  p.nms.max_kept = p.keep_top_k >= 0 ? std::min(p.keep_top_k, kMaxKept) : kMaxKept;
   return p;
+}
+
+uint64_t count_candidates(const SsdParams& params, uint64_t priors) {
+  const bool has_background = params.background >= 0 && params.background < params.num_classes;
+  const auto objects = static_cast<uint64_t>(params.num_classes - (has_background ? 1 : 0));
+  const uint64_t per_class =
+      params.nms.top_k >= 0 ? std::min(priors, static_cast<uint64_t>(params.nms.top_k)) : priors;
+  return per_class * (params.class_agnostic ? 1 : objects);
 }
 
 SsdSelector::SsdSelector(SsdParams params, std::vector<Prior> priors)
@@ -83,10 +93,11 @@ void SsdSelector::suppress(const float* loc, const float* conf, int label, float
     const int own = label_of(i);
     const float score = own < 0 ? 0 : conf[i * classes + static_cast<size_t>(own)];
     if (!(score > threshold)) continue;  // also drops NaN
-    candidates_.push_back({score, static_cast<int>(i)});
     Prior prior = priors_[i];
     if (params_.variance_encoded_in_target) prior.variance = {{1, 1, 1, 1}};
     boxes_[i] = decode_box(params_.code_type, prior, loc + (i * loc_classes + loc_class) * 4);
+    // A box that is nowhere would be kept, as it overlaps with none.
+    if (is_finite(boxes_[i])) candidates_.push_back({score, static_cast<int>(i)});
   }
   suppress_non_maxima(boxes_, params_.nms, &candidates_);
   for (const Candidate& c : candidates_) {

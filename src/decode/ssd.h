@@ -24,9 +24,16 @@ struct SsdParams {
   bool class_agnostic = false;  // one suppression over all classes, each box with its best class
 };
 
+/// What one suppression keeps where `keep_top_k` does not say: no picture has more objects of a
+/// class, and each kept box is compared with all candidates after it.
+constexpr int kMaxKept = 2048;
+
 /// Reads {num_classes, background_label_id, share_location, code_type, variance_encoded_in_target,
 /// nms_threshold, nms_top_k, nms_eta, keep_top_k, confidence_threshold, class_agnostic}.
 Result<SsdParams> parse_ssd_params(const nlohmann::json& params, const std::string& what);
+
+/// Boxes that suppression looks at in one picture, of all classes together, at the most.
+uint64_t count_candidates(const SsdParams& params, uint64_t priors);
 
 /// Post-processes one picture; keeps its working memory between calls.
 class SsdSelector {

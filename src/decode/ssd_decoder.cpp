@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/budget.h"
 #include "base/format.h"
 #include "base/json.h"
 #include "decode/decoder_table.h"
@@ -22,8 +23,6 @@ class SsdDecoder final : public Decoder {
         loc_(selector_.prior_count() * 4 * (selector_.params().share_location ? 1 : classes_)),
         conf_(selector_.prior_count() * classes_) {}
   objects::Kind kind() const override { return objects::Kind::kDetection; }
-  size_t loc_elements() const { return loc_.size(); }
-  size_t conf_elements() const { return conf_.size(); }
 
   Status decode(Span<const ConstTensorView> outputs, float threshold,
                 objects::Objects* out) override {
@@ -61,12 +60,13 @@ Result<size_t> find_output(Span<const NamedOutput> outputs, const std::string& n
                "the network has no output '" + name + "' (it has: " + known + ")"};
 }
 
-Status check_elements(const NamedOutput& output, size_t wanted) {
+Status check_elements(const NamedOutput& output, uint64_t wanted) {
   const int64_t have = output.desc.shape.elements();
-  if (have == static_cast<int64_t>(wanted)) return {};
+  if (have >= 0 && static_cast<uint64_t>(have) == wanted) return {};
   return Error{ErrorCode::kMalformed,
-               format("output '%s' has %lld elements, the anchors and classes make %zu",
-                      output.name.c_str(), static_cast<long long>(have), wanted)};
+               format("output '%s' has %lld elements, the anchors and classes make %llu",
+                      output.name.c_str(), static_cast<long long>(have),
+                      static_cast<unsigned long long>(wanted))};
 }
 
 }  // namespace
@@ -88,11 +88,14 @@ DecoderResult create_ssd_decoder(const nlohmann::json& params, Span<const NamedO
   DVNN_ASSIGN(std::vector<Prior> priors, make_anchors(*rule));
   DVNN_ASSIGN(const size_t loc, find_output(outputs, loc_name));
   DVNN_ASSIGN(const size_t conf, find_output(outputs, conf_name));
-  auto decoder =
-      std::make_unique<SsdDecoder>(SsdSelector(ssd, std::move(priors)), score, loc, conf);
-  DVNN_TRY(check_elements(outputs[loc], decoder->loc_elements()));
-  DVNN_TRY(check_elements(outputs[conf], decoder->conf_elements()));
-  return std::unique_ptr<Decoder>(std::move(decoder));
+  // Before any memory is taken: 2^20 anchors of 65,536 classes would ask for 256 GiB.
+  const uint64_t count = priors.size(), classes = static_cast<uint64_t>(ssd.num_classes);
+  DVNN_TRY(check_elements(outputs[loc], count * 4 * (ssd.share_location ? 1 : classes)));
+  DVNN_TRY(check_elements(outputs[conf], count * classes));
+  DVNN_TRY(check_budget(Budget::kCandidates, count_candidates(ssd, count),
+                        "suppression looks at candidates of all classes"));
+  return std::unique_ptr<Decoder>(
+      new SsdDecoder(SsdSelector(ssd, std::move(priors)), score, loc, conf));
 }
 
 }  // namespace dvnn::decode

@@ -150,7 +150,7 @@ int64_t CommandList::last_exec_time() const {
 Result<std::shared_ptr<Device>> Device::open(const std::string& selector) {
   std::string choice = selector;
   if (choice.empty()) {
-    const char* env = std::getenv("DVNN_DEVICE");
+    const char* env = secure_getenv("DVNN_DEVICE");
     choice = env && *env ? env : "auto";
   }
   std::vector<std::string> candidates;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "base/json.h"
 #include "tensor/tensor_json.h"
 
 namespace dvnn::generated {
@@ -30,7 +31,7 @@ Status CpuStep::read_tensors(const nlohmann::json* list, std::vector<Tensor>* te
 }
 
 Result<CpuStep> CpuStep::parse(const std::string& description) {
-  const auto json = nlohmann::json::parse(description, nullptr, false);
+  DVNN_ASSIGN(const auto json, parse_json(description, "the layer's description"));
   CpuStep step;
   JsonReader in(json, "the layer");
   step.type_ = in.text("type");

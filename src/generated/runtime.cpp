@@ -169,6 +169,7 @@ Status Runtime::run_stage(const Stage& stage, std::vector<fpga_layer>* layers, T
     DVNN_TRY(io_.to_cpu(0, io_.size()));
     (layer.type == LT_FC ? times->fc_us : times->conv_us) += now_us() - start;
   } else {
+    const layers::Workspace::Loan loan(&workspace_);
     if (layer.type == LT_CPU) {
       CpuStep& step = cpu_steps_.at(stage.first);
       if (!step.makes_constants()) DVNN_TRY(step.run());

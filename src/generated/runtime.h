@@ -10,6 +10,7 @@
 #include "device/device.h"
 #include "dmp_network.h"
 #include "generated/cpu_step.h"
+#include "layers/workspace.h"
 
 namespace dvnn::generated {
 
@@ -64,6 +65,7 @@ class Runtime {
   size_t weights_size_ = 0;
   std::map<size_t, CpuStep> cpu_steps_;  // by layer
   std::vector<uint8_t> constants_;
+  layers::Workspace workspace_;
   std::vector<Stage> stages_;
   layer_type last_type_ = LT_INPUT;
   bool hosted_ = false, weights_loaded_ = false;

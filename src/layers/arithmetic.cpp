@@ -97,9 +97,11 @@ constexpr NamedOperation kOperations[] = {
     {"sub", [](float x, float y) { return x - y; }},
 };
 
-// Where the operand's element for each of the result's is: dimensions of 1 repeat.
-std::vector<size_t> broadcast_index(const Shape& from, const Shape& to) {
-  std::vector<size_t> index(static_cast<size_t>(to.elements()));
+// Where the operand's element for each of the result's is: dimensions of 1 repeat. Four bytes each:
+// a tensor has at most 2^28 elements. Empty: it is the same for all.
+std::vector<uint32_t> broadcast_index(const Shape& from, const Shape& to) {
+  if (from.elements() == to.elements()) return {};
+  std::vector<uint32_t> index(static_cast<size_t>(to.elements()));
   for (size_t n = 0; n < index.size(); ++n) {
     size_t rest = n, at = 0, stride = 1;
     for (int i = to.rank - 1; i >= 0; --i) {
@@ -110,7 +112,7 @@ std::vector<size_t> broadcast_index(const Shape& from, const Shape& to) {
       if (from[f] != 1) at += here * stride;
       stride *= static_cast<size_t>(from[f]);
     }
-    index[n] = at;
+    index[n] = static_cast<uint32_t>(at);
   }
   return index;
 }
@@ -123,22 +125,25 @@ class Binary final : public CpuLayer {
         second_(inputs[1]),
         first_index_(broadcast_index(inputs[0].shape, output.shape)),
         second_index_(broadcast_index(inputs[1].shape, output.shape)),
-        result_(static_cast<size_t>(output.shape.elements())) {}
+        count_(static_cast<size_t>(output.shape.elements())) {}
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
     const float *a = first_.read(inputs[0]), *b = second_.read(inputs[1]);
     // The output may share memory with an input of which an element is read several times.
-    for (size_t i = 0; i < result_.size(); ++i) {
-      result_[i] = operation_(a[first_index_[i]], b[second_index_[i]]);
+    float* const result = Workspace::current().floats(count_);
+    const uint32_t* const i = first_index_.empty() ? nullptr : first_index_.data();
+    const uint32_t* const k = second_index_.empty() ? nullptr : second_index_.data();
+    for (size_t n = 0; n < count_; ++n) {
+      result[n] = operation_(a[i ? i[n] : n], b[k ? k[n] : n]);
     }
-    write_nchw(result_.data(), outputs[0]);
+    write_nchw(result, outputs[0]);
     return {};
   }
 
  private:
   Operation operation_;
   FloatReader first_, second_;
-  std::vector<size_t> first_index_, second_index_;
-  std::vector<float> result_;
+  std::vector<uint32_t> first_index_, second_index_;
+  size_t count_;
 };
 
 template <typename Table>

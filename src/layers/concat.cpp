@@ -25,8 +25,8 @@ class Concat final : public CpuLayer {
       const float* in = readers_[i].read(inputs[i]);
       const size_t block = parts_[i].count * out_.inner;
       for (size_t o = 0; o < out_.outer; ++o) {
-        std::memcpy(out + (o * out_.count + at) * out_.inner, in + o * block,
-                    block * sizeof(float));
+        float* to = out + (o * out_.count + at) * out_.inner;
+        if (to != in) std::memcpy(to, in + o * block, block * sizeof(float));
       }
       at += parts_[i].count;
     }

@@ -2,8 +2,11 @@
 #include "layers/cpu_layer.h"
 
 #include "base/format.h"
+#include "base/guard.h"
+#include "layers/cost.h"
 #include "layers/factories.h"
 #include "layers/module.h"
+#include "layers/workspace.h"
 
 namespace dvnn::layers {
 namespace {
@@ -38,23 +41,48 @@ constexpr Entry kLayers[] = {
     {"Unary", create_unary_layer},
 };
 
+// Around every layer: what it borrows ends with its run, and no exception leaves it. Layers of
+// users' libraries, which are C++ as a rule, are the ones that throw.
+class EnclosedLayer final : public CpuLayer {
+ public:
+  EnclosedLayer(std::string type, std::unique_ptr<CpuLayer> layer)
+      : type_(std::move(type)), layer_(std::move(layer)) {}
+  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
+    const Workspace::Run run;
+    return guarded(type_, [&]() -> Status { return layer_->run(inputs, outputs); });
+  }
+
+ private:
+  std::string type_;
+  std::unique_ptr<CpuLayer> layer_;
+};
+
+LayerResult enclosed(const std::string& type, std::unique_ptr<CpuLayer> layer) {
+  return LayerResult(std::make_unique<EnclosedLayer>(type, std::move(layer)));
+}
+
 }  // namespace
 
 LayerResult create_cpu_layer(const std::string& type, const nlohmann::json& params,
                              Span<const TensorDesc> inputs, Span<const TensorDesc> outputs) {
+  static const nlohmann::json kNoParams = nlohmann::json::object();
+  const nlohmann::json& given = params.is_null() ? kNoParams : params;
+  // Before any memory is taken. A model's layers were held against the budgets together
+  // (validate()); those of generated sources come here one by one.
+  DVNN_TRY(check_cost(cost_of(type, given, inputs, outputs), "a layer of type " + type + ":"));
   std::string known;
   for (const Entry& entry : kLayers) {
     if (type == entry.name) {
-      static const nlohmann::json kNoParams = nlohmann::json::object();
-      auto layer = entry.create(params.is_null() ? kNoParams : params, inputs, outputs);
+      auto layer = guarded("making it", [&] { return entry.create(given, inputs, outputs); });
       if (!layer.ok()) return layer.error().within(type);
-      return layer;
+      return enclosed(type, std::move(layer.value()));
     }
     known += (known.empty() ? "" : ", ") + std::string(entry.name);
   }
-  DVNN_ASSIGN(auto layer, create_module_layer(type, params, inputs, outputs));
-  if (layer) return layer;
-  return Error{ErrorCode::kUnsupported, "unknown CPU layer type '" + type +
+  auto module_layer = [&] { return create_module_layer(type, params, inputs, outputs); };
+  DVNN_ASSIGN(auto layer, guarded("making it", module_layer));
+  if (layer) return enclosed(type, std::move(layer));
+  return Error{ErrorCode::kUnsupported, "unknown CPU layer type '" + short_text(type, 64) +
                                             "': name the library that has it by "
                                             "custom-layers (built in: " +
                                             known + ")"};

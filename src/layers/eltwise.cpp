@@ -17,24 +17,25 @@ class Eltwise final : public CpuLayer {
       : operation_(operation),
         coeff_(std::move(coeff)),
         writer_(output),
-        result_(static_cast<size_t>(output.shape.elements())) {
+        count_(static_cast<size_t>(output.shape.elements())) {
     for (const TensorDesc& in : inputs) readers_.emplace_back(in);
   }
 
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
-    for (size_t k = 0; k < inputs.size(); ++k) add(k, readers_[k].read(inputs[k]));
     // The result has memory of its own: the output may share memory with a later input.
-    std::copy(result_.begin(), result_.end(), writer_.begin(outputs[0]));
+    float* const result = Workspace::current().floats(count_);
+    for (size_t k = 0; k < inputs.size(); ++k) add(k, readers_[k].read(inputs[k]), result);
+    std::copy(result, result + count_, writer_.begin(outputs[0]));
     writer_.finish(outputs[0]);
     return {};
   }
 
  private:
-  void add(size_t k, const float* in) {
+  void add(size_t k, const float* in, float* result) const {
     const float coeff = coeff_.empty() ? 1.0f : coeff_[k];
-    for (size_t i = 0; i < result_.size(); ++i) {
+    for (size_t i = 0; i < count_; ++i) {
       const float v = coeff * in[i];
-      float& r = result_[i];
+      float& r = result[i];
       if (k == 0) {
         r = v;
       } else if (operation_ == Operation::kSum) {
@@ -51,7 +52,7 @@ class Eltwise final : public CpuLayer {
   std::vector<float> coeff_;
   std::vector<FloatReader> readers_;
   FloatWriter writer_;
-  std::vector<float> result_;
+  size_t count_;
 };
 
 }  // namespace

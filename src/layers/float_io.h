@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // CPU layers compute in row-major float. These read and write tensors of any type and layout, in
-// place where the tensor already is row-major float, through memory of their own where not.
+// place where the tensor already is row-major float, through the slot's workspace where not.
 #pragma once
 
-#include <vector>
-
+#include "layers/workspace.h"
 #include "tensor/tensor.h"
 
 namespace dvnn::layers {
@@ -16,31 +15,36 @@ inline bool is_plain_float(const TensorDesc& desc) {
 class FloatReader {
  public:
   explicit FloatReader(const TensorDesc& desc)
-      : scratch_(is_plain_float(desc) ? 0 : static_cast<size_t>(desc.shape.elements())) {}
+      : count_(is_plain_float(desc) ? 0 : static_cast<size_t>(desc.shape.elements())) {}
+  /// Valid until the layer's run ends.
   const float* read(const ConstTensorView& view) {
-    if (scratch_.empty()) return reinterpret_cast<const float*>(view.data);
-    read_nchw(view, scratch_.data());
-    return scratch_.data();
+    if (count_ == 0) return reinterpret_cast<const float*>(view.data);
+    float* const floats = Workspace::current().floats(count_);
+    read_nchw(view, floats);
+    return floats;
   }
 
  private:
-  std::vector<float> scratch_;
+  size_t count_;  // 0: in place
 };
 
 class FloatWriter {
  public:
   explicit FloatWriter(const TensorDesc& desc)
-      : scratch_(is_plain_float(desc) ? 0 : static_cast<size_t>(desc.shape.elements())) {}
+      : count_(is_plain_float(desc) ? 0 : static_cast<size_t>(desc.shape.elements())) {}
   /// Where to compute; finish() brings it home.
   float* begin(const TensorView& view) {
-    return scratch_.empty() ? reinterpret_cast<float*>(view.data) : scratch_.data();
+    floats_ =
+        count_ == 0 ? reinterpret_cast<float*>(view.data) : Workspace::current().floats(count_);
+    return floats_;
   }
   void finish(const TensorView& view) {
-    if (!scratch_.empty()) write_nchw(scratch_.data(), view);
+    if (count_ != 0) write_nchw(floats_, view);
   }
 
  private:
-  std::vector<float> scratch_;
+  size_t count_;  // 0: in place
+  float* floats_ = nullptr;
 };
 
 }  // namespace dvnn::layers

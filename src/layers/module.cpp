@@ -125,7 +125,8 @@ Result<std::unique_ptr<CpuLayer>> create_module_layer(const std::string& type,
   for (const TensorDesc& desc : inputs) in.push_back(shape_of(desc));
   for (const TensorDesc& desc : outputs) out.push_back(shape_of(desc));
   Message message;
-  const std::string text = params.dump();
+  // Bytes that are no UTF-8 do not throw.
+  const std::string text = params.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   void* object =
       found->create(text.c_str(), in.data(), in.size(), out.data(), out.size(), &message.target);
   if (!object) return Error{ErrorCode::kUnsupported, message.said()};

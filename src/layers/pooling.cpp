@@ -64,8 +64,8 @@ class Pooling final : public CpuLayer {
       }
     }
     if (!average_) return best;
-    const int own = (wy.end - wy.begin) * (wx.end - wx.begin);
-    return sum / static_cast<float>(counts_pads_ ? wy.padded * wx.padded : own);
+    const int64_t own = int64_t{wy.end - wy.begin} * (wx.end - wx.begin);
+    return sum / static_cast<float>(counts_pads_ ? int64_t{wy.padded} * wx.padded : own);
   }
 
   bool average_, counts_pads_;

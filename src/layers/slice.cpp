@@ -12,19 +12,19 @@ namespace {
 
 class Slice final : public CpuLayer {
  public:
-  Slice(std::vector<size_t> index, const TensorDesc& input)
-      : index_(std::move(index)), reader_(input), result_(index_.size()) {}
+  Slice(std::vector<uint32_t> index, const TensorDesc& input)
+      : index_(std::move(index)), reader_(input) {}
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
     const float* in = reader_.read(inputs[0]);
-    for (size_t i = 0; i < index_.size(); ++i) result_[i] = in[index_[i]];
-    write_nchw(result_.data(), outputs[0]);
+    float* const result = Workspace::current().floats(index_.size());
+    for (size_t i = 0; i < index_.size(); ++i) result[i] = in[index_[i]];
+    write_nchw(result, outputs[0]);
     return {};
   }
 
  private:
-  std::vector<size_t> index_;  // of the input's element for each of the output's
+  std::vector<uint32_t> index_;  // of the input's element for each of the output's
   FloatReader reader_;
-  std::vector<float> result_;
 };
 
 class Pad final : public CpuLayer {
@@ -76,7 +76,7 @@ DVNN_LAYER_FACTORY(create_slice_layer) {
             "with step and the output " + to.to_string() + " leaves the input " + from.to_string());
   }
   DVNN_TRY(in.status());
-  std::vector<size_t> index(static_cast<size_t>(to.elements()));
+  std::vector<uint32_t> index(static_cast<size_t>(to.elements()));
   for (size_t n = 0; n < index.size(); ++n) {
     int64_t rest = static_cast<int64_t>(n), at = 0, stride = 1;
     for (int i = to.rank - 1; i >= 0; --i) {
@@ -85,7 +85,7 @@ DVNN_LAYER_FACTORY(create_slice_layer) {
       rest /= to[i];
       stride *= from[i];
     }
-    index[n] = static_cast<size_t>(at);
+    index[n] = static_cast<uint32_t>(at);
   }
   return std::unique_ptr<CpuLayer>(new Slice(std::move(index), inputs[0]));
 }

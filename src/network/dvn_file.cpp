@@ -11,6 +11,8 @@
 #include <cstring>
 
 #include "base/format.h"
+#include "base/guard.h"
+#include "base/json.h"
 #include "network/model_json.h"
 #include "network/model_limits.h"
 
@@ -141,8 +143,7 @@ Result<Model> read_open_file(int fd) {
   if (crc(text.data(), text.size()) != header.json_crc) {
     return Error{ErrorCode::kMalformed, "the description's checksum is wrong (damaged file?)"};
   }
-  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) return Error{ErrorCode::kMalformed, "the description is not JSON"};
+  DVNN_ASSIGN(const auto json, parse_json(text, "the description"));
   DVNN_ASSIGN(Model model, model_from_json(json));
   model.weights.resize(header.weights_bytes);
   DVNN_TRY(read_at(fd, header.weights_offset, model.weights.data(), model.weights.size()));
@@ -161,15 +162,30 @@ Result<Model> read_dvn(const std::string& path) {
     const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;
     return Error{code, "network file '" + path + "': " + std::strerror(errno)};
   }
-  Result<Model> model = read_open_file(file.fd());
-  if (!model.ok()) return model.error().within("network file '" + path + "'");
-  return model;
+  Result<Model> model = guarded("reading it", [&] { return read_open_file(file.fd()); });
+  if (model.ok()) return model;
+  // The message may quote the file, which may want to talk to a terminal.
+  constexpr size_t kMaxMessage = 2000;
+  return Error{model.error().code, short_text(model.error().message, kMaxMessage)}.within(
+      "network file '" + path + "'");
 }
 
 Status write_dvn(const Model& model, const std::string& path) {
   if (Status s = validate(model); !s.ok()) return s.error().within("network '" + model.name + "'");
   const std::string text =
       model_to_json(model).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  // No file that its reader would refuse.
+  if (Status s = check_json_extent(text, "the description"); !s.ok()) {
+    return s.error().within("network '" + model.name + "'");
+  }
+  if (text.size() > kMaxJsonBytes || model.weights.size() > kMaxWeightBytes) {
+    return Error{ErrorCode::kLimit,
+                 format("network '%s': its description takes %zu bytes and its weights %zu, the "
+                        "limits are %llu and %llu",
+                        model.name.c_str(), text.size(), model.weights.size(),
+                        static_cast<unsigned long long>(kMaxJsonBytes),
+                        static_cast<unsigned long long>(kMaxWeightBytes))};
+  }
   Header header = {};
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   header.version = kVersion;

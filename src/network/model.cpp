@@ -2,8 +2,12 @@
 #include "network/model.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "base/budget.h"
 #include "base/format.h"
+#include "base/saturate.h"
+#include "layers/cost.h"
 #include "network/model_limits.h"
 #include "tensor/tensor_json.h"
 
@@ -87,6 +91,9 @@ Status validate_run(const Model& model, const ConvRun& run, Dims in) {
   DVNN_TRY(validate_pad("pool pad", run.pool_pad));
   if (run.m < 1 || run.m > kMaxChannels) return over_limit("output channels", run.m, kMaxChannels);
   if (run.conv != device::ConvKind::kNone) {
+    if (run.weight_format == device::WeightFormat::kNone) {
+      return malformed("a convolution has weights of format 'none'");
+    }
     const size_t bytes = packed_weights_size(device::run_geometry(run, in.c));
     if (run.weight_offset % 16 != 0 || bytes > model.weights.size() ||
         run.weight_offset > model.weights.size() - bytes) {
@@ -164,7 +171,55 @@ Status validate_device_step(const Model& model, const Step& step) {
   return {};
 }
 
+// Where a tensor's bytes lie.
+struct Range {
+  Storage storage;
+  uint64_t begin, end;
+  bool meets(const Range& o) const {
+    return storage == o.storage && begin < o.end && o.begin < end;
+  }
+  bool equals(const Range& o) const {
+    return storage == o.storage && begin == o.begin && end == o.end;
+  }
+};
+
+Range range_of(const TensorInfo& tensor) {
+  return {tensor.storage, tensor.offset,
+          tensor.offset + static_cast<uint64_t>(tensor.desc.bytes())};
+}
+
+// A step that writes over a part of what it still has to read makes what nobody can foretell.
+// Reading and writing the very same bytes is what CPU layers may do.
+Status validate_overlaps(const Model& model, const Step& step) {
+  const bool on_device = step.kind == StepKind::kDevice;
+  for (size_t i = 0; i < step.outputs.size(); ++i) {
+    const TensorInfo& output = model.tensors[static_cast<size_t>(step.outputs[i])];
+    const Range written = range_of(output);
+    for (int index : step.inputs) {
+      const TensorInfo& input = model.tensors[static_cast<size_t>(index)];
+      const Range read = range_of(input);
+      if (!written.meets(read) || (!on_device && written.equals(read))) continue;
+      return malformed(format("output '%s' at bytes %llu..%llu overlaps input '%s' at %llu..%llu",
+                              output.name.c_str(), static_cast<unsigned long long>(written.begin),
+                              static_cast<unsigned long long>(written.end), input.name.c_str(),
+                              static_cast<unsigned long long>(read.begin),
+                              static_cast<unsigned long long>(read.end)));
+    }
+    for (size_t k = 0; k < i; ++k) {
+      const TensorInfo& other = model.tensors[static_cast<size_t>(step.outputs[k])];
+      if (!written.meets(range_of(other))) continue;
+      return malformed("outputs '" + output.name + "' and '" + other.name + "' overlap");
+    }
+  }
+  return {};
+}
+
 Status validate_step(const Model& model, const Step& step) {
+  constexpr size_t kMaxInputs = 4096, kMaxOutputs = 16;  // each is held against each
+  if (step.inputs.size() > kMaxInputs || step.outputs.size() > kMaxOutputs) {
+    return malformed(format("it has %zu inputs and %zu outputs, the limits are %zu and %zu",
+                            step.inputs.size(), step.outputs.size(), kMaxInputs, kMaxOutputs));
+  }
   if (step.outputs.empty()) return malformed("a step needs an output");
   for (const auto* list : {&step.inputs, &step.outputs}) {
     for (int index : *list) {
@@ -174,6 +229,7 @@ Status validate_step(const Model& model, const Step& step) {
       }
     }
   }
+  DVNN_TRY(validate_overlaps(model, step));
   if (step.kind == StepKind::kDevice) return validate_device_step(model, step);
   // A constant may only come from constants: it is made before there is a frame.
   auto storage = [&](int i) { return model.tensors[static_cast<size_t>(i)].storage; };
@@ -192,16 +248,117 @@ Status validate_step(const Model& model, const Step& step) {
   return {};
 }
 
+Status validate_names(const Model& model) {
+  auto named = [](const std::string& what, const std::string& name) -> Status {
+    if (Status s = check_name(name); !s.ok()) return s.error().within(what);
+    return {};
+  };
+  const std::pair<const char*, const std::string*> own[] = {
+      {"name", &model.name},
+      {"producer", &model.producer},
+      {"source", &model.source},
+      {"decoder's name", &model.decoder.name}};
+  for (const auto& [what, text] : own) DVNN_TRY(named(what, *text));
+  for (size_t i = 0; i < model.tensors.size(); ++i) {
+    DVNN_TRY(named(format("name of tensor %zu", i), model.tensors[i].name));
+  }
+  for (const OutputInfo& output : model.outputs) DVNN_TRY(named("name of an output", output.name));
+  for (size_t i = 0; i < model.steps.size(); ++i) {
+    const Step& step = model.steps[i];
+    DVNN_TRY(named(format("name of step %zu", i), step.name));
+    DVNN_TRY(named(format("type of step %zu", i), step.type));
+    for (const std::string& layer : step.layers) {
+      DVNN_TRY(named(format("a layer of step %zu", i), layer));
+    }
+  }
+  // Labels may hold what their authors wrote, tabs for one: whoever prints them escapes them.
+  for (size_t i = 0; i < model.labels.size(); ++i) {
+    if (model.labels[i].size() <= kMaxLabelBytes) continue;
+    return over_limit(format("length of label %zu", i),
+                      static_cast<int64_t>(model.labels[i].size()), kMaxLabelBytes);
+  }
+  return {};
+}
+
+struct Work {
+  uint64_t macs = 0;
+  uint64_t others = 0;  // taps of pooling windows, and elements made
+};
+
+Work device_work(const Step& step) {
+  // What an element costs on its way through memory; found with depthwise 1 x 1 kernels on the
+  // software device.
+  constexpr int kMacsPerElement = 8;
+  Work work;
+  if (step.kind != StepKind::kDevice) return work;
+  const auto& cmd = step.command;
+  const Dims first = {cmd.w, cmd.h, cmd.c};
+  Dims at = first;
+  for (size_t i = 0; i < cmd.runs.size(); ++i) {
+    const ConvRun& run = cmd.runs[i];
+    const Dims conv = device::conv_output(run, at), out = device::run_output(run, at);
+    if (run.conv != device::ConvKind::kNone) {
+      const bool depthwise = (static_cast<int>(run.conv) & 2) != 0;
+      work.macs =
+          saturating_sum(work.macs, saturating_product_of(conv.w, conv.h, run.m, run.kernel.x,
+                                                          run.kernel.y, depthwise ? 1 : at.c));
+    }
+    const bool pools = run.pool == device::PoolKind::kMax || run.pool == device::PoolKind::kAverage;
+    const int window = pools ? run.pool_size.x * run.pool_size.y : 1;
+    work.others = saturating_sum(work.others,
+                                 saturating_product_of(out.w, out.h, out.c, pools ? window : 1) +
+                                     saturating_product_of(out.w, out.h, out.c, kMacsPerElement));
+    at = (cmd.topo >> i) & 1 ? first : out;
+  }
+  return work;
+}
+
+// What the steps cost together. Each step is valid by itself.
+Status validate_cost(const Model& model) {
+  uint64_t device = 0;
+  layers::Cost cpu;
+  for (const Step& step : model.steps) {
+    if (step.kind == StepKind::kDevice) {
+      device = saturating_sum(device, step_work(step));
+      continue;
+    }
+    std::vector<TensorDesc> inputs, outputs;
+    for (int i : step.inputs) inputs.push_back(model.tensors[static_cast<size_t>(i)].desc);
+    for (int i : step.outputs) outputs.push_back(model.tensors[static_cast<size_t>(i)].desc);
+    static const nlohmann::json kNoParams = nlohmann::json::object();
+    cpu += layers::cost_of(step.type, step.params.is_null() ? kNoParams : step.params, inputs,
+                           outputs);
+  }
+  DVNN_TRY(check_budget(Budget::kDeviceMacs, device, "the network's commands multiply and add"));
+  return layers::check_cost(cpu, "the network's CPU layers");
+}
+
 }  // namespace
 
+Status check_name(const std::string& name) {
+  constexpr size_t kShown = 40;
+  if (name.size() > kMaxNameBytes) {
+    return over_limit("the length of '" + short_text(name, kShown) + "'",
+                      static_cast<int64_t>(name.size()), kMaxNameBytes);
+  }
+  if (is_printable(name)) return {};
+  return malformed("'" + short_text(name, kShown) +
+                   "' has control characters or is no UTF-8: names are printable");
+}
+
 Status validate(const Model& model) {
-  if (model.io_bytes > kMaxBufferBytes) {
-    return over_limit("io_bytes", static_cast<int64_t>(model.io_bytes), kMaxBufferBytes);
+  for (const auto& [what, count] : {std::make_pair("tensors", model.tensors.size()),
+                                    {"steps", model.steps.size()},
+                                    {"outputs", model.outputs.size()},
+                                    {"labels", model.labels.size()}}) {
+    if (count > kMaxListEntries) {
+      return over_limit(std::string("the number of ") + what, static_cast<int64_t>(count),
+                        kMaxListEntries);
+    }
   }
-  if (model.constant_bytes > kMaxBufferBytes) {
-    return over_limit("constant_bytes", static_cast<int64_t>(model.constant_bytes),
-                      kMaxBufferBytes);
-  }
+  DVNN_TRY(validate_names(model));
+  DVNN_TRY(check_budget(Budget::kIoBytes, model.io_bytes, "the I/O buffer takes bytes"));
+  DVNN_TRY(check_budget(Budget::kConstantBytes, model.constant_bytes, "constants take bytes"));
   for (size_t i = 0; i < model.tensors.size(); ++i) {
     if (Status s = validate_tensor(model, model.tensors[i]); !s.ok()) {
       return s.error().within(format("tensor %zu '%s'", i, model.tensors[i].name.c_str()));
@@ -227,25 +384,16 @@ Status validate(const Model& model) {
       return s.error().within(format("step %zu '%s'", i, model.steps[i].name.c_str()));
     }
   }
-  return {};
+  return validate_cost(model);
 }
 
 int64_t step_macs(const Step& step) {
-  if (step.kind != StepKind::kDevice) return 0;
-  const auto& cmd = step.command;
-  int64_t macs = 0;
-  Dims at = {cmd.w, cmd.h, cmd.c};
-  for (size_t i = 0; i < cmd.runs.size(); ++i) {
-    const ConvRun& run = cmd.runs[i];
-    const Dims conv = device::conv_output(run, at);
-    if (run.conv != device::ConvKind::kNone) {
-      const bool depthwise = (static_cast<int>(run.conv) & 2) != 0;
-      macs +=
-          int64_t{conv.w} * conv.h * run.m * run.kernel.x * run.kernel.y * (depthwise ? 1 : at.c);
-    }
-    at = (cmd.topo >> i) & 1 ? Dims{cmd.w, cmd.h, cmd.c} : device::run_output(run, at);
-  }
-  return macs;
+  return static_cast<int64_t>(device_work(step).macs);
+}
+
+uint64_t step_work(const Step& step) {
+  const Work work = device_work(step);
+  return saturating_sum(work.macs, work.others);
 }
 
 }  // namespace dvnn::network

@@ -75,10 +75,19 @@ struct Model {
   std::vector<uint8_t> weights;  // packed streams, each at a multiple of 16
 };
 
-/// Checks every index, offset, size, dimension and step: after this the executor trusts the model.
+/// Checks a network wherever it comes from (a file, planning for another size, generated sources,
+/// memory): names, every index, offset, size, dimension and step, and what the whole costs against
+/// the budgets (base/budget.h). After this the executor trusts the model.
 Status validate(const Model& model);
 
 /// Multiply-accumulate operations of a step (0 for CPU steps), dense formula, padding counted.
 int64_t step_macs(const Step& step);
+
+/// The same with the taps of pooling windows, and eight for each element that is made: what a
+/// device step costs.
+uint64_t step_work(const Step& step);
+
+/// Checks names that a file brings: printable, and not longer than kMaxNameBytes.
+Status check_name(const std::string& name);
 
 }  // namespace dvnn::network

@@ -16,7 +16,9 @@ constexpr int kMaxPadLeftTop = 127;  // encoded in 7 bits
 constexpr int kMaxPadRightBottom = 255;
 
 // A file: bounds that keep a hostile one from taking the machine's memory.
-constexpr int64_t kMaxBufferBytes = int64_t{1} << 30;
+constexpr int64_t kMaxBufferBytes = int64_t{1} << 40;  // what offsets may be; see base/budget.h
+constexpr size_t kMaxNameBytes = 1024;                 // of layers, tensors and outputs
+constexpr size_t kMaxLabelBytes = 1024;
 constexpr uint64_t kMaxJsonBytes = uint64_t{64} << 20;
 constexpr uint64_t kMaxWeightBytes = uint64_t{1} << 30;
 constexpr size_t kMaxListEntries = 65536;  // tensors, steps, labels

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/format.h"
+#include "base/guard.h"
 #include "base/json.h"
 #include "base/library.h"
 #include "generated/access.h"
@@ -148,10 +149,8 @@ Status describe_outputs(const nlohmann::json& list, Model* model) {
 
 Status read_information(const Module& module, Model* model) {
   const char* text = module.information();
-  const auto json = nlohmann::json::parse(text ? text : "{}", nullptr, false);
-  if (!json.is_object()) {
-    return Error{ErrorCode::kMalformed, "what DVNN_NETWORK() says of the network is not JSON"};
-  }
+  DVNN_ASSIGN(const auto json,
+              parse_json(text ? text : "{}", "what DVNN_NETWORK() says of the network"));
   JsonReader in(json, "the network's information");
   model->name = in.text("name", model->name);
   DVNN_TRY(in.status());
@@ -168,7 +167,7 @@ class GeneratedSlot final : public Slot {
   Span<uint8_t> input() const override { return at(model().input.tensor); }
   Status run(RunTimes* times) override {
     generated::Times spent;
-    DVNN_TRY(Access::run(code_.get(), &spent));
+    DVNN_TRY(guarded("running the network", [&] { return Access::run(code_.get(), &spent); }));
     if (times) *times = {spent.conv_us + spent.fc_us, spent.cpu_us};
     return {};
   }
@@ -223,8 +222,10 @@ Result<std::unique_ptr<Slot>> GeneratedNetwork::create_slot() {
   }
   if (!code) {
     DVNN_ASSIGN(code, create_instance(module_));
-    Status status = Access::initialize(code.get(), device_, weights_);
-    if (status.ok()) status = Access::commit(code.get());
+    const Status status = guarded("making a slot", [&]() -> Status {
+      DVNN_TRY(Access::initialize(code.get(), device_, weights_));
+      return Access::commit(code.get());
+    });
     if (!status.ok()) return status.error().within("network '" + model_.name + "'");
   }
   return std::unique_ptr<Slot>(new GeneratedSlot(shared_from_this(), std::move(code)));

@@ -9,7 +9,9 @@
 #include <mutex>
 
 #include "base/format.h"
+#include "base/guard.h"
 #include "layers/cpu_layer.h"
+#include "layers/workspace.h"
 #include "network/dvn_file.h"
 #include "network/model_network.h"
 #include "network/module.h"
@@ -17,10 +19,29 @@
 namespace dvnn::network {
 namespace {
 
-// Networks in use, by file, version of the file and device. Entries die with their last user.
+// One network in use, or one that is being loaded.
+struct Entry {
+  std::mutex loading;  // held while it is loaded: who wants the same network waits, nobody else
+  std::weak_ptr<Network> network;
+};
+
+// By file, version of the file and device. Entries die with their last user. Lock order: never the
+// registry's while an entry's is waited for.
 struct Registry {
-  std::mutex mutex;
-  std::map<std::string, std::weak_ptr<Network>> networks;
+  std::mutex mutex;  // of the map alone; never held while anything is loaded
+  std::map<std::string, std::shared_ptr<Entry>> entries;
+
+  std::shared_ptr<Entry> entry(const std::string& key) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    for (auto it = entries.begin(); it != entries.end();) {
+      // One that only the map has is neither loading nor waited for.
+      const bool unused = it->second.use_count() == 1 && it->second->network.expired();
+      it = unused ? entries.erase(it) : std::next(it);
+    }
+    std::shared_ptr<Entry>& found = entries[key];
+    if (!found) found = std::make_shared<Entry>();
+    return found;
+  }
 };
 
 Registry& registry() {
@@ -78,23 +99,23 @@ Result<std::shared_ptr<Network>> load_unshared(const NetworkSource& source,
 
 Result<std::shared_ptr<Network>> Network::load(const NetworkSource& source,
                                                const std::string& device_selector) {
-  Registry& shared = registry();
-  // Held while loading, so that two elements that start together load the file once.
-  const std::lock_guard<std::mutex> lock(shared.mutex);
-  const std::string key = registry_key(source, device_selector);
-  if (auto found = shared.networks.find(key); found != shared.networks.end()) {
-    if (auto network = found->second.lock()) return network;
-  }
-  DVNN_ASSIGN(auto network, load_unshared(source, device_selector));
-  for (auto it = shared.networks.begin(); it != shared.networks.end();) {
-    it = it->second.expired() ? shared.networks.erase(it) : std::next(it);
-  }
-  if (!key.empty()) shared.networks[key] = network;
-  return network;
+  const std::string what = "network file '" + source.path + "'";
+  return guarded(what, [&]() -> Result<std::shared_ptr<Network>> {
+    const std::string key = registry_key(source, device_selector);
+    if (key.empty()) return load_unshared(source, device_selector);
+    const std::shared_ptr<Entry> entry = registry().entry(key);
+    // Two elements that start together load the file once.
+    const std::lock_guard<std::mutex> lock(entry->loading);
+    if (auto network = entry->network.lock()) return network;
+    DVNN_ASSIGN(auto network, load_unshared(source, device_selector));
+    entry->network = network;
+    return network;
+  });
 }
 
 Result<std::shared_ptr<Network>> Network::create(Model model, std::shared_ptr<device::Device> dev) {
-  return ModelNetwork::create(std::move(model), std::move(dev));
+  return guarded("making the network",
+                 [&] { return ModelNetwork::create(std::move(model), std::move(dev)); });
 }
 
 Result<std::shared_ptr<Network>> ModelNetwork::create(Model model,
@@ -117,6 +138,8 @@ Result<std::shared_ptr<Network>> ModelNetwork::create(Model model,
 }
 
 Status ModelNetwork::run_once_layers() {
+  layers::Workspace workspace;
+  const layers::Workspace::Loan loan(&workspace);
   for (const Step& step : model_.steps) {
     if (step.kind != StepKind::kCpu || !is_constant(step)) continue;
     std::vector<TensorDesc> in_descs, out_descs;

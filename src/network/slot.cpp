@@ -5,7 +5,9 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/guard.h"
 #include "layers/cpu_layer.h"
+#include "layers/workspace.h"
 #include "network/model_network.h"
 
 namespace dvnn::network {
@@ -39,6 +41,7 @@ class StepSlot final : public Slot {
 
  private:
   const Model& model() const { return network_->model(); }
+  Status run_stages(RunTimes* times);
   Status add_device_step(const Step& step);
   Status add_command(const Step& step, InputKind kind, device::CommandList* list);
   bool reads_pixels(const Stage& stage) const {
@@ -59,6 +62,7 @@ class StepSlot final : public Slot {
   std::shared_ptr<ModelNetwork> network_;
   device::Memory io_;
   std::vector<Stage> stages_;
+  layers::Workspace workspace_;
   std::vector<Range> results_;  // outputs that the device writes
   InputKind input_kind_ = InputKind::kTensor;
 };
@@ -149,11 +153,16 @@ Span<uint8_t> StepSlot::input() const {
 }
 
 Status StepSlot::run(RunTimes* times) {
+  return guarded("running the network", [&] { return run_stages(times); });
+}
+
+Status StepSlot::run_stages(RunTimes* times) {
   Range in = range(tensor(model().input.tensor));
   const bool pixels = input_kind_ == InputKind::kPixels;
   if (pixels) in.bytes /= sizeof(half_t);
   DVNN_TRY(io_.to_device(in.offset, in.bytes));
   RunTimes spent;
+  const layers::Workspace::Loan loan(&workspace_);
   for (Stage& stage : stages_) {
     const int64_t start = now_us();
     Status status;
@@ -187,7 +196,8 @@ ConstTensorView StepSlot::output(size_t i) const {
 Result<std::unique_ptr<Slot>> ModelNetwork::create_slot() {
   auto slot =
       std::make_unique<StepSlot>(std::static_pointer_cast<ModelNetwork>(shared_from_this()));
-  if (Status s = slot->build(); !s.ok()) return s.error().within("network '" + model_.name + "'");
+  const Status status = guarded("making a slot", [&] { return slot->build(); });
+  if (!status.ok()) return status.error().within("network '" + model_.name + "'");
   return std::unique_ptr<Slot>(std::move(slot));
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Passes on branches that meet again: Inception and fire modules.
 #include <algorithm>
+#include <unordered_set>
 
 #include "device/limits.h"
 #include "plan/passes.h"
+#include "plan/rewriter.h"
 
 namespace dvnn::plan {
 namespace {
@@ -25,13 +27,13 @@ bool is_run(const Node& node) {
 
 class Merger {
  public:
-  Merger(Graph* graph, int ub_size) : graph_(*graph), ub_size_(ub_size) {}
+  Merger(Graph* graph, int ub_size) : graph_(*graph), rewriter_(graph), ub_size_(ub_size) {}
 
   void run() {
-    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
-      if (is_channel_concat(graph_, graph_.nodes[i])) merge(i);
+    for (size_t i = 0; i < rewriter_.count(); ++i) {
+      if (is_channel_concat(graph_, rewriter_.node(i))) merge(i);
     }
-    graph_.sweep();
+    rewriter_.finish();
   }
 
  private:
@@ -39,7 +41,7 @@ class Merger {
   std::vector<int> chain(int value, int source) const {
     std::vector<int> nodes;
     while (value != source) {
-      const int made_by = graph_.sole_producer(value);
+      const int made_by = rewriter_.sole_producer(value);
       if (made_by < 0 || nodes.size() == kMaxDepth) return {};
       const Node& node = graph_.nodes[static_cast<size_t>(made_by)];
       if (!is_run(node)) return {};
@@ -53,7 +55,7 @@ class Merger {
   std::vector<int> sources(int value) const {
     std::vector<int> list;
     for (size_t depth = 0; depth < kMaxDepth; ++depth) {
-      const int made_by = graph_.sole_producer(value);
+      const int made_by = rewriter_.sole_producer(value);
       if (made_by < 0 || !is_run(graph_.nodes[static_cast<size_t>(made_by)])) break;
       value = graph_.nodes[static_cast<size_t>(made_by)].inputs[0];
       list.push_back(value);
@@ -80,8 +82,9 @@ class Merger {
   }
 
   bool try_merge(size_t index, int source) {
-    Node& concat = graph_.nodes[index];
+    const Node& concat = graph_.nodes[index];
     std::vector<int> members;
+    std::unordered_set<std::string> known;  // a pooling may be part of several branches
     Node merged;
     merged.topo = 0;
     for (int value : concat.inputs) {
@@ -92,10 +95,7 @@ class Merger {
         members.push_back(n);
         merged.parts.push_back(node);
         for (const std::string& layer : node.layers) {
-          const auto& known = merged.layers;  // a pooling may be part of several branches
-          if (std::find(known.begin(), known.end(), layer) == known.end()) {
-            merged.layers.push_back(layer);
-          }
+          if (known.insert(layer).second) merged.layers.push_back(layer);
         }
       }
       if (merged.parts.size() > device::kMaxRuns) return false;
@@ -107,11 +107,8 @@ class Merger {
     merged.layers.insert(merged.layers.end(), concat.layers.begin(), concat.layers.end());
     merged.inputs = {source};
     merged.output = concat.output;
-    for (int n : members) {
-      graph_.nodes[static_cast<size_t>(n)] = Node();
-      graph_.nodes[static_cast<size_t>(n)].dead = true;
-    }
-    concat = std::move(merged);
+    for (int n : members) rewriter_.take(static_cast<size_t>(n));
+    rewriter_.replace(index, std::move(merged));
     return true;
   }
 
@@ -124,6 +121,7 @@ class Merger {
   }
 
   Graph& graph_;
+  Rewriter rewriter_;
   int ub_size_;
 };
 
@@ -133,23 +131,23 @@ bool may_join_convolution(const Node& node) {
 }
 
 // An activation between a convolution and what follows is part of its command.
-bool is_convolution_alone(const Graph& graph, int value) {
-  int made_by = graph.sole_producer(value);
-  if (made_by >= 0 && graph.nodes[static_cast<size_t>(made_by)].op == Op::kActivation) {
-    made_by = graph.sole_producer(graph.nodes[static_cast<size_t>(made_by)].inputs[0]);
+bool is_convolution_alone(Rewriter* rewriter, int value) {
+  int made_by = rewriter->sole_producer(value);
+  if (made_by >= 0 && rewriter->node(static_cast<size_t>(made_by)).op == Op::kActivation) {
+    made_by = rewriter->sole_producer(rewriter->node(static_cast<size_t>(made_by)).inputs[0]);
   }
-  return made_by >= 0 && graph.nodes[static_cast<size_t>(made_by)].op == Op::kConvolution &&
-         !graph.nodes[static_cast<size_t>(made_by)].params.contains("flattens");
+  if (made_by < 0) return false;
+  const Node& node = rewriter->node(static_cast<size_t>(made_by));
+  return node.op == Op::kConvolution && !node.params.contains("flattens");
 }
 
-// `concat`, which stood at `before`, takes the place of the node at `index`, and `parts` its own.
-// Returns where it is then.
-size_t put_parts_first(Graph* graph, int before, size_t index, Node concat,
-                       const std::vector<Node>& parts) {
-  graph->nodes[index] = std::move(concat);
-  const auto at = graph->nodes.begin() + before;
-  graph->nodes.insert(graph->nodes.erase(at), parts.begin(), parts.end());
-  return index + parts.size() - 1;
+// The concatenation at `before`, changed to `concat`, takes the place of the node at `index`, and
+// `parts` its own.
+void put_parts_first(Rewriter* rewriter, size_t before, size_t index, Node concat,
+                     std::vector<Node> parts) {
+  rewriter->take(before);
+  rewriter->replace(index, std::move(concat));
+  for (Node& part : parts) rewriter->insert_before(before, std::move(part));
 }
 
 }  // namespace
@@ -159,17 +157,18 @@ void merge_branches(Graph* graph, int ub_size) {
 }
 
 void split_at_concat(Graph* graph) {
-  for (size_t i = 0; i < graph->nodes.size(); ++i) {
-    const Node node = graph->nodes[i];
-    if (node.op != Op::kActivation && node.op != Op::kAffine) continue;
-    const int before = graph->sole_producer(node.inputs[0]);
-    if (before < 0 || !is_channel_concat(*graph, graph->nodes[static_cast<size_t>(before)])) {
+  Rewriter rewriter(graph);
+  for (size_t i = 0; i < rewriter.count(); ++i) {
+    if (rewriter.node(i).op != Op::kActivation && rewriter.node(i).op != Op::kAffine) continue;
+    const int before = rewriter.sole_producer(rewriter.node(i).inputs[0]);
+    if (before < 0 || !is_channel_concat(*graph, rewriter.node(static_cast<size_t>(before)))) {
       continue;
     }
-    Node concat = graph->nodes[static_cast<size_t>(before)];
+    const Node node = rewriter.node(i);
+    Node concat = rewriter.node(static_cast<size_t>(before));
     if (!std::all_of(concat.inputs.begin(), concat.inputs.end(), [&](int value) {
-          const int made_by = graph->sole_producer(value);
-          return made_by >= 0 && may_join_convolution(graph->nodes[static_cast<size_t>(made_by)]);
+          const int made_by = rewriter.sole_producer(value);
+          return made_by >= 0 && may_join_convolution(rewriter.node(static_cast<size_t>(made_by)));
         })) {
       continue;
     }
@@ -185,47 +184,52 @@ void split_at_concat(Graph* graph) {
       part.weights = own(node.weights);
       part.bias = own(node.bias);
       part.slopes = own(node.slopes);
-      part.output = graph->add_value(node.name, graph->shape_of(value));
+      part.output = rewriter.add_value(node.name, Shape(graph->shape_of(value)));
       value = part.output;
       parts.push_back(std::move(part));
       first = last;
     }
-    graph->replace_shape_input(concat.output, node.output);
+    rewriter.replace_shape_input(concat.output, node.output);
     concat.output = node.output;
-    i = put_parts_first(graph, before, i, std::move(concat), parts);
+    put_parts_first(&rewriter, static_cast<size_t>(before), i, std::move(concat), std::move(parts));
   }
+  rewriter.finish();
 }
 
-void pool_before_concat(Graph* graph) {
-  for (size_t i = 0; i < graph->nodes.size(); ++i) {
-    const Node pool = graph->nodes[i];
-    if (pool.op != Op::kPooling || pool.run.pool != PoolKind::kMax || pool.adds) continue;
-    const int before = graph->sole_producer(pool.inputs[0]);
-    if (before < 0 || !is_channel_concat(*graph, graph->nodes[static_cast<size_t>(before)])) {
+Status pool_before_concat(Graph* graph) {
+  Rewriter rewriter(graph);
+  for (size_t i = 0; i < rewriter.count(); ++i) {
+    DVNN_TRY(rewriter.check_size());
+    const Node& found = rewriter.node(i);
+    if (found.op != Op::kPooling || found.run.pool != PoolKind::kMax || found.adds) continue;
+    const int before = rewriter.sole_producer(found.inputs[0]);
+    if (before < 0 || !is_channel_concat(*graph, rewriter.node(static_cast<size_t>(before)))) {
       continue;
     }
-    const size_t at = static_cast<size_t>(before);
-    const std::vector<int> inputs = graph->nodes[at].inputs;
-    if (!std::all_of(inputs.begin(), inputs.end(),
-                     [&](int value) { return is_convolution_alone(*graph, value); })) {
+    const Node pool = found;
+    Node concat = rewriter.node(static_cast<size_t>(before));
+    if (!std::all_of(concat.inputs.begin(), concat.inputs.end(),
+                     [&](int value) { return is_convolution_alone(&rewriter, value); })) {
       continue;
     }
     // The concatenation takes the pooling's place; poolings of its inputs take its own.
     std::vector<Node> poolings;
-    Node concat = graph->nodes[at];
     const Shape pooled = graph->shape_of(pool.output);
     for (int& value : concat.inputs) {
       Node part = pool;
       const int channels = graph->shape_of(value).c();
       part.inputs = {value};
       part.run.m = channels;
-      part.output = graph->add_value(pool.name, {1, channels, pooled.h(), pooled.w()});
+      part.output = rewriter.add_value(pool.name, {1, channels, pooled.h(), pooled.w()});
       value = part.output;
       poolings.push_back(std::move(part));
     }
     concat.output = pool.output;
-    i = put_parts_first(graph, before, i, std::move(concat), poolings);
+    put_parts_first(&rewriter, static_cast<size_t>(before), i, std::move(concat),
+                    std::move(poolings));
   }
+  rewriter.finish();
+  return {};
 }
 
 }  // namespace dvnn::plan

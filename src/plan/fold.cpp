@@ -2,19 +2,23 @@
 // Passes that fold arithmetic into weights.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "plan/passes.h"
+#include "plan/rewriter.h"
 
 namespace dvnn::plan {
 namespace {
 
-// `into` takes over what `gone` made and the names of its layers.
-void absorb(Graph* graph, Node* into, Node* gone) {
-  graph->replace_shape_input(into->output, gone->output);
-  into->output = gone->output;
-  into->name = gone->name;
-  into->layers.insert(into->layers.end(), gone->layers.begin(), gone->layers.end());
-  gone->dead = true;
+// `into` takes over what `from` made and the names of its layers.
+void absorb(Rewriter* rewriter, size_t into, size_t from) {
+  const Node gone = rewriter->take(from);
+  rewriter->replace_shape_input(rewriter->node(into).output, gone.output);
+  rewriter->change(into, [&](Node* node) {
+    node->output = gone.output;
+    node->name = gone.name;
+    node->layers.insert(node->layers.end(), gone.layers.begin(), gone.layers.end());
+  });
 }
 
 void scale_convolution(Node* conv, const Node& affine) {
@@ -42,11 +46,13 @@ void remove_unused(Graph* graph) {
 
 void fold_pads(Graph* graph) {
   constexpr int kMaxPad = 127;
-  for (Node& node : graph->nodes) {
+  Rewriter rewriter(graph);
+  for (size_t i = 0; i < rewriter.count(); ++i) {
+    const Node& node = rewriter.node(i);
     if (node.op != Op::kConvolution || node.run.conv != device::ConvKind::kConv) continue;
-    const int before = graph->sole_producer(node.inputs[0]);
+    const int before = rewriter.sole_producer(node.inputs[0]);
     if (before < 0) continue;
-    Node& pad = graph->nodes[static_cast<size_t>(before)];
+    const Node& pad = rewriter.node(static_cast<size_t>(before));
     if (pad.op != Op::kCpu || pad.type != "Pad") continue;
     device::Pad sum = node.run.conv_pad;
     sum.left += pad.params["left"].get<int>();
@@ -54,20 +60,24 @@ void fold_pads(Graph* graph) {
     sum.top += pad.params["top"].get<int>();
     sum.bottom += pad.params["bottom"].get<int>();
     if (std::max({sum.left, sum.right, sum.top, sum.bottom}) > kMaxPad) continue;
-    node.run.conv_pad = sum;
-    node.inputs[0] = pad.inputs[0];
-    node.layers.insert(node.layers.begin(), pad.layers.begin(), pad.layers.end());
-    pad.dead = true;
+    const Node gone = rewriter.take(static_cast<size_t>(before));
+    rewriter.change(i, [&](Node* conv) {
+      conv->run.conv_pad = sum;
+      conv->inputs[0] = gone.inputs[0];
+      conv->layers.insert(conv->layers.begin(), gone.layers.begin(), gone.layers.end());
+    });
   }
-  graph->sweep();
+  rewriter.finish();
 }
 
 void fold_affine(Graph* graph) {
-  for (Node& node : graph->nodes) {
+  Rewriter rewriter(graph);
+  for (size_t i = 0; i < rewriter.count(); ++i) {
+    const Node& node = rewriter.node(i);
     if (node.op != Op::kAffine) continue;
-    const int before = graph->sole_producer(node.inputs[0]);
+    const int before = rewriter.sole_producer(node.inputs[0]);
     if (before < 0) continue;
-    Node& producer = graph->nodes[static_cast<size_t>(before)];
+    Node& producer = rewriter.node(static_cast<size_t>(before));
     if (producer.op == Op::kAffine) {
       for (size_t c = 0; c < node.weights.size(); ++c) {
         producer.bias[c] = producer.bias[c] * node.weights[c] + node.bias[c];
@@ -78,9 +88,9 @@ void fold_affine(Graph* graph) {
     } else {
       continue;
     }
-    absorb(graph, &producer, &node);
+    absorb(&rewriter, static_cast<size_t>(before), i);
   }
-  graph->sweep();
+  rewriter.finish();
 }
 
 void fold_input_affine(Graph* graph, InputSpec* picture) {
@@ -101,8 +111,8 @@ void fold_input_affine(Graph* graph, InputSpec* picture) {
   const int made = node.output;
   for (Node& other : graph->nodes) {
     std::replace(other.inputs.begin(), other.inputs.end(), made, graph->input);
+    std::replace(other.shape_inputs.begin(), other.shape_inputs.end(), made, graph->input);
   }
-  graph->replace_shape_input(made, graph->input);
   node.inputs.clear();
   node.dead = true;
   graph->sweep();
@@ -128,11 +138,11 @@ void make_dense(Node* node, size_t channels) {
 
 // A convolution per group, of a slice of whole chunks, and a concatenation: none of the two copies.
 // They take the place of the node at `index`.
-size_t slice_groups(Graph* graph, size_t index) {
-  const Node node = graph->nodes[index];
-  const Shape in = graph->shape_of(node.inputs[0]), out = graph->shape_of(node.output);
+void slice_groups(Rewriter* rewriter, size_t index) {
+  const Node node = rewriter->take(index);
+  const Shape in = rewriter->graph().shape_of(node.inputs[0]);
+  const Shape out = rewriter->graph().shape_of(node.output);
   const int c = in.c() / node.groups, m = out.c() / node.groups;
-  std::vector<Node> nodes;
   Node concat;
   concat.op = Op::kConcat;
   concat.name = node.name;
@@ -150,12 +160,12 @@ size_t slice_groups(Graph* graph, size_t index) {
     slice.params = {
         {"begin", {0, g * c, 0, 0}}, {"step", {1, 1, 1, 1}}, {"count", {-1, c, -1, -1}}};
     slice.inputs = {node.inputs[0]};
-    slice.output = graph->add_value(name + "_in", {1, c, in.h(), in.w()});
+    slice.output = rewriter->add_value(name + "_in", {1, c, in.h(), in.w()});
     Node conv = node;
     conv.name = name;
     conv.groups = 1;
     conv.inputs = {slice.output};
-    conv.output = graph->add_value(name, {1, m, out.h(), out.w()});
+    conv.output = rewriter->add_value(name, {1, m, out.h(), out.w()});
     conv.run.m = m;
     auto part = [&](const std::vector<float>& all) {
       const auto count = static_cast<std::ptrdiff_t>(all.size()) / node.groups;
@@ -164,20 +174,18 @@ size_t slice_groups(Graph* graph, size_t index) {
     conv.weights = part(node.weights);
     conv.bias = part(node.bias);
     concat.inputs.push_back(conv.output);
-    nodes.push_back(std::move(slice));
-    nodes.push_back(std::move(conv));
+    rewriter->insert_before(index, std::move(slice));
+    rewriter->insert_before(index, std::move(conv));
   }
-  nodes.push_back(std::move(concat));
-  const auto at = graph->nodes.begin() + static_cast<std::ptrdiff_t>(index);
-  graph->nodes.insert(graph->nodes.erase(at), nodes.begin(), nodes.end());
-  return nodes.size();
+  rewriter->replace(index, std::move(concat));
 }
 
 }  // namespace
 
 void lower_groups(Graph* graph) {
-  for (size_t i = 0; i < graph->nodes.size(); ++i) {
-    Node& node = graph->nodes[i];
+  Rewriter rewriter(graph);
+  for (size_t i = 0; i < rewriter.count(); ++i) {
+    Node& node = rewriter.node(i);
     if (node.op != Op::kConvolution || node.groups == 1) continue;
     const int channels = graph->shape_of(node.inputs[0]).c();
     if (node.groups == channels && node.run.m == channels) {
@@ -186,24 +194,25 @@ void lower_groups(Graph* graph) {
                           : device::ConvKind::kDepthwise;
     } else if (channels / node.groups % 8 == 0 && node.run.m / node.groups % 8 == 0 &&
                node.inputs[0] != graph->input) {
-      i += slice_groups(graph, i) - 1;
+      slice_groups(&rewriter, i);
     } else {
       make_dense(&node, static_cast<size_t>(channels));
     }
   }
+  rewriter.finish();
 }
 
 Status lower_inner_products(Graph* graph, bool y_major) {
-  for (size_t n = 0; n < graph->nodes.size(); ++n) {
-    if (graph->nodes[n].op != Op::kInnerProduct) continue;
-    // Flattening in front only says what this layer does anyway: read the picture behind it.
-    int in = graph->nodes[n].inputs[0];
-    for (int p = graph->producer(in); p >= 0; p = graph->producer(in)) {
-      const Node& reshape = graph->nodes[static_cast<size_t>(p)];
-      if (reshape.op != Op::kReshape) break;
-      in = reshape.inputs[0];
+  // What a value is before all reshapes: itself, where none makes it.
+  std::vector<int> unshaped(graph->values.size());
+  std::iota(unshaped.begin(), unshaped.end(), 0);
+  for (Node& node : graph->nodes) {
+    if (node.op == Op::kReshape) {
+      unshaped[static_cast<size_t>(node.output)] = unshaped[static_cast<size_t>(node.inputs[0])];
     }
-    Node& node = graph->nodes[n];
+    if (node.op != Op::kInnerProduct) continue;
+    // Flattening in front only says what this layer does anyway: read the picture behind it.
+    const int in = unshaped[static_cast<size_t>(node.inputs[0])];
     const Shape shape = graph->shape_of(in);
     const size_t inputs = static_cast<size_t>(shape.elements());
     if (shape.rank == 4 && shape.elements() > shape.c()) {
@@ -229,17 +238,14 @@ Status lower_inner_products(Graph* graph, bool y_major) {
     node.params["flattens"] = true;
     node.inputs[0] = in;
   }
-  // Reshapes that nobody reads any more.
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (Node& node : graph->nodes) {
-      if (!node.dead && node.op == Op::kReshape && graph->consumers(node.output).empty() &&
-          !graph->is_output(node.output)) {
-        node.dead = changed = true;
-      }
-    }
+  // Reshapes that nobody reads any more, the last first: then those that only they read.
+  Rewriter rewriter(graph);
+  for (size_t i = rewriter.count(); i-- > 0;) {
+    const Node& node = rewriter.node(i);
+    const bool unread = node.op == Op::kReshape && rewriter.readers(node.output) == 0;
+    if (unread && !rewriter.is_output(node.output)) rewriter.take(i);
   }
-  graph->sweep();
+  rewriter.finish();
   return {};
 }
 

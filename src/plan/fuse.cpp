@@ -2,7 +2,9 @@
 // Passes that decide what one device command does.
 #include <algorithm>
 
+#include "base/budget.h"
 #include "plan/passes.h"
+#include "plan/rewriter.h"
 
 namespace dvnn::plan {
 namespace {
@@ -50,52 +52,53 @@ bool is_monotonic(const Node& node) {
 
 class Fuser {
  public:
-  Fuser(Graph* graph, int ub_size) : graph_(*graph), ub_size_(ub_size) {}
+  Fuser(Graph* graph, int ub_size) : graph_(*graph), rewriter_(graph), ub_size_(ub_size) {}
 
   void run() {
-    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
-      Node& node = graph_.nodes[i];
-      if (node.op == Op::kAdd) fuse_add(&node);
-      if (node.op == Op::kActivation) fuse_activation(&node);
-      if (node.op == Op::kPooling && node.run.pool == PoolKind::kMax) fuse_pooling(&node);
+    for (size_t i = 0; i < rewriter_.count(); ++i) {
+      const Node& node = rewriter_.node(i);
+      if (node.op == Op::kAdd) fuse_add(i);
+      if (node.op == Op::kActivation) fuse_activation(i);
+      if (node.op == Op::kPooling && node.run.pool == PoolKind::kMax) fuse_pooling(i);
     }
-    graph_.sweep();
+    rewriter_.finish();
   }
 
  private:
-  Node* command_before(int value) {
-    const int index = graph_.sole_producer(value);
-    if (index < 0) return nullptr;
-    Node& node = graph_.nodes[static_cast<size_t>(index)];
+  // Index of the command that makes `value` for one reader alone, or -1.
+  int command_before(int value) {
+    const int index = rewriter_.sole_producer(value);
+    if (index < 0) return -1;
+    const Node& node = rewriter_.node(static_cast<size_t>(index));
     const bool command = node.op == Op::kConvolution || (node.op == Op::kPooling && node.adds);
-    return command ? &node : nullptr;
+    return command ? index : -1;
   }
 
-  // `node` becomes the command `before` with node's own part in `change`. It stands where `node`
-  // stood: by then all its inputs have been made.
+  // The node at `index` becomes the command at `before` with its own part in `change`. It stands
+  // where it stood: by then all its inputs have been made.
   template <typename Change>
-  void take_over(Node* node, Node* before, Change change) {
-    Node merged = std::move(*before);
-    merged.dead = false;
+  void take_over(size_t index, int before, Change change) {
+    Node merged = rewriter_.take(static_cast<size_t>(before));
+    const Node node = rewriter_.take(index);
     change(&merged);
-    merged.output = node->output;
-    merged.name = node->name;
-    merged.layers.insert(merged.layers.end(), node->layers.begin(), node->layers.end());
-    *before = Node();
-    before->dead = true;
-    *node = std::move(merged);
+    merged.output = node.output;
+    merged.name = node.name;
+    merged.layers.insert(merged.layers.end(), node.layers.begin(), node.layers.end());
+    rewriter_.replace(index, std::move(merged));
   }
 
-  void fuse_add(Node* node) {
+  void fuse_add(size_t index) {
+    Node* const node = &rewriter_.node(index);
     for (size_t side = 0; side < 2; ++side) {
-      Node* conv = command_before(node->inputs[side]);
+      const int before = command_before(node->inputs[side]);
+      const Node* conv = before < 0 ? nullptr : &rewriter_.node(static_cast<size_t>(before));
       const int other = node->inputs[1 - side];
       if (!conv || conv->op != Op::kConvolution || conv->adds || other == node->inputs[side] ||
           conv->run.activation != Activation::kNone || conv->run.pool != PoolKind::kNone ||
           conv->params.contains("flattens")) {
         continue;
       }
-      take_over(node, conv, [other](Node* merged) {
+      take_over(index, before, [other](Node* merged) {
         merged->adds = true;
         merged->inputs.push_back(other);
       });
@@ -108,8 +111,10 @@ class Fuser {
     node->run.m = graph_.shape_of(node->output).c();
   }
 
-  void fuse_activation(Node* node) {
-    Node* before = command_before(node->inputs[0]);
+  void fuse_activation(size_t index) {
+    const Node* const node = &rewriter_.node(index);
+    const int at = command_before(node->inputs[0]);
+    const Node* const before = at < 0 ? nullptr : &rewriter_.node(static_cast<size_t>(at));
     if (!before || before->run.activation != Activation::kNone ||
         before->run.pool == PoolKind::kMax) {
       return;
@@ -121,15 +126,17 @@ class Fuser {
     }
     const device::ConvRun run = node->run;
     std::vector<float> slopes = node->slopes;
-    take_over(node, before, [&](Node* merged) {
+    take_over(index, at, [&](Node* merged) {
       merged->run.activation = run.activation;
       merged->run.activation_param = run.activation_param;
       merged->slopes = std::move(slopes);
     });
   }
 
-  void fuse_pooling(Node* node) {
-    Node* before = command_before(node->inputs[0]);
+  void fuse_pooling(size_t index) {
+    const Node* const node = &rewriter_.node(index);
+    const int at = command_before(node->inputs[0]);
+    const Node* const before = at < 0 ? nullptr : &rewriter_.node(static_cast<size_t>(at));
     if (!before || before->op != Op::kConvolution || before->run.pool != PoolKind::kNone ||
         before->params.contains("flattens") || before->run.dilation.x > 1 ||
         before->run.dilation.y > 1 || !is_monotonic(*before)) {
@@ -141,7 +148,7 @@ class Fuser {
       return;
     }
     const device::ConvRun run = node->run;
-    take_over(node, before, [&](Node* merged) {
+    take_over(index, at, [&](Node* merged) {
       merged->run.pool = run.pool;
       merged->run.pool_size = run.pool_size;
       merged->run.pool_stride = run.pool_stride;
@@ -150,6 +157,7 @@ class Fuser {
   }
 
   Graph& graph_;
+  Rewriter rewriter_;
   int ub_size_;
 };
 
@@ -163,12 +171,11 @@ namespace {
 
 // A function of single values is worth a command on a picture that the device has. What comes from
 // a CPU layer stays on the CPU: no round trip for one function.
-bool suits_device(const Graph& graph, const Node& node) {
-  const int before = graph.producer(node.inputs[0]);
-  const bool from_cpu =
-      before >= 0 && (graph.nodes[static_cast<size_t>(before)].op == Op::kCpu ||
-                      graph.nodes[static_cast<size_t>(before)].op == Op::kReshape);
-  return graph.shape_of(node.output).rank == 4 && !from_cpu;
+bool suits_device(Rewriter* rewriter, const Node& node) {
+  const int before = rewriter->producer(node.inputs[0]);
+  const Op op = before >= 0 ? rewriter->node(static_cast<size_t>(before)).op : Op::kInput;
+  const bool from_cpu = op == Op::kCpu || op == Op::kReshape;
+  return rewriter->graph().shape_of(node.output).rank == 4 && !from_cpu;
 }
 
 // Its weights and bias, one per channel, are there.
@@ -181,17 +188,25 @@ void to_depthwise(const Graph& graph, Node* node) {
 }  // namespace
 
 void lower_affines(Graph* graph) {
+  Rewriter rewriter(graph);  // what follows changes no input and no output
   for (Node& node : graph->nodes) {
-    if (node.op == Op::kAffine && suits_device(*graph, node)) to_depthwise(*graph, &node);
+    if (node.op == Op::kAffine && suits_device(&rewriter, node)) to_depthwise(*graph, &node);
   }
 }
 
-void lower_leftovers(Graph* graph) {
+Status lower_leftovers(Graph* graph) {
+  // A depthwise kernel takes a block of 72 halves: what an activation says in a line of a file.
+  constexpr uint64_t kBytesPerChannel = 72 * sizeof(half_t);
+  uint64_t weight_bytes = 0;
+  Rewriter rewriter(graph);  // what follows changes no input and no output
   for (Node& node : graph->nodes) {
     if (node.op != Op::kAffine && node.op != Op::kActivation) continue;
     node.why = "its input is no picture, or comes from the CPU";
-    if (node.op == Op::kActivation && suits_device(*graph, node)) {
+    if (node.op == Op::kActivation && suits_device(&rewriter, node)) {
       const size_t channels = static_cast<size_t>(graph->shape_of(node.output).c());
+      weight_bytes += channels * kBytesPerChannel;
+      DVNN_TRY(check_budget(Budget::kWeightBytes, weight_bytes,
+                            "activations that become convolutions take bytes of weights"));
       node.weights.assign(channels, 1.0f);
       node.bias.assign(channels, 0.0f);
       to_depthwise(*graph, &node);
@@ -210,6 +225,7 @@ void lower_leftovers(Graph* graph) {
     }
     node.op = Op::kCpu;
   }
+  return {};
 }
 
 }  // namespace dvnn::plan

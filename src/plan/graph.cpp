@@ -32,16 +32,6 @@ bool Graph::is_output(int value) const {
   return std::find(outputs.begin(), outputs.end(), value) != outputs.end();
 }
 
-int Graph::sole_producer(int value) const {
-  return is_output(value) || consumers(value).size() != 1 ? -1 : producer(value);
-}
-
-void Graph::replace_shape_input(int gone, int with) {
-  for (Node& node : nodes) {
-    std::replace(node.shape_inputs.begin(), node.shape_inputs.end(), gone, with);
-  }
-}
-
 void Graph::sweep() {
   nodes.erase(std::remove_if(nodes.begin(), nodes.end(), [](const Node& n) { return n.dead; }),
               nodes.end());

@@ -62,15 +62,12 @@ struct Graph {
   std::vector<std::string> output_names;
 
   int add_value(const std::string& name, const Shape& shape);
-  /// Index of the live node that makes `value`, or -1.
+  /// Index of the live node that makes `value`, or -1. This and what follows searches all nodes:
+  /// for single questions. Passes ask a Rewriter.
   int producer(int value) const;
   /// Indices of the live nodes that read `value`.
   std::vector<int> consumers(int value) const;
   bool is_output(int value) const;
-  /// The producer of `value` if nothing else reads the value and it is no output; else -1.
-  int sole_producer(int value) const;
-  /// Values that shapes are taken of: `with`, of the same shape, instead of `gone`.
-  void replace_shape_input(int gone, int with);
   /// Drops nodes that passes have marked dead.
   void sweep();
   const Shape& shape_of(int value) const { return values[static_cast<size_t>(value)].shape; }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <climits>
 
+#include "base/budget.h"
 #include "base/format.h"
 #include "base/json.h"
 #include "network/model_json.h"
@@ -70,16 +71,19 @@ class Loader {
     JsonReader in(saved_, "'graph'");
     const auto names = texts(&in, "values");
     DVNN_TRY(in.status());
-    for (const std::string& name : names) graph_.add_value(name, Shape());
+    for (const std::string& name : names) {
+      DVNN_TRY(network::check_name(name));
+      graph_.add_value(name, Shape());
+    }
     made_.assign(names.size(), false);
     graph_.input = value(&in, "input");
     DVNN_TRY(in.status());
     made_[static_cast<size_t>(graph_.input)] = true;
     const json* nodes = in.member("nodes");
-    if (!nodes || !nodes->is_array() || nodes->empty() ||
-        nodes->size() > network::kMaxListEntries) {
+    if (!nodes || !nodes->is_array() || nodes->empty()) {
       return Error{ErrorCode::kMalformed, "field 'nodes' of 'graph' must be an array of nodes"};
     }
+    DVNN_TRY(check_budget(Budget::kGraphNodes, nodes->size(), "the graph has nodes"));
     for (const json& item : *nodes) {
       if (Status s = add(item); !s.ok()) {
         return s.error().within(format("graph node %zu", graph_.nodes.size()));
@@ -88,6 +92,8 @@ class Loader {
     graph_.outputs = values(&in, "outputs");
     graph_.output_names = texts(&in, "output_names");
     graph_.name = in.text("name", "");
+    for (const std::string& name : graph_.output_names) DVNN_TRY(network::check_name(name));
+    DVNN_TRY(network::check_name(graph_.name));
     if (graph_.outputs.empty() || graph_.outputs.size() != graph_.output_names.size()) {
       in.fail("outputs", "must be as many as output_names");
     }
@@ -129,7 +135,7 @@ class Loader {
     const std::string op = in.text("op");
     size_t kind = 0;
     while (kind < std::size(kOpNames) && (!kOpNames[kind] || op != kOpNames[kind])) ++kind;
-    if (kind == std::size(kOpNames)) in.fail("op", "'" + op + "' is no operation");
+    if (kind == std::size(kOpNames)) in.fail("op", "'" + short_text(op, 40) + "' is no operation");
     DVNN_TRY(in.status());
     node.op = static_cast<Op>(kind);
     node.name = in.text("name");
@@ -157,6 +163,7 @@ class Loader {
       DVNN_ASSIGN(node.run, network::run_from_json(*run));
     }
     DVNN_TRY(check_flags(node));
+    DVNN_TRY(check_node(node));
     if (made_[static_cast<size_t>(node.output)]) {
       return Error{ErrorCode::kMalformed, "makes a value that is there already"};
     }
@@ -175,6 +182,76 @@ class Loader {
     }
     return {};
   }
+
+  // What each operation's run does, and no other: lowering packs weights for whatever convolves,
+  // and fuses what pools and activates.
+  static Status check_node(const Node& node) {
+    using device::Activation;
+    using device::ConvKind;
+    using device::PoolKind;
+    const device::ConvRun& run = node.run;
+    const bool convolves = run.conv != ConvKind::kNone, pools = run.pool != PoolKind::kNone;
+    const bool activates = run.activation != Activation::kNone;
+    const struct {
+      Op op;
+      bool convolves, pools, activates;
+      size_t least_inputs, most_inputs;
+    } rules[] = {
+        {Op::kConvolution, true, false, false, 1, 1},
+        {Op::kAffine, false, false, false, 1, 1},
+        {Op::kActivation, false, false, true, 1, 1},
+        {Op::kPooling, false, true, false, 1, 1},
+        {Op::kAdd, false, false, false, 2, 2},
+        {Op::kConcat, false, false, false, 1, kMaxInputs},
+        {Op::kInnerProduct, false, false, false, 1, 1},
+        {Op::kReshape, false, false, false, 1, 1},
+        {Op::kCpu, false, false, false, 0, kMaxInputs},
+    };
+    for (const auto& rule : rules) {
+      if (rule.op != node.op) continue;
+      const char* const op = kOpNames[static_cast<size_t>(node.op)];
+      if (convolves != rule.convolves || pools != rule.pools || activates != rule.activates) {
+        return Error{
+            ErrorCode::kMalformed,
+            format("field 'run': an operation '%s' %s convolve, %s pool and %s activate", op,
+                   rule.convolves ? "must" : "must not", rule.pools ? "must" : "must not",
+                   rule.activates ? "must" : "must not")};
+      }
+      const size_t inputs = node.inputs.size();
+      if (inputs < rule.least_inputs || inputs > rule.most_inputs) {
+        return Error{ErrorCode::kMalformed,
+                     format("field 'inputs': an operation '%s' has %zu, not %zu..%zu", op, inputs,
+                            rule.least_inputs, rule.most_inputs)};
+      }
+    }
+    if (node.shape_inputs.size() > 2) {
+      return Error{ErrorCode::kMalformed, "field 'shape_inputs' has more than 2 values"};
+    }
+    // Planning copies a pooling for each of its steps: a hundred times, with all it has.
+    for (const auto& [name, value] : node.params.items()) {
+      if (node.op != Op::kPooling || name == "ceil" || name == "global" || name == "counts_pads") {
+        continue;
+      }
+      return Error{ErrorCode::kMalformed,
+                   "field 'params': an operation 'pooling' has no '" + short_text(name, 40) + "'"};
+    }
+    constexpr size_t kMaxLayers = 1024;
+    if (node.layers.size() > kMaxLayers) {
+      return Error{ErrorCode::kMalformed, format("field 'layers' has %zu names, at most %zu",
+                                                 node.layers.size(), kMaxLayers)};
+    }
+    const int most = network::kMaxKernel;
+    if (convolves && (run.kernel.x > most || run.kernel.y > most)) {
+      return Error{ErrorCode::kMalformed, format("field 'kernel' is %d x %d, not 1..%d",
+                                                 run.kernel.x, run.kernel.y, most)};
+    }
+    DVNN_TRY(network::check_name(node.name));
+    DVNN_TRY(network::check_name(node.type));
+    for (const std::string& layer : node.layers) DVNN_TRY(network::check_name(layer));
+    return {};
+  }
+
+  static constexpr size_t kMaxInputs = 4096;
 
   const json& saved_;
   Graph graph_;

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <unordered_map>
 
+#include "base/budget.h"
 #include "base/format.h"
 #include "device/limits.h"
 #include "plan/graph_json.h"
@@ -65,12 +67,12 @@ class Lowering {
   };
 
   int add_view(int value, const TensorDesc& desc) {
-    for (size_t i = 0; i < views_.size(); ++i) {
-      if (views_[i].value == value && views_[i].desc.layout == desc.layout &&
-          views_[i].desc.shape == desc.shape) {
-        return static_cast<int>(i);
-      }
+    std::vector<int>& known = views_of_[value];
+    for (int i : known) {
+      const TensorDesc& have = views_[static_cast<size_t>(i)].desc;
+      if (have.layout == desc.layout && have.shape == desc.shape) return i;
     }
+    known.push_back(static_cast<int>(views_.size()));
     views_.push_back({value, desc});
     model_.tensors.push_back({graph_.values[static_cast<size_t>(value)].name, desc,
                               placer_.at(value).constant ? Storage::kConstant : Storage::kIo, 0});
@@ -180,11 +182,29 @@ class Lowering {
     return halves;
   }
 
+  // The packer reads as many numbers as the geometry says: whatever made the node, they are there.
+  static Status check_weights(const Node& node, const PackedGeometry& geometry) {
+    constexpr int kMaxKernel = 7;
+    const auto m = static_cast<uint64_t>(geometry.m), c = static_cast<uint64_t>(geometry.c);
+    const auto area = static_cast<uint64_t>(geometry.kx) * static_cast<uint64_t>(geometry.ky);
+    const bool kernel_fits = geometry.kx >= 1 && geometry.ky >= 1 && geometry.kx <= kMaxKernel &&
+                             geometry.ky <= kMaxKernel;
+    const bool counts_fit = node.weights.size() == m * c * area && node.bias.size() == m;
+    const bool slopes_fit = !geometry.prelu || node.slopes.empty() || node.slopes.size() == m;
+    if (kernel_fits && counts_fit && slopes_fit) return {};
+    return Error{ErrorCode::kMalformed,
+                 format("has %zu weights, %zu biases and %zu slopes for %d outputs of %d channels "
+                        "and a kernel of %d x %d (at most %d x %d)",
+                        node.weights.size(), node.bias.size(), node.slopes.size(), geometry.m,
+                        geometry.c, geometry.kx, geometry.ky, kMaxKernel, kMaxKernel)};
+  }
+
   Status add_weights(const Node& node, int channels, device::ConvRun* run) {
     const bool quantised = options_.quantise && run->activation != device::Activation::kPrelu;
     run->weight_format = quantised ? device::WeightFormat::kQuantised : device::WeightFormat::kHalf;
     run->weight_offset = model_.weights.size();
     PackedGeometry geometry = device::run_geometry(*run, channels);
+    DVNN_TRY(check_weights(node, geometry));
     save_weights(node.saved,
                  {run->weight_offset, quantised, geometry.prelu, geometry.dilated,
                   node.params.contains("reordered")},
@@ -197,7 +217,9 @@ class Lowering {
     DVNN_ASSIGN(const auto halves, to_half(weights, "weight"));
     DVNN_ASSIGN(const auto bias, to_half(node.bias, "bias"));
     DVNN_ASSIGN(const auto slopes, to_half(node.slopes, "slope"));
-    model_.weights.resize(model_.weights.size() + packed_weights_size(geometry));
+    const uint64_t packed = model_.weights.size() + packed_weights_size(geometry);
+    DVNN_TRY(check_budget(Budget::kWeightBytes, packed, "packed weights take bytes"));
+    model_.weights.resize(packed);
     WeightSource source = {nullptr, halves.data(), bias.data(),
                            slopes.empty() ? nullptr : slopes.data()};
     QuantisedWeights bytes;
@@ -301,6 +323,7 @@ class Lowering {
   Placer placer_;
   Model model_;
   std::vector<View> views_;
+  std::unordered_map<int, std::vector<int>> views_of_;  // by value: layouts and shapes are few
 };
 
 }  // namespace

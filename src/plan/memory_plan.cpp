@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <random>
+#include <set>
+#include <utility>
 
 namespace dvnn::plan {
 namespace {
@@ -46,6 +49,81 @@ uint64_t place(const Order& order, uint64_t limit, std::vector<PlannedBuffer>* b
   return total;
 }
 
+// Free space by offset and by size, for buffers that come and go.
+class FreeSpace {
+ public:
+  // The smallest place that has room, the lowest of them; else behind all.
+  uint64_t take(uint64_t size) {
+    const auto it = sizes_.lower_bound({size, 0});
+    if (it == sizes_.end()) return std::exchange(end_, end_ + size);
+    const auto [bytes, offset] = *it;
+    remove(offset, bytes);
+    if (bytes > size) insert(offset + size, bytes - size);
+    return offset;
+  }
+
+  // Joins what lies beside it.
+  void give(uint64_t offset, uint64_t size) {
+    auto next = offsets_.lower_bound(offset);
+    if (next != offsets_.end() && next->first == offset + size) {
+      const uint64_t more = next->second;
+      remove(offset + size, more);
+      size += more;
+    }
+    next = offsets_.lower_bound(offset);
+    if (next != offsets_.begin()) {
+      const auto [start, bytes] = *std::prev(next);
+      if (start + bytes == offset) {
+        remove(start, bytes);
+        offset = start;
+        size += bytes;
+      }
+    }
+    insert(offset, size);
+  }
+
+  uint64_t end() const { return end_; }
+
+ private:
+  void insert(uint64_t offset, uint64_t size) {
+    offsets_[offset] = size;
+    sizes_.insert({size, offset});
+  }
+  void remove(uint64_t offset, uint64_t size) {
+    offsets_.erase(offset);
+    sizes_.erase({size, offset});
+  }
+
+  std::map<uint64_t, uint64_t> offsets_;           // size by offset
+  std::set<std::pair<uint64_t, uint64_t>> sizes_;  // size, offset
+  uint64_t end_ = 0;
+};
+
+// For more buffers than a search could look at: each gets a place when it is born and gives it back
+// when it has died. Places are multiples of the largest alignment, so that every one suits.
+uint64_t place_in_time(std::vector<PlannedBuffer>* buffers) {
+  uint64_t unit = kDeviceAlignment;
+  for (const PlannedBuffer& b : *buffers) unit = std::max(unit, b.alignment);
+  std::vector<size_t> born(buffers->size());
+  std::iota(born.begin(), born.end(), size_t{0});
+  std::vector<size_t> dying = born;
+  std::stable_sort(born.begin(), born.end(),
+                   [&](size_t a, size_t b) { return (*buffers)[a].birth < (*buffers)[b].birth; });
+  std::stable_sort(dying.begin(), dying.end(),
+                   [&](size_t a, size_t b) { return (*buffers)[a].death < (*buffers)[b].death; });
+  FreeSpace space;
+  size_t dead = 0;
+  for (size_t i : born) {
+    PlannedBuffer& buffer = (*buffers)[i];
+    for (; (*buffers)[dying[dead]].death < buffer.birth; ++dead) {
+      const PlannedBuffer& gone = (*buffers)[dying[dead]];
+      space.give(gone.offset, aligned(gone.size, unit));
+    }
+    buffer.offset = space.take(aligned(buffer.size, unit));
+  }
+  return space.end();
+}
+
 // The best of the plans that were tried.
 class Search {
  public:
@@ -72,9 +150,10 @@ class Search {
   // Exchanges two places of the best order at a time.
   void improve() {
     constexpr size_t kMostWork = 4000000;  // buffers placed; a fraction of a second
+    constexpr size_t kMany = 512;          // from there on, each is held against too many others
     std::minstd_rand random(1);
-    const size_t n = buffers_.size();
-    for (size_t work = 0; n > 2 && best_ > least_ && work < kMostWork; work += n) {
+    const size_t n = buffers_.size(), cost = n * std::max<size_t>(1, n / kMany);
+    for (size_t work = 0; n > 2 && best_ > least_ && work < kMostWork; work += cost) {
       Order order = best_order_;
       std::swap(order[random() % n], order[random() % n]);
       if (random() % 2) std::swap(order[random() % n], order[random() % n]);
@@ -96,14 +175,19 @@ class Search {
 }  // namespace
 
 uint64_t least_memory(const std::vector<PlannedBuffer>& buffers) {
-  uint64_t most = 0;
-  for (const PlannedBuffer& at : buffers) {
-    uint64_t sum = 0;
-    for (const PlannedBuffer& b : buffers) {
-      const bool alive = b.birth <= at.birth && at.birth <= b.death;
-      if (alive) sum += aligned(b.size, b.alignment);
-    }
-    most = std::max(most, sum);
+  // At every birth: what is born there, and what has not died before.
+  std::map<int, uint64_t> born, dead;
+  for (const PlannedBuffer& b : buffers) {
+    const uint64_t size = aligned(b.size, b.alignment);
+    born[b.birth] += size;
+    dead[b.death] += size;
+  }
+  uint64_t alive = 0, most = 0;
+  auto gone = dead.begin();
+  for (const auto& [step, bytes] : born) {
+    for (; gone != dead.end() && gone->first < step; ++gone) alive -= gone->second;
+    alive += bytes;
+    most = std::max(most, alive);
   }
   return most;
 }
@@ -113,6 +197,8 @@ uint64_t plan_memory(std::vector<PlannedBuffer>* buffers) {
   using B = const PlannedBuffer&;
   auto area = [](B b) { return b.size * static_cast<uint64_t>(b.death - b.birth + 1); };
   const std::vector<PlannedBuffer> given = *buffers;
+  constexpr size_t kMostSearched = 4096;
+  if (given.size() > kMostSearched) return place_in_time(buffers);
   Search search(given);
   search.try_sorted([](B a, B b) { return a.size > b.size; });
   search.try_sorted([&](B a, B b) { return area(a) > area(b); });

@@ -14,14 +14,13 @@ void run_unsized_passes(Graph* graph, InputSpec* picture) {
 
 Status run_sized_passes(Graph* graph, const PlanOptions& options) {
   lower_convolutions(graph);
-  lower_poolings(graph);
+  DVNN_TRY(lower_poolings(graph));
   DVNN_TRY(lower_inner_products(graph, options.y_major));
   lower_affines(graph);
-  pool_before_concat(graph);
+  DVNN_TRY(pool_before_concat(graph));
   fuse_commands(graph, options.ub_size);
   merge_branches(graph, options.ub_size);
-  lower_leftovers(graph);
-  return {};
+  return lower_leftovers(graph);
 }
 
 }  // namespace dvnn::plan

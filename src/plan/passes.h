@@ -30,7 +30,7 @@ void lower_affines(Graph* graph);
 
 /// Activations that follow no convolution or addition become 1x1 depthwise convolutions, and what
 /// does not suit the device becomes CPU layers.
-void lower_leftovers(Graph* graph);
+Status lower_leftovers(Graph* graph);
 
 /// Grouped convolutions: one group per channel is the device's depthwise kind; groups of whole
 /// chunks of 8 channels become a convolution each; others one dense convolution, with zeros between
@@ -45,7 +45,7 @@ void lower_convolutions(Graph* graph);
 
 /// Poolings: Caffe's rounding becomes pads on the right and at the bottom; windows beyond the
 /// device's are split into several poolings where that computes the same; the rest goes to the CPU.
-void lower_poolings(Graph* graph);
+Status lower_poolings(Graph* graph);
 
 /// Sums, activations and maximum poolings move into the convolution (or sum, or average pooling)
 /// before them, where the device's order of operations allows it.
@@ -55,7 +55,7 @@ void fuse_commands(Graph* graph, int ub_size);
 void split_at_concat(Graph* graph);
 
 /// A maximum pooling behind joined convolutions moves into each of them.
-void pool_before_concat(Graph* graph);
+Status pool_before_concat(Graph* graph);
 
 /// Convolutions and poolings of one input, each alone or two in a row, that are joined along
 /// channels become one command of several runs, where all fits the unified buffer.

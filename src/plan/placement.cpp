@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace dvnn::plan {
 
@@ -11,13 +12,16 @@ Placer::Placer(const Graph& graph, bool y_major)
       layout_(y_major ? Layout::kHwc8 : Layout::kWhc8),
       values_(graph.values.size()),
       lowered_(graph.nodes.size(), Lowered::kCpu),
-      device_made_(graph.values.size()) {
+      device_made_(graph.values.size()),
+      device_read_(graph.values.size()) {
   device_made_[static_cast<size_t>(graph.input)] = true;
   values_[static_cast<size_t>(graph.input)].desc = device_desc(graph.shape_of(graph.input));
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
     device_made_[static_cast<size_t>(node.output)] =
         runs_on_device(node) || is_device_concat(node) || is_device_slice(node);
+    if (!runs_on_device(node)) continue;
+    for (int value : node.inputs) device_read_[static_cast<size_t>(value)] = true;
   }
   for (size_t i = 0; i < graph.nodes.size(); ++i) place(i);
 }
@@ -44,22 +48,24 @@ bool Placer::is_device_slice(const Node& node) const {
          (step[1] == 1 || out.c() == 1) && (out.c() % 8 == 0 || first + out.c() == in.c());
 }
 
-bool Placer::device_reads(int value) const {
-  const std::vector<int> readers = graph_.consumers(value);
-  return std::any_of(readers.begin(), readers.end(), [&](int reader) {
-    return runs_on_device(graph_.nodes[static_cast<size_t>(reader)]);
-  });
-}
-
 TensorDesc Placer::device_desc(const Shape& shape) const {
   // Fully connected results have no picture: one pixel's channels lie in plain order anyway.
   return {ElementType::kFloat16, shape.rank == 4 ? layout_ : Layout::kNchw, shape};
 }
 
 int Placer::root(int value, uint64_t* offset) const {
-  *offset = 0;
-  for (; at(value).parent >= 0; value = at(value).parent) *offset += at(value).offset;
-  return value;
+  // Thousands of reshapes in a row are thousands of steps: whoever has gone them lies in the root
+  // itself from then on.
+  int root = value;
+  uint64_t whole = 0;
+  for (; at(root).parent >= 0; root = at(root).parent) whole += at(root).offset;
+  *offset = whole;
+  while (value != root) {
+    Placement& passed = values_[static_cast<size_t>(value)];
+    value = std::exchange(passed.parent, root);
+    whole -= std::exchange(passed.offset, whole);
+  }
+  return root;
 }
 
 void Placer::place(size_t index) {

@@ -39,7 +39,7 @@ class Placer {
   bool runs_on_device(const Node& node) const;
   bool is_device_concat(const Node& node) const;
   bool is_device_slice(const Node& node) const;
-  bool device_reads(int value) const;
+  bool device_reads(int value) const { return device_read_[static_cast<size_t>(value)]; }
   void place(size_t index);
   bool place_reshape(const Node& node);
   void place_slice(const Node& node);
@@ -48,9 +48,9 @@ class Placer {
 
   const Graph& graph_;
   Layout layout_;
-  std::vector<Placement> values_;
+  mutable std::vector<Placement> values_;  // root() shortens the ways that it went
   std::vector<Lowered> lowered_;
-  std::vector<bool> device_made_;
+  std::vector<bool> device_made_, device_read_;
 };
 
 }  // namespace dvnn::plan

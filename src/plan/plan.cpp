@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/format.h"
+#include "base/guard.h"
 #include "plan/graph_json.h"
 #include "plan/lower.h"
 #include "plan/passes.h"
@@ -79,7 +80,7 @@ Result<network::Model> resize(const network::Model& model, int width, int height
     }
     return plan_loaded(std::move(graph), options, model.input.picture, std::move(saved), nullptr);
   };
-  auto planned = replan();
+  auto planned = guarded("planning it", replan);
   if (!planned.ok()) {
     return planned.error().within(format("for an input of %dx%d", width, height));
   }

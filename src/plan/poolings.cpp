@@ -4,6 +4,7 @@
 
 #include "base/format.h"
 #include "plan/passes.h"
+#include "plan/rewriter.h"
 
 namespace dvnn::plan {
 namespace {
@@ -123,11 +124,10 @@ bool is_clipped(const device::ConvRun& run, const Shape& in, const Shape& out) {
 }
 
 // Replaces the pooling at `index` by `stages`; the last takes its place.
-void put_stages(Graph* graph, size_t index, const std::vector<Stage>& stages) {
-  Node last = graph->nodes[index];
-  std::vector<Node> nodes;
-  device::Dims dims = {graph->shape_of(last.inputs[0]).w(), graph->shape_of(last.inputs[0]).h(),
-                       graph->shape_of(last.inputs[0]).c()};
+void put_stages(Rewriter* rewriter, size_t index, const std::vector<Stage>& stages) {
+  const Node last = rewriter->take(index);
+  const Shape shape = rewriter->graph().shape_of(last.inputs[0]);
+  device::Dims dims = {shape.w(), shape.h(), shape.c()};
   int value = last.inputs[0];
   for (size_t i = 0; i < stages.size(); ++i) {
     Node node = last;
@@ -139,13 +139,15 @@ void put_stages(Graph* graph, size_t index, const std::vector<Stage>& stages) {
     dims = device::run_output(node.run, dims);
     if (i + 1 < stages.size()) {
       node.name += "_part" + std::to_string(i);
-      node.output = graph->add_value(node.name, {1, dims.c, dims.h, dims.w});
+      node.output = rewriter->add_value(node.name, {1, dims.c, dims.h, dims.w});
     }
     value = node.output;
-    nodes.push_back(std::move(node));
+    if (i + 1 < stages.size()) {
+      rewriter->insert_before(index, std::move(node));
+    } else {
+      rewriter->replace(index, std::move(node));
+    }
   }
-  const auto at = graph->nodes.begin() + static_cast<std::ptrdiff_t>(index);
-  graph->nodes.insert(graph->nodes.erase(at), nodes.begin(), nodes.end());
 }
 
 // What makes a maximum; empty: the device cannot. A single stage is the pooling itself.
@@ -206,9 +208,11 @@ void to_cpu_pooling(Node* node, const std::string& why) {
 
 }  // namespace
 
-void lower_poolings(Graph* graph) {
-  for (size_t i = 0; i < graph->nodes.size(); ++i) {
-    Node& node = graph->nodes[i];
+Status lower_poolings(Graph* graph) {
+  Rewriter rewriter(graph);
+  for (size_t i = 0; i < rewriter.count(); ++i) {
+    DVNN_TRY(rewriter.check_size());
+    Node& node = rewriter.node(i);
     if (node.op != Op::kPooling || node.run.pool == PoolKind::kUpsample) continue;
     const Shape in = graph->shape_of(node.inputs[0]), out = graph->shape_of(node.output);
     const bool max = node.run.pool == PoolKind::kMax;
@@ -220,10 +224,11 @@ void lower_poolings(Graph* graph) {
       node.run.pool_scale = stages[0].scale;
       fit_pads(in, out, &node.run);
     } else {
-      put_stages(graph, i, stages);
-      i += stages.size() - 1;
+      put_stages(&rewriter, i, stages);
     }
   }
+  rewriter.finish();
+  return {};
 }
 
 }  // namespace dvnn::plan

@@ -1,30 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/schedule.h"
 
-#include <algorithm>
+#include <functional>
+#include <queue>
 
 namespace dvnn::plan {
 
 std::vector<size_t> schedule(const Graph& graph, const Placer& placer) {
   const size_t count = graph.nodes.size();
-  std::vector<size_t> order;
-  std::vector<bool> done(count, false), made(graph.values.size(), false);
-  for (size_t v = 0; v < made.size(); ++v) made[v] = graph.producer(static_cast<int>(v)) < 0;
-  auto ready = [&](size_t i) {
-    const auto& inputs = graph.nodes[i].inputs;
-    return !done[i] && std::all_of(inputs.begin(), inputs.end(),
-                                   [&](int v) { return made[static_cast<size_t>(v)]; });
+  std::vector<size_t> missing(count, 0);  // inputs that are not there yet, by node
+  std::vector<std::vector<size_t>> readers(graph.values.size());
+  std::vector<bool> made(graph.values.size(), true);
+  for (const Node& node : graph.nodes) made[static_cast<size_t>(node.output)] = false;
+  for (size_t i = 0; i < count; ++i) {
+    for (int value : graph.nodes[i].inputs) {
+      if (made[static_cast<size_t>(value)]) continue;
+      readers[static_cast<size_t>(value)].push_back(i);
+      ++missing[i];
+    }
+  }
+  // Nodes that can run, the first in the graph's order on top. Those that take no time of their own
+  // belong to whichever turn it is.
+  using Ready = std::priority_queue<size_t, std::vector<size_t>, std::greater<>>;
+  Ready device, cpu;
+  auto add = [&](size_t i, Lowered turn) {
+    const Lowered kind = placer.lowered(i) == Lowered::kNothing ? turn : placer.lowered(i);
+    (kind == Lowered::kDevice ? device : cpu).push(i);
   };
-  // A node comes after those that make its inputs, so one sweep runs all that a turn can. Nodes
-  // that take no time of their own belong to both.
+  std::vector<size_t> order;
+  for (size_t i = 0; i < count; ++i) {
+    if (missing[i] == 0) add(i, Lowered::kDevice);
+  }
+  // A node comes after those that make its inputs, so one turn runs all that it can.
   for (Lowered turn = Lowered::kDevice; order.size() < count;
        turn = turn == Lowered::kDevice ? Lowered::kCpu : Lowered::kDevice) {
-    for (size_t i = 0; i < count; ++i) {
-      const Lowered kind = placer.lowered(i);
-      if ((kind != turn && kind != Lowered::kNothing) || !ready(i)) continue;
+    Ready& ready = turn == Lowered::kDevice ? device : cpu;
+    if (device.empty() && cpu.empty()) break;  // a circle, which no front end makes
+    while (!ready.empty()) {
+      const size_t i = ready.top();
+      ready.pop();
       order.push_back(i);
-      done[i] = true;
-      made[static_cast<size_t>(graph.nodes[i].output)] = true;
+      for (size_t reader : readers[static_cast<size_t>(graph.nodes[i].output)]) {
+        if (--missing[reader] == 0) add(reader, turn);
+      }
     }
   }
   return order;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cerrno>
+#include <exception>
+#include <new>
 
 #include "softdv/checks.h"
 #include "softdv/conv_command.h"
@@ -59,7 +61,11 @@ DVNN_EXPORT dmp_dv_cmdlist dmp_dv_cmdlist_create(dmp_dv_context ctx) {
     set_error("Invalid argument: ctx is NULL");
     return nullptr;
   }
-  auto* list = new dmp_dv_cmdlist_impl();
+  auto* list = new (std::nothrow) dmp_dv_cmdlist_impl();
+  if (!list) {
+    set_error("Not enough memory for a command list");
+    return nullptr;
+  }
   list->context = ctx;
   dmp_dv_context_retain(ctx);
   return list;
@@ -76,7 +82,20 @@ DVNN_EXPORT int dmp_dv_cmdlist_release(dmp_dv_cmdlist list) {
   return left;
 }
 
-DVNN_EXPORT int dmp_dv_cmdlist_add_raw(dmp_dv_cmdlist list, struct dmp_dv_cmdraw* cmd) {
+namespace {
+
+// C code does not catch: what is thrown for lack of memory becomes a code and a message.
+template <typename Work>
+int without_exceptions(Work work) {
+  try {
+    return work();
+  } catch (const std::exception& e) {
+    set_error("Not enough memory for the command list (%s)", e.what());
+    return ENOMEM;
+  }
+}
+
+int add_raw(dmp_dv_cmdlist list, struct dmp_dv_cmdraw* cmd) {
   if (!list) {
     set_error("Invalid argument: cmdlist is NULL");
     return EINVAL;
@@ -97,14 +116,14 @@ DVNN_EXPORT int dmp_dv_cmdlist_add_raw(dmp_dv_cmdlist list, struct dmp_dv_cmdraw
   Accepted accepted;
   if (const int rc = accept_command(cmd, &accepted)) return rc;
   for (dmp_dv_mem mem : accepted.memories) {
+    list->memories.push_back(mem);  // may throw: before the list holds a reference
     dmp_dv_mem_retain(mem);
-    list->memories.push_back(mem);
   }
   list->plans.push_back(std::move(accepted.plan));
   return 0;
 }
 
-DVNN_EXPORT int dmp_dv_cmdlist_commit(dmp_dv_cmdlist list) {
+int commit(dmp_dv_cmdlist list) {
   if (!list) {
     set_error("Invalid argument: cmdlist is NULL");
     return EINVAL;
@@ -141,12 +160,27 @@ DVNN_EXPORT int dmp_dv_cmdlist_commit(dmp_dv_cmdlist list) {
   return 0;
 }
 
+}  // namespace
+
+DVNN_EXPORT int dmp_dv_cmdlist_add_raw(dmp_dv_cmdlist list, struct dmp_dv_cmdraw* cmd) {
+  return without_exceptions([&] { return add_raw(list, cmd); });
+}
+
+DVNN_EXPORT int dmp_dv_cmdlist_commit(dmp_dv_cmdlist list) {
+  return without_exceptions([&] { return commit(list); });
+}
+
 DVNN_EXPORT int64_t dmp_dv_cmdlist_exec(dmp_dv_cmdlist list) {
   if (!list || !list->committed) {
     set_error(list ? "Command list is not in commited state" : "Invalid argument: cmdlist is NULL");
     return list ? -EINVAL : -1;
   }
-  return submit(list);
+  int64_t id = 0;
+  const int problem = without_exceptions([&] {
+    id = submit(list);
+    return 0;
+  });
+  return problem ? -problem : id;
 }
 
 DVNN_EXPORT int dmp_dv_cmdlist_wait(dmp_dv_cmdlist list, int64_t exec_id) {
@@ -158,7 +192,16 @@ DVNN_EXPORT int dmp_dv_cmdlist_wait(dmp_dv_cmdlist list, int64_t exec_id) {
     set_error("Command list is not in commited state");
     return -1;
   }
-  list->last_exec_us = wait_for(list->device_type, exec_id);
+  const int64_t spent = wait_for(list->device_type, exec_id);
+  if (spent == kNeverGiven) {
+    set_error("Invalid argument: exec_id %lld was never given", static_cast<long long>(exec_id));
+    return EINVAL;
+  }
+  if (spent == kFailed) {
+    set_error("Not enough memory to run the command list");
+    return ENOMEM;
+  }
+  list->last_exec_us = spent;
   return 0;
 }
 

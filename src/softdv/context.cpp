@@ -49,7 +49,7 @@ DVNN_EXPORT const char* dmp_dv_get_last_error_message(void) {
 
 DVNN_EXPORT void dmp_dv_set_last_error_message(const char* text_format, ...) {
   static const bool verbose = [] {
-    const char* level = std::getenv("VERBOSITY");
+    const char* level = secure_getenv("VERBOSITY");
     return level && std::atoi(level) >= 1;
   }();
   va_list args;

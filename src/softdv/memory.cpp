@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #include "softdv/export.h"
 #include "softdv/objects.h"
@@ -78,7 +79,13 @@ DVNN_EXPORT dmp_dv_mem dmp_dv_mem_alloc(dmp_dv_context ctx, size_t size) {
     close(fd);
     return nullptr;
   }
-  auto* mem = new dmp_dv_mem_impl();
+  auto* mem = new (std::nothrow) dmp_dv_mem_impl();
+  if (!mem) {
+    set_error("Not enough memory to describe %zu bytes", real);
+    munmap(data - kGuard, real + 2 * kGuard);
+    close(fd);
+    return nullptr;
+  }
   mem->context = ctx;
   mem->fd = fd;
   mem->data = data;

@@ -36,6 +36,7 @@ class Queue {
 
   int64_t wait_for(int64_t id) {
     std::unique_lock<std::mutex> lock(mutex_);
+    if (id > submitted_) return kNeverGiven;  // it would never end
     changed_.wait(lock, [&] { return completed_ >= id; });
     const Finished& slot = finished_[static_cast<size_t>(id) % kRemembered];
     return slot.id == id ? slot.microseconds : 0;
@@ -57,7 +58,12 @@ class Queue {
       lock.unlock();
       const auto start = std::chrono::steady_clock::now();
       scratch.team.wake();
-      for (auto& plan : list->plans) plan->execute(&scratch);
+      bool failed = false;
+      try {
+        for (auto& plan : list->plans) plan->execute(&scratch);
+      } catch (...) {  // no memory: whoever waits is told, and the device goes on
+        failed = true;
+      }
       scratch.team.rest();
       std::this_thread::sleep_until(start +
                                     std::chrono::duration<double, std::micro>(list->pace_us));
@@ -65,7 +71,8 @@ class Queue {
       lock.lock();
       ++completed_;
       finished_[static_cast<size_t>(completed_) % kRemembered] = {
-          completed_, std::chrono::duration_cast<std::chrono::microseconds>(spent).count()};
+          completed_,
+          failed ? kFailed : std::chrono::duration_cast<std::chrono::microseconds>(spent).count()};
       changed_.notify_all();
     }
   }
@@ -100,7 +107,7 @@ Result<const device::Hardware*> pace() {
     Result<device::Hardware> hardware;
   };
   static const Setting setting = [] {
-    const char* text = std::getenv("DVNN_SOFT_PACE");
+    const char* text = secure_getenv("DVNN_SOFT_PACE");
     const std::string value = text ? text : "0";
     const bool kept = !value.empty() && value != "0";
     return Setting{kept, device::parse_hardware(kept && value != "1" ? value : "")};
@@ -111,7 +118,7 @@ Result<const device::Hardware*> pace() {
 }
 
 int thread_count() {
-  const char* text = std::getenv("DVNN_SOFT_THREADS");
+  const char* text = secure_getenv("DVNN_SOFT_THREADS");
   const int wanted = text ? std::atoi(text) : 0;
   const int processors = static_cast<int>(std::thread::hardware_concurrency());
   return wanted >= 1 && wanted <= 256 ? wanted : processors > 0 ? processors : 1;

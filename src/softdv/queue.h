@@ -15,8 +15,10 @@ namespace dvnn::softdv {
 int64_t submit(dmp_dv_cmdlist list);
 
 /// Waits until execution `id` of that block and all before it have run. Returns its time,
-/// microseconds (0 if it ran too long ago to be remembered).
+/// microseconds (0 if it ran too long ago to be remembered), or
+/// kNeverGiven, or kFailed if its list ended for lack of memory.
 int64_t wait_for(int device_type, int64_t id);
+constexpr int64_t kNeverGiven = -1, kFailed = -2;
 
 /// The hardware whose pace the device keeps, from $DVNN_SOFT_PACE ("1", or as parse_hardware()
 /// reads it), or null if it runs as fast as it can. An error if the variable makes no sense.

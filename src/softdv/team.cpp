@@ -3,6 +3,7 @@
 
 #include <omp.h>
 #include <pthread.h>
+#include <new>
 
 namespace dvnn::softdv {
 namespace {
@@ -71,6 +72,7 @@ void Team::share(int count, Call call, void* work) {
   }
   int looks = 0;
   while (done_.load(std::memory_order_acquire) < count) watch(&looks);
+  if (failed_.exchange(false)) throw std::bad_alloc();
 }
 
 // Claims and does a piece of the job in `seen`, if there is one left.
@@ -78,7 +80,11 @@ bool Team::do_next(uint64_t* seen) {
   const uint64_t next = *seen & kNextMask, count = *seen >> kCountShift & kNextMask;
   if (next >= count) return false;
   if (state_.compare_exchange_weak(*seen, *seen + 1, std::memory_order_acquire)) {
-    call_(work_, static_cast<int>(next));
+    try {
+      call_(work_, static_cast<int>(next));
+    } catch (...) {  // would end the process on a helper's thread, and the wait for it never
+      failed_ = true;
+    }
     done_.fetch_add(1, std::memory_order_release);
     *seen = state_.load(std::memory_order_acquire);
   }

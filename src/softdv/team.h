@@ -27,7 +27,8 @@ class Team {
   void rest();
 
   /// Calls f(i) for i in 0..count-1, each on some thread, and returns when all have returned. From
-  /// the thread that made the team only. A helper that comes late finds nothing left to do.
+  /// the thread that made the team only. A helper that comes late finds nothing left to do. Throws
+  /// bad_alloc if a piece threw, after all have ended.
   template <typename F>
   void run(int count, F&& f) {
     if (count == 1 || helpers_.empty()) {
@@ -49,6 +50,7 @@ class Team {
   // from a job that is over. Fields: job 32 bits, count 16, next 16.
   std::atomic<uint64_t> state_{0};
   std::atomic<int> done_{0};
+  std::atomic<bool> failed_{false};  // a piece threw: for lack of memory, there is no other reason
   Call call_ = nullptr;
   void* work_ = nullptr;
   std::mutex mutex_;

@@ -67,7 +67,9 @@ std::array<uint8_t, kBlockCells> block_cells(int p, int ky, int kx) {
   size_t k = 0;
   for (int c = 0; c < channels_per_block(p); ++c) {
     for (int j = p - ky; j < p; ++j) {
-      for (int i = 0; i < kx; ++i) cells[k++] = static_cast<uint8_t>(cell(p, c, j, i));
+      // Kernels beyond 7 x 7 are refused long before; they must not write behind the table either.
+      for (int i = 0; i < kx && k < cells.size(); ++i)
+        cells[k++] = static_cast<uint8_t>(cell(p, c, j, i));
     }
   }
   return cells;

@@ -35,7 +35,8 @@ struct WeightSource {
   const half_t* prelu = nullptr;
 };
 
-/// Writes the stream to `out`, which holds packed_weights_size() bytes.
+/// Writes the stream to `out`, which holds packed_weights_size() bytes. The source must have as
+/// many numbers as the geometry says, and a kernel of at most 7 x 7.
 void pack_weights(const PackedGeometry& geometry, const WeightSource& source, uint8_t* out);
 
 /// Reads a stream back: `weights` gets m*c*ky*kx floats in (m, c, ky, kx) order, `bias` m floats,

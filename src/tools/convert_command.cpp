@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "base/format.h"
+#include "base/json.h"
 #include "convert/convert.h"
 #include "convert/ini_file.h"
 #include "decode/decoder.h"
@@ -64,10 +65,7 @@ Status fill_options(const Texts& texts, convert::ConvertOptions* options) {
   options->decoder = texts.decoder.text();
   if (texts.params.given()) {
     DVNN_ASSIGN(const std::string json, json_argument(texts.params.text()));
-    options->decoder_params = nlohmann::json::parse(json, nullptr, false);
-    if (options->decoder_params.is_discarded()) {
-      return Error{ErrorCode::kInvalidArgument, "--decoder-params is not JSON"};
-    }
+    DVNN_ASSIGN(options->decoder_params, parse_json(json, "--decoder-params"));
   }
   const std::string layout = texts.layout.text("whc");
   if (layout != "whc" && layout != "hwc") {
@@ -112,7 +110,7 @@ Result<std::string> take_ini(const std::string& path, gboolean* verbose,
   DVNN_ASSIGN(const convert::IniFile ini, convert::read_ini(path));
   *verbose |= ini.verbose;
   for (const std::string& note : ini.notes) {
-    if (*verbose) std::printf("note: %s\n", note.c_str());
+    if (*verbose) std::printf("note: %s\n", printable(note).c_str());
   }
   if (!ini.custom_layer.empty() && options->import.custom_layers.empty()) {
     return Error{ErrorCode::kUnsupported,
@@ -171,7 +169,8 @@ std::string joined(const std::vector<std::string>& names, const char* between) {
 }
 
 void print_notes(const convert::Report& report) {
-  for (const std::string& line : report.warnings) std::printf("note: %s\n", line.c_str());
+  for (const std::string& line : report.warnings)
+    std::printf("note: %s\n", printable(line).c_str());
   for (const plan::StepNote& step : report.steps) {
     const std::string why = step.why.empty() ? "" : " (" + step.why + ")";
     std::printf("%s%s: %s\n", step.where.c_str(), why.c_str(), joined(step.layers, " + ").c_str());
@@ -282,8 +281,8 @@ int convert_command(int argc, char** argv) {
   if (Status s = write_outputs(outputs, model.value()); !s.ok()) return fail(s.error());
   if (verbose) print_notes(report);
   std::printf("%s: %zu steps, %zu bytes of weights, I/O buffer %llu bytes%s\n",
-              outputs.network.c_str(), model.value().steps.size(), model.value().weights.size(),
-              static_cast<unsigned long long>(model.value().io_bytes),
+              printable(outputs.network).c_str(), model.value().steps.size(),
+              model.value().weights.size(), static_cast<unsigned long long>(model.value().io_bytes),
               without_reuse(report).c_str());
   Accuracy accuracy;
 #ifdef DVNN_HAVE_OPENCV
@@ -300,7 +299,8 @@ int convert_command(int argc, char** argv) {
 #endif
   if (!outputs.report.empty()) {
     const auto json = report_to_json(model.value(), report, accuracy);
-    if (Status s = write_text(outputs.report, json.dump(1) + "\n"); !s.ok()) return fail(s.error());
+    const std::string text = json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
+    if (Status s = write_text(outputs.report, text + "\n"); !s.ok()) return fail(s.error());
   }
   return 0;
 }

@@ -41,7 +41,9 @@ Status write_outputs(const ConvertOutputs& outputs, const network::Model& model)
   if (!outputs.cpp_folder.empty()) DVNN_TRY(write_cpp(model, outputs.cpp_folder));
   if (!outputs.dot.empty()) DVNN_TRY(write_text(outputs.dot, dot_of(model)));
   if (!outputs.json.empty()) {
-    DVNN_TRY(write_text(outputs.json, network::model_to_json(model).dump(1) + "\n"));
+    const nlohmann::json json = network::model_to_json(model);
+    const std::string text = json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
+    DVNN_TRY(write_text(outputs.json, text + "\n"));
   }
   if (!outputs.svg.empty()) {
     DVNN_ASSIGN(const std::string svg, svg_of(model));

@@ -3,7 +3,9 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/guard.h"
 #include "tools/commands.h"
+#include "tools/options.h"
 
 namespace {
 
@@ -40,9 +42,7 @@ void print_usage(FILE* to) {
   std::fprintf(to, "\ndvnet COMMAND --help describes a command.\n");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   if (argc < 2) {
     print_usage(stderr);
     return 2;
@@ -63,4 +63,13 @@ int main(int argc, char** argv) {
   std::fprintf(stderr, "dvnet: no command '%s%s%s'; see dvnet --help\n", argv[1],
                argc > 2 ? " " : "", argc > 2 ? argv[2] : "");
   return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // What a library throws is an error like any other: one line, and no core file.
+  const auto status =
+      dvnn::guarded("out of the ordinary", [&]() -> dvnn::Result<int> { return run(argc, argv); });
+  return status.ok() ? status.value() : dvnn::tools::fail(status.error());
 }

@@ -18,11 +18,16 @@ using network::Model;
 using network::Step;
 using network::StepKind;
 
+// In ASCII: labels and parameters are not held to be printable.
+void print_json(const nlohmann::json& json) {
+  std::printf("%s\n", json.dump(1, ' ', true, nlohmann::json::error_handler_t::replace).c_str());
+}
+
 void print_table(const Model& model) {
   const auto& picture = model.input.picture;
   const auto& input = model.tensors[static_cast<size_t>(model.input.tensor)];
   std::printf("network   %s (%s)\nsource    %s\n", model.name.c_str(), model.producer.c_str(),
-              model.source.c_str());
+              model.source.c_str());  // validate() has made sure that names are printable
   std::printf("input     %s %s %s, %s, mean %g,%g,%g scale %g,%g,%g, %s\n",
               input.desc.shape.to_string().c_str(), to_string(input.desc.type),
               to_string(input.desc.layout), to_string(picture.order), picture.mean[0],
@@ -83,12 +88,12 @@ int inspect_command(int argc, char** argv) {
     const auto hardware = device::parse_hardware(board.text());
     if (!hardware.ok()) return wrong_usage("inspect", "--board: " + hardware.error().message);
     if (as_json) {
-      std::printf("%s\n", estimate_to_json(model.value(), hardware.value()).dump(1).c_str());
+      print_json(estimate_to_json(model.value(), hardware.value()));
     } else {
       print_estimate(model.value(), hardware.value());
     }
   } else if (as_json) {
-    std::printf("%s\n", network::model_to_json(model.value()).dump(1).c_str());
+    print_json(network::model_to_json(model.value()));
   } else if (as_dot) {
     std::printf("%s", dot_of(model.value()).c_str());
   } else {

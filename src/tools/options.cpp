@@ -31,12 +31,15 @@ Result<std::vector<std::string>> parse_options(const char* usage, const char* su
 }
 
 int fail(const Error& error) {
-  std::fprintf(stderr, "dvnet: %s\n", error.message.c_str());
+  // Messages quote files, and a file may want to talk to the terminal.
+  constexpr size_t kMaxMessage = 4000;
+  std::fprintf(stderr, "dvnet: %s\n", short_text(error.message, kMaxMessage).c_str());
   return 1;
 }
 
 int wrong_usage(const char* command, const std::string& message) {
-  std::fprintf(stderr, "dvnet %s: %s; see dvnet %s --help\n", command, message.c_str(), command);
+  std::fprintf(stderr, "dvnet %s: %s; see dvnet %s --help\n", command, printable(message).c_str(),
+               command);
   return 2;
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -24,6 +25,11 @@ struct RunOptions {
 std::array<float, 4> printed_box(const image::Corners& box, cv::Size size) {
   return {{static_cast<float>(box.x0 / size.width), static_cast<float>(box.y0 / size.height),
            static_cast<float>(box.x1 / size.width), static_cast<float>(box.y1 / size.height)}};
+}
+
+// In ASCII, for terminals; bytes of a file's name that are no UTF-8 do not throw.
+std::string json_line(const ordered_json& value) {
+  return value.dump(-1, ' ', true, ordered_json::error_handler_t::replace);
 }
 
 ordered_json objects_json(const objects::Objects& found, cv::Size size) {
@@ -106,16 +112,24 @@ Status dump(Session* session, const std::string& folder, const std::string& pict
   return {};
 }
 
+// A pixel of a picture `size` pixels wide. Networks may put boxes anywhere.
+int pixel_of(float position, int size) {
+  constexpr double kFar = 1e6;
+  return static_cast<int>(std::lround(std::clamp(double{position} * size, -kFar, kFar)));
+}
+
 void print_text(const std::string& path, const objects::Objects& found, cv::Size size) {
-  std::printf("%s\n", path.c_str());
+  constexpr size_t kMostShown = 200;
+  std::printf("%s\n", printable(path).c_str());
   for (const objects::Object& o : found) {
+    const std::string label = short_text(o.label, kMostShown);
     if (o.kind == objects::Kind::kClassification) {
-      std::printf("  %6.2f %%  %s\n", 100.0 * o.confidence, o.label.c_str());
+      std::printf("  %6.2f %%  %s\n", 100.0 * o.confidence, label.c_str());
     } else {
       const std::array<float, 4> box = printed_box(o.box, size);
-      std::printf("  %6.2f %%  %-16s  %ld,%ld .. %ld,%ld\n", 100.0 * o.confidence, o.label.c_str(),
-                  std::lround(box[0] * size.width), std::lround(box[1] * size.height),
-                  std::lround(box[2] * size.width), std::lround(box[3] * size.height));
+      std::printf("  %6.2f %%  %-16s  %d,%d .. %d,%d\n", 100.0 * o.confidence, label.c_str(),
+                  pixel_of(box[0], size.width), pixel_of(box[1], size.height),
+                  pixel_of(box[2], size.width), pixel_of(box[3], size.height));
     }
   }
   if (found.empty()) std::printf("  nothing found\n");
@@ -143,9 +157,10 @@ Status run_picture(Session* session, const std::string& path, const RunOptions& 
     result[classes ? "top5" : "detections"] = objects_json(found, picture.size());
   } else {
     result["outputs"] = outputs_json(session);
-    if (!options.json) std::printf("%s: %s\n", path.c_str(), result["outputs"].dump().c_str());
+    if (!options.json)
+      std::printf("%s: %s\n", printable(path).c_str(), json_line(result["outputs"]).c_str());
   }
-  if (options.json) std::printf("%s\n", result.dump().c_str());
+  if (options.json) std::printf("%s\n", json_line(result).c_str());
   return {};
 }
 

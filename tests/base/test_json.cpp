@@ -3,7 +3,7 @@
 
 #include "check_main.h"
 
-using dvnn::JsonReader;
+using namespace dvnn;
 using nlohmann::json;
 
 START_TEST(reads_fields_and_defaults) {
@@ -48,4 +48,31 @@ START_TEST(refusals_name_the_field) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(json, reads_fields_and_defaults, refusals_name_the_field)
+START_TEST(text_is_parsed_within_limits) {
+  auto nested = [](size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); };
+  ck_assert(parse_json(nested(kMaxJsonDepth), "a text").ok());
+  const auto deep = parse_json(nested(kMaxJsonDepth + 1), "a text");
+  ck_assert(!deep.ok() && deep.error().code == ErrorCode::kLimit);
+  ck_assert(!parse_json(std::string(1000000, '['), "a text").ok());
+  ck_assert(!parse_json(std::string(1000000, '{'), "a text").ok());
+  ck_assert(parse_json("[\"" + std::string(1000, '[') + "\\\"[\"]", "a text").ok());
+  ck_assert(!parse_json("[1, 2", "a text").ok());
+  ck_assert(!parse_json(std::string("[\0]", 3), "a text").ok());
+  // As much memory as 300 times the text.
+  std::string groups = "[[]";
+  for (int i = 0; i < 7 << 20; ++i) groups += ",[]";
+  const auto many = parse_json(groups + "]", "a text");
+  ck_assert(!many.ok() && many.error().message.find("a text has") == 0);
+}
+END_TEST
+
+START_TEST(values_are_shown_on_one_short_line) {
+  ck_assert_str_eq(shown(json::array({1, 2})).c_str(), "a list");
+  ck_assert_str_eq(shown(json::object()).c_str(), "an object");
+  ck_assert_uint_le(shown(std::string(1000, 'x')).size(), 40);
+  ck_assert_str_eq(shown("a\xc2\x9b").c_str(), "\"a?\"");
+}
+END_TEST
+
+DVNN_TEST_MAIN(json, text_is_parsed_within_limits, values_are_shown_on_one_short_line,
+               reads_fields_and_defaults, refusals_name_the_field)

@@ -61,6 +61,29 @@ START_TEST(only_the_top_k_are_looked_at) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(box, overlap_is_intersection_over_union, deltas_of_zero_give_the_prior,
-               centre_and_size_follow_the_paper, the_best_of_overlapping_boxes_stays,
-               only_the_top_k_are_looked_at)
+START_TEST(no_more_are_kept_than_asked_for) {
+  // A hundred thousand boxes that overlap with none: all pairs of them would take a minute.
+  constexpr int kMany = 100000;
+  std::vector<Box> boxes;
+  std::vector<Candidate> candidates;
+  for (int i = 0; i < kMany; ++i) {
+    const float x = static_cast<float>(i);
+    boxes.push_back({x, 0, x + 0.5f, 1});
+    candidates.push_back({1 + x, i});
+  }
+  NmsOptions options;
+  options.max_kept = 3;
+  std::vector<Candidate> few = candidates;
+  suppress_non_maxima(boxes, options, &few);
+  ck_assert_uint_eq(few.size(), 3);
+  ck_assert_int_eq(few[0].index, kMany - 1);
+  ck_assert_int_eq(few[2].index, kMany - 3);
+  options.max_kept = 0;
+  suppress_non_maxima(boxes, options, &candidates);
+  ck_assert(candidates.empty());
+}
+END_TEST
+
+DVNN_TEST_MAIN(box, no_more_are_kept_than_asked_for, overlap_is_intersection_over_union,
+               deltas_of_zero_give_the_prior, centre_and_size_follow_the_paper,
+               the_best_of_overlapping_boxes_stays, only_the_top_k_are_looked_at)

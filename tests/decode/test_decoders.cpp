@@ -121,7 +121,106 @@ START_TEST(decoders_that_do_not_fit_are_refused_by_name) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(decoders, detection_rows_are_read_until_their_threshold,
+START_TEST(anchors_and_classes_are_held_against_outputs_before_memory_is_taken) {
+  const NamedOutput outputs[] = {output("loc", {1, 4, 4}), output("conf", {1, 4, 2})};
+  json params = ssd_params();
+  params["num_classes"] = 65536;  // with 2^20 anchors: 256 GiB
+  params["anchors"] = {{"rule", "prior-box"},
+                       {"layers",
+                        {{{"min_sizes", {1}},
+                          {"img_w", 1024},
+                          {"img_h", 1024},
+                          {"layer_w", 1024},
+                          {"layer_h", 1024}}}}};
+  const auto decoder = create_decoder("ssd", params, {outputs, 2});
+  ck_assert(!decoder.ok());
+  ck_assert_msg(decoder.error().message.find("output 'loc'") != std::string::npos, "%s",
+                decoder.error().message.c_str());
+}
+END_TEST
+
+START_TEST(candidates_of_all_classes_have_a_budget) {
+  const NamedOutput outputs[] = {output("loc", {1, 4, 4}), output("conf", {1, 4, 2})};
+  setenv("DVNN_MAX_CANDIDATES", "3", 1);
+  const auto decoder = create_decoder("ssd", ssd_params(), {outputs, 2});
+  ck_assert(!decoder.ok());
+  ck_assert(decoder.error().message.find("DVNN_MAX_CANDIDATES") != std::string::npos);
+  json params = ssd_params();
+  params["nms_top_k"] = 3;
+  ck_assert(create_decoder("ssd", params, {outputs, 2}).ok());
+  unsetenv("DVNN_MAX_CANDIDATES");
+}
+END_TEST
+
+START_TEST(what_is_no_number_and_no_class_is_no_detection) {
+  const NamedOutput rows = output("d", {1, 1, 8, 7});
+  auto decoder = create_decoder("detection-output", json::object(), {&rows, 1});
+  ck_assert(decoder.ok());
+  const float inf = INFINITY;
+  const std::vector<float> values = {0,   1,   0.9f, 0, 0,   1, 1,  // the only good one
+                                     0,   NAN, 0.9f, 0, 0,   1, 1, 0, 1e30f, 0.9f, 0, 0, 1,   1,  //
+                                     0,   -5,  0.9f, 0, 0,   1, 1, 0, 1,     NAN,  0, 0, 1,   1,  //
+                                     NAN, 1,   0.9f, 0, 0,   1, 1, 0, 1,     0.9f, 0, 0, inf, 1,  //
+                                     0,   inf, 0.9f, 0, NAN, 1, 1};
+  const ConstTensorView v = view(rows, values);
+  objects::Objects found;
+  ck_assert(decoder.value()->decode({&v, 1}, 0.1f, &found).ok());
+  ck_assert_uint_eq(found.size(), 1);
+  ck_assert_int_eq(found[0].class_id, 1);
+}
+END_TEST
+
+START_TEST(boxes_that_are_nowhere_are_left_out) {
+  const NamedOutput outputs[] = {output("loc", {1, 4, 4}), output("conf", {1, 4, 2})};
+  auto decoder = create_decoder("ssd", ssd_params(), {outputs, 2});
+  ck_assert(decoder.ok());
+  std::vector<float> loc(16, 0.0f);
+  const std::vector<float> conf = {0, 1, 0, 1, 0, NAN, 0, 1};
+  loc[0] = NAN;
+  loc[7] = 1e9f;  // exp() of it is infinite
+  const ConstTensorView views[] = {view(outputs[0], loc), view(outputs[1], conf)};
+  objects::Objects found;
+  ck_assert(decoder.value()->decode({views, 2}, 0.5f, &found).ok());
+  ck_assert_uint_eq(found.size(), 1);
+}
+END_TEST
+
+START_TEST(scores_that_are_no_numbers_come_last) {
+  const NamedOutput scores = output("s", {1, 1000});
+  auto decoder = create_decoder("classification", {{"top_k", 3}}, {&scores, 1});
+  ck_assert(decoder.ok());
+  std::vector<float> values(1000, NAN);
+  values[500] = 0.25f;
+  values[7] = 0.75f;
+  const ConstTensorView v = view(scores, values);
+  objects::Objects found;
+  ck_assert(decoder.value()->decode({&v, 1}, 0, &found).ok());
+  ck_assert_uint_eq(found.size(), 2);
+  ck_assert_int_eq(found[0].class_id, 7);
+}
+END_TEST
+
+START_TEST(outputs_other_than_those_it_was_made_for_are_refused) {
+  const NamedOutput rows = output("d", {1, 1, 3, 7}), more = output("d", {1, 1, 30, 7});
+  auto decoder = create_decoder("detection-output", json::object(), {&rows, 1});
+  ck_assert(decoder.ok());
+  const std::vector<float> values(210, 1.0f);
+  objects::Objects found;
+  const ConstTensorView larger = view(more, values);
+  ck_assert(!decoder.value()->decode({&larger, 1}, 0.5f, &found).ok());
+  ck_assert(!decoder.value()->decode({}, 0.5f, &found).ok());
+  const ConstTensorView nothing = {rows.desc, nullptr};
+  ck_assert(!decoder.value()->decode({&nothing, 1}, 0.5f, &found).ok());
+  ck_assert(found.empty());
+}
+END_TEST
+
+DVNN_TEST_MAIN(decoders, anchors_and_classes_are_held_against_outputs_before_memory_is_taken,
+               candidates_of_all_classes_have_a_budget,
+               what_is_no_number_and_no_class_is_no_detection, boxes_that_are_nowhere_are_left_out,
+               scores_that_are_no_numbers_come_last,
+               outputs_other_than_those_it_was_made_for_are_refused,
+               detection_rows_are_read_until_their_threshold,
                rows_of_impossible_classes_are_no_objects,
                classes_come_best_first_with_probabilities, raw_heads_become_boxes_over_anchors,
                decoders_that_do_not_fit_are_refused_by_name)

@@ -136,6 +136,8 @@ START_TEST(lists_live_in_the_documented_order) {
   ck_assert_int_eq(fn().cmdlist_wait(f.list, first), 0);  // an older id is legal
   ck_assert_int_ge(fn().cmdlist_get_last_exec_time(f.list), 0);
   ck_assert_int_eq(fn().cmdlist_wait(f.list, -1), EINVAL);
+  ck_assert_int_eq(fn().cmdlist_wait(f.list, second + 1000), EINVAL);  // never given
+  ck_assert_int_eq(fn().cmdlist_wait(f.list, INT64_MAX), EINVAL);
   ck_assert_int_eq(fn().cmdlist_wait(nullptr, 0), EINVAL);
 }
 END_TEST

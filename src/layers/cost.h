@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a CPU layer costs, told from its description before it is made: sums over a network are held
+// against its budgets (base/budget.h).
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/result.h"
+#include "base/span.h"
+#include "tensor/tensor.h"
+
+namespace dvnn::layers {
+
+/// Upper bounds; they saturate instead of wrapping.
+struct Cost {
+  uint64_t kept_bytes = 0;    // beside the tensors, as long as the layer lives
+  uint64_t shared_bytes = 0;  // of the slot's workspace, while the layer runs
+  uint64_t work = 0;          // elements read and written, window taps, products
+  uint64_t candidates = 0;    // boxes that suppression looks at
+
+  /// Layers that run one after the other share their workspace: the largest counts.
+  Cost& operator+=(const Cost& other);
+};
+
+/// The cost of a layer that may not even be possible: parameters of wrong types count as absent.
+Cost cost_of(const std::string& type, const nlohmann::json& params, Span<const TensorDesc> inputs,
+             Span<const TensorDesc> outputs);
+
+/// Holds the cost of CPU layers against the budgets; `whose` is "the network's CPU layers".
+Status check_cost(const Cost& cost, const std::string& whose);
+
+}  // namespace dvnn::layers

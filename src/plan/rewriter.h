@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rewriting a graph at a cost that follows its size: who makes and who reads a value is kept beside
+// the graph instead of searched for, and nodes that a pass adds are put in their places at its end.
+#pragma once
+
+#include <cstddef>
+#include <unordered_map>
+#include <vector>
+
+#include "plan/graph.h"
+
+namespace dvnn::plan {
+
+/// One pass over a graph. Nodes keep their indices until finish(); whatever changes a node's inputs
+/// or output goes through change() or insert_before().
+class Rewriter {
+ public:
+  explicit Rewriter(Graph* graph);
+
+  /// Nodes there were at the beginning; those that were added since come after them.
+  size_t count() const { return count_; }
+  Node& node(size_t index) { return graph_.nodes[index]; }
+  Graph& graph() { return graph_; }
+
+  /// Index of the live node that makes `value`, or -1.
+  int producer(int value) const { return producers_[static_cast<size_t>(value)]; }
+  /// How many live nodes read `value`.
+  size_t readers(int value) const { return readers_[static_cast<size_t>(value)]; }
+  bool is_output(int value) const { return outputs_[static_cast<size_t>(value)]; }
+  /// The producer of `value` if exactly one node reads the value and it is no output; else -1.
+  int sole_producer(int value) const {
+    return is_output(value) || readers(value) != 1 ? -1 : producer(value);
+  }
+
+  int add_value(const std::string& name, const Shape& shape);
+
+  /// Calls `edit(node)`, which may change anything of the node at `index`.
+  template <typename Edit>
+  void change(size_t index, Edit edit) {
+    drop(index);
+    edit(&graph_.nodes[index]);
+    put(index);
+  }
+  /// The node at `index` becomes `node`.
+  void replace(size_t index, Node node);
+  /// The node at `index` is dead from now on; what it was is returned.
+  Node take(size_t index);
+  /// A new node that will stand in front of the one at `index`, which is one of the first count(),
+  /// behind others that were put there before. Returns its index. References to nodes end.
+  size_t insert_before(size_t index, Node node);
+
+  /// Values that shapes are taken of: `with`, of the same shape, instead of `gone`.
+  void replace_shape_input(int gone, int with) { shapes_[gone] = with; }
+
+  /// An error once the graph has more nodes than its budget: some nodes become a hundred.
+  Status check_size() const;
+
+  /// Drops dead nodes and puts new ones in their places. Nothing may be called after it.
+  void finish();
+
+ private:
+  void put(size_t index);
+  void drop(size_t index);
+  template <typename Visit>
+  void for_each_input(const Node& node, Visit visit);
+
+  Graph& graph_;
+  uint64_t most_;  // nodes
+  size_t count_;
+  std::vector<int> producers_;   // by value
+  std::vector<size_t> readers_;  // by value
+  std::vector<bool> outputs_;    // by value
+  std::vector<size_t> anchors_;  // of the nodes from count_ on
+  std::vector<size_t> seen_;     // by value: the last node that for_each_input() met it in
+  size_t visit_ = 0;
+  std::unordered_map<int, int> shapes_;
+};
+
+}  // namespace dvnn::plan

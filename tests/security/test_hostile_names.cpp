@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text of a network on its way into C++ sources: names that would become code, and what escapes.
+#include <sstream>
+
+#include "base/format.h"
+#include "convert/emit_cpp.h"
+#include "grid_network.h"
+
+// Check last: some of its macros have common names.
+#include "check_main.h"
+
+using namespace dvnn;
+using convert::emit_cpp;
+using network::Model;
+
+namespace {
+
+// Every line of the sources that is neither empty nor begins as generated code does.
+bool has_line(const std::string& sources, const std::string& begin) {
+  std::istringstream lines(sources);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.compare(0, begin.size(), begin) == 0) return true;
+  }
+  return false;
+}
+
+Model with_custom_layer(const nlohmann::json& params) {
+  Model model = test::grid_network();
+  network::Step& step = model.steps[2];
+  step.type = "Mine";
+  step.params = params;
+  const int out = step.outputs[0];
+  model.tensors[static_cast<size_t>(out)].desc = {ElementType::kFloat32, Layout::kNchw, {1, 32}};
+  return model;
+}
+
+}  // namespace
+
+START_TEST(names_with_line_ends_are_not_emitted) {
+  for (size_t place = 0; place < 4; ++place) {
+    Model model = test::grid_network();
+    const std::string evil = "a\n#error INJECTED\nint pwn(){return 1;}";
+    if (place == 0) model.steps[0].name = evil;
+    if (place == 1) model.steps[0].layers = {evil};
+    if (place == 2) model.outputs[0].name = evil;
+    if (place == 3) model.steps[2].type = evil;
+    ck_assert(!emit_cpp(model).ok());
+  }
+}
+END_TEST
+
+START_TEST(marks_that_continue_lines_or_end_texts_are_escaped) {
+  Model model = test::grid_network();
+  model.steps[0].layers = {"back\\", "trigraph ?\?/", "end */ /*"};
+  model.steps[0].name = "quote\" ; #error \xc3\xa9 ?\?/";
+  const auto sources = emit_cpp(model);
+  ck_assert_msg(sources.ok(), "%s", sources.ok() ? "" : sources.error().message.c_str());
+  const std::string& text = sources.value().source;
+  ck_assert(text.find("//   back/\n") != std::string::npos);
+  ck_assert(text.find("?\?/") == std::string::npos);
+  ck_assert(text.find("*/") == std::string::npos);
+  ck_assert(text.find("\"quote\\\" ; #error \\303\\251 \\077\\077/\"") != std::string::npos);
+  ck_assert(!has_line(text, "#error"));
+  for (char c : text) ck_assert(c == '\n' || (c >= ' ' && c <= '~'));
+}
+END_TEST
+
+START_TEST(parameters_that_hold_text_are_not_emitted) {
+  ck_assert(emit_cpp(with_custom_layer({{"n", 1}, {"list", {1, 2}}})).ok());
+  for (const nlohmann::json& value :
+       {nlohmann::json("text"), nlohmann::json({1, "}; int pwn(); int x[] = {"}),
+        nlohmann::json({1, {2}}), nlohmann::json({{"a", 1}})}) {
+    ck_assert(!emit_cpp(with_custom_layer({{"p", value}})).ok());
+  }
+  // Different names, one identifier.
+  ck_assert(!emit_cpp(with_custom_layer({{"a b", 1}, {"a;b", 2}})).ok());
+}
+END_TEST
+
+START_TEST(text_of_files_is_made_printable) {
+  ck_assert_str_eq(printable("a\tb\x1b[2J\x7f").c_str(), "a?b?[2J?");
+  ck_assert_str_eq(printable("\xc2\x9b"
+                             "2J\xc3\xa9")
+                       .c_str(),
+                   "?2J\xc3\xa9");
+  ck_assert_str_eq(printable("\xe2\x80\xae\xe2\x81\xa6\xe2\x82\xac").c_str(), "??\xe2\x82\xac");
+  ck_assert_str_eq(printable("\xff\xc3").c_str(), "??");
+  ck_assert(is_printable("caf\xc3\xa9") && !is_printable("\x07") && !is_printable("\xc2\x85"));
+  ck_assert_str_eq(short_text("abcdefgh", 8).c_str(), "abcdefgh");
+  ck_assert_str_eq(short_text("abcdefghi", 8).c_str(), "abcde...");
+  ck_assert_str_eq(short_text("abcd\xc3\xa9"
+                              "fghi",
+                              8)
+                       .c_str(),
+                   "abcd...");
+}
+END_TEST
+
+DVNN_TEST_MAIN(hostile_names, names_with_line_ends_are_not_emitted,
+               marks_that_continue_lines_or_end_texts_are_escaped,
+               parameters_that_hold_text_are_not_emitted, text_of_files_is_made_printable)

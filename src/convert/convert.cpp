@@ -6,6 +6,7 @@
 #include "convert/keras_import.h"
 #include "convert/onnx_import.h"
 #include "decode/decoder.h"
+#include "network/model_limits.h"
 #include "plan/plan.h"
 
 namespace dvnn::convert {
@@ -58,15 +59,19 @@ Result<network::Model> convert_graph(Graph graph, const ConvertOptions& options,
   return model;
 }
 
-// Names travel into the network file and onto terminals.
+// Names travel into the network file and onto terminals: printable, and no longer than a file's.
+std::string clean(const std::string& name) {
+  return short_text(name, network::kMaxNameBytes);
+}
+
 void clean_names(Graph* graph) {
-  graph->name = printable(graph->name);
+  graph->name = clean(graph->name);
   for (Node& node : graph->nodes) {
-    node.name = printable(node.name);
-    for (std::string& layer : node.layers) layer = printable(layer);
+    node.name = clean(node.name);
+    for (std::string& layer : node.layers) layer = clean(layer);
   }
-  for (Value& value : graph->values) value.name = printable(value.name);
-  for (std::string& name : graph->output_names) name = printable(name);
+  for (Value& value : graph->values) value.name = clean(value.name);
+  for (std::string& name : graph->output_names) name = clean(name);
 }
 
 // What all front ends end with.
@@ -78,8 +83,8 @@ Result<network::Model> finish(Result<Graph> graph, const std::string& kind, cons
   clean_names(&graph.value());
   auto model = convert_graph(std::move(graph.value()), options, report);
   if (!model.ok()) return model.error().within("'" + path + "'");
-  model.value().source = kind + ": " + base_name(path);
-  if (model.value().name.empty()) model.value().name = base_name(path);
+  model.value().source = clean(kind + ": " + base_name(path));
+  if (model.value().name.empty()) model.value().name = clean(base_name(path));
   return model;
 }
 
@@ -105,7 +110,9 @@ Result<network::Model> convert_caffe(const std::string& prototxt_path,
   DVNN_ASSIGN(const caffe::NetParameter weights, read_caffemodel(caffemodel_path));
   auto model =
       finish(import_caffe(net, weights, options.import), "caffe", prototxt_path, options, report);
-  if (model.ok()) model.value().source += ", " + base_name(caffemodel_path);
+  if (model.ok()) {
+    model.value().source = clean(model.value().source + ", " + base_name(caffemodel_path));
+  }
   return model;
 }
 

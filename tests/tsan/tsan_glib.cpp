@@ -9,25 +9,36 @@
 // Calls within GLib itself go to GLib's own functions. That is no harm: no mutex is locked from
 // both sides but in g_cond_wait(), which nobody calls within GLib with a mutex of ours.
 #include <dlfcn.h>
-#include <glib-object.h>
+#include <gst/gst.h>
 #include <pthread.h>
 #include <sanitizer/tsan_interface.h>
 #include <time.h>
 
-#include <atomic>
 #include <cerrno>
 
 namespace {
 
+// GLib's own memory goes from thread to thread without the sanitizer knowing, so what lies in it is
+// read and written behind its back.
+#define DVNN_UNSEEN __attribute__((no_sanitize("thread")))
+
 // The pthread object behind a GLib one, which is all zeros at first.
 template <typename T>
-T* behind(gpointer* place, int (*init)(T*)) {
-  auto* slot = reinterpret_cast<std::atomic<T*>*>(place);
-  T* object = slot->load(std::memory_order_acquire);
-  if (object) return object;
+DVNN_UNSEEN T* behind(gpointer* place, int (*init)(T*)) {
+  auto** slot = reinterpret_cast<T**>(place);
+  T* object = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+  if (object) {
+    __tsan_acquire(object);
+    return object;
+  }
   T* fresh = new T;
   init(fresh);
-  if (slot->compare_exchange_strong(object, fresh, std::memory_order_acq_rel)) return fresh;
+  __tsan_release(fresh);
+  constexpr bool kStrong = false;
+  if (__atomic_compare_exchange_n(slot, &object, fresh, kStrong, __ATOMIC_ACQ_REL,
+                                  __ATOMIC_ACQUIRE)) {
+    return fresh;
+  }
   delete fresh;
   return object;
 }
@@ -64,12 +75,12 @@ void ordered(gpointer object) {
 
 extern "C" {
 
-void g_mutex_init(GMutex* mutex) {
+DVNN_UNSEEN void g_mutex_init(GMutex* mutex) {
   mutex->p = nullptr;
   mutex_of(mutex);
 }
 
-void g_mutex_clear(GMutex* mutex) {
+DVNN_UNSEEN void g_mutex_clear(GMutex* mutex) {
   auto* m = static_cast<pthread_mutex_t*>(mutex->p);
   if (!m) return;
   pthread_mutex_destroy(m);
@@ -89,12 +100,12 @@ gboolean g_mutex_trylock(GMutex* mutex) {
   return pthread_mutex_trylock(mutex_of(mutex)) == 0;
 }
 
-void g_cond_init(GCond* cond) {
+DVNN_UNSEEN void g_cond_init(GCond* cond) {
   cond->p = nullptr;
   cond_of(cond);
 }
 
-void g_cond_clear(GCond* cond) {
+DVNN_UNSEEN void g_cond_clear(GCond* cond) {
   auto* c = static_cast<pthread_cond_t*>(cond->p);
   if (!c) return;
   pthread_cond_destroy(c);
@@ -121,6 +132,27 @@ void g_cond_broadcast(GCond* cond) {
   pthread_cond_broadcast(cond_of(cond));
 }
 
+// A harness hands frames over in such a queue.
+void g_async_queue_push(GAsyncQueue* queue, gpointer data) {
+  static auto* const push = real<void(GAsyncQueue*, gpointer)>("g_async_queue_push");
+  __tsan_release(queue);
+  push(queue, data);
+}
+
+gpointer g_async_queue_try_pop(GAsyncQueue* queue) {
+  static auto* const pop = real<gpointer(GAsyncQueue*)>("g_async_queue_try_pop");
+  gpointer data = pop(queue);
+  __tsan_acquire(queue);
+  return data;
+}
+
+gpointer g_async_queue_timeout_pop(GAsyncQueue* queue, guint64 timeout) {
+  static auto* const pop = real<gpointer(GAsyncQueue*, guint64)>("g_async_queue_timeout_pop");
+  gpointer data = pop(queue, timeout);
+  __tsan_acquire(queue);
+  return data;
+}
+
 void g_object_unref(gpointer object) {
   static auto* const unref = real<void(gpointer)>("g_object_unref");
   if (object) ordered(object);
@@ -133,10 +165,21 @@ void gst_object_unref(gpointer object) {
   unref(object);
 }
 
-void gst_mini_object_unref(gpointer object) {
-  static auto* const unref = real<void(gpointer)>("gst_mini_object_unref");
+void gst_mini_object_unref(GstMiniObject* object) {
+  static auto* const unref = real<void(GstMiniObject*)>("gst_mini_object_unref");
   if (object) ordered(object);
   unref(object);
+}
+
+// As GStreamer's own, which lets go of the original by a call that stays within it.
+GstMiniObject* gst_mini_object_make_writable(GstMiniObject* object) {
+  if (gst_mini_object_is_writable(object)) {
+    ordered(object);
+    return object;
+  }
+  GstMiniObject* copy = gst_mini_object_copy(object);
+  gst_mini_object_unref(object);
+  return copy;
 }
 
 }  // extern "C"

@@ -65,6 +65,27 @@ Function* real(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
+// Stands for GLib's queues of work for pools of threads.
+char pool_queue;
+
+struct AsyncCall {
+  GstElementCallAsyncFunc work;
+  gpointer data;
+  GDestroyNotify destroy;
+};
+
+void call(GstElement* element, gpointer async) {
+  __tsan_acquire(&pool_queue);
+  const auto* self = static_cast<AsyncCall*>(async);
+  self->work(element, self->data);
+}
+
+void end_call(gpointer async) {
+  auto* self = static_cast<AsyncCall*>(async);
+  if (self->destroy) self->destroy(self->data);
+  delete self;
+}
+
 // What any holder did comes before what the last one frees.
 void ordered(gpointer object) {
   __tsan_acquire(object);
@@ -151,6 +172,20 @@ gpointer g_async_queue_timeout_pop(GAsyncQueue* queue, guint64 timeout) {
   gpointer data = pop(queue, timeout);
   __tsan_acquire(queue);
   return data;
+}
+
+gboolean g_thread_pool_push(GThreadPool* pool, gpointer data, GError** error) {
+  static auto* const push = real<gboolean(GThreadPool*, gpointer, GError**)>("g_thread_pool_push");
+  __tsan_release(&pool_queue);
+  return push(pool, data, error);
+}
+
+void gst_element_call_async(GstElement* element, GstElementCallAsyncFunc work, gpointer data,
+                            GDestroyNotify destroy) {
+  static auto* const real_call =
+      real<void(GstElement*, GstElementCallAsyncFunc, gpointer, GDestroyNotify)>(
+          "gst_element_call_async");
+  real_call(element, call, new AsyncCall{work, data, destroy}, end_call);
 }
 
 void g_object_unref(gpointer object) {

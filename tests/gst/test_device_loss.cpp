@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device that never answers again. What its threads use must be left to them, so this suite runs
-// without the leaks tracer.
+// A device that does not answer until the pipeline is gone, if ever.
 #include "fault_plan.h"
 #include "watched_suite.h"
 
@@ -19,6 +18,8 @@ START_TEST(null_returns_while_the_device_hangs_for_good) {
   faults.release();
   ck_assert(!ended);
   ck_assert_msg(stopped, "%s", problem.c_str());
+  // Now that the device has answered, its threads may end, before the leaks tracer looks.
+  g_usleep(500 * 1000);
 }
 END_TEST
 
@@ -41,7 +42,6 @@ START_TEST(a_pipeline_plays_again_when_the_device_is_back) {
 END_TEST
 
 int main() {
-  setenv("GST_TRACERS", "", TRUE);
   return run_watched_suite("device_loss", {null_returns_while_the_device_hangs_for_good,
                                            a_pipeline_plays_again_when_the_device_is_back});
 }

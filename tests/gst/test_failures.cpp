@@ -294,16 +294,14 @@ START_TEST(a_network_that_does_not_load_leaves_the_old_one) {
 END_TEST
 
 START_TEST(networks_may_change_many_times_under_load) {
-  // DVNN_SWAPS by hand: a thousand.
-  const char* text = std::getenv("DVNN_SWAPS");
-  const int swaps = text ? std::atoi(text) : 60;
+  constexpr int kSwaps = 1000;
   Pipeline pipeline(painted_source(kEndless) + "dvconvert ! queue ! " +
                     infer(Looks::kRed, "name=infer") + " ! tee name=t t. ! queue" + kSink +
                     " t. ! queue ! appsink async=false sync=false max-buffers=20 drop=true");
   demand(&pipeline, pipeline.set_state(GST_STATE_PLAYING));
   const std::string paths[] = {grid_path(Looks::kBlue), grid_path(Looks::kRed, 8),
                                grid_path(Looks::kUpperRed), grid_path(Looks::kRed)};
-  for (int i = 0; i < swaps; ++i) {
+  for (int i = 0; i < kSwaps; ++i) {
     const std::string& path = paths[i % 4];
     const size_t from = pipeline.messages().size();
     g_object_set(pipeline["infer"], "network", path.c_str(), nullptr);

@@ -123,6 +123,11 @@ static gboolean gst_dv_infer_open(GstDvInfer* self) {
 }
 
 static void gst_dv_infer_close(GstDvInfer* self) {
+  {
+    auto& loading = self->priv->loading;
+    std::unique_lock<std::mutex> lock(loading.mutex);
+    loading.ended.wait(lock, [&] { return loading.under_way == 0; });
+  }
   LoadedPtr loaded, next;  // released without the lock
   const ObjectLock lock(self);
   loaded.swap(self->priv->shared.loaded);
@@ -135,11 +140,8 @@ static dvnn::Result<LoadedPtr> gst_dv_infer_load_with_slots(const InferSettings&
   return loaded;
 }
 
-// Loads the network that the settings name now, beside the one in use. Runs in a thread of
-// GStreamer's, as loading takes longer than a frame.
-static void gst_dv_infer_load_next(GstElement* element, gpointer data) {
-  GstDvInfer* self = GST_DV_INFER(element);
-  const guint ticket = GPOINTER_TO_UINT(data);
+// Loads the network that the settings name now, beside the one in use.
+static void gst_dv_infer_load_next(GstDvInfer* self, guint ticket) {
   const InferSettings settings = gst_dv_infer_settings(self);
   auto loaded = gst_dv_infer_load_with_slots(settings);
   const Status status = loaded.ok() ? Status() : Status(loaded.error());
@@ -157,10 +159,20 @@ static void gst_dv_infer_load_next(GstElement* element, gpointer data) {
     }
   }
   if (status.ok()) return;
-  dvnn::gst::post_warning(element,
+  dvnn::gst::post_warning(GST_ELEMENT(self),
                           dvnn::gst::load_topic(settings.network_settings(), status.error()),
                           status.error().within("the network stays as it was"));
   g_object_notify(G_OBJECT(self), "network");
+}
+
+// Runs in a thread of GStreamer's, as loading takes longer than a frame.
+static void gst_dv_infer_load_async(GstElement* element, gpointer ticket) {
+  GstDvInfer* self = GST_DV_INFER(element);
+  gst_dv_infer_load_next(self, GPOINTER_TO_UINT(ticket));
+  auto& loading = self->priv->loading;
+  const std::lock_guard<std::mutex> lock(loading.mutex);
+  --loading.under_way;
+  loading.ended.notify_all();
 }
 
 // All properties that one call has set are set by now: one load is enough for them.
@@ -177,13 +189,18 @@ static void gst_dv_infer_dispatch_properties_changed(GObject* object, guint coun
       const std::string name = specs[i]->name;
       named |= name == "network" || name == "weights" || name == "input-size";
     }
-    if (named && shared.started && newest &&
-        newest->settings != shared.settings.network_settings()) {
-      ticket = ++shared.loads;
+    if (named && shared.started && newest) {
+      // What is under way is for other settings, also where these are those of the network in use.
+      ++shared.loads;
+      if (newest->settings != shared.settings.network_settings()) ticket = shared.loads;
     }
   }
   if (ticket != 0) {
-    gst_element_call_async(GST_ELEMENT(self), gst_dv_infer_load_next, GUINT_TO_POINTER(ticket),
+    {
+      const std::lock_guard<std::mutex> lock(self->priv->loading.mutex);
+      ++self->priv->loading.under_way;
+    }
+    gst_element_call_async(GST_ELEMENT(self), gst_dv_infer_load_async, GUINT_TO_POINTER(ticket),
                            nullptr);
   }
   G_OBJECT_CLASS(gst_dv_infer_parent_class)->dispatch_properties_changed(object, count, specs);
@@ -298,9 +315,12 @@ static void gst_dv_infer_set_property(GObject* object, guint id, const GValue* v
     return;
   }
   self->priv->intake->admission.set_rules(gst_dv_infer_settings(self).admission_rules());
+  if (id == gst_dv_infer_properties().latency) {
+    gst_element_post_message(GST_ELEMENT(self), gst_message_new_latency(GST_OBJECT(self)));
+  }
 }
 
-/// The statistics with what the slots say. (transfer full)
+// The statistics with what the slots say. (transfer full)
 static GstStructure* gst_dv_infer_stats(GstDvInfer* self) {
   GstStructure* stats = self->priv->intake->stats.to_structure();
   const LoadedPtr loaded = gst_dv_infer_loaded(self);

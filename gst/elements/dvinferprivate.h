@@ -6,7 +6,9 @@
 #include <gst/video/video.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "elements/dvinfer.h"
@@ -33,6 +35,12 @@ struct GstDvInferPrivate {
     GstClockTime upstream = 0;  // least latency of what is upstream, as it was last queried
     bool live = false;
   } shared;
+  // Loads that are under way while playing: NULL waits for them.
+  struct {
+    std::mutex mutex;
+    std::condition_variable ended;
+    int under_way = 0;
+  } loading;
   // Sink pad's streaming thread only.
   struct {
     GstVideoInfo video;

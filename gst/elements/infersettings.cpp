@@ -33,18 +33,18 @@ InferProperties infer_properties() {
   using S = InferSettings;
   InferProperties p;
   Properties<S>& rows = p.rows;
-  p.network = rows.text(
+  rows.text(
       &S::network, When::kPlaying,
       {"network", "Network file",
        "The converted network, a .dvn file made by 'dvnet convert', or a library of generated C++ "
        "sources (default: the network that is installed with the plugin). Set while playing, it is "
        "loaded beside the old one, which it replaces between two frames; a message "
        "'network-changed' tells, or a warning says why the old one stays"});
-  p.weights = rows.text(&S::weights, When::kPlaying,
-                        {"weights", "Weights file",
-                         "The packed weights of a library of generated sources, NAME_weights.bin; "
-                         ".dvn files hold their own"});
-  p.input_size = rows.text(
+  rows.text(&S::weights, When::kPlaying,
+            {"weights", "Weights file",
+             "The packed weights of a library of generated sources, NAME_weights.bin; "
+             ".dvn files hold their own"});
+  rows.text(
       &S::input_size, When::kPlaying,
       {"input-size", "Input size",
        "Size of the network's input in pixels, WIDTHxHEIGHT, instead of the file's own: the "
@@ -89,10 +89,11 @@ InferProperties infer_properties() {
               {"watchdog", "Watchdog",
                "How long one run may take, in milliseconds; a device that has not answered by then "
                "has failed; 0: no limit"});
-  rows.integer(&S::latency_ms, When::kPlaying, -1, G_MAXINT,
-               {"latency", "Latency",
-                "Latency that is reported to the pipeline, in milliseconds; -1: the worst that was "
-                "measured since the start"});
+  p.latency = rows.integer(
+      &S::latency_ms, When::kPlaying, -1, G_MAXINT,
+      {"latency", "Latency",
+       "Latency that is reported to the pipeline, in milliseconds; -1: the worst that was "
+       "measured since the start"});
   rows.number(&S::stats_interval_ms, When::kPlaying, 0, G_MAXUINT,
               {"stats-interval", "Interval of statistics",
                "Post the statistics as an element message 'dvnn-stats' so often, in milliseconds; "

@@ -37,10 +37,10 @@ struct InferSettings {
 /// Most frames in flight.
 constexpr guint kMaxInFlight = 16;
 
-/// The rows of all settings, and the ids of those that name the network.
+/// The rows of all settings.
 struct InferProperties {
   Properties<InferSettings> rows;
-  guint network = 0, weights = 0, input_size = 0;  // ids
+  guint latency = 0;  // its id
 };
 InferProperties infer_properties();
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "base/format.h"
+#include "frames/framecheck.h"
 #include "refs.h"
 
 namespace dvnn::gst {
@@ -149,37 +150,6 @@ Status FrameConverter::follow_crop(GstBuffer* frame) {
   return make_converter(wanted);
 }
 
-// What a GstVideoMeta says is held against the caps and the memory.
-Status FrameConverter::check_planes(const GstVideoFrame& frame) const {
-  const char* name = gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&info_));
-  for (int plane = 0; plane < image::plane_count(format_.format); ++plane) {
-    const image::PlaneSize size =
-        image::plane_size(format_.format, plane, format_.width, format_.height);
-    const int stride = GST_VIDEO_FRAME_PLANE_STRIDE(&frame, plane);
-    if (stride < size.row_bytes) {
-      return Error{
-          ErrorCode::kMalformed,
-          dvnn::format("the frame's stride of %d bytes in plane %d is shorter than a row of "
-                       "%s %dx%d, %d bytes",
-                       stride, plane, name, format_.width, format_.height, size.row_bytes)};
-    }
-    const GstMapInfo& map = frame.map[plane].data ? frame.map[plane] : frame.map[0];
-    const auto* data = static_cast<const guint8*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, plane));
-    const gsize needed = static_cast<gsize>(stride) * static_cast<gsize>(size.rows - 1) +
-                         static_cast<gsize>(size.row_bytes);
-    const bool inside = data >= map.data && data <= map.data + map.size;
-    if (inside && needed > static_cast<gsize>(map.data + map.size - data)) {
-      return Error{
-          ErrorCode::kMalformed,
-          dvnn::format("the frame's memory ends within plane %d of %s %dx%d: %zu bytes are "
-                       "needed, %zu are there",
-                       plane, name, format_.width, format_.height, needed,
-                       static_cast<gsize>(map.data + map.size - data))};
-    }
-  }
-  return {};
-}
-
 Status FrameConverter::convert(GstBuffer* frame, uint8_t* tensor, size_t bytes) {
   if (bytes < static_cast<size_t>(target_.bytes())) {
     return Error{ErrorCode::kInternal, "the tensor's memory is too small"};
@@ -195,7 +165,7 @@ Status FrameConverter::convert(GstBuffer* frame, uint8_t* tensor, size_t bytes) 
                      gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&info_)), format_.width,
                      format_.height, GST_VIDEO_INFO_SIZE(&info_))};
   }
-  DVNN_TRY(check_planes(mapped.frame()));
+  DVNN_TRY(check_frame_memory(mapped.frame()));
   image::FrameView pixels;
   for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES(mapped.get()) && i < pixels.planes.size(); ++i) {
     pixels.planes[i] = static_cast<const uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(mapped.get(), i));

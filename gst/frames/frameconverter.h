@@ -42,7 +42,6 @@ class FrameConverter {
  private:
   Status make_converter(const image::FrameFormat& format);
   Status follow_crop(GstBuffer* frame);
-  Status check_planes(const GstVideoFrame& frame) const;
 
   GstVideoInfo info_;
   TensorTarget target_;

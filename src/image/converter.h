@@ -45,13 +45,6 @@ struct FrameFormat {
   bool full_range = false;         // YUV formats only
 };
 
-/// Planes of a frame of a format: how many, and of one the rows and the bytes that a row holds.
-struct PlaneSize {
-  int rows = 0, row_bytes = 0;
-};
-int plane_count(PixelFormat format);
-PlaneSize plane_size(PixelFormat format, int plane, int width, int height);
-
 /// One frame's pixels: per plane the first row's address and the distance between rows in bytes.
 struct FrameView {
   std::array<const uint8_t*, 3> planes{};

@@ -50,24 +50,6 @@ const FormatInfo& format_info(PixelFormat format) {
   return kFormats[static_cast<int>(format)];
 }
 
-int plane_count(PixelFormat format) {
-  const FormatInfo& info = format_info(format);
-  int last = 0;
-  for (int i = 0; i < info.components; ++i) last = std::max(last, info.component[i].plane);
-  return last + 1;
-}
-
-PlaneSize plane_size(PixelFormat format, int plane, int width, int height) {
-  const FormatInfo& info = format_info(format);
-  PlaneSize size;
-  for (int i = 0; i < info.components; ++i) {
-    const Component& c = info.component[i];
-    if (c.plane == plane) size.rows = std::max(size.rows, (height + c.sub_y - 1) / c.sub_y);
-  }
-  size.row_bytes = row_bytes(info, plane, width);
-  return size;
-}
-
 int row_bytes(const FormatInfo& info, int plane, int width) {
   int bytes = 0;
   for (int i = 0; i < info.components; ++i) {

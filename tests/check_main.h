@@ -7,13 +7,14 @@
 // An old name of Check's that standard headers use, too.
 #undef fail
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 
 /// The test that runs now, or the last one that did.
-inline const char*& dvnn_running_test() {
-  static const char* name = "none";
+inline std::atomic<const char*>& dvnn_running_test() {
+  static std::atomic<const char*> name{"none"};
   return name;
 }
 

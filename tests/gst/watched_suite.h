@@ -20,8 +20,9 @@ inline int run_watched_suite(const char* name, const std::vector<const TTest*>& 
     constexpr int kSteps = 12;  // of a stall's time each
     for (int step = 0; step < kSteps; ++step) {
       std::this_thread::sleep_for(std::chrono::nanoseconds(stall_limit()));
-      if (dvnn_running_test() != test) step = 0;
-      test = dvnn_running_test();
+      const char* now = dvnn_running_test();
+      if (now != test) step = 0;
+      test = now;
     }
     std::fprintf(stderr, "test '%s' hangs\n", test);
     std::abort();

@@ -43,6 +43,17 @@ DVNN_UNSEEN T* behind(gpointer* place, int (*init)(T*)) {
   return object;
 }
 
+pthread_mutex_t* mutex_of(GRecMutex* mutex) {
+  return behind<pthread_mutex_t>(&mutex->p, [](pthread_mutex_t* m) {
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    const int status = pthread_mutex_init(m, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+    return status;
+  });
+}
+
 pthread_mutex_t* mutex_of(GMutex* mutex) {
   return behind<pthread_mutex_t>(&mutex->p,
                                  [](pthread_mutex_t* m) { return pthread_mutex_init(m, nullptr); });
@@ -58,6 +69,16 @@ pthread_cond_t* cond_of(GCond* cond) {
     pthread_condattr_destroy(&attributes);
     return status;
   });
+}
+
+// Whoever takes a mutex down does so when all others have let go of it.
+DVNN_UNSEEN void clear(gpointer* place) {
+  auto* mutex = static_cast<pthread_mutex_t*>(*place);
+  if (!mutex) return;
+  __tsan_acquire(mutex);
+  pthread_mutex_destroy(mutex);
+  delete mutex;
+  *place = nullptr;
 }
 
 template <typename Function>
@@ -101,12 +122,8 @@ DVNN_UNSEEN void g_mutex_init(GMutex* mutex) {
   mutex_of(mutex);
 }
 
-DVNN_UNSEEN void g_mutex_clear(GMutex* mutex) {
-  auto* m = static_cast<pthread_mutex_t*>(mutex->p);
-  if (!m) return;
-  pthread_mutex_destroy(m);
-  delete m;
-  mutex->p = nullptr;
+void g_mutex_clear(GMutex* mutex) {
+  clear(&mutex->p);
 }
 
 void g_mutex_lock(GMutex* mutex) {
@@ -118,6 +135,27 @@ void g_mutex_unlock(GMutex* mutex) {
 }
 
 gboolean g_mutex_trylock(GMutex* mutex) {
+  return pthread_mutex_trylock(mutex_of(mutex)) == 0;
+}
+
+DVNN_UNSEEN void g_rec_mutex_init(GRecMutex* mutex) {
+  mutex->p = nullptr;
+  mutex_of(mutex);
+}
+
+void g_rec_mutex_clear(GRecMutex* mutex) {
+  clear(&mutex->p);
+}
+
+void g_rec_mutex_lock(GRecMutex* mutex) {
+  pthread_mutex_lock(mutex_of(mutex));
+}
+
+void g_rec_mutex_unlock(GRecMutex* mutex) {
+  pthread_mutex_unlock(mutex_of(mutex));
+}
+
+gboolean g_rec_mutex_trylock(GRecMutex* mutex) {
   return pthread_mutex_trylock(mutex_of(mutex)) == 0;
 }
 

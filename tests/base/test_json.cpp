@@ -67,10 +67,10 @@ START_TEST(text_is_parsed_within_limits) {
 END_TEST
 
 START_TEST(values_are_shown_on_one_short_line) {
-  ck_assert_str_eq(shown(json::array({1, 2})).c_str(), "a list");
-  ck_assert_str_eq(shown(json::object()).c_str(), "an object");
+  dvnn_assert_text(shown(json::array({1, 2})), "a list");
+  dvnn_assert_text(shown(json::object()), "an object");
   ck_assert_uint_le(shown(std::string(1000, 'x')).size(), 40);
-  ck_assert_str_eq(shown("a\xc2\x9b").c_str(), "\"a?\"");
+  dvnn_assert_text(shown("a\xc2\x9b"), "\"a?\"");
 }
 END_TEST
 

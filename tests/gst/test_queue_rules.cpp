@@ -78,7 +78,8 @@ START_TEST(frames_come_out_after_eos_and_a_new_stream) {
       ck_assert_msg(out, "round %d frame %u", round, i);
       std::vector<Found> expected;
       expected_on(out, video_info("RGB", 64, 64), Looks::kRed, &expected);
-      ck_assert_str_eq(difference(detections(out), expected, 0.01, 0.01).c_str(), "");
+      const std::string wrong = difference(detections(out), expected, 0.01, 0.01);
+      ck_assert_msg(wrong.empty(), "%s", wrong.c_str());
       gst_buffer_unref(out);
     }
   }

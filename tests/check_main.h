@@ -10,7 +10,16 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
+
+/// Holds a string against what it should be. ck_assert_str_eq() would read one that an expression
+/// has made after it is gone.
+#define dvnn_assert_text(text, wanted)            \
+  do {                                            \
+    const std::string dvnn_text_ = (text);        \
+    ck_assert_str_eq(dvnn_text_.c_str(), wanted); \
+  } while (0)
 
 /// The test that runs now, or the last one that did.
 inline std::atomic<const char*>& dvnn_running_test() {

@@ -153,9 +153,7 @@ static void gst_dv_infer_load_next(GstDvInfer* self, guint ticket) {
     if (status.ok()) {
       replaced = std::exchange(shared.next, loaded.value());
     } else if (shared.loaded) {
-      shared.settings.network = shared.loaded->settings.path;
-      shared.settings.weights = shared.loaded->settings.weights;
-      shared.settings.input_size = shared.loaded->settings.input_size;
+      shared.settings.restore_network(shared.loaded->settings);
     }
   }
   if (status.ok()) return;
@@ -245,6 +243,7 @@ static gboolean gst_dv_infer_start(GstDvInfer* self) {
     const ObjectLock lock(self);
     loaded->pool = std::move(pool.value());
   }
+  priv.intake->live = false;
   priv.intake->admission.reset();
   priv.intake->admission.set_rules(settings.admission_rules());
   priv.intake->stats.reset();
@@ -263,7 +262,6 @@ static gboolean gst_dv_infer_start(GstDvInfer* self) {
   priv.stats_posted_us = g_get_monotonic_time();
   const ObjectLock lock(self);
   priv.shared.started = true;
-  priv.shared.live = false;
   return TRUE;
 }
 

@@ -33,7 +33,6 @@ struct GstDvInferPrivate {
     guint loads = 0;            // how many loads were asked for, so that the newest wins
     bool started = false;       // from PAUSED on
     GstClockTime upstream = 0;  // least latency of what is upstream, as it was last queried
-    bool live = false;
   } shared;
   // Loads that are under way while playing: NULL waits for them.
   struct {

@@ -52,9 +52,7 @@ static void gst_dv_infer_swap(GstDvInfer* self) {
   if (!fits.ok()) {
     {
       const ObjectLock lock(self);
-      shared.settings.network = old->settings.path;
-      shared.settings.weights = old->settings.weights;
-      shared.settings.input_size = old->settings.input_size;
+      shared.settings.restore_network(old->settings);
     }
     dvnn::gst::post_warning(GST_ELEMENT(self), Topic::kSettings,
                             fits.error().within("the network stays as it was"));
@@ -90,7 +88,7 @@ static int64_t gst_dv_infer_upstream_wait(GstDvInfer* self, GstClockTime running
   GstClockTime upstream = 0;
   {
     const ObjectLock lock(self);
-    if (!self->priv->shared.live || GST_STATE(self) != GST_STATE_PLAYING) return 0;
+    if (!self->priv->intake->live || GST_STATE(self) != GST_STATE_PLAYING) return 0;
     upstream = self->priv->shared.upstream;
   }
   const GstClockTime now = gst_element_get_current_running_time(GST_ELEMENT(self));

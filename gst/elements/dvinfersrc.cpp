@@ -133,36 +133,28 @@ static void gst_dv_infer_limit_frames(GstDvInfer* self, const InferSettings& set
 
 void gst_dv_infer_estimate_latency(GstDvInfer* self) {
   GstDvInferPrivate& priv = *self->priv;
-  const InferSettings rules = gst_dv_infer_settings(self);
-  if (GST_VIDEO_INFO_FPS_N(&priv.sink.video) > 0 && priv.sink.have_video) {
-    priv.fps_n = static_cast<guint>(GST_VIDEO_INFO_FPS_N(&priv.sink.video));
-    priv.fps_d = static_cast<guint>(GST_VIDEO_INFO_FPS_D(&priv.sink.video));
-  }
-  gst_dv_infer_limit_frames(self, rules);
-  if (priv.first_run_us == 0) return;
+  const InferSettings settings = gst_dv_infer_settings(self);
   const GstVideoInfo& video = priv.sink.video;
-  const bool timed = priv.sink.have_video && GST_VIDEO_INFO_FPS_N(&video) > 0;
-  const int64_t period = timed ? gst_util_uint64_scale(G_USEC_PER_SEC, GST_VIDEO_INFO_FPS_D(&video),
-                                                       GST_VIDEO_INFO_FPS_N(&video))
-                               : G_MAXINT64;
+  int64_t period = G_MAXINT64;
+  if (priv.sink.have_video && GST_VIDEO_INFO_FPS_N(&video) > 0) {
+    priv.fps_n = static_cast<guint>(GST_VIDEO_INFO_FPS_N(&video));
+    priv.fps_d = static_cast<guint>(GST_VIDEO_INFO_FPS_D(&video));
+    period = gst_util_uint64_scale(G_USEC_PER_SEC, priv.fps_d, priv.fps_n);
+  }
   // A network that is slower than the stream has as many frames before each new one as fit in: in
   // flight, at dvinfer's door, at dvconvert's, and in a queue of one before that.
   constexpr int64_t kAtDoors = 3;
-  const bool waits = rules.when_busy == dvnn::gst::WhenBusy::kWait;
+  const bool waits = settings.when_busy == dvnn::gst::WhenBusy::kWait;
   const int64_t runs =
-      priv.first_run_us <= period ? 1 : rules.max_in_flight + (waits ? kAtDoors : 0);
+      priv.first_run_us <= period ? 1 : settings.max_in_flight + (waits ? kAtDoors : 0);
   priv.intake->latency.estimate(runs * priv.first_run_us);
-  gst_dv_infer_limit_frames(self, rules);
+  gst_dv_infer_limit_frames(self, settings);
 }
 
 static void gst_dv_infer_report_latency(GstDvInfer* self, const InferSettings& settings) {
   if (!self->priv->intake->latency.take_growth()) return;
   gst_dv_infer_limit_frames(self, settings);
-  if (settings.latency_ms >= 0) return;
-  {
-    const ObjectLock lock(self);
-    if (!self->priv->shared.live) return;
-  }
+  if (settings.latency_ms >= 0 || !self->priv->intake->live) return;
   GST_DEBUG_OBJECT(self, "latency is %" GST_TIME_FORMAT " now",
                    GST_TIME_ARGS(self->priv->intake->latency.reported()));
   gst_element_post_message(GST_ELEMENT(self), gst_message_new_latency(GST_OBJECT(self)));
@@ -280,7 +272,6 @@ static gboolean gst_dv_infer_answer_latency(GstDvInfer* self, GstQuery* query) {
                                        : self->priv->intake->latency.reported();
   {
     const ObjectLock lock(self);
-    self->priv->shared.live = live;
     self->priv->shared.upstream = min;
   }
   self->priv->intake->live = live;

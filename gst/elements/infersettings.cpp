@@ -18,6 +18,12 @@ const GEnumValue kWhenBusy[] = {
 
 }  // namespace
 
+void InferSettings::restore_network(const NetworkSettings& of) {
+  network = of.path;
+  weights = of.weights;
+  input_size = of.input_size;
+}
+
 AdmissionRules InferSettings::admission_rules() const {
   AdmissionRules rules;
   rules.active = active;

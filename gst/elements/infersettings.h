@@ -31,6 +31,8 @@ struct InferSettings {
   NetworkSettings network_settings() const {
     return {network, weights, input_size, custom_layers, device};
   }
+  /// Names the network of `of` again: what may change while playing, and did in vain.
+  void restore_network(const NetworkSettings& of);
   AdmissionRules admission_rules() const;
 };
 

@@ -57,6 +57,7 @@
 #include "infer/tensorrequest.h"
 #include "meta/viewmeta.h"
 #include "refs.h"
+#include "times.h"
 
 GST_DEBUG_CATEGORY_STATIC(dv_convert_debug);
 #define GST_CAT_DEFAULT dv_convert_debug
@@ -72,6 +73,7 @@ using dvnn::gst::ObjectLock;
 using dvnn::gst::SlotPool;
 using dvnn::gst::TensorRequest;
 using dvnn::gst::Topic;
+using dvnn::gst::Verdict;
 using dvnn::network::InputKind;
 
 namespace {
@@ -226,9 +228,7 @@ static gboolean gst_dv_convert_set_caps(GstBaseTransform* trans, GstCaps* incaps
 
 // Puts the frame's time into what is controlled, before the frame is looked at.
 static void gst_dv_convert_before_transform(GstBaseTransform* trans, GstBuffer* frame) {
-  const guint64 time =
-      gst_segment_to_stream_time(&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(frame));
-  if (GST_CLOCK_TIME_IS_VALID(time)) gst_object_sync_values(GST_OBJECT(trans), time);
+  dvnn::gst::sync_properties(trans, trans->segment, frame);
 }
 
 static dvnn::image::View gst_dv_convert_view(GstDvConvert* self) {
@@ -245,28 +245,11 @@ static Status gst_dv_convert_prepare(GstDvConvert* self, const dvnn::image::View
   return {};
 }
 
-static GstClockTime gst_dv_convert_running_time(GstDvConvert* self, GstBuffer* frame) {
-  const GstSegment& segment = GST_BASE_TRANSFORM(self)->segment;
-  if (segment.format != GST_FORMAT_TIME || !GST_BUFFER_PTS_IS_VALID(frame)) {
-    return GST_CLOCK_TIME_NONE;
-  }
-  return gst_segment_to_running_time(&segment, GST_FORMAT_TIME, GST_BUFFER_PTS(frame));
-}
-
 // Whether dvinfer is to infer the frame, before anything is done for it.
-static dvnn::gst::Decision gst_dv_convert_decide(GstDvConvert* self, GstBuffer* frame) {
-  using dvnn::gst::Decision;
-  using dvnn::gst::Verdict;
+static Verdict gst_dv_convert_decide(GstDvConvert* self, GstBuffer* frame) {
   const TensorRequest& request = *self->priv->request;
-  dvnn::gst::Admission& admission = request.intake->admission;
-  const GstClockTime time = gst_dv_convert_running_time(self, frame);
-  const Verdict verdict = admission.decide(time);
-  if (verdict == Verdict::kLate) return Decision::kLate;
-  if (verdict == Verdict::kPass) return Decision::kPass;
-  const bool may_pass = admission.rules().when_busy == dvnn::gst::WhenBusy::kPass;
-  if (!may_pass || !request.pool->busy()) return Decision::kInfer;
-  admission.withdraw(time);
-  return Decision::kPass;
+  return request.intake->admission.decide(
+      dvnn::gst::running_time(GST_BASE_TRANSFORM(self)->segment, frame), request.pool->busy());
 }
 
 // A slot within our patience, or none. A live frame does not wait, so that a camera keeps its rate
@@ -320,10 +303,8 @@ static GstFlowReturn gst_dv_convert_transform_ip(GstBaseTransform* trans, GstBuf
   dvnn::gst::strip_slots(frame);  // an earlier dvconvert's
   if (priv.request) {
     const gint64 start = g_get_monotonic_time();
-    view.decision = gst_dv_convert_decide(self, frame);
-    if (view.decision == dvnn::gst::Decision::kInfer) {
-      gst_dv_convert_fill_slot(self, frame, view.view);
-    }
+    view.verdict = gst_dv_convert_decide(self, frame);
+    if (view.verdict == Verdict::kInfer) gst_dv_convert_fill_slot(self, frame, view.view);
     priv.request->intake->latency.occupied(start, g_get_monotonic_time());
   }
   dvnn::gst::set_frame_view(frame, view);
@@ -355,7 +336,7 @@ static GstFlowReturn gst_dv_convert_prepare_output_buffer(GstBaseTransform* tran
   }
   if (!priv.job) return GST_FLOW_NOT_NEGOTIATED;
   // Frames that are not inferred have no tensor that could pass in their place.
-  if (priv.request && gst_dv_convert_decide(self, frame) != dvnn::gst::Decision::kInfer) {
+  if (priv.request && gst_dv_convert_decide(self, frame) != Verdict::kInfer) {
     return GST_BASE_TRANSFORM_FLOW_DROPPED;
   }
   BufferPtr tensor = gst_dv_convert_new_tensor(self);
@@ -366,10 +347,7 @@ static GstFlowReturn gst_dv_convert_prepare_output_buffer(GstBaseTransform* tran
                                             static_cast<long long>(priv.job->target.bytes()))});
     return GST_FLOW_ERROR;
   }
-  gst_buffer_copy_into(
-      tensor.get(), frame,
-      static_cast<GstBufferCopyFlags>(GST_BUFFER_COPY_FLAGS | GST_BUFFER_COPY_TIMESTAMPS), 0,
-      static_cast<gsize>(-1));
+  dvnn::gst::copy_times(frame, tensor.get());
   *out = tensor.release();
   return GST_FLOW_OK;
 }

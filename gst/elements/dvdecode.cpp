@@ -40,6 +40,7 @@
 #include "meta/roiexport.h"
 #include "properties.h"
 #include "refs.h"
+#include "times.h"
 
 GST_DEBUG_CATEGORY_STATIC(dv_decode_debug);
 #define GST_CAT_DEFAULT dv_decode_debug
@@ -135,18 +136,13 @@ static void gst_dv_decode_append_to_message(const GstDvObject* object, GValue* l
 
 // Posts what `report` says, and takes its list.
 static void gst_dv_decode_post(GstDvDecode* self, GstBuffer* frame, Report* report) {
-  const GstSegment* segment = &GST_BASE_TRANSFORM(self)->segment;
-  const GstClockTime timestamp = GST_BUFFER_PTS(frame);
-  const bool timed = segment->format == GST_FORMAT_TIME;
+  const GstSegment& segment = GST_BASE_TRANSFORM(self)->segment;
   GstStructure* fields = gst_structure_new(
-      "dvnn-objects", "timestamp", G_TYPE_UINT64, timestamp, "stream-time", G_TYPE_UINT64,
-      timed ? gst_segment_to_stream_time(segment, GST_FORMAT_TIME, timestamp) : GST_CLOCK_TIME_NONE,
-      "running-time", G_TYPE_UINT64,
-      timed ? gst_segment_to_running_time(segment, GST_FORMAT_TIME, timestamp)
-            : GST_CLOCK_TIME_NONE,
-      "duration", G_TYPE_UINT64, GST_BUFFER_DURATION(frame), "network", G_TYPE_STRING,
-      report->network, "inferred", G_TYPE_BOOLEAN, static_cast<gboolean>(report->inferred),
-      nullptr);
+      "dvnn-objects", "timestamp", G_TYPE_UINT64, GST_BUFFER_PTS(frame), "stream-time",
+      G_TYPE_UINT64, dvnn::gst::stream_time(segment, frame), "running-time", G_TYPE_UINT64,
+      dvnn::gst::running_time(segment, frame), "duration", G_TYPE_UINT64,
+      GST_BUFFER_DURATION(frame), "network", G_TYPE_STRING, report->network, "inferred",
+      G_TYPE_BOOLEAN, static_cast<gboolean>(report->inferred), nullptr);
   gst_structure_take_value(fields, "objects", &report->objects);
   gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), fields));
 }
@@ -296,9 +292,7 @@ static GstFlowReturn gst_dv_decode_transform_ip(GstBaseTransform* trans, GstBuff
 }
 
 static void gst_dv_decode_before_transform(GstBaseTransform* trans, GstBuffer* frame) {
-  const GstClockTime time =
-      gst_segment_to_stream_time(&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(frame));
-  if (GST_CLOCK_TIME_IS_VALID(time)) gst_object_sync_values(GST_OBJECT(trans), time);
+  dvnn::gst::sync_properties(trans, trans->segment, frame);
 }
 
 // --- stream ------------------------------------------------------------------------------------

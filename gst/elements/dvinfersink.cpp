@@ -9,13 +9,13 @@
 #include "infer/slotmeta.h"
 #include "infer/tensorrequest.h"
 #include "meta/viewmeta.h"
+#include "times.h"
 
 #define GST_CAT_DEFAULT gst_dv_infer_debug
 
 using dvnn::Error;
 using dvnn::ErrorCode;
 using dvnn::Status;
-using dvnn::gst::Decision;
 using dvnn::gst::FrameView;
 using dvnn::gst::InferItem;
 using dvnn::gst::InferStats;
@@ -24,6 +24,7 @@ using dvnn::gst::ObjectLock;
 using dvnn::gst::SlotPool;
 using dvnn::gst::SlotPtr;
 using dvnn::gst::Topic;
+using dvnn::gst::Verdict;
 
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE(
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS "; " DVNN_TENSORS_CAPS));
@@ -75,11 +76,7 @@ static void gst_dv_infer_swap(GstDvInfer* self) {
 // --- frames ------------------------------------------------------------------------------------
 
 static GstClockTime gst_dv_infer_running_time(GstDvInfer* self, GstBuffer* frame) {
-  const GstSegment& segment = self->priv->sink.segment;
-  if (segment.format != GST_FORMAT_TIME || !GST_BUFFER_PTS_IS_VALID(frame)) {
-    return GST_CLOCK_TIME_NONE;
-  }
-  return gst_segment_to_running_time(&segment, GST_FORMAT_TIME, GST_BUFFER_PTS(frame));
+  return dvnn::gst::running_time(self->priv->sink.segment, frame);
 }
 
 // How long a live frame was under way before it came here, beyond the latency of what is upstream.
@@ -140,34 +137,24 @@ static Status gst_dv_infer_convert(GstDvInfer* self, GstBuffer* frame,
 }
 
 // Whether a frame that brings no tensor is to be inferred.
-static Decision gst_dv_infer_decide(GstDvInfer* self, GstBuffer* frame, const FrameView& view,
-                                    SlotPool* pool) {
-  using dvnn::gst::Verdict;
-  if (view.decision == Decision::kPass || view.decision == Decision::kLate) return view.decision;
-  dvnn::gst::Admission& admission = self->priv->intake->admission;
-  const GstClockTime time = gst_dv_infer_running_time(self, frame);
-  const bool decided = view.decision == Decision::kInfer && !GST_CLOCK_TIME_IS_VALID(time);
-  const Verdict verdict = decided ? Verdict::kInfer : admission.decide(time);
-  if (verdict == Verdict::kLate) return Decision::kLate;
-  if (verdict == Verdict::kPass) return Decision::kPass;
-  const bool may_pass = admission.rules().when_busy == dvnn::gst::WhenBusy::kPass;
-  if (!may_pass || (!pool->busy() && self->priv->queue->has_room())) return Decision::kInfer;
-  admission.withdraw(time);
-  return Decision::kPass;
+static Verdict gst_dv_infer_decide(GstDvInfer* self, GstBuffer* frame, const FrameView& view,
+                                   SlotPool* pool) {
+  if (view.verdict && *view.verdict != Verdict::kInfer) return *view.verdict;
+  return self->priv->intake->admission.decide(gst_dv_infer_running_time(self, frame),
+                                              pool->busy() || !self->priv->queue->has_room(),
+                                              view.verdict.has_value());
 }
 
-static void gst_dv_infer_count_passed(GstDvInfer* self, Decision decision) {
-  self->priv->intake->stats.count(decision == Decision::kLate ? InferStats::Count::kLate
-                                                              : InferStats::Count::kPassed);
+static void gst_dv_infer_count_passed(GstDvInfer* self, Verdict verdict) {
+  self->priv->intake->stats.count(verdict == Verdict::kLate ? InferStats::Count::kLate
+                                                            : InferStats::Count::kPassed);
 }
 
 // As GstBaseTransform posts it: this frame was not worked on, for the sink would drop the result.
 static void gst_dv_infer_post_qos(GstDvInfer* self, GstBuffer* frame) {
-  const auto& sink = self->priv->sink;
   const InferStats& stats = self->priv->intake->stats;
   const GstClockTime running = gst_dv_infer_running_time(self, frame);
-  const guint64 stream =
-      gst_segment_to_stream_time(&sink.segment, GST_FORMAT_TIME, GST_BUFFER_PTS(frame));
+  const GstClockTime stream = dvnn::gst::stream_time(self->priv->sink.segment, frame);
   GstMessage* message = gst_message_new_qos(GST_OBJECT(self), FALSE, running, stream,
                                             GST_BUFFER_PTS(frame), GST_BUFFER_DURATION(frame));
   const GstClockTime earliest = self->priv->intake->admission.earliest();
@@ -193,10 +180,10 @@ static Status gst_dv_infer_take_frame(GstDvInfer* self, InferItem* item) {
     return {};
   }
   filled.reset();
-  const Decision decision = gst_dv_infer_decide(self, frame, view, item->network->pool.get());
-  if (decision == Decision::kInfer) return gst_dv_infer_convert(self, frame, view.view, item);
-  gst_dv_infer_count_passed(self, decision);
-  if (decision == Decision::kLate) gst_dv_infer_post_qos(self, frame);
+  const Verdict verdict = gst_dv_infer_decide(self, frame, view, item->network->pool.get());
+  if (verdict == Verdict::kInfer) return gst_dv_infer_convert(self, frame, view.view, item);
+  gst_dv_infer_count_passed(self, verdict);
+  if (verdict == Verdict::kLate) gst_dv_infer_post_qos(self, frame);
   return {};
 }
 
@@ -221,9 +208,9 @@ static Status gst_dv_infer_take_tensor(GstDvInfer* self, InferItem* item) {
         ErrorCode::kMalformed,
         dvnn::format("a tensor of %zu bytes came; the network's input has %zu", have, want)};
   }
-  const Decision decision = gst_dv_infer_decide(self, tensor, {}, loaded.pool.get());
-  if (decision != Decision::kInfer) {
-    gst_dv_infer_count_passed(self, decision);
+  const Verdict verdict = gst_dv_infer_decide(self, tensor, {}, loaded.pool.get());
+  if (verdict != Verdict::kInfer) {
+    gst_dv_infer_count_passed(self, verdict);
     return {};
   }
   DVNN_ASSIGN(SlotPtr own, gst_dv_infer_own_slot(self, loaded.pool.get()));

@@ -9,6 +9,7 @@
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "meta/tensordesc.h"
+#include "times.h"
 
 #define GST_CAT_DEFAULT gst_dv_infer_debug
 
@@ -111,10 +112,7 @@ static BufferPtr gst_dv_infer_finish_frame(InferItem* item) {
   for (Region& region : item->regions) {
     for (auto& output : region.outputs) gst_buffer_append_memory(tensors.get(), output.release());
   }
-  gst_buffer_copy_into(
-      tensors.get(), frame.get(),
-      static_cast<GstBufferCopyFlags>(GST_BUFFER_COPY_FLAGS | GST_BUFFER_COPY_TIMESTAMPS), 0,
-      static_cast<gsize>(-1));
+  dvnn::gst::copy_times(frame.get(), tensors.get());
   return tensors;
 }
 

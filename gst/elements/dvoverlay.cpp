@@ -30,6 +30,7 @@
 #include "frames/frameconverter.h"
 #include "properties.h"
 #include "refs.h"
+#include "times.h"
 
 GST_DEBUG_CATEGORY_STATIC(dv_overlay_debug);
 #define GST_CAT_DEFAULT dv_overlay_debug
@@ -140,11 +141,7 @@ static Status gst_dv_overlay_paint(GstDvOverlay* self, GstBuffer* frame, const S
 }
 
 static Status gst_dv_overlay_draw(GstDvOverlay* self, GstBuffer* frame, const Settings& settings) {
-  const GstSegment& segment = GST_BASE_TRANSFORM(self)->segment;
-  const GstClockTime time =
-      segment.format == GST_FORMAT_TIME
-          ? gst_segment_to_running_time(&segment, GST_FORMAT_TIME, GST_BUFFER_PTS(frame))
-          : GST_CLOCK_TIME_NONE;
+  const GstClockTime time = dvnn::gst::running_time(GST_BASE_TRANSFORM(self)->segment, frame);
   try {
     const std::vector<Drawing> scene =
         self->priv->scene.read(frame, time,

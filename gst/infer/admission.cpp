@@ -67,8 +67,7 @@ bool Admission::is_due(GstClockTime time) {
   return true;
 }
 
-Verdict Admission::decide(GstClockTime time) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+Verdict Admission::ask(GstClockTime time) {
   if (GST_CLOCK_TIME_IS_VALID(time) && time == asked_) return told_;
   asked_ = time;
   told_ = Verdict::kPass;
@@ -82,12 +81,20 @@ Verdict Admission::decide(GstClockTime time) {
   return told_;
 }
 
+// A frame that was to be inferred is not, as the network is busy: another may take its turn.
 void Admission::withdraw(GstClockTime time) {
-  const std::lock_guard<std::mutex> lock(mutex_);
   if (!GST_CLOCK_TIME_IS_VALID(time) || time != asked_ || told_ != Verdict::kInfer) return;
   told_ = Verdict::kPass;
   inferred_ = inferred_before_, next_ = next_before_;
   frames_ = std::min(frames_before_ + 1, rules_.interval_frames);
+}
+
+Verdict Admission::decide(GstClockTime time, bool busy, bool admitted) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const Verdict verdict = admitted && !GST_CLOCK_TIME_IS_VALID(time) ? Verdict::kInfer : ask(time);
+  if (verdict != Verdict::kInfer || !busy || rules_.when_busy != WhenBusy::kPass) return verdict;
+  withdraw(time);
+  return Verdict::kPass;
 }
 
 }  // namespace dvnn::gst

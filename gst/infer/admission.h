@@ -38,13 +38,16 @@ class Admission {
   void set_earliest(GstClockTime running_time, double proportion);
   GstClockTime earliest() const;
   double proportion() const;
-  /// The verdict on the frame at `running_time` (GST_CLOCK_TIME_NONE: unknown). Asked twice about
-  /// the same time, it answers the same, so that dvinfer may ask again what dvconvert has asked.
-  Verdict decide(GstClockTime running_time);
-  /// A frame that was to be inferred was not, as the network was busy: another may take its turn.
-  void withdraw(GstClockTime running_time);
+  /// The verdict on the frame at `running_time` (GST_CLOCK_TIME_NONE: unknown) while the network is
+  /// busy or not. Asked twice about the same time, it answers the same, so that dvinfer may ask
+  /// again what dvconvert has asked, but that a network which has become busy may pass the frame. A
+  /// frame that dvconvert was told to convert is `admitted`: that counts where its time is not
+  /// known.
+  Verdict decide(GstClockTime running_time, bool busy = false, bool admitted = false);
 
  private:
+  Verdict ask(GstClockTime time);
+  void withdraw(GstClockTime time);
   bool is_due(GstClockTime time);
 
   mutable std::mutex mutex_;

@@ -36,7 +36,7 @@ gboolean view_meta_transform(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark ty
     // Where nothing of the region is left, there is nothing to look at.
     if (!view.view.follow(change->transform, change->from, change->to)) {
       view.view.region = {};
-      view.decision = Decision::kPass;
+      view.verdict = Verdict::kPass;
     }
   } else {
     return FALSE;

@@ -9,15 +9,13 @@
 #include <optional>
 
 #include "image/view.h"
+#include "infer/admission.h"
 
 namespace dvnn::gst {
 
-/// What dvconvert has decided about inference of the frame (infer/admission.h).
-enum class Decision { kNone, kInfer, kPass, kLate };
-
 struct FrameView {
   image::View view;
-  Decision decision = Decision::kNone;
+  std::optional<Verdict> verdict;  // what dvconvert was told about inference of the frame
 };
 
 /// Hangs `view` on a writable frame in place of any that is there.

@@ -86,10 +86,11 @@ END_TEST
 START_TEST(a_frame_that_found_no_room_leaves_its_turn_to_the_next) {
   AdmissionRules rules;
   rules.interval = GST_SECOND;
+  rules.when_busy = WhenBusy::kPass;
   Admission admission;
   admission.set_rules(rules);
   ck_assert(admission.decide(0) == Verdict::kInfer);
-  admission.withdraw(0);
+  ck_assert(admission.decide(0, true) == Verdict::kPass);
   ck_assert(admission.decide(0) == Verdict::kPass);
   ck_assert(admission.decide(kFrame) == Verdict::kInfer);
   ck_assert(admission.decide(2 * kFrame) == Verdict::kPass);

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times of frames within their segment; GST_CLOCK_TIME_NONE where a frame or its segment has none.
+#pragma once
+
+#include <gst/gst.h>
+
+namespace dvnn::gst {
+
+inline GstClockTime running_time(const GstSegment& segment, GstBuffer* frame) {
+  if (segment.format != GST_FORMAT_TIME || !GST_BUFFER_PTS_IS_VALID(frame)) {
+    return GST_CLOCK_TIME_NONE;
+  }
+  return gst_segment_to_running_time(&segment, GST_FORMAT_TIME, GST_BUFFER_PTS(frame));
+}
+
+inline GstClockTime stream_time(const GstSegment& segment, GstBuffer* frame) {
+  if (segment.format != GST_FORMAT_TIME || !GST_BUFFER_PTS_IS_VALID(frame)) {
+    return GST_CLOCK_TIME_NONE;
+  }
+  return gst_segment_to_stream_time(&segment, GST_FORMAT_TIME, GST_BUFFER_PTS(frame));
+}
+
+/// Puts the frame's time into an element's controlled properties.
+inline void sync_properties(gpointer element, const GstSegment& segment, GstBuffer* frame) {
+  const GstClockTime time = stream_time(segment, frame);
+  if (GST_CLOCK_TIME_IS_VALID(time)) gst_object_sync_values(GST_OBJECT(element), time);
+}
+
+/// Gives `to`, which has other memory, the times and flags of `from`.
+inline void copy_times(GstBuffer* from, GstBuffer* to) {
+  gst_buffer_copy_into(
+      to, from, static_cast<GstBufferCopyFlags>(GST_BUFFER_COPY_FLAGS | GST_BUFFER_COPY_TIMESTAMPS),
+      0, static_cast<gsize>(-1));
+}
+
+}  // namespace dvnn::gst

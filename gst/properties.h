@@ -10,6 +10,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "base/result.h"
@@ -51,7 +52,23 @@ class PropertyTable {
   std::vector<Property> rows_;
 };
 
-/// Rows of the kinds that elements have.
+/// How a number becomes a property: its specification, and its way into and out of a GValue.
+template <typename T>
+struct NumberKind;
+#define DVNN_NUMBER_KIND(type, name)                  \
+  template <>                                         \
+  struct NumberKind<type> {                           \
+    static constexpr auto spec = g_param_spec_##name; \
+    static constexpr auto get = g_value_get_##name;   \
+    static constexpr auto set = g_value_set_##name;   \
+  };
+DVNN_NUMBER_KIND(gint, int)
+DVNN_NUMBER_KIND(guint, uint)
+DVNN_NUMBER_KIND(gfloat, float)
+DVNN_NUMBER_KIND(gdouble, double)
+#undef DVNN_NUMBER_KIND
+
+/// Rows of the kinds that elements have. Members may be those of a base of the settings.
 template <typename Settings>
 class Properties : public PropertyTable {
  public:
@@ -59,34 +76,20 @@ class Properties : public PropertyTable {
     const char *name, *nick, *blurb;
   };
 
-  guint boolean(bool Settings::*member, When when, const Names& n) {
+  template <typename Owner>
+  guint boolean(bool Owner::*member, When when, const Names& n) {
     return value_row(member, when,
                      g_param_spec_boolean(n.name, n.nick, n.blurb, defaults_.*member, flags(when)),
                      g_value_get_boolean, g_value_set_boolean);
   }
-  guint integer(gint Settings::*member, When when, gint least, gint most, const Names& n) {
+  template <typename T, typename Owner>
+  guint number(T Owner::*member, When when, std::common_type_t<T> least, std::common_type_t<T> most,
+               const Names& n) {
+    using Kind = NumberKind<T>;
     return value_row(
         member, when,
-        g_param_spec_int(n.name, n.nick, n.blurb, least, most, defaults_.*member, flags(when)),
-        g_value_get_int, g_value_set_int);
-  }
-  guint number(guint Settings::*member, When when, guint least, guint most, const Names& n) {
-    return value_row(
-        member, when,
-        g_param_spec_uint(n.name, n.nick, n.blurb, least, most, defaults_.*member, flags(when)),
-        g_value_get_uint, g_value_set_uint);
-  }
-  guint real(float Settings::*member, When when, float least, float most, const Names& n) {
-    return value_row(
-        member, when,
-        g_param_spec_float(n.name, n.nick, n.blurb, least, most, defaults_.*member, flags(when)),
-        g_value_get_float, g_value_set_float);
-  }
-  guint real(double Settings::*member, When when, double least, double most, const Names& n) {
-    return value_row(
-        member, when,
-        g_param_spec_double(n.name, n.nick, n.blurb, least, most, defaults_.*member, flags(when)),
-        g_value_get_double, g_value_set_double);
+        Kind::spec(n.name, n.nick, n.blurb, least, most, defaults_.*member, flags(when)), Kind::get,
+        Kind::set);
   }
   guint text(std::string Settings::*member, When when, const Names& n) {
     Property row;
@@ -103,8 +106,8 @@ class Properties : public PropertyTable {
     };
     return add(std::move(row));
   }
-  template <typename Enum>
-  guint choice(Enum Settings::*member, When when, GType type, const Names& n) {
+  template <typename Enum, typename Owner>
+  guint choice(Enum Owner::*member, When when, GType type, const Names& n) {
     Property row;
     row.when = when;
     row.spec = g_param_spec_enum(n.name, n.nick, n.blurb, type,
@@ -120,8 +123,8 @@ class Properties : public PropertyTable {
   }
   /// A choice whose first value, 0, leaves it to the network; `type`'s other values are one above
   /// the enumeration's.
-  template <typename Enum>
-  guint choice(std::optional<Enum> Settings::*member, When when, GType type, const Names& n) {
+  template <typename Enum, typename Owner>
+  guint choice(std::optional<Enum> Owner::*member, When when, GType type, const Names& n) {
     Property row;
     row.when = when;
     row.spec = g_param_spec_enum(n.name, n.nick, n.blurb, type, 0, flags(when));
@@ -140,8 +143,8 @@ class Properties : public PropertyTable {
   }
 
  private:
-  template <typename T, typename Getter, typename Setter>
-  guint value_row(T Settings::*member, When when, GParamSpec* spec, Getter getter, Setter setter) {
+  template <typename T, typename Owner, typename Getter, typename Setter>
+  guint value_row(T Owner::*member, When when, GParamSpec* spec, Getter getter, Setter setter) {
     Property row;
     row.when = when;
     row.spec = spec;

@@ -222,10 +222,10 @@ Properties<ConvertSettings> convert_properties() {
               {"method", "Method", "How pixels are resampled"});
   rows.choice(&S::resize, When::kPlaying, register_enum("GstDvConvertResize", kResizes),
               {"resize", "Resize", "How the picture is fitted into the tensor"});
-  rows.integer(&S::pad_color, When::kPlaying, -1, 0xffffff,
-               {"pad-color", "Padding color",
-                "Color of the borders that resize=letterbox leaves, 0xRRGGBB (-1: as the network "
-                "asks)"});
+  rows.number(&S::pad_color, When::kPlaying, -1, 0xffffff,
+              {"pad-color", "Padding color",
+               "Color of the borders that resize=letterbox leaves, 0xRRGGBB (-1: as the network "
+               "asks)"});
   rows.choice(&S::direction, When::kControllable, GST_TYPE_VIDEO_ORIENTATION_METHOD,
               {"video-direction", "Video direction",
                "How the frame is turned before it is looked at; auto follows the stream's tags"});
@@ -252,12 +252,12 @@ Properties<ConvertSettings> convert_properties() {
                    "one per channel (default: 1)",
                    When::kPlaying),
       When::kPlaying));
-  rows.real(&S::quant_scale, When::kPlaying, G_MINFLOAT, G_MAXFLOAT,
-            {"quant-scale", "Quantisation scale",
-             "Of a stream of uint8 or int8 tensors: the value of one step"});
-  rows.integer(&S::zero_point, When::kPlaying, -128, 255,
-               {"zero-point", "Zero point",
-                "Of a stream of uint8 or int8 tensors: the integer that stands for 0"});
+  rows.number(&S::quant_scale, When::kPlaying, G_MINFLOAT, G_MAXFLOAT,
+              {"quant-scale", "Quantisation scale",
+               "Of a stream of uint8 or int8 tensors: the value of one step"});
+  rows.number(&S::zero_point, When::kPlaying, -128, 255,
+              {"zero-point", "Zero point",
+               "Of a stream of uint8 or int8 tensors: the integer that stands for 0"});
   rows.text(&S::active_backend, When::kNever,
             {"active-backend", "Active backend",
              "Who makes the tensors: cpu, device (it takes 8-bit pixels) or none (yet)"});

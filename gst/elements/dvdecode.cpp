@@ -103,8 +103,8 @@ static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE(
 static const dvnn::gst::Properties<Settings>& gst_dv_decode_properties() {
   static const auto* const rows = [] {
     auto* table = new dvnn::gst::Properties<Settings>();
-    table->real(&Settings::threshold, When::kControllable, 0.0f, 1.0f,
-                {"threshold", "Threshold", "Least confidence of an object that is attached"});
+    table->number(&Settings::threshold, When::kControllable, 0.0f, 1.0f,
+                  {"threshold", "Threshold", "Least confidence of an object that is attached"});
     table->number(&Settings::max_detections, When::kPlaying, 1, G_MAXUINT,
                   {"max-detections", "Maximum detections",
                    "Number of objects that are attached to a frame at most, best first"});

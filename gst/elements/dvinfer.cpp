@@ -81,6 +81,11 @@ InferSettings gst_dv_infer_settings(GstDvInfer* self) {
   return self->priv->shared.settings;
 }
 
+dvnn::gst::InferRules gst_dv_infer_rules(GstDvInfer* self) {
+  const ObjectLock lock(self);
+  return self->priv->shared.settings;
+}
+
 LoadedPtr gst_dv_infer_loaded(GstDvInfer* self) {
   const ObjectLock lock(self);
   return self->priv->shared.loaded;
@@ -245,7 +250,7 @@ static gboolean gst_dv_infer_start(GstDvInfer* self) {
   }
   priv.intake->live = false;
   priv.intake->admission.reset();
-  priv.intake->admission.set_rules(settings.admission_rules());
+  priv.intake->admission.set_rules(settings.admission());
   priv.intake->stats.reset();
   priv.intake->latency.reset();
   priv.first_run_us = 0;
@@ -312,7 +317,7 @@ static void gst_dv_infer_set_property(GObject* object, guint id, const GValue* v
                                           value)) {
     return;
   }
-  self->priv->intake->admission.set_rules(gst_dv_infer_settings(self).admission_rules());
+  self->priv->intake->admission.set_rules(gst_dv_infer_rules(self).admission());
   if (id == gst_dv_infer_properties().latency) {
     gst_element_post_message(GST_ELEMENT(self), gst_message_new_latency(GST_OBJECT(self)));
   }

@@ -69,8 +69,9 @@ struct _GstDvInfer {
   GstDvInferPrivate* priv;
 };
 
-/// A copy of the settings.
+/// A copy of the settings, and of what frames need of them.
 dvnn::gst::InferSettings gst_dv_infer_settings(GstDvInfer* self);
+dvnn::gst::InferRules gst_dv_infer_rules(GstDvInfer* self);
 /// The network that frames are run on now, or null.
 LoadedPtr gst_dv_infer_loaded(GstDvInfer* self);
 /// Posts `error` and says which settings it may be about.

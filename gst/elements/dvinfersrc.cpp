@@ -17,7 +17,7 @@ using dvnn::Error;
 using dvnn::Status;
 using dvnn::gst::BufferPtr;
 using dvnn::gst::InferItem;
-using dvnn::gst::InferSettings;
+using dvnn::gst::InferRules;
 using dvnn::gst::InferStats;
 using dvnn::gst::ItemPtr;
 using dvnn::gst::ObjectLock;
@@ -120,18 +120,18 @@ static BufferPtr gst_dv_infer_finish_frame(InferItem* item) {
 
 // As many frames as come in the time that they stay, so that a sink which shows them that much
 // later does not hold up inference; and no more, so that a slow one is felt upstream.
-static void gst_dv_infer_limit_frames(GstDvInfer* self, const InferSettings& settings) {
+static void gst_dv_infer_limit_frames(GstDvInfer* self, const InferRules& rules) {
   const GstClockTime latency = self->priv->intake->latency.reported();
   const guint64 frames = gst_util_uint64_scale_ceil(latency, self->priv->fps_n.load(),
                                                     GST_SECOND * self->priv->fps_d.load());
   // One that arrives and one that leaves, beside those in flight.
   constexpr guint64 kAtPads = 2, kMost = 300;
-  self->priv->queue->set_frame_limit(std::min(frames, kMost) + settings.max_in_flight + kAtPads);
+  self->priv->queue->set_frame_limit(std::min(frames, kMost) + rules.max_in_flight + kAtPads);
 }
 
 void gst_dv_infer_estimate_latency(GstDvInfer* self) {
   GstDvInferPrivate& priv = *self->priv;
-  const InferSettings settings = gst_dv_infer_settings(self);
+  const InferRules rules = gst_dv_infer_rules(self);
   const GstVideoInfo& video = priv.sink.video;
   int64_t period = G_MAXINT64;
   if (priv.sink.have_video && GST_VIDEO_INFO_FPS_N(&video) > 0) {
@@ -142,26 +142,26 @@ void gst_dv_infer_estimate_latency(GstDvInfer* self) {
   // A network that is slower than the stream has as many frames before each new one as fit in: in
   // flight, at dvinfer's door, at dvconvert's, and in a queue of one before that.
   constexpr int64_t kAtDoors = 3;
-  const bool waits = settings.when_busy == dvnn::gst::WhenBusy::kWait;
+  const bool waits = rules.when_busy == dvnn::gst::WhenBusy::kWait;
   const int64_t runs =
-      priv.first_run_us <= period ? 1 : settings.max_in_flight + (waits ? kAtDoors : 0);
+      priv.first_run_us <= period ? 1 : rules.max_in_flight + (waits ? kAtDoors : 0);
   priv.intake->latency.estimate(runs * priv.first_run_us);
-  gst_dv_infer_limit_frames(self, settings);
+  gst_dv_infer_limit_frames(self, rules);
 }
 
-static void gst_dv_infer_report_latency(GstDvInfer* self, const InferSettings& settings) {
+static void gst_dv_infer_report_latency(GstDvInfer* self, const InferRules& rules) {
   if (!self->priv->intake->latency.take_growth()) return;
-  gst_dv_infer_limit_frames(self, settings);
-  if (settings.latency_ms >= 0 || !self->priv->intake->live) return;
+  gst_dv_infer_limit_frames(self, rules);
+  if (rules.latency_ms >= 0 || !self->priv->intake->live) return;
   GST_DEBUG_OBJECT(self, "latency is %" GST_TIME_FORMAT " now",
                    GST_TIME_ARGS(self->priv->intake->latency.reported()));
   gst_element_post_message(GST_ELEMENT(self), gst_message_new_latency(GST_OBJECT(self)));
 }
 
-static void gst_dv_infer_report_stats(GstDvInfer* self, const InferSettings& settings) {
+static void gst_dv_infer_report_stats(GstDvInfer* self, const InferRules& rules) {
   const gint64 now = g_get_monotonic_time();
-  if (settings.stats_interval_ms == 0 ||
-      now - self->priv->stats_posted_us < gint64{settings.stats_interval_ms} * 1000) {
+  if (rules.stats_interval_ms == 0 ||
+      now - self->priv->stats_posted_us < gint64{rules.stats_interval_ms} * 1000) {
     return;
   }
   self->priv->stats_posted_us = now;
@@ -169,15 +169,15 @@ static void gst_dv_infer_report_stats(GstDvInfer* self, const InferSettings& set
 }
 
 // What on-error says of a frame that has failed: whether it goes on, without results.
-static bool gst_dv_infer_handle_failure(GstDvInfer* self, const InferSettings& settings,
+static bool gst_dv_infer_handle_failure(GstDvInfer* self, const InferRules& rules,
                                         InferItem* item) {
   const Error& error = item->status.error();
   item->regions.clear();
-  if (settings.on_error == OnError::kError) {
+  if (rules.on_error == OnError::kError) {
     gst_dv_infer_post_error(self, Topic::kData, error);
     return false;
   }
-  const bool drop = settings.on_error == OnError::kDrop;
+  const bool drop = rules.on_error == OnError::kDrop;
   dvnn::gst::post_warning(
       GST_ELEMENT(self), Topic::kData,
       error.within(drop ? "a frame is dropped" : "a frame passes without results"));
@@ -188,14 +188,14 @@ static bool gst_dv_infer_handle_failure(GstDvInfer* self, const InferSettings& s
 
 static GstFlowReturn gst_dv_infer_push_frame(GstDvInfer* self, InferItem* item) {
   GstDvInferPrivate& priv = *self->priv;
-  const InferSettings settings = gst_dv_infer_settings(self);
+  const InferRules rules = gst_dv_infer_rules(self);
   priv.intake->latency.frame_ready(item->times, item->upstream_us);
-  if (!item->status.ok() && !gst_dv_infer_handle_failure(self, settings, item)) {
-    return settings.on_error == OnError::kError ? GST_FLOW_ERROR : GST_FLOW_OK;
+  if (!item->status.ok() && !gst_dv_infer_handle_failure(self, rules, item)) {
+    return rules.on_error == OnError::kError ? GST_FLOW_ERROR : GST_FLOW_OK;
   }
   if (!item->regions.empty()) priv.intake->stats.count(InferStats::Count::kInferred);
-  gst_dv_infer_report_latency(self, settings);
-  gst_dv_infer_report_stats(self, settings);
+  gst_dv_infer_report_latency(self, rules);
+  gst_dv_infer_report_stats(self, rules);
   BufferPtr out = gst_dv_infer_finish_frame(item);
   const gint64 start = g_get_monotonic_time();
   const GstFlowReturn flow = gst_pad_push(self->srcpad, out.release());
@@ -213,7 +213,7 @@ static GstFlowReturn gst_dv_infer_push_event(GstDvInfer* self, InferItem* item) 
 static void gst_dv_infer_src_loop(gpointer user_data) {
   GstDvInfer* self = GST_DV_INFER(user_data);
   const std::shared_ptr<dvnn::gst::InferQueue> queue = self->priv->queue;
-  const ItemPtr item = queue->pop(gst_dv_infer_settings(self).watchdog_ms);
+  const ItemPtr item = queue->pop(gst_dv_infer_rules(self).watchdog_ms);
   if (!item) return;
   const bool is_event = !item->is_frame();
   const GstFlowReturn flow = is_event ? gst_dv_infer_push_event(self, item.get())
@@ -265,7 +265,7 @@ static gboolean gst_dv_infer_answer_latency(GstDvInfer* self, GstQuery* query) {
   gboolean live = FALSE;
   GstClockTime min = 0, max = 0;
   gst_query_parse_latency(query, &live, &min, &max);
-  const gint fixed = gst_dv_infer_settings(self).latency_ms;
+  const gint fixed = gst_dv_infer_rules(self).latency_ms;
   const GstClockTime ours = fixed >= 0 ? static_cast<GstClockTime>(fixed) * GST_MSECOND
                                        : self->priv->intake->latency.reported();
   {

@@ -24,7 +24,7 @@ void InferSettings::restore_network(const NetworkSettings& of) {
   input_size = of.input_size;
 }
 
-AdmissionRules InferSettings::admission_rules() const {
+AdmissionRules InferRules::admission() const {
   AdmissionRules rules;
   rules.active = active;
   rules.when_busy = when_busy;
@@ -81,7 +81,7 @@ InferProperties infer_properties() {
   rows.number(
       &S::interval_frames, When::kPlaying, 1, G_MAXUINT,
       {"interval-frames", "Interval in frames", "Infer one frame of so many; 1: every frame"});
-  rows.real(
+  rows.number(
       &S::max_rate, When::kPlaying, 0.0, 1000.0,
       {"max-rate", "Highest rate",
        "Most inferences per second of the stream, on average and evenly spaced; 0: no limit"});
@@ -95,7 +95,7 @@ InferProperties infer_properties() {
               {"watchdog", "Watchdog",
                "How long one run may take, in milliseconds; a device that has not answered by then "
                "has failed; 0: no limit"});
-  p.latency = rows.integer(
+  p.latency = rows.number(
       &S::latency_ms, When::kPlaying, -1, G_MAXINT,
       {"latency", "Latency",
        "Latency that is reported to the pipeline, in milliseconds; -1: the worst that was "

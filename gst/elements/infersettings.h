@@ -10,10 +10,8 @@ namespace dvnn::gst {
 
 enum class OnError { kError, kPass, kDrop };
 
-struct InferSettings {
-  // The network; the first three may change while playing.
-  std::string network, weights, input_size;
-  std::string custom_layers, device;
+/// What is looked at for each frame: a small copy of it, without strings.
+struct InferRules {
   guint max_in_flight = 2;
   // Which frames are inferred.
   bool active = true;
@@ -28,12 +26,19 @@ struct InferSettings {
   gint latency_ms = -1;  // -1: measured
   guint stats_interval_ms = 0;
 
+  AdmissionRules admission() const;
+};
+
+struct InferSettings : InferRules {
+  // The network; the first three may change while playing.
+  std::string network, weights, input_size;
+  std::string custom_layers, device;
+
   NetworkSettings network_settings() const {
     return {network, weights, input_size, custom_layers, device};
   }
   /// Names the network of `of` again: what may change while playing, and did in vain.
   void restore_network(const NetworkSettings& of);
-  AdmissionRules admission_rules() const;
 };
 
 /// Most frames in flight.

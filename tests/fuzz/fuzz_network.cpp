@@ -12,11 +12,6 @@
 
 #ifdef DVNN_FUZZER
 #include "json_mutator.h"
-
-extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
-                                          unsigned seed) {
-  return dvnn::fuzz::mutate_text(data, size, max_size, seed);
-}
 #endif
 
 using namespace dvnn;

@@ -123,3 +123,9 @@ inline size_t mutate_text(uint8_t* data, size_t size, size_t max_size, unsigned 
 }
 
 }  // namespace dvnn::fuzz
+
+extern "C" inline __attribute__((used)) size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size,
+                                                                       size_t max_size,
+                                                                       unsigned seed) {
+  return dvnn::fuzz::mutate_text(data, size, max_size, seed);
+}

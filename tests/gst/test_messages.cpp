@@ -52,6 +52,21 @@ void expect_all_fields(const GstStructure* stats) {
   ck_assert(busy >= 0 && busy <= 1);
 }
 
+// Has the sink answer each frame with what `qos` makes of its time, or with nothing.
+void send_qos(Pipeline* pipeline, GstEvent* (*qos)(GstClockTime pts)) {
+  GstPad* pad = gst_element_get_static_pad((*pipeline)["out"], "sink");
+  gst_pad_add_probe(
+      pad, GST_PAD_PROBE_TYPE_BUFFER,
+      [](GstPad* sink, GstPadProbeInfo* info, gpointer data) {
+        const auto make = reinterpret_cast<GstEvent* (*)(GstClockTime)>(data);
+        GstEvent* event = make(GST_BUFFER_PTS(GST_PAD_PROBE_INFO_BUFFER(info)));
+        if (event) gst_pad_push_event(sink, event);
+        return GST_PAD_PROBE_OK;
+      },
+      reinterpret_cast<gpointer>(qos), nullptr);
+  gst_object_unref(pad);
+}
+
 }  // namespace
 
 START_TEST(statistics_count_every_frame) {
@@ -202,19 +217,10 @@ END_TEST
 START_TEST(late_frames_are_told_of_as_qos) {
   Pipeline pipeline(painted_source(90) + "dvconvert ! " + infer(Looks::kRed, "name=infer") +
                     " ! dvdecode" + kSink);
-  GstPad* pad = gst_element_get_static_pad(pipeline["out"], "sink");
-  gst_pad_add_probe(
-      pad, GST_PAD_PROBE_TYPE_BUFFER,
-      [](GstPad* sink, GstPadProbeInfo* info, gpointer) {
-        const GstClockTime pts = GST_BUFFER_PTS(GST_PAD_PROBE_INFO_BUFFER(info));
-        if (pts < GST_SECOND) {
-          gst_pad_push_event(
-              sink, gst_event_new_qos(GST_QOS_TYPE_UNDERFLOW, 2.0, 300 * GST_MSECOND, pts));
-        }
-        return GST_PAD_PROBE_OK;
-      },
-      nullptr, nullptr);
-  gst_object_unref(pad);
+  send_qos(&pipeline, [](GstClockTime pts) {
+    return pts < GST_SECOND ? gst_event_new_qos(GST_QOS_TYPE_UNDERFLOW, 2.0, 300 * GST_MSECOND, pts)
+                            : nullptr;
+  });
   demand(&pipeline, pipeline.play_to_end());
   GstStructure* stats = stats_of(&pipeline);
   const std::vector<Arrival> arrivals = pipeline.arrivals();
@@ -236,17 +242,9 @@ END_TEST
 START_TEST(a_throttled_sink_does_not_make_frames_late) {
   Pipeline pipeline(painted_source(60) + "dvconvert ! " + infer(Looks::kRed, "name=infer") +
                     " ! dvdecode" + kSink);
-  GstPad* pad = gst_element_get_static_pad(pipeline["out"], "sink");
-  gst_pad_add_probe(
-      pad, GST_PAD_PROBE_TYPE_BUFFER,
-      [](GstPad* sink, GstPadProbeInfo* info, gpointer) {
-        gst_pad_push_event(sink,
-                           gst_event_new_qos(GST_QOS_TYPE_THROTTLE, 1.0, 300 * GST_MSECOND,
-                                             GST_BUFFER_PTS(GST_PAD_PROBE_INFO_BUFFER(info))));
-        return GST_PAD_PROBE_OK;
-      },
-      nullptr, nullptr);
-  gst_object_unref(pad);
+  send_qos(&pipeline, [](GstClockTime pts) {
+    return gst_event_new_qos(GST_QOS_TYPE_THROTTLE, 1.0, 300 * GST_MSECOND, pts);
+  });
   demand(&pipeline, pipeline.play_to_end());
   const std::vector<Arrival> arrivals = pipeline.arrivals();
   demand(&pipeline, pipeline.stop());

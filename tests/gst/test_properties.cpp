@@ -3,6 +3,7 @@
 // with a warning and stays.
 #include <gst/controller/gstdirectcontrolbinding.h>
 #include <gst/controller/gstinterpolationcontrolsource.h>
+#include <functional>
 
 #include <memory>
 
@@ -121,8 +122,48 @@ struct Specs {
   ~Specs() { g_free(list); }
 };
 
-bool is_own(GstElement* element, const GParamSpec* spec) {
-  return spec->owner_type == G_OBJECT_TYPE(element);
+// A property of an element that could have another value.
+struct Change {
+  const char* name;
+  GstElement* element;
+  GParamSpec* spec;
+  std::string before, value;
+
+  std::string in(GstState state) const {
+    return std::string(name) + " " + spec->name + " in " + gst_element_state_get_name(state);
+  }
+};
+
+// Calls `work` for each writable property of ours that says that it may change in `state`, or for
+// each that says that it may not; returns how many there are.
+guint for_each_change(Pipeline* pipeline, GstState state, bool allowed,
+                      const std::function<void(const Change&)>& work) {
+  guint count = 0;
+  for (const char* name : kElements) {
+    GstElement* element = (*pipeline)[name];
+    const Specs specs(element);
+    for (guint i = 0; i < specs.count; ++i) {
+      GParamSpec* spec = specs.list[i];
+      const bool own = spec->owner_type == G_OBJECT_TYPE(element);
+      if (!own || !(spec->flags & G_PARAM_WRITABLE)) continue;
+      if ((state <= last_state(spec->flags)) != allowed) continue;
+      const std::string before = read_property(element, spec);
+      const std::string value = another_value(spec, before);
+      if (value.empty()) continue;
+      ++count;
+      work({name, element, spec, before, value});
+    }
+  }
+  return count;
+}
+
+// The text of the newest warning. Other messages may have come since.
+std::string newest_warning(Pipeline* pipeline) {
+  std::string text;
+  for (const Message& message : pipeline->messages()) {
+    if (message.type == GST_MESSAGE_WARNING) text = message.text;
+  }
+  return text;
 }
 
 }  // namespace
@@ -132,30 +173,18 @@ START_TEST(every_property_may_change_when_it_says) {
   for (GstState state : kStates) {
     Pipeline pipeline(pipeline_with_all());
     demand(&pipeline, pipeline.set_state(state));
-    for (const char* name : kElements) {
-      GstElement* element = pipeline[name];
-      const Specs specs(element);
-      for (guint i = 0; i < specs.count; ++i) {
-        GParamSpec* spec = specs.list[i];
-        if (!is_own(element, spec) || !(spec->flags & G_PARAM_WRITABLE)) continue;
-        if (state > last_state(spec->flags)) continue;
-        const std::string before = read_property(element, spec);
-        const std::string value = another_value(spec, before);
-        if (value.empty()) continue;
-        gst_util_set_object_arg(G_OBJECT(element), spec->name, value.c_str());
-        const std::string after = read_property(element, spec);
-        ++tried;
-        demand(&pipeline, same_value(spec, after, value),
-               std::string(name) + " " + spec->name + " in " + gst_element_state_get_name(state) +
-                   ": '" + before + "', set to '" + value + "', is '" + after + "'");
-        gst_util_set_object_arg(G_OBJECT(element), spec->name, before.c_str());
-      }
-    }
+    tried += for_each_change(&pipeline, state, true, [&](const Change& change) {
+      gst_util_set_object_arg(G_OBJECT(change.element), change.spec->name, change.value.c_str());
+      const std::string after = read_property(change.element, change.spec);
+      demand(&pipeline, same_value(change.spec, after, change.value),
+             change.in(state) + ": '" + change.before + "', set to '" + change.value + "', is '" +
+                 after + "'");
+      gst_util_set_object_arg(G_OBJECT(change.element), change.spec->name, change.before.c_str());
+    });
     if (state >= GST_STATE_PAUSED) g_usleep(100 * 1000);  // frames see the values of before again
     pipeline.read_bus();
     demand(&pipeline, pipeline.count_messages(GST_MESSAGE_WARNING) == 0,
-           "a change that is allowed was warned of: " +
-               (pipeline.messages().empty() ? "" : pipeline.messages().back().text));
+           "a change that is allowed was warned of: " + newest_warning(&pipeline));
     demand(&pipeline, pipeline.stop());
   }
   constexpr guint kAtLeast = 60;  // over all states and elements
@@ -168,30 +197,20 @@ START_TEST(a_change_at_the_wrong_time_is_refused_with_a_warning) {
   for (GstState state : {GST_STATE_PAUSED, GST_STATE_PLAYING}) {
     Pipeline pipeline(pipeline_with_all());
     demand(&pipeline, pipeline.set_state(state));
-    for (const char* name : kElements) {
-      GstElement* element = pipeline[name];
-      const Specs specs(element);
-      for (guint i = 0; i < specs.count; ++i) {
-        GParamSpec* spec = specs.list[i];
-        if (!is_own(element, spec) || !(spec->flags & G_PARAM_WRITABLE)) continue;
-        if (state <= last_state(spec->flags)) continue;
-        const std::string before = read_property(element, spec);
-        const std::string value = another_value(spec, before);
-        if (value.empty()) continue;
-        pipeline.read_bus();
-        const size_t warnings = pipeline.count_messages(GST_MESSAGE_WARNING);
-        gst_util_set_object_arg(G_OBJECT(element), spec->name, value.c_str());
-        ++tried;
-        const std::string what =
-            std::string(name) + " " + spec->name + " in " + gst_element_state_get_name(state);
-        demand(&pipeline, read_property(element, spec) == before, what + ": the value changed");
-        pipeline.read_bus();
-        demand(&pipeline, pipeline.count_messages(GST_MESSAGE_WARNING) == warnings + 1,
-               what + ": not one warning");
-        demand(&pipeline, pipeline.messages().back().text.find(spec->name) != std::string::npos,
-               what + ": the warning does not name it: " + pipeline.messages().back().text);
-      }
-    }
+    tried += for_each_change(&pipeline, state, false, [&](const Change& change) {
+      pipeline.read_bus();
+      const size_t warnings = pipeline.count_messages(GST_MESSAGE_WARNING);
+      gst_util_set_object_arg(G_OBJECT(change.element), change.spec->name, change.value.c_str());
+      const std::string what = change.in(state);
+      demand(&pipeline, read_property(change.element, change.spec) == change.before,
+             what + ": the value changed");
+      pipeline.read_bus();
+      demand(&pipeline, pipeline.count_messages(GST_MESSAGE_WARNING) == warnings + 1,
+             what + ": not one warning");
+      const std::string text = newest_warning(&pipeline);
+      demand(&pipeline, text.find(change.spec->name) != std::string::npos,
+             what + ": the warning does not name it: " + text);
+    });
     demand(&pipeline, pipeline.stop());
   }
   ck_assert_uint_ge(tried, 4);  // device and max-in-flight, in both states

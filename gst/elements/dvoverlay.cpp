@@ -22,8 +22,7 @@
 
 #include <gst/video/video.h>
 
-#include <exception>
-
+#include "base/guard.h"
 #include "elements/overlayscene.h"
 #include "errors.h"
 #include "frames/framecheck.h"
@@ -142,17 +141,15 @@ static Status gst_dv_overlay_paint(GstDvOverlay* self, GstBuffer* frame, const S
 
 static Status gst_dv_overlay_draw(GstDvOverlay* self, GstBuffer* frame, const Settings& settings) {
   const GstClockTime time = dvnn::gst::running_time(GST_BASE_TRANSFORM(self)->segment, frame);
-  try {
+  // C code calls this: OpenCV's exceptions and memory that cannot be had end here.
+  return dvnn::guarded("the objects cannot be drawn", [&]() -> Status {
     const std::vector<Drawing> scene =
         self->priv->scene.read(frame, time,
                                {settings.labels, settings.confidence,
                                 static_cast<GstClockTime>(settings.hold * GST_MSECOND)});
     if (scene.empty()) return {};
     return gst_dv_overlay_paint(self, frame, settings, scene);
-  } catch (const std::exception& e) {
-    // C code calls this: OpenCV's exceptions and memory that cannot be had end here.
-    return Error{ErrorCode::kNoMemory, std::string("the objects cannot be drawn: ") + e.what()};
-  }
+  });
 }
 
 static GstFlowReturn gst_dv_overlay_transform_ip(GstBaseTransform* trans, GstBuffer* frame) {

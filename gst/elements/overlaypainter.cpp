@@ -5,6 +5,7 @@
 #include <cmath>
 #include <opencv2/imgproc.hpp>
 
+#include "base/format.h"
 #include "objects/frame_map.h"
 
 namespace dvnn::gst {
@@ -13,7 +14,7 @@ namespace {
 // Confidences change, so that labels do: old ones are dropped, all at once.
 constexpr size_t kMaxCachedLabels = 512, kMaxCachedColors = 512;
 constexpr gsize kMaxLabelBytes = gsize{32} << 20;
-constexpr size_t kMaxLabelLength = 64;      // bytes of UTF-8
+constexpr size_t kMaxLabelLength = 67;      // bytes of UTF-8, three dots included
 constexpr double kMaxLabelWidth = 1 << 14;  // pixels
 constexpr int kMinText = 9;                 // pixels: below that Hershey letters run together
 constexpr double kMaxPixelAspect = 16;      // beyond that, caps are not believed
@@ -57,14 +58,6 @@ void add(GstVideoOverlayComposition* composition, GstBuffer* pixels, int x, int 
       GST_VIDEO_OVERLAY_FORMAT_FLAG_NONE);
   gst_video_overlay_composition_add_rectangle(composition, rectangle);
   gst_video_overlay_rectangle_unref(rectangle);
-}
-
-// The beginning of a long text, cut between two characters.
-std::string shortened(const std::string& text) {
-  if (text.size() <= kMaxLabelLength) return text;
-  size_t end = kMaxLabelLength;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  return text.substr(0, end) + "...";
 }
 
 double believable_pixel_aspect(const GstVideoInfo& info) {
@@ -151,7 +144,7 @@ void OverlayPainter::draw(const Drawing& d, int row, GstVideoOverlayComposition*
     draw_box(place, d.class_id, composition);
   }
   if (d.text.empty()) return;
-  const Label& text = label(shortened(d.text), d.class_id);
+  const Label& text = label(short_text(d.text, kMaxLabelLength), d.class_id);
   // Above the box; inside it where there is no room above.
   const int x0 = d.box ? static_cast<int>(std::lround(place.x0)) : 0;
   const int y0 = d.box ? static_cast<int>(std::lround(place.y0)) : 0;

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <utility>
 
+#include "meta/metatags.h"
+
 using dvnn::gst::FilledSlot;
 using dvnn::gst::SlotPtr;
 
@@ -23,12 +25,8 @@ struct SlotMeta {
 };
 
 GType slot_meta_api() {
-  static const GType type = [] {
-    static const gchar* tags[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
-                                  GST_META_TAG_VIDEO_ORIENTATION_STR,
-                                  GST_META_TAG_VIDEO_COLORSPACE_STR, nullptr};
-    return gst_meta_api_type_register("GstDvSlotMetaAPI", tags);
-  }();
+  static const GType type =
+      gst_meta_api_type_register("GstDvSlotMetaAPI", dvnn::gst::pixel_meta_tags());
   return type;
 }
 

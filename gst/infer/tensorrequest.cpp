@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "infer/tensorrequest.h"
 
+#include "meta/metatags.h"
 #include "refs.h"
 
 namespace dvnn::gst {
@@ -9,12 +10,8 @@ namespace {
 // The API has no meta: it names the request alone. A tensor is of the very pixels that dvconvert
 // saw, which the tags tell elements that change them.
 GType request_api() {
-  static const GType type = [] {
-    static const gchar* tags[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
-                                  GST_META_TAG_VIDEO_ORIENTATION_STR,
-                                  GST_META_TAG_VIDEO_COLORSPACE_STR, nullptr};
-    return gst_meta_api_type_register("GstDvTensorRequestAPI", tags);
-  }();
+  static const GType type =
+      gst_meta_api_type_register("GstDvTensorRequestAPI", dvnn::gst::pixel_meta_tags());
   return type;
 }
 

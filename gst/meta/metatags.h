@@ -16,6 +16,14 @@ inline const gchar** frame_meta_tags() {
   return tags;
 }
 
+/// The tags of what belongs to the very pixels: elements that only convert colors change it, too.
+inline const gchar** pixel_meta_tags() {
+  static const gchar* tags[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
+                                GST_META_TAG_VIDEO_ORIENTATION_STR,
+                                GST_META_TAG_VIDEO_COLORSPACE_STR, nullptr};
+  return tags;
+}
+
 /// The category of what metas have to say, "dvmeta".
 inline GstDebugCategory* meta_debug() {
   static GstDebugCategory* const category =

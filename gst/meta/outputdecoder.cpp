@@ -47,11 +47,9 @@ Status OutputDecoder::read(const GstDvTensorMeta& outputs, std::vector<Output>* 
 
 bool OutputDecoder::fits(const GstDvTensorMeta& outputs, const std::vector<Output>& read) const {
   return decoder_ && network_.get() == outputs.network &&
-         std::equal(read.begin(), read.end(), outputs_.begin(), outputs_.end(),
-                    [](const Output& a, const Output& b) {
-                      return a.id == b.id && a.desc.type == b.desc.type &&
-                             a.desc.layout == b.desc.layout && a.desc.shape == b.desc.shape;
-                    });
+         std::equal(
+             read.begin(), read.end(), outputs_.begin(), outputs_.end(),
+             [](const Output& a, const Output& b) { return a.id == b.id && a.desc == b.desc; });
 }
 
 Status OutputDecoder::prepare(const GstDvTensorMeta& outputs, std::vector<Output> read) {

@@ -36,10 +36,7 @@ class CheckedDecoder final : public Decoder {
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
       const TensorDesc &made = outputs_[i].desc, &given = outputs[i].desc;
-      if (made.type == given.type && made.layout == given.layout && made.shape == given.shape &&
-          outputs[i].data) {
-        continue;
-      }
+      if (made == given && outputs[i].data) continue;
       return Error{
           ErrorCode::kInvalidArgument,
           format("output %zu is %s %s %s%s, the decoder was made for %s %s %s", i,

@@ -57,6 +57,10 @@ struct TensorDesc {
   Shape shape;
 
   int64_t bytes() const;
+  bool operator==(const TensorDesc& o) const {
+    return type == o.type && layout == o.layout && shape == o.shape;
+  }
+  bool operator!=(const TensorDesc& o) const { return !(*this == o); }
 };
 
 /// A tensor in memory that somebody else owns.

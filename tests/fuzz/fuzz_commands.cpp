@@ -1,60 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands made of arbitrary bytes: none may make the device touch anything but its memories, which
-// lie between pages that fault. A libFuzzer target (clang++ -fsanitize=fuzzer,address, with
-// DVNN_FUZZER defined); without it, a test that feeds the target from a seed.
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <random>
+// Lists of commands made of arbitrary bytes, through the device's C functions: none may make the
+// device touch anything but its memories, which lie between pages that fault.
+#include <algorithm>
 #include <vector>
 
+#include "device/loader.h"
 #include "dmp_dv_cmdraw_v1.h"
-#include "soft_library.h"
+#include "fuzzed_data.h"
+#include "target.h"
 
-using dvnn::test::fn;
+using namespace dvnn;
+using fuzz::FuzzedData;
 
 namespace {
 
 constexpr size_t kMemory = 64 * 1024;
 
-// Takes the input apart; zeros when it is used up.
-class Bytes {
- public:
-  Bytes(const uint8_t* data, size_t size) : data_(data), left_(size) {}
-  void fill(void* to, size_t size) {
-    const size_t n = size < left_ ? size : left_;
-    std::memcpy(to, data_, n);
-    data_ += n;
-    left_ -= n;
+const device::Functions& fn() {
+  static const auto library = device::Library::load(std::getenv("DVNN_SOFT_DEVICE"));
+  if (!library.ok()) {
+    std::fprintf(stderr, "%s\n", library.error().message.c_str());
+    std::exit(1);
   }
-  uint8_t next() {
-    uint8_t v = 0;
-    fill(&v, 1);
-    return v;
-  }
-
- private:
-  const uint8_t* data_;
-  size_t left_;
-};
+  return library.value()->fn();
+}
 
 // Most buffers are good, so that commands get past the first checks.
-void bind(Bytes* bytes, const dmp_dv_mem* memories, dmp_dv_buf* buf) {
-  const uint8_t choice = bytes->next();
+void bind(FuzzedData* bytes, const dmp_dv_mem* memories, dmp_dv_buf* buf) {
+  const uint8_t choice = bytes->byte();
   buf->rsvd = 0;
   buf->mem = choice == 0 ? nullptr : memories[choice & 1];
   buf->offs &= choice < 16 ? 0xffff0 : 0x1ff0;
 }
 
-void bind_conv(Bytes* bytes, const dmp_dv_mem* memories, dmp_dv_cmdraw_conv_v0* cmd) {
+void bind_conv(FuzzedData* bytes, const dmp_dv_mem* memories, dmp_dv_cmdraw_conv_v0* cmd) {
   cmd->header.size = sizeof *cmd;
   bind(bytes, memories, &cmd->input_buf);
   bind(bytes, memories, &cmd->output_buf);
   bind(bytes, memories, &cmd->eltwise_buf);
-  const bool small = bytes->next() >= 16;
+  const bool small = bytes->byte() >= 16;
   if (!small) return;  // sometimes everything stays as the bytes have it
-  cmd->topo = bytes->next() & 1 ? 1 : cmd->topo % 15 + 1;
+  cmd->topo = bytes->byte() & 1 ? 1 : cmd->topo % 15 + 1;
   cmd->w = cmd->w % 12 + 1;
   cmd->h = cmd->h % 12 + 1;
   cmd->c = cmd->c % 24 + 1;
@@ -68,7 +54,7 @@ void bind_conv(Bytes* bytes, const dmp_dv_mem* memories, dmp_dv_cmdraw_conv_v0* 
   static constexpr uint16_t kConv[] = {0, 1, 3, 5, 7}, kPool[] = {0, 1, 2, 4};
   static constexpr uint16_t kFormat[] = {0, 1, 1, 3};
   for (auto& run : cmd->run) {
-    auto wild = [&] { return bytes->next() < 8; };  // a field stays as it came
+    auto wild = [&] { return bytes->byte() < 8; };  // a field stays as it came
     bind(bytes, memories, &run.weight_buf);
     run.conv_enable = kConv[run.conv_enable % 5];
     run.m = run.conv_enable == 1 || run.conv_enable == 5 ? run.m % 24 + 1 : cmd->c;
@@ -78,7 +64,7 @@ void bind_conv(Bytes* bytes, const dmp_dv_mem* memories, dmp_dv_cmdraw_conv_v0* 
     run.conv_pad &= 0x07070707;
     run.pool_pad &= 0x01010101;
     if (!wild()) run.conv_stride = pair(run.conv_stride, 3);
-    run.conv_dilation = bytes->next() >= 32 ? 0 : run.conv_dilation & 0x0303;
+    run.conv_dilation = bytes->byte() >= 32 ? 0 : run.conv_dilation & 0x0303;
     if (!wild()) {
       run.pool_size = pair(run.pool_size, 3);
       run.pool_stride = pair(run.pool_stride, 3);
@@ -89,16 +75,28 @@ void bind_conv(Bytes* bytes, const dmp_dv_mem* memories, dmp_dv_cmdraw_conv_v0* 
   }
 }
 
-int executed = 0;
-
-void run_list(dmp_dv_context context, dmp_dv_cmdraw* command) {
-  dmp_dv_cmdlist list = fn().cmdlist_create(context);
-  if (fn().cmdlist_add_raw(list, command) == 0 && fn().cmdlist_commit(list) == 0) {
-    const int64_t id = fn().cmdlist_exec(list);
-    if (id < 0 || fn().cmdlist_wait(list, id) != 0) std::abort();
-    ++executed;
-  }
-  fn().cmdlist_release(list);
+// The image unit: sizes and rows that fit the memories, channels that are a permutation.
+void bind_ipu(FuzzedData* bytes, const dmp_dv_mem* memories, dmp_dv_cmdraw_ipu_v0* cmd) {
+  static constexpr uint8_t kTextures[] = {DMP_DV_RGBA8888, DMP_DV_RGB888, DMP_DV_LUT};
+  static constexpr uint8_t kResults[] = {DMP_DV_RGBA8888, DMP_DV_RGB888, DMP_DV_RGBFP16};
+  static constexpr int8_t kSwizzles[][4] = {{0, 1, 2, 3}, {2, 1, 0, 3}, {0, 2, 1, 3}, {3, 0, 1, 2}};
+  bind(bytes, memories, &cmd->tex);
+  bind(bytes, memories, &cmd->rd);
+  bind(bytes, memories, &cmd->wr);
+  if (bytes->rarely()) return;  // everything stays as the bytes have it
+  cmd->tex_width = static_cast<uint16_t>(cmd->tex_width % 64 + !bytes->rarely());
+  cmd->tex_height = static_cast<uint16_t>(cmd->tex_height % 64 + !bytes->rarely());
+  cmd->rect_width = static_cast<uint16_t>(cmd->rect_width % 64 + !bytes->rarely());
+  cmd->rect_height = static_cast<uint16_t>(cmd->rect_height % 64 + !bytes->rarely());
+  cmd->stride_rd %= 600;
+  cmd->stride_wr = bytes->flag() ? 0 : cmd->stride_wr % 600;
+  cmd->fmt_tex = bytes->one_of(kTextures);
+  cmd->fmt_rd &= 1;
+  cmd->fmt_wr = bytes->one_of(kResults);
+  cmd->cnv_type &= 1;
+  if (bytes->rarely()) return;
+  const auto& swizzle = bytes->one_of(kSwizzles);
+  cmd->ridx = swizzle[0], cmd->gidx = swizzle[1], cmd->bidx = swizzle[2], cmd->aidx = swizzle[3];
 }
 
 union Command {
@@ -110,8 +108,8 @@ union Command {
   dmp_dv_cmdraw_maximizer_v0 maximizer;
 };
 
-void make_command(Bytes* bytes, const dmp_dv_mem* memories, Command* command) {
-  const uint8_t kind = bytes->next();
+void make_command(FuzzedData* bytes, const dmp_dv_mem* memories, Command* command) {
+  const uint8_t kind = bytes->byte();
   bytes->fill(command, sizeof *command);
   command->header.version = kind >> 3 & 1;
   switch (kind & 7) {
@@ -127,23 +125,7 @@ void make_command(Bytes* bytes, const dmp_dv_mem* memories, Command* command) {
       return;
     case 1:
       command->header = {sizeof command->ipu, DMP_DV_DEV_IPU, 0, {0, 0}};
-      bind(bytes, memories, &command->ipu.tex);
-      bind(bytes, memories, &command->ipu.rd);
-      bind(bytes, memories, &command->ipu.wr);
-      command->ipu.tex_width &= 0xff;
-      command->ipu.tex_height &= 0xff;
-      command->ipu.rect_width &= 0xff;
-      command->ipu.rect_height &= 0xff;
-      command->ipu.stride_rd %= 2000;
-      command->ipu.stride_wr %= 2000;
-      command->ipu.fmt_tex = command->ipu.fmt_tex % 3 == 2 ? 7 : command->ipu.fmt_tex % 3;
-      command->ipu.fmt_rd &= 1;
-      command->ipu.fmt_wr %= 3;
-      command->ipu.cnv_type &= 1;
-      if (kind & 0x70) {
-        command->ipu.ridx = 0, command->ipu.gidx = 2, command->ipu.bidx = 1;
-        command->ipu.aidx = 3;
-      }
+      bind_ipu(bytes, memories, &command->ipu);
       return;
     case 2:
       command->header = {sizeof command->maximizer, DMP_DV_DEV_MAXIMIZER, 0, {0, 0}};
@@ -166,29 +148,35 @@ void make_command(Bytes* bytes, const dmp_dv_mem* memories, Command* command) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const dmp_dv_context context = fn().context_create();
-  static const dmp_dv_mem memories[] = {fn().mem_alloc(context, kMemory),
-                                        fn().mem_alloc(context, kMemory)};
-  Bytes bytes(data, size);
-  Command command;
-  std::memset(&command, 0, sizeof command);
-  make_command(&bytes, memories, &command);
-  run_list(context, &command.header);
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  fuzz::set_small_budgets();
+  fn();
   return 0;
 }
 
-#ifndef DVNN_FUZZER
-int main() {
-  constexpr int kInputs = 20000;
-  std::mt19937 random(11);
-  std::vector<uint8_t> input(sizeof(Command) + 200);
-  for (int i = 0; i < kInputs; ++i) {
-    for (uint8_t& byte : input) byte = static_cast<uint8_t>(random());
-    LLVMFuzzerTestOneInput(input.data(), input.size());
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  constexpr int kMostCommands = 4;
+  static const dmp_dv_context context = fn().context_create();
+  static const dmp_dv_mem memories[] = {fn().mem_alloc(context, kMemory),
+                                        fn().mem_alloc(context, kMemory)};
+  FuzzedData bytes(data, size);
+  dmp_dv_cmdlist list = fn().cmdlist_create(context);
+  bool good = true;
+  for (int i = 0; i < kMostCommands && good && (i == 0 || bytes.left() > 0); ++i) {
+    // Of its own size, so that reads beyond it are seen.
+    Command any;
+    std::memset(static_cast<void*>(&any), 0, sizeof any);
+    make_command(&bytes, memories, &any);
+    const size_t own = std::max<size_t>(sizeof(dmp_dv_cmdraw), any.header.size);
+    std::vector<uint8_t> command(own);
+    std::memcpy(command.data(), &any, std::min(own, sizeof any));
+    good = fn().cmdlist_add_raw(list, reinterpret_cast<dmp_dv_cmdraw*>(command.data())) == 0;
   }
-  std::printf("%d of %d commands were executed\n", executed, kInputs);
-  // If nearly all are refused, the device's arithmetic has not been tried.
-  return executed > kInputs / 50 ? EXIT_SUCCESS : EXIT_FAILURE;
+  if (good && fn().cmdlist_commit(list) == 0) {
+    const int64_t id = fn().cmdlist_exec(list);
+    if (id < 0 || fn().cmdlist_wait(list, id) != 0) std::abort();
+    ++fuzz::accepted;
+  }
+  fn().cmdlist_release(list);
+  return 0;
 }
-#endif

@@ -29,8 +29,8 @@ const device::Functions& fn() {
 void bind(FuzzedData* bytes, const dmp_dv_mem* memories, dmp_dv_buf* buf) {
   const uint8_t choice = bytes->byte();
   buf->rsvd = 0;
-  buf->mem = choice == 0 ? nullptr : memories[choice & 1];
-  buf->offs &= choice < 16 ? 0xffff0 : 0x1ff0;
+  buf->mem = choice == 255 ? nullptr : memories[choice & 1];
+  buf->offs &= choice >= 240 ? 0xffff0 : 0x1ff0;
 }
 
 void bind_conv(FuzzedData* bytes, const dmp_dv_mem* memories, dmp_dv_cmdraw_conv_v0* cmd) {
@@ -38,9 +38,8 @@ void bind_conv(FuzzedData* bytes, const dmp_dv_mem* memories, dmp_dv_cmdraw_conv
   bind(bytes, memories, &cmd->input_buf);
   bind(bytes, memories, &cmd->output_buf);
   bind(bytes, memories, &cmd->eltwise_buf);
-  const bool small = bytes->byte() >= 16;
-  if (!small) return;  // sometimes everything stays as the bytes have it
-  cmd->topo = bytes->byte() & 1 ? 1 : cmd->topo % 15 + 1;
+  if (bytes->rarely()) return;  // everything stays as the bytes have it
+  cmd->topo = bytes->flag() ? cmd->topo % 15 + 1 : 1;
   cmd->w = cmd->w % 12 + 1;
   cmd->h = cmd->h % 12 + 1;
   cmd->c = cmd->c % 24 + 1;
@@ -54,7 +53,7 @@ void bind_conv(FuzzedData* bytes, const dmp_dv_mem* memories, dmp_dv_cmdraw_conv
   static constexpr uint16_t kConv[] = {0, 1, 3, 5, 7}, kPool[] = {0, 1, 2, 4};
   static constexpr uint16_t kFormat[] = {0, 1, 1, 3};
   for (auto& run : cmd->run) {
-    auto wild = [&] { return bytes->byte() < 8; };  // a field stays as it came
+    auto wild = [&] { return bytes->byte() >= 248; };  // a field stays as it came
     bind(bytes, memories, &run.weight_buf);
     run.conv_enable = kConv[run.conv_enable % 5];
     run.m = run.conv_enable == 1 || run.conv_enable == 5 ? run.m % 24 + 1 : cmd->c;
@@ -64,7 +63,7 @@ void bind_conv(FuzzedData* bytes, const dmp_dv_mem* memories, dmp_dv_cmdraw_conv
     run.conv_pad &= 0x07070707;
     run.pool_pad &= 0x01010101;
     if (!wild()) run.conv_stride = pair(run.conv_stride, 3);
-    run.conv_dilation = bytes->byte() >= 32 ? 0 : run.conv_dilation & 0x0303;
+    run.conv_dilation = bytes->byte() < 224 ? 0 : run.conv_dilation & 0x0303;
     if (!wild()) {
       run.pool_size = pair(run.pool_size, 3);
       run.pool_stride = pair(run.pool_stride, 3);

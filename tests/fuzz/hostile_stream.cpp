@@ -102,7 +102,13 @@ void start_gstreamer() {
   setenv("G_SLICE", "always-malloc", 1);  // so that sanitizers see what is freed
   gst_init(nullptr, nullptr);
   gst_debug_set_active(FALSE);
-  g_log_set_always_fatal(static_cast<GLogLevelFlags>(G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_ERROR));
+  g_log_set_default_handler(
+      [](const gchar* domain, GLogLevelFlags level, const gchar* message, gpointer) {
+        if (!(level & (G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_ERROR))) return;
+        std::fprintf(stderr, "%s: %s\n", domain ? domain : "", message);
+        std::abort();
+      },
+      nullptr);
   const char* folder = std::getenv("GST_PLUGIN_PATH");
   const std::string path = std::string(folder ? folder : "gst") + "/libgstdvnn.so";
   GError* error = nullptr;

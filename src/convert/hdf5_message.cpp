@@ -81,7 +81,9 @@ bool read_message(const std::string& bytes, Hdf5Contents* contents) {
     for (uint64_t texts = in.number(); texts > 0 && in.good(); --texts) list.push_back(in.text());
   }
   for (uint64_t left = in.number(); left > 0 && in.good(); --left) {
-    Hdf5Array& array = contents->arrays[in.text()];
+    const auto [place, is_new] = contents->arrays.try_emplace(in.text());
+    if (!is_new) return false;  // the dimensions of both would be put together
+    Hdf5Array& array = place->second;
     uint64_t count = 1;
     for (uint64_t rank = in.number(); rank > 0 && in.good(); --rank) {
       const uint64_t extent = in.number();

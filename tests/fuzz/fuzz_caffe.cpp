@@ -19,12 +19,38 @@ namespace {
 constexpr size_t kHead = 3;
 
 fuzz::ProtoMutator& mutator() {
-  static auto* const mutator = new fuzz::ProtoMutator({
-      "BatchNorm", "Concat", "Convolution", "ConvolutionDepthwise", "Data", "Deconvolution",
-      "DepthwiseConvolution", "DetectionOutput", "Dropout", "ELU", "Eltwise", "Flatten",
-      "InnerProduct", "Input", "Normalize", "PReLU", "Permute", "Pooling", "Power", "PriorBox",
-      "ReLU", "Reshape", "Scale", "Sigmoid", "Softmax", "Split", "TanH", "Upsample", "Python",
-      "Spread", "data", "{'amount': 2, 'sizes': [1, 2]}"});
+  static auto* const mutator = new fuzz::ProtoMutator({"BatchNorm",
+                                                       "Concat",
+                                                       "Convolution",
+                                                       "ConvolutionDepthwise",
+                                                       "Data",
+                                                       "Deconvolution",
+                                                       "DepthwiseConvolution",
+                                                       "DetectionOutput",
+                                                       "Dropout",
+                                                       "ELU",
+                                                       "Eltwise",
+                                                       "Flatten",
+                                                       "InnerProduct",
+                                                       "Input",
+                                                       "Normalize",
+                                                       "PReLU",
+                                                       "Permute",
+                                                       "Pooling",
+                                                       "Power",
+                                                       "PriorBox",
+                                                       "ReLU",
+                                                       "Reshape",
+                                                       "Scale",
+                                                       "Sigmoid",
+                                                       "Softmax",
+                                                       "Split",
+                                                       "TanH",
+                                                       "Upsample",
+                                                       "Python",
+                                                       "Spread",
+                                                       "data",
+                                                       "{'amount': 2, 'sizes': [1, 2]}"});
   return *mutator;
 }
 

@@ -11,9 +11,9 @@
 
 using namespace dvnn;
 
-DVNN_FUZZ_JSON("ssd", "classification", "detection-output", "params", "loc", "conf", "softmax", "sigmoid",
-               "none", "score", "anchors", "rule", "prior-box", "min-boxes", "grid", "boxes",
-               "num_classes", "background_label_id", "share_location", "top_k",
+DVNN_FUZZ_JSON("ssd", "classification", "detection-output", "params", "loc", "conf", "softmax",
+               "sigmoid", "none", "score", "anchors", "rule", "prior-box", "min-boxes", "grid",
+               "boxes", "num_classes", "background_label_id", "share_location", "top_k",
                "variance_encoded_in_target", "nms_threshold", "nms_top_k", "nms_eta", "keep_top_k",
                "confidence_threshold", "class_agnostic", "code_type", "corner", "center_size",
                "corner_size", "aspect_ratios", "clip", "flip", "variances", "img_size", "min_size",

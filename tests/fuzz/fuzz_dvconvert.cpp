@@ -84,8 +84,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       if (!readable) gst_video_info_set_format(&info, GST_VIDEO_FORMAT_RGB, 16, 16);
       for (int i = 0; i < kMostFrames && (i == 0 || in.left() > 0); ++i) {
         if (in.rarely()) set_properties(&in, harness.element());
-        const GstFlowReturn flow =
-            harness.push(fuzz::any_frame(&in, info));
+        const GstFlowReturn flow = harness.push(fuzz::any_frame(&in, info));
         if (taken && flow == GST_FLOW_OK) ++fuzz::accepted;
       }
     }

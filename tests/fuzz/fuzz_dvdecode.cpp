@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // dvdecode: tensor metas that anybody may have written, of several networks, on frames of any size.
+#include <cstring>
 #include <vector>
 
 #include "gst/dvnn/gstdvobjectsmeta.h"
@@ -34,8 +35,8 @@ constexpr Network kNetworks[] = {
 
 // The shapes that go with them, and others.
 constexpr int kShapes[][5] = {  // rank first
-    {2, 1, 64}, {2, 1, 32}, {3, 1, 16, 2}, {3, 1, 8, 4}, {2, 1, 24}, {4, 1, 1, 5, 7}, {2, 1, 10},
-    {4, 1, 2, 4, 4}, {4, 1, 4, 4, 4}, {4, 1, 10, 1, 1}, {1, 7}};
+    {2, 1, 64}, {2, 1, 32},      {3, 1, 16, 2},   {3, 1, 8, 4},     {2, 1, 24}, {4, 1, 1, 5, 7},
+    {2, 1, 10}, {4, 1, 2, 4, 4}, {4, 1, 4, 4, 4}, {4, 1, 10, 1, 1}, {1, 7}};
 
 const std::vector<GstDvNetworkInfo*>& networks() {
   static const auto* const list = [] {
@@ -58,11 +59,14 @@ void fill_tensor(FuzzedData* in, gsize index, GstDvTensor* tensor) {
   if (lies == 255) tensor->id = 0;
   // A number that is no quark has no text: GLib itself reads beyond its table.
   if (tensor->id != 0 && lies >= 248) tensor->id = g_quark_from_static_string("other");
-  tensor->layout = static_cast<GstDvTensorLayout>(lies & 4 ? in->extent(5) - 1 : 0);
-  const uint8_t type = in->byte();
-  tensor->data_type = type >= 240 ? static_cast<GstDvTensorDataType>(in->any<uint32_t>())
-                      : type >= 128 ? static_cast<GstDvTensorDataType>(type & 3)
-                                    : GST_DV_TENSOR_DATA_TYPE_FLOAT32;
+  const uint8_t kind = in->byte();
+  const guint layout = lies & 4 ? in->extent(5) - 1 : 0;
+  const guint type = kind >= 240   ? in->any<uint32_t>()
+                     : kind >= 128 ? kind & 3u
+                                   : static_cast<guint>(GST_DV_TENSOR_DATA_TYPE_FLOAT32);
+  // Not by assignment: numbers that are none of the enumeration's.
+  std::memcpy(&tensor->layout, &layout, sizeof layout);
+  std::memcpy(&tensor->data_type, &type, sizeof type);
   const auto& shape = in->one_of(kShapes);
   tensor->num_dims = static_cast<gsize>(shape[0]);
   gsize elements = 1;
@@ -73,7 +77,7 @@ void fill_tensor(FuzzedData* in, gsize index, GstDvTensor* tensor) {
   if (lies >= 224) tensor->dims[in->byte() % GST_DV_TENSOR_MAX_DIMS] = in->any<uint64_t>();
   if (lies % 32 == 17) tensor->dims[in->byte() % 4] = in->extent(64);
   if (lies % 64 == 18) tensor->num_dims = in->extent(6);
-  gsize bytes = elements * kBytes[static_cast<guint>(tensor->data_type) & 3];
+  gsize bytes = elements * kBytes[type & 3];
   if (lies % 32 == 19) bytes = static_cast<gsize>(in->in(0, 400));
   if (lies % 128 != 20) tensor->data = fuzz::any_buffer(in, bytes);
 }

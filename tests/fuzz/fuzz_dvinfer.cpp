@@ -87,7 +87,8 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static fuzz::Harness* const harnesses[] = {
-      new fuzz::Harness(pipeline("dvconvert ! dvinfer name=infer device=soft network=%s ! dvdecode")),
+      new fuzz::Harness(
+          pipeline("dvconvert ! dvinfer name=infer device=soft network=%s ! dvdecode")),
       new fuzz::Harness(pipeline("dvinfer name=infer device=soft network=%s")),
       new fuzz::Harness(pipeline("dvinfer name=infer device=soft network=%s"))};
   static GstElement* const tensor_stream = harnesses[2]->element();

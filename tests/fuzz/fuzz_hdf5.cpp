@@ -105,8 +105,8 @@ void choose_storage(FuzzedData* in, hid_t list, const hsize_t* dims, int rank, h
 }
 
 std::string any_name(FuzzedData* in) {
-  static const char* const kNames[] = {"x", "model_weights", "c", "c/kernel:0", "a/b/c", "../x",
-                                       "/", ".", ""};
+  static const char* const kNames[] = {
+      "x", "model_weights", "c", "c/kernel:0", "a/b/c", "../x", "/", ".", ""};
   const uint8_t kind = in->byte();
   return kind < 192 ? kNames[kind % std::size(kNames)] : in->text(12);
 }
@@ -119,9 +119,8 @@ void add_attribute(FuzzedData* in, hid_t object) {
   const Handle type(any_type(in), H5Tclose), space(any_space(in, dims, &rank), H5Sclose);
   const hssize_t points = H5Sget_simple_extent_npoints(space);
   if (points < 0 || points > 64) return;
-  const Handle attribute(H5Acreate2(object, in->one_of(kNames), type, space, H5P_DEFAULT,
-                                    H5P_DEFAULT),
-                         H5Aclose);
+  const Handle attribute(
+      H5Acreate2(object, in->one_of(kNames), type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
   const bool pointers = H5Tis_variable_str(type) > 0;
   if (attribute < 0 || (!pointers && H5Tget_class(type) != H5T_STRING)) return;
   const std::string text = in->text(200);
@@ -142,8 +141,8 @@ void add_data_set(FuzzedData* in, hid_t file) {
   const uint8_t storage = in->byte();
   // What is allotted when it is made has to be small.
   if (points >= 0 && points <= 4096) choose_storage(in, list, dims, rank, space);
-  const Handle set(
-      H5Dcreate2(file, any_name(in).c_str(), type, space, links, list, H5P_DEFAULT), H5Dclose);
+  const Handle set(H5Dcreate2(file, any_name(in).c_str(), type, space, links, list, H5P_DEFAULT),
+                   H5Dclose);
   if (set < 0) return;
   if (H5Tget_class(type) == H5T_FLOAT && points >= 0 && points <= 4096 && storage < 224 &&
       H5Pget_external_count(list) == 0 && H5Pget_layout(list) != H5D_VIRTUAL) {
@@ -156,9 +155,8 @@ void add_data_set(FuzzedData* in, hid_t file) {
 void add_object(FuzzedData* in, hid_t file) {
   switch (in->byte() % 8) {
     case 0: {
-      const Handle group(H5Gcreate2(file, any_name(in).c_str(), H5P_DEFAULT, H5P_DEFAULT,
-                                    H5P_DEFAULT),
-                         H5Gclose);
+      const Handle group(
+          H5Gcreate2(file, any_name(in).c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
       if (group >= 0) add_attribute(in, group);
       break;
     }

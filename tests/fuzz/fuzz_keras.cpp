@@ -22,11 +22,11 @@ DVNN_FUZZ_JSON("Activation", "AveragePooling1D", "AveragePooling2D", "BatchNorma
                "Sequential", "Functional", "class_name", "config", "layers", "name", "filters",
                "nb_filter", "nb_row", "nb_col", "kernel_size", "strides", "subsample", "padding",
                "border_mode", "same", "valid", "causal", "full", "dilation_rate", "use_bias",
-               "bias", "activation", "relu", "softmax", "sigmoid", "tanh", "linear", "elu",
-               "relu6", "hard_sigmoid", "pool_size", "data_format", "channels_first",
-               "channels_last", "th", "tf", "dim_ordering", "batch_input_shape", "batch_shape",
-               "inbound_nodes", "input_layers", "output_layers", "axis", "dims", "target_shape",
-               "size", "interpolation", "nearest", "bilinear", "alpha", "max_value", "threshold",
+               "bias", "activation", "relu", "softmax", "sigmoid", "tanh", "linear", "elu", "relu6",
+               "hard_sigmoid", "pool_size", "data_format", "channels_first", "channels_last", "th",
+               "tf", "dim_ordering", "batch_input_shape", "batch_shape", "inbound_nodes",
+               "input_layers", "output_layers", "axis", "dims", "target_shape", "size",
+               "interpolation", "nearest", "bilinear", "alpha", "max_value", "threshold",
                "negative_slope", "shared_axes", "epsilon", "scale", "center", "mode", "sum", "mul",
                "concat", "ave", "max", "units", "output_dim", "depth_multiplier", "groups",
                "concat_axis", "1.2.2", "2.4.0")
@@ -97,8 +97,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (bits & 4) options.import.width = 12, options.import.height = 8;
   if (bits & 8) options.picture.order = ChannelOrder::kGray;
   convert::Report report;
-  const auto model = convert::convert_keras(*convert::Hdf5File::of(std::move(contents)), "it",
-                                            options, &report);
+  const auto model =
+      convert::convert_keras(*convert::Hdf5File::of(std::move(contents)), "it", options, &report);
   if (model.ok()) {
     ++fuzz::accepted;
   } else {

@@ -12,8 +12,8 @@ using namespace dvnn;
 DVNN_FUZZ_JSON("types", "given", "input", "Spread", "params", "output", "amount", "sizes", "n",
                "int", "float", "bool", "int[2]", "float[3]", "bool[1]", "int[65536]", "int[0]",
                "int[-1]", "n", "c", "h", "w", "d0", "d3", "count(sizes)", "(h + 1) / 2 - n",
-               "c * count(sizes)", "((((h))))", "1 / 0", "2147483647 * 2147483647", "- 1",
-               "0 - h", "99999999999999999999", "c *", "count(")
+               "c * count(sizes)", "((((h))))", "1 / 0", "2147483647 * 2147483647", "- 1", "0 - h",
+               "99999999999999999999", "c *", "count(")
 
 namespace {
 

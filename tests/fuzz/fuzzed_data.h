@@ -64,8 +64,8 @@ class FuzzedData {
   }
   /// Mostly ordinary; sometimes any bits.
   uint32_t extent(uint32_t most) {
-    static constexpr uint32_t kOdd[] = {0,          1,          0x7fffffff, 0x80000000, 0xffffffff,
-                                        0xfffffffe, 1u << 16,   1u << 20,   32767,      65535};
+    static constexpr uint32_t kOdd[] = {0,          1,        0x7fffffff, 0x80000000, 0xffffffff,
+                                        0xfffffffe, 1u << 16, 1u << 20,   32767,      65535};
     const uint8_t kind = byte();
     if (kind >= 248) return any<uint32_t>();
     if (kind >= 224) return one_of(kOdd);

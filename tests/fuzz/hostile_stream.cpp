@@ -71,13 +71,16 @@ void add_video_meta(FuzzedData* in, const GstVideoInfo& info, GstBuffer* buffer)
   meta->height = in->rarely() ? in->extent(80) : static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info));
   if (in->rarely()) {
     // Beyond the last one, GStreamer itself would end.
-    meta->format = static_cast<GstVideoFormat>(in->in(GST_VIDEO_FORMAT_I420,
-                                                      GST_VIDEO_FORMAT_P012_LE));
+    meta->format =
+        static_cast<GstVideoFormat>(in->in(GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_P012_LE));
   }
   for (guint plane = 0; plane < GST_VIDEO_MAX_PLANES; ++plane) {
     const uint8_t lies = in->byte();
-    if (lies >= 216) meta->stride[plane] = static_cast<gint>(in->extent(600));
-    if (lies & 1) meta->stride[plane] += static_cast<gint>(in->in(0, 64));
+    if (lies >= 216) {
+      meta->stride[plane] = static_cast<gint>(in->extent(600));
+    } else if (lies & 1) {
+      meta->stride[plane] += static_cast<gint>(in->in(0, 64));
+    }
     if (lies % 16 == 15) meta->offset[plane] = in->extent(20000);
     if (lies % 64 == 14) meta->offset[plane] = static_cast<gsize>(in->any<uint64_t>());
   }
@@ -89,8 +92,8 @@ void add_video_meta(FuzzedData* in, const GstVideoInfo& info, GstBuffer* buffer)
 
 void add_crop_meta(FuzzedData* in, GstBuffer* buffer) {
   GstVideoCropMeta* crop = gst_buffer_add_video_crop_meta(buffer);
-  crop->x = in->extent(32) - (in->flag() ? 1 : 0);
-  crop->y = in->extent(32);
+  crop->x = in->extent(32) - 1;
+  crop->y = in->extent(32) - 1;
   crop->width = in->extent(64);
   crop->height = in->extent(64);
 }
@@ -137,19 +140,18 @@ void reuse_memory() {
 }
 
 gst::CapsPtr any_video_caps(FuzzedData* in, GstVideoInfo* info, bool* readable) {
-  static const char* const kFormats[] = {
-      "RGB",  "BGR",  "NV12", "I420", "GRAY8", "RGBx", "BGRx", "xRGB",      "xBGR",      "RGBA",
-      "BGRA", "ARGB", "ABGR", "NV21", "NV16",  "YV12", "YUY2", "P010_10LE", "I420_10LE", "UYVY",
-      "Y42B", "Y444", "nothing"};
-  static const char* const kColorimetries[] = {"bt601", "bt709", "bt2020", "sRGB", "1:3:0:0",
-                                               "9:9:9:9", "nothing", ""};
-  static const char* const kInterlaced[] = {"progressive", "interleaved", "mixed", "fields",
-                                            "alternate", "nothing"};
+  static const char* const kFormats[] = {"RGB",       "BGR",  "NV12", "I420", "GRAY8",  "RGBx",
+                                         "BGRx",      "xRGB", "xBGR", "RGBA", "BGRA",   "ARGB",
+                                         "ABGR",      "NV21", "NV16", "YV12", "YUY2",   "P010_10LE",
+                                         "I420_10LE", "UYVY", "Y42B", "Y444", "nothing"};
+  static const char* const kColorimetries[] = {"bt601",   "bt709",   "bt2020",  "sRGB",
+                                               "1:3:0:0", "9:9:9:9", "nothing", ""};
+  static const char* const kInterlaced[] = {"progressive", "interleaved", "mixed",
+                                            "fields",      "alternate",   "nothing"};
   const auto width = static_cast<gint>(in->extent(64)), height = static_cast<gint>(in->extent(64));
-  gst::CapsPtr caps(gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING,
-                                        in->one_of(kFormats), "width", G_TYPE_INT, width, "height",
-                                        G_TYPE_INT, height, "framerate", GST_TYPE_FRACTION, 25, 1,
-                                        nullptr));
+  gst::CapsPtr caps(gst_caps_new_simple(
+      "video/x-raw", "format", G_TYPE_STRING, in->one_of(kFormats), "width", G_TYPE_INT, width,
+      "height", G_TYPE_INT, height, "framerate", GST_TYPE_FRACTION, 25, 1, nullptr));
   const uint8_t more = in->byte();
   if (more & 1) {
     gst_caps_set_simple(caps.get(), "colorimetry", G_TYPE_STRING, in->one_of(kColorimetries),
@@ -157,8 +159,8 @@ gst::CapsPtr any_video_caps(FuzzedData* in, GstVideoInfo* info, bool* readable) 
   }
   if (more & 2) {
     const auto n = static_cast<gint>(in->extent(3)), d = static_cast<gint>(in->extent(3));
-    gst_caps_set_simple(caps.get(), "pixel-aspect-ratio", GST_TYPE_FRACTION,
-                        std::max(n, -G_MAXINT), d > 0 ? d : 1, nullptr);
+    gst_caps_set_simple(caps.get(), "pixel-aspect-ratio", GST_TYPE_FRACTION, std::max(n, -G_MAXINT),
+                        d > 0 ? d : 1, nullptr);
   }
   if (more & 4) {
     gst_caps_set_simple(caps.get(), "interlace-mode", G_TYPE_STRING, in->one_of(kInterlaced),
@@ -195,8 +197,8 @@ bool Harness::begin(const GstCaps* caps) {
   GstSegment segment;
   gst_segment_init(&segment, GST_FORMAT_TIME);
   gst_harness_push_event(harness_, gst_event_new_stream_start("fuzz"));
-  const bool taken = gst_harness_push_event(
-      harness_, gst_event_new_caps(const_cast<GstCaps*>(caps)));
+  const bool taken =
+      gst_harness_push_event(harness_, gst_event_new_caps(const_cast<GstCaps*>(caps)));
   gst_harness_push_event(harness_, gst_event_new_segment(&segment));
   return taken;
 }

@@ -21,15 +21,16 @@ class JsonMutator {
   /// `words` are texts that the reader knows: kinds, names of parameters.
   explicit JsonMutator(std::initializer_list<const char*> words) {
     for (const char* word : words) values_.emplace_back(word);
-    for (int64_t number : std::initializer_list<int64_t>{0, 1, -1, 2, 3, 4, 7, 8, 16, 255, 256, 4095,
-                                                         65535, 65536, 1 << 20, 1 << 28, INT32_MAX,
-                                                         INT32_MIN, INT64_MAX, INT64_MIN}) {
+    for (int64_t number : std::initializer_list<int64_t>{
+             0,       1,       -1,        2,         3,         4,        7,
+             8,       16,      255,       256,       4095,      65535,    65536,
+             1 << 20, 1 << 28, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN}) {
       values_.emplace_back(number);
     }
     for (double number : {1e30, -1e-30, 0.5, 1e308}) values_.emplace_back(number);
-    for (nlohmann::json value : {nlohmann::json(true), nlohmann::json(false), nlohmann::json(),
-                                 nlohmann::json(""), nlohmann::json(UINT64_MAX),
-                                 nlohmann::json::array(), nlohmann::json::object()}) {
+    for (nlohmann::json value :
+         {nlohmann::json(true), nlohmann::json(false), nlohmann::json(), nlohmann::json(""),
+          nlohmann::json(UINT64_MAX), nlohmann::json::array(), nlohmann::json::object()}) {
       values_.push_back(std::move(value));
     }
   }
@@ -69,8 +70,7 @@ class JsonMutator {
     return nlohmann::json::parse(data, data + size, nullptr, false);
   }
 
-  static size_t write(const nlohmann::json& document, uint8_t* data, size_t size,
-                      size_t max_size) {
+  static size_t write(const nlohmann::json& document, uint8_t* data, size_t size, size_t max_size) {
     const std::string text =
         document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     if (text.size() > max_size) return LLVMFuzzerMutate(data, size, max_size);
@@ -165,17 +165,17 @@ class JsonMutator {
 }  // namespace dvnn::fuzz
 
 /// Gives a target of JSON its mutator, which knows these words.
-#define DVNN_FUZZ_JSON(...)                                                                     \
-  static dvnn::fuzz::JsonMutator& json_mutator() {                                              \
-    static auto* const mutator = new dvnn::fuzz::JsonMutator({__VA_ARGS__});                    \
-    return *mutator;                                                                            \
-  }                                                                                             \
-  extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,        \
-                                            unsigned seed) {                                    \
-    return json_mutator().mutate(data, size, max_size, seed);                                   \
-  }                                                                                             \
+#define DVNN_FUZZ_JSON(...)                                                                      \
+  static dvnn::fuzz::JsonMutator& json_mutator() {                                               \
+    static auto* const mutator = new dvnn::fuzz::JsonMutator({__VA_ARGS__});                     \
+    return *mutator;                                                                             \
+  }                                                                                              \
+  extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,         \
+                                            unsigned seed) {                                     \
+    return json_mutator().mutate(data, size, max_size, seed);                                    \
+  }                                                                                              \
   extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t* a, size_t a_size, const uint8_t* b, \
-                                              size_t b_size, uint8_t* out, size_t max_size,     \
-                                              unsigned seed) {                                  \
-    return json_mutator().cross(a, a_size, b, b_size, out, max_size, seed);                     \
+                                              size_t b_size, uint8_t* out, size_t max_size,      \
+                                              unsigned seed) {                                   \
+    return json_mutator().cross(a, a_size, b, b_size, out, max_size, seed);                      \
   }

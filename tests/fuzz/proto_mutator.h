@@ -141,15 +141,23 @@ class ProtoMutator {
   }
 
   int64_t number(int64_t old) {
-    static constexpr int64_t kOdd[] = {0,     1,     -1,      2,       3,         4,         7,
-                                       8,     16,    255,     4096,    65535,     1 << 20,   1 << 28,
-                                       100,   -2,    INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, 11};
+    static constexpr int64_t kOdd[] = {0,   1,  -1,        2,         3,         4,         7,
+                                       8,   16, 255,       4096,      65535,     1 << 20,   1 << 28,
+                                       100, -2, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, 11};
     if (pick(2)) return kOdd[pick(std::size(kOdd))];
     return static_cast<int64_t>(static_cast<uint64_t>(old) + pick(17) - 8);
   }
   double real(double old) {
-    static constexpr double kOdd[] = {0,    1,     -1,   0.5, 1e30, -1e30,
-                                      1e-9, 65504, 1e-45, std::numeric_limits<double>::quiet_NaN(),
+    static constexpr double kOdd[] = {0,
+                                      1,
+                                      -1,
+                                      0.5,
+                                      1e30,
+                                      -1e30,
+                                      1e-9,
+                                      65504,
+                                      1e-45,
+                                      std::numeric_limits<double>::quiet_NaN(),
                                       std::numeric_limits<double>::infinity()};
     return pick(2) ? kOdd[pick(std::size(kOdd))] : old * (pick(5) - 2.0);
   }
@@ -168,15 +176,16 @@ class ProtoMutator {
   // Changes a plain value: the field's (-1), element `at`, or one that is added.
   void set(Message* m, const Field* f, int at) {
     const auto* r = m->GetReflection();
-#define DVNN_SET(kind, value)                                                                     \
-  {                                                                                               \
-    const auto old = f->is_repeated() ? (at >= 0 ? r->GetRepeated##kind(*m, f, at)                \
-                                                 : decltype(r->Get##kind(*m, f))())               \
-                                      : r->Get##kind(*m, f);                                      \
-    const auto now = static_cast<std::decay_t<decltype(old)>>(value);                             \
-    at >= 0 ? r->SetRepeated##kind(m, f, at, now)                                                 \
-            : f->is_repeated() ? r->Add##kind(m, f, now) : r->Set##kind(m, f, now);               \
-    return;                                                                                       \
+#define DVNN_SET(kind, value)                                                       \
+  {                                                                                 \
+    const auto old = f->is_repeated() ? (at >= 0 ? r->GetRepeated##kind(*m, f, at)  \
+                                                 : decltype(r->Get##kind(*m, f))()) \
+                                      : r->Get##kind(*m, f);                        \
+    const auto now = static_cast<std::decay_t<decltype(old)>>(value);               \
+    at >= 0            ? r->SetRepeated##kind(m, f, at, now)                        \
+    : f->is_repeated() ? r->Add##kind(m, f, now)                                    \
+                       : r->Set##kind(m, f, now);                                   \
+    return;                                                                         \
   }
     switch (f->cpp_type()) {
       case Field::CPPTYPE_INT32:
@@ -197,10 +206,11 @@ class ProtoMutator {
         DVNN_SET(String, text(old))
       case Field::CPPTYPE_ENUM: {
         const auto* type = f->enum_type();
-        const auto* value = type->value(static_cast<int>(pick(
-            static_cast<size_t>(type->value_count()))));
-        at >= 0 ? r->SetRepeatedEnum(m, f, at, value)
-                : f->is_repeated() ? r->AddEnum(m, f, value) : r->SetEnum(m, f, value);
+        const auto* value =
+            type->value(static_cast<int>(pick(static_cast<size_t>(type->value_count()))));
+        at >= 0            ? r->SetRepeatedEnum(m, f, at, value)
+        : f->is_repeated() ? r->AddEnum(m, f, value)
+                           : r->SetEnum(m, f, value);
         return;
       }
       default:

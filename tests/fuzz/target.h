@@ -55,8 +55,8 @@ class MemoryFile {
 
   /// Its path, now that it has these bytes.
   std::string with(const std::string& bytes) {
-    if (ftruncate(fd_, 0) != 0 || pwrite(fd_, bytes.data(), bytes.size(), 0) !=
-                                      static_cast<ssize_t>(bytes.size())) {
+    if (ftruncate(fd_, 0) != 0 ||
+        pwrite(fd_, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
       std::abort();
     }
     return "/proc/self/fd/" + std::to_string(fd_);

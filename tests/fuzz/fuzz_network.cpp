@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Descriptions of networks, as they stand in a file whose checksums are right: read, validated,
 // planned for two other sizes, and each of the three run on the software device and decoded.
-#include "base/json.h"
 #include "decode/decoder.h"
 #include "json_mutator.h"
-#include "network/model_json.h"
+#include "network/dvn_file.h"
 #include "network/network.h"
+#include "network_file.h"
 #include "plan/plan.h"
 #include "target.h"
 
@@ -61,18 +61,16 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   constexpr size_t kWeights = 16384;
-  const auto json = parse_json(std::string(reinterpret_cast<const char*>(data), size), "it");
-  if (!json.ok()) return 0;
-  auto model = network::model_from_json(json.value());
+  static auto* const file = new fuzz::MemoryFile();
+  static const std::string weights = [] {
+    std::string bytes(kWeights, '\0');
+    for (size_t i = 0; i < kWeights; ++i) bytes[i] = static_cast<char>(i * 13 % 64);
+    return bytes;
+  }();
+  const std::string description(reinterpret_cast<const char*>(data), size);
+  const auto model = network::read_dvn(file->with(test::dvn_bytes(description, weights)));
   if (!model.ok()) {
     fuzz::expect_one_line(model.error());
-    return 0;
-  }
-  model.value().weights.resize(kWeights);
-  for (size_t i = 0; i < kWeights; ++i)
-    model.value().weights[i] = static_cast<uint8_t>(i * 13 % 64);
-  if (const Status valid = network::validate(model.value()); !valid.ok()) {
-    fuzz::expect_one_line(valid.error());
     return 0;
   }
   ++fuzz::accepted;

@@ -12,4 +12,8 @@ namespace dvnn::gst {
 /// row: a GstVideoMeta may come from anybody, and GStreamer believes it.
 Status check_frame_memory(const GstVideoFrame& frame);
 
+/// kMalformed if a row begins between two pixels: GStreamer's own functions, which draw by vectors
+/// of pixels, end the process on such a frame. Not needed where our code alone reads it.
+Status check_frame_alignment(const GstVideoFrame& frame);
+
 }  // namespace dvnn::gst

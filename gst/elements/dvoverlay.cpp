@@ -129,6 +129,7 @@ static Status gst_dv_overlay_paint(GstDvOverlay* self, GstBuffer* frame, const S
     return Error{ErrorCode::kMalformed, "the frame's memory cannot be mapped for writing"};
   }
   DVNN_TRY(dvnn::gst::check_frame_memory(mapped.frame()));
+  DVNN_TRY(dvnn::gst::check_frame_alignment(mapped.frame()));
   gst_dv_overlay_configure_painter(self, mapped->info, settings);
   const dvnn::gst::CompositionPtr composition(gst_video_overlay_composition_new(nullptr));
   int row = 0;

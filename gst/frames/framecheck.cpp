@@ -81,4 +81,24 @@ Status check_frame_memory(const GstVideoFrame& frame) {
   return {};
 }
 
+Status check_frame_alignment(const GstVideoFrame& frame) {
+  for (guint plane = 0; plane < GST_VIDEO_FRAME_N_PLANES(&frame); ++plane) {
+    // Of pixels that are stored together, unless they are of three bytes.
+    guint unit = 1;
+    for (guint c = 0; c < GST_VIDEO_FRAME_N_COMPONENTS(&frame); ++c) {
+      const auto step = static_cast<guint>(GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, c));
+      if (GST_VIDEO_FRAME_COMP_PLANE(&frame, c) == plane) unit = std::max(unit, step & (0 - step));
+    }
+    const auto stride = static_cast<guint>(GST_VIDEO_FRAME_PLANE_STRIDE(&frame, plane));
+    const auto start = reinterpret_cast<guintptr>(GST_VIDEO_FRAME_PLANE_DATA(&frame, plane));
+    if (start % unit == 0 && stride % unit == 0) continue;
+    return Error{
+        ErrorCode::kMalformed,
+        dvnn::format("rows of plane %u of the frame, %s, do not begin at multiples of its "
+                     "pixels' %u bytes",
+                     plane, gst_video_format_to_string(GST_VIDEO_FRAME_FORMAT(&frame)), unit)};
+  }
+  return {};
+}
+
 }  // namespace dvnn::gst

@@ -17,4 +17,8 @@ Status check_video_meta(const GstVideoInfo& info, GstBuffer* frame);
 /// row: a GstVideoMeta may come from anybody, and GStreamer believes it.
 Status check_frame_memory(const GstVideoFrame& frame);
 
+/// kMalformed if a row begins between two pixels: GStreamer's own functions, which draw by vectors
+/// of pixels, end the process on such a frame. Not needed where our code alone reads it.
+Status check_frame_alignment(const GstVideoFrame& frame);
+
 }  // namespace dvnn::gst

@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 
 #include <cerrno>
+#include <cstring>
 
 #include "base/format.h"
 #include "base/guard.h"
@@ -62,7 +63,16 @@ Result<PixelFormat> pixel_format(GstVideoFormat format) {
   }
 }
 
-image::Matrix matrix_of(GstVideoColorMatrix matrix) {
+// Caps may say any number: "9:9:9:9" is a colorimetry whose range and matrix no enumerator has.
+template <typename Enum>
+int number_of(const Enum& any) {
+  int number = 0;
+  static_assert(sizeof number == sizeof any);
+  std::memcpy(&number, &any, sizeof number);
+  return number;
+}
+
+image::Matrix matrix_of(int matrix) {
   switch (matrix) {
     case GST_VIDEO_COLOR_MATRIX_BT709:
       return image::Matrix::kBt709;
@@ -113,8 +123,8 @@ Result<std::unique_ptr<FrameConverter>> FrameConverter::create(const GstVideoInf
   frame.height = GST_VIDEO_INFO_HEIGHT(&info);
   frame.par_n = GST_VIDEO_INFO_PAR_N(&info);
   frame.par_d = GST_VIDEO_INFO_PAR_D(&info);
-  frame.matrix = matrix_of(info.colorimetry.matrix);
-  frame.full_range = info.colorimetry.range == GST_VIDEO_COLOR_RANGE_0_255;
+  frame.matrix = matrix_of(number_of(info.colorimetry.matrix));
+  frame.full_range = number_of(info.colorimetry.range) == GST_VIDEO_COLOR_RANGE_0_255;
   auto self = std::make_unique<FrameConverter>();
   self->info_ = info;
   self->target_ = target;

@@ -99,7 +99,12 @@ Result<network::Model> convert_onnx(const std::string& path, const ConvertOption
 Result<network::Model> convert_keras(const std::string& path, const ConvertOptions& options,
                                      Report* report) {
   DVNN_ASSIGN(const auto file, Hdf5File::open(path));
-  return finish(import_keras(*file, options.import), "keras", path, options, report);
+  return convert_keras(*file, path, options, report);
+}
+
+Result<network::Model> convert_keras(const Hdf5File& file, const std::string& path,
+                                     const ConvertOptions& options, Report* report) {
+  return finish(import_keras(file, options.import), "keras", path, options, report);
 }
 
 Result<network::Model> convert_caffe(const std::string& prototxt_path,

@@ -15,6 +15,8 @@
 
 namespace dvnn::convert {
 
+class Hdf5File;
+
 /// What the model does not say itself.
 struct ConvertOptions : plan::PlanOptions {
   std::string name;   // of the network; empty: the model's own
@@ -40,6 +42,10 @@ Result<network::Model> convert_onnx(const std::string& path, const ConvertOption
 /// and its class. `report` may be null.
 Result<network::Model> convert_keras(const std::string& path, const ConvertOptions& options,
                                      Report* report);
+
+/// The same of what was read of the file `path`.
+Result<network::Model> convert_keras(const Hdf5File& file, const std::string& path,
+                                     const ConvertOptions& options, Report* report);
 
 /// Converts a Caffe model. Errors name the file, the layer and the field. `report` may be null.
 Result<network::Model> convert_caffe(const std::string& prototxt_path,

@@ -22,12 +22,13 @@ class Expression {
   Result<int64_t> value() {
     const int64_t result = sum(0);
     if (status_.ok() && peek() != '\0') fail("does not end");
-    if (!status_.ok()) return status_.error().within("'" + text_ + "'");
+    if (!status_.ok()) return status_.error().within("'" + short_text(text_, kMaxShown) + "'");
     return result;
   }
 
  private:
   static constexpr int kMaxDepth = 64;
+  static constexpr size_t kMaxShown = 256;  // bytes
 
   void fail(const std::string& why, ErrorCode code = ErrorCode::kMalformed) {
     if (status_.ok()) status_ = Error{code, why};
@@ -143,6 +144,14 @@ json of_type(const json& value, const std::string& type) {
   return type == "float" ? json(value.get<double>()) : value;
 }
 
+// Names and expressions come back in messages.
+Status check_printable(const std::string& what, const std::string& text) {
+  constexpr size_t kMaxShown = 64;
+  if (is_printable(text)) return {};
+  return Error{ErrorCode::kMalformed, what + " '" + short_text(text, kMaxShown) +
+                                          "' has characters that cannot be printed"};
+}
+
 Result<CustomLayer::Param> parse_param(const std::string& name, const json& type) {
   constexpr int kMostElements = 65536;
   CustomLayer::Param param;
@@ -230,6 +239,7 @@ Result<CustomLayers> parse_custom_layers(const std::string& text) {
   const json& object = parsed.value();
   CustomLayers layers;
   for (const auto& [type, declared] : object.items()) {
+    DVNN_TRY(check_printable("layer type", type));
     CustomLayer layer;
     JsonReader in(declared, "layer type '" + type + "'");
     const json* params = in.member("params");
@@ -241,6 +251,7 @@ Result<CustomLayers> parse_custom_layers(const std::string& text) {
     DVNN_TRY(in.status());
     if (params) {
       for (const auto& [name, param_type] : params->items()) {
+        DVNN_TRY(check_printable("parameter", name));
         auto param = parse_param(name, param_type);
         if (!param.ok()) return param.error().within("layer type '" + type + "'");
         layer.params.push_back(param.value());
@@ -248,7 +259,8 @@ Result<CustomLayers> parse_custom_layers(const std::string& text) {
     }
     for (const json& expression : *output) {
       layer.output.push_back(expression.is_string() ? expression.get<std::string>()
-                                                    : expression.dump());
+                                                    : shown(expression));
+      DVNN_TRY(check_printable("expression", layer.output.back()));
     }
     layers[type] = std::move(layer);
   }

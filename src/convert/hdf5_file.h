@@ -22,11 +22,15 @@ struct Hdf5Array {
   std::vector<float> values;
 };
 
+struct Hdf5Contents;
+
 class Hdf5File {
  public:
   /// Reads a file of at most 1 GiB. kNotFound, or kMalformed if it is no HDF5 file. Not to be
   /// called while other threads run: it forks.
   static Result<std::unique_ptr<Hdf5File>> open(const std::string& path);
+  /// What such a process found, or what a test says that it did.
+  static std::unique_ptr<Hdf5File> of(Hdf5Contents contents);
 
   bool has_attribute(const std::string& object, const std::string& name) const;
   /// An attribute of an object ("/" is the file's).

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "image/area.cpp"
@@ -14,29 +15,36 @@ namespace dvnn::image {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// sums += weight * (samples >> shift), of bytes or 16-bit values.
+// sums += weight * (samples >> shift), of bytes or 16-bit values, T, at any address: a GstVideoMeta
+// may say that rows are an odd number of bytes apart.
 template <typename T>
-void AddRowOf(const T* HWY_RESTRICT samples, int shift, float weight, size_t count,
+void AddRowOf(const uint8_t* HWY_RESTRICT row, int shift, float weight, size_t count,
               float* HWY_RESTRICT sums) {
   const hn::ScalableTag<float> df;
   const hn::RebindToSigned<decltype(df)> di;
   const hn::Rebind<T, decltype(df)> ds;
+  HWY_ALIGN T samples[hn::MaxLanes(df)];
   const auto w = hn::Set(df, weight);
   size_t i = 0;
   for (; i + hn::Lanes(df) <= count; i += hn::Lanes(df)) {
-    const auto wide = hn::PromoteTo(di, hn::LoadU(ds, samples + i));
+    std::memcpy(samples, row + i * sizeof(T), hn::Lanes(df) * sizeof(T));
+    const auto wide = hn::PromoteTo(di, hn::Load(ds, samples));
     const auto value = hn::ConvertTo(df, hn::ShiftRightSame(wide, shift));
     hn::StoreU(hn::MulAdd(value, w, hn::LoadU(df, sums + i)), df, sums + i);
   }
-  for (; i < count; ++i) sums[i] += weight * static_cast<float>(samples[i] >> shift);
+  for (; i < count; ++i) {
+    T sample;
+    std::memcpy(&sample, row + i * sizeof(T), sizeof(T));
+    sums[i] += weight * static_cast<float>(sample >> shift);
+  }
 }
 
 void AddRow(const uint8_t* row, int bytes_per_sample, int shift, float weight, size_t count,
             float* sums) {
   if (bytes_per_sample == 1) {
-    AddRowOf(row, shift, weight, count, sums);
+    AddRowOf<uint8_t>(row, shift, weight, count, sums);
   } else {
-    AddRowOf(reinterpret_cast<const uint16_t*>(row), shift, weight, count, sums);
+    AddRowOf<uint16_t>(row, shift, weight, count, sums);
   }
 }
 

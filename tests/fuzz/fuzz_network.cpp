@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Descriptions of networks, as they stand in a file whose checksums are right: read, validated,
-// planned for two other sizes, run on the software device, decoded.
-#include <cstdint>
-#include <cstdlib>
-
-#include "base/json.h"
+// planned for two other sizes, and each of the three run on the software device and decoded.
 #include "decode/decoder.h"
-#include "network/model_json.h"
-#include "network/network.h"
-#include "plan/plan.h"
-
-#ifdef DVNN_FUZZER
 #include "json_mutator.h"
-#endif
+#include "network/dvn_file.h"
+#include "network/network.h"
+#include "network_file.h"
+#include "plan/plan.h"
+#include "target.h"
 
 using namespace dvnn;
+
+DVNN_FUZZ_JSON("conv", "depthwise", "max", "average", "upsample", "cpu", "device", "relu", "prelu",
+               "tanh", "leaky_relu", "sigmoid", "elu", "relu6", "add", "sub", "mul", "concat",
+               "conv", "fully_connected", "pooling", "activation", "float16", "float32", "uint8",
+               "int8", "nchw", "nhwc", "whc8", "hwc8", "constant", "io", "scratch", "Softmax",
+               "Binary", "Unary", "Pooling", "Permute", "Reshape", "Slice", "Concat", "Eltwise",
+               "Normalize", "PriorBox", "DetectionOutput", "Convolution", "PerChannel",
+               "Activation", "detection-output", "ssd", "classification", "params", "type", "axis",
+               "order", "shape", "shape_inputs", "eltwise", "run", "weights", "quantised", "graph",
+               "decoder", "labels", "kernel", "stride", "pad", "dilation")
 
 namespace {
 
@@ -22,9 +27,9 @@ std::shared_ptr<device::Device> soft_device;
 
 void run(const network::Model& model) {
   auto network = network::Network::create(model, soft_device);
-  if (!network.ok()) return;
+  if (!network.ok()) return fuzz::expect_one_line(network.error());
   auto slot = network.value()->create_slot();
-  if (!slot.ok()) return;
+  if (!slot.ok()) return fuzz::expect_one_line(slot.error());
   const Span<uint8_t> input = slot.value()->input();
   for (size_t i = 0; i < input.size(); ++i) input[i] = static_cast<uint8_t>(i * 37);
   if (!slot.value()->run().ok() || model.decoder.name.empty()) return;
@@ -44,16 +49,7 @@ void run(const network::Model& model) {
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  // Small budgets: many inputs a second, and every limit is met.
-  setenv("DVNN_MAX_IO_BYTES", "1000000", 1);
-  setenv("DVNN_MAX_CONSTANT_BYTES", "1000000", 1);
-  setenv("DVNN_MAX_SCRATCH_BYTES", "4000000", 1);
-  setenv("DVNN_MAX_DEVICE_MACS", "4000000", 1);
-  setenv("DVNN_MAX_CPU_WORK", "4000000", 1);
-  setenv("DVNN_MAX_CANDIDATES", "4096", 1);
-  setenv("DVNN_MAX_GRAPH_NODES", "256", 1);
-  setenv("DVNN_MAX_WEIGHT_BYTES", "1000000", 1);
-  setenv("DVNN_SOFT_THREADS", "1", 0);
+  fuzz::set_small_budgets();
   auto device = device::Device::open("soft");
   if (!device.ok()) {
     std::fprintf(stderr, "%s\n", device.error().message.c_str());
@@ -65,18 +61,27 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   constexpr size_t kWeights = 16384;
-  const auto json = parse_json(std::string(reinterpret_cast<const char*>(data), size), "it");
-  if (!json.ok()) return 0;
-  auto model = network::model_from_json(json.value());
-  if (!model.ok()) return 0;
-  model.value().weights.resize(kWeights);
-  for (size_t i = 0; i < kWeights; ++i)
-    model.value().weights[i] = static_cast<uint8_t>(i * 13 % 64);
-  if (!network::validate(model.value()).ok()) return 0;
+  static auto* const file = new fuzz::MemoryFile();
+  static const std::string weights = [] {
+    std::string bytes(kWeights, '\0');
+    for (size_t i = 0; i < kWeights; ++i) bytes[i] = static_cast<char>(i * 13 % 64);
+    return bytes;
+  }();
+  const std::string description(reinterpret_cast<const char*>(data), size);
+  const auto model = network::read_dvn(file->with(test::dvn_bytes(description, weights)));
+  if (!model.ok()) {
+    fuzz::expect_one_line(model.error());
+    return 0;
+  }
+  ++fuzz::accepted;
   run(model.value());
   for (const auto& [width, height] : {std::make_pair(16, 16), {40, 24}}) {
     const auto sized = plan::resize(model.value(), width, height);
-    if (sized.ok()) run(sized.value());
+    if (sized.ok()) {
+      run(sized.value());
+    } else {
+      fuzz::expect_one_line(sized.error());
+    }
   }
   return 0;
 }

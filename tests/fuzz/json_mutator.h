@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mutates JSON as JSON: bytes that libFuzzer flips are no JSON most of the time, and a network
-// file's checks begin where the JSON ends.
+// Mutates JSON as JSON: bytes that libFuzzer flips are no JSON most of the time, and checks of what
+// stands in a file begin where the JSON ends.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
@@ -14,118 +16,166 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
 namespace dvnn::fuzz {
 
-inline void collect(nlohmann::json* value, std::vector<nlohmann::json*>* all) {
-  all->push_back(value);
-  if (value->is_structured()) {
-    for (auto& child : *value) collect(&child, all);
+class JsonMutator {
+ public:
+  /// `words` are texts that the reader knows: kinds, names of parameters.
+  explicit JsonMutator(std::initializer_list<const char*> words) {
+    for (const char* word : words) values_.emplace_back(word);
+    for (int64_t number : std::initializer_list<int64_t>{
+             0,       1,       -1,        2,         3,         4,        7,
+             8,       16,      255,       256,       4095,      65535,    65536,
+             1 << 20, 1 << 28, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN}) {
+      values_.emplace_back(number);
+    }
+    for (double number : {1e30, -1e-30, 0.5, 1e308}) values_.emplace_back(number);
+    for (nlohmann::json value :
+         {nlohmann::json(true), nlohmann::json(false), nlohmann::json(), nlohmann::json(""),
+          nlohmann::json(UINT64_MAX), nlohmann::json::array(), nlohmann::json::object()}) {
+      values_.push_back(std::move(value));
+    }
   }
-}
 
-inline nlohmann::json interesting(std::minstd_rand* random) {
-  static const nlohmann::json kValues[] = {0,
-                                           1,
-                                           -1,
-                                           2,
-                                           3,
-                                           7,
-                                           8,
-                                           255,
-                                           256,
-                                           4095,
-                                           65535,
-                                           65536,
-                                           1 << 20,
-                                           1 << 28,
-                                           INT32_MAX,
-                                           INT64_MAX,
-                                           1e30,
-                                           -1e-30,
-                                           0.5,
-                                           true,
-                                           false,
-                                           nullptr,
-                                           "",
-                                           "conv",
-                                           "max",
-                                           "average",
-                                           "upsample",
-                                           "cpu",
-                                           "relu",
-                                           "prelu",
-                                           "add",
-                                           "concat",
-                                           "float16",
-                                           "uint8",
-                                           "nchw",
-                                           "hwc8",
-                                           "constant",
-                                           "Softmax",
-                                           "Binary",
-                                           "Pooling",
-                                           nlohmann::json::array(),
-                                           nlohmann::json::object()};
-  return kValues[(*random)() % std::size(kValues)];
-}
+  /// For LLVMFuzzerCustomMutator: most of the time a change of JSON, else of bytes.
+  size_t mutate(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
+    random_.seed(seed + 1);
+    auto document = parse(data, size);
+    if (document.is_discarded() || pick(32) == 0) return LLVMFuzzerMutate(data, size, max_size);
+    for (unsigned left = 1 + pick(3); left > 0; --left) change(&document, &document);
+    return write(document, data, size, max_size);
+  }
 
-/// One change of one value: another number, another value of the same document, one more, one less.
-inline void mutate(nlohmann::json* document, std::minstd_rand* random) {
-  std::vector<nlohmann::json*> all;
-  collect(document, &all);
-  nlohmann::json& value = *all[(*random)() % all.size()];
-  switch ((*random)() % 6) {
-    case 0:
-      value = interesting(random);
-      break;
-    case 1:
-      value = nlohmann::json(*all[(*random)() % all.size()]);
-      break;
-    case 2:
-      if (value.is_number_integer()) {
-        // Unsigned, so that the largest number may wrap.
-        const uint64_t near = value.get<uint64_t>() + (*random)() % 65 - 32;
-        value = static_cast<int64_t>(near);
-      }
-      break;
-    case 3:
-      if (value.is_array() && !value.empty()) {
-        const nlohmann::json item = value[(*random)() % value.size()];
-        value.insert(value.begin() + static_cast<std::ptrdiff_t>((*random)() % value.size()), item);
-      }
-      break;
-    case 4:
-      if (value.is_array() && !value.empty()) value.erase((*random)() % value.size());
-      break;
-    default:
-      if (value.is_object() && !value.empty()) {
-        auto it = value.begin();
-        std::advance(it, (*random)() % value.size());
-        if ((*random)() % 4) {
-          it.value() = interesting(random);
-        } else {
-          value.erase(it);
+  /// For LLVMFuzzerCustomCrossOver: a value of one document in the place of one of the other.
+  size_t cross(const uint8_t* a, size_t a_size, const uint8_t* b, size_t b_size, uint8_t* out,
+               size_t max_size, unsigned seed) {
+    random_.seed(seed + 1);
+    auto to = parse(a, a_size);
+    auto from = parse(b, b_size);
+    if (to.is_discarded() || from.is_discarded()) return 0;
+    nlohmann::json& place = any_of(&to);
+    const nlohmann::json& value = any_of(&from);
+    if (place.is_array() && pick(2)) {
+      place.push_back(value);
+    } else {
+      place = value;
+    }
+    const size_t size = std::min(a_size, max_size);
+    std::memcpy(out, a, size);
+    return write(to, out, size, max_size);
+  }
+
+ private:
+  size_t pick(size_t count) { return random_() % count; }
+
+  static nlohmann::json parse(const uint8_t* data, size_t size) {
+    return nlohmann::json::parse(data, data + size, nullptr, false);
+  }
+
+  static size_t write(const nlohmann::json& document, uint8_t* data, size_t size, size_t max_size) {
+    const std::string text =
+        document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    if (text.size() > max_size) return LLVMFuzzerMutate(data, size, max_size);
+    std::memcpy(data, text.data(), text.size());
+    return text.size();
+  }
+
+  static void collect(nlohmann::json* value, std::vector<nlohmann::json*>* all) {
+    all->push_back(value);
+    if (value->is_structured()) {
+      for (auto& child : *value) collect(&child, all);
+    }
+  }
+  nlohmann::json& any_of(nlohmann::json* document) {
+    std::vector<nlohmann::json*> all;
+    collect(document, &all);
+    return *all[pick(all.size())];
+  }
+  const nlohmann::json& interesting() { return values_[pick(values_.size())]; }
+
+  // One change of one value: another number, another value of the same document, one more, one
+  // less.
+  void change(nlohmann::json* root, nlohmann::json* document) {
+    nlohmann::json& value = any_of(root);
+    switch (pick(8)) {
+      case 0:
+        value = interesting();
+        break;
+      case 1:
+        value = nlohmann::json(any_of(document));
+        break;
+      case 2:
+        change_number(&value);
+        break;
+      case 3:
+        change_text(&value);
+        break;
+      case 4:
+        if (value.is_array() && !value.empty()) {
+          const nlohmann::json item = value[pick(value.size())];
+          value.insert(value.begin() + static_cast<std::ptrdiff_t>(pick(value.size())), item);
         }
-      }
+        break;
+      case 5:
+        if (value.is_array() && !value.empty()) value.erase(pick(value.size()));
+        break;
+      case 6:
+        if (value.is_object()) {
+          const nlohmann::json& key = interesting();
+          if (key.is_string()) value[key.get<std::string>()] = any_of(document);
+        }
+        break;
+      default:
+        change_member(&value);
+    }
   }
-}
+  void change_number(nlohmann::json* value) {
+    if (value->is_number_integer()) {
+      // Unsigned, so that the largest number may wrap.
+      const uint64_t near = value->get<uint64_t>() + pick(65) - 32;
+      *value = static_cast<int64_t>(near);
+    } else if (value->is_number_float()) {
+      static constexpr double kFactors[] = {-1, 0, 0.5, 2, 1e6, 1e-6, 1.001};
+      *value = value->get<double>() * kFactors[pick(std::size(kFactors))];
+    }
+  }
+  // By libFuzzer's own changes, which know what the text was compared with.
+  void change_text(nlohmann::json* value) {
+    if (!value->is_string()) return;
+    constexpr size_t kMost = 64;
+    auto text = value->get<std::string>();
+    const size_t size = std::min(text.size(), kMost);
+    text.resize(kMost);
+    text.resize(LLVMFuzzerMutate(reinterpret_cast<uint8_t*>(text.data()), size, kMost));
+    *value = text;
+  }
+  void change_member(nlohmann::json* value) {
+    if (!value->is_object() || value->empty()) return;
+    auto it = value->begin();
+    std::advance(it, pick(value->size()));
+    if (pick(4)) {
+      it.value() = interesting();
+    } else {
+      value->erase(it);
+    }
+  }
 
-/// For LLVMFuzzerCustomMutator: most of the time a change of JSON, else of bytes.
-inline size_t mutate_text(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
-  std::minstd_rand random(seed + 1);
-  const std::string text(reinterpret_cast<const char*>(data), size);
-  auto document = nlohmann::json::parse(text, nullptr, false);
-  if (document.is_discarded() || random() % 16 == 0) return LLVMFuzzerMutate(data, size, max_size);
-  for (unsigned i = 0; i <= random() % 3; ++i) mutate(&document, &random);
-  const std::string changed =
-      document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  if (changed.size() > max_size) return LLVMFuzzerMutate(data, size, max_size);
-  std::memcpy(data, changed.data(), changed.size());
-  return changed.size();
-}
+  std::vector<nlohmann::json> values_;
+  std::minstd_rand random_;
+};
 
 }  // namespace dvnn::fuzz
 
-extern "C" inline __attribute__((used)) size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size,
-                                                                       size_t max_size,
-                                                                       unsigned seed) {
-  return dvnn::fuzz::mutate_text(data, size, max_size, seed);
-}
+/// Gives a target of JSON its mutator, which knows these words.
+#define DVNN_FUZZ_JSON(...)                                                                      \
+  static dvnn::fuzz::JsonMutator& json_mutator() {                                               \
+    static auto* const mutator = new dvnn::fuzz::JsonMutator({__VA_ARGS__});                     \
+    return *mutator;                                                                             \
+  }                                                                                              \
+  extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,         \
+                                            unsigned seed) {                                     \
+    return json_mutator().mutate(data, size, max_size, seed);                                    \
+  }                                                                                              \
+  extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t* a, size_t a_size, const uint8_t* b, \
+                                              size_t b_size, uint8_t* out, size_t max_size,      \
+                                              unsigned seed) {                                   \
+    return json_mutator().cross(a, a_size, b, b_size, out, max_size, seed);                      \
+  }

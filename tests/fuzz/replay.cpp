@@ -1,27 +1,111 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a fuzzer's function over every file of the folders that are named.
-#include <cstdint>
+// Runs a target without libFuzzer, by any compiler: over every file of a folder and a number of
+// mutants of each, the same ones every time.  replay FILE_OR_FOLDER MUTANTS
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <string>
+#include <random>
+#include <vector>
 
-extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv);
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+#include "target.h"
 
-int main(int argc, char** argv) {
-  LLVMFuzzerInitialize(&argc, &argv);
-  int files = 0;
-  for (int i = 1; i < argc; ++i) {
-    for (const auto& entry : std::filesystem::directory_iterator(argv[i])) {
-      std::ifstream file(entry.path(), std::ios::binary);
-      const std::string bytes((std::istreambuf_iterator<char>(file)),
-                              std::istreambuf_iterator<char>());
-      LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
-      ++files;
+extern "C" __attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size,
+                                                                size_t max_size, unsigned seed);
+
+namespace {
+
+constexpr size_t kMostBytes = 16384;
+std::minstd_rand random_bits(1);
+
+// A file, or those of a folder.
+std::vector<std::filesystem::path> files_of(const std::filesystem::path& path) {
+  if (!std::filesystem::is_directory(path)) return {path};
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(path)) {
+    paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+std::vector<uint8_t> read(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+}  // namespace
+
+// Damage to bytes, as libFuzzer's for mutators that know more.
+extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size) {
+  for (auto left = 1 + random_bits() % 4; left > 0; --left) {
+    const size_t at = size > 0 ? random_bits() % size : 0;
+    switch (random_bits() % 5) {
+      case 0:
+        if (size > 0) data[at] ^= static_cast<uint8_t>(1u << random_bits() % 8);
+        break;
+      case 1:
+        if (size > 0) data[at] = static_cast<uint8_t>(random_bits());
+        break;
+      case 2:
+        size = std::max<size_t>(1, at);
+        break;
+      case 3:  // a number of four bytes becomes large
+        for (size_t k = 0; k < 4 && at + k < size; ++k) data[at + k] = k < 3 ? 0xff : 0x7f;
+        break;
+      default:
+        if (size < max_size) {
+          std::memmove(data + at + 1, data + at, size - at);
+          data[at] = static_cast<uint8_t>(random_bits());
+          ++size;
+        }
     }
   }
-  std::printf("%d files\n", files);
-  return files > 0 ? 0 : 1;
+  return size;
+}
+
+namespace {
+
+std::vector<uint8_t> mutant(const std::vector<uint8_t>& file, unsigned seed) {
+  std::vector<uint8_t> bytes(std::max(file.size(), kMostBytes));
+  std::copy(file.begin(), file.end(), bytes.begin());
+  random_bits.seed(seed + 1);
+  bytes.resize(LLVMFuzzerCustomMutator
+                   ? LLVMFuzzerCustomMutator(bytes.data(), file.size(), bytes.size(), seed)
+                   : LLVMFuzzerMutate(bytes.data(), file.size(), bytes.size()));
+  bytes.shrink_to_fit();  // so that reads beyond the input are seen
+  return bytes;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: %s FILE_OR_FOLDER MUTANTS\n", argv[0]);
+    return 2;
+  }
+  LLVMFuzzerInitialize(&argc, &argv);
+  const auto mutants = static_cast<unsigned>(std::atoi(argv[2]));
+  int64_t files = 0, of_files = 0;
+  for (const auto& path : files_of(argv[1])) {
+    // So that it is known which one ended the process.
+    std::fprintf(stderr, "%s\n", path.c_str());
+    const std::vector<uint8_t> file = read(path);
+    const int64_t before = dvnn::fuzz::accepted;
+    LLVMFuzzerTestOneInput(file.data(), file.size());
+    of_files += dvnn::fuzz::accepted - before;
+    ++files;
+    for (unsigned seed = 0; seed < mutants; ++seed) {
+      const std::vector<uint8_t> bytes = mutant(file, seed);
+      LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
+    }
+  }
+  std::printf("%lld files, %lld of them not refused; %u mutants of each, %lld not refused\n",
+              static_cast<long long>(files), static_cast<long long>(of_files), mutants,
+              static_cast<long long>(dvnn::fuzz::accepted - of_files));
+  // If all are refused, nothing was tried but the first check.
+  return of_files > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -432,6 +432,29 @@ START_TEST(a_frame_with_lying_strides_is_refused) {
 }
 END_TEST
 
+// GStreamer blends by vectors of pixels: on such frames it would end the process.
+START_TEST(a_frame_whose_rows_begin_between_pixels_is_refused) {
+  for (const char* format : {"BGRx", "YUY2", "NV12", "P010_10LE"}) {
+    for (gsize shift : {0, 1}) {
+      const GstVideoInfo info = video_info(format, 64, 64);
+      Overlay overlay(kPlain, format);
+      GstBuffer* frame = gst_buffer_new_allocate(nullptr, info.size + 64, nullptr);
+      gst_buffer_memset(frame, 0, 128, info.size + 64);
+      add_object(frame, 10, 10, 60, 60);
+      gsize offsets[GST_VIDEO_MAX_PLANES];
+      gint strides[GST_VIDEO_MAX_PLANES];
+      std::copy(info.stride, info.stride + GST_VIDEO_MAX_PLANES, strides);
+      for (guint i = 0; i < GST_VIDEO_MAX_PLANES; ++i) offsets[i] = info.offset[i] + shift;
+      gst_buffer_add_video_meta_full(frame, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT(&info),
+                                     64, 64, info.finfo->n_planes, offsets, strides);
+      ck_assert_msg(
+          gst_harness_push(overlay.harness(), frame) == (shift ? GST_FLOW_ERROR : GST_FLOW_OK),
+          "%s, %zu bytes off", format, shift);
+    }
+  }
+}
+END_TEST
+
 int main() {
   return run_gst_suite(
       "overlay",
@@ -442,5 +465,5 @@ int main() {
        objects_end_when_the_network_finds_none, each_network_holds_its_own_objects,
        a_jump_of_the_stream_forgets_held_objects, absurd_boxes_do_no_harm,
        long_labels_and_many_objects_have_limits, absurd_pixel_aspect_ratios_have_limits,
-       a_frame_with_lying_strides_is_refused});
+       a_frame_with_lying_strides_is_refused, a_frame_whose_rows_begin_between_pixels_is_refused});
 }

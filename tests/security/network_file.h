@@ -14,36 +14,41 @@
 
 namespace dvnn::test {
 
+/// The bytes of a file with this description.
+inline std::string dvn_bytes(const std::string& description, const std::string& weights) {
+  constexpr size_t kHeader = 64;
+  auto crc = [](const std::string& bytes) {
+    return static_cast<uint32_t>(
+        crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+  };
+  auto put = [](std::string* to, size_t at, const auto& value) {
+    std::memcpy(&(*to)[at], &value, sizeof value);
+  };
+  std::string header(kHeader, '\0');
+  header.replace(0, 8,
+                 "\x89"
+                 "DVN\r\n\x1a\n");
+  const uint64_t size = description.size(), at = (kHeader + size + 63) / 64 * 64;
+  put(&header, 8, uint32_t{1});
+  put(&header, 12, uint32_t{kHeader});
+  put(&header, 16, uint64_t{kHeader});
+  put(&header, 24, size);
+  put(&header, 32, at);
+  put(&header, 40, uint64_t{weights.size()});
+  put(&header, 48, crc(description));
+  put(&header, 52, crc(weights));
+  put(&header, 60, crc(header.substr(0, 60)));
+  std::string bytes = header + description;
+  bytes.resize(at, '\0');
+  return bytes + weights;
+}
+
 /// A file that goes with the object.
 class NetworkFile {
  public:
   explicit NetworkFile(const std::string& description, const std::string& weights = "") {
     close(mkstemp(&path[0]));
-    constexpr size_t kHeader = 64;
-    auto crc = [](const std::string& bytes) {
-      return static_cast<uint32_t>(
-          crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
-    };
-    auto put = [](std::string* to, size_t at, const auto& value) {
-      std::memcpy(&(*to)[at], &value, sizeof value);
-    };
-    std::string header(kHeader, '\0');
-    header.replace(0, 8,
-                   "\x89"
-                   "DVN\r\n\x1a\n");
-    const uint64_t size = description.size(), at = (kHeader + size + 63) / 64 * 64;
-    put(&header, 8, uint32_t{1});
-    put(&header, 12, uint32_t{kHeader});
-    put(&header, 16, uint64_t{kHeader});
-    put(&header, 24, size);
-    put(&header, 32, at);
-    put(&header, 40, uint64_t{weights.size()});
-    put(&header, 48, crc(description));
-    put(&header, 52, crc(weights));
-    put(&header, 60, crc(header.substr(0, 60)));
-    std::string bytes = header + description;
-    bytes.resize(at, '\0');
-    std::ofstream(path, std::ios::binary) << bytes << weights;
+    std::ofstream(path, std::ios::binary) << dvn_bytes(description, weights);
   }
   explicit NetworkFile(const nlohmann::json& description, const std::string& weights = "")
       : NetworkFile(description.dump(), weights) {}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// dvconvert: frames, caps and metas of anybody, into streams of tensors. With a dvinfer downstream
+// it is a part of fuzz_dvinfer.
+#include <string>
+#include <vector>
+
+#include "hostile_stream.h"
+#include "target.h"
+
+using namespace dvnn;
+using fuzz::FuzzedData;
+
+namespace {
+
+void set_numbers(GObject* element, const char* name, const std::vector<double>& numbers) {
+  GValue list = G_VALUE_INIT;
+  g_value_init(&list, GST_TYPE_ARRAY);
+  for (double number : numbers) {
+    GValue item = G_VALUE_INIT;
+    g_value_init(&item, G_TYPE_DOUBLE);
+    g_value_set_double(&item, number);
+    gst_value_array_append_and_take_value(&list, &item);
+  }
+  g_object_set_property(element, name, &list);
+  g_value_unset(&list);
+}
+
+void set_properties(FuzzedData* in, GstElement* element) {
+  static const char* const kChoices[] = {"layout", "resize", "method", "color-order", "backend"};
+  GObject* object = G_OBJECT(element);
+  for (const char* name : kChoices) {
+    const GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(object), name);
+    const GEnumClass* values = G_PARAM_SPEC_ENUM(spec)->enum_class;
+    g_object_set(object, name, static_cast<gint>(in->byte() % values->n_values), nullptr);
+  }
+  g_object_set(object, "video-direction", static_cast<gint>(in->byte() % 8), nullptr);
+  const uint8_t more = in->byte();
+  if (more & 1) set_numbers(object, "roi", {in->real(1), in->real(1), in->real(1), in->real(1)});
+  if (more & 2) set_numbers(object, "mean", {in->real(255), in->real(255), in->real(255)});
+  if (more & 4) set_numbers(object, "scale", {in->real(1)});
+  if (more & 8) g_object_set(object, "conv-threads", static_cast<gint>(in->in(1, 64)), nullptr);
+}
+
+gst::CapsPtr tensor_caps(FuzzedData* in) {
+  static const char* const kTypes[] = {"float32", "float16", "uint8", "int8", "nothing"};
+  const int extents[] = {static_cast<int>(in->in(1, 24)), static_cast<int>(in->in(1, 24))};
+  std::string dimensions;
+  for (int i = 0; i < 4; ++i) {
+    const uint8_t kind = in->byte();
+    // Channels stand first or second to last, by the layout.
+    int extent = i == 3 ? 1 : kind & 1 ? 3 : extents[kind >> 1 & 1];
+    if (kind >= 248) extent = static_cast<int>(in->extent(4096));
+    dimensions += (i ? ":" : "") + std::to_string(extent);
+  }
+  GstCaps* caps = gst_caps_new_simple("other/tensors", "num_tensors", G_TYPE_INT, 1, "types",
+                                      G_TYPE_STRING, in->one_of(kTypes), nullptr);
+  // Without dimensions the element chooses.
+  if (in->byte() < 128) {
+    gst_caps_set_simple(caps, "dimensions", G_TYPE_STRING, dimensions.c_str(), nullptr);
+  }
+  return gst::CapsPtr(caps);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  fuzz::set_small_budgets();
+  fuzz::start_gstreamer();
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  constexpr int kMostFrames = 4;
+  FuzzedData in(data, size);
+  {
+    fuzz::Harness harness(gst_harness_new("dvconvert"));
+    set_properties(&in, harness.element());
+    if (in.byte() < 224) gst_harness_set_sink_caps(harness.get(), tensor_caps(&in).release());
+    for (int streams = 0; streams < 2 && (streams == 0 || in.left() > 0); ++streams) {
+      GstVideoInfo info;
+      bool readable = false;
+      const gst::CapsPtr caps = fuzz::any_video_caps(&in, &info, &readable);
+      const bool taken = harness.begin(caps.get());
+      if (!readable) gst_video_info_set_format(&info, GST_VIDEO_FORMAT_RGB, 16, 16);
+      for (int i = 0; i < kMostFrames && (i == 0 || in.left() > 0); ++i) {
+        if (in.rarely()) set_properties(&in, harness.element());
+        const GstFlowReturn flow = harness.push(fuzz::any_frame(&in, info));
+        if (taken && flow == GST_FLOW_OK) ++fuzz::accepted;
+      }
+    }
+  }
+  fuzz::reuse_memory();
+  return 0;
+}

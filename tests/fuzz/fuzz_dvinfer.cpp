@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// dvinfer: frames that nobody has converted, frames through dvconvert, and streams of tensors. The
+// pipelines stay from input to input, as loading a network takes longer than all else; each begins
+// with a flush.
+#include <string>
+
+#include "grid_network.h"
+#include "hostile_stream.h"
+#include "network/dvn_file.h"
+#include "target.h"
+
+using namespace dvnn;
+using fuzz::FuzzedData;
+
+namespace {
+
+std::string network_path;
+
+GstHarness* pipeline(const char* line) {
+  char text[512];
+  std::snprintf(text, sizeof text, line, network_path.c_str());
+  GstHarness* harness = gst_harness_new_parse(text);
+  gst_harness_set_drop_buffers(harness, FALSE);
+  return harness;
+}
+
+GstElement* find_infer(GstElement* element) {
+  if (!GST_IS_BIN(element)) return element;
+  GstElement* found = gst_bin_get_by_name(GST_BIN(element), "infer");
+  gst_object_unref(found);  // the bin has one more
+  return found;
+}
+
+gst::CapsPtr tensor_caps(FuzzedData* in) {
+  static const char* const kCaps[] = {
+      "other/tensors,num_tensors=1,types=float16,dimensions=(string)16:16:3:1",
+      "other/tensors,num_tensors=1,types=float16,dimensions=(string)3:16:16:1",
+      "other/tensors,num_tensors=1,types=float16,dimensions=(string)768",
+      "other/tensors,num_tensors=1,types=uint8,dimensions=(string)1536",
+      "other/tensors,num_tensors=2,types=float16,dimensions=(string)3:16:16:1",
+      "other/tensors,num_tensors=1,types=float16,dimensions=(string)0:16:16:1",
+      "other/tensors,types=float16"};
+  GstCaps* caps = gst_caps_from_string(in->one_of(kCaps));
+  gst_caps_set_simple(caps, "framerate", GST_TYPE_FRACTION, static_cast<gint>(in->in(0, 30)), 1,
+                      nullptr);
+  return gst::CapsPtr(caps);
+}
+
+void flush(GstHarness* harness) {
+  gst_harness_push_event(harness, gst_event_new_flush_start());
+  gst_harness_push_event(harness, gst_event_new_flush_stop(TRUE));
+}
+
+// Waits until all that was pushed has left.
+void drain(GstHarness* harness) {
+  const gst::QueryPtr query(gst_query_new_drain());
+  gst_pad_peer_query(harness->srcpad, query.get());
+}
+
+void run_stream(FuzzedData* in, fuzz::Harness* harness, bool tensors) {
+  constexpr int kMostFrames = 4;
+  constexpr size_t kTensorBytes = 16 * 16 * 3 * 2;
+  GstVideoInfo info;
+  bool readable = true;
+  gst::CapsPtr caps = tensors ? tensor_caps(in) : fuzz::any_video_caps(in, &info, &readable);
+  if (!readable) gst_video_info_set_format(&info, GST_VIDEO_FORMAT_RGB, 16, 16);
+  const bool taken = harness->begin(caps.get());
+  for (int i = 0; i < kMostFrames && (i == 0 || in->left() > 0); ++i) {
+    const size_t bytes = in->rarely() ? static_cast<size_t>(in->in(0, 3000)) : kTensorBytes;
+    GstBuffer* buffer = tensors ? fuzz::any_buffer(in, bytes) : fuzz::any_frame(in, info);
+    const GstFlowReturn flow = gst_harness_push(harness->get(), buffer);
+    if (taken && flow == GST_FLOW_OK) ++fuzz::accepted;
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  fuzz::set_small_budgets();
+  fuzz::start_gstreamer();
+  network_path = "/tmp/dvnn-fuzz-XXXXXX.dvn";
+  close(mkstemps(network_path.data(), 4));
+  if (!network::write_dvn(test::grid_network(), network_path).ok()) std::abort();
+  std::atexit([] { unlink(network_path.c_str()); });
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static fuzz::Harness* const harnesses[] = {
+      new fuzz::Harness(
+          pipeline("dvconvert ! dvinfer name=infer device=soft network=%s ! dvdecode")),
+      new fuzz::Harness(pipeline("dvinfer name=infer device=soft network=%s")),
+      new fuzz::Harness(pipeline("dvinfer name=infer device=soft network=%s"))};
+  static GstElement* const tensor_stream = harnesses[2]->element();
+  FuzzedData in(data, size);
+  fuzz::Harness* harness = in.one_of(harnesses);
+  GstElement* infer = find_infer(harness->element());
+  flush(harness->get());
+  harness->drop_output();
+  g_object_set(infer, "on-error", static_cast<gint>(in.byte() % 3), "interval-frames",
+               static_cast<guint>(in.rarely() ? in.in(1, 4) : 1), nullptr);
+  for (int streams = 0; streams < 2 && (streams == 0 || in.left() > 0); ++streams) {
+    run_stream(&in, harness, harness->element() == tensor_stream);
+  }
+  drain(harness->get());
+  harness->drop_output();
+  fuzz::reuse_memory();
+  return 0;
+}

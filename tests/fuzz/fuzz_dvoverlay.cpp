@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// dvoverlay: objects, passes and regions of interest of anybody, on frames whose memory is not what
+// they say.
+#include "gst/dvnn/gstdvobjectsmeta.h"
+#include "hostile_stream.h"
+#include "target.h"
+
+using namespace dvnn;
+using fuzz::FuzzedData;
+
+namespace {
+
+void add_object(FuzzedData* in, double extent, GstDvObjectsMeta* meta) {
+  const uint8_t kind = in->byte();
+  const std::string label = in->text(kind >= 250 ? 255 : 12);
+  GstDvObject* object = gst_dv_objects_meta_add_object(
+      meta, kind & 1 ? GST_DV_OBJECT_CLASSIFICATION : GST_DV_OBJECT_DETECTION,
+      kind >= 224 ? static_cast<gint>(in->any<uint32_t>()) : kind >> 4, label.c_str(),
+      static_cast<gfloat>(in->real(1)));
+  object->network = kind >= 240 ? static_cast<gint>(in->any<uint32_t>()) : in->byte() % 4 - 1;
+  // Not by gst_dv_object_set_box(), which puts the corners in order.
+  object->x0 = in->real(extent), object->y0 = in->real(extent);
+  object->x1 = in->real(extent), object->y1 = in->real(extent);
+}
+
+GstStructure* any_fields(FuzzedData* in, double extent) {
+  static const char* const kNames[] = {"detection", "classification", "other"};
+  GstStructure* fields = gst_structure_new_empty(in->one_of(kNames));
+  const uint8_t which = in->byte();
+  if (which & 1) {
+    gst_structure_set(fields, "x0", G_TYPE_DOUBLE, in->real(extent), "y0", G_TYPE_DOUBLE,
+                      in->real(extent), "x1", G_TYPE_DOUBLE, in->real(extent), "y1", G_TYPE_DOUBLE,
+                      in->real(extent), nullptr);
+  }
+  if (which & 2) gst_structure_set(fields, "confidence", G_TYPE_DOUBLE, in->real(1), nullptr);
+  if (which & 4) gst_structure_set(fields, "class-id", G_TYPE_INT, in->any<int32_t>(), nullptr);
+  // Of types that nobody expects.
+  if (which & 8) gst_structure_set(fields, "confidence", G_TYPE_STRING, "much", nullptr);
+  if (which & 16) gst_structure_set(fields, "x0", G_TYPE_INT, 3, nullptr);
+  return fields;
+}
+
+void add_region(FuzzedData* in, const GstDvObjectsMeta* objects, GstBuffer* frame) {
+  static const char* const kTypes[] = {"face", "thing", "", "\xff\xfe", "two\nlines\x1b[2J"};
+  GstVideoRegionOfInterestMeta* roi = gst_buffer_add_video_region_of_interest_meta(
+      frame, in->one_of(kTypes), in->extent(80) - 1, in->extent(80) - 1, in->extent(80),
+      in->extent(80));
+  const uint8_t more = in->byte();
+  if (more == 255) roi->roi_type = 0;
+  if (more & 1) gst_video_region_of_interest_meta_add_param(roi, any_fields(in, 80));
+  if (more & 2) gst_video_region_of_interest_meta_add_param(roi, any_fields(in, 80));
+  if (more & 4) roi->id = in->any<int32_t>();
+  if (more & 8 && objects && gst_dv_objects_meta_get_n_objects(objects) > 0) {
+    roi->id = static_cast<gint>(gst_dv_objects_meta_get_object(objects, 0)->id);
+  }
+}
+
+void add_things(FuzzedData* in, GstBuffer* frame) {
+  static const char* const kNetworks[] = {"net", "other", "third"};
+  const uint8_t which = in->byte();
+  GstDvObjectsMeta* meta = nullptr;
+  if (which < 224) {
+    meta = gst_buffer_add_dv_objects_meta(frame);
+    for (uint8_t left = in->byte() % 3; left > 0; --left) {
+      gst_dv_objects_meta_add_pass(meta, in->one_of(kNetworks),
+                                   static_cast<GstDvPassState>(in->byte() % 3));
+    }
+    for (uint8_t left = in->byte() % 5; left > 0; --left) add_object(in, 80, meta);
+  }
+  for (uint8_t left = which % 4; left > 0; --left) add_region(in, meta, frame);
+}
+
+void set_properties(FuzzedData* in, GstElement* element) {
+  const uint8_t which = in->byte();
+  g_object_set(element, "labels", !(which & 1), "confidence", !(which & 2), "line-width",
+               which & 4 ? static_cast<guint>(in->in(0, 100)) : 0u, "text-height",
+               which & 8 ? static_cast<guint>(in->in(0, 500)) : 0u, "hold",
+               which & 16 ? in->any<uint32_t>() : 1000u, nullptr);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  fuzz::start_gstreamer();
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  constexpr int kMostFrames = 3;
+  FuzzedData in(data, size);
+  {
+    fuzz::Harness harness(gst_harness_new("dvoverlay"));
+    set_properties(&in, harness.element());
+    for (int streams = 0; streams < 2 && (streams == 0 || in.left() > 0); ++streams) {
+      GstVideoInfo info;
+      bool readable = false;
+      const gst::CapsPtr caps = fuzz::any_video_caps(&in, &info, &readable);
+      const bool taken = harness.begin(caps.get());
+      if (!readable) gst_video_info_set_format(&info, GST_VIDEO_FORMAT_RGB, 16, 16);
+      for (int i = 0; i < kMostFrames && (i == 0 || in.left() > 0); ++i) {
+        GstBuffer* frame = fuzz::any_frame(&in, info);
+        add_things(&in, frame);
+        if (harness.push(frame) == GST_FLOW_OK && taken) ++fuzz::accepted;
+      }
+    }
+  }
+  fuzz::reuse_memory();
+  return 0;
+}

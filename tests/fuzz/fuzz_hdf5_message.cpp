@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the process that reads HDF5 files tells, once a damaged file has taken it over.
+#include "convert/hdf5_message.h"
+#include "target.h"
+
+using namespace dvnn;
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  convert::Hdf5Contents contents;
+  const std::string message(reinterpret_cast<const char*>(data), size);
+  if (!convert::read_message(message, &contents)) return 0;
+  ++fuzz::accepted;
+  // What importers rely on.
+  for (const auto& [path, array] : contents.arrays) {
+    uint64_t elements = 1;
+    for (int64_t d : array.dims) {
+      if (d < 1) std::abort();
+      elements *= static_cast<uint64_t>(d);
+    }
+    if (elements != array.values.size()) std::abort();
+  }
+  return 0;
+}

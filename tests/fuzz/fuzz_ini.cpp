@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The .ini files of the vendor's converter. libFuzzer's own changes, with the words of ini.dict.
+#include "convert/ini_file.h"
+#include "target.h"
+
+using namespace dvnn;
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static auto* const file = new fuzz::MemoryFile();
+  const auto ini =
+      convert::read_ini(file->with(std::string(reinterpret_cast<const char*>(data), size)));
+  if (!ini.ok()) {
+    fuzz::expect_one_line(ini.error());
+    return 0;
+  }
+  ++fuzz::accepted;
+  // What dvnet prints, and where it writes.
+  for (const std::string& note : ini.value().notes) {
+    fuzz::expect_one_line({ErrorCode::kInternal, note});
+  }
+  if (ini.value().name.find('/') != std::string::npos) std::abort();
+  return 0;
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keras models, as they are handed over by the process that reads the HDF5 file: {"options",
+// "version", "config": the architecture, "names": {group: [names]}, "arrays": {path: [dims]}}.
+#include <vector>
+
+#include "base/json.h"
+#include "convert/convert.h"
+#include "convert/hdf5_reader.h"
+#include "json_mutator.h"
+#include "target.h"
+
+using namespace dvnn;
+using nlohmann::json;
+
+DVNN_FUZZ_JSON("Activation", "AveragePooling1D", "AveragePooling2D", "BatchNormalization", "Conv1D",
+               "Conv2D", "Conv2DTranspose", "Convolution2D", "Dense", "DepthwiseConv2D", "ELU",
+               "GlobalAveragePooling2D", "GlobalMaxPooling2D", "GlobalMaxPooling1D", "LeakyReLU",
+               "MaxPooling2D", "MaxPooling1D", "PReLU", "ReLU", "SeparableConv2D",
+               "SeparableConv1D", "Softmax", "Add", "Average", "Concatenate", "Maximum", "Merge",
+               "Multiply", "Permute", "Reshape", "Subtract", "UpSampling2D", "UpSampling1D",
+               "ZeroPadding2D", "ZeroPadding1D", "Dropout", "Flatten", "InputLayer", "Model",
+               "Sequential", "Functional", "class_name", "config", "layers", "name", "filters",
+               "nb_filter", "nb_row", "nb_col", "kernel_size", "strides", "subsample", "padding",
+               "border_mode", "same", "valid", "causal", "full", "dilation_rate", "use_bias",
+               "bias", "activation", "relu", "softmax", "sigmoid", "tanh", "linear", "elu", "relu6",
+               "hard_sigmoid", "pool_size", "data_format", "channels_first", "channels_last", "th",
+               "tf", "dim_ordering", "batch_input_shape", "batch_shape", "inbound_nodes",
+               "input_layers", "output_layers", "axis", "dims", "target_shape", "size",
+               "interpolation", "nearest", "bilinear", "alpha", "max_value", "threshold",
+               "negative_slope", "shared_axes", "epsilon", "scale", "center", "mode", "sum", "mul",
+               "concat", "ave", "max", "units", "output_dim", "depth_multiplier", "groups",
+               "concat_axis", "1.2.2", "2.4.0")
+
+namespace {
+
+// False if the arrays would be larger than is worth the time.
+bool read_contents(const json& in, convert::Hdf5Contents* contents) {
+  constexpr int64_t kMostElements = 1 << 14;
+  constexpr size_t kMostDims = 8;
+  JsonReader reader(in, "it");
+  const json* config = reader.member("config");
+  const json* names = reader.member("names");
+  const json* arrays = reader.member("arrays");
+  const json* version = reader.member("version");
+  if (config) {
+    contents->attributes["/@model_config"] = {
+        config->is_string() ? config->get<std::string>()
+                            : config->dump(-1, ' ', false, json::error_handler_t::replace)};
+  }
+  if (version && version->is_string()) {
+    contents->attributes["/@keras_version"] = {version->get<std::string>()};
+  }
+  static const json kNone = json::object();
+  if (!names || !names->is_object()) names = &kNone;
+  if (!arrays || !arrays->is_object()) arrays = &kNone;
+  for (const auto& [group, list] : names->items()) {
+    auto& texts = contents->attributes[group + "@weight_names"];
+    for (const json& name : list) {
+      if (name.is_string()) texts.push_back(name.get<std::string>());
+    }
+  }
+  int64_t total = 0;
+  for (const auto& [path, dims] : arrays->items()) {
+    convert::Hdf5Array& array = contents->arrays[path];
+    int64_t count = 1;
+    for (const json& d : dims) {
+      const int64_t extent = d.is_number_integer() ? d.get<int64_t>() : 0;
+      if (extent < 1 || extent > kMostElements || array.dims.size() == kMostDims) return false;
+      if ((count *= extent) > kMostElements) return false;
+      array.dims.push_back(extent);
+    }
+    if ((total += count) > kMostElements) return false;
+    for (int64_t i = 0; i < count; ++i) {
+      array.values.push_back(static_cast<float>(i * 37 % 101 - 50) / 64);
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  fuzz::set_small_budgets();
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const auto parsed = parse_json(std::string(reinterpret_cast<const char*>(data), size), "it");
+  if (!parsed.ok()) return 0;
+  JsonReader in(parsed.value(), "it");
+  const int64_t bits = in.integer("options", 0, 15, 0);
+  convert::Hdf5Contents contents;
+  if (!in.ok() || !read_contents(parsed.value(), &contents)) return 0;
+  convert::ConvertOptions options;
+  options.quantise = bits & 1;
+  options.y_major = bits & 2;
+  if (bits & 4) options.import.width = 12, options.import.height = 8;
+  if (bits & 8) options.picture.order = ChannelOrder::kGray;
+  convert::Report report;
+  const auto model =
+      convert::convert_keras(*convert::Hdf5File::of(std::move(contents)), "it", options, &report);
+  if (model.ok()) {
+    ++fuzz::accepted;
+  } else {
+    fuzz::expect_one_line(model.error());
+  }
+  return 0;
+}

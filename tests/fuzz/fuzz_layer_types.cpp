@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Declarations of custom layers (--layer-types): {"types": the declaration, "given": parameters of
+// a layer in a model, "input": its input's shape}.
+#include "base/json.h"
+#include "convert/custom_layers.h"
+#include "json_mutator.h"
+#include "target.h"
+#include "tensor/tensor_json.h"
+
+using namespace dvnn;
+
+DVNN_FUZZ_JSON("types", "given", "input", "Spread", "params", "output", "amount", "sizes", "n",
+               "int", "float", "bool", "int[2]", "float[3]", "bool[1]", "int[65536]", "int[0]",
+               "int[-1]", "n", "c", "h", "w", "d0", "d3", "count(sizes)", "(h + 1) / 2 - n",
+               "c * count(sizes)", "((((h))))", "1 / 0", "2147483647 * 2147483647", "- 1", "0 - h",
+               "99999999999999999999", "c *", "count(")
+
+namespace {
+
+Shape shape_of(const nlohmann::json& parsed) {
+  JsonReader in(parsed, "it");
+  const auto dims = in.integers("input", 1, 4096, Shape::kMaxRank);
+  Shape shape;
+  shape.rank = static_cast<int>(dims.size());
+  std::copy(dims.begin(), dims.end(), shape.dims);
+  return in.ok() && check_shape(shape).ok() ? shape : Shape{1, 3, 8, 9};
+}
+
+template <typename T>
+bool good(const Result<T>& result) {
+  if (!result.ok()) fuzz::expect_one_line(result.error());
+  return result.ok();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  const auto parsed = parse_json(text, "it");
+  const nlohmann::json* declaration = nullptr;
+  const nlohmann::json* given = nullptr;
+  if (parsed.ok() && parsed.value().is_object()) {
+    JsonReader in(parsed.value(), "it");
+    declaration = in.member("types");
+    given = in.member("given");
+  }
+  const auto types = convert::parse_custom_layers(
+      declaration ? declaration->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+                  : text);
+  if (!good(types)) return 0;
+  for (const auto& [name, type] : types.value()) {
+    const auto params = type.take_params(given ? *given : nlohmann::json::object());
+    if (!good(params)) continue;
+    const auto dims = type.output_dims(shape_of(parsed.value()), params.value());
+    if (good(dims)) ++fuzz::accepted;
+  }
+  return 0;
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// ONNX models, as dvnet convert takes them. The first byte chooses options, the file follows.
+#include "convert/convert.h"
+#include "onnx.pb.h"
+#include "proto_mutator.h"
+#include "target.h"
+
+using namespace dvnn;
+
+namespace {
+
+fuzz::ProtoMutator& mutator() {
+  static auto* const mutator = new fuzz::ProtoMutator({"Abs",
+                                                       "Add",
+                                                       "AveragePool",
+                                                       "BatchNormalization",
+                                                       "Cast",
+                                                       "Ceil",
+                                                       "Clip",
+                                                       "Concat",
+                                                       "Constant",
+                                                       "Conv",
+                                                       "ConvTranspose",
+                                                       "Div",
+                                                       "Dropout",
+                                                       "Elu",
+                                                       "Exp",
+                                                       "Flatten",
+                                                       "Floor",
+                                                       "Gather",
+                                                       "Gemm",
+                                                       "GlobalAveragePool",
+                                                       "GlobalMaxPool",
+                                                       "HardSigmoid",
+                                                       "HardSwish",
+                                                       "Identity",
+                                                       "LeakyRelu",
+                                                       "Log",
+                                                       "MatMul",
+                                                       "Max",
+                                                       "MaxPool",
+                                                       "Min",
+                                                       "Mul",
+                                                       "Neg",
+                                                       "PRelu",
+                                                       "Pad",
+                                                       "Pow",
+                                                       "Reciprocal",
+                                                       "ReduceMean",
+                                                       "Relu",
+                                                       "Reshape",
+                                                       "Resize",
+                                                       "Shape",
+                                                       "Sigmoid",
+                                                       "Slice",
+                                                       "Softmax",
+                                                       "Softplus",
+                                                       "Split",
+                                                       "Sqrt",
+                                                       "Squeeze",
+                                                       "Sub",
+                                                       "Sum",
+                                                       "Tanh",
+                                                       "Transpose",
+                                                       "Unsqueeze",
+                                                       "Upsample",
+                                                       "alpha",
+                                                       "allowzero",
+                                                       "auto_pad",
+                                                       "axes",
+                                                       "axis",
+                                                       "beta",
+                                                       "broadcast",
+                                                       "ceil_mode",
+                                                       "coordinate_transformation_mode",
+                                                       "count_include_pad",
+                                                       "cubic_coeff_a",
+                                                       "dilations",
+                                                       "ends",
+                                                       "epsilon",
+                                                       "gamma",
+                                                       "group",
+                                                       "keepdims",
+                                                       "kernel_shape",
+                                                       "max",
+                                                       "min",
+                                                       "mode",
+                                                       "nearest_mode",
+                                                       "num_outputs",
+                                                       "output_padding",
+                                                       "output_shape",
+                                                       "pads",
+                                                       "perm",
+                                                       "scales",
+                                                       "sizes",
+                                                       "split",
+                                                       "starts",
+                                                       "steps",
+                                                       "storage_order",
+                                                       "strides",
+                                                       "to",
+                                                       "transA",
+                                                       "transB",
+                                                       "value",
+                                                       "value_float",
+                                                       "value_floats",
+                                                       "value_int",
+                                                       "value_ints",
+                                                       "SAME_UPPER",
+                                                       "SAME_LOWER",
+                                                       "VALID",
+                                                       "NOTSET",
+                                                       "nearest",
+                                                       "linear",
+                                                       "cubic",
+                                                       "asymmetric",
+                                                       "half_pixel",
+                                                       "align_corners",
+                                                       "pytorch_half_pixel",
+                                                       "constant",
+                                                       "reflect",
+                                                       "edge",
+                                                       "floor",
+                                                       "ceil",
+                                                       "round_prefer_floor",
+                                                       "",
+                                                       "x",
+                                                       "y"});
+  return *mutator;
+}
+
+convert::ConvertOptions options_of(uint8_t bits) {
+  convert::ConvertOptions options;
+  options.quantise = bits & 1;
+  options.y_major = bits & 2;
+  if (bits & 4) options.import.width = 12, options.import.height = 8;
+  if (bits & 8) options.picture.order = ChannelOrder::kGray;
+  return options;
+}
+
+}  // namespace
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
+                                          unsigned seed) {
+  onnx::ModelProto model;
+  if (size < 2 || seed % 32 == 0 ||
+      !model.ParsePartialFromArray(data + 1, static_cast<int>(size - 1))) {
+    return LLVMFuzzerMutate(data, size, max_size);
+  }
+  if (seed % 16 == 1) data[0] = static_cast<uint8_t>(seed >> 8);
+  mutator().mutate(&model, seed);
+  if (model.ByteSizeLong() + 1 > max_size) return LLVMFuzzerMutate(data, size, max_size);
+  model.SerializePartialToArray(data + 1, static_cast<int>(max_size - 1));
+  return model.ByteSizeLong() + 1;
+}
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  fuzz::set_small_budgets();
+  google::protobuf::SetLogHandler(nullptr);
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static auto* const file = new fuzz::MemoryFile();
+  if (size < 2) return 0;
+  const std::string path =
+      file->with(std::string(reinterpret_cast<const char*>(data) + 1, size - 1));
+  convert::Report report;
+  const auto model = convert::convert_onnx(path, options_of(data[0]), &report);
+  if (model.ok()) {
+    ++fuzz::accepted;
+  } else {
+    fuzz::expect_one_line(model.error());
+  }
+  return 0;
+}

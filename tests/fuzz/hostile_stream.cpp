@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hostile_stream.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "target.h"
+
+namespace dvnn::fuzz {
+namespace {
+
+// Memories whose last byte lies before a page that faults: GStreamer's own code is not sanitised,
+// and it is what reads and writes many frames.
+class Arenas {
+ public:
+  static constexpr size_t kCount = 12;
+
+  Arenas() {
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    for (uint8_t*& end : ends_) {
+      void* const start = mmap(nullptr, kMostBytes + page, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (start == MAP_FAILED) std::abort();
+      end = static_cast<uint8_t*>(start) + kMostBytes;
+      if (mprotect(end, page, PROT_NONE) != 0) std::abort();
+    }
+  }
+  GstMemory* take(size_t size) {
+    if (used_ == kCount || size == 0) return gst_allocator_alloc(nullptr, size, nullptr);
+    uint8_t* const start = ends_[used_++] - size;
+    return gst_memory_new_wrapped(static_cast<GstMemoryFlags>(0), start, size, 0, size, nullptr,
+                                  nullptr);
+  }
+  void reset() { used_ = 0; }
+
+ private:
+  uint8_t* ends_[kCount] = {};
+  size_t used_ = 0;
+};
+
+Arenas& arenas() {
+  static auto* const arenas = new Arenas();
+  return *arenas;
+}
+
+// A pattern that is no picture of one colour, and no float that is all zeros.
+GstMemory* filled(FuzzedData* in, size_t size) {
+  GstMemory* memory = arenas().take(size);
+  GstMapInfo map;
+  if (size > 0 && gst_memory_map(memory, &map, GST_MAP_WRITE)) {
+    const auto base = in->any<uint32_t>();
+    for (size_t i = 0; i < size; ++i) {
+      map.data[i] = static_cast<guint8>(base >> i % 4 * 8) ^ static_cast<guint8>(i >> 4);
+    }
+    gst_memory_unmap(memory, &map);
+  }
+  return memory;
+}
+
+void add_video_meta(FuzzedData* in, const GstVideoInfo& info, GstBuffer* buffer) {
+  gsize offsets[GST_VIDEO_MAX_PLANES];
+  gint strides[GST_VIDEO_MAX_PLANES];
+  std::copy(info.offset, info.offset + GST_VIDEO_MAX_PLANES, offsets);
+  std::copy(info.stride, info.stride + GST_VIDEO_MAX_PLANES, strides);
+  GstVideoMeta* meta = gst_buffer_add_video_meta_full(
+      buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT(&info), 16, 16,
+      GST_VIDEO_INFO_N_PLANES(&info), offsets, strides);
+  if (!meta) return;
+  meta->width = in->rarely() ? in->extent(80) : static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info));
+  meta->height = in->rarely() ? in->extent(80) : static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info));
+  if (in->rarely()) {
+    // Beyond the last one, GStreamer itself would end.
+    meta->format =
+        static_cast<GstVideoFormat>(in->in(GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_P012_LE));
+  }
+  for (guint plane = 0; plane < GST_VIDEO_MAX_PLANES; ++plane) {
+    const uint8_t lies = in->byte();
+    if (lies >= 216) {
+      meta->stride[plane] = static_cast<gint>(in->extent(600));
+    } else if (lies & 1) {
+      meta->stride[plane] += static_cast<gint>(in->in(0, 64));
+    }
+    if (lies % 16 == 15) meta->offset[plane] = in->extent(20000);
+    if (lies % 64 == 14) meta->offset[plane] = static_cast<gsize>(in->any<uint64_t>());
+  }
+  if (in->rarely()) {
+    meta->alignment.padding_left = in->extent(64);
+    meta->alignment.padding_top = in->extent(64);
+  }
+}
+
+void add_crop_meta(FuzzedData* in, GstBuffer* buffer) {
+  GstVideoCropMeta* crop = gst_buffer_add_video_crop_meta(buffer);
+  crop->x = in->extent(32) - 1;
+  crop->y = in->extent(32) - 1;
+  crop->width = in->extent(64);
+  crop->height = in->extent(64);
+}
+
+}  // namespace
+
+void start_gstreamer() {
+  setenv("GST_REGISTRY_DISABLE", "yes", 1);
+  setenv("G_SLICE", "always-malloc", 1);  // so that sanitizers see what is freed
+  gst_init(nullptr, nullptr);
+  gst_debug_set_active(FALSE);
+  g_log_set_default_handler(
+      [](const gchar* domain, GLogLevelFlags level, const gchar* message, gpointer) {
+        if (!(level & (G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_ERROR))) return;
+        std::fprintf(stderr, "%s: %s\n", domain ? domain : "", message);
+        std::abort();
+      },
+      nullptr);
+  const char* folder = std::getenv("GST_PLUGIN_PATH");
+  const std::string path = std::string(folder ? folder : "gst") + "/libgstdvnn.so";
+  GError* error = nullptr;
+  if (!gst_plugin_load_file(path.c_str(), &error)) {
+    std::fprintf(stderr, "%s (set GST_PLUGIN_PATH)\n", error->message);
+    std::exit(1);
+  }
+}
+
+GstBuffer* any_buffer(FuzzedData* in, size_t size) {
+  constexpr int kMostMemories = 18;
+  GstBuffer* buffer = gst_buffer_new();
+  size = std::min(size, kMostBytes);
+  const int memories = in->rarely() ? static_cast<int>(in->in(0, kMostMemories)) : 1;
+  for (int left = memories; left > 0; --left) {
+    size_t part = size;
+    if (left > 1) part = static_cast<size_t>(in->in(0, 4095)) * size / 4096;
+    gst_buffer_append_memory(buffer, filled(in, part));
+    size -= part;
+  }
+  return buffer;
+}
+
+void reuse_memory() {
+  arenas().reset();
+}
+
+gst::CapsPtr any_video_caps(FuzzedData* in, GstVideoInfo* info, bool* readable) {
+  static const char* const kFormats[] = {"RGB",       "BGR",  "NV12", "I420", "GRAY8",  "RGBx",
+                                         "BGRx",      "xRGB", "xBGR", "RGBA", "BGRA",   "ARGB",
+                                         "ABGR",      "NV21", "NV16", "YV12", "YUY2",   "P010_10LE",
+                                         "I420_10LE", "UYVY", "Y42B", "Y444", "nothing"};
+  static const char* const kColorimetries[] = {"bt601",   "bt709",   "bt2020",  "sRGB",
+                                               "1:3:0:0", "9:9:9:9", "nothing", ""};
+  static const char* const kInterlaced[] = {"progressive", "interleaved", "mixed",
+                                            "fields",      "alternate",   "nothing"};
+  const auto width = static_cast<gint>(in->extent(64)), height = static_cast<gint>(in->extent(64));
+  gst::CapsPtr caps(gst_caps_new_simple(
+      "video/x-raw", "format", G_TYPE_STRING, in->one_of(kFormats), "width", G_TYPE_INT, width,
+      "height", G_TYPE_INT, height, "framerate", GST_TYPE_FRACTION, 25, 1, nullptr));
+  const uint8_t more = in->byte();
+  if (more & 1) {
+    gst_caps_set_simple(caps.get(), "colorimetry", G_TYPE_STRING, in->one_of(kColorimetries),
+                        nullptr);
+  }
+  if (more & 2) {
+    const auto n = static_cast<gint>(in->extent(3)), d = static_cast<gint>(in->extent(3));
+    gst_caps_set_simple(caps.get(), "pixel-aspect-ratio", GST_TYPE_FRACTION, std::max(n, -G_MAXINT),
+                        d > 0 ? d : 1, nullptr);
+  }
+  if (more & 4) {
+    gst_caps_set_simple(caps.get(), "interlace-mode", G_TYPE_STRING, in->one_of(kInterlaced),
+                        nullptr);
+  }
+  if ((more & 0xf8) == 0xf8) {
+    const auto rate = static_cast<gint>(in->extent(60));
+    gst_caps_set_simple(caps.get(), "framerate", GST_TYPE_FRACTION, std::max(rate, -G_MAXINT), 1,
+                        nullptr);
+  }
+  *readable = gst_video_info_from_caps(info, caps.get());
+  return caps;
+}
+
+GstBuffer* any_frame(FuzzedData* in, const GstVideoInfo& info) {
+  const uint8_t kind = in->byte();
+  gsize size = info.size;
+  if (kind >= 232) size = size > 0 ? size - static_cast<gsize>(in->in(0, 255)) % size : 0;
+  if (kind >= 248) size += static_cast<gsize>(in->in(0, 5000));
+  if (kind == 255) size = 0;
+  GstBuffer* buffer = any_buffer(in, size);
+  if (kind & 1) add_video_meta(in, info, buffer);
+  if (kind & 2) add_crop_meta(in, buffer);
+  if (kind & 4) GST_BUFFER_PTS(buffer) = in->any<uint16_t>() * GST_MSECOND;
+  if ((kind & 0x3c) == 0x38) {
+    GST_BUFFER_PTS(buffer) = in->any<uint64_t>();
+    GST_BUFFER_DURATION(buffer) = in->any<uint64_t>();
+    GST_BUFFER_FLAG_SET(buffer, in->any<uint32_t>() & 0xfff00);
+  }
+  return buffer;
+}
+
+bool Harness::begin(const GstCaps* caps) {
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  gst_harness_push_event(harness_, gst_event_new_stream_start("fuzz"));
+  const bool taken =
+      gst_harness_push_event(harness_, gst_event_new_caps(const_cast<GstCaps*>(caps)));
+  gst_harness_push_event(harness_, gst_event_new_segment(&segment));
+  return taken;
+}
+
+GstFlowReturn Harness::push(GstBuffer* buffer) {
+  const GstFlowReturn flow = gst_harness_push(harness_, buffer);
+  drop_output();
+  return flow;
+}
+
+void Harness::drop_output() {
+  while (GstBuffer* out = gst_harness_try_pull(harness_)) gst_buffer_unref(out);
+  while (GstEvent* event = gst_harness_try_pull_event(harness_)) gst_event_unref(event);
+  while (GstEvent* event = gst_harness_try_pull_upstream_event(harness_)) gst_event_unref(event);
+}
+
+}  // namespace dvnn::fuzz

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What targets share. A target is a file with a LLVMFuzzerTestOneInput(): libFuzzer calls it with
+// inputs that reach new code, replay.cpp with those that are kept in corpus/.
+#pragma once
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+
+extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv);
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+
+namespace dvnn::fuzz {
+
+/// Inputs that were not refused. A target whose inputs all are tries the first check alone: a
+/// replay that counts none fails.
+inline int64_t accepted = 0;
+
+/// An error is one line: anything else crashes, which is how a fuzzer is told.
+inline void expect_one_line(const Error& error) {
+  if (!error.message.empty() && error.message.find('\n') == std::string::npos) return;
+  std::fprintf(stderr, "not a line: '%s'\n", error.message.c_str());
+  std::abort();
+}
+
+/// Small budgets: many inputs a second, and every limit is met.
+inline void set_small_budgets() {
+  setenv("DVNN_MAX_IO_BYTES", "1000000", 1);
+  setenv("DVNN_MAX_CONSTANT_BYTES", "1000000", 1);
+  setenv("DVNN_MAX_SCRATCH_BYTES", "4000000", 1);
+  setenv("DVNN_MAX_DEVICE_MACS", "1000000", 1);
+  setenv("DVNN_MAX_CPU_WORK", "1000000", 1);
+  setenv("DVNN_MAX_CANDIDATES", "4096", 1);
+  setenv("DVNN_MAX_GRAPH_NODES", "256", 1);
+  setenv("DVNN_MAX_WEIGHT_BYTES", "1000000", 1);
+  setenv("DVNN_SOFT_THREADS", "1", 1);
+}
+
+/// A file for functions that take a path, without a disk.
+class MemoryFile {
+ public:
+  MemoryFile() : fd_(memfd_create("fuzz", MFD_CLOEXEC)) {
+    if (fd_ < 0) std::abort();
+  }
+  ~MemoryFile() { close(fd_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  /// Its path, now that it has these bytes.
+  std::string with(const std::string& bytes) {
+    if (ftruncate(fd_, 0) != 0 ||
+        pwrite(fd_, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+      std::abort();
+    }
+    return "/proc/self/fd/" + std::to_string(fd_);
+  }
+
+ private:
+  int fd_;
+};
+
+}  // namespace dvnn::fuzz

@@ -446,8 +446,8 @@ START_TEST(planning_ends_soon_wherever_it_is_cancelled) {
     const double asked = since();
     cancellation.cancel();
     loader.join();
-    // What is not looked at is the freeing of what there is, and a pass of the planner.
-    ck_assert_msg(ended - asked < 0.25 + whole / 4, "%.2f s after %.2f s of %.2f s", ended - asked,
+    // What there is has to be freed, which nothing interrupts, and other tests run beside this.
+    ck_assert_msg(ended - asked < 0.5 + whole / 2, "%.2f s after %.2f s of %.2f s", ended - asked,
                   asked, whole);
   }
 }

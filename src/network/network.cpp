@@ -27,10 +27,15 @@ struct Entry {
   std::condition_variable loaded;
   bool loading = false;  // who wants the same network waits, nobody else
   std::weak_ptr<Network> network;
+
+  bool expired() {
+    const std::lock_guard<std::mutex> lock(mutex);
+    return network.expired();
+  }
 };
 
-// By file, version of the file and device. Entries die with their last user. The registry's lock is
-// never held while an entry's is taken.
+// By file, version of the file and device. Entries die with their last user. Lock order: the
+// registry's, then an entry's.
 struct Registry {
   std::mutex mutex;  // of the map alone; never held while anything is loaded
   std::map<std::string, std::shared_ptr<Entry>> entries;
@@ -39,7 +44,7 @@ struct Registry {
     const std::lock_guard<std::mutex> lock(mutex);
     for (auto it = entries.begin(); it != entries.end();) {
       // One that only the map has is neither loading nor waited for.
-      const bool unused = it->second.use_count() == 1 && it->second->network.expired();
+      const bool unused = it->second.use_count() == 1 && it->second->expired();
       it = unused ? entries.erase(it) : std::next(it);
     }
     std::shared_ptr<Entry>& found = entries[key];

@@ -127,7 +127,7 @@ END_TEST
 #endif
 
 int main() {
-  return run_gst_suite("no_memory", {
+  return run_gst_suite("elements_without_memory", {
     every_allocation_of_a_pipeline_may_fail, every_allocation_of_a_lone_dvinfer_may_fail,
         every_allocation_of_streams_of_tensors_may_fail, an_error_says_what_was_too_large,
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

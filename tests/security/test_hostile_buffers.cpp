@@ -3,12 +3,10 @@
 // believed, and nothing of it stays. Warnings of GLib end the test.
 #include <chrono>
 #include <functional>
-#include <thread>
 
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "hostile_chain.h"
-#include "network_file.h"
 
 using namespace dvnn::test;
 
@@ -517,88 +515,17 @@ START_TEST(queries_and_events_may_come_at_any_time) {
 }
 END_TEST
 
-// --- loading -----------------------------------------------------------------------------------
-
-namespace {
-
-// A network that takes seconds to be planned for another size.
-const NetworkFile& slow_network() {
-  static const NetworkFile file(network_of_nodes(60000, [](size_t) -> nlohmann::json {
-    return {{"op", "activation"},
-            {"run", {{"m", 3}, {"activation", {{"kind", "relu"}, {"param", 0}}}}}};
-  }));
-  return file;
-}
-
-constexpr gulong kUnderWay = 300 * 1000;   // microseconds: in the middle of it
-constexpr double kAtOnce = 0.8 * kSlower;  // seconds
-
-}  // namespace
-
-START_TEST(going_to_null_ends_a_load_while_playing) {
-  HostileChain chain(infer_grid(), video_caps("RGB", kSize, kSize));
-  GstElement* infer = gst_harness_find_element(chain.harness(), "dvinfer");
-  dvnn_assert_text(chain.push(exact_frame(video_info("RGB", kSize, kSize))), "");
-  g_object_set(infer, "input-size", "16x16", "network", slow_network().path.c_str(), nullptr);
-  g_usleep(kUnderWay);
-  const double spent = seconds_of([&] { gst_element_set_state(infer, GST_STATE_NULL); });
-  gst_object_unref(infer);
-  ck_assert_msg(spent < kAtOnce, "NULL took %.2f s", spent);
-  dvnn_assert_text(chain.take_error(), "");
-}
-END_TEST
-
-START_TEST(another_network_ends_the_load_of_the_one_before) {
-  HostileChain chain(infer_grid(), video_caps("RGB", kSize, kSize));
-  GstElement* infer = gst_harness_find_element(chain.harness(), "dvinfer");
-  dvnn_assert_text(chain.push(exact_frame(video_info("RGB", kSize, kSize))), "");
-  g_object_set(infer, "input-size", "16x16", "network", slow_network().path.c_str(), nullptr);
-  g_usleep(kUnderWay);
-  // Back to the one in use: nothing is to be loaded, and NULL waits for nothing.
-  g_object_set(infer, "input-size", "", "network", network_path().c_str(), nullptr);
-  g_usleep(static_cast<gulong>(kAtOnce * G_USEC_PER_SEC));
-  const double spent = seconds_of([&] { gst_element_set_state(infer, GST_STATE_NULL); });
-  gst_object_unref(infer);
-  ck_assert_msg(spent < 0.1 * kSlower, "something was still under way for %.2f s", spent);
-}
-END_TEST
-
-START_TEST(null_ends_the_load_that_a_change_of_state_waits_for) {
-  GstElement* infer = gst_element_factory_make("dvinfer", nullptr);
-  g_object_set(infer, "device", "soft", "input-size", "16x16", "network",
-               slow_network().path.c_str(), nullptr);
-  std::thread upwards([&] { gst_element_set_state(infer, GST_STATE_READY); });
-  g_usleep(kUnderWay);
-  const double spent = seconds_of([&] { gst_element_set_state(infer, GST_STATE_NULL); });
-  upwards.join();
-  gst_element_set_state(infer, GST_STATE_NULL);
-  gst_object_unref(infer);
-  ck_assert_msg(spent < kAtOnce, "NULL took %.2f s", spent);
-}
-END_TEST
-
 int main() {
   // What is no error of ours must not be one of GLib's.
   setenv("G_DEBUG", "fatal-criticals", FALSE);
-  slow_network();
-  return run_gst_suite("hostile", {video_metas_that_lie_are_refused,
-                                   planes_may_overlap_and_be_short_of_nothing,
-                                   crops_beyond_the_frame_are_refused,
-                                   frames_of_any_shape_are_read_within_their_memory,
-                                   frames_that_are_shorter_than_their_caps_are_refused,
-                                   absurd_rates_and_pixels_do_no_harm,
-                                   caps_of_tensors_are_held_against_their_buffers,
-                                   regions_of_interest_may_say_anything,
-                                   objects_may_say_anything,
-                                   many_objects_cost_what_they_are,
-                                   tensor_metas_that_lie_are_refused,
-                                   places_of_outputs_may_say_anything,
-                                   names_and_labels_are_texts_in_messages,
-                                   labels_do_not_fill_the_memory_for_ever,
-                                   times_may_be_anything,
-                                   qos_may_say_anything,
-                                   queries_and_events_may_come_at_any_time,
-                                   going_to_null_ends_a_load_while_playing,
-                                   another_network_ends_the_load_of_the_one_before,
-                                   null_ends_the_load_that_a_change_of_state_waits_for});
+  return run_gst_suite(
+      "hostile_buffers",
+      {video_metas_that_lie_are_refused, planes_may_overlap_and_be_short_of_nothing,
+       crops_beyond_the_frame_are_refused, frames_of_any_shape_are_read_within_their_memory,
+       frames_that_are_shorter_than_their_caps_are_refused, absurd_rates_and_pixels_do_no_harm,
+       caps_of_tensors_are_held_against_their_buffers, regions_of_interest_may_say_anything,
+       objects_may_say_anything, many_objects_cost_what_they_are, tensor_metas_that_lie_are_refused,
+       places_of_outputs_may_say_anything, names_and_labels_are_texts_in_messages,
+       labels_do_not_fill_the_memory_for_ever, times_may_be_anything, qos_may_say_anything,
+       queries_and_events_may_come_at_any_time});
 }

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// To load a network may take long: who no longer wants it does not wait for it.
+#include <ctime>
+#include <functional>
+#include <thread>
+
+#include "hostile_chain.h"
+#include "network_file.h"
+
+using namespace dvnn::test;
+
+namespace {
+
+// A network that takes seconds to be planned for another size.
+const NetworkFile& slow_network() {
+  static const NetworkFile file(network_of_nodes(60000, [](size_t) -> nlohmann::json {
+    return {{"op", "activation"},
+            {"run", {{"m", 3}, {"activation", {{"kind", "relu"}, {"param", 0}}}}}};
+  }));
+  return file;
+}
+
+constexpr gulong kUnderWay = 300 * 1000;  // microseconds: in the middle of it
+
+// Seconds, where nothing else runs: half of what the whole load computes.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr double kAtOnce = 20;
+#else
+constexpr double kAtOnce = 2;
+#endif
+
+double seconds_of(const std::function<void()>& work) {
+  const gint64 start = g_get_monotonic_time();
+  work();
+  return static_cast<double>(g_get_monotonic_time() - start) / G_TIME_SPAN_SECOND;
+}
+
+// Waits for a fifth of a second in which the process does next to nothing.
+bool rests_within(double seconds) {
+  const gint64 end = g_get_monotonic_time() + static_cast<gint64>(seconds * G_TIME_SPAN_SECOND);
+  while (g_get_monotonic_time() < end) {
+    const std::clock_t before = std::clock();
+    g_usleep(G_USEC_PER_SEC / 5);
+    if (std::clock() - before < CLOCKS_PER_SEC / 100) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+START_TEST(going_to_null_ends_a_load_while_playing) {
+  HostileChain chain(infer_grid(), video_caps("RGB", 64, 64));
+  GstElement* infer = gst_harness_find_element(chain.harness(), "dvinfer");
+  dvnn_assert_text(chain.push(exact_frame(video_info("RGB", 64, 64))), "");
+  g_object_set(infer, "input-size", "16x16", "network", slow_network().path.c_str(), nullptr);
+  g_usleep(kUnderWay);
+  const double spent = seconds_of([&] { gst_element_set_state(infer, GST_STATE_NULL); });
+  gst_object_unref(infer);
+  ck_assert_msg(spent < kAtOnce, "NULL took %.2f s", spent);
+  dvnn_assert_text(chain.take_error(), "");
+}
+END_TEST
+
+START_TEST(another_network_ends_the_load_of_the_one_before) {
+  HostileChain chain(infer_grid(), video_caps("RGB", 64, 64));
+  GstElement* infer = gst_harness_find_element(chain.harness(), "dvinfer");
+  dvnn_assert_text(chain.push(exact_frame(video_info("RGB", 64, 64))), "");
+  g_object_set(infer, "input-size", "16x16", "network", slow_network().path.c_str(), nullptr);
+  g_usleep(kUnderWay);
+  // Back to the one in use: nothing is to be loaded.
+  g_object_set(infer, "input-size", "", "network", network_path().c_str(), nullptr);
+  ck_assert_msg(rests_within(kAtOnce), "something is still under way");
+  gst_object_unref(infer);
+}
+END_TEST
+
+START_TEST(null_ends_the_load_that_a_change_of_state_waits_for) {
+  GstElement* infer = gst_element_factory_make("dvinfer", nullptr);
+  g_object_set(infer, "device", "soft", "input-size", "16x16", "network",
+               slow_network().path.c_str(), nullptr);
+  std::thread upwards([&] { gst_element_set_state(infer, GST_STATE_READY); });
+  g_usleep(kUnderWay);
+  const double spent = seconds_of([&] { gst_element_set_state(infer, GST_STATE_NULL); });
+  upwards.join();
+  gst_element_set_state(infer, GST_STATE_NULL);
+  gst_object_unref(infer);
+  ck_assert_msg(spent < kAtOnce, "NULL took %.2f s", spent);
+}
+END_TEST
+
+int main() {
+  slow_network();
+  return run_gst_suite("given_up_loads", {going_to_null_ends_a_load_while_playing,
+                                          another_network_ends_the_load_of_the_one_before,
+                                          null_ends_the_load_that_a_change_of_state_waits_for});
+}

@@ -27,6 +27,11 @@ inline std::atomic<const char*>& dvnn_running_test() {
   return name;
 }
 
+/// Of what is random and about numbers, a quarter is done in builds that are slow.
+inline int dvnn_rounds(int all) {
+  return std::getenv("DVNN_TEST_BRIEFLY") ? all / 4 : all;
+}
+
 /// Runs the tests, `after` behind each of them, also behind one that failed. DVNN_TEST_ONLY in the
 /// environment chooses those whose names contain it.
 inline int dvnn_run_suite(const char* name, const std::vector<const TTest*>& all,

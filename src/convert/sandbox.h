@@ -19,7 +19,7 @@ struct SandboxLimits {
 /// `result`, and standard ones that lead nowhere; it can open no file, reach no network, start no
 /// process, signal nobody, and make no memory executable: such calls fail with EPERM (seccomp) or
 /// EMFILE. False if the kernel refuses what it knows. A kernel without seccomp (qemu's emulation of
-/// one) leaves the limits on descriptors, memory and time alone.
+/// one) leaves the limits on descriptors and time alone.
 bool enter_sandbox(int result, const SandboxLimits& limits);
 
 }  // namespace dvnn::convert

@@ -2,7 +2,6 @@
 // Runs every recipe of docs/pipelines.md, with sources, sinks, encoders and networks that are here.
 // And what its section on reconnecting says.
 #include <fstream>
-#include <regex>
 
 #include "watched_suite.h"
 
@@ -13,6 +12,18 @@ namespace {
 struct Recipe {
   std::string title, line;
 };
+
+// `text` with `with` for everything that the pattern `what` finds.
+std::string replaced(const std::string& text, const char* what, const std::string& with) {
+  GRegex* pattern = g_regex_new(what, GRegexCompileFlags(0), GRegexMatchFlags(0), nullptr);
+  ck_assert_msg(pattern, "'%s' is no pattern", what);
+  gchar* result = g_regex_replace_literal(pattern, text.c_str(), -1, 0, with.c_str(),
+                                          GRegexMatchFlags(0), nullptr);
+  std::string copy = result;
+  g_free(result);
+  g_regex_unref(pattern);
+  return copy;
+}
 
 // What stands between "```sh recipe" and "```", as one line, without the program's name.
 std::vector<Recipe> recipes() {
@@ -34,7 +45,7 @@ std::vector<Recipe> recipes() {
     }
   }
   for (Recipe& recipe : list) {
-    recipe.line = std::regex_replace(recipe.line, std::regex("^gst-launch-1.0 (-\\S+ )*"), "");
+    recipe.line = replaced(recipe.line, "^gst-launch-1.0 (-\\S+ )*", "");
   }
   return list;
 }
@@ -42,7 +53,7 @@ std::vector<Recipe> recipes() {
 // The same pipeline with what is here.
 std::string substituted(std::string line) {
   auto replace = [&line](const char* what, const std::string& with) {
-    line = std::regex_replace(line, std::regex(what), with);
+    line = replaced(line, what, with);
   };
   const std::string live = painted_source(24, "is-live=true", "src", 640, 480);
   const std::string file = painted_source(24, "", "src", 640, 480);

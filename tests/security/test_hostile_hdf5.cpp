@@ -229,11 +229,14 @@ END_TEST
 
 START_TEST(memory_and_time_of_a_reader_are_bounded) {
 #ifndef __SANITIZE_ADDRESS__
-  const int error = in_sandbox([] {
-    return mmap(nullptr, size_t{3} << 29, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                0) != MAP_FAILED;
-  });
-  ck_assert_int_eq(error, ENOMEM);
+  // qemu's emulation of a kernel, which has no seccomp, does not limit memory either.
+  if (has_seccomp()) {
+    const int error = in_sandbox([] {
+      return mmap(nullptr, size_t{3} << 29, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                  0) != MAP_FAILED;
+    });
+    ck_assert_int_eq(error, ENOMEM);
+  }
 #endif
   convert::SandboxLimits limits;
   limits.seconds = 1;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "errors.h"
 
+#include "base/format.h"
+
 namespace dvnn::gst {
 namespace {
 
@@ -26,18 +28,30 @@ DomainCode domain_code(Topic topic, ErrorCode code) {
     case ErrorCode::kDevice:
     case ErrorCode::kNoMemory:
       return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED};
+    case ErrorCode::kCancelled:
     case ErrorCode::kInternal:
       break;
   }
   return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED};
 }
 
+// Messages travel as structures, whose texts must be valid UTF-8; and whoever prints one prints
+// what a file, caps or a path have brought.
+gchar* message_text(const std::string& text) noexcept {
+  constexpr size_t kMost = 4000;
+  try {
+    return g_strdup(short_text(text, kMost).c_str());
+  } catch (...) {  // no memory
+    return g_utf8_make_valid(text.c_str(), -1);
+  }
+}
+
 void post(GstElement* element, GstMessageType type, Topic topic, const Error& error,
           const std::string& debug) {
   const DomainCode to = domain_code(topic, error.code);
-  gst_element_message_full(element, type, to.domain, to.code, g_strdup(error.message.c_str()),
-                           debug.empty() ? nullptr : g_strdup(debug.c_str()), __FILE__,
-                           GST_FUNCTION, __LINE__);
+  gst_element_message_full(element, type, to.domain, to.code, message_text(error.message),
+                           debug.empty() ? nullptr : message_text(debug), __FILE__, GST_FUNCTION,
+                           __LINE__);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "properties.h"
 
+#include "base/guard.h"
 #include "refs.h"
 
 namespace dvnn::gst {
@@ -37,7 +38,7 @@ bool PropertyTable::set(GstElement* element, gpointer settings, guint id, const 
                      std::string("it may change in NULL and READY only, and the element is ") +
                          gst_element_state_get_name(state)};
     } else {
-      status = row.set(settings, value);
+      status = guarded("it cannot be set", [&] { return row.set(settings, value); });
     }
   }
   if (status.ok()) return true;
@@ -45,14 +46,22 @@ bool PropertyTable::set(GstElement* element, gpointer settings, guint id, const 
       element, LIBRARY, SETTINGS,
       ("property '%s' keeps its value: %s", row.spec->name, status.error().message.c_str()),
       (nullptr));
-  if (why) *why = status.error().within(std::string("property '") + row.spec->name + "'");
+  if (why) {
+    *why = guarded("a property cannot be set", [&] {
+             return Status(status.error().within(std::string("property '") + row.spec->name + "'"));
+           }).error();
+  }
   return false;
 }
 
 void PropertyTable::get(GstElement* element, gconstpointer settings, guint id,
                         GValue* value) const {
   const ObjectLock lock(element);
-  rows_.at(id - 1).get(settings, value);
+  // What there is no memory to tell stays as the caller made it: empty.
+  (void)guarded("a property cannot be read", [&]() -> Status {
+    rows_.at(id - 1).get(settings, value);
+    return {};
+  }).ok();
 }
 
 GType register_enum(const char* name, const GEnumValue* values) {

@@ -5,6 +5,7 @@
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
+#include <algorithm>
 #include <memory>
 
 namespace dvnn::gst {
@@ -45,6 +46,15 @@ inline BufferPtr ref(GstBuffer* object) {
 }
 inline CapsPtr ref(GstCaps* object) {
   return CapsPtr(gst_caps_ref(object));
+}
+
+/// Memory of so many bytes, or null where there is no room for it: GStreamer's own allocator ends
+/// the process then. For what may be large.
+inline MemoryPtr allocate_memory(gsize size) {
+  gpointer data = g_try_malloc(std::max<gsize>(size, 1));
+  if (!data) return nullptr;
+  return MemoryPtr(
+      gst_memory_new_wrapped(static_cast<GstMemoryFlags>(0), data, size, 0, size, data, g_free));
 }
 
 /// Holds an object's lock.

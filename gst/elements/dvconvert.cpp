@@ -53,6 +53,7 @@
 #include "elements/convertsettings.h"
 #include "errors.h"
 #include "frames/frameconverter.h"
+#include "guard.h"
 #include "infer/slotmeta.h"
 #include "infer/tensorrequest.h"
 #include "meta/viewmeta.h"
@@ -199,10 +200,14 @@ static GstCaps* gst_dv_convert_transform_caps(GstBaseTransform*, GstPadDirection
 static GstCaps* gst_dv_convert_fixate_caps(GstBaseTransform* trans, GstPadDirection direction,
                                            GstCaps* caps, GstCaps* other) {
   if (direction == GST_PAD_SINK && dvnn::gst::is_tensors_caps(other)) {
-    const ObjectLock lock(trans);
-    other =
-        dvnn::gst::complete_tensor_caps(GST_DV_CONVERT(trans)->priv->settings, caps, CapsPtr(other))
-            .release();
+    GstCaps* const none = nullptr;
+    other = dvnn::gst::guard(trans, "no caps of tensors can be made", none, [&] {
+      const ObjectLock lock(trans);
+      return dvnn::gst::complete_tensor_caps(GST_DV_CONVERT(trans)->priv->settings, caps,
+                                             CapsPtr(other))
+          .release();
+    });
+    if (!other) return gst_caps_new_empty();  // which cannot be fixed
   }
   return GST_BASE_TRANSFORM_CLASS(gst_dv_convert_parent_class)
       ->fixate_caps(trans, direction, caps, other);
@@ -294,8 +299,7 @@ static void gst_dv_convert_fill_slot(GstDvConvert* self, GstBuffer* frame,
   dvnn::gst::attach_slot(frame, {std::move(slot), priv.converter->transform()});
 }
 
-static GstFlowReturn gst_dv_convert_transform_ip(GstBaseTransform* trans, GstBuffer* frame) {
-  GstDvConvert* self = GST_DV_CONVERT(trans);
+static GstFlowReturn gst_dv_convert_look_at(GstDvConvert* self, GstBuffer* frame) {
   GstDvConvertPrivate& priv = *self->priv;
   if (!priv.have_info) return GST_FLOW_NOT_NEGOTIATED;
   dvnn::gst::FrameView view;
@@ -311,6 +315,11 @@ static GstFlowReturn gst_dv_convert_transform_ip(GstBaseTransform* trans, GstBuf
   return GST_FLOW_OK;
 }
 
+static GstFlowReturn gst_dv_convert_transform_ip(GstBaseTransform* trans, GstBuffer* frame) {
+  return dvnn::gst::guard(trans, "the frame cannot be converted", GST_FLOW_ERROR,
+                          [&] { return gst_dv_convert_look_at(GST_DV_CONVERT(trans), frame); });
+}
+
 // A stream's buffers are slots, if a dvinfer has any to spare.
 static BufferPtr gst_dv_convert_new_tensor(GstDvConvert* self) {
   GstDvConvertPrivate& priv = *self->priv;
@@ -319,13 +328,17 @@ static BufferPtr gst_dv_convert_new_tensor(GstDvConvert* self) {
       return dvnn::gst::slot_buffer(std::move(slot));
     }
   }
-  return BufferPtr(
-      gst_buffer_new_allocate(nullptr, static_cast<gsize>(priv.job->target.bytes()), nullptr));
+  dvnn::gst::MemoryPtr memory =
+      dvnn::gst::allocate_memory(static_cast<gsize>(priv.job->target.bytes()));
+  if (!memory) return nullptr;
+  BufferPtr buffer(gst_buffer_new());
+  gst_buffer_append_memory(buffer.get(), memory.release());
+  return buffer;
 }
 
-static GstFlowReturn gst_dv_convert_prepare_output_buffer(GstBaseTransform* trans, GstBuffer* frame,
-                                                          GstBuffer** out) {
-  GstDvConvert* self = GST_DV_CONVERT(trans);
+static GstFlowReturn gst_dv_convert_prepare_output(GstDvConvert* self, GstBuffer* frame,
+                                                   GstBuffer** out) {
+  GstBaseTransform* trans = GST_BASE_TRANSFORM(self);
   GstDvConvertPrivate& priv = *self->priv;
   if (priv.have_info && priv.renegotiate.exchange(false) && !gst_dv_convert_renegotiate(self)) {
     return GST_FLOW_ERROR;
@@ -352,9 +365,14 @@ static GstFlowReturn gst_dv_convert_prepare_output_buffer(GstBaseTransform* tran
   return GST_FLOW_OK;
 }
 
-static GstFlowReturn gst_dv_convert_transform(GstBaseTransform* trans, GstBuffer* frame,
-                                              GstBuffer* tensor) {
-  GstDvConvert* self = GST_DV_CONVERT(trans);
+static GstFlowReturn gst_dv_convert_prepare_output_buffer(GstBaseTransform* trans, GstBuffer* frame,
+                                                          GstBuffer** out) {
+  return dvnn::gst::guard(trans, "no tensor can be made of the frame", GST_FLOW_ERROR, [&] {
+    return gst_dv_convert_prepare_output(GST_DV_CONVERT(trans), frame, out);
+  });
+}
+
+static GstFlowReturn gst_dv_convert_fill(GstDvConvert* self, GstBuffer* frame, GstBuffer* tensor) {
   Status status = gst_dv_convert_prepare(self, gst_dv_convert_view(self));
   if (status.ok()) {
     const dvnn::gst::BufferMap map(tensor, GST_MAP_WRITE);
@@ -367,6 +385,13 @@ static GstFlowReturn gst_dv_convert_transform(GstBaseTransform* trans, GstBuffer
   }
   dvnn::gst::mark_slot_written(tensor);
   return GST_FLOW_OK;
+}
+
+static GstFlowReturn gst_dv_convert_transform(GstBaseTransform* trans, GstBuffer* frame,
+                                              GstBuffer* tensor) {
+  return dvnn::gst::guard(trans, "the frame cannot be converted", GST_FLOW_ERROR, [&] {
+    return gst_dv_convert_fill(GST_DV_CONVERT(trans), frame, tensor);
+  });
 }
 
 // Streams have buffers of their own: see gst_dv_convert_new_tensor().
@@ -418,12 +443,12 @@ static void gst_dv_convert_set_property(GObject* object, guint id, const GValue*
   Error why;
   const bool good =
       gst_dv_convert_properties().set(GST_ELEMENT(object), &priv.settings, id, value, &why);
-  {
+  dvnn::gst::guard(object, "a property cannot be set", [&] {
     // While playing the old value does. Before, the pipeline is not what was asked for.
     const ObjectLock lock(object);
     priv.refused.erase(id);
     if (!good && GST_STATE(object) <= GST_STATE_READY) priv.refused.emplace(id, why);
-  }
+  });
   // What is looked at goes with each frame; who converts, and into what, has to be negotiated.
   if (!gst_dv_convert_properties().is_controllable(id)) priv.renegotiate = true;
 }

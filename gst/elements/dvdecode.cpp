@@ -36,6 +36,7 @@
 #include "base/format.h"
 #include "errors.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
+#include "guard.h"
 #include "meta/outputdecoder.h"
 #include "meta/roiexport.h"
 #include "properties.h"
@@ -71,6 +72,13 @@ struct Report {
   const gchar* network = "";
   bool inferred = false;
   GValue objects = G_VALUE_INIT;
+
+  Report() = default;
+  ~Report() {
+    if (G_IS_VALUE(&objects)) g_value_unset(&objects);
+  }
+  Report(const Report&) = delete;
+  Report& operator=(const Report&) = delete;
 };
 
 }  // namespace
@@ -143,7 +151,7 @@ static void gst_dv_decode_post(GstDvDecode* self, GstBuffer* frame, Report* repo
       dvnn::gst::running_time(segment, frame), "duration", G_TYPE_UINT64,
       GST_BUFFER_DURATION(frame), "network", G_TYPE_STRING, report->network, "inferred",
       G_TYPE_BOOLEAN, static_cast<gboolean>(report->inferred), nullptr);
-  gst_structure_take_value(fields, "objects", &report->objects);
+  gst_structure_take_value(fields, "objects", &report->objects);  // which is unset then
   gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), fields));
 }
 
@@ -173,13 +181,14 @@ static Status gst_dv_decode_outputs(GstDvDecode* self, GstBuffer* frame, GstDvNe
 }
 
 static void gst_dv_decode_release_outputs(GstBuffer* frame, GstDvNetworkInfo* network) {
-  gpointer state = nullptr;
-  while (GstMeta* meta =
-             gst_buffer_iterate_meta_filtered(frame, &state, GST_DV_TENSOR_META_API_TYPE)) {
-    if (reinterpret_cast<GstDvTensorMeta*>(meta)->network != network) continue;
-    gst_buffer_remove_meta(frame, meta);
-    state = nullptr;  // the iterator points to what was removed
-  }
+  gst_buffer_foreach_meta(
+      frame,
+      [](GstBuffer*, GstMeta** meta, gpointer of) -> gboolean {
+        const bool outputs = (*meta)->info->api == GST_DV_TENSOR_META_API_TYPE;
+        if (outputs && reinterpret_cast<GstDvTensorMeta*>(*meta)->network == of) *meta = nullptr;
+        return TRUE;
+      },
+      network);
 }
 
 static void gst_dv_decode_attach(GstDvDecode* self, GstBuffer* frame, const gchar* network,
@@ -251,8 +260,7 @@ static void gst_dv_decode_without_outputs(GstDvDecode* self, GstBuffer* frame, b
   gst_dv_decode_post(self, frame, &report);
 }
 
-static GstFlowReturn gst_dv_decode_transform_ip(GstBaseTransform* trans, GstBuffer* frame) {
-  GstDvDecode* self = GST_DV_DECODE(trans);
+static GstFlowReturn gst_dv_decode_frame(GstDvDecode* self, GstBuffer* frame) {
   GstDvDecodePrivate& priv = *self->priv;
   Settings settings;
   {
@@ -284,11 +292,14 @@ static GstFlowReturn gst_dv_decode_transform_ip(GstBaseTransform* trans, GstBuff
   const bool any = gst_value_list_get_size(&report.objects) > 0;
   if (settings.post_messages && (any || settings.post_empty)) {
     gst_dv_decode_post(self, frame, &report);
-  } else {
-    g_value_unset(&report.objects);
   }
   gst_dv_decode_release_outputs(frame, network);
   return GST_FLOW_OK;
+}
+
+static GstFlowReturn gst_dv_decode_transform_ip(GstBaseTransform* trans, GstBuffer* frame) {
+  return dvnn::gst::guard(trans, "the frame's outputs cannot be decoded", GST_FLOW_ERROR,
+                          [&] { return gst_dv_decode_frame(GST_DV_DECODE(trans), frame); });
 }
 
 static void gst_dv_decode_before_transform(GstBaseTransform* trans, GstBuffer* frame) {
@@ -308,7 +319,10 @@ static gboolean gst_dv_decode_set_caps(GstBaseTransform* trans, GstCaps* incaps,
 }
 
 static gboolean gst_dv_decode_sink_event(GstBaseTransform* trans, GstEvent* event) {
-  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS) gst_dv_decode_warn(GST_DV_DECODE(trans));
+  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS) {
+    dvnn::gst::guard(trans, "the end of the stream",
+                     [&] { gst_dv_decode_warn(GST_DV_DECODE(trans)); });
+  }
   return GST_BASE_TRANSFORM_CLASS(gst_dv_decode_parent_class)->sink_event(trans, event);
 }
 

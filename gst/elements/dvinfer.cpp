@@ -33,6 +33,10 @@
  * `network-changed` (`network`: its file, `name`) tells. If it cannot be loaded, a warning says
  * why, and the old one stays.
  *
+ * To load a network, or to plan it for another size, may take seconds. It ends at once where the
+ * element goes to NULL, or where another network is named meanwhile. A change of state from NULL
+ * waits for it; another thread ends that by setting this element itself to NULL.
+ *
  * ## Example launch line
  * |[
  * gst-launch-1.0 videotestsrc num-buffers=100 ! dvconvert ! dvinfer device=soft ! dvdecode !
@@ -48,6 +52,7 @@
 
 #include "elements/dvinferprivate.h"
 #include "errors.h"
+#include "guard.h"
 #include "refs.h"
 
 GST_DEBUG_CATEGORY(gst_dv_infer_debug);
@@ -56,6 +61,7 @@ GST_DEBUG_CATEGORY(gst_dv_infer_debug);
 // Slots beyond those in flight: one that dvconvert fills, and one that downstream may keep.
 #define SPARE_SLOTS 2
 
+using dvnn::Cancellation;
 using dvnn::Error;
 using dvnn::ErrorCode;
 using dvnn::Status;
@@ -86,6 +92,11 @@ dvnn::gst::InferRules gst_dv_infer_rules(GstDvInfer* self) {
   return self->priv->shared.settings;
 }
 
+std::shared_ptr<dvnn::gst::InferQueue> gst_dv_infer_queue(GstDvInfer* self) {
+  const ObjectLock lock(self);
+  return self->priv->queue;
+}
+
 LoadedPtr gst_dv_infer_loaded(GstDvInfer* self) {
   const ObjectLock lock(self);
   return self->priv->shared.loaded;
@@ -108,14 +119,20 @@ static SlotCounts gst_dv_infer_slot_counts(const InferSettings& settings) {
   return counts;
 }
 
+// Who has cancelled a load knows of it.
+static void gst_dv_infer_fail_to_load(GstDvInfer* self, Topic topic, const Error& error) {
+  if (error.code != ErrorCode::kCancelled) return gst_dv_infer_post_error(self, topic, error);
+  GST_INFO_OBJECT(self, "loading was cancelled");
+}
+
 // Loads what the settings name, if it is not there already.
-static gboolean gst_dv_infer_open(GstDvInfer* self) {
+static gboolean gst_dv_infer_open(GstDvInfer* self, const Cancellation* cancellation) {
   const dvnn::gst::NetworkSettings wanted = gst_dv_infer_settings(self).network_settings();
   const LoadedPtr old = gst_dv_infer_loaded(self);
   if (old && old->settings == wanted) return TRUE;
-  auto loaded = dvnn::gst::load_network(wanted);
+  auto loaded = dvnn::gst::load_network(wanted, cancellation);
   if (!loaded.ok()) {
-    gst_dv_infer_post_error(self, dvnn::gst::load_topic(wanted, loaded.error()), loaded.error());
+    gst_dv_infer_fail_to_load(self, dvnn::gst::load_topic(wanted, loaded.error()), loaded.error());
     return FALSE;
   }
   const dvnn::network::Network& network = *loaded.value()->network;
@@ -139,16 +156,24 @@ static void gst_dv_infer_close(GstDvInfer* self) {
   next.swap(self->priv->shared.next);
 }
 
-static dvnn::Result<LoadedPtr> gst_dv_infer_load_with_slots(const InferSettings& settings) {
-  DVNN_ASSIGN(LoadedPtr loaded, dvnn::gst::load_network(settings.network_settings()));
-  DVNN_ASSIGN(loaded->pool, dvnn::gst::make_pool(*loaded, gst_dv_infer_slot_counts(settings)));
+static dvnn::Result<LoadedPtr> gst_dv_infer_load_with_slots(const InferSettings& settings,
+                                                            const Cancellation* cancellation) {
+  DVNN_ASSIGN(LoadedPtr loaded, dvnn::gst::load_network(settings.network_settings(), cancellation));
+  DVNN_ASSIGN(loaded->pool,
+              dvnn::gst::make_pool(*loaded, gst_dv_infer_slot_counts(settings), cancellation));
   return loaded;
 }
 
 // Loads the network that the settings name now, beside the one in use.
 static void gst_dv_infer_load_next(GstDvInfer* self, guint ticket) {
+  std::shared_ptr<Cancellation> cancellation;
+  {
+    const ObjectLock lock(self);
+    if (ticket != self->priv->shared.loads) return;  // a newer one is on its way
+    cancellation = self->priv->shared.newest_load;
+  }
   const InferSettings settings = gst_dv_infer_settings(self);
-  auto loaded = gst_dv_infer_load_with_slots(settings);
+  auto loaded = gst_dv_infer_load_with_slots(settings, cancellation.get());
   const Status status = loaded.ok() ? Status() : Status(loaded.error());
   LoadedPtr replaced;  // released without the lock
   {
@@ -171,18 +196,18 @@ static void gst_dv_infer_load_next(GstDvInfer* self, guint ticket) {
 // Runs in a thread of GStreamer's, as loading takes longer than a frame.
 static void gst_dv_infer_load_async(GstElement* element, gpointer ticket) {
   GstDvInfer* self = GST_DV_INFER(element);
-  gst_dv_infer_load_next(self, GPOINTER_TO_UINT(ticket));
+  dvnn::gst::guard(self, "another network cannot be loaded",
+                   [&] { gst_dv_infer_load_next(self, GPOINTER_TO_UINT(ticket)); });
   auto& loading = self->priv->loading;
   const std::lock_guard<std::mutex> lock(loading.mutex);
   --loading.under_way;
   loading.ended.notify_all();
 }
 
-// All properties that one call has set are set by now: one load is enough for them.
-static void gst_dv_infer_dispatch_properties_changed(GObject* object, guint count,
-                                                     GParamSpec** specs) {
-  GstDvInfer* self = GST_DV_INFER(object);
+// Starts loading what was named while playing, if that is news.
+static void gst_dv_infer_follow_settings(GstDvInfer* self, guint count, GParamSpec** specs) {
   guint ticket = 0;
+  auto cancellation = std::make_shared<Cancellation>();
   {
     const ObjectLock lock(self);
     auto& shared = self->priv->shared;
@@ -195,6 +220,8 @@ static void gst_dv_infer_dispatch_properties_changed(GObject* object, guint coun
     if (named && shared.started && newest) {
       // What is under way is for other settings, also where these are those of the network in use.
       ++shared.loads;
+      if (shared.newest_load) shared.newest_load->cancel();
+      shared.newest_load = std::move(cancellation);
       if (newest->settings != shared.settings.network_settings()) ticket = shared.loads;
     }
   }
@@ -206,6 +233,13 @@ static void gst_dv_infer_dispatch_properties_changed(GObject* object, guint coun
     gst_element_call_async(GST_ELEMENT(self), gst_dv_infer_load_async, GUINT_TO_POINTER(ticket),
                            nullptr);
   }
+}
+
+// All properties that one call has set are set by now: one load is enough for them.
+static void gst_dv_infer_dispatch_properties_changed(GObject* object, guint count,
+                                                     GParamSpec** specs) {
+  dvnn::gst::guard(object, "another network cannot be loaded",
+                   [&] { gst_dv_infer_follow_settings(GST_DV_INFER(object), count, specs); });
   G_OBJECT_CLASS(gst_dv_infer_parent_class)->dispatch_properties_changed(object, count, specs);
 }
 
@@ -213,7 +247,8 @@ static void gst_dv_infer_dispatch_properties_changed(GObject* object, guint coun
 
 // One run, so that latency is known before there is a frame. A device that does not answer is left
 // to the watchdog, which will tell of it with the first frame.
-static void gst_dv_infer_try_out(GstDvInfer* self, const LoadedPtr& loaded, guint watchdog_ms) {
+static void gst_dv_infer_try_out(GstDvInfer* self, const LoadedPtr& loaded, guint watchdog_ms,
+                                 const Cancellation& cancellation) {
   auto taken = loaded->pool->take(SlotPool::Taker::kUpstream, SlotPool::Clock::now());
   if (!taken.ok() || !taken.value().slot) return;
   std::packaged_task<gint64()> run([slot = std::move(taken.value().slot)] {
@@ -225,7 +260,14 @@ static void gst_dv_infer_try_out(GstDvInfer* self, const LoadedPtr& loaded, guin
   std::thread thread(std::move(run));
   constexpr guint kLongest = 5000;
   const guint limit = watchdog_ms == 0 ? kLongest : std::min(watchdog_ms, kLongest);
-  if (took.wait_for(std::chrono::milliseconds(limit)) == std::future_status::ready) {
+  constexpr std::chrono::milliseconds kLook{20};
+  const gint64 until = g_get_monotonic_time() + gint64{limit} * 1000;
+  std::future_status status = std::future_status::timeout;
+  while (status != std::future_status::ready && g_get_monotonic_time() < until &&
+         !cancellation.is_cancelled()) {
+    status = took.wait_for(kLook);
+  }
+  if (status == std::future_status::ready) {
     thread.join();
     self->priv->first_run_us = took.get();
   } else {
@@ -234,14 +276,14 @@ static void gst_dv_infer_try_out(GstDvInfer* self, const LoadedPtr& loaded, guin
   }
 }
 
-static gboolean gst_dv_infer_start(GstDvInfer* self) {
+static gboolean gst_dv_infer_start(GstDvInfer* self, const Cancellation& cancellation) {
   GstDvInferPrivate& priv = *self->priv;
-  if (!gst_dv_infer_open(self)) return FALSE;
+  if (!gst_dv_infer_open(self, &cancellation)) return FALSE;
   const InferSettings settings = gst_dv_infer_settings(self);
   const LoadedPtr loaded = gst_dv_infer_loaded(self);
-  auto pool = dvnn::gst::make_pool(*loaded, gst_dv_infer_slot_counts(settings));
+  auto pool = dvnn::gst::make_pool(*loaded, gst_dv_infer_slot_counts(settings), &cancellation);
   if (!pool.ok()) {
-    gst_dv_infer_post_error(self, Topic::kSettings, pool.error());
+    gst_dv_infer_fail_to_load(self, Topic::kSettings, pool.error());
     return FALSE;
   }
   {
@@ -254,12 +296,16 @@ static gboolean gst_dv_infer_start(GstDvInfer* self) {
   priv.intake->stats.reset();
   priv.intake->latency.reset();
   priv.first_run_us = 0;
-  gst_dv_infer_try_out(self, loaded, settings.watchdog_ms);
+  gst_dv_infer_try_out(self, loaded, settings.watchdog_ms, cancellation);
   dvnn::gst::InferQueue::Limits limits;
   limits.inferences = settings.max_in_flight;
-  priv.queue = std::make_shared<dvnn::gst::InferQueue>(
+  auto queue = std::make_shared<dvnn::gst::InferQueue>(
       limits, [self](dvnn::gst::InferItem* item) { return gst_dv_infer_run(self, item); },
       [self](bool run) { gst_dv_infer_set_task(self, run); });
+  {
+    const ObjectLock lock(self);
+    priv.queue = std::move(queue);
+  }
   gst_dv_infer_start_workers(self, settings.max_in_flight);
   gst_segment_init(&priv.sink.segment, GST_FORMAT_UNDEFINED);
   priv.sink.have_video = priv.sink.tensors_in = priv.sink.tensors_out = false;
@@ -273,13 +319,16 @@ static gboolean gst_dv_infer_start(GstDvInfer* self) {
 static void gst_dv_infer_stop(GstDvInfer* self) {
   GstDvInferPrivate& priv = *self->priv;
   gst_dv_infer_stop_workers(self);
-  priv.queue.reset();
   priv.sink.converter.reset();
   priv.sink.converter_of.reset();
   LoadedPtr next;
+  std::shared_ptr<dvnn::gst::InferQueue> queue;
   std::shared_ptr<SlotPool> pool;  // released without the lock
   const ObjectLock lock(self);
+  queue.swap(priv.queue);
   priv.shared.started = false;
+  ++priv.shared.loads;  // what is under way is for nobody
+  if (priv.shared.newest_load) priv.shared.newest_load->cancel();
   next.swap(priv.shared.next);
   if (!priv.shared.loaded) return;
   pool = std::move(priv.shared.loaded->pool);
@@ -287,13 +336,42 @@ static void gst_dv_infer_stop(GstDvInfer* self) {
   if (pool) pool->set_flushing(true);
 }
 
+// Whether what a change of state upwards needs is there.
+static bool gst_dv_infer_prepare(GstDvInfer* self, GstStateChange transition) {
+  if (transition != GST_STATE_CHANGE_NULL_TO_READY &&
+      transition != GST_STATE_CHANGE_READY_TO_PAUSED) {
+    return true;
+  }
+  return dvnn::gst::guard(self, "the network cannot be loaded", false, [&]() -> bool {
+    const auto cancellation = std::make_shared<Cancellation>();
+    auto set_opening = [self](std::shared_ptr<Cancellation> now) {
+      const ObjectLock lock(self);
+      self->priv->shared.opening = std::move(now);
+    };
+    set_opening(cancellation);
+    const gboolean good = transition == GST_STATE_CHANGE_NULL_TO_READY
+                              ? gst_dv_infer_open(self, cancellation.get())
+                              : gst_dv_infer_start(self, *cancellation);
+    set_opening(nullptr);
+    return good;
+  });
+}
+
+// While another thread waits for a change of state upwards: its load ends first.
+static GstStateChangeReturn gst_dv_infer_set_state(GstElement* element, GstState state) {
+  if (state == GST_STATE_NULL) {
+    const ObjectLock lock(element);
+    const auto& opening = GST_DV_INFER(element)->priv->shared.opening;
+    if (opening) opening->cancel();
+  }
+  return GST_ELEMENT_CLASS(gst_dv_infer_parent_class)->set_state(element, state);
+}
+
 static GstStateChangeReturn gst_dv_infer_change_state(GstElement* element,
                                                       GstStateChange transition) {
   GstDvInfer* self = GST_DV_INFER(element);
-  if (transition == GST_STATE_CHANGE_NULL_TO_READY && !gst_dv_infer_open(self)) {
-    return GST_STATE_CHANGE_FAILURE;
-  }
-  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED && !gst_dv_infer_start(self)) {
+  if (!gst_dv_infer_prepare(self, transition)) {
+    if (transition == GST_STATE_CHANGE_READY_TO_PAUSED) gst_dv_infer_stop(self);
     return GST_STATE_CHANGE_FAILURE;
   }
   const GstStateChangeReturn result =
@@ -387,5 +465,6 @@ static void gst_dv_infer_class_init(GstDvInferClass* klass) {
       "gst-dvnn developers");
   gst_dv_infer_add_sink_template(element_class);
   gst_dv_infer_add_src_template(element_class);
+  element_class->set_state = GST_DEBUG_FUNCPTR(gst_dv_infer_set_state);
   element_class->change_state = GST_DEBUG_FUNCPTR(gst_dv_infer_change_state);
 }

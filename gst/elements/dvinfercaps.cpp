@@ -3,6 +3,7 @@
 #include "base/format.h"
 #include "elements/dvinferprivate.h"
 #include "frames/tensorcaps.h"
+#include "guard.h"
 #include "refs.h"
 
 #define GST_CAT_DEFAULT gst_dv_infer_debug
@@ -56,12 +57,14 @@ GstCaps* gst_dv_infer_get_caps(GstDvInfer* self, bool sink) {
 gboolean gst_dv_infer_answer_caps(GstDvInfer* self, GstQuery* query, bool sink) {
   GstCaps* filter = nullptr;
   gst_query_parse_caps(query, &filter);
-  CapsPtr caps(gst_dv_infer_get_caps(self, sink));
-  if (filter) {
-    caps.reset(gst_caps_intersect_full(filter, caps.get(), GST_CAPS_INTERSECT_FIRST));
-  }
-  gst_query_set_caps_result(query, caps.get());
-  return TRUE;
+  return dvnn::gst::guard(self, "the caps cannot be told", FALSE, [&]() -> gboolean {
+    CapsPtr caps(gst_dv_infer_get_caps(self, sink));
+    if (filter) {
+      caps.reset(gst_caps_intersect_full(filter, caps.get(), GST_CAPS_INTERSECT_FIRST));
+    }
+    gst_query_set_caps_result(query, caps.get());
+    return TRUE;
+  });
 }
 
 // Whether a stream of tensors is a network's input.

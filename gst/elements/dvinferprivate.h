@@ -11,6 +11,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/cancel.h"
 #include "elements/dvinfer.h"
 #include "elements/infersettings.h"
 #include "frames/frameconverter.h"
@@ -28,10 +29,12 @@ struct GstDvInferPrivate {
   // Under the object lock.
   struct {
     dvnn::gst::InferSettings settings;
-    LoadedPtr loaded;           // from READY on
-    LoadedPtr next;             // loaded while playing: it takes over with the next frame
-    guint loads = 0;            // how many loads were asked for, so that the newest wins
-    bool started = false;       // from PAUSED on
+    LoadedPtr loaded;  // from READY on
+    LoadedPtr next;    // loaded while playing: it takes over with the next frame
+    guint loads = 0;   // how many loads were asked for, so that the newest wins
+    std::shared_ptr<dvnn::Cancellation> newest_load;  // of these; the others are cancelled
+    std::shared_ptr<dvnn::Cancellation> opening;      // what a change of state waits for
+    bool started = false;                             // from PAUSED on
     GstClockTime upstream = 0;  // least latency of what is upstream, as it was last queried
   } shared;
   // Loads that are under way while playing: NULL waits for them.
@@ -55,7 +58,8 @@ struct GstDvInferPrivate {
   // From the start on.
   int64_t first_run_us = 0;                // 0: not known
   std::atomic<guint> fps_n{30}, fps_d{1};  // of the stream, or what is likely
-  // From PAUSED on.
+  // From PAUSED on. Whoever is not under the sink pad's stream lock, or a thread that the stop
+  // waits for, takes it by gst_dv_infer_queue().
   std::shared_ptr<dvnn::gst::InferQueue> queue;
   std::vector<GstDvInferWorker*> workers;
   // Thread safe by itself, and dvconvert's as well.
@@ -72,6 +76,8 @@ struct _GstDvInfer {
 /// A copy of the settings, and of what frames need of them.
 dvnn::gst::InferSettings gst_dv_infer_settings(GstDvInfer* self);
 dvnn::gst::InferRules gst_dv_infer_rules(GstDvInfer* self);
+/// The queue, or null below PAUSED: queries and events come at any time.
+std::shared_ptr<dvnn::gst::InferQueue> gst_dv_infer_queue(GstDvInfer* self);
 /// The network that frames are run on now, or null.
 LoadedPtr gst_dv_infer_loaded(GstDvInfer* self);
 /// Posts `error` and says which settings it may be about.

@@ -6,6 +6,7 @@
 #include "elements/dvinferprivate.h"
 #include "errors.h"
 #include "frames/tensorcaps.h"
+#include "guard.h"
 #include "infer/slotmeta.h"
 #include "infer/tensorrequest.h"
 #include "meta/viewmeta.h"
@@ -32,9 +33,9 @@ static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE(
 // --- another network ---------------------------------------------------------------------------
 
 static void gst_dv_infer_post_swap(GstDvInfer* self, const dvnn::gst::LoadedNetwork& now) {
-  GstStructure* s =
-      gst_structure_new("network-changed", "network", G_TYPE_STRING, now.settings.path.c_str(),
-                        "name", G_TYPE_STRING, now.network->model().name.c_str(), nullptr);
+  GstStructure* s = gst_structure_new("network-changed", "network", G_TYPE_STRING,
+                                      dvnn::printable(now.settings.path).c_str(), "name",
+                                      G_TYPE_STRING, now.network->model().name.c_str(), nullptr);
   gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), s));
 }
 
@@ -221,20 +222,22 @@ static Status gst_dv_infer_take_tensor(GstDvInfer* self, InferItem* item) {
   return {};
 }
 
-static GstFlowReturn gst_dv_infer_chain(GstPad*, GstObject* parent, GstBuffer* buffer) {
-  GstDvInfer* self = GST_DV_INFER(parent);
+static GstFlowReturn gst_dv_infer_take_buffer(GstDvInfer* self, dvnn::gst::BufferPtr buffer) {
   GstDvInferPrivate& priv = *self->priv;
   auto item = std::make_shared<InferItem>();
-  item->object.reset(GST_MINI_OBJECT_CAST(buffer));
+  const GstClockTime running_time = gst_dv_infer_running_time(self, buffer.get());
+  item->object.reset(GST_MINI_OBJECT_CAST(buffer.release()));
   item->times.arrived = g_get_monotonic_time();
   if (!priv.sink.have_video && !priv.sink.tensors_in) return GST_FLOW_NOT_NEGOTIATED;
   if (const GstFlowReturn flow = priv.queue->flow(); flow != GST_FLOW_OK) return flow;
   gst_dv_infer_swap(self);
   item->network = gst_dv_infer_loaded(self);
   item->as_tensors = priv.sink.tensors_out;
-  item->upstream_us = gst_dv_infer_upstream_wait(self, gst_dv_infer_running_time(self, buffer));
-  item->status = priv.sink.tensors_in ? gst_dv_infer_take_tensor(self, item.get())
-                                      : gst_dv_infer_take_frame(self, item.get());
+  item->upstream_us = gst_dv_infer_upstream_wait(self, running_time);
+  item->status = dvnn::guarded("the frame cannot be converted", [&] {
+    return priv.sink.tensors_in ? gst_dv_infer_take_tensor(self, item.get())
+                                : gst_dv_infer_take_frame(self, item.get());
+  });
   // Where tensors leave there is nothing to pass in place of results.
   const bool passes = item->regions.empty() && item->status.ok();
   if (passes && item->as_tensors) return priv.queue->flow();
@@ -242,6 +245,12 @@ static GstFlowReturn gst_dv_infer_chain(GstPad*, GstObject* parent, GstBuffer* b
   const GstFlowReturn flow = priv.queue->push_frame(std::move(item));
   priv.intake->latency.occupied(arrived, g_get_monotonic_time());
   return flow;
+}
+
+static GstFlowReturn gst_dv_infer_chain(GstPad*, GstObject* parent, GstBuffer* buffer) {
+  return dvnn::gst::guard(parent, "a frame cannot be taken", GST_FLOW_ERROR, [&] {
+    return gst_dv_infer_take_buffer(GST_DV_INFER(parent), dvnn::gst::BufferPtr(buffer));
+  });
 }
 
 // --- events ------------------------------------------------------------------------------------
@@ -274,7 +283,8 @@ static gboolean gst_dv_infer_take_caps_event(GstDvInfer* self, GstEvent** event)
   GstCaps* caps = nullptr;
   gst_event_parse_caps(*event, &caps);
   dvnn::gst::CapsPtr out;
-  const Status status = gst_dv_infer_take_caps(self, caps, &out);
+  const Status status = dvnn::guarded("the caps cannot be taken",
+                                      [&] { return gst_dv_infer_take_caps(self, caps, &out); });
   if (!status.ok()) {
     gst_dv_infer_post_error(self, Topic::kData, status.error());
     return FALSE;
@@ -285,9 +295,11 @@ static gboolean gst_dv_infer_take_caps_event(GstDvInfer* self, GstEvent** event)
 }
 
 static gboolean gst_dv_infer_queue_event(GstDvInfer* self, GstEvent* event) {
-  const auto result = self->priv->queue->push_event(dvnn::gst::EventPtr(event));
-  if (result.fatal) GST_ELEMENT_FLOW_ERROR(self, result.flow);
-  return result.queued;
+  return dvnn::gst::guard(self, "an event cannot be queued", FALSE, [&]() -> gboolean {
+    const auto result = self->priv->queue->push_event(dvnn::gst::EventPtr(event));
+    if (result.fatal) GST_ELEMENT_FLOW_ERROR(self, result.flow);
+    return result.queued;
+  });
 }
 
 static gboolean gst_dv_infer_sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
@@ -337,9 +349,12 @@ static gboolean gst_dv_infer_sink_query(GstPad* pad, GstObject* parent, GstQuery
   GstDvInfer* self = GST_DV_INFER(parent);
   if (GST_QUERY_TYPE(query) == GST_QUERY_CAPS) return gst_dv_infer_answer_caps(self, query, true);
   if (!GST_QUERY_IS_SERIALIZED(query)) return gst_pad_query_default(pad, parent, query);
-  // Serialized queries come while the pad is active, so the queue is there.
+  // Upstream may play on while this element has stopped: GStreamer does not hold queries back. The
+  // stop, which takes the queue, waits for the stream lock once the pad is flushing.
+  if (GST_PAD_IS_FLUSHING(pad) || !gst_dv_infer_queue(self)) return FALSE;
   if (GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION) {
-    return gst_dv_infer_answer_allocation(self, query);
+    return dvnn::gst::guard(self, "no tensor can be asked for", FALSE,
+                            [&] { return gst_dv_infer_answer_allocation(self, query); });
   }
   return self->priv->queue->drain() && gst_pad_peer_query(self->srcpad, query);
 }

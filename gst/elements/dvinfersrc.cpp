@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // dvinfer's source pad: frames with outputs out, in order; events and queries from downstream.
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
+#include "base/format.h"
 #include "elements/dvinferprivate.h"
 #include "errors.h"
 #include "frames/tensorcaps.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
+#include "guard.h"
 #include "meta/tensordesc.h"
 #include "times.h"
 
@@ -20,6 +23,7 @@ using dvnn::gst::InferItem;
 using dvnn::gst::InferRules;
 using dvnn::gst::InferStats;
 using dvnn::gst::ItemPtr;
+using dvnn::gst::MemoryPtr;
 using dvnn::gst::ObjectLock;
 using dvnn::gst::OnError;
 using dvnn::gst::Region;
@@ -32,25 +36,36 @@ static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE(
 // --- workers -----------------------------------------------------------------------------------
 
 // Memory of one output: a view that keeps the slot, or a copy.
-static dvnn::gst::MemoryPtr gst_dv_infer_output_memory(const SlotPtr& slot, size_t i,
-                                                       bool as_view) {
+static dvnn::Result<MemoryPtr> gst_dv_infer_output_memory(const SlotPtr& slot, size_t i,
+                                                          bool as_view) {
   const dvnn::ConstTensorView view = (*slot)->output(i);
   const auto size = static_cast<gsize>(view.desc.bytes());
-  gpointer data = as_view ? const_cast<uint8_t*>(view.data) : g_memdup2(view.data, size);
-  gpointer owner = as_view ? new SlotPtr(slot) : data;
-  const GDestroyNotify release =
-      as_view ? [](gpointer held) { delete static_cast<SlotPtr*>(held); } : g_free;
-  return dvnn::gst::MemoryPtr(
-      gst_memory_new_wrapped(GST_MEMORY_FLAG_READONLY, data, size, 0, size, owner, release));
+  if (as_view) {
+    return MemoryPtr(gst_memory_new_wrapped(
+        GST_MEMORY_FLAG_READONLY, const_cast<uint8_t*>(view.data), size, 0, size, new SlotPtr(slot),
+        [](gpointer held) { delete static_cast<SlotPtr*>(held); }));
+  }
+  MemoryPtr copy = dvnn::gst::allocate_memory(size);
+  GstMapInfo map;
+  if (!copy || !gst_memory_map(copy.get(), &map, GST_MAP_WRITE)) {
+    return Error{dvnn::ErrorCode::kNoMemory,
+                 dvnn::format("no memory for an output of %zu bytes", size)};
+  }
+  std::memcpy(map.data, view.data, size);
+  gst_memory_unmap(copy.get(), &map);
+  GST_MINI_OBJECT_FLAG_SET(copy.get(), GST_MEMORY_FLAG_READONLY);
+  return copy;
 }
 
 // What a slot has to say leaves it at once, as a view only while slots are plenty (slotpool.h).
-static void gst_dv_infer_take_outputs(const dvnn::network::Model& model, Region* region) {
+static Status gst_dv_infer_take_outputs(const dvnn::network::Model& model, Region* region) {
   const bool as_views = region->slot->pool->plenty();
   for (size_t i = 0; i < model.outputs.size(); ++i) {
-    region->outputs.push_back(gst_dv_infer_output_memory(region->slot, i, as_views));
+    DVNN_ASSIGN(auto memory, gst_dv_infer_output_memory(region->slot, i, as_views));
+    region->outputs.push_back(std::move(memory));
   }
   region->slot.reset();
+  return {};
 }
 
 Status gst_dv_infer_run(GstDvInfer* self, InferItem* item) {
@@ -63,7 +78,7 @@ Status gst_dv_infer_run(GstDvInfer* self, InferItem* item) {
     stats.run_ends();
     region.slot->pool->finished(region.slot);
     if (!status.ok()) return status;
-    gst_dv_infer_take_outputs(item->network->network->model(), &region);
+    DVNN_TRY(gst_dv_infer_take_outputs(item->network->network->model(), &region));
     stats.time(InferStats::Time::kDevice, times.device_us);
     stats.time(InferStats::Time::kCpu, times.cpu_us);
   }
@@ -213,12 +228,20 @@ static GstFlowReturn gst_dv_infer_push_event(GstDvInfer* self, InferItem* item) 
 static void gst_dv_infer_src_loop(gpointer user_data) {
   GstDvInfer* self = GST_DV_INFER(user_data);
   const std::shared_ptr<dvnn::gst::InferQueue> queue = self->priv->queue;
-  const ItemPtr item = queue->pop(gst_dv_infer_rules(self).watchdog_ms);
+  const ItemPtr item = dvnn::gst::guard(self, "a frame cannot be given up", ItemPtr(), [&] {
+    return queue->pop(gst_dv_infer_rules(self).watchdog_ms);
+  });
   if (!item) return;
   const bool is_event = !item->is_frame();
-  const GstFlowReturn flow = is_event ? gst_dv_infer_push_event(self, item.get())
-                                      : gst_dv_infer_push_frame(self, item.get());
-  const bool ours = flow == GST_FLOW_ERROR && !is_event && !item->status.ok();
+  bool told = true;  // of an exception
+  const GstFlowReturn flow =
+      dvnn::gst::guard(self, "a frame cannot be handed on", GST_FLOW_ERROR, [&] {
+        const GstFlowReturn pushed = is_event ? gst_dv_infer_push_event(self, item.get())
+                                              : gst_dv_infer_push_frame(self, item.get());
+        told = false;
+        return pushed;
+      });
+  const bool ours = told || (flow == GST_FLOW_ERROR && !is_event && !item->status.ok());
   const auto stopped = queue->finish(is_event, flow);
   if (!stopped.stopped) return;
   GST_DEBUG_OBJECT(self, "source pad stops: %s", gst_flow_get_name(stopped.flow));
@@ -254,8 +277,7 @@ static gboolean gst_dv_infer_src_event(GstPad* pad, GstObject* parent, GstEvent*
   GstDvInfer* self = GST_DV_INFER(parent);
   if (GST_EVENT_TYPE(event) == GST_EVENT_QOS) gst_dv_infer_take_qos(self, event);
   if (GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE) {
-    // Events come while the pad is active, so the queue is there.
-    self->priv->queue->reconfigure();
+    if (const auto queue = gst_dv_infer_queue(self)) queue->reconfigure();
     return gst_pad_push_event(self->sinkpad, event);
   }
   return gst_pad_event_default(pad, parent, event);

@@ -3,6 +3,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/guard.h"
 #include "elements/dvinferprivate.h"
 #include "refs.h"
 
@@ -42,6 +43,7 @@ static void gst_dv_infer_leave(GstTask*, GThread*, gpointer data) {
 }
 
 void gst_dv_infer_start_workers(GstDvInfer* self, guint count) {
+  self->priv->workers.reserve(count);
   for (guint i = 0; i < count; ++i) {
     auto* worker = new GstDvInferWorker();
     worker->queue = self->priv->queue;
@@ -72,7 +74,7 @@ void gst_dv_infer_stop_workers(GstDvInfer* self) {
   GstDvInferPrivate& priv = *self->priv;
   if (!priv.queue) return;
   priv.queue->stop_workers();
-  const std::vector<GstDvInferWorker*> workers = std::move(priv.workers);
+  std::vector<GstDvInferWorker*> workers = std::move(priv.workers);
   priv.workers.clear();
   for (GstDvInferWorker* worker : workers) gst_task_stop(worker->task);
   if (!priv.queue->has_lost_worker()) {
@@ -82,7 +84,10 @@ void gst_dv_infer_stop_workers(GstDvInfer* self) {
   // To join a thread that the device holds would hang as well: somebody else waits for it, and lets
   // go of what it uses if it ever comes back.
   GST_WARNING_OBJECT(self, "the device still holds a worker thread, which is left behind");
-  std::thread([workers] {
-    for (GstDvInferWorker* worker : workers) gst_dv_infer_join(worker);
-  }).detach();
+  (void)dvnn::guarded("waiting for the device", [&]() -> dvnn::Status {
+    std::thread([workers = std::move(workers)] {
+      for (GstDvInferWorker* worker : workers) gst_dv_infer_join(worker);
+    }).detach();
+    return {};
+  }).ok();
 }

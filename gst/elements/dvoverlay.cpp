@@ -22,11 +22,11 @@
 
 #include <gst/video/video.h>
 
-#include "base/guard.h"
 #include "elements/overlayscene.h"
 #include "errors.h"
 #include "frames/framecheck.h"
 #include "frames/frameconverter.h"
+#include "guard.h"
 #include "properties.h"
 #include "refs.h"
 #include "times.h"
@@ -122,6 +122,7 @@ static void gst_dv_overlay_configure_painter(GstDvOverlay* self, const GstVideoI
 
 static Status gst_dv_overlay_paint(GstDvOverlay* self, GstBuffer* frame, const Settings& settings,
                                    const std::vector<Drawing>& scene) {
+  DVNN_TRY(dvnn::gst::check_video_meta(self->priv->video, frame));
   // Mapping for writing copies memory that somebody else (a tee's other branch) holds, too.
   VideoFrameMap mapped(self->priv->video, frame, GST_MAP_READWRITE);
   if (!mapped.ok()) {
@@ -142,15 +143,12 @@ static Status gst_dv_overlay_paint(GstDvOverlay* self, GstBuffer* frame, const S
 
 static Status gst_dv_overlay_draw(GstDvOverlay* self, GstBuffer* frame, const Settings& settings) {
   const GstClockTime time = dvnn::gst::running_time(GST_BASE_TRANSFORM(self)->segment, frame);
-  // C code calls this: OpenCV's exceptions and memory that cannot be had end here.
-  return dvnn::guarded("the objects cannot be drawn", [&]() -> Status {
-    const std::vector<Drawing> scene =
-        self->priv->scene.read(frame, time,
-                               {settings.labels, settings.confidence,
-                                static_cast<GstClockTime>(settings.hold * GST_MSECOND)});
-    if (scene.empty()) return {};
-    return gst_dv_overlay_paint(self, frame, settings, scene);
-  });
+  const std::vector<Drawing> scene =
+      self->priv->scene.read(frame, time,
+                             {settings.labels, settings.confidence,
+                              static_cast<GstClockTime>(settings.hold * GST_MSECOND)});
+  if (scene.empty()) return {};
+  return gst_dv_overlay_paint(self, frame, settings, scene);
 }
 
 static GstFlowReturn gst_dv_overlay_transform_ip(GstBaseTransform* trans, GstBuffer* frame) {
@@ -160,10 +158,12 @@ static GstFlowReturn gst_dv_overlay_transform_ip(GstBaseTransform* trans, GstBuf
     const ObjectLock lock(self);
     settings = self->priv->settings;
   }
-  const Status status = gst_dv_overlay_draw(self, frame, settings);
-  if (status.ok()) return GST_FLOW_OK;
-  dvnn::gst::post_error(GST_ELEMENT(self), Topic::kData, status.error());
-  return GST_FLOW_ERROR;
+  return dvnn::gst::guard(self, "the objects cannot be drawn", GST_FLOW_ERROR, [&] {
+    const Status status = gst_dv_overlay_draw(self, frame, settings);
+    if (status.ok()) return GST_FLOW_OK;
+    dvnn::gst::post_error(GST_ELEMENT(self), Topic::kData, status.error());
+    return GST_FLOW_ERROR;
+  });
 }
 
 // --- stream ------------------------------------------------------------------------------------

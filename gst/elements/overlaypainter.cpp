@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 #include <opencv2/imgproc.hpp>
 
 #include "base/format.h"
@@ -32,7 +33,10 @@ cv::Scalar class_color(int class_id) {
 // Copies a BGRA picture into a buffer in the composition's native-endian ARGB.
 BufferPtr to_buffer(const cv::Mat& bgra) {
   const gsize size = bgra.total() * 4;
-  BufferPtr buffer(gst_buffer_new_allocate(nullptr, size, nullptr));
+  MemoryPtr memory = allocate_memory(size);
+  if (!memory) throw std::bad_alloc();
+  BufferPtr buffer(gst_buffer_new());
+  gst_buffer_append_memory(buffer.get(), memory.release());
   const BufferMap map(buffer.get(), GST_MAP_WRITE);
   for (int y = 0; y < bgra.rows && map.ok(); ++y) {
     for (int x = 0; x < bgra.cols; ++x) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <iterator>
 #include <unordered_map>
 
@@ -16,8 +17,12 @@ namespace {
 constexpr size_t kMaxDrawings = 1000;
 constexpr size_t kMaxHeldNetworks = 16;
 
+// Labels may be of any length, and each drawing has a copy: no more than a screen shows.
+constexpr size_t kMaxLabelBytes = 256;
+
 std::string label_text(const char* label, double confidence, const SceneSettings& settings) {
-  std::string text = settings.labels && label ? label : "";
+  std::string text;
+  if (settings.labels && label) text.assign(label, strnlen(label, kMaxLabelBytes));
   if (settings.confidence && confidence >= 0) {
     text += dvnn::format("%s%.0f%%", text.empty() ? "" : " ", 100 * std::min(confidence, 1.0));
   }
@@ -32,6 +37,14 @@ bool read_object(const GstDvObject& object, const SceneSettings& settings, Drawi
   drawing->class_id = object.class_id;
   drawing->text = label_text(object.label, static_cast<double>(object.confidence), settings);
   return true;
+}
+
+guint color_number(const gchar* type) {
+  guint number = 5381;
+  for (size_t i = 0; i < kMaxLabelBytes && type[i]; ++i) {
+    number = number * 33 + static_cast<guchar>(type[i]);
+  }
+  return number & 0xff;
 }
 
 // The exact box of a region, if the region was not scaled since it was written.
@@ -64,7 +77,7 @@ Drawing read_region(GstVideoRegionOfInterestMeta* roi, const SceneSettings& sett
   }
   gdouble confidence = -1;
   // Regions without a class still have a colour of their own.
-  drawing.class_id = type ? static_cast<int>(g_str_hash(type) & 0xff) : 0;
+  drawing.class_id = type ? static_cast<int>(color_number(type)) : 0;
   if (fields) {
     gst_structure_get_int(fields, "class-id", &drawing.class_id);
     gst_structure_get_double(fields, "confidence", &confidence);
@@ -106,6 +119,7 @@ void append(std::vector<Drawing> drawings, std::vector<Drawing>* scene) {
 void OverlayScene::hold_or_recall(const GstDvPass& pass, std::vector<Drawing> drawings,
                                   GstClockTime time, GstClockTime hold,
                                   std::vector<Drawing>* scene) {
+  if (!pass.network) return append(std::move(drawings), scene);
   const bool timed = GST_CLOCK_TIME_IS_VALID(time);
   if (pass.state == GST_DV_PASS_SKIPPED && drawings.empty()) {
     const auto held = held_.find(pass.network);

@@ -32,6 +32,25 @@ PlaneSize plane_size(const GstVideoFrame& frame, guint plane) {
 
 }  // namespace
 
+Status check_video_meta(const GstVideoInfo& info, GstBuffer* frame) {
+  constexpr guint kMaxExtent = 32768;
+  const GstVideoMeta* meta = gst_buffer_get_video_meta(frame);
+  if (!meta) return {};
+  const auto width = static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info));
+  const auto height = static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info));
+  const bool fits = meta->format == GST_VIDEO_INFO_FORMAT(&info) &&
+                    meta->n_planes == GST_VIDEO_INFO_N_PLANES(&info) && meta->width >= width &&
+                    meta->height >= height && meta->width <= std::max(width, kMaxExtent) &&
+                    meta->height <= std::max(height, kMaxExtent);
+  if (fits) return {};
+  return Error{ErrorCode::kMalformed,
+               dvnn::format("the frame's GstVideoMeta describes format %d, %u planes, %u x %u; the "
+                            "caps are %s, %u planes, %u x %u",
+                            static_cast<int>(meta->format), meta->n_planes, meta->width,
+                            meta->height, gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&info)),
+                            GST_VIDEO_INFO_N_PLANES(&info), width, height)};
+}
+
 Status check_frame_memory(const GstVideoFrame& frame) {
   const std::string what =
       dvnn::format("%s %dx%d", gst_video_format_to_string(GST_VIDEO_FRAME_FORMAT(&frame)),

@@ -8,6 +8,11 @@
 
 namespace dvnn::gst {
 
+/// kMalformed if the frame's GstVideoMeta says something else than the caps, `info`: another format
+/// or number of planes, or a smaller picture. To be asked before the frame is mapped, which
+/// believes it.
+Status check_video_meta(const GstVideoInfo& info, GstBuffer* frame);
+
 /// kMalformed if a plane's stride is shorter than a row, or if its memory ends before its last
 /// row: a GstVideoMeta may come from anybody, and GStreamer believes it.
 Status check_frame_memory(const GstVideoFrame& frame);

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/format.h"
+#include "base/guard.h"
 #include "frames/framecheck.h"
 #include "refs.h"
 
@@ -129,7 +130,8 @@ Result<std::unique_ptr<FrameConverter>> FrameConverter::create(const GstVideoInf
   self->target_ = target;
   self->input_ = input;
   self->view_ = view;
-  DVNN_TRY(self->make_converter(frame));
+  DVNN_TRY(guarded(dvnn::format("the tensor of a frame of %d x %d", frame.width, frame.height),
+                   [&] { return self->make_converter(frame); }));
   return self;
 }
 
@@ -164,6 +166,7 @@ Status FrameConverter::convert(GstBuffer* frame, uint8_t* tensor, size_t bytes) 
   if (bytes < static_cast<size_t>(target_.bytes())) {
     return Error{ErrorCode::kInternal, "the tensor's memory is too small"};
   }
+  DVNN_TRY(check_video_meta(info_, frame));
   DVNN_TRY(follow_crop(frame));
   const DmaBufAccess access(frame);
   VideoFrameMap mapped(info_, frame, GST_MAP_READ);

@@ -54,7 +54,9 @@ bool Admission::is_due(GstClockTime time) {
     if (known && rules_.interval > 0 && time - inferred_ + kRounding < rules_.interval)
       return false;
     if (rules_.max_rate > 0) {
-      const auto period = static_cast<GstClockTime>(GST_SECOND / rules_.max_rate);
+      constexpr double kLongest = 1e15;  // nanoseconds: a week and more; what a GstClockTime holds
+      const auto period = static_cast<GstClockTime>(
+          std::min(static_cast<double>(GST_SECOND) / rules_.max_rate, kLongest));
       if (known && GST_CLOCK_TIME_IS_VALID(next_) && time < next_) return false;
       // From the time that was due, not from the frame's, so that the average is the rate; but
       // what was missed is not made up for.

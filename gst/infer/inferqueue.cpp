@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "base/guard.h"
 
 namespace dvnn::gst {
 
@@ -33,13 +34,19 @@ GstFlowReturn InferQueue::push_frame(ItemPtr item) {
   item->times.admitted = g_get_monotonic_time();
   item->done = item->regions.empty();
   if (item->done) item->times.finished = item->times.admitted;
-  ++frames_;
+  // Both lists or none: one of them may have no room to grow.
+  items_.push_back(item);
   if (!item->done) {
+    try {
+      todo_.push_back(item);
+    } catch (...) {
+      items_.pop_back();
+      throw;
+    }
     item->counted = true;
     ++inferences_;
-    todo_.push_back(item);
   }
-  items_.push_back(std::move(item));
+  ++frames_;
   changed_.notify_all();
   return GST_FLOW_OK;
 }
@@ -56,17 +63,18 @@ InferQueue::EventResult InferQueue::push_event(EventPtr event) {
       return {false, flow_, lost_eos && (flow_ == GST_FLOW_NOT_LINKED || flow_ < GST_FLOW_EOS)};
     }
   }
+  if (eos_ && !begins) return {false, GST_FLOW_EOS, false};
+  auto item = std::make_shared<InferItem>();
+  item->object.reset(GST_MINI_OBJECT_CAST(event.release()));
+  items_.push_back(std::move(item));
+  // What may fail is done: now the rest.
   if (eos_) {
-    if (!begins) return {false, GST_FLOW_EOS, false};
     flow_ = GST_FLOW_OK;
     eos_ = unexpected_ = false;
     set_task_(true);
   }
   if (type == GST_EVENT_EOS) eos_ = true;
   if (type == GST_EVENT_SEGMENT) unexpected_ = false;
-  auto item = std::make_shared<InferItem>();
-  item->object.reset(GST_MINI_OBJECT_CAST(event.release()));
-  items_.push_back(std::move(item));
   changed_.notify_all();
   return {true, GST_FLOW_OK, false};
 }
@@ -122,15 +130,15 @@ void InferQueue::remove_head() {
 // The worker keeps the item and may yet return: what goes on is another one with the frame.
 ItemPtr InferQueue::give_up_head(guint watchdog_ms) {
   const ItemPtr head = items_.front();
-  remove_head();
   auto item = std::make_shared<InferItem>();
+  item->status =
+      Error{ErrorCode::kDevice,
+            format("the device has not answered for %u ms (property watchdog)", watchdog_ms)};
+  remove_head();
   item->network = head->network;
   item->as_tensors = head->as_tensors;
   item->times = head->times;
   item->times.finished = g_get_monotonic_time();
-  item->status =
-      Error{ErrorCode::kDevice,
-            format("the device has not answered for %u ms (property watchdog)", watchdog_ms)};
   if (head->times.started == 0) {
     todo_.erase(std::remove(todo_.begin(), todo_.end(), head), todo_.end());
   } else {
@@ -156,8 +164,8 @@ ItemPtr InferQueue::pop(guint watchdog_ms) {
     const bool overdue =
         started != 0 && g_get_monotonic_time() - started > int64_t{watchdog_ms} * 1000;
     if (!overdue && lost_ < limits_.inferences) continue;
-    busy_ = true;
     ItemPtr item = give_up_head(watchdog_ms);
+    busy_ = true;
     changed_.notify_all();
     return item;
   }
@@ -234,7 +242,7 @@ bool InferQueue::work_once() {
   todo_.pop_front();
   item->times.started = g_get_monotonic_time();
   lock.unlock();
-  Status status = work_(item.get());
+  Status status = guarded("running a frame", [&] { return work_(item.get()); });
   lock.lock();
   if (!item->object) --lost_;  // given up meanwhile
   item->status = std::move(status);

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/guard.h"
 #include "layers/module.h"
 #include "plan/plan.h"
 
@@ -33,17 +34,21 @@ bool NetworkSettings::operator==(const NetworkSettings& other) const {
   return all(*this) == all(other);
 }
 
-Result<std::shared_ptr<SlotPool>> make_pool(const LoadedNetwork& loaded, const SlotCounts& counts) {
-  auto pool = SlotPool::create(loaded.network, counts);
-  if (pool.ok()) return pool;
+Result<std::shared_ptr<SlotPool>> make_pool(const LoadedNetwork& loaded, const SlotCounts& counts,
+                                            const Cancellation* cancellation) {
+  auto pool = guarded("making slots",
+                      [&] { return SlotPool::create(loaded.network, counts, cancellation); });
+  if (pool.ok() || pool.error().code == ErrorCode::kCancelled) return pool;
   const Error& error = pool.error();
   return Error{error.code, error.message + "; if device memory is short, lower max-in-flight"};
 }
 
-Result<std::shared_ptr<LoadedNetwork>> load_network(const NetworkSettings& settings) {
+static Result<std::shared_ptr<LoadedNetwork>> load(const NetworkSettings& settings,
+                                                   const Cancellation* cancellation) {
   network::NetworkSource source;
   source.path = settings.path.empty() ? default_network() : settings.path;
   source.weights = settings.weights;
+  source.cancellation = cancellation;
   if (!settings.custom_layers.empty()) DVNN_TRY(layers::load_module(settings.custom_layers));
   if (!settings.input_size.empty()) {
     auto size = plan::parse_size(settings.input_size);
@@ -57,6 +62,11 @@ Result<std::shared_ptr<LoadedNetwork>> load_network(const NetworkSettings& setti
   DVNN_ASSIGN(loaded->network, network::Network::load(source, settings.device));
   loaded->info.reset(describe(loaded->network->model()));
   return loaded;
+}
+
+Result<std::shared_ptr<LoadedNetwork>> load_network(const NetworkSettings& settings,
+                                                    const Cancellation* cancellation) {
+  return guarded("loading the network", [&] { return load(settings, cancellation); });
 }
 
 Topic load_topic(const NetworkSettings& settings, const Error& error) {

@@ -31,10 +31,13 @@ struct LoadedNetwork {
   std::shared_ptr<SlotPool> pool;  // while frames may come
 };
 
-Result<std::shared_ptr<LoadedNetwork>> load_network(const NetworkSettings& settings);
+/// kCancelled soon after `cancellation` (may be null) is.
+Result<std::shared_ptr<LoadedNetwork>> load_network(const NetworkSettings& settings,
+                                                    const Cancellation* cancellation);
 
 /// Makes the slots. kNoMemory or kDevice where device memory does not suffice for them.
-Result<std::shared_ptr<SlotPool>> make_pool(const LoadedNetwork& loaded, const SlotCounts& counts);
+Result<std::shared_ptr<SlotPool>> make_pool(const LoadedNetwork& loaded, const SlotCounts& counts,
+                                            const Cancellation* cancellation);
 
 /// What such an error is about: a file, or the settings.
 Topic load_topic(const NetworkSettings& settings, const Error& error);

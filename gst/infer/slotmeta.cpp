@@ -2,6 +2,8 @@
 #include "infer/slotmeta.h"
 
 #include <atomic>
+#include <memory>
+#include <new>
 #include <utility>
 
 #include "meta/metatags.h"
@@ -21,7 +23,7 @@ struct Ticket {
 
 struct SlotMeta {
   GstMeta meta;
-  std::shared_ptr<Ticket>* ticket;
+  std::shared_ptr<Ticket> ticket;  // in place: making and copying it cannot fail
 };
 
 GType slot_meta_api() {
@@ -31,12 +33,12 @@ GType slot_meta_api() {
 }
 
 gboolean slot_meta_init(GstMeta* meta, gpointer, GstBuffer*) {
-  reinterpret_cast<SlotMeta*>(meta)->ticket = new std::shared_ptr<Ticket>();
+  new (&reinterpret_cast<SlotMeta*>(meta)->ticket) std::shared_ptr<Ticket>();
   return TRUE;
 }
 
 void slot_meta_free(GstMeta* meta, GstBuffer*) {
-  delete reinterpret_cast<SlotMeta*>(meta)->ticket;
+  std::destroy_at(&reinterpret_cast<SlotMeta*>(meta)->ticket);
 }
 
 const GstMetaInfo* slot_meta_info();
@@ -46,7 +48,7 @@ gboolean slot_meta_transform(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark ty
   if (!GST_META_TRANSFORM_IS_COPY(type)) return FALSE;
   if (static_cast<GstMetaTransformCopy*>(data)->region) return FALSE;
   auto* copy = reinterpret_cast<SlotMeta*>(gst_buffer_add_meta(to, slot_meta_info(), nullptr));
-  *copy->ticket = *reinterpret_cast<SlotMeta*>(meta)->ticket;
+  copy->ticket = reinterpret_cast<SlotMeta*>(meta)->ticket;
   return TRUE;
 }
 
@@ -62,15 +64,16 @@ const GstMetaInfo* slot_meta_info() {
 namespace dvnn::gst {
 
 void attach_slot(GstBuffer* frame, FilledSlot filled) {
+  auto ticket = std::make_shared<Ticket>();
+  ticket->filled = std::move(filled);
   auto* meta = reinterpret_cast<SlotMeta*>(gst_buffer_add_meta(frame, slot_meta_info(), nullptr));
-  *meta->ticket = std::make_shared<Ticket>();
-  (*meta->ticket)->filled = std::move(filled);
+  meta->ticket = std::move(ticket);
 }
 
 std::optional<FilledSlot> take_slot(GstBuffer* frame, const network::Network* network) {
   gpointer state = nullptr;
   while (GstMeta* meta = gst_buffer_iterate_meta_filtered(frame, &state, slot_meta_api())) {
-    Ticket* ticket = reinterpret_cast<SlotMeta*>(meta)->ticket->get();
+    Ticket* ticket = reinterpret_cast<SlotMeta*>(meta)->ticket.get();
     if (!ticket) continue;
     const std::lock_guard<std::mutex> lock(ticket->mutex);
     const SlotPtr& slot = ticket->filled.slot;
@@ -80,11 +83,13 @@ std::optional<FilledSlot> take_slot(GstBuffer* frame, const network::Network* ne
 }
 
 void strip_slots(GstBuffer* frame) {
-  gpointer state = nullptr;
-  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(frame, &state, slot_meta_api())) {
-    gst_buffer_remove_meta(frame, meta);
-    state = nullptr;
-  }
+  gst_buffer_foreach_meta(
+      frame,
+      [](GstBuffer*, GstMeta** meta, gpointer) -> gboolean {
+        if ((*meta)->info == slot_meta_info()) *meta = nullptr;
+        return TRUE;
+      },
+      nullptr);
 }
 
 }  // namespace dvnn::gst
@@ -97,8 +102,8 @@ constexpr const char* kMemoryType = "DvSlotMemory";
 
 struct SlotMemory {
   GstMemory memory;
-  SlotPtr* slot;
-  std::atomic<bool>* written;
+  SlotPtr slot;
+  std::atomic<bool> written{false};
 };
 
 struct SlotAllocator {
@@ -109,7 +114,7 @@ struct SlotAllocatorClass {
 };
 
 gpointer slot_memory_map(GstMemory* memory, gsize, GstMapFlags) {
-  return (**reinterpret_cast<SlotMemory*>(memory)->slot)->input().data();
+  return (*reinterpret_cast<SlotMemory*>(memory)->slot)->input().data();
 }
 
 void slot_memory_unmap(GstMemory*) {}
@@ -121,10 +126,7 @@ using GstDvSlotAllocatorClass = SlotAllocatorClass;
 G_DEFINE_TYPE(GstDvSlotAllocator, gst_dv_slot_allocator, GST_TYPE_ALLOCATOR)
 
 static void gst_dv_slot_allocator_free(GstAllocator*, GstMemory* memory) {
-  auto* self = reinterpret_cast<SlotMemory*>(memory);
-  delete self->slot;
-  delete self->written;
-  g_free(self);
+  delete reinterpret_cast<SlotMemory*>(memory);
 }
 
 static void gst_dv_slot_allocator_init(GstDvSlotAllocator* self) {
@@ -159,9 +161,8 @@ BufferPtr slot_buffer(SlotPtr slot) {
     return made;
   }();
   const gsize size = (*slot)->input().size();
-  auto* memory = g_new0(SlotMemory, 1);
-  memory->slot = new SlotPtr(std::move(slot));
-  memory->written = new std::atomic<bool>(false);
+  auto* memory = new SlotMemory();
+  memory->slot = std::move(slot);
   gst_memory_init(GST_MEMORY_CAST(memory), GST_MEMORY_FLAG_NO_SHARE, allocator, nullptr, size, 0, 0,
                   size);
   BufferPtr buffer(gst_buffer_new());
@@ -172,8 +173,8 @@ BufferPtr slot_buffer(SlotPtr slot) {
 void mark_slot_written(GstBuffer* tensor) {
   SlotMemory* memory = slot_memory(tensor);
   if (!memory) return;
-  (**memory->slot)->set_input_kind(network::InputKind::kTensor);
-  *memory->written = true;
+  (*memory->slot)->set_input_kind(network::InputKind::kTensor);
+  memory->written = true;
 }
 
 std::optional<SlotPtr> take_slot_memory(GstBuffer* tensor, const network::Network* network) {
@@ -183,9 +184,9 @@ std::optional<SlotPtr> take_slot_memory(GstBuffer* tensor, const network::Networ
       !gst_mini_object_is_writable(GST_MINI_OBJECT_CAST(memory))) {
     return std::nullopt;
   }
-  if ((**memory->slot)->network().get() != network) return std::nullopt;
-  if (!memory->written->exchange(false)) return std::nullopt;
-  return *memory->slot;
+  if ((*memory->slot)->network().get() != network) return std::nullopt;
+  if (!memory->written.exchange(false)) return std::nullopt;
+  return memory->slot;
 }
 
 }  // namespace dvnn::gst

@@ -3,13 +3,17 @@
 
 #include <utility>
 
+#include "base/guard.h"
+
 namespace dvnn::gst {
 
 Result<std::shared_ptr<SlotPool>> SlotPool::create(std::shared_ptr<network::Network> network,
-                                                   const SlotCounts& counts) {
+                                                   const SlotCounts& counts,
+                                                   const Cancellation* cancellation) {
   std::shared_ptr<SlotPool> pool(new SlotPool(std::move(network), counts));
+  pool->free_.reserve(pool->size());  // so that giving a slot back takes no memory
   for (size_t i = 0; i < counts.shared; ++i) {
-    auto slot = pool->network_->create_slot();
+    auto slot = pool->network_->create_slot(cancellation);
     if (!slot.ok()) return slot.error();
     pool->free_.push_back(std::make_unique<PooledSlot>(PooledSlot{std::move(slot.value())}));
   }
@@ -43,17 +47,22 @@ Result<SlotPtr> SlotPool::hand_out(std::unique_lock<std::mutex>* lock) {
   if (!free_.empty()) {
     taken = std::move(free_.back());
     free_.pop_back();
-  } else {
-    lock->unlock();  // making one takes a while
-    auto slot = network_->create_slot();
-    lock->lock();
-    if (!slot.ok()) {
+  }
+  // Making one takes a while, and a slot that cannot be handed out comes back at once.
+  lock->unlock();
+  if (!taken) {
+    auto made = guarded("making a slot", [&]() -> Result<std::unique_ptr<PooledSlot>> {
+      DVNN_ASSIGN(auto slot, network_->create_slot());
+      return std::make_unique<PooledSlot>(PooledSlot{std::move(slot)});
+    });
+    if (!made.ok()) {
+      lock->lock();
       --out_;
       --working_;
       freed_.notify_all();
-      return slot.error();
+      return made.error();
     }
-    taken = std::make_unique<PooledSlot>(PooledSlot{std::move(slot.value())});
+    taken = std::move(made.value());
   }
   taken->pool = this;
   taken->working = true;

@@ -73,7 +73,8 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
 
   /// Makes the shared slots; fails where device memory does not suffice for them.
   static Result<std::shared_ptr<SlotPool>> create(std::shared_ptr<network::Network> network,
-                                                  const SlotCounts& counts);
+                                                  const SlotCounts& counts,
+                                                  const Cancellation* cancellation = nullptr);
 
   /// A free slot, waited for until `deadline`. Errors are those of making one.
   Result<Taken> take(Taker taker, Clock::time_point deadline);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "infer/tensorrequest.h"
 
+#include <new>
+#include <type_traits>
+
 #include "meta/metatags.h"
 #include "refs.h"
 
@@ -15,9 +18,12 @@ GType request_api() {
   return type;
 }
 
+// Called by C: where there is no memory there is no request, and frames carry their view alone.
 gpointer copy_request(gpointer request) {
-  return new TensorRequest(*static_cast<TensorRequest*>(request));
+  return new (std::nothrow) TensorRequest(*static_cast<TensorRequest*>(request));
 }
+
+static_assert(std::is_nothrow_copy_constructible_v<TensorRequest>);
 
 void free_request(gpointer request) {
   delete static_cast<TensorRequest*>(request);

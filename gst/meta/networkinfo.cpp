@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gst/dvnn/gstdvnetworkinfo.h"
 
+#include <utility>
+
 struct _GstDvNetworkInfo {
   gint references;
   gchar* name;
@@ -19,7 +21,7 @@ G_DEFINE_BOXED_TYPE(GstDvNetworkInfo, gst_dv_network_info, gst_dv_network_info_r
  * @decoder_params: its parameters as JSON
  * @labels: (array zero-terminated=1) (nullable): labels by class id
  *
- * Describes a network. Strings are copied.
+ * Describes a network. Strings are copied; bytes that are no UTF-8 are replaced.
  *
  * Returns: (transfer full): a description with one reference
  */
@@ -28,10 +30,15 @@ GstDvNetworkInfo* gst_dv_network_info_new(const gchar* name, const gchar* decode
   static const gchar* const none[] = {nullptr};
   GstDvNetworkInfo* info = g_new0(GstDvNetworkInfo, 1);
   info->references = 1;
-  info->name = g_strdup(name ? name : "");
-  info->decoder = g_strdup(decoder ? decoder : "");
-  info->decoder_params = g_strdup(decoder_params ? decoder_params : "");
+  // They travel in messages, which have to be valid UTF-8.
+  info->name = g_utf8_make_valid(name ? name : "", -1);
+  info->decoder = g_utf8_make_valid(decoder ? decoder : "", -1);
+  info->decoder_params = g_utf8_make_valid(decoder_params ? decoder_params : "", -1);
   info->labels = g_strdupv(const_cast<gchar**>(labels ? labels : none));
+  for (gchar** label = info->labels; *label; ++label) {
+    gchar* valid = g_utf8_make_valid(*label, -1);
+    g_free(std::exchange(*label, valid));
+  }
   return info;
 }
 

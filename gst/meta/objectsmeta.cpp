@@ -2,7 +2,7 @@
 #include "gst/dvnn/gstdvobjectsmeta.h"
 
 #include <algorithm>
-#include <vector>
+#include <memory>
 
 #include "meta/metatags.h"
 #include "meta/metatransform.h"
@@ -28,27 +28,53 @@ bool follow(const dvnn::gst::FrameChange& change, GstDvObject* object) {
   return gst_dv_object_has_box(object);
 }
 
+// Metas may hold a million objects, and these functions are called by C: tables and memory are
+// GLib's, which do not throw.
+struct Release {
+  void operator()(GHashTable* table) const { g_hash_table_unref(table); }
+  void operator()(gint* numbers) const { g_free(numbers); }
+};
+using TablePtr = std::unique_ptr<GHashTable, Release>;
+using NumbersPtr = std::unique_ptr<gint[], Release>;
+
 // Adds the passes of `from` that `to` has not; the places in `to` of all of them.
-std::vector<gint> merge_passes(const GstDvObjectsMeta* from, GstDvObjectsMeta* to) {
-  std::vector<gint> places;
+NumbersPtr merge_passes(const GstDvObjectsMeta* from, GstDvObjectsMeta* to) {
+  NumbersPtr places(g_new(gint, from->passes->len + 1));
+  const TablePtr newest(g_hash_table_new(g_str_hash, g_str_equal));  // place + 1 by name
+  auto note = [&](guint place) {
+    gchar* name = pass_at(to->passes, place)->network;
+    if (name) g_hash_table_insert(newest.get(), name, GUINT_TO_POINTER(place + 1));
+  };
+  for (guint i = 0; i < to->passes->len; ++i) note(i);
   for (guint i = 0; i < from->passes->len; ++i) {
     const GstDvPass* pass = pass_at(from->passes, i);
-    gint place = gst_dv_objects_meta_find_pass(to, pass->network);
+    const gchar* name = pass->network ? pass->network : "";
+    gint place = GPOINTER_TO_INT(g_hash_table_lookup(newest.get(), name)) - 1;
     // Two networks of one name are two passes, unless the whole was here before.
     if (place < static_cast<gint>(i)) {
       g_ptr_array_add(to->passes, gst_dv_pass_copy(pass));
       place = static_cast<gint>(to->passes->len) - 1;
+      note(static_cast<guint>(place));
     }
-    places.push_back(place);
+    places[i] = place;
   }
   return places;
 }
 
+TablePtr ids_of(const GstDvObjectsMeta* meta) {
+  TablePtr ids(g_hash_table_new(g_int64_hash, g_int64_equal));
+  for (guint i = 0; i < meta->objects->len; ++i) {
+    g_hash_table_add(ids.get(), &object_at(meta->objects, i)->id);
+  }
+  return ids;
+}
+
 // Parts of what is no longer there are parts of nothing.
 void forget_missing_parents(GstDvObjectsMeta* meta) {
+  const TablePtr ids = ids_of(meta);
   for (guint i = 0; i < meta->objects->len; ++i) {
     GstDvObject* object = object_at(meta->objects, i);
-    if (object->parent != 0 && !gst_dv_objects_meta_find_object(meta, object->parent)) {
+    if (object->parent != 0 && !g_hash_table_contains(ids.get(), &object->parent)) {
       object->parent = 0;
     }
   }
@@ -58,14 +84,14 @@ void forget_missing_parents(GstDvObjectsMeta* meta) {
 // dropped. Where `to` has an object already, as when metas are copied twice, there still is one.
 template <typename Place>
 void merge(const GstDvObjectsMeta* from, GstDvObjectsMeta* to, Place place) {
-  const bool was_empty = to->objects->len == 0;
-  const std::vector<gint> passes = merge_passes(from, to);
+  const TablePtr there = ids_of(to);
+  const NumbersPtr passes = merge_passes(from, to);
   bool dropped = false;
   for (guint i = 0; i < from->objects->len; ++i) {
     const GstDvObject* object = object_at(from->objects, i);
-    if (!was_empty && gst_dv_objects_meta_find_object(to, object->id)) continue;
+    if (g_hash_table_contains(there.get(), &object->id)) continue;
     GstDvObject* copy = gst_dv_object_copy(object);
-    const bool known = copy->network >= 0 && static_cast<size_t>(copy->network) < passes.size();
+    const bool known = copy->network >= 0 && static_cast<guint>(copy->network) < from->passes->len;
     copy->network = known ? passes[static_cast<size_t>(copy->network)] : -1;
     if (place(copy)) {
       g_ptr_array_add(to->objects, copy);

@@ -2,12 +2,15 @@
 #include "meta/outputdecoder.h"
 
 #include <algorithm>
+#include <cstring>
 #include <deque>
-#include <exception>
 #include <iterator>
 
+#include "base/format.h"
+#include "base/guard.h"
 #include "base/json.h"
 #include "meta/tensordesc.h"
+#include "network/model_limits.h"
 #include "objects/frame_map.h"
 #include "refs.h"
 
@@ -76,9 +79,13 @@ Status OutputDecoder::prepare(const GstDvTensorMeta& outputs, std::vector<Output
     return decoder.error().within(std::string("network '") +
                                   gst_dv_network_info_get_name(network_.get()) + "'");
   }
-  decoder_ = std::move(decoder.value());
+  // Each object gets a copy of its label: as many and as long ones as a network file may have.
   const gchar* const* labels = gst_dv_network_info_get_labels(network_.get());
-  for (; labels && *labels; ++labels) labels_.emplace_back(*labels);
+  for (; labels && *labels && labels_.size() < network::kMaxListEntries; ++labels) {
+    const std::string label(*labels, strnlen(*labels, network::kMaxNameBytes + 1));
+    labels_.push_back(short_text(label, network::kMaxNameBytes));
+  }
+  decoder_ = std::move(decoder.value());
   return {};
 }
 
@@ -100,7 +107,7 @@ Status OutputDecoder::run(const GstDvTensorMeta& outputs, float threshold) {
 Status OutputDecoder::decode(const GstDvTensorMeta& outputs, float threshold,
                              const image::Size& frame, objects::Objects* objects, Topic* topic) {
   *topic = Topic::kData;
-  try {
+  return guarded("the outputs cannot be decoded", [&]() -> Status {
     std::vector<Output> read_outputs;
     DVNN_TRY(read(outputs, &read_outputs));
     if (!fits(outputs, read_outputs)) {
@@ -118,12 +125,8 @@ Status OutputDecoder::decode(const GstDvTensorMeta& outputs, float threshold,
     objects::set_labels(labels_, &found_);
     objects->insert(objects->end(), std::make_move_iterator(found_.begin()),
                     std::make_move_iterator(found_.end()));
-  } catch (const std::exception& e) {
-    // C code calls this: memory that cannot be had ends here.
-    reset();
-    return Error{ErrorCode::kNoMemory, std::string("the outputs cannot be decoded: ") + e.what()};
-  }
-  return {};
+    return {};
+  });
 }
 
 }  // namespace dvnn::gst

@@ -11,7 +11,8 @@ namespace dvnn::gst {
 /// The id of an object's region: the object's own, in the 31 bits that a region has for it.
 gint roi_id(guint64 object_id);
 
-/// Adds a region of interest to a writable frame: its type is the object's label, and a structure
+/// Adds a region of interest to a writable frame: its type is the object's label (or "object":
+/// types are never freed, so long labels, and new ones beyond many, are none), and a structure
 /// "detection" or "classification" holds label, confidence, class-id and the exact box. Objects
 /// without a place have no region.
 void export_roi(const GstDvObject& object, GstBuffer* frame);

@@ -2,6 +2,7 @@
 #include "meta/tensordesc.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace dvnn::gst {
 
@@ -22,10 +23,15 @@ Result<TensorDesc> tensor_desc(const GstDvTensor& tensor) {
   constexpr gsize kMaxElements = gsize{1} << 28;
   TensorDesc desc;
   gsize elements = 1;
+  // Numbers that anybody has written are none of an enumeration's yet.
+  guint layout = 0, type = 0;
+  static_assert(sizeof layout == sizeof tensor.layout && sizeof type == sizeof tensor.data_type);
+  std::memcpy(&layout, &tensor.layout, sizeof layout);
+  std::memcpy(&type, &tensor.data_type, sizeof type);
   bool good = tensor.num_dims >= 1 && tensor.num_dims <= GST_DV_TENSOR_MAX_DIMS &&
-              static_cast<int>(tensor.layout) <= static_cast<int>(Layout::kHwc8) &&
-              static_cast<int>(tensor.data_type) <= static_cast<int>(ElementType::kInt8) &&
-              (tensor.layout == GST_DV_TENSOR_LAYOUT_NCHW || tensor.num_dims == 4);
+              layout <= static_cast<guint>(Layout::kHwc8) &&
+              type <= static_cast<guint>(ElementType::kInt8) &&
+              (layout == GST_DV_TENSOR_LAYOUT_NCHW || tensor.num_dims == 4);
   for (gsize i = 0; good && i < tensor.num_dims; ++i) {
     good = tensor.dims[i] >= 1 && tensor.dims[i] <= kMaxElements / elements;
     elements *= good ? tensor.dims[i] : 1;
@@ -33,8 +39,8 @@ Result<TensorDesc> tensor_desc(const GstDvTensor& tensor) {
   }
   if (!good) return Error{ErrorCode::kMalformed, "a tensor meta has impossible dimensions"};
   desc.shape.rank = static_cast<int>(tensor.num_dims);
-  desc.layout = static_cast<Layout>(tensor.layout);
-  desc.type = static_cast<ElementType>(tensor.data_type);
+  desc.layout = static_cast<Layout>(layout);
+  desc.type = static_cast<ElementType>(type);
   if (!tensor.data || gst_buffer_get_size(tensor.data) < elements * element_size(desc.type)) {
     return Error{ErrorCode::kMalformed, "a tensor meta's data are shorter than its dimensions say"};
   }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meta/viewmeta.h"
 
+#include <new>
+#include <type_traits>
+
 #include "meta/metatags.h"
 #include "meta/metatransform.h"
 
@@ -9,7 +12,7 @@ namespace {
 
 struct ViewMeta {
   GstMeta meta;
-  FrameView* view;
+  FrameView view;  // in place: C code makes and frees metas, and cannot be told of exceptions
 };
 
 GType view_meta_api() {
@@ -20,16 +23,16 @@ GType view_meta_api() {
 }
 
 gboolean view_meta_init(GstMeta* meta, gpointer, GstBuffer*) {
-  reinterpret_cast<ViewMeta*>(meta)->view = new FrameView();
+  new (&reinterpret_cast<ViewMeta*>(meta)->view) FrameView();
   return TRUE;
 }
 
-void view_meta_free(GstMeta* meta, GstBuffer*) {
-  delete reinterpret_cast<ViewMeta*>(meta)->view;
-}
+static_assert(std::is_trivially_destructible_v<FrameView> &&
+                  std::is_nothrow_copy_assignable_v<FrameView>,
+              "a meta needs no function to free it");
 
 gboolean view_meta_transform(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpointer data) {
-  FrameView view = *reinterpret_cast<ViewMeta*>(meta)->view;
+  FrameView view = reinterpret_cast<ViewMeta*>(meta)->view;
   if (GST_META_TRANSFORM_IS_COPY(type)) {
     if (static_cast<GstMetaTransformCopy*>(data)->region) return FALSE;
   } else if (const auto change = frame_change(type, data)) {
@@ -47,8 +50,8 @@ gboolean view_meta_transform(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark ty
 
 const GstMetaInfo* view_meta_info() {
   static const GstMetaInfo* const info =
-      gst_meta_register(view_meta_api(), "GstDvViewMeta", sizeof(ViewMeta), view_meta_init,
-                        view_meta_free, view_meta_transform);
+      gst_meta_register(view_meta_api(), "GstDvViewMeta", sizeof(ViewMeta), view_meta_init, nullptr,
+                        view_meta_transform);
   return info;
 }
 
@@ -57,12 +60,12 @@ const GstMetaInfo* view_meta_info() {
 void set_frame_view(GstBuffer* frame, const FrameView& view) {
   GstMeta* meta = gst_buffer_get_meta(frame, view_meta_api());
   if (!meta) meta = gst_buffer_add_meta(frame, view_meta_info(), nullptr);
-  *reinterpret_cast<ViewMeta*>(meta)->view = view;
+  reinterpret_cast<ViewMeta*>(meta)->view = view;
 }
 
 std::optional<FrameView> get_frame_view(GstBuffer* frame) {
   GstMeta* meta = gst_buffer_get_meta(frame, view_meta_api());
-  return meta ? std::optional<FrameView>(*reinterpret_cast<ViewMeta*>(meta)->view) : std::nullopt;
+  return meta ? std::optional<FrameView>(reinterpret_cast<ViewMeta*>(meta)->view) : std::nullopt;
 }
 
 void remove_frame_view(GstBuffer* frame) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json.h"
 
+#include <algorithm>
 #include <cmath>
+#include <istream>
+#include <streambuf>
 
 #include "base/format.h"
 
@@ -44,6 +47,31 @@ Status check_extent(const std::string& text) {
   return {};
 }
 
+// A text that ends early once its reader is to stop.
+class CancellableText : public std::streambuf {
+ public:
+  CancellableText(const std::string& text, const Cancellation* cancellation)
+      : rest_(const_cast<char*>(text.data())),  // streams have no other pointers; none is written
+        left_(text.size()),
+        cancellation_(cancellation) {}
+
+ protected:
+  int_type underflow() override {
+    constexpr size_t kBlock = 65536;
+    if (left_ == 0 || !check_cancelled(cancellation_).ok()) return traits_type::eof();
+    const size_t count = std::min(left_, kBlock);
+    setg(rest_, rest_, rest_ + count);
+    rest_ += count;
+    left_ -= count;
+    return traits_type::to_int_type(*gptr());
+  }
+
+ private:
+  char* rest_;
+  size_t left_;
+  const Cancellation* cancellation_;
+};
+
 }  // namespace
 
 Status check_json_extent(const std::string& text, const std::string& what) {
@@ -52,9 +80,13 @@ Status check_json_extent(const std::string& text, const std::string& what) {
   return Error{status.error().code, what + " " + status.error().message};
 }
 
-Result<json> parse_json(const std::string& text, const std::string& what) {
+Result<json> parse_json(const std::string& text, const std::string& what,
+                        const Cancellation* cancellation) {
   DVNN_TRY(check_json_extent(text, what));
-  json value = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  CancellableText block_by_block(text, cancellation);
+  std::istream stream(&block_by_block);
+  json value = json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  DVNN_TRY(check_cancelled(cancellation));
   if (value.is_discarded()) return Error{ErrorCode::kMalformed, what + " is not JSON"};
   return value;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/cancel.h"
 #include "base/result.h"
 
 namespace dvnn {
@@ -15,7 +16,8 @@ namespace dvnn {
 /// The only way from text to JSON. Beyond kMaxJsonDepth levels, or a number of lists, objects and
 /// values that would take far more memory than the text, it is an error: nlohmann's copies and
 /// texts of nested values recurse, and a deep one would end the process. `what` names the text.
-Result<nlohmann::json> parse_json(const std::string& text, const std::string& what);
+Result<nlohmann::json> parse_json(const std::string& text, const std::string& what,
+                                  const Cancellation* cancellation = nullptr);
 constexpr int kMaxJsonDepth = 64;
 
 /// Whether parse_json() would take a text of this size and depth: for those who write one.

@@ -18,6 +18,7 @@ enum class ErrorCode {
   kLimit,            // larger than a limit that the message names
   kDevice,           // the device refused or was lost
   kNoMemory,
+  kCancelled,  // who asked for it does not want it any more
   kInternal,
 };
 

@@ -11,6 +11,8 @@ struct __attribute__((visibility("default"))) Access {
   /// Initialises `network` on an open device; `weights` are those of another instance, or null.
   static Status initialize(CDMP_Network* network, std::shared_ptr<device::Device> device,
                            std::shared_ptr<device::Memory> weights);
+  /// What Commit() does.
+  static Status make_lists(CDMP_Network* network);
   static Status load_weights(CDMP_Network* network, const uint8_t* data, size_t size);
   static Status commit(CDMP_Network* network);
   static Status run(CDMP_Network* network, Times* times);

@@ -63,9 +63,10 @@ CDMP_Network::~CDMP_Network() {
 
 fpga_layer& CDMP_Network::get_layer(int i) {
   if (i >= 0 && static_cast<size_t>(i) < layers_.size()) return layers_[static_cast<size_t>(i)];
-  runtime_->succeeded(
-      Error{ErrorCode::kMalformed,
-            dvnn::format("layer %d does not exist (there are %d)", i, num_layers_)});
+  runtime_->attempt("looking for a layer", [&]() -> Status {
+    return Error{ErrorCode::kMalformed,
+                 dvnn::format("layer %d does not exist (there are %d)", i, num_layers_)};
+  });
   static fpga_layer nobody;
   nobody = fpga_layer();
   return nobody;
@@ -79,8 +80,11 @@ void CDMP_Network::set_num_layers(int n) {
               dvnn::format("set_num_layers(%d): called twice, or not 1..%d", n, kMost)});
     return;
   }
-  num_layers_ = n;
-  layers_.resize(static_cast<size_t>(n));
+  const bool made = runtime_->attempt("making the layers", [&]() -> Status {
+    layers_.resize(static_cast<size_t>(n));
+    return {};
+  });
+  if (made) num_layers_ = n;
 }
 
 void CDMP_Network::set_num_output_layers(int n) {
@@ -90,20 +94,27 @@ void CDMP_Network::set_num_output_layers(int n) {
         dvnn::format("set_num_output_layers(%d): called twice, or not 1..%d", n, num_layers_)});
     return;
   }
-  num_output_layers_ = n;
-  output_layers_.resize(static_cast<size_t>(n));
+  const bool made = runtime_->attempt("making the list of outputs", [&]() -> Status {
+    output_layers_.resize(static_cast<size_t>(n));
+    return {};
+  });
+  if (made) num_output_layers_ = n;
 }
 
 void CDMP_Network::set_cpu_layer(int i, const char* description) {
   fpga_layer& layer = get_layer(i);
   layer.type = LT_CPU;
-  if (const Status s = runtime_->add_cpu_step(i, description); !s.ok()) {
-    runtime_->succeeded(s.error().within("layer '" + layer.name + "'"));
-  }
+  runtime_->attempt("describing a layer", [&]() -> Status {
+    const Status s = runtime_->add_cpu_step(i, description);
+    return s.ok() ? s : Status(s.error().within("layer '" + layer.name + "'"));
+  });
 }
 
 bool CDMP_Network::ReserveMemory(size_t weights_size, size_t io_size) {
-  if (!runtime_->succeeded(runtime_->reserve(weights_size, io_size))) return false;
+  if (!runtime_->attempt("reserving memory",
+                         [&] { return runtime_->reserve(weights_size, io_size); })) {
+    return false;
+  }
   const dvnn::device::Info& info = runtime_->device().info();
   dv_info_.header.size = sizeof dv_info_;
   dv_info_.ub_size = info.ub_size;
@@ -119,53 +130,60 @@ bool CDMP_Network::ReserveMemory(size_t weights_size, size_t io_size) {
   return true;
 }
 
-bool CDMP_Network::LoadWeights(const std::string& filename) {
+static Status load_weights(const std::string& filename, Runtime* runtime) {
   constexpr size_t kBlock = 1 << 20;
   std::ifstream file(filename, std::ios::binary);
   std::vector<uint8_t> bytes;
   // No more than one block beyond what fits: whatever the file is.
-  while (file && bytes.size() <= runtime_->weights_size()) {
+  while (file && bytes.size() <= runtime->weights_size()) {
     const size_t have = bytes.size();
     bytes.resize(have + kBlock);
     file.read(reinterpret_cast<char*>(bytes.data() + have), kBlock);
     bytes.resize(have + static_cast<size_t>(file.gcount()));
   }
   if (!file.eof() && bytes.empty()) {
-    return runtime_->succeeded(
-        Error{ErrorCode::kNotFound, "weights file '" + filename + "' cannot be read"});
+    return Error{ErrorCode::kNotFound, "weights file '" + filename + "' cannot be read"};
   }
-  const Status status = runtime_->load_weights(bytes.data(), bytes.size());
-  if (status.ok()) return true;
-  return runtime_->succeeded(status.error().within("weights file '" + filename + "'"));
+  const Status status = runtime->load_weights(bytes.data(), bytes.size());
+  if (status.ok()) return {};
+  return status.error().within("weights file '" + filename + "'");
+}
+
+bool CDMP_Network::LoadWeights(const std::string& filename) {
+  return runtime_->attempt("loading the weights",
+                           [&] { return load_weights(filename, runtime_.get()); });
 }
 
 bool CDMP_Network::GenerateCommandLists() {
+  return runtime_->attempt("making command lists", [&] { return Access::make_lists(this); });
+}
+
+Status Access::make_lists(CDMP_Network* network) {
+  CDMP_Network& n = *network;
   // Generated code of the first generation calls this from Initialize(), and its programs do not
   // call Commit().
-  if (committed_) {
-    return runtime_->succeeded(Error{ErrorCode::kInvalidArgument, "Commit() is called twice"});
-  }
-  for (fpga_layer& layer : layers_) {
+  if (n.committed_) return Error{ErrorCode::kInvalidArgument, "Commit() is called twice"};
+  for (fpga_layer& layer : n.layers_) {
     const auto& conv =
         layer.conv_conf.header.version == 0 ? layer.conv_conf : layer.conv_conf_v1.conv_cmd;
-    if (layer.type == LT_CONV) is_weight_transposed |= (conv.input_circular_offset & 0x8000) != 0;
+    if (layer.type == LT_CONV) n.is_weight_transposed |= (conv.input_circular_offset & 0x8000) != 0;
   }
-  for (fpga_layer& layer : layers_) {
-    layer.is_hwc = is_weight_transposed;
+  for (fpga_layer& layer : n.layers_) {
+    layer.is_hwc = n.is_weight_transposed;
     if (layer.type != LT_COPY_CONCAT || layer.input_layer_num < 1 || !layer.input_layers) continue;
     const fpga_layer* input = layer.input_layers[0];
-    is_referred_to_ |= input >= layers_.data() && input < layers_.data() + layers_.size();
+    n.is_referred_to_ |= input >= n.layers_.data() && input < n.layers_.data() + n.layers_.size();
   }
-  for (size_t i = 0; i < output_layers_.size(); ++i) {
-    if (output_layers_[i]) continue;
-    return runtime_->succeeded(
-        Error{ErrorCode::kMalformed, dvnn::format("output %zu is not set", i)});
+  for (size_t i = 0; i < n.output_layers_.size(); ++i) {
+    if (n.output_layers_[i]) continue;
+    return Error{ErrorCode::kMalformed, dvnn::format("output %zu is not set", i)};
   }
-  committed_ = runtime_->succeeded(runtime_->commit(&layers_, want_layer_outputs_));
-  for (const fpga_layer& layer : layers_) {
-    if (layer.cmdlist && layer.cmdlist_pos == 0) cmdlists_.push_back(layer.cmdlist);
+  DVNN_TRY(n.runtime_->commit(&n.layers_, n.want_layer_outputs_));
+  for (const fpga_layer& layer : n.layers_) {
+    if (layer.cmdlist && layer.cmdlist_pos == 0) n.cmdlists_.push_back(layer.cmdlist);
   }
-  return committed_;
+  n.committed_ = true;
+  return {};
 }
 
 bool CDMP_Network::Commit() {
@@ -174,7 +192,9 @@ bool CDMP_Network::Commit() {
 
 bool CDMP_Network::RunNetwork() {
   dvnn::generated::Times times;
-  if (!runtime_->succeeded(runtime_->run(&layers_, want_layer_outputs_, iprint_, &times))) {
+  if (!runtime_->attempt("running the network", [&] {
+        return runtime_->run(&layers_, want_layer_outputs_, iprint_, &times);
+      })) {
     return false;
   }
   last_conv_usec_ = static_cast<int>(times.conv_us);
@@ -201,7 +221,13 @@ void CDMP_Network::get_final_output(std::vector<float>& output, int i_output) {
   const size_t io = runtime_->io().size();
   const size_t bytes = std::min(layer.output_size, io - std::min(io, layer.output_offs));
   const uint8_t* from = io_ptr_ + layer.output_offs;
-  output.resize(bytes / (layer.is_f32_output ? sizeof(float) : sizeof(dvnn::half_t)));
+  const size_t count = bytes / (layer.is_f32_output ? sizeof(float) : sizeof(dvnn::half_t));
+  if (!runtime_->attempt("reading an output", [&]() -> Status {
+        output.resize(count);
+        return {};
+      })) {
+    return;
+  }
   if (layer.is_f32_output) {
     std::memcpy(output.data(), from, output.size() * sizeof(float));
   } else {

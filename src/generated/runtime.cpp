@@ -45,10 +45,12 @@ void keep_output(fpga_layer* layer, const uint8_t* io, size_t io_size) {
 
 }  // namespace
 
-bool Runtime::succeeded(const Status& status) {
+bool Runtime::succeeded(const Status& status) noexcept {
   if (status.ok()) return true;
   if (!hosted_) std::fprintf(stderr, "dmp_network: %s\n", status.error().message.c_str());
-  if (error_.ok()) error_ = status;
+  if (error_.ok()) {
+    error_ = guarded("keeping an error", [&] { return Status(status); });
+  }
   return false;
 }
 

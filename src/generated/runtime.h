@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/guard.h"
 #include "base/result.h"
 #include "device/device.h"
 #include "dmp_network.h"
@@ -44,7 +45,12 @@ class Runtime {
   const device::Memory& io() const { return io_; }
   size_t weights_size() const { return weights_size_; }
   /// Gives `status` as a bool: false after keeping or printing the error.
-  bool succeeded(const Status& status);
+  bool succeeded(const Status& status) noexcept;
+  /// The same of what `work` returns, a Status; an exception is an error that begins with `what`.
+  template <typename Work>
+  bool attempt(const char* what, Work&& work) noexcept {
+    return succeeded(guarded(what, std::forward<Work>(work)));
+  }
   /// The first thing that went wrong.
   const Status& error() const { return error_; }
 

@@ -130,7 +130,7 @@ Status check_header(const Header& header, uint64_t file_bytes) {
   return {};
 }
 
-Result<Model> read_open_file(int fd) {
+Result<Model> read_open_file(int fd, const Cancellation* cancellation) {
   struct stat st;
   if (fstat(fd, &st) != 0) return io_error("cannot be read");
   if (!S_ISREG(st.st_mode)) return Error{ErrorCode::kIo, "not a regular file"};
@@ -143,26 +143,33 @@ Result<Model> read_open_file(int fd) {
   if (crc(text.data(), text.size()) != header.json_crc) {
     return Error{ErrorCode::kMalformed, "the description's checksum is wrong (damaged file?)"};
   }
-  DVNN_ASSIGN(const auto json, parse_json(text, "the description"));
-  DVNN_ASSIGN(Model model, model_from_json(json));
+  DVNN_ASSIGN(auto json, parse_json(text, "the description", cancellation));
+  // The largest part by far: it is handed over instead of copied.
+  nlohmann::json graph;
+  if (const auto it = json.find("graph"); it != json.end()) graph = std::move(*it);
+  DVNN_ASSIGN(Model model, model_from_json(json, cancellation));
+  DVNN_TRY(check_cancelled(cancellation));
+  model.graph = std::move(graph);
   model.weights.resize(header.weights_bytes);
   DVNN_TRY(read_at(fd, header.weights_offset, model.weights.data(), model.weights.size()));
   if (crc(model.weights.data(), model.weights.size()) != header.weights_crc) {
     return Error{ErrorCode::kMalformed, "the weights' checksum is wrong (damaged file?)"};
   }
+  DVNN_TRY(check_cancelled(cancellation));
   DVNN_TRY(validate(model));
   return model;
 }
 
 }  // namespace
 
-Result<Model> read_dvn(const std::string& path) {
+Result<Model> read_dvn(const std::string& path, const Cancellation* cancellation) {
   const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.fd() < 0) {
     const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;
     return Error{code, "network file '" + path + "': " + std::strerror(errno)};
   }
-  Result<Model> model = guarded("reading it", [&] { return read_open_file(file.fd()); });
+  Result<Model> model =
+      guarded("reading it", [&] { return read_open_file(file.fd(), cancellation); });
   if (model.ok()) return model;
   // The message may quote the file, which may want to talk to a terminal.
   constexpr size_t kMaxMessage = 2000;

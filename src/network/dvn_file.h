@@ -5,14 +5,16 @@
 
 #include <string>
 
+#include "base/cancel.h"
 #include "base/result.h"
 #include "network/model.h"
 
 namespace dvnn::network {
 
 /// Reads and validates a network file. Errors name the file, and the part or field:
-/// kNotFound (no such file), kIo (cannot be read), kMalformed, kLimit.
-Result<Model> read_dvn(const std::string& path);
+/// kNotFound (no such file), kIo (cannot be read), kMalformed, kLimit; kCancelled soon after
+/// `cancellation` is.
+Result<Model> read_dvn(const std::string& path, const Cancellation* cancellation = nullptr);
 
 /// Writes atomically: the file appears complete or not at all.
 Status write_dvn(const Model& model, const std::string& path);

@@ -292,13 +292,14 @@ Result<OutputInfo> output_from_json(const json& object) {
 // Reads a required array, one element at a time; errors name the entry.
 template <typename T>
 Status read_list(JsonReader* in, const char* name, Result<T> (*read)(const json&),
-                 std::vector<T>* out) {
+                 const Cancellation* cancellation, std::vector<T>* out) {
   const json* list = in->member(name);
   if (!list || !list->is_array() || list->size() > kMaxListEntries) {
     in->fail(name, format("must be an array of at most %zu entries", kMaxListEntries));
     return in->status();
   }
   for (const json& item : *list) {
+    DVNN_TRY(check_cancelled(cancellation));
     Result<T> entry = read(item);
     if (!entry.ok()) {
       return entry.error().within(std::string(name) + "[" + std::to_string(out->size()) + "]");
@@ -339,7 +340,7 @@ json model_to_json(const Model& model) {
   return out;
 }
 
-Result<Model> model_from_json(const json& object) {
+Result<Model> model_from_json(const json& object, const Cancellation* cancellation) {
   Model model;
   JsonReader in(object, "the description");
   model.name = in.text("name", "");
@@ -352,9 +353,9 @@ Result<Model> model_from_json(const json& object) {
   if (!input) in.fail("input", "required but missing");
   DVNN_TRY(in.status());
   DVNN_ASSIGN(model.input, input_from_json(*input));
-  DVNN_TRY(read_list(&in, "tensors", tensor_from_json, &model.tensors));
-  DVNN_TRY(read_list(&in, "steps", step_from_json, &model.steps));
-  DVNN_TRY(read_list(&in, "outputs", output_from_json, &model.outputs));
+  DVNN_TRY(read_list(&in, "tensors", tensor_from_json, cancellation, &model.tensors));
+  DVNN_TRY(read_list(&in, "steps", step_from_json, cancellation, &model.steps));
+  DVNN_TRY(read_list(&in, "outputs", output_from_json, cancellation, &model.outputs));
   DVNN_TRY(read_decoder(&in, &model.decoder));
   if (const json* graph = in.member("graph")) model.graph = *graph;
   return model;

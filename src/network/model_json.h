@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/cancel.h"
 #include "base/result.h"
 #include "network/model.h"
 
@@ -13,7 +14,8 @@ namespace dvnn::network {
 nlohmann::json model_to_json(const Model& model);
 
 /// The inverse. Checks types and ranges field by field; validate() checks how they fit together.
-Result<Model> model_from_json(const nlohmann::json& json);
+Result<Model> model_from_json(const nlohmann::json& json,
+                              const Cancellation* cancellation = nullptr);
 
 /// One run of a device command; reading checks every field.
 nlohmann::json run_to_json(const device::ConvRun& run);

@@ -11,9 +11,9 @@ namespace dvnn::network {
 
 class ModelNetwork final : public Network {
  public:
-  static Result<std::shared_ptr<Network>> create(Model model, std::shared_ptr<device::Device> dev);
+  static Result<std::shared_ptr<Network>> create(Model model, std::shared_ptr<device::Device> dev,
+                                                 const Cancellation* cancellation);
   bool takes_pixels() const override { return static_cast<bool>(pixel_table_); }
-  Result<std::unique_ptr<Slot>> create_slot() override;
 
   // For slots.
   const device::Memory& weights() const { return weights_; }
@@ -25,7 +25,8 @@ class ModelNetwork final : public Network {
 
  private:
   using Network::Network;
-  Status run_once_layers();
+  Result<std::unique_ptr<Slot>> make_slot(const Cancellation* cancellation) override;
+  Status run_once_layers(const Cancellation* cancellation);
   bool could_read_pixels() const;
   Status make_pixel_table();
   device::Memory weights_;

@@ -193,9 +193,9 @@ class GeneratedNetwork final : public Network {
         module_(module),
         weights_(Access::runtime(*first).weights()),
         first_(std::move(first)) {}
-  Result<std::unique_ptr<Slot>> create_slot() override;
 
  private:
+  Result<std::unique_ptr<Slot>> make_slot(const Cancellation* cancellation) override;
   Module module_;
   std::shared_ptr<device::Memory> weights_;  // all slots'
   std::mutex mutex_;
@@ -214,7 +214,8 @@ Result<std::unique_ptr<CDMP_Network>> create_instance(const Module& module) {
   return code;
 }
 
-Result<std::unique_ptr<Slot>> GeneratedNetwork::create_slot() {
+// An instance is made in one go: generated code does not ask.
+Result<std::unique_ptr<Slot>> GeneratedNetwork::make_slot(const Cancellation*) {
   std::unique_ptr<CDMP_Network> code;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -222,11 +223,8 @@ Result<std::unique_ptr<Slot>> GeneratedNetwork::create_slot() {
   }
   if (!code) {
     DVNN_ASSIGN(code, create_instance(module_));
-    const Status status = guarded("making a slot", [&]() -> Status {
-      DVNN_TRY(Access::initialize(code.get(), device_, weights_));
-      return Access::commit(code.get());
-    });
-    if (!status.ok()) return status.error().within("network '" + model_.name + "'");
+    DVNN_TRY(Access::initialize(code.get(), device_, weights_));
+    DVNN_TRY(Access::commit(code.get()));
   }
   return std::unique_ptr<Slot>(new GeneratedSlot(shared_from_this(), std::move(code)));
 }

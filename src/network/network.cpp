@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -21,12 +23,14 @@ namespace {
 
 // One network in use, or one that is being loaded.
 struct Entry {
-  std::mutex loading;  // held while it is loaded: who wants the same network waits, nobody else
+  std::mutex mutex;  // of what follows; never held while anything is loaded
+  std::condition_variable loaded;
+  bool loading = false;  // who wants the same network waits, nobody else
   std::weak_ptr<Network> network;
 };
 
-// By file, version of the file and device. Entries die with their last user. Lock order: never the
-// registry's while an entry's is waited for.
+// By file, version of the file and device. Entries die with their last user. The registry's lock is
+// never held while an entry's is taken.
 struct Registry {
   std::mutex mutex;  // of the map alone; never held while anything is loaded
   std::map<std::string, std::shared_ptr<Entry>> entries;
@@ -70,7 +74,7 @@ Result<std::shared_ptr<Network>> load_unshared(const NetworkSource& source,
   const bool module = is_module(source.path);
   Model model;
   if (!module) {
-    DVNN_ASSIGN(model, read_dvn(source.path));
+    DVNN_ASSIGN(model, read_dvn(source.path, source.cancellation));
     if (!source.weights.empty()) {
       return Error{ErrorCode::kInvalidArgument, "network file '" + source.path +
                                                     "' holds its weights: weights file '" +
@@ -84,14 +88,51 @@ Result<std::shared_ptr<Network>> load_unshared(const NetworkSource& source,
                        "' is generated for one size of "
                        "input: only .dvn files can be planned for another"};
     }
-    auto resized = source.resize(model, source.width, source.height);
+    auto resized = source.resize(model, source.width, source.height, source.cancellation);
     if (!resized.ok()) return resized.error().within("network file '" + source.path + "'");
     model = std::move(resized.value());
   }
   DVNN_ASSIGN(std::shared_ptr<device::Device> dev, device::Device::open(device_selector));
+  DVNN_TRY(check_cancelled(source.cancellation));
   if (module) return load_module(source, std::move(dev));
-  auto network = Network::create(std::move(model), std::move(dev));
+  auto network = Network::create(std::move(model), std::move(dev), source.cancellation);
   if (!network.ok()) return network.error().within("network file '" + source.path + "'");
+  return network;
+}
+
+// One caller's turn to load an entry's network; others are woken when it ends, however it does.
+class Turn {
+ public:
+  explicit Turn(Entry* entry) : entry_(*entry) {}
+  ~Turn() {
+    const std::lock_guard<std::mutex> lock(entry_.mutex);
+    entry_.loading = false;
+    entry_.loaded.notify_all();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  Entry& entry_;
+};
+
+// Two elements that start together load the file once. One of them may lose its patience.
+Result<std::shared_ptr<Network>> load_shared(Entry* entry, const NetworkSource& source,
+                                             const std::string& selector) {
+  {
+    std::unique_lock<std::mutex> lock(entry->mutex);
+    while (entry->loading) {
+      DVNN_TRY(check_cancelled(source.cancellation));
+      constexpr std::chrono::milliseconds kLook{20};
+      entry->loaded.wait_for(lock, kLook);
+    }
+    if (auto network = entry->network.lock()) return network;
+    entry->loading = true;
+  }
+  const Turn turn(entry);
+  DVNN_ASSIGN(auto network, load_unshared(source, selector));
+  const std::lock_guard<std::mutex> lock(entry->mutex);
+  entry->network = network;
   return network;
 }
 
@@ -103,24 +144,28 @@ Result<std::shared_ptr<Network>> Network::load(const NetworkSource& source,
   return guarded(what, [&]() -> Result<std::shared_ptr<Network>> {
     const std::string key = registry_key(source, device_selector);
     if (key.empty()) return load_unshared(source, device_selector);
-    const std::shared_ptr<Entry> entry = registry().entry(key);
-    // Two elements that start together load the file once.
-    const std::lock_guard<std::mutex> lock(entry->loading);
-    if (auto network = entry->network.lock()) return network;
-    DVNN_ASSIGN(auto network, load_unshared(source, device_selector));
-    entry->network = network;
-    return network;
+    return load_shared(registry().entry(key).get(), source, device_selector);
   });
 }
 
-Result<std::shared_ptr<Network>> Network::create(Model model, std::shared_ptr<device::Device> dev) {
-  return guarded("making the network",
-                 [&] { return ModelNetwork::create(std::move(model), std::move(dev)); });
+Result<std::shared_ptr<Network>> Network::create(Model model, std::shared_ptr<device::Device> dev,
+                                                 const Cancellation* cancellation) {
+  return guarded("making the network", [&] {
+    return ModelNetwork::create(std::move(model), std::move(dev), cancellation);
+  });
+}
+
+Result<std::unique_ptr<Slot>> Network::create_slot(const Cancellation* cancellation) {
+  auto slot = guarded("making a slot", [&] { return make_slot(cancellation); });
+  if (!slot.ok()) return slot.error().within("network '" + model_.name + "'");
+  return slot;
 }
 
 Result<std::shared_ptr<Network>> ModelNetwork::create(Model model,
-                                                      std::shared_ptr<device::Device> dev) {
+                                                      std::shared_ptr<device::Device> dev,
+                                                      const Cancellation* cancellation) {
   DVNN_TRY(validate(model));
+  DVNN_TRY(check_cancelled(cancellation));
   std::shared_ptr<ModelNetwork> network(new ModelNetwork(std::move(model), std::move(dev)));
   auto& weights = network->model_.weights;
   // Device memory cannot be empty; a network of CPU layers alone has no weights.
@@ -133,15 +178,16 @@ Result<std::shared_ptr<Network>> ModelNetwork::create(Model model,
   network->weights_.unmap();
   DVNN_TRY(network->make_pixel_table());
   network->constants_.resize(network->model_.constant_bytes);
-  DVNN_TRY(network->run_once_layers());
+  DVNN_TRY(network->run_once_layers(cancellation));
   return std::shared_ptr<Network>(std::move(network));
 }
 
-Status ModelNetwork::run_once_layers() {
+Status ModelNetwork::run_once_layers(const Cancellation* cancellation) {
   layers::Workspace workspace;
   const layers::Workspace::Loan loan(&workspace);
   for (const Step& step : model_.steps) {
     if (step.kind != StepKind::kCpu || !is_constant(step)) continue;
+    DVNN_TRY(check_cancelled(cancellation));
     std::vector<TensorDesc> in_descs, out_descs;
     std::vector<ConstTensorView> inputs;
     std::vector<TensorView> outputs;

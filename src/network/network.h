@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "base/cancel.h"
 #include "base/span.h"
 #include "device/device.h"
 #include "network/model.h"
@@ -31,18 +32,23 @@ struct NetworkSource {
   std::string weights;  // the library's packed weights; not for .dvn files, which hold them
   int width = 0, height = 0;  // of the input instead of the file's own; 0: the file's
   /// What plans a .dvn file's model for another size: src/plan/plan.h, which lies above this.
-  Result<Model> (*resize)(const Model& model, int width, int height) = nullptr;
+  Result<Model> (*resize)(const Model& model, int width, int height,
+                          const Cancellation* cancellation) = nullptr;
+  /// Who may end the loading, or null.
+  const Cancellation* cancellation = nullptr;
 };
 
 /// A network with its weights in device memory. Thread safe.
 class Network : public std::enable_shared_from_this<Network> {
  public:
   /// Loads `source` on the device that `device_selector` names (device.h). Callers with the same
-  /// source and device share one Network as long as any of them keeps it.
+  /// source and device share one Network as long as any of them keeps it. Those who want the same
+  /// network wait for the first, each as long as it likes; kCancelled is nobody else's.
   static Result<std::shared_ptr<Network>> load(const NetworkSource& source,
                                                const std::string& device_selector);
   /// Of a model in memory.
-  static Result<std::shared_ptr<Network>> create(Model model, std::shared_ptr<device::Device> dev);
+  static Result<std::shared_ptr<Network>> create(Model model, std::shared_ptr<device::Device> dev,
+                                                 const Cancellation* cancellation = nullptr);
   virtual ~Network() = default;
 
   const Model& model() const { return model_; }
@@ -54,12 +60,13 @@ class Network : public std::enable_shared_from_this<Network> {
   /// convolutions may read the input, of three channels.
   /// The table is what the model's picture asks for: the result is the same to the last bit.
   virtual bool takes_pixels() const { return false; }
-  /// A new slot: an I/O buffer and committed command lists.
-  virtual Result<std::unique_ptr<Slot>> create_slot() = 0;
+  /// A new slot: an I/O buffer and committed command lists. `cancellation` may be null.
+  Result<std::unique_ptr<Slot>> create_slot(const Cancellation* cancellation = nullptr);
 
  protected:
   Network(Model model, std::shared_ptr<device::Device> device)
       : model_(std::move(model)), device_(std::move(device)) {}
+  virtual Result<std::unique_ptr<Slot>> make_slot(const Cancellation* cancellation) = 0;
   Model model_;
   std::shared_ptr<device::Device> device_;
 };

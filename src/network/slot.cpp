@@ -33,7 +33,7 @@ class StepSlot final : public Slot {
  public:
   explicit StepSlot(std::shared_ptr<ModelNetwork> network)
       : Slot(network), network_(std::move(network)) {}
-  Status build();
+  Status build(const Cancellation* cancellation);
   Span<uint8_t> input() const override;
   void set_input_kind(InputKind kind) override { input_kind_ = kind; }
   Status run(RunTimes* times) override;
@@ -67,14 +67,15 @@ class StepSlot final : public Slot {
   InputKind input_kind_ = InputKind::kTensor;
 };
 
-Status StepSlot::build() {
+Status StepSlot::build(const Cancellation* cancellation) {
   const uint64_t size = model().io_bytes;
   DVNN_ASSIGN(io_, network_->writable_device().allocate(size));
   // Layers may read bytes that no step writes (alignment gaps): never a previous owner's data.
   std::memset(io_.data(), 0, size);
   DVNN_TRY(io_.to_device(0, size));
   for (const Step& step : model().steps) {
-    Status status;
+    Status status = check_cancelled(cancellation);
+    if (!status.ok()) return status;
     if (step.kind == StepKind::kDevice) {
       status = add_device_step(step);
     } else if (!network_->is_constant(step)) {
@@ -84,6 +85,7 @@ Status StepSlot::build() {
   }
   for (Stage& stage : stages_) {
     if (stage.layer) continue;
+    DVNN_TRY(check_cancelled(cancellation));
     if (Status s = stage.commands.commit(); !s.ok()) {
       return s.error().within("layers from '" + stage.first->name + "'");
     }
@@ -193,11 +195,10 @@ ConstTensorView StepSlot::output(size_t i) const {
 
 }  // namespace
 
-Result<std::unique_ptr<Slot>> ModelNetwork::create_slot() {
+Result<std::unique_ptr<Slot>> ModelNetwork::make_slot(const Cancellation* cancellation) {
   auto slot =
       std::make_unique<StepSlot>(std::static_pointer_cast<ModelNetwork>(shared_from_this()));
-  const Status status = guarded("making a slot", [&] { return slot->build(); });
-  if (!status.ok()) return status.error().within("network '" + model_.name + "'");
+  DVNN_TRY(slot->build(cancellation));
   return std::unique_ptr<Slot>(std::move(slot));
 }
 

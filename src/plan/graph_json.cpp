@@ -67,7 +67,7 @@ class Loader {
  public:
   explicit Loader(const json& saved) : saved_(saved) {}
 
-  Result<Graph> run() {
+  Result<Graph> run(const Cancellation* cancellation) {
     JsonReader in(saved_, "'graph'");
     const auto names = texts(&in, "values");
     DVNN_TRY(in.status());
@@ -85,6 +85,7 @@ class Loader {
     }
     DVNN_TRY(check_budget(Budget::kGraphNodes, nodes->size(), "the graph has nodes"));
     for (const json& item : *nodes) {
+      DVNN_TRY(check_cancelled(cancellation));
       if (Status s = add(item); !s.ok()) {
         return s.error().within(format("graph node %zu", graph_.nodes.size()));
       }
@@ -353,17 +354,19 @@ void save_weights(int node, const SavedWeights& weights, json* saved) {
   if (weights.fixed) item["weights"]["fixed"] = true;
 }
 
-Result<Graph> load_graph(const json& saved) {
-  return Loader(saved).run();
+Result<Graph> load_graph(const json& saved, const Cancellation* cancellation) {
+  return Loader(saved).run(cancellation);
 }
 
-Status load_weights(const json& saved, const network::Model& model, bool y_major, Graph* graph) {
+Status load_weights(const json& saved, const network::Model& model, const PlanOptions& options,
+                    Graph* graph) {
   for (size_t i = 0; i < graph->nodes.size(); ++i) {
+    DVNN_TRY(check_cancelled(options.cancellation));
     Node& node = graph->nodes[i];
     Status status;
     if (has_weights(node.op)) {
-      status = load_node_weights(saved["nodes"][i], model, y_major, graph->shape_of(node.inputs[0]),
-                                 &node);
+      status = load_node_weights(saved["nodes"][i], model, options.y_major,
+                                 graph->shape_of(node.inputs[0]), &node);
     }
     if (status.ok() && node.op != Op::kCpu) status = check_lists(*graph, node);
     if (!status.ok()) return status.error().within("layer '" + node.name + "'");

@@ -7,6 +7,7 @@
 
 #include "network/model.h"
 #include "plan/graph.h"
+#include "plan/options.h"
 
 namespace dvnn::plan {
 
@@ -31,10 +32,10 @@ void save_weights(int node, const SavedWeights& weights, nlohmann::json* saved);
 
 /// Reads a graph that may come from a hostile file: every index, name and number is checked. Shapes
 /// and weights are not there yet.
-Result<Graph> load_graph(const nlohmann::json& saved);
+Result<Graph> load_graph(const nlohmann::json& saved, const Cancellation* cancellation = nullptr);
 
 /// Fills in the weights of `model`'s streams, after shapes are known. Errors name the layer.
-Status load_weights(const nlohmann::json& saved, const network::Model& model, bool y_major,
-                    Graph* graph);
+Status load_weights(const nlohmann::json& saved, const network::Model& model,
+                    const PlanOptions& options, Graph* graph);
 
 }  // namespace dvnn::plan

@@ -41,6 +41,7 @@ class Lowering {
     model_.name = graph_.name;
     model_.input = {tensor_of(graph_.input), picture};
     for (size_t i : schedule(graph_, placer_)) {
+      DVNN_TRY(check_cancelled(options_.cancellation));
       const Node& node = graph_.nodes[i];
       if (placer_.lowered(i) == Lowered::kDevice) {
         if (Status s = add_device_step(node); !s.ok()) {
@@ -55,6 +56,7 @@ class Lowering {
     for (size_t i = 0; i < graph_.outputs.size(); ++i) {
       model_.outputs.push_back({graph_.output_names[i], tensor_of(graph_.outputs[i])});
     }
+    DVNN_TRY(check_cancelled(options_.cancellation));
     plan();
     return std::move(model_);
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/cancel.h"
 #include "device/limits.h"
 
 namespace dvnn::plan {
@@ -14,7 +15,8 @@ struct PlanOptions {
   bool quantise = false;  // weights of one byte; layers with PReLU, which the device does not do
                           // so, keep two
   bool y_major = false;   // device buffers kHwc8 with transposed weights; else kWhc8
-  int ub_size = device::kUnifiedBufferBytes;  // of the device: decides what may be fused
+  int ub_size = device::kUnifiedBufferBytes;   // of the device: decides what may be fused
+  const Cancellation* cancellation = nullptr;  // null: planning goes on to its end
 };
 
 /// Where a step runs and why; or what became of a layer that takes no step.

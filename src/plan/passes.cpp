@@ -13,13 +13,23 @@ void run_unsized_passes(Graph* graph, InputSpec* picture) {
 }
 
 Status run_sized_passes(Graph* graph, const PlanOptions& options) {
+  // A pass over the largest graph takes a tenth of a second.
+  const auto go_on = [&] { return check_cancelled(options.cancellation); };
+  DVNN_TRY(go_on());
   lower_convolutions(graph);
+  DVNN_TRY(go_on());
   DVNN_TRY(lower_poolings(graph));
+  DVNN_TRY(go_on());
   DVNN_TRY(lower_inner_products(graph, options.y_major));
+  DVNN_TRY(go_on());
   lower_affines(graph);
+  DVNN_TRY(go_on());
   DVNN_TRY(pool_before_concat(graph));
+  DVNN_TRY(go_on());
   fuse_commands(graph, options.ub_size);
+  DVNN_TRY(go_on());
   merge_branches(graph, options.ub_size);
+  DVNN_TRY(go_on());
   return lower_leftovers(graph);
 }
 

@@ -61,20 +61,23 @@ Result<PixelSize> parse_size(const std::string& text) {
   return Error{ErrorCode::kInvalidArgument, "'" + text + "' is not WIDTHxHEIGHT, like 320x240"};
 }
 
-Result<network::Model> resize(const network::Model& model, int width, int height) {
+Result<network::Model> resize(const network::Model& model, int width, int height,
+                              const Cancellation* cancellation) {
   const Shape& from = model.tensors[static_cast<size_t>(model.input.tensor)].desc.shape;
   if (model.graph.is_null()) {
     return Error{ErrorCode::kUnsupported,
                  "the network does not hold what it takes to plan it for another size: convert its "
                  "model again"};
   }
-  const PlanOptions options = options_of(model);
+  PlanOptions options = options_of(model);
+  options.cancellation = cancellation;
   auto replan = [&]() -> Result<network::Model> {
-    DVNN_ASSIGN(Graph graph, load_graph(model.graph));
-    DVNN_TRY(infer_shapes(&graph, from.c(), height, width));
-    DVNN_TRY(load_weights(model.graph, model, options.y_major, &graph));
+    DVNN_ASSIGN(Graph graph, load_graph(model.graph, cancellation));
+    DVNN_TRY(infer_shapes(&graph, from.c(), height, width, cancellation));
+    DVNN_TRY(load_weights(model.graph, model, options, &graph));
     nlohmann::json saved = model.graph;
     for (size_t i = 0; i < graph.nodes.size(); ++i) {  // parameters that follow from shapes
+      DVNN_TRY(check_cancelled(cancellation));
       const Node& node = graph.nodes[i];
       if (!node.shape_inputs.empty()) saved["nodes"][i]["params"] = node.params;
     }

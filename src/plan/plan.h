@@ -21,7 +21,8 @@ Result<PixelSize> parse_size(const std::string& text);
 
 /// The same network for an input of `width` x `height` pixels, planned anew with the weights that
 /// it has. kUnsupported: a network that was not converted from a model here, or that has layers for
-/// one size only; errors name the layer.
-Result<network::Model> resize(const network::Model& model, int width, int height);
+/// one size only; errors name the layer. kCancelled soon after `cancellation` is.
+Result<network::Model> resize(const network::Model& model, int width, int height,
+                              const Cancellation* cancellation = nullptr);
 
 }  // namespace dvnn::plan

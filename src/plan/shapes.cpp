@@ -22,9 +22,10 @@ class Inference {
  public:
   explicit Inference(Graph* graph) : graph_(*graph) {}
 
-  Status run(int channels, int height, int width) {
+  Status run(int channels, int height, int width, const Cancellation* cancellation) {
     DVNN_TRY(set(graph_.input, {1, channels, height, width}));
     for (Node& node : graph_.nodes) {
+      DVNN_TRY(check_cancelled(cancellation));
       auto dims = dims_after(&node);
       Status status;
       if (dims.ok()) {
@@ -289,8 +290,9 @@ int64_t count_windows(int64_t size, int64_t before, int64_t after, int64_t kerne
   return n;
 }
 
-Status infer_shapes(Graph* graph, int channels, int height, int width) {
-  return Inference(graph).run(channels, height, width);
+Status infer_shapes(Graph* graph, int channels, int height, int width,
+                    const Cancellation* cancellation) {
+  return Inference(graph).run(channels, height, width, cancellation);
 }
 
 }  // namespace dvnn::plan

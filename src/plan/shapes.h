@@ -2,6 +2,7 @@
 // Shapes of all values from the input's: a graph for another size.
 #pragma once
 
+#include "base/cancel.h"
 #include "plan/graph.h"
 
 namespace dvnn::plan {
@@ -20,6 +21,7 @@ int64_t count_windows(int64_t size, int64_t before, int64_t after, int64_t kerne
 /// `height` x `width` pixels. The graph is as front ends made it, or as the passes that do not look
 /// at sizes left it; it may come from a hostile file. Errors name the layer: kUnsupported where the
 /// model holds numbers for one size.
-Status infer_shapes(Graph* graph, int channels, int height, int width);
+Status infer_shapes(Graph* graph, int channels, int height, int width,
+                    const Cancellation* cancellation = nullptr);
 
 }  // namespace dvnn::plan

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cerrno>
-#include <exception>
 #include <new>
 
 #include "softdv/checks.h"
@@ -84,17 +83,6 @@ DVNN_EXPORT int dmp_dv_cmdlist_release(dmp_dv_cmdlist list) {
 
 namespace {
 
-// C code does not catch: what is thrown for lack of memory becomes a code and a message.
-template <typename Work>
-int without_exceptions(Work work) {
-  try {
-    return work();
-  } catch (const std::exception& e) {
-    set_error("Not enough memory for the command list (%s)", e.what());
-    return ENOMEM;
-  }
-}
-
 int add_raw(dmp_dv_cmdlist list, struct dmp_dv_cmdraw* cmd) {
   if (!list) {
     set_error("Invalid argument: cmdlist is NULL");
@@ -163,11 +151,11 @@ int commit(dmp_dv_cmdlist list) {
 }  // namespace
 
 DVNN_EXPORT int dmp_dv_cmdlist_add_raw(dmp_dv_cmdlist list, struct dmp_dv_cmdraw* cmd) {
-  return without_exceptions([&] { return add_raw(list, cmd); });
+  return without_exceptions("the command", ENOMEM, [&] { return add_raw(list, cmd); });
 }
 
 DVNN_EXPORT int dmp_dv_cmdlist_commit(dmp_dv_cmdlist list) {
-  return without_exceptions([&] { return commit(list); });
+  return without_exceptions("the command list", ENOMEM, [&] { return commit(list); });
 }
 
 DVNN_EXPORT int64_t dmp_dv_cmdlist_exec(dmp_dv_cmdlist list) {
@@ -175,12 +163,8 @@ DVNN_EXPORT int64_t dmp_dv_cmdlist_exec(dmp_dv_cmdlist list) {
     set_error(list ? "Command list is not in commited state" : "Invalid argument: cmdlist is NULL");
     return list ? -EINVAL : -1;
   }
-  int64_t id = 0;
-  const int problem = without_exceptions([&] {
-    id = submit(list);
-    return 0;
-  });
-  return problem ? -problem : id;
+  return without_exceptions("running the command list", int64_t{-ENOMEM},
+                            [&] { return submit(list); });
 }
 
 DVNN_EXPORT int dmp_dv_cmdlist_wait(dmp_dv_cmdlist list, int64_t exec_id) {
@@ -192,7 +176,8 @@ DVNN_EXPORT int dmp_dv_cmdlist_wait(dmp_dv_cmdlist list, int64_t exec_id) {
     set_error("Command list is not in commited state");
     return -1;
   }
-  const int64_t spent = wait_for(list->device_type, exec_id);
+  const int64_t spent = without_exceptions("waiting for the device", kFailed,
+                                           [&] { return wait_for(list->device_type, exec_id); });
   if (spent == kNeverGiven) {
     set_error("Invalid argument: exec_id %lld was never given", static_cast<long long>(exec_id));
     return EINVAL;

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "softdv/export.h"
 #include "softdv/objects.h"
@@ -59,23 +60,23 @@ DVNN_EXPORT void dmp_dv_set_last_error_message(const char* text_format, ...) {
   if (verbose) std::fprintf(stderr, "%s\n", last_error);
 }
 
-DVNN_EXPORT dmp_dv_context dmp_dv_context_create(void) {
+static dmp_dv_context create_context() {
   if (const auto hardware = pace(); !hardware.ok()) {
     set_error("%s", hardware.error().message.c_str());
     return nullptr;
   }
-  auto* ctx = new (std::nothrow) dmp_dv_context_impl();
-  if (!ctx) {
-    set_error("Not enough memory for a context");
-    return nullptr;
-  }
+  auto ctx = std::make_unique<dmp_dv_context_impl>();
   char text[160];
   std::snprintf(text, sizeof text,
                 "DMP DV: ub_size=%d max_kernel_size=%d conv_freq=%d fc_freq=%d "
                 "max_fc_vector_size=%d",
                 kUnifiedBufferBytes, kMaxKernelSize, conv_freq_mhz(), 0, kMaxFcVectorSize);
   ctx->info = text;
-  return ctx;
+  return ctx.release();
+}
+
+DVNN_EXPORT dmp_dv_context dmp_dv_context_create(void) {
+  return without_exceptions("a context", dmp_dv_context{}, create_context);
 }
 
 DVNN_EXPORT const char* dmp_dv_context_get_info_string(dmp_dv_context ctx) {

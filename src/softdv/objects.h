@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -47,6 +48,20 @@ namespace dvnn::softdv {
 
 /// Formats the process's last error message.
 void set_error(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+/// C code does not catch: what `work` throws, for lack of memory or of threads, becomes the error
+/// message ("Not enough memory for `what`") and `failed`, which is returned.
+template <typename T, typename Work>
+T without_exceptions(const char* what, T failed, Work&& work) noexcept {
+  try {
+    return work();
+  } catch (const std::exception& e) {
+    set_error("Not enough memory for %s (%s)", what, e.what());
+  } catch (...) {
+    set_error("Not enough memory for %s", what);
+  }
+  return failed;
+}
 
 /// What the device says it is.
 using device::kUnifiedBufferBytes;

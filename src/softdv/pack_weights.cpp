@@ -52,8 +52,10 @@ int pack(PackedGeometry geometry, const uint16_t* table, const void* weights, co
                                                   : "packed_size is NULL");
     return -1;
   }
-  return deliver(packed_weights_size(geometry), packed, packed_size, [&](uint8_t* out) {
-    pack_weights(geometry, {table, weights, bias, prelu}, out);
+  return without_exceptions("the packed weights", ENOMEM, [&] {
+    return deliver(packed_weights_size(geometry), packed, packed_size, [&](uint8_t* out) {
+      pack_weights(geometry, {table, weights, bias, prelu}, out);
+    });
   });
 }
 
@@ -98,7 +100,9 @@ DVNN_EXPORT int dmp_dv_pack_fc_weights(int c_input, int h_input, int w_input, in
                                quant_map != nullptr,
                                false,
                                false};
-  return deliver(packed_fc_size(flat), packed, packed_size, [&](uint8_t* out) {
-    pack_fc(geometry, {quant_map, weights, bias, nullptr}, out);
+  return without_exceptions("the packed weights", ENOMEM, [&] {
+    return deliver(packed_fc_size(flat), packed, packed_size, [&](uint8_t* out) {
+      pack_fc(geometry, {quant_map, weights, bias, nullptr}, out);
+    });
   });
 }

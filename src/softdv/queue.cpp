@@ -23,12 +23,17 @@ class Queue {
  public:
   int64_t submit(dmp_dv_cmdlist list) {
     const std::lock_guard<std::mutex> lock(mutex_);
+    waiting_.push_back(list);  // may throw, as the next may: then nothing was submitted
     if (!started_) {
+      try {
+        const int threads = list->device_type == DMP_DV_DEV_CONV ? thread_count() : 1;
+        std::thread(&Queue::work, this, threads).detach();
+      } catch (...) {
+        waiting_.pop_back();
+        throw;
+      }
       started_ = true;
-      const int threads = list->device_type == DMP_DV_DEV_CONV ? thread_count() : 1;
-      std::thread(&Queue::work, this, threads).detach();
     }
-    waiting_.push_back(list);
     list->last_id = ++submitted_;
     changed_.notify_all();
     return submitted_;

@@ -3,6 +3,8 @@
 
 #include <omp.h>
 #include <pthread.h>
+
+#include <exception>
 #include <new>
 
 namespace dvnn::softdv {
@@ -31,7 +33,11 @@ void watch(int* looks) {
 
 Team::Team(int threads) {
   omp_set_num_threads(1);  // oneDNN must not start threads of its own below ours
-  for (int i = 1; i < threads; ++i) helpers_.emplace_back(&Team::help, this);
+  try {
+    for (int i = 1; i < threads; ++i) helpers_.emplace_back(&Team::help, this);
+  } catch (const std::exception&) {
+    // The system has no more threads: those that are there do the work.
+  }
 }
 
 Team::~Team() {

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "base/format.h"
+#include "decode/decoder.h"
 #include "network/dvn_file.h"
 #include "network/model_json.h"
 #include "tools/commands.h"
@@ -63,6 +64,19 @@ void print_table(const Model& model) {
               static_cast<unsigned long long>(model.io_bytes));
 }
 
+// What whoever decodes the outputs would find wrong: the file's own decoder.
+Status try_decoder(const Model& model) {
+  if (model.decoder.name.empty()) return {};
+  std::vector<decode::NamedOutput> outputs;
+  for (const auto& output : model.outputs) {
+    const auto tensor = static_cast<size_t>(output.tensor);
+    outputs.push_back({output.name, model.tensors[tensor].desc});
+  }
+  const auto decoder = decode::create_decoder(model.decoder.name, model.decoder.params, outputs);
+  if (decoder.ok()) return {};
+  return decoder.error();
+}
+
 }  // namespace
 
 int inspect_command(int argc, char** argv) {
@@ -99,7 +113,9 @@ int inspect_command(int argc, char** argv) {
   } else {
     print_table(model.value());
   }
-  return 0;
+  const Status decodes = try_decoder(model.value());
+  if (decodes.ok()) return 0;
+  return fail(decodes.error().within("network file '" + args.value()[0] + "'"));
 }
 
 }  // namespace dvnn::tools

@@ -312,7 +312,7 @@ std::mutex gate_mutex;
 std::condition_variable gate_changed;
 bool gate_entered = false, gate_open = false;
 
-Result<Model> wait_at_gate(const Model& model, int, int) {
+Result<Model> wait_at_gate(const Model& model, int, int, const Cancellation*) {
   std::unique_lock<std::mutex> lock(gate_mutex);
   gate_entered = true;
   gate_changed.notify_all();
@@ -322,11 +322,11 @@ Result<Model> wait_at_gate(const Model& model, int, int) {
   return Error{ErrorCode::kInternal, "nobody else could load meanwhile"};
 }
 
-Result<Model> run_out_of_memory(const Model&, int, int) {
+Result<Model> run_out_of_memory(const Model&, int, int, const Cancellation*) {
   throw std::bad_alloc();
 }
 
-Result<Model> throw_text(const Model&, int, int) {
+Result<Model> throw_text(const Model&, int, int, const Cancellation*) {
   throw std::runtime_error("as a library does");
 }
 
@@ -358,6 +358,98 @@ START_TEST(a_network_that_loads_slowly_holds_nobody_up) {
   loader.join();
   ck_assert_msg(network.ok(), "%s", network.ok() ? "" : network.error().message.c_str());
   ck_assert_msg(problem.empty(), "%s", problem.c_str());
+}
+END_TEST
+
+namespace {
+
+// Loads of a file that wait at the gate: the first, and those who want the same network.
+Result<std::shared_ptr<Network>> load_at_gate(const std::string& path,
+                                              const Cancellation* cancellation) {
+  NetworkSource source;
+  source.path = path;
+  source.width = source.height = 16;
+  source.resize = wait_at_gate;
+  source.cancellation = cancellation;
+  return Network::load(source, "soft");
+}
+
+}  // namespace
+
+START_TEST(who_waits_for_a_load_may_lose_patience_and_the_other_may_not) {
+  gate_entered = gate_open = false;
+  const NetworkFile file(idle_network());
+  std::string problem = "not loaded";
+  std::thread loader([&] {
+    const auto network = load_at_gate(file.path, nullptr);
+    problem = network.ok() ? "" : network.error().message;
+  });
+  {
+    std::unique_lock<std::mutex> lock(gate_mutex);
+    gate_changed.wait(lock, [] { return gate_entered; });
+  }
+  Cancellation impatient;
+  std::thread canceller([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    impatient.cancel();
+  });
+  Result<std::shared_ptr<Network>> second = Error{};
+  const double waited = seconds_of([&] { second = load_at_gate(file.path, &impatient); });
+  canceller.join();
+  {
+    const std::lock_guard<std::mutex> lock(gate_mutex);
+    gate_open = true;
+    gate_changed.notify_all();
+  }
+  loader.join();
+  ck_assert(!second.ok() && second.error().code == ErrorCode::kCancelled);
+  ck_assert_msg(waited < 5, "%.1f s", waited);
+  ck_assert_msg(problem.empty(), "%s", problem.c_str());
+}
+END_TEST
+
+START_TEST(a_load_that_was_cancelled_leaves_the_network_to_others) {
+  gate_entered = gate_open = true;
+  const NetworkFile file(idle_network());
+  Cancellation cancelled;
+  cancelled.cancel();
+  const auto first = load_at_gate(file.path, &cancelled);
+  ck_assert(!first.ok() && first.error().code == ErrorCode::kCancelled);
+  ck_assert(load_at_gate(file.path, nullptr).ok());
+}
+END_TEST
+
+START_TEST(planning_ends_soon_wherever_it_is_cancelled) {
+  constexpr size_t kMany = 60000;
+  const json relu = {{"op", "activation"}, {"run", kRelu}};
+  const json softmax = {{"op", "cpu"}, {"type", "Softmax"}, {"params", {{"axis", 1}}}};
+  const NetworkFile file(network_of_nodes(kMany, [&](size_t i) { return i % 2 ? softmax : relu; }));
+  NetworkSource source;
+  source.path = file.path;
+  source.width = source.height = 16;
+  source.resize = plan::resize;
+  const double whole = seconds_of([&] { ck_assert(Network::load(source, "soft").ok()); });
+  constexpr int kPlaces = 6;
+  for (int place = 0; place < kPlaces; ++place) {
+    Cancellation cancellation;
+    source.cancellation = &cancellation;
+    double ended = 0;
+    const auto start = std::chrono::steady_clock::now();
+    auto since = [&] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    };
+    std::thread loader([&] {
+      const auto network = Network::load(source, "soft");
+      ended = since();
+    });
+    std::this_thread::sleep_for(std::chrono::duration<double>(whole * place / kPlaces));
+    const double asked = since();
+    cancellation.cancel();
+    loader.join();
+    // What there is has to be freed, which nothing interrupts, and other tests run beside this.
+    ck_assert_msg(ended - asked < 0.5 + whole / 2, "%.2f s after %.2f s of %.2f s", ended - asked,
+                  asked, whole);
+  }
 }
 END_TEST
 
@@ -393,4 +485,7 @@ DVNN_TEST_MAIN(hostile_networks, a_node_does_what_its_operation_says_and_no_more
                partial_overlaps_are_refused, names_are_printable_and_short,
                planning_takes_a_time_that_follows_the_graph,
                a_network_that_loads_slowly_holds_nobody_up,
+               who_waits_for_a_load_may_lose_patience_and_the_other_may_not,
+               a_load_that_was_cancelled_leaves_the_network_to_others,
+               planning_ends_soon_wherever_it_is_cancelled,
                one_source_is_loaded_once_as_long_as_it_is_used, exceptions_become_errors)

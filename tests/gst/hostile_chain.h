@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// A line of elements that is pushed what no honest element makes: each frame comes out, or there is
+// one error, in printable words, within seconds.
+#pragma once
+
+#include <utility>
+
+#include "base/format.h"
+#include "gst_fixture.h"
+
+namespace dvnn::test {
+
+class HostileChain {
+ public:
+  HostileChain(const std::string& elements, const std::string& caps)
+      : harness_(gst_harness_new_parse(elements.c_str())) {
+    gst_element_set_bus(harness_->element, bus_);
+    gst_harness_set_src_caps_str(harness_, caps.c_str());
+  }
+  ~HostileChain() {
+    gst_clear_buffer(&out_);
+    g_clear_pointer(&told_, gst_structure_free);
+    gst_element_set_bus(harness_->element, nullptr);
+    gst_harness_teardown(harness_);
+    gst_object_unref(bus_);
+  }
+  HostileChain(const HostileChain&) = delete;
+  HostileChain& operator=(const HostileChain&) = delete;
+
+  GstHarness* harness() { return harness_; }
+  /// The last frame that came out.
+  GstBuffer* out() { return out_; }
+
+  /// Empty if the frame comes out, else why not.
+  std::string push(GstBuffer* frame) {
+    constexpr gint64 kPatience = 20 * G_TIME_SPAN_SECOND;
+    const gint64 end = g_get_monotonic_time() + kPatience;
+    const GstFlowReturn flow = gst_harness_push(harness_, frame);
+    while (g_get_monotonic_time() < end) {
+      if (std::string error = take_error(); !error.empty()) return error;
+      if (GstBuffer* out = gst_harness_try_pull(harness_)) {
+        gst_clear_buffer(&out_);
+        out_ = out;
+        return "";
+      }
+      if (flow != GST_FLOW_OK && flow != GST_FLOW_ERROR) return gst_flow_get_name(flow);
+      g_usleep(500);
+    }
+    ck_abort_msg("neither a frame nor an error came");
+    return "";
+  }
+
+  /// The next error on the bus, if there is one; messages of elements before it are kept.
+  std::string take_error() {
+    constexpr auto kTypes = static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_ELEMENT);
+    GstMessage* message = gst_bus_pop_filtered(bus_, kTypes);
+    while (message && GST_MESSAGE_TYPE(message) == GST_MESSAGE_ELEMENT) {
+      g_clear_pointer(&told_, gst_structure_free);
+      told_ = gst_structure_copy(gst_message_get_structure(message));
+      gst_message_unref(message);
+      message = gst_bus_pop_filtered(bus_, kTypes);
+    }
+    if (!message) return "";
+    GError* error = nullptr;
+    gchar* debug = nullptr;
+    gst_message_parse_error(message, &error, &debug);
+    const std::string text = error->message;
+    ck_assert_msg(!text.empty() && dvnn::is_printable(text), "no line of text: %s", text.c_str());
+    ck_assert(!debug || g_utf8_validate(debug, -1, nullptr));
+    g_error_free(error);
+    g_free(debug);
+    gst_message_unref(message);
+    return text;
+  }
+  /// The structure of the last message of an element; null if there was none. (transfer full)
+  GstStructure* take_structure() {
+    (void)take_error();
+    return std::exchange(told_, nullptr);
+  }
+
+ private:
+  GstHarness* harness_;
+  GstBus* bus_ = gst_bus_new();
+  GstBuffer* out_ = nullptr;
+  GstStructure* told_ = nullptr;
+};
+
+/// A gray frame, in memory that is exactly as large as the caps say.
+inline GstBuffer* exact_frame(const GstVideoInfo& info) {
+  GstBuffer* frame = gst_buffer_new_wrapped(g_malloc(info.size), info.size);
+  gst_buffer_memset(frame, 0, 128, info.size);
+  GST_BUFFER_PTS(frame) = 0;
+  GST_BUFFER_DURATION(frame) = 40 * GST_MSECOND;
+  return frame;
+}
+
+inline std::string infer_grid(const std::string& properties = "") {
+  return "dvinfer name=infer device=soft network=" + network_path() + " " + properties;
+}
+
+}  // namespace dvnn::test

@@ -158,7 +158,7 @@ START_TEST(frames_that_are_shorter_than_their_caps_are_refused) {
       HostileChain chain(elements, video_caps(format, 32767, 16384));
       GstBuffer* frame = exact_frame(video_info("RGB", kSize, kSize));
       add_box(frame);
-      ck_assert_str_ne(chain.push(frame).c_str(), "");
+      ck_assert(chain.push(frame) != "");
     }
   }
 }
@@ -366,7 +366,7 @@ START_TEST(tensor_metas_that_lie_are_refused) {
     GstBuffer* frame = exact_frame(video_info("RGB", kSize, kSize));
     add_outputs(frame, network, {1});
     lie(gst_buffer_get_dv_tensor_meta(frame));
-    ck_assert_str_ne(chain.push(frame).c_str(), "");
+    ck_assert(chain.push(frame) != "");
   }
   gst_dv_network_info_unref(network);
 }

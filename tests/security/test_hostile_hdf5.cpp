@@ -228,15 +228,15 @@ START_TEST(a_reader_keeps_no_descriptor_of_its_parent) {
 END_TEST
 
 START_TEST(memory_and_time_of_a_reader_are_bounded) {
+  // qemu's emulation of a kernel, which has no seccomp, does not limit memory either; a process
+  // that it ends for its time takes the one that waits for it along.
+  if (!has_seccomp()) return;
 #ifndef __SANITIZE_ADDRESS__
-  // qemu's emulation of a kernel, which has no seccomp, does not limit memory either.
-  if (has_seccomp()) {
-    const int error = in_sandbox([] {
-      return mmap(nullptr, size_t{3} << 29, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                  0) != MAP_FAILED;
-    });
-    ck_assert_int_eq(error, ENOMEM);
-  }
+  const int error = in_sandbox([] {
+    return mmap(nullptr, size_t{3} << 29, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                0) != MAP_FAILED;
+  });
+  ck_assert_int_eq(error, ENOMEM);
 #endif
   convert::SandboxLimits limits;
   limits.seconds = 1;

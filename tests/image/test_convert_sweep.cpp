@@ -137,7 +137,7 @@ void sweep(unsigned seed, int rounds) {
 }  // namespace
 
 START_TEST(all_combinations_are_within_one_level_of_double_precision) {
-  sweep(7, 20);
+  sweep(7, dvnn_rounds(20));
 }
 END_TEST
 
@@ -152,7 +152,7 @@ END_TEST
 START_TEST(elements_of_levels_are_exact) {
   // Nearest sampling of RGB gives whole levels: normalisation and rounding are one formula.
   g_random.seed(3);
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < dvnn_rounds(200); ++round) {
     const Frame frame =
         frames::make_frame(PixelFormat::kRgb, between(1, 60), between(1, 60), &g_random);
     Request p = random_picture(ResizeMethod::kNearest);
@@ -187,7 +187,7 @@ END_TEST
 START_TEST(boxes_come_back_within_a_pixel) {
   // A box of the frame, put into the tensor's whole pixels and mapped back.
   g_random.seed(5);
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < dvnn_rounds(2000); ++round) {
     Frame frame;
     FrameFormat& f = frame.format;
     f.width = between(1, 8000);
@@ -220,7 +220,7 @@ START_TEST(a_drawn_box_is_found_where_it_was_drawn) {
   // A white box on black: its place in the tensor, mapped back, is its place in the frame, to the
   // size of a tensor pixel there.
   g_random.seed(6);
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < dvnn_rounds(300); ++round) {
     Frame frame =
         frames::make_frame(PixelFormat::kGray8, between(60, 300), between(60, 300), &g_random);
     std::fill(frame.planes[0].begin(), frame.planes[0].end(), uint8_t{0});

@@ -5,7 +5,7 @@
 #include "convert/caffe_import.h"
 #include "convert/keras_import.h"
 #include "convert/onnx_import.h"
-#include "decode/decoder.h"
+#include "network/model_decoder.h"
 #include "network/model_limits.h"
 #include "plan/plan.h"
 
@@ -31,14 +31,8 @@ void choose_decoder(network::Model* model) {
 
 // A decoder that does not fit must be refused now, not when the network is used.
 Status check_decoder(const network::Model& model) {
-  if (model.decoder.name.empty()) return {};
-  std::vector<decode::NamedOutput> outputs;
-  for (const auto& o : model.outputs) {
-    outputs.push_back({o.name, model.tensors[static_cast<size_t>(o.tensor)].desc});
-  }
-  auto decoder = decode::create_decoder(model.decoder.name, model.decoder.params, outputs);
-  if (!decoder.ok()) return decoder.error();
-  return {};
+  const auto decoder = network::create_decoder(model);
+  return decoder.ok() ? Status() : Status(decoder.error());
 }
 
 Result<network::Model> convert_graph(Graph graph, const ConvertOptions& options, Report* report) {

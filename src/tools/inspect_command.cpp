@@ -3,8 +3,8 @@
 #include <cstdio>
 
 #include "base/format.h"
-#include "decode/decoder.h"
 #include "network/dvn_file.h"
+#include "network/model_decoder.h"
 #include "network/model_json.h"
 #include "tools/commands.h"
 #include "tools/dot.h"
@@ -64,19 +64,6 @@ void print_table(const Model& model) {
               static_cast<unsigned long long>(model.io_bytes));
 }
 
-// What whoever decodes the outputs would find wrong: the file's own decoder.
-Status try_decoder(const Model& model) {
-  if (model.decoder.name.empty()) return {};
-  std::vector<decode::NamedOutput> outputs;
-  for (const auto& output : model.outputs) {
-    const auto tensor = static_cast<size_t>(output.tensor);
-    outputs.push_back({output.name, model.tensors[tensor].desc});
-  }
-  const auto decoder = decode::create_decoder(model.decoder.name, model.decoder.params, outputs);
-  if (decoder.ok()) return {};
-  return decoder.error();
-}
-
 }  // namespace
 
 int inspect_command(int argc, char** argv) {
@@ -113,9 +100,10 @@ int inspect_command(int argc, char** argv) {
   } else {
     print_table(model.value());
   }
-  const Status decodes = try_decoder(model.value());
-  if (decodes.ok()) return 0;
-  return fail(decodes.error().within("network file '" + args.value()[0] + "'"));
+  // What whoever decodes the outputs would find wrong.
+  const auto decoder = network::create_decoder(model.value());
+  if (decoder.ok()) return 0;
+  return fail(decoder.error().within("network file '" + args.value()[0] + "'"));
 }
 
 }  // namespace dvnn::tools

@@ -4,6 +4,7 @@
 #include <opencv2/imgcodecs.hpp>
 
 #include "layers/module.h"
+#include "network/model_decoder.h"
 #include "objects/frame_map.h"
 #include "plan/plan.h"
 #include "tools/options.h"
@@ -48,15 +49,7 @@ Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<network::Networ
   auto session = std::make_unique<Session>();
   session->network_ = std::move(network);
   DVNN_ASSIGN(session->slot_, session->network_->create_slot());
-  const network::Model& model = session->model();
-  if (!model.decoder.name.empty()) {
-    std::vector<decode::NamedOutput> outputs;
-    for (const auto& o : model.outputs) {
-      outputs.push_back({o.name, model.tensors[static_cast<size_t>(o.tensor)].desc});
-    }
-    DVNN_ASSIGN(session->decoder_,
-                decode::create_decoder(model.decoder.name, model.decoder.params, outputs));
-  }
+  DVNN_ASSIGN(session->decoder_, network::create_decoder(session->model()));
   return session;
 }
 

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "network/model_decoder.h"
+
+#include <vector>
+
+namespace dvnn::network {
+
+Result<std::unique_ptr<decode::Decoder>> create_decoder(const Model& model) {
+  if (model.decoder.name.empty()) return std::unique_ptr<decode::Decoder>();
+  std::vector<decode::NamedOutput> outputs;
+  for (const OutputInfo& output : model.outputs) {
+    outputs.push_back({output.name, model.tensors[static_cast<size_t>(output.tensor)].desc});
+  }
+  return decode::create_decoder(model.decoder.name, model.decoder.params, outputs);
+}
+
+}  // namespace dvnn::network

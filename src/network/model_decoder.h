@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "base/result.h"
+#include "decode/decoder.h"
+#include "network/model.h"
+
+namespace dvnn::network {
+
+/// The decoder that a valid model names, for the model's outputs; null if it names none. Errors are
+/// those of decode::create_decoder().
+Result<std::unique_ptr<decode::Decoder>> create_decoder(const Model& model);
+
+}  // namespace dvnn::network

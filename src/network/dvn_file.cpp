@@ -144,12 +144,8 @@ Result<Model> read_open_file(int fd, const Cancellation* cancellation) {
     return Error{ErrorCode::kMalformed, "the description's checksum is wrong (damaged file?)"};
   }
   DVNN_ASSIGN(auto json, parse_json(text, "the description", cancellation));
-  // The largest part by far: it is handed over instead of copied.
-  nlohmann::json graph;
-  if (const auto it = json.find("graph"); it != json.end()) graph = std::move(*it);
-  DVNN_ASSIGN(Model model, model_from_json(json, cancellation));
+  DVNN_ASSIGN(Model model, model_from_json(std::move(json), cancellation));
   DVNN_TRY(check_cancelled(cancellation));
-  model.graph = std::move(graph);
   model.weights.resize(header.weights_bytes);
   DVNN_TRY(read_at(fd, header.weights_offset, model.weights.data(), model.weights.size()));
   if (crc(model.weights.data(), model.weights.size()) != header.weights_crc) {

@@ -340,7 +340,7 @@ json model_to_json(const Model& model) {
   return out;
 }
 
-Result<Model> model_from_json(const json& object, const Cancellation* cancellation) {
+Result<Model> model_from_json(json object, const Cancellation* cancellation) {
   Model model;
   JsonReader in(object, "the description");
   model.name = in.text("name", "");
@@ -357,7 +357,9 @@ Result<Model> model_from_json(const json& object, const Cancellation* cancellati
   DVNN_TRY(read_list(&in, "steps", step_from_json, cancellation, &model.steps));
   DVNN_TRY(read_list(&in, "outputs", output_from_json, cancellation, &model.outputs));
   DVNN_TRY(read_decoder(&in, &model.decoder));
-  if (const json* graph = in.member("graph")) model.graph = *graph;
+  if (const auto graph = object.find("graph"); graph != object.end()) {
+    model.graph = std::move(*graph);
+  }
   return model;
 }
 

@@ -14,8 +14,8 @@ namespace dvnn::network {
 nlohmann::json model_to_json(const Model& model);
 
 /// The inverse. Checks types and ranges field by field; validate() checks how they fit together.
-Result<Model> model_from_json(const nlohmann::json& json,
-                              const Cancellation* cancellation = nullptr);
+/// The graph, by far the largest part, is handed over instead of copied.
+Result<Model> model_from_json(nlohmann::json json, const Cancellation* cancellation = nullptr);
 
 /// One run of a device command; reading checks every field.
 nlohmann::json run_to_json(const device::ConvRun& run);

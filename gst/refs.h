@@ -57,6 +57,15 @@ inline MemoryPtr allocate_memory(gsize size) {
       gst_memory_new_wrapped(static_cast<GstMemoryFlags>(0), data, size, 0, size, data, g_free));
 }
 
+/// The same as the only memory of a buffer.
+inline BufferPtr allocate_buffer(gsize size) {
+  MemoryPtr memory = allocate_memory(size);
+  if (!memory) return nullptr;
+  BufferPtr buffer(gst_buffer_new());
+  gst_buffer_append_memory(buffer.get(), memory.release());
+  return buffer;
+}
+
 /// Holds an object's lock.
 class ObjectLock {
  public:

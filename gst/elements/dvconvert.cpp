@@ -328,12 +328,7 @@ static BufferPtr gst_dv_convert_new_tensor(GstDvConvert* self) {
       return dvnn::gst::slot_buffer(std::move(slot));
     }
   }
-  dvnn::gst::MemoryPtr memory =
-      dvnn::gst::allocate_memory(static_cast<gsize>(priv.job->target.bytes()));
-  if (!memory) return nullptr;
-  BufferPtr buffer(gst_buffer_new());
-  gst_buffer_append_memory(buffer.get(), memory.release());
-  return buffer;
+  return dvnn::gst::allocate_buffer(static_cast<gsize>(priv.job->target.bytes()));
 }
 
 static GstFlowReturn gst_dv_convert_prepare_output(GstDvConvert* self, GstBuffer* frame,

@@ -33,10 +33,8 @@ cv::Scalar class_color(int class_id) {
 // Copies a BGRA picture into a buffer in the composition's native-endian ARGB.
 BufferPtr to_buffer(const cv::Mat& bgra) {
   const gsize size = bgra.total() * 4;
-  MemoryPtr memory = allocate_memory(size);
-  if (!memory) throw std::bad_alloc();
-  BufferPtr buffer(gst_buffer_new());
-  gst_buffer_append_memory(buffer.get(), memory.release());
+  BufferPtr buffer = allocate_buffer(size);
+  if (!buffer) throw std::bad_alloc();
   const BufferMap map(buffer.get(), GST_MAP_WRITE);
   for (int y = 0; y < bgra.rows && map.ok(); ++y) {
     for (int x = 0; x < bgra.cols; ++x) {

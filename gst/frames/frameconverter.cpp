@@ -6,8 +6,8 @@
 #include <sys/ioctl.h>
 
 #include <cerrno>
-#include <cstring>
 
+#include "base/enum_number.h"
 #include "base/format.h"
 #include "base/guard.h"
 #include "frames/framecheck.h"
@@ -64,16 +64,8 @@ Result<PixelFormat> pixel_format(GstVideoFormat format) {
 }
 
 // Caps may say any number: "9:9:9:9" is a colorimetry whose range and matrix no enumerator has.
-template <typename Enum>
-int number_of(const Enum& any) {
-  int number = 0;
-  static_assert(sizeof number == sizeof any);
-  std::memcpy(&number, &any, sizeof number);
-  return number;
-}
-
-image::Matrix matrix_of(int matrix) {
-  switch (matrix) {
+image::Matrix matrix_of(const GstVideoColorimetry& colorimetry) {
+  switch (enum_number(colorimetry.matrix)) {
     case GST_VIDEO_COLOR_MATRIX_BT709:
       return image::Matrix::kBt709;
     case GST_VIDEO_COLOR_MATRIX_BT2020:
@@ -123,8 +115,8 @@ Result<std::unique_ptr<FrameConverter>> FrameConverter::create(const GstVideoInf
   frame.height = GST_VIDEO_INFO_HEIGHT(&info);
   frame.par_n = GST_VIDEO_INFO_PAR_N(&info);
   frame.par_d = GST_VIDEO_INFO_PAR_D(&info);
-  frame.matrix = matrix_of(number_of(info.colorimetry.matrix));
-  frame.full_range = number_of(info.colorimetry.range) == GST_VIDEO_COLOR_RANGE_0_255;
+  frame.matrix = matrix_of(info.colorimetry);
+  frame.full_range = enum_number(info.colorimetry.range) == GST_VIDEO_COLOR_RANGE_0_255;
   auto self = std::make_unique<FrameConverter>();
   self->info_ = info;
   self->target_ = target;

@@ -2,7 +2,8 @@
 #include "meta/tensordesc.h"
 
 #include <algorithm>
-#include <cstring>
+
+#include "base/enum_number.h"
 
 namespace dvnn::gst {
 
@@ -23,11 +24,7 @@ Result<TensorDesc> tensor_desc(const GstDvTensor& tensor) {
   constexpr gsize kMaxElements = gsize{1} << 28;
   TensorDesc desc;
   gsize elements = 1;
-  // Numbers that anybody has written are none of an enumeration's yet.
-  guint layout = 0, type = 0;
-  static_assert(sizeof layout == sizeof tensor.layout && sizeof type == sizeof tensor.data_type);
-  std::memcpy(&layout, &tensor.layout, sizeof layout);
-  std::memcpy(&type, &tensor.data_type, sizeof type);
+  const guint layout = enum_number(tensor.layout), type = enum_number(tensor.data_type);
   bool good = tensor.num_dims >= 1 && tensor.num_dims <= GST_DV_TENSOR_MAX_DIMS &&
               layout <= static_cast<guint>(Layout::kHwc8) &&
               type <= static_cast<guint>(ElementType::kInt8) &&

@@ -71,10 +71,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!read_output((*list)[i], &outputs[i], &bytes[i])) return 0;
   }
   auto decoder = decode::create_decoder(name, params ? *params : nlohmann::json::object(), outputs);
-  if (!decoder.ok()) {
-    fuzz::expect_one_line(decoder.error());
-    return 0;
-  }
+  if (!fuzz::is_good(decoder)) return 0;
   ++fuzz::accepted;
   std::vector<ConstTensorView> views;
   for (size_t i = 0; i < outputs.size(); ++i) views.push_back({outputs[i].desc, bytes[i].data()});

@@ -77,16 +77,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     set_properties(&in, harness.element());
     if (in.byte() < 224) gst_harness_set_sink_caps(harness.get(), tensor_caps(&in).release());
     for (int streams = 0; streams < 2 && (streams == 0 || in.left() > 0); ++streams) {
-      GstVideoInfo info;
-      bool readable = false;
-      const gst::CapsPtr caps = fuzz::any_video_caps(&in, &info, &readable);
-      const bool taken = harness.begin(caps.get());
-      if (!readable) gst_video_info_set_format(&info, GST_VIDEO_FORMAT_RGB, 16, 16);
-      for (int i = 0; i < kMostFrames && (i == 0 || in.left() > 0); ++i) {
+      fuzz::play_video(&in, kMostFrames, &harness, [&](const GstVideoInfo& info) {
         if (in.rarely()) set_properties(&in, harness.element());
-        const GstFlowReturn flow = harness.push(fuzz::any_frame(&in, info));
-        if (taken && flow == GST_FLOW_OK) ++fuzz::accepted;
-      }
+        return fuzz::any_frame(&in, info);
+      });
     }
   }
   fuzz::reuse_memory();

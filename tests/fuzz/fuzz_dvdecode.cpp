@@ -128,17 +128,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     g_object_set(harness.element(), "threshold", (settings & 3) * 0.25, "post-messages",
                  settings >> 2 & 1, "post-empty", settings >> 3 & 1, "max-detections",
                  static_cast<guint>(settings & 16 ? 2 : 200), nullptr);
-    GstVideoInfo info;
-    bool readable = false;
-    const gst::CapsPtr caps = fuzz::any_video_caps(&in, &info, &readable);
-    const bool taken = harness.begin(caps.get());
-    if (!readable) gst_video_info_set_format(&info, GST_VIDEO_FORMAT_RGB, 16, 16);
-    for (int i = 0; i < kMostFrames && (i == 0 || in.left() > 0); ++i) {
+    fuzz::play_video(&in, kMostFrames, &harness, [&](const GstVideoInfo& info) {
       GstBuffer* frame = fuzz::any_frame(&in, info);
       for (uint8_t left = 1 + in.byte() % 3; left > 0; --left) add_outputs(&in, frame);
       if (in.rarely()) add_passes(&in, frame);
-      if (harness.push(frame) == GST_FLOW_OK && taken) ++fuzz::accepted;
-    }
+      return frame;
+    });
   }
   fuzz::reuse_memory();
   return 0;

@@ -61,9 +61,7 @@ void run_stream(FuzzedData* in, fuzz::Harness* harness, bool tensors) {
   constexpr int kMostFrames = 4;
   constexpr size_t kTensorBytes = 16 * 16 * 3 * 2;
   GstVideoInfo info;
-  bool readable = true;
-  gst::CapsPtr caps = tensors ? tensor_caps(in) : fuzz::any_video_caps(in, &info, &readable);
-  if (!readable) gst_video_info_set_format(&info, GST_VIDEO_FORMAT_RGB, 16, 16);
+  gst::CapsPtr caps = tensors ? tensor_caps(in) : fuzz::any_video_caps(in, &info);
   const bool taken = harness->begin(caps.get());
   for (int i = 0; i < kMostFrames && (i == 0 || in->left() > 0); ++i) {
     const size_t bytes = in->rarely() ? static_cast<size_t>(in->in(0, 3000)) : kTensorBytes;

@@ -92,16 +92,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     fuzz::Harness harness(gst_harness_new("dvoverlay"));
     set_properties(&in, harness.element());
     for (int streams = 0; streams < 2 && (streams == 0 || in.left() > 0); ++streams) {
-      GstVideoInfo info;
-      bool readable = false;
-      const gst::CapsPtr caps = fuzz::any_video_caps(&in, &info, &readable);
-      const bool taken = harness.begin(caps.get());
-      if (!readable) gst_video_info_set_format(&info, GST_VIDEO_FORMAT_RGB, 16, 16);
-      for (int i = 0; i < kMostFrames && (i == 0 || in.left() > 0); ++i) {
+      fuzz::play_video(&in, kMostFrames, &harness, [&](const GstVideoInfo& info) {
         GstBuffer* frame = fuzz::any_frame(&in, info);
         add_things(&in, frame);
-        if (harness.push(frame) == GST_FLOW_OK && taken) ++fuzz::accepted;
-      }
+        return frame;
+      });
     }
   }
   fuzz::reuse_memory();

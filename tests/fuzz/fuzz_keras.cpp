@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "convert/convert.h"
 #include "convert/hdf5_reader.h"
+#include "converter_options.h"
 #include "json_mutator.h"
 #include "target.h"
 
@@ -91,18 +92,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const int64_t bits = in.integer("options", 0, 15, 0);
   convert::Hdf5Contents contents;
   if (!in.ok() || !read_contents(parsed.value(), &contents)) return 0;
-  convert::ConvertOptions options;
-  options.quantise = bits & 1;
-  options.y_major = bits & 2;
-  if (bits & 4) options.import.width = 12, options.import.height = 8;
-  if (bits & 8) options.picture.order = ChannelOrder::kGray;
   convert::Report report;
   const auto model =
-      convert::convert_keras(*convert::Hdf5File::of(std::move(contents)), "it", options, &report);
-  if (model.ok()) {
-    ++fuzz::accepted;
-  } else {
-    fuzz::expect_one_line(model.error());
-  }
+      convert::convert_keras(*convert::Hdf5File::of(std::move(contents)), "it",
+                             fuzz::converter_options(static_cast<uint64_t>(bits)), &report);
+  fuzz::accepted += fuzz::is_good(model);
   return 0;
 }

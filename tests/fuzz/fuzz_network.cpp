@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Descriptions of networks, as they stand in a file whose checksums are right: read, validated,
 // planned for two other sizes, and each of the three run on the software device and decoded.
-#include "decode/decoder.h"
 #include "json_mutator.h"
 #include "network/dvn_file.h"
+#include "network/model_decoder.h"
 #include "network/network.h"
 #include "network_file.h"
 #include "plan/plan.h"
@@ -27,20 +27,15 @@ std::shared_ptr<device::Device> soft_device;
 
 void run(const network::Model& model) {
   auto network = network::Network::create(model, soft_device);
-  if (!network.ok()) return fuzz::expect_one_line(network.error());
+  if (!fuzz::is_good(network)) return;
   auto slot = network.value()->create_slot();
-  if (!slot.ok()) return fuzz::expect_one_line(slot.error());
+  if (!fuzz::is_good(slot)) return;
   const Span<uint8_t> input = slot.value()->input();
   for (size_t i = 0; i < input.size(); ++i) input[i] = static_cast<uint8_t>(i * 37);
   if (!slot.value()->run().ok() || model.decoder.name.empty()) return;
-  std::vector<decode::NamedOutput> outputs;
   std::vector<ConstTensorView> views;
-  for (size_t i = 0; i < model.outputs.size(); ++i) {
-    const auto& output = model.outputs[i];
-    outputs.push_back({output.name, model.tensors[static_cast<size_t>(output.tensor)].desc});
-    views.push_back(slot.value()->output(i));
-  }
-  auto decoder = decode::create_decoder(model.decoder.name, model.decoder.params, outputs);
+  for (size_t i = 0; i < model.outputs.size(); ++i) views.push_back(slot.value()->output(i));
+  auto decoder = network::create_decoder(model);
   if (!decoder.ok()) return;
   objects::Objects found;
   (void)decoder.value()->decode(views, 0.01f, &found).ok();
@@ -69,19 +64,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }();
   const std::string description(reinterpret_cast<const char*>(data), size);
   const auto model = network::read_dvn(file->with(test::dvn_bytes(description, weights)));
-  if (!model.ok()) {
-    fuzz::expect_one_line(model.error());
-    return 0;
-  }
+  if (!fuzz::is_good(model)) return 0;
   ++fuzz::accepted;
   run(model.value());
   for (const auto& [width, height] : {std::make_pair(16, 16), {40, 24}}) {
     const auto sized = plan::resize(model.value(), width, height);
-    if (sized.ok()) {
-      run(sized.value());
-    } else {
-      fuzz::expect_one_line(sized.error());
-    }
+    if (fuzz::is_good(sized)) run(sized.value());
   }
   return 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ONNX models, as dvnet convert takes them. The first byte chooses options, the file follows.
 #include "convert/convert.h"
+#include "converter_options.h"
 #include "onnx.pb.h"
 #include "proto_mutator.h"
 #include "target.h"
@@ -129,15 +130,6 @@ fuzz::ProtoMutator& mutator() {
   return *mutator;
 }
 
-convert::ConvertOptions options_of(uint8_t bits) {
-  convert::ConvertOptions options;
-  options.quantise = bits & 1;
-  options.y_major = bits & 2;
-  if (bits & 4) options.import.width = 12, options.import.height = 8;
-  if (bits & 8) options.picture.order = ChannelOrder::kGray;
-  return options;
-}
-
 }  // namespace
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
@@ -166,11 +158,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string path =
       file->with(std::string(reinterpret_cast<const char*>(data) + 1, size - 1));
   convert::Report report;
-  const auto model = convert::convert_onnx(path, options_of(data[0]), &report);
-  if (model.ok()) {
-    ++fuzz::accepted;
-  } else {
-    fuzz::expect_one_line(model.error());
-  }
+  const auto model = convert::convert_onnx(path, fuzz::converter_options(data[0]), &report);
+  fuzz::accepted += fuzz::is_good(model);
   return 0;
 }

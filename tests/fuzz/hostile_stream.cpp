@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string>
 #include <vector>
 
 #include "target.h"
@@ -139,7 +140,7 @@ void reuse_memory() {
   arenas().reset();
 }
 
-gst::CapsPtr any_video_caps(FuzzedData* in, GstVideoInfo* info, bool* readable) {
+gst::CapsPtr any_video_caps(FuzzedData* in, GstVideoInfo* info) {
   static const char* const kFormats[] = {"RGB",       "BGR",  "NV12", "I420", "GRAY8",  "RGBx",
                                          "BGRx",      "xRGB", "xBGR", "RGBA", "BGRA",   "ARGB",
                                          "ABGR",      "NV21", "NV16", "YV12", "YUY2",   "P010_10LE",
@@ -171,7 +172,9 @@ gst::CapsPtr any_video_caps(FuzzedData* in, GstVideoInfo* info, bool* readable) 
     gst_caps_set_simple(caps.get(), "framerate", GST_TYPE_FRACTION, std::max(rate, -G_MAXINT), 1,
                         nullptr);
   }
-  *readable = gst_video_info_from_caps(info, caps.get());
+  if (!gst_video_info_from_caps(info, caps.get())) {
+    gst_video_info_set_format(info, GST_VIDEO_FORMAT_RGB, 16, 16);
+  }
   return caps;
 }
 
@@ -207,6 +210,17 @@ GstFlowReturn Harness::push(GstBuffer* buffer) {
   const GstFlowReturn flow = gst_harness_push(harness_, buffer);
   drop_output();
   return flow;
+}
+
+void play_video(FuzzedData* in, int most, Harness* harness,
+                const std::function<GstBuffer*(const GstVideoInfo& info)>& make) {
+  GstVideoInfo info;
+  const gst::CapsPtr caps = any_video_caps(in, &info);
+  const bool taken = harness->begin(caps.get());
+  for (int i = 0; i < most && (i == 0 || in->left() > 0); ++i) {
+    const GstFlowReturn flow = harness->push(make(info));
+    if (taken && flow == GST_FLOW_OK) ++accepted;
+  }
 }
 
 void Harness::drop_output() {

@@ -6,7 +6,7 @@
 #include <gst/check/gstharness.h>
 #include <gst/video/video.h>
 
-#include <string>
+#include <functional>
 
 #include "fuzzed_data.h"
 #include "refs.h"
@@ -22,8 +22,9 @@ constexpr size_t kMostBytes = 128 * 1024;
 GstBuffer* any_buffer(FuzzedData* in, size_t size);
 void reuse_memory();
 
-/// Raw video, mostly small. `info` is what the caps say; false if nobody could read them.
-gst::CapsPtr any_video_caps(FuzzedData* in, GstVideoInfo* info, bool* readable);
+/// Raw video, mostly small. `info` is what the caps say, or something small if nobody could read
+/// them.
+gst::CapsPtr any_video_caps(FuzzedData* in, GstVideoInfo* info);
 
 /// A frame of that kind, with its times. Now and then it is too short, has a GstVideoMeta or a
 /// GstVideoCropMeta that lie, or is none at all.
@@ -47,5 +48,10 @@ class Harness {
  private:
   GstHarness* harness_;
 };
+
+/// Plays a stream of raw video: any caps, and while there is input, at most `most` frames that
+/// `make` makes of what the caps say. Counts the frames that are taken.
+void play_video(FuzzedData* in, int most, Harness* harness,
+                const std::function<GstBuffer*(const GstVideoInfo& info)>& make);
 
 }  // namespace dvnn::fuzz

@@ -30,6 +30,13 @@ inline void expect_one_line(const Error& error) {
   std::abort();
 }
 
+/// Whether it is no error; an error is one line.
+template <typename T>
+bool is_good(const Result<T>& result) {
+  if (!result.ok()) expect_one_line(result.error());
+  return result.ok();
+}
+
 /// Small budgets: many inputs a second, and every limit is met.
 inline void set_small_budgets() {
   setenv("DVNN_MAX_IO_BYTES", "1000000", 1);

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "convert/convert.h"
+
+namespace dvnn::fuzz {
+
+/// Options of the converter that every kind of model has, by the lowest four bits.
+inline convert::ConvertOptions converter_options(uint64_t bits) {
+  convert::ConvertOptions options;
+  options.quantise = bits & 1;
+  options.y_major = bits & 2;
+  if (bits & 4) options.import.width = 12, options.import.height = 8;
+  if (bits & 8) options.picture.order = ChannelOrder::kGray;
+  return options;
+}
+
+}  // namespace dvnn::fuzz

@@ -6,6 +6,7 @@
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "gst_fixture.h"
+#include "output_rows.h"
 
 using namespace dvnn::test;
 
@@ -62,26 +63,9 @@ GstDvNetworkInfo* rows_network() {
   return network;
 }
 
-// One object of a DetectionOutput layer.
-struct OutputRow {
-  float image = 0, label = 1, confidence = 1, x0 = 0, y0 = 0, x1 = 1, y1 = 1;
-};
-
 // Adds the outputs of a network whose input is as large as the frame.
 GstDvTensorMeta* add_rows(GstBuffer* frame, const std::vector<OutputRow>& rows) {
-  GstDvTensorMeta* meta = gst_buffer_add_dv_tensor_meta(frame, 1);
-  meta->network = gst_dv_network_info_ref(rows_network());
-  meta->input_width = meta->input_height = kSize;
-  GstDvTensor& tensor = meta->tensors[0];
-  tensor.id = g_quark_from_static_string("out");
-  tensor.layout = GST_DV_TENSOR_LAYOUT_NCHW;
-  tensor.data_type = GST_DV_TENSOR_DATA_TYPE_FLOAT32;
-  tensor.num_dims = 4;
-  tensor.dims[0] = tensor.dims[1] = 1;
-  tensor.dims[2] = rows.size();
-  tensor.dims[3] = 7;
-  tensor.data = gst_buffer_new_memdup(rows.data(), rows.size() * sizeof(OutputRow));
-  return meta;
+  return add_output_rows(frame, rows_network(), kSize, rows);
 }
 
 const GstDvObject* object_of(GstBuffer* frame, guint index) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // To load a network may take long: who no longer wants it does not wait for it.
 #include <ctime>
-#include <functional>
+#include <memory>
 #include <thread>
 
 #include "hostile_chain.h"
 #include "network_file.h"
+#include "seconds_of.h"
 
 using namespace dvnn::test;
 
@@ -29,12 +30,6 @@ constexpr double kAtOnce = 20;
 constexpr double kAtOnce = 2;
 #endif
 
-double seconds_of(const std::function<void()>& work) {
-  const gint64 start = g_get_monotonic_time();
-  work();
-  return static_cast<double>(g_get_monotonic_time() - start) / G_TIME_SPAN_SECOND;
-}
-
 // Waits for a fifth of a second in which the process does next to nothing.
 bool rests_within(double seconds) {
   const gint64 end = g_get_monotonic_time() + static_cast<gint64>(seconds * G_TIME_SPAN_SECOND);
@@ -46,31 +41,39 @@ bool rests_within(double seconds) {
   return false;
 }
 
+// A dvinfer that plays, and loads the slow network meanwhile.
+class LoadingChain : public HostileChain {
+ public:
+  LoadingChain() : HostileChain(infer_grid(), video_caps("RGB", 64, 64)) {
+    dvnn_assert_text(push(exact_frame(video_info("RGB", 64, 64))), "");
+    g_object_set(infer_.get(), "input-size", "16x16", "network", slow_network().path.c_str(),
+                 nullptr);
+    g_usleep(kUnderWay);
+  }
+  GstElement* infer() const { return infer_.get(); }
+
+ private:
+  const std::unique_ptr<GstElement, void (*)(gpointer)> infer_{
+      gst_harness_find_element(harness(), "dvinfer"), gst_object_unref};
+};
+
 }  // namespace
 
 START_TEST(going_to_null_ends_a_load_while_playing) {
-  HostileChain chain(infer_grid(), video_caps("RGB", 64, 64));
-  GstElement* infer = gst_harness_find_element(chain.harness(), "dvinfer");
-  dvnn_assert_text(chain.push(exact_frame(video_info("RGB", 64, 64))), "");
-  g_object_set(infer, "input-size", "16x16", "network", slow_network().path.c_str(), nullptr);
-  g_usleep(kUnderWay);
+  LoadingChain chain;
+  GstElement* infer = chain.infer();
   const double spent = seconds_of([&] { gst_element_set_state(infer, GST_STATE_NULL); });
-  gst_object_unref(infer);
   ck_assert_msg(spent < kAtOnce, "NULL took %.2f s", spent);
   dvnn_assert_text(chain.take_error(), "");
 }
 END_TEST
 
 START_TEST(another_network_ends_the_load_of_the_one_before) {
-  HostileChain chain(infer_grid(), video_caps("RGB", 64, 64));
-  GstElement* infer = gst_harness_find_element(chain.harness(), "dvinfer");
-  dvnn_assert_text(chain.push(exact_frame(video_info("RGB", 64, 64))), "");
-  g_object_set(infer, "input-size", "16x16", "network", slow_network().path.c_str(), nullptr);
-  g_usleep(kUnderWay);
+  LoadingChain chain;
+  GstElement* infer = chain.infer();
   // Back to the one in use: nothing is to be loaded.
   g_object_set(infer, "input-size", "", "network", network_path().c_str(), nullptr);
   ck_assert_msg(rests_within(kAtOnce), "something is still under way");
-  gst_object_unref(infer);
 }
 END_TEST
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What other elements, files and applications may write on frames and into caps: nothing of it is
 // believed, and nothing of it stays. Warnings of GLib end the test.
-#include <chrono>
-#include <functional>
-
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "hostile_chain.h"
+#include "output_rows.h"
+#include "seconds_of.h"
 
 using namespace dvnn::test;
 
@@ -37,12 +36,6 @@ GstVideoMeta* add_video_meta(GstBuffer* frame, const GstVideoInfo& info) {
 std::string whole_line(const std::string& more = "") {
   return "dvconvert ! " + infer_grid() + " ! dvdecode post-messages=true post-empty=true " + more +
          " ! dvoverlay";
-}
-
-double seconds_of(const std::function<void()>& work) {
-  const gint64 start = g_get_monotonic_time();
-  work();
-  return static_cast<double>(g_get_monotonic_time() - start) / G_TIME_SPAN_SECOND;
 }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -313,22 +306,10 @@ namespace {
 
 // A detection of class `class_id` in the middle of the frame, by a network of that name and labels.
 void add_outputs(GstBuffer* frame, GstDvNetworkInfo* network, const std::vector<int>& classes) {
-  std::vector<float> rows;
-  for (int c : classes) {
-    const float row[] = {0, static_cast<float>(c), 0.9f, 0.25f, 0.25f, 0.75f, 0.75f};
-    rows.insert(rows.end(), row, row + 7);
-  }
-  GstDvTensorMeta* meta = gst_buffer_add_dv_tensor_meta(frame, 1);
-  meta->network = gst_dv_network_info_ref(network);
-  meta->input_width = meta->input_height = kSize;
-  GstDvTensor& tensor = meta->tensors[0];
-  tensor.layout = GST_DV_TENSOR_LAYOUT_NCHW;
-  tensor.data_type = GST_DV_TENSOR_DATA_TYPE_FLOAT32;
-  tensor.num_dims = 4;
-  tensor.dims[0] = tensor.dims[1] = 1;
-  tensor.dims[2] = classes.size();
-  tensor.dims[3] = 7;
-  tensor.data = gst_buffer_new_memdup(rows.data(), rows.size() * sizeof(float));
+  std::vector<OutputRow> rows;
+  for (int c : classes)
+    rows.push_back({0, static_cast<float>(c), 0.9f, 0.25f, 0.25f, 0.75f, 0.75f});
+  add_output_rows(frame, network, kSize, rows)->tensors[0].id = 0;
 }
 
 GstDvNetworkInfo* network_of(const char* name, const std::vector<std::string>& labels) {

@@ -13,6 +13,7 @@
 #include "network/network.h"
 #include "network_file.h"
 #include "plan/plan.h"
+#include "seconds_of.h"
 
 // Check last: some of its macros have common names.
 #include "check_main.h"
@@ -76,12 +77,6 @@ json cpu_step(const char* type, const json& params, int input, int output) {
           {"inputs", {input}},
           {"outputs", {output}},
           {"cpu", {{"type", type}, {"params", params}}}};
-}
-
-double seconds_of(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 }  // namespace

@@ -198,7 +198,9 @@ Status import_onnx_slice(const OnnxNode& node) {
   DVNN_ASSIGN(const int in, node.value(0));
   const std::vector<int64_t> dims = dims_of(node.builder().shape_of(in));
   DVNN_ASSIGN(const OnnxSlice slice, read_onnx_slice(node, dims));
-  if (slice.dims == dims && slice.step == std::vector<int64_t>(dims.size(), 1)) {
+  const bool all_steps_are_one = std::all_of(slice.step.begin(), slice.step.end(),
+                                             [](int64_t step) { return step == 1; });
+  if (slice.dims == dims && all_steps_are_one) {
     return node.done(in);
   }
   return node.done(node.builder().slice(node.name(), in, slice.begin, slice.step, slice.dims));

@@ -198,8 +198,8 @@ Status import_onnx_slice(const OnnxNode& node) {
   DVNN_ASSIGN(const int in, node.value(0));
   const std::vector<int64_t> dims = dims_of(node.builder().shape_of(in));
   DVNN_ASSIGN(const OnnxSlice slice, read_onnx_slice(node, dims));
-  const bool all_steps_are_one = std::all_of(slice.step.begin(), slice.step.end(),
-                                             [](int64_t step) { return step == 1; });
+  const bool all_steps_are_one =
+      std::all_of(slice.step.begin(), slice.step.end(), [](int64_t step) { return step == 1; });
   if (slice.dims == dims && all_steps_are_one) {
     return node.done(in);
   }

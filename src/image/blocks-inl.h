@@ -15,13 +15,20 @@ namespace dvnn::image {
 namespace HWY_NAMESPACE {
 #if HWY_TARGET != HWY_SCALAR
 
+/// Whether vectors of that tag have no more than 16 bytes. Highway's own macros for it have other
+/// names in each version.
+template <class D>
+constexpr bool IsOneBlock() {
+  return hwy::HWY_NAMESPACE::MaxLanes(D()) * sizeof(hwy::HWY_NAMESPACE::TFromD<D>) <= 16;
+}
+
 /// A vector whose b-th 16 bytes are those at from + base[b].
-template <class D, HWY_IF_LE128(uint8_t, hwy::HWY_NAMESPACE::MaxLanes(D()))>
+template <class D, std::enable_if_t<IsOneBlock<D>()>* = nullptr>
 HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> LoadBlocks(D d, const uint8_t* HWY_RESTRICT from,
                                                  const uint32_t* HWY_RESTRICT base) {
   return hwy::HWY_NAMESPACE::LoadU(d, from + base[0]);
 }
-template <class D, HWY_IF_GT128(uint8_t, hwy::HWY_NAMESPACE::MaxLanes(D()))>
+template <class D, std::enable_if_t<!IsOneBlock<D>()>* = nullptr>
 HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> LoadBlocks(D d, const uint8_t* HWY_RESTRICT from,
                                                  const uint32_t* HWY_RESTRICT base) {
   namespace hn = hwy::HWY_NAMESPACE;

@@ -5,6 +5,7 @@
 #define HWY_TARGET_INCLUDE "image/transpose.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
+#include "image/blocks-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dvnn::image {
@@ -28,11 +29,11 @@ void TransposeOf(const T* from, size_t pitch, size_t rows, size_t columns, T* to
 #else
 
 // Each 16 bytes of a vector go to a column of their own, `step` elements apart.
-template <class D, typename T, HWY_IF_LE128(T, hn::MaxLanes(D()))>
+template <class D, typename T, std::enable_if_t<IsOneBlock<D>()>* = nullptr>
 HWY_INLINE void StoreColumns(D d, hn::Vec<D> v, T* to, size_t) {
   hn::StoreU(v, d, to);
 }
-template <class D, typename T, HWY_IF_GT128(T, hn::MaxLanes(D()))>
+template <class D, typename T, std::enable_if_t<!IsOneBlock<D>()>* = nullptr>
 HWY_INLINE void StoreColumns(D d, hn::Vec<D> v, T* to, size_t step) {
   const hn::Half<D> half;
   StoreColumns(half, hn::LowerHalf(half, v), to, step);

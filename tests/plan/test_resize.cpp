@@ -180,21 +180,21 @@ void collect(json* at, std::vector<json*>* all) {
 
 // A damaged graph must give an error or a valid network.
 START_TEST(damaged_graphs_do_no_harm) {
-  constexpr int kRounds = 3000;
+  const int rounds = dvnn_rounds(3000);
   const Model model = converted(detector_text(33, 47), detector_weights(), {});
   const json values[] = {nullptr,        -1,          0,      1,     7,  1000000, 4294967295u,
                          -2147483648LL,  0.5,         "conv", "cpu", "", true,    json::array(),
                          json::object(), {1, 2, 3, 4}};
   std::mt19937 random(1);
   int good = 0;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < rounds; ++round) {
     Model damaged = model;
     std::vector<json*> places;
     collect(&damaged.graph, &places);
     *places[random() % places.size()] = values[random() % std::size(values)];
     good += plan::resize(damaged, 40, 40).ok();
   }
-  ck_assert_int_lt(good, kRounds);
+  ck_assert_int_lt(good, rounds);
 }
 END_TEST
 

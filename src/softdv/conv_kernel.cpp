@@ -9,22 +9,13 @@
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <oneapi/dnnl/dnnl.hpp>
 #include <string>
 
-#include "softdv/aligned_floats.h"
+#include "softdv/onednn_convolution.h"
 #include "softdv/queue.h"
 
 namespace dvnn::softdv {
 namespace {
-
-using dnnl::memory;
-using Tag = memory::format_tag;
-
-const dnnl::engine& cpu() {
-  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-  return engine;
-}
 
 struct Cache {
   std::mutex mutex;
@@ -66,21 +57,6 @@ std::string cache_key(const SoftRun& run, bool y_major, bool relu) {
 
 }  // namespace
 
-// A band's convolution and the handles of its tensors, which are set anew for each execution.
-struct BandConvolution {
-  dnnl::convolution_forward convolution;
-  memory source, weights, bias, result, scratchpad;
-  size_t scratchpad_bytes = 0;
-};
-
-struct ConvKernel::Primitives {
-  std::vector<BandConvolution> bands;
-  dnnl::stream stream;
-};
-
-ConvKernel::ConvKernel() = default;
-ConvKernel::~ConvKernel() = default;
-
 uint64_t weights_hash(const Bytes& weights) {
   // FNV-1a over 8-byte words (sizes are multiples of 16) in four streams, as each step waits for
   // the one before. An accidental clash is out of reach.
@@ -113,7 +89,7 @@ std::shared_ptr<ConvKernel> ConvKernel::get(const SoftRun& run, bool y_major, bo
   try {  // oneDNN reports by exception; none may cross the C interface
     if (!kernel->build(run, y_major, relu)) return nullptr;
   } catch (const std::exception& e) {
-    set_error("oneDNN cannot do the convolution: %s", e.what());
+    set_error("the convolution cannot be prepared: %s", e.what());
     return nullptr;
   }
   shared.kernels[key] = kernel;
@@ -158,12 +134,6 @@ void unpack(const SoftRun& run, std::vector<float>* weights, std::vector<float>*
       }
     }
   }
-}
-
-// A buffer of the calling thread, of at least `bytes`.
-void* thread_scratchpad(size_t bytes) {
-  static thread_local AlignedFloats buffer;
-  return buffer.room(bytes / sizeof(float) + 1);
 }
 
 // How many bands: more the more work there is to share, and each small enough that its result stays
@@ -215,33 +185,10 @@ bool ConvKernel::build(const SoftRun& run, bool y_major, bool relu) {
 
   std::vector<float> weights, bias;
   unpack(run, &weights, &bias, &slopes_);
-  const auto f32 = memory::data_type::f32;
-  memory::dims weight_dims = {r.m, run.in.c, rows.kernel, cols.kernel};
-  if (depthwise) weight_dims = {r.m, 1, 1, rows.kernel, cols.kernel};
-  const memory plain(memory::desc(weight_dims, f32, depthwise ? Tag::goihw : Tag::oihw), cpu(),
-                     weights.data());
-  const memory::desc weights_any(weight_dims, f32, Tag::any), bias_desc({r.m}, f32, Tag::x);
-  memory bias_memory(bias_desc, cpu());
-  std::memcpy(bias_memory.get_data_handle(), bias.data(), bias.size() * sizeof(float));
-  dnnl::post_ops after_ops;
-  if (relu) after_ops.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, r.activation_param, 0);
-  dnnl::primitive_attr attr;
-  attr.set_post_ops(after_ops);
-  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);  // the library's is not free-threaded
-
-  primitives_ = std::make_unique<Primitives>();
-  primitives_->stream = dnnl::stream(cpu());
-  std::vector<memory> packed;  // the weights, in each order that a band's primitive wants
-  auto pack = [&](const memory::desc& desc) {
-    for (const memory& known : packed) {
-      if (known.get_desc() == desc) return known;
-    }
-    memory made(desc, cpu());
-    dnnl::reorder(plain, made).execute(primitives_->stream, const_cast<memory&>(plain), made);
-    primitives_->stream.wait();
-    packed.push_back(made);
-    return made;
-  };
+  ConvShape shape = {{}, {}, run.in.c, r.m, depthwise};
+  shape.rows.kernel = rows.kernel;
+  shape.columns.kernel = cols.kernel;
+  OneDnnWeights packed(shape, weights.data(), bias.data());
   // A depthwise convolution takes some four times as long for as many.
   const double macs =
       static_cast<double>(result_.size()) * rows.kernel * cols.kernel * (depthwise ? 4 : run.in.c);
@@ -252,46 +199,37 @@ bool ConvKernel::build(const SoftRun& run, bool y_major, bool relu) {
   }
   for (int i = 0; i < count; ++i) {
     const Band band = band_of(result_.rows, i, count);
-    const int start = std::max(rows.start(band.first), 0);
-    const int end = std::min(rows.end(band.last), rows.in);
-    const int out_rows = band.last - band.first;
-    const memory::desc source({1, run.in.c, end - start, cols.in}, f32, Tag::nhwc);
-    const memory::desc result({1, r.m, out_rows, result_.cols}, f32, Tag::nhwc);
+    // None where all windows lie in the padding.
+    const int start = std::clamp(rows.start(band.first), 0, rows.in);
+    const int end = std::clamp(rows.end(band.last), start, rows.in);
     // oneDNN wants the pads to fit exactly; what the last window does not reach is cut off.
-    const memory::dims before = {start - rows.start(band.first), cols.before};
-    const memory::dims after = {rows.end(band.last) - end, cols.end(result_.cols) - cols.in};
-    const dnnl::convolution_forward::desc desc(
-        dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, source,
-        weights_any, bias_desc, result, {rows.stride, cols.stride},
-        {rows.dilation - 1, cols.dilation - 1}, before, after);
-    const dnnl::convolution_forward::primitive_desc chosen(desc, attr, cpu());
-    BandConvolution made;
-    made.convolution = dnnl::convolution_forward(chosen);
-    made.source = memory(source, cpu(), nullptr);
-    made.weights = pack(chosen.weights_desc());
-    made.bias = bias_memory;
-    made.result = memory(result, cpu(), nullptr);
-    made.scratchpad = memory(chosen.scratchpad_desc(), cpu(), nullptr);
-    made.scratchpad_bytes = chosen.scratchpad_desc().get_size();
+    shape.rows = {end - start,
+                  band.last - band.first,
+                  rows.kernel,
+                  rows.stride,
+                  rows.dilation,
+                  start - rows.start(band.first),
+                  rows.end(band.last) - end};
+    shape.columns = {cols.in,
+                     result_.cols,
+                     cols.kernel,
+                     cols.stride,
+                     cols.dilation,
+                     cols.before,
+                     cols.end(result_.cols) - cols.in};
+    const ConvRelu after{relu, r.activation_param};
+    auto made = onednn_convolution(shape, after, &packed);
+    if (!made) made = plain_convolution(shape, after, weights.data(), bias.data());
+    convolutions_.push_back(std::move(made));
     bands_.push_back(band);
     source_bands_.push_back({start, end});
-    primitives_->bands.push_back(std::move(made));
   }
   return true;
 }
 
 void ConvKernel::execute(size_t band, const float* source, float* result) const {
-  // Handles are set per call: only the queue's one worker executes kernels, each band once at a
-  // time.
-  BandConvolution& b = primitives_->bands[band];
-  b.source.set_data_handle(const_cast<float*>(source));
-  b.result.set_data_handle(result);
-  b.scratchpad.set_data_handle(thread_scratchpad(b.scratchpad_bytes));
-  b.convolution.execute(primitives_->stream, {{DNNL_ARG_SRC, b.source},
-                                              {DNNL_ARG_WEIGHTS, b.weights},
-                                              {DNNL_ARG_BIAS, b.bias},
-                                              {DNNL_ARG_DST, b.result},
-                                              {DNNL_ARG_SCRATCHPAD, b.scratchpad}});
+  // Only the queue's one worker executes kernels, each band once at a time.
+  convolutions_[band]->execute(source, result);
 }
 
 }  // namespace dvnn::softdv

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// One convolution on oneDNN: primitives chosen, weights re-packed, shared by all command lists that
-// run the same convolution with the same weights. It is done in bands of result rows, each by one
-// thread.
+// One convolution, prepared: weights re-packed, shared by all command lists that run the same
+// convolution with the same weights. It is done in bands of result rows, each by one thread.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "softdv/conv_command.h"
+#include "softdv/convolution.h"
 #include "softdv/working_format.h"
 
 namespace dvnn::softdv {
@@ -17,7 +17,6 @@ class ConvKernel {
   /// The kernel of `run`, from the weights as they are now; from a cache where it is known. Null on
   /// failure, with set_error() called.
   static std::shared_ptr<ConvKernel> get(const SoftRun& run, bool y_major, bool relu);
-  ~ConvKernel();
 
   /// Working tensors: `source` after spreading (deconvolutions), `result` before pooling.
   const WorkingShape& source() const { return source_; }
@@ -34,10 +33,9 @@ class ConvKernel {
   void execute(size_t band, const float* source, float* result) const;
 
  private:
-  ConvKernel();
+  ConvKernel() = default;
   bool build(const SoftRun& run, bool y_major, bool relu);
-  struct Primitives;
-  std::unique_ptr<Primitives> primitives_;
+  std::vector<std::unique_ptr<Convolution>> convolutions_;  // one a band
   WorkingShape source_, result_;
   std::vector<Band> bands_, source_bands_;
   std::vector<float> slopes_;

@@ -27,10 +27,10 @@ bool InferQueue::has_room() const {
 
 GstFlowReturn InferQueue::push_frame(ItemPtr item) {
   std::unique_lock<std::mutex> lock(mutex_);
-  if (flow_ != GST_FLOW_OK) return flow_;
-  if (eos_ || unexpected_) return GST_FLOW_EOS;
-  changed_.wait(lock, [&] { return flow_ != GST_FLOW_OK || is_room(*item); });
-  if (flow_ != GST_FLOW_OK) return flow_;
+  auto ended = [&] { return flow_ != GST_FLOW_OK || eos_ || unexpected_; };
+  // An end that comes while this waits is for this frame, too.
+  changed_.wait(lock, [&] { return ended() || is_room(*item); });
+  if (ended()) return flow_ != GST_FLOW_OK ? flow_ : GST_FLOW_EOS;
   item->times.admitted = g_get_monotonic_time();
   item->done = item->regions.empty();
   if (item->done) item->times.finished = item->times.admitted;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -108,7 +109,9 @@ void start_gstreamer() {
   gst_debug_set_active(FALSE);
   g_log_set_default_handler(
       [](const gchar* domain, GLogLevelFlags level, const gchar* message, gpointer) {
-        if (!(level & (G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_ERROR))) return;
+        // What a property cannot be, GLib refuses aloud, from 2.84 on at that level.
+        const bool refused = std::strstr(message, "is invalid or out of range for property");
+        if (refused || !(level & (G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_ERROR))) return;
         std::fprintf(stderr, "%s: %s\n", domain ? domain : "", message);
         std::abort();
       },

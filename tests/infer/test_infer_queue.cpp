@@ -135,6 +135,24 @@ START_TEST(after_eos_from_downstream_only_what_begins_a_stream_is_kept) {
 }
 END_TEST
 
+START_TEST(a_frame_that_waits_is_refused_when_downstream_ends) {
+  InferQueue::Limits limits;
+  limits.frames = 1;
+  Bench bench(limits);
+  bench.queue.push_frame(frame(0, false));
+  std::atomic<int> accepted{0};
+  std::thread source([&] {
+    while (bench.queue.push_frame(frame(1, false)) == GST_FLOW_OK) ++accepted;
+  });
+  bench.queue.pop(0);
+  while (accepted < 1) std::this_thread::yield();
+  g_usleep(50 * 1000);  // for the next to wait
+  bench.queue.finish(false, GST_FLOW_EOS);
+  source.join();
+  ck_assert_int_eq(accepted, 1);
+}
+END_TEST
+
 START_TEST(a_stream_may_follow_an_end_of_stream) {
   Bench bench;
   ck_assert(push(&bench.queue, gst_event_new_eos()).queued);
@@ -274,6 +292,7 @@ DVNN_TEST_MAIN(infer_queue, frames_leave_in_the_order_in_which_they_came,
                a_flow_return_goes_upstream_and_stops_the_task,
                a_new_segment_is_accepted_the_moment_it_is_queued,
                after_eos_from_downstream_only_what_begins_a_stream_is_kept,
+               a_frame_that_waits_is_refused_when_downstream_ends,
                a_stream_may_follow_an_end_of_stream,
                a_stream_may_be_queued_before_the_end_of_the_last_one_has_left,
                not_linked_ends_with_reconfigure, an_end_of_stream_that_cannot_arrive_is_reported,

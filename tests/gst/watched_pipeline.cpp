@@ -271,8 +271,9 @@ bool Pipeline::in_helper(const char* what, const std::function<bool()>& work) {
   std::future<bool> result = promise->get_future();
   GstElement* pipeline = GST_ELEMENT(gst_object_ref(pipeline_));
   std::thread([promise, work, pipeline] {
-    promise->set_value(work());
-    gst_object_unref(pipeline);
+    const bool done = work();
+    gst_object_unref(pipeline);  // before anybody looks for leaks
+    promise->set_value(done);
   }).detach();
   const auto limit = std::chrono::nanoseconds(2 * stall_limit());
   if (result.wait_for(limit) != std::future_status::ready) {

@@ -166,13 +166,18 @@ Result<std::shared_ptr<Device>> Device::open(const std::string& selector) {
   }
   // One cause per library that was tried; it exists nowhere if none of them does.
   std::string causes;
-  ErrorCode code = ErrorCode::kNotFound;
+  std::vector<PassedOver> passed_over;
   for (const std::string& path : candidates) {
     auto device = open_library(path);
-    if (device.ok()) return device;
-    causes += (causes.empty() ? "" : "; ") + device.error().message;
-    if (device.error().code != ErrorCode::kNotFound) code = ErrorCode::kDevice;
+    if (device.ok()) {
+      device.value()->passed_over_ = std::move(passed_over);
+      return device;
+    }
+    const Error& error = device.error();
+    causes += (causes.empty() ? "" : "; ") + error.message;
+    if (error.code != ErrorCode::kNotFound) passed_over.push_back({path, error.message});
   }
+  const ErrorCode code = passed_over.empty() ? ErrorCode::kNotFound : ErrorCode::kDevice;
   return Error{code, "no device '" + choice + "': " + causes +
                          " (choose auto, fpga, soft or a library's path by the device property or "
                          "DVNN_DEVICE)"};
@@ -211,6 +216,13 @@ Device::~Device() {
 
 const std::string& Device::library_path() const {
   return library_->path();
+}
+
+std::string Device::name() const {
+  const std::string file = base_name(library_path());
+  if (file == kVendorLibrary) return "fpga";
+  if (file == kSoftLibrary) return "soft";
+  return library_path();
 }
 
 Result<Memory> Device::allocate(size_t size) {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "base/span.h"
@@ -102,17 +103,28 @@ class CommandList {
   void* handle_ = nullptr;
 };
 
+/// A device library that "auto" would rather have had, and that does not work.
+struct PassedOver {
+  std::string library;
+  std::string why;
+};
+
 class Device : public std::enable_shared_from_this<Device> {
  public:
   /// Opens a device. `selector`: "auto" (the vendor's library if it loads and gives a context with
   /// a convolution block, else the software device), "fpga", "soft", or a library's path. Empty:
-  /// the DVNN_DEVICE environment variable, else "auto". Errors name what was tried and what to do.
+  /// the DVNN_DEVICE environment variable, else "auto". Errors name what was tried and what to do:
+  /// kNotFound where no library of those is installed.
   static Result<std::shared_ptr<Device>> open(const std::string& selector);
   ~Device();
   const Info& info() const { return info_; }
   void* context() const { return context_; }  // a dmp_dv_context
   /// Path or name of the library in use.
   const std::string& library_path() const;
+  /// What would choose this device: "fpga", "soft", or its library's path.
+  std::string name() const;
+  /// Libraries that are installed, but did not work when "auto" tried them before this one.
+  const std::vector<PassedOver>& passed_over() const { return passed_over_; }
   Result<Memory> allocate(size_t size);
   Result<CommandList> create_command_list();
   /// Whether the device takes pixels, and how its table is ordered. No document says, so this looks
@@ -125,6 +137,7 @@ class Device : public std::enable_shared_from_this<Device> {
   std::shared_ptr<const Library> library_;
   void* context_ = nullptr;
   Info info_;
+  std::vector<PassedOver> passed_over_;
   std::once_flag probed_;
   PixelTableOrder pixel_table_order_ = PixelTableOrder::kNone;
 };

@@ -3,16 +3,30 @@
 
 #include <dlfcn.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 namespace dvnn::device {
+namespace {
+
+// Whether the loader says that the library is not there: neither that one which it needs is not,
+// nor that it is no good. The loader's words are the locale's, and so are strerror()'s.
+bool says_not_there(const std::string& why, const std::string& path) {
+  const std::string reason = std::strerror(ENOENT);
+  return why.rfind(path + ": ", 0) == 0 && why.size() > reason.size() &&
+         why.compare(why.size() - reason.size(), reason.size(), reason) == 0;
+}
+
+}  // namespace
 
 Result<std::shared_ptr<const Library>> Library::load(const std::string& path) {
   // RTLD_LOCAL: two device libraries with the same symbols may be loaded side by side.
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
-    const char* why = dlerror();
-    return Error{ErrorCode::kNotFound, why ? why : path + ": cannot be loaded"};
+    const char* text = dlerror();
+    const std::string why = text ? text : path + ": cannot be loaded";
+    return Error{says_not_there(why, path) ? ErrorCode::kNotFound : ErrorCode::kDevice, why};
   }
   auto library = std::make_shared<Library>();
   library->path_ = path;

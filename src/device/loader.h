@@ -23,7 +23,8 @@ struct Functions {
 /// last handle.
 class Library {
  public:
-  /// Loads one library by path or by its name on the system's search path.
+  /// Loads one library by path or by its name on the system's search path. kNotFound: there is
+  /// none; kDevice: it is there, and cannot be used.
   static Result<std::shared_ptr<const Library>> load(const std::string& path);
   const Functions& fn() const { return functions_; }
   const std::string& path() const { return path_; }

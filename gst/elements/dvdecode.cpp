@@ -34,6 +34,7 @@
 #include <gst/video/video.h>
 
 #include "base/format.h"
+#include "elements/surroundings.h"
 #include "errors.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "guard.h"
@@ -222,13 +223,16 @@ static void gst_dv_decode_warn(GstDvDecode* self) {
   GstDvDecodePrivate& priv = *self->priv;
   if (priv.warned || priv.is_fed || priv.bare_frames == 0) return;
   priv.warned = true;
+  const bool may_have = dvnn::gst::has_source_of_outputs(GST_BASE_TRANSFORM_SINK_PAD(self));
   dvnn::gst::post_warning(
       GST_ELEMENT(self), Topic::kSettings,
       Error{
           ErrorCode::kInvalidArgument,
-          dvnn::format("none of %u frames carried outputs of a network: is a dvinfer upstream, and "
-                       "nothing in between that makes new frames or turns them?",
-                       priv.bare_frames)},
+          dvnn::format("none of %u frames carried outputs of a network: %s", priv.bare_frames,
+                       may_have ? "is there something between dvinfer and dvdecode that makes new "
+                                  "frames or turns them?"
+                                : "there is no dvinfer upstream; dvconvert ! dvinfer ! dvdecode "
+                                  "is the order")},
       "docs/metadata.md lists the elements that lose metadata");
 }
 

@@ -37,6 +37,11 @@
  * element goes to NULL, or where another network is named meanwhile. A change of state from NULL
  * waits for it; another thread ends that by setting this element itself to NULL.
  *
+ * ## The device
+ *
+ * #GstDvInfer:active-device is the device in use. Where `auto` had to do without the vendor's
+ * library, which is installed but does not work, a warning says why; `dvnet doctor` tells more.
+ *
  * ## Example launch line
  * |[
  * gst-launch-1.0 videotestsrc num-buffers=100 ! dvconvert ! dvinfer device=soft ! dvdecode !
@@ -76,6 +81,7 @@ G_DEFINE_TYPE(GstDvInfer, gst_dv_infer, GST_TYPE_ELEMENT)
 GST_ELEMENT_REGISTER_DEFINE(dvinfer, "dvinfer", GST_RANK_NONE, GST_TYPE_DV_INFER)
 
 static guint prop_stats;  // the row after those of the settings
+static guint prop_active_device;
 
 static const dvnn::gst::InferProperties& gst_dv_infer_properties() {
   static const auto* const rows = new dvnn::gst::InferProperties(dvnn::gst::infer_properties());
@@ -125,6 +131,19 @@ static void gst_dv_infer_fail_to_load(GstDvInfer* self, Topic topic, const Error
   GST_INFO_OBJECT(self, "loading was cancelled");
 }
 
+// Libraries that are installed, but did not work, are worth a word: those that are not, are not.
+static void gst_dv_infer_tell_of_device(GstDvInfer* self, const dvnn::device::Device& device) {
+  g_object_notify(G_OBJECT(self), "active-device");
+  for (const dvnn::device::PassedOver& passed : device.passed_over()) {
+    dvnn::gst::post_warning(
+        GST_ELEMENT(self), Topic::kSettings,
+        Error{ErrorCode::kDevice, "the network runs on the device '" + device.name() + "', as " +
+                                      passed.library + " does not work: " + passed.why},
+        "`dvnet doctor` looks for the cause; device=" + device.name() +
+            " chooses this device without a warning");
+  }
+}
+
 // Loads what the settings name, if it is not there already.
 static gboolean gst_dv_infer_open(GstDvInfer* self, const Cancellation* cancellation) {
   const dvnn::gst::NetworkSettings wanted = gst_dv_infer_settings(self).network_settings();
@@ -139,8 +158,11 @@ static gboolean gst_dv_infer_open(GstDvInfer* self, const Cancellation* cancella
   GST_INFO_OBJECT(self, "network '%s' on %s (%s)", network.model().name.c_str(),
                   network.device().library_path().c_str(),
                   network.device().info().description.c_str());
-  const ObjectLock lock(self);
-  self->priv->shared.loaded = std::move(loaded.value());
+  {
+    const ObjectLock lock(self);
+    self->priv->shared.loaded = loaded.value();
+  }
+  gst_dv_infer_tell_of_device(self, network.device());
   return TRUE;
 }
 
@@ -151,9 +173,12 @@ static void gst_dv_infer_close(GstDvInfer* self) {
     loading.ended.wait(lock, [&] { return loading.under_way == 0; });
   }
   LoadedPtr loaded, next;  // released without the lock
-  const ObjectLock lock(self);
-  loaded.swap(self->priv->shared.loaded);
-  next.swap(self->priv->shared.next);
+  {
+    const ObjectLock lock(self);
+    loaded.swap(self->priv->shared.loaded);
+    next.swap(self->priv->shared.next);
+  }
+  if (loaded) g_object_notify(G_OBJECT(self), "active-device");
 }
 
 static dvnn::Result<LoadedPtr> gst_dv_infer_load_with_slots(const InferSettings& settings,
@@ -296,6 +321,7 @@ static gboolean gst_dv_infer_start(GstDvInfer* self, const Cancellation& cancell
   priv.intake->stats.reset();
   priv.intake->latency.reset();
   priv.first_run_us = 0;
+  priv.outputs_pushed = 0;
   gst_dv_infer_try_out(self, loaded, settings.watchdog_ms, cancellation);
   dvnn::gst::InferQueue::Limits limits;
   limits.inferences = settings.max_in_flight;
@@ -427,6 +453,11 @@ static void gst_dv_infer_get_property(GObject* object, guint id, GValue* value, 
     g_value_take_boxed(value, gst_dv_infer_stats(self));
     return;
   }
+  if (id == prop_active_device) {
+    const LoadedPtr loaded = gst_dv_infer_loaded(self);
+    if (loaded) g_value_set_string(value, loaded->network->device().name().c_str());
+    return;
+  }
   gst_dv_infer_properties().rows.get(GST_ELEMENT(self), &self->priv->shared.settings, id, value);
 }
 
@@ -458,6 +489,13 @@ static void gst_dv_infer_class_init(GstDvInferClass* klass) {
           "dropped (on-error=drop), waits (for a slot); conversion, waiting, device and cpu time, "
           "each as mean, p50, p99 and max in milliseconds; slots and slots-free; device-busy, 0..1",
           GST_TYPE_STRUCTURE, static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+  prop_active_device = prop_stats + 1;
+  g_object_class_install_property(
+      object_class, prop_active_device,
+      g_param_spec_string(
+          "active-device", "Active device",
+          "The device in use, from READY on: fpga, soft, or the path of a device library; notified",
+          nullptr, static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
   gst_element_class_set_static_metadata(
       element_class, "DV network inference", "Filter/Analyzer/Video",
       "Runs a convolutional network on each frame, on the DMP DV FPGA or on the software device, "

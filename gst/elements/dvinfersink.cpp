@@ -70,6 +70,9 @@ static void gst_dv_infer_swap(GstDvInfer* self) {
     self->priv->queue->push_event(dvnn::gst::EventPtr(gst_event_new_caps(caps.get())));
   }
   gst_pad_push_event(self->sinkpad, gst_event_new_reconfigure());
+  if (next->network->device().name() != old->network->device().name()) {
+    g_object_notify(G_OBJECT(self), "active-device");
+  }
   GST_INFO_OBJECT(self, "network '%s' takes over", next->network->model().name.c_str());
   gst_dv_infer_post_swap(self, *next);
 }

@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "elements/dvinferprivate.h"
+#include "elements/surroundings.h"
 #include "errors.h"
 #include "frames/tensorcaps.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
@@ -201,6 +202,26 @@ static bool gst_dv_infer_handle_failure(GstDvInfer* self, const InferRules& rule
   return !drop && !item->as_tensors;
 }
 
+// Looks, once, whether outputs go to anybody. A pipeline is complete after that many frames.
+static void gst_dv_infer_look_for_readers(GstDvInfer* self) {
+  self->priv->outputs_pushed = G_MAXUINT;
+  const LoadedPtr loaded = gst_dv_infer_loaded(self);
+  if (!loaded || dvnn::gst::has_reader_of_outputs(self->srcpad)) return;
+  dvnn::gst::post_warning(
+      GST_ELEMENT(self), Topic::kSettings,
+      Error{dvnn::ErrorCode::kInvalidArgument,
+            dvnn::format(
+                "nothing downstream reads the outputs of network '%s': is a dvdecode missing?",
+                loaded->network->model().name.c_str())},
+      "an appsink or a pad probe would do as well: docs/metadata.md has the outputs' meta");
+}
+
+static void gst_dv_infer_count_outputs(GstDvInfer* self) {
+  constexpr guint kFramesBeforeLook = 30;
+  guint& pushed = self->priv->outputs_pushed;
+  if (pushed != G_MAXUINT && ++pushed == kFramesBeforeLook) gst_dv_infer_look_for_readers(self);
+}
+
 static GstFlowReturn gst_dv_infer_push_frame(GstDvInfer* self, InferItem* item) {
   GstDvInferPrivate& priv = *self->priv;
   const InferRules rules = gst_dv_infer_rules(self);
@@ -211,6 +232,7 @@ static GstFlowReturn gst_dv_infer_push_frame(GstDvInfer* self, InferItem* item) 
   if (!item->regions.empty()) priv.intake->stats.count(InferStats::Count::kInferred);
   gst_dv_infer_report_latency(self, rules);
   gst_dv_infer_report_stats(self, rules);
+  if (!item->regions.empty() && !item->as_tensors) gst_dv_infer_count_outputs(self);
   BufferPtr out = gst_dv_infer_finish_frame(item);
   const gint64 start = g_get_monotonic_time();
   const GstFlowReturn flow = gst_pad_push(self->srcpad, out.release());
@@ -221,6 +243,8 @@ static GstFlowReturn gst_dv_infer_push_frame(GstDvInfer* self, InferItem* item) 
 static GstFlowReturn gst_dv_infer_push_event(GstDvInfer* self, InferItem* item) {
   GstEvent* event = GST_EVENT_CAST(item->object.release());
   const bool is_eos = GST_EVENT_TYPE(event) == GST_EVENT_EOS;
+  const guint pushed = self->priv->outputs_pushed;
+  if (is_eos && pushed > 0 && pushed != G_MAXUINT) gst_dv_infer_look_for_readers(self);
   gst_pad_push_event(self->srcpad, event);
   return is_eos ? GST_FLOW_EOS : GST_FLOW_OK;
 }

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements that are combined so that nothing can come of it say so; all others are silent.
+#include "gst_fixture.h"
+#include "played_line.h"
+
+using namespace dvnn::test;
+
+namespace {
+
+constexpr int kFrames = 4;
+const char* const kNobodyReads = "nothing downstream reads the outputs of network 'grid'";
+const char* const kNoInfer = "there is no dvinfer upstream";
+const char* const kLost = "something between dvinfer and dvdecode";
+
+std::string frames(int count = kFrames) {
+  return "videotestsrc num-buffers=" + std::to_string(count) +
+         " ! video/x-raw,format=RGB,width=64,height=64 ! ";
+}
+
+std::string infer() {
+  return "dvinfer name=infer network=" + network_path() + " ";
+}
+
+void expect_silence(const std::string& line, void (*prepare)(GstElement*) = nullptr) {
+  const PlayedLine played = play_line(line, prepare);
+  dvnn_assert_text(played.error, "");
+  ck_assert_msg(played.warnings.empty(), "%s: %s", line.c_str(),
+                played.warnings.empty() ? "" : played.warnings[0].c_str());
+}
+
+void expect_one(const std::string& line, const char* text) {
+  const PlayedLine played = play_line(line);
+  dvnn_assert_text(played.error, "");
+  ck_assert_msg(played.warnings.size() == 1 && played.count(text) == 1, "%s: %zu warnings, %s",
+                line.c_str(), played.warnings.size(),
+                played.warnings.empty() ? "" : played.warnings[0].c_str());
+}
+
+void add_probe(GstElement* pipeline) {
+  GstElement* sink = gst_bin_get_by_name(GST_BIN(pipeline), "sink");
+  GstPad* pad = gst_element_get_static_pad(sink, "sink");
+  gst_pad_add_probe(
+      pad, GST_PAD_PROBE_TYPE_BUFFER,
+      [](GstPad*, GstPadProbeInfo*, gpointer) { return GST_PAD_PROBE_OK; }, nullptr, nullptr);
+  gst_object_unref(pad);
+  gst_object_unref(sink);
+}
+
+void connect_handoff(GstElement* pipeline) {
+  GstElement* sink = gst_bin_get_by_name(GST_BIN(pipeline), "sink");
+  g_signal_connect(sink, "handoff", G_CALLBACK(+[](GstElement*, GstBuffer*, GstPad*, gpointer) {}),
+                   nullptr);
+  gst_object_unref(sink);
+}
+
+}  // namespace
+
+START_TEST(outputs_that_nobody_reads_are_told_of) {
+  for (const char* rest :
+       {"! fakesink", "! queue ! videoconvert ! fakesink", "! dvoverlay ! videoconvert ! fakesink",
+        "! tee name=t ! queue ! fakesink t. ! queue ! identity ! fakesink",
+        "! bin.( queue ! identity ) ! fakesink", "! fakesink signal-handoffs=true",
+        "! videoconvert ! vp8enc deadline=1 ! webmmux ! fakesink"}) {
+    expect_one(frames() + "dvconvert ! " + infer() + rest, kNobodyReads);
+  }
+  // Live pipelines do not end.
+  expect_one(frames(40) + infer() + "! fakesink", kNobodyReads);
+}
+END_TEST
+
+START_TEST(outputs_that_somebody_may_read_are_not) {
+  for (const char* rest :
+       {"! dvdecode ! fakesink", "! queue ! videoconvert ! dvdecode ! dvoverlay ! fakesink",
+        "! tee name=t ! queue ! fakesink t. ! queue ! dvdecode ! fakesink",
+        "! bin.( queue ! identity ! dvdecode ) ! fakesink", "! appsink drop=true max-buffers=1",
+        "! tee name=t ! queue ! fakesink t. ! queue ! appsink "
+        "drop=true max-buffers=1"}) {
+    expect_silence(frames() + "dvconvert ! " + infer() + rest);
+  }
+  expect_silence(frames() + infer() + "! queue ! fakesink name=sink", add_probe);
+  expect_silence(frames() + infer() + "! fakesink name=sink signal-handoffs=true", connect_handoff);
+}
+END_TEST
+
+START_TEST(streams_of_tensors_and_frames_without_inference_are_no_mistake) {
+  expect_silence(frames() + "dvconvert ! " + infer() + "! other/tensors ! fakesink");
+  expect_silence(frames() + "dvconvert ! " + infer() + "active=false ! fakesink");
+}
+END_TEST
+
+START_TEST(a_decoder_without_inference_says_what_is_missing) {
+  expect_one(frames() + "dvdecode ! fakesink", kNoInfer);
+  expect_one(frames() + "dvconvert ! dvdecode ! fakesink", kNoInfer);
+  expect_one(frames() + "queue ! bin.( dvconvert ! identity ) ! dvdecode ! fakesink", kNoInfer);
+  // An application may attach outputs by itself, but here it did not.
+  expect_one(frames() + "dvconvert ! " + infer() + "! videocrop left=8 ! dvdecode ! fakesink",
+             kLost);
+}
+END_TEST
+
+START_TEST(the_device_in_use_is_known_from_ready_on) {
+  const PlayedLine played = play_line(frames() + infer() + "device=soft ! dvdecode ! fakesink");
+  dvnn_assert_text(played.error, "");
+  dvnn_assert_text(played.device_before, "");
+  dvnn_assert_text(played.device, "soft");
+  ck_assert_int_eq(played.device_notes, 2);  // there, and gone
+  const char* path = std::getenv("DVNN_FAULT_DEVICE");
+  const PlayedLine by_path =
+      play_line(frames() + infer() + "device=" + path + " ! dvdecode ! fakesink");
+  dvnn_assert_text(by_path.device, path);
+}
+END_TEST
+
+START_TEST(a_vendors_library_that_is_not_installed_is_not_missed) {
+  setenv("DVNN_DEVICE", "auto", TRUE);
+  const PlayedLine played = play_line(frames() + infer() + "! dvdecode ! fakesink");
+  unsetenv("DVNN_DEVICE");
+  dvnn_assert_text(played.error, "");
+  ck_assert(played.warnings.empty() && !played.device.empty());
+}
+END_TEST
+
+int main() {
+  return run_gst_suite(
+      "surroundings",
+      {outputs_that_nobody_reads_are_told_of, outputs_that_somebody_may_read_are_not,
+       streams_of_tensors_and_frames_without_inference_are_no_mistake,
+       a_decoder_without_inference_says_what_is_missing, the_device_in_use_is_known_from_ready_on,
+       a_vendors_library_that_is_not_installed_is_not_missed});
+}

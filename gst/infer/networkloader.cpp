@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "infer/networkloader.h"
 
-#include <cstdlib>
 #include <tuple>
 #include <vector>
 
 #include "base/guard.h"
 #include "layers/module.h"
+#include "network/default_network.h"
 #include "plan/plan.h"
 
 namespace dvnn::gst {
 namespace {
-
-std::string default_network() {
-  const char* path = secure_getenv("DVNN_DEFAULT_NETWORK");
-  return path && *path ? path : DVNN_DEFAULT_NETWORK;
-}
 
 GstDvNetworkInfo* describe(const network::Model& model) {
   std::vector<const gchar*> labels;
@@ -46,7 +41,7 @@ Result<std::shared_ptr<SlotPool>> make_pool(const LoadedNetwork& loaded, const S
 static Result<std::shared_ptr<LoadedNetwork>> load(const NetworkSettings& settings,
                                                    const Cancellation* cancellation) {
   network::NetworkSource source;
-  source.path = settings.path.empty() ? default_network() : settings.path;
+  source.path = settings.path.empty() ? network::default_network() : settings.path;
   source.weights = settings.weights;
   source.cancellation = cancellation;
   if (!settings.custom_layers.empty()) DVNN_TRY(layers::load_module(settings.custom_layers));

@@ -6,6 +6,7 @@
 namespace dvnn::tools {
 
 int convert_command(int argc, char** argv);
+int doctor_command(int argc, char** argv);
 int inspect_command(int argc, char** argv);
 int run_command(int argc, char** argv);
 int bench_convert_command(int argc, char** argv);

@@ -20,6 +20,7 @@ constexpr Command kCommands[] = {
 #ifdef DVNN_HAVE_CONVERT
     {"convert", nullptr, dvnn::tools::convert_command, "make a .dvn file from a Caffe model"},
 #endif
+    {"doctor", nullptr, dvnn::tools::doctor_command, "say what works here, and what does not"},
     {"inspect", nullptr, dvnn::tools::inspect_command, "show a network's steps, shapes and sizes"},
 #ifdef DVNN_HAVE_OPENCV
     {"run", nullptr, dvnn::tools::run_command, "run a network on pictures"},

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace dvnn::network {
+
+/// The network file that is used where none is named: $DVNN_DEFAULT_NETWORK, else the installed
+/// one.
+std::string default_network();
+
+}  // namespace dvnn::network

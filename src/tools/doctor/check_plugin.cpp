@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// GStreamer's own programs are asked, so that dvnet says what they would: it need not be linked
+// with GStreamer, and a plugin that crashes does not take it along.
+#include <glib.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <regex>
+#include <sstream>
+
+#include "base/format.h"
+#include "tools/doctor/checks.h"
+#include "tools/doctor/child.h"
+
+namespace dvnn::tools {
+namespace {
+
+constexpr const char* kInspect = "gst-inspect-1.0";
+constexpr const char* kPluginFile = "libgstdvnn.so";
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+// As GStreamer reads them: the one with the version comes first.
+std::string gst_environment(const std::string& name) {
+  const std::string versioned = environment((name + "_1_0").c_str());
+  return versioned.empty() ? environment(name.c_str()) : versioned;
+}
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, at);) {
+    if (!part.empty()) parts.push_back(part);
+  }
+  return parts;
+}
+
+bool exists(const std::string& path) {
+  struct stat st;
+  return stat(path.c_str(), &st) == 0;
+}
+
+// Where GStreamer looks for plugins, best first.
+std::vector<std::string> searched_folders() {
+  std::vector<std::string> folders = split(gst_environment("GST_PLUGIN_PATH"), ':');
+  std::vector<std::string> system = split(gst_environment("GST_PLUGIN_SYSTEM_PATH"), ':');
+  if (system.empty()) {
+    system = {std::string(g_get_user_data_dir()) + "/gstreamer-1.0/plugins", DVNN_GST_PLUGIN_DIR};
+  }
+  folders.insert(folders.end(), system.begin(), system.end());
+  return folders;
+}
+
+std::string registry_file() {
+  const std::string named = gst_environment("GST_REGISTRY");
+  return named.empty() ? std::string(g_get_user_cache_dir()) + "/gstreamer-1.0/registry.*.bin"
+                       : named;
+}
+
+// "1.22.0" of "  Version                  1.22.0".
+std::string field(const std::string& text, const std::string& name) {
+  std::smatch match;
+  const std::regex line("(^|\n) *" + name + " +(\\S[^\n]*)");
+  return std::regex_search(text, match, line) ? match[2].str() : std::string();
+}
+
+std::string last_line(const std::string& text) {
+  const std::vector<std::string> lines = split(text, '\n');
+  return lines.empty() ? std::string() : lines.back();
+}
+
+// Names of the elements in what gst-inspect-1.0 says of a plugin.
+std::vector<std::string> elements_in(const std::string& text) {
+  std::vector<std::string> names;
+  const std::regex line("(^|\n)  ([a-z0-9]+): ");
+  for (std::sregex_iterator it(text.begin(), text.end(), line), end; it != end; ++it) {
+    names.push_back((*it)[2].str());
+  }
+  return names;
+}
+
+// Why GStreamer does not take the file that it has found.
+Finding refused_plugin(const std::string& file, int seconds) {
+  const std::string look_again = "rm " + registry_file() + ", so that GStreamer looks again";
+  const ChildEnd load = run_child({kInspect, "--no-colors", file}, seconds);
+  if (load.succeeded()) {
+    return {Level::kFailure, "plugin",
+            file +
+                " is on GStreamer's list of files to leave alone, as it could not be loaded once; "
+                "now it can",
+            look_again};
+  }
+  std::string why = load.how();
+  std::string remedy;
+  if (load.started && load.in_time && load.signal == 0) {
+    why = last_line(load.output);
+    remedy = remedy_for_library(why);
+  }
+  if (remedy.empty()) remedy = "install gst-dvnn again";
+  return {Level::kFailure, "plugin", "GStreamer does not load " + file + ": " + why,
+          remedy + "; then " + look_again};
+}
+
+Finding missing_plugin(int seconds) {
+  const std::vector<std::string> folders = searched_folders();
+  std::string searched;
+  for (const std::string& folder : folders) {
+    const std::string file = folder + "/" + kPluginFile;
+    if (exists(file)) return refused_plugin(file, seconds);
+    searched += (searched.empty() ? "" : ", ") + folder;
+  }
+  const std::string installed = DVNN_PLUGIN_DIR;
+  if (exists(installed + "/" + kPluginFile)) {
+    return {Level::kFailure, "plugin",
+            std::string(kPluginFile) + " is in " + installed + ", where GStreamer does not look (" +
+                searched + ")",
+            "export GST_PLUGIN_PATH=" + installed};
+  }
+  return {Level::kFailure, "plugin",
+          std::string(kPluginFile) + " is in none of the folders that GStreamer searches (" +
+              searched + ")",
+          "install gst-dvnn, name its folder in GST_PLUGIN_PATH, or run '. scripts/env.sh build' "
+          "where it was built"};
+}
+
+Finding found_plugin(const std::string& text) {
+  const std::string file = field(text, "Filename"), version = field(text, "Version");
+  if (version != DVNN_VERSION) {
+    return {
+        Level::kWarning, "plugin",
+        "GStreamer finds version " + version + " of the plugin, " + file +
+            "; dvnet is of version " DVNN_VERSION,
+        "remove one of the two installations, or set GST_PLUGIN_PATH and PATH for the same one"};
+  }
+  return {Level::kOk, "plugin", "GStreamer finds " + file + ", version " + version, ""};
+}
+
+Finding check_elements(const std::string& text) {
+  std::vector<std::string> wanted = {"dvconvert", "dvinfer", "dvdecode"};
+#ifdef DVNN_HAVE_OPENCV
+  wanted.push_back("dvoverlay");
+#endif
+  const std::vector<std::string> have = elements_in(text);
+  std::string missing, list;
+  for (const std::string& name : have) list += (list.empty() ? "" : ", ") + name;
+  for (const std::string& name : wanted) {
+    if (std::find(have.begin(), have.end(), name) != have.end()) continue;
+    missing += (missing.empty() ? "" : ", ") + name;
+  }
+  if (missing.empty()) return {Level::kOk, "elements", list, ""};
+  return {Level::kFailure, "elements", "the plugin has no " + missing,
+          "install gst-dvnn again, all of it from one build"};
+}
+
+// Elements of others that README's pipelines are made of.
+Finding check_companions(int seconds) {
+  struct Companion {
+    const char *element, *package;
+  };
+  constexpr Companion kCompanions[] = {
+      {"videoconvert", "gstreamer1.0-plugins-base"}, {"decodebin", "gstreamer1.0-plugins-base"},
+      {"v4l2src", "gstreamer1.0-plugins-good"},      {"vp8dec", "gstreamer1.0-plugins-good"},
+      {"avdec_h264", "gstreamer1.0-libav"},          {"ximagesink", "gstreamer1.0-x"}};
+  std::string missing, packages, there;
+  // A line each: "plugin:  element: description".
+  const std::string all = run_child({kInspect, "--no-colors"}, seconds).output;
+  for (const Companion& c : kCompanions) {
+    if (all.find(std::string(":  ") + c.element + ": ") != std::string::npos) {
+      there += (there.empty() ? "" : ", ") + std::string(c.element);
+      continue;
+    }
+    missing += (missing.empty() ? "" : ", ") + std::string(c.element);
+    if (packages.find(c.package) == std::string::npos) packages += std::string(" ") + c.package;
+  }
+  if (missing.empty()) {
+    return {Level::kOk, "elements", "of others, what pipelines often need: " + there, ""};
+  }
+  return {Level::kWarning, "elements", "GStreamer has no " + missing,
+          "if your pipelines need them: apt-get install" + packages};
+}
+
+}  // namespace
+
+Findings check_plugin(int seconds) {
+  const ChildEnd version = run_child({kInspect, "--version"}, seconds);
+  if (!version.succeeded()) {
+    return {{Level::kFailure, "GStreamer", std::string(kInspect) + " " + version.how(),
+             "apt-get install gstreamer1.0-tools"}};
+  }
+  std::smatch match;
+  const bool found =
+      std::regex_search(version.output, match, std::regex("GStreamer ([0-9][^\n ]*)"));
+  Findings findings = {{Level::kOk, "GStreamer",
+                        "GStreamer " + (found ? match[1].str() : std::string("of some version")) +
+                            "; registry " + registry_file(),
+                        ""}};
+  const ChildEnd plugin = run_child({kInspect, "--no-colors", "--plugin", "dvnn"}, seconds);
+  if (plugin.started && !plugin.in_time) {
+    findings.push_back(
+        {Level::kFailure, "plugin", std::string(kInspect) + " " + plugin.how(),
+         "a plugin hangs while GStreamer looks at it: GST_DEBUG=GST_PLUGIN_LOADING:5 " +
+             std::string(kInspect) + " dvnn tells which"});
+    return findings;
+  }
+  if (!plugin.succeeded() || field(plugin.output, "Filename").empty()) {
+    findings.push_back(missing_plugin(seconds));
+    return findings;
+  }
+  findings.push_back(found_plugin(plugin.output));
+  findings.push_back(check_elements(plugin.output));
+  findings.push_back(check_companions(seconds));
+  return findings;
+}
+
+Finding check_pipeline(const std::string& network, const std::string& device, int seconds) {
+  std::vector<std::string> line = {"gst-launch-1.0", "-q", "videotestsrc", "num-buffers=3", "!",
+                                   "dvconvert",      "!",  "dvinfer"};
+  if (!network.empty()) line.push_back("network=" + network);
+  if (!device.empty()) line.push_back("device=" + device);
+  for (const char* word : {"!", "queue", "!", "fakesink"}) line.push_back(word);
+  const ChildEnd end = run_child(line, seconds);
+  const char* const kLine = "videotestsrc ! dvconvert ! dvinfer ! queue ! fakesink";
+  if (end.succeeded()) return {Level::kOk, "pipeline", std::string(kLine) + " runs", ""};
+  std::string why = end.how();
+  if (const size_t at = end.output.find("ERROR"); at != std::string::npos) {
+    why = end.output.substr(at, end.output.find('\n', at) - at);
+  }
+  return {Level::kFailure, "pipeline", std::string(kLine) + ": " + why,
+          "mend what is above; then GST_DEBUG=3 gst-launch-1.0 with this pipeline tells more"};
+}
+
+}  // namespace dvnn::tools

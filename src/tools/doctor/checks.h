@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `dvnet doctor` looks at. Checks of the machine read files alone; those that load libraries
+// or run a network (probes) are done in a process of their own, as a library may crash or hang.
+#pragma once
+
+#include <string>
+
+#include "tools/doctor/finding.h"
+
+namespace dvnn::tools {
+
+// --- check_build.cpp ---
+/// Versions, and what was built in.
+Finding check_build();
+/// The vector instructions in use, and the software device's threads.
+Findings check_processor();
+
+// --- check_plugin.cpp ---
+/// Whether GStreamer is there and finds the plugin, and if not, why not; what else pipelines need.
+Findings check_plugin(int seconds);
+/// Whether a short pipeline runs.
+Finding check_pipeline(const std::string& network, const std::string& device, int seconds);
+
+// --- check_devices.cpp ---
+/// The nodes of the device's driver in `dev` ("/dev") and whether this user may open them.
+Findings check_device_nodes(const std::string& dev);
+/// Contiguous memory, by the text of /proc/meminfo. `board`: there is a device that needs it.
+Finding check_contiguous_memory(const std::string& meminfo, bool board);
+/// All that can be said of device memory and nodes of this machine.
+Findings check_devices();
+/// Loads the vendor's library ("fpga"), or the software device ("soft").
+Findings probe_library(const std::string& selector);
+
+// --- check_network.cpp ---
+/// Reads the network (empty: the default one) and runs it once on `device`.
+Findings probe_inference(const std::string& network, const std::string& device);
+
+}  // namespace dvnn::tools

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/doctor/finding.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace dvnn::tools {
+
+using nlohmann::ordered_json;
+
+const char* to_string(Level level) {
+  switch (level) {
+    case Level::kOk:
+      return "ok";
+    case Level::kWarning:
+      return "warning";
+    case Level::kFailure:
+      break;
+  }
+  return "failure";
+}
+
+ordered_json findings_to_json(const Findings& findings) {
+  ordered_json list = ordered_json::array();
+  for (const Finding& finding : findings) {
+    list.push_back({{"level", to_string(finding.level)},
+                    {"topic", finding.topic},
+                    {"says", finding.says},
+                    {"remedy", finding.remedy}});
+  }
+  return list;
+}
+
+Findings findings_from_json(const std::string& text) {
+  Findings findings;
+  const auto list = nlohmann::json::parse(text, nullptr, false);
+  if (!list.is_array()) return findings;
+  for (const auto& item : list) {
+    if (!item.is_object()) continue;
+    Finding finding;
+    const std::string level = item.value("level", "");
+    for (const Level known : {Level::kOk, Level::kWarning, Level::kFailure}) {
+      if (level == to_string(known)) finding.level = known;
+    }
+    finding.topic = item.value("topic", "");
+    finding.says = item.value("says", "");
+    finding.remedy = item.value("remedy", "");
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+bool can_run(const Findings& findings) {
+  return std::none_of(findings.begin(), findings.end(),
+                      [](const Finding& f) { return f.level == Level::kFailure; });
+}
+
+std::string remedy_for_library(const std::string& why) {
+  if (why.find("cannot open shared object file: Permission") != std::string::npos) {
+    return "make the file readable for this user";
+  }
+  if (why.find("cannot open shared object file") != std::string::npos) {
+    return "install the library that is named, or run ldconfig as root if it is in a folder of "
+           "/etc/ld.so.conf.d";
+  }
+  if (why.find("undefined symbol") != std::string::npos ||
+      why.find("version `") != std::string::npos) {
+    return "libraries of different versions are mixed: install all of them again, then run "
+           "ldconfig as root";
+  }
+  if (why.find("ELF") != std::string::npos || why.find("too short") != std::string::npos) {
+    return "the file is damaged, or of another processor: install it again";
+  }
+  return {};
+}
+
+}  // namespace dvnn::tools

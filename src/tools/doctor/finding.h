@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `dvnet doctor` found: one line each, and what to do about it.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace dvnn::tools {
+
+enum class Level {
+  kOk,
+  kWarning,  // something is not as it should be; pipelines run
+  kFailure,  // pipelines do not run
+};
+
+struct Finding {
+  Level level = Level::kOk;
+  std::string topic;   // "plugin", "device": what the line is about
+  std::string says;    // one sentence
+  std::string remedy;  // what to do; empty where nothing is to be done
+};
+
+using Findings = std::vector<Finding>;
+
+const char* to_string(Level level);
+nlohmann::ordered_json findings_to_json(const Findings& findings);
+/// The inverse, for what a probe has written; what is no finding is left out.
+Findings findings_from_json(const std::string& text);
+/// Whether none of them is a failure.
+bool can_run(const Findings& findings);
+
+/// What to do about a library that the loader refuses, by the loader's words.
+std::string remedy_for_library(const std::string& why);
+
+}  // namespace dvnn::tools

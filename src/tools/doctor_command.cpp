@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// `dvnet doctor`: what works and what does not, a line each, with the remedy.
+#include <unistd.h>
+
+#include <climits>
+#include <cstdio>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "base/format.h"
+#include "tools/commands.h"
+#include "tools/doctor/checks.h"
+#include "tools/doctor/child.h"
+#include "tools/options.h"
+
+namespace dvnn::tools {
+namespace {
+
+struct DoctorOptions {
+  std::string network, device;
+  int seconds = 20;
+};
+
+// Marks the line of a probe's output that is for us: libraries print, too.
+constexpr const char* kProbeMark = "dvnn-findings:";
+
+std::string own_path() {
+  char path[PATH_MAX];
+  const ssize_t size = readlink("/proc/self/exe", path, sizeof path);
+  return size > 0 ? std::string(path, static_cast<size_t>(size)) : "dvnet";
+}
+
+Findings probe(const std::string& name, const DoctorOptions& options) {
+  if (name == "run") return probe_inference(options.network, options.device);
+  return probe_library(name);
+}
+
+// A probe in a process of its own.
+Findings run_probe(const std::string& name, const std::string& topic,
+                   const DoctorOptions& options) {
+  std::vector<std::string> arguments = {own_path(), "doctor", "--probe=" + name};
+  if (!options.network.empty()) arguments.push_back("--network=" + options.network);
+  if (!options.device.empty()) arguments.push_back("--device=" + options.device);
+  const ChildEnd end = run_child(arguments, options.seconds);
+  const size_t at = end.output.find(kProbeMark);
+  if (at != std::string::npos) {
+    const size_t from = at + std::string(kProbeMark).size();
+    Findings findings =
+        findings_from_json(end.output.substr(from, end.output.find('\n', from) - from));
+    if (!findings.empty()) return findings;
+  }
+  const Level level = name == "run" ? Level::kFailure : Level::kWarning;
+  const std::string what = name == "run"    ? "an inference"
+                           : name == "fpga" ? "loading the vendor's libdmpdv.so"
+                                            : "loading the software device";
+  return {{level, topic, what + " " + end.how(),
+           name == "soft"
+               ? "install gst-dvnn again"
+               : "DVNN_DEVICE=soft does without the vendor's library; dmesg may tell more"}};
+}
+
+void append(Findings* to, Findings more) {
+  to->insert(to->end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+Findings examine(const DoctorOptions& options) {
+  Findings all = {check_build()};
+  append(&all, check_plugin(options.seconds));
+  const bool has_plugin = can_run(all);
+  append(&all, check_processor());
+  append(&all, run_probe("fpga", "device", options));
+  append(&all, check_devices());
+  append(&all, run_probe("soft", "device", options));
+  append(&all, run_probe("run", "inference", options));
+  if (has_plugin) all.push_back(check_pipeline(options.network, options.device, options.seconds));
+  return all;
+}
+
+void print(const Findings& findings) {
+  for (const Finding& f : findings) {
+    std::printf("%-8s %-12s %s\n", to_string(f.level), f.topic.c_str(), printable(f.says).c_str());
+    if (!f.remedy.empty()) std::printf("%22sdo: %s\n", "", printable(f.remedy).c_str());
+  }
+  std::printf("\n%s\n", can_run(findings) ? "A pipeline can run." : "No pipeline can run.");
+}
+
+}  // namespace
+
+int doctor_command(int argc, char** argv) {
+  DoctorOptions options;
+  gboolean as_json = FALSE;
+  OptionText network, device, probe_name;
+  const GOptionEntry entries[] = {
+      {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print one JSON object", nullptr},
+      {"network", 0, 0, G_OPTION_ARG_FILENAME, network.out(),
+       "The network to try (default: the installed one)", "FILE"},
+      {"device", 'd', 0, G_OPTION_ARG_STRING, device.out(),
+       "The device to try: auto, fpga, soft or a library (default: $DVNN_DEVICE, or auto)",
+       "DEVICE"},
+      {"timeout", 0, 0, G_OPTION_ARG_INT, &options.seconds,
+       "Seconds that each check may take (default 20)", "SECONDS"},
+      {"probe", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, probe_name.out(), "", "NAME"},
+      {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
+  auto args = parse_options(
+      "",
+      "Says what works and what does not, and what to do about it. Status 0: a pipeline can run.",
+      entries, argc, argv);
+  if (!args.ok()) return wrong_usage("doctor", args.error().message);
+  if (!args.value().empty()) return wrong_usage("doctor", "takes no files but by --network");
+  if (options.seconds < 1) return wrong_usage("doctor", "--timeout must be positive");
+  options.network = network.text();
+  options.device = device.text();
+  if (probe_name.given()) {
+    const auto found = findings_to_json(probe(probe_name.text(), options));
+    std::printf("\n%s%s\n", kProbeMark,
+                found.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace).c_str());
+    return 0;
+  }
+  const Findings findings = examine(options);
+  if (as_json) {
+    const nlohmann::ordered_json out = {{"can_run", can_run(findings)},
+                                        {"findings", findings_to_json(findings)}};
+    std::printf("%s\n", out.dump(1, ' ', true, nlohmann::json::error_handler_t::replace).c_str());
+  } else {
+    print(findings);
+  }
+  return can_run(findings) ? 0 : 1;
+}
+
+}  // namespace dvnn::tools

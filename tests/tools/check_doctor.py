@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""dvnet doctor in a good state, and in bad ones: each has its line, with the remedy.
+
+usage: check_doctor.py DVNET BUILD_FOLDER
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+DVNET, BUILD = sys.argv[1:]
+FAULTY_VENDOR = os.path.join(BUILD, "tests", "faults", "vendor")
+
+
+class Report:
+    """What dvnet doctor --json says under an environment that differs by `change` (None: unset)."""
+
+    def __init__(self, change=None, *arguments):
+        environment = dict(os.environ)
+        environment.pop("DVNN_DEVICE", None)
+        for name, value in (change or {}).items():
+            if value is None:
+                environment.pop(name, None)
+            else:
+                environment[name] = value
+        done = subprocess.run([DVNET, "doctor", "--json", *arguments], env=environment, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+        self.status, self.text = done.returncode, done.stdout + done.stderr
+        answer = json.loads(done.stdout)
+        self.can_run, self.findings = answer["can_run"], answer["findings"]
+        assert self.status == (0 if self.can_run else 1), self.text
+        assert self.can_run == (not self.of_level("failure")), self.text
+        for finding in self.findings:
+            assert sorted(finding) == ["level", "remedy", "says", "topic"], finding
+            assert finding["says"] and finding["level"] in ("ok", "warning", "failure"), finding
+            assert finding["remedy"] or finding["level"] == "ok", finding
+
+    def of_level(self, level):
+        return [f for f in self.findings if f["level"] == level]
+
+    def has(self, level, topic, says, remedy=""):
+        for f in self.findings:
+            if (f["level"], f["topic"]) == (level, topic) and says in f["says"] and remedy in f["remedy"]:
+                return
+        raise AssertionError("no %s of %s: '%s', '%s' in\n%s" % (level, topic, says, remedy, self.text))
+
+
+def libraries(folder):
+    return {"LD_LIBRARY_PATH": folder + ":" + os.environ.get("LD_LIBRARY_PATH", "")}
+
+
+def good_state():
+    report = Report()
+    assert report.can_run, report.text
+    report.has("ok", "build", "gst-dvnn ")
+    report.has("ok", "GStreamer", "GStreamer 1.")
+    report.has("ok", "plugin", os.path.join(BUILD, "gst", "libgstdvnn.so"))
+    report.has("ok", "elements", "dvconvert, dvdecode, dvinfer")
+    report.has("ok", "processor", "frames are converted with ")
+    report.has("ok", "device", "oneDNN ")
+    report.has("ok", "network", "'codes'")
+    report.has("ok", "pipeline", "runs")
+    times = [re.search(r"takes ([0-9.]+) ms", f["says"]) for f in report.findings if f["topic"] == "inference"]
+    assert times and times[-1] and 0 < float(times[-1].group(1)) < 60000, report.text
+
+
+def text_is_a_line_each():
+    done = subprocess.run([DVNET, "doctor"], text=True, stdout=subprocess.PIPE)
+    assert done.returncode == 0
+    assert re.search(r"^ok +plugin +GStreamer finds ", done.stdout, re.M), done.stdout
+    assert done.stdout.endswith("\nA pipeline can run.\n"), done.stdout
+    done = subprocess.run([DVNET, "doctor"], text=True, stdout=subprocess.PIPE,
+                          env={**os.environ, "DVNN_DEFAULT_NETWORK": "/nowhere/net.dvn"})
+    assert done.returncode == 1
+    assert re.search(r"^failure +network .*/nowhere/net.dvn.*\n +do: .*DVNN_DEFAULT_NETWORK", done.stdout,
+                     re.M), done.stdout
+    assert done.stdout.endswith("\nNo pipeline can run.\n"), done.stdout
+
+
+def plugin_is_missing(folder):
+    empty = os.path.join(folder, "empty")
+    os.mkdir(empty)
+    report = Report({"GST_PLUGIN_PATH": empty, "GST_REGISTRY": os.path.join(folder, "missing.bin")})
+    report.has("failure", "plugin", empty, "GST_PLUGIN_PATH")
+    report.has("ok", "inference", "device 'soft'")  # which needs no GStreamer
+
+
+def plugin_cannot_be_loaded(folder):
+    bad = os.path.join(folder, "bad")
+    os.mkdir(bad)
+    plugin = os.path.join(bad, "libgstdvnn.so")
+    with open(plugin, "w") as file:
+        file.write("no library\n" * 1000)
+    for fork in "no", None:  # without: GStreamer puts it on its list of files to leave alone
+        registry = os.path.join(folder, "bad-%s.bin" % fork)
+        change = {"GST_PLUGIN_PATH": bad, "GST_REGISTRY": registry, "GST_REGISTRY_FORK": fork}
+        report = Report(change)
+        report.has("failure", "plugin", plugin + ": ", "rm " + registry)
+        report.has("failure", "plugin", "invalid ELF header", "install it again")
+
+
+def gstreamer_is_missing(folder):
+    report = Report({"PATH": folder})
+    report.has("failure", "GStreamer", "gst-inspect-1.0", "gstreamer1.0-tools")
+
+
+def network_is_missing(folder):
+    nowhere = os.path.join(folder, "nowhere.dvn")
+    report = Report({"DVNN_DEFAULT_NETWORK": nowhere})
+    report.has("failure", "network", nowhere, "DVNN_DEFAULT_NETWORK")
+    report.has("failure", "pipeline", nowhere)
+    report = Report(None, "--network", nowhere)
+    report.has("failure", "network", nowhere, "--network")
+
+
+def vendors_library_does_not_work(folder):
+    report = Report({**libraries(FAULTY_VENDOR), "DVNN_FAULT": "context:*:fail"})
+    assert report.can_run, report.text
+    report.has("warning", "device", "fails as planned", "dmesg")
+    report.has("warning", "inference", "device auto uses 'soft', as libdmpdv.so does not work", "device=soft")
+    report = Report({**libraries(FAULTY_VENDOR), "DVNN_FAULT": "context:*:fail", "DVNN_DEVICE": "fpga"})
+    report.has("failure", "inference", "fails as planned", "DVNN_DEVICE")
+    garbage = os.path.join(folder, "garbage")
+    os.mkdir(garbage)
+    with open(os.path.join(garbage, "libdmpdv.so"), "w") as file:
+        file.write("no library\n" * 1000)
+    report = Report(libraries(garbage))
+    assert report.can_run, report.text
+    report.has("warning", "device", "invalid ELF header", "install it again")
+
+
+def vendors_library_crashes_or_hangs():
+    # It aborts on a plan that it cannot read.
+    report = Report({**libraries(FAULTY_VENDOR), "DVNN_FAULT": "nonsense"})
+    report.has("warning", "device", "crashed (signal 6)", "DVNN_DEVICE=soft")
+    report.has("failure", "inference", "crashed (signal 6)", "DVNN_DEVICE=soft")
+    report = Report({**libraries(FAULTY_VENDOR), "DVNN_FAULT": "context:*:hang"}, "--timeout", "3")
+    report.has("warning", "device", "did not end in time", "DVNN_DEVICE=soft")
+    report.has("failure", "inference", "did not end in time", "DVNN_DEVICE=soft")
+
+
+def vendors_library_works():
+    report = Report({**libraries(FAULTY_VENDOR), "DVNN_FAULT": None})
+    report.has("ok", "device", "libdmpdv.so: ")
+    report.has("ok", "inference", "device 'fpga'")
+
+
+def a_run_fails():
+    report = Report({**libraries(FAULTY_VENDOR), "DVNN_FAULT": "exec:*:fail", "DVNN_DEVICE": "fpga"})
+    report.has("failure", "inference", "fails as planned", "memory")
+
+
+def threads_are_told():
+    Report({"DVNN_SOFT_THREADS": "1"}).has("ok", "processor", "1 threads")
+    Report({"DVNN_SOFT_THREADS": "many"}).has("warning", "processor", "'many'", "256")
+
+
+def wrong_usage():
+    for arguments in (["file"], ["--timeout", "0"], ["--nonsense"]):
+        done = subprocess.run([DVNET, "doctor", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert done.returncode == 2 and done.stderr, arguments
+
+
+def main():
+    good_state()
+    text_is_a_line_each()
+    with tempfile.TemporaryDirectory() as folder:
+        plugin_is_missing(folder)
+        plugin_cannot_be_loaded(folder)
+        gstreamer_is_missing(folder)
+        network_is_missing(folder)
+        vendors_library_does_not_work(folder)
+    vendors_library_crashes_or_hangs()
+    vendors_library_works()
+    a_run_fails()
+    threads_are_told()
+    wrong_usage()
+
+
+if __name__ == "__main__":
+    main()

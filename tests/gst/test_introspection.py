@@ -11,8 +11,8 @@ import sys
 try:
     import gi
     gi.require_version("Gst", "1.0")
-    from gi.repository import GObject, Gst
-except (ImportError, ValueError) as missing:
+    from gi.repository import GLib, GObject, Gst
+except (ImportError, AttributeError, ValueError) as missing:
     print("skipped: %s" % missing)
     sys.exit(77)
 gi.require_version("GstDvnn", "1.0")
@@ -20,6 +20,8 @@ from gi.repository import GstDvnn  # noqa: E402
 
 FRAMES = 3
 LABELS = ["QR code", "barcode", "marker"]
+BYTES = {GstDvnn.TensorDataType.FLOAT16: 2, GstDvnn.TensorDataType.FLOAT32: 4,
+         GstDvnn.TensorDataType.UINT8: 1, GstDvnn.TensorDataType.INT8: 1}
 
 
 def frames(clip, elements):
@@ -61,6 +63,107 @@ def check_outputs(clip):
         assert meta.num_tensors >= 1 and meta.region == 0
         assert meta.network.get_name() == "codes" and meta.network.get_labels()[1] in LABELS
         assert meta.transform.scale_x > 0
+        # Structures can be read, and outlive the frame.
+        tensors = [meta.get_tensor(i) for i in range(meta.num_tensors)]
+        assert meta.get_tensor(meta.num_tensors) is None and meta.find_tensor("nowhere") is None
+        for tensor in tensors:
+            dims = tensor.get_dims()
+            assert 1 <= len(dims) == tensor.num_dims and meta.find_tensor(tensor.get_name()).get_dims() == dims
+            assert tensor.get_bytes().get_size() == elements(dims) * BYTES[tensor.data_type]
+        yield tensors
+
+
+def elements(dims):
+    count = 1
+    for dim in dims:
+        count *= dim
+    return count
+
+
+def check_arrays(clip):
+    """Tensors as NumPy arrays: the same memory, the same values as in a stream of tensors."""
+    try:
+        import numpy
+    except ImportError as missing:
+        print("arrays are not tried: %s" % missing)
+        return
+    check_array_is_the_memory(numpy)
+    check_layouts(numpy)
+    streams = [list(frame_bytes(frame)) for frame in frames(clip, "dvconvert ! dvinfer ! other/tensors")]
+    for number, tensors in enumerate(check_outputs(clip)):
+        assert len(tensors) == len(streams[number])
+        for tensor, stream in zip(tensors, streams[number]):
+            flat, array = tensor.flat(), tensor.numpy()
+            assert flat.tobytes() == stream, tensor.get_name()
+            assert list(array.shape) == list(tensor.get_dims()) and array.dtype == flat.dtype
+            assert not array.flags.writeable and numpy.isfinite(array).all() and numpy.abs(array).max() > 0
+            assert address(flat) == address(tensor.flat()), "a copy was made"
+
+
+def frame_bytes(frame):
+    """What each memory of a buffer holds."""
+    at = 0
+    for i in range(frame.n_memory()):
+        size = frame.peek_memory(i).get_sizes()[0]
+        yield frame.extract_dup(at, size)
+        at += size
+
+
+def address(array):
+    return array.__array_interface__["data"][0]
+
+
+def check_array_is_the_memory(numpy):
+    """Half precision out of a buffer whose address is known; the array keeps it."""
+    values = numpy.arange(24, dtype="=f2") / 8
+    memory = GLib.Bytes.new(values.tobytes())
+    buffer = Gst.Buffer.new_wrapped_bytes(memory)
+    tensor = GstDvnn.Tensor.new("half", GstDvnn.TensorDataType.FLOAT16, GstDvnn.TensorLayout.NCHW,
+                                [1, 2, 3, 4], buffer)
+    assert tensor.get_name() == "half" and list(tensor.get_dims()) == [1, 2, 3, 4]
+    array = tensor.numpy()
+    assert array.dtype == numpy.float16 and array.shape == (1, 2, 3, 4)
+    assert address(array) == memory.get_region(1, 0, memory.get_size()), "a copy was made"
+    del tensor, buffer, memory
+    assert (array.reshape(24) == values).all()
+    try:
+        array[0, 0, 0, 0] = 1
+    except ValueError:
+        pass
+    else:
+        raise AssertionError("the device's memory can be written to")
+
+
+def check_layouts(numpy):
+    """Each layout by its formula: where element (n, c, h, w) lies."""
+    layouts = GstDvnn.TensorLayout
+    for c in 3, 8, 11:
+        n, h, w = 1, 2, 5
+
+        def offset(layout, y, x, k):
+            if layout == layouts.NCHW:
+                return (k * h + y) * w + x
+            if layout in (layouts.NHWC, layouts.NWHC):
+                first, together = 0, c
+            else:
+                first = k // 8 * 8
+                together = min(8, c - first)
+            pixel = y * w + x if layout in (layouts.NHWC, layouts.HWC8) else x * h + y
+            return first * h * w + pixel * together + k - first
+
+        for layout in layouts.NCHW, layouts.NHWC, layouts.NWHC, layouts.WHC8, layouts.HWC8:
+            values = numpy.arange(n * c * h * w, dtype="=f4")
+            memory = GLib.Bytes.new(values.tobytes())
+            tensor = GstDvnn.Tensor.new("x", GstDvnn.TensorDataType.FLOAT32, layout, [n, c, h, w],
+                                        Gst.Buffer.new_wrapped_bytes(memory))
+            array = tensor.numpy()
+            assert array.shape == (n, c, h, w)
+            for y in range(h):
+                for x in range(w):
+                    for k in range(c):
+                        assert array[0, k, y, x] == offset(layout, y, x, k), (layout, c, y, x, k)
+            copied = c > 8 and layout in (layouts.WHC8, layouts.HWC8)
+            assert copied != (address(array) == memory.get_region(1, 0, memory.get_size()))
 
 
 def check_writing():
@@ -88,7 +191,9 @@ def main():
     check_enumerations()
     check_writing()
     check_objects(sys.argv[1])
-    check_outputs(sys.argv[1])
+    for _ in check_outputs(sys.argv[1]):
+        pass
+    check_arrays(sys.argv[1])
     return 0
 
 

@@ -9,6 +9,7 @@ G_BEGIN_DECLS
 
 #define GST_DV_TENSOR_META_API_TYPE (gst_dv_tensor_meta_api_get_type())
 #define GST_DV_TENSOR_META_INFO (gst_dv_tensor_meta_get_info())
+#define GST_TYPE_DV_TENSOR (gst_dv_tensor_get_type())
 #define GST_TYPE_DV_TENSOR_DATA_TYPE (gst_dv_tensor_data_type_get_type())
 #define GST_TYPE_DV_TENSOR_LAYOUT (gst_dv_tensor_layout_get_type())
 #define GST_DV_TENSOR_MAX_DIMS 6
@@ -115,10 +116,22 @@ typedef struct {
 
 GType gst_dv_tensor_data_type_get_type(void);
 GType gst_dv_tensor_layout_get_type(void);
+GType gst_dv_tensor_get_type(void);
+GstDvTensor* gst_dv_tensor_new(const gchar* name, GstDvTensorDataType data_type,
+                               GstDvTensorLayout layout, const gsize* dims, gsize num_dims,
+                               GstBuffer* data);
+GstDvTensor* gst_dv_tensor_copy(const GstDvTensor* tensor);
+void gst_dv_tensor_free(GstDvTensor* tensor);
+const gchar* gst_dv_tensor_get_name(const GstDvTensor* tensor);
+const gsize* gst_dv_tensor_get_dims(const GstDvTensor* tensor, gsize* num_dims);
+GBytes* gst_dv_tensor_get_bytes(const GstDvTensor* tensor);
+
 GType gst_dv_tensor_meta_api_get_type(void);
 const GstMetaInfo* gst_dv_tensor_meta_get_info(void);
 GstDvTensorMeta* gst_buffer_add_dv_tensor_meta(GstBuffer* buffer, gsize num_tensors);
 GstDvTensorMeta* gst_buffer_get_dv_tensor_meta(GstBuffer* buffer);
+GstDvTensor* gst_dv_tensor_meta_get_tensor(const GstDvTensorMeta* meta, guint index);
+GstDvTensor* gst_dv_tensor_meta_find_tensor(const GstDvTensorMeta* meta, const gchar* name);
 
 G_END_DECLS
 

@@ -25,6 +25,7 @@ struct Unref {
   void operator()(GstPad* p) const { gst_object_unref(p); }
   void operator()(GstTask* p) const { gst_object_unref(p); }
   void operator()(GstBus* p) const { gst_object_unref(p); }
+  void operator()(GstIterator* p) const { gst_iterator_free(p); }
   void operator()(gchar* p) const { g_free(p); }
 };
 
@@ -34,6 +35,7 @@ using CapsPtr = std::unique_ptr<GstCaps, Unref>;
 using EventPtr = std::unique_ptr<GstEvent, Unref>;
 using MemoryPtr = std::unique_ptr<GstMemory, Unref>;
 using MiniObjectPtr = std::unique_ptr<GstMiniObject, Unref>;
+using PadPtr = std::unique_ptr<GstPad, Unref>;
 using QueryPtr = std::unique_ptr<GstQuery, Unref>;
 using StructurePtr = std::unique_ptr<GstStructure, Unref>;
 using TaskPtr = std::unique_ptr<GstTask, Unref>;

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <iterator>
+#include <initializer_list>
+#include <memory>
 #include <set>
 
 #include "refs.h"
@@ -12,10 +13,8 @@
 namespace dvnn::gst {
 namespace {
 
-// Whether an element, or what is behind its pad, ends the search.
 struct Search {
-  std::function<bool(GstElement* element)> found;
-  bool probes_count = false;
+  std::function<bool(GstElement* element)> found;  // whether it is what is looked for
   std::set<GstPad*> seen;  // pipelines may have loops, and branches that meet again
 };
 
@@ -28,36 +27,30 @@ bool leads_to(GstPad* pad, Search* search);
 
 // Goes on behind the element, or through the wall of the bin, that `pad` belongs to.
 bool continues_to(GstPad* pad, Search* search) {
-  GstIterator* links = gst_pad_iterate_internal_links(pad);
-  if (!links) return false;
-  struct State {
-    Search* search;
-    bool found = false;
-  } state{search};
-  gst_iterator_foreach(
-      links,
-      [](const GValue* item, gpointer data) {
-        auto* to = static_cast<State*>(data);
-        to->found = to->found || leads_to(GST_PAD(g_value_get_object(item)), to->search);
-      },
-      &state);
-  gst_iterator_free(links);
-  return state.found;
+  const std::unique_ptr<GstIterator, Unref> links(gst_pad_iterate_internal_links(pad));
+  while (links) {
+    GValue item = G_VALUE_INIT;
+    const GstIteratorResult result = gst_iterator_next(links.get(), &item);
+    if (result == GST_ITERATOR_DONE) break;
+    if (result != GST_ITERATOR_OK) return true;  // pads come and go: who knows
+    const PadPtr link(GST_PAD(g_value_dup_object(&item)));
+    g_value_unset(&item);
+    if (leads_to(link.get(), search)) return true;
+  }
+  return false;
 }
 
 bool leads_to(GstPad* pad, Search* search) {
   if (!search->seen.insert(pad).second) return false;
-  if (search->probes_count && has_probe(pad)) return true;
-  GstPad* peer = gst_pad_get_peer(pad);
+  if (has_probe(pad)) return true;
+  const PadPtr peer(gst_pad_get_peer(pad));
   if (!peer) return false;
-  GstElement* element = gst_pad_get_parent_element(peer);
-  bool found = search->probes_count && has_probe(peer);
+  const std::unique_ptr<GstElement, Unref> element(gst_pad_get_parent_element(peer.get()));
+  // A pad of no element, nor of a bin's wall, is an application's.
+  if (has_probe(peer.get()) || (!element && !GST_IS_PROXY_PAD(peer.get()))) return true;
   // What a bin does is done by those in it.
-  if (!found && element && !GST_IS_BIN(element)) found = search->found(element);
-  found = found || continues_to(peer, search);
-  if (element) gst_object_unref(element);
-  gst_object_unref(peer);
-  return found;
+  if (element && !GST_IS_BIN(element.get()) && search->found(element.get())) return true;
+  return continues_to(peer.get(), search);
 }
 
 bool is_one_of(const gchar* text, std::initializer_list<const char*> list) {
@@ -118,12 +111,12 @@ bool may_attach(GstElement* element) {
 }  // namespace
 
 bool has_reader_of_outputs(GstPad* src) {
-  Search search{may_read, true, {}};
+  Search search{may_read, {}};
   return leads_to(src, &search);
 }
 
 bool has_source_of_outputs(GstPad* sink) {
-  Search search{may_attach, true, {}};
+  Search search{may_attach, {}};
   return leads_to(sink, &search);
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/session.h"
 
+#include <cstdio>
 #include <opencv2/imgcodecs.hpp>
 
+#include "base/format.h"
 #include "layers/module.h"
 #include "network/model_decoder.h"
 #include "objects/frame_map.h"
@@ -40,6 +42,11 @@ Result<std::unique_ptr<Session>> NetworkTexts::open(const std::string& path) con
 Result<std::unique_ptr<Session>> Session::open(const network::NetworkSource& source,
                                                const std::string& device) {
   DVNN_ASSIGN(auto network, network::Network::load(source, device));
+  for (const device::PassedOver& passed : network->device().passed_over()) {
+    std::fprintf(stderr, "dvnet: runs on device '%s', as %s does not work: %s\n",
+                 network->device().name().c_str(), printable(passed.library).c_str(),
+                 printable(passed.why).c_str());
+  }
   auto session = create(std::move(network));
   if (!session.ok()) return session.error().within("network file '" + source.path + "'");
   return session;

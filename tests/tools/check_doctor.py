@@ -158,6 +158,15 @@ def threads_are_told():
     Report({"DVNN_SOFT_THREADS": "many"}).has("warning", "processor", "'many'", "256")
 
 
+def dvnet_says_where_it_runs():
+    environment = dict(os.environ, DVNN_FAULT="context:*:fail", **libraries(FAULTY_VENDOR))
+    network = os.environ["DVNN_DEFAULT_NETWORK"]
+    done = subprocess.run([DVNET, "run", network, "/nowhere.png"], env=environment, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if "no command" not in done.stderr:  # it needs OpenCV
+        assert "runs on device 'soft', as libdmpdv.so does not work" in done.stderr, done.stderr
+
+
 def wrong_usage():
     for arguments in (["file"], ["--timeout", "0"], ["--nonsense"]):
         done = subprocess.run([DVNET, "doctor", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -177,6 +186,7 @@ def main():
     vendors_library_works()
     a_run_fails()
     threads_are_told()
+    dvnet_says_where_it_runs()
     wrong_usage()
 
 

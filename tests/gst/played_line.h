@@ -64,12 +64,15 @@ inline PlayedLine play_line(const std::string& description,
   gst_element_set_state(pipeline, GST_STATE_PLAYING);
   const auto types =
       static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR | GST_MESSAGE_WARNING);
-  while (GstMessage* message = gst_bus_timed_pop_filtered(bus, 60 * GST_SECOND, types)) {
+  bool ended = false;
+  while (!ended) {
+    GstMessage* message = gst_bus_timed_pop_filtered(bus, 60 * GST_SECOND, types);
+    if (!message) break;
     note_message(message, &line);
-    const bool ended = GST_MESSAGE_TYPE(message) != GST_MESSAGE_WARNING;
+    ended = GST_MESSAGE_TYPE(message) != GST_MESSAGE_WARNING;
     gst_message_unref(message);
-    if (ended) break;
   }
+  if (!ended) line.error = "it does not end";
   if (infer) line.device = active_device(infer);
   gst_element_set_state(pipeline, GST_STATE_NULL);
   gst_clear_object(&infer);

@@ -109,7 +109,8 @@ def gstreamer_is_missing(folder):
 
 def network_is_missing(folder):
     nowhere = os.path.join(folder, "nowhere.dvn")
-    report = Report({"DVNN_DEFAULT_NETWORK": nowhere})
+    report = Report({"DVNN_DEFAULT_NETWORK": nowhere, "DVNN_SOFT_THREADS": "many"})
+    report.has("warning", "processor", "'many'", "256")
     report.has("failure", "network", nowhere, "DVNN_DEFAULT_NETWORK")
     report.has("failure", "pipeline", nowhere)
     report = Report(None, "--network", nowhere)
@@ -137,13 +138,14 @@ def vendors_library_crashes_or_hangs():
     report = Report({**libraries(FAULTY_VENDOR), "DVNN_FAULT": "nonsense"})
     report.has("warning", "device", "crashed (signal 6)", "DVNN_DEVICE=soft")
     report.has("failure", "inference", "crashed (signal 6)", "DVNN_DEVICE=soft")
-    report = Report({**libraries(FAULTY_VENDOR), "DVNN_FAULT": "context:*:hang"}, "--timeout", "3")
+    report = Report({**libraries(FAULTY_VENDOR), "DVNN_FAULT": "context:*:hang"}, "--timeout", "2")
     report.has("warning", "device", "did not end in time", "DVNN_DEVICE=soft")
     report.has("failure", "inference", "did not end in time", "DVNN_DEVICE=soft")
 
 
 def vendors_library_works():
-    report = Report({**libraries(FAULTY_VENDOR), "DVNN_FAULT": None})
+    report = Report({**libraries(FAULTY_VENDOR), "DVNN_FAULT": None, "DVNN_SOFT_THREADS": "1"})
+    report.has("ok", "processor", "1 threads")
     report.has("ok", "device", "libdmpdv.so: ")
     report.has("ok", "inference", "device 'fpga'")
 
@@ -151,11 +153,6 @@ def vendors_library_works():
 def a_run_fails():
     report = Report({**libraries(FAULTY_VENDOR), "DVNN_FAULT": "exec:*:fail", "DVNN_DEVICE": "fpga"})
     report.has("failure", "inference", "fails as planned", "memory")
-
-
-def threads_are_told():
-    Report({"DVNN_SOFT_THREADS": "1"}).has("ok", "processor", "1 threads")
-    Report({"DVNN_SOFT_THREADS": "many"}).has("warning", "processor", "'many'", "256")
 
 
 def dvnet_says_where_it_runs():
@@ -185,7 +182,6 @@ def main():
     vendors_library_crashes_or_hangs()
     vendors_library_works()
     a_run_fails()
-    threads_are_told()
     dvnet_says_where_it_runs()
     wrong_usage()
 

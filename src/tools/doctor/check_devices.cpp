@@ -45,7 +45,8 @@ std::string owners(const struct stat& st) {
 Finding check_node(const std::string& path) {
   struct stat st;
   if (stat(path.c_str(), &st) != 0) {
-    return {Level::kWarning, "device node", path + ": " + std::strerror(errno), ""};
+    return {Level::kWarning, "device node", path + ": " + std::strerror(errno),
+            "load the driver's kernel module again; dmesg may tell more"};
   }
   if (faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) == 0) {
     return {Level::kOk, "device node", path + " can be opened (" + owners(st) + ")", ""};

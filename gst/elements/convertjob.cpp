@@ -2,7 +2,7 @@
 #include "elements/convertjob.h"
 
 #include "base/format.h"
-#include "frames/frameconverter.h"
+#include "frames/videocaps.h"
 
 namespace dvnn::gst {
 
@@ -71,7 +71,7 @@ CapsPtr complete_tensor_caps(const ConvertSettings& settings, const GstCaps* vid
   CapsPtr caps(gst_caps_make_writable(gst_caps_truncate(tensors.release())));
   GstStructure* s = gst_caps_get_structure(caps.get(), 0);
   GstVideoInfo info;
-  if (!gst_structure_has_field(s, "dimensions") && gst_video_info_from_caps(&info, video)) {
+  if (!gst_structure_has_field(s, "dimensions") && video_info_from_caps(video, &info)) {
     const std::vector<int> dimensions =
         settings.stream_dimensions(GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info));
     gst_structure_set(s, "dimensions", G_TYPE_STRING, format_dimensions(dimensions).c_str(),

@@ -53,6 +53,7 @@
 #include "elements/convertsettings.h"
 #include "errors.h"
 #include "frames/frameconverter.h"
+#include "frames/videocaps.h"
 #include "guard.h"
 #include "infer/slotmeta.h"
 #include "infer/tensorrequest.h"
@@ -217,7 +218,7 @@ static gboolean gst_dv_convert_set_caps(GstBaseTransform* trans, GstCaps* incaps
                                         GstCaps* outcaps) {
   GstDvConvert* self = GST_DV_CONVERT(trans);
   GstDvConvertPrivate& priv = *self->priv;
-  priv.have_info = gst_video_info_from_caps(&priv.info, incaps);
+  priv.have_info = dvnn::gst::video_info_from_caps(incaps, &priv.info);
   if (!priv.have_info) {
     GST_ERROR_OBJECT(self, "not a raw video format: %" GST_PTR_FORMAT, incaps);
     return FALSE;
@@ -394,6 +395,17 @@ static gboolean gst_dv_convert_decide_allocation(GstBaseTransform*, GstQuery*) {
   return TRUE;
 }
 
+// Where tensors leave, frames end here. Else downstream says what it honours.
+static gboolean gst_dv_convert_propose_allocation(GstBaseTransform* trans, GstQuery* decided,
+                                                  GstQuery* query) {
+  if (!GST_DV_CONVERT(trans)->priv->stream) {
+    return GST_BASE_TRANSFORM_CLASS(gst_dv_convert_parent_class)
+        ->propose_allocation(trans, decided, query);
+  }
+  dvnn::gst::propose_frame_metas(query);
+  return TRUE;
+}
+
 static void gst_dv_convert_take_tags(GstDvConvert* self, GstEvent* event) {
   GstTagList* tags = nullptr;
   GstVideoOrientationMethod method = GST_VIDEO_ORIENTATION_IDENTITY;
@@ -487,6 +499,7 @@ static void gst_dv_convert_class_init(GstDvConvertClass* klass) {
   trans_class->prepare_output_buffer = GST_DEBUG_FUNCPTR(gst_dv_convert_prepare_output_buffer);
   trans_class->decide_allocation = GST_DEBUG_FUNCPTR(gst_dv_convert_decide_allocation);
   trans_class->before_transform = GST_DEBUG_FUNCPTR(gst_dv_convert_before_transform);
+  trans_class->propose_allocation = GST_DEBUG_FUNCPTR(gst_dv_convert_propose_allocation);
   trans_class->transform = GST_DEBUG_FUNCPTR(gst_dv_convert_transform);
   trans_class->transform_ip = GST_DEBUG_FUNCPTR(gst_dv_convert_transform_ip);
   trans_class->stop = GST_DEBUG_FUNCPTR(gst_dv_convert_stop);

@@ -3,6 +3,7 @@
 #include "base/format.h"
 #include "elements/dvinferprivate.h"
 #include "frames/tensorcaps.h"
+#include "frames/videocaps.h"
 #include "guard.h"
 #include "refs.h"
 
@@ -97,7 +98,7 @@ Status gst_dv_infer_take_caps(GstDvInfer* self, GstCaps* caps, CapsPtr* out) {
   const LoadedPtr loaded = gst_dv_infer_loaded(self);
   sink.converter.reset();
   sink.tensors_in = dvnn::gst::is_tensors_caps(caps);
-  sink.have_video = !sink.tensors_in && gst_video_info_from_caps(&sink.video, caps);
+  sink.have_video = !sink.tensors_in && dvnn::gst::video_info_from_caps(caps, &sink.video);
   if (!sink.tensors_in && !sink.have_video) {
     return Error{ErrorCode::kMalformed, "the stream is neither raw video nor tensors"};
   }

@@ -6,6 +6,7 @@
 #include "elements/dvinferprivate.h"
 #include "errors.h"
 #include "frames/tensorcaps.h"
+#include "frames/videocaps.h"
 #include "guard.h"
 #include "infer/slotmeta.h"
 #include "infer/tensorrequest.h"
@@ -335,8 +336,12 @@ static gboolean gst_dv_infer_answer_allocation(GstDvInfer* self, GstQuery* query
   GstDvInferPrivate& priv = *self->priv;
   // Serialized: what came before must have left before downstream is asked.
   if (!priv.queue->drain()) return FALSE;
-  // Downstream can say something of frames alone: tensors are made here.
-  if (!priv.sink.tensors_out) gst_pad_peer_query(self->srcpad, query);
+  // Frames pass, and downstream says what it honours, or they end here, where tensors are made.
+  if (!priv.sink.tensors_out) {
+    gst_pad_peer_query(self->srcpad, query);
+  } else if (priv.sink.have_video) {
+    dvnn::gst::propose_frame_metas(query);
+  }
   gst_dv_infer_swap(self);
   const LoadedPtr loaded = gst_dv_infer_loaded(self);
   const dvnn::network::Network& network = *loaded->network;

@@ -8,6 +8,7 @@
 #include "elements/dvinferprivate.h"
 #include "errors.h"
 #include "frames/tensorcaps.h"
+#include "frames/videocaps.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "guard.h"

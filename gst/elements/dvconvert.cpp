@@ -121,8 +121,9 @@ GST_ELEMENT_REGISTER_DEFINE(dvconvert, "dvconvert", GST_RANK_NONE, GST_TYPE_DV_C
 
 static GstStaticPadTemplate sink_template =
     GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS));
-static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE(
-    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS "; " DVNN_TENSORS_CAPS));
+static GstStaticPadTemplate src_template =
+    GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS,
+                            GST_STATIC_CAPS(DVNN_VIDEO_CAPS "; " DVNN_STATIC_TENSORS_CAPS));
 
 static const dvnn::gst::Properties<ConvertSettings>& gst_dv_convert_properties() {
   static const auto* const rows =
@@ -324,7 +325,7 @@ static GstFlowReturn gst_dv_convert_transform_ip(GstBaseTransform* trans, GstBuf
 // A stream's buffers are slots, if a dvinfer has any to spare.
 static BufferPtr gst_dv_convert_new_tensor(GstDvConvert* self) {
   GstDvConvertPrivate& priv = *self->priv;
-  if (priv.request) {
+  if (priv.request && priv.job->in_slot) {
     if (dvnn::gst::SlotPtr slot = gst_dv_convert_take_slot(self)) {
       return dvnn::gst::slot_buffer(std::move(slot));
     }

@@ -212,7 +212,9 @@ static Status gst_dv_infer_take_tensor(GstDvInfer* self, InferItem* item) {
   }
   DVNN_ASSIGN(SlotPtr own, gst_dv_infer_own_slot(self, loaded.pool.get()));
   if (!own) return {};
+  const gint64 start = g_get_monotonic_time();
   DVNN_TRY(self->priv->sink.tensor_input->read(tensor, (*own)->input().data()));
+  self->priv->intake->stats.time(InferStats::Time::kConversion, g_get_monotonic_time() - start);
   (*own)->set_input_kind(dvnn::network::InputKind::kTensor);
   item->regions.emplace_back(dvnn::image::Transform(), std::move(own));
   return {};

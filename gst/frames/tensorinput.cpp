@@ -5,19 +5,13 @@
 
 #include "base/format.h"
 #include "base/guard.h"
+#include "tensor/convert_tensor.h"
 
 namespace dvnn::gst {
 namespace {
 
 bool is_float(ElementType type) {
   return type == ElementType::kFloat16 || type == ElementType::kFloat32;
-}
-
-// Layouts in one chunk are the plain ones by another name.
-Layout plain_layout(const TensorDesc& desc) {
-  if (desc.shape.rank != 4 || desc.shape.c() > 8) return desc.layout;
-  if (desc.layout == Layout::kWhc8) return Layout::kNwhc;
-  return desc.layout == Layout::kHwc8 ? Layout::kNhwc : desc.layout;
 }
 
 // 8-bit pixels are one picture, of whose colours the network's channels are made.
@@ -80,7 +74,6 @@ Result<std::unique_ptr<TensorInput>> TensorInput::create(const GstCaps* caps,
   if (!self->stream_.flexible) {
     DVNN_ASSIGN(self->index_, self->find(self->stream_.tensors, &self->form_));
   }
-  self->numbers_.resize(static_cast<size_t>(input.shape.elements()));
   return self;
 }
 
@@ -106,6 +99,9 @@ Result<size_t> TensorInput::find(const std::vector<StreamTensor>& tensors, size_
   std::string wanted;
   for (const TensorForm& one : forms_) {
     wanted += (wanted.empty() ? "" : ", or ") + describe(one.tensor());
+    const bool plain = !one.layout || plain_layout(one.desc) == Layout::kNhwc ||
+                       plain_layout(one.desc) == Layout::kNchw;
+    if (!plain) wanted += format(", layout %s", one.layout);
   }
   return Error{ErrorCode::kMalformed,
                format(fitting == 0 ? "a stream of %s is not the network's input, which is %s"
@@ -171,8 +167,7 @@ Status TensorInput::read(GstBuffer* buffer, uint8_t* to) {
 
 Status TensorInput::convert(const TensorForm& form, uint8_t* to) {
   if (form.pixels) return convert_pixels(form, to);
-  read_nchw({form.desc, bytes_.data()}, numbers_.data());
-  write_nchw(numbers_.data(), {input_, to});
+  convert_tensor({form.desc, bytes_.data()}, {input_, to}, &numbers_);
   return {};
 }
 

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frames/tensoroutput.h"
 
-#include <algorithm>
-#include <cstring>
-
 #include "base/format.h"
-#include "tensor/half.h"
+#include "tensor/convert_tensor.h"
 
 namespace dvnn::gst {
 namespace {
@@ -14,15 +11,6 @@ namespace {
 TensorDesc in_stream(TensorDesc desc) {
   if (desc.shape.rank == 4 && desc.layout != Layout::kNchw) desc.layout = Layout::kNhwc;
   return desc;
-}
-
-// The same bytes by two names.
-bool same_layout(const TensorDesc& a, const TensorDesc& b) {
-  if (a.layout == b.layout) return true;
-  auto rows = [](const TensorDesc& desc) {
-    return desc.layout == Layout::kNhwc || (desc.layout == Layout::kHwc8 && desc.shape.c() <= 8);
-  };
-  return rows(a) && rows(b);
 }
 
 std::vector<TensorOutput> output_forms(const network::Model& model) {
@@ -51,26 +39,6 @@ GstCaps* form_caps(const TensorOutput& form, const GstCaps* filter) {
   return caps;
 }
 
-void convert(const ConstTensorView& from, const TensorView& to) {
-  const auto count = static_cast<size_t>(from.desc.shape.elements());
-  const bool in_place = same_layout(from.desc, to.desc);
-  if (in_place && from.desc.type == to.desc.type) {
-    std::memcpy(to.data, from.data, static_cast<size_t>(to.desc.bytes()));
-  } else if (in_place && from.desc.type == ElementType::kFloat16 &&
-             to.desc.type == ElementType::kFloat32) {
-    half_to_float(reinterpret_cast<const half_t*>(from.data), reinterpret_cast<float*>(to.data),
-                  count);
-  } else if (in_place && from.desc.type == ElementType::kFloat32 &&
-             to.desc.type == ElementType::kFloat16) {
-    float_to_half(reinterpret_cast<const float*>(from.data), reinterpret_cast<half_t*>(to.data),
-                  count);
-  } else {
-    std::vector<float> numbers(count);
-    read_nchw(from, numbers.data());
-    write_nchw(numbers.data(), to);
-  }
-}
-
 }  // namespace
 
 std::vector<StreamTensor> TensorOutput::stream() const {
@@ -80,7 +48,7 @@ std::vector<StreamTensor> TensorOutput::stream() const {
 }
 
 bool TensorOutput::is_as_it_is(size_t i, const TensorDesc& own) const {
-  return !flexible && tensors[i].type == own.type && same_layout(tensors[i], own);
+  return !flexible && tensors[i].type == own.type && plain_layout(tensors[i]) == plain_layout(own);
 }
 
 Result<MemoryPtr> TensorOutput::write(size_t i, const ConstTensorView& from) const {
@@ -92,7 +60,8 @@ Result<MemoryPtr> TensorOutput::write(size_t i, const ConstTensorView& from) con
     return Error{ErrorCode::kNoMemory, format("no memory for an output of %zu bytes", size)};
   }
   if (flexible) write_stream_header(stream_tensor(tensors[i]), map.data);
-  convert(from, {tensors[i], map.data + header});
+  std::vector<float> scratch;
+  convert_tensor(from, {tensors[i], map.data + header}, &scratch);
   gst_memory_unmap(memory.get(), &map);
   GST_MINI_OBJECT_FLAG_SET(memory.get(), GST_MEMORY_FLAG_READONLY);
   return memory;
@@ -106,11 +75,24 @@ GstCaps* tensor_output_caps(const network::Model& model, const GstCaps* filter) 
   return caps;
 }
 
+// What asks for types or dimensions, or says nothing, asks for no flexible stream.
+static bool asks_for_flexible(const GstCaps* downstream) {
+  for (guint i = 0; i < gst_caps_get_size(downstream); ++i) {
+    const GstStructure* s = gst_caps_get_structure(downstream, i);
+    if (gst_structure_has_field(s, "format") && !gst_structure_has_field(s, "types") &&
+        !gst_structure_has_field(s, "dimensions")) {
+      return true;
+    }
+  }
+  return false;
+}
+
 std::optional<ChosenOutput> choose_output(const network::Model& model, const GstCaps* downstream,
                                           const GstStructure* rate) {
   const GValue* fraction = rate ? gst_structure_get_value(rate, "framerate") : nullptr;
   const bool fixed = fraction && GST_VALUE_HOLDS_FRACTION(fraction);
   for (TensorOutput& form : output_forms(model)) {
+    if (form.flexible && !asks_for_flexible(downstream)) continue;
     CapsPtr caps(form_caps(form, downstream));
     if (rate) {
       gst_caps_set_simple(caps.get(), "framerate", GST_TYPE_FRACTION,

@@ -103,25 +103,4 @@ class BufferMap {
   GstBuffer* buffer_ = nullptr;
 };
 
-/// A video frame, mapped as long as this lives.
-class VideoFrameMap {
- public:
-  VideoFrameMap(const GstVideoInfo& info, GstBuffer* buffer, GstMapFlags flags)
-      : ok_(gst_video_frame_map(&frame_, const_cast<GstVideoInfo*>(&info), buffer, flags)) {}
-  ~VideoFrameMap() {
-    if (ok_) gst_video_frame_unmap(&frame_);
-  }
-  VideoFrameMap(const VideoFrameMap&) = delete;
-  VideoFrameMap& operator=(const VideoFrameMap&) = delete;
-
-  bool ok() const { return ok_; }
-  const GstVideoFrame& frame() const { return frame_; }
-  GstVideoFrame* operator->() { return &frame_; }
-  GstVideoFrame* get() { return &frame_; }
-
- private:
-  GstVideoFrame frame_{};
-  bool ok_;
-};
-
 }  // namespace dvnn::gst

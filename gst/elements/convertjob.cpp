@@ -2,27 +2,38 @@
 #include "elements/convertjob.h"
 
 #include "base/format.h"
-#include "frames/frameconverter.h"
+#include "frames/tensorinput.h"
+#include "frames/videocaps.h"
 
 namespace dvnn::gst {
 
-// Whether the caps' buffers are what dvinfer wants.
-static Status check_caps(const GstCaps* caps, const TensorRequest& request) {
-  DVNN_ASSIGN(const CapsTensor tensor, parse_tensor_caps(caps));
-  if (tensor.type == request.desc.type && tensor.bytes() == request.desc.bytes()) return {};
-  const std::string wanted = format_dimensions(caps_dimensions(request.desc));
-  return Error{ErrorCode::kMalformed,
-               format("the stream's caps do not fit the network's input, which is "
-                      "dimensions=%s,types=%s",
-                      wanted.c_str(), to_string(request.desc.type))};
+// The tensor of a stream that dvinfer takes, in the form that its caps have.
+static Result<ConvertJob> plan_tensor(const TensorRequest& request, const GstCaps* caps) {
+  DVNN_ASSIGN(const auto input, TensorInput::create(caps, request.desc, request.input));
+  ConvertJob job;
+  job.target.desc = input->form()->desc;
+  job.input = request.input;
+  job.in_slot = input->is_own();
+  if (input->form()->pixels) {
+    // dvinfer makes the network's numbers of the picture's colours.
+    const bool gray = request.input.order == ChannelOrder::kGray;
+    job.input.order = gray ? ChannelOrder::kGray : ChannelOrder::kRgb;
+    job.input.mean = {{0, 0, 0}};
+    job.input.scale = {{1, 1, 1}};
+    job.input.quant_scale = 1;
+    job.input.zero_point = 0;
+  }
+  return job;
 }
 
 Result<ConvertJob> plan_request(const ConvertSettings& settings, const TensorRequest& request,
                                 const GstCaps* stream) {
-  if (stream) DVNN_TRY(check_caps(stream, request));
   ConvertJob job;
   job.target.desc = request.desc;
   job.input = request.input;
+  if (stream) {
+    DVNN_ASSIGN(job, plan_tensor(request, stream));
+  }
   const bool can = request.takes_pixels && !stream;
   if (can && settings.backend != Backend::kCpu) {
     // The device's table has the mean and the scale.
@@ -40,7 +51,14 @@ Result<ConvertJob> plan_request(const ConvertSettings& settings, const TensorReq
 
 Result<ConvertJob> plan_stream(const ConvertSettings& settings, const GstCaps* caps) {
   ConvertJob job;
-  DVNN_ASSIGN(job.target, settings.stream_target(caps));
+  DVNN_ASSIGN(const CapsTensor tensor, parse_tensor_caps(caps));
+  // Behind elements through which no dvinfer can ask, its caps still say how it wants pixels.
+  ConvertSettings as_asked = settings;
+  if (!tensor.layout.empty()) {
+    DVNN_ASSIGN(const Layout layout, parse_layout(tensor.layout));
+    as_asked.layout = static_cast<int>(layout);
+  }
+  DVNN_ASSIGN(job.target, as_asked.stream_target(caps));
   job.input = settings.stream_input();
   if (settings.backend == Backend::kDevice) {
     return Error{ErrorCode::kUnsupported,
@@ -51,7 +69,7 @@ Result<ConvertJob> plan_stream(const ConvertSettings& settings, const GstCaps* c
 
 CapsPtr convert_caps(GstPadDirection direction, const GstCaps* caps) {
   GstCaps* result = gst_caps_new_empty();
-  const char* other = direction == GST_PAD_SINK ? DVNN_TENSORS_CAPS : DVNN_VIDEO_CAPS;
+  const char* other = direction == GST_PAD_SINK ? DVNN_STATIC_TENSORS_CAPS : DVNN_VIDEO_CAPS;
   for (guint i = 0; i < gst_caps_get_size(caps); ++i) {
     const GstStructure* structure = gst_caps_get_structure(caps, i);
     const bool tensors = gst_structure_has_name(structure, "other/tensors");
@@ -66,12 +84,23 @@ CapsPtr convert_caps(GstPadDirection direction, const GstCaps* caps) {
   return CapsPtr(result);
 }
 
+// The form in which the stream's buffers can be a dvinfer's device memory, if that is offered; else
+// what downstream likes best.
+static guint choose_form(const GstCaps* tensors) {
+  for (guint i = 0; i < gst_caps_get_size(tensors); ++i) {
+    const gchar* layout = gst_structure_get_string(gst_caps_get_structure(tensors, i), "layout");
+    const std::string name = layout ? layout : "";
+    if (name == "nwhc" || name == "whc8" || name == "hwc8") return i;
+  }
+  return 0;
+}
+
 CapsPtr complete_tensor_caps(const ConvertSettings& settings, const GstCaps* video,
                              CapsPtr tensors) {
-  CapsPtr caps(gst_caps_make_writable(gst_caps_truncate(tensors.release())));
+  CapsPtr caps(gst_caps_copy_nth(tensors.get(), choose_form(tensors.get())));
   GstStructure* s = gst_caps_get_structure(caps.get(), 0);
   GstVideoInfo info;
-  if (!gst_structure_has_field(s, "dimensions") && gst_video_info_from_caps(&info, video)) {
+  if (!gst_structure_has_field(s, "dimensions") && video_info_from_caps(video, &info)) {
     const std::vector<int> dimensions =
         settings.stream_dimensions(GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info));
     gst_structure_set(s, "dimensions", G_TYPE_STRING, format_dimensions(dimensions).c_str(),

@@ -13,6 +13,7 @@ struct ConvertJob {
   TensorTarget target;
   InputSpec input;
   network::InputKind kind = network::InputKind::kTensor;
+  bool in_slot = true;  // the tensor's bytes are those that the slots of a dvinfer take
 };
 
 /// A network's tensor: made here, or by a device that takes the pixels. `stream` are the caps of a

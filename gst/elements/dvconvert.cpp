@@ -53,6 +53,7 @@
 #include "elements/convertsettings.h"
 #include "errors.h"
 #include "frames/frameconverter.h"
+#include "frames/videocaps.h"
 #include "guard.h"
 #include "infer/slotmeta.h"
 #include "infer/tensorrequest.h"
@@ -120,8 +121,9 @@ GST_ELEMENT_REGISTER_DEFINE(dvconvert, "dvconvert", GST_RANK_NONE, GST_TYPE_DV_C
 
 static GstStaticPadTemplate sink_template =
     GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS));
-static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE(
-    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS "; " DVNN_TENSORS_CAPS));
+static GstStaticPadTemplate src_template =
+    GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS,
+                            GST_STATIC_CAPS(DVNN_VIDEO_CAPS "; " DVNN_STATIC_TENSORS_CAPS));
 
 static const dvnn::gst::Properties<ConvertSettings>& gst_dv_convert_properties() {
   static const auto* const rows =
@@ -217,7 +219,7 @@ static gboolean gst_dv_convert_set_caps(GstBaseTransform* trans, GstCaps* incaps
                                         GstCaps* outcaps) {
   GstDvConvert* self = GST_DV_CONVERT(trans);
   GstDvConvertPrivate& priv = *self->priv;
-  priv.have_info = gst_video_info_from_caps(&priv.info, incaps);
+  priv.have_info = dvnn::gst::video_info_from_caps(incaps, &priv.info);
   if (!priv.have_info) {
     GST_ERROR_OBJECT(self, "not a raw video format: %" GST_PTR_FORMAT, incaps);
     return FALSE;
@@ -323,7 +325,7 @@ static GstFlowReturn gst_dv_convert_transform_ip(GstBaseTransform* trans, GstBuf
 // A stream's buffers are slots, if a dvinfer has any to spare.
 static BufferPtr gst_dv_convert_new_tensor(GstDvConvert* self) {
   GstDvConvertPrivate& priv = *self->priv;
-  if (priv.request) {
+  if (priv.request && priv.job->in_slot) {
     if (dvnn::gst::SlotPtr slot = gst_dv_convert_take_slot(self)) {
       return dvnn::gst::slot_buffer(std::move(slot));
     }
@@ -391,6 +393,17 @@ static GstFlowReturn gst_dv_convert_transform(GstBaseTransform* trans, GstBuffer
 
 // Streams have buffers of their own: see gst_dv_convert_new_tensor().
 static gboolean gst_dv_convert_decide_allocation(GstBaseTransform*, GstQuery*) {
+  return TRUE;
+}
+
+// Where tensors leave, frames end here. Else downstream says what it honours.
+static gboolean gst_dv_convert_propose_allocation(GstBaseTransform* trans, GstQuery* decided,
+                                                  GstQuery* query) {
+  if (!GST_DV_CONVERT(trans)->priv->stream) {
+    return GST_BASE_TRANSFORM_CLASS(gst_dv_convert_parent_class)
+        ->propose_allocation(trans, decided, query);
+  }
+  dvnn::gst::propose_frame_metas(query);
   return TRUE;
 }
 
@@ -487,6 +500,7 @@ static void gst_dv_convert_class_init(GstDvConvertClass* klass) {
   trans_class->prepare_output_buffer = GST_DEBUG_FUNCPTR(gst_dv_convert_prepare_output_buffer);
   trans_class->decide_allocation = GST_DEBUG_FUNCPTR(gst_dv_convert_decide_allocation);
   trans_class->before_transform = GST_DEBUG_FUNCPTR(gst_dv_convert_before_transform);
+  trans_class->propose_allocation = GST_DEBUG_FUNCPTR(gst_dv_convert_propose_allocation);
   trans_class->transform = GST_DEBUG_FUNCPTR(gst_dv_convert_transform);
   trans_class->transform_ip = GST_DEBUG_FUNCPTR(gst_dv_convert_transform_ip);
   trans_class->stop = GST_DEBUG_FUNCPTR(gst_dv_convert_stop);

@@ -14,8 +14,9 @@
  * be planned for another size of input, #GstDvInfer:input-size.
  *
  * Streams of tensors (`other/tensors`, as NNStreamer's) are taken where they are the network's
- * input, and made of its outputs, one memory each, where downstream asks for them. Outputs whose
- * channels lie in several chunks of 8 have one dimension there.
+ * input: its numbers as float32 or float16 in rows of pixels (`C:W:H:1`) or planes (`W:H:C:1`), or
+ * 8-bit RGB or gray pixels, `format=static` or `flexible`. They are made of its outputs, one tensor
+ * each, where downstream asks for them; outputs that the device leaves are `C:W:H:N` there.
  *
  * Up to #GstDvInfer:max-in-flight frames are worked on at once; their order does not change.
  *

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What dvinfer's pads may carry: frames, or on either side streams of tensors (see tensorcaps.h).
-#include "base/format.h"
 #include "elements/dvinferprivate.h"
-#include "frames/tensorcaps.h"
+#include "frames/tensorinput.h"
+#include "frames/tensoroutput.h"
+#include "frames/videocaps.h"
 #include "guard.h"
 #include "refs.h"
 
@@ -12,30 +13,36 @@ using dvnn::Error;
 using dvnn::ErrorCode;
 using dvnn::Status;
 using dvnn::gst::CapsPtr;
+using dvnn::gst::ChosenOutput;
 using dvnn::gst::LoadedNetwork;
+using dvnn::gst::TensorInput;
 
 // Caps of a network's input or outputs at any frame rate; any tensors before there is a network.
-static CapsPtr gst_dv_infer_network_caps(const LoadedNetwork* loaded, bool input) {
-  CapsPtr any(gst_caps_from_string(DVNN_TENSORS_CAPS));
-  if (!loaded) return any;
-  std::vector<dvnn::TensorDesc> tensors;
+static CapsPtr gst_dv_infer_network_caps(const LoadedNetwork* loaded, bool input,
+                                         const GstCaps* filter) {
+  if (!loaded) return CapsPtr(gst_caps_from_string(DVNN_TENSORS_CAPS));
   const dvnn::network::Model& model = loaded->network->model();
-  if (input) {
-    tensors.push_back(loaded->network->input_desc());
-  } else {
-    for (const auto& output : model.outputs) {
-      tensors.push_back(model.tensors[static_cast<size_t>(output.tensor)].desc);
-    }
-  }
-  const CapsPtr exact(dvnn::gst::tensors_caps(tensors));
-  return CapsPtr(gst_caps_intersect(any.get(), exact.get()));
+  return CapsPtr(input ? dvnn::gst::tensor_input_caps(loaded->network->input_desc(),
+                                                      model.input.picture, filter)
+                       : dvnn::gst::tensor_output_caps(model, filter));
+}
+
+// Whether downstream takes a stream of the network's outputs.
+static bool gst_dv_infer_can_leave(const LoadedNetwork* loaded, const GstCaps* beyond) {
+  if (loaded)
+    return dvnn::gst::choose_output(loaded->network->model(), beyond, nullptr).has_value();
+  const CapsPtr any(gst_caps_from_string(DVNN_TENSORS_CAPS));
+  return gst_caps_can_intersect(beyond, any.get());
 }
 
 static CapsPtr merge(CapsPtr a, CapsPtr b) {
-  return CapsPtr(gst_caps_merge(a.release(), b.release()));
+  // Not merged: what is a part of something before it has a meaning of its own (tensorinput.h).
+  GstCaps* both = gst_caps_make_writable(a.release());
+  gst_caps_append(both, b.release());
+  return CapsPtr(both);
 }
 
-GstCaps* gst_dv_infer_get_caps(GstDvInfer* self, bool sink) {
+GstCaps* gst_dv_infer_get_caps(GstDvInfer* self, bool sink, const GstCaps* filter) {
   const LoadedPtr loaded = gst_dv_infer_loaded(self);
   GstPad* pad = sink ? self->sinkpad : self->srcpad;
   GstPad* other = sink ? self->srcpad : self->sinkpad;
@@ -44,12 +51,10 @@ GstCaps* gst_dv_infer_get_caps(GstDvInfer* self, bool sink) {
   const CapsPtr beyond(gst_pad_peer_query_caps(other, nullptr));
   // Frames pass as they are, and either side may be tensors where the other is not frames alone.
   CapsPtr result(gst_caps_intersect_full(beyond.get(), video.get(), GST_CAPS_INTERSECT_FIRST));
-  const CapsPtr tensors = gst_dv_infer_network_caps(loaded.get(), !sink);
-  if (gst_caps_can_intersect(beyond.get(), tensors.get())) {
-    if (sink) result = merge(std::move(result), dvnn::gst::ref(video.get()));
-    result = merge(std::move(result), gst_dv_infer_network_caps(loaded.get(), sink));
-  } else if (!sink) {
-    result = merge(std::move(result), gst_dv_infer_network_caps(loaded.get(), false));
+  const bool as_tensors = sink && gst_dv_infer_can_leave(loaded.get(), beyond.get());
+  if (as_tensors) result = merge(std::move(result), dvnn::gst::ref(video.get()));
+  if (as_tensors || !sink) {
+    result = merge(std::move(result), gst_dv_infer_network_caps(loaded.get(), sink, filter));
   }
   return gst_caps_intersect_full(result.get(), possible.get(), GST_CAPS_INTERSECT_FIRST);
 }
@@ -58,7 +63,7 @@ gboolean gst_dv_infer_answer_caps(GstDvInfer* self, GstQuery* query, bool sink) 
   GstCaps* filter = nullptr;
   gst_query_parse_caps(query, &filter);
   return dvnn::gst::guard(self, "the caps cannot be told", FALSE, [&]() -> gboolean {
-    CapsPtr caps(gst_dv_infer_get_caps(self, sink));
+    CapsPtr caps(gst_dv_infer_get_caps(self, sink, filter));
     if (filter) {
       caps.reset(gst_caps_intersect_full(filter, caps.get(), GST_CAPS_INTERSECT_FIRST));
     }
@@ -67,29 +72,41 @@ gboolean gst_dv_infer_answer_caps(GstDvInfer* self, GstQuery* query, bool sink) 
   });
 }
 
-// Whether a stream of tensors is a network's input.
-static Status gst_dv_infer_check_tensor(const LoadedNetwork& loaded, const GstCaps* caps) {
-  DVNN_ASSIGN(const dvnn::gst::CapsTensor tensor, dvnn::gst::parse_tensor_caps(caps));
-  const dvnn::TensorDesc& desc = loaded.network->input_desc();
-  if (tensor.type == desc.type && tensor.bytes() == desc.bytes()) return {};
-  return Error{
-      ErrorCode::kMalformed,
-      dvnn::format("a stream of %s, dimensions %s, is not the network's input, which is %s, "
-                   "dimensions %s",
-                   dvnn::to_string(tensor.type),
-                   dvnn::gst::format_dimensions(tensor.dimensions).c_str(),
-                   dvnn::to_string(desc.type),
-                   dvnn::gst::format_dimensions(dvnn::gst::caps_dimensions(desc)).c_str())};
+gboolean gst_dv_infer_answer_accept_caps(GstDvInfer* self, GstQuery* query) {
+  GstCaps* caps = nullptr;
+  gst_query_parse_accept_caps(query, &caps);
+  return dvnn::gst::guard(self, "the caps cannot be judged", FALSE, [&]() -> gboolean {
+    const LoadedPtr loaded = gst_dv_infer_loaded(self);
+    const CapsPtr possible(gst_dv_infer_get_caps(self, true, caps));
+    gboolean good = gst_caps_is_subset(caps, possible.get());
+    // Tensors are told apart by what their caps mean, and what is wrong is told with the caps.
+    if (!good && loaded && dvnn::gst::is_tensors_caps(caps)) {
+      const CapsPtr any(gst_caps_from_string(DVNN_TENSORS_CAPS));
+      good = gst_caps_can_intersect(caps, any.get()) &&
+             gst_caps_can_intersect(possible.get(), any.get());
+    }
+    gst_query_set_accept_caps_result(query, good);
+    return TRUE;
+  });
 }
 
-// Caps of a stream of the network's outputs, as fast as the sink pad's `caps`.
-static CapsPtr gst_dv_infer_output_caps(const LoadedNetwork& loaded, const GstCaps* caps) {
-  GstCaps* out = gst_caps_make_writable(gst_dv_infer_network_caps(&loaded, false).release());
-  const GValue* rate = gst_structure_get_value(gst_caps_get_structure(caps, 0), "framerate");
-  gst_caps_set_simple(out, "framerate", GST_TYPE_FRACTION,
-                      rate ? gst_value_get_fraction_numerator(rate) : 0,
-                      rate ? gst_value_get_fraction_denominator(rate) : 1, nullptr);
-  return CapsPtr(out);
+// How a stream of tensors becomes a network's input.
+static dvnn::Result<std::unique_ptr<TensorInput>> gst_dv_infer_tensor_input(
+    const LoadedNetwork& loaded, const GstCaps* caps) {
+  return TensorInput::create(caps, loaded.network->input_desc(),
+                             loaded.network->model().input.picture);
+}
+
+// How a network's outputs leave, as fast as the sink pad's `caps`. Where downstream takes none of
+// them it is told what there is, and refuses that.
+static ChosenOutput gst_dv_infer_choose_output(const LoadedNetwork& loaded, const GstCaps* beyond,
+                                               const GstCaps* caps) {
+  const GstStructure* rate = gst_caps_get_structure(caps, 0);
+  const dvnn::network::Model& model = loaded.network->model();
+  auto chosen = dvnn::gst::choose_output(model, beyond, rate);
+  if (chosen) return std::move(*chosen);
+  const CapsPtr any(gst_caps_new_any());
+  return std::move(*dvnn::gst::choose_output(model, any.get(), rate));
 }
 
 Status gst_dv_infer_take_caps(GstDvInfer* self, GstCaps* caps, CapsPtr* out) {
@@ -97,32 +114,51 @@ Status gst_dv_infer_take_caps(GstDvInfer* self, GstCaps* caps, CapsPtr* out) {
   const LoadedPtr loaded = gst_dv_infer_loaded(self);
   sink.converter.reset();
   sink.tensors_in = dvnn::gst::is_tensors_caps(caps);
-  sink.have_video = !sink.tensors_in && gst_video_info_from_caps(&sink.video, caps);
+  sink.have_video = !sink.tensors_in && dvnn::gst::video_info_from_caps(caps, &sink.video);
   if (!sink.tensors_in && !sink.have_video) {
     return Error{ErrorCode::kMalformed, "the stream is neither raw video nor tensors"};
   }
+  sink.tensor_input.reset();
   if (sink.tensors_in) {
-    if (Status fits = gst_dv_infer_check_tensor(*loaded, caps); !fits.ok()) {
+    auto input = gst_dv_infer_tensor_input(*loaded, caps);
+    if (!input.ok()) {
       sink.tensors_in = false;
-      return fits;
+      return input.error();
     }
+    sink.tensor_input = std::move(input.value());
   }
   const CapsPtr beyond(gst_pad_peer_query_caps(self->srcpad, nullptr));
   sink.tensors_out = sink.tensors_in || !gst_caps_can_intersect(beyond.get(), caps);
-  *out = sink.tensors_out ? gst_dv_infer_output_caps(*loaded, caps) : dvnn::gst::ref(caps);
+  sink.output.reset();
+  *out = dvnn::gst::ref(caps);
+  if (sink.tensors_out) {
+    ChosenOutput chosen = gst_dv_infer_choose_output(*loaded, beyond.get(), caps);
+    sink.output = std::move(chosen.form);
+    *out = std::move(chosen.caps);
+  }
   gst_dv_infer_estimate_latency(self);
   return {};
 }
 
-Status gst_dv_infer_check_swap(GstDvInfer* self, const LoadedNetwork& to, CapsPtr* out) {
-  const auto& sink = self->priv->sink;
+Status gst_dv_infer_take_swap(GstDvInfer* self, const LoadedNetwork& to, CapsPtr* out) {
+  auto& sink = self->priv->sink;
   const CapsPtr caps(gst_pad_get_current_caps(self->sinkpad));
   if (!caps) return {};
-  if (sink.tensors_in) DVNN_TRY(gst_dv_infer_check_tensor(to, caps.get()));
-  if (!sink.tensors_out) return {};
-  *out = gst_dv_infer_output_caps(to, caps.get());
-  const CapsPtr beyond(gst_pad_peer_query_caps(self->srcpad, nullptr));
-  if (gst_caps_can_intersect(beyond.get(), out->get())) return {};
-  return Error{ErrorCode::kMalformed,
-               "its outputs are not what downstream takes as a stream of tensors"};
+  std::unique_ptr<TensorInput> input;
+  if (sink.tensors_in) {
+    DVNN_ASSIGN(input, gst_dv_infer_tensor_input(to, caps.get()));
+  }
+  if (sink.tensors_out) {
+    const CapsPtr beyond(gst_pad_peer_query_caps(self->srcpad, nullptr));
+    auto chosen = dvnn::gst::choose_output(to.network->model(), beyond.get(),
+                                           gst_caps_get_structure(caps.get(), 0));
+    if (!chosen) {
+      return Error{ErrorCode::kMalformed,
+                   "its outputs are not what downstream takes as a stream of tensors"};
+    }
+    sink.output = std::move(chosen->form);
+    *out = std::move(chosen->caps);
+  }
+  sink.tensor_input = std::move(input);
+  return {};
 }

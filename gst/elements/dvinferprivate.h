@@ -15,6 +15,8 @@
 #include "elements/dvinfer.h"
 #include "elements/infersettings.h"
 #include "frames/frameconverter.h"
+#include "frames/tensorinput.h"
+#include "frames/tensoroutput.h"
 #include "infer/inferqueue.h"
 #include "infer/intake.h"
 #include "infer/networkloader.h"
@@ -47,7 +49,9 @@ struct GstDvInferPrivate {
   struct {
     GstVideoInfo video;
     bool have_video = false;
-    bool tensors_in = false, tensors_out = false;  // streams of tensors (dvinfercaps.cpp)
+    bool tensors_in = false, tensors_out = false;           // streams of tensors (dvinfercaps.cpp)
+    std::unique_ptr<dvnn::gst::TensorInput> tensor_input;   // of one that comes
+    std::shared_ptr<const dvnn::gst::TensorOutput> output;  // of one that leaves
     // For frames that no dvconvert has converted.
     std::unique_ptr<dvnn::gst::FrameConverter> converter;
     LoadedPtr converter_of;
@@ -86,17 +90,19 @@ void gst_dv_infer_post_error(GstDvInfer* self, dvnn::gst::Topic topic, const dvn
 
 // --- dvinfercaps.cpp ---
 /// Caps of the sink pad (`sink`) or the source pad, by what the other side and the network allow.
-/// (transfer full)
-GstCaps* gst_dv_infer_get_caps(GstDvInfer* self, bool sink);
+/// `filter`, which may be null, is whose spelling of dimensions counts. (transfer full)
+GstCaps* gst_dv_infer_get_caps(GstDvInfer* self, bool sink, const GstCaps* filter);
 /// Takes the sink pad's new caps and decides what leaves; kMalformed if they do not fit. `out` are
 /// the caps of the source pad.
 dvnn::Status gst_dv_infer_take_caps(GstDvInfer* self, GstCaps* caps, dvnn::gst::CapsPtr* out);
 /// Answers a CAPS query of the sink pad (`sink`) or the source pad.
 gboolean gst_dv_infer_answer_caps(GstDvInfer* self, GstQuery* query, bool sink);
-/// Whether frames can go on with another network as the caps are; `out` are new caps of the source
-/// pad, or null if they stay.
-dvnn::Status gst_dv_infer_check_swap(GstDvInfer* self, const dvnn::gst::LoadedNetwork& to,
-                                     dvnn::gst::CapsPtr* out);
+/// The same for an ACCEPT_CAPS query of the sink pad.
+gboolean gst_dv_infer_answer_accept_caps(GstDvInfer* self, GstQuery* query);
+/// Goes on with another network as the sink pad's caps are, or says why that is not possible; `out`
+/// are new caps of the source pad, or null if they stay.
+dvnn::Status gst_dv_infer_take_swap(GstDvInfer* self, const dvnn::gst::LoadedNetwork& to,
+                                    dvnn::gst::CapsPtr* out);
 
 // --- dvinfersink.cpp, dvinfersrc.cpp ---
 /// From the first run and the caps: what latency is likely to be, before frames have told.

@@ -5,7 +5,7 @@
 #include "base/format.h"
 #include "elements/dvinferprivate.h"
 #include "errors.h"
-#include "frames/tensorcaps.h"
+#include "frames/videocaps.h"
 #include "guard.h"
 #include "infer/slotmeta.h"
 #include "infer/tensorrequest.h"
@@ -50,7 +50,7 @@ static void gst_dv_infer_swap(GstDvInfer* self) {
     old = shared.loaded;
   }
   dvnn::gst::CapsPtr caps;
-  const Status fits = gst_dv_infer_check_swap(self, *next, &caps);
+  const Status fits = gst_dv_infer_take_swap(self, *next, &caps);
   if (!fits.ok()) {
     {
       const ObjectLock lock(self);
@@ -195,7 +195,10 @@ static Status gst_dv_infer_take_frame(GstDvInfer* self, InferItem* item) {
 static Status gst_dv_infer_take_tensor(GstDvInfer* self, InferItem* item) {
   GstBuffer* tensor = GST_BUFFER_CAST(item->object.get());
   const dvnn::gst::LoadedNetwork& loaded = *item->network;
-  auto slot = dvnn::gst::take_slot_memory(tensor, loaded.network.get());
+  std::optional<SlotPtr> slot;
+  if (self->priv->sink.tensor_input->is_own()) {
+    slot = dvnn::gst::take_slot_memory(tensor, loaded.network.get());
+  }
   if (slot && (*slot)->pool == loaded.pool.get()) {
     item->regions.emplace_back(dvnn::image::Transform(), std::move(*slot));
     // The buffer would keep the slot beyond its run: what goes on is its times and flags.
@@ -205,13 +208,6 @@ static Status gst_dv_infer_take_tensor(GstDvInfer* self, InferItem* item) {
     return {};
   }
   slot.reset();
-  const gsize have = gst_buffer_get_size(tensor);
-  const auto want = static_cast<gsize>(loaded.network->input_desc().bytes());
-  if (have != want) {
-    return Error{
-        ErrorCode::kMalformed,
-        dvnn::format("a tensor of %zu bytes came; the network's input has %zu", have, want)};
-  }
   const Verdict verdict = gst_dv_infer_decide(self, tensor, {}, loaded.pool.get());
   if (verdict != Verdict::kInfer) {
     gst_dv_infer_count_passed(self, verdict);
@@ -219,7 +215,9 @@ static Status gst_dv_infer_take_tensor(GstDvInfer* self, InferItem* item) {
   }
   DVNN_ASSIGN(SlotPtr own, gst_dv_infer_own_slot(self, loaded.pool.get()));
   if (!own) return {};
-  gst_buffer_extract(tensor, 0, (*own)->input().data(), have);
+  const gint64 start = g_get_monotonic_time();
+  DVNN_TRY(self->priv->sink.tensor_input->read(tensor, (*own)->input().data()));
+  self->priv->intake->stats.time(InferStats::Time::kConversion, g_get_monotonic_time() - start);
   (*own)->set_input_kind(dvnn::network::InputKind::kTensor);
   item->regions.emplace_back(dvnn::image::Transform(), std::move(own));
   return {};
@@ -235,7 +233,7 @@ static GstFlowReturn gst_dv_infer_take_buffer(GstDvInfer* self, dvnn::gst::Buffe
   if (const GstFlowReturn flow = priv.queue->flow(); flow != GST_FLOW_OK) return flow;
   gst_dv_infer_swap(self);
   item->network = gst_dv_infer_loaded(self);
-  item->as_tensors = priv.sink.tensors_out;
+  if (priv.sink.tensors_out) item->tensors = priv.sink.output;
   item->upstream_us = gst_dv_infer_upstream_wait(self, running_time);
   item->status = dvnn::guarded("the frame cannot be converted", [&] {
     return priv.sink.tensors_in ? gst_dv_infer_take_tensor(self, item.get())
@@ -243,7 +241,7 @@ static GstFlowReturn gst_dv_infer_take_buffer(GstDvInfer* self, dvnn::gst::Buffe
   });
   // Where tensors leave there is nothing to pass in place of results.
   const bool passes = item->regions.empty() && item->status.ok();
-  if (passes && item->as_tensors) return priv.queue->flow();
+  if (passes && item->tensors) return priv.queue->flow();
   const int64_t arrived = item->times.arrived;
   const GstFlowReturn flow = priv.queue->push_frame(std::move(item));
   priv.intake->latency.occupied(arrived, g_get_monotonic_time());
@@ -338,8 +336,12 @@ static gboolean gst_dv_infer_answer_allocation(GstDvInfer* self, GstQuery* query
   GstDvInferPrivate& priv = *self->priv;
   // Serialized: what came before must have left before downstream is asked.
   if (!priv.queue->drain()) return FALSE;
-  // Downstream can say something of frames alone: tensors are made here.
-  if (!priv.sink.tensors_out) gst_pad_peer_query(self->srcpad, query);
+  // Frames pass, and downstream says what it honours, or they end here, where tensors are made.
+  if (!priv.sink.tensors_out) {
+    gst_pad_peer_query(self->srcpad, query);
+  } else if (priv.sink.have_video) {
+    dvnn::gst::propose_frame_metas(query);
+  }
   gst_dv_infer_swap(self);
   const LoadedPtr loaded = gst_dv_infer_loaded(self);
   const dvnn::network::Network& network = *loaded->network;
@@ -351,6 +353,9 @@ static gboolean gst_dv_infer_answer_allocation(GstDvInfer* self, GstQuery* query
 static gboolean gst_dv_infer_sink_query(GstPad* pad, GstObject* parent, GstQuery* query) {
   GstDvInfer* self = GST_DV_INFER(parent);
   if (GST_QUERY_TYPE(query) == GST_QUERY_CAPS) return gst_dv_infer_answer_caps(self, query, true);
+  if (GST_QUERY_TYPE(query) == GST_QUERY_ACCEPT_CAPS) {
+    return gst_dv_infer_answer_accept_caps(self, query);
+  }
   if (!GST_QUERY_IS_SERIALIZED(query)) return gst_pad_query_default(pad, parent, query);
   // Upstream may play on while this element has stopped: GStreamer does not hold queries back. The
   // stop, which takes the queue, waits for the stream lock once the pad is flushing.

@@ -8,7 +8,7 @@
 #include "elements/dvinferprivate.h"
 #include "elements/surroundings.h"
 #include "errors.h"
-#include "frames/tensorcaps.h"
+#include "frames/videocaps.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "guard.h"
@@ -59,10 +59,15 @@ static dvnn::Result<MemoryPtr> gst_dv_infer_output_memory(const SlotPtr& slot, s
 }
 
 // What a slot has to say leaves it at once, as a view only while slots are plenty (slotpool.h).
-static Status gst_dv_infer_take_outputs(const dvnn::network::Model& model, Region* region) {
+// `stream`: how they leave as buffers, or null.
+static Status gst_dv_infer_take_outputs(const dvnn::network::Model& model,
+                                        const dvnn::gst::TensorOutput* stream, Region* region) {
   const bool as_views = region->slot->pool->plenty();
   for (size_t i = 0; i < model.outputs.size(); ++i) {
-    DVNN_ASSIGN(auto memory, gst_dv_infer_output_memory(region->slot, i, as_views));
+    const dvnn::ConstTensorView output = (*region->slot)->output(i);
+    const bool as_it_is = !stream || stream->is_as_it_is(i, output.desc);
+    DVNN_ASSIGN(auto memory, as_it_is ? gst_dv_infer_output_memory(region->slot, i, as_views)
+                                      : stream->write(i, output));
     region->outputs.push_back(std::move(memory));
   }
   region->slot.reset();
@@ -79,7 +84,8 @@ Status gst_dv_infer_run(GstDvInfer* self, InferItem* item) {
     stats.run_ends();
     region.slot->pool->finished(region.slot);
     if (!status.ok()) return status;
-    DVNN_TRY(gst_dv_infer_take_outputs(item->network->network->model(), &region));
+    DVNN_TRY(
+        gst_dv_infer_take_outputs(item->network->network->model(), item->tensors.get(), &region));
     stats.time(InferStats::Time::kDevice, times.device_us);
     stats.time(InferStats::Time::kCpu, times.cpu_us);
   }
@@ -115,19 +121,21 @@ static void gst_dv_infer_mark(const InferItem& item, GstBuffer* frame, bool infe
 }
 
 // The frame with its outputs, or a buffer of tensors.
-static BufferPtr gst_dv_infer_finish_frame(InferItem* item) {
+static dvnn::Result<BufferPtr> gst_dv_infer_finish_frame(InferItem* item) {
   BufferPtr frame(GST_BUFFER_CAST(item->object.release()));
-  if (!item->as_tensors) {
+  if (!item->tensors) {
     for (guint i = 0; i < item->regions.size(); ++i) {
       gst_dv_infer_attach_region(item, i, frame.get());
     }
     gst_dv_infer_mark(*item, frame.get(), !item->regions.empty());
     return frame;
   }
-  BufferPtr tensors(gst_buffer_new());
+  std::vector<MemoryPtr> outputs;
   for (Region& region : item->regions) {
-    for (auto& output : region.outputs) gst_buffer_append_memory(tensors.get(), output.release());
+    for (auto& output : region.outputs) outputs.push_back(std::move(output));
   }
+  DVNN_ASSIGN(BufferPtr tensors,
+              dvnn::gst::stream_buffer(std::move(outputs), item->tensors->stream()));
   dvnn::gst::copy_times(frame.get(), tensors.get());
   return tensors;
 }
@@ -199,7 +207,7 @@ static bool gst_dv_infer_handle_failure(GstDvInfer* self, const InferRules& rule
       error.within(drop ? "a frame is dropped" : "a frame passes without results"));
   self->priv->intake->stats.count(drop ? InferStats::Count::kDropped : InferStats::Count::kPassed);
   // Where tensors leave there is nothing to pass in place of results.
-  return !drop && !item->as_tensors;
+  return !drop && !item->tensors;
 }
 
 // Looks, once, whether outputs go to anybody. A pipeline is complete after that many frames.
@@ -232,10 +240,15 @@ static GstFlowReturn gst_dv_infer_push_frame(GstDvInfer* self, InferItem* item) 
   if (!item->regions.empty()) priv.intake->stats.count(InferStats::Count::kInferred);
   gst_dv_infer_report_latency(self, rules);
   gst_dv_infer_report_stats(self, rules);
-  if (!item->regions.empty() && !item->as_tensors) gst_dv_infer_count_outputs(self);
-  BufferPtr out = gst_dv_infer_finish_frame(item);
+  if (!item->regions.empty() && !item->tensors) gst_dv_infer_count_outputs(self);
+  auto out = gst_dv_infer_finish_frame(item);
+  if (!out.ok()) {
+    item->status = out.error();
+    gst_dv_infer_post_error(self, Topic::kData, out.error());
+    return GST_FLOW_ERROR;
+  }
   const gint64 start = g_get_monotonic_time();
-  const GstFlowReturn flow = gst_pad_push(self->srcpad, out.release());
+  const GstFlowReturn flow = gst_pad_push(self->srcpad, out.value().release());
   priv.intake->latency.blocked(start, g_get_monotonic_time());
   return flow;
 }

@@ -25,7 +25,8 @@
 #include "elements/overlayscene.h"
 #include "errors.h"
 #include "frames/framecheck.h"
-#include "frames/frameconverter.h"
+#include "frames/framemap.h"
+#include "frames/videocaps.h"
 #include "guard.h"
 #include "properties.h"
 #include "refs.h"
@@ -75,10 +76,10 @@ struct _GstDvOverlay {
 G_DEFINE_TYPE(GstDvOverlay, gst_dv_overlay, GST_TYPE_BASE_TRANSFORM)
 GST_ELEMENT_REGISTER_DEFINE(dvoverlay, "dvoverlay", GST_RANK_NONE, GST_TYPE_DV_OVERLAY)
 
-static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE(
-    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(GST_VIDEO_CAPS_MAKE(DVNN_VIDEO_FORMATS)));
-static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE(
-    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(GST_VIDEO_CAPS_MAKE(DVNN_VIDEO_FORMATS)));
+static GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS));
+static GstStaticPadTemplate src_template =
+    GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS));
 
 static const dvnn::gst::Properties<Settings>& gst_dv_overlay_properties() {
   static const auto* const rows = [] {
@@ -170,7 +171,7 @@ static GstFlowReturn gst_dv_overlay_transform_ip(GstBaseTransform* trans, GstBuf
 
 static gboolean gst_dv_overlay_set_caps(GstBaseTransform* trans, GstCaps* incaps, GstCaps*) {
   GstDvOverlayPrivate& priv = *GST_DV_OVERLAY(trans)->priv;
-  if (!gst_video_info_from_caps(&priv.video, incaps)) return FALSE;
+  if (!dvnn::gst::video_info_from_caps(incaps, &priv.video)) return FALSE;
   priv.width = priv.height = 0;  // have the painter configured again
   priv.scene.reset();
   return TRUE;

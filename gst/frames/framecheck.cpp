@@ -38,9 +38,14 @@ Status check_video_meta(const GstVideoInfo& info, GstBuffer* frame) {
   if (!meta) return {};
   const auto width = static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info));
   const auto height = static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info));
-  const bool fits = meta->format == GST_VIDEO_INFO_FORMAT(&info) &&
-                    meta->n_planes == GST_VIDEO_INFO_N_PLANES(&info) && meta->width >= width &&
-                    meta->height >= height && meta->width <= std::max(width, kMaxExtent) &&
+  bool same_format = meta->format == GST_VIDEO_INFO_FORMAT(&info);
+#if GST_CHECK_VERSION(1, 24, 0)
+  // "As the caps' code of DRM's says."
+  same_format |= meta->format == GST_VIDEO_FORMAT_DMA_DRM;
+#endif
+  const bool fits = same_format && meta->n_planes == GST_VIDEO_INFO_N_PLANES(&info) &&
+                    meta->width >= width && meta->height >= height &&
+                    meta->width <= std::max(width, kMaxExtent) &&
                     meta->height <= std::max(height, kMaxExtent);
   if (fits) return {};
   return Error{ErrorCode::kMalformed,

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frames/frameconverter.h"
 
-#include <gst/allocators/gstdmabuf.h>
-#include <linux/dma-buf.h>
-#include <sys/ioctl.h>
-
-#include <cerrno>
-
 #include "base/enum_number.h"
 #include "base/format.h"
 #include "base/guard.h"
 #include "frames/framecheck.h"
-#include "refs.h"
+#include "frames/framemap.h"
+#include "frames/videocaps.h"
 
 namespace dvnn::gst {
 namespace {
@@ -75,34 +70,6 @@ image::Matrix matrix_of(const GstVideoColorimetry& colorimetry) {
   }
 }
 
-// Tells the owners of a frame's DMA-BUFs when the CPU reads them, so that caches are in order.
-class DmaBufAccess {
- public:
-  explicit DmaBufAccess(GstBuffer* frame) : frame_(frame) { sync(DMA_BUF_SYNC_START); }
-  ~DmaBufAccess() { sync(DMA_BUF_SYNC_END); }
-  DmaBufAccess(const DmaBufAccess&) = delete;
-  DmaBufAccess& operator=(const DmaBufAccess&) = delete;
-
- private:
-  void sync(guint64 which) const {
-    for (guint i = 0; i < gst_buffer_n_memory(frame_); ++i) {
-      GstMemory* memory = gst_buffer_peek_memory(frame_, i);
-      if (!gst_is_dmabuf_memory(memory)) continue;
-      const dma_buf_sync request = {which | DMA_BUF_SYNC_READ};
-      const int fd = gst_dmabuf_memory_get_fd(memory);
-      int rc = 0;
-      do {
-        rc = ioctl(fd, DMA_BUF_IOCTL_SYNC, &request);
-      } while (rc != 0 && (errno == EINTR || errno == EAGAIN));
-      // Memory that is no DMA-BUF, like a memfd's, has nobody to tell.
-      if (rc != 0 && errno != ENOTTY) {
-        GST_WARNING("DMA-BUF %d cannot be synchronised: %s", fd, g_strerror(errno));
-      }
-    }
-  }
-  GstBuffer* frame_;
-};
-
 }  // namespace
 
 Result<std::unique_ptr<FrameConverter>> FrameConverter::create(const GstVideoInfo& info,
@@ -142,12 +109,17 @@ Status FrameConverter::make_converter(const image::FrameFormat& format) {
 // Decoders and croppers say per frame which part of it is the picture; it rarely changes.
 Status FrameConverter::follow_crop(GstBuffer* frame) {
   const GstVideoCropMeta* crop = gst_buffer_get_video_crop_meta(frame);
+  const GstVideoMeta* whole = crop ? gst_buffer_get_video_meta(frame) : nullptr;
   image::FrameFormat wanted = format_;
+  // Caps of a frame that is cropped by a meta may be those of the part: it lies in the whole.
+  wanted.width = whole ? static_cast<int>(whole->width) : GST_VIDEO_INFO_WIDTH(&info_);
+  wanted.height = whole ? static_cast<int>(whole->height) : GST_VIDEO_INFO_HEIGHT(&info_);
   wanted.crop_x = crop ? static_cast<int>(crop->x) : 0;
   wanted.crop_y = crop ? static_cast<int>(crop->y) : 0;
   wanted.crop_width = crop ? static_cast<int>(crop->width) : 0;
   wanted.crop_height = crop ? static_cast<int>(crop->height) : 0;
-  if (wanted.crop_x == format_.crop_x && wanted.crop_y == format_.crop_y &&
+  if (wanted.width == format_.width && wanted.height == format_.height &&
+      wanted.crop_x == format_.crop_x && wanted.crop_y == format_.crop_y &&
       wanted.crop_width == format_.crop_width && wanted.crop_height == format_.crop_height) {
     return {};
   }
@@ -160,7 +132,6 @@ Status FrameConverter::convert(GstBuffer* frame, uint8_t* tensor, size_t bytes) 
   }
   DVNN_TRY(check_video_meta(info_, frame));
   DVNN_TRY(follow_crop(frame));
-  const DmaBufAccess access(frame);
   VideoFrameMap mapped(info_, frame, GST_MAP_READ);
   if (!mapped.ok()) {
     return Error{

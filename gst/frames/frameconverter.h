@@ -12,16 +12,6 @@
 
 namespace dvnn::gst {
 
-/// Raw formats that can be converted.
-#define DVNN_VIDEO_FORMATS                                                                     \
-  "{ NV12, NV21, NV16, I420, YV12, YUY2, UYVY, RGB, BGR, RGBx, BGRx, xRGB, xBGR, RGBA, BGRA, " \
-  "ARGB, ABGR, GRAY8, P010_10LE, I420_10LE }"
-
-/// For pad templates: frames in system memory and in DMA-BUFs that can be mapped.
-#define DVNN_VIDEO_CAPS                   \
-  GST_VIDEO_CAPS_MAKE(DVNN_VIDEO_FORMATS) \
-  "; " GST_VIDEO_CAPS_MAKE_WITH_FEATURES("memory:DMABuf", DVNN_VIDEO_FORMATS)
-
 class FrameConverter {
  public:
   /// For frames of `info`; errors say what does not fit.

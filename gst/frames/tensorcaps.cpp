@@ -1,25 +1,105 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frames/tensorcaps.h"
 
+#include <algorithm>
+
 #include "base/format.h"
+#include "refs.h"
 
 namespace dvnn::gst {
 namespace {
 
-constexpr size_t kLeastDimensions = 4;
-constexpr int64_t kMaxElements = int64_t{1} << 28;
+// NNStreamer's rank before 2.4, which its elements and most applications still write out.
+constexpr size_t kUsualRank = 4;
 
-std::string joined(const std::vector<std::string>& parts) {
+bool is_tensors(const GstStructure* structure) {
+  return gst_structure_has_name(structure, "other/tensors");
+}
+
+// Both separators are NNStreamer's: a comma needs quotes in a pipeline's description.
+std::vector<std::string> split(const gchar* text, const char* separators) {
+  std::vector<std::string> parts;
+  gchar** list = g_strsplit_set(text, separators, -1);
+  for (gchar** part = list; *part; ++part) parts.emplace_back(g_strstrip(*part));
+  g_strfreev(list);
+  return parts;
+}
+
+Result<StreamTensor> parse_tensor(const std::string& dimensions, const std::string& type) {
+  const auto parsed_type = parse_stream_type(type);
+  if (!parsed_type) {
+    return Error{ErrorCode::kMalformed,
+                 format("types=%s: no element type of a stream's tensor", type.c_str())};
+  }
+  std::vector<uint32_t> numbers;
+  for (const std::string& part : split(dimensions.c_str(), ":")) {
+    guint64 extent = 0;
+    // What is no number makes no dimensions either.
+    if (numbers.size() > kMaxStreamRank ||
+        !g_ascii_string_to_unsigned(part.c_str(), 10, 0, G_MAXUINT32, &extent, nullptr)) {
+      numbers.clear();
+      break;
+    }
+    numbers.push_back(static_cast<uint32_t>(extent));
+  }
+  auto tensor = make_stream_tensor(*parsed_type, numbers);
+  if (!tensor.ok()) return tensor.error().within("dimensions=" + dimensions);
+  return tensor;
+}
+
+std::vector<int> padded(std::vector<int> dimensions, size_t rank) {
+  if (dimensions.size() < rank) dimensions.resize(rank, 1);
+  return dimensions;
+}
+
+// The dimensions of all tensors, each of at least this rank.
+std::string spell_dimensions(const std::vector<StreamTensor>& tensors, size_t rank) {
   std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ",") + part;
+  for (const StreamTensor& tensor : tensors) {
+    text += (text.empty() ? "" : ",") + format_dimensions(padded(tensor.dimensions, rank));
+  }
   return text;
+}
+
+std::string spell_types(const std::vector<StreamTensor>& tensors) {
+  std::string text;
+  for (const StreamTensor& tensor : tensors) {
+    text += (text.empty() ? "" : ",") + std::string(to_string(tensor.type));
+  }
+  return text;
+}
+
+void append_spelling(GstCaps* caps, size_t count, const std::string& dimensions,
+                     const std::string& types, const char* layout) {
+  CapsPtr one(gst_caps_from_string(DVNN_STATIC_TENSORS_CAPS));
+  gst_caps_set_simple(one.get(), "num_tensors", G_TYPE_INT, static_cast<gint>(count), "dimensions",
+                      G_TYPE_STRING, dimensions.c_str(), "types", G_TYPE_STRING, types.c_str(),
+                      nullptr);
+  if (layout) gst_caps_set_simple(one.get(), "layout", G_TYPE_STRING, layout, nullptr);
+  gst_caps_append(caps, one.release());
+}
+
+// Whether one field of `structure` is another spelling of these tensors'.
+bool means(const GstStructure* structure, const char* field,
+           const std::vector<StreamTensor>& tensors) {
+  const gchar* text = gst_structure_get_string(structure, field);
+  if (!text) return false;
+  const bool types = std::string(field) == "types";
+  const std::vector<std::string> parts = split(text, ",.");
+  if (parts.size() != tensors.size()) return false;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const auto tensor =
+        types ? parse_tensor("1", parts[i]) : parse_tensor(parts[i], to_string(tensors[i].type));
+    if (!tensor.ok() || tensor.value().type != tensors[i].type) return false;
+    if (!types && !(tensor.value() == tensors[i])) return false;
+  }
+  return true;
 }
 
 }  // namespace
 
 bool is_tensors_caps(const GstCaps* caps) {
-  return caps && gst_caps_get_size(caps) > 0 &&
-         gst_structure_has_name(gst_caps_get_structure(caps, 0), "other/tensors");
+  return caps && gst_caps_get_size(caps) > 0 && is_tensors(gst_caps_get_structure(caps, 0));
 }
 
 std::vector<int> caps_dimensions(const TensorDesc& desc) {
@@ -35,8 +115,17 @@ std::vector<int> caps_dimensions(const TensorDesc& desc) {
   } else {
     for (int i = s.rank - 1; i >= 0; --i) dims.push_back(s[i]);
   }
-  if (dims.size() < kLeastDimensions) dims.resize(kLeastDimensions, 1);
-  return dims;
+  return padded(std::move(dims), kUsualRank);
+}
+
+StreamTensor stream_tensor(const TensorDesc& desc) {
+  StreamTensor tensor;
+  tensor.type = stream_type(desc.type);
+  tensor.dimensions = caps_dimensions(desc);
+  while (tensor.dimensions.size() > 1 && tensor.dimensions.back() == 1) {
+    tensor.dimensions.pop_back();
+  }
+  return tensor;
 }
 
 std::string format_dimensions(const std::vector<int>& dimensions) {
@@ -45,58 +134,81 @@ std::string format_dimensions(const std::vector<int>& dimensions) {
   return text;
 }
 
-GstCaps* tensors_caps(const std::vector<TensorDesc>& tensors) {
-  std::vector<std::string> dimensions, types;
-  for (const TensorDesc& desc : tensors) {
-    dimensions.push_back(format_dimensions(caps_dimensions(desc)));
-    types.push_back(to_string(desc.type));
-  }
-  return gst_caps_new_simple("other/tensors", "format", G_TYPE_STRING, "static", "num_tensors",
-                             G_TYPE_INT, static_cast<gint>(tensors.size()), "dimensions",
-                             G_TYPE_STRING, joined(dimensions).c_str(), "types", G_TYPE_STRING,
-                             joined(types).c_str(), nullptr);
+std::string describe(const StreamTensor& tensor) {
+  return std::string(to_string(tensor.type)) + " " +
+         format_dimensions(padded(tensor.dimensions, kUsualRank));
 }
 
-int64_t CapsTensor::bytes() const {
-  int64_t elements = 1;
-  for (int d : dimensions) elements *= d;
-  return elements * static_cast<int64_t>(element_size(type));
+Result<StreamCaps> parse_stream_caps(const GstStructure* structure) {
+  StreamCaps caps;
+  if (!is_tensors(structure)) {
+    return Error{ErrorCode::kMalformed, "the stream is none of tensors"};
+  }
+  const gchar* stream_format = gst_structure_get_string(structure, "format");
+  const std::string said = stream_format ? stream_format : "static";
+  caps.flexible = said == "flexible";
+  if (caps.flexible) return caps;
+  if (said != "static") {
+    return Error{ErrorCode::kUnsupported,
+                 format("format=%s: streams of tensors are static or flexible", said.c_str())};
+  }
+  const gchar* dimensions = gst_structure_get_string(structure, "dimensions");
+  const gchar* types = gst_structure_get_string(structure, "types");
+  gint count = 1;
+  gst_structure_get_int(structure, "num_tensors", &count);
+  const std::vector<std::string> all = split(dimensions ? dimensions : "", ",.");
+  const std::vector<std::string> all_types = split(types ? types : "", ",.");
+  if (!dimensions || !types || count < 1 || static_cast<size_t>(count) > kMaxStreamTensors ||
+      all.size() != static_cast<size_t>(count) || all_types.size() != all.size()) {
+    return Error{
+        ErrorCode::kMalformed,
+        format("a stream of tensors needs num_tensors, of 1 to %zu, and as many dimensions "
+               "(like 3:300:300:1) and types (like float16)",
+               kMaxStreamTensors)};
+  }
+  for (size_t i = 0; i < all.size(); ++i) {
+    DVNN_ASSIGN(StreamTensor tensor, parse_tensor(all[i], all_types[i]));
+    caps.tensors.push_back(std::move(tensor));
+  }
+  const gchar* layout = gst_structure_get_string(structure, "layout");
+  if (layout) caps.layout = layout;
+  return caps;
+}
+
+void append_tensors_caps(GstCaps* caps, const std::vector<StreamTensor>& tensors,
+                         const GstCaps* filter, const char* layout) {
+  const std::string types = spell_types(tensors);
+  std::vector<std::string> spelled;
+  for (size_t rank : {kUsualRank, size_t{1}, kMaxStreamRank}) {
+    spelled.push_back(spell_dimensions(tensors, rank));
+    if (std::count(spelled.begin(), spelled.end(), spelled.back()) > 1) continue;
+    append_spelling(caps, tensors.size(), spelled.back(), types, layout);
+  }
+  for (guint i = 0; filter && i < gst_caps_get_size(filter); ++i) {
+    const GstStructure* s = gst_caps_get_structure(filter, i);
+    if (!is_tensors(s)) continue;
+    const bool same_dimensions = means(s, "dimensions", tensors),
+               same_types = means(s, "types", tensors);
+    if (!same_dimensions && !same_types) continue;
+    append_spelling(caps, tensors.size(),
+                    same_dimensions ? gst_structure_get_string(s, "dimensions") : spelled.front(),
+                    same_types ? gst_structure_get_string(s, "types") : types, layout);
+  }
 }
 
 Result<CapsTensor> parse_tensor_caps(const GstCaps* caps) {
-  const GstStructure* s = gst_caps_get_structure(caps, 0);
-  const gchar* dimensions = gst_structure_get_string(s, "dimensions");
-  const gchar* types = gst_structure_get_string(s, "types");
-  gint count = 1;
-  gst_structure_get_int(s, "num_tensors", &count);
-  if (count != 1 || !dimensions || !types) {
-    return Error{ErrorCode::kMalformed,
-                 "a stream of tensors needs num_tensors=1, dimensions (like 3:300:300:1) and types "
-                 "(like float16)"};
+  DVNN_ASSIGN(const StreamCaps stream, parse_stream_caps(gst_caps_get_structure(caps, 0)));
+  if (stream.tensors.size() != 1) {
+    return Error{ErrorCode::kMalformed, "a static stream of one tensor is needed"};
   }
-  CapsTensor tensor;
-  auto type = parse_element_type(types);
-  if (!type.ok()) return type.error();
-  tensor.type = type.value();
-  int64_t elements = 1;
-  gchar** parts = g_strsplit(dimensions, ":", -1);
-  bool good = *parts != nullptr;
-  for (gchar** part = parts; *part && good; ++part) {
-    guint64 extent = 0;
-    good = g_ascii_string_to_unsigned(*part, 10, 1, static_cast<guint64>(kMaxElements / elements),
-                                      &extent, nullptr);
-    if (good) tensor.dimensions.push_back(static_cast<int>(extent));
-    elements *= good ? static_cast<int64_t>(extent) : 1;
+  const StreamTensor& only = stream.tensors.front();
+  const auto type = element_type(only.type);
+  if (!type) {
+    return Error{
+        ErrorCode::kUnsupported,
+        format("types=%s: these would do: float16, float32, uint8, int8", to_string(only.type))};
   }
-  g_strfreev(parts);
-  if (!good) {
-    return Error{ErrorCode::kMalformed,
-                 format("dimensions=%s: must be positive numbers like 3:300:300:1, of at most "
-                        "%lld elements",
-                        dimensions, static_cast<long long>(kMaxElements))};
-  }
-  if (tensor.dimensions.size() < kLeastDimensions) tensor.dimensions.resize(kLeastDimensions, 1);
-  return tensor;
+  return CapsTensor{*type, padded(only.dimensions, kUsualRank), stream.layout};
 }
 
 }  // namespace dvnn::gst

@@ -136,7 +136,7 @@ ItemPtr InferQueue::give_up_head(guint watchdog_ms) {
             format("the device has not answered for %u ms (property watchdog)", watchdog_ms)};
   remove_head();
   item->network = head->network;
-  item->as_tensors = head->as_tensors;
+  item->tensors = head->tensors;
   item->times = head->times;
   item->times.finished = g_get_monotonic_time();
   if (head->times.started == 0) {

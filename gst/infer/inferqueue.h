@@ -32,6 +32,7 @@
 namespace dvnn::gst {
 
 struct LoadedNetwork;
+struct TensorOutput;
 
 /// One part of a frame in flight: where it lies in the input, its slot until it has been run, then
 /// its outputs (views of the slot, or copies), and the object that it is the region of (0: none).
@@ -50,8 +51,9 @@ struct InferItem {
   MiniObjectPtr object;
   std::vector<Region> regions;  // empty: the frame passes without inference
   std::shared_ptr<LoadedNetwork> network;
-  bool as_tensors = false;  // the outputs leave as a buffer of a stream of tensors
-  Status status;            // of conversion and run
+  std::shared_ptr<const TensorOutput>
+      tensors;    // how outputs leave as a buffer of a stream, or null
+  Status status;  // of conversion and run
   FrameTimes times;
   int64_t upstream_us = 0;  // see LatencyMeter::frame_ready()
   // The queue's lock.

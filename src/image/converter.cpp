@@ -93,17 +93,16 @@ void Converter::Impl::add_stream(const FrameFormat& frame,
   const Geometry& g = geometry;
   // 4:2:0 and 4:2:2 chroma lies on every second luma column (MPEG-2 siting, what H.264 assumes),
   // and in 4:2:0 between two luma rows.
-  const AxisPlan x = {
-      g.source.x, g.source.w, g.columns(), c.sub_x, (frame.width + c.sub_x - 1) / c.sub_x,
-      0.0,        true,       g.flip_x};
-  const AxisPlan y = {g.source.y,
-                      g.source.h,
-                      g.rows(),
-                      c.sub_y,
-                      (frame.height + c.sub_y - 1) / c.sub_y,
-                      c.sub_y > 1 ? 0.5 : 0.0,
-                      false,
-                      g.flip_y};
+  AxisPlan x, y;
+  x.source_start = g.source.x, x.source_size = g.source.w, x.target_size = g.columns();
+  y.source_start = g.source.y, y.source_size = g.source.h, y.target_size = g.rows();
+  const Rect all = whole_picture(frame);
+  x.set_plane(c.sub_x, all.x, all.w);
+  y.set_plane(c.sub_y, all.y, all.h);
+  y.siting = c.sub_y > 1 ? 0.5 : 0.0;
+  y.horizontal = false;
+  x.flip = g.flip_x;
+  y.flip = g.flip_y;
   const int bytes = row_bytes(info, c.plane, frame.width);
   Stream stream;
   stream.plane = c.plane;

@@ -12,12 +12,9 @@ int rounded(double value, int max) {
   return std::clamp(static_cast<int>(std::lround(value)), 1, max);
 }
 
-// The picture within the frame, in whole pixels.
+// What is looked at of the picture, in whole pixels.
 Rect picture_rect(const FrameFormat& frame, const RelativeRect& roi) {
-  Rect all = {0, 0, frame.width, frame.height};
-  if (frame.crop_width > 0) {
-    all = {frame.crop_x, frame.crop_y, frame.crop_width, frame.crop_height};
-  }
+  const Rect all = whole_picture(frame);
   auto cut = [](int start, int size, double from, double part, int* out_start, int* out_size) {
     const int first = std::min(static_cast<int>(std::lround(from * size)), size - 1);
     const int last = static_cast<int>(std::lround((from + part) * size));
@@ -41,12 +38,14 @@ Tap bilinear_tap(const AxisPlan& plan, int i) {
   constexpr int kOne = 1 << kWeightBits;
   float at = static_cast<float>(sample_centre(plan, i));
   if (plan.subsampling > 1) {
-    at = static_cast<float>((at + plan.source_start - plan.siting) / plan.subsampling);
+    // From the picture's first sample, so that a cropped frame gives what the part alone would.
+    const int start = plan.source_start - plan.plane_start * plan.subsampling;
+    at = static_cast<float>((at + start - plan.siting) / plan.subsampling);
   }
   int index = static_cast<int>(std::floor(at));
   float fraction = at - static_cast<float>(index);
-  const int start = plan.subsampling > 1 ? 0 : plan.source_start;
-  const int size = plan.subsampling > 1 ? plan.plane_size : plan.source_size;
+  const int start = plan.subsampling > 1 ? plan.plane_start : plan.source_start;
+  const int size = plan.subsampling > 1 ? plan.plane_end - plan.plane_start : plan.source_size;
   // At the edges OpenCV gives one sample full weight along rows, and both weights to the same
   // sample along columns.
   if (plan.horizontal && index < 0) fraction = 0, index = 0;
@@ -63,11 +62,16 @@ Tap nearest_tap(const AxisPlan& plan, int i) {
   const double scale = 1.0 / (static_cast<double>(plan.target_size) / plan.source_size);
   const int luma =
       plan.source_start + std::min(static_cast<int>(std::floor(i * scale)), plan.source_size - 1);
-  const int index = std::min(luma / plan.subsampling, plan.plane_size - 1);
+  const int index = std::min(luma / plan.subsampling, plan.plane_end - 1);
   return {index, index, 1 << kWeightBits, 0};
 }
 
 }  // namespace
+
+Rect whole_picture(const FrameFormat& frame) {
+  if (frame.crop_width == 0) return {0, 0, frame.width, frame.height};
+  return {frame.crop_x, frame.crop_y, frame.crop_width, frame.crop_height};
+}
 
 Transform Geometry::transform() const {
   // Along the source's axis: target = scale * source + offset.
@@ -162,7 +166,8 @@ AreaTaps plan_area(const AxisPlan& plan) {
   auto edge = [&](int i) {
     const double luma = plan.source_start + i * scale;
     const double at = (luma - plan.siting - 0.5) / plan.subsampling + 0.5;
-    return plan.subsampling > 1 ? std::clamp(at, 0.0, static_cast<double>(plan.plane_size)) : luma;
+    if (plan.subsampling == 1) return luma;
+    return std::clamp<double>(at, plan.plane_start, plan.plane_end);
   };
   std::vector<float> weights;
   for (int k = 0; k < plan.target_size; ++k) {
@@ -170,7 +175,7 @@ AreaTaps plan_area(const AxisPlan& plan) {
     const double from = edge(i), to = edge(i + 1);
     // Less than this of a sample is a rounding error of the edges.
     constexpr double kLeast = 1e-6;
-    const int first = std::min(static_cast<int>(std::floor(from + kLeast)), plan.plane_size - 1);
+    const int first = std::min(static_cast<int>(std::floor(from + kLeast)), plan.plane_end - 1);
     const int last = std::max(first, static_cast<int>(std::ceil(to - kLeast)) - 1);
     weights.clear();
     for (int sample = first; sample <= last; ++sample) {

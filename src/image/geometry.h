@@ -25,6 +25,9 @@ struct Geometry {
   Transform transform() const;
 };
 
+/// The part of the frame that is the picture: all of it, if it is not cropped.
+Rect whole_picture(const FrameFormat& frame);
+
 /// Applies the view's orientation and region and the input's resize rule; the pixel aspect ratio
 /// counts where the aspect is kept.
 Geometry plan_geometry(const FrameFormat& frame, int tensor_w, int tensor_h, const InputSpec& input,
@@ -32,13 +35,21 @@ Geometry plan_geometry(const FrameFormat& frame, int tensor_w, int tensor_h, con
 
 /// One axis of a plane: `source_size` luma samples from `source_start` on become `target_size`.
 /// Chroma planes: `subsampling` 2 and `siting`, the position of chroma sample 0 in luma samples;
-/// `plane_size` is the plane's own size. `flip`: the last becomes the first.
+/// of those, the picture has `plane_start` to `plane_end`, and none beside it is looked at. `flip`:
+/// the last becomes the first.
 struct AxisPlan {
   int source_start = 0, source_size = 0, target_size = 0;
-  int subsampling = 1, plane_size = 0;
+  int subsampling = 1, plane_start = 0, plane_end = 0;
   double siting = 0;
   bool horizontal = true;
   bool flip = false;
+
+  /// Of a picture of `size` luma samples from `start` on.
+  void set_plane(int subsampled, int start, int size) {
+    subsampling = subsampled;
+    plane_start = start / subsampled;
+    plane_end = (start + size + subsampled - 1) / subsampled;
+  }
 };
 
 /// One output sample of bilinear or nearest resampling along an axis: two source indices, 11-bit

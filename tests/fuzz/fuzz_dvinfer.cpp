@@ -2,6 +2,8 @@
 // dvinfer: frames that nobody has converted, frames through dvconvert, and streams of tensors. The
 // pipelines stay from input to input, as loading a network takes longer than all else; each begins
 // with a flush.
+#include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "grid_network.h"
@@ -39,11 +41,56 @@ gst::CapsPtr tensor_caps(FuzzedData* in) {
       "other/tensors,num_tensors=1,types=uint8,dimensions=(string)1536",
       "other/tensors,num_tensors=2,types=float16,dimensions=(string)3:16:16:1",
       "other/tensors,num_tensors=1,types=float16,dimensions=(string)0:16:16:1",
-      "other/tensors,types=float16"};
+      "other/tensors,types=float16",
+      "other/tensors,format=flexible",
+      "other/tensors,num_tensors=1,types=uint8,dimensions=(string)3:16:16",
+      "other/tensors,num_tensors=2,types=(string)\"int32,float32\","
+      "dimensions=(string)\"4,16:16:3:1:1\"",
+      "other/tensors,num_tensors=17,types=(string)\"uint8,int8,int8,int8,int8,int8,int8,int8,int8,"
+      "int8,int8,int8,int8,int8,int8,int8,int8\","
+      "dimensions=(string)\"3:16:16:1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1\""};
   GstCaps* caps = gst_caps_from_string(in->one_of(kCaps));
   gst_caps_set_simple(caps, "framerate", GST_TYPE_FRACTION, static_cast<gint>(in->in(0, 30)), 1,
                       nullptr);
   return gst::CapsPtr(caps);
+}
+
+bool is_flexible(const GstCaps* caps) {
+  const GstStructure* s = gst_caps_get_structure(caps, 0);
+  return g_strcmp0(gst_structure_get_string(s, "format"), "flexible") == 0;
+}
+
+// Tensors behind their headers (tests/gst/nnstreamer_rules.h), some of which lie.
+GstBuffer* any_flexible_buffer(FuzzedData* in) {
+  static const struct {
+    uint32_t type, dimensions[3];
+    size_t bytes;
+  } kTensors[] = {{7, {3, 16, 16}, 3072},
+                  {5, {3, 16, 16}, 768},
+                  {10, {3, 16, 16}, 1536},
+                  {7, {16, 16, 3}, 3072},
+                  {0, {4}, 16}};
+  constexpr int kMostTensors = 18, kFields = 22;
+  GstBuffer* buffer = gst_buffer_new();
+  for (int left = in->rarely() ? static_cast<int>(in->in(0, kMostTensors)) : 1; left > 0; --left) {
+    const auto& tensor = in->one_of(kTensors);
+    uint32_t header[32] = {0xfeedcced, 0xde001000, tensor.type};
+    std::copy(std::begin(tensor.dimensions), std::end(tensor.dimensions), header + 3);
+    header[19] = 1;
+    header[20] = 4;
+    if (in->byte() >= 128) header[in->byte() % kFields] = in->extent(300);
+    const size_t bytes = in->rarely() ? static_cast<size_t>(in->in(0, 4000)) : tensor.bytes;
+    GstBuffer* part = fuzz::any_buffer(in, sizeof header + bytes);
+    gst_buffer_fill(part, 0, header, sizeof header);
+    buffer = gst_buffer_append(buffer, part);
+  }
+  return buffer;
+}
+
+GstBuffer* any_tensors(FuzzedData* in, const GstCaps* caps) {
+  constexpr size_t kTensorBytes = 16 * 16 * 3 * 2;
+  if (is_flexible(caps)) return any_flexible_buffer(in);
+  return fuzz::any_buffer(in, in->rarely() ? static_cast<size_t>(in->in(0, 24000)) : kTensorBytes);
 }
 
 void flush(GstHarness* harness) {
@@ -59,13 +106,11 @@ void drain(GstHarness* harness) {
 
 void run_stream(FuzzedData* in, fuzz::Harness* harness, bool tensors) {
   constexpr int kMostFrames = 4;
-  constexpr size_t kTensorBytes = 16 * 16 * 3 * 2;
   GstVideoInfo info;
   gst::CapsPtr caps = tensors ? tensor_caps(in) : fuzz::any_video_caps(in, &info);
   const bool taken = harness->begin(caps.get());
   for (int i = 0; i < kMostFrames && (i == 0 || in->left() > 0); ++i) {
-    const size_t bytes = in->rarely() ? static_cast<size_t>(in->in(0, 3000)) : kTensorBytes;
-    GstBuffer* buffer = tensors ? fuzz::any_buffer(in, bytes) : fuzz::any_frame(in, info);
+    GstBuffer* buffer = tensors ? any_tensors(in, caps.get()) : fuzz::any_frame(in, info);
     const GstFlowReturn flow = gst_harness_push(harness->get(), buffer);
     if (taken && flow == GST_FLOW_OK) ++fuzz::accepted;
   }

@@ -1,65 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// dvconvert's properties, streams of tensors, memories, and what is wrong with some frames.
-#include <fcntl.h>
-#include <gst/allocators/gstdmabuf.h>
-#include <linux/udmabuf.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-
+// dvconvert's properties, streams of tensors, and what is wrong with some frames.
 #include <cstring>
 
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "gst_fixture.h"
 #include "image/converter.h"
+#include "streams.h"
 
 using namespace dvnn::test;
 
 namespace {
 
-GstHarness* chain(const std::string& description, const std::string& caps) {
-  GstHarness* h = gst_harness_new_parse(description.c_str());
-  gst_harness_set_src_caps_str(h, caps.c_str());
-  return h;
-}
-
 std::string detector(const std::string& properties) {
   return "dvconvert " + properties + " ! dvinfer network=" + network_path() + " ! dvdecode";
-}
-
-// A stage that asks for tensors.
-std::string tensors(const std::string& dimensions, const std::string& type) {
-  return " ! capsfilter caps=\"other/tensors,dimensions=(string)" + dimensions + ",types=(string)" +
-         type + "\"";
-}
-
-std::vector<uint8_t> bytes_of(GstBuffer* buffer) {
-  std::vector<uint8_t> bytes(gst_buffer_get_size(buffer));
-  gst_buffer_extract(buffer, 0, bytes.data(), bytes.size());
-  return bytes;
-}
-
-// What `description` makes of one frame.
-std::vector<uint8_t> output_of(const std::string& description, const std::string& caps,
-                               GstBuffer* frame) {
-  GstHarness* h = chain(description, caps);
-  GstBuffer* out = gst_harness_push_and_pull(h, frame);
-  ck_assert_msg(out, "%s", description.c_str());
-  const std::vector<uint8_t> bytes = bytes_of(out);
-  gst_buffer_unref(out);
-  gst_harness_teardown(h);
-  return bytes;
-}
-
-GstBuffer* noise(const std::string& format, int width, int height) {
-  const GstVideoInfo info = video_info(format, width, height);
-  GstBuffer* buffer = gst_buffer_new_allocate(nullptr, info.size, nullptr);
-  GstMapInfo map;
-  gst_buffer_map(buffer, &map, GST_MAP_WRITE);
-  GRand* random = g_rand_new_with_seed(1);
-  for (gsize i = 0; i < map.size; ++i) map.data[i] = static_cast<guint8>(g_rand_int(random));
-  g_rand_free(random);
-  gst_buffer_unmap(buffer, &map);
-  return buffer;
 }
 
 dvnn::image::FrameView rgb_view(const std::vector<uint8_t>& pixels, int width) {
@@ -342,68 +295,6 @@ START_TEST(frames_that_are_too_short_are_refused) {
 }
 END_TEST
 
-// A frame in memory of `fd`, which it takes.
-static GstBuffer* in_dmabuf(GstBuffer* frame, int fd) {
-  const gsize size = gst_buffer_get_size(frame);
-  void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  ck_assert(data != MAP_FAILED);
-  gst_buffer_extract(frame, 0, data, size);
-  munmap(data, size);
-  GstAllocator* allocator = gst_dmabuf_allocator_new();
-  GstBuffer* buffer = gst_buffer_new();
-  gst_buffer_append_memory(buffer, gst_dmabuf_allocator_alloc(allocator, fd, size));
-  gst_object_unref(allocator);
-  gst_buffer_unref(frame);
-  return buffer;
-}
-
-static int sealed_memfd(gsize size) {
-  const int fd = memfd_create("frame", MFD_ALLOW_SEALING);
-  ck_assert(fd >= 0 && ftruncate(fd, static_cast<off_t>(size)) == 0);
-  fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK);
-  return fd;
-}
-
-static void expect_square_in(GstBuffer* frame) {
-  std::string caps = video_caps("NV12", 320, 240);
-  caps.replace(0, std::strlen("video/x-raw"), "video/x-raw(memory:DMABuf)");
-  GstHarness* h = chain(detector(""), caps);
-  GstMemory* memory = gst_memory_ref(gst_buffer_peek_memory(frame, 0));
-  GstBuffer* out = gst_harness_push_and_pull(h, frame);
-  ck_assert(out && found_square(out, 320, 240, 0, 3));
-  ck_assert_ptr_eq(gst_buffer_peek_memory(out, 0), memory);  // not copied
-  gst_memory_unref(memory);
-  gst_buffer_unref(out);
-  gst_harness_teardown(h);
-}
-
-START_TEST(dma_bufs_are_mapped) {
-  GstBuffer* frame = red_square("NV12", 320, 240, 0, 3);
-  const int fd = sealed_memfd(gst_buffer_get_size(frame));
-  expect_square_in(in_dmabuf(frame, fd));
-}
-END_TEST
-
-START_TEST(dma_bufs_are_synchronised) {
-  const int driver = open("/dev/udmabuf", O_RDWR | O_CLOEXEC);
-  if (driver < 0) {
-    std::printf("no /dev/udmabuf here: DMA_BUF_IOCTL_SYNC is not tried\n");
-    return;
-  }
-  GstBuffer* frame = red_square("NV12", 320, 240, 0, 3);
-  const gsize page = 4096, size = (gst_buffer_get_size(frame) + page - 1) / page * page;
-  const int memory = sealed_memfd(size);
-  udmabuf_create request = {};
-  request.memfd = static_cast<guint32>(memory);
-  request.size = size;
-  const int fd = ioctl(driver, UDMABUF_CREATE, &request);
-  ck_assert_int_ge(fd, 0);
-  expect_square_in(in_dmabuf(frame, fd));
-  close(memory);
-  close(driver);
-}
-END_TEST
-
 START_TEST(interlaced_frames_are_seen_as_they_are_woven) {
   const std::string caps = video_caps("I420", 320, 240);
   std::string interlaced = caps;
@@ -427,6 +318,5 @@ int main() {
        a_stream_has_the_converters_bytes_in_every_layout, a_dlhdl_stream_is_the_processors_buffer,
        streams_of_tensors_give_the_outputs_of_frames, a_stream_keeps_times,
        wrong_streams_are_refused_by_name, frames_that_are_too_short_are_refused,
-       dma_bufs_are_mapped, dma_bufs_are_synchronised,
        interlaced_frames_are_seen_as_they_are_woven});
 }

@@ -178,32 +178,6 @@ START_TEST(absurd_rates_and_pixels_do_no_harm) {
 }
 END_TEST
 
-START_TEST(caps_of_tensors_are_held_against_their_buffers) {
-  const std::string rest = ",format=(string)static,framerate=(fraction)25/1";
-  const std::string megabyte(1 << 20, '1');
-  for (const std::string& fields :
-       {std::string("num_tensors=1,dimensions=(string)3:16:16:1,types=(string)float16"),
-        std::string("num_tensors=1,dimensions=(string)8:16:16:1,types=(string)float16"),
-        std::string("num_tensors=1,dimensions=(string)4294967295:4294967295,types=(string)uint8"),
-        std::string("num_tensors=1,dimensions=(string)65536:65536:1:1,types=(string)float32"),
-        std::string("num_tensors=1,dimensions=(string)0:1:1:1,types=(string)float16"),
-        std::string("num_tensors=1,dimensions=(string)-3:1:1:1,types=(string)float16"),
-        std::string("num_tensors=1,dimensions=(string)\"\",types=(string)float16"),
-        std::string("num_tensors=1,dimensions=(string)\":::\",types=(string)float16"),
-        std::string("num_tensors=2147483647,dimensions=(string)1,types=(string)float16"),
-        std::string("num_tensors=1,dimensions=(int)3,types=(int)4"),
-        "num_tensors=1,dimensions=(string)" + megabyte + ",types=(string)float16",
-        "num_tensors=1,dimensions=(string)1:1:1:1,types=(string)" + megabyte,
-        std::string("num_tensors=1,dimensions=(string)1:1:1:1,types=(string)\"a\\033[2Jb\"")}) {
-    for (gsize bytes : {gsize{1}, gsize{16 * 16 * 8 * 2 - 1}, gsize{1 << 20}}) {
-      HostileChain chain(infer_grid(), "other/tensors," + fields + rest);
-      GstBuffer* buffer = gst_buffer_new_wrapped(g_malloc0(bytes), bytes);
-      ck_assert_msg(!chain.push(buffer).empty(), "%zu bytes pass", bytes);
-    }
-  }
-}
-END_TEST
-
 // --- regions and objects -----------------------------------------------------------------------
 
 START_TEST(regions_of_interest_may_say_anything) {
@@ -504,8 +478,8 @@ int main() {
       {video_metas_that_lie_are_refused, planes_may_overlap_and_be_short_of_nothing,
        crops_beyond_the_frame_are_refused, frames_of_any_shape_are_read_within_their_memory,
        frames_that_are_shorter_than_their_caps_are_refused, absurd_rates_and_pixels_do_no_harm,
-       caps_of_tensors_are_held_against_their_buffers, regions_of_interest_may_say_anything,
-       objects_may_say_anything, many_objects_cost_what_they_are, tensor_metas_that_lie_are_refused,
+       regions_of_interest_may_say_anything, objects_may_say_anything,
+       many_objects_cost_what_they_are, tensor_metas_that_lie_are_refused,
        places_of_outputs_may_say_anything, names_and_labels_are_texts_in_messages,
        labels_do_not_fill_the_memory_for_ever, times_may_be_anything, qos_may_say_anything,
        queries_and_events_may_come_at_any_time});

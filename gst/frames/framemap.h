@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// A video frame that the CPU reads, or draws on.
+#pragma once
+
+#include <gst/video/video.h>
+
+namespace dvnn::gst {
+
+/// A video frame, mapped as long as this lives. Strides and offsets are those of its GstVideoMeta,
+/// and the owners of its DMA-BUFs are told when the CPU begins and ends, so that caches are in
+/// order.
+class VideoFrameMap {
+ public:
+  /// `info` is what the caps say; `flags` are GST_MAP_READ or GST_MAP_READWRITE.
+  VideoFrameMap(const GstVideoInfo& info, GstBuffer* buffer, GstMapFlags flags);
+  ~VideoFrameMap();
+  VideoFrameMap(const VideoFrameMap&) = delete;
+  VideoFrameMap& operator=(const VideoFrameMap&) = delete;
+
+  bool ok() const { return ok_; }
+  const GstVideoFrame& frame() const { return frame_; }
+  GstVideoFrame* operator->() { return &frame_; }
+  GstVideoFrame* get() { return &frame_; }
+
+ private:
+  bool map(const GstVideoInfo& info);
+  bool map_planes(const GstVideoInfo& info, GstVideoMeta* meta);
+  void sync(guint64 which) const;
+
+  GstBuffer* buffer_;
+  GstMapFlags flags_;
+  GstVideoFrame frame_{};
+  bool ok_;
+};
+
+}  // namespace dvnn::gst

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors as NNStreamer 2.4's elements hand them on: element types and dimensions, the header that
+// a flexible stream has before each tensor, and how more than 16 tensors share a buffer. The rules
+// are those of its documentation (docs/nnstreamer.md says which) and of its public headers.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/span.h"
+#include "refs.h"
+#include "tensor/tensor.h"
+
+namespace dvnn::gst {
+
+/// Element types by the numbers that headers have.
+enum class StreamType : uint32_t {
+  kInt32,
+  kUint32,
+  kInt16,
+  kUint16,
+  kInt8,
+  kUint8,
+  kFloat64,
+  kFloat32,
+  kInt64,
+  kUint64,
+  kFloat16,
+};
+
+size_t element_size(StreamType type);
+const char* to_string(StreamType type);  // as caps have it: "float32"
+std::optional<StreamType> parse_stream_type(const std::string& text);
+StreamType stream_type(ElementType type);
+/// Ours, or nothing where we have none like it.
+std::optional<ElementType> element_type(StreamType type);
+
+/// One tensor of a stream.
+struct StreamTensor {
+  StreamType type = StreamType::kFloat32;
+  /// Innermost first, without trailing ones, which mean nothing: at least one.
+  std::vector<int> dimensions = {1};
+
+  int64_t bytes() const;
+  bool operator==(const StreamTensor& o) const {
+    return type == o.type && dimensions == o.dimensions;
+  }
+};
+
+constexpr size_t kMaxStreamRank = 16;
+/// Tensors in a buffer, and memories that they come in.
+constexpr size_t kMaxStreamTensors = 256, kMaxStreamMemories = 16;
+/// Elements of a tensor that is taken.
+constexpr int64_t kMaxStreamElements = int64_t{1} << 28;
+
+/// The tensor of these dimensions, the last of which may be ones or, beyond the rank, zeros.
+/// kMalformed, without a word of which tensor, if they make none.
+Result<StreamTensor> make_stream_tensor(StreamType type, Span<const uint32_t> dimensions);
+
+/// Bytes before each tensor of a flexible stream.
+constexpr size_t kStreamHeaderBytes = 128;
+/// What such a header says; kMalformed if it is none, or says what cannot be.
+Result<StreamTensor> read_stream_header(Span<const uint8_t> header);
+void write_stream_header(const StreamTensor& tensor, uint8_t* header);
+
+/// Where tensor `index` of a static stream begins in a buffer, in whichever memories it comes:
+/// kMalformed if the buffer is none of such tensors.
+Result<size_t> stream_offset(GstBuffer* buffer, const std::vector<StreamTensor>& tensors,
+                             size_t index);
+/// A buffer of these tensors, one memory each; from the 16th on they share one.
+Result<BufferPtr> stream_buffer(std::vector<MemoryPtr> memories,
+                                const std::vector<StreamTensor>& tensors);
+
+}  // namespace dvnn::gst

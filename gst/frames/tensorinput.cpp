@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "frames/tensorinput.h"
+
+#include <array>
+
+#include "base/format.h"
+#include "base/guard.h"
+#include "tensor/convert_tensor.h"
+
+namespace dvnn::gst {
+namespace {
+
+bool is_float(ElementType type) {
+  return type == ElementType::kFloat16 || type == ElementType::kFloat32;
+}
+
+// 8-bit pixels are one picture, of whose colours the network's channels are made.
+bool takes_pixels(const TensorDesc& input, const InputSpec& picture) {
+  const int channels = picture.order == ChannelOrder::kGray ? 1 : 3;
+  return is_float(input.type) && input.shape.n() == 1 && input.shape.c() == channels;
+}
+
+}  // namespace
+
+std::vector<TensorForm> tensor_forms(const TensorDesc& input, const InputSpec& picture) {
+  std::vector<TensorForm> forms;
+  std::vector<ElementType> types = {input.type};
+  for (ElementType type : {ElementType::kFloat32, ElementType::kFloat16}) {
+    if (is_float(input.type) && type != input.type) types.push_back(type);
+  }
+  const Layout own = plain_layout(input);
+  const bool picture_like = input.shape.rank == 4;
+  for (Layout layout : {Layout::kNhwc, Layout::kNchw}) {
+    if (!picture_like) continue;
+    for (ElementType type : types) {
+      // The same bytes by their own name, so that they are known to be the input's.
+      const bool is_own = type == input.type && layout == own;
+      forms.push_back(
+          {is_own ? input : TensorDesc{type, layout, input.shape}, false, to_string(layout)});
+    }
+    if (layout == Layout::kNhwc && takes_pixels(input, picture)) {
+      forms.push_back({{ElementType::kUint8, layout, input.shape}, true, to_string(layout)});
+    }
+  }
+  // Not likely to be meant by caps of the same dimensions that do not say.
+  if (!picture_like) forms.push_back({input, false, nullptr});
+  if (picture_like && own != Layout::kNhwc && own != Layout::kNchw) {
+    forms.push_back({input, false, to_string(own)});
+  }
+  return forms;
+}
+
+GstCaps* tensor_input_caps(const TensorDesc& input, const InputSpec& picture,
+                           const GstCaps* filter) {
+  GstCaps* caps = gst_caps_new_empty();
+  for (const TensorForm& form : tensor_forms(input, picture)) {
+    append_tensors_caps(caps, {form.tensor()}, filter, form.layout);
+  }
+  // Of several tensors (tensor_mux), one may be the input: what fixed caps say is looked at then.
+  gst_caps_append(caps,
+                  gst_caps_from_string(DVNN_STATIC_TENSORS_CAPS ", num_tensors=(int)[ 2, 256 ]"));
+  gst_caps_append(caps, gst_caps_from_string(DVNN_FLEXIBLE_TENSORS_CAPS));
+  return caps;
+}
+
+Result<std::unique_ptr<TensorInput>> TensorInput::create(const GstCaps* caps,
+                                                         const TensorDesc& input,
+                                                         const InputSpec& picture) {
+  auto self = std::make_unique<TensorInput>();
+  DVNN_ASSIGN(self->stream_, parse_stream_caps(gst_caps_get_structure(caps, 0)));
+  self->input_ = input;
+  self->picture_ = picture;
+  self->forms_ = tensor_forms(input, picture);
+  if (!self->stream_.flexible) {
+    DVNN_ASSIGN(self->index_, self->find(self->stream_.tensors, &self->form_));
+  }
+  return self;
+}
+
+// The only tensor that is the input in some form.
+Result<size_t> TensorInput::find(const std::vector<StreamTensor>& tensors, size_t* form) const {
+  std::string seen;
+  size_t fitting = 0, index = 0;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    constexpr size_t kMostTold = 4;
+    if (i < kMostTold) seen += (i == 0 ? "" : ", ") + describe(tensors[i]);
+    if (i == kMostTold) seen += ", ...";
+    for (size_t f = forms_.size(); f-- > 0;) {  // the likeliest last
+      const bool said =
+          stream_.layout.empty() || !forms_[f].layout || stream_.layout == forms_[f].layout;
+      if (!said || !(forms_[f].tensor() == tensors[i])) continue;
+      fitting += index == i && fitting > 0 ? 0 : 1;
+      index = i;
+      *form = f;
+    }
+  }
+  if (fitting == 1) return index;
+  if (!stream_.layout.empty()) seen += ", layout " + stream_.layout;
+  std::string wanted;
+  for (const TensorForm& one : forms_) {
+    wanted += (wanted.empty() ? "" : ", or ") + describe(one.tensor());
+    const bool plain = !one.layout || plain_layout(one.desc) == Layout::kNhwc ||
+                       plain_layout(one.desc) == Layout::kNchw;
+    if (!plain) wanted += format(", layout %s", one.layout);
+  }
+  return Error{ErrorCode::kMalformed,
+               format(fitting == 0 ? "a stream of %s is not the network's input, which is %s"
+                                   : "several tensors of a stream of %s could be the network's "
+                                     "input, %s: take one out of it",
+                      seen.c_str(), wanted.c_str())};
+}
+
+// Tensors of a flexible stream lie one behind the other, each behind its header, whether they come
+// in one memory or in several.
+Result<TensorInput::Place> TensorInput::find_flexible(GstBuffer* buffer) const {
+  const size_t size = gst_buffer_get_size(buffer);
+  std::vector<StreamTensor> tensors;
+  std::vector<size_t> offsets;
+  size_t at = 0;
+  while (at < size) {
+    std::array<uint8_t, kStreamHeaderBytes> header;
+    const size_t got = gst_buffer_extract(buffer, at, header.data(), header.size());
+    const std::string which = format("tensor %zu of the buffer", tensors.size());
+    auto tensor = read_stream_header({header.data(), got});
+    if (!tensor.ok()) return tensor.error().within(which);
+    at += header.size();
+    const auto bytes = static_cast<size_t>(tensor.value().bytes());
+    if (bytes > size - at) {
+      return Error{ErrorCode::kMalformed,
+                   format("%s: its header says %s, %zu bytes, and %zu follow", which.c_str(),
+                          describe(tensor.value()).c_str(), bytes, size - at)};
+    }
+    if (tensors.size() == kMaxStreamMemories) {
+      return Error{ErrorCode::kMalformed, format("a buffer of a flexible stream has more than %zu "
+                                                 "tensors",
+                                                 kMaxStreamMemories)};
+    }
+    tensors.push_back(std::move(tensor.value()));
+    offsets.push_back(at);
+    at += bytes;
+  }
+  if (tensors.empty()) return Error{ErrorCode::kMalformed, "a buffer without tensors came"};
+  Place place;
+  DVNN_ASSIGN(const size_t index, find(tensors, &place.form));
+  place.offset = offsets[index];
+  return place;
+}
+
+Status TensorInput::read(GstBuffer* buffer, uint8_t* to) {
+  Place place;
+  if (stream_.flexible) {
+    DVNN_ASSIGN(place, find_flexible(buffer));
+  } else {
+    place.form = form_;
+    DVNN_ASSIGN(place.offset, stream_offset(buffer, stream_.tensors, index_));
+  }
+  const TensorForm& form = forms_[place.form];
+  const auto size = static_cast<size_t>(form.desc.bytes());
+  const bool as_it_is = form.desc == input_;
+  // Elsewhere than in a buffer its elements lie at multiples of their size.
+  if (!as_it_is) bytes_.resize(size);
+  if (gst_buffer_extract(buffer, place.offset, as_it_is ? to : bytes_.data(), size) != size) {
+    return Error{ErrorCode::kMalformed, "the tensor's memory cannot be read"};
+  }
+  return as_it_is ? Status() : convert(form, to);
+}
+
+Status TensorInput::convert(const TensorForm& form, uint8_t* to) {
+  if (form.pixels) return convert_pixels(form, to);
+  convert_tensor({form.desc, bytes_.data()}, {input_, to}, &numbers_);
+  return {};
+}
+
+Status TensorInput::convert_pixels(const TensorForm& form, uint8_t* to) {
+  const Shape& shape = form.desc.shape;
+  const bool gray = shape.c() == 1;
+  if (!converter_) {
+    image::FrameFormat frame;
+    frame.format = gray ? image::PixelFormat::kGray8 : image::PixelFormat::kRgb;
+    frame.width = shape.w();
+    frame.height = shape.h();
+    frame.full_range = true;
+    DVNN_TRY(guarded("the tensor's pixels", [&]() -> Status {
+      DVNN_ASSIGN(converter_, image::Converter::create(frame, input_, picture_));
+      return {};
+    }));
+  }
+  image::FrameView pixels;
+  pixels.planes[0] = bytes_.data();
+  pixels.strides[0] = shape.w() * shape.c();
+  converter_->convert(pixels, to);
+  return {};
+}
+
+}  // namespace dvnn::gst

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "frames/videocaps.h"
+
+#include <initializer_list>
+
+namespace dvnn::gst {
+
+bool video_info_from_caps(const GstCaps* caps, GstVideoInfo* info) {
+#if GST_CHECK_VERSION(1, 24, 0)
+  if (gst_video_is_dma_drm_caps(caps)) {
+    constexpr guint64 kLinear = 0;  // DRM_FORMAT_MOD_LINEAR
+    GstVideoInfoDmaDrm drm;
+    return gst_video_info_dma_drm_from_caps(&drm, caps) && drm.drm_modifier == kLinear &&
+           gst_video_info_dma_drm_to_video_info(&drm, info);
+  }
+#endif
+  return gst_video_info_from_caps(info, caps);
+}
+
+void propose_frame_metas(GstQuery* query) {
+  for (const GType api : {GST_VIDEO_META_API_TYPE, GST_VIDEO_CROP_META_API_TYPE}) {
+    if (!gst_query_find_allocation_meta(query, api, nullptr)) {
+      gst_query_add_allocation_meta(query, api, nullptr);
+    }
+  }
+}
+
+}  // namespace dvnn::gst

@@ -10,7 +10,10 @@
  * #GstVideoRegionOfInterestMeta: its type is the label, its id the object's, and a `detection`
  * parameter structure holds `label` (string), `confidence` (double, 0..1), `class-id` (int) and the
  * exact box `x0`, `y0`, `x1`, `y1` (double, frame pixels, clipped to the frame). A class of the
- * whole that the network was shown has a `classification` structure of the same fields.
+ * whole that the network was shown has a `classification` structure of the same fields. Where the
+ * plugin is built with GStreamer 1.24 or newer, objects are also written as
+ * #GstAnalyticsRelationMeta, which upstream's overlays and trackers read. #GstDvDecode:exports
+ * chooses.
  *
  * The outputs are then let go, so that dvinfer can use their memory again.
  *
@@ -37,6 +40,9 @@
 #include "errors.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "guard.h"
+#ifdef DVNN_HAVE_ANALYTICS
+#include "meta/analyticsexport.h"
+#endif
 #include "meta/outputdecoder.h"
 #include "meta/roiexport.h"
 #include "properties.h"
@@ -60,11 +66,26 @@ namespace {
 // Frames without outputs before it is said that there may be a mistake: about a second.
 constexpr guint kBareFramesBeforeWarning = 30;
 
+// What objects are written as besides our own meta.
+enum Export : guint { kRegions = 1 << 0, kAnalytics = 1 << 1 };
+#ifdef DVNN_HAVE_ANALYTICS
+constexpr guint kDefaultExports = kRegions | kAnalytics;
+#else
+constexpr guint kDefaultExports = kRegions;
+#endif
+
+const GFlagsValue kExports[] = {{kRegions, "GstVideoRegionOfInterestMeta", "regions"},
+#ifdef DVNN_HAVE_ANALYTICS
+                                {kAnalytics, "GstAnalyticsRelationMeta", "analytics"},
+#endif
+                                {0, nullptr, nullptr}};
+
 struct Settings {
   gfloat threshold = 0.5f;
   guint max_detections = 200;
   bool post_messages = false;
   bool post_empty = false;
+  guint exports = kDefaultExports;
 };
 
 // What a frame's message says besides its objects.
@@ -122,6 +143,11 @@ static const dvnn::gst::Properties<Settings>& gst_dv_decode_properties() {
     table->boolean(&Settings::post_empty, When::kPlaying,
                    {"post-empty", "Post empty messages",
                     "With post-messages, post also for frames without objects"});
+    table->flags_of(&Settings::exports, When::kPlaying,
+                    dvnn::gst::register_flags("GstDvDecodeExports", kExports),
+                    {"exports", "Exports",
+                     "Which metas of GStreamer's own objects are written as, beside "
+                     "GstDvObjectsMeta, for other elements"});
     return table;
   }();
   return *rows;
@@ -192,7 +218,7 @@ static void gst_dv_decode_release_outputs(GstBuffer* frame, GstDvNetworkInfo* ne
 }
 
 static void gst_dv_decode_attach(GstDvDecode* self, GstBuffer* frame, const gchar* network,
-                                 guint limit, GValue* message) {
+                                 const Settings& settings, GValue* message) {
   GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);
   gint pass = gst_dv_objects_meta_find_pass(meta, network);
   if (pass < 0) {
@@ -201,7 +227,7 @@ static void gst_dv_decode_attach(GstDvDecode* self, GstBuffer* frame, const gcha
   }
   guint attached = 0;
   for (const Object& found : self->priv->found) {
-    if (attached == limit) break;
+    if (attached == settings.max_detections) break;
     ++attached;
     GstDvObject* object = gst_dv_objects_meta_add_object(
         meta,
@@ -210,9 +236,12 @@ static void gst_dv_decode_attach(GstDvDecode* self, GstBuffer* frame, const gcha
         found.class_id, found.label.c_str(), found.confidence);
     object->network = pass;
     gst_dv_object_set_box(object, found.box.x0, found.box.y0, found.box.x1, found.box.y1);
-    dvnn::gst::export_roi(*object, frame);
+    if (settings.exports & kRegions) dvnn::gst::export_roi(*object, frame);
     if (message) gst_dv_decode_append_to_message(object, message);
   }
+#ifdef DVNN_HAVE_ANALYTICS
+  if (settings.exports & kAnalytics) dvnn::gst::export_analytics(frame);
+#endif
   GST_LOG_OBJECT(self, "%u objects by '%s' at %" GST_TIME_FORMAT, attached, network,
                  GST_TIME_ARGS(GST_BUFFER_PTS(frame)));
 }
@@ -287,7 +316,7 @@ static GstFlowReturn gst_dv_decode_frame(GstDvDecode* self, GstBuffer* frame) {
   report.network = gst_dv_network_info_get_name(network);
   report.inferred = true;
   g_value_init(&report.objects, GST_TYPE_LIST);
-  gst_dv_decode_attach(self, frame, report.network, settings.max_detections,
+  gst_dv_decode_attach(self, frame, report.network, settings,
                        settings.post_messages ? &report.objects : nullptr);
   const bool any = gst_value_list_get_size(&report.objects) > 0;
   if (settings.post_messages && (any || settings.post_empty)) {

@@ -17,6 +17,10 @@
  *
  * The outputs are then let go, so that dvinfer can use their memory again.
  *
+ * Where the plugin is built with GStreamer 1.26 or newer, another element may run the network: with
+ * #GstDvDecode:network, the outputs are those tensors of a frame's #GstTensorMeta whose ids are the
+ * names of the network's outputs, and the network is taken to have been shown the whole frame.
+ *
  * ## Messages
  *
  * With #GstDvDecode:post-messages, an element message `dvnn-objects` is posted for each frame with
@@ -40,14 +44,20 @@
 #include "errors.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "guard.h"
-#ifdef DVNN_HAVE_ANALYTICS
-#include "meta/analyticsexport.h"
-#endif
 #include "meta/outputdecoder.h"
 #include "meta/roiexport.h"
 #include "properties.h"
 #include "refs.h"
 #include "times.h"
+#ifdef DVNN_HAVE_ANALYTICS
+#include "meta/analyticsexport.h"
+#endif
+#ifdef DVNN_HAVE_TENSORS
+#include <optional>
+
+#include "meta/tensorimport.h"
+#include "network/dvn_file.h"
+#endif
 
 GST_DEBUG_CATEGORY_STATIC(dv_decode_debug);
 #define GST_CAT_DEFAULT dv_decode_debug
@@ -86,6 +96,9 @@ struct Settings {
   bool post_messages = false;
   bool post_empty = false;
   guint exports = kDefaultExports;
+#ifdef DVNN_HAVE_TENSORS
+  std::string network;
+#endif
 };
 
 // What a frame's message says besides its objects.
@@ -110,6 +123,9 @@ struct GstDvDecodePrivate {
   // Streaming thread only.
   dvnn::image::Size size;  // of frames, as caps have it
   dvnn::gst::OutputDecoder decoder;
+#ifdef DVNN_HAVE_TENSORS
+  std::optional<dvnn::gst::TensorImport> import;  // of what `network` names
+#endif
   Objects found;
   guint bare_frames = 0;  // without outputs, and without a reason for that
   bool is_fed = false;    // some frame had outputs, or a reason for none
@@ -148,6 +164,12 @@ static const dvnn::gst::Properties<Settings>& gst_dv_decode_properties() {
                     {"exports", "Exports",
                      "Which metas of GStreamer's own objects are written as, beside "
                      "GstDvObjectsMeta, for other elements"});
+#ifdef DVNN_HAVE_TENSORS
+    table->text(&Settings::network, When::kReady,
+                {"network", "Network file",
+                 "The .dvn file of a network that another element runs, of whose outputs "
+                 "(GstTensorMeta) objects are to be made; outputs of dvinfer need none"});
+#endif
     return table;
   }();
   return *rows;
@@ -181,14 +203,45 @@ static void gst_dv_decode_post(GstDvDecode* self, GstBuffer* frame, Report* repo
   gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), fields));
 }
 
-// --- frames ------------------------------------------------------------------------------------
-
 // A frame that is cropped by a meta has all its pixels, more than the caps say.
 static dvnn::image::Size gst_dv_decode_frame_size(GstDvDecode* self, GstBuffer* frame) {
   const GstVideoMeta* meta = gst_buffer_get_video_meta(frame);
   if (!meta) return self->priv->size;
   return {static_cast<double>(meta->width), static_cast<double>(meta->height)};
 }
+
+// --- tensors of others --------------------------------------------------------------------------
+
+#ifdef DVNN_HAVE_TENSORS
+static Status gst_dv_decode_open_network(GstDvDecode* self) {
+  std::string path;
+  {
+    const ObjectLock lock(self);
+    path = self->priv->settings.network;
+  }
+  self->priv->import.reset();
+  if (path.empty()) return {};
+  DVNN_ASSIGN(const dvnn::network::Model model, dvnn::network::read_dvn(path));
+  if (model.decoder.name.empty()) {
+    return Error{ErrorCode::kUnsupported, path + " names no decoder: convert it with --decoder"};
+  }
+  self->priv->import.emplace(model);
+  return {};
+}
+
+// Makes outputs as dvinfer attaches them of those that another element has attached.
+static void gst_dv_decode_import(GstDvDecode* self, GstBuffer* frame) {
+  GstDvDecodePrivate& priv = *self->priv;
+  if (!priv.import) return;
+  const Status status = priv.import->run(frame, gst_dv_decode_frame_size(self, frame));
+  if (status.ok() || status.error().code == ErrorCode::kNotFound || priv.warned) return;
+  priv.warned = true;
+  dvnn::gst::post_warning(GST_ELEMENT(self), Topic::kSettings, status.error(),
+                          "tensors' ids should be the names of the network's outputs");
+}
+#endif
+
+// --- frames ------------------------------------------------------------------------------------
 
 // Decodes the outputs of all regions that the network was shown.
 static Status gst_dv_decode_outputs(GstDvDecode* self, GstBuffer* frame, GstDvNetworkInfo* network,
@@ -296,6 +349,9 @@ static GstFlowReturn gst_dv_decode_frame(GstDvDecode* self, GstBuffer* frame) {
     const ObjectLock lock(self);
     settings = priv.settings;
   }
+#ifdef DVNN_HAVE_TENSORS
+  gst_dv_decode_import(self, frame);
+#endif
   const GstDvTensorMeta* outputs = gst_buffer_get_dv_tensor_meta(frame);
   if (!outputs || !outputs->network) {
     gst_dv_decode_without_outputs(self, frame, settings.post_messages && settings.post_empty);
@@ -359,7 +415,15 @@ static gboolean gst_dv_decode_start(GstBaseTransform* trans) {
   GstDvDecodePrivate& priv = *GST_DV_DECODE(trans)->priv;
   priv.bare_frames = 0;
   priv.is_fed = priv.warned = false;
+#ifdef DVNN_HAVE_TENSORS
+  return dvnn::gst::guard(trans, "the network file cannot be read", FALSE, [&]() -> gboolean {
+    const Status status = gst_dv_decode_open_network(GST_DV_DECODE(trans));
+    if (!status.ok()) dvnn::gst::post_error(GST_ELEMENT(trans), Topic::kFile, status.error());
+    return status.ok();
+  });
+#else
   return TRUE;
+#endif
 }
 
 static gboolean gst_dv_decode_stop(GstBaseTransform* trans) {

@@ -3,7 +3,6 @@
 
 #include <cstdlib>
 #include <tuple>
-#include <vector>
 
 #include "base/guard.h"
 #include "layers/module.h"
@@ -15,14 +14,6 @@ namespace {
 std::string default_network() {
   const char* path = secure_getenv("DVNN_DEFAULT_NETWORK");
   return path && *path ? path : DVNN_DEFAULT_NETWORK;
-}
-
-GstDvNetworkInfo* describe(const network::Model& model) {
-  std::vector<const gchar*> labels;
-  for (const std::string& label : model.labels) labels.push_back(label.c_str());
-  labels.push_back(nullptr);
-  return gst_dv_network_info_new(model.name.c_str(), model.decoder.name.c_str(),
-                                 model.decoder.params.dump().c_str(), labels.data());
 }
 
 }  // namespace
@@ -60,7 +51,7 @@ static Result<std::shared_ptr<LoadedNetwork>> load(const NetworkSettings& settin
   auto loaded = std::make_shared<LoadedNetwork>();
   loaded->settings = settings;
   DVNN_ASSIGN(loaded->network, network::Network::load(source, settings.device));
-  loaded->info.reset(describe(loaded->network->model()));
+  loaded->info = describe_network(loaded->network->model());
   return loaded;
 }
 

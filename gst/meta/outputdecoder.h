@@ -10,6 +10,7 @@
 #include "decode/decoder.h"
 #include "errors.h"
 #include "gst/dvnn/gstdvtensormeta.h"
+#include "meta/networkdesc.h"
 #include "objects/object.h"
 
 namespace dvnn::gst {
@@ -33,16 +34,13 @@ class OutputDecoder {
     GQuark id;
     TensorDesc desc;
   };
-  struct UnrefInfo {
-    void operator()(GstDvNetworkInfo* info) const { gst_dv_network_info_unref(info); }
-  };
 
   Status read(const GstDvTensorMeta& outputs, std::vector<Output>* read) const;
   bool fits(const GstDvTensorMeta& outputs, const std::vector<Output>& read) const;
   Status prepare(const GstDvTensorMeta& outputs, std::vector<Output> read);
   Status run(const GstDvTensorMeta& outputs, float threshold);
 
-  std::unique_ptr<GstDvNetworkInfo, UnrefInfo> network_;
+  NetworkInfoPtr network_;
   std::vector<Output> outputs_;
   std::vector<std::string> labels_;
   std::unique_ptr<decode::Decoder> decoder_;

@@ -42,6 +42,7 @@
 
 #include "base/format.h"
 #include "errors.h"
+#include "frames/framesize.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "guard.h"
 #include "meta/outputdecoder.h"
@@ -55,6 +56,7 @@
 #ifdef DVNN_HAVE_TENSORS
 #include <optional>
 
+#include "meta/tensorexport.h"
 #include "meta/tensorimport.h"
 #include "network/dvn_file.h"
 #endif
@@ -260,14 +262,18 @@ static Status gst_dv_decode_outputs(GstDvDecode* self, GstBuffer* frame, GstDvNe
 }
 
 static void gst_dv_decode_release_outputs(GstBuffer* frame, GstDvNetworkInfo* network) {
-  gst_buffer_foreach_meta(
-      frame,
-      [](GstBuffer*, GstMeta** meta, gpointer of) -> gboolean {
-        const bool outputs = (*meta)->info->api == GST_DV_TENSOR_META_API_TYPE;
-        if (outputs && reinterpret_cast<GstDvTensorMeta*>(*meta)->network == of) *meta = nullptr;
-        return TRUE;
-      },
-      network);
+  gpointer state = nullptr;
+  std::vector<GstMeta*> metas;
+  while (GstMeta* meta =
+             gst_buffer_iterate_meta_filtered(frame, &state, GST_DV_TENSOR_META_API_TYPE)) {
+    if (reinterpret_cast<GstDvTensorMeta*>(meta)->network == network) metas.push_back(meta);
+  }
+  for (GstMeta* meta : metas) {
+#ifdef DVNN_HAVE_TENSORS
+    dvnn::gst::remove_tensor_exports(*reinterpret_cast<GstDvTensorMeta*>(meta), frame);
+#endif
+    gst_buffer_remove_meta(frame, meta);
+  }
 }
 
 static void gst_dv_decode_attach(GstDvDecode* self, GstBuffer* frame, const gchar* network,
@@ -394,13 +400,9 @@ static void gst_dv_decode_before_transform(GstBaseTransform* trans, GstBuffer* f
 // --- stream ------------------------------------------------------------------------------------
 
 static gboolean gst_dv_decode_set_caps(GstBaseTransform* trans, GstCaps* incaps, GstCaps*) {
-  // Frames may be in memory and formats that GstVideoInfo does not know: the size is enough.
-  gint width = 0, height = 0;
-  const GstStructure* fields = gst_caps_get_structure(incaps, 0);
-  gst_structure_get_int(fields, "width", &width);
-  gst_structure_get_int(fields, "height", &height);
-  GST_DV_DECODE(trans)->priv->size = {static_cast<double>(width), static_cast<double>(height)};
-  return width > 0 && height > 0;
+  const dvnn::image::Size size = dvnn::gst::frame_size(incaps);
+  GST_DV_DECODE(trans)->priv->size = size;
+  return size.width > 0 && size.height > 0;
 }
 
 static gboolean gst_dv_decode_sink_event(GstBaseTransform* trans, GstEvent* event) {

@@ -311,6 +311,10 @@ static gboolean gst_dv_infer_start(GstDvInfer* self, const Cancellation& cancell
   priv.sink.have_video = priv.sink.tensors_in = priv.sink.tensors_out = false;
   gst_dv_infer_estimate_latency(self);
   priv.stats_posted_us = g_get_monotonic_time();
+#ifdef DVNN_HAVE_TENSORS
+  priv.exporter.reset();
+  priv.export_failed = false;
+#endif
   const ObjectLock lock(self);
   priv.shared.started = true;
   return TRUE;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,10 @@ class OutputDecoder {
   /// what the error is about.
   Status decode(const GstDvTensorMeta& outputs, float threshold, const image::Size& frame,
                 objects::Objects* objects, Topic* topic);
+  /// What the last outputs' decoder finds, detections or classes; nothing if there is none.
+  std::optional<objects::Kind> kind() const {
+    return decoder_ ? std::optional<objects::Kind>(decoder_->kind()) : std::nullopt;
+  }
   /// What the last outputs were, for debugging.
   std::string describe() const;
   void reset();

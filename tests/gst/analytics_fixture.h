@@ -65,6 +65,7 @@ class Line {
   Line(const Line&) = delete;
   Line& operator=(const Line&) = delete;
 
+  GstElement* element() const { return harness_->element; }
   GstBuffer* push(GstBuffer* frame) { return gst_harness_push_and_pull(harness_, frame); }
 
  private:

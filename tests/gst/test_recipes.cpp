@@ -70,6 +70,33 @@ std::string substituted(std::string line) {
   return line;
 }
 
+bool has_element(const char* name) {
+  GstElementFactory* factory = gst_element_factory_find(name);
+  if (factory) gst_object_unref(factory);
+  return factory != nullptr;
+}
+
+// Whether dvinfer was built with GStreamer 1.26 or newer.
+bool attaches_tensors() {
+  auto* element = GST_ELEMENT(gst_object_ref_sink(gst_element_factory_make("dvinfer", nullptr)));
+  const bool has = g_object_class_find_property(G_OBJECT_GET_CLASS(element), "tensor-meta");
+  gst_object_unref(element);
+  return has;
+}
+
+// Whether the recipe is for a newer GStreamer than this one.
+bool is_for_newer(const Recipe& recipe) {
+  auto uses = [&](const char* word) { return recipe.line.find(word) != std::string::npos; };
+  for (const char* element : {"objectdetectionoverlay", "ssdobjectdetector"}) {
+    if (!uses(element) || has_element(element)) continue;
+    std::printf("skipped: %s: there is no %s\n", recipe.title.c_str(), element);
+    return true;
+  }
+  if (!uses("tensor-meta") || attaches_tensors()) return false;
+  std::printf("skipped: %s: dvinfer was built without tensor metas\n", recipe.title.c_str());
+  return true;
+}
+
 // Calls `work` for every element that the factory made.
 template <typename Work>
 void for_each_of(GstElement* pipeline, const char* factory, Work work) {
@@ -92,6 +119,7 @@ START_TEST(every_recipe_runs_to_its_end_and_infers) {
   constexpr size_t kAtLeast = 10;
   ck_assert_uint_ge(all.size(), kAtLeast);
   for (const Recipe& recipe : all) {
+    if (is_for_newer(recipe)) continue;
     const std::string line = substituted(recipe.line);
     for (const char* foreign : {"v4l2src", "rtspsrc", "filesrc", "x264enc", "autovideosink"}) {
       ck_assert_msg(line.find(foreign) == std::string::npos, "%s is left: %s", foreign,

@@ -35,7 +35,7 @@ std::optional<guint> entry_of(Relations* meta, const GstDvObject& object) {
   return there ? std::optional<guint>(id) : std::nullopt;
 }
 
-bool has_room(const Relations* meta) {
+bool has_room(Relations* meta) {
   return gst_analytics_relation_get_length(meta) < kMaxAnalyticsEntries;
 }
 
@@ -103,7 +103,8 @@ bool can_export(const GstDvObject& object) {
 
 }  // namespace
 
-bool is_entry_of(const GstAnalyticsMtd& entry, const GstDvObject& object) {
+// Entries are handles of two words. Functions of GStreamer 1.24 want them writable.
+bool is_entry_of(GstAnalyticsMtd entry, const GstDvObject& object) {
   if (object.analytics_id != entry.id + 1) return false;
   const GstAnalyticsMtdType type = gst_analytics_mtd_get_mtd_type(&entry);
   // The confidence tells an entry of the same number and class that somebody else has written: the

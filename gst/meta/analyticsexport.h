@@ -27,6 +27,6 @@ constexpr gsize kMaxAnalyticsEntries = 1000;
 
 /// True if the entry is what export_analytics() made of `object`, also where it was scaled
 /// meanwhile.
-bool is_entry_of(const GstAnalyticsMtd& entry, const GstDvObject& object);
+bool is_entry_of(GstAnalyticsMtd entry, const GstDvObject& object);
 
 }  // namespace dvnn::gst

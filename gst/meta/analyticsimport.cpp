@@ -26,7 +26,7 @@ Exports exports_on(GstBuffer* frame) {
   return exports;
 }
 
-bool is_export(const GstAnalyticsMtd& entry, const Exports& exports) {
+bool is_export(GstAnalyticsMtd entry, const Exports& exports) {
   const auto object = exports.find(entry.id);
   return object != exports.end() && is_entry_of(entry, *object->second);
 }
@@ -40,7 +40,7 @@ bool find_related(Relations* meta, guint entry, GstAnalyticsRelTypes relation,
 }
 
 // The likeliest class. Anybody may have written the entry: it may have none.
-void read_class(const GstAnalyticsClsMtd& entry, AnalyticsObject* object) {
+void read_class(GstAnalyticsClsMtd entry, AnalyticsObject* object) {
   const gsize count = gst_analytics_cls_mtd_get_length(&entry);
   bool any = false;
   for (gsize i = 0; i < count; ++i) {
@@ -52,7 +52,7 @@ void read_class(const GstAnalyticsClsMtd& entry, AnalyticsObject* object) {
   }
 }
 
-bool read_detection(const GstAnalyticsODMtd& entry, AnalyticsObject* object) {
+bool read_detection(GstAnalyticsODMtd entry, AnalyticsObject* object) {
   gint x = 0, y = 0, w = 0, h = 0;
   if (!gst_analytics_od_mtd_get_location(&entry, &x, &y, &w, &h, &object->confidence)) return false;
   object->box = {static_cast<double>(x), static_cast<double>(y), static_cast<double>(x) + w,
@@ -98,7 +98,7 @@ bool is_of_a_detection(Relations* meta, guint entry) {
   return false;
 }
 
-bool read_entry(const GstAnalyticsMtd& entry, AnalyticsObject* object) {
+bool read_entry(GstAnalyticsMtd entry, AnalyticsObject* object) {
   object->entry = entry.id;
   const GstAnalyticsMtdType type = gst_analytics_mtd_get_mtd_type(&entry);
   if (type == gst_analytics_od_mtd_get_mtd_type()) {

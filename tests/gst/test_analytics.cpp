@@ -15,7 +15,7 @@ namespace {
 constexpr int kSize = 64;  // of frames, pixels
 
 gsize count_entries(GstBuffer* frame) {
-  const GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(frame);
+  GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(frame);
   return meta ? gst_analytics_relation_get_length(meta) : 0;
 }
 

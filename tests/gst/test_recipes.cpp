@@ -70,31 +70,14 @@ std::string substituted(std::string line) {
   return line;
 }
 
-bool has_element(const char* name) {
-  GstElementFactory* factory = gst_element_factory_find(name);
-  if (factory) gst_object_unref(factory);
-  return factory != nullptr;
-}
-
-// Whether dvinfer was built with GStreamer 1.26 or newer.
-bool attaches_tensors() {
+// Whether the recipe is for a newer GStreamer than the one that dvinfer was built with.
+bool is_for_newer(const Recipe& recipe) {
+  if (recipe.line.find("tensor-meta") == std::string::npos) return false;
   auto* element = GST_ELEMENT(gst_object_ref_sink(gst_element_factory_make("dvinfer", nullptr)));
   const bool has = g_object_class_find_property(G_OBJECT_GET_CLASS(element), "tensor-meta");
   gst_object_unref(element);
-  return has;
-}
-
-// Whether the recipe is for a newer GStreamer than this one.
-bool is_for_newer(const Recipe& recipe) {
-  auto uses = [&](const char* word) { return recipe.line.find(word) != std::string::npos; };
-  for (const char* element : {"objectdetectionoverlay", "ssdobjectdetector"}) {
-    if (!uses(element) || has_element(element)) continue;
-    std::printf("skipped: %s: there is no %s\n", recipe.title.c_str(), element);
-    return true;
-  }
-  if (!uses("tensor-meta") || attaches_tensors()) return false;
-  std::printf("skipped: %s: dvinfer was built without tensor metas\n", recipe.title.c_str());
-  return true;
+  if (!has) std::printf("skipped: %s: dvinfer has no tensor-meta\n", recipe.title.c_str());
+  return !has;
 }
 
 // Calls `work` for every element that the factory made.

@@ -19,6 +19,10 @@
  *
  * Up to #GstDvInfer:max-in-flight frames are worked on at once; their order does not change.
  *
+ * Where the plugin is built with GStreamer 1.26 or newer, outputs are also attached as
+ * #GstTensorMeta, for other elements' decoders: by default those that cost nothing,
+ * #GstDvInfer:tensor-meta decides.
+ *
  * ## When the network is slower than the camera
  *
  * By default each frame waits for its inference. With #GstDvInfer:when-busy, #GstDvInfer:interval,

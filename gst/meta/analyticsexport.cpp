@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 #include <unordered_map>
+#include <vector>
 
 #include "meta/labelquark.h"
 
@@ -39,19 +40,40 @@ bool has_room(Relations* meta) {
   return gst_analytics_relation_get_length(meta) < kMaxAnalyticsEntries;
 }
 
-void add_entry(Relations* meta, GstDvObject* object) {
+void add_detection(Relations* meta, GstDvObject* object) {
+  const gint x = to_pixels(std::floor(object->x0)), y = to_pixels(std::floor(object->y0));
   GstAnalyticsMtd entry;
-  const GQuark label = label_quark(object->label);
-  gboolean added = FALSE;
-  if (is_detection(*object)) {
-    const gint x = to_pixels(std::floor(object->x0)), y = to_pixels(std::floor(object->y0));
-    added = gst_analytics_relation_meta_add_od_mtd(
-        meta, label, x, y, to_pixels(std::ceil(object->x1)) - x,
-        to_pixels(std::ceil(object->y1)) - y, object->confidence, &entry);
-  } else {
-    added = gst_analytics_relation_meta_add_one_cls_mtd(meta, object->confidence, label, &entry);
-  }
+  const bool added = gst_analytics_relation_meta_add_od_mtd(
+      meta, label_quark(object->label), x, y, to_pixels(std::ceil(object->x1)) - x,
+      to_pixels(std::ceil(object->y1)) - y, object->confidence, &entry);
   object->analytics_id = added ? entry.id + 1 : 0;
+}
+
+// Whether two classes are answers to one question.
+bool belong_together(const GstDvObject& a, const GstDvObject& b) {
+  return !is_detection(b) && a.network == b.network && a.parent == b.parent && a.x0 == b.x0 &&
+         a.y0 == b.y0 && a.x1 == b.x1 && a.y1 == b.y1;
+}
+
+// One entry for the class at `first` and those behind it that belong to it.
+void add_classification(Relations* meta, GstDvObjectsMeta* objects, guint first) {
+  const GstDvObject* question = gst_dv_objects_meta_get_object(objects, first);
+  std::vector<gfloat> levels;
+  std::vector<GQuark> labels;
+  guint end = first;
+  for (const GstDvObject* object = question;
+       object && levels.size() < kMaxAnalyticsEntries && belong_together(*question, *object) &&
+       !entry_of(meta, *object);
+       object = gst_dv_objects_meta_get_object(objects, ++end)) {
+    levels.push_back(object->confidence);
+    labels.push_back(label_quark(object->label));
+  }
+  GstAnalyticsMtd entry;
+  const bool added = gst_analytics_relation_meta_add_cls_mtd(meta, levels.size(), levels.data(),
+                                                             labels.data(), &entry);
+  for (guint i = first; i < end; ++i) {
+    gst_dv_objects_meta_get_object(objects, i)->analytics_id = added ? entry.id + 1 : 0;
+  }
 }
 
 // Beside what others have said of the two.
@@ -117,10 +139,14 @@ bool is_entry_of(GstAnalyticsMtd entry, const GstDvObject& object) {
            confidence == object.confidence &&
            is_quark_of(gst_analytics_od_mtd_get_obj_type(&entry), object.label);
   }
-  return type == gst_analytics_cls_mtd_get_mtd_type() &&
-         gst_analytics_cls_mtd_get_length(&entry) == 1 &&
-         gst_analytics_cls_mtd_get_level(&entry, 0) == object.confidence &&
-         is_quark_of(gst_analytics_cls_mtd_get_quark(&entry, 0), object.label);
+  if (type != gst_analytics_cls_mtd_get_mtd_type()) return false;
+  for (gsize i = 0; i < gst_analytics_cls_mtd_get_length(&entry); ++i) {
+    if (gst_analytics_cls_mtd_get_level(&entry, i) == object.confidence &&
+        is_quark_of(gst_analytics_cls_mtd_get_quark(&entry, i), object.label)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 void export_analytics(GstBuffer* frame) {
@@ -134,7 +160,11 @@ void export_analytics(GstBuffer* frame) {
     if (!can_export(*object)) continue;
     if (!entry_of(meta, *object)) {
       if (!has_room(meta)) break;
-      add_entry(meta, object);
+      if (is_detection(*object)) {
+        add_detection(meta, object);
+      } else {
+        add_classification(meta, objects, i);
+      }
     }
     if (object->analytics_id > 0) entries.emplace(object->id, object->analytics_id - 1);
   }

@@ -14,7 +14,7 @@ namespace dvnn::gst {
 /// assigned:
 ///  - a detection with a place: an object detection, its type the label, its rectangle the box's
 ///    whole pixels, its confidence the object's;
-///  - a classification: a classification of one class;
+///  - classes of the same, by one network, that follow each other: one classification of them all;
 ///  - an object with a track: a tracking entry, which the object relates to. Its times are those of
 ///    this frame, as ours do not tell when a track began;
 ///  - a part: IS_PART_OF its parent, which CONTAINs it; a classification of a detection instead

@@ -65,11 +65,13 @@ Result<BufferPtr> relay(const GstDvTensor& tensor) {
   DVNN_ASSIGN(const TensorDesc desc, tensor_desc(tensor));
   const auto elements = static_cast<gsize>(desc.shape.elements());
   BufferPtr made = allocate_buffer(elements * sizeof(float));
-  const BufferMap from(tensor.data, GST_MAP_READ);
-  const BufferMap to(made.get(), GST_MAP_WRITE);
-  if (!made || !from.ok() || !to.ok()) {
+  if (!made) {
     return Error{ErrorCode::kNoMemory,
                  format("no memory for an output of %zu elements", static_cast<size_t>(elements))};
+  }
+  const BufferMap from(tensor.data, GST_MAP_READ), to(made.get(), GST_MAP_WRITE);
+  if (!from.ok() || !to.ok()) {
+    return Error{ErrorCode::kDevice, "an output's memory cannot be mapped"};
   }
   read_nchw({desc, from.data()}, reinterpret_cast<float*>(to.data()));
   return made;
@@ -126,8 +128,9 @@ std::vector<const GstDvTensorMeta*> outputs_of(const GstDvNetworkInfo* network, 
 Result<TensorPtr> make_rows(const char* id, gsize rows, gsize columns,
                             const std::vector<float>& values) {
   BufferPtr data = allocate_buffer(rows * columns * sizeof(float));
+  if (!data) return Error{ErrorCode::kNoMemory, "no memory for detections"};
   const BufferMap map(data.get(), GST_MAP_WRITE);
-  if (!data || !map.ok()) return Error{ErrorCode::kNoMemory, "no memory for detections"};
+  if (!map.ok()) return Error{ErrorCode::kDevice, "memory for detections cannot be mapped"};
   std::memset(map.data(), 0, map.size());
   std::memcpy(map.data(), values.data(), values.size() * sizeof(float));
   const std::array<gsize, 3> dims = {1, rows, columns};

@@ -115,7 +115,20 @@ TensorImport::TensorImport(const network::Model& model) : info_(describe_network
   input_height_ = static_cast<guint>(input.h());
 }
 
+// dvinfer has attached the network's outputs both ways: ours knows what the network was shown.
+bool TensorImport::has_ours(GstBuffer* frame) const {
+  const std::string name = gst_dv_network_info_get_name(info_.get());
+  gpointer state = nullptr;
+  while (GstMeta* meta =
+             gst_buffer_iterate_meta_filtered(frame, &state, GST_DV_TENSOR_META_API_TYPE)) {
+    const GstDvNetworkInfo* network = reinterpret_cast<GstDvTensorMeta*>(meta)->network;
+    if (network && name == gst_dv_network_info_get_name(network)) return true;
+  }
+  return false;
+}
+
 Status TensorImport::run(GstBuffer* frame, const image::Size& frame_size) const {
+  if (has_ours(frame)) return {};
   std::string seen;
   gpointer state = nullptr;
   while (GstMeta* found =

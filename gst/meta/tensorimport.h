@@ -20,7 +20,8 @@ class TensorImport {
 
   /// Where a frame carries the network's outputs as GstTensorMeta, hangs them on the frame as
   /// GstDvTensorMeta, uncopied, and takes the former off. The network is taken to have been shown
-  /// the whole frame, which is `frame_size` large. kNotFound if the frame has none of these metas;
+  /// the whole frame, which is `frame_size` large. Nothing is done where the frame has outputs of
+  /// the network's name as GstDvTensorMeta already. kNotFound if the frame has none of these metas;
   /// kUnsupported if those that it has are not the network's.
   Status run(GstBuffer* frame, const image::Size& frame_size) const;
 
@@ -30,6 +31,7 @@ class TensorImport {
   };
 
  private:
+  bool has_ours(GstBuffer* frame) const;
   Status attach(const std::vector<const GstTensor*>& tensors, const image::Size& frame_size,
                 GstBuffer* frame) const;
 

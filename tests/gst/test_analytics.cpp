@@ -135,6 +135,37 @@ START_TEST(parts_classes_and_tracks_are_related) {
 }
 END_TEST
 
+START_TEST(classes_of_one_thing_are_one_entry) {
+  GstBuffer* frame = gray_frame();
+  const struct {
+    const char* label;
+    float confidence;
+    double x1;
+  } classes[] = {{"cat", 0.5f, 64}, {"dog", 0.25f, 64}, {"cow", 0.125f, 64}, {"left", 0.5f, 32}};
+  std::vector<const GstDvObject*> objects;
+  for (const auto& c : classes) {
+    objects.push_back(
+        add_object(frame, GST_DV_OBJECT_CLASSIFICATION, c.label, c.confidence, 0, 0, c.x1, 64));
+  }
+  for (int time = 0; time < 2; ++time) {
+    export_analytics(frame);
+    ck_assert_uint_eq(count_entries(frame), 2);
+    GstAnalyticsClsMtd cls;
+    for (size_t i = 0; i < objects.size(); ++i) {
+      ck_assert(gst_analytics_relation_meta_get_cls_mtd(
+          gst_buffer_get_analytics_relation_meta(frame), objects[i]->analytics_id - 1, &cls));
+      const gsize at = i < 3 ? i : 0;
+      ck_assert_uint_eq(gst_analytics_cls_mtd_get_length(&cls), i < 3 ? 3 : 1);
+      ck_assert_float_eq(gst_analytics_cls_mtd_get_level(&cls, at), classes[i].confidence);
+      ck_assert_str_eq(g_quark_to_string(gst_analytics_cls_mtd_get_quark(&cls, at)),
+                       classes[i].label);
+    }
+    ck_assert(read_analytics(frame, 100).empty());
+  }
+  gst_buffer_unref(frame);
+}
+END_TEST
+
 START_TEST(what_is_written_already_is_not_written_again) {
   GstBuffer* frame = gray_frame();
   GstDvObject* object = add_object(frame, GST_DV_OBJECT_DETECTION, "car", 0.75f, 5, 10, 30, 30);
@@ -253,7 +284,8 @@ int main() {
       "analytics",
       {detections_are_written_with_type_box_and_confidence, exports_choose_which_metas_are_written,
        two_decoders_write_each_object_once, entries_stay_ours_where_frames_are_scaled,
-       parts_classes_and_tracks_are_related, what_is_written_already_is_not_written_again,
-       there_is_a_limit_to_entries, what_others_have_written_is_read,
-       dvoverlay_draws_what_others_have_written, dvoverlay_draws_objects_once});
+       parts_classes_and_tracks_are_related, classes_of_one_thing_are_one_entry,
+       what_is_written_already_is_not_written_again, there_is_a_limit_to_entries,
+       what_others_have_written_is_read, dvoverlay_draws_what_others_have_written,
+       dvoverlay_draws_objects_once});
 }

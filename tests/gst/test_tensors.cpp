@@ -239,6 +239,18 @@ START_TEST(tensors_without_names_are_decoded_by_their_order) {
 }
 END_TEST
 
+START_TEST(outputs_of_dvinfer_are_decoded_once) {
+  Line line(infer() + " ! dvdecode network=" + network_path() +
+                " ! dvdecode network=" + network_path() + " ! dvdecode",
+            kSize, kSize);
+  GstBuffer* out = line.push(red_square("RGB", kSize, kSize, 2, 1));
+  ck_assert(found_square(out, kSize, kSize, 2, 1));
+  ck_assert_uint_eq(tensor_metas(out).size(), 0);
+  ck_assert_ptr_null(gst_buffer_get_dv_tensor_meta(out));
+  gst_buffer_unref(out);
+}
+END_TEST
+
 START_TEST(tensors_that_do_not_fit_are_named_once) {
   Made integers = conf("conf"), columns = conf("conf"), small = conf(nullptr);
   integers.type = GST_TENSOR_DATA_TYPE_INT32;
@@ -297,5 +309,6 @@ int main() {
        other_layouts_are_laid_anew_where_that_is_asked,
        detections_are_attached_as_ssd_decoders_read_them, dvdecode_lets_go_of_outputs_in_both_metas,
        tensors_of_others_are_decoded_by_their_ids, tensors_without_names_are_decoded_by_their_order,
-       tensors_that_do_not_fit_are_named_once, a_network_file_that_cannot_be_read_is_named});
+       outputs_of_dvinfer_are_decoded_once, tensors_that_do_not_fit_are_named_once,
+       a_network_file_that_cannot_be_read_is_named});
 }

@@ -73,4 +73,13 @@ GType register_enum(const char* name, const GEnumValue* values) {
   return type;
 }
 
+GType register_flags(const char* name, const GFlagsValue* values) {
+  GType type = g_type_from_name(name);
+  if (type == 0) {
+    type = g_flags_register_static(name, values);
+    gst_type_mark_as_plugin_api(type, static_cast<GstPluginAPIFlags>(0));
+  }
+  return type;
+}
+
 }  // namespace dvnn::gst

@@ -121,6 +121,14 @@ class Properties : public PropertyTable {
     };
     return add(std::move(row));
   }
+  /// Any of the flags of `type`.
+  template <typename Owner>
+  guint flags_of(guint Owner::*member, When when, GType type, const Names& n) {
+    return value_row(
+        member, when,
+        g_param_spec_flags(n.name, n.nick, n.blurb, type, defaults_.*member, flags(when)),
+        g_value_get_flags, g_value_set_flags);
+  }
   /// A choice whose first value, 0, leaves it to the network; `type`'s other values are one above
   /// the enumeration's.
   template <typename Enum, typename Owner>
@@ -163,5 +171,7 @@ class Properties : public PropertyTable {
 
 /// Registers an enumeration of the plugin once; `values` must live for ever.
 GType register_enum(const char* name, const GEnumValue* values);
+/// The same of flags.
+GType register_flags(const char* name, const GFlagsValue* values);
 
 }  // namespace dvnn::gst

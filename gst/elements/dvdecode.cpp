@@ -10,9 +10,16 @@
  * #GstVideoRegionOfInterestMeta: its type is the label, its id the object's, and a `detection`
  * parameter structure holds `label` (string), `confidence` (double, 0..1), `class-id` (int) and the
  * exact box `x0`, `y0`, `x1`, `y1` (double, frame pixels, clipped to the frame). A class of the
- * whole that the network was shown has a `classification` structure of the same fields.
+ * whole that the network was shown has a `classification` structure of the same fields. Where the
+ * plugin is built with GStreamer 1.24 or newer, objects are also written as
+ * #GstAnalyticsRelationMeta, which upstream's overlays and trackers read. #GstDvDecode:exports
+ * chooses.
  *
  * The outputs are then let go, so that dvinfer can use their memory again.
+ *
+ * Where the plugin is built with GStreamer 1.26 or newer, another element may run the network: with
+ * #GstDvDecode:network, the outputs are those tensors of a frame's #GstTensorMeta whose ids are the
+ * names of the network's outputs, and the network is taken to have been shown the whole frame.
  *
  * ## Messages
  *
@@ -36,6 +43,7 @@
 #include "base/format.h"
 #include "elements/surroundings.h"
 #include "errors.h"
+#include "frames/framesize.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "guard.h"
 #include "meta/outputdecoder.h"
@@ -43,6 +51,16 @@
 #include "properties.h"
 #include "refs.h"
 #include "times.h"
+#ifdef DVNN_HAVE_ANALYTICS
+#include "meta/analyticsexport.h"
+#endif
+#ifdef DVNN_HAVE_TENSORS
+#include <optional>
+
+#include "meta/tensorexport.h"
+#include "meta/tensorimport.h"
+#include "network/dvn_file.h"
+#endif
 
 GST_DEBUG_CATEGORY_STATIC(dv_decode_debug);
 #define GST_CAT_DEFAULT dv_decode_debug
@@ -61,11 +79,29 @@ namespace {
 // Frames without outputs before it is said that there may be a mistake: about a second.
 constexpr guint kBareFramesBeforeWarning = 30;
 
+// What objects are written as besides our own meta.
+enum Export : guint { kRegions = 1 << 0, kAnalytics = 1 << 1 };
+#ifdef DVNN_HAVE_ANALYTICS
+constexpr guint kDefaultExports = kRegions | kAnalytics;
+#else
+constexpr guint kDefaultExports = kRegions;
+#endif
+
+const GFlagsValue kExports[] = {{kRegions, "GstVideoRegionOfInterestMeta", "regions"},
+#ifdef DVNN_HAVE_ANALYTICS
+                                {kAnalytics, "GstAnalyticsRelationMeta", "analytics"},
+#endif
+                                {0, nullptr, nullptr}};
+
 struct Settings {
   gfloat threshold = 0.5f;
   guint max_detections = 200;
   bool post_messages = false;
   bool post_empty = false;
+  guint exports = kDefaultExports;
+#ifdef DVNN_HAVE_TENSORS
+  std::string network;
+#endif
 };
 
 // What a frame's message says besides its objects.
@@ -90,6 +126,9 @@ struct GstDvDecodePrivate {
   // Streaming thread only.
   dvnn::image::Size size;  // of frames, as caps have it
   dvnn::gst::OutputDecoder decoder;
+#ifdef DVNN_HAVE_TENSORS
+  std::optional<dvnn::gst::TensorImport> import;  // of what `network` names
+#endif
   Objects found;
   guint bare_frames = 0;  // without outputs, and without a reason for that
   bool is_fed = false;    // some frame had outputs, or a reason for none
@@ -123,6 +162,17 @@ static const dvnn::gst::Properties<Settings>& gst_dv_decode_properties() {
     table->boolean(&Settings::post_empty, When::kPlaying,
                    {"post-empty", "Post empty messages",
                     "With post-messages, post also for frames without objects"});
+    table->flags_of(&Settings::exports, When::kPlaying,
+                    dvnn::gst::register_flags("GstDvDecodeExports", kExports),
+                    {"exports", "Exports",
+                     "Which metas of GStreamer's own objects are written as, beside "
+                     "GstDvObjectsMeta, for other elements"});
+#ifdef DVNN_HAVE_TENSORS
+    table->text(&Settings::network, When::kReady,
+                {"network", "Network file",
+                 "The .dvn file of a network that another element runs, of whose outputs "
+                 "(GstTensorMeta) objects are to be made; outputs of dvinfer need none"});
+#endif
     return table;
   }();
   return *rows;
@@ -156,14 +206,45 @@ static void gst_dv_decode_post(GstDvDecode* self, GstBuffer* frame, Report* repo
   gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), fields));
 }
 
-// --- frames ------------------------------------------------------------------------------------
-
 // A frame that is cropped by a meta has all its pixels, more than the caps say.
 static dvnn::image::Size gst_dv_decode_frame_size(GstDvDecode* self, GstBuffer* frame) {
   const GstVideoMeta* meta = gst_buffer_get_video_meta(frame);
   if (!meta) return self->priv->size;
   return {static_cast<double>(meta->width), static_cast<double>(meta->height)};
 }
+
+// --- tensors of others --------------------------------------------------------------------------
+
+#ifdef DVNN_HAVE_TENSORS
+static Status gst_dv_decode_open_network(GstDvDecode* self) {
+  std::string path;
+  {
+    const ObjectLock lock(self);
+    path = self->priv->settings.network;
+  }
+  self->priv->import.reset();
+  if (path.empty()) return {};
+  DVNN_ASSIGN(const dvnn::network::Model model, dvnn::network::read_dvn(path));
+  if (model.decoder.name.empty()) {
+    return Error{ErrorCode::kUnsupported, path + " names no decoder: convert it with --decoder"};
+  }
+  self->priv->import.emplace(model);
+  return {};
+}
+
+// Makes outputs as dvinfer attaches them of those that another element has attached.
+static void gst_dv_decode_import(GstDvDecode* self, GstBuffer* frame) {
+  GstDvDecodePrivate& priv = *self->priv;
+  if (!priv.import) return;
+  const Status status = priv.import->run(frame, gst_dv_decode_frame_size(self, frame));
+  if (status.ok() || status.error().code == ErrorCode::kNotFound || priv.warned) return;
+  priv.warned = true;
+  dvnn::gst::post_warning(GST_ELEMENT(self), Topic::kSettings, status.error(),
+                          "tensors' ids should be the names of the network's outputs");
+}
+#endif
+
+// --- frames ------------------------------------------------------------------------------------
 
 // Decodes the outputs of all regions that the network was shown.
 static Status gst_dv_decode_outputs(GstDvDecode* self, GstBuffer* frame, GstDvNetworkInfo* network,
@@ -182,18 +263,22 @@ static Status gst_dv_decode_outputs(GstDvDecode* self, GstBuffer* frame, GstDvNe
 }
 
 static void gst_dv_decode_release_outputs(GstBuffer* frame, GstDvNetworkInfo* network) {
-  gst_buffer_foreach_meta(
-      frame,
-      [](GstBuffer*, GstMeta** meta, gpointer of) -> gboolean {
-        const bool outputs = (*meta)->info->api == GST_DV_TENSOR_META_API_TYPE;
-        if (outputs && reinterpret_cast<GstDvTensorMeta*>(*meta)->network == of) *meta = nullptr;
-        return TRUE;
-      },
-      network);
+  gpointer state = nullptr;
+  std::vector<GstMeta*> metas;
+  while (GstMeta* meta =
+             gst_buffer_iterate_meta_filtered(frame, &state, GST_DV_TENSOR_META_API_TYPE)) {
+    if (reinterpret_cast<GstDvTensorMeta*>(meta)->network == network) metas.push_back(meta);
+  }
+  for (GstMeta* meta : metas) {
+#ifdef DVNN_HAVE_TENSORS
+    dvnn::gst::remove_tensor_exports(*reinterpret_cast<GstDvTensorMeta*>(meta), frame);
+#endif
+    gst_buffer_remove_meta(frame, meta);
+  }
 }
 
 static void gst_dv_decode_attach(GstDvDecode* self, GstBuffer* frame, const gchar* network,
-                                 guint limit, GValue* message) {
+                                 const Settings& settings, GValue* message) {
   GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);
   gint pass = gst_dv_objects_meta_find_pass(meta, network);
   if (pass < 0) {
@@ -202,7 +287,7 @@ static void gst_dv_decode_attach(GstDvDecode* self, GstBuffer* frame, const gcha
   }
   guint attached = 0;
   for (const Object& found : self->priv->found) {
-    if (attached == limit) break;
+    if (attached == settings.max_detections) break;
     ++attached;
     GstDvObject* object = gst_dv_objects_meta_add_object(
         meta,
@@ -211,9 +296,12 @@ static void gst_dv_decode_attach(GstDvDecode* self, GstBuffer* frame, const gcha
         found.class_id, found.label.c_str(), found.confidence);
     object->network = pass;
     gst_dv_object_set_box(object, found.box.x0, found.box.y0, found.box.x1, found.box.y1);
-    dvnn::gst::export_roi(*object, frame);
+    if (settings.exports & kRegions) dvnn::gst::export_roi(*object, frame);
     if (message) gst_dv_decode_append_to_message(object, message);
   }
+#ifdef DVNN_HAVE_ANALYTICS
+  if (settings.exports & kAnalytics) dvnn::gst::export_analytics(frame);
+#endif
   GST_LOG_OBJECT(self, "%u objects by '%s' at %" GST_TIME_FORMAT, attached, network,
                  GST_TIME_ARGS(GST_BUFFER_PTS(frame)));
 }
@@ -271,6 +359,9 @@ static GstFlowReturn gst_dv_decode_frame(GstDvDecode* self, GstBuffer* frame) {
     const ObjectLock lock(self);
     settings = priv.settings;
   }
+#ifdef DVNN_HAVE_TENSORS
+  gst_dv_decode_import(self, frame);
+#endif
   const GstDvTensorMeta* outputs = gst_buffer_get_dv_tensor_meta(frame);
   if (!outputs || !outputs->network) {
     gst_dv_decode_without_outputs(self, frame, settings.post_messages && settings.post_empty);
@@ -291,7 +382,7 @@ static GstFlowReturn gst_dv_decode_frame(GstDvDecode* self, GstBuffer* frame) {
   report.network = gst_dv_network_info_get_name(network);
   report.inferred = true;
   g_value_init(&report.objects, GST_TYPE_LIST);
-  gst_dv_decode_attach(self, frame, report.network, settings.max_detections,
+  gst_dv_decode_attach(self, frame, report.network, settings,
                        settings.post_messages ? &report.objects : nullptr);
   const bool any = gst_value_list_get_size(&report.objects) > 0;
   if (settings.post_messages && (any || settings.post_empty)) {
@@ -313,13 +404,9 @@ static void gst_dv_decode_before_transform(GstBaseTransform* trans, GstBuffer* f
 // --- stream ------------------------------------------------------------------------------------
 
 static gboolean gst_dv_decode_set_caps(GstBaseTransform* trans, GstCaps* incaps, GstCaps*) {
-  // Frames may be in memory and formats that GstVideoInfo does not know: the size is enough.
-  gint width = 0, height = 0;
-  const GstStructure* fields = gst_caps_get_structure(incaps, 0);
-  gst_structure_get_int(fields, "width", &width);
-  gst_structure_get_int(fields, "height", &height);
-  GST_DV_DECODE(trans)->priv->size = {static_cast<double>(width), static_cast<double>(height)};
-  return width > 0 && height > 0;
+  const dvnn::image::Size size = dvnn::gst::frame_size(incaps);
+  GST_DV_DECODE(trans)->priv->size = size;
+  return size.width > 0 && size.height > 0;
 }
 
 static gboolean gst_dv_decode_sink_event(GstBaseTransform* trans, GstEvent* event) {
@@ -334,7 +421,15 @@ static gboolean gst_dv_decode_start(GstBaseTransform* trans) {
   GstDvDecodePrivate& priv = *GST_DV_DECODE(trans)->priv;
   priv.bare_frames = 0;
   priv.is_fed = priv.warned = false;
+#ifdef DVNN_HAVE_TENSORS
+  return dvnn::gst::guard(trans, "the network file cannot be read", FALSE, [&]() -> gboolean {
+    const Status status = gst_dv_decode_open_network(GST_DV_DECODE(trans));
+    if (!status.ok()) dvnn::gst::post_error(GST_ELEMENT(trans), Topic::kFile, status.error());
+    return status.ok();
+  });
+#else
   return TRUE;
+#endif
 }
 
 static gboolean gst_dv_decode_stop(GstBaseTransform* trans) {

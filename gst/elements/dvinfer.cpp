@@ -20,6 +20,10 @@
  *
  * Up to #GstDvInfer:max-in-flight frames are worked on at once; their order does not change.
  *
+ * Where the plugin is built with GStreamer 1.26 or newer, outputs are also attached as
+ * #GstTensorMeta, for other elements' decoders: by default those that cost nothing,
+ * #GstDvInfer:tensor-meta decides.
+ *
  * ## When the network is slower than the camera
  *
  * By default each frame waits for its inference. With #GstDvInfer:when-busy, #GstDvInfer:interval,
@@ -338,6 +342,10 @@ static gboolean gst_dv_infer_start(GstDvInfer* self, const Cancellation& cancell
   priv.sink.have_video = priv.sink.tensors_in = priv.sink.tensors_out = false;
   gst_dv_infer_estimate_latency(self);
   priv.stats_posted_us = g_get_monotonic_time();
+#ifdef DVNN_HAVE_TENSORS
+  priv.exporter.reset();
+  priv.export_failed = false;
+#endif
   const ObjectLock lock(self);
   priv.shared.started = true;
   return TRUE;

@@ -60,6 +60,11 @@ struct GstDvInferPrivate {
   // Source pad's task only.
   gint64 stats_posted_us = 0;
   guint outputs_pushed = 0;  // frames with outputs, until it was looked whether anybody reads them
+#ifdef DVNN_HAVE_TENSORS
+  dvnn::image::Size out_size;  // of the frames that leave
+  dvnn::gst::TensorExporter exporter;
+  bool export_failed = false;  // which has been told
+#endif
   // From the start on.
   int64_t first_run_us = 0;                // 0: not known
   std::atomic<guint> fps_n{30}, fps_d{1};  // of the stream, or what is likely

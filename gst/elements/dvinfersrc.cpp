@@ -8,6 +8,9 @@
 #include "elements/dvinferprivate.h"
 #include "elements/surroundings.h"
 #include "errors.h"
+#ifdef DVNN_HAVE_TENSORS
+#include "frames/framesize.h"
+#endif
 #include "frames/videocaps.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
@@ -112,6 +115,19 @@ static void gst_dv_infer_attach_region(InferItem* item, guint index, GstBuffer* 
   meta->input_height = static_cast<guint>(input.h());
   meta->region = index;
 }
+
+#ifdef DVNN_HAVE_TENSORS
+// The same for others' decoders. What is in their way does not stop ours.
+static void gst_dv_infer_export(GstDvInfer* self, const InferItem& item, GstBuffer* frame) {
+  GstDvInferPrivate& priv = *self->priv;
+  const Status status = priv.exporter.run(gst_dv_infer_rules(self).tensor_meta,
+                                          item.network->info.get(), priv.out_size, frame);
+  if (status.ok() || priv.export_failed) return;
+  priv.export_failed = true;
+  dvnn::gst::post_warning(GST_ELEMENT(self), Topic::kData,
+                          status.error().within("outputs are not attached as GstTensorMeta"));
+}
+#endif
 
 // Says on the frame whether the network has seen it.
 static void gst_dv_infer_mark(const InferItem& item, GstBuffer* frame, bool inferred) {
@@ -247,6 +263,9 @@ static GstFlowReturn gst_dv_infer_push_frame(GstDvInfer* self, InferItem* item) 
     gst_dv_infer_post_error(self, Topic::kData, out.error());
     return GST_FLOW_ERROR;
   }
+#ifdef DVNN_HAVE_TENSORS
+  if (!item->tensors) gst_dv_infer_export(self, *item, out.value().get());
+#endif
   const gint64 start = g_get_monotonic_time();
   const GstFlowReturn flow = gst_pad_push(self->srcpad, out.value().release());
   priv.intake->latency.blocked(start, g_get_monotonic_time());
@@ -258,6 +277,13 @@ static GstFlowReturn gst_dv_infer_push_event(GstDvInfer* self, InferItem* item) 
   const bool is_eos = GST_EVENT_TYPE(event) == GST_EVENT_EOS;
   const guint pushed = self->priv->outputs_pushed;
   if (is_eos && pushed > 0 && pushed != G_MAXUINT) gst_dv_infer_look_for_readers(self);
+#ifdef DVNN_HAVE_TENSORS
+  if (GST_EVENT_TYPE(event) == GST_EVENT_CAPS) {
+    GstCaps* caps = nullptr;
+    gst_event_parse_caps(event, &caps);
+    self->priv->out_size = dvnn::gst::frame_size(caps);
+  }
+#endif
   gst_pad_push_event(self->srcpad, event);
   return is_eos ? GST_FLOW_EOS : GST_FLOW_OK;
 }

@@ -16,6 +16,16 @@ const GEnumValue kWhenBusy[] = {
      "pass"},
     {0, nullptr, nullptr}};
 
+#ifdef DVNN_HAVE_TENSORS
+const GEnumValue kTensorMetas[] = {
+    {static_cast<gint>(TensorExport::kNone), "None", "none"},
+    {static_cast<gint>(TensorExport::kAuto),
+     "Where it costs nothing: outputs that are row-major in memory, uncopied", "auto"},
+    {static_cast<gint>(TensorExport::kAlways),
+     "All outputs, as row-major float32, and detections as ssdobjectdetector reads them", "always"},
+    {0, nullptr, nullptr}};
+#endif
+
 }  // namespace
 
 void InferSettings::restore_network(const NetworkSettings& of) {
@@ -95,6 +105,11 @@ InferProperties infer_properties() {
               {"watchdog", "Watchdog",
                "How long one run may take, in milliseconds; a device that has not answered by then "
                "has failed; 0: no limit"});
+#ifdef DVNN_HAVE_TENSORS
+  rows.choice(&S::tensor_meta, When::kPlaying, register_enum("GstDvInferTensorMeta", kTensorMetas),
+              {"tensor-meta", "GstTensorMeta",
+               "Which outputs are attached as GstTensorMeta, too, for other elements' decoders"});
+#endif
   p.latency = rows.number(
       &S::latency_ms, When::kPlaying, -1, G_MAXINT,
       {"latency", "Latency",

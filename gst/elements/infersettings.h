@@ -5,6 +5,9 @@
 #include "infer/admission.h"
 #include "infer/networkloader.h"
 #include "properties.h"
+#ifdef DVNN_HAVE_TENSORS
+#include "meta/tensorexport.h"
+#endif
 
 namespace dvnn::gst {
 
@@ -25,6 +28,9 @@ struct InferRules {
   guint watchdog_ms = 10000;
   gint latency_ms = -1;  // -1: measured
   guint stats_interval_ms = 0;
+#ifdef DVNN_HAVE_TENSORS
+  TensorExport tensor_meta = TensorExport::kAuto;
+#endif
 
   AdmissionRules admission() const;
 };

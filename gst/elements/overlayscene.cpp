@@ -8,6 +8,9 @@
 #include <unordered_map>
 
 #include "base/format.h"
+#ifdef DVNN_HAVE_ANALYTICS
+#include "meta/analyticsimport.h"
+#endif
 #include "meta/roiexport.h"
 
 namespace dvnn::gst {
@@ -107,6 +110,22 @@ void read_regions(GstBuffer* frame, const GstDvObjectsMeta* meta, const SceneSet
   }
 }
 
+#ifdef DVNN_HAVE_ANALYTICS
+// What others have found and written as analytics metas.
+void read_others(GstBuffer* frame, const SceneSettings& settings, std::vector<Drawing>* scene) {
+  const size_t room = kMaxDrawings - std::min(kMaxDrawings, scene->size());
+  for (const AnalyticsObject& object : read_analytics(frame, room)) {
+    Drawing drawing;
+    const gchar* label = g_quark_to_string(object.label);  // null where it has none
+    drawing.place = object.box;
+    drawing.box = object.is_detection;
+    drawing.class_id = label ? static_cast<int>(color_number(label)) : 0;
+    drawing.text = label_text(label, static_cast<double>(object.confidence), settings);
+    scene->push_back(std::move(drawing));
+  }
+}
+#endif
+
 void append(std::vector<Drawing> drawings, std::vector<Drawing>* scene) {
   const size_t room = kMaxDrawings - std::min(kMaxDrawings, scene->size());
   if (drawings.size() > room) drawings.resize(room);
@@ -166,6 +185,9 @@ std::vector<Drawing> OverlayScene::read(GstBuffer* frame, GstClockTime time,
   const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
   if (meta) read_objects(meta, time, settings, &scene);
   read_regions(frame, meta, settings, &scene);
+#ifdef DVNN_HAVE_ANALYTICS
+  read_others(frame, settings, &scene);
+#endif
   return scene;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What dvoverlay draws on a frame: its objects, other elements' regions of interest and, on frames
-// that were passed without inference, the objects of the last frame that was not.
+// What dvoverlay draws on a frame: its objects, other elements' regions of interest and analytics
+// metas and, on frames that were passed without inference, the objects of the last frame that was
+// not.
 #pragma once
 
 #include <gst/video/video.h>

@@ -2,7 +2,6 @@
 #include "infer/networkloader.h"
 
 #include <tuple>
-#include <vector>
 
 #include "base/guard.h"
 #include "layers/module.h"
@@ -10,17 +9,6 @@
 #include "plan/plan.h"
 
 namespace dvnn::gst {
-namespace {
-
-GstDvNetworkInfo* describe(const network::Model& model) {
-  std::vector<const gchar*> labels;
-  for (const std::string& label : model.labels) labels.push_back(label.c_str());
-  labels.push_back(nullptr);
-  return gst_dv_network_info_new(model.name.c_str(), model.decoder.name.c_str(),
-                                 model.decoder.params.dump().c_str(), labels.data());
-}
-
-}  // namespace
 
 bool NetworkSettings::operator==(const NetworkSettings& other) const {
   const auto all = [](const NetworkSettings& s) {
@@ -55,7 +43,7 @@ static Result<std::shared_ptr<LoadedNetwork>> load(const NetworkSettings& settin
   auto loaded = std::make_shared<LoadedNetwork>();
   loaded->settings = settings;
   DVNN_ASSIGN(loaded->network, network::Network::load(source, settings.device));
-  loaded->info.reset(describe(loaded->network->model()));
+  loaded->info = describe_network(loaded->network->model());
   return loaded;
 }
 

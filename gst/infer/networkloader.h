@@ -8,6 +8,7 @@
 #include "errors.h"
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "infer/slotpool.h"
+#include "meta/networkdesc.h"
 #include "network/network.h"
 
 namespace dvnn::gst {
@@ -22,12 +23,9 @@ struct NetworkSettings {
 
 /// A network and what goes with it. Frames in flight keep the one that they are run on.
 struct LoadedNetwork {
-  struct UnrefInfo {
-    void operator()(GstDvNetworkInfo* info) const { gst_dv_network_info_unref(info); }
-  };
   NetworkSettings settings;
   std::shared_ptr<network::Network> network;
-  std::unique_ptr<GstDvNetworkInfo, UnrefInfo> info;
+  NetworkInfoPtr info;
   std::shared_ptr<SlotPool> pool;  // while frames may come
 };
 

@@ -89,6 +89,7 @@ GstDvObject* gst_dv_object_copy(const GstDvObject* object) {
   copy->label = gst_dv_valid_text(object->label);
   copy->confidence = object->confidence;
   gst_dv_object_set_box(copy, object->x0, object->y0, object->x1, object->y1);
+  copy->analytics_id = object->analytics_id;
   return copy;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "decode/decoder.h"
 #include "errors.h"
 #include "gst/dvnn/gstdvtensormeta.h"
+#include "meta/networkdesc.h"
 #include "objects/object.h"
 
 namespace dvnn::gst {
@@ -23,6 +25,10 @@ class OutputDecoder {
   /// what the error is about.
   Status decode(const GstDvTensorMeta& outputs, float threshold, const image::Size& frame,
                 objects::Objects* objects, Topic* topic);
+  /// What the last outputs' decoder finds, detections or classes; nothing if there is none.
+  std::optional<objects::Kind> kind() const {
+    return decoder_ ? std::optional<objects::Kind>(decoder_->kind()) : std::nullopt;
+  }
   /// What the last outputs were, for debugging.
   std::string describe() const;
   void reset();
@@ -33,16 +39,13 @@ class OutputDecoder {
     GQuark id;
     TensorDesc desc;
   };
-  struct UnrefInfo {
-    void operator()(GstDvNetworkInfo* info) const { gst_dv_network_info_unref(info); }
-  };
 
   Status read(const GstDvTensorMeta& outputs, std::vector<Output>* read) const;
   bool fits(const GstDvTensorMeta& outputs, const std::vector<Output>& read) const;
   Status prepare(const GstDvTensorMeta& outputs, std::vector<Output> read);
   Status run(const GstDvTensorMeta& outputs, float threshold);
 
-  std::unique_ptr<GstDvNetworkInfo, UnrefInfo> network_;
+  NetworkInfoPtr network_;
   std::vector<Output> outputs_;
   std::vector<std::string> labels_;
   std::unique_ptr<decode::Decoder> decoder_;

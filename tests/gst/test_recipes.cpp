@@ -70,6 +70,16 @@ std::string substituted(std::string line) {
   return line;
 }
 
+// Whether the recipe is for a newer GStreamer than the one that dvinfer was built with.
+bool is_for_newer(const Recipe& recipe) {
+  if (recipe.line.find("tensor-meta") == std::string::npos) return false;
+  auto* element = GST_ELEMENT(gst_object_ref_sink(gst_element_factory_make("dvinfer", nullptr)));
+  const bool has = g_object_class_find_property(G_OBJECT_GET_CLASS(element), "tensor-meta");
+  gst_object_unref(element);
+  if (!has) std::printf("skipped: %s: dvinfer has no tensor-meta\n", recipe.title.c_str());
+  return !has;
+}
+
 // Calls `work` for every element that the factory made.
 template <typename Work>
 void for_each_of(GstElement* pipeline, const char* factory, Work work) {
@@ -92,6 +102,7 @@ START_TEST(every_recipe_runs_to_its_end_and_infers) {
   constexpr size_t kAtLeast = 10;
   ck_assert_uint_ge(all.size(), kAtLeast);
   for (const Recipe& recipe : all) {
+    if (is_for_newer(recipe)) continue;
     const std::string line = substituted(recipe.line);
     for (const char* foreign : {"v4l2src", "rtspsrc", "filesrc", "x264enc", "autovideosink"}) {
       ck_assert_msg(line.find(foreign) == std::string::npos, "%s is left: %s", foreign,

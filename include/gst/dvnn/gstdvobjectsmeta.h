@@ -63,6 +63,8 @@ typedef struct {
  * @y0: upper edge, see @x0
  * @x1: right edge, see @x0
  * @y1: lower edge, see @x0
+ * @analytics_id: 1 + the id of the entry (GstAnalyticsMtd, GStreamer >= 1.24) that stands for the
+ *   object in the frame's GstAnalyticsRelationMeta, or 0
  *
  * Something that was found in a frame. Only the library makes objects: more fields may follow.
  */
@@ -74,6 +76,7 @@ typedef struct {
   gchar* label;
   gfloat confidence;
   gdouble x0, y0, x1, y1;
+  guint analytics_id;
 
   /*< private >*/
   gpointer _gst_reserved[GST_PADDING_LARGE];

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "meta/analyticsexport.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "meta/labelquark.h"
+
+namespace dvnn::gst {
+namespace {
+
+using Relations = GstAnalyticsRelationMeta;
+
+// Boxes may come from anywhere, and elements that scale a frame multiply by its size.
+gint to_pixels(gdouble edge) {
+  constexpr gdouble kFarthest = 1 << 24;
+  return static_cast<gint>(std::clamp(edge, -kFarthest, kFarthest));
+}
+
+bool is_detection(const GstDvObject& object) {
+  return object.kind == GST_DV_OBJECT_DETECTION;
+}
+
+// The entry that stands for an object on this frame, if there is one.
+std::optional<guint> entry_of(Relations* meta, const GstDvObject& object) {
+  if (object.analytics_id == 0) return std::nullopt;
+  const guint id = object.analytics_id - 1;
+  GstAnalyticsMtd entry;
+  const bool there =
+      id < gst_analytics_relation_get_length(meta) &&
+      gst_analytics_relation_meta_get_mtd(meta, id, GST_ANALYTICS_MTD_TYPE_ANY, &entry) &&
+      is_entry_of(entry, object);
+  return there ? std::optional<guint>(id) : std::nullopt;
+}
+
+bool has_room(Relations* meta) {
+  return gst_analytics_relation_get_length(meta) < kMaxAnalyticsEntries;
+}
+
+void add_detection(Relations* meta, GstDvObject* object) {
+  const gint x = to_pixels(std::floor(object->x0)), y = to_pixels(std::floor(object->y0));
+  GstAnalyticsMtd entry;
+  const bool added = gst_analytics_relation_meta_add_od_mtd(
+      meta, label_quark(object->label), x, y, to_pixels(std::ceil(object->x1)) - x,
+      to_pixels(std::ceil(object->y1)) - y, object->confidence, &entry);
+  object->analytics_id = added ? entry.id + 1 : 0;
+}
+
+// Whether two classes are answers to one question.
+bool belong_together(const GstDvObject& a, const GstDvObject& b) {
+  return !is_detection(b) && a.network == b.network && a.parent == b.parent && a.x0 == b.x0 &&
+         a.y0 == b.y0 && a.x1 == b.x1 && a.y1 == b.y1;
+}
+
+// One entry for the class at `first` and those behind it that belong to it.
+void add_classification(Relations* meta, GstDvObjectsMeta* objects, guint first) {
+  const GstDvObject* question = gst_dv_objects_meta_get_object(objects, first);
+  std::vector<gfloat> levels;
+  std::vector<GQuark> labels;
+  guint end = first;
+  for (const GstDvObject* object = question;
+       object && levels.size() < kMaxAnalyticsEntries && belong_together(*question, *object) &&
+       !entry_of(meta, *object);
+       object = gst_dv_objects_meta_get_object(objects, ++end)) {
+    levels.push_back(object->confidence);
+    labels.push_back(label_quark(object->label));
+  }
+  GstAnalyticsMtd entry;
+  const bool added = gst_analytics_relation_meta_add_cls_mtd(meta, levels.size(), levels.data(),
+                                                             labels.data(), &entry);
+  for (guint i = first; i < end; ++i) {
+    gst_dv_objects_meta_get_object(objects, i)->analytics_id = added ? entry.id + 1 : 0;
+  }
+}
+
+// Beside what others have said of the two.
+void relate(Relations* meta, guint from, GstAnalyticsRelTypes how, guint to) {
+  const guint before = gst_analytics_relation_meta_get_relation(meta, from, to);
+  gst_analytics_relation_meta_set_relation(meta, static_cast<GstAnalyticsRelTypes>(before | how),
+                                           from, to);
+}
+
+bool is_tracked(Relations* meta, guint entry, guint64 track_id) {
+  GstAnalyticsMtd track;
+  gpointer state = nullptr;
+  while (gst_analytics_relation_meta_get_direct_related(
+      meta, entry, GST_ANALYTICS_REL_TYPE_RELATE_TO, gst_analytics_tracking_mtd_get_mtd_type(),
+      &state, &track)) {
+    guint64 id = 0;
+    GstClockTime first, last;
+    gboolean lost = FALSE;
+    if (gst_analytics_tracking_mtd_get_info(&track, &id, &first, &last, &lost) && id == track_id) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void add_track(Relations* meta, guint entry, guint64 track_id, GstClockTime time) {
+  if (is_tracked(meta, entry, track_id) || !has_room(meta)) return;
+  GstAnalyticsMtd track;
+  if (gst_analytics_relation_meta_add_tracking_mtd(meta, track_id, time, &track)) {
+    relate(meta, entry, GST_ANALYTICS_REL_TYPE_RELATE_TO, track.id);
+  }
+}
+
+// Relations have a direction, and readers start from either end.
+void add_parent(Relations* meta, const GstDvObject& part, guint part_entry, guint whole_entry) {
+  if (is_detection(part)) {
+    relate(meta, part_entry, GST_ANALYTICS_REL_TYPE_IS_PART_OF, whole_entry);
+    relate(meta, whole_entry, GST_ANALYTICS_REL_TYPE_CONTAIN, part_entry);
+  } else {
+    relate(meta, part_entry, GST_ANALYTICS_REL_TYPE_RELATE_TO, whole_entry);
+    relate(meta, whole_entry, GST_ANALYTICS_REL_TYPE_RELATE_TO, part_entry);
+  }
+}
+
+// An object without a place is told by our meta alone: a detection is a rectangle.
+bool can_export(const GstDvObject& object) {
+  return !is_detection(object) || gst_dv_object_has_box(&object);
+}
+
+}  // namespace
+
+// Entries are handles of two words. Functions of GStreamer 1.24 want them writable.
+bool is_entry_of(GstAnalyticsMtd entry, const GstDvObject& object) {
+  if (object.analytics_id != entry.id + 1) return false;
+  const GstAnalyticsMtdType type = gst_analytics_mtd_get_mtd_type(&entry);
+  // The confidence tells an entry of the same number and class that somebody else has written: the
+  // meta may have been taken off and made anew. Boxes are no help, as ours and theirs are scaled
+  // by different rules.
+  if (is_detection(object)) {
+    gfloat confidence = -1;
+    return type == gst_analytics_od_mtd_get_mtd_type() &&
+           gst_analytics_od_mtd_get_confidence_lvl(&entry, &confidence) &&
+           confidence == object.confidence &&
+           is_quark_of(gst_analytics_od_mtd_get_obj_type(&entry), object.label);
+  }
+  if (type != gst_analytics_cls_mtd_get_mtd_type()) return false;
+  for (gsize i = 0; i < gst_analytics_cls_mtd_get_length(&entry); ++i) {
+    if (gst_analytics_cls_mtd_get_level(&entry, i) == object.confidence &&
+        is_quark_of(gst_analytics_cls_mtd_get_quark(&entry, i), object.label)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void export_analytics(GstBuffer* frame) {
+  GstDvObjectsMeta* objects = gst_buffer_get_dv_objects_meta(frame);
+  const guint count = objects ? gst_dv_objects_meta_get_n_objects(objects) : 0;
+  if (count == 0) return;
+  Relations* meta = gst_buffer_add_analytics_relation_meta(frame);  // or the one that is there
+  std::unordered_map<guint64, guint> entries;                       // by the object's id
+  for (guint i = 0; i < count; ++i) {
+    GstDvObject* object = gst_dv_objects_meta_get_object(objects, i);
+    if (!can_export(*object)) continue;
+    if (!entry_of(meta, *object)) {
+      if (!has_room(meta)) break;
+      if (is_detection(*object)) {
+        add_detection(meta, object);
+      } else {
+        add_classification(meta, objects, i);
+      }
+    }
+    if (object->analytics_id > 0) entries.emplace(object->id, object->analytics_id - 1);
+  }
+  for (guint i = 0; i < count; ++i) {
+    const GstDvObject* object = gst_dv_objects_meta_get_object(objects, i);
+    const auto entry = entries.find(object->id);
+    if (entry == entries.end()) continue;
+    if (object->track_id != 0) {
+      add_track(meta, entry->second, object->track_id, GST_BUFFER_PTS(frame));
+    }
+    const auto whole = entries.find(object->parent);
+    if (object->parent != 0 && whole != entries.end() && whole != entry) {
+      add_parent(meta, *object, entry->second, whole->second);
+    }
+  }
+}
+
+}  // namespace dvnn::gst

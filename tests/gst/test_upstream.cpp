@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// Upstream's elements and ours in one line. Each test is skipped where this GStreamer has not the
+// element. Leaks are not looked for: objectdetectionoverlay 1.26 keeps its last picture for ever.
+#include <unistd.h>
+
+#include <fstream>
+
+#include "analytics_fixture.h"
+#include "onnx_grid.h"
+
+using namespace dvnn::test;
+
+namespace {
+
+constexpr int kSize = 64;  // of frames, pixels
+
+// A file that goes with the test.
+struct TemporaryFile {
+  explicit TemporaryFile(const std::string& suffix)
+      : path("/tmp/dvnn-upstream-" + std::to_string(getpid()) + suffix) {}
+  ~TemporaryFile() { unlink(path.c_str()); }
+  std::string path;
+};
+
+#ifdef DVNN_HAVE_TENSORS
+// What a pipeline that begins with one picture finds in it.
+std::vector<Found> found_in(const std::string& picture, const std::string& elements) {
+  const std::string description = "filesrc location=" + picture +
+                                  " ! jpegdec ! videoconvert ! videoscale ! "
+                                  "video/x-raw,format=RGB,width=320,height=240,"
+                                  "pixel-aspect-ratio=1/1 ! " +
+                                  elements + " ! fakesink name=sink enable-last-sample=true";
+  GError* error = nullptr;
+  GstElement* pipeline = gst_parse_launch(description.c_str(), &error);
+  ck_assert_msg(pipeline && !error, "%s", error ? error->message : "");
+  gst_element_set_state(pipeline, GST_STATE_PLAYING);
+  GstBus* bus = gst_element_get_bus(pipeline);
+  GstMessage* end = gst_bus_timed_pop_filtered(
+      bus, 60 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+  ck_assert_msg(end && GST_MESSAGE_TYPE(end) == GST_MESSAGE_EOS, "%s", description.c_str());
+  gst_message_unref(end);
+  gst_object_unref(bus);
+  GstElement* sink = gst_bin_get_by_name(GST_BIN(pipeline), "sink");
+  GstSample* last = nullptr;
+  g_object_get(sink, "last-sample", &last, nullptr);
+  ck_assert_ptr_nonnull(last);
+  const std::vector<Found> list = detections(gst_sample_get_buffer(last));
+  gst_sample_unref(last);
+  gst_object_unref(sink);
+  gst_element_set_state(pipeline, GST_STATE_NULL);
+  gst_object_unref(pipeline);
+  return list;
+}
+
+void run_dvnet(const std::vector<std::string>& arguments) {
+  std::vector<gchar*> argv = {const_cast<gchar*>(DVNN_DVNET)};
+  for (const std::string& argument : arguments)
+    argv.push_back(const_cast<gchar*>(argument.c_str()));
+  argv.push_back(nullptr);
+  gchar *out = nullptr, *err = nullptr;
+  gint status = -1;
+  g_spawn_sync(nullptr, argv.data(), nullptr, static_cast<GSpawnFlags>(0), nullptr, nullptr, &out,
+               &err, &status, nullptr);
+  ck_assert_msg(status == 0, "dvnet: %s", err ? err : "did not start");
+  g_free(out);
+  g_free(err);
+}
+#endif
+
+}  // namespace
+
+// Upstream's overlay strokes a line of two pixels along the rectangle's edges. At the frame's own
+// it moves the line, so cells within are taken.
+START_TEST(objectdetectionoverlay_draws_our_boxes) {
+  if (!there("objectdetectionoverlay")) return;
+  const std::string overlay =
+      " ! videoconvert ! objectdetectionoverlay draw-labels=false "
+      "object-detection-outline-color=0xff00ff00";
+  Line drawn(infer() + " ! dvdecode" + overlay, kSize, kSize);
+  Line bare(infer() + " ! dvdecode exports=0" + overlay, kSize, kSize);
+  for (const auto& [column, row] : {std::make_pair(2, 1), {1, 2}, {1, 1}}) {
+    GstBuffer* square = red_square("RGB", kSize, kSize, column, row);
+    const std::vector<guint8> source = bytes(square);
+    gst_buffer_unref(square);
+    ck_assert(pushed(&bare, red_square("RGB", kSize, kSize, column, row)) == source);
+    const auto seen = pushed(&drawn, red_square("RGB", kSize, kSize, column, row));
+    const int x0 = column * 16, y0 = row * 16, x1 = x0 + 16, y1 = y0 + 16;
+    for (int y = 0; y < kSize; ++y) {
+      for (int x = 0; x < kSize; ++x) {
+        const auto at = static_cast<size_t>(3 * (y * kSize + x));
+        const int green = seen[at + 1] - source[at + 1];
+        const bool within = x >= x0 - 1 && x <= x1 && y >= y0 - 1 && y <= y1;
+        const bool deep = x >= x0 + 1 && x < x1 - 1 && y >= y0 + 1 && y < y1 - 1;
+        const bool edge = within && !deep;
+        ck_assert_msg(edge ? green > 100 : green == 0, "cell %d,%d: green %d at pixel %d,%d",
+                      column, row, green, x, y);
+      }
+    }
+  }
+}
+END_TEST
+
+START_TEST(ioutracker_tracks_our_objects) {
+  if (!there("ioutracker")) return;
+  Line line(infer() + " ! dvdecode ! ioutracker", kSize, kSize);
+  guint64 first = 0;
+  for (GstClockTime pts = 0; pts < 3; ++pts) {
+    GstBuffer* frame = red_square("RGB", kSize, kSize, 2, 1);
+    GST_BUFFER_PTS(frame) = pts * 40 * GST_MSECOND;
+    GstBuffer* out = line.push(frame);
+    const std::vector<Entry> list = entries(out);
+    ck_assert_uint_eq(list.size(), 1);
+    const guint64 track = track_of(out, list[0].id);
+    if (pts == 0) first = track;
+    ck_assert_uint_eq(track, first);
+    gst_buffer_unref(out);
+  }
+}
+END_TEST
+
+#ifdef DVNN_HAVE_TENSORS
+START_TEST(ssdobjectdetector_reads_our_detections) {
+  if (!there("ssdobjectdetector")) return;
+  const TemporaryFile labels(".txt");
+  std::ofstream(labels.path) << "background\nred one\n";
+  Line line(infer("tensor-meta=always") + " ! ssdobjectdetector label-file=" + labels.path, kSize,
+            kSize);
+  GstBuffer* out = line.push(red_square("RGB", kSize, kSize, 2, 1));
+  const std::vector<Entry> list = entries(out);
+  ck_assert_uint_eq(list.size(), 1);
+  dvnn_assert_text(list[0].label, "red one");
+  ck_assert(list[0].confidence > 0.9f);
+  ck_assert(list[0].x == 32 && list[0].y == 16 && list[0].w == 16 && list[0].h == 16);
+  gst_buffer_unref(out);
+}
+END_TEST
+
+START_TEST(onnxinference_and_dvinfer_find_the_same_squares) {
+  if (!there("onnxinference")) return;
+  const TemporaryFile model(".onnx");
+  const std::string bytes_of_model = onnx_grid();
+  std::ofstream(model.path, std::ios::binary) << bytes_of_model;
+  constexpr int kInput = 16;  // onnxinference scales nothing
+  Line ours(infer() + " ! dvdecode", kInput, kInput);
+  Line upstream("onnxinference input-image-format=chw input-tensor-scale=255 model-file=" +
+                    model.path + " ! dvdecode network=" + network_path(),
+                kInput, kInput);
+  for (int row = 0; row < 4; ++row) {
+    for (int column = 0; column < 4; ++column) {
+      std::vector<Found> found[2];
+      for (const bool onnx : {false, true}) {
+        GstBuffer* out =
+            (onnx ? upstream : ours).push(red_square("RGB", kInput, kInput, column, row));
+        ck_assert_msg(found_square(out, kInput, kInput, column, row), "%s, cell %d,%d: %s",
+                      onnx ? "onnxinference" : "dvinfer", column, row,
+                      describe(detections(out)).c_str());
+        found[onnx] = detections(out);
+        gst_buffer_unref(out);
+      }
+      const std::string why = difference(found[1], found[0], 1e-3, 1e-3);
+      ck_assert_msg(why.empty(), "cell %d,%d: %s", column, row, why.c_str());
+    }
+  }
+}
+END_TEST
+
+// A real face detector: its anchors, 4,420 candidates and their suppression.
+START_TEST(onnxinference_and_dvinfer_find_the_same_faces) {
+  if (!there("onnxinference")) return;
+  const std::string data = DVNN_TEST_DATA;
+  const std::string model = data + "/models/version-RFB-320_without_postprocessing.onnx";
+  std::ifstream in(model, std::ios::binary);
+  if (!in || !*DVNN_DVNET) {
+    std::printf("skipped: no reference data in '%s', or no converter\n", data.c_str());
+    return;
+  }
+  std::string bytes_of_model((std::istreambuf_iterator<char>(in)), {});
+  const TemporaryFile with_ids(".onnx"), network(".dvn");
+  // onnxinference 1.26 refuses outputs that the model's metadata give no id.
+  bytes_of_model += onnx_output_id("boxes") + onnx_output_id("scores");
+  std::ofstream(with_ids.path, std::ios::binary) << bytes_of_model;
+  run_dvnet({"convert", model, "-o", network.path, "--order", "rgb", "--mean", "127", "--scale",
+             "0.0078125", "--decoder", "ssd", "--decoder-params",
+             R"({"loc": "boxes", "conf": "scores", "num_classes": 2, "nms_threshold": 0.3,
+                 "anchors": {"rule": "min-boxes", "image": [320, 240], "strides": [8, 16, 32, 64],
+                 "min_boxes": [[10, 16, 24], [32, 48], [64, 96], [128, 192, 256]]}})"});
+  size_t faces = 0;
+  for (const char* picture : {"ulfg_1.jpg", "ulfg_5.jpg", "12_angry_men.jpg", "mssdface_car.jpg"}) {
+    const std::string path = data + "/images/" + picture;
+    const auto ours = found_in(
+        path, "dvconvert ! dvinfer watchdog=60000 network=" + network.path + " ! dvdecode");
+    const auto theirs = found_in(path,
+                                 "onnxinference input-image-format=chw input-tensor-offset=-127 "
+                                 "input-tensor-scale=128 model-file=" +
+                                     with_ids.path + " ! dvdecode network=" + network.path);
+    // The device rounds each layer to float16.
+    const std::string why = difference(theirs, ours, 0.25, 0.02);
+    ck_assert_msg(why.empty(), "%s: %s", picture, why.c_str());
+    faces += ours.size();
+  }
+  std::printf("%zu faces by both\n", faces);
+  ck_assert_uint_ge(faces, 20);
+}
+END_TEST
+#endif
+
+int main() {
+  gst_init(nullptr, nullptr);
+  std::vector<const TTest*> tests = {objectdetectionoverlay_draws_our_boxes,
+                                     ioutracker_tracks_our_objects};
+#ifdef DVNN_HAVE_TENSORS
+  tests.insert(tests.end(), {ssdobjectdetector_reads_our_detections,
+                             onnxinference_and_dvinfer_find_the_same_squares,
+                             onnxinference_and_dvinfer_find_the_same_faces});
+#endif
+  const int status = dvnn_run_suite("upstream", tests);
+  remove_network();
+  return status;
+}

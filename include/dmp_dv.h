@@ -18,7 +18,7 @@
 #define DMP_DV_STATIC_ASSERT(condition, text) static_assert(condition, text)
 extern "C" {
 #else
-#define DMP_DV_STATIC_ASSERT(condition, text) _Static_assert(condition, text)
+#define DMP_DV_STATIC_ASSERT(condition, text) __extension__ _Static_assert(condition, text)
 #endif
 
 /* Opaque handles; NULL means none. */
@@ -56,7 +56,7 @@ struct dmp_dv_info_v0 {
 
 /* Bytes of a memory, from an offset on. */
 struct dmp_dv_buf {
-  union {
+  __extension__ union {
     dmp_dv_mem mem;
     uint64_t rsvd; /* the same size on 32-bit hosts */
   };

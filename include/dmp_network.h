@@ -30,6 +30,9 @@
 #include "dmp_dv_cmdraw_v0.h"
 #include "dmp_dv_cmdraw_v1.h"
 
+// What libdmp_network.so exports, also to programs that hide their own symbols.
+#define DMP_NETWORK_API __attribute__((visibility("default")))
+
 // Arm compilers have this 16-bit floating point type; elsewhere GCC has the same under another
 // name.
 #if !defined(__ARM_FP16_FORMAT_IEEE) && !defined(__aarch64__) && !defined(__clang__)
@@ -71,7 +74,7 @@ struct run_custom_callback_proc {
 
 /// One layer. Dimensions are in the order width, height, channels. Offsets and sizes are bytes;
 /// offsets count from the start of the I/O buffer.
-struct fpga_layer {
+struct DMP_NETWORK_API fpga_layer {
   layer_type type;
   std::string name;
   union {  // by type
@@ -79,11 +82,11 @@ struct fpga_layer {
     struct dmp_dv_cmdraw_conv_v1 conv_conf_v1;  // where its header says version 1
     struct dmp_dv_cmdraw_fc_v0 fc_conf;
     int softmax_axis;  // index into output_dim
-    struct {
+    __extension__ struct {
       int input_layer_num;
       fpga_layer** input_layers;
     };
-    struct {
+    __extension__ struct {
       run_custom_callback_proc custom_proc_ptr;
       void* custom_param;
     };
@@ -117,7 +120,7 @@ class Runtime;
 }  // namespace dvnn
 
 /// Base of generated networks.
-class CDMP_Network {
+class DMP_NETWORK_API CDMP_Network {
  public:
   CDMP_Network();
   virtual ~CDMP_Network();
@@ -197,24 +200,25 @@ class CDMP_Network {
 };
 
 /// Reads a layer's input as floats, in plain order H, W, C where it is a picture.
-void get_layer_input(fpga_layer& layer, std::vector<float>& layer_input, uint8_t* io_ptr);
+DMP_NETWORK_API void get_layer_input(fpga_layer& layer, std::vector<float>& layer_input,
+                                     uint8_t* io_ptr);
 /// Writes a custom layer's result, one float per element of output_dim: as 32-bit floats or
 /// binary16, as is_f32_output says, or, if is_output_hw_layout, as the device takes it.
-void put_layer_output(fpga_layer& layer, std::vector<float>& layer_output, uint8_t* io_ptr,
-                      bool is_output_hw_layout = false);
+DMP_NETWORK_API void put_layer_output(fpga_layer& layer, std::vector<float>& layer_output,
+                                      uint8_t* io_ptr, bool is_output_hw_layout = false);
 /// The same, for callbacks of the older shape.
-void get_layer_input(fpga_layer& layer, std::vector<float>& layer_input);
-void put_layer_output(fpga_layer& layer, std::vector<float>& layer_output,
-                      bool is_output_hw_layout = false);
+DMP_NETWORK_API void get_layer_input(fpga_layer& layer, std::vector<float>& layer_input);
+DMP_NETWORK_API void put_layer_output(fpga_layer& layer, std::vector<float>& layer_output,
+                                      bool is_output_hw_layout = false);
 
 /// Makes a library of generated sources a network for dvinfer: DVNN_NETWORK(CName). A second
 /// argument may say what the sources do not, as JSON text: "input", "decoder" and "labels" as in a
 /// .dvn file's description (see docs/generated-networks.md).
 #define DVNN_NETWORK(...) DVNN_NETWORK_(__VA_ARGS__, "{}", )
-#define DVNN_NETWORK_(Class, info, ...)               \
-  extern "C" CDMP_Network* dvnn_network_create_v1() { \
-    return new Class();                               \
-  }                                                   \
-  extern "C" const char* dvnn_network_info_v1() {     \
-    return info;                                      \
+#define DVNN_NETWORK_(Class, info, ...)                               \
+  extern "C" DMP_NETWORK_API CDMP_Network* dvnn_network_create_v1() { \
+    return new Class();                                               \
+  }                                                                   \
+  extern "C" DMP_NETWORK_API const char* dvnn_network_info_v1() {     \
+    return info;                                                      \
   }

@@ -15,6 +15,8 @@ extern "C" {
 #endif
 
 #define DVNN_LAYER_MAX_RANK 6
+/* What a library exports that hides everything else. */
+#define DVNN_LAYER_API __attribute__((visibility("default")))
 
 struct dvnn_shape {
   int32_t rank; /* 1 to DVNN_LAYER_MAX_RANK */
@@ -43,7 +45,7 @@ struct dvnn_layer_class {
 };
 
 /* What such a library exports: its types, and NULL after the last one. */
-const struct dvnn_layer_class* const* dvnn_layer_classes_v1(void);
+DVNN_LAYER_API const struct dvnn_layer_class* const* dvnn_layer_classes_v1(void);
 
 #ifdef __cplusplus
 }

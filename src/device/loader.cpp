@@ -56,7 +56,7 @@ Error Library::error(const std::string& what) const {
 std::vector<std::string> soft_library_candidates() {
   std::vector<std::string> paths;
   if (const char* path = secure_getenv("DVNN_SOFT_DEVICE"); path && *path) return {path};
-  paths.push_back(std::string(DVNN_LIBDIR) + "/" + kSoftLibrary);
+  paths.push_back(std::string(DVNN_DEVICE_DIR) + "/" + kSoftLibrary);
   paths.push_back(kSoftLibrary);
   return paths;
 }

@@ -39,8 +39,8 @@ class Library {
 constexpr const char* kVendorLibrary = "libdmpdv.so";
 constexpr const char* kSoftLibrary = "libdmpdv-soft.so";
 
-/// Where the software device may be, best first: $DVNN_SOFT_DEVICE, the build's and the installed
-/// place, the system's search path.
+/// Where the software device may be, best first: $DVNN_SOFT_DEVICE, or else where it is
+/// installed, and the system's search path.
 std::vector<std::string> soft_library_candidates();
 
 }  // namespace dvnn::device

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What dvinfer does with a generated network beyond its public interface. Exported by
-// libdmp_network, which is where all generated code meets.
+// libdmp_network, which is where all generated code meets, but under a private version of symbols
+// that is this release's alone (dmp_network.map.in): what goes through it are our own classes.
 #pragma once
 
 #include "generated/runtime.h"

@@ -175,16 +175,6 @@ Status check_copy_concat(const fpga_layer& layer, size_t io_size) {
 
 }  // namespace
 
-int64_t elements_of(const int (&dims)[3], int count) {
-  constexpr int64_t kMost = int64_t{1} << 28;
-  if (count < 1 || count > 3) return -1;
-  int64_t elements = 1;
-  for (int i = 0; i < count; ++i) {
-    if (dims[i] < 1 || dims[i] > kMost || (elements *= dims[i]) > kMost) return -1;
-  }
-  return elements;
-}
-
 Status check_cpu_layer(const fpga_layer& layer, size_t io_size) {
   if (layer.type == LT_INPUT || layer.type == LT_CONCAT) return {};
   const int64_t in = elements_of(layer.input_dim, layer.input_dim_size);

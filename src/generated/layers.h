@@ -8,7 +8,15 @@
 namespace dvnn::generated {
 
 /// Elements of `dims`, or -1 where a dimension is not positive or the product exceeds 2^28.
-int64_t elements_of(const int (&dims)[3], int count);
+inline int64_t elements_of(const int (&dims)[3], int count) {
+  constexpr int64_t kMost = int64_t{1} << 28;
+  if (count < 1 || count > 3) return -1;
+  int64_t elements = 1;
+  for (int i = 0; i < count; ++i) {
+    if (dims[i] < 1 || dims[i] > kMost || (elements *= dims[i]) > kMost) return -1;
+  }
+  return elements;
+}
 
 /// Checks what run_cpu_layer() relies on; `io_size` bytes lie behind the offsets.
 Status check_cpu_layer(const fpga_layer& layer, size_t io_size);

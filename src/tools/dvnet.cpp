@@ -5,6 +5,7 @@
 
 #include "base/guard.h"
 #include "tools/commands.h"
+#include "tools/manual.h"
 #include "tools/options.h"
 
 namespace {
@@ -18,7 +19,8 @@ struct Command {
 
 constexpr Command kCommands[] = {
 #ifdef DVNN_HAVE_CONVERT
-    {"convert", nullptr, dvnn::tools::convert_command, "make a .dvn file from a Caffe model"},
+    {"convert", nullptr, dvnn::tools::convert_command,
+     "make a .dvn file of a Caffe, Keras or ONNX model"},
 #endif
     {"doctor", nullptr, dvnn::tools::doctor_command, "say what works here, and what does not"},
     {"inspect", nullptr, dvnn::tools::inspect_command, "show a network's steps, shapes and sizes"},
@@ -34,13 +36,24 @@ constexpr Command kCommands[] = {
 #endif
 };
 
+std::string name_of(const Command& command) {
+  return command.second ? std::string(command.name) + " " + command.second : command.name;
+}
+
 void print_usage(FILE* to) {
   std::fprintf(to, "Usage: dvnet COMMAND ...\n\n");
   for (const Command& c : kCommands) {
-    std::fprintf(to, "  %s%s%-*s  %s\n", c.name, c.second ? " " : "",
-                 static_cast<int>(16 - std::strlen(c.name)), c.second ? c.second : "", c.summary);
+    std::fprintf(to, "  %-16s  %s\n", name_of(c).c_str(), c.summary);
   }
   std::fprintf(to, "\ndvnet COMMAND --help describes a command.\n");
+}
+
+std::vector<dvnn::tools::CommandManual> manual() {
+  std::vector<dvnn::tools::CommandManual> all;
+  for (const Command& c : kCommands) {
+    all.push_back({name_of(c), dvnn::tools::help_of(c.run)});
+  }
+  return all;
 }
 
 int run(int argc, char** argv) {
@@ -54,6 +67,15 @@ int run(int argc, char** argv) {
   }
   if (std::strcmp(argv[1], "--version") == 0) {
     std::printf("dvnet %s\n", DVNN_VERSION);
+    return 0;
+  }
+  // For the build, which installs them.
+  if (std::strcmp(argv[1], "--man") == 0) {
+    std::fputs(dvnn::tools::manual_page(manual(), DVNN_VERSION).c_str(), stdout);
+    return 0;
+  }
+  if (std::strcmp(argv[1], "--completion") == 0) {
+    std::fputs(dvnn::tools::bash_completion(manual()).c_str(), stdout);
     return 0;
   }
   for (const Command& c : kCommands) {

@@ -10,9 +10,41 @@
 #include "base/format.h"
 
 namespace dvnn::tools {
+namespace {
+
+// Whether help_of() calls the command. What it wants to know is thrown: the command must not go on,
+// just as GLib's --help ends the process.
+bool asked_for_help = false;
+
+CommandHelp help_in(const char* usage, const char* summary, const GOptionEntry* entry) {
+  CommandHelp help = {usage, summary, {}};
+  for (; entry->long_name; ++entry) {
+    help.options.push_back({entry->long_name, entry->short_name, entry->description,
+                            entry->arg_description ? entry->arg_description : "",
+                            entry->arg == G_OPTION_ARG_FILENAME});
+  }
+  return help;
+}
+
+}  // namespace
+
+CommandHelp help_of(int (*command)(int argc, char** argv)) {
+  char name[] = "dvnet";
+  char* argv[] = {name, nullptr};
+  asked_for_help = true;
+  try {
+    command(1, argv);
+  } catch (CommandHelp& help) {
+    asked_for_help = false;
+    return std::move(help);
+  }
+  asked_for_help = false;
+  return {};
+}
 
 Result<std::vector<std::string>> parse_options(const char* usage, const char* summary,
                                                const GOptionEntry* entries, int argc, char** argv) {
+  if (asked_for_help) throw help_in(usage, summary, entries);
   GOptionContext* context = g_option_context_new(usage);
   g_option_context_set_summary(context, summary);
   g_option_context_add_main_entries(context, entries, nullptr);

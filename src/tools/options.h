@@ -26,6 +26,24 @@ class OptionText {
   char* value_ = nullptr;
 };
 
+/// An option, as its row of the table has it.
+struct Option {
+  std::string name;
+  char letter;  // of the short form; 0: none
+  std::string meaning;
+  std::string argument;  // what stands for it in --help; empty: takes none
+  bool takes_file;
+};
+
+/// What a command hands to parse_options().
+struct CommandHelp {
+  std::string usage, summary;
+  std::vector<Option> options;
+};
+
+/// The same, of a command: it is called, and gets no further than to parse_options().
+CommandHelp help_of(int (*command)(int argc, char** argv));
+
 /// Parses the options of `dvnet NAME`; `entries` ends with a zero entry. Returns the positional
 /// arguments. A --help among them prints the help and exits.
 Result<std::vector<std::string>> parse_options(const char* usage, const char* summary,

@@ -1,0 +1,117 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compares what the binaries export with what the public headers declare: nothing else, and
+nothing missing.
+
+    check_exports.py INCLUDE_FOLDER ACCESS_HEADER BINARY...
+"""
+import glob
+import os
+import re
+import subprocess
+import sys
+
+CLASS = "CDMP_Network"
+# What a compiler makes of a class with virtual functions that is declared in a header.
+OF_THE_CLASS = {f"vtable for {CLASS}", f"typeinfo for {CLASS}", f"typeinfo name for {CLASS}"}
+PLUGIN = {"gst_plugin_dvnn_get_desc", "gst_plugin_dvnn_register"}
+
+
+def exports(path):
+    """Names of the defined dynamic symbols without their parameters, by version."""
+    names = {}
+    lines = subprocess.run(["nm", "-D", "-C", "--defined-only", "--with-symbol-versions", path],
+                           check=True, text=True, stdout=subprocess.PIPE).stdout
+    for line in lines.splitlines():
+        _, kind, name = line.split(" ", 2)
+        name, _, version = name.partition("@")
+        if kind == "A":  # a version itself
+            continue
+        names.setdefault(version.lstrip("@"), set()).add(name.split("(")[0])
+    return names
+
+
+def code(path):
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.DOTALL)
+    return re.sub(r"^[ \t]*#(?:[^\n\\]|\\.)*", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def declared(paths, pattern):
+    """Functions that are declared, but not defined, in these headers."""
+    found = set()
+    for path in paths:
+        for name, end in re.findall(r"([~\w]+)\s*\([^()]*(?:\([^()]*\)[^()]*)*\)[\s\w]*(=\s*\w+)?\s*;",
+                                    code(path)):
+            if not end and re.fullmatch(pattern, name):
+                found.add(name)
+    return found
+
+
+def body(text, opening):
+    start = text.index("{", text.index(opening)) + 1
+    depth, at = 1, start
+    while depth:
+        depth += {"{": 1, "}": -1}.get(text[at], 0)
+        at += 1
+    return text[start:at - 1]
+
+
+def members(text, of, opening):
+    """Member functions of a class that are declared without a body, and are not pure or deleted."""
+    depth, plain = 0, ""
+    for character in body(text, opening):
+        depth += character == "{"
+        plain += character if not depth else ""
+        depth -= character == "}"
+        plain += " has a body;" if character == "}" and not depth else ""
+    found = set()
+    for statement in re.split(r";|\b(?:public|protected|private):", plain):
+        called = re.search(r"(~?\w+)\s*\(.*$", statement, re.DOTALL)
+        if called and not re.search(r"has a body$|=\s*(delete|0)\s*$", statement):
+            found.add(f"{of}::{called.group(1)}")
+    return found
+
+
+def expected(name, include, access):
+    """By version of symbols; None as a version stands for any that is this release's alone."""
+    if name.startswith("libgstdvnn-1.0"):
+        return {"": declared(glob.glob(os.path.join(include, "gst", "dvnn", "*.h")), r"gst_\w+")}
+    if name.startswith("libgstdvnn."):
+        return {"": PLUGIN}
+    if name.startswith("libdmpdv"):
+        return {"": declared([os.path.join(include, "dmp_dv.h")], r"dmp_dv_\w+")}
+    if name.startswith("libdmp_network"):
+        header = os.path.join(include, "dmp_network.h")
+        public = members(code(header), CLASS, f"class DMP_NETWORK_API {CLASS}") | OF_THE_CLASS
+        public |= {"fpga_layer::fpga_layer"} | declared([header], r"(get|put)_layer_(in|out)put")
+        private = members(code(access), "dvnn::generated::Access", "Access {")
+        return {"DMP_NETWORK_0": public, None: private}
+    raise SystemExit(f"{name}: of no known kind")
+
+
+def main():
+    include, access, binaries = sys.argv[1], sys.argv[2], sys.argv[3:]
+    failures = 0
+    for path in binaries:
+        name = os.path.basename(path)
+        found, wanted = exports(path), expected(name, include, access)
+        private = [version for version in found if version.startswith("DMP_NETWORK_PRIVATE_")]
+        if len(private) == 1:
+            found[None] = found.pop(private[0])
+        count = sum(map(len, found.values()))
+        print(f"{name}: {count} exported")
+        failures += not count
+        for version in {*found, *wanted}:
+            for symbol in sorted(found.get(version, set()) - wanted.get(version, set())):
+                print(f"  FAILED: exports {symbol}, which no header declares")
+                failures += 1
+            for symbol in sorted(wanted.get(version, set()) - found.get(version, set())):
+                print(f"  FAILED: does not export {symbol}, which a header declares")
+                failures += 1
+    return 1 if failures or not binaries else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -2,6 +2,7 @@
 #include "frames/tensorcaps.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "base/format.h"
 #include "refs.h"
@@ -18,10 +19,10 @@ bool is_tensors(const GstStructure* structure) {
 
 // Both separators are NNStreamer's: a comma needs quotes in a pipeline's description.
 std::vector<std::string> split(const gchar* text, const char* separators) {
+  const std::unique_ptr<gchar*, decltype(&g_strfreev)> list(g_strsplit_set(text, separators, -1),
+                                                            g_strfreev);
   std::vector<std::string> parts;
-  gchar** list = g_strsplit_set(text, separators, -1);
-  for (gchar** part = list; *part; ++part) parts.emplace_back(g_strstrip(*part));
-  g_strfreev(list);
+  for (gchar** part = list.get(); *part; ++part) parts.emplace_back(g_strstrip(*part));
   return parts;
 }
 

@@ -52,15 +52,15 @@ std::vector<TensorForm> tensor_forms(const TensorDesc& input, const InputSpec& p
 
 GstCaps* tensor_input_caps(const TensorDesc& input, const InputSpec& picture,
                            const GstCaps* filter) {
-  GstCaps* caps = gst_caps_new_empty();
+  CapsPtr caps(gst_caps_new_empty());
   for (const TensorForm& form : tensor_forms(input, picture)) {
-    append_tensors_caps(caps, {form.tensor()}, filter, form.layout);
+    append_tensors_caps(caps.get(), {form.tensor()}, filter, form.layout);
   }
   // Of several tensors (tensor_mux), one may be the input: what fixed caps say is looked at then.
-  gst_caps_append(caps,
+  gst_caps_append(caps.get(),
                   gst_caps_from_string(DVNN_STATIC_TENSORS_CAPS ", num_tensors=(int)[ 2, 256 ]"));
-  gst_caps_append(caps, gst_caps_from_string(DVNN_FLEXIBLE_TENSORS_CAPS));
-  return caps;
+  gst_caps_append(caps.get(), gst_caps_from_string(DVNN_FLEXIBLE_TENSORS_CAPS));
+  return caps.release();
 }
 
 Result<std::unique_ptr<TensorInput>> TensorInput::create(const GstCaps* caps,

@@ -34,9 +34,9 @@ std::vector<TensorOutput> output_forms(const network::Model& model) {
 
 GstCaps* form_caps(const TensorOutput& form, const GstCaps* filter) {
   if (form.flexible) return gst_caps_from_string(DVNN_FLEXIBLE_TENSORS_CAPS);
-  GstCaps* caps = gst_caps_new_empty();
-  append_tensors_caps(caps, form.stream(), filter, nullptr);
-  return caps;
+  CapsPtr caps(gst_caps_new_empty());
+  append_tensors_caps(caps.get(), form.stream(), filter, nullptr);
+  return caps.release();
 }
 
 }  // namespace
@@ -68,11 +68,11 @@ Result<MemoryPtr> TensorOutput::write(size_t i, const ConstTensorView& from) con
 }
 
 GstCaps* tensor_output_caps(const network::Model& model, const GstCaps* filter) {
-  GstCaps* caps = gst_caps_new_empty();
+  CapsPtr caps(gst_caps_new_empty());
   for (const TensorOutput& form : output_forms(model)) {
-    gst_caps_append(caps, form_caps(form, filter));
+    gst_caps_append(caps.get(), form_caps(form, filter));
   }
-  return caps;
+  return caps.release();
 }
 
 // What asks for types or dimensions, or says nothing, asks for no flexible stream.

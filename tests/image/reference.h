@@ -30,21 +30,30 @@ struct Weight {
   double weight;
 };
 
-/// Source samples of a plane (subsampled by `sub`, sample 0 at luma position `siting`, `plane`
-/// samples in all) that make pixel `i`.
-inline std::vector<Weight> weights(const Axis& axis, int i, int sub, double siting, int plane,
+/// Samples [first, end) of a plane, which show the picture.
+struct Samples {
+  int first, end;
+};
+
+inline Samples samples_of(int start, int size, int sub) {
+  return {start / sub, (start + size + sub - 1) / sub};
+}
+
+/// Source samples of a plane (subsampled by `sub`, sample 0 at luma position `siting`) that make
+/// pixel `i`.
+inline std::vector<Weight> weights(const Axis& axis, int i, int sub, double siting, Samples plane,
                                    ResizeMethod method) {
   if (axis.flip) i = axis.target - 1 - i;
   const double scale = 1.0 / (static_cast<double>(axis.target) / axis.size);
   if (method == ResizeMethod::kNearest) {
     const int luma = axis.start + std::min(static_cast<int>(std::floor(i * scale)), axis.size - 1);
-    return {{std::min(luma / sub, plane - 1), 1.0}};
+    return {{std::min(luma / sub, plane.end - 1), 1.0}};
   }
   if (method == ResizeMethod::kArea && axis.target <= axis.size) {
     // A sample stands for the luma positions nearer to it than to its neighbours.
     std::vector<Weight> found;
     double total = 0;
-    for (int k = 0; k < plane; ++k) {
+    for (int k = plane.first; k < plane.end; ++k) {
       double from = k * sub + siting + 0.5 - sub / 2.0, to = from + sub;
       from = std::max(from, axis.start + i * scale);
       to = std::min(to, axis.start + (i + 1) * scale);
@@ -56,9 +65,9 @@ inline std::vector<Weight> weights(const Axis& axis, int i, int sub, double siti
     return found;
   }
   const double luma = (i + 0.5) * scale - 0.5;
-  // Luma stays within the picture; chroma is shared with what lies beside it.
-  const int first = sub == 1 ? axis.start : 0,
-            last = (sub == 1 ? axis.start + axis.size : plane) - 1;
+  // Luma stays within what is looked at; chroma is shared with what of the picture lies beside it.
+  const int first = sub == 1 ? axis.start : plane.first,
+            last = (sub == 1 ? axis.start + axis.size : plane.end) - 1;
   const double at = (axis.start + luma - siting) / sub;
   const int index = static_cast<int>(std::floor(at));
   return {{std::clamp(index, first, last), 1 - (at - index)},
@@ -147,9 +156,15 @@ inline std::vector<double> levels(const Frame& frame, const Request& p, const dv
   auto component = [&](int which, int column, int row) {
     const Place at = frames::place(f.format, which);
     const std::vector<Weight> xs =
-        weights(l.columns, column, at.sub_x, 0, (f.width + at.sub_x - 1) / at.sub_x, p.method);
-    const std::vector<Weight> ys = weights(l.rows, row, at.sub_y, at.sub_y > 1 ? 0.5 : 0,
-                                           (f.height + at.sub_y - 1) / at.sub_y, p.method);
+        weights(l.columns, column, at.sub_x, 0,
+                samples_of(f.crop_width > 0 ? f.crop_x : 0,
+                           f.crop_width > 0 ? f.crop_width : f.width, at.sub_x),
+                p.method);
+    const std::vector<Weight> ys =
+        weights(l.rows, row, at.sub_y, at.sub_y > 1 ? 0.5 : 0,
+                samples_of(f.crop_width > 0 ? f.crop_y : 0,
+                           f.crop_width > 0 ? f.crop_height : f.height, at.sub_y),
+                p.method);
     double sum = 0;
     for (const Weight& y : ys) {
       for (const Weight& x : xs) sum += x.weight * y.weight * frame.sample(which, x.index, y.index);

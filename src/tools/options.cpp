@@ -19,6 +19,7 @@ bool asked_for_help = false;
 CommandHelp help_in(const char* usage, const char* summary, const GOptionEntry* entry) {
   CommandHelp help = {usage, summary, {}};
   for (; entry->long_name; ++entry) {
+    if (entry->flags & G_OPTION_FLAG_HIDDEN) continue;
     help.options.push_back({entry->long_name, entry->short_name, entry->description,
                             entry->arg_description ? entry->arg_description : "",
                             entry->arg == G_OPTION_ARG_FILENAME});

@@ -347,10 +347,11 @@ Status check_name(const std::string& name) {
 }
 
 Status validate(const Model& model) {
-  for (const auto& [what, count] : {std::make_pair("tensors", model.tensors.size()),
-                                    {"steps", model.steps.size()},
-                                    {"outputs", model.outputs.size()},
-                                    {"labels", model.labels.size()}}) {
+  const std::pair<const char*, size_t> lists[] = {{"tensors", model.tensors.size()},
+                                                  {"steps", model.steps.size()},
+                                                  {"outputs", model.outputs.size()},
+                                                  {"labels", model.labels.size()}};
+  for (const auto& [what, count] : lists) {
     if (count > kMaxListEntries) {
       return over_limit(std::string("the number of ") + what, static_cast<int64_t>(count),
                         kMaxListEntries);

@@ -113,6 +113,13 @@ void ordered(gpointer object) {
   __tsan_release(object);
 }
 
+// A copy of a pool's buffer shares its memory and lets go of it within GStreamer.
+void order_parent(GstMiniObject* object) {
+  if (GST_MINI_OBJECT_TYPE(object) != GST_TYPE_BUFFER) return;
+  const GstParentBufferMeta* parent = gst_buffer_get_parent_buffer_meta(GST_BUFFER(object));
+  if (parent) ordered(parent->buffer);
+}
+
 }  // namespace
 
 extern "C" {
@@ -240,8 +247,22 @@ void gst_object_unref(gpointer object) {
 
 void gst_mini_object_unref(GstMiniObject* object) {
   static auto* const unref = real<void(GstMiniObject*)>("gst_mini_object_unref");
-  if (object) ordered(object);
+  if (object) {
+    ordered(object);
+    order_parent(object);
+  }
   unref(object);
+}
+
+// A buffer that comes back from a pool is free of whoever had it before.
+GstFlowReturn gst_buffer_pool_acquire_buffer(GstBufferPool* pool, GstBuffer** buffer,
+                                             GstBufferPoolAcquireParams* params) {
+  static auto* const acquire =
+      real<GstFlowReturn(GstBufferPool*, GstBuffer**, GstBufferPoolAcquireParams*)>(
+          "gst_buffer_pool_acquire_buffer");
+  const GstFlowReturn flow = acquire(pool, buffer, params);
+  if (flow == GST_FLOW_OK) ordered(*buffer);
+  return flow;
 }
 
 // As GStreamer's own, which lets go of the original by a call that stays within it.

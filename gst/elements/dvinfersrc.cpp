@@ -8,9 +8,6 @@
 #include "elements/dvinferprivate.h"
 #include "elements/surroundings.h"
 #include "errors.h"
-#ifdef DVNN_HAVE_TENSORS
-#include "frames/framesize.h"
-#endif
 #include "frames/videocaps.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
@@ -118,10 +115,11 @@ static void gst_dv_infer_attach_region(InferItem* item, guint index, GstBuffer* 
 
 #ifdef DVNN_HAVE_TENSORS
 // The same for others' decoders. What is in their way does not stop ours.
-static void gst_dv_infer_export(GstDvInfer* self, const InferItem& item, GstBuffer* frame) {
+static void gst_dv_infer_export(GstDvInfer* self, const InferRules& rules, const InferItem& item,
+                                GstBuffer* frame) {
   GstDvInferPrivate& priv = *self->priv;
-  const Status status = priv.exporter.run(gst_dv_infer_rules(self).tensor_meta,
-                                          item.network->info.get(), priv.out_size, frame);
+  const Status status =
+      priv.exporter.run(rules.tensor_meta, item.network->info.get(), priv.out_size, frame);
   if (status.ok() || priv.export_failed) return;
   priv.export_failed = true;
   dvnn::gst::post_warning(GST_ELEMENT(self), Topic::kData,
@@ -264,7 +262,7 @@ static GstFlowReturn gst_dv_infer_push_frame(GstDvInfer* self, InferItem* item) 
     return GST_FLOW_ERROR;
   }
 #ifdef DVNN_HAVE_TENSORS
-  if (!item->tensors) gst_dv_infer_export(self, *item, out.value().get());
+  if (!item->tensors) gst_dv_infer_export(self, rules, *item, out.value().get());
 #endif
   const gint64 start = g_get_monotonic_time();
   const GstFlowReturn flow = gst_pad_push(self->srcpad, out.value().release());
@@ -273,18 +271,18 @@ static GstFlowReturn gst_dv_infer_push_frame(GstDvInfer* self, InferItem* item) 
 }
 
 static GstFlowReturn gst_dv_infer_push_event(GstDvInfer* self, InferItem* item) {
-  GstEvent* event = GST_EVENT_CAST(item->object.release());
-  const bool is_eos = GST_EVENT_TYPE(event) == GST_EVENT_EOS;
+  dvnn::gst::EventPtr event(GST_EVENT_CAST(item->object.release()));
+  const bool is_eos = GST_EVENT_TYPE(event.get()) == GST_EVENT_EOS;
   const guint pushed = self->priv->outputs_pushed;
   if (is_eos && pushed > 0 && pushed != G_MAXUINT) gst_dv_infer_look_for_readers(self);
 #ifdef DVNN_HAVE_TENSORS
-  if (GST_EVENT_TYPE(event) == GST_EVENT_CAPS) {
+  if (GST_EVENT_TYPE(event.get()) == GST_EVENT_CAPS) {
     GstCaps* caps = nullptr;
-    gst_event_parse_caps(event, &caps);
+    gst_event_parse_caps(event.get(), &caps);
     self->priv->out_size = dvnn::gst::frame_size(caps);
   }
 #endif
-  gst_pad_push_event(self->srcpad, event);
+  gst_pad_push_event(self->srcpad, event.release());
   return is_eos ? GST_FLOW_EOS : GST_FLOW_OK;
 }
 

@@ -91,6 +91,17 @@ Result<json> parse_json(const std::string& text, const std::string& what,
   return value;
 }
 
+void take_apart(json* value) noexcept {
+  // No deeper than parse_json() lets values be.
+  if (auto* list = value->get_ptr<json::array_t*>()) {
+    for (json& item : *list) take_apart(&item);
+    list->clear();
+  } else if (auto* members = value->get_ptr<json::object_t*>()) {
+    for (auto& member : *members) take_apart(&member.second);
+    members->clear();
+  }
+}
+
 std::string shown(const json& value) {
   constexpr size_t kMost = 40;
   // Of lists and objects only the kind: their text may be of any length.

@@ -23,6 +23,22 @@ constexpr int kMaxJsonDepth = 64;
 /// Whether parse_json() would take a text of this size and depth: for those who write one.
 Status check_json_extent(const std::string& text, const std::string& what);
 
+/// Empties a value without taking memory. nlohmann's destructor takes some for nested values, and
+/// ends the process where there is none.
+void take_apart(nlohmann::json* value) noexcept;
+
+/// Empties a value at the end of a scope.
+class JsonScope {
+ public:
+  explicit JsonScope(nlohmann::json* value) : value_(value) {}
+  JsonScope(const JsonScope&) = delete;
+  JsonScope& operator=(const JsonScope&) = delete;
+  ~JsonScope() { take_apart(value_); }
+
+ private:
+  nlohmann::json* value_;
+};
+
 /// A value as a message shows it: short, and on one line.
 std::string shown(const nlohmann::json& value);
 

@@ -78,10 +78,11 @@ std::vector<std::vector<float>> number_lists(JsonReader* in, const char* name) {
     in->fail(name, format("must be an array of 1 to %zu arrays of numbers", kMaxList));
     return lists;
   }
+  static const json kNone = json::array();
   for (const json& item : *value) {
     // json's own type checks are used instead of get<>(), which would throw.
     std::vector<float> list;
-    for (const json& n : item.is_array() && item.size() <= kMaxList ? item : json::array()) {
+    for (const json& n : item.is_array() && item.size() <= kMaxList ? item : kNone) {
       const float v = n.is_number() ? n.get<float>() : 0.0f;
       if (std::isfinite(v) && v > 0) list.push_back(v);
     }

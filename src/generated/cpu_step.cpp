@@ -31,7 +31,8 @@ Status CpuStep::read_tensors(const nlohmann::json* list, std::vector<Tensor>* te
 }
 
 Result<CpuStep> CpuStep::parse(const std::string& description) {
-  DVNN_ASSIGN(const auto json, parse_json(description, "the layer's description"));
+  DVNN_ASSIGN(auto json, parse_json(description, "the layer's description"));
+  const JsonScope scope(&json);
   CpuStep step;
   JsonReader in(json, "the layer");
   step.type_ = in.text("type");
@@ -74,6 +75,7 @@ Status CpuStep::bind(uint8_t* io, size_t io_bytes, uint8_t* constants) {
     output_views_.push_back({t.desc, (t.constant ? constants : io) + t.offset});
   }
   DVNN_ASSIGN(layer_, layers::create_cpu_layer(type_, params_, in_descs, out_descs));
+  take_apart(&params_);
   return {};
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/format.h"
+#include "base/json.h"
 #include "decode/priors.h"
 #include "layers/factories.h"
 #include "layers/float_io.h"
@@ -34,6 +35,7 @@ class PriorBox final : public CpuLayer {
 DVNN_LAYER_FACTORY(create_prior_box_layer) {
   DVNN_TRY(expect_arity(inputs, 0, 2, outputs));
   nlohmann::json sized = params;
+  const JsonScope scope(&sized);
   const bool picture = !inputs.empty() && inputs[0].shape.rank == 4;
   if (picture && sized.is_object() && sized.contains("img_size")) {  // its grid is its input's
     sized["layer_w"] = inputs[0].shape.w();

@@ -6,6 +6,7 @@
 
 #include "base/budget.h"
 #include "base/format.h"
+#include "base/json.h"
 #include "base/saturate.h"
 #include "layers/cost.h"
 #include "network/model_limits.h"
@@ -344,6 +345,12 @@ Status check_name(const std::string& name) {
   if (is_printable(name)) return {};
   return malformed("'" + short_text(name, kShown) +
                    "' has control characters or is no UTF-8: names are printable");
+}
+
+Model::~Model() {
+  for (Step& step : steps) take_apart(&step.params);
+  take_apart(&decoder.params);
+  take_apart(&graph);
 }
 
 Status validate(const Model& model) {

@@ -60,6 +60,13 @@ struct DecoderInfo {
 };
 
 struct Model {
+  Model() = default;
+  Model(const Model&) = default;
+  Model(Model&&) = default;
+  Model& operator=(const Model&) = default;
+  Model& operator=(Model&&) = default;
+  ~Model();
+
   std::string name;
   std::string producer;  // "dvnet 0.1.0"
   std::string source;    // "caffe: deploy.prototxt, weights.caffemodel"

@@ -341,6 +341,7 @@ json model_to_json(const Model& model) {
 }
 
 Result<Model> model_from_json(json object, const Cancellation* cancellation) {
+  const JsonScope scope(&object);
   Model model;
   JsonReader in(object, "the description");
   model.name = in.text("name", "");

@@ -149,8 +149,9 @@ Status describe_outputs(const nlohmann::json& list, Model* model) {
 
 Status read_information(const Module& module, Model* model) {
   const char* text = module.information();
-  DVNN_ASSIGN(const auto json,
+  DVNN_ASSIGN(auto json,
               parse_json(text ? text : "{}", "what DVNN_NETWORK() says of the network"));
+  const JsonScope scope(&json);
   JsonReader in(json, "the network's information");
   model->name = in.text("name", model->name);
   DVNN_TRY(in.status());

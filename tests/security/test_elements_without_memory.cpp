@@ -46,7 +46,7 @@ bool plays_to_an_end(const std::string& description, long after) {
 void fail_each(const std::string& description) {
   plays_to_an_end(description, -1);  // what the process keeps for ever is there from now on
   // By hand: really each of them.
-  const long sparse = std::getenv("DVNN_EVERY_ALLOCATION") ? LONG_MAX : 40;
+  const long sparse = std::getenv("DVNN_EVERY_ALLOCATION") ? LONG_MAX : 200;
   long tried = 0;
   for (long after = 0; plays_to_an_end(description, after); after += 1 + after / sparse) ++tried;
   ck_assert_int_gt(tried, 20);

@@ -64,22 +64,23 @@ void PropertyTable::get(GstElement* element, gconstpointer settings, guint id,
   }).ok();
 }
 
-GType register_enum(const char* name, const GEnumValue* values) {
+template <typename Value>
+static GType register_once(const char* name, const Value* values,
+                           GType (*make)(const gchar* name, const Value* values)) {
   GType type = g_type_from_name(name);
   if (type == 0) {
-    type = g_enum_register_static(name, values);
+    type = make(name, values);
     gst_type_mark_as_plugin_api(type, static_cast<GstPluginAPIFlags>(0));
   }
   return type;
 }
 
+GType register_enum(const char* name, const GEnumValue* values) {
+  return register_once(name, values, g_enum_register_static);
+}
+
 GType register_flags(const char* name, const GFlagsValue* values) {
-  GType type = g_type_from_name(name);
-  if (type == 0) {
-    type = g_flags_register_static(name, values);
-    gst_type_mark_as_plugin_api(type, static_cast<GstPluginAPIFlags>(0));
-  }
-  return type;
+  return register_once(name, values, g_flags_register_static);
 }
 
 }  // namespace dvnn::gst

@@ -13,20 +13,20 @@
 
 /* What main() waits for. */
 typedef struct {
-  GMainLoop *loop;
+  GMainLoop* loop;
   int status;
 } Ending;
 
 /* Sees each frame that leaves dvdecode, in the thread that brings it: it must not take long. */
-static GstPadProbeReturn print_objects(GstPad *pad, GstPadProbeInfo *info, gpointer data) {
-  GstBuffer *frame = GST_PAD_PROBE_INFO_BUFFER(info);
-  GstDvObjectsMeta *meta = gst_buffer_get_dv_objects_meta(frame);
+static GstPadProbeReturn print_objects(GstPad* pad, GstPadProbeInfo* info, gpointer data) {
+  GstBuffer* frame = GST_PAD_PROBE_INFO_BUFFER(info);
+  GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
   guint i;
 
   (void)pad;
   (void)data;
   for (i = 0; meta && i < gst_dv_objects_meta_get_n_objects(meta); ++i) {
-    const GstDvObject *found = gst_dv_objects_meta_get_object(meta, i);
+    const GstDvObject* found = gst_dv_objects_meta_get_object(meta, i);
     g_print("%.3f %s %.2f %.1f %.1f %.1f %.1f\n", (double)GST_BUFFER_PTS(frame) / GST_SECOND,
             found->label, (double)found->confidence, found->x0, found->y0, found->x1, found->y1);
   }
@@ -34,17 +34,18 @@ static GstPadProbeReturn print_objects(GstPad *pad, GstPadProbeInfo *info, gpoin
 }
 
 /* What elements and the pipeline have to say. */
-static gboolean take_message(GstBus *bus, GstMessage *message, gpointer data) {
-  Ending *ending = data;
-  GError *error = NULL;
-  gchar *details = NULL;
+static gboolean take_message(GstBus* bus, GstMessage* message, gpointer data) {
+  Ending* ending = data;
+  GError* error = NULL;
+  gchar* details = NULL;
 
   (void)bus;
   switch (GST_MESSAGE_TYPE(message)) {
     case GST_MESSAGE_ERROR:
       gst_message_parse_error(message, &error, &details);
       /* The first is the cause, others follow from it. */
-      if (ending->status == 0) g_printerr("error: %s\n%s\n", error->message, details ? details : "");
+      if (ending->status == 0)
+        g_printerr("error: %s\n%s\n", error->message, details ? details : "");
       ending->status = 1;
       g_main_loop_quit(ending->loop);
       break;
@@ -64,24 +65,25 @@ static gboolean take_message(GstBus *bus, GstMessage *message, gpointer data) {
 }
 
 static gboolean stop(gpointer data) {
-  g_main_loop_quit(((Ending *)data)->loop);
+  g_main_loop_quit(((Ending*)data)->loop);
   return G_SOURCE_CONTINUE;
 }
 
 /* The pipeline, or NULL with a message. */
-static GstElement *build(const char *source, const char *network) {
+static GstElement* build(const char* source, const char* network) {
   const gboolean is_camera = g_str_has_prefix(source, "/dev/");
   const gboolean is_test = g_str_equal(source, "test");
-  const char *head = is_test     ? "videotestsrc num-buffers=100"
+  const char* head = is_test     ? "videotestsrc num-buffers=100"
                      : is_camera ? "v4l2src name=source"
                                  : "filesrc name=source ! decodebin";
-  gchar *line = g_strconcat(head,
-                            " ! videoconvert ! dvconvert ! dvinfer name=infer ! dvdecode name=decode !"
-                            " fakesink",
-                            NULL);
-  GError *error = NULL;
-  GstElement *pipeline = gst_parse_launch(line, &error);
-  GstElement *element;
+  gchar* line =
+      g_strconcat(head,
+                  " ! videoconvert ! dvconvert ! dvinfer name=infer ! dvdecode name=decode !"
+                  " fakesink",
+                  NULL);
+  GError* error = NULL;
+  GstElement* pipeline = gst_parse_launch(line, &error);
+  GstElement* element;
 
   g_free(line);
   if (error) { /* an element is missing */
@@ -104,19 +106,19 @@ static GstElement *build(const char *source, const char *network) {
   return pipeline;
 }
 
-static void watch_frames(GstElement *pipeline) {
-  GstElement *decode = gst_bin_get_by_name(GST_BIN(pipeline), "decode");
-  GstPad *pad = gst_element_get_static_pad(decode, "src");
+static void watch_frames(GstElement* pipeline) {
+  GstElement* decode = gst_bin_get_by_name(GST_BIN(pipeline), "decode");
+  GstPad* pad = gst_element_get_static_pad(decode, "src");
 
   gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, print_objects, NULL, NULL);
   gst_object_unref(pad);
   gst_object_unref(decode);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   Ending ending = {NULL, 0};
-  GstElement *pipeline;
-  GstBus *bus;
+  GstElement* pipeline;
+  GstBus* bus;
 
   gst_init(&argc, &argv);
   pipeline = build(argc > 1 ? argv[1] : "/dev/video0", argc > 2 ? argv[2] : NULL);

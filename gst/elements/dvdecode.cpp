@@ -43,11 +43,12 @@
 #include "base/format.h"
 #include "elements/surroundings.h"
 #include "errors.h"
-#include "frames/framesize.h"
+#include "frames/videocaps.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "guard.h"
 #include "meta/outputdecoder.h"
 #include "meta/roiexport.h"
+#include "meta/tensordesc.h"
 #include "properties.h"
 #include "refs.h"
 #include "times.h"
@@ -247,33 +248,25 @@ static void gst_dv_decode_import(GstDvDecode* self, GstBuffer* frame) {
 // --- frames ------------------------------------------------------------------------------------
 
 // Decodes the outputs of all regions that the network was shown.
-static Status gst_dv_decode_outputs(GstDvDecode* self, GstBuffer* frame, GstDvNetworkInfo* network,
-                                    gfloat threshold, Topic* topic) {
+static Status gst_dv_decode_outputs(GstDvDecode* self, GstBuffer* frame,
+                                    const std::vector<GstDvTensorMeta*>& regions, gfloat threshold,
+                                    Topic* topic) {
   GstDvDecodePrivate& priv = *self->priv;
   priv.found.clear();
   const dvnn::image::Size size = gst_dv_decode_frame_size(self, frame);
-  gpointer state = nullptr;
-  while (GstMeta* meta =
-             gst_buffer_iterate_meta_filtered(frame, &state, GST_DV_TENSOR_META_API_TYPE)) {
-    const auto* outputs = reinterpret_cast<GstDvTensorMeta*>(meta);
-    if (outputs->network != network) continue;
+  for (const GstDvTensorMeta* outputs : regions) {
     DVNN_TRY(priv.decoder.decode(*outputs, threshold, size, &priv.found, topic));
   }
   return {};
 }
 
-static void gst_dv_decode_release_outputs(GstBuffer* frame, GstDvNetworkInfo* network) {
-  gpointer state = nullptr;
-  std::vector<GstMeta*> metas;
-  while (GstMeta* meta =
-             gst_buffer_iterate_meta_filtered(frame, &state, GST_DV_TENSOR_META_API_TYPE)) {
-    if (reinterpret_cast<GstDvTensorMeta*>(meta)->network == network) metas.push_back(meta);
-  }
-  for (GstMeta* meta : metas) {
+static void gst_dv_decode_release_outputs(GstBuffer* frame,
+                                          const std::vector<GstDvTensorMeta*>& regions) {
+  for (GstDvTensorMeta* outputs : regions) {
 #ifdef DVNN_HAVE_TENSORS
-    dvnn::gst::remove_tensor_exports(*reinterpret_cast<GstDvTensorMeta*>(meta), frame);
+    dvnn::gst::remove_tensor_exports(*outputs, frame);
 #endif
-    gst_buffer_remove_meta(frame, meta);
+    gst_buffer_remove_meta(frame, &outputs->meta);
   }
 }
 
@@ -369,8 +362,9 @@ static GstFlowReturn gst_dv_decode_frame(GstDvDecode* self, GstBuffer* frame) {
   }
   priv.is_fed = true;
   GstDvNetworkInfo* network = outputs->network;
+  const std::vector<GstDvTensorMeta*> regions = dvnn::gst::outputs_of(network, frame);
   Topic topic = Topic::kData;
-  const Status status = gst_dv_decode_outputs(self, frame, network, settings.threshold, &topic);
+  const Status status = gst_dv_decode_outputs(self, frame, regions, settings.threshold, &topic);
   if (!status.ok()) {
     dvnn::gst::post_error(
         GST_ELEMENT(self), topic, status.error(),
@@ -388,7 +382,7 @@ static GstFlowReturn gst_dv_decode_frame(GstDvDecode* self, GstBuffer* frame) {
   if (settings.post_messages && (any || settings.post_empty)) {
     gst_dv_decode_post(self, frame, &report);
   }
-  gst_dv_decode_release_outputs(frame, network);
+  gst_dv_decode_release_outputs(frame, regions);
   return GST_FLOW_OK;
 }
 

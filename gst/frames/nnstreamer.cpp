@@ -101,6 +101,10 @@ int64_t StreamTensor::bytes() const {
   return elements * static_cast<int64_t>(element_size(type));
 }
 
+void drop_trailing_ones(std::vector<int>* dimensions) {
+  while (dimensions->size() > 1 && dimensions->back() == 1) dimensions->pop_back();
+}
+
 Result<StreamTensor> make_stream_tensor(StreamType type, Span<const uint32_t> dimensions) {
   StreamTensor tensor;
   tensor.type = type;
@@ -121,9 +125,7 @@ Result<StreamTensor> make_stream_tensor(StreamType type, Span<const uint32_t> di
                         "elements",
                         kMaxStreamRank, static_cast<long long>(kMaxStreamElements))};
   }
-  while (tensor.dimensions.size() > 1 && tensor.dimensions.back() == 1) {
-    tensor.dimensions.pop_back();
-  }
+  drop_trailing_ones(&tensor.dimensions);
   return tensor;
 }
 

@@ -52,6 +52,9 @@ struct StreamTensor {
   }
 };
 
+/// Leaves at least one.
+void drop_trailing_ones(std::vector<int>* dimensions);
+
 constexpr size_t kMaxStreamRank = 16;
 /// Tensors in a buffer, and memories that they come in.
 constexpr size_t kMaxStreamTensors = 256, kMaxStreamMemories = 16;

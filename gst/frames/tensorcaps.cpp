@@ -123,9 +123,7 @@ StreamTensor stream_tensor(const TensorDesc& desc) {
   StreamTensor tensor;
   tensor.type = stream_type(desc.type);
   tensor.dimensions = caps_dimensions(desc);
-  while (tensor.dimensions.size() > 1 && tensor.dimensions.back() == 1) {
-    tensor.dimensions.pop_back();
-  }
+  drop_trailing_ones(&tensor.dimensions);
   return tensor;
 }
 

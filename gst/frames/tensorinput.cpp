@@ -10,10 +10,6 @@
 namespace dvnn::gst {
 namespace {
 
-bool is_float(ElementType type) {
-  return type == ElementType::kFloat16 || type == ElementType::kFloat32;
-}
-
 // 8-bit pixels are one picture, of whose colours the network's channels are made.
 bool takes_pixels(const TensorDesc& input, const InputSpec& picture) {
   const int channels = picture.order == ChannelOrder::kGray ? 1 : 3;

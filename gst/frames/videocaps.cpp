@@ -17,6 +17,14 @@ bool video_info_from_caps(const GstCaps* caps, GstVideoInfo* info) {
   return gst_video_info_from_caps(info, caps);
 }
 
+image::Size frame_size(const GstCaps* caps) {
+  gint width = 0, height = 0;
+  const GstStructure* fields = gst_caps_get_structure(caps, 0);
+  gst_structure_get_int(fields, "width", &width);
+  gst_structure_get_int(fields, "height", &height);
+  return {static_cast<double>(width), static_cast<double>(height)};
+}
+
 void propose_frame_metas(GstQuery* query) {
   for (const GType api : {GST_VIDEO_META_API_TYPE, GST_VIDEO_CROP_META_API_TYPE}) {
     if (!gst_query_find_allocation_meta(query, api, nullptr)) {

@@ -4,6 +4,8 @@
 
 #include <gst/video/video.h>
 
+#include "image/view.h"
+
 namespace dvnn::gst {
 
 /// Raw formats that can be converted.
@@ -32,6 +34,10 @@ namespace dvnn::gst {
 /// What fixed caps of raw video say, however a DMA-BUF is described. False where the CPU cannot
 /// read such frames.
 bool video_info_from_caps(const GstCaps* caps, GstVideoInfo* info);
+
+/// The width and height of fixed caps, also of memory and formats that GstVideoInfo does not know;
+/// 0 where they have none.
+image::Size frame_size(const GstCaps* caps);
 
 /// Says in an ALLOCATION query that strides, offsets and crops that metas tell are honoured. For
 /// where frames end in us: where they pass, that is for downstream to say.

@@ -12,6 +12,17 @@ static_assert(static_cast<int>(GST_DV_TENSOR_LAYOUT_HWC8) == static_cast<int>(La
                       static_cast<int>(ElementType::kInt8),
               "the public enumerations mirror ours");
 
+std::vector<GstDvTensorMeta*> outputs_of(const GstDvNetworkInfo* network, GstBuffer* frame) {
+  std::vector<GstDvTensorMeta*> list;
+  gpointer state = nullptr;
+  while (GstMeta* meta =
+             gst_buffer_iterate_meta_filtered(frame, &state, GST_DV_TENSOR_META_API_TYPE)) {
+    auto* outputs = reinterpret_cast<GstDvTensorMeta*>(meta);
+    if (outputs->network == network) list.push_back(outputs);
+  }
+  return list;
+}
+
 void describe_tensor(const TensorDesc& desc, const char* name, GstDvTensor* tensor) {
   tensor->id = g_quark_from_string(name);
   tensor->layout = static_cast<GstDvTensorLayout>(desc.layout);

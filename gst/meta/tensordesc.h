@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptions of tensors, ours and those of GstDvTensor.
+// Tensors on frames, and their descriptions: ours and those of GstDvTensor.
 #pragma once
+
+#include <vector>
 
 #include "base/result.h"
 #include "gst/dvnn/gstdvtensormeta.h"
@@ -8,6 +10,9 @@
 #include "tensor/tensor.h"
 
 namespace dvnn::gst {
+
+/// The metas with a network's outputs on a frame: one for each region that it was shown.
+std::vector<GstDvTensorMeta*> outputs_of(const GstDvNetworkInfo* network, GstBuffer* frame);
 
 /// Copies a description into a tensor of a meta.
 void describe_tensor(const TensorDesc& desc, const char* name, GstDvTensor* tensor);

@@ -113,17 +113,6 @@ Status add_outputs(const GstDvTensorMeta& outputs, TensorExport which, GstBuffer
   return {};
 }
 
-std::vector<const GstDvTensorMeta*> outputs_of(const GstDvNetworkInfo* network, GstBuffer* frame) {
-  std::vector<const GstDvTensorMeta*> list;
-  gpointer state = nullptr;
-  while (GstMeta* meta =
-             gst_buffer_iterate_meta_filtered(frame, &state, GST_DV_TENSOR_META_API_TYPE)) {
-    const auto* outputs = reinterpret_cast<const GstDvTensorMeta*>(meta);
-    if (outputs->network == network) list.push_back(outputs);
-  }
-  return list;
-}
-
 // A tensor of `rows` rows of `columns` numbers, with a leading dimension of 1 as models have it.
 Result<TensorPtr> make_rows(const char* id, gsize rows, gsize columns,
                             const std::vector<float>& values) {
@@ -140,7 +129,7 @@ Result<TensorPtr> make_rows(const char* id, gsize rows, gsize columns,
 
 }  // namespace
 
-Status TensorExporter::add_detections(const std::vector<const GstDvTensorMeta*>& outputs,
+Status TensorExporter::add_detections(const std::vector<GstDvTensorMeta*>& outputs,
                                       const image::Size& frame_size, GstBuffer* frame) {
   found_.clear();
   for (const GstDvTensorMeta* region : outputs) {

@@ -32,8 +32,8 @@ class TensorExporter {
   void reset() { decoder_.reset(); }
 
  private:
-  Status add_detections(const std::vector<const GstDvTensorMeta*>& outputs,
-                        const image::Size& frame_size, GstBuffer* frame);
+  Status add_detections(const std::vector<GstDvTensorMeta*>& outputs, const image::Size& frame_size,
+                        GstBuffer* frame);
 
   OutputDecoder decoder_;
   objects::Objects found_;

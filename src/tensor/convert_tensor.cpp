@@ -9,10 +9,6 @@
 namespace dvnn {
 namespace {
 
-bool is_float(ElementType type) {
-  return type == ElementType::kFloat16 || type == ElementType::kFloat32;
-}
-
 void convert_floats(ElementType from_type, const uint8_t* from, ElementType to_type, uint8_t* to,
                     size_t count) {
   if (from_type == to_type) {

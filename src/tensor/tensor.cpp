@@ -160,6 +160,10 @@ int64_t TensorDesc::bytes() const {
   return shape.elements() * static_cast<int64_t>(element_size(type));
 }
 
+bool is_float(ElementType type) {
+  return type == ElementType::kFloat16 || type == ElementType::kFloat32;
+}
+
 size_t element_size(ElementType type) {
   switch (type) {
     case ElementType::kFloat16:

@@ -73,6 +73,7 @@ using TensorView = BasicTensorView<uint8_t>;
 using ConstTensorView = BasicTensorView<const uint8_t>;
 
 size_t element_size(ElementType type);
+bool is_float(ElementType type);          // of either size
 const char* to_string(ElementType type);  // "float16", "float32", "uint8", "int8"
 const char* to_string(Layout layout);     // "nchw", "nhwc", "nwhc", "whc8", "hwc8"
 Result<ElementType> parse_element_type(std::string_view text);

@@ -112,13 +112,7 @@ void run_with_probe(const std::string& description, const char* element, const c
   gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, callback, data, nullptr);
   gst_object_unref(pad);
   gst_object_unref(probed);
-  gst_element_set_state(pipeline, GST_STATE_PLAYING);
-  GstBus* bus = gst_element_get_bus(pipeline);
-  GstMessage* end = gst_bus_timed_pop_filtered(
-      bus, 120 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
-  ck_assert_msg(end && GST_MESSAGE_TYPE(end) == GST_MESSAGE_EOS, "%s: no end", description.c_str());
-  gst_message_unref(end);
-  gst_object_unref(bus);
+  play_to_end(pipeline, description, 120 * GST_SECOND);
   gst_element_set_state(pipeline, GST_STATE_NULL);
   gst_object_unref(pipeline);
 }

@@ -47,14 +47,18 @@ inline GstVideoInfo video_info(const std::string& format, int width, int height)
   return info;
 }
 
-inline std::string video_caps(const std::string& format, int width, int height) {
-  GstVideoInfo info = video_info(format, width, height);
-  GstCaps* caps = gst_video_info_to_caps(&info);
+/// Caps, which are taken, as text.
+inline std::string caps_text(GstCaps* caps) {
   gchar* text = gst_caps_to_string(caps);
   const std::string result = text;
   g_free(text);
   gst_caps_unref(caps);
   return result;
+}
+
+inline std::string video_caps(const std::string& format, int width, int height) {
+  const GstVideoInfo info = video_info(format, width, height);
+  return caps_text(gst_video_info_to_caps(&info));
 }
 
 /// A black frame of `format` with a red square over grid cell (column, row) of 4 x 4.
@@ -92,6 +96,17 @@ inline bool found_square(GstBuffer* buffer, int width, int height, int column, i
   return list.size() == 1 && list[0].label == "red" && near(list[0].x0, column * width / 4.0) &&
          near(list[0].y0, row * height / 4.0) && near(list[0].x1, (column + 1) * width / 4.0) &&
          near(list[0].y1, (row + 1) * height / 4.0);
+}
+
+/// Plays a pipeline, which is `description`, until its end, which must come within `limit`.
+inline void play_to_end(GstElement* pipeline, const std::string& description, GstClockTime limit) {
+  gst_element_set_state(pipeline, GST_STATE_PLAYING);
+  GstBus* bus = gst_element_get_bus(pipeline);
+  GstMessage* end = gst_bus_timed_pop_filtered(
+      bus, limit, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+  ck_assert_msg(end && GST_MESSAGE_TYPE(end) == GST_MESSAGE_EOS, "%s: no end", description.c_str());
+  gst_message_unref(end);
+  gst_object_unref(bus);
 }
 
 /// Runs a suite with GStreamer's leaks tracer on; objects that are alive after gst_deinit() fail

@@ -39,6 +39,33 @@ inline std::vector<uint8_t> output_of(const std::string& description, const std:
   return bytes;
 }
 
+/// The error that pushing `frame` through `description` posts; empty if none does.
+inline std::string error_of(const std::string& description, const std::string& caps,
+                            GstBuffer* frame, GstFlowReturn* flow = nullptr,
+                            GstClockTime wait = GST_SECOND) {
+  GstHarness* h = gst_harness_new_parse(description.c_str());
+  GstBus* bus = gst_bus_new();
+  gst_element_set_bus(h->element, bus);
+  gst_harness_set_src_caps_str(h, caps.c_str());
+  GstFlowReturn result = gst_harness_push(h, frame);
+  std::string text;
+  // dvinfer's errors come from its own thread.
+  GstMessage* message = gst_bus_timed_pop_filtered(bus, wait, GST_MESSAGE_ERROR);
+  if (message && result == GST_FLOW_OK) result = GST_FLOW_ERROR;
+  if (flow) *flow = result;
+  if (message) {
+    GError* error = nullptr;
+    gst_message_parse_error(message, &error, nullptr);
+    text = error->message;
+    g_error_free(error);
+    gst_message_unref(message);
+  }
+  gst_element_set_bus(h->element, nullptr);
+  gst_object_unref(bus);
+  gst_harness_teardown(h);
+  return text;
+}
+
 inline GstBuffer* noise(const std::string& format, int width, int height) {
   const GstVideoInfo info = video_info(format, width, height);
   GstBuffer* buffer = gst_buffer_new_allocate(nullptr, info.size, nullptr);

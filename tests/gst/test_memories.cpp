@@ -167,12 +167,7 @@ std::string drm_caps(const std::string& format, guint64 modifier) {
   const GstVideoInfo info = video_info(format, kWidth, kHeight);
   GstVideoInfoDmaDrm drm;
   ck_assert(gst_video_info_dma_drm_from_video_info(&drm, &info, modifier));
-  GstCaps* caps = gst_video_info_dma_drm_to_caps(&drm);
-  gchar* text = gst_caps_to_string(caps);
-  const std::string result = text;
-  g_free(text);
-  gst_caps_unref(caps);
-  return result;
+  return caps_text(gst_video_info_dma_drm_to_caps(&drm));
 }
 
 // In memory of a DMA-BUF's kind.

@@ -88,11 +88,7 @@ const char* const kFlexible = "other/tensors,format=(string)flexible,framerate=(
 std::string caps_after(const std::string& description, const std::string& caps, GstBuffer* buffer) {
   GstHarness* h = chain(description, caps);
   gst_buffer_unref(gst_harness_push_and_pull(h, buffer));
-  GstCaps* out = gst_pad_get_current_caps(h->sinkpad);
-  gchar* text = gst_caps_to_string(out);
-  const std::string result = text;
-  g_free(text);
-  gst_caps_unref(out);
+  const std::string result = caps_text(gst_pad_get_current_caps(h->sinkpad));
   gst_harness_teardown(h);
   return result;
 }
@@ -102,26 +98,9 @@ void expect_outputs(const std::string& caps, const std::vector<Bytes>& memories)
   ck_assert_msg(have == outputs_for_frames(), "%s", caps.c_str());
 }
 
-// The error of a stream; empty if a buffer comes out.
+// The error of a stream into dvinfer; empty if a buffer comes out.
 std::string error_of(const std::string& caps, const std::vector<Bytes>& memories) {
-  GstHarness* h = gst_harness_new_parse(infer().c_str());
-  GstBus* bus = gst_bus_new();
-  gst_element_set_bus(h->element, bus);
-  gst_harness_set_src_caps_str(h, caps.c_str());
-  gst_harness_push(h, buffer_of(memories));
-  GstMessage* message = gst_bus_timed_pop_filtered(bus, GST_SECOND, GST_MESSAGE_ERROR);
-  std::string text;
-  if (message) {
-    GError* error = nullptr;
-    gst_message_parse_error(message, &error, nullptr);
-    text = error->message;
-    g_error_free(error);
-    gst_message_unref(message);
-  }
-  gst_element_set_bus(h->element, nullptr);
-  gst_object_unref(bus);
-  gst_harness_teardown(h);
-  return text;
+  return dvnn::test::error_of(infer(), caps, buffer_of(memories));
 }
 
 }  // namespace

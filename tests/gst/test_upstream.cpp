@@ -33,13 +33,7 @@ std::vector<Found> found_in(const std::string& picture, const std::string& eleme
   GError* error = nullptr;
   GstElement* pipeline = gst_parse_launch(description.c_str(), &error);
   ck_assert_msg(pipeline && !error, "%s", error ? error->message : "");
-  gst_element_set_state(pipeline, GST_STATE_PLAYING);
-  GstBus* bus = gst_element_get_bus(pipeline);
-  GstMessage* end = gst_bus_timed_pop_filtered(
-      bus, 60 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
-  ck_assert_msg(end && GST_MESSAGE_TYPE(end) == GST_MESSAGE_EOS, "%s", description.c_str());
-  gst_message_unref(end);
-  gst_object_unref(bus);
+  play_to_end(pipeline, description, 60 * GST_SECOND);
   GstElement* sink = gst_bin_get_by_name(GST_BIN(pipeline), "sink");
   GstSample* last = nullptr;
   g_object_get(sink, "last-sample", &last, nullptr);

@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "base/guard.h"
-#include "layers/module.h"
+#include "layers/custom_library.h"
 #include "network/default_network.h"
 #include "plan/plan.h"
 

@@ -70,10 +70,9 @@ Status OutputDecoder::prepare(const GstDvTensorMeta& outputs, std::vector<Output
     const gchar* id = g_quark_to_string(output.id);
     named.push_back({id ? id : "", output.desc});
   }
-  DVNN_ASSIGN(auto params,
-              parse_json(gst_dv_network_info_get_decoder_params(network_.get()),
-                         std::string("the decoder's parameters of network '") +
-                             gst_dv_network_info_get_name(network_.get()) + "'"));
+  DVNN_ASSIGN(auto params, parse_json(gst_dv_network_info_get_decoder_params(network_.get()),
+                                      std::string("the decoder's parameters of network '") +
+                                          gst_dv_network_info_get_name(network_.get()) + "'"));
   const JsonScope scope(&params);
   auto decoder = decode::create_decoder(name, params, named);
   if (!decoder.ok()) {

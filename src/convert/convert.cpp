@@ -2,9 +2,9 @@
 #include "convert/convert.h"
 
 #include "base/format.h"
-#include "convert/caffe_import.h"
-#include "convert/keras_import.h"
-#include "convert/onnx_import.h"
+#include "import/caffe/import.h"
+#include "import/keras/import.h"
+#include "import/onnx/import.h"
 #include "network/model_decoder.h"
 #include "network/model_limits.h"
 #include "plan/plan.h"
@@ -35,14 +35,15 @@ Status check_decoder(const network::Model& model) {
   return decoder.ok() ? Status() : Status(decoder.error());
 }
 
-Result<network::Model> convert_graph(Graph graph, const ConvertOptions& options, Report* report) {
+Result<network::Model> convert_graph(plan::Graph graph, const ConvertOptions& options,
+                                     Report* report) {
   const int channels = graph.shape_of(graph.input).c();
   if ((channels == 1) != (options.picture.order == ChannelOrder::kGray)) {
     return Error{ErrorCode::kInvalidArgument,
                  format("the input has %d channels, which does not fit channel order '%s'",
                         channels, to_string(options.picture.order))};
   }
-  if (report) report->imported = std::make_shared<const Graph>(graph);
+  if (report) report->imported = std::make_shared<const plan::Graph>(graph);
   DVNN_ASSIGN(network::Model model, plan::plan(std::move(graph), options, options.picture, report));
   if (!options.name.empty()) model.name = options.name;
   model.labels = options.labels;
@@ -58,19 +59,20 @@ std::string clean(const std::string& name) {
   return short_text(name, network::kMaxNameBytes);
 }
 
-void clean_names(Graph* graph) {
+void clean_names(plan::Graph* graph) {
   graph->name = clean(graph->name);
-  for (Node& node : graph->nodes) {
+  for (plan::Node& node : graph->nodes) {
     node.name = clean(node.name);
     for (std::string& layer : node.layers) layer = clean(layer);
   }
-  for (Value& value : graph->values) value.name = clean(value.name);
+  for (plan::Value& value : graph->values) value.name = clean(value.name);
   for (std::string& name : graph->output_names) name = clean(name);
 }
 
 // What all front ends end with.
-Result<network::Model> finish(Result<Graph> graph, const std::string& kind, const std::string& path,
-                              const ConvertOptions& options, Report* report) {
+Result<network::Model> finish(Result<plan::Graph> graph, const std::string& kind,
+                              const std::string& path, const ConvertOptions& options,
+                              Report* report) {
   if (!graph.ok()) {
     return Error{graph.error().code, printable(graph.error().message)}.within("'" + path + "'");
   }
@@ -86,29 +88,29 @@ Result<network::Model> finish(Result<Graph> graph, const std::string& kind, cons
 
 Result<network::Model> convert_onnx(const std::string& path, const ConvertOptions& options,
                                     Report* report) {
-  DVNN_ASSIGN(const onnx::ModelProto proto, read_onnx(path));
-  return finish(import_onnx(proto, options.import), "onnx", path, options, report);
+  DVNN_ASSIGN(const onnx::ModelProto proto, import::read_onnx(path));
+  return finish(import::import_onnx(proto, options.import), "onnx", path, options, report);
 }
 
 Result<network::Model> convert_keras(const std::string& path, const ConvertOptions& options,
                                      Report* report) {
-  DVNN_ASSIGN(const auto file, Hdf5File::open(path));
+  DVNN_ASSIGN(const auto file, import::Hdf5File::open(path));
   return convert_keras(*file, path, options, report);
 }
 
-Result<network::Model> convert_keras(const Hdf5File& file, const std::string& path,
+Result<network::Model> convert_keras(const import::Hdf5File& file, const std::string& path,
                                      const ConvertOptions& options, Report* report) {
-  return finish(import_keras(file, options.import), "keras", path, options, report);
+  return finish(import::import_keras(file, options.import), "keras", path, options, report);
 }
 
 Result<network::Model> convert_caffe(const std::string& prototxt_path,
                                      const std::string& caffemodel_path,
                                      const ConvertOptions& options, Report* report) {
   DVNN_ASSIGN(const caffe::NetParameter net,
-              read_prototxt(prototxt_path, report ? &report->warnings : nullptr));
-  DVNN_ASSIGN(const caffe::NetParameter weights, read_caffemodel(caffemodel_path));
-  auto model =
-      finish(import_caffe(net, weights, options.import), "caffe", prototxt_path, options, report);
+              import::read_prototxt(prototxt_path, report ? &report->warnings : nullptr));
+  DVNN_ASSIGN(const caffe::NetParameter weights, import::read_caffemodel(caffemodel_path));
+  auto model = finish(import::import_caffe(net, weights, options.import), "caffe", prototxt_path,
+                      options, report);
   if (model.ok()) {
     model.value().source = clean(model.value().source + ", " + base_name(caffemodel_path));
   }

@@ -8,14 +8,16 @@
 #include <vector>
 
 #include "base/result.h"
-#include "convert/import_options.h"
+#include "import/options.h"
 #include "network/model.h"
 #include "plan/graph.h"
 #include "plan/options.h"
 
-namespace dvnn::convert {
-
+namespace dvnn::import {
 class Hdf5File;
+}
+
+namespace dvnn::convert {
 
 /// What the model does not say itself.
 struct ConvertOptions : plan::PlanOptions {
@@ -24,7 +26,7 @@ struct ConvertOptions : plan::PlanOptions {
   std::vector<std::string> labels;
   std::string decoder;  // empty: chosen from the model's last layer
   nlohmann::json decoder_params = nlohmann::json::object();
-  ImportOptions import;
+  import::ImportOptions import;
 };
 
 /// What was decided, for people.
@@ -44,7 +46,7 @@ Result<network::Model> convert_keras(const std::string& path, const ConvertOptio
                                      Report* report);
 
 /// The same of what was read of the file `path`.
-Result<network::Model> convert_keras(const Hdf5File& file, const std::string& path,
+Result<network::Model> convert_keras(const import::Hdf5File& file, const std::string& path,
                                      const ConvertOptions& options, Report* report);
 
 /// Converts a Caffe model. Errors name the file, the layer and the field. `report` may be null.

@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "base/format.h"
-#include "convert/model_file.h"
+#include "import/model_file.h"
 
 namespace dvnn::convert {
 namespace {
@@ -41,7 +41,7 @@ std::string unquoted(const std::string& text) {
 }
 
 Result<Options> read_options(const std::string& path) {
-  DVNN_ASSIGN(const int fd, open_checked(path, kMaxBytes));
+  DVNN_ASSIGN(const int fd, import::open_checked(path, kMaxBytes));
   close(fd);
   std::ifstream file(path);
   Options options;

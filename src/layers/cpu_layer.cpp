@@ -4,8 +4,8 @@
 #include "base/format.h"
 #include "base/guard.h"
 #include "layers/cost.h"
+#include "layers/custom_library.h"
 #include "layers/factories.h"
-#include "layers/module.h"
 #include "layers/workspace.h"
 
 namespace dvnn::layers {

@@ -15,8 +15,8 @@
 #include "layers/cpu_layer.h"
 #include "layers/workspace.h"
 #include "network/dvn_file.h"
+#include "network/generated_network.h"
 #include "network/model_network.h"
-#include "network/module.h"
 
 namespace dvnn::network {
 namespace {

@@ -9,10 +9,10 @@
 #include "base/budget.h"
 #include "base/format.h"
 #include "device/limits.h"
-#include "plan/graph_json.h"
 #include "plan/memory_plan.h"
+#include "plan/passes/quantise.h"
 #include "plan/placement.h"
-#include "plan/quantise.h"
+#include "plan/saved_graph.h"
 #include "plan/schedule.h"
 #include "tensor/half.h"
 

@@ -5,9 +5,9 @@
 
 #include "base/format.h"
 #include "base/guard.h"
-#include "plan/graph_json.h"
 #include "plan/lower.h"
-#include "plan/passes.h"
+#include "plan/passes/passes.h"
+#include "plan/saved_graph.h"
 #include "plan/shapes.h"
 
 namespace dvnn::plan {

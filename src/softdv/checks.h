@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "softdv/command_plan.h"
 #include "softdv/objects.h"
-#include "softdv/plan.h"
 
 namespace dvnn::softdv {
 

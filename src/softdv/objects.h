@@ -13,7 +13,7 @@
 
 #include "device/limits.h"
 #include "dmp_dv_cmdraw_v1.h"
-#include "softdv/plan.h"
+#include "softdv/command_plan.h"
 
 struct dmp_dv_context_impl {
   std::atomic<int> references{1};

@@ -8,8 +8,8 @@
 #include <opencv2/core.hpp>
 
 #include "base/format.h"
-#include "convert/reference.h"
 #include "decode/box.h"
+#include "plan/reference.h"
 #include "tools/session.h"
 
 namespace dvnn::tools {
@@ -71,7 +71,7 @@ class Comparison {
       : model_(model), picture_(picture), losses_(model.outputs.size()) {}
 
   Status open(const plan::Graph& graph) {
-    DVNN_ASSIGN(reference_, convert::Reference::create(graph));
+    DVNN_ASSIGN(reference_, plan::Reference::create(graph));
     DVNN_ASSIGN(auto device, device::Device::open("soft"));
     DVNN_ASSIGN(auto network, network::Network::create(model_, std::move(device)));
     DVNN_ASSIGN(session_, Session::create(std::move(network)));
@@ -141,7 +141,7 @@ class Comparison {
 
   const network::Model& model_;
   InputSpec picture_;
-  std::unique_ptr<convert::Reference> reference_;
+  std::unique_ptr<plan::Reference> reference_;
   std::unique_ptr<Session> session_;
   std::unique_ptr<decode::Decoder> reference_decoder_;
   std::vector<OutputLoss> losses_;

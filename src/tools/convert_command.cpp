@@ -7,7 +7,7 @@
 #include "convert/convert.h"
 #include "convert/ini_file.h"
 #include "decode/decoder.h"
-#include "layers/module.h"
+#include "layers/custom_library.h"
 #include "network/dvn_file.h"
 #include "plan/plan.h"
 #include "tools/accuracy.h"
@@ -75,7 +75,7 @@ Status fill_options(const Texts& texts, convert::ConvertOptions* options) {
   if (texts.layer_types.given()) {
     constexpr size_t kMaxBytes = 1 << 20;
     DVNN_ASSIGN(const std::string text, read_file(texts.layer_types.text(), kMaxBytes));
-    auto declared = convert::parse_custom_layers(text);
+    auto declared = import::parse_custom_layers(text);
     if (!declared.ok()) return declared.error().within("'" + texts.layer_types.text() + "'");
     options->import.custom_layers = std::move(declared.value());
   }

@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <glib/gstdio.h>
 
-#include "convert/emit_cpp.h"
+#include "emit/emit_cpp.h"
 #include "network/dvn_file.h"
 #include "network/model_json.h"
 #include "tools/dot.h"
@@ -13,7 +13,7 @@ namespace dvnn::tools {
 namespace {
 
 Status write_cpp(const network::Model& model, const std::string& folder) {
-  DVNN_ASSIGN(const convert::CppSources sources, convert::emit_cpp(model));
+  DVNN_ASSIGN(const emit::CppSources sources, emit::emit_cpp(model));
   if (g_mkdir_with_parents(folder.c_str(), 0777) != 0) {
     return Error{ErrorCode::kIo, "'" + folder + "' cannot be made"};
   }

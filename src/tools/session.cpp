@@ -5,7 +5,7 @@
 #include <opencv2/imgcodecs.hpp>
 
 #include "base/format.h"
-#include "layers/module.h"
+#include "layers/custom_library.h"
 #include "network/model_decoder.h"
 #include "objects/frame_map.h"
 #include "plan/plan.h"

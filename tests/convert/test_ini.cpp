@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fstream>
 
+#include "../import/onnx_fixture.h"
 #include "check_main.h"
 #include "convert/ini_file.h"
-#include "onnx_fixture.h"
 
 using namespace dvnn;
 using namespace dvnn::convert;

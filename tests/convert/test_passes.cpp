@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the passes make of small models, read off the steps.
-#include "caffe_fixture.h"
+#include "../import/caffe_fixture.h"
 
 // Check last: some of its macros have common names.
 #include "check_main.h"

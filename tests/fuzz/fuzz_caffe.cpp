@@ -92,9 +92,9 @@ bool parse_text(const std::string& text, caffe::NetParameter* net) {
   return parser.Parse(&stream, net);
 }
 
-const convert::CustomLayers& custom_layers() {
-  static const auto* const layers = new convert::CustomLayers(
-      convert::parse_custom_layers(
+const import::CustomLayers& custom_layers() {
+  static const auto* const layers = new import::CustomLayers(
+      import::parse_custom_layers(
           "{\"Spread\": {\"params\": {\"amount\": \"float\", \"sizes\": \"int[2]\"}, \"output\": "
           "[\"1\", \"c * count(sizes)\", \"(h + 1) / 2\", \"w\"]}}")
           .value());

@@ -8,8 +8,8 @@
 #include <functional>
 #include <vector>
 
-#include "convert/hdf5_message.h"
 #include "fuzzed_data.h"
+#include "import/keras/hdf5_message.h"
 #include "target.h"
 
 using namespace dvnn;
@@ -206,8 +206,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FuzzedData in(data, size);
   std::vector<uint8_t> bytes = make_file(&in);
   if (bytes.empty()) return 0;
-  convert::Hdf5Contents contents, told;
-  if (!convert::read_hdf5(bytes.data(), bytes.size(), &contents)) return 0;
+  import::Hdf5Contents contents, told;
+  if (!import::read_hdf5(bytes.data(), bytes.size(), &contents)) return 0;
   ++fuzz::accepted;
   uint64_t held = 0;
   for (const auto& [path, array] : contents.arrays) {
@@ -218,8 +218,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   // An array is bytes of the file.
   if (held > bytes.size()) std::abort();
-  const std::string message = convert::write_message(contents);
-  if (!convert::read_message(message, &told) || convert::write_message(told) != message) {
+  const std::string message = import::write_message(contents);
+  if (!import::read_message(message, &told) || import::write_message(told) != message) {
     std::abort();
   }
   return 0;

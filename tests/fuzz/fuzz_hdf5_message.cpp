@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the process that reads HDF5 files tells, once a damaged file has taken it over.
-#include "convert/hdf5_message.h"
+#include "import/keras/hdf5_message.h"
 #include "target.h"
 
 using namespace dvnn;
@@ -10,9 +10,9 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  convert::Hdf5Contents contents;
+  import::Hdf5Contents contents;
   const std::string message(reinterpret_cast<const char*>(data), size);
-  if (!convert::read_message(message, &contents)) return 0;
+  if (!import::read_message(message, &contents)) return 0;
   ++fuzz::accepted;
   // What importers rely on.
   for (const auto& [path, array] : contents.arrays) {

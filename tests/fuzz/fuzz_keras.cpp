@@ -5,8 +5,8 @@
 
 #include "base/json.h"
 #include "convert/convert.h"
-#include "convert/hdf5_reader.h"
 #include "converter_options.h"
+#include "import/keras/hdf5_reader.h"
 #include "json_mutator.h"
 #include "target.h"
 
@@ -35,7 +35,7 @@ DVNN_FUZZ_JSON("Activation", "AveragePooling1D", "AveragePooling2D", "BatchNorma
 namespace {
 
 // False if the arrays would be larger than is worth the time.
-bool read_contents(const json& in, convert::Hdf5Contents* contents) {
+bool read_contents(const json& in, import::Hdf5Contents* contents) {
   constexpr int64_t kMostElements = 1 << 14;
   constexpr size_t kMostDims = 8;
   JsonReader reader(in, "it");
@@ -62,7 +62,7 @@ bool read_contents(const json& in, convert::Hdf5Contents* contents) {
   }
   int64_t total = 0;
   for (const auto& [path, dims] : arrays->items()) {
-    convert::Hdf5Array& array = contents->arrays[path];
+    import::Hdf5Array& array = contents->arrays[path];
     int64_t count = 1;
     for (const json& d : dims) {
       const int64_t extent = d.is_number_integer() ? d.get<int64_t>() : 0;
@@ -90,11 +90,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!parsed.ok()) return 0;
   JsonReader in(parsed.value(), "it");
   const int64_t bits = in.integer("options", 0, 15, 0);
-  convert::Hdf5Contents contents;
+  import::Hdf5Contents contents;
   if (!in.ok() || !read_contents(parsed.value(), &contents)) return 0;
   convert::Report report;
   const auto model =
-      convert::convert_keras(*convert::Hdf5File::of(std::move(contents)), "it",
+      convert::convert_keras(*import::Hdf5File::of(std::move(contents)), "it",
                              fuzz::converter_options(static_cast<uint64_t>(bits)), &report);
   fuzz::accepted += fuzz::is_good(model);
   return 0;

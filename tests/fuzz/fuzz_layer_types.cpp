@@ -2,7 +2,7 @@
 // Declarations of custom layers (--layer-types): {"types": the declaration, "given": parameters of
 // a layer in a model, "input": its input's shape}.
 #include "base/json.h"
-#include "convert/custom_layers.h"
+#include "import/custom_layers.h"
 #include "json_mutator.h"
 #include "target.h"
 #include "tensor/tensor_json.h"
@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     declaration = in.member("types");
     given = in.member("given");
   }
-  const auto types = convert::parse_custom_layers(
+  const auto types = import::parse_custom_layers(
       declaration ? declaration->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
                   : text);
   if (!fuzz::is_good(types)) return 0;

@@ -4,7 +4,7 @@
 
 #include "check_main.h"
 #include "layers/cpu_layer.h"
-#include "layers/module.h"
+#include "layers/custom_library.h"
 
 using namespace dvnn;
 using namespace dvnn::layers;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "convert/builder.h"
+#include "import/builder.h"
 
 // Check last: some of its macros have common names.
 #include "check_main.h"
@@ -27,12 +27,12 @@ inline int sure(const Result<int>& value) {
   return value.value();
 }
 
-struct Maker : convert::GraphBuilder {
+struct Maker : import::GraphBuilder {
   explicit Maker(int h = 16, int w = 16) { sure(input("data", {1, 3, h, w})); }
   std::string name() const { return "layer" + std::to_string(graph.nodes.size()); }
   /// Pads of half the kernel if `pad` is not given.
   int conv(int in, int m, int kernel = 3, int pad = -1, int groups = 1) {
-    convert::ConvSpec spec;
+    import::ConvSpec spec;
     spec.outputs = m;
     spec.kernel_x = spec.kernel_y = kernel;
     spec.groups = groups;
@@ -51,7 +51,7 @@ struct Maker : convert::GraphBuilder {
         activation(name(), in, kind, 0.1f, prelu ? numbers(c, 0, 1) : std::vector<float>()));
   }
   int pooled(int in, bool average, int kernel, int stride, bool ceil = true) {
-    convert::PoolSpec spec;
+    import::PoolSpec spec;
     spec.average = average;
     spec.kernel_x = spec.kernel_y = kernel;
     spec.stride_x = spec.stride_y = stride;

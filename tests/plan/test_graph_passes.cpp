@@ -3,15 +3,15 @@
 // same in FP32.
 #include <functional>
 
-#include "convert/reference.h"
 #include "graph_maker.h"
-#include "plan/passes.h"
+#include "plan/passes/passes.h"
+#include "plan/reference.h"
 
 // Check last: some of its macros have common names.
 #include "check_main.h"
 
 using namespace dvnn;
-using namespace dvnn::convert;
+using namespace dvnn::import;
 using namespace dvnn::plan;
 using namespace dvnn::test;
 using device::Activation;

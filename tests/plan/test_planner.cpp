@@ -9,7 +9,7 @@
 #include "check_main.h"
 
 using namespace dvnn;
-using namespace dvnn::convert;
+using namespace dvnn::import;
 using namespace dvnn::test;
 using device::Activation;
 using dvnn::plan::PlanOptions;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/quantise.h"
+#include "plan/passes/quantise.h"
 
 #include <cmath>
 #include <random>

@@ -2,8 +2,8 @@
 // Networks planned anew for another size of input, without their models.
 #include <random>
 
+#include "../import/caffe_fixture.h"
 #include "base/format.h"
-#include "caffe_fixture.h"
 #include "network/model_json.h"
 #include "plan/plan.h"
 

@@ -17,15 +17,15 @@
 #include <random>
 #include <vector>
 
-#include "convert/hdf5_file.h"
-#include "convert/hdf5_message.h"
-#include "convert/sandbox.h"
+#include "import/keras/hdf5_file.h"
+#include "import/keras/hdf5_message.h"
+#include "import/keras/sandbox.h"
 
 // Check last: some of its macros have common names.
 #include "check_main.h"
 
 using namespace dvnn;
-using convert::Hdf5File;
+using import::Hdf5File;
 
 namespace {
 
@@ -61,11 +61,11 @@ void expect_refusal(const std::string& path, const char* word) {
 }
 
 // What `attempt` returns in a sandbox: 0 if it got out, else the error number.
-int in_sandbox(const std::function<bool()>& attempt, convert::SandboxLimits limits = {}) {
+int in_sandbox(const std::function<bool()>& attempt, import::SandboxLimits limits = {}) {
   const pid_t child = fork();
   if (child == 0) {
     const int result = memfd_create("result", MFD_CLOEXEC);
-    if (!convert::enter_sandbox(result, limits)) _exit(100);
+    if (!import::enter_sandbox(result, limits)) _exit(100);
     errno = 0;
     _exit(attempt() ? 0 : errno ? errno : 101);
   }
@@ -155,23 +155,23 @@ START_TEST(damaged_files_are_read_or_refused) {
 END_TEST
 
 START_TEST(messages_of_a_reader_that_was_taken_over_are_refused) {
-  convert::Hdf5Contents contents, told;
+  import::Hdf5Contents contents, told;
   contents.arrays["/x"] = {{2, 3}, std::vector<float>(6, 1.5f)};
   contents.attributes["/@a"] = {"one", "two"};
-  const std::string good = convert::write_message(contents);
-  ck_assert(convert::read_message(good, &told));
+  const std::string good = import::write_message(contents);
+  ck_assert(import::read_message(good, &told));
   ck_assert(told.arrays["/x"].dims == std::vector<int64_t>({2, 3}));
   for (size_t size = 0; size < good.size(); ++size) {
-    convert::Hdf5Contents cut;
-    ck_assert(!convert::read_message(good.substr(0, size), &cut));
+    import::Hdf5Contents cut;
+    ck_assert(!import::read_message(good.substr(0, size), &cut));
   }
   // The same array twice: six numbers of 36 that its dimensions would say.
   const uint64_t two = 2;
   const size_t count = good.find("/x") - 2 * sizeof(uint64_t);
   std::string twice = good + good.substr(count + sizeof(uint64_t));
   std::memcpy(&twice[count], &two, sizeof two);
-  convert::Hdf5Contents both;
-  ck_assert(!convert::read_message(twice, &both));
+  import::Hdf5Contents both;
+  ck_assert(!import::read_message(twice, &both));
 }
 END_TEST
 
@@ -238,7 +238,7 @@ START_TEST(memory_and_time_of_a_reader_are_bounded) {
   });
   ck_assert_int_eq(error, ENOMEM);
 #endif
-  convert::SandboxLimits limits;
+  import::SandboxLimits limits;
   limits.seconds = 1;
   const int ended = in_sandbox(
       [] {

@@ -3,14 +3,14 @@
 #include <sstream>
 
 #include "base/format.h"
-#include "convert/emit_cpp.h"
+#include "emit/emit_cpp.h"
 #include "grid_network.h"
 
 // Check last: some of its macros have common names.
 #include "check_main.h"
 
 using namespace dvnn;
-using convert::emit_cpp;
+using emit::emit_cpp;
 using network::Model;
 
 namespace {

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "import/builder.h"
+
+#include <algorithm>
+
+#include "base/format.h"
+
+namespace dvnn::import {
+namespace {
+
+constexpr int64_t kMaxKernel = 64, kMaxStride = 255, kMaxPad = 127, kMaxChannels = 32768;
+constexpr int64_t kMaxWindow = 65535;
+
+Status check_range(const char* what, int64_t value, int64_t least, int64_t most) {
+  if (value >= least && value <= most) return {};
+  return Error{
+      ErrorCode::kLimit,
+      format("%s is %lld, the device takes %lld to %lld", what, static_cast<long long>(value),
+             static_cast<long long>(least), static_cast<long long>(most))};
+}
+
+Status check_count(const char* what, size_t have, int64_t want) {
+  if (static_cast<int64_t>(have) == want) return {};
+  return Error{ErrorCode::kMalformed,
+               format("%zu %s, %lld are needed", have, what, static_cast<long long>(want))};
+}
+
+Status check_spec(const ConvSpec& s, const Shape& in) {
+  for (int64_t kernel : {s.kernel_x, s.kernel_y}) {  // beyond the device's 7 it is the CPU's
+    if (kernel < 1 || kernel > kMaxKernel) {
+      return Error{ErrorCode::kLimit,
+                   format("the kernel's size is %lld, not 1 to %lld",
+                          static_cast<long long>(kernel), static_cast<long long>(kMaxKernel))};
+    }
+  }
+  for (int64_t stride : {s.stride_x, s.stride_y}) {
+    DVNN_TRY(check_range("the stride", stride, 1, kMaxStride));
+  }
+  for (int64_t dilation : {s.dilation_x, s.dilation_y}) {
+    DVNN_TRY(check_range("the dilation", dilation, 1, kMaxStride));
+  }
+  for (int64_t pad : {s.left, s.right, s.top, s.bottom}) {
+    DVNN_TRY(check_range("a pad", pad, 0, kMaxPad));
+  }
+  DVNN_TRY(check_range("the number of outputs", s.outputs, 1, kMaxChannels));
+  if (s.groups < 1 || in.c() % s.groups != 0 || s.outputs % s.groups != 0) {
+    return Error{
+        ErrorCode::kMalformed,
+        format("%lld groups do not fit %d input and %lld output channels",
+               static_cast<long long>(s.groups), in.c(), static_cast<long long>(s.outputs))};
+  }
+  return {};
+}
+
+device::Extent extent(int64_t x, int64_t y) {
+  return {static_cast<int>(x), static_cast<int>(y)};
+}
+
+device::Pad pads(int64_t left, int64_t right, int64_t top, int64_t bottom) {
+  return {static_cast<int>(left), static_cast<int>(right), static_cast<int>(top),
+          static_cast<int>(bottom)};
+}
+
+}  // namespace
+
+Result<int> GraphBuilder::append(const std::string& name, Node node,
+                                 const std::vector<int64_t>& dims) {
+  constexpr size_t kMaxNodes = 20000;
+  if (graph.nodes.size() >= kMaxNodes) {
+    return Error{ErrorCode::kLimit, format("more than %zu operations", kMaxNodes)};
+  }
+  DVNN_ASSIGN(const Shape shape, checked_shape(dims));
+  node.name = name;
+  node.layers = {name};
+  node.output = graph.add_value(name, shape);
+  graph.nodes.push_back(std::move(node));
+  return graph.nodes.back().output;
+}
+
+Status GraphBuilder::needs_picture(int value) const {
+  const Shape& shape = shape_of(value);
+  if (shape.rank == 4 && shape.n() == 1) return {};
+  return Error{ErrorCode::kUnsupported, "needs a picture, 1 x C x H x W, has " + shape.to_string()};
+}
+
+Result<int> GraphBuilder::input(const std::string& name, const std::vector<int64_t>& dims,
+                                bool tensor) {
+  if (graph.input >= 0) {
+    return Error{ErrorCode::kUnsupported, "a second input '" + name + "': one is supported"};
+  }
+  auto shape = checked_shape(dims);
+  if (!shape.ok()) return shape.error().within("input '" + name + "'");
+  if (shape.value().rank != 4 || (!tensor && shape.value().c() != 1 && shape.value().c() != 3)) {
+    return Error{ErrorCode::kUnsupported, "input '" + name + "' is " + shape.value().to_string() +
+                                              ", not 1 or 3 channels of a picture (1x3xHxW)"};
+  }
+  shape.value()[0] = 1;  // files say the batch size of training
+  graph.input = graph.add_value(name, shape.value());
+  return graph.input;
+}
+
+Result<int> GraphBuilder::convolution(const std::string& name, int in, const ConvSpec& spec,
+                                      std::vector<float> weights, std::vector<float> bias) {
+  DVNN_TRY(needs_picture(in));
+  const Shape shape = shape_of(in);
+  DVNN_TRY(check_spec(spec, shape));
+  DVNN_TRY(check_count("weights", weights.size(),
+                       spec.outputs * (shape.c() / spec.groups) * spec.kernel_x * spec.kernel_y));
+  if (bias.empty()) bias.assign(static_cast<size_t>(spec.outputs), 0.0f);
+  DVNN_TRY(check_count("biases", bias.size(), spec.outputs));
+  Node node;
+  node.op = Op::kConvolution;
+  node.inputs = {in};
+  node.groups = static_cast<int>(spec.groups);
+  node.weights = std::move(weights);
+  node.bias = std::move(bias);
+  node.run.m = static_cast<int>(spec.outputs);
+  node.run.conv = device::ConvKind::kConv;
+  node.run.kernel = extent(spec.kernel_x, spec.kernel_y);
+  node.run.stride = extent(spec.stride_x, spec.stride_y);
+  node.run.dilation = extent(spec.dilation_x, spec.dilation_y);
+  node.run.conv_pad = pads(spec.left, spec.right, spec.top, spec.bottom);
+  const device::Dims out = device::conv_output(node.run, {shape.w(), shape.h(), shape.c()});
+  return append(name, std::move(node), {1, out.c, out.h, out.w});
+}
+
+Result<int> GraphBuilder::deconvolution(const std::string& name, int in, const ConvSpec& spec,
+                                        int64_t extra_x, int64_t extra_y,
+                                        const std::vector<float>& weights,
+                                        std::vector<float> bias) {
+  DVNN_TRY(needs_picture(in));
+  const Shape shape = shape_of(in);
+  DVNN_TRY(check_spec(spec, shape));
+  if (spec.dilation_x != 1 || spec.dilation_y != 1) {
+    return Error{ErrorCode::kUnsupported,
+                 "transposed convolutions with dilation are not supported"};
+  }
+  const int64_t kx = spec.kernel_x, ky = spec.kernel_y, m = spec.outputs;
+  const int64_t c = shape.c() / spec.groups, m_in = m / spec.groups;  // of a group
+  DVNN_TRY(check_count("weights", weights.size(), m * c * kx * ky));
+  if (bias.empty()) bias.assign(static_cast<size_t>(m), 0.0f);
+  DVNN_TRY(check_count("biases", bias.size(), m));
+  Node node;
+  node.op = Op::kConvolution;
+  node.inputs = {in};
+  node.groups = static_cast<int>(spec.groups);
+  node.bias = std::move(bias);
+  // The device convolves the stretched picture: kernels are turned by 180 degrees.
+  for (int64_t o = 0; o < m; ++o) {
+    for (int64_t i = 0; i < c; ++i) {
+      for (int64_t k = kx * ky - 1; k >= 0; --k) {
+        const int64_t from = o / m_in * c + i;  // input channel
+        node.weights.push_back(
+            weights[static_cast<size_t>((from * m_in + o % m_in) * kx * ky + k)]);
+      }
+    }
+  }
+  node.run.m = static_cast<int>(m);
+  node.run.conv = device::ConvKind::kDeconv;
+  node.run.kernel = extent(kx, ky);
+  node.run.stride = extent(spec.stride_x, spec.stride_y);
+  const int64_t left = kx - 1 - spec.left, right = kx - 1 - spec.right + extra_x;
+  const int64_t top = ky - 1 - spec.top, bottom = ky - 1 - spec.bottom + extra_y;
+  for (int64_t pad : {left, right, top, bottom}) {
+    DVNN_TRY(check_range("what is left of the kernel beside a pad", pad, 0, kMaxPad));
+  }
+  node.run.conv_pad = pads(left, right, top, bottom);
+  const device::Dims out = device::conv_output(node.run, {shape.w(), shape.h(), shape.c()});
+  return append(name, std::move(node), {1, out.c, out.h, out.w});
+}
+
+Result<int> GraphBuilder::inner_product(const std::string& name, int in, int64_t outputs,
+                                        std::vector<float> weights, std::vector<float> bias) {
+  const int64_t inputs = shape_of(in).elements();
+  DVNN_TRY(check_range("the number of inputs", inputs, 1, kMaxChannels));
+  DVNN_TRY(check_range("the number of outputs", outputs, 1, kMaxChannels));
+  DVNN_TRY(check_count("weights", weights.size(), inputs * outputs));
+  if (bias.empty()) bias.assign(static_cast<size_t>(outputs), 0.0f);
+  DVNN_TRY(check_count("biases", bias.size(), outputs));
+  Node node;
+  node.op = Op::kInnerProduct;
+  node.inputs = {in};
+  node.fixed_shape = {static_cast<int>(inputs)};
+  node.run.m = static_cast<int>(outputs);
+  node.weights = std::move(weights);
+  node.bias = std::move(bias);
+  return append(name, std::move(node), {1, outputs});
+}
+
+Result<int> GraphBuilder::affine(const std::string& name, int in, std::vector<float> scale,
+                                 std::vector<float> bias) {
+  const Shape shape = shape_of(in);
+  if (shape.rank < 2) {
+    return Error{ErrorCode::kUnsupported, "the input " + shape.to_string() + " has no channels"};
+  }
+  DVNN_TRY(check_count("scales", scale.size(), shape[1]));
+  DVNN_TRY(check_count("biases", bias.size(), shape[1]));
+  Node node;
+  node.op = Op::kAffine;
+  node.inputs = {in};
+  node.weights = std::move(scale);
+  node.bias = std::move(bias);
+  return append(name, std::move(node), dims_of(shape));
+}
+
+Result<int> GraphBuilder::activation(const std::string& name, int in, device::Activation activation,
+                                     float param, std::vector<float> slopes) {
+  const Shape shape = shape_of(in);
+  if (activation == device::Activation::kPrelu) {
+    if (shape.rank < 2) {
+      return Error{ErrorCode::kUnsupported, "the input " + shape.to_string() + " has no channels"};
+    }
+    if (slopes.size() == 1) slopes.resize(static_cast<size_t>(shape[1]), slopes[0]);
+    DVNN_TRY(check_count("slopes", slopes.size(), shape[1]));
+  }
+  Node node;
+  node.op = Op::kActivation;
+  node.inputs = {in};
+  node.run.activation = activation;
+  node.run.activation_param = param;
+  node.slopes = std::move(slopes);
+  return append(name, std::move(node), dims_of(shape));
+}
+
+Result<int> GraphBuilder::pooling(const std::string& name, int in, const PoolSpec& spec) {
+  DVNN_TRY(needs_picture(in));
+  const Shape shape = shape_of(in);
+  for (int64_t size : {spec.kernel_x, spec.kernel_y, spec.stride_x, spec.stride_y}) {
+    DVNN_TRY(check_range("the window or its stride", size, 1, kMaxWindow));
+  }
+  if (spec.left >= spec.kernel_x || spec.right >= spec.kernel_x || spec.top >= spec.kernel_y ||
+      spec.bottom >= spec.kernel_y ||
+      std::min({spec.left, spec.right, spec.top, spec.bottom}) < 0) {
+    return Error{ErrorCode::kMalformed, "pads must be smaller than the window"};
+  }
+  const int64_t w = plan::count_windows(shape.w(), spec.left, spec.right, spec.kernel_x,
+                                        spec.stride_x, spec.ceil);
+  const int64_t h = plan::count_windows(shape.h(), spec.top, spec.bottom, spec.kernel_y,
+                                        spec.stride_y, spec.ceil);
+  Node node;
+  node.op = Op::kPooling;
+  node.inputs = {in};
+  node.run.pool = spec.average ? device::PoolKind::kAverage : device::PoolKind::kMax;
+  node.run.pool_size = extent(spec.kernel_x, spec.kernel_y);
+  node.run.pool_stride = extent(spec.stride_x, spec.stride_y);
+  node.run.pool_pad = pads(spec.left, spec.right, spec.top, spec.bottom);
+  node.run.m = shape.c();
+  if (spec.ceil) node.params["ceil"] = true;
+  if (spec.global) node.params["global"] = true;
+  const bool padded = spec.left + spec.right + spec.top + spec.bottom > 0;
+  if (spec.average && !spec.counts_pads && padded) node.params["counts_pads"] = false;
+  return append(name, std::move(node), {1, shape.c(), h, w});
+}
+
+Result<int> GraphBuilder::global_pooling(const std::string& name, int in, bool average) {
+  DVNN_TRY(needs_picture(in));
+  PoolSpec spec;
+  spec.average = average;
+  spec.global = true;
+  spec.kernel_x = shape_of(in).w();
+  spec.kernel_y = shape_of(in).h();
+  return pooling(name, in, spec);
+}
+
+Result<int> GraphBuilder::upsample2(const std::string& name, int in) {
+  DVNN_TRY(needs_picture(in));
+  const Shape shape = shape_of(in);
+  Node node;
+  node.op = Op::kPooling;
+  node.inputs = {in};
+  node.run.pool = device::PoolKind::kUpsample;
+  node.run.m = shape.c();
+  return append(name, std::move(node),
+                {1, shape.c(), int64_t{2} * shape.h(), int64_t{2} * shape.w()});
+}
+
+Result<int> GraphBuilder::sum(const std::string& name, int a, int b) {
+  const Shape shape = shape_of(a);
+  if (shape != shape_of(b)) return binary(name, "add", a, b);
+  if (shape.rank != 4) return cpu(name, "Eltwise", {{"operation", "sum"}}, {a, b}, dims_of(shape));
+  Node node;
+  node.op = Op::kAdd;
+  node.inputs = {a, b};
+  return append(name, std::move(node), dims_of(shape));
+}
+
+Result<int> GraphBuilder::concat(const std::string& name, const std::vector<int>& inputs,
+                                 int64_t axis) {
+  if (inputs.empty()) return Error{ErrorCode::kMalformed, "has no inputs"};
+  const Shape first = shape_of(inputs[0]);
+  if (axis < 0) axis += first.rank;
+  if (axis < 0 || axis >= first.rank) {
+    return Error{ErrorCode::kMalformed, "the axis does not exist in " + first.to_string()};
+  }
+  std::vector<int64_t> dims = dims_of(first);
+  dims[static_cast<size_t>(axis)] = 0;
+  for (int value : inputs) {
+    Shape shape = shape_of(value);
+    if (shape.rank == first.rank) {
+      dims[static_cast<size_t>(axis)] += shape[static_cast<int>(axis)];
+      shape[static_cast<int>(axis)] = first[static_cast<int>(axis)];
+    }
+    if (shape != first) {
+      return Error{ErrorCode::kMalformed, shape_of(value).to_string() + " does not fit " +
+                                              first.to_string() +
+                                              format(" along axis %d", static_cast<int>(axis))};
+    }
+  }
+  Node node;
+  node.op = Op::kConcat;
+  node.inputs = inputs;
+  node.type = "Concat";
+  node.params = {{"axis", static_cast<int>(axis)}};
+  return append(name, std::move(node), dims);
+}
+
+Result<int> GraphBuilder::reshape(const std::string& name, int in,
+                                  const std::vector<int64_t>& dims) {
+  DVNN_ASSIGN(const Shape shape, checked_shape(dims));
+  if (shape.elements() != shape_of(in).elements()) {
+    return Error{ErrorCode::kMalformed,
+                 shape.to_string() + " does not hold the elements of " + shape_of(in).to_string()};
+  }
+  // For inputs of another size: what is as in the input stays so, and the largest of the rest is
+  // what is left.
+  std::vector<int64_t> rule = dims;
+  size_t largest = rule.size();
+  for (size_t i = 0; i < rule.size(); ++i) {
+    const bool same =
+        static_cast<int>(i) < shape_of(in).rank && dims[i] == shape_of(in)[static_cast<int>(i)];
+    if (same) rule[i] = 0;
+    if (!same && (largest == rule.size() || dims[i] > dims[largest])) largest = i;
+  }
+  if (largest < rule.size()) rule[largest] = -1;
+  Node node;
+  node.op = Op::kReshape;
+  node.inputs = {in};
+  node.params = {{"dims", rule}};
+  return append(name, std::move(node), dims);
+}
+
+Result<int> GraphBuilder::permute(const std::string& name, int in,
+                                  const std::vector<int64_t>& order) {
+  const Shape shape = shape_of(in);
+  std::vector<int64_t> dims, sorted = order;
+  std::sort(sorted.begin(), sorted.end());
+  bool good = static_cast<int>(order.size()) == shape.rank;
+  for (size_t i = 0; i < sorted.size(); ++i) good &= sorted[i] == static_cast<int64_t>(i);
+  if (!good) {
+    return Error{ErrorCode::kMalformed,
+                 "the order does not name each axis of " + shape.to_string() + " once"};
+  }
+  for (int64_t axis : order) dims.push_back(shape[static_cast<int>(axis)]);
+  return cpu(name, "Permute", {{"order", order}}, {in}, dims);
+}
+
+Result<int> GraphBuilder::softmax(const std::string& name, int in, int64_t axis) {
+  const Shape shape = shape_of(in);
+  if (axis < 0) axis += shape.rank;
+  if (axis < 0 || axis >= shape.rank) {
+    return Error{ErrorCode::kMalformed, "the axis does not exist in " + shape.to_string()};
+  }
+  return cpu(name, "Softmax", {{"axis", axis}}, {in}, dims_of(shape));
+}
+
+Result<int> GraphBuilder::slice(const std::string& name, int in, const std::vector<int64_t>& begin,
+                                const std::vector<int64_t>& step,
+                                const std::vector<int64_t>& dims) {
+  // For inputs of another size: what goes to the end still does.
+  std::vector<int64_t> count = dims;
+  const Shape shape = shape_of(in);
+  for (size_t i = 0; i < count.size() && i < begin.size() && i < step.size(); ++i) {
+    const int64_t size = shape[static_cast<int>(i)];
+    if (step[i] > 0 && count[i] == (size - begin[i] + step[i] - 1) / step[i]) count[i] = -1;
+  }
+  return cpu(name, "Slice", {{"begin", begin}, {"step", step}, {"count", count}}, {in}, dims);
+}
+
+Result<int> GraphBuilder::pad(const std::string& name, int in, int64_t left, int64_t right,
+                              int64_t top, int64_t bottom) {
+  DVNN_TRY(needs_picture(in));
+  for (int64_t pad : {left, right, top, bottom}) {
+    DVNN_TRY(check_range("a pad", pad, 0, kMaxPad));
+  }
+  const Shape shape = shape_of(in);
+  return cpu(name, "Pad", {{"left", left}, {"right", right}, {"top", top}, {"bottom", bottom}},
+             {in}, {1, shape.c(), shape.h() + top + bottom, shape.w() + left + right});
+}
+
+Result<int> GraphBuilder::binary(const std::string& name, const char* operation, int a, int b) {
+  const Shape x = shape_of(a), y = shape_of(b);
+  const int rank = std::max(x.rank, y.rank);
+  std::vector<int64_t> dims;
+  for (int i = 0; i < rank; ++i) {
+    const int p = i - (rank - x.rank), q = i - (rank - y.rank);
+    const int m = p < 0 ? 1 : x[p], n = q < 0 ? 1 : y[q];
+    if (m != n && m != 1 && n != 1) {
+      return Error{ErrorCode::kMalformed,
+                   x.to_string() + " and " + y.to_string() + " do not go together"};
+    }
+    dims.push_back(std::max(m, n));
+  }
+  return cpu(name, "Binary", {{"operation", operation}}, {a, b}, dims);
+}
+
+Result<int> GraphBuilder::unary(const std::string& name, const char* function, int in,
+                                nlohmann::json params) {
+  params["function"] = function;
+  return cpu(name, "Unary", std::move(params), {in}, dims_of(shape_of(in)));
+}
+
+Result<int> GraphBuilder::constant(const std::string& name, const std::vector<int64_t>& dims,
+                                   std::vector<float> values) {
+  DVNN_ASSIGN(const Shape shape, checked_shape(dims));
+  DVNN_TRY(check_count("values", values.size(), shape.elements()));
+  DVNN_ASSIGN(const int value, cpu(name, "Constant", {{"values", std::move(values)}}, {}, dims));
+  graph.nodes.back().fixed_shape = shape;
+  return value;
+}
+
+Result<int> GraphBuilder::custom(const std::string& name, const std::string& type,
+                                 const CustomLayer& layer, const nlohmann::json& params,
+                                 std::vector<int> inputs) {
+  DVNN_ASSIGN(nlohmann::json taken, layer.take_params(params));
+  const Shape first = inputs.empty() ? Shape() : shape_of(inputs[0]);
+  DVNN_ASSIGN(const auto dims, layer.output_dims(first, taken));
+  if (type == "PriorBox" && first.rank == 4) {
+    // Its boxes depend on the size of its input alone: they are made once.
+    taken["layer_w"] = first.w();
+    taken["layer_h"] = first.h();
+    const int grid = inputs[0];
+    inputs.clear();
+    DVNN_ASSIGN(const int value, cpu(name, type.c_str(), std::move(taken), {}, dims));
+    graph.nodes.back().shape_inputs = {grid};
+    return value;
+  }
+  return cpu(name, type.c_str(), std::move(taken), std::move(inputs), dims);
+}
+
+Result<int> GraphBuilder::cpu(const std::string& name, const char* type, nlohmann::json params,
+                              std::vector<int> inputs, const std::vector<int64_t>& dims) {
+  Node node;
+  node.op = Op::kCpu;
+  node.type = type;
+  node.params = std::move(params);
+  node.inputs = std::move(inputs);
+  return append(name, std::move(node), dims);
+}
+
+}  // namespace dvnn::import

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// What front ends build graphs with: every method checks its arguments, computes the result's
+// shape, appends a node and returns the value that it makes. Pictures are 1 x C x H x W.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "import/custom_layers.h"
+#include "plan/graph.h"
+#include "plan/shapes.h"
+
+namespace dvnn::import {
+
+using plan::Graph;
+using plan::Node;
+using plan::Op;
+using plan::Value;
+
+using plan::checked_shape;
+
+using plan::dims_of;
+
+struct ConvSpec {
+  int64_t outputs = 0;
+  int64_t kernel_x = 1, kernel_y = 1, stride_x = 1, stride_y = 1, dilation_x = 1, dilation_y = 1;
+  int64_t left = 0, right = 0, top = 0, bottom = 0;  // pads
+  int64_t groups = 1;
+};
+
+struct PoolSpec {
+  bool average = false;
+  int64_t kernel_x = 1, kernel_y = 1, stride_x = 1, stride_y = 1;
+  int64_t left = 0, right = 0, top = 0, bottom = 0;
+  bool global = false;      // over all there is, whatever the input's size
+  bool ceil = false;        // a last window that is not whole counts
+  bool counts_pads = true;  // averages divide by the whole window
+};
+
+class GraphBuilder {
+ public:
+  Graph graph;
+
+  const Shape& shape_of(int value) const { return graph.shape_of(value); }
+
+  /// The picture; one, of 1 or 3 channels, or of any number if it is none but a `tensor`, which
+  /// must come as a stream of tensors.
+  Result<int> input(const std::string& name, const std::vector<int64_t>& dims, bool tensor = false);
+  /// `weights` are (outputs, channels / groups, y, x).
+  Result<int> convolution(const std::string& name, int in, const ConvSpec& spec,
+                          std::vector<float> weights, std::vector<float> bias);
+  /// The transposed convolution. `weights` are (channels, outputs / groups, y, x), pads those that
+  /// the forward convolution would have; `extra_x` columns and `extra_y` rows are added at the end.
+  Result<int> deconvolution(const std::string& name, int in, const ConvSpec& spec, int64_t extra_x,
+                            int64_t extra_y, const std::vector<float>& weights,
+                            std::vector<float> bias);
+  /// `weights` are (outputs, inputs); reads its input flattened.
+  Result<int> inner_product(const std::string& name, int in, int64_t outputs,
+                            std::vector<float> weights, std::vector<float> bias);
+  /// y = scale[c] x + bias[c] along axis 1.
+  Result<int> affine(const std::string& name, int in, std::vector<float> scale,
+                     std::vector<float> bias);
+  Result<int> activation(const std::string& name, int in, device::Activation activation,
+                         float param = 0, std::vector<float> slopes = {});
+  Result<int> pooling(const std::string& name, int in, const PoolSpec& spec);
+  Result<int> global_pooling(const std::string& name, int in, bool average);
+  /// Every pixel four times.
+  Result<int> upsample2(const std::string& name, int in);
+  /// The sum of two tensors of one shape.
+  Result<int> sum(const std::string& name, int a, int b);
+  Result<int> concat(const std::string& name, const std::vector<int>& inputs, int64_t axis);
+  /// The same elements, row-major.
+  Result<int> reshape(const std::string& name, int in, const std::vector<int64_t>& dims);
+  Result<int> permute(const std::string& name, int in, const std::vector<int64_t>& order);
+  Result<int> softmax(const std::string& name, int in, int64_t axis);
+  /// Elements begin[i], begin[i] + step[i], ... along each axis, as many as `dims` says.
+  Result<int> slice(const std::string& name, int in, const std::vector<int64_t>& begin,
+                    const std::vector<int64_t>& step, const std::vector<int64_t>& dims);
+  /// Zeros around a picture.
+  Result<int> pad(const std::string& name, int in, int64_t left, int64_t right, int64_t top,
+                  int64_t bottom);
+  /// add, sub, mul, div, pow, min or max, with NumPy's broadcasting.
+  Result<int> binary(const std::string& name, const char* operation, int a, int b);
+  /// exp, log, sqrt, abs, neg, floor, ceil, reciprocal, ...: see the CPU layer "Unary".
+  Result<int> unary(const std::string& name, const char* function, int in,
+                    nlohmann::json params = nlohmann::json::object());
+  /// A tensor of numbers.
+  Result<int> constant(const std::string& name, const std::vector<int64_t>& dims,
+                       std::vector<float> values);
+  /// A layer of a type that the user declared, with the parameters that the model gives.
+  Result<int> custom(const std::string& name, const std::string& type, const CustomLayer& layer,
+                     const nlohmann::json& params, std::vector<int> inputs);
+  Result<int> cpu(const std::string& name, const char* type, nlohmann::json params,
+                  std::vector<int> inputs, const std::vector<int64_t>& dims);
+
+ private:
+  Result<int> append(const std::string& name, Node node, const std::vector<int64_t>& dims);
+  Status needs_picture(int value) const;
+};
+
+}  // namespace dvnn::import

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// The walk over the layers and its table; the layers themselves are in caffe_layers*.cpp.
+#include "import/caffe/import.h"
+
+#include <strings.h>
+
+#include "base/format.h"
+#include "import/caffe/layers.h"
+
+namespace dvnn::import {
+namespace {
+
+// Every layer type with its importer. Old lower-case spellings are matched without case.
+struct Entry {
+  const char* type;
+  Status (*import)(CaffeImporter*, const caffe::LayerParameter&);
+};
+
+constexpr Entry kLayers[] = {
+    {"BatchNorm", import_batch_norm},
+    {"Concat", import_concat},
+    {"Convolution", import_convolution},
+    {"ConvolutionDepthwise", import_convolution},
+    {"Data", import_data},
+    {"Deconvolution", import_convolution},
+    {"DepthwiseConvolution", import_convolution},
+    {"DetectionOutput", import_detection_output},
+    {"Dropout", import_identity},
+    {"ELU", import_elu},
+    {"Eltwise", import_eltwise},
+    {"Flatten", import_flatten},
+    {"InnerProduct", import_inner_product},
+    {"Input", import_input},
+    {"Normalize", import_normalize},
+    {"PReLU", import_prelu},
+    {"Permute", import_permute},
+    {"Pooling", import_pooling},
+    {"Power", import_power},
+    {"PriorBox", import_prior_box},
+    {"ReLU", import_relu},
+    {"Reshape", import_reshape},
+    {"Scale", import_scale},
+    {"Sigmoid", import_sigmoid},
+    {"Softmax", import_softmax},
+    {"Split", import_split},
+    {"TanH", import_tanh},
+    {"Upsample", import_upsample},
+};
+
+bool same_name(const std::string& a, const char* b) {
+  return strcasecmp(a.c_str(), b) == 0;
+}
+
+// Layers for training only are not part of a deployed network.
+bool for_training_only(const caffe::LayerParameter& layer) {
+  if (layer.has_phase() && layer.phase() == caffe::TRAIN) return true;
+  bool included = layer.include_size() == 0;
+  for (const auto& rule : layer.include()) {
+    included |= !rule.has_phase() || rule.phase() == caffe::TEST;
+  }
+  for (const auto& rule : layer.exclude()) {
+    if (!rule.has_phase() || rule.phase() == caffe::TEST) return true;
+  }
+  return !included;
+}
+
+Status import_layer(CaffeImporter* importer, const caffe::LayerParameter& layer) {
+  if (importer->options.custom_layers.count(caffe_custom_type(layer))) {
+    Status status = import_custom(importer, layer);
+    if (status.ok()) return status;
+    return status.error().within("layer '" + layer.name() + "' (" + caffe_custom_type(layer) + ")");
+  }
+  std::string known;
+  for (const Entry& entry : kLayers) {
+    if (same_name(layer.type(), entry.type)) {
+      Status status = entry.import(importer, layer);
+      if (status.ok()) return status;
+      return status.error().within("layer '" + layer.name() + "' (" + layer.type() + ")");
+    }
+    known += (known.empty() ? "" : ", ") + std::string(entry.type);
+  }
+  return Error{ErrorCode::kUnsupported, "layer '" + layer.name() + "': type '" + layer.type() +
+                                            "' is not supported (supported: " + known + ")"};
+}
+
+}  // namespace
+
+Result<int> CaffeImporter::bottom(const caffe::LayerParameter& layer, int index) const {
+  if (index >= layer.bottom_size()) {
+    return Error{ErrorCode::kMalformed,
+                 format("needs input %d, has %d", index + 1, layer.bottom_size())};
+  }
+  const auto it = blobs_by_name.find(layer.bottom(index));
+  if (it == blobs_by_name.end()) {
+    return Error{ErrorCode::kMalformed,
+                 "input '" + layer.bottom(index) + "' is made by no layer before it"};
+  }
+  return it->second;
+}
+
+Status CaffeImporter::set_top(const caffe::LayerParameter& layer, int index, int value) {
+  if (index >= layer.top_size()) {
+    return Error{ErrorCode::kMalformed, "has no output (top)"};
+  }
+  blobs_by_name[layer.top(index)] = value;
+  return {};
+}
+
+Status CaffeImporter::done(const caffe::LayerParameter& layer, const Result<int>& value) {
+  if (!value.ok()) return value.error();
+  if (layer.top_size() != 1) {
+    return Error{ErrorCode::kMalformed, format("has %d outputs, needs 1", layer.top_size())};
+  }
+  builder.graph.values[static_cast<size_t>(value.value())].name = layer.top(0);
+  return set_top(layer, 0, value.value());
+}
+
+Status CaffeImporter::add_input(const std::string& name, std::vector<int64_t> dims) {
+  if (dims.size() == 4 && options.width > 0) dims[2] = options.height, dims[3] = options.width;
+  DVNN_ASSIGN(blobs_by_name[name], builder.input(name, dims));
+  return {};
+}
+
+Result<Graph> import_caffe(const caffe::NetParameter& net, const caffe::NetParameter& weights,
+                           const ImportOptions& options) {
+  constexpr int kMaxLayers = 20000;
+  CaffeImporter importer(weights, options);
+  Graph& graph = importer.builder.graph;
+  graph.name = net.name();
+  if (net.layer_size() > kMaxLayers) {
+    return Error{ErrorCode::kLimit,
+                 format("%d layers, the limit is %d", net.layer_size(), kMaxLayers)};
+  }
+  for (int i = 0; i < net.input_size(); ++i) {
+    std::vector<int64_t> dims;
+    if (i < net.input_shape_size()) {
+      dims.assign(net.input_shape(i).dim().begin(), net.input_shape(i).dim().end());
+    } else if (net.input_dim_size() >= 4 * (i + 1)) {
+      dims.assign(net.input_dim().begin() + 4 * i, net.input_dim().begin() + 4 * (i + 1));
+    }
+    DVNN_TRY(importer.add_input(net.input(i), dims));
+  }
+  for (const caffe::LayerParameter& layer : net.layer()) {
+    if (!for_training_only(layer)) DVNN_TRY(import_layer(&importer, layer));
+  }
+  if (graph.input < 0) {
+    return Error{ErrorCode::kMalformed, "no input: neither an 'input' field nor an Input layer"};
+  }
+  for (const Node& node : graph.nodes) {
+    if (graph.consumers(node.output).empty()) {
+      graph.outputs.push_back(node.output);
+      graph.output_names.push_back(graph.values[static_cast<size_t>(node.output)].name);
+    }
+  }
+  if (graph.outputs.empty()) return Error{ErrorCode::kMalformed, "there are no layers"};
+  return std::move(graph);
+}
+
+}  // namespace dvnn::import

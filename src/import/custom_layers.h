@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layer types that a user declares to the converter, in a JSON file:
+//   {"Spread": {"params": {"amount": "float", "sizes": "int[2]", "wrap": "bool"},
+//               "output": ["1", "c * count(sizes)", "h", "w"]}}
+// Parameters are int, float, bool, or arrays of a number of them. The output's dimensions,
+// outermost first, are whole-number expressions of + - * / ( ), the first input's n, c, h, w (or
+// d0, d1, ...), int parameters by name, and count(NAME), an array's length.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "tensor/tensor.h"
+
+namespace dvnn::import {
+
+struct CustomLayer {
+  struct Param {
+    std::string name;
+    std::string type;  // int, float or bool
+    int count = 0;     // elements of an array; 0: a single value
+  };
+  std::vector<Param> params;
+  std::vector<std::string> output;
+
+  /// The declared parameters out of `given`, of their types. Errors name the parameter.
+  Result<nlohmann::json> take_params(const nlohmann::json& given) const;
+  /// The output's dimensions. Errors name the expression.
+  Result<std::vector<int64_t>> output_dims(const Shape& input, const nlohmann::json& params) const;
+};
+
+using CustomLayers = std::map<std::string, CustomLayer>;  // by type
+
+/// Reads a declaration. Errors name the type and the field.
+Result<CustomLayers> parse_custom_layers(const std::string& text);
+
+/// The value of a whole-number expression; names and count(NAME) are looked up. kMalformed: what it
+/// does not understand, and division by zero; kLimit: beyond 2^31.
+Result<int64_t> evaluate(const std::string& expression,
+                         const std::map<std::string, int64_t>& numbers,
+                         const std::map<std::string, int64_t>& counts);
+
+}  // namespace dvnn::import

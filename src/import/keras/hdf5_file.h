@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Keras keeps in HDF5 files: texts, lists of texts, and arrays of numbers.
+//
+// Damaged files make libhdf5 1.10 read and write where it should not. So a process of its own reads
+// the whole file, and hands over what it found: if it dies, the file is damaged. It is a sandbox
+// (sandbox.h): what a file makes of libhdf5 reaches no other file, no network and no process.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace dvnn::import {
+
+/// An array of numbers, row-major.
+struct Hdf5Array {
+  std::vector<int64_t> dims;
+  std::vector<float> values;
+};
+
+struct Hdf5Contents;
+
+class Hdf5File {
+ public:
+  /// Reads a file of at most 1 GiB. kNotFound, or kMalformed if it is no HDF5 file. Not to be
+  /// called while other threads run: it forks.
+  static Result<std::unique_ptr<Hdf5File>> open(const std::string& path);
+  /// What such a process found, or what a test says that it did.
+  static std::unique_ptr<Hdf5File> of(Hdf5Contents contents);
+
+  bool has_attribute(const std::string& object, const std::string& name) const;
+  /// An attribute of an object ("/" is the file's).
+  Result<std::string> text(const std::string& object, const std::string& name) const;
+  /// A list of texts; long lists are kept in parts, "name0", "name1" and so on.
+  Result<std::vector<std::string>> texts(const std::string& object, const std::string& name) const;
+  /// A data set of real numbers.
+  Result<Hdf5Array> array(const std::string& path) const;
+
+ private:
+  Hdf5File() = default;
+  std::map<std::string, std::vector<std::string>> attributes_;  // by "object@name"
+  std::map<std::string, Hdf5Array> arrays_;                     // by path
+};
+
+}  // namespace dvnn::import

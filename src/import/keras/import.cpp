@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// The walk over a model's layers, nested models included, and where their weights are found.
+#include "import/keras/import.h"
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "base/json.h"
+
+namespace dvnn::import {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kMaxDepth = 8;  // of models in models
+constexpr size_t kMaxLayers = 20000;
+
+bool is_model(const std::string& class_name) {
+  return class_name == "Model" || class_name == "Sequential" || class_name == "Functional";
+}
+
+std::string text_of(const json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_string() ? it->get<std::string>() : "";
+}
+
+// Arrays by the name of the layer that they belong to: the last but one part of their path, which
+// may have a number behind ("conv_1" of the second model that holds a "conv").
+class Weights {
+ public:
+  explicit Weights(const Hdf5File& file)
+      : file_(file), root_(file.has_attribute("/", "layer_names") ? "/" : "/model_weights") {}
+
+  // Those of a layer of the outermost model.
+  Result<std::vector<Hdf5Array>> of_layer(const std::string& name) const {
+    DVNN_ASSIGN(const auto names, file_.texts(group(name), "weight_names"));
+    return read(name, names);
+  }
+
+  // Those of a layer within the nested model `owner`.
+  Result<std::vector<Hdf5Array>> of_nested(const std::string& owner,
+                                           const std::string& name) const {
+    DVNN_ASSIGN(const auto names, file_.texts(group(owner), "weight_names"));
+    std::vector<std::string> own;
+    for (const std::string& full : names) {
+      const size_t last = full.rfind('/');
+      if (last == std::string::npos) continue;
+      const size_t before = full.rfind('/', last - 1);
+      const size_t start = before == std::string::npos ? 0 : before + 1;
+      const std::string scope = full.substr(start, last - start);
+      const bool numbered =
+          scope.size() > name.size() + 1 && scope.compare(0, name.size() + 1, name + "_") == 0 &&
+          scope.find_first_not_of("0123456789", name.size() + 1) == std::string::npos;
+      if (scope == name || (numbered && own.empty())) own.push_back(full);
+    }
+    return read(owner, own);
+  }
+
+ private:
+  std::string group(const std::string& layer) const {
+    return (root_ == "/" ? "" : root_) + "/" + layer;
+  }
+  Result<std::vector<Hdf5Array>> read(const std::string& layer,
+                                      const std::vector<std::string>& names) const {
+    std::vector<Hdf5Array> arrays;
+    for (const std::string& name : names) {
+      DVNN_ASSIGN(Hdf5Array array, file_.array(group(layer) + "/" + name));
+      arrays.push_back(std::move(array));
+    }
+    return arrays;
+  }
+  const Hdf5File& file_;
+  std::string root_;
+};
+
+class Walk {
+ public:
+  Walk(const Hdf5File& file, KerasImporter* importer) : weights_(file), importer_(*importer) {}
+
+  // Imports a model whose input is `input` (value -1: the outermost, which makes its own).
+  Result<std::vector<KerasTensor>> model(const json& config, const std::string& owner,
+                                         const KerasTensor& input, int depth) {
+    if (depth > kMaxDepth) return Error{ErrorCode::kLimit, "models are nested too deeply"};
+    const json& layers = config.is_array() ? config : keras_option(config, {"layers"});
+    if (!layers.is_array() || layers.empty() || layers.size() > kMaxLayers) {
+      return Error{ErrorCode::kMalformed, "the model's architecture has no list of layers"};
+    }
+    const bool functional = config.is_object() && config.contains("output_layers");
+    return functional ? this->functional(config, layers, owner, input, depth)
+                      : sequential(layers, owner, input, depth);
+  }
+
+ private:
+  Result<std::vector<KerasTensor>> sequential(const json& layers, const std::string& owner,
+                                              KerasTensor at, int depth) {
+    for (const json& entry : layers) {
+      if (!entry.is_object() || !entry.contains("config")) {
+        return Error{ErrorCode::kMalformed, "a layer has no configuration"};
+      }
+      const json& config = entry["config"];
+      if (at.value < 0) {
+        const json& shape = keras_option(config, {"batch_input_shape", "batch_shape"});
+        DVNN_ASSIGN(at, input(text_of(config, "name"), shape));
+      }
+      if (text_of(entry, "class_name") == "InputLayer") continue;
+      DVNN_ASSIGN(const auto made, layer(entry, owner, {at}, depth));
+      at = made[0];
+    }
+    return std::vector<KerasTensor>{at};
+  }
+
+  // References are [layer, node, tensor]; a node's inputs are a list of them with extras behind.
+  Result<KerasTensor> referred(const std::map<std::string, std::vector<KerasTensor>>& made,
+                               const json& reference) const {
+    if (reference.is_array() && reference.size() >= 3 && reference[0].is_string() &&
+        reference[1].is_number_integer() && reference[2].is_number_integer()) {
+      const std::string key =
+          reference[0].get<std::string>() + "/" + std::to_string(reference[1].get<int>());
+      const auto it = made.find(key);
+      const auto index = static_cast<size_t>(std::max(reference[2].get<int>(), 0));
+      if (it != made.end() && index < it->second.size()) return it->second[index];
+      return Error{ErrorCode::kMalformed, "'" + reference[0].get<std::string>() +
+                                              "' is read before it is made, or does not exist"};
+    }
+    return Error{ErrorCode::kMalformed, "a layer's inputs are not described as Keras does"};
+  }
+
+  Result<std::vector<KerasTensor>> functional(const json& config, const json& layers,
+                                              const std::string& owner, const KerasTensor& outer,
+                                              int depth) {
+    std::map<std::string, std::vector<KerasTensor>> made;  // by "layer/node"
+    for (const json& entry : layers) {
+      if (!entry.is_object() || !entry.contains("config")) {
+        return Error{ErrorCode::kMalformed, "a layer has no configuration"};
+      }
+      const std::string name = text_of(entry, "name");
+      if (text_of(entry, "class_name") == "InputLayer") {
+        KerasTensor tensor = outer;
+        if (tensor.value < 0) {
+          const json& shape = keras_option(entry["config"], {"batch_input_shape", "batch_shape"});
+          DVNN_ASSIGN(tensor, input(name, shape));
+        }
+        made[name + "/0"] = {tensor};
+        continue;
+      }
+      const json& nodes = keras_option(entry, {"inbound_nodes"});
+      for (size_t n = 0; nodes.is_array() && n < nodes.size(); ++n) {
+        std::vector<KerasTensor> inputs;
+        for (const json& reference : nodes[n]) {
+          auto tensor = referred(made, reference);
+          if (!tensor.ok()) return tensor.error().within("layer '" + name + "'");
+          inputs.push_back(tensor.value());
+        }
+        DVNN_ASSIGN(made[name + "/" + std::to_string(n)], layer(entry, owner, inputs, depth));
+      }
+    }
+    std::vector<KerasTensor> outputs;
+    for (const json& reference : config["output_layers"]) {
+      DVNN_ASSIGN(const KerasTensor tensor, referred(made, reference));
+      outputs.push_back(tensor);
+    }
+    if (outputs.empty()) return Error{ErrorCode::kMalformed, "the model has no outputs"};
+    return outputs;
+  }
+
+  Result<std::vector<KerasTensor>> layer(const json& entry, const std::string& owner,
+                                         std::vector<KerasTensor> inputs, int depth) {
+    KerasLayer layer;
+    layer.class_name = text_of(entry, "class_name");
+    layer.config = entry["config"];
+    layer.name = text_of(layer.config.is_object() ? layer.config : entry, "name");
+    if (layer.name.empty()) layer.name = text_of(entry, "name");
+    layer.inputs = std::move(inputs);
+    const std::string where = "layer '" + layer.name + "' (" + layer.class_name + ")";
+    if (layer.inputs.empty()) return Error{ErrorCode::kMalformed, where + " has no inputs"};
+    if (is_model(layer.class_name)) {
+      const std::string top = owner.empty() ? layer.name : owner;
+      auto made = model(layer.config, top, layer.inputs[0], depth + 1);
+      if (!made.ok()) return made.error().within(where);
+      return made;
+    }
+    auto weights =
+        owner.empty() ? weights_.of_layer(layer.name) : weights_.of_nested(owner, layer.name);
+    if (!weights.ok()) return weights.error().within(where);
+    layer.weights = std::move(weights.value());
+    auto made = import_keras_layer(&importer_, layer);
+    if (!made.ok()) return made.error().within(where);
+    return std::vector<KerasTensor>{made.value()};
+  }
+
+  Result<KerasTensor> input(const std::string& name, const json& shape) {
+    std::vector<int64_t> dims;  // batch, h, w, c
+    for (const json& d : shape) dims.push_back(d.is_number_integer() ? d.get<int64_t>() : -1);
+    const bool sequence = dims.size() == 3;  // batch, length, c
+    if (sequence) dims.insert(dims.begin() + 1, 1);
+    if (dims.size() != 4) {
+      return Error{
+          ErrorCode::kUnsupported,
+          "input '" + name + "' is neither a picture (H, W, C) nor a sequence (length, C)"};
+    }
+    const ImportOptions& options = importer_.options;
+    if (options.width > 0) dims[1] = options.height, dims[2] = options.width;
+    if (dims[1] < 1 || dims[2] < 1) {
+      return Error{ErrorCode::kUnsupported,
+                   "input '" + name + "' has no fixed size: give one with --size WxH"};
+    }
+    DVNN_ASSIGN(const int value,
+                importer_.builder.input(name, {1, dims[3], dims[1], dims[2]}, sequence));
+    return KerasTensor{value, false};
+  }
+
+  Weights weights_;
+  KerasImporter& importer_;
+};
+
+}  // namespace
+
+Result<int> KerasImporter::plain(const KerasLayer& layer, const KerasTensor& tensor) {
+  if (!tensor.flat) return tensor.value;
+  const Shape shape = builder.shape_of(tensor.value);
+  const std::string name = layer.name + "_flat";
+  int value = tensor.value;
+  if (shape.h() * shape.w() > 1) {
+    DVNN_ASSIGN(value, builder.permute(name + "_hwc", value, {0, 2, 3, 1}));
+  }
+  return builder.reshape(name, value, {1, shape.elements()});
+}
+
+const json& keras_option(const json& config, std::initializer_list<const char*> keys) {
+  static const json kNull;
+  if (!config.is_object()) return kNull;
+  for (const char* key : keys) {
+    if (const auto it = config.find(key); it != config.end()) return *it;
+  }
+  return kNull;
+}
+
+Result<std::vector<int64_t>> keras_pair(const json& value, int64_t fallback) {
+  constexpr int64_t kMost = 1 << 20;
+  std::vector<int64_t> pair = {fallback, fallback};
+  if (value.is_number_integer()) pair = {value.get<int64_t>(), value.get<int64_t>()};
+  if (value.is_array()) {
+    pair.clear();
+    for (const json& v : value) pair.push_back(v.is_number_integer() ? v.get<int64_t>() : -1);
+  }
+  if (pair.size() != 2 || std::min(pair[0], pair[1]) < 0 || std::max(pair[0], pair[1]) > kMost) {
+    return Error{ErrorCode::kMalformed, shown(value) + " is no pair of sizes"};
+  }
+  return pair;
+}
+
+Result<Graph> import_keras(const Hdf5File& file, const ImportOptions& options) {
+  if (!file.has_attribute("/", "model_config")) {
+    return Error{ErrorCode::kUnsupported,
+                 "holds weights alone: save the whole model, with its architecture"};
+  }
+  DVNN_ASSIGN(const std::string text, file.text("/", "model_config"));
+  DVNN_ASSIGN(const json model, parse_json(text, "attribute 'model_config'"));
+  if (!model.is_object() || !model.contains("config")) {
+    return Error{ErrorCode::kMalformed, "attribute 'model_config' is no model's architecture"};
+  }
+  KerasImporter importer(options);
+  if (file.has_attribute("/", "keras_version")) {
+    DVNN_ASSIGN(const std::string version, file.text("/", "keras_version"));
+    importer.keras1 = version.compare(0, 2, "1.") == 0;
+  } else {
+    importer.keras1 = true;  // the attribute came with Keras 1.1
+  }
+  Walk walk(file, &importer);
+  DVNN_ASSIGN(const auto outputs, walk.model(model["config"], "", KerasTensor(), 0));
+  Graph& graph = importer.builder.graph;
+  KerasLayer end;
+  for (const KerasTensor& output : outputs) {
+    end.name = graph.values[static_cast<size_t>(output.value)].name;
+    DVNN_ASSIGN(const int value, importer.plain(end, output));
+    graph.outputs.push_back(value);
+    graph.output_names.push_back(end.name);
+  }
+  graph.name = text_of(model["config"].is_object() ? model["config"] : model, "name");
+  return std::move(importer.builder.graph);
+}
+
+}  // namespace dvnn::import

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// ONNX operators -> graph nodes, with every shape computed and every constant folded.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "import/builder.h"
+#include "import/onnx/model.h"
+#include "import/options.h"
+
+namespace dvnn::import {
+
+/// Errors name node, operator and opset.
+Result<Graph> import_onnx(const onnx::ModelProto& model, const ImportOptions& options);
+
+// --- private to the ONNX front end --------------------------------------------------------------
+
+/// What a name stands for: a value of the graph, or numbers.
+struct OnnxEntry {
+  int value = -1;
+  std::shared_ptr<const OnnxConstant> constant;
+};
+
+class OnnxNode;
+
+struct OnnxImporter {
+  explicit OnnxImporter(const ImportOptions& import_options) : options(import_options) {}
+  GraphBuilder builder;
+  const ImportOptions& options;
+  std::map<std::string, OnnxEntry> entries;
+  int64_t opset = 0;
+
+  void set(const std::string& name, int value) { entries[name] = {value, nullptr}; }
+  void set(const std::string& name, OnnxConstant constant) {
+    entries[name] = {-1, std::make_shared<const OnnxConstant>(std::move(constant))};
+  }
+};
+
+/// A node as its importer sees it.
+class OnnxNode {
+ public:
+  OnnxNode(const onnx::NodeProto& proto, OnnxImporter* importer)
+      : proto_(proto), importer_(importer) {}
+
+  const std::string& name() const;
+  const std::string& type() const { return proto_.op_type(); }
+  int inputs() const { return proto_.input_size(); }
+  int outputs() const { return proto_.output_size(); }
+  /// Whether input `i` is given: optional ones may be absent or "".
+  bool has(int i) const { return i < inputs() && !proto_.input(i).empty(); }
+  bool is_constant(int i) const;
+  bool all_constant() const;
+  /// The input as a value of the graph; constants become one.
+  Result<int> value(int i) const;
+  /// The input as numbers; an error if it is computed at run time.
+  Result<std::shared_ptr<const OnnxConstant>> constant(int i) const;
+  /// Numbers that are an input from some opset on, and an attribute before.
+  Result<std::vector<int64_t>> ints_at(int input, const char* attribute) const;
+
+  int64_t integer(const char* attribute, int64_t fallback) const;
+  float number(const char* attribute, float fallback) const;
+  std::string text(const char* attribute, const char* fallback) const;
+  std::vector<int64_t> integers(const char* attribute) const;
+  std::vector<float> numbers(const char* attribute) const;
+  const onnx::TensorProto* tensor(const char* attribute) const;
+  /// All attributes that are numbers, texts or lists of numbers.
+  nlohmann::json attributes() const;
+
+  OnnxImporter& importer() const { return *importer_; }
+  GraphBuilder& builder() const { return importer_->builder; }
+  int64_t opset() const { return importer_->opset; }
+  /// The first output is this.
+  Status done(const Result<int>& value) const;
+  Status done(OnnxConstant constant) const;
+  Status done_at(int output, const Result<int>& value) const;
+
+ private:
+  const onnx::AttributeProto* attribute(const char* name) const;
+  const onnx::NodeProto& proto_;
+  OnnxImporter* importer_;
+};
+
+/// Computes a node whose inputs are all constants; false if the operator is none of those.
+Result<bool> fold_onnx(const OnnxNode& node);
+
+/// An axis that may count from the end.
+Result<int64_t> onnx_axis(int64_t axis, size_t rank);
+
+/// What Slice takes of a tensor of these dimensions: per axis.
+struct OnnxSlice {
+  std::vector<int64_t> begin, step, dims;
+};
+Result<OnnxSlice> read_onnx_slice(const OnnxNode& node, const std::vector<int64_t>& in);
+/// Dimensions after Reshape, and after Squeeze or Unsqueeze.
+Result<std::vector<int64_t>> read_onnx_reshape(const OnnxNode& node,
+                                               const std::vector<int64_t>& in);
+Result<std::vector<int64_t>> read_onnx_squeeze(const OnnxNode& node,
+                                               const std::vector<int64_t>& in);
+
+#define DVNN_ONNX_OPERATOR(name) Status name(const OnnxNode& node)
+DVNN_ONNX_OPERATOR(import_onnx_activation);
+DVNN_ONNX_OPERATOR(import_onnx_add);
+DVNN_ONNX_OPERATOR(import_onnx_average_pool);
+DVNN_ONNX_OPERATOR(import_onnx_batch_norm);
+DVNN_ONNX_OPERATOR(import_onnx_binary);
+DVNN_ONNX_OPERATOR(import_onnx_clip);
+DVNN_ONNX_OPERATOR(import_onnx_concat);
+DVNN_ONNX_OPERATOR(import_onnx_constant);
+DVNN_ONNX_OPERATOR(import_onnx_conv);
+DVNN_ONNX_OPERATOR(import_onnx_conv_transpose);
+DVNN_ONNX_OPERATOR(import_onnx_flatten);
+DVNN_ONNX_OPERATOR(import_onnx_gather);
+DVNN_ONNX_OPERATOR(import_onnx_gemm);
+DVNN_ONNX_OPERATOR(import_onnx_global_pool);
+DVNN_ONNX_OPERATOR(import_onnx_identity);
+DVNN_ONNX_OPERATOR(import_onnx_matmul);
+DVNN_ONNX_OPERATOR(import_onnx_max_pool);
+DVNN_ONNX_OPERATOR(import_onnx_pad);
+DVNN_ONNX_OPERATOR(import_onnx_reduce_mean);
+DVNN_ONNX_OPERATOR(import_onnx_reshape);
+DVNN_ONNX_OPERATOR(import_onnx_resize);
+DVNN_ONNX_OPERATOR(import_onnx_shape);
+DVNN_ONNX_OPERATOR(import_onnx_slice);
+DVNN_ONNX_OPERATOR(import_onnx_softmax);
+DVNN_ONNX_OPERATOR(import_onnx_split);
+DVNN_ONNX_OPERATOR(import_onnx_squeeze);
+DVNN_ONNX_OPERATOR(import_onnx_sum);
+DVNN_ONNX_OPERATOR(import_onnx_transpose);
+DVNN_ONNX_OPERATOR(import_onnx_unary);
+
+}  // namespace dvnn::import

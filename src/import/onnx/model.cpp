@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "import/onnx/model.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "base/format.h"
+#include "import/model_file.h"
+#include "tensor/half.h"
+
+namespace dvnn::import {
+namespace {
+
+// TensorProto.DataType.
+enum DataType {
+  kFloat = 1,
+  kUint8 = 2,
+  kInt8 = 3,
+  kUint16 = 4,
+  kInt16 = 5,
+  kInt32 = 6,
+  kInt64 = 7,
+  kBool = 9,
+  kFloat16 = 10,
+  kDouble = 11,
+  kUint32 = 12,
+  kUint64 = 13,
+};
+
+template <typename T>
+Status read_raw(const std::string& raw, size_t count, std::vector<double>* values) {
+  if (raw.size() != count * sizeof(T)) {
+    return Error{ErrorCode::kMalformed, format("raw_data has %zu bytes, its %zu elements need %zu",
+                                               raw.size(), count, count * sizeof(T))};
+  }
+  for (size_t i = 0; i < count; ++i) {
+    T value;
+    std::memcpy(&value, raw.data() + i * sizeof(T), sizeof(T));
+    values->push_back(static_cast<double>(value));
+  }
+  return {};
+}
+
+template <typename List>
+Status read_list(const List& list, size_t count, std::vector<double>* values) {
+  if (static_cast<size_t>(list.size()) != count) {
+    return Error{ErrorCode::kMalformed,
+                 format("holds %d numbers, its dimensions say %zu", list.size(), count)};
+  }
+  for (const auto value : list) values->push_back(static_cast<double>(value));
+  return {};
+}
+
+// A tensor's numbers lie in its raw bytes, elements of T, or in the list that its type names.
+template <typename T, typename List>
+Status read_numbers(const onnx::TensorProto& tensor, const List& list, size_t count,
+                    std::vector<double>* values) {
+  return tensor.has_raw_data() ? read_raw<T>(tensor.raw_data(), count, values)
+                               : read_list(list, count, values);
+}
+
+}  // namespace
+
+std::vector<int64_t> OnnxConstant::ints() const {
+  std::vector<int64_t> list;
+  constexpr double kLargest = 9e15;
+  for (double v : values) {
+    list.push_back(std::fabs(v) < kLargest ? static_cast<int64_t>(v)
+                   : v < 0                 ? INT64_MIN
+                                           : INT64_MAX);
+  }
+  return list;
+}
+
+int64_t element_count(const std::vector<int64_t>& dims) {
+  constexpr int64_t kMost = int64_t{1} << 28;
+  int64_t count = 1;
+  for (int64_t d : dims) {
+    if (d < 0 || d > kMost || (count *= d) > kMost) return -1;
+  }
+  return count;
+}
+
+Result<onnx::ModelProto> read_onnx(const std::string& path) {
+  onnx::ModelProto model;
+  DVNN_TRY(parse_model_file(path, "an ONNX model", &model));
+  if (!model.has_graph() || model.graph().node_size() == 0) {
+    return Error{ErrorCode::kMalformed, "'" + path + "' holds no graph: not an ONNX model?"};
+  }
+  return model;
+}
+
+Result<OnnxConstant> read_tensor(const onnx::TensorProto& tensor) {
+  OnnxConstant constant;
+  constant.dims.assign(tensor.dims().begin(), tensor.dims().end());
+  const int64_t elements = element_count(constant.dims);
+  if (elements < 0) return Error{ErrorCode::kLimit, "has impossible dimensions"};
+  if (tensor.data_location() != 0) {
+    return Error{ErrorCode::kUnsupported,
+                 "lies in another file: save the model with its data inside"};
+  }
+  const size_t count = static_cast<size_t>(elements);
+  std::vector<double>* v = &constant.values;
+  constant.integral = true;
+  switch (tensor.data_type()) {
+    case kFloat:
+      constant.integral = false;
+      DVNN_TRY(read_numbers<float>(tensor, tensor.float_data(), count, v));
+      break;
+    case kDouble:
+      constant.integral = false;
+      DVNN_TRY(read_numbers<double>(tensor, tensor.double_data(), count, v));
+      break;
+    case kFloat16:
+      constant.integral = false;
+      DVNN_TRY(read_numbers<uint16_t>(tensor, tensor.int32_data(), count, v));
+      for (double& value : *v) {
+        value = static_cast<double>(half_to_float(static_cast<half_t>(value)));
+      }
+      break;
+    case kInt64:
+      DVNN_TRY(read_numbers<int64_t>(tensor, tensor.int64_data(), count, v));
+      break;
+    case kInt32:
+      DVNN_TRY(read_numbers<int32_t>(tensor, tensor.int32_data(), count, v));
+      break;
+    case kInt16:
+      DVNN_TRY(read_numbers<int16_t>(tensor, tensor.int32_data(), count, v));
+      break;
+    case kInt8:
+      DVNN_TRY(read_numbers<int8_t>(tensor, tensor.int32_data(), count, v));
+      break;
+    case kUint16:
+      DVNN_TRY(read_numbers<uint16_t>(tensor, tensor.int32_data(), count, v));
+      break;
+    case kUint8:
+    case kBool:
+      DVNN_TRY(read_numbers<uint8_t>(tensor, tensor.int32_data(), count, v));
+      break;
+    case kUint32:
+      DVNN_TRY(read_numbers<uint32_t>(tensor, tensor.uint64_data(), count, v));
+      break;
+    case kUint64:
+      DVNN_TRY(read_numbers<uint64_t>(tensor, tensor.uint64_data(), count, v));
+      break;
+    default:
+      return Error{ErrorCode::kUnsupported,
+                   format("data type %d is not supported", tensor.data_type())};
+  }
+  return constant;
+}
+
+}  // namespace dvnn::import

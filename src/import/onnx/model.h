@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// ONNX files and their numbers. Private to the ONNX front end.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "onnx.pb.h"
+
+namespace dvnn::import {
+
+/// Numbers known when the model is converted. All of ONNX's numeric types fit a double but for
+/// integers beyond 2^53, which no model's shapes or weights need.
+struct OnnxConstant {
+  std::vector<int64_t> dims;  // rank 0: a scalar
+  std::vector<double> values;
+  bool integral = false;
+
+  std::vector<float> floats() const { return {values.begin(), values.end()}; }
+  std::vector<int64_t> ints() const;
+};
+
+/// Product of dimensions; -1 if one is negative or there are too many elements.
+int64_t element_count(const std::vector<int64_t>& dims);
+
+/// Reads a file of at most 1 GiB. kMalformed if it is no ONNX model.
+Result<onnx::ModelProto> read_onnx(const std::string& path);
+
+/// The numbers of a tensor of any numeric type; kUnsupported for strings and external data.
+Result<OnnxConstant> read_tensor(const onnx::TensorProto& tensor);
+
+}  // namespace dvnn::import

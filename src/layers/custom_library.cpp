@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layers/custom_library.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "base/format.h"
+#include "base/library.h"
+#include "dvnn_layer.h"
+#include "layers/float_io.h"
+
+namespace dvnn::layers {
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::map<std::string, const dvnn_layer_class*> classes;
+  std::map<void*, bool> libraries;
+};
+
+Registry& registry() {
+  static Registry instance;
+  return instance;
+}
+
+dvnn_shape shape_of(const TensorDesc& desc) {
+  dvnn_shape shape = {};
+  shape.rank = desc.shape.rank;
+  std::copy(desc.shape.dims, desc.shape.dims + desc.shape.rank, shape.dims);
+  return shape;
+}
+
+// A message that may not be terminated.
+struct Message {
+  char text[512] = {};
+  dvnn_message target = {text, sizeof text - 1};
+  std::string said() const { return *text ? printable(text) : "it gives no reason"; }
+};
+
+class ModuleLayer final : public CpuLayer {
+ public:
+  ModuleLayer(const dvnn_layer_class* type, void* object, Span<const TensorDesc> inputs,
+              Span<const TensorDesc> outputs)
+      : class_(type), object_(object), in_(inputs.size()), out_(outputs.size()) {
+    for (const TensorDesc& desc : inputs) readers_.emplace_back(desc);
+    for (const TensorDesc& desc : outputs) writers_.emplace_back(desc);
+  }
+  ~ModuleLayer() override {
+    if (class_->destroy) class_->destroy(object_);
+  }
+
+  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
+    for (size_t i = 0; i < in_.size(); ++i) in_[i] = readers_[i].read(inputs[i]);
+    for (size_t i = 0; i < out_.size(); ++i) out_[i] = writers_[i].begin(outputs[i]);
+    Message message;
+    if (class_->run(object_, in_.data(), out_.data(), &message.target) != 0) {
+      return Error{ErrorCode::kUnsupported, class_->type + (": " + message.said())};
+    }
+    for (size_t i = 0; i < out_.size(); ++i) writers_[i].finish(outputs[i]);
+    return {};
+  }
+
+ private:
+  const dvnn_layer_class* class_;
+  void* object_;
+  std::vector<FloatReader> readers_;
+  std::vector<FloatWriter> writers_;
+  std::vector<const float*> in_;
+  std::vector<float*> out_;
+};
+
+Status add_classes(const dvnn_layer_class* const* classes, Registry* known) {
+  const std::vector<std::string> built_in = cpu_layer_names();
+  for (; *classes; ++classes) {
+    const dvnn_layer_class& c = **classes;
+    if (c.size < sizeof(dvnn_layer_class) || !c.type || !c.create || !c.run) {
+      return Error{ErrorCode::kMalformed, "a layer type is not described completely"};
+    }
+    if (std::count(built_in.begin(), built_in.end(), c.type) > 0 || known->classes.count(c.type)) {
+      return Error{ErrorCode::kMalformed,
+                   format("layer type '%s' exists already: choose another name", c.type)};
+    }
+    known->classes[c.type] = &c;
+  }
+  return {};
+}
+
+}  // namespace
+
+Status load_module(const std::string& path) {
+  const std::string where = "layer library '" + path + "'";
+  const auto opened = open_library(path);
+  if (!opened.ok()) return opened.error().within(where);
+  void* const handle = opened.value();
+  Registry& known = registry();
+  const std::lock_guard<std::mutex> lock(known.mutex);
+  if (known.libraries.count(handle)) return {};
+  using Classes = decltype(&dvnn_layer_classes_v1);
+  const auto classes = reinterpret_cast<Classes>(dlsym(handle, "dvnn_layer_classes_v1"));
+  if (!classes || !classes()) {
+    return Error{ErrorCode::kMalformed,
+                 where + ": exports no dvnn_layer_classes_v1() (see dvnn_layer.h)"};
+  }
+  if (Status s = add_classes(classes(), &known); !s.ok()) return s.error().within(where);
+  known.libraries[handle] = true;  // stays loaded: its layers may live as long as the process
+  return {};
+}
+
+Result<std::unique_ptr<CpuLayer>> create_module_layer(const std::string& type,
+                                                      const nlohmann::json& params,
+                                                      Span<const TensorDesc> inputs,
+                                                      Span<const TensorDesc> outputs) {
+  const dvnn_layer_class* found = nullptr;
+  {
+    Registry& known = registry();
+    const std::lock_guard<std::mutex> lock(known.mutex);
+    const auto it = known.classes.find(type);
+    if (it == known.classes.end()) return std::unique_ptr<CpuLayer>();
+    found = it->second;
+  }
+  std::vector<dvnn_shape> in, out;
+  for (const TensorDesc& desc : inputs) in.push_back(shape_of(desc));
+  for (const TensorDesc& desc : outputs) out.push_back(shape_of(desc));
+  Message message;
+  // Bytes that are no UTF-8 do not throw.
+  const std::string text = params.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  void* object =
+      found->create(text.c_str(), in.data(), in.size(), out.data(), out.size(), &message.target);
+  if (!object) return Error{ErrorCode::kUnsupported, message.said()};
+  return std::unique_ptr<CpuLayer>(new ModuleLayer(found, object, inputs, outputs));
+}
+
+}  // namespace dvnn::layers

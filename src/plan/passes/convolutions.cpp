@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions that the device cannot do.
+#include "base/format.h"
+#include "device/limits.h"
+#include "plan/passes/passes.h"
+
+namespace dvnn::plan {
+namespace {
+
+constexpr int kMaxKernel = 7;  // of the device
+
+// What keeps a convolution from the device; empty: nothing.
+std::string why_not(const Node& node, const Shape& in) {
+  const device::ConvRun& run = node.run;
+  if (run.kernel.x > kMaxKernel || run.kernel.y > kMaxKernel) {
+    return format("the kernel of %d x %d exceeds the device's %d x %d", run.kernel.x, run.kernel.y,
+                  kMaxKernel, kMaxKernel);
+  }
+  const char* problem = device::dilation_problem(run, {in.w(), in.h(), in.c()});
+  return problem ? problem : "";
+}
+
+}  // namespace
+
+layers::ConvolutionParams convolution_params(const Node& node) {
+  const device::ConvRun& run = node.run;
+  layers::ConvolutionParams p;
+  p.groups = node.groups;
+  p.kernel_x = run.kernel.x, p.kernel_y = run.kernel.y;
+  p.stride_x = run.stride.x, p.stride_y = run.stride.y;
+  p.dilation_x = run.dilation.x, p.dilation_y = run.dilation.y;
+  p.left = run.conv_pad.left, p.top = run.conv_pad.top;
+  p.transposed =
+      run.conv == device::ConvKind::kDeconv || run.conv == device::ConvKind::kDepthwiseDeconv;
+  return p;
+}
+
+void lower_convolutions(Graph* graph) {
+  for (Node& node : graph->nodes) {
+    if (node.op != Op::kConvolution) continue;
+    const std::string why = why_not(node, graph->shape_of(node.inputs[0]));
+    if (why.empty()) continue;
+    const layers::ConvolutionParams p = convolution_params(node);
+    node.op = Op::kCpu;
+    node.type = "Convolution";
+    node.why = why;
+    node.params = {
+        {"kernel_w", p.kernel_x},     {"kernel_h", p.kernel_y},     {"stride_w", p.stride_x},
+        {"stride_h", p.stride_y},     {"dilation_w", p.dilation_x}, {"dilation_h", p.dilation_y},
+        {"pad_left", p.left},         {"pad_top", p.top},           {"groups", p.groups},
+        {"transposed", p.transposed}, {"weights", node.weights},    {"bias", node.bias}};
+  }
+}
+
+}  // namespace dvnn::plan

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Passes that fold arithmetic into weights.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "plan/passes/passes.h"
+#include "plan/passes/rewriter.h"
+
+namespace dvnn::plan {
+namespace {
+
+// `into` takes over what `from` made and the names of its layers.
+void absorb(Rewriter* rewriter, size_t into, size_t from) {
+  const Node gone = rewriter->take(from);
+  rewriter->replace_shape_input(rewriter->node(into).output, gone.output);
+  rewriter->change(into, [&](Node* node) {
+    node->output = gone.output;
+    node->name = gone.name;
+    node->layers.insert(node->layers.end(), gone.layers.begin(), gone.layers.end());
+  });
+}
+
+void scale_convolution(Node* conv, const Node& affine) {
+  const size_t m = affine.weights.size();
+  const size_t per_kernel = conv->weights.size() / m;
+  for (size_t k = 0; k < m; ++k) {
+    for (size_t i = 0; i < per_kernel; ++i) conv->weights[k * per_kernel + i] *= affine.weights[k];
+    conv->bias[k] = conv->bias[k] * affine.weights[k] + affine.bias[k];
+  }
+}
+
+}  // namespace
+
+void remove_unused(Graph* graph) {
+  std::vector<bool> needed(graph->values.size());
+  for (int value : graph->outputs) needed[static_cast<size_t>(value)] = true;
+  for (size_t i = graph->nodes.size(); i-- > 0;) {
+    Node& node = graph->nodes[i];
+    node.dead |= !needed[static_cast<size_t>(node.output)];
+    if (node.dead) continue;
+    for (int value : node.inputs) needed[static_cast<size_t>(value)] = true;
+  }
+  graph->sweep();
+}
+
+void fold_pads(Graph* graph) {
+  constexpr int kMaxPad = 127;
+  Rewriter rewriter(graph);
+  for (size_t i = 0; i < rewriter.count(); ++i) {
+    const Node& node = rewriter.node(i);
+    if (node.op != Op::kConvolution || node.run.conv != device::ConvKind::kConv) continue;
+    const int before = rewriter.sole_producer(node.inputs[0]);
+    if (before < 0) continue;
+    const Node& pad = rewriter.node(static_cast<size_t>(before));
+    if (pad.op != Op::kCpu || pad.type != "Pad") continue;
+    device::Pad sum = node.run.conv_pad;
+    sum.left += pad.params["left"].get<int>();
+    sum.right += pad.params["right"].get<int>();
+    sum.top += pad.params["top"].get<int>();
+    sum.bottom += pad.params["bottom"].get<int>();
+    if (std::max({sum.left, sum.right, sum.top, sum.bottom}) > kMaxPad) continue;
+    const Node gone = rewriter.take(static_cast<size_t>(before));
+    rewriter.change(i, [&](Node* conv) {
+      conv->run.conv_pad = sum;
+      conv->inputs[0] = gone.inputs[0];
+      conv->layers.insert(conv->layers.begin(), gone.layers.begin(), gone.layers.end());
+    });
+  }
+  rewriter.finish();
+}
+
+void fold_affine(Graph* graph) {
+  Rewriter rewriter(graph);
+  for (size_t i = 0; i < rewriter.count(); ++i) {
+    const Node& node = rewriter.node(i);
+    if (node.op != Op::kAffine) continue;
+    const int before = rewriter.sole_producer(node.inputs[0]);
+    if (before < 0) continue;
+    Node& producer = rewriter.node(static_cast<size_t>(before));
+    if (producer.op == Op::kAffine) {
+      for (size_t c = 0; c < node.weights.size(); ++c) {
+        producer.bias[c] = producer.bias[c] * node.weights[c] + node.bias[c];
+        producer.weights[c] *= node.weights[c];
+      }
+    } else if (producer.op == Op::kConvolution || producer.op == Op::kInnerProduct) {
+      scale_convolution(&producer, node);
+    } else {
+      continue;
+    }
+    absorb(&rewriter, static_cast<size_t>(before), i);
+  }
+  rewriter.finish();
+}
+
+void fold_input_affine(Graph* graph, InputSpec* picture) {
+  const std::vector<int> readers = graph->consumers(graph->input);
+  if (readers.size() != 1 || graph->is_output(graph->input)) return;
+  Node& node = graph->nodes[static_cast<size_t>(readers[0])];
+  const bool zero = std::any_of(node.weights.begin(), node.weights.end(),
+                                [](float w) { return std::fabs(w) < 1e-12f; });
+  if (node.op != Op::kAffine || zero || node.weights.size() > picture->mean.size() ||
+      graph->is_output(node.output)) {
+    return;
+  }
+  // a ((p - mean) scale) + b = (p - (mean - b / (a scale))) (a scale)
+  for (size_t c = 0; c < node.weights.size(); ++c) {
+    picture->scale[c] *= node.weights[c];
+    picture->mean[c] -= node.bias[c] / picture->scale[c];
+  }
+  const int made = node.output;
+  for (Node& other : graph->nodes) {
+    std::replace(other.inputs.begin(), other.inputs.end(), made, graph->input);
+    std::replace(other.shape_inputs.begin(), other.shape_inputs.end(), made, graph->input);
+  }
+  node.inputs.clear();
+  node.dead = true;
+  graph->sweep();
+}
+
+namespace {
+
+// A dense convolution, with zeros between the groups.
+void make_dense(Node* node, size_t channels) {
+  const size_t m = static_cast<size_t>(node->run.m), groups = static_cast<size_t>(node->groups);
+  const size_t area =
+      static_cast<size_t>(node->run.kernel.x) * static_cast<size_t>(node->run.kernel.y);
+  const size_t c_in = channels / groups, m_in = m / groups;
+  std::vector<float> dense(m * channels * area, 0.0f);
+  for (size_t k = 0; k < m; ++k) {
+    const auto from = node->weights.begin() + static_cast<std::ptrdiff_t>(k * c_in * area);
+    std::copy(from, from + static_cast<std::ptrdiff_t>(c_in * area),
+              dense.begin() + static_cast<std::ptrdiff_t>((k * channels + k / m_in * c_in) * area));
+  }
+  node->weights = std::move(dense);
+  node->groups = 1;
+}
+
+// A convolution per group, of a slice of whole chunks, and a concatenation: none of the two copies.
+// They take the place of the node at `index`.
+void slice_groups(Rewriter* rewriter, size_t index) {
+  const Node node = rewriter->take(index);
+  const Shape in = rewriter->graph().shape_of(node.inputs[0]);
+  const Shape out = rewriter->graph().shape_of(node.output);
+  const int c = in.c() / node.groups, m = out.c() / node.groups;
+  Node concat;
+  concat.op = Op::kConcat;
+  concat.name = node.name;
+  concat.layers = node.layers;
+  concat.type = "Concat";
+  concat.params = {{"axis", 1}};
+  concat.output = node.output;
+  for (int g = 0; g < node.groups; ++g) {
+    const std::string name = node.name + "_group" + std::to_string(g);
+    Node slice;
+    slice.op = Op::kCpu;
+    slice.type = "Slice";
+    slice.name = name;
+    slice.layers = node.layers;
+    slice.params = {
+        {"begin", {0, g * c, 0, 0}}, {"step", {1, 1, 1, 1}}, {"count", {-1, c, -1, -1}}};
+    slice.inputs = {node.inputs[0]};
+    slice.output = rewriter->add_value(name + "_in", {1, c, in.h(), in.w()});
+    Node conv = node;
+    conv.name = name;
+    conv.groups = 1;
+    conv.inputs = {slice.output};
+    conv.output = rewriter->add_value(name, {1, m, out.h(), out.w()});
+    conv.run.m = m;
+    auto part = [&](const std::vector<float>& all) {
+      const auto count = static_cast<std::ptrdiff_t>(all.size()) / node.groups;
+      return std::vector<float>(all.begin() + g * count, all.begin() + (g + 1) * count);
+    };
+    conv.weights = part(node.weights);
+    conv.bias = part(node.bias);
+    concat.inputs.push_back(conv.output);
+    rewriter->insert_before(index, std::move(slice));
+    rewriter->insert_before(index, std::move(conv));
+  }
+  rewriter->replace(index, std::move(concat));
+}
+
+}  // namespace
+
+void lower_groups(Graph* graph) {
+  Rewriter rewriter(graph);
+  for (size_t i = 0; i < rewriter.count(); ++i) {
+    Node& node = rewriter.node(i);
+    if (node.op != Op::kConvolution || node.groups == 1) continue;
+    const int channels = graph->shape_of(node.inputs[0]).c();
+    if (node.groups == channels && node.run.m == channels) {
+      node.run.conv = node.run.conv == device::ConvKind::kDeconv
+                          ? device::ConvKind::kDepthwiseDeconv
+                          : device::ConvKind::kDepthwise;
+    } else if (channels / node.groups % 8 == 0 && node.run.m / node.groups % 8 == 0 &&
+               node.inputs[0] != graph->input) {
+      slice_groups(&rewriter, i);
+    } else {
+      make_dense(&node, static_cast<size_t>(channels));
+    }
+  }
+  rewriter.finish();
+}
+
+Status lower_inner_products(Graph* graph, bool y_major) {
+  // What a value is before all reshapes: itself, where none makes it.
+  std::vector<int> unshaped(graph->values.size());
+  std::iota(unshaped.begin(), unshaped.end(), 0);
+  for (Node& node : graph->nodes) {
+    if (node.op == Op::kReshape) {
+      unshaped[static_cast<size_t>(node.output)] = unshaped[static_cast<size_t>(node.inputs[0])];
+    }
+    if (node.op != Op::kInnerProduct) continue;
+    // Flattening in front only says what this layer does anyway: read the picture behind it.
+    const int in = unshaped[static_cast<size_t>(node.inputs[0])];
+    const Shape shape = graph->shape_of(in);
+    const size_t inputs = static_cast<size_t>(shape.elements());
+    if (shape.rank == 4 && shape.elements() > shape.c()) {
+      // Weights follow the order in which the device's buffer holds the picture.
+      const Layout layout = y_major ? Layout::kHwc8 : Layout::kWhc8;
+      std::vector<float> ordered(node.weights.size());
+      for (size_t m = 0; m < static_cast<size_t>(node.run.m); ++m) {
+        size_t linear = 0;
+        for (int c = 0; c < shape.c(); ++c) {
+          for (int h = 0; h < shape.h(); ++h) {
+            for (int w = 0; w < shape.w(); ++w, ++linear) {
+              const auto at = static_cast<size_t>(element_offset(layout, shape, 0, c, h, w));
+              ordered[m * inputs + at] = node.weights[m * inputs + linear];
+            }
+          }
+        }
+      }
+      node.weights = std::move(ordered);
+      node.params["reordered"] = true;
+    }
+    node.op = Op::kConvolution;
+    node.run.conv = device::ConvKind::kConv;
+    node.params["flattens"] = true;
+    node.inputs[0] = in;
+  }
+  // Reshapes that nobody reads any more, the last first: then those that only they read.
+  Rewriter rewriter(graph);
+  for (size_t i = rewriter.count(); i-- > 0;) {
+    const Node& node = rewriter.node(i);
+    const bool unread = node.op == Op::kReshape && rewriter.readers(node.output) == 0;
+    if (unread && !rewriter.is_output(node.output)) rewriter.take(i);
+  }
+  rewriter.finish();
+  return {};
+}
+
+}  // namespace dvnn::plan

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// Passes that decide what one device command does.
+#include <algorithm>
+
+#include "base/budget.h"
+#include "plan/passes/passes.h"
+#include "plan/passes/rewriter.h"
+
+namespace dvnn::plan {
+namespace {
+
+using device::Activation;
+using device::ConvKind;
+using device::PoolKind;
+
+// Tiles that a convolution is cut into, along the width, so that one fits the unified buffer.
+// Source: dv-sdk converter, conv_tiles.
+int convolution_tiles(const Node& node, const Shape& in, const Shape& out, int ub_size) {
+  if (node.run.conv == ConvKind::kDepthwise) return 1;
+  for (int tiles = 1; tiles <= in.w(); ++tiles) {
+    const int64_t w = (in.w() + tiles - 1) / tiles + node.run.kernel.x - 1;
+    int64_t block = (w * in.h() * std::min(8, in.c()) + 7) / 8;
+    block += (2 - block) & 15;
+    int64_t total = block * ((in.c() + 7) / 8);
+    total += -total & 15;
+    const int64_t out_w = std::max<int64_t>(
+        1, (w + node.run.conv_pad.left + node.run.conv_pad.right - node.run.kernel.x) /
+                   node.run.stride.x +
+               1);
+    const int64_t result = out_w * out.h() * std::min(8, out.c());
+    if ((8 * total + result) * 2 <= ub_size) return tiles;
+  }
+  return in.w() + 1;
+}
+
+int pooling_tiles(const Shape& in, int ub_size) {
+  const int64_t bytes = int64_t{2} * in.w() * in.h() * std::min(8, in.c());
+  return static_cast<int>((bytes + ub_size - 1) / ub_size);
+}
+
+// f(max(a, b)) = max(f(a), f(b)): the device activates after pooling, the model before.
+bool is_monotonic(const Node& node) {
+  switch (node.run.activation) {
+    case Activation::kRelu:
+      return node.run.activation_param >= 0;
+    case Activation::kPrelu:
+      return std::all_of(node.slopes.begin(), node.slopes.end(), [](float s) { return s >= 0; });
+    default:
+      return true;
+  }
+}
+
+class Fuser {
+ public:
+  Fuser(Graph* graph, int ub_size) : graph_(*graph), rewriter_(graph), ub_size_(ub_size) {}
+
+  void run() {
+    for (size_t i = 0; i < rewriter_.count(); ++i) {
+      const Node& node = rewriter_.node(i);
+      if (node.op == Op::kAdd) fuse_add(i);
+      if (node.op == Op::kActivation) fuse_activation(i);
+      if (node.op == Op::kPooling && node.run.pool == PoolKind::kMax) fuse_pooling(i);
+    }
+    rewriter_.finish();
+  }
+
+ private:
+  // Index of the command that makes `value` for one reader alone, or -1.
+  int command_before(int value) {
+    const int index = rewriter_.sole_producer(value);
+    if (index < 0) return -1;
+    const Node& node = rewriter_.node(static_cast<size_t>(index));
+    const bool command = node.op == Op::kConvolution || (node.op == Op::kPooling && node.adds);
+    return command ? index : -1;
+  }
+
+  // The node at `index` becomes the command at `before` with its own part in `change`. It stands
+  // where it stood: by then all its inputs have been made.
+  template <typename Change>
+  void take_over(size_t index, int before, Change change) {
+    Node merged = rewriter_.take(static_cast<size_t>(before));
+    const Node node = rewriter_.take(index);
+    change(&merged);
+    merged.output = node.output;
+    merged.name = node.name;
+    merged.layers.insert(merged.layers.end(), node.layers.begin(), node.layers.end());
+    rewriter_.replace(index, std::move(merged));
+  }
+
+  void fuse_add(size_t index) {
+    Node* const node = &rewriter_.node(index);
+    for (size_t side = 0; side < 2; ++side) {
+      const int before = command_before(node->inputs[side]);
+      const Node* conv = before < 0 ? nullptr : &rewriter_.node(static_cast<size_t>(before));
+      const int other = node->inputs[1 - side];
+      if (!conv || conv->op != Op::kConvolution || conv->adds || other == node->inputs[side] ||
+          conv->run.activation != Activation::kNone || conv->run.pool != PoolKind::kNone ||
+          conv->params.contains("flattens")) {
+        continue;
+      }
+      take_over(index, before, [other](Node* merged) {
+        merged->adds = true;
+        merged->inputs.push_back(other);
+      });
+      return;
+    }
+    // No convolution takes it: an average over one pixel, then the sum.
+    node->op = Op::kPooling;
+    node->adds = true;
+    node->run.pool = PoolKind::kAverage;
+    node->run.m = graph_.shape_of(node->output).c();
+  }
+
+  void fuse_activation(size_t index) {
+    const Node* const node = &rewriter_.node(index);
+    const int at = command_before(node->inputs[0]);
+    const Node* const before = at < 0 ? nullptr : &rewriter_.node(static_cast<size_t>(at));
+    if (!before || before->run.activation != Activation::kNone ||
+        before->run.pool == PoolKind::kMax) {
+      return;
+    }
+    // PReLU's slopes travel with weights, but not with those of a dilated convolution.
+    const bool dilated = before->run.dilation.x > 1 || before->run.dilation.y > 1;
+    if (node->run.activation == Activation::kPrelu && (before->op != Op::kConvolution || dilated)) {
+      return;
+    }
+    const device::ConvRun run = node->run;
+    std::vector<float> slopes = node->slopes;
+    take_over(index, at, [&](Node* merged) {
+      merged->run.activation = run.activation;
+      merged->run.activation_param = run.activation_param;
+      merged->slopes = std::move(slopes);
+    });
+  }
+
+  void fuse_pooling(size_t index) {
+    const Node* const node = &rewriter_.node(index);
+    const int at = command_before(node->inputs[0]);
+    const Node* const before = at < 0 ? nullptr : &rewriter_.node(static_cast<size_t>(at));
+    if (!before || before->op != Op::kConvolution || before->run.pool != PoolKind::kNone ||
+        before->params.contains("flattens") || before->run.dilation.x > 1 ||
+        before->run.dilation.y > 1 || !is_monotonic(*before)) {
+      return;
+    }
+    const Shape in = graph_.shape_of(before->inputs[0]), conv = graph_.shape_of(before->output);
+    // A window would straddle tiles.
+    if (convolution_tiles(*before, in, conv, ub_size_) != 1 || pooling_tiles(conv, ub_size_) != 1) {
+      return;
+    }
+    const device::ConvRun run = node->run;
+    take_over(index, at, [&](Node* merged) {
+      merged->run.pool = run.pool;
+      merged->run.pool_size = run.pool_size;
+      merged->run.pool_stride = run.pool_stride;
+      merged->run.pool_pad = run.pool_pad;
+    });
+  }
+
+  Graph& graph_;
+  Rewriter rewriter_;
+  int ub_size_;
+};
+
+}  // namespace
+
+void fuse_commands(Graph* graph, int ub_size) {
+  Fuser(graph, ub_size).run();
+}
+
+namespace {
+
+// A function of single values is worth a command on a picture that the device has. What comes from
+// a CPU layer stays on the CPU: no round trip for one function.
+bool suits_device(Rewriter* rewriter, const Node& node) {
+  const int before = rewriter->producer(node.inputs[0]);
+  const Op op = before >= 0 ? rewriter->node(static_cast<size_t>(before)).op : Op::kInput;
+  const bool from_cpu = op == Op::kCpu || op == Op::kReshape;
+  return rewriter->graph().shape_of(node.output).rank == 4 && !from_cpu;
+}
+
+// Its weights and bias, one per channel, are there.
+void to_depthwise(const Graph& graph, Node* node) {
+  node->op = Op::kConvolution;
+  node->run.conv = ConvKind::kDepthwise;
+  node->run.m = node->groups = graph.shape_of(node->output).c();
+}
+
+}  // namespace
+
+void lower_affines(Graph* graph) {
+  Rewriter rewriter(graph);  // what follows changes no input and no output
+  for (Node& node : graph->nodes) {
+    if (node.op == Op::kAffine && suits_device(&rewriter, node)) to_depthwise(*graph, &node);
+  }
+}
+
+Status lower_leftovers(Graph* graph) {
+  // A depthwise kernel takes a block of 72 halves: what an activation says in a line of a file.
+  constexpr uint64_t kBytesPerChannel = 72 * sizeof(half_t);
+  uint64_t weight_bytes = 0;
+  Rewriter rewriter(graph);  // what follows changes no input and no output
+  for (Node& node : graph->nodes) {
+    if (node.op != Op::kAffine && node.op != Op::kActivation) continue;
+    node.why = "its input is no picture, or comes from the CPU";
+    if (node.op == Op::kActivation && suits_device(&rewriter, node)) {
+      const size_t channels = static_cast<size_t>(graph->shape_of(node.output).c());
+      weight_bytes += channels * kBytesPerChannel;
+      DVNN_TRY(check_budget(Budget::kWeightBytes, weight_bytes,
+                            "activations that become convolutions take bytes of weights"));
+      node.weights.assign(channels, 1.0f);
+      node.bias.assign(channels, 0.0f);
+      to_depthwise(*graph, &node);
+      continue;
+    }
+    if (node.op == Op::kAffine) {
+      node.type = "Scale";
+      node.params = {{"axis", 1}, {"scale", node.weights}, {"bias", node.bias}};
+    } else {
+      static constexpr const char* kTypes[] = {"", "TanH", "ReLU", "Sigmoid", "PReLU", "ELU", ""};
+      node.type = kTypes[static_cast<size_t>(node.run.activation)];
+      if (node.run.activation == Activation::kRelu) {
+        node.params = {{"slope", node.run.activation_param}};
+      }
+      if (node.run.activation == Activation::kPrelu) node.params = {{"slope", node.slopes}};
+    }
+    node.op = Op::kCpu;
+  }
+  return {};
+}
+
+}  // namespace dvnn::plan

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/passes/passes.h"
+
+namespace dvnn::plan {
+
+void run_unsized_passes(Graph* graph, InputSpec* picture) {
+  remove_unused(graph);
+  fold_pads(graph);
+  lower_groups(graph);
+  split_at_concat(graph);
+  fold_affine(graph);
+  fold_input_affine(graph, picture);
+}
+
+Status run_sized_passes(Graph* graph, const PlanOptions& options) {
+  // A pass over the largest graph takes a tenth of a second.
+  const auto go_on = [&] { return check_cancelled(options.cancellation); };
+  DVNN_TRY(go_on());
+  lower_convolutions(graph);
+  DVNN_TRY(go_on());
+  DVNN_TRY(lower_poolings(graph));
+  DVNN_TRY(go_on());
+  DVNN_TRY(lower_inner_products(graph, options.y_major));
+  DVNN_TRY(go_on());
+  lower_affines(graph);
+  DVNN_TRY(go_on());
+  DVNN_TRY(pool_before_concat(graph));
+  DVNN_TRY(go_on());
+  fuse_commands(graph, options.ub_size);
+  DVNN_TRY(go_on());
+  merge_branches(graph, options.ub_size);
+  DVNN_TRY(go_on());
+  return lower_leftovers(graph);
+}
+
+}  // namespace dvnn::plan

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Poolings as the device does them: small windows, in several steps where that is the same.
+#include <algorithm>
+
+#include "base/format.h"
+#include "plan/passes/passes.h"
+#include "plan/passes/rewriter.h"
+
+namespace dvnn::plan {
+namespace {
+
+using device::Extent;
+using device::PoolKind;
+
+constexpr int kMaxWindow = 3;      // of a maximum
+constexpr int kAverageWindow = 7;  // of an average
+
+// One step of several.
+struct Stage {
+  Extent size, stride;
+  device::Pad pad;
+  float scale = 1;
+};
+
+bool has_pads(const device::Pad& pad) {
+  return pad.left + pad.right + pad.top + pad.bottom > 0;
+}
+
+// What lies behind the input's end for `out` windows.
+void fit_pads(int in, int out, int window, int stride, int before, int* after) {
+  *after = std::max(0, (out - 1) * stride + window - before - in);
+}
+
+void fit_pads(const Shape& in, const Shape& out, device::ConvRun* run) {
+  fit_pads(in.w(), out.w(), run->pool_size.x, run->pool_stride.x, run->pool_pad.left,
+           &run->pool_pad.right);
+  fit_pads(in.h(), out.h(), run->pool_size.y, run->pool_stride.y, run->pool_pad.top,
+           &run->pool_pad.bottom);
+}
+
+// Windows that lie side by side and cover the input: maxima of maxima, averages of averages.
+bool tiles_exactly(const device::ConvRun& run, const Shape& in, const Shape& out) {
+  return !has_pads(run.pool_pad) && out.w() * run.pool_size.x == in.w() &&
+         out.h() * run.pool_size.y == in.h() &&
+         (out.w() == 1 || run.pool_stride.x == run.pool_size.x) &&
+         (out.h() == 1 || run.pool_stride.y == run.pool_size.y);
+}
+
+// The largest factor of `size` that is at most `most`; 0 for a size whose least factor is larger.
+int factor_of(int size, int most) {
+  for (int f = most; f > 1; --f) {
+    if (size % f == 0) return f;
+  }
+  return size == 1 ? 1 : 0;
+}
+
+std::vector<Stage> split_tiles(Extent size, int most) {
+  std::vector<Stage> stages;
+  while (size.x > 1 || size.y > 1) {
+    Stage stage;
+    stage.size = stage.stride = {factor_of(size.x, most), factor_of(size.y, most)};
+    if (stage.size.x == 0 || stage.size.y == 0) return {};
+    stage.scale = 1.0f / static_cast<float>(stage.size.x * stage.size.y);
+    size = {size.x / stage.size.x, size.y / stage.size.y};
+    stages.push_back(stage);
+  }
+  return stages;
+}
+
+// Windows that move by one: 5 x 5 is 3 x 3 of 3 x 3, and so on.
+std::vector<Stage> split_overlapping(const device::ConvRun& run) {
+  const int k = run.pool_size.x, pad = (k - 1) / 2;
+  const device::Pad& p = run.pool_pad;
+  const bool centred = p.left == pad && p.right == pad && p.top == pad && p.bottom == pad;
+  if (k % 2 == 0 || run.pool_size.y != k || !centred || run.pool_stride.x != 1 ||
+      run.pool_stride.y != 1) {
+    return {};
+  }
+  Stage stage;
+  stage.size = {3, 3};
+  stage.pad = {1, 1, 1, 1};
+  return std::vector<Stage>(static_cast<size_t>(pad), stage);
+}
+
+// One average over all: windows beyond the device's become two steps, with zeros behind the input
+// where its size has no factors. The scales leave the sum divided by the true number of pixels.
+std::vector<Stage> split_global_average(const Shape& in) {
+  Stage first, second;
+  auto split = [](int size, int* inner, int* outer, int* pad) {
+    for (*pad = 0; *pad < kAverageWindow; ++*pad) {
+      for (*inner = kAverageWindow; *inner > 1; --*inner) {
+        *outer = (size + *pad) / *inner;
+        if ((size + *pad) % *inner == 0 && *outer <= kAverageWindow) return true;
+      }
+    }
+    return false;
+  };
+  if (!split(in.w(), &first.size.x, &second.size.x, &first.pad.right) ||
+      !split(in.h(), &first.size.y, &second.size.y, &first.pad.bottom)) {
+    return {};
+  }
+  first.stride = first.size;
+  second.stride = second.size;
+  const float own = static_cast<float>(first.size.x * first.size.y);
+  first.scale = 1 / own;
+  second.scale = own / static_cast<float>(in.w() * in.h());
+  return {first, second};
+}
+
+bool is_global(const device::ConvRun& run, const Shape& in, const Shape& out) {
+  return out.w() == 1 && out.h() == 1 && !has_pads(run.pool_pad) && run.pool_size.x >= in.w() &&
+         run.pool_size.y >= in.h();
+}
+
+bool fits_maximum(const device::ConvRun& run, const Shape& in) {
+  return run.pool_size.x >= 2 && run.pool_size.x <= kMaxWindow && run.pool_size.y <= kMaxWindow &&
+         in.w() >= 2;
+}
+
+// Averages divide by the whole window on the device; Caffe clips windows at the padded end.
+bool is_clipped(const device::ConvRun& run, const Shape& in, const Shape& out) {
+  return (out.w() - 1) * run.pool_stride.x + run.pool_size.x > in.w() + 2 * run.pool_pad.left ||
+         (out.h() - 1) * run.pool_stride.y + run.pool_size.y > in.h() + 2 * run.pool_pad.top;
+}
+
+// Replaces the pooling at `index` by `stages`; the last takes its place.
+void put_stages(Rewriter* rewriter, size_t index, const std::vector<Stage>& stages) {
+  const Node last = rewriter->take(index);
+  const Shape shape = rewriter->graph().shape_of(last.inputs[0]);
+  device::Dims dims = {shape.w(), shape.h(), shape.c()};
+  int value = last.inputs[0];
+  for (size_t i = 0; i < stages.size(); ++i) {
+    Node node = last;
+    node.inputs[0] = value;
+    node.run.pool_size = stages[i].size;
+    node.run.pool_stride = stages[i].stride;
+    node.run.pool_pad = stages[i].pad;
+    if (node.run.pool == PoolKind::kAverage) node.run.pool_scale = stages[i].scale;
+    dims = device::run_output(node.run, dims);
+    if (i + 1 < stages.size()) {
+      node.name += "_part" + std::to_string(i);
+      node.output = rewriter->add_value(node.name, {1, dims.c, dims.h, dims.w});
+    }
+    value = node.output;
+    if (i + 1 < stages.size()) {
+      rewriter->insert_before(index, std::move(node));
+    } else {
+      rewriter->replace(index, std::move(node));
+    }
+  }
+}
+
+// What makes a maximum; empty: the device cannot. A single stage is the pooling itself.
+std::vector<Stage> stages_of_maximum(const device::ConvRun& run, const Shape& in,
+                                     const Shape& out) {
+  if (fits_maximum(run, in)) return {{run.pool_size, run.pool_stride, run.pool_pad}};
+  std::vector<Stage> stages = tiles_exactly(run, in, out)
+                                  ? split_tiles({in.w() / out.w(), in.h() / out.h()}, kMaxWindow)
+                                  : split_overlapping(run);
+  const bool wide =
+      std::all_of(stages.begin(), stages.end(), [](const Stage& s) { return s.size.x >= 2; });
+  return wide ? stages : std::vector<Stage>();
+}
+
+std::vector<Stage> stages_of_average(const Node& node, const Shape& in, const Shape& out) {
+  const device::ConvRun& run = node.run;
+  if (!node.params.value("counts_pads", true)) return {};
+  const bool small = run.pool_size.x <= kAverageWindow && run.pool_size.y <= kAverageWindow;
+  if (small && !is_clipped(run, in, out)) {
+    const float pixels = static_cast<float>(run.pool_size.x * run.pool_size.y);
+    return {{run.pool_size, run.pool_stride, run.pool_pad, 1 / pixels}};
+  }
+  std::vector<Stage> stages;
+  if (tiles_exactly(run, in, out)) {
+    stages = split_tiles({in.w() / out.w(), in.h() / out.h()}, kAverageWindow);
+  }
+  if (stages.empty() && is_global(run, in, out)) stages = split_global_average(in);
+  return stages;
+}
+
+// What keeps a pooling from the device.
+std::string why_not(const Node& node, const Shape& in) {
+  const device::ConvRun& run = node.run;
+  if (!node.params.value("counts_pads", true)) return "the device counts zeros around a picture";
+  const int most = run.pool == PoolKind::kMax ? kMaxWindow : kAverageWindow;
+  if (run.pool_size.x > most || run.pool_size.y > most) {
+    return format("the window of %d x %d exceeds the device's %d x %d", run.pool_size.x,
+                  run.pool_size.y, most, most);
+  }
+  if (in.w() < 2) return "the picture is one column wide";
+  return "its last windows are clipped, which the device does not do";
+}
+
+void to_cpu_pooling(Node* node, const std::string& why) {
+  const device::ConvRun& run = node->run;
+  node->op = Op::kCpu;
+  node->type = "Pooling";
+  node->why = why;
+  node->params = {{"method", run.pool == PoolKind::kMax ? "max" : "average"},
+                  {"kernel_w", run.pool_size.x},
+                  {"kernel_h", run.pool_size.y},
+                  {"stride_w", run.pool_stride.x},
+                  {"stride_h", run.pool_stride.y},
+                  {"pad_w", run.pool_pad.left},
+                  {"pad_h", run.pool_pad.top},
+                  {"counts_pads", node->params.value("counts_pads", true)}};
+}
+
+}  // namespace
+
+Status lower_poolings(Graph* graph) {
+  Rewriter rewriter(graph);
+  for (size_t i = 0; i < rewriter.count(); ++i) {
+    DVNN_TRY(rewriter.check_size());
+    Node& node = rewriter.node(i);
+    if (node.op != Op::kPooling || node.run.pool == PoolKind::kUpsample) continue;
+    const Shape in = graph->shape_of(node.inputs[0]), out = graph->shape_of(node.output);
+    const bool max = node.run.pool == PoolKind::kMax;
+    const std::vector<Stage> stages =
+        max ? stages_of_maximum(node.run, in, out) : stages_of_average(node, in, out);
+    if (stages.empty()) {
+      to_cpu_pooling(&node, why_not(node, in));
+    } else if (stages.size() == 1) {
+      node.run.pool_scale = stages[0].scale;
+      fit_pads(in, out, &node.run);
+    } else {
+      put_stages(&rewriter, i, stages);
+    }
+  }
+  rewriter.finish();
+  return {};
+}
+
+}  // namespace dvnn::plan

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/reference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "plan/passes/passes.h"
+
+namespace dvnn::plan {
+namespace {
+
+using device::Activation;
+using device::ConvRun;
+using device::PoolKind;
+
+// Planes of rows of floats.
+struct Planes {
+  const float* data;
+  int c, h, w;
+  const float* row(int channel, int y) const { return data + (int64_t{channel} * h + y) * w; }
+};
+
+TensorDesc plain(const Shape& shape) {
+  return {ElementType::kFloat32, Layout::kNchw, shape};
+}
+
+std::vector<float> convolve(const Node& node, const Planes& in, const Shape& out) {
+  std::vector<float> result(static_cast<size_t>(out.elements()));
+  layers::convolve(convolution_params(node), node.weights.data(), node.bias.data(), in.data,
+                   {1, in.c, in.h, in.w}, out, result.data());
+  return result;
+}
+
+// A window's part of the input, clipped; `padded` is its size clipped to the padded input.
+struct Window {
+  int begin, end, padded;
+};
+
+Window window_at(int index, int stride, int kernel, int before, int after, int size) {
+  const int start = index * stride - before;
+  return {std::max(start, 0), std::min(start + kernel, size),
+          std::min(start + kernel, size + after) - start};
+}
+
+std::vector<float> pool(const Node& node, const Planes& in, const Shape& out) {
+  const ConvRun& run = node.run;
+  const bool counts_pads = node.params.value("counts_pads", true);
+  std::vector<float> result;
+  for (int c = 0; c < out.c(); ++c) {
+    for (int y = 0; y < out.h(); ++y) {
+      for (int x = 0; x < out.w(); ++x) {
+        if (run.pool == PoolKind::kUpsample) {
+          result.push_back(in.row(c, y / 2)[x / 2]);
+          continue;
+        }
+        const device::Pad& p = run.pool_pad;
+        const Window wy = window_at(y, run.pool_stride.y, run.pool_size.y, p.top, p.bottom, in.h);
+        const Window wx = window_at(x, run.pool_stride.x, run.pool_size.x, p.left, p.right, in.w);
+        float best = std::numeric_limits<float>::lowest(), sum = 0;
+        for (int j = wy.begin; j < wy.end; ++j) {
+          for (int i = wx.begin; i < wx.end; ++i) {
+            best = std::max(best, in.row(c, j)[i]);
+            sum += in.row(c, j)[i];
+          }
+        }
+        const int own = (wy.end - wy.begin) * (wx.end - wx.begin);
+        const int count = counts_pads ? wy.padded * wx.padded : own;
+        // A pass that has decided on the device's factor has taken zeros into account.
+        const float mean =
+            run.pool_scale != 1 ? sum * run.pool_scale : sum / static_cast<float>(count);
+        result.push_back(run.pool == PoolKind::kMax ? best : mean);
+      }
+    }
+  }
+  return result;
+}
+
+float activated(Activation activation, float param, float slope, float x) {
+  switch (activation) {
+    case Activation::kNone:
+      return x;
+    case Activation::kTanh:
+      return std::tanh(x);
+    case Activation::kRelu:
+      return x > 0 ? x : param * x;
+    case Activation::kSigmoid:
+      return 1 / (1 + std::exp(-x));
+    case Activation::kPrelu:
+      return x > 0 ? x : slope * x;
+    case Activation::kElu:
+      return x > 0 ? x : std::expm1(x);
+    case Activation::kRelu6:
+      return std::min(std::max(x, 0.0f), 6.0f);
+  }
+  return x;
+}
+
+// Channel of element i of a tensor, along axis 1.
+size_t channel_of(const Shape& shape, size_t i) {
+  size_t inner = 1;
+  for (int d = 2; d < shape.rank; ++d) inner *= static_cast<size_t>(shape[d]);
+  return i / inner % static_cast<size_t>(shape[1]);
+}
+
+void activate(const Node& node, const Shape& shape, std::vector<float>* values) {
+  if (node.run.activation == Activation::kNone) return;
+  for (size_t i = 0; i < values->size(); ++i) {
+    const float slope = node.slopes.empty() ? 0 : node.slopes[channel_of(shape, i)];
+    (*values)[i] = activated(node.run.activation, node.run.activation_param, slope, (*values)[i]);
+  }
+}
+
+Shape shape_of(const device::Dims& dims) {
+  return {1, dims.c, dims.h, dims.w};
+}
+
+// A convolution or pooling with all that passes have put into it, whose result has the shape
+// `result`. `added` is null or what is added.
+std::vector<float> run_command(const Node& node, const Planes& in, const std::vector<float>* added,
+                               const Shape& result) {
+  const Shape conv = shape_of(device::conv_output(node.run, {in.w, in.h, in.c}));
+  const bool pools = node.op == Op::kPooling;
+  std::vector<float> out = pools ? pool(node, in, result) : convolve(node, in, conv);
+  for (size_t i = 0; added && i < out.size(); ++i) out[i] += (*added)[i];
+  if (!pools && node.run.pool != PoolKind::kNone) {
+    out = pool(node, {out.data(), conv.c(), conv.h(), conv.w()}, result);
+  }
+  activate(node, result, &out);
+  return out;
+}
+
+std::vector<float> run_branches(const Node& node, const Planes& in) {
+  std::vector<float> joined, before;
+  Planes at = in;
+  for (size_t i = 0; i < node.parts.size(); ++i) {
+    const device::Dims out = device::run_output(node.parts[i].run, {at.w, at.h, at.c});
+    std::vector<float> made = run_command(node.parts[i], at, nullptr, shape_of(out));
+    if (node.topo >> i & 1) {
+      joined.insert(joined.end(), made.begin(), made.end());
+      at = in;
+    } else {
+      before = std::move(made);
+      at = {before.data(), out.c, out.h, out.w};
+    }
+  }
+  return joined;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Reference>> Reference::create(Graph graph) {
+  std::unique_ptr<Reference> self(new Reference(std::move(graph)));
+  const Graph& g = self->graph_;
+  self->values_.resize(g.values.size());
+  for (const Node& node : g.nodes) {
+    self->layers_.emplace_back();
+    if (node.op != Op::kCpu && node.op != Op::kConcat) continue;
+    std::vector<TensorDesc> inputs;
+    for (int value : node.inputs) inputs.push_back(plain(g.shape_of(value)));
+    const std::vector<TensorDesc> outputs = {plain(g.shape_of(node.output))};
+    auto layer = layers::create_cpu_layer(node.type, node.params, inputs, outputs);
+    if (!layer.ok()) return layer.error().within("layer '" + node.name + "'");
+    self->layers_.back() = std::move(layer.value());
+  }
+  return self;
+}
+
+Status Reference::run_node(size_t index) {
+  const Node& node = graph_.nodes[index];
+  const Shape& shape = graph_.shape_of(node.output);
+  std::vector<float>& out = values_[static_cast<size_t>(node.output)];
+  auto planes = [&](const std::vector<float>& values, const Shape& s) {
+    return Planes{values.data(), s.c(), s.h(), s.w()};
+  };
+  switch (node.op) {
+    case Op::kInput:
+      return {};
+    case Op::kConvolution:
+    case Op::kPooling: {
+      const Shape& from = graph_.shape_of(node.inputs[0]);
+      const Shape flat = {1, static_cast<int>(from.elements()), 1, 1};
+      const bool flattens = node.params.contains("flattens");
+      out = run_command(node, planes(in(node), flattens ? flat : from),
+                        node.adds ? &in(node, 1) : nullptr, shape);
+      return {};
+    }
+    case Op::kBranches:
+      out = run_branches(node, planes(in(node), graph_.shape_of(node.inputs[0])));
+      return {};
+    case Op::kAffine:
+      out = in(node);
+      for (size_t i = 0; i < out.size(); ++i) {
+        const size_t c = channel_of(shape, i);
+        out[i] = out[i] * node.weights[c] + node.bias[c];
+      }
+      return {};
+    case Op::kActivation:
+      out = in(node);
+      activate(node, shape, &out);
+      return {};
+    case Op::kAdd:
+      out = in(node);
+      for (size_t i = 0; i < out.size(); ++i) out[i] += in(node, 1)[i];
+      return {};
+    case Op::kInnerProduct: {
+      const std::vector<float>& x = in(node);
+      out = node.bias;
+      for (size_t m = 0; m < out.size(); ++m) {
+        for (size_t i = 0; i < x.size(); ++i) out[m] += node.weights[m * x.size() + i] * x[i];
+      }
+      return {};
+    }
+    case Op::kReshape:
+      out = in(node);
+      return {};
+    case Op::kConcat:
+    case Op::kCpu:
+      break;
+  }
+  std::vector<ConstTensorView> inputs;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    inputs.push_back({plain(graph_.shape_of(node.inputs[i])),
+                      reinterpret_cast<const uint8_t*>(in(node, i).data())});
+  }
+  out.resize(static_cast<size_t>(shape.elements()));
+  const std::vector<TensorView> outputs = {{plain(shape), reinterpret_cast<uint8_t*>(out.data())}};
+  return layers_[index]->run(inputs, outputs);
+}
+
+Result<std::vector<std::vector<float>>> Reference::run(const float* input) {
+  std::vector<float>& first = values_[static_cast<size_t>(graph_.input)];
+  first.assign(input, input + graph_.shape_of(graph_.input).elements());
+  for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+    if (Status s = run_node(i); !s.ok()) {
+      return s.error().within("layer '" + graph_.nodes[i].name + "'");
+    }
+  }
+  std::vector<std::vector<float>> outputs;
+  for (int value : graph_.outputs) outputs.push_back(values_[static_cast<size_t>(value)]);
+  return outputs;
+}
+
+}  // namespace dvnn::plan

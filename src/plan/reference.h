@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// A graph computed in FP32, operation by operation: as a model's framework defines it, for what the
+// device's 16 bits are held against; or as passes have left it, which must compute the same.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "layers/cpu_layer.h"
+#include "plan/graph.h"
+
+namespace dvnn::plan {
+
+class Reference {
+ public:
+  /// Fully connected layers that a pass has turned into convolutions must read single pixels: the
+  /// order of their weights is the device's.
+  static Result<std::unique_ptr<Reference>> create(Graph graph);
+
+  const Graph& graph() const { return graph_; }
+  /// All outputs, row-major, for a row-major input (C, H, W).
+  Result<std::vector<std::vector<float>>> run(const float* input);
+
+ private:
+  explicit Reference(Graph graph) : graph_(std::move(graph)) {}
+  Status run_node(size_t index);
+  const std::vector<float>& in(const Node& node, size_t i = 0) const {
+    return values_[static_cast<size_t>(node.inputs[i])];
+  }
+
+  Graph graph_;
+  std::vector<std::unique_ptr<layers::CpuLayer>> layers_;  // by node; null: not a CPU layer
+  std::vector<std::vector<float>> values_;
+};
+
+}  // namespace dvnn::plan

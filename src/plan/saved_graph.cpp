@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/saved_graph.h"
+
+#include <algorithm>
+#include <climits>
+
+#include "base/budget.h"
+#include "base/format.h"
+#include "base/json.h"
+#include "network/model_json.h"
+#include "network/model_limits.h"
+#include "tensor/packing.h"
+#include "tensor/tensor_json.h"
+
+namespace dvnn::plan {
+namespace {
+
+using nlohmann::json;
+
+// In the order of Op; null: not an operation that is kept.
+constexpr const char* kOpNames[] = {nullptr,   "conv", "affine", "activation",
+                                    "pooling", "add",  "concat", "fully_connected",
+                                    "reshape", "cpu",  nullptr};
+
+bool has_run(Op op) {
+  return op == Op::kConvolution || op == Op::kInnerProduct || op == Op::kActivation ||
+         op == Op::kPooling;
+}
+
+bool has_weights(Op op) {
+  return op == Op::kConvolution || op == Op::kInnerProduct;
+}
+
+bool can_be_kept(const Node& node) {
+  const bool global = node.params.value("global", false);
+  const auto& size = node.run.pool_size;
+  return kOpNames[static_cast<size_t>(node.op)] && !node.adds && node.parts.empty() &&
+         (global || std::max(size.x, size.y) <= network::kMaxStride);
+}
+
+json node_to_json(const Node& node) {
+  json out = {{"op", kOpNames[static_cast<size_t>(node.op)]},
+              {"name", node.name},
+              {"layers", node.layers},
+              {"inputs", node.inputs},
+              {"output", node.output}};
+  if (has_run(node.op)) {
+    device::ConvRun run = node.run;
+    run.m = std::max(run.m, 1);
+    if (node.params.value("global", false)) run.pool_size = {1, 1};  // found again
+    out["run"] = network::run_to_json(run);
+  }
+  if (node.groups != 1) out["groups"] = node.groups;
+  if (node.op == Op::kAffine) out["scale"] = node.weights, out["bias"] = node.bias;
+  if (!node.slopes.empty()) out["slopes"] = node.slopes;
+  if (!node.type.empty()) out["type"] = node.type;
+  if (!node.params.empty()) out["params"] = node.params;
+  if (!node.shape_inputs.empty()) out["shape_inputs"] = node.shape_inputs;
+  if (node.fixed_shape.rank > 0) {
+    out["shape"] =
+        std::vector<int>(node.fixed_shape.dims, node.fixed_shape.dims + node.fixed_shape.rank);
+  }
+  return out;
+}
+
+class Loader {
+ public:
+  explicit Loader(const json& saved) : saved_(saved) {}
+
+  Result<Graph> run(const Cancellation* cancellation) {
+    JsonReader in(saved_, "'graph'");
+    const auto names = texts(&in, "values");
+    DVNN_TRY(in.status());
+    for (const std::string& name : names) {
+      DVNN_TRY(network::check_name(name));
+      graph_.add_value(name, Shape());
+    }
+    made_.assign(names.size(), false);
+    graph_.input = value(&in, "input");
+    DVNN_TRY(in.status());
+    made_[static_cast<size_t>(graph_.input)] = true;
+    const json* nodes = in.member("nodes");
+    if (!nodes || !nodes->is_array() || nodes->empty()) {
+      return Error{ErrorCode::kMalformed, "field 'nodes' of 'graph' must be an array of nodes"};
+    }
+    DVNN_TRY(check_budget(Budget::kGraphNodes, nodes->size(), "the graph has nodes"));
+    for (const json& item : *nodes) {
+      DVNN_TRY(check_cancelled(cancellation));
+      if (Status s = add(item); !s.ok()) {
+        return s.error().within(format("graph node %zu", graph_.nodes.size()));
+      }
+    }
+    graph_.outputs = values(&in, "outputs");
+    graph_.output_names = texts(&in, "output_names");
+    graph_.name = in.text("name", "");
+    for (const std::string& name : graph_.output_names) DVNN_TRY(network::check_name(name));
+    DVNN_TRY(network::check_name(graph_.name));
+    if (graph_.outputs.empty() || graph_.outputs.size() != graph_.output_names.size()) {
+      in.fail("outputs", "must be as many as output_names");
+    }
+    DVNN_TRY(in.status());
+    return std::move(graph_);
+  }
+
+ private:
+  static std::vector<std::string> texts(JsonReader* in, const char* name) {
+    std::vector<std::string> list;
+    const json* value = in->member(name);
+    if (!value || !value->is_array() || value->size() > network::kMaxListEntries) {
+      in->fail(name, "must be an array of texts");
+      return list;
+    }
+    for (const json& item : *value) {
+      if (!item.is_string()) in->fail(name, "must be an array of texts");
+      list.push_back(item.is_string() ? item.get<std::string>() : "");
+    }
+    return list;
+  }
+
+  int last_value() const { return static_cast<int>(graph_.values.size()) - 1; }
+  int value(JsonReader* in, const char* name) {
+    return static_cast<int>(in->integer(name, 0, last_value()));
+  }
+  // Values that are there already: nodes come in an order in which they can be run.
+  std::vector<int> values(JsonReader* in, const char* name) {
+    const auto list = in->integers(name, 0, last_value(), network::kMaxListEntries);
+    for (int v : list) {
+      if (!made_[static_cast<size_t>(v)]) in->fail(name, "reads what is made later");
+    }
+    return list;
+  }
+
+  Status add(const json& item) {
+    Node node;
+    JsonReader in(item, "a node");
+    const std::string op = in.text("op");
+    size_t kind = 0;
+    while (kind < std::size(kOpNames) && (!kOpNames[kind] || op != kOpNames[kind])) ++kind;
+    if (kind == std::size(kOpNames)) in.fail("op", "'" + short_text(op, 40) + "' is no operation");
+    DVNN_TRY(in.status());
+    node.op = static_cast<Op>(kind);
+    node.name = in.text("name");
+    node.layers = texts(&in, "layers");
+    node.inputs = values(&in, "inputs");
+    node.shape_inputs = values(&in, "shape_inputs");
+    node.output = value(&in, "output");
+    node.groups = static_cast<int>(in.integer("groups", 1, network::kMaxChannels, 1));
+    node.type = in.text("type", "");
+    node.slopes = in.numbers("slopes", network::kMaxChannels);
+    node.weights = in.numbers("scale", network::kMaxChannels);
+    node.bias = in.numbers("bias", network::kMaxChannels);
+    const std::vector<int> shape = in.integers("shape", 1, INT_MAX, Shape::kMaxRank);
+    node.fixed_shape.rank = static_cast<int>(shape.size());
+    std::copy(shape.begin(), shape.end(), node.fixed_shape.dims);
+    if (const json* params = in.member("params")) {
+      if (params->is_object()) node.params = *params;
+      if (!params->is_object()) in.fail("params", "must be an object");
+    }
+    DVNN_TRY(in.status());
+    if (!shape.empty()) DVNN_TRY(check_shape(node.fixed_shape));
+    if (has_run(node.op)) {
+      const json* run = in.member("run");
+      if (!run) return Error{ErrorCode::kMalformed, "has no run"};
+      DVNN_ASSIGN(node.run, network::run_from_json(*run));
+    }
+    DVNN_TRY(check_flags(node));
+    DVNN_TRY(check_node(node));
+    if (made_[static_cast<size_t>(node.output)]) {
+      return Error{ErrorCode::kMalformed, "makes a value that is there already"};
+    }
+    made_[static_cast<size_t>(node.output)] = true;
+    node.saved = static_cast<int>(graph_.nodes.size());
+    graph_.nodes.push_back(std::move(node));
+    return {};
+  }
+
+  // What passes read without asking for its type.
+  static Status check_flags(const Node& node) {
+    for (const char* name : {"ceil", "global", "counts_pads"}) {
+      const auto it = node.params.find(name);
+      if (it == node.params.end() || it->is_boolean()) continue;
+      return Error{ErrorCode::kMalformed, std::string("'") + name + "' is not true or false"};
+    }
+    return {};
+  }
+
+  // What each operation's run does, and no other: lowering packs weights for whatever convolves,
+  // and fuses what pools and activates.
+  static Status check_node(const Node& node) {
+    using device::Activation;
+    using device::ConvKind;
+    using device::PoolKind;
+    const device::ConvRun& run = node.run;
+    const bool convolves = run.conv != ConvKind::kNone, pools = run.pool != PoolKind::kNone;
+    const bool activates = run.activation != Activation::kNone;
+    const struct {
+      Op op;
+      bool convolves, pools, activates;
+      size_t least_inputs, most_inputs;
+    } rules[] = {
+        {Op::kConvolution, true, false, false, 1, 1},
+        {Op::kAffine, false, false, false, 1, 1},
+        {Op::kActivation, false, false, true, 1, 1},
+        {Op::kPooling, false, true, false, 1, 1},
+        {Op::kAdd, false, false, false, 2, 2},
+        {Op::kConcat, false, false, false, 1, kMaxInputs},
+        {Op::kInnerProduct, false, false, false, 1, 1},
+        {Op::kReshape, false, false, false, 1, 1},
+        {Op::kCpu, false, false, false, 0, kMaxInputs},
+    };
+    for (const auto& rule : rules) {
+      if (rule.op != node.op) continue;
+      const char* const op = kOpNames[static_cast<size_t>(node.op)];
+      if (convolves != rule.convolves || pools != rule.pools || activates != rule.activates) {
+        return Error{
+            ErrorCode::kMalformed,
+            format("field 'run': an operation '%s' %s convolve, %s pool and %s activate", op,
+                   rule.convolves ? "must" : "must not", rule.pools ? "must" : "must not",
+                   rule.activates ? "must" : "must not")};
+      }
+      const size_t inputs = node.inputs.size();
+      if (inputs < rule.least_inputs || inputs > rule.most_inputs) {
+        return Error{ErrorCode::kMalformed,
+                     format("field 'inputs': an operation '%s' has %zu, not %zu..%zu", op, inputs,
+                            rule.least_inputs, rule.most_inputs)};
+      }
+    }
+    if (node.shape_inputs.size() > 2) {
+      return Error{ErrorCode::kMalformed, "field 'shape_inputs' has more than 2 values"};
+    }
+    // Planning copies a pooling for each of its steps: a hundred times, with all it has.
+    for (const auto& [name, value] : node.params.items()) {
+      if (node.op != Op::kPooling || name == "ceil" || name == "global" || name == "counts_pads") {
+        continue;
+      }
+      return Error{ErrorCode::kMalformed,
+                   "field 'params': an operation 'pooling' has no '" + short_text(name, 40) + "'"};
+    }
+    constexpr size_t kMaxLayers = 1024;
+    if (node.layers.size() > kMaxLayers) {
+      return Error{ErrorCode::kMalformed, format("field 'layers' has %zu names, at most %zu",
+                                                 node.layers.size(), kMaxLayers)};
+    }
+    const int most = network::kMaxKernel;
+    if (convolves && (run.kernel.x > most || run.kernel.y > most)) {
+      return Error{ErrorCode::kMalformed, format("field 'kernel' is %d x %d, not 1..%d",
+                                                 run.kernel.x, run.kernel.y, most)};
+    }
+    DVNN_TRY(network::check_name(node.name));
+    DVNN_TRY(network::check_name(node.type));
+    for (const std::string& layer : node.layers) DVNN_TRY(network::check_name(layer));
+    return {};
+  }
+
+  static constexpr size_t kMaxInputs = 4096;
+
+  const json& saved_;
+  Graph graph_;
+  std::vector<bool> made_;
+};
+
+Status load_node_weights(const json& item, const network::Model& model, bool y_major,
+                         const Shape& in, Node* node) {
+  const json* saved = nullptr;
+  JsonReader reader(item, "a node");
+  saved = reader.member("weights");
+  if (!saved) return Error{ErrorCode::kMalformed, "its weights are not kept"};
+  JsonReader w(*saved, "'weights'");
+  const auto offset =
+      static_cast<uint64_t>(w.integer("offset", 0, static_cast<int64_t>(model.weights.size())));
+  PackedGeometry geometry;
+  geometry.quantised = w.boolean("quantised", false);
+  geometry.prelu = w.boolean("prelu", false);
+  geometry.dilated = w.boolean("dilated", false);
+  const bool fixed = w.boolean("fixed", false);
+  DVNN_TRY(w.status());
+  if (fixed) {
+    return Error{ErrorCode::kUnsupported, "is fully connected: it takes an input of one size only"};
+  }
+  const bool inner = node->op == Op::kInnerProduct;
+  const bool depthwise = (static_cast<int>(node->run.conv) & 2) != 0;
+  geometry.m = node->run.m;
+  geometry.c = inner ? static_cast<int>(in.elements()) : depthwise ? 1 : in.c();
+  geometry.kx = inner ? 1 : node->run.kernel.x;
+  geometry.ky = inner ? 1 : node->run.kernel.y;
+  if (y_major) std::swap(geometry.kx, geometry.ky);
+  const int most = network::kMaxKernel;
+  if (geometry.kx > most || geometry.ky > most || geometry.c > network::kMaxChannels) {
+    return Error{ErrorCode::kLimit, "its kernel or its channels exceed the device's limits"};
+  }
+  const size_t bytes = packed_weights_size(geometry);
+  if (bytes > model.weights.size() || offset > model.weights.size() - bytes) {
+    return Error{ErrorCode::kMalformed, "its weights lie outside the network's"};
+  }
+  const auto m = static_cast<size_t>(geometry.m);
+  node->weights.resize(m * static_cast<size_t>(geometry.c) * static_cast<size_t>(geometry.kx) *
+                       static_cast<size_t>(geometry.ky));
+  node->bias.resize(m);
+  unpack_weights(geometry, model.weights.data() + offset, node->weights.data(), node->bias.data(),
+                 nullptr);
+  if (y_major) transpose_kernels(geometry.ky, geometry.kx, &node->weights);
+  return {};
+}
+
+Status check_lists(const Graph& graph, const Node& node) {
+  const Shape& in = graph.shape_of(node.inputs[0]);
+  const auto channels = static_cast<size_t>(in.rank > 1 ? in[1] : 0);
+  const bool affine =
+      node.op != Op::kAffine || (node.weights.size() == channels && node.bias.size() == channels);
+  const bool prelu = node.op != Op::kActivation ||
+                     node.run.activation != device::Activation::kPrelu ||
+                     node.slopes.size() == channels;
+  const bool depthwise = (static_cast<int>(node.run.conv) & 2) != 0;
+  const bool grouped = node.op != Op::kConvolution ||
+                       (depthwise ? static_cast<size_t>(node.run.m) == channels : node.groups == 1);
+  if (affine && prelu && grouped) return {};
+  return Error{ErrorCode::kMalformed,
+               format("its numbers do not fit an input of %zu channels", channels)};
+}
+
+}  // namespace
+
+void transpose_kernels(int height, int width, std::vector<float>* weights) {
+  const auto ky = static_cast<size_t>(height), kx = static_cast<size_t>(width);
+  std::vector<float> out(weights->size());
+  for (size_t k = 0; k < out.size(); k += kx * ky) {
+    for (size_t j = 0; j < ky; ++j) {
+      for (size_t i = 0; i < kx; ++i) out[k + i * ky + j] = (*weights)[k + j * kx + i];
+    }
+  }
+  *weights = std::move(out);
+}
+
+json save_graph(Graph* graph) {
+  json nodes = json::array(), values = json::array();
+  for (const Value& value : graph->values) values.push_back(value.name);
+  for (size_t i = 0; i < graph->nodes.size(); ++i) {
+    if (!can_be_kept(graph->nodes[i])) return nullptr;
+    graph->nodes[i].saved = static_cast<int>(i);
+    nodes.push_back(node_to_json(graph->nodes[i]));
+  }
+  return {{"name", graph->name},       {"values", std::move(values)},
+          {"nodes", std::move(nodes)}, {"input", graph->input},
+          {"outputs", graph->outputs}, {"output_names", graph->output_names}};
+}
+
+void save_weights(int node, const SavedWeights& weights, json* saved) {
+  if (node < 0 || saved->is_null()) return;
+  json& item = (*saved)["nodes"][static_cast<size_t>(node)];
+  item["weights"] = {{"offset", weights.offset}};
+  if (weights.quantised) item["weights"]["quantised"] = true;
+  if (weights.prelu) item["weights"]["prelu"] = true;
+  if (weights.dilated) item["weights"]["dilated"] = true;
+  if (weights.fixed) item["weights"]["fixed"] = true;
+}
+
+Result<Graph> load_graph(const json& saved, const Cancellation* cancellation) {
+  return Loader(saved).run(cancellation);
+}
+
+Status load_weights(const json& saved, const network::Model& model, const PlanOptions& options,
+                    Graph* graph) {
+  for (size_t i = 0; i < graph->nodes.size(); ++i) {
+    DVNN_TRY(check_cancelled(options.cancellation));
+    Node& node = graph->nodes[i];
+    Status status;
+    if (has_weights(node.op)) {
+      status = load_node_weights(saved["nodes"][i], model, options.y_major,
+                                 graph->shape_of(node.inputs[0]), &node);
+    }
+    if (status.ok() && node.op != Op::kCpu) status = check_lists(*graph, node);
+    if (!status.ok()) return status.error().within("layer '" + node.name + "'");
+  }
+  return {};
+}
+
+}  // namespace dvnn::plan

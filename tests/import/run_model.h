@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs converted models on the software device.
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "network/network.h"
+#include "plan/reference.h"
+
+// Check last: some of its macros have common names.
+#include "check_main.h"
+
+namespace dvnn::test {
+
+/// The first output, row-major, for a row-major input.
+inline std::vector<float> run_model(const char* what, network::Model model, const float* input) {
+  const TensorDesc desc = model.tensors[static_cast<size_t>(model.input.tensor)].desc;
+  auto network = network::Network::create(std::move(model), device::Device::open("soft").value());
+  ck_assert_msg(network.ok(), "%s: %s", what, network.ok() ? "" : network.error().message.c_str());
+  auto slot = network.value()->create_slot();
+  ck_assert_msg(slot.ok(), "%s: %s", what, slot.ok() ? "" : slot.error().message.c_str());
+  write_nchw(input, {desc, slot.value()->input().data()});
+  ck_assert(slot.value()->run().ok());
+  const ConstTensorView out = slot.value()->output(0);
+  std::vector<float> values(static_cast<size_t>(out.desc.shape.elements()));
+  read_nchw(out, values.data());
+  return values;
+}
+
+/// The first output of a graph as it was imported, in FP32.
+inline std::vector<float> run_reference(const char* what, const plan::Graph& graph,
+                                        const float* input) {
+  auto reference = plan::Reference::create(graph);
+  ck_assert_msg(reference.ok(), "%s: %s", what,
+                reference.ok() ? "" : reference.error().message.c_str());
+  auto outputs = reference.value()->run(input);
+  ck_assert(outputs.ok());
+  return outputs.value()[0];
+}
+
+/// Of two computations in FP32: 24 significand bits, sums of a few hundred products.
+constexpr double kFloatTolerance = 1e-5;
+
+/// Fails if a value is off by more than `tolerance` of the largest wanted one.
+inline void expect_close(const char* what, const std::vector<float>& have, const float* want,
+                         size_t count, double tolerance = 0.01) {
+  ck_assert_uint_eq(have.size(), count);
+  double largest = 0, worst = 0;
+  for (size_t i = 0; i < count; ++i) {
+    largest = std::max(largest, std::fabs(double{want[i]}));
+    worst = std::max(worst, std::fabs(double{have[i]} - double{want[i]}));
+  }
+  ck_assert_msg(worst <= tolerance * largest, "%s: off by %g of %g", what, worst, largest);
+}
+
+}  // namespace dvnn::test

@@ -5,6 +5,9 @@
 #include "frames/tensoroutput.h"
 #include "frames/videocaps.h"
 #include "guard.h"
+#ifdef DVNN_HAVE_TENSORS
+#include "meta/tensorgroups.h"
+#endif
 #include "refs.h"
 
 #define GST_CAT_DEFAULT gst_dv_infer_debug
@@ -35,6 +38,40 @@ static bool gst_dv_infer_can_leave(const LoadedNetwork* loaded, const GstCaps* b
   return gst_caps_can_intersect(beyond, any.get());
 }
 
+// Decoders may ask for tensors in the caps of frames. A network that has them says so, and asks
+// nobody for them.
+#ifdef DVNN_HAVE_TENSORS
+static std::vector<CapsPtr> gst_dv_infer_attachable(GstDvInfer* self, const LoadedNetwork& loaded) {
+  if (gst_dv_infer_rules(self).tensor_meta == dvnn::gst::TensorExport::kNone) return {};
+  return dvnn::gst::attachable_tensors(loaded.network->model());
+}
+#endif
+
+static CapsPtr gst_dv_infer_announce([[maybe_unused]] GstDvInfer* self,
+                                     [[maybe_unused]] const LoadedNetwork& loaded,
+                                     [[maybe_unused]] const GstCaps* beyond, CapsPtr caps) {
+#ifdef DVNN_HAVE_TENSORS
+  if (!dvnn::gst::has_tensor_groups(beyond)) return caps;
+  return dvnn::gst::announce_tensor_groups(std::move(caps), beyond,
+                                           gst_dv_infer_attachable(self, loaded));
+#else
+  return caps;
+#endif
+}
+
+// What is asked of whoever is on the other side of `self`.
+static CapsPtr gst_dv_infer_peer_caps(GstDvInfer* self, bool sink,
+                                      [[maybe_unused]] const LoadedNetwork* loaded) {
+  CapsPtr beyond(gst_pad_peer_query_caps(sink ? self->srcpad : self->sinkpad, nullptr));
+#ifdef DVNN_HAVE_TENSORS
+  if (sink && loaded && dvnn::gst::has_tensor_groups(beyond.get())) {
+    return dvnn::gst::without_tensor_groups(std::move(beyond),
+                                            gst_dv_infer_attachable(self, *loaded));
+  }
+#endif
+  return beyond;
+}
+
 static CapsPtr merge(CapsPtr a, CapsPtr b) {
   // Not merged: what is a part of something before it has a meaning of its own (tensorinput.h).
   GstCaps* both = gst_caps_make_writable(a.release());
@@ -45,10 +82,9 @@ static CapsPtr merge(CapsPtr a, CapsPtr b) {
 GstCaps* gst_dv_infer_get_caps(GstDvInfer* self, bool sink, const GstCaps* filter) {
   const LoadedPtr loaded = gst_dv_infer_loaded(self);
   GstPad* pad = sink ? self->sinkpad : self->srcpad;
-  GstPad* other = sink ? self->srcpad : self->sinkpad;
   const CapsPtr possible(gst_pad_get_pad_template_caps(pad));
   const CapsPtr video(gst_caps_from_string(DVNN_VIDEO_CAPS));
-  const CapsPtr beyond(gst_pad_peer_query_caps(other, nullptr));
+  const CapsPtr beyond = gst_dv_infer_peer_caps(self, sink, loaded.get());
   // Frames pass as they are, and either side may be tensors where the other is not frames alone.
   CapsPtr result(gst_caps_intersect_full(beyond.get(), video.get(), GST_CAPS_INTERSECT_FIRST));
   const bool as_tensors = sink && gst_dv_infer_can_leave(loaded.get(), beyond.get());
@@ -135,6 +171,8 @@ Status gst_dv_infer_take_caps(GstDvInfer* self, GstCaps* caps, CapsPtr* out) {
     ChosenOutput chosen = gst_dv_infer_choose_output(*loaded, beyond.get(), caps);
     sink.output = std::move(chosen.form);
     *out = std::move(chosen.caps);
+  } else if (loaded) {
+    *out = gst_dv_infer_announce(self, *loaded, beyond.get(), std::move(*out));
   }
   gst_dv_infer_estimate_latency(self);
   return {};
@@ -158,6 +196,10 @@ Status gst_dv_infer_take_swap(GstDvInfer* self, const LoadedNetwork& to, CapsPtr
     }
     sink.output = std::move(chosen->form);
     *out = std::move(chosen->caps);
+  } else {
+    const CapsPtr beyond(gst_pad_peer_query_caps(self->srcpad, nullptr));
+    CapsPtr announced = gst_dv_infer_announce(self, to, beyond.get(), dvnn::gst::ref(caps.get()));
+    if (announced.get() != caps.get()) *out = std::move(announced);
   }
   sink.tensor_input = std::move(input);
   return {};

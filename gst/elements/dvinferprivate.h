@@ -62,6 +62,7 @@ struct GstDvInferPrivate {
   guint outputs_pushed = 0;  // frames with outputs, until it was looked whether anybody reads them
 #ifdef DVNN_HAVE_TENSORS
   dvnn::image::Size out_size;  // of the frames that leave
+  bool groups_asked = false;   // by a decoder's caps (tensorgroups.h)
   dvnn::gst::TensorExporter exporter;
   bool export_failed = false;  // which has been told
 #endif

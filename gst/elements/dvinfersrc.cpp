@@ -13,6 +13,9 @@
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "guard.h"
 #include "meta/tensordesc.h"
+#ifdef DVNN_HAVE_TENSORS
+#include "meta/tensorgroups.h"
+#endif
 #include "times.h"
 
 #define GST_CAT_DEFAULT gst_dv_infer_debug
@@ -118,8 +121,10 @@ static void gst_dv_infer_attach_region(InferItem* item, guint index, GstBuffer* 
 static void gst_dv_infer_export(GstDvInfer* self, const InferRules& rules, const InferItem& item,
                                 GstBuffer* frame) {
   GstDvInferPrivate& priv = *self->priv;
-  const Status status =
-      priv.exporter.run(rules.tensor_meta, item.network->info.get(), priv.out_size, frame);
+  using dvnn::gst::TensorExport;
+  const bool asked = priv.groups_asked && rules.tensor_meta == TensorExport::kAuto;
+  const TensorExport which = asked ? TensorExport::kAlways : rules.tensor_meta;
+  const Status status = priv.exporter.run(which, item.network->info.get(), priv.out_size, frame);
   if (status.ok() || priv.export_failed) return;
   priv.export_failed = true;
   dvnn::gst::post_warning(GST_ELEMENT(self), Topic::kData,
@@ -280,6 +285,7 @@ static GstFlowReturn gst_dv_infer_push_event(GstDvInfer* self, InferItem* item) 
     GstCaps* caps = nullptr;
     gst_event_parse_caps(event.get(), &caps);
     self->priv->out_size = dvnn::gst::frame_size(caps);
+    self->priv->groups_asked = dvnn::gst::has_tensor_groups(caps);
   }
 #endif
   gst_pad_push_event(self->srcpad, event.release());

@@ -14,12 +14,6 @@
 namespace dvnn::gst {
 namespace {
 
-// What ssdobjectdetector looks for; its header is not installed.
-constexpr const char* kBoxes = "Gst.Model.ObjectDetector.Boxes";
-constexpr const char* kScores = "Gst.Model.ObjectDetector.Scores";
-constexpr const char* kClasses = "Gst.Model.ObjectDetector.Classes";
-constexpr const char* kCount = "Gst.Model.ObjectDetector.NumDetections";
-
 // Decoders have thresholds of their own; below this there is only noise.
 constexpr float kLeastConfidence = 0.01f;
 constexpr size_t kMaxDetections = 200;
@@ -113,18 +107,24 @@ Status add_outputs(const GstDvTensorMeta& outputs, TensorExport which, GstBuffer
   return {};
 }
 
-// A tensor of `rows` rows of `columns` numbers, with a leading dimension of 1 as models have it.
-Result<TensorPtr> make_rows(const char* id, gsize rows, gsize columns,
-                            const std::vector<float>& values) {
-  BufferPtr data = allocate_buffer(rows * columns * sizeof(float));
+// One of kDetectionTensors with `rows` rows; those beyond `values` are zeros.
+Result<TensorPtr> make_detections(DetectionTensorIndex which, gsize rows,
+                                  const std::vector<float>& values) {
+  const DetectionTensor& tensor = kDetectionTensors[which];
+  std::array<gsize, 3> dims{};
+  gsize bytes = sizeof(float);
+  for (size_t i = 0; i < tensor.rank; ++i) {
+    dims[i] = tensor.dims[i] > 0 ? static_cast<gsize>(tensor.dims[i]) : rows;
+    bytes *= dims[i];
+  }
+  BufferPtr data = allocate_buffer(bytes);
   if (!data) return Error{ErrorCode::kNoMemory, "no memory for detections"};
   const BufferMap map(data.get(), GST_MAP_WRITE);
   if (!map.ok()) return Error{ErrorCode::kDevice, "memory for detections cannot be mapped"};
   std::memset(map.data(), 0, map.size());
   std::memcpy(map.data(), values.data(), values.size() * sizeof(float));
-  const std::array<gsize, 3> dims = {1, rows, columns};
-  return make_tensor(g_quark_from_static_string(id), GST_TENSOR_DATA_TYPE_FLOAT32, dims.data(),
-                     columns > 1 ? 3 : 2, data.release());
+  return make_tensor(g_quark_from_static_string(tensor.id), GST_TENSOR_DATA_TYPE_FLOAT32,
+                     dims.data(), tensor.rank, data.release());
 }
 
 }  // namespace
@@ -154,14 +154,16 @@ Status TensorExporter::add_detections(const std::vector<GstDvTensorMeta*>& outpu
   // A tensor has a row, also where nothing was found.
   const gsize rows = std::max<gsize>(scores.size(), 1);
   std::vector<TensorPtr> tensors;
-  DVNN_ASSIGN(TensorPtr tensor, make_rows(kBoxes, rows, 4, boxes));
-  tensors.push_back(std::move(tensor));
-  DVNN_ASSIGN(tensor, make_rows(kClasses, rows, 1, classes));
-  tensors.push_back(std::move(tensor));
-  DVNN_ASSIGN(tensor, make_rows(kScores, rows, 1, scores));
-  tensors.push_back(std::move(tensor));
-  DVNN_ASSIGN(tensor, make_rows(kCount, 1, 1, {static_cast<float>(scores.size())}));
-  tensors.push_back(std::move(tensor));
+  const std::vector<float> count = {static_cast<float>(scores.size())};
+  const std::pair<DetectionTensorIndex, const std::vector<float>&> all[] = {
+      {kDetectionBoxes, boxes},
+      {kDetectionClasses, classes},
+      {kDetectionScores, scores},
+      {kDetectionCount, count}};
+  for (const auto& [which, values] : all) {
+    DVNN_ASSIGN(TensorPtr tensor, make_detections(which, rows, values));
+    tensors.push_back(std::move(tensor));
+  }
   attach(std::move(tensors), frame);
   return {};
 }

@@ -20,6 +20,31 @@ enum class TensorExport {
   kAlways,  // all of them as row-major float32, copied where they lie otherwise; and detections
 };
 
+/// What upstream's ssdobjectdetector reads, row-major float32: how many rows count, and of each its
+/// confidence, its class, and its box (top, left, bottom, right; fractions of the frame). The best
+/// come first. Of `rank` dims, 0 is the number of rows.
+struct DetectionTensor {
+  const char* id;
+  size_t rank;
+  int dims[3];
+};
+enum DetectionTensorIndex { kDetectionCount, kDetectionScores, kDetectionClasses, kDetectionBoxes };
+#if GST_CHECK_VERSION(1, 28, 0)
+#define DVNN_DETECTION_COUNT "generic-variant-1-out-count"
+#define DVNN_DETECTION(part, renamed) "ssd-mobilenet-v1-variant-1-out-" renamed
+#else
+#define DVNN_DETECTION_COUNT "Gst.Model.ObjectDetector.NumDetections"
+#define DVNN_DETECTION(part, renamed) "Gst.Model.ObjectDetector." part
+#endif
+constexpr DetectionTensor kDetectionTensors[] = {
+    {DVNN_DETECTION_COUNT, 1, {1}},
+    {DVNN_DETECTION("Scores", "scores"), 2, {1, 0}},
+    {DVNN_DETECTION("Classes", "classes"), 2, {1, 0}},
+    {DVNN_DETECTION("Boxes", "boxes"), 3, {1, 0, 4}},
+};
+#undef DVNN_DETECTION
+#undef DVNN_DETECTION_COUNT
+
 /// One thread at a time.
 class TensorExporter {
  public:

@@ -19,6 +19,19 @@ std::vector<const GstTensorMeta*> tensor_metas(GstBuffer* frame) {
   return list;
 }
 
+// The names by which ssdobjectdetector looks for its tensors.
+#if GST_CHECK_VERSION(1, 28, 0)
+const char* const kSsdBoxes = "ssd-mobilenet-v1-variant-1-out-boxes";
+const char* const kSsdClasses = "ssd-mobilenet-v1-variant-1-out-classes";
+const char* const kSsdScores = "ssd-mobilenet-v1-variant-1-out-scores";
+const char* const kSsdCount = "generic-variant-1-out-count";
+#else
+const char* const kSsdBoxes = "Gst.Model.ObjectDetector.Boxes";
+const char* const kSsdClasses = "Gst.Model.ObjectDetector.Classes";
+const char* const kSsdScores = "Gst.Model.ObjectDetector.Scores";
+const char* const kSsdCount = "Gst.Model.ObjectDetector.NumDetections";
+#endif
+
 void check_tensor(const GstTensor* tensor, const char* id, const std::vector<gsize>& dims) {
   ck_assert_str_eq(g_quark_to_string(tensor->id), id);
   ck_assert_int_eq(tensor->data_type, GST_TENSOR_DATA_TYPE_FLOAT32);
@@ -187,10 +200,10 @@ START_TEST(detections_are_attached_as_ssd_decoders_read_them) {
     ck_assert_uint_eq(metas.size(), 2);
     const GstTensorMeta* meta = metas[1];
     ck_assert_uint_eq(meta->num_tensors, 4);
-    check_tensor(meta->tensors[0], "Gst.Model.ObjectDetector.Boxes", {1, 1, 4});
-    check_tensor(meta->tensors[1], "Gst.Model.ObjectDetector.Classes", {1, 1});
-    check_tensor(meta->tensors[2], "Gst.Model.ObjectDetector.Scores", {1, 1});
-    check_tensor(meta->tensors[3], "Gst.Model.ObjectDetector.NumDetections", {1, 1});
+    check_tensor(meta->tensors[0], kSsdBoxes, {1, 1, 4});
+    check_tensor(meta->tensors[1], kSsdClasses, {1, 1});
+    check_tensor(meta->tensors[2], kSsdScores, {1, 1});
+    check_tensor(meta->tensors[3], kSsdCount, {1});
     ck_assert_float_eq(floats(meta->tensors[3])[0], square ? 1 : 0);
     if (square) {
       const std::vector<float> box = floats(meta->tensors[0]), want = {0.25f, 0.5f, 0.5f, 0.75f};

@@ -17,7 +17,7 @@ Dims conv_output(const ConvRun& run, Dims in) {
   const Pad& p = run.conv_pad;
   const int kx = (run.kernel.x - 1) * run.dilation.x + 1;
   const int ky = (run.kernel.y - 1) * run.dilation.y + 1;
-  if (static_cast<int>(run.conv) & 4) {  // deconvolution: stride - 1 zeros between samples
+  if (is_deconv(run.conv)) {  // deconvolution: stride - 1 zeros between samples
     return {windows((in.w - 1) * run.stride.x + 1, p.left + p.right, kx, 1),
             windows((in.h - 1) * run.stride.y + 1, p.top + p.bottom, ky, 1), run.m};
   }
@@ -42,10 +42,9 @@ Dims run_output(const ConvRun& run, Dims in) {
 }
 
 PackedGeometry run_geometry(const ConvRun& run, int input_channels) {
-  const bool depthwise = (static_cast<int>(run.conv) & 2) != 0;
   PackedGeometry g;
   g.m = run.m;
-  g.c = depthwise ? 1 : input_channels;
+  g.c = is_depthwise(run.conv) ? 1 : input_channels;
   g.kx = run.kernel.x;
   g.ky = run.kernel.y;
   g.quantised = run.weight_format == WeightFormat::kQuantised;

@@ -17,6 +17,14 @@ enum class ConvKind : uint8_t {
   kDeconv = 5,
   kDepthwiseDeconv = 7
 };
+/// Whether each output channel is made of one input channel alone.
+constexpr bool is_depthwise(ConvKind kind) {
+  return kind == ConvKind::kDepthwise || kind == ConvKind::kDepthwiseDeconv;
+}
+/// Whether stride - 1 zeros between the input's samples come first.
+constexpr bool is_deconv(ConvKind kind) {
+  return kind == ConvKind::kDeconv || kind == ConvKind::kDepthwiseDeconv;
+}
 enum class PoolKind : uint8_t { kNone = 0, kMax = 1, kAverage = 2, kUpsample = 4 };
 enum class Activation : uint8_t {
   kNone = 0,
@@ -73,6 +81,43 @@ struct Dims {
 };
 Dims conv_output(const ConvRun& run, Dims in);  // after the convolution, before pooling
 Dims run_output(const ConvRun& run, Dims in);   // after pooling
+
+/// Whether a command's run writes to memory, by the command's `topo`.
+constexpr bool writes_memory(uint32_t topo, size_t run) {
+  return topo >> run & 1;
+}
+
+/// Walks through a command run by run. The first run, and each that follows one that writes to
+/// memory, reads the command's input; the others read what the run before them makes.
+class RunWalk {
+ public:
+  RunWalk(Dims input, uint32_t topo) : input_(input), in_(input), topo_(topo) {}
+  size_t index() const { return index_; }
+  /// What the run at index() reads.
+  Dims in() const { return in_; }
+  bool reads_memory() const { return index_ == 0 || device::writes_memory(topo_, index_ - 1); }
+  bool writes_memory() const { return device::writes_memory(topo_, index_); }
+  /// Goes on to the run after `run`, which is the one at index().
+  void pass(const ConvRun& run) {
+    in_ = writes_memory() ? input_ : run_output(run, in_);
+    ++index_;
+  }
+
+ private:
+  Dims input_, in_;
+  uint32_t topo_;
+  size_t index_ = 0;
+};
+
+/// Calls visit(run, walk) for each run of a command, whose sizes must be possible.
+template <typename Visit>
+void for_each_run(const ConvCommand& command, Visit visit) {
+  RunWalk walk({command.w, command.h, command.c}, command.topo);
+  for (const ConvRun& run : command.runs) {
+    visit(run, walk);
+    walk.pass(run);
+  }
+}
 
 /// The packed weights' geometry of a run that reads `input_channels` channels.
 PackedGeometry run_geometry(const ConvRun& run, int input_channels);

@@ -44,10 +44,9 @@ double run_clocks(const ConvRun& run, Dims in, const Hardware& hardware) {
     return static_cast<double>(in.w) * in.h * ceil_div(in.c, kValuesPerClock);
   }
   const Dims conv = conv_output(run, in);
-  const bool depthwise = static_cast<int>(run.conv) & 2;
   const double units = std::max(1, hardware.macs / kBlockMacs);
   return static_cast<double>(conv.w) * conv.h * ceil_div(run.m, units) *
-         blocks_per_kernel(run, depthwise ? 1 : in.c);
+         blocks_per_kernel(run, is_depthwise(run.conv) ? 1 : in.c);
 }
 
 double weight_bytes(const ConvRun& run, Dims in) {
@@ -103,25 +102,20 @@ Result<Hardware> parse_hardware(const std::string& text) {
 
 Estimate estimate(const ConvCommand& command, const Hardware& hardware) {
   Estimate total;
-  const Dims input = {command.w, command.h, command.c};
-  Dims in = input;
-  for (size_t i = 0; i < command.runs.size(); ++i) {
-    const ConvRun& run = command.runs[i];
-    const Dims conv = conv_output(run, in), out = run_output(run, in);
-    const bool external = command.topo >> i & 1;
-    const bool reads_memory = i == 0 || (command.topo >> (i - 1) & 1);
+  for_each_run(command, [&](const ConvRun& run, const RunWalk& walk) {
+    const Dims in = walk.in(), conv = conv_output(run, in), out = run_output(run, in);
     const int tiles = std::max(1, count_tiles(run, in, false, hardware.ub_bytes));
     total.tiles = std::max(total.tiles, tiles);
     total.clocks += run_clocks(run, in, hardware);
     total.bus_bytes += tiles * weight_bytes(run, in);
-    if (reads_memory) total.bus_bytes += bytes_of(in) / in.w * (in.w + shared_columns(run, tiles));
-    if (external) {
+    if (walk.reads_memory())
+      total.bus_bytes += bytes_of(in) / in.w * (in.w + shared_columns(run, tiles));
+    if (walk.writes_memory()) {
       total.bus_bytes += bytes_of(out);
       if (command.eltwise_add)
         total.bus_bytes += bytes_of(run.pool == PoolKind::kAverage ? out : conv);
     }
-    in = external ? input : out;
-  }
+  });
   const double moving = total.bus_bytes / hardware.bus_bytes;
   total.waits_for_memory = moving > total.clocks;
   total.microseconds = std::max(moving, total.clocks) / hardware.clock_mhz + hardware.command_us;

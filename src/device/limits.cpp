@@ -27,10 +27,6 @@ int64_t tensor_units(int64_t pixels, int64_t channels) {
   return raise(chunk_units(pixels, channels) * chunks(channels), 0);
 }
 
-bool is_deconv(const ConvRun& run) {
-  return static_cast<int>(run.conv) & 4;
-}
-
 int odd_kernel(const ConvRun& run) {
   return std::max(run.kernel.x, run.kernel.y) | 1;
 }
@@ -53,8 +49,8 @@ int count_conv_tiles(const ConvRun& run, Dims in, bool lrn, int64_t halves) {
   for (int t = 1; t <= in.w; ++t) {
     const int64_t width = (in.w + t - 1) / t + kx - 1;
     const int64_t input = 8 * tensor_units(width * in.h, in.c);
-    const int64_t output = windows(width, pad.left + pad.right, kx, stride_x, is_deconv(run)) *
-                           windows(in.h, pad.top + pad.bottom, ky, stride_y, is_deconv(run)) *
+    const int64_t output = windows(width, pad.left + pad.right, kx, stride_x, is_deconv(run.conv)) *
+                           windows(in.h, pad.top + pad.bottom, ky, stride_y, is_deconv(run.conv)) *
                            std::min(m, 8);
     if (input + (narrow ? 0 : output) <= halves) return t;
   }
@@ -69,7 +65,7 @@ const char* dilation_problem(const ConvRun& run, Dims in) {
   if (run.kernel.x % 2 == 0 || run.kernel.y % 2 == 0) {
     return "a dilated convolution needs an odd kernel";
   }
-  if (is_deconv(run) && (run.stride.x != 1 || run.stride.y != 1)) {
+  if (is_deconv(run.conv) && (run.stride.x != 1 || run.stride.y != 1)) {
     return "a dilated deconvolution needs stride 1";
   }
   if (run.activation == Activation::kPrelu) return "a dilated convolution cannot apply PReLU";
@@ -81,9 +77,8 @@ const char* dilation_problem(const ConvRun& run, Dims in) {
 }
 
 int count_tiles(const ConvRun& run, Dims in, bool lrn, int unified_buffer_bytes) {
-  const int conv = static_cast<int>(run.conv);
-  if (conv & 2) return 1;
-  if (conv != 0 || lrn) {
+  if (is_depthwise(run.conv)) return 1;
+  if (run.conv != ConvKind::kNone || lrn) {
     return count_conv_tiles(run, in, lrn, int64_t{unified_buffer_bytes / 1024} * 512);
   }
   const int64_t elements = int64_t{in.w} * in.h * std::min(in.c, 8);
@@ -105,10 +100,10 @@ int64_t unified_buffer_use(const std::vector<ConvRun>& runs, uint32_t topo, Dims
   int branch = 0;
   for (size_t i = 0; i < runs.size(); ++i) {
     const ConvRun& run = runs[i];
-    const bool external = topo >> i & 1, average = run.pool == PoolKind::kAverage;
+    const bool external = writes_memory(topo, i), average = run.pool == PoolKind::kAverage;
     const bool up = run.pool == PoolKind::kUpsample;
     const bool pools = run.pool == PoolKind::kMax;
-    bool convolves = static_cast<int>(run.conv) & 1;
+    bool convolves = run.conv != ConvKind::kNone;
     Extent kernel = run.kernel, stride = run.stride;
     Pad pad = run.conv_pad;
     if (average) {  // counted as a convolution

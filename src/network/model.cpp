@@ -140,21 +140,19 @@ Status validate_device_step(const Model& model, const Step& step) {
                             device::kMaxRuns));
   }
   int64_t external = 0, eltwise = 0;
-  Dims at = {cmd.w, cmd.h, cmd.c};
-  for (size_t i = 0; i < cmd.runs.size(); ++i) {
-    const ConvRun& run = cmd.runs[i];
-    if (Status s = validate_run(model, run, at); !s.ok()) {
-      return s.error().within("run " + std::to_string(i));
+  device::RunWalk walk({cmd.w, cmd.h, cmd.c}, cmd.topo);
+  for (const ConvRun& run : cmd.runs) {
+    if (Status s = validate_run(model, run, walk.in()); !s.ok()) {
+      return s.error().within("run " + std::to_string(walk.index()));
     }
-    const Dims out = device::run_output(run, at);
+    const Dims out = device::run_output(run, walk.in());
     const Dims before_pool =
-        run.pool == device::PoolKind::kAverage ? out : device::conv_output(run, at);
-    const bool to_memory = (cmd.topo >> i) & 1;
-    if (to_memory) {
+        run.pool == device::PoolKind::kAverage ? out : device::conv_output(run, walk.in());
+    if (walk.writes_memory()) {
       external += int64_t{out.w} * out.h * out.c;
       eltwise += int64_t{before_pool.w} * before_pool.h * before_pool.c;
     }
-    at = to_memory ? Dims{cmd.w, cmd.h, cmd.c} : out;
+    walk.pass(run);
   }
   if (external != output.desc.shape.elements()) {
     return malformed(format("the runs make %lld elements, tensor '%s' holds %lld",
@@ -292,25 +290,21 @@ Work device_work(const Step& step) {
   constexpr int kMacsPerElement = 8;
   Work work;
   if (step.kind != StepKind::kDevice) return work;
-  const auto& cmd = step.command;
-  const Dims first = {cmd.w, cmd.h, cmd.c};
-  Dims at = first;
-  for (size_t i = 0; i < cmd.runs.size(); ++i) {
-    const ConvRun& run = cmd.runs[i];
-    const Dims conv = device::conv_output(run, at), out = device::run_output(run, at);
+  device::for_each_run(step.command, [&](const ConvRun& run, const device::RunWalk& walk) {
+    const Dims in = walk.in();
+    const Dims conv = device::conv_output(run, in), out = device::run_output(run, in);
     if (run.conv != device::ConvKind::kNone) {
-      const bool depthwise = (static_cast<int>(run.conv) & 2) != 0;
-      work.macs =
-          saturating_sum(work.macs, saturating_product_of(conv.w, conv.h, run.m, run.kernel.x,
-                                                          run.kernel.y, depthwise ? 1 : at.c));
+      const int channels = device::is_depthwise(run.conv) ? 1 : in.c;
+      work.macs = saturating_sum(
+          work.macs,
+          saturating_product_of(conv.w, conv.h, run.m, run.kernel.x, run.kernel.y, channels));
     }
     const bool pools = run.pool == device::PoolKind::kMax || run.pool == device::PoolKind::kAverage;
     const int window = pools ? run.pool_size.x * run.pool_size.y : 1;
     work.others = saturating_sum(work.others,
                                  saturating_product_of(out.w, out.h, out.c, pools ? window : 1) +
                                      saturating_product_of(out.w, out.h, out.c, kMacsPerElement));
-    at = (cmd.topo >> i) & 1 ? first : out;
-  }
+  });
   return work;
 }
 

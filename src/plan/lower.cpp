@@ -161,10 +161,10 @@ class Lowering {
 
   Status add_branches(const Node& node, device::Dims in, device::ConvCommand* command) {
     command->topo = node.topo;
-    device::Dims at = in;
-    for (size_t i = 0; i < node.parts.size(); ++i) {
-      DVNN_TRY(add_run(node.parts[i], at, command));
-      at = node.topo >> i & 1 ? in : device::run_output(command->runs.back(), at);
+    device::RunWalk walk(in, node.topo);
+    for (const Node& part : node.parts) {
+      DVNN_TRY(add_run(part, walk.in(), command));
+      walk.pass(command->runs.back());
     }
     return {};
   }

@@ -133,16 +133,18 @@ std::vector<float> run_command(const Node& node, const Planes& in, const std::ve
 std::vector<float> run_branches(const Node& node, const Planes& in) {
   std::vector<float> joined, before;
   Planes at = in;
-  for (size_t i = 0; i < node.parts.size(); ++i) {
-    const device::Dims out = device::run_output(node.parts[i].run, {at.w, at.h, at.c});
-    std::vector<float> made = run_command(node.parts[i], at, nullptr, shape_of(out));
-    if (node.topo >> i & 1) {
+  device::RunWalk walk({in.w, in.h, in.c}, node.topo);
+  for (const Node& part : node.parts) {
+    const device::Dims out = device::run_output(part.run, walk.in());
+    std::vector<float> made = run_command(part, at, nullptr, shape_of(out));
+    if (walk.writes_memory()) {
       joined.insert(joined.end(), made.begin(), made.end());
       at = in;
     } else {
       before = std::move(made);
       at = {before.data(), out.c, out.h, out.w};
     }
+    walk.pass(part.run);
   }
   return joined;
 }

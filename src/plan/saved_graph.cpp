@@ -278,7 +278,7 @@ Status load_node_weights(const json& item, const network::Model& model, bool y_m
     return Error{ErrorCode::kUnsupported, "is fully connected: it takes an input of one size only"};
   }
   const bool inner = node->op == Op::kInnerProduct;
-  const bool depthwise = (static_cast<int>(node->run.conv) & 2) != 0;
+  const bool depthwise = device::is_depthwise(node->run.conv);
   geometry.m = node->run.m;
   geometry.c = inner ? static_cast<int>(in.elements()) : depthwise ? 1 : in.c();
   geometry.kx = inner ? 1 : node->run.kernel.x;
@@ -310,7 +310,7 @@ Status check_lists(const Graph& graph, const Node& node) {
   const bool prelu = node.op != Op::kActivation ||
                      node.run.activation != device::Activation::kPrelu ||
                      node.slopes.size() == channels;
-  const bool depthwise = (static_cast<int>(node.run.conv) & 2) != 0;
+  const bool depthwise = device::is_depthwise(node.run.conv);
   const bool grouped = node.op != Op::kConvolution ||
                        (depthwise ? static_cast<size_t>(node.run.m) == channels : node.groups == 1);
   if (affine && prelu && grouped) return {};

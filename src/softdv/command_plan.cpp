@@ -249,7 +249,7 @@ class ConvPlan final : public Plan {
                 Scratch* scratch, Then then) const {
     const WorkingShape in = working(run.in), source = kernel.source(), out = kernel.result();
     float* whole = takes_ >= 0 ? scratch->shared(takes_).data() : nullptr;
-    if (static_cast<int>(run.run.conv) & 4) {  // spread out first
+    if (device::is_deconv(run.run.conv)) {  // spread out first
       whole = scratch->input.room(source.size());
       const device::Extent& stride = run.run.stride;
       for_each_band(in.rows, source.size(), scratch, [&](Band band) {
@@ -317,7 +317,7 @@ bool ConvPlan::overwrites_input_of(const ConvPlan& reader) const {
 
 bool ConvPlan::reads_result_of(const ConvPlan& writer) const {
   if (!is_single() || !writer.is_single() || command_.table.mem || !kernels_[0]) return false;
-  if (static_cast<int>(command_.runs[0].run.conv) & 4) return false;  // is spread out first
+  if (device::is_deconv(command_.runs[0].run.conv)) return false;  // is spread out first
   const Dims a = writer.command_.runs[0].out, b = command_.in;
   return writer.command_.output.offset == command_.input.offset && a.w == b.w && a.h == b.h &&
          a.c == b.c && writer.command_.y_major == command_.y_major;

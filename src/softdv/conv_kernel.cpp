@@ -168,7 +168,7 @@ struct Window {
 bool ConvKernel::build(const SoftRun& run, bool y_major, bool relu) {
   const Axes axes{y_major};
   const device::ConvRun& r = run.run;
-  const bool depthwise = static_cast<int>(r.conv) & 2, deconv = static_cast<int>(r.conv) & 4;
+  const bool depthwise = device::is_depthwise(r.conv), deconv = device::is_deconv(r.conv);
   const device::Pad& pad = r.conv_pad;
   source_ = {axes.rows(run.in), axes.cols(run.in), run.in.c};
   device::Extent stride = r.stride;

@@ -78,7 +78,7 @@ int decode_run(const dmp_dv_cmdraw_conv_v0_run& raw, bool y_major, Dims in, Soft
   }
   if (run.conv != ConvKind::kNone) {
     if (run.stride.x < 1 || run.stride.y < 1) return refuse("conv_stride is 0", raw.conv_stride);
-    const bool depthwise = raw.conv_enable & 2;
+    const bool depthwise = device::is_depthwise(run.conv);
     if (depthwise && raw.m != in.c) return refuse("depthwise needs m equal to c, m", raw.m);
     if (raw.m == 0) return refuse("m must be positive", raw.m);
     if (raw.weight_fmt > 3 || raw.weight_fmt == 2) {
@@ -149,27 +149,27 @@ int decode_conv(const dmp_dv_cmdraw_conv_v0& raw, uint64_t element, SoftCommand*
   out->eltwise_add = raw.output_mode == 1;
   if (raw.output_mode > 1) return refuse("output_mode must be 0 or 1", raw.output_mode);
   uint64_t output = 0, operand = 0;
-  Dims at = out->in;
+  device::RunWalk walk(out->in, raw.topo);
   const int runs = 32 - __builtin_clz(raw.topo);
   for (int i = 0; i < runs; ++i) {
     SoftRun run;
-    if (const int rc = decode_run(raw.run[i], out->y_major, at, &run); rc != 0) return rc;
-    run.external = raw.topo >> i & 1;
+    if (const int rc = decode_run(raw.run[i], out->y_major, walk.in(), &run); rc != 0) return rc;
+    run.external = walk.writes_memory();
     const bool lrn = run.lrn & 1;
     if (raw.topo != 1 && (run.geometry.dilated || lrn)) {
       return refuse("dilation and LRN need topo 1, topo", raw.topo);
     }
-    const int tiles = device::count_tiles(run.run, at, lrn, kUnifiedBufferBytes);
+    const int tiles = device::count_tiles(run.run, walk.in(), lrn, kUnifiedBufferBytes);
     if (tiles < 1 || (!run.external && tiles > 1)) {
       set_error("Unified buffer of %d bytes is too small for run %d: %d x %d x %d needs %d tiles",
-                kUnifiedBufferBytes, i, at.w, at.h, at.c, tiles);
+                kUnifiedBufferBytes, i, walk.in().w, walk.in().h, walk.in().c, tiles);
       return -1;
     }
     if (run.external) {
       output += bytes_of(run.out);
       operand += bytes_of(run.run.pool == PoolKind::kAverage ? run.out : run.conv);
     }
-    at = run.external ? out->in : run.out;
+    walk.pass(run.run);
     out->runs.push_back(run);
   }
   if (raw.topo != 1) {

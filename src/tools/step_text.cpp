@@ -10,15 +10,10 @@ using network::StepKind;
 
 size_t weight_bytes(const Step& step) {
   size_t bytes = 0;
-  device::Dims at = {step.command.w, step.command.h, step.command.c};
-  for (size_t i = 0; i < step.command.runs.size(); ++i) {
-    const device::ConvRun& run = step.command.runs[i];
-    if (run.conv != device::ConvKind::kNone) {
-      bytes += packed_weights_size(device::run_geometry(run, at.c));
-    }
-    at = (step.command.topo >> i) & 1 ? device::Dims{step.command.w, step.command.h, step.command.c}
-                                      : device::run_output(run, at);
-  }
+  device::for_each_run(step.command, [&](const device::ConvRun& run, const device::RunWalk& walk) {
+    if (run.conv == device::ConvKind::kNone) return;
+    bytes += packed_weights_size(device::run_geometry(run, walk.in().c));
+  });
   return bytes;
 }
 

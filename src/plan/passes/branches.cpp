@@ -72,11 +72,11 @@ class Merger {
   bool fits_device(const std::vector<Node>& parts, uint32_t topo, const Shape& shape) const {
     const device::Dims in = {shape.w(), shape.h(), shape.c()};
     std::vector<device::ConvRun> runs;
-    device::Dims at = in;
-    for (size_t i = 0; i < parts.size(); ++i) {
-      runs.push_back(parts[i].run);
-      if (device::count_tiles(runs.back(), at, false, ub_size_) != 1) return false;
-      at = topo >> i & 1 ? in : device::run_output(runs.back(), at);
+    device::RunWalk walk(in, topo);
+    for (const Node& part : parts) {
+      runs.push_back(part.run);
+      if (device::count_tiles(part.run, walk.in(), false, ub_size_) != 1) return false;
+      walk.pass(part.run);
     }
     return device::unified_buffer_use(runs, topo, in) <= ub_size_;
   }

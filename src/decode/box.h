@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Box arithmetic: overlap, prior decoding, non-maximum suppression. The only place for it.
+// Boxes as networks predict them: relative to priors. How they overlap: kernels/suppression.h.
 #pragma once
 
 #include <array>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
-#include "base/span.h"
 #include "image/view.h"
+#include "kernels/suppression.h"
 
 namespace dvnn::decode {
 
-/// A rectangle in fractions of the network's input: (0, 0) is its top left corner, (1, 1) its
-/// bottom right one. Not clipped. Decoders compute in single precision, as the networks were
-/// trained.
-struct Box {
-  float x0 = 0, y0 = 0, x1 = 0, y1 = 0;
-};
+using kernels::Box;
 
 /// A box of one class with its score, as suppression leaves them.
 struct ScoredBox {
@@ -51,25 +45,5 @@ inline image::Corners to_corners(const Box& box) {
 
 /// Whether all corners are numbers: networks may give NaN and infinities.
 bool is_finite(const Box& box);
-
-/// Area of the intersection over area of the union; 0 for empty boxes.
-float intersection_over_union(const Box& a, const Box& b);
-
-/// A candidate of non-maximum suppression: index into the caller's boxes.
-struct Candidate {
-  float score = 0;
-  int index = 0;
-};
-
-struct NmsOptions {
-  float iou_threshold = 0.45f;  // a box that overlaps a better one by more than this goes
-  int top_k = -1;               // candidates looked at, best first; -1: all
-  int max_kept = -1;            // stops once so many are kept; -1: never
-  float eta = 1.0f;             // < 1: the threshold shrinks as boxes are kept (Caffe-SSD)
-};
-
-/// Greedy non-maximum suppression: sorts `candidates` by score (stable) and leaves the kept ones.
-void suppress_non_maxima(Span<const Box> boxes, const NmsOptions& options,
-                         std::vector<Candidate>* candidates);
 
 }  // namespace dvnn::decode

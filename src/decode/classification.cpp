@@ -7,7 +7,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "decode/decoder_table.h"
-#include "decode/scores.h"
+#include "kernels/softmax.h"
 
 namespace dvnn::decode {
 namespace {
@@ -27,7 +27,7 @@ class ClassificationDecoder final : public Decoder {
                 objects::Objects* out) override {
     read_nchw(outputs[0], logits_.data());
     scores_ = logits_;
-    if (softmax_) softmax_rows(scores_.data(), 1, scores_.size());
+    if (softmax_) kernels::softmax(scores_.data(), 1, scores_.size(), 1);
     std::iota(order_.begin(), order_.end(), 0);
     std::partial_sort(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(top_k_),
                       order_.end(), [this](int a, int b) {

@@ -99,8 +99,8 @@ void SsdSelector::suppress(const float* loc, const float* conf, int label, float
     // A box that is nowhere would be kept, as it overlaps with none.
     if (is_finite(boxes_[i])) candidates_.push_back({score, static_cast<int>(i)});
   }
-  suppress_non_maxima(boxes_, params_.nms, &candidates_);
-  for (const Candidate& c : candidates_) {
+  kernels::suppress_non_maxima(boxes_, params_.nms, &candidates_, &kept_);
+  for (const kernels::Candidate& c : candidates_) {
     const size_t i = static_cast<size_t>(c.index);
     found_.push_back({boxes_[i], c.score, label_of(i)});
   }

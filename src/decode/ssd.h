@@ -18,7 +18,7 @@ struct SsdParams {
   bool share_location = true;  // one box for all classes
   CodeType code_type = CodeType::kCorner;
   bool variance_encoded_in_target = false;
-  NmsOptions nms;
+  kernels::NmsOptions nms;
   int keep_top_k = -1;  // detections per picture; -1: all
   float confidence_threshold = 0;
   bool class_agnostic = false;  // one suppression over all classes, each box with its best class
@@ -53,7 +53,8 @@ class SsdSelector {
 
   SsdParams params_;
   std::vector<Prior> priors_;
-  std::vector<Candidate> candidates_;
+  std::vector<kernels::Candidate> candidates_;
+  kernels::KeptBoxes kept_;
   std::vector<Box> boxes_;
   std::vector<ScoredBox> found_;
 };

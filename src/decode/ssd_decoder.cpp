@@ -4,8 +4,9 @@
 #include "base/json.h"
 #include "decode/decoder_table.h"
 #include "decode/priors.h"
-#include "decode/scores.h"
 #include "decode/ssd.h"
+#include "kernels/sigmoid.h"
+#include "kernels/softmax.h"
 
 namespace dvnn::decode {
 namespace {
@@ -28,8 +29,10 @@ class SsdDecoder final : public Decoder {
                 objects::Objects* out) override {
     read_nchw(outputs[loc_output_], loc_.data());
     read_nchw(outputs[conf_output_], conf_.data());
-    if (score_ == Score::kSoftmax) softmax_rows(conf_.data(), selector_.prior_count(), classes_);
-    if (score_ == Score::kSigmoid) sigmoid(conf_.data(), conf_.size());
+    if (score_ == Score::kSoftmax) {
+      kernels::softmax(conf_.data(), selector_.prior_count(), classes_, 1);
+    }
+    if (score_ == Score::kSigmoid) kernels::sigmoid(conf_.data(), conf_.data(), conf_.size());
     found_.clear();
     selector_.select(loc_.data(), conf_.data(), threshold, &found_);
     for (const ScoredBox& found : found_) {

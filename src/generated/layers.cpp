@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/format.h"
-#include "decode/scores.h"
+#include "kernels/softmax.h"
 #include "tensor/half.h"
 #include "tensor/tensor.h"
 
@@ -86,14 +86,7 @@ void softmax(const fpga_layer& layer, uint8_t* io) {
     inner *= static_cast<size_t>(layer.output_dim[i]);
   }
   const size_t count = static_cast<size_t>(layer.output_dim[layer.softmax_axis]);
-  std::vector<float> column(count);
-  for (size_t first = 0; first < values.size(); first += count * inner) {
-    for (size_t i = 0; i < inner; ++i) {
-      for (size_t k = 0; k < count; ++k) column[k] = values[first + k * inner + i];
-      decode::softmax_rows(column.data(), 1, count);
-      for (size_t k = 0; k < count; ++k) values[first + k * inner + i] = column[k];
-    }
-  }
+  kernels::softmax(values.data(), values.size() / (count * inner), count, inner);
   store(values, layer.is_f32_output, io + layer.output_offs);
 }
 

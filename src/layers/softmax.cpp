@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "base/json.h"
-#include "decode/scores.h"
+#include "kernels/softmax.h"
 #include "layers/factories.h"
 #include "layers/float_io.h"
 
@@ -14,10 +13,7 @@ namespace {
 class Softmax final : public CpuLayer {
  public:
   Softmax(int axis, const TensorDesc& input, const TensorDesc& output)
-      : split_(split_at(input.shape, axis)),
-        reader_(input),
-        writer_(output),
-        column_(split_.inner == 1 ? 0 : split_.count) {}
+      : split_(split_at(input.shape, axis)), reader_(input), writer_(output) {}
 
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
     const float* in = reader_.read(inputs[0]);
@@ -25,30 +21,15 @@ class Softmax final : public CpuLayer {
     if (in != out) {
       std::memcpy(out, in, split_.outer * split_.count * split_.inner * sizeof(float));
     }
-    if (split_.inner == 1) {
-      decode::softmax_rows(out, split_.outer, split_.count);
-    } else {
-      for (size_t o = 0; o < split_.outer; ++o) {
-        for (size_t i = 0; i < split_.inner; ++i) {
-          column(out + o * split_.count * split_.inner + i);
-        }
-      }
-    }
+    kernels::softmax(out, split_.outer, split_.count, split_.inner);
     writer_.finish(outputs[0]);
     return {};
   }
 
  private:
-  void column(float* first) {
-    for (size_t k = 0; k < split_.count; ++k) column_[k] = first[k * split_.inner];
-    decode::softmax_rows(column_.data(), 1, split_.count);
-    for (size_t k = 0; k < split_.count; ++k) first[k * split_.inner] = column_[k];
-  }
-
   AxisSplit split_;
   FloatReader reader_;
   FloatWriter writer_;
-  std::vector<float> column_;
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <opencv2/core.hpp>
 
 #include "base/format.h"
-#include "decode/box.h"
+#include "kernels/suppression.h"
 #include "plan/reference.h"
 #include "tools/session.h"
 
@@ -42,7 +42,7 @@ struct Agreement {
 using objects::Object;
 using objects::Objects;
 
-decode::Box box_of(const Object& object) {
+kernels::Box box_of(const Object& object) {
   const image::Corners& c = object.box;
   return {static_cast<float>(c.x0), static_cast<float>(c.y0), static_cast<float>(c.x1),
           static_cast<float>(c.y1)};
@@ -60,7 +60,7 @@ void compare(objects::Kind kind, const Objects& have, const Objects& want, Agree
     ++agreement->of;
     agreement->same += std::any_of(have.begin(), have.end(), [&](const Object& h) {
       return h.class_id == w.class_id && h.confidence >= kFoundConfidence &&
-             decode::intersection_over_union(box_of(h), box_of(w)) >= kSameIou;
+             kernels::intersection_over_union(box_of(h), box_of(w)) >= kSameIou;
     });
   }
 }

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// The exponential stays the C library's, one float at a time, as results keep its bits. Maximum and
+// division take whole vectors; sums do so across columns alone, which leaves their order as it is.
+#include "kernels/softmax.h"
+
+#include <algorithm>
+#include <cmath>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/softmax.cpp"
+#include "hwy/foreach_target.h"  // must come before highway.h
+#include "hwy/highway.h"
+#include "kernels/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dvnn::kernels {
+namespace HWY_NAMESPACE {
+
+// The largest, as std::max_element finds it: a NaN counts only if it is the first.
+HWY_INLINE float Largest(const float* row, size_t count) {
+  const hn::ScalableTag<float> d;
+  float top = row[0];
+  size_t i = 0;
+  if (count >= hn::Lanes(d)) {
+    auto most = hn::Set(d, top);
+    for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
+      most = MaxOf(most, hn::LoadU(d, row + i));
+    }
+    HWY_ALIGN float lanes[HWY_MAX_BYTES / sizeof(float)];
+    hn::Store(most, d, lanes);
+    for (size_t k = 0; k < hn::Lanes(d); ++k) top = std::max(top, lanes[k]);
+  }
+  for (; i < count; ++i) top = std::max(top, row[i]);
+  return top;
+}
+
+void SoftmaxRows(float* row, size_t rows, size_t count) {
+  for (size_t r = 0; r < rows; ++r, row += count) {
+    const float top = Largest(row, count);
+    float sum = 0;
+    for (size_t k = 0; k < count; ++k) sum += row[k] = std::exp(row[k] - top);
+    ForEachVector(count, [=](auto d, size_t i) HWY_ATTR {
+      hn::StoreU(hn::Div(hn::LoadU(d, row + i), hn::Set(d, sum)), d, row + i);
+    });
+  }
+}
+
+// Softmax of `width` columns that lie side by side; rows are `stride` floats apart.
+constexpr size_t kMostColumns = 256;
+void SoftmaxColumns(float* first, size_t width, size_t count, size_t stride) {
+  HWY_ALIGN float top[kMostColumns], sum[kMostColumns];
+  std::copy(first, first + width, top);
+  std::fill(sum, sum + width, 0.0f);
+  for (size_t k = 1; k < count; ++k) {
+    const float* row = first + k * stride;
+    ForEachVector(width, [&](auto d, size_t i) HWY_ATTR {
+      hn::StoreU(MaxOf(hn::LoadU(d, top + i), hn::LoadU(d, row + i)), d, top + i);
+    });
+  }
+  for (size_t k = 0; k < count; ++k) {
+    float* row = first + k * stride;
+    for (size_t i = 0; i < width; ++i) row[i] = std::exp(row[i] - top[i]);
+    ForEachVector(width, [&](auto d, size_t i) HWY_ATTR {
+      hn::StoreU(hn::Add(hn::LoadU(d, sum + i), hn::LoadU(d, row + i)), d, sum + i);
+    });
+  }
+  for (size_t k = 0; k < count; ++k) {
+    float* row = first + k * stride;
+    ForEachVector(width, [&](auto d, size_t i) HWY_ATTR {
+      hn::StoreU(hn::Div(hn::LoadU(d, row + i), hn::LoadU(d, sum + i)), d, row + i);
+    });
+  }
+}
+
+void Softmax(float* data, size_t outer, size_t count, size_t inner) {
+  if (inner == 1) return SoftmaxRows(data, outer, count);
+  for (size_t o = 0; o < outer; ++o, data += count * inner) {
+    for (size_t i = 0; i < inner; i += kMostColumns) {
+      SoftmaxColumns(data + i, std::min(kMostColumns, inner - i), count, inner);
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace dvnn::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dvnn::kernels {
+
+HWY_EXPORT(Softmax);
+
+void softmax(float* data, size_t outer, size_t count, size_t inner) {
+  HWY_DYNAMIC_DISPATCH(Softmax)(data, outer, count, inner);
+}
+
+namespace plain {
+
+void softmax(float* data, size_t outer, size_t count, size_t inner) {
+  for (size_t n = 0; n < outer * inner; ++n) {
+    float* const first = data + n / inner * count * inner + n % inner;
+    float top = first[0], sum = 0;
+    for (size_t k = 1; k < count; ++k) top = std::max(top, first[k * inner]);
+    for (size_t k = 0; k < count; ++k) sum += first[k * inner] = std::exp(first[k * inner] - top);
+    for (size_t k = 0; k < count; ++k) first[k * inner] /= sum;
+  }
+}
+
+}  // namespace plain
+}  // namespace dvnn::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What kernels are tested on: seeded numbers, numbers at the edge, and every instruction set.
+#pragma once
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "check_main.h"
+#include "image/targets.h"
+
+namespace dvnn::test {
+
+inline std::vector<float> seeded_floats(size_t count, unsigned seed, float low, float high) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> number(low, high);
+  std::vector<float> floats(count);
+  for (float& f : floats) f = number(random);
+  return floats;
+}
+
+inline std::vector<float> odd_floats() {
+  using Limits = std::numeric_limits<float>;
+  return {Limits::quiet_NaN(),
+          Limits::infinity(),
+          -Limits::infinity(),
+          Limits::max(),
+          Limits::lowest(),
+          Limits::denorm_min(),
+          0.0f,
+          -0.0f};
+}
+
+/// Two arrays are the same to the last bit; which NaN a NaN is does not matter.
+inline void assert_same(const char* what, const std::vector<float>& found,
+                        const std::vector<float>& wanted) {
+  ck_assert_uint_eq(found.size(), wanted.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    const bool same = std::memcmp(&found[i], &wanted[i], sizeof(float)) == 0 ||
+                      (std::isnan(found[i]) && std::isnan(wanted[i]));
+    ck_assert_msg(same, "%s: float %zu of %zu is %a, not %a", what, i, found.size(),
+                  static_cast<double>(found[i]), static_cast<double>(wanted[i]));
+  }
+}
+
+}  // namespace dvnn::test

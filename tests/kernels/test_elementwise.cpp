@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/elementwise.h"
+
+#include "kernels/inputs.h"
+
+using namespace dvnn;
+using kernels::Combination;
+
+void check(const std::vector<float>& from, float factor, const std::vector<float>& before) {
+  const size_t count = from.size();
+  std::vector<float> wanted(count);
+  kernels::plain::scale(from.data(), factor, wanted.data(), count);
+  test::on_every_target([&](const char* target) {
+    std::vector<float> found(count);
+    kernels::scale(from.data(), factor, found.data(), count);
+    test::assert_same(target, found, wanted);
+  });
+  for (auto c : {Combination::kSum, Combination::kProduct, Combination::kMax}) {
+    wanted = before;
+    kernels::plain::combine(c, from.data(), factor, wanted.data(), count);
+    test::on_every_target([&](const char* target) {
+      std::vector<float> found = before;
+      kernels::combine(c, from.data(), factor, found.data(), count);
+      test::assert_same(target, found, wanted);
+    });
+  }
+}
+
+START_TEST(known_values) {
+  const float from[2] = {2, -3};
+  float result[2] = {1, 1};
+  kernels::combine(Combination::kSum, from, 2, result, 2);
+  ck_assert(result[0] == 5 && result[1] == -5);
+  kernels::combine(Combination::kProduct, from, 1, result, 2);
+  ck_assert(result[0] == 10 && result[1] == 15);
+  kernels::combine(Combination::kMax, from, 6, result, 2);
+  ck_assert(result[0] == 12 && result[1] == 15);
+  kernels::scale(from, 0.5f, result, 2);
+  ck_assert(result[0] == 1 && result[1] == -1.5f);
+}
+END_TEST
+
+START_TEST(every_length_is_that_of_the_plain_form) {
+  for (size_t count = 0; count <= 70; ++count) {
+    const auto seed = static_cast<unsigned>(count);
+    for (float factor : {1.0f, 0.3f, -2.7f}) {
+      check(test::seeded_floats(count, seed, -9, 9), factor,
+            test::seeded_floats(count, seed + 100, -9, 9));
+    }
+  }
+}
+END_TEST
+
+START_TEST(what_is_not_finite_is_as_in_the_plain_form) {
+  for (float odd : test::odd_floats()) {
+    for (float other : test::odd_floats()) {
+      std::vector<float> from = test::seeded_floats(37, 5, -9, 9), before = from;
+      for (size_t at : {0, 3, 20, 36}) {
+        from[at] = odd;
+        before[at] = other;
+        before[(at + 1) % 37] = other;
+      }
+      check(from, 1, before);
+      check(from, -0.7f, before);
+    }
+  }
+}
+END_TEST
+
+DVNN_TEST_MAIN(elementwise, known_values, every_length_is_that_of_the_plain_form,
+               what_is_not_finite_is_as_in_the_plain_form)

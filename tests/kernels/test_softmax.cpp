@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/softmax.h"
+
+#include "kernels/inputs.h"
+
+using namespace dvnn;
+
+void check(const std::vector<float>& data, size_t outer, size_t count, size_t inner) {
+  std::vector<float> wanted = data;
+  kernels::plain::softmax(wanted.data(), outer, count, inner);
+  test::on_every_target([&](const char* target) {
+    std::vector<float> found = data;
+    kernels::softmax(found.data(), outer, count, inner);
+    test::assert_same(target, found, wanted);
+  });
+}
+
+START_TEST(numbers_are_shares_of_one) {
+  std::vector<float> two = {0, std::log(3.0f), 5, 5};
+  kernels::softmax(two.data(), 2, 2, 1);
+  ck_assert_float_eq_tol(two[0], 0.25f, 1e-6f);
+  ck_assert_float_eq_tol(two[1], 0.75f, 1e-6f);
+  ck_assert_float_eq_tol(two[2], 0.5f, 1e-6f);
+  std::vector<float> columns = {0, 5, std::log(3.0f), 5};
+  kernels::softmax(columns.data(), 1, 2, 2);
+  ck_assert_float_eq_tol(columns[2], 0.75f, 1e-6f);
+  ck_assert_float_eq_tol(columns[3], 0.5f, 1e-6f);
+  std::vector<float> large = {1000, 1000};
+  kernels::softmax(large.data(), 1, 2, 1);
+  ck_assert(large[0] == 0.5f);
+}
+END_TEST
+
+START_TEST(rows_are_those_of_the_plain_form) {
+  for (size_t count = 1; count <= 70; ++count) {
+    check(test::seeded_floats(3 * count, static_cast<unsigned>(count), -20, 20), 3, count, 1);
+  }
+}
+END_TEST
+
+START_TEST(columns_are_those_of_the_plain_form) {
+  for (size_t inner : {2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 64, 255, 256, 257, 600}) {
+    for (size_t count : {1, 2, 5, 21}) {
+      const auto seed = static_cast<unsigned>(inner);
+      check(test::seeded_floats(2 * count * inner, seed, -20, 20), 2, count, inner);
+    }
+  }
+}
+END_TEST
+
+START_TEST(what_is_not_finite_is_as_in_the_plain_form) {
+  for (float odd : test::odd_floats()) {
+    for (size_t at = 0; at < 40; ++at) {
+      std::vector<float> data = test::seeded_floats(40, 7, -20, 20);
+      data[at] = odd;
+      check(data, 1, 40, 1);
+      check(data, 1, 2, 20);
+      check(data, 2, 4, 5);
+      data[(at + 9) % 40] = odd;
+      check(data, 1, 40, 1);
+      check(data, 1, 4, 10);
+    }
+  }
+}
+END_TEST
+
+START_TEST(nothing_behind_the_data_is_touched) {
+  for (size_t inner : {1, 3, 17}) {
+    std::vector<float> data = test::seeded_floats(2 * 5 * inner + 64, 1, -1, 1);
+    const std::vector<float> before = data;
+    test::on_every_target([&](const char*) {
+      kernels::softmax(data.data(), 2, 5, inner);
+      for (size_t i = 2 * 5 * inner; i < data.size(); ++i) ck_assert(data[i] == before[i]);
+    });
+  }
+}
+END_TEST
+
+DVNN_TEST_MAIN(softmax, numbers_are_shares_of_one, rows_are_those_of_the_plain_form,
+               columns_are_those_of_the_plain_form, what_is_not_finite_is_as_in_the_plain_form,
+               nothing_behind_the_data_is_touched)

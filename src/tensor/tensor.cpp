@@ -75,60 +75,104 @@ void for_each_element(const TensorDesc& desc, Visit visit) {
   }
 }
 
-// The device's buffers are what is converted for every frame. Calls visit(memory index, NCHW index
-// of its first element, pixels, channels of the chunk, NCHW distance of pixels) for pieces of at
-// most kPiece elements that lie side by side in memory: pixels along the layout's fast axis.
-constexpr int kPiece = 256;
-
 bool is_device_buffer(const TensorDesc& desc) {
   return desc.type == ElementType::kFloat16 &&
          (desc.layout == Layout::kWhc8 || desc.layout == Layout::kHwc8);
 }
 
+// The device's buffers are what is converted for every frame: tile by tile, each of which stays in
+// the cache while rows become columns. A line is of pixels that lie side by side in memory.
+constexpr int kTileLines = 16, kTilePixels = 32;
+
+// A part of a chunk of channels: where its first element is, in memory and in row-major order.
+struct Tile {
+  int64_t at, linear;
+  int lines, pixels, channels;
+};
+
+// How far apart neighbours are: lines of a chunk in row-major order, pixels of a line there, and
+// planes.
+struct Steps {
+  int64_t line, pixel, plane;
+};
+
+Steps steps_of(const TensorDesc& desc) {
+  const Shape& s = desc.shape;
+  const int64_t plane = int64_t{s.h()} * s.w();
+  return desc.layout == Layout::kWhc8 ? Steps{1, s.w(), plane} : Steps{s.w(), 1, plane};
+}
+
 template <typename Visit>
-void for_each_piece(const TensorDesc& desc, Visit visit) {
+void for_each_tile(const TensorDesc& desc, const Steps& steps, Visit visit) {
   const Shape& s = desc.shape;
   const bool x_major = desc.layout == Layout::kWhc8;
-  const int64_t plane = int64_t{s.h()} * s.w();
-  const int slow = x_major ? s.w() : s.h(), fast = x_major ? s.h() : s.w();
-  const int64_t slow_step = x_major ? 1 : s.w(), fast_step = x_major ? s.w() : 1;
-  int64_t at = 0;
+  const int lines = x_major ? s.w() : s.h(), pixels = x_major ? s.h() : s.w();
   for (int n = 0; n < s.n(); ++n) {
     for (int c = 0; c < s.c(); c += 8) {
+      const int64_t chunk = (int64_t{n} * s.c() + c) * steps.plane;
       const int channels = std::min(8, s.c() - c);
-      for (int i = 0; i < slow; ++i) {
-        for (int j = 0; j < fast; j += kPiece / 8) {
-          const int pixels = std::min(kPiece / 8, fast - j);
-          visit(at, (int64_t{n} * s.c() + c) * plane + i * slow_step + j * fast_step, pixels,
-                channels, fast_step);
-          at += pixels * channels;
+      for (int i = 0; i < lines; i += kTileLines) {
+        for (int j = 0; j < pixels; j += kTilePixels) {
+          visit(Tile{chunk + (int64_t{i} * pixels + j) * channels,
+                     chunk + i * steps.line + j * steps.pixel, std::min(kTileLines, lines - i),
+                     std::min(kTilePixels, pixels - j), channels});
         }
       }
     }
   }
 }
 
-void read_device_buffer(const TensorDesc& desc, const half_t* from, float* to) {
-  const int64_t plane = int64_t{desc.shape.h()} * desc.shape.w();
-  for_each_piece(desc, [&](int64_t at, int64_t linear, int pixels, int channels, int64_t step) {
-    float piece[kPiece];
-    half_to_float(from + at, piece, static_cast<size_t>(pixels * channels));
-    for (int c = 0; c < channels; ++c) {
-      float* out = to + linear + c * plane;
-      for (int i = 0; i < pixels; ++i) out[i * step] = piece[i * channels + c];
+// Calls visit(index in the tile's floats, row-major index) for a tile's elements, in the order of
+// the latter. Lines of a tile are a little longer than a power of two, for the cache's sake.
+constexpr int kTileLine = kTilePixels * 8 + 16;
+template <typename Visit>
+void for_each_of(const Tile& tile, const Steps& steps, Visit visit) {
+  for (int c = 0; c < tile.channels; ++c) {
+    const int64_t linear = tile.linear + c * steps.plane;
+    if (steps.line == 1) {
+      for (int j = 0; j < tile.pixels; ++j) {
+        const int first = j * tile.channels + c;
+        const int64_t row = linear + j * steps.pixel;
+        for (int i = 0; i < tile.lines; ++i) visit(i * kTileLine + first, row + i);
+      }
+    } else {
+      for (int i = 0; i < tile.lines; ++i) {
+        const int first = i * kTileLine + c;
+        const int64_t row = linear + i * steps.line;
+        for (int j = 0; j < tile.pixels; ++j) visit(first + j * tile.channels, row + j);
+      }
     }
+  }
+}
+
+int64_t line_of(const TensorDesc& desc, const Tile& tile) {
+  const Shape& s = desc.shape;
+  return int64_t{desc.layout == Layout::kWhc8 ? s.h() : s.w()} * tile.channels;
+}
+
+void read_device_buffer(const TensorDesc& desc, const half_t* from, float* to) {
+  const Steps steps = steps_of(desc);
+  alignas(64) float floats[kTileLines * kTileLine];
+  for_each_tile(desc, steps, [&](const Tile& tile) {
+    const int64_t line = line_of(desc, tile);
+    for (int i = 0; i < tile.lines; ++i) {
+      half_to_float(from + tile.at + i * line, floats + i * kTileLine,
+                    static_cast<size_t>(tile.pixels * tile.channels));
+    }
+    for_each_of(tile, steps, [&](int at, int64_t linear) { to[linear] = floats[at]; });
   });
 }
 
 void write_device_buffer(const TensorDesc& desc, const float* from, half_t* to) {
-  const int64_t plane = int64_t{desc.shape.h()} * desc.shape.w();
-  for_each_piece(desc, [&](int64_t at, int64_t linear, int pixels, int channels, int64_t step) {
-    float piece[kPiece];
-    for (int c = 0; c < channels; ++c) {
-      const float* in = from + linear + c * plane;
-      for (int i = 0; i < pixels; ++i) piece[i * channels + c] = in[i * step];
+  const Steps steps = steps_of(desc);
+  alignas(64) float floats[kTileLines * kTileLine];
+  for_each_tile(desc, steps, [&](const Tile& tile) {
+    const int64_t line = line_of(desc, tile);
+    for_each_of(tile, steps, [&](int at, int64_t linear) { floats[at] = from[linear]; });
+    for (int i = 0; i < tile.lines; ++i) {
+      float_to_half(floats + i * kTileLine, to + tile.at + i * line,
+                    static_cast<size_t>(tile.pixels * tile.channels));
     }
-    float_to_half(piece, to + at, static_cast<size_t>(pixels * channels));
   });
 }
 
@@ -217,6 +261,8 @@ void read_nchw(const ConstTensorView& from, float* to) {
     const int64_t count = desc.shape.elements();
     if (desc.type == ElementType::kFloat32) {
       std::memcpy(to, from.data, static_cast<size_t>(count) * sizeof(float));
+    } else if (desc.type == ElementType::kFloat16) {
+      half_to_float(reinterpret_cast<const half_t*>(from.data), to, static_cast<size_t>(count));
     } else {
       for (int64_t i = 0; i < count; ++i) to[i] = load(desc.type, from.data, i);
     }
@@ -236,6 +282,8 @@ void write_nchw(const float* from, const TensorView& to) {
     const int64_t count = desc.shape.elements();
     if (desc.type == ElementType::kFloat32) {
       std::memcpy(to.data, from, static_cast<size_t>(count) * sizeof(float));
+    } else if (desc.type == ElementType::kFloat16) {
+      float_to_half(from, reinterpret_cast<half_t*>(to.data), static_cast<size_t>(count));
     } else {
       for (int64_t i = 0; i < count; ++i) store(desc.type, to.data, i, from[i]);
     }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "check_main.h"
+#include "tensor/half.h"
 #include "tensor/tensor.h"
 
 using namespace dvnn;
@@ -61,6 +62,32 @@ START_TEST(reading_and_writing_are_inverse) {
 }
 END_TEST
 
+START_TEST(every_element_lies_where_its_offset_says) {
+  // Sizes around those of the tiles in which device buffers are converted.
+  for (const Shape& shape : {Shape{2, 11, 33, 17}, Shape{1, 8, 16, 32}, Shape{1, 3, 65, 15},
+                             Shape{1, 17, 1, 40}, Shape{3, 9, 40, 1}}) {
+    std::vector<float> values(static_cast<size_t>(shape.elements())), back(values.size());
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 2039);
+    for (Layout layout : kLayouts) {
+      const TensorDesc desc = {ElementType::kFloat16, layout, shape};
+      std::vector<half_t> memory(values.size());
+      const TensorView view = {desc, reinterpret_cast<uint8_t*>(memory.data())};
+      write_nchw(values.data(), view);
+      read_nchw({desc, view.data}, back.data());
+      ck_assert(values == back);
+      size_t i = 0;
+      for (int n = 0; n < shape.n(); ++n)
+        for (int c = 0; c < shape.c(); ++c)
+          for (int h = 0; h < shape.h(); ++h)
+            for (int w = 0; w < shape.w(); ++w, ++i) {
+              const auto at = static_cast<size_t>(element_offset(layout, shape, n, c, h, w));
+              ck_assert(half_to_float(memory[at]) == values[i]);
+            }
+    }
+  }
+}
+END_TEST
+
 START_TEST(integers_are_rounded_and_clamped) {
   const float from[] = {-300, -1.4f, 254.5f, 300};
   uint8_t unsigned_bytes[4];
@@ -81,5 +108,5 @@ START_TEST(unknown_names_are_refused_with_the_known_ones) {
 END_TEST
 
 DVNN_TEST_MAIN(layout, chunked_offsets_follow_the_published_formula, every_layout_is_a_permutation,
-               reading_and_writing_are_inverse, integers_are_rounded_and_clamped,
-               unknown_names_are_refused_with_the_known_ones)
+               reading_and_writing_are_inverse, every_element_lies_where_its_offset_says,
+               integers_are_rounded_and_clamped, unknown_names_are_refused_with_the_known_ones)

@@ -2,38 +2,48 @@
 #include <cmath>
 
 #include "base/json.h"
+#include "kernels/sigmoid.h"
+#include "layers/element_spans.h"
 #include "layers/factories.h"
-#include "layers/float_io.h"
 
 namespace dvnn::layers {
 namespace {
 
-// One function of one number and a parameter, applied to every element.
-using Function = float (*)(float x, float parameter);
+// Writes a function of each of `count` floats, which has a parameter; `out` may be `in`.
+using Function = void (*)(const float* in, float* out, size_t count, float parameter);
+
+void relu(const float* in, float* out, size_t count, float slope) {
+  for (size_t i = 0; i < count; ++i) out[i] = in[i] > 0 ? in[i] : in[i] * slope;
+}
+
+void sigmoid(const float* in, float* out, size_t count, float) {
+  kernels::sigmoid(in, out, count);
+}
+
+void tanh(const float* in, float* out, size_t count, float) {
+  for (size_t i = 0; i < count; ++i) out[i] = std::tanh(in[i]);
+}
+
+void elu(const float* in, float* out, size_t count, float alpha) {
+  for (size_t i = 0; i < count; ++i) out[i] = in[i] > 0 ? in[i] : alpha * (std::exp(in[i]) - 1.0f);
+}
 
 class Activation final : public CpuLayer {
  public:
   Activation(Function function, float parameter, const TensorDesc& input, const TensorDesc& output)
-      : function_(function),
-        parameter_(parameter),
-        count_(static_cast<size_t>(input.shape.elements())),
-        reader_(input),
-        writer_(output) {}
+      : function_(function), parameter_(parameter), spans_({&input, 1}, output) {}
 
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
-    const float* in = reader_.read(inputs[0]);
-    float* out = writer_.begin(outputs[0]);
-    for (size_t i = 0; i < count_; ++i) out[i] = function_(in[i], parameter_);
-    writer_.finish(outputs[0]);
+    spans_.run(inputs, outputs[0], [this](size_t, const float* in, float* out, size_t count) {
+      function_(in, out, count, parameter_);
+    });
     return {};
   }
 
  private:
   Function function_;
   float parameter_;
-  size_t count_;
-  FloatReader reader_;
-  FloatWriter writer_;
+  ElementSpans spans_;
 };
 
 // `parameter`: the JSON field's name, null if the function has none.
@@ -51,22 +61,19 @@ LayerResult create(Function function, const char* parameter, float fallback,
 }  // namespace
 
 DVNN_LAYER_FACTORY(create_relu_layer) {
-  return create([](float x, float slope) { return x > 0 ? x : x * slope; }, "slope", 0, params,
-                inputs, outputs);
+  return create(relu, "slope", 0, params, inputs, outputs);
 }
 
 DVNN_LAYER_FACTORY(create_sigmoid_layer) {
-  return create([](float x, float) { return 1.0f / (1.0f + std::exp(-x)); }, nullptr, 0, params,
-                inputs, outputs);
+  return create(sigmoid, nullptr, 0, params, inputs, outputs);
 }
 
 DVNN_LAYER_FACTORY(create_tanh_layer) {
-  return create([](float x, float) { return std::tanh(x); }, nullptr, 0, params, inputs, outputs);
+  return create(tanh, nullptr, 0, params, inputs, outputs);
 }
 
 DVNN_LAYER_FACTORY(create_elu_layer) {
-  return create([](float x, float alpha) { return x > 0 ? x : alpha * (std::exp(x) - 1.0f); },
-                "alpha", 1, params, inputs, outputs);
+  return create(elu, "alpha", 1, params, inputs, outputs);
 }
 
 }  // namespace dvnn::layers

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "base/json.h"
+#include "layers/element_spans.h"
 #include "layers/factories.h"
-#include "layers/float_io.h"
 
 namespace dvnn::layers {
 namespace {
@@ -58,26 +58,18 @@ constexpr NamedFunction kFunctions[] = {
 class Unary final : public CpuLayer {
  public:
   Unary(Function function, float a, float b, const TensorDesc& input, const TensorDesc& output)
-      : function_(function),
-        a_(a),
-        b_(b),
-        count_(static_cast<size_t>(output.shape.elements())),
-        reader_(input),
-        writer_(output) {}
+      : function_(function), a_(a), b_(b), spans_({&input, 1}, output) {}
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
-    const float* in = reader_.read(inputs[0]);
-    float* out = writer_.begin(outputs[0]);
-    for (size_t i = 0; i < count_; ++i) out[i] = function_(in[i], a_, b_);
-    writer_.finish(outputs[0]);
+    spans_.run(inputs, outputs[0], [this](size_t, const float* in, float* out, size_t count) {
+      for (size_t i = 0; i < count; ++i) out[i] = function_(in[i], a_, b_);
+    });
     return {};
   }
 
  private:
   Function function_;
   float a_, b_;
-  size_t count_;
-  FloatReader reader_;
-  FloatWriter writer_;
+  ElementSpans spans_;
 };
 
 using Operation = float (*)(float, float);

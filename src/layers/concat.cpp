@@ -22,11 +22,12 @@ class Concat final : public CpuLayer {
     float* out = writer_.begin(outputs[0]);
     size_t at = 0;  // along the axis
     for (size_t i = 0; i < parts_.size(); ++i) {
-      const float* in = readers_[i].read(inputs[i]);
-      const size_t block = parts_[i].count * out_.inner;
-      for (size_t o = 0; o < out_.outer; ++o) {
-        float* to = out + (o * out_.count + at) * out_.inner;
-        if (to != in) std::memcpy(to, in + o * block, block * sizeof(float));
+      if (out_.outer == 1) {  // goes to its place as it is converted
+        float* to = out + at * out_.inner;
+        if (reinterpret_cast<const float*>(inputs[i].data) != to) read_nchw(inputs[i], to);
+      } else {
+        copy_blocks(readers_[i].read(inputs[i]), parts_[i].count * out_.inner,
+                    out + at * out_.inner);
       }
       at += parts_[i].count;
     }
@@ -35,6 +36,13 @@ class Concat final : public CpuLayer {
   }
 
  private:
+  void copy_blocks(const float* in, size_t block, float* out) const {
+    for (size_t o = 0; o < out_.outer; ++o) {
+      float* to = out + o * out_.count * out_.inner;
+      if (to != in) std::memcpy(to, in + o * block, block * sizeof(float));
+    }
+  }
+
   AxisSplit out_;
   std::vector<AxisSplit> parts_;
   std::vector<FloatReader> readers_;

@@ -1,58 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
 #include "base/json.h"
+#include "kernels/elementwise.h"
+#include "layers/element_spans.h"
 #include "layers/factories.h"
-#include "layers/float_io.h"
 
 namespace dvnn::layers {
 namespace {
 
-enum class Operation { kSum, kProduct, kMax };
+using Operation = kernels::Combination;
 
 class Eltwise final : public CpuLayer {
  public:
   Eltwise(Operation operation, std::vector<float> coeff, Span<const TensorDesc> inputs,
           const TensorDesc& output)
-      : operation_(operation),
-        coeff_(std::move(coeff)),
-        writer_(output),
-        count_(static_cast<size_t>(output.shape.elements())) {
-    for (const TensorDesc& in : inputs) readers_.emplace_back(in);
-  }
+      : operation_(operation), coeff_(std::move(coeff)), spans_(inputs, output) {}
 
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
-    // The result has memory of its own: the output may share memory with a later input.
-    float* const result = Workspace::current().floats(count_);
-    for (size_t k = 0; k < inputs.size(); ++k) add(k, readers_[k].read(inputs[k]), result);
-    std::copy(result, result + count_, writer_.begin(outputs[0]));
-    writer_.finish(outputs[0]);
+    spans_.run(inputs, outputs[0], [this](size_t k, const float* in, float* result, size_t count) {
+      const float coeff = coeff_.empty() ? 1.0f : coeff_[k];
+      if (k == 0) {
+        kernels::scale(in, coeff, result, count);
+      } else {
+        kernels::combine(operation_, in, coeff, result, count);
+      }
+    });
     return {};
   }
 
  private:
-  void add(size_t k, const float* in, float* result) const {
-    const float coeff = coeff_.empty() ? 1.0f : coeff_[k];
-    for (size_t i = 0; i < count_; ++i) {
-      const float v = coeff * in[i];
-      float& r = result[i];
-      if (k == 0) {
-        r = v;
-      } else if (operation_ == Operation::kSum) {
-        r += v;
-      } else if (operation_ == Operation::kProduct) {
-        r *= v;
-      } else {
-        r = std::max(r, v);
-      }
-    }
-  }
-
   Operation operation_;
   std::vector<float> coeff_;
-  std::vector<FloatReader> readers_;
-  FloatWriter writer_;
-  size_t count_;
+  ElementSpans spans_;
 };
 
 }  // namespace

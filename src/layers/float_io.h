@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU layers compute in row-major float. These read and write tensors of any type and layout, in
-// place where the tensor already is row-major float, through the slot's workspace where not.
+// Layers whose elements depend on others than those at the same place (element_spans.h has these)
+// compute in row-major float. Here they read and write tensors of any type and layout, in place
+// where the tensor already is row-major float, through the slot's workspace where not.
 #pragma once
 
 #include "layers/workspace.h"

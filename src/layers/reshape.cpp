@@ -9,7 +9,13 @@ class Reshape final : public CpuLayer {
  public:
   explicit Reshape(const TensorDesc& input) : reader_(input) {}
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
-    write_nchw(reader_.read(inputs[0]), outputs[0]);
+    // Tensors of different element sizes share no memory: the one is written while the other is
+    // read.
+    if (is_plain_float(outputs[0].desc) && inputs[0].desc.type != ElementType::kFloat32) {
+      read_nchw(inputs[0], reinterpret_cast<float*>(outputs[0].data));
+    } else {
+      write_nchw(reader_.read(inputs[0]), outputs[0]);
+    }
     return {};
   }
 

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layers/element_spans.h"
+
+#include <random>
+
+#include "check_main.h"
+#include "layers/cpu_layer.h"
+
+using namespace dvnn;
+using namespace dvnn::layers;
+
+namespace {
+
+// More than two spans, and not whole ones.
+const Shape kShape = {1, 19, 13, 17};
+
+std::vector<TensorDesc> forms() {
+  std::vector<TensorDesc> all;
+  for (ElementType type : {ElementType::kFloat16, ElementType::kFloat32, ElementType::kInt8}) {
+    for (Layout layout : {Layout::kNchw, Layout::kWhc8, Layout::kHwc8}) {
+      all.push_back({type, layout, kShape});
+    }
+  }
+  return all;
+}
+
+// Whole numbers that every type holds.
+std::vector<float> numbers(unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<float> values(static_cast<size_t>(kShape.elements()));
+  for (float& v : values) v = static_cast<float>(static_cast<int>(random() % 61) - 30);
+  return values;
+}
+
+struct Memory {
+  TensorDesc desc;
+  std::vector<uint8_t> bytes;
+  Memory(const TensorDesc& form, const std::vector<float>& values)
+      : desc(form), bytes(static_cast<size_t>(form.bytes())) {
+    write_nchw(values.data(), {desc, bytes.data()});
+  }
+  std::vector<float> read() const {
+    std::vector<float> values(static_cast<size_t>(desc.shape.elements()));
+    read_nchw({desc, bytes.data()}, values.data());
+    return values;
+  }
+};
+
+// Runs a layer; the output lies in the memory of input `shared`, or in its own if that is -1.
+std::vector<float> run(const char* type, const nlohmann::json& params, std::vector<Memory> inputs,
+                       const TensorDesc& form, int shared) {
+  Memory own(form, std::vector<float>(static_cast<size_t>(kShape.elements())));
+  Memory& output = shared < 0 ? own : inputs[static_cast<size_t>(shared)];
+  std::vector<TensorDesc> descs;
+  std::vector<ConstTensorView> views;
+  for (const Memory& input : inputs) {
+    descs.push_back(input.desc);
+    views.push_back({input.desc, input.bytes.data()});
+  }
+  auto layer = create_cpu_layer(type, params, descs, {&output.desc, 1});
+  ck_assert(layer.ok());
+  const TensorView view = {output.desc, output.bytes.data()};
+  ck_assert(layer.value()->run(views, {&view, 1}).ok());
+  return output.read();
+}
+
+}  // namespace
+
+START_TEST(any_types_and_layouts_go_together) {
+  const std::vector<float> a = numbers(1), b = numbers(2);
+  std::vector<float> most(a.size());
+  for (size_t i = 0; i < a.size(); ++i) most[i] = std::max(a[i], b[i]);
+  for (const TensorDesc& first : forms()) {
+    for (const TensorDesc& second : forms()) {
+      for (const TensorDesc& output : forms()) {
+        ck_assert(run("Eltwise", {{"operation", "max"}}, {{first, a}, {second, b}}, output, -1) ==
+                  most);
+      }
+    }
+  }
+}
+END_TEST
+
+START_TEST(the_output_may_lie_where_any_input_lies) {
+  const std::vector<float> a = numbers(1), b = numbers(2), c = numbers(3);
+  std::vector<float> sum(a.size());
+  for (size_t i = 0; i < a.size(); ++i) sum[i] = a[i] + b[i] + c[i];
+  for (const TensorDesc& form : forms()) {
+    for (const TensorDesc& other : forms()) {
+      if (form.type == ElementType::kInt8) continue;  // does not hold all sums
+      for (int shared = 0; shared < 3; ++shared) {
+        std::vector<Memory> inputs = {{other, a}, {other, b}, {other, c}};
+        const std::vector<float>* values[] = {&a, &b, &c};
+        inputs[static_cast<size_t>(shared)] = Memory(form, *values[shared]);
+        ck_assert(run("Eltwise", {{"operation", "sum"}}, inputs, form, shared) == sum);
+      }
+    }
+  }
+}
+END_TEST
+
+START_TEST(functions_of_one_input_run_in_place) {
+  const std::vector<float> a = numbers(4);
+  std::vector<float> relu(a.size());
+  for (size_t i = 0; i < a.size(); ++i) relu[i] = std::max(a[i], 0.0f);
+  for (const TensorDesc& form : forms()) {
+    ck_assert(run("ReLU", nlohmann::json::object(), {{form, a}}, form, 0) == relu);
+    for (const TensorDesc& output : forms()) {
+      ck_assert(run("ReLU", nlohmann::json::object(), {{form, a}}, output, -1) == relu);
+    }
+  }
+}
+END_TEST
+
+START_TEST(results_are_rounded_once) {
+  // 2048 + 1 + 1 in binary16 is 2050, rounded after each sum 2048.
+  const std::vector<float> one(static_cast<size_t>(kShape.elements()), 1.0f);
+  const std::vector<float> large(one.size(), 2048.0f), sum(one.size(), 2050.0f);
+  const TensorDesc half = {ElementType::kFloat16, Layout::kWhc8, kShape};
+  ck_assert(run("Eltwise", {{"operation", "sum"}}, {{half, large}, {half, one}, {half, one}}, half,
+                -1) == sum);
+}
+END_TEST
+
+DVNN_TEST_MAIN(element_spans, any_types_and_layouts_go_together,
+               the_output_may_lie_where_any_input_lies, functions_of_one_input_run_in_place,
+               results_are_rounded_once)

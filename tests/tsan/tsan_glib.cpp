@@ -254,6 +254,17 @@ void gst_mini_object_unref(GstMiniObject* object) {
   unref(object);
 }
 
+// What it lets go of, it lets go of within GStreamer.
+gboolean gst_mini_object_replace(GstMiniObject** place, GstMiniObject* object) {
+  static auto* const replace =
+      real<gboolean(GstMiniObject**, GstMiniObject*)>("gst_mini_object_replace");
+  if (*place && *place != object) {
+    ordered(*place);
+    order_parent(*place);
+  }
+  return replace(place, object);
+}
+
 // A buffer that comes back from a pool is free of whoever had it before.
 GstFlowReturn gst_buffer_pool_acquire_buffer(GstBufferPool* pool, GstBuffer** buffer,
                                              GstBufferPoolAcquireParams* params) {

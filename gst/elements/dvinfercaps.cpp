@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What dvinfer's pads may carry: frames, or on either side streams of tensors (see tensorcaps.h).
+#include <utility>
+
 #include "elements/dvinferprivate.h"
 #include "frames/tensorinput.h"
 #include "frames/tensoroutput.h"
@@ -174,6 +176,7 @@ Status gst_dv_infer_take_caps(GstDvInfer* self, GstCaps* caps, CapsPtr* out) {
   } else if (loaded) {
     *out = gst_dv_infer_announce(self, *loaded, beyond.get(), std::move(*out));
   }
+  sink.announced = !sink.tensors_out && out->get() != caps;
   gst_dv_infer_estimate_latency(self);
   return {};
 }
@@ -199,7 +202,8 @@ Status gst_dv_infer_take_swap(GstDvInfer* self, const LoadedNetwork& to, CapsPtr
   } else {
     const CapsPtr beyond(gst_pad_peer_query_caps(self->srcpad, nullptr));
     CapsPtr announced = gst_dv_infer_announce(self, to, beyond.get(), dvnn::gst::ref(caps.get()));
-    if (announced.get() != caps.get()) *out = std::move(announced);
+    const bool had = std::exchange(sink.announced, announced.get() != caps.get());
+    if (had || sink.announced) *out = std::move(announced);
   }
   sink.tensor_input = std::move(input);
   return {};

@@ -52,6 +52,7 @@ struct GstDvInferPrivate {
     bool tensors_in = false, tensors_out = false;           // streams of tensors (dvinfercaps.cpp)
     std::unique_ptr<dvnn::gst::TensorInput> tensor_input;   // of one that comes
     std::shared_ptr<const dvnn::gst::TensorOutput> output;  // of one that leaves
+    bool announced = false;  // groups of tensors, in the caps of the frames that leave
     // For frames that no dvconvert has converted.
     std::unique_ptr<dvnn::gst::FrameConverter> converter;
     LoadedPtr converter_of;

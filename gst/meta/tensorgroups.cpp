@@ -104,7 +104,6 @@ CapsPtr announce_tensor_groups(CapsPtr caps, const GstCaps* beyond,
 }
 
 CapsPtr without_tensor_groups(CapsPtr beyond, const std::vector<CapsPtr>& attachable) {
-  if (!has_tensor_groups(beyond.get())) return beyond;
   CapsPtr rest(gst_caps_copy(beyond.get()));
   for (guint i = 0; i < gst_caps_get_size(rest.get()); ++i) {
     GstStructure* caps = gst_caps_get_structure(rest.get(), i);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of each kernel's source, compiled for every instruction set: how arrays are walked.
+// Part of each kernel's source, and of the software device's, compiled for every instruction set:
+// how arrays are walked.
 
 // A guard for each target, as Highway's own -inl headers have it.
 #if defined(DVNN_KERNELS_VECTORS_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -16,14 +17,16 @@ namespace dvnn::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Calls f(tag, i) for whole vectors of `count` floats, then for vectors of one for what is left: a
-// kernel has one body for both.
+// Calls f(tag, i) for whole vectors of `count` floats, then for shorter ones, so that they cover
+// 0..count-1 exactly: a kernel has one body for all. Eight is a chunk of the device's channels.
 template <class F>
 HWY_INLINE void ForEachVector(size_t count, F f) {
   const hn::ScalableTag<float> d;
+  const hn::CappedTag<float, 8> chunk;
   const hn::CappedTag<float, 1> one;
   size_t i = 0;
   for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) f(d, i);
+  for (; i + hn::Lanes(chunk) <= count; i += hn::Lanes(chunk)) f(chunk, i);
   for (; i < count; ++i) f(one, i);
 }
 

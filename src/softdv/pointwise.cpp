@@ -10,6 +10,7 @@
 #define HWY_TARGET_INCLUDE "softdv/pointwise.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
+#include "kernels/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dvnn::softdv {
@@ -26,17 +27,7 @@ HWY_INLINE V Larger(V v, V best) {
 #endif
 }
 
-// Calls f(vector tag, k) so that the vectors from k on cover 0..count-1 exactly.
-template <typename F>
-HWY_INLINE void ForEachVector(size_t count, F f) {
-  size_t k = 0;
-  const hn::ScalableTag<float> wide;
-  for (; k + hn::Lanes(wide) <= count; k += hn::Lanes(wide)) f(wide, k);
-  const hn::CappedTag<float, 8> chunk;
-  for (; k + hn::Lanes(chunk) <= count; k += hn::Lanes(chunk)) f(chunk, k);
-  const hn::CappedTag<float, 1> one;
-  for (; k < count; ++k) f(one, k);
-}
+using kernels::HWY_NAMESPACE::ForEachVector;
 
 // Calls visit(first pixel of the window inside the input, its rows and columns, output pixel).
 template <typename Visit>

@@ -7,9 +7,16 @@
 
 namespace dvnn::decode {
 
+namespace {
+constexpr const char* kCodeTypes[] = {"corner", "center_size", "corner_size"};
+}  // namespace
+
+const char* name_of(CodeType type) {
+  return kCodeTypes[static_cast<size_t>(type)];
+}
+
 Result<CodeType> parse_code_type(std::string_view text) {
-  static constexpr const char* kNames[] = {"corner", "center_size", "corner_size"};
-  return parse_name<CodeType>(text, kNames, "box code type");
+  return parse_name<CodeType>(text, kCodeTypes, "box code type");
 }
 
 Box decode_box(CodeType type, const Prior& prior, const float* delta) {

@@ -33,6 +33,7 @@ enum class CodeType : uint8_t {
   kCenterSize,  // centre = prior centre + variance * delta * size; size = prior size * exp(...)
   kCornerSize,  // corner = prior corner + variance * delta * prior size
 };
+const char* name_of(CodeType type);
 Result<CodeType> parse_code_type(std::string_view text);  // "corner", "center_size", "corner_size"
 
 /// The box that `delta` (4 floats) predicts for `prior`.

@@ -240,6 +240,40 @@ Result<PriorBoxParams> parse_prior_box(const json& object) {
   return p;
 }
 
+json to_json(const PriorBoxParams& p) {
+  // Sizes in pixels are whole numbers, in files, too.
+  auto pixels = [](float size) {
+    return size == std::floor(size) && size < 1e9f ? json(static_cast<int64_t>(size)) : json(size);
+  };
+  if (!p.listed) {
+    return {{"min_sizes", p.min_sizes},
+            {"max_sizes", p.max_sizes},
+            {"aspect_ratios", p.aspect_ratios},
+            {"flip", p.flip},
+            {"clip", p.clip},
+            {"variances", p.variances},
+            {"img_w", pixels(p.image_w)},
+            {"img_h", pixels(p.image_h)},
+            {"layer_w", p.layer_w},
+            {"layer_h", p.layer_h},
+            {"step_w", p.step_w},
+            {"step_h", p.step_h},
+            {"offset", p.offset}};
+  }
+  json out = {{"img_size", {pixels(p.image_w), pixels(p.image_h)}},
+              {"min_size", pixels(p.min_sizes[0])},
+              {"max_size", pixels(p.max_sizes[0])},
+              {"aspect_ratios", p.aspect_ratios},
+              {"variances", p.variances},
+              {"clip", p.clip},
+              {"layer_w", p.layer_w},
+              {"layer_h", p.layer_h}};
+  if (p.step_w != 0) out["step_w"] = p.step_w;
+  if (p.step_h != 0) out["step_h"] = p.step_h;
+  if (p.offset != 0.5f) out["offset"] = p.offset;
+  return out;
+}
+
 int priors_per_cell(const PriorBoxParams& params) {
   if (params.listed) return static_cast<int>(params.aspect_ratios.size());
   const size_t per_size = expand_ratios(params).size() + (params.max_sizes.empty() ? 0 : 1);

@@ -32,6 +32,9 @@ struct PriorBoxParams {
 /// custom layers does: img_size [w, h], min_size, max_size, aspect_ratios, variances, clip.
 Result<PriorBoxParams> parse_prior_box(const nlohmann::json& params);
 
+/// What parse_prior_box() reads, in the form that it was read in.
+nlohmann::json to_json(const PriorBoxParams& params);
+
 /// Priors per grid cell.
 int priors_per_cell(const PriorBoxParams& params);
 

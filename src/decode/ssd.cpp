@@ -40,6 +40,21 @@ Result<SsdParams> parse_ssd_params(const nlohmann::json& params, const std::stri
   return p;
 }
 
+nlohmann::json to_json(const SsdParams& p) {
+  nlohmann::json out = {{"num_classes", p.num_classes},
+                        {"share_location", p.share_location},
+                        {"background_label_id", p.background},
+                        {"nms_threshold", p.nms.iou_threshold},
+                        {"nms_top_k", p.nms.top_k},
+                        {"nms_eta", p.nms.eta},
+                        {"code_type", name_of(p.code_type)},
+                        {"variance_encoded_in_target", p.variance_encoded_in_target},
+                        {"keep_top_k", p.keep_top_k},
+                        {"confidence_threshold", p.confidence_threshold}};
+  if (p.class_agnostic) out["class_agnostic"] = true;
+  return out;
+}
+
 uint64_t count_candidates(const SsdParams& params, uint64_t priors) {
   const bool has_background = params.background >= 0 && params.background < params.num_classes;
   const auto objects = static_cast<uint64_t>(params.num_classes - (has_background ? 1 : 0));

@@ -32,6 +32,9 @@ constexpr int kMaxKept = 2048;
 /// nms_threshold, nms_top_k, nms_eta, keep_top_k, confidence_threshold, class_agnostic}.
 Result<SsdParams> parse_ssd_params(const nlohmann::json& params, const std::string& what);
 
+/// What parse_ssd_params() reads.
+nlohmann::json to_json(const SsdParams& params);
+
 /// Boxes that suppression looks at in one picture, of all classes together, at the most.
 uint64_t count_candidates(const SsdParams& params, uint64_t priors);
 

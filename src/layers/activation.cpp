@@ -46,34 +46,91 @@ class Activation final : public CpuLayer {
   ElementSpans spans_;
 };
 
-// `parameter`: the JSON field's name, null if the function has none.
-LayerResult create(Function function, const char* parameter, float fallback,
-                   const nlohmann::json& params, Span<const TensorDesc> inputs,
-                   Span<const TensorDesc> outputs) {
+LayerResult create_activation(Function function, float parameter, Span<const TensorDesc> inputs,
+                              Span<const TensorDesc> outputs) {
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
   DVNN_TRY(expect_same_elements(inputs[0], outputs[0]));
-  JsonReader in(params, "the parameters");
-  const float value = parameter ? static_cast<float>(in.number(parameter, fallback)) : 0.0f;
-  DVNN_TRY(in.status());
-  return std::unique_ptr<CpuLayer>(new Activation(function, value, inputs[0], outputs[0]));
+  return std::unique_ptr<CpuLayer>(new Activation(function, parameter, inputs[0], outputs[0]));
 }
 
 }  // namespace
 
-DVNN_LAYER_FACTORY(create_relu_layer) {
-  return create(relu, "slope", 0, params, inputs, outputs);
+Result<ReluAttributes> ReluAttributes::parse(const nlohmann::json& params) {
+  JsonReader in(params, kName);
+  ReluAttributes a;
+  a.slope = static_cast<float>(in.number("slope", 0));
+  DVNN_TRY(in.status());
+  return a;
 }
 
-DVNN_LAYER_FACTORY(create_sigmoid_layer) {
-  return create(sigmoid, nullptr, 0, params, inputs, outputs);
+nlohmann::json ReluAttributes::to_json() const {
+  return {{"slope", slope}};
 }
 
-DVNN_LAYER_FACTORY(create_tanh_layer) {
-  return create(tanh, nullptr, 0, params, inputs, outputs);
+DimsResult ReluAttributes::dims_after(Span<const Shape> inputs) const {
+  return same_dims(inputs);
 }
 
-DVNN_LAYER_FACTORY(create_elu_layer) {
-  return create(elu, "alpha", 1, params, inputs, outputs);
+LayerResult ReluAttributes::create(Span<const TensorDesc> inputs,
+                                   Span<const TensorDesc> outputs) const {
+  return create_activation(relu, slope, inputs, outputs);
+}
+
+Result<SigmoidAttributes> SigmoidAttributes::parse(const nlohmann::json&) {
+  return SigmoidAttributes();
+}
+
+nlohmann::json SigmoidAttributes::to_json() const {
+  return nlohmann::json::object();
+}
+
+DimsResult SigmoidAttributes::dims_after(Span<const Shape> inputs) const {
+  return same_dims(inputs);
+}
+
+LayerResult SigmoidAttributes::create(Span<const TensorDesc> inputs,
+                                      Span<const TensorDesc> outputs) const {
+  return create_activation(sigmoid, 0, inputs, outputs);
+}
+
+Result<TanhAttributes> TanhAttributes::parse(const nlohmann::json&) {
+  return TanhAttributes();
+}
+
+nlohmann::json TanhAttributes::to_json() const {
+  return nlohmann::json::object();
+}
+
+DimsResult TanhAttributes::dims_after(Span<const Shape> inputs) const {
+  return same_dims(inputs);
+}
+
+LayerResult TanhAttributes::create(Span<const TensorDesc> inputs,
+                                   Span<const TensorDesc> outputs) const {
+  return create_activation(tanh, 0, inputs, outputs);
+}
+
+Result<EluAttributes> EluAttributes::parse(const nlohmann::json& params) {
+  JsonReader in(params, kName);
+  EluAttributes a;
+  a.alpha = static_cast<float>(in.number("alpha", 1));
+  DVNN_TRY(in.status());
+  return a;
+}
+
+nlohmann::json EluAttributes::to_json() const {
+  nlohmann::json out = nlohmann::json::object();
+  if (alpha != 1) out["alpha"] = alpha;
+  return out;
+}
+
+DimsResult EluAttributes::dims_after(Span<const Shape> inputs) const {
+  return same_dims(inputs);
+}
+
+LayerResult EluAttributes::create(Span<const TensorDesc> inputs,
+                                  Span<const TensorDesc> outputs) const {
+  return create_activation(elu, alpha, inputs, outputs);
 }
 
 }  // namespace dvnn::layers

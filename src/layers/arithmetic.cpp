@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/format.h"
 #include "base/json.h"
 #include "layers/element_spans.h"
 #include "layers/factories.h"
@@ -32,7 +33,7 @@ struct NamedFunction {
   float default_a, default_b;
 };
 
-// Sources: the ONNX operators of these names.
+// In the order of UnaryFunction. Sources: the ONNX operators of these names.
 constexpr NamedFunction kFunctions[] = {
     {"abs", [](float x, float, float) { return std::fabs(x); }, nullptr, nullptr, 0, 0},
     {"ceil", [](float x, float, float) { return std::ceil(x); }, nullptr, nullptr, 0, 0},
@@ -79,6 +80,7 @@ struct NamedOperation {
   Operation operation;
 };
 
+// In the order of BinaryOperation.
 constexpr NamedOperation kOperations[] = {
     {"add", [](float x, float y) { return x + y; }},
     {"div", [](float x, float y) { return x / y; }},
@@ -138,47 +140,137 @@ class Binary final : public CpuLayer {
   size_t count_;
 };
 
-template <typename Table>
-std::string names_of(const Table& table) {
-  std::string names;
-  for (const auto& entry : table) names += (names.empty() ? "" : ", ") + std::string(entry.name);
-  return names;
+static_assert(std::size(kFunctions) == static_cast<size_t>(UnaryFunction::kSqrt) + 1);
+static_assert(std::size(kOperations) == static_cast<size_t>(BinaryOperation::kSub) + 1);
+
+const NamedFunction& row_of(UnaryFunction function) {
+  return kFunctions[static_cast<size_t>(function)];
+}
+
+const NamedOperation& row_of(BinaryOperation operation) {
+  return kOperations[static_cast<size_t>(operation)];
+}
+
+// The value of an enum whose names are a table's, in its order.
+template <typename Enum, typename Row, size_t N>
+Result<Enum> find_name(const Row (&table)[N], const std::string& name) {
+  std::string known;
+  for (size_t i = 0; i < N; ++i) {
+    if (name == table[i].name) return static_cast<Enum>(i);
+    known += (i ? ", " : "") + std::string(table[i].name);
+  }
+  return Error{ErrorCode::kMalformed, "'" + short_text(name, 40) + "' is none of " + known};
 }
 
 }  // namespace
 
-DVNN_LAYER_FACTORY(create_constant_layer) {
-  constexpr size_t kMaxValues = size_t{1} << 24;
-  DVNN_TRY(expect_arity(inputs, 0, 0, outputs));
-  JsonReader in(params, "Constant");
-  std::vector<float> values = in.numbers("values", kMaxValues);
-  if (static_cast<int64_t>(values.size()) != outputs[0].shape.elements()) {
-    in.fail("values", "are not as many as the output " + outputs[0].shape.to_string() + " has");
-  }
-  DVNN_TRY(in.status());
-  return std::unique_ptr<CpuLayer>(new Constant(std::move(values)));
+Result<BinaryOperation> parse_binary_operation(const std::string& name) {
+  return find_name<BinaryOperation>(kOperations, name);
 }
 
-DVNN_LAYER_FACTORY(create_unary_layer) {
+Result<UnaryFunction> parse_unary_function(const std::string& name) {
+  return find_name<UnaryFunction>(kFunctions, name);
+}
+
+Result<ConstantAttributes> ConstantAttributes::parse(const nlohmann::json& params) {
+  constexpr size_t kMaxValues = size_t{1} << 24;
+  JsonReader in(params, kName);
+  ConstantAttributes a;
+  a.values = in.numbers("values", kMaxValues);
+  DVNN_TRY(in.status());
+  return a;
+}
+
+nlohmann::json ConstantAttributes::to_json() const {
+  return {{"values", values}};
+}
+
+DimsResult ConstantAttributes::dims_after(Span<const Shape>) const {
+  return std::vector<int64_t>(shape.dims, shape.dims + shape.rank);
+}
+
+LayerResult ConstantAttributes::create(Span<const TensorDesc> inputs,
+                                       Span<const TensorDesc> outputs) const {
+  DVNN_TRY(expect_arity(inputs, 0, 0, outputs));
+  if (static_cast<int64_t>(values.size()) != outputs[0].shape.elements()) {
+    return Error{ErrorCode::kMalformed, "field 'values' has " + std::to_string(values.size()) +
+                                            " numbers, not those of the output " +
+                                            outputs[0].shape.to_string()};
+  }
+  return std::unique_ptr<CpuLayer>(new Constant(values));
+}
+
+Result<UnaryAttributes> UnaryAttributes::parse(const nlohmann::json& params) {
+  JsonReader in(params, kName);
+  UnaryAttributes attributes;
+  const auto function = parse_unary_function(in.text("function"));
+  if (!function.ok()) in.fail("function", function.error().message);
+  DVNN_TRY(in.status());
+  attributes.function = function.value();
+  const NamedFunction& row = row_of(attributes.function);
+  auto number = [&](const char* name) -> std::optional<float> {
+    if (!name || !in.member(name)) return std::nullopt;
+    return static_cast<float>(in.number(name));
+  };
+  attributes.a = number(row.a);
+  attributes.b = number(row.b);
+  DVNN_TRY(in.status());
+  return attributes;
+}
+
+nlohmann::json UnaryAttributes::to_json() const {
+  const NamedFunction& row = row_of(function);
+  nlohmann::json out = {{"function", row.name}};
+  if (row.a && a) out[row.a] = *a;
+  if (row.b && b) out[row.b] = *b;
+  return out;
+}
+
+DimsResult UnaryAttributes::dims_after(Span<const Shape> inputs) const {
+  return same_dims(inputs);
+}
+
+LayerResult UnaryAttributes::create(Span<const TensorDesc> inputs,
+                                    Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
   DVNN_TRY(expect_same_elements(inputs[0], outputs[0]));
-  JsonReader in(params, "Unary");
-  const std::string name = in.text("function");
-  for (const NamedFunction& f : kFunctions) {
-    if (name != f.name) continue;
-    const float a = f.a ? static_cast<float>(in.number(f.a, f.default_a)) : 0;
-    const float b = f.b ? static_cast<float>(in.number(f.b, f.default_b)) : 0;
-    DVNN_TRY(in.status());
-    return std::unique_ptr<CpuLayer>(new Unary(f.function, a, b, inputs[0], outputs[0]));
-  }
-  in.fail("function", "'" + name + "' is none of " + names_of(kFunctions));
-  return in.status().error();
+  const NamedFunction& row = row_of(function);
+  return std::unique_ptr<CpuLayer>(new Unary(row.function, a.value_or(row.default_a),
+                                             b.value_or(row.default_b), inputs[0], outputs[0]));
 }
 
-DVNN_LAYER_FACTORY(create_binary_layer) {
+Result<BinaryAttributes> BinaryAttributes::parse(const nlohmann::json& params) {
+  JsonReader in(params, kName);
+  const auto operation = parse_binary_operation(in.text("operation"));
+  if (!operation.ok()) in.fail("operation", operation.error().message);
+  DVNN_TRY(in.status());
+  return BinaryAttributes{operation.value()};
+}
+
+nlohmann::json BinaryAttributes::to_json() const {
+  return {{"operation", row_of(operation).name}};
+}
+
+DimsResult BinaryAttributes::dims_after(Span<const Shape> inputs) const {
+  if (inputs.size() != 2) return Error{ErrorCode::kUnsupported, "needs two inputs"};
+  const Shape &x = inputs[0], &y = inputs[1];
+  const int rank = std::max(x.rank, y.rank);
+  std::vector<int64_t> dims;
+  for (int i = 0; i < rank; ++i) {
+    const int p = i - (rank - x.rank), q = i - (rank - y.rank);
+    const int m = p < 0 ? 1 : x[p], n = q < 0 ? 1 : y[q];
+    if (m != n && m != 1 && n != 1) {
+      return Error{ErrorCode::kUnsupported,
+                   x.to_string() + " and " + y.to_string() + " do not go together"};
+    }
+    dims.push_back(std::max(m, n));
+  }
+  return dims;
+}
+
+LayerResult BinaryAttributes::create(Span<const TensorDesc> inputs,
+                                     Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 2, 2, outputs));
-  JsonReader in(params, "Binary");
-  const std::string name = in.text("operation");
   const Shape& out = outputs[0].shape;
   for (const TensorDesc& input : inputs) {
     const Shape& shape = input.shape;
@@ -188,18 +280,11 @@ DVNN_LAYER_FACTORY(create_binary_layer) {
       fits = have == 1 || have == out[out.rank - 1 - i];
     }
     if (!fits) {
-      in.fail("operation",
-              "the input " + shape.to_string() + " does not repeat to " + out.to_string());
+      return Error{ErrorCode::kMalformed,
+                   "the input " + shape.to_string() + " does not repeat to " + out.to_string()};
     }
   }
-  DVNN_TRY(in.status());
-  for (const NamedOperation& o : kOperations) {
-    if (name == o.name) {
-      return std::unique_ptr<CpuLayer>(new Binary(o.operation, inputs, outputs[0]));
-    }
-  }
-  in.fail("operation", "'" + name + "' is none of " + names_of(kOperations));
-  return in.status().error();
+  return std::unique_ptr<CpuLayer>(new Binary(row_of(operation).operation, inputs, outputs[0]));
 }
 
 }  // namespace dvnn::layers

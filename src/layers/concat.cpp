@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
+#include "base/format.h"
 #include "base/json.h"
 #include "layers/factories.h"
 #include "layers/float_io.h"
@@ -51,13 +52,44 @@ class Concat final : public CpuLayer {
 
 }  // namespace
 
-DVNN_LAYER_FACTORY(create_concat_layer) {
+Result<ConcatAttributes> ConcatAttributes::parse(const nlohmann::json& params) {
+  JsonReader in(params, kName);
+  ConcatAttributes a;
+  a.axis = static_cast<int>(in.integer("axis", 0, Shape::kMaxRank - 1, 1));
+  DVNN_TRY(in.status());
+  return a;
+}
+
+nlohmann::json ConcatAttributes::to_json() const {
+  return {{"axis", axis}};
+}
+
+DimsResult ConcatAttributes::dims_after(Span<const Shape> inputs) const {
+  DVNN_ASSIGN(auto dims, same_dims(inputs));
+  const Shape& first = inputs[0];
+  if (axis >= first.rank) {
+    return Error{ErrorCode::kUnsupported, "the axis does not exist in " + first.to_string()};
+  }
+  dims[static_cast<size_t>(axis)] = 0;
+  for (Shape shape : inputs) {
+    const std::string text = shape.to_string();
+    if (shape.rank == first.rank) {
+      dims[static_cast<size_t>(axis)] += shape[axis];
+      shape[axis] = first[axis];
+    }
+    if (shape != first) {
+      return Error{ErrorCode::kUnsupported,
+                   text + " does not fit " + first.to_string() + format(" along axis %d", axis)};
+    }
+  }
+  return dims;
+}
+
+LayerResult ConcatAttributes::create(Span<const TensorDesc> inputs,
+                                     Span<const TensorDesc> outputs) const {
   constexpr size_t kMaxInputs = 1024;
   DVNN_TRY(expect_arity(inputs, 1, kMaxInputs, outputs));
   const Shape& shape = outputs[0].shape;
-  JsonReader in(params, "Concat");
-  const int axis = static_cast<int>(in.integer("axis", 0, shape.rank - 1, 1));
-  DVNN_TRY(in.status());
   int sum = 0;
   for (const TensorDesc& input : inputs) {
     bool fits = input.shape.rank == shape.rank && axis < shape.rank;

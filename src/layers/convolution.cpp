@@ -109,16 +109,15 @@ void convolve(const ConvolutionParams& params, const float* weights, const float
   }
 }
 
-DVNN_LAYER_FACTORY(create_convolution_layer) {
+Result<ConvolutionAttributes> ConvolutionAttributes::parse(const nlohmann::json& params) {
   constexpr int kMaxKernel = 1024, kMaxStep = 65535;
   constexpr size_t kMaxWeights = size_t{1} << 24;
-  DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
-  const Shape &from = inputs[0].shape, &to = outputs[0].shape;
-  JsonReader in(params, "Convolution");
+  JsonReader in(params, kName);
   auto number = [&](const char* name, int least, int most, int fallback) {
     return static_cast<int>(in.integer(name, least, most, fallback));
   };
-  ConvolutionParams p;
+  ConvolutionAttributes a;
+  ConvolutionParams& p = a.params;
   p.kernel_x = number("kernel_w", 1, kMaxKernel, 1);
   p.kernel_y = number("kernel_h", 1, kMaxKernel, 1);
   p.stride_x = number("stride_w", 1, kMaxStep, 1);
@@ -129,15 +128,44 @@ DVNN_LAYER_FACTORY(create_convolution_layer) {
   p.top = number("pad_top", 0, kMaxStep, 0);
   p.groups = number("groups", 1, kMaxStep, 1);
   p.transposed = in.boolean("transposed", false);
-  std::vector<float> weights = in.numbers("weights", kMaxWeights);
-  std::vector<float> bias = in.numbers("bias", kMaxWeights);
+  a.weights = in.numbers("weights", kMaxWeights);
+  a.bias = in.numbers("bias", kMaxWeights);
   DVNN_TRY(in.status());
+  return a;
+}
+
+nlohmann::json ConvolutionAttributes::to_json() const {
+  return {{"kernel_w", params.kernel_x},
+          {"kernel_h", params.kernel_y},
+          {"stride_w", params.stride_x},
+          {"stride_h", params.stride_y},
+          {"dilation_w", params.dilation_x},
+          {"dilation_h", params.dilation_y},
+          {"pad_left", params.left},
+          {"pad_top", params.top},
+          {"groups", params.groups},
+          {"transposed", params.transposed},
+          {"weights", weights},
+          {"bias", bias}};
+}
+
+// Planning makes these of the device's convolutions once all sizes are known.
+DimsResult ConvolutionAttributes::dims_after(Span<const Shape>) const {
+  return Error{ErrorCode::kUnsupported,
+               "a convolution on the CPU does not say how its size follows the input's"};
+}
+
+LayerResult ConvolutionAttributes::create(Span<const TensorDesc> inputs,
+                                          Span<const TensorDesc> outputs) const {
+  DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
+  const Shape &from = inputs[0].shape, &to = outputs[0].shape;
   const bool pictures = from.rank == 4 && to.rank == 4 && from.n() == 1 && to.n() == 1;
-  if (!pictures || from.c() % p.groups != 0 || to.c() % p.groups != 0) {
-    return Error{ErrorCode::kMalformed, format("%d groups do not fit %s and %s", p.groups,
+  if (!pictures || from.c() % params.groups != 0 || to.c() % params.groups != 0) {
+    return Error{ErrorCode::kMalformed, format("%d groups do not fit %s and %s", params.groups,
                                                from.to_string().c_str(), to.to_string().c_str())};
   }
-  const int64_t count = int64_t{to.c()} * (from.c() / p.groups) * p.kernel_x * p.kernel_y;
+  const int64_t count =
+      int64_t{to.c()} * (from.c() / params.groups) * params.kernel_x * params.kernel_y;
   if (static_cast<int64_t>(weights.size()) != count || bias.size() != static_cast<size_t>(to.c())) {
     return Error{ErrorCode::kMalformed,
                  format("%zu weights and %zu biases, %lld and %d are needed", weights.size(),
@@ -145,12 +173,11 @@ DVNN_LAYER_FACTORY(create_convolution_layer) {
   }
   // What zeros between the pixels make of the input must not take the machine's memory.
   constexpr int64_t kMostElements = int64_t{1} << 28;
-  const int64_t wide = p.transposed ? int64_t{from.c()} * from.h() * p.stride_y : 0;
-  if (wide > kMostElements || wide * from.w() > kMostElements / p.stride_x) {
+  const int64_t wide = params.transposed ? int64_t{from.c()} * from.h() * params.stride_y : 0;
+  if (wide > kMostElements || wide * from.w() > kMostElements / params.stride_x) {
     return Error{ErrorCode::kLimit, "the stride makes the input too large"};
   }
-  return std::unique_ptr<CpuLayer>(
-      new Convolution(p, std::move(weights), std::move(bias), inputs[0], outputs[0]));
+  return std::unique_ptr<CpuLayer>(new Convolution(params, weights, bias, inputs[0], outputs[0]));
 }
 
 }  // namespace dvnn::layers

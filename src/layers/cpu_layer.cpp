@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layers/cpu_layer.h"
 
+#include <algorithm>
+
 #include "base/format.h"
 #include "base/guard.h"
 #include "layers/cost.h"
@@ -10,36 +12,6 @@
 
 namespace dvnn::layers {
 namespace {
-
-struct Entry {
-  const char* name;
-  CpuLayerFactory create;
-};
-
-constexpr Entry kLayers[] = {
-    {"Binary", create_binary_layer},
-    {"Concat", create_concat_layer},
-    {"Constant", create_constant_layer},
-    {"Convolution", create_convolution_layer},
-    {"DetectionOutput", create_detection_output_layer},
-    {"ELU", create_elu_layer},
-    {"Eltwise", create_eltwise_layer},
-    {"Flatten", create_reshape_layer},
-    {"Normalize", create_normalize_layer},
-    {"PReLU", create_prelu_layer},
-    {"Pad", create_pad_layer},
-    {"Permute", create_permute_layer},
-    {"Pooling", create_pooling_layer},
-    {"PriorBox", create_prior_box_layer},
-    {"ReLU", create_relu_layer},
-    {"Reshape", create_reshape_layer},
-    {"Scale", create_scale_layer},
-    {"Sigmoid", create_sigmoid_layer},
-    {"Slice", create_slice_layer},
-    {"Softmax", create_softmax_layer},
-    {"TanH", create_tanh_layer},
-    {"Unary", create_unary_layer},
-};
 
 // Around every layer: what it borrows ends with its run, and no exception leaves it. Layers of
 // users' libraries, which are C++ as a rule, are the ones that throw.
@@ -70,28 +42,24 @@ LayerResult create_cpu_layer(const std::string& type, const nlohmann::json& para
   // Before any memory is taken. A model's layers were held against the budgets together
   // (validate()); those of generated sources come here one by one.
   DVNN_TRY(check_cost(cost_of(type, given, inputs, outputs), "a layer of type " + type + ":"));
+  auto layer = guarded("making it", [&]() -> LayerResult {
+    DVNN_ASSIGN(const LayerAttributes attributes, parse_layer(type, given));
+    return std::visit([&](const auto& a) { return a.create(inputs, outputs); }, attributes);
+  });
+  if (!layer.ok()) return layer.error().within(type);
+  return enclosed(type, std::move(layer.value()));
+}
+
+LayerResult CustomAttributes::create(Span<const TensorDesc> inputs,
+                                     Span<const TensorDesc> outputs) const {
+  DVNN_ASSIGN(auto layer, create_module_layer(type, params, inputs, outputs));
+  if (layer) return LayerResult(std::move(layer));
   std::string known;
-  for (const Entry& entry : kLayers) {
-    if (type == entry.name) {
-      auto layer = guarded("making it", [&] { return entry.create(given, inputs, outputs); });
-      if (!layer.ok()) return layer.error().within(type);
-      return enclosed(type, std::move(layer.value()));
-    }
-    known += (known.empty() ? "" : ", ") + std::string(entry.name);
-  }
-  auto module_layer = [&] { return create_module_layer(type, params, inputs, outputs); };
-  DVNN_ASSIGN(auto layer, guarded("making it", module_layer));
-  if (layer) return enclosed(type, std::move(layer));
+  for (const std::string& name : cpu_layer_names()) known += (known.empty() ? "" : ", ") + name;
   return Error{ErrorCode::kUnsupported, "unknown CPU layer type '" + short_text(type, 64) +
                                             "': name the library that has it by "
                                             "custom-layers (built in: " +
                                             known + ")"};
-}
-
-std::vector<std::string> cpu_layer_names() {
-  std::vector<std::string> names;
-  for (const Entry& entry : kLayers) names.push_back(entry.name);
-  return names;
 }
 
 Status expect_arity(Span<const TensorDesc> inputs, size_t min_inputs, size_t max_inputs,
@@ -109,6 +77,18 @@ Status expect_same_elements(const TensorDesc& a, const TensorDesc& b) {
   return Error{ErrorCode::kMalformed, "the input's shape " + a.shape.to_string() +
                                           " and the output's " + b.shape.to_string() +
                                           " differ in size"};
+}
+
+std::optional<int> parse_axis(JsonReader* in) {
+  if (!in->member("axis")) return std::nullopt;
+  return static_cast<int>(in->integer("axis", 0, Shape::kMaxRank - 1));
+}
+
+Result<int> axis_in(const Shape& shape, const std::optional<int>& axis) {
+  const int along = axis ? *axis : std::min(1, shape.rank - 1);
+  if (along >= 0 && along < shape.rank) return along;
+  return Error{ErrorCode::kMalformed,
+               format("field 'axis': %d does not exist in %s", along, shape.to_string().c_str())};
 }
 
 AxisSplit split_at(const Shape& shape, int axis) {

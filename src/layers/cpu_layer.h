@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers that run on the CPU, found by name. A new one: a file in layers/ and a line in the table.
+// Layers that run on the CPU, found by name. A new one: a struct in attributes.h and a file beside
+// it.
 #pragma once
 
 #include <memory>
@@ -20,11 +21,6 @@ class CpuLayer {
   /// Reads the inputs, fills the outputs; their descriptions are those given to the factory.
   virtual Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) = 0;
 };
-
-/// Checks parameters and descriptions, and makes the layer. Errors name parameter and value.
-using CpuLayerFactory = Result<std::unique_ptr<CpuLayer>> (*)(const nlohmann::json& params,
-                                                              Span<const TensorDesc> inputs,
-                                                              Span<const TensorDesc> outputs);
 
 /// Makes the layer called `type`, one of ours or of a library (module.h); an unknown name is an
 /// error that lists the known ones.

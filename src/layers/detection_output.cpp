@@ -61,11 +61,25 @@ class DetectionOutput final : public CpuLayer {
 
 }  // namespace
 
-DVNN_LAYER_FACTORY(create_detection_output_layer) {
+Result<DetectionOutputAttributes> DetectionOutputAttributes::parse(const nlohmann::json& params) {
+  DVNN_ASSIGN(auto ssd, decode::parse_ssd_params(params, "the parameters"));
+  return DetectionOutputAttributes{ssd};
+}
+
+nlohmann::json DetectionOutputAttributes::to_json() const {
+  return decode::to_json(ssd);
+}
+
+DimsResult DetectionOutputAttributes::dims_after(Span<const Shape> inputs) const {
+  constexpr int64_t kDefaultRows = 200;
+  DVNN_TRY(expect_inputs(inputs, 1));
+  const int64_t rows = ssd.keep_top_k > 0 ? ssd.keep_top_k : kDefaultRows;
+  return std::vector<int64_t>{1, 1, rows, static_cast<int64_t>(kRowLength)};
+}
+
+LayerResult DetectionOutputAttributes::create(Span<const TensorDesc> inputs,
+                                              Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 3, 3, outputs));
-  auto parsed = decode::parse_ssd_params(params, "the parameters");
-  if (!parsed.ok()) return parsed.error();
-  const decode::SsdParams& ssd = parsed.value();
   const int64_t priors = inputs[2].shape.elements() / 8;
   const struct {
     const char* name;

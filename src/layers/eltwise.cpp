@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json.h"
+#include "base/names.h"
 #include "kernels/elementwise.h"
 #include "layers/element_spans.h"
 #include "layers/factories.h"
@@ -7,11 +8,12 @@
 namespace dvnn::layers {
 namespace {
 
-using Operation = kernels::Combination;
+constexpr size_t kMaxInputs = 1024;
+constexpr const char* kOperations[] = {"sum", "prod", "max"};  // in the enum's order
 
 class Eltwise final : public CpuLayer {
  public:
-  Eltwise(Operation operation, std::vector<float> coeff, Span<const TensorDesc> inputs,
+  Eltwise(EltwiseOperation operation, std::vector<float> coeff, Span<const TensorDesc> inputs,
           const TensorDesc& output)
       : operation_(operation), coeff_(std::move(coeff)), spans_(inputs, output) {}
 
@@ -28,31 +30,49 @@ class Eltwise final : public CpuLayer {
   }
 
  private:
-  Operation operation_;
+  EltwiseOperation operation_;
   std::vector<float> coeff_;
   ElementSpans spans_;
 };
 
 }  // namespace
 
-DVNN_LAYER_FACTORY(create_eltwise_layer) {
-  constexpr size_t kMaxInputs = 1024;
+Result<EltwiseAttributes> EltwiseAttributes::parse(const nlohmann::json& params) {
+  JsonReader in(params, kName);
+  EltwiseAttributes a;
+  const auto operation =
+      parse_name<EltwiseOperation>(in.text("operation", "sum"), kOperations, "operation");
+  if (!operation.ok()) in.fail("operation", operation.error().message);
+  a.coeff = in.numbers("coeff", kMaxInputs);
+  DVNN_TRY(in.status());
+  a.operation = operation.value();
+  return a;
+}
+
+nlohmann::json EltwiseAttributes::to_json() const {
+  nlohmann::json out = {{"operation", kOperations[static_cast<size_t>(operation)]}};
+  if (!coeff.empty()) out["coeff"] = coeff;
+  return out;
+}
+
+DimsResult EltwiseAttributes::dims_after(Span<const Shape> inputs) const {
+  for (const Shape& shape : inputs) {
+    if (shape == inputs[0]) continue;
+    return Error{ErrorCode::kUnsupported,
+                 "inputs differ: " + inputs[0].to_string() + " and " + shape.to_string()};
+  }
+  return same_dims(inputs);
+}
+
+LayerResult EltwiseAttributes::create(Span<const TensorDesc> inputs,
+                                      Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 1, kMaxInputs, outputs));
   for (const TensorDesc& input : inputs) DVNN_TRY(expect_same_elements(input, outputs[0]));
-  JsonReader in(params, "Eltwise");
-  const std::string name = in.text("operation", "sum");
-  std::vector<float> coeff = in.numbers("coeff", kMaxInputs);
-  Operation operation = Operation::kSum;
-  if (name == "prod") operation = Operation::kProduct;
-  if (name == "max") operation = Operation::kMax;
-  if (name != "sum" && operation == Operation::kSum) {
-    in.fail("operation", "'" + name + "' is not sum, prod or max");
+  if (!coeff.empty() && (coeff.size() != inputs.size() || operation != EltwiseOperation::kSum)) {
+    return Error{ErrorCode::kMalformed,
+                 "field 'coeff' goes with 'sum' and needs one value per input"};
   }
-  if (!coeff.empty() && (coeff.size() != inputs.size() || operation != Operation::kSum)) {
-    in.fail("coeff", "goes with 'sum' and needs one value per input");
-  }
-  DVNN_TRY(in.status());
-  return std::unique_ptr<CpuLayer>(new Eltwise(operation, std::move(coeff), inputs, outputs[0]));
+  return std::unique_ptr<CpuLayer>(new Eltwise(operation, coeff, inputs, outputs[0]));
 }
 
 }  // namespace dvnn::layers

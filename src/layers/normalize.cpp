@@ -67,17 +67,36 @@ class Normalize final : public CpuLayer {
 
 }  // namespace
 
-DVNN_LAYER_FACTORY(create_normalize_layer) {
+Result<NormalizeAttributes> NormalizeAttributes::parse(const nlohmann::json& params) {
   constexpr size_t kMaxScales = 1 << 16;
+  JsonReader in(params, kName);
+  NormalizeAttributes a;
+  a.across_spatial = in.boolean("across_spatial", true);
+  a.channel_shared = in.boolean("channel_shared", true);
+  a.eps = static_cast<float>(in.number("eps", 1e-10));
+  a.scale = in.numbers("scale", kMaxScales);
+  DVNN_TRY(in.status());
+  return a;
+}
+
+nlohmann::json NormalizeAttributes::to_json() const {
+  return {{"across_spatial", across_spatial},
+          {"channel_shared", channel_shared},
+          {"eps", eps},
+          {"scale", scale}};
+}
+
+DimsResult NormalizeAttributes::dims_after(Span<const Shape> inputs) const {
+  return same_dims(inputs);
+}
+
+LayerResult NormalizeAttributes::create(Span<const TensorDesc> inputs,
+                                        Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
   DVNN_TRY(expect_same_elements(inputs[0], outputs[0]));
-  JsonReader in(params, "Normalize");
-  const bool across_spatial = in.boolean("across_spatial", true);
-  const bool channel_shared = in.boolean("channel_shared", true);
-  const float eps = static_cast<float>(in.number("eps", 1e-10));
-  const std::vector<float> scale = in.numbers("scale", kMaxScales);
-  if (inputs[0].shape.rank < 2) in.fail("scale", "the input has no channels");
-  DVNN_TRY(in.status());
+  if (inputs[0].shape.rank < 2) {
+    return Error{ErrorCode::kMalformed, "the input has no channels"};
+  }
   const size_t wanted = channel_shared ? 1 : static_cast<size_t>(inputs[0].shape[1]);
   if (scale.size() != wanted) {
     return Error{ErrorCode::kMalformed,

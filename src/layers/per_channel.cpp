@@ -60,36 +60,68 @@ Result<std::vector<float>> per_channel(std::vector<float> list, const char* name
 
 }  // namespace
 
-DVNN_LAYER_FACTORY(create_prelu_layer) {
+Result<PreluAttributes> PreluAttributes::parse(const nlohmann::json& params) {
+  JsonReader in(params, kName);
+  PreluAttributes a;
+  a.slope = in.numbers("slope", kMaxChannels);
+  DVNN_TRY(in.status());
+  return a;
+}
+
+nlohmann::json PreluAttributes::to_json() const {
+  return {{"slope", slope}};
+}
+
+DimsResult PreluAttributes::dims_after(Span<const Shape> inputs) const {
+  return same_dims(inputs);
+}
+
+LayerResult PreluAttributes::create(Span<const TensorDesc> inputs,
+                                    Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
   DVNN_TRY(expect_same_elements(inputs[0], outputs[0]));
-  JsonReader in(params, "PReLU");
-  std::vector<float> slope = in.numbers("slope", kMaxChannels);
-  DVNN_TRY(in.status());
   const int axis = std::min(1, inputs[0].shape.rank - 1);
   const size_t channels = split_at(inputs[0].shape, axis).count;
   ChannelLine line;
-  DVNN_ASSIGN(line.negative, per_channel(std::move(slope), "slope", channels, 0));
+  DVNN_ASSIGN(line.negative, per_channel(slope, "slope", channels, 0));
   line.positive.assign(channels, 1);
   line.bias.assign(channels, 0);
   return std::unique_ptr<CpuLayer>(new PerChannel(std::move(line), axis, inputs[0], outputs[0]));
 }
 
-DVNN_LAYER_FACTORY(create_scale_layer) {
+Result<ScaleAttributes> ScaleAttributes::parse(const nlohmann::json& params) {
+  JsonReader in(params, kName);
+  ScaleAttributes a;
+  a.axis = parse_axis(&in);
+  a.scale = in.numbers("scale", kMaxChannels);
+  a.bias = in.numbers("bias", kMaxChannels);
+  DVNN_TRY(in.status());
+  return a;
+}
+
+nlohmann::json ScaleAttributes::to_json() const {
+  nlohmann::json out = nlohmann::json::object();
+  if (axis) out["axis"] = *axis;
+  if (!scale.empty()) out["scale"] = scale;
+  if (!bias.empty()) out["bias"] = bias;
+  return out;
+}
+
+DimsResult ScaleAttributes::dims_after(Span<const Shape> inputs) const {
+  return same_dims(inputs);
+}
+
+LayerResult ScaleAttributes::create(Span<const TensorDesc> inputs,
+                                    Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
   DVNN_TRY(expect_same_elements(inputs[0], outputs[0]));
-  const int rank = inputs[0].shape.rank;
-  JsonReader in(params, "Scale");
-  const int axis = static_cast<int>(in.integer("axis", 0, rank - 1, std::min(1, rank - 1)));
-  std::vector<float> scale = in.numbers("scale", kMaxChannels);
-  std::vector<float> bias = in.numbers("bias", kMaxChannels);
-  DVNN_TRY(in.status());
-  const size_t channels = split_at(inputs[0].shape, axis).count;
+  DVNN_ASSIGN(const int along, axis_in(inputs[0].shape, axis));
+  const size_t channels = split_at(inputs[0].shape, along).count;
   ChannelLine line;
-  DVNN_ASSIGN(line.positive, per_channel(std::move(scale), "scale", channels, 1));
-  DVNN_ASSIGN(line.bias, per_channel(std::move(bias), "bias", channels, 0));
+  DVNN_ASSIGN(line.positive, per_channel(scale, "scale", channels, 1));
+  DVNN_ASSIGN(line.bias, per_channel(bias, "bias", channels, 0));
   line.negative = line.positive;
-  return std::unique_ptr<CpuLayer>(new PerChannel(std::move(line), axis, inputs[0], outputs[0]));
+  return std::unique_ptr<CpuLayer>(new PerChannel(std::move(line), along, inputs[0], outputs[0]));
 }
 
 }  // namespace dvnn::layers

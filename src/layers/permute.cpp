@@ -44,20 +44,38 @@ class Permute final : public CpuLayer {
 
 }  // namespace
 
-DVNN_LAYER_FACTORY(create_permute_layer) {
-  DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
-  const Shape &from = inputs[0].shape, &to = outputs[0].shape;
-  JsonReader in(params, "Permute");
-  const std::vector<int> order = in.integers("order", 0, from.rank - 1, Shape::kMaxRank);
+Result<PermuteAttributes> PermuteAttributes::parse(const nlohmann::json& params) {
+  JsonReader in(params, kName);
+  PermuteAttributes a;
+  a.order = in.integers("order", 0, Shape::kMaxRank - 1, Shape::kMaxRank);
+  DVNN_TRY(in.status());
+  return a;
+}
+
+nlohmann::json PermuteAttributes::to_json() const {
+  return {{"order", order}};
+}
+
+DimsResult PermuteAttributes::dims_after(Span<const Shape> inputs) const {
+  DVNN_TRY(expect_inputs(inputs, 1));
+  const Shape& shape = inputs[0];
   unsigned seen = 0;
   for (int axis : order) seen |= 1u << axis;
-  if (static_cast<int>(order.size()) != from.rank || seen + 1 != 1u << from.rank) {
-    in.fail("order", "must name each axis once");
+  if (static_cast<int>(order.size()) != shape.rank || seen + 1 != 1u << shape.rank) {
+    return Error{ErrorCode::kUnsupported,
+                 "the order does not name each axis of " + shape.to_string() + " once"};
   }
-  DVNN_TRY(in.status());
-  bool fits = to.rank == from.rank;
-  for (int i = 0; fits && i < to.rank; ++i) fits = to[i] == from[order[static_cast<size_t>(i)]];
-  if (!fits) {
+  std::vector<int64_t> dims;
+  for (int axis : order) dims.push_back(shape[axis]);
+  return dims;
+}
+
+LayerResult PermuteAttributes::create(Span<const TensorDesc> inputs,
+                                      Span<const TensorDesc> outputs) const {
+  DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
+  const Shape &from = inputs[0].shape, &to = outputs[0].shape;
+  DVNN_ASSIGN(const auto dims, dims_after({&from, 1}));
+  if (dims != std::vector<int64_t>(to.dims, to.dims + to.rank)) {
     return Error{ErrorCode::kMalformed, "the output's shape " + to.to_string() +
                                             " is not the permuted " + from.to_string()};
   }

@@ -11,9 +11,7 @@
 namespace dvnn::layers {
 namespace {
 
-struct Axis {
-  int kernel = 1, stride = 1, pad = 0;
-};
+using Axis = PoolingAttributes::Axis;
 
 struct Window {
   int begin, end;  // clipped to the input
@@ -77,41 +75,64 @@ class Pooling final : public CpuLayer {
 
 }  // namespace
 
-DVNN_LAYER_FACTORY(create_pooling_layer) {
+Result<PoolingAttributes> PoolingAttributes::parse(const nlohmann::json& params) {
   constexpr int kMax = 65535;
+  JsonReader in(params, kName);
+  PoolingAttributes a;
+  const std::string method = in.text("method");
+  if (method != "max" && method != "average") in.fail("method", "must be max or average");
+  a.average = method == "average";
+  a.global = in.boolean("global", false);
+  a.counts_pads = in.boolean("counts_pads", true);
+  auto axis = [&](const char* kernel, const char* stride, const char* pad) {
+    Axis axis;
+    axis.kernel = static_cast<int>(in.integer(kernel, 1, kMax, 1));
+    axis.stride = static_cast<int>(in.integer(stride, 1, kMax, 1));
+    axis.pad = static_cast<int>(in.integer(pad, 0, kMax, 0));
+    return axis;
+  };
+  a.x = axis("kernel_w", "stride_w", "pad_w");
+  a.y = axis("kernel_h", "stride_h", "pad_h");
+  DVNN_TRY(in.status());
+  return a;
+}
+
+nlohmann::json PoolingAttributes::to_json() const {
+  nlohmann::json out = {{"method", average ? "average" : "max"},
+                        {"kernel_w", x.kernel},
+                        {"kernel_h", y.kernel},
+                        {"stride_w", x.stride},
+                        {"stride_h", y.stride},
+                        {"pad_w", x.pad},
+                        {"pad_h", y.pad},
+                        {"counts_pads", counts_pads}};
+  if (global) out["global"] = true;
+  return out;
+}
+
+// Planning makes these of the device's poolings once all sizes are known.
+DimsResult PoolingAttributes::dims_after(Span<const Shape>) const {
+  return Error{ErrorCode::kUnsupported,
+               "a pooling on the CPU does not say how its size follows the input's"};
+}
+
+LayerResult PoolingAttributes::create(Span<const TensorDesc> inputs,
+                                      Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
   const Shape &from = inputs[0].shape, &to = outputs[0].shape;
-  JsonReader in(params, "Pooling");
-  const std::string method = in.text("method");
-  const bool global = in.boolean("global", false);
-  const bool counts_pads = in.boolean("counts_pads", true);
-  auto axis = [&](const char* kernel, const char* stride, const char* pad) {
-    Axis a;
-    a.kernel = static_cast<int>(in.integer(kernel, 1, kMax, 1));
-    a.stride = static_cast<int>(in.integer(stride, 1, kMax, 1));
-    a.pad = static_cast<int>(in.integer(pad, 0, kMax, 0));
-    return a;
-  };
-  Axis x = axis("kernel_w", "stride_w", "pad_w"), y = axis("kernel_h", "stride_h", "pad_h");
-  if (method != "max" && method != "average") in.fail("method", "must be max or average");
   if (from.rank != 4 || to.rank != 4 || from.n() != to.n() || from.c() != to.c()) {
-    in.fail("kernel_w", "the shapes " + from.to_string() + " and " + to.to_string() +
-                            " are not those of a pooling");
+    return Error{ErrorCode::kMalformed, "the shapes " + from.to_string() + " and " +
+                                            to.to_string() + " are not those of a pooling"};
   }
-  DVNN_TRY(in.status());
-  if (global) {
-    x = {from.w(), 1, 0};
-    y = {from.h(), 1, 0};
-  }
+  const Axis h = global ? Axis{from.w(), 1, 0} : x, v = global ? Axis{from.h(), 1, 0} : y;
   // The last window must begin inside the input, so that no window is empty.
-  if (int64_t{to.w() - 1} * x.stride - x.pad >= from.w() ||
-      int64_t{to.h() - 1} * y.stride - y.pad >= from.h() || x.pad >= x.kernel ||
-      y.pad >= y.kernel) {
+  if (int64_t{to.w() - 1} * h.stride - h.pad >= from.w() ||
+      int64_t{to.h() - 1} * v.stride - v.pad >= from.h() || h.pad >= h.kernel ||
+      v.pad >= v.kernel) {
     return Error{ErrorCode::kMalformed, "the output " + to.to_string() +
                                             " has windows outside the input " + from.to_string()};
   }
-  return std::unique_ptr<CpuLayer>(
-      new Pooling(method == "average", counts_pads, x, y, inputs[0], outputs[0]));
+  return std::unique_ptr<CpuLayer>(new Pooling(average, counts_pads, h, v, inputs[0], outputs[0]));
 }
 
 }  // namespace dvnn::layers

@@ -32,18 +32,41 @@ class PriorBox final : public CpuLayer {
 
 }  // namespace
 
-DVNN_LAYER_FACTORY(create_prior_box_layer) {
-  DVNN_TRY(expect_arity(inputs, 0, 2, outputs));
+Result<PriorBoxAttributes> PriorBoxAttributes::parse(const nlohmann::json& params) {
+  PriorBoxAttributes a;
+  a.grid_of_input = params.is_object() && params.contains("img_size") &&
+                    !params.contains("layer_w") && !params.contains("layer_h");
   nlohmann::json sized = params;
   const JsonScope scope(&sized);
+  if (a.grid_of_input) sized["layer_w"] = sized["layer_h"] = 1;
+  DVNN_ASSIGN(a.prior, decode::parse_prior_box(sized));
+  return a;
+}
+
+nlohmann::json PriorBoxAttributes::to_json() const {
+  nlohmann::json out = decode::to_json(prior);
+  if (grid_of_input) out.erase("layer_w"), out.erase("layer_h");
+  return out;
+}
+
+DimsResult PriorBoxAttributes::dims_after(Span<const Shape>) const {
+  if (grid_of_input) return Error{ErrorCode::kUnsupported, "does not say how large its grid is"};
+  const int64_t count = int64_t{prior.layer_w} * prior.layer_h * decode::priors_per_cell(prior);
+  if (prior.listed) return std::vector<int64_t>{1, count, 8};
+  return std::vector<int64_t>{1, 2, 4 * count};
+}
+
+LayerResult PriorBoxAttributes::create(Span<const TensorDesc> inputs,
+                                       Span<const TensorDesc> outputs) const {
+  DVNN_TRY(expect_arity(inputs, 0, 2, outputs));
+  decode::PriorBoxParams p = prior;
   const bool picture = !inputs.empty() && inputs[0].shape.rank == 4;
-  if (picture && sized.is_object() && sized.contains("img_size")) {  // its grid is its input's
-    sized["layer_w"] = inputs[0].shape.w();
-    sized["layer_h"] = inputs[0].shape.h();
+  if (picture && p.listed) {  // its grid is its input's
+    p.layer_w = inputs[0].shape.w();
+    p.layer_h = inputs[0].shape.h();
+  } else if (grid_of_input) {
+    return Error{ErrorCode::kMalformed, "field 'layer_w' is missing"};
   }
-  auto parsed = decode::parse_prior_box(sized);
-  if (!parsed.ok()) return parsed.error();
-  decode::PriorBoxParams& p = parsed.value();
   const int64_t floats = int64_t{8} * p.layer_w * p.layer_h * decode::priors_per_cell(p);
   if (outputs[0].shape.elements() != floats) {
     return Error{ErrorCode::kMalformed,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/json.h"
 #include "layers/factories.h"
 #include "layers/float_io.h"
+#include "tensor/tensor_json.h"
 
 namespace dvnn::layers {
 namespace {
@@ -25,8 +27,39 @@ class Reshape final : public CpuLayer {
 
 }  // namespace
 
-DVNN_LAYER_FACTORY(create_reshape_layer) {
-  (void)params;  // the shapes say it all
+Result<ReshapeAttributes> ReshapeAttributes::parse(const nlohmann::json& params) {
+  JsonReader in(params, kName);
+  ReshapeAttributes a;
+  a.dims = in.integers("dims", -1, 1 << 28, Shape::kMaxRank);
+  DVNN_TRY(in.status());
+  return a;
+}
+
+nlohmann::json ReshapeAttributes::to_json() const {
+  return {{"dims", dims}};
+}
+
+DimsResult ReshapeAttributes::dims_after(Span<const Shape> inputs) const {
+  DVNN_TRY(expect_inputs(inputs, 1));
+  const Shape& shape = inputs[0];
+  std::vector<int64_t> result(dims.begin(), dims.end());
+  int64_t known = 1, left = -1;
+  for (size_t i = 0; i < result.size(); ++i) {
+    const int axis = static_cast<int>(i);
+    if (result[i] == 0) result[i] = axis < shape.rank ? shape[axis] : 1;
+    if (result[i] < 0) left = axis;
+    if (result[i] > 0 && (known *= result[i]) > kMaxTensorElements) break;
+  }
+  if (left >= 0 && known <= shape.elements() && shape.elements() % known == 0) {
+    result[static_cast<size_t>(left)] = shape.elements() / known;
+    known = shape.elements();
+  }
+  if (known == shape.elements()) return result;
+  return Error{ErrorCode::kUnsupported, "does not hold the elements of " + shape.to_string()};
+}
+
+LayerResult ReshapeAttributes::create(Span<const TensorDesc> inputs,
+                                      Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
   DVNN_TRY(expect_same_elements(inputs[0], outputs[0]));
   return std::unique_ptr<CpuLayer>(new Reshape(inputs[0]));

@@ -57,13 +57,49 @@ class Pad final : public CpuLayer {
 
 }  // namespace
 
-DVNN_LAYER_FACTORY(create_slice_layer) {
+Result<SliceAttributes> SliceAttributes::parse(const nlohmann::json& params) {
   constexpr int kMost = 1 << 28;
+  JsonReader in(params, kName);
+  SliceAttributes a;
+  a.begin = in.integers("begin", 0, kMost, Shape::kMaxRank);
+  a.step = in.integers("step", -kMost, kMost, Shape::kMaxRank);
+  a.count = in.integers("count", -1, kMost, Shape::kMaxRank);
+  DVNN_TRY(in.status());
+  return a;
+}
+
+nlohmann::json SliceAttributes::to_json() const {
+  nlohmann::json out = {{"begin", begin}, {"step", step}};
+  if (!count.empty()) out["count"] = count;
+  return out;
+}
+
+DimsResult SliceAttributes::dims_after(Span<const Shape> inputs) const {
+  DVNN_TRY(expect_inputs(inputs, 1));
+  const Shape& shape = inputs[0];
+  const auto rank = static_cast<size_t>(shape.rank);
+  if (begin.size() != rank || step.size() != rank || count.size() != rank) {
+    return Error{ErrorCode::kUnsupported,
+                 "slices " + std::to_string(begin.size()) + " dimensions of " + shape.to_string()};
+  }
+  std::vector<int64_t> dims;
+  for (size_t i = 0; i < rank; ++i) {
+    const int64_t size = shape[static_cast<int>(i)], at = begin[i], by = step[i];
+    const int64_t most = by > 0                ? (size - at + by - 1) / by
+                         : by < 0 && at < size ? at / -by + 1
+                                               : 0;
+    dims.push_back(count[i] < 0 ? most : count[i]);
+    if (dims.back() > most) {
+      return Error{ErrorCode::kUnsupported, "takes more than there is of " + shape.to_string()};
+    }
+  }
+  return dims;
+}
+
+LayerResult SliceAttributes::create(Span<const TensorDesc> inputs,
+                                    Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
   const Shape &from = inputs[0].shape, &to = outputs[0].shape;
-  JsonReader in(params, "Slice");
-  const std::vector<int> begin = in.integers("begin", 0, kMost, Shape::kMaxRank);
-  const std::vector<int> step = in.integers("step", -kMost, kMost, Shape::kMaxRank);
   const size_t rank = static_cast<size_t>(from.rank);
   bool fits = begin.size() == rank && step.size() == rank && to.rank == from.rank;
   for (int i = 0; fits && i < from.rank; ++i) {
@@ -72,10 +108,9 @@ DVNN_LAYER_FACTORY(create_slice_layer) {
     fits = begin[k] < from[i] && last >= 0 && last < from[i];
   }
   if (!fits) {
-    in.fail("begin",
-            "with step and the output " + to.to_string() + " leaves the input " + from.to_string());
+    return Error{ErrorCode::kMalformed, "field 'begin' with step and the output " + to.to_string() +
+                                            " leaves the input " + from.to_string()};
   }
-  DVNN_TRY(in.status());
   std::vector<uint32_t> index(static_cast<size_t>(to.elements()));
   for (size_t n = 0; n < index.size(); ++n) {
     int64_t rest = static_cast<int64_t>(n), at = 0, stride = 1;
@@ -90,19 +125,40 @@ DVNN_LAYER_FACTORY(create_slice_layer) {
   return std::unique_ptr<CpuLayer>(new Slice(std::move(index), inputs[0]));
 }
 
-DVNN_LAYER_FACTORY(create_pad_layer) {
+Result<PadAttributes> PadAttributes::parse(const nlohmann::json& params) {
   constexpr int kMost = 1 << 15;
+  JsonReader in(params, kName);
+  auto side = [&](const char* name) { return static_cast<int>(in.integer(name, 0, kMost, 0)); };
+  PadAttributes a;
+  a.left = side("left");
+  a.right = side("right");
+  a.top = side("top");
+  a.bottom = side("bottom");
+  DVNN_TRY(in.status());
+  return a;
+}
+
+nlohmann::json PadAttributes::to_json() const {
+  return {{"left", left}, {"right", right}, {"top", top}, {"bottom", bottom}};
+}
+
+DimsResult PadAttributes::dims_after(Span<const Shape> inputs) const {
+  DVNN_TRY(expect_inputs(inputs, 1));
+  const Shape& shape = inputs[0];
+  if (shape.rank != 4 || shape.n() != 1) return Error{ErrorCode::kUnsupported, "needs a picture"};
+  return std::vector<int64_t>{1, shape.c(), int64_t{shape.h()} + top + bottom,
+                              int64_t{shape.w()} + left + right};
+}
+
+LayerResult PadAttributes::create(Span<const TensorDesc> inputs,
+                                  Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
   const Shape &from = inputs[0].shape, &to = outputs[0].shape;
-  JsonReader in(params, "Pad");
-  auto side = [&](const char* name) { return static_cast<int>(in.integer(name, 0, kMost, 0)); };
-  const int left = side("left"), right = side("right"), top = side("top"), bottom = side("bottom");
   if (from.rank != 4 || to.rank != 4 || from.n() != 1 || to.n() != 1 || to.c() != from.c() ||
       to.w() != from.w() + left + right || to.h() != from.h() + top + bottom) {
-    in.fail("left",
-            "with the other sides does not make " + to.to_string() + " of " + from.to_string());
+    return Error{ErrorCode::kMalformed, "field 'left' with the other sides does not make " +
+                                            to.to_string() + " of " + from.to_string()};
   }
-  DVNN_TRY(in.status());
   return std::unique_ptr<CpuLayer>(new Pad(left, top, inputs[0], outputs[0]));
 }
 

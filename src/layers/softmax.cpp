@@ -34,14 +34,32 @@ class Softmax final : public CpuLayer {
 
 }  // namespace
 
-DVNN_LAYER_FACTORY(create_softmax_layer) {
+Result<SoftmaxAttributes> SoftmaxAttributes::parse(const nlohmann::json& params) {
+  JsonReader in(params, kName);
+  SoftmaxAttributes a;
+  a.axis = parse_axis(&in);
+  DVNN_TRY(in.status());
+  return a;
+}
+
+nlohmann::json SoftmaxAttributes::to_json() const {
+  nlohmann::json out = nlohmann::json::object();
+  if (axis) out["axis"] = *axis;
+  return out;
+}
+
+DimsResult SoftmaxAttributes::dims_after(Span<const Shape> inputs) const {
+  DVNN_TRY(expect_inputs(inputs, 1));
+  DVNN_TRY(axis_in(inputs[0], axis));
+  return same_dims(inputs);
+}
+
+LayerResult SoftmaxAttributes::create(Span<const TensorDesc> inputs,
+                                      Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
   DVNN_TRY(expect_same_elements(inputs[0], outputs[0]));
-  const int rank = inputs[0].shape.rank;
-  JsonReader in(params, "Softmax");
-  const int axis = static_cast<int>(in.integer("axis", 0, rank - 1, std::min(1, rank - 1)));
-  DVNN_TRY(in.status());
-  return std::unique_ptr<CpuLayer>(new Softmax(axis, inputs[0], outputs[0]));
+  DVNN_ASSIGN(const int along, axis_in(inputs[0].shape, axis));
+  return std::unique_ptr<CpuLayer>(new Softmax(along, inputs[0], outputs[0]));
 }
 
 }  // namespace dvnn::layers

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layers/attributes.h"
+
+#include "base/format.h"
+
+namespace dvnn::layers {
+namespace {
+
+// What `visit(static_cast<Attributes*>(nullptr))` gives for the type of that name, from the I-th
+// on; what `none()` gives if there is none.
+template <size_t I = 0, typename Visit, typename None>
+auto with_type(const std::string& name, Visit visit, None none) -> decltype(none()) {
+  if constexpr (I + 1 == std::variant_size_v<LayerAttributes>) {
+    return none();
+  } else {
+    using Attributes = std::variant_alternative_t<I, LayerAttributes>;
+    if (name == Attributes::kName) return visit(static_cast<Attributes*>(nullptr));
+    return with_type<I + 1>(name, visit, none);
+  }
+}
+
+template <typename Attributes>
+Result<LayerAttributes> parsed(const nlohmann::json& params) {
+  DVNN_ASSIGN(Attributes attributes, Attributes::parse(params));
+  return LayerAttributes(std::move(attributes));
+}
+
+template <size_t... I>
+std::vector<std::string> names_of(std::index_sequence<I...>) {
+  return {std::variant_alternative_t<I, LayerAttributes>::kName...};
+}
+
+}  // namespace
+
+Result<LayerAttributes> parse_layer(const std::string& type, const nlohmann::json& params) {
+  return with_type(
+      type == "Flatten" ? ReshapeAttributes::kName : type,
+      [&](auto* row) { return parsed<std::remove_pointer_t<decltype(row)>>(params); },
+      [&]() -> Result<LayerAttributes> {
+        return LayerAttributes(CustomAttributes{type, params});
+      });
+}
+
+std::string type_of(const LayerAttributes& attributes) {
+  return std::visit(
+      [](const auto& a) -> std::string {
+        if constexpr (std::is_same_v<std::decay_t<decltype(a)>, CustomAttributes>) {
+          return a.type;
+        } else {
+          return a.kName;
+        }
+      },
+      attributes);
+}
+
+nlohmann::json params_of(const LayerAttributes& attributes) {
+  return std::visit([](const auto& a) { return a.to_json(); }, attributes);
+}
+
+DimsResult dims_after(const LayerAttributes& attributes, Span<const Shape> inputs) {
+  return std::visit([&](const auto& a) { return a.dims_after(inputs); }, attributes);
+}
+
+std::vector<std::string> cpu_layer_names() {
+  auto names = names_of(std::make_index_sequence<std::variant_size_v<LayerAttributes> - 1>());
+  names.push_back("Flatten");
+  return names;
+}
+
+DimsResult CustomAttributes::dims_after(Span<const Shape>) const {
+  return Error{ErrorCode::kUnsupported,
+               "layers of type " + type + " do not say how their size follows the input's"};
+}
+
+Status expect_inputs(Span<const Shape> inputs, size_t least) {
+  if (inputs.size() >= least) return {};
+  return Error{
+      ErrorCode::kUnsupported,
+      inputs.empty() ? "has no input" : format("has %zu inputs, needs %zu", inputs.size(), least)};
+}
+
+DimsResult same_dims(Span<const Shape> inputs) {
+  DVNN_TRY(expect_inputs(inputs, 1));
+  return std::vector<int64_t>(inputs[0].dims, inputs[0].dims + inputs[0].rank);
+}
+
+}  // namespace dvnn::layers

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a CPU layer of each type is told, as a struct per type. A struct is its type's one row: its
+// name in files, how it is read from JSON and written to it, the shape of its result, and the layer
+// itself. A new type is a struct here, its name in LayerAttributes, and a file with its functions;
+// a function that is missing does not link. Names and parameters are Caffe's where Caffe has the
+// layer. Shapes are row-major, axes count from 0.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "base/span.h"
+#include "decode/priors.h"
+#include "decode/ssd.h"
+#include "kernels/elementwise.h"
+#include "layers/convolution.h"
+#include "layers/cpu_layer.h"
+#include "tensor/tensor.h"
+
+namespace dvnn::layers {
+
+using LayerResult = Result<std::unique_ptr<CpuLayer>>;
+using DimsResult = Result<std::vector<int64_t>>;
+
+// parse() checks each parameter by itself; dims_after() and create() check that the parameters fit
+// the shapes. to_json() writes what parse() reads.
+#define DVNN_LAYER_TYPE(Attributes, name)                        \
+  static constexpr const char* kName = name;                     \
+  static Result<Attributes> parse(const nlohmann::json& params); \
+  nlohmann::json to_json() const;                                \
+  DimsResult dims_after(Span<const Shape> inputs) const;         \
+  LayerResult create(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs) const
+
+enum class BinaryOperation : uint8_t { kAdd, kDiv, kMax, kMin, kMul, kPow, kSub };
+Result<BinaryOperation> parse_binary_operation(const std::string& name);
+
+/// {operation: add|sub|mul|div|pow|min|max} of two inputs; dimensions of 1 repeat, as in NumPy.
+struct BinaryAttributes {
+  DVNN_LAYER_TYPE(BinaryAttributes, "Binary");
+  BinaryOperation operation = BinaryOperation::kAdd;
+};
+
+/// Joins the inputs along {axis}.
+struct ConcatAttributes {
+  DVNN_LAYER_TYPE(ConcatAttributes, "Concat");
+  int axis = 1;
+};
+
+/// {values: [...]}, row-major; no input, so it is made once.
+struct ConstantAttributes {
+  DVNN_LAYER_TYPE(ConstantAttributes, "Constant");
+  std::vector<float> values;
+  Shape shape;  // of the values; not among the parameters: a saved graph says it beside them
+};
+
+/// For kernels and dilations that the device cannot do: {kernel_w, kernel_h, stride_w, stride_h,
+/// dilation_w, dilation_h, pad_left, pad_top, groups, transposed, weights: (m, c / groups, y, x),
+/// bias: [one per output]}; convolution.h.
+struct ConvolutionAttributes {
+  DVNN_LAYER_TYPE(ConvolutionAttributes, "Convolution");
+  ConvolutionParams params;
+  std::vector<float> weights, bias;
+};
+
+/// SSD post-processing: inputs loc, conf, priors {1, 2, 4P}; output {1, 1, N, 7}, rows (image_id,
+/// label, confidence, x0, y0, x1, y1), image_id -1 where unused. Parameters: parse_ssd_params.
+struct DetectionOutputAttributes {
+  DVNN_LAYER_TYPE(DetectionOutputAttributes, "DetectionOutput");
+  decode::SsdParams ssd;
+};
+
+/// y = x or, below 0, {alpha} (exp(x) - 1).
+struct EluAttributes {
+  DVNN_LAYER_TYPE(EluAttributes, "ELU");
+  float alpha = 1;
+};
+
+using EltwiseOperation = kernels::Combination;  // sum, prod, max
+
+/// Element by element: {operation: sum|prod|max, coeff: [one per input, sum only]}.
+struct EltwiseAttributes {
+  DVNN_LAYER_TYPE(EltwiseAttributes, "Eltwise");
+  EltwiseOperation operation = EltwiseOperation::kSum;
+  std::vector<float> coeff;
+};
+
+/// L2 normalisation over channels (or everything, with across_spatial), then a scale per channel:
+/// {across_spatial, channel_shared, eps, scale: [...]}. Source: Liu et al., "ParseNet" (2015).
+struct NormalizeAttributes {
+  DVNN_LAYER_TYPE(NormalizeAttributes, "Normalize");
+  bool across_spatial = true, channel_shared = true;
+  float eps = 1e-10f;
+  std::vector<float> scale;
+};
+
+/// {slope: [one per channel, or one]}: negative values are multiplied by it.
+struct PreluAttributes {
+  DVNN_LAYER_TYPE(PreluAttributes, "PReLU");
+  std::vector<float> slope;
+};
+
+/// Zeros around a picture: {left, right, top, bottom}.
+struct PadAttributes {
+  DVNN_LAYER_TYPE(PadAttributes, "Pad");
+  int left = 0, right = 0, top = 0, bottom = 0;
+};
+
+/// Reorders axes: output axis i is input axis {order}[i].
+struct PermuteAttributes {
+  DVNN_LAYER_TYPE(PermuteAttributes, "Permute");
+  std::vector<int> order;
+};
+
+/// {method: max|average, kernel_w, kernel_h, stride_w, stride_h, pad_w, pad_h, global}: Caffe's
+/// rules: windows are clipped to the padded input, averages divide by the clipped window or, with
+/// counts_pads false, by what of it lies in the input.
+struct PoolingAttributes {
+  DVNN_LAYER_TYPE(PoolingAttributes, "Pooling");
+  struct Axis {
+    int kernel = 1, stride = 1, pad = 0;
+  };
+  bool average = false;
+  Axis x, y;
+  bool global = false;
+  bool counts_pads = true;
+};
+
+/// Default boxes: output {1, 2, 4P}, row 0 boxes, row 1 variances. See decode/priors.h.
+struct PriorBoxAttributes {
+  DVNN_LAYER_TYPE(PriorBoxAttributes, "PriorBox");
+  decode::PriorBoxParams prior;
+  bool grid_of_input = false;  // the grid's size is not given: it is the first input's
+};
+
+/// y = x or, below 0, {slope} x.
+struct ReluAttributes {
+  DVNN_LAYER_TYPE(ReluAttributes, "ReLU");
+  float slope = 0;
+};
+
+/// The same elements under another shape, type or layout (also called Flatten). {dims} is how the
+/// shape follows an input of another size: 0 is as in the input, -1 is what is left. Running it
+/// takes the shapes alone.
+struct ReshapeAttributes {
+  DVNN_LAYER_TYPE(ReshapeAttributes, "Reshape");
+  std::vector<int> dims;
+};
+
+/// y = x * scale + bias along {axis} (default 1): {scale: [...], bias: [...]}, either may be
+/// absent.
+struct ScaleAttributes {
+  DVNN_LAYER_TYPE(ScaleAttributes, "Scale");
+  std::optional<int> axis;
+  std::vector<float> scale, bias;
+};
+
+struct SigmoidAttributes {
+  DVNN_LAYER_TYPE(SigmoidAttributes, "Sigmoid");
+};
+
+/// Elements begin[i], begin[i] + step[i], ... along each axis: {begin: [...], step: [...]}, as many
+/// as {count: [...]} says (-1: to the end), which the output's shape says, too.
+struct SliceAttributes {
+  DVNN_LAYER_TYPE(SliceAttributes, "Slice");
+  std::vector<int> begin, step, count;
+};
+
+/// Softmax along {axis} (default 1).
+struct SoftmaxAttributes {
+  DVNN_LAYER_TYPE(SoftmaxAttributes, "Softmax");
+  std::optional<int> axis;
+};
+
+struct TanhAttributes {
+  DVNN_LAYER_TYPE(TanhAttributes, "TanH");
+};
+
+enum class UnaryFunction : uint8_t {
+  kAbs,
+  kCeil,
+  kClip,
+  kExp,
+  kFloor,
+  kHardSigmoid,
+  kHardSwish,
+  kLog,
+  kNeg,
+  kReciprocal,
+  kSoftplus,
+  kSqrt
+};
+Result<UnaryFunction> parse_unary_function(const std::string& name);
+
+/// y = f(x) for {function: abs|ceil|clip (min, max)|exp|floor|hardsigmoid (alpha, beta)|hardswish|
+/// log|neg|reciprocal|softplus|sqrt}.
+struct UnaryAttributes {
+  DVNN_LAYER_TYPE(UnaryAttributes, "Unary");
+  UnaryFunction function = UnaryFunction::kAbs;
+  std::optional<float> a, b;  // the function's parameters, in the order above; absent: its defaults
+};
+
+/// A layer of a user's library (custom_library.h): the library alone knows its parameters.
+struct CustomAttributes {
+  std::string type;
+  nlohmann::json params = nlohmann::json::object();
+  nlohmann::json to_json() const { return params; }
+  DimsResult dims_after(Span<const Shape> inputs) const;
+  LayerResult create(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs) const;
+};
+
+#undef DVNN_LAYER_TYPE
+
+/// Every type, in the order of names; the last is what is none of ours.
+using LayerAttributes =
+    std::variant<BinaryAttributes, ConcatAttributes, ConstantAttributes, ConvolutionAttributes,
+                 DetectionOutputAttributes, EluAttributes, EltwiseAttributes, NormalizeAttributes,
+                 PreluAttributes, PadAttributes, PermuteAttributes, PoolingAttributes,
+                 PriorBoxAttributes, ReluAttributes, ReshapeAttributes, ScaleAttributes,
+                 SigmoidAttributes, SliceAttributes, SoftmaxAttributes, TanhAttributes,
+                 UnaryAttributes, CustomAttributes>;
+
+/// Reads the parameters of the type called `type`. Errors name the parameter.
+Result<LayerAttributes> parse_layer(const std::string& type, const nlohmann::json& params);
+/// The type's name in files, and its parameters there.
+std::string type_of(const LayerAttributes& attributes);
+nlohmann::json params_of(const LayerAttributes& attributes);
+/// The result's dimensions, not yet held against a tensor's limits (kUnsupported if the inputs do
+/// not fit).
+DimsResult dims_after(const LayerAttributes& attributes, Span<const Shape> inputs);
+
+/// For dims_after(): one input at the least; the first one's dimensions.
+Status expect_inputs(Span<const Shape> inputs, size_t least);
+DimsResult same_dims(Span<const Shape> inputs);
+
+}  // namespace dvnn::layers

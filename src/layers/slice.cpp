@@ -89,7 +89,7 @@ DimsResult SliceAttributes::dims_after(Span<const Shape> inputs) const {
                          : by < 0 && at < size ? at / -by + 1
                                                : 0;
     dims.push_back(count[i] < 0 ? most : count[i]);
-    if (dims.back() > most) {
+    if (at < 0 || dims.back() > most) {
       return Error{ErrorCode::kUnsupported, "takes more than there is of " + shape.to_string()};
     }
   }

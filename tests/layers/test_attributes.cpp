@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attributes of CPU layers: to JSON and back, and the shapes that they give.
+#include "layers/attributes.h"
+
+#include <algorithm>
+#include <map>
+
+// Check last: some of its macros have common names.
+#include "check_main.h"
+
+using namespace dvnn;
+using namespace dvnn::layers;
+using nlohmann::json;
+
+namespace {
+
+struct Sample {
+  json params;
+  std::vector<Shape> inputs;
+  std::vector<int64_t> dims;  // of the result; empty: the type does not say
+};
+
+// Every parameter that is written, with another value than its default where it has one.
+std::map<std::string, Sample> samples() {
+  const json window = {{"method", "average"}, {"kernel_w", 2},  {"kernel_h", 3},
+                       {"stride_w", 4},       {"stride_h", 5},  {"pad_w", 1},
+                       {"pad_h", 2},          {"global", true}, {"counts_pads", false}};
+  const json convolution = {{"kernel_w", 1},     {"kernel_h", 2},      {"stride_w", 3},
+                            {"stride_h", 4},     {"dilation_w", 5},    {"dilation_h", 6},
+                            {"pad_left", 7},     {"pad_top", 8},       {"groups", 2},
+                            {"weights", {1, 2}}, {"transposed", true}, {"bias", {3}}};
+  const json priors = {{"min_sizes", {8.5}}, {"max_sizes", {16}}, {"aspect_ratios", {2}},
+                       {"flip", false},      {"clip", true},      {"variances", {0.5}},
+                       {"img_w", 64},        {"img_h", 32},       {"layer_w", 8},
+                       {"layer_h", 4},       {"step_w", 8},       {"step_h", 4},
+                       {"offset", 0.25}};
+  const json detections = {{"num_classes", 3},
+                           {"share_location", false},
+                           {"background_label_id", 1},
+                           {"nms_threshold", 0.5},
+                           {"nms_top_k", 7},
+                           {"nms_eta", 0.5},
+                           {"keep_top_k", 9},
+                           {"variance_encoded_in_target", true},
+                           {"code_type", "corner_size"},
+                           {"confidence_threshold", 0.25}};
+  const Shape picture = {1, 8, 4, 6};
+  const std::vector<int64_t> same = {1, 8, 4, 6};
+  return {
+      {"Binary", {{{"operation", "pow"}}, {{1, 8, 1, 6}, {4, 1}}, same}},
+      {"Concat", {{{"axis", 2}}, {picture, picture}, {1, 8, 8, 6}}},
+      {"Constant", {{{"values", {1, 2}}}, {}, {}}},
+      {"Convolution", {convolution, {picture}, {}}},
+      {"DetectionOutput", {detections, {picture, picture, picture}, {1, 1, 9, 7}}},
+      {"ELU", {{{"alpha", 0.5}}, {picture}, same}},
+      {"Eltwise", {{{"operation", "sum"}, {"coeff", {1, -1}}}, {picture, picture}, same}},
+      {"Flatten", {{{"dims", {0, -1}}}, {picture}, {1, 192}}},
+      {"Normalize",
+       {{{"across_spatial", false}, {"channel_shared", false}, {"eps", 0.5}, {"scale", {1, 2}}},
+        {picture},
+        same}},
+      {"PReLU", {{{"slope", {0.5}}}, {picture}, same}},
+      {"Pad", {{{"left", 1}, {"right", 2}, {"top", 3}, {"bottom", 4}}, {picture}, {1, 8, 11, 9}}},
+      {"Permute", {{{"order", {0, 2, 3, 1}}}, {picture}, {1, 4, 6, 8}}},
+      {"Pooling", {window, {picture}, {}}},
+      {"PriorBox", {priors, {}, {1, 2, 4 * 8 * 4 * 3}}},
+      {"ReLU", {{{"slope", 0.5}}, {picture}, same}},
+      {"Reshape", {{{"dims", {0, 2, -1}}}, {picture}, {1, 2, 96}}},
+      {"Scale", {{{"axis", 2}, {"scale", {2}}, {"bias", {3}}}, {picture}, same}},
+      {"Sigmoid", {json::object(), {picture}, same}},
+      {"Slice",
+       {{{"begin", {0, 1, 3, 1}}, {"step", {1, 2, -1, 1}}, {"count", {-1, -1, -1, 2}}},
+        {picture},
+        {1, 4, 4, 2}}},
+      {"Softmax", {{{"axis", 3}}, {picture}, same}},
+      {"TanH", {json::object(), {picture}, same}},
+      {"Unary", {{{"function", "clip"}, {"min", -1}, {"max", 2}}, {picture}, same}},
+  };
+}
+
+LayerAttributes parsed(const std::string& type, const json& params) {
+  auto attributes = parse_layer(type, params);
+  ck_assert_msg(attributes.ok(), "%s: %s", type.c_str(),
+                attributes.ok() ? "" : attributes.error().message.c_str());
+  return std::move(attributes.value());
+}
+
+}  // namespace
+
+START_TEST(every_type_is_written_as_it_is_read) {
+  const auto all = samples();
+  for (const std::string& type : cpu_layer_names()) {
+    ck_assert_msg(all.count(type) == 1, "no sample of %s", type.c_str());
+    const Sample& sample = all.at(type);
+    const LayerAttributes attributes = parsed(type, sample.params);
+    const std::string name = type_of(attributes);
+    ck_assert_msg(name == (type == "Flatten" ? "Reshape" : type), "%s", name.c_str());
+    const json written = params_of(attributes);
+    ck_assert_msg(written == sample.params, "%s: %s", type.c_str(), written.dump().c_str());
+  }
+}
+END_TEST
+
+START_TEST(every_type_says_its_shape) {
+  for (const auto& [type, sample] : samples()) {
+    const auto dims = dims_after(parsed(type, sample.params), sample.inputs);
+    if (sample.dims.empty() && type != "Constant") {
+      ck_assert_msg(!dims.ok(), "%s", type.c_str());
+      continue;
+    }
+    ck_assert_msg(dims.ok(), "%s: %s", type.c_str(), dims.ok() ? "" : dims.error().message.c_str());
+    ck_assert_msg(dims.value() == sample.dims, "%s", type.c_str());
+  }
+}
+END_TEST
+
+START_TEST(shapes_that_do_not_fit_are_refused) {
+  const Shape picture = {1, 8, 4, 6}, other = {1, 8, 4, 5};
+  const struct {
+    const char* type;
+    json params;
+    std::vector<Shape> inputs;
+  } refusals[] = {
+      {"Binary", {{"operation", "add"}}, {picture, other}},
+      {"Binary", {{"operation", "add"}}, {picture}},
+      {"Concat", {{"axis", 1}}, {picture, other}},
+      {"Concat", {{"axis", 4}}, {picture, picture}},
+      {"Eltwise", json::object(), {picture, other}},
+      {"Pad", {{"left", 1}}, {{8, 4}}},
+      {"Permute", {{"order", {0, 1, 1, 3}}}, {picture}},
+      {"Permute", {{"order", {0, 1, 2}}}, {picture}},
+      {"Reshape", {{"dims", {0, 5, -1}}}, {picture}},
+      {"Slice", {{"begin", {0, 0}}, {"step", {1, 1}}, {"count", {-1, -1}}}, {picture}},
+      {"Slice", {{"begin", {0, 9}}, {"step", {1, 1}}, {"count", {-1, 1}}}, {{1, 8}}},
+      {"Softmax", {{"axis", 4}}, {picture}},
+      {"Sigmoid", json::object(), {}},
+      {"Mine", json::object(), {picture}},
+  };
+  for (const auto& r : refusals) {
+    ck_assert_msg(!dims_after(parsed(r.type, r.params), r.inputs).ok(), "%s %s", r.type,
+                  r.params.dump().c_str());
+  }
+}
+END_TEST
+
+START_TEST(the_published_prior_box_takes_its_grid_from_its_input) {
+  const json params = {{"img_size", {64, 32}},    {"min_size", 10},     {"max_size", 30},
+                       {"aspect_ratios", {1, 2}}, {"variances", {0.5}}, {"clip", true}};
+  ck_assert(params_of(parsed("PriorBox", params)) == params);
+  json sized = params;
+  sized["layer_w"] = 3, sized["layer_h"] = 2;
+  const LayerAttributes attributes = parsed("PriorBox", sized);
+  ck_assert(params_of(attributes) == sized);
+  ck_assert(dims_after(attributes, {}).value() == std::vector<int64_t>({1, 3 * 2 * 2, 8}));
+}
+END_TEST
+
+DVNN_TEST_MAIN(attributes, every_type_is_written_as_it_is_read, every_type_says_its_shape,
+               shapes_that_do_not_fit_are_refused,
+               the_published_prior_box_takes_its_grid_from_its_input)

@@ -8,7 +8,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "device/raw_command.h"
-#include "layers/cpu_layer.h"
+#include "layers/attributes.h"
 #include "network/model_json.h"
 #include "tensor/tensor_json.h"
 
@@ -280,13 +280,14 @@ class Emitter {
 
   // Over all elements of a binary16 vector: what the vendor's runtime does, too.
   bool is_plain_softmax(const Step& step) const {
+    using layers::SoftmaxAttributes;
+    if (step.type != SoftmaxAttributes::kName || step.inputs.empty()) return false;
     static const nlohmann::json kNone = nlohmann::json::object();
-    JsonReader params(step.params.is_null() ? kNone : step.params, "Softmax");
-    const int64_t axis = params.integer("axis", 0, Shape::kMaxRank, 1);
-    const TensorDesc& in = tensor(step.inputs.empty() ? 0 : step.inputs[0]).desc;
-    return step.type == "Softmax" && in.type == ElementType::kFloat16 && in.shape.rank >= 2 &&
-           in.shape.elements() == in.shape[1] && params.ok() && axis == 1 &&
-           tensor(step.inputs[0]).storage == Storage::kIo;
+    const auto softmax = SoftmaxAttributes::parse(step.params.is_null() ? kNone : step.params);
+    const TensorDesc& in = tensor(step.inputs[0]).desc;
+    return softmax.ok() && softmax.value().axis.value_or(1) == 1 &&
+           in.type == ElementType::kFloat16 && in.shape.rank >= 2 &&
+           in.shape.elements() == in.shape[1] && tensor(step.inputs[0]).storage == Storage::kIo;
   }
 
   nlohmann::json cpu_description(const Step& step) const {

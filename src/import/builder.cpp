@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "plan/operators.h"
+#include "tensor/tensor_json.h"
 
 namespace dvnn::import {
 namespace {
@@ -52,6 +54,13 @@ Status check_spec(const ConvSpec& s, const Shape& in) {
   return {};
 }
 
+// Lists whose numbers fit.
+std::vector<int> ints(const std::vector<int64_t>& list) {
+  std::vector<int> result;
+  for (int64_t v : list) result.push_back(static_cast<int>(v));
+  return result;
+}
+
 device::Extent extent(int64_t x, int64_t y) {
   return {static_cast<int>(x), static_cast<int>(y)};
 }
@@ -62,6 +71,11 @@ device::Pad pads(int64_t left, int64_t right, int64_t top, int64_t bottom) {
 }
 
 }  // namespace
+
+Result<int> GraphBuilder::append(const std::string& name, Node node) {
+  DVNN_ASSIGN(const auto dims, plan::dims_after(graph, &node));
+  return append(name, std::move(node), dims);
+}
 
 Result<int> GraphBuilder::append(const std::string& name, Node node,
                                  const std::vector<int64_t>& dims) {
@@ -120,8 +134,7 @@ Result<int> GraphBuilder::convolution(const std::string& name, int in, const Con
   node.run.stride = extent(spec.stride_x, spec.stride_y);
   node.run.dilation = extent(spec.dilation_x, spec.dilation_y);
   node.run.conv_pad = pads(spec.left, spec.right, spec.top, spec.bottom);
-  const device::Dims out = device::conv_output(node.run, {shape.w(), shape.h(), shape.c()});
-  return append(name, std::move(node), {1, out.c, out.h, out.w});
+  return append(name, std::move(node));
 }
 
 Result<int> GraphBuilder::deconvolution(const std::string& name, int in, const ConvSpec& spec,
@@ -165,8 +178,7 @@ Result<int> GraphBuilder::deconvolution(const std::string& name, int in, const C
     DVNN_TRY(check_range("what is left of the kernel beside a pad", pad, 0, kMaxPad));
   }
   node.run.conv_pad = pads(left, right, top, bottom);
-  const device::Dims out = device::conv_output(node.run, {shape.w(), shape.h(), shape.c()});
-  return append(name, std::move(node), {1, out.c, out.h, out.w});
+  return append(name, std::move(node));
 }
 
 Result<int> GraphBuilder::inner_product(const std::string& name, int in, int64_t outputs,
@@ -180,11 +192,11 @@ Result<int> GraphBuilder::inner_product(const std::string& name, int in, int64_t
   Node node;
   node.op = Op::kInnerProduct;
   node.inputs = {in};
-  node.fixed_shape = {static_cast<int>(inputs)};
+  node.attributes = plan::FullConnection{inputs};
   node.run.m = static_cast<int>(outputs);
   node.weights = std::move(weights);
   node.bias = std::move(bias);
-  return append(name, std::move(node), {1, outputs});
+  return append(name, std::move(node));
 }
 
 Result<int> GraphBuilder::affine(const std::string& name, int in, std::vector<float> scale,
@@ -200,7 +212,7 @@ Result<int> GraphBuilder::affine(const std::string& name, int in, std::vector<fl
   node.inputs = {in};
   node.weights = std::move(scale);
   node.bias = std::move(bias);
-  return append(name, std::move(node), dims_of(shape));
+  return append(name, std::move(node));
 }
 
 Result<int> GraphBuilder::activation(const std::string& name, int in, device::Activation activation,
@@ -219,7 +231,7 @@ Result<int> GraphBuilder::activation(const std::string& name, int in, device::Ac
   node.run.activation = activation;
   node.run.activation_param = param;
   node.slopes = std::move(slopes);
-  return append(name, std::move(node), dims_of(shape));
+  return append(name, std::move(node));
 }
 
 Result<int> GraphBuilder::pooling(const std::string& name, int in, const PoolSpec& spec) {
@@ -233,10 +245,6 @@ Result<int> GraphBuilder::pooling(const std::string& name, int in, const PoolSpe
       std::min({spec.left, spec.right, spec.top, spec.bottom}) < 0) {
     return Error{ErrorCode::kMalformed, "pads must be smaller than the window"};
   }
-  const int64_t w = plan::count_windows(shape.w(), spec.left, spec.right, spec.kernel_x,
-                                        spec.stride_x, spec.ceil);
-  const int64_t h = plan::count_windows(shape.h(), spec.top, spec.bottom, spec.kernel_y,
-                                        spec.stride_y, spec.ceil);
   Node node;
   node.op = Op::kPooling;
   node.inputs = {in};
@@ -245,11 +253,10 @@ Result<int> GraphBuilder::pooling(const std::string& name, int in, const PoolSpe
   node.run.pool_stride = extent(spec.stride_x, spec.stride_y);
   node.run.pool_pad = pads(spec.left, spec.right, spec.top, spec.bottom);
   node.run.m = shape.c();
-  if (spec.ceil) node.params["ceil"] = true;
-  if (spec.global) node.params["global"] = true;
   const bool padded = spec.left + spec.right + spec.top + spec.bottom > 0;
-  if (spec.average && !spec.counts_pads && padded) node.params["counts_pads"] = false;
-  return append(name, std::move(node), {1, shape.c(), h, w});
+  node.attributes =
+      plan::PoolingRule{spec.ceil, spec.global, !spec.average || spec.counts_pads || !padded};
+  return append(name, std::move(node));
 }
 
 Result<int> GraphBuilder::global_pooling(const std::string& name, int in, bool average) {
@@ -270,18 +277,17 @@ Result<int> GraphBuilder::upsample2(const std::string& name, int in) {
   node.inputs = {in};
   node.run.pool = device::PoolKind::kUpsample;
   node.run.m = shape.c();
-  return append(name, std::move(node),
-                {1, shape.c(), int64_t{2} * shape.h(), int64_t{2} * shape.w()});
+  return append(name, std::move(node));
 }
 
 Result<int> GraphBuilder::sum(const std::string& name, int a, int b) {
   const Shape shape = shape_of(a);
-  if (shape != shape_of(b)) return binary(name, "add", a, b);
-  if (shape.rank != 4) return cpu(name, "Eltwise", {{"operation", "sum"}}, {a, b}, dims_of(shape));
+  if (shape != shape_of(b)) return binary(name, layers::BinaryOperation::kAdd, a, b);
+  if (shape.rank != 4) return cpu(name, layers::EltwiseAttributes(), {a, b});
   Node node;
   node.op = Op::kAdd;
   node.inputs = {a, b};
-  return append(name, std::move(node), dims_of(shape));
+  return append(name, std::move(node));
 }
 
 Result<int> GraphBuilder::concat(const std::string& name, const std::vector<int>& inputs,
@@ -292,26 +298,11 @@ Result<int> GraphBuilder::concat(const std::string& name, const std::vector<int>
   if (axis < 0 || axis >= first.rank) {
     return Error{ErrorCode::kMalformed, "the axis does not exist in " + first.to_string()};
   }
-  std::vector<int64_t> dims = dims_of(first);
-  dims[static_cast<size_t>(axis)] = 0;
-  for (int value : inputs) {
-    Shape shape = shape_of(value);
-    if (shape.rank == first.rank) {
-      dims[static_cast<size_t>(axis)] += shape[static_cast<int>(axis)];
-      shape[static_cast<int>(axis)] = first[static_cast<int>(axis)];
-    }
-    if (shape != first) {
-      return Error{ErrorCode::kMalformed, shape_of(value).to_string() + " does not fit " +
-                                              first.to_string() +
-                                              format(" along axis %d", static_cast<int>(axis))};
-    }
-  }
   Node node;
   node.op = Op::kConcat;
   node.inputs = inputs;
-  node.type = "Concat";
-  node.params = {{"axis", static_cast<int>(axis)}};
-  return append(name, std::move(node), dims);
+  node.set_layer(layers::ConcatAttributes{static_cast<int>(axis)});
+  return append(name, std::move(node));
 }
 
 Result<int> GraphBuilder::reshape(const std::string& name, int in,
@@ -323,7 +314,7 @@ Result<int> GraphBuilder::reshape(const std::string& name, int in,
   }
   // For inputs of another size: what is as in the input stays so, and the largest of the rest is
   // what is left.
-  std::vector<int64_t> rule = dims;
+  std::vector<int> rule = ints(dims);
   size_t largest = rule.size();
   for (size_t i = 0; i < rule.size(); ++i) {
     const bool same =
@@ -335,23 +326,19 @@ Result<int> GraphBuilder::reshape(const std::string& name, int in,
   Node node;
   node.op = Op::kReshape;
   node.inputs = {in};
-  node.params = {{"dims", rule}};
-  return append(name, std::move(node), dims);
+  node.set_layer(layers::ReshapeAttributes{std::move(rule)});
+  return append(name, std::move(node));
 }
 
 Result<int> GraphBuilder::permute(const std::string& name, int in,
                                   const std::vector<int64_t>& order) {
-  const Shape shape = shape_of(in);
-  std::vector<int64_t> dims, sorted = order;
-  std::sort(sorted.begin(), sorted.end());
-  bool good = static_cast<int>(order.size()) == shape.rank;
-  for (size_t i = 0; i < sorted.size(); ++i) good &= sorted[i] == static_cast<int64_t>(i);
-  if (!good) {
+  if (order.size() > static_cast<size_t>(Shape::kMaxRank) ||
+      std::any_of(order.begin(), order.end(),
+                  [](int64_t axis) { return axis < 0 || axis >= Shape::kMaxRank; })) {
     return Error{ErrorCode::kMalformed,
-                 "the order does not name each axis of " + shape.to_string() + " once"};
+                 "the order does not name each axis of " + shape_of(in).to_string() + " once"};
   }
-  for (int64_t axis : order) dims.push_back(shape[static_cast<int>(axis)]);
-  return cpu(name, "Permute", {{"order", order}}, {in}, dims);
+  return cpu(name, layers::PermuteAttributes{ints(order)}, {in});
 }
 
 Result<int> GraphBuilder::softmax(const std::string& name, int in, int64_t axis) {
@@ -360,7 +347,7 @@ Result<int> GraphBuilder::softmax(const std::string& name, int in, int64_t axis)
   if (axis < 0 || axis >= shape.rank) {
     return Error{ErrorCode::kMalformed, "the axis does not exist in " + shape.to_string()};
   }
-  return cpu(name, "Softmax", {{"axis", axis}}, {in}, dims_of(shape));
+  return cpu(name, layers::SoftmaxAttributes{static_cast<int>(axis)}, {in});
 }
 
 Result<int> GraphBuilder::slice(const std::string& name, int in, const std::vector<int64_t>& begin,
@@ -373,7 +360,15 @@ Result<int> GraphBuilder::slice(const std::string& name, int in, const std::vect
     const int64_t size = shape[static_cast<int>(i)];
     if (step[i] > 0 && count[i] == (size - begin[i] + step[i] - 1) / step[i]) count[i] = -1;
   }
-  return cpu(name, "Slice", {{"begin", begin}, {"step", step}, {"count", count}}, {in}, dims);
+  const std::vector<int64_t>* const lists[] = {&begin, &step, &count};
+  for (const auto* list : lists) {
+    for (int64_t v : *list) {
+      if (v < -kMaxTensorElements || v > kMaxTensorElements) {
+        return Error{ErrorCode::kLimit, "slices beyond the largest tensor"};
+      }
+    }
+  }
+  return cpu(name, layers::SliceAttributes{ints(begin), ints(step), ints(count)}, {in});
 }
 
 Result<int> GraphBuilder::pad(const std::string& name, int in, int64_t left, int64_t right,
@@ -382,40 +377,27 @@ Result<int> GraphBuilder::pad(const std::string& name, int in, int64_t left, int
   for (int64_t pad : {left, right, top, bottom}) {
     DVNN_TRY(check_range("a pad", pad, 0, kMaxPad));
   }
-  const Shape shape = shape_of(in);
-  return cpu(name, "Pad", {{"left", left}, {"right", right}, {"top", top}, {"bottom", bottom}},
-             {in}, {1, shape.c(), shape.h() + top + bottom, shape.w() + left + right});
+  return cpu(name,
+             layers::PadAttributes{static_cast<int>(left), static_cast<int>(right),
+                                   static_cast<int>(top), static_cast<int>(bottom)},
+             {in});
 }
 
-Result<int> GraphBuilder::binary(const std::string& name, const char* operation, int a, int b) {
-  const Shape x = shape_of(a), y = shape_of(b);
-  const int rank = std::max(x.rank, y.rank);
-  std::vector<int64_t> dims;
-  for (int i = 0; i < rank; ++i) {
-    const int p = i - (rank - x.rank), q = i - (rank - y.rank);
-    const int m = p < 0 ? 1 : x[p], n = q < 0 ? 1 : y[q];
-    if (m != n && m != 1 && n != 1) {
-      return Error{ErrorCode::kMalformed,
-                   x.to_string() + " and " + y.to_string() + " do not go together"};
-    }
-    dims.push_back(std::max(m, n));
-  }
-  return cpu(name, "Binary", {{"operation", operation}}, {a, b}, dims);
+Result<int> GraphBuilder::binary(const std::string& name, layers::BinaryOperation operation, int a,
+                                 int b) {
+  return cpu(name, layers::BinaryAttributes{operation}, {a, b});
 }
 
-Result<int> GraphBuilder::unary(const std::string& name, const char* function, int in,
-                                nlohmann::json params) {
-  params["function"] = function;
-  return cpu(name, "Unary", std::move(params), {in}, dims_of(shape_of(in)));
+Result<int> GraphBuilder::unary(const std::string& name, const layers::UnaryAttributes& function,
+                                int in) {
+  return cpu(name, function, {in});
 }
 
 Result<int> GraphBuilder::constant(const std::string& name, const std::vector<int64_t>& dims,
                                    std::vector<float> values) {
   DVNN_ASSIGN(const Shape shape, checked_shape(dims));
   DVNN_TRY(check_count("values", values.size(), shape.elements()));
-  DVNN_ASSIGN(const int value, cpu(name, "Constant", {{"values", std::move(values)}}, {}, dims));
-  graph.nodes.back().fixed_shape = shape;
-  return value;
+  return cpu(name, layers::ConstantAttributes{std::move(values), shape}, {});
 }
 
 Result<int> GraphBuilder::custom(const std::string& name, const std::string& type,
@@ -424,27 +406,29 @@ Result<int> GraphBuilder::custom(const std::string& name, const std::string& typ
   DVNN_ASSIGN(nlohmann::json taken, layer.take_params(params));
   const Shape first = inputs.empty() ? Shape() : shape_of(inputs[0]);
   DVNN_ASSIGN(const auto dims, layer.output_dims(first, taken));
-  if (type == "PriorBox" && first.rank == 4) {
+  Node node;
+  node.op = Op::kCpu;
+  node.inputs = std::move(inputs);
+  if (type == layers::PriorBoxAttributes::kName && first.rank == 4) {
     // Its boxes depend on the size of its input alone: they are made once.
     taken["layer_w"] = first.w();
     taken["layer_h"] = first.h();
-    const int grid = inputs[0];
-    inputs.clear();
-    DVNN_ASSIGN(const int value, cpu(name, type.c_str(), std::move(taken), {}, dims));
-    graph.nodes.back().shape_inputs = {grid};
-    return value;
+    node.shape_inputs = {node.inputs[0]};
+    node.inputs.clear();
   }
-  return cpu(name, type.c_str(), std::move(taken), std::move(inputs), dims);
+  DVNN_ASSIGN(auto attributes, layers::parse_layer(type, taken));
+  node.set_layer(std::move(attributes));
+  return append(name, std::move(node), dims);
 }
 
-Result<int> GraphBuilder::cpu(const std::string& name, const char* type, nlohmann::json params,
-                              std::vector<int> inputs, const std::vector<int64_t>& dims) {
+Result<int> GraphBuilder::cpu(const std::string& name, layers::LayerAttributes attributes,
+                              std::vector<int> inputs, std::vector<int> shape_inputs) {
   Node node;
   node.op = Op::kCpu;
-  node.type = type;
-  node.params = std::move(params);
+  node.set_layer(std::move(attributes));
   node.inputs = std::move(inputs);
-  return append(name, std::move(node), dims);
+  node.shape_inputs = std::move(shape_inputs);
+  return append(name, std::move(node));
 }
 
 }  // namespace dvnn::import

@@ -80,20 +80,21 @@ class GraphBuilder {
   Result<int> pad(const std::string& name, int in, int64_t left, int64_t right, int64_t top,
                   int64_t bottom);
   /// add, sub, mul, div, pow, min or max, with NumPy's broadcasting.
-  Result<int> binary(const std::string& name, const char* operation, int a, int b);
-  /// exp, log, sqrt, abs, neg, floor, ceil, reciprocal, ...: see the CPU layer "Unary".
-  Result<int> unary(const std::string& name, const char* function, int in,
-                    nlohmann::json params = nlohmann::json::object());
+  Result<int> binary(const std::string& name, layers::BinaryOperation operation, int a, int b);
+  /// A function of each element.
+  Result<int> unary(const std::string& name, const layers::UnaryAttributes& function, int in);
   /// A tensor of numbers.
   Result<int> constant(const std::string& name, const std::vector<int64_t>& dims,
                        std::vector<float> values);
   /// A layer of a type that the user declared, with the parameters that the model gives.
   Result<int> custom(const std::string& name, const std::string& type, const CustomLayer& layer,
                      const nlohmann::json& params, std::vector<int> inputs);
-  Result<int> cpu(const std::string& name, const char* type, nlohmann::json params,
-                  std::vector<int> inputs, const std::vector<int64_t>& dims);
+  /// A CPU layer; of `shape_inputs` it reads the shapes alone.
+  Result<int> cpu(const std::string& name, layers::LayerAttributes attributes,
+                  std::vector<int> inputs, std::vector<int> shape_inputs = {});
 
  private:
+  Result<int> append(const std::string& name, Node node);
   Result<int> append(const std::string& name, Node node, const std::vector<int64_t>& dims);
   Status needs_picture(int value) const;
 };

@@ -232,6 +232,10 @@ nlohmann::json params_of(const LayerAttributes& attributes);
 /// not fit).
 DimsResult dims_after(const LayerAttributes& attributes, Span<const Shape> inputs);
 
+/// Makes the layer; errors name its type. Its cost is held against the budgets.
+LayerResult create_cpu_layer(const LayerAttributes& attributes, Span<const TensorDesc> inputs,
+                             Span<const TensorDesc> outputs);
+
 /// For dims_after(): one input at the least; the first one's dimensions.
 Status expect_inputs(Span<const Shape> inputs, size_t least);
 DimsResult same_dims(Span<const Shape> inputs);

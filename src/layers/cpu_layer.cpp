@@ -29,8 +29,14 @@ class EnclosedLayer final : public CpuLayer {
   std::unique_ptr<CpuLayer> layer_;
 };
 
-LayerResult enclosed(const std::string& type, std::unique_ptr<CpuLayer> layer) {
-  return LayerResult(std::make_unique<EnclosedLayer>(type, std::move(layer)));
+LayerResult create_enclosed(const LayerAttributes& attributes, Span<const TensorDesc> inputs,
+                            Span<const TensorDesc> outputs) {
+  const std::string type = type_of(attributes);
+  auto layer = guarded("making it", [&] {
+    return std::visit([&](const auto& a) { return a.create(inputs, outputs); }, attributes);
+  });
+  if (!layer.ok()) return layer.error().within(type);
+  return LayerResult(std::make_unique<EnclosedLayer>(type, std::move(layer.value())));
 }
 
 }  // namespace
@@ -42,12 +48,17 @@ LayerResult create_cpu_layer(const std::string& type, const nlohmann::json& para
   // Before any memory is taken. A model's layers were held against the budgets together
   // (validate()); those of generated sources come here one by one.
   DVNN_TRY(check_cost(cost_of(type, given, inputs, outputs), "a layer of type " + type + ":"));
-  auto layer = guarded("making it", [&]() -> LayerResult {
-    DVNN_ASSIGN(const LayerAttributes attributes, parse_layer(type, given));
-    return std::visit([&](const auto& a) { return a.create(inputs, outputs); }, attributes);
-  });
-  if (!layer.ok()) return layer.error().within(type);
-  return enclosed(type, std::move(layer.value()));
+  auto attributes = guarded("making it", [&] { return parse_layer(type, given); });
+  if (!attributes.ok()) return attributes.error().within(type);
+  return create_enclosed(attributes.value(), inputs, outputs);
+}
+
+LayerResult create_cpu_layer(const LayerAttributes& attributes, Span<const TensorDesc> inputs,
+                             Span<const TensorDesc> outputs) {
+  const std::string type = type_of(attributes);
+  DVNN_TRY(check_cost(cost_of(type, params_of(attributes), inputs, outputs),
+                      "a layer of type " + type + ":"));
+  return create_enclosed(attributes, inputs, outputs);
 }
 
 LayerResult CustomAttributes::create(Span<const TensorDesc> inputs,

@@ -2,12 +2,12 @@
 // The converter's one graph: front ends make it, passes rewrite it, lowering reads it.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "device/command.h"
+#include "plan/attributes.h"
 #include "tensor/tensor.h"
 
 namespace dvnn::plan {
@@ -19,10 +19,10 @@ enum class Op {
   kActivation,    // run.activation, run.activation_param; slopes for PReLU
   kPooling,       // run.pool, pool_size, pool_stride, pool_pad, pool_scale
   kAdd,           // sum of two equal shapes
-  kConcat,        // along params["axis"]
+  kConcat,        // of tensors along an axis
   kInnerProduct,  // weights (m, inputs), bias; reads its input flattened
   kReshape,       // the same elements, row-major, in another shape
-  kCpu,           // a CPU layer: type, params
+  kCpu,           // a CPU layer
   kBranches,      // several convolutions and poolings of one input, `parts`, joined along channels
 };
 
@@ -37,15 +37,31 @@ struct Node {
   int groups = 1;
   std::vector<float> weights, bias, slopes;  // kAffine: `weights` is the scale
   bool adds = false;  // kConvolution, kPooling: adds inputs[1] (before pooling)
-  std::string type;   // kCpu
-  nlohmann::json params = nlohmann::json::object();
-  std::vector<int> shape_inputs;  // kCpu: values that only their shapes are taken of
-  Shape fixed_shape;              // of a "Constant"'s numbers; {inputs} of kInnerProduct
+  Attributes attributes;
+  std::vector<int> shape_inputs;  // kCpu: values of which only the shapes are read
   int saved = -1;                 // index among the nodes that a network file keeps; graph_json.h
   std::vector<Node> parts;        // kBranches: the runs of one command, in order
   uint32_t topo = 1;              // kBranches: bit i: part i is a branch's last; device/command.h
   std::string why;                // kCpu: why it is not the device's, where a pass decided so
   bool dead = false;              // removed by a pass
+
+  /// The attributes of a CPU layer of that type, if it is one; else null.
+  template <typename Layer>
+  const Layer* layer() const {
+    const auto* any = std::get_if<layers::LayerAttributes>(&attributes);
+    return any ? std::get_if<Layer>(any) : nullptr;
+  }
+  void set_layer(layers::LayerAttributes layer) { attributes = std::move(layer); }
+  /// The name of the CPU layer's type; empty if it is none.
+  std::string layer_type() const {
+    const auto* any = std::get_if<layers::LayerAttributes>(&attributes);
+    return any ? layers::type_of(*any) : "";
+  }
+  bool flattens() const { return std::holds_alternative<FlatInput>(attributes); }
+  PoolingRule pooling() const {
+    const auto* rule = std::get_if<PoolingRule>(&attributes);
+    return rule ? *rule : PoolingRule();
+  }
 };
 
 struct Value {

@@ -48,7 +48,7 @@ class Lowering {
           return s.error().within("layer '" + node.name + "'");
         }
       } else if (placer_.lowered(i) == Lowered::kCpu) {
-        add_cpu_step(node);
+        DVNN_TRY(add_cpu_step(node));
       } else {
         note(node, "in place", "its result lies where it belongs");
       }
@@ -124,7 +124,7 @@ class Lowering {
   }
 
   Status add_device_step(const Node& node) {
-    const bool flat = node.params.contains("flattens");
+    const bool flat = node.flattens();
     Step step;
     step.kind = StepKind::kDevice;
     step.name = node.name;
@@ -207,10 +207,11 @@ class Lowering {
     run->weight_offset = model_.weights.size();
     PackedGeometry geometry = device::run_geometry(*run, channels);
     DVNN_TRY(check_weights(node, geometry));
-    save_weights(node.saved,
-                 {run->weight_offset, quantised, geometry.prelu, geometry.dilated,
-                  node.params.contains("reordered")},
-                 saved_);
+    const auto* flat = std::get_if<FlatInput>(&node.attributes);
+    save_weights(
+        node.saved,
+        {run->weight_offset, quantised, geometry.prelu, geometry.dilated, flat && flat->reordered},
+        saved_);
     std::vector<float> weights = node.weights;
     if (options_.y_major) {  // the device then reads kernels transposed
       transpose_kernels(run->kernel.y, run->kernel.x, &weights);
@@ -234,13 +235,17 @@ class Lowering {
     return {};
   }
 
-  void add_cpu_step(const Node& node) {
+  Status add_cpu_step(const Node& node) {
+    const auto* layer = std::get_if<layers::LayerAttributes>(&node.attributes);
+    if (!layer) {
+      return Error{ErrorCode::kInternal, "layer '" + node.name + "' is no layer of the CPU's"};
+    }
     Step step;
     step.kind = StepKind::kCpu;
     step.name = node.name;
     step.layers = node.layers;
-    step.type = node.op == Op::kReshape ? "Reshape" : node.type;
-    step.params = node.params;
+    step.type = layers::type_of(*layer);
+    step.params = layers::params_of(*layer);
     for (int value : node.inputs) step.inputs.push_back(tensor_of(value));
     step.outputs = {tensor_of(node.output)};
     model_.steps.push_back(std::move(step));
@@ -249,6 +254,7 @@ class Lowering {
     } else {
       note(node, "CPU", why_cpu(node));
     }
+    return {};
   }
 
   void note(const Node& node, const char* where, const std::string& why) {
@@ -258,8 +264,9 @@ class Lowering {
   std::string why_cpu(const Node& node) const {
     if (!node.why.empty()) return node.why;
     if (node.op == Op::kReshape) return "the device's order of elements is another";
-    if (node.op != Op::kConcat) return "the device has no " + node.type;
-    const bool pictures = graph_.shape_of(node.output).rank == 4 && node.params["axis"] == 1;
+    if (node.op != Op::kConcat) return "the device has no " + node.layer_type();
+    const bool pictures =
+        graph_.shape_of(node.output).rank == 4 && node.layer<layers::ConcatAttributes>()->axis == 1;
     return pictures ? "its inputs do not end with whole chunks of 8 channels, or lie elsewhere"
                     : "the device joins along channels only";
   }

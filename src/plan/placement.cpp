@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "plan/operators.h"
+
 namespace dvnn::plan {
 
 Placer::Placer(const Graph& graph, bool y_major)
@@ -27,25 +29,25 @@ Placer::Placer(const Graph& graph, bool y_major)
 }
 
 bool Placer::runs_on_device(const Node& node) const {
-  return node.op == Op::kConvolution || node.op == Op::kPooling || node.op == Op::kBranches;
+  return operator_of(node.op).on_device;
 }
 
 bool Placer::is_device_concat(const Node& node) const {
   return node.op == Op::kConcat && graph_.shape_of(node.output).rank == 4 &&
-         node.params["axis"] == 1 &&
+         node.layer<layers::ConcatAttributes>()->axis == 1 &&
          std::all_of(node.inputs.begin(), node.inputs.end(),
                      [&](int v) { return device_made_[static_cast<size_t>(v)]; });
 }
 
 // Channels from a multiple of 8 on, to another or to the last one, of a picture in chunks.
 bool Placer::is_device_slice(const Node& node) const {
-  if (node.op != Op::kCpu || node.type != "Slice" || graph_.is_output(node.output)) return false;
+  const auto* slice = node.layer<layers::SliceAttributes>();
+  if (!slice || graph_.is_output(node.output)) return false;
   const Shape &in = graph_.shape_of(node.inputs[0]), &out = graph_.shape_of(node.output);
   if (!device_made_[static_cast<size_t>(node.inputs[0])] || in.rank != 4) return false;
-  const nlohmann::json &begin = node.params["begin"], &step = node.params["step"];
-  const int first = begin[1].get<int>();
+  const int first = slice->begin[1];
   return out.n() == in.n() && out.h() == in.h() && out.w() == in.w() && first % 8 == 0 &&
-         (step[1] == 1 || out.c() == 1) && (out.c() % 8 == 0 || first + out.c() == in.c());
+         (slice->step[1] == 1 || out.c() == 1) && (out.c() % 8 == 0 || first + out.c() == in.c());
 }
 
 TensorDesc Placer::device_desc(const Shape& shape) const {
@@ -109,7 +111,7 @@ bool Placer::place_reshape(const Node& node) {
 void Placer::place_slice(const Node& node) {
   Placement& out = values_[static_cast<size_t>(node.output)];
   const Shape& in = graph_.shape_of(node.inputs[0]);
-  const auto first = static_cast<uint64_t>(node.params["begin"][1].get<int>());
+  const auto first = static_cast<uint64_t>(node.layer<layers::SliceAttributes>()->begin[1]);
   out.constant = false;
   out.parent = node.inputs[0];
   out.offset = first * static_cast<uint64_t>(in.h()) * static_cast<uint64_t>(in.w()) *
@@ -119,7 +121,7 @@ void Placer::place_slice(const Node& node) {
 bool Placer::place_concat(const Node& node) {
   const Placement& out = at(node.output);
   const bool chunks = out.desc.layout != Layout::kNchw;
-  const int axis = node.params["axis"].get<int>();
+  const int axis = node.layer<layers::ConcatAttributes>()->axis;
   int64_t before = 1;
   for (int i = 0; i < axis; ++i) before *= out.desc.shape[i];
   if (before != 1 || (chunks && axis != 1) || out.constant) return false;

@@ -79,7 +79,10 @@ Result<network::Model> resize(const network::Model& model, int width, int height
     for (size_t i = 0; i < graph.nodes.size(); ++i) {  // parameters that follow from shapes
       DVNN_TRY(check_cancelled(cancellation));
       const Node& node = graph.nodes[i];
-      if (!node.shape_inputs.empty()) saved["nodes"][i]["params"] = node.params;
+      const auto* layer = std::get_if<layers::LayerAttributes>(&node.attributes);
+      if (layer && !node.shape_inputs.empty()) {
+        saved["nodes"][i]["params"] = layers::params_of(*layer);
+      }
     }
     return plan_loaded(std::move(graph), options, model.input.picture, std::move(saved), nullptr);
   };

@@ -45,7 +45,7 @@ Window window_at(int index, int stride, int kernel, int before, int after, int s
 
 std::vector<float> pool(const Node& node, const Planes& in, const Shape& out) {
   const ConvRun& run = node.run;
-  const bool counts_pads = node.params.value("counts_pads", true);
+  const bool counts_pads = node.pooling().counts_pads;
   std::vector<float> result;
   for (int c = 0; c < out.c(); ++c) {
     for (int y = 0; y < out.h(); ++y) {
@@ -161,7 +161,8 @@ Result<std::unique_ptr<Reference>> Reference::create(Graph graph) {
     std::vector<TensorDesc> inputs;
     for (int value : node.inputs) inputs.push_back(plain(g.shape_of(value)));
     const std::vector<TensorDesc> outputs = {plain(g.shape_of(node.output))};
-    auto layer = layers::create_cpu_layer(node.type, node.params, inputs, outputs);
+    const auto& attributes = std::get<layers::LayerAttributes>(node.attributes);
+    auto layer = layers::create_cpu_layer(attributes, inputs, outputs);
     if (!layer.ok()) return layer.error().within("layer '" + node.name + "'");
     self->layers_.back() = std::move(layer.value());
   }
@@ -182,8 +183,7 @@ Status Reference::run_node(size_t index) {
     case Op::kPooling: {
       const Shape& from = graph_.shape_of(node.inputs[0]);
       const Shape flat = {1, static_cast<int>(from.elements()), 1, 1};
-      const bool flattens = node.params.contains("flattens");
-      out = run_command(node, planes(in(node), flattens ? flat : from),
+      out = run_command(node, planes(in(node), node.flattens() ? flat : from),
                         node.adds ? &in(node, 1) : nullptr, shape);
       return {};
     }

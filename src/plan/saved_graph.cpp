@@ -9,6 +9,8 @@
 #include "base/json.h"
 #include "network/model_json.h"
 #include "network/model_limits.h"
+#include "plan/operators.h"
+#include "plan/shapes.h"
 #include "tensor/packing.h"
 #include "tensor/tensor_json.h"
 
@@ -17,50 +19,97 @@ namespace {
 
 using nlohmann::json;
 
-// In the order of Op; null: not an operation that is kept.
-constexpr const char* kOpNames[] = {nullptr,   "conv", "affine", "activation",
-                                    "pooling", "add",  "concat", "fully_connected",
-                                    "reshape", "cpu",  nullptr};
-
-bool has_run(Op op) {
-  return op == Op::kConvolution || op == Op::kInnerProduct || op == Op::kActivation ||
-         op == Op::kPooling;
-}
-
-bool has_weights(Op op) {
-  return op == Op::kConvolution || op == Op::kInnerProduct;
-}
-
 bool can_be_kept(const Node& node) {
-  const bool global = node.params.value("global", false);
   const auto& size = node.run.pool_size;
-  return kOpNames[static_cast<size_t>(node.op)] && !node.adds && node.parts.empty() &&
-         (global || std::max(size.x, size.y) <= network::kMaxStride);
+  return operator_of(node.op).name && !node.adds && node.parts.empty() &&
+         (node.pooling().global || std::max(size.x, size.y) <= network::kMaxStride);
+}
+
+json params_to_json(const Node& node) {
+  if (const auto* layer = std::get_if<layers::LayerAttributes>(&node.attributes)) {
+    return layers::params_of(*layer);
+  }
+  const PoolingRule rule = node.pooling();
+  json out = json::object();
+  if (rule.ceil) out["ceil"] = true;
+  if (rule.global) out["global"] = true;
+  if (!rule.counts_pads) out["counts_pads"] = false;
+  return out;
+}
+
+// Sizes that no input says, beside the parameters.
+json shape_to_json(const Node& node) {
+  if (const auto* connection = std::get_if<FullConnection>(&node.attributes)) {
+    return std::vector<int64_t>{connection->inputs};
+  }
+  const auto* constant = node.layer<layers::ConstantAttributes>();
+  return constant ? json(dims_of(constant->shape)) : json();
 }
 
 json node_to_json(const Node& node) {
-  json out = {{"op", kOpNames[static_cast<size_t>(node.op)]},
+  const Operator& row = operator_of(node.op);
+  json out = {{"op", row.name},
               {"name", node.name},
               {"layers", node.layers},
               {"inputs", node.inputs},
               {"output", node.output}};
-  if (has_run(node.op)) {
+  if (row.has_run) {
     device::ConvRun run = node.run;
     run.m = std::max(run.m, 1);
-    if (node.params.value("global", false)) run.pool_size = {1, 1};  // found again
+    if (node.pooling().global) run.pool_size = {1, 1};  // found again
     out["run"] = network::run_to_json(run);
   }
   if (node.groups != 1) out["groups"] = node.groups;
   if (node.op == Op::kAffine) out["scale"] = node.weights, out["bias"] = node.bias;
   if (!node.slopes.empty()) out["slopes"] = node.slopes;
-  if (!node.type.empty()) out["type"] = node.type;
-  if (!node.params.empty()) out["params"] = node.params;
+  if (node.op == Op::kCpu || node.op == Op::kConcat) out["type"] = node.layer_type();
+  if (json params = params_to_json(node); !params.empty()) out["params"] = std::move(params);
   if (!node.shape_inputs.empty()) out["shape_inputs"] = node.shape_inputs;
-  if (node.fixed_shape.rank > 0) {
-    out["shape"] =
-        std::vector<int>(node.fixed_shape.dims, node.fixed_shape.dims + node.fixed_shape.rank);
-  }
+  if (json shape = shape_to_json(node); !shape.is_null()) out["shape"] = std::move(shape);
   return out;
+}
+
+Status check_known(const json& params, const char* op, std::initializer_list<const char*> known) {
+  for (const auto& [name, value] : params.items()) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    return Error{ErrorCode::kMalformed, format("field 'params': an operation '%s' has no '", op) +
+                                            short_text(name, 40) + "'"};
+  }
+  return {};
+}
+
+Result<PoolingRule> read_pooling_rule(const json& params) {
+  JsonReader in(params, "'params'");
+  PoolingRule rule;
+  rule.ceil = in.boolean("ceil", false);
+  rule.global = in.boolean("global", false);
+  rule.counts_pads = in.boolean("counts_pads", true);
+  DVNN_TRY(in.status());
+  return rule;
+}
+
+Result<Attributes> read_attributes(Op op, const std::string& type, const json& params,
+                                   const Shape& shape) {
+  switch (op) {
+    case Op::kPooling: {
+      DVNN_TRY(check_known(params, "pooling", {"ceil", "global", "counts_pads"}));
+      DVNN_ASSIGN(const PoolingRule rule, read_pooling_rule(params));
+      return Attributes(rule);
+    }
+    case Op::kInnerProduct:
+      return Attributes(FullConnection{shape.elements()});
+    case Op::kConcat:
+    case Op::kReshape:
+    case Op::kCpu: {
+      const char* const own = op == Op::kConcat ? "Concat" : op == Op::kReshape ? "Reshape" : "";
+      DVNN_ASSIGN(auto layer, layers::parse_layer(*own ? own : type, params));
+      if (auto* constant = std::get_if<layers::ConstantAttributes>(&layer)) constant->shape = shape;
+      return Attributes(std::move(layer));
+    }
+    default:
+      DVNN_TRY(check_known(params, operator_of(op).name, {}));
+      return Attributes();
+  }
 }
 
 class Loader {
@@ -133,37 +182,37 @@ class Loader {
   Status add(const json& item) {
     Node node;
     JsonReader in(item, "a node");
-    const std::string op = in.text("op");
-    size_t kind = 0;
-    while (kind < std::size(kOpNames) && (!kOpNames[kind] || op != kOpNames[kind])) ++kind;
-    if (kind == std::size(kOpNames)) in.fail("op", "'" + short_text(op, 40) + "' is no operation");
+    const auto op = find_operator(in.text("op"));
+    if (!op.ok()) in.fail("op", op.error().message);
     DVNN_TRY(in.status());
-    node.op = static_cast<Op>(kind);
+    node.op = op.value();
     node.name = in.text("name");
     node.layers = texts(&in, "layers");
     node.inputs = values(&in, "inputs");
     node.shape_inputs = values(&in, "shape_inputs");
     node.output = value(&in, "output");
     node.groups = static_cast<int>(in.integer("groups", 1, network::kMaxChannels, 1));
-    node.type = in.text("type", "");
+    const std::string type = in.text("type", "");
     node.slopes = in.numbers("slopes", network::kMaxChannels);
     node.weights = in.numbers("scale", network::kMaxChannels);
     node.bias = in.numbers("bias", network::kMaxChannels);
-    const std::vector<int> shape = in.integers("shape", 1, INT_MAX, Shape::kMaxRank);
-    node.fixed_shape.rank = static_cast<int>(shape.size());
-    std::copy(shape.begin(), shape.end(), node.fixed_shape.dims);
-    if (const json* params = in.member("params")) {
-      if (params->is_object()) node.params = *params;
-      if (!params->is_object()) in.fail("params", "must be an object");
-    }
+    const std::vector<int> dims = in.integers("shape", 1, INT_MAX, Shape::kMaxRank);
+    Shape shape;
+    shape.rank = static_cast<int>(dims.size());
+    std::copy(dims.begin(), dims.end(), shape.dims);
+    static const json kNoParams = json::object();
+    const json* params = in.member("params");
+    if (params && !params->is_object()) in.fail("params", "must be an object");
     DVNN_TRY(in.status());
-    if (!shape.empty()) DVNN_TRY(check_shape(node.fixed_shape));
-    if (has_run(node.op)) {
+    if (!dims.empty()) DVNN_TRY(check_shape(shape));
+    DVNN_TRY(network::check_name(type));
+    DVNN_ASSIGN(node.attributes,
+                read_attributes(node.op, type, params ? *params : kNoParams, shape));
+    if (operator_of(node.op).has_run) {
       const json* run = in.member("run");
       if (!run) return Error{ErrorCode::kMalformed, "has no run"};
       DVNN_ASSIGN(node.run, network::run_from_json(*run));
     }
-    DVNN_TRY(check_flags(node));
     DVNN_TRY(check_node(node));
     if (made_[static_cast<size_t>(node.output)]) {
       return Error{ErrorCode::kMalformed, "makes a value that is there already"};
@@ -171,16 +220,6 @@ class Loader {
     made_[static_cast<size_t>(node.output)] = true;
     node.saved = static_cast<int>(graph_.nodes.size());
     graph_.nodes.push_back(std::move(node));
-    return {};
-  }
-
-  // What passes read without asking for its type.
-  static Status check_flags(const Node& node) {
-    for (const char* name : {"ceil", "global", "counts_pads"}) {
-      const auto it = node.params.find(name);
-      if (it == node.params.end() || it->is_boolean()) continue;
-      return Error{ErrorCode::kMalformed, std::string("'") + name + "' is not true or false"};
-    }
     return {};
   }
 
@@ -193,48 +232,21 @@ class Loader {
     const device::ConvRun& run = node.run;
     const bool convolves = run.conv != ConvKind::kNone, pools = run.pool != PoolKind::kNone;
     const bool activates = run.activation != Activation::kNone;
-    const struct {
-      Op op;
-      bool convolves, pools, activates;
-      size_t least_inputs, most_inputs;
-    } rules[] = {
-        {Op::kConvolution, true, false, false, 1, 1},
-        {Op::kAffine, false, false, false, 1, 1},
-        {Op::kActivation, false, false, true, 1, 1},
-        {Op::kPooling, false, true, false, 1, 1},
-        {Op::kAdd, false, false, false, 2, 2},
-        {Op::kConcat, false, false, false, 1, kMaxInputs},
-        {Op::kInnerProduct, false, false, false, 1, 1},
-        {Op::kReshape, false, false, false, 1, 1},
-        {Op::kCpu, false, false, false, 0, kMaxInputs},
-    };
-    for (const auto& rule : rules) {
-      if (rule.op != node.op) continue;
-      const char* const op = kOpNames[static_cast<size_t>(node.op)];
-      if (convolves != rule.convolves || pools != rule.pools || activates != rule.activates) {
-        return Error{
-            ErrorCode::kMalformed,
-            format("field 'run': an operation '%s' %s convolve, %s pool and %s activate", op,
-                   rule.convolves ? "must" : "must not", rule.pools ? "must" : "must not",
-                   rule.activates ? "must" : "must not")};
-      }
-      const size_t inputs = node.inputs.size();
-      if (inputs < rule.least_inputs || inputs > rule.most_inputs) {
-        return Error{ErrorCode::kMalformed,
-                     format("field 'inputs': an operation '%s' has %zu, not %zu..%zu", op, inputs,
-                            rule.least_inputs, rule.most_inputs)};
-      }
+    const Operator& row = operator_of(node.op);
+    if (convolves != row.convolves || pools != row.pools || activates != row.activates) {
+      return Error{ErrorCode::kMalformed,
+                   format("field 'run': an operation '%s' %s convolve, %s pool and %s activate",
+                          row.name, row.convolves ? "must" : "must not",
+                          row.pools ? "must" : "must not", row.activates ? "must" : "must not")};
+    }
+    const size_t inputs = node.inputs.size();
+    if (inputs < row.least_inputs || inputs > row.most_inputs) {
+      return Error{ErrorCode::kMalformed,
+                   format("field 'inputs': an operation '%s' has %zu, not %zu..%zu", row.name,
+                          inputs, row.least_inputs, row.most_inputs)};
     }
     if (node.shape_inputs.size() > 2) {
       return Error{ErrorCode::kMalformed, "field 'shape_inputs' has more than 2 values"};
-    }
-    // Planning copies a pooling for each of its steps: a hundred times, with all it has.
-    for (const auto& [name, value] : node.params.items()) {
-      if (node.op != Op::kPooling || name == "ceil" || name == "global" || name == "counts_pads") {
-        continue;
-      }
-      return Error{ErrorCode::kMalformed,
-                   "field 'params': an operation 'pooling' has no '" + short_text(name, 40) + "'"};
     }
     constexpr size_t kMaxLayers = 1024;
     if (node.layers.size() > kMaxLayers) {
@@ -247,12 +259,9 @@ class Loader {
                                                  run.kernel.x, run.kernel.y, most)};
     }
     DVNN_TRY(network::check_name(node.name));
-    DVNN_TRY(network::check_name(node.type));
     for (const std::string& layer : node.layers) DVNN_TRY(network::check_name(layer));
     return {};
   }
-
-  static constexpr size_t kMaxInputs = 4096;
 
   const json& saved_;
   Graph graph_;
@@ -364,7 +373,7 @@ Status load_weights(const json& saved, const network::Model& model, const PlanOp
     DVNN_TRY(check_cancelled(options.cancellation));
     Node& node = graph->nodes[i];
     Status status;
-    if (has_weights(node.op)) {
+    if (operator_of(node.op).has_weights) {
       status = load_node_weights(saved["nodes"][i], model, options.y_major,
                                  graph->shape_of(node.inputs[0]), &node);
     }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/format.h"
-#include "decode/priors.h"
 #include "import/caffe/layers.h"
 
 namespace dvnn::import {
@@ -20,10 +19,11 @@ Result<int> axis_of(const Shape& shape, int axis) {
 }
 
 // A CPU layer in the place of this one.
-Status add_cpu(CaffeImporter* importer, const caffe::LayerParameter& layer, const char* type,
-               json params, std::vector<int> inputs, const std::vector<int64_t>& dims) {
-  return importer->done(
-      layer, importer->builder.cpu(layer.name(), type, std::move(params), std::move(inputs), dims));
+Status add_cpu(CaffeImporter* importer, const caffe::LayerParameter& layer,
+               layers::LayerAttributes attributes, std::vector<int> inputs,
+               std::vector<int> shape_inputs = {}) {
+  return importer->done(layer, importer->builder.cpu(layer.name(), std::move(attributes),
+                                                     std::move(inputs), std::move(shape_inputs)));
 }
 
 Result<std::vector<int>> all_bottoms(CaffeImporter* importer, const caffe::LayerParameter& layer) {
@@ -100,10 +100,11 @@ Status import_eltwise(CaffeImporter* importer, const caffe::LayerParameter& laye
     }
     return importer->done(layer, sum);
   }
-  const char* name = p.operation() == P::SUM ? "sum" : p.operation() == P::MAX ? "max" : "prod";
-  json params = {{"operation", name}};
-  if (p.coeff_size() > 0) params["coeff"] = std::vector<float>(p.coeff().begin(), p.coeff().end());
-  return add_cpu(importer, layer, "Eltwise", std::move(params), std::move(inputs), dims_of(shape));
+  layers::EltwiseAttributes attributes;
+  if (p.operation() == P::PROD) attributes.operation = layers::EltwiseOperation::kProduct;
+  if (p.operation() == P::MAX) attributes.operation = layers::EltwiseOperation::kMax;
+  attributes.coeff.assign(p.coeff().begin(), p.coeff().end());
+  return add_cpu(importer, layer, std::move(attributes), std::move(inputs));
 }
 
 Status import_softmax(CaffeImporter* importer, const caffe::LayerParameter& layer) {
@@ -184,12 +185,9 @@ Status import_normalize(CaffeImporter* importer, const caffe::LayerParameter& la
   }
   const size_t count = p.channel_shared() ? 1 : static_cast<size_t>(shape.c());
   DVNN_ASSIGN(auto scale, importer->blobs.get(layer.name(), 0, count));
-  return add_cpu(importer, layer, "Normalize",
-                 {{"across_spatial", p.across_spatial()},
-                  {"channel_shared", p.channel_shared()},
-                  {"eps", p.eps()},
-                  {"scale", scale}},
-                 {in}, dims_of(shape));
+  return add_cpu(
+      importer, layer,
+      layers::NormalizeAttributes{p.across_spatial(), p.channel_shared(), p.eps(), scale}, {in});
 }
 
 Status import_prior_box(CaffeImporter* importer, const caffe::LayerParameter& layer) {
@@ -218,17 +216,14 @@ Status import_prior_box(CaffeImporter* importer, const caffe::LayerParameter& la
                        {"step_w", p.has_step() ? p.step() : p.step_w()},
                        {"step_h", p.has_step() ? p.step() : p.step_h()},
                        {"offset", p.offset()}};
-  DVNN_ASSIGN(const auto prior, decode::parse_prior_box(params));
-  const int64_t count = int64_t{g.w()} * g.h() * decode::priors_per_cell(prior);
+  DVNN_ASSIGN(auto attributes, layers::PriorBoxAttributes::parse(params));
   // Boxes depend on the parameters alone: the sizes of the inputs are all that is read of them.
-  DVNN_TRY(add_cpu(importer, layer, "PriorBox", params, {}, {1, 2, 4 * count}));
-  importer->builder.graph.nodes.back().shape_inputs = {grid};
-  if (img_w == 0) importer->builder.graph.nodes.back().shape_inputs.push_back(image);
-  return {};
+  std::vector<int> sizes = {grid};
+  if (img_w == 0) sizes.push_back(image);
+  return add_cpu(importer, layer, std::move(attributes), {}, std::move(sizes));
 }
 
 Status import_detection_output(CaffeImporter* importer, const caffe::LayerParameter& layer) {
-  constexpr int64_t kDefaultRows = 200;
   const auto& p = layer.detection_output_param();
   DVNN_ASSIGN(const auto inputs, all_bottoms(importer, layer));
   if (inputs.size() != 3) {
@@ -246,8 +241,8 @@ Status import_detection_output(CaffeImporter* importer, const caffe::LayerParame
                        {"variance_encoded_in_target", p.variance_encoded_in_target()},
                        {"keep_top_k", p.keep_top_k()},
                        {"confidence_threshold", p.confidence_threshold()}};
-  const int64_t rows = p.keep_top_k() > 0 ? p.keep_top_k() : kDefaultRows;
-  return add_cpu(importer, layer, "DetectionOutput", params, inputs, {1, 1, rows, 7});
+  DVNN_ASSIGN(auto attributes, layers::DetectionOutputAttributes::parse(params));
+  return add_cpu(importer, layer, attributes, inputs);
 }
 
 }  // namespace dvnn::import

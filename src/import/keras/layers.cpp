@@ -418,6 +418,7 @@ Result<KerasTensor> import_declared(KerasImporter* importer, const KerasLayer& l
 
 Result<int> keras_activation(KerasImporter* importer, const std::string& name,
                              const nlohmann::json& activation, int in) {
+  using layers::UnaryFunction;
   GraphBuilder& b = importer->builder;
   if (activation.is_null() || activation == "linear") return in;
   // A layer's own function has a name of its own.
@@ -427,13 +428,14 @@ Result<int> keras_activation(KerasImporter* importer, const std::string& name,
   if (activation == "elu") return b.activation(own, in, Activation::kElu);
   if (activation == "sigmoid") return b.activation(own, in, Activation::kSigmoid);
   if (activation == "tanh") return b.activation(own, in, Activation::kTanh);
-  if (activation == "hard_sigmoid") return b.unary(own, "hardsigmoid", in);
-  if (activation == "exponential") return b.unary(own, "exp", in);
-  if (activation == "softplus") return b.unary(own, "softplus", in);
+  if (activation == "hard_sigmoid") return b.unary(own, {UnaryFunction::kHardSigmoid, {}, {}}, in);
+  if (activation == "exponential") return b.unary(own, {UnaryFunction::kExp, {}, {}}, in);
+  if (activation == "softplus") return b.unary(own, {UnaryFunction::kSoftplus, {}, {}}, in);
   if (activation == "softmax") return b.softmax(own, in, b.shape_of(in).rank == 4 ? 1 : -1);
   if (activation == "swish" || activation == "silu") {
     DVNN_ASSIGN(const int gate, b.activation(own + "_gate", in, Activation::kSigmoid));
-    return b.cpu(own, "Eltwise", {{"operation", "prod"}}, {in, gate}, dims_of(b.shape_of(in)));
+    return b.cpu(own, layers::EltwiseAttributes{layers::EltwiseOperation::kProduct, {}},
+                 {in, gate});
   }
   return Error{ErrorCode::kUnsupported, "activation " + shown(activation) + " is not supported"};
 }

@@ -73,13 +73,14 @@ Result<KerasTensor> merged(KerasImporter* importer, const KerasLayer& layer,
     }
     return KerasTensor{out, false};
   }
-  json params = {{"operation", mode == "mul" ? "prod" : mode == "max" ? "max" : "sum"}};
-  if (mode == "ave") {
-    params["coeff"] = std::vector<float>(values.size(), 1.0f / static_cast<float>(values.size()));
-  }
-  if (mode == "sub") params["coeff"] = std::vector<float>{1.0f, -1.0f};
+  layers::EltwiseAttributes attributes;
+  if (mode == "mul") attributes.operation = layers::EltwiseOperation::kProduct;
+  if (mode == "max") attributes.operation = layers::EltwiseOperation::kMax;
+  if (mode == "ave")
+    attributes.coeff.assign(values.size(), 1.0f / static_cast<float>(values.size()));
+  if (mode == "sub") attributes.coeff = {1.0f, -1.0f};
   if (mode == "sub" && values.size() != 2) return Error{ErrorCode::kMalformed, "needs two inputs"};
-  DVNN_ASSIGN(out, b.cpu(layer.name, "Eltwise", std::move(params), values, dims_of(shape)));
+  DVNN_ASSIGN(out, b.cpu(layer.name, std::move(attributes), values));
   return KerasTensor{out, false};
 }
 

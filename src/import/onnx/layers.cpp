@@ -256,18 +256,21 @@ Status import_onnx_clip(const OnnxNode& node) {
   if (least == 0 && most == std::numeric_limits<float>::max()) {
     return node.done(node.builder().activation(node.name(), in, Activation::kRelu));
   }
-  return node.done(node.builder().unary(node.name(), "clip", in, {{"min", least}, {"max", most}}));
+  return node.done(
+      node.builder().unary(node.name(), {layers::UnaryFunction::kClip, least, most}, in));
 }
 
 Status import_onnx_unary(const OnnxNode& node) {
   DVNN_ASSIGN(const int in, node.value(0));
-  std::string function = node.type();
-  std::transform(function.begin(), function.end(), function.begin(), ::tolower);
-  nlohmann::json params = nlohmann::json::object();
-  if (node.type() == "HardSigmoid") {
-    params = {{"alpha", node.number("alpha", 0.2f)}, {"beta", node.number("beta", 0.5f)}};
+  std::string name = node.type();
+  std::transform(name.begin(), name.end(), name.begin(), ::tolower);
+  layers::UnaryAttributes attributes;
+  DVNN_ASSIGN(attributes.function, layers::parse_unary_function(name));
+  if (attributes.function == layers::UnaryFunction::kHardSigmoid) {
+    attributes.a = node.number("alpha", 0.2f);
+    attributes.b = node.number("beta", 0.5f);
   }
-  return node.done(node.builder().unary(node.name(), function.c_str(), in, std::move(params)));
+  return node.done(node.builder().unary(node.name(), attributes, in));
 }
 
 Status import_onnx_binary(const OnnxNode& node) {
@@ -290,13 +293,15 @@ Status import_onnx_binary(const OnnxNode& node) {
   }
   DVNN_ASSIGN(const int first, node.value(0));
   DVNN_ASSIGN(const int second, node.value(1));
-  std::string operation = node.type();
-  std::transform(operation.begin(), operation.end(), operation.begin(), ::tolower);
-  if (operation == "mul" && b.shape_of(first) == b.shape_of(second)) {
-    return node.done(b.cpu(node.name(), "Eltwise", {{"operation", "prod"}}, {first, second},
-                           dims_of(b.shape_of(first))));
+  std::string name = node.type();
+  std::transform(name.begin(), name.end(), name.begin(), ::tolower);
+  DVNN_ASSIGN(const auto operation, layers::parse_binary_operation(name));
+  if (operation == layers::BinaryOperation::kMul && b.shape_of(first) == b.shape_of(second)) {
+    return node.done(b.cpu(node.name(),
+                           layers::EltwiseAttributes{layers::EltwiseOperation::kProduct, {}},
+                           {first, second}));
   }
-  return node.done(b.binary(node.name(), operation.c_str(), first, second));
+  return node.done(b.binary(node.name(), operation, first, second));
 }
 
 Status import_onnx_add(const OnnxNode& node) {

@@ -15,14 +15,14 @@ using device::PoolKind;
 constexpr size_t kMaxDepth = 2;  // runs of a branch; as the dv-sdk converter
 
 bool is_channel_concat(const Graph& graph, const Node& node) {
-  return !node.dead && node.op == Op::kConcat && node.params["axis"] == 1 &&
-         graph.shape_of(node.output).rank == 4;
+  return !node.dead && node.op == Op::kConcat &&
+         node.layer<layers::ConcatAttributes>()->axis == 1 && graph.shape_of(node.output).rank == 4;
 }
 
 bool is_run(const Node& node) {
   const bool dilated = node.run.dilation.x > 1 || node.run.dilation.y > 1;
   return (node.op == Op::kConvolution || node.op == Op::kPooling) && !node.adds && !dilated &&
-         !node.params.contains("flattens");
+         !node.flattens();
 }
 
 class Merger {
@@ -138,7 +138,7 @@ bool is_convolution_alone(Rewriter* rewriter, int value) {
   }
   if (made_by < 0) return false;
   const Node& node = rewriter->node(static_cast<size_t>(made_by));
-  return node.op == Op::kConvolution && !node.params.contains("flattens");
+  return node.op == Op::kConvolution && !node.flattens();
 }
 
 // The concatenation at `before`, changed to `concat`, takes the place of the node at `index`, and

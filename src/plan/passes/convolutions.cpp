@@ -40,15 +40,10 @@ void lower_convolutions(Graph* graph) {
     if (node.op != Op::kConvolution) continue;
     const std::string why = why_not(node, graph->shape_of(node.inputs[0]));
     if (why.empty()) continue;
-    const layers::ConvolutionParams p = convolution_params(node);
     node.op = Op::kCpu;
-    node.type = "Convolution";
     node.why = why;
-    node.params = {
-        {"kernel_w", p.kernel_x},     {"kernel_h", p.kernel_y},     {"stride_w", p.stride_x},
-        {"stride_h", p.stride_y},     {"dilation_w", p.dilation_x}, {"dilation_h", p.dilation_y},
-        {"pad_left", p.left},         {"pad_top", p.top},           {"groups", p.groups},
-        {"transposed", p.transposed}, {"weights", node.weights},    {"bias", node.bias}};
+    node.set_layer(
+        layers::ConvolutionAttributes{convolution_params(node), node.weights, node.bias});
   }
 }
 

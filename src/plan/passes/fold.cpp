@@ -52,13 +52,13 @@ void fold_pads(Graph* graph) {
     if (node.op != Op::kConvolution || node.run.conv != device::ConvKind::kConv) continue;
     const int before = rewriter.sole_producer(node.inputs[0]);
     if (before < 0) continue;
-    const Node& pad = rewriter.node(static_cast<size_t>(before));
-    if (pad.op != Op::kCpu || pad.type != "Pad") continue;
+    const auto* pad = rewriter.node(static_cast<size_t>(before)).layer<layers::PadAttributes>();
+    if (!pad) continue;
     device::Pad sum = node.run.conv_pad;
-    sum.left += pad.params["left"].get<int>();
-    sum.right += pad.params["right"].get<int>();
-    sum.top += pad.params["top"].get<int>();
-    sum.bottom += pad.params["bottom"].get<int>();
+    sum.left += pad->left;
+    sum.right += pad->right;
+    sum.top += pad->top;
+    sum.bottom += pad->bottom;
     if (std::max({sum.left, sum.right, sum.top, sum.bottom}) > kMaxPad) continue;
     const Node gone = rewriter.take(static_cast<size_t>(before));
     rewriter.change(i, [&](Node* conv) {
@@ -147,18 +147,15 @@ void slice_groups(Rewriter* rewriter, size_t index) {
   concat.op = Op::kConcat;
   concat.name = node.name;
   concat.layers = node.layers;
-  concat.type = "Concat";
-  concat.params = {{"axis", 1}};
+  concat.set_layer(layers::ConcatAttributes{1});
   concat.output = node.output;
   for (int g = 0; g < node.groups; ++g) {
     const std::string name = node.name + "_group" + std::to_string(g);
     Node slice;
     slice.op = Op::kCpu;
-    slice.type = "Slice";
     slice.name = name;
     slice.layers = node.layers;
-    slice.params = {
-        {"begin", {0, g * c, 0, 0}}, {"step", {1, 1, 1, 1}}, {"count", {-1, c, -1, -1}}};
+    slice.set_layer(layers::SliceAttributes{{0, g * c, 0, 0}, {1, 1, 1, 1}, {-1, c, -1, -1}});
     slice.inputs = {node.inputs[0]};
     slice.output = rewriter->add_value(name + "_in", {1, c, in.h(), in.w()});
     Node conv = node;
@@ -215,6 +212,7 @@ Status lower_inner_products(Graph* graph, bool y_major) {
     const int in = unshaped[static_cast<size_t>(node.inputs[0])];
     const Shape shape = graph->shape_of(in);
     const size_t inputs = static_cast<size_t>(shape.elements());
+    FlatInput flat;
     if (shape.rank == 4 && shape.elements() > shape.c()) {
       // Weights follow the order in which the device's buffer holds the picture.
       const Layout layout = y_major ? Layout::kHwc8 : Layout::kWhc8;
@@ -231,11 +229,11 @@ Status lower_inner_products(Graph* graph, bool y_major) {
         }
       }
       node.weights = std::move(ordered);
-      node.params["reordered"] = true;
+      flat.reordered = true;
     }
     node.op = Op::kConvolution;
     node.run.conv = device::ConvKind::kConv;
-    node.params["flattens"] = true;
+    node.attributes = flat;
     node.inputs[0] = in;
   }
   // Reshapes that nobody reads any more, the last first: then those that only they read.

@@ -95,7 +95,7 @@ class Fuser {
       const int other = node->inputs[1 - side];
       if (!conv || conv->op != Op::kConvolution || conv->adds || other == node->inputs[side] ||
           conv->run.activation != Activation::kNone || conv->run.pool != PoolKind::kNone ||
-          conv->params.contains("flattens")) {
+          conv->flattens()) {
         continue;
       }
       take_over(index, before, [other](Node* merged) {
@@ -138,8 +138,8 @@ class Fuser {
     const int at = command_before(node->inputs[0]);
     const Node* const before = at < 0 ? nullptr : &rewriter_.node(static_cast<size_t>(at));
     if (!before || before->op != Op::kConvolution || before->run.pool != PoolKind::kNone ||
-        before->params.contains("flattens") || before->run.dilation.x > 1 ||
-        before->run.dilation.y > 1 || !is_monotonic(*before)) {
+        before->flattens() || before->run.dilation.x > 1 || before->run.dilation.y > 1 ||
+        !is_monotonic(*before)) {
       return;
     }
     const Shape in = graph_.shape_of(before->inputs[0]), conv = graph_.shape_of(before->output);
@@ -178,6 +178,26 @@ bool suits_device(Rewriter* rewriter, const Node& node) {
   return rewriter->graph().shape_of(node.output).rank == 4 && !from_cpu;
 }
 
+layers::LayerAttributes activation_layer(const Node& node) {
+  switch (node.run.activation) {
+    case Activation::kTanh:
+      return layers::TanhAttributes();
+    case Activation::kRelu:
+      return layers::ReluAttributes{node.run.activation_param};
+    case Activation::kSigmoid:
+      return layers::SigmoidAttributes();
+    case Activation::kPrelu:
+      return layers::PreluAttributes{node.slopes};
+    case Activation::kElu:
+      return layers::EluAttributes();
+    case Activation::kRelu6:
+      return layers::UnaryAttributes{layers::UnaryFunction::kClip, 0.0f, 6.0f};
+    case Activation::kNone:
+      break;
+  }
+  return layers::ReluAttributes{1};  // y = x
+}
+
 // Its weights and bias, one per channel, are there.
 void to_depthwise(const Graph& graph, Node* node) {
   node->op = Op::kConvolution;
@@ -213,15 +233,9 @@ Status lower_leftovers(Graph* graph) {
       continue;
     }
     if (node.op == Op::kAffine) {
-      node.type = "Scale";
-      node.params = {{"axis", 1}, {"scale", node.weights}, {"bias", node.bias}};
+      node.set_layer(layers::ScaleAttributes{1, node.weights, node.bias});
     } else {
-      static constexpr const char* kTypes[] = {"", "TanH", "ReLU", "Sigmoid", "PReLU", "ELU", ""};
-      node.type = kTypes[static_cast<size_t>(node.run.activation)];
-      if (node.run.activation == Activation::kRelu) {
-        node.params = {{"slope", node.run.activation_param}};
-      }
-      if (node.run.activation == Activation::kPrelu) node.params = {{"slope", node.slopes}};
+      node.set_layer(activation_layer(node));
     }
     node.op = Op::kCpu;
   }

@@ -164,7 +164,7 @@ std::vector<Stage> stages_of_maximum(const device::ConvRun& run, const Shape& in
 
 std::vector<Stage> stages_of_average(const Node& node, const Shape& in, const Shape& out) {
   const device::ConvRun& run = node.run;
-  if (!node.params.value("counts_pads", true)) return {};
+  if (!node.pooling().counts_pads) return {};
   const bool small = run.pool_size.x <= kAverageWindow && run.pool_size.y <= kAverageWindow;
   if (small && !is_clipped(run, in, out)) {
     const float pixels = static_cast<float>(run.pool_size.x * run.pool_size.y);
@@ -181,7 +181,7 @@ std::vector<Stage> stages_of_average(const Node& node, const Shape& in, const Sh
 // What keeps a pooling from the device.
 std::string why_not(const Node& node, const Shape& in) {
   const device::ConvRun& run = node.run;
-  if (!node.params.value("counts_pads", true)) return "the device counts zeros around a picture";
+  if (!node.pooling().counts_pads) return "the device counts zeros around a picture";
   const int most = run.pool == PoolKind::kMax ? kMaxWindow : kAverageWindow;
   if (run.pool_size.x > most || run.pool_size.y > most) {
     return format("the window of %d x %d exceeds the device's %d x %d", run.pool_size.x,
@@ -194,16 +194,13 @@ std::string why_not(const Node& node, const Shape& in) {
 void to_cpu_pooling(Node* node, const std::string& why) {
   const device::ConvRun& run = node->run;
   node->op = Op::kCpu;
-  node->type = "Pooling";
   node->why = why;
-  node->params = {{"method", run.pool == PoolKind::kMax ? "max" : "average"},
-                  {"kernel_w", run.pool_size.x},
-                  {"kernel_h", run.pool_size.y},
-                  {"stride_w", run.pool_stride.x},
-                  {"stride_h", run.pool_stride.y},
-                  {"pad_w", run.pool_pad.left},
-                  {"pad_h", run.pool_pad.top},
-                  {"counts_pads", node->params.value("counts_pads", true)}};
+  layers::PoolingAttributes pooling;
+  pooling.average = run.pool != PoolKind::kMax;
+  pooling.x = {run.pool_size.x, run.pool_stride.x, run.pool_pad.left};
+  pooling.y = {run.pool_size.y, run.pool_stride.y, run.pool_pad.top};
+  pooling.counts_pads = node->pooling().counts_pads;
+  node->set_layer(pooling);
 }
 
 }  // namespace

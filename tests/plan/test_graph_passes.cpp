@@ -311,6 +311,17 @@ START_TEST(what_is_left_becomes_commands_or_cpu_layers) {
 }
 END_TEST
 
+START_TEST(every_activation_is_a_layer_of_the_cpus_too) {
+  for (Activation kind : {Activation::kTanh, Activation::kRelu, Activation::kSigmoid,
+                          Activation::kPrelu, Activation::kElu, Activation::kRelu6}) {
+    Maker m;
+    const int conv = m.conv(m.graph.input, 8);
+    const Graph graph = m.done({m.active(sure(m.reshape("flat", conv, {1, 8 * 16 * 16})), kind)});
+    ck_assert_int_eq(count(after("activation", graph, lower_leftovers), Op::kCpu), 1);
+  }
+}
+END_TEST
+
 START_TEST(fully_connected_layers_become_convolutions) {
   Maker m;
   const int pool = sure(m.global_pooling("g", m.conv(m.graph.input, 24), true));
@@ -424,5 +435,6 @@ DVNN_TEST_MAIN(graph_passes, what_no_output_needs_is_dropped, zeros_around_a_pic
                what_follows_a_concatenation_is_done_to_each_part,
                a_pooling_moves_before_what_is_joined, branches_become_runs_of_one_command,
                branches_that_do_not_fit_stay, what_is_left_becomes_commands_or_cpu_layers,
+               every_activation_is_a_layer_of_the_cpus_too,
                fully_connected_layers_become_convolutions, an_affine_input_goes_into_mean_and_scale,
                random_networks_survive_all_passes)

@@ -35,16 +35,22 @@ Status check_decoder(const network::Model& model) {
   return decoder.ok() ? Status() : Status(decoder.error());
 }
 
+// One channel is gray without being told; an input that is no picture has no order of channels.
+Status fit_picture(const Shape& input, bool order_given, InputSpec* picture) {
+  const int channels = plan::is_picture(input) ? input.c() : 0;
+  if (!order_given && channels == 1) picture->order = ChannelOrder::kGray;
+  if (channels == 0 || (channels == 1) == (picture->order == ChannelOrder::kGray)) return {};
+  return Error{ErrorCode::kInvalidArgument,
+               format("the input has %d channels, which does not fit channel order '%s'", channels,
+                      to_string(picture->order))};
+}
+
 Result<network::Model> convert_graph(plan::Graph graph, const ConvertOptions& options,
                                      Report* report) {
-  const int channels = graph.shape_of(graph.input).c();
-  if ((channels == 1) != (options.picture.order == ChannelOrder::kGray)) {
-    return Error{ErrorCode::kInvalidArgument,
-                 format("the input has %d channels, which does not fit channel order '%s'",
-                        channels, to_string(options.picture.order))};
-  }
+  InputSpec picture = options.picture;
+  DVNN_TRY(fit_picture(graph.shape_of(graph.input), options.order_given, &picture));
   if (report) report->imported = std::make_shared<const plan::Graph>(graph);
-  DVNN_ASSIGN(network::Model model, plan::plan(std::move(graph), options, options.picture, report));
+  DVNN_ASSIGN(network::Model model, plan::plan(std::move(graph), options, picture, report));
   if (!options.name.empty()) model.name = options.name;
   model.labels = options.labels;
   choose_decoder(&model);
@@ -89,7 +95,9 @@ Result<network::Model> finish(Result<plan::Graph> graph, const std::string& kind
 Result<network::Model> convert_onnx(const std::string& path, const ConvertOptions& options,
                                     Report* report) {
   DVNN_ASSIGN(const onnx::ModelProto proto, import::read_onnx(path));
-  return finish(import::import_onnx(proto, options.import), "onnx", path, options, report);
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  return finish(import::import_onnx(proto, folder, options.import), "onnx", path, options, report);
 }
 
 Result<network::Model> convert_keras(const std::string& path, const ConvertOptions& options,

@@ -21,8 +21,9 @@ namespace dvnn::convert {
 
 /// What the model does not say itself.
 struct ConvertOptions : plan::PlanOptions {
-  std::string name;   // of the network; empty: the model's own
-  InputSpec picture;  // how a picture becomes the input
+  std::string name;          // of the network; empty: the model's own
+  InputSpec picture;         // how a picture becomes the input
+  bool order_given = false;  // the picture's order is the user's: no other may take its place
   std::vector<std::string> labels;
   std::string decoder;  // empty: chosen from the model's last layer
   nlohmann::json decoder_params = nlohmann::json::object();
@@ -35,7 +36,7 @@ struct Report : plan::PlanReport {
   std::shared_ptr<const plan::Graph> imported;  // the model before any pass; see reference.h
 };
 
-/// Converts an ONNX model of opset 7 to 17. Errors name the file, the node, the operator and the
+/// Converts an ONNX model of opset 1 to 26. Errors name the file, the node, the operator and the
 /// opset. `report` may be null.
 Result<network::Model> convert_onnx(const std::string& path, const ConvertOptions& options,
                                     Report* report);

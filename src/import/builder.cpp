@@ -97,18 +97,12 @@ Status GraphBuilder::needs_picture(int value) const {
   return Error{ErrorCode::kUnsupported, "needs a picture, 1 x C x H x W, has " + shape.to_string()};
 }
 
-Result<int> GraphBuilder::input(const std::string& name, const std::vector<int64_t>& dims,
-                                bool tensor) {
+Result<int> GraphBuilder::input(const std::string& name, const std::vector<int64_t>& dims) {
   if (graph.input >= 0) {
     return Error{ErrorCode::kUnsupported, "a second input '" + name + "': one is supported"};
   }
   auto shape = checked_shape(dims);
   if (!shape.ok()) return shape.error().within("input '" + name + "'");
-  if (shape.value().rank != 4 || (!tensor && shape.value().c() != 1 && shape.value().c() != 3)) {
-    return Error{ErrorCode::kUnsupported, "input '" + name + "' is " + shape.value().to_string() +
-                                              ", not 1 or 3 channels of a picture (1x3xHxW)"};
-  }
-  shape.value()[0] = 1;  // files say the batch size of training
   graph.input = graph.add_value(name, shape.value());
   return graph.input;
 }
@@ -144,10 +138,6 @@ Result<int> GraphBuilder::deconvolution(const std::string& name, int in, const C
   DVNN_TRY(needs_picture(in));
   const Shape shape = shape_of(in);
   DVNN_TRY(check_spec(spec, shape));
-  if (spec.dilation_x != 1 || spec.dilation_y != 1) {
-    return Error{ErrorCode::kUnsupported,
-                 "transposed convolutions with dilation are not supported"};
-  }
   const int64_t kx = spec.kernel_x, ky = spec.kernel_y, m = spec.outputs;
   const int64_t c = shape.c() / spec.groups, m_in = m / spec.groups;  // of a group
   DVNN_TRY(check_count("weights", weights.size(), m * c * kx * ky));
@@ -172,8 +162,10 @@ Result<int> GraphBuilder::deconvolution(const std::string& name, int in, const C
   node.run.conv = device::ConvKind::kDeconv;
   node.run.kernel = extent(kx, ky);
   node.run.stride = extent(spec.stride_x, spec.stride_y);
-  const int64_t left = kx - 1 - spec.left, right = kx - 1 - spec.right + extra_x;
-  const int64_t top = ky - 1 - spec.top, bottom = ky - 1 - spec.bottom + extra_y;
+  node.run.dilation = extent(spec.dilation_x, spec.dilation_y);
+  const int64_t reach_x = (kx - 1) * spec.dilation_x, reach_y = (ky - 1) * spec.dilation_y;
+  const int64_t left = reach_x - spec.left, right = reach_x - spec.right + extra_x;
+  const int64_t top = reach_y - spec.top, bottom = reach_y - spec.bottom + extra_y;
   for (int64_t pad : {left, right, top, bottom}) {
     DVNN_TRY(check_range("what is left of the kernel beside a pad", pad, 0, kMaxPad));
   }
@@ -338,7 +330,17 @@ Result<int> GraphBuilder::permute(const std::string& name, int in,
     return Error{ErrorCode::kMalformed,
                  "the order does not name each axis of " + shape_of(in).to_string() + " once"};
   }
-  return cpu(name, layers::PermuteAttributes{ints(order)}, {in});
+  std::vector<int> axes = ints(order);
+  // One after another is one: exporters turn the input about, and we turn it back.
+  const auto before = permutes_.find(in);
+  if (before != permutes_.end() && before->second.order.size() == axes.size()) {
+    for (int& axis : axes) axis = before->second.order[static_cast<size_t>(axis)];
+    in = before->second.of;
+  }
+  if (std::is_sorted(axes.begin(), axes.end())) return in;
+  DVNN_ASSIGN(const int out, cpu(name, layers::PermuteAttributes{axes}, {in}));
+  permutes_[out] = {in, std::move(axes)};
+  return out;
 }
 
 Result<int> GraphBuilder::softmax(const std::string& name, int in, int64_t axis) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "import/custom_layers.h"
@@ -43,9 +44,8 @@ class GraphBuilder {
 
   const Shape& shape_of(int value) const { return graph.shape_of(value); }
 
-  /// The picture; one, of 1 or 3 channels, or of any number if it is none but a `tensor`, which
-  /// must come as a stream of tensors.
-  Result<int> input(const std::string& name, const std::vector<int64_t>& dims, bool tensor = false);
+  /// The input: a picture of 1 or 3 channels, or any tensor, which comes as a stream of tensors.
+  Result<int> input(const std::string& name, const std::vector<int64_t>& dims);
   /// `weights` are (outputs, channels / groups, y, x).
   Result<int> convolution(const std::string& name, int in, const ConvSpec& spec,
                           std::vector<float> weights, std::vector<float> bias);
@@ -97,6 +97,13 @@ class GraphBuilder {
   Result<int> append(const std::string& name, Node node);
   Result<int> append(const std::string& name, Node node, const std::vector<int64_t>& dims);
   Status needs_picture(int value) const;
+
+  // What permute() has made of what.
+  struct Permuted {
+    int of;
+    std::vector<int> order;
+  };
+  std::unordered_map<int, Permuted> permutes_;  // by the result
 };
 
 }  // namespace dvnn::import

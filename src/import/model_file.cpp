@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "base/format.h"
 
@@ -35,9 +37,59 @@ Result<int> open_checked(const std::string& path, off_t limit) {
   return Error{ErrorCode::kMalformed, "'" + path + "' " + problem};
 }
 
+namespace {
+
+constexpr off_t kMaxBytes = off_t{1} << 30;
+
+// Whether both exist and the file is below the folder, all links followed.
+bool lies_below(const std::string& folder, const std::string& path) {
+  const std::unique_ptr<char, void (*)(void*)> top(realpath(folder.c_str(), nullptr), std::free);
+  const std::unique_ptr<char, void (*)(void*)> file(realpath(path.c_str(), nullptr), std::free);
+  if (!top || !file) return false;
+  std::string begin = top.get();
+  if (begin.back() != '/') begin += '/';
+  return std::strncmp(file.get(), begin.c_str(), begin.size()) == 0;
+}
+
+Result<std::string> read_range(int fd, int64_t offset, int64_t length) {
+  struct stat st;
+  if (fstat(fd, &st) != 0) return Error{ErrorCode::kIo, std::strerror(errno)};
+  if (offset < 0 || offset > st.st_size) return Error{ErrorCode::kMalformed, "is too short"};
+  if (length < 0) length = st.st_size - offset;
+  if (length > st.st_size - offset) return Error{ErrorCode::kMalformed, "is too short"};
+  std::string bytes(static_cast<size_t>(length), '\0');
+  for (size_t done = 0; done < bytes.size();) {
+    const ssize_t got =
+        pread(fd, &bytes[done], bytes.size() - done, offset + static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return Error{ErrorCode::kIo, got < 0 ? std::strerror(errno) : "is too short"};
+    done += static_cast<size_t>(got);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Result<std::string> read_beside(const std::string& folder, const std::string& name, int64_t offset,
+                                int64_t length) {
+  const std::string path = (folder.empty() ? "." : folder) + "/" + name;
+  const bool absolute = name.empty() || name[0] == '/' || name.find('\0') != std::string::npos;
+  if (!absolute && access(path.c_str(), F_OK) != 0) {
+    return Error{ErrorCode::kNotFound, "its data lies in '" + path + "': " + std::strerror(errno)};
+  }
+  if (absolute || !lies_below(folder.empty() ? "." : folder, path)) {
+    return Error{ErrorCode::kUnsupported,
+                 "its data lies in '" + name + "', which is not below the model's folder"};
+  }
+  DVNN_ASSIGN(const int fd, open_checked(path, kMaxBytes));
+  auto bytes = read_range(fd, offset, length);
+  close(fd);
+  if (bytes.ok()) return bytes;
+  return bytes.error().within("its data in '" + path + "'");
+}
+
 Status parse_model_file(const std::string& path, const char* kind,
                         google::protobuf::MessageLite* message) {
-  constexpr off_t kMaxBytes = off_t{1} << 30;
   DVNN_ASSIGN(const int fd, open_checked(path, kMaxBytes));
   google::protobuf::io::FileInputStream stream(fd);
   stream.SetCloseOnDelete(true);

@@ -35,10 +35,50 @@ using DimsResult = Result<std::vector<int64_t>>;
   DimsResult dims_after(Span<const Shape> inputs) const;         \
   LayerResult create(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs) const
 
-enum class BinaryOperation : uint8_t { kAdd, kDiv, kMax, kMin, kMul, kPow, kSub };
+/// The place of the largest or smallest element along {axis}: {operation: max|min, keep: whether
+/// the axis stays as a dimension of 1, last: whether the last of equal ones counts, not the first}.
+struct ArgReduceAttributes {
+  DVNN_LAYER_TYPE(ArgReduceAttributes, "ArgReduce");
+  bool smallest = false;
+  int axis = 0;
+  bool keep = true, last = false;
+};
+
+/// Elements by which an array grows: {before: [...], after: [...], mode: constant (value)|edge|
+/// reflect|wrap}, one number per axis; negative ones cut off.
+enum class BorderMode : uint8_t { kConstant, kEdge, kReflect, kWrap };
+struct BorderAttributes {
+  DVNN_LAYER_TYPE(BorderAttributes, "Border");
+  std::vector<int> before, after;
+  BorderMode mode = BorderMode::kConstant;
+  float value = 0;
+};
+
+enum class BinaryOperation : uint8_t {
+  kAdd,
+  kAnd,
+  kDiv,
+  kEqual,
+  kFmod,
+  kGreater,
+  kGreaterOrEqual,
+  kLess,
+  kLessOrEqual,
+  kMax,
+  kMin,
+  kMod,
+  kMul,
+  kOr,
+  kPow,
+  kSub,
+  kTruncDiv,
+  kXor
+};
 Result<BinaryOperation> parse_binary_operation(const std::string& name);
 
-/// {operation: add|sub|mul|div|pow|min|max} of two inputs; dimensions of 1 repeat, as in NumPy.
+/// {operation: add|sub|mul|div|pow|min|max|mod (the divisor's sign)|fmod (the dividend's)|truncdiv
+/// (of integers)|equal|less|lessorequal|greater|greaterorequal|and|or|xor} of two inputs; truth is
+/// 1; dimensions of 1 repeat, as in NumPy.
 struct BinaryAttributes {
   DVNN_LAYER_TYPE(BinaryAttributes, "Binary");
   BinaryOperation operation = BinaryOperation::kAdd;
@@ -66,6 +106,13 @@ struct ConvolutionAttributes {
   std::vector<float> weights, bias;
 };
 
+/// Sums along {axis} up to each element: {exclusive: without it, reverse: from the end}.
+struct CumSumAttributes {
+  DVNN_LAYER_TYPE(CumSumAttributes, "CumSum");
+  int axis = 0;
+  bool exclusive = false, reverse = false;
+};
+
 /// SSD post-processing: inputs loc, conf, priors {1, 2, 4P}; output {1, 1, N, 7}, rows (image_id,
 /// label, confidence, x0, y0, x1, y1), image_id -1 where unused. Parameters: parse_ssd_params.
 struct DetectionOutputAttributes {
@@ -86,6 +133,36 @@ struct EltwiseAttributes {
   DVNN_LAYER_TYPE(EltwiseAttributes, "Eltwise");
   EltwiseOperation operation = EltwiseOperation::kSum;
   std::vector<float> coeff;
+};
+
+/// Elements of the first input along {axis} at the places that the second holds; negative ones
+/// count from the end, those beyond are the nearest that is.
+struct GatherAttributes {
+  DVNN_LAYER_TYPE(GatherAttributes, "Gather");
+  int axis = 0;
+};
+
+/// Samples the first input, (n, c, [z,] y, x), at the places that the second holds, (n, [z,] y, x,
+/// 2 or 3 coordinates, x first), -1..1 from one side to the other: {mode: nearest|linear|cubic,
+/// padding: zeros|border|reflection, align_corners}. Source: ONNX GridSample.
+struct GridSampleAttributes {
+  DVNN_LAYER_TYPE(GridSampleAttributes, "GridSample");
+  enum class Mode : uint8_t { kNearest, kLinear, kCubic } mode = Mode::kLinear;
+  enum class Padding : uint8_t { kZeros, kBorder, kReflection } padding = Padding::kZeros;
+  bool align_corners = false;
+};
+
+/// Each element over (bias + alpha / size * the sum of squares of {size} channels about it) ^ beta.
+/// Source: Krizhevsky et al. (2012), as Caffe and ONNX have it.
+struct LrnAttributes {
+  DVNN_LAYER_TYPE(LrnAttributes, "LRN");
+  int size = 5;
+  float alpha = 1e-4f, beta = 0.75f, bias = 1;
+};
+
+/// Products of matrices (..., m, k) and (..., k, n); dimensions of 1 before them repeat.
+struct MatMulAttributes {
+  DVNN_LAYER_TYPE(MatMulAttributes, "MatMul");
 };
 
 /// L2 normalisation over channels (or everything, with across_spatial), then a scale per channel:
@@ -136,6 +213,29 @@ struct PriorBoxAttributes {
   bool grid_of_input = false;  // the grid's size is not given: it is the first input's
 };
 
+enum class Reduction : uint8_t {
+  kL1,
+  kL2,
+  kLogSum,
+  kLogSumExp,
+  kMax,
+  kMean,
+  kMin,
+  kProduct,
+  kSum,
+  kSumSquare
+};
+Result<Reduction> parse_reduction(const std::string& name);
+
+/// One number of each group of elements along {axes} (none: all): {operation: l1|l2|logsum|
+/// logsumexp|max|mean|min|prod|sum|sumsquare, keep: whether the axes stay as dimensions of 1}.
+struct ReduceAttributes {
+  DVNN_LAYER_TYPE(ReduceAttributes, "Reduce");
+  Reduction operation = Reduction::kMean;
+  std::vector<int> axes;
+  bool keep = true;
+};
+
 /// y = x or, below 0, {slope} x.
 struct ReluAttributes {
   DVNN_LAYER_TYPE(ReluAttributes, "ReLU");
@@ -148,6 +248,34 @@ struct ReluAttributes {
 struct ReshapeAttributes {
   DVNN_LAYER_TYPE(ReshapeAttributes, "Reshape");
   std::vector<int> dims;
+};
+
+/// An array at other places along its axes, each axis by itself: {mode: nearest|linear|cubic,
+/// coordinates: half_pixel|half_pixel_symmetric|asymmetric|align_corners|pytorch_half_pixel|
+/// crop_and_resize, rounding: prefer_floor|prefer_ceil|floor|ceil (nearest), cubic_a,
+/// exclude_outside, antialias, extrapolation: the value outside (crop_and_resize), scales: [...] or
+/// sizes: [...], one per axis, roi: [first per axis, then last per axis]}. Source: ONNX Resize.
+struct ResizeAttributes {
+  DVNN_LAYER_TYPE(ResizeAttributes, "Resize");
+  enum class Mode : uint8_t { kNearest, kLinear, kCubic } mode = Mode::kNearest;
+  enum class Coordinates : uint8_t {
+    kHalfPixel,
+    kHalfPixelSymmetric,
+    kAsymmetric,
+    kAlignCorners,
+    kPytorchHalfPixel,
+    kCropAndResize
+  } coordinates = Coordinates::kHalfPixel;
+  enum class Rounding : uint8_t {
+    kPreferFloor,
+    kPreferCeil,
+    kFloor,
+    kCeil
+  } rounding = Rounding::kPreferFloor;
+  float cubic_a = -0.75f, extrapolation = 0;
+  bool exclude_outside = false, antialias = false;
+  std::vector<float> scales, roi;
+  std::vector<int> sizes;
 };
 
 /// y = x * scale + bias along {axis} (default 1): {scale: [...], bias: [...]}, either may be
@@ -175,32 +303,100 @@ struct SoftmaxAttributes {
   std::optional<int> axis;
 };
 
+/// (x - mean) / sqrt(variance + {epsilon}) of each group of elements along {axes} (none: all);
+/// without {centre}, x / sqrt(mean square + epsilon).
+struct StandardizeAttributes {
+  DVNN_LAYER_TYPE(StandardizeAttributes, "Standardize");
+  std::vector<int> axes;
+  float epsilon = 1e-5f;
+  bool centre = true;
+};
+
 struct TanhAttributes {
   DVNN_LAYER_TYPE(TanhAttributes, "TanH");
 };
 
+/// The array {repeats}[i] times along axis i.
+struct TileAttributes {
+  DVNN_LAYER_TYPE(TileAttributes, "Tile");
+  std::vector<int> repeats;
+};
+
+/// The {k} largest elements along {axis}, largest first, or the smallest: {smallest, places: their
+/// places, not their values}. Of equal ones the first comes first.
+struct TopKAttributes {
+  DVNN_LAYER_TYPE(TopKAttributes, "TopK");
+  int axis = 0, k = 1;
+  bool smallest = false, places = false;
+};
+
 enum class UnaryFunction : uint8_t {
   kAbs,
+  kAcos,
+  kAcosh,
+  kAsin,
+  kAsinh,
+  kAtan,
+  kAtanh,
   kCeil,
+  kCelu,
   kClip,
+  kCos,
+  kCosh,
+  kElu,
+  kErf,
   kExp,
   kFloor,
+  kGelu,
+  kGeluTanh,
   kHardSigmoid,
   kHardSwish,
+  kIsNan,
   kLog,
+  kMish,
   kNeg,
+  kNot,
   kReciprocal,
+  kRound,
+  kSelu,
+  kShrink,
+  kSigmoid,
+  kSign,
+  kSin,
+  kSinh,
   kSoftplus,
-  kSqrt
+  kSoftsign,
+  kSqrt,
+  kSwish,
+  kTan,
+  kTanh,
+  kThresholdedRelu,
+  kTrunc
 };
 Result<UnaryFunction> parse_unary_function(const std::string& name);
 
-/// y = f(x) for {function: abs|ceil|clip (min, max)|exp|floor|hardsigmoid (alpha, beta)|hardswish|
-/// log|neg|reciprocal|softplus|sqrt}.
+/// y = f(x) for {function: the rows of unary.cpp, with up to two parameters}, as ONNX defines them.
 struct UnaryAttributes {
   DVNN_LAYER_TYPE(UnaryAttributes, "Unary");
   UnaryFunction function = UnaryFunction::kAbs;
   std::optional<float> a, b;  // the function's parameters, in the order above; absent: its defaults
+};
+
+/// The second input's elements where the first's are not 0, else the third's; dimensions of 1
+/// repeat.
+struct WhereAttributes {
+  DVNN_LAYER_TYPE(WhereAttributes, "Where");
+};
+
+/// Windows over all axes after the second: {operation: average|lp (p)|max|place (of the maximum, in
+/// the whole input, its axes in order or `column_major`), kernel, stride, dilation, before, after:
+/// [...] one per axis, ceil, counts_pads}. Source: ONNX AveragePool, LpPool, MaxPool.
+struct WindowPoolAttributes {
+  DVNN_LAYER_TYPE(WindowPoolAttributes, "WindowPool");
+  enum class Operation : uint8_t { kAverage, kLp, kMax, kPlace } operation = Operation::kMax;
+  std::vector<int> kernel, stride, dilation, before, after;
+  bool ceil = false, counts_pads = false, column_major = false;
+  int p = 2;
 };
 
 /// A layer of a user's library (custom_library.h): the library alone knows its parameters.
@@ -215,13 +411,15 @@ struct CustomAttributes {
 #undef DVNN_LAYER_TYPE
 
 /// Every type, in the order of names; the last is what is none of ours.
-using LayerAttributes =
-    std::variant<BinaryAttributes, ConcatAttributes, ConstantAttributes, ConvolutionAttributes,
-                 DetectionOutputAttributes, EluAttributes, EltwiseAttributes, NormalizeAttributes,
-                 PreluAttributes, PadAttributes, PermuteAttributes, PoolingAttributes,
-                 PriorBoxAttributes, ReluAttributes, ReshapeAttributes, ScaleAttributes,
-                 SigmoidAttributes, SliceAttributes, SoftmaxAttributes, TanhAttributes,
-                 UnaryAttributes, CustomAttributes>;
+using LayerAttributes = std::variant<
+    ArgReduceAttributes, BinaryAttributes, BorderAttributes, ConcatAttributes, ConstantAttributes,
+    ConvolutionAttributes, CumSumAttributes, DetectionOutputAttributes, EluAttributes,
+    EltwiseAttributes, GatherAttributes, GridSampleAttributes, LrnAttributes, MatMulAttributes,
+    NormalizeAttributes, PreluAttributes, PadAttributes, PermuteAttributes, PoolingAttributes,
+    PriorBoxAttributes, ReduceAttributes, ReluAttributes, ReshapeAttributes, ResizeAttributes,
+    ScaleAttributes, SigmoidAttributes, SliceAttributes, SoftmaxAttributes, StandardizeAttributes,
+    TanhAttributes, TileAttributes, TopKAttributes, UnaryAttributes, WhereAttributes,
+    WindowPoolAttributes, CustomAttributes>;
 
 /// Reads the parameters of the type called `type`. Errors name the parameter.
 Result<LayerAttributes> parse_layer(const std::string& type, const nlohmann::json& params);

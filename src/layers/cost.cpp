@@ -2,11 +2,13 @@
 #include "layers/cost.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/budget.h"
 #include "base/json.h"
 #include "base/saturate.h"
 #include "decode/ssd.h"
+#include "layers/attributes.h"
 #include "layers/float_io.h"
 
 namespace dvnn::layers {
@@ -71,6 +73,69 @@ void add_detection_output(const nlohmann::json& params, const TensorDesc& priors
   if (ssd.ok()) cost->candidates = decode::count_candidates(ssd.value(), count);
 }
 
+// What a result of a layer's takes beside one look at each input: taps of windows, products. Layers
+// without a line here take no more.
+template <typename Attributes>
+uint64_t taps_of(const Attributes&, Span<const TensorDesc>) {
+  return 1;
+}
+
+uint64_t taps_of(const MatMulAttributes&, Span<const TensorDesc> inputs) {
+  if (inputs.size() == 0) return 1;
+  const Shape& shape = inputs[0].shape;
+  return shape.rank > 0 ? static_cast<uint64_t>(std::max(shape[shape.rank - 1], 1)) : 1;
+}
+
+uint64_t taps_of(const LrnAttributes& lrn, Span<const TensorDesc>) {
+  return static_cast<uint64_t>(lrn.size);
+}
+
+uint64_t taps_of(const GridSampleAttributes&, Span<const TensorDesc>) {
+  return 64;  // four along each of three axes
+}
+
+uint64_t taps_of(const WindowPoolAttributes& pool, Span<const TensorDesc>) {
+  uint64_t taps = 1;
+  for (int size : pool.kernel) taps = product(taps, static_cast<uint64_t>(size));
+  return taps;
+}
+
+uint64_t taps_of(const ResizeAttributes& resize, Span<const TensorDesc>) {
+  // Four along each axis that changes; with antialiasing, as many as fall together.
+  double most = 1;
+  for (float scale : resize.scales) most = std::max(most, 1 / static_cast<double>(scale));
+  constexpr uint64_t kPerAxis = 4 * Shape::kMaxRank;
+  return resize.antialias ? product(kPerAxis, static_cast<uint64_t>(std::min(most, 1e9)))
+                          : kPerAxis;
+}
+
+// Layers that are functions of whole tensors (float_layer.h): a result of their own, and lists of
+// where each element is.
+void add_float_layer(const std::string& type, const nlohmann::json& params,
+                     Span<const TensorDesc> inputs, uint64_t made, Cost* cost) {
+  cost->shared_bytes = sum(cost->shared_bytes, product(3, floats(made)));
+  cost->kept_bytes = sum(cost->kept_bytes, floats(made));
+  for (const TensorDesc& desc : inputs) {
+    cost->kept_bytes = sum(cost->kept_bytes, floats(elements(desc)));
+  }
+  const auto attributes = parse_layer(type, params);
+  if (!attributes.ok()) return;  // which is told when it is made
+  const uint64_t taps =
+      std::visit([&](const auto& a) { return taps_of(a, inputs); }, attributes.value());
+  cost->work = sum(cost->work, product(made, taps));
+}
+
+bool is_float_layer(const std::string& type) {
+  constexpr const char* kTypes[] = {
+      ArgReduceAttributes::kName,   BorderAttributes::kName,     CumSumAttributes::kName,
+      GatherAttributes::kName,      GridSampleAttributes::kName, LrnAttributes::kName,
+      MatMulAttributes::kName,      ReduceAttributes::kName,     ResizeAttributes::kName,
+      StandardizeAttributes::kName, TileAttributes::kName,       TopKAttributes::kName,
+      WhereAttributes::kName,       WindowPoolAttributes::kName};
+  return std::any_of(std::begin(kTypes), std::end(kTypes),
+                     [&](const char* name) { return type == name; });
+}
+
 }  // namespace
 
 Cost& Cost::operator+=(const Cost& other) {
@@ -114,6 +179,8 @@ Cost cost_of(const std::string& type, const nlohmann::json& params, Span<const T
     add_convolution(&in, inputs[0].shape, outputs[0].shape, &cost);
   } else if (type == "DetectionOutput" && inputs.size() == 3) {
     add_detection_output(params, inputs[2], &cost);
+  } else if (is_float_layer(type)) {
+    add_float_layer(type, params, inputs, made, &cost);
   }
   return cost;
 }

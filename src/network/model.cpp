@@ -371,10 +371,6 @@ Status validate(const Model& model) {
            model.tensors[static_cast<size_t>(index)].storage == Storage::kIo;
   };
   if (!is_io_tensor(model.input.tensor)) return malformed("the input is not a per-frame tensor");
-  const Shape& in = model.tensors[static_cast<size_t>(model.input.tensor)].desc.shape;
-  if (in.rank != 4 || in.n() != 1) {
-    return malformed("the input's shape is " + in.to_string() + ", not 1xCxHxW");
-  }
   if (model.outputs.empty()) return malformed("the network has no output");
   for (const OutputInfo& output : model.outputs) {
     if (output.tensor < 0 || static_cast<size_t>(output.tensor) >= model.tensors.size()) {

@@ -268,6 +268,12 @@ Result<InputInfo> input_from_json(const json& object) {
   JsonReader in(object, "'input'");
   input.tensor = static_cast<int>(in.integer("tensor", 0, INT_MAX));
   DVNN_ASSIGN(input.picture, read_picture(&in));
+  input.folded_scale = in.numbers("folded_scale", 3);
+  input.folded_bias = in.numbers("folded_bias", 3);
+  if (input.folded_scale.size() != input.folded_bias.size()) {
+    in.fail("folded_scale", "needs as many values as folded_bias");
+  }
+  DVNN_TRY(in.status());
   return input;
 }
 
@@ -336,6 +342,10 @@ json model_to_json(const Model& model) {
               {"outputs", std::move(outputs)},
               {"decoder", {{"name", model.decoder.name}, {"params", model.decoder.params}}},
               {"labels", model.labels}};
+  if (!model.input.folded_scale.empty()) {
+    out["input"]["folded_scale"] = model.input.folded_scale;
+    out["input"]["folded_bias"] = model.input.folded_bias;
+  }
   if (!model.graph.is_null()) out["graph"] = model.graph;
   return out;
 }

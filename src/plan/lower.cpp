@@ -39,7 +39,8 @@ class Lowering {
 
   Result<Model> run(const InputSpec& picture) {
     model_.name = graph_.name;
-    model_.input = {tensor_of(graph_.input), picture};
+    model_.input.tensor = tensor_of(graph_.input);
+    model_.input.picture = picture;
     for (size_t i : schedule(graph_, placer_)) {
       DVNN_TRY(check_cancelled(options_.cancellation));
       const Node& node = graph_.nodes[i];

@@ -22,7 +22,7 @@ const Shape& input_of(const Graph& graph, const Node& node, size_t i = 0) {
   return graph.shape_of(node.inputs[i]);
 }
 
-bool is_picture(const Shape& shape) {
+bool has_planes(const Shape& shape) {
   return shape.rank == 4 && shape.n() == 1;
 }
 
@@ -32,14 +32,14 @@ Result<Dims> dims_of_none(const Graph&, Node*) {
 
 Result<Dims> dims_of_convolution(const Graph& graph, Node* node) {
   const Shape& in = input_of(graph, *node);
-  if (!is_picture(in)) return misfit("needs a picture");
+  if (!has_planes(in)) return misfit("needs a picture");
   const device::Dims out = device::conv_output(node->run, {in.w(), in.h(), in.c()});
   return Dims{1, out.c, out.h, out.w};
 }
 
 Result<Dims> dims_of_pooling(const Graph& graph, Node* node) {
   const Shape& in = input_of(graph, *node);
-  if (!is_picture(in)) return misfit("needs a picture");
+  if (!has_planes(in)) return misfit("needs a picture");
   device::ConvRun& run = node->run;
   if (run.pool == PoolKind::kUpsample) {
     return Dims{1, in.c(), int64_t{2} * in.h(), int64_t{2} * in.w()};

@@ -16,8 +16,12 @@ Placer::Placer(const Graph& graph, bool y_major)
       lowered_(graph.nodes.size(), Lowered::kCpu),
       device_made_(graph.values.size()),
       device_read_(graph.values.size()) {
-  device_made_[static_cast<size_t>(graph.input)] = true;
-  values_[static_cast<size_t>(graph.input)].desc = device_desc(graph.shape_of(graph.input));
+  const Shape& input = graph.shape_of(graph.input);
+  const bool for_device = is_picture(input) || device_will_read(graph.input);
+  device_made_[static_cast<size_t>(graph.input)] = for_device;
+  // Numbers that are no picture, and that the CPU alone reads, keep all their bits.
+  values_[static_cast<size_t>(graph.input)].desc =
+      for_device ? device_desc(input) : TensorDesc{ElementType::kFloat32, Layout::kNchw, input};
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
     device_made_[static_cast<size_t>(node.output)] =
@@ -30,6 +34,12 @@ Placer::Placer(const Graph& graph, bool y_major)
 
 bool Placer::runs_on_device(const Node& node) const {
   return operator_of(node.op).on_device;
+}
+
+bool Placer::device_will_read(int value) const {
+  return std::any_of(graph_.nodes.begin(), graph_.nodes.end(), [&](const Node& node) {
+    return runs_on_device(node) && std::count(node.inputs.begin(), node.inputs.end(), value) > 0;
+  });
 }
 
 bool Placer::is_device_concat(const Node& node) const {

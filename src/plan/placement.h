@@ -36,6 +36,7 @@ class Placer {
   int root(int value, uint64_t* offset) const;
 
  private:
+  bool device_will_read(int value) const;
   bool runs_on_device(const Node& node) const;
   bool is_device_concat(const Node& node) const;
   bool is_device_slice(const Node& node) const;

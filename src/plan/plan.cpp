@@ -34,6 +34,16 @@ void resize_anchors(const Shape& from, int width, int height, nlohmann::json* pa
   if (rule["image"] == nlohmann::json({from.w(), from.h()})) rule["image"] = {width, height};
 }
 
+// What passes have put into the picture's mean and scale: (v / scale + mean - mean') scale'.
+void tell_folded(const InputSpec& given, network::InputInfo* input) {
+  const InputSpec& now = input->picture;
+  if (given.mean == now.mean && given.scale == now.scale) return;
+  for (size_t c = 0; c < now.mean.size(); ++c) {
+    input->folded_scale.push_back(now.scale[c] / given.scale[c]);
+    input->folded_bias.push_back((given.mean[c] - now.mean[c]) * now.scale[c]);
+  }
+}
+
 Result<network::Model> plan_loaded(Graph graph, const PlanOptions& options, InputSpec picture,
                                    nlohmann::json saved, PlanReport* report) {
   DVNN_TRY(run_sized_passes(&graph, options));
@@ -46,9 +56,13 @@ Result<network::Model> plan_loaded(Graph graph, const PlanOptions& options, Inpu
 
 Result<network::Model> plan(Graph graph, const PlanOptions& options, InputSpec picture,
                             PlanReport* report) {
+  const InputSpec given = picture;
   run_unsized_passes(&graph, &picture);
   nlohmann::json saved = save_graph(&graph);
-  return plan_loaded(std::move(graph), options, picture, std::move(saved), report);
+  DVNN_ASSIGN(network::Model model,
+              plan_loaded(std::move(graph), options, picture, std::move(saved), report));
+  tell_folded(given, &model.input);
+  return model;
 }
 
 Result<PixelSize> parse_size(const std::string& text) {
@@ -64,6 +78,10 @@ Result<PixelSize> parse_size(const std::string& text) {
 Result<network::Model> resize(const network::Model& model, int width, int height,
                               const Cancellation* cancellation) {
   const Shape& from = model.tensors[static_cast<size_t>(model.input.tensor)].desc.shape;
+  if (!is_picture(from)) {
+    return Error{ErrorCode::kUnsupported,
+                 "the network's input is " + from.to_string() + ", no picture: it has one size"};
+  }
   if (model.graph.is_null()) {
     return Error{ErrorCode::kUnsupported,
                  "the network does not hold what it takes to plan it for another size: convert its "
@@ -92,6 +110,8 @@ Result<network::Model> resize(const network::Model& model, int width, int height
   }
   network::Model& sized = planned.value();
   sized.name = model.name;
+  sized.input.folded_scale = model.input.folded_scale;
+  sized.input.folded_bias = model.input.folded_bias;
   sized.producer = model.producer;
   sized.source = model.source;
   sized.labels = model.labels;

@@ -58,6 +58,7 @@ Status fill_picture(const Texts& texts, InputSpec* picture) {
 
 Status fill_options(const Texts& texts, convert::ConvertOptions* options) {
   DVNN_TRY(fill_picture(texts, &options->picture));
+  options->order_given = texts.order.given();
   options->name = texts.name.text();
   if (texts.labels.given()) {
     DVNN_ASSIGN(options->labels, read_labels(texts.labels.text()));
@@ -86,10 +87,6 @@ Status fill_options(const Texts& texts, convert::ConvertOptions* options) {
     options->import.height = size.value().height;
   }
   return {};
-}
-
-bool ends_with(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
 // What the files are, where --from does not say.

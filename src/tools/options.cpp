@@ -99,6 +99,10 @@ Result<std::vector<float>> parse_triple(const std::string& option, const std::st
   return values;
 }
 
+bool ends_with(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
 Result<std::string> read_file(const std::string& path, size_t limit) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return Error{ErrorCode::kNotFound, "'" + path + "': " + std::strerror(errno)};

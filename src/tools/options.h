@@ -58,6 +58,7 @@ int wrong_usage(const char* command, const std::string& message);
 /// "1,2.5,3" as floats: exactly one (repeated three times) or three values.
 Result<std::vector<float>> parse_triple(const std::string& option, const std::string& text);
 
+bool ends_with(const std::string& text, const std::string& end);
 /// The file's bytes; at most `limit`.
 Result<std::string> read_file(const std::string& path, size_t limit);
 

@@ -3,10 +3,10 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 
 #include "base/format.h"
 #include "tools/commands.h"
+#include "tools/npy.h"
 #include "tools/options.h"
 #include "tools/session.h"
 
@@ -45,7 +45,7 @@ ordered_json objects_json(const objects::Objects& found, cv::Size size) {
   return list;
 }
 
-std::vector<float> output_values(const ConstTensorView& view) {
+std::vector<float> values_of(const ConstTensorView& view) {
   std::vector<float> values(static_cast<size_t>(view.desc.shape.elements()));
   read_nchw(view, values.data());
   return values;
@@ -58,7 +58,7 @@ ordered_json outputs_json(Session* session) {
   for (size_t i = 0; i < model.outputs.size(); ++i) {
     const ConstTensorView view = session->slot().output(i);
     double sum = 0, absmax = 0;
-    for (float v : output_values(view)) {
+    for (float v : values_of(view)) {
       sum += v;
       absmax = std::fmax(absmax, std::fabs(v));
     }
@@ -71,43 +71,22 @@ ordered_json outputs_json(Session* session) {
   return outputs;
 }
 
-// Writes row-major float32 values as a NumPy file (format version 1.0).
-Status write_npy(const std::string& path, const ConstTensorView& view) {
-  const Shape& shape = view.desc.shape;
-  std::string dims;
-  for (int i = 0; i < shape.rank; ++i) dims += std::to_string(shape[i]) + ",";
-  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + dims + "), }";
-  // Magic, version and length take 10 bytes; the whole is padded to a multiple of 64.
-  header.append(63 - (10 + header.size()) % 64, ' ');
-  header += '\n';
-  const std::vector<float> values = output_values(view);
-  FILE* file = std::fopen(path.c_str(), "wb");
-  if (!file) return Error{ErrorCode::kIo, "'" + path + "': " + std::strerror(errno)};
-  const unsigned char prefix[10] = {0x93,
-                                    'N',
-                                    'U',
-                                    'M',
-                                    'P',
-                                    'Y',
-                                    1,
-                                    0,
-                                    static_cast<unsigned char>(header.size() & 0xff),
-                                    static_cast<unsigned char>(header.size() >> 8)};
-  bool good = std::fwrite(prefix, sizeof prefix, 1, file) == 1 &&
-              std::fwrite(header.data(), header.size(), 1, file) == 1 &&
-              std::fwrite(values.data(), sizeof(float), values.size(), file) == values.size();
-  good = std::fclose(file) == 0 && good;
-  if (!good) return Error{ErrorCode::kIo, "'" + path + "' cannot be written"};
-  return {};
+// The input as the model defines it: without what was folded into how a picture becomes it.
+Status dump_input(Session* session, const std::string& path) {
+  const TensorDesc& desc = session->slot().network()->input_desc();
+  std::vector<float> values = values_of({desc, session->slot().input().data()});
+  unfold(session->model().input, desc.shape, &values);
+  return write_npy(path, desc.shape, values);
 }
 
-Status dump(Session* session, const std::string& folder, const std::string& picture) {
+Status dump_outputs(Session* session, const std::string& folder, const std::string& picture) {
   const network::Model& model = session->model();
   for (size_t i = 0; i < model.outputs.size(); ++i) {
     std::string name = model.outputs[i].name;
     for (char& c : name) c = c == '/' ? '_' : c;
-    DVNN_TRY(write_npy(folder + "/" + base_name(picture) + "." + name + ".npy",
-                       session->slot().output(i)));
+    const ConstTensorView view = session->slot().output(i);
+    DVNN_TRY(write_npy(folder + "/" + base_name(picture) + "." + name + ".npy", view.desc.shape,
+                       values_of(view)));
   }
   return {};
 }
@@ -135,16 +114,33 @@ void print_text(const std::string& path, const objects::Objects& found, cv::Size
   if (found.empty()) std::printf("  nothing found\n");
 }
 
+Status run_slot(Session* session, const std::string& path, const RunOptions& options) {
+  if (!options.dump_folder.empty()) {
+    DVNN_TRY(dump_input(session, options.dump_folder + "/" + base_name(path) + ".input.npy"));
+  }
+  DVNN_TRY(session->slot().run());
+  if (options.dump_folder.empty()) return {};
+  return dump_outputs(session, options.dump_folder, path);
+}
+
+// Numbers that are the input as the model defines it: there is no picture to find anything in.
+Status run_numbers(Session* session, const std::string& path, const RunOptions& options) {
+  DVNN_ASSIGN(NpyArray array, read_npy(path));
+  DVNN_TRY(session->load(path, &array));
+  DVNN_TRY(run_slot(session, path, options));
+  const ordered_json result = {{"numbers", base_name(path)}, {"outputs", outputs_json(session)}};
+  if (options.json) {
+    std::printf("%s\n", json_line(result).c_str());
+  } else {
+    std::printf("%s: %s\n", printable(path).c_str(), json_line(result["outputs"]).c_str());
+  }
+  return {};
+}
+
 Status run_picture(Session* session, const std::string& path, const RunOptions& options) {
   DVNN_ASSIGN(const cv::Mat picture, read_picture(path));
   DVNN_TRY(session->load(picture));
-  if (!options.dump_folder.empty()) {
-    const Span<uint8_t> input = session->slot().input();
-    const ConstTensorView view = {session->slot().network()->input_desc(), input.data()};
-    DVNN_TRY(write_npy(options.dump_folder + "/" + base_name(path) + ".input.npy", view));
-  }
-  DVNN_TRY(session->slot().run());
-  if (!options.dump_folder.empty()) DVNN_TRY(dump(session, options.dump_folder, path));
+  DVNN_TRY(run_slot(session, path, options));
   ordered_json result = {
       {"image", base_name(path)}, {"width", picture.cols}, {"height", picture.rows}};
   decode::Decoder* decoder = session->decoder();
@@ -178,26 +174,32 @@ int run_command(int argc, char** argv) {
        {"threshold", 't', 0, G_OPTION_ARG_DOUBLE, &options.threshold,
         "Least confidence of a detection, 0..1 (default 0.5)", "C"},
        {"dump", 0, 0, G_OPTION_ARG_FILENAME, folder.out(),
-        "Write the input and every raw output as .npy into this folder", "FOLDER"},
+        "Write the input as the model defines it, and every raw output, as .npy into this folder",
+        "FOLDER"},
        {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}});
-  auto args = parse_options("NETWORK.dvn|NETWORK.so PICTURE...",
-                            "Runs a network on pictures and prints the detections or the top 5.",
-                            entries.data(), argc, argv);
+  auto args = parse_options(
+      "NETWORK.dvn|NETWORK.so PICTURE|INPUT.npy...",
+      "Runs a network on pictures and prints the detections or the top 5; or on arrays of numbers.",
+      entries.data(), argc, argv);
   if (!args.ok()) return wrong_usage("run", args.error().message);
   const std::vector<std::string>& files = args.value();
-  if (files.size() < 2) return wrong_usage("run", "needs a network file and a picture");
+  if (files.size() < 2)
+    return wrong_usage("run", "needs a network file and a picture or an .npy file");
   if (!(options.threshold >= 0 && options.threshold <= 1)) {
     return wrong_usage("run", format("--threshold %g is not in 0..1", options.threshold));
   }
   options.json = json;
   options.dump_folder = folder.text();
+  if (!options.dump_folder.empty() &&
+      g_mkdir_with_parents(options.dump_folder.c_str(), 0777) != 0) {
+    return fail({ErrorCode::kIo, "--dump '" + options.dump_folder + "' cannot be made"});
+  }
   auto session = network.open(files[0]);
   if (!session.ok()) return fail(session.error());
   int status = 0;
   for (size_t i = 1; i < files.size(); ++i) {
-    if (Status s = run_picture(session.value().get(), files[i], options); !s.ok()) {
-      status = fail(s.error());
-    }
+    const auto run = ends_with(files[i], ".npy") ? run_numbers : run_picture;
+    if (Status s = run(session.value().get(), files[i], options); !s.ok()) status = fail(s.error());
   }
   return status;
 }

@@ -86,6 +86,42 @@ Status Session::load(const cv::Mat& bgr) {
   return {};
 }
 
+Status Session::load(const std::string& path, NpyArray* array) {
+  const TensorDesc& desc = network_->input_desc();
+  const Shape& shape = desc.shape;
+  if (static_cast<int64_t>(array->values.size()) != shape.elements()) {
+    std::string dims;
+    for (int64_t d : array->dims) dims += (dims.empty() ? "" : "x") + std::to_string(d);
+    return Error{ErrorCode::kInvalidArgument,
+                 "'" + path + "' is " + dims + ", the network's input " + shape.to_string()};
+  }
+  fold(model().input, shape, &array->values);
+  write_nchw(array->values.data(), {desc, slot_->input().data()});
+  return {};
+}
+
+// Calls change(value, scale, bias) with what was folded for each value's channel.
+template <typename Change>
+static void for_each_folded(const network::InputInfo& input, const Shape& shape,
+                            std::vector<float>* values, Change change) {
+  const auto channels = static_cast<size_t>(shape.rank == 4 ? shape.c() : 0);
+  if (input.folded_scale.size() < channels || input.folded_bias.size() < channels) return;
+  const size_t plane = channels ? values->size() / channels : 0;
+  for (size_t i = 0; i < plane * channels; ++i) {
+    change((*values)[i], input.folded_scale[i / plane], input.folded_bias[i / plane]);
+  }
+}
+
+void unfold(const network::InputInfo& input, const Shape& shape, std::vector<float>* values) {
+  for_each_folded(input, shape, values,
+                  [](float& value, float scale, float bias) { value = (value - bias) / scale; });
+}
+
+void fold(const network::InputInfo& input, const Shape& shape, std::vector<float>* values) {
+  for_each_folded(input, shape, values,
+                  [](float& value, float scale, float bias) { value = value * scale + bias; });
+}
+
 Result<objects::Objects> Session::found(float threshold) {
   std::vector<ConstTensorView> outputs;
   for (size_t i = 0; i < model().outputs.size(); ++i) outputs.push_back(slot_->output(i));

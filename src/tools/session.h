@@ -11,6 +11,7 @@
 #include "decode/decoder.h"
 #include "image/converter.h"
 #include "network/network.h"
+#include "tools/npy.h"
 #include "tools/options.h"
 
 namespace dvnn::tools {
@@ -29,6 +30,9 @@ class Session {
 
   /// Converts an 8-bit BGR picture into the slot's input, as dvconvert does.
   Status load(const cv::Mat& bgr);
+  /// Puts numbers that are the input as the model defines it into the slot's input; `path` names
+  /// them in errors.
+  Status load(const std::string& path, NpyArray* array);
   /// Decodes the last run; boxes in pixels of the picture that load() was given, not clipped.
   Result<objects::Objects> found(float threshold);
 
@@ -45,6 +49,11 @@ Result<std::unique_ptr<image::Converter>> create_converter(const cv::Mat& bgr,
                                                            const TensorDesc& tensor,
                                                            const InputSpec& picture);
 image::FrameView view_of(const cv::Mat& bgr);
+
+/// Takes back from an input tensor's row-major values what was folded into how a picture becomes
+/// them; fold() puts it there.
+void unfold(const network::InputInfo& input, const Shape& shape, std::vector<float>* values);
+void fold(const network::InputInfo& input, const Shape& shape, std::vector<float>* values);
 
 /// What commands that run a network are told of it.
 struct NetworkTexts {

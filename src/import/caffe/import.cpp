@@ -117,6 +117,7 @@ Status CaffeImporter::done(const caffe::LayerParameter& layer, const Result<int>
 
 Status CaffeImporter::add_input(const std::string& name, std::vector<int64_t> dims) {
   if (dims.size() == 4 && options.width > 0) dims[2] = options.height, dims[3] = options.width;
+  if (dims.size() == 4) dims[0] = 1;  // files say the batch size of training
   DVNN_ASSIGN(blobs_by_name[name], builder.input(name, dims));
   return {};
 }

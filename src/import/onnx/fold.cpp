@@ -189,7 +189,7 @@ Status fold_constant_of_shape(const OnnxNode& node) {
   OnnxConstant out, fill;
   fill.values = {0};
   if (node.tensor("value")) {
-    DVNN_ASSIGN(fill, read_tensor(*node.tensor("value")));
+    DVNN_ASSIGN(fill, node.importer().read(*node.tensor("value")));
     if (fill.values.empty()) return Error{ErrorCode::kMalformed, "the value is empty"};
   }
   out.integral = fill.integral;

@@ -1,75 +1,156 @@
 // SPDX-License-Identifier: Apache-2.0
-// The walk over the nodes, its table, and how nodes are read; operators are in onnx_layers*.cpp.
+// The walk over the nodes, its table, and how nodes are read; operators are in the files beside.
 #include "import/onnx/import.h"
 
+#include <algorithm>
+
 #include "base/format.h"
+#include "plan/reference.h"
 
 namespace dvnn::import {
 namespace {
 
-constexpr int64_t kLeastOpset = 7, kMostOpset = 17;
+constexpr int64_t kLeastOpset = 1, kMostOpset = 26;
+constexpr size_t kMostNodes =
+    100000;                      // with those of the model's own functions, where they are called
+constexpr int kMostNested = 16;  // functions that call functions
+
+// What an operator makes, where that matters: whole numbers divide without a rest.
+enum class Numbers : uint8_t { kAsInputs, kReal, kWhole };
 
 struct Entry {
   const char* type;
   Status (*import)(const OnnxNode&);
+  Numbers makes;
 };
 
 constexpr Entry kOperators[] = {
-    {"Abs", import_onnx_unary},
-    {"Add", import_onnx_add},
-    {"AveragePool", import_onnx_average_pool},
-    {"BatchNormalization", import_onnx_batch_norm},
-    {"Cast", import_onnx_identity},
-    {"Ceil", import_onnx_unary},
-    {"Clip", import_onnx_clip},
-    {"Concat", import_onnx_concat},
-    {"Constant", import_onnx_constant},
-    {"Conv", import_onnx_conv},
-    {"ConvTranspose", import_onnx_conv_transpose},
-    {"Div", import_onnx_binary},
-    {"Dropout", import_onnx_identity},
-    {"Elu", import_onnx_activation},
-    {"Exp", import_onnx_unary},
-    {"Flatten", import_onnx_flatten},
-    {"Floor", import_onnx_unary},
-    {"Gather", import_onnx_gather},
-    {"Gemm", import_onnx_gemm},
-    {"GlobalAveragePool", import_onnx_global_pool},
-    {"GlobalMaxPool", import_onnx_global_pool},
-    {"HardSigmoid", import_onnx_unary},
-    {"HardSwish", import_onnx_unary},
-    {"Identity", import_onnx_identity},
-    {"LeakyRelu", import_onnx_activation},
-    {"Log", import_onnx_unary},
-    {"MatMul", import_onnx_matmul},
-    {"Max", import_onnx_binary},
-    {"MaxPool", import_onnx_max_pool},
-    {"Min", import_onnx_binary},
-    {"Mul", import_onnx_binary},
-    {"Neg", import_onnx_unary},
-    {"PRelu", import_onnx_activation},
-    {"Pad", import_onnx_pad},
-    {"Pow", import_onnx_binary},
-    {"Reciprocal", import_onnx_unary},
-    {"ReduceMean", import_onnx_reduce_mean},
-    {"Relu", import_onnx_activation},
-    {"Reshape", import_onnx_reshape},
-    {"Resize", import_onnx_resize},
-    {"Shape", import_onnx_shape},
-    {"Sigmoid", import_onnx_activation},
-    {"Slice", import_onnx_slice},
-    {"Softmax", import_onnx_softmax},
-    {"Softplus", import_onnx_unary},
-    {"Split", import_onnx_split},
-    {"Sqrt", import_onnx_unary},
-    {"Squeeze", import_onnx_squeeze},
-    {"Sub", import_onnx_binary},
-    {"Sum", import_onnx_sum},
-    {"Tanh", import_onnx_activation},
-    {"Transpose", import_onnx_transpose},
-    {"Unsqueeze", import_onnx_squeeze},
-    {"Upsample", import_onnx_resize},
+    {"Abs", import_onnx_unary, Numbers::kReal},
+    {"Acos", import_onnx_unary, Numbers::kReal},
+    {"Acosh", import_onnx_unary, Numbers::kReal},
+    {"Add", import_onnx_binary, Numbers::kAsInputs},
+    {"And", import_onnx_binary, Numbers::kWhole},
+    {"ArgMax", import_onnx_arg_reduce, Numbers::kWhole},
+    {"ArgMin", import_onnx_arg_reduce, Numbers::kWhole},
+    {"Asin", import_onnx_unary, Numbers::kReal},
+    {"Asinh", import_onnx_unary, Numbers::kReal},
+    {"Atan", import_onnx_unary, Numbers::kReal},
+    {"Atanh", import_onnx_unary, Numbers::kReal},
+    {"AveragePool", import_onnx_average_pool, Numbers::kReal},
+    {"BatchNormalization", import_onnx_batch_norm, Numbers::kReal},
+    {"Cast", import_onnx_cast, Numbers::kAsInputs},
+    {"CastLike", import_onnx_identity, Numbers::kAsInputs},
+    {"Ceil", import_onnx_unary, Numbers::kReal},
+    {"Celu", import_onnx_unary, Numbers::kReal},
+    {"Clip", import_onnx_clip, Numbers::kAsInputs},
+    {"Concat", import_onnx_concat, Numbers::kAsInputs},
+    {"Constant", import_onnx_constant, Numbers::kAsInputs},
+    {"Conv", import_onnx_conv, Numbers::kReal},
+    {"ConvTranspose", import_onnx_conv_transpose, Numbers::kReal},
+    {"Cos", import_onnx_unary, Numbers::kReal},
+    {"Cosh", import_onnx_unary, Numbers::kReal},
+    {"CumSum", import_onnx_cum_sum, Numbers::kAsInputs},
+    {"DepthToSpace", import_onnx_depth, Numbers::kAsInputs},
+    {"Div", import_onnx_binary, Numbers::kAsInputs},
+    {"Dropout", import_onnx_identity, Numbers::kAsInputs},
+    {"Elu", import_onnx_activation, Numbers::kReal},
+    {"Equal", import_onnx_binary, Numbers::kWhole},
+    {"Erf", import_onnx_unary, Numbers::kReal},
+    {"Exp", import_onnx_unary, Numbers::kReal},
+    {"Expand", import_onnx_expand, Numbers::kAsInputs},
+    {"Flatten", import_onnx_flatten, Numbers::kAsInputs},
+    {"Floor", import_onnx_unary, Numbers::kReal},
+    {"Gather", import_onnx_gather, Numbers::kAsInputs},
+    {"Gelu", import_onnx_unary, Numbers::kReal},
+    {"Gemm", import_onnx_gemm, Numbers::kReal},
+    {"GlobalAveragePool", import_onnx_global_pool, Numbers::kReal},
+    {"GlobalMaxPool", import_onnx_global_pool, Numbers::kReal},
+    {"Greater", import_onnx_binary, Numbers::kWhole},
+    {"GreaterOrEqual", import_onnx_binary, Numbers::kWhole},
+    {"GridSample", import_onnx_grid_sample, Numbers::kReal},
+    {"GroupNormalization", import_onnx_group_norm, Numbers::kReal},
+    {"HardSigmoid", import_onnx_unary, Numbers::kReal},
+    {"HardSwish", import_onnx_unary, Numbers::kReal},
+    {"Hardmax", import_onnx_softmax, Numbers::kReal},
+    {"Identity", import_onnx_identity, Numbers::kAsInputs},
+    {"InstanceNormalization", import_onnx_instance_norm, Numbers::kReal},
+    {"IsNaN", import_onnx_unary, Numbers::kWhole},
+    {"LRN", import_onnx_lrn, Numbers::kReal},
+    {"LayerNormalization", import_onnx_layer_norm, Numbers::kReal},
+    {"LeakyRelu", import_onnx_activation, Numbers::kReal},
+    {"Less", import_onnx_binary, Numbers::kWhole},
+    {"LessOrEqual", import_onnx_binary, Numbers::kWhole},
+    {"Log", import_onnx_unary, Numbers::kReal},
+    {"LogSoftmax", import_onnx_softmax, Numbers::kReal},
+    {"LpNormalization", import_onnx_lp_norm, Numbers::kReal},
+    {"LpPool", import_onnx_lp_pool, Numbers::kReal},
+    {"MatMul", import_onnx_matmul, Numbers::kAsInputs},
+    {"Max", import_onnx_binary, Numbers::kAsInputs},
+    {"MaxPool", import_onnx_max_pool, Numbers::kReal},
+    {"Mean", import_onnx_binary, Numbers::kReal},
+    {"MeanVarianceNormalization", import_onnx_mean_variance, Numbers::kReal},
+    {"Min", import_onnx_binary, Numbers::kAsInputs},
+    {"Mish", import_onnx_unary, Numbers::kReal},
+    {"Mod", import_onnx_binary, Numbers::kAsInputs},
+    {"Mul", import_onnx_binary, Numbers::kAsInputs},
+    {"Neg", import_onnx_unary, Numbers::kAsInputs},
+    {"Not", import_onnx_unary, Numbers::kWhole},
+    {"Or", import_onnx_binary, Numbers::kWhole},
+    {"PRelu", import_onnx_activation, Numbers::kReal},
+    {"Pad", import_onnx_pad, Numbers::kAsInputs},
+    {"Pow", import_onnx_binary, Numbers::kAsInputs},
+    {"RMSNormalization", import_onnx_layer_norm, Numbers::kReal},
+    {"Reciprocal", import_onnx_unary, Numbers::kReal},
+    {"ReduceL1", import_onnx_reduce, Numbers::kAsInputs},
+    {"ReduceL2", import_onnx_reduce, Numbers::kReal},
+    {"ReduceLogSum", import_onnx_reduce, Numbers::kReal},
+    {"ReduceLogSumExp", import_onnx_reduce, Numbers::kReal},
+    {"ReduceMax", import_onnx_reduce, Numbers::kAsInputs},
+    {"ReduceMean", import_onnx_reduce, Numbers::kReal},
+    {"ReduceMin", import_onnx_reduce, Numbers::kAsInputs},
+    {"ReduceProd", import_onnx_reduce, Numbers::kAsInputs},
+    {"ReduceSum", import_onnx_reduce, Numbers::kAsInputs},
+    {"ReduceSumSquare", import_onnx_reduce, Numbers::kAsInputs},
+    {"Relu", import_onnx_activation, Numbers::kReal},
+    {"Reshape", import_onnx_reshape, Numbers::kAsInputs},
+    {"Resize", import_onnx_resize, Numbers::kReal},
+    {"Round", import_onnx_unary, Numbers::kReal},
+    {"Selu", import_onnx_unary, Numbers::kReal},
+    {"Shape", import_onnx_shape, Numbers::kWhole},
+    {"Shrink", import_onnx_unary, Numbers::kReal},
+    {"Sigmoid", import_onnx_activation, Numbers::kReal},
+    {"Sign", import_onnx_unary, Numbers::kAsInputs},
+    {"Sin", import_onnx_unary, Numbers::kReal},
+    {"Sinh", import_onnx_unary, Numbers::kReal},
+    {"Slice", import_onnx_slice, Numbers::kAsInputs},
+    {"Softmax", import_onnx_softmax, Numbers::kReal},
+    {"Softplus", import_onnx_unary, Numbers::kReal},
+    {"Softsign", import_onnx_unary, Numbers::kReal},
+    {"SpaceToDepth", import_onnx_depth, Numbers::kAsInputs},
+    {"Split", import_onnx_split, Numbers::kAsInputs},
+    {"Sqrt", import_onnx_unary, Numbers::kReal},
+    {"Squeeze", import_onnx_squeeze, Numbers::kAsInputs},
+    {"Sub", import_onnx_binary, Numbers::kAsInputs},
+    {"Sum", import_onnx_binary, Numbers::kAsInputs},
+    {"Swish", import_onnx_unary, Numbers::kReal},
+    {"Tan", import_onnx_unary, Numbers::kReal},
+    {"Tanh", import_onnx_activation, Numbers::kReal},
+    {"ThresholdedRelu", import_onnx_unary, Numbers::kReal},
+    {"Tile", import_onnx_tile, Numbers::kAsInputs},
+    {"TopK", import_onnx_top_k, Numbers::kAsInputs},
+    {"Transpose", import_onnx_transpose, Numbers::kAsInputs},
+    {"Unsqueeze", import_onnx_squeeze, Numbers::kAsInputs},
+    {"Upsample", import_onnx_resize, Numbers::kReal},
+    {"Where", import_onnx_where, Numbers::kAsInputs},
+    {"Xor", import_onnx_binary, Numbers::kWhole},
 };
+
+const Entry* find_operator(const std::string& type) {
+  for (const Entry& entry : kOperators) {
+    if (type == entry.type) return &entry;
+  }
+  return nullptr;
+}
 
 // An operator that the user declared: its attributes are the parameters.
 Status import_declared(const OnnxNode& node) {
@@ -83,20 +164,14 @@ Status import_declared(const OnnxNode& node) {
                                          std::move(inputs)));
 }
 
-Status import_node(const OnnxNode& node) {
-  for (const Entry& entry : kOperators) {
-    if (node.type() == entry.type) return entry.import(node);
-  }
-  std::string known;
-  for (const Entry& entry : kOperators)
-    known += (known.empty() ? "" : ", ") + std::string(entry.type);
-  return Error{ErrorCode::kUnsupported, "the operator is not supported (supported: " + known + ")"};
+bool is_official(const std::string& domain) {
+  return domain.empty() || domain == "ai.onnx";
 }
 
 // The model's own operators; an extension's version does not matter as its operators are refused.
 Result<int64_t> opset_of(const onnx::ModelProto& model) {
   for (const auto& opset : model.opset_import()) {
-    if (!opset.domain().empty() && opset.domain() != "ai.onnx") continue;
+    if (!is_official(opset.domain())) continue;
     if (opset.version() >= kLeastOpset && opset.version() <= kMostOpset) return opset.version();
     return Error{ErrorCode::kUnsupported,
                  format("opset %lld is not supported (%lld to %lld are)",
@@ -106,28 +181,227 @@ Result<int64_t> opset_of(const onnx::ModelProto& model) {
   return Error{ErrorCode::kMalformed, "says no opset"};
 }
 
+// Numbers of all inputs are known: so are those of all outputs. The operator runs here, as a graph
+// of its own.
+Status fold_by_running(const OnnxNode& node, const Entry& entry) {
+  OnnxImporter scratch(node.importer().options);
+  scratch.opset = node.opset();
+  scratch.folder = node.importer().folder;
+  for (int i = 0; i < node.inputs(); ++i) {
+    if (node.has(i))
+      scratch.entries[node.input_name(i)] = node.importer().entries[node.input_name(i)];
+  }
+  GraphBuilder& b = scratch.builder;
+  b.graph.input = b.graph.add_value("none", {1});
+  const OnnxNode inner(node.proto(), &scratch);
+  DVNN_TRY(entry.import(inner));
+  std::vector<std::string> made;
+  for (int i = 0; i < node.outputs(); ++i) {
+    const auto it = scratch.entries.find(node.output_name(i));
+    if (node.output_name(i).empty() || it == scratch.entries.end()) continue;
+    if (it->second.constant) {
+      node.importer().entries[node.output_name(i)] = it->second;
+      continue;
+    }
+    made.push_back(node.output_name(i));
+    b.graph.outputs.push_back(it->second.value);
+    b.graph.output_names.push_back(made.back());
+  }
+  if (made.empty()) return {};
+  const Graph graph = b.graph;
+  DVNN_ASSIGN(const auto reference, plan::Reference::create(graph));
+  const float none = 0;
+  DVNN_ASSIGN(const auto values, reference->run(&none));
+  for (size_t i = 0; i < made.size(); ++i) {
+    OnnxConstant constant;
+    constant.dims = dims_of(graph.shape_of(graph.outputs[i]));
+    constant.values.assign(values[i].begin(), values[i].end());
+    constant.integral = entry.makes == Numbers::kWhole ||
+                        (entry.makes == Numbers::kAsInputs && node.is_integral(0));
+    node.importer().set(made[i], std::move(constant));
+  }
+  return {};
+}
+
+Status import_operator(const OnnxNode& node) {
+  DVNN_ASSIGN(const bool folded, fold_onnx(node));
+  if (folded) return {};
+  const Entry* entry = find_operator(node.type());
+  if (!entry) {
+    return Error{ErrorCode::kUnsupported,
+                 "the operator is not supported (docs/converter.md lists those that are): cut the "
+                 "model before it with --outputs, or declare it with --layer-types"};
+  }
+  // Constants and shapes make numbers by themselves; a float stands for 24 bits.
+  const bool by_itself = node.type() == "Constant" || node.type() == "Shape";
+  if (!by_itself && node.inputs() > 0 && node.all_constant()) return fold_by_running(node, *entry);
+  DVNN_TRY(entry->import(node));
+  const bool whole = entry->makes == Numbers::kWhole ||
+                     (entry->makes == Numbers::kAsInputs && node.makes_whole_numbers());
+  node.mark_integral(whole);
+  return {};
+}
+
+// --- functions of the model --------------------------------------------------------------------
+
+using Functions = std::map<std::pair<std::string, std::string>, const onnx::FunctionProto*>;
+
+class GraphImport {
+ public:
+  GraphImport(const onnx::ModelProto& model, OnnxImporter* importer) : importer_(importer) {
+    for (const onnx::FunctionProto& function : model.functions()) {
+      functions_[{function.domain(), function.name()}] = &function;
+    }
+  }
+
+  Status import_nodes(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes, int depth) {
+    for (const onnx::NodeProto& proto : nodes) {
+      if (++imported_ > kMostNodes) {
+        return Error{ErrorCode::kLimit, format("more than %zu operations", kMostNodes)};
+      }
+      DVNN_TRY(import_node(proto, depth));
+    }
+    return {};
+  }
+
+ private:
+  Status import_node(const onnx::NodeProto& proto, int depth) {
+    const OnnxNode node(proto, importer_);
+    const std::string where = "node '" + node.name() + "' (" + node.type() +
+                              format(", opset %lld)", static_cast<long long>(importer_->opset));
+    if (importer_->options.custom_layers.count(node.type())) {
+      if (Status s = import_declared(node); !s.ok()) return s.error().within(where);
+      return {};
+    }
+    const auto function = functions_.find({proto.domain(), proto.op_type()});
+    if (function != functions_.end()) {
+      if (Status s = call(*function->second, proto, depth); !s.ok()) return s.error().within(where);
+      return {};
+    }
+    if (!is_official(proto.domain())) {
+      return Error{ErrorCode::kUnsupported,
+                   where + ": operators of '" + proto.domain() + "' are not supported"};
+    }
+    if (node.outputs() == 0) return Error{ErrorCode::kMalformed, where + ": has no output"};
+    if (Status s = import_operator(node); !s.ok()) return s.error().within(where);
+    return {};
+  }
+
+  // The function's nodes in place of the call: its names are the call's own.
+  Status call(const onnx::FunctionProto& function, const onnx::NodeProto& proto, int depth) {
+    if (depth >= kMostNested) {
+      return Error{ErrorCode::kLimit, format("functions call each other %d deep", depth)};
+    }
+    const std::string prefix = format("%s/%zu/", proto.name().c_str(), imported_);
+    std::map<std::string, std::string> names;
+    for (int i = 0; i < function.input_size(); ++i) {
+      names[function.input(i)] = i < proto.input_size() ? proto.input(i) : "";
+    }
+    for (int i = 0; i < function.output_size() && i < proto.output_size(); ++i) {
+      names[function.output(i)] = proto.output(i);
+    }
+    auto renamed = [&](const std::string& name) {
+      const auto it = names.find(name);
+      return name.empty() ? name : it != names.end() ? it->second : prefix + name;
+    };
+    onnx::FunctionProto body = function;
+    for (onnx::NodeProto& node : *body.mutable_node()) {
+      node.set_name(prefix + node.name());
+      for (std::string& name : *node.mutable_input()) name = renamed(name);
+      for (std::string& name : *node.mutable_output()) name = renamed(name);
+      pass_attributes(proto, &node);
+    }
+    const int64_t opset = importer_->opset;
+    for (const auto& import : function.opset_import()) {
+      if (is_official(import.domain())) importer_->opset = import.version();
+    }
+    const Status status = import_nodes(body.node(), depth + 1);
+    importer_->opset = opset;
+    return status;
+  }
+
+  // Attributes that name one of the call's are that one; what the call lacks is absent.
+  static void pass_attributes(const onnx::NodeProto& call, onnx::NodeProto* node) {
+    google::protobuf::RepeatedPtrField<onnx::AttributeProto> attributes;
+    for (const onnx::AttributeProto& own : node->attribute()) {
+      if (own.ref_attr_name().empty()) {
+        *attributes.Add() = own;
+        continue;
+      }
+      for (const onnx::AttributeProto& given : call.attribute()) {
+        if (given.name() != own.ref_attr_name()) continue;
+        *attributes.Add() = given;
+        attributes.rbegin()->set_name(own.name());
+      }
+    }
+    node->mutable_attribute()->Swap(&attributes);
+  }
+
+  OnnxImporter* importer_;
+  Functions functions_;
+  size_t imported_ = 0;
+};
+
+// --- inputs and outputs ------------------------------------------------------------------------
+
+bool is_channels(int64_t count) {
+  return count == 1 || count == 3 || count == 4;
+}
+
+constexpr int64_t kLeastPicture = 16;  // rows and columns; below, numbers are no picture
+
+bool is_side(int64_t size) {
+  return size < 0 || size >= kLeastPicture;  // -1: open
+}
+
+// A picture whose channels are last.
+bool is_nhwc(const std::vector<int64_t>& dims) {
+  return dims.size() == 4 && is_channels(dims[3]) && !is_channels(dims[1]) && is_side(dims[1]) &&
+         is_side(dims[2]);
+}
+
 Status import_input(const onnx::ValueInfoProto& info, OnnxImporter* importer) {
   const ImportOptions& options = importer->options;
   std::vector<int64_t> dims;
-  const auto& shape = info.type().tensor_type().shape();
-  for (const auto& dim : shape.dim()) {
+  const auto& type = info.type().tensor_type();
+  for (const auto& dim : type.shape().dim()) {
     dims.push_back(dim.has_dim_value() && dim.dim_value() > 0 ? dim.dim_value() : -1);
   }
-  if (!dims.empty()) dims[0] = 1;  // one picture at a time
-  if (dims.size() == 4 && options.width > 0) dims[2] = options.height, dims[3] = options.width;
+  if (dims.empty()) dims = {1};  // a number
+  const bool nhwc = is_nhwc(dims);
+  const size_t rows = nhwc ? 1 : 2, channels = nhwc ? 3 : 1;
+  if (dims.size() == 4 && options.width > 0) {
+    dims[rows] = options.height;
+    dims[rows + 1] = options.width;
+  }
+  // One picture at a time, whatever the batch was in training: but numbers that are no pictures
+  // are as they are.
+  const bool pictures = dims.size() == 4 && is_channels(dims[channels]) &&
+                        is_side(dims[rows]) && is_side(dims[rows + 1]);
+  if (dims[0] < 0 || pictures) dims[0] = 1;
   for (int64_t d : dims) {
     if (d > 0) continue;
     return Error{ErrorCode::kUnsupported,
                  "input '" + info.name() + "' has no fixed size: give one with --size WxH"};
   }
-  DVNN_ASSIGN(const int value, importer->builder.input(info.name(), dims));
-  importer->set(info.name(), value);
+  GraphBuilder& b = importer->builder;
+  const bool whole = is_onnx_integer(type.elem_type());
+  if (!nhwc) {
+    DVNN_ASSIGN(const int value, b.input(info.name(), dims));
+    importer->set(info.name(), value, whole);
+    return {};
+  }
+  // The input is the picture with its channels first; the model's own transposition undoes this.
+  DVNN_ASSIGN(const int value, b.input(info.name(), {dims[0], dims[3], dims[1], dims[2]}));
+  DVNN_ASSIGN(const int moved, b.permute(info.name() + "_nhwc", value, {0, 2, 3, 1}));
+  importer->set(info.name(), moved, whole);
   return {};
 }
 
-Status import_graph(const onnx::GraphProto& proto, OnnxImporter* importer) {
+Status import_graph(const onnx::ModelProto& model, OnnxImporter* importer) {
+  const onnx::GraphProto& proto = model.graph();
   for (const onnx::TensorProto& tensor : proto.initializer()) {
-    auto constant = read_tensor(tensor);
+    auto constant = importer->read(tensor);
     if (!constant.ok()) return constant.error().within("initializer '" + tensor.name() + "'");
     importer->set(tensor.name(), std::move(constant.value()));
   }
@@ -138,25 +412,7 @@ Status import_graph(const onnx::GraphProto& proto, OnnxImporter* importer) {
     }
   }
   if (importer->builder.graph.input < 0) return Error{ErrorCode::kMalformed, "has no input"};
-  for (const onnx::NodeProto& proto_node : proto.node()) {
-    const OnnxNode node(proto_node, importer);
-    const std::string where = "node '" + node.name() + "' (" + node.type() +
-                              format(", opset %lld)", static_cast<long long>(importer->opset));
-    if (importer->options.custom_layers.count(node.type())) {
-      if (Status s = import_declared(node); !s.ok()) return s.error().within(where);
-      continue;
-    }
-    if (!proto_node.domain().empty() && proto_node.domain() != "ai.onnx") {
-      return Error{ErrorCode::kUnsupported,
-                   where + ": operators of '" + proto_node.domain() + "' are not supported"};
-    }
-    if (node.outputs() == 0) return Error{ErrorCode::kMalformed, where + ": has no output"};
-    auto folded = fold_onnx(node);
-    if (!folded.ok()) return folded.error().within(where);
-    if (folded.value()) continue;
-    if (Status s = import_node(node); !s.ok()) return s.error().within(where);
-  }
-  return {};
+  return GraphImport(model, importer).import_nodes(proto.node(), 0);
 }
 
 Status set_outputs(const onnx::GraphProto& proto, OnnxImporter* importer) {
@@ -189,6 +445,35 @@ bool OnnxNode::is_constant(int i) const {
   return it != importer_->entries.end() && it->second.constant;
 }
 
+bool OnnxNode::is_integral(int i) const {
+  if (!has(i)) return false;
+  const auto it = importer_->entries.find(proto_.input(i));
+  return it != importer_->entries.end() && it->second.integral;
+}
+
+bool OnnxNode::makes_whole_numbers() const {
+  if (type() == "Cast") return is_onnx_integer(integer("to", kOnnxFloat));
+  // What Where chooses from, and what all others read.
+  const int first = type() == "Where" ? 1 : 0;
+  const bool variadic = type() == "Add" || type() == "Sub" || type() == "Mul" || type() == "Div" ||
+                        type() == "Concat" || type() == "Max" || type() == "Min" ||
+                        type() == "Where";
+  for (int i = first; i < (variadic ? inputs() : first + 1); ++i) {
+    if (!is_integral(i)) return false;
+  }
+  return true;
+}
+
+void OnnxNode::mark_integral(bool whole) const {
+  for (int i = 0; i < outputs(); ++i) {
+    const auto it = importer_->entries.find(proto_.output(i));
+    if (it != importer_->entries.end() && !it->second.constant) it->second.integral = whole;
+  }
+  // Places are whole numbers whatever they are places of.
+  const bool places = type() == "TopK" || type() == "MaxPool";
+  if (places && outputs() > 1) importer_->entries[proto_.output(1)].integral = true;
+}
+
 bool OnnxNode::all_constant() const {
   for (int i = 0; i < inputs(); ++i) {
     if (has(i) && !is_constant(i)) return false;
@@ -206,8 +491,10 @@ Result<int> OnnxNode::value(int i) const {
   if (it->second.value >= 0) return it->second.value;
   const OnnxConstant& constant = *it->second.constant;
   const std::vector<int64_t> scalar = {1};
-  return builder().constant(proto_.input(i), constant.dims.empty() ? scalar : constant.dims,
-                            constant.floats());
+  DVNN_ASSIGN(it->second.value,
+              builder().constant(proto_.input(i), constant.dims.empty() ? scalar : constant.dims,
+                                 constant.floats()));
+  return it->second.value;
 }
 
 Result<std::shared_ptr<const OnnxConstant>> OnnxNode::constant(int i) const {
@@ -282,7 +569,9 @@ Status OnnxNode::done(const Result<int>& value) const {
 
 Status OnnxNode::done_at(int output, const Result<int>& value) const {
   if (!value.ok()) return value.error();
-  if (output < outputs()) importer_->set(proto_.output(output), value.value());
+  if (output < outputs() && !proto_.output(output).empty()) {
+    importer_->set(proto_.output(output), value.value(), false);
+  }
   return {};
 }
 
@@ -299,10 +588,12 @@ Result<int64_t> onnx_axis(int64_t axis, size_t rank) {
                                              static_cast<long long>(axis), rank)};
 }
 
-Result<Graph> import_onnx(const onnx::ModelProto& model, const ImportOptions& options) {
+Result<Graph> import_onnx(const onnx::ModelProto& model, const std::string& folder,
+                          const ImportOptions& options) {
   OnnxImporter importer(options);
+  importer.folder = folder;
   DVNN_ASSIGN(importer.opset, opset_of(model));
-  DVNN_TRY(import_graph(model.graph(), &importer));
+  DVNN_TRY(import_graph(model, &importer));
   DVNN_TRY(set_outputs(model.graph(), &importer));
   importer.builder.graph.name = model.graph().name();
   return std::move(importer.builder.graph);

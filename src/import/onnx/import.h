@@ -12,8 +12,9 @@
 
 namespace dvnn::import {
 
-/// Errors name node, operator and opset.
-Result<Graph> import_onnx(const onnx::ModelProto& model, const ImportOptions& options);
+/// Errors name node, operator and opset. External data lies in `folder`, or below it.
+Result<Graph> import_onnx(const onnx::ModelProto& model, const std::string& folder,
+                          const ImportOptions& options);
 
 // --- private to the ONNX front end --------------------------------------------------------------
 
@@ -21,6 +22,7 @@ Result<Graph> import_onnx(const onnx::ModelProto& model, const ImportOptions& op
 struct OnnxEntry {
   int value = -1;
   std::shared_ptr<const OnnxConstant> constant;
+  bool integral = false;  // whole numbers
 };
 
 class OnnxNode;
@@ -31,10 +33,18 @@ struct OnnxImporter {
   const ImportOptions& options;
   std::map<std::string, OnnxEntry> entries;
   int64_t opset = 0;
+  std::string folder;  // where the model's external data lies
 
-  void set(const std::string& name, int value) { entries[name] = {value, nullptr}; }
+  void set(const std::string& name, int value, bool integral) {
+    entries[name] = {value, nullptr, integral};
+  }
   void set(const std::string& name, OnnxConstant constant) {
-    entries[name] = {-1, std::make_shared<const OnnxConstant>(std::move(constant))};
+    const bool integral = constant.integral;
+    entries[name] = {-1, std::make_shared<const OnnxConstant>(std::move(constant)), integral};
+  }
+  /// The numbers of a tensor, which may lie in another file.
+  Result<OnnxConstant> read(const onnx::TensorProto& tensor) const {
+    return read_tensor(tensor, folder);
   }
 };
 
@@ -46,12 +56,21 @@ class OnnxNode {
 
   const std::string& name() const;
   const std::string& type() const { return proto_.op_type(); }
+  const onnx::NodeProto& proto() const { return proto_; }
+  const std::string& input_name(int i) const { return proto_.input(i); }
+  const std::string& output_name(int i) const { return proto_.output(i); }
   int inputs() const { return proto_.input_size(); }
   int outputs() const { return proto_.output_size(); }
   /// Whether input `i` is given: optional ones may be absent or "".
   bool has(int i) const { return i < inputs() && !proto_.input(i).empty(); }
   bool is_constant(int i) const;
   bool all_constant() const;
+  /// Whether the input holds whole numbers.
+  bool is_integral(int i) const;
+  /// Whether an operator that makes what it reads makes whole numbers; and that its results are.
+  bool makes_whole_numbers() const;
+  void mark_integral(bool whole) const;
+  bool has_attribute(const char* name) const { return attribute(name) != nullptr; }
   /// The input as a value of the graph; constants become one.
   Result<int> value(int i) const;
   /// The input as numbers; an error if it is computed at run time.
@@ -101,24 +120,36 @@ Result<std::vector<int64_t>> read_onnx_squeeze(const OnnxNode& node,
 
 #define DVNN_ONNX_OPERATOR(name) Status name(const OnnxNode& node)
 DVNN_ONNX_OPERATOR(import_onnx_activation);
-DVNN_ONNX_OPERATOR(import_onnx_add);
+DVNN_ONNX_OPERATOR(import_onnx_arg_reduce);
 DVNN_ONNX_OPERATOR(import_onnx_average_pool);
 DVNN_ONNX_OPERATOR(import_onnx_batch_norm);
 DVNN_ONNX_OPERATOR(import_onnx_binary);
+DVNN_ONNX_OPERATOR(import_onnx_cast);
 DVNN_ONNX_OPERATOR(import_onnx_clip);
 DVNN_ONNX_OPERATOR(import_onnx_concat);
 DVNN_ONNX_OPERATOR(import_onnx_constant);
 DVNN_ONNX_OPERATOR(import_onnx_conv);
 DVNN_ONNX_OPERATOR(import_onnx_conv_transpose);
+DVNN_ONNX_OPERATOR(import_onnx_cum_sum);
+DVNN_ONNX_OPERATOR(import_onnx_depth);
+DVNN_ONNX_OPERATOR(import_onnx_expand);
 DVNN_ONNX_OPERATOR(import_onnx_flatten);
 DVNN_ONNX_OPERATOR(import_onnx_gather);
 DVNN_ONNX_OPERATOR(import_onnx_gemm);
 DVNN_ONNX_OPERATOR(import_onnx_global_pool);
+DVNN_ONNX_OPERATOR(import_onnx_grid_sample);
+DVNN_ONNX_OPERATOR(import_onnx_group_norm);
 DVNN_ONNX_OPERATOR(import_onnx_identity);
+DVNN_ONNX_OPERATOR(import_onnx_instance_norm);
+DVNN_ONNX_OPERATOR(import_onnx_layer_norm);
+DVNN_ONNX_OPERATOR(import_onnx_lp_norm);
+DVNN_ONNX_OPERATOR(import_onnx_lp_pool);
+DVNN_ONNX_OPERATOR(import_onnx_lrn);
 DVNN_ONNX_OPERATOR(import_onnx_matmul);
 DVNN_ONNX_OPERATOR(import_onnx_max_pool);
+DVNN_ONNX_OPERATOR(import_onnx_mean_variance);
 DVNN_ONNX_OPERATOR(import_onnx_pad);
-DVNN_ONNX_OPERATOR(import_onnx_reduce_mean);
+DVNN_ONNX_OPERATOR(import_onnx_reduce);
 DVNN_ONNX_OPERATOR(import_onnx_reshape);
 DVNN_ONNX_OPERATOR(import_onnx_resize);
 DVNN_ONNX_OPERATOR(import_onnx_shape);
@@ -126,8 +157,11 @@ DVNN_ONNX_OPERATOR(import_onnx_slice);
 DVNN_ONNX_OPERATOR(import_onnx_softmax);
 DVNN_ONNX_OPERATOR(import_onnx_split);
 DVNN_ONNX_OPERATOR(import_onnx_squeeze);
-DVNN_ONNX_OPERATOR(import_onnx_sum);
+DVNN_ONNX_OPERATOR(import_onnx_tile);
+DVNN_ONNX_OPERATOR(import_onnx_top_k);
 DVNN_ONNX_OPERATOR(import_onnx_transpose);
 DVNN_ONNX_OPERATOR(import_onnx_unary);
+DVNN_ONNX_OPERATOR(import_onnx_where);
+#undef DVNN_ONNX_OPERATOR
 
 }  // namespace dvnn::import

@@ -2,6 +2,7 @@
 #include "import/onnx/model.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/format.h"
@@ -59,46 +60,11 @@ Status read_numbers(const onnx::TensorProto& tensor, const List& list, size_t co
                                : read_list(list, count, values);
 }
 
-}  // namespace
-
-std::vector<int64_t> OnnxConstant::ints() const {
-  std::vector<int64_t> list;
-  constexpr double kLargest = 9e15;
-  for (double v : values) {
-    list.push_back(std::fabs(v) < kLargest ? static_cast<int64_t>(v)
-                   : v < 0                 ? INT64_MIN
-                                           : INT64_MAX);
-  }
-  return list;
-}
-
-int64_t element_count(const std::vector<int64_t>& dims) {
-  constexpr int64_t kMost = int64_t{1} << 28;
-  int64_t count = 1;
-  for (int64_t d : dims) {
-    if (d < 0 || d > kMost || (count *= d) > kMost) return -1;
-  }
-  return count;
-}
-
-Result<onnx::ModelProto> read_onnx(const std::string& path) {
-  onnx::ModelProto model;
-  DVNN_TRY(parse_model_file(path, "an ONNX model", &model));
-  if (!model.has_graph() || model.graph().node_size() == 0) {
-    return Error{ErrorCode::kMalformed, "'" + path + "' holds no graph: not an ONNX model?"};
-  }
-  return model;
-}
-
-Result<OnnxConstant> read_tensor(const onnx::TensorProto& tensor) {
+Result<OnnxConstant> read_numbers_of(const onnx::TensorProto& tensor) {
   OnnxConstant constant;
   constant.dims.assign(tensor.dims().begin(), tensor.dims().end());
   const int64_t elements = element_count(constant.dims);
   if (elements < 0) return Error{ErrorCode::kLimit, "has impossible dimensions"};
-  if (tensor.data_location() != 0) {
-    return Error{ErrorCode::kUnsupported,
-                 "lies in another file: save the model with its data inside"};
-  }
   const size_t count = static_cast<size_t>(elements);
   std::vector<double>* v = &constant.values;
   constant.integral = true;
@@ -148,6 +114,64 @@ Result<OnnxConstant> read_tensor(const onnx::TensorProto& tensor) {
                    format("data type %d is not supported", tensor.data_type())};
   }
   return constant;
+}
+
+// External data becomes raw data.
+Status read_external(const std::string& folder, onnx::TensorProto* tensor) {
+  std::string location;
+  int64_t offset = 0, length = -1;
+  for (const auto& entry : tensor->external_data()) {
+    if (entry.key() == "location") location = entry.value();
+    if (entry.key() == "offset") offset = std::strtoll(entry.value().c_str(), nullptr, 10);
+    if (entry.key() == "length") length = std::strtoll(entry.value().c_str(), nullptr, 10);
+  }
+  DVNN_ASSIGN(auto bytes, read_beside(folder, location, offset, length));
+  tensor->set_raw_data(std::move(bytes));
+  tensor->clear_data_location();
+  return {};
+}
+
+}  // namespace
+
+std::vector<int64_t> OnnxConstant::ints() const {
+  std::vector<int64_t> list;
+  constexpr double kLargest = 9e15;
+  for (double v : values) {
+    list.push_back(std::fabs(v) < kLargest ? static_cast<int64_t>(v)
+                   : v < 0                 ? INT64_MIN
+                                           : INT64_MAX);
+  }
+  return list;
+}
+
+int64_t element_count(const std::vector<int64_t>& dims) {
+  constexpr int64_t kMost = int64_t{1} << 28;
+  int64_t count = 1;
+  for (int64_t d : dims) {
+    if (d < 0 || d > kMost || (count *= d) > kMost) return -1;
+  }
+  return count;
+}
+
+Result<onnx::ModelProto> read_onnx(const std::string& path) {
+  onnx::ModelProto model;
+  DVNN_TRY(parse_model_file(path, "an ONNX model", &model));
+  if (!model.has_graph() || model.graph().node_size() == 0) {
+    return Error{ErrorCode::kMalformed, "'" + path + "' holds no graph: not an ONNX model?"};
+  }
+  return model;
+}
+
+bool is_onnx_integer(int64_t data_type) {
+  return (data_type >= kUint8 && data_type <= kInt64) || data_type == kBool ||
+         data_type == kUint32 || data_type == kUint64;
+}
+
+Result<OnnxConstant> read_tensor(const onnx::TensorProto& tensor, const std::string& folder) {
+  if (tensor.data_location() == 0) return read_numbers_of(tensor);
+  onnx::TensorProto filled = tensor;
+  DVNN_TRY(read_external(folder, &filled));
+  return read_numbers_of(filled);
 }
 
 }  // namespace dvnn::import

@@ -27,7 +27,12 @@ int64_t element_count(const std::vector<int64_t>& dims);
 /// Reads a file of at most 1 GiB. kMalformed if it is no ONNX model.
 Result<onnx::ModelProto> read_onnx(const std::string& path);
 
-/// The numbers of a tensor of any numeric type; kUnsupported for strings and external data.
-Result<OnnxConstant> read_tensor(const onnx::TensorProto& tensor);
+/// The numbers of a tensor of any numeric type; kUnsupported for strings. Those of another file are
+/// read from `folder` or below it, and from nowhere else.
+Result<OnnxConstant> read_tensor(const onnx::TensorProto& tensor, const std::string& folder);
+
+/// TensorProto.DataType, what operators ask for.
+constexpr int64_t kOnnxFloat = 1, kOnnxBool = 9;
+bool is_onnx_integer(int64_t data_type);
 
 }  // namespace dvnn::import

@@ -22,19 +22,43 @@ Result<std::vector<int64_t>> axes_of(const OnnxNode& node, size_t rank) {
   return axes;
 }
 
+// An index that may count from the end.
+Result<int64_t> onnx_place(int64_t place, int64_t size) {
+  const int64_t from_start = place < 0 ? place + size : place;
+  if (from_start >= 0 && from_start < size) return from_start;
+  return Error{ErrorCode::kMalformed,
+               format("index %lld does not exist", static_cast<long long>(place))};
+}
+
 Status reshaped(const OnnxNode& node, int value, const std::vector<int64_t>& dims) {
   if (dims_of(node.builder().shape_of(value)) == dims) return node.done(value);
+  if (dims.empty()) return node.done(node.builder().reshape(node.name(), value, {1}));  // a number
   return node.done(node.builder().reshape(node.name(), value, dims));
+}
+
+Result<int> tiled(const OnnxNode& node, const std::string& name, int in,
+                  const std::vector<int64_t>& repeats) {
+  layers::TileAttributes tile;
+  for (int64_t count : repeats) {
+    if (count < 1 || count > 1 << 28) {
+      return Error{ErrorCode::kUnsupported,
+                   format("repeats %lld times", static_cast<long long>(count))};
+    }
+    tile.repeats.push_back(static_cast<int>(count));
+  }
+  if (std::all_of(tile.repeats.begin(), tile.repeats.end(), [](int r) { return r == 1; })) {
+    return in;
+  }
+  return node.builder().cpu(name, std::move(tile), {in});
 }
 
 }  // namespace
 
 Result<std::vector<int64_t>> read_onnx_reshape(const OnnxNode& node,
                                                const std::vector<int64_t>& in) {
-  DVNN_ASSIGN(const auto shape, node.constant(1));
+  DVNN_ASSIGN(std::vector<int64_t> dims, node.ints_at(1, "shape"));  // opset 1: an attribute
   const bool zero_copies = node.integer("allowzero", 0) == 0;
   const int64_t elements = element_count(in);
-  std::vector<int64_t> dims = shape->ints();
   int64_t known = 1;
   ptrdiff_t open = -1;
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -130,11 +154,27 @@ Status import_onnx_identity(const OnnxNode& node) {
 }
 
 Status import_onnx_constant(const OnnxNode& node) {
-  if (!node.tensor("value")) {
-    return Error{ErrorCode::kUnsupported, "only constants that are tensors are supported"};
+  if (node.tensor("value")) {
+    DVNN_ASSIGN(OnnxConstant constant, node.importer().read(*node.tensor("value")));
+    return node.done(std::move(constant));
   }
-  DVNN_ASSIGN(OnnxConstant constant, read_tensor(*node.tensor("value")));
-  return node.done(std::move(constant));
+  OnnxConstant constant;
+  const std::vector<int64_t> ints = node.integers("value_ints");
+  const std::vector<float> floats = node.numbers("value_floats");
+  if (!ints.empty() || node.has_attribute("value_int")) {
+    constant.integral = true;
+    constant.values.assign(ints.begin(), ints.end());
+    if (ints.empty()) constant.values = {static_cast<double>(node.integer("value_int", 0))};
+    if (!ints.empty()) constant.dims = {static_cast<int64_t>(ints.size())};
+    return node.done(std::move(constant));
+  }
+  if (!floats.empty() || node.has_attribute("value_float")) {
+    constant.values.assign(floats.begin(), floats.end());
+    if (floats.empty()) constant.values = {static_cast<double>(node.number("value_float", 0))};
+    if (!floats.empty()) constant.dims = {static_cast<int64_t>(floats.size())};
+    return node.done(std::move(constant));
+  }
+  return Error{ErrorCode::kUnsupported, "only constants that are numbers are supported"};
 }
 
 Status import_onnx_shape(const OnnxNode& node) {
@@ -148,8 +188,12 @@ Status import_onnx_shape(const OnnxNode& node) {
     DVNN_ASSIGN(const int in, node.value(0));
     dims = dims_of(node.builder().shape_of(in));
   }
-  out.dims = {static_cast<int64_t>(dims.size())};
-  out.values.assign(dims.begin(), dims.end());
+  const auto rank = static_cast<int64_t>(dims.size());
+  auto place = [rank](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank); };
+  const int64_t start = place(node.integer("start", 0));  // since opset 15
+  const int64_t end = std::max(place(node.integer("end", rank)), start);
+  out.dims = {end - start};
+  out.values.assign(dims.begin() + start, dims.begin() + end);
   return node.done(std::move(out));
 }
 
@@ -168,7 +212,10 @@ Status import_onnx_squeeze(const OnnxNode& node) {
 Status import_onnx_flatten(const OnnxNode& node) {
   DVNN_ASSIGN(const int in, node.value(0));
   const std::vector<int64_t> dims = dims_of(node.builder().shape_of(in));
-  DVNN_ASSIGN(const int64_t axis, onnx_axis(node.integer("axis", 1), dims.size() + 1));
+  int64_t axis = node.integer("axis", 1);
+  if (axis != static_cast<int64_t>(dims.size())) {  // behind the last: all is outside
+    DVNN_ASSIGN(axis, onnx_axis(axis, dims.size()));
+  }
   int64_t outer = 1, inner = 1;
   for (size_t i = 0; i < dims.size(); ++i) {
     (static_cast<int64_t>(i) < axis ? outer : inner) *= dims[i];
@@ -208,26 +255,30 @@ Status import_onnx_slice(const OnnxNode& node) {
 
 Status import_onnx_gather(const OnnxNode& node) {
   DVNN_ASSIGN(const int in, node.value(0));
-  DVNN_ASSIGN(const auto indices, node.constant(1));
-  std::vector<int64_t> dims = dims_of(node.builder().shape_of(in));
+  GraphBuilder& b = node.builder();
+  std::vector<int64_t> dims = dims_of(b.shape_of(in));
   DVNN_ASSIGN(const int64_t axis, onnx_axis(node.integer("axis", 0), dims.size()));
   const size_t a = static_cast<size_t>(axis);
-  if (indices->values.size() != 1) {
-    return Error{ErrorCode::kUnsupported, "gathers several places of a computed tensor"};
+  const bool one = node.is_constant(1) && node.constant(1).value()->values.size() == 1;
+  if (!one) {
+    if (node.is_constant(1)) {
+      DVNN_ASSIGN(const auto places, node.constant(1));
+      for (int64_t place : places->ints()) DVNN_TRY(onnx_place(place, dims[a]));
+    }
+    DVNN_ASSIGN(const int places, node.value(1));
+    return node.done(
+        b.cpu(node.name(), layers::GatherAttributes{static_cast<int>(axis)}, {in, places}));
   }
-  int64_t index = indices->ints()[0];
-  if (index < 0) index += dims[a];
-  if (index < 0 || index >= dims[a]) {
-    return Error{ErrorCode::kMalformed,
-                 format("index %lld does not exist", static_cast<long long>(index))};
-  }
+  DVNN_ASSIGN(const auto places, node.constant(1));
   std::vector<int64_t> begin(dims.size(), 0), step(dims.size(), 1);
-  begin[a] = index;
+  DVNN_ASSIGN(begin[a], onnx_place(places->ints()[0], dims[a]));
   dims[a] = 1;
-  DVNN_ASSIGN(const int one, node.builder().slice(node.name(), in, begin, step, dims));
-  if (!indices->dims.empty()) return node.done(one);
+  DVNN_ASSIGN(const int taken, b.slice(node.name(), in, begin, step, dims));
   dims.erase(dims.begin() + static_cast<ptrdiff_t>(a));
-  return node.done(node.builder().reshape(node.name() + "_squeezed", one, dims));
+  dims.insert(dims.begin() + static_cast<ptrdiff_t>(a), places->dims.begin(), places->dims.end());
+  if (dims.empty()) dims = {1};  // a number
+  if (dims == dims_of(b.shape_of(taken))) return node.done(taken);
+  return node.done(b.reshape(node.name() + "_squeezed", taken, dims));
 }
 
 Status import_onnx_split(const OnnxNode& node) {
@@ -237,12 +288,16 @@ Status import_onnx_split(const OnnxNode& node) {
   const size_t a = static_cast<size_t>(axis);
   DVNN_ASSIGN(std::vector<int64_t> sizes, node.ints_at(1, "split"));
   const int64_t total = dims[a];
-  if (sizes.empty()) {
-    if (total % node.outputs() != 0) {
-      return Error{ErrorCode::kMalformed, format("%lld cannot be split in %d equal parts",
-                                                 static_cast<long long>(total), node.outputs())};
+  if (sizes.empty()) {  // since opset 18 the last may be smaller
+    const int64_t parts = node.integer("num_outputs", node.outputs());
+    const int64_t most = parts > 0 ? (total + parts - 1) / parts : 0;
+    if (parts != node.outputs() || (node.opset() < 18 && total % parts != 0)) {
+      return Error{ErrorCode::kMalformed,
+                   format("%lld cannot be split in %lld equal parts", static_cast<long long>(total),
+                          static_cast<long long>(parts))};
     }
-    sizes.assign(static_cast<size_t>(node.outputs()), total / node.outputs());
+    sizes.assign(static_cast<size_t>(parts), most);
+    sizes.back() = total - most * (parts - 1);
   }
   int64_t sum = 0;
   for (int64_t size : sizes) {
@@ -263,41 +318,121 @@ Status import_onnx_split(const OnnxNode& node) {
   return {};
 }
 
-Status import_onnx_softmax(const OnnxNode& node) {
-  DVNN_ASSIGN(const int in, node.value(0));
-  const std::vector<int64_t> dims = dims_of(node.builder().shape_of(in));
-  constexpr int64_t kPerAxis = 13;  // the opset since which one axis is normalised
-  const bool modern = node.opset() >= kPerAxis;
-  DVNN_ASSIGN(const int64_t axis, onnx_axis(node.integer("axis", modern ? -1 : 1), dims.size()));
-  if (!modern) {  // all axes from this one on are normalised together
-    for (size_t i = static_cast<size_t>(axis) + 1; i < dims.size(); ++i) {
-      if (dims[i] == 1) continue;
-      return Error{ErrorCode::kUnsupported, "normalises over several axes at once"};
-    }
-  }
-  return node.done(node.builder().softmax(node.name(), in, axis));
-}
-
 Status import_onnx_pad(const OnnxNode& node) {
   DVNN_ASSIGN(const int in, node.value(0));
-  DVNN_ASSIGN(const auto pads, node.ints_at(1, "pads"));
-  if (node.text("mode", "constant") != "constant") {
-    return Error{ErrorCode::kUnsupported, "only constant padding is supported"};
+  GraphBuilder& b = node.builder();
+  const Shape shape = b.shape_of(in);
+  const auto rank = static_cast<size_t>(shape.rank);
+  DVNN_ASSIGN(auto given, node.ints_at(1, node.opset() < 2 ? "paddings" : "pads"));
+  float fill = node.number("value", 0);
+  if (node.has(2)) {
+    DVNN_ASSIGN(const auto constant, node.constant(2));
+    if (constant->values.size() == 1) fill = static_cast<float>(constant->values[0]);
   }
-  if (node.is_constant(2)) {
-    DVNN_ASSIGN(const auto fill, node.constant(2));
-    for (double v : fill->values) {
-      if (v != 0) return Error{ErrorCode::kUnsupported, "only padding with zeros is supported"};
+  std::vector<int64_t> axes;
+  if (node.has(3)) {  // since opset 18
+    DVNN_ASSIGN(const auto named, node.constant(3));
+    axes = named->ints();
+  } else {
+    for (size_t i = 0; i < rank; ++i) axes.push_back(static_cast<int64_t>(i));
+  }
+  if (given.size() != 2 * axes.size()) {
+    return Error{ErrorCode::kMalformed, format("%zu pads for %zu axes", given.size(), axes.size())};
+  }
+  std::vector<int64_t> pads(2 * rank, 0);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    DVNN_ASSIGN(const int64_t axis, onnx_axis(axes[i], rank));
+    pads[static_cast<size_t>(axis)] = given[i];
+    pads[rank + static_cast<size_t>(axis)] = given[axes.size() + i];
+  }
+  if (pads == std::vector<int64_t>(2 * rank, 0)) return node.done(in);
+  const std::string mode = node.text("mode", "constant");
+  const bool around_picture = mode == "constant" && fill == 0 && rank == 4 && shape.n() == 1 &&
+                              pads[0] == 0 && pads[1] == 0 && pads[4] == 0 && pads[5] == 0 &&
+                              *std::min_element(pads.begin(), pads.end()) >= 0;
+  if (around_picture) return node.done(b.pad(node.name(), in, pads[3], pads[7], pads[2], pads[6]));
+  auto border = layers::BorderAttributes::parse(
+      {{"before", std::vector<int64_t>(pads.begin(), pads.begin() + shape.rank)},
+       {"after", std::vector<int64_t>(pads.begin() + shape.rank, pads.end())},
+       {"mode", mode},
+       {"value", fill}});
+  if (!border.ok()) return Error{ErrorCode::kUnsupported, border.error().message};
+  return node.done(b.cpu(node.name(), border.value(), {in}));
+}
+
+Status import_onnx_tile(const OnnxNode& node) {
+  DVNN_ASSIGN(const int in, node.value(0));
+  const Shape& shape = node.builder().shape_of(in);
+  DVNN_ASSIGN(const auto given, node.constant(1));
+  std::vector<int64_t> repeats = given->ints();
+  if (node.opset() < 6) {  // how often, and along which axis
+    DVNN_ASSIGN(const auto along, node.constant(2));
+    if (repeats.size() != 1 || along->values.size() != 1) {
+      return Error{ErrorCode::kMalformed, "tiles or axis is no number"};
+    }
+    DVNN_ASSIGN(const int64_t axis, onnx_axis(along->ints()[0], static_cast<size_t>(shape.rank)));
+    std::vector<int64_t> all(static_cast<size_t>(shape.rank), 1);
+    all[static_cast<size_t>(axis)] = repeats[0];
+    repeats = all;
+  }
+  return node.done(tiled(node, node.name(), in, repeats));
+}
+
+Status import_onnx_expand(const OnnxNode& node) {
+  DVNN_ASSIGN(int in, node.value(0));
+  DVNN_ASSIGN(const auto given, node.constant(1));
+  std::vector<int64_t> wanted = given->ints(), dims = dims_of(node.builder().shape_of(in));
+  if (dims.size() < wanted.size()) dims.insert(dims.begin(), wanted.size() - dims.size(), 1);
+  if (wanted.size() < dims.size()) wanted.insert(wanted.begin(), dims.size() - wanted.size(), 1);
+  std::vector<int64_t> repeats(dims.size(), 1);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == 1) repeats[i] = wanted[i];
+    if (dims[i] != 1 && wanted[i] != 1 && wanted[i] != dims[i]) {
+      return Error{ErrorCode::kMalformed, format("dimension %zu does not repeat to %lld", i,
+                                                 static_cast<long long>(wanted[i]))};
     }
   }
-  if (node.number("value", 0) != 0) {
-    return Error{ErrorCode::kUnsupported, "only padding with zeros is supported"};
+  if (dims != dims_of(node.builder().shape_of(in))) {
+    DVNN_ASSIGN(in, node.builder().reshape(node.name() + "_in", in, dims));
   }
-  if (pads.size() != 8 || pads[0] != 0 || pads[1] != 0 || pads[4] != 0 || pads[5] != 0) {
-    return Error{ErrorCode::kUnsupported, "only height and width of a picture can be padded"};
+  return node.done(tiled(node, node.name(), in, repeats));
+}
+
+// DepthToSpace and SpaceToDepth.
+Status import_onnx_depth(const OnnxNode& node) {
+  DVNN_ASSIGN(const int in, node.value(0));
+  GraphBuilder& b = node.builder();
+  const Shape shape = b.shape_of(in);
+  const int64_t size = node.integer("blocksize", 0);
+  if (shape.rank != 4 || size < 1 || size > shape.elements()) {
+    return Error{ErrorCode::kUnsupported,
+                 "needs a picture and a size of blocks, has " + shape.to_string()};
   }
-  if (pads == std::vector<int64_t>(8, 0)) return node.done(in);
-  return node.done(node.builder().pad(node.name(), in, pads[3], pads[7], pads[2], pads[6]));
+  const int64_t n = shape.n(), c = shape.c(), h = shape.h(), w = shape.w();
+  const std::string& name = node.name();
+  const bool to_space = node.type() == "DepthToSpace";
+  if (to_space ? c % (size * size) != 0 : h % size != 0 || w % size != 0) {
+    return Error{ErrorCode::kMalformed,
+                 format("blocks of %lld do not fit %s", static_cast<long long>(size),
+                        shape.to_string().c_str())};
+  }
+  std::vector<int64_t> parts, order, dims;
+  if (!to_space) {
+    parts = {n, c, h / size, size, w / size, size};
+    order = {0, 3, 5, 1, 2, 4};
+    dims = {n, c * size * size, h / size, w / size};
+  } else {
+    const int64_t rest = c / (size * size);
+    const bool blocks_first = node.text("mode", "DCR") == "DCR";
+    parts = blocks_first ? std::vector<int64_t>{n, size, size, rest, h, w}
+                         : std::vector<int64_t>{n, rest, size, size, h, w};
+    order = blocks_first ? std::vector<int64_t>{0, 3, 4, 1, 5, 2}
+                         : std::vector<int64_t>{0, 1, 4, 2, 5, 3};
+    dims = {n, rest, h * size, w * size};
+  }
+  DVNN_ASSIGN(const int apart, b.reshape(name + "_blocks", in, parts));
+  DVNN_ASSIGN(const int moved, b.permute(name + "_moved", apart, order));
+  return node.done(b.reshape(name, moved, dims));
 }
 
 }  // namespace dvnn::import

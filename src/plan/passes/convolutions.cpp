@@ -16,8 +16,12 @@ std::string why_not(const Node& node, const Shape& in) {
     return format("the kernel of %d x %d exceeds the device's %d x %d", run.kernel.x, run.kernel.y,
                   kMaxKernel, kMaxKernel);
   }
-  const char* problem = device::dilation_problem(run, {in.w(), in.h(), in.c()});
-  return problem ? problem : "";
+  const device::Dims dims = {in.w(), in.h(), in.c()};
+  if (const char* problem = device::dilation_problem(run, dims)) return problem;
+  if (device::count_tiles(run, dims, false, device::kUnifiedBufferBytes) > 0) return "";
+  return format("an input of %d x %d x %d (width x height x channels) does not fit the device's "
+                "unified buffer of %d bytes",
+                dims.w, dims.h, dims.c, device::kUnifiedBufferBytes);
 }
 
 }  // namespace

@@ -175,7 +175,8 @@ bool suits_device(Rewriter* rewriter, const Node& node) {
   const int before = rewriter->producer(node.inputs[0]);
   const Op op = before >= 0 ? rewriter->node(static_cast<size_t>(before)).op : Op::kInput;
   const bool from_cpu = op == Op::kCpu || op == Op::kReshape;
-  return rewriter->graph().shape_of(node.output).rank == 4 && !from_cpu;
+  const Shape& shape = rewriter->graph().shape_of(node.output);
+  return shape.rank == 4 && shape.n() == 1 && !from_cpu;
 }
 
 layers::LayerAttributes activation_layer(const Node& node) {

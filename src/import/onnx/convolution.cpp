@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators with weights: convolutions and products of matrices.
+#include <algorithm>
+#include <cmath>
+
+#include "base/format.h"
+#include "import/onnx/import.h"
+#include "import/onnx/windows.h"
+
+namespace dvnn::import {
+namespace {
+
+Result<std::vector<float>> optional_floats(const OnnxNode& node, int input) {
+  if (!node.has(input)) return std::vector<float>();
+  DVNN_ASSIGN(const auto constant, node.constant(input));
+  return constant->floats();
+}
+
+// A convolution over a line is one over a picture of one row.
+Result<OnnxConstant> kernel_of(const OnnxNode& node) {
+  DVNN_ASSIGN(const auto given, node.constant(1));
+  OnnxConstant weights = *given;
+  if (weights.dims.size() == 3) weights.dims.insert(weights.dims.begin() + 2, 1);
+  if (weights.dims.size() == 4) return weights;
+  return Error{ErrorCode::kUnsupported,
+               format("the weights have %zu dimensions: only those over lines and pictures are "
+                      "supported",
+                      weights.dims.size())};
+}
+
+// Kernel, stride, dilation and groups of a convolution with these weights.
+Result<ConvSpec> conv_spec(const OnnxNode& node, const OnnxConstant& weights,
+                           int64_t outputs_per_group, size_t outputs_axis) {
+  ConvSpec spec;
+  spec.groups = node.integer("group", 1);
+  spec.outputs = weights.dims[outputs_axis] * outputs_per_group;
+  spec.kernel_y = weights.dims[2];
+  spec.kernel_x = weights.dims[3];
+  const std::vector<int64_t> kernel = node.integers("kernel_shape");
+  if (!kernel.empty() && !std::equal(kernel.rbegin(), kernel.rend(), weights.dims.rbegin())) {
+    return Error{ErrorCode::kMalformed, "kernel_shape is not that of the weights"};
+  }
+  DVNN_ASSIGN(const auto strides, onnx_pair(node, "strides", 1));
+  DVNN_ASSIGN(const auto dilations, onnx_pair(node, "dilations", 1));
+  spec.stride_y = strides[0], spec.stride_x = strides[1];
+  spec.dilation_y = dilations[0], spec.dilation_x = dilations[1];
+  return spec;
+}
+
+void set_pads(const OnnxPads& pads, ConvSpec* spec) {
+  spec->left = pads.left, spec->right = pads.right;
+  spec->top = pads.top, spec->bottom = pads.bottom;
+}
+
+int64_t reach_x(const ConvSpec& spec) {
+  return (spec.kernel_x - 1) * spec.dilation_x + 1;
+}
+
+int64_t reach_y(const ConvSpec& spec) {
+  return (spec.kernel_y - 1) * spec.dilation_y + 1;
+}
+
+// Pads of a transposed convolution along one axis, from the size that its result is to have.
+void pads_for_size(int64_t wanted, int64_t in, int64_t stride, int64_t reach, int64_t extra,
+                   bool more_before, int64_t* before, int64_t* after) {
+  const int64_t total = std::max<int64_t>(stride * (in - 1) + extra + reach - wanted, 0);
+  *before = more_before ? total - total / 2 : total / 2;
+  *after = total - *before;
+}
+
+struct Extra {
+  int64_t x = 0, y = 0;
+};
+
+Status transposed_pads(const OnnxNode& node, const Shape& in, ConvSpec* spec, Extra* extra) {
+  DVNN_ASSIGN(const auto padding, onnx_pair(node, "output_padding", 0));
+  *extra = {padding[1], padding[0]};
+  const std::string mode = node.text("auto_pad", "NOTSET");
+  std::vector<int64_t> size = node.integers("output_shape");
+  if (size.size() == 1) size.insert(size.begin(), 1);
+  const bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
+  if (size.empty() && !same) {
+    DVNN_ASSIGN(const OnnxPads pads, onnx_pads(node, in, 1, 1, 1, 1));
+    set_pads(pads, spec);
+    return {};
+  }
+  if (size.size() > 2) size.erase(size.begin(), size.end() - 2);
+  if (size.empty()) size = {in.h() * spec->stride_y, in.w() * spec->stride_x};
+  const bool more_before = mode != "SAME_UPPER";
+  const int64_t wide = spec->stride_x * (in.w() - 1) + reach_x(*spec) + extra->x;
+  const int64_t high = spec->stride_y * (in.h() - 1) + reach_y(*spec) + extra->y;
+  // What is wanted beyond the last window is empty.
+  extra->x += std::max<int64_t>(size[1] - wide, 0);
+  extra->y += std::max<int64_t>(size[0] - high, 0);
+  pads_for_size(size[1], in.w(), spec->stride_x, reach_x(*spec), extra->x, more_before, &spec->left,
+                &spec->right);
+  pads_for_size(size[0], in.h(), spec->stride_y, reach_y(*spec), extra->y, more_before, &spec->top,
+                &spec->bottom);
+  return {};
+}
+
+// Rows of `in`, of rank 2, times a matrix (k, n) with its bias: as a fully connected layer where
+// there is one row, else on the CPU.
+Result<int> times_matrix(const OnnxNode& node, int in, const std::vector<float>& matrix, int64_t k,
+                         int64_t n, std::vector<float> bias) {
+  GraphBuilder& b = node.builder();
+  const Shape shape = b.shape_of(in);
+  constexpr int64_t kMostOnDevice = 32768;  // inputs or outputs
+  if (shape.elements() == k && k <= kMostOnDevice && n <= kMostOnDevice) {
+    std::vector<float> ordered(matrix.size());
+    for (int64_t i = 0; i < k; ++i) {
+      for (int64_t o = 0; o < n; ++o) {
+        ordered[static_cast<size_t>(o * k + i)] = matrix[static_cast<size_t>(i * n + o)];
+      }
+    }
+    return b.inner_product(node.name(), in, n, std::move(ordered), std::move(bias));
+  }
+  const std::string& name = node.name();
+  DVNN_ASSIGN(const int second, b.constant(name + "_matrix", {k, n}, matrix));
+  if (bias.empty()) return b.cpu(name, layers::MatMulAttributes(), {in, second});
+  DVNN_ASSIGN(const int product,
+              b.cpu(name + "_product", layers::MatMulAttributes(), {in, second}));
+  DVNN_ASSIGN(const int added, b.constant(name + "_bias", {n}, std::move(bias)));
+  return b.binary(name, layers::BinaryOperation::kAdd, product, added);
+}
+
+// A matrix, turned where the attribute says so.
+Result<int> maybe_transposed(const OnnxNode& node, int input, const char* attribute) {
+  DVNN_ASSIGN(const int value, node.value(input));
+  if (node.integer(attribute, 0) == 0) return value;
+  return node.builder().permute(node.name() + "_" + attribute, value, {1, 0});
+}
+
+Result<int> scaled(const OnnxNode& node, const std::string& name, int value, float factor) {
+  if (factor == 1) return value;
+  DVNN_ASSIGN(const int by, node.builder().constant(name + "_factor", {1}, {factor}));
+  return node.builder().binary(name, layers::BinaryOperation::kMul, value, by);
+}
+
+// alpha A B + beta C of computed matrices.
+Status general_gemm(const OnnxNode& node) {
+  GraphBuilder& b = node.builder();
+  const std::string& name = node.name();
+  DVNN_ASSIGN(const int first, maybe_transposed(node, 0, "transA"));
+  DVNN_ASSIGN(const int second, maybe_transposed(node, 1, "transB"));
+  DVNN_ASSIGN(const int product,
+              b.cpu(name + "_product", layers::MatMulAttributes(), {first, second}));
+  DVNN_ASSIGN(const int result, scaled(node, name + "_alpha", product, node.number("alpha", 1)));
+  if (!node.has(2)) return node.done(result);
+  DVNN_ASSIGN(const int third, node.value(2));
+  DVNN_ASSIGN(const int added, scaled(node, name + "_beta", third, node.number("beta", 1)));
+  return node.done(b.sum(name, result, added));
+}
+
+}  // namespace
+
+Status import_onnx_conv(const OnnxNode& node) {
+  DVNN_ASSIGN(const OnnxConstant weights, kernel_of(node));
+  DVNN_ASSIGN(ConvSpec spec, conv_spec(node, weights, 1, 0));
+  DVNN_ASSIGN(const auto bias, optional_floats(node, 2));
+  return over_pictures(node, [&](const std::string& name, int in) -> Result<int> {
+    const Shape& shape = node.builder().shape_of(in);
+    DVNN_ASSIGN(const OnnxPads pads,
+                onnx_pads(node, shape, reach_x(spec), reach_y(spec), spec.stride_x, spec.stride_y));
+    set_pads(pads, &spec);
+    return node.builder().convolution(name, in, spec, weights.floats(), bias);
+  });
+}
+
+Status import_onnx_conv_transpose(const OnnxNode& node) {
+  DVNN_ASSIGN(const OnnxConstant weights, kernel_of(node));
+  DVNN_ASSIGN(ConvSpec spec, conv_spec(node, weights, node.integer("group", 1), 1));
+  DVNN_ASSIGN(const auto bias, optional_floats(node, 2));
+  return over_pictures(node, [&](const std::string& name, int in) -> Result<int> {
+    Extra extra;
+    DVNN_TRY(transposed_pads(node, node.builder().shape_of(in), &spec, &extra));
+    return node.builder().deconvolution(name, in, spec, extra.x, extra.y, weights.floats(), bias);
+  });
+}
+
+Status import_onnx_gemm(const OnnxNode& node) {
+  const bool known = node.is_constant(1) && (!node.has(2) || node.is_constant(2));
+  DVNN_ASSIGN(const int in, node.value(0));
+  if (!known || node.integer("transA", 0) != 0) return general_gemm(node);
+  DVNN_ASSIGN(const auto weights, node.constant(1));
+  if (weights->dims.size() != 2) return Error{ErrorCode::kMalformed, "B is no matrix"};
+  const bool transposed = node.integer("transB", 0) != 0;
+  const int64_t n = weights->dims[transposed ? 0 : 1], k = weights->dims[transposed ? 1 : 0];
+  const float alpha = node.number("alpha", 1), beta = node.number("beta", 1);
+  DVNN_ASSIGN(auto bias, optional_floats(node, 2));
+  if (bias.size() == 1) bias.resize(static_cast<size_t>(n), bias[0]);
+  if (!bias.empty() && static_cast<int64_t>(bias.size()) != n) return general_gemm(node);
+  for (float& b : bias) b *= beta;
+  std::vector<float> matrix(weights->values.size());
+  for (int64_t i = 0; i < k; ++i) {
+    for (int64_t o = 0; o < n; ++o) {
+      const double w = weights->values[static_cast<size_t>(transposed ? o * k + i : i * n + o)];
+      matrix[static_cast<size_t>(i * n + o)] = alpha * static_cast<float>(w);
+    }
+  }
+  return node.done(times_matrix(node, in, matrix, k, n, std::move(bias)));
+}
+
+Status import_onnx_matmul(const OnnxNode& node) {
+  GraphBuilder& b = node.builder();
+  DVNN_ASSIGN(int first, node.value(0));
+  const Shape shape = b.shape_of(first);
+  if (node.is_constant(1) && shape.rank <= 2) {
+    DVNN_ASSIGN(const auto weights, node.constant(1));
+    if (weights->dims.size() == 2 && shape.elements() == weights->dims[0]) {
+      return node.done(
+          times_matrix(node, first, weights->floats(), weights->dims[0], weights->dims[1], {}));
+    }
+  }
+  DVNN_ASSIGN(int second, node.value(1));
+  // Vectors are matrices of one row, or of one column, which is not in the result.
+  const std::string& name = node.name();
+  const bool row = shape.rank == 1, column = b.shape_of(second).rank == 1;
+  if (row) {
+    DVNN_ASSIGN(first, b.reshape(name + "_row", first, {1, shape[0]}));
+  }
+  if (column) {
+    DVNN_ASSIGN(second, b.reshape(name + "_column", second, {b.shape_of(second)[0], 1}));
+  }
+  DVNN_ASSIGN(const int product, b.cpu(row || column ? name + "_product" : name,
+                                       layers::MatMulAttributes(), {first, second}));
+  if (!row && !column) return node.done(product);
+  std::vector<int64_t> dims = dims_of(b.shape_of(product));
+  if (column) dims.pop_back();
+  if (row) dims.erase(dims.end() - (column ? 1 : 2));
+  if (dims.empty()) dims = {1};
+  return node.done(b.reshape(name, product, dims));
+}
+
+}  // namespace dvnn::import

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of one element, and of several at the same place.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/format.h"
+#include "import/onnx/import.h"
+
+namespace dvnn::import {
+namespace {
+
+using device::Activation;
+using layers::BinaryOperation;
+using layers::UnaryFunction;
+
+std::string lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), ::tolower);
+  return text;
+}
+
+// One number per channel of `in`, if the constant is that or a single number; else empty.
+std::vector<float> per_channel(const OnnxConstant& constant, const Shape& in) {
+  std::vector<float> values = constant.floats();
+  const size_t channels = static_cast<size_t>(in.c());
+  if (values.size() == 1) return std::vector<float>(channels, values[0]);
+  // C x 1 x 1, with or without the batch.
+  const std::vector<int64_t>& d = constant.dims;
+  const bool fits = (d.size() == 3 || (d.size() == 4 && d[0] == 1)) && d[d.size() - 3] == in.c() &&
+                    d[d.size() - 2] == 1 && d[d.size() - 1] == 1;
+  return fits ? values : std::vector<float>();
+}
+
+// value (operation) constant as scale and bias, where it is that.
+bool as_affine(const std::string& operation, bool constant_first, const std::vector<float>& k,
+               std::vector<float>* scale, std::vector<float>* bias) {
+  scale->assign(k.size(), 1.0f);
+  bias->assign(k.size(), 0.0f);
+  for (size_t c = 0; c < k.size(); ++c) {
+    if (operation == "Add") {
+      (*bias)[c] = k[c];
+    } else if (operation == "Mul") {
+      (*scale)[c] = k[c];
+    } else if (operation == "Sub") {
+      (*scale)[c] = constant_first ? -1.0f : 1.0f;
+      (*bias)[c] = constant_first ? k[c] : -k[c];
+    } else if (operation == "Div" && !constant_first && k[c] != 0) {
+      (*scale)[c] = 1 / k[c];
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Where operators broadcast by their attributes (before opset 7), the second operand's dimensions
+// stand for the first one's from `axis` on.
+Result<int> aligned(const OnnxNode& node, int first, int second) {
+  const GraphBuilder& b = node.builder();
+  if (node.opset() >= 7 || node.integer("broadcast", 0) == 0) return second;
+  std::vector<int64_t> dims = dims_of(b.shape_of(second));
+  const int64_t rank = b.shape_of(first).rank, own = static_cast<int64_t>(dims.size());
+  const int64_t axis = node.integer("axis", rank - own);
+  DVNN_ASSIGN(const int64_t from, onnx_axis(axis, static_cast<size_t>(rank) + 1));
+  if (from + own > rank) return Error{ErrorCode::kMalformed, "the axis leaves no room"};
+  dims.insert(dims.end(), static_cast<size_t>(rank - from - own), 1);
+  return node.builder().reshape(node.name() + "_aligned", second, dims);
+}
+
+// a (operation) b, as the device does it where it can.
+Result<int> combined(const OnnxNode& node, const std::string& name, BinaryOperation operation,
+                     int first, int second) {
+  GraphBuilder& b = node.builder();
+  if (operation == BinaryOperation::kAdd) return b.sum(name, first, second);
+  if (operation == BinaryOperation::kMul && b.shape_of(first) == b.shape_of(second)) {
+    return b.cpu(name, layers::EltwiseAttributes{layers::EltwiseOperation::kProduct, {}},
+                 {first, second});
+  }
+  return b.binary(name, operation, first, second);
+}
+
+// An operation with a number per channel, as scale and bias; nothing if it is not that.
+Result<bool> import_affine(const OnnxNode& node) {
+  if (node.inputs() != 2 || node.is_constant(0) == node.is_constant(1)) return false;
+  const int constant_at = node.is_constant(0) ? 0 : 1;
+  DVNN_ASSIGN(const int in, node.value(1 - constant_at));
+  DVNN_ASSIGN(const auto constant, node.constant(constant_at));
+  const Shape shape = node.builder().shape_of(in);
+  std::vector<float> k, scale, bias;
+  if (shape.rank == 4) k = per_channel(*constant, shape);
+  const bool vector = shape.rank == 2 && node.type() == "Add" &&
+                      static_cast<int>(constant->values.size()) == shape[1] &&
+                      (constant->dims.size() == 1 || constant->dims[0] == 1);
+  if (vector) k = constant->floats();  // its sum with a known vector is a layer's bias
+  if (node.opset() < 7 && node.integer("broadcast", 0) != 0 && node.integer("axis", -1) == 1 &&
+      shape.rank == 4 && static_cast<int>(constant->values.size()) == shape[1]) {
+    k = constant->floats();
+  }
+  if (k.empty() || !as_affine(node.type(), constant_at == 0, k, &scale, &bias)) return false;
+  DVNN_TRY(node.done(node.builder().affine(node.name(), in, std::move(scale), std::move(bias))));
+  return true;
+}
+
+// A number that is an input from some opset on, and an attribute before.
+Result<float> number_at(const OnnxNode& node, int input, const char* attribute, float fallback) {
+  if (!node.has(input)) return node.number(attribute, fallback);
+  DVNN_ASSIGN(const auto constant, node.constant(input));
+  if (constant->values.size() != 1) return Error{ErrorCode::kMalformed, "a bound is no number"};
+  return static_cast<float>(constant->values[0]);
+}
+
+}  // namespace
+
+static Status import_prelu(const OnnxNode& node, int in) {
+  GraphBuilder& b = node.builder();
+  const Shape shape = b.shape_of(in);
+  if (node.is_constant(1) && shape.rank == 4) {
+    DVNN_ASSIGN(const auto slopes, node.constant(1));
+    const std::vector<float> k = per_channel(*slopes, shape);
+    if (!k.empty() || static_cast<int>(slopes->values.size()) == shape[1]) {
+      return node.done(
+          b.activation(node.name(), in, Activation::kPrelu, 0, k.empty() ? slopes->floats() : k));
+    }
+  }
+  // max(x, 0) + slope * min(x, 0), with slopes of any shape.
+  const std::string& name = node.name();
+  const float most = std::numeric_limits<float>::max();
+  DVNN_ASSIGN(const int slopes, node.value(1));
+  DVNN_ASSIGN(const int above, b.unary(name + "_above", {UnaryFunction::kClip, 0.0f, most}, in));
+  DVNN_ASSIGN(const int below, b.unary(name + "_below", {UnaryFunction::kClip, -most, 0.0f}, in));
+  DVNN_ASSIGN(const int slanted, b.binary(name + "_slanted", BinaryOperation::kMul, below, slopes));
+  return node.done(b.sum(name, above, slanted));
+}
+
+Status import_onnx_activation(const OnnxNode& node) {
+  DVNN_ASSIGN(const int in, node.value(0));
+  GraphBuilder& b = node.builder();
+  const std::string& type = node.type();
+  if (type == "Relu") return node.done(b.activation(node.name(), in, Activation::kRelu));
+  if (type == "Sigmoid") return node.done(b.activation(node.name(), in, Activation::kSigmoid));
+  if (type == "Tanh") return node.done(b.activation(node.name(), in, Activation::kTanh));
+  if (type == "LeakyRelu") {
+    return node.done(b.activation(node.name(), in, Activation::kRelu, node.number("alpha", 0.01f)));
+  }
+  if (type == "Elu") {
+    const float alpha = node.number("alpha", 1);
+    if (alpha == 1) return node.done(b.activation(node.name(), in, Activation::kElu));
+    return node.done(b.unary(node.name(), {UnaryFunction::kElu, alpha, {}}, in));
+  }
+  return import_prelu(node, in);
+}
+
+Status import_onnx_clip(const OnnxNode& node) {
+  DVNN_ASSIGN(const int in, node.value(0));
+  // Bounds are inputs since opset 11.
+  DVNN_ASSIGN(const float least, number_at(node, 1, "min", std::numeric_limits<float>::lowest()));
+  DVNN_ASSIGN(const float most, number_at(node, 2, "max", std::numeric_limits<float>::max()));
+  if (least == 0 && most == 6) {
+    return node.done(node.builder().activation(node.name(), in, Activation::kRelu6));
+  }
+  if (least == 0 && most == std::numeric_limits<float>::max()) {
+    return node.done(node.builder().activation(node.name(), in, Activation::kRelu));
+  }
+  return node.done(node.builder().unary(node.name(), {UnaryFunction::kClip, least, most}, in));
+}
+
+Status import_onnx_unary(const OnnxNode& node) {
+  DVNN_ASSIGN(const int in, node.value(0));
+  layers::UnaryAttributes attributes;
+  const bool smooth = node.type() == "Gelu" && node.text("approximate", "none") == "tanh";
+  DVNN_ASSIGN(attributes.function,
+              layers::parse_unary_function(smooth ? "gelutanh" : lower_case(node.type())));
+  switch (attributes.function) {
+    case UnaryFunction::kHardSigmoid:
+      attributes.a = node.number("alpha", 0.2f);
+      attributes.b = node.number("beta", 0.5f);
+      break;
+    case UnaryFunction::kSelu:
+      // The defaults of opset 1 have fewer digits.
+      attributes.a = node.number("alpha", node.opset() < 6 ? 1.6732f : 1.6732632f);
+      attributes.b = node.number("gamma", node.opset() < 6 ? 1.0507f : 1.0507010f);
+      break;
+    case UnaryFunction::kShrink:
+      attributes.a = node.number("bias", 0);
+      attributes.b = node.number("lambd", 0.5f);
+      break;
+    case UnaryFunction::kCelu:
+    case UnaryFunction::kSwish:
+    case UnaryFunction::kThresholdedRelu:
+      attributes.a = node.number("alpha", 1);
+      break;
+    default:
+      break;
+  }
+  return node.done(node.builder().unary(node.name(), attributes, in));
+}
+
+Status import_onnx_cast(const OnnxNode& node) {
+  DVNN_ASSIGN(const int in, node.value(0));
+  GraphBuilder& b = node.builder();
+  const int64_t to = node.integer("to", kOnnxFloat);
+  if (to == kOnnxBool) {
+    DVNN_ASSIGN(const int zero, b.unary(node.name() + "_zero", {UnaryFunction::kNot, {}, {}}, in));
+    return node.done(b.unary(node.name(), {UnaryFunction::kNot, {}, {}}, zero));
+  }
+  if (!is_onnx_integer(to) || node.is_integral(0)) return node.done(in);
+  return node.done(b.unary(node.name(), {UnaryFunction::kTrunc, {}, {}}, in));
+}
+
+Status import_onnx_binary(const OnnxNode& node) {
+  DVNN_ASSIGN(const bool affine, import_affine(node));
+  if (affine) return {};
+  std::string name = lower_case(node.type());
+  // Integers divide without a rest.
+  if (name == "div" && node.is_integral(0) && node.is_integral(1)) name = "truncdiv";
+  if (name == "mod" && node.integer("fmod", 0) != 0) name = "fmod";
+  const bool mean = name == "mean";
+  if (name == "sum" || mean) name = "add";
+  DVNN_ASSIGN(const auto operation, layers::parse_binary_operation(name));
+  DVNN_ASSIGN(int result, node.value(0));
+  for (int i = 1; i < node.inputs(); ++i) {
+    DVNN_ASSIGN(const int given, node.value(i));
+    DVNN_ASSIGN(const int next, aligned(node, result, given));
+    const bool last = i + 1 == node.inputs() && !mean;
+    const std::string own = last ? node.name() : node.name() + "_" + std::to_string(i);
+    DVNN_ASSIGN(result, combined(node, own, operation, result, next));
+  }
+  if (!mean) return node.done(result);
+  const auto count = static_cast<float>(node.inputs());
+  DVNN_ASSIGN(const int divisor, node.builder().constant(node.name() + "_count", {1}, {count}));
+  return node.done(node.builder().binary(node.name(), BinaryOperation::kDiv, result, divisor));
+}
+
+Status import_onnx_where(const OnnxNode& node) {
+  std::vector<int> inputs;
+  for (int i = 0; i < 3; ++i) {
+    DVNN_ASSIGN(const int value, node.value(i));
+    inputs.push_back(value);
+  }
+  return node.done(node.builder().cpu(node.name(), layers::WhereAttributes(), std::move(inputs)));
+}
+
+}  // namespace dvnn::import

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators that take numbers of groups of elements, and orders along an axis.
+#include <algorithm>
+
+#include "base/format.h"
+#include "import/onnx/import.h"
+
+namespace dvnn::import {
+namespace {
+
+using layers::Reduction;
+
+// Axes are an input from some opset on, and an attribute before. Nothing: all, or none.
+Result<std::vector<int>> axes_of(const OnnxNode& node, int rank) {
+  DVNN_ASSIGN(const auto named, node.ints_at(1, "axes"));
+  std::vector<int> axes;
+  for (int64_t axis : named) {
+    DVNN_ASSIGN(const int64_t known, onnx_axis(axis, static_cast<size_t>(rank)));
+    axes.push_back(static_cast<int>(known));
+  }
+  std::sort(axes.begin(), axes.end());
+  return axes;
+}
+
+// ReduceSumSquare -> sumsquare
+Result<Reduction> reduction_of(const std::string& type) {
+  std::string name = type.substr(std::string("Reduce").size());
+  std::transform(name.begin(), name.end(), name.begin(), ::tolower);
+  return layers::parse_reduction(name);
+}
+
+Result<int> axis_of(const OnnxNode& node, int value, int64_t fallback) {
+  const auto rank = static_cast<size_t>(node.builder().shape_of(value).rank);
+  DVNN_ASSIGN(const int64_t axis, onnx_axis(node.integer("axis", fallback), rank));
+  return static_cast<int>(axis);
+}
+
+}  // namespace
+
+Status import_onnx_reduce(const OnnxNode& node) {
+  DVNN_ASSIGN(const int in, node.value(0));
+  GraphBuilder& b = node.builder();
+  const Shape shape = b.shape_of(in);
+  DVNN_ASSIGN(const Reduction operation, reduction_of(node.type()));
+  DVNN_ASSIGN(const std::vector<int> axes, axes_of(node, shape.rank));
+  if (axes.empty() && node.integer("noop_with_empty_axes", 0) != 0) return node.done(in);
+  const bool keep = node.integer("keepdims", 1) != 0;
+  const bool pools = operation == Reduction::kMean || operation == Reduction::kMax;
+  if (!pools || shape.rank != 4 || shape.n() != 1 || axes != std::vector<int>{2, 3}) {
+    return node.done(b.cpu(node.name(), layers::ReduceAttributes{operation, axes, keep}, {in}));
+  }
+  DVNN_ASSIGN(const int mean, b.global_pooling(node.name(), in, operation == Reduction::kMean));
+  if (keep) return node.done(mean);
+  return node.done(b.reshape(node.name() + "_squeezed", mean, {1, b.shape_of(mean).c()}));
+}
+
+Status import_onnx_arg_reduce(const OnnxNode& node) {
+  DVNN_ASSIGN(const int in, node.value(0));
+  layers::ArgReduceAttributes a;
+  a.smallest = node.type() == "ArgMin";
+  DVNN_ASSIGN(a.axis, axis_of(node, in, 0));
+  a.keep = node.integer("keepdims", 1) != 0;
+  a.last = node.integer("select_last_index", 0) != 0;
+  return node.done(node.builder().cpu(node.name(), a, {in}));
+}
+
+Status import_onnx_top_k(const OnnxNode& node) {
+  DVNN_ASSIGN(const int in, node.value(0));
+  layers::TopKAttributes a;
+  DVNN_ASSIGN(a.axis, axis_of(node, in, -1));
+  int64_t k = node.integer("k", 0);
+  if (node.has(1)) {  // an input since opset 10
+    DVNN_ASSIGN(const auto constant, node.constant(1));
+    k = constant->values.size() == 1 ? constant->ints()[0] : 0;
+  }
+  const int64_t most = node.builder().shape_of(in)[a.axis];
+  if (k < 1 || k > most) {
+    return Error{ErrorCode::kMalformed,
+                 format("k is %lld, not 1 to %lld", static_cast<long long>(k),
+                        static_cast<long long>(most))};
+  }
+  a.k = static_cast<int>(k);
+  a.smallest = node.integer("largest", 1) == 0;
+  DVNN_TRY(node.done(node.builder().cpu(node.name(), a, {in})));
+  if (node.outputs() < 2) return {};
+  a.places = true;
+  return node.done_at(1, node.builder().cpu(node.name() + "_places", a, {in}));
+}
+
+Status import_onnx_cum_sum(const OnnxNode& node) {
+  DVNN_ASSIGN(const int in, node.value(0));
+  DVNN_ASSIGN(const auto axis, node.constant(1));
+  if (axis->values.size() != 1) return Error{ErrorCode::kMalformed, "the axis is no number"};
+  const auto rank = static_cast<size_t>(node.builder().shape_of(in).rank);
+  DVNN_ASSIGN(const int64_t along, onnx_axis(axis->ints()[0], rank));
+  layers::CumSumAttributes a;
+  a.axis = static_cast<int>(along);
+  a.exclusive = node.integer("exclusive", 0) != 0;
+  a.reverse = node.integer("reverse", 0) != 0;
+  return node.done(node.builder().cpu(node.name(), a, {in}));
+}
+
+}  // namespace dvnn::import

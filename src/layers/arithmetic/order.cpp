@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Along one axis: the largest elements in order, and running sums.
+#include <algorithm>
+#include <numeric>
+
+#include "base/format.h"
+#include "base/json.h"
+#include "layers/factories.h"
+#include "layers/float_layer.h"
+#include "layers/strides.h"
+#include "tensor/tensor_json.h"
+
+namespace dvnn::layers {
+
+Result<TopKAttributes> TopKAttributes::parse(const nlohmann::json& params) {
+  JsonReader in(params, kName);
+  TopKAttributes a;
+  a.axis = static_cast<int>(in.integer("axis", 0, Shape::kMaxRank - 1, 0));
+  a.k = static_cast<int>(in.integer("k", 1, kMaxTensorElements, 1));
+  a.smallest = in.boolean("smallest", false);
+  a.places = in.boolean("places", false);
+  DVNN_TRY(in.status());
+  return a;
+}
+
+nlohmann::json TopKAttributes::to_json() const {
+  return {{"axis", axis}, {"k", k}, {"smallest", smallest}, {"places", places}};
+}
+
+DimsResult TopKAttributes::dims_after(Span<const Shape> inputs) const {
+  DVNN_ASSIGN(auto dims, same_dims(inputs));
+  DVNN_TRY(axes_or_all({axis}, inputs[0].rank));
+  int64_t& along = dims[static_cast<size_t>(axis)];
+  if (k > along) {
+    return Error{ErrorCode::kUnsupported,
+                 format("wants %d elements of %lld", k, static_cast<long long>(along))};
+  }
+  along = k;
+  return dims;
+}
+
+LayerResult TopKAttributes::create(Span<const TensorDesc> inputs,
+                                   Span<const TensorDesc> outputs) const {
+  DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
+  const Shape shape = inputs[0].shape;
+  DVNN_ASSIGN(const auto dims, dims_after({&shape, 1}));
+  const Shape& out = outputs[0].shape;
+  if (!std::equal(dims.begin(), dims.end(), out.dims, out.dims + out.rank)) {
+    return Error{ErrorCode::kMalformed, "the output " + out.to_string() + " does not fit"};
+  }
+  Groups from = group_along(shape, {axis}), to = group_along(out, {axis});
+  std::vector<uint32_t> order(from.inner.size());
+  return make_float_layer(
+      inputs, outputs,
+      [from = std::move(from), to = std::move(to), order = std::move(order), places = places,
+       sign = smallest ? -1.0f : 1.0f](const float* const* in, float* result) mutable {
+        for (size_t g = 0; g < from.outer.size(); ++g) {
+          const float* group = in[0] + from.outer[g];
+          std::iota(order.begin(), order.end(), 0u);
+          auto before = [&](uint32_t a, uint32_t b) {
+            const float x = sign * group[from.inner[a]], y = sign * group[from.inner[b]];
+            // Not a number comes last, so that the order is one.
+            if (x != x || y != y) return x == x || (y != y && a < b);
+            return x > y || (x == y && a < b);
+          };
+          std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(to.inner.size()),
+                            order.end(), before);
+          for (size_t i = 0; i < to.inner.size(); ++i) {
+            result[to.outer[g] + to.inner[i]] =
+                places ? static_cast<float>(order[i]) : group[from.inner[order[i]]];
+          }
+        }
+      });
+}
+
+Result<CumSumAttributes> CumSumAttributes::parse(const nlohmann::json& params) {
+  JsonReader in(params, kName);
+  CumSumAttributes a;
+  a.axis = static_cast<int>(in.integer("axis", 0, Shape::kMaxRank - 1, 0));
+  a.exclusive = in.boolean("exclusive", false);
+  a.reverse = in.boolean("reverse", false);
+  DVNN_TRY(in.status());
+  return a;
+}
+
+nlohmann::json CumSumAttributes::to_json() const {
+  return {{"axis", axis}, {"exclusive", exclusive}, {"reverse", reverse}};
+}
+
+DimsResult CumSumAttributes::dims_after(Span<const Shape> inputs) const {
+  DVNN_TRY(expect_inputs(inputs, 1));
+  DVNN_TRY(axes_or_all({axis}, inputs[0].rank));
+  return same_dims(inputs);
+}
+
+LayerResult CumSumAttributes::create(Span<const TensorDesc> inputs,
+                                     Span<const TensorDesc> outputs) const {
+  DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
+  DVNN_TRY(expect_same_elements(inputs[0], outputs[0]));
+  DVNN_TRY(axes_or_all({axis}, inputs[0].shape.rank));
+  Groups groups = group_along(inputs[0].shape, {axis});
+  if (reverse) std::reverse(groups.inner.begin(), groups.inner.end());
+  return make_float_layer(
+      inputs, outputs,
+      [groups = std::move(groups), exclusive = exclusive](const float* const* in, float* result) {
+        for (uint32_t first : groups.outer) {
+          double sum = 0;
+          for (uint32_t at : groups.inner) {
+            const auto x = static_cast<double>(in[0][first + at]);
+            result[first + at] = static_cast<float>(exclusive ? sum : sum + x);
+            sum += x;
+          }
+        }
+      });
+}
+
+}  // namespace dvnn::layers

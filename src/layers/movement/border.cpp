@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <iterator>
+
+#include "base/format.h"
+#include "base/json.h"
+#include "layers/arithmetic/named_row.h"
+#include "layers/factories.h"
+#include "layers/float_layer.h"
+#include "layers/strides.h"
+#include "tensor/tensor_json.h"
+
+namespace dvnn::layers {
+namespace {
+
+constexpr const char* kModes[] = {"constant", "edge", "reflect", "wrap"};  // in the enum's order
+
+// Which element of an axis of `size` stands at `at`, which may lie outside; -1: the value.
+int source_of(int64_t at, int64_t size, BorderMode mode) {
+  if (at >= 0 && at < size) return static_cast<int>(at);
+  switch (mode) {
+    case BorderMode::kConstant:
+      return -1;
+    case BorderMode::kEdge:
+      return static_cast<int>(std::clamp<int64_t>(at, 0, size - 1));
+    case BorderMode::kWrap:
+      return static_cast<int>((at % size + size) % size);
+    case BorderMode::kReflect:
+      break;
+  }
+  if (size == 1) return 0;
+  const int64_t period = 2 * (size - 1), turn = (at % period + period) % period;
+  return static_cast<int>(std::min(turn, period - turn));
+}
+
+}  // namespace
+
+Result<BorderAttributes> BorderAttributes::parse(const nlohmann::json& params) {
+  constexpr int64_t kMost = kMaxTensorElements;
+  JsonReader in(params, kName);
+  BorderAttributes a;
+  a.before = in.integers("before", -kMost, kMost, Shape::kMaxRank);
+  a.after = in.integers("after", -kMost, kMost, Shape::kMaxRank);
+  const auto mode = find_name<BorderMode>(kModes, in.text("mode", kModes[0]));
+  if (!mode.ok()) in.fail("mode", mode.error().message);
+  a.value = static_cast<float>(in.number("value", 0));
+  DVNN_TRY(in.status());
+  a.mode = mode.value();
+  return a;
+}
+
+nlohmann::json BorderAttributes::to_json() const {
+  return {{"before", before},
+          {"after", after},
+          {"mode", kModes[static_cast<size_t>(mode)]},
+          {"value", value}};
+}
+
+DimsResult BorderAttributes::dims_after(Span<const Shape> inputs) const {
+  DVNN_ASSIGN(auto dims, same_dims(inputs));
+  if (before.size() != dims.size() || after.size() != dims.size()) {
+    return Error{ErrorCode::kUnsupported, format("has borders of %zu axes for %s", before.size(),
+                                                 inputs[0].to_string().c_str())};
+  }
+  for (size_t i = 0; i < dims.size(); ++i) dims[i] += int64_t{before[i]} + after[i];
+  return dims;
+}
+
+LayerResult BorderAttributes::create(Span<const TensorDesc> inputs,
+                                     Span<const TensorDesc> outputs) const {
+  DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
+  const Shape shape = inputs[0].shape;
+  DVNN_ASSIGN(const auto dims, dims_after({&shape, 1}));
+  const Shape& out = outputs[0].shape;
+  if (!std::equal(dims.begin(), dims.end(), out.dims, out.dims + out.rank)) {
+    return Error{ErrorCode::kMalformed, "the output " + out.to_string() + " does not fit"};
+  }
+  std::vector<std::vector<int>> sources(dims.size());  // per axis
+  for (size_t i = 0; i < dims.size(); ++i) {
+    for (int64_t k = 0; k < dims[i]; ++k) {
+      sources[i].push_back(source_of(k - before[i], shape[static_cast<int>(i)], mode));
+    }
+  }
+  return make_float_layer(inputs, outputs,
+                          [sources = std::move(sources), out, strides = strides_of(shape),
+                           value = value](const float* const* in, float* result) {
+                            int index[Shape::kMaxRank] = {};
+                            const int last = out.rank - 1;
+                            const int64_t rows = out.elements() / out[last];
+                            for (int64_t row = 0; row < rows; ++row) {
+                              int64_t at = 0;
+                              bool outside = false;
+                              for (int i = 0; i < last; ++i) {
+                                const auto axis = static_cast<size_t>(i);
+                                const int source = sources[axis][static_cast<size_t>(index[i])];
+                                outside |= source < 0;
+                                at += source * strides[axis];
+                              }
+                              for (int source : sources[static_cast<size_t>(last)]) {
+                                *result++ = outside || source < 0 ? value : in[0][at + source];
+                              }
+                              for (int i = last - 1; i >= 0 && ++index[i] == out[i]; --i)
+                                index[i] = 0;
+                            }
+                          });
+}
+
+}  // namespace dvnn::layers

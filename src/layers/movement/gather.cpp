@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements by their places, and arrays repeated.
+#include <algorithm>
+
+#include "base/format.h"
+#include "base/json.h"
+#include "layers/factories.h"
+#include "layers/float_layer.h"
+#include "layers/strides.h"
+#include "tensor/tensor_json.h"
+
+namespace dvnn::layers {
+
+Result<GatherAttributes> GatherAttributes::parse(const nlohmann::json& params) {
+  JsonReader in(params, kName);
+  GatherAttributes a;
+  a.axis = static_cast<int>(in.integer("axis", 0, Shape::kMaxRank - 1, 0));
+  DVNN_TRY(in.status());
+  return a;
+}
+
+nlohmann::json GatherAttributes::to_json() const {
+  return {{"axis", axis}};
+}
+
+DimsResult GatherAttributes::dims_after(Span<const Shape> inputs) const {
+  DVNN_TRY(expect_inputs(inputs, 2));
+  const Shape &in = inputs[0], &places = inputs[1];
+  DVNN_TRY(axes_or_all({axis}, in.rank));
+  std::vector<int64_t> dims(in.dims, in.dims + axis);
+  dims.insert(dims.end(), places.dims, places.dims + places.rank);
+  dims.insert(dims.end(), in.dims + axis + 1, in.dims + in.rank);
+  return dims;
+}
+
+LayerResult GatherAttributes::create(Span<const TensorDesc> inputs,
+                                     Span<const TensorDesc> outputs) const {
+  DVNN_TRY(expect_arity(inputs, 2, 2, outputs));
+  const Shape& shape = inputs[0].shape;
+  DVNN_TRY(axes_or_all({axis}, shape.rank));
+  const AxisSplit split = split_at(shape, axis);
+  const auto places = static_cast<size_t>(inputs[1].shape.elements());
+  if (outputs[0].shape.elements() != static_cast<int64_t>(split.outer * places * split.inner)) {
+    return Error{ErrorCode::kMalformed,
+                 "the output " + outputs[0].shape.to_string() + " does not fit"};
+  }
+  return make_float_layer(inputs, outputs, [split, places](const float* const* in, float* result) {
+    const auto count = static_cast<float>(split.count);
+    for (size_t o = 0; o < split.outer; ++o) {
+      const float* from = in[0] + o * split.count * split.inner;
+      for (size_t p = 0; p < places; ++p, result += split.inner) {
+        const float said = in[1][p] < 0 ? in[1][p] + count : in[1][p];
+        // Not a number is no place either.
+        const float place = said >= 0 ? std::min(said, count - 1) : 0.0f;
+        const float* element = from + static_cast<size_t>(place) * split.inner;
+        std::copy(element, element + split.inner, result);
+      }
+    }
+  });
+}
+
+Result<TileAttributes> TileAttributes::parse(const nlohmann::json& params) {
+  JsonReader in(params, kName);
+  TileAttributes a;
+  a.repeats = in.integers("repeats", 1, kMaxTensorElements, Shape::kMaxRank);
+  DVNN_TRY(in.status());
+  return a;
+}
+
+nlohmann::json TileAttributes::to_json() const {
+  return {{"repeats", repeats}};
+}
+
+DimsResult TileAttributes::dims_after(Span<const Shape> inputs) const {
+  DVNN_ASSIGN(auto dims, same_dims(inputs));
+  if (repeats.size() != dims.size()) {
+    return Error{ErrorCode::kUnsupported, format("repeats %zu dimensions of %s", repeats.size(),
+                                                 inputs[0].to_string().c_str())};
+  }
+  for (size_t i = 0; i < dims.size(); ++i) dims[i] *= repeats[i];
+  return dims;
+}
+
+LayerResult TileAttributes::create(Span<const TensorDesc> inputs,
+                                   Span<const TensorDesc> outputs) const {
+  DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
+  const Shape shape = inputs[0].shape;
+  DVNN_ASSIGN(const auto dims, dims_after({&shape, 1}));
+  const Shape& out = outputs[0].shape;
+  if (!std::equal(dims.begin(), dims.end(), out.dims, out.dims + out.rank)) {
+    return Error{ErrorCode::kMalformed, "the output " + out.to_string() + " does not fit"};
+  }
+  return make_float_layer(
+      inputs, outputs,
+      [shape, out, strides = strides_of(shape)](const float* const* in, float* result) {
+        int index[Shape::kMaxRank] = {};
+        const int last = out.rank - 1;
+        const int64_t rows = out.elements() / out[last];
+        for (int64_t row = 0; row < rows; ++row) {
+          const float* from = in[0];
+          for (int i = 0; i < last; ++i) {
+            from += index[i] % shape[i] * strides[static_cast<size_t>(i)];
+          }
+          for (int k = 0; k < out[last]; k += shape[last]) {
+            result = std::copy(from, from + shape[last], result);
+          }
+          for (int i = last - 1; i >= 0 && ++index[i] == out[i]; --i) index[i] = 0;
+        }
+      });
+}
+
+}  // namespace dvnn::layers

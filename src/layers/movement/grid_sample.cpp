@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Source of the formulas: ONNX, operator GridSample, opset 20.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+
+#include "base/json.h"
+#include "layers/arithmetic/named_row.h"
+#include "layers/factories.h"
+#include "layers/float_layer.h"
+
+namespace dvnn::layers {
+namespace {
+
+using Attributes = GridSampleAttributes;
+using Mode = Attributes::Mode;
+using Padding = Attributes::Padding;
+
+// In the enums' orders.
+constexpr const char* kModes[] = {"nearest", "linear", "cubic"};
+constexpr const char* kPaddings[] = {"zeros", "border", "reflection"};
+
+constexpr int kMaxTaps = 4, kMaxAxes = 3;
+
+// Along one axis: which elements (-1: zero) weigh how much.
+struct Taps {
+  int count = 0;
+  std::array<int, kMaxTaps> at;
+  std::array<float, kMaxTaps> weight;
+};
+
+double reflected(double x, double low, double high) {
+  const double range = high - low;
+  if (range <= 0) return low;
+  const double turn = std::fmod(std::fabs(x - low), 2 * range);
+  return low + (turn > range ? 2 * range - turn : turn);
+}
+
+// The element at `x` of an axis, by the rule for what lies outside.
+int element_at(const Attributes& a, double x, int size) {
+  if (a.padding == Padding::kReflection) {
+    x = a.align_corners ? reflected(x, 0, size - 1) : reflected(x, -0.5, size - 0.5);
+  }
+  if (a.padding != Padding::kZeros) x = std::clamp(std::nearbyint(x), 0.0, size - 1.0);
+  return x >= 0 && x <= size - 1 ? static_cast<int>(x) : -1;
+}
+
+float cubic(float d) {
+  constexpr float kA = -0.75f;
+  d = std::fabs(d);
+  return d <= 1 ? ((kA + 2) * d - (kA + 3)) * d * d + 1 : ((d - 5) * d + 8) * kA * d - 4 * kA;
+}
+
+Taps taps_at(const Attributes& a, float coordinate, int size) {
+  // Far beyond every picture is as far as it goes; not a number is nowhere.
+  constexpr float kFar = 1e6f;
+  const float c = coordinate == coordinate ? std::clamp(coordinate, -kFar, kFar) : kFar;
+  double x = a.align_corners ? (static_cast<double>(c) + 1) / 2 * (size - 1)
+                             : ((static_cast<double>(c) + 1) * size - 1) / 2;
+  if (a.padding == Padding::kBorder && a.mode != Mode::kCubic) {
+    x = std::clamp(x, 0.0, size - 1.0);
+  } else if (a.padding == Padding::kReflection && a.mode != Mode::kCubic) {
+    x = a.align_corners ? reflected(x, 0, size - 1) : reflected(x, -0.5, size - 0.5);
+    x = std::clamp(x, 0.0, size - 1.0);
+  }
+  Taps taps;
+  auto add = [&](double at, float weight) {
+    const auto i = static_cast<size_t>(taps.count++);
+    taps.at[i] = element_at(a, at, size);
+    taps.weight[i] = weight;
+  };
+  if (a.mode == Mode::kNearest) {
+    add(std::nearbyint(x), 1);
+    return taps;
+  }
+  const double floor = std::floor(x);
+  const auto part = static_cast<float>(x - floor);
+  if (a.mode == Mode::kLinear) {
+    add(floor, 1 - part);
+    add(floor + 1, part);
+    return taps;
+  }
+  for (int k = -1; k <= 2; ++k) add(floor + k, cubic(part - static_cast<float>(k)));
+  return taps;
+}
+
+// The sum over all taps of the axes from `axis` on.
+float sample(const float* plane, const int* sizes, const Taps* taps, int axes) {
+  float sum = 0;
+  for (int i = 0; i < taps->count; ++i) {
+    const auto tap = static_cast<size_t>(i);
+    if (taps->at[tap] < 0) continue;
+    const float* part = plane;
+    if (axes == 1) {
+      sum += taps->weight[tap] * part[taps->at[tap]];
+      continue;
+    }
+    int64_t stride = 1;
+    for (int k = 1; k < axes; ++k) stride *= sizes[k];
+    sum += taps->weight[tap] * sample(part + taps->at[tap] * stride, sizes + 1, taps + 1, axes - 1);
+  }
+  return sum;
+}
+
+}  // namespace
+
+Result<GridSampleAttributes> GridSampleAttributes::parse(const nlohmann::json& params) {
+  JsonReader in(params, kName);
+  GridSampleAttributes a;
+  const auto in_mode = find_name<Mode>(kModes, in.text("mode", "linear"));
+  if (!in_mode.ok()) in.fail("mode", in_mode.error().message);
+  const auto outside = find_name<Padding>(kPaddings, in.text("padding", "zeros"));
+  if (!outside.ok()) in.fail("padding", outside.error().message);
+  a.align_corners = in.boolean("align_corners", false);
+  DVNN_TRY(in.status());
+  a.mode = in_mode.value();
+  a.padding = outside.value();
+  return a;
+}
+
+nlohmann::json GridSampleAttributes::to_json() const {
+  return {{"mode", kModes[static_cast<size_t>(mode)]},
+          {"padding", kPaddings[static_cast<size_t>(padding)]},
+          {"align_corners", align_corners}};
+}
+
+DimsResult GridSampleAttributes::dims_after(Span<const Shape> inputs) const {
+  DVNN_TRY(expect_inputs(inputs, 2));
+  const Shape &in = inputs[0], &grid = inputs[1];
+  const int axes = in.rank - 2;
+  if (axes < 1 || axes > kMaxAxes || grid.rank != in.rank || grid[grid.rank - 1] != axes ||
+      grid[0] != in[0]) {
+    return Error{ErrorCode::kUnsupported,
+                 in.to_string() + " is not sampled by a grid " + grid.to_string()};
+  }
+  std::vector<int64_t> dims = {in[0], in[1]};
+  dims.insert(dims.end(), grid.dims + 1, grid.dims + grid.rank - 1);
+  return dims;
+}
+
+LayerResult GridSampleAttributes::create(Span<const TensorDesc> inputs,
+                                         Span<const TensorDesc> outputs) const {
+  DVNN_TRY(expect_arity(inputs, 2, 2, outputs));
+  const Shape shapes[] = {inputs[0].shape, inputs[1].shape};
+  DVNN_ASSIGN(const auto dims, dims_after({shapes, 2}));
+  const Shape in_shape = shapes[0], out = outputs[0].shape;
+  if (!std::equal(dims.begin(), dims.end(), out.dims, out.dims + out.rank)) {
+    return Error{ErrorCode::kMalformed, "the output " + out.to_string() + " does not fit"};
+  }
+  return make_float_layer(
+      inputs, outputs, [a = *this, in_shape, out](const float* const* in, float* result) {
+        const int axes = in_shape.rank - 2, channels = in_shape[1];
+        int64_t plane = 1, places = 1;
+        for (int i = 0; i < axes; ++i) {
+          plane *= in_shape[i + 2];
+          places *= out[i + 2];
+        }
+        for (int n = 0; n < in_shape[0]; ++n) {
+          const float* picture = in[0] + int64_t{n} * channels * plane;
+          const float* grid = in[1] + int64_t{n} * places * axes;
+          float* to = result + int64_t{n} * channels * places;
+          for (int64_t p = 0; p < places; ++p, grid += axes) {
+            Taps taps[kMaxAxes];
+            for (int i = 0; i < axes; ++i) {
+              taps[i] = taps_at(a, grid[axes - 1 - i], in_shape[i + 2]);
+            }
+            for (int c = 0; c < channels; ++c) {
+              to[c * places + p] = sample(picture + c * plane, in_shape.dims + 2, taps, axes);
+            }
+          }
+        }
+      });
+}
+
+}  // namespace dvnn::layers

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arrays at other places along their axes. Each axis is a sparse matrix: what each result weighs
+// of which elements. Source of the formulas: ONNX, operator Resize, opset 19.
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "base/format.h"
+#include "base/json.h"
+#include "layers/arithmetic/named_row.h"
+#include "layers/factories.h"
+#include "layers/float_layer.h"
+#include "tensor/tensor_json.h"
+
+namespace dvnn::layers {
+namespace {
+
+using Attributes = ResizeAttributes;
+using Mode = Attributes::Mode;
+using Coordinates = Attributes::Coordinates;
+using Rounding = Attributes::Rounding;
+
+// In the enums' orders.
+constexpr const char* kModes[] = {"nearest", "linear", "cubic"};
+constexpr const char* kCoordinates[] = {"half_pixel",    "half_pixel_symmetric", "asymmetric",
+                                        "align_corners", "pytorch_half_pixel",   "crop_and_resize"};
+constexpr const char* kRoundings[] = {"prefer_floor", "prefer_ceil", "floor", "ceil"};
+
+struct Tap {
+  int from;
+  float weight;
+};
+
+// One axis: result i is the sum of taps[first[i]] .. taps[first[i + 1] - 1].
+struct AxisTaps {
+  int in = 1, out = 1;
+  std::vector<uint32_t> first = {0};
+  std::vector<Tap> taps;
+  std::vector<bool> outside;  // the result is the value outside
+  bool changes = false;
+};
+
+// Of one axis: sizes, and the scale and part of the input that the model gives.
+struct AxisRule {
+  int in, out;
+  double scale;
+  double begin, end;  // roi
+};
+
+double source_of(const Attributes& a, const AxisRule& axis, int i) {
+  const double x = i, in = axis.in, out = axis.out, exact = in * axis.scale;
+  switch (a.coordinates) {
+    case Coordinates::kHalfPixel:
+      return (x + 0.5) / axis.scale - 0.5;
+    case Coordinates::kHalfPixelSymmetric: {
+      const double offset = in / 2 * (1 - out / exact);
+      return offset + (x + 0.5) / axis.scale - 0.5;
+    }
+    case Coordinates::kAsymmetric:
+      return x / axis.scale;
+    case Coordinates::kAlignCorners:
+      return exact <= 1 ? 0 : x * (in - 1) / (exact - 1);
+    case Coordinates::kPytorchHalfPixel:
+      return exact > 1 ? (x + 0.5) / axis.scale - 0.5 : 0;
+    case Coordinates::kCropAndResize:
+      return out > 1 ? axis.begin * (in - 1) + x * (axis.end - axis.begin) * (in - 1) / (out - 1)
+                     : 0.5 * (axis.begin + axis.end) * (in - 1);
+  }
+  return x;
+}
+
+double rounded(Rounding rounding, double x) {
+  switch (rounding) {
+    case Rounding::kPreferFloor:
+      return std::ceil(x - 0.5);
+    case Rounding::kPreferCeil:
+      return std::floor(x + 0.5);
+    case Rounding::kFloor:
+      return std::floor(x);
+    case Rounding::kCeil:
+      return std::ceil(x);
+  }
+  return x;
+}
+
+double cubic(double a, double distance) {
+  const double d = std::fabs(distance);
+  if (d < 1) return ((a + 2) * d - (a + 3)) * d * d + 1;
+  if (d < 2) return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
+  return 0;
+}
+
+double weight_at(const Attributes& a, double distance) {
+  if (a.mode == Mode::kCubic) return cubic(static_cast<double>(a.cubic_a), distance);
+  return std::max(0.0, 1 - std::fabs(distance));
+}
+
+// What the result at `x` of the input weighs of which elements.
+void add_taps(const Attributes& a, const AxisRule& axis, double x, AxisTaps* taps) {
+  const int last = axis.in - 1;
+  if (a.mode == Mode::kNearest) {
+    const auto at = static_cast<int>(std::clamp(rounded(a.rounding, x), 0.0, double(last)));
+    taps->taps.push_back({at, 1});
+    return;
+  }
+  // Antialiased, a filter is as wide as the elements that fall together.
+  const double narrow = a.antialias && axis.scale < 1 ? axis.scale : 1;
+  const double reach = (a.mode == Mode::kCubic ? 2 : 1) / narrow;
+  const bool unit_sum = a.exclude_outside || narrow < 1;
+  const size_t begin = taps->taps.size();
+  double sum = 0;
+  for (double at = std::floor(x - reach) + 1; at < x + reach; ++at) {
+    const double weight = weight_at(a, (at - x) * narrow);
+    if (weight == 0 || (a.exclude_outside && (at < 0 || at > last))) continue;
+    sum += weight;
+    taps->taps.push_back(
+        {static_cast<int>(std::clamp(at, 0.0, double(last))), static_cast<float>(weight)});
+  }
+  for (size_t i = begin; unit_sum && sum != 0 && i < taps->taps.size(); ++i) {
+    taps->taps[i].weight = static_cast<float>(static_cast<double>(taps->taps[i].weight) / sum);
+  }
+}
+
+AxisTaps taps_of(const Attributes& a, const AxisRule& axis) {
+  AxisTaps taps;
+  taps.in = axis.in;
+  taps.out = axis.out;
+  const bool crops = a.coordinates == Coordinates::kCropAndResize;
+  taps.changes = axis.in != axis.out || axis.scale != 1 || crops;
+  if (!taps.changes) return taps;
+  for (int i = 0; i < axis.out; ++i) {
+    const double x = source_of(a, axis, i);
+    taps.outside.push_back(crops && (x < 0 || x > axis.in - 1));
+    if (!taps.outside.back()) add_taps(a, axis, x, &taps);
+    taps.first.push_back(static_cast<uint32_t>(taps.taps.size()));
+  }
+  return taps;
+}
+
+// (outer, in, inner) to (outer, out, inner).
+void apply(const AxisTaps& axis, int64_t outer, int64_t inner, float extrapolation, const float* in,
+           float* out) {
+  for (int64_t o = 0; o < outer; ++o, in += axis.in * inner) {
+    for (size_t i = 0; i < static_cast<size_t>(axis.out); ++i, out += inner) {
+      std::fill(out, out + inner, axis.outside[i] ? extrapolation : 0.0f);
+      for (size_t t = axis.first[i]; t < axis.first[i + 1]; ++t) {
+        const float* from = in + axis.taps[t].from * inner;
+        const float weight = axis.taps[t].weight;
+        for (int64_t k = 0; k < inner; ++k) out[k] += weight * from[k];
+      }
+    }
+  }
+}
+
+// The most elements that the array has on its way, axis by axis.
+size_t most_elements(const std::vector<AxisTaps>& axes) {
+  double now = 1;
+  for (const AxisTaps& axis : axes) now *= axis.in;
+  double most = now;
+  for (const AxisTaps& axis : axes) {
+    now = now / axis.in * axis.out;
+    most = std::max(most, now);
+  }
+  return static_cast<size_t>(most);
+}
+
+void resize(const std::vector<AxisTaps>& axes, size_t count, float extrapolation, const float* in,
+            float* result) {
+  float* const spare[] = {Workspace::current().floats(count), Workspace::current().floats(count)};
+  int64_t outer = 1, inner = 1;
+  for (const AxisTaps& axis : axes) inner *= axis.in;
+  int turn = 0;
+  for (const AxisTaps& axis : axes) {
+    inner /= axis.in;
+    if (axis.changes) {
+      float* const to = spare[turn];
+      apply(axis, outer, inner, extrapolation, in, to);
+      in = to;
+      turn = 1 - turn;
+    }
+    outer *= axis.out;
+  }
+  std::copy(in, in + outer, result);
+}
+
+Result<std::vector<AxisRule>> rules_of(const Attributes& a, const Shape& shape) {
+  const auto rank = static_cast<size_t>(shape.rank);
+  const bool by_size = !a.sizes.empty(), crops = a.coordinates == Coordinates::kCropAndResize;
+  if ((by_size ? a.sizes.size() : a.scales.size()) != rank || (crops && a.roi.size() != 2 * rank)) {
+    return Error{ErrorCode::kUnsupported,
+                 "has not one scale or size for each axis of " + shape.to_string()};
+  }
+  std::vector<AxisRule> rules;
+  for (size_t i = 0; i < rank; ++i) {
+    AxisRule rule = {shape[static_cast<int>(i)], 1, 1, 0, 1};
+    if (crops) {
+      rule.begin = static_cast<double>(a.roi[i]);
+      rule.end = static_cast<double>(a.roi[rank + i]);
+    }
+    const double part = crops ? rule.end - rule.begin : 1;
+    rule.scale = by_size ? double(a.sizes[i]) / rule.in : static_cast<double>(a.scales[i]);
+    // Scales are single precision: 3 x 0.33333334 is meant to be 1.
+    const double out = by_size ? a.sizes[i] : std::floor(rule.in * part * rule.scale + 1e-6);
+    if (!(out >= 1 && out <= kMaxTensorElements)) {
+      return Error{ErrorCode::kUnsupported,
+                   format("makes %g elements of %d along axis %zu", out, rule.in, i)};
+    }
+    rule.out = static_cast<int>(out);
+    rules.push_back(rule);
+  }
+  return rules;
+}
+
+}  // namespace
+
+Result<ResizeAttributes> ResizeAttributes::parse(const nlohmann::json& params) {
+  JsonReader in(params, kName);
+  ResizeAttributes a;
+  const auto in_mode = find_name<Mode>(kModes, in.text("mode"));
+  if (!in_mode.ok()) in.fail("mode", in_mode.error().message);
+  const auto by = find_name<Coordinates>(kCoordinates, in.text("coordinates", kCoordinates[0]));
+  if (!by.ok()) in.fail("coordinates", by.error().message);
+  const auto nearest = find_name<Rounding>(kRoundings, in.text("rounding", kRoundings[0]));
+  if (!nearest.ok()) in.fail("rounding", nearest.error().message);
+  a.cubic_a = static_cast<float>(in.number("cubic_a", -0.75));
+  a.extrapolation = static_cast<float>(in.number("extrapolation", 0));
+  a.exclude_outside = in.boolean("exclude_outside", false);
+  a.antialias = in.boolean("antialias", false);
+  a.scales = in.numbers("scales", Shape::kMaxRank);
+  a.sizes = in.integers("sizes", 1, kMaxTensorElements, Shape::kMaxRank);
+  a.roi = in.numbers("roi", 2 * Shape::kMaxRank);
+  for (float scale : a.scales) {
+    if (!(scale > 0)) in.fail("scales", "must be above 0");
+  }
+  DVNN_TRY(in.status());
+  a.mode = in_mode.value();
+  a.coordinates = by.value();
+  a.rounding = nearest.value();
+  return a;
+}
+
+nlohmann::json ResizeAttributes::to_json() const {
+  nlohmann::json out = {{"mode", kModes[static_cast<size_t>(mode)]},
+                        {"coordinates", kCoordinates[static_cast<size_t>(coordinates)]}};
+  if (mode == Mode::kNearest) out["rounding"] = kRoundings[static_cast<size_t>(rounding)];
+  if (mode == Mode::kCubic) out["cubic_a"] = cubic_a;
+  if (exclude_outside) out["exclude_outside"] = true;
+  if (antialias) out["antialias"] = true;
+  if (extrapolation != 0) out["extrapolation"] = extrapolation;
+  if (!sizes.empty()) out["sizes"] = sizes;
+  if (!scales.empty()) out["scales"] = scales;
+  if (!roi.empty()) out["roi"] = roi;
+  return out;
+}
+
+DimsResult ResizeAttributes::dims_after(Span<const Shape> inputs) const {
+  DVNN_TRY(expect_inputs(inputs, 1));
+  DVNN_ASSIGN(const auto rules, rules_of(*this, inputs[0]));
+  std::vector<int64_t> dims;
+  for (const AxisRule& rule : rules) dims.push_back(rule.out);
+  return dims;
+}
+
+LayerResult ResizeAttributes::create(Span<const TensorDesc> inputs,
+                                     Span<const TensorDesc> outputs) const {
+  DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
+  DVNN_ASSIGN(const auto rules, rules_of(*this, inputs[0].shape));
+  std::vector<AxisTaps> axes;
+  for (size_t i = 0; i < rules.size(); ++i) {
+    if (outputs[0].shape.rank != inputs[0].shape.rank ||
+        outputs[0].shape[static_cast<int>(i)] != rules[i].out) {
+      return Error{ErrorCode::kMalformed,
+                   "the output " + outputs[0].shape.to_string() + " does not fit"};
+    }
+    axes.push_back(taps_of(*this, rules[i]));
+  }
+  const size_t count = most_elements(axes);
+  return make_float_layer(
+      inputs, outputs,
+      [axes = std::move(axes), count, outside = extrapolation](
+          const float* const* in, float* result) { resize(axes, count, outside, in[0], result); });
+}
+
+}  // namespace dvnn::layers

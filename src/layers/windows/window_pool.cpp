@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Poolings over any number of axes. Source of the rules: ONNX AveragePool, LpPool and MaxPool.
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+
+#include "base/format.h"
+#include "base/json.h"
+#include "layers/arithmetic/named_row.h"
+#include "layers/factories.h"
+#include "layers/float_layer.h"
+#include "layers/strides.h"
+
+namespace dvnn::layers {
+namespace {
+
+using Attributes = WindowPoolAttributes;
+using Operation = Attributes::Operation;
+
+constexpr const char* kOperations[] = {"average", "lp", "max", "place"};  // in the enum's order
+
+int64_t count_windows(const Attributes& a, size_t axis, int size) {
+  const int64_t reach = int64_t{a.kernel[axis] - 1} * a.dilation[axis] + 1;
+  const int64_t room = int64_t{size} + a.before[axis] + a.after[axis] - reach;
+  if (room < 0) return 0;
+  const int64_t stride = a.stride[axis];
+  int64_t count = (a.ceil ? (room + stride - 1) / stride : room / stride) + 1;
+  // A last window must begin before the padding behind the input does.
+  if (a.ceil && (count - 1) * stride >= int64_t{size} + a.before[axis]) --count;
+  return count;
+}
+
+// What of one window lies where.
+struct Window {
+  double sum = 0;  // of values, or of their powers
+  float best = -std::numeric_limits<float>::infinity();
+  int64_t place = 0;
+  int64_t inside = 0, padded = 0;  // taps in the input; and in the input with its pads
+};
+
+class Pool {
+ public:
+  Pool(const Attributes& attributes, const Shape& in, const Shape& out)
+      : a_(attributes), in_(in), out_(out), strides_(strides_of(in)) {
+    // Where an element is in its plane, counted by columns.
+    int64_t stride = 1;
+    for (int i = 2; i < in.rank; ++i) {
+      column_strides_[static_cast<size_t>(i)] = stride;
+      stride *= in[i];
+    }
+  }
+
+  void operator()(const float* const* in, float* result) const {
+    const int64_t planes = int64_t{in_[0]} * in_[1];
+    const int64_t plane = in_.elements() / planes, windows = out_.elements() / planes;
+    for (int64_t p = 0; p < planes; ++p) {
+      int at[Shape::kMaxRank] = {};
+      for (int64_t w = 0; w < windows; ++w) {
+        Window window;
+        add(2, at, in[0] + p * plane, 0, 0, true, &window);
+        *result++ = value_of(window, p * plane);
+        for (int i = out_.rank - 1; i >= 2 && ++at[i] == out_[i]; --i) at[i] = 0;
+      }
+    }
+  }
+
+ private:
+  // The taps of axes from `axis` on. `inside`: all axes before are inside the input.
+  void add(int axis, const int* at, const float* plane, int64_t offset, int64_t column, bool inside,
+           Window* window) const {
+    if (axis == in_.rank) {
+      ++window->padded;
+      if (inside) add_tap(plane[offset], a_.column_major ? column : offset, window);
+      return;
+    }
+    const auto i = static_cast<size_t>(axis), w = i - 2;
+    const int start = at[axis] * a_.stride[w] - a_.before[w];
+    for (int k = 0; k < a_.kernel[w]; ++k) {
+      const int x = start + k * a_.dilation[w];
+      if (x >= in_[axis] + a_.after[w]) break;
+      const bool here = inside && x >= 0 && x < in_[axis];
+      add(axis + 1, at, plane, here ? offset + x * strides_[i] : offset,
+          here ? column + x * column_strides_[i] : column, here, window);
+    }
+  }
+
+  void add_tap(float x, int64_t place, Window* window) const {
+    ++window->inside;
+    if (x > window->best) {
+      window->best = x;
+      window->place = place;
+    }
+    if (a_.operation == Operation::kAverage) window->sum += static_cast<double>(x);
+    if (a_.operation == Operation::kLp) {
+      window->sum += std::pow(std::fabs(static_cast<double>(x)), a_.p);
+    }
+  }
+
+  float value_of(const Window& window, int64_t plane) const {
+    switch (a_.operation) {
+      case Operation::kAverage: {
+        const int64_t count = a_.counts_pads ? window.padded : window.inside;
+        return static_cast<float>(window.sum / static_cast<double>(std::max<int64_t>(count, 1)));
+      }
+      case Operation::kLp:
+        return static_cast<float>(std::pow(window.sum, 1.0 / a_.p));
+      case Operation::kMax:
+        return window.best;
+      case Operation::kPlace:
+        return static_cast<float>(plane + window.place);
+    }
+    return 0;
+  }
+
+  Attributes a_;
+  Shape in_, out_;
+  Strides strides_, column_strides_ = {};
+};
+
+}  // namespace
+
+Result<WindowPoolAttributes> WindowPoolAttributes::parse(const nlohmann::json& params) {
+  constexpr int kMost = 65535;
+  JsonReader in(params, kName);
+  WindowPoolAttributes a;
+  const auto named = find_name<Operation>(kOperations, in.text("operation"));
+  if (!named.ok()) in.fail("operation", named.error().message);
+  auto list = [&](const char* name, int least) {
+    return in.integers(name, least, kMost, Shape::kMaxRank);
+  };
+  a.kernel = list("kernel", 1);
+  a.stride = list("stride", 1);
+  a.dilation = list("dilation", 1);
+  a.before = list("before", 0);
+  a.after = list("after", 0);
+  a.ceil = in.boolean("ceil", false);
+  a.counts_pads = in.boolean("counts_pads", false);
+  a.column_major = in.boolean("column_major", false);
+  a.p = static_cast<int>(in.integer("p", 1, 64, 2));
+  DVNN_TRY(in.status());
+  a.operation = named.value();
+  return a;
+}
+
+nlohmann::json WindowPoolAttributes::to_json() const {
+  nlohmann::json out = {{"operation", kOperations[static_cast<size_t>(operation)]},
+                        {"kernel", kernel},
+                        {"stride", stride},
+                        {"dilation", dilation},
+                        {"before", before},
+                        {"after", after}};
+  if (ceil) out["ceil"] = true;
+  if (counts_pads) out["counts_pads"] = true;
+  if (column_major) out["column_major"] = true;
+  if (operation == Operation::kLp) out["p"] = p;
+  return out;
+}
+
+DimsResult WindowPoolAttributes::dims_after(Span<const Shape> inputs) const {
+  DVNN_TRY(expect_inputs(inputs, 1));
+  const Shape& in = inputs[0];
+  const auto axes = static_cast<size_t>(std::max(in.rank - 2, 0));
+  for (const auto* list : {&kernel, &stride, &dilation, &before, &after}) {
+    if (axes > 0 && list->size() == axes) continue;
+    return Error{ErrorCode::kUnsupported,
+                 format("has windows over %zu axes for %s", list->size(), in.to_string().c_str())};
+  }
+  std::vector<int64_t> dims = {in[0], in[1]};
+  for (size_t i = 0; i < axes; ++i) {
+    if (before[i] >= (int64_t{kernel[i]} - 1) * dilation[i] + 1) {
+      return Error{ErrorCode::kUnsupported, "has windows in the padding alone"};
+    }
+    dims.push_back(count_windows(*this, i, in[static_cast<int>(i) + 2]));
+    if (dims.back() < 1) {
+      return Error{ErrorCode::kUnsupported,
+                   "has windows that are larger than " + in.to_string() + " with its pads"};
+    }
+  }
+  return dims;
+}
+
+LayerResult WindowPoolAttributes::create(Span<const TensorDesc> inputs,
+                                         Span<const TensorDesc> outputs) const {
+  DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
+  const Shape shape = inputs[0].shape;
+  DVNN_ASSIGN(const auto dims, dims_after({&shape, 1}));
+  const Shape& out = outputs[0].shape;
+  if (!std::equal(dims.begin(), dims.end(), out.dims, out.dims + out.rank)) {
+    return Error{ErrorCode::kMalformed, "the output " + out.to_string() + " does not fit"};
+  }
+  return make_float_layer(inputs, outputs, Pool(*this, shape, out));
+}
+
+}  // namespace dvnn::layers

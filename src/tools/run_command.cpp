@@ -83,7 +83,7 @@ Status dump_outputs(Session* session, const std::string& folder, const std::stri
   const network::Model& model = session->model();
   for (size_t i = 0; i < model.outputs.size(); ++i) {
     std::string name = model.outputs[i].name;
-    for (char& c : name) c = c == '/' ? '_' : c;
+    for (char& c : name) c = c == '/' || c == ':' ? '_' : c;
     const ConstTensorView view = session->slot().output(i);
     DVNN_TRY(write_npy(folder + "/" + base_name(picture) + "." + name + ".npy", view.desc.shape,
                        values_of(view)));

@@ -91,7 +91,7 @@ def run_test(dvnet, folder, work, name):
         wanted = base + '.out%d.npy' % k
         if not os.path.exists(wanted):
             continue
-        path = os.path.join(work, name, '%s.in.npy.%s.npy' % (name, output['name'].replace('/', '_')))
+        path = os.path.join(work, name, '%s.in.npy.%s.npy' % (name, output['name'].replace('/', '_').replace(':', '_')))
         problem = compare(read_npy(path), read_npy(wanted))
         if problem:
             return 'output %d: %s' % (k, problem)

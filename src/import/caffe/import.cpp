@@ -17,10 +17,13 @@ struct Entry {
 };
 
 constexpr Entry kLayers[] = {
+    {"AbsVal", import_abs},
+    {"Axpy", import_axpy},
     {"BatchNorm", import_batch_norm},
     {"Concat", import_concat},
     {"Convolution", import_convolution},
     {"ConvolutionDepthwise", import_convolution},
+    {"Crop", import_crop},
     {"Data", import_data},
     {"Deconvolution", import_convolution},
     {"DepthwiseConvolution", import_convolution},
@@ -31,6 +34,8 @@ constexpr Entry kLayers[] = {
     {"Flatten", import_flatten},
     {"InnerProduct", import_inner_product},
     {"Input", import_input},
+    {"Interp", import_interp},
+    {"LRN", import_lrn},
     {"Normalize", import_normalize},
     {"PReLU", import_prelu},
     {"Permute", import_permute},

@@ -34,9 +34,12 @@ std::string caffe_custom_type(const caffe::LayerParameter& layer);
 
 #define DVNN_CAFFE_LAYER(name) \
   Status name(CaffeImporter* importer, const caffe::LayerParameter& layer)
+DVNN_CAFFE_LAYER(import_abs);
+DVNN_CAFFE_LAYER(import_axpy);
 DVNN_CAFFE_LAYER(import_batch_norm);
 DVNN_CAFFE_LAYER(import_concat);
 DVNN_CAFFE_LAYER(import_convolution);
+DVNN_CAFFE_LAYER(import_crop);
 DVNN_CAFFE_LAYER(import_custom);
 DVNN_CAFFE_LAYER(import_data);
 DVNN_CAFFE_LAYER(import_detection_output);
@@ -46,6 +49,8 @@ DVNN_CAFFE_LAYER(import_flatten);
 DVNN_CAFFE_LAYER(import_identity);
 DVNN_CAFFE_LAYER(import_inner_product);
 DVNN_CAFFE_LAYER(import_input);
+DVNN_CAFFE_LAYER(import_interp);
+DVNN_CAFFE_LAYER(import_lrn);
 DVNN_CAFFE_LAYER(import_normalize);
 DVNN_CAFFE_LAYER(import_permute);
 DVNN_CAFFE_LAYER(import_pooling);

@@ -47,6 +47,8 @@ const char* modern_type(caffe::V1LayerParameter::LayerType type) {
       return "Flatten";
     case V1::INNER_PRODUCT:
       return "InnerProduct";
+    case V1::ABSVAL:
+      return "AbsVal";
     case V1::LRN:
       return "LRN";
     case V1::POOLING:

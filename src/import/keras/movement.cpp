@@ -209,6 +209,7 @@ const std::map<std::string, KerasFunction>& keras_shape_layers() {
       {"Flatten", flatten},
       {"GaussianDropout", identity},
       {"GaussianNoise", identity},
+      {"Layer", identity},  // the input of a sequence of layers, in Keras 1
       {"Maximum", merge_class},
       {"Merge", merge_mode},
       {"Multiply", merge_class},

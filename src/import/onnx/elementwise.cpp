@@ -90,7 +90,7 @@ Result<bool> import_affine(const OnnxNode& node) {
   if (shape.rank == 4) k = per_channel(*constant, shape);
   const bool vector = shape.rank == 2 && node.type() == "Add" &&
                       static_cast<int>(constant->values.size()) == shape[1] &&
-                      (constant->dims.size() == 1 || constant->dims[0] == 1);
+                      (constant->dims.size() <= 1 || constant->dims[0] == 1);
   if (vector) k = constant->floats();  // its sum with a known vector is a layer's bias
   if (node.opset() < 7 && node.integer("broadcast", 0) != 0 && node.integer("axis", -1) == 1 &&
       shape.rank == 4 && static_cast<int>(constant->values.size()) == shape[1]) {

@@ -15,7 +15,11 @@ struct PlanOptions {
   bool quantise = false;  // weights of one byte; layers with PReLU, which the device does not do
                           // so, keep two
   bool y_major = false;   // device buffers kHwc8 with transposed weights; else kWhc8
-  int ub_size = device::kUnifiedBufferBytes;   // of the device: decides what may be fused
+  int ub_size = device::kUnifiedBufferBytes;  // of the device: decides what may be fused
+  bool rescale = true;  // values beyond binary16 are kept as a power of two of what they are
+  // Pictures to measure values with: pixels 0..255 of each channel, row-major, in the input's size
+  // and order of channels. Empty: a made-up one.
+  std::vector<std::vector<float>> samples;
   const Cancellation* cancellation = nullptr;  // null: planning goes on to its end
 };
 
@@ -30,6 +34,8 @@ struct PlanReport {
   std::vector<StepNote> steps;
   uint64_t io_peak_bytes = 0;  // the I/O buffer
   uint64_t io_sum_bytes = 0;   // what it would take without reuse
+  int rescaled = 0;            // values that are kept as a power of two of what they are
+  float largest = 0;           // magnitude of a value that was measured; 0: none was
 };
 
 }  // namespace dvnn::plan

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/plan.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/format.h"
 #include "base/guard.h"
 #include "plan/lower.h"
 #include "plan/passes/passes.h"
+#include "plan/ranges.h"
 #include "plan/saved_graph.h"
 #include "plan/shapes.h"
 
@@ -34,6 +36,17 @@ void resize_anchors(const Shape& from, int width, int height, nlohmann::json* pa
   if (rule["image"] == nlohmann::json({from.w(), from.h()})) rule["image"] = {width, height};
 }
 
+Status keep_in_range(Graph* graph, const PlanOptions& options, const InputSpec& picture,
+                     PlanReport* report) {
+  DVNN_ASSIGN(const std::vector<float> largest, measure_ranges(*graph, options, picture));
+  const int rescaled = rescale(graph, largest);
+  if (report) {
+    report->rescaled = rescaled;
+    for (float value : largest) report->largest = std::max(report->largest, value);
+  }
+  return {};
+}
+
 // What passes have put into the picture's mean and scale: (v / scale + mean - mean') scale'.
 void tell_folded(const InputSpec& given, network::InputInfo* input) {
   const InputSpec& now = input->picture;
@@ -58,6 +71,7 @@ Result<network::Model> plan(Graph graph, const PlanOptions& options, InputSpec p
                             PlanReport* report) {
   const InputSpec given = picture;
   run_unsized_passes(&graph, &picture);
+  if (options.rescale) DVNN_TRY(keep_in_range(&graph, options, picture, report));
   nlohmann::json saved = save_graph(&graph);
   DVNN_ASSIGN(network::Model model,
               plan_loaded(std::move(graph), options, picture, std::move(saved), report));

@@ -18,6 +18,8 @@ class Reference {
   static Result<std::unique_ptr<Reference>> create(Graph graph);
 
   const Graph& graph() const { return graph_; }
+  /// A value that the last run computed, row-major; empty if it computed none.
+  const std::vector<float>& value(int index) const { return values_[static_cast<size_t>(index)]; }
   /// All outputs, row-major, for a row-major input (C, H, W).
   Result<std::vector<std::vector<float>>> run(const float* input);
 

@@ -184,7 +184,7 @@ std::string without_reuse(const convert::Report& report) {
 
 int convert_command(int argc, char** argv) {
   Texts t;
-  gboolean verbose = FALSE, quantise = FALSE;
+  gboolean verbose = FALSE, quantise = FALSE, as_it_is = FALSE;
   const std::string decoder_help =
       "Decoder of the outputs: " + joined(decode::decoder_names(), ", ");
   const GOptionEntry entries[] = {
@@ -214,6 +214,9 @@ int convert_command(int argc, char** argv) {
        "Size of the input in pixels instead of the model's own", "WxH"},
       {"quantize", 0, 0, G_OPTION_ARG_NONE, &quantise,
        "Weights of 8 bits, by k-means per layer: half the bytes", nullptr},
+      {"no-rescale", 0, 0, G_OPTION_ARG_NONE, &as_it_is,
+       "Leave values beyond 16 bits as they are, instead of keeping a power of two of them",
+       nullptr},
       {"layer-types", 0, 0, G_OPTION_ARG_FILENAME, t.layer_types.out(),
        "Layer types of your own: a JSON file with their parameters and output shapes", "FILE"},
 #ifdef DVNN_HAVE_OPENCV
@@ -249,6 +252,7 @@ int convert_command(int argc, char** argv) {
   convert::ConvertOptions options;
   if (Status s = fill_options(t, &options); !s.ok()) return fail(s.error());
   options.quantise = quantise;
+  options.rescale = !as_it_is;
   if (files.size() == 1 && ends_with(files[0], ".ini")) {
     auto ini_kind = take_ini(files[0], &verbose, &files, &outputs, &options);
     if (!ini_kind.ok()) return fail(ini_kind.error());
@@ -276,6 +280,10 @@ int convert_command(int argc, char** argv) {
   if (!model.ok()) return fail(model.error());
   model.value().producer = std::string("dvnet ") + DVNN_VERSION;
   if (Status s = write_outputs(outputs, model.value()); !s.ok()) return fail(s.error());
+  if (report.rescaled > 0) {
+    std::printf("%d values reach up to %g, beyond 16 bits: they are kept as a power of two of it\n",
+                report.rescaled, static_cast<double>(report.largest));
+  }
   if (verbose) print_notes(report);
   std::printf("%s: %zu steps, %zu bytes of weights, I/O buffer %llu bytes%s\n",
               printable(outputs.network).c_str(), model.value().steps.size(),

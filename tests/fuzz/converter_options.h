@@ -10,6 +10,7 @@ namespace dvnn::fuzz {
 /// Options of the converter that every kind of model has, by the lowest four bits.
 inline convert::ConvertOptions converter_options(uint64_t bits) {
   convert::ConvertOptions options;
+  options.rescale = false;  // which computes the whole network
   options.quantise = bits & 1;
   options.y_major = bits & 2;
   if (bits & 4) options.import.width = 12, options.import.height = 8;

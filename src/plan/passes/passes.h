@@ -64,6 +64,10 @@ void merge_branches(Graph* graph, int ub_size);
 /// Fully connected layers become 1x1 convolutions over one pixel.
 Status lower_inner_products(Graph* graph, bool y_major);
 
+/// Values that exceed binary16, by the largest magnitude of each that was measured, are kept as a
+/// power of two of what they are. Returns how many.
+int rescale(Graph* graph, const std::vector<float>& largest);
+
 /// Those that do not look at sizes, in their order; what they leave can be kept and planned for
 /// another size.
 void run_unsized_passes(Graph* graph, InputSpec* picture);

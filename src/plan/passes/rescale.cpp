@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values beyond binary16 are kept as a power of two of what they are. Convolutions, affine and
+// fully connected layers change the power in their weights; what only moves, adds, joins or takes
+// the largest keeps it; what else reads such a value gets it back as it was, in single precision.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "plan/passes/passes.h"
+
+namespace dvnn::plan {
+namespace {
+
+// Values of other pictures may be larger than those that were measured.
+constexpr float kMostMeasured = 16384, kWanted = 4096;
+
+bool changes_power(const Node& node) {
+  return node.op == Op::kConvolution || node.op == Op::kAffine || node.op == Op::kInnerProduct;
+}
+
+bool keeps_power(const layers::LayerAttributes& layer) {
+  if (const auto* sum = std::get_if<layers::EltwiseAttributes>(&layer)) {
+    return sum->operation != layers::EltwiseOperation::kProduct;
+  }
+  if (const auto* border = std::get_if<layers::BorderAttributes>(&layer)) return border->value == 0;
+  if (const auto* pool = std::get_if<layers::WindowPoolAttributes>(&layer)) {
+    return pool->operation != layers::WindowPoolAttributes::Operation::kPlace;
+  }
+  return std::holds_alternative<layers::ConcatAttributes>(layer) ||
+         std::holds_alternative<layers::PadAttributes>(layer) ||
+         std::holds_alternative<layers::PermuteAttributes>(layer) ||
+         std::holds_alternative<layers::PreluAttributes>(layer) ||
+         std::holds_alternative<layers::ReluAttributes>(layer) ||
+         std::holds_alternative<layers::ReshapeAttributes>(layer) ||
+         std::holds_alternative<layers::ResizeAttributes>(layer) ||
+         std::holds_alternative<layers::SliceAttributes>(layer) ||
+         std::holds_alternative<layers::TileAttributes>(layer);
+}
+
+// Whether the result has the power of all inputs.
+bool keeps_power(const Node& node) {
+  switch (node.op) {
+    case Op::kAdd:
+    case Op::kConcat:
+    case Op::kPooling:
+    case Op::kReshape:
+      return true;
+    case Op::kActivation:
+      return node.run.activation == device::Activation::kNone ||
+             node.run.activation == device::Activation::kRelu ||
+             node.run.activation == device::Activation::kPrelu;
+    case Op::kCpu:
+      return !node.inputs.empty() &&
+             keeps_power(std::get<layers::LayerAttributes>(node.attributes));
+    default:
+      return false;
+  }
+}
+
+// Values that have one power, and which: value = what is kept * 2^power.
+class Powers {
+ public:
+  explicit Powers(const Graph& graph) : parents_(graph.values.size()), powers_(parents_.size(), 0) {
+    std::iota(parents_.begin(), parents_.end(), 0);
+    for (const Node& node : graph.nodes) {
+      if (!keeps_power(node)) continue;
+      for (int value : node.inputs) join(value, node.output);
+    }
+  }
+
+  void choose(const Graph& graph, const std::vector<float>& largest) {
+    for (size_t i = 0; i < largest.size(); ++i) {
+      if (!(largest[i] > kMostMeasured)) continue;
+      int& power = powers_[static_cast<size_t>(root(static_cast<int>(i)))];
+      power = std::max(power, static_cast<int>(std::ceil(std::log2(largest[i] / kWanted))));
+    }
+    // The input is what it is, and so is what neither weights nor these rules made.
+    pin(graph.input);
+    for (const Node& node : graph.nodes) {
+      if (!changes_power(node) && !keeps_power(node)) pin(node.output);
+    }
+  }
+
+  bool any() const {
+    return std::any_of(powers_.begin(), powers_.end(), [](int power) { return power != 0; });
+  }
+  int of(int value) { return powers_[static_cast<size_t>(root(value))]; }
+
+ private:
+  int root(int value) {
+    while (parents_[static_cast<size_t>(value)] != value) {
+      int& parent = parents_[static_cast<size_t>(value)];
+      parent = parents_[static_cast<size_t>(parent)];
+      value = parent;
+    }
+    return value;
+  }
+  void join(int a, int b) { parents_[static_cast<size_t>(root(a))] = root(b); }
+  void pin(int value) { powers_[static_cast<size_t>(root(value))] = 0; }
+
+  std::vector<int> parents_, powers_;
+};
+
+void scale(std::vector<float>* numbers, int power) {
+  for (float& number : *numbers) number = std::ldexp(number, power);
+}
+
+// Gives values back as they were, each once.
+class Restorer {
+ public:
+  Restorer(Graph* graph, Powers* powers) : graph_(graph), powers_(powers) {}
+
+  // The value itself, or a node in front of the next one that restores it.
+  int restored(int value, std::vector<Node>* nodes) {
+    const int power = powers_->of(value);
+    if (power == 0) return value;
+    const auto [it, fresh] = restored_.emplace(value, -1);
+    if (!fresh) return it->second;
+    const Value& from = graph_->values[static_cast<size_t>(value)];
+    const int channels = from.shape.rank > 1 ? from.shape[1] : from.shape[0];
+    Node node;
+    node.op = Op::kCpu;
+    node.name = from.name + "_restored";
+    node.layers = {node.name};
+    node.inputs = {value};
+    node.why = "values beyond 16 bits are kept as a power of two of what they are";
+    node.set_layer(layers::ScaleAttributes{
+        from.shape.rank > 1 ? 1 : 0,
+        std::vector<float>(static_cast<size_t>(channels), std::ldexp(1.0f, power)),
+        {}});
+    node.output = graph_->add_value(node.name, Shape(from.shape));
+    it->second = node.output;
+    nodes->push_back(std::move(node));
+    return it->second;
+  }
+
+ private:
+  Graph* graph_;
+  Powers* powers_;
+  std::map<int, int> restored_;
+};
+
+}  // namespace
+
+int rescale(Graph* graph, const std::vector<float>& largest) {
+  Powers powers(*graph);
+  powers.choose(*graph, largest);
+  if (!powers.any()) return 0;
+  const size_t known = graph->values.size();
+  int kept = 0;
+  for (size_t i = 0; i < known; ++i) kept += powers.of(static_cast<int>(i)) != 0;
+  Restorer restorer(graph, &powers);
+  std::vector<Node> nodes;
+  for (Node& node : graph->nodes) {
+    if (changes_power(node)) {
+      const int out = powers.of(node.output);
+      scale(&node.weights, powers.of(node.inputs[0]) - out);
+      scale(&node.bias, -out);
+    } else if (!keeps_power(node)) {
+      for (int& value : node.inputs) value = restorer.restored(value, &nodes);
+    }
+    nodes.push_back(std::move(node));
+  }
+  for (int& value : graph->outputs) value = restorer.restored(value, &nodes);
+  graph->nodes = std::move(nodes);
+  return kept;
+}
+
+}  // namespace dvnn::plan

@@ -241,8 +241,8 @@ END_TEST
 
 START_TEST(what_cannot_be_is_named) {
   refused(conv("c").node("Einsum", {"c"}, {"y"}).output("y"),
-          {"Einsum_y", "Einsum", "opset 11", "supported: Abs"});
-  refused(OnnxModel(kInput, 99).node("Relu", {"x"}, {"y"}).output("y"), {"opset 99", "7 to 17"});
+          {"Einsum_y", "Einsum", "opset 11", "docs/converter.md"});
+  refused(OnnxModel(kInput, 99).node("Relu", {"x"}, {"y"}).output("y"), {"opset 99", "1 to 26"});
   refused(conv("c").node("Relu", {"nowhere"}, {"y"}).output("y"), {"Relu_y", "'nowhere'"});
   refused(conv("c").output("lost"), {"'lost'"});
   OnnxModel wrong(kInput);
@@ -254,7 +254,7 @@ START_TEST(what_cannot_be_is_named) {
   OnnxModel outside = conv("y").output("y");
   outside.graph().mutable_initializer(0)->clear_float_data();
   outside.graph().mutable_initializer(0)->set_data_location(1);
-  refused(outside, {"'w'", "another file"});
+  refused(outside, {"'w'", "below the model's folder"});
   OnnxModel shorter = conv("y").output("y");
   shorter.graph().mutable_initializer(0)->mutable_float_data()->Truncate(5);
   refused(shorter, {"'w'", "5 numbers"});

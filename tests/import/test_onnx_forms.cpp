@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// Forms of ONNX files: what changed between opsets, data in other files, functions of the model's
+// own, inputs that are no pictures, values beyond 16 bits. What operators compute is held against
+// the ONNX project's own results (tests/tools/onnx_nodes.py).
+#include <sys/stat.h>
+
+#include <cmath>
+
+#include "onnx_fixture.h"
+
+// Check last: some of its macros have common names.
+#include "run_model.h"
+
+using namespace dvnn;
+using namespace dvnn::test;
+
+namespace {
+
+std::vector<float> rising(size_t count) {
+  std::vector<float> values(count);
+  for (size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i % 13) / 8 - 0.75f;
+  return values;
+}
+
+network::Model made_of(const char* what, const OnnxModel& model,
+                       const convert::ConvertOptions& options = {},
+                       convert::Report* report = nullptr) {
+  auto made = convert_model(model, options, report);
+  ck_assert_msg(made.ok(), "%s: %s", what, made.ok() ? "" : made.error().message.c_str());
+  return std::move(made.value());
+}
+
+void expect(const char* what, const OnnxModel& model, const std::vector<float>& input,
+            const std::vector<float>& want) {
+  const std::vector<float> got = run_model(what, made_of(what, model), input.data());
+  expect_close(what, got, want.data(), want.size());
+}
+
+void refused(const Result<network::Model>& made, std::initializer_list<const char*> words) {
+  ck_assert(!made.ok());
+  for (const char* word : words) {
+    ck_assert_msg(made.error().message.find(word) != std::string::npos, "no '%s' in: %s", word,
+                  made.error().message.c_str());
+  }
+}
+
+onnx::TensorProto* initializer(OnnxModel* model, const char* name) {
+  for (onnx::TensorProto& tensor : *model->graph().mutable_initializer()) {
+    if (tensor.name() == name) return &tensor;
+  }
+  return nullptr;
+}
+
+void lies_in(onnx::TensorProto* tensor, const std::string& location, const char* offset) {
+  tensor->clear_float_data();
+  tensor->set_data_location(1);
+  const std::pair<const char*, std::string> entries[] = {{"location", location},
+                                                         {"offset", offset}};
+  for (const auto& [key, value] : entries) {
+    auto* entry = tensor->add_external_data();
+    entry->set_key(key);
+    entry->set_value(value);
+  }
+}
+
+std::string name_of(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+}  // namespace
+
+START_TEST(old_opsets_broadcast_by_axis) {
+  OnnxModel m({2, 3, 2, 2}, 6);
+  m.floats("k", {1, 2, 3}).node("Mul", {"x", "k"}, {"y"}).set("axis", 1).set("broadcast", 1);
+  const std::vector<float> input = rising(24);
+  std::vector<float> want = input;
+  for (size_t i = 0; i < want.size(); ++i) want[i] *= static_cast<float>(i / 4 % 3 + 1);
+  expect("Mul of opset 6", m.output("y"), input, want);
+}
+END_TEST
+
+START_TEST(old_opsets_reshape_by_attribute) {
+  OnnxModel m({2, 6}, 4);
+  m.node("Reshape", {"x"}, {"r"}).list("shape", {3, -1}).node("Neg", {"r"}, {"y"});
+  const network::Model model = made_of("Reshape of opset 4", m.output("y"));
+  const auto output = static_cast<size_t>(model.outputs[0].tensor);
+  ck_assert(model.tensors[output].desc.shape == Shape({3, 4}));
+}
+END_TEST
+
+START_TEST(data_of_other_files_is_read_from_below) {
+  OnnxModel m({1, 4});
+  m.weights("w", {4, 2}).node("MatMul", {"x", "w"}, {"y"}).output("y");
+  std::vector<float> weights = rising(8);
+  const TemporaryFile data("head" + std::string(reinterpret_cast<const char*>(weights.data()),
+                                                weights.size() * sizeof(float)));
+  lies_in(initializer(&m, "w"), name_of(data.path), "4");
+  const std::vector<float> input = {1, 0.5f, -1, 2};
+  std::vector<float> want(2, 0.0f);
+  for (size_t i = 0; i < 8; ++i) want[i % 2] += input[i / 2] * weights[i];
+  expect("external data", m, input, want);
+  OnnxModel shorter = m;
+  initializer(&shorter, "w")->mutable_external_data(1)->set_value("8");
+  refused(convert_model(shorter), {"'w'", "28 bytes", "32"});
+}
+END_TEST
+
+START_TEST(data_of_other_folders_is_refused) {
+  const TemporaryFile elsewhere(std::string(64, '\0'));
+  char folder[] = "/tmp/dvnn-folder-XXXXXX";
+  ck_assert(mkdtemp(folder));
+  const std::string model_path = std::string(folder) + "/m.onnx";
+  const std::string link = std::string(folder) + "/link";
+  ck_assert(symlink(elsewhere.path.c_str(), link.c_str()) == 0);
+  const std::string locations[] = {elsewhere.path, "../" + name_of(elsewhere.path), "link",
+                                   "./../" + name_of(elsewhere.path), ""};
+  for (const std::string& location : locations) {
+    OnnxModel m({1, 4});
+    m.weights("w", {4, 2}).node("MatMul", {"x", "w"}, {"y"}).output("y");
+    lies_in(initializer(&m, "w"), location, "0");
+    std::ofstream(model_path, std::ios::binary) << m.model.SerializeAsString();
+    refused(convert::convert_onnx(model_path, {}, nullptr), {"'w'", "below the model's folder"});
+  }
+  unlink(link.c_str());
+  unlink(model_path.c_str());
+  rmdir(folder);
+}
+END_TEST
+
+START_TEST(functions_of_the_model_are_expanded) {
+  OnnxModel m({1, 4}, 15);
+  onnx::FunctionProto* function = m.model.add_functions();
+  function->set_domain("mine");
+  function->set_name("Twice");
+  function->add_input("a");
+  function->add_output("b");
+  auto* import = function->add_opset_import();
+  import->set_domain("");
+  import->set_version(15);
+  for (const char* name : {"t", "b"}) {
+    onnx::NodeProto* node = function->add_node();
+    node->set_op_type("LeakyRelu");
+    node->add_input(name[0] == 't' ? "a" : "t");
+    node->add_output(name);
+    onnx::AttributeProto* alpha = node->add_attribute();
+    alpha->set_name("alpha");
+    alpha->set_ref_attr_name("slope");
+  }
+  m.node("Twice", {"x"}, {"p"}).set("slope", 0.5f).node("Twice", {"p"}, {"y"}).set("slope", 1.0f);
+  for (onnx::NodeProto& node : *m.graph().mutable_node()) node.set_domain("mine");
+  expect("a function", m.output("y"), {1, -1, 2, -4}, {1, -0.25f, 2, -1});
+  // One that calls itself has no end.
+  function->mutable_node(0)->set_op_type("Twice");
+  function->mutable_node(0)->set_domain("mine");
+  refused(convert_model(m), {"deep"});
+}
+END_TEST
+
+START_TEST(channels_may_be_last) {
+  // Turned about by the model, as tf2onnx does it: no step of it stays.
+  OnnxModel m({1, 20, 24, 3}, 13);
+  m.weights("w", {8, 3, 3, 3}).node("Transpose", {"x"}, {"t"}).list("perm", {0, 3, 1, 2});
+  m.node("Conv", {"t", "w"}, {"y"}).output("y");
+  const network::Model model = made_of("NHWC", m);
+  const auto input = static_cast<size_t>(model.input.tensor);
+  ck_assert(model.tensors[input].desc.shape == Shape({1, 3, 20, 24}));
+  ck_assert_uint_eq(model.steps.size(), 1);
+  OnnxModel open({1, 0, 0, 3}, 13);
+  open.weights("w", {8, 3, 3, 3}).node("Transpose", {"x"}, {"t"}).list("perm", {0, 3, 1, 2});
+  open.node("Conv", {"t", "w"}, {"y"}).output("y");
+  convert::ConvertOptions options;
+  options.import.width = 32;
+  options.import.height = 16;
+  const network::Model sized = made_of("NHWC of an open size", open, options);
+  const auto sized_input = static_cast<size_t>(sized.input.tensor);
+  ck_assert(sized.tensors[sized_input].desc.shape == Shape({1, 3, 16, 32}));
+}
+END_TEST
+
+START_TEST(a_clip_behind_the_cpu_loads) {
+  // Relu6 of what the CPU made: MobileNetV3, as torch writes it.
+  OnnxModel m({1, 8, 4, 4}, 13);
+  m.node("Abs", {"x"}, {"a"}).floats("lo", {0}).floats("hi", {6});
+  m.node("Clip", {"a", "lo", "hi"}, {"c"}).node("Clip", {"c", "", "hi"}, {"y"}).output("y");
+  std::vector<float> input = rising(128);
+  for (float& v : input) v *= 10;
+  std::vector<float> want;
+  for (float v : input) want.push_back(std::min(std::fabs(v), 6.0f));
+  expect("Clip", m, input, want);
+}
+END_TEST
+
+START_TEST(halves_of_pixels_are_not_repetition) {
+  // floor((i + 0.5) / 2 - 0.5): the first pixel three times, the last once.
+  OnnxModel m({1, 1, 1, 4}, 13);
+  m.floats("s", {1, 1, 1, 2}).node("Resize", {"x", "", "s"}, {"y"});
+  m.set("mode", "nearest").set("coordinate_transformation_mode", "half_pixel");
+  m.set("nearest_mode", "floor");
+  expect("Resize", m.output("y"), {1, 2, 3, 4}, {1, 1, 1, 2, 2, 3, 3, 4});
+}
+END_TEST
+
+START_TEST(values_beyond_16_bits_are_kept_smaller) {
+  // Twice times 1000 and back: 255 * 10^6 on the way, which a ReLU and a pooling look at.
+  OnnxModel m({1, 3, 16, 16}, 13);
+  const char* names[] = {"x", "a", "b", "c", "y"};
+  const float factors[] = {1000, 1000, 1e-3f, 1e-3f};
+  for (size_t i = 0; i < 4; ++i) {
+    std::vector<float> kernel(9, 0.0f);
+    for (size_t c = 0; c < 3; ++c) kernel[c * 4] = factors[i];
+    const std::string weights = "w" + std::to_string(i), conv = "conv" + std::to_string(i);
+    m.floats(weights, kernel);
+    onnx::TensorProto* tensor = initializer(&m, weights.c_str());
+    tensor->clear_dims();
+    for (int64_t d : {3, 3, 1, 1}) tensor->add_dims(d);
+    m.node("Conv", {names[i], weights}, {conv}).node("Relu", {conv}, {names[i + 1]});
+  }
+  m.output("y").output("b");
+  convert::Report report;
+  network::Model model = made_of("values beyond 16 bits", m, {}, &report);
+  ck_assert_int_gt(report.rescaled, 0);
+  ck_assert_float_ge(report.largest, 1e8f);
+  std::vector<float> input(768);
+  for (size_t i = 0; i < input.size(); ++i) input[i] = static_cast<float>(i % 256);
+  const auto got = run_model("values beyond 16 bits", std::move(model), input.data());
+  expect_close("values beyond 16 bits", got, input.data(), input.size());
+  convert::ConvertOptions options;
+  options.rescale = false;
+  convert::Report plain;
+  const auto as_it_is =
+      run_model("left alone", made_of("left alone", m, options, &plain), input.data());
+  ck_assert_int_eq(plain.rescaled, 0);
+  ck_assert(!std::isfinite(as_it_is[255]) || as_it_is[255] < 200);
+}
+END_TEST
+
+DVNN_TEST_MAIN(onnx_forms, old_opsets_broadcast_by_axis, old_opsets_reshape_by_attribute,
+               data_of_other_files_is_read_from_below, data_of_other_folders_is_refused,
+               functions_of_the_model_are_expanded, channels_may_be_last,
+               a_clip_behind_the_cpu_loads, halves_of_pixels_are_not_repetition,
+               values_beyond_16_bits_are_kept_smaller)

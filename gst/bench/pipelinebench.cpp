@@ -19,7 +19,7 @@
 namespace dvnn::tools {
 namespace {
 
-struct BenchOptions {
+struct PipelineOptions {
   std::string network, device, format = "NV12";
   int width = 1280, height = 720, frames = 200;
   bool json = false;
@@ -107,7 +107,7 @@ Result<GstElement*> launch(const std::string& description) {
   return pipeline;
 }
 
-std::string source(const BenchOptions& o) {
+std::string source(const PipelineOptions& o) {
   return format(
       "videotestsrc num-buffers=%d pattern=smpte ! "
       "video/x-raw,format=%s,width=%d,height=%d,framerate=1000/1 ! ",
@@ -115,7 +115,7 @@ std::string source(const BenchOptions& o) {
 }
 
 // Median milliseconds that GStreamer's videoconvertscale takes to make 300x300 BGR of a frame.
-Result<double> peer_time(const BenchOptions& o) {
+Result<double> peer_time(const PipelineOptions& o) {
   DVNN_ASSIGN(GstElement * pipeline,
               launch(source(o) + "videoconvertscale name=peer n-threads=1 ! "
                                  "video/x-raw,format=BGR,width=300,height=300 ! fakesink"));
@@ -127,7 +127,7 @@ Result<double> peer_time(const BenchOptions& o) {
   return median(watch.milliseconds);
 }
 
-int run_bench(const BenchOptions& o) {
+int run_bench(const PipelineOptions& o) {
   static const char* const kElements[] = {"dvconvert", "dvinfer", "dvdecode", "dvoverlay"};
   std::string description = source(o) + "dvconvert name=dvconvert ! dvinfer name=dvinfer qos=false";
   if (!o.network.empty()) description += " network=\"" + o.network + "\"";
@@ -172,7 +172,7 @@ int run_bench(const BenchOptions& o) {
 }  // namespace
 
 int bench_pipeline_command(int argc, char** argv) {
-  BenchOptions options;
+  PipelineOptions options;
   gboolean json = FALSE;
   OptionText network, device, pixel_format;
   const GOptionEntry entries[] = {

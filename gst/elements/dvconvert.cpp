@@ -62,6 +62,7 @@
 #include "times.h"
 
 GST_DEBUG_CATEGORY_STATIC(dv_convert_debug);
+#undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT dv_convert_debug
 
 using dvnn::Error;
@@ -119,9 +120,9 @@ G_DEFINE_TYPE_WITH_CODE(GstDvConvert, gst_dv_convert, GST_TYPE_BASE_TRANSFORM,
                         G_IMPLEMENT_INTERFACE(GST_TYPE_VIDEO_DIRECTION, nullptr))
 GST_ELEMENT_REGISTER_DEFINE(dvconvert, "dvconvert", GST_RANK_NONE, GST_TYPE_DV_CONVERT)
 
-static GstStaticPadTemplate sink_template =
+static GstStaticPadTemplate dv_convert_sink_template =
     GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS));
-static GstStaticPadTemplate src_template =
+static GstStaticPadTemplate dv_convert_src_template =
     GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS,
                             GST_STATIC_CAPS(DVNN_VIDEO_CAPS "; " DVNN_STATIC_TENSORS_CAPS));
 
@@ -490,8 +491,8 @@ static void gst_dv_convert_class_init(GstDvConvertClass* klass) {
       "Resizes, normalises and transposes video frames into the tensor that dvinfer wants, in one "
       "pass and straight into device memory; the frame itself passes untouched",
       "gst-dvnn developers");
-  gst_element_class_add_static_pad_template(element_class, &sink_template);
-  gst_element_class_add_static_pad_template(element_class, &src_template);
+  gst_element_class_add_static_pad_template(element_class, &dv_convert_sink_template);
+  gst_element_class_add_static_pad_template(element_class, &dv_convert_src_template);
   trans_class->transform_caps = GST_DEBUG_FUNCPTR(gst_dv_convert_transform_caps);
   trans_class->fixate_caps = GST_DEBUG_FUNCPTR(gst_dv_convert_fixate_caps);
   trans_class->set_caps = GST_DEBUG_FUNCPTR(gst_dv_convert_set_caps);

@@ -64,6 +64,7 @@
 #endif
 
 GST_DEBUG_CATEGORY_STATIC(dv_decode_debug);
+#undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT dv_decode_debug
 
 using dvnn::Error;
@@ -144,9 +145,9 @@ struct _GstDvDecode {
 G_DEFINE_TYPE(GstDvDecode, gst_dv_decode, GST_TYPE_BASE_TRANSFORM)
 GST_ELEMENT_REGISTER_DEFINE(dvdecode, "dvdecode", GST_RANK_NONE, GST_TYPE_DV_DECODE)
 
-static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE(
+static GstStaticPadTemplate dv_decode_sink_template = GST_STATIC_PAD_TEMPLATE(
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS("video/x-raw(ANY)"));
-static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE(
+static GstStaticPadTemplate dv_decode_src_template = GST_STATIC_PAD_TEMPLATE(
     "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS("video/x-raw(ANY)"));
 
 static const dvnn::gst::Properties<Settings>& gst_dv_decode_properties() {
@@ -466,8 +467,8 @@ static void gst_dv_decode_class_init(GstDvDecodeClass* klass) {
   gst_element_class_set_static_metadata(
       element_class, "DV network output decoder", "Filter/Analyzer/Video",
       "Turns the outputs that dvinfer attached into objects on the frame", "gst-dvnn developers");
-  gst_element_class_add_static_pad_template(element_class, &sink_template);
-  gst_element_class_add_static_pad_template(element_class, &src_template);
+  gst_element_class_add_static_pad_template(element_class, &dv_decode_sink_template);
+  gst_element_class_add_static_pad_template(element_class, &dv_decode_src_template);
   trans_class->start = GST_DEBUG_FUNCPTR(gst_dv_decode_start);
   trans_class->stop = GST_DEBUG_FUNCPTR(gst_dv_decode_stop);
   trans_class->set_caps = GST_DEBUG_FUNCPTR(gst_dv_decode_set_caps);

@@ -66,6 +66,7 @@
 #include "refs.h"
 
 GST_DEBUG_CATEGORY(gst_dv_infer_debug);
+#undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT gst_dv_infer_debug
 
 // Slots beyond those in flight: one that dvconvert fills, and one that downstream may keep.

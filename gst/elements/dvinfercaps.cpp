@@ -12,6 +12,7 @@
 #endif
 #include "refs.h"
 
+#undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT gst_dv_infer_debug
 
 using dvnn::Error;

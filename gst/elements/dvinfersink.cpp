@@ -12,6 +12,7 @@
 #include "meta/viewmeta.h"
 #include "times.h"
 
+#undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT gst_dv_infer_debug
 
 using dvnn::Error;
@@ -27,7 +28,7 @@ using dvnn::gst::SlotPtr;
 using dvnn::gst::Topic;
 using dvnn::gst::Verdict;
 
-static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE(
+static GstStaticPadTemplate dv_infer_sink_template = GST_STATIC_PAD_TEMPLATE(
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS "; " DVNN_TENSORS_CAPS));
 
 // --- another network ---------------------------------------------------------------------------
@@ -370,7 +371,7 @@ static gboolean gst_dv_infer_sink_query(GstPad* pad, GstObject* parent, GstQuery
 // --- set-up ------------------------------------------------------------------------------------
 
 void gst_dv_infer_init_sink_pad(GstDvInfer* self) {
-  self->sinkpad = gst_pad_new_from_static_template(&sink_template, "sink");
+  self->sinkpad = gst_pad_new_from_static_template(&dv_infer_sink_template, "sink");
   gst_pad_set_chain_function(self->sinkpad, GST_DEBUG_FUNCPTR(gst_dv_infer_chain));
   gst_pad_set_event_function(self->sinkpad, GST_DEBUG_FUNCPTR(gst_dv_infer_sink_event));
   gst_pad_set_query_function(self->sinkpad, GST_DEBUG_FUNCPTR(gst_dv_infer_sink_query));
@@ -378,5 +379,5 @@ void gst_dv_infer_init_sink_pad(GstDvInfer* self) {
 }
 
 void gst_dv_infer_add_sink_template(GstElementClass* klass) {
-  gst_element_class_add_static_pad_template(klass, &sink_template);
+  gst_element_class_add_static_pad_template(klass, &dv_infer_sink_template);
 }

@@ -18,6 +18,7 @@
 #endif
 #include "times.h"
 
+#undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT gst_dv_infer_debug
 
 using dvnn::Error;
@@ -34,7 +35,7 @@ using dvnn::gst::Region;
 using dvnn::gst::SlotPtr;
 using dvnn::gst::Topic;
 
-static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE(
+static GstStaticPadTemplate dv_infer_src_template = GST_STATIC_PAD_TEMPLATE(
     "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS "; " DVNN_TENSORS_CAPS));
 
 // --- workers -----------------------------------------------------------------------------------
@@ -394,7 +395,7 @@ static gboolean gst_dv_infer_src_activate_mode(GstPad* pad, GstObject* parent, G
 // --- set-up ------------------------------------------------------------------------------------
 
 void gst_dv_infer_init_src_pad(GstDvInfer* self) {
-  self->srcpad = gst_pad_new_from_static_template(&src_template, "src");
+  self->srcpad = gst_pad_new_from_static_template(&dv_infer_src_template, "src");
   gst_pad_set_event_function(self->srcpad, GST_DEBUG_FUNCPTR(gst_dv_infer_src_event));
   gst_pad_set_query_function(self->srcpad, GST_DEBUG_FUNCPTR(gst_dv_infer_src_query));
   gst_pad_set_activatemode_function(self->srcpad,
@@ -403,5 +404,5 @@ void gst_dv_infer_init_src_pad(GstDvInfer* self) {
 }
 
 void gst_dv_infer_add_src_template(GstElementClass* klass) {
-  gst_element_class_add_static_pad_template(klass, &src_template);
+  gst_element_class_add_static_pad_template(klass, &dv_infer_src_template);
 }

@@ -7,6 +7,7 @@
 #include "elements/dvinferprivate.h"
 #include "refs.h"
 
+#undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT gst_dv_infer_debug
 
 // One thread. It holds what it works with, as it may outlive the element's stop.

@@ -33,6 +33,7 @@
 #include "times.h"
 
 GST_DEBUG_CATEGORY_STATIC(dv_overlay_debug);
+#undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT dv_overlay_debug
 
 using dvnn::Error;
@@ -46,7 +47,7 @@ using dvnn::gst::When;
 
 namespace {
 
-struct Settings {
+struct DvOverlaySettings {
   bool labels = true;
   bool confidence = true;
   guint line_width = 0;
@@ -58,7 +59,7 @@ struct Settings {
 
 struct GstDvOverlayPrivate {
   // Under the object lock.
-  Settings settings;
+  DvOverlaySettings settings;
   // Streaming thread only.
   GstVideoInfo video;
   dvnn::gst::OverlayScene scene;
@@ -76,26 +77,26 @@ struct _GstDvOverlay {
 G_DEFINE_TYPE(GstDvOverlay, gst_dv_overlay, GST_TYPE_BASE_TRANSFORM)
 GST_ELEMENT_REGISTER_DEFINE(dvoverlay, "dvoverlay", GST_RANK_NONE, GST_TYPE_DV_OVERLAY)
 
-static GstStaticPadTemplate sink_template =
+static GstStaticPadTemplate dv_overlay_sink_template =
     GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS));
-static GstStaticPadTemplate src_template =
+static GstStaticPadTemplate dv_overlay_src_template =
     GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS));
 
-static const dvnn::gst::Properties<Settings>& gst_dv_overlay_properties() {
+static const dvnn::gst::Properties<DvOverlaySettings>& gst_dv_overlay_properties() {
   static const auto* const rows = [] {
-    auto* table = new dvnn::gst::Properties<Settings>();
-    table->boolean(&Settings::labels, When::kPlaying,
+    auto* table = new dvnn::gst::Properties<DvOverlaySettings>();
+    table->boolean(&DvOverlaySettings::labels, When::kPlaying,
                    {"labels", "Labels", "Write the label at each box"});
-    table->boolean(&Settings::confidence, When::kPlaying,
+    table->boolean(&DvOverlaySettings::confidence, When::kPlaying,
                    {"confidence", "Confidence", "Write the confidence in percent"});
-    table->number(&Settings::line_width, When::kPlaying, 0, 100,
+    table->number(&DvOverlaySettings::line_width, When::kPlaying, 0, 100,
                   {"line-width", "Line width",
                    "Width of a box's lines in pixels (0 = by the frame's height)"});
-    table->number(&Settings::text_height, When::kPlaying, 0, 500,
+    table->number(&DvOverlaySettings::text_height, When::kPlaying, 0, 500,
                   {"text-height", "Text height",
                    "Height of the letters in pixels (0 = by the frame's height)"});
     table->number(
-        &Settings::hold, When::kPlaying, 0, G_MAXUINT,
+        &DvOverlaySettings::hold, When::kPlaying, 0, G_MAXUINT,
         {"hold", "Hold",
          "How long the last objects stay on frames that were passed without inference, in "
          "milliseconds of running time (0 = not at all)"});
@@ -108,7 +109,7 @@ static const dvnn::gst::Properties<Settings>& gst_dv_overlay_properties() {
 
 // `info` is the mapped frame's: one that is cropped by a meta is larger than the caps say.
 static void gst_dv_overlay_configure_painter(GstDvOverlay* self, const GstVideoInfo& info,
-                                             const Settings& settings) {
+                                             const DvOverlaySettings& settings) {
   GstDvOverlayPrivate& priv = *self->priv;
   if (info.width == priv.width && info.height == priv.height &&
       settings.line_width == priv.line_width && settings.text_height == priv.text_height) {
@@ -121,7 +122,8 @@ static void gst_dv_overlay_configure_painter(GstDvOverlay* self, const GstVideoI
   priv.painter.configure(info, settings.line_width, settings.text_height);
 }
 
-static Status gst_dv_overlay_paint(GstDvOverlay* self, GstBuffer* frame, const Settings& settings,
+static Status gst_dv_overlay_paint(GstDvOverlay* self, GstBuffer* frame,
+                                   const DvOverlaySettings& settings,
                                    const std::vector<Drawing>& scene) {
   DVNN_TRY(dvnn::gst::check_video_meta(self->priv->video, frame));
   // Mapping for writing copies memory that somebody else (a tee's other branch) holds, too.
@@ -142,7 +144,8 @@ static Status gst_dv_overlay_paint(GstDvOverlay* self, GstBuffer* frame, const S
   return {};
 }
 
-static Status gst_dv_overlay_draw(GstDvOverlay* self, GstBuffer* frame, const Settings& settings) {
+static Status gst_dv_overlay_draw(GstDvOverlay* self, GstBuffer* frame,
+                                  const DvOverlaySettings& settings) {
   const GstClockTime time = dvnn::gst::running_time(GST_BASE_TRANSFORM(self)->segment, frame);
   const std::vector<Drawing> scene =
       self->priv->scene.read(frame, time,
@@ -154,7 +157,7 @@ static Status gst_dv_overlay_draw(GstDvOverlay* self, GstBuffer* frame, const Se
 
 static GstFlowReturn gst_dv_overlay_transform_ip(GstBaseTransform* trans, GstBuffer* frame) {
   GstDvOverlay* self = GST_DV_OVERLAY(trans);
-  Settings settings;
+  DvOverlaySettings settings;
   {
     const ObjectLock lock(self);
     settings = self->priv->settings;
@@ -227,8 +230,8 @@ static void gst_dv_overlay_class_init(GstDvOverlayClass* klass) {
       element_class, "DV object overlay", "Filter/Editor/Video",
       "Draws the objects that dvdecode found: boxes, labels and confidences",
       "gst-dvnn developers");
-  gst_element_class_add_static_pad_template(element_class, &sink_template);
-  gst_element_class_add_static_pad_template(element_class, &src_template);
+  gst_element_class_add_static_pad_template(element_class, &dv_overlay_sink_template);
+  gst_element_class_add_static_pad_template(element_class, &dv_overlay_src_template);
   trans_class->stop = GST_DEBUG_FUNCPTR(gst_dv_overlay_stop);
   trans_class->set_caps = GST_DEBUG_FUNCPTR(gst_dv_overlay_set_caps);
   trans_class->sink_event = GST_DEBUG_FUNCPTR(gst_dv_overlay_sink_event);

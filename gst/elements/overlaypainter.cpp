@@ -14,7 +14,7 @@ namespace {
 
 // Confidences change, so that labels do: old ones are dropped, all at once.
 constexpr size_t kMaxCachedLabels = 512, kMaxCachedColors = 512;
-constexpr gsize kMaxLabelBytes = gsize{32} << 20;
+constexpr gsize kMaxCachedBytes = gsize{32} << 20;
 constexpr size_t kMaxLabelLength = 67;      // bytes of UTF-8, three dots included
 constexpr double kMaxLabelWidth = 1 << 14;  // pixels
 constexpr int kMinText = 9;                 // pixels: below that Hershey letters run together
@@ -92,7 +92,7 @@ GstBuffer* OverlayPainter::color(int class_id) {
 const OverlayPainter::Label& OverlayPainter::label(const std::string& text, int class_id) {
   const auto key = std::make_pair(text, class_id);
   if (const auto found = labels_.find(key); found != labels_.end()) return found->second;
-  if (labels_.size() >= kMaxCachedLabels || label_bytes_ > kMaxLabelBytes) {
+  if (labels_.size() >= kMaxCachedLabels || label_bytes_ > kMaxCachedBytes) {
     labels_.clear();
     label_bytes_ = 0;
   }

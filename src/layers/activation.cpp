@@ -10,7 +10,7 @@ namespace dvnn::layers {
 namespace {
 
 // Writes a function of each of `count` floats, which has a parameter; `out` may be `in`.
-using Function = void (*)(const float* in, float* out, size_t count, float parameter);
+using VectorFunction = void (*)(const float* in, float* out, size_t count, float parameter);
 
 void relu(const float* in, float* out, size_t count, float slope) {
   for (size_t i = 0; i < count; ++i) out[i] = in[i] > 0 ? in[i] : in[i] * slope;
@@ -30,7 +30,8 @@ void elu(const float* in, float* out, size_t count, float alpha) {
 
 class Activation final : public CpuLayer {
  public:
-  Activation(Function function, float parameter, const TensorDesc& input, const TensorDesc& output)
+  Activation(VectorFunction function, float parameter, const TensorDesc& input,
+             const TensorDesc& output)
       : function_(function), parameter_(parameter), spans_({&input, 1}, output) {}
 
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
@@ -41,13 +42,13 @@ class Activation final : public CpuLayer {
   }
 
  private:
-  Function function_;
+  VectorFunction function_;
   float parameter_;
   ElementSpans spans_;
 };
 
-LayerResult create_activation(Function function, float parameter, Span<const TensorDesc> inputs,
-                              Span<const TensorDesc> outputs) {
+LayerResult create_activation(VectorFunction function, float parameter,
+                              Span<const TensorDesc> inputs, Span<const TensorDesc> outputs) {
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
   DVNN_TRY(expect_same_elements(inputs[0], outputs[0]));
   return std::unique_ptr<CpuLayer>(new Activation(function, parameter, inputs[0], outputs[0]));

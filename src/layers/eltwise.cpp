@@ -9,7 +9,7 @@ namespace dvnn::layers {
 namespace {
 
 constexpr size_t kMaxInputs = 1024;
-constexpr const char* kOperations[] = {"sum", "prod", "max"};  // in the enum's order
+constexpr const char* kEltwiseOperations[] = {"sum", "prod", "max"};  // in the enum's order
 
 class Eltwise final : public CpuLayer {
  public:
@@ -41,7 +41,7 @@ Result<EltwiseAttributes> EltwiseAttributes::parse(const nlohmann::json& params)
   JsonReader in(params, kName);
   EltwiseAttributes a;
   const auto operation =
-      parse_name<EltwiseOperation>(in.text("operation", "sum"), kOperations, "operation");
+      parse_name<EltwiseOperation>(in.text("operation", "sum"), kEltwiseOperations, "operation");
   if (!operation.ok()) in.fail("operation", operation.error().message);
   a.coeff = in.numbers("coeff", kMaxInputs);
   DVNN_TRY(in.status());
@@ -50,7 +50,7 @@ Result<EltwiseAttributes> EltwiseAttributes::parse(const nlohmann::json& params)
 }
 
 nlohmann::json EltwiseAttributes::to_json() const {
-  nlohmann::json out = {{"operation", kOperations[static_cast<size_t>(operation)]}};
+  nlohmann::json out = {{"operation", kEltwiseOperations[static_cast<size_t>(operation)]}};
   if (!coeff.empty()) out["coeff"] = coeff;
   return out;
 }

@@ -14,7 +14,7 @@ namespace dvnn::network {
 namespace {
 
 // A tensor's bytes in the I/O buffer, to be handed between CPU and device.
-struct Range {
+struct ByteRange {
   uint64_t offset, bytes;
 };
 
@@ -26,7 +26,7 @@ struct Stage {
   std::unique_ptr<layers::CpuLayer> layer;  // a CPU stage
   std::vector<ConstTensorView> inputs;
   std::vector<TensorView> outputs;
-  std::vector<Range> reads, writes;  // per-frame memory that the CPU touches
+  std::vector<ByteRange> reads, writes;  // per-frame memory that the CPU touches
 };
 
 class StepSlot final : public Slot {
@@ -55,7 +55,7 @@ class StepSlot final : public Slot {
     uint8_t* base = info.storage == Storage::kIo ? io_.data() : network_->constants();
     return base + info.offset;
   }
-  static Range range(const TensorInfo& info) {
+  static ByteRange range(const TensorInfo& info) {
     return {info.offset, static_cast<uint64_t>(info.desc.bytes())};
   }
 
@@ -63,7 +63,7 @@ class StepSlot final : public Slot {
   device::Memory io_;
   std::vector<Stage> stages_;
   layers::Workspace workspace_;
-  std::vector<Range> results_;  // outputs that the device writes
+  std::vector<ByteRange> results_;  // outputs that the device writes
   InputKind input_kind_ = InputKind::kTensor;
 };
 
@@ -159,7 +159,7 @@ Status StepSlot::run(RunTimes* times) {
 }
 
 Status StepSlot::run_stages(RunTimes* times) {
-  Range in = range(tensor(model().input.tensor));
+  ByteRange in = range(tensor(model().input.tensor));
   const bool pixels = input_kind_ == InputKind::kPixels;
   if (pixels) in.bytes /= sizeof(half_t);
   DVNN_TRY(io_.to_device(in.offset, in.bytes));
@@ -169,9 +169,9 @@ Status StepSlot::run_stages(RunTimes* times) {
     const int64_t start = now_us();
     Status status;
     if (stage.layer) {
-      for (const Range& r : stage.reads) DVNN_TRY(io_.to_cpu(r.offset, r.bytes));
+      for (const ByteRange& r : stage.reads) DVNN_TRY(io_.to_cpu(r.offset, r.bytes));
       status = stage.layer->run(stage.inputs, stage.outputs);
-      for (const Range& r : stage.writes) DVNN_TRY(io_.to_device(r.offset, r.bytes));
+      for (const ByteRange& r : stage.writes) DVNN_TRY(io_.to_device(r.offset, r.bytes));
       spent.cpu_us += now_us() - start;
     } else {
       const bool first = pixels && reads_pixels(stage);
@@ -183,7 +183,7 @@ Status StepSlot::run_stages(RunTimes* times) {
     }
     if (!status.ok()) return status.error().within("layer '" + stage.first->name + "'");
   }
-  for (const Range& r : results_) DVNN_TRY(io_.to_cpu(r.offset, r.bytes));
+  for (const ByteRange& r : results_) DVNN_TRY(io_.to_cpu(r.offset, r.bytes));
   if (times) *times = spent;
   return {};
 }

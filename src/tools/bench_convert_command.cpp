@@ -20,7 +20,7 @@ using image::PixelFormat;
 
 constexpr int kTensorSize = 300;
 
-struct Case {
+struct ConvertCase {
   const char* name;
   PixelFormat format;
   int width, height;
@@ -28,14 +28,14 @@ struct Case {
   int opencv_conversion;  // to BGR, or -1
 };
 
-constexpr Case kCases[] = {
+constexpr ConvertCase kCases[] = {
     {"NV12 1920x1080", PixelFormat::kNv12, 1920, 1080, 1620, 1920, cv::COLOR_YUV2BGR_NV12},
     {"I420 1920x1080", PixelFormat::kI420, 1920, 1080, 1620, 1920, cv::COLOR_YUV2BGR_I420},
     {"BGR 1920x1080", PixelFormat::kBgr, 1920, 1080, 1080, 5760, -1},
     {"BGR 300x300", PixelFormat::kBgr, 300, 300, 300, 900, -1},
 };
 
-FrameView view_of(const Case& c, const cv::Mat& memory) {
+FrameView view_of_case(const ConvertCase& c, const cv::Mat& memory) {
   FrameView view;
   view.planes[0] = memory.data;
   view.strides[0] = c.row_bytes;
@@ -54,7 +54,7 @@ FrameView view_of(const Case& c, const cv::Mat& memory) {
 // The peer: conversion, resize, normalisation, transposition and rounding, each a pass.
 class Chain {
  public:
-  void run(const Case& c, const cv::Mat& frame) {
+  void run(const ConvertCase& c, const cv::Mat& frame) {
     const cv::Mat* bgr = &frame;
     if (c.opencv_conversion >= 0) {
       cv::cvtColor(frame, bgr_, c.opencv_conversion);
@@ -77,7 +77,7 @@ class Chain {
 // the cache, and of a tensor out of one.
 class Stream {
  public:
-  void run(const Case& c, const cv::Mat& frame, std::vector<uint8_t>* tensor) {
+  void run(const ConvertCase& c, const cv::Mat& frame, std::vector<uint8_t>* tensor) {
     const size_t row_bytes = frame.total() * frame.elemSize() / static_cast<size_t>(frame.rows);
     row_.resize(std::max(row_bytes, tensor->size() / kTensorSize));
     const double step = static_cast<double>(c.height) / kTensorSize;
@@ -107,7 +107,7 @@ struct Figures {
   double ours, chain, stream;  // ms
 };
 
-Result<Figures> measure(const Case& c, int frames, int iterations) {
+Result<Figures> measure(const ConvertCase& c, int frames, int iterations) {
   image::FrameFormat format;
   format.format = c.format;
   format.width = c.width;
@@ -141,7 +141,7 @@ Result<Figures> measure(const Case& c, int frames, int iterations) {
     for (int turn = 0; turn < 3; ++turn) {
       const int which = (i + turn) % 3;
       const double ms = time_ms([&] {
-        if (which == 0) converter.value()->convert(view_of(c, frame), out.data());
+        if (which == 0) converter.value()->convert(view_of_case(c, frame), out.data());
         if (which == 1) chain.run(c, frame);
         if (which == 2) stream.run(c, frame, &out);
       });
@@ -178,7 +178,7 @@ int bench_convert_command(int argc, char** argv) {
     std::printf("%-16s %10s %10s %10s %14s %14s\n", "frame", "ours ms", "OpenCV ms", "memory ms",
                 "OpenCV / ours", "ours / memory");
   }
-  for (const Case& c : kCases) {
+  for (const ConvertCase& c : kCases) {
     const auto measured = measure(c, frames, iterations);
     if (!measured.ok()) return fail(measured.error());
     const Figures& f = measured.value();

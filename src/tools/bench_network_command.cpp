@@ -76,14 +76,14 @@ class Peer {
   cv::Mat blob_;
 };
 
-struct BenchOptions {
+struct NetworkBenchOptions {
   int threads = 1;
   int iterations = 30;
   bool json = false;
 };
 
 int run_bench(Session* session, const std::string& network, const std::string& prototxt,
-              const std::string& caffemodel, const BenchOptions& options) {
+              const std::string& caffemodel, const NetworkBenchOptions& options) {
   const TensorDesc& input = session->slot().network()->input_desc();
   const cv::Mat picture = random_picture(input.shape.w(), input.shape.h());
   if (Status s = session->load(picture); !s.ok()) return fail(s.error());
@@ -141,7 +141,7 @@ int run_bench(Session* session, const std::string& network, const std::string& p
 }  // namespace
 
 int bench_network_command(int argc, char** argv) {
-  BenchOptions options;
+  NetworkBenchOptions options;
   gboolean json = FALSE, with_peer = FALSE;
   NetworkTexts network;
   std::vector<GOptionEntry> entries = network.entries();

@@ -19,7 +19,7 @@
 namespace dvnn::import {
 namespace {
 
-constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
+constexpr uint64_t kMaxFileBytes = uint64_t{1} << 30;
 constexpr int kNotReady = 2;  // a reader's exit status before it has looked at the file
 
 bool write_all(int fd, const std::string& bytes) {
@@ -74,7 +74,7 @@ Result<std::string> read_result(int fd) {
 }  // namespace
 
 Result<std::unique_ptr<Hdf5File>> Hdf5File::open(const std::string& path) {
-  DVNN_ASSIGN(const int fd, open_checked(path, kMaxBytes));
+  DVNN_ASSIGN(const int fd, open_checked(path, kMaxFileBytes));
   const int result = memfd_create("hdf5", MFD_CLOEXEC);
   const pid_t reader = result >= 0 ? fork() : -1;
   if (reader == 0) run_reader(fd, result);

@@ -6,7 +6,7 @@
 namespace dvnn::import {
 namespace {
 
-constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
+constexpr uint64_t kMaxElementBytes = uint64_t{1} << 30;
 
 void put_number(uint64_t value, std::string* out) {
   out->append(reinterpret_cast<const char*>(&value), sizeof value);
@@ -87,7 +87,7 @@ bool read_message(const std::string& bytes, Hdf5Contents* contents) {
     uint64_t count = 1;
     for (uint64_t rank = in.number(); rank > 0 && in.good(); --rank) {
       const uint64_t extent = in.number();
-      if (extent == 0 || extent > kMaxBytes / count) return false;
+      if (extent == 0 || extent > kMaxElementBytes / count) return false;
       count *= extent;
       array.dims.push_back(static_cast<int64_t>(extent));
     }

@@ -9,8 +9,8 @@
 namespace dvnn::import {
 namespace {
 
-constexpr hsize_t kMaxElements = hsize_t{1} << 27;  // of all arrays together
-constexpr size_t kMaxTextBytes = size_t{64} << 20;  // of all attributes together
+constexpr hsize_t kMaxElements = hsize_t{1} << 27;       // of all arrays together
+constexpr size_t kMaxAttributeBytes = size_t{64} << 20;  // of all attributes together
 constexpr hsize_t kMaxTexts = 100000;
 constexpr int kMaxRank = 6;
 
@@ -31,7 +31,7 @@ class Handle {
   herr_t (*close_)(hid_t);
 };
 
-struct Walk {
+struct H5Walk {
   Hdf5Contents* contents = nullptr;
   std::string object;  // whose attributes are read
   size_t file_bytes = 0;
@@ -45,14 +45,14 @@ struct Walk {
   bool add_text(std::string text, std::vector<std::string>* list) {
     constexpr size_t kOverhead = 64;  // of an entry
     text_bytes += text.size() + kOverhead;
-    if (text_bytes > kMaxTextBytes) return refuse("has attributes of more than 64 MiB");
+    if (text_bytes > kMaxAttributeBytes) return refuse("has attributes of more than 64 MiB");
     list->push_back(std::move(text));
     return true;
   }
 };
 
 // False if it cannot be read; other things than texts are left out.
-bool read_texts(hid_t attribute, Walk* walk, std::vector<std::string>* list) {
+bool read_texts(hid_t attribute, H5Walk* walk, std::vector<std::string>* list) {
   const Handle type(H5Aget_type(attribute), H5Tclose);
   const Handle space(H5Aget_space(attribute), H5Sclose);
   if (!type || !space) return false;
@@ -69,7 +69,7 @@ bool read_texts(hid_t attribute, Walk* walk, std::vector<std::string>* list) {
     return good;
   }
   const size_t size = H5Tget_size(type);
-  if (size == 0 || size > kMaxTextBytes || count * size > kMaxTextBytes) return false;
+  if (size == 0 || size > kMaxAttributeBytes || count * size > kMaxAttributeBytes) return false;
   std::string bytes(count * size, '\0');
   if (H5Aread(attribute, type, &bytes[0]) < 0) return false;
   for (size_t i = 0; i < count; ++i) {
@@ -80,7 +80,7 @@ bool read_texts(hid_t attribute, Walk* walk, std::vector<std::string>* list) {
 }
 
 herr_t visit_attribute(hid_t object, const char* name, const H5A_info_t*, void* data) {
-  Walk& walk = *static_cast<Walk*>(data);
+  H5Walk& walk = *static_cast<H5Walk*>(data);
   const Handle attribute(H5Aopen(object, name, H5P_DEFAULT), H5Aclose);
   if (!attribute) return -1;
   const Handle type(H5Aget_type(attribute), H5Tclose);
@@ -92,7 +92,7 @@ herr_t visit_attribute(hid_t object, const char* name, const H5A_info_t*, void* 
 }
 
 // A data set must be its bytes in this file, one after the other, and nothing else.
-bool is_plain(hid_t data, hsize_t bytes, Walk* walk) {
+bool is_plain(hid_t data, hsize_t bytes, H5Walk* walk) {
   const Handle made_by(H5Dget_create_plist(data), H5Pclose);
   if (!made_by) return false;
   if (H5Pget_external_count(made_by) != 0) return walk->refuse("keeps its data in another file");
@@ -107,7 +107,7 @@ bool is_plain(hid_t data, hsize_t bytes, Walk* walk) {
   return true;
 }
 
-bool read_array(hid_t data, Walk* walk) {
+bool read_array(hid_t data, H5Walk* walk) {
   const Handle type(H5Dget_type(data), H5Tclose);
   const Handle space(H5Dget_space(data), H5Sclose);
   if (!type || !space) return false;
@@ -137,7 +137,7 @@ bool read_array(hid_t data, Walk* walk) {
 }
 
 herr_t visit_object(hid_t root, const char* name, const H5O_info_t* info, void* data) {
-  Walk& walk = *static_cast<Walk*>(data);
+  H5Walk& walk = *static_cast<H5Walk*>(data);
   walk.object = std::string(name) == "." ? "/" : "/" + std::string(name);
   const Handle object(H5Oopen(root, name, H5P_DEFAULT), H5Oclose);
   if (!object) return -1;
@@ -180,7 +180,7 @@ bool read_hdf5(uint8_t* bytes, size_t size, Hdf5Contents* contents) {
   }
   const Handle file(H5Fopen("/image", H5F_ACC_RDONLY, access), H5Fclose);
   if (!file) return false;
-  Walk walk;
+  H5Walk walk;
   walk.contents = contents;
   walk.file_bytes = size;
   return H5Ovisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, visit_object, &walk) >= 0;

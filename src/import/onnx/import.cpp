@@ -18,13 +18,13 @@ constexpr int kMostNested = 16;  // functions that call functions
 // What an operator makes, where that matters: whole numbers divide without a rest.
 enum class Numbers : uint8_t { kAsInputs, kReal, kWhole };
 
-struct Entry {
+struct OnnxRow {
   const char* type;
   Status (*import)(const OnnxNode&);
   Numbers makes;
 };
 
-constexpr Entry kOperators[] = {
+constexpr OnnxRow kOperators[] = {
     {"Abs", import_onnx_unary, Numbers::kReal},
     {"Acos", import_onnx_unary, Numbers::kReal},
     {"Acosh", import_onnx_unary, Numbers::kReal},
@@ -145,8 +145,8 @@ constexpr Entry kOperators[] = {
     {"Xor", import_onnx_binary, Numbers::kWhole},
 };
 
-const Entry* find_operator(const std::string& type) {
-  for (const Entry& entry : kOperators) {
+const OnnxRow* find_operator(const std::string& type) {
+  for (const OnnxRow& entry : kOperators) {
     if (type == entry.type) return &entry;
   }
   return nullptr;
@@ -183,7 +183,7 @@ Result<int64_t> opset_of(const onnx::ModelProto& model) {
 
 // Numbers of all inputs are known: so are those of all outputs. The operator runs here, as a graph
 // of its own.
-Status fold_by_running(const OnnxNode& node, const Entry& entry) {
+Status fold_by_running(const OnnxNode& node, const OnnxRow& entry) {
   OnnxImporter scratch(node.importer().options);
   scratch.opset = node.opset();
   scratch.folder = node.importer().folder;
@@ -226,7 +226,7 @@ Status fold_by_running(const OnnxNode& node, const Entry& entry) {
 Status import_operator(const OnnxNode& node) {
   DVNN_ASSIGN(const bool folded, fold_onnx(node));
   if (folded) return {};
-  const Entry* entry = find_operator(node.type());
+  const OnnxRow* entry = find_operator(node.type());
   if (!entry) {
     return Error{ErrorCode::kUnsupported,
                  "the operator is not supported (docs/converter.md lists those that are): cut the "
@@ -376,8 +376,8 @@ Status import_input(const onnx::ValueInfoProto& info, OnnxImporter* importer) {
   }
   // One picture at a time, whatever the batch was in training: but numbers that are no pictures
   // are as they are.
-  const bool pictures = dims.size() == 4 && is_channels(dims[channels]) &&
-                        is_side(dims[rows]) && is_side(dims[rows + 1]);
+  const bool pictures = dims.size() == 4 && is_channels(dims[channels]) && is_side(dims[rows]) &&
+                        is_side(dims[rows + 1]);
   if (dims[0] < 0 || pictures) dims[0] = 1;
   for (int64_t d : dims) {
     if (d > 0) continue;

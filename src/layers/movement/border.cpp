@@ -13,7 +13,8 @@
 namespace dvnn::layers {
 namespace {
 
-constexpr const char* kModes[] = {"constant", "edge", "reflect", "wrap"};  // in the enum's order
+constexpr const char* kBorderModes[] = {"constant", "edge", "reflect",
+                                        "wrap"};  // in the enum's order
 
 // Which element of an axis of `size` stands at `at`, which may lie outside; -1: the value.
 int source_of(int64_t at, int64_t size, BorderMode mode) {
@@ -41,7 +42,7 @@ Result<BorderAttributes> BorderAttributes::parse(const nlohmann::json& params) {
   BorderAttributes a;
   a.before = in.integers("before", -kMost, kMost, Shape::kMaxRank);
   a.after = in.integers("after", -kMost, kMost, Shape::kMaxRank);
-  const auto mode = find_name<BorderMode>(kModes, in.text("mode", kModes[0]));
+  const auto mode = find_name<BorderMode>(kBorderModes, in.text("mode", kBorderModes[0]));
   if (!mode.ok()) in.fail("mode", mode.error().message);
   a.value = static_cast<float>(in.number("value", 0));
   DVNN_TRY(in.status());
@@ -52,7 +53,7 @@ Result<BorderAttributes> BorderAttributes::parse(const nlohmann::json& params) {
 nlohmann::json BorderAttributes::to_json() const {
   return {{"before", before},
           {"after", after},
-          {"mode", kModes[static_cast<size_t>(mode)]},
+          {"mode", kBorderModes[static_cast<size_t>(mode)]},
           {"value", value}};
 }
 

@@ -13,12 +13,11 @@
 namespace dvnn::layers {
 namespace {
 
-using Attributes = GridSampleAttributes;
-using Mode = Attributes::Mode;
-using Padding = Attributes::Padding;
+using Mode = GridSampleAttributes::Mode;
+using Padding = GridSampleAttributes::Padding;
 
 // In the enums' orders.
-constexpr const char* kModes[] = {"nearest", "linear", "cubic"};
+constexpr const char* kSampleModes[] = {"nearest", "linear", "cubic"};
 constexpr const char* kPaddings[] = {"zeros", "border", "reflection"};
 
 constexpr int kMaxTaps = 4, kMaxAxes = 3;
@@ -38,7 +37,7 @@ double reflected(double x, double low, double high) {
 }
 
 // The element at `x` of an axis, by the rule for what lies outside.
-int element_at(const Attributes& a, double x, int size) {
+int element_at(const GridSampleAttributes& a, double x, int size) {
   if (a.padding == Padding::kReflection) {
     x = a.align_corners ? reflected(x, 0, size - 1) : reflected(x, -0.5, size - 0.5);
   }
@@ -52,7 +51,7 @@ float cubic(float d) {
   return d <= 1 ? ((kA + 2) * d - (kA + 3)) * d * d + 1 : ((d - 5) * d + 8) * kA * d - 4 * kA;
 }
 
-Taps taps_at(const Attributes& a, float coordinate, int size) {
+Taps taps_at(const GridSampleAttributes& a, float coordinate, int size) {
   // Far beyond every picture is as far as it goes; not a number is nowhere.
   constexpr float kFar = 1e6f;
   const float c = coordinate == coordinate ? std::clamp(coordinate, -kFar, kFar) : kFar;
@@ -108,7 +107,7 @@ float sample(const float* plane, const int* sizes, const Taps* taps, int axes) {
 Result<GridSampleAttributes> GridSampleAttributes::parse(const nlohmann::json& params) {
   JsonReader in(params, kName);
   GridSampleAttributes a;
-  const auto in_mode = find_name<Mode>(kModes, in.text("mode", "linear"));
+  const auto in_mode = find_name<Mode>(kSampleModes, in.text("mode", "linear"));
   if (!in_mode.ok()) in.fail("mode", in_mode.error().message);
   const auto outside = find_name<Padding>(kPaddings, in.text("padding", "zeros"));
   if (!outside.ok()) in.fail("padding", outside.error().message);
@@ -120,7 +119,7 @@ Result<GridSampleAttributes> GridSampleAttributes::parse(const nlohmann::json& p
 }
 
 nlohmann::json GridSampleAttributes::to_json() const {
-  return {{"mode", kModes[static_cast<size_t>(mode)]},
+  return {{"mode", kSampleModes[static_cast<size_t>(mode)]},
           {"padding", kPaddings[static_cast<size_t>(padding)]},
           {"align_corners", align_corners}};
 }

@@ -15,13 +15,12 @@
 namespace dvnn::layers {
 namespace {
 
-using Attributes = ResizeAttributes;
-using Mode = Attributes::Mode;
-using Coordinates = Attributes::Coordinates;
-using Rounding = Attributes::Rounding;
+using ResizeMode = ResizeAttributes::Mode;
+using Coordinates = ResizeAttributes::Coordinates;
+using Rounding = ResizeAttributes::Rounding;
 
 // In the enums' orders.
-constexpr const char* kModes[] = {"nearest", "linear", "cubic"};
+constexpr const char* kResizeModes[] = {"nearest", "linear", "cubic"};
 constexpr const char* kCoordinates[] = {"half_pixel",    "half_pixel_symmetric", "asymmetric",
                                         "align_corners", "pytorch_half_pixel",   "crop_and_resize"};
 constexpr const char* kRoundings[] = {"prefer_floor", "prefer_ceil", "floor", "ceil"};
@@ -47,7 +46,7 @@ struct AxisRule {
   double begin, end;  // roi
 };
 
-double source_of(const Attributes& a, const AxisRule& axis, int i) {
+double source_of(const ResizeAttributes& a, const AxisRule& axis, int i) {
   const double x = i, in = axis.in, out = axis.out, exact = in * axis.scale;
   switch (a.coordinates) {
     case Coordinates::kHalfPixel:
@@ -90,22 +89,22 @@ double cubic(double a, double distance) {
   return 0;
 }
 
-double weight_at(const Attributes& a, double distance) {
-  if (a.mode == Mode::kCubic) return cubic(static_cast<double>(a.cubic_a), distance);
+double weight_at(const ResizeAttributes& a, double distance) {
+  if (a.mode == ResizeMode::kCubic) return cubic(static_cast<double>(a.cubic_a), distance);
   return std::max(0.0, 1 - std::fabs(distance));
 }
 
 // What the result at `x` of the input weighs of which elements.
-void add_taps(const Attributes& a, const AxisRule& axis, double x, AxisTaps* taps) {
+void add_taps(const ResizeAttributes& a, const AxisRule& axis, double x, AxisTaps* taps) {
   const int last = axis.in - 1;
-  if (a.mode == Mode::kNearest) {
+  if (a.mode == ResizeMode::kNearest) {
     const auto at = static_cast<int>(std::clamp(rounded(a.rounding, x), 0.0, double(last)));
     taps->taps.push_back({at, 1});
     return;
   }
   // Antialiased, a filter is as wide as the elements that fall together.
   const double narrow = a.antialias && axis.scale < 1 ? axis.scale : 1;
-  const double reach = (a.mode == Mode::kCubic ? 2 : 1) / narrow;
+  const double reach = (a.mode == ResizeMode::kCubic ? 2 : 1) / narrow;
   const bool unit_sum = a.exclude_outside || narrow < 1;
   const size_t begin = taps->taps.size();
   double sum = 0;
@@ -121,7 +120,7 @@ void add_taps(const Attributes& a, const AxisRule& axis, double x, AxisTaps* tap
   }
 }
 
-AxisTaps taps_of(const Attributes& a, const AxisRule& axis) {
+AxisTaps taps_of(const ResizeAttributes& a, const AxisRule& axis) {
   AxisTaps taps;
   taps.in = axis.in;
   taps.out = axis.out;
@@ -183,7 +182,7 @@ void resize(const std::vector<AxisTaps>& axes, size_t count, float extrapolation
   std::copy(in, in + outer, result);
 }
 
-Result<std::vector<AxisRule>> rules_of(const Attributes& a, const Shape& shape) {
+Result<std::vector<AxisRule>> rules_of(const ResizeAttributes& a, const Shape& shape) {
   const auto rank = static_cast<size_t>(shape.rank);
   const bool by_size = !a.sizes.empty(), crops = a.coordinates == Coordinates::kCropAndResize;
   if ((by_size ? a.sizes.size() : a.scales.size()) != rank || (crops && a.roi.size() != 2 * rank)) {
@@ -216,7 +215,7 @@ Result<std::vector<AxisRule>> rules_of(const Attributes& a, const Shape& shape) 
 Result<ResizeAttributes> ResizeAttributes::parse(const nlohmann::json& params) {
   JsonReader in(params, kName);
   ResizeAttributes a;
-  const auto in_mode = find_name<Mode>(kModes, in.text("mode"));
+  const auto in_mode = find_name<ResizeMode>(kResizeModes, in.text("mode"));
   if (!in_mode.ok()) in.fail("mode", in_mode.error().message);
   const auto by = find_name<Coordinates>(kCoordinates, in.text("coordinates", kCoordinates[0]));
   if (!by.ok()) in.fail("coordinates", by.error().message);
@@ -240,10 +239,10 @@ Result<ResizeAttributes> ResizeAttributes::parse(const nlohmann::json& params) {
 }
 
 nlohmann::json ResizeAttributes::to_json() const {
-  nlohmann::json out = {{"mode", kModes[static_cast<size_t>(mode)]},
+  nlohmann::json out = {{"mode", kResizeModes[static_cast<size_t>(mode)]},
                         {"coordinates", kCoordinates[static_cast<size_t>(coordinates)]}};
-  if (mode == Mode::kNearest) out["rounding"] = kRoundings[static_cast<size_t>(rounding)];
-  if (mode == Mode::kCubic) out["cubic_a"] = cubic_a;
+  if (mode == ResizeMode::kNearest) out["rounding"] = kRoundings[static_cast<size_t>(rounding)];
+  if (mode == ResizeMode::kCubic) out["cubic_a"] = cubic_a;
   if (exclude_outside) out["exclude_outside"] = true;
   if (antialias) out["antialias"] = true;
   if (extrapolation != 0) out["extrapolation"] = extrapolation;

@@ -15,12 +15,11 @@
 namespace dvnn::layers {
 namespace {
 
-using Attributes = WindowPoolAttributes;
-using Operation = Attributes::Operation;
+using PoolOperation = WindowPoolAttributes::Operation;
 
-constexpr const char* kOperations[] = {"average", "lp", "max", "place"};  // in the enum's order
+constexpr const char* kPoolOperations[] = {"average", "lp", "max", "place"};  // in the enum's order
 
-int64_t count_windows(const Attributes& a, size_t axis, int size) {
+int64_t count_windows(const WindowPoolAttributes& a, size_t axis, int size) {
   const int64_t reach = int64_t{a.kernel[axis] - 1} * a.dilation[axis] + 1;
   const int64_t room = int64_t{size} + a.before[axis] + a.after[axis] - reach;
   if (room < 0) return 0;
@@ -32,7 +31,7 @@ int64_t count_windows(const Attributes& a, size_t axis, int size) {
 }
 
 // What of one window lies where.
-struct Window {
+struct PoolWindow {
   double sum = 0;  // of values, or of their powers
   float best = -std::numeric_limits<float>::infinity();
   int64_t place = 0;
@@ -41,7 +40,7 @@ struct Window {
 
 class Pool {
  public:
-  Pool(const Attributes& attributes, const Shape& in, const Shape& out)
+  Pool(const WindowPoolAttributes& attributes, const Shape& in, const Shape& out)
       : a_(attributes), in_(in), out_(out), strides_(strides_of(in)) {
     // Where an element is in its plane, counted by columns.
     int64_t stride = 1;
@@ -57,7 +56,7 @@ class Pool {
     for (int64_t p = 0; p < planes; ++p) {
       int at[Shape::kMaxRank] = {};
       for (int64_t w = 0; w < windows; ++w) {
-        Window window;
+        PoolWindow window;
         add(2, at, in[0] + p * plane, 0, 0, true, &window);
         *result++ = value_of(window, p * plane);
         for (int i = out_.rank - 1; i >= 2 && ++at[i] == out_[i]; --i) at[i] = 0;
@@ -68,7 +67,7 @@ class Pool {
  private:
   // The taps of axes from `axis` on. `inside`: all axes before are inside the input.
   void add(int axis, const int* at, const float* plane, int64_t offset, int64_t column, bool inside,
-           Window* window) const {
+           PoolWindow* window) const {
     if (axis == in_.rank) {
       ++window->padded;
       if (inside) add_tap(plane[offset], a_.column_major ? column : offset, window);
@@ -85,35 +84,35 @@ class Pool {
     }
   }
 
-  void add_tap(float x, int64_t place, Window* window) const {
+  void add_tap(float x, int64_t place, PoolWindow* window) const {
     ++window->inside;
     if (x > window->best) {
       window->best = x;
       window->place = place;
     }
-    if (a_.operation == Operation::kAverage) window->sum += static_cast<double>(x);
-    if (a_.operation == Operation::kLp) {
+    if (a_.operation == PoolOperation::kAverage) window->sum += static_cast<double>(x);
+    if (a_.operation == PoolOperation::kLp) {
       window->sum += std::pow(std::fabs(static_cast<double>(x)), a_.p);
     }
   }
 
-  float value_of(const Window& window, int64_t plane) const {
+  float value_of(const PoolWindow& window, int64_t plane) const {
     switch (a_.operation) {
-      case Operation::kAverage: {
+      case PoolOperation::kAverage: {
         const int64_t count = a_.counts_pads ? window.padded : window.inside;
         return static_cast<float>(window.sum / static_cast<double>(std::max<int64_t>(count, 1)));
       }
-      case Operation::kLp:
+      case PoolOperation::kLp:
         return static_cast<float>(std::pow(window.sum, 1.0 / a_.p));
-      case Operation::kMax:
+      case PoolOperation::kMax:
         return window.best;
-      case Operation::kPlace:
+      case PoolOperation::kPlace:
         return static_cast<float>(plane + window.place);
     }
     return 0;
   }
 
-  Attributes a_;
+  WindowPoolAttributes a_;
   Shape in_, out_;
   Strides strides_, column_strides_ = {};
 };
@@ -124,7 +123,7 @@ Result<WindowPoolAttributes> WindowPoolAttributes::parse(const nlohmann::json& p
   constexpr int kMost = 65535;
   JsonReader in(params, kName);
   WindowPoolAttributes a;
-  const auto named = find_name<Operation>(kOperations, in.text("operation"));
+  const auto named = find_name<PoolOperation>(kPoolOperations, in.text("operation"));
   if (!named.ok()) in.fail("operation", named.error().message);
   auto list = [&](const char* name, int least) {
     return in.integers(name, least, kMost, Shape::kMaxRank);
@@ -144,7 +143,7 @@ Result<WindowPoolAttributes> WindowPoolAttributes::parse(const nlohmann::json& p
 }
 
 nlohmann::json WindowPoolAttributes::to_json() const {
-  nlohmann::json out = {{"operation", kOperations[static_cast<size_t>(operation)]},
+  nlohmann::json out = {{"operation", kPoolOperations[static_cast<size_t>(operation)]},
                         {"kernel", kernel},
                         {"stride", stride},
                         {"dilation", dilation},
@@ -153,7 +152,7 @@ nlohmann::json WindowPoolAttributes::to_json() const {
   if (ceil) out["ceil"] = true;
   if (counts_pads) out["counts_pads"] = true;
   if (column_major) out["column_major"] = true;
-  if (operation == Operation::kLp) out["p"] = p;
+  if (operation == PoolOperation::kLp) out["p"] = p;
   return out;
 }
 

@@ -179,7 +179,7 @@ std::vector<Stage> stages_of_average(const Node& node, const Shape& in, const Sh
 }
 
 // What keeps a pooling from the device.
-std::string why_not(const Node& node, const Shape& in) {
+std::string why_no_pooling(const Node& node, const Shape& in) {
   const device::ConvRun& run = node.run;
   if (!node.pooling().counts_pads) return "the device counts zeros around a picture";
   const int most = run.pool == PoolKind::kMax ? kMaxWindow : kAverageWindow;
@@ -216,7 +216,7 @@ Status lower_poolings(Graph* graph) {
     const std::vector<Stage> stages =
         max ? stages_of_maximum(node.run, in, out) : stages_of_average(node, in, out);
     if (stages.empty()) {
-      to_cpu_pooling(&node, why_not(node, in));
+      to_cpu_pooling(&node, why_no_pooling(node, in));
     } else if (stages.size() == 1) {
       node.run.pool_scale = stages[0].scale;
       fit_pads(in, out, &node.run);

@@ -28,10 +28,20 @@ inline std::atomic<const char*>& dvnn_running_test() {
   return name;
 }
 
-/// Of what is random and about numbers, one in DVNN_TEST_BRIEFLY is done in builds that are slow.
+/// Of what is random and about numbers, one in DVNN_TEST_BRIEFLY is done in builds that are slow,
+/// and one in DVNN_TEST_ROUNDS where another run of CI does all of it.
 inline int dvnn_rounds(int all) {
-  const char* share = std::getenv("DVNN_TEST_BRIEFLY");
-  return share ? all / std::max(1, std::atoi(share)) : all;
+  for (const char* name : {"DVNN_TEST_ROUNDS", "DVNN_TEST_BRIEFLY"}) {
+    if (const char* share = std::getenv(name)) return all / std::max(1, std::atoi(share));
+  }
+  return all;
+}
+
+/// The seed of such a sweep: another one in each run of CI, which DVNN_TEST_SEED numbers, so that a
+/// share is not a part of what the others did.
+inline unsigned dvnn_seed(unsigned own) {
+  const char* run = std::getenv("DVNN_TEST_SEED");
+  return own + (run ? 1000u * static_cast<unsigned>(std::atoi(run)) : 0u);
 }
 
 /// Runs the tests, `after` behind each of them, also behind one that failed. DVNN_TEST_ONLY in the

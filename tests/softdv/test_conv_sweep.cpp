@@ -218,7 +218,7 @@ bool check_case(Device* device, Randomness* r, const RunCase& c, Dims in, int nu
 START_TEST(random_commands_match_the_scalar_reference) {
   auto device = Device::open("soft");
   ck_assert_msg(device.ok(), "%s", device.ok() ? "" : device.error().message.c_str());
-  Randomness random(20261121);
+  Randomness random(dvnn_seed(20261121));
   int ran = 0;
   const int rounds = dvnn_rounds(4000);
   for (int i = 0; i < rounds; ++i) {
@@ -233,7 +233,7 @@ START_TEST(tensors_that_threads_share_match_the_scalar_reference) {
   // Large enough to be done in several bands of rows, by as many threads as there are.
   auto device = Device::open("soft");
   ck_assert(device.ok());
-  Randomness random(4);
+  Randomness random(dvnn_seed(4));
   int ran = 0;
   const int rounds = dvnn_rounds(60);
   for (int i = 0; i < rounds; ++i) {
@@ -248,7 +248,7 @@ START_TEST(windows_may_lie_in_the_padding) {
   // Results that no input reaches. oneDNN 3.7 reads out of bounds for them.
   auto device = Device::open("soft");
   ck_assert(device.ok());
-  Randomness random(9);
+  Randomness random(dvnn_seed(9));
   int ran = 0;
   constexpr int kRounds = 600, kMostPad = 9;
   for (int i = 0; i < kRounds; ++i) {

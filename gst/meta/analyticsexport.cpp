@@ -15,7 +15,7 @@ namespace {
 using Relations = GstAnalyticsRelationMeta;
 
 // Boxes may come from anywhere, and elements that scale a frame multiply by its size.
-gint to_pixels(gdouble edge) {
+gint to_whole_pixels(gdouble edge) {
   constexpr gdouble kFarthest = 1 << 24;
   return static_cast<gint>(std::clamp(edge, -kFarthest, kFarthest));
 }
@@ -41,11 +41,12 @@ bool has_room(Relations* meta) {
 }
 
 void add_detection(Relations* meta, GstDvObject* object) {
-  const gint x = to_pixels(std::floor(object->x0)), y = to_pixels(std::floor(object->y0));
+  const gint x = to_whole_pixels(std::floor(object->x0)),
+             y = to_whole_pixels(std::floor(object->y0));
   GstAnalyticsMtd entry;
   const bool added = gst_analytics_relation_meta_add_od_mtd(
-      meta, label_quark(object->label), x, y, to_pixels(std::ceil(object->x1)) - x,
-      to_pixels(std::ceil(object->y1)) - y, object->confidence, &entry);
+      meta, label_quark(object->label), x, y, to_whole_pixels(std::ceil(object->x1)) - x,
+      to_whole_pixels(std::ceil(object->y1)) - y, object->confidence, &entry);
   object->analytics_id = added ? entry.id + 1 : 0;
 }
 

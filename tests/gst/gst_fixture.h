@@ -14,8 +14,6 @@
 #include <vector>
 
 #include "boxes.h"
-#include "grid_network.h"
-#include "network/dvn_file.h"
 
 // Check last: some of its macros have common names.
 #include "check_main.h"
@@ -23,20 +21,10 @@
 namespace dvnn::test {
 
 /// Path of the grid network, written on first use.
-inline const std::string& network_path() {
-  static const std::string path = [] {
-    std::string name = "/tmp/dvnn-grid-XXXXXX.dvn";
-    close(mkstemps(&name[0], 4));
-    if (!network::write_dvn(grid_network(), name).ok()) g_error("cannot write %s", name.c_str());
-    return name;
-  }();
-  return path;
-}
+const std::string& network_path();
 
 /// Removes it again; call at the end of main's tests.
-inline void remove_network() {
-  unlink(network_path().c_str());
-}
+void remove_network();
 
 inline GstVideoInfo video_info(const std::string& format, int width, int height) {
   GstVideoInfo info;

@@ -5,7 +5,9 @@
 
 #include "gst/dvnn/gstdvtensormeta.h"
 
+#include "grid_network.h"
 #include "gst_fixture.h"
+#include "network/dvn_file.h"
 #include "nnstreamer_rules.h"
 #include "streams.h"
 #include "tensor/half.h"

@@ -2,7 +2,9 @@
 // Whole pipelines, and what they post when something is wrong.
 #include <fstream>
 
+#include "grid_network.h"
 #include "gst_fixture.h"
+#include "network/dvn_file.h"
 
 using namespace dvnn::test;
 

@@ -15,42 +15,11 @@ using image::PixelFormat;
 
 Result<PixelFormat> pixel_format(GstVideoFormat format) {
   switch (format) {
-    case GST_VIDEO_FORMAT_NV12:
-      return PixelFormat::kNv12;
-    case GST_VIDEO_FORMAT_NV21:
-      return PixelFormat::kNv21;
-    case GST_VIDEO_FORMAT_NV16:
-      return PixelFormat::kNv16;
-    case GST_VIDEO_FORMAT_I420:
-      return PixelFormat::kI420;
-    case GST_VIDEO_FORMAT_YV12:
-      return PixelFormat::kYv12;
-    case GST_VIDEO_FORMAT_YUY2:
-      return PixelFormat::kYuy2;
-    case GST_VIDEO_FORMAT_UYVY:
-      return PixelFormat::kUyvy;
-    case GST_VIDEO_FORMAT_RGB:
-      return PixelFormat::kRgb;
-    case GST_VIDEO_FORMAT_BGR:
-      return PixelFormat::kBgr;
-    case GST_VIDEO_FORMAT_RGBx:
-    case GST_VIDEO_FORMAT_RGBA:
-      return PixelFormat::kRgbx;
-    case GST_VIDEO_FORMAT_BGRx:
-    case GST_VIDEO_FORMAT_BGRA:
-      return PixelFormat::kBgrx;
-    case GST_VIDEO_FORMAT_xRGB:
-    case GST_VIDEO_FORMAT_ARGB:
-      return PixelFormat::kXrgb;
-    case GST_VIDEO_FORMAT_xBGR:
-    case GST_VIDEO_FORMAT_ABGR:
-      return PixelFormat::kXbgr;
-    case GST_VIDEO_FORMAT_GRAY8:
-      return PixelFormat::kGray8;
-    case GST_VIDEO_FORMAT_P010_10LE:
-      return PixelFormat::kP010;
-    case GST_VIDEO_FORMAT_I420_10LE:
-      return PixelFormat::kI42010;
+#define DVNN_CASE(enumerator, name, ...) \
+  case GST_VIDEO_FORMAT_##name:          \
+    return PixelFormat::enumerator;
+    DVNN_PIXEL_FORMATS(DVNN_CASE, DVNN_CASE, DVNN_CASE)
+#undef DVNN_CASE
     default:
       return Error{ErrorCode::kUnsupported,
                    dvnn::format("video format %s; these would do: %s",

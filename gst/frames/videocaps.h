@@ -4,23 +4,23 @@
 
 #include <gst/video/video.h>
 
+#include "image/pixel_formats.h"
 #include "image/view.h"
 
 namespace dvnn::gst {
 
-/// Raw formats that can be converted.
-#define DVNN_VIDEO_FORMATS                                                                     \
-  "{ NV12, NV21, NV16, I420, YV12, YUY2, UYVY, RGB, BGR, RGBx, BGRx, xRGB, xBGR, RGBA, BGRA, " \
-  "ARGB, ABGR, GRAY8, P010_10LE, I420_10LE }"
+#define DVNN_FIRST_NAME(enumerator, name, ...) #name
+#define DVNN_NAME(enumerator, name, ...) ", " #name
+/// The raw formats that can be converted, as a list in caps.
+#define DVNN_VIDEO_FORMATS "{ " DVNN_PIXEL_FORMATS(DVNN_FIRST_NAME, DVNN_NAME, DVNN_NAME) " }"
 
-/// From GStreamer 1.24 on, DMA-BUFs may be described as the kernel's graphics drivers do: by DRM's
-/// code for the format, and where rows of pixels are not simply one after the other, by a modifier
-/// after it. Codes alone are linear: a modifier is refused when caps are negotiated. In the order
-/// of DVNN_VIDEO_FORMATS, of which I420_10LE has no code.
+/// From GStreamer 1.24 on, caps may describe a DMA-BUF as the kernel's graphics drivers do: by
+/// DRM's code for the format and, where rows of pixels do not simply follow one another, a modifier
+/// after it. A code alone means linear memory; a modifier is refused when caps are negotiated.
 #if GST_CHECK_VERSION(1, 24, 0)
-#define DVNN_DRM_FORMATS                                                                         \
-  "{ NV12, NV21, NV16, YU12, YV12, YUYV, UYVY, BG24, RG24, XB24, XR24, BX24, RX24, AB24, AR24, " \
-  "BA24, RA24, \"R8  \", P010 }"
+#define DVNN_CODE(enumerator, name, code, info) code
+#define DVNN_ALIAS_CODE(enumerator, name, code) code
+#define DVNN_DRM_FORMATS "{ " DVNN_PIXEL_FORMATS(DVNN_CODE, DVNN_CODE, DVNN_ALIAS_CODE) " }"
 #define DVNN_DRM_CAPS "; " GST_VIDEO_DMA_DRM_CAPS_MAKE ", drm-format = (string) " DVNN_DRM_FORMATS
 #else
 #define DVNN_DRM_CAPS ""

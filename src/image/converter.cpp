@@ -283,7 +283,7 @@ Result<std::unique_ptr<Converter>> Converter::create(const FrameFormat& frame,
                                                      const InputSpec& input, const View& view) {
   DVNN_TRY(check_frame(frame));
   DVNN_TRY(check_shape(tensor.shape, input));
-  return create(frame, placement(tensor), input, view);
+  return create(frame, strided(tensor), input, view);
 }
 
 Result<std::unique_ptr<Converter>> Converter::create(const FrameFormat& frame,
@@ -293,11 +293,11 @@ Result<std::unique_ptr<Converter>> Converter::create(const FrameFormat& frame,
   DVNN_TRY(check_frame(frame));
   DVNN_TRY(check_shape(shape, input));
   DVNN_TRY(DlhdlLayout::check(shape, type));
-  return create(frame, placement(layout, shape, type), input, view);
+  return create(frame, strided(layout, shape, type), input, view);
 }
 
 Result<std::unique_ptr<Converter>> Converter::create(const FrameFormat& frame,
-                                                     const Placement& placement,
+                                                     const StridedTensor& tensor,
                                                      const InputSpec& wanted, const View& view) {
   DVNN_TRY(view.region.check());
   const InputSpec input = view.apply(wanted);
@@ -306,15 +306,15 @@ Result<std::unique_ptr<Converter>> Converter::create(const FrameFormat& frame,
   Impl& impl = *converter->impl_;
   impl.info = format_info(frame.format);
   impl.input = input;
-  impl.channels = placement.channels;
-  impl.bytes = static_cast<size_t>(placement.elements) * element_size(placement.type);
-  impl.geometry = plan_geometry(frame, placement.width, placement.height, input, view);
+  impl.channels = tensor.channels;
+  impl.bytes = static_cast<size_t>(tensor.elements) * element_size(tensor.type);
+  impl.geometry = plan_geometry(frame, tensor.width, tensor.height, input, view);
   impl.transform = impl.geometry.transform();
   impl.plan_streams(frame);
   impl.matrix = make_matrix(frame.matrix, frame.full_range,
                             input.method == ResizeMethod::kArea ? 1.0f : kFineUnit);
   impl.other_levels.resize(4 * static_cast<size_t>(impl.geometry.columns()) + kRowPadding);
-  impl.writer.plan(placement, input, impl.geometry);
+  impl.writer.plan(tensor, input, impl.geometry);
   return converter;
 }
 

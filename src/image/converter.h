@@ -8,30 +8,13 @@
 #include <memory>
 
 #include "base/result.h"
+#include "image/pixel_formats.h"
 #include "image/view.h"
 #include "tensor/dlhdl.h"
 #include "tensor/tensor.h"
 
 namespace dvnn::image {
 
-enum class PixelFormat : uint8_t {
-  kNv12,
-  kNv21,
-  kNv16,
-  kI420,
-  kYv12,
-  kYuy2,
-  kUyvy,
-  kRgb,
-  kBgr,
-  kRgbx,
-  kBgrx,
-  kXrgb,
-  kXbgr,
-  kGray8,
-  kP010,   // 10 bits in the upper part of 16, little-endian
-  kI42010  // 10 bits in the lower part of 16, little-endian
-};
 enum class Matrix : uint8_t { kBt601, kBt709, kBt2020 };
 
 /// A frame's geometry and colorimetry; fixed by the caps.
@@ -51,7 +34,7 @@ struct FrameView {
   std::array<int, 3> strides{};
 };
 
-struct Placement;  // where elements lie (tensor_writer.h)
+struct StridedTensor;  // where elements lie (tensor_writer.h)
 
 /// Everything that can be decided from the caps, decided. convert() allocates nothing and may be
 /// called from one thread at a time.
@@ -79,7 +62,7 @@ class Converter {
  private:
   Converter();
   static Result<std::unique_ptr<Converter>> create(const FrameFormat& frame,
-                                                   const Placement& placement,
+                                                   const StridedTensor& tensor,
                                                    const InputSpec& input, const View& view);
   struct Impl;
   std::unique_ptr<Impl> impl_;

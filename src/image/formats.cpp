@@ -23,26 +23,25 @@ constexpr FormatInfo packed_yuv(int y, int u, int v) {
   return {true, 3, {{0, y, 2, 1, 1}, {0, u, 4, 2, 1}, {0, v, 4, 2, 1}}};
 }
 
-// In the order of PixelFormat.
-constexpr FormatInfo kFormats[] = {
-    semi_planar(0, 1, 2),                   // NV12
-    semi_planar(1, 0, 2),                   // NV21
-    semi_planar(0, 1, 1),                   // NV16
-    planar(1, 2),                           // I420
-    planar(2, 1),                           // YV12
-    packed_yuv(0, 1, 3),                    // YUY2
-    packed_yuv(1, 0, 2),                    // UYVY
-    packed_rgb(3, 0, 1, 2),                 // RGB
-    packed_rgb(3, 2, 1, 0),                 // BGR
-    packed_rgb(4, 0, 1, 2),                 // RGBx
-    packed_rgb(4, 2, 1, 0),                 // BGRx
-    packed_rgb(4, 1, 2, 3),                 // xRGB
-    packed_rgb(4, 3, 2, 1),                 // xBGR
-    {false, 1, {{0, 0, 1, 1, 1}, {}, {}}},  // GRAY8
-    // P010_10LE: 10 bits at the top of 16. I420_10LE: at the bottom.
-    {true, 3, {{0, 0, 2, 1, 1, 10, 6}, {1, 0, 4, 2, 2, 10, 6}, {1, 2, 4, 2, 2, 10, 6}}},
-    {true, 3, {{0, 0, 2, 1, 1, 10}, {1, 0, 2, 2, 2, 10}, {2, 0, 2, 2, 2, 10}}},
-};
+constexpr FormatInfo gray() {
+  return {false, 1, {{0, 0, 1, 1, 1}, {}, {}}};
+}
+
+// 10 bits at the top of 16.
+constexpr FormatInfo semi_planar_10() {
+  return {true, 3, {{0, 0, 2, 1, 1, 10, 6}, {1, 0, 4, 2, 2, 10, 6}, {1, 2, 4, 2, 2, 10, 6}}};
+}
+
+// 10 bits at the bottom of 16.
+constexpr FormatInfo planar_10() {
+  return {true, 3, {{0, 0, 2, 1, 1, 10}, {1, 0, 2, 2, 2, 10}, {2, 0, 2, 2, 2, 10}}};
+}
+
+#define DVNN_INFO(enumerator, name, code, info) info,
+#define DVNN_NOTHING(...)
+constexpr FormatInfo kFormats[] = {DVNN_PIXEL_FORMATS(DVNN_INFO, DVNN_INFO, DVNN_NOTHING)};
+#undef DVNN_NOTHING
+#undef DVNN_INFO
 
 }  // namespace
 

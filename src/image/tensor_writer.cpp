@@ -10,9 +10,9 @@
 
 namespace dvnn::image {
 
-Placement placement(const TensorDesc& tensor) {
+StridedTensor strided(const TensorDesc& tensor) {
   const Shape& s = tensor.shape;
-  Placement p = {tensor.type, s.w(), s.h(), s.c(), 0, 0, {}, s.elements(), false};
+  StridedTensor p = {tensor.type, s.w(), s.h(), s.c(), 0, 0, {}, s.elements(), false};
   int64_t stride_c = 1;
   switch (tensor.layout) {  // at most 3 channels: chunked layouts are the plain ones
     case Layout::kNchw:
@@ -31,31 +31,31 @@ Placement placement(const TensorDesc& tensor) {
   return p;
 }
 
-Placement placement(const DlhdlLayout& layout, const Shape& shape, ElementType type) {
+StridedTensor strided(const DlhdlLayout& layout, const Shape& shape, ElementType type) {
   const int64_t step = layout.values_per_transfer();
-  Placement p = {type, shape.w(), shape.h(), shape.c(), shape.h() * step, step, {}, 0, false};
+  StridedTensor p = {type, shape.w(), shape.h(), shape.c(), shape.h() * step, step, {}, 0, false};
   for (int c = 0; c < shape.c(); ++c) p.channel[c] = layout.offset(shape, c, 0, 0);
   p.elements = layout.elements(shape);
   p.has_gaps = p.elements > shape.elements();
   return p;
 }
 
-void TensorWriter::plan(const Placement& placement, const InputSpec& picture,
+void TensorWriter::plan(const StridedTensor& tensor, const InputSpec& picture,
                         const Geometry& geometry) {
-  place_ = placement;
+  tensor_ = tensor;
   target_ = geometry.target;
   columns_ = geometry.columns();
   rows_ = geometry.rows();
-  size_ = element_size(place_.type);
-  rule_ = ElementRule(place_.type, place_.channels, picture);
-  for (int c = 0; c < place_.channels; ++c) {
+  size_ = element_size(tensor_.type);
+  rule_ = ElementRule(tensor_.type, tensor_.channels, picture);
+  for (int c = 0; c < tensor_.channels; ++c) {
     rule_.put(picture.pad_value[static_cast<size_t>(c)], c, pad_[c]);
   }
-  along_ = geometry.swap_xy ? place_.stride_y : place_.stride_x;
-  across_ = geometry.swap_xy ? place_.stride_x : place_.stride_y;
+  along_ = geometry.swap_xy ? tensor_.stride_y : tensor_.stride_x;
+  across_ = geometry.swap_xy ? tensor_.stride_x : tensor_.stride_y;
   steps_.step = std::min(along_, across_);
-  std::copy(std::begin(place_.channel), std::end(place_.channel), steps_.channel);
-  pixel_bytes_ = place_.channels == 1 ? 1 : 4;
+  std::copy(std::begin(tensor_.channel), std::end(tensor_.channel), steps_.channel);
+  pixel_bytes_ = tensor_.channels == 1 ? 1 : 4;
   pitch_ = static_cast<size_t>(columns_) * pixel_bytes_ + kRowPadding;
   pitch_ = pitch_ / kRunPadding * kRunPadding;
   levels_.assign((kUnitRows + kBlockRows) * pitch_ + kRunPadding, 0);
@@ -64,7 +64,7 @@ void TensorWriter::plan(const Placement& placement, const InputSpec& picture,
 
 // Where the level of a column and a row goes.
 uint8_t* TensorWriter::at(uint8_t* out, int column, int row) const {
-  const int64_t origin = target_.x * place_.stride_x + target_.y * place_.stride_y;
+  const int64_t origin = target_.x * tensor_.stride_x + target_.y * tensor_.stride_y;
   return out + (origin + column * along_ + row * across_) * static_cast<int64_t>(size_);
 }
 
@@ -106,22 +106,22 @@ void TensorWriter::take(int y, uint8_t* out) {
 }
 
 void TensorWriter::fill_borders(uint8_t* out) const {
-  if (place_.has_gaps) std::memset(out, 0, static_cast<size_t>(place_.elements) * size_);
+  if (tensor_.has_gaps) std::memset(out, 0, static_cast<size_t>(tensor_.elements) * size_);
   auto fill = [&](int x0, int x1, int y0, int y1) {
     for (int y = y0; y < y1; ++y) {
       for (int x = x0; x < x1; ++x) {
-        for (int c = 0; c < place_.channels; ++c) {
-          const int64_t index = y * place_.stride_y + x * place_.stride_x + place_.channel[c];
+        for (int c = 0; c < tensor_.channels; ++c) {
+          const int64_t index = y * tensor_.stride_y + x * tensor_.stride_x + tensor_.channel[c];
           std::memcpy(out + index * static_cast<int64_t>(size_), pad_[c], size_);
         }
       }
     }
   };
   const Rect& t = target_;
-  fill(0, place_.width, 0, t.y);
-  fill(0, place_.width, t.y + t.h, place_.height);
+  fill(0, tensor_.width, 0, t.y);
+  fill(0, tensor_.width, t.y + t.h, tensor_.height);
   fill(0, t.x, t.y, t.y + t.h);
-  fill(t.x + t.w, place_.width, t.y, t.y + t.h);
+  fill(t.x + t.w, tensor_.width, t.y, t.y + t.h);
 }
 
 }  // namespace dvnn::image

@@ -15,7 +15,7 @@ namespace dvnn::image {
 
 /// Where a picture's elements lie: that of channel c of pixel (x, y) at
 /// x * stride_x + y * stride_y + channel[c].
-struct Placement {
+struct StridedTensor {
   ElementType type = ElementType::kFloat16;
   int width = 0, height = 0, channels = 3;
   int64_t stride_x = 0, stride_y = 0;
@@ -23,14 +23,14 @@ struct Placement {
   int64_t elements = 0;   // of the buffer
   bool has_gaps = false;  // some of them are no pixel's, and zero
 };
-Placement placement(const TensorDesc& tensor);
-Placement placement(const DlhdlLayout& layout, const Shape& shape, ElementType type);
+StridedTensor strided(const TensorDesc& tensor);
+StridedTensor strided(const DlhdlLayout& layout, const Shape& shape, ElementType type);
 
 class TensorWriter {
  public:
   /// The target of `geometry` is the part of the tensor that rows cover. Rows are those of the
   /// source: where the picture is turned, they lie along the tensor's columns.
-  void plan(const Placement& placement, const InputSpec& picture, const Geometry& geometry);
+  void plan(const StridedTensor& tensor, const InputSpec& picture, const Geometry& geometry);
   /// Where row `y` is to be put: pixels or, where the tensor has one channel, gray bytes (see
   /// colour.h).
   uint8_t* row(int y) { return &levels_[static_cast<size_t>(kUnitRows + y % kBlockRows) * pitch_]; }
@@ -50,7 +50,7 @@ class TensorWriter {
   void store_row(int y, uint8_t* out);
   void store_columns(const uint8_t* levels, int y, int rows, uint8_t* out);
 
-  Placement place_;
+  StridedTensor tensor_;
   Rect target_;
   int columns_ = 0, rows_ = 0;
   size_t size_ = 2;  // of an element, bytes

@@ -15,73 +15,68 @@ using dvnn::image::FrameFormat;
 using dvnn::image::FrameView;
 using dvnn::image::PixelFormat;
 
-constexpr PixelFormat kYuvFormats[] = {
-    PixelFormat::kNv12, PixelFormat::kNv21, PixelFormat::kNv16,
-    PixelFormat::kI420, PixelFormat::kYv12, PixelFormat::kYuy2,
-    PixelFormat::kUyvy, PixelFormat::kP010, PixelFormat::kI42010};
-constexpr PixelFormat kOtherFormats[] = {PixelFormat::kRgb,  PixelFormat::kBgr,  PixelFormat::kRgbx,
-                                         PixelFormat::kBgrx, PixelFormat::kXrgb, PixelFormat::kXbgr,
-                                         PixelFormat::kGray8};
-
-inline std::vector<PixelFormat> all_formats() {
-  std::vector<PixelFormat> formats(std::begin(kYuvFormats), std::end(kYuvFormats));
-  formats.insert(formats.end(), std::begin(kOtherFormats), std::end(kOtherFormats));
-  return formats;
-}
-
-inline bool is_yuv(PixelFormat f) {
-  return std::find(std::begin(kYuvFormats), std::end(kYuvFormats), f) != std::end(kYuvFormats);
-}
-
-inline bool has_10_bits(PixelFormat f) {
-  return f == PixelFormat::kP010 || f == PixelFormat::kI42010;
-}
-
-/// Where a component lies: from the formats' definitions (GStreamer's video-format documentation),
-/// apart from the table that the converter uses.
+/// Where a component lies.
 struct Place {
   int plane = 0, first = 0, step = 1, sub_x = 1, sub_y = 1;
 };
 
+/// A format as its definition has it (GStreamer's video-format documentation), apart from the table
+/// that the converter uses.
+struct Format {
+  PixelFormat format;
+  bool yuv;
+  int bits;        // of a sample; 10: of two bytes
+  bool at_top;     // of the two bytes
+  Place place[3];  // Y, U, V or R, G, B
+};
+constexpr Format kFormats[] = {
+    {PixelFormat::kNv12, true, 8, false, {{}, {1, 0, 2, 2, 2}, {1, 1, 2, 2, 2}}},
+    {PixelFormat::kNv21, true, 8, false, {{}, {1, 1, 2, 2, 2}, {1, 0, 2, 2, 2}}},
+    {PixelFormat::kNv16, true, 8, false, {{}, {1, 0, 2, 2, 1}, {1, 1, 2, 2, 1}}},
+    {PixelFormat::kI420, true, 8, false, {{}, {1, 0, 1, 2, 2}, {2, 0, 1, 2, 2}}},
+    {PixelFormat::kYv12, true, 8, false, {{}, {2, 0, 1, 2, 2}, {1, 0, 1, 2, 2}}},
+    {PixelFormat::kYuy2, true, 8, false, {{0, 0, 2, 1, 1}, {0, 1, 4, 2, 1}, {0, 3, 4, 2, 1}}},
+    {PixelFormat::kUyvy, true, 8, false, {{0, 1, 2, 1, 1}, {0, 0, 4, 2, 1}, {0, 2, 4, 2, 1}}},
+    {PixelFormat::kP010, true, 10, true, {{0, 0, 2, 1, 1}, {1, 0, 4, 2, 2}, {1, 2, 4, 2, 2}}},
+    {PixelFormat::kI42010, true, 10, false, {{0, 0, 2, 1, 1}, {1, 0, 2, 2, 2}, {2, 0, 2, 2, 2}}},
+    {PixelFormat::kRgb, false, 8, false, {{0, 0, 3, 1, 1}, {0, 1, 3, 1, 1}, {0, 2, 3, 1, 1}}},
+    {PixelFormat::kBgr, false, 8, false, {{0, 2, 3, 1, 1}, {0, 1, 3, 1, 1}, {0, 0, 3, 1, 1}}},
+    {PixelFormat::kRgbx, false, 8, false, {{0, 0, 4, 1, 1}, {0, 1, 4, 1, 1}, {0, 2, 4, 1, 1}}},
+    {PixelFormat::kBgrx, false, 8, false, {{0, 2, 4, 1, 1}, {0, 1, 4, 1, 1}, {0, 0, 4, 1, 1}}},
+    {PixelFormat::kXrgb, false, 8, false, {{0, 1, 4, 1, 1}, {0, 2, 4, 1, 1}, {0, 3, 4, 1, 1}}},
+    {PixelFormat::kXbgr, false, 8, false, {{0, 3, 4, 1, 1}, {0, 2, 4, 1, 1}, {0, 1, 4, 1, 1}}},
+    {PixelFormat::kGray8, false, 8, false, {{}, {}, {}}},
+};
+
+// Every format of the converter's has its row here.
+#define DVNN_COUNT(...) +1
+#define DVNN_NOTHING(...)
+static_assert(std::size(kFormats) == DVNN_PIXEL_FORMATS(DVNN_COUNT, DVNN_COUNT, DVNN_NOTHING));
+#undef DVNN_NOTHING
+#undef DVNN_COUNT
+
+inline std::vector<PixelFormat> all_formats() {
+  std::vector<PixelFormat> formats;
+  for (const Format& f : kFormats) formats.push_back(f.format);
+  return formats;
+}
+
+inline const Format& definition(PixelFormat format) {
+  return *std::find_if(std::begin(kFormats), std::end(kFormats),
+                       [format](const Format& f) { return f.format == format; });
+}
+
+inline bool is_yuv(PixelFormat f) {
+  return definition(f).yuv;
+}
+
+inline bool has_10_bits(PixelFormat f) {
+  return definition(f).bits == 10;
+}
+
 /// `component`: 0 Y, 1 U, 2 V, or 0 R, 1 G, 2 B.
 inline Place place(PixelFormat f, int component) {
-  const bool chroma = component > 0;
-  const int u = component - 1;  // 0: U, 1: V
-  switch (f) {
-    case PixelFormat::kNv12:
-      return chroma ? Place{1, u, 2, 2, 2} : Place{};
-    case PixelFormat::kNv21:
-      return chroma ? Place{1, 1 - u, 2, 2, 2} : Place{};
-    case PixelFormat::kNv16:
-      return chroma ? Place{1, u, 2, 2, 1} : Place{};
-    case PixelFormat::kI420:
-      return chroma ? Place{1 + u, 0, 1, 2, 2} : Place{};
-    case PixelFormat::kYv12:
-      return chroma ? Place{2 - u, 0, 1, 2, 2} : Place{};
-    case PixelFormat::kYuy2:
-      return chroma ? Place{0, 1 + 2 * u, 4, 2, 1} : Place{0, 0, 2, 1, 1};
-    case PixelFormat::kUyvy:
-      return chroma ? Place{0, 2 * u, 4, 2, 1} : Place{0, 1, 2, 1, 1};
-    case PixelFormat::kP010:
-      return chroma ? Place{1, 2 * u, 4, 2, 2} : Place{0, 0, 2, 1, 1};
-    case PixelFormat::kI42010:
-      return chroma ? Place{1 + u, 0, 2, 2, 2} : Place{0, 0, 2, 1, 1};
-    case PixelFormat::kRgb:
-      return {0, component, 3, 1, 1};
-    case PixelFormat::kBgr:
-      return {0, 2 - component, 3, 1, 1};
-    case PixelFormat::kRgbx:
-      return {0, component, 4, 1, 1};
-    case PixelFormat::kBgrx:
-      return {0, 2 - component, 4, 1, 1};
-    case PixelFormat::kXrgb:
-      return {0, 1 + component, 4, 1, 1};
-    case PixelFormat::kXbgr:
-      return {0, 3 - component, 4, 1, 1};
-    case PixelFormat::kGray8:
-      return {};
-  }
-  return {};
+  return definition(f).place[component];
 }
 
 /// A frame with odd strides and memory of its own per plane, so that a sanitizer sees every step
@@ -99,13 +94,13 @@ struct Frame {
         &planes[plane][static_cast<size_t>(y * view.strides[plane] + p.first + x * p.step)];
     if (!has_10_bits(format.format)) return at[0];
     const int value = at[0] | at[1] << 8;
-    return (format.format == PixelFormat::kP010 ? value / 64 : value) / 4.0;
+    return (definition(format.format).at_top ? value / 64 : value) / 4.0;
   }
 };
 
 inline int row_bytes(PixelFormat f, int component, int width) {
   const Place p = place(f, component);
-  if (f == PixelFormat::kYuy2 || f == PixelFormat::kUyvy) return (width + 1) / 2 * 4;
+  if (is_yuv(f) && place(f, 1).plane == 0) return (width + 1) / 2 * 4;  // packed
   return is_yuv(f) ? (width + p.sub_x - 1) / p.sub_x * p.step : width * p.step;
 }
 
@@ -128,8 +123,8 @@ inline Frame make_frame(PixelFormat f, int width, int height, std::mt19937* rand
   if (has_10_bits(f)) {  // only 10 of the 16 bits are used
     for (auto& plane : frame.planes) {
       for (size_t i = 0; i < plane.size(); ++i) {
-        if (f == PixelFormat::kP010 && i % 2 == 0) plane[i] &= 0xc0;
-        if (f == PixelFormat::kI42010 && i % 2 == 1) plane[i] &= 0x03;
+        if (definition(f).at_top && i % 2 == 0) plane[i] &= 0xc0;
+        if (!definition(f).at_top && i % 2 == 1) plane[i] &= 0x03;
       }
     }
   }

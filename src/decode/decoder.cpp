@@ -13,14 +13,12 @@ struct Entry {
   DecoderResult (*create)(const nlohmann::json&, Span<const NamedOutput>);
 };
 
-constexpr Entry kDecoders[] = {
-    {"detection-output", create_detection_output_decoder},
-    {"ssd", create_ssd_decoder},
-    {"classification", create_classification_decoder},
-};
+#define DVNN_ENTRY(name, create) {name, create},
+constexpr Entry kDecoders[] = {DVNN_DECODERS(DVNN_ENTRY)};
+#undef DVNN_ENTRY
 
-// What stands between a decoder and outputs that are not those it was made for (a tensor's
-// description may come from another element, or from an older network), and exceptions.
+// Wraps every decoder. It refuses outputs that the decoder was not made for, because a tensor's
+// description may come from another element or from an older network, and it lets no exception out.
 class CheckedDecoder final : public Decoder {
  public:
   CheckedDecoder(std::unique_ptr<Decoder> decoder, Span<const NamedOutput> outputs)

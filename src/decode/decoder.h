@@ -33,8 +33,8 @@ class Decoder {
                         objects::Objects* out) = 0;
 };
 
-/// Makes the decoder called `name` ("detection-output", "ssd", "classification"). Errors name the
-/// decoder and the parameter or output that does not fit.
+/// Makes the decoder called `name`, one of decoder_names(). Errors name the decoder and the
+/// parameter or output that does not fit.
 Result<std::unique_ptr<Decoder>> create_decoder(const std::string& name,
                                                 const nlohmann::json& params,
                                                 Span<const NamedOutput> outputs);

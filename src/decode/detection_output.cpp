@@ -5,12 +5,13 @@
 #include "base/format.h"
 #include "decode/box.h"
 #include "decode/decoder_table.h"
+#include "decode/ssd.h"
 
 namespace dvnn::decode {
 namespace {
 
 constexpr float kMaxClasses = 65536;  // what a file's list of labels may hold
-constexpr int kRowLength = 7;         // image_id, label, confidence, x0, y0, x1, y1
+constexpr int kRowLength = kDetectionRowLength;
 
 class DetectionOutputDecoder final : public Decoder {
  public:

@@ -28,6 +28,10 @@ struct SsdParams {
 /// class, and each kept box is compared with all candidates after it.
 constexpr int kMaxKept = 2048;
 
+/// Numbers in a row of a DetectionOutput layer's result: image_id (-1: the row is unused), label,
+/// confidence, x0, y0, x1, y1.
+constexpr int kDetectionRowLength = 7;
+
 /// Reads {num_classes, background_label_id, share_location, code_type, variance_encoded_in_target,
 /// nms_threshold, nms_top_k, nms_eta, keep_top_k, confidence_threshold, class_agnostic}.
 Result<SsdParams> parse_ssd_params(const nlohmann::json& params, const std::string& what);

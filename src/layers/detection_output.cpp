@@ -9,7 +9,7 @@
 namespace dvnn::layers {
 namespace {
 
-constexpr size_t kRowLength = 7;
+constexpr size_t kRowLength = decode::kDetectionRowLength;
 
 class DetectionOutput final : public CpuLayer {
  public:

@@ -105,8 +105,8 @@ static void gst_dv_infer_attach_region(InferItem* item, guint index, GstBuffer* 
   GstDvTensorMeta* meta = gst_buffer_add_dv_tensor_meta(frame, region.outputs.size());
   for (size_t i = 0; i < region.outputs.size(); ++i) {
     const auto& output = model.outputs[i];
-    dvnn::gst::describe_tensor(model.tensors[static_cast<size_t>(output.tensor)].desc,
-                               output.name.c_str(), &meta->tensors[i]);
+    dvnn::gst::describe_tensor(model.tensor(output.tensor).desc, output.name.c_str(),
+                               &meta->tensors[i]);
     meta->tensors[i].data = gst_buffer_new();
     gst_buffer_append_memory(meta->tensors[i].data, region.outputs[i].release());
   }

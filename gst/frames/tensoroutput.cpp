@@ -16,7 +16,7 @@ TensorDesc in_stream(TensorDesc desc) {
 std::vector<TensorOutput> output_forms(const network::Model& model) {
   TensorOutput own;
   for (const auto& output : model.outputs) {
-    own.tensors.push_back(in_stream(model.tensors[static_cast<size_t>(output.tensor)].desc));
+    own.tensors.push_back(in_stream(model.tensor(output.tensor).desc));
   }
   std::vector<TensorOutput> forms = {own};
   for (ElementType type : {ElementType::kFloat32, ElementType::kFloat16}) {

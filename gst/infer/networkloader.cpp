@@ -4,7 +4,6 @@
 #include <tuple>
 
 #include "base/guard.h"
-#include "layers/custom_library.h"
 #include "network/default_network.h"
 #include "plan/plan.h"
 
@@ -32,13 +31,13 @@ static Result<std::shared_ptr<LoadedNetwork>> load(const NetworkSettings& settin
   source.path = settings.path.empty() ? network::default_network() : settings.path;
   source.weights = settings.weights;
   source.cancellation = cancellation;
-  if (!settings.custom_layers.empty()) DVNN_TRY(layers::load_module(settings.custom_layers));
+  source.custom_layers = settings.custom_layers;
   if (!settings.input_size.empty()) {
     auto size = plan::parse_size(settings.input_size);
     if (!size.ok()) return size.error().within("property input-size");
     source.width = size.value().width;
     source.height = size.value().height;
-    source.resize = plan::resize;
+    source.replan = plan::replan;
   }
   auto loaded = std::make_shared<LoadedNetwork>();
   loaded->settings = settings;

@@ -76,7 +76,7 @@ const GstStructure* groups_of(const GstStructure* caps) {
 std::vector<CapsPtr> attachable_tensors(const network::Model& model) {
   std::vector<CapsPtr> tensors;
   for (const auto& output : model.outputs) {
-    const Shape& shape = model.tensors[static_cast<size_t>(output.tensor)].desc.shape;
+    const Shape& shape = model.tensor(output.tensor).desc.shape;
     std::vector<int> dims;
     for (int i = 0; i < shape.rank; ++i) dims.push_back(static_cast<int>(shape[i]));
     tensors.push_back(strided(output.name.c_str(), dims));

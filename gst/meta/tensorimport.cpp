@@ -108,9 +108,9 @@ Status take(const GstTensor& from, const std::string& name, GstDvTensor* to) {
 
 TensorImport::TensorImport(const network::Model& model) : info_(describe_network(model)) {
   for (const network::OutputInfo& output : model.outputs) {
-    outputs_.push_back({output.name, model.tensors[static_cast<size_t>(output.tensor)].desc.shape});
+    outputs_.push_back({output.name, model.tensor(output.tensor).desc.shape});
   }
-  const Shape& input = model.tensors[static_cast<size_t>(model.input.tensor)].desc.shape;
+  const Shape& input = model.tensor(model.input.tensor).desc.shape;
   input_width_ = static_cast<guint>(input.w());
   input_height_ = static_cast<guint>(input.h());
 }

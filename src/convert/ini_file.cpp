@@ -119,7 +119,7 @@ Status read_outputs(Reader* in, IniFile* ini) {
   DVNN_ASSIGN(const int quantise, in->number("OUTPUT.quantization", 1));
   DVNN_ASSIGN(const int transpose, in->number("OUTPUT.transpose_weight", -1));
   ini->quantise = quantise != 0;
-  ini->transposes_weights = transpose != 0;
+  ini->hwc = transpose != 0;
   if (transpose == -1) {
     ini->notes.push_back("OUTPUT.transpose_weight is not given: 1, today's default of the tool");
   }

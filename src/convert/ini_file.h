@@ -16,7 +16,7 @@ struct IniFile {
   int width = 0, height = 0;     // of the input instead of the model's own; 0: the model's
   std::string output_folder;     // where the folder `name` is made
   bool quantise = true;
-  bool transposes_weights = true;  // the device's buffers are rows of pixels (kHwc8)
+  bool hwc = true;  // the device's buffers are rows of pixels (kHwc8)
   bool generates_source = false, generates_dot = false, verbose = false;
   std::string custom_layer;        // a Python file; its layer types must be declared otherwise
   std::vector<std::string> notes;  // options without effect here, and defaults worth saying

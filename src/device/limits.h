@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What fits the device's unified buffer: the driver refuses what does not, so the converter asks
-// first. Source: the driver's tile and buffer arithmetic (dv-user-driver, command checks).
+// The device's limits, and whether a command fits its unified buffer. The driver refuses what does
+// not fit, so the converter asks here first. Sources: the limits of the dv-sdk converter for the
+// DV700; the driver's tile and buffer arithmetic (dv-user-driver, command checks).
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,19 @@ namespace dvnn::device {
 
 /// The unified buffer of the boards that are sold, bytes.
 constexpr int kUnifiedBufferBytes = 655360;
+
+// What the hardware does.
+constexpr int kMaxWidth = 2047, kMaxHeight = 1024;  // pixels of an input or output
+constexpr int kMaxChannels = 32768;                 // of an input or output
+constexpr int kMaxKernel = 7;                       // pixels, each way
+constexpr int kMaxMaximumWindow = 3;                // of a maximum pooling
+constexpr int kMaxAverageWindow = 7;                // of an average pooling
+
+// What the fields of a command can hold.
+constexpr int kMaxExtent = 65535;    // pixels
+constexpr int kMaxStride = 255;      // also dilations and pooling windows
+constexpr int kMaxPadLeftTop = 127;  // 7 bits
+constexpr int kMaxPadRightBottom = 255;
 
 /// What a dilated run lacks of what the device asks of it (odd kernels, an output of the input's
 /// size over the stride, no pooling, no PReLU), or null. Undilated runs lack nothing.

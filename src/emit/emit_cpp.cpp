@@ -96,7 +96,7 @@ class Emitter {
   }
 
  private:
-  const TensorInfo& tensor(int index) const { return model_.tensors[static_cast<size_t>(index)]; }
+  const TensorInfo& tensor(int index) const { return model_.tensor(index); }
 
   bool reads_input(const Step& step) const {
     return !step.inputs.empty() && step.inputs[0] == model_.input.tensor;

@@ -4,14 +4,18 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "device/limits.h"
 #include "plan/operators.h"
 #include "tensor/tensor_json.h"
 
 namespace dvnn::import {
 namespace {
 
-constexpr int64_t kMaxKernel = 64, kMaxStride = 255, kMaxPad = 127, kMaxChannels = 32768;
-constexpr int64_t kMaxWindow = 65535;
+using device::kMaxChannels;
+using device::kMaxStride;
+constexpr int64_t kMaxPad = device::kMaxPadLeftTop;  // on any side
+constexpr int64_t kMaxKernel = 64;     // those beyond device::kMaxKernel run on the CPU
+constexpr int64_t kMaxWindow = 65535;  // likewise
 
 Status check_range(const char* what, int64_t value, int64_t least, int64_t most) {
   if (value >= least && value <= most) return {};
@@ -28,7 +32,7 @@ Status check_count(const char* what, size_t have, int64_t want) {
 }
 
 Status check_spec(const ConvSpec& s, const Shape& in) {
-  for (int64_t kernel : {s.kernel_x, s.kernel_y}) {  // beyond the device's 7 it is the CPU's
+  for (int64_t kernel : {s.kernel_x, s.kernel_y}) {
     if (kernel < 1 || kernel > kMaxKernel) {
       return Error{ErrorCode::kLimit,
                    format("the kernel's size is %lld, not 1 to %lld",

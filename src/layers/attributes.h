@@ -405,7 +405,8 @@ struct CustomAttributes {
   nlohmann::json params = nlohmann::json::object();
   nlohmann::json to_json() const { return params; }
   DimsResult dims_after(Span<const Shape> inputs) const;
-  LayerResult create(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs) const;
+  LayerResult create(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs,
+                     const CustomLibrary* library) const;
 };
 
 #undef DVNN_LAYER_TYPE
@@ -430,9 +431,11 @@ nlohmann::json params_of(const LayerAttributes& attributes);
 /// not fit).
 DimsResult dims_after(const LayerAttributes& attributes, Span<const Shape> inputs);
 
-/// Makes the layer; errors name its type. Its cost is held against the budgets.
+/// Makes the layer; errors name its type. Its cost is held against the budgets. `library` has the
+/// types that are not ours; it may be null.
 LayerResult create_cpu_layer(const LayerAttributes& attributes, Span<const TensorDesc> inputs,
-                             Span<const TensorDesc> outputs);
+                             Span<const TensorDesc> outputs,
+                             const CustomLibrary* library = nullptr);
 
 /// For dims_after(): one input at the least; the first one's dimensions.
 Status expect_inputs(Span<const Shape> inputs, size_t least);

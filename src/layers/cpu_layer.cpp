@@ -13,8 +13,8 @@
 namespace dvnn::layers {
 namespace {
 
-// Around every layer: what it borrows ends with its run, and no exception leaves it. Layers of
-// users' libraries, which are C++ as a rule, are the ones that throw.
+// Wraps every layer: memory that the layer borrows goes back when its run ends, and no exception
+// leaves it. The layers that throw are those of users' libraries, most of which are C++.
 class EnclosedLayer final : public CpuLayer {
  public:
   EnclosedLayer(std::string type, std::unique_ptr<CpuLayer> layer)
@@ -30,11 +30,16 @@ class EnclosedLayer final : public CpuLayer {
 };
 
 LayerResult create_enclosed(const LayerAttributes& attributes, Span<const TensorDesc> inputs,
-                            Span<const TensorDesc> outputs) {
+                            Span<const TensorDesc> outputs, const CustomLibrary* library) {
   const std::string type = type_of(attributes);
-  auto layer = guarded("making it", [&] {
-    return std::visit([&](const auto& a) { return a.create(inputs, outputs); }, attributes);
-  });
+  const auto create = [&](const auto& a) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(a)>, CustomAttributes>) {
+      return a.create(inputs, outputs, library);
+    } else {
+      return a.create(inputs, outputs);
+    }
+  };
+  auto layer = guarded("making it", [&] { return std::visit(create, attributes); });
   if (!layer.ok()) return layer.error().within(type);
   return LayerResult(std::make_unique<EnclosedLayer>(type, std::move(layer.value())));
 }
@@ -42,29 +47,32 @@ LayerResult create_enclosed(const LayerAttributes& attributes, Span<const Tensor
 }  // namespace
 
 LayerResult create_cpu_layer(const std::string& type, const nlohmann::json& params,
-                             Span<const TensorDesc> inputs, Span<const TensorDesc> outputs) {
+                             Span<const TensorDesc> inputs, Span<const TensorDesc> outputs,
+                             const CustomLibrary* library) {
   static const nlohmann::json kNoParams = nlohmann::json::object();
   const nlohmann::json& given = params.is_null() ? kNoParams : params;
-  // Before any memory is taken. A model's layers were held against the budgets together
-  // (validate()); those of generated sources come here one by one.
+  // The cost is checked before any memory is taken. validate() has checked a model's layers
+  // together; those of generated sources come here one by one.
   DVNN_TRY(check_cost(cost_of(type, given, inputs, outputs), "a layer of type " + type + ":"));
   auto attributes = guarded("making it", [&] { return parse_layer(type, given); });
   if (!attributes.ok()) return attributes.error().within(type);
-  return create_enclosed(attributes.value(), inputs, outputs);
+  return create_enclosed(attributes.value(), inputs, outputs, library);
 }
 
 LayerResult create_cpu_layer(const LayerAttributes& attributes, Span<const TensorDesc> inputs,
-                             Span<const TensorDesc> outputs) {
+                             Span<const TensorDesc> outputs, const CustomLibrary* library) {
   const std::string type = type_of(attributes);
   DVNN_TRY(check_cost(cost_of(type, params_of(attributes), inputs, outputs),
                       "a layer of type " + type + ":"));
-  return create_enclosed(attributes, inputs, outputs);
+  return create_enclosed(attributes, inputs, outputs, library);
 }
 
-LayerResult CustomAttributes::create(Span<const TensorDesc> inputs,
-                                     Span<const TensorDesc> outputs) const {
-  DVNN_ASSIGN(auto layer, create_module_layer(type, params, inputs, outputs));
-  if (layer) return LayerResult(std::move(layer));
+LayerResult CustomAttributes::create(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs,
+                                     const CustomLibrary* library) const {
+  if (library) {
+    DVNN_ASSIGN(auto layer, library->create(type, params, inputs, outputs));
+    if (layer) return LayerResult(std::move(layer));
+  }
   std::string known;
   for (const std::string& name : cpu_layer_names()) known += (known.empty() ? "" : ", ") + name;
   return Error{ErrorCode::kUnsupported, "unknown CPU layer type '" + short_text(type, 64) +

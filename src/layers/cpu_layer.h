@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers that run on the CPU, found by name. A new one: a struct in attributes.h and a file beside
-// it.
+// Layers that run on the CPU, found by name. CONTRIBUTING.md shows how to add one.
 #pragma once
 
 #include <memory>
@@ -22,12 +21,15 @@ class CpuLayer {
   virtual Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) = 0;
 };
 
-/// Makes the layer called `type`, one of ours or of a library (module.h); an unknown name is an
-/// error that lists the known ones.
+class CustomLibrary;
+
+/// Makes the layer called `type`: one of ours or, if `library` is not null, of that library. An
+/// unknown name is an error that lists the known ones.
 Result<std::unique_ptr<CpuLayer>> create_cpu_layer(const std::string& type,
                                                    const nlohmann::json& params,
                                                    Span<const TensorDesc> inputs,
-                                                   Span<const TensorDesc> outputs);
+                                                   Span<const TensorDesc> outputs,
+                                                   const CustomLibrary* library = nullptr);
 
 /// Every built-in layer's name.
 std::vector<std::string> cpu_layer_names();

@@ -4,8 +4,6 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <map>
-#include <mutex>
 
 #include "base/format.h"
 #include "base/library.h"
@@ -15,17 +13,6 @@
 namespace dvnn::layers {
 namespace {
 
-struct Registry {
-  std::mutex mutex;
-  std::map<std::string, const dvnn_layer_class*> classes;
-  std::map<void*, bool> libraries;
-};
-
-Registry& registry() {
-  static Registry instance;
-  return instance;
-}
-
 dvnn_shape shape_of(const TensorDesc& desc) {
   dvnn_shape shape = {};
   shape.rank = desc.shape.rank;
@@ -33,22 +20,22 @@ dvnn_shape shape_of(const TensorDesc& desc) {
   return shape;
 }
 
-// A message that may not be terminated.
+// Where a library writes its message, which it may leave without a terminating zero.
 struct Message {
   char text[512] = {};
   dvnn_message target = {text, sizeof text - 1};
   std::string said() const { return *text ? printable(text) : "it gives no reason"; }
 };
 
-class ModuleLayer final : public CpuLayer {
+class LibraryLayer final : public CpuLayer {
  public:
-  ModuleLayer(const dvnn_layer_class* type, void* object, Span<const TensorDesc> inputs,
-              Span<const TensorDesc> outputs)
+  LibraryLayer(const dvnn_layer_class* type, void* object, Span<const TensorDesc> inputs,
+               Span<const TensorDesc> outputs)
       : class_(type), object_(object), in_(inputs.size()), out_(outputs.size()) {
     for (const TensorDesc& desc : inputs) readers_.emplace_back(desc);
     for (const TensorDesc& desc : outputs) writers_.emplace_back(desc);
   }
-  ~ModuleLayer() override {
+  ~LibraryLayer() override {
     if (class_->destroy) class_->destroy(object_);
   }
 
@@ -72,55 +59,46 @@ class ModuleLayer final : public CpuLayer {
   std::vector<float*> out_;
 };
 
-Status add_classes(const dvnn_layer_class* const* classes, Registry* known) {
+}  // namespace
+
+Status CustomLibrary::add(const dvnn_layer_class* const* classes) {
   const std::vector<std::string> built_in = cpu_layer_names();
   for (; *classes; ++classes) {
     const dvnn_layer_class& c = **classes;
     if (c.size < sizeof(dvnn_layer_class) || !c.type || !c.create || !c.run) {
       return Error{ErrorCode::kMalformed, "a layer type is not described completely"};
     }
-    if (std::count(built_in.begin(), built_in.end(), c.type) > 0 || known->classes.count(c.type)) {
+    if (std::count(built_in.begin(), built_in.end(), c.type) > 0 || classes_.count(c.type)) {
       return Error{ErrorCode::kMalformed,
                    format("layer type '%s' exists already: choose another name", c.type)};
     }
-    known->classes[c.type] = &c;
+    classes_[c.type] = &c;
   }
   return {};
 }
 
-}  // namespace
-
-Status load_module(const std::string& path) {
+Result<std::shared_ptr<const CustomLibrary>> CustomLibrary::open(const std::string& path) {
   const std::string where = "layer library '" + path + "'";
   const auto opened = open_library(path);
   if (!opened.ok()) return opened.error().within(where);
-  void* const handle = opened.value();
-  Registry& known = registry();
-  const std::lock_guard<std::mutex> lock(known.mutex);
-  if (known.libraries.count(handle)) return {};
   using Classes = decltype(&dvnn_layer_classes_v1);
-  const auto classes = reinterpret_cast<Classes>(dlsym(handle, "dvnn_layer_classes_v1"));
+  const auto classes = reinterpret_cast<Classes>(dlsym(opened.value(), "dvnn_layer_classes_v1"));
   if (!classes || !classes()) {
     return Error{ErrorCode::kMalformed,
                  where + ": exports no dvnn_layer_classes_v1() (see dvnn_layer.h)"};
   }
-  if (Status s = add_classes(classes(), &known); !s.ok()) return s.error().within(where);
-  known.libraries[handle] = true;  // stays loaded: its layers may live as long as the process
-  return {};
+  std::shared_ptr<CustomLibrary> library(new CustomLibrary);
+  if (Status s = library->add(classes()); !s.ok()) return s.error().within(where);
+  return std::shared_ptr<const CustomLibrary>(std::move(library));
 }
 
-Result<std::unique_ptr<CpuLayer>> create_module_layer(const std::string& type,
-                                                      const nlohmann::json& params,
-                                                      Span<const TensorDesc> inputs,
-                                                      Span<const TensorDesc> outputs) {
-  const dvnn_layer_class* found = nullptr;
-  {
-    Registry& known = registry();
-    const std::lock_guard<std::mutex> lock(known.mutex);
-    const auto it = known.classes.find(type);
-    if (it == known.classes.end()) return std::unique_ptr<CpuLayer>();
-    found = it->second;
-  }
+Result<std::unique_ptr<CpuLayer>> CustomLibrary::create(const std::string& type,
+                                                        const nlohmann::json& params,
+                                                        Span<const TensorDesc> inputs,
+                                                        Span<const TensorDesc> outputs) const {
+  const auto it = classes_.find(type);
+  if (it == classes_.end()) return std::unique_ptr<CpuLayer>();
+  const dvnn_layer_class* const found = it->second;
   std::vector<dvnn_shape> in, out;
   for (const TensorDesc& desc : inputs) in.push_back(shape_of(desc));
   for (const TensorDesc& desc : outputs) out.push_back(shape_of(desc));
@@ -130,7 +108,7 @@ Result<std::unique_ptr<CpuLayer>> create_module_layer(const std::string& type,
   void* object =
       found->create(text.c_str(), in.data(), in.size(), out.data(), out.size(), &message.target);
   if (!object) return Error{ErrorCode::kUnsupported, message.said()};
-  return std::unique_ptr<CpuLayer>(new ModuleLayer(found, object, inputs, outputs));
+  return std::unique_ptr<CpuLayer>(new LibraryLayer(found, object, inputs, outputs));
 }
 
 }  // namespace dvnn::layers

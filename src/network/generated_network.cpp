@@ -27,18 +27,19 @@ using generated::Access;
 using CreateNetwork = CDMP_Network* (*)();
 using NetworkInformation = const char* (*)();
 
-// Stays loaded for the life of the process: its code may have left threads and handlers behind.
-struct Module {
+// What the library of a network's sources exports. The library stays loaded for the life of the
+// process, because its code may have left threads and handlers behind.
+struct Sources {
   CreateNetwork create = nullptr;
   NetworkInformation information = nullptr;
 };
 
-Result<Module> open_module(const std::string& path) {
+Result<Sources> open_sources(const std::string& path) {
   DVNN_ASSIGN(void* const handle, open_library(path));
-  Module module;
-  module.create = reinterpret_cast<CreateNetwork>(dlsym(handle, "dvnn_network_create_v1"));
-  module.information = reinterpret_cast<NetworkInformation>(dlsym(handle, "dvnn_network_info_v1"));
-  if (module.create && module.information) return module;
+  Sources sources;
+  sources.create = reinterpret_cast<CreateNetwork>(dlsym(handle, "dvnn_network_create_v1"));
+  sources.information = reinterpret_cast<NetworkInformation>(dlsym(handle, "dvnn_network_info_v1"));
+  if (sources.create && sources.information) return sources;
   dlclose(handle);
   return Error{ErrorCode::kMalformed,
                "is no network: add DVNN_NETWORK(CName) to its sources (dmp_network.h)"};
@@ -130,7 +131,7 @@ Status describe_outputs(const nlohmann::json& list, Model* model) {
                                                list.size(), model->outputs.size())};
   }
   for (size_t i = 0; i < list.size(); ++i) {
-    TensorInfo& tensor = model->tensors[static_cast<size_t>(model->outputs[i].tensor)];
+    TensorInfo& tensor = model->tensor(model->outputs[i].tensor);
     JsonReader in(list[i], "an output");
     const std::string name = in.text("name");
     const TensorDesc desc = read_desc(&in);
@@ -147,8 +148,8 @@ Status describe_outputs(const nlohmann::json& list, Model* model) {
   return {};
 }
 
-Status read_information(const Module& module, Model* model) {
-  const char* text = module.information();
+Status read_information(const Sources& sources, Model* model) {
+  const char* text = sources.information();
   DVNN_ASSIGN(auto json, parse_json(text ? text : "{}", "what DVNN_NETWORK() says of the network"));
   const JsonScope scope(&json);
   JsonReader in(json, "the network's information");
@@ -173,13 +174,13 @@ class GeneratedSlot final : public Slot {
   }
   ConstTensorView output(size_t i) const override {
     const int tensor = model().outputs[i].tensor;
-    return {model().tensors[static_cast<size_t>(tensor)].desc, at(tensor).data()};
+    return {model().tensor(tensor).desc, at(tensor).data()};
   }
 
  private:
   const Model& model() const { return network()->model(); }
   Span<uint8_t> at(int tensor) const {
-    const TensorInfo& info = model().tensors[static_cast<size_t>(tensor)];
+    const TensorInfo& info = model().tensor(tensor);
     return {code_->get_io_ptr() + info.offset, static_cast<size_t>(info.desc.bytes())};
   }
   std::unique_ptr<CDMP_Network> code_;
@@ -187,26 +188,26 @@ class GeneratedSlot final : public Slot {
 
 class GeneratedNetwork final : public Network {
  public:
-  GeneratedNetwork(Model model, std::shared_ptr<device::Device> device, Module module,
+  GeneratedNetwork(Model model, std::shared_ptr<device::Device> device, Sources sources,
                    std::unique_ptr<CDMP_Network> first)
       : Network(std::move(model), std::move(device)),
-        module_(module),
+        sources_(sources),
         weights_(Access::runtime(*first).weights()),
         first_(std::move(first)) {}
 
  private:
   Result<std::unique_ptr<Slot>> make_slot(const Cancellation* cancellation) override;
-  Module module_;
+  Sources sources_;
   std::shared_ptr<device::Memory> weights_;  // all slots'
   std::mutex mutex_;
   std::unique_ptr<CDMP_Network> first_;  // made to look at the network; the first slot's
 };
 
 // Generated code has no reason to throw; custom layers beside it may.
-Result<std::unique_ptr<CDMP_Network>> create_instance(const Module& module) {
+Result<std::unique_ptr<CDMP_Network>> create_instance(const Sources& sources) {
   std::unique_ptr<CDMP_Network> code;
   try {
-    code.reset(module.create());
+    code.reset(sources.create());
   } catch (...) {
     return Error{ErrorCode::kInternal, "its constructor throws"};
   }
@@ -222,7 +223,7 @@ Result<std::unique_ptr<Slot>> GeneratedNetwork::make_slot(const Cancellation*) {
     code = std::move(first_);
   }
   if (!code) {
-    DVNN_ASSIGN(code, create_instance(module_));
+    DVNN_ASSIGN(code, create_instance(sources_));
     DVNN_TRY(Access::initialize(code.get(), device_, weights_));
     DVNN_TRY(Access::commit(code.get()));
   }
@@ -231,21 +232,21 @@ Result<std::unique_ptr<Slot>> GeneratedNetwork::make_slot(const Cancellation*) {
 
 }  // namespace
 
-bool is_module(const std::string& path) {
+bool is_generated(const std::string& path) {
   char magic[SELFMAG] = {};
   std::ifstream file(path, std::ios::binary);
   return file.read(magic, SELFMAG) && std::memcmp(magic, ELFMAG, SELFMAG) == 0;
 }
 
-Result<std::shared_ptr<Network>> load_module(const NetworkSource& source,
-                                             std::shared_ptr<device::Device> device) {
+Result<std::shared_ptr<Network>> load_generated(const NetworkSource& source,
+                                                std::shared_ptr<device::Device> device) {
   auto load = [&]() -> Result<std::shared_ptr<Network>> {
     if (source.weights.empty()) {
       return Error{ErrorCode::kInvalidArgument,
                    "its weights are in another file, which must be named, too (NAME_weights.bin)"};
     }
-    DVNN_ASSIGN(const Module module, open_module(source.path));
-    DVNN_ASSIGN(auto code, create_instance(module));
+    DVNN_ASSIGN(const Sources sources, open_sources(source.path));
+    DVNN_ASSIGN(auto code, create_instance(sources));
     DVNN_TRY(Access::initialize(code.get(), device, nullptr));
     DVNN_ASSIGN(const std::vector<uint8_t> weights, read_weights(source.weights));
     const Status status = Access::load_weights(code.get(), weights.data(), weights.size());
@@ -256,10 +257,10 @@ Result<std::shared_ptr<Network>> load_module(const NetworkSource& source,
     model.source =
         printable("generated: " + base_name(source.path) + ", " + base_name(source.weights));
     DVNN_TRY(describe_network(*code, &model));
-    DVNN_TRY(read_information(module, &model));
+    DVNN_TRY(read_information(sources, &model));
     DVNN_TRY(validate(model));
     return std::shared_ptr<Network>(std::make_shared<GeneratedNetwork>(
-        std::move(model), std::move(device), module, std::move(code)));
+        std::move(model), std::move(device), sources, std::move(code)));
   };
   auto network = load();
   if (!network.ok()) return network.error().within("network library '" + source.path + "'");

@@ -10,11 +10,11 @@
 namespace dvnn::network {
 
 /// Whether the file at `path` is a shared library.
-bool is_module(const std::string& path);
+bool is_generated(const std::string& path);
 
 /// Loads such a network. Errors name the file that is wrong. Its model() has no weights, and steps
 /// only to be looked at.
-Result<std::shared_ptr<Network>> load_module(const NetworkSource& source,
-                                             std::shared_ptr<device::Device> device);
+Result<std::shared_ptr<Network>> load_generated(const NetworkSource& source,
+                                                std::shared_ptr<device::Device> device);
 
 }  // namespace dvnn::network

@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/saturate.h"
+#include "device/limits.h"
 #include "layers/cost.h"
 #include "network/model_limits.h"
 #include "tensor/tensor_json.h"
@@ -62,10 +63,10 @@ Status validate_extent(const char* name, const Extent& e, int limit) {
 Status validate_pad(const char* name, const Pad& pad) {
   const struct {
     int value, limit;
-  } sides[] = {{pad.left, kMaxPadLeftTop},
-               {pad.top, kMaxPadLeftTop},
-               {pad.right, kMaxPadRightBottom},
-               {pad.bottom, kMaxPadRightBottom}};
+  } sides[] = {{pad.left, device::kMaxPadLeftTop},
+               {pad.top, device::kMaxPadLeftTop},
+               {pad.right, device::kMaxPadRightBottom},
+               {pad.bottom, device::kMaxPadRightBottom}};
   for (const auto& side : sides) {
     if (side.value < 0 || side.value > side.limit) {
       return malformed(format("%s is %d, not 0..%d", name, side.value, side.limit));
@@ -83,14 +84,15 @@ bool is_device_layout(const TensorDesc& desc, bool hwc) {
 }
 
 Status validate_run(const Model& model, const ConvRun& run, Dims in) {
-  DVNN_TRY(validate_extent("kernel", run.kernel, kMaxKernel));
-  DVNN_TRY(validate_extent("stride", run.stride, kMaxStride));
-  DVNN_TRY(validate_extent("dilation", run.dilation, kMaxStride));
-  DVNN_TRY(validate_extent("pool size", run.pool_size, kMaxStride));
-  DVNN_TRY(validate_extent("pool stride", run.pool_stride, kMaxStride));
+  DVNN_TRY(validate_extent("kernel", run.kernel, device::kMaxKernel));
+  DVNN_TRY(validate_extent("stride", run.stride, device::kMaxStride));
+  DVNN_TRY(validate_extent("dilation", run.dilation, device::kMaxStride));
+  DVNN_TRY(validate_extent("pool size", run.pool_size, device::kMaxStride));
+  DVNN_TRY(validate_extent("pool stride", run.pool_stride, device::kMaxStride));
   DVNN_TRY(validate_pad("convolution pad", run.conv_pad));
   DVNN_TRY(validate_pad("pool pad", run.pool_pad));
-  if (run.m < 1 || run.m > kMaxChannels) return over_limit("output channels", run.m, kMaxChannels);
+  if (run.m < 1 || run.m > device::kMaxChannels)
+    return over_limit("output channels", run.m, device::kMaxChannels);
   if (run.conv != device::ConvKind::kNone) {
     if (run.weight_format == device::WeightFormat::kNone) {
       return malformed("a convolution has weights of format 'none'");
@@ -105,8 +107,9 @@ Status validate_run(const Model& model, const ConvRun& run, Dims in) {
     }
   }
   const Dims out = device::run_output(run, in);
-  if (out.w < 1 || out.h < 1 || out.w > kMaxExtent || out.h > kMaxExtent) {
-    return malformed(format("the output is %d x %d pixels, not 1..%d", out.w, out.h, kMaxExtent));
+  if (out.w < 1 || out.h < 1 || out.w > device::kMaxExtent || out.h > device::kMaxExtent) {
+    return malformed(
+        format("the output is %d x %d pixels, not 1..%d", out.w, out.h, device::kMaxExtent));
   }
   return {};
 }
@@ -117,22 +120,22 @@ Status validate_device_step(const Model& model, const Step& step) {
       step.outputs.size() != 1) {
     return malformed("a device step has one input (two with eltwise_add) and one output");
   }
-  const TensorInfo& input = model.tensors[static_cast<size_t>(step.inputs[0])];
-  const TensorInfo& output = model.tensors[static_cast<size_t>(step.outputs[0])];
+  const TensorInfo& input = model.tensor(step.inputs[0]);
+  const TensorInfo& output = model.tensor(step.outputs[0]);
   for (int index : {step.inputs[0], step.outputs[0], step.inputs.back()}) {
-    const TensorInfo& tensor = model.tensors[static_cast<size_t>(index)];
+    const TensorInfo& tensor = model.tensor(index);
     if (tensor.storage != Storage::kIo || !is_device_layout(tensor.desc, cmd.hwc)) {
       return malformed("tensor '" + tensor.name + "' is not in the device's layout or memory");
     }
   }
   const Shape& in = input.desc.shape;
-  if (in.w() != cmd.w || in.h() != cmd.h || in.c() != cmd.c || cmd.w > kMaxExtent ||
-      cmd.h > kMaxExtent || cmd.c > kMaxChannels) {
+  if (in.w() != cmd.w || in.h() != cmd.h || in.c() != cmd.c || cmd.w > device::kMaxExtent ||
+      cmd.h > device::kMaxExtent || cmd.c > device::kMaxChannels) {
     return malformed(
         format("the command's input is %d x %d x %d, tensor '%s' is %s, and the "
                "device's limit is %d x %d x %d",
-               cmd.w, cmd.h, cmd.c, input.name.c_str(), in.to_string().c_str(), kMaxExtent,
-               kMaxExtent, kMaxChannels));
+               cmd.w, cmd.h, cmd.c, input.name.c_str(), in.to_string().c_str(), device::kMaxExtent,
+               device::kMaxExtent, device::kMaxChannels));
   }
   if (cmd.runs.empty() || cmd.runs.size() > device::kMaxRuns ||
       (cmd.topo >> (cmd.runs.size() - 1)) != 1) {
@@ -160,7 +163,7 @@ Status validate_device_step(const Model& model, const Step& step) {
                             static_cast<long long>(output.desc.shape.elements())));
   }
   if (cmd.eltwise_add) {
-    const TensorInfo& operand = model.tensors[static_cast<size_t>(step.inputs[1])];
+    const TensorInfo& operand = model.tensor(step.inputs[1]);
     if (eltwise != operand.desc.shape.elements()) {
       return malformed(format("the sum has %lld elements, operand '%s' holds %lld",
                               static_cast<long long>(eltwise), operand.name.c_str(),
@@ -192,10 +195,10 @@ Range range_of(const TensorInfo& tensor) {
 Status validate_overlaps(const Model& model, const Step& step) {
   const bool on_device = step.kind == StepKind::kDevice;
   for (size_t i = 0; i < step.outputs.size(); ++i) {
-    const TensorInfo& output = model.tensors[static_cast<size_t>(step.outputs[i])];
+    const TensorInfo& output = model.tensor(step.outputs[i]);
     const Range written = range_of(output);
     for (int index : step.inputs) {
-      const TensorInfo& input = model.tensors[static_cast<size_t>(index)];
+      const TensorInfo& input = model.tensor(index);
       const Range read = range_of(input);
       if (!written.meets(read) || (!on_device && written.equals(read))) continue;
       return malformed(format("output '%s' at bytes %llu..%llu overlaps input '%s' at %llu..%llu",
@@ -205,7 +208,7 @@ Status validate_overlaps(const Model& model, const Step& step) {
                               static_cast<unsigned long long>(read.end)));
     }
     for (size_t k = 0; k < i; ++k) {
-      const TensorInfo& other = model.tensors[static_cast<size_t>(step.outputs[k])];
+      const TensorInfo& other = model.tensor(step.outputs[k]);
       if (!written.meets(range_of(other))) continue;
       return malformed("outputs '" + output.name + "' and '" + other.name + "' overlap");
     }
@@ -231,7 +234,7 @@ Status validate_step(const Model& model, const Step& step) {
   DVNN_TRY(validate_overlaps(model, step));
   if (step.kind == StepKind::kDevice) return validate_device_step(model, step);
   // A constant may only come from constants: it is made before there is a frame.
-  auto storage = [&](int i) { return model.tensors[static_cast<size_t>(i)].storage; };
+  auto storage = [&](int i) { return model.tensor(i).storage; };
   const bool constant = storage(step.outputs[0]) == Storage::kConstant;
   for (int i : step.outputs) {
     if ((storage(i) == Storage::kConstant) != constant) {
@@ -240,8 +243,7 @@ Status validate_step(const Model& model, const Step& step) {
   }
   for (int i : step.inputs) {
     if (constant && storage(i) != Storage::kConstant) {
-      return malformed("a constant step reads per-frame tensor '" +
-                       model.tensors[static_cast<size_t>(i)].name + "'");
+      return malformed("a constant step reads per-frame tensor '" + model.tensor(i).name + "'");
     }
   }
   return {};
@@ -318,8 +320,8 @@ Status validate_cost(const Model& model) {
       continue;
     }
     std::vector<TensorDesc> inputs, outputs;
-    for (int i : step.inputs) inputs.push_back(model.tensors[static_cast<size_t>(i)].desc);
-    for (int i : step.outputs) outputs.push_back(model.tensors[static_cast<size_t>(i)].desc);
+    for (int i : step.inputs) inputs.push_back(model.tensor(i).desc);
+    for (int i : step.outputs) outputs.push_back(model.tensor(i).desc);
     static const nlohmann::json kNoParams = nlohmann::json::object();
     cpu += layers::cost_of(step.type, step.params.is_null() ? kNoParams : step.params, inputs,
                            outputs);
@@ -368,7 +370,7 @@ Status validate(const Model& model) {
   }
   auto is_io_tensor = [&](int index) {
     return index >= 0 && static_cast<size_t>(index) < model.tensors.size() &&
-           model.tensors[static_cast<size_t>(index)].storage == Storage::kIo;
+           model.tensor(index).storage == Storage::kIo;
   };
   if (!is_io_tensor(model.input.tensor)) return malformed("the input is not a per-frame tensor");
   if (model.outputs.empty()) return malformed("the network has no output");

@@ -79,10 +79,14 @@ struct Model {
   std::vector<OutputInfo> outputs;
   DecoderInfo decoder;
   std::vector<std::string> labels;  // by class id; may be empty
-  nlohmann::json graph;             // for planning it anew (src/plan/graph_json.h); may be null
+  nlohmann::json graph;             // for planning it anew (src/plan/saved_graph.h); may be null
   uint64_t io_bytes = 0;            // size of a slot's I/O buffer
   uint64_t constant_bytes = 0;
   std::vector<uint8_t> weights;  // packed streams, each at a multiple of 16
+
+  /// The tensor that a step, an input or an output names by its index.
+  const TensorInfo& tensor(int index) const { return tensors[static_cast<size_t>(index)]; }
+  TensorInfo& tensor(int index) { return tensors[static_cast<size_t>(index)]; }
 };
 
 /// Checks a network wherever it comes from (a file, planning for another size, generated sources,

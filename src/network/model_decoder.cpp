@@ -9,7 +9,7 @@ Result<std::unique_ptr<decode::Decoder>> create_decoder(const Model& model) {
   if (model.decoder.name.empty()) return std::unique_ptr<decode::Decoder>();
   std::vector<decode::NamedOutput> outputs;
   for (const OutputInfo& output : model.outputs) {
-    outputs.push_back({output.name, model.tensors[static_cast<size_t>(output.tensor)].desc});
+    outputs.push_back({output.name, model.tensor(output.tensor).desc});
   }
   return decode::create_decoder(model.decoder.name, model.decoder.params, outputs);
 }

@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/names.h"
+#include "device/limits.h"
 #include "network/model_limits.h"
 #include "tensor/tensor_json.h"
 
@@ -122,7 +123,7 @@ Enum named(JsonReader* in, const char* name, const char* const (&names)[N]) {
 }
 
 device::Extent read_pair(JsonReader* in, const char* name) {
-  const std::vector<int> v = in->integers(name, 1, kMaxStride, 2);
+  const std::vector<int> v = in->integers(name, 1, device::kMaxStride, 2);
   if (v.size() != 2) {
     in->fail(name, "must be [x, y]");
     return {};
@@ -131,7 +132,7 @@ device::Extent read_pair(JsonReader* in, const char* name) {
 }
 
 device::Pad read_sides(JsonReader* in, const char* name) {
-  const std::vector<int> v = in->integers(name, 0, kMaxPadRightBottom, 4);
+  const std::vector<int> v = in->integers(name, 0, device::kMaxPadRightBottom, 4);
   if (v.size() != 4) {
     in->fail(name, "must be [left, right, top, bottom]");
     return {};
@@ -144,7 +145,7 @@ device::Pad read_sides(JsonReader* in, const char* name) {
 Result<ConvRun> run_from_json(const json& object) {
   ConvRun run;
   JsonReader in(object, "a run");
-  run.m = static_cast<int>(in.integer("m", 1, kMaxChannels));
+  run.m = static_cast<int>(in.integer("m", 1, device::kMaxChannels));
   if (const json* conv = in.member("conv")) {
     JsonReader c(*conv, "'conv'");
     run.conv = named<device::ConvKind>(&c, "kind", kConvNames);
@@ -180,9 +181,9 @@ namespace {
 Result<device::ConvCommand> command_from_json(const json& object) {
   device::ConvCommand cmd;
   JsonReader in(object, "'device'");
-  cmd.w = static_cast<int>(in.integer("w", 1, kMaxExtent));
-  cmd.h = static_cast<int>(in.integer("h", 1, kMaxExtent));
-  cmd.c = static_cast<int>(in.integer("c", 1, kMaxChannels));
+  cmd.w = static_cast<int>(in.integer("w", 1, device::kMaxExtent));
+  cmd.h = static_cast<int>(in.integer("h", 1, device::kMaxExtent));
+  cmd.c = static_cast<int>(in.integer("c", 1, device::kMaxChannels));
   cmd.topo = static_cast<uint32_t>(in.integer("topo", 1, UINT32_MAX));
   cmd.hwc = in.boolean("hwc", false);
   cmd.eltwise_add = in.boolean("eltwise_add", false);

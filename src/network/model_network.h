@@ -12,12 +12,14 @@ namespace dvnn::network {
 class ModelNetwork final : public Network {
  public:
   static Result<std::shared_ptr<Network>> create(Model model, std::shared_ptr<device::Device> dev,
-                                                 const Cancellation* cancellation);
+                                                 const Cancellation* cancellation,
+                                                 std::shared_ptr<const layers::CustomLibrary>);
   bool takes_pixels() const override { return static_cast<bool>(pixel_table_); }
 
   // For slots.
   const device::Memory& weights() const { return weights_; }
   const device::Memory& pixel_table() const { return pixel_table_; }
+  const layers::CustomLibrary* library() const { return library_.get(); }
   uint8_t* constants() { return constants_.data(); }
   device::Device& writable_device() { return *device_; }
   bool is_constant(const Step& step) const;  // made once at load, not per frame
@@ -29,6 +31,7 @@ class ModelNetwork final : public Network {
   Status run_once_layers(const Cancellation* cancellation);
   bool could_read_pixels() const;
   Status make_pixel_table();
+  std::shared_ptr<const layers::CustomLibrary> library_;  // null: the model has built-in layers
   device::Memory weights_;
   device::Memory pixel_table_;
   std::vector<uint8_t> constants_;

@@ -71,14 +71,15 @@ std::string registry_key(const NetworkSource& source, const std::string& selecto
   std::string key = version_of(source.path);
   if (key.empty()) return {};
   return key + " " + (source.weights.empty() ? "" : version_of(source.weights)) + " " +
+         source.custom_layers + " " + version_of(source.custom_layers) + " " +
          format("%dx%d ", source.width, source.height) + selector;
 }
 
 Result<std::shared_ptr<Network>> load_unshared(const NetworkSource& source,
                                                const std::string& device_selector) {
-  const bool module = is_module(source.path);
+  const bool generated = is_generated(source.path);
   Model model;
-  if (!module) {
+  if (!generated) {
     DVNN_ASSIGN(model, read_dvn(source.path, source.cancellation));
     if (!source.weights.empty()) {
       return Error{ErrorCode::kInvalidArgument, "network file '" + source.path +
@@ -87,20 +88,24 @@ Result<std::shared_ptr<Network>> load_unshared(const NetworkSource& source,
     }
   }
   if (source.width > 0) {
-    if (module || !source.resize) {
+    if (generated || !source.replan) {
       return Error{ErrorCode::kUnsupported,
                    "'" + source.path +
                        "' is generated for one size of "
                        "input: only .dvn files can be planned for another"};
     }
-    auto resized = source.resize(model, source.width, source.height, source.cancellation);
-    if (!resized.ok()) return resized.error().within("network file '" + source.path + "'");
-    model = std::move(resized.value());
+    auto replanned = source.replan(model, source.width, source.height, source.cancellation);
+    if (!replanned.ok()) return replanned.error().within("network file '" + source.path + "'");
+    model = std::move(replanned.value());
+  }
+  std::shared_ptr<const layers::CustomLibrary> library;
+  if (!source.custom_layers.empty()) {
+    DVNN_ASSIGN(library, layers::CustomLibrary::open(source.custom_layers));
   }
   DVNN_ASSIGN(std::shared_ptr<device::Device> dev, device::Device::open(device_selector));
   DVNN_TRY(check_cancelled(source.cancellation));
-  if (module) return load_module(source, std::move(dev));
-  auto network = Network::create(std::move(model), std::move(dev), source.cancellation);
+  if (generated) return load_generated(source, std::move(dev));
+  auto network = Network::create(std::move(model), std::move(dev), source.cancellation, library);
   if (!network.ok()) return network.error().within("network file '" + source.path + "'");
   return network;
 }
@@ -153,10 +158,11 @@ Result<std::shared_ptr<Network>> Network::load(const NetworkSource& source,
   });
 }
 
-Result<std::shared_ptr<Network>> Network::create(Model model, std::shared_ptr<device::Device> dev,
-                                                 const Cancellation* cancellation) {
+Result<std::shared_ptr<Network>> Network::create(
+    Model model, std::shared_ptr<device::Device> dev, const Cancellation* cancellation,
+    std::shared_ptr<const layers::CustomLibrary> library) {
   return guarded("making the network", [&] {
-    return ModelNetwork::create(std::move(model), std::move(dev), cancellation);
+    return ModelNetwork::create(std::move(model), std::move(dev), cancellation, std::move(library));
   });
 }
 
@@ -166,12 +172,13 @@ Result<std::unique_ptr<Slot>> Network::create_slot(const Cancellation* cancellat
   return slot;
 }
 
-Result<std::shared_ptr<Network>> ModelNetwork::create(Model model,
-                                                      std::shared_ptr<device::Device> dev,
-                                                      const Cancellation* cancellation) {
+Result<std::shared_ptr<Network>> ModelNetwork::create(
+    Model model, std::shared_ptr<device::Device> dev, const Cancellation* cancellation,
+    std::shared_ptr<const layers::CustomLibrary> library) {
   DVNN_TRY(validate(model));
   DVNN_TRY(check_cancelled(cancellation));
   std::shared_ptr<ModelNetwork> network(new ModelNetwork(std::move(model), std::move(dev)));
+  network->library_ = std::move(library);
   auto& weights = network->model_.weights;
   // Device memory cannot be empty; a network of CPU layers alone has no weights.
   DVNN_ASSIGN(network->weights_, network->device_->allocate(std::max<size_t>(weights.size(), 16)));
@@ -197,16 +204,16 @@ Status ModelNetwork::run_once_layers(const Cancellation* cancellation) {
     std::vector<ConstTensorView> inputs;
     std::vector<TensorView> outputs;
     for (int i : step.inputs) {
-      const TensorInfo& t = model_.tensors[static_cast<size_t>(i)];
+      const TensorInfo& t = model_.tensor(i);
       in_descs.push_back(t.desc);
       inputs.push_back({t.desc, constants_.data() + t.offset});
     }
     for (int i : step.outputs) {
-      const TensorInfo& t = model_.tensors[static_cast<size_t>(i)];
+      const TensorInfo& t = model_.tensor(i);
       out_descs.push_back(t.desc);
       outputs.push_back({t.desc, constants_.data() + t.offset});
     }
-    auto layer = layers::create_cpu_layer(step.type, step.params, in_descs, out_descs);
+    auto layer = layers::create_cpu_layer(step.type, step.params, in_descs, out_descs, library());
     if (!layer.ok()) return layer.error().within("layer '" + step.name + "'");
     if (Status s = layer.value()->run(inputs, outputs); !s.ok()) {
       return s.error().within("layer '" + step.name + "'");
@@ -251,7 +258,7 @@ Status ModelNetwork::make_pixel_table() {
 }
 
 bool ModelNetwork::is_constant(const Step& step) const {
-  return model_.tensors[static_cast<size_t>(step.outputs[0])].storage == Storage::kConstant;
+  return model_.tensor(step.outputs[0]).storage == Storage::kConstant;
 }
 
 }  // namespace dvnn::network

@@ -8,6 +8,7 @@
 #include "base/cancel.h"
 #include "base/span.h"
 #include "device/device.h"
+#include "layers/custom_library.h"
 #include "network/model.h"
 
 namespace dvnn::network {
@@ -31,9 +32,10 @@ struct NetworkSource {
   std::string path;     // a .dvn file, or a library of generated sources (include/dmp_network.h)
   std::string weights;  // the library's packed weights; not for .dvn files, which hold them
   int width = 0, height = 0;  // of the input instead of the file's own; 0: the file's
-  /// What plans a .dvn file's model for another size: src/plan/plan.h, which lies above this.
-  Result<Model> (*resize)(const Model& model, int width, int height,
+  /// Plans a .dvn file's model for another size: plan::replan(), from a folder above this one.
+  Result<Model> (*replan)(const Model& model, int width, int height,
                           const Cancellation* cancellation) = nullptr;
+  std::string custom_layers;  // a library of CPU layers (include/dvnn_layer.h), or empty
   /// Who may end the loading, or null.
   const Cancellation* cancellation = nullptr;
 };
@@ -46,19 +48,19 @@ class Network : public std::enable_shared_from_this<Network> {
   /// network wait for the first, each as long as it likes; kCancelled is nobody else's.
   static Result<std::shared_ptr<Network>> load(const NetworkSource& source,
                                                const std::string& device_selector);
-  /// Of a model in memory.
-  static Result<std::shared_ptr<Network>> create(Model model, std::shared_ptr<device::Device> dev,
-                                                 const Cancellation* cancellation = nullptr);
+  /// Creates a network from an in-memory model. `library` has the CPU layers that are not ours; it
+  /// may be null, as may `cancellation`.
+  static Result<std::shared_ptr<Network>> create(
+      Model model, std::shared_ptr<device::Device> dev, const Cancellation* cancellation = nullptr,
+      std::shared_ptr<const layers::CustomLibrary> library = nullptr);
   virtual ~Network() = default;
 
   const Model& model() const { return model_; }
   const device::Device& device() const { return *device_; }
-  const TensorDesc& input_desc() const {
-    return model_.tensors[static_cast<size_t>(model_.input.tensor)].desc;
-  }
-  /// Whether slots take InputKind::kPixels: the device must have a table for them, and only
-  /// convolutions may read the input, of three channels.
-  /// The table is what the model's picture asks for: the result is the same to the last bit.
+  const TensorDesc& input_desc() const { return model_.tensor(model_.input.tensor).desc; }
+  /// Whether slots take InputKind::kPixels: the device must have a lookup table for them, and only
+  /// convolutions may read the input, of three channels. The lookup table applies mean and scale,
+  /// so results match those of the input tensor bit for bit.
   virtual bool takes_pixels() const { return false; }
   /// A new slot: an I/O buffer and committed command lists. `cancellation` may be null.
   Result<std::unique_ptr<Slot>> create_slot(const Cancellation* cancellation = nullptr);

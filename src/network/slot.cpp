@@ -50,7 +50,7 @@ class StepSlot final : public Slot {
   }
   Status make_for_pixels(Stage* stage);
   Status add_cpu_step(const Step& step);
-  const TensorInfo& tensor(int index) const { return model().tensors[static_cast<size_t>(index)]; }
+  const TensorInfo& tensor(int index) const { return model().tensor(index); }
   uint8_t* data(const TensorInfo& info) const {
     uint8_t* base = info.storage == Storage::kIo ? io_.data() : network_->constants();
     return base + info.offset;
@@ -144,7 +144,8 @@ Status StepSlot::add_cpu_step(const Step& step) {
     stage.outputs.push_back({info.desc, data(info)});
     stage.writes.push_back(range(info));
   }
-  DVNN_ASSIGN(stage.layer, layers::create_cpu_layer(step.type, step.params, in_descs, out_descs));
+  DVNN_ASSIGN(stage.layer, layers::create_cpu_layer(step.type, step.params, in_descs, out_descs,
+                                                    network_->library()));
   stages_.push_back(std::move(stage));
   return {};
 }

@@ -24,9 +24,6 @@ using network::Step;
 using network::StepKind;
 using network::Storage;
 
-// Source: dv-sdk converter, limits of the DV700.
-constexpr int kMaxWidth = 2047, kMaxHeight = 1024, kMaxChannels = 32768;
-
 class Lowering {
  public:
   Lowering(const Graph& graph, const PlanOptions& options, nlohmann::json* saved,
@@ -35,7 +32,7 @@ class Lowering {
         options_(options),
         saved_(saved),
         report_(report),
-        placer_(graph, options.y_major) {}
+        placer_(graph, options.hwc) {}
 
   Result<Model> run(const InputSpec& picture) {
     model_.name = graph_.name;
@@ -87,7 +84,7 @@ class Lowering {
   // The value as a command sees it: a picture in chunks; `flat`: one pixel of all its elements.
   int device_tensor_of(int value, bool flat) {
     TensorDesc desc = placer_.at(value).desc;
-    desc.layout = options_.y_major ? Layout::kHwc8 : Layout::kWhc8;
+    desc.layout = options_.hwc ? Layout::kHwc8 : Layout::kWhc8;
     if (flat || desc.shape.rank != 4) {
       desc.shape = {1, static_cast<int>(desc.shape.elements()), 1, 1};
     }
@@ -98,10 +95,12 @@ class Lowering {
     const struct {
       const char* what;
       int value, limit;
-    } checks[] = {
-        {"input width", in.w(), kMaxWidth},       {"input height", in.h(), kMaxHeight},
-        {"input channels", in.c(), kMaxChannels}, {"output width", out.w(), kMaxWidth},
-        {"output height", out.h(), kMaxHeight},   {"output channels", out.c(), kMaxChannels}};
+    } checks[] = {{"input width", in.w(), device::kMaxWidth},
+                  {"input height", in.h(), device::kMaxHeight},
+                  {"input channels", in.c(), device::kMaxChannels},
+                  {"output width", out.w(), device::kMaxWidth},
+                  {"output height", out.h(), device::kMaxHeight},
+                  {"output channels", out.c(), device::kMaxChannels}};
     for (const auto& check : checks) {
       if (check.value > check.limit) {
         return Error{ErrorCode::kLimit, format("%s %d exceeds the device's limit of %d", check.what,
@@ -139,7 +138,7 @@ class Lowering {
     step.command.w = in.w();
     step.command.h = in.h();
     step.command.c = in.c();
-    step.command.hwc = options_.y_major;
+    step.command.hwc = options_.hwc;
     step.command.eltwise_add = node.adds;
     if (node.op == Op::kBranches) {
       DVNN_TRY(add_branches(node, {in.w(), in.h(), in.c()}, &step.command));
@@ -187,7 +186,7 @@ class Lowering {
 
   // The packer reads as many numbers as the geometry says: whatever made the node, they are there.
   static Status check_weights(const Node& node, const PackedGeometry& geometry) {
-    constexpr int kMaxKernel = 7;
+    constexpr int kMaxKernel = device::kMaxKernel;
     const auto m = static_cast<uint64_t>(geometry.m), c = static_cast<uint64_t>(geometry.c);
     const auto area = static_cast<uint64_t>(geometry.kx) * static_cast<uint64_t>(geometry.ky);
     const bool kernel_fits = geometry.kx >= 1 && geometry.ky >= 1 && geometry.kx <= kMaxKernel &&
@@ -214,7 +213,7 @@ class Lowering {
         {run->weight_offset, quantised, geometry.prelu, geometry.dilated, flat && flat->reordered},
         saved_);
     std::vector<float> weights = node.weights;
-    if (options_.y_major) {  // the device then reads kernels transposed
+    if (options_.hwc) {  // the device then reads kernels transposed
       transpose_kernels(run->kernel.y, run->kernel.x, &weights);
       std::swap(geometry.kx, geometry.ky);
     }

@@ -7,16 +7,14 @@
 #include <vector>
 
 #include "base/cancel.h"
-#include "device/limits.h"
 
 namespace dvnn::plan {
 
 struct PlanOptions {
   bool quantise = false;  // weights of one byte; layers with PReLU, which the device does not do
                           // so, keep two
-  bool y_major = false;   // device buffers kHwc8 with transposed weights; else kWhc8
-  int ub_size = device::kUnifiedBufferBytes;  // of the device: decides what may be fused
-  bool rescale = true;  // values beyond binary16 are kept as a power of two of what they are
+  bool hwc = false;       // device buffers are kHwc8, with transposed weights; else kWhc8
+  bool rescale = true;    // values beyond binary16 are kept as a power of two of what they are
   // Pictures to measure values with: pixels 0..255 of each channel, row-major, in the input's size
   // and order of channels. Empty: a made-up one.
   std::vector<std::vector<float>> samples;

@@ -9,9 +9,9 @@
 
 namespace dvnn::plan {
 
-Placer::Placer(const Graph& graph, bool y_major)
+Placer::Placer(const Graph& graph, bool hwc)
     : graph_(graph),
-      layout_(y_major ? Layout::kHwc8 : Layout::kWhc8),
+      layout_(hwc ? Layout::kHwc8 : Layout::kWhc8),
       values_(graph.values.size()),
       lowered_(graph.nodes.size(), Lowered::kCpu),
       device_made_(graph.values.size()),

@@ -29,7 +29,7 @@ enum class Lowered {
 ///   - reshapes of row-major tensors, and slices of whole chunks, share their input's memory.
 class Placer {
  public:
-  Placer(const Graph& graph, bool y_major);
+  Placer(const Graph& graph, bool hwc);
   const Placement& at(int value) const { return values_[static_cast<size_t>(value)]; }
   Lowered lowered(size_t node) const { return lowered_[node]; }
   /// The value whose memory `value` lies in, and where.

@@ -20,7 +20,7 @@ PlanOptions options_of(const network::Model& model) {
   PlanOptions options;
   for (const network::Step& step : model.steps) {
     if (step.kind != network::StepKind::kDevice) continue;
-    options.y_major |= step.command.hwc;
+    options.hwc |= step.command.hwc;
     for (const device::ConvRun& run : step.command.runs) {
       options.quantise |= run.weight_format == device::WeightFormat::kQuantised;
     }
@@ -29,7 +29,7 @@ PlanOptions options_of(const network::Model& model) {
 }
 
 // Anchors by a rule that names the picture's size follow it.
-void resize_anchors(const Shape& from, int width, int height, nlohmann::json* params) {
+void follow_size(const Shape& from, int width, int height, nlohmann::json* params) {
   if (!params->is_object() || !params->contains("anchors")) return;
   nlohmann::json& rule = (*params)["anchors"];
   if (!rule.is_object() || !rule.contains("image")) return;
@@ -89,7 +89,7 @@ Result<PixelSize> parse_size(const std::string& text) {
   return Error{ErrorCode::kInvalidArgument, "'" + text + "' is not WIDTHxHEIGHT, like 320x240"};
 }
 
-Result<network::Model> resize(const network::Model& model, int width, int height,
+Result<network::Model> replan(const network::Model& model, int width, int height,
                               const Cancellation* cancellation) {
   const Shape& from = model.tensors[static_cast<size_t>(model.input.tensor)].desc.shape;
   if (!is_picture(from)) {
@@ -103,7 +103,7 @@ Result<network::Model> resize(const network::Model& model, int width, int height
   }
   PlanOptions options = options_of(model);
   options.cancellation = cancellation;
-  auto replan = [&]() -> Result<network::Model> {
+  auto planned_anew = [&]() -> Result<network::Model> {
     DVNN_ASSIGN(Graph graph, load_graph(model.graph, cancellation));
     DVNN_TRY(infer_shapes(&graph, from.c(), height, width, cancellation));
     DVNN_TRY(load_weights(model.graph, model, options, &graph));
@@ -118,7 +118,7 @@ Result<network::Model> resize(const network::Model& model, int width, int height
     }
     return plan_loaded(std::move(graph), options, model.input.picture, std::move(saved), nullptr);
   };
-  auto planned = guarded("planning it", replan);
+  auto planned = guarded("planning it", planned_anew);
   if (!planned.ok()) {
     return planned.error().within(format("for an input of %dx%d", width, height));
   }
@@ -130,7 +130,7 @@ Result<network::Model> resize(const network::Model& model, int width, int height
   sized.source = model.source;
   sized.labels = model.labels;
   sized.decoder = model.decoder;
-  resize_anchors(from, width, height, &sized.decoder.params);
+  follow_size(from, width, height, &sized.decoder.params);
   DVNN_TRY(network::validate(sized));
   return planned;
 }

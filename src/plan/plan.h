@@ -8,7 +8,7 @@
 
 namespace dvnn::plan {
 
-/// Runs all passes and lowers the graph. The model keeps what resize() needs. `picture` is how
+/// Runs all passes and lowers the graph. The model keeps what replan() needs. `picture` is how
 /// pictures become the graph's input; `report` may be null.
 Result<network::Model> plan(Graph graph, const PlanOptions& options, InputSpec picture,
                             PlanReport* report);
@@ -22,7 +22,7 @@ Result<PixelSize> parse_size(const std::string& text);
 /// The same network for an input of `width` x `height` pixels, planned anew with the weights that
 /// it has. kUnsupported: a network that was not converted from a model here, or that has layers for
 /// one size only; errors name the layer. kCancelled soon after `cancellation` is.
-Result<network::Model> resize(const network::Model& model, int width, int height,
+Result<network::Model> replan(const network::Model& model, int width, int height,
                               const Cancellation* cancellation = nullptr);
 
 }  // namespace dvnn::plan

@@ -151,7 +151,8 @@ std::vector<float> run_branches(const Node& node, const Planes& in) {
 
 }  // namespace
 
-Result<std::unique_ptr<Reference>> Reference::create(Graph graph) {
+Result<std::unique_ptr<Reference>> Reference::create(Graph graph,
+                                                     const layers::CustomLibrary* library) {
   std::unique_ptr<Reference> self(new Reference(std::move(graph)));
   const Graph& g = self->graph_;
   self->values_.resize(g.values.size());
@@ -162,7 +163,7 @@ Result<std::unique_ptr<Reference>> Reference::create(Graph graph) {
     for (int value : node.inputs) inputs.push_back(plain(g.shape_of(value)));
     const std::vector<TensorDesc> outputs = {plain(g.shape_of(node.output))};
     const auto& attributes = std::get<layers::LayerAttributes>(node.attributes);
-    auto layer = layers::create_cpu_layer(attributes, inputs, outputs);
+    auto layer = layers::create_cpu_layer(attributes, inputs, outputs, library);
     if (!layer.ok()) return layer.error().within("layer '" + node.name + "'");
     self->layers_.back() = std::move(layer.value());
   }

@@ -15,7 +15,9 @@ class Reference {
  public:
   /// Fully connected layers that a pass has turned into convolutions must read single pixels: the
   /// order of their weights is the device's.
-  static Result<std::unique_ptr<Reference>> create(Graph graph);
+  /// `library` has the CPU layers that are not ours; it may be null.
+  static Result<std::unique_ptr<Reference>> create(Graph graph,
+                                                   const layers::CustomLibrary* library = nullptr);
 
   const Graph& graph() const { return graph_; }
   /// A value that the last run computed, row-major; empty if it computed none.

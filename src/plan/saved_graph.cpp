@@ -7,6 +7,7 @@
 #include "base/budget.h"
 #include "base/format.h"
 #include "base/json.h"
+#include "device/limits.h"
 #include "network/model_json.h"
 #include "network/model_limits.h"
 #include "plan/operators.h"
@@ -22,7 +23,7 @@ using nlohmann::json;
 bool can_be_kept(const Node& node) {
   const auto& size = node.run.pool_size;
   return operator_of(node.op).name && !node.adds && node.parts.empty() &&
-         (node.pooling().global || std::max(size.x, size.y) <= network::kMaxStride);
+         (node.pooling().global || std::max(size.x, size.y) <= device::kMaxStride);
 }
 
 json params_to_json(const Node& node) {
@@ -191,11 +192,11 @@ class Loader {
     node.inputs = values(&in, "inputs");
     node.shape_inputs = values(&in, "shape_inputs");
     node.output = value(&in, "output");
-    node.groups = static_cast<int>(in.integer("groups", 1, network::kMaxChannels, 1));
+    node.groups = static_cast<int>(in.integer("groups", 1, device::kMaxChannels, 1));
     const std::string type = in.text("type", "");
-    node.slopes = in.numbers("slopes", network::kMaxChannels);
-    node.weights = in.numbers("scale", network::kMaxChannels);
-    node.bias = in.numbers("bias", network::kMaxChannels);
+    node.slopes = in.numbers("slopes", device::kMaxChannels);
+    node.weights = in.numbers("scale", device::kMaxChannels);
+    node.bias = in.numbers("bias", device::kMaxChannels);
     const std::vector<int> dims = in.integers("shape", 1, INT_MAX, Shape::kMaxRank);
     Shape shape;
     shape.rank = static_cast<int>(dims.size());
@@ -253,7 +254,7 @@ class Loader {
       return Error{ErrorCode::kMalformed, format("field 'layers' has %zu names, at most %zu",
                                                  node.layers.size(), kMaxLayers)};
     }
-    const int most = network::kMaxKernel;
+    const int most = device::kMaxKernel;
     if (convolves && (run.kernel.x > most || run.kernel.y > most)) {
       return Error{ErrorCode::kMalformed, format("field 'kernel' is %d x %d, not 1..%d",
                                                  run.kernel.x, run.kernel.y, most)};
@@ -268,8 +269,8 @@ class Loader {
   std::vector<bool> made_;
 };
 
-Status load_node_weights(const json& item, const network::Model& model, bool y_major,
-                         const Shape& in, Node* node) {
+Status load_node_weights(const json& item, const network::Model& model, bool hwc, const Shape& in,
+                         Node* node) {
   const json* saved = nullptr;
   JsonReader reader(item, "a node");
   saved = reader.member("weights");
@@ -292,9 +293,9 @@ Status load_node_weights(const json& item, const network::Model& model, bool y_m
   geometry.c = inner ? static_cast<int>(in.elements()) : depthwise ? 1 : in.c();
   geometry.kx = inner ? 1 : node->run.kernel.x;
   geometry.ky = inner ? 1 : node->run.kernel.y;
-  if (y_major) std::swap(geometry.kx, geometry.ky);
-  const int most = network::kMaxKernel;
-  if (geometry.kx > most || geometry.ky > most || geometry.c > network::kMaxChannels) {
+  if (hwc) std::swap(geometry.kx, geometry.ky);
+  const int most = device::kMaxKernel;
+  if (geometry.kx > most || geometry.ky > most || geometry.c > device::kMaxChannels) {
     return Error{ErrorCode::kLimit, "its kernel or its channels exceed the device's limits"};
   }
   const size_t bytes = packed_weights_size(geometry);
@@ -307,7 +308,7 @@ Status load_node_weights(const json& item, const network::Model& model, bool y_m
   node->bias.resize(m);
   unpack_weights(geometry, model.weights.data() + offset, node->weights.data(), node->bias.data(),
                  nullptr);
-  if (y_major) transpose_kernels(geometry.ky, geometry.kx, &node->weights);
+  if (hwc) transpose_kernels(geometry.ky, geometry.kx, &node->weights);
   return {};
 }
 
@@ -374,7 +375,7 @@ Status load_weights(const json& saved, const network::Model& model, const PlanOp
     Node& node = graph->nodes[i];
     Status status;
     if (operator_of(node.op).has_weights) {
-      status = load_node_weights(saved["nodes"][i], model, options.y_major,
+      status = load_node_weights(saved["nodes"][i], model, options.hwc,
                                  graph->shape_of(node.inputs[0]), &node);
     }
     if (status.ok() && node.op != Op::kCpu) status = check_lists(*graph, node);

@@ -126,7 +126,7 @@ class ConvPlan final : public Plan {
   bool prepare_run(size_t i) {
     const SoftRun& run = command_.runs[i];
     prepared_[i] = {run.weights.mem->writes, weights_hash(run.weights)};
-    auto kernel = ConvKernel::get(run, command_.y_major, fuses_relu(run));
+    auto kernel = ConvKernel::get(run, command_.hwc, fuses_relu(run));
     if (!kernel) return false;
     kernels_[i] = std::move(kernel);
     return true;
@@ -170,12 +170,12 @@ class ConvPlan final : public Plan {
   }
 
   WorkingShape working(Dims d) const {
-    return command_.y_major ? WorkingShape{d.h, d.w, d.c} : WorkingShape{d.w, d.h, d.c};
+    return command_.hwc ? WorkingShape{d.h, d.w, d.c} : WorkingShape{d.w, d.h, d.c};
   }
 
   PoolWindow window(const device::ConvRun& run) const {
     const auto &size = run.pool_size, &stride = run.pool_stride;
-    if (command_.y_major) {
+    if (command_.hwc) {
       return {size.y, size.x, stride.y, stride.x, run.pool_pad.top, run.pool_pad.left};
     }
     return {size.x, size.y, stride.x, stride.y, run.pool_pad.left, run.pool_pad.top};
@@ -253,8 +253,8 @@ class ConvPlan final : public Plan {
       whole = scratch->input.room(source.size());
       const device::Extent& stride = run.run.stride;
       for_each_band(in.rows, source.size(), scratch, [&](Band band) {
-        spread_rows(from, in, band, command_.y_major ? stride.y : stride.x,
-                    command_.y_major ? stride.x : stride.y, whole);
+        spread_rows(from, in, band, command_.hwc ? stride.y : stride.x,
+                    command_.hwc ? stride.x : stride.y, whole);
       });
     }
     scratch->team.run(static_cast<int>(kernel.bands().size()), [&](int k) {
@@ -320,7 +320,7 @@ bool ConvPlan::reads_result_of(const ConvPlan& writer) const {
   if (device::is_deconv(command_.runs[0].run.conv)) return false;  // is spread out first
   const Dims a = writer.command_.runs[0].out, b = command_.in;
   return writer.command_.output.offset == command_.input.offset && a.w == b.w && a.h == b.h &&
-         a.c == b.c && writer.command_.y_major == command_.y_major;
+         a.c == b.c && writer.command_.hwc == command_.hwc;
 }
 
 void ConvPlan::share_results(Span<ConvPlan* const> plans) {

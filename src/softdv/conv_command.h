@@ -26,7 +26,7 @@ struct SoftRun {
 
 struct SoftCommand {
   device::Dims in;
-  bool y_major = false;  // tensors are kHwc8
+  bool hwc = false;  // tensors are kHwc8
   int batch = 1;
   bool eltwise_add = false;
   Bytes input, output, eltwise;  // of the whole batch

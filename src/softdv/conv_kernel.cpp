@@ -39,7 +39,7 @@ class OneThread {
 };
 
 // Everything that a kernel depends on.
-std::string cache_key(const SoftRun& run, bool y_major, bool relu) {
+std::string cache_key(const SoftRun& run, bool hwc, bool relu) {
   const device::ConvRun& r = run.run;
   const PackedGeometry& g = run.geometry;
   char text[256];
@@ -49,7 +49,7 @@ std::string cache_key(const SoftRun& run, bool y_major, bool relu) {
                 run.in.w, run.in.h, run.in.c, g.m, r.kernel.x, r.kernel.y, r.stride.x, r.stride.y,
                 r.dilation.x, r.dilation.y, r.conv_pad.left, r.conv_pad.right, r.conv_pad.top,
                 r.conv_pad.bottom, static_cast<int>(r.conv), g.quantised, g.prelu,
-                run.fully_connected, y_major, relu, static_cast<double>(r.activation_param),
+                run.fully_connected, hwc, relu, static_cast<double>(r.activation_param),
                 static_cast<unsigned long long>(weights_hash(run.weights)),
                 static_cast<unsigned long long>(run.weights.size));
   return text;
@@ -79,15 +79,15 @@ uint64_t weights_hash(const Bytes& weights) {
   return streams[0];
 }
 
-std::shared_ptr<ConvKernel> ConvKernel::get(const SoftRun& run, bool y_major, bool relu) {
-  const std::string key = cache_key(run, y_major, relu);
+std::shared_ptr<ConvKernel> ConvKernel::get(const SoftRun& run, bool hwc, bool relu) {
+  const std::string key = cache_key(run, hwc, relu);
   Cache& shared = cache();
   const std::lock_guard<std::mutex> lock(shared.mutex);
   if (auto known = shared.kernels[key].lock()) return known;
   std::shared_ptr<ConvKernel> kernel(new ConvKernel());
   const OneThread one_thread;
   try {  // oneDNN reports by exception; none may cross the C interface
-    if (!kernel->build(run, y_major, relu)) return nullptr;
+    if (!kernel->build(run, hwc, relu)) return nullptr;
   } catch (const std::exception& e) {
     set_error("the convolution cannot be prepared: %s", e.what());
     return nullptr;
@@ -103,15 +103,15 @@ namespace {
 
 // The slow ("row") and fast ("column") spatial axis of image quantities.
 struct Axes {
-  bool y_major;
-  int rows(device::Extent e) const { return y_major ? e.y : e.x; }
-  int cols(device::Extent e) const { return y_major ? e.x : e.y; }
-  int rows(device::Dims d) const { return y_major ? d.h : d.w; }
-  int cols(device::Dims d) const { return y_major ? d.w : d.h; }
+  bool hwc;
+  int rows(device::Extent e) const { return hwc ? e.y : e.x; }
+  int cols(device::Extent e) const { return hwc ? e.x : e.y; }
+  int rows(device::Dims d) const { return hwc ? d.h : d.w; }
+  int cols(device::Dims d) const { return hwc ? d.w : d.h; }
 };
 
 // Float weights in oneDNN's (m, c, rows, cols) order. The stream's inner axis is the row axis in
-// both modes: in y-major mode the kernels were transposed before packing.
+// both modes: with kHwc8 tensors the kernels were transposed before packing.
 void unpack(const SoftRun& run, std::vector<float>* weights, std::vector<float>* bias,
             std::vector<float>* slopes) {
   const PackedGeometry& g = run.geometry;
@@ -165,8 +165,8 @@ struct Window {
 
 }  // namespace
 
-bool ConvKernel::build(const SoftRun& run, bool y_major, bool relu) {
-  const Axes axes{y_major};
+bool ConvKernel::build(const SoftRun& run, bool hwc, bool relu) {
+  const Axes axes{hwc};
   const device::ConvRun& r = run.run;
   const bool depthwise = device::is_depthwise(r.conv), deconv = device::is_deconv(r.conv);
   const device::Pad& pad = r.conv_pad;
@@ -179,9 +179,9 @@ bool ConvKernel::build(const SoftRun& run, bool y_major, bool relu) {
   }
   result_ = {axes.rows(run.conv), axes.cols(run.conv), r.m};
   const Window rows = {source_.rows, axes.rows(r.kernel), axes.rows(stride), axes.rows(r.dilation),
-                       y_major ? pad.top : pad.left};
+                       hwc ? pad.top : pad.left};
   const Window cols = {source_.cols, axes.cols(r.kernel), axes.cols(stride), axes.cols(r.dilation),
-                       y_major ? pad.left : pad.top};
+                       hwc ? pad.left : pad.top};
 
   std::vector<float> weights, bias;
   unpack(run, &weights, &bias, &slopes_);

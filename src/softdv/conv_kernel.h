@@ -16,7 +16,7 @@ class ConvKernel {
  public:
   /// The kernel of `run`, from the weights as they are now; from a cache where it is known. Null on
   /// failure, with set_error() called.
-  static std::shared_ptr<ConvKernel> get(const SoftRun& run, bool y_major, bool relu);
+  static std::shared_ptr<ConvKernel> get(const SoftRun& run, bool hwc, bool relu);
 
   /// Working tensors: `source` after spreading (deconvolutions), `result` before pooling.
   const WorkingShape& source() const { return source_; }
@@ -34,7 +34,7 @@ class ConvKernel {
 
  private:
   ConvKernel() = default;
-  bool build(const SoftRun& run, bool y_major, bool relu);
+  bool build(const SoftRun& run, bool hwc, bool relu);
   std::vector<std::unique_ptr<Convolution>> convolutions_;  // one a band
   WorkingShape source_, result_;
   std::vector<Band> bands_, source_bands_;

@@ -32,7 +32,7 @@ uint64_t bytes_of(Dims d) {
          static_cast<uint64_t>(d.c);
 }
 
-int decode_run(const dmp_dv_cmdraw_conv_v0_run& raw, bool y_major, Dims in, SoftRun* out) {
+int decode_run(const dmp_dv_cmdraw_conv_v0_run& raw, bool hwc, Dims in, SoftRun* out) {
   device::ConvRun& run = out->run;
   run.m = raw.m;
   run.kernel = low_high(raw.p);
@@ -72,8 +72,8 @@ int decode_run(const dmp_dv_cmdraw_conv_v0_run& raw, bool y_major, Dims in, Soft
       !(raw.lrn & 1)) {
     return refuse("the run has no operation, conv_enable", raw.conv_enable);
   }
-  if (run.kernel.x < 1 || run.kernel.x > kMaxKernelSize || run.kernel.y < 1 ||
-      run.kernel.y > kMaxKernelSize) {
+  if (run.kernel.x < 1 || run.kernel.x > device::kMaxKernel || run.kernel.y < 1 ||
+      run.kernel.y > device::kMaxKernel) {
     return refuse("kernel size must be 1..7, p", raw.p);
   }
   if (run.conv != ConvKind::kNone) {
@@ -89,14 +89,14 @@ int decode_run(const dmp_dv_cmdraw_conv_v0_run& raw, bool y_major, Dims in, Soft
     if (quantised && prelu) return refuse("PReLU does not go with quantised weights, actfunc", 4);
     run.weight_format = quantised ? device::WeightFormat::kQuantised : device::WeightFormat::kHalf;
     out->geometry = device::run_geometry(run, in.c);
-    // In y-major mode the kernels were transposed before they were packed.
-    if (y_major) std::swap(out->geometry.kx, out->geometry.ky);
+    // With kHwc8 tensors the kernels were transposed before they were packed.
+    if (hwc) std::swap(out->geometry.kx, out->geometry.ky);
   } else if (run.activation == device::Activation::kPrelu) {
     return refuse("PReLU needs a convolution, actfunc", raw.actfunc);
   }
   if (run.pool == PoolKind::kMax || run.pool == PoolKind::kAverage) {
     const bool max = run.pool == PoolKind::kMax;
-    const int limit = max ? 3 : kMaxKernelSize;
+    const int limit = max ? device::kMaxMaximumWindow : device::kMaxAverageWindow;
     if (run.pool_size.x < (max ? 2 : 1) || run.pool_size.x > limit || run.pool_size.y < 1 ||
         run.pool_size.y > limit) {
       return refuse("pool_size is outside what the device can do", raw.pool_size);
@@ -143,7 +143,7 @@ int decode_conv(const dmp_dv_cmdraw_conv_v0& raw, uint64_t element, SoftCommand*
   if (raw.z != 1) return refuse("only z = 1 is supported", raw.z);
   out->in = {raw.w, raw.h, raw.c};
   if (raw.w == 0 || raw.h == 0 || raw.c == 0) return refuse("w, h and c must be positive", 0);
-  out->y_major = raw.input_circular_offset & kYMajor;
+  out->hwc = raw.input_circular_offset & kYMajor;
   out->batch = raw.input_circular_offset & (kYMajor - 1);
   if (out->batch == 0) out->batch = 1;
   out->eltwise_add = raw.output_mode == 1;
@@ -153,7 +153,7 @@ int decode_conv(const dmp_dv_cmdraw_conv_v0& raw, uint64_t element, SoftCommand*
   const int runs = 32 - __builtin_clz(raw.topo);
   for (int i = 0; i < runs; ++i) {
     SoftRun run;
-    if (const int rc = decode_run(raw.run[i], out->y_major, walk.in(), &run); rc != 0) return rc;
+    if (const int rc = decode_run(raw.run[i], out->hwc, walk.in(), &run); rc != 0) return rc;
     run.external = walk.writes_memory();
     const bool lrn = run.lrn & 1;
     if (raw.topo != 1 && (run.geometry.dilated || lrn)) {

@@ -65,7 +65,6 @@ T without_exceptions(const char* what, T failed, Work&& work) noexcept {
 
 /// What the device says it is.
 using device::kUnifiedBufferBytes;
-constexpr int kMaxKernelSize = 7;
 constexpr int kConvFreqMhz = 100;
 constexpr int kMaxFcVectorSize = 16384;
 

@@ -70,10 +70,11 @@ class Comparison {
   Comparison(const network::Model& model, const InputSpec& picture)
       : model_(model), picture_(picture), losses_(model.outputs.size()) {}
 
-  Status open(const plan::Graph& graph) {
-    DVNN_ASSIGN(reference_, plan::Reference::create(graph));
+  Status open(const plan::Graph& graph, std::shared_ptr<const layers::CustomLibrary> library) {
+    DVNN_ASSIGN(reference_, plan::Reference::create(graph, library.get()));
     DVNN_ASSIGN(auto device, device::Device::open("soft"));
-    DVNN_ASSIGN(auto network, network::Network::create(model_, std::move(device)));
+    DVNN_ASSIGN(auto network,
+                network::Network::create(model_, std::move(device), nullptr, std::move(library)));
     DVNN_ASSIGN(session_, Session::create(std::move(network)));
     if (!session_->decoder()) return {};
     std::vector<decode::NamedOutput> outputs;
@@ -152,7 +153,8 @@ class Comparison {
 }  // namespace
 
 Result<Accuracy> measure_accuracy(const network::Model& model, const plan::Graph& graph,
-                                  const InputSpec& picture, const std::string& folder) {
+                                  const InputSpec& picture, const std::string& folder,
+                                  std::shared_ptr<const layers::CustomLibrary> library) {
   namespace fs = std::filesystem;
   std::error_code error;
   std::vector<std::string> paths;
@@ -164,7 +166,7 @@ Result<Accuracy> measure_accuracy(const network::Model& model, const plan::Graph
   }
   std::sort(paths.begin(), paths.end());
   Comparison comparison(model, picture);
-  DVNN_TRY(comparison.open(graph));
+  DVNN_TRY(comparison.open(graph, std::move(library)));
   for (const std::string& path : paths) {
     DVNN_ASSIGN(const cv::Mat bgr, read_picture(path));
     DVNN_TRY(comparison.add(bgr));

@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "convert/convert.h"
+#include "layers/custom_library.h"
 
 namespace dvnn::tools {
 
-/// Of the device against FP32.
+/// How the device's outputs compare with those of the FP32 reference.
 struct Accuracy {
   struct Output {
     std::string name;
@@ -25,8 +26,10 @@ struct Accuracy {
 /// Runs `model` on the software device and `graph`, the model as it was imported, in FP32, on every
 /// picture in `folder`: per output the largest error and the cosine and, as the decoder has it, how
 /// often the top class or the boxes agree. `picture` is how pictures become the graph's input.
+/// `library` has the CPU layers that are not ours; it may be null.
 Result<Accuracy> measure_accuracy(const network::Model& model, const plan::Graph& graph,
-                                  const InputSpec& picture, const std::string& folder);
+                                  const InputSpec& picture, const std::string& folder,
+                                  std::shared_ptr<const layers::CustomLibrary> library = nullptr);
 
 void print(const Accuracy& accuracy);
 

@@ -72,7 +72,7 @@ Status fill_options(const Texts& texts, convert::ConvertOptions* options) {
   if (layout != "whc" && layout != "hwc") {
     return Error{ErrorCode::kInvalidArgument, "--layout '" + layout + "' is not whc or hwc"};
   }
-  options->y_major = layout == "hwc";
+  options->hwc = layout == "hwc";
   if (texts.layer_types.given()) {
     constexpr size_t kMaxBytes = 1 << 20;
     DVNN_ASSIGN(const std::string text, read_file(texts.layer_types.text(), kMaxBytes));
@@ -121,7 +121,7 @@ Result<std::string> take_ini(const std::string& path, gboolean* verbose,
     options->import.height = ini.height;
   }
   options->quantise |= ini.quantise;
-  options->y_major |= ini.transposes_weights;
+  options->hwc |= ini.hwc;
   const std::string folder = ini.output_folder + "/" + ini.name;
   if (g_mkdir_with_parents(folder.c_str(), 0777) != 0) {
     return Error{ErrorCode::kIo, "'" + folder + "' cannot be made"};
@@ -136,13 +136,13 @@ Result<std::string> take_ini(const std::string& path, gboolean* verbose,
 }
 
 // A network file for another size of input.
-Result<network::Model> resize_file(const std::string& path,
+Result<network::Model> replan_file(const std::string& path,
                                    const convert::ConvertOptions& options) {
   DVNN_ASSIGN(network::Model model, network::read_dvn(path));
   if (options.import.width > 0) {
-    auto resized = plan::resize(model, options.import.width, options.import.height);
-    if (!resized.ok()) return resized.error().within("'" + path + "'");
-    model = std::move(resized.value());
+    auto replanned = plan::replan(model, options.import.width, options.import.height);
+    if (!replanned.ok()) return replanned.error().within("'" + path + "'");
+    model = std::move(replanned.value());
   }
   if (!options.name.empty()) model.name = options.name;
   if (!options.labels.empty()) model.labels = options.labels;
@@ -153,7 +153,7 @@ Result<network::Model> resize_file(const std::string& path,
 Result<network::Model> convert_files(const std::string& kind, const std::vector<std::string>& files,
                                      const convert::ConvertOptions& options,
                                      convert::Report* report) {
-  if (kind == "dvn") return resize_file(files[0], options);
+  if (kind == "dvn") return replan_file(files[0], options);
   if (kind == "keras") return convert::convert_keras(files[0], options, report);
   if (kind == "onnx") return convert::convert_onnx(files[0], options, report);
   return convert::convert_caffe(files[0], files[1], options, report);
@@ -291,12 +291,15 @@ int convert_command(int argc, char** argv) {
               without_reuse(report).c_str());
   Accuracy accuracy;
 #ifdef DVNN_HAVE_OPENCV
+  std::shared_ptr<const layers::CustomLibrary> library;
   if (t.custom_layers.given()) {
-    if (Status s = layers::load_module(t.custom_layers.text()); !s.ok()) return fail(s.error());
+    auto opened = layers::CustomLibrary::open(t.custom_layers.text());
+    if (!opened.ok()) return fail(opened.error());
+    library = std::move(opened.value());
   }
   if (t.check.given()) {
     auto measured =
-        measure_accuracy(model.value(), *report.imported, options.picture, t.check.text());
+        measure_accuracy(model.value(), *report.imported, options.picture, t.check.text(), library);
     if (!measured.ok()) return fail(measured.error());
     accuracy = std::move(measured.value());
     print(accuracy);

@@ -20,8 +20,8 @@ std::string dot_of(const network::Model& model) {
   text += format("digraph %s {\n  node [shape=box];\n", quoted(model.name).c_str());
   // A tensor is known by the bytes it occupies: a step reads whatever last wrote them.
   auto overlaps = [&](int a, int b) {
-    const auto& x = model.tensors[static_cast<size_t>(a)];
-    const auto& y = model.tensors[static_cast<size_t>(b)];
+    const auto& x = model.tensor(a);
+    const auto& y = model.tensor(b);
     const uint64_t x_end = x.offset + static_cast<uint64_t>(x.desc.bytes());
     const uint64_t y_end = y.offset + static_cast<uint64_t>(y.desc.bytes());
     return x.storage == y.storage && x.offset < y_end && y.offset < x_end;
@@ -34,13 +34,12 @@ std::string dot_of(const network::Model& model) {
     for (int in : step.inputs) {
       bool found = false;
       uint64_t covered = 0;
-      const uint64_t wanted =
-          static_cast<uint64_t>(model.tensors[static_cast<size_t>(in)].desc.bytes());
+      const uint64_t wanted = static_cast<uint64_t>(model.tensor(in).desc.bytes());
       for (size_t k = i; k-- > 0 && covered < wanted;) {
         for (int out : model.steps[k].outputs) {
           if (!overlaps(in, out)) continue;
           text += format("  s%zu -> s%zu;\n", k, i);
-          covered += static_cast<uint64_t>(model.tensors[static_cast<size_t>(out)].desc.bytes());
+          covered += static_cast<uint64_t>(model.tensor(out).desc.bytes());
           found = true;
         }
       }

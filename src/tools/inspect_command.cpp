@@ -26,7 +26,7 @@ void print_json(const nlohmann::json& json) {
 
 void print_table(const Model& model) {
   const auto& picture = model.input.picture;
-  const auto& input = model.tensors[static_cast<size_t>(model.input.tensor)];
+  const auto& input = model.tensor(model.input.tensor);
   std::printf("network   %s (%s)\nsource    %s\n", model.name.c_str(), model.producer.c_str(),
               model.source.c_str());  // validate() has made sure that names are printable
   std::printf("input     %s %s %s, %s, mean %g,%g,%g scale %g,%g,%g, %s\n",
@@ -35,7 +35,7 @@ void print_table(const Model& model) {
               picture.mean[1], picture.mean[2], picture.scale[0], picture.scale[1],
               picture.scale[2], to_string(picture.resize));
   for (const auto& output : model.outputs) {
-    const TensorDesc& desc = model.tensors[static_cast<size_t>(output.tensor)].desc;
+    const TensorDesc& desc = model.tensor(output.tensor).desc;
     std::printf("output    %s: %s %s %s\n", output.name.c_str(), desc.shape.to_string().c_str(),
                 to_string(desc.type), to_string(desc.layout));
   }
@@ -48,8 +48,7 @@ void print_table(const Model& model) {
   for (size_t i = 0; i < model.steps.size(); ++i) {
     const Step& step = model.steps[i];
     auto shape = [&](const std::vector<int>& list) {
-      return list.empty() ? std::string("-")
-                          : model.tensors[static_cast<size_t>(list[0])].desc.shape.to_string();
+      return list.empty() ? std::string("-") : model.tensor(list[0]).desc.shape.to_string();
     };
     const bool on_device = step.kind == StepKind::kDevice;
     const int64_t step_macs = network::step_macs(step);

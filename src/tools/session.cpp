@@ -5,7 +5,6 @@
 #include <opencv2/imgcodecs.hpp>
 
 #include "base/format.h"
-#include "layers/custom_library.h"
 #include "network/model_decoder.h"
 #include "objects/frame_map.h"
 #include "plan/plan.h"
@@ -25,8 +24,8 @@ std::vector<GOptionEntry> NetworkTexts::entries() {
 }
 
 Result<std::unique_ptr<Session>> NetworkTexts::open(const std::string& path) const {
-  if (custom_layers.given()) DVNN_TRY(layers::load_module(custom_layers.text()));
   network::NetworkSource source;
+  source.custom_layers = custom_layers.text();
   source.path = path;
   source.weights = weights.text();
   if (size.given()) {
@@ -34,7 +33,7 @@ Result<std::unique_ptr<Session>> NetworkTexts::open(const std::string& path) con
     if (!parsed.ok()) return parsed.error().within("--size");
     source.width = parsed.value().width;
     source.height = parsed.value().height;
-    source.resize = plan::resize;
+    source.replan = plan::replan;
   }
   return Session::open(source, device.text());
 }

@@ -56,7 +56,7 @@ START_TEST(options_are_read) {
   ck_assert_str_eq(i.definition.c_str(), "/tmp/models/net.prototxt");
   ck_assert_str_eq(i.data.c_str(), "/elsewhere/net.caffemodel");
   ck_assert_str_eq(i.output_folder.c_str(), "/tmp/out");
-  ck_assert(!i.keras && !i.quantise && !i.transposes_weights && i.width == 320 && i.height == 240);
+  ck_assert(!i.keras && !i.quantise && !i.hwc && i.width == 320 && i.height == 240);
   ck_assert(i.generates_source && !i.generates_dot && i.verbose);
   ck_assert_uint_eq(i.notes.size(), 1);  // colour
   const auto custom = read(with("origin = Caffe", "origin = CAFFE\ncustom_layer = mine.py"));
@@ -69,8 +69,7 @@ START_TEST(defaults_are_the_tools) {
       read("[INPUT]\nname=N\ndefinition=n.h5\norigin=KERAS\n[OUTPUT]\noutput_folder=o\n");
   ck_assert(ini.ok());
   const IniFile& i = ini.value();
-  ck_assert(i.keras && i.quantise && i.transposes_weights && i.width == 0 &&
-            i.data == i.definition);
+  ck_assert(i.keras && i.quantise && i.hwc && i.width == 0 && i.data == i.definition);
   ck_assert_uint_eq(i.notes.size(), 1);  // transpose_weight, which older files mean otherwise
 }
 END_TEST

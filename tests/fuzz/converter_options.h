@@ -12,7 +12,7 @@ inline convert::ConvertOptions converter_options(uint64_t bits) {
   convert::ConvertOptions options;
   options.rescale = false;  // which computes the whole network
   options.quantise = bits & 1;
-  options.y_major = bits & 2;
+  options.hwc = bits & 2;
   if (bits & 4) options.import.width = 12, options.import.height = 8;
   if (bits & 8) options.picture.order = ChannelOrder::kGray;
   return options;

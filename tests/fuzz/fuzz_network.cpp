@@ -68,7 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   ++fuzz::accepted;
   run(model.value());
   for (const auto& [width, height] : {std::make_pair(16, 16), {40, 24}}) {
-    const auto sized = plan::resize(model.value(), width, height);
+    const auto sized = plan::replan(model.value(), width, height);
     if (fuzz::is_good(sized)) run(sized.value());
   }
   return 0;

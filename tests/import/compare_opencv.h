@@ -24,9 +24,9 @@ inline void compare(const char* what, const std::string& text, const Weights& we
   net.setPreferableBackend(cv::dnn::DNN_BACKEND_OPENCV);
   net.setInput(blob);
   const cv::Mat want = net.forward().clone();
-  for (bool y_major : {false, true}) {
+  for (bool hwc : {false, true}) {
     convert::ConvertOptions options;
-    options.y_major = y_major;
+    options.hwc = hwc;
     auto model = files.convert(options);
     ck_assert_msg(model.ok(), "%s: %s", what, model.ok() ? "" : model.error().message.c_str());
     const std::vector<float> have = run_model(what, std::move(model.value()), blob.ptr<float>());

@@ -13,10 +13,13 @@
 
 namespace dvnn::test {
 
-/// The first output, row-major, for a row-major input.
-inline std::vector<float> run_model(const char* what, network::Model model, const float* input) {
-  const TensorDesc desc = model.tensors[static_cast<size_t>(model.input.tensor)].desc;
-  auto network = network::Network::create(std::move(model), device::Device::open("soft").value());
+/// The first output, row-major, for a row-major input. `library` has the model's own CPU layers.
+inline std::vector<float> run_model(
+    const char* what, network::Model model, const float* input,
+    std::shared_ptr<const layers::CustomLibrary> library = nullptr) {
+  const TensorDesc desc = model.tensor(model.input.tensor).desc;
+  auto network = network::Network::create(std::move(model), device::Device::open("soft").value(),
+                                          nullptr, std::move(library));
   ck_assert_msg(network.ok(), "%s: %s", what, network.ok() ? "" : network.error().message.c_str());
   auto slot = network.value()->create_slot();
   ck_assert_msg(slot.ok(), "%s: %s", what, slot.ok() ? "" : slot.error().message.c_str());

@@ -51,8 +51,9 @@ const std::vector<float> kInput = [] {
 // All channels times 1, then times 2.
 void expect_spread(const char* what, Result<network::Model> model) {
   ck_assert_msg(model.ok(), "%s: %s", what, model.ok() ? "" : model.error().message.c_str());
-  ck_assert(layers::load_module(SPREAD_MODULE).ok());
-  const auto out = run_model(what, std::move(model.value()), kInput.data());
+  auto library = layers::CustomLibrary::open(SPREAD_MODULE);
+  ck_assert(library.ok());
+  const auto out = run_model(what, std::move(model.value()), kInput.data(), library.value());
   ck_assert_uint_eq(out.size(), 2 * kInput.size());
   for (size_t i = 0; i < kInput.size(); ++i) {
     ck_assert_float_eq(out[i], kInput[i]);
@@ -210,7 +211,7 @@ START_TEST(the_published_prior_box_is_declared_and_made_once) {
   const auto model = convert_keras(path.path, options, nullptr);
   ck_assert_msg(model.ok(), "%s", model.ok() ? "" : model.error().message.c_str());
   const network::Model& m = model.value();
-  const auto& priors = m.tensors[static_cast<size_t>(m.outputs[0].tensor)];
+  const auto& priors = m.tensor(m.outputs[0].tensor);
   ck_assert(priors.desc.shape == (Shape{1, 8664, 8}));
   ck_assert(priors.storage == network::Storage::kConstant);
 }

@@ -28,9 +28,9 @@ cv::Mat random_blob(const OnnxModel& model) {
 }
 
 std::vector<float> converted(const char* what, const OnnxModel& model, const cv::Mat& blob,
-                             bool y_major) {
+                             bool hwc) {
   convert::ConvertOptions options;
-  options.y_major = y_major;
+  options.hwc = hwc;
   auto made = convert_model(model, options);
   ck_assert_msg(made.ok(), "%s: %s", what, made.ok() ? "" : made.error().message.c_str());
   return run_model(what, std::move(made.value()), blob.ptr<float>());
@@ -51,8 +51,8 @@ void compare(const char* what, const OnnxModel& model) {
   net.setInput(blob);
   const cv::Mat want = net.forward().clone();
   expect_close(what, imported(what, model, blob), want.ptr<float>(), want.total(), kFloatTolerance);
-  for (bool y_major : {false, true}) {
-    expect_close(what, converted(what, model, blob, y_major), want.ptr<float>(), want.total());
+  for (bool hwc : {false, true}) {
+    expect_close(what, converted(what, model, blob, hwc), want.ptr<float>(), want.total());
   }
 }
 
@@ -276,8 +276,7 @@ START_TEST(open_sizes_are_asked_for) {
   options.import.height = 24;
   auto made = convert_model(m, options);
   ck_assert(made.ok());
-  const Shape& shape =
-      made.value().tensors[static_cast<size_t>(made.value().outputs[0].tensor)].desc.shape;
+  const Shape& shape = made.value().tensor(made.value().outputs[0].tensor).desc.shape;
   ck_assert(shape.w() == 30 && shape.h() == 22);
 }
 END_TEST

@@ -24,7 +24,7 @@ struct Tensor {
 // Runs a layer on row-major floats, and again with every tensor in the device's form, which must
 // give the same up to binary16.
 std::vector<float> run(const char* type, const json& params, const std::vector<Tensor>& inputs,
-                       Shape output) {
+                       Shape output, const CustomLibrary* library = nullptr) {
   std::vector<float> results[2];
   for (int form = 0; form < 2; ++form) {
     auto describe = [&](const TensorDesc& desc) {
@@ -43,7 +43,7 @@ std::vector<float> run(const char* type, const json& params, const std::vector<T
     for (size_t i = 0; i < inputs.size(); ++i) views.push_back({descs[i], memory[i].data()});
     const TensorDesc out = describe(plain(output));
     std::vector<uint8_t> bytes(static_cast<size_t>(out.bytes()));
-    auto layer = create_cpu_layer(type, params, descs, {&out, 1});
+    auto layer = create_cpu_layer(type, params, descs, {&out, 1}, library);
     ck_assert_msg(layer.ok(), "%s", layer.ok() ? "" : layer.error().message.c_str());
     const TensorView view = {out, bytes.data()};
     ck_assert(layer.value()->run(views, {&view, 1}).ok());
@@ -129,24 +129,26 @@ START_TEST(element_wise_layers_compute) {
 }
 END_TEST
 
-START_TEST(a_library_brings_layers) {
+START_TEST(a_library_brings_layers_to_those_who_name_it) {
   const TensorDesc in = plain({1, 2, 1, 3}), out = plain({1, 4, 1, 3});
   const json params = {{"amount", 0.5}, {"sizes", {2, 4}}};
   const auto before = create_cpu_layer("Spread", params, {&in, 1}, {&out, 1});
   ck_assert(!before.ok() && before.error().message.find("custom-layers") != std::string::npos);
-  ck_assert(!load_module("/nowhere/libmine.so").ok());
-  ck_assert(load_module(SPREAD_MODULE).ok());
-  ck_assert(load_module(SPREAD_MODULE).ok());  // once more does nothing
+  ck_assert(!CustomLibrary::open("/nowhere/libmine.so").ok());
+  const auto opened = CustomLibrary::open(SPREAD_MODULE);
+  ck_assert(opened.ok());
+  const CustomLibrary* library = opened.value().get();
+  ck_assert(!create_cpu_layer("Spread", params, {&in, 1}, {&out, 1}).ok());
   const std::vector<float> values = {1, 2, 3, 4, 5, 6};
-  const auto spread = run("Spread", params, {{in, values}}, {1, 4, 1, 3});
+  const auto spread = run("Spread", params, {{in, values}}, {1, 4, 1, 3}, library);
   ck_assert(spread == std::vector<float>({1, 2, 3, 4, 5, 6, 2, 4, 6, 8, 10, 12}));
 
   auto message = [](const auto& result) { return result.error().message; };
-  const auto unset = create_cpu_layer("Spread", json::object(), {&in, 1}, {&out, 1});
+  const auto unset = create_cpu_layer("Spread", json::object(), {&in, 1}, {&out, 1}, library);
   ck_assert(!unset.ok() && message(unset).find("amount and sizes") != std::string::npos);
-  const auto broken = create_cpu_layer("Broken", params, {&in, 1}, {&out, 1});
+  const auto broken = create_cpu_layer("Broken", params, {&in, 1}, {&out, 1}, library);
   ck_assert(!broken.ok() && message(broken).find("no reason") != std::string::npos);
-  auto failing = create_cpu_layer("Failing", params, {&in, 1}, {&out, 1});
+  auto failing = create_cpu_layer("Failing", params, {&in, 1}, {&out, 1}, library);
   ck_assert(failing.ok());
   std::vector<float> result(12);
   const ConstTensorView from = {in, reinterpret_cast<const uint8_t*>(values.data())};
@@ -197,4 +199,4 @@ END_TEST
 DVNN_TEST_MAIN(layers, concat_joins_along_any_axis, permute_reorders_axes,
                softmax_sums_to_one_and_cannot_overflow, normalize_scales_to_unit_length,
                pooling_clips_windows_as_caffe_does, element_wise_layers_compute,
-               a_library_brings_layers, layers_that_do_not_fit_are_refused)
+               a_library_brings_layers_to_those_who_name_it, layers_that_do_not_fit_are_refused)

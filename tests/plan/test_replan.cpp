@@ -76,7 +76,7 @@ Model converted(const std::string& text, const Weights& weights,
 }
 
 void refused(const Model& model, int width, int height, std::initializer_list<const char*> words) {
-  const auto resized = plan::resize(model, width, height);
+  const auto resized = plan::replan(model, width, height);
   ck_assert(!resized.ok());
   for (const char* word : words) {
     ck_assert_msg(resized.error().message.find(word) != std::string::npos, "no '%s' in: %s", word,
@@ -87,20 +87,20 @@ void refused(const Model& model, int width, int height, std::initializer_list<co
 }  // namespace
 
 START_TEST(a_network_is_planned_as_from_its_model) {
-  for (bool y_major : {false, true}) {
+  for (bool hwc : {false, true}) {
     for (bool quantise : {false, true}) {
       convert::ConvertOptions options;
-      options.y_major = y_major;
+      options.hwc = hwc;
       options.quantise = quantise;
       const Model small = converted(detector_text(33, 47), detector_weights(), options);
       const Model large = converted(detector_text(70, 64), detector_weights(), options);
-      auto resized = plan::resize(small, 64, 70);
+      auto resized = plan::replan(small, 64, 70);
       ck_assert_msg(resized.ok(), "%s", resized.ok() ? "" : resized.error().message.c_str());
       resized.value().source.clear();
       ck_assert(network::model_to_json(resized.value()) == network::model_to_json(large));
       ck_assert(resized.value().weights == large.weights);
       // And back.
-      auto again = plan::resize(resized.value(), 47, 33);
+      auto again = plan::replan(resized.value(), 47, 33);
       ck_assert(again.ok());
       ck_assert(network::model_to_json(again.value()) == network::model_to_json(small));
     }
@@ -123,7 +123,7 @@ START_TEST(a_classifier_with_global_pooling_takes_any_size) {
         Weights().blob("c", {16, 3, 3, 3}).blob("c", 16).blob("i", {4, 16}).blob("i", 4), {});
   };
   const Model large = classifier(50, 40);
-  auto resized = plan::resize(classifier(20, 30), 40, 50);
+  auto resized = plan::replan(classifier(20, 30), 40, 50);
   ck_assert_msg(resized.ok(), "%s", resized.ok() ? "" : resized.error().message.c_str());
   ck_assert(network::model_to_json(resized.value()) == network::model_to_json(large));
   ck_assert(resized.value().weights == large.weights);
@@ -134,7 +134,7 @@ START_TEST(anchors_by_the_pictures_size_follow) {
   Model model = converted(detector_text(33, 47), detector_weights(), {});
   model.decoder.name = "ssd";
   model.decoder.params = {{"anchors", {{"rule", "min-boxes"}, {"image", {47, 33}}}}};
-  const auto resized = plan::resize(model, 64, 70);
+  const auto resized = plan::replan(model, 64, 70);
   ck_assert(resized.ok());
   ck_assert(resized.value().decoder.params["anchors"]["image"] == json({64, 70}));
 }
@@ -192,7 +192,7 @@ START_TEST(damaged_graphs_do_no_harm) {
     std::vector<json*> places;
     collect(&damaged.graph, &places);
     *places[random() % places.size()] = values[random() % std::size(values)];
-    good += plan::resize(damaged, 40, 40).ok();
+    good += plan::replan(damaged, 40, 40).ok();
   }
   ck_assert_int_lt(good, rounds);
 }

@@ -30,7 +30,7 @@ Model with_custom_layer(const nlohmann::json& params) {
   step.type = "Mine";
   step.params = params;
   const int out = step.outputs[0];
-  model.tensors[static_cast<size_t>(out)].desc = {ElementType::kFloat32, Layout::kNchw, {1, 32}};
+  model.tensor(out).desc = {ElementType::kFloat32, Layout::kNchw, {1, 32}};
   return model;
 }
 

@@ -43,7 +43,7 @@ Result<Model> planned(const json& description, const std::string& weights = "") 
   const NetworkFile file(description, weights);
   auto model = network::read_dvn(file.path);
   if (!model.ok()) return model;
-  return plan::resize(model.value(), 16, 16);
+  return plan::replan(model.value(), 16, 16);
 }
 
 Status valid(const json& description) {
@@ -422,7 +422,7 @@ START_TEST(planning_ends_soon_wherever_it_is_cancelled) {
   NetworkSource source;
   source.path = file.path;
   source.width = source.height = 16;
-  source.resize = plan::resize;
+  source.replan = plan::replan;
   // What is not interrupted is work, and other tests run beside this: times of the processor.
   const double start = processor_seconds();
   const double whole = seconds_of([&] { ck_assert(Network::load(source, "soft").ok()); });

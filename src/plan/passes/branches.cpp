@@ -27,7 +27,8 @@ bool is_run(const Node& node) {
 
 class Merger {
  public:
-  Merger(Graph* graph, int ub_size) : graph_(*graph), rewriter_(graph), ub_size_(ub_size) {}
+  Merger(Graph* graph, int buffer_bytes)
+      : graph_(*graph), rewriter_(graph), buffer_bytes_(buffer_bytes) {}
 
   void run() {
     for (size_t i = 0; i < rewriter_.count(); ++i) {
@@ -75,10 +76,10 @@ class Merger {
     device::RunWalk walk(in, topo);
     for (const Node& part : parts) {
       runs.push_back(part.run);
-      if (device::count_tiles(part.run, walk.in(), false, ub_size_) != 1) return false;
+      if (device::count_tiles(part.run, walk.in(), false, buffer_bytes_) != 1) return false;
       walk.pass(part.run);
     }
-    return device::unified_buffer_use(runs, topo, in) <= ub_size_;
+    return device::unified_buffer_use(runs, topo, in) <= buffer_bytes_;
   }
 
   bool try_merge(size_t index, int source) {
@@ -122,7 +123,7 @@ class Merger {
 
   Graph& graph_;
   Rewriter rewriter_;
-  int ub_size_;
+  int buffer_bytes_;
 };
 
 // A convolution, or what later passes put into one.
@@ -152,8 +153,8 @@ void put_parts_first(Rewriter* rewriter, size_t before, size_t index, Node conca
 
 }  // namespace
 
-void merge_branches(Graph* graph, int ub_size) {
-  Merger(graph, ub_size).run();
+void merge_branches(Graph* graph, int buffer_bytes) {
+  Merger(graph, buffer_bytes).run();
 }
 
 void split_at_concat(Graph* graph) {

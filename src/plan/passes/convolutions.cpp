@@ -7,7 +7,7 @@
 namespace dvnn::plan {
 namespace {
 
-constexpr int kMaxKernel = 7;  // of the device
+using device::kMaxKernel;
 
 // What keeps a convolution from the device; empty: nothing.
 std::string why_not(const Node& node, const Shape& in) {

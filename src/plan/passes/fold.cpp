@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "device/limits.h"
 #include "plan/passes/passes.h"
 #include "plan/passes/rewriter.h"
 
@@ -45,7 +46,6 @@ void remove_unused(Graph* graph) {
 }
 
 void fold_pads(Graph* graph) {
-  constexpr int kMaxPad = 127;
   Rewriter rewriter(graph);
   for (size_t i = 0; i < rewriter.count(); ++i) {
     const Node& node = rewriter.node(i);
@@ -59,7 +59,7 @@ void fold_pads(Graph* graph) {
     sum.right += pad->right;
     sum.top += pad->top;
     sum.bottom += pad->bottom;
-    if (std::max({sum.left, sum.right, sum.top, sum.bottom}) > kMaxPad) continue;
+    if (std::max({sum.left, sum.right, sum.top, sum.bottom}) > device::kMaxPadLeftTop) continue;
     const Node gone = rewriter.take(static_cast<size_t>(before));
     rewriter.change(i, [&](Node* conv) {
       conv->run.conv_pad = sum;
@@ -199,7 +199,7 @@ void lower_groups(Graph* graph) {
   rewriter.finish();
 }
 
-Status lower_inner_products(Graph* graph, bool y_major) {
+Status lower_inner_products(Graph* graph, bool hwc) {
   // What a value is before all reshapes: itself, where none makes it.
   std::vector<int> unshaped(graph->values.size());
   std::iota(unshaped.begin(), unshaped.end(), 0);
@@ -215,7 +215,7 @@ Status lower_inner_products(Graph* graph, bool y_major) {
     FlatInput flat;
     if (shape.rank == 4 && shape.elements() > shape.c()) {
       // Weights follow the order in which the device's buffer holds the picture.
-      const Layout layout = y_major ? Layout::kHwc8 : Layout::kWhc8;
+      const Layout layout = hwc ? Layout::kHwc8 : Layout::kWhc8;
       std::vector<float> ordered(node.weights.size());
       for (size_t m = 0; m < static_cast<size_t>(node.run.m); ++m) {
         size_t linear = 0;

@@ -15,7 +15,7 @@ using device::PoolKind;
 
 // Tiles that a convolution is cut into, along the width, so that one fits the unified buffer.
 // Source: dv-sdk converter, conv_tiles.
-int convolution_tiles(const Node& node, const Shape& in, const Shape& out, int ub_size) {
+int convolution_tiles(const Node& node, const Shape& in, const Shape& out, int buffer_bytes) {
   if (node.run.conv == ConvKind::kDepthwise) return 1;
   for (int tiles = 1; tiles <= in.w(); ++tiles) {
     const int64_t w = (in.w() + tiles - 1) / tiles + node.run.kernel.x - 1;
@@ -28,14 +28,14 @@ int convolution_tiles(const Node& node, const Shape& in, const Shape& out, int u
                    node.run.stride.x +
                1);
     const int64_t result = out_w * out.h() * std::min(8, out.c());
-    if ((8 * total + result) * 2 <= ub_size) return tiles;
+    if ((8 * total + result) * 2 <= buffer_bytes) return tiles;
   }
   return in.w() + 1;
 }
 
-int pooling_tiles(const Shape& in, int ub_size) {
+int pooling_tiles(const Shape& in, int buffer_bytes) {
   const int64_t bytes = int64_t{2} * in.w() * in.h() * std::min(8, in.c());
-  return static_cast<int>((bytes + ub_size - 1) / ub_size);
+  return static_cast<int>((bytes + buffer_bytes - 1) / buffer_bytes);
 }
 
 // f(max(a, b)) = max(f(a), f(b)): the device activates after pooling, the model before.
@@ -52,7 +52,8 @@ bool is_monotonic(const Node& node) {
 
 class Fuser {
  public:
-  Fuser(Graph* graph, int ub_size) : graph_(*graph), rewriter_(graph), ub_size_(ub_size) {}
+  Fuser(Graph* graph, int buffer_bytes)
+      : graph_(*graph), rewriter_(graph), buffer_bytes_(buffer_bytes) {}
 
   void run() {
     for (size_t i = 0; i < rewriter_.count(); ++i) {
@@ -144,7 +145,8 @@ class Fuser {
     }
     const Shape in = graph_.shape_of(before->inputs[0]), conv = graph_.shape_of(before->output);
     // A window would straddle tiles.
-    if (convolution_tiles(*before, in, conv, ub_size_) != 1 || pooling_tiles(conv, ub_size_) != 1) {
+    if (convolution_tiles(*before, in, conv, buffer_bytes_) != 1 ||
+        pooling_tiles(conv, buffer_bytes_) != 1) {
       return;
     }
     const device::ConvRun run = node->run;
@@ -158,13 +160,13 @@ class Fuser {
 
   Graph& graph_;
   Rewriter rewriter_;
-  int ub_size_;
+  int buffer_bytes_;
 };
 
 }  // namespace
 
-void fuse_commands(Graph* graph, int ub_size) {
-  Fuser(graph, ub_size).run();
+void fuse_commands(Graph* graph, int buffer_bytes) {
+  Fuser(graph, buffer_bytes).run();
 }
 
 namespace {

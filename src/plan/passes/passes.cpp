@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/passes/passes.h"
 
+#include "device/limits.h"
+
 namespace dvnn::plan {
 
 void run_unsized_passes(Graph* graph, InputSpec* picture) {
@@ -20,15 +22,15 @@ Status run_sized_passes(Graph* graph, const PlanOptions& options) {
   DVNN_TRY(go_on());
   DVNN_TRY(lower_poolings(graph));
   DVNN_TRY(go_on());
-  DVNN_TRY(lower_inner_products(graph, options.y_major));
+  DVNN_TRY(lower_inner_products(graph, options.hwc));
   DVNN_TRY(go_on());
   lower_affines(graph);
   DVNN_TRY(go_on());
   DVNN_TRY(pool_before_concat(graph));
   DVNN_TRY(go_on());
-  fuse_commands(graph, options.ub_size);
+  fuse_commands(graph, device::kUnifiedBufferBytes);
   DVNN_TRY(go_on());
-  merge_branches(graph, options.ub_size);
+  merge_branches(graph, device::kUnifiedBufferBytes);
   DVNN_TRY(go_on());
   return lower_leftovers(graph);
 }

@@ -49,7 +49,7 @@ Status lower_poolings(Graph* graph);
 
 /// Sums, activations and maximum poolings move into the convolution (or sum, or average pooling)
 /// before them, where the device's order of operations allows it.
-void fuse_commands(Graph* graph, int ub_size);
+void fuse_commands(Graph* graph, int unified_buffer_bytes);
 
 /// An activation or affine layer behind joined convolutions is done to each of them.
 void split_at_concat(Graph* graph);
@@ -59,10 +59,10 @@ Status pool_before_concat(Graph* graph);
 
 /// Convolutions and poolings of one input, each alone or two in a row, that are joined along
 /// channels become one command of several runs, where all fits the unified buffer.
-void merge_branches(Graph* graph, int ub_size);
+void merge_branches(Graph* graph, int unified_buffer_bytes);
 
 /// Fully connected layers become 1x1 convolutions over one pixel.
-Status lower_inner_products(Graph* graph, bool y_major);
+Status lower_inner_products(Graph* graph, bool hwc);
 
 /// Values that exceed binary16, by the largest magnitude of each that was measured, are kept as a
 /// power of two of what they are. Returns how many.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "device/limits.h"
 #include "plan/passes/passes.h"
 #include "plan/passes/rewriter.h"
 
@@ -11,9 +12,6 @@ namespace {
 
 using device::Extent;
 using device::PoolKind;
-
-constexpr int kMaxWindow = 3;      // of a maximum
-constexpr int kAverageWindow = 7;  // of an average
 
 // One step of several.
 struct Stage {
@@ -87,10 +85,10 @@ std::vector<Stage> split_overlapping(const device::ConvRun& run) {
 std::vector<Stage> split_global_average(const Shape& in) {
   Stage first, second;
   auto split = [](int size, int* inner, int* outer, int* pad) {
-    for (*pad = 0; *pad < kAverageWindow; ++*pad) {
-      for (*inner = kAverageWindow; *inner > 1; --*inner) {
+    for (*pad = 0; *pad < device::kMaxAverageWindow; ++*pad) {
+      for (*inner = device::kMaxAverageWindow; *inner > 1; --*inner) {
         *outer = (size + *pad) / *inner;
-        if ((size + *pad) % *inner == 0 && *outer <= kAverageWindow) return true;
+        if ((size + *pad) % *inner == 0 && *outer <= device::kMaxAverageWindow) return true;
       }
     }
     return false;
@@ -113,8 +111,8 @@ bool is_global(const device::ConvRun& run, const Shape& in, const Shape& out) {
 }
 
 bool fits_maximum(const device::ConvRun& run, const Shape& in) {
-  return run.pool_size.x >= 2 && run.pool_size.x <= kMaxWindow && run.pool_size.y <= kMaxWindow &&
-         in.w() >= 2;
+  return run.pool_size.x >= 2 && run.pool_size.x <= device::kMaxMaximumWindow &&
+         run.pool_size.y <= device::kMaxMaximumWindow && in.w() >= 2;
 }
 
 // Averages divide by the whole window on the device; Caffe clips windows at the padded end.
@@ -154,9 +152,10 @@ void put_stages(Rewriter* rewriter, size_t index, const std::vector<Stage>& stag
 std::vector<Stage> stages_of_maximum(const device::ConvRun& run, const Shape& in,
                                      const Shape& out) {
   if (fits_maximum(run, in)) return {{run.pool_size, run.pool_stride, run.pool_pad}};
-  std::vector<Stage> stages = tiles_exactly(run, in, out)
-                                  ? split_tiles({in.w() / out.w(), in.h() / out.h()}, kMaxWindow)
-                                  : split_overlapping(run);
+  std::vector<Stage> stages =
+      tiles_exactly(run, in, out)
+          ? split_tiles({in.w() / out.w(), in.h() / out.h()}, device::kMaxMaximumWindow)
+          : split_overlapping(run);
   const bool wide =
       std::all_of(stages.begin(), stages.end(), [](const Stage& s) { return s.size.x >= 2; });
   return wide ? stages : std::vector<Stage>();
@@ -165,14 +164,15 @@ std::vector<Stage> stages_of_maximum(const device::ConvRun& run, const Shape& in
 std::vector<Stage> stages_of_average(const Node& node, const Shape& in, const Shape& out) {
   const device::ConvRun& run = node.run;
   if (!node.pooling().counts_pads) return {};
-  const bool small = run.pool_size.x <= kAverageWindow && run.pool_size.y <= kAverageWindow;
+  const bool small =
+      run.pool_size.x <= device::kMaxAverageWindow && run.pool_size.y <= device::kMaxAverageWindow;
   if (small && !is_clipped(run, in, out)) {
     const float pixels = static_cast<float>(run.pool_size.x * run.pool_size.y);
     return {{run.pool_size, run.pool_stride, run.pool_pad, 1 / pixels}};
   }
   std::vector<Stage> stages;
   if (tiles_exactly(run, in, out)) {
-    stages = split_tiles({in.w() / out.w(), in.h() / out.h()}, kAverageWindow);
+    stages = split_tiles({in.w() / out.w(), in.h() / out.h()}, device::kMaxAverageWindow);
   }
   if (stages.empty() && is_global(run, in, out)) stages = split_global_average(in);
   return stages;
@@ -182,7 +182,8 @@ std::vector<Stage> stages_of_average(const Node& node, const Shape& in, const Sh
 std::string why_no_pooling(const Node& node, const Shape& in) {
   const device::ConvRun& run = node.run;
   if (!node.pooling().counts_pads) return "the device counts zeros around a picture";
-  const int most = run.pool == PoolKind::kMax ? kMaxWindow : kAverageWindow;
+  const int most =
+      run.pool == PoolKind::kMax ? device::kMaxMaximumWindow : device::kMaxAverageWindow;
   if (run.pool_size.x > most || run.pool_size.y > most) {
     return format("the window of %d x %d exceeds the device's %d x %d", run.pool_size.x,
                   run.pool_size.y, most, most);

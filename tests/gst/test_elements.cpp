@@ -2,6 +2,7 @@
 // The elements in a harness: frames in, metadata out.
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "gst_fixture.h"
+#include "image/pixel_formats.h"
 
 using namespace dvnn::test;
 
@@ -17,10 +18,11 @@ static std::string full_chain(const char* between = "") {
 }
 
 START_TEST(boxes_sit_on_the_object_in_every_format) {
-  const char* formats[] = {"NV12", "NV21", "NV16", "I420",      "YV12",     "YUY2", "UYVY",
-                           "RGB",  "BGR",  "RGBx", "BGRx",      "xRGB",     "xBGR", "RGBA",
-                           "BGRA", "ARGB", "ABGR", "P010_10LE", "I420_10LE"};
+#define DVNN_QUOTED(enumerator, name, ...) #name,
+  const char* formats[] = {DVNN_PIXEL_FORMATS(DVNN_QUOTED, DVNN_QUOTED, DVNN_QUOTED)};
+#undef DVNN_QUOTED
   for (const char* format : formats) {
+    if (std::string(format) == "GRAY8") continue;  // the square is red
     GstHarness* h = chain(full_chain(), video_caps(format, 320, 240));
     GstBuffer* out = gst_harness_push_and_pull(h, red_square(format, 320, 240, 2, 1));
     ck_assert_msg(out && found_square(out, 320, 240, 2, 1), "%s", format);

@@ -14,9 +14,9 @@ struct Entry {
   uint64_t limit;
 };
 
-// In the order of Budget. Each default is more than ten times what any of our reference networks
-// needs, and small enough that a network that just keeps within all of them takes neither a
-// gigabyte nor many seconds. docs/limits.md has the measurements.
+// One entry per Budget, in the order of the enumeration. Each default is more than ten times what
+// our largest reference network needs, yet small enough that a network just within all of them
+// takes neither a gigabyte nor many seconds. docs/limits.md has the measurements.
 constexpr Entry kBudgets[] = {
     {"DVNN_MAX_IO_BYTES", uint64_t{256} << 20},
     {"DVNN_MAX_CONSTANT_BYTES", uint64_t{128} << 20},
@@ -32,7 +32,8 @@ constexpr Entry kBudgets[] = {
 
 uint64_t limit_of(Budget budget) {
   const Entry& entry = kBudgets[static_cast<size_t>(budget)];
-  // A program with more rights than its caller does not let the caller lift its limits.
+  // secure_getenv() ignores the environment where the program has more rights than its caller, who
+  // must not lift its limits.
   const char* text = secure_getenv(entry.variable);
   if (!text || *text < '0' || *text > '9') return entry.limit;
   char* end = nullptr;

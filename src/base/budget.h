@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one whole network may cost. A file of a kilobyte can describe work for a day, and limits on
-// single tensors do not add up to a limit on the network: these do.
+// What one whole network may cost. A file of a kilobyte can describe a day's work, and limits on
+// single tensors do not add up to a limit on the network; these budgets are that limit.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,21 @@ namespace dvnn {
 
 enum class Budget {
   kIoBytes,        // a slot's I/O buffer
-  kConstantBytes,  // what is computed once when a network is loaded
-  kScratchBytes,   // what CPU layers keep beside their tensors, of all steps together
+  kConstantBytes,  // constants, computed once when a network is loaded
+  kScratchBytes,   // what CPU layers keep beside their tensors, in all steps together
   kDeviceMacs,     // multiply-adds of all device commands, taps of their pooling windows included
   kCpuWork,        // elements that CPU layers read and write, window taps and products
   kCandidates,     // boxes that suppression looks at, of all classes together
-  kGraphNodes,     // of the graph that a network file keeps for other sizes, or that comes of it
-  kWeightBytes,    // packed weights that planning makes
+  kGraphNodes,   // of the graph that a network file keeps for other sizes, and of the graph planned
+                 // from it
+  kWeightBytes,  // packed weights that planning makes
 };
 
-/// The limit: the default, or what the environment variable says that docs/limits.md lists for it.
+/// The limit of `budget`: its default, or the value of its environment variable (docs/limits.md).
 uint64_t limit_of(Budget budget);
 
-/// An error that names `what`, its value, the limit, and the variable that changes it, where
-/// `value` is over the budget.
+/// Returns an error if `value` is over the budget. The error names `what`, its value, the limit,
+/// and the variable that changes the limit.
 Status check_budget(Budget budget, uint64_t value, const std::string& what);
 
 }  // namespace dvnn

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ending work that takes long, from another thread: who asked for the work keeps the Cancellation,
-// and the work looks at it for every node, step or slot, so that it ends within a moment.
+// Lets one thread end another thread's long work. Whoever asks for the work keeps the Cancellation;
+// the work checks it for every node, step or slot, so it ends within a moment.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ class Cancellation {
   std::atomic<bool> cancelled_{false};
 };
 
-/// kCancelled once `cancellation` is; null is never.
+/// Returns kCancelled once `cancellation` is cancelled; a null one never is.
 inline Status check_cancelled(const Cancellation* cancellation) {
   if (!cancellation || !cancellation->is_cancelled()) return {};
   return Error{ErrorCode::kCancelled, "cancelled"};

@@ -7,7 +7,7 @@
 
 namespace dvnn {
 
-/// Microseconds of a clock that never goes back.
+/// Microseconds of a clock that never goes backwards.
 inline int64_t now_us() {
   using std::chrono::duration_cast;
   return duration_cast<std::chrono::microseconds>(

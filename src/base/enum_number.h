@@ -6,8 +6,8 @@
 
 namespace dvnn {
 
-/// The number in a field of a C enumeration that anybody may have written: reading one that is none
-/// of the enumerators' as an Enum is undefined.
+/// Returns the number in a field of a C enumeration. Anybody may have written the field, and
+/// reading a value that is no enumerator as an Enum is undefined.
 template <typename Enum>
 std::underlying_type_t<Enum> enum_number(const Enum& field) {
   std::underlying_type_t<Enum> number;

@@ -29,7 +29,7 @@ size_t sequence_length(const std::string& text, size_t at) {
   if (lead < 0x80) return 1;
   if (lead >= 0xc2 && lead <= 0xdf) return follows(at + 1) ? 2 : 0;
   if (lead >= 0xe0 && lead <= 0xef) {
-    // Neither longer than needed nor half of a surrogate pair.
+    // The sequence must not be longer than needed, nor encode half of a surrogate pair.
     if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f)) return 0;
     return follows(at + 1) && follows(at + 2) ? 3 : 0;
   }
@@ -40,7 +40,8 @@ size_t sequence_length(const std::string& text, size_t at) {
   return 0;
 }
 
-// Of a valid sequence: what terminals obey, or what makes a line read otherwise than it stands.
+// Whether a valid sequence is a control character that terminals obey, or a mark that makes a line
+// read in another order than it is stored.
 bool is_control(const std::string& text, size_t at, size_t length) {
   auto byte = [&](size_t i) { return static_cast<unsigned char>(text[at + i]); };
   if (length == 1) return byte(0) < 0x20 || byte(0) == 0x7f;
@@ -83,7 +84,7 @@ bool is_printable(const std::string& text) {
 std::string short_text(const std::string& text, size_t most) {
   if (text.size() <= most) return printable(text);
   size_t end = most > 3 ? most - 3 : 0;
-  // Not within a character: its later bytes begin with the bits 10.
+  // The cut must not fall within a character, whose later bytes begin with the bits 10.
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
   return printable(text.substr(0, end)) + "...";
 }

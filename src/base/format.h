@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts: printf-style formatting into std::string, checked by the compiler, and parts of paths.
+// Strings: printf-style formatting into std::string, checked by the compiler, and parts of paths.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@ namespace dvnn {
 
 std::string format(const char* fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/// A text from a file as one line of valid UTF-8 that is safe on a terminal: control characters
-/// (also those from U+0080 on), marks that turn the direction of writing, and stray bytes become
-/// '?'.
+/// Makes a string from a file one line of valid UTF-8 that is safe on a terminal: control
+/// characters (including those from U+0080 on), marks that change the direction of writing, and
+/// stray bytes become '?'.
 std::string printable(const std::string& text);
 
-/// Whether printable() leaves the text as it is.
+/// Whether printable() would leave `text` as it is.
 bool is_printable(const std::string& text);
 
-/// printable(), and no longer than `most` bytes: "..." stands for the rest.
+/// printable(), cut to at most `most` bytes; "..." stands for the rest.
 std::string short_text(const std::string& text, size_t most);
 
 /// The last part of a path.

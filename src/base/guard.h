@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where exceptions end. Our own code returns errors as values, but the standard library, OpenCV and
-// code that users bring throw: nothing of that may reach C code, a thread's end or main().
+// users' libraries throw. No exception may reach C code, the end of a thread, or main().
 #pragma once
 
 #include <exception>
@@ -12,8 +12,8 @@
 
 namespace dvnn {
 
-/// The exception that is being handled as an error that begins with `what`. There may be no memory
-/// for that either: then the message is as short as strings are without memory.
+/// Turns the exception that is being handled into an error whose message begins with `what`. If
+/// there is no memory for the message, it is short enough for a string without an allocation.
 inline Error error_of_exception(const char* what) noexcept {
   try {
     try {
@@ -30,8 +30,8 @@ inline Error error_of_exception(const char* what) noexcept {
   }
 }
 
-/// Calls `work`, which returns a Result or Status; an exception becomes an error that begins with
-/// `what`, the doing that failed: "loading 'a.dvn'".
+/// Calls `work`, which returns a Result or Status. An exception becomes an error that begins with
+/// `what`, the activity that failed, for example "loading 'a.dvn'".
 template <typename Work>
 auto guarded(const char* what, Work&& work) noexcept -> decltype(work()) {
   try {

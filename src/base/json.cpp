@@ -14,9 +14,10 @@ using nlohmann::json;
 
 namespace {
 
-// Not a parser: what is no JSON is found later.
+// Counts without parsing; the parser finds invalid JSON later.
 Status check_extent(const std::string& text) {
-  constexpr size_t kMaxGroups = size_t{6} << 20;  // lists, objects and texts: a hundred bytes each
+  constexpr size_t kMaxGroups = size_t{6}
+                                << 20;  // lists, objects and strings: a hundred bytes each
   constexpr size_t kMaxValues = size_t{8} << 20;  // 16 bytes each
   size_t groups = 0, values = 0;
   int depth = 0;
@@ -47,11 +48,12 @@ Status check_extent(const std::string& text) {
   return {};
 }
 
-// A text that ends early once its reader is to stop.
+// A string that ends early once its reader is to stop.
 class CancellableText : public std::streambuf {
  public:
   CancellableText(const std::string& text, const Cancellation* cancellation)
-      : rest_(const_cast<char*>(text.data())),  // streams have no other pointers; none is written
+      : rest_(const_cast<char*>(text.data())),  // streams take only non-const pointers; nothing is
+                                                // written through this one
         left_(text.size()),
         cancellation_(cancellation) {}
 
@@ -92,7 +94,7 @@ Result<json> parse_json(const std::string& text, const std::string& what,
 }
 
 void take_apart(json* value) noexcept {
-  // No deeper than parse_json() lets values be.
+  // The recursion is no deeper than parse_json() lets values be.
   if (auto* list = value->get_ptr<json::array_t*>()) {
     for (json& item : *list) take_apart(&item);
     list->clear();
@@ -104,7 +106,7 @@ void take_apart(json* value) noexcept {
 
 std::string shown(const json& value) {
   constexpr size_t kMost = 40;
-  // Of lists and objects only the kind: their text may be of any length.
+  // Lists and objects are shown by their kind only, because their text may be of any length.
   if (value.is_structured()) return value.is_array() ? "a list" : "an object";
   return short_text(value.dump(-1, ' ', false, json::error_handler_t::replace), kMost);
 }
@@ -164,7 +166,7 @@ double JsonReader::number(const char* name, double fallback) {
   const json* value = member(name);
   if (!value) return fallback;
   const double number = value->is_number() ? value->get<double>() : NAN;
-  // A float is what every reader stores it in.
+  // Readers store numbers as floats, so the value must be finite as a float.
   if (!std::isfinite(static_cast<float>(number))) {
     fail(name, shown(*value) + " is not a finite number");
     return fallback;

@@ -13,21 +13,22 @@
 
 namespace dvnn {
 
-/// The only way from text to JSON. Beyond kMaxJsonDepth levels, or a number of lists, objects and
-/// values that would take far more memory than the text, it is an error: nlohmann's copies and
-/// texts of nested values recurse, and a deep one would end the process. `what` names the text.
+/// The only way from a string to JSON. Deeper nesting than kMaxJsonDepth is an error, and so are so
+/// many lists, objects and values that they would take far more memory than the string. The reason:
+/// nlohmann's copies and strings of nested values recurse, and a deep one would end the process.
+/// `what` names the string in errors.
 Result<nlohmann::json> parse_json(const std::string& text, const std::string& what,
                                   const Cancellation* cancellation = nullptr);
 constexpr int kMaxJsonDepth = 64;
 
-/// Whether parse_json() would take a text of this size and depth: for those who write one.
+/// Whether parse_json() would accept a string of this size and depth; for code that writes one.
 Status check_json_extent(const std::string& text, const std::string& what);
 
-/// Empties a value without taking memory. nlohmann's destructor takes some for nested values, and
-/// ends the process where there is none.
+/// Empties a value without allocating. nlohmann's destructor allocates for nested values, and ends
+/// the process if it cannot.
 void take_apart(nlohmann::json* value) noexcept;
 
-/// Empties a value at the end of a scope.
+/// Empties a value at the end of its scope.
 class JsonScope {
  public:
   explicit JsonScope(nlohmann::json* value) : value_(value) {}
@@ -51,7 +52,7 @@ class JsonReader {
   /// `what` names the object in messages: "DetectionOutput".
   JsonReader(const nlohmann::json& object, std::string what);
 
-  /// A required (no `fallback`) or optional integer in [min, max].
+  /// A required integer in [min, max]; the overload with a `fallback` makes it optional.
   int64_t integer(const char* name, int64_t min, int64_t max);
   int64_t integer(const char* name, int64_t min, int64_t max, int64_t fallback);
   /// A finite number.
@@ -64,9 +65,9 @@ class JsonReader {
   std::vector<float> numbers(const char* name, size_t max_count);
   /// An array of integers in [min, max] with at most `max_count` entries; absent: empty.
   std::vector<int> integers(const char* name, int64_t min, int64_t max, size_t max_count);
-  /// A member of any type, or null.
+  /// A member of any type, or null if it is absent.
   const nlohmann::json* member(const char* name);
-  /// Notes a problem that the caller found: "field 'name' of what: problem".
+  /// Records a problem that the caller found: "field 'name' of what: problem".
   void fail(const std::string& name, const std::string& problem);
 
   bool ok() const { return error_.empty(); }

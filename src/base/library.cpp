@@ -7,7 +7,7 @@
 namespace dvnn {
 
 Result<void*> open_library(const std::string& path) {
-  // Without a slash the system would look elsewhere.
+  // Without a slash, dlopen() would search the system's folders.
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
   if (void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
   const char* why = dlerror();

@@ -8,8 +8,8 @@
 
 namespace dvnn {
 
-/// Loads the library at `path`, never one of the system's of that name. kNotFound: there is no such
-/// file; kIo: it cannot be loaded, and why.
+/// Loads the library at `path`, and never one of the system's of that name. kNotFound: no such file
+/// exists; kIo: the file cannot be loaded, and why.
 Result<void*> open_library(const std::string& path);
 
 }  // namespace dvnn

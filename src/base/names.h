@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enumerations as text: one table of names per enum, looked up both ways.
+// Enumerations as strings: one table of names per enum, looked up both ways.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace dvnn {
 
-/// The value whose name is `text` in a table in the order of the enum (from 0); an unknown name is
+/// The value whose name is `text`, in a table in the order of the enum (from 0). An unknown name is
 /// an error that says what kind of name it is (`what`) and lists the known ones.
 template <typename Enum, size_t N>
 Result<Enum> parse_name(std::string_view text, const char* const (&names)[N], const char* what) {

@@ -13,22 +13,22 @@ enum class ErrorCode {
   kNotFound,         // a file, layer or library that was named does not exist
   kIo,               // reading or writing failed
   kMalformed,        // a file or description breaks its own format
-  kUnsupported,      // well formed, but not something that we can do
+  kUnsupported,      // well formed, but beyond what we can do
   kInvalidArgument,  // the caller's value is out of range
   kLimit,            // larger than a limit that the message names
   kDevice,           // the device refused or was lost
   kNoMemory,
-  kCancelled,  // who asked for it does not want it any more
+  kCancelled,  // the caller no longer wants the result
   kInternal,
 };
 
-/// What went wrong. The message is one sentence that names the file, layer, field or property, the
-/// value seen and the value allowed.
+/// What went wrong: one sentence that names the file, layer, field or property, the value seen and
+/// the value allowed.
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message;
 
-  /// The same error with "context: " in front of its message.
+  /// The same error with "context: " before its message.
   Error within(const std::string& context) const& { return {code, context + ": " + message}; }
 };
 
@@ -67,14 +67,15 @@ using Status = Result<void>;
 #define DVNN_CONCAT_(a, b) a##b
 #define DVNN_CONCAT(a, b) DVNN_CONCAT_(a, b)
 
-/// Returns from the calling function with the error of `expr` (a Status or Result), if it has one.
+/// Returns from the calling function if `expr` (a Status or Result) is an error, with that error.
 #define DVNN_TRY(expr)                                   \
   do {                                                   \
     auto dvnn_status_ = (expr);                          \
     if (!dvnn_status_.ok()) return dvnn_status_.error(); \
   } while (0)
 
-/// Assigns the value of the Result `expr` to `lhs` (may be a declaration), or returns its error.
+/// Assigns the value of the Result `expr` to `lhs`, which may be a declaration; returns its error
+/// if it has one.
 #define DVNN_ASSIGN(lhs, expr) DVNN_ASSIGN_(DVNN_CONCAT(dvnn_result_, __LINE__), lhs, expr)
 #define DVNN_ASSIGN_(tmp, lhs, expr) \
   auto tmp = (expr);                 \

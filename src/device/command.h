@@ -17,11 +17,11 @@ enum class ConvKind : uint8_t {
   kDeconv = 5,
   kDepthwiseDeconv = 7
 };
-/// Whether each output channel is made of one input channel alone.
+/// Whether each output channel is computed from a single input channel.
 constexpr bool is_depthwise(ConvKind kind) {
   return kind == ConvKind::kDepthwise || kind == ConvKind::kDepthwiseDeconv;
 }
-/// Whether stride - 1 zeros between the input's samples come first.
+/// Whether the run first inserts stride - 1 zeros between the input's samples.
 constexpr bool is_deconv(ConvKind kind) {
   return kind == ConvKind::kDeconv || kind == ConvKind::kDepthwiseDeconv;
 }
@@ -47,8 +47,8 @@ struct Extent {
   int x = 1, y = 1;
 };
 
-/// One run of a convolution command. In a run: convolution and bias, element-wise add, max pooling,
-/// activation; or average pooling, element-wise add, activation.
+/// One run of a convolution command. A run does either convolution and bias, element-wise addition,
+/// max pooling, activation; or average pooling, element-wise addition, activation.
 struct ConvRun {
   int m = 0;  // output channels
   ConvKind conv = ConvKind::kNone;
@@ -59,14 +59,14 @@ struct ConvRun {
   PoolKind pool = PoolKind::kNone;
   Extent pool_size, pool_stride;
   Pad pool_pad;
-  float pool_scale = 1.0f;  // average pooling: what the window's sum is multiplied by
+  float pool_scale = 1.0f;  // average pooling multiplies the window's sum by this
   Activation activation = Activation::kNone;
   float activation_param = 0.0f;  // kRelu: slope of the negative side
 };
 
-constexpr size_t kMaxRuns = 32;  // of a command
+constexpr size_t kMaxRuns = 32;  // in a command
 
-/// A convolution command: w x h x c in, one or more runs (see dv-device facts on `topo`).
+/// A convolution command: a w x h x c input and one or more runs.
 struct ConvCommand {
   int w = 0, h = 0, c = 0;
   uint32_t topo = 1;         // bit i: run i writes to external memory; else to the unified buffer
@@ -75,29 +75,29 @@ struct ConvCommand {
   std::vector<ConvRun> runs;
 };
 
-/// Width, height and channels of what a run makes of a w x h x c input.
+/// The width, height and channels of a tensor, or of what a run makes of one.
 struct Dims {
   int w = 0, h = 0, c = 0;
 };
 Dims conv_output(const ConvRun& run, Dims in);  // after the convolution, before pooling
 Dims run_output(const ConvRun& run, Dims in);   // after pooling
 
-/// Whether a command's run writes to memory, by the command's `topo`.
+/// Whether run `run` writes to memory, according to the command's `topo`.
 constexpr bool writes_memory(uint32_t topo, size_t run) {
   return topo >> run & 1;
 }
 
-/// Walks through a command run by run. The first run, and each that follows one that writes to
-/// memory, reads the command's input; the others read what the run before them makes.
+/// Walks through a command run by run. The first run reads the command's input, and so does each
+/// run after one that writes to memory; the others read the result of the run before them.
 class RunWalk {
  public:
   RunWalk(Dims input, uint32_t topo) : input_(input), in_(input), topo_(topo) {}
   size_t index() const { return index_; }
-  /// What the run at index() reads.
+  /// The size of the tensor that the run at index() reads.
   Dims in() const { return in_; }
   bool reads_memory() const { return index_ == 0 || device::writes_memory(topo_, index_ - 1); }
   bool writes_memory() const { return device::writes_memory(topo_, index_); }
-  /// Goes on to the run after `run`, which is the one at index().
+  /// Moves on to the next run; `run` is the one at index().
   void pass(const ConvRun& run) {
     in_ = writes_memory() ? input_ : run_output(run, in_);
     ++index_;
@@ -109,7 +109,7 @@ class RunWalk {
   size_t index_ = 0;
 };
 
-/// Calls visit(run, walk) for each run of a command, whose sizes must be possible.
+/// Calls visit(run, walk) for each run of a command, whose sizes must be valid.
 template <typename Visit>
 void for_each_run(const ConvCommand& command, Visit visit) {
   RunWalk walk({command.w, command.h, command.c}, command.topo);
@@ -119,7 +119,7 @@ void for_each_run(const ConvCommand& command, Visit visit) {
   }
 }
 
-/// The packed weights' geometry of a run that reads `input_channels` channels.
+/// The geometry of a run's packed weights, if the run reads `input_channels` channels.
 PackedGeometry run_geometry(const ConvRun& run, int input_channels);
 
 }  // namespace dvnn::device

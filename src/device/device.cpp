@@ -52,7 +52,7 @@ Status Memory::to_device(size_t offset, size_t size) const {
   const Functions& fn = library_->fn();
   if (fn.mem_to_device) {
     if (fn.mem_to_device(mem(handle_), offset, size, 0) == 0) return {};
-  } else if (fn.mem_sync_end(mem(handle_)) == 0) {  // drivers without ranges: the whole memory
+  } else if (fn.mem_sync_end(mem(handle_)) == 0) {  // the driver knows no ranges: the whole memory
     return {};
   }
   return library_->error("handing memory to the device failed");
@@ -164,7 +164,7 @@ Result<std::shared_ptr<Device>> Device::open(const std::string& selector) {
   } else {
     candidates = {choice};
   }
-  // One cause per library that was tried; it exists nowhere if none of them does.
+  // Collects one cause per library. The result is kNotFound only if every library is missing.
   std::string causes;
   std::vector<PassedOver> passed_over;
   for (const std::string& path : candidates) {
@@ -235,7 +235,7 @@ Result<Memory> Device::allocate(size_t size) {
   }
   memory.data_ = fn.mem_map(mem(memory.handle_));
   if (!memory.data_) return library_->error("device memory cannot be mapped");
-  // Memory counts as the CPU's until it is handed over.
+  // The CPU owns the memory until it is handed over.
   if (!fn.mem_to_device && fn.mem_sync_start(mem(memory.handle_), 1, 1) != 0) {
     return library_->error("device memory cannot be synchronised");
   }

@@ -22,7 +22,7 @@ namespace dvnn::device {
 
 class Library;  // the loaded shared object and its function table (loader.h)
 
-/// What the device says of itself.
+/// The device's own description.
 struct Info {
   std::string description;  // the driver's own info string
   std::string version;      // "7.2.20201106"
@@ -33,7 +33,7 @@ struct Info {
   int max_fc_vector_size = 0;  // elements
 };
 
-/// How the device's table of the values of 8-bit pixels is ordered: 3 x 256 binary16.
+/// The order of the device's lookup table, which maps 8-bit pixels to 3 x 256 binary16 values.
 enum class PixelTableOrder : uint8_t {
   kNone,         // the device takes no pixels
   kPlanar,       // [channel][level]
@@ -86,7 +86,7 @@ class CommandList {
   /// the input is 8-bit pixels of three channels, which the device looks up there.
   Status add(const ConvCommand& command, BufferRef input, BufferRef output, BufferRef eltwise,
              const Memory& weights, BufferRef pixel_table = {});
-  /// Appends a command that is already in the driver's form.
+  /// Appends a command in the driver's own form.
   Status add_raw(const dmp_dv_cmdraw& command);
   Status commit();
   /// Queues the list and returns an id for wait().
@@ -121,14 +121,14 @@ class Device : public std::enable_shared_from_this<Device> {
   void* context() const { return context_; }  // a dmp_dv_context
   /// Path or name of the library in use.
   const std::string& library_path() const;
-  /// What would choose this device: "fpga", "soft", or its library's path.
+  /// The selector that opens this device again: "fpga", "soft", or its library's path.
   std::string name() const;
   /// Libraries that are installed, but did not work when "auto" tried them before this one.
   const std::vector<PassedOver>& passed_over() const { return passed_over_; }
   Result<Memory> allocate(size_t size);
   Result<CommandList> create_command_list();
-  /// Whether the device takes pixels, and how its table is ordered. No document says, so this looks
-  /// up every entry once, with a convolution that changes nothing; the answer is kept.
+  /// Whether the device takes pixels, and in which order its table is. No document says, so the
+  /// first call looks up every entry with a convolution that changes nothing; the answer is kept.
   PixelTableOrder pixel_table_order();
 
  private:

@@ -45,8 +45,9 @@ struct Estimate {
   bool waits_for_memory = false;  // moving takes longer than computing
 };
 
-/// "clock=200,macs=576,bus=16,ub=655360,command=0": any of them, in MHz, multipliers, bytes per
-/// clock, bytes, microseconds; what is not named keeps its default. Errors name the part.
+/// Reads "clock=200,macs=576,bus=16,ub=655360,command=0", or any part of it: MHz, multipliers,
+/// bytes per clock, bytes, microseconds. Parts that are not named keep their defaults. Errors name
+/// the part.
 Result<Hardware> parse_hardware(const std::string& text);
 
 Estimate estimate(const ConvCommand& command, const Hardware& hardware);

@@ -14,7 +14,7 @@ namespace dvnn::device {
 /// The unified buffer of the boards that are sold, bytes.
 constexpr int kUnifiedBufferBytes = 655360;
 
-// What the hardware does.
+// What the hardware can do.
 constexpr int kMaxWidth = 2047, kMaxHeight = 1024;  // pixels of an input or output
 constexpr int kMaxChannels = 32768;                 // of an input or output
 constexpr int kMaxKernel = 7;                       // pixels, each way
@@ -27,8 +27,8 @@ constexpr int kMaxStride = 255;      // also dilations and pooling windows
 constexpr int kMaxPadLeftTop = 127;  // 7 bits
 constexpr int kMaxPadRightBottom = 255;
 
-/// What a dilated run lacks of what the device asks of it (odd kernels, an output of the input's
-/// size over the stride, no pooling, no PReLU), or null. Undilated runs lack nothing.
+/// Says which of the device's conditions a dilated run breaks: odd kernels, an output of the
+/// input's size over the stride, no pooling, no PReLU. Null if it breaks none, or is not dilated.
 const char* dilation_problem(const ConvRun& run, Dims in);
 
 /// Into how many tiles the device splits the width of a run's w x h x c input: 1 or more, or 0 if

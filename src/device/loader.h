@@ -23,8 +23,8 @@ struct Functions {
 /// last handle.
 class Library {
  public:
-  /// Loads one library by path or by its name on the system's search path. kNotFound: there is
-  /// none; kDevice: it is there, and cannot be used.
+  /// Loads one library by path, or by its name on the system's search path. kNotFound: it does not
+  /// exist; kDevice: it exists and cannot be used.
   static Result<std::shared_ptr<const Library>> load(const std::string& path);
   const Functions& fn() const { return functions_; }
   const std::string& path() const { return path_; }
@@ -39,8 +39,8 @@ class Library {
 constexpr const char* kVendorLibrary = "libdmpdv.so";
 constexpr const char* kSoftLibrary = "libdmpdv-soft.so";
 
-/// Where the software device may be, best first: $DVNN_SOFT_DEVICE, or else where it is
-/// installed, and the system's search path.
+/// The places where the software device may be, best first: $DVNN_SOFT_DEVICE if it is set, else
+/// where it is installed, then the system's search path.
 std::vector<std::string> soft_library_candidates();
 
 }  // namespace dvnn::device

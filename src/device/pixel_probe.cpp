@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pixels that have every level go through a table in which every entry is its own index, and a 1x1
-// convolution by the identity: the results tell which entry the device took for which pixel.
+// Sends pixels of every value through a table in which each entry is its own index, and through a
+// 1x1 convolution by the identity. The results tell which entry the device took for which pixel.
 #include "device/pixel_probe.h"
 
 #include <cstring>
@@ -30,7 +30,7 @@ Status upload(const Memory& memory, const void* data, size_t size) {
   return memory.to_device(0, size);
 }
 
-// The index of the entry that each channel of each pixel became: binary16 is exact up to 2048.
+// The index of the entry that each channel of each pixel became. Binary16 is exact up to 2048.
 Result<std::vector<int>> look_up_all(Device* device) {
   constexpr size_t kValues = size_t{kLevels} * kChannels;
   const ConvCommand command = identity_command();
@@ -47,7 +47,7 @@ Result<std::vector<int>> look_up_all(Device* device) {
   }
   DVNN_ASSIGN(const Memory weights, device->allocate(packed.size()));
   DVNN_ASSIGN(const Memory entries, device->allocate(kPixelTableBytes));
-  // The driver asks for room for binary16, whatever the input is.
+  // The driver wants room for binary16, whatever the input is.
   DVNN_ASSIGN(const Memory input, device->allocate(kValues * sizeof(half_t)));
   DVNN_ASSIGN(const Memory output, device->allocate(kValues * sizeof(half_t)));
   DVNN_TRY(upload(weights, packed.data(), packed.size()));

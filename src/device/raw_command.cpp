@@ -21,7 +21,7 @@ void fill_run(const ConvRun& run, dmp_dv_cmdraw_conv_v0_run* out) {
   out->pool_pad = sides(run.pool_pad);
   out->m = static_cast<uint16_t>(run.m);
   out->conv_enable = static_cast<uint16_t>(run.conv);
-  // The driver wants a valid kernel even where there is no convolution.
+  // The driver wants a valid kernel even if the run does not convolve.
   out->p = run.kernel.x == run.kernel.y ? static_cast<uint16_t>(run.kernel.x) : pair(run.kernel);
   out->pz = 1;
   out->conv_stride = pair(run.stride);

@@ -7,7 +7,7 @@
 
 namespace dvnn::device {
 
-/// Everything but the buffers, which are none.
+/// Translates everything but the buffers, which stay null.
 dmp_dv_cmdraw_conv_v0 to_raw(const ConvCommand& command);
 
 }  // namespace dvnn::device

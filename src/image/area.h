@@ -12,12 +12,12 @@ namespace dvnn::image {
 
 class AreaPlan {
  public:
-  /// As LanePlan::plan(); `row_samples`: samples of all components in a row of the plane.
+  /// As LanePlan::plan(). `row_samples` counts the samples of all components in a row of the plane.
   void plan(const std::vector<Component>& components, const AxisPlan& x, const AxisPlan& y,
             int row_bytes);
 
   size_t lanes() const { return lanes_; }
-  /// The lanes of row `y` of the result, 0..255; `plane` is the first row of the plane.
+  /// Computes the lanes of row `y` of the result, 0..255. `plane` is the first row of the plane.
   void row(const uint8_t* plane, ptrdiff_t stride, int y, float* out);
 
  private:

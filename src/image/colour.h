@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vector code from samples to levels: rows of pixels, which are bytes R, G, B, 0, and rows of
-// gray bytes. Rows may be read and written up to kRowPadding bytes (see resample.h) beyond their
-// end.
+// The vector code from samples to u8 pixels: rows of R, G, B, 0, and rows of gray bytes. Rows may
+// be read and written up to kRowPadding bytes (see resample.h) beyond their end.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +24,7 @@ void yuv_to_gray(const YuvRow& row, const YuvMatrix& matrix, size_t count, uint8
 void gray_to_pixels(const uint8_t* gray, size_t count, uint8_t* pixels);
 /// Luma by the weights of ITU-R BT.601.
 void pixels_to_gray(const uint8_t* pixels, size_t count, uint8_t* gray);
-/// Values 0..255 -> levels.
+/// Rounds values in 0..255 to u8.
 void round_to_levels(const float* values, size_t count, uint8_t* levels);
 
 }  // namespace dvnn::image

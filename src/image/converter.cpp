@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of work: for each row of the result, the source rows that it needs become a row of
-// levels, which the writer turns into elements in their place.
+// The order of work: for each row of the result, the source rows that it needs become one row of u8
+// samples, which the writer turns into tensor elements.
 #include "image/converter.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ YuvMatrix make_matrix(Matrix matrix, bool full_range, float unit) {
   return m;
 }
 
-// One plane's components, and what they become.
+// One plane's components, and the rows that they become.
 struct Stream {
   int plane = 0;
   size_t row_bytes = 0;
@@ -172,8 +172,7 @@ void Converter::Impl::sample_yuv(const FrameView& frame, int y, uint8_t* levels)
   yuv_to_pixels(row, matrix, columns, levels);
 }
 
-// RGB and gray are rounded to levels before anything else is done to them, as a resized picture's
-// are.
+// RGB and gray are rounded to u8 before anything else happens to them, as in a resized image.
 void Converter::Impl::sample_levels(const FrameView& frame, int y, uint8_t* levels) {
   Stream& stream = streams[0];
   const PlaneRows rows(frame, stream.plane);
@@ -200,7 +199,7 @@ void Converter::Impl::make_row(const FrameView& frame, int y, uint8_t* levels) {
   }
 }
 
-// Rows that are a few rows apart are no stream that a CPU would see coming.
+// Downscaling skips rows, so hardware prefetchers do not help; prefetch explicitly.
 void Converter::Impl::prefetch(const FrameView& frame, int y) const {
   for (const Stream& stream : streams) {
     if (static_cast<size_t>(y) >= stream.y.size()) return;

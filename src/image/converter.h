@@ -21,14 +21,14 @@ enum class Matrix : uint8_t { kBt601, kBt709, kBt2020 };
 struct FrameFormat {
   PixelFormat format = PixelFormat::kRgb;
   int width = 0, height = 0;  // pixels, 1..32768
-  // The part of it that is the picture; width 0: all of it.
+  // The visible part of the frame; width 0 means all of it.
   int crop_x = 0, crop_y = 0, crop_width = 0, crop_height = 0;
   int par_n = 1, par_d = 1;        // pixel aspect ratio (used by letterbox and crop)
   Matrix matrix = Matrix::kBt601;  // YUV formats only
   bool full_range = false;         // YUV formats only
 };
 
-/// One frame's pixels: per plane the first row's address and the distance between rows in bytes.
+/// One frame's pixels: each plane's first row and the distance between its rows in bytes.
 struct FrameView {
   std::array<const uint8_t*, 3> planes{};
   std::array<int, 3> strides{};
@@ -36,8 +36,8 @@ struct FrameView {
 
 struct StridedTensor;  // where elements lie (tensor_writer.h)
 
-/// Everything that can be decided from the caps, decided. convert() allocates nothing and may be
-/// called from one thread at a time.
+/// Converts the frames of one stream. create() decides all that the caps allow to decide; convert()
+/// allocates nothing and may be called from one thread at a time.
 class Converter {
  public:
   /// `tensor` is {1, C, H, W} with C = 3, or 1 where the order is gray. Errors: kInvalidArgument

@@ -57,13 +57,13 @@ struct ToInteger {
     const F32 d;
     const hn::Rebind<Integer, I32> narrow;
     const auto steps = hn::MulAdd(value, hn::Set(d, rule.steps), hn::Set(d, rule.zero_point));
-    // Within what an int16 holds, for conversions that do not clamp.
+    // The bounds keep values within an int16, because the conversion does not clamp.
     const auto bounded = hn::Min(hn::Max(steps, hn::Set(d, -1024.0f)), hn::Set(d, 1024.0f));
     hn::StoreU(hn::DemoteTo(narrow, hn::NearestInt(bounded)), narrow, out);
   }
 };
 
-// Levels, one a lane, become elements.
+// Turns u8 samples, one per lane, into elements.
 template <class Sink>
 HWY_INLINE void Put(hn::Vec<I32> levels, hn::Vec<F32> mean, hn::Vec<F32> scale,
                     const ElementRule& rule, typename Sink::T* out) {
@@ -74,8 +74,8 @@ HWY_INLINE void Put(hn::Vec<I32> levels, hn::Vec<F32> mean, hn::Vec<F32> scale,
 
 constexpr size_t kUnit = 16;
 
-// Where the levels of a unit's elements are, three channels side by side: for every four elements,
-// a pixel from which they are at most 16 bytes away, and which of those bytes they are.
+// Where the samples of a unit's elements are, with three channels side by side. For every four
+// elements: a pixel at most 16 bytes away from them, and which of the 16 bytes they are.
 struct TripleTable {
   explicit TripleTable(bool bgr) {
     for (size_t e = 0; e < 3 * kUnit; ++e) {
@@ -94,7 +94,7 @@ struct TripleTable {
   HWY_ALIGN uint8_t index[12 * kUnit];
 };
 
-// The levels of elements `e` on.
+// Loads the samples of the elements from `e` on.
 HWY_INLINE hn::Vec<I32> LoadTriples(const uint8_t* HWY_RESTRICT pixels, const TripleTable& table,
                                     size_t e) {
 #if HWY_TARGET == HWY_SCALAR
@@ -136,8 +136,8 @@ struct ByteTable {
   __m512i quarter[4];
 };
 
-// Which bytes of a unit's pixels are its elements' levels. Interleaving takes the first 8 bytes of
-// all 16 for one vector, and the others for the next.
+// Which bytes of a unit's pixels are its elements' samples. Interleaving takes the first 8 bytes of
+// each 16 for one vector, and the others for the next.
 struct HalfOrder {
   explicit HalfOrder(bool bgr) {
     for (size_t i = 0; i < 64; ++i) {
@@ -149,7 +149,7 @@ struct HalfOrder {
   HWY_ALIGN uint8_t index[64];
 };
 
-// Where one rule is all channels', looking FP16 elements up is faster than computing them.
+// If all channels share one rule, looking FP16 elements up is faster than computing them.
 class HalfTriples {
  public:
   explicit HalfTriples(const ElementRule& rule) : low_(rule.half_low), high_(rule.half_high) {
@@ -171,7 +171,7 @@ class HalfTriples {
 };
 #endif
 
-// One channel of pixels, the tensor's `channel`.
+// Writes one channel of the pixels, the tensor's `channel`.
 template <class Sink>
 HWY_INLINE void StoreChannel(const uint8_t* HWY_RESTRICT pixels, int channel,
                              const ElementRule& rule, typename Sink::T* HWY_RESTRICT out) {
@@ -198,8 +198,8 @@ HWY_INLINE void StoreGray(const uint8_t* HWY_RESTRICT gray, const ElementRule& r
 
 // --- runs --------------------------------------------------------------------------------------
 
-// Calls store(levels, out) for all units of all runs; a last one that is not whole is stored aside
-// first. `level_bytes` of a pixel become `elements` of them, side by side.
+// Calls store(samples, out) for every unit of every run. A last unit that is not whole is stored
+// aside first. `level_bytes` bytes of a pixel become `elements` elements, side by side.
 template <typename T, class Store>
 HWY_INLINE void ForEachUnit(const uint8_t* levels, const Runs runs, size_t level_bytes,
                             size_t elements, T* out, Store store) {

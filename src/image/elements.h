@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vector code from levels to tensor elements: normalisation, rounding, channel order.
+// The vector code from u8 samples to tensor elements: normalisation, rounding, channel order.
 #pragma once
 
 #include <cstddef>
@@ -23,21 +23,21 @@ struct ElementRule {
   int channels = 3;
   bool bgr = false;  // the tensor's first channel is blue
   float steps = 1, zero_point = 0;
-  // Of consecutive elements, channels side by side.
+  // The number of consecutive elements, channels side by side, after which the pattern repeats.
   static constexpr size_t kPattern = 48;
   alignas(64) float mean[kPattern] = {}, scale[kPattern] = {};
-  // If one rule is all channels': the bytes of each level's FP16 element, to look them up.
+  // Set if all channels share one rule: the bytes of the FP16 element of each u8 value, for lookup.
   bool has_halves = false;
   alignas(64) uint8_t half_low[256] = {}, half_high[256] = {};
 };
 
-/// Where the elements of a run's pixels are: those of pixel k at k * step + channel[c].
+/// Where a run's elements lie: channel c of pixel k at k * step + channel[c].
 struct PixelSteps {
   ptrdiff_t step = 0;
   ptrdiff_t channel[3] = {};
 };
 
-/// Runs of levels that lie one behind the other in a tensor.
+/// Runs of samples that follow one another in a tensor.
 struct Runs {
   size_t count;          // runs
   size_t length;         // pixels of a run

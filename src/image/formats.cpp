@@ -10,7 +10,7 @@ constexpr FormatInfo packed_rgb(int step, int r, int g, int b) {
   return {false, 3, {{0, r, step, 1, 1}, {0, g, step, 1, 1}, {0, b, step, 1, 1}}};
 }
 
-// Chroma in a plane of its own, U and V side by side.
+// Chroma in a second plane, U and V side by side.
 constexpr FormatInfo semi_planar(int u, int v, int sub_y) {
   return {true, 3, {{0, 0, 1, 1, 1}, {1, u, 2, 2, sub_y}, {1, v, 2, 2, sub_y}}};
 }

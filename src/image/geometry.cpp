@@ -12,7 +12,7 @@ int rounded(double value, int max) {
   return std::clamp(static_cast<int>(std::lround(value)), 1, max);
 }
 
-// What is looked at of the picture, in whole pixels.
+// The region of the image in whole pixels.
 Rect picture_rect(const FrameFormat& frame, const RelativeRect& roi) {
   const Rect all = whole_picture(frame);
   auto cut = [](int start, int size, double from, double part, int* out_start, int* out_size) {
@@ -38,7 +38,8 @@ Tap bilinear_tap(const AxisPlan& plan, int i) {
   constexpr int kOne = 1 << kWeightBits;
   float at = static_cast<float>(sample_centre(plan, i));
   if (plan.subsampling > 1) {
-    // From the picture's first sample, so that a cropped frame gives what the part alone would.
+    // Positions count from the visible part's first sample, so that a cropped frame gives the same
+    // result as its part alone.
     const int start = plan.source_start - plan.plane_start * plan.subsampling;
     at = static_cast<float>((at + start - plan.siting) / plan.subsampling);
   }
@@ -46,8 +47,8 @@ Tap bilinear_tap(const AxisPlan& plan, int i) {
   float fraction = at - static_cast<float>(index);
   const int start = plan.subsampling > 1 ? plan.plane_start : plan.source_start;
   const int size = plan.subsampling > 1 ? plan.plane_end - plan.plane_start : plan.source_size;
-  // At the edges OpenCV gives one sample full weight along rows, and both weights to the same
-  // sample along columns.
+  // OpenCV gives one sample full weight at the edges of rows, and both weights to the same sample
+  // at the edges of columns.
   if (plan.horizontal && index < 0) fraction = 0, index = 0;
   if (plan.horizontal && index >= size - 1) fraction = 0, index = size - 1;
   Tap tap;
@@ -101,7 +102,7 @@ Geometry plan_geometry(const FrameFormat& frame, int tensor_w, int tensor_h, con
   g.source = all;
   g.target = {0, 0, tensor_w, tensor_h};
   const double par = static_cast<double>(frame.par_n) / frame.par_d;
-  // As it is shown, turned.
+  // Sizes of the region as it is displayed, after turning.
   double shown_w = all.w * par, shown_h = all.h;
   if (g.swap_xy) std::swap(shown_w, shown_h);
   switch (input.resize) {

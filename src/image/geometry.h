@@ -25,7 +25,7 @@ struct Geometry {
   Transform transform() const;
 };
 
-/// The part of the frame that is the picture: all of it, if it is not cropped.
+/// The visible part of the frame: all of it, unless it is cropped.
 Rect whole_picture(const FrameFormat& frame);
 
 /// Applies the view's orientation and region and the input's resize rule; the pixel aspect ratio
@@ -33,10 +33,10 @@ Rect whole_picture(const FrameFormat& frame);
 Geometry plan_geometry(const FrameFormat& frame, int tensor_w, int tensor_h, const InputSpec& input,
                        const View& view);
 
-/// One axis of a plane: `source_size` luma samples from `source_start` on become `target_size`.
-/// Chroma planes: `subsampling` 2 and `siting`, the position of chroma sample 0 in luma samples;
-/// of those, the picture has `plane_start` to `plane_end`, and none beside it is looked at. `flip`:
-/// the last becomes the first.
+/// One axis of a plane. `source_size` luma samples from `source_start` on become `target_size`
+/// samples. In chroma planes `subsampling` is 2 and `siting` is the position of chroma sample 0 in
+/// luma samples. The image owns the plane's samples `plane_start` to `plane_end`; no sample beside
+/// them is read. `flip` reverses the result.
 struct AxisPlan {
   int source_start = 0, source_size = 0, target_size = 0;
   int subsampling = 1, plane_start = 0, plane_end = 0;
@@ -44,7 +44,7 @@ struct AxisPlan {
   bool horizontal = true;
   bool flip = false;
 
-  /// Of a picture of `size` luma samples from `start` on.
+  /// Sets the plane's part for an image of `size` luma samples from `start` on.
   void set_plane(int subsampled, int start, int size) {
     subsampling = subsampled;
     plane_start = start / subsampled;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One plane's part of a frame, resampled into rows of lanes: all components of a pixel that lie in
-// the same plane side by side.
+// One plane's part of a frame, resampled into rows of lanes. The components of a pixel that share
+// the plane lie side by side.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class PickPlan {
   /// hold at least `row_bytes` >= pick_unit().reach bytes. As many more zeros are made as fill a
   /// vector.
   void plan(std::vector<uint32_t> source, size_t row_bytes);
-  /// For bilinear interpolation of samples of 8 bits.
+  /// Prepares the bilinear interpolation of 8-bit samples.
   void prepare_bilinear() { image::prepare_bilinear(picks(), pick_.data()); }
   Picks picks() const { return {base_.data(), pick_.data(), parts_, blocks_, near_}; }
 
@@ -37,14 +37,14 @@ class PickPlan {
 
 class LanePlan {
  public:
-  /// `components`: 1, 2, or 3 (with a fourth lane of zeros) of one plane, of equal subsampling, in
-  /// the order of the lanes; `taps` one per output pixel; `row_bytes`: what a row of the plane
-  /// holds.
+  /// `components`: 1, 2, or 3 of one plane (3 with a fourth lane of zeros), equally subsampled, in
+  /// the order of the lanes. `taps`: one per output pixel. `row_bytes`: the bytes of a row of the
+  /// plane.
   void plan(const std::vector<Component>& components, const std::vector<Tap>& taps, int row_bytes);
 
   size_t lanes() const { return lanes_; }
-  /// A row of lanes() values, of two rows of the plane: levels (samples of 8 bits), or 0..255 times
-  /// kFineUnit, not rounded to levels.
+  /// Interpolates a row of lanes() values from two rows of the plane: rounded to u8 (8-bit
+  /// samples), or 0..255 times kFineUnit without rounding.
   void levels(RowPair rows, uint8_t* out);
   void fine(RowPair rows, float* out);
 
@@ -56,7 +56,7 @@ class LanePlan {
   bool only_copies_ = false;  // every output sample is a source sample of 8 bits
   PickPlan copies_, pairs_;
   AlignedVector<int16_t> weights_;
-  std::vector<uint8_t> short_rows_;  // copies of rows that are shorter than what is read at once
+  std::vector<uint8_t> short_rows_;  // copies of rows that are shorter than one read
 };
 
 }  // namespace dvnn::image

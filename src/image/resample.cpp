@@ -70,14 +70,14 @@ using U16 = hn::Repartition<uint16_t, U8>;
 using I32 = hn::Repartition<int32_t, U8>;
 using F32 = hn::Repartition<float, U8>;
 
-// For the number of parts at compile time; 0 is any number.
+// The number of parts at compile time; 0 means any number.
 constexpr size_t kNear = ~size_t{0};
 
 #if HWY_TARGET == HWY_AVX3_DL
 // Highway 1.0 has no lookup across a whole vector of bytes.
 constexpr size_t kBlock = 64, kReach = 128;
 
-// Which bytes of a block each part makes, out of those in `wanted`.
+// Which bytes of a block each part provides, out of those in `wanted`.
 class Parts {
  public:
   explicit Parts(size_t parts, uint64_t wanted = ~uint64_t{0}) {
@@ -113,7 +113,7 @@ HWY_INLINE void PickNearPairs(const uint8_t* HWY_RESTRICT above, const uint8_t* 
 #else
 constexpr size_t kBlock = 16, kReach = 16;
 
-// What makes indices of all other parts pick nothing.
+// Masks table indices so that each part selects only its own bytes.
 class Parts {
  public:
   explicit Parts(size_t parts, uint64_t = 0) {

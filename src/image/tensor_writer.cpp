@@ -62,7 +62,7 @@ void TensorWriter::plan(const StridedTensor& tensor, const InputSpec& picture,
   turned_.assign(kBlockColumns * kBlockRows * pixel_bytes_ + kRunPadding, 0);
 }
 
-// Where the level of a column and a row goes.
+// The address of the sample at a column and a row.
 uint8_t* TensorWriter::at(uint8_t* out, int column, int row) const {
   const int64_t origin = target_.x * tensor_.stride_x + target_.y * tensor_.stride_y;
   return out + (origin + column * along_ + row * across_) * static_cast<int64_t>(size_);
@@ -76,8 +76,8 @@ void TensorWriter::store_row(int y, uint8_t* out) {
   store_runs(row(y), runs, rule_, at(out, 0, y));
 }
 
-// `rows` rows of levels, of which the first is row `y`. What is turned beyond them, to whole units,
-// comes to nothing.
+// Stores `rows` rows of samples, the first of which is row `y`. Padding rows up to a whole unit are
+// transposed but never stored.
 void TensorWriter::store_columns(const uint8_t* levels, int y, int rows, uint8_t* out) {
   const size_t units = static_cast<size_t>((rows + kUnitRows - 1) / kUnitRows);
   Runs runs = {};

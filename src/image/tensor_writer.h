@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of levels -> the tensor: normalised, rounded, in its layout.
+// Writes rows of u8 samples into the tensor: normalised, rounded, in its layout.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace dvnn::image {
 
-/// Where a picture's elements lie: that of channel c of pixel (x, y) at
-/// x * stride_x + y * stride_y + channel[c].
+/// A tensor whose elements lie at regular distances: channel c of pixel (x, y) is at x * stride_x +
+/// y * stride_y + channel[c].
 struct StridedTensor {
   ElementType type = ElementType::kFloat16;
   int width = 0, height = 0, channels = 3;
@@ -31,8 +31,7 @@ class TensorWriter {
   /// The target of `geometry` is the part of the tensor that rows cover. Rows are those of the
   /// source: where the picture is turned, they lie along the tensor's columns.
   void plan(const StridedTensor& tensor, const InputSpec& picture, const Geometry& geometry);
-  /// Where row `y` is to be put: pixels or, where the tensor has one channel, gray bytes (see
-  /// colour.h).
+  /// The buffer for row `y`: pixels or, if the tensor has one channel, gray bytes (see colour.h).
   uint8_t* row(int y) { return &levels_[static_cast<size_t>(kUnitRows + y % kBlockRows) * pitch_]; }
   /// Takes row `y`, the next one. The last one completes the target.
   void take(int y, uint8_t* out);
@@ -41,9 +40,10 @@ class TensorWriter {
   void fill_borders(uint8_t* out) const;
 
  private:
-  // Rows that are stored together where a row of levels is a column in memory, for longer runs.
+  // Rows that are stored together if a row of samples is a column in memory, so that runs are
+  // longer.
   static constexpr int kBlockRows = 32, kUnitRows = 16;
-  // Columns of them that are turned at a time: what is turned stays in the first level cache.
+  // Columns that are transposed at a time; they fit the first-level cache.
   static constexpr int kBlockColumns = 64;
 
   uint8_t* at(uint8_t* out, int column, int row) const;
@@ -54,13 +54,13 @@ class TensorWriter {
   Rect target_;
   int columns_ = 0, rows_ = 0;
   size_t size_ = 2;  // of an element, bytes
-  // From column to column and row to row of levels: the strides of x and y, or swapped.
+  // Steps from column to column and from row to row of samples: the strides of x and y, or swapped.
   int64_t along_ = 0, across_ = 0;
   PixelSteps steps_;  // along a run: the smaller stride
   ElementRule rule_;
   uint8_t pad_[3][4] = {};         // the padding colour's elements
-  size_t pixel_bytes_ = 4;         // of levels
-  size_t pitch_ = 0;               // of rows of levels, bytes
+  size_t pixel_bytes_ = 4;         // bytes of a pixel in a row of samples
+  size_t pitch_ = 0;               // bytes of such a row
   AlignedVector<uint8_t> levels_;  // a block of rows, and room for a unit before it
   AlignedVector<uint8_t> turned_;  // some columns of it, column by column
 };

@@ -28,7 +28,7 @@ void TransposeOf(const T* from, size_t pitch, size_t rows, size_t columns, T* to
 }
 #else
 
-// Each 16 bytes of a vector go to a column of their own, `step` elements apart.
+// Stores each 16 bytes of a vector in its own column, `step` elements apart.
 template <class D, typename T, std::enable_if_t<IsOneBlock<D>()>* = nullptr>
 HWY_INLINE void StoreColumns(D d, hn::Vec<D> v, T* to, size_t) {
   hn::StoreU(v, d, to);
@@ -43,9 +43,9 @@ HWY_INLINE void StoreColumns(D d, hn::Vec<D> v, T* to, size_t step) {
 template <typename T>
 using Tag = hn::ScalableTag<T>;
 
-// 16 / sizeof(T) rows, a vector of columns: each 16 bytes of v[c] become the rows of a column, from
-// one 16 bytes to the next that many columns apart. Interleaving the first half of the rows with
-// the second as often as their number is a power of two does that.
+// Transposes 16 / sizeof(T) rows of a vector of columns: each 16 bytes of v[c] become the rows of
+// one column, and the next 16 bytes belong to the column that many further on. log2(rows)
+// interleaves of the two halves transpose the block.
 template <typename T>
 HWY_INLINE void TransposeColumns(const T* HWY_RESTRICT from, size_t pitch,
                                  hn::Vec<Tag<T> > (&v)[16 / sizeof(T)]) {
@@ -97,7 +97,7 @@ HWY_INLINE void TransposeBlock(const T* HWY_RESTRICT from, size_t pitch, T* HWY_
   }
 }
 
-// What is left at the ends is done again with its neighbours.
+// The remainder at each end is transposed again together with its neighbours.
 template <typename T>
 void TransposeOf(const T* from, size_t pitch, size_t rows, size_t columns, T* to, size_t stride) {
   const size_t lanes = hn::Lanes(Tag<T>());

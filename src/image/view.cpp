@@ -32,7 +32,7 @@ Orientation orientation_of(const AxisFlips& flips) {
 
 Status RelativeRect::check() const {
   constexpr double kRounding = 1e-9;
-  // Also refuses what is not a number.
+  // The comparison also refuses NaN.
   if (x >= 0 && y >= 0 && width > 0 && height > 0 && x + width <= 1 + kRounding &&
       y + height <= 1 + kRounding) {
     return {};
@@ -114,7 +114,7 @@ InputSpec View::apply(const InputSpec& input) const {
   return spec;
 }
 
-// The orientation as a transform of directions alone.
+// The orientation as a transform of directions, without offsets.
 static Transform directions(Orientation orientation) {
   const AxisFlips f = axis_flips(orientation);
   Transform t;
@@ -132,7 +132,7 @@ bool View::follow(const Transform& change, const Size& from, const Size& to) {
   Corners now = change.apply(old);
   now = {std::clamp(now.x0, 0.0, to.width), std::clamp(now.y0, 0.0, to.height),
          std::clamp(now.x1, 0.0, to.width), std::clamp(now.y1, 0.0, to.height)};
-  // Who looked at all of the frame looks at all of what is left, or was added.
+  // A view of the whole frame stays a view of the whole frame, whatever was cut off or added.
   region = whole ? RelativeRect{}
                  : RelativeRect{now.x0 / to.width, now.y0 / to.height, (now.x1 - now.x0) / to.width,
                                 (now.y1 - now.y0) / to.height};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a frame is looked at, and where it then lies in a tensor. All arithmetic of boxes and
-// points between frames and tensors is here, both ways, and so is what becomes of it when a frame
-// is scaled, cropped or turned.
+// Which part of a frame the network looks at, and where that part lies in the tensor. All
+// arithmetic of boxes and points between frames and tensors is here, in both directions, and so is
+// what becomes of a view when the frame is scaled, cropped or turned.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace dvnn::image {
 /// Turns and flips, named as GStreamer's video orientations are; numbers are clockwise degrees.
 enum class Orientation : uint8_t { kIdentity, k90, k180, k270, kFlipX, kFlipY, kTranspose, kAnti };
 
-/// Which of the frame's axes and directions an orientation takes: tensor rows run along the frame's
-/// y if `swap_xy`; the flips are of the frame's axes.
+/// How an orientation maps axes and directions: with `swap_xy`, tensor rows run along the frame's
+/// y. The flips are of the frame's axes.
 struct AxisFlips {
   bool swap_xy = false, flip_x = false, flip_y = false;
 };
@@ -41,9 +41,9 @@ struct Size {
   double width = 0, height = 0;
 };
 
-/// From one plane of pixels to another, continuous coordinates with pixel edges at integers:
-/// to_x = scale_x * from_x + offset_x, likewise y; with `swap_xy`, the planes being a quarter turn
-/// apart, to_x comes of from_y and to_y of from_x. Flips have negative scales.
+/// Maps one plane of pixels to another, in continuous coordinates with pixel edges at integers:
+/// to_x = scale_x * from_x + offset_x, and likewise y. With `swap_xy` the planes are a quarter turn
+/// apart, so to_x depends on from_y and to_y on from_x. Flips have negative scales.
 struct Transform {
   double scale_x = 1, offset_x = 0, scale_y = 1, offset_y = 0;
   bool swap_xy = false;
@@ -57,7 +57,7 @@ struct Transform {
   Transform after(const Transform& change) const;
 };
 
-/// What of a frame is looked at, and how. What is not set is as the network wants it.
+/// Which part of a frame is looked at, and how. Members that are not set follow the network.
 struct View {
   RelativeRect region;
   Orientation orientation = Orientation::kIdentity;  // of the region before it is resized

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the network's input to the frame: the only place where objects change their coordinates.
+// Maps objects from the network's input to the frame: the only place where objects change their
+// coordinates.
 #pragma once
 
 #include <optional>

@@ -12,8 +12,8 @@ namespace dvnn {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Highway's emulation where the CPU has no conversion instruction does not round ties to even;
-// those targets use the scalar code.
+// Highway emulates the conversion where the CPU has no instruction for it, but does not round ties
+// to even. Those targets use the scalar code.
 #if HWY_TARGET <= HWY_AVX2 || HWY_ARCH_ARM_A64
 #define DVNN_VECTOR_HALF 1
 #else

@@ -20,8 +20,8 @@ void convert_floats(ElementType from_type, const uint8_t* from, ElementType to_t
   }
 }
 
-// Pixels of kBytes (0: of `bytes`), `fast` beside each other of which there are `slow` lines, with
-// these axes swapped. Block by block, so that what is read and what is written stays in the cache.
+// Transposes `slow` lines of `fast` pixels of kBytes bytes (0: of `bytes`). It works block by
+// block, so that sources and targets stay in the cache.
 template <size_t kBytes>
 void transpose(const uint8_t* from, uint8_t* to, size_t slow, size_t fast, size_t bytes) {
   constexpr size_t kBlock = 32;

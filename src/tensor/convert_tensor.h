@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors from one type and layout to another: streams have theirs, the device has its own.
+// Converts tensors from one type and layout to another: streams have their own, and so has the
+// device.
 #pragma once
 
 #include <vector>
@@ -8,13 +9,12 @@
 
 namespace dvnn {
 
-/// The layout under its plainest name: those in chunks of channels are, where there is one chunk,
-/// kNwhc and kNhwc.
+/// The plainest name of a layout: with a single chunk, kWhc8 and kHwc8 are kNwhc and kNhwc.
 Layout plain_layout(const TensorDesc& desc);
 
 /// Writes `from` as `to`, a tensor of the same shape, with the values that write_nchw() would
-/// write. Fast for floats in rows or columns of pixels. `scratch` is made as large as is needed,
-/// so that who keeps it allocates once.
+/// write. Fast for floats in rows or columns of pixels. `scratch` grows to the size that is needed,
+/// so a caller that keeps it allocates once.
 void convert_tensor(const ConstTensorView& from, const TensorView& to, std::vector<float>* scratch);
 
 }  // namespace dvnn

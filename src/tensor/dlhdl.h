@@ -18,10 +18,10 @@ namespace dvnn {
 
 class DlhdlLayout {
  public:
-  /// `conv_threads`: ConvThreadNumber, a square of 1..32.
+  /// `conv_threads`: ConvThreadNumber, the square of a number; 1 to 32.
   static Result<DlhdlLayout> create(int conv_threads);
 
-  /// Channels at once, and values per transfer.
+  /// The channels that are processed at once, and the values per transfer.
   int channels_at_once() const { return channels_; }
   int values_per_transfer() const { return values_; }
   /// Elements of a buffer for a tensor {1, Z, X, Y}.
@@ -35,7 +35,7 @@ class DlhdlLayout {
   /// Row-major float (Z, X, Y) -> a buffer of float32 or int8 (rounded to nearest and clamped),
   /// padding included. Errors: those of check().
   Status pack(const float* from, const Shape& shape, ElementType type, uint8_t* to) const;
-  /// The way back; padding is not read.
+  /// The way back; padding is skipped.
   Status unpack(const uint8_t* from, const Shape& shape, ElementType type, float* to) const;
 
  private:

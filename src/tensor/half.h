@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// IEEE 754 binary16: one value at a time here; whole arrays (vector code) in convert_half.
+// IEEE 754 binary16. Single values are converted here, whole arrays by vector code in
+// convert_half.cpp.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,8 @@ namespace dvnn {
 /// The bits of an IEEE binary16 number.
 using half_t = uint16_t;
 
-/// Nearest binary16 to `value`, ties to even; overflow gives infinity, NaN stays a (quiet) NaN.
+/// Rounds `value` to the nearest binary16, ties to even. Overflow gives infinity; NaN stays a
+/// (quiet) NaN.
 inline half_t float_to_half(float value) {
   uint32_t x;
   std::memcpy(&x, &value, sizeof x);

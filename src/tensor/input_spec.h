@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a network wants its input tensor to be made like. Networks state it, src/image does it; what
-// of a frame is looked at is an image::View.
+// How a network wants its input tensor made. Networks state it and src/image does it; an
+// image::View says which part of a frame is used.
 #pragma once
 
 #include <array>
@@ -23,8 +23,7 @@ enum class ResizeRule : uint8_t {
 enum class ResizeMethod : uint8_t {
   kBilinear,  // as OpenCV's INTER_LINEAR: two samples per axis, whatever the scale
   kNearest,   // as OpenCV's INTER_NEAREST
-  kArea,      // each sample weighs as much of itself as an output pixel covers; enlarged axes are
-              // bilinear
+  kArea,  // samples weighted by the area that an output pixel covers; enlarged axes are bilinear
 };
 
 /// Tensor value = (pixel - mean[c]) * scale[c], where pixel is 0..255 and c counts in `order`.
@@ -34,7 +33,7 @@ struct InputSpec {
   std::array<float, 3> mean{{0, 0, 0}};
   std::array<float, 3> scale{{1, 1, 1}};
   ResizeRule resize = ResizeRule::kStretch;
-  std::array<uint8_t, 3> pad_value{{0, 0, 0}};  // in `order`, where no frame lies
+  std::array<uint8_t, 3> pad_value{{0, 0, 0}};  // in `order`; fills the rest
   ResizeMethod method = ResizeMethod::kBilinear;
   float quant_scale = 1;
   int zero_point = 0;

@@ -52,7 +52,7 @@ int cell(int p, int c, int j, int i) {
   }
 }
 
-// Weights that lie in one block: `count` of them, the k-th is number first + k * step of the source
+// Weights that share a block: `count` of them. The k-th is number first + k * step of the source
 // (m, c, ky, kx) and lies in cell cells[k] of the block at `offset`.
 struct Block {
   size_t first, step, count;
@@ -67,7 +67,7 @@ std::array<uint8_t, kBlockCells> block_cells(int p, int ky, int kx) {
   size_t k = 0;
   for (int c = 0; c < channels_per_block(p); ++c) {
     for (int j = p - ky; j < p; ++j) {
-      // Kernels beyond 7 x 7 are refused long before; they must not write behind the table either.
+      // Kernels beyond 7 x 7 are refused long before; they must still not write past the table.
       for (int i = 0; i < kx && k < cells.size(); ++i)
         cells[k++] = static_cast<uint8_t>(cell(p, c, j, i));
     }
@@ -75,8 +75,8 @@ std::array<uint8_t, kBlockCells> block_cells(int p, int ky, int kx) {
   return cells;
 }
 
-// What a pass over a stream goes through: kernels of ky x kx weights each in a p x p grid, `stride`
-// source weights from channel to channel, the first at `first`.
+// The parameters of one pass over a stream: kernels of ky x kx weights in a p x p grid. `stride` is
+// the number of source weights from channel to channel; the first weight is number `first`.
 struct Pass {
   int m, c, p;
   size_t taps;  // weights per kernel plane in this pass
@@ -118,8 +118,8 @@ size_t walk(const Pass& pass, const uint8_t* cells, size_t start, Group group, S
   return align16(at);
 }
 
-// The whole stream: one pass, or one per kernel tap if dilated. `real` tells the passes whose
-// biases and slopes are not zero.
+// Walks the whole stream: one pass, or one per kernel tap if it is dilated. `real` marks the pass
+// whose biases and slopes are not zero.
 template <typename Group, typename Slopes, typename OnBlock>
 size_t walk_stream(const PackedGeometry& g, Group group, Slopes slopes, OnBlock block) {
   const size_t plane = static_cast<size_t>(g.kx) * static_cast<size_t>(g.ky);

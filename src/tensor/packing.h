@@ -26,8 +26,9 @@ struct PackedGeometry {
 /// Bytes of the stream, a multiple of 16.
 size_t packed_weights_size(const PackedGeometry& geometry);
 
-/// What goes into a stream. `table` (256 entries) iff quantised; `weights` points to half_t or, if
-/// quantised, uint8_t; `bias` and `prelu` hold m entries and may be null (zeros).
+/// The contents of a stream. `table` (256 entries) is given if and only if the weights are
+/// quantised. `weights` points to half_t or, if quantised, to uint8_t. `bias` and `prelu` hold m
+/// entries, and may be null (zeros).
 struct WeightSource {
   const half_t* table = nullptr;
   const void* weights = nullptr;
@@ -36,7 +37,7 @@ struct WeightSource {
 };
 
 /// Writes the stream to `out`, which holds packed_weights_size() bytes. The source must have as
-/// many numbers as the geometry says, and a kernel of at most 7 x 7.
+/// many values as the geometry says, and a kernel of at most 7 x 7.
 void pack_weights(const PackedGeometry& geometry, const WeightSource& source, uint8_t* out);
 
 /// Reads a stream back: `weights` gets m*c*ky*kx floats in (m, c, ky, kx) order, `bias` m floats,

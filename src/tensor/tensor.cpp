@@ -80,18 +80,18 @@ bool is_device_buffer(const TensorDesc& desc) {
          (desc.layout == Layout::kWhc8 || desc.layout == Layout::kHwc8);
 }
 
-// The device's buffers are what is converted for every frame: tile by tile, each of which stays in
-// the cache while rows become columns. A line is of pixels that lie side by side in memory.
+// Every frame converts the device's buffers, so they are converted tile by tile: a tile stays in
+// the cache while rows become columns. A line consists of pixels that lie side by side in memory.
 constexpr int kTileLines = 16, kTilePixels = 32;
 
-// A part of a chunk of channels: where its first element is, in memory and in row-major order.
+// A part of a chunk of channels: where its first element lies, in memory and in row-major order.
 struct Tile {
   int64_t at, linear;
   int lines, pixels, channels;
 };
 
-// How far apart neighbours are: lines of a chunk in row-major order, pixels of a line there, and
-// planes.
+// The distances between neighbours: lines of a chunk in row-major order, pixels of a line there,
+// and planes.
 struct Steps {
   int64_t line, pixel, plane;
 };
@@ -122,8 +122,9 @@ void for_each_tile(const TensorDesc& desc, const Steps& steps, Visit visit) {
   }
 }
 
-// Calls visit(index in the tile's floats, row-major index) for a tile's elements, in the order of
-// the latter. Lines of a tile are a little longer than a power of two, for the cache's sake.
+// Calls visit(index in the tile's floats, row-major index) for a tile's elements, in row-major
+// order. Lines of a tile are slightly longer than a power of two, so that they do not share cache
+// sets.
 constexpr int kTileLine = kTilePixels * 8 + 16;
 template <typename Visit>
 void for_each_of(const Tile& tile, const Steps& steps, Visit visit) {

@@ -63,7 +63,7 @@ struct TensorDesc {
   bool operator!=(const TensorDesc& o) const { return !(*this == o); }
 };
 
-/// A tensor in memory that somebody else owns.
+/// A tensor in memory that it does not own.
 template <typename Byte>
 struct BasicTensorView {
   TensorDesc desc;
@@ -73,13 +73,13 @@ using TensorView = BasicTensorView<uint8_t>;
 using ConstTensorView = BasicTensorView<const uint8_t>;
 
 size_t element_size(ElementType type);
-bool is_float(ElementType type);          // of either size
+bool is_float(ElementType type);          // of 16 or 32 bits
 const char* to_string(ElementType type);  // "float16", "float32", "uint8", "int8"
 const char* to_string(Layout layout);     // "nchw", "nhwc", "nwhc", "whc8", "hwc8"
 Result<ElementType> parse_element_type(std::string_view text);
 Result<Layout> parse_layout(std::string_view text);
 
-/// Offset in elements of (n, c, h, w): the formulas above, and the only place where they stand.
+/// The offset in elements of (n, c, h, w), by the formulas above; the only place that computes it.
 int64_t element_offset(Layout layout, const Shape& shape, int n, int c, int h, int w);
 
 /// Copies a tensor of any type and layout to row-major float, in the order of its shape.

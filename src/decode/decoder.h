@@ -26,9 +26,9 @@ class Decoder {
   virtual ~Decoder() = default;
   /// The kind of every object that this decoder returns.
   virtual objects::Kind kind() const = 0;
-  /// Appends to `out` what the outputs hold with confidence >= `threshold`, best first; boxes are
-  /// fractions of the network's input, and labels are not set. The outputs' descriptions are those
-  /// that the decoder was made for.
+  /// Appends to `out` the objects with confidence >= `threshold`, best first. Boxes are fractions
+  /// of the network's input, and labels are not set. The outputs have the descriptions that the
+  /// decoder was made for.
   virtual Status decode(Span<const ConstTensorView> outputs, float threshold,
                         objects::Objects* out) = 0;
 };

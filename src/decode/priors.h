@@ -32,14 +32,14 @@ struct PriorBoxParams {
 /// custom layers does: img_size [w, h], min_size, max_size, aspect_ratios, variances, clip.
 Result<PriorBoxParams> parse_prior_box(const nlohmann::json& params);
 
-/// What parse_prior_box() reads, in the form that it was read in.
+/// The parameters in the form that parse_prior_box() reads.
 nlohmann::json to_json(const PriorBoxParams& params);
 
 /// Priors per grid cell.
 int priors_per_cell(const PriorBoxParams& params);
 
-/// All priors: rows, then columns, then for each min size: the square, the sqrt(min*max) square,
-/// the other aspect ratios. Source: Caffe-SSD's PriorBox layer; formats.md, "PriorBox".
+/// All priors, row by row and column by column. For each min size: the square, the sqrt(min*max)
+/// square, then the other aspect ratios. Source: Caffe-SSD's PriorBox layer.
 std::vector<Prior> make_prior_box(const PriorBoxParams& params);
 
 /// Anchors by rule, for detectors whose model gives raw deltas. `rule["rule"]` is one of

@@ -35,7 +35,8 @@ Result<SsdParams> parse_ssd_params(const nlohmann::json& params, const std::stri
     in.fail("class_agnostic", "needs share_location");
   }
   DVNN_TRY(in.status());
-  // What a class keeps beyond this many would be cut off below: each of the others is better.
+  // The cut below drops whatever a class keeps beyond this number, because its other boxes are
+  // better.
   p.nms.max_kept = p.keep_top_k >= 0 ? std::min(p.keep_top_k, kMaxKept) : kMaxKept;
   return p;
 }
@@ -111,7 +112,7 @@ void SsdSelector::suppress(const float* loc, const float* conf, int label, float
     Prior prior = priors_[i];
     if (params_.variance_encoded_in_target) prior.variance = {{1, 1, 1, 1}};
     boxes_[i] = decode_box(params_.code_type, prior, loc + (i * loc_classes + loc_class) * 4);
-    // A box that is nowhere would be kept, as it overlaps with none.
+    // A box with a NaN would overlap none, and so be kept.
     if (is_finite(boxes_[i])) candidates_.push_back({score, static_cast<int>(i)});
   }
   kernels::suppress_non_maxima(boxes_, params_.nms, &candidates_, &kept_);

@@ -14,7 +14,7 @@ namespace dvnn::decode {
 /// Names and meanings are those of Caffe-SSD's DetectionOutputParameter.
 struct SsdParams {
   int num_classes = 2;         // background included
-  int background = 0;          // class that is never reported; -1: every class is an object
+  int background = 0;          // the class that is never reported; -1: every class is an object
   bool share_location = true;  // one box for all classes
   CodeType code_type = CodeType::kCorner;
   bool variance_encoded_in_target = false;
@@ -24,7 +24,7 @@ struct SsdParams {
   bool class_agnostic = false;  // one suppression over all classes, each box with its best class
 };
 
-/// What one suppression keeps where `keep_top_k` does not say: no picture has more objects of a
+/// The most that one suppression keeps if `keep_top_k` does not say. No image has more objects of a
 /// class, and each kept box is compared with all candidates after it.
 constexpr int kMaxKept = 2048;
 
@@ -36,7 +36,7 @@ constexpr int kDetectionRowLength = 7;
 /// nms_threshold, nms_top_k, nms_eta, keep_top_k, confidence_threshold, class_agnostic}.
 Result<SsdParams> parse_ssd_params(const nlohmann::json& params, const std::string& what);
 
-/// What parse_ssd_params() reads.
+/// The parameters in the form that parse_ssd_params() reads.
 nlohmann::json to_json(const SsdParams& params);
 
 /// Boxes that suppression looks at in one picture, of all classes together, at the most.
@@ -50,8 +50,8 @@ class SsdSelector {
   size_t prior_count() const { return priors_.size(); }
   void set_priors(std::vector<Prior> priors) { priors_ = std::move(priors); }
 
-  /// `loc`: priors x (1 or num_classes) x 4; `conf`: priors x num_classes, probabilities.
-  /// Appends to `out` all that is above both thresholds, best first.
+  /// Appends to `out` the boxes above both thresholds, best first. `loc`: priors x (1 or
+  /// num_classes) x 4; `conf`: priors x num_classes, probabilities.
   void select(const float* loc, const float* conf, float threshold, std::vector<ScoredBox>* out);
 
  private:

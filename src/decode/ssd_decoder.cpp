@@ -91,7 +91,7 @@ DecoderResult create_ssd_decoder(const nlohmann::json& params, Span<const NamedO
   DVNN_ASSIGN(std::vector<Prior> priors, make_anchors(*rule));
   DVNN_ASSIGN(const size_t loc, find_output(outputs, loc_name));
   DVNN_ASSIGN(const size_t conf, find_output(outputs, conf_name));
-  // Before any memory is taken: 2^20 anchors of 65,536 classes would ask for 256 GiB.
+  // The check precedes any allocation: 2^20 anchors of 65,536 classes would ask for 256 GiB.
   const uint64_t count = priors.size(), classes = static_cast<uint64_t>(ssd.num_classes);
   DVNN_TRY(check_elements(outputs[loc], count * 4 * (ssd.share_location ? 1 : classes)));
   DVNN_TRY(check_elements(outputs[conf], count * classes));

@@ -45,7 +45,7 @@ std::string remark(const std::string& name) {
   return out;
 }
 
-// A literal that is the text byte for byte, in ASCII. Octal escapes end after three digits.
+// An ASCII literal that is the string byte for byte. Octal escapes end after three digits.
 std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (char c : text) {
@@ -233,7 +233,7 @@ class Emitter {
     return members;
   }
 
-  // Numbers and booleans alone: a text in a list would reach C++ as it is.
+  // Accepts only numbers and booleans: a string in a list would reach C++ as it is.
   static Result<std::string> initializer_of(const nlohmann::json& params) {
     std::string text;
     for (const auto& [name, value] : params.items()) {
@@ -308,7 +308,7 @@ class Emitter {
             {"outputs", list(step.outputs)}};
   }
 
-  // What lies joined in memory has no step of its own.
+  // Concatenations in memory have no step of their own.
   void add_joined_outputs() {
     for (size_t k = 0; k < makers_.size(); ++k) {
       if (makers_[k] >= 0) continue;

@@ -16,9 +16,9 @@ struct CppSources {
   std::string glue;    // NAME_dvinfer.cpp: makes a library of it a network for dvinfer
 };
 
-/// `model.weights` are the packed weights to go with it, NAME_weights.bin. Networks of commands and
-/// softmax alone compile against the vendor's runtime, too; others need include/dmp_network.h.
-/// kUnsupported: an output is a constant.
+/// `model.weights` are the packed weights of the sources, NAME_weights.bin. Networks that consist
+/// of commands and softmax also compile against the vendor's runtime; others need
+/// include/dmp_network.h. kUnsupported: an output is a constant.
 Result<CppSources> emit_cpp(const network::Model& model);
 
 }  // namespace dvnn::emit

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What dvinfer does with a generated network beyond its public interface. Exported by
-// libdmp_network, which is where all generated code meets, but under a private version of symbols
-// that is this release's alone (dmp_network.map.in): what goes through it are our own classes.
+// What dvinfer does with a generated network beyond its public interface. libdmp_network exports
+// it, because all generated code meets there, but under a private symbol version of this release
+// (dmp_network.map.in), because our own classes pass through it.
 #pragma once
 
 #include "generated/runtime.h"
@@ -12,7 +12,7 @@ struct __attribute__((visibility("default"))) Access {
   /// Initialises `network` on an open device; `weights` are those of another instance, or null.
   static Status initialize(CDMP_Network* network, std::shared_ptr<device::Device> device,
                            std::shared_ptr<device::Memory> weights);
-  /// What Commit() does.
+  /// Does the work of Commit().
   static Status make_lists(CDMP_Network* network);
   static Status load_weights(CDMP_Network* network, const uint8_t* data, size_t size);
   static Status commit(CDMP_Network* network);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One of our CPU layers in a generated network (LT_CPU), from its description.
+// One of our CPU layers in a generated network (LT_CPU), made from its description.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ class CpuStep {
   static Result<CpuStep> parse(const std::string& description);
   /// Bytes of constant memory that it reaches.
   size_t constant_bytes() const;
-  /// Whether it makes constants: to be run once.
+  /// Whether it computes constants, so that it needs to run only once.
   bool makes_constants() const { return outputs_[0].constant; }
   /// Makes the layer over these memories, which stay where they are.
   Status bind(uint8_t* io, size_t io_bytes, uint8_t* constants);

@@ -27,7 +27,7 @@ Picture picture_of(const int (&dims)[3], int count) {
   return count == 3 ? Picture{dims[0], dims[1], dims[2]} : Picture{1, 1, dims[0]};
 }
 
-// Where the device holds element (y, x, c), for plain order's elements one after the other.
+// Calls visit with the device's position of element (y, x, c), for the elements in plain order.
 template <typename Visit>
 void for_each_element(const Picture& p, bool row_major, Visit visit) {
   const Layout layout = row_major ? Layout::kHwc8 : Layout::kWhc8;

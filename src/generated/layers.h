@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What generated networks run on the CPU.
+// The layers that generated networks run on the CPU.
 #pragma once
 
 #include "base/result.h"
@@ -18,11 +18,12 @@ inline int64_t elements_of(const int (&dims)[3], int count) {
   return elements;
 }
 
-/// Checks what run_cpu_layer() relies on; `io_size` bytes lie behind the offsets.
+/// Checks what run_cpu_layer() relies on; the I/O buffer that the offsets refer to has `io_size`
+/// bytes.
 Status check_cpu_layer(const fpga_layer& layer, size_t io_size);
 
-/// Runs a layer that is not the device's. An exception of a custom layer, or a result that does not
-/// fit, is an error.
+/// Runs a layer on the CPU. An exception in a custom layer is an error, and so is a result that
+/// does not fit.
 Status run_cpu_layer(fpga_layer* layer, uint8_t* io);
 
 }  // namespace dvnn::generated

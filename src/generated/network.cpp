@@ -134,7 +134,7 @@ static Status load_weights(const std::string& filename, Runtime* runtime) {
   constexpr size_t kBlock = 1 << 20;
   std::ifstream file(filename, std::ios::binary);
   std::vector<uint8_t> bytes;
-  // No more than one block beyond what fits: whatever the file is.
+  // The loop reads at most one block more than fits, whatever the file is.
   while (file && bytes.size() <= runtime->weights_size()) {
     const size_t have = bytes.size();
     bytes.resize(have + kBlock);

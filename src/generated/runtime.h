@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What runs a generated network: the device, its memory and its command lists.
+// The runtime of a generated network: the device, its memory and its command lists.
 #pragma once
 
 #include <map>
@@ -24,8 +24,8 @@ class Runtime {
  public:
   /// A program's own: opens a device itself and complains on stderr.
   Runtime() = default;
-  /// dvinfer's: on a device that is open, with weights that other instances have loaded (null for
-  /// the first). Problems are kept in error().
+  /// For dvinfer: runs on an open device, with weights that another instance has loaded (null for
+  /// the first instance). error() keeps problems.
   Runtime(std::shared_ptr<device::Device> device, std::shared_ptr<device::Memory> weights)
       : device_(std::move(device)),
         weights_(std::move(weights)),

@@ -12,12 +12,12 @@ enum class Combination : uint8_t { kSum, kProduct, kMax };
 /// Writes factor * `from` to `to`, which may be `from`.
 void scale(const float* from, float factor, float* to, size_t count);
 
-/// Combines `result` with factor * `from`, element by element. kMax keeps what is in `result`
-/// where the two do not compare, as std::max(result, from) does.
+/// Combines `result` with factor * `from`, element by element. kMax keeps the value in `result` if
+/// the two do not compare, as std::max(result, from) does.
 void combine(Combination combination, const float* from, float factor, float* result, size_t count);
 
 namespace plain {
-/// What scale() and combine() compute, bit by bit the same, one float at a time.
+/// The plain forms of scale() and combine(): the same results bit for bit, one float at a time.
 void scale(const float* from, float factor, float* to, size_t count);
 void combine(Combination combination, const float* from, float factor, float* result, size_t count);
 }  // namespace plain

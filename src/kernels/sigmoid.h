@@ -10,7 +10,7 @@ namespace dvnn::kernels {
 void sigmoid(const float* from, float* to, size_t count);
 
 namespace plain {
-/// What sigmoid() computes, bit by bit the same, one float at a time.
+/// The plain form of sigmoid(): the same results bit for bit, one float at a time.
 void sigmoid(const float* from, float* to, size_t count);
 }  // namespace plain
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exponential stays the C library's, one float at a time, as results keep its bits. Maximum and
-// division take whole vectors; sums do so across columns alone, which leaves their order as it is.
+// The exponential stays the C library's, one float at a time, so that results keep its bits.
+// Maximum and division use whole vectors. Sums use vectors only across columns, which leaves the
+// order of additions as it is.
 #include "kernels/softmax.h"
 
 #include <algorithm>

@@ -11,7 +11,7 @@ namespace dvnn::kernels {
 void softmax(float* data, size_t outer, size_t count, size_t inner);
 
 namespace plain {
-/// What softmax() computes, bit by bit the same, one float at a time.
+/// The plain form of softmax(): the same results bit for bit, one float at a time.
 void softmax(float* data, size_t outer, size_t count, size_t inner);
 }  // namespace plain
 

@@ -14,7 +14,8 @@ namespace dvnn::kernels {
 namespace HWY_NAMESPACE {
 
 // Whether one of the kept boxes from `i` on, a vector of them, overlaps by more than `threshold`,
-// or by no number at all. In the order of intersection_over_union(), so the same to the last bit.
+// or by NaN. The operations are those of intersection_over_union() in the same order, so results
+// match bit for bit.
 template <class D>
 HWY_INLINE bool OverlapsOne(D d, const KeptBoxes& kept, size_t i, const Box& box, float area,
                             float threshold) {

@@ -42,7 +42,7 @@ void suppress_non_maxima(Span<const Box> boxes, const NmsOptions& options,
                          std::vector<Candidate>* candidates, KeptBoxes* kept);
 
 namespace plain {
-/// What suppress_non_maxima() keeps, found box by box.
+/// The plain form of suppress_non_maxima(): it finds the same boxes one by one.
 void suppress_non_maxima(Span<const Box> boxes, const NmsOptions& options,
                          std::vector<Candidate>* candidates);
 }  // namespace plain

@@ -6,8 +6,8 @@
 namespace dvnn::layers {
 namespace {
 
-// What `visit(static_cast<Attributes*>(nullptr))` gives for the type of that name, from the I-th
-// on; what `none()` gives if there is none.
+// Finds the attributes of the type with that name, from the I-th on: returns
+// visit(static_cast<Attributes*>(nullptr)), or none() if no type has the name.
 template <size_t I = 0, typename Visit, typename None>
 auto with_type(const std::string& name, Visit visit, None none) -> decltype(none()) {
   if constexpr (I + 1 == std::variant_size_v<LayerAttributes>) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a CPU layer of each type is told, as a struct per type. A struct is its type's one row: its
-// name in files, how it is read from JSON and written to it, the shape of its result, and the layer
-// itself. A new type is a struct here, its name in LayerAttributes, and a file with its functions;
-// a function that is missing does not link. Names and parameters are Caffe's where Caffe has the
-// layer. Shapes are row-major, axes count from 0.
+// The attributes of each type of CPU layer, as a struct per type. A struct is its type's one row:
+// its name in files, how it is read from JSON and written to it, the shape of its result, and the
+// layer itself. A new type is a struct here, its name in LayerAttributes, and a file with its
+// functions; a missing function does not link. CONTRIBUTING.md has an example. Names and parameters
+// are Caffe's if Caffe has the layer. Shapes are row-major; axes count from 0.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -242,9 +242,9 @@ struct ReluAttributes {
   float slope = 0;
 };
 
-/// The same elements under another shape, type or layout (also called Flatten). {dims} is how the
-/// shape follows an input of another size: 0 is as in the input, -1 is what is left. Running it
-/// takes the shapes alone.
+/// The same elements in another shape, type or layout (also called Flatten). {dims} says how the
+/// shape follows an input of another size: 0 keeps the input's dimension, -1 takes the rest.
+/// Running the layer needs only the shapes.
 struct ReshapeAttributes {
   DVNN_LAYER_TYPE(ReshapeAttributes, "Reshape");
   std::vector<int> dims;
@@ -399,7 +399,7 @@ struct WindowPoolAttributes {
   int p = 2;
 };
 
-/// A layer of a user's library (custom_library.h): the library alone knows its parameters.
+/// A layer of a user's library (custom_library.h); only the library knows its parameters.
 struct CustomAttributes {
   std::string type;
   nlohmann::json params = nlohmann::json::object();
@@ -411,7 +411,7 @@ struct CustomAttributes {
 
 #undef DVNN_LAYER_TYPE
 
-/// Every type, in the order of names; the last is what is none of ours.
+/// Every type in the order of names; the last one stands for all types that are not built in.
 using LayerAttributes = std::variant<
     ArgReduceAttributes, BinaryAttributes, BorderAttributes, ConcatAttributes, ConstantAttributes,
     ConvolutionAttributes, CumSumAttributes, DetectionOutputAttributes, EluAttributes,
@@ -427,17 +427,18 @@ Result<LayerAttributes> parse_layer(const std::string& type, const nlohmann::jso
 /// The type's name in files, and its parameters there.
 std::string type_of(const LayerAttributes& attributes);
 nlohmann::json params_of(const LayerAttributes& attributes);
-/// The result's dimensions, not yet held against a tensor's limits (kUnsupported if the inputs do
-/// not fit).
+/// The result's dimensions, not yet checked against a tensor's limits. kUnsupported if the inputs
+/// do not fit.
 DimsResult dims_after(const LayerAttributes& attributes, Span<const Shape> inputs);
 
-/// Makes the layer; errors name its type. Its cost is held against the budgets. `library` has the
-/// types that are not ours; it may be null.
+/// Creates the layer; errors name its type. Checks its cost against the budgets. `library` has the
+/// types that are not built in; it may be null.
 LayerResult create_cpu_layer(const LayerAttributes& attributes, Span<const TensorDesc> inputs,
                              Span<const TensorDesc> outputs,
                              const CustomLibrary* library = nullptr);
 
-/// For dims_after(): one input at the least; the first one's dimensions.
+/// Helpers for dims_after(): check that there are at least `least` inputs; return the first one's
+/// dimensions.
 Status expect_inputs(Span<const Shape> inputs, size_t least);
 DimsResult same_dims(Span<const Shape> inputs);
 

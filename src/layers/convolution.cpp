@@ -171,7 +171,7 @@ LayerResult ConvolutionAttributes::create(Span<const TensorDesc> inputs,
                  format("%zu weights and %zu biases, %lld and %d are needed", weights.size(),
                         bias.size(), static_cast<long long>(count), to.c())};
   }
-  // What zeros between the pixels make of the input must not take the machine's memory.
+  // The input grows by zeros between its pixels; it must not take all of the machine's memory.
   constexpr int64_t kMostElements = int64_t{1} << 28;
   const int64_t wide = params.transposed ? int64_t{from.c()} * from.h() * params.stride_y : 0;
   if (wide > kMostElements || wide * from.w() > kMostElements / params.stride_x) {

@@ -57,7 +57,7 @@ void add_convolution(JsonReader* params, const Shape& in, const Shape& out, Cost
   cost->kept_bytes = sum(cost->kept_bytes,
                          floats(product(static_cast<uint64_t>(out.c()), product(channels, area))));
   if (!params->boolean("transposed", false)) return;
-  // Its input with stride - 1 zeros between the pixels.
+  // The size of the input with stride - 1 zeros between its pixels.
   const uint64_t w = product(static_cast<uint64_t>(in.w()), count_of(params, "stride_w"));
   const uint64_t h = product(static_cast<uint64_t>(in.h()), count_of(params, "stride_h"));
   const uint64_t wide = product(static_cast<uint64_t>(in.c()), product(w, h));
@@ -66,7 +66,7 @@ void add_convolution(JsonReader* params, const Shape& in, const Shape& out, Cost
 }
 
 void add_detection_output(const nlohmann::json& params, const TensorDesc& priors, Cost* cost) {
-  constexpr uint64_t kBytesPerPrior = 128;  // priors twice, boxes, candidates and what is found
+  constexpr uint64_t kBytesPerPrior = 128;  // priors twice, boxes, candidates and results
   const uint64_t count = elements(priors) / 8;
   cost->kept_bytes = sum(cost->kept_bytes, product(count, kBytesPerPrior));
   const auto ssd = decode::parse_ssd_params(params, "");
@@ -148,7 +148,8 @@ Cost& Cost::operator+=(const Cost& other) {
 
 Cost cost_of(const std::string& type, const nlohmann::json& params, Span<const TensorDesc> inputs,
              Span<const TensorDesc> outputs) {
-  // What most layers have: their inputs and results as row-major floats, where they are not.
+  // Most layers keep their inputs and results as row-major floats, unless those are row-major
+  // already.
   Cost cost;
   for (const TensorDesc& desc : inputs) {
     cost.work = sum(cost.work, elements(desc));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a CPU layer costs, told from its description before it is made: sums over a network are held
-// against its budgets (base/budget.h).
+// The cost of a CPU layer, computed from its description before it is created. The sums over a
+// network are checked against its budgets (base/budget.h).
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,8 @@ struct Cost {
 Cost cost_of(const std::string& type, const nlohmann::json& params, Span<const TensorDesc> inputs,
              Span<const TensorDesc> outputs);
 
-/// Holds the cost of CPU layers against the budgets; `whose` is "the network's CPU layers".
+/// Checks the cost of CPU layers against the budgets. `whose` is the subject of the error: "the
+/// network's CPU layers".
 Status check_cost(const Cost& cost, const std::string& whose);
 
 }  // namespace dvnn::layers

@@ -13,7 +13,7 @@
 
 namespace dvnn::layers {
 
-/// One configured layer of one slot: it may keep scratch memory, sized when it is made.
+/// One configured layer of one slot. It may keep scratch memory, sized when it is created.
 class CpuLayer {
  public:
   virtual ~CpuLayer() = default;

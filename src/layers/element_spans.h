@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// For layers whose results depend on the elements at the same place alone. Tensors that lie in step
-// are walked in the order of their memory, whatever their layout, in spans that stay in the cache:
-// a span of binary16 is converted at once.
+// For layers in which a result depends only on the elements at the same place. Tensors that have
+// the same order are walked in the order of their memory, whatever the layout, in spans that fit
+// the cache; a span of binary16 is converted at once.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace dvnn::layers {
 
 class ElementSpans {
  public:
-  /// All hold equally many elements; they are taken to correspond in row-major order.
+  /// All tensors hold the same number of elements, which correspond in row-major order.
   ElementSpans(Span<const TensorDesc> inputs, const TensorDesc& output)
       : count_(static_cast<size_t>(output.shape.elements())), writer_(output) {
     for (const TensorDesc& input : inputs) {
@@ -69,7 +69,8 @@ class ElementSpans {
 
   template <typename Fold>
   void run_whole(Span<const ConstTensorView> inputs, const TensorView& output, Fold fold) {
-    // With several inputs the result has memory of its own: the output may be a later input's.
+    // With several inputs the result needs its own memory, because the output may share memory with
+    // a later input.
     const bool direct = inputs.size() == 1;
     float* const result = direct ? writer_.begin(output) : Workspace::current().floats(count_);
     for (size_t k = 0; k < inputs.size(); ++k) {

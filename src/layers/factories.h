@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the functions of several layers' attributes (attributes.h) share.
+// Helpers for the functions of several layers' attributes (attributes.h).
 #pragma once
 
 #include "base/json.h"
@@ -17,8 +17,8 @@ struct AxisSplit {
   size_t outer, count, inner;
 };
 AxisSplit split_at(const Shape& shape, int axis);
-/// The parameter "axis", if it is given; and which axis of a shape that is: by default the second,
-/// or the only one.
+/// parse_axis() reads the parameter "axis", if it is present. axis_in() returns the axis of a shape
+/// that it means: by default the second, or the only one.
 std::optional<int> parse_axis(JsonReader* in);
 Result<int> axis_in(const Shape& shape, const std::optional<int>& axis);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers whose elements depend on others than those at the same place (element_spans.h has these)
-// compute in row-major float. Here they read and write tensors of any type and layout, in place
-// where the tensor already is row-major float, through the slot's workspace where not.
+// Layers whose results depend on elements at several places compute in row-major float
+// (element_spans.h serves the others). These classes read and write tensors of any type and layout:
+// in place if the tensor is row-major float, else through the slot's workspace.
 #pragma once
 
 #include "layers/workspace.h"
@@ -33,7 +33,7 @@ class FloatWriter {
  public:
   explicit FloatWriter(const TensorDesc& desc)
       : count_(is_plain_float(desc) ? 0 : static_cast<size_t>(desc.shape.elements())) {}
-  /// Where to compute; finish() brings it home.
+  /// Returns the memory to compute in; finish() copies the result to the tensor.
   float* begin(const TensorView& view) {
     floats_ =
         count_ == 0 ? reinterpret_cast<float*>(view.data) : Workspace::current().floats(count_);

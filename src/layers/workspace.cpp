@@ -19,7 +19,7 @@ float* Workspace::floats(size_t count) {
   constexpr size_t kFloatsPerLine = 16;  // pieces begin on cache lines
   count = (count + kFloatsPerLine - 1) / kFloatsPerLine * kFloatsPerLine;
   if (blocks_.empty() || blocks_.back().size() - used_ < count) {
-    // What was given out stays where it is.
+    // Memory that has been lent out stays where it is.
     blocks_.emplace_back(count);
     used_ = 0;
   }

@@ -16,7 +16,7 @@ namespace dvnn::layers {
 
 class Workspace {
  public:
-  /// The one that is lent to this thread, or else one that the thread keeps for itself.
+  /// The workspace that is lent to this thread, or else one that the thread keeps for itself.
   static Workspace& current();
 
   /// `count` floats of any value, which stay until the layer's run ends.
@@ -34,7 +34,7 @@ class Workspace {
     Workspace* before_;
   };
 
-  /// One layer's run: gives all back at its end.
+  /// One layer's run; its end returns all that the layer borrowed.
   class Run {
    public:
     Run() : workspace_(current()) {}

@@ -5,8 +5,7 @@
 
 namespace dvnn::network {
 
-/// The network file that is used where none is named: $DVNN_DEFAULT_NETWORK, else the installed
-/// one.
+/// The network file for elements that name none: $DVNN_DEFAULT_NETWORK, else the installed one.
 std::string default_network();
 
 }  // namespace dvnn::network

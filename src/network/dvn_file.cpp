@@ -177,7 +177,7 @@ Status write_dvn(const Model& model, const std::string& path) {
   if (Status s = validate(model); !s.ok()) return s.error().within("network '" + model.name + "'");
   const std::string text =
       model_to_json(model).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  // No file that its reader would refuse.
+  // The writer refuses a file that the reader would refuse.
   if (Status s = check_json_extent(text, "the description"); !s.ok()) {
     return s.error().within("network '" + model.name + "'");
   }

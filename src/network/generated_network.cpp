@@ -60,8 +60,8 @@ Result<std::vector<uint8_t>> read_weights(const std::string& path) {
   return Error{ErrorCode::kIo, "weights file '" + path + "' cannot be read"};
 }
 
-// What a layer's input or output is to us. The device's pictures lie in chunks, those of CPU layers
-// in plain order.
+// Describes a layer's input or output in our terms. The device's images lie in chunks, those of CPU
+// layers in plain order.
 TensorDesc describe(const int (&dims)[3], int count, bool as_float, bool chunks, bool row_major) {
   TensorDesc desc;
   desc.type = as_float ? ElementType::kFloat32 : ElementType::kFloat16;

@@ -12,8 +12,8 @@ namespace dvnn::network {
 /// Whether the file at `path` is a shared library.
 bool is_generated(const std::string& path);
 
-/// Loads such a network. Errors name the file that is wrong. Its model() has no weights, and steps
-/// only to be looked at.
+/// Loads such a network. Errors name the file that is wrong. Its model() has no weights, and its
+/// steps serve only for inspection.
 Result<std::shared_ptr<Network>> load_generated(const NetworkSource& source,
                                                 std::shared_ptr<device::Device> device);
 

@@ -173,7 +173,7 @@ Status validate_device_step(const Model& model, const Step& step) {
   return {};
 }
 
-// Where a tensor's bytes lie.
+// A tensor's place in its buffer.
 struct Range {
   Storage storage;
   uint64_t begin, end;
@@ -190,8 +190,8 @@ Range range_of(const TensorInfo& tensor) {
           tensor.offset + static_cast<uint64_t>(tensor.desc.bytes())};
 }
 
-// A step that writes over a part of what it still has to read makes what nobody can foretell.
-// Reading and writing the very same bytes is what CPU layers may do.
+// A step must not overwrite a part of what it has yet to read, because its result would be
+// unpredictable. CPU layers may read and write exactly the same bytes.
 Status validate_overlaps(const Model& model, const Step& step) {
   const bool on_device = step.kind == StepKind::kDevice;
   for (size_t i = 0; i < step.outputs.size(); ++i) {
@@ -217,7 +217,8 @@ Status validate_overlaps(const Model& model, const Step& step) {
 }
 
 Status validate_step(const Model& model, const Step& step) {
-  constexpr size_t kMaxInputs = 4096, kMaxOutputs = 16;  // each is held against each
+  constexpr size_t kMaxInputs = 4096,
+                   kMaxOutputs = 16;  // each input is checked against each output
   if (step.inputs.size() > kMaxInputs || step.outputs.size() > kMaxOutputs) {
     return malformed(format("it has %zu inputs and %zu outputs, the limits are %zu and %zu",
                             step.inputs.size(), step.outputs.size(), kMaxInputs, kMaxOutputs));
@@ -287,7 +288,7 @@ struct Work {
 };
 
 Work device_work(const Step& step) {
-  // What an element costs on its way through memory; found with depthwise 1 x 1 kernels on the
+  // The cost of moving an element through memory, measured with depthwise 1 x 1 kernels on the
   // software device.
   constexpr int kMacsPerElement = 8;
   Work work;
@@ -310,7 +311,7 @@ Work device_work(const Step& step) {
   return work;
 }
 
-// What the steps cost together. Each step is valid by itself.
+// Checks the cost of all steps together; each step has been validated by itself.
 Status validate_cost(const Model& model) {
   uint64_t device = 0;
   layers::Cost cpu;

@@ -13,7 +13,7 @@
 
 namespace dvnn::network {
 
-/// Where a tensor lives.
+/// The memory that a tensor lives in.
 enum class Storage : uint8_t {
   kIo,        // in each slot's I/O buffer, at `offset`
   kConstant,  // in host memory that all slots share, at `offset`; made once when the model is
@@ -29,7 +29,7 @@ struct TensorInfo {
 
 enum class StepKind : uint8_t { kDevice, kCpu };
 
-/// One step, in order of execution. Tensors are indices into Model::tensors.
+/// One step; steps run in this order. Tensors are indices into Model::tensors.
 struct Step {
   StepKind kind = StepKind::kCpu;
   std::string name;                 // the last source layer in it
@@ -97,8 +97,8 @@ Status validate(const Model& model);
 /// Multiply-accumulate operations of a step (0 for CPU steps), dense formula, padding counted.
 int64_t step_macs(const Step& step);
 
-/// The same with the taps of pooling windows, and eight for each element that is made: what a
-/// device step costs.
+/// The cost of a device step: the same, plus the taps of pooling windows and eight operations for
+/// each element of the result.
 uint64_t step_work(const Step& step);
 
 /// Checks names that a file brings: printable, and not longer than kMaxNameBytes.

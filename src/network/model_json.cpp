@@ -102,7 +102,7 @@ json tensor_to_json(const TensorInfo& tensor) {
 
 // --- reading ---------------------------------------------------------------------------------
 
-// Reads a text field through `parse`, noting its error.
+// Reads a string field through `parse`, and records its error.
 template <typename T>
 T parsed(JsonReader* in, const char* name,
          const std::function<Result<T>(std::string_view)>& parse) {

@@ -10,7 +10,7 @@
 
 namespace dvnn::network {
 
-/// Everything but the weights.
+/// Describes everything but the weights.
 nlohmann::json model_to_json(const Model& model);
 
 /// The inverse. Checks types and ranges field by field; validate() checks how they fit together.
@@ -21,8 +21,8 @@ Result<Model> model_from_json(nlohmann::json json, const Cancellation* cancellat
 nlohmann::json run_to_json(const device::ConvRun& run);
 Result<device::ConvRun> run_from_json(const nlohmann::json& json);
 
-/// Reads only how the network is used: how a picture becomes its "input", "decoder" and "labels",
-/// in the same form; what is absent stays.
+/// Reads only how the network is used: how an image becomes its input, "decoder" and "labels", in
+/// the same form. Absent members leave the model as it is.
 Status use_from_json(const nlohmann::json& json, Model* model);
 
 }  // namespace dvnn::network

@@ -16,7 +16,7 @@ class ModelNetwork final : public Network {
                                                  std::shared_ptr<const layers::CustomLibrary>);
   bool takes_pixels() const override { return static_cast<bool>(pixel_table_); }
 
-  // For slots.
+  // The following serve slots.
   const device::Memory& weights() const { return weights_; }
   const device::Memory& pixel_table() const { return pixel_table_; }
   const layers::CustomLibrary* library() const { return library_.get(); }

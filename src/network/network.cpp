@@ -21,11 +21,11 @@
 namespace dvnn::network {
 namespace {
 
-// One network in use, or one that is being loaded.
+// A network that is in use or being loaded.
 struct Entry {
   std::mutex mutex;  // of what follows; never held while anything is loaded
   std::condition_variable loaded;
-  bool loading = false;  // who wants the same network waits, nobody else
+  bool loading = false;  // whoever wants the same network waits; others do not
   std::weak_ptr<Network> network;
 
   bool expired() {
@@ -34,16 +34,16 @@ struct Entry {
   }
 };
 
-// By file, version of the file and device. Entries die with their last user. Lock order: the
-// registry's, then an entry's.
+// The entries, by file, version of the file, and device. An entry dies with its last user. Lock
+// order: the registry's lock, then an entry's.
 struct Registry {
-  std::mutex mutex;  // of the map alone; never held while anything is loaded
+  std::mutex mutex;  // guards only the map; never held while a network is loaded
   std::map<std::string, std::shared_ptr<Entry>> entries;
 
   std::shared_ptr<Entry> entry(const std::string& key) {
     const std::lock_guard<std::mutex> lock(mutex);
     for (auto it = entries.begin(); it != entries.end();) {
-      // One that only the map has is neither loading nor waited for.
+      // An entry that only the map holds is neither loading nor waited for.
       const bool unused = it->second.use_count() == 1 && it->second->expired();
       it = unused ? entries.erase(it) : std::next(it);
     }
@@ -110,7 +110,8 @@ Result<std::shared_ptr<Network>> load_unshared(const NetworkSource& source,
   return network;
 }
 
-// One caller's turn to load an entry's network; others are woken when it ends, however it does.
+// One caller's turn to load an entry's network. Its end wakes the others, whether it succeeded or
+// not.
 class Turn {
  public:
   explicit Turn(Entry* entry) : entry_(*entry) {}
@@ -126,7 +127,7 @@ class Turn {
   Entry& entry_;
 };
 
-// Two elements that start together load the file once. One of them may lose its patience.
+// Two elements that start together load the file once. Either may cancel its wait.
 Result<std::shared_ptr<Network>> load_shared(Entry* entry, const NetworkSource& source,
                                              const std::string& selector) {
   {

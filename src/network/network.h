@@ -21,10 +21,10 @@ struct RunTimes {
 
 class Slot;
 
-/// What is put into a slot's input.
+/// The contents of a slot's input.
 enum class InputKind : uint8_t {
   kTensor,  // the network's input tensor
-  kPixels,  // 8-bit pixels in the same order, of which the device makes the tensor
+  kPixels,  // 8-bit pixels in the same order; the device makes the tensor from them
 };
 
 /// Where a network comes from.
@@ -36,7 +36,7 @@ struct NetworkSource {
   Result<Model> (*replan)(const Model& model, int width, int height,
                           const Cancellation* cancellation) = nullptr;
   std::string custom_layers;  // a library of CPU layers (include/dvnn_layer.h), or empty
-  /// Who may end the loading, or null.
+  /// May end the loading; null: nobody does.
   const Cancellation* cancellation = nullptr;
 };
 
@@ -44,8 +44,9 @@ struct NetworkSource {
 class Network : public std::enable_shared_from_this<Network> {
  public:
   /// Loads `source` on the device that `device_selector` names (device.h). Callers with the same
-  /// source and device share one Network as long as any of them keeps it. Those who want the same
-  /// network wait for the first, each as long as it likes; kCancelled is nobody else's.
+  /// source and device share one Network as long as any of them keeps it. A caller that wants a
+  /// network that is being loaded waits for it, until its own cancellation; one caller's kCancelled
+  /// does not reach the others.
   static Result<std::shared_ptr<Network>> load(const NetworkSource& source,
                                                const std::string& device_selector);
   /// Creates a network from an in-memory model. `library` has the CPU layers that are not ours; it
@@ -73,13 +74,14 @@ class Network : public std::enable_shared_from_this<Network> {
   std::shared_ptr<device::Device> device_;
 };
 
-/// One I/O buffer and everything needed to run the network in it. One thread at a time.
+/// One I/O buffer and everything needed to run the network in it. For one thread at a time.
 class Slot {
  public:
   virtual ~Slot() = default;
   /// The input tensor's bytes, mapped, to be written before run().
   virtual Span<uint8_t> input() const = 0;
-  /// What input() holds from now on (at first: a tensor); kPixels only if the network takes them.
+  /// Sets what input() contains from now on (at first: a tensor). kPixels only if the network takes
+  /// pixels.
   virtual void set_input_kind(InputKind) {}
   /// Runs all steps and waits. On error the slot stays usable.
   virtual Status run(RunTimes* times = nullptr) = 0;

@@ -119,7 +119,7 @@ Status StepSlot::add_command(const Step& step, InputKind kind, device::CommandLi
                    pixels ? device::BufferRef{&network_->pixel_table(), 0} : device::BufferRef{});
 }
 
-// A slot that is given pixels keeps being given them, as a rule: no other needs these commands.
+// Built lazily: only slots that are fed pixels need these command lists.
 Status StepSlot::make_for_pixels(Stage* stage) {
   DVNN_ASSIGN(stage->for_pixels, network_->writable_device().create_command_list());
   for (size_t i = 0; i < stage->steps; ++i) {

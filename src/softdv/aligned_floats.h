@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Working memory on cache lines of its own, so that no vector straddles two. Grows, never shrinks;
-// its contents are lost when it grows.
+// Working memory in cache lines of its own, so that no vector straddles two. It grows and never
+// shrinks; growing loses its contents.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the driver checks of every command, whatever its type.
+// The driver's checks of every command, whatever its type.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ struct Accepted {
 /// Sets the error "Invalid argument: what (value)"; returns -1.
 int refuse(const char* what, int64_t value);
 
-/// The buffer must hold `size` bytes from an offset on that is a multiple of `align`. Returns 0, or
-/// -1 (size 0) or EINVAL with the error set.
+/// Checks that the buffer's offset is a multiple of `align` and that `size` bytes follow it.
+/// Returns 0, or sets the error and returns -1 (size 0) or EINVAL.
 int check_buffer(const dmp_dv_buf& buf, uint64_t size, uint64_t align, const char* name,
                  Bytes* out);
 
@@ -37,8 +37,8 @@ int check_buffer(const dmp_dv_buf& buf, uint64_t size, uint64_t align, const cha
 /// are multiples of 16 bytes. An absent buffer passes. False: the error is set.
 bool aligned(const Bytes& bytes, const char* name);
 
-/// One function per block of the device: checks a command whose header is good and makes its plan.
-/// They return 0, or the driver's error with the message set.
+/// One function per block of the device. It checks a command whose header is valid and makes its
+/// plan. It returns 0, or the driver's error code with the message set.
 int accept_conv(const dmp_dv_cmdraw* raw, Accepted* accepted);  // versions 0 and 1
 int accept_fc(const dmp_dv_cmdraw* raw, Accepted* accepted);
 int accept_ipu(const dmp_dv_cmdraw* raw, Accepted* accepted);

@@ -22,7 +22,7 @@ int check_header(const dmp_dv_cmdraw* raw, int* type) {
     set_error("Invalid argument: device_type %u is not supported", raw->device_type);
     return EINVAL;
   }
-  // Without a fully connected block, the convolution block runs its commands.
+  // The convolution block runs the commands of a fully connected block that does not exist.
   *type = raw->device_type == DMP_DV_DEV_FC ? DMP_DV_DEV_CONV : raw->device_type;
   return 0;
 }
@@ -98,7 +98,7 @@ int add_raw(dmp_dv_cmdlist list, struct dmp_dv_cmdraw* cmd) {
   }
   int type = 0;
   if (const int rc = check_header(cmd, &type)) return rc;
-  // As the driver has it, the type counts at commit even if the command is refused below.
+  // In the driver, too, the type counts at commit even if the command is refused below.
   if (list->device_type == 0) list->device_type = type;
   if (list->device_type != type) list->mixed = true;
   Accepted accepted;

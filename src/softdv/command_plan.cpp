@@ -201,7 +201,7 @@ class ConvPlan final : public Plan {
     const ConvKernel* kernel = kernels_[i].get();
     const WorkingShape before = working(run.conv), after = working(run.out);
     const bool reduced = run.run.pool != PoolKind::kNone || (run.lrn & 1);
-    // What is added before a pooling has the size of the pooling's input.
+    // An addition before a pooling has the size of the pooling's input.
     const bool adds_first = reduced && run.run.pool != PoolKind::kAverage;
     const half_t* addend = adds_first ? operand : nullptr;
     float* shared = keeps_ < 0 ? nullptr : scratch->shared(keeps_).room(after.size());
@@ -333,7 +333,7 @@ void ConvPlan::share_results(Span<ConvPlan* const> plans) {
     writer_of[i] = writer - 1;
     last_reader[writer - 1] = i;
   }
-  std::vector<size_t> busy_until;  // by buffer: the last reader of what is in it
+  std::vector<size_t> busy_until;  // by buffer: the last reader of its contents
   for (size_t i = 0; i < plans.size(); ++i) {
     if (writer_of[i] < i) plans[i]->takes_ = plans[writer_of[i]]->keeps_;
     if (last_reader[i] == 0) continue;

@@ -37,7 +37,7 @@ class Plan {
   virtual bool prepare() = 0;
   /// Runs the command. Its memories were bounds-checked when it was added.
   virtual void execute(Scratch* scratch) = 0;
-  /// What the command would take on that hardware, microseconds; 0 where no model tells.
+  /// The time that the command would take on that hardware, in microseconds; 0 if no model exists.
   virtual double estimate_us(const device::Hardware&) const { return 0; }
 };
 

@@ -13,10 +13,11 @@
 namespace dvnn::softdv {
 namespace {
 
-// One buffer per process, as the interface has it; callers that race read garbage, never overrun.
+// The process has one buffer, as in the vendor's interface. Callers that race may read garbage, but
+// never beyond the buffer.
 char last_error[256];
 
-// Of the hardware whose pace is kept, if one is.
+// The clock of the hardware whose pace the device keeps, if it keeps one.
 int conv_freq_mhz() {
   const auto hardware = pace();
   return hardware.ok() && hardware.value() ? static_cast<int>(hardware.value()->clock_mhz)

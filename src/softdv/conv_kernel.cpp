@@ -38,7 +38,7 @@ class OneThread {
   int before_;
 };
 
-// Everything that a kernel depends on.
+// A key of everything that a kernel depends on.
 std::string cache_key(const SoftRun& run, bool hwc, bool relu) {
   const device::ConvRun& r = run.run;
   const PackedGeometry& g = run.geometry;
@@ -156,7 +156,7 @@ int count_bands(const WorkingShape& result, double macs) {
                                    std::max(1.0, double(result.rows / least_rows))));
 }
 
-// One spatial axis of a convolution: where in the source output `first`..`last`-1 comes from.
+// One spatial axis of a convolution: the part of the source that outputs `first`..`last`-1 read.
 struct Window {
   int in, kernel, stride, dilation, before;  // dilation: distance of taps
   int start(int out) const { return out * stride - before; }
@@ -199,7 +199,7 @@ bool ConvKernel::build(const SoftRun& run, bool hwc, bool relu) {
   }
   for (int i = 0; i < count; ++i) {
     const Band band = band_of(result_.rows, i, count);
-    // None where all windows lie in the padding.
+    // The range is empty if all windows lie in the padding.
     const int start = std::clamp(rows.start(band.first), 0, rows.in);
     const int end = std::clamp(rows.end(band.last), start, rows.in);
     // oneDNN wants the pads to fit exactly; what the last window does not reach is cut off.
@@ -228,7 +228,7 @@ bool ConvKernel::build(const SoftRun& run, bool hwc, bool relu) {
 }
 
 void ConvKernel::execute(size_t band, const float* source, float* result) const {
-  // Only the queue's one worker executes kernels, each band once at a time.
+  // Only the queue's single worker executes kernels, each band once at a time.
   convolutions_[band]->execute(source, result);
 }
 

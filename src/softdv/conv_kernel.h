@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One convolution, prepared: weights re-packed, shared by all command lists that run the same
-// convolution with the same weights. It is done in bands of result rows, each by one thread.
+// One prepared convolution with re-packed weights. All command lists that run the same convolution
+// with the same weights share it. It works in bands of result rows, each on one thread.
 #pragma once
 
 #include <memory>

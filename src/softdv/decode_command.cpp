@@ -89,7 +89,7 @@ int decode_run(const dmp_dv_cmdraw_conv_v0_run& raw, bool hwc, Dims in, SoftRun*
     if (quantised && prelu) return refuse("PReLU does not go with quantised weights, actfunc", 4);
     run.weight_format = quantised ? device::WeightFormat::kQuantised : device::WeightFormat::kHalf;
     out->geometry = device::run_geometry(run, in.c);
-    // With kHwc8 tensors the kernels were transposed before they were packed.
+    // The packer transposed the kernels for kHwc8 tensors.
     if (hwc) std::swap(out->geometry.kx, out->geometry.ky);
   } else if (run.activation == device::Activation::kPrelu) {
     return refuse("PReLU needs a convolution, actfunc", raw.actfunc);
@@ -191,7 +191,7 @@ int decode_conv(const dmp_dv_cmdraw_conv_v0& raw, uint64_t element, SoftCommand*
   return check_buffer(raw.eltwise_buf, operand * batch, 2, "eltwise_buf", &out->eltwise);
 }
 
-// A fully connected command is a 1x1 convolution of one pixel whose weights lie in another order.
+// A fully connected command is a 1x1 convolution of one pixel whose weights have another order.
 int decode_fc(const dmp_dv_cmdraw_fc_v0& raw, SoftCommand* out) {
   using device::Activation;
   static constexpr Activation kActivations[] = {Activation::kNone, Activation::kRelu,

@@ -35,8 +35,8 @@ int check_range(dmp_dv_mem mem, size_t offs, size_t size) {
   return 0;
 }
 
-// Maps the file between pages that nobody may touch: an access beyond a memory faults, it does not
-// spoil a neighbour.
+// Maps the file between two pages that are inaccessible, so that an access beyond the memory faults
+// instead of spoiling a neighbour.
 uint8_t* map_guarded(int fd, size_t size) {
   void* reserved = mmap(nullptr, size + 2 * kGuard, PROT_NONE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

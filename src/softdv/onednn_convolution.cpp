@@ -138,12 +138,12 @@ class OneDnnConvolution : public Convolution {
 
 namespace {
 
-// Whether each output along an axis has a tap within the source. Version 3.7 reads out of bounds
-// where one has none.
+// Whether each output along an axis has a tap within the source. Version 3.7 reads out of bounds if
+// one has none.
 bool every_output_sees_the_source(const ConvAxis& axis) {
   for (int out = 0; out < axis.out; ++out) {
     const int start = out * axis.stride - axis.before;
-    // The first tap at or behind the source's beginning.
+    // The first tap at or after the source's beginning.
     const int k = start >= 0 ? 0 : (axis.dilation - 1 - start) / axis.dilation;
     if (k >= axis.kernel || start + k * axis.dilation >= axis.in) return false;
   }

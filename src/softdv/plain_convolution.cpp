@@ -30,7 +30,7 @@ class PlainConvolution : public Convolution {
   }
   float activated(float v) const { return relu_.on && v < 0 ? relu_.slope * v : v; }
 
-  // Where in the source tap `k` of output `out` lies, -1 outside.
+  // The position in the source of tap `k` of output `out`; -1 if it lies outside.
   static int place(const ConvAxis& axis, int out, int k) {
     const int at = out * axis.stride - axis.before + k * axis.dilation;
     return at < axis.in ? std::max(at, -1) : -1;

@@ -41,7 +41,7 @@ HWY_INLINE void ForEachWindow(RowsView from, const WorkingShape& in, const PoolW
     for (int c = 0; c < out.cols; ++c, pixel += channels) {
       const int c0 = c * w.stride_cols - w.pad_cols;
       const int first_col = std::max(c0, 0), last_col = std::min(c0 + w.size_cols, in.cols);
-      // A window of padding alone has no rows or columns, and no first pixel.
+      // A window that lies in the padding has no rows or columns, and no first pixel.
       const bool empty = first_row >= last_row || first_col >= last_col;
       const float* first = empty ? from.data
                                  : from.data +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows a convolution: poolings, activations, LRN; on bands of working tensors.
+// The operations after a convolution, on bands of working tensors: poolings, activations, LRN.
 #pragma once
 
 #include "device/command.h"

@@ -17,7 +17,7 @@
 namespace dvnn::softdv {
 namespace {
 
-constexpr size_t kRemembered = 64;  // executions whose time is kept
+constexpr size_t kRemembered = 64;  // the last executions, whose times are kept
 
 class Queue {
  public:
@@ -66,7 +66,7 @@ class Queue {
       bool failed = false;
       try {
         for (auto& plan : list->plans) plan->execute(&scratch);
-      } catch (...) {  // no memory: whoever waits is told, and the device goes on
+      } catch (...) {  // no memory: waiters get the error, and the device goes on
         failed = true;
       }
       scratch.team.rest();

@@ -20,8 +20,9 @@ int64_t submit(dmp_dv_cmdlist list);
 int64_t wait_for(int device_type, int64_t id);
 constexpr int64_t kNeverGiven = -1, kFailed = -2;
 
-/// The hardware whose pace the device keeps, from $DVNN_SOFT_PACE ("1", or as parse_hardware()
-/// reads it), or null if it runs as fast as it can. An error if the variable makes no sense.
+/// The hardware whose pace the device keeps, from $DVNN_SOFT_PACE ("1", or a string for
+/// parse_hardware()); null if the device runs as fast as it can. An error if the variable is
+/// invalid.
 Result<const device::Hardware*> pace();
 
 /// Threads that a command may use: $DVNN_SOFT_THREADS, else all processors.

@@ -32,11 +32,11 @@ void watch(int* looks) {
 }  // namespace
 
 Team::Team(int threads) {
-  omp_set_num_threads(1);  // oneDNN must not start threads of its own below ours
+  omp_set_num_threads(1);  // keeps oneDNN from starting threads below ours
   try {
     for (int i = 1; i < threads; ++i) helpers_.emplace_back(&Team::help, this);
   } catch (const std::exception&) {
-    // The system has no more threads: those that are there do the work.
+    // The system has no more threads; those that exist do the work.
   }
 }
 

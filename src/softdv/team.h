@@ -46,8 +46,8 @@ class Team {
   void help();
   bool do_next(uint64_t* seen);
 
-  // Which job, its number of pieces and the next one: one word, so that a piece cannot be claimed
-  // from a job that is over. Fields: job 32 bits, count 16, next 16.
+  // The job's number, its number of pieces and the next piece, in one word, so that a thread cannot
+  // claim a piece of a finished job. Fields: job 32 bits, count 16, next 16.
   std::atomic<uint64_t> state_{0};
   std::atomic<int> done_{0};
   std::atomic<bool> failed_{false};  // a piece threw: for lack of memory, there is no other reason

@@ -13,7 +13,7 @@
 #define DVNN_SOFTDV_TILES
 namespace dvnn::softdv {
 
-// Some channels of some neighbouring pixels: a tile of the tensor in both orders.
+// A tile of the tensor in both orders: some channels of some neighbouring pixels.
 struct Tile {
   size_t pixels;
   size_t channels;  // 16: two chunks; 8: one; or the fewer ones of the last chunk
@@ -66,12 +66,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 #define DVNN_VECTOR_HALF 0
 #endif
 
-// Each goes over `count` pixels of one or two whole chunks, `plane` elements apart, and the same
-// pixels of the working tensor, `stride` floats apart. Two chunks fill a vector of 16 floats.
+// Each function handles `count` pixels of one or two whole chunks, `plane` elements apart, and the
+// same pixels of the working tensor, `stride` floats apart. Two chunks fill a vector of 16 floats.
 
 #if DVNN_VECTOR_HALF
 
-// Calls f(float tag, half tag, chunk, channel) for what is converted at once of a pixel.
+// Calls f(float tag, half tag, chunk, channel) for each group of channels that is converted at
+// once.
 template <typename F>
 HWY_INLINE void ForEachVector(size_t chunks, size_t plane, F f) {
   const hn::CappedTag<float, 8> df;
@@ -102,7 +103,7 @@ HWY_INLINE void AddChunks(const half_t* HWY_RESTRICT from, size_t chunks, size_t
   }
 }
 
-// With `keep`, the rounded values go back to where they came from.
+// With `keep`, the rounded values also replace the source values.
 HWY_INLINE void StoreChunks(float* HWY_RESTRICT from, half_t* HWY_RESTRICT to, size_t chunks,
                             size_t plane, size_t count, size_t stride, bool keep) {
   auto* halves = reinterpret_cast<hwy::float16_t*>(to);

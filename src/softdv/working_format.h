@@ -37,12 +37,12 @@ inline Band band_of(int rows, int i, int count) {
 /// Device chunks -> working tensor.
 void load_rows(const half_t* from, const WorkingShape& shape, Band band, float* to);
 
-/// The same, but sample (r, c) goes to (r * step_rows, c * step_cols) of a larger tensor, passed as
-/// a whole, that is zero elsewhere: a deconvolution's input.
+/// The same for a deconvolution's input: sample (r, c) goes to (r * step_rows, c * step_cols) of a
+/// larger tensor that is otherwise zero. `target` is the whole tensor.
 void spread_rows(const half_t* from, const WorkingShape& shape, Band band, int step_rows,
                  int step_cols, float* to);
 
-/// Some rows of a working tensor: `data` is row `first`.
+/// Some rows of a working tensor; `data` points to row `first`.
 struct RowsView {
   const float* data = nullptr;
   int first = 0;

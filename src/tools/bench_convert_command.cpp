@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frame -> tensor on one thread: our one pass, OpenCV's chain of passes, and the memory alone.
+// Measures frame to tensor on one thread: our one pass, OpenCV's chain of passes, and memory access
+// without computation.
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -137,7 +138,7 @@ Result<Figures> measure(const ConvertCase& c, int frames, int iterations) {
   constexpr int kWarmUps = 5;
   for (int i = 0; i < iterations + kWarmUps; ++i) {
     const cv::Mat& frame = memory[static_cast<size_t>(i % frames)];
-    // Each in its turn is the first to touch a frame.
+    // Each contender takes its turn as the first to touch a frame.
     for (int turn = 0; turn < 3; ++turn) {
       const int which = (i + turn) % 3;
       const double ms = time_ms([&] {

@@ -89,7 +89,7 @@ Status fill_options(const Texts& texts, convert::ConvertOptions* options) {
   return {};
 }
 
-// What the files are, where --from does not say.
+// Guesses what the files are if --from does not say.
 std::string kind_of(const std::vector<std::string>& files) {
   if (files.size() != 1) return "caffe";
   for (const char* end : {".h5", ".hdf5", ".keras"}) {
@@ -174,7 +174,7 @@ void print_notes(const convert::Report& report) {
   }
 }
 
-// Of networks that were planned here; one that is planned again does not say.
+// Only networks that were planned here have a report; one that is planned again does not.
 std::string without_reuse(const convert::Report& report) {
   if (report.io_sum_bytes == 0) return "";
   return format(" (%llu without re-use)", static_cast<unsigned long long>(report.io_sum_bytes));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `dvnet convert` writes beside a network file.
+// The files that `dvnet convert` writes beside a network file.
 #pragma once
 
 #include <string>

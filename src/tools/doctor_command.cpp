@@ -21,7 +21,7 @@ struct DoctorOptions {
   int seconds = 20;
 };
 
-// Marks the line of a probe's output that is for us: libraries print, too.
+// Marks the line of a probe's output that holds the findings, because libraries print, too.
 constexpr const char* kProbeMark = "dvnn-findings:";
 
 std::string own_path() {
@@ -35,7 +35,7 @@ Findings probe(const std::string& name, const DoctorOptions& options) {
   return probe_library(name);
 }
 
-// A probe in a process of its own.
+// Runs a probe in a process of its own.
 Findings run_probe(const std::string& name, const std::string& topic,
                    const DoctorOptions& options) {
   std::vector<std::string> arguments = {own_path(), "doctor", "--probe=" + name};

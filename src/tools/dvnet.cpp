@@ -69,7 +69,7 @@ int run(int argc, char** argv) {
     std::printf("dvnet %s\n", DVNN_VERSION);
     return 0;
   }
-  // For the build, which installs them.
+  // The build asks for the manual pages, which it installs.
   if (std::strcmp(argv[1], "--man") == 0) {
     std::fputs(dvnn::tools::manual_page(manual(), DVNN_VERSION).c_str(), stdout);
     return 0;
@@ -91,7 +91,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // What a library throws is an error like any other: one line, and no core file.
+  // An exception from a library is reported like any other error: one line, and no core file.
   const auto status =
       dvnn::guarded("out of the ordinary", [&]() -> dvnn::Result<int> { return run(argc, argv); });
   return status.ok() ? status.value() : dvnn::tools::fail(status.error());

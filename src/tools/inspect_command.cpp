@@ -19,7 +19,7 @@ using network::Model;
 using network::Step;
 using network::StepKind;
 
-// In ASCII: labels and parameters are not held to be printable.
+// Prints ASCII only: labels and parameters may be unprintable.
 void print_json(const nlohmann::json& json) {
   std::printf("%s\n", json.dump(1, ' ', true, nlohmann::json::error_handler_t::replace).c_str());
 }
@@ -99,7 +99,7 @@ int inspect_command(int argc, char** argv) {
   } else {
     print_table(model.value());
   }
-  // What whoever decodes the outputs would find wrong.
+  // Reports the errors that creating the network's decoder would give.
   const auto decoder = network::create_decoder(model.value());
   if (decoder.ok()) return 0;
   return fail(decoder.error().within("network file '" + args.value()[0] + "'"));

@@ -10,7 +10,7 @@ namespace {
 
 // --- roff --------------------------------------------------------------------------------------
 
-// Text that stays what it is: hyphens are those of options, and no line is a request.
+// Escapes text: hyphens stay those of options, and no line becomes a request.
 std::string roff(const std::string& text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -60,8 +60,8 @@ bool is_word(const std::string& text) {
   });
 }
 
-// The values that a meaning lists: "Channels of the input: bgr (default), rgb or gray". Empty where
-// what stands behind the colon is no such list.
+// The values that a meaning lists: "Channels of the input: bgr (default), rgb or gray". Empty if
+// the text after the colon is no such list.
 std::vector<std::string> choices_of(std::string meaning) {
   const size_t colon = meaning.find(": ");
   if (colon == std::string::npos) return {};

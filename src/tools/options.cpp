@@ -12,8 +12,8 @@
 namespace dvnn::tools {
 namespace {
 
-// Whether help_of() calls the command. What it wants to know is thrown: the command must not go on,
-// just as GLib's --help ends the process.
+// Set while help_of() calls the command. What help_of() wants to know is thrown, because the
+// command must not go on, just as GLib's --help ends the process.
 bool asked_for_help = false;
 
 CommandHelp help_in(const char* usage, const char* summary, const GOptionEntry* entry) {

@@ -35,7 +35,7 @@ struct Option {
   bool takes_file;
 };
 
-/// What a command hands to parse_options().
+/// A command's description for parse_options().
 struct CommandHelp {
   std::string usage, summary;
   std::vector<Option> options;
@@ -62,7 +62,7 @@ bool ends_with(const std::string& text, const std::string& end);
 /// The file's bytes; at most `limit`.
 Result<std::string> read_file(const std::string& path, size_t limit);
 
-/// A JSON value from a file's name, or from the text itself if it begins with '{'.
+/// JSON from the file of that name, or the argument itself if it begins with '{'.
 Result<std::string> json_argument(const std::string& argument);
 
 }  // namespace dvnn::tools

@@ -27,7 +27,7 @@ std::array<float, 4> printed_box(const image::Corners& box, cv::Size size) {
            static_cast<float>(box.x1 / size.width), static_cast<float>(box.y1 / size.height)}};
 }
 
-// In ASCII, for terminals; bytes of a file's name that are no UTF-8 do not throw.
+// Prints ASCII only, for terminals; bytes of a file's name that are not UTF-8 do not throw.
 std::string json_line(const ordered_json& value) {
   return value.dump(-1, ' ', true, ordered_json::error_handler_t::replace);
 }
@@ -146,7 +146,7 @@ Status run_picture(Session* session, const std::string& path, const RunOptions& 
   decode::Decoder* decoder = session->decoder();
   if (decoder) {
     const bool classes = decoder->kind() == objects::Kind::kClassification;
-    // The best classes are asked for by count, not by confidence.
+    // The best classes are chosen by count, not by confidence.
     DVNN_ASSIGN(const auto found,
                 session->found(classes ? 0.0f : static_cast<float>(options.threshold)));
     if (!options.json) print_text(path, found, picture.size());

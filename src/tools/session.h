@@ -20,7 +20,7 @@ class Session {
  public:
   static Result<std::unique_ptr<Session>> open(const network::NetworkSource& source,
                                                const std::string& device);
-  /// Of a network that is loaded.
+  /// Wraps a loaded network.
   static Result<std::unique_ptr<Session>> create(std::shared_ptr<network::Network> network);
   const network::Model& model() const { return network_->model(); }
   const device::Device& device() const { return network_->device(); }
@@ -44,22 +44,23 @@ class Session {
   cv::Size size_;  // of the picture that converter_ was made for
 };
 
-/// What converts 8-bit BGR pictures of this one's size, and the picture as it takes them.
+/// A converter for 8-bit BGR images of this one's size, and the image in the form that the
+/// converter takes.
 Result<std::unique_ptr<image::Converter>> create_converter(const cv::Mat& bgr,
                                                            const TensorDesc& tensor,
                                                            const InputSpec& picture);
 image::FrameView view_of(const cv::Mat& bgr);
 
-/// Takes back from an input tensor's row-major values what was folded into how a picture becomes
-/// them; fold() puts it there.
+/// unfold() undoes, in an input tensor's row-major values, the affine layers that planning moved into
+/// the input's mean and scale; fold() applies them.
 void unfold(const network::InputInfo& input, const Shape& shape, std::vector<float>* values);
 void fold(const network::InputInfo& input, const Shape& shape, std::vector<float>* values);
 
-/// What commands that run a network are told of it.
+/// The options of commands that run a network.
 struct NetworkTexts {
   OptionText weights, custom_layers, size, device;
 
-  /// Their command-line options, to which a command adds its own.
+  /// The command-line options, to which a command adds its own.
   std::vector<GOptionEntry> entries();
   /// The network at `path`, ready to run.
   Result<std::unique_ptr<Session>> open(const std::string& path) const;

@@ -22,7 +22,7 @@
 namespace dvnn::tools {
 namespace {
 
-// Nodes of the DV driver; and those that device memory may come from.
+// The DV driver's device nodes, and those that provide device memory.
 constexpr const char* kDeviceNodes[] = {"dv_conv", "dv_ipu", "dv_maximizer", "dv_fc"};
 constexpr const char* kMemoryNodes[] = {"ion", "udmabuf", "dma_heap/"};
 
@@ -36,7 +36,7 @@ std::string name_of_group(gid_t group) {
   return entry ? entry->gr_name : format("group %u", group);
 }
 
-// What `ls -l` says of it.
+// The file's owner, group and mode, as `ls -l` shows them.
 std::string owners(const struct stat& st) {
   return format("mode %04o, %s:%s", st.st_mode & 07777u, name_of(st.st_uid).c_str(),
                 name_of_group(st.st_gid).c_str());
@@ -95,7 +95,7 @@ long kilobytes(const std::string& meminfo, const std::string& name) {
   return -1;
 }
 
-// The version of oneDNN that the software device runs on, which alone is linked with it.
+// The version of oneDNN that the software device runs on; no other library is linked with oneDNN.
 std::string onednn_version() {
   struct Version {
     int major, minor, patch;
@@ -119,7 +119,7 @@ std::string onednn_version() {
   return text;
 }
 
-// Nobody misses the vendor's library where there is no board.
+// A missing vendor's library is no problem on a machine without a board.
 Finding without_library(const std::string& selector, const std::string& why) {
   if (selector == "soft") {
     return {Level::kWarning, "device", "the software device is not there: " + why,

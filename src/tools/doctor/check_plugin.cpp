@@ -24,7 +24,7 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
-// As GStreamer reads them: the one with the version comes first.
+// Reads the variables as GStreamer does: the one with the version comes first.
 std::string gst_environment(const std::string& name) {
   const std::string versioned = environment((name + "_1_0").c_str());
   return versioned.empty() ? environment(name.c_str()) : versioned;
@@ -44,7 +44,7 @@ bool exists(const std::string& path) {
   return stat(path.c_str(), &st) == 0;
 }
 
-// Where GStreamer looks for plugins, best first.
+// The folders where GStreamer looks for plugins, best first.
 std::vector<std::string> searched_folders() {
   std::vector<std::string> folders = split(gst_environment("GST_PLUGIN_PATH"), ':');
   std::vector<std::string> system = split(gst_environment("GST_PLUGIN_SYSTEM_PATH"), ':');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `dvnet doctor` looks at. Checks of the machine read files alone; those that load libraries
-// or run a network (probes) are done in a process of their own, as a library may crash or hang.
+// The checks of `dvnet doctor`. Checks of the machine only read files. Those that load libraries or
+// run a network (probes) run in a process of their own, because a library may crash or hang.
 #pragma once
 
 #include <string>
@@ -16,7 +16,8 @@ Finding check_build();
 Findings check_processor();
 
 // --- check_plugin.cpp ---
-/// Whether GStreamer is there and finds the plugin, and if not, why not; what else pipelines need.
+// Whether GStreamer is installed and finds the plugin, and if not, why; and what else pipelines
+// need.
 Findings check_plugin(int seconds);
 /// Whether a short pipeline runs.
 Finding check_pipeline(const std::string& network, const std::string& device, int seconds);
@@ -24,9 +25,10 @@ Finding check_pipeline(const std::string& network, const std::string& device, in
 // --- check_devices.cpp ---
 /// The nodes of the device's driver in `dev` ("/dev") and whether this user may open them.
 Findings check_device_nodes(const std::string& dev);
-/// Contiguous memory, by the text of /proc/meminfo. `board`: there is a device that needs it.
+/// Checks contiguous memory by the text of /proc/meminfo. `board`: the machine has a device that
+/// needs it.
 Finding check_contiguous_memory(const std::string& meminfo, bool board);
-/// All that can be said of device memory and nodes of this machine.
+/// Reports all that this machine tells about device memory and nodes.
 Findings check_devices();
 /// Loads the vendor's library ("fpga"), or the software device ("soft").
 Findings probe_library(const std::string& selector);

@@ -21,7 +21,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMaxOutput = 1 << 20;
 
-// In the child: never returns. Why it could not start goes through `trouble`, which exec closes.
+// Runs in the child and never returns. The reason of a failed start goes through `trouble`, which
+// exec closes.
 [[noreturn]] void become(char* const* arguments, int output, int trouble) {
   setpgid(0, 0);
   const int nothing = open("/dev/null", O_RDONLY);
@@ -35,7 +36,7 @@ constexpr size_t kMaxOutput = 1 << 20;
   _exit(written == sizeof error ? 127 : 126);
 }
 
-// What is there to be read at once; false at the end.
+// Reads what is available at once; false at the end.
 bool read_some(int from, std::string* to) {
   char bytes[4096];
   const ssize_t got = read(from, bytes, sizeof bytes);
@@ -45,7 +46,8 @@ bool read_some(int from, std::string* to) {
   return true;
 }
 
-// Until the child has ended, or the time is over. What it has started may hold the pipe for longer.
+// Reads until the child has ended or the time is over. Processes that the child has started may
+// hold the pipe open for longer.
 void follow(pid_t child, int output, Clock::time_point deadline, ChildEnd* end) {
   bool open = true, ended = false;
   int status = 0;

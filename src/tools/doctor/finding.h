@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `dvnet doctor` found: one line each, and what to do about it.
+// The findings of `dvnet doctor`: one line each, and what to do about it.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -25,12 +25,12 @@ using Findings = std::vector<Finding>;
 
 const char* to_string(Level level);
 nlohmann::ordered_json findings_to_json(const Findings& findings);
-/// The inverse, for what a probe has written; what is no finding is left out.
+/// The inverse, for the output of a probe; entries that are no findings are left out.
 Findings findings_from_json(const std::string& text);
-/// Whether none of them is a failure.
+/// Whether no finding is a failure.
 bool can_run(const Findings& findings);
 
-/// What to do about a library that the loader refuses, by the loader's words.
+/// The remedy for a library that the loader refuses, according to the loader's words.
 std::string remedy_for_library(const std::string& why);
 
 }  // namespace dvnn::tools

@@ -8,7 +8,7 @@
 
 namespace dvnn::gst {
 
-/// What an error is about decides its domain: files RESOURCE, settings LIBRARY or RESOURCE with
+/// The topic of an error decides its domain: files RESOURCE, settings LIBRARY or RESOURCE with
 /// SETTINGS, data STREAM.
 enum class Topic { kFile, kSettings, kData };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where exceptions end in the plugin. GStreamer and GLib are C: what they call (functions of a
-// class or a pad, tasks, threads, callbacks) does its work within guard(), unless it calls nothing
-// that could throw.
+// Where exceptions end in the plugin. GStreamer and GLib are C, so the functions that they call
+// (those of a class or a pad, tasks, threads, callbacks) do their work within guard(), unless they
+// call nothing that could throw.
 //
-// Two things stay outside. What makes an object or a class has no way to fail: there the process
-// ends, as it does where GLib has no memory for a small thing. And large things are never asked of
-// GLib in a way that ends the process: see allocate_memory() in refs.h.
+// There are two exceptions. Functions that create an object or a class have no way to fail: the
+// process ends there, as it does when GLib has no memory for a small block. Large blocks are never
+// requested from GLib in a way that ends the process: see allocate_memory() in refs.h.
 #pragma once
 
 #include "base/guard.h"
@@ -14,7 +14,7 @@
 namespace dvnn::gst {
 
 /// Returns what `work` returns. An exception is posted as an error of `element` that begins with
-/// `what`, the doing that failed ("the frame cannot be drawn"), and `otherwise` is returned. The
+/// `what`, the activity that failed ("the frame cannot be drawn"), and `otherwise` is returned. The
 /// object lock must not be held.
 template <typename T, typename Work>
 T guard(gpointer element, const char* what, T otherwise, Work&& work) noexcept {

@@ -57,7 +57,7 @@ bool PropertyTable::set(GstElement* element, gpointer settings, guint id, const 
 void PropertyTable::get(GstElement* element, gconstpointer settings, guint id,
                         GValue* value) const {
   const ObjectLock lock(element);
-  // What there is no memory to tell stays as the caller made it: empty.
+  // If memory runs out, the value stays as the caller made it: empty.
   (void)guarded("a property cannot be read", [&]() -> Status {
     rows_.at(id - 1).get(settings, value);
     return {};

@@ -17,7 +17,7 @@
 
 namespace dvnn::gst {
 
-/// When a property may change.
+/// The times when a property may change.
 enum class When {
   kReady,         // in NULL and READY: it counts at the next start
   kPlaying,       // at any time, from the next frame on
@@ -35,7 +35,7 @@ struct Property {
 
 class PropertyTable {
  public:
-  /// The flags that go with `when`.
+  /// The flags for `when`.
   static GParamFlags flags(When when);
   /// Appends a row; the table's ids count from 1. Returns its id.
   guint add(Property property);
@@ -121,7 +121,7 @@ class Properties : public PropertyTable {
     };
     return add(std::move(row));
   }
-  /// Any of the flags of `type`.
+  /// Any combination of the flags of `type`.
   template <typename Owner>
   guint flags_of(guint Owner::*member, When when, GType type, const Names& n) {
     return value_row(
@@ -129,8 +129,8 @@ class Properties : public PropertyTable {
         g_param_spec_flags(n.name, n.nick, n.blurb, type, defaults_.*member, flags(when)),
         g_value_get_flags, g_value_set_flags);
   }
-  /// A choice whose first value, 0, leaves it to the network; `type`'s other values are one above
-  /// the enumeration's.
+  /// A choice whose value 0 means "as the network asks"; the enumeration's own values are stored
+  /// shifted by one.
   template <typename Enum, typename Owner>
   guint choice(std::optional<Enum> Owner::*member, When when, GType type, const Names& n) {
     Property row;

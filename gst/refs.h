@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owners of GStreamer's handles: what is named here is released when it goes out of scope.
+// Owners of GStreamer's handles; a handle is released when its owner goes out of scope.
 #pragma once
 
 #include <gst/gst.h>

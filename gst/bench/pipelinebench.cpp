@@ -25,7 +25,7 @@ struct PipelineOptions {
   bool json = false;
 };
 
-// When each frame entered an element, and how long it stayed.
+// Records when each frame entered an element, and how long it stayed.
 struct Stopwatch {
   std::mutex mutex;
   std::map<GstClockTime, gint64> entered;  // by pts

@@ -52,7 +52,8 @@ Result<ConvertJob> plan_request(const ConvertSettings& settings, const TensorReq
 Result<ConvertJob> plan_stream(const ConvertSettings& settings, const GstCaps* caps) {
   ConvertJob job;
   DVNN_ASSIGN(const CapsTensor tensor, parse_tensor_caps(caps));
-  // Behind elements through which no dvinfer can ask, its caps still say how it wants pixels.
+  // Downstream of elements that do not forward dvinfer's query, dvinfer's caps still say how it
+  // wants pixels.
   ConvertSettings as_asked = settings;
   if (!tensor.layout.empty()) {
     DVNN_ASSIGN(const Layout layout, parse_layout(tensor.layout));
@@ -84,8 +85,8 @@ CapsPtr convert_caps(GstPadDirection direction, const GstCaps* caps) {
   return CapsPtr(result);
 }
 
-// The form in which the stream's buffers can be a dvinfer's device memory, if that is offered; else
-// what downstream likes best.
+// The form in which the stream's buffers can be a dvinfer's device memory, if downstream offers it;
+// else the form that downstream likes best.
 static guint choose_form(const GstCaps* tensors) {
   for (guint i = 0; i < gst_caps_get_size(tensors); ++i) {
     const gchar* layout = gst_structure_get_string(gst_caps_get_structure(tensors, i), "layout");

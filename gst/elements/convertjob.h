@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tensor dvconvert makes, by what dvinfer asks for or, for a stream of tensors without one,
-// by its own settings.
+// Decides which tensor dvconvert makes: the one that dvinfer asks for or, for a stream of tensors
+// without a dvinfer, the one of its own settings.
 #pragma once
 
 #include "elements/convertsettings.h"
@@ -26,7 +26,8 @@ Result<ConvertJob> plan_stream(const ConvertSettings& settings, const GstCaps* c
 /// Caps of the other pad of one of this direction and caps: frames pass as they are, or become
 /// tensors of the same rate.
 CapsPtr convert_caps(GstPadDirection direction, const GstCaps* caps);
-/// What downstream leaves open of a stream of tensors is as the frame and the settings say.
+/// Completes the caps of a stream of tensors: the frame and the settings decide what downstream
+/// leaves open.
 CapsPtr complete_tensor_caps(const ConvertSettings& settings, const GstCaps* video,
                              CapsPtr tensors);
 

@@ -41,7 +41,7 @@ const GEnumValue kOrders[] = {
     {static_cast<gint>(dvnn::ChannelOrder::kGray), "One channel: luma", "gray"},
     {0, nullptr, nullptr}};
 
-// As the public enumeration, and one more.
+// The values of the public enumeration, and one more.
 const GEnumValue kLayouts[] = {
     {static_cast<gint>(dvnn::Layout::kNchw), "Planes, row by row", "nchw"},
     {static_cast<gint>(dvnn::Layout::kNhwc), "Channels side by side, row by row (DHWC)", "nhwc"},
@@ -114,7 +114,7 @@ Property region_row() {
   return row;
 }
 
-// One number for all channels, or one for each of three.
+// The row of a property that takes one number for all channels, or one for each of three.
 Property channels_row(std::vector<float> ConvertSettings::*member, GParamSpec* spec, When when) {
   Property row;
   row.when = when;

@@ -18,13 +18,13 @@ enum class Backend { kAuto, kCpu, kDevice };
 
 struct ConvertSettings {
   Backend backend = Backend::kAuto;
-  // How a frame is looked at; what is not set is as the network wants it.
+  // How a frame is looked at. Members that are not set follow the network.
   image::RelativeRect roi;
   std::optional<ResizeMethod> method;
   std::optional<ResizeRule> resize;
   gint pad_color = -1;  // 0xRRGGBB; -1: the network's
   GstVideoOrientationMethod direction = GST_VIDEO_ORIENTATION_IDENTITY;
-  // What a stream of tensors without a dvinfer downstream is made of.
+  // The tensors of a stream that has no dvinfer downstream.
   int layout = static_cast<int>(Layout::kNhwc);  // or, beyond ours, DLHDL
   guint conv_threads = 16;
   ChannelOrder order = ChannelOrder::kRgb;
@@ -36,7 +36,7 @@ struct ConvertSettings {
 
   /// The view of frames; `tagged` is what the stream's tags say, for video-direction=auto.
   image::View view(GstVideoOrientationMethod tagged) const;
-  /// What a stream of tensors wants.
+  /// The InputSpec of such a stream.
   InputSpec stream_input() const;
   /// The tensor of a stream with these caps.
   Result<TensorTarget> stream_target(const GstCaps* caps) const;

@@ -99,7 +99,7 @@ struct GstDvConvertPrivate {
   ConvertSettings settings;
   TaggedDirection tagged;
   std::map<guint, Error> refused;  // values that were set before the start and are not possible
-  // Any thread: the tensor is to be asked for (again).
+  // Any thread sets this, to have the tensor negotiated (again).
   std::atomic<bool> renegotiate{false};
   // Streaming thread only.
   bool have_info = false;
@@ -132,7 +132,7 @@ static const dvnn::gst::Properties<ConvertSettings>& gst_dv_convert_properties()
   return *rows;
 }
 
-// --- what is negotiated ------------------------------------------------------------------------
+// --- Negotiation -------------------------------------------------------------------------------
 
 static void gst_dv_convert_reset(GstDvConvert* self) {
   GstDvConvertPrivate& priv = *self->priv;
@@ -173,7 +173,7 @@ static Status gst_dv_convert_plan(GstDvConvert* self, const GstCaps* caps) {
   return {};
 }
 
-// GstBaseTransform negotiates no allocation for in-place transforms, so this asks by itself.
+// GstBaseTransform negotiates no allocation for in-place transforms, so this function does.
 static gboolean gst_dv_convert_renegotiate(GstDvConvert* self) {
   GstDvConvertPrivate& priv = *self->priv;
   gst_dv_convert_reset(self);
@@ -227,14 +227,14 @@ static gboolean gst_dv_convert_set_caps(GstBaseTransform* trans, GstCaps* incaps
   }
   priv.stream = dvnn::gst::is_tensors_caps(outcaps);
   gst_base_transform_set_in_place(trans, !priv.stream);
-  // The tensor is asked for with the first frame: by then downstream has seen the caps.
+  // The first frame triggers negotiation, because by then downstream has seen the caps.
   priv.renegotiate = true;
   return TRUE;
 }
 
 // --- data flow ---------------------------------------------------------------------------------
 
-// Puts the frame's time into what is controlled, before the frame is looked at.
+// Sets the controlled properties to the frame's time before the frame is looked at.
 static void gst_dv_convert_before_transform(GstBaseTransform* trans, GstBuffer* frame) {
   dvnn::gst::sync_properties(trans, trans->segment, frame);
 }
@@ -244,7 +244,7 @@ static dvnn::image::View gst_dv_convert_view(GstDvConvert* self) {
   return self->priv->settings.view(self->priv->tagged.get());
 }
 
-// A converter for what is wanted now: frames may be looked at in another way each.
+// Prepares a converter for the current view, which may differ from frame to frame.
 static Status gst_dv_convert_prepare(GstDvConvert* self, const dvnn::image::View& view) {
   GstDvConvertPrivate& priv = *self->priv;
   if (priv.converter && priv.converter->view() == view) return {};
@@ -253,7 +253,7 @@ static Status gst_dv_convert_prepare(GstDvConvert* self, const dvnn::image::View
   return {};
 }
 
-// Whether dvinfer is to infer the frame, before anything is done for it.
+// Decides, before any work is done for the frame, whether dvinfer will infer it.
 static Verdict gst_dv_convert_decide(GstDvConvert* self, GstBuffer* frame) {
   const TensorRequest& request = *self->priv->request;
   return request.intake->admission.decide(
@@ -283,8 +283,8 @@ static dvnn::gst::SlotPtr gst_dv_convert_take_slot(GstDvConvert* self) {
   return std::move(taken.value().slot);
 }
 
-// Writes the frame's tensor into a slot, if it can have one, and hangs that on the frame. What goes
-// wrong here goes wrong in dvinfer as well, whose property on-error says what then.
+// Writes the frame's tensor into a slot, if one is free, and attaches the slot to the frame. An
+// error is not reported here: it will recur in dvinfer, whose property on-error says what follows.
 static void gst_dv_convert_fill_slot(GstDvConvert* self, GstBuffer* frame,
                                      const dvnn::image::View& view) {
   GstDvConvertPrivate& priv = *self->priv;
@@ -397,7 +397,7 @@ static gboolean gst_dv_convert_decide_allocation(GstBaseTransform*, GstQuery*) {
   return TRUE;
 }
 
-// Where tensors leave, frames end here. Else downstream says what it honours.
+// Frames end here if tensors leave. Else downstream says which metas it honours.
 static gboolean gst_dv_convert_propose_allocation(GstBaseTransform* trans, GstQuery* decided,
                                                   GstQuery* query) {
   if (!GST_DV_CONVERT(trans)->priv->stream) {
@@ -458,7 +458,7 @@ static void gst_dv_convert_set_property(GObject* object, guint id, const GValue*
     priv.refused.erase(id);
     if (!good && GST_STATE(object) <= GST_STATE_READY) priv.refused.emplace(id, why);
   });
-  // What is looked at goes with each frame; who converts, and into what, has to be negotiated.
+  // The view travels with each frame, but who converts, and into what, is negotiated.
   if (!gst_dv_convert_properties().is_controllable(id)) priv.renegotiate = true;
 }
 

@@ -78,10 +78,10 @@ using dvnn::objects::Objects;
 
 namespace {
 
-// Frames without outputs before it is said that there may be a mistake: about a second.
+// After so many frames without outputs, about a second, a warning says that there may be a mistake.
 constexpr guint kBareFramesBeforeWarning = 30;
 
-// What objects are written as besides our own meta.
+// The forms in which objects are written beside our own meta.
 enum Export : guint { kRegions = 1 << 0, kAnalytics = 1 << 1 };
 #ifdef DVNN_HAVE_ANALYTICS
 constexpr guint kDefaultExports = kRegions | kAnalytics;
@@ -106,7 +106,7 @@ struct Settings {
 #endif
 };
 
-// What a frame's message says besides its objects.
+// What a frame's message tells beside its objects.
 struct Report {
   const gchar* network = "";
   bool inferred = false;
@@ -208,7 +208,7 @@ static void gst_dv_decode_post(GstDvDecode* self, GstBuffer* frame, Report* repo
   gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), fields));
 }
 
-// A frame that is cropped by a meta has all its pixels, more than the caps say.
+// A frame that a meta crops still has all its pixels, which are more than the caps say.
 static dvnn::image::Size gst_dv_decode_frame_size(GstDvDecode* self, GstBuffer* frame) {
   const GstVideoMeta* meta = gst_buffer_get_video_meta(frame);
   if (!meta) return self->priv->size;
@@ -234,7 +234,7 @@ static Status gst_dv_decode_open_network(GstDvDecode* self) {
   return {};
 }
 
-// Makes outputs as dvinfer attaches them of those that another element has attached.
+// Makes outputs, as dvinfer attaches them, from those that another element has attached.
 static void gst_dv_decode_import(GstDvDecode* self, GstBuffer* frame) {
   GstDvDecodePrivate& priv = *self->priv;
   if (!priv.import) return;
@@ -318,8 +318,8 @@ static void gst_dv_decode_warn(GstDvDecode* self) {
       "docs/metadata.md lists the elements that lose metadata");
 }
 
-// Whether a frame without outputs is as it should be: a dvinfer passed it without inference, or
-// another dvdecode was here before.
+// Whether a frame rightly has no outputs: a dvinfer passed it without inference, or another
+// dvdecode has handled it.
 static bool gst_dv_decode_is_accounted_for(const GstDvObjectsMeta* meta, guint newest_pass) {
   if (gst_dv_objects_meta_get_pass(meta, newest_pass)->state != GST_DV_PASS_INFERRED) return true;
   for (guint i = 0; i < gst_dv_objects_meta_get_n_objects(meta); ++i) {
@@ -329,7 +329,7 @@ static bool gst_dv_decode_is_accounted_for(const GstDvObjectsMeta* meta, guint n
   return false;
 }
 
-// A frame that no network has looked at, or whose outputs were lost.
+// Handles a frame that no network has looked at, or whose outputs were lost.
 static void gst_dv_decode_without_outputs(GstDvDecode* self, GstBuffer* frame, bool post) {
   GstDvDecodePrivate& priv = *self->priv;
   Report report;

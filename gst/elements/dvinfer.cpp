@@ -131,13 +131,13 @@ static SlotCounts gst_dv_infer_slot_counts(const InferSettings& settings) {
   return counts;
 }
 
-// Who has cancelled a load knows of it.
+// A cancelled load is not reported, because whoever cancelled it knows.
 static void gst_dv_infer_fail_to_load(GstDvInfer* self, Topic topic, const Error& error) {
   if (error.code != ErrorCode::kCancelled) return gst_dv_infer_post_error(self, topic, error);
   GST_INFO_OBJECT(self, "loading was cancelled");
 }
 
-// Libraries that are installed, but did not work, are worth a word: those that are not, are not.
+// A library that is installed but did not work is worth a message; a missing one is not.
 static void gst_dv_infer_tell_of_device(GstDvInfer* self, const dvnn::device::Device& device) {
   g_object_notify(G_OBJECT(self), "active-device");
   for (const dvnn::device::PassedOver& passed : device.passed_over()) {
@@ -235,7 +235,7 @@ static void gst_dv_infer_load_async(GstElement* element, gpointer ticket) {
   loading.ended.notify_all();
 }
 
-// Starts loading what was named while playing, if that is news.
+// Starts loading the network that was named while playing, if its name is new.
 static void gst_dv_infer_follow_settings(GstDvInfer* self, guint count, GParamSpec** specs) {
   guint ticket = 0;
   auto cancellation = std::make_shared<Cancellation>();
@@ -249,7 +249,7 @@ static void gst_dv_infer_follow_settings(GstDvInfer* self, guint count, GParamSp
       named |= name == "network" || name == "weights" || name == "input-size";
     }
     if (named && shared.started && newest) {
-      // What is under way is for other settings, also where these are those of the network in use.
+      // A load under way is for older settings, even if these are those of the network in use.
       ++shared.loads;
       if (shared.newest_load) shared.newest_load->cancel();
       shared.newest_load = std::move(cancellation);
@@ -266,7 +266,7 @@ static void gst_dv_infer_follow_settings(GstDvInfer* self, guint count, GParamSp
   }
 }
 
-// All properties that one call has set are set by now: one load is enough for them.
+// By now all properties of one g_object_set() call are set, so one load is enough for them.
 static void gst_dv_infer_dispatch_properties_changed(GObject* object, guint count,
                                                      GParamSpec** specs) {
   dvnn::gst::guard(object, "another network cannot be loaded",
@@ -276,8 +276,8 @@ static void gst_dv_infer_dispatch_properties_changed(GObject* object, guint coun
 
 // --- start and stop ----------------------------------------------------------------------------
 
-// One run, so that latency is known before there is a frame. A device that does not answer is left
-// to the watchdog, which will tell of it with the first frame.
+// Runs the network once, so that latency is known before the first frame. If the device does not
+// answer, the watchdog will report it with the first frame.
 static void gst_dv_infer_try_out(GstDvInfer* self, const LoadedPtr& loaded, guint watchdog_ms,
                                  const Cancellation& cancellation) {
   auto taken = loaded->pool->take(SlotPool::Taker::kUpstream, SlotPool::Clock::now());
@@ -363,16 +363,16 @@ static void gst_dv_infer_stop(GstDvInfer* self) {
   const ObjectLock lock(self);
   queue.swap(priv.queue);
   priv.shared.started = false;
-  ++priv.shared.loads;  // what is under way is for nobody
+  ++priv.shared.loads;  // nobody waits for a load under way any more
   if (priv.shared.newest_load) priv.shared.newest_load->cancel();
   next.swap(priv.shared.next);
   if (!priv.shared.loaded) return;
   pool = std::move(priv.shared.loaded->pool);
-  // What dvconvert still holds of it leads nowhere.
+  // Slots of this pool that dvconvert still holds lead nowhere.
   if (pool) pool->set_flushing(true);
 }
 
-// Whether what a change of state upwards needs is there.
+// Prepares what an upward change of state needs; false if that fails.
 static bool gst_dv_infer_prepare(GstDvInfer* self, GstStateChange transition) {
   if (transition != GST_STATE_CHANGE_NULL_TO_READY &&
       transition != GST_STATE_CHANGE_READY_TO_PAUSED) {

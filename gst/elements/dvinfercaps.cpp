@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What dvinfer's pads may carry: frames, or on either side streams of tensors (see tensorcaps.h).
+// The caps of dvinfer's pads: frames, or streams of tensors on either side (see tensorcaps.h).
 #include <utility>
 
 #include "elements/dvinferprivate.h"
@@ -41,8 +41,8 @@ static bool gst_dv_infer_can_leave(const LoadedNetwork* loaded, const GstCaps* b
   return gst_caps_can_intersect(beyond, any.get());
 }
 
-// Decoders may ask for tensors in the caps of frames. A network that has them says so, and asks
-// nobody for them.
+// Decoders may ask for tensors in the caps of frames. A network that has them says so, and asks no
+// one else for them.
 #ifdef DVNN_HAVE_TENSORS
 static std::vector<CapsPtr> gst_dv_infer_attachable(GstDvInfer* self, const LoadedNetwork& loaded) {
   if (gst_dv_infer_rules(self).tensor_meta == dvnn::gst::TensorExport::kNone) return {};
@@ -62,7 +62,7 @@ static CapsPtr gst_dv_infer_announce([[maybe_unused]] GstDvInfer* self,
 #endif
 }
 
-// What is asked of whoever is on the other side of `self`.
+// The caps that the peer on the other side of `self` allows.
 static CapsPtr gst_dv_infer_peer_caps(GstDvInfer* self, bool sink,
                                       [[maybe_unused]] const LoadedNetwork* loaded) {
   CapsPtr beyond(gst_pad_peer_query_caps(sink ? self->srcpad : self->sinkpad, nullptr));
@@ -76,7 +76,8 @@ static CapsPtr gst_dv_infer_peer_caps(GstDvInfer* self, bool sink,
 }
 
 static CapsPtr merge(CapsPtr a, CapsPtr b) {
-  // Not merged: what is a part of something before it has a meaning of its own (tensorinput.h).
+  // The caps are not merged, because a subset that comes first has a meaning of its own
+  // (tensorinput.h).
   GstCaps* both = gst_caps_make_writable(a.release());
   gst_caps_append(both, b.release());
   return CapsPtr(both);
@@ -88,7 +89,8 @@ GstCaps* gst_dv_infer_get_caps(GstDvInfer* self, bool sink, const GstCaps* filte
   const CapsPtr possible(gst_pad_get_pad_template_caps(pad));
   const CapsPtr video(gst_caps_from_string(DVNN_VIDEO_CAPS));
   const CapsPtr beyond = gst_dv_infer_peer_caps(self, sink, loaded.get());
-  // Frames pass as they are, and either side may be tensors where the other is not frames alone.
+  // Frames pass as they are. Either side may carry tensors if the other side allows more than
+  // frames.
   CapsPtr result(gst_caps_intersect_full(beyond.get(), video.get(), GST_CAPS_INTERSECT_FIRST));
   const bool as_tensors = sink && gst_dv_infer_can_leave(loaded.get(), beyond.get());
   if (as_tensors) result = merge(std::move(result), dvnn::gst::ref(video.get()));
@@ -118,7 +120,8 @@ gboolean gst_dv_infer_answer_accept_caps(GstDvInfer* self, GstQuery* query) {
     const LoadedPtr loaded = gst_dv_infer_loaded(self);
     const CapsPtr possible(gst_dv_infer_get_caps(self, true, caps));
     gboolean good = gst_caps_is_subset(caps, possible.get());
-    // Tensors are told apart by what their caps mean, and what is wrong is told with the caps.
+    // Streams of tensors are compared by what their caps mean, and errors are reported with the
+    // caps.
     if (!good && loaded && dvnn::gst::is_tensors_caps(caps)) {
       const CapsPtr any(gst_caps_from_string(DVNN_TENSORS_CAPS));
       good = gst_caps_can_intersect(caps, any.get()) &&
@@ -136,8 +139,8 @@ static dvnn::Result<std::unique_ptr<TensorInput>> gst_dv_infer_tensor_input(
                              loaded.network->model().input.picture);
 }
 
-// How a network's outputs leave, as fast as the sink pad's `caps`. Where downstream takes none of
-// them it is told what there is, and refuses that.
+// Chooses how a network's outputs leave, at the rate of the sink pad's `caps`. If downstream takes
+// none of the possible forms, it is told what there is, and refuses that.
 static ChosenOutput gst_dv_infer_choose_output(const LoadedNetwork& loaded, const GstCaps* beyond,
                                                const GstCaps* caps) {
   const GstStructure* rate = gst_caps_get_structure(caps, 0);

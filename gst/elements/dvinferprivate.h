@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of dvinfer share: the element (properties, states, networks; dvinfer.cpp), its
-// sink pad (dvinfersink.cpp), its source pad (dvinfersrc.cpp) and caps (dvinfercaps.cpp).
+// The definitions that dvinfer's files share: the element (properties, states, networks;
+// dvinfer.cpp), its sink pad (dvinfersink.cpp), its source pad (dvinfersrc.cpp) and caps
+// (dvinfercaps.cpp).
 #pragma once
 
 #include <gst/video/video.h>
@@ -37,7 +38,7 @@ struct GstDvInferPrivate {
     std::shared_ptr<dvnn::Cancellation> newest_load;  // of these; the others are cancelled
     std::shared_ptr<dvnn::Cancellation> opening;      // what a change of state waits for
     bool started = false;                             // from PAUSED on
-    GstClockTime upstream = 0;  // least latency of what is upstream, as it was last queried
+    GstClockTime upstream = 0;                        // the least upstream latency, as last queried
   } shared;
   // Loads that are under way while playing: NULL waits for them.
   struct {
@@ -53,28 +54,28 @@ struct GstDvInferPrivate {
     std::unique_ptr<dvnn::gst::TensorInput> tensor_input;   // of one that comes
     std::shared_ptr<const dvnn::gst::TensorOutput> output;  // of one that leaves
     bool announced = false;  // groups of tensors, in the caps of the frames that leave
-    // For frames that no dvconvert has converted.
+    // Converts frames that no dvconvert has converted.
     std::unique_ptr<dvnn::gst::FrameConverter> converter;
     LoadedPtr converter_of;
     GstSegment segment;
   } sink;
   // Source pad's task only.
   gint64 stats_posted_us = 0;
-  guint outputs_pushed = 0;  // frames with outputs, until it was looked whether anybody reads them
+  guint outputs_pushed = 0;  // frames with outputs, until the element has looked for readers
 #ifdef DVNN_HAVE_TENSORS
   dvnn::image::Size out_size;  // of the frames that leave
   bool groups_asked = false;   // by a decoder's caps (tensorgroups.h)
   dvnn::gst::TensorExporter exporter;
   bool export_failed = false;  // which has been told
 #endif
-  // From the start on.
+  // Valid from the start on.
   int64_t first_run_us = 0;                // 0: not known
-  std::atomic<guint> fps_n{30}, fps_d{1};  // of the stream, or what is likely
-  // From PAUSED on. Whoever is not under the sink pad's stream lock, or a thread that the stop
-  // waits for, takes it by gst_dv_infer_queue().
+  std::atomic<guint> fps_n{30}, fps_d{1};  // the stream's frame rate, or a guess
+  // Valid from PAUSED on. Code outside the sink pad's stream lock, and outside the threads that the
+  // stop waits for, gets it from gst_dv_infer_queue().
   std::shared_ptr<dvnn::gst::InferQueue> queue;
   std::vector<GstDvInferWorker*> workers;
-  // Thread safe by itself, and dvconvert's as well.
+  // Thread safe by itself; dvconvert uses it, too.
   std::shared_ptr<dvnn::gst::Intake> intake = std::make_shared<dvnn::gst::Intake>();
 };
 
@@ -96,8 +97,8 @@ LoadedPtr gst_dv_infer_loaded(GstDvInfer* self);
 void gst_dv_infer_post_error(GstDvInfer* self, dvnn::gst::Topic topic, const dvnn::Error& error);
 
 // --- dvinfercaps.cpp ---
-/// Caps of the sink pad (`sink`) or the source pad, by what the other side and the network allow.
-/// `filter`, which may be null, is whose spelling of dimensions counts. (transfer full)
+// The caps of the sink pad (`sink`) or the source pad that the other side and the network allow.
+// The spelling of dimensions follows `filter`, which may be null. (transfer full)
 GstCaps* gst_dv_infer_get_caps(GstDvInfer* self, bool sink, const GstCaps* filter);
 /// Takes the sink pad's new caps and decides what leaves; kMalformed if they do not fit. `out` are
 /// the caps of the source pad.
@@ -106,8 +107,8 @@ dvnn::Status gst_dv_infer_take_caps(GstDvInfer* self, GstCaps* caps, dvnn::gst::
 gboolean gst_dv_infer_answer_caps(GstDvInfer* self, GstQuery* query, bool sink);
 /// The same for an ACCEPT_CAPS query of the sink pad.
 gboolean gst_dv_infer_answer_accept_caps(GstDvInfer* self, GstQuery* query);
-/// Goes on with another network as the sink pad's caps are, or says why that is not possible; `out`
-/// are new caps of the source pad, or null if they stay.
+/// Switches to another network, given the sink pad's caps, or says why that is impossible. `out`
+/// receives new caps of the source pad, or null if the caps stay.
 dvnn::Status gst_dv_infer_take_swap(GstDvInfer* self, const dvnn::gst::LoadedNetwork& to,
                                     dvnn::gst::CapsPtr* out);
 
@@ -129,6 +130,6 @@ void gst_dv_infer_set_task(GstDvInfer* self, bool run);
 /// Worker threads as GstTasks, announced by STREAM_STATUS messages, so that an application can set
 /// their priority as it does for other streaming threads.
 void gst_dv_infer_start_workers(GstDvInfer* self, guint count);
-/// Ends and joins them. One that the device has not answered is left behind: it ends by itself, or
-/// never.
+/// Ends and joins the workers. A worker that waits for a device that does not answer is left
+/// behind; it ends by itself, or never.
 void gst_dv_infer_stop_workers(GstDvInfer* self);

@@ -84,7 +84,7 @@ static GstClockTime gst_dv_infer_running_time(GstDvInfer* self, GstBuffer* frame
   return dvnn::gst::running_time(self->priv->sink.segment, frame);
 }
 
-// How long a live frame was under way before it came here, beyond the latency of what is upstream.
+// How long a live frame has travelled before it arrived here, beyond the upstream latency.
 static int64_t gst_dv_infer_upstream_wait(GstDvInfer* self, GstClockTime running_time) {
   if (!GST_CLOCK_TIME_IS_VALID(running_time)) return 0;
   GstClockTime upstream = 0;
@@ -141,7 +141,7 @@ static Status gst_dv_infer_convert(GstDvInfer* self, GstBuffer* frame,
   return {};
 }
 
-// Whether a frame that brings no tensor is to be inferred.
+// Decides whether to infer a frame that brings no tensor.
 static Verdict gst_dv_infer_decide(GstDvInfer* self, GstBuffer* frame, const FrameView& view,
                                    SlotPool* pool) {
   if (view.verdict && *view.verdict != Verdict::kInfer) return *view.verdict;
@@ -155,7 +155,8 @@ static void gst_dv_infer_count_passed(GstDvInfer* self, Verdict verdict) {
                                                             : InferStats::Count::kPassed);
 }
 
-// As GstBaseTransform posts it: this frame was not worked on, for the sink would drop the result.
+// Posts the message as GstBaseTransform does: this frame was skipped, because the sink would drop
+// the result.
 static void gst_dv_infer_post_qos(GstDvInfer* self, GstBuffer* frame) {
   const InferStats& stats = self->priv->intake->stats;
   const GstClockTime running = gst_dv_infer_running_time(self, frame);
@@ -171,14 +172,15 @@ static void gst_dv_infer_post_qos(GstDvInfer* self, GstBuffer* frame) {
   gst_element_post_message(GST_ELEMENT(self), message);
 }
 
-// What a video frame is run on: dvconvert's slot, one that is filled here, or nothing.
+// Chooses what to run for a video frame: dvconvert's slot, a slot that is filled here, or nothing.
 static Status gst_dv_infer_take_frame(GstDvInfer* self, InferItem* item) {
   GstBuffer* frame = gst_buffer_make_writable(GST_BUFFER_CAST(item->object.release()));
   item->object.reset(GST_MINI_OBJECT_CAST(frame));
   const FrameView view = dvnn::gst::get_frame_view(frame).value_or(FrameView{});
   dvnn::gst::remove_frame_view(frame);
   auto filled = dvnn::gst::take_slot(frame, item->network->network.get());
-  // No slot leaves with the frame: used up, another network's, or not wanted.
+  // No slot leaves with the frame, whether it was used, belongs to another network, or is not
+  // wanted.
   dvnn::gst::strip_slots(frame);
   if (filled && filled->slot->pool == item->network->pool.get()) {
     item->regions.emplace_back(filled->transform, std::move(filled->slot));
@@ -240,7 +242,7 @@ static GstFlowReturn gst_dv_infer_take_buffer(GstDvInfer* self, dvnn::gst::Buffe
     return priv.sink.tensors_in ? gst_dv_infer_take_tensor(self, item.get())
                                 : gst_dv_infer_take_frame(self, item.get());
   });
-  // Where tensors leave there is nothing to pass in place of results.
+  // If tensors leave, nothing can pass in place of results.
   const bool passes = item->regions.empty() && item->status.ok();
   if (passes && item->tensors) return priv.queue->flow();
   const int64_t arrived = item->times.arrived;

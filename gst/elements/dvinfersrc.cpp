@@ -62,8 +62,8 @@ static dvnn::Result<MemoryPtr> gst_dv_infer_output_memory(const SlotPtr& slot, s
   return copy;
 }
 
-// What a slot has to say leaves it at once, as a view only while slots are plenty (slotpool.h).
-// `stream`: how they leave as buffers, or null.
+// Takes the outputs off the slot: as views only while slots are plenty (slotpool.h), else as
+// copies. `stream`: how they leave as buffers, or null.
 static Status gst_dv_infer_take_outputs(const dvnn::network::Model& model,
                                         const dvnn::gst::TensorOutput* stream, Region* region) {
   const bool as_views = region->slot->pool->plenty();
@@ -118,7 +118,7 @@ static void gst_dv_infer_attach_region(InferItem* item, guint index, GstBuffer* 
 }
 
 #ifdef DVNN_HAVE_TENSORS
-// The same for others' decoders. What is in their way does not stop ours.
+// Writes the outputs for other elements' decoders, too. An error there does not stop ours.
 static void gst_dv_infer_export(GstDvInfer* self, const InferRules& rules, const InferItem& item,
                                 GstBuffer* frame) {
   GstDvInferPrivate& priv = *self->priv;
@@ -162,13 +162,14 @@ static dvnn::Result<BufferPtr> gst_dv_infer_finish_frame(InferItem* item) {
 
 // --- the task ----------------------------------------------------------------------------------
 
-// As many frames as come in the time that they stay, so that a sink which shows them that much
-// later does not hold up inference; and no more, so that a slow one is felt upstream.
+// Limits the frames that wait for their turn to as many as arrive during the time that frames stay.
+// With fewer, a sink that shows frames that much later would hold up inference; with more, a slow
+// sink would not be felt upstream.
 static void gst_dv_infer_limit_frames(GstDvInfer* self, const InferRules& rules) {
   const GstClockTime latency = self->priv->intake->latency.reported();
   const guint64 frames = gst_util_uint64_scale_ceil(latency, self->priv->fps_n.load(),
                                                     GST_SECOND * self->priv->fps_d.load());
-  // One that arrives and one that leaves, beside those in flight.
+  // One frame that arrives and one that leaves, beside those in flight.
   constexpr guint64 kAtPads = 2, kMost = 300;
   self->priv->queue->set_frame_limit(std::min(frames, kMost) + rules.max_in_flight + kAtPads);
 }
@@ -183,8 +184,8 @@ void gst_dv_infer_estimate_latency(GstDvInfer* self) {
     priv.fps_d = static_cast<guint>(GST_VIDEO_INFO_FPS_D(&video));
     period = gst_util_uint64_scale(G_USEC_PER_SEC, priv.fps_d, priv.fps_n);
   }
-  // A network that is slower than the stream has as many frames before each new one as fit in: in
-  // flight, at dvinfer's door, at dvconvert's, and in a queue of one before that.
+  // A network that is slower than the stream has as many frames before each new one as fit in:
+  // those in flight, one at dvinfer's door, one at dvconvert's, and one in a queue before that.
   constexpr int64_t kAtDoors = 3;
   const bool waits = rules.when_busy == dvnn::gst::WhenBusy::kWait;
   const int64_t runs =
@@ -212,7 +213,7 @@ static void gst_dv_infer_report_stats(GstDvInfer* self, const InferRules& rules)
   gst_dv_infer_post_stats(self);
 }
 
-// What on-error says of a frame that has failed: whether it goes on, without results.
+// Handles a frame that has failed, as on-error says. Returns whether it goes on, without results.
 static bool gst_dv_infer_handle_failure(GstDvInfer* self, const InferRules& rules,
                                         InferItem* item) {
   const Error& error = item->status.error();
@@ -226,11 +227,11 @@ static bool gst_dv_infer_handle_failure(GstDvInfer* self, const InferRules& rule
       GST_ELEMENT(self), Topic::kData,
       error.within(drop ? "a frame is dropped" : "a frame passes without results"));
   self->priv->intake->stats.count(drop ? InferStats::Count::kDropped : InferStats::Count::kPassed);
-  // Where tensors leave there is nothing to pass in place of results.
+  // If tensors leave, nothing can pass in place of results.
   return !drop && !item->tensors;
 }
 
-// Looks, once, whether outputs go to anybody. A pipeline is complete after that many frames.
+// Checks once whether anybody reads the outputs. After so many frames the pipeline is complete.
 static void gst_dv_infer_look_for_readers(GstDvInfer* self) {
   self->priv->outputs_pushed = G_MAXUINT;
   const LoadedPtr loaded = gst_dv_infer_loaded(self);

@@ -10,7 +10,7 @@
 #undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT gst_dv_infer_debug
 
-// One thread. It holds what it works with, as it may outlive the element's stop.
+// One worker thread. It owns what it uses, because it may outlive the element's stop.
 struct GstDvInferWorker {
   std::shared_ptr<dvnn::gst::InferQueue> queue;
   GRecMutex lock;
@@ -19,7 +19,7 @@ struct GstDvInferWorker {
 };
 
 static void gst_dv_infer_work(gpointer data) {
-  // Once the queue has stopped this returns at once, until the task is stopped, too.
+  // Once the queue has stopped, this call returns at once, until the task is stopped, too.
   static_cast<GstDvInferWorker*>(data)->queue->work_once();
 }
 
@@ -82,8 +82,8 @@ void gst_dv_infer_stop_workers(GstDvInfer* self) {
     for (GstDvInferWorker* worker : workers) gst_dv_infer_join(worker);
     return;
   }
-  // To join a thread that the device holds would hang as well: somebody else waits for it, and lets
-  // go of what it uses if it ever comes back.
+  // Joining a thread that the device holds would hang as well. Another thread waits for it, and
+  // releases what it uses if it ever returns.
   GST_WARNING_OBJECT(self, "the device still holds a worker thread, which is left behind");
   (void)dvnn::guarded("waiting for the device", [&]() -> dvnn::Status {
     std::thread([workers = std::move(workers)] {

@@ -64,7 +64,7 @@ struct GstDvOverlayPrivate {
   GstVideoInfo video;
   dvnn::gst::OverlayScene scene;
   dvnn::gst::OverlayPainter painter;
-  // What the painter was configured for.
+  // The size that the painter was configured for.
   gint width = 0, height = 0;
   guint line_width = 0, text_height = 0;
 };
@@ -107,7 +107,7 @@ static const dvnn::gst::Properties<DvOverlaySettings>& gst_dv_overlay_properties
 
 // --- drawing -----------------------------------------------------------------------------------
 
-// `info` is the mapped frame's: one that is cropped by a meta is larger than the caps say.
+// `info` describes the mapped frame: a frame that a meta crops is larger than the caps say.
 static void gst_dv_overlay_configure_painter(GstDvOverlay* self, const GstVideoInfo& info,
                                              const DvOverlaySettings& settings) {
   GstDvOverlayPrivate& priv = *self->priv;
@@ -126,7 +126,7 @@ static Status gst_dv_overlay_paint(GstDvOverlay* self, GstBuffer* frame,
                                    const DvOverlaySettings& settings,
                                    const std::vector<Drawing>& scene) {
   DVNN_TRY(dvnn::gst::check_video_meta(self->priv->video, frame));
-  // Mapping for writing copies memory that somebody else (a tee's other branch) holds, too.
+  // Mapping for writing also copies memory that others hold, for example a tee's other branch.
   VideoFrameMap mapped(self->priv->video, frame, GST_MAP_READWRITE);
   if (!mapped.ok()) {
     return Error{ErrorCode::kMalformed, "the frame's memory cannot be mapped for writing"};

@@ -13,17 +13,17 @@ namespace dvnn::gst {
 
 enum class OnError { kError, kPass, kDrop };
 
-/// What is looked at for each frame: a small copy of it, without strings.
+/// The settings that are read for each frame: a small copy, without strings.
 struct InferRules {
   guint max_in_flight = 2;
-  // Which frames are inferred.
+  // These choose the frames that are inferred.
   bool active = true;
   WhenBusy when_busy = WhenBusy::kWait;
   guint interval_ms = 0;
   guint interval_frames = 1;
   double max_rate = 0;
   bool qos = true;
-  // What happens when something goes wrong.
+  // These say what happens if something goes wrong.
   OnError on_error = OnError::kError;
   guint watchdog_ms = 10000;
   gint latency_ms = -1;  // -1: measured

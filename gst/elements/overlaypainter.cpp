@@ -106,7 +106,7 @@ const OverlayPainter::Label& OverlayPainter::label(const std::string& text, int 
   // Dark letters on light colours, light ones on dark: by luma.
   const double luma = 0.114 * background[0] + 0.587 * background[1] + 0.299 * background[2];
   const cv::Scalar ink = luma > 110 ? cv::Scalar(0, 0, 0, 255) : cv::Scalar(255, 255, 255, 255);
-  // No more than the frame could show.
+  // A label is no longer than the frame can show.
   const int room = static_cast<int>(std::clamp(frame_width_ * par_, 1.0, kMaxLabelWidth));
   const int rows = std::min(size.height + baseline + 2 * margin, std::max(1, frame_height_));
   cv::Mat picture(rows, std::min(size.width + 2 * margin, room), CV_8UC4, background);

@@ -14,21 +14,21 @@
 
 namespace dvnn::gst {
 
-/// What to draw of one object.
+/// How one object is drawn.
 struct Drawing {
   image::Corners place;  // frame pixels; of any size, and clipped to the frame
   int class_id = 0;      // chooses the colour
   std::string text;      // empty: no label
-  bool box = true;       // false: the text alone, at the top left corner
+  bool box = true;       // false: only the label, at the top left corner
 };
 
-/// Everything here is bounded, whatever frames and metas say: what is drawn lies within the frame,
-/// and what is kept has a limit.
+/// Draws within bounds, whatever frames and metas say: nothing lies outside the frame, and caches
+/// have a limit.
 class OverlayPainter {
  public:
-  /// Line width in pixels and text height in pixels; 0 chooses by the frame's height.
+  /// Sets the line width and the text height in pixels; 0 chooses them by the frame's height.
   void configure(const GstVideoInfo& info, guint line_width, guint text_height);
-  /// Adds the rectangles of one object to `composition`. `row` counts texts without a box.
+  /// Adds the rectangles of one object to `composition`. `row` counts labels without a box.
   void draw(const Drawing& drawing, int row, GstVideoOverlayComposition* composition);
 
  private:

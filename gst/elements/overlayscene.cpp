@@ -32,7 +32,7 @@ std::string label_text(const char* label, double confidence, const SceneSettings
   return text;
 }
 
-// An object without a place is told, but not shown.
+// Reads an object. One without a position appears in messages, but is not drawn.
 bool read_object(const GstDvObject& object, const SceneSettings& settings, Drawing* drawing) {
   if (!gst_dv_object_has_box(&object)) return false;
   drawing->place = {object.x0, object.y0, object.x1, object.y1};
@@ -111,7 +111,7 @@ void read_regions(GstBuffer* frame, const GstDvObjectsMeta* meta, const SceneSet
 }
 
 #ifdef DVNN_HAVE_ANALYTICS
-// What others have found and written as analytics metas.
+// Reads what other elements have found and written as analytics metas.
 void read_others(GstBuffer* frame, const SceneSettings& settings, std::vector<Drawing>* scene) {
   const size_t room = kMaxDrawings - std::min(kMaxDrawings, scene->size());
   for (const AnalyticsObject& object : read_analytics(frame, room)) {
@@ -134,7 +134,7 @@ void append(std::vector<Drawing> drawings, std::vector<Drawing>* scene) {
 
 }  // namespace
 
-// Of a network that did not look at the frame, the last objects stay for a while.
+// If a network did not look at the frame, its last objects stay for a while.
 void OverlayScene::hold_or_recall(const GstDvPass& pass, std::vector<Drawing> drawings,
                                   GstClockTime time, GstClockTime hold,
                                   std::vector<Drawing>* scene) {
@@ -161,7 +161,7 @@ void OverlayScene::hold_or_recall(const GstDvPass& pass, std::vector<Drawing> dr
 void OverlayScene::read_objects(const GstDvObjectsMeta* meta, GstClockTime time,
                                 const SceneSettings& settings, std::vector<Drawing>* scene) {
   const guint passes = gst_dv_objects_meta_get_n_passes(meta);
-  // Those of each pass, and last those of none.
+  // One group for each pass, and a last one for objects of no pass.
   std::vector<std::vector<Drawing>> groups(passes + 1);
   size_t total = 0;
   for (guint i = 0; i < gst_dv_objects_meta_get_n_objects(meta) && total < kMaxDrawings; ++i) {

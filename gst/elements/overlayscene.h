@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What dvoverlay draws on a frame: its objects, other elements' regions of interest and analytics
-// metas and, on frames that were passed without inference, the objects of the last frame that was
-// not.
+// What dvoverlay draws on a frame: its objects, and other elements' regions of interest and
+// analytics metas. On frames that were passed without inference it draws the objects of the last
+// frame that was inferred.
 #pragma once
 
 #include <gst/video/video.h>
@@ -24,9 +24,9 @@ struct SceneSettings {
 /// Streaming thread only.
 class OverlayScene {
  public:
-  /// What to draw on `frame`, whose running time is `time`; without one nothing is held.
+  /// The drawings for `frame` at the running time `time`; without a time, nothing is held.
   std::vector<Drawing> read(GstBuffer* frame, GstClockTime time, const SceneSettings& settings);
-  /// Forgets what is held: the stream jumps, or its frames change.
+  /// Forgets held objects, because the stream jumps or its frames change.
   void reset() { held_.clear(); }
 
  private:

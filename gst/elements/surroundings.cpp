@@ -14,7 +14,7 @@ namespace dvnn::gst {
 namespace {
 
 struct Search {
-  std::function<bool(GstElement* element)> found;  // whether it is what is looked for
+  std::function<bool(GstElement* element)> found;  // whether the search is for this element
   std::set<GstPad*> seen;  // pipelines may have loops, and branches that meet again
 };
 
@@ -25,7 +25,7 @@ bool has_probe(GstPad* pad) {
 
 bool leads_to(GstPad* pad, Search* search);
 
-// Goes on behind the element, or through the wall of the bin, that `pad` belongs to.
+// Continues past the element that `pad` belongs to, or through the wall of its bin.
 bool continues_to(GstPad* pad, Search* search) {
   const std::unique_ptr<GstIterator, Unref> links(gst_pad_iterate_internal_links(pad));
   while (links) {
@@ -48,7 +48,7 @@ bool leads_to(GstPad* pad, Search* search) {
   const std::unique_ptr<GstElement, Unref> element(gst_pad_get_parent_element(peer.get()));
   // A pad of no element, nor of a bin's wall, is an application's.
   if (has_probe(peer.get()) || (!element && !GST_IS_PROXY_PAD(peer.get()))) return true;
-  // What a bin does is done by those in it.
+  // The elements in a bin do the bin's work.
   if (element && !GST_IS_BIN(element.get()) && search->found(element.get())) return true;
   return continues_to(peer.get(), search);
 }
@@ -58,7 +58,7 @@ bool is_one_of(const gchar* text, std::initializer_list<const char*> list) {
                              [text](const char* name) { return std::strcmp(text, name) == 0; });
 }
 
-// Where an element comes from.
+// The plugin or package that an element comes from.
 struct Origin {
   const gchar* name = "";     // of its factory
   const gchar* klass = "";    // "Sink/Video"
@@ -80,7 +80,7 @@ Origin origin_of(GstElement* element) {
   return origin;
 }
 
-// fakesink, fakesrc and identity: somebody is connected.
+// fakesink, fakesrc and identity: an application is connected to their signal.
 bool hands_off_frames(GstElement* element) {
   const guint signal = g_signal_lookup("handoff", G_OBJECT_TYPE(element));
   return signal != 0 && g_signal_has_handler_pending(element, signal, 0, TRUE);
@@ -94,7 +94,7 @@ bool may_read(GstElement* element) {
                                  "gst-plugins-bad", "gst-plugins-ugly", "gst-libav"});
   if (!known || std::strstr(origin.klass, "ensor") || std::strstr(origin.klass, "naly"))
     return true;
-  // They hand frames to an application, to another pipeline or to another process.
+  // These elements hand frames to an application, to another pipeline or to another process.
   return is_one_of(origin.name, {"appsink", "proxysink", "intervideosink", "unixfdsink"}) ||
          hands_off_frames(element);
 }

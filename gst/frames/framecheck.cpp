@@ -88,7 +88,7 @@ Status check_frame_memory(const GstVideoFrame& frame) {
 
 Status check_frame_alignment(const GstVideoFrame& frame) {
   for (guint plane = 0; plane < GST_VIDEO_FRAME_N_PLANES(&frame); ++plane) {
-    // Of pixels that are stored together, unless they are of three bytes.
+    // The unit is the group of pixels that are stored together, unless they have three bytes.
     guint unit = 1;
     for (guint c = 0; c < GST_VIDEO_FRAME_N_COMPONENTS(&frame); ++c) {
       const auto step = static_cast<guint>(GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, c));

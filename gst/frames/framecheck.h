@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a mapped frame's memory is as large as its format says.
+// Checks that a mapped frame's memory is as large as its format says.
 #pragma once
 
 #include <gst/video/video.h>
@@ -13,12 +13,12 @@ namespace dvnn::gst {
 /// believes it.
 Status check_video_meta(const GstVideoInfo& info, GstBuffer* frame);
 
-/// kMalformed if a plane's stride is shorter than a row, or if its memory ends before its last
-/// row: a GstVideoMeta may come from anybody, and GStreamer believes it.
+/// kMalformed if a plane's stride is shorter than a row, or if its memory ends before its last row.
+/// Anybody may attach a GstVideoMeta, and GStreamer believes it.
 Status check_frame_memory(const GstVideoFrame& frame);
 
-/// kMalformed if a row begins between two pixels: GStreamer's own functions, which draw by vectors
-/// of pixels, end the process on such a frame. Not needed where our code alone reads it.
+/// kMalformed if a row begins between two pixels. GStreamer's own functions, which draw by vectors
+/// of pixels, end the process on such a frame. Frames that only our code reads need no such check.
 Status check_frame_alignment(const GstVideoFrame& frame);
 
 }  // namespace dvnn::gst

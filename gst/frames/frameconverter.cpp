@@ -27,7 +27,7 @@ Result<PixelFormat> pixel_format(GstVideoFormat format) {
   }
 }
 
-// Caps may say any number: "9:9:9:9" is a colorimetry whose range and matrix no enumerator has.
+// Caps may hold any number: "9:9:9:9" is a colorimetry whose range and matrix have no enumerator.
 image::Matrix matrix_of(const GstVideoColorimetry& colorimetry) {
   switch (enum_number(colorimetry.matrix)) {
     case GST_VIDEO_COLOR_MATRIX_BT709:
@@ -80,7 +80,8 @@ Status FrameConverter::follow_crop(GstBuffer* frame) {
   const GstVideoCropMeta* crop = gst_buffer_get_video_crop_meta(frame);
   const GstVideoMeta* whole = crop ? gst_buffer_get_video_meta(frame) : nullptr;
   image::FrameFormat wanted = format_;
-  // Caps of a frame that is cropped by a meta may be those of the part: it lies in the whole.
+  // The caps of a frame that a meta crops may be those of the part, while the part lies in the
+  // whole.
   wanted.width = whole ? static_cast<int>(whole->width) : GST_VIDEO_INFO_WIDTH(&info_);
   wanted.height = whole ? static_cast<int>(whole->height) : GST_VIDEO_INFO_HEIGHT(&info_);
   wanted.crop_x = crop ? static_cast<int>(crop->x) : 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GstVideoFrame -> tensor: what dvconvert does, and dvinfer where nobody did it before.
+// Converts a GstVideoFrame to a tensor, for dvconvert, and for dvinfer if no dvconvert did it
+// before.
 #pragma once
 
 #include <gst/video/video.h>
@@ -14,7 +15,7 @@ namespace dvnn::gst {
 
 class FrameConverter {
  public:
-  /// For frames of `info`; errors say what does not fit.
+  /// Creates a converter for frames of `info`; errors say what does not fit.
   static Result<std::unique_ptr<FrameConverter>> create(const GstVideoInfo& info,
                                                         const TensorTarget& target,
                                                         const InputSpec& input,
@@ -24,9 +25,9 @@ class FrameConverter {
   Status convert(GstBuffer* frame, uint8_t* tensor, size_t bytes);
   /// The same into a slot's input.
   Status convert(GstBuffer* frame, network::Slot* slot, network::InputKind kind);
-  /// Where the last frame lies in its tensor.
+  /// The position of the last frame in its tensor.
   const image::Transform& transform() const { return converter_->transform(); }
-  /// What was asked for: who asks for something else needs another converter.
+  /// The view that the converter was made for; another view needs another converter.
   const image::View& view() const { return view_; }
 
  private:

@@ -6,9 +6,9 @@
 
 namespace dvnn::gst {
 
-/// A video frame, mapped as long as this lives. Strides and offsets are those of its GstVideoMeta,
-/// and the owners of its DMA-BUFs are told when the CPU begins and ends, so that caches are in
-/// order.
+/// Maps a video frame for its own lifetime. Strides and offsets are those of the frame's
+/// GstVideoMeta. The owners of its DMA-BUFs are notified when the CPU begins and ends, so that they
+/// keep caches coherent.
 class VideoFrameMap {
  public:
   /// `info` is what the caps say; `flags` are GST_MAP_READ or GST_MAP_READWRITE.

@@ -14,13 +14,13 @@ struct TypeRow {
   size_t size;
 };
 
-// In the order of StreamType.
+// One entry per StreamType, in its order.
 constexpr TypeRow kTypes[] = {{"int32", 4}, {"uint32", 4}, {"int16", 2},   {"uint16", 2},
                               {"int8", 1},  {"uint8", 1},  {"float64", 8}, {"float32", 4},
                               {"int64", 8}, {"uint64", 8}, {"float16", 2}};
 constexpr uint32_t kTypeCount = sizeof kTypes / sizeof *kTypes;
 
-// A header is 128 bytes, of which these are used, in the machine's byte order.
+// The used part of a header, which has 128 bytes in the machine's byte order.
 struct Header {
   uint32_t magic;
   uint32_t version;
@@ -37,7 +37,7 @@ constexpr uint32_t kVersion1 = kVersionMark | 1 << 12;
 constexpr uint32_t kFlexible = 1, kSparse = 2;
 constexpr uint32_t kMediaTensor = 4;  // the last media type that there is
 
-// What the 16th memory begins with where there are more tensors than memories.
+// The beginning of the 16th memory, if a buffer has more tensors than memories.
 struct ExtraTensors {
   struct Info {
     char* name;
@@ -194,7 +194,7 @@ Result<size_t> stream_offset(GstBuffer* buffer, const std::vector<StreamTensor>&
         ErrorCode::kMalformed,
         format("a buffer of %zu bytes came; its %zu tensors have %zu", have, tensors.size(), all)};
   }
-  // Of another architecture's pointers, what is before the tensors would have another size.
+  // On an architecture with other pointers, the part before the tensors would have another size.
   const size_t extra = sizeof(ExtraTensors);
   uint32_t magic = 0;
   if (have != all + extra ||

@@ -58,21 +58,21 @@ void drop_trailing_ones(std::vector<int>* dimensions);
 constexpr size_t kMaxStreamRank = 16;
 /// Tensors in a buffer, and memories that they come in.
 constexpr size_t kMaxStreamTensors = 256, kMaxStreamMemories = 16;
-/// Elements of a tensor that is taken.
+/// The most elements of a tensor that is accepted.
 constexpr int64_t kMaxStreamElements = int64_t{1} << 28;
 
 /// The tensor of these dimensions, the last of which may be ones or, beyond the rank, zeros.
-/// kMalformed, without a word of which tensor, if they make none.
+/// kMalformed if they make no tensor; the caller adds which tensor it is.
 Result<StreamTensor> make_stream_tensor(StreamType type, Span<const uint32_t> dimensions);
 
 /// Bytes before each tensor of a flexible stream.
 constexpr size_t kStreamHeaderBytes = 128;
-/// What such a header says; kMalformed if it is none, or says what cannot be.
+/// Reads such a header; kMalformed if it is none, or contradicts itself.
 Result<StreamTensor> read_stream_header(Span<const uint8_t> header);
 void write_stream_header(const StreamTensor& tensor, uint8_t* header);
 
-/// Where tensor `index` of a static stream begins in a buffer, in whichever memories it comes:
-/// kMalformed if the buffer is none of such tensors.
+/// The place where tensor `index` of a static stream begins in a buffer, whatever memories the
+/// buffer has. kMalformed if the buffer does not hold such tensors.
 Result<size_t> stream_offset(GstBuffer* buffer, const std::vector<StreamTensor>& tensors,
                              size_t index);
 /// A buffer of these tensors, one memory each; from the 16th on they share one.

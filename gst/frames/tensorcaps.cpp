@@ -35,7 +35,7 @@ Result<StreamTensor> parse_tensor(const std::string& dimensions, const std::stri
   std::vector<uint32_t> numbers;
   for (const std::string& part : split(dimensions.c_str(), ":")) {
     guint64 extent = 0;
-    // What is no number makes no dimensions either.
+    // Strings that are not numbers make no dimensions.
     if (numbers.size() > kMaxStreamRank ||
         !g_ascii_string_to_unsigned(part.c_str(), 10, 0, G_MAXUINT32, &extent, nullptr)) {
       numbers.clear();
@@ -80,7 +80,7 @@ void append_spelling(GstCaps* caps, size_t count, const std::string& dimensions,
   gst_caps_append(caps, one.release());
 }
 
-// Whether one field of `structure` is another spelling of these tensors'.
+// Whether one field of `structure` is another spelling of the same in these tensors.
 bool means(const GstStructure* structure, const char* field,
            const std::vector<StreamTensor>& tensors) {
   const gchar* text = gst_structure_get_string(structure, field);

@@ -15,7 +15,8 @@
 
 namespace dvnn::gst {
 
-/// For pad templates: streams whose caps say what each buffer holds, and streams whose buffers do.
+/// For pad templates: static streams, whose caps describe each buffer, and flexible ones, whose
+/// buffers describe themselves.
 #define DVNN_STATIC_TENSORS_CAPS \
   "other/tensors, format=(string)static, framerate=(fraction)[ 0/1, 2147483647/1 ]"
 #define DVNN_FLEXIBLE_TENSORS_CAPS \
@@ -35,29 +36,29 @@ std::string format_dimensions(const std::vector<int>& dimensions);
 /// "float16 3:300:300:1", with as many ones as make four.
 std::string describe(const StreamTensor& tensor);
 
-/// What a structure of caps says of its stream.
+/// A stream as a structure of caps describes it.
 struct StreamCaps {
   bool flexible = false;
   std::string layout;                 // how dimensions are meant, if one of ours says
   std::vector<StreamTensor> tensors;  // of a static stream
 };
 
-/// kMalformed if that is no stream, or one that is not described; the message says why.
+/// kMalformed if the structure is no stream, or does not describe it; the message says why.
 Result<StreamCaps> parse_stream_caps(const GstStructure* structure);
 
-/// Appends caps of a static stream of these tensors at any frame rate, in the spellings that are
-/// usual and in those that `filter` (may be null) has. `layout`: for parse_stream_caps(), or null.
+/// Appends caps of a static stream of these tensors at any frame rate, in the usual spellings and
+/// in those of `filter` (may be null). `layout`: for parse_stream_caps(), or null.
 void append_tensors_caps(GstCaps* caps, const std::vector<StreamTensor>& tensors,
                          const GstCaps* filter, const char* layout);
 
-/// What fixed caps say of a static stream's only tensor.
+/// The only tensor of a static stream, as fixed caps describe it.
 struct CapsTensor {
   ElementType type = ElementType::kFloat16;
   std::vector<int> dimensions;  // innermost first, without trailing ones beyond the fourth
   std::string layout;
 };
 
-/// kMalformed if there are several tensors, or one that is none of ours; the message says why.
+/// kMalformed if there are several tensors, or one that we cannot use; the message says why.
 Result<CapsTensor> parse_tensor_caps(const GstCaps* caps);
 
 }  // namespace dvnn::gst

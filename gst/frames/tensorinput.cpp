@@ -10,7 +10,7 @@
 namespace dvnn::gst {
 namespace {
 
-// 8-bit pixels are one picture, of whose colours the network's channels are made.
+// Whether the network's input can be made from an image of 8-bit pixels.
 bool takes_pixels(const TensorDesc& input, const InputSpec& picture) {
   const int channels = picture.order == ChannelOrder::kGray ? 1 : 3;
   return is_float(input.type) && input.shape.n() == 1 && input.shape.c() == channels;
@@ -38,7 +38,7 @@ std::vector<TensorForm> tensor_forms(const TensorDesc& input, const InputSpec& p
       forms.push_back({{ElementType::kUint8, layout, input.shape}, true, to_string(layout)});
     }
   }
-  // Not likely to be meant by caps of the same dimensions that do not say.
+  // Caps of the same dimensions without a layout are unlikely to mean this form.
   if (!picture_like) forms.push_back({input, false, nullptr});
   if (picture_like && own != Layout::kNhwc && own != Layout::kNchw) {
     forms.push_back({input, false, to_string(own)});
@@ -52,7 +52,7 @@ GstCaps* tensor_input_caps(const TensorDesc& input, const InputSpec& picture,
   for (const TensorForm& form : tensor_forms(input, picture)) {
     append_tensors_caps(caps.get(), {form.tensor()}, filter, form.layout);
   }
-  // Of several tensors (tensor_mux), one may be the input: what fixed caps say is looked at then.
+  // One of several tensors (tensor_mux) may be the input; fixed caps will tell.
   gst_caps_append(caps.get(),
                   gst_caps_from_string(DVNN_STATIC_TENSORS_CAPS ", num_tensors=(int)[ 2, 256 ]"));
   gst_caps_append(caps.get(), gst_caps_from_string(DVNN_FLEXIBLE_TENSORS_CAPS));
@@ -73,7 +73,7 @@ Result<std::unique_ptr<TensorInput>> TensorInput::create(const GstCaps* caps,
   return self;
 }
 
-// The only tensor that is the input in some form.
+// Finds the only tensor that is the input in some form.
 Result<size_t> TensorInput::find(const std::vector<StreamTensor>& tensors, size_t* form) const {
   std::string seen;
   size_t fitting = 0, index = 0;
@@ -106,8 +106,8 @@ Result<size_t> TensorInput::find(const std::vector<StreamTensor>& tensors, size_
                       seen.c_str(), wanted.c_str())};
 }
 
-// Tensors of a flexible stream lie one behind the other, each behind its header, whether they come
-// in one memory or in several.
+// In a flexible stream each tensor follows its header, and the next header follows the tensor, in
+// one memory or in several.
 Result<TensorInput::Place> TensorInput::find_flexible(GstBuffer* buffer) const {
   const size_t size = gst_buffer_get_size(buffer);
   std::vector<StreamTensor> tensors;

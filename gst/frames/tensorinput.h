@@ -26,7 +26,7 @@ struct TensorForm {
   StreamTensor tensor() const { return stream_tensor(desc); }
 };
 
-/// The forms of an input that is made like `picture`, what is likely first.
+/// The forms of an input that is made like `picture`, the most likely first.
 std::vector<TensorForm> tensor_forms(const TensorDesc& input, const InputSpec& picture);
 
 /// Caps of streams that may be such an input. (transfer full)
@@ -35,12 +35,12 @@ GstCaps* tensor_input_caps(const TensorDesc& input, const InputSpec& picture,
 
 class TensorInput {
  public:
-  /// For a stream of fixed caps: kMalformed if none of its tensors, or more than one, fits.
+  /// For a stream of fixed caps. kMalformed if none of its tensors fits, or more than one.
   static Result<std::unique_ptr<TensorInput>> create(const GstCaps* caps, const TensorDesc& input,
                                                      const InputSpec& picture);
   /// The form of a static stream's tensor; null where each buffer says.
   const TensorForm* form() const { return stream_.flexible ? nullptr : &forms_[form_]; }
-  /// Whether the tensor's bytes are the input's own.
+  /// Whether the tensor's bytes can be the input's without conversion.
   bool is_own() const { return form() && form()->desc == input_; }
   /// Writes a buffer's tensor to `to`, the network's input.
   Status read(GstBuffer* buffer, uint8_t* to);
@@ -59,7 +59,7 @@ class TensorInput {
   StreamCaps stream_;
   std::vector<TensorForm> forms_;
   size_t form_ = 0, index_ = 0;  // of a static stream
-  // What is reused from buffer to buffer.
+  // These are reused from buffer to buffer.
   std::vector<uint8_t> bytes_;
   std::vector<float> numbers_;
   std::unique_ptr<image::Converter> converter_;

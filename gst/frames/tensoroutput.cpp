@@ -7,7 +7,7 @@
 namespace dvnn::gst {
 namespace {
 
-// Where elements lie in a stream: plain arrays as they are, the device's layouts as pictures.
+// The layout of an output in a stream: plain arrays stay, the device's layouts become plain images.
 TensorDesc in_stream(TensorDesc desc) {
   if (desc.shape.rank == 4 && desc.layout != Layout::kNchw) desc.layout = Layout::kNhwc;
   return desc;
@@ -75,7 +75,7 @@ GstCaps* tensor_output_caps(const network::Model& model, const GstCaps* filter) 
   return caps.release();
 }
 
-// What asks for types or dimensions, or says nothing, asks for no flexible stream.
+// Caps that ask for types or dimensions, or that say nothing, ask for no flexible stream.
 static bool asks_for_flexible(const GstCaps* downstream) {
   for (guint i = 0; i < gst_caps_get_size(downstream); ++i) {
     const GstStructure* s = gst_caps_get_structure(downstream, i);

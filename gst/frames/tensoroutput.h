@@ -14,12 +14,12 @@ namespace dvnn::gst {
 /// One form of a network's outputs.
 struct TensorOutput {
   std::vector<TensorDesc> tensors;
-  bool flexible = false;  // each tensor behind a header
+  bool flexible = false;  // a header precedes each tensor
 
   std::vector<StreamTensor> stream() const;
   /// Memory of output i, which lies in the slot's memory like `from`; kNoMemory.
   Result<MemoryPtr> write(size_t i, const ConstTensorView& from) const;
-  /// Whether output i leaves with the bytes that it has in the slot.
+  /// Whether output i leaves with the same bytes that it has in the slot.
   bool is_as_it_is(size_t i, const TensorDesc& own) const;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which frames are taken, and what their caps say.
+// The frames that the elements accept, and what their caps say.
 #pragma once
 
 #include <gst/video/video.h>
@@ -31,16 +31,16 @@ namespace dvnn::gst {
   GST_VIDEO_CAPS_MAKE(DVNN_VIDEO_FORMATS) \
   "; " GST_VIDEO_CAPS_MAKE_WITH_FEATURES("memory:DMABuf", DVNN_VIDEO_FORMATS) DVNN_DRM_CAPS
 
-/// What fixed caps of raw video say, however a DMA-BUF is described. False where the CPU cannot
-/// read such frames.
+/// Reads fixed caps of raw video, however they describe a DMA-BUF. False if the CPU cannot read
+/// such frames.
 bool video_info_from_caps(const GstCaps* caps, GstVideoInfo* info);
 
 /// The width and height of fixed caps, also of memory and formats that GstVideoInfo does not know;
 /// 0 where they have none.
 image::Size frame_size(const GstCaps* caps);
 
-/// Says in an ALLOCATION query that strides, offsets and crops that metas tell are honoured. For
-/// where frames end in us: where they pass, that is for downstream to say.
+/// Answers an ALLOCATION query: we honour the strides, offsets and crops of metas. For elements in
+/// which frames end; where frames pass, downstream answers.
 void propose_frame_metas(GstQuery* query);
 
 }  // namespace dvnn::gst

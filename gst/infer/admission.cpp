@@ -41,7 +41,7 @@ double Admission::proportion() const {
   return proportion_;
 }
 
-// Whether the rules about how often let this frame be inferred; if so, it counts as inferred.
+// Whether the rules of frequency let this frame be inferred; if so, it counts as inferred.
 bool Admission::is_due(GstClockTime time) {
   const bool first = !GST_CLOCK_TIME_IS_VALID(inferred_) && frames_ == 0;
   if (!first && frames_ + 1 < rules_.interval_frames) {
@@ -58,8 +58,8 @@ bool Admission::is_due(GstClockTime time) {
       const auto period = static_cast<GstClockTime>(
           std::min(static_cast<double>(GST_SECOND) / rules_.max_rate, kLongest));
       if (known && GST_CLOCK_TIME_IS_VALID(next_) && time < next_) return false;
-      // From the time that was due, not from the frame's, so that the average is the rate; but
-      // what was missed is not made up for.
+      // The next due time counts from the last due time and not from the frame's, so that the
+      // average is the rate; missed frames are not made up for.
       const bool behind = !known || !GST_CLOCK_TIME_IS_VALID(next_) || time >= next_ + period;
       next_ = (behind ? time : next_) + period;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which frames are inferred, decided before anything is converted: by dvconvert where there is one
-// upstream, else by dvinfer, which owns this and hands it to dvconvert with its tensor request.
+// Decides which frames are inferred, before anything is converted. dvconvert asks it if there is
+// one upstream, else dvinfer, which owns it and hands it to dvconvert with its tensor request.
 #pragma once
 
 #include <gst/gst.h>
@@ -11,7 +11,7 @@ namespace dvnn::gst {
 
 enum class WhenBusy { kWait, kPass };
 
-/// What dvinfer's properties say about it.
+/// The rules, from dvinfer's properties.
 struct AdmissionRules {
   bool active = true;
   WhenBusy when_busy = WhenBusy::kWait;
@@ -34,7 +34,8 @@ class Admission {
   AdmissionRules rules() const;
   /// Forgets the stream so far.
   void reset();
-  /// From QoS: frames up to this running time come too late. GST_CLOCK_TIME_NONE: none does.
+  /// QoS sets this: frames up to this running time come too late. GST_CLOCK_TIME_NONE: no frame
+  /// does.
   void set_earliest(GstClockTime running_time, double proportion);
   GstClockTime earliest() const;
   double proportion() const;
@@ -59,7 +60,7 @@ class Admission {
   GstClockTime inferred_ = GST_CLOCK_TIME_NONE;  // the last admitted frame's time
   GstClockTime next_ = GST_CLOCK_TIME_NONE;      // when max_rate allows another
   guint frames_ = 0;                             // since the last admitted one
-  // As they were before the last frame was admitted.
+  // The values before the last frame was admitted.
   GstClockTime inferred_before_ = GST_CLOCK_TIME_NONE, next_before_ = GST_CLOCK_TIME_NONE;
   guint frames_before_ = 0;
 };

@@ -57,7 +57,8 @@ InferQueue::EventResult InferQueue::push_event(EventPtr event) {
   const bool begins = type == GST_EVENT_STREAM_START || type == GST_EVENT_SEGMENT;
   if (flow_ == GST_FLOW_EOS && begins) flow_ = GST_FLOW_OK;
   if (flow_ != GST_FLOW_OK) {
-    // Sticky events may be queued: data flow will tell what is wrong. EOS has none behind it.
+    // Sticky events may be queued, because data flow will report the error. EOS has no data after
+    // it.
     const bool lost_eos = type == GST_EVENT_EOS;
     if (!GST_EVENT_IS_STICKY(event.get()) || lost_eos) {
       return {false, flow_, lost_eos && (flow_ == GST_FLOW_NOT_LINKED || flow_ < GST_FLOW_EOS)};
@@ -67,7 +68,7 @@ InferQueue::EventResult InferQueue::push_event(EventPtr event) {
   auto item = std::make_shared<InferItem>();
   item->object.reset(GST_MINI_OBJECT_CAST(event.release()));
   items_.push_back(std::move(item));
-  // What may fail is done: now the rest.
+  // The steps that may fail are done; the rest follows.
   if (eos_) {
     flow_ = GST_FLOW_OK;
     eos_ = unexpected_ = false;
@@ -106,7 +107,7 @@ void InferQueue::stop_flush(bool start_task) {
   changed_.notify_all();
 }
 
-// Releases frames under the lock: what they hold takes locks of its own alone.
+// Releases frames under the lock: what frames own takes only locks of its own.
 void InferQueue::drop_all() {
   while (!items_.empty()) remove_head();
   todo_.clear();
@@ -182,7 +183,7 @@ ItemPtr InferQueue::pop(guint watchdog_ms) {
   return item;
 }
 
-// After EOS from downstream nothing passes but what begins or ends a stream.
+// After EOS from downstream, only what begins or ends a stream passes.
 bool InferQueue::drop_until_new_stream() {
   while (!items_.empty()) {
     const InferItem& head = *items_.front();
@@ -204,7 +205,7 @@ InferQueue::Stopped InferQueue::finish(bool is_event, GstFlowReturn flow) {
   changed_.notify_all();
   if (flow_ == GST_FLOW_OK) {
     if (flow == GST_FLOW_EOS && is_event) {
-      // Unless another stream has been queued behind it already, which gstqueue would stop at.
+      // If another stream is queued after the EOS, the flow stays OK; gstqueue would stop here.
       if (eos_) flow_ = GST_FLOW_EOS;
     } else if (flow == GST_FLOW_EOS) {
       unexpected_ = !drop_until_new_stream();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps a stream in order while several of its frames are worked on at once.
+// Keeps a stream in order while several of its frames are inferred at once.
 //
-// The sink side pushes frames and serialized events. Regions of frames are run by workers; the
-// source side pops everything in the order in which it came, waiting for the frame at the head to
-// be done.
+// The sink side pushes frames and serialized events. Workers run the regions of frames. The source
+// side pops everything in the order in which it came, and waits until the frame at the head is
+// done.
 //
-// It is the one owner, under one lock, of what gstqueue.c calls srcresult, eos and unexpected, and
-// keeps its rules: a flow return other than OK stops both sides and goes upstream; after EOS from
+// The queue owns, under one lock, what gstqueue.c calls srcresult, eos and unexpected, and keeps
+// its rules: a flow return other than OK stops both sides and goes upstream; after EOS from
 // downstream frames are refused, but a segment or a stream start lifts that the moment it is
 // queued; not-linked ends with RECONFIGURE; sticky events pass while the flow is not OK; EOS then
 // does not, and is reported. Left out of gstqueue's rules: leaking, thresholds and levels in bytes
@@ -34,8 +34,8 @@ namespace dvnn::gst {
 struct LoadedNetwork;
 struct TensorOutput;
 
-/// One part of a frame in flight: where it lies in the input, its slot until it has been run, then
-/// its outputs (views of the slot, or copies), and the object that it is the region of (0: none).
+/// One region of a frame in flight: its position in the input; its slot until the run is over, then
+/// its outputs (views of the slot, or copies); and the object whose region it is (0: none).
 struct Region {
   Region() = default;
   Region(const image::Transform& lies, SlotPtr filled) : transform(lies), slot(std::move(filled)) {}
@@ -73,9 +73,10 @@ class InferQueue {
   using SetTask = std::function<void(bool run)>;
 
   struct Limits {
-    size_t inferences = 2;  // frames that wait to be run, or are
-    size_t frames = 64;     // all frames: those that are done wait for those before them, and for a
-                            // sink that shows them later; they need no slot, but memory
+    size_t inferences = 2;  // frames that wait for a run or are being run
+    // All frames. Those that are done wait for those before them, and for a sink that shows them
+    // later; they need no slot, only memory.
+    size_t frames = 64;
   };
   InferQueue(const Limits& limits, Work work, SetTask set_task);
 
@@ -88,13 +89,13 @@ class InferQueue {
     bool fatal = false;                // an EOS that will not arrive: the application must be told
   };
   EventResult push_event(EventPtr event);
-  /// Whether there is room for one more inference at once.
+  /// Whether one more inference could begin at once.
   bool has_room() const;
   /// Waits until everything that was pushed has left; false if the flow stops first.
   bool drain();
   /// Makes both sides return: FLUSH_START, or the pad goes inactive.
   void start_flush();
-  /// Drops what is queued and begins anew.
+  /// Drops the queue's contents and starts anew.
   void stop_flush(bool start_task);
 
   /// Changes the limit of all frames.
@@ -109,7 +110,7 @@ class InferQueue {
     GstFlowReturn flow = GST_FLOW_OK;
     bool fatal = false;  // EOS was queued and will not arrive
   };
-  /// What came of pushing what was popped last; an EOS event that was pushed gives GST_FLOW_EOS.
+  /// Tells the queue the result of pushing the last popped item; an EOS event gives GST_FLOW_EOS.
   Stopped finish(bool is_event, GstFlowReturn flow);
   /// RECONFIGURE: downstream may be linked again.
   void reconfigure();

@@ -93,7 +93,7 @@ GstStructure* InferStats::to_structure() const {
   const int64_t now = g_get_monotonic_time();
   const double elapsed = static_cast<double>(std::max<int64_t>(1, now - started_us_));
   const int64_t running = running_us_ + (running_ > 0 ? now - running_since_us_ : 0);
-  // Of the time in which anything ran, the part that was not spent in layers on the CPU.
+  // The device is busy while anything runs, except for the share of the layers on the CPU.
   const double device = times_[static_cast<size_t>(Time::kDevice)].sum_us();
   const double all = device + times_[static_cast<size_t>(Time::kCpu)].sum_us();
   const double busy = all > 0 ? static_cast<double>(running) * device / all / elapsed : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What dvinfer counts and times, dvconvert's part included.
+// dvinfer's counters and timers; they include dvconvert's part.
 #pragma once
 
 #include <gst/gst.h>
@@ -10,8 +10,8 @@
 
 namespace dvnn::gst {
 
-/// Durations in a histogram whose bins grow by an eighth, so that a percentile is within 12.5 % of
-/// the truth, in constant memory.
+/// A histogram of durations. Its bins grow by an eighth, so percentiles are within 12.5 % of the
+/// truth, in constant memory.
 class Durations {
  public:
   void add(int64_t microseconds);
@@ -39,7 +39,7 @@ class InferStats {
   void reset();
   void count(Count what);
   void time(Time what, int64_t microseconds);
-  /// Around a run: the time in which at least one is going on is what the device can be busy in.
+  /// Called around each run. The device can only be busy while at least one run is going on.
   void run_begins();
   void run_ends();
   guint64 get(Count what) const;

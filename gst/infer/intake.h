@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What dvconvert and the dvinfer downstream of it share beside slots.
+// The state that dvconvert shares with the dvinfer downstream, beside slots.
 #pragma once
 
 #include <atomic>

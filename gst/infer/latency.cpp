@@ -51,13 +51,13 @@ void LatencyMeter::blocked(int64_t start_us, int64_t end_us) {
 
 void LatencyMeter::frame_ready(const FrameTimes& times, int64_t waited_upstream_us) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  // It could have left as soon as it and all before it were done.
+  // The frame could have left as soon as it and all frames before it were done.
   const int64_t ready = std::max(times.finished, last_ready_);
   last_ready_ = ready;
   const int64_t kept = ready - times.arrived - blocked_.within(times.arrived, times.admitted);
   longest_kept_ = std::max(longest_kept_, kept);
-  // At our doors, dvconvert's and dvinfer's, and in a queue of one before them, it waits as long as
-  // those before it are kept. A longer queue is its owner's.
+  // A frame waits at our doors (dvconvert's and dvinfer's) and in a queue of one before them for as
+  // long as the frames before it are kept. A longer queue is its owner's concern.
   const int64_t doors = 2 * longest_kept_;
   const int64_t before = std::min(
       doors, std::min(waited_upstream_us,

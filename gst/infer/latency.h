@@ -28,7 +28,7 @@ class Spans {
   std::deque<Span> spans_;
 };
 
-/// When things happened to a frame, microseconds of monotonic time; 0: it did not.
+/// The times of a frame's events, in microseconds of monotonic time; 0: the event did not happen.
 struct FrameTimes {
   int64_t arrived = 0;   // at dvinfer
   int64_t admitted = 0;  // there was room for it, and a slot
@@ -48,10 +48,10 @@ class LatencyMeter {
   /// arrived, beyond what upstream has reported (0 if not live): it counts as far as we were the
   /// reason.
   void frame_ready(const FrameTimes& times, int64_t waited_upstream_us);
-  /// What it is likely to be, before there are frames.
+  /// Sets a likely value before there are frames.
   void estimate(int64_t microseconds);
 
-  /// What is to be reported; it never falls.
+  /// The latency to report; it never falls.
   GstClockTime reported() const;
   /// True once after it has grown.
   bool take_growth();

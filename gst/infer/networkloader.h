@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From dvinfer's settings to a network that frames can be run on.
+// Loads the network that dvinfer's settings name.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace dvnn::gst {
 
-/// What names a network. All may be empty: the installed network on the default device.
+/// The settings that name a network. If all are empty: the installed network on the default device.
 struct NetworkSettings {
   std::string path, weights, input_size, custom_layers, device;
 
@@ -21,7 +21,7 @@ struct NetworkSettings {
   bool operator!=(const NetworkSettings& other) const { return !(*this == other); }
 };
 
-/// A network and what goes with it. Frames in flight keep the one that they are run on.
+/// A network and its companions. Frames in flight keep the one that they run on.
 struct LoadedNetwork {
   NetworkSettings settings;
   std::shared_ptr<network::Network> network;
@@ -37,7 +37,7 @@ Result<std::shared_ptr<LoadedNetwork>> load_network(const NetworkSettings& setti
 Result<std::shared_ptr<SlotPool>> make_pool(const LoadedNetwork& loaded, const SlotCounts& counts,
                                             const Cancellation* cancellation);
 
-/// What such an error is about: a file, or the settings.
+/// The topic of such an error: a file, or the settings.
 Topic load_topic(const NetworkSettings& settings, const Error& error);
 
 }  // namespace dvnn::gst

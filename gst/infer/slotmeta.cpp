@@ -15,7 +15,7 @@ using dvnn::gst::SlotPtr;
 
 namespace {
 
-// What the copies of a frame share.
+// All copies of a frame share this.
 struct Ticket {
   std::mutex mutex;
   FilledSlot filled;
@@ -134,7 +134,7 @@ static void gst_dv_slot_allocator_init(GstDvSlotAllocator* self) {
   allocator->mem_type = kMemoryType;
   allocator->mem_map = slot_memory_map;
   allocator->mem_unmap = slot_memory_unmap;
-  // Memories are made of slots alone.
+  // Only slots make such memories.
   GST_OBJECT_FLAG_SET(allocator, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC);
 }
 
@@ -153,7 +153,7 @@ static SlotMemory* slot_memory(GstBuffer* buffer) {
 }
 
 BufferPtr slot_buffer(SlotPtr slot) {
-  // One for the process: memories may outlive every pipeline.
+  // The process has one, because memories may outlive every pipeline.
   static GstAllocator* const allocator = [] {
     auto* made =
         GST_ALLOCATOR(g_object_ref_sink(g_object_new(gst_dv_slot_allocator_get_type(), nullptr)));
@@ -179,7 +179,7 @@ void mark_slot_written(GstBuffer* tensor) {
 
 std::optional<SlotPtr> take_slot_memory(GstBuffer* tensor, const network::Network* network) {
   SlotMemory* memory = slot_memory(tensor);
-  // Whoever else reads the buffer must not see what the run leaves in it.
+  // Other readers of the buffer must not see what the run leaves in it.
   if (!memory || !gst_buffer_is_writable(tensor) ||
       !gst_mini_object_is_writable(GST_MINI_OBJECT_CAST(memory))) {
     return std::nullopt;

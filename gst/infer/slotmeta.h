@@ -23,20 +23,20 @@ struct FilledSlot {
   image::Transform transform;
 };
 
-/// Hangs a filled slot on a writable frame. Copies of the whole frame share it; a frame whose
-/// pixels were changed has none.
+/// Attaches a filled slot to a writable frame. Copies of the whole frame share it; a frame whose
+/// pixels were changed loses it.
 void attach_slot(GstBuffer* frame, FilledSlot filled);
 /// Takes the slot of `network` out of what hangs on the frame.
 std::optional<FilledSlot> take_slot(GstBuffer* frame, const network::Network* network);
 /// Removes everything of that kind from a writable frame.
 void strip_slots(GstBuffer* frame);
 
-/// A buffer whose memory is the slot's input.
+/// Creates a buffer whose memory is the slot's input.
 BufferPtr slot_buffer(SlotPtr slot);
 /// Says that the tensor in such a buffer is complete.
 void mark_slot_written(GstBuffer* tensor);
-/// Takes the slot out of a buffer of a stream of tensors, if it has one of `network`, written and
-/// nobody else's.
+/// Takes the slot out of a buffer of a stream of tensors, if the buffer has a written slot of
+/// `network` that nobody else uses.
 std::optional<SlotPtr> take_slot_memory(GstBuffer* tensor, const network::Network* network);
 
 }  // namespace dvnn::gst

@@ -66,7 +66,7 @@ Result<SlotPtr> SlotPool::hand_out(std::unique_lock<std::mutex>* lock) {
   }
   taken->pool = this;
   taken->working = true;
-  // What holds a slot holds its pool.
+  // A slot keeps its pool alive.
   return SlotPtr(taken.release(), [pool = shared_from_this()](PooledSlot* slot) {
     pool->put_back(std::unique_ptr<PooledSlot>(slot));
   });

@@ -4,28 +4,28 @@
 // A slot (an I/O buffer in device memory with its committed command lists) is everything that one
 // region in flight needs. A SlotPtr owns one; when its last copy goes, the slot is free again.
 //
-//   dvconvert    takes a slot, writes a tensor into it and hangs it on the frame (slotmeta.h);
-//   dvinfer      takes it off the frame, or takes one of its own for a frame that has none, runs
-//   it,
-//                and hands the outputs on as views of the slot, or as copies;
-//   downstream   keeps what it likes, for as long as it likes.
+//   dvconvert    takes a slot, writes a tensor into it and attaches it to the frame (slotmeta.h);
+//   dvinfer      takes the slot off the frame, or one from the pool for a frame without a slot,
+//                runs it, and passes the outputs on as views of the slot or as copies;
+//   downstream   keeps outputs for as long as it likes.
 //
-// The rule: no wait in this plugin depends on somebody who waits for this plugin. There are three
-// waits, and each ends by itself:
+// The rule: nothing in this plugin waits for somebody who waits for this plugin. There are three
+// kinds of waits, and each ends by itself:
 //
-//  1. dvconvert waits for a slot, no longer than kPatience, once until there are slots again, and
-//     not at all where frames are live. Without one the frame goes on with its view alone, and
-//     dvinfer converts it: slots that sit in a queue between the two, on a branch that hoards
-//     frames or behind a muxer that waits for another branch cost it a moment, no more.
-//  2. dvinfer waits for a slot of its own. dvconvert can never have the last `reserve` of them, so
-//     these are in dvinfer's queue, where workers run them without waiting for anybody, or they
-//     leave as views, which 3 forbids while slots are few. A slot in the queue is released when
-//     its frame is pushed, so this wait ends when downstream takes a frame, as any element's does.
-//     Frames in dvinfer's queue need nothing that this wait holds.
-//  3. Nobody waits for downstream to release a frame: outputs leave as views only while more than
-//     `reserve` slots are free, else they are copied out, and the slot is free at once.
+//  1. dvconvert waits for a slot for at most kPatience, and only once until slots are free again;
+//     it does not wait at all if frames are live. Without a slot the frame goes on with its view,
+//     and dvinfer converts it. Slots may be held in a queue between the two, on a branch that
+//     hoards frames, or by a muxer that waits for another branch: dvconvert loses a moment, no
+//     more.
+//  2. dvinfer waits for a slot for a frame that has none. dvconvert can never have the last
+//     `reserve` slots. So these are in dvinfer's queue, where workers run them without waiting for
+//     anybody, or they leave as views, which 3 forbids while slots are few. A slot in the queue is
+//     released when its frame is pushed, so this wait ends when downstream takes a frame, as any
+//     element's wait does. Frames in dvinfer's queue need nothing that this wait holds.
+//  3. Nobody waits for downstream to release a frame. Outputs leave as views only while more than
+//     `reserve` slots are free; else they are copied, and the slot is free at once.
 //
-// The device is waited for by workers alone; dvinfer's watchdog bounds that.
+// Only workers wait for the device; dvinfer's watchdog bounds that wait.
 #pragma once
 
 #include <chrono>
@@ -43,7 +43,7 @@ class SlotPool;
 /// A slot and what its pool notes of it.
 struct PooledSlot {
   std::unique_ptr<network::Slot> slot;
-  SlotPool* pool = nullptr;  // which a slot that is handed out keeps alive
+  SlotPool* pool = nullptr;  // a slot that is in use keeps it alive
   bool working = false;      // handed out and not finished; the pool's lock
 
   network::Slot* operator->() const { return slot.get(); }
@@ -78,10 +78,10 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
 
   /// A free slot, waited for until `deadline`. Errors are those of making one.
   Result<Taken> take(Taker taker, Clock::time_point deadline);
-  /// While flushing, nobody waits, and nobody gets a slot.
+  /// While flushing, no one waits, and no one gets a slot.
   void set_flushing(bool flushing);
 
-  /// Whether as many slots are working as may be.
+  /// Whether as many slots are at work as are allowed.
   bool busy() const;
   /// The slot has been run, or is not going to be: it works no more, though it may be held.
   void finished(const SlotPtr& slot);

@@ -10,15 +10,15 @@
 namespace dvnn::gst {
 namespace {
 
-// The API has no meta: it names the request alone. A tensor is of the very pixels that dvconvert
-// saw, which the tags tell elements that change them.
+// The API has no meta: it only names the request. Its tags say that a tensor depends on the very
+// pixels that dvconvert saw, for elements that change pixels.
 GType request_api() {
   static const GType type =
       gst_meta_api_type_register("GstDvTensorRequestAPI", dvnn::gst::pixel_meta_tags());
   return type;
 }
 
-// Called by C: where there is no memory there is no request, and frames carry their view alone.
+// C code calls this. If memory runs out there is no request, and frames carry only their view.
 gpointer copy_request(gpointer request) {
   return new (std::nothrow) TensorRequest(*static_cast<TensorRequest*>(request));
 }

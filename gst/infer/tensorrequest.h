@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// "This is the tensor I want": what dvinfer says to dvconvert in the ALLOCATION query. It travels
-// as the parameters of a meta API of its own, and not in the query's list of pools, where a decoder
-// would take the slots for a pool of frames.
+// dvinfer's answer in the ALLOCATION query, which tells dvconvert the tensor it wants. It travels
+// as the parameters of a meta API of its own and not in the query's list of pools, where a decoder
+// would mistake the slots for a pool of frames.
 #pragma once
 
 #include <gst/gst.h>

@@ -50,13 +50,13 @@ void add_detection(Relations* meta, GstDvObject* object) {
   object->analytics_id = added ? entry.id + 1 : 0;
 }
 
-// Whether two classes are answers to one question.
+// Whether two classes answer the same question.
 bool belong_together(const GstDvObject& a, const GstDvObject& b) {
   return !is_detection(b) && a.network == b.network && a.parent == b.parent && a.x0 == b.x0 &&
          a.y0 == b.y0 && a.x1 == b.x1 && a.y1 == b.y1;
 }
 
-// One entry for the class at `first` and those behind it that belong to it.
+// Adds one entry for the class at `first` and those after it that belong to it.
 void add_classification(Relations* meta, GstDvObjectsMeta* objects, guint first) {
   const GstDvObject* question = gst_dv_objects_meta_get_object(objects, first);
   std::vector<gfloat> levels;
@@ -119,7 +119,7 @@ void add_parent(Relations* meta, const GstDvObject& part, guint part_entry, guin
   }
 }
 
-// An object without a place is told by our meta alone: a detection is a rectangle.
+// Only our meta tells of an object without a position, because a detection is a rectangle.
 bool can_export(const GstDvObject& object) {
   return !is_detection(object) || gst_dv_object_has_box(&object);
 }
@@ -130,9 +130,9 @@ bool can_export(const GstDvObject& object) {
 bool is_entry_of(GstAnalyticsMtd entry, const GstDvObject& object) {
   if (object.analytics_id != entry.id + 1) return false;
   const GstAnalyticsMtdType type = gst_analytics_mtd_get_mtd_type(&entry);
-  // The confidence tells an entry of the same number and class that somebody else has written: the
-  // meta may have been taken off and made anew. Boxes are no help, as ours and theirs are scaled
-  // by different rules.
+  // The confidence tells our entry from one with the same number and class that another element has
+  // written, in case the meta was taken off and created anew. Boxes do not tell, because ours and
+  // theirs are scaled by different rules.
   if (is_detection(object)) {
     gfloat confidence = -1;
     return type == gst_analytics_od_mtd_get_mtd_type() &&
@@ -154,7 +154,7 @@ void export_analytics(GstBuffer* frame) {
   GstDvObjectsMeta* objects = gst_buffer_get_dv_objects_meta(frame);
   const guint count = objects ? gst_dv_objects_meta_get_n_objects(objects) : 0;
   if (count == 0) return;
-  Relations* meta = gst_buffer_add_analytics_relation_meta(frame);  // or the one that is there
+  Relations* meta = gst_buffer_add_analytics_relation_meta(frame);  // or the existing one
   std::unordered_map<guint64, guint> entries;                       // by the object's id
   for (guint i = 0; i < count; ++i) {
     GstDvObject* object = gst_dv_objects_meta_get_object(objects, i);

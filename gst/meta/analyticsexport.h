@@ -9,24 +9,22 @@
 
 namespace dvnn::gst {
 
-/// Brings a writable frame's analytics meta up to what its objects meta holds. What is there
-/// already is not written again, so it may be called as often as objects are added, or tracks
-/// assigned:
-///  - a detection with a place: an object detection, its type the label, its rectangle the box's
-///    whole pixels, its confidence the object's;
-///  - classes of the same, by one network, that follow each other: one classification of them all;
-///  - an object with a track: a tracking entry, which the object relates to. Its times are those of
-///    this frame, as ours do not tell when a track began;
-///  - a part: IS_PART_OF its parent, which CONTAINs it; a classification of a detection instead
-///    RELATEs TO it, and it to the classification. These relations stand beside others'.
-/// Objects' analytics_id say which entries are theirs. Objects beyond kMaxAnalyticsEntries are left
-/// out: the meta keeps a matrix of all entries by all entries.
+/// Adds to a writable frame's analytics meta whatever its objects meta has and the analytics meta
+/// lacks. So it may be called whenever objects are added or tracks assigned. The entries are:
+///  - for a detection with a position: an object detection with the label as its type, the box's
+///    whole pixels as its rectangle, and the object's confidence;
+///  - for consecutive classes of the same object by one network: one classification of them all;
+///  - for an object with a track: a tracking entry, which the object relates to. Its times are
+///    those of this frame, because our objects do not tell when a track began;
+///  - for a part: IS_PART_OF its parent, which CONTAINs it. A classification of a detection instead
+///    RELATEs TO it, and the detection to the classification. Relations of others stay.
+/// An object's analytics_id says which entry is its own. Objects beyond kMaxAnalyticsEntries are
+/// left out, because the meta keeps a matrix of all entries by all entries.
 void export_analytics(GstBuffer* frame);
 
 constexpr gsize kMaxAnalyticsEntries = 1000;
 
-/// True if the entry is what export_analytics() made of `object`, also where it was scaled
-/// meanwhile.
+/// Whether export_analytics() made the entry from `object`, even if it was scaled since.
 bool is_entry_of(GstAnalyticsMtd entry, const GstDvObject& object);
 
 }  // namespace dvnn::gst

@@ -39,7 +39,7 @@ bool find_related(Relations* meta, guint entry, GstAnalyticsRelTypes relation,
                                                         related);
 }
 
-// The likeliest class. Anybody may have written the entry: it may have none.
+// Reads the likeliest class. Anybody may have written the entry, which may have no class.
 void read_class(GstAnalyticsClsMtd entry, AnalyticsObject* object) {
   const gsize count = gst_analytics_cls_mtd_get_length(&entry);
   bool any = false;
@@ -82,7 +82,7 @@ guint64 read_track(Relations* meta, guint entry) {
   return tracked ? id : 0;
 }
 
-// Whether the class is told of some detection: writers relate the two from either end.
+// Whether the class belongs to some detection; writers relate the two from either end.
 bool is_of_a_detection(Relations* meta, guint entry) {
   GstAnalyticsMtd other;
   gpointer state = nullptr;

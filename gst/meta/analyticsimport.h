@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What others have found and written as GstAnalyticsRelationMeta (GStreamer >= 1.24).
+// Reads what other elements have found and written as GstAnalyticsRelationMeta (GStreamer >= 1.24).
 #pragma once
 
 #include <gst/gst.h>
@@ -10,14 +10,14 @@
 
 namespace dvnn::gst {
 
-/// One thing that an analytics meta tells. An object detection, or a classification that is none of
-/// a detection: of the whole frame, then.
+/// One entry of an analytics meta: an object detection, or a classification that belongs to no
+/// detection and thus to the whole frame.
 struct AnalyticsObject {
   guint entry = 0;  // its id in the meta
   bool is_detection = true;
   GQuark label = 0;      // the detection's type or, where it has none, its class; 0: none
   float confidence = 0;  // of the same
-  image::Corners box;    // detections: frame pixels; of those that are turned, what holds them
+  image::Corners box;    // of a detection, in frame pixels; a rotated one's bounding box
   bool is_part = false;  // of the object `whole`
   guint whole = 0;
   guint64 track_id = 0;  // 0: nothing tracks it

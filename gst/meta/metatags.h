@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What our metas have in common. First their tags, which decide what elements do with them
-// (docs/metadata.md has the table). Metas that say nothing, or "video" alone, are copied blindly by
-// elements that crop, flip or turn a frame, and would then tell wrong places. With "size" and
-// "orientation" they are handed over to be transformed, or dropped by those elements that cannot
-// describe what they do.
+// The common parts of our metas. The first is their tags, which decide how elements treat them
+// (docs/metadata.md has the table). An element that crops, flips or turns a frame copies metas
+// without tags, or tagged only "video", as they are, and their positions would then be wrong. Metas
+// tagged "size" and "orientation" are handed over to be transformed, or dropped by elements that
+// cannot describe what they do.
 #pragma once
 
 #include <gst/video/video.h>

@@ -92,8 +92,8 @@ std::optional<FrameChange> size_change(const image::Size& from, double from_aspe
   change.transform.scale_x = to.width / from.width;
   change.transform.scale_y = to.height / from.height;
   change.shown = {0, 0, to.width, to.height};
-  // Elements that add borders do so where the shape of the shown frame changes. Borders of a pixel
-  // come of rounding, and move a box by less.
+  // Elements add borders if the shape of the displayed frame changes. A border of one pixel comes
+  // from rounding, and moves a box by less.
   const double shape = from_aspect > 0 && to_aspect > 0 ? from_aspect / to_aspect : 1;
   const double wanted = shape * from.width / from.height;  // width over height without borders
   const double columns = to.width - to.height * wanted, rows = to.height - to.width / wanted;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a meta's transform function is told about the new frame, in our terms.
+// The change of a frame, as a meta's transform function is told about it, in our terms.
 #pragma once
 
 #include <gst/gst.h>
@@ -15,9 +15,9 @@ struct FrameChange {
   image::Transform transform;
   image::Size from, to;
   image::Corners shown;  // where in the new frame the old one's pixels are
-  // False where the new frame may have borders: before GStreamer 1.28 metas are told both sizes and
-  // nothing else, and whether videoscale stretched or added borders cannot be known. `transform`
-  // stretches then, and is good enough for what need not be exact.
+  // False if the new frame may have borders: before GStreamer 1.28 metas learn both sizes and
+  // nothing else, so it is unknown whether videoscale stretched the frame or added borders.
+  // `transform` then stretches, which is good enough for what need not be exact.
   bool exact = true;
 };
 
@@ -26,7 +26,7 @@ struct FrameChange {
 /// image::Transform can express, or a copy.
 std::optional<FrameChange> frame_change(GQuark type, gpointer data);
 
-/// The same for a change of size alone, as GStreamer before 1.28 describes it.
+/// The same for a mere change of size, as GStreamer before 1.28 describes it.
 std::optional<FrameChange> size_change(const image::Size& from, double from_aspect,
                                        const image::Size& to, double to_aspect);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a network's outputs mean, as metas carry it.
+// The meaning of a network's outputs, in the form that metas carry.
 #pragma once
 
 #include <memory>

@@ -30,7 +30,7 @@ GstDvNetworkInfo* gst_dv_network_info_new(const gchar* name, const gchar* decode
   static const gchar* const none[] = {nullptr};
   GstDvNetworkInfo* info = g_new0(GstDvNetworkInfo, 1);
   info->references = 1;
-  // They travel in messages, which have to be valid UTF-8.
+  // The strings travel in messages, so they must be valid UTF-8.
   info->name = g_utf8_make_valid(name ? name : "", -1);
   info->decoder = g_utf8_make_valid(decoder ? decoder : "", -1);
   info->decoder_params = g_utf8_make_valid(decoder_params ? decoder_params : "", -1);

@@ -50,7 +50,7 @@ NumbersPtr merge_passes(const GstDvObjectsMeta* from, GstDvObjectsMeta* to) {
     const GstDvPass* pass = pass_at(from->passes, i);
     const gchar* name = pass->network ? pass->network : "";
     gint place = GPOINTER_TO_INT(g_hash_table_lookup(newest.get(), name)) - 1;
-    // Two networks of one name are two passes, unless the whole was here before.
+    // Two networks of the same name are two passes, unless this pass was copied before.
     if (place < static_cast<gint>(i)) {
       g_ptr_array_add(to->passes, gst_dv_pass_copy(pass));
       place = static_cast<gint>(to->passes->len) - 1;
@@ -69,7 +69,7 @@ TablePtr ids_of(const GstDvObjectsMeta* meta) {
   return ids;
 }
 
-// Parts of what is no longer there are parts of nothing.
+// Objects whose parent was removed are parts of nothing.
 void forget_missing_parents(GstDvObjectsMeta* meta) {
   const TablePtr ids = ids_of(meta);
   for (guint i = 0; i < meta->objects->len; ++i) {
@@ -80,8 +80,8 @@ void forget_missing_parents(GstDvObjectsMeta* meta) {
   }
 }
 
-// Adds what `from` holds, with boxes as `place` has them; it returns false for what is to be
-// dropped. Where `to` has an object already, as when metas are copied twice, there still is one.
+// Adds the contents of `from`, with boxes placed by `place`, which returns false for objects to
+// drop. An object that `to` already has, because metas were copied twice, is not added again.
 template <typename Place>
 void merge(const GstDvObjectsMeta* from, GstDvObjectsMeta* to, Place place) {
   const TablePtr there = ids_of(to);

@@ -36,7 +36,7 @@ std::string OutputDecoder::describe() const {
   return text;
 }
 
-// Anybody may write a meta: its fields are checked with every frame.
+// Anybody may write a meta, so its fields are checked with every frame.
 Status OutputDecoder::read(const GstDvTensorMeta& outputs, std::vector<Output>* read) const {
   if (outputs.num_tensors > 0 && !outputs.tensors) {
     return Error{ErrorCode::kMalformed, "a tensor meta has no tensors"};
@@ -79,7 +79,8 @@ Status OutputDecoder::prepare(const GstDvTensorMeta& outputs, std::vector<Output
     return decoder.error().within(std::string("network '") +
                                   gst_dv_network_info_get_name(network_.get()) + "'");
   }
-  // Each object gets a copy of its label: as many and as long ones as a network file may have.
+  // Each object gets a copy of its label, within the number and length that a network file may
+  // have.
   const gchar* const* labels = gst_dv_network_info_get_labels(network_.get());
   for (; labels && *labels && labels_.size() < network::kMaxListEntries; ++labels) {
     const std::string label(*labels, strnlen(*labels, network::kMaxNameBytes + 1));

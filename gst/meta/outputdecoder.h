@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the outputs on a frame to objects in the frame. One thread at a time.
+// Decodes the outputs on a frame into objects in the frame. For one thread at a time.
 #pragma once
 
 #include <memory>
@@ -25,11 +25,12 @@ class OutputDecoder {
   /// what the error is about.
   Status decode(const GstDvTensorMeta& outputs, float threshold, const image::Size& frame,
                 objects::Objects* objects, Topic* topic);
-  /// What the last outputs' decoder finds, detections or classes; nothing if there is none.
+  /// The kind that the last outputs' decoder finds, detections or classes; nothing without a
+  /// decoder.
   std::optional<objects::Kind> kind() const {
     return decoder_ ? std::optional<objects::Kind>(decoder_->kind()) : std::nullopt;
   }
-  /// What the last outputs were, for debugging.
+  /// Describes the last outputs, for debugging.
   std::string describe() const;
   void reset();
 

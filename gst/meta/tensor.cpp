@@ -84,7 +84,7 @@ const gsize* gst_dv_tensor_get_dims(const GstDvTensor* tensor, gsize* num_dims) 
 
 namespace {
 
-// A buffer that is mapped as long as somebody looks at its bytes.
+// A buffer that stays mapped while its bytes are in use.
 struct Mapped {
   GstBuffer* buffer;
   GstMapInfo map;

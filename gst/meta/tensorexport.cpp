@@ -84,7 +84,7 @@ Result<TensorPtr> export_tensor(const GstDvTensor& tensor, TensorExport which) {
                      data.release());
 }
 
-// One more meta: gst_buffer_add_tensor_meta() would hand out the one of another network.
+// Attaches one more meta; gst_buffer_add_tensor_meta() would return another network's.
 void attach(std::vector<TensorPtr> tensors, GstBuffer* frame) {
   auto* meta =
       reinterpret_cast<GstTensorMeta*>(gst_buffer_add_meta(frame, GST_TENSOR_META_INFO, nullptr));
@@ -93,7 +93,7 @@ void attach(std::vector<TensorPtr> tensors, GstBuffer* frame) {
   gst_tensor_meta_set(meta, static_cast<guint>(tensors.size()), list);
 }
 
-// A network's outputs are there whole, or not at all.
+// A network's outputs are attached completely or not at all.
 Status add_outputs(const GstDvTensorMeta& outputs, TensorExport which, GstBuffer* frame) {
   const bool free_of_cost =
       std::all_of(outputs.tensors, outputs.tensors + outputs.num_tensors, is_row_major);
@@ -107,7 +107,7 @@ Status add_outputs(const GstDvTensorMeta& outputs, TensorExport which, GstBuffer
   return {};
 }
 
-// One of kDetectionTensors with `rows` rows; those beyond `values` are zeros.
+// Makes one of kDetectionTensors with `rows` rows; rows without `values` are zeros.
 Result<TensorPtr> make_detections(DetectionTensorIndex which, gsize rows,
                                   const std::vector<float>& values) {
   const DetectionTensor& tensor = kDetectionTensors[which];
@@ -137,7 +137,7 @@ Status TensorExporter::add_detections(const std::vector<GstDvTensorMeta*>& outpu
     DVNN_TRY(decoder_.decode(*region, kLeastConfidence, frame_size, &found_, &topic));
   }
   if (decoder_.kind() != objects::Kind::kDetection) return {};
-  // Each region's are best first, and so are all of them to be.
+  // The objects of each region are sorted, best first, and all of them together must be.
   std::stable_sort(found_.begin(), found_.end(),
                    [](const auto& a, const auto& b) { return a.confidence > b.confidence; });
   std::vector<float> boxes, scores, classes;

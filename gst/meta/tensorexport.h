@@ -13,16 +13,16 @@
 
 namespace dvnn::gst {
 
-/// Which outputs are attached.
+/// The outputs that are attached.
 enum class TensorExport {
   kNone,
   kAuto,    // what costs nothing: outputs that lie in memory as GstTensor can say, by reference
   kAlways,  // all of them as row-major float32, copied where they lie otherwise; and detections
 };
 
-/// What upstream's ssdobjectdetector reads, row-major float32: how many rows count, and of each its
-/// confidence, its class, and its box (top, left, bottom, right; fractions of the frame). The best
-/// come first. Of `rank` dims, 0 is the number of rows.
+/// The tensors that upstream's ssdobjectdetector reads, row-major float32: the number of valid
+/// rows, and for each row its confidence, its class, and its box (top, left, bottom, right;
+/// fractions of the frame). The best come first. Of `rank` dims, 0 stands for the number of rows.
 struct DetectionTensor {
   const char* id;
   size_t rank;
@@ -45,7 +45,7 @@ constexpr DetectionTensor kDetectionTensors[] = {
 #undef DVNN_DETECTION
 #undef DVNN_DETECTION_COUNT
 
-/// One thread at a time.
+/// For one thread at a time.
 class TensorExporter {
  public:
   /// Attaches the outputs of `network` that a frame carries as GstDvTensorMeta, one GstTensorMeta

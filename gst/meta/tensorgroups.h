@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What decoders ask for in the field 'tensors' of their caps (GStreamer >= 1.28): a structure
-// 'tensorgroups' whose fields are groups, each a unique list of the 'tensor/strided' caps that the
-// decoder wants on every frame. With an older GStreamer nobody asks, and all of this does nothing.
+// The tensors that decoders ask for in the field 'tensors' of their caps (GStreamer >= 1.28): a
+// structure 'tensorgroups' whose fields are groups, each a unique list of the 'tensor/strided' caps
+// that the decoder wants on every frame. With an older GStreamer nobody asks, and these functions
+// do nothing.
 #pragma once
 
 #include <gst/gst.h>
@@ -22,7 +23,7 @@ std::vector<CapsPtr> attachable_tensors(const network::Model& model);
 CapsPtr announce_tensor_groups(CapsPtr caps, const GstCaps* beyond,
                                const std::vector<CapsPtr>& attachable);
 
-/// Takes those groups out of what `beyond` asks for: nobody upstream needs to bring them.
+/// Removes those groups from the caps `beyond`, because no upstream element needs to bring them.
 CapsPtr without_tensor_groups(CapsPtr beyond, const std::vector<CapsPtr>& attachable);
 
 /// Whether caps of frames name groups.

@@ -18,11 +18,11 @@ class TensorImport {
  public:
   explicit TensorImport(const network::Model& model);
 
-  /// Where a frame carries the network's outputs as GstTensorMeta, hangs them on the frame as
-  /// GstDvTensorMeta, uncopied, and takes the former off. The network is taken to have been shown
-  /// the whole frame, which is `frame_size` large. Nothing is done where the frame has outputs of
-  /// the network's name as GstDvTensorMeta already. kNotFound if the frame has none of these metas;
-  /// kUnsupported if those that it has are not the network's.
+  /// If a frame carries the network's outputs as GstTensorMeta, attaches them as GstDvTensorMeta,
+  /// without copying, and removes the former. The network is assumed to have seen the whole frame,
+  /// whose size is `frame_size`. Nothing happens if the frame already has outputs of the network's
+  /// name as GstDvTensorMeta. kNotFound if the frame has no such meta; kUnsupported if its metas
+  /// are not the network's outputs.
   Status run(GstBuffer* frame, const image::Size& frame_size) const;
 
   struct Output {

@@ -28,8 +28,8 @@ static void gst_dv_tensor_meta_free(GstMeta* meta, GstBuffer*) {
   g_clear_pointer(&self->network, gst_dv_network_info_unref);
 }
 
-// Outputs do not depend on the pixels any more: a frame that is copied, converted or scaled keeps
-// them by reference, as long as it is known where its pixels are in the network's input.
+// Outputs no longer depend on the pixels. A frame that is copied, converted or scaled keeps them by
+// reference, as long as the position of its pixels in the network's input is known.
 static gboolean gst_dv_tensor_meta_transform(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type,
                                              gpointer data) {
   const GstDvTensorMeta* from = reinterpret_cast<GstDvTensorMeta*>(meta);

@@ -36,7 +36,7 @@ gboolean view_meta_transform(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark ty
   if (GST_META_TRANSFORM_IS_COPY(type)) {
     if (static_cast<GstMetaTransformCopy*>(data)->region) return FALSE;
   } else if (const auto change = frame_change(type, data)) {
-    // Where nothing of the region is left, there is nothing to look at.
+    // If nothing of the region is left, the network has nothing to look at.
     if (!view.view.follow(change->transform, change->from, change->to)) {
       view.view.region = {};
       view.verdict = Verdict::kPass;

@@ -18,7 +18,7 @@ struct FrameView {
   std::optional<Verdict> verdict;  // what dvconvert was told about inference of the frame
 };
 
-/// Hangs `view` on a writable frame in place of any that is there.
+/// Attaches `view` to a writable frame; it replaces an existing one.
 void set_frame_view(GstBuffer* frame, const FrameView& view);
 std::optional<FrameView> get_frame_view(GstBuffer* frame);
 /// Takes it off a writable frame.

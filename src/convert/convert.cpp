@@ -75,7 +75,7 @@ void clean_names(plan::Graph* graph) {
   for (std::string& name : graph->output_names) name = clean(name);
 }
 
-// What all front ends end with.
+// The last step of every front end.
 Result<network::Model> finish(Result<plan::Graph> graph, const std::string& kind,
                               const std::string& path, const ConvertOptions& options,
                               Report* report) {

@@ -19,7 +19,7 @@ class Hdf5File;
 
 namespace dvnn::convert {
 
-/// What the model does not say itself.
+/// The settings that a model does not contain.
 struct ConvertOptions : plan::PlanOptions {
   std::string name;          // of the network; empty: the model's own
   InputSpec picture;         // how a picture becomes the input
@@ -30,7 +30,7 @@ struct ConvertOptions : plan::PlanOptions {
   import::ImportOptions import;
 };
 
-/// What was decided, for people.
+/// The decisions, for people to read.
 struct Report : plan::PlanReport {
   std::vector<std::string> warnings;
   std::shared_ptr<const plan::Graph> imported;  // the model before any pass; see reference.h

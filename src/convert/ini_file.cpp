@@ -26,7 +26,7 @@ std::string trimmed(const std::string& text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-// Comments begin with # or ;, at a line's start or behind a blank.
+// Removes a comment, which begins with # or ; at a line's start or after a blank.
 std::string without_comment(const std::string& line) {
   for (size_t i = 0; i < line.size(); ++i) {
     const bool starts = i == 0 || line[i - 1] == ' ' || line[i - 1] == '\t';

@@ -308,8 +308,8 @@ Result<int> GraphBuilder::reshape(const std::string& name, int in,
     return Error{ErrorCode::kMalformed,
                  shape.to_string() + " does not hold the elements of " + shape_of(in).to_string()};
   }
-  // For inputs of another size: what is as in the input stays so, and the largest of the rest is
-  // what is left.
+  // The rule for inputs of another size: dimensions as in the input stay so, and the largest other
+  // one takes the rest.
   std::vector<int> rule = ints(dims);
   size_t largest = rule.size();
   for (size_t i = 0; i < rule.size(); ++i) {
@@ -359,7 +359,7 @@ Result<int> GraphBuilder::softmax(const std::string& name, int in, int64_t axis)
 Result<int> GraphBuilder::slice(const std::string& name, int in, const std::vector<int64_t>& begin,
                                 const std::vector<int64_t>& step,
                                 const std::vector<int64_t>& dims) {
-  // For inputs of another size: what goes to the end still does.
+  // For inputs of another size: a slice up to the end still ends there.
   std::vector<int64_t> count = dims;
   const Shape shape = shape_of(in);
   for (size_t i = 0; i < count.size() && i < begin.size() && i < step.size(); ++i) {
@@ -416,7 +416,7 @@ Result<int> GraphBuilder::custom(const std::string& name, const std::string& typ
   node.op = Op::kCpu;
   node.inputs = std::move(inputs);
   if (type == layers::PriorBoxAttributes::kName && first.rank == 4) {
-    // Its boxes depend on the size of its input alone: they are made once.
+    // Its boxes depend only on the size of its input, so they are computed once.
     taken["layer_w"] = first.w();
     taken["layer_h"] = first.h();
     node.shape_inputs = {node.inputs[0]};

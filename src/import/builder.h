@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What front ends build graphs with: every method checks its arguments, computes the result's
-// shape, appends a node and returns the value that it makes. Pictures are 1 x C x H x W.
+// The front ends' tool to build graphs. Every method checks its arguments, computes the result's
+// shape, appends a node and returns the value that the node makes. Images are 1 x C x H x W.
 #pragma once
 
 #include <string>
@@ -49,8 +49,8 @@ class GraphBuilder {
   /// `weights` are (outputs, channels / groups, y, x).
   Result<int> convolution(const std::string& name, int in, const ConvSpec& spec,
                           std::vector<float> weights, std::vector<float> bias);
-  /// The transposed convolution. `weights` are (channels, outputs / groups, y, x), pads those that
-  /// the forward convolution would have; `extra_x` columns and `extra_y` rows are added at the end.
+  /// The transposed convolution. `weights` are (channels, outputs / groups, y, x). The pads are
+  /// those of the forward convolution; `extra_x` columns and `extra_y` rows are added at the end.
   Result<int> deconvolution(const std::string& name, int in, const ConvSpec& spec, int64_t extra_x,
                             int64_t extra_y, const std::vector<float>& weights,
                             std::vector<float> bias);
@@ -89,7 +89,7 @@ class GraphBuilder {
   /// A layer of a type that the user declared, with the parameters that the model gives.
   Result<int> custom(const std::string& name, const std::string& type, const CustomLayer& layer,
                      const nlohmann::json& params, std::vector<int> inputs);
-  /// A CPU layer; of `shape_inputs` it reads the shapes alone.
+  /// A CPU layer. It reads only the shapes of `shape_inputs`.
   Result<int> cpu(const std::string& name, layers::LayerAttributes attributes,
                   std::vector<int> inputs, std::vector<int> shape_inputs = {});
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What front ends are told beside the model's files.
+// The settings of front ends, beside the model's files.
 #pragma once
 
 #include "import/custom_layers.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a node of the graph is told beside the numbers that go into the device's command.
+// The attributes of a graph's node, beside the numbers of the device's command.
 #pragma once
 
 #include <variant>
@@ -8,25 +8,25 @@
 
 namespace dvnn::plan {
 
-/// A convolution over one pixel, whose channels are its whole input: a fully connected layer.
+/// A fully connected layer as a convolution over one pixel, whose channels are the whole input.
 struct FlatInput {
   bool reordered = false;  // its weights follow the order of elements in an input of this one size
 };
 
 /// How a pooling follows its input's size, and how it averages.
 struct PoolingRule {
-  bool ceil = false;        // a last window that is not whole counts
+  bool ceil = false;        // a partial last window counts
   bool global = false;      // one window over all there is
   bool counts_pads = true;  // an average divides by the whole window
 };
 
-/// A fully connected layer's inputs, of which there are as many whatever the picture's size.
+/// A fully connected layer's number of inputs, which does not follow the image's size.
 struct FullConnection {
   int64_t inputs = 0;
 };
 
-/// None for what its run describes alone; a CPU layer's for what may be one: kCpu, kConcat,
-/// kReshape.
+/// A node has none if its run describes it completely. kCpu, kConcat and kReshape have those of a
+/// CPU layer.
 using Attributes =
     std::variant<std::monostate, FlatInput, PoolingRule, FullConnection, layers::LayerAttributes>;
 

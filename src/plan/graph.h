@@ -23,7 +23,8 @@ enum class Op {
   kInnerProduct,  // weights (m, inputs), bias; reads its input flattened
   kReshape,       // the same elements, row-major, in another shape
   kCpu,           // a CPU layer
-  kBranches,      // several convolutions and poolings of one input, `parts`, joined along channels
+  kBranches,      // several convolutions and poolings of one input, `parts`, concatenated along
+                  // channels
 };
 
 /// One operation with one result.
@@ -38,7 +39,7 @@ struct Node {
   std::vector<float> weights, bias, slopes;  // kAffine: `weights` is the scale
   bool adds = false;  // kConvolution, kPooling: adds inputs[1] (before pooling)
   Attributes attributes;
-  std::vector<int> shape_inputs;  // kCpu: values of which only the shapes are read
+  std::vector<int> shape_inputs;  // kCpu: inputs of which only the shape is read
   int saved = -1;                 // index among the nodes that a network file keeps; graph_json.h
   std::vector<Node> parts;        // kBranches: the runs of one command, in order
   uint32_t topo = 1;              // kBranches: bit i: part i is a branch's last; device/command.h

@@ -184,7 +184,8 @@ class Lowering {
     return halves;
   }
 
-  // The packer reads as many numbers as the geometry says: whatever made the node, they are there.
+  // The packer reads as many numbers as the geometry says, so this checks that the node has them,
+  // whatever made it.
   static Status check_weights(const Node& node, const PackedGeometry& geometry) {
     constexpr int kMaxKernel = device::kMaxKernel;
     const auto m = static_cast<uint64_t>(geometry.m), c = static_cast<uint64_t>(geometry.c);
@@ -276,7 +277,7 @@ class Lowering {
     std::map<int, PlannedBuffer> io;
     std::map<int, uint64_t> constants;
     const int last = static_cast<int>(model_.steps.size());
-    // What the CPU touches has cache lines of its own.
+    // Buffers that the CPU touches have their own cache lines.
     auto touch = [&](int view, int step, bool by_cpu) {
       uint64_t offset = 0;
       const int root = placer_.root(views_[static_cast<size_t>(view)].value, &offset);

@@ -52,7 +52,8 @@ uint64_t place(const Order& order, uint64_t limit, std::vector<PlannedBuffer>* b
 // Free space by offset and by size, for buffers that come and go.
 class FreeSpace {
  public:
-  // The smallest place that has room, the lowest of them; else behind all.
+  // Takes the smallest place that has room, the lowest if several have; else a place after all
+  // others.
   uint64_t take(uint64_t size) {
     const auto it = sizes_.lower_bound({size, 0});
     if (it == sizes_.end()) return std::exchange(end_, end_ + size);
@@ -99,8 +100,8 @@ class FreeSpace {
   uint64_t end_ = 0;
 };
 
-// For more buffers than a search could look at: each gets a place when it is born and gives it back
-// when it has died. Places are multiples of the largest alignment, so that every one suits.
+// For more buffers than a search could handle: each gets a place when it is born and returns it
+// when it dies. Places are multiples of the largest alignment, so that each suits every buffer.
 uint64_t place_in_time(std::vector<PlannedBuffer>* buffers) {
   uint64_t unit = kDeviceAlignment;
   for (const PlannedBuffer& b : *buffers) unit = std::max(unit, b.alignment);
@@ -175,7 +176,7 @@ class Search {
 }  // namespace
 
 uint64_t least_memory(const std::vector<PlannedBuffer>& buffers) {
-  // At every birth: what is born there, and what has not died before.
+  // At every birth: the bytes that are born, and those that have died before.
   std::map<int, uint64_t> born, dead;
   for (const PlannedBuffer& b : buffers) {
     const uint64_t size = aligned(b.size, b.alignment);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Offsets for buffers whose lifetimes are known: buffers that live at the same time do not overlap.
+// Assigns offsets to buffers whose lifetimes are known: buffers that live at the same time do not
+// overlap.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +18,12 @@ struct PlannedBuffer {
   uint64_t offset = 0;                    // result
 };
 
-/// Assigns offsets. Each buffer goes to the lowest free place, in several orders (size, death,
-/// area, and the dv-sdk converter's) of which the best is taken and improved for a while by
-/// exchanging buffers: the result does not depend on the machine. Returns the bytes needed.
+/// Assigns offsets and returns the bytes needed. Each buffer goes to the lowest free place, in
+/// several orders (size, death, area, and the dv-sdk converter's). The best result is then improved
+/// by exchanging buffers, with a fixed effort, so that the result does not depend on the machine.
 uint64_t plan_memory(std::vector<PlannedBuffer>* buffers);
 
-/// What no plan can do with less: the most that lives at one time.
+/// Lower bound of any plan: the peak of live bytes.
 uint64_t least_memory(const std::vector<PlannedBuffer>& buffers);
 
 }  // namespace dvnn::plan

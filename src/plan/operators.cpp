@@ -102,7 +102,7 @@ Result<Dims> dims_of_layer(const Graph& graph, Node* node) {
   return layers::dims_after(*layer, inputs);
 }
 
-// In the order of Op.
+// One row per Op, in its order.
 constexpr Operator kOperators[] = {
     {Op::kInput, nullptr, false, false, false, false, false, false, 0, 0, dims_of_none},
     {Op::kConvolution, "conv", true, false, false, true, true, true, 1, 1, dims_of_convolution},

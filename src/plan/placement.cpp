@@ -143,7 +143,7 @@ bool Placer::place_concat(const Node& node) {
     const TensorDesc& in = at(value).desc;
     const bool whole = offset == 0 && at(top).desc.bytes() == in.bytes();
     const bool aligned = !chunks || i + 1 == node.inputs.size() || in.shape.c() % 8 == 0;
-    // A value may lie in one joined tensor only, and the input comes from outside.
+    // A value may lie in only one concatenation's result, and the input comes from outside.
     if (in.layout != out.desc.layout || in.type != out.desc.type || !whole || !aligned ||
         top == graph_.input || at(top).constant || !roots.insert(top).second) {
       return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where every value of a graph lives: its layout, whether it shares another value's memory, and
-// whether it is constant.
+// Decides where every value of a graph lives: its layout, whether it shares another value's memory,
+// and whether it is constant.
 #pragma once
 
 #include <vector>
@@ -12,11 +12,11 @@ namespace dvnn::plan {
 struct Placement {
   TensorDesc desc;
   bool constant = false;
-  int parent = -1;      // value whose memory this one lies in, or -1
+  int parent = -1;      // the value that this one lies in, or -1
   uint64_t offset = 0;  // bytes into the parent
 };
 
-/// What becomes of a node.
+/// How a node is done.
 enum class Lowered {
   kDevice,   // a device command
   kCpu,      // a CPU layer
@@ -32,7 +32,7 @@ class Placer {
   Placer(const Graph& graph, bool hwc);
   const Placement& at(int value) const { return values_[static_cast<size_t>(value)]; }
   Lowered lowered(size_t node) const { return lowered_[node]; }
-  /// The value whose memory `value` lies in, and where.
+  /// The value that `value` lies in, directly or not, and the offset there.
   int root(int value, uint64_t* offset) const;
 
  private:

@@ -15,7 +15,7 @@
 namespace dvnn::plan {
 namespace {
 
-// What the network was planned with shows in its steps.
+// A network's steps show which options it was planned with.
 PlanOptions options_of(const network::Model& model) {
   PlanOptions options;
   for (const network::Step& step : model.steps) {

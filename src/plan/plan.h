@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a graph to a network, and from a network to the same for another size of input.
+// Plans a graph as a network, and a network again for another size of input.
 #pragma once
 
 #include "network/model.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A graph computed in FP32, operation by operation: as a model's framework defines it, for what the
-// device's 16 bits are held against; or as passes have left it, which must compute the same.
+// Computes a graph in FP32, operation by operation: as imported, to compare the device's 16 bits
+// with the framework's result; or after passes, which must not change the result.
 #pragma once
 
 #include <memory>

@@ -171,7 +171,8 @@ class Loader {
   int value(JsonReader* in, const char* name) {
     return static_cast<int>(in->integer(name, 0, last_value()));
   }
-  // Values that are there already: nodes come in an order in which they can be run.
+  // Reads indices of values that exist already, because nodes come in an order in which they can
+  // run.
   std::vector<int> values(JsonReader* in, const char* name) {
     const auto list = in->integers(name, 0, last_value(), network::kMaxListEntries);
     for (int v : list) {
@@ -224,8 +225,8 @@ class Loader {
     return {};
   }
 
-  // What each operation's run does, and no other: lowering packs weights for whatever convolves,
-  // and fuses what pools and activates.
+  // The node's run does what its operation says, and no more: lower() packs weights for runs that
+  // convolve, and passes fuse runs that pool and activate.
   static Status check_node(const Node& node) {
     using device::Activation;
     using device::ConvKind;

@@ -15,7 +15,7 @@ namespace dvnn::plan {
 /// the transposed kernels: what the device reads where its buffers are row-major.
 void transpose_kernels(int height, int width, std::vector<float>* weights);
 
-/// Where the weights of a node went.
+/// The place of a node's weights in the model.
 struct SavedWeights {
   uint64_t offset = 0;  // into the network's packed weights
   bool quantised = false;

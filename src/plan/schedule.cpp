@@ -19,8 +19,8 @@ std::vector<size_t> schedule(const Graph& graph, const Placer& placer) {
       ++missing[i];
     }
   }
-  // Nodes that can run, the first in the graph's order on top. Those that take no time of their own
-  // belong to whichever turn it is.
+  // Nodes that can run, the first in the graph's order on top. Nodes that take no time belong to
+  // either turn.
   using Ready = std::priority_queue<size_t, std::vector<size_t>, std::greater<>>;
   Ready device, cpu;
   auto add = [&](size_t i, Lowered turn) {
@@ -31,7 +31,7 @@ std::vector<size_t> schedule(const Graph& graph, const Placer& placer) {
   for (size_t i = 0; i < count; ++i) {
     if (missing[i] == 0) add(i, Lowered::kDevice);
   }
-  // A node comes after those that make its inputs, so one turn runs all that it can.
+  // A node comes after the makers of its inputs, so one turn runs all that it can.
   for (Lowered turn = Lowered::kDevice; order.size() < count;
        turn = turn == Lowered::kDevice ? Lowered::kCpu : Lowered::kDevice) {
     Ready& ready = turn == Lowered::kDevice ? device : cpu;

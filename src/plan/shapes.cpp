@@ -10,7 +10,7 @@
 namespace dvnn::plan {
 namespace {
 
-// Elements counted backwards begin at a place that is right for one size.
+// A slice that counts backwards begins at a position that is right for one size only.
 Status check_resizable(const Node& node) {
   const auto* slice = node.layer<layers::SliceAttributes>();
   if (slice && std::any_of(slice->step.begin(), slice->step.end(), [](int s) { return s < 1; })) {

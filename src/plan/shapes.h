@@ -12,7 +12,7 @@ namespace dvnn::plan {
 Result<Shape> checked_shape(const std::vector<int64_t>& dims);
 std::vector<int64_t> dims_of(const Shape& shape);
 
-/// Windows along an axis. `ceil`: a last one that is not whole counts, unless it begins behind the
+/// Counts windows along an axis. With `ceil`, a partial last window counts if it starts inside the
 /// padded input's data.
 int64_t count_windows(int64_t size, int64_t before, int64_t after, int64_t kernel, int64_t stride,
                       bool ceil);

@@ -66,7 +66,7 @@ Status import_convolution(CaffeImporter* importer, const caffe::LayerParameter& 
   spec.dilation_x = dilation.x, spec.dilation_y = dilation.y;
   spec.left = spec.right = pad.x, spec.top = spec.bottom = pad.y;
   spec.groups = p.group();
-  // Some forks' depthwise types do not say the group.
+  // Some forks' depthwise types omit the group.
   const Shape& shape = importer->builder.shape_of(in);
   const bool plain = layer.type() == "Convolution" || layer.type() == "Deconvolution";
   if (!plain && !p.has_group() && shape.rank == 4) spec.groups = shape.c();

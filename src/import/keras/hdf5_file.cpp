@@ -36,7 +36,7 @@ bool write_all(int fd, const std::string& bytes) {
   struct stat st;
   if (fstat(file, &st) != 0 || st.st_size < 0) _exit(kNotReady);
   const auto size = static_cast<size_t>(st.st_size);
-  // Ours alone: what a damaged file makes libhdf5 write is lost.
+  // The memory is private: whatever a damaged file makes libhdf5 write to it is lost.
   void* const bytes = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
   if (bytes == MAP_FAILED || H5open() < 0 || !enter_sandbox(result, {})) _exit(kNotReady);
   constexpr int kResult = STDERR_FILENO + 1;  // where enter_sandbox() puts it

@@ -51,7 +51,7 @@ struct H5Walk {
   }
 };
 
-// False if it cannot be read; other things than texts are left out.
+// False if the attribute cannot be read. Attributes other than strings are left out.
 bool read_texts(hid_t attribute, H5Walk* walk, std::vector<std::string>* list) {
   const Handle type(H5Aget_type(attribute), H5Tclose);
   const Handle space(H5Aget_space(attribute), H5Sclose);

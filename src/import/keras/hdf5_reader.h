@@ -11,7 +11,7 @@
 
 namespace dvnn::import {
 
-/// All texts and all arrays of real numbers in a file.
+/// All strings and all arrays of real numbers in a file.
 struct Hdf5Contents {
   std::map<std::string, std::vector<std::string>> attributes;  // by "object@name"
   std::map<std::string, Hdf5Array> arrays;                     // by path

@@ -24,20 +24,20 @@ std::string text_of(const json& object, const char* key) {
   return it != object.end() && it->is_string() ? it->get<std::string>() : "";
 }
 
-// Arrays by the name of the layer that they belong to: the last but one part of their path, which
-// may have a number behind ("conv_1" of the second model that holds a "conv").
+// Finds arrays by the name of their layer: the last but one part of their path, which may end with
+// a number ("conv_1" of the second model that holds a "conv").
 class Weights {
  public:
   explicit Weights(const Hdf5File& file)
       : file_(file), root_(file.has_attribute("/", "layer_names") ? "/" : "/model_weights") {}
 
-  // Those of a layer of the outermost model.
+  // The arrays of a layer of the outermost model.
   Result<std::vector<Hdf5Array>> of_layer(const std::string& name) const {
     DVNN_ASSIGN(const auto names, file_.texts(group(name), "weight_names"));
     return read(name, names);
   }
 
-  // Those of a layer within the nested model `owner`.
+  // The arrays of a layer within the nested model `owner`.
   Result<std::vector<Hdf5Array>> of_nested(const std::string& owner,
                                            const std::string& name) const {
     DVNN_ASSIGN(const auto names, file_.texts(group(owner), "weight_names"));
@@ -109,7 +109,8 @@ class Walk {
     return std::vector<KerasTensor>{at};
   }
 
-  // References are [layer, node, tensor]; a node's inputs are a list of them with extras behind.
+  // A reference is [layer, node, tensor]; a node's inputs are a list of references, followed by
+  // extras.
   Result<KerasTensor> referred(const std::map<std::string, std::vector<KerasTensor>>& made,
                                const json& reference) const {
     if (reference.is_array() && reference.size() >= 3 && reference[0].is_string() &&

@@ -20,7 +20,7 @@ Result<Graph> import_keras(const Hdf5File& file, const ImportOptions& options);
 
 // --- private to the Keras front end -------------------------------------------------------------
 
-/// What a layer made.
+/// The result of a layer.
 struct KerasTensor {
   int value = -1;
   bool flat = false;  // Keras sees the picture `value` flattened, in the order H, W, C
@@ -47,14 +47,15 @@ struct KerasImporter {
 /// Imports one layer (not a nested model). kUnsupported if its class is not known.
 Result<KerasTensor> import_keras_layer(KerasImporter* importer, const KerasLayer& layer);
 
-/// Whether a class is over sequences; and the same layer over pictures of one row.
+/// is_keras_1d() says whether a class works on sequences; the other returns the same layer for
+/// images of one row.
 bool is_keras_1d(const std::string& class_name);
 KerasLayer keras_1d_as_2d(const KerasLayer& layer);
 
 /// The first of several keys that a configuration has; null if it has none.
 const nlohmann::json& keras_option(const nlohmann::json& config,
                                    std::initializer_list<const char*> keys);
-/// Two whole numbers (y, x), or one for both.
+/// Two integers (y, x), or one for both.
 Result<std::vector<int64_t>> keras_pair(const nlohmann::json& value, int64_t fallback);
 /// A named activation after `in`; "linear" and null are none.
 Result<int> keras_activation(KerasImporter* importer, const std::string& name,

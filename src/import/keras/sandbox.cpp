@@ -28,14 +28,15 @@ constexpr uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 #error "the sandbox does not know this processor's system calls"
 #endif
 
-// What computing, allocating and writing the result take. None of them opens or names anything.
+// The system calls for computing, allocating and writing the result. None of them opens or names
+// anything.
 constexpr uint32_t kAllowed[] = {
     SYS_read,       SYS_write,        SYS_lseek,          SYS_close,         SYS_brk,
     SYS_munmap,     SYS_mremap,       SYS_madvise,        SYS_futex,         SYS_sched_yield,
     SYS_getpid,     SYS_gettid,       SYS_getrandom,      SYS_clock_gettime, SYS_gettimeofday,
     SYS_exit_group, SYS_rt_sigreturn, SYS_rt_sigprocmask, SYS_sigaltstack,   SYS_exit,
 };
-// Allowed without PROT_EXEC, the third argument of both.
+// These are allowed without PROT_EXEC, the third argument of both.
 constexpr uint32_t kWithoutCode[] = {SYS_mmap, SYS_mprotect};
 
 std::vector<sock_filter> filter() {
@@ -79,7 +80,7 @@ uint64_t address_space() {
   return found == 1 ? uint64_t{pages} * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
 }
 
-// All but the result, which gets the number behind the standard ones.
+// Closes all descriptors but the result's, which moves to the first number after the standard ones.
 bool close_descriptors(int* result) {
   constexpr int kResult = STDERR_FILENO + 1;
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);

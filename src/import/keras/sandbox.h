@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that reads what nobody trusts, by a library that a damaged file may take over: it keeps
-// what it takes to compute, and one descriptor to tell its result.
+// A process that reads untrusted files with a library that a damaged file may take over. It keeps
+// only what computing takes, and one descriptor for its result.
 #pragma once
 
 #include <sys/types.h>

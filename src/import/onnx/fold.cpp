@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators on numbers that are known beforehand: the shape arithmetic that exporters leave behind.
+// Operators on constants: the shape arithmetic that exporters leave in models.
 #include <algorithm>
 #include <cmath>
 #include <functional>

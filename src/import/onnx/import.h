@@ -18,7 +18,7 @@ Result<Graph> import_onnx(const onnx::ModelProto& model, const std::string& fold
 
 // --- private to the ONNX front end --------------------------------------------------------------
 
-/// What a name stands for: a value of the graph, or numbers.
+/// The meaning of a name: a value of the graph, or a constant.
 struct OnnxEntry {
   int value = -1;
   std::shared_ptr<const OnnxConstant> constant;
@@ -61,7 +61,7 @@ class OnnxNode {
   const std::string& output_name(int i) const { return proto_.output(i); }
   int inputs() const { return proto_.input_size(); }
   int outputs() const { return proto_.output_size(); }
-  /// Whether input `i` is given: optional ones may be absent or "".
+  /// Whether input `i` is present: optional inputs may be absent or "".
   bool has(int i) const { return i < inputs() && !proto_.input(i).empty(); }
   bool is_constant(int i) const;
   bool all_constant() const;
@@ -90,7 +90,7 @@ class OnnxNode {
   OnnxImporter& importer() const { return *importer_; }
   GraphBuilder& builder() const { return importer_->builder; }
   int64_t opset() const { return importer_->opset; }
-  /// The first output is this.
+  /// Binds the node's first output to `value`.
   Status done(const Result<int>& value) const;
   Status done(OnnxConstant constant) const;
   Status done_at(int output, const Result<int>& value) const;
@@ -101,13 +101,13 @@ class OnnxNode {
   OnnxImporter* importer_;
 };
 
-/// Computes a node whose inputs are all constants; false if the operator is none of those.
+/// Computes a node whose inputs are all constants; false if there is no such rule for the operator.
 Result<bool> fold_onnx(const OnnxNode& node);
 
 /// An axis that may count from the end.
 Result<int64_t> onnx_axis(int64_t axis, size_t rank);
 
-/// What Slice takes of a tensor of these dimensions: per axis.
+/// The part of a tensor of these dimensions that Slice takes, per axis.
 struct OnnxSlice {
   std::vector<int64_t> begin, step, dims;
 };

@@ -52,7 +52,7 @@ class Merger {
     return nodes;
   }
 
-  // What the first branch could begin with: what its last run reads, or what the one before reads.
+  // Candidate inputs of the first branch: those of its last one or two runs.
   std::vector<int> sources(int value) const {
     std::vector<int> list;
     for (size_t depth = 0; depth < kMaxDepth; ++depth) {
@@ -64,7 +64,7 @@ class Merger {
     return list;
   }
 
-  // Every branch but the last must end with whole chunks: the next one's begin right behind.
+  // Every branch but the last must end with whole chunks, because the next branch's follow at once.
   bool chunks_fit(const Node& concat) const {
     return std::all_of(concat.inputs.begin(), concat.inputs.end() - 1,
                        [this](int value) { return graph_.shape_of(value).c() % 8 == 0; });

@@ -9,7 +9,7 @@ namespace {
 
 using device::kMaxKernel;
 
-// What keeps a convolution from the device; empty: nothing.
+// The reason why the device cannot do a convolution; empty if it can.
 std::string why_not(const Node& node, const Shape& in) {
   const device::ConvRun& run = node.run;
   if (run.kernel.x > kMaxKernel || run.kernel.y > kMaxKernel) {

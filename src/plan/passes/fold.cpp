@@ -200,7 +200,7 @@ void lower_groups(Graph* graph) {
 }
 
 Status lower_inner_products(Graph* graph, bool hwc) {
-  // What a value is before all reshapes: itself, where none makes it.
+  // For each value, the value before all reshapes; itself if no reshape makes it.
   std::vector<int> unshaped(graph->values.size());
   std::iota(unshaped.begin(), unshaped.end(), 0);
   for (Node& node : graph->nodes) {
@@ -208,7 +208,8 @@ Status lower_inner_products(Graph* graph, bool hwc) {
       unshaped[static_cast<size_t>(node.output)] = unshaped[static_cast<size_t>(node.inputs[0])];
     }
     if (node.op != Op::kInnerProduct) continue;
-    // Flattening in front only says what this layer does anyway: read the picture behind it.
+    // A preceding flattening only does what this layer does anyway, so the layer reads the image
+    // before it.
     const int in = unshaped[static_cast<size_t>(node.inputs[0])];
     const Shape shape = graph->shape_of(in);
     const size_t inputs = static_cast<size_t>(shape.elements());
@@ -236,7 +237,7 @@ Status lower_inner_products(Graph* graph, bool hwc) {
     node.attributes = flat;
     node.inputs[0] = in;
   }
-  // Reshapes that nobody reads any more, the last first: then those that only they read.
+  // Drops reshapes without readers, the last first, because others may have only them as readers.
   Rewriter rewriter(graph);
   for (size_t i = rewriter.count(); i-- > 0;) {
     const Node& node = rewriter.node(i);

@@ -66,7 +66,7 @@ class Fuser {
   }
 
  private:
-  // Index of the command that makes `value` for one reader alone, or -1.
+  // The index of the command that makes `value`, if the value has one reader; else -1.
   int command_before(int value) {
     const int index = rewriter_.sole_producer(value);
     if (index < 0) return -1;
@@ -105,7 +105,7 @@ class Fuser {
       });
       return;
     }
-    // No convolution takes it: an average over one pixel, then the sum.
+    // If no convolution takes the sum, an average over one pixel does, followed by the addition.
     node->op = Op::kPooling;
     node->adds = true;
     node->run.pool = PoolKind::kAverage;
@@ -201,7 +201,7 @@ layers::LayerAttributes activation_layer(const Node& node) {
   return layers::ReluAttributes{1};  // y = x
 }
 
-// Its weights and bias, one per channel, are there.
+// Makes the node a depthwise convolution; its weights and bias are set, one per channel.
 void to_depthwise(const Graph& graph, Node* node) {
   node->op = Op::kConvolution;
   node->run.conv = ConvKind::kDepthwise;

@@ -14,18 +14,17 @@ namespace dvnn::plan {
 /// Drops nodes that no output needs.
 void remove_unused(Graph* graph);
 
-/// Zeros around a picture become the pads of the convolution that alone reads it.
+/// Zeros around an image become pads of the convolution that is their only reader.
 void fold_pads(Graph* graph);
 
-/// Affine layers that follow one another become one; one right behind a convolution goes into its
-/// weights and bias.
+/// Consecutive affine layers become one; one right after a convolution goes into its weights and
+/// bias.
 void fold_affine(Graph* graph);
 
-/// An affine layer that alone reads the network's input goes into the picture's mean and scale.
+/// An affine layer that is the input's only reader goes into the input's mean and scale.
 void fold_input_affine(Graph* graph, InputSpec* picture);
 
-/// What is left as an affine layer becomes a 1x1 depthwise convolution where the device has its
-/// input.
+/// A remaining affine layer becomes a 1x1 depthwise convolution if the device has its input.
 void lower_affines(Graph* graph);
 
 /// Activations that follow no convolution or addition become 1x1 depthwise convolutions, and what
@@ -51,14 +50,14 @@ Status lower_poolings(Graph* graph);
 /// before them, where the device's order of operations allows it.
 void fuse_commands(Graph* graph, int unified_buffer_bytes);
 
-/// An activation or affine layer behind joined convolutions is done to each of them.
+/// An activation or affine layer after concatenated convolutions moves into each of them.
 void split_at_concat(Graph* graph);
 
-/// A maximum pooling behind joined convolutions moves into each of them.
+/// A maximum pooling after concatenated convolutions moves into each of them.
 Status pool_before_concat(Graph* graph);
 
-/// Convolutions and poolings of one input, each alone or two in a row, that are joined along
-/// channels become one command of several runs, where all fits the unified buffer.
+/// Convolutions and poolings of one input, each alone or two in a row, that are concatenated along
+/// channels become one command of several runs, if all of it fits the unified buffer.
 void merge_branches(Graph* graph, int unified_buffer_bytes);
 
 /// Fully connected layers become 1x1 convolutions over one pixel.
@@ -72,7 +71,7 @@ int rescale(Graph* graph, const std::vector<float>& largest);
 /// another size.
 void run_unsized_passes(Graph* graph, InputSpec* picture);
 
-/// The others.
+/// Runs the passes that depend on sizes, in their order.
 Status run_sized_passes(Graph* graph, const PlanOptions& options);
 
 }  // namespace dvnn::plan

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Poolings as the device does them: small windows, in several steps where that is the same.
+// Splits poolings into the device's small windows, in several steps if that computes the same.
 #include <algorithm>
 
 #include "base/format.h"
@@ -13,7 +13,7 @@ namespace {
 using device::Extent;
 using device::PoolKind;
 
-// One step of several.
+// One pooling of several in a row.
 struct Stage {
   Extent size, stride;
   device::Pad pad;
@@ -24,7 +24,7 @@ bool has_pads(const device::Pad& pad) {
   return pad.left + pad.right + pad.top + pad.bottom > 0;
 }
 
-// What lies behind the input's end for `out` windows.
+// Sets the pads after the input's end that make `out` windows.
 void fit_pads(int in, int out, int window, int stride, int before, int* after) {
   *after = std::max(0, (out - 1) * stride + window - before - in);
 }
@@ -44,7 +44,7 @@ bool tiles_exactly(const device::ConvRun& run, const Shape& in, const Shape& out
          (out.h() == 1 || run.pool_stride.y == run.pool_size.y);
 }
 
-// The largest factor of `size` that is at most `most`; 0 for a size whose least factor is larger.
+// The largest factor of `size` that is at most `most`; 0 if its least factor is larger.
 int factor_of(int size, int most) {
   for (int f = most; f > 1; --f) {
     if (size % f == 0) return f;
@@ -80,8 +80,9 @@ std::vector<Stage> split_overlapping(const device::ConvRun& run) {
   return std::vector<Stage>(static_cast<size_t>(pad), stage);
 }
 
-// One average over all: windows beyond the device's become two steps, with zeros behind the input
-// where its size has no factors. The scales leave the sum divided by the true number of pixels.
+// An average over the whole image. A window beyond the device's becomes two steps, with zeros after
+// the input if its size has no factors. The scales leave the sum divided by the true number of
+// pixels.
 std::vector<Stage> split_global_average(const Shape& in) {
   Stage first, second;
   auto split = [](int size, int* inner, int* outer, int* pad) {
@@ -148,7 +149,8 @@ void put_stages(Rewriter* rewriter, size_t index, const std::vector<Stage>& stag
   }
 }
 
-// What makes a maximum; empty: the device cannot. A single stage is the pooling itself.
+// The poolings that make a maximum; empty if the device cannot do it. A single one is the pooling
+// itself.
 std::vector<Stage> stages_of_maximum(const device::ConvRun& run, const Shape& in,
                                      const Shape& out) {
   if (fits_maximum(run, in)) return {{run.pool_size, run.pool_stride, run.pool_pad}};
@@ -178,7 +180,7 @@ std::vector<Stage> stages_of_average(const Node& node, const Shape& in, const Sh
   return stages;
 }
 
-// What keeps a pooling from the device.
+// The reason why the device cannot do a pooling.
 std::string why_no_pooling(const Node& node, const Shape& in) {
   const device::ConvRun& run = node.run;
   if (!node.pooling().counts_pads) return "the device counts zeros around a picture";

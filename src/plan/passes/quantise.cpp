@@ -55,7 +55,7 @@ class BestClusters {
  private:
   static constexpr size_t kBins = 2048;
 
-  // Of bins [begin, end) as one cluster.
+  // The error of bins [begin, end) as one cluster.
   double error(size_t begin, size_t end) const {
     const double n = count_[end] - count_[begin];
     if (n <= 0) return 0;
@@ -63,7 +63,7 @@ class BestClusters {
     return std::max(0.0, squares_[end] - squares_[begin] - s * s / n);
   }
 
-  // next[first..last], whose last clusters begin within [low, high].
+  // Fills next[first..last]; the last cluster of these begins within [low, high].
   void fill(const std::vector<double>& least, size_t k, size_t first, size_t last, size_t low,
             size_t high, std::vector<double>* next) {
     const size_t middle = (first + last) / 2;
@@ -93,8 +93,8 @@ std::vector<double> first_centres(const std::vector<float>& sorted) {
   return centres;
 }
 
-// Moves centres to the mean of what is nearest to them until nothing changes. In one dimension what
-// is nearest to a centre lies between the midpoints to its neighbours.
+// Moves each centre to the mean of the values nearest to it until nothing changes. In one dimension
+// these values lie between the midpoints to the neighbouring centres.
 void settle(const std::vector<float>& sorted, std::vector<double>* centres) {
   std::vector<double> sums(sorted.size() + 1, 0.0);
   for (size_t i = 0; i < sorted.size(); ++i) sums[i + 1] = sums[i] + double{sorted[i]};
@@ -134,7 +134,7 @@ QuantisedWeights quantise(const std::vector<float>& weights) {
     centres = first_centres(sorted);
     settle(sorted, &centres);
   }
-  // The values that the device has: centres as binary16, of which some may meet.
+  // The device's values: centres as binary16, some of which may coincide.
   std::vector<float> values = {0.0f};
   for (double c : centres) values.push_back(half_to_float(float_to_half(static_cast<float>(c))));
   std::sort(values.begin(), values.end());
@@ -145,7 +145,7 @@ QuantisedWeights quantise(const std::vector<float>& weights) {
     if (k == values.size() || (k > 0 && w - values[k - 1] < values[k] - w)) --k;
     nearest.push_back(w == 0 ? 0.0f : values[k]);
   }
-  // Those in use: weights that were quantised before keep their table.
+  // The values in use: weights that were quantised before keep their table.
   std::vector<float> used = nearest;
   used.erase(std::remove(used.begin(), used.end(), 0.0f), used.end());
   std::sort(used.begin(), used.end());

@@ -103,7 +103,7 @@ void Rewriter::finish() {
   if (shapes_.empty()) return;
   for (Node& node : graph_.nodes) {
     for (int& value : node.shape_inputs) {
-      // What replaced a value may have been replaced later.
+      // The replacement of a value may have been replaced later.
       int last = value;
       for (auto it = shapes_.find(last); it != shapes_.end(); it = shapes_.find(last)) {
         last = it->second;

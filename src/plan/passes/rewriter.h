@@ -17,7 +17,7 @@ class Rewriter {
  public:
   explicit Rewriter(Graph* graph);
 
-  /// Nodes there were at the beginning; those that were added since come after them.
+  /// The number of nodes at the beginning; nodes added since come after them.
   size_t count() const { return count_; }
   Node& node(size_t index) { return graph_.nodes[index]; }
   Graph& graph() { return graph_; }
@@ -45,8 +45,8 @@ class Rewriter {
   void replace(size_t index, Node node);
   /// The node at `index` is dead from now on; what it was is returned.
   Node take(size_t index);
-  /// A new node that will stand in front of the one at `index`, which is one of the first count(),
-  /// behind others that were put there before. Returns its index. References to nodes end.
+  /// Adds a node that will stand before the one at `index` (one of the first count()), after others
+  /// that were put there earlier. Returns its index. References to nodes become invalid.
   size_t insert_before(size_t index, Node node);
 
   /// Values that shapes are taken of: `with`, of the same shape, instead of `gone`.

@@ -9,10 +9,10 @@ constexpr gint kDlhdl = static_cast<gint>(dvnn::Layout::kHwc8) + 1;
 
 const GEnumValue kBackends[] = {
     {static_cast<gint>(dvnn::gst::Backend::kAuto),
-     "The device where it gives the same result, else the CPU", "auto"},
+     "The device if it gives the same result, else the CPU", "auto"},
     {static_cast<gint>(dvnn::gst::Backend::kCpu), "The CPU", "cpu"},
     {static_cast<gint>(dvnn::gst::Backend::kDevice),
-     "The device takes 8-bit pixels; an error where it cannot", "device"},
+     "The device, which gets 8-bit pixels; an error if it cannot take them", "device"},
     {0, nullptr, nullptr}};
 
 const GEnumValue kMethods[] = {{0, "As the network asks", "auto"},
@@ -26,13 +26,13 @@ const GEnumValue kMethods[] = {{0, "As the network asks", "auto"},
 
 const GEnumValue kResizes[] = {
     {0, "As the network asks", "auto"},
-    {1 + static_cast<gint>(dvnn::ResizeRule::kStretch), "The picture onto the whole tensor",
+    {1 + static_cast<gint>(dvnn::ResizeRule::kStretch), "The frame fills the whole tensor",
      "stretch"},
     {1 + static_cast<gint>(dvnn::ResizeRule::kLetterbox), "Aspect kept, centred, borders filled",
      "letterbox"},
     {1 + static_cast<gint>(dvnn::ResizeRule::kLetterboxTopLeft),
      "Aspect kept, at the top left corner, the rest filled", "letterbox-top-left"},
-    {1 + static_cast<gint>(dvnn::ResizeRule::kCrop), "Aspect kept, the picture's centre", "crop"},
+    {1 + static_cast<gint>(dvnn::ResizeRule::kCrop), "Aspect kept, the frame's centre", "crop"},
     {0, nullptr, nullptr}};
 
 const GEnumValue kOrders[] = {
@@ -216,51 +216,56 @@ Properties<ConvertSettings> convert_properties() {
   using S = ConvertSettings;
   Properties<S> rows;
   rows.choice(&S::backend, When::kPlaying, register_enum("GstDvConvertBackend", kBackends),
-              {"backend", "Backend", "Who turns pixels into the network's numbers"});
+              {"backend", "Backend",
+               "What turns pixels into the network's numbers: the CPU or the device"});
   rows.add(region_row());
   rows.choice(&S::method, When::kPlaying, register_enum("GstDvConvertMethod", kMethods),
               {"method", "Method", "How pixels are resampled"});
   rows.choice(&S::resize, When::kPlaying, register_enum("GstDvConvertResize", kResizes),
-              {"resize", "Resize", "How the picture is fitted into the tensor"});
+              {"resize", "Resize", "How the frame is fitted into the tensor"});
   rows.number(&S::pad_color, When::kPlaying, -1, 0xffffff,
-              {"pad-color", "Padding color",
-               "Color of the borders that resize=letterbox leaves, 0xRRGGBB (-1: as the network "
+              {"pad-color", "Padding colour",
+               "Colour of the borders that resize=letterbox leaves, 0xRRGGBB (-1: as the network "
                "asks)"});
-  rows.choice(&S::direction, When::kControllable, GST_TYPE_VIDEO_ORIENTATION_METHOD,
-              {"video-direction", "Video direction",
-               "How the frame is turned before it is looked at; auto follows the stream's tags"});
+  rows.choice(
+      &S::direction, When::kControllable, GST_TYPE_VIDEO_ORIENTATION_METHOD,
+      {"video-direction", "Video direction",
+       "How the frame is turned and flipped before it is converted; auto follows the stream's "
+       "tags"});
   rows.choice(&S::layout, When::kPlaying, register_enum("GstDvConvertLayout", kLayouts),
               {"layout", "Layout",
-               "Of a stream of tensors: how elements lie. Without effect where a dvinfer asks for "
-               "its network's, as are the properties below"});
+               "Layout of a stream of tensors. This property and those below have no effect if a "
+               "dvinfer downstream asks for its network's tensor"});
   rows.number(&S::conv_threads, When::kPlaying, 1, 1024,
               {"conv-threads", "Convolution threads",
-               "With layout=dlhdl: the processor's ConvThreadNumber, a square"});
+               "The processor's ConvThreadNumber, a square number; for layout=dlhdl"});
   rows.choice(&S::order, When::kPlaying, register_enum("GstDvConvertColorOrder", kOrders),
-              {"color-order", "Color order", "Of a stream of tensors: its channels"});
+              {"color-order", "Colour order", "Channels of a stream of tensors"});
   rows.add(channels_row(
       &S::mean,
-      number_array("mean", "Mean",
-                   "Of a stream of tensors: what is subtracted from pixels of 0..255, one number "
-                   "or one per channel (default: 0)",
-                   When::kPlaying),
+      number_array(
+          "mean", "Mean",
+          "In a stream of tensors, this is subtracted from pixels (0..255): one number, or "
+          "one per channel (default: 0)",
+          When::kPlaying),
       When::kPlaying));
   rows.add(channels_row(
       &S::scale,
-      number_array("scale", "Scale",
-                   "Of a stream of tensors: what the difference is multiplied by, one number or "
-                   "one per channel (default: 1)",
-                   When::kPlaying),
+      number_array(
+          "scale", "Scale",
+          "In a stream of tensors, the difference is multiplied by this: one number, or one "
+          "per channel (default: 1)",
+          When::kPlaying),
       When::kPlaying));
   rows.number(&S::quant_scale, When::kPlaying, G_MINFLOAT, G_MAXFLOAT,
               {"quant-scale", "Quantisation scale",
-               "Of a stream of uint8 or int8 tensors: the value of one step"});
+               "The value of one step in a stream of uint8 or int8 tensors"});
   rows.number(&S::zero_point, When::kPlaying, -128, 255,
               {"zero-point", "Zero point",
-               "Of a stream of uint8 or int8 tensors: the integer that stands for 0"});
+               "The integer that stands for 0 in a stream of uint8 or int8 tensors"});
   rows.text(&S::active_backend, When::kNever,
             {"active-backend", "Active backend",
-             "Who makes the tensors: cpu, device (it takes 8-bit pixels) or none (yet)"});
+             "What makes the tensors: cpu, device (which takes 8-bit pixels) or none (yet)"});
   return rows;
 }
 

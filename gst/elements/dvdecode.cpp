@@ -154,26 +154,26 @@ static const dvnn::gst::Properties<Settings>& gst_dv_decode_properties() {
   static const auto* const rows = [] {
     auto* table = new dvnn::gst::Properties<Settings>();
     table->number(&Settings::threshold, When::kControllable, 0.0f, 1.0f,
-                  {"threshold", "Threshold", "Least confidence of an object that is attached"});
+                  {"threshold", "Threshold", "Least confidence of objects that are attached"});
     table->number(&Settings::max_detections, When::kPlaying, 1, G_MAXUINT,
                   {"max-detections", "Maximum detections",
-                   "Number of objects that are attached to a frame at most, best first"});
+                   "Largest number of objects that are attached to a frame, best first"});
     table->boolean(&Settings::post_messages, When::kPlaying,
                    {"post-messages", "Post messages",
                     "Post an element message 'dvnn-objects' for each frame with objects"});
     table->boolean(&Settings::post_empty, When::kPlaying,
                    {"post-empty", "Post empty messages",
-                    "With post-messages, post also for frames without objects"});
+                    "With post-messages, also post a message for frames without objects"});
     table->flags_of(&Settings::exports, When::kPlaying,
                     dvnn::gst::register_flags("GstDvDecodeExports", kExports),
                     {"exports", "Exports",
-                     "Which metas of GStreamer's own objects are written as, beside "
-                     "GstDvObjectsMeta, for other elements"});
+                     "Which of GStreamer's own metas are written beside GstDvObjectsMeta, for "
+                     "other elements"});
 #ifdef DVNN_HAVE_TENSORS
     table->text(&Settings::network, When::kReady,
                 {"network", "Network file",
-                 "The .dvn file of a network that another element runs, of whose outputs "
-                 "(GstTensorMeta) objects are to be made; outputs of dvinfer need none"});
+                 "The .dvn file of a network that another element runs, if objects are to be "
+                 "decoded from its outputs (GstTensorMeta); dvinfer's outputs need none"});
 #endif
     return table;
   }();

@@ -20,9 +20,9 @@ const GEnumValue kWhenBusy[] = {
 const GEnumValue kTensorMetas[] = {
     {static_cast<gint>(TensorExport::kNone), "None", "none"},
     {static_cast<gint>(TensorExport::kAuto),
-     "Where it costs nothing: outputs that are row-major in memory, uncopied", "auto"},
+     "The outputs, if all are row-major in memory, so that nothing is copied", "auto"},
     {static_cast<gint>(TensorExport::kAlways),
-     "All outputs, as row-major float32, and detections as ssdobjectdetector reads them", "always"},
+     "All outputs as row-major float32, and the tensors that ssdobjectdetector reads", "always"},
     {0, nullptr, nullptr}};
 #endif
 
@@ -53,9 +53,9 @@ InferProperties infer_properties() {
       &S::network, When::kPlaying,
       {"network", "Network file",
        "The converted network, a .dvn file made by 'dvnet convert', or a library of generated C++ "
-       "sources (default: the network that is installed with the plugin). Set while playing, it is "
-       "loaded beside the old one, which it replaces between two frames; a message "
-       "'network-changed' tells, or a warning says why the old one stays"});
+       "sources (default: the network that is installed with the plugin). A network set while "
+       "playing is loaded beside the old one, and replaces it between two frames; the message "
+       "'network-changed' announces it, or a warning says why the old one stays"});
   rows.text(&S::weights, When::kPlaying,
             {"weights", "Weights file",
              "The packed weights of a library of generated sources, NAME_weights.bin; "
@@ -64,33 +64,34 @@ InferProperties infer_properties() {
       &S::input_size, When::kPlaying,
       {"input-size", "Input size",
        "Size of the network's input in pixels, WIDTHxHEIGHT, instead of the file's own: the "
-       "network is planned anew when it is loaded; not for networks with a layer that is fully "
-       "connected to the whole picture"});
+       "network is planned again when it is loaded. Networks with a layer that is fully connected "
+       "to the whole image have one size only"});
   rows.text(&S::custom_layers, When::kReady,
             {"custom-layers", "Custom layers",
-             "A library of CPU layers that the network names and the plugin does not have (see "
-             "dvnn_layer.h)"});
+             "A library of the network's own CPU layers (see dvnn_layer.h)"});
   rows.text(&S::device, When::kReady,
             {"device", "Device",
              "Where to run: auto (the FPGA if there is one, else the software device), fpga, soft, "
              "or the path of a device library (default: the DVNN_DEVICE environment variable, or "
              "auto)"});
-  rows.number(&S::max_in_flight, When::kReady, 1, kMaxInFlight,
-              {"max-in-flight", "Frames in flight",
-               "How many frames are worked on at once; each takes one I/O buffer of device "
-               "memory, and two more are kept ready"});
+  rows.number(
+      &S::max_in_flight, When::kReady, 1, kMaxInFlight,
+      {"max-in-flight", "Frames in flight",
+       "How many frames are inferred at once; each takes one I/O buffer of device memory, and "
+       "two more are kept ready"});
   rows.boolean(&S::active, When::kPlaying,
                {"active", "Active", "Infer; otherwise frames pass without inference"});
   rows.choice(&S::when_busy, When::kPlaying, register_enum("GstDvInferWhenBusy", kWhenBusy),
               {"when-busy", "When busy",
-               "What a frame does that comes while the network works on max-in-flight others"});
-  rows.number(&S::interval_ms, When::kPlaying, 0, G_MAXUINT,
-              {"interval", "Interval",
-               "Least time from one inferred frame to the next, in milliseconds of the stream; 0: "
-               "every frame"});
+               "What happens to a frame that arrives while max-in-flight others are inferred"});
   rows.number(
-      &S::interval_frames, When::kPlaying, 1, G_MAXUINT,
-      {"interval-frames", "Interval in frames", "Infer one frame of so many; 1: every frame"});
+      &S::interval_ms, When::kPlaying, 0, G_MAXUINT,
+      {"interval", "Interval",
+       "Least time between two inferred frames, in milliseconds of the stream; 0: every frame "
+       "is inferred"});
+  rows.number(&S::interval_frames, When::kPlaying, 1, G_MAXUINT,
+              {"interval-frames", "Interval in frames",
+               "Infer one in this number of frames; 1: every frame"});
   rows.number(
       &S::max_rate, When::kPlaying, 0.0, 1000.0,
       {"max-rate", "Highest rate",
@@ -100,25 +101,24 @@ InferProperties infer_properties() {
                 "Pass frames that would be late for the sink without inference"});
   rows.choice(&S::on_error, When::kPlaying, register_enum("GstDvInferOnError", kOnErrors),
               {"on-error", "On error",
-               "What to do when a frame cannot be converted, or its inference fails"});
+               "What to do if a frame cannot be converted, or its inference fails"});
   rows.number(&S::watchdog_ms, When::kPlaying, 0, G_MAXUINT,
               {"watchdog", "Watchdog",
                "How long one run may take, in milliseconds; a device that has not answered by then "
-               "has failed; 0: no limit"});
+               "counts as failed; 0: no limit"});
 #ifdef DVNN_HAVE_TENSORS
   rows.choice(&S::tensor_meta, When::kPlaying, register_enum("GstDvInferTensorMeta", kTensorMetas),
               {"tensor-meta", "GstTensorMeta",
-               "Which outputs are attached as GstTensorMeta, too, for other elements' decoders"});
+               "Which outputs are also attached as GstTensorMeta, for other elements' decoders"});
 #endif
   p.latency = rows.number(
       &S::latency_ms, When::kPlaying, -1, G_MAXINT,
       {"latency", "Latency",
-       "Latency that is reported to the pipeline, in milliseconds; -1: the worst that was "
-       "measured since the start"});
+       "Latency that is reported to the pipeline, in milliseconds; -1: the worst latency measured "
+       "since the start"});
   rows.number(&S::stats_interval_ms, When::kPlaying, 0, G_MAXUINT,
               {"stats-interval", "Interval of statistics",
-               "Post the statistics as an element message 'dvnn-stats' so often, in milliseconds; "
-               "0: never"});
+               "Milliseconds between element messages 'dvnn-stats' with the statistics; 0: never"});
   return p;
 }
 

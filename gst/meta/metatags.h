@@ -16,7 +16,8 @@ inline const gchar** frame_meta_tags() {
   return tags;
 }
 
-/// The tags of what belongs to the very pixels: elements that only convert colors change it, too.
+/// The tags of metas that depend on the very pixels, which elements that convert colours change,
+/// too.
 inline const gchar** pixel_meta_tags() {
   static const gchar* tags[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
                                 GST_META_TAG_VIDEO_ORIENTATION_STR,

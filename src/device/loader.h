@@ -12,7 +12,7 @@
 
 namespace dvnn::device {
 
-/// The entry points of one library; the seam at which tests inject failures.
+/// The entry points of one library. tests/faults has a library whose functions fail one by one.
 struct Functions {
 #define DVNN_MEMBER(name) decltype(&dmp_dv_##name) name = nullptr;
   DVNN_DEVICE_FUNCTIONS(DVNN_MEMBER, DVNN_MEMBER)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A slot's steps are grouped into stages when it is made: a stage is one command list (consecutive
-// device steps) or one CPU layer. run() walks the stages; nothing is decided or allocated there.
+// A slot groups its steps into stages when it is created: a stage is one command list (consecutive
+// device steps) or one CPU layer. run() walks the stages; it decides and allocates nothing, but for
+// the command lists of the first run with pixels.
 #include <algorithm>
 #include <cstring>
 

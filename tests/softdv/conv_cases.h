@@ -116,7 +116,7 @@ inline RunCase make_run_case(Randomness* r, device::Dims in) {
   RunCase c;
   c.run = make_run(r, in);
   const bool quantised = c.run.weight_format == device::WeightFormat::kQuantised;
-  const int channels = static_cast<int>(c.run.conv) & 2 ? 1 : in.c;
+  const int channels = device::is_depthwise(c.run.conv) ? 1 : in.c;
   const size_t count = static_cast<size_t>(c.run.m * channels * c.run.kernel.x * c.run.kernel.y);
   for (int i = 0; i < 256; ++i) c.table.push_back(float_to_half(i == 0 ? 0.0f : r->value(1)));
   for (size_t i = 0; i < count; ++i) {

@@ -89,7 +89,7 @@ bool make_branches(Randomness* r, Branches* b) {
     command.runs.push_back(c.run);
     b->in.push_back(at);
     b->out.push_back(out);
-    const bool external = command.topo >> i & 1;
+    const bool external = device::writes_memory(command.topo, i);
     if (external) b->output_bytes += bytes_of(out);
     at = external ? input : out;
   }
@@ -112,7 +112,7 @@ bool check_branches(Device* device, Randomness* r, int number) {
   size_t written = 0;
   Memory previous;
   for (size_t i = 0; i < b.in.size(); ++i) {
-    const bool starts = i == 0 || (b.command.topo >> (i - 1) & 1);
+    const bool starts = i == 0 || device::writes_memory(b.command.topo, i - 1);
     ConvCommand single;
     single.w = b.in[i].w;
     single.h = b.in[i].h;
@@ -121,7 +121,7 @@ bool check_branches(Device* device, Randomness* r, int number) {
     single.runs = {b.command.runs[i]};
     Memory result = allocate(device, bytes_of(b.out[i]));
     ck_assert(run(device, single, {starts ? &input : &previous, 0}, {&result, 0}, weights));
-    if (b.command.topo >> i & 1) {
+    if (device::writes_memory(b.command.topo, i)) {
       ck_assert_msg(std::memcmp(result.data(), output.data() + written, bytes_of(b.out[i])) == 0,
                     "case %d, topo %x: run %zu does not give what it gives alone", number,
                     b.command.topo, i);

@@ -37,7 +37,7 @@ size_t at(Dims d, int c, int y, int x) {
 
 Plane convolve(const RunCase& c, const std::vector<float>& in, Dims d, Dims out) {
   const ConvRun& run = c.run;
-  const bool depthwise = static_cast<int>(run.conv) & 2, deconv = static_cast<int>(run.conv) & 4;
+  const bool depthwise = device::is_depthwise(run.conv), deconv = device::is_deconv(run.conv);
   const Extent step = deconv ? Extent{1, 1} : run.stride;
   const Extent gap = deconv ? run.stride : Extent{1, 1};
   Plane result(static_cast<size_t>(out.w * out.h * out.c));

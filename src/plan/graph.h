@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The converter's one graph: front ends make it, passes rewrite it, lowering reads it.
+// The converter's one graph: front ends make it, passes rewrite it, assemble() reads it.
 #pragma once
 
 #include <string>

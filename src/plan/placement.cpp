@@ -13,7 +13,7 @@ Placer::Placer(const Graph& graph, bool hwc)
     : graph_(graph),
       layout_(hwc ? Layout::kHwc8 : Layout::kWhc8),
       values_(graph.values.size()),
-      lowered_(graph.nodes.size(), Lowered::kCpu),
+      destinations_(graph.nodes.size(), Destination::kCpu),
       device_made_(graph.values.size()),
       device_read_(graph.values.size()) {
   const Shape& input = graph.shape_of(graph.input);
@@ -89,19 +89,19 @@ void Placer::place(size_t index) {
                  ? device_desc(shape)
                  : TensorDesc{ElementType::kFloat32, Layout::kNchw, shape};
   if (runs_on_device(node)) {
-    lowered_[index] = Lowered::kDevice;
+    destinations_[index] = Destination::kDevice;
     return;
   }
   out.constant =
       std::all_of(node.inputs.begin(), node.inputs.end(), [&](int v) { return at(v).constant; });
   if (is_device_slice(node)) {
     place_slice(node);
-    lowered_[index] = Lowered::kNothing;
+    destinations_[index] = Destination::kInPlace;
     return;
   }
   const bool in_place = (node.op == Op::kReshape && place_reshape(node)) ||
                         (node.op == Op::kConcat && place_concat(node));
-  lowered_[index] = in_place ? Lowered::kNothing : Lowered::kCpu;
+  destinations_[index] = in_place ? Destination::kInPlace : Destination::kCpu;
 }
 
 bool Placer::place_reshape(const Node& node) {

@@ -17,10 +17,10 @@ struct Placement {
 };
 
 /// How a node is done.
-enum class Lowered {
+enum class Destination {
   kDevice,   // a device command
   kCpu,      // a CPU layer
-  kNothing,  // its result already lies where it belongs
+  kInPlace,  // its result already lies where it belongs
 };
 
 /// Decides layouts and sharing:
@@ -31,7 +31,7 @@ class Placer {
  public:
   Placer(const Graph& graph, bool hwc);
   const Placement& at(int value) const { return values_[static_cast<size_t>(value)]; }
-  Lowered lowered(size_t node) const { return lowered_[node]; }
+  Destination destination(size_t node) const { return destinations_[node]; }
   /// The value that `value` lies in, directly or not, and the offset there.
   int root(int value, uint64_t* offset) const;
 
@@ -50,7 +50,7 @@ class Placer {
   const Graph& graph_;
   Layout layout_;
   mutable std::vector<Placement> values_;  // root() shortens the ways that it went
-  std::vector<Lowered> lowered_;
+  std::vector<Destination> destinations_;
   std::vector<bool> device_made_, device_read_;
 };
 

@@ -6,7 +6,7 @@
 
 #include "base/format.h"
 #include "base/guard.h"
-#include "plan/lower.h"
+#include "plan/assemble.h"
 #include "plan/passes/passes.h"
 #include "plan/ranges.h"
 #include "plan/saved_graph.h"
@@ -60,7 +60,7 @@ void tell_folded(const InputSpec& given, network::InputInfo* input) {
 Result<network::Model> plan_loaded(Graph graph, const PlanOptions& options, InputSpec picture,
                                    nlohmann::json saved, PlanReport* report) {
   DVNN_TRY(run_sized_passes(&graph, options));
-  DVNN_ASSIGN(network::Model model, lower(graph, options, picture, &saved, report));
+  DVNN_ASSIGN(network::Model model, assemble(graph, options, picture, &saved, report));
   model.graph = std::move(saved);
   return model;
 }

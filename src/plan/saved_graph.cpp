@@ -225,8 +225,8 @@ class Loader {
     return {};
   }
 
-  // The node's run does what its operation says, and no more: lower() packs weights for runs that
-  // convolve, and passes fuse runs that pool and activate.
+  // The node's run does what its operation says, and no more: assemble() packs weights for runs
+  // that convolve, and passes fuse runs that pool and activate.
   static Status check_node(const Node& node) {
     using device::Activation;
     using device::ConvKind;

@@ -23,18 +23,19 @@ std::vector<size_t> schedule(const Graph& graph, const Placer& placer) {
   // either turn.
   using Ready = std::priority_queue<size_t, std::vector<size_t>, std::greater<>>;
   Ready device, cpu;
-  auto add = [&](size_t i, Lowered turn) {
-    const Lowered kind = placer.lowered(i) == Lowered::kNothing ? turn : placer.lowered(i);
-    (kind == Lowered::kDevice ? device : cpu).push(i);
+  auto add = [&](size_t i, Destination turn) {
+    const Destination kind =
+        placer.destination(i) == Destination::kInPlace ? turn : placer.destination(i);
+    (kind == Destination::kDevice ? device : cpu).push(i);
   };
   std::vector<size_t> order;
   for (size_t i = 0; i < count; ++i) {
-    if (missing[i] == 0) add(i, Lowered::kDevice);
+    if (missing[i] == 0) add(i, Destination::kDevice);
   }
   // A node comes after the makers of its inputs, so one turn runs all that it can.
-  for (Lowered turn = Lowered::kDevice; order.size() < count;
-       turn = turn == Lowered::kDevice ? Lowered::kCpu : Lowered::kDevice) {
-    Ready& ready = turn == Lowered::kDevice ? device : cpu;
+  for (Destination turn = Destination::kDevice; order.size() < count;
+       turn = turn == Destination::kDevice ? Destination::kCpu : Destination::kDevice) {
+    Ready& ready = turn == Destination::kDevice ? device : cpu;
     if (device.empty() && cpu.empty()) break;  // a circle, which no front end makes
     while (!ready.empty()) {
       const size_t i = ready.top();

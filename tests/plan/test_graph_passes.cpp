@@ -304,7 +304,7 @@ START_TEST(what_is_left_becomes_commands_or_cpu_layers) {
   const int flat = sure(m.reshape("flat", conv, {1, 8 * 16 * 16}));
   const int act = m.active(flat, Activation::kSigmoid);
   const Graph graph = m.done({m.scaled(m.active(conv, Activation::kElu)), act});
-  const Graph lowered = after("leftovers", graph, lower_leftovers);
+  const Graph lowered = after("leftovers", graph, lower_rest_to_cpu);
   ck_assert_int_eq(count(lowered, Op::kActivation), 0);
   ck_assert_int_eq(count(lowered, Op::kAffine), 0);
   ck_assert_int_eq(count(lowered, Op::kCpu), 2);  // the flat one, and the affine layer
@@ -317,7 +317,7 @@ START_TEST(every_activation_is_a_layer_of_the_cpus_too) {
     Maker m;
     const int conv = m.conv(m.graph.input, 8);
     const Graph graph = m.done({m.active(sure(m.reshape("flat", conv, {1, 8 * 16 * 16})), kind)});
-    ck_assert_int_eq(count(after("activation", graph, lower_leftovers), Op::kCpu), 1);
+    ck_assert_int_eq(count(after("activation", graph, lower_rest_to_cpu), Op::kCpu), 1);
   }
 }
 END_TEST
@@ -406,12 +406,17 @@ START_TEST(random_networks_survive_all_passes) {
   const struct {
     const char* name;
     Pass pass;
-  } passes[] = {{"remove_unused", remove_unused},    {"fold_pads", fold_pads},
-                {"lower_groups", lower_groups},      {"split_at_concat", split_at_concat},
-                {"fold_affine", fold_affine},        {"lower_poolings", lower_poolings},
-                {"lower_affines", lower_affines},    {"pool_before_concat", pool_before_concat},
-                {"fuse_commands", fused()},          {"merge_branches", merged()},
-                {"lower_leftovers", lower_leftovers}};
+  } passes[] = {{"remove_unused", remove_unused},
+                {"fold_pads", fold_pads},
+                {"lower_groups", lower_groups},
+                {"split_at_concat", split_at_concat},
+                {"fold_affine", fold_affine},
+                {"lower_poolings", lower_poolings},
+                {"lower_affines", lower_affines},
+                {"pool_before_concat", pool_before_concat},
+                {"fuse_commands", fused()},
+                {"merge_branches", merged()},
+                {"lower_rest_to_cpu", lower_rest_to_cpu}};
   int branches = 0;
   for (unsigned seed = 0; seed < 60; ++seed) {
     source.seed(seed);

@@ -217,7 +217,7 @@ void lower_affines(Graph* graph) {
   }
 }
 
-Status lower_leftovers(Graph* graph) {
+Status lower_rest_to_cpu(Graph* graph) {
   // A depthwise kernel takes a block of 72 halves: what an activation says in a line of a file.
   constexpr uint64_t kBytesPerChannel = 72 * sizeof(half_t);
   uint64_t weight_bytes = 0;

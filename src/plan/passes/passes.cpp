@@ -32,7 +32,7 @@ Status run_sized_passes(Graph* graph, const PlanOptions& options) {
   DVNN_TRY(go_on());
   merge_branches(graph, device::kUnifiedBufferBytes);
   DVNN_TRY(go_on());
-  return lower_leftovers(graph);
+  return lower_rest_to_cpu(graph);
 }
 
 }  // namespace dvnn::plan

@@ -29,7 +29,7 @@ void lower_affines(Graph* graph);
 
 /// Activations that follow no convolution or addition become 1x1 depthwise convolutions, and what
 /// does not suit the device becomes CPU layers.
-Status lower_leftovers(Graph* graph);
+Status lower_rest_to_cpu(Graph* graph);
 
 /// Grouped convolutions: one group per channel is the device's depthwise kind; groups of whole
 /// chunks of 8 channels become a convolution each; others one dense convolution, with zeros between

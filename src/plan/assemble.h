@@ -14,7 +14,8 @@ namespace dvnn::plan {
 /// Makes a model from the rewritten graph. `saved` is the part of the graph that the model keeps;
 /// it receives the places of the weights. Errors name the layer, the value and the device's limit.
 /// `report` may be null.
-Result<network::Model> lower(const Graph& graph, const PlanOptions& options,
-                             const InputSpec& picture, nlohmann::json* saved, PlanReport* report);
+Result<network::Model> assemble(const Graph& graph, const PlanOptions& options,
+                                const InputSpec& picture, nlohmann::json* saved,
+                                PlanReport* report);
 
 }  // namespace dvnn::plan

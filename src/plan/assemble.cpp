@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/lower.h"
+#include "plan/assemble.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,10 +24,10 @@ using network::Step;
 using network::StepKind;
 using network::Storage;
 
-class Lowering {
+class Assembler {
  public:
-  Lowering(const Graph& graph, const PlanOptions& options, nlohmann::json* saved,
-           PlanReport* report)
+  Assembler(const Graph& graph, const PlanOptions& options, nlohmann::json* saved,
+            PlanReport* report)
       : graph_(graph),
         options_(options),
         saved_(saved),
@@ -41,11 +41,11 @@ class Lowering {
     for (size_t i : schedule(graph_, placer_)) {
       DVNN_TRY(check_cancelled(options_.cancellation));
       const Node& node = graph_.nodes[i];
-      if (placer_.lowered(i) == Lowered::kDevice) {
+      if (placer_.destination(i) == Destination::kDevice) {
         if (Status s = add_device_step(node); !s.ok()) {
           return s.error().within("layer '" + node.name + "'");
         }
-      } else if (placer_.lowered(i) == Lowered::kCpu) {
+      } else if (placer_.destination(i) == Destination::kCpu) {
         DVNN_TRY(add_cpu_step(node));
       } else {
         note(node, "in place", "its result lies where it belongs");
@@ -55,7 +55,7 @@ class Lowering {
       model_.outputs.push_back({graph_.output_names[i], tensor_of(graph_.outputs[i])});
     }
     DVNN_TRY(check_cancelled(options_.cancellation));
-    plan();
+    place_buffers();
     return std::move(model_);
   }
 
@@ -273,7 +273,7 @@ class Lowering {
   }
 
   // Offsets of all roots from their live ranges, then of every view.
-  void plan() {
+  void place_buffers() {
     std::map<int, PlannedBuffer> io;
     std::map<int, uint64_t> constants;
     const int last = static_cast<int>(model_.steps.size());
@@ -338,9 +338,9 @@ class Lowering {
 
 }  // namespace
 
-Result<Model> lower(const Graph& graph, const PlanOptions& options, const InputSpec& picture,
-                    nlohmann::json* saved, PlanReport* report) {
-  return Lowering(graph, options, saved, report).run(picture);
+Result<Model> assemble(const Graph& graph, const PlanOptions& options, const InputSpec& picture,
+                       nlohmann::json* saved, PlanReport* report) {
+  return Assembler(graph, options, saved, report).run(picture);
 }
 
 }  // namespace dvnn::plan

@@ -269,8 +269,8 @@ START_TEST(branches_become_runs_of_one_command) {
 END_TEST
 
 START_TEST(branches_that_do_not_fit_stay) {
-  auto commands_of = [](Graph graph, int ub_size) {
-    return after("not merged", graph, [ub_size](Graph* g) { merge_branches(g, ub_size); })
+  auto commands_of = [](Graph graph, int buffer_bytes) {
+    return after("not merged", graph, [buffer_bytes](Graph* g) { merge_branches(g, buffer_bytes); })
         .nodes.size();
   };
   Maker small;

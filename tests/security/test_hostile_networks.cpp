@@ -334,7 +334,7 @@ START_TEST(a_network_that_loads_slowly_holds_nobody_up) {
     NetworkSource source;
     source.path = slow.path;
     source.width = source.height = 16;
-    source.resize = wait_at_gate;
+    source.replan = wait_at_gate;
     const auto network = Network::load(source, "soft");
     problem = network.ok() ? "" : network.error().message;
   });
@@ -364,7 +364,7 @@ Result<std::shared_ptr<Network>> load_at_gate(const std::string& path,
   NetworkSource source;
   source.path = path;
   source.width = source.height = 16;
-  source.resize = wait_at_gate;
+  source.replan = wait_at_gate;
   source.cancellation = cancellation;
   return Network::load(source, "soft");
 }
@@ -459,11 +459,11 @@ START_TEST(exceptions_become_errors) {
   NetworkSource source;
   source.path = file.path;
   source.width = source.height = 16;
-  source.resize = run_out_of_memory;
+  source.replan = run_out_of_memory;
   const auto short_of_memory = Network::load(source, "soft");
   expect_refusal(short_of_memory, "not enough memory");
   ck_assert(short_of_memory.error().code == ErrorCode::kNoMemory);
-  source.resize = throw_text;
+  source.replan = throw_text;
   expect_refusal(Network::load(source, "soft"), "as a library does");
 }
 END_TEST

@@ -40,7 +40,7 @@ struct Node {
   bool adds = false;  // kConvolution, kPooling: adds inputs[1] (before pooling)
   Attributes attributes;
   std::vector<int> shape_inputs;  // kCpu: inputs of which only the shape is read
-  int saved = -1;                 // index among the nodes that a network file keeps; graph_json.h
+  int saved = -1;                 // index among the nodes that a network file keeps; saved_graph.h
   std::vector<Node> parts;        // kBranches: the runs of one command, in order
   uint32_t topo = 1;              // kBranches: bit i: part i is a branch's last; device/command.h
   std::string why;                // kCpu: why it is not the device's, where a pass decided so

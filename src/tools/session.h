@@ -51,8 +51,8 @@ Result<std::unique_ptr<image::Converter>> create_converter(const cv::Mat& bgr,
                                                            const InputSpec& picture);
 image::FrameView view_of(const cv::Mat& bgr);
 
-/// unfold() undoes, in an input tensor's row-major values, the affine layers that planning moved into
-/// the input's mean and scale; fold() applies them.
+/// unfold() undoes, in an input tensor's row-major values, the affine layers that planning moved
+/// into the input's mean and scale; fold() applies them.
 void unfold(const network::InputInfo& input, const Shape& shape, std::vector<float>* values);
 void fold(const network::InputInfo& input, const Shape& shape, std::vector<float>* values);
 

@@ -19,9 +19,10 @@ std::string why_not(const Node& node, const Shape& in) {
   const device::Dims dims = {in.w(), in.h(), in.c()};
   if (const char* problem = device::dilation_problem(run, dims)) return problem;
   if (device::count_tiles(run, dims, false, device::kUnifiedBufferBytes) > 0) return "";
-  return format("an input of %d x %d x %d (width x height x channels) does not fit the device's "
-                "unified buffer of %d bytes",
-                dims.w, dims.h, dims.c, device::kUnifiedBufferBytes);
+  return format(
+      "an input of %d x %d x %d (width x height x channels) does not fit the device's "
+      "unified buffer of %d bytes",
+      dims.w, dims.h, dims.c, device::kUnifiedBufferBytes);
 }
 
 }  // namespace

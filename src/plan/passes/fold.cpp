@@ -99,8 +99,8 @@ void fold_input_affine(Graph* graph, InputSpec* picture) {
   Node& node = graph->nodes[static_cast<size_t>(readers[0])];
   const bool zero = std::any_of(node.weights.begin(), node.weights.end(),
                                 [](float w) { return std::fabs(w) < 1e-12f; });
-  if (!is_picture(graph->shape_of(graph->input)) || node.op != Op::kAffine || zero || node.weights.size() > picture->mean.size() ||
-      graph->is_output(node.output)) {
+  if (!is_picture(graph->shape_of(graph->input)) || node.op != Op::kAffine || zero ||
+      node.weights.size() > picture->mean.size() || graph->is_output(node.output)) {
     return;
   }
   // a ((p - mean) scale) + b = (p - (mean - b / (a scale))) (a scale)

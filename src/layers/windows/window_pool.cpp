@@ -68,7 +68,8 @@ class Pool {
   // The taps of axes from `axis` on. `inside`: all axes before are inside the input.
   void add(int axis, const int* at, const float* plane, int64_t offset, int64_t column, bool inside,
            PoolWindow* window) const {
-    if (axis == in_.rank) {
+    // The second bound is for compilers, which unroll this to ranks that there are not.
+    if (axis >= in_.rank || axis >= Shape::kMaxRank) {
       ++window->padded;
       if (inside) add_tap(plane[offset], a_.column_major ? column : offset, window);
       return;

@@ -63,12 +63,12 @@ void merge_branches(Graph* graph, int unified_buffer_bytes);
 /// Fully connected layers become 1x1 convolutions over one pixel.
 Status lower_inner_products(Graph* graph, bool hwc);
 
-/// Values that exceed binary16, by the largest magnitude of each that was measured, are kept as a
-/// power of two of what they are. Returns how many.
+/// Values whose measured largest magnitude exceeds binary16 are stored divided by a power of two.
+/// Returns how many.
 int rescale(Graph* graph, const std::vector<float>& largest);
 
-/// Those that do not look at sizes, in their order; what they leave can be kept and planned for
-/// another size.
+/// Runs the passes that do not depend on sizes, in their order. The graph after them can be saved
+/// and planned for another size.
 void run_unsized_passes(Graph* graph, InputSpec* picture);
 
 /// Runs the passes that depend on sizes, in their order.

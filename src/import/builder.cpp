@@ -341,7 +341,9 @@ Result<int> GraphBuilder::permute(const std::string& name, int in,
     for (int& axis : axes) axis = before->second.order[static_cast<size_t>(axis)];
     in = before->second.of;
   }
-  if (std::is_sorted(axes.begin(), axes.end())) return in;
+  bool moves = axes.size() != static_cast<size_t>(shape_of(in).rank);
+  for (size_t i = 0; i < axes.size(); ++i) moves |= axes[i] != static_cast<int>(i);
+  if (!moves) return in;
   DVNN_ASSIGN(const int out, cpu(name, layers::PermuteAttributes{axes}, {in}));
   permutes_[out] = {in, std::move(axes)};
   return out;

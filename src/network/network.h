@@ -35,7 +35,7 @@ struct NetworkSource {
   /// Plans a .dvn file's model for another size: plan::replan(), from a folder above this one.
   Result<Model> (*replan)(const Model& model, int width, int height,
                           const Cancellation* cancellation) = nullptr;
-  std::string custom_layers;  // a library of CPU layers (include/dvnn_layer.h), or empty
+  std::string custom_layers = {};  // a library of CPU layers (include/dvnn_layer.h), or empty
   /// May end the loading; null: nobody does.
   const Cancellation* cancellation = nullptr;
 };

@@ -26,6 +26,13 @@ double macs_of(const Graph& graph) {
   return macs;
 }
 
+// Layers of users' libraries, which the converter does not load.
+bool has_users_layers(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+    return node.layer<layers::CustomAttributes>() != nullptr;
+  });
+}
+
 // Pixels 0..255 of every channel: a corner of noise, one of a gradient, one of stripes and one of
 // blocks of one colour, as photographs have all of these.
 std::vector<float> seeded_picture(const Shape& shape) {
@@ -71,7 +78,7 @@ void to_input(const InputSpec& picture, const Shape& shape, std::vector<float>* 
 
 Result<std::vector<float>> measure_ranges(const Graph& graph, const PlanOptions& options,
                                           const InputSpec& picture) {
-  if (macs_of(graph) > kMostMacs) return std::vector<float>();
+  if (macs_of(graph) > kMostMacs || has_users_layers(graph)) return std::vector<float>();
   const Shape input = graph.shape_of(graph.input);
   const bool pictures = is_picture(input);
   std::vector<std::vector<float>> samples;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 
+#include "device/limits.h"
 #include "softdv/export.h"
 #include "softdv/objects.h"
 #include "softdv/queue.h"
@@ -71,7 +72,8 @@ static dmp_dv_context create_context() {
   std::snprintf(text, sizeof text,
                 "DMP DV: ub_size=%d max_kernel_size=%d conv_freq=%d fc_freq=%d "
                 "max_fc_vector_size=%d",
-                kUnifiedBufferBytes, device::kMaxKernel, conv_freq_mhz(), 0, kMaxFcVectorSize);
+                kUnifiedBufferBytes, dvnn::device::kMaxKernel, conv_freq_mhz(), 0,
+                kMaxFcVectorSize);
   ctx->info = text;
   return ctx.release();
 }
@@ -99,7 +101,7 @@ DVNN_EXPORT int dmp_dv_context_get_info(dmp_dv_context ctx, struct dmp_dv_info* 
   if (info->size < sizeof(dmp_dv_info_v0)) return 0;
   auto* v0 = reinterpret_cast<dmp_dv_info_v0*>(info);
   v0->ub_size = kUnifiedBufferBytes;
-  v0->max_kernel_size = device::kMaxKernel;
+  v0->max_kernel_size = dvnn::device::kMaxKernel;
   v0->conv_freq = conv_freq_mhz();
   v0->fc_freq = 0;  // fully connected commands run on the convolution block
   v0->max_fc_vector_size = kMaxFcVectorSize;

@@ -71,12 +71,14 @@ ordered_json outputs_json(Session* session) {
   return outputs;
 }
 
-// The input as the model defines it: without what was folded into how a picture becomes it.
-Status dump_input(Session* session, const std::string& path) {
+// The input tensor, and the input as the model defines it: without what was folded into how an
+// image becomes the tensor.
+Status dump_input(Session* session, const std::string& stem) {
   const TensorDesc& desc = session->slot().network()->input_desc();
   std::vector<float> values = values_of({desc, session->slot().input().data()});
+  DVNN_TRY(write_npy(stem + ".tensor.npy", desc.shape, values));
   unfold(session->model().input, desc.shape, &values);
-  return write_npy(path, desc.shape, values);
+  return write_npy(stem + ".input.npy", desc.shape, values);
 }
 
 Status dump_outputs(Session* session, const std::string& folder, const std::string& picture) {
@@ -116,7 +118,7 @@ void print_text(const std::string& path, const objects::Objects& found, cv::Size
 
 Status run_slot(Session* session, const std::string& path, const RunOptions& options) {
   if (!options.dump_folder.empty()) {
-    DVNN_TRY(dump_input(session, options.dump_folder + "/" + base_name(path) + ".input.npy"));
+    DVNN_TRY(dump_input(session, options.dump_folder + "/" + base_name(path)));
   }
   DVNN_TRY(session->slot().run());
   if (options.dump_folder.empty()) return {};
@@ -168,15 +170,16 @@ int run_command(int argc, char** argv) {
   NetworkTexts network;
   OptionText folder;
   std::vector<GOptionEntry> entries = network.entries();
-  entries.insert(
-      entries.end(),
-      {{"json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object per picture", nullptr},
-       {"threshold", 't', 0, G_OPTION_ARG_DOUBLE, &options.threshold,
-        "Least confidence of a detection, 0..1 (default 0.5)", "C"},
-       {"dump", 0, 0, G_OPTION_ARG_FILENAME, folder.out(),
-        "Write the input as the model defines it, and every raw output, as .npy into this folder",
-        "FOLDER"},
-       {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}});
+  entries.insert(entries.end(), {{"json", 0, 0, G_OPTION_ARG_NONE, &json,
+                                  "Print one JSON object per picture", nullptr},
+                                 {"threshold", 't', 0, G_OPTION_ARG_DOUBLE, &options.threshold,
+                                  "Least confidence of a detection, 0..1 (default 0.5)", "C"},
+                                 {"dump", 0, 0, G_OPTION_ARG_FILENAME, folder.out(),
+                                  "Write the input tensor, the input as the model defines it and "
+                                  "every raw output as .npy into "
+                                  "this folder",
+                                  "FOLDER"},
+                                 {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}});
   auto args = parse_options(
       "NETWORK.dvn|NETWORK.so PICTURE|INPUT.npy...",
       "Runs a network on pictures and prints the detections or the top 5; or on arrays of numbers.",

@@ -19,7 +19,7 @@ def outputs(dvnet, network, picture, folder):
     os.makedirs(folder)
     subprocess.run([dvnet, "run", *network, "--dump", folder, picture], check=True,
                    stdout=subprocess.DEVNULL)
-    files = [name for name in os.listdir(folder) if not name.endswith(".input.npy")]
+    files = [name for name in os.listdir(folder) if not name.endswith((".input.npy", ".tensor.npy"))]
     return {name: open(os.path.join(folder, name), "rb").read() for name in sorted(files)}
 
 

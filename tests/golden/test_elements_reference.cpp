@@ -229,7 +229,7 @@ START_TEST(the_same_pixels_give_the_tensor_and_boxes_of_dvnet_run) {
       const Frame frame = run_elements(source, network, "0.3", 0, "cpu");
       expect_same_floats(frame.found, run_elements(source, network, "0.3", 0, "device").found);
       const std::vector<float> tensor =
-          read_npy(work_folder / (entry.path().filename().string() + ".input.npy"));
+          read_npy(work_folder / (entry.path().filename().string() + ".tensor.npy"));
       ck_assert_msg(!tensor.empty() && tensor_of(source, network) == tensor,
                     "%s: the tensors differ", picture.c_str());
       ck_assert_uint_eq(frame.found.size(), run["detections"].size());

@@ -73,13 +73,23 @@ START_TEST(a_layer_wider_than_the_device_is_named_with_its_limit) {
 }
 END_TEST
 
-START_TEST(what_the_driver_would_refuse_is_named_before) {
-  refused(network_text(3, 1024, 8,
-                       layer("many", "Convolution", "data", "many",
-                             "convolution_param { num_output: 512 kernel_size: 1 }") +
-                           layer("deep", "Convolution", "many", "deep", kConv)),
-          Weights().blob("many", 1536).blob("many", 512).blob("deep", 8 * 512 * 9).blob("deep", 8),
-          {"'deep'", "unified buffer"});
+START_TEST(what_the_driver_would_refuse_runs_on_the_cpu) {
+  const std::string text =
+      network_text(3, 1024, 8,
+                   layer("many", "Convolution", "data", "many",
+                         "convolution_param { num_output: 512 kernel_size: 1 }") +
+                       layer("deep", "Convolution", "many", "deep", kConv));
+  const Weights weights =
+      Weights().blob("many", 1536).blob("many", 512).blob("deep", 8 * 512 * 9).blob("deep", 8);
+  convert::Report report;
+  auto model = ModelFiles(text, weights.net()).convert({}, &report);
+  ck_assert_msg(model.ok(), "%s", model.ok() ? "" : model.error().message.c_str());
+  bool told = false;
+  for (const plan::StepNote& step : report.steps) {
+    told |= step.where == "CPU" && step.layers == std::vector<std::string>{"deep"} &&
+            step.why.find("unified buffer") != std::string::npos;
+  }
+  ck_assert(told);
 }
 END_TEST
 
@@ -184,7 +194,7 @@ END_TEST
 
 DVNN_TEST_MAIN(caffe, models_that_cannot_be_done_are_refused_by_layer,
                a_layer_wider_than_the_device_is_named_with_its_limit,
-               what_the_driver_would_refuse_is_named_before, inputs_that_make_no_sense_are_refused,
+               what_the_driver_would_refuse_runs_on_the_cpu, inputs_that_make_no_sense_are_refused,
                text_that_is_no_prototxt_is_refused_with_its_line,
                files_that_are_missing_or_damaged_are_named, random_damage_never_crashes,
                old_spellings_and_unknown_fields_are_read, a_decoder_that_does_not_fit_is_refused)

@@ -77,21 +77,20 @@ def run_test(dvnet, folder, work, name):
     base = os.path.join(folder, name)
     network = os.path.join(work, name + '.dvn')
     steps = ([dvnet, 'convert', base + '.onnx', '-o', network],
-             [dvnet, 'run', network, base + '.in.npy', '--dump', os.path.join(work, name)])
+             [dvnet, 'run', network, base + '.in.npy', '--json', '--dump', os.path.join(work, name)])
     for step in steps:
         try:
-            done = subprocess.run(step, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60, check=False)
+            done = subprocess.run(step, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False)
         except subprocess.TimeoutExpired:
             return '%s does not end' % step[1]
         if done.returncode != 0:
             return done.stderr.decode(errors='replace').strip().split('\n')[-1]
-    dumped = json.loads(subprocess.run([dvnet, 'inspect', '--json', network], stdout=subprocess.PIPE,
-                                       check=True).stdout)
-    for k, output in enumerate(dumped['outputs']):
+    outputs = json.loads(done.stdout)['outputs']
+    for k, output in enumerate(outputs):
         wanted = base + '.out%d.npy' % k
         if not os.path.exists(wanted):
             continue
-        path = os.path.join(work, name, '%s.in.npy.%s.npy' % (name, output['name'].replace('/', '_').replace(':', '_')))
+        path = os.path.join(work, name, '%s.in.npy.%s.npy' % (name, output.replace('/', '_').replace(':', '_')))
         problem = compare(read_npy(path), read_npy(wanted))
         if problem:
             return 'output %d: %s' % (k, problem)

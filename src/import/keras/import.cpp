@@ -205,8 +205,7 @@ class Walk {
       return Error{ErrorCode::kUnsupported,
                    "input '" + name + "' has no fixed size: give one with --size WxH"};
     }
-    DVNN_ASSIGN(const int value,
-                importer_.builder.input(name, {1, dims[3], dims[1], dims[2]}));
+    DVNN_ASSIGN(const int value, importer_.builder.input(name, {1, dims[3], dims[1], dims[2]}));
     return KerasTensor{value, false};
   }
 

@@ -281,8 +281,10 @@ int convert_command(int argc, char** argv) {
   model.value().producer = std::string("dvnet ") + DVNN_VERSION;
   if (Status s = write_outputs(outputs, model.value()); !s.ok()) return fail(s.error());
   if (report.rescaled > 0) {
-    std::printf("%d values reach up to %g, beyond 16 bits: they are kept as a power of two of it\n",
-                report.rescaled, static_cast<double>(report.largest));
+    std::printf(
+        "values reach up to %g, near the 65504 of 16 bits or beyond: %d are kept as a power of "
+        "two\n",
+        static_cast<double>(report.largest), report.rescaled);
   }
   if (verbose) print_notes(report);
   std::printf("%s: %zu steps, %zu bytes of weights, I/O buffer %llu bytes%s\n",

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Outputs as GstTensorMeta: what dvinfer attaches, and what dvdecode makes of others'.
+#include <unistd.h>
+
 #include "analytics_fixture.h"
+#include "grid_network.h"
 #include "gst/dvnn/gstdvtensormeta.h"
+#include "network/dvn_file.h"
 
 using namespace dvnn::test;
 

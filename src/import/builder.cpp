@@ -328,9 +328,11 @@ Result<int> GraphBuilder::reshape(const std::string& name, int in,
 
 Result<int> GraphBuilder::permute(const std::string& name, int in,
                                   const std::vector<int64_t>& order) {
-  if (order.size() > static_cast<size_t>(Shape::kMaxRank) ||
-      std::any_of(order.begin(), order.end(),
-                  [](int64_t axis) { return axis < 0 || axis >= Shape::kMaxRank; })) {
+  // What is composed below is looked up by these.
+  const auto rank = static_cast<int64_t>(order.size());
+  if (rank > Shape::kMaxRank || std::any_of(order.begin(), order.end(), [rank](int64_t axis) {
+        return axis < 0 || axis >= rank;
+      })) {
     return Error{ErrorCode::kMalformed,
                  "the order does not name each axis of " + shape_of(in).to_string() + " once"};
   }

@@ -200,6 +200,35 @@ START_TEST(halves_of_pixels_are_not_repetition) {
 }
 END_TEST
 
+START_TEST(numbers_that_cannot_be_are_refused) {
+  OnnxModel turned({2, 3}, 13);
+  turned.node("Transpose", {"x"}, {"t"}).list("perm", {1, 0});
+  turned.node("Transpose", {"t"}, {"y"}).list("perm", {0, 5}).output("y");
+  refused(convert_model(turned), {"Transpose_y", "once"});
+  const int64_t huge = INT64_MAX / 2;
+  for (const char* type : {"Conv", "ConvTranspose"}) {
+    for (const char* list : {"strides", "dilations", "output_padding", "output_shape"}) {
+      if (std::string(type) == "Conv" && list[0] == 'o') continue;
+      OnnxModel m({1, 3, 8, 8}, 13);
+      m.weights("w", {3, 3, 3, 3}).node(type, {"x", "w"}, {"y"}).list(list, {huge, huge});
+      refused(convert_model(m.output("y")), {type, "65535"});
+    }
+    OnnxModel groups({1, 3, 8, 8}, 13);
+    groups.weights("w", {3, 3, 3, 3}).node(type, {"x", "w"}, {"y"});
+    onnx::AttributeProto* group = groups.graph().mutable_node(0)->add_attribute();
+    group->set_name("group");
+    group->set_i(huge);
+    refused(convert_model(groups.output("y")), {type, "groups"});
+  }
+  OnnxModel split({2, 4}, 18);
+  split.node("Split", {"x"}, {"y", "z"});
+  onnx::AttributeProto* parts = split.graph().mutable_node(0)->add_attribute();
+  parts->set_name("num_outputs");
+  parts->set_i(INT64_MAX);
+  refused(convert_model(split.output("y")), {"Split", "equal parts"});
+}
+END_TEST
+
 START_TEST(values_beyond_16_bits_are_kept_smaller) {
   // Twice times 1000 and back: 255 * 10^6 on the way, which a ReLU and a pooling look at.
   OnnxModel m({1, 3, 16, 16}, 13);
@@ -238,4 +267,4 @@ DVNN_TEST_MAIN(onnx_forms, old_opsets_broadcast_by_axis, old_opsets_reshape_by_a
                data_of_other_files_is_read_from_below, data_of_other_folders_is_refused,
                functions_of_the_model_are_expanded, channels_may_be_last,
                a_clip_behind_the_cpu_loads, halves_of_pixels_are_not_repetition,
-               values_beyond_16_bits_are_kept_smaller)
+               numbers_that_cannot_be_are_refused, values_beyond_16_bits_are_kept_smaller)

@@ -29,11 +29,11 @@ Result<OnnxConstant> kernel_of(const OnnxNode& node) {
 }
 
 // Kernel, stride, dilation and groups of a convolution with these weights.
-Result<ConvSpec> conv_spec(const OnnxNode& node, const OnnxConstant& weights,
-                           int64_t outputs_per_group, size_t outputs_axis) {
+Result<ConvSpec> conv_spec(const OnnxNode& node, const OnnxConstant& weights, bool transposed) {
   ConvSpec spec;
   spec.groups = node.integer("group", 1);
-  spec.outputs = weights.dims[outputs_axis] * outputs_per_group;
+  DVNN_TRY(check_onnx_number("the number of groups", spec.groups, 1));
+  spec.outputs = transposed ? weights.dims[1] * spec.groups : weights.dims[0];
   spec.kernel_y = weights.dims[2];
   spec.kernel_x = weights.dims[3];
   const std::vector<int64_t> kernel = node.integers("kernel_shape");
@@ -44,6 +44,8 @@ Result<ConvSpec> conv_spec(const OnnxNode& node, const OnnxConstant& weights,
   DVNN_ASSIGN(const auto dilations, onnx_pair(node, "dilations", 1));
   spec.stride_y = strides[0], spec.stride_x = strides[1];
   spec.dilation_y = dilations[0], spec.dilation_x = dilations[1];
+  for (int64_t stride : strides) DVNN_TRY(check_onnx_number("the stride", stride, 1));
+  for (int64_t dilation : dilations) DVNN_TRY(check_onnx_number("the dilation", dilation, 1));
   return spec;
 }
 
@@ -74,9 +76,11 @@ struct Extra {
 
 Status transposed_pads(const OnnxNode& node, const Shape& in, ConvSpec* spec, Extra* extra) {
   DVNN_ASSIGN(const auto padding, onnx_pair(node, "output_padding", 0));
+  for (int64_t pad : padding) DVNN_TRY(check_onnx_number("output_padding", pad, 0));
   *extra = {padding[1], padding[0]};
   const std::string mode = node.text("auto_pad", "NOTSET");
   std::vector<int64_t> size = node.integers("output_shape");
+  for (int64_t side : size) DVNN_TRY(check_onnx_number("output_shape", side, 1));
   if (size.size() == 1) size.insert(size.begin(), 1);
   const bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
   if (size.empty() && !same) {
@@ -156,7 +160,7 @@ Status general_gemm(const OnnxNode& node) {
 
 Status import_onnx_conv(const OnnxNode& node) {
   DVNN_ASSIGN(const OnnxConstant weights, kernel_of(node));
-  DVNN_ASSIGN(ConvSpec spec, conv_spec(node, weights, 1, 0));
+  DVNN_ASSIGN(ConvSpec spec, conv_spec(node, weights, false));
   DVNN_ASSIGN(const auto bias, optional_floats(node, 2));
   return over_pictures(node, [&](const std::string& name, int in) -> Result<int> {
     const Shape& shape = node.builder().shape_of(in);
@@ -169,7 +173,7 @@ Status import_onnx_conv(const OnnxNode& node) {
 
 Status import_onnx_conv_transpose(const OnnxNode& node) {
   DVNN_ASSIGN(const OnnxConstant weights, kernel_of(node));
-  DVNN_ASSIGN(ConvSpec spec, conv_spec(node, weights, node.integer("group", 1), 1));
+  DVNN_ASSIGN(ConvSpec spec, conv_spec(node, weights, true));
   DVNN_ASSIGN(const auto bias, optional_floats(node, 2));
   return over_pictures(node, [&](const std::string& name, int in) -> Result<int> {
     Extra extra;

@@ -290,12 +290,12 @@ Status import_onnx_split(const OnnxNode& node) {
   const int64_t total = dims[a];
   if (sizes.empty()) {  // since opset 18 the last may be smaller
     const int64_t parts = node.integer("num_outputs", node.outputs());
-    const int64_t most = parts > 0 ? (total + parts - 1) / parts : 0;
     if (parts != node.outputs() || (node.opset() < 18 && total % parts != 0)) {
       return Error{ErrorCode::kMalformed,
                    format("%lld cannot be split in %lld equal parts", static_cast<long long>(total),
                           static_cast<long long>(parts))};
     }
+    const int64_t most = (total + parts - 1) / parts;
     sizes.assign(static_cast<size_t>(parts), most);
     sizes.back() = total - most * (parts - 1);
   }

@@ -31,14 +31,6 @@ Result<std::vector<int64_t>> per_axis(const OnnxNode& node, const char* attribut
                format("%s has %zu numbers for %zu axes", attribute, list.size(), axes)};
 }
 
-Status check_window(const char* what, int64_t value, int64_t least) {
-  constexpr int64_t kMost = 65535;
-  if (value >= least && value <= kMost) return {};
-  return Error{ErrorCode::kUnsupported,
-               format("%s is %lld, not %lld to %lld", what, static_cast<long long>(value),
-                      static_cast<long long>(least), static_cast<long long>(kMost))};
-}
-
 // Pads before and after every axis.
 struct AxisPads {
   std::vector<int64_t> before, after;
@@ -77,9 +69,9 @@ Result<Pool> window_of(const OnnxNode& node, const Shape& in, Pool::Operation op
   pool.operation = operation;
   std::vector<int64_t> reach;
   for (size_t i = 0; i < axes; ++i) {
-    DVNN_TRY(check_window("the window's size", kernel[i], 1));
-    DVNN_TRY(check_window("the stride", stride[i], 1));
-    DVNN_TRY(check_window("the dilation", dilation[i], 1));
+    DVNN_TRY(check_onnx_number("the window's size", kernel[i], 1));
+    DVNN_TRY(check_onnx_number("the stride", stride[i], 1));
+    DVNN_TRY(check_onnx_number("the dilation", dilation[i], 1));
     pool.kernel.push_back(static_cast<int>(kernel[i]));
     pool.stride.push_back(static_cast<int>(stride[i]));
     pool.dilation.push_back(static_cast<int>(dilation[i]));
@@ -87,7 +79,8 @@ Result<Pool> window_of(const OnnxNode& node, const Shape& in, Pool::Operation op
   }
   DVNN_ASSIGN(const AxisPads pads, axis_pads(node, in, reach, stride));
   for (size_t i = 0; i < axes; ++i) {
-    for (int64_t pad : {pads.before[i], pads.after[i]}) DVNN_TRY(check_window("a pad", pad, 0));
+    for (int64_t pad : {pads.before[i], pads.after[i]})
+      DVNN_TRY(check_onnx_number("a pad", pad, 0));
     pool.before.push_back(static_cast<int>(pads.before[i]));
     pool.after.push_back(static_cast<int>(pads.after[i]));
   }
@@ -130,6 +123,14 @@ Status import_pool(const OnnxNode& node, Pool::Operation operation) {
 }
 
 }  // namespace
+
+Status check_onnx_number(const char* what, int64_t value, int64_t least) {
+  constexpr int64_t kMost = 65535;
+  if (value >= least && value <= kMost) return {};
+  return Error{ErrorCode::kUnsupported,
+               format("%s is %lld, not %lld to %lld", what, static_cast<long long>(value),
+                      static_cast<long long>(least), static_cast<long long>(kMost))};
+}
 
 Result<std::vector<int64_t>> onnx_pair(const OnnxNode& node, const char* attribute,
                                        int64_t fallback) {

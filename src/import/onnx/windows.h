@@ -11,6 +11,9 @@ namespace dvnn::import {
 Result<std::vector<int64_t>> onnx_pair(const OnnxNode& node, const char* attribute,
                                        int64_t fallback);
 
+/// Checks a number before anything is computed with it: files may hold any.
+Status check_onnx_number(const char* what, int64_t value, int64_t least);
+
 struct OnnxPads {
   int64_t left = 0, right = 0, top = 0, bottom = 0;
 };

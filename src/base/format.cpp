@@ -93,4 +93,13 @@ std::string base_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);  // without a slash, npos + 1: from the beginning
 }
 
+std::string folder_name(const std::string& path) {
+  return path.substr(0, path.rfind('/') + 1);
+}
+
+std::string lower_case(std::string text) {
+  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return text;
+}
+
 }  // namespace dvnn

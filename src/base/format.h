@@ -22,4 +22,10 @@ std::string short_text(const std::string& text, size_t most);
 /// The last part of a path.
 std::string base_name(const std::string& path);
 
+/// The path without its last part, with the slash at its end; empty if it names no folder.
+std::string folder_name(const std::string& path);
+
+/// ASCII's capitals as small letters.
+std::string lower_case(std::string text);
+
 }  // namespace dvnn

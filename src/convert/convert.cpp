@@ -95,9 +95,8 @@ Result<network::Model> finish(Result<plan::Graph> graph, const std::string& kind
 Result<network::Model> convert_onnx(const std::string& path, const ConvertOptions& options,
                                     Report* report) {
   DVNN_ASSIGN(const onnx::ModelProto proto, import::read_onnx(path));
-  const size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  return finish(import::import_onnx(proto, folder, options.import), "onnx", path, options, report);
+  return finish(import::import_onnx(proto, folder_name(path), options.import), "onnx", path,
+                options, report);
 }
 
 Result<network::Model> convert_keras(const std::string& path, const ConvertOptions& options,

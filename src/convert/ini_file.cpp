@@ -58,8 +58,7 @@ Result<Options> read_options(const std::string& path) {
       return Error{ErrorCode::kMalformed,
                    format("'%s' line %d: no [SECTION] and no 'key = value'", path.c_str(), number)};
     }
-    std::string key = trimmed(text.substr(0, sign));
-    std::transform(key.begin(), key.end(), key.begin(), ::tolower);
+    const std::string key = lower_case(trimmed(text.substr(0, sign)));
     options[section + "." + key] = trimmed(text.substr(sign + 1));
   }
   return options;
@@ -68,7 +67,7 @@ Result<Options> read_options(const std::string& path) {
 class Reader {
  public:
   Reader(const std::string& path, Options options)
-      : path_(path), folder_(path.substr(0, path.rfind('/') + 1)), options_(std::move(options)) {}
+      : path_(path), folder_(folder_name(path)), options_(std::move(options)) {}
 
   Result<std::string> required(const char* key) {
     used_.push_back(key);

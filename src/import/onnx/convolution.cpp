@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "device/limits.h"
 #include "import/onnx/import.h"
 #include "import/onnx/windows.h"
 
@@ -109,8 +110,7 @@ Result<int> times_matrix(const OnnxNode& node, int in, const std::vector<float>&
                          int64_t n, std::vector<float> bias) {
   GraphBuilder& b = node.builder();
   const Shape shape = b.shape_of(in);
-  constexpr int64_t kMostOnDevice = 32768;  // inputs or outputs
-  if (shape.elements() == k && k <= kMostOnDevice && n <= kMostOnDevice) {
+  if (shape.elements() == k && k <= device::kMaxChannels && n <= device::kMaxChannels) {
     std::vector<float> ordered(matrix.size());
     for (int64_t i = 0; i < k; ++i) {
       for (int64_t o = 0; o < n; ++o) {

@@ -14,11 +14,6 @@ using device::Activation;
 using layers::BinaryOperation;
 using layers::UnaryFunction;
 
-std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), ::tolower);
-  return text;
-}
-
 // One number per channel of `in`, if the constant is that or a single number; else empty.
 std::vector<float> per_channel(const OnnxConstant& constant, const Shape& in) {
   std::vector<float> values = constant.floats();

@@ -24,9 +24,7 @@ Result<std::vector<int>> axes_of(const OnnxNode& node, int rank) {
 
 // ReduceSumSquare -> sumsquare
 Result<Reduction> reduction_of(const std::string& type) {
-  std::string name = type.substr(std::string("Reduce").size());
-  std::transform(name.begin(), name.end(), name.begin(), ::tolower);
-  return layers::parse_reduction(name);
+  return layers::parse_reduction(lower_case(type.substr(std::string("Reduce").size())));
 }
 
 Result<int> axis_of(const OnnxNode& node, int value, int64_t fallback) {

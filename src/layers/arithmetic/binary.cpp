@@ -6,7 +6,7 @@
 
 #include "base/format.h"
 #include "base/json.h"
-#include "layers/arithmetic/named_row.h"
+#include "base/names.h"
 #include "layers/factories.h"
 #include "layers/float_layer.h"
 #include "layers/strides.h"
@@ -110,7 +110,7 @@ Status expect_broadcast(Span<const TensorDesc> inputs, const Shape& out) {
 }  // namespace
 
 Result<BinaryOperation> parse_binary_operation(const std::string& name) {
-  return find_name<BinaryOperation>(kOperations, name);
+  return parse_name<BinaryOperation>(name, kOperations, "operation");
 }
 
 Result<BinaryAttributes> BinaryAttributes::parse(const nlohmann::json& params) {

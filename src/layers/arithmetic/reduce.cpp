@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "base/json.h"
-#include "layers/arithmetic/named_row.h"
+#include "base/names.h"
 #include "layers/factories.h"
 #include "layers/float_layer.h"
 #include "layers/strides.h"
@@ -84,7 +84,7 @@ Status expect_groups(const TensorDesc& output, const Groups& groups) {
 }  // namespace
 
 Result<Reduction> parse_reduction(const std::string& name) {
-  return find_name<Reduction>(kReductions, name);
+  return parse_name<Reduction>(name, kReductions, "operation");
 }
 
 Result<ReduceAttributes> ReduceAttributes::parse(const nlohmann::json& params) {

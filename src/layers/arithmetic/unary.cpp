@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "base/json.h"
-#include "layers/arithmetic/named_row.h"
+#include "base/names.h"
 #include "layers/element_spans.h"
 #include "layers/factories.h"
 
@@ -126,7 +126,7 @@ class Unary final : public CpuLayer {
 }  // namespace
 
 Result<UnaryFunction> parse_unary_function(const std::string& name) {
-  return find_name<UnaryFunction>(kFunctions, name);
+  return parse_name<UnaryFunction>(name, kFunctions, "function");
 }
 
 Result<UnaryAttributes> UnaryAttributes::parse(const nlohmann::json& params) {

@@ -4,7 +4,7 @@
 
 #include "base/format.h"
 #include "base/json.h"
-#include "layers/arithmetic/named_row.h"
+#include "base/names.h"
 #include "layers/factories.h"
 #include "layers/float_layer.h"
 #include "layers/strides.h"
@@ -42,7 +42,7 @@ Result<BorderAttributes> BorderAttributes::parse(const nlohmann::json& params) {
   BorderAttributes a;
   a.before = in.integers("before", -kMost, kMost, Shape::kMaxRank);
   a.after = in.integers("after", -kMost, kMost, Shape::kMaxRank);
-  const auto mode = find_name<BorderMode>(kBorderModes, in.text("mode", kBorderModes[0]));
+  const auto mode = parse_name<BorderMode>(in.text("mode", kBorderModes[0]), kBorderModes, "mode");
   if (!mode.ok()) in.fail("mode", mode.error().message);
   a.value = static_cast<float>(in.number("value", 0));
   DVNN_TRY(in.status());

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "base/json.h"
-#include "layers/arithmetic/named_row.h"
+#include "base/names.h"
 #include "layers/factories.h"
 #include "layers/float_layer.h"
 
@@ -107,9 +107,9 @@ float sample(const float* plane, const int* sizes, const Taps* taps, int axes) {
 Result<GridSampleAttributes> GridSampleAttributes::parse(const nlohmann::json& params) {
   JsonReader in(params, kName);
   GridSampleAttributes a;
-  const auto in_mode = find_name<Mode>(kSampleModes, in.text("mode", "linear"));
+  const auto in_mode = parse_name<Mode>(in.text("mode", "linear"), kSampleModes, "mode");
   if (!in_mode.ok()) in.fail("mode", in_mode.error().message);
-  const auto outside = find_name<Padding>(kPaddings, in.text("padding", "zeros"));
+  const auto outside = parse_name<Padding>(in.text("padding", "zeros"), kPaddings, "padding");
   if (!outside.ok()) in.fail("padding", outside.error().message);
   a.align_corners = in.boolean("align_corners", false);
   DVNN_TRY(in.status());

@@ -7,7 +7,7 @@
 
 #include "base/format.h"
 #include "base/json.h"
-#include "layers/arithmetic/named_row.h"
+#include "base/names.h"
 #include "layers/factories.h"
 #include "layers/float_layer.h"
 #include "tensor/tensor_json.h"
@@ -215,11 +215,13 @@ Result<std::vector<AxisRule>> rules_of(const ResizeAttributes& a, const Shape& s
 Result<ResizeAttributes> ResizeAttributes::parse(const nlohmann::json& params) {
   JsonReader in(params, kName);
   ResizeAttributes a;
-  const auto in_mode = find_name<ResizeMode>(kResizeModes, in.text("mode"));
+  const auto in_mode = parse_name<ResizeMode>(in.text("mode"), kResizeModes, "mode");
   if (!in_mode.ok()) in.fail("mode", in_mode.error().message);
-  const auto by = find_name<Coordinates>(kCoordinates, in.text("coordinates", kCoordinates[0]));
+  const auto by =
+      parse_name<Coordinates>(in.text("coordinates", kCoordinates[0]), kCoordinates, "coordinates");
   if (!by.ok()) in.fail("coordinates", by.error().message);
-  const auto nearest = find_name<Rounding>(kRoundings, in.text("rounding", kRoundings[0]));
+  const auto nearest =
+      parse_name<Rounding>(in.text("rounding", kRoundings[0]), kRoundings, "rounding");
   if (!nearest.ok()) in.fail("rounding", nearest.error().message);
   a.cubic_a = static_cast<float>(in.number("cubic_a", -0.75));
   a.extrapolation = static_cast<float>(in.number("extrapolation", 0));

@@ -7,7 +7,7 @@
 
 #include "base/format.h"
 #include "base/json.h"
-#include "layers/arithmetic/named_row.h"
+#include "base/names.h"
 #include "layers/factories.h"
 #include "layers/float_layer.h"
 #include "layers/strides.h"
@@ -124,7 +124,7 @@ Result<WindowPoolAttributes> WindowPoolAttributes::parse(const nlohmann::json& p
   constexpr int kMost = 65535;
   JsonReader in(params, kName);
   WindowPoolAttributes a;
-  const auto named = find_name<PoolOperation>(kPoolOperations, in.text("operation"));
+  const auto named = parse_name<PoolOperation>(in.text("operation"), kPoolOperations, "operation");
   if (!named.ok()) in.fail("operation", named.error().message);
   auto list = [&](const char* name, int least) {
     return in.integers(name, least, kMost, Shape::kMaxRank);

@@ -25,6 +25,12 @@ Result<LayerAttributes> parsed(const nlohmann::json& params) {
   return LayerAttributes(std::move(attributes));
 }
 
+template <typename Attributes, typename = void>
+struct IsFloatLayer : std::false_type {};
+template <typename Attributes>
+struct IsFloatLayer<Attributes, std::void_t<decltype(Attributes::kIsFloatLayer)>> : std::true_type {
+};
+
 template <size_t... I>
 std::vector<std::string> names_of(std::index_sequence<I...>) {
   return {std::variant_alternative_t<I, LayerAttributes>::kName...};
@@ -39,6 +45,13 @@ Result<LayerAttributes> parse_layer(const std::string& type, const nlohmann::jso
       [&]() -> Result<LayerAttributes> {
         return LayerAttributes(CustomAttributes{type, params});
       });
+}
+
+bool is_float_layer(const std::string& type) {
+  return with_type(
+      type,
+      [](auto* row) -> bool { return IsFloatLayer<std::remove_pointer_t<decltype(row)>>::value; },
+      [] { return false; });
 }
 
 std::string type_of(const LayerAttributes& attributes) {

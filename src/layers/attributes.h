@@ -35,10 +35,15 @@ using DimsResult = Result<std::vector<int64_t>>;
   DimsResult dims_after(Span<const Shape> inputs) const;         \
   LayerResult create(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs) const
 
+// A type whose layer is a function of whole tensors in floats (float_layer.h): its cost follows.
+#define DVNN_FLOAT_LAYER_TYPE(Attributes, name) \
+  static constexpr bool kIsFloatLayer = true;   \
+  DVNN_LAYER_TYPE(Attributes, name)
+
 /// The place of the largest or smallest element along {axis}: {operation: max|min, keep: whether
 /// the axis stays as a dimension of 1, last: whether the last of equal ones counts, not the first}.
 struct ArgReduceAttributes {
-  DVNN_LAYER_TYPE(ArgReduceAttributes, "ArgReduce");
+  DVNN_FLOAT_LAYER_TYPE(ArgReduceAttributes, "ArgReduce");
   bool smallest = false;
   int axis = 0;
   bool keep = true, last = false;
@@ -48,7 +53,7 @@ struct ArgReduceAttributes {
 /// reflect|wrap}, one number per axis; negative ones cut off.
 enum class BorderMode : uint8_t { kConstant, kEdge, kReflect, kWrap };
 struct BorderAttributes {
-  DVNN_LAYER_TYPE(BorderAttributes, "Border");
+  DVNN_FLOAT_LAYER_TYPE(BorderAttributes, "Border");
   std::vector<int> before, after;
   BorderMode mode = BorderMode::kConstant;
   float value = 0;
@@ -108,7 +113,7 @@ struct ConvolutionAttributes {
 
 /// Sums along {axis} up to each element: {exclusive: without it, reverse: from the end}.
 struct CumSumAttributes {
-  DVNN_LAYER_TYPE(CumSumAttributes, "CumSum");
+  DVNN_FLOAT_LAYER_TYPE(CumSumAttributes, "CumSum");
   int axis = 0;
   bool exclusive = false, reverse = false;
 };
@@ -138,7 +143,7 @@ struct EltwiseAttributes {
 /// Elements of the first input along {axis} at the places that the second holds; negative ones
 /// count from the end, those beyond are the nearest that is.
 struct GatherAttributes {
-  DVNN_LAYER_TYPE(GatherAttributes, "Gather");
+  DVNN_FLOAT_LAYER_TYPE(GatherAttributes, "Gather");
   int axis = 0;
 };
 
@@ -146,7 +151,7 @@ struct GatherAttributes {
 /// 2 or 3 coordinates, x first), -1..1 from one side to the other: {mode: nearest|linear|cubic,
 /// padding: zeros|border|reflection, align_corners}. Source: ONNX GridSample.
 struct GridSampleAttributes {
-  DVNN_LAYER_TYPE(GridSampleAttributes, "GridSample");
+  DVNN_FLOAT_LAYER_TYPE(GridSampleAttributes, "GridSample");
   enum class Mode : uint8_t { kNearest, kLinear, kCubic } mode = Mode::kLinear;
   enum class Padding : uint8_t { kZeros, kBorder, kReflection } padding = Padding::kZeros;
   bool align_corners = false;
@@ -155,14 +160,14 @@ struct GridSampleAttributes {
 /// Each element over (bias + alpha / size * the sum of squares of {size} channels about it) ^ beta.
 /// Source: Krizhevsky et al. (2012), as Caffe and ONNX have it.
 struct LrnAttributes {
-  DVNN_LAYER_TYPE(LrnAttributes, "LRN");
+  DVNN_FLOAT_LAYER_TYPE(LrnAttributes, "LRN");
   int size = 5;
   float alpha = 1e-4f, beta = 0.75f, bias = 1;
 };
 
 /// Products of matrices (..., m, k) and (..., k, n); dimensions of 1 before them repeat.
 struct MatMulAttributes {
-  DVNN_LAYER_TYPE(MatMulAttributes, "MatMul");
+  DVNN_FLOAT_LAYER_TYPE(MatMulAttributes, "MatMul");
 };
 
 /// L2 normalisation over channels (or everything, with across_spatial), then a scale per channel:
@@ -230,7 +235,7 @@ Result<Reduction> parse_reduction(const std::string& name);
 /// One number of each group of elements along {axes} (none: all): {operation: l1|l2|logsum|
 /// logsumexp|max|mean|min|prod|sum|sumsquare, keep: whether the axes stay as dimensions of 1}.
 struct ReduceAttributes {
-  DVNN_LAYER_TYPE(ReduceAttributes, "Reduce");
+  DVNN_FLOAT_LAYER_TYPE(ReduceAttributes, "Reduce");
   Reduction operation = Reduction::kMean;
   std::vector<int> axes;
   bool keep = true;
@@ -256,7 +261,7 @@ struct ReshapeAttributes {
 /// exclude_outside, antialias, extrapolation: the value outside (crop_and_resize), scales: [...] or
 /// sizes: [...], one per axis, roi: [first per axis, then last per axis]}. Source: ONNX Resize.
 struct ResizeAttributes {
-  DVNN_LAYER_TYPE(ResizeAttributes, "Resize");
+  DVNN_FLOAT_LAYER_TYPE(ResizeAttributes, "Resize");
   enum class Mode : uint8_t { kNearest, kLinear, kCubic } mode = Mode::kNearest;
   enum class Coordinates : uint8_t {
     kHalfPixel,
@@ -306,7 +311,7 @@ struct SoftmaxAttributes {
 /// (x - mean) / sqrt(variance + {epsilon}) of each group of elements along {axes} (none: all);
 /// without {centre}, x / sqrt(mean square + epsilon).
 struct StandardizeAttributes {
-  DVNN_LAYER_TYPE(StandardizeAttributes, "Standardize");
+  DVNN_FLOAT_LAYER_TYPE(StandardizeAttributes, "Standardize");
   std::vector<int> axes;
   float epsilon = 1e-5f;
   bool centre = true;
@@ -318,14 +323,14 @@ struct TanhAttributes {
 
 /// The array {repeats}[i] times along axis i.
 struct TileAttributes {
-  DVNN_LAYER_TYPE(TileAttributes, "Tile");
+  DVNN_FLOAT_LAYER_TYPE(TileAttributes, "Tile");
   std::vector<int> repeats;
 };
 
 /// The {k} largest elements along {axis}, largest first, or the smallest: {smallest, places: their
 /// places, not their values}. Of equal ones the first comes first.
 struct TopKAttributes {
-  DVNN_LAYER_TYPE(TopKAttributes, "TopK");
+  DVNN_FLOAT_LAYER_TYPE(TopKAttributes, "TopK");
   int axis = 0, k = 1;
   bool smallest = false, places = false;
 };
@@ -385,14 +390,14 @@ struct UnaryAttributes {
 /// The second input's elements where the first's are not 0, else the third's; dimensions of 1
 /// repeat.
 struct WhereAttributes {
-  DVNN_LAYER_TYPE(WhereAttributes, "Where");
+  DVNN_FLOAT_LAYER_TYPE(WhereAttributes, "Where");
 };
 
 /// Windows over all axes after the second: {operation: average|lp (p)|max|place (of the maximum, in
 /// the whole input, its axes in order or `column_major`), kernel, stride, dilation, before, after:
 /// [...] one per axis, ceil, counts_pads}. Source: ONNX AveragePool, LpPool, MaxPool.
 struct WindowPoolAttributes {
-  DVNN_LAYER_TYPE(WindowPoolAttributes, "WindowPool");
+  DVNN_FLOAT_LAYER_TYPE(WindowPoolAttributes, "WindowPool");
   enum class Operation : uint8_t { kAverage, kLp, kMax, kPlace } operation = Operation::kMax;
   std::vector<int> kernel, stride, dilation, before, after;
   bool ceil = false, counts_pads = false, column_major = false;
@@ -409,6 +414,7 @@ struct CustomAttributes {
                      const CustomLibrary* library) const;
 };
 
+#undef DVNN_FLOAT_LAYER_TYPE
 #undef DVNN_LAYER_TYPE
 
 /// Every type in the order of names; the last one stands for all types that are not built in.
@@ -424,6 +430,8 @@ using LayerAttributes = std::variant<
 
 /// Reads the parameters of the type called `type`. Errors name the parameter.
 Result<LayerAttributes> parse_layer(const std::string& type, const nlohmann::json& params);
+/// Whether the layer of the type called `type` is a function of whole tensors in floats.
+bool is_float_layer(const std::string& type);
 /// The type's name in files, and its parameters there.
 std::string type_of(const LayerAttributes& attributes);
 nlohmann::json params_of(const LayerAttributes& attributes);

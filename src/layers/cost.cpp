@@ -2,7 +2,6 @@
 #include "layers/cost.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "base/budget.h"
 #include "base/json.h"
@@ -123,17 +122,6 @@ void add_float_layer(const std::string& type, const nlohmann::json& params,
   const uint64_t taps =
       std::visit([&](const auto& a) { return taps_of(a, inputs); }, attributes.value());
   cost->work = sum(cost->work, product(made, taps));
-}
-
-bool is_float_layer(const std::string& type) {
-  constexpr const char* kTypes[] = {
-      ArgReduceAttributes::kName,   BorderAttributes::kName,     CumSumAttributes::kName,
-      GatherAttributes::kName,      GridSampleAttributes::kName, LrnAttributes::kName,
-      MatMulAttributes::kName,      ReduceAttributes::kName,     ResizeAttributes::kName,
-      StandardizeAttributes::kName, TileAttributes::kName,       TopKAttributes::kName,
-      WhereAttributes::kName,       WindowPoolAttributes::kName};
-  return std::any_of(std::begin(kTypes), std::end(kTypes),
-                     [&](const char* name) { return type == name; });
 }
 
 }  // namespace

@@ -91,6 +91,12 @@ Status expect_arity(Span<const TensorDesc> inputs, size_t min_inputs, size_t max
   return {};
 }
 
+Status expect_dims(const std::vector<int64_t>& dims, const TensorDesc& output) {
+  const Shape& shape = output.shape;
+  if (std::equal(dims.begin(), dims.end(), shape.dims, shape.dims + shape.rank)) return {};
+  return Error{ErrorCode::kMalformed, "the output " + shape.to_string() + " does not fit"};
+}
+
 Status expect_same_elements(const TensorDesc& a, const TensorDesc& b) {
   if (a.shape.elements() == b.shape.elements()) return {};
   return Error{ErrorCode::kMalformed, "the input's shape " + a.shape.to_string() +

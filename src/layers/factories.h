@@ -12,6 +12,8 @@ Status expect_arity(Span<const TensorDesc> inputs, size_t min_inputs, size_t max
                     Span<const TensorDesc> outputs);
 /// Checks that two tensors hold equally many elements.
 Status expect_same_elements(const TensorDesc& a, const TensorDesc& b);
+/// Checks that the output has the dimensions that follow from the inputs.
+Status expect_dims(const std::vector<int64_t>& dims, const TensorDesc& output);
 /// Elements before `axis`, along it, and after it.
 struct AxisSplit {
   size_t outer, count, inner;

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "layers/factories.h"
 #include "layers/float_io.h"
+#include "layers/strides.h"
 
 namespace dvnn::layers {
 namespace {
@@ -10,27 +11,14 @@ class Permute final : public CpuLayer {
  public:
   Permute(const std::vector<int>& order, const TensorDesc& input, const TensorDesc& output)
       : reader_(input), writer_(output), shape_(output.shape) {
-    int stride = 1;
-    int in_stride[Shape::kMaxRank];
-    for (int i = input.shape.rank - 1; i >= 0; --i) {
-      in_stride[i] = stride;
-      stride *= input.shape[i];
-    }
-    for (int i = 0; i < shape_.rank; ++i) strides_[i] = in_stride[order[static_cast<size_t>(i)]];
+    const Strides own = strides_of(input.shape);
+    for (size_t i = 0; i < order.size(); ++i) strides_[i] = own[static_cast<size_t>(order[i])];
   }
 
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
     const float* in = reader_.read(inputs[0]);
     float* out = writer_.begin(outputs[0]);
-    const int last = shape_.rank - 1;
-    const int64_t rows = shape_.elements() / shape_[last];
-    int index[Shape::kMaxRank] = {};
-    for (int64_t row = 0; row < rows; ++row) {
-      int64_t at = 0;
-      for (int i = 0; i < last; ++i) at += int64_t{index[i]} * strides_[i];
-      for (int k = 0; k < shape_[last]; ++k) *out++ = in[at + int64_t{k} * strides_[last]];
-      for (int i = last - 1; i >= 0 && ++index[i] == shape_[i]; --i) index[i] = 0;
-    }
+    walk(shape_, strides_, 0, [&](int64_t at) { *out++ = in[at]; });
     writer_.finish(outputs[0]);
     return {};
   }
@@ -39,7 +27,7 @@ class Permute final : public CpuLayer {
   FloatReader reader_;
   FloatWriter writer_;
   Shape shape_;
-  int strides_[Shape::kMaxRank] = {};  // of the output's axes, in the input
+  Strides strides_ = {};  // of the output's axes, in the input
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "layers/factories.h"
 #include "layers/float_io.h"
+#include "layers/strides.h"
 
 namespace dvnn::layers {
 namespace {
@@ -111,17 +112,15 @@ LayerResult SliceAttributes::create(Span<const TensorDesc> inputs,
     return Error{ErrorCode::kMalformed, "field 'begin' with step and the output " + to.to_string() +
                                             " leaves the input " + from.to_string()};
   }
-  std::vector<uint32_t> index(static_cast<size_t>(to.elements()));
-  for (size_t n = 0; n < index.size(); ++n) {
-    int64_t rest = static_cast<int64_t>(n), at = 0, stride = 1;
-    for (int i = to.rank - 1; i >= 0; --i) {
-      const size_t k = static_cast<size_t>(i);
-      at += (begin[k] + rest % to[i] * step[k]) * stride;
-      rest /= to[i];
-      stride *= from[i];
-    }
-    index[n] = static_cast<uint32_t>(at);
+  Strides strides = strides_of(from);
+  int64_t first = 0;
+  for (size_t i = 0; i < rank; ++i) {
+    first += begin[i] * strides[i];
+    strides[i] *= step[i];
   }
+  std::vector<uint32_t> index;
+  index.reserve(static_cast<size_t>(to.elements()));
+  walk(to, strides, first, [&](int64_t at) { index.push_back(static_cast<uint32_t>(at)); });
   return std::unique_ptr<CpuLayer>(new Slice(std::move(index), inputs[0]));
 }
 

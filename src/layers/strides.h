@@ -18,22 +18,29 @@ Strides strides_of(const Shape& shape);
 /// Those of an operand whose dimensions of 1 (and those that it lacks in front) repeat to `to`.
 Strides broadcast_strides(const Shape& from, const Shape& to);
 
-/// Calls visit(offset) for each index of `shape` in row-major order; the offset follows `strides`.
+/// Calls visit(index) for each row along the last axis; `index` is that of every other axis.
 template <typename Visit>
-void walk(const Shape& shape, const Strides& strides, int64_t offset, Visit visit) {
+void for_each_row(const Shape& shape, Visit visit) {
   const int last = shape.rank - 1;
   const int64_t rows = shape.elements() / shape[last];
   int index[Shape::kMaxRank] = {};
   for (int64_t row = 0; row < rows; ++row) {
-    for (int k = 0; k < shape[last]; ++k) visit(offset + k * strides[static_cast<size_t>(last)]);
-    for (int i = last - 1; i >= 0; --i) {
-      const int64_t stride = strides[static_cast<size_t>(i)];
-      offset += stride;
-      if (++index[i] < shape[i]) break;
-      offset -= stride * shape[i];
-      index[i] = 0;
-    }
+    visit(static_cast<const int*>(index));
+    for (int i = last - 1; i >= 0 && ++index[i] == shape[i]; --i) index[i] = 0;
   }
+}
+
+/// Calls visit(offset) for each index of `shape` in row-major order; the offset is `first` and
+/// follows `strides`.
+template <typename Visit>
+void walk(const Shape& shape, const Strides& strides, int64_t first, Visit visit) {
+  const int last = shape.rank - 1;
+  const int64_t step = strides[static_cast<size_t>(last)];
+  for_each_row(shape, [&](const int* index) {
+    int64_t at = first;
+    for (int i = 0; i < last; ++i) at += index[i] * strides[static_cast<size_t>(i)];
+    for (int k = 0; k < shape[last]; ++k) visit(at + k * step);
+  });
 }
 
 /// An array taken apart along some of its axes: each of `outer` begins a group, whose elements lie

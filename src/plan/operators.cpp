@@ -4,12 +4,14 @@
 #include <iterator>
 
 #include "base/format.h"
+#include "layers/windows/count_windows.h"
 #include "plan/shapes.h"
 
 namespace dvnn::plan {
 namespace {
 
 using device::PoolKind;
+using layers::count_windows;
 using Dims = std::vector<int64_t>;
 
 constexpr size_t kMaxInputs = 4096;

@@ -52,15 +52,6 @@ Result<Shape> checked_shape(const std::vector<int64_t>& dims) {
   return shape;
 }
 
-int64_t count_windows(int64_t size, int64_t before, int64_t after, int64_t kernel, int64_t stride,
-                      bool ceil) {
-  const int64_t room = size + before + after - kernel;
-  if (room < 0) return 0;
-  int64_t n = (ceil ? (room + stride - 1) / stride : room / stride) + 1;
-  if (ceil && (n - 1) * stride >= size + before) --n;
-  return n;
-}
-
 Status infer_shapes(Graph* graph, int channels, int height, int width,
                     const Cancellation* cancellation) {
   DVNN_ASSIGN(graph->values[static_cast<size_t>(graph->input)].shape,

@@ -12,11 +12,6 @@ namespace dvnn::plan {
 Result<Shape> checked_shape(const std::vector<int64_t>& dims);
 std::vector<int64_t> dims_of(const Shape& shape);
 
-/// Counts windows along an axis. With `ceil`, a partial last window counts if it starts inside the
-/// padded input's data.
-int64_t count_windows(int64_t size, int64_t before, int64_t after, int64_t kernel, int64_t stride,
-                      bool ceil);
-
 /// Computes every value's shape (and the parameters that follow from shapes) for an input of
 /// `height` x `width` pixels. The graph is as front ends made it, or as the passes that do not look
 /// at sizes left it; it may come from a hostile file. Errors name the layer: kUnsupported where the

@@ -107,6 +107,25 @@ Status expect_broadcast(Span<const TensorDesc> inputs, const Shape& out) {
   return {};
 }
 
+// Each result is function(operand), where operand(k) is the element of the k-th input for it.
+template <typename Function>
+LayerResult make_broadcast_layer(size_t count, Span<const TensorDesc> inputs,
+                                 Span<const TensorDesc> outputs, Function function) {
+  DVNN_TRY(expect_arity(inputs, count, count, outputs));
+  const Shape& out = outputs[0].shape;
+  DVNN_TRY(expect_broadcast(inputs, out));
+  std::vector<Operand> operands;
+  for (const TensorDesc& input : inputs) operands.emplace_back(input.shape, out);
+  return make_float_layer(
+      inputs, outputs,
+      [operands = std::move(operands), function, elements = static_cast<size_t>(out.elements())](
+          const float* const* in, float* result) {
+        for (size_t n = 0; n < elements; ++n) {
+          result[n] = function([&](size_t k) { return operands[k].at(in[k], n); });
+        }
+      });
+}
+
 }  // namespace
 
 Result<BinaryOperation> parse_binary_operation(const std::string& name) {
@@ -132,18 +151,9 @@ DimsResult BinaryAttributes::dims_after(Span<const Shape> inputs) const {
 
 LayerResult BinaryAttributes::create(Span<const TensorDesc> inputs,
                                      Span<const TensorDesc> outputs) const {
-  DVNN_TRY(expect_arity(inputs, 2, 2, outputs));
-  const Shape& out = outputs[0].shape;
-  DVNN_TRY(expect_broadcast(inputs, out));
-  return make_float_layer(
-      inputs, outputs,
-      [first = Operand(inputs[0].shape, out), second = Operand(inputs[1].shape, out),
-       function = row_of(operation).operation,
-       count = static_cast<size_t>(out.elements())](const float* const* in, float* result) {
-        for (size_t n = 0; n < count; ++n) {
-          result[n] = function(first.at(in[0], n), second.at(in[1], n));
-        }
-      });
+  const auto function = row_of(operation).operation;
+  return make_broadcast_layer(
+      2, inputs, outputs, [function](auto operand) { return function(operand(0), operand(1)); });
 }
 
 Result<WhereAttributes> WhereAttributes::parse(const nlohmann::json&) {
@@ -161,18 +171,8 @@ DimsResult WhereAttributes::dims_after(Span<const Shape> inputs) const {
 
 LayerResult WhereAttributes::create(Span<const TensorDesc> inputs,
                                     Span<const TensorDesc> outputs) const {
-  DVNN_TRY(expect_arity(inputs, 3, 3, outputs));
-  const Shape& out = outputs[0].shape;
-  DVNN_TRY(expect_broadcast(inputs, out));
-  return make_float_layer(
-      inputs, outputs,
-      [condition = Operand(inputs[0].shape, out), then = Operand(inputs[1].shape, out),
-       otherwise = Operand(inputs[2].shape, out),
-       count = static_cast<size_t>(out.elements())](const float* const* in, float* result) {
-        for (size_t n = 0; n < count; ++n) {
-          result[n] = condition.at(in[0], n) != 0 ? then.at(in[1], n) : otherwise.at(in[2], n);
-        }
-      });
+  return make_broadcast_layer(
+      3, inputs, outputs, [](auto operand) { return operand(0) != 0 ? operand(1) : operand(2); });
 }
 
 }  // namespace dvnn::layers

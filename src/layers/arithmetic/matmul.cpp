@@ -70,9 +70,7 @@ LayerResult MatMulAttributes::create(Span<const TensorDesc> inputs,
   const Shape shapes[] = {inputs[0].shape, inputs[1].shape};
   const Shape& out = outputs[0].shape;
   DVNN_ASSIGN(const auto dims, dims_after({shapes, 2}));
-  if (!std::equal(dims.begin(), dims.end(), out.dims, out.dims + out.rank)) {
-    return Error{ErrorCode::kMalformed, "the output " + out.to_string() + " does not fit"};
-  }
+  DVNN_TRY(expect_dims(dims, outputs[0]));
   Product product = {};
   product.m = out[out.rank - 2];
   product.n = out[out.rank - 1];

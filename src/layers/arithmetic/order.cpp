@@ -45,9 +45,7 @@ LayerResult TopKAttributes::create(Span<const TensorDesc> inputs,
   const Shape shape = inputs[0].shape;
   DVNN_ASSIGN(const auto dims, dims_after({&shape, 1}));
   const Shape& out = outputs[0].shape;
-  if (!std::equal(dims.begin(), dims.end(), out.dims, out.dims + out.rank)) {
-    return Error{ErrorCode::kMalformed, "the output " + out.to_string() + " does not fit"};
-  }
+  DVNN_TRY(expect_dims(dims, outputs[0]));
   Groups from = group_along(shape, {axis}), to = group_along(out, {axis});
   std::vector<uint32_t> order(from.inner.size());
   return make_float_layer(

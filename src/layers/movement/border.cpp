@@ -73,9 +73,7 @@ LayerResult BorderAttributes::create(Span<const TensorDesc> inputs,
   const Shape shape = inputs[0].shape;
   DVNN_ASSIGN(const auto dims, dims_after({&shape, 1}));
   const Shape& out = outputs[0].shape;
-  if (!std::equal(dims.begin(), dims.end(), out.dims, out.dims + out.rank)) {
-    return Error{ErrorCode::kMalformed, "the output " + out.to_string() + " does not fit"};
-  }
+  DVNN_TRY(expect_dims(dims, outputs[0]));
   std::vector<std::vector<int>> sources(dims.size());  // per axis
   for (size_t i = 0; i < dims.size(); ++i) {
     for (int64_t k = 0; k < dims[i]; ++k) {
@@ -85,24 +83,19 @@ LayerResult BorderAttributes::create(Span<const TensorDesc> inputs,
   return make_float_layer(inputs, outputs,
                           [sources = std::move(sources), out, strides = strides_of(shape),
                            value = value](const float* const* in, float* result) {
-                            int index[Shape::kMaxRank] = {};
-                            const int last = out.rank - 1;
-                            const int64_t rows = out.elements() / out[last];
-                            for (int64_t row = 0; row < rows; ++row) {
+                            const auto last = static_cast<size_t>(out.rank - 1);
+                            for_each_row(out, [&](const int* index) {
                               int64_t at = 0;
                               bool outside = false;
-                              for (int i = 0; i < last; ++i) {
-                                const auto axis = static_cast<size_t>(i);
-                                const int source = sources[axis][static_cast<size_t>(index[i])];
+                              for (size_t i = 0; i < last; ++i) {
+                                const int source = sources[i][static_cast<size_t>(index[i])];
                                 outside |= source < 0;
-                                at += source * strides[axis];
+                                at += source * strides[i];
                               }
-                              for (int source : sources[static_cast<size_t>(last)]) {
+                              for (int source : sources[last]) {
                                 *result++ = outside || source < 0 ? value : in[0][at + source];
                               }
-                              for (int i = last - 1; i >= 0 && ++index[i] == out[i]; --i)
-                                index[i] = 0;
-                            }
+                            });
                           });
 }
 

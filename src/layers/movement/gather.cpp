@@ -87,16 +87,12 @@ LayerResult TileAttributes::create(Span<const TensorDesc> inputs,
   const Shape shape = inputs[0].shape;
   DVNN_ASSIGN(const auto dims, dims_after({&shape, 1}));
   const Shape& out = outputs[0].shape;
-  if (!std::equal(dims.begin(), dims.end(), out.dims, out.dims + out.rank)) {
-    return Error{ErrorCode::kMalformed, "the output " + out.to_string() + " does not fit"};
-  }
+  DVNN_TRY(expect_dims(dims, outputs[0]));
   return make_float_layer(
       inputs, outputs,
       [shape, out, strides = strides_of(shape)](const float* const* in, float* result) {
-        int index[Shape::kMaxRank] = {};
         const int last = out.rank - 1;
-        const int64_t rows = out.elements() / out[last];
-        for (int64_t row = 0; row < rows; ++row) {
+        for_each_row(out, [&](const int* index) {
           const float* from = in[0];
           for (int i = 0; i < last; ++i) {
             from += index[i] % shape[i] * strides[static_cast<size_t>(i)];
@@ -104,8 +100,7 @@ LayerResult TileAttributes::create(Span<const TensorDesc> inputs,
           for (int k = 0; k < out[last]; k += shape[last]) {
             result = std::copy(from, from + shape[last], result);
           }
-          for (int i = last - 1; i >= 0 && ++index[i] == out[i]; --i) index[i] = 0;
-        }
+        });
       });
 }
 

@@ -144,9 +144,7 @@ LayerResult GridSampleAttributes::create(Span<const TensorDesc> inputs,
   const Shape shapes[] = {inputs[0].shape, inputs[1].shape};
   DVNN_ASSIGN(const auto dims, dims_after({shapes, 2}));
   const Shape in_shape = shapes[0], out = outputs[0].shape;
-  if (!std::equal(dims.begin(), dims.end(), out.dims, out.dims + out.rank)) {
-    return Error{ErrorCode::kMalformed, "the output " + out.to_string() + " does not fit"};
-  }
+  DVNN_TRY(expect_dims(dims, outputs[0]));
   return make_float_layer(
       inputs, outputs, [a = *this, in_shape, out](const float* const* in, float* result) {
         const int axes = in_shape.rank - 2, channels = in_shape[1];

@@ -265,16 +265,12 @@ DimsResult ResizeAttributes::dims_after(Span<const Shape> inputs) const {
 LayerResult ResizeAttributes::create(Span<const TensorDesc> inputs,
                                      Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
-  DVNN_ASSIGN(const auto rules, rules_of(*this, inputs[0].shape));
+  const Shape shape = inputs[0].shape;
+  DVNN_ASSIGN(const auto dims, dims_after({&shape, 1}));
+  DVNN_TRY(expect_dims(dims, outputs[0]));
+  DVNN_ASSIGN(const auto rules, rules_of(*this, shape));
   std::vector<AxisTaps> axes;
-  for (size_t i = 0; i < rules.size(); ++i) {
-    if (outputs[0].shape.rank != inputs[0].shape.rank ||
-        outputs[0].shape[static_cast<int>(i)] != rules[i].out) {
-      return Error{ErrorCode::kMalformed,
-                   "the output " + outputs[0].shape.to_string() + " does not fit"};
-    }
-    axes.push_back(taps_of(*this, rules[i]));
-  }
+  for (const AxisRule& rule : rules) axes.push_back(taps_of(*this, rule));
   const size_t count = most_elements(axes);
   return make_float_layer(
       inputs, outputs,

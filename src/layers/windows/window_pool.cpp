@@ -11,6 +11,7 @@
 #include "layers/factories.h"
 #include "layers/float_layer.h"
 #include "layers/strides.h"
+#include "layers/windows/count_windows.h"
 
 namespace dvnn::layers {
 namespace {
@@ -19,15 +20,9 @@ using PoolOperation = WindowPoolAttributes::Operation;
 
 constexpr const char* kPoolOperations[] = {"average", "lp", "max", "place"};  // in the enum's order
 
-int64_t count_windows(const WindowPoolAttributes& a, size_t axis, int size) {
-  const int64_t reach = int64_t{a.kernel[axis] - 1} * a.dilation[axis] + 1;
-  const int64_t room = int64_t{size} + a.before[axis] + a.after[axis] - reach;
-  if (room < 0) return 0;
-  const int64_t stride = a.stride[axis];
-  int64_t count = (a.ceil ? (room + stride - 1) / stride : room / stride) + 1;
-  // A last window must begin before the padding behind the input does.
-  if (a.ceil && (count - 1) * stride >= int64_t{size} + a.before[axis]) --count;
-  return count;
+// How many elements a window reaches over.
+int64_t reach_of(const WindowPoolAttributes& a, size_t axis) {
+  return (int64_t{a.kernel[axis]} - 1) * a.dilation[axis] + 1;
 }
 
 // What of one window lies where.
@@ -168,10 +163,11 @@ DimsResult WindowPoolAttributes::dims_after(Span<const Shape> inputs) const {
   }
   std::vector<int64_t> dims = {in[0], in[1]};
   for (size_t i = 0; i < axes; ++i) {
-    if (before[i] >= (int64_t{kernel[i]} - 1) * dilation[i] + 1) {
+    if (before[i] >= reach_of(*this, i)) {
       return Error{ErrorCode::kUnsupported, "has windows in the padding alone"};
     }
-    dims.push_back(count_windows(*this, i, in[static_cast<int>(i) + 2]));
+    dims.push_back(count_windows(in[static_cast<int>(i) + 2], before[i], after[i],
+                                 reach_of(*this, i), stride[i], ceil));
     if (dims.back() < 1) {
       return Error{ErrorCode::kUnsupported,
                    "has windows that are larger than " + in.to_string() + " with its pads"};
@@ -186,9 +182,7 @@ LayerResult WindowPoolAttributes::create(Span<const TensorDesc> inputs,
   const Shape shape = inputs[0].shape;
   DVNN_ASSIGN(const auto dims, dims_after({&shape, 1}));
   const Shape& out = outputs[0].shape;
-  if (!std::equal(dims.begin(), dims.end(), out.dims, out.dims + out.rank)) {
-    return Error{ErrorCode::kMalformed, "the output " + out.to_string() + " does not fit"};
-  }
+  DVNN_TRY(expect_dims(dims, outputs[0]));
   return make_float_layer(inputs, outputs, Pool(*this, shape, out));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The walk over the nodes, its table, and how nodes are read; operators are in the files beside.
+// The walk over the nodes, and its table; operators are in the files beside.
 #include "import/onnx/import.h"
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace dvnn::import {
 namespace {
 
 constexpr int64_t kLeastOpset = 1, kMostOpset = 26;
-constexpr size_t kMostNodes =
-    100000;                      // with those of the model's own functions, where they are called
+// With those of the model's own functions, where they are called.
+constexpr size_t kMostNodes = 100000;
 constexpr int kMostNested = 16;  // functions that call functions
 
 // What an operator makes, where that matters: whole numbers divide without a rest.
@@ -431,162 +431,6 @@ Status set_outputs(const onnx::GraphProto& proto, OnnxImporter* importer) {
 }
 
 }  // namespace
-
-// --- OnnxNode ----------------------------------------------------------------------------------
-
-const std::string& OnnxNode::name() const {
-  if (!proto_.name().empty() || outputs() == 0) return proto_.name();
-  return proto_.output(0);
-}
-
-bool OnnxNode::is_constant(int i) const {
-  if (!has(i)) return false;
-  const auto it = importer_->entries.find(proto_.input(i));
-  return it != importer_->entries.end() && it->second.constant;
-}
-
-bool OnnxNode::is_integral(int i) const {
-  if (!has(i)) return false;
-  const auto it = importer_->entries.find(proto_.input(i));
-  return it != importer_->entries.end() && it->second.integral;
-}
-
-bool OnnxNode::makes_whole_numbers() const {
-  if (type() == "Cast") return is_onnx_integer(integer("to", kOnnxFloat));
-  // What Where chooses from, and what all others read.
-  const int first = type() == "Where" ? 1 : 0;
-  const bool variadic = type() == "Add" || type() == "Sub" || type() == "Mul" || type() == "Div" ||
-                        type() == "Concat" || type() == "Max" || type() == "Min" ||
-                        type() == "Where";
-  for (int i = first; i < (variadic ? inputs() : first + 1); ++i) {
-    if (!is_integral(i)) return false;
-  }
-  return true;
-}
-
-void OnnxNode::mark_integral(bool whole) const {
-  for (int i = 0; i < outputs(); ++i) {
-    const auto it = importer_->entries.find(proto_.output(i));
-    if (it != importer_->entries.end() && !it->second.constant) it->second.integral = whole;
-  }
-  // Places are whole numbers whatever they are places of.
-  const bool places = type() == "TopK" || type() == "MaxPool";
-  if (places && outputs() > 1) importer_->entries[proto_.output(1)].integral = true;
-}
-
-bool OnnxNode::all_constant() const {
-  for (int i = 0; i < inputs(); ++i) {
-    if (has(i) && !is_constant(i)) return false;
-  }
-  return true;
-}
-
-Result<int> OnnxNode::value(int i) const {
-  if (!has(i)) return Error{ErrorCode::kMalformed, format("input %d is missing", i)};
-  const auto it = importer_->entries.find(proto_.input(i));
-  if (it == importer_->entries.end()) {
-    return Error{ErrorCode::kMalformed,
-                 "input '" + proto_.input(i) + "' is made by no node before it"};
-  }
-  if (it->second.value >= 0) return it->second.value;
-  const OnnxConstant& constant = *it->second.constant;
-  const std::vector<int64_t> scalar = {1};
-  DVNN_ASSIGN(it->second.value,
-              builder().constant(proto_.input(i), constant.dims.empty() ? scalar : constant.dims,
-                                 constant.floats()));
-  return it->second.value;
-}
-
-Result<std::shared_ptr<const OnnxConstant>> OnnxNode::constant(int i) const {
-  if (is_constant(i)) return importer_->entries.at(proto_.input(i)).constant;
-  if (!has(i)) return Error{ErrorCode::kMalformed, format("input %d is missing", i)};
-  return Error{ErrorCode::kUnsupported, "input '" + proto_.input(i) +
-                                            "' is computed from the picture, where numbers that "
-                                            "are known beforehand are needed"};
-}
-
-Result<std::vector<int64_t>> OnnxNode::ints_at(int input, const char* attribute_name) const {
-  if (!has(input)) return integers(attribute_name);
-  DVNN_ASSIGN(const auto numbers, constant(input));
-  return numbers->ints();
-}
-
-const onnx::AttributeProto* OnnxNode::attribute(const char* name) const {
-  for (const onnx::AttributeProto& a : proto_.attribute()) {
-    if (a.name() == name) return &a;
-  }
-  return nullptr;
-}
-
-int64_t OnnxNode::integer(const char* name, int64_t fallback) const {
-  const onnx::AttributeProto* a = attribute(name);
-  return a && a->has_i() ? a->i() : fallback;
-}
-
-float OnnxNode::number(const char* name, float fallback) const {
-  const onnx::AttributeProto* a = attribute(name);
-  return a && a->has_f() ? a->f() : fallback;
-}
-
-std::string OnnxNode::text(const char* name, const char* fallback) const {
-  const onnx::AttributeProto* a = attribute(name);
-  return a && a->has_s() ? a->s() : fallback;
-}
-
-std::vector<int64_t> OnnxNode::integers(const char* name) const {
-  const onnx::AttributeProto* a = attribute(name);
-  if (!a) return {};
-  return {a->ints().begin(), a->ints().end()};
-}
-
-std::vector<float> OnnxNode::numbers(const char* name) const {
-  const onnx::AttributeProto* a = attribute(name);
-  if (!a) return {};
-  return {a->floats().begin(), a->floats().end()};
-}
-
-const onnx::TensorProto* OnnxNode::tensor(const char* name) const {
-  const onnx::AttributeProto* a = attribute(name);
-  return a && a->has_t() ? &a->t() : nullptr;
-}
-
-nlohmann::json OnnxNode::attributes() const {
-  nlohmann::json all = nlohmann::json::object();
-  for (const onnx::AttributeProto& a : proto_.attribute()) {
-    nlohmann::json& value = all[printable(a.name())];
-    if (a.has_f()) value = a.f();
-    if (a.has_i()) value = a.i();
-    if (a.has_s()) value = printable(a.s());
-    if (a.floats_size() > 0) value = std::vector<float>(a.floats().begin(), a.floats().end());
-    if (a.ints_size() > 0) value = std::vector<int64_t>(a.ints().begin(), a.ints().end());
-  }
-  return all;
-}
-
-Status OnnxNode::done(const Result<int>& value) const {
-  return done_at(0, value);
-}
-
-Status OnnxNode::done_at(int output, const Result<int>& value) const {
-  if (!value.ok()) return value.error();
-  if (output < outputs() && !proto_.output(output).empty()) {
-    importer_->set(proto_.output(output), value.value(), false);
-  }
-  return {};
-}
-
-Status OnnxNode::done(OnnxConstant constant) const {
-  importer_->set(proto_.output(0), std::move(constant));
-  return {};
-}
-
-Result<int64_t> onnx_axis(int64_t axis, size_t rank) {
-  const auto count = static_cast<int64_t>(rank);
-  const int64_t from_start = axis < 0 ? axis + count : axis;
-  if (from_start >= 0 && from_start < count) return from_start;
-  return Error{ErrorCode::kMalformed, format("axis %lld does not exist among %zu dimensions",
-                                             static_cast<long long>(axis), rank)};
-}
 
 Result<Graph> import_onnx(const onnx::ModelProto& model, const std::string& folder,
                           const ImportOptions& options) {

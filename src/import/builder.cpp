@@ -410,9 +410,25 @@ Result<int> GraphBuilder::constant(const std::string& name, const std::vector<in
   return cpu(name, layers::ConstantAttributes{std::move(values), shape}, {});
 }
 
+Result<int> GraphBuilder::scaled(const std::string& name, int in,
+                                 const std::pair<float, float>& affine_of) {
+  const Shape shape = shape_of(in);
+  if (shape.rank >= 2) {
+    const auto channels = static_cast<size_t>(shape[1]);
+    return affine(name, in, std::vector<float>(channels, affine_of.first),
+                  std::vector<float>(channels, affine_of.second));
+  }
+  DVNN_ASSIGN(const int scale, constant(name + "_scale", {1}, {affine_of.first}));
+  DVNN_ASSIGN(const int bias, constant(name + "_bias", {1}, {affine_of.second}));
+  DVNN_ASSIGN(const int product,
+              binary(name + "_product", layers::BinaryOperation::kMul, in, scale));
+  return binary(name, layers::BinaryOperation::kAdd, product, bias);
+}
+
 Result<int> GraphBuilder::custom(const std::string& name, const std::string& type,
                                  const CustomLayer& layer, const nlohmann::json& params,
                                  std::vector<int> inputs) {
+  if (layer.affine && !inputs.empty()) return scaled(name, inputs[0], *layer.affine);
   DVNN_ASSIGN(nlohmann::json taken, layer.take_params(params));
   const Shape first = inputs.empty() ? Shape() : shape_of(inputs[0]);
   DVNN_ASSIGN(const auto dims, layer.output_dims(first, taken));

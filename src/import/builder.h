@@ -97,6 +97,7 @@ class GraphBuilder {
   Result<int> append(const std::string& name, Node node);
   Result<int> append(const std::string& name, Node node, const std::vector<int64_t>& dims);
   Status needs_picture(int value) const;
+  Result<int> scaled(const std::string& name, int in, const std::pair<float, float>& affine_of);
 
   // What permute() has made of what.
   struct Permuted {

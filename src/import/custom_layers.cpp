@@ -242,6 +242,16 @@ Result<CustomLayers> parse_custom_layers(const std::string& text) {
     DVNN_TRY(check_printable("layer type", type));
     CustomLayer layer;
     JsonReader in(declared, "layer type '" + type + "'");
+    if (const json* affine = in.member("affine")) {
+      if (affine->size() != 2 || !affine->is_array() || !(*affine)[0].is_number() ||
+          !(*affine)[1].is_number()) {
+        in.fail("affine", "must be two numbers, a and b of x * a + b");
+      }
+      DVNN_TRY(in.status());
+      layer.affine = {(*affine)[0].get<float>(), (*affine)[1].get<float>()};
+      layers[type] = std::move(layer);
+      continue;
+    }
     const json* params = in.member("params");
     const json* output = in.member("output");
     if (params && !params->is_object()) in.fail("params", "must be an object");

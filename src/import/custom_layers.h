@@ -9,6 +9,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,7 @@ struct CustomLayer {
   };
   std::vector<Param> params;
   std::vector<std::string> output;
+  std::optional<std::pair<float, float>> affine;  // it is x * first + second, and needs no library
 
   /// The declared parameters out of `given`, of their types. Errors name the parameter.
   Result<nlohmann::json> take_params(const nlohmann::json& given) const;

@@ -2,13 +2,28 @@
 // The settings of front ends, beside the model's files.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "import/custom_layers.h"
 
 namespace dvnn::import {
 
+/// Numbers for an input that is the same in every frame.
+struct GivenInput {
+  std::string name;
+  std::vector<int64_t> dims;   // as the model has them; none: one number for every element
+  std::vector<double> values;  // row-major
+};
+
 struct ImportOptions {
   int width = 0, height = 0;  // of the input instead of the model's own; 0: the model's
   CustomLayers custom_layers;
+  // Of a model with several inputs all but one, which is the picture.
+  std::vector<GivenInput> inputs;
+  // The results to stop at, by name; none: the model's own. What only other results need is left
+  // out.
+  std::vector<std::string> outputs;
 };
 
 }  // namespace dvnn::import

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "network/model_decoder.h"
 
-#include <vector>
-
 namespace dvnn::network {
 
-Result<std::unique_ptr<decode::Decoder>> create_decoder(const Model& model) {
-  if (model.decoder.name.empty()) return std::unique_ptr<decode::Decoder>();
+std::vector<decode::NamedOutput> named_outputs(const Model& model) {
   std::vector<decode::NamedOutput> outputs;
   for (const OutputInfo& output : model.outputs) {
     outputs.push_back({output.name, model.tensor(output.tensor).desc});
   }
-  return decode::create_decoder(model.decoder.name, model.decoder.params, outputs);
+  return outputs;
+}
+
+Result<std::unique_ptr<decode::Decoder>> create_decoder(const Model& model) {
+  if (model.decoder.name.empty()) return std::unique_ptr<decode::Decoder>();
+  return decode::create_decoder(model.decoder.name, model.decoder.params, named_outputs(model));
 }
 
 }  // namespace dvnn::network

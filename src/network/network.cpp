@@ -167,6 +167,13 @@ Result<std::shared_ptr<Network>> Network::create(
   });
 }
 
+bool Slot::has_finite_outputs() const {
+  for (size_t i = 0; i < network_->model().outputs.size(); ++i) {
+    if (!all_finite(output(i))) return false;
+  }
+  return true;
+}
+
 Result<std::unique_ptr<Slot>> Network::create_slot(const Cancellation* cancellation) {
   auto slot = guarded("making a slot", [&] { return make_slot(cancellation); });
   if (!slot.ok()) return slot.error().within("network '" + model_.name + "'");

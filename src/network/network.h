@@ -85,6 +85,12 @@ class Slot {
   virtual void set_input_kind(InputKind) {}
   /// Runs all steps and waits. On error the slot stays usable.
   virtual Status run(RunTimes* times = nullptr) = 0;
+  /// Runs step by step what input() holds, which stays, and returns the first layer with a result
+  /// that is not finite: "" if all are, or where steps cannot be told apart. Takes longer than
+  /// run().
+  virtual Result<std::string> first_not_finite() { return std::string(); }
+  /// Whether no output of the last run holds infinities or NaN.
+  bool has_finite_outputs() const;
   /// Output i of the model, valid until the next run().
   virtual ConstTensorView output(size_t i) const = 0;
   const std::shared_ptr<Network>& network() const { return network_; }

@@ -38,11 +38,15 @@ class StepSlot final : public Slot {
   Span<uint8_t> input() const override;
   void set_input_kind(InputKind kind) override { input_kind_ = kind; }
   Status run(RunTimes* times) override;
+  Result<std::string> first_not_finite() override;
   ConstTensorView output(size_t i) const override;
 
  private:
   const Model& model() const { return network_->model(); }
   Status run_stages(RunTimes* times);
+  Status run_layer(const Stage& stage);
+  Status run_alone(const Step& step);
+  Result<const Step*> trace();
   Status add_device_step(const Step& step);
   Status add_command(const Step& step, InputKind kind, device::CommandList* list);
   bool reads_pixels(const Stage& stage) const {
@@ -171,9 +175,7 @@ Status StepSlot::run_stages(RunTimes* times) {
     const int64_t start = now_us();
     Status status;
     if (stage.layer) {
-      for (const ByteRange& r : stage.reads) DVNN_TRY(io_.to_cpu(r.offset, r.bytes));
-      status = stage.layer->run(stage.inputs, stage.outputs);
-      for (const ByteRange& r : stage.writes) DVNN_TRY(io_.to_device(r.offset, r.bytes));
+      status = run_layer(stage);
       spent.cpu_us += now_us() - start;
     } else {
       const bool first = pixels && reads_pixels(stage);
@@ -188,6 +190,50 @@ Status StepSlot::run_stages(RunTimes* times) {
   for (const ByteRange& r : results_) DVNN_TRY(io_.to_cpu(r.offset, r.bytes));
   if (times) *times = spent;
   return {};
+}
+
+Status StepSlot::run_layer(const Stage& stage) {
+  for (const ByteRange& r : stage.reads) DVNN_TRY(io_.to_cpu(r.offset, r.bytes));
+  const Status status = stage.layer->run(stage.inputs, stage.outputs);
+  for (const ByteRange& r : stage.writes) DVNN_TRY(io_.to_device(r.offset, r.bytes));
+  return status;
+}
+
+// A device step as a command list of its own, so that its result can be looked at.
+Status StepSlot::run_alone(const Step& step) {
+  DVNN_ASSIGN(device::CommandList commands, network_->writable_device().create_command_list());
+  DVNN_TRY(add_command(step, input_kind_, &commands));
+  DVNN_TRY(commands.commit());
+  DVNN_ASSIGN(const int64_t id, commands.exec());
+  DVNN_TRY(commands.wait(id));
+  const ByteRange made = range(tensor(step.outputs[0]));
+  return io_.to_cpu(made.offset, made.bytes);
+}
+
+Result<const Step*> StepSlot::trace() {
+  const layers::Workspace::Loan loan(&workspace_);
+  for (const Stage& stage : stages_) {
+    for (size_t i = 0; i < stage.steps; ++i) {
+      const Step& step = stage.first[i];
+      DVNN_TRY(stage.layer ? run_layer(stage) : run_alone(step));
+      for (int output : step.outputs) {
+        const TensorInfo& info = tensor(output);
+        if (!all_finite({info.desc, data(info)})) return &step;
+      }
+    }
+  }
+  return nullptr;
+}
+
+Result<std::string> StepSlot::first_not_finite() {
+  const Span<uint8_t> bytes = input();
+  const std::vector<uint8_t> kept(bytes.begin(), bytes.end());
+  const ByteRange in = range(tensor(model().input.tensor));
+  DVNN_TRY(io_.to_device(in.offset, in.bytes));
+  auto found = guarded("running the network step by step", [&] { return trace(); });
+  std::copy(kept.begin(), kept.end(), bytes.begin());  // later steps may have used its memory
+  if (!found.ok()) return found.error();
+  return found.value() ? found.value()->name : std::string();
 }
 
 ConstTensorView StepSlot::output(size_t i) const {

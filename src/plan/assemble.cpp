@@ -203,7 +203,8 @@ class Assembler {
   }
 
   Status add_weights(const Node& node, int channels, device::ConvRun* run) {
-    const bool quantised = options_.quantise && run->activation != device::Activation::kPrelu;
+    const bool quantised =
+        options_.quantise && !node.half_weights && run->activation != device::Activation::kPrelu;
     run->weight_format = quantised ? device::WeightFormat::kQuantised : device::WeightFormat::kHalf;
     run->weight_offset = model_.weights.size();
     PackedGeometry geometry = device::run_geometry(*run, channels);

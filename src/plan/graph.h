@@ -44,6 +44,7 @@ struct Node {
   std::vector<Node> parts;        // kBranches: the runs of one command, in order
   uint32_t topo = 1;              // kBranches: bit i: part i is a branch's last; device/command.h
   std::string why;                // kCpu: why it is not the device's, where a pass decided so
+  bool half_weights = false;      // weights keep 16 bits where others get 8; weight_bits.h
   bool dead = false;              // removed by a pass
 
   /// The attributes of a CPU layer of that type, if it is one; else null.

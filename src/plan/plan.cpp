@@ -11,6 +11,7 @@
 #include "plan/ranges.h"
 #include "plan/saved_graph.h"
 #include "plan/shapes.h"
+#include "plan/weight_bits.h"
 
 namespace dvnn::plan {
 namespace {
@@ -28,12 +29,15 @@ PlanOptions options_of(const network::Model& model) {
   return options;
 }
 
-// Anchors by a rule that names the picture's size follow it.
+// Decoders, and anchors by a rule, that name the picture's size follow it.
 void follow_size(const Shape& from, int width, int height, nlohmann::json* params) {
-  if (!params->is_object() || !params->contains("anchors")) return;
-  nlohmann::json& rule = (*params)["anchors"];
-  if (!rule.is_object() || !rule.contains("image")) return;
-  if (rule["image"] == nlohmann::json({from.w(), from.h()})) rule["image"] = {width, height};
+  if (!params->is_object()) return;
+  for (nlohmann::json* owner :
+       {params, params->contains("anchors") ? &(*params)["anchors"] : params}) {
+    if (!owner->is_object() || !owner->contains("image")) continue;
+    nlohmann::json& image = (*owner)["image"];
+    if (image == nlohmann::json({from.w(), from.h()})) image = {width, height};
+  }
 }
 
 Status keep_in_range(Graph* graph, const PlanOptions& options, const InputSpec& picture,
@@ -72,6 +76,10 @@ Result<network::Model> plan(Graph graph, const PlanOptions& options, InputSpec p
   const InputSpec given = picture;
   run_unsized_passes(&graph, &picture);
   if (options.rescale) DVNN_TRY(keep_in_range(&graph, options, picture, report));
+  if (options.quantise && options.measure_bits) {
+    DVNN_ASSIGN(const WeightBits bits, choose_weight_bits(&graph, options, picture));
+    if (report) report->bits = bits;
+  }
   nlohmann::json saved = save_graph(&graph);
   DVNN_ASSIGN(network::Model model,
               plan_loaded(std::move(graph), options, picture, std::move(saved), report));

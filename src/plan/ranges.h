@@ -10,10 +10,8 @@
 
 namespace dvnn::plan {
 
-/// The largest magnitude of each value (0: not computed). Pictures are `options.samples`, or one of
-/// noise, gradients and edges that is the same for everybody; `picture` says how pixels become the
-/// input. Empty for a graph that has
-/// layers of users' libraries, or whose computation would take too long on the CPU.
+/// The largest magnitude of each value (0: not computed) over the sample inputs (samples.h). Empty
+/// for a graph that cannot be measured.
 Result<std::vector<float>> measure_ranges(const Graph& graph, const PlanOptions& options,
                                           const InputSpec& picture);
 

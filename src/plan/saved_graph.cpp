@@ -307,6 +307,7 @@ Status load_node_weights(const json& item, const network::Model& model, bool hwc
   node->weights.resize(m * static_cast<size_t>(geometry.c) * static_cast<size_t>(geometry.kx) *
                        static_cast<size_t>(geometry.ky));
   node->bias.resize(m);
+  node->half_weights = !geometry.quantised;
   unpack_weights(geometry, model.weights.data() + offset, node->weights.data(), node->bias.data(),
                  nullptr);
   if (hwc) transpose_kernels(geometry.ky, geometry.kx, &node->weights);

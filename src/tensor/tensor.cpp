@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 #include "base/names.h"
 #include "tensor/half.h"
@@ -296,6 +297,32 @@ void write_nchw(const float* from, const TensorView& to) {
   }
   for_each_element(
       desc, [&](int64_t linear, int64_t at) { store(desc.type, to.data, at, from[linear]); });
+}
+
+// Infinities and NaN have all bits of the exponent.
+template <typename Word>
+static bool has_full_exponent(const ConstTensorView& tensor, Word exponent) {
+  const size_t count = static_cast<size_t>(tensor.desc.bytes()) / sizeof(Word);
+  unsigned found = 0;
+  for (size_t i = 0; i < count; ++i) {
+    Word bits;
+    std::memcpy(&bits, tensor.data + i * sizeof(Word), sizeof bits);
+    found |= (bits & exponent) == exponent ? 1u : 0u;
+  }
+  return found != 0;
+}
+
+// All bytes first, padding included, because that takes no look at the layout and no memory.
+bool all_finite(const ConstTensorView& tensor) {
+  const TensorDesc& desc = tensor.desc;
+  if (!is_float(desc.type)) return true;
+  const bool is_suspect = desc.type == ElementType::kFloat16
+                              ? has_full_exponent<uint16_t>(tensor, 0x7c00)
+                              : has_full_exponent<uint32_t>(tensor, 0x7f800000);
+  if (!is_suspect) return true;
+  std::vector<float> values(static_cast<size_t>(desc.shape.elements()));
+  read_nchw(tensor, values.data());
+  return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
 }
 
 }  // namespace dvnn

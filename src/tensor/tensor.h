@@ -87,4 +87,7 @@ void read_nchw(const ConstTensorView& from, float* to);
 /// Writes row-major float to a tensor of any type and layout; integers round to nearest and clamp.
 void write_nchw(const float* from, const TensorView& to);
 
+/// Whether no element is an infinity or not a number; integers never are.
+bool all_finite(const ConstTensorView& tensor);
+
 }  // namespace dvnn

@@ -24,6 +24,11 @@ class OnnxModel {
     onnx::ValueInfoProto* info = graph().add_input();
     describe("x", input, info);
   }
+  /// Another input.
+  OnnxModel& input(const std::string& name, const std::vector<int64_t>& dims) {
+    describe(name, dims, graph().add_input());
+    return *this;
+  }
   onnx::GraphProto& graph() { return *model.mutable_graph(); }
 
   /// Numbers in [low, high].
@@ -73,6 +78,10 @@ class OnnxModel {
   }
   OnnxModel& set(const std::string& name, const char* value) {
     attribute(name, 3)->set_s(value);
+    return *this;
+  }
+  OnnxModel& branch(const std::string& name, const onnx::GraphProto& value) {
+    *attribute(name, 5)->mutable_g() = value;
     return *this;
   }
   OnnxModel& output(const std::string& name) {

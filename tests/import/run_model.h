@@ -57,4 +57,21 @@ inline void expect_close(const char* what, const std::vector<float>& have, const
   ck_assert_msg(worst <= tolerance * largest, "%s: off by %g of %g", what, worst, largest);
 }
 
+/// Fails unless the model was refused with all these words.
+inline void expect_refused(const Result<network::Model>& made,
+                           std::initializer_list<const char*> words) {
+  ck_assert(!made.ok());
+  for (const char* word : words) {
+    ck_assert_msg(made.error().message.find(word) != std::string::npos, "no '%s' in: %s", word,
+                  made.error().message.c_str());
+  }
+}
+
+/// Numbers between -0.75 and 0.75, exact in binary16.
+inline std::vector<float> rising(size_t count) {
+  std::vector<float> values(count);
+  for (size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i % 13) / 8 - 0.75f;
+  return values;
+}
+
 }  // namespace dvnn::test

@@ -24,17 +24,9 @@ std::string pooling(const char* params) {
   return layer("p", "Pooling", "c", "p", std::string("pooling_param { ") + params + " }");
 }
 
-void refused(const Result<network::Model>& model, std::initializer_list<const char*> words) {
-  ck_assert(!model.ok());
-  for (const char* word : words) {
-    ck_assert_msg(model.error().message.find(word) != std::string::npos, "no '%s' in: %s", word,
-                  model.error().message.c_str());
-  }
-}
-
 void refused(const std::string& text, const Weights& weights,
              std::initializer_list<const char*> words) {
-  refused(ModelFiles(network_text(3, 12, 12, text), weights.net()).convert(), words);
+  expect_refused(ModelFiles(network_text(3, 12, 12, text), weights.net()).convert(), words);
 }
 
 // A Keras model's result for a picture of rising numbers, in FP32, channels first.
@@ -123,7 +115,7 @@ END_TEST
 START_TEST(sequences_are_doubled_in_both_directions) {
   KerasModel m;
   m.layer("UpSampling1D", {{"name", "u"}, {"batch_input_shape", {nullptr, 10, 3}}, {"size", 2}});
-  refused(convert_model(m, nullptr, "2.4.0", nullptr), {"'u'", "2, 4, 8"});
+  expect_refused(convert_model(m, nullptr, "2.4.0", nullptr), {"'u'", "2, 4, 8"});
 }
 END_TEST
 
@@ -183,7 +175,7 @@ START_TEST(unknown_activations_become_the_one_before) {
   KerasModel m;
   m.layer("Activation", input_of("a", 4, 4, {{"activation", "relu"}}))
       .layer("Activation", {{"name", "s"}, {"activation", "swoosh"}});
-  refused(convert_model(m, nullptr, "2.4.0", nullptr), {"'s'", "swoosh"});
+  expect_refused(convert_model(m, nullptr, "2.4.0", nullptr), {"'s'", "swoosh"});
 }
 END_TEST
 

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The walk over the layers and its table; the layers themselves are in caffe_layers*.cpp.
+// The walk over the layers and its table; the layers themselves are in the files beside.
 #include "import/caffe/import.h"
 
 #include <strings.h>
 
+#include <algorithm>
+#include <set>
+
 #include "base/format.h"
 #include "import/caffe/layers.h"
+#include "import/given_inputs.h"
 
 namespace dvnn::import {
 namespace {
@@ -75,17 +79,85 @@ Status import_layer(CaffeImporter* importer, const caffe::LayerParameter& layer)
     if (status.ok()) return status;
     return status.error().within("layer '" + layer.name() + "' (" + caffe_custom_type(layer) + ")");
   }
-  std::string known;
   for (const Entry& entry : kLayers) {
     if (same_name(layer.type(), entry.type)) {
       Status status = entry.import(importer, layer);
       if (status.ok()) return status;
       return status.error().within("layer '" + layer.name() + "' (" + layer.type() + ")");
     }
-    known += (known.empty() ? "" : ", ") + std::string(entry.type);
   }
-  return Error{ErrorCode::kUnsupported, "layer '" + layer.name() + "': type '" + layer.type() +
-                                            "' is not supported (supported: " + known + ")"};
+  return Error{ErrorCode::kUnsupported,
+               "layer '" + layer.name() + "': type '" + layer.type() +
+                   "' is not supported (docs/converter.md lists those that are): cut the model "
+                   "before it with --outputs, or declare it with --layer-types"};
+}
+
+// The layers that a deployed network has.
+std::vector<const caffe::LayerParameter*> deployed_layers(const caffe::NetParameter& net) {
+  std::vector<const caffe::LayerParameter*> layers;
+  for (const caffe::LayerParameter& layer : net.layer()) {
+    if (!for_training_only(layer)) layers.push_back(&layer);
+  }
+  return layers;
+}
+
+// Drops what the wanted blobs do not need. Blobs that several layers write, in place, are what the
+// last of them makes.
+Status cut(const ImportOptions& options, std::vector<const caffe::LayerParameter*>* layers,
+           std::set<std::string>* needed) {
+  std::vector<std::string> made;
+  for (const caffe::LayerParameter* layer : *layers) {
+    made.insert(made.end(), layer->top().begin(), layer->top().end());
+  }
+  for (const std::string& name : options.outputs) {
+    if (std::find(made.begin(), made.end(), name) == made.end()) {
+      return Error{
+          ErrorCode::kInvalidArgument,
+          "--outputs " + name + ": the model makes no such blob; it makes " + some_names(made)};
+    }
+    needed->insert(name);
+  }
+  std::vector<const caffe::LayerParameter*> kept;
+  for (size_t i = layers->size(); i-- > 0;) {
+    const caffe::LayerParameter& layer = *(*layers)[i];
+    bool is_needed = false;
+    for (const std::string& top : layer.top()) is_needed |= needed->count(top) > 0;
+    if (!is_needed) continue;
+    needed->insert(layer.bottom().begin(), layer.bottom().end());
+    kept.push_back(&layer);
+  }
+  std::reverse(kept.begin(), kept.end());
+  *layers = std::move(kept);
+  return {};
+}
+
+Status import_inputs(const caffe::NetParameter& net, const std::set<std::string>& needed,
+                     CaffeImporter* importer) {
+  for (int i = 0; i < net.input_size(); ++i) {
+    if (!needed.empty() && needed.count(net.input(i)) == 0) continue;
+    std::vector<int64_t> dims;
+    if (i < net.input_shape_size()) {
+      dims.assign(net.input_shape(i).dim().begin(), net.input_shape(i).dim().end());
+    } else if (net.input_dim_size() >= 4 * (i + 1)) {
+      dims.assign(net.input_dim().begin() + 4 * i, net.input_dim().begin() + 4 * (i + 1));
+    }
+    DVNN_TRY(importer->add_input(net.input(i), dims));
+  }
+  return {};
+}
+
+void set_outputs(CaffeImporter* importer) {
+  Graph& graph = importer->builder.graph;
+  for (const std::string& name : importer->options.outputs) {
+    graph.outputs.push_back(importer->blobs_by_name[name]);
+    graph.output_names.push_back(name);
+  }
+  if (!graph.outputs.empty()) return;
+  for (const Node& node : graph.nodes) {
+    if (!graph.consumers(node.output).empty()) continue;
+    graph.outputs.push_back(node.output);
+    graph.output_names.push_back(graph.values[static_cast<size_t>(node.output)].name);
+  }
 }
 
 }  // namespace
@@ -121,6 +193,15 @@ Status CaffeImporter::done(const caffe::LayerParameter& layer, const Result<int>
 }
 
 Status CaffeImporter::add_input(const std::string& name, std::vector<int64_t> dims) {
+  input_names.push_back(name);
+  if (const GivenInput* given = find_given(options, name)) {
+    DVNN_ASSIGN(const auto values, fill_given(*given, &dims));
+    DVNN_ASSIGN(blobs_by_name[name], builder.constant(name, dims, {values.begin(), values.end()}));
+    return {};
+  }
+  if (builder.graph.input >= 0) {
+    return ask_for_values(input_names);
+  }
   if (dims.size() == 4 && options.width > 0) dims[2] = options.height, dims[3] = options.width;
   if (dims.size() == 4) dims[0] = 1;  // files say the batch size of training
   DVNN_ASSIGN(blobs_by_name[name], builder.input(name, dims));
@@ -137,27 +218,16 @@ Result<Graph> import_caffe(const caffe::NetParameter& net, const caffe::NetParam
     return Error{ErrorCode::kLimit,
                  format("%d layers, the limit is %d", net.layer_size(), kMaxLayers)};
   }
-  for (int i = 0; i < net.input_size(); ++i) {
-    std::vector<int64_t> dims;
-    if (i < net.input_shape_size()) {
-      dims.assign(net.input_shape(i).dim().begin(), net.input_shape(i).dim().end());
-    } else if (net.input_dim_size() >= 4 * (i + 1)) {
-      dims.assign(net.input_dim().begin() + 4 * i, net.input_dim().begin() + 4 * (i + 1));
-    }
-    DVNN_TRY(importer.add_input(net.input(i), dims));
-  }
-  for (const caffe::LayerParameter& layer : net.layer()) {
-    if (!for_training_only(layer)) DVNN_TRY(import_layer(&importer, layer));
-  }
+  std::vector<const caffe::LayerParameter*> layers = deployed_layers(net);
+  std::set<std::string> needed;  // empty: all is
+  if (!options.outputs.empty()) DVNN_TRY(cut(options, &layers, &needed));
+  DVNN_TRY(import_inputs(net, needed, &importer));
+  for (const caffe::LayerParameter* layer : layers) DVNN_TRY(import_layer(&importer, *layer));
+  DVNN_TRY(check_given(options, importer.input_names));
   if (graph.input < 0) {
     return Error{ErrorCode::kMalformed, "no input: neither an 'input' field nor an Input layer"};
   }
-  for (const Node& node : graph.nodes) {
-    if (graph.consumers(node.output).empty()) {
-      graph.outputs.push_back(node.output);
-      graph.output_names.push_back(graph.values[static_cast<size_t>(node.output)].name);
-    }
-  }
+  set_outputs(&importer);
   if (graph.outputs.empty()) return Error{ErrorCode::kMalformed, "there are no layers"};
   return std::move(graph);
 }

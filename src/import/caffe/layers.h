@@ -20,6 +20,7 @@ struct CaffeImporter {
   GraphBuilder builder;
   CaffeBlobs blobs;
   const ImportOptions& options;
+  std::vector<std::string> input_names;
   std::map<std::string, int> blobs_by_name;  // values; in-place layers re-define their name
 
   Result<int> bottom(const caffe::LayerParameter& layer, int index) const;

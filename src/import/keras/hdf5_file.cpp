@@ -75,6 +75,22 @@ Result<std::string> read_result(int fd) {
 
 Result<std::unique_ptr<Hdf5File>> Hdf5File::open(const std::string& path) {
   DVNN_ASSIGN(const int fd, open_checked(path, kMaxFileBytes));
+  return read_descriptor(fd, path);
+}
+
+Result<std::unique_ptr<Hdf5File>> Hdf5File::read(const std::string& bytes,
+                                                 const std::string& name) {
+  const int fd = memfd_create("weights", MFD_CLOEXEC);
+  if (fd < 0 || !write_all(fd, bytes)) {
+    if (fd >= 0) close(fd);
+    return Error{ErrorCode::kNoMemory,
+                 "'" + name + "': no memory to unpack it: " + std::strerror(errno)};
+  }
+  return read_descriptor(fd, name);
+}
+
+// Closes `fd`.
+Result<std::unique_ptr<Hdf5File>> Hdf5File::read_descriptor(int fd, const std::string& path) {
   const int result = memfd_create("hdf5", MFD_CLOEXEC);
   const pid_t reader = result >= 0 ? fork() : -1;
   if (reader == 0) run_reader(fd, result);

@@ -29,6 +29,8 @@ class Hdf5File {
   /// Reads a file of at most 1 GiB. kNotFound, or kMalformed if it is no HDF5 file. Not to be
   /// called while other threads run: it forks.
   static Result<std::unique_ptr<Hdf5File>> open(const std::string& path);
+  /// The same of a file's bytes; `name` names it in errors.
+  static Result<std::unique_ptr<Hdf5File>> read(const std::string& bytes, const std::string& name);
   /// Wraps the findings of such a process, or those that a test pretends.
   static std::unique_ptr<Hdf5File> of(Hdf5Contents contents);
 
@@ -42,6 +44,7 @@ class Hdf5File {
 
  private:
   Hdf5File() = default;
+  static Result<std::unique_ptr<Hdf5File>> read_descriptor(int fd, const std::string& name);
   std::map<std::string, std::vector<std::string>> attributes_;  // by "object@name"
   std::map<std::string, Hdf5Array> arrays_;                     // by path
 };

@@ -6,6 +6,8 @@
 
 #include "base/format.h"
 #include "base/json.h"
+#include "import/given_inputs.h"
+#include "import/keras/architecture.h"
 
 namespace dvnn::import {
 namespace {
@@ -19,17 +21,25 @@ bool is_model(const std::string& class_name) {
   return class_name == "Model" || class_name == "Sequential" || class_name == "Functional";
 }
 
-std::string text_of(const json& object, const char* key) {
-  const auto it = object.find(key);
-  return it != object.end() && it->is_string() ? it->get<std::string>() : "";
-}
-
 // Finds arrays by the name of their layer: the last but one part of their path, which may end with
 // a number ("conv_1" of the second model that holds a "conv").
 class Weights {
  public:
-  explicit Weights(const Hdf5File& file)
-      : file_(file), root_(file.has_attribute("/", "layer_names") ? "/" : "/model_weights") {}
+  Weights(const Hdf5File& file, bool keras3)
+      : keras3(keras3),
+        file_(file),
+        root_(file.has_attribute("/", "layer_names") ? "/" : "/model_weights") {}
+  const bool keras3;  // arrays are found by path
+
+  // The arrays below a path, by number.
+  std::vector<Hdf5Array> at(const std::string& path) const {
+    std::vector<Hdf5Array> arrays;
+    for (;;) {
+      auto array = file_.array("/" + path + "/vars/" + std::to_string(arrays.size()));
+      if (!array.ok()) return arrays;
+      arrays.push_back(std::move(array.value()));
+    }
+  }
 
   // The arrays of a layer of the outermost model.
   Result<std::vector<Hdf5Array>> of_layer(const std::string& name) const {
@@ -75,10 +85,21 @@ class Weights {
 
 class Walk {
  public:
-  Walk(const Hdf5File& file, KerasImporter* importer) : weights_(file), importer_(*importer) {}
+  Walk(const Hdf5File& file, KerasImporter* importer)
+      : weights_(file, importer->keras3), importer_(*importer) {}
+
+  // Where a layer's weights are: in the outermost model's layer `owner` (empty: this is the
+  // outermost), or, in Keras 3, below `path`.
+  struct Place {
+    std::string owner, path;
+  };
+
+  static Place below(const Place& owner, const json& entry) {
+    return {owner.owner, owner.path + keras_text(entry, "weights_path")};
+  }
 
   // Imports a model whose input is `input` (value -1: the outermost, which makes its own).
-  Result<std::vector<KerasTensor>> model(const json& config, const std::string& owner,
+  Result<std::vector<KerasTensor>> model(const json& config, const Place& owner,
                                          const KerasTensor& input, int depth) {
     if (depth > kMaxDepth) return Error{ErrorCode::kLimit, "models are nested too deeply"};
     const json& layers = config.is_array() ? config : keras_option(config, {"layers"});
@@ -91,7 +112,7 @@ class Walk {
   }
 
  private:
-  Result<std::vector<KerasTensor>> sequential(const json& layers, const std::string& owner,
+  Result<std::vector<KerasTensor>> sequential(const json& layers, const Place& owner,
                                               KerasTensor at, int depth) {
     for (const json& entry : layers) {
       if (!entry.is_object() || !entry.contains("config")) {
@@ -100,10 +121,10 @@ class Walk {
       const json& config = entry["config"];
       if (at.value < 0) {
         const json& shape = keras_option(config, {"batch_input_shape", "batch_shape"});
-        DVNN_ASSIGN(at, input(text_of(config, "name"), shape));
+        DVNN_ASSIGN(at, input(keras_text(config, "name"), shape));
       }
-      if (text_of(entry, "class_name") == "InputLayer") continue;
-      DVNN_ASSIGN(const auto made, layer(entry, owner, {at}, depth));
+      if (keras_text(entry, "class_name") == "InputLayer") continue;
+      DVNN_ASSIGN(const auto made, layer(entry, below(owner, entry), {at}, depth));
       at = made[0];
     }
     return std::vector<KerasTensor>{at};
@@ -127,15 +148,15 @@ class Walk {
   }
 
   Result<std::vector<KerasTensor>> functional(const json& config, const json& layers,
-                                              const std::string& owner, const KerasTensor& outer,
+                                              const Place& owner, const KerasTensor& outer,
                                               int depth) {
     std::map<std::string, std::vector<KerasTensor>> made;  // by "layer/node"
     for (const json& entry : layers) {
       if (!entry.is_object() || !entry.contains("config")) {
         return Error{ErrorCode::kMalformed, "a layer has no configuration"};
       }
-      const std::string name = text_of(entry, "name");
-      if (text_of(entry, "class_name") == "InputLayer") {
+      const std::string name = keras_text(entry, "name");
+      if (keras_text(entry, "class_name") == "InputLayer") {
         KerasTensor tensor = outer;
         if (tensor.value < 0) {
           const json& shape = keras_option(entry["config"], {"batch_input_shape", "batch_shape"});
@@ -152,7 +173,8 @@ class Walk {
           if (!tensor.ok()) return tensor.error().within("layer '" + name + "'");
           inputs.push_back(tensor.value());
         }
-        DVNN_ASSIGN(made[name + "/" + std::to_string(n)], layer(entry, owner, inputs, depth));
+        DVNN_ASSIGN(made[name + "/" + std::to_string(n)],
+                    layer(entry, below(owner, entry), inputs, depth));
       }
     }
     std::vector<KerasTensor> outputs;
@@ -164,29 +186,33 @@ class Walk {
     return outputs;
   }
 
-  Result<std::vector<KerasTensor>> layer(const json& entry, const std::string& owner,
+  Result<std::vector<KerasTensor>> layer(const json& entry, const Place& place,
                                          std::vector<KerasTensor> inputs, int depth) {
     KerasLayer layer;
-    layer.class_name = text_of(entry, "class_name");
+    layer.class_name = keras_text(entry, "class_name");
     layer.config = entry["config"];
-    layer.name = text_of(layer.config.is_object() ? layer.config : entry, "name");
-    if (layer.name.empty()) layer.name = text_of(entry, "name");
+    layer.name = keras_text(layer.config.is_object() ? layer.config : entry, "name");
+    if (layer.name.empty()) layer.name = keras_text(entry, "name");
     layer.inputs = std::move(inputs);
     const std::string where = "layer '" + layer.name + "' (" + layer.class_name + ")";
     if (layer.inputs.empty()) return Error{ErrorCode::kMalformed, where + " has no inputs"};
     if (is_model(layer.class_name)) {
-      const std::string top = owner.empty() ? layer.name : owner;
-      auto made = model(layer.config, top, layer.inputs[0], depth + 1);
+      const Place inner = {place.owner.empty() ? layer.name : place.owner, place.path + "/"};
+      auto made = model(layer.config, inner, layer.inputs[0], depth + 1);
       if (!made.ok()) return made.error().within(where);
       return made;
     }
-    auto weights =
-        owner.empty() ? weights_.of_layer(layer.name) : weights_.of_nested(owner, layer.name);
+    auto weights = weights_of(place, layer.name);
     if (!weights.ok()) return weights.error().within(where);
     layer.weights = std::move(weights.value());
     auto made = import_keras_layer(&importer_, layer);
     if (!made.ok()) return made.error().within(where);
     return std::vector<KerasTensor>{made.value()};
+  }
+
+  Result<std::vector<Hdf5Array>> weights_of(const Place& place, const std::string& name) const {
+    if (weights_.keras3) return weights_.at(place.path);
+    return place.owner.empty() ? weights_.of_layer(name) : weights_.of_nested(place.owner, name);
   }
 
   Result<KerasTensor> input(const std::string& name, const json& shape) {
@@ -200,6 +226,9 @@ class Walk {
           "input '" + name + "' is neither a picture (H, W, C) nor a sequence (length, C)"};
     }
     const ImportOptions& options = importer_.options;
+    importer_.input_names.push_back(name);
+    if (const GivenInput* given = find_given(options, name)) return set_input(*given, dims);
+    if (importer_.builder.graph.input >= 0) return ask_for_values(importer_.input_names);
     if (options.width > 0) dims[1] = options.height, dims[2] = options.width;
     if (dims[1] < 1 || dims[2] < 1) {
       return Error{ErrorCode::kUnsupported,
@@ -207,6 +236,15 @@ class Walk {
     }
     DVNN_ASSIGN(const int value, importer_.builder.input(name, {1, dims[3], dims[1], dims[2]}));
     return KerasTensor{value, false};
+  }
+
+  // An input whose values are given, (batch, h, w, c).
+  Result<KerasTensor> set_input(const GivenInput& given, std::vector<int64_t> dims) {
+    DVNN_ASSIGN(const auto values, fill_given(given, &dims));
+    GraphBuilder& b = importer_.builder;
+    DVNN_ASSIGN(const int value, b.constant(given.name, dims, {values.begin(), values.end()}));
+    DVNN_ASSIGN(const int moved, b.permute(given.name + "_nchw", value, {0, 3, 1, 2}));
+    return KerasTensor{moved, false};
   }
 
   Weights weights_;
@@ -249,16 +287,38 @@ Result<std::vector<int64_t>> keras_pair(const json& value, int64_t fallback) {
   return pair;
 }
 
+// A model's JSON: {"class_name": ..., "config": ...}.
+static Result<Graph> import_model(json model, const Hdf5File& weights, KerasImporter* importer) {
+  if (!model.is_object() || !model.contains("config")) {
+    return Error{ErrorCode::kMalformed, "holds no model's architecture"};
+  }
+  json& config = model["config"];
+  DVNN_TRY(to_keras2(&config));
+  if (!importer->options.outputs.empty()) {
+    DVNN_TRY(cut_keras(importer->options.outputs, &config));
+  }
+  Walk walk(weights, importer);
+  DVNN_ASSIGN(const auto outputs, walk.model(config, {}, KerasTensor(), 0));
+  DVNN_TRY(check_given(importer->options, importer->input_names));
+  Graph& graph = importer->builder.graph;
+  KerasLayer end;
+  for (const KerasTensor& output : outputs) {
+    end.name = graph.values[static_cast<size_t>(output.value)].name;
+    DVNN_ASSIGN(const int value, importer->plain(end, output));
+    graph.outputs.push_back(value);
+    graph.output_names.push_back(end.name);
+  }
+  graph.name = keras_text(config.is_object() ? config : model, "name");
+  return std::move(importer->builder.graph);
+}
+
 Result<Graph> import_keras(const Hdf5File& file, const ImportOptions& options) {
   if (!file.has_attribute("/", "model_config")) {
     return Error{ErrorCode::kUnsupported,
                  "holds weights alone: save the whole model, with its architecture"};
   }
   DVNN_ASSIGN(const std::string text, file.text("/", "model_config"));
-  DVNN_ASSIGN(const json model, parse_json(text, "attribute 'model_config'"));
-  if (!model.is_object() || !model.contains("config")) {
-    return Error{ErrorCode::kMalformed, "attribute 'model_config' is no model's architecture"};
-  }
+  DVNN_ASSIGN(json model, parse_json(text, "attribute 'model_config'"));
   KerasImporter importer(options);
   if (file.has_attribute("/", "keras_version")) {
     DVNN_ASSIGN(const std::string version, file.text("/", "keras_version"));
@@ -266,18 +326,15 @@ Result<Graph> import_keras(const Hdf5File& file, const ImportOptions& options) {
   } else {
     importer.keras1 = true;  // the attribute came with Keras 1.1
   }
-  Walk walk(file, &importer);
-  DVNN_ASSIGN(const auto outputs, walk.model(model["config"], "", KerasTensor(), 0));
-  Graph& graph = importer.builder.graph;
-  KerasLayer end;
-  for (const KerasTensor& output : outputs) {
-    end.name = graph.values[static_cast<size_t>(output.value)].name;
-    DVNN_ASSIGN(const int value, importer.plain(end, output));
-    graph.outputs.push_back(value);
-    graph.output_names.push_back(end.name);
-  }
-  graph.name = text_of(model["config"].is_object() ? model["config"] : model, "name");
-  return std::move(importer.builder.graph);
+  return import_model(std::move(model), file, &importer);
+}
+
+Result<Graph> import_keras3(const std::string& config, const Hdf5File& weights,
+                            const ImportOptions& options) {
+  DVNN_ASSIGN(json model, parse_json(config, "config.json"));
+  KerasImporter importer(options);
+  importer.keras3 = true;
+  return import_model(std::move(model), weights, &importer);
 }
 
 }  // namespace dvnn::import

@@ -18,6 +18,10 @@ namespace dvnn::import {
 /// class.
 Result<Graph> import_keras(const Hdf5File& file, const ImportOptions& options);
 
+/// The same of what Keras 3 keeps in an archive (archive.h).
+Result<Graph> import_keras3(const std::string& config, const Hdf5File& weights,
+                            const ImportOptions& options);
+
 // --- private to the Keras front end -------------------------------------------------------------
 
 /// The result of a layer.
@@ -38,7 +42,8 @@ struct KerasImporter {
   explicit KerasImporter(const ImportOptions& import_options) : options(import_options) {}
   GraphBuilder builder;
   const ImportOptions& options;
-  bool keras1 = false;
+  bool keras1 = false, keras3 = false;
+  std::vector<std::string> input_names;
 
   /// A tensor as the graph has it: flattened pictures are put in Keras' order.
   Result<int> plain(const KerasLayer& layer, const KerasTensor& tensor);

@@ -375,6 +375,26 @@ bool graph_has(const Graph& graph, const std::string& name) {
                      [&](const Node& node) { return node.name == name; });
 }
 
+// A number, or one for each of the last axis, which here is the channels'.
+std::vector<float> per_channel(const nlohmann::json& numbers, size_t channels, float fallback) {
+  if (numbers.is_number()) return std::vector<float>(channels, numbers.get<float>());
+  std::vector<float> values;
+  for (const nlohmann::json& n : numbers) values.push_back(n.is_number() ? n.get<float>() : 0.0f);
+  if (values.size() == 1) values.resize(channels, values[0]);
+  return values.empty() ? std::vector<float>(channels, fallback) : values;
+}
+
+Result<KerasTensor> rescaling(KerasImporter* importer, const KerasLayer& layer) {
+  DVNN_ASSIGN(const int in, importer->plain(layer, layer.inputs[0]));
+  const Shape shape = importer->builder.shape_of(in);
+  const auto channels = static_cast<size_t>(shape.rank > 1 ? shape[1] : 1);
+  auto scale = per_channel(keras_option(layer.config, {"scale"}), channels, 1);
+  auto offset = per_channel(keras_option(layer.config, {"offset"}), channels, 0);
+  DVNN_ASSIGN(const int out,
+              importer->builder.affine(layer.name, in, std::move(scale), std::move(offset)));
+  return KerasTensor{out, false};
+}
+
 const std::map<std::string, KerasFunction>& math_layers() {
   static const std::map<std::string, KerasFunction> kLayers = {
       {"Activation", activation_layer},
@@ -394,6 +414,7 @@ const std::map<std::string, KerasFunction>& math_layers() {
       {"MaxPooling2D", max_pooling},
       {"PReLU", function_layer},
       {"ReLU", function_layer},
+      {"Rescaling", rescaling},
       {"SeparableConv2D", separable_conv2d},
       {"SeparableConvolution2D", separable_conv2d},
       {"Softmax", function_layer},
@@ -442,19 +463,28 @@ Result<int> keras_activation(KerasImporter* importer, const std::string& name,
 
 Result<KerasTensor> import_keras_layer(KerasImporter* importer, const KerasLayer& layer) {
   const CustomLayers& custom = importer->options.custom_layers;
-  if (const auto it = custom.find(layer.class_name); it != custom.end()) {
-    return import_declared(importer, layer, it->second);
+  // What a Lambda computes is known by its name alone.
+  for (const std::string& declared : {layer.name, layer.class_name}) {
+    if (const auto it = custom.find(declared); it != custom.end()) {
+      return import_declared(importer, layer, it->second);
+    }
   }
   if (is_keras_1d(layer.class_name)) return import_keras_layer(importer, keras_1d_as_2d(layer));
-  std::string known;
   for (const auto* table : {&math_layers(), &keras_shape_layers()}) {
     if (const auto it = table->find(layer.class_name); it != table->end()) {
       return it->second(importer, layer);
     }
-    for (const auto& entry : *table) known += (known.empty() ? "" : ", ") + entry.first;
+  }
+  if (layer.class_name == "Lambda") {
+    return Error{
+        ErrorCode::kUnsupported,
+        "what it computes is Python, which is not run here: declare it with --layer-types, "
+        "as {\"" +
+            layer.name + "\": {\"affine\": [1, 0]}} if it is x * 1 + 0"};
   }
   return Error{ErrorCode::kUnsupported,
-               "the class is not supported (supported: " + known + "; and those of sequences, 1D)"};
+               "the class is not supported (docs/converter.md lists those that are): cut the model "
+               "before it with --outputs, or declare it with --layer-types"};
 }
 
 }  // namespace dvnn::import

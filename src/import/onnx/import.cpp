@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "import/onnx/ends.h"
 #include "plan/reference.h"
 
 namespace dvnn::import {
@@ -51,6 +52,7 @@ constexpr OnnxRow kOperators[] = {
     {"Cosh", import_onnx_unary, Numbers::kReal},
     {"CumSum", import_onnx_cum_sum, Numbers::kAsInputs},
     {"DepthToSpace", import_onnx_depth, Numbers::kAsInputs},
+    {"DequantizeLinear", import_onnx_dequantize, Numbers::kReal},
     {"Div", import_onnx_binary, Numbers::kAsInputs},
     {"Dropout", import_onnx_identity, Numbers::kAsInputs},
     {"Elu", import_onnx_activation, Numbers::kReal},
@@ -99,6 +101,7 @@ constexpr OnnxRow kOperators[] = {
     {"PRelu", import_onnx_activation, Numbers::kReal},
     {"Pad", import_onnx_pad, Numbers::kAsInputs},
     {"Pow", import_onnx_binary, Numbers::kAsInputs},
+    {"QuantizeLinear", import_onnx_quantize, Numbers::kWhole},
     {"RMSNormalization", import_onnx_layer_norm, Numbers::kReal},
     {"Reciprocal", import_onnx_unary, Numbers::kReal},
     {"ReduceL1", import_onnx_reduce, Numbers::kAsInputs},
@@ -181,6 +184,22 @@ Result<int64_t> opset_of(const onnx::ModelProto& model) {
   return Error{ErrorCode::kMalformed, "says no opset"};
 }
 
+// Whether a node of constants makes a number without dimensions: the graph has none of rank 0.
+bool makes_scalar(const OnnxNode& node) {
+  const auto& entries = node.importer().entries;
+  const bool reduces = node.type().rfind("Reduce", 0) == 0 || node.type().rfind("Arg", 0) == 0;
+  if (!reduces) {
+    for (int i = 0; i < node.inputs(); ++i) {
+      if (node.has(i) && !entries.at(node.input_name(i)).constant->dims.empty()) return false;
+    }
+    return true;
+  }
+  if (node.integer("keepdims", 1) != 0) return false;
+  // A single dimension is left of what is not reduced to a number.
+  return entries.at(node.input_name(0)).constant->dims.size() <= 1 ||
+         node.type().rfind("Arg", 0) != 0;
+}
+
 // Numbers of all inputs are known: so are those of all outputs. The operator runs here, as a graph
 // of its own.
 Status fold_by_running(const OnnxNode& node, const OnnxRow& entry) {
@@ -215,6 +234,7 @@ Status fold_by_running(const OnnxNode& node, const OnnxRow& entry) {
   for (size_t i = 0; i < made.size(); ++i) {
     OnnxConstant constant;
     constant.dims = dims_of(graph.shape_of(graph.outputs[i]));
+    if (constant.dims == std::vector<int64_t>{1} && makes_scalar(node)) constant.dims.clear();
     constant.values.assign(values[i].begin(), values[i].end());
     constant.integral = entry.makes == Numbers::kWhole ||
                         (entry.makes == Numbers::kAsInputs && node.is_integral(0));
@@ -255,17 +275,14 @@ class GraphImport {
   }
 
   Status import_nodes(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes, int depth) {
-    for (const onnx::NodeProto& proto : nodes) {
-      if (++imported_ > kMostNodes) {
-        return Error{ErrorCode::kLimit, format("more than %zu operations", kMostNodes)};
-      }
-      DVNN_TRY(import_node(proto, depth));
-    }
+    for (const onnx::NodeProto& proto : nodes) DVNN_TRY(import_node(proto, depth));
     return {};
   }
 
- private:
   Status import_node(const onnx::NodeProto& proto, int depth) {
+    if (++imported_ > kMostNodes) {
+      return Error{ErrorCode::kLimit, format("more than %zu operations", kMostNodes)};
+    }
     const OnnxNode node(proto, importer_);
     const std::string where = "node '" + node.name() + "' (" + node.type() +
                               format(", opset %lld)", static_cast<long long>(importer_->opset));
@@ -283,7 +300,39 @@ class GraphImport {
                    where + ": operators of '" + proto.domain() + "' are not supported"};
     }
     if (node.outputs() == 0) return Error{ErrorCode::kMalformed, where + ": has no output"};
+    if (node.type() == "If") {
+      if (Status s = branch(node, depth); !s.ok()) return s.error().within(where);
+      return {};
+    }
     if (Status s = import_operator(node); !s.ok()) return s.error().within(where);
+    return {};
+  }
+
+ private:
+  // The nodes of the branch that a known condition chooses, in place of the choice.
+  Status branch(const OnnxNode& node, int depth) {
+    if (depth >= kMostNested) return Error{ErrorCode::kLimit, "branches are nested too deeply"};
+    if (!node.is_constant(0)) {
+      return Error{ErrorCode::kUnsupported,
+                   "what the picture shows decides which branch is computed: cut the model before "
+                   "it with --outputs"};
+    }
+    DVNN_ASSIGN(const auto condition, node.constant(0));
+    const bool is_true = !condition->values.empty() && condition->values[0] != 0;
+    const onnx::GraphProto* chosen = node.graph(is_true ? "then_branch" : "else_branch");
+    if (!chosen || chosen->output_size() < node.outputs()) {
+      return Error{ErrorCode::kMalformed, "lacks the branch that is chosen, or a result of it"};
+    }
+    DVNN_TRY(importer_->read_initializers(*chosen));
+    DVNN_TRY(import_nodes(chosen->node(), depth + 1));
+    for (int i = 0; i < node.outputs(); ++i) {
+      const auto made = importer_->entries.find(chosen->output(i).name());
+      if (made == importer_->entries.end()) {
+        return Error{ErrorCode::kMalformed,
+                     "the branch makes no '" + chosen->output(i).name() + "'"};
+      }
+      importer_->entries[node.output_name(i)] = made->second;
+    }
     return {};
   }
 
@@ -342,103 +391,34 @@ class GraphImport {
   size_t imported_ = 0;
 };
 
-// --- inputs and outputs ------------------------------------------------------------------------
-
-bool is_channels(int64_t count) {
-  return count == 1 || count == 3 || count == 4;
-}
-
-constexpr int64_t kLeastPicture = 16;  // rows and columns; below, numbers are no picture
-
-bool is_side(int64_t size) {
-  return size < 0 || size >= kLeastPicture;  // -1: open
-}
-
-// A picture whose channels are last.
-bool is_nhwc(const std::vector<int64_t>& dims) {
-  return dims.size() == 4 && is_channels(dims[3]) && !is_channels(dims[1]) && is_side(dims[1]) &&
-         is_side(dims[2]);
-}
-
-Status import_input(const onnx::ValueInfoProto& info, OnnxImporter* importer) {
-  const ImportOptions& options = importer->options;
-  std::vector<int64_t> dims;
-  const auto& type = info.type().tensor_type();
-  for (const auto& dim : type.shape().dim()) {
-    dims.push_back(dim.has_dim_value() && dim.dim_value() > 0 ? dim.dim_value() : -1);
+Status import_graph(const onnx::GraphProto& proto, const OnnxNeeds& needs, GraphImport* nodes,
+                    OnnxImporter* importer) {
+  DVNN_TRY(importer->read_initializers(proto));
+  DVNN_TRY(import_onnx_inputs(proto, needs, importer));
+  for (int i = 0; i < proto.node_size(); ++i) {
+    if (needs.nodes[static_cast<size_t>(i)]) DVNN_TRY(nodes->import_node(proto.node(i), 0));
   }
-  if (dims.empty()) dims = {1};  // a number
-  const bool nhwc = is_nhwc(dims);
-  const size_t rows = nhwc ? 1 : 2, channels = nhwc ? 3 : 1;
-  if (dims.size() == 4 && options.width > 0) {
-    dims[rows] = options.height;
-    dims[rows + 1] = options.width;
-  }
-  // One picture at a time, whatever the batch was in training: but numbers that are no pictures
-  // are as they are.
-  const bool pictures = dims.size() == 4 && is_channels(dims[channels]) && is_side(dims[rows]) &&
-                        is_side(dims[rows + 1]);
-  if (dims[0] < 0 || pictures) dims[0] = 1;
-  for (int64_t d : dims) {
-    if (d > 0) continue;
-    return Error{ErrorCode::kUnsupported,
-                 "input '" + info.name() + "' has no fixed size: give one with --size WxH"};
-  }
-  GraphBuilder& b = importer->builder;
-  const bool whole = is_onnx_integer(type.elem_type());
-  if (!nhwc) {
-    DVNN_ASSIGN(const int value, b.input(info.name(), dims));
-    importer->set(info.name(), value, whole);
-    return {};
-  }
-  // The input is the picture with its channels first; the model's own transposition undoes this.
-  DVNN_ASSIGN(const int value, b.input(info.name(), {dims[0], dims[3], dims[1], dims[2]}));
-  DVNN_ASSIGN(const int moved, b.permute(info.name() + "_nhwc", value, {0, 2, 3, 1}));
-  importer->set(info.name(), moved, whole);
-  return {};
-}
-
-Status import_graph(const onnx::ModelProto& model, OnnxImporter* importer) {
-  const onnx::GraphProto& proto = model.graph();
-  for (const onnx::TensorProto& tensor : proto.initializer()) {
-    auto constant = importer->read(tensor);
-    if (!constant.ok()) return constant.error().within("initializer '" + tensor.name() + "'");
-    importer->set(tensor.name(), std::move(constant.value()));
-  }
-  for (const onnx::ValueInfoProto& info : proto.input()) {
-    // Before IR version 4 initializers are listed as inputs, too.
-    if (importer->entries.count(info.name()) == 0) {
-      DVNN_TRY(import_input(info, importer));
-    }
-  }
-  if (importer->builder.graph.input < 0) return Error{ErrorCode::kMalformed, "has no input"};
-  return GraphImport(model, importer).import_nodes(proto.node(), 0);
-}
-
-Status set_outputs(const onnx::GraphProto& proto, OnnxImporter* importer) {
-  Graph& graph = importer->builder.graph;
-  for (const onnx::ValueInfoProto& info : proto.output()) {
-    const auto it = importer->entries.find(info.name());
-    if (it == importer->entries.end() || it->second.value < 0) {
-      return Error{ErrorCode::kMalformed,
-                   "output '" + info.name() + "' is not computed from the input"};
-    }
-    graph.outputs.push_back(it->second.value);
-    graph.output_names.push_back(info.name());
-  }
-  if (graph.outputs.empty()) return Error{ErrorCode::kMalformed, "has no outputs"};
   return {};
 }
 
 }  // namespace
+
+std::vector<std::string> onnx_operators() {
+  std::vector<std::string> names;
+  for (const OnnxRow& row : kOperators) names.emplace_back(row.type);
+  return names;
+}
 
 Result<Graph> import_onnx(const onnx::ModelProto& model, const std::string& folder,
                           const ImportOptions& options) {
   OnnxImporter importer(options);
   importer.folder = folder;
   DVNN_ASSIGN(importer.opset, opset_of(model));
-  DVNN_TRY(import_graph(model, &importer));
-  DVNN_TRY(set_outputs(model.graph(), &importer));
+  const onnx::GraphProto& proto = model.graph();
+  DVNN_ASSIGN(const auto wanted, wanted_outputs(proto, options));
+  GraphImport nodes(model, &importer);
+  DVNN_TRY(import_graph(proto, needs_of(proto, wanted), &nodes, &importer));
+  DVNN_TRY(set_onnx_outputs(wanted, &importer));
   importer.builder.graph.name = model.graph().name();
   return std::move(importer.builder.graph);
 }

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "import/builder.h"
@@ -15,6 +16,9 @@ namespace dvnn::import {
 /// Errors name node, operator and opset. External data lies in `folder`, or below it.
 Result<Graph> import_onnx(const onnx::ModelProto& model, const std::string& folder,
                           const ImportOptions& options);
+
+/// The operators that are supported, without If, which is a choice between others.
+std::vector<std::string> onnx_operators();
 
 // --- private to the ONNX front end --------------------------------------------------------------
 
@@ -46,6 +50,8 @@ struct OnnxImporter {
   Result<OnnxConstant> read(const onnx::TensorProto& tensor) const {
     return read_tensor(tensor, folder);
   }
+  /// Makes constants of a graph's initializers.
+  Status read_initializers(const onnx::GraphProto& proto);
 };
 
 /// A node as its importer sees it.
@@ -84,6 +90,7 @@ class OnnxNode {
   std::vector<int64_t> integers(const char* attribute) const;
   std::vector<float> numbers(const char* attribute) const;
   const onnx::TensorProto* tensor(const char* attribute) const;
+  const onnx::GraphProto* graph(const char* attribute) const;
   /// All attributes that are numbers, texts or lists of numbers.
   nlohmann::json attributes() const;
 
@@ -132,6 +139,7 @@ DVNN_ONNX_OPERATOR(import_onnx_conv);
 DVNN_ONNX_OPERATOR(import_onnx_conv_transpose);
 DVNN_ONNX_OPERATOR(import_onnx_cum_sum);
 DVNN_ONNX_OPERATOR(import_onnx_depth);
+DVNN_ONNX_OPERATOR(import_onnx_dequantize);
 DVNN_ONNX_OPERATOR(import_onnx_expand);
 DVNN_ONNX_OPERATOR(import_onnx_flatten);
 DVNN_ONNX_OPERATOR(import_onnx_gather);
@@ -149,6 +157,7 @@ DVNN_ONNX_OPERATOR(import_onnx_matmul);
 DVNN_ONNX_OPERATOR(import_onnx_max_pool);
 DVNN_ONNX_OPERATOR(import_onnx_mean_variance);
 DVNN_ONNX_OPERATOR(import_onnx_pad);
+DVNN_ONNX_OPERATOR(import_onnx_quantize);
 DVNN_ONNX_OPERATOR(import_onnx_reduce);
 DVNN_ONNX_OPERATOR(import_onnx_reshape);
 DVNN_ONNX_OPERATOR(import_onnx_resize);

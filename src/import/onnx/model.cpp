@@ -68,6 +68,7 @@ Result<OnnxConstant> read_numbers_of(const onnx::TensorProto& tensor) {
   const size_t count = static_cast<size_t>(elements);
   std::vector<double>* v = &constant.values;
   constant.integral = true;
+  constant.type = tensor.data_type();
   switch (tensor.data_type()) {
     case kFloat:
       constant.integral = false;

@@ -16,6 +16,7 @@ struct OnnxConstant {
   std::vector<int64_t> dims;  // rank 0: a scalar
   std::vector<double> values;
   bool integral = false;
+  int64_t type = 0;  // TensorProto.DataType of what is read from a file; 0: computed
 
   std::vector<float> floats() const { return {values.begin(), values.end()}; }
   std::vector<int64_t> ints() const;

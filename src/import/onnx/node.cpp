@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an operator's importer sees its node: inputs, attributes, results.
+// What an importer sees of the model: its numbers, and a node's inputs, attributes, results.
 #include "base/format.h"
 #include "import/onnx/import.h"
 
 namespace dvnn::import {
+
+Status OnnxImporter::read_initializers(const onnx::GraphProto& proto) {
+  for (const onnx::TensorProto& tensor : proto.initializer()) {
+    auto constant = read(tensor);
+    if (!constant.ok()) return constant.error().within("initializer '" + tensor.name() + "'");
+    set(tensor.name(), std::move(constant.value()));
+  }
+  return {};
+}
 
 const std::string& OnnxNode::name() const {
   if (!proto_.name().empty() || outputs() == 0) return proto_.name();
@@ -119,6 +128,11 @@ std::vector<float> OnnxNode::numbers(const char* name) const {
 const onnx::TensorProto* OnnxNode::tensor(const char* name) const {
   const onnx::AttributeProto* a = attribute(name);
   return a && a->has_t() ? &a->t() : nullptr;
+}
+
+const onnx::GraphProto* OnnxNode::graph(const char* name) const {
+  const onnx::AttributeProto* a = attribute(name);
+  return a && a->has_g() ? &a->g() : nullptr;
 }
 
 nlohmann::json OnnxNode::attributes() const {

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "import/keras/architecture.h"
+
+#include <cctype>
+#include <map>
+#include <set>
+
+#include "base/format.h"
+#include "import/given_inputs.h"
+
+namespace dvnn::import {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kDeepest = 16;
+
+std::string keras_name_of(const json& layer) {
+  const std::string name = keras_text(layer, "name");
+  if (!name.empty() || !layer.is_object() || !layer.contains("config")) return name;
+  return keras_text(layer["config"], "name");
+}
+
+// Appends what the arguments of a call say of tensors, in order: {"class_name": "__keras_tensor__",
+// "config": {"keras_history": [layer, node, tensor]}}.
+void collect_tensors(const json& arguments, int depth, json* found) {
+  if (depth > kDeepest) return;
+  if (arguments.is_array()) {
+    for (const json& item : arguments) collect_tensors(item, depth + 1, found);
+  } else if (keras_text(arguments, "class_name") == "__keras_tensor__") {
+    const auto config = arguments.find("config");
+    if (config != arguments.end() && config->is_object() && config->contains("keras_history")) {
+      found->push_back((*config)["keras_history"]);
+    }
+  } else if (arguments.is_object()) {
+    for (const json& item : arguments) collect_tensors(item, depth + 1, found);
+  }
+}
+
+// A single reference stands by itself in Keras 3, and in a list in Keras 2.
+void wrap_reference(json* references) {
+  if (references->is_array() && !references->empty() && (*references)[0].is_string()) {
+    *references = json::array({*references});
+  }
+}
+
+std::string to_snake_case(const std::string& name) {
+  std::string snake;
+  for (size_t i = 0; i < name.size(); ++i) {
+    const auto at = [&](size_t k) {
+      return static_cast<unsigned char>(k < name.size() ? name[k] : 0);
+    };
+    const bool begins_word =
+        std::isupper(at(i)) && i > 0 && (std::islower(at(i + 1)) || std::islower(at(i - 1)));
+    if (begins_word) snake += '_';
+    snake += static_cast<char>(std::tolower(at(i)));
+  }
+  return snake;
+}
+
+void add_weights_paths(json* layers) {
+  std::map<std::string, int> seen;
+  for (json& layer : *layers) {
+    if (!layer.is_object()) continue;
+    const std::string name = to_snake_case(keras_text(layer, "class_name"));
+    const int before = seen[name]++;
+    layer["weights_path"] = "layers/" + name + (before > 0 ? "_" + std::to_string(before) : "");
+  }
+}
+
+Status modernise(json* config, int depth) {
+  if (depth > kDeepest) return Error{ErrorCode::kLimit, "models are nested too deeply"};
+  if (!config->is_object() || !config->contains("layers") || !(*config)["layers"].is_array()) {
+    return {};
+  }
+  add_weights_paths(&(*config)["layers"]);
+  if (config->contains("output_layers")) wrap_reference(&(*config)["output_layers"]);
+  for (json& layer : (*config)["layers"]) {
+    if (!layer.is_object()) continue;
+    if (layer.contains("config")) DVNN_TRY(modernise(&layer["config"], depth + 1));
+    const auto nodes = layer.find("inbound_nodes");
+    if (nodes == layer.end() || !nodes->is_array()) continue;
+    for (json& node : *nodes) {
+      if (!node.is_object()) continue;
+      json tensors = json::array();
+      if (node.contains("args")) collect_tensors(node["args"], 0, &tensors);
+      if (node.contains("kwargs")) collect_tensors(node["kwargs"], 0, &tensors);
+      node = std::move(tensors);
+    }
+  }
+  return {};
+}
+
+// The names of the layers that a layer reads.
+std::vector<std::string> inputs_of(const json& layer) {
+  std::vector<std::string> names;
+  const auto nodes = layer.find("inbound_nodes");
+  if (nodes == layer.end() || !nodes->is_array()) return names;
+  for (const json& node : *nodes) {
+    for (const json& reference : node) {
+      if (reference.is_array() && !reference.empty() && reference[0].is_string()) {
+        names.push_back(reference[0].get<std::string>());
+      }
+    }
+  }
+  return names;
+}
+
+Error no_such_layer(const std::string& name, const json& layers) {
+  std::vector<std::string> all;
+  for (const json& layer : layers) all.push_back(keras_name_of(layer));
+  return {ErrorCode::kInvalidArgument,
+          "--outputs " + name + ": the model has no such layer; it has " + some_names(all)};
+}
+
+Status cut_sequence(const std::vector<std::string>& names, json* layers) {
+  if (names.size() > 1) {
+    return Error{ErrorCode::kInvalidArgument, "--outputs: a sequence of layers has one result"};
+  }
+  for (size_t i = 0; i < layers->size(); ++i) {
+    if (keras_name_of((*layers)[i]) != names[0]) continue;
+    layers->erase(layers->begin() + static_cast<std::ptrdiff_t>(i) + 1, layers->end());
+    return {};
+  }
+  return no_such_layer(names[0], *layers);
+}
+
+}  // namespace
+
+std::string keras_text(const json& object, const char* key) {
+  if (!object.is_object()) return "";
+  const auto it = object.find(key);
+  return it != object.end() && it->is_string() ? it->get<std::string>() : "";
+}
+
+Status to_keras2(json* config) {
+  return modernise(config, 0);
+}
+
+Status cut_keras(const std::vector<std::string>& names, json* config) {
+  json& layers = config->is_array() ? *config : (*config)["layers"];
+  if (!layers.is_array()) return {};
+  if (config->is_array() || !config->contains("output_layers")) {
+    return cut_sequence(names, &layers);
+  }
+  std::map<std::string, const json*> by_name;
+  for (const json& layer : layers) by_name[keras_name_of(layer)] = &layer;
+  json outputs = json::array();
+  std::vector<std::string> open = names;
+  for (const std::string& name : names) {
+    if (by_name.count(name) == 0) return no_such_layer(name, layers);
+    outputs.push_back({name, 0, 0});
+  }
+  std::set<std::string> needed;
+  while (!open.empty()) {
+    const std::string name = open.back();
+    open.pop_back();
+    const auto layer = by_name.find(name);
+    if (layer == by_name.end() || !needed.insert(name).second) continue;
+    for (std::string& input : inputs_of(*layer->second)) open.push_back(std::move(input));
+  }
+  json kept = json::array();
+  for (json& layer : layers) {
+    if (needed.count(keras_name_of(layer)) > 0) kept.push_back(std::move(layer));
+  }
+  layers = std::move(kept);
+  (*config)["output_layers"] = std::move(outputs);
+  return {};
+}
+
+}  // namespace dvnn::import

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "import/onnx/ends.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/format.h"
+#include "import/given_inputs.h"
+
+namespace dvnn::import {
+namespace {
+
+bool is_channels(int64_t count) {
+  return count == 1 || count == 3 || count == 4;
+}
+
+constexpr int64_t kLeastPicture = 16;  // rows and columns; below, numbers are no picture
+
+bool is_side(int64_t size) {
+  return size < 0 || size >= kLeastPicture;  // -1: open
+}
+
+// A picture whose channels are last.
+bool is_nhwc(const std::vector<int64_t>& dims) {
+  return dims.size() == 4 && is_channels(dims[3]) && !is_channels(dims[1]) && is_side(dims[1]) &&
+         is_side(dims[2]);
+}
+
+// Dimensions that are open are -1.
+std::vector<int64_t> declared_dims(const onnx::ValueInfoProto& info) {
+  std::vector<int64_t> dims;
+  for (const auto& dim : info.type().tensor_type().shape().dim()) {
+    dims.push_back(dim.has_dim_value() && dim.dim_value() > 0 ? dim.dim_value() : -1);
+  }
+  return dims;
+}
+
+Status import_input(const onnx::ValueInfoProto& info, OnnxImporter* importer) {
+  const ImportOptions& options = importer->options;
+  std::vector<int64_t> dims = declared_dims(info);
+  if (dims.empty()) dims = {1};  // a number
+  const bool nhwc = is_nhwc(dims);
+  const size_t rows = nhwc ? 1 : 2, channels = nhwc ? 3 : 1;
+  if (dims.size() == 4 && options.width > 0) {
+    dims[rows] = options.height;
+    dims[rows + 1] = options.width;
+  }
+  // One picture at a time, whatever the batch was in training: but numbers that are no pictures
+  // are as they are.
+  const bool pictures = dims.size() == 4 && is_channels(dims[channels]) && is_side(dims[rows]) &&
+                        is_side(dims[rows + 1]);
+  if (dims[0] < 0 || pictures) dims[0] = 1;
+  for (int64_t d : dims) {
+    if (d > 0) continue;
+    return Error{ErrorCode::kUnsupported,
+                 "input '" + info.name() + "' has no fixed size: give one with --size WxH"};
+  }
+  GraphBuilder& b = importer->builder;
+  const bool whole = is_onnx_integer(info.type().tensor_type().elem_type());
+  if (!nhwc) {
+    DVNN_ASSIGN(const int value, b.input(info.name(), dims));
+    importer->set(info.name(), value, whole);
+    return {};
+  }
+  // The input is the picture with its channels first; the model's own transposition undoes this.
+  DVNN_ASSIGN(const int value, b.input(info.name(), {dims[0], dims[3], dims[1], dims[2]}));
+  DVNN_ASSIGN(const int moved, b.permute(info.name() + "_nhwc", value, {0, 2, 3, 1}));
+  importer->set(info.name(), moved, whole);
+  return {};
+}
+
+// An input whose values are given is a constant.
+Status set_input(const onnx::ValueInfoProto& info, const GivenInput& given,
+                 OnnxImporter* importer) {
+  OnnxConstant constant;
+  constant.dims = declared_dims(info);
+  DVNN_ASSIGN(constant.values, fill_given(given, &constant.dims));
+  constant.integral = is_onnx_integer(info.type().tensor_type().elem_type());
+  importer->set(info.name(), std::move(constant));
+  return {};
+}
+
+// Names that a node reads: the nodes of its branches read those of the graph around it, too.
+void add_names(const onnx::NodeProto& node, std::vector<std::string>* names) {
+  names->insert(names->end(), node.input().begin(), node.input().end());
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    if (!attribute.has_g()) continue;
+    for (const onnx::NodeProto& inner : attribute.g().node()) add_names(inner, names);
+    for (const onnx::ValueInfoProto& made : attribute.g().output()) names->push_back(made.name());
+  }
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> wanted_outputs(const onnx::GraphProto& proto,
+                                                const ImportOptions& options) {
+  std::vector<std::string> own;
+  for (const onnx::ValueInfoProto& info : proto.output()) own.push_back(info.name());
+  if (options.outputs.empty()) return own;
+  std::set<std::string> made(own.begin(), own.end());
+  std::map<std::string, std::string> by_node;
+  std::vector<std::string> last;
+  for (const onnx::NodeProto& node : proto.node()) {
+    made.insert(node.output().begin(), node.output().end());
+    if (node.output_size() > 0) last.push_back(node.output(0));
+    if (node.output_size() > 0 && !node.name().empty()) by_node[node.name()] = node.output(0);
+  }
+  std::vector<std::string> wanted;
+  for (const std::string& name : options.outputs) {
+    if (made.count(name) > 0) {
+      wanted.push_back(name);
+    } else if (by_node.count(name) > 0) {
+      wanted.push_back(by_node[name]);
+    } else {
+      return Error{
+          ErrorCode::kInvalidArgument,
+          "--outputs " + name + ": the model makes no such result; it makes " + some_names(last)};
+    }
+  }
+  return wanted;
+}
+
+OnnxNeeds needs_of(const onnx::GraphProto& proto, const std::vector<std::string>& wanted) {
+  OnnxNeeds needs;
+  needs.names.insert(wanted.begin(), wanted.end());
+  needs.nodes.resize(static_cast<size_t>(proto.node_size()));
+  // Nodes stand after those that they read.
+  for (int i = proto.node_size() - 1; i >= 0; --i) {
+    const onnx::NodeProto& node = proto.node(i);
+    const bool is_needed =
+        std::any_of(node.output().begin(), node.output().end(),
+                    [&](const std::string& name) { return needs.names.count(name) > 0; });
+    if (!is_needed) continue;
+    needs.nodes[static_cast<size_t>(i)] = true;
+    std::vector<std::string> read;
+    add_names(node, &read);
+    needs.names.insert(read.begin(), read.end());
+  }
+  return needs;
+}
+
+Status import_onnx_inputs(const onnx::GraphProto& proto, const OnnxNeeds& needs,
+                          OnnxImporter* importer) {
+  std::vector<std::string> all, open;
+  const onnx::ValueInfoProto *picture = nullptr, *idle = nullptr;
+  for (const onnx::ValueInfoProto& info : proto.input()) {
+    // Before IR version 4 initializers are listed as inputs, too.
+    if (importer->entries.count(info.name()) > 0) continue;
+    all.push_back(info.name());
+    if (const GivenInput* given = find_given(importer->options, info.name())) {
+      DVNN_TRY(set_input(info, *given, importer));
+    } else if (needs.names.count(info.name()) > 0) {
+      open.push_back(info.name());
+      picture = &info;
+    } else if (!idle) {
+      idle = &info;
+    }
+  }
+  DVNN_TRY(check_given(importer->options, all));
+  if (open.size() > 1) return ask_for_values(open);
+  // If the results depend on no input, the first node that reads what nobody makes says why.
+  if (!picture) picture = idle;
+  if (!picture) return Error{ErrorCode::kMalformed, "has no input"};
+  return import_input(*picture, importer);
+}
+
+Status set_onnx_outputs(const std::vector<std::string>& wanted, OnnxImporter* importer) {
+  Graph& graph = importer->builder.graph;
+  for (const std::string& name : wanted) {
+    const auto it = importer->entries.find(name);
+    if (it == importer->entries.end() || it->second.value < 0) {
+      return Error{ErrorCode::kMalformed, "output '" + name + "' is not computed from the input"};
+    }
+    graph.outputs.push_back(it->second.value);
+    graph.output_names.push_back(name);
+  }
+  if (graph.outputs.empty()) return Error{ErrorCode::kMalformed, "has no outputs"};
+  return {};
+}
+
+}  // namespace dvnn::import

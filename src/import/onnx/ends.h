@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// A graph's ends: which results are wanted, which nodes they need, and what the inputs are. Private
+// to the ONNX front end.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "import/onnx/import.h"
+
+namespace dvnn::import {
+
+/// The names of the results to compute: `options.outputs`, where a node's name stands for its first
+/// result, or the graph's own.
+Result<std::vector<std::string>> wanted_outputs(const onnx::GraphProto& proto,
+                                                const ImportOptions& options);
+
+/// What the wanted results are computed from: by node, whether it takes part, and the names that
+/// are read.
+struct OnnxNeeds {
+  std::vector<bool> nodes;
+  std::set<std::string> names;
+};
+OnnxNeeds needs_of(const onnx::GraphProto& proto, const std::vector<std::string>& wanted);
+
+/// Makes the one input that is left when those that have values, and those that nothing needs, are
+/// taken away. Initializers are known already.
+Status import_onnx_inputs(const onnx::GraphProto& proto, const OnnxNeeds& needs,
+                          OnnxImporter* importer);
+
+/// Sets the graph's outputs.
+Status set_onnx_outputs(const std::vector<std::string>& wanted, OnnxImporter* importer);
+
+}  // namespace dvnn::import

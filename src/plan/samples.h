@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inputs that a graph is measured with while it is planned.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "plan/graph.h"
+#include "plan/options.h"
+#include "tensor/input_spec.h"
+
+namespace dvnn::plan {
+
+/// Whether the FP32 reference can run the graph in reasonable time: not beyond 8 GMAC, nor with
+/// layers of users' libraries.
+bool can_be_measured(const Graph& graph);
+
+/// The graph's inputs, row-major: `options.samples`, or one picture of noise, gradients and edges
+/// that is the same for everybody; `picture` says how pixels become the input. kInvalidArgument if
+/// a sample does not fit the input.
+Result<std::vector<std::vector<float>>> sample_inputs(const Graph& graph,
+                                                      const PlanOptions& options,
+                                                      const InputSpec& picture);
+
+}  // namespace dvnn::plan

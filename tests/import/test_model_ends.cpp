@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a model begins and ends: inputs that get their values, results that are cut away, branches
+// that are decided beforehand; and models of 8 bits.
+#include <cmath>
+
+#include "onnx_fixture.h"
+
+// Check last: some of its macros have common names.
+#include "run_model.h"
+
+using namespace dvnn;
+using namespace dvnn::test;
+
+namespace {
+
+void expect(const char* what, const OnnxModel& model, const convert::ConvertOptions& options,
+            const std::vector<float>& input, const std::vector<float>& want) {
+  auto made = convert_model(model, options);
+  ck_assert_msg(made.ok(), "%s: %s", what, made.ok() ? "" : made.error().message.c_str());
+  const auto got = run_model(what, std::move(made.value()), input.data());
+  expect_close(what, got, want.data(), want.size());
+}
+
+// y = x * s, with two inputs.
+OnnxModel with_two_inputs() {
+  OnnxModel m({1, 3, 2, 2});
+  m.input("s", {1, 3, 1, -1});
+  return m.node("Mul", {"x", "s"}, {"y"}).output("y");
+}
+
+convert::ConvertOptions given(const char* name, std::vector<int64_t> dims,
+                              std::vector<double> values) {
+  convert::ConvertOptions options;
+  options.import.inputs.push_back({name, std::move(dims), std::move(values)});
+  return options;
+}
+
+onnx::GraphProto branch(const char* type, const char* result) {
+  onnx::GraphProto graph;
+  onnx::NodeProto* node = graph.add_node();
+  node->set_op_type(type);
+  node->add_input("x");
+  node->add_output(result);
+  graph.add_output()->set_name(result);
+  return graph;
+}
+
+}  // namespace
+
+START_TEST(inputs_get_values) {
+  const std::vector<float> input = rising(12);
+  std::vector<float> doubled = input, scaled = input;
+  for (size_t i = 0; i < input.size(); ++i) {
+    doubled[i] *= 2;
+    scaled[i] *= static_cast<float>(i / 4 + 1);
+  }
+  expect("one number", with_two_inputs(), given("s", {}, {2}), input, doubled);
+  expect("an array", with_two_inputs(), given("s", {1, 3, 1, 1}, {1, 2, 3}), input, scaled);
+  expect_refused(convert_model(with_two_inputs()), {"2 inputs", "'x' and 's'", "--set"});
+  expect_refused(convert_model(with_two_inputs(), given("s", {3}, {1, 2, 3})),
+                 {"--set s", "1x3x1x?"});
+  expect_refused(convert_model(with_two_inputs(), given("z", {}, {1})),
+                 {"--set z", "no such input"});
+}
+END_TEST
+
+// An input that only a dropped result needs asks for nothing; nor do operators that nobody knows.
+START_TEST(models_end_where_they_are_told_to) {
+  OnnxModel m({1, 3, 2, 2});
+  m.input("unused", {1, 5});
+  m.node("Neg", {"x"}, {"n"}).node("NonZero", {"n"}, {"y"}).node("Relu", {"unused"}, {"u"});
+  m.output("y").output("u");
+  std::vector<float> want = rising(12);
+  for (float& value : want) value = -value;
+  convert::ConvertOptions options;
+  options.import.outputs = {"n"};
+  expect("by a result's name", m, options, rising(12), want);
+  options.import.outputs = {"Neg_n"};
+  expect("by a node's name", m, options, rising(12), want);
+  options.import.outputs = {"m"};
+  expect_refused(convert_model(m, options), {"--outputs m", "no such result", "'n'"});
+}
+END_TEST
+
+START_TEST(known_branches_are_taken) {
+  for (int condition : {1, 0}) {
+    OnnxModel m({1, 3, 2, 2});
+    m.ints("condition", {condition}, true);
+    m.node("If", {"condition"}, {"y"});
+    m.branch("then_branch", branch("Neg", "a")).branch("else_branch", branch("Abs", "b"));
+    std::vector<float> want = rising(12);
+    for (float& value : want) value = condition ? -value : std::fabs(value);
+    expect("a branch", m.output("y"), {}, rising(12), want);
+  }
+  OnnxModel m({1, 3, 2, 2});
+  m.node("If", {"x"}, {"y"});
+  m.branch("then_branch", branch("Neg", "a")).branch("else_branch", branch("Abs", "b"));
+  expect_refused(convert_model(m.output("y")), {"If", "what the picture shows", "--outputs"});
+}
+END_TEST
+
+START_TEST(models_of_8_bits_round_as_they_say) {
+  OnnxModel m({1, 3, 2, 2});
+  m.floats("scale", {0.25f}).ints("zero", {3}, true);
+  m.node("QuantizeLinear", {"x", "scale", "zero"}, {"q"});
+  m.node("DequantizeLinear", {"q", "scale", "zero"}, {"y"});
+  for (onnx::TensorProto& tensor : *m.graph().mutable_initializer()) {
+    if (tensor.name() == "scale") tensor.clear_dims();
+    if (tensor.name() != "zero") continue;
+    tensor.set_data_type(2);  // uint8: numbers below (0 - 3) * 0.25 are cut off
+    tensor.clear_int64_data();
+    tensor.add_int32_data(3);
+  }
+  std::vector<float> input = {-9,    -0.75f, -0.6f, -0.1f, 0,   0.125f,
+                              0.13f, 0.375f, 1,     62.9f, 100, 7.8f};
+  const std::vector<float> want = {-0.75f, -0.75f, -0.5f, 0, 0, 0, 0.25f, 0.5f, 1, 63, 63, 7.75f};
+  expect("rounding to nearest even", m.output("y"), {}, input, want);
+}
+END_TEST
+
+// Numbers without dimensions stay so: a list of one is joined with another list.
+START_TEST(products_of_shapes_are_numbers) {
+  OnnxModel m({1, 3, 2, 2}, 13);
+  m.ints("from", {2}).ints("to", {4}).ints("first", {0}).ints("head", {1, 3});
+  m.node("Shape", {"x"}, {"shape"}).node("Slice", {"shape", "from", "to"}, {"sizes"});
+  m.node("ReduceProd", {"sizes"}, {"area"}).set("keepdims", 0);
+  m.node("Unsqueeze", {"area", "first"}, {"areas"});
+  m.node("Concat", {"head", "areas"}, {"dims"}).set("axis", 0);
+  m.node("Reshape", {"x", "dims"}, {"y"});
+  expect("Reshape to a computed area", m.output("y"), {}, rising(12), rising(12));
+}
+END_TEST
+
+// Two layers: one whose 8 bits ruin its result, as one weight of a thousand is a thousand times as
+// large, and one that keeps its result.
+START_TEST(dear_layers_keep_16_bits) {
+  constexpr int kChannels = 32;
+  OnnxModel m({1, 3, 16, 16});
+  m.weights("a", {kChannels, 3, 3, 3}).weights("b", {kChannels, kChannels, 1, 1});
+  m.weights("c", {8, kChannels, 1, 1});
+  for (onnx::TensorProto& tensor : *m.graph().mutable_initializer()) {
+    if (tensor.name() != "b") continue;
+    // A spread of magnitudes that 255 values cannot follow, and results that cancel.
+    for (int i = 0; i < tensor.float_data_size(); ++i) {
+      const float sign = i % 2 ? -1.0f : 1.0f;
+      tensor.set_float_data(i, sign * (100.0f + tensor.float_data(i)));
+    }
+  }
+  m.node("Conv", {"x", "a"}, {"ya"}).list("pads", {1, 1, 1, 1});
+  m.node("Conv", {"ya", "b"}, {"yb"}).node("Conv", {"yb", "c"}, {"y"}).output("y");
+  convert::ConvertOptions options;
+  options.quantise = true;
+  convert::Report report;
+  auto made = convert_model(m, options, &report);
+  ck_assert_msg(made.ok(), "%s", made.ok() ? "" : made.error().message.c_str());
+  ck_assert_uint_eq(report.bits.samples, 1);
+  ck_assert_uint_eq(report.bits.layers, 3);
+  ck_assert_float_ge(static_cast<float>(report.bits.cosine), 0.999f);
+  int eight = 0, sixteen = 0;
+  for (const network::Step& step : made.value().steps) {
+    for (const device::ConvRun& run : step.command.runs) {
+      (run.weight_format == device::WeightFormat::kQuantised ? eight : sixteen) += 1;
+    }
+  }
+  ck_assert_uint_eq(static_cast<size_t>(sixteen), report.bits.kept);
+  ck_assert_int_gt(eight, 0);
+}
+END_TEST
+
+START_TEST(the_first_layer_that_is_not_finite_is_told) {
+  OnnxModel m({1, 3, 4, 4});
+  m.weights("a", {3, 3, 1, 1}, 1.0f, 2.0f).weights("b", {3, 3, 1, 1}, 200.0f, 300.0f);
+  m.weights("c", {3, 3, 1, 1}, 0.001f, 0.002f);
+  m.node("Conv", {"x", "a"}, {"ya"}).node("Conv", {"ya", "b"}, {"yb"});
+  m.node("Conv", {"yb", "c"}, {"y"}).output("y");
+  convert::ConvertOptions options;
+  options.rescale = false;
+  auto made = convert_model(m, options);
+  ck_assert_msg(made.ok(), "%s", made.ok() ? "" : made.error().message.c_str());
+  auto network =
+      network::Network::create(std::move(made.value()), device::Device::open("soft").value());
+  ck_assert(network.ok());
+  auto slot = network.value()->create_slot();
+  ck_assert(slot.ok());
+  network::Slot& s = *slot.value();
+  for (const float value : {1.0f, 100.0f}) {
+    const std::vector<float> input(48, value);
+    write_nchw(input.data(), {network.value()->input_desc(), s.input().data()});
+    const std::vector<uint8_t> bytes(s.input().begin(), s.input().end());
+    auto layer = s.first_not_finite();
+    ck_assert(layer.ok());
+    dvnn_assert_text(layer.value(), value > 1 ? "Conv_yb" : "");
+    ck_assert(std::equal(bytes.begin(), bytes.end(), s.input().begin()));
+    ck_assert(s.run().ok());
+    ck_assert_int_eq(s.has_finite_outputs(), value == 1);
+  }
+}
+END_TEST
+
+DVNN_TEST_MAIN(model_ends, inputs_get_values, models_end_where_they_are_told_to,
+               known_branches_are_taken, models_of_8_bits_round_as_they_say,
+               products_of_shapes_are_numbers, dear_layers_keep_16_bits,
+               the_first_layer_that_is_not_finite_is_told)

@@ -2,7 +2,9 @@
 #include "convert/convert.h"
 
 #include "base/format.h"
+#include "convert/guess.h"
 #include "import/caffe/import.h"
+#include "import/keras/archive.h"
 #include "import/keras/import.h"
 #include "import/onnx/import.h"
 #include "network/model_decoder.h"
@@ -12,9 +14,24 @@
 namespace dvnn::convert {
 namespace {
 
-// The decoder that fits the last layer, where the user names none.
-void choose_decoder(network::Model* model) {
-  if (model->outputs.size() != 1) return;
+image::Size input_size(const network::Model& model) {
+  const Shape& shape = model.tensor(model.input.tensor).desc.shape;
+  if (!plan::is_picture(shape)) return {1, 1};
+  return {static_cast<double>(shape.w()), static_cast<double>(shape.h())};
+}
+
+// The decoder that fits the outputs, or else the last layer, where the user names none.
+Status choose_decoder(network::Model* model, Report* report) {
+  DVNN_ASSIGN(auto guess, guess_decoder(network::named_outputs(*model), input_size(*model)));
+  if (guess) {
+    model->decoder = {guess->decoder, std::move(guess->params)};
+    if (report) {
+      report->warnings.push_back("the outputs are those of " + guess->family + ": decoder '" +
+                                 guess->decoder + "'");
+    }
+    return {};
+  }
+  if (model->outputs.size() != 1) return {};
   const int output = model->outputs[0].tensor;
   std::string type;  // of the CPU layer that makes it
   for (const network::Step& step : model->steps) {
@@ -27,12 +44,23 @@ void choose_decoder(network::Model* model) {
     model->decoder.name = "classification";
     model->decoder.params = {{"softmax", type != "Softmax"}};
   }
+  return {};
 }
 
 // A decoder that does not fit must be refused now, not when the network is used.
-Status check_decoder(const network::Model& model) {
-  const auto decoder = network::create_decoder(model);
-  return decoder.ok() ? Status() : Status(decoder.error());
+Status check_decoder(const ConvertOptions& options, network::Model* model, Report* report) {
+  const auto decoder = network::create_decoder(*model);
+  if (!decoder.ok()) return decoder.error();
+  if (!decoder.value() || !options.preset_labels) return {};
+  const auto classes = static_cast<size_t>(decoder.value()->class_count());
+  if (classes == 0 || classes == model->labels.size()) return {};
+  if (report) {
+    report->warnings.push_back(
+        format("the network has %zu classes and the preset %zu labels: give your own by --labels",
+               classes, model->labels.size()));
+  }
+  model->labels.clear();
+  return {};
 }
 
 // One channel is gray without being told; an input that is no picture has no order of channels.
@@ -48,14 +76,23 @@ Status fit_picture(const Shape& input, bool order_given, InputSpec* picture) {
 Result<network::Model> convert_graph(plan::Graph graph, const ConvertOptions& options,
                                      Report* report) {
   InputSpec picture = options.picture;
-  DVNN_TRY(fit_picture(graph.shape_of(graph.input), options.order_given, &picture));
+  const Shape input = graph.shape_of(graph.input);
+  DVNN_TRY(fit_picture(input, options.order_given, &picture));
   if (report) report->imported = std::make_shared<const plan::Graph>(graph);
-  DVNN_ASSIGN(network::Model model, plan::plan(std::move(graph), options, picture, report));
+  plan::PlanOptions planning = options;
+  if (options.read_samples && plan::is_picture(input)) {
+    DVNN_ASSIGN(planning.samples, options.read_samples(input, picture));
+  }
+  DVNN_ASSIGN(network::Model model, plan::plan(std::move(graph), planning, picture, report));
   if (!options.name.empty()) model.name = options.name;
   model.labels = options.labels;
-  choose_decoder(&model);
-  if (!options.decoder.empty()) model.decoder = {options.decoder, options.decoder_params};
-  DVNN_TRY(check_decoder(model));
+  if (options.decoder.empty()) {
+    DVNN_TRY(choose_decoder(&model, report));
+  } else {
+    model.decoder = {options.decoder, options.decoder_params};
+    decode::set_input_size(options.decoder, input_size(model), &model.decoder.params);
+  }
+  DVNN_TRY(check_decoder(options, &model, report));
   DVNN_TRY(network::validate(model));
   return model;
 }
@@ -101,6 +138,11 @@ Result<network::Model> convert_onnx(const std::string& path, const ConvertOption
 
 Result<network::Model> convert_keras(const std::string& path, const ConvertOptions& options,
                                      Report* report) {
+  if (import::is_keras_archive(path)) {
+    DVNN_ASSIGN(const auto archive, import::read_keras_archive(path));
+    return finish(import::import_keras3(archive.config, *archive.weights, options.import), "keras",
+                  path, options, report);
+  }
   DVNN_ASSIGN(const auto file, import::Hdf5File::open(path));
   return convert_keras(*file, path, options, report);
 }

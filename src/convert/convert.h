@@ -2,6 +2,7 @@
 // Models of other frameworks -> network::Model.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -27,7 +28,12 @@ struct ConvertOptions : plan::PlanOptions {
   std::vector<std::string> labels;
   std::string decoder;  // empty: chosen from the model's last layer
   nlohmann::json decoder_params = nlohmann::json::object();
+  bool preset_labels = false;  // `labels` are a preset's: left out where the classes are others
   import::ImportOptions import;
+  // Reads pictures to measure values with, as PlanOptions::samples wants them, for an input of this
+  // shape; may be empty. The planner makes up a picture without it.
+  std::function<Result<std::vector<std::vector<float>>>(const Shape&, const InputSpec&)>
+      read_samples;
 };
 
 /// The decisions, for people to read.
@@ -41,8 +47,8 @@ struct Report : plan::PlanReport {
 Result<network::Model> convert_onnx(const std::string& path, const ConvertOptions& options,
                                     Report* report);
 
-/// Converts a Keras model, an HDF5 file of Keras 1, 2 or TF-Keras. Errors name the file, the layer
-/// and its class. `report` may be null.
+/// Converts a Keras model: an HDF5 file of Keras 1, 2 or TF-Keras, or a .keras file of Keras 3.
+/// Errors name the file, the layer and its class. `report` may be null.
 Result<network::Model> convert_keras(const std::string& path, const ConvertOptions& options,
                                      Report* report);
 

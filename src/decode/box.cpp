@@ -8,7 +8,7 @@
 namespace dvnn::decode {
 
 namespace {
-constexpr const char* kCodeTypes[] = {"corner", "center_size", "corner_size"};
+constexpr const char* kCodeTypes[] = {"corner", "center_size", "corner_size", "linear"};
 }  // namespace
 
 const char* name_of(CodeType type) {
@@ -31,12 +31,14 @@ Box decode_box(CodeType type, const Prior& prior, const float* delta) {
       return {p.x0 + v[0] * delta[0] * w, p.y0 + v[1] * delta[1] * h, p.x1 + v[2] * delta[2] * w,
               p.y1 + v[3] * delta[3] * h};
     case CodeType::kCenterSize:
+    case CodeType::kLinear:
       break;
   }
   const float cx = 0.5f * (p.x0 + p.x1) + v[0] * delta[0] * w;
   const float cy = 0.5f * (p.y0 + p.y1) + v[1] * delta[1] * h;
-  const float half_w = 0.5f * w * std::exp(v[2] * delta[2]);
-  const float half_h = 0.5f * h * std::exp(v[3] * delta[3]);
+  const bool linear = type == CodeType::kLinear;
+  const float half_w = 0.5f * w * (linear ? v[2] * delta[2] : std::exp(v[2] * delta[2]));
+  const float half_h = 0.5f * h * (linear ? v[3] * delta[3] : std::exp(v[3] * delta[3]));
   return {cx - half_w, cy - half_h, cx + half_w, cy + half_h};
 }
 

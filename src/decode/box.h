@@ -32,9 +32,10 @@ enum class CodeType : uint8_t {
   kCorner,      // corner = prior corner + variance * delta
   kCenterSize,  // centre = prior centre + variance * delta * size; size = prior size * exp(...)
   kCornerSize,  // corner = prior corner + variance * delta * prior size
+  kLinear,      // centre as kCenterSize has it; size = variance * delta * prior size (BlazeFace)
 };
 const char* name_of(CodeType type);
-Result<CodeType> parse_code_type(std::string_view text);  // "corner", "center_size", "corner_size"
+Result<CodeType> parse_code_type(std::string_view text);  // as above: "corner_size"
 
 /// The box that `delta` (4 floats) predicts for `prior`.
 Box decode_box(CodeType type, const Prior& prior, const float* delta);

@@ -24,6 +24,7 @@ class CheckedDecoder final : public Decoder {
   CheckedDecoder(std::unique_ptr<Decoder> decoder, Span<const NamedOutput> outputs)
       : decoder_(std::move(decoder)), outputs_(outputs.begin(), outputs.end()) {}
   objects::Kind kind() const override { return decoder_->kind(); }
+  int class_count() const override { return decoder_->class_count(); }
 
   Status decode(Span<const ConstTensorView> outputs, float threshold,
                 objects::Objects* out) override {
@@ -66,6 +67,26 @@ DecoderResult create_decoder(const std::string& name, const nlohmann::json& para
   }
   return Error{ErrorCode::kUnsupported,
                "unknown decoder '" + short_text(name, 64) + "' (known: " + known + ")"};
+}
+
+void set_input_size(const std::string& name, const image::Size& input, nlohmann::json* params) {
+  if (!params->is_object()) return;
+  nlohmann::json* owner = params;
+  if (name == "ssd") {
+    const auto anchors = params->find("anchors");
+    if (anchors == params->end() || !anchors->is_object()) return;
+    const auto rule = anchors->find("rule");
+    if (rule == anchors->end() || *rule != "min-boxes") return;
+    owner = &*anchors;
+  } else if (name == "boxes" || name == "keypoints") {
+    const auto unit = params->find("unit");
+    const bool pixels = unit == params->end() ? name == "boxes" : *unit == "pixels";
+    if (!pixels) return;
+  } else if (name != "grid" && name != "anchors" && name != "heatmap-centres") {
+    return;
+  }
+  if (owner->contains("image")) return;
+  (*owner)["image"] = {static_cast<int>(input.width), static_cast<int>(input.height)};
 }
 
 std::vector<std::string> decoder_names() {

@@ -26,6 +26,8 @@ class Decoder {
   virtual ~Decoder() = default;
   /// The kind of every object that this decoder returns.
   virtual objects::Kind kind() const = 0;
+  /// How many classes it tells apart, the background included; 0: it does not know.
+  virtual int class_count() const { return 0; }
   /// Appends to `out` the objects with confidence >= `threshold`, best first. Boxes are fractions
   /// of the network's input, and labels are not set. The outputs have the descriptions that the
   /// decoder was made for.
@@ -38,6 +40,10 @@ class Decoder {
 Result<std::unique_ptr<Decoder>> create_decoder(const std::string& name,
                                                 const nlohmann::json& params,
                                                 Span<const NamedOutput> outputs);
+
+/// Writes the size of the network's input, in pixels, into parameters that have none ("image") and
+/// whose decoder needs it.
+void set_input_size(const std::string& name, const image::Size& input, nlohmann::json* params);
 
 /// Names for --help and error messages.
 std::vector<std::string> decoder_names();

@@ -121,10 +121,12 @@ Status check_count(int64_t cols, int64_t rows, size_t per_cell, size_t so_far) {
   return {};
 }
 
-Result<std::vector<Prior>> min_boxes_anchors(JsonReader* in, std::array<float, 4> variance) {
+Result<std::vector<Prior>> min_boxes_anchors(JsonReader* in, std::array<float, 4> variance,
+                                             std::vector<size_t>* groups) {
   const std::vector<int> image = in->integers("image", 1, 32768, 2);
   const std::vector<int> strides = in->integers("strides", 1, 32768, kMaxList);
   const auto boxes = number_lists(in, "min_boxes");
+  const bool clamp = in->boolean("clamp", true);
   if (image.size() != 2) in->fail("image", "must be [width, height]");
   if (strides.size() != boxes.size()) in->fail("min_boxes", "needs one list per stride");
   DVNN_TRY(in->status());
@@ -135,15 +137,17 @@ Result<std::vector<Prior>> min_boxes_anchors(JsonReader* in, std::array<float, 4
     DVNN_TRY(check_count(cols, rows, boxes[i].size(), priors.size()));
     std::vector<Size> sizes;
     for (float b : boxes[i]) {
-      sizes.push_back({std::min(1.0f, b / static_cast<float>(image[0])),
-                       std::min(1.0f, b / static_cast<float>(image[1]))});
+      const Size size = {b / static_cast<float>(image[0]), b / static_cast<float>(image[1])};
+      sizes.push_back(clamp ? Size{std::min(1.0f, size.w), std::min(1.0f, size.h)} : size);
     }
+    groups->push_back(sizes.size() * static_cast<size_t>(cols) * static_cast<size_t>(rows));
     add_grid(cols, rows, sizes, variance, &priors);
   }
   return priors;
 }
 
-Result<std::vector<Prior>> sizes_ratios_anchors(JsonReader* in, std::array<float, 4> variance) {
+Result<std::vector<Prior>> sizes_ratios_anchors(JsonReader* in, std::array<float, 4> variance,
+                                                std::vector<size_t>* groups) {
   const auto features = number_lists(in, "features");
   const auto sizes = number_lists(in, "sizes");
   const auto ratios = number_lists(in, "ratios");
@@ -166,12 +170,13 @@ Result<std::vector<Prior>> sizes_ratios_anchors(JsonReader* in, std::array<float
     for (float s : sizes[i]) add(s, ratios[i][0]);
     for (size_t r = 1; r < ratios[i].size(); ++r) add(sizes[i][0], ratios[i][r]);
     DVNN_TRY(check_count(cols, rows, cell.size(), priors.size()));
+    groups->push_back(cell.size() * static_cast<size_t>(cols) * static_cast<size_t>(rows));
     add_grid(cols, rows, cell, variance, &priors);
   }
   return priors;
 }
 
-Result<std::vector<Prior>> prior_box_anchors(JsonReader* in) {
+Result<std::vector<Prior>> prior_box_anchors(JsonReader* in, std::vector<size_t>* groups) {
   const json* layers = in->member("layers");
   if (!layers || !layers->is_array() || layers->empty() || layers->size() > kMaxList) {
     in->fail("layers", format("must be an array of 1 to %zu PriorBox descriptions", kMaxList));
@@ -183,6 +188,7 @@ Result<std::vector<Prior>> prior_box_anchors(JsonReader* in) {
     DVNN_TRY(check_count(params.layer_w, params.layer_h,
                          static_cast<size_t>(priors_per_cell(params)), priors.size()));
     const std::vector<Prior> more = make_prior_box(params);
+    groups->push_back(more.size());
     priors.insert(priors.end(), more.begin(), more.end());
   }
   return priors;
@@ -304,16 +310,19 @@ std::vector<Prior> make_prior_box(const PriorBoxParams& p) {
   return priors;
 }
 
-Result<std::vector<Prior>> make_anchors(const json& rule) {
+Result<std::vector<Prior>> make_anchors(const json& rule, std::vector<size_t>* groups) {
+  std::vector<size_t> unused;
+  if (!groups) groups = &unused;
+  groups->clear();
   JsonReader in(rule, "the anchor rule");
   const std::string name = in.text("rule");
   const std::vector<float> listed = in.numbers("variances", 4);
   if (listed.size() > 1 && listed.size() != 4) in.fail("variances", "needs 1 or 4 values");
   DVNN_TRY(in.status());
   const auto variance = expand_variances(listed, {{0.1f, 0.1f, 0.2f, 0.2f}});
-  if (name == "min-boxes") return min_boxes_anchors(&in, variance);
-  if (name == "sizes-ratios") return sizes_ratios_anchors(&in, variance);
-  if (name == "prior-box") return prior_box_anchors(&in);
+  if (name == "min-boxes") return min_boxes_anchors(&in, variance, groups);
+  if (name == "sizes-ratios") return sizes_ratios_anchors(&in, variance, groups);
+  if (name == "prior-box") return prior_box_anchors(&in, groups);
   return Error{ErrorCode::kMalformed,
                "unknown anchor rule '" + name + "' (known: min-boxes, sizes-ratios, prior-box)"};
 }

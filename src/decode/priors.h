@@ -45,13 +45,16 @@ std::vector<Prior> make_prior_box(const PriorBoxParams& params);
 /// Anchors by rule, for detectors whose model gives raw deltas. `rule["rule"]` is one of
 ///   "min-boxes": {"image": [w, h], "strides": [8, ...], "min_boxes": [[10, 16, 24], ...]}
 ///      one grid of ceil(image / stride) cells per stride; square anchors of the given pixel sizes;
-///      centre-form values clamped to 1 (the ultra-light face detectors' rule)
+///      centre-form values clamped to 1 (the ultra-light face detectors' rule), unless "clamp" is
+///      false (RetinaFace's)
 ///   "sizes-ratios": {"features": [[33, 33], ...], "sizes": [[0.04, 0.056], ...],
 ///      "ratios": [[1, 0.62, 0.42], ...]}
 ///      sizes relative to the picture; every size with the first ratio, then the first size with
 ///      the other ratios (AIZOO's FaceMaskDetection's rule)
 ///   "prior-box": {"layers": [PriorBox parameters, ...]}
 /// "variances" (4 numbers, default 0.1 0.1 0.2 0.2) applies to the first two.
-Result<std::vector<Prior>> make_anchors(const nlohmann::json& rule);
+/// `groups`, which may be null, gets the number of anchors of each grid or layer.
+Result<std::vector<Prior>> make_anchors(const nlohmann::json& rule,
+                                        std::vector<size_t>* groups = nullptr);
 
 }  // namespace dvnn::decode

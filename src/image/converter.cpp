@@ -250,7 +250,9 @@ Status check_shape(const Shape& s, const InputSpec& input) {
   if (s.rank != 4 || s.n() != 1 || s.c() != channels || s.h() < 1 || s.w() < 1 ||
       s.h() > kMaxExtent || s.w() > kMaxExtent) {
     return Error{ErrorCode::kInvalidArgument,
-                 format("tensor %s is not 1x%dxHxW with H and W within 1..%d",
+                 format("the input %s is no picture that frames could become (1x%dxHxW, H and W "
+                        "within 1..%d): give such a network a stream of other/tensors, or dvnet "
+                        "run an .npy file",
                         s.to_string().c_str(), channels, kMaxExtent)};
   }
   return {};

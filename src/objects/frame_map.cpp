@@ -2,6 +2,9 @@
 #include "objects/frame_map.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "image/cells.h"
 
 namespace dvnn::objects {
 
@@ -14,12 +17,44 @@ bool clip_box(const image::Corners& bounds, image::Corners* box) {
   return box->x1 > box->x0 && box->y1 > box->y0;
 }
 
+namespace {
+
+struct ToFrame {
+  const image::Transform& transform;
+  double width, height;  // of the input
+
+  image::Corners operator()(const image::Corners& part) const {
+    return transform.invert({part.x0 * width, part.y0 * height, part.x1 * width, part.y1 * height});
+  }
+  void operator()(std::vector<Point>* points) const {
+    for (Point& point : *points) {
+      point.x *= width;
+      point.y *= height;
+      transform.invert(&point.x, &point.y);
+    }
+  }
+  void operator()(Mask* mask) const {
+    mask->place = (*this)(mask->place);
+    const image::CellTurn turn = image::turn_back(transform);
+    const auto cells = static_cast<size_t>(mask->width) * static_cast<size_t>(mask->height);
+    if (!turn.moves() || cells == 0 || mask->cells.size() < cells) return;
+    std::vector<uint8_t> turned(cells);
+    image::turn_cells(turn, mask->cells.data(), mask->width, mask->height, turned.data());
+    mask->cells = std::move(turned);
+    if (turn.swap_xy) std::swap(mask->width, mask->height);
+  }
+};
+
+}  // namespace
+
 void map_to_frame(const FrameMap& map, Objects* objects) {
-  const double width = map.input.width, height = map.input.height;
+  const ToFrame to_frame{map.transform, map.input.width, map.input.height};
   size_t kept = 0;
   for (Object& object : *objects) {
-    const image::Corners& b = object.box;
-    object.box = map.transform.invert({b.x0 * width, b.y0 * height, b.x1 * width, b.y1 * height});
+    object.box = to_frame(object.box);
+    to_frame(&object.outline);
+    to_frame(&object.points);
+    to_frame(&object.mask);
     if (map.clip && !clip_box({0, 0, map.clip->width, map.clip->height}, &object.box)) continue;
     Object& place = (*objects)[kept++];
     if (&place != &object) place = std::move(object);

@@ -16,9 +16,10 @@ struct FrameMap {
   std::optional<image::Size> clip = {};  // the frame's size, where boxes end at its edges
 };
 
-/// Turns boxes that are fractions of the network's input into pixels of the frame. With `clip`,
-/// boxes are cut at the frame's edges, and objects of which nothing is left are dropped; so are
-/// boxes that are not numbers.
+/// Turns boxes, outlines, points and the places of masks, which are fractions of the network's
+/// input, into pixels of the frame. With `clip`, boxes are cut at the frame's edges, and objects of
+/// which nothing is left are dropped; so are boxes that are not numbers. Outlines, points and masks
+/// are not cut. Where the view turns or flips the frame, masks' cells are turned back with it.
 void map_to_frame(const FrameMap& map, Objects* objects);
 
 /// Cuts a box at the edges of `bounds`; false if nothing is left, or if the box is not of numbers.

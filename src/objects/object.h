@@ -15,6 +15,30 @@ namespace dvnn::objects {
 enum class Kind : uint8_t {
   kDetection,       // a thing that has a place
   kClassification,  // what the whole of the network's input shows
+  kSegmentation,    // which class each part of the input is of: a map
+  kAttributes,      // what is known of the whole: points, text, numbers, an embedding
+};
+
+/// A key point, in the coordinates of the object's box. Points that the network did not see are
+/// there, too, with the confidence 0, so that a point's index says what it is.
+struct Point {
+  double x = 0, y = 0;
+  float confidence = 1;  // 0..1
+};
+
+/// A picture of an object or of all classes, a byte per cell, rows from the top.
+struct Mask {
+  image::Corners place;       // what the mask covers, in the coordinates of the object's box
+  int width = 0, height = 0;  // cells; 0: there is no mask
+  // Detections: how surely the cell belongs to the object, 255 is surest, 128 the edge. Maps: index
+  // of the cell's class.
+  std::vector<uint8_t> cells;
+};
+
+/// A number that a network estimates, such as an age in years.
+struct Number {
+  std::string name;
+  double value = 0;
 };
 
 struct Object {
@@ -30,6 +54,15 @@ struct Object {
   // 1) its bottom right one. map_to_frame() makes pixels of a frame of them.
   image::Corners box;
   uint64_t track_id = 0;  // 0: not tracked
+  // The corners of an oriented box or of a polygon, in order around it; empty where the box is all
+  // that is known. The first edge of text is above it.
+  std::vector<Point> outline;
+  std::vector<Point> points;  // key points, in the order of `skeleton`
+  std::string skeleton;       // the set that the points are of: "coco-17", "face-5"; may be empty
+  Mask mask;
+  std::string text;              // what is written there, UTF-8
+  std::vector<float> embedding;  // as the decoder says it is normalised
+  std::vector<Number> numbers;
 };
 
 using Objects = std::vector<Object>;

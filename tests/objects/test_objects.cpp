@@ -83,6 +83,45 @@ START_TEST(without_a_frame_nothing_is_cut) {
 }
 END_TEST
 
+START_TEST(masks_turn_back_with_the_frame) {
+  // Each orientation: a cell is found again where its place in the frame is.
+  for (int which = 0; which < 8; ++which) {
+    FrameMap map;
+    map.input = {3, 2};
+    map.transform.swap_xy = which & 1;
+    map.transform.scale_x = which & 2 ? -1 : 1;
+    map.transform.offset_x = which & 2 ? 3 : 0;
+    map.transform.scale_y = which & 4 ? -1 : 1;
+    map.transform.offset_y = which & 4 ? 2 : 0;
+    Objects found(1);
+    found[0].mask = {{0, 0, 1, 1}, 3, 2, {0, 1, 2, 3, 4, 5}};
+    map_to_frame(map, &found);
+    const Mask& mask = found[0].mask;
+    ck_assert_int_eq(mask.width, which & 1 ? 2 : 3);
+    ck_assert_int_eq(mask.height, which & 1 ? 3 : 2);
+    ck_assert_double_eq(mask.place.x1 - mask.place.x0, mask.width);
+    for (int cell = 0; cell < 6; ++cell) {
+      double x = cell % 3 + 0.5, y = cell / 3 + 0.5;
+      map.transform.invert(&x, &y);
+      const auto place = static_cast<size_t>(std::floor(y) * mask.width + std::floor(x));
+      ck_assert_msg(mask.cells.at(place) == cell, "orientation %d, cell %d", which, cell);
+    }
+  }
+}
+END_TEST
+
+START_TEST(a_mask_without_its_cells_stays_as_it_is) {
+  FrameMap map;
+  map.input = {100, 100};
+  map.transform.scale_x = -1;
+  Objects found(1);
+  found[0].mask = {{0, 0, 1, 1}, 30, 20, {1, 2, 3}};
+  map_to_frame(map, &found);
+  ck_assert_uint_eq(found[0].mask.cells.size(), 3);
+}
+END_TEST
+
 DVNN_TEST_MAIN(objects, labels_are_looked_up_by_class, boxes_go_back_through_the_transform,
                a_turned_input_swaps_the_axes_of_boxes, what_lies_beyond_the_frame_is_cut_or_dropped,
-               without_a_frame_nothing_is_cut)
+               without_a_frame_nothing_is_cut, masks_turn_back_with_the_frame,
+               a_mask_without_its_cells_stays_as_it_is)

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convert/guess.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "convert/presets.h"
+
+namespace dvnn::convert {
+namespace {
+
+using decode::NamedOutput;
+
+// A family that the outputs are of.
+struct Match {
+  const char *preset, *family;
+  nlohmann::json more = nullptr;  // parameters beside the preset's
+};
+
+// What the guesses look at: shapes without the ones in front, and how many cells grids have.
+class Look {
+ public:
+  Look(Span<const NamedOutput> outputs, const image::Size& input)
+      : outputs_(outputs), input_(input) {}
+  size_t count() const { return outputs_.size(); }
+
+  int64_t cells(std::initializer_list<int> strides) const {
+    int64_t sum = 0;
+    for (int stride : strides) {
+      sum += static_cast<int64_t>(std::ceil(input_.width / stride)) *
+             static_cast<int64_t>(std::ceil(input_.height / stride));
+    }
+    return sum;
+  }
+
+  // Whether there is an output of rows x columns, in front of which there is at most a 1.
+  bool has(int64_t rows, int64_t columns) const {
+    return std::any_of(outputs_.begin(), outputs_.end(), [&](const NamedOutput& output) {
+      const Shape& s = output.desc.shape;
+      return s.rank >= 2 && s[s.rank - 2] == rows && s[s.rank - 1] == columns &&
+             s.elements() == rows * columns;
+    });
+  }
+
+  bool has_name(const char* name) const {
+    return std::any_of(outputs_.begin(), outputs_.end(),
+                       [&](const NamedOutput& output) { return output.name == name; });
+  }
+
+  // The one output of 1xAxB.
+  bool single(int64_t* a, int64_t* b) const {
+    if (outputs_.size() != 1) return false;
+    const Shape& s = outputs_[0].desc.shape;
+    if (s.rank != 3 || s[0] != 1) return false;
+    *a = s[1];
+    *b = s[2];
+    return true;
+  }
+
+  const NamedOutput& output(size_t i) const { return outputs_[i]; }
+
+ private:
+  Span<const NamedOutput> outputs_;
+  image::Size input_;
+};
+
+std::optional<Match> yunet(const Look& look) {
+  for (const char* name : {"cls_8", "obj_16", "bbox_32", "kps_8"}) {
+    if (!look.has_name(name)) return {};
+  }
+  return Match{"yunet",
+               "YuNet",
+               {{"outputs",
+                 {{"cls_8", "cls_16", "cls_32"},
+                  {"obj_8", "obj_16", "obj_32"},
+                  {"bbox_8", "bbox_16", "bbox_32"},
+                  {"kps_8", "kps_16", "kps_32"}}}}};
+}
+
+std::optional<Match> scrfd(const Look& look) {
+  const bool points = look.count() == 9;
+  if (!points && look.count() != 6) return {};
+  constexpr int kAnchors = 2;
+  for (int stride : {8, 16, 32}) {
+    const int64_t rows = kAnchors * look.cells({stride});
+    if (!look.has(rows, 1) || !look.has(rows, 4) || (points && !look.has(rows, 10))) return {};
+  }
+  return Match{points ? "scrfd" : "scrfd-no-points", "SCRFD"};
+}
+
+std::optional<Match> nanodet(const Look& look) {
+  for (const char* name : {"cls_pred_stride_8", "dis_pred_stride_8", "dis_pred_stride_32"}) {
+    if (!look.has_name(name)) return {};
+  }
+  if (look.count() != 6) return {};
+  return Match{"nanodet", "NanoDet"};
+}
+
+std::optional<Match> retinaface(const Look& look) {
+  const int64_t rows = 2 * look.cells({8, 16, 32});
+  if (look.count() != 3 || !look.has(rows, 4) || !look.has(rows, 2) || !look.has(rows, 10)) {
+    return {};
+  }
+  return Match{"retinaface", "RetinaFace"};
+}
+
+std::optional<Match> blazeface(const Look& look) {
+  if (look.count() != 4 || !look.has(512, 1) || !look.has(384, 1) || !look.has(512, 16) ||
+      !look.has(384, 16) || look.cells({8}) != 256) {
+    return {};
+  }
+  return Match{"blazeface", "BlazeFace"};
+}
+
+// One output: rows for all cells of strides 8, 16 and 32, or for three anchors of each.
+std::optional<Match> yolo(const Look& look) {
+  int64_t a = 0, b = 0;
+  const int64_t cells = look.cells({8, 16, 32});
+  constexpr int64_t kLeast = 6, kMost = 1024;  // numbers of a row: a box, objectness, a class
+  constexpr int64_t kPose = 4 + 1 + 3 * 17;
+  if (!look.single(&a, &b)) return {};
+  if (a == cells && b >= kLeast && b <= kMost) return Match{"yolox", "YOLOX"};
+  if (a == 3 * cells && b >= kLeast && b <= kMost) return Match{"yolov5", "YOLOv5"};
+  if (b == cells && a == kPose) return Match{"yolov8-pose", "YOLOv8 pose"};
+  if (b == cells && a > 4 && a <= kMost) return Match{"yolov8", "YOLOv8"};
+  constexpr int64_t kBins = 8;
+  if (a == look.cells({8, 16, 32, 64}) && b > 4 * kBins && b <= kMost) {
+    return Match{"nanodet-plus", "NanoDet-Plus"};
+  }
+  return {};
+}
+
+// Rows with coefficients, and prototypes a quarter of the input's size.
+std::optional<Match> yolo_masks(const Look& look) {
+  if (look.count() != 2) return {};
+  constexpr int kMasks = 32;
+  for (size_t i = 0; i < 2; ++i) {
+    const Shape &rows = look.output(i).desc.shape, &maps = look.output(1 - i).desc.shape;
+    if (rows.rank != 3 || rows[0] != 1 || maps.rank != 4 || maps.n() != 1 || maps.c() != kMasks ||
+        int64_t{maps.h()} * maps.w() != look.cells({4})) {
+      continue;
+    }
+    const bool v8 = rows[2] == look.cells({8, 16, 32}) && rows[1] > 4 + kMasks;
+    const bool v5 = rows[1] == 3 * look.cells({8, 16, 32}) && rows[2] > 5 + kMasks;
+    if (v8) return Match{"yolov8-seg", "YOLOv8 with masks"};
+    if (v5) return Match{"yolov5-seg", "YOLOv5 with masks"};
+  }
+  return {};
+}
+
+constexpr std::optional<Match> (*kMatches[])(const Look&) = {
+    yunet, scrfd, nanodet, retinaface, blazeface, yolo, yolo_masks};
+
+}  // namespace
+
+Result<std::optional<Guess>> guess_decoder(Span<const decode::NamedOutput> outputs,
+                                           const image::Size& input) {
+  const Look look(outputs, input);
+  for (const auto match : kMatches) {
+    const auto matched = match(look);
+    if (!matched) continue;
+    DVNN_ASSIGN(Preset preset, find_preset(matched->preset));
+    if (!matched->more.is_null()) preset.params.update(matched->more);
+    decode::set_input_size(preset.decoder, input, &preset.params);
+    if (!decode::create_decoder(preset.decoder, preset.params, outputs).ok()) continue;
+    return std::optional<Guess>({preset.decoder, std::move(preset.params), matched->family});
+  }
+  return std::optional<Guess>();
+}
+
+}  // namespace dvnn::convert

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which decoder the outputs of a network want, where their names and shapes leave no doubt.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "decode/decoder.h"
+
+namespace dvnn::convert {
+
+/// A preset's decoder.
+struct Guess {
+  std::string decoder;
+  nlohmann::json params;
+  std::string family;  // for people: "YOLOX"
+};
+
+/// `input` is the size of the network's input in pixels. Shapes that several families share are no
+/// certainty, and give nothing.
+Result<std::optional<Guess>> guess_decoder(Span<const decode::NamedOutput> outputs,
+                                           const image::Size& input);
+
+}  // namespace dvnn::convert

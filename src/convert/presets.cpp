@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convert/presets.h"
+
+#include "base/format.h"
+#include "base/json.h"
+#include "convert/presets_text.h"
+
+namespace dvnn::convert {
+namespace {
+
+using nlohmann::json;
+
+// A value, or the entry of `named` that it is the name of.
+Result<const json*> resolved(const json& value, const json& named, const std::string& what) {
+  if (!value.is_string()) return &value;
+  const auto found = named.find(value.get<std::string>());
+  if (found != named.end()) return &*found;
+  return Error{ErrorCode::kMalformed,
+               "presets: no " + what + " '" + value.get<std::string>() + "'"};
+}
+
+// One number stands for all channels.
+void take_triple(JsonReader* in, const char* name, std::array<float, 3>* to) {
+  const std::vector<float> numbers = in->numbers(name, 3);
+  for (size_t i = 0; i < 3 && !numbers.empty(); ++i) {
+    (*to)[i] = numbers[numbers.size() == 3 ? i : 0];
+  }
+}
+
+Result<InputSpec> read_picture(const json& value) {
+  JsonReader in(value, "the picture");
+  InputSpec picture;
+  const auto order = parse_channel_order(in.text("order", "bgr"));
+  const auto resize = parse_resize_rule(in.text("resize", "stretch"));
+  take_triple(&in, "mean", &picture.mean);
+  take_triple(&in, "scale", &picture.scale);
+  std::array<float, 3> pad{{0, 0, 0}};
+  take_triple(&in, "pad", &pad);
+  DVNN_TRY(in.status());
+  DVNN_TRY(order);
+  DVNN_TRY(resize);
+  picture.order = order.value();
+  picture.resize = resize.value();
+  for (size_t i = 0; i < 3; ++i) picture.pad_value[i] = static_cast<uint8_t>(pad[i]);
+  return picture;
+}
+
+Result<Preset> read_preset(const std::string& name, const json& value, const json& all) {
+  Preset preset;
+  preset.name = name;
+  JsonReader in(value, "preset '" + name + "'");
+  preset.about = in.text("about");
+  preset.decoder = in.text("decoder");
+  const json* params = in.member("params");
+  const json* picture = in.member("picture");
+  const json* labels = in.member("labels");
+  if (!params || !picture) in.fail("params", "required but missing, and 'picture', too");
+  DVNN_TRY(in.status());
+  preset.params = *params;
+  DVNN_ASSIGN(const json* own_picture, resolved(*picture, all["pictures"], "picture"));
+  DVNN_ASSIGN(preset.picture, read_picture(*own_picture));
+  if (!labels) return preset;
+  DVNN_ASSIGN(const json* own_labels, resolved(*labels, all["labels"], "list of labels"));
+  for (const json& label : *own_labels) {
+    if (label.is_string()) preset.labels.push_back(label.get<std::string>());
+  }
+  return preset;
+}
+
+}  // namespace
+
+Result<std::vector<Preset>> all_presets() {
+  DVNN_ASSIGN(json all, parse_json(kPresetsText, "the presets"));
+  const JsonScope scope(&all);
+  std::vector<Preset> presets;
+  for (const auto& item : all["presets"].items()) {
+    DVNN_ASSIGN(Preset preset, read_preset(item.key(), item.value(), all));
+    presets.push_back(std::move(preset));
+  }
+  return presets;
+}
+
+Result<Preset> find_preset(const std::string& name) {
+  DVNN_ASSIGN(std::vector<Preset> presets, all_presets());
+  std::string known;
+  for (Preset& preset : presets) {
+    if (preset.name == name) return std::move(preset);
+    known += (known.empty() ? "" : ", ") + preset.name;
+  }
+  return Error{ErrorCode::kNotFound,
+               "no preset '" + short_text(name, 64) + "' (known: " + known + ")"};
+}
+
+}  // namespace dvnn::convert

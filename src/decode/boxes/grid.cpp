@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Detectors without anchors: each cell of a grid per stride says what is there and how far its box
+// reaches. YOLOX, FCOS, NanoDet, SCRFD, YuNet of 2023, FastestDet, raw YOLOv6 and YOLOv8.
+#include <algorithm>
+#include <cmath>
+
+#include "base/format.h"
+#include "base/json.h"
+#include "decode/decoder_table.h"
+#include "decode/parts/heads.h"
+#include "kernels/softmax.h"
+
+namespace dvnn::decode {
+namespace {
+
+enum class BoxForm { kCenterExp, kDistances, kDistribution, kTanhSigmoid };
+constexpr const char* kBoxForms[] = {"center-exp", "distances", "distribution", "tanh-sigmoid"};
+
+struct GridRule {
+  BoxForm form = BoxForm::kCenterExp;
+  float offset = 0;      // of a cell's centre, in cells
+  bool in_cells = true;  // lengths are in cells, else in pixels
+  float width = 1, height = 1;
+};
+
+class GridGeometry final : public Geometry {
+ public:
+  explicit GridGeometry(const GridRule& rule) : rule_(rule) {}
+
+  Box box(const Level& level, const Hit& hit, const float* raw) const override {
+    const Cell c = cell(level, hit);
+    const float w = rule_.width, h = rule_.height;
+    if (rule_.form == BoxForm::kDistances) return around(level, c, raw);
+    if (rule_.form == BoxForm::kDistribution) {
+      float sides[4];
+      for (int i = 0; i < 4; ++i) sides[i] = expected(raw, level.boxes.count / 4, i);
+      return around(level, c, sides);
+    }
+    if (rule_.form == BoxForm::kTanhSigmoid) {
+      const float cx = (c.x + std::tanh(raw[0])) * level.stride_x / w;
+      const float cy = (c.y + std::tanh(raw[1])) * level.stride_y / h;
+      const float half_w = sigmoid_of(raw[2]) / 2, half_h = sigmoid_of(raw[3]) / 2;
+      return {cx - half_w, cy - half_h, cx + half_w, cy + half_h};
+    }
+    const float cx = (c.x + raw[0]) * level.stride_x, cy = (c.y + raw[1]) * level.stride_y;
+    const float half_w = std::exp(raw[2]) * level.stride_x / 2;
+    const float half_h = std::exp(raw[3]) * level.stride_y / 2;
+    return {(cx - half_w) / w, (cy - half_h) / h, (cx + half_w) / w, (cy + half_h) / h};
+  }
+
+  void point(const Level& level, const Hit& hit, const Box&, float* x, float* y) const override {
+    const Cell c = cell(level, hit);
+    *x = (c.x * level.stride_x + *x * (rule_.in_cells ? level.stride_x : 1)) / rule_.width;
+    *y = (c.y * level.stride_y + *y * (rule_.in_cells ? level.stride_y : 1)) / rule_.height;
+  }
+
+ private:
+  struct Cell {
+    float x, y;
+  };
+  Cell cell(const Level& level, const Hit& hit) const {
+    const int i = static_cast<int>(hit.cell);
+    return {static_cast<float>(i % level.width) + rule_.offset,
+            static_cast<float>(i / level.width) + rule_.offset};
+  }
+
+  Box around(const Level& level, const Cell& c, const float* sides) const {
+    const float ux = rule_.in_cells ? level.stride_x : 1, uy = rule_.in_cells ? level.stride_y : 1;
+    const float x = c.x * level.stride_x, y = c.y * level.stride_y;
+    return {(x - sides[0] * ux) / rule_.width, (y - sides[1] * uy) / rule_.height,
+            (x + sides[2] * ux) / rule_.width, (y + sides[3] * uy) / rule_.height};
+  }
+
+  // A side is the mean of a distribution over 0, 1, 2, ... Source: Li et al., "Generalized Focal
+  // Loss" (2020).
+  static float expected(const float* raw, int bins, int side) {
+    const float* numbers = raw + side * bins;
+    float most = numbers[0];
+    for (int i = 1; i < bins; ++i) most = std::max(most, numbers[i]);
+    float sum = 0, mean = 0;
+    for (int i = 0; i < bins; ++i) {
+      const float p = std::exp(numbers[i] - most);
+      sum += p;
+      mean += p * static_cast<float>(i);
+    }
+    return mean / sum;
+  }
+
+  GridRule rule_;
+};
+
+}  // namespace
+
+DecoderResult create_grid_decoder(const nlohmann::json& params, Span<const NamedOutput> outputs) {
+  constexpr size_t kMaxLevels = 16;
+  constexpr int64_t kMaxBins = 256;
+  JsonReader in(params, "the parameters");
+  DetectorRules rules = read_detector_rules(&in, 0.45);
+  rules.input = read_image(&in);
+  const std::vector<int> strides = in.integers("strides", 1, 4096, kMaxLevels);
+  if (strides.empty()) in.fail("strides", "needs at least one");
+  GridRule rule;
+  rule.form = read_choice<BoxForm>(&in, "box", "center-exp", kBoxForms, "form of boxes");
+  const bool sides = rule.form == BoxForm::kDistances || rule.form == BoxForm::kDistribution;
+  rule.offset = static_cast<float>(in.number("offset", sides ? 0.5 : 0));
+  const std::string unit = in.text("unit", "cells");
+  if (unit != "cells" && unit != "pixels") in.fail("unit", "must be cells or pixels");
+  rule.in_cells = unit == "cells";
+  rule.width = static_cast<float>(rules.input.width);
+  rule.height = static_cast<float>(rules.input.height);
+  PartSizes sizes = read_part_sizes(&in, rules.point_size);
+  if (rule.form == BoxForm::kDistribution) {
+    sizes.boxes = 4 * static_cast<int>(in.integer("bins", 2, kMaxBins, 16));
+  }
+  const auto anchors = static_cast<int>(in.integer("anchors_per_cell", 1, 64, 1));
+  std::vector<Level> levels;
+  for (int stride : strides) {
+    levels.push_back(grid_level(rules.input, stride));
+    levels.back().anchors = anchors;
+  }
+  DVNN_ASSIGN(Heads heads,
+              find_heads(&in, outputs, std::move(levels), sizes, {"boxes+objectness+scores"}));
+  return make_detector(rules, std::move(heads), std::make_unique<GridGeometry>(rule));
+}
+
+}  // namespace dvnn::decode

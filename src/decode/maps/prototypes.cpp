@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "decode/maps/prototypes.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/format.h"
+
+namespace dvnn::decode {
+namespace {
+
+class PrototypeMasks final : public MaskMaker {
+ public:
+  PrototypeMasks(Table table, int width, int height)
+      : table_(std::move(table)), width_(width), height_(height), row_(table_.values()) {}
+
+  void bind(Span<const ConstTensorView> outputs) override { table_.bind(outputs); }
+
+  // Only the prototypes' cells within the box are looked at.
+  void make(const Box& box, const float* coefficients, objects::Mask* mask) override {
+    auto clipped = [](float part, int size, bool up) {
+      const float at = std::clamp(part, 0.0f, 1.0f) * static_cast<float>(size);
+      return static_cast<int>(up ? std::ceil(at) : std::floor(at));
+    };
+    const int x0 = clipped(box.x0, width_, false), x1 = clipped(box.x1, width_, true);
+    const int y0 = clipped(box.y0, height_, false), y1 = clipped(box.y1, height_, true);
+    if (x1 <= x0 || y1 <= y0) return;
+    mask->width = x1 - x0;
+    mask->height = y1 - y0;
+    mask->place = {static_cast<double>(x0) / width_, static_cast<double>(y0) / height_,
+                   static_cast<double>(x1) / width_, static_cast<double>(y1) / height_};
+    mask->cells.resize(static_cast<size_t>(mask->width) * static_cast<size_t>(mask->height));
+    size_t cell = 0;
+    for (int y = y0; y < y1; ++y) {
+      for (int x = x0; x < x1; ++x) {
+        table_.read(static_cast<size_t>(y) * static_cast<size_t>(width_) + static_cast<size_t>(x),
+                    0, row_.size(), row_.data());
+        float sum = 0;
+        for (size_t k = 0; k < row_.size(); ++k) sum += coefficients[k] * row_[k];
+        const float sure = sigmoid_of(sum);
+        mask->cells[cell++] = std::isnan(sure) ? 0 : static_cast<uint8_t>(std::lrint(sure * 255));
+      }
+    }
+  }
+
+ private:
+  Table table_;
+  int width_, height_;
+  std::vector<float> row_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<MaskMaker>> make_prototype_masks(Span<const NamedOutput> outputs,
+                                                        const std::string& name, int count) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Shape& shape = outputs[i].desc.shape;
+    if (!name.empty() && outputs[i].name != name) continue;
+    if (shape.rank != 4 || shape.n() != 1 || shape.c() != count) continue;
+    DVNN_ASSIGN(Table table,
+                Table::make(outputs[i], i,
+                            static_cast<size_t>(shape.h()) * static_cast<size_t>(shape.w())));
+    return std::unique_ptr<MaskMaker>(new PrototypeMasks(std::move(table), shape.w(), shape.h()));
+  }
+  return Error{ErrorCode::kMalformed,
+               format("field 'prototypes': the network has no output%s%s of 1x%dxHxW",
+                      name.empty() ? "" : " ", name.c_str(), count)};
+}
+
+}  // namespace dvnn::decode

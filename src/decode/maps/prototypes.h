@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Masks of instances as sums of prototypes, which the network makes once for the picture. Source:
+// Bolya et al., "YOLACT" (2019); exported YOLOv5 and YOLOv8 have them, too.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "decode/parts/detector.h"
+
+namespace dvnn::decode {
+
+/// Masks of the output `name`, 1xCOUNTxHxW; with no name, of the first output of that shape.
+Result<std::unique_ptr<MaskMaker>> make_prototype_masks(Span<const NamedOutput> outputs,
+                                                        const std::string& name, int count);
+
+}  // namespace dvnn::decode

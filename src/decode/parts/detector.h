@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all detectors of boxes share: cells above the threshold, their boxes, suppression, and then
+// whatever belongs to those that are left.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "decode/box.h"
+#include "decode/decoder.h"
+#include "decode/parts/scores.h"
+
+namespace dvnn::decode {
+
+/// How a family's numbers become places, in fractions of the network's input.
+class Geometry {
+ public:
+  virtual ~Geometry() = default;
+  /// The box of `raw`: the level's numbers for boxes, then those for offsets.
+  virtual Box box(const Level& level, const Hit& hit, const float* raw) const = 0;
+  /// A key point, given as the network gives it.
+  virtual void point(const Level& level, const Hit& hit, const Box& box, float* x,
+                     float* y) const = 0;
+};
+
+/// Makes the mask of an object from the network's coefficients for it.
+class MaskMaker {
+ public:
+  virtual ~MaskMaker() = default;
+  virtual void bind(Span<const ConstTensorView> outputs) = 0;
+  virtual void make(const Box& box, const float* coefficients, objects::Mask* mask) = 0;
+};
+
+struct DetectorRules {
+  ScoreRule score;
+  kernels::NmsOptions nms;
+  bool suppress = true;  // false: the network has done it
+  int keep_top_k = -1;   // detections per picture; -1: all
+  bool class_agnostic = false;
+  float confidence_threshold = 0;
+  int point_size = 2;  // numbers of a key point; the third is its confidence
+  Activation point_score = Activation::kNone;
+  std::string skeleton;
+  bool local_peaks = false;    // only cells that are no less than the eight around them
+  image::Size input = {1, 1};  // in pixels; oriented boxes are turned in them
+};
+
+/// Reads {nms_threshold, nms_top_k, keep_top_k, class_agnostic, confidence_threshold, multi_label,
+/// background_label_id, score, objectness_score, objectness_power, class_power, point_size,
+/// point_score, skeleton}. What is wrong is recorded with `in`.
+DetectorRules read_detector_rules(JsonReader* in, double nms_threshold);
+
+class Detector final : public Decoder {
+ public:
+  Detector(DetectorRules rules, std::vector<Table> tables, std::vector<Level> levels,
+           std::unique_ptr<Geometry> geometry, std::unique_ptr<MaskMaker> masks = nullptr);
+  objects::Kind kind() const override { return objects::Kind::kDetection; }
+  int class_count() const override {
+    return levels_[0].label.there() ? 0 : levels_[0].scores.count;
+  }
+  Status decode(Span<const ConstTensorView> outputs, float threshold,
+                objects::Objects* out) override;
+
+ private:
+  bool is_peak(const Hit& hit) const;
+  void read(const Columns& columns, const Hit& hit, std::vector<float>* to) const;
+  void place_hits();
+  void suppress();
+  void add_points(const Level& level, const Hit& hit, const Box& box, objects::Object* object);
+  void add(const Hit& hit, const Box& box, objects::Objects* out);
+
+  DetectorRules rules_;
+  std::vector<Table> tables_;
+  std::vector<Level> levels_;
+  std::unique_ptr<Geometry> geometry_;
+  std::unique_ptr<MaskMaker> masks_;
+  ScoreFinder finder_;
+  std::vector<Hit> hits_;
+  std::vector<Box> boxes_;
+  std::vector<float> raw_, more_;
+  std::vector<kernels::Candidate> candidates_, kept_;
+  kernels::KeptBoxes kept_boxes_;
+};
+
+}  // namespace dvnn::decode

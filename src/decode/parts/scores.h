@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which cells of a head's outputs hold an object, of which class, and how surely.
+#pragma once
+
+#include <vector>
+
+#include "decode/parts/activation.h"
+#include "decode/parts/table.h"
+
+namespace dvnn::decode {
+
+/// Where a head's numbers of one meaning lie: in which table, and which of its values they are.
+struct Columns {
+  int table = -1;       // -1: the head has none
+  int first = 0;        // of the first anchor
+  int anchor_step = 0;  // from an anchor's to the next one's; 0: the anchors share them
+  int step = 1;         // from one to the next
+  int count = 0;        // numbers of an anchor
+  bool there() const { return table >= 0; }
+  size_t value(int anchor, int k) const {
+    return static_cast<size_t>(first + anchor * anchor_step + k * step);
+  }
+};
+
+/// Copies a cell's numbers of an anchor, columns.count of them.
+void read_columns(const Table& table, const Columns& columns, size_t cell, int anchor, float* to);
+
+/// A head: cells, as the outputs have them, and what is known of each.
+struct Level {
+  Columns scores, objectness, boxes, offsets, points, masks, angle, label;
+  size_t cells = 0, first_cell = 0;  // first_cell: cells of the levels before
+  int width = 0, height = 1;
+  int anchors = 1;
+  float stride_x = 1, stride_y = 1;  // pixels from cell to cell
+};
+
+/// How numbers become a score.
+struct ScoreRule {
+  Activation scores = Activation::kNone, objectness = Activation::kNone;
+  // score = objectness ^ objectness_power * class ^ class_power.
+  float objectness_power = 1, class_power = 1;
+  int background = -1;       // the class that is no object; -1: there is none
+  bool every_class = false;  // a cell may be of several classes; else its best one counts
+};
+
+/// A cell that holds something.
+struct Hit {
+  float score;
+  uint32_t cell;
+  uint16_t level, anchor;
+  int class_id;
+};
+
+class ScoreFinder {
+ public:
+  ScoreFinder() = default;
+  explicit ScoreFinder(const ScoreRule& rule) : rule_(rule), strip_(Table::kStripFloats) {}
+  /// Appends what has a score of at least `threshold`.
+  void find(Span<const Table> tables, const Level& level, size_t number, float threshold,
+            std::vector<Hit>* hits);
+
+ private:
+  struct Place {
+    size_t cell, level;
+    int anchor;
+  };
+  bool largest_decides(const Columns& columns) const;
+  void find_best(const Table& table, const Columns& columns, int anchor, int background,
+                 size_t place, size_t count);
+  void find_classes(const Table& table, const Level& level, size_t number, int anchor,
+                    float threshold, std::vector<Hit>* hits);
+  void find_objects(const Table& table, const Table& scores, const Level& level, size_t number,
+                    int anchor, float threshold, std::vector<Hit>* hits);
+  void judge(const Table& table, const Columns& columns, const Place& at, float objectness,
+             float threshold, std::vector<Hit>* hits);
+  void report(const Place& at, int class_id, float number, float objectness, float threshold,
+              std::vector<Hit>* hits);
+
+  static constexpr size_t kBlockCells = Table::kMaxStripCells;
+  float best_[kBlockCells];     // of the block's cells: the largest number
+  int32_t which_[kBlockCells];  // and which one it is
+  uint32_t at_[kBlockCells];    // those that are large enough
+  ScoreRule rule_;
+  std::vector<float> strip_, row_;
+};
+
+}  // namespace dvnn::decode

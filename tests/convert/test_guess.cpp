@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Families of models, known by the names and shapes of their outputs.
+#include "convert/guess.h"
+
+// Check last: some of its macros have common names.
+#include "check_main.h"
+
+using namespace dvnn;
+
+START_TEST(families_are_known_by_their_shapes) {
+  auto family = [](std::initializer_list<std::pair<const char*, Shape>> outputs, int w, int h) {
+    std::vector<decode::NamedOutput> named;
+    for (const auto& o : outputs) {
+      named.push_back({o.first, {ElementType::kFloat32, Layout::kNchw, o.second}});
+    }
+    const auto guess =
+        convert::guess_decoder(named, {static_cast<double>(w), static_cast<double>(h)});
+    ck_assert(guess.ok());
+    return guess.value() ? guess.value()->family : std::string("none");
+  };
+  dvnn_assert_text(family({{"o", {1, 3549, 85}}}, 416, 416), "YOLOX");
+  dvnn_assert_text(family({{"o", {1, 3549, 85}}}, 320, 320), "none");
+  dvnn_assert_text(family({{"o", {1, 84, 8400}}}, 640, 640), "YOLOv8");
+  dvnn_assert_text(family({{"o", {1, 56, 8400}}}, 640, 640), "YOLOv8 pose");
+  dvnn_assert_text(family({{"o", {1, 25200, 85}}}, 640, 640), "YOLOv5");
+  dvnn_assert_text(family({{"o", {1, 116, 8400}}, {"p", {1, 32, 160, 160}}}, 640, 640),
+                   "YOLOv8 with masks");
+  dvnn_assert_text(family({{"o", {1, 2125, 112}}}, 320, 320), "NanoDet-Plus");
+  dvnn_assert_text(
+      family({{"a", {1, 4200, 4}}, {"b", {1, 4200, 2}}, {"c", {1, 4200, 10}}}, 320, 320),
+      "RetinaFace");
+  dvnn_assert_text(family({{"o", {1, 1000}}}, 224, 224), "none");
+  dvnn_assert_text(family({}, 224, 224), "none");
+}
+END_TEST
+
+DVNN_TEST_MAIN(guess, families_are_known_by_their_shapes)

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Outputs by hand, for tests of decoders.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "check_main.h"
+#include "decode/decoder.h"
+
+namespace dvnn::test {
+
+/// The outputs of a network, in their own memory.
+class Outputs {
+ public:
+  /// An output of `values`, which are given in the order of the shape.
+  Outputs& add(const char* name, Shape shape, const std::vector<float>& values,
+               ElementType type = ElementType::kFloat32, Layout layout = Layout::kNchw) {
+    const TensorDesc desc{type, layout, shape};
+    ck_assert_int_eq(shape.elements(), static_cast<int64_t>(values.size()));
+    memory_.emplace_back(static_cast<size_t>(desc.bytes()));
+    write_nchw(values.data(), {desc, memory_.back().data()});
+    named_.push_back({name, desc});
+    views_.push_back({desc, memory_.back().data()});
+    return *this;
+  }
+
+  Result<std::unique_ptr<decode::Decoder>> make(const char* decoder,
+                                                const nlohmann::json& params) const {
+    return decode::create_decoder(decoder, params, named_);
+  }
+
+  /// What the decoder finds; making it must succeed.
+  objects::Objects found(const char* decoder, const nlohmann::json& params, float threshold) const {
+    auto made = make(decoder, params);
+    ck_assert_msg(made.ok(), "%s", made.ok() ? "" : made.error().message.c_str());
+    objects::Objects objects;
+    // Twice, because a decoder keeps its working memory.
+    ck_assert(made.value()->decode(views_, threshold, &objects).ok());
+    objects.clear();
+    ck_assert(made.value()->decode(views_, threshold, &objects).ok());
+    return objects;
+  }
+
+  /// The error of a decoder that must be refused.
+  std::string refusal(const char* decoder, const nlohmann::json& params) const {
+    auto made = make(decoder, params);
+    ck_assert(!made.ok());
+    return made.error().message;
+  }
+
+  Span<const decode::NamedOutput> named() const { return named_; }
+
+ private:
+  std::deque<std::vector<uint8_t>> memory_;
+  std::vector<decode::NamedOutput> named_;
+  std::vector<ConstTensorView> views_;
+};
+
+inline void assert_box(const objects::Object& object, double x0, double y0, double x1, double y1) {
+  constexpr double kTolerance = 1e-3;
+  ck_assert_msg(
+      std::abs(object.box.x0 - x0) < kTolerance && std::abs(object.box.y0 - y0) < kTolerance &&
+          std::abs(object.box.x1 - x1) < kTolerance && std::abs(object.box.y1 - y1) < kTolerance,
+      "%g %g %g %g is not %g %g %g %g", object.box.x0, object.box.y0, object.box.x1, object.box.y1,
+      x0, y0, x1, y1);
+}
+
+}  // namespace dvnn::test

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/peaks.h"
+
+#include <cmath>
+
+#include "check_main.h"
+#include "kernels/inputs.h"
+
+using namespace dvnn;
+using namespace dvnn::kernels;
+
+START_TEST(vector_code_finds_what_plain_code_finds) {
+  for (size_t count = 0; count < 150; ++count) {
+    std::vector<float> values = test::seeded_floats(count, static_cast<unsigned>(count), -1, 1);
+    if (count > 20) values[count / 2] = NAN;
+    ck_assert(largest(values.data(), count) == plain::largest(values.data(), count));
+    for (const float bound : {-2.0f, 0.0f, 0.9f, 2.0f}) {
+      std::vector<uint32_t> found(count + 1, 77), wanted(count + 1, 77);
+      const size_t hits = at_least(values.data(), count, bound, found.data());
+      ck_assert_uint_eq(hits, plain::at_least(values.data(), count, bound, wanted.data()));
+      ck_assert(found == wanted);
+    }
+    std::vector<float> best(count, 0.25f), plainly = best;
+    std::vector<int32_t> which(count, -1), which_plainly = which;
+    raise(values.data(), 7, best.data(), which.data(), count);
+    plain::raise(values.data(), 7, plainly.data(), which_plainly.data(), count);
+    ck_assert(best == plainly && which == which_plainly);
+  }
+}
+END_TEST
+
+START_TEST(what_is_no_number_is_neither_large_nor_first) {
+  const std::vector<float> values = {NAN, -3, NAN, -5};
+  ck_assert(largest(values.data(), values.size()) == -3);
+  uint32_t at[4];
+  ck_assert_uint_eq(at_least(values.data(), values.size(), -INFINITY, at), 2);
+  ck_assert_uint_eq(at[0], 1);
+  ck_assert(largest(values.data(), 0) == -INFINITY);
+}
+END_TEST
+
+DVNN_TEST_MAIN(peaks, vector_code_finds_what_plain_code_finds,
+               what_is_no_number_is_neither_large_nor_first)

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check_main.h"
+#include "objects/skeletons.h"
+
+using dvnn::objects::find_skeleton;
+using dvnn::objects::Skeleton;
+
+START_TEST(edges_and_names_are_of_points_that_the_set_has) {
+  ck_assert_uint_eq(dvnn::objects::skeleton_names().size(), 8);
+  for (const std::string& name : dvnn::objects::skeleton_names()) {
+    const Skeleton* set = find_skeleton(name);
+    ck_assert_ptr_nonnull(set);
+    for (const auto& edge : set->edges) {
+      ck_assert_int_lt(edge.from, set->count);
+      ck_assert_int_lt(edge.to, set->count);
+      ck_assert_int_ne(edge.from, edge.to);
+    }
+    if (!set->points.empty()) ck_assert_uint_eq(set->points.size(), set->count);
+  }
+}
+END_TEST
+
+START_TEST(points_have_names_where_the_set_names_them) {
+  const Skeleton* coco = find_skeleton("coco-17");
+  dvnn_assert_text(dvnn::objects::point_name(coco, 9), "left wrist");
+  dvnn_assert_text(dvnn::objects::point_name(coco, 17), "point 17");
+  dvnn_assert_text(dvnn::objects::point_name(find_skeleton("face-68"), 30), "point 30");
+  dvnn_assert_text(dvnn::objects::point_name(find_skeleton("hand-21"), 8), "index finger tip");
+  ck_assert_ptr_null(find_skeleton("coco-18"));
+  dvnn_assert_text(dvnn::objects::point_name(nullptr, 0), "point 0");
+}
+END_TEST
+
+DVNN_TEST_MAIN(skeletons, edges_and_names_are_of_points_that_the_set_has,
+               points_have_names_where_the_set_names_them)

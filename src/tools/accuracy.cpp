@@ -86,9 +86,9 @@ class Comparison {
     return {};
   }
 
-  Status add(const cv::Mat& bgr) {
+  Status add(const std::string& path, const cv::Mat& bgr) {
     DVNN_TRY(session_->load(bgr));
-    DVNN_TRY(session_->slot().run());
+    DVNN_TRY(session_->run(path));
     const Shape& shape = reference_->graph().shape_of(reference_->graph().input);
     std::vector<float> values(static_cast<size_t>(shape.elements()));
     DVNN_ASSIGN(auto converter,
@@ -150,11 +150,7 @@ class Comparison {
   size_t pictures_ = 0;
 };
 
-}  // namespace
-
-Result<Accuracy> measure_accuracy(const network::Model& model, const plan::Graph& graph,
-                                  const InputSpec& picture, const std::string& folder,
-                                  std::shared_ptr<const layers::CustomLibrary> library) {
+Result<std::vector<std::string>> pictures_in(const std::string& folder) {
   namespace fs = std::filesystem;
   std::error_code error;
   std::vector<std::string> paths;
@@ -165,11 +161,39 @@ Result<Accuracy> measure_accuracy(const network::Model& model, const plan::Graph
     return Error{ErrorCode::kNotFound, "--check '" + folder + "' is no folder of pictures"};
   }
   std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+}  // namespace
+
+Result<std::vector<std::vector<float>>> read_samples(const std::string& folder, const Shape& input,
+                                                     const InputSpec& picture) {
+  constexpr size_t kMost = 8;  // of them are enough to know how large values become
+  DVNN_ASSIGN(const auto paths, pictures_in(folder));
+  InputSpec as_it_is = picture;  // pixels as they are, in the input's order
+  as_it_is.mean = {};
+  as_it_is.scale = {1, 1, 1};
+  std::vector<std::vector<float>> samples;
+  for (size_t i = 0; i < std::min(paths.size(), kMost); ++i) {
+    DVNN_ASSIGN(const cv::Mat bgr, read_picture(paths[i]));
+    DVNN_ASSIGN(auto converter,
+                create_converter(bgr, {ElementType::kFloat32, Layout::kNchw, input}, as_it_is));
+    std::vector<float> pixels(static_cast<size_t>(input.elements()));
+    converter->convert(view_of(bgr), reinterpret_cast<uint8_t*>(pixels.data()));
+    samples.push_back(std::move(pixels));
+  }
+  return samples;
+}
+
+Result<Accuracy> measure_accuracy(const network::Model& model, const plan::Graph& graph,
+                                  const InputSpec& picture, const std::string& folder,
+                                  std::shared_ptr<const layers::CustomLibrary> library) {
+  DVNN_ASSIGN(const auto paths, pictures_in(folder));
   Comparison comparison(model, picture);
   DVNN_TRY(comparison.open(graph, std::move(library)));
   for (const std::string& path : paths) {
     DVNN_ASSIGN(const cv::Mat bgr, read_picture(path));
-    DVNN_TRY(comparison.add(bgr));
+    DVNN_TRY(comparison.add(path, bgr));
   }
   return comparison.result();
 }

@@ -31,6 +31,10 @@ Result<Accuracy> measure_accuracy(const network::Model& model, const plan::Graph
                                   const InputSpec& picture, const std::string& folder,
                                   std::shared_ptr<const layers::CustomLibrary> library = nullptr);
 
+/// The first pictures of a folder as the planner measures with them (PlanOptions::samples).
+Result<std::vector<std::vector<float>>> read_samples(const std::string& folder, const Shape& input,
+                                                     const InputSpec& picture);
+
 void print(const Accuracy& accuracy);
 
 }  // namespace dvnn::tools

@@ -7,9 +7,11 @@ namespace dvnn::tools {
 
 int convert_command(int argc, char** argv);
 int doctor_command(int argc, char** argv);
+int presets_command(int argc, char** argv);
 int inspect_command(int argc, char** argv);
 int run_command(int argc, char** argv);
 int bench_convert_command(int argc, char** argv);
+int bench_decode_command(int argc, char** argv);
 int bench_network_command(int argc, char** argv);
 int bench_pipeline_command(int argc, char** argv);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
-#include <sstream>
 
 #include "base/format.h"
 #include "base/json.h"
@@ -13,85 +12,19 @@
 #include "tools/accuracy.h"
 #include "tools/commands.h"
 #include "tools/convert_outputs.h"
+#include "tools/convert_texts.h"
 #include "tools/options.h"
 #include "tools/report.h"
 
 namespace dvnn::tools {
 namespace {
 
-struct Texts {
-  OptionText from, output, name, mean, scale, order, resize, pad, labels, decoder, params, layout,
-      size, check, emit_cpp, layer_types, custom_layers, dot, svg, json, report;
-};
-
-Result<std::vector<std::string>> read_labels(const std::string& path) {
-  constexpr size_t kMaxLabelBytes = 1 << 20;
-  DVNN_ASSIGN(const std::string text, read_file(path, kMaxLabelBytes));
-  std::vector<std::string> labels;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    labels.push_back(line);
-  }
-  return labels;
-}
-
-Status fill_picture(const Texts& texts, InputSpec* picture) {
-  DVNN_ASSIGN(picture->order, parse_channel_order(texts.order.text("bgr")));
-  DVNN_ASSIGN(picture->resize, parse_resize_rule(texts.resize.text("stretch")));
-  DVNN_ASSIGN(const auto mean, parse_triple("--mean", texts.mean.text("0")));
-  DVNN_ASSIGN(const auto scale, parse_triple("--scale", texts.scale.text("1")));
-  DVNN_ASSIGN(const auto pad, parse_triple("--pad-value", texts.pad.text("0")));
-  for (size_t i = 0; i < 3; ++i) {
-    if (pad[i] < 0 || pad[i] > 255) {
-      return Error{ErrorCode::kInvalidArgument, format("--pad-value %g is not 0..255", pad[i])};
-    }
-    if (scale[i] == 0) {
-      return Error{ErrorCode::kInvalidArgument, "--scale 0 would make every pixel the same"};
-    }
-    picture->mean[i] = mean[i];
-    picture->scale[i] = scale[i];
-    picture->pad_value[i] = static_cast<uint8_t>(pad[i]);
-  }
-  return {};
-}
-
-Status fill_options(const Texts& texts, convert::ConvertOptions* options) {
-  DVNN_TRY(fill_picture(texts, &options->picture));
-  options->order_given = texts.order.given();
-  options->name = texts.name.text();
-  if (texts.labels.given()) {
-    DVNN_ASSIGN(options->labels, read_labels(texts.labels.text()));
-  }
-  options->decoder = texts.decoder.text();
-  if (texts.params.given()) {
-    DVNN_ASSIGN(const std::string json, json_argument(texts.params.text()));
-    DVNN_ASSIGN(options->decoder_params, parse_json(json, "--decoder-params"));
-  }
-  const std::string layout = texts.layout.text("whc");
-  if (layout != "whc" && layout != "hwc") {
-    return Error{ErrorCode::kInvalidArgument, "--layout '" + layout + "' is not whc or hwc"};
-  }
-  options->hwc = layout == "hwc";
-  if (texts.layer_types.given()) {
-    constexpr size_t kMaxBytes = 1 << 20;
-    DVNN_ASSIGN(const std::string text, read_file(texts.layer_types.text(), kMaxBytes));
-    auto declared = import::parse_custom_layers(text);
-    if (!declared.ok()) return declared.error().within("'" + texts.layer_types.text() + "'");
-    options->import.custom_layers = std::move(declared.value());
-  }
-  if (texts.size.given()) {
-    auto size = plan::parse_size(texts.size.text());
-    if (!size.ok()) return size.error().within("--size");
-    options->import.width = size.value().width;
-    options->import.height = size.value().height;
-  }
-  return {};
-}
-
 // Guesses what the files are if --from does not say.
 std::string kind_of(const std::vector<std::string>& files) {
   if (files.size() != 1) return "caffe";
+  for (const char* end : {".prototxt", ".caffemodel"}) {
+    if (ends_with(files[0], end)) return "caffe";
+  }
   for (const char* end : {".h5", ".hdf5", ".keras"}) {
     if (ends_with(files[0], end)) return "keras";
   }
@@ -146,7 +79,14 @@ Result<network::Model> replan_file(const std::string& path,
   }
   if (!options.name.empty()) model.name = options.name;
   if (!options.labels.empty()) model.labels = options.labels;
-  if (!options.decoder.empty()) model.decoder = {options.decoder, options.decoder_params};
+  if (!options.decoder.empty()) {
+    model.decoder = {options.decoder, options.decoder_params};
+    const Shape& input = model.tensor(model.input.tensor).desc.shape;
+    if (input.rank == 4) {
+      decode::set_input_size(options.decoder, {double(input.w()), double(input.h())},
+                             &model.decoder.params);
+    }
+  }
   return model;
 }
 
@@ -157,6 +97,31 @@ Result<network::Model> convert_files(const std::string& kind, const std::vector<
   if (kind == "keras") return convert::convert_keras(files[0], options, report);
   if (kind == "onnx") return convert::convert_onnx(files[0], options, report);
   return convert::convert_caffe(files[0], files[1], options, report);
+}
+
+// What is to be given, of the files that were.
+std::string wanted_files(const std::string& kind, const std::vector<std::string>& files,
+                         bool has_output) {
+  if (kind == "caffe" && files.size() == 1) {
+    const bool weights = ends_with(files[0], ".caffemodel");
+    return "'" + files[0] + "' is half of a Caffe model: name its " +
+           (weights ? "prototxt before it" : "caffemodel after it");
+  }
+  if (!files.empty() && !has_output) return "says no file to write: add -o NETWORK.dvn";
+  return "needs a prototxt and a caffemodel, or an HDF5, ONNX, .ini or .dvn file, and -o FILE";
+}
+
+void print_bits(const plan::WeightBits& bits, size_t bytes) {
+  if (bits.samples == 0) {
+    std::printf(
+        "all weights have 8 bits: the network is too large to measure what that costs; "
+        "--check tells\n");
+    return;
+  }
+  std::printf(
+      "%zu of %zu layers keep 16 bits, %zu bytes of weights; least cosine of an output %.5f "
+      "on %zu pictures\n",
+      bits.kept, bits.layers, bytes, bits.cosine, bits.samples);
 }
 
 std::string joined(const std::vector<std::string>& names, const char* between) {
@@ -183,7 +148,7 @@ std::string without_reuse(const convert::Report& report) {
 }  // namespace
 
 int convert_command(int argc, char** argv) {
-  Texts t;
+  ConvertTexts t;
   gboolean verbose = FALSE, quantise = FALSE, as_it_is = FALSE;
   const std::string decoder_help =
       "Decoder of the outputs: " + joined(decode::decoder_names(), ", ");
@@ -205,6 +170,10 @@ int convert_command(int argc, char** argv) {
        "Pixel value beside a letterboxed picture (default 0)", "P[,P,P]"},
       {"labels", 0, 0, G_OPTION_ARG_FILENAME, t.labels.out(),
        "Text file with a label per line, class 0 first", "FILE"},
+      {"preset", 0, 0, G_OPTION_ARG_STRING, t.preset.out(),
+       "Picture, decoder and labels of a family of models, see dvnet presets; other options stand "
+       "above it",
+       "NAME"},
       {"decoder", 0, 0, G_OPTION_ARG_STRING, t.decoder.out(), decoder_help.c_str(), "NAME"},
       {"decoder-params", 0, 0, G_OPTION_ARG_STRING, t.params.out(),
        "Its parameters: a JSON file, or the JSON itself", "JSON"},
@@ -212,8 +181,17 @@ int convert_command(int argc, char** argv) {
        "Order of the device's buffers: whc (default), or hwc with transposed weights", "ORDER"},
       {"size", 0, 0, G_OPTION_ARG_STRING, t.size.out(),
        "Size of the input in pixels instead of the model's own", "WxH"},
+      {"outputs", 0, 0, G_OPTION_ARG_STRING, t.outputs.out(),
+       "Stop at these results, by name: what others need is left out", "NAME[,NAME]"},
+      {"set", 0, 0, G_OPTION_ARG_STRING_ARRAY, t.set.out(),
+       "The values of an input that is no picture: a number for all of it, or an array; once for "
+       "each input",
+       "NAME=VALUE|FILE.npy"},
       {"quantize", 0, 0, G_OPTION_ARG_NONE, &quantise,
-       "Weights of 8 bits, by k-means per layer: half the bytes", nullptr},
+       "Weights of 8 bits, by k-means per layer: half the bytes. Layers that would cost the "
+       "outputs "
+       "too much (cosine below 0.999) keep 16",
+       nullptr},
       {"no-rescale", 0, 0, G_OPTION_ARG_NONE, &as_it_is,
        "Leave values beyond 16 bits as they are, instead of keeping a power of two of them",
        nullptr},
@@ -235,7 +213,10 @@ int convert_command(int argc, char** argv) {
        "Write what was decided as JSON: steps, reasons, MACs, bytes, what --check finds", "FILE"},
 #ifdef DVNN_HAVE_OPENCV
       {"check", 0, 0, G_OPTION_ARG_FILENAME, t.check.out(),
-       "Tell what the device's 16 bits (or 8) lose against FP32 on a folder of pictures", "FOLDER"},
+       "Tell what the device's 16 bits (or 8) lose against FP32 on a folder of pictures, and "
+       "measure "
+       "values with them",
+       "FOLDER"},
 #endif
       {"verbose", 'v', 0, G_OPTION_ARG_NONE, &verbose, "Print which layers run where, and why",
        nullptr},
@@ -262,6 +243,9 @@ int convert_command(int argc, char** argv) {
     return wrong_usage("convert",
                        "--from '" + kind + "' is not supported (caffe, keras, onnx and dvn are)");
   }
+  if (kind == "dvn" && (t.outputs.given() || !options.import.inputs.empty())) {
+    return wrong_usage("convert", "--outputs and --set need the model that the network is of");
+  }
   if (kind == "dvn" && (t.check.given() || t.report.given())) {
     return wrong_usage("convert", "--check and --report need the model that the network is of");
   }
@@ -271,15 +255,22 @@ int convert_command(int argc, char** argv) {
                        "a network file keeps its picture, layout and weights as they are");
   }
   if (files.size() != (kind == "caffe" ? 2u : 1u) || outputs.network.empty()) {
-    return wrong_usage(
-        "convert",
-        "needs a prototxt and a caffemodel, or an HDF5, ONNX, .ini or .dvn file, and -o FILE");
+    return wrong_usage("convert", wanted_files(kind, files, !outputs.network.empty()));
   }
+#ifdef DVNN_HAVE_OPENCV
+  if (t.check.given()) {
+    options.read_samples = [&t](const Shape& input, const InputSpec& picture) {
+      return read_samples(t.check.text(), input, picture);
+    };
+  }
+#endif
   convert::Report report;
   auto model = convert_files(kind, files, options, &report);
   if (!model.ok()) return fail(model.error());
   model.value().producer = std::string("dvnet ") + DVNN_VERSION;
   if (Status s = write_outputs(outputs, model.value()); !s.ok()) return fail(s.error());
+  if (Status s = check_written(outputs.network, model.value()); !s.ok()) return fail(s.error());
+  if (options.quantise && kind != "dvn") print_bits(report.bits, model.value().weights.size());
   if (report.rescaled > 0) {
     std::printf(
         "values reach up to %g, near the 65504 of 16 bits or beyond: %d are kept as a power of "

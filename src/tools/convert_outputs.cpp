@@ -4,9 +4,13 @@
 #include <glib.h>
 #include <glib/gstdio.h>
 
+#include <algorithm>
+
 #include "emit/emit_cpp.h"
+#include "layers/cpu_layer.h"
 #include "network/dvn_file.h"
 #include "network/model_json.h"
+#include "network/network.h"
 #include "tools/dot.h"
 
 namespace dvnn::tools {
@@ -34,6 +38,25 @@ Status write_text(const std::string& path, const std::string& bytes) {
   const Error failure{ErrorCode::kIo, error->message};
   g_error_free(error);
   return failure;
+}
+
+Status check_written(const std::string& path, const network::Model& model) {
+  const std::vector<std::string> ours = layers::cpu_layer_names();
+  for (const network::Step& step : model.steps) {
+    if (step.kind != network::StepKind::kCpu) continue;
+    if (std::find(ours.begin(), ours.end(), step.type) == ours.end()) return {};
+  }
+  auto loaded = [&]() -> Status {
+    DVNN_ASSIGN(network::Model again, network::read_dvn(path));
+    DVNN_ASSIGN(auto device, device::Device::open("soft"));
+    DVNN_ASSIGN(auto network, network::Network::create(std::move(again), std::move(device)));
+    DVNN_ASSIGN(const auto slot, network->create_slot());
+    return {};
+  };
+  Status status = loaded();
+  if (status.ok() || status.error().code == ErrorCode::kNotFound) return {};
+  g_remove(path.c_str());
+  return status.error().within("the network that was made does not load");
 }
 
 Status write_outputs(const ConvertOutputs& outputs, const network::Model& model) {

@@ -23,4 +23,9 @@ Status write_outputs(const ConvertOutputs& outputs, const network::Model& model)
 
 Status write_text(const std::string& path, const std::string& bytes);
 
+/// Reads a network file that was written and makes a slot of it, which commits every command: a
+/// file that nothing can load is removed, and is an error. Those with users' own layers, which are
+/// not here, are left.
+Status check_written(const std::string& path, const network::Model& model);
+
 }  // namespace dvnn::tools

@@ -21,9 +21,11 @@ constexpr Command kCommands[] = {
 #ifdef DVNN_HAVE_CONVERT
     {"convert", nullptr, dvnn::tools::convert_command,
      "make a .dvn file of a Caffe, Keras or ONNX model"},
+    {"presets", nullptr, dvnn::tools::presets_command, "list what convert --preset knows"},
 #endif
     {"doctor", nullptr, dvnn::tools::doctor_command, "say what works here, and what does not"},
     {"inspect", nullptr, dvnn::tools::inspect_command, "show a network's steps, shapes and sizes"},
+    {"bench", "decode", dvnn::tools::bench_decode_command, "time decoders against plain code"},
 #ifdef DVNN_HAVE_OPENCV
     {"run", nullptr, dvnn::tools::run_command, "run a network on pictures"},
     {"bench", "convert", dvnn::tools::bench_convert_command,

@@ -26,6 +26,24 @@ class OptionText {
   char* value_ = nullptr;
 };
 
+/// A list of strings, of an option that may be given several times.
+class TextList {
+ public:
+  TextList() = default;
+  TextList(const TextList&) = delete;
+  TextList& operator=(const TextList&) = delete;
+  ~TextList() { g_strfreev(values_); }
+  char*** out() { return &values_; }
+  std::vector<std::string> texts() const {
+    std::vector<std::string> list;
+    for (char** value = values_; value && *value; ++value) list.emplace_back(*value);
+    return list;
+  }
+
+ private:
+  char** values_ = nullptr;
+};
+
 /// An option, as its row of the table has it.
 struct Option {
   std::string name;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 #include "base/format.h"
 #include "tools/commands.h"
+#include "tools/draw_output.h"
+#include "tools/found_text.h"
 #include "tools/npy.h"
+#include "tools/objects_json.h"
 #include "tools/options.h"
 #include "tools/session.h"
 
@@ -19,30 +21,12 @@ struct RunOptions {
   double threshold = 0.5;
   bool json = false;
   std::string dump_folder;  // empty: no dump
+  std::string draw_folder;  // empty: no pictures
 };
-
-// A box as it is printed: fractions of the picture, in single precision.
-std::array<float, 4> printed_box(const image::Corners& box, cv::Size size) {
-  return {{static_cast<float>(box.x0 / size.width), static_cast<float>(box.y0 / size.height),
-           static_cast<float>(box.x1 / size.width), static_cast<float>(box.y1 / size.height)}};
-}
 
 // Prints ASCII only, for terminals; bytes of a file's name that are not UTF-8 do not throw.
 std::string json_line(const ordered_json& value) {
   return value.dump(-1, ' ', true, ordered_json::error_handler_t::replace);
-}
-
-ordered_json objects_json(const objects::Objects& found, cv::Size size) {
-  ordered_json list = ordered_json::array();
-  for (const objects::Object& o : found) {
-    if (o.kind == objects::Kind::kClassification) {
-      list.push_back({{"cls", o.class_id}, {"prob", o.confidence}, {"logit", o.raw_score}});
-    } else {
-      list.push_back(
-          {{"cls", o.class_id}, {"conf", o.confidence}, {"box", printed_box(o.box, size)}});
-    }
-  }
-  return list;
 }
 
 std::vector<float> values_of(const ConstTensorView& view) {
@@ -93,34 +77,11 @@ Status dump_outputs(Session* session, const std::string& folder, const std::stri
   return {};
 }
 
-// A pixel of a picture `size` pixels wide. Networks may put boxes anywhere.
-int pixel_of(float position, int size) {
-  constexpr double kFar = 1e6;
-  return static_cast<int>(std::lround(std::clamp(double{position} * size, -kFar, kFar)));
-}
-
-void print_text(const std::string& path, const objects::Objects& found, cv::Size size) {
-  constexpr size_t kMostShown = 200;
-  std::printf("%s\n", printable(path).c_str());
-  for (const objects::Object& o : found) {
-    const std::string label = short_text(o.label, kMostShown);
-    if (o.kind == objects::Kind::kClassification) {
-      std::printf("  %6.2f %%  %s\n", 100.0 * o.confidence, label.c_str());
-    } else {
-      const std::array<float, 4> box = printed_box(o.box, size);
-      std::printf("  %6.2f %%  %-16s  %d,%d .. %d,%d\n", 100.0 * o.confidence, label.c_str(),
-                  pixel_of(box[0], size.width), pixel_of(box[1], size.height),
-                  pixel_of(box[2], size.width), pixel_of(box[3], size.height));
-    }
-  }
-  if (found.empty()) std::printf("  nothing found\n");
-}
-
 Status run_slot(Session* session, const std::string& path, const RunOptions& options) {
   if (!options.dump_folder.empty()) {
     DVNN_TRY(dump_input(session, options.dump_folder + "/" + base_name(path)));
   }
-  DVNN_TRY(session->slot().run());
+  DVNN_TRY(session->run(path));
   if (options.dump_folder.empty()) return {};
   return dump_outputs(session, options.dump_folder, path);
 }
@@ -151,10 +112,16 @@ Status run_picture(Session* session, const std::string& path, const RunOptions& 
     // The best classes are chosen by count, not by confidence.
     DVNN_ASSIGN(const auto found,
                 session->found(classes ? 0.0f : static_cast<float>(options.threshold)));
-    if (!options.json) print_text(path, found, picture.size());
-    result[classes ? "top5" : "detections"] = objects_json(found, picture.size());
+    if (!options.json) print_objects(path, found, picture.size());
+    result[classes ? "top5" : "detections"] = objects_json(found, picture.cols, picture.rows);
+    if (!options.draw_folder.empty()) {
+      DVNN_TRY(write_drawn(options.draw_folder, path, picture, found));
+    }
   } else {
     result["outputs"] = outputs_json(session);
+    if (!options.draw_folder.empty()) {
+      DVNN_TRY(write_output_picture(options.draw_folder, path, session));
+    }
     if (!options.json)
       std::printf("%s: %s\n", printable(path).c_str(), json_line(result["outputs"]).c_str());
   }
@@ -168,7 +135,7 @@ int run_command(int argc, char** argv) {
   RunOptions options;
   gboolean json = FALSE;
   NetworkTexts network;
-  OptionText folder;
+  OptionText folder, drawn;
   std::vector<GOptionEntry> entries = network.entries();
   entries.insert(entries.end(), {{"json", 0, 0, G_OPTION_ARG_NONE, &json,
                                   "Print one JSON object per picture", nullptr},
@@ -178,6 +145,10 @@ int run_command(int argc, char** argv) {
                                   "Write the input tensor, the input as the model defines it and "
                                   "every raw output as .npy into "
                                   "this folder",
+                                  "FOLDER"},
+                                 {"draw", 0, 0, G_OPTION_ARG_FILENAME, drawn.out(),
+                                  "Write each picture with what was found on it, or the picture "
+                                  "that the network makes, as .png into this folder",
                                   "FOLDER"},
                                  {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}});
   auto args = parse_options(
@@ -193,9 +164,11 @@ int run_command(int argc, char** argv) {
   }
   options.json = json;
   options.dump_folder = folder.text();
-  if (!options.dump_folder.empty() &&
-      g_mkdir_with_parents(options.dump_folder.c_str(), 0777) != 0) {
-    return fail({ErrorCode::kIo, "--dump '" + options.dump_folder + "' cannot be made"});
+  options.draw_folder = drawn.text();
+  for (const auto& [option, path] :
+       {std::pair("--dump", options.dump_folder), std::pair("--draw", options.draw_folder)}) {
+    if (path.empty() || g_mkdir_with_parents(path.c_str(), 0777) == 0) continue;
+    return fail({ErrorCode::kIo, std::string(option) + " '" + path + "' cannot be made"});
   }
   auto session = network.open(files[0]);
   if (!session.ok()) return fail(session.error());

@@ -99,6 +99,16 @@ Status Session::load(const std::string& path, NpyArray* array) {
   return {};
 }
 
+Status Session::run(const std::string& path) {
+  std::string warning;
+  DVNN_TRY(watch_.run(slot_.get(), nullptr, &warning));
+  if (!warning.empty()) {
+    std::fprintf(stderr, "dvnet: '%s': the result is %s\n", printable(path).c_str(),
+                 warning.c_str());
+  }
+  return {};
+}
+
 // Calls change(value, scale, bias) with what was folded for each value's channel.
 template <typename Change>
 static void for_each_folded(const network::InputInfo& input, const Shape& shape,

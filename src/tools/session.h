@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "decode/decoder.h"
 #include "image/converter.h"
-#include "network/network.h"
+#include "network/finite_watch.h"
 #include "tools/npy.h"
 #include "tools/options.h"
 
@@ -33,6 +33,9 @@ class Session {
   /// Puts numbers that are the input as the model defines it into the slot's input; `path` names
   /// them in errors.
   Status load(const std::string& path, NpyArray* array);
+  /// Runs what load() was given. Says on stderr, once for the session, if a result is not finite,
+  /// and where that begins; `path` names the picture.
+  Status run(const std::string& path);
   /// Decodes the last run; boxes in pixels of the picture that load() was given, not clipped.
   Result<objects::Objects> found(float threshold);
 
@@ -42,6 +45,7 @@ class Session {
   std::unique_ptr<decode::Decoder> decoder_;
   std::unique_ptr<image::Converter> converter_;
   cv::Size size_;  // of the picture that converter_ was made for
+  network::FiniteWatch watch_{network::FiniteWatch::Keeps::kEvery};
 };
 
 /// A converter for 8-bit BGR images of this one's size, and the image in the form that the

@@ -93,9 +93,11 @@ def main():
         return 77
     wrong = count = 0
     with io.open(os.path.join(folder, 'README.md'), encoding='utf-8') as file:
-        rows = [ROW.match(line) for line in file]
-    for row in rows:
-        if not row or (only and row.group(1) not in only):
+        rows = [row for row in (ROW.match(line) for line in file) if row]
+    # One in so many, where another run of the same tests does all.
+    every = 1 if only else int(os.environ.get('DVNN_TEST_ROUNDS', '1'))
+    for row in rows[::every]:
+        if only and row.group(1) not in only:
             continue
         count += 1
         with tempfile.TemporaryDirectory() as work:

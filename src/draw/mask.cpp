@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "draw/mask.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "draw/color.h"
+
+namespace dvnn::draw {
+namespace {
+
+constexpr int kTint = 115;                     // of 255: the frame stays visible
+constexpr int kEdgeFrom = 104, kEdgeTo = 152;  // cells between these are an object's edge
+
+// Where a column or row of the picture lies among the cells.
+struct Sample {
+  int first = 0, second = 0;  // the cells on both sides
+  int weight = 0;             // of the second one, 0..256
+  int nearest = 0;
+  bool inside = false;  // of the mask's place
+};
+
+// `pixels` samples for the place `first`..`first + length` of the frame.
+std::vector<Sample> samples_of(int first, int length, int pixels, double begin, double end,
+                               int cells) {
+  std::vector<Sample> samples(static_cast<size_t>(pixels));
+  for (int i = 0; i < pixels; ++i) {
+    const double step = pixels > 1 ? (length - 1.0) / (pixels - 1.0) : 0;
+    const double at = first + 0.5 + i * step;
+    const double cell = std::clamp((at - begin) / (end - begin) * cells - 0.5, 0.0, cells - 1.0);
+    Sample& s = samples[static_cast<size_t>(i)];
+    s.first = static_cast<int>(cell);
+    s.second = std::min(s.first + 1, cells - 1);
+    s.weight = static_cast<int>((cell - s.first) * 256);
+    s.nearest = s.weight < 128 ? s.first : s.second;
+    s.inside = at >= begin && at <= end;
+  }
+  return samples;
+}
+
+// Alpha by a cell's value.
+std::array<uint8_t, 256> edge_ramp() {
+  std::array<uint8_t, 256> ramp{};
+  for (int v = 0; v < 256; ++v) {
+    const double t = std::clamp((v - kEdgeFrom) / double{kEdgeTo - kEdgeFrom}, 0.0, 1.0);
+    ramp[static_cast<size_t>(v)] = static_cast<uint8_t>(std::lround(kTint * t * t * (3 - 2 * t)));
+  }
+  return ramp;
+}
+
+std::array<uint32_t, 256> class_pixels() {
+  std::array<uint32_t, 256> pixels{};
+  for (int c = 1; c < 256; ++c) pixels[static_cast<size_t>(c)] = color_of(c).pixel(kTint);
+  return pixels;
+}
+
+const uint8_t* row_of(const MaskCells& mask, int row) {
+  return mask.cells.get() + static_cast<ptrdiff_t>(row) * mask.width;
+}
+
+void tint_object_row(const MaskCells& mask, const Sample& y, const std::vector<Sample>& columns,
+                     uint32_t color, uint32_t* to) {
+  static const std::array<uint8_t, 256> ramp = edge_ramp();
+  const uint8_t *upper = row_of(mask, y.first), *lower = row_of(mask, y.second);
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const Sample& x = columns[i];
+    const int above = upper[x.first] * (256 - x.weight) + upper[x.second] * x.weight;
+    const int below = lower[x.first] * (256 - x.weight) + lower[x.second] * x.weight;
+    const int value = (above * (256 - y.weight) + below * y.weight) >> 16;
+    const uint8_t alpha = x.inside && y.inside ? ramp[static_cast<size_t>(value)] : 0;
+    to[i] = color | uint32_t{alpha} << 24;
+  }
+}
+
+void tint_class_row(const MaskCells& mask, const Sample& y, const std::vector<Sample>& columns,
+                    uint32_t* to) {
+  static const std::array<uint32_t, 256> pixels = class_pixels();
+  constexpr uint32_t kColor = 0xffffff;
+  const uint8_t* row = row_of(mask, y.nearest);
+  uint32_t beside = 0;  // where alpha is 0, the neighbour's colour: scaling mixes the two
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const Sample& x = columns[i];
+    const uint32_t pixel = x.inside && y.inside ? pixels[row[x.nearest]] : 0;
+    if (pixel != 0) beside = pixel & kColor;
+    to[i] = pixel != 0 ? pixel : beside;
+  }
+}
+
+bool is_usable(const MaskCells& mask) {
+  const image::Corners& p = mask.place;
+  return mask.cells && mask.width > 0 && mask.height > 0 && std::isfinite(p.x0) &&
+         std::isfinite(p.y0) && std::isfinite(p.x1) && std::isfinite(p.y1) && p.x1 > p.x0 &&
+         p.y1 > p.y0;
+}
+
+}  // namespace
+
+std::optional<Tile> mask_tile(const MaskCells& mask, int color, const image::Corners& bounds,
+                              size_t most) {
+  if (!is_usable(mask)) return std::nullopt;
+  const image::Corners& place = mask.place;
+  Tile tile;
+  tile.x = static_cast<int>(std::floor(std::clamp(place.x0, bounds.x0, bounds.x1)));
+  tile.y = static_cast<int>(std::floor(std::clamp(place.y0, bounds.y0, bounds.y1)));
+  tile.width = static_cast<int>(std::ceil(std::clamp(place.x1, bounds.x0, bounds.x1))) - tile.x;
+  tile.height = static_cast<int>(std::ceil(std::clamp(place.y1, bounds.y0, bounds.y1))) - tile.y;
+  if (tile.width < 1 || tile.height < 1) return std::nullopt;
+  const double shrink = std::max(
+      1.0, std::sqrt(double(tile.width) * tile.height / std::max<double>(1, double(most))));
+  // Scaled from two pixels at least: GStreamer asks for the distance between first and last.
+  auto pixels_of = [&](int length) {
+    const int pixels = static_cast<int>(length / shrink);
+    return shrink > 1 ? std::min(length, std::max(2, pixels)) : length;
+  };
+  auto picture = std::make_shared<Picture>(pixels_of(tile.width), pixels_of(tile.height), false);
+  const std::vector<Sample> columns =
+      samples_of(tile.x, tile.width, picture->width, place.x0, place.x1, mask.width);
+  const std::vector<Sample> rows =
+      samples_of(tile.y, tile.height, picture->height, place.y0, place.y1, mask.height);
+  const uint32_t tint = color_of(color).pixel(0);
+  for (int y = 0; y < picture->height; ++y) {
+    uint32_t* to = picture->argb.data() + static_cast<ptrdiff_t>(y) * picture->width;
+    const Sample& row = rows[static_cast<size_t>(y)];
+    if (mask.classes) {
+      tint_class_row(mask, row, columns, to);
+    } else {
+      tint_object_row(mask, row, columns, tint, to);
+    }
+  }
+  tile.picture = std::move(picture);
+  return tile;
+}
+
+}  // namespace dvnn::draw

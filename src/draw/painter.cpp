@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "draw/painter.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "draw/color.h"
+#include "draw/mask.h"
+#include "objects/frame_map.h"
+#include "objects/skeletons.h"
+
+namespace dvnn::draw {
+namespace {
+
+using image::Corners;
+
+// Confidences change, so that labels do: old ones are dropped, all at once.
+constexpr size_t kMaxCachedLabels = 512, kMaxCachedColors = 512;
+constexpr size_t kMaxCachedBytes = size_t{32} << 20;
+constexpr int kLeastText = 8;  // pixels of a capital letter that can be read
+// Pixels that all masks of a frame have together; more are scaled to their places.
+constexpr size_t kMaskPixels = 1 << 21;
+// Masks that cover more than so many frames together are left out.
+constexpr double kMostMaskFrames = 8;
+constexpr double kDotOfSpacing = 0.22;  // a point's radius, of the distance to the next point
+
+Corners frame_of(const Style& style) {
+  return {0, 0, static_cast<double>(style.frame_width), static_cast<double>(style.frame_height)};
+}
+
+int whole(double position) {
+  return static_cast<int>(std::lround(position));
+}
+
+void add(std::shared_ptr<const Picture> picture, int x, int y, int width, int height,
+         std::vector<Tile>* tiles) {
+  if (width > 0 && height > 0) tiles->push_back({std::move(picture), x, y, width, height});
+}
+
+bool is_seen(const objects::Point& point) {
+  return point.confidence >= kLeastPointConfidence;
+}
+
+// How far points are from each other, were they spread evenly: many points are drawn small.
+double spacing_of(const std::vector<objects::Point>& points) {
+  Corners around = {INFINITY, INFINITY, -INFINITY, -INFINITY};
+  size_t count = 0;
+  for (const objects::Point& p : points) {
+    if (!is_seen(p)) continue;
+    around = {std::min(around.x0, p.x), std::min(around.y0, p.y), std::max(around.x1, p.x),
+              std::max(around.y1, p.y)};
+    ++count;
+  }
+  if (count < 2) return INFINITY;
+  const double width = around.x1 - around.x0, height = around.y1 - around.y0;
+  return std::sqrt(std::max(width * height, 1.0) / static_cast<double>(count));
+}
+
+void draw_points(const Item& item, double line, Canvas* canvas) {
+  const Color color = color_of(item.color);
+  const double spacing = spacing_of(item.points);
+  const double radius = std::clamp(spacing * kDotOfSpacing, 0.75, 1.5 * line);
+  const objects::Skeleton* skeleton = objects::find_skeleton(item.skeleton);
+  if (skeleton) {
+    for (const objects::SkeletonEdge& edge : skeleton->edges) {
+      if (edge.from >= item.points.size() || edge.to >= item.points.size()) continue;
+      const objects::Point &a = item.points[edge.from], &b = item.points[edge.to];
+      if (is_seen(a) && is_seen(b)) {
+        canvas->line(a.x, a.y, b.x, b.y, std::clamp(radius, 1.0, line), color);
+      }
+    }
+  }
+  for (const objects::Point& p : item.points) {
+    if (is_seen(p)) canvas->disc(p.x, p.y, radius, color);
+  }
+}
+
+void draw_outline(const Item& item, double line, Canvas* canvas) {
+  const Color color = color_of(item.color);
+  for (size_t i = 0; i < item.outline.size(); ++i) {
+    const objects::Point& a = item.outline[i];
+    const objects::Point& b = item.outline[(i + 1) % item.outline.size()];
+    canvas->line(a.x, a.y, b.x, b.y, line, color);
+  }
+}
+
+}  // namespace
+
+void Painter::configure(const Style& style) {
+  solids_.clear();
+  labels_.clear();
+  label_bytes_ = 0;
+  style_ = style;
+  const int height = style.frame_height;
+  if (style_.line <= 0) style_.line = std::max(2, height / 240);
+  if (style_.text_height <= 0) style_.text_height = height / 45;
+  style_.text_height = std::max(kLeastText, std::min(style_.text_height, height));
+  TextStyle text;
+  text.height = style_.text_height;
+  text.pixel_shape = style.pixel_shape;
+  text.room_x = style.frame_width;
+  text.room_y = height;
+  typesetter_.set_style(text);
+}
+
+Painter::PicturePtr Painter::solid(int color) {
+  if (solids_.size() >= kMaxCachedColors) solids_.clear();
+  PicturePtr& picture = solids_[color];
+  if (!picture) {
+    auto made = std::make_shared<Picture>(2, 2, true);  // as few as can be scaled
+    std::fill(made->argb.begin(), made->argb.end(), color_of(color).pixel());
+    picture = std::move(made);
+  }
+  return picture;
+}
+
+Painter::PicturePtr Painter::label(const std::string& text, int color) {
+  const auto key = std::make_pair(text, color);
+  if (const auto found = labels_.find(key); found != labels_.end()) return found->second;
+  if (labels_.size() >= kMaxCachedLabels || label_bytes_ > kMaxCachedBytes) {
+    labels_.clear();
+    label_bytes_ = 0;
+  }
+  PicturePtr made = typesetter_.label(text, color_of(color));
+  label_bytes_ += made->argb.size() * sizeof(uint32_t);
+  return labels_[key] = std::move(made);
+}
+
+void Painter::paint_masks(const std::vector<Item>& items, std::vector<Tile>* tiles) const {
+  const auto masks = static_cast<size_t>(std::count_if(
+      items.begin(), items.end(), [](const Item& item) { return item.shown && item.mask.cells; }));
+  double room = kMostMaskFrames * style_.frame_width * style_.frame_height;
+  for (const Item& item : items) {
+    if (!item.shown || !item.mask.cells) continue;
+    // Masks of objects may cover the whole of what the network saw, and end at the object.
+    Corners bounds = frame_of(style_);
+    Corners place = item.place;
+    if (item.box && !item.mask.classes && objects::clip_box(bounds, &place)) bounds = place;
+    const auto tile = mask_tile(item.mask, item.color, bounds, kMaskPixels / masks);
+    if (!tile) continue;
+    room -= static_cast<double>(tile->width) * tile->height;
+    if (room < 0) return;
+    tiles->push_back(*tile);
+  }
+}
+
+void Painter::paint_box(const Item& item, std::vector<Tile>* tiles) {
+  Corners place = item.place;
+  if (!objects::clip_box(frame_of(style_), &place)) return;
+  const int line_y = std::max(1, style_.line);
+  const int line_x = std::max(1, whole(style_.line / style_.pixel_shape));
+  const int x0 = whole(place.x0), y0 = whole(place.y0);
+  const int x1 = whole(place.x1), y1 = whole(place.y1);
+  const int w = x1 - x0, h = y1 - y0;
+  const PicturePtr pixels = solid(item.color);
+  add(pixels, x0, y0, w, std::min(line_y, h), tiles);
+  add(pixels, x0, std::max(y0, y1 - line_y), w, std::min(line_y, h), tiles);
+  add(pixels, x0, y0, std::min(line_x, w), h, tiles);
+  add(pixels, std::max(x0, x1 - line_x), y0, std::min(line_x, w), h, tiles);
+}
+
+void Painter::paint_shapes(const std::vector<Item>& items, std::vector<Tile>* tiles) const {
+  Canvas canvas(style_.frame_width, style_.frame_height);
+  const double line = style_.line;
+  for (const Item& item : items) {
+    if (!item.shown) continue;
+    if (!item.outline.empty()) draw_outline(item, line, &canvas);
+    if (!item.points.empty()) draw_points(item, line, &canvas);
+  }
+  canvas.take(tiles);
+}
+
+void Painter::paint_label(const Item& item, int* row, std::vector<Tile>* tiles) {
+  Corners place = item.place;
+  const bool placed = item.box && objects::clip_box(frame_of(style_), &place);
+  if (item.text.empty() || item.box != placed) return;
+  const PicturePtr text = label(item.text, item.color);
+  // Above the box; inside it where there is no room above.
+  const int x0 = placed ? whole(place.x0) : 0, y0 = placed ? whole(place.y0) : 0;
+  const int rows = std::max(1, style_.frame_height / std::max(1, text->height));
+  int y = placed ? y0 - text->height : std::min((*row)++, rows) * text->height;
+  if (y < 0) y = y0;
+  y = std::clamp(y, 0, std::max(0, style_.frame_height - text->height));
+  const int x = std::clamp(x0, 0, std::max(0, style_.frame_width - text->width));
+  add(text, x, y, text->width, text->height, tiles);
+}
+
+std::vector<Tile> Painter::paint(const std::vector<Item>& items) {
+  std::vector<Tile> tiles;
+  if (style_.frame_width < 1 || style_.frame_height < 1) return tiles;
+  paint_masks(items, &tiles);
+  for (const Item& item : items) {
+    if (item.shown && item.box && item.outline.empty()) paint_box(item, &tiles);
+  }
+  paint_shapes(items, &tiles);
+  int row = 0;
+  for (const Item& item : items) {
+    if (item.shown) paint_label(item, &row, &tiles);
+  }
+  return tiles;
+}
+
+}  // namespace dvnn::draw

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws items as tiles for one frame: masks, then boxes, then lines and points, then labels, so
+// that what is written can always be read. Within limits, whatever the items are: tiles lie on the
+// frame, and caches do not grow with what was drawn before.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "draw/canvas.h"
+#include "draw/item.h"
+#include "draw/picture.h"
+#include "draw/text.h"
+
+namespace dvnn::draw {
+
+struct Style {
+  int frame_width = 0, frame_height = 0;
+  double pixel_shape = 1;  // width over height of a pixel
+  int line = 0;            // width in pixels; 0: by the frame's height
+  int text_height = 0;     // of capital letters; 0: by the frame's height
+};
+
+/// For one thread at a time. Throws std::bad_alloc.
+class Painter {
+ public:
+  /// Forgets what was drawn with another style.
+  void configure(const Style& style);
+  std::vector<Tile> paint(const std::vector<Item>& items);
+
+ private:
+  using PicturePtr = std::shared_ptr<const Picture>;
+
+  void paint_masks(const std::vector<Item>& items, std::vector<Tile>* tiles) const;
+  void paint_box(const Item& item, std::vector<Tile>* tiles);
+  void paint_shapes(const std::vector<Item>& items, std::vector<Tile>* tiles) const;
+  void paint_label(const Item& item, int* row, std::vector<Tile>* tiles);
+  PicturePtr solid(int color);
+  PicturePtr label(const std::string& text, int color);
+
+  Style style_;
+  Typesetter typesetter_;
+  std::map<int, PicturePtr> solids_;
+  std::map<std::pair<std::string, int>, PicturePtr> labels_;
+  size_t label_bytes_ = 0;
+};
+
+}  // namespace dvnn::draw

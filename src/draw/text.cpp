@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "draw/text.h"
+
+#include <pango/pangocairo.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/format.h"
+
+namespace dvnn::draw {
+namespace {
+
+constexpr double kCapitals = 0.73;           // height of a capital letter in fonts without serifs
+constexpr double kLeastBrightGround = 0.43;  // from there on letters are dark
+constexpr int kMostWidth = 1 << 14;          // pixels
+constexpr size_t kMostBytes = 400;
+
+struct FontRelease {
+  void operator()(PangoFontDescription* p) const { pango_font_description_free(p); }
+};
+
+GobjectPtr<PangoContext> make_context(PangoFontMap* fonts) {
+  GobjectPtr<PangoContext> context(pango_font_map_create_context(fonts));
+  const std::unique_ptr<cairo_font_options_t, CairoRelease> options(cairo_font_options_create());
+  // Frames are scaled and compressed: no pixels of a certain screen, and letters where they belong.
+  cairo_font_options_set_antialias(options.get(), CAIRO_ANTIALIAS_GRAY);
+  cairo_font_options_set_hint_metrics(options.get(), CAIRO_HINT_METRICS_OFF);
+  pango_cairo_context_set_font_options(context.get(), options.get());
+  return context;
+}
+
+}  // namespace
+
+Typesetter::Typesetter() = default;
+Typesetter::~Typesetter() = default;
+
+void Typesetter::set_style(const TextStyle& style) {
+  style_ = style;
+  layout_.reset();
+}
+
+std::shared_ptr<const Picture> Typesetter::label(const std::string& text, const Color& color) {
+  // A map of its own, because those that Pango keeps for threads are never freed.
+  if (!fonts_) fonts_.reset(pango_cairo_font_map_new());
+  if (!context_) context_ = make_context(fonts_.get());
+  const int margin = std::max(1, style_.height / 5);
+  const double room =
+      std::clamp(style_.room_x * style_.pixel_shape, 2.0 * margin + 1, double{kMostWidth});
+  if (!layout_) {
+    layout_.reset(pango_layout_new(context_.get()));
+    const std::unique_ptr<PangoFontDescription, FontRelease> font(
+        pango_font_description_from_string("Sans"));
+    pango_font_description_set_absolute_size(font.get(), style_.height / kCapitals * PANGO_SCALE);
+    pango_layout_set_font_description(layout_.get(), font.get());
+    pango_layout_set_single_paragraph_mode(layout_.get(), TRUE);
+    pango_layout_set_ellipsize(layout_.get(), PANGO_ELLIPSIZE_END);
+    pango_layout_set_height(layout_.get(), 0);  // one line
+  }
+  pango_layout_set_width(layout_.get(), -1);
+  const std::string line = short_text(text, kMostBytes);
+  pango_layout_set_text(layout_.get(), line.c_str(), static_cast<int>(line.size()));
+  PangoRectangle size;
+  pango_layout_get_pixel_extents(layout_.get(), nullptr, &size);
+  if (size.width > room - 2 * margin) {
+    pango_layout_set_width(layout_.get(), static_cast<int>((room - 2 * margin) * PANGO_SCALE));
+    pango_layout_get_pixel_extents(layout_.get(), nullptr, &size);
+  }
+  const double wide = std::min(size.width + 2.0 * margin, room);
+  const int width = std::clamp(static_cast<int>(std::lround(wide / style_.pixel_shape)), 1,
+                               std::max(1, style_.room_x));
+  const int height = std::clamp(size.height + 2 * (margin / 2), 1, std::max(1, style_.room_y));
+  auto picture = std::make_shared<Picture>(width, height, true);
+  const ContextPtr context = draw_into(picture->argb.data(), width, height);
+  cairo_set_source_rgb(context.get(), color.red, color.green, color.blue);
+  cairo_paint(context.get());
+  const double ink = color.luma() > kLeastBrightGround ? 0 : 1;
+  cairo_set_source_rgb(context.get(), ink, ink, ink);
+  // Pixels that are wider than high would stretch the letters.
+  cairo_scale(context.get(), 1 / style_.pixel_shape, 1);
+  cairo_move_to(context.get(), margin - size.x, margin / 2 - size.y);
+  pango_cairo_show_layout(context.get(), layout_.get());
+  finish(context.get());
+  return picture;
+}
+
+}  // namespace dvnn::draw

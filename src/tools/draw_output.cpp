@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/draw_output.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <opencv2/imgcodecs.hpp>
+
+#include "base/format.h"
+#include "draw/blend.h"
+#include "draw/painter.h"
+
+namespace dvnn::tools {
+namespace {
+
+Status write_png(const std::string& folder, const std::string& path, const cv::Mat& picture) {
+  const std::string name = folder + "/" + base_name(path) + ".png";
+  std::vector<uint8_t> bytes;
+  if (!cv::imencode(".png", picture, bytes)) {
+    return Error{ErrorCode::kIo, "'" + name + "' cannot be made"};
+  }
+  std::ofstream file(name, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
+  if (!file.flush()) return Error{ErrorCode::kIo, "'" + name + "' cannot be written"};
+  return {};
+}
+
+// Values as bytes. Models tell nothing of what their pictures' values are, so the values do.
+uint8_t to_byte(float value, float least, float most) {
+  float byte = value;  // 0..255
+  if (most <= 2) byte = least < -0.25f ? (value + 1) * 127.5f : value * 255;
+  return std::isnan(byte) ? 0 : static_cast<uint8_t>(std::lround(std::clamp(byte, 0.0f, 255.0f)));
+}
+
+}  // namespace
+
+Status write_drawn(const std::string& folder, const std::string& path, const cv::Mat& picture,
+                   const objects::Objects& found) {
+  std::vector<draw::Item> items;
+  for (const objects::Object& object : found) items.push_back(draw::item_of(object, {}));
+  draw::Painter painter;
+  draw::Style style;
+  style.frame_width = picture.cols;
+  style.frame_height = picture.rows;
+  painter.configure(style);
+  cv::Mat drawn = picture.clone();
+  draw::blend(painter.paint(items),
+              {drawn.data, drawn.cols, drawn.rows, static_cast<ptrdiff_t>(drawn.step)});
+  return write_png(folder, path, drawn);
+}
+
+Status write_output_picture(const std::string& folder, const std::string& path, Session* session) {
+  constexpr int64_t kLeastSide = 8;
+  const network::Model& model = session->model();
+  const auto none = [&](const std::string& why) {
+    return Error{ErrorCode::kUnsupported, "there is nothing to draw on '" + path +
+                                              "': the network has no decoder, and " + why};
+  };
+  if (model.outputs.size() != 1) return none("more than one output");
+  const ConstTensorView view = session->slot().output(0);
+  const Shape& shape = view.desc.shape;
+  const bool fits = shape.rank == 4 && shape.n() == 1 && (shape.c() == 1 || shape.c() == 3) &&
+                    shape.h() >= kLeastSide && shape.w() >= kLeastSide;
+  if (!fits) return none("an output of " + shape.to_string() + " is no picture");
+  std::vector<float> values(static_cast<size_t>(shape.elements()));
+  read_nchw(view, values.data());
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  const int width = static_cast<int>(shape.w()), height = static_cast<int>(shape.h());
+  const int channels = static_cast<int>(shape.c());
+  const bool rgb = model.input.picture.order == ChannelOrder::kRgb;
+  cv::Mat picture(height, width, channels == 3 ? CV_8UC3 : CV_8UC1);
+  for (int y = 0; y < height; ++y) {
+    uint8_t* row = picture.ptr<uint8_t>(y);
+    for (int x = 0; x < width; ++x) {
+      for (int c = 0; c < channels; ++c) {
+        const int from = channels == 3 && rgb ? 2 - c : c;  // PNG's writer wants blue first
+        const size_t at =
+            (static_cast<size_t>(from) * static_cast<size_t>(height) + static_cast<size_t>(y)) *
+                static_cast<size_t>(width) +
+            static_cast<size_t>(x);
+        row[x * channels + c] = to_byte(values[at], *least, *most);
+      }
+    }
+  }
+  return write_png(folder, path, picture);
+}
+
+}  // namespace dvnn::tools

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/found_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "base/format.h"
+
+namespace dvnn::tools {
+namespace {
+
+// A box as it is printed: fractions of the picture, in single precision.
+std::array<float, 4> printed_box(const image::Corners& box, cv::Size size) {
+  return {{static_cast<float>(box.x0 / size.width), static_cast<float>(box.y0 / size.height),
+           static_cast<float>(box.x1 / size.width), static_cast<float>(box.y1 / size.height)}};
+}
+
+// A pixel of a picture `size` pixels wide. Networks may put boxes anywhere.
+int pixel_of(float position, int size) {
+  constexpr double kFar = 1e6;
+  return static_cast<int>(std::lround(std::clamp(double{position} * size, -kFar, kFar)));
+}
+
+// How many cells of a map each class has, in percent.
+void print_map(const objects::Mask& mask) {
+  std::array<size_t, 256> cells{};
+  for (const uint8_t cell : mask.cells) ++cells[cell];
+  std::printf("  a map of %d x %d:", mask.width, mask.height);
+  for (size_t c = 0; c < cells.size(); ++c) {
+    if (cells[c] == 0) continue;
+    std::printf(" class %zu %.1f %%", c,
+                100.0 * static_cast<double>(cells[c]) / static_cast<double>(mask.cells.size()));
+  }
+  std::printf("\n");
+}
+
+// What an object has beside its box and its label.
+std::string describe_rest(const objects::Object& o) {
+  constexpr size_t kMostShown = 200;
+  std::string text;
+  auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (!o.text.empty()) add("'" + short_text(o.text, kMostShown) + "'");
+  for (const objects::Number& number : o.numbers) {
+    add(short_text(number.name, kMostShown) + " " + format("%g", number.value));
+  }
+  if (!o.points.empty()) {
+    const std::string of =
+        o.skeleton.empty() ? "" : " (" + short_text(o.skeleton, kMostShown) + ")";
+    add(format("%zu points", o.points.size()) + of);
+  }
+  if (!o.embedding.empty()) add(format("%zu numbers", o.embedding.size()));
+  if (o.mask.width > 0) add(format("mask of %dx%d", o.mask.width, o.mask.height));
+  if (!o.outline.empty()) add(format("outline of %zu corners", o.outline.size()));
+  return text;
+}
+
+}  // namespace
+
+void print_objects(const std::string& path, const objects::Objects& found, cv::Size size) {
+  constexpr size_t kMostShown = 200;
+  std::printf("%s\n", printable(path).c_str());
+  for (const objects::Object& o : found) {
+    const std::string label = short_text(o.label, kMostShown);
+    if (o.kind == objects::Kind::kClassification) {
+      std::printf("  %6.2f %%  %s\n", 100.0 * o.confidence, label.c_str());
+    } else if (o.kind == objects::Kind::kSegmentation) {
+      print_map(o.mask);
+    } else if (o.kind == objects::Kind::kAttributes) {
+      std::printf("  %s\n", describe_rest(o).c_str());
+    } else {
+      const std::array<float, 4> box = printed_box(o.box, size);
+      const std::string rest = describe_rest(o);
+      std::printf("  %6.2f %%  %-16s  %d,%d .. %d,%d%s%s\n", 100.0 * o.confidence, label.c_str(),
+                  pixel_of(box[0], size.width), pixel_of(box[1], size.height),
+                  pixel_of(box[2], size.width), pixel_of(box[3], size.height),
+                  rest.empty() ? "" : "  ", rest.c_str());
+    }
+  }
+  if (found.empty()) std::printf("  nothing found\n");
+}
+
+}  // namespace dvnn::tools

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was found in a picture, as dvnet prints it for people.
+#pragma once
+
+#include <opencv2/core.hpp>
+#include <string>
+
+#include "objects/object.h"
+
+namespace dvnn::tools {
+
+/// Prints the picture's path and a line for each object.
+void print_objects(const std::string& path, const objects::Objects& found, cv::Size size);
+
+}  // namespace dvnn::tools

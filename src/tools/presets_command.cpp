@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+
+#include "convert/presets.h"
+#include "tools/commands.h"
+#include "tools/options.h"
+
+namespace dvnn::tools {
+
+int presets_command(int argc, char** argv) {
+  gboolean params_only = FALSE;
+  const GOptionEntry entries[] = {
+      {"params", 0, 0, G_OPTION_ARG_NONE, &params_only,
+       "Print only the decoder's parameters, for --decoder-params", nullptr},
+      {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
+  auto args = parse_options("[NAME]",
+                            "Lists the presets of dvnet convert --preset, or shows one: its "
+                            "picture, decoder and parameters.",
+                            entries, argc, argv);
+  if (!args.ok()) return wrong_usage("presets", args.error().message);
+  if (args.value().size() > 1) return wrong_usage("presets", "takes one name at the most");
+  auto presets = convert::all_presets();
+  if (!presets.ok()) return fail(presets.error());
+  if (args.value().empty()) {
+    for (const convert::Preset& preset : presets.value()) {
+      std::printf("%-24s %-16s %s\n", preset.name.c_str(), preset.decoder.c_str(),
+                  preset.about.c_str());
+    }
+    return 0;
+  }
+  const auto found = convert::find_preset(args.value()[0]);
+  if (!found.ok()) return fail(found.error());
+  const convert::Preset& preset = found.value();
+  if (params_only) {
+    std::printf("%s\n", preset.params.dump(1).c_str());
+    return 0;
+  }
+  const InputSpec& picture = preset.picture;
+  std::printf("%s: %s\n", preset.name.c_str(), preset.about.c_str());
+  std::printf(
+      "picture: --order %s --mean %g,%g,%g --scale %g,%g,%g --resize %s --pad-value %d,%d,%d\n",
+      to_string(picture.order), double{picture.mean[0]}, double{picture.mean[1]},
+      double{picture.mean[2]}, double{picture.scale[0]}, double{picture.scale[1]},
+      double{picture.scale[2]}, to_string(picture.resize), picture.pad_value[0],
+      picture.pad_value[1], picture.pad_value[2]);
+  std::printf("decoder: --decoder %s --decoder-params '%s'\n", preset.decoder.c_str(),
+              preset.params.dump(-1, ' ', true).c_str());
+  std::printf("labels: %zu\n", preset.labels.size());
+  return 0;
+}
+
+}  // namespace dvnn::tools

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is drawn where, and that nothing is drawn elsewhere: on a gray picture, pixel by pixel.
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+
+#include "draw/blend.h"
+#include "draw/color.h"
+#include "draw/obscure.h"
+#include "draw/painter.h"
+
+// Check last: some of its macros have common names.
+#include "check_main.h"
+
+using namespace dvnn;
+using namespace dvnn::draw;
+
+namespace {
+
+constexpr int kGray = 128;
+
+struct Photo {
+  int width, height;
+  std::vector<uint8_t> bgr;
+
+  Photo(int w, int h)
+      : width(w), height(h), bgr(static_cast<size_t>(w) * static_cast<size_t>(h) * 3, kGray) {}
+  int contrast(int x, int y) const {
+    int most = 0;
+    for (size_t c = 0; c < 3; ++c) {
+      const size_t at =
+          (static_cast<size_t>(y) * static_cast<size_t>(width) + static_cast<size_t>(x)) * 3 + c;
+      most = std::max(most, std::abs(bgr[at] - kGray));
+    }
+    return most;
+  }
+};
+
+Photo paint(const std::vector<Item>& items, int width, int height, int line = 2,
+            double pixel_shape = 1) {
+  Painter painter;
+  Style style;
+  style.frame_width = width;
+  style.frame_height = height;
+  style.line = line;
+  style.pixel_shape = pixel_shape;
+  painter.configure(style);
+  Photo photo(width, height);
+  const std::vector<Tile> tiles = painter.paint(items);
+  for (const Tile& tile : tiles) {
+    ck_assert_msg(tile.x >= 0 && tile.y >= 0 && tile.width > 0 && tile.height > 0 &&
+                      tile.x + tile.width <= width && tile.y + tile.height <= height,
+                  "a tile of %dx%d at %d,%d", tile.width, tile.height, tile.x, tile.y);
+    ck_assert_uint_eq(tile.picture->argb.size(), static_cast<size_t>(tile.picture->width) *
+                                                     static_cast<size_t>(tile.picture->height));
+  }
+  blend(tiles, {photo.bgr.data(), width, height, width * 3});
+  return photo;
+}
+
+// Every pixel is drawn on where `wanted` says 1, and untouched where it says 0; -1 may be either.
+void check_pixels(const Photo& photo, const char* what,
+                  const std::function<int(int, int)>& wanted) {
+  for (int y = 0; y < photo.height; ++y) {
+    for (int x = 0; x < photo.width; ++x) {
+      const int want = wanted(x, y), have = photo.contrast(x, y);
+      if (want > 0) ck_assert_msg(have > 15, "%s: nothing at %d,%d", what, x, y);
+      if (want == 0) ck_assert_msg(have == 0, "%s: drawn (%d) at %d,%d", what, have, x, y);
+    }
+  }
+}
+
+Item bare() {
+  Item item;
+  item.box = false;
+  return item;
+}
+
+std::shared_ptr<const uint8_t> cells_of(std::vector<uint8_t> cells) {
+  auto owner = std::make_shared<std::vector<uint8_t>>(std::move(cells));
+  return {owner, owner->data()};
+}
+
+double distance_to(double px, double py, double x0, double y0, double x1, double y1) {
+  const double dx = x1 - x0, dy = y1 - y0;
+  const double t =
+      std::min(1.0, std::max(0.0, ((px - x0) * dx + (py - y0) * dy) / (dx * dx + dy * dy)));
+  return std::hypot(px - x0 - t * dx, py - y0 - t * dy);
+}
+
+// 1 within a line, 0 away from it, -1 at its edge.
+int of_line(double distance, double half) {
+  return distance < half - 0.75 ? 1 : distance > half + 0.75 ? 0 : -1;
+}
+
+const double kNan = std::numeric_limits<double>::quiet_NaN();
+const double kInf = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+START_TEST(boxes_are_four_lines) {
+  Item item;
+  item.place = {20, 30, 70, 60};
+  check_pixels(paint({item}, 100, 80), "box", [](int x, int y) {
+    const bool inside = x >= 20 && x < 70 && y >= 30 && y < 60;
+    return inside && (x < 22 || x >= 68 || y < 32 || y >= 58) ? 1 : 0;
+  });
+}
+END_TEST
+
+// Across blocks, whose edges are at multiples of 128.
+START_TEST(outlines_are_drawn_instead_of_boxes) {
+  Item item;
+  item.place = {100, 40, 300, 200};
+  item.outline = {{200, 40, 1}, {300, 120, 1}, {200, 200, 1}, {100, 120, 1}};
+  check_pixels(paint({item}, 320, 240, 5), "outline", [&](int x, int y) {
+    double nearest = 1e9;
+    for (size_t i = 0; i < 4; ++i) {
+      const objects::Point &a = item.outline[i], &b = item.outline[(i + 1) % 4];
+      nearest = std::min(nearest, distance_to(x + 0.5, y + 0.5, a.x, a.y, b.x, b.y));
+    }
+    return of_line(nearest, 2.5);
+  });
+}
+END_TEST
+
+START_TEST(points_and_skeletons_are_drawn_where_they_were_seen) {
+  Item item = bare();
+  item.skeleton = "coco-17";
+  item.points.resize(17);
+  for (objects::Point& p : item.points) p.confidence = 0;
+  item.points[5] = {60, 60, 0.9f};  // shoulders, which a line joins
+  item.points[6] = {240, 180, 0.9f};
+  item.points[0] = {10, 200, 0.1f};  // hardly seen
+  check_pixels(paint({item}, 320, 240, 4), "skeleton", [](int x, int y) {
+    const double line = distance_to(x + 0.5, y + 0.5, 60, 60, 240, 180);
+    const double ends =
+        std::min(std::hypot(x + 0.5 - 60, y + 0.5 - 60), std::hypot(x + 0.5 - 240, y + 0.5 - 180));
+    if (ends < 5) return 1;
+    return ends < 9 ? -1 : of_line(line, 2);
+  });
+  item.skeleton.clear();  // the same points without the line
+  const Photo photo = paint({item}, 320, 240, 4);
+  ck_assert_int_gt(photo.contrast(60, 60), 15);
+  ck_assert_int_eq(photo.contrast(150, 120), 0);
+}
+END_TEST
+
+START_TEST(many_points_are_drawn_small) {
+  Item item = bare();
+  for (int i = 0; i < 400; ++i) item.points.push_back({100.0 + i % 20 * 5, 100.0 + i / 20 * 5, 1});
+  const Photo photo = paint({item}, 320, 320, 8);
+  ck_assert_int_gt(photo.contrast(100, 100), 15);
+  int drawn = 0;
+  for (int y = 90; y < 210; ++y) {
+    for (int x = 90; x < 210; ++x) drawn += photo.contrast(x, y) > 40;
+  }
+  ck_assert_msg(drawn > 400 && drawn < 4000, "%d pixels", drawn);  // 10,000 would hide the face
+}
+END_TEST
+
+START_TEST(masks_tint_their_cells) {
+  Item item;
+  item.place = {40, 40, 120, 120};
+  item.color = 1;
+  // The right half of the box.
+  item.mask = {{40, 40, 120, 120}, 2, 1, cells_of({0, 255}), false};
+  const Photo photo = paint({item}, 160, 160, 1);
+  for (int y = 44; y < 116; ++y) {
+    for (int x = 44; x < 116; ++x) {
+      if (x < 70) ck_assert_int_eq(photo.contrast(x, y), 0);
+      if (x > 90) ck_assert_int_gt(photo.contrast(x, y), 15);
+    }
+  }
+  // The edge is soft: colours in between.
+  bool between = false;
+  for (int x = 70; x < 90; ++x) {
+    const int c = photo.contrast(x, 80);
+    between |= c > 5 && c < photo.contrast(100, 80) - 5;
+  }
+  ck_assert(between);
+  // Nothing beyond the box, though the mask goes on there.
+  item.mask = {{0, 0, 160, 160}, 1, 1, cells_of({255}), false};
+  check_pixels(paint({item}, 160, 160, 1), "mask",
+               [](int x, int y) { return x >= 40 && x < 120 && y >= 40 && y < 120 ? 1 : 0; });
+}
+END_TEST
+
+START_TEST(maps_tint_each_class_and_leave_the_background) {
+  Item item = bare();
+  item.mask = {
+      {0, 0, 160, 160}, 4, 4, cells_of({0, 0, 1, 1, 0, 0, 1, 1, 2, 2, 0, 0, 2, 2, 0, 0}), true};
+  const Photo photo = paint({item}, 160, 160);
+  check_pixels(photo, "map", [](int x, int y) { return (x < 80) != (y < 80) ? 1 : 0; });
+  ck_assert_int_ne(photo.bgr[3 * (20 * 160 + 120)], photo.bgr[3 * (120 * 160 + 20)]);
+}
+END_TEST
+
+// Large masks are painted with fewer pixels and scaled: cells have to stay where they are.
+START_TEST(scaled_masks_stay_in_their_places) {
+  constexpr int kWidth = 3840, kHeight = 2160;
+  Item item = bare();
+  item.mask = {{0, 0, kWidth, kHeight}, 2, 1, cells_of({0, 3}), true};
+  const Photo photo = paint({item}, kWidth, kHeight);
+  for (int y = 0; y < kHeight; y += 97) {
+    for (int x = 0; x < kWidth; x += 1) {
+      if (x < kWidth / 2 - 4) ck_assert_int_eq(photo.contrast(x, y), 0);
+      if (x > kWidth / 2 + 4) ck_assert_int_gt(photo.contrast(x, y), 15);
+    }
+  }
+}
+END_TEST
+
+START_TEST(a_mask_beyond_the_frame_is_cut) {
+  Item item = bare();
+  // As of a letterboxed network: half of it lies above and below the frame.
+  item.mask = {{0, -40, 80, 80}, 1, 3, cells_of({1, 0, 1}), true};
+  check_pixels(paint({item}, 80, 60), "cut", [](int, int y) { return y < 40 ? 0 : 1; });
+}
+END_TEST
+
+START_TEST(labels_are_written_in_many_scripts) {
+  for (const char* text : {"person 93%", "\u0416\u0443\u043a", "\u0645\u0631\u062d\u0628\u0627",
+                           "\u6771\u4eac", "\u0e01\u0e32", "\U0001F697"}) {
+    Item item;
+    item.place = {20, 60, 180, 110};
+    item.text = text;
+    const Photo photo = paint({item}, 200, 120);
+    int ground = 0, ink = 0;
+    const size_t corner = static_cast<size_t>((59 * 200 + 20) * 3);
+    for (int y = 40; y < 60; ++y) {
+      for (int x = 20; x < 180; ++x) {
+        const size_t at = static_cast<size_t>((y * 200 + x) * 3);
+        if (photo.contrast(x, y) == 0) continue;
+        const bool same = std::equal(&photo.bgr[at], &photo.bgr[at] + 3, &photo.bgr[corner]);
+        ++(same ? ground : ink);
+      }
+    }
+    ck_assert_msg(ground > 10 && ink > 10, "%s: %d pixels of ground, %d of ink", text, ground, ink);
+  }
+}
+END_TEST
+
+START_TEST(labels_stay_on_the_frame) {
+  for (int width : {1, 7, 64, 320}) {
+    for (double shape : {1.0 / 16, 1.0, 16.0}) {
+      Item item;
+      item.place = {0, 0, 64, 48};
+      item.text = std::string(1000, 'W') + "\xff\xfe\n\x1b[2J";
+      Item list = bare();
+      list.text = "class";
+      paint({item, list, list, list, list, list}, width, 48, 2, shape);  // which checks the tiles
+    }
+  }
+}
+END_TEST
+
+START_TEST(what_is_not_shown_is_not_drawn) {
+  Item item;
+  item.place = {20, 20, 60, 60};
+  item.text = "label";
+  item.points = {{40, 40, 1}};
+  item.shown = false;
+  check_pixels(paint({item}, 80, 80), "hidden", [](int, int) { return 0; });
+}
+END_TEST
+
+START_TEST(hostile_items_have_limits) {
+  std::vector<Item> items;
+  const double bad[] = {kNan, kInf, -kInf, 1e300, -1e300, 1e9, -5, 0, 63.9};
+  for (double a : bad) {
+    for (double b : bad) {
+      Item item;
+      item.place = {a, b, b, a};
+      item.color = std::numeric_limits<int>::min();
+      item.points = {{a, b, 1}, {b, a, 1}, {a, a, static_cast<float>(kNan)}};
+      item.outline = {{a, b, 1}, {b, a, 1}, {10, 10, 1}};
+      item.skeleton = "face-5";
+      item.mask = {{a, b, b, a}, 2, 2, cells_of({255, 255, 255, 255}), false};
+      items.push_back(item);
+      item.mask.classes = true;
+      item.box = false;
+      items.push_back(item);
+    }
+  }
+  paint(items, 64, 64);
+  items.clear();
+  // Thousands of points and masks over a large frame: an end comes soon.
+  for (int i = 0; i < 1000; ++i) {
+    Item item = bare();
+    for (int p = 0; p < 20; ++p) {
+      item.points.push_back({p * 190.0, (i * 7 + p * 131) % 2160 * 1.0, 1});
+      item.outline.push_back({p % 2 * 3839.0, (i * 13 + p * 17) % 2160 * 1.0, 1});
+    }
+    item.mask = {{0, 0, 3840, 2160}, 1, 1, cells_of({200}), false};
+    items.push_back(item);
+  }
+  Painter painter;
+  Style style;
+  style.frame_width = 3840;
+  style.frame_height = 2160;
+  painter.configure(style);
+  size_t bytes = 0;
+  double masks = 0;
+  for (const Tile& tile : painter.paint(items)) {
+    bytes += tile.picture->argb.size() * 4;
+    if (!tile.picture->premultiplied) masks += double(tile.width) * tile.height;
+  }
+  ck_assert_uint_lt(bytes, size_t{64} << 20);
+  ck_assert_double_le(masks, 8.0 * 3840 * 2160);
+}
+END_TEST
+
+START_TEST(captions_have_limits) {
+  Caption caption;
+  caption.label = "person";
+  caption.confidence = 0.934;
+  dvnn_assert_text(line_of(caption, {true, true}), "person 93%");
+  dvnn_assert_text(line_of(caption, {true, false}), "person");
+  dvnn_assert_text(line_of(caption, {false, true}), "93%");
+  dvnn_assert_text(line_of(caption, {false, false}), "");
+  caption.numbers = {{"age", 34.257}};
+  dvnn_assert_text(line_of(caption, {true, true}), "person 93% age 34.26");
+  caption.text = "AB 123";
+  dvnn_assert_text(line_of(caption, {true, false}), "AB 123 age 34.26");
+  caption.confidence = kNan;
+  caption.text = std::string(5 << 20, 'x');
+  caption.numbers.assign(1000, {std::string(1 << 16, 'n'), 1e300});
+  ck_assert_uint_lt(line_of(caption, {true, true}).size(), 600);
+}
+END_TEST
+
+START_TEST(obscured_samples_are_averages) {
+  for (int bytes : {1, 2}) {
+    for (int step : {1, 3}) {
+      const int shift = bytes == 2 ? 6 : 0, stride = 20 * bytes * step;
+      std::vector<uint8_t> data(static_cast<size_t>(stride) * 10, 0);
+      Samples s;
+      s.data = data.data(), s.stride = stride, s.step = bytes * step;
+      s.width = 20, s.height = 10, s.bytes = bytes, s.shift = shift;
+      auto at = [&](int x, int y) { return data.data() + y * stride + x * bytes * step; };
+      auto value = [&](int x, int y) {
+        return bytes == 1 ? *at(x, y) : at(x, y)[0] | at(x, y)[1] << 8;
+      };
+      auto fill = [&] {
+        for (int y = 0; y < 10; ++y) {
+          for (int x = 0; x < 20; ++x) {
+            const int v = (x % 2 ? 200 : 100) << (bytes == 2 ? 7 : 0);
+            at(x, y)[0] = static_cast<uint8_t>(v);
+            if (bytes == 2) at(x, y)[1] = static_cast<uint8_t>(v >> 8);
+          }
+        }
+      };
+      for (Obscure how : {Obscure::kPixelate, Obscure::kBlur}) {
+        fill();
+        const std::vector<uint8_t> before = data;
+        obscure(s, {4, 2, 12, 6}, 4, 4, how);
+        for (int y = 0; y < 10; ++y) {
+          for (int x = 0; x < 20; ++x) {
+            const bool inside = x >= 4 && x < 12 && y >= 2 && y < 6;
+            const int wanted = (inside ? 150 : x % 2 ? 200 : 100) << (bytes == 2 ? 7 : 0);
+            ck_assert_msg(value(x, y) == wanted, "%d bytes, step %d: %d at %d,%d", bytes, step,
+                          value(x, y), x, y);
+          }
+        }
+        // Bytes between the samples are others'.
+        for (size_t i = 0; i < data.size(); ++i) {
+          if (static_cast<int>(i) % (bytes * step) >= bytes) {
+            ck_assert_uint_eq(data[i], before[i]);
+          }
+        }
+      }
+      obscure(s, {-5, -5, 1 << 30, 1 << 30}, 0, 0, Obscure::kPixelate);  // cut to what there is
+    }
+  }
+}
+END_TEST
+
+START_TEST(blurred_samples_change_smoothly) {
+  std::vector<uint8_t> data(64 * 64);
+  for (size_t i = 0; i < data.size(); ++i) data[i] = i % 64 < 32 ? 0 : 200;
+  Samples s;
+  s.data = data.data(), s.stride = 64, s.width = 64, s.height = 64;
+  std::vector<uint8_t> squares = data;
+  obscure(s, {0, 0, 64, 64}, 16, 16, Obscure::kBlur);
+  s.data = squares.data();
+  obscure(s, {8, 0, 56, 64}, 16, 16, Obscure::kPixelate);
+  int steepest = 0;
+  for (size_t x = 1; x < 64; ++x) {
+    steepest = std::max(steepest, std::abs(data[64 * 9 + x] - data[64 * 9 + x - 1]));
+  }
+  ck_assert_int_le(steepest, 14);
+  ck_assert_int_eq(squares[64 * 9 + 8], 0);
+  ck_assert_int_eq(squares[64 * 9 + 24], 100);
+  ck_assert_int_eq(squares[64 * 9 + 39], 100);
+  ck_assert_int_eq(squares[64 * 9 + 40], 200);
+}
+END_TEST
+
+START_TEST(neighbouring_colors_differ) {
+  for (int i = 0; i < 100; ++i) {
+    const Color a = color_of(i), b = color_of(i + 1);
+    ck_assert_double_gt(
+        std::fabs(a.red - b.red) + std::fabs(a.green - b.green) + std::fabs(a.blue - b.blue), 0.5);
+  }
+  ck_assert_uint_eq(color_of(0).pixel(), 0xffff2424);  // red, nearly pure
+}
+END_TEST
+
+DVNN_TEST_MAIN(draw, boxes_are_four_lines, outlines_are_drawn_instead_of_boxes,
+               points_and_skeletons_are_drawn_where_they_were_seen, many_points_are_drawn_small,
+               masks_tint_their_cells, maps_tint_each_class_and_leave_the_background,
+               scaled_masks_stay_in_their_places, a_mask_beyond_the_frame_is_cut,
+               labels_are_written_in_many_scripts, labels_stay_on_the_frame,
+               what_is_not_shown_is_not_drawn, hostile_items_have_limits, captions_have_limits,
+               obscured_samples_are_averages, blurred_samples_change_smoothly,
+               neighbouring_colors_differ)

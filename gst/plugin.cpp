@@ -4,7 +4,7 @@
 #include "elements/dvconvert.h"
 #include "elements/dvdecode.h"
 #include "elements/dvinfer.h"
-#ifdef DVNN_HAVE_OPENCV
+#ifdef DVNN_HAVE_OVERLAY
 #include "elements/dvoverlay.h"
 #endif
 
@@ -12,7 +12,7 @@ static gboolean plugin_init(GstPlugin* plugin) {
   gboolean good = GST_ELEMENT_REGISTER(dvconvert, plugin);
   good &= GST_ELEMENT_REGISTER(dvinfer, plugin);
   good &= GST_ELEMENT_REGISTER(dvdecode, plugin);
-#ifdef DVNN_HAVE_OPENCV
+#ifdef DVNN_HAVE_OVERLAY
   good &= GST_ELEMENT_REGISTER(dvoverlay, plugin);
 #endif
   return good;

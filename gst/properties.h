@@ -91,14 +91,18 @@ class Properties : public PropertyTable {
         Kind::spec(n.name, n.nick, n.blurb, least, most, defaults_.*member, flags(when)), Kind::get,
         Kind::set);
   }
-  guint text(std::string Settings::*member, When when, const Names& n) {
+  /// `check`, if there is one, may refuse a text, and take from it what the settings need.
+  guint text(std::string Settings::*member, When when, const Names& n,
+             Status (*check)(const std::string& text, Settings* settings) = nullptr) {
     Property row;
     row.when = when;
     row.spec =
         g_param_spec_string(n.name, n.nick, n.blurb, (defaults_.*member).c_str(), flags(when));
-    row.set = [member](gpointer settings, const GValue* value) -> Status {
+    row.set = [member, check](gpointer settings, const GValue* value) -> Status {
       const gchar* text = g_value_get_string(value);
-      static_cast<Settings*>(settings)->*member = text ? text : "";
+      auto* all = static_cast<Settings*>(settings);
+      if (check) DVNN_TRY(check(text ? text : "", all));
+      all->*member = text ? text : "";
       return {};
     };
     row.get = [member](gconstpointer settings, GValue* value) {

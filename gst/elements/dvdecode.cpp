@@ -15,6 +15,11 @@
  * #GstAnalyticsRelationMeta, which upstream's overlays and trackers read. #GstDvDecode:exports
  * chooses.
  *
+ * #GstDvDecode:thresholds, #GstDvDecode:labels, #GstDvDecode:exclude, #GstDvDecode:min-size and
+ * #GstDvDecode:max-size choose what is attached, by the names that #GstDvDecode:labels-file gives
+ * or the network has. What is known of the whole that the network was shown, such as a map of
+ * classes, is of no class and is always attached.
+ *
  * The outputs are then let go, so that dvinfer can use their memory again.
  *
  * Where the plugin is built with GStreamer 1.26 or newer, another element may run the network: with
@@ -27,28 +32,39 @@
  * objects: `timestamp`, `stream-time`, `running-time`, `duration` (guint64, nanoseconds), `network`
  * (string), `inferred` (boolean) and `objects`, a list of structures `object` with `id`, `parent`,
  * `track-id` (guint64), `class-id` (int), `label` (string), `confidence` and `x0`, `y0`, `x1`, `y1`
- * (double). With #GstDvDecode:post-empty, one is posted for every other frame, too: also for those
- * without inference, whose `inferred` is false.
+ * (double); where an object has them, `points` (an array of doubles: x, y and confidence of one
+ * after the other), `skeleton` (string), `outline` (an array of doubles: x and y), `text` (string)
+ * and `numbers` (a list of structures `number` with `name` and `value`). Masks and embeddings are
+ * on the frame alone. With #GstDvDecode:post-empty, one is posted for every other frame, too: also
+ * for those without inference, whose `inferred` is false.
  *
  * ## Example launch line
  * |[
  * gst-launch-1.0 -m videotestsrc num-buffers=100 ! dvconvert ! dvinfer ! dvdecode
  * post-messages=true ! fakesink
  * ]| Prints an element message for each frame with objects.
+ * |[
+ * gst-launch-1.0 videotestsrc num-buffers=100 ! dvconvert ! dvinfer ! dvdecode
+ * thresholds="QR code:0.7,barcode:0.4" min-size=0.05 ! dvoverlay ! videoconvert ! autovideosink
+ * ]| Asks more of one class than of another, and leaves small things out.
  */
 #include "elements/dvdecode.h"
 
 #include <gst/video/video.h>
 
 #include "base/format.h"
+#include "elements/objectfilter.h"
+#include "elements/objectsmessage.h"
 #include "elements/surroundings.h"
 #include "errors.h"
 #include "frames/videocaps.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "guard.h"
+#include "meta/objectfill.h"
 #include "meta/outputdecoder.h"
 #include "meta/roiexport.h"
 #include "meta/tensordesc.h"
+#include "objects/label_file.h"
 #include "properties.h"
 #include "refs.h"
 #include "times.h"
@@ -71,6 +87,7 @@ using dvnn::Error;
 using dvnn::ErrorCode;
 using dvnn::Status;
 using dvnn::gst::ObjectLock;
+using dvnn::gst::ObjectsMessage;
 using dvnn::gst::Topic;
 using dvnn::gst::When;
 using dvnn::objects::Object;
@@ -95,8 +112,8 @@ const GFlagsValue kExports[] = {{kRegions, "GstVideoRegionOfInterestMeta", "regi
 #endif
                                 {0, nullptr, nullptr}};
 
-struct Settings {
-  gfloat threshold = 0.5f;
+struct Settings : dvnn::gst::FilterSettings {
+  gfloat nms_threshold = -1;
   guint max_detections = 200;
   bool post_messages = false;
   bool post_empty = false;
@@ -104,20 +121,6 @@ struct Settings {
 #ifdef DVNN_HAVE_TENSORS
   std::string network;
 #endif
-};
-
-// What a frame's message tells beside its objects.
-struct Report {
-  const gchar* network = "";
-  bool inferred = false;
-  GValue objects = G_VALUE_INIT;
-
-  Report() = default;
-  ~Report() {
-    if (G_IS_VALUE(&objects)) g_value_unset(&objects);
-  }
-  Report(const Report&) = delete;
-  Report& operator=(const Report&) = delete;
 };
 
 }  // namespace
@@ -128,6 +131,7 @@ struct GstDvDecodePrivate {
   // Streaming thread only.
   dvnn::image::Size size;  // of frames, as caps have it
   dvnn::gst::OutputDecoder decoder;
+  dvnn::gst::ObjectFilter filter;
 #ifdef DVNN_HAVE_TENSORS
   std::optional<dvnn::gst::TensorImport> import;  // of what `network` names
 #endif
@@ -150,11 +154,59 @@ static GstStaticPadTemplate dv_decode_sink_template = GST_STATIC_PAD_TEMPLATE(
 static GstStaticPadTemplate dv_decode_src_template = GST_STATIC_PAD_TEMPLATE(
     "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS("video/x-raw(ANY)"));
 
+static Status gst_dv_decode_check_thresholds(const std::string& text, Settings*) {
+  auto parsed = dvnn::gst::parse_thresholds(text);
+  return parsed.ok() ? Status() : parsed.error();
+}
+
+static Status gst_dv_decode_read_labels(const std::string& path, Settings* settings) {
+  if (path.empty()) {
+    settings->file_labels.reset();
+    return {};
+  }
+  DVNN_ASSIGN(auto labels, dvnn::objects::read_labels(path));
+  settings->file_labels = std::make_shared<const std::vector<std::string>>(std::move(labels));
+  return {};
+}
+
+static void gst_dv_decode_add_filter_properties(dvnn::gst::Properties<Settings>* table) {
+  table->text(
+      &Settings::thresholds, When::kPlaying,
+      {"thresholds", "Thresholds",
+       "Least confidences of classes that have one of their own, by label: person:0.4,car:0.6"},
+      gst_dv_decode_check_thresholds);
+  table->text(
+      &Settings::labels, When::kPlaying,
+      {"labels", "Labels", "Labels of the objects to attach, between commas (empty = all)"});
+  table->text(&Settings::exclude, When::kPlaying,
+              {"exclude", "Exclude", "Labels of objects to leave out, between commas"});
+  table->text(
+      &Settings::labels_file, When::kPlaying,
+      {"labels-file", "Labels file",
+       "Text file with a label per line, class 0 first, instead of the network's labels; read when "
+       "it is set"},
+      gst_dv_decode_read_labels);
+  table->number(&Settings::nms_threshold, When::kPlaying, -1.0f, 1.0f,
+                {"nms-threshold", "Suppression threshold",
+                 "Of two boxes that share more than this part of their union, the one of less "
+                 "confidence is left out (below 0 = as the network says)"});
+  constexpr double kLargest = 65536;
+  table->number(
+      &Settings::min_size, When::kControllable, 0, kLargest,
+      {"min-size", "Minimum size",
+       "Least length of a box's longer side: up to 1 as a fraction of the frame's height, "
+       "above that in pixels"});
+  table->number(&Settings::max_size, When::kControllable, 0, kLargest,
+                {"max-size", "Maximum size",
+                 "Greatest length of a box's longer side, measured as min-size is (0 = any)"});
+}
+
 static const dvnn::gst::Properties<Settings>& gst_dv_decode_properties() {
   static const auto* const rows = [] {
     auto* table = new dvnn::gst::Properties<Settings>();
     table->number(&Settings::threshold, When::kControllable, 0.0f, 1.0f,
                   {"threshold", "Threshold", "Least confidence of objects that are attached"});
+    gst_dv_decode_add_filter_properties(table);
     table->number(&Settings::max_detections, When::kPlaying, 1, G_MAXUINT,
                   {"max-detections", "Maximum detections",
                    "Largest number of objects that are attached to a frame, best first"});
@@ -180,33 +232,7 @@ static const dvnn::gst::Properties<Settings>& gst_dv_decode_properties() {
   return *rows;
 }
 
-// --- messages ----------------------------------------------------------------------------------
-
-static void gst_dv_decode_append_to_message(const GstDvObject* object, GValue* list) {
-  GstStructure* fields = gst_structure_new(
-      "object", "id", G_TYPE_UINT64, object->id, "parent", G_TYPE_UINT64, object->parent,
-      "class-id", G_TYPE_INT, object->class_id, "label", G_TYPE_STRING, object->label, "confidence",
-      G_TYPE_DOUBLE, static_cast<gdouble>(object->confidence), "x0", G_TYPE_DOUBLE, object->x0,
-      "y0", G_TYPE_DOUBLE, object->y0, "x1", G_TYPE_DOUBLE, object->x1, "y1", G_TYPE_DOUBLE,
-      object->y1, "track-id", G_TYPE_UINT64, object->track_id, nullptr);
-  GValue item = G_VALUE_INIT;
-  g_value_init(&item, GST_TYPE_STRUCTURE);
-  g_value_take_boxed(&item, fields);
-  gst_value_list_append_and_take_value(list, &item);
-}
-
-// Posts what `report` says, and takes its list.
-static void gst_dv_decode_post(GstDvDecode* self, GstBuffer* frame, Report* report) {
-  const GstSegment& segment = GST_BASE_TRANSFORM(self)->segment;
-  GstStructure* fields = gst_structure_new(
-      "dvnn-objects", "timestamp", G_TYPE_UINT64, GST_BUFFER_PTS(frame), "stream-time",
-      G_TYPE_UINT64, dvnn::gst::stream_time(segment, frame), "running-time", G_TYPE_UINT64,
-      dvnn::gst::running_time(segment, frame), "duration", G_TYPE_UINT64,
-      GST_BUFFER_DURATION(frame), "network", G_TYPE_STRING, report->network, "inferred",
-      G_TYPE_BOOLEAN, static_cast<gboolean>(report->inferred), nullptr);
-  gst_structure_take_value(fields, "objects", &report->objects);  // which is unset then
-  gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), fields));
-}
+// --- frames' sizes ------------------------------------------------------------------------------
 
 // A frame that a meta crops still has all its pixels, which are more than the caps say.
 static dvnn::image::Size gst_dv_decode_frame_size(GstDvDecode* self, GstBuffer* frame) {
@@ -250,14 +276,18 @@ static void gst_dv_decode_import(GstDvDecode* self, GstBuffer* frame) {
 
 // Decodes the outputs of all regions that the network was shown.
 static Status gst_dv_decode_outputs(GstDvDecode* self, GstBuffer* frame,
-                                    const std::vector<GstDvTensorMeta*>& regions, gfloat threshold,
-                                    Topic* topic) {
+                                    const std::vector<GstDvTensorMeta*>& regions,
+                                    const Settings& settings, Topic* topic) {
   GstDvDecodePrivate& priv = *self->priv;
   priv.found.clear();
+  priv.filter.configure(settings);
+  priv.decoder.set_nms_threshold(settings.nms_threshold);
   const dvnn::image::Size size = gst_dv_decode_frame_size(self, frame);
   for (const GstDvTensorMeta* outputs : regions) {
-    DVNN_TRY(priv.decoder.decode(*outputs, threshold, size, &priv.found, topic));
+    DVNN_TRY(
+        priv.decoder.decode(*outputs, priv.filter.least_threshold(), size, &priv.found, topic));
   }
+  priv.filter.apply(size, &priv.found);
   return {};
 }
 
@@ -272,7 +302,7 @@ static void gst_dv_decode_release_outputs(GstBuffer* frame,
 }
 
 static void gst_dv_decode_attach(GstDvDecode* self, GstBuffer* frame, const gchar* network,
-                                 const Settings& settings, GValue* message) {
+                                 const Settings& settings, ObjectsMessage* message) {
   GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);
   gint pass = gst_dv_objects_meta_find_pass(meta, network);
   if (pass < 0) {
@@ -280,18 +310,13 @@ static void gst_dv_decode_attach(GstDvDecode* self, GstBuffer* frame, const gcha
     pass = static_cast<gint>(gst_dv_objects_meta_add_pass(meta, network, GST_DV_PASS_INFERRED));
   }
   guint attached = 0;
-  for (const Object& found : self->priv->found) {
+  for (Object& found : self->priv->found) {
     if (attached == settings.max_detections) break;
     ++attached;
-    GstDvObject* object = gst_dv_objects_meta_add_object(
-        meta,
-        found.kind == dvnn::objects::Kind::kDetection ? GST_DV_OBJECT_DETECTION
-                                                      : GST_DV_OBJECT_CLASSIFICATION,
-        found.class_id, found.label.c_str(), found.confidence);
+    GstDvObject* object = dvnn::gst::add_found_object(&found, meta);
     object->network = pass;
-    gst_dv_object_set_box(object, found.box.x0, found.box.y0, found.box.x1, found.box.y1);
     if (settings.exports & kRegions) dvnn::gst::export_roi(*object, frame);
-    if (message) gst_dv_decode_append_to_message(object, message);
+    if (message) message->append(*object);
   }
 #ifdef DVNN_HAVE_ANALYTICS
   if (settings.exports & kAnalytics) dvnn::gst::export_analytics(frame);
@@ -332,18 +357,18 @@ static bool gst_dv_decode_is_accounted_for(const GstDvObjectsMeta* meta, guint n
 // Handles a frame that no network has looked at, or whose outputs were lost.
 static void gst_dv_decode_without_outputs(GstDvDecode* self, GstBuffer* frame, bool post) {
   GstDvDecodePrivate& priv = *self->priv;
-  Report report;
+  const gchar* network = "";
   const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
   const guint passes = meta ? gst_dv_objects_meta_get_n_passes(meta) : 0;
-  if (passes > 0) report.network = gst_dv_objects_meta_get_pass(meta, passes - 1)->network;
+  if (passes > 0) network = gst_dv_objects_meta_get_pass(meta, passes - 1)->network;
   if (passes > 0 && gst_dv_decode_is_accounted_for(meta, passes - 1)) {
     priv.is_fed = true;
   } else if (++priv.bare_frames == kBareFramesBeforeWarning) {
     gst_dv_decode_warn(self);
   }
   if (!post) return;
-  g_value_init(&report.objects, GST_TYPE_LIST);
-  gst_dv_decode_post(self, frame, &report);
+  ObjectsMessage().post(GST_ELEMENT(self), GST_BASE_TRANSFORM(self)->segment, frame, network,
+                        false);
 }
 
 static GstFlowReturn gst_dv_decode_frame(GstDvDecode* self, GstBuffer* frame) {
@@ -365,7 +390,7 @@ static GstFlowReturn gst_dv_decode_frame(GstDvDecode* self, GstBuffer* frame) {
   GstDvNetworkInfo* network = outputs->network;
   const std::vector<GstDvTensorMeta*> regions = dvnn::gst::outputs_of(network, frame);
   Topic topic = Topic::kData;
-  const Status status = gst_dv_decode_outputs(self, frame, regions, settings.threshold, &topic);
+  const Status status = gst_dv_decode_outputs(self, frame, regions, settings, &topic);
   if (!status.ok()) {
     dvnn::gst::post_error(
         GST_ELEMENT(self), topic, status.error(),
@@ -373,15 +398,11 @@ static GstFlowReturn gst_dv_decode_frame(GstDvDecode* self, GstBuffer* frame) {
             priv.decoder.describe());
     return GST_FLOW_ERROR;
   }
-  Report report;
-  report.network = gst_dv_network_info_get_name(network);
-  report.inferred = true;
-  g_value_init(&report.objects, GST_TYPE_LIST);
-  gst_dv_decode_attach(self, frame, report.network, settings,
-                       settings.post_messages ? &report.objects : nullptr);
-  const bool any = gst_value_list_get_size(&report.objects) > 0;
-  if (settings.post_messages && (any || settings.post_empty)) {
-    gst_dv_decode_post(self, frame, &report);
+  const gchar* name = gst_dv_network_info_get_name(network);
+  ObjectsMessage message;
+  gst_dv_decode_attach(self, frame, name, settings, settings.post_messages ? &message : nullptr);
+  if (settings.post_messages && (!message.empty() || settings.post_empty)) {
+    message.post(GST_ELEMENT(self), GST_BASE_TRANSFORM(self)->segment, frame, name, true);
   }
   gst_dv_decode_release_outputs(frame, regions);
   return GST_FLOW_OK;

@@ -84,8 +84,15 @@ Status gst_dv_infer_run(GstDvInfer* self, InferItem* item) {
   for (Region& region : item->regions) {
     dvnn::network::RunTimes times;
     stats.run_begins();
-    const Status status = (*region.slot)->run(&times);
+    std::string warning;
+    const Status status = item->network->watch.run(region.slot->slot.get(), &times, &warning);
     stats.run_ends();
+    if (!warning.empty()) {
+      dvnn::gst::post_warning(GST_ELEMENT(self), Topic::kData,
+                              Error{dvnn::ErrorCode::kInvalidArgument,
+                                    "network '" + item->network->network->model().name +
+                                        "': the results are " + warning});
+    }
     region.slot->pool->finished(region.slot);
     if (!status.ok()) return status;
     DVNN_TRY(

@@ -4,9 +4,20 @@
  * @title: dvoverlay
  * @short_description: draws objects onto the frame
  *
- * dvoverlay draws every object of a frame's #GstDvObjectsMeta: the box, the label, the confidence,
- * in a colour that belongs to the class. Lines and letters follow the frame's height. Then it draws
- * every #GstVideoRegionOfInterestMeta that another element attached, with its type as the label.
+ * dvoverlay draws every object of a frame's #GstDvObjectsMeta: the mask as a tint, the box or,
+ * where it has one, the outline, the points with the lines of their skeleton, and a label of what
+ * it is: its class, or the text that was read there, the confidence, and numbers. The colour
+ * belongs to the class or, by #GstDvOverlay:color-by, to the track. Lines and letters follow the
+ * frame's height. Then it draws every #GstVideoRegionOfInterestMeta that another element attached,
+ * with its type as the label. Labels may be in any language that the installed fonts have.
+ *
+ * Where downstream draws overlays itself (caps with the feature `meta:GstVideoOverlayComposition`,
+ * as video sinks have), the frame stays as it is, and what is drawn travels with it.
+ *
+ * #GstDvOverlay:blur and #GstDvOverlay:pixelate make objects of some classes unrecognisable: the
+ * frame's own pixels within their boxes become averages of an eighth of the box. Boxes of frames
+ * that were passed without inference are the last ones, so use dvinfer's settings that infer each
+ * frame where this is to hide people.
  *
  * On frames that dvinfer passed without inference, the objects of the last inferred frame stay for
  * #GstDvOverlay:hold milliseconds, so that boxes do not flicker where the network is slower than
@@ -17,15 +28,23 @@
  * gst-launch-1.0 videotestsrc num-buffers=100 ! dvconvert ! dvinfer ! dvdecode ! dvoverlay
  * confidence=false ! videoconvert ! autovideosink
  * ]| Draws labels without confidences.
+ * |[
+ * gst-launch-1.0 videotestsrc num-buffers=100 ! dvconvert ! dvinfer ! dvdecode ! dvoverlay
+ * show="QR code" pixelate="QR code" ! videoconvert ! autovideosink
+ * ]| Draws one class alone, and makes it unreadable.
  */
 #include "elements/dvoverlay.h"
 
 #include <gst/video/video.h>
 
+#include <algorithm>
+
+#include "elements/overlaypainter.h"
 #include "elements/overlayscene.h"
 #include "errors.h"
 #include "frames/framecheck.h"
 #include "frames/framemap.h"
+#include "frames/frameobscurer.h"
 #include "frames/videocaps.h"
 #include "guard.h"
 #include "properties.h"
@@ -39,7 +58,9 @@ GST_DEBUG_CATEGORY_STATIC(dv_overlay_debug);
 using dvnn::Error;
 using dvnn::ErrorCode;
 using dvnn::Status;
-using dvnn::gst::Drawing;
+using dvnn::draw::Item;
+using dvnn::gst::CapsPtr;
+using dvnn::gst::ColorBy;
 using dvnn::gst::ObjectLock;
 using dvnn::gst::Topic;
 using dvnn::gst::VideoFrameMap;
@@ -53,7 +74,20 @@ struct DvOverlaySettings {
   guint line_width = 0;
   guint text_height = 0;
   guint hold = 1000;
+  ColorBy color_by = ColorBy::kClass;
+  std::string show, hide, blur, pixelate;
 };
+
+const GEnumValue kColors[] = {
+    {static_cast<gint>(ColorBy::kClass), "A colour for each class", "class"},
+    {static_cast<gint>(ColorBy::kTrack), "A colour for each track", "track"},
+    {0, nullptr, nullptr}};
+
+#define DVNN_COMPOSITION_CAPS                                                                      \
+  DVNN_VIDEO_CAPS                                                                                  \
+  "; " GST_VIDEO_CAPS_MAKE_WITH_FEATURES(GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY                     \
+                                         ", " GST_CAPS_FEATURE_META_GST_VIDEO_OVERLAY_COMPOSITION, \
+                                         DVNN_VIDEO_FORMATS)
 
 }  // namespace
 
@@ -62,6 +96,8 @@ struct GstDvOverlayPrivate {
   DvOverlaySettings settings;
   // Streaming thread only.
   GstVideoInfo video;
+  bool composes = false;  // downstream draws
+  dvnn::gst::SceneSettings scene_settings;
   dvnn::gst::OverlayScene scene;
   dvnn::gst::OverlayPainter painter;
   // The size that the painter was configured for.
@@ -79,8 +115,8 @@ GST_ELEMENT_REGISTER_DEFINE(dvoverlay, "dvoverlay", GST_RANK_NONE, GST_TYPE_DV_O
 
 static GstStaticPadTemplate dv_overlay_sink_template =
     GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS));
-static GstStaticPadTemplate dv_overlay_src_template =
-    GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS));
+static GstStaticPadTemplate dv_overlay_src_template = GST_STATIC_PAD_TEMPLATE(
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_COMPOSITION_CAPS));
 
 static const dvnn::gst::Properties<DvOverlaySettings>& gst_dv_overlay_properties() {
   static const auto* const rows = [] {
@@ -100,6 +136,21 @@ static const dvnn::gst::Properties<DvOverlaySettings>& gst_dv_overlay_properties
         {"hold", "Hold",
          "How long the last objects stay on frames that were passed without inference, in "
          "milliseconds of running time (0 = not at all)"});
+    table->choice(&DvOverlaySettings::color_by, When::kPlaying,
+                  dvnn::gst::register_enum("GstDvOverlayColorBy", kColors),
+                  {"color-by", "Color by", "What an object's colour tells"});
+    table->text(&DvOverlaySettings::show, When::kPlaying,
+                {"show", "Show", "Labels of objects to draw, between commas (empty = all)"});
+    table->text(&DvOverlaySettings::hide, When::kPlaying,
+                {"hide", "Hide", "Labels of objects that are not drawn, between commas"});
+    table->text(&DvOverlaySettings::blur, When::kPlaying,
+                {"blur", "Blur",
+                 "Labels of objects whose pixels are blurred, between commas; also of those that "
+                 "are not drawn"});
+    table->text(&DvOverlaySettings::pixelate, When::kPlaying,
+                {"pixelate", "Pixelate",
+                 "Labels of objects whose pixels become large squares, between commas; also of "
+                 "those that are not drawn"});
     return table;
   }();
   return *rows;
@@ -122,9 +173,15 @@ static void gst_dv_overlay_configure_painter(GstDvOverlay* self, const GstVideoI
   priv.painter.configure(info, settings.line_width, settings.text_height);
 }
 
+static bool gst_dv_overlay_obscures(const std::vector<Item>& items) {
+  return std::any_of(items.begin(), items.end(),
+                     [](const Item& item) { return item.obscure != dvnn::draw::Obscure::kNo; });
+}
+
+// Draws into the frame's memory: all, or only what downstream cannot draw for us.
 static Status gst_dv_overlay_paint(GstDvOverlay* self, GstBuffer* frame,
                                    const DvOverlaySettings& settings,
-                                   const std::vector<Drawing>& scene) {
+                                   const std::vector<Item>& items) {
   DVNN_TRY(dvnn::gst::check_video_meta(self->priv->video, frame));
   // Mapping for writing also copies memory that others hold, for example a tee's other branch.
   VideoFrameMap mapped(self->priv->video, frame, GST_MAP_READWRITE);
@@ -133,26 +190,50 @@ static Status gst_dv_overlay_paint(GstDvOverlay* self, GstBuffer* frame,
   }
   DVNN_TRY(dvnn::gst::check_frame_memory(mapped.frame()));
   DVNN_TRY(dvnn::gst::check_frame_alignment(mapped.frame()));
+  dvnn::gst::obscure_items(items, mapped.get());
+  if (self->priv->composes) return {};
   gst_dv_overlay_configure_painter(self, mapped->info, settings);
-  const dvnn::gst::CompositionPtr composition(gst_video_overlay_composition_new(nullptr));
-  int row = 0;
-  for (const Drawing& drawing : scene) {
-    self->priv->painter.draw(drawing, row, composition.get());
-    if (!drawing.box) ++row;
-  }
-  gst_video_overlay_composition_blend(composition.get(), mapped.get());
+  gst_video_overlay_composition_blend(self->priv->painter.compose(items).get(), mapped.get());
   return {};
+}
+
+static void gst_dv_overlay_attach(GstDvOverlay* self, GstBuffer* frame,
+                                  const DvOverlaySettings& settings,
+                                  const std::vector<Item>& items) {
+  GstVideoInfo info = self->priv->video;
+  if (const GstVideoMeta* meta = gst_buffer_get_video_meta(frame)) {
+    info.width = static_cast<gint>(meta->width);
+    info.height = static_cast<gint>(meta->height);
+  }
+  gst_dv_overlay_configure_painter(self, info, settings);
+  const dvnn::gst::CompositionPtr composition = self->priv->painter.compose(items);
+  if (gst_video_overlay_composition_n_rectangles(composition.get()) == 0) return;
+  gst_buffer_add_video_overlay_composition_meta(frame, composition.get());
+}
+
+static void gst_dv_overlay_read_settings(const DvOverlaySettings& settings,
+                                         dvnn::gst::SceneSettings* scene) {
+  scene->caption = {settings.labels, settings.confidence};
+  scene->hold = static_cast<GstClockTime>(settings.hold) * GST_MSECOND;
+  scene->color_by = settings.color_by;
+  scene->show.set(settings.show);
+  scene->hide.set(settings.hide);
+  scene->blur.set(settings.blur);
+  scene->pixelate.set(settings.pixelate);
 }
 
 static Status gst_dv_overlay_draw(GstDvOverlay* self, GstBuffer* frame,
                                   const DvOverlaySettings& settings) {
+  GstDvOverlayPrivate& priv = *self->priv;
   const GstClockTime time = dvnn::gst::running_time(GST_BASE_TRANSFORM(self)->segment, frame);
-  const std::vector<Drawing> scene =
-      self->priv->scene.read(frame, time,
-                             {settings.labels, settings.confidence,
-                              static_cast<GstClockTime>(settings.hold * GST_MSECOND)});
-  if (scene.empty()) return {};
-  return gst_dv_overlay_paint(self, frame, settings, scene);
+  gst_dv_overlay_read_settings(settings, &priv.scene_settings);
+  const std::vector<Item> items = priv.scene.read(frame, time, priv.scene_settings);
+  if (items.empty()) return {};
+  if (!priv.composes || gst_dv_overlay_obscures(items)) {
+    DVNN_TRY(gst_dv_overlay_paint(self, frame, settings, items));
+  }
+  if (priv.composes) gst_dv_overlay_attach(self, frame, settings, items);
+  return {};
 }
 
 static GstFlowReturn gst_dv_overlay_transform_ip(GstBaseTransform* trans, GstBuffer* frame) {
@@ -172,11 +253,87 @@ static GstFlowReturn gst_dv_overlay_transform_ip(GstBaseTransform* trans, GstBuf
 
 // --- stream ------------------------------------------------------------------------------------
 
-static gboolean gst_dv_overlay_set_caps(GstBaseTransform* trans, GstCaps* incaps, GstCaps*) {
+static bool gst_dv_overlay_is_composed(const GstCaps* caps, guint index) {
+  const GstCapsFeatures* features = gst_caps_get_features(caps, index);
+  return features && !gst_caps_features_is_any(features) &&
+         gst_caps_features_contains(features, GST_CAPS_FEATURE_META_GST_VIDEO_OVERLAY_COMPOSITION);
+}
+
+// The caps, each with the same frames drawn upon by downstream or, towards upstream, by us.
+static GstCaps* gst_dv_overlay_transform_caps(GstBaseTransform*, GstPadDirection direction,
+                                              GstCaps* caps, GstCaps* filter) {
+  GstCaps* result = gst_caps_new_empty();
+  for (guint i = 0; i < gst_caps_get_size(caps); ++i) {
+    const GstStructure* structure = gst_caps_get_structure(caps, i);
+    GstCapsFeatures* features = gst_caps_get_features(caps, i);
+    const bool system = gst_caps_features_is_any(features) ||
+                        gst_caps_features_contains(features, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY);
+    const bool composed = gst_dv_overlay_is_composed(caps, i);
+    if (direction == GST_PAD_SINK || !composed) {
+      gst_caps_append_structure_full(result, gst_structure_copy(structure),
+                                     gst_caps_features_copy(features));
+    }
+    if (!system || composed != (direction == GST_PAD_SRC)) continue;
+    gst_caps_append_structure_full(
+        result, gst_structure_copy(structure),
+        direction == GST_PAD_SRC
+            ? gst_caps_features_new(GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY, nullptr)
+            : gst_caps_features_new(GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY,
+                                    GST_CAPS_FEATURE_META_GST_VIDEO_OVERLAY_COMPOSITION, nullptr));
+  }
+  if (filter) {
+    GstCaps* both = gst_caps_intersect_full(filter, result, GST_CAPS_INTERSECT_FIRST);
+    gst_caps_unref(result);
+    result = both;
+  }
+  return result;
+}
+
+// Whether somebody downstream names the feature: elements that take anything do not draw.
+static bool gst_dv_overlay_is_asked_for(GstBaseTransform* trans) {
+  const CapsPtr caps(gst_pad_peer_query_caps(GST_BASE_TRANSFORM_SRC_PAD(trans), nullptr));
+  for (guint i = 0; caps && i < gst_caps_get_size(caps.get()); ++i) {
+    if (gst_dv_overlay_is_composed(caps.get(), i)) return true;
+  }
+  return false;
+}
+
+// Whether downstream will draw what travels with frames of these caps.
+static bool gst_dv_overlay_is_taken(GstBaseTransform* trans, GstCaps* caps) {
+  const dvnn::gst::QueryPtr query(gst_query_new_allocation(caps, FALSE));
+  return gst_pad_peer_query(GST_BASE_TRANSFORM_SRC_PAD(trans), query.get()) &&
+         gst_query_find_allocation_meta(query.get(), GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE,
+                                        nullptr);
+}
+
+static GstCaps* gst_dv_overlay_fixate_caps(GstBaseTransform* trans, GstPadDirection direction,
+                                           GstCaps* caps, GstCaps* others) {
+  if (direction != GST_PAD_SINK) {
+    return GST_BASE_TRANSFORM_CLASS(gst_dv_overlay_parent_class)
+        ->fixate_caps(trans, direction, caps, others);
+  }
+  GstCaps *plain = gst_caps_new_empty(), *composed = gst_caps_new_empty();
+  for (guint i = 0; i < gst_caps_get_size(others); ++i) {
+    gst_caps_append(gst_dv_overlay_is_composed(others, i) ? composed : plain,
+                    gst_caps_copy_nth(others, i));
+  }
+  gst_caps_unref(others);
+  if (!gst_caps_is_empty(composed)) composed = gst_caps_fixate(composed);
+  const bool takes = !gst_caps_is_empty(composed) &&
+                     (gst_caps_is_empty(plain) || (gst_dv_overlay_is_asked_for(trans) &&
+                                                   gst_dv_overlay_is_taken(trans, composed)));
+  gst_caps_unref(takes ? plain : composed);
+  return takes ? composed : gst_caps_fixate(plain);
+}
+
+static gboolean gst_dv_overlay_set_caps(GstBaseTransform* trans, GstCaps* incaps,
+                                        GstCaps* outcaps) {
   GstDvOverlayPrivate& priv = *GST_DV_OVERLAY(trans)->priv;
   if (!dvnn::gst::video_info_from_caps(incaps, &priv.video)) return FALSE;
   priv.width = priv.height = 0;  // have the painter configured again
   priv.scene.reset();
+  priv.composes = gst_dv_overlay_is_composed(outcaps, 0);
+  GST_DEBUG_OBJECT(trans, "%s draws", priv.composes ? "downstream" : "dvoverlay");
   return TRUE;
 }
 
@@ -228,11 +385,13 @@ static void gst_dv_overlay_class_init(GstDvOverlayClass* klass) {
   gst_dv_overlay_properties().install(object_class);
   gst_element_class_set_static_metadata(
       element_class, "DV object overlay", "Filter/Editor/Video",
-      "Draws the objects that dvdecode found: boxes, labels and confidences",
+      "Draws the objects that dvdecode found: boxes, outlines, points, masks and labels",
       "gst-dvnn developers");
   gst_element_class_add_static_pad_template(element_class, &dv_overlay_sink_template);
   gst_element_class_add_static_pad_template(element_class, &dv_overlay_src_template);
   trans_class->stop = GST_DEBUG_FUNCPTR(gst_dv_overlay_stop);
+  trans_class->transform_caps = GST_DEBUG_FUNCPTR(gst_dv_overlay_transform_caps);
+  trans_class->fixate_caps = GST_DEBUG_FUNCPTR(gst_dv_overlay_fixate_caps);
   trans_class->set_caps = GST_DEBUG_FUNCPTR(gst_dv_overlay_set_caps);
   trans_class->sink_event = GST_DEBUG_FUNCPTR(gst_dv_overlay_sink_event);
   trans_class->transform_ip = GST_DEBUG_FUNCPTR(gst_dv_overlay_transform_ip);

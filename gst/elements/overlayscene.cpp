@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <iterator>
+#include <memory>
 #include <unordered_map>
+#include <utility>
 
-#include "base/format.h"
 #ifdef DVNN_HAVE_ANALYTICS
+#include "meta/analyticsexport.h"
 #include "meta/analyticsimport.h"
 #endif
 #include "meta/roiexport.h"
@@ -16,29 +17,96 @@
 namespace dvnn::gst {
 namespace {
 
-// A frame may carry any number of metas: more than this cannot be told apart on a screen.
-constexpr size_t kMaxDrawings = 1000;
-constexpr size_t kMaxHeldNetworks = 16;
+using draw::Item;
 
-// Labels may be of any length, and each drawing has a copy: no more than a screen shows.
+// A frame may carry any number of metas: more than this cannot be told apart on a screen.
+constexpr size_t kMaxItems = 1000, kMaxPoints = 20000;
+constexpr size_t kMaxHeldNetworks = 16;
+constexpr guint kMaxNumbers = 6;
+
+// Labels may be of any length, and each item has a copy: no more than a screen shows.
 constexpr size_t kMaxLabelBytes = 256;
 
-std::string label_text(const char* label, double confidence, const SceneSettings& settings) {
-  std::string text;
-  if (settings.labels && label) text.assign(label, strnlen(label, kMaxLabelBytes));
-  if (settings.confidence && confidence >= 0) {
-    text += dvnn::format("%s%.0f%%", text.empty() ? "" : " ", 100 * std::min(confidence, 1.0));
-  }
-  return text;
+std::string bounded(const char* text) {
+  return text ? std::string(text, strnlen(text, kMaxLabelBytes)) : std::string();
 }
 
-// Reads an object. One without a position appears in messages, but is not drawn.
-bool read_object(const GstDvObject& object, const SceneSettings& settings, Drawing* drawing) {
-  if (!gst_dv_object_has_box(&object)) return false;
-  drawing->place = {object.x0, object.y0, object.x1, object.y1};
-  drawing->box = object.kind == GST_DV_OBJECT_DETECTION;
-  drawing->class_id = object.class_id;
-  drawing->text = label_text(object.label, static_cast<double>(object.confidence), settings);
+// What the label decides.
+void apply_label(const std::string& label, const SceneSettings& settings, Item* item) {
+  item->shown = settings.is_shown(label);
+  item->obscure = settings.obscure_of(label);
+}
+
+draw::Caption caption_of(const GstDvObject& object, const std::string& label) {
+  draw::Caption caption;
+  // What is known of the whole speaks for itself: its class and confidence say nothing.
+  if (object.kind == GST_DV_OBJECT_DETECTION || object.kind == GST_DV_OBJECT_CLASSIFICATION) {
+    caption.label = label;
+    caption.confidence = static_cast<double>(object.confidence);
+  }
+  caption.text = bounded(gst_dv_object_get_text(&object));
+  for (guint i = 0; i < std::min(gst_dv_object_get_n_numbers(&object), kMaxNumbers); ++i) {
+    double value = 0;
+    const gchar* name = gst_dv_object_get_number(&object, i, &value);
+    caption.numbers.push_back({bounded(name), value});
+  }
+  return caption;
+}
+
+void read_points(const GstDvObject& object, Item* item) {
+  const guint corners = gst_dv_object_get_n_corners(&object);
+  for (guint i = 0; i < corners && i < draw::kMostCorners; ++i) {
+    objects::Point corner;
+    gst_dv_object_get_corner(&object, i, &corner.x, &corner.y);
+    item->outline.push_back(corner);
+  }
+  const guint points = gst_dv_object_get_n_points(&object);
+  for (guint i = 0; i < points && i < draw::kMostPoints; ++i) {
+    objects::Point point;
+    gst_dv_object_get_point(&object, i, &point.x, &point.y, &point.confidence);
+    item->points.push_back(point);
+  }
+  item->skeleton = bounded(gst_dv_object_get_skeleton(&object));
+}
+
+void read_mask(const GstDvObject& object, Item* item) {
+  draw::MaskCells& mask = item->mask;
+  guint width = 0, height = 0;
+  if (!gst_dv_object_get_mask(&object, &mask.place.x0, &mask.place.y0, &mask.place.x1,
+                              &mask.place.y1, &width, &height)) {
+    return;
+  }
+  mask.width = static_cast<int>(width);
+  mask.height = static_cast<int>(height);
+  mask.classes = object.kind == GST_DV_OBJECT_SEGMENTATION;
+  std::shared_ptr<GBytes> owner(g_bytes_ref(gst_dv_object_get_mask_cells(&object)), g_bytes_unref);
+  const auto* cells = static_cast<const uint8_t*>(g_bytes_get_data(owner.get(), nullptr));
+  mask.cells = std::shared_ptr<const uint8_t>(std::move(owner), cells);
+}
+
+int color_of_object(const GstDvObject& object, const SceneSettings& settings) {
+  constexpr guint64 kMostNumbers = 1 << 20;
+  const bool by_track = settings.color_by == ColorBy::kTrack && object.track_id != 0;
+  return by_track ? static_cast<int>(object.track_id % kMostNumbers) : object.class_id;
+}
+
+// Reads an object. Where nothing of it has a place, it appears in messages, but is not drawn.
+bool read_object(const GstDvObject& object, const SceneSettings& settings, Item* item) {
+  const bool has_box = gst_dv_object_has_box(&object);
+  const bool has_place =
+      has_box || gst_dv_object_get_n_points(&object) > 0 ||
+      gst_dv_object_get_n_corners(&object) > 0 ||
+      gst_dv_object_get_mask(&object, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+  if (!has_place) return false;
+  const std::string label = bounded(object.label);
+  apply_label(label, settings, item);
+  if (has_box) item->place = {object.x0, object.y0, object.x1, object.y1};
+  item->box = object.kind == GST_DV_OBJECT_DETECTION;
+  item->color = color_of_object(object, settings);
+  if (!item->shown) return item->obscure != draw::Obscure::kNo;
+  item->text = draw::line_of(caption_of(object, label), settings.caption);
+  read_points(object, item);
+  read_mask(object, item);
   return true;
 }
 
@@ -68,30 +136,34 @@ bool read_exact_box(const GstStructure* fields, const image::Corners& region,
 }
 
 // Regions of interest of any maker: the rectangle and its type, and what dvdecode adds to them.
-Drawing read_region(GstVideoRegionOfInterestMeta* roi, const SceneSettings& settings) {
-  Drawing drawing;
-  drawing.place = {static_cast<double>(roi->x), static_cast<double>(roi->y),
-                   static_cast<double>(roi->x) + roi->w, static_cast<double>(roi->y) + roi->h};
+Item read_region(GstVideoRegionOfInterestMeta* roi, const SceneSettings& settings) {
+  Item item;
+  item.place = {static_cast<double>(roi->x), static_cast<double>(roi->y),
+                static_cast<double>(roi->x) + roi->w, static_cast<double>(roi->y) + roi->h};
   const gchar* type = g_quark_to_string(roi->roi_type);
   const GstStructure* fields = gst_video_region_of_interest_meta_get_param(roi, "detection");
-  if (!fields) {
-    fields = gst_video_region_of_interest_meta_get_param(roi, "classification");
-    drawing.box = !fields;
+  for (const char* name : {"classification", "attributes"}) {
+    if (fields) break;
+    fields = gst_video_region_of_interest_meta_get_param(roi, name);
+    item.box = !fields;
   }
-  gdouble confidence = -1;
+  draw::Caption caption;
+  caption.label = bounded(type);
   // Regions without a class still have a colour of their own.
-  drawing.class_id = type ? static_cast<int>(color_number(type)) : 0;
+  item.color = type ? static_cast<int>(color_number(type)) : 0;
   if (fields) {
-    gst_structure_get_int(fields, "class-id", &drawing.class_id);
-    gst_structure_get_double(fields, "confidence", &confidence);
-    read_exact_box(fields, drawing.place, &drawing.place);
+    gst_structure_get_int(fields, "class-id", &item.color);
+    gst_structure_get_double(fields, "confidence", &caption.confidence);
+    caption.text = bounded(gst_structure_get_string(fields, "text"));
+    read_exact_box(fields, item.place, &item.place);
   }
-  drawing.text = label_text(type, confidence, settings);
-  return drawing;
+  apply_label(caption.label, settings, &item);
+  item.text = draw::line_of(caption, settings.caption);
+  return item;
 }
 
 void read_regions(GstBuffer* frame, const GstDvObjectsMeta* meta, const SceneSettings& settings,
-                  std::vector<Drawing>* scene) {
+                  ItemList* scene) {
   // The regions that are exports of our objects, by id.
   std::unordered_map<gint, const GstDvObject*> objects;
   const guint count = meta ? gst_dv_objects_meta_get_n_objects(meta) : 0;
@@ -102,93 +174,139 @@ void read_regions(GstBuffer* frame, const GstDvObjectsMeta* meta, const SceneSet
   gpointer state = nullptr;
   while (GstMeta* found = gst_buffer_iterate_meta_filtered(
              frame, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
-    if (scene->size() >= kMaxDrawings) return;
     auto* roi = reinterpret_cast<GstVideoRegionOfInterestMeta*>(found);
     const auto object = objects.find(roi->id);
     if (object != objects.end() && is_roi_of(*roi, *object->second)) continue;
-    scene->push_back(read_region(roi, settings));
+    scene->add(read_region(roi, settings));
   }
 }
 
 #ifdef DVNN_HAVE_ANALYTICS
 // Reads what other elements have found and written as analytics metas.
-void read_others(GstBuffer* frame, const SceneSettings& settings, std::vector<Drawing>* scene) {
-  const size_t room = kMaxDrawings - std::min(kMaxDrawings, scene->size());
-  for (const AnalyticsObject& object : read_analytics(frame, room)) {
-    Drawing drawing;
+void read_others(GstBuffer* frame, const SceneSettings& settings, ItemList* scene) {
+  for (const AnalyticsObject& object : read_analytics(frame, kMaxAnalyticsEntries)) {
+    Item item;
     const gchar* label = g_quark_to_string(object.label);  // null where it has none
-    drawing.place = object.box;
-    drawing.box = object.is_detection;
-    drawing.class_id = label ? static_cast<int>(color_number(label)) : 0;
-    drawing.text = label_text(label, static_cast<double>(object.confidence), settings);
-    scene->push_back(std::move(drawing));
+    item.place = object.box;
+    item.box = object.is_detection;
+    item.color = label ? static_cast<int>(color_number(label)) : 0;
+    draw::Caption caption;
+    caption.label = bounded(label);
+    caption.confidence = static_cast<double>(object.confidence);
+    item.text = draw::line_of(caption, settings.caption);
+    apply_label(caption.label, settings, &item);
+    scene->add(std::move(item));
   }
 }
 #endif
 
-void append(std::vector<Drawing> drawings, std::vector<Drawing>* scene) {
-  const size_t room = kMaxDrawings - std::min(kMaxDrawings, scene->size());
-  if (drawings.size() > room) drawings.resize(room);
-  std::move(drawings.begin(), drawings.end(), std::back_inserter(*scene));
-}
-
 }  // namespace
 
+bool ItemList::full() const {
+  return items_.size() >= kMaxItems;
+}
+
+// What cannot be drawn any more must still not be recognised.
+void ItemList::add(draw::Item item) {
+  points_ += item.points.size() + item.outline.size();
+  if (points_ > kMaxPoints) {
+    item.points.clear();
+    item.outline.clear();
+  }
+  if (!full()) {
+    if (item.shown || item.obscure != draw::Obscure::kNo) items_.push_back(std::move(item));
+    return;
+  }
+  if (item.obscure == draw::Obscure::kNo) return;
+  if (!any_joined_) {
+    joined_ = draw::Item();
+    joined_.shown = false;
+    joined_.obscure = item.obscure;
+    joined_.place = item.place;
+    any_joined_ = true;
+    return;
+  }
+  joined_.place = {
+      std::min(joined_.place.x0, item.place.x0), std::min(joined_.place.y0, item.place.y0),
+      std::max(joined_.place.x1, item.place.x1), std::max(joined_.place.y1, item.place.y1)};
+}
+
+void ItemList::add(const ItemList& list) {
+  for (const draw::Item& item : list.items_) add(item);
+  if (!list.any_joined_) return;
+  const bool was_full = full();
+  if (was_full) {
+    add(list.joined_);
+  } else {
+    items_.push_back(list.joined_);
+  }
+}
+
+std::vector<draw::Item> ItemList::take() {
+  std::vector<draw::Item> all = std::move(items_);
+  if (any_joined_) all.push_back(std::move(joined_));
+  *this = ItemList();
+  return all;
+}
+
 // If a network did not look at the frame, its last objects stay for a while.
-void OverlayScene::hold_or_recall(const GstDvPass& pass, std::vector<Drawing> drawings,
-                                  GstClockTime time, GstClockTime hold,
-                                  std::vector<Drawing>* scene) {
-  if (!pass.network) return append(std::move(drawings), scene);
+void OverlayScene::hold_or_recall(const GstDvPass& pass, ItemList items, GstClockTime time,
+                                  GstClockTime hold, ItemList* scene) {
+  if (!pass.network) return scene->add(items);
   const bool timed = GST_CLOCK_TIME_IS_VALID(time);
-  if (pass.state == GST_DV_PASS_SKIPPED && drawings.empty()) {
+  if (pass.state == GST_DV_PASS_SKIPPED && items.empty()) {
     const auto held = held_.find(pass.network);
     if (held == held_.end() || !timed) return;
     // A time before the held one is another part of the stream.
     if (time >= held->second.time && time - held->second.time <= hold) {
-      append(held->second.drawings, scene);
+      scene->add(held->second.items);
     } else {
       held_.erase(held);
     }
     return;
   }
+  scene->add(items);
   if (timed && hold > 0) {
     if (held_.size() >= kMaxHeldNetworks) held_.clear();
-    held_[pass.network] = {time, drawings};
+    held_[pass.network] = {time, std::move(items)};
   }
-  append(std::move(drawings), scene);
 }
 
 void OverlayScene::read_objects(const GstDvObjectsMeta* meta, GstClockTime time,
-                                const SceneSettings& settings, std::vector<Drawing>* scene) {
+                                const SceneSettings& settings, ItemList* scene) {
   const guint passes = gst_dv_objects_meta_get_n_passes(meta);
   // One group for each pass, and a last one for objects of no pass.
-  std::vector<std::vector<Drawing>> groups(passes + 1);
+  std::vector<ItemList> groups(passes + 1);
   size_t total = 0;
-  for (guint i = 0; i < gst_dv_objects_meta_get_n_objects(meta) && total < kMaxDrawings; ++i) {
+  for (guint i = 0; i < gst_dv_objects_meta_get_n_objects(meta); ++i) {
     const GstDvObject* object = gst_dv_objects_meta_get_object(meta, i);
-    Drawing drawing;
-    if (!read_object(*object, settings, &drawing)) continue;
+    // Of objects beyond the limit only places that are to be obscured count.
+    if (total >= kMaxItems && settings.obscure_of(bounded(object->label)) == draw::Obscure::kNo) {
+      continue;
+    }
+    Item item;
+    if (!read_object(*object, settings, &item)) continue;
     const bool known = object->network >= 0 && static_cast<guint>(object->network) < passes;
-    groups[known ? static_cast<guint>(object->network) : passes].push_back(std::move(drawing));
+    groups[known ? static_cast<guint>(object->network) : passes].add(std::move(item));
     ++total;
   }
   for (guint i = 0; i < passes; ++i) {
     hold_or_recall(*gst_dv_objects_meta_get_pass(meta, i), std::move(groups[i]), time,
                    settings.hold, scene);
   }
-  append(std::move(groups[passes]), scene);
+  scene->add(groups[passes]);
 }
 
-std::vector<Drawing> OverlayScene::read(GstBuffer* frame, GstClockTime time,
-                                        const SceneSettings& settings) {
-  std::vector<Drawing> scene;
+std::vector<draw::Item> OverlayScene::read(GstBuffer* frame, GstClockTime time,
+                                           const SceneSettings& settings) {
+  ItemList scene;
   const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
   if (meta) read_objects(meta, time, settings, &scene);
   read_regions(frame, meta, settings, &scene);
 #ifdef DVNN_HAVE_ANALYTICS
   read_others(frame, settings, &scene);
 #endif
-  return scene;
+  return scene.take();
 }
 
 }  // namespace dvnn::gst

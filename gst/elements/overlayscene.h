@@ -10,35 +10,66 @@
 #include <string>
 #include <vector>
 
-#include "elements/overlaypainter.h"
+#include "draw/item.h"
+#include "elements/labellist.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 
 namespace dvnn::gst {
 
+enum class ColorBy { kClass, kTrack };
+
 struct SceneSettings {
-  bool labels = true;
-  bool confidence = true;
+  draw::CaptionSettings caption;
   GstClockTime hold = 0;
+  ColorBy color_by = ColorBy::kClass;
+  LabelList show, hide;  // an empty `show` is all labels
+  LabelList blur, pixelate;
+
+  bool is_shown(const std::string& label) const {
+    return (show.empty() || show.has(label)) && !hide.has(label);
+  }
+  draw::Obscure obscure_of(const std::string& label) const {
+    if (pixelate.has(label)) return draw::Obscure::kPixelate;
+    return blur.has(label) ? draw::Obscure::kBlur : draw::Obscure::kNo;
+  }
+};
+
+/// Items within limits. Of what is beyond these, places that are to be obscured are kept as one.
+class ItemList {
+ public:
+  bool full() const;
+  void add(draw::Item item);
+  /// Adds all that another list has.
+  void add(const ItemList& list);
+  bool empty() const { return items_.empty() && !any_joined_; }
+  /// The items; the list is empty then.
+  std::vector<draw::Item> take();
+
+ private:
+  std::vector<draw::Item> items_;
+  draw::Item joined_;  // if there is any
+  bool any_joined_ = false;
+  size_t points_ = 0;  // of all items
 };
 
 /// Streaming thread only.
 class OverlayScene {
  public:
-  /// The drawings for `frame` at the running time `time`; without a time, nothing is held.
-  std::vector<Drawing> read(GstBuffer* frame, GstClockTime time, const SceneSettings& settings);
+  /// The items for `frame` at the running time `time`; without a time, nothing is held.
+  std::vector<draw::Item> read(GstBuffer* frame, GstClockTime time, const SceneSettings& settings);
   /// Forgets held objects, because the stream jumps or its frames change.
   void reset() { held_.clear(); }
 
  private:
   struct Held {
     GstClockTime time = GST_CLOCK_TIME_NONE;
-    std::vector<Drawing> drawings;
+    ItemList items;
   };
 
   void read_objects(const GstDvObjectsMeta* meta, GstClockTime time, const SceneSettings& settings,
-                    std::vector<Drawing>* scene);
-  void hold_or_recall(const GstDvPass& pass, std::vector<Drawing> drawings, GstClockTime time,
-                      GstClockTime hold, std::vector<Drawing>* scene);
+                    ItemList* scene);
+  void hold_or_recall(const GstDvPass& pass, ItemList items, GstClockTime time, GstClockTime hold,
+                      ItemList* scene);
 
   std::map<std::string, Held> held_;  // by the name of the network
 };

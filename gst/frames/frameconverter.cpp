@@ -11,22 +11,6 @@
 namespace dvnn::gst {
 namespace {
 
-using image::PixelFormat;
-
-Result<PixelFormat> pixel_format(GstVideoFormat format) {
-  switch (format) {
-#define DVNN_CASE(enumerator, name, ...) \
-  case GST_VIDEO_FORMAT_##name:          \
-    return PixelFormat::enumerator;
-    DVNN_PIXEL_FORMATS(DVNN_CASE, DVNN_CASE, DVNN_CASE)
-#undef DVNN_CASE
-    default:
-      return Error{ErrorCode::kUnsupported,
-                   dvnn::format("video format %s; these would do: %s",
-                                gst_video_format_to_string(format), DVNN_VIDEO_FORMATS)};
-  }
-}
-
 // Caps may hold any number: "9:9:9:9" is a colorimetry whose range and matrix have no enumerator.
 image::Matrix matrix_of(const GstVideoColorimetry& colorimetry) {
   switch (enum_number(colorimetry.matrix)) {

@@ -3,6 +3,8 @@
 
 #include <initializer_list>
 
+#include "base/format.h"
+
 namespace dvnn::gst {
 
 bool video_info_from_caps(const GstCaps* caps, GstVideoInfo* info) {
@@ -30,6 +32,20 @@ void propose_frame_metas(GstQuery* query) {
     if (!gst_query_find_allocation_meta(query, api, nullptr)) {
       gst_query_add_allocation_meta(query, api, nullptr);
     }
+  }
+}
+
+Result<image::PixelFormat> pixel_format(GstVideoFormat format) {
+  switch (format) {
+#define DVNN_CASE(enumerator, name, ...) \
+  case GST_VIDEO_FORMAT_##name:          \
+    return image::PixelFormat::enumerator;
+    DVNN_PIXEL_FORMATS(DVNN_CASE, DVNN_CASE, DVNN_CASE)
+#undef DVNN_CASE
+    default:
+      return Error{ErrorCode::kUnsupported,
+                   dvnn::format("video format %s; these would do: %s",
+                                gst_video_format_to_string(format), DVNN_VIDEO_FORMATS)};
   }
 }
 

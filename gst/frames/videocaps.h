@@ -4,6 +4,7 @@
 
 #include <gst/video/video.h>
 
+#include "base/result.h"
 #include "image/pixel_formats.h"
 #include "image/view.h"
 
@@ -34,6 +35,9 @@ namespace dvnn::gst {
 /// Reads fixed caps of raw video, however they describe a DMA-BUF. False if the CPU cannot read
 /// such frames.
 bool video_info_from_caps(const GstCaps* caps, GstVideoInfo* info);
+
+/// Our name of a format; an error lists those that we know.
+Result<image::PixelFormat> pixel_format(GstVideoFormat format);
 
 /// The width and height of fixed caps, also of memory and formats that GstVideoInfo does not know;
 /// 0 where they have none.

@@ -9,7 +9,7 @@
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "infer/slotpool.h"
 #include "meta/networkdesc.h"
-#include "network/network.h"
+#include "network/finite_watch.h"
 
 namespace dvnn::gst {
 
@@ -27,6 +27,7 @@ struct LoadedNetwork {
   std::shared_ptr<network::Network> network;
   NetworkInfoPtr info;
   std::shared_ptr<SlotPool> pool;  // while frames may come
+  network::FiniteWatch watch{};
 };
 
 /// kCancelled soon after `cancellation` (may be null) is.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meta/analyticsexport.h"
 
+#include <gst/video/video.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <unordered_map>
@@ -52,8 +55,8 @@ void add_detection(Relations* meta, GstDvObject* object) {
 
 // Whether two classes answer the same question.
 bool belong_together(const GstDvObject& a, const GstDvObject& b) {
-  return !is_detection(b) && a.network == b.network && a.parent == b.parent && a.x0 == b.x0 &&
-         a.y0 == b.y0 && a.x1 == b.x1 && a.y1 == b.y1;
+  return b.kind == GST_DV_OBJECT_CLASSIFICATION && a.network == b.network && a.parent == b.parent &&
+         a.x0 == b.x0 && a.y0 == b.y0 && a.x1 == b.x1 && a.y1 == b.y1;
 }
 
 // Adds one entry for the class at `first` and those after it that belong to it.
@@ -76,6 +79,33 @@ void add_classification(Relations* meta, GstDvObjectsMeta* objects, guint first)
     gst_dv_objects_meta_get_object(objects, i)->analytics_id = added ? entry.id + 1 : 0;
   }
 }
+
+#if GST_CHECK_VERSION(1, 26, 0)
+// Adds a map of classes: the regions' ids are the classes that it has.
+void add_segmentation(Relations* meta, GstDvObject* object) {
+  gdouble x0 = 0, y0 = 0, x1 = 0, y1 = 0;
+  guint width = 0, height = 0;
+  gst_dv_object_get_mask(object, &x0, &y0, &x1, &y1, &width, &height);
+  GBytes* cells = gst_dv_object_get_mask_cells(object);
+  gsize size = 0;
+  const auto* data = static_cast<const guint8*>(g_bytes_get_data(cells, &size));
+  std::array<bool, 256> present{};
+  for (gsize i = 0; i < size; ++i) present[data[i]] = true;
+  std::vector<guint> ids;
+  for (guint id = 0; id < present.size(); ++id) {
+    if (present[id]) ids.push_back(id);
+  }
+  GstBuffer* mask = gst_buffer_new_wrapped_bytes(cells);
+  gst_buffer_add_video_meta(mask, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, width, height);
+  const gint x = to_whole_pixels(std::floor(x0)), y = to_whole_pixels(std::floor(y0));
+  GstAnalyticsSegmentationMtd entry;
+  const bool added = gst_analytics_relation_meta_add_segmentation_mtd(
+      meta, mask, GST_SEGMENTATION_TYPE_SEMANTIC, ids.size(), ids.data(), x, y,
+      static_cast<guint>(to_whole_pixels(std::ceil(x1)) - x),
+      static_cast<guint>(to_whole_pixels(std::ceil(y1)) - y), &entry);
+  object->analytics_id = added ? entry.id + 1 : 0;
+}
+#endif
 
 // Beside what others have said of the two.
 void relate(Relations* meta, guint from, GstAnalyticsRelTypes how, guint to) {
@@ -119,9 +149,14 @@ void add_parent(Relations* meta, const GstDvObject& part, guint part_entry, guin
   }
 }
 
-// Only our meta tells of an object without a position, because a detection is a rectangle.
+// Only our meta tells of an object without a position, because a detection is a rectangle, and of
+// kinds that upstream has no entry for.
 bool can_export(const GstDvObject& object) {
-  return !is_detection(object) || gst_dv_object_has_box(&object);
+  if (is_detection(object)) return gst_dv_object_has_box(&object);
+#if GST_CHECK_VERSION(1, 26, 0)
+  if (object.kind == GST_DV_OBJECT_SEGMENTATION) return gst_dv_object_get_mask_cells(&object);
+#endif
+  return object.kind == GST_DV_OBJECT_CLASSIFICATION;
 }
 
 }  // namespace
@@ -140,6 +175,11 @@ bool is_entry_of(GstAnalyticsMtd entry, const GstDvObject& object) {
            confidence == object.confidence &&
            is_quark_of(gst_analytics_od_mtd_get_obj_type(&entry), object.label);
   }
+#if GST_CHECK_VERSION(1, 26, 0)
+  if (object.kind == GST_DV_OBJECT_SEGMENTATION) {
+    return type == gst_analytics_segmentation_mtd_get_mtd_type();
+  }
+#endif
   if (type != gst_analytics_cls_mtd_get_mtd_type()) return false;
   for (gsize i = 0; i < gst_analytics_cls_mtd_get_length(&entry); ++i) {
     if (gst_analytics_cls_mtd_get_level(&entry, i) == object.confidence &&
@@ -163,6 +203,10 @@ void export_analytics(GstBuffer* frame) {
       if (!has_room(meta)) break;
       if (is_detection(*object)) {
         add_detection(meta, object);
+#if GST_CHECK_VERSION(1, 26, 0)
+      } else if (object->kind == GST_DV_OBJECT_SEGMENTATION) {
+        add_segmentation(meta, object);
+#endif
       } else {
         add_classification(meta, objects, i);
       }

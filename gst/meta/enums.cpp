@@ -28,6 +28,8 @@ GType gst_dv_tensor_layout_get_type(void) {
 GType gst_dv_object_kind_get_type(void) {
   static const GEnumValue values[] = {DVNN_VALUE(GST_DV_OBJECT_DETECTION, "detection"),
                                       DVNN_VALUE(GST_DV_OBJECT_CLASSIFICATION, "classification"),
+                                      DVNN_VALUE(GST_DV_OBJECT_SEGMENTATION, "segmentation"),
+                                      DVNN_VALUE(GST_DV_OBJECT_ATTRIBUTES, "attributes"),
                                       {0, nullptr, nullptr}};
   static const GType type = g_enum_register_static("GstDvObjectKind", values);
   return type;

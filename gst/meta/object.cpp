@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "gst/dvnn/gstdvobjectsmeta.h"
+#include "meta/objectdetails.h"
 
 G_DEFINE_BOXED_TYPE(GstDvPass, gst_dv_pass, gst_dv_pass_copy, gst_dv_pass_free)
 G_DEFINE_BOXED_TYPE(GstDvObject, gst_dv_object, gst_dv_object_copy, gst_dv_object_free)
@@ -90,6 +91,7 @@ GstDvObject* gst_dv_object_copy(const GstDvObject* object) {
   copy->confidence = object->confidence;
   gst_dv_object_set_box(copy, object->x0, object->y0, object->x1, object->y1);
   copy->analytics_id = object->analytics_id;
+  copy->details = dvnn::gst::share_details(object->details);
   return copy;
 }
 
@@ -98,6 +100,7 @@ GstDvObject* gst_dv_object_copy(const GstDvObject* object) {
  * @object: (transfer full): a copy of an object
  */
 void gst_dv_object_free(GstDvObject* object) {
+  dvnn::gst::release_details(object->details);
   g_free(object->label);
   g_free(object);
 }

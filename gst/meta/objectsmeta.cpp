@@ -6,6 +6,7 @@
 
 #include "meta/metatags.h"
 #include "meta/metatransform.h"
+#include "meta/objectdetails.h"
 
 namespace {
 
@@ -19,6 +20,7 @@ GstDvPass* pass_at(const GPtrArray* passes, guint index) {
 
 // Moves an object to the changed frame; false if it is not to be seen there.
 bool follow(const dvnn::gst::FrameChange& change, GstDvObject* object) {
+  dvnn::gst::move_details(change.transform, object);
   if (!gst_dv_object_has_box(object)) return true;
   const auto box = change.transform.apply({object->x0, object->y0, object->x1, object->y1});
   const auto& shown = change.shown;
@@ -148,7 +150,7 @@ static gboolean gst_dv_objects_meta_transform(GstBuffer* to, GstMeta* meta, GstB
       "pixels are now is not known",
       g_quark_to_string(type));
   merge(from, moved, [](GstDvObject* object) {
-    gst_dv_object_set_box(object, 0, 0, 0, 0);
+    gst_dv_object_forget_places(object);
     return true;
   });
   return TRUE;

@@ -36,6 +36,12 @@ std::string OutputDecoder::describe() const {
   return text;
 }
 
+void OutputDecoder::set_nms_threshold(float threshold) {
+  if (threshold == nms_threshold_) return;
+  nms_threshold_ = threshold;
+  decoder_.reset();  // another one is made for the next outputs
+}
+
 // Anybody may write a meta, so its fields are checked with every frame.
 Status OutputDecoder::read(const GstDvTensorMeta& outputs, std::vector<Output>* read) const {
   if (outputs.num_tensors > 0 && !outputs.tensors) {
@@ -74,6 +80,7 @@ Status OutputDecoder::prepare(const GstDvTensorMeta& outputs, std::vector<Output
                                       std::string("the decoder's parameters of network '") +
                                           gst_dv_network_info_get_name(network_.get()) + "'"));
   const JsonScope scope(&params);
+  if (nms_threshold_ >= 0 && params.is_object()) params["nms_threshold"] = nms_threshold_;
   auto decoder = decode::create_decoder(name, params, named);
   if (!decoder.ok()) {
     return decoder.error().within(std::string("network '") +

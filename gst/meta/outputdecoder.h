@@ -25,6 +25,9 @@ class OutputDecoder {
   /// what the error is about.
   Status decode(const GstDvTensorMeta& outputs, float threshold, const image::Size& frame,
                 objects::Objects* objects, Topic* topic);
+  /// How much of their union two boxes may share, instead of what the network says; below 0: as the
+  /// network says. Decoders that suppress nothing do not mind.
+  void set_nms_threshold(float threshold);
   /// The kind that the last outputs' decoder finds, detections or classes; nothing without a
   /// decoder.
   std::optional<objects::Kind> kind() const {
@@ -51,6 +54,7 @@ class OutputDecoder {
   std::vector<std::string> labels_;
   std::unique_ptr<decode::Decoder> decoder_;
   objects::Objects found_;
+  float nms_threshold_ = -1;
 };
 
 }  // namespace dvnn::gst

@@ -14,6 +14,11 @@ guint to_pixels(gdouble edge) {
   return static_cast<guint>(std::clamp(edge, 0.0, static_cast<gdouble>(G_MAXINT)));
 }
 
+const char* fields_name(GstDvObjectKind kind) {
+  if (kind == GST_DV_OBJECT_CLASSIFICATION) return "classification";
+  return kind == GST_DV_OBJECT_ATTRIBUTES ? "attributes" : "detection";
+}
+
 }  // namespace
 
 gint roi_id(guint64 object_id) {
@@ -21,20 +26,22 @@ gint roi_id(guint64 object_id) {
 }
 
 void export_roi(const GstDvObject& object, GstBuffer* frame) {
-  if (!gst_dv_object_has_box(&object)) return;
+  // A map of classes is no region.
+  if (!gst_dv_object_has_box(&object) || object.kind == GST_DV_OBJECT_SEGMENTATION) return;
   const guint x = to_pixels(std::floor(object.x0)), y = to_pixels(std::floor(object.y0));
   GstVideoRegionOfInterestMeta* roi = gst_buffer_add_video_region_of_interest_meta_id(
       frame, label_quark(object.label), x, y, to_pixels(std::ceil(object.x1)) - x,
       to_pixels(std::ceil(object.y1)) - y);
   roi->id = roi_id(object.id);
   roi->parent_id = roi_id(object.parent);
-  const bool detection = object.kind == GST_DV_OBJECT_DETECTION;
-  gst_video_region_of_interest_meta_add_param(
-      roi, gst_structure_new(
-               detection ? "detection" : "classification", "label", G_TYPE_STRING, object.label,
-               "confidence", G_TYPE_DOUBLE, static_cast<gdouble>(object.confidence), "class-id",
-               G_TYPE_INT, object.class_id, "x0", G_TYPE_DOUBLE, object.x0, "y0", G_TYPE_DOUBLE,
-               object.y0, "x1", G_TYPE_DOUBLE, object.x1, "y1", G_TYPE_DOUBLE, object.y1, nullptr));
+  GstStructure* fields = gst_structure_new(
+      fields_name(object.kind), "label", G_TYPE_STRING, object.label, "confidence", G_TYPE_DOUBLE,
+      static_cast<gdouble>(object.confidence), "class-id", G_TYPE_INT, object.class_id, "x0",
+      G_TYPE_DOUBLE, object.x0, "y0", G_TYPE_DOUBLE, object.y0, "x1", G_TYPE_DOUBLE, object.x1,
+      "y1", G_TYPE_DOUBLE, object.y1, nullptr);
+  const gchar* text = gst_dv_object_get_text(&object);
+  if (text) gst_structure_set(fields, "text", G_TYPE_STRING, text, nullptr);
+  gst_video_region_of_interest_meta_add_param(roi, fields);
 }
 
 bool is_roi_of(const GstVideoRegionOfInterestMeta& roi, const GstDvObject& object) {

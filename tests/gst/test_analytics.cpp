@@ -279,13 +279,49 @@ START_TEST(dvoverlay_draws_objects_once) {
 }
 END_TEST
 
+#if GST_CHECK_VERSION(1, 26, 0)
+START_TEST(maps_of_classes_are_segmentations) {
+  GstBuffer* frame = gst_buffer_new_allocate(nullptr, 16, nullptr);
+  GstDvObject* object = gst_dv_objects_meta_add_object(gst_buffer_add_dv_objects_meta(frame),
+                                                       GST_DV_OBJECT_SEGMENTATION, 0, "", 1);
+  const guint8 cells[] = {0, 7, 7, 2, 0, 0};
+  GBytes* bytes = g_bytes_new(cells, sizeof(cells));
+  ck_assert(gst_dv_object_set_mask(object, -8, 0, 72.5, 40, 3, 2, bytes));
+  g_bytes_unref(bytes);
+  // Written once, however often.
+  for (int times = 0; times < 2; ++times) dvnn::gst::export_analytics(frame);
+  GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(frame);
+  ck_assert_uint_eq(gst_analytics_relation_get_length(meta), 1);
+  ck_assert_uint_eq(object->analytics_id, 1);
+  GstAnalyticsSegmentationMtd entry;
+  ck_assert(gst_analytics_relation_meta_get_segmentation_mtd(meta, 0, &entry));
+  ck_assert_uint_eq(gst_analytics_segmentation_mtd_get_region_count(&entry), 3);
+  const guint ids[] = {0, 2, 7};
+  for (gsize i = 0; i < 3; ++i) {
+    ck_assert_uint_eq(gst_analytics_segmentation_mtd_get_region_id(&entry, i), ids[i]);
+  }
+  gint x = 0, y = 0;
+  guint w = 0, h = 0;
+  GstBuffer* mask = gst_analytics_segmentation_mtd_get_mask(&entry, &x, &y, &w, &h);
+  ck_assert(x == -8 && y == 0 && w == 81 && h == 40);
+  ck_assert_int_eq(gst_buffer_memcmp(mask, 0, cells, sizeof(cells)), 0);
+  ck_assert_uint_eq(gst_buffer_get_video_meta(mask)->width, 3);
+  gst_buffer_unref(mask);
+  gst_buffer_unref(frame);
+}
+END_TEST
+#endif
+
 int main() {
-  return run_gst_suite(
-      "analytics",
-      {detections_are_written_with_type_box_and_confidence, exports_choose_which_metas_are_written,
-       two_decoders_write_each_object_once, entries_stay_ours_where_frames_are_scaled,
-       parts_classes_and_tracks_are_related, classes_of_one_thing_are_one_entry,
-       what_is_written_already_is_not_written_again, there_is_a_limit_to_entries,
-       what_others_have_written_is_read, dvoverlay_draws_what_others_have_written,
-       dvoverlay_draws_objects_once});
+  return run_gst_suite("analytics", {
+    detections_are_written_with_type_box_and_confidence, exports_choose_which_metas_are_written,
+        two_decoders_write_each_object_once, entries_stay_ours_where_frames_are_scaled,
+        parts_classes_and_tracks_are_related, classes_of_one_thing_are_one_entry,
+        what_is_written_already_is_not_written_again, there_is_a_limit_to_entries,
+        what_others_have_written_is_read, dvoverlay_draws_what_others_have_written,
+#if GST_CHECK_VERSION(1, 26, 0)
+        maps_of_classes_are_segmentations,
+#endif
+        dvoverlay_draws_objects_once
+  });
 }

@@ -5,6 +5,8 @@
 #include <atomic>
 
 #include "fault_plan.h"
+#include "grid_network.h"
+#include "network/dvn_file.h"
 #include "watched_suite.h"
 
 using namespace dvnn::test;
@@ -144,6 +146,32 @@ START_TEST(a_run_that_fails_is_an_error_that_names_the_device) {
   pipeline.stop();
   ck_assert(!ended);
   ck_assert_msg(problem.find("fails as planned") != std::string::npos, "%s", problem.c_str());
+}
+END_TEST
+
+// All weights of one layer are the largest number of 16 bits, so that sums of two exceed it.
+START_TEST(results_that_are_not_finite_are_told_once) {
+  dvnn::network::Model model = grid_network();
+  const dvnn::network::Step& step = model.steps[1];
+  ck_assert_str_eq(step.name.c_str(), "loc_map");
+  constexpr uint8_t kLargest[] = {0xff, 0x7b};
+  for (size_t i = step.command.runs[0].weight_offset; i < model.weights.size(); ++i) {
+    model.weights[i] = kLargest[i % 2];
+  }
+  const std::string path = "/tmp/dvnn-not-finite-" + std::to_string(getpid()) + ".dvn";
+  ck_assert(dvnn::network::write_dvn(model, path).ok());
+  Pipeline pipeline(painted_source(kFrames) + "dvconvert ! dvinfer device=soft network=" + path +
+                    kSink);
+  const bool ended = pipeline.play_to_end();
+  pipeline.stop();
+  unlink(path.c_str());
+  demand(&pipeline, ended);
+  size_t told = 0;
+  for (const Message& message : pipeline.messages()) {
+    if (message.type != GST_MESSAGE_WARNING) continue;
+    told += message.text.find("not finite, first at layer 'loc_map'") != std::string::npos;
+  }
+  ck_assert_uint_eq(told, 1);
 }
 END_TEST
 
@@ -341,7 +369,8 @@ int main() {
       {frames_that_cannot_be_converted_pass_without_results_if_asked,
        frames_that_cannot_be_converted_are_dropped_if_asked,
        frames_that_cannot_be_converted_are_an_error_otherwise, runs_that_fail_are_handled_as_asked,
-       a_run_that_fails_is_an_error_that_names_the_device, the_watchdog_ends_a_run_that_never_does,
+       a_run_that_fails_is_an_error_that_names_the_device,
+       results_that_are_not_finite_are_told_once, the_watchdog_ends_a_run_that_never_does,
        every_failing_call_at_the_start_is_an_error_and_leaves_nothing_behind,
        another_network_takes_over_while_playing, a_network_that_does_not_load_leaves_the_old_one,
        networks_may_change_many_times_under_load,

@@ -181,6 +181,36 @@ def check_writing():
     assert meta.remove_object(name) and meta.get_n_objects() == 0
 
 
+def check_details():
+    """Points, outlines, masks, text, embeddings and numbers, on a copy of the frame."""
+    frame = Gst.Buffer.new_allocate(None, 16, None)
+    meta = GstDvnn.buffer_add_dv_objects_meta(frame)
+    made = GstDvnn.Object.new(GstDvnn.ObjectKind.ATTRIBUTES, 0, "face", 1)
+    made.add_point(1.5, 2.5, 0.5)
+    made.add_point(float("nan"), 0, 1)
+    made.set_skeleton("face-5")
+    made.add_corner(3, 4)
+    assert made.set_mask(0, 0, 6, 4, 3, 2, GLib.Bytes.new(bytes(range(6))))
+    made.set_text("\u6771\u4eac")
+    made.set_embedding([0.5, -2])
+    made.add_number("age", 34.5)
+    meta.put_object(made)
+    copy = frame.copy()
+    o = GstDvnn.buffer_get_dv_objects_meta(copy).get_object(0)
+    del copy, frame, meta, made
+    assert o.kind == GstDvnn.ObjectKind.ATTRIBUTES
+    assert [tuple(o.get_point(i)) for i in range(o.get_n_points())] == [(True, 1.5, 2.5, 0.5), (True, 0, 0, 0)]
+    assert not o.get_point(2)[0] and o.get_skeleton() == "face-5"
+    assert o.get_n_corners() == 1 and tuple(o.get_corner(0)) == (True, 3, 4)
+    assert tuple(o.get_mask()) == (True, 0, 0, 6, 4, 3, 2)
+    assert o.get_mask_cells().get_data() == bytes(range(6))
+    assert o.get_text() == "\u6771\u4eac" and list(o.get_embedding()) == [0.5, -2]
+    assert o.get_n_numbers() == 1 and tuple(o.get_number(0)) == ("age", 34.5)
+    assert tuple(o.find_number("age")) == (True, 34.5) and not o.find_number("size")[0]
+    o.forget_places()
+    assert o.get_n_points() == 0 and not o.get_mask()[0] and o.get_text()
+
+
 def check_enumerations():
     for name in "PassState", "ObjectKind", "TensorDataType", "TensorLayout":
         assert issubclass(getattr(GstDvnn, name), GObject.GEnum), name
@@ -190,6 +220,7 @@ def main():
     Gst.init(None)
     check_enumerations()
     check_writing()
+    check_details()
     check_objects(sys.argv[1])
     for _ in check_outputs(sys.argv[1]):
         pass

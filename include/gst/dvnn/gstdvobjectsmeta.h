@@ -17,10 +17,19 @@ G_BEGIN_DECLS
  * GstDvObjectKind:
  * @GST_DV_OBJECT_DETECTION: a thing at a place
  * @GST_DV_OBJECT_CLASSIFICATION: what all that the network was shown is
+ * @GST_DV_OBJECT_SEGMENTATION: which class each part of what the network was shown is of: a mask
+ *   whose cells are indices of classes
+ * @GST_DV_OBJECT_ATTRIBUTES: what is known of all that the network was shown: points, text,
+ *   numbers, an embedding
  *
  * What an object tells.
  */
-typedef enum { GST_DV_OBJECT_DETECTION, GST_DV_OBJECT_CLASSIFICATION } GstDvObjectKind;
+typedef enum {
+  GST_DV_OBJECT_DETECTION,
+  GST_DV_OBJECT_CLASSIFICATION,
+  GST_DV_OBJECT_SEGMENTATION,
+  GST_DV_OBJECT_ATTRIBUTES
+} GstDvObjectKind;
 
 /**
  * GstDvPassState:
@@ -67,6 +76,7 @@ typedef struct {
  *   object in the frame's GstAnalyticsRelationMeta, or 0
  *
  * Something that was found in a frame. Only the library makes objects: more fields may follow.
+ * Points, outlines, masks, texts, embeddings and numbers are had by functions.
  */
 typedef struct {
   guint64 id, parent, track_id;
@@ -79,7 +89,8 @@ typedef struct {
   guint analytics_id;
 
   /*< private >*/
-  gpointer _gst_reserved[GST_PADDING_LARGE];
+  gpointer details;
+  gpointer _gst_reserved[GST_PADDING_LARGE - 1];
 } GstDvObject;
 
 /**
@@ -88,8 +99,9 @@ typedef struct {
  *
  * All that was found in a frame, and which networks have seen it. A frame has at most one. Whole
  * copies of the frame keep it. Where a frame is scaled, cropped or turned, and GStreamer tells
- * metas how, boxes follow; objects that are cropped away are dropped. Where it is known that the
- * frame has changed, but not how, objects stay without a place: see gst_dv_object_has_box().
+ * metas how, boxes, points, outlines and masks follow; objects whose box is cropped away are
+ * dropped. Where it is known that the frame has changed, but not how, objects stay without a place:
+ * see gst_dv_object_has_box(). They then have no points, outline and mask, either.
  */
 typedef struct {
   GstMeta meta;
@@ -116,6 +128,30 @@ void gst_dv_object_free(GstDvObject* object);
 void gst_dv_object_set_label(GstDvObject* object, const gchar* label);
 void gst_dv_object_set_box(GstDvObject* object, gdouble x0, gdouble y0, gdouble x1, gdouble y1);
 gboolean gst_dv_object_has_box(const GstDvObject* object);
+
+guint gst_dv_object_get_n_points(const GstDvObject* object);
+gboolean gst_dv_object_get_point(const GstDvObject* object, guint index, gdouble* x, gdouble* y,
+                                 gfloat* confidence);
+void gst_dv_object_add_point(GstDvObject* object, gdouble x, gdouble y, gfloat confidence);
+const gchar* gst_dv_object_get_skeleton(const GstDvObject* object);
+void gst_dv_object_set_skeleton(GstDvObject* object, const gchar* skeleton);
+guint gst_dv_object_get_n_corners(const GstDvObject* object);
+gboolean gst_dv_object_get_corner(const GstDvObject* object, guint index, gdouble* x, gdouble* y);
+void gst_dv_object_add_corner(GstDvObject* object, gdouble x, gdouble y);
+gboolean gst_dv_object_get_mask(const GstDvObject* object, gdouble* x0, gdouble* y0, gdouble* x1,
+                                gdouble* y1, guint* width, guint* height);
+GBytes* gst_dv_object_get_mask_cells(const GstDvObject* object);
+gboolean gst_dv_object_set_mask(GstDvObject* object, gdouble x0, gdouble y0, gdouble x1, gdouble y1,
+                                guint width, guint height, GBytes* cells);
+const gchar* gst_dv_object_get_text(const GstDvObject* object);
+void gst_dv_object_set_text(GstDvObject* object, const gchar* text);
+const gfloat* gst_dv_object_get_embedding(const GstDvObject* object, gsize* length);
+void gst_dv_object_set_embedding(GstDvObject* object, const gfloat* values, gsize length);
+guint gst_dv_object_get_n_numbers(const GstDvObject* object);
+const gchar* gst_dv_object_get_number(const GstDvObject* object, guint index, gdouble* value);
+gboolean gst_dv_object_find_number(const GstDvObject* object, const gchar* name, gdouble* value);
+void gst_dv_object_add_number(GstDvObject* object, const gchar* name, gdouble value);
+void gst_dv_object_forget_places(GstDvObject* object);
 
 GType gst_dv_objects_meta_api_get_type(void);
 const GstMetaInfo* gst_dv_objects_meta_get_info(void);

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which objects dvdecode attaches, and what they are called.
+#include <set>
+
+#include "gst/dvnn/gstdvobjectsmeta.h"
+#include "gst/dvnn/gstdvtensormeta.h"
+#include "gst_fixture.h"
+#include "output_rows.h"
+
+using namespace dvnn::test;
+
+namespace {
+
+constexpr int kSize = 64;  // of frames, pixels
+
+GstDvNetworkInfo* network() {
+  static const gchar* const labels[] = {"background", "cat", "dog: large", "car", nullptr};
+  static GstDvNetworkInfo* const info =
+      gst_dv_network_info_new("rows", "detection-output", "{}", labels);
+  return info;
+}
+
+class Line {
+ public:
+  Line() : harness_(gst_harness_new("dvdecode")) {
+    gst_element_set_bus(harness_->element, bus_);
+    gst_harness_set_src_caps_str(harness_, video_caps("RGB", kSize, kSize).c_str());
+  }
+  ~Line() {
+    gst_element_set_bus(harness_->element, nullptr);
+    gst_harness_teardown(harness_);
+    gst_object_unref(bus_);
+  }
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
+
+  void set(const char* property, const char* value) {
+    gst_util_set_object_arg(G_OBJECT(harness_->element), property, value);
+  }
+  // Names of what is attached of three objects: of confidences 0.3, 0.5, 0.8, and of 8, 16, 32
+  // pixels.
+  std::set<std::string> attached() {
+    GstBuffer* frame = gst_buffer_new_allocate(nullptr, kSize * kSize * 3, nullptr);
+    GST_BUFFER_PTS(frame) = 0;
+    add_output_rows(frame, network(), kSize,
+                    {{0, 1, 0.3f, 0, 0, 0.125f, 0.0625f},
+                     {0, 2, 0.5f, 0.25f, 0, 0.5f, 0.25f},
+                     {0, 3, 0.8f, 0.5f, 0.5f, 0.75f, 1}});
+    GstBuffer* out = gst_harness_push_and_pull(harness_, frame);
+    std::set<std::string> labels;
+    GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(out);
+    for (guint i = 0; meta && i < gst_dv_objects_meta_get_n_objects(meta); ++i) {
+      labels.insert(gst_dv_objects_meta_get_object(meta, i)->label);
+    }
+    gst_buffer_unref(out);
+    return labels;
+  }
+  int warnings() {
+    int n = 0;
+    while (GstMessage* message = gst_bus_pop_filtered(bus_, GST_MESSAGE_WARNING)) {
+      gst_message_unref(message);
+      ++n;
+    }
+    return n;
+  }
+  std::string text(const char* property) {
+    gchar* value = nullptr;
+    g_object_get(harness_->element, property, &value, nullptr);
+    const std::string result = value ? value : "";
+    g_free(value);
+    return result;
+  }
+
+ private:
+  GstHarness* harness_;
+  GstBus* bus_ = gst_bus_new();
+};
+
+void add_output(const char* name, const std::vector<float>& values, gsize columns,
+                GstDvTensor* tensor) {
+  tensor->id = g_quark_from_string(name);
+  tensor->layout = GST_DV_TENSOR_LAYOUT_NCHW;
+  tensor->data_type = GST_DV_TENSOR_DATA_TYPE_FLOAT32;
+  tensor->num_dims = 3;
+  tensor->dims[0] = 1;
+  tensor->dims[1] = values.size() / columns;
+  tensor->dims[2] = columns;
+  tensor->data = gst_buffer_new_memdup(values.data(), values.size() * sizeof(float));
+}
+
+void add_two_boxes(GstBuffer* frame, GstDvNetworkInfo* network) {
+  GstDvTensorMeta* meta = gst_buffer_add_dv_tensor_meta(frame, 2);
+  meta->network = gst_dv_network_info_ref(network);
+  meta->input_width = meta->input_height = kSize;
+  std::vector<float> boxes = {0, 0, 0.5f, 0.5f, 0, 0.25f, 0.5f, 0.75f}, scores = {0.9f, 0.8f};
+  boxes.resize(24);  // and four that are nothing
+  scores.resize(6);
+  add_output("b", boxes, 4, &meta->tensors[0]);
+  add_output("s", scores, 1, &meta->tensors[1]);
+}
+
+using Names = std::set<std::string>;
+
+std::string in_words(const Names& names) {
+  std::string words;
+  for (const std::string& name : names) words += "[" + name + "]";
+  return words;
+}
+
+}  // namespace
+
+START_TEST(objects_are_chosen_while_playing) {
+  const Names all = {"cat", "dog: large", "car"};
+  const struct {
+    const char *property, *value, *back;
+    Names wanted;
+  } cases[] = {{"thresholds", "cat:0.4", "", {"dog: large", "car"}},
+               {"thresholds", " cat : 0.3 ,dog: large:0.6,", "", {"cat", "car"}},
+               {"thresholds", "nobody:0", "", all},
+               {"labels", "cat, dog: large", "", {"cat", "dog: large"}},
+               {"labels", "nobody", "", {}},
+               {"exclude", "cat,car", "", {"dog: large"}},
+               {"min-size", "9", "0", {"dog: large", "car"}},
+               {"min-size", "0.3", "0", {"car"}},  // of 64 rows: 19.2 pixels
+               {"max-size", "16", "0", {"cat", "dog: large"}},
+               {"max-size", "0.2", "0", {"cat"}},
+               {"max-detections", "1", "200", {"car"}}};
+  Line line;
+  line.set("threshold", "0.25");
+  for (const auto& c : cases) {
+    ck_assert(line.attached() == all);
+    line.set(c.property, c.value);
+    const Names have = line.attached();
+    ck_assert_msg(have == c.wanted, "%s=%s: %s", c.property, c.value, in_words(have).c_str());
+    line.set(c.property, c.back);
+  }
+  // A class may need less than the others.
+  line.set("threshold", "0.6");
+  ck_assert(line.attached() == Names{"car"});
+  line.set("thresholds", "cat:0.2");
+  ck_assert(line.attached() == (Names{"cat", "car"}));
+  ck_assert_int_eq(line.warnings(), 0);
+}
+END_TEST
+
+START_TEST(thresholds_that_cannot_be_read_are_refused) {
+  Line line;
+  line.set("threshold", "0.25");
+  line.set("thresholds", "cat:0.4");
+  for (const char* bad :
+       {"cat", "cat:", ":0.4", "cat:1.5", "cat:-1", "cat:nan", "cat:0.4x", "dog:0.1,cat"}) {
+    line.set("thresholds", bad);
+    ck_assert_msg(line.warnings() == 1, "%s", bad);
+    dvnn_assert_text(line.text("thresholds"), "cat:0.4");
+    ck_assert(line.attached() == (Names{"dog: large", "car"}));
+  }
+}
+END_TEST
+
+// The boxes of one class share a third of their union.
+START_TEST(suppression_can_be_overridden) {
+  GstDvNetworkInfo* network = gst_dv_network_info_new(
+      "two", "boxes",
+      "{\"parts\":[\"boxes\",\"scores\"],\"box\":\"corners\",\"unit\":\"fractions\","
+      "\"num_classes\":1,\"nms_threshold\":0.6}",
+      nullptr);
+  GstHarness* h = gst_harness_new("dvdecode");
+  gst_harness_set_src_caps_str(h, video_caps("RGB", kSize, kSize).c_str());
+  const struct {
+    float threshold;
+    guint objects;
+  } cases[] = {{-1, 2}, {0.2f, 1}, {0.4f, 2}, {0.2f, 1}, {-1, 2}};
+  for (const auto& c : cases) {
+    g_object_set(h->element, "nms-threshold", c.threshold, nullptr);
+    GstBuffer* frame = gst_buffer_new_allocate(nullptr, kSize * kSize * 3, nullptr);
+    add_two_boxes(frame, network);
+    GstBuffer* out = gst_harness_push_and_pull(h, frame);
+    ck_assert_uint_eq(gst_dv_objects_meta_get_n_objects(gst_buffer_get_dv_objects_meta(out)),
+                      c.objects);
+    gst_buffer_unref(out);
+  }
+  gst_dv_network_info_unref(network);
+  gst_harness_teardown(h);
+}
+END_TEST
+
+START_TEST(labels_come_from_a_file) {
+  gchar* path = nullptr;
+  const int file = g_file_open_tmp("labels-XXXXXX", &path, nullptr);
+  ck_assert_int_ge(file, 0);
+  close(file);
+  ck_assert(g_file_set_contents(path, "nothing\r\nGata\nC\xc3\xa3o\n", -1, nullptr));
+  Line line;
+  line.set("threshold", "0.25");
+  line.set("labels-file", path);
+  ck_assert(line.attached() == (Names{"Gata", "C\xc3\xa3o", "class 3"}));
+  line.set("labels", "Gata");  // by the names of the file
+  ck_assert(line.attached() == Names{"Gata"});
+  line.set("labels-file", "/nowhere/labels.txt");
+  ck_assert_int_eq(line.warnings(), 1);
+  dvnn_assert_text(line.text("labels-file"), path);
+  ck_assert(line.attached() == Names{"Gata"});
+  line.set("labels", "");
+  line.set("labels-file", "");
+  ck_assert(line.attached() == (Names{"cat", "dog: large", "car"}));
+  unlink(path);
+  g_free(path);
+}
+END_TEST
+
+int main() {
+  return run_gst_suite(
+      "choice", {objects_are_chosen_while_playing, thresholds_that_cannot_be_read_are_refused,
+                 suppression_can_be_overridden, labels_come_from_a_file});
+}

@@ -7,14 +7,16 @@
 
 namespace dvnn::fuzz {
 
-/// Options of the converter that every kind of model has, by the lowest four bits.
+/// Options of the converter that every kind of model has, by the lowest six bits.
 inline convert::ConvertOptions converter_options(uint64_t bits) {
   convert::ConvertOptions options;
-  options.rescale = false;  // which computes the whole network
+  options.rescale = options.measure_bits = false;  // which compute the whole network
   options.quantise = bits & 1;
   options.hwc = bits & 2;
   if (bits & 4) options.import.width = 12, options.import.height = 8;
   if (bits & 8) options.picture.order = ChannelOrder::kGray;
+  if (bits & 16) options.import.outputs = {"y"};
+  if (bits & 32) options.import.inputs = {{"x", {}, {1}}};
   return options;
 }
 

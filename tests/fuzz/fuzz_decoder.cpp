@@ -11,20 +11,31 @@
 
 using namespace dvnn;
 
-DVNN_FUZZ_JSON("ssd", "classification", "detection-output", "params", "loc", "conf", "softmax",
-               "sigmoid", "none", "score", "anchors", "rule", "prior-box", "min-boxes", "grid",
-               "boxes", "num_classes", "background_label_id", "share_location", "top_k",
-               "variance_encoded_in_target", "nms_threshold", "nms_top_k", "nms_eta", "keep_top_k",
-               "confidence_threshold", "class_agnostic", "code_type", "corner", "center_size",
-               "corner_size", "aspect_ratios", "clip", "flip", "variances", "img_size", "min_size",
-               "max_size", "min_sizes", "max_sizes", "img_w", "img_h", "layer_w", "layer_h",
-               "step_w", "step_h", "offset", "layers", "image", "strides", "min_boxes", "type",
-               "layout", "float16", "float32", "uint8", "int8", "nchw", "nhwc", "nwhc", "whc8",
-               "hwc8")
+DVNN_FUZZ_JSON("activated", "anchors", "anchors_per_cell", "aspect_ratios", "background_label_id",
+               "bins", "blank", "bound", "box", "boxes", "center", "center-exp", "center_size",
+               "channels", "clamp", "class_agnostic", "class_power", "classification", "clip",
+               "coco-17", "code_type", "conf", "confidence_threshold", "corner", "corner_size",
+               "corners", "ctc", "db", "deltas", "detection-output", "distances", "distribution",
+               "embedding", "expectation", "face-468", "face-5", "face-6", "face-68", "features",
+               "flip", "float16", "float32", "form", "fractions", "grid", "hand-21", "heads",
+               "heatmap-centres", "heatmaps", "hwc8", "image", "img_h", "img_size", "img_w",
+               "inclusive", "indices", "inner", "int8", "keep_top_k", "keypoints", "layer_h",
+               "layer_w", "layers", "layout", "least_side", "linear", "loc", "logarithmic",
+               "mask_count", "max_regions", "max_size", "max_sizes", "min-boxes", "min_boxes",
+               "min_size", "min_sizes", "multi_label", "nchw", "nhwc", "nms_eta", "nms_threshold",
+               "nms_top_k", "none", "normalize", "num_classes", "number", "nwhc", "objectness",
+               "objectness_power", "objectness_score", "offset", "offsets", "output", "params",
+               "parts", "peaks", "pixels", "point_confidence", "point_count", "point_size",
+               "points", "points_in_box", "prior-box", "prototypes", "ratios", "rows_first", "rule",
+               "scale", "scale_xy", "score", "score_output", "scores", "segmentation",
+               "share_location", "shared", "sigmoid", "simcc", "sizes", "sizes-ratios", "skeleton",
+               "softmax", "ssd", "step_h", "step_w", "stride", "strides", "tanh-sigmoid",
+               "threshold", "top_k", "type", "uint8", "unclip", "unit",
+               "variance_encoded_in_target", "variances", "whc8", "window", "yolo", "yolo-scaled")
 
 namespace {
 
-constexpr int64_t kMostElements = 1 << 14;
+constexpr int64_t kMostElements = 1 << 17;
 
 // An output as a network may have it; nothing if it is none.
 bool read_output(const nlohmann::json& item, decode::NamedOutput* output,
@@ -57,7 +68,7 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  constexpr size_t kMostOutputs = 4;
+  constexpr size_t kMostOutputs = 12;
   const auto json = parse_json(std::string(reinterpret_cast<const char*>(data), size), "it");
   if (!json.ok()) return 0;
   JsonReader in(json.value(), "it");

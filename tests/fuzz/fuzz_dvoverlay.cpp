@@ -10,6 +10,29 @@ using fuzz::FuzzedData;
 
 namespace {
 
+void add_details(FuzzedData* in, double extent, GstDvObject* object) {
+  static const char* const kSkeletons[] = {"coco-17", "face-5", "face-468", "none"};
+  object->kind = static_cast<GstDvObjectKind>(in->byte() % 4);
+  object->track_id = in->byte();
+  for (uint8_t left = in->byte() % 20; left > 0; --left) {
+    gst_dv_object_add_point(object, in->real(extent), in->real(extent),
+                            static_cast<gfloat>(in->real(1)));
+  }
+  for (uint8_t left = in->byte() % 6; left > 0; --left) {
+    gst_dv_object_add_corner(object, in->real(extent), in->real(extent));
+  }
+  gst_dv_object_set_skeleton(object, in->one_of(kSkeletons));
+  const guint width = in->byte() % 8, height = in->byte() % 8;
+  std::string cells = in->text(64);
+  cells.resize(size_t{width} * height, '\xff');
+  GBytes* bytes = g_bytes_new(cells.data(), cells.size());
+  gst_dv_object_set_mask(object, in->real(extent), in->real(extent), in->real(extent),
+                         in->real(extent), width, height, bytes);
+  g_bytes_unref(bytes);
+  gst_dv_object_set_text(object, in->text(40).c_str());
+  gst_dv_object_add_number(object, in->text(8).c_str(), in->real(100));
+}
+
 void add_object(FuzzedData* in, double extent, GstDvObjectsMeta* meta) {
   const uint8_t kind = in->byte();
   const std::string label = in->text(kind >= 250 ? 255 : 12);
@@ -21,6 +44,7 @@ void add_object(FuzzedData* in, double extent, GstDvObjectsMeta* meta) {
   // Not by gst_dv_object_set_box(), which puts the corners in order.
   object->x0 = in->real(extent), object->y0 = in->real(extent);
   object->x1 = in->real(extent), object->y1 = in->real(extent);
+  if (kind & 2) add_details(in, extent, object);
 }
 
 GstStructure* any_fields(FuzzedData* in, double extent) {
@@ -75,7 +99,8 @@ void set_properties(FuzzedData* in, GstElement* element) {
   g_object_set(element, "labels", !(which & 1), "confidence", !(which & 2), "line-width",
                which & 4 ? static_cast<guint>(in->in(0, 100)) : 0u, "text-height",
                which & 8 ? static_cast<guint>(in->in(0, 500)) : 0u, "hold",
-               which & 16 ? in->any<uint32_t>() : 1000u, nullptr);
+               which & 16 ? in->any<uint32_t>() : 1000u, "color-by", which >> 5 & 1, "blur",
+               which & 64 ? "face, thing" : "", "pixelate", which & 128 ? "thing" : "", nullptr);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "convert/convert.h"
 #include "converter_options.h"
 #include "import/keras/hdf5_reader.h"
+#include "import/keras/import.h"
 #include "json_mutator.h"
 #include "target.h"
 
@@ -89,9 +90,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto parsed = parse_json(std::string(reinterpret_cast<const char*>(data), size), "it");
   if (!parsed.ok()) return 0;
   JsonReader in(parsed.value(), "it");
-  const int64_t bits = in.integer("options", 0, 15, 0);
+  const int64_t bits = in.integer("options", 0, 127, 0);
   import::Hdf5Contents contents;
   if (!in.ok() || !read_contents(parsed.value(), &contents)) return 0;
+  constexpr int64_t kKeras3 = 64;  // the architecture is config.json's
+  if (bits & kKeras3) {
+    const auto config = contents.attributes.find("/@model_config");
+    if (config == contents.attributes.end() || config->second.empty()) return 0;
+    const std::string text = config->second[0];
+    const convert::ConvertOptions options = fuzz::converter_options(static_cast<uint64_t>(bits));
+    fuzz::accepted += fuzz::is_good(
+        import::import_keras3(text, *import::Hdf5File::of(std::move(contents)), options.import));
+    return 0;
+  }
   convert::Report report;
   const auto model =
       convert::convert_keras(*import::Hdf5File::of(std::move(contents)), "it",

@@ -24,8 +24,7 @@ class ProtoMutator {
   using Field = google::protobuf::FieldDescriptor;
 
   /// `words` are texts that the reader knows: types of layers, names of attributes.
-  explicit ProtoMutator(std::initializer_list<const char*> words)
-      : words_(words.begin(), words.end()) {}
+  explicit ProtoMutator(std::vector<std::string> words) : words_(std::move(words)) {}
 
   void mutate(Message* root, unsigned seed) {
     random_.seed(seed + 1);

@@ -98,6 +98,24 @@ START_TEST(integers_are_rounded_and_clamped) {
 }
 END_TEST
 
+START_TEST(numbers_that_are_not_finite_are_seen_in_every_type) {
+  for (const ElementType type : {ElementType::kFloat16, ElementType::kFloat32}) {
+    for (const float bad : {INFINITY, -INFINITY, NAN}) {
+      const TensorDesc desc = {type, Layout::kNhwc, {1, 3, 2, 2}};
+      std::vector<float> values(12, -65504.0f);
+      std::vector<uint8_t> bytes(static_cast<size_t>(desc.bytes()));
+      write_nchw(values.data(), {desc, bytes.data()});
+      ck_assert(all_finite({desc, bytes.data()}));
+      values[7] = bad;
+      write_nchw(values.data(), {desc, bytes.data()});
+      ck_assert(!all_finite({desc, bytes.data()}));
+    }
+  }
+  const uint8_t bytes[] = {255, 255, 255, 255};
+  ck_assert(all_finite({{ElementType::kUint8, Layout::kNchw, {4}}, bytes}));
+}
+END_TEST
+
 START_TEST(unknown_names_are_refused_with_the_known_ones) {
   const auto layout = parse_layout("chwn");
   ck_assert(!layout.ok());
@@ -109,4 +127,5 @@ END_TEST
 
 DVNN_TEST_MAIN(layout, chunked_offsets_follow_the_published_formula, every_layout_is_a_permutation,
                reading_and_writing_are_inverse, every_element_lies_where_its_offset_says,
-               integers_are_rounded_and_clamped, unknown_names_are_refused_with_the_known_ones)
+               integers_are_rounded_and_clamped, numbers_that_are_not_finite_are_seen_in_every_type,
+               unknown_names_are_refused_with_the_known_ones)

@@ -18,21 +18,42 @@ std::string describe(const std::string& layer) {
 
 }  // namespace
 
+// Whether the input of the run that begins is to be kept.
+bool FiniteWatch::begin() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const bool keeps = (is_first_ || keeps_ == Keeps::kEvery) && !has_told_;
+  is_first_ = false;
+  keeping_ += keeps;
+  return keeps;
+}
+
+// Whether the run that ended is to tell of results that are not finite, its own or another's.
+bool FiniteWatch::end(bool kept, bool is_finite) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  keeping_ -= kept;
+  is_untold_ |= !is_finite;
+  const bool can_say_where = kept && !is_finite;
+  if (has_told_ || !is_untold_ || (keeping_ > 0 && !can_say_where)) return false;
+  has_told_ = true;
+  return true;
+}
+
 Status FiniteWatch::run(Slot* slot, RunTimes* times, std::string* warning) {
   const Span<uint8_t> input = slot->input();
+  const bool keeps = begin();
   std::vector<uint8_t> kept;
-  const bool keeps = is_first_.exchange(false) || keeps_ == Keeps::kEvery;
-  if (keeps && !has_told_) kept.assign(input.begin(), input.end());
-  DVNN_TRY(slot->run(times));
-  if (has_told_ || slot->has_finite_outputs() || has_told_.exchange(true)) return {};
+  if (keeps) kept.assign(input.begin(), input.end());
+  const Status ran = slot->run(times);
+  const bool is_finite = !ran.ok() || slot->has_finite_outputs();
+  if (!end(keeps, is_finite)) return ran;
   std::string layer;
-  if (!kept.empty()) {
+  if (keeps && !is_finite) {
     std::copy(kept.begin(), kept.end(), input.begin());
     DVNN_ASSIGN(layer, slot->first_not_finite());
     DVNN_TRY(slot->run());
   }
   *warning = describe(layer);
-  return {};
+  return ran;
 }
 
 }  // namespace dvnn::network

@@ -2,7 +2,7 @@
 // Notices results that are not finite, which would otherwise look as if nothing was found.
 #pragma once
 
-#include <atomic>
+#include <mutex>
 #include <string>
 
 #include "network/network.h"
@@ -18,12 +18,18 @@ class FiniteWatch {
   explicit FiniteWatch(Keeps keeps = Keeps::kFirst) : keeps_(keeps) {}
 
   /// Runs the slot. If the results are not finite, for the first time, `warning` says so, and where
-  /// it begins.
+  /// it begins. While a run whose input is kept is under way, others leave it to that run to tell,
+  /// since it alone can say where.
   Status run(Slot* slot, RunTimes* times, std::string* warning);
 
  private:
+  bool begin();
+  bool end(bool kept, bool is_finite);
+
   const Keeps keeps_;
-  std::atomic<bool> is_first_{true}, has_told_{false};
+  std::mutex mutex_;
+  bool is_first_ = true, has_told_ = false, is_untold_ = false;
+  int keeping_ = 0;  // runs under way whose input is kept
 };
 
 }  // namespace dvnn::network

@@ -4,11 +4,14 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <functional>
+#include <limits>
 #include <thread>
 
 #include "check_main.h"
 #include "grid_network.h"
 #include "network/dvn_file.h"
+#include "network/finite_watch.h"
 
 using namespace dvnn;
 using namespace dvnn::network;
@@ -22,6 +25,31 @@ std::shared_ptr<Network> grid() {
   ck_assert_msg(network.ok(), "%s", network.ok() ? "" : network.error().message.c_str());
   return network.value();
 }
+
+// A slot whose outputs are infinite or not, as its run says.
+class ToldSlot : public Slot {
+ public:
+  ToldSlot(std::shared_ptr<Network> network, bool is_finite, std::function<void()> during = {})
+      : Slot(std::move(network)), is_finite_(is_finite), during_(std::move(during)) {}
+  Span<uint8_t> input() const override { return {input_, sizeof input_}; }
+  Status run(RunTimes*) override {
+    if (during_) std::exchange(during_, {})();
+    return {};
+  }
+  Result<std::string> first_not_finite() override { return std::string("where"); }
+  ConstTensorView output(size_t) const override {
+    const float value = is_finite_ ? 1 : std::numeric_limits<float>::infinity();
+    for (float& result : results_) result = value;
+    return {{ElementType::kFloat32, Layout::kNchw, {1, 1, 1, 2}},
+            reinterpret_cast<const uint8_t*>(results_)};
+  }
+
+ private:
+  const bool is_finite_;
+  std::function<void()> during_;
+  mutable uint8_t input_[4]{};
+  mutable float results_[2]{};
+};
 
 // Fills the slot's input with red in one cell and runs it; the confidences of "red" by cell.
 std::vector<float> run_cell(Slot* slot, int cell) {
@@ -173,7 +201,27 @@ START_TEST(a_step_that_a_layer_refuses_is_named) {
 }
 END_TEST
 
+// A second run ends while the first is under way: who tells, and whether it says where.
+START_TEST(what_is_not_finite_is_told_by_who_knows_where) {
+  const std::shared_ptr<Network> network = grid();
+  for (const bool first_is_finite : {false, true}) {
+    FiniteWatch watch;
+    std::string of_first, of_second, of_third;
+    ToldSlot second(network, false), third(network, false);
+    ToldSlot first(network, first_is_finite,
+                   [&] { ck_assert(watch.run(&second, nullptr, &of_second).ok()); });
+    ck_assert(watch.run(&first, nullptr, &of_first).ok());
+    ck_assert(watch.run(&third, nullptr, &of_third).ok());
+    ck_assert(of_second.empty());
+    ck_assert(of_first.find("not finite") == 0);
+    const bool says_where = of_first.find("first at layer 'where'") != std::string::npos;
+    ck_assert(says_where == !first_is_finite);
+    ck_assert(of_third.empty());
+  }
+}
+END_TEST
+
 DVNN_TEST_MAIN(network, the_output_follows_the_input, pixels_give_the_outputs_of_their_tensor,
                networks_say_when_they_take_no_pixels, slots_run_side_by_side,
                users_of_one_file_share_a_network, the_device_is_chosen_or_its_absence_explained,
-               a_step_that_a_layer_refuses_is_named)
+               a_step_that_a_layer_refuses_is_named, what_is_not_finite_is_told_by_who_knows_where)

@@ -10,6 +10,7 @@
 #include "base/format.h"
 #include "kernels/suppression.h"
 #include "plan/reference.h"
+#include "tools/pictures.h"
 #include "tools/session.h"
 
 namespace dvnn::tools {

@@ -3,27 +3,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <opencv2/imgcodecs.hpp>
 
 #include "base/format.h"
 #include "draw/blend.h"
 #include "draw/painter.h"
+#include "tools/pictures.h"
 
 namespace dvnn::tools {
 namespace {
 
-Status write_png(const std::string& folder, const std::string& path, const cv::Mat& picture) {
-  const std::string name = folder + "/" + base_name(path) + ".png";
-  std::vector<uint8_t> bytes;
-  if (!cv::imencode(".png", picture, bytes)) {
-    return Error{ErrorCode::kIo, "'" + name + "' cannot be made"};
-  }
-  std::ofstream file(name, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(bytes.data()),
-             static_cast<std::streamsize>(bytes.size()));
-  if (!file.flush()) return Error{ErrorCode::kIo, "'" + name + "' cannot be written"};
-  return {};
+std::string name_of(const std::string& folder, const std::string& path) {
+  return folder + "/" + base_name(path) + ".png";
 }
 
 // Values as bytes. Models tell nothing of what their pictures' values are, so the values do.
@@ -47,7 +37,7 @@ Status write_drawn(const std::string& folder, const std::string& path, const cv:
   cv::Mat drawn = picture.clone();
   draw::blend(painter.paint(items),
               {drawn.data, drawn.cols, drawn.rows, static_cast<ptrdiff_t>(drawn.step)});
-  return write_png(folder, path, drawn);
+  return write_png(name_of(folder, path), drawn);
 }
 
 Status write_output_picture(const std::string& folder, const std::string& path, Session* session) {
@@ -83,7 +73,7 @@ Status write_output_picture(const std::string& folder, const std::string& path, 
       }
     }
   }
-  return write_png(folder, path, picture);
+  return write_png(name_of(folder, path), picture);
 }
 
 }  // namespace dvnn::tools

@@ -10,6 +10,7 @@
 #include "tools/npy.h"
 #include "tools/objects_json.h"
 #include "tools/options.h"
+#include "tools/pictures.h"
 #include "tools/session.h"
 
 namespace dvnn::tools {

@@ -2,7 +2,6 @@
 #include "tools/session.h"
 
 #include <cstdio>
-#include <opencv2/imgcodecs.hpp>
 
 #include "base/format.h"
 #include "network/model_decoder.h"
@@ -143,24 +142,6 @@ Result<objects::Objects> Session::found(float threshold) {
   map.input = {double(in.w()), double(in.h())};
   objects::map_to_frame(map, &found);
   return found;
-}
-
-Result<cv::Mat> read_picture(const std::string& path) {
-  constexpr size_t kMaxPictureBytes = size_t{256} << 20;
-  DVNN_ASSIGN(const std::string bytes, read_file(path, kMaxPictureBytes));
-  const auto* data = reinterpret_cast<const uint8_t*>(bytes.data());
-  cv::Mat picture;
-  try {  // OpenCV reports some broken files by exception
-    if (!bytes.empty()) {
-      picture = cv::imdecode(std::vector<uint8_t>(data, data + bytes.size()), cv::IMREAD_COLOR);
-    }
-  } catch (const cv::Exception& e) {
-    return Error{ErrorCode::kMalformed, "picture '" + path + "': " + e.err};
-  }
-  if (picture.empty()) {
-    return Error{ErrorCode::kMalformed, "'" + path + "' is not a picture that OpenCV reads"};
-  }
-  return picture;
 }
 
 }  // namespace dvnn::tools

@@ -70,7 +70,4 @@ struct NetworkTexts {
   Result<std::unique_ptr<Session>> open(const std::string& path) const;
 };
 
-/// Reads a picture file as 8-bit BGR; the error names the file.
-Result<cv::Mat> read_picture(const std::string& path);
-
 }  // namespace dvnn::tools

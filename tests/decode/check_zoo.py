@@ -14,6 +14,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from share import share_of  # noqa: E402
+
 try:
     import numpy as np
 except ImportError:
@@ -407,8 +410,8 @@ def main():
         return 77
     wrong = 0
     chosen = [m for m in MODELS if not only or any(name in m[0] for name in only)]
-    # One in so many, where another run of the same tests does all.
-    chosen = chosen[::1 if only else int(os.environ.get('DVNN_TEST_ROUNDS', '1'))]
+    if not only:
+        chosen = share_of(chosen)
     with tempfile.TemporaryDirectory() as work:
         for model, preset, kind, decode, threshold, pictures in chosen:
             name = '%s (%s)' % (model, preset or 'by itself')

@@ -11,6 +11,9 @@ import tempfile
 
 from check_golden import MODELS, SKIP, chosen
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from share import share_of  # noqa: E402
+
 PICTURE = os.path.join("images", "ulfg_5.jpg")
 
 
@@ -29,29 +32,28 @@ def main():
         print(f"skipped: no reference data in '{data}'")
         return SKIP
     failures = 0
-    for name in chosen(MODELS):
+    for name, layout in share_of((name, layout) for name in chosen(MODELS) for layout in ("whc", "hwc")):
         _, files, options = MODELS[name]
-        for layout in ("whc", "hwc"):
-            with tempfile.TemporaryDirectory() as folder:
-                network = os.path.join(folder, "network.dvn")
-                subprocess.run(
-                    [dvnet, "convert", *[os.path.join(data, "models", file) for file in files],
-                     "-o", network, "--layout", layout, "--name", "net", "--emit-cpp", folder,
-                     *options], check=True, stdout=subprocess.DEVNULL)
-                library = os.path.join(folder, "libnet.so")
-                subprocess.run(
-                    [compiler, "-std=c++11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", f"-I{include}",
-                     os.path.join(folder, "net_gen.cpp"), os.path.join(folder, "net_dvinfer.cpp"),
-                     "-o", library, f"-L{libraries}", "-ldmp_network",
-                     f"-Wl,-rpath,{libraries}"], check=True)
-                picture = os.path.join(data, PICTURE)
-                ours = outputs(dvnet, [network], picture, os.path.join(folder, "a"))
-                weights = os.path.join(folder, "net_weights.bin")
-                theirs = outputs(dvnet, [library, "--weights", weights], picture,
-                                 os.path.join(folder, "b"))
-                same = ours == theirs and len(ours) > 0
-                failures += not same
-                print(f"{name} ({layout}): {len(ours)} outputs {'the same' if same else 'DIFFER'}")
+        with tempfile.TemporaryDirectory() as folder:
+            network = os.path.join(folder, "network.dvn")
+            subprocess.run(
+                [dvnet, "convert", *[os.path.join(data, "models", file) for file in files],
+                 "-o", network, "--layout", layout, "--name", "net", "--emit-cpp", folder,
+                 *options], check=True, stdout=subprocess.DEVNULL)
+            library = os.path.join(folder, "libnet.so")
+            subprocess.run(
+                [compiler, "-std=c++11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", f"-I{include}",
+                 os.path.join(folder, "net_gen.cpp"), os.path.join(folder, "net_dvinfer.cpp"),
+                 "-o", library, f"-L{libraries}", "-ldmp_network",
+                 f"-Wl,-rpath,{libraries}"], check=True)
+            picture = os.path.join(data, PICTURE)
+            ours = outputs(dvnet, [network], picture, os.path.join(folder, "a"))
+            weights = os.path.join(folder, "net_weights.bin")
+            theirs = outputs(dvnet, [library, "--weights", weights], picture,
+                             os.path.join(folder, "b"))
+            same = ours == theirs and len(ours) > 0
+            failures += not same
+            print(f"{name} ({layout}): {len(ours)} outputs {'the same' if same else 'DIFFER'}")
     return 1 if failures else 0
 
 

@@ -14,6 +14,9 @@ import tempfile
 
 from check_golden import MODELS, SKIP, chosen
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from share import share_of  # noqa: E402
+
 # network: the size to plan for
 SIZES = {"res10": "320x256", "yufacedetectnet": "640x352", "rfb320": "640x480",
          "rfb320_onnx": "480x352", "mini_xception": "96x80", "yolox_nano": "320x256",
@@ -50,20 +53,21 @@ def main():
         print(f"skipped: no reference data in '{data}'")
         return SKIP
     failures = 0
-    for name in chosen(SIZES):
+    cases = [(name, extra) for name in chosen(SIZES)
+             for extra in ([], ["--layout", "hwc"], ["--quantize"])]
+    for name, extra in share_of(cases):
         size = SIZES[name]
         files = [os.path.join(data, "models", file) for file in MODELS[name][1]]
         # Anchors by a rule for one size of picture are not the network's.
         options = [o for o in MODELS[name][2]]
         if "--decoder" in options:
             options = options[:options.index("--decoder")]
-        for extra in ([], ["--layout", "hwc"], ["--quantize"]):
-            with tempfile.TemporaryDirectory() as folder:
-                one, other = pair(dvnet, files, [*options, *extra], size, folder)
-                direct, resized = (open(path, "rb").read() for path in (one, other))
-            same = direct == resized
-            failures += not same
-            print(f"{name} {size} {' '.join(extra)}: {'the same' if same else 'DIFFERS'}")
+        with tempfile.TemporaryDirectory() as folder:
+            one, other = pair(dvnet, files, [*options, *extra], size, folder)
+            direct, resized = (open(path, "rb").read() for path in (one, other))
+        same = direct == resized
+        failures += not same
+        print(f"{name} {size} {' '.join(extra)}: {'the same' if same else 'DIFFERS'}")
     return 1 if failures else 0
 
 

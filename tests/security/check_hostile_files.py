@@ -12,6 +12,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from share import share_of  # noqa: E402
+
 SKIP = 77
 SECONDS = 5
 KILOBYTES = 1 << 20
@@ -101,7 +104,7 @@ def main():
         return SKIP
     with tempfile.TemporaryDirectory() as folder:
         checker = Checker(dvnet, folder)
-        for name in sorted(os.listdir(hostile)):
+        for name in share_of(sorted(os.listdir(hostile))):
             path = os.path.join(hostile, name)
             if name.endswith(".gz"):
                 unpacked = os.path.join(folder, name[:-len(".gz")])

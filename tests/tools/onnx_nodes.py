@@ -18,6 +18,9 @@ import tarfile
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from share import share_of  # noqa: E402
+
 OUT_OF_SCOPE = {
     'AffineGrid', 'ArrayFeatureExtractor', 'Bernoulli', 'Binarizer', 'CenterCropPad', 'Col2Im', 'Compress', 'DFT',
     'DeformConv', 'Det', 'GRU', 'GatherElements', 'GatherND', 'LSTM', 'MaxUnpool', 'NegativeLogLikelihoodLoss',
@@ -112,10 +115,8 @@ def main():
         chosen = [(operator, name) for operator, names in sorted(operators.items()) for name in names
                   if (operator in only or name in only if only else
                       operator not in OUT_OF_SCOPE and not operator.startswith(('Scatter', 'TreeEnsemble')))]
-        # Slow builds do one in so many, each build others.
-        every = int(os.environ.get('DVNN_TEST_BRIEFLY', '1'))
         if not only:
-            chosen = chosen[int(os.environ.get('DVNN_TEST_SEED', '0')) % every::every]
+            chosen = share_of(chosen)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             problems = list(pool.map(lambda test: run_test(dvnet, folder, work, test[1]), chosen))
     by_operator = {}

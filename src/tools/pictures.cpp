@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/pictures.h"
+
+#include <dlfcn.h>
+
+#include <fstream>
+
+#include "tools/options.h"
+#include "tools/picture_codec.h"
+
+namespace dvnn::tools {
+namespace {
+
+// The module lies where the tool's own run path says, in a build as when installed.
+Result<PictureCodec> load_codec() {
+  void* module = dlopen(DVNN_PICTURES_MODULE, RTLD_NOW | RTLD_LOCAL);
+  if (!module) {
+    return Error{ErrorCode::kNotFound,
+                 std::string("picture files cannot be read or written without ") + dlerror()};
+  }
+  PictureCodec codec{};
+  codec.decode = reinterpret_cast<decltype(codec.decode)>(dlsym(module, kDecodePicture));
+  codec.encode_png = reinterpret_cast<decltype(codec.encode_png)>(dlsym(module, kEncodePng));
+  if (!codec.decode || !codec.encode_png) {
+    return Error{ErrorCode::kIo, DVNN_PICTURES_MODULE " is not of this version of dvnet"};
+  }
+  return codec;
+}
+
+const Result<PictureCodec>& codec() {
+  static const Result<PictureCodec> loaded = load_codec();
+  return loaded;
+}
+
+}  // namespace
+
+Result<cv::Mat> read_picture(const std::string& path) {
+  constexpr size_t kMaxPictureBytes = size_t{256} << 20;
+  DVNN_ASSIGN(const std::string bytes, read_file(path, kMaxPictureBytes));
+  DVNN_ASSIGN(const PictureCodec pictures, codec());
+  cv::Mat picture;
+  std::string problem;
+  if (!bytes.empty()) pictures.decode({bytes.begin(), bytes.end()}, &picture, &problem);
+  if (!problem.empty()) {
+    return Error{ErrorCode::kMalformed, "picture '" + path + "': " + problem};
+  }
+  if (picture.empty()) {
+    return Error{ErrorCode::kMalformed, "'" + path + "' is not a picture that OpenCV reads"};
+  }
+  return picture;
+}
+
+Status write_png(const std::string& path, const cv::Mat& picture) {
+  DVNN_ASSIGN(const PictureCodec pictures, codec());
+  std::vector<uint8_t> bytes;
+  if (!pictures.encode_png(picture, &bytes)) {
+    return Error{ErrorCode::kIo, "'" + path + "' cannot be made"};
+  }
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
+  if (!file.flush()) return Error{ErrorCode::kIo, "'" + path + "' cannot be written"};
+  return {};
+}
+
+}  // namespace dvnn::tools

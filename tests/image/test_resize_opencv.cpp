@@ -61,9 +61,9 @@ static int between(int a, int b) {
 }
 
 START_TEST(random_sizes_equal_opencv_byte_for_byte) {
-  g_random.seed(11);
+  g_random.seed(dvnn_seed(11));
   dvnn::test::on_every_target([](const char*) {
-    for (unsigned i = 0; i < 150; ++i) {
+    for (unsigned i = 0; i < static_cast<unsigned>(dvnn_rounds(150)); ++i) {
       compare(between(1, 200), between(1, 200), between(1, 150), between(1, 150), i % 2 ? 3 : 1, i);
     }
   });
@@ -71,9 +71,9 @@ START_TEST(random_sizes_equal_opencv_byte_for_byte) {
 END_TEST
 
 START_TEST(nearest_equals_opencv_byte_for_byte) {
-  g_random.seed(12);
+  g_random.seed(dvnn_seed(12));
   dvnn::test::on_every_target([](const char*) {
-    for (unsigned i = 0; i < 100; ++i) {
+    for (unsigned i = 0; i < static_cast<unsigned>(dvnn_rounds(100)); ++i) {
       compare(between(1, 200), between(1, 200), between(1, 150), between(1, 150), i % 2 ? 3 : 1, i,
               ResizeMethod::kNearest, cv::INTER_NEAREST);
     }
@@ -83,8 +83,8 @@ END_TEST
 
 START_TEST(area_is_within_a_level_of_opencv) {
   // Of pictures that become smaller both ways: OpenCV has another rule for enlarged ones.
-  g_random.seed(13);
-  for (unsigned i = 0; i < 100; ++i) {
+  g_random.seed(dvnn_seed(13));
+  for (unsigned i = 0; i < static_cast<unsigned>(dvnn_rounds(100)); ++i) {
     const int w = between(1, 100), h = between(1, 100);
     compare(w + between(0, 200), h + between(0, 200), w, h, i % 2 ? 3 : 1, i, ResizeMethod::kArea,
             cv::INTER_AREA, 1);

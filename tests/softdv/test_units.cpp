@@ -83,7 +83,7 @@ double bilinear(const uint8_t* tex, int w, int h, double u, double v, int channe
 
 START_TEST(the_maximizer_names_the_largest_class) {
   Bench bench;
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < dvnn_rounds(60); ++round) {
     const int w = 1 + up_to(20), h = 1 + up_to(20), classes = 2 + up_to(30);
     auto* input = reinterpret_cast<half_t*>(bench.data);
     // Few different values, so that classes tie.
@@ -129,7 +129,7 @@ END_TEST
 
 START_TEST(the_ipu_scales_bilinearly_and_transposes) {
   Bench bench;
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < dvnn_rounds(60); ++round) {
     fill(&bench);
     const int tw = 1 + up_to(40), th = 1 + up_to(40), rw = 1 + up_to(60), rh = 1 + up_to(60);
     auto cmd = ipu_command(bench, tw, th, rw, rh);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "convert/convert.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/format.h"
 #include "convert/guess.h"
 #include "import/caffe/import.h"
 #include "import/keras/archive.h"
 #include "import/keras/import.h"
 #include "import/onnx/import.h"
+#include "layers/attributes.h"
 #include "network/model_decoder.h"
 #include "network/model_limits.h"
 #include "plan/plan.h"
@@ -35,14 +38,14 @@ Status choose_decoder(network::Model* model, Report* report) {
   const int output = model->outputs[0].tensor;
   std::string type;  // of the CPU layer that makes it
   for (const network::Step& step : model->steps) {
-    if (step.outputs[0] == output) type = step.type;
+    if (step.outputs[0] == output && step.layer) type = layers::type_of(*step.layer);
   }
   const Shape& shape = model->tensors[static_cast<size_t>(output)].desc.shape;
   if (type == "DetectionOutput") {
     model->decoder.name = "detection-output";
   } else if (shape.rank >= 2 && shape.elements() == shape[1]) {
     model->decoder.name = "classification";
-    model->decoder.params = {{"softmax", type != "Softmax"}};
+    *model->decoder.params = {{"softmax", type != "Softmax"}};
   }
   return {};
 }
@@ -90,7 +93,7 @@ Result<network::Model> convert_graph(plan::Graph graph, const ConvertOptions& op
     DVNN_TRY(choose_decoder(&model, report));
   } else {
     model.decoder = {options.decoder, options.decoder_params};
-    decode::set_input_size(options.decoder, input_size(model), &model.decoder.params);
+    decode::set_input_size(options.decoder, input_size(model), &*model.decoder.params);
   }
   DVNN_TRY(check_decoder(options, &model, report));
   DVNN_TRY(network::validate(model));

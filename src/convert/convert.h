@@ -4,10 +4,10 @@
 
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json_value.h"
 #include "base/result.h"
 #include "import/options.h"
 #include "network/model.h"
@@ -27,7 +27,7 @@ struct ConvertOptions : plan::PlanOptions {
   bool order_given = false;  // the picture's order is the user's: no other may take its place
   std::vector<std::string> labels;
   std::string decoder;  // empty: chosen from the model's last layer
-  nlohmann::json decoder_params = nlohmann::json::object();
+  JsonValue decoder_params = JsonValue::object();
   bool preset_labels = false;  // `labels` are a preset's: left out where the classes are others
   import::ImportOptions import;
   // Reads pictures to measure values with, as PlanOptions::samples wants them, for an input of this

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "convert/presets.h"
 
@@ -160,9 +161,9 @@ Result<std::optional<Guess>> guess_decoder(Span<const decode::NamedOutput> outpu
     const auto matched = match(look);
     if (!matched) continue;
     DVNN_ASSIGN(Preset preset, find_preset(matched->preset));
-    if (!matched->more.is_null()) preset.params.update(matched->more);
-    decode::set_input_size(preset.decoder, input, &preset.params);
-    if (!decode::create_decoder(preset.decoder, preset.params, outputs).ok()) continue;
+    if (!matched->more.is_null()) preset.params->update(matched->more);
+    decode::set_input_size(preset.decoder, input, &*preset.params);
+    if (!decode::create_decoder(preset.decoder, *preset.params, outputs).ok()) continue;
     return std::optional<Guess>({preset.decoder, std::move(preset.params), matched->family});
   }
   return std::optional<Guess>();

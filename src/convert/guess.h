@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/json_value.h"
 #include "decode/decoder.h"
 
 namespace dvnn::convert {
@@ -12,7 +13,7 @@ namespace dvnn::convert {
 /// A preset's decoder.
 struct Guess {
   std::string decoder;
-  nlohmann::json params;
+  JsonValue params;
   std::string family;  // for people: "YOLOX"
 };
 

@@ -56,7 +56,7 @@ Result<Preset> read_preset(const std::string& name, const json& value, const jso
   const json* labels = in.member("labels");
   if (!params || !picture) in.fail("params", "required but missing, and 'picture', too");
   DVNN_TRY(in.status());
-  preset.params = *params;
+  preset.params = JsonValue(*params);
   DVNN_ASSIGN(const json* own_picture, resolved(*picture, all["pictures"], "picture"));
   DVNN_ASSIGN(preset.picture, read_picture(*own_picture));
   if (!labels) return preset;

@@ -3,10 +3,10 @@
 // what their classes are called. Presets are data: presets.json.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json_value.h"
 #include "base/result.h"
 #include "tensor/input_spec.h"
 
@@ -17,7 +17,7 @@ struct Preset {
   InputSpec picture;
   std::vector<std::string> labels;  // may be empty
   std::string decoder;
-  nlohmann::json params;
+  JsonValue params;
 };
 
 /// The preset that is called so; an error lists the known ones.

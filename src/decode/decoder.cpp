@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "decode/decoder.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/format.h"
 #include "base/guard.h"
 #include "decode/decoder_table.h"

@@ -3,7 +3,7 @@
 // live outside the model.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 #include "base/result.h"

@@ -3,7 +3,7 @@
 // by the DetectionOutput layer (src/layers) and the "ssd" decoder.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 #include "base/result.h"

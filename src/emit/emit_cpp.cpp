@@ -191,10 +191,10 @@ class Emitter {
       describe_layer(step.name, "LT_SOFTMAX", in, out, false);
       line("layer.softmax_axis = 0;");
     } else if (is_custom(step)) {
-      begin_layer(("custom layer " + step.type).c_str(), step.layers);
+      begin_layer(("custom layer " + layers::type_of(*step.layer)).c_str(), step.layers);
       DVNN_TRY(put_custom(step, in, out, from_device));
     } else {
-      begin_layer(("CPU layer " + step.type).c_str(), step.layers);
+      begin_layer(("CPU layer " + layers::type_of(*step.layer)).c_str(), step.layers);
       describe_layer(step.name, "LT_CPU", in, out, from_device);
       line(format("set_cpu_layer(%zu, %s);", bodies_.size() - 1,
                   raw_string(cpu_description(step)).c_str()));
@@ -206,7 +206,7 @@ class Emitter {
   // --- custom layers ---------------------------------------------------------------------------
 
   bool is_custom(const Step& step) const {
-    return std::find(built_in_.begin(), built_in_.end(), step.type) == built_in_.end();
+    return std::holds_alternative<layers::CustomAttributes>(*step.layer);
   }
 
   static Result<std::string> cpp_type(const nlohmann::json& value) {
@@ -251,6 +251,7 @@ class Emitter {
   // The runtime gives a callback binary16 as floats, and takes floats, or what the device reads.
   Status put_custom(const Step& step, const TensorInfo& in, const TensorInfo& out,
                     bool from_device) {
+    const auto& custom = std::get<layers::CustomAttributes>(*step.layer);
     const bool fits = step.inputs.size() == 1 && step.outputs.size() == 1 &&
                       in.desc.type == ElementType::kFloat16 && in.storage == Storage::kIo &&
                       out.storage == Storage::kIo;
@@ -259,19 +260,19 @@ class Emitter {
                                shape.c() > 1 && shape.h() * shape.w() > 1;
     if (!fits || plain_picture) {
       return Error{ErrorCode::kUnsupported,
-                   "C++ sources can have a custom layer (" + step.type +
+                   "C++ sources can have a custom layer (" + custom.type +
                        ") of one input, from the device, whose output is no picture or goes to the "
                        "device"};
     }
-    const std::string type = identifier(step.type);
-    DVNN_ASSIGN(const std::string members, members_of(step.params));
+    const std::string type = identifier(custom.type);
+    DVNN_ASSIGN(const std::string members, members_of(*custom.params));
     const auto [it, fresh] = custom_.emplace(type, members);
     if (!fresh && it->second != members) {
       return Error{ErrorCode::kUnsupported,
-                   "its parameters are not of the same types as another " + step.type + "'s"};
+                   "its parameters are not of the same types as another " + custom.type + "'s"};
     }
     describe_layer(step.name, "LT_CUSTOM", in, out, from_device);
-    DVNN_ASSIGN(const std::string initializer, initializer_of(step.params));
+    DVNN_ASSIGN(const std::string initializer, initializer_of(*custom.params));
     line("static custom_param_" + type + " custom_param = " + initializer + ";");
     line("layer.custom_proc_ptr = &custom_callback_" + type + ";");
     line("layer.custom_param = &custom_param;");
@@ -280,14 +281,12 @@ class Emitter {
 
   // Over all elements of a binary16 vector: what the vendor's runtime does, too.
   bool is_plain_softmax(const Step& step) const {
-    using layers::SoftmaxAttributes;
-    if (step.type != SoftmaxAttributes::kName || step.inputs.empty()) return false;
-    static const nlohmann::json kNone = nlohmann::json::object();
-    const auto softmax = SoftmaxAttributes::parse(step.params.is_null() ? kNone : step.params);
+    const auto* softmax = std::get_if<layers::SoftmaxAttributes>(step.layer.get());
+    if (!softmax || step.inputs.empty()) return false;
     const TensorDesc& in = tensor(step.inputs[0]).desc;
-    return softmax.ok() && softmax.value().axis.value_or(1) == 1 &&
-           in.type == ElementType::kFloat16 && in.shape.rank >= 2 &&
-           in.shape.elements() == in.shape[1] && tensor(step.inputs[0]).storage == Storage::kIo;
+    return softmax->axis.value_or(1) == 1 && in.type == ElementType::kFloat16 &&
+           in.shape.rank >= 2 && in.shape.elements() == in.shape[1] &&
+           tensor(step.inputs[0]).storage == Storage::kIo;
   }
 
   nlohmann::json cpu_description(const Step& step) const {
@@ -302,8 +301,8 @@ class Emitter {
       }
       return tensors;
     };
-    return {{"type", step.type},
-            {"params", step.params},
+    return {{"type", layers::type_of(*step.layer)},
+            {"params", layers::params_of(*step.layer)},
             {"inputs", list(step.inputs)},
             {"outputs", list(step.outputs)}};
   }
@@ -444,8 +443,7 @@ class Emitter {
   std::string name_;
   std::vector<std::string> bodies_;            // Layer_N(), N its index
   std::map<std::string, std::string> custom_;  // members of a custom layer's struct, by type
-  const std::vector<std::string> built_in_ = layers::cpu_layer_names();
-  std::vector<int> makers_;  // by output: the step that makes it, or -1
+  std::vector<int> makers_;                    // by output: the step that makes it, or -1
 };
 
 }  // namespace

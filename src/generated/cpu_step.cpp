@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "base/json.h"
+#include "layers/attributes.h"
 #include "tensor/tensor_json.h"
 
 namespace dvnn::generated {
@@ -35,9 +36,12 @@ Result<CpuStep> CpuStep::parse(const std::string& description) {
   const JsonScope scope(&json);
   CpuStep step;
   JsonReader in(json, "the layer");
-  step.type_ = in.text("type");
+  const std::string type = in.text("type");
   DVNN_TRY(in.status());
-  if (const nlohmann::json* params = in.member("params")) step.params_ = *params;
+  const nlohmann::json* params = in.member("params");
+  static const nlohmann::json kNone;
+  DVNN_ASSIGN(auto attributes, layers::parse_layer(type, params ? *params : kNone));
+  step.attributes_ = std::make_shared<layers::LayerAttributes>(std::move(attributes));
   DVNN_TRY(read_tensors(in.member("inputs"), &step.inputs_));
   DVNN_TRY(read_tensors(in.member("outputs"), &step.outputs_));
   if (step.outputs_.empty()) return Error{ErrorCode::kMalformed, "the layer has no output"};
@@ -74,8 +78,8 @@ Status CpuStep::bind(uint8_t* io, size_t io_bytes, uint8_t* constants) {
     out_descs.push_back(t.desc);
     output_views_.push_back({t.desc, (t.constant ? constants : io) + t.offset});
   }
-  DVNN_ASSIGN(layer_, layers::create_cpu_layer(type_, params_, in_descs, out_descs));
-  take_apart(&params_);
+  DVNN_ASSIGN(layer_, layers::create_cpu_layer(*attributes_, in_descs, out_descs));
+  attributes_.reset();
   return {};
 }
 

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "layers/any_layer.h"
 #include "layers/cpu_layer.h"
 
 namespace dvnn::generated {
@@ -32,8 +34,7 @@ class CpuStep {
   };
   static Status read_tensors(const nlohmann::json* list, std::vector<Tensor>* tensors);
 
-  std::string type_;
-  nlohmann::json params_;
+  layers::LayerPtr attributes_;  // until it is bound
   std::vector<Tensor> inputs_, outputs_;
   std::vector<ConstTensorView> input_views_;
   std::vector<TensorView> output_views_;

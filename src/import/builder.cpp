@@ -2,6 +2,7 @@
 #include "import/builder.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/format.h"
 #include "device/limits.h"

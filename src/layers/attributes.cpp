@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layers/attributes.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/format.h"
+#include "base/guard.h"
 
 namespace dvnn::layers {
 namespace {
@@ -25,12 +28,6 @@ Result<LayerAttributes> parsed(const nlohmann::json& params) {
   return LayerAttributes(std::move(attributes));
 }
 
-template <typename Attributes, typename = void>
-struct IsFloatLayer : std::false_type {};
-template <typename Attributes>
-struct IsFloatLayer<Attributes, std::void_t<decltype(Attributes::kIsFloatLayer)>> : std::true_type {
-};
-
 template <size_t... I>
 std::vector<std::string> names_of(std::index_sequence<I...>) {
   return {std::variant_alternative_t<I, LayerAttributes>::kName...};
@@ -39,19 +36,18 @@ std::vector<std::string> names_of(std::index_sequence<I...>) {
 }  // namespace
 
 Result<LayerAttributes> parse_layer(const std::string& type, const nlohmann::json& params) {
-  return with_type(
-      type == "Flatten" ? ReshapeAttributes::kName : type,
-      [&](auto* row) { return parsed<std::remove_pointer_t<decltype(row)>>(params); },
-      [&]() -> Result<LayerAttributes> {
-        return LayerAttributes(CustomAttributes{type, params});
-      });
-}
-
-bool is_float_layer(const std::string& type) {
-  return with_type(
-      type,
-      [](auto* row) -> bool { return IsFloatLayer<std::remove_pointer_t<decltype(row)>>::value; },
-      [] { return false; });
+  static const nlohmann::json kNone = nlohmann::json::object();
+  const nlohmann::json& given = params.is_null() ? kNone : params;
+  auto layer = guarded("reading its parameters", [&] {
+    return with_type(
+        type == "Flatten" ? ReshapeAttributes::kName : type,
+        [&](auto* row) { return parsed<std::remove_pointer_t<decltype(row)>>(given); },
+        [&]() -> Result<LayerAttributes> {
+          return LayerAttributes(CustomAttributes{type, given});
+        });
+  });
+  if (!layer.ok()) return layer.error().within(type);
+  return layer;
 }
 
 std::string type_of(const LayerAttributes& attributes) {
@@ -78,6 +74,10 @@ std::vector<std::string> cpu_layer_names() {
   auto names = names_of(std::make_index_sequence<std::variant_size_v<LayerAttributes> - 1>());
   names.push_back("Flatten");
   return names;
+}
+
+nlohmann::json CustomAttributes::to_json() const {
+  return *params;
 }
 
 DimsResult CustomAttributes::dims_after(Span<const Shape>) const {

@@ -1,28 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // The attributes of each type of CPU layer, as a struct per type. A struct is its type's one row:
 // its name in files, how it is read from JSON and written to it, the shape of its result, and the
-// layer itself. A new type is a struct here, its name in LayerAttributes, and a file with its
-// functions; a missing function does not link. CONTRIBUTING.md has an example. Names and parameters
-// are Caffe's if Caffe has the layer. Shapes are row-major; axes count from 0.
+// layer itself. A new type is a struct here, its name in LayerAttributes (any_layer.h), and a file
+// with its functions; a missing function does not link. CONTRIBUTING.md has an example. Names and
+// parameters are Caffe's if Caffe has the layer. Shapes are row-major; axes count from 0.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "base/json_value.h"
 #include "base/result.h"
 #include "base/span.h"
 #include "decode/priors.h"
 #include "decode/ssd.h"
 #include "kernels/elementwise.h"
+#include "layers/any_layer.h"
 #include "layers/convolution.h"
 #include "layers/cpu_layer.h"
 #include "tensor/tensor.h"
 
 namespace dvnn::layers {
 
+class CustomLibrary;
 using LayerResult = Result<std::unique_ptr<CpuLayer>>;
 using DimsResult = Result<std::vector<int64_t>>;
 
@@ -407,8 +410,8 @@ struct WindowPoolAttributes {
 /// A layer of a user's library (custom_library.h); only the library knows its parameters.
 struct CustomAttributes {
   std::string type;
-  nlohmann::json params = nlohmann::json::object();
-  nlohmann::json to_json() const { return params; }
+  JsonValue params;
+  nlohmann::json to_json() const;
   DimsResult dims_after(Span<const Shape> inputs) const;
   LayerResult create(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs,
                      const CustomLibrary* library) const;
@@ -417,21 +420,9 @@ struct CustomAttributes {
 #undef DVNN_FLOAT_LAYER_TYPE
 #undef DVNN_LAYER_TYPE
 
-/// Every type in the order of names; the last one stands for all types that are not built in.
-using LayerAttributes = std::variant<
-    ArgReduceAttributes, BinaryAttributes, BorderAttributes, ConcatAttributes, ConstantAttributes,
-    ConvolutionAttributes, CumSumAttributes, DetectionOutputAttributes, EluAttributes,
-    EltwiseAttributes, GatherAttributes, GridSampleAttributes, LrnAttributes, MatMulAttributes,
-    NormalizeAttributes, PreluAttributes, PadAttributes, PermuteAttributes, PoolingAttributes,
-    PriorBoxAttributes, ReduceAttributes, ReluAttributes, ReshapeAttributes, ResizeAttributes,
-    ScaleAttributes, SigmoidAttributes, SliceAttributes, SoftmaxAttributes, StandardizeAttributes,
-    TanhAttributes, TileAttributes, TopKAttributes, UnaryAttributes, WhereAttributes,
-    WindowPoolAttributes, CustomAttributes>;
-
-/// Reads the parameters of the type called `type`. Errors name the parameter.
+/// Reads the parameters of the type called `type`, null if it has none. Errors name the type and
+/// the parameter.
 Result<LayerAttributes> parse_layer(const std::string& type, const nlohmann::json& params);
-/// Whether the layer of the type called `type` is a function of whole tensors in floats.
-bool is_float_layer(const std::string& type);
 /// The type's name in files, and its parameters there.
 std::string type_of(const LayerAttributes& attributes);
 nlohmann::json params_of(const LayerAttributes& attributes);

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/budget.h"
-#include "base/json.h"
 #include "base/saturate.h"
 #include "decode/ssd.h"
 #include "layers/attributes.h"
@@ -29,47 +28,8 @@ uint64_t floats(uint64_t count) {
   return product(count, sizeof(float));
 }
 
-// A parameter if it is a whole number in 1..2^28.
-uint64_t count_of(JsonReader* params, const char* name) {
-  constexpr int64_t kLargest = int64_t{1} << 28;
-  const nlohmann::json* value = params->member(name);
-  if (!value || !value->is_number_integer()) return 1;
-  return static_cast<uint64_t>(params->integer(name, 1, kLargest, 1));
-}
-
-void add_pooling(JsonReader* params, const Shape& in, const Shape& out, Cost* cost) {
-  if (in.rank != 4 || out.rank != 4) return;
-  const auto w = static_cast<uint64_t>(in.w()), h = static_cast<uint64_t>(in.h());
-  const bool global = params->boolean("global", false);
-  const uint64_t x = global ? w : std::min(count_of(params, "kernel_w"), w);
-  const uint64_t y = global ? h : std::min(count_of(params, "kernel_h"), h);
-  cost->work = sum(cost->work, product(static_cast<uint64_t>(out.elements()), product(x, y)));
-}
-
-void add_convolution(JsonReader* params, const Shape& in, const Shape& out, Cost* cost) {
-  if (in.rank != 4 || out.rank != 4) return;
-  const uint64_t channels =
-      std::max<uint64_t>(static_cast<uint64_t>(in.c()) / count_of(params, "groups"), 1);
-  const uint64_t area = product(count_of(params, "kernel_w"), count_of(params, "kernel_h"));
-  cost->work =
-      sum(cost->work, product(static_cast<uint64_t>(out.elements()), product(channels, area)));
-  cost->kept_bytes = sum(cost->kept_bytes,
-                         floats(product(static_cast<uint64_t>(out.c()), product(channels, area))));
-  if (!params->boolean("transposed", false)) return;
-  // The size of the input with stride - 1 zeros between its pixels.
-  const uint64_t w = product(static_cast<uint64_t>(in.w()), count_of(params, "stride_w"));
-  const uint64_t h = product(static_cast<uint64_t>(in.h()), count_of(params, "stride_h"));
-  const uint64_t wide = product(static_cast<uint64_t>(in.c()), product(w, h));
-  cost->shared_bytes = sum(cost->shared_bytes, floats(wide));
-  cost->work = sum(cost->work, wide);
-}
-
-void add_detection_output(const nlohmann::json& params, const TensorDesc& priors, Cost* cost) {
-  constexpr uint64_t kBytesPerPrior = 128;  // priors twice, boxes, candidates and results
-  const uint64_t count = elements(priors) / 8;
-  cost->kept_bytes = sum(cost->kept_bytes, product(count, kBytesPerPrior));
-  const auto ssd = decode::parse_ssd_params(params, "");
-  if (ssd.ok()) cost->candidates = decode::count_candidates(ssd.value(), count);
+uint64_t whole(int value) {
+  return static_cast<uint64_t>(std::max(value, 1));
 }
 
 // What a result of a layer's takes beside one look at each input: taps of windows, products. Layers
@@ -108,20 +68,114 @@ uint64_t taps_of(const ResizeAttributes& resize, Span<const TensorDesc>) {
                           : kPerAxis;
 }
 
-// Layers that are functions of whole tensors (float_layer.h): a result of their own, and lists of
-// where each element is.
-void add_float_layer(const std::string& type, const nlohmann::json& params,
-                     Span<const TensorDesc> inputs, uint64_t made, Cost* cost) {
-  cost->shared_bytes = sum(cost->shared_bytes, product(3, floats(made)));
-  cost->kept_bytes = sum(cost->kept_bytes, floats(made));
-  for (const TensorDesc& desc : inputs) {
+template <typename Attributes, typename = void>
+struct IsFloatLayer : std::false_type {};
+template <typename Attributes>
+struct IsFloatLayer<Attributes, std::void_t<decltype(Attributes::kIsFloatLayer)>> : std::true_type {
+};
+
+// The tensors of a layer, and the elements of its results.
+struct Ends {
+  Span<const TensorDesc> inputs, outputs;
+  uint64_t made;
+};
+
+// What a type of layer takes beyond a look at each of its tensors. Types without a line of their
+// own take no more, or are functions of whole tensors (float_layer.h): these have a result of their
+// own, and lists of where each element is.
+template <typename Attributes>
+void add_own(const Attributes& layer, const Ends& ends, Cost* cost) {
+  if (!IsFloatLayer<Attributes>::value) return;
+  cost->shared_bytes = sum(cost->shared_bytes, product(3, floats(ends.made)));
+  cost->kept_bytes = sum(cost->kept_bytes, floats(ends.made));
+  for (const TensorDesc& desc : ends.inputs) {
     cost->kept_bytes = sum(cost->kept_bytes, floats(elements(desc)));
   }
-  const auto attributes = parse_layer(type, params);
-  if (!attributes.ok()) return;  // which is told when it is made
-  const uint64_t taps =
-      std::visit([&](const auto& a) { return taps_of(a, inputs); }, attributes.value());
-  cost->work = sum(cost->work, product(made, taps));
+  cost->work = sum(cost->work, product(ends.made, taps_of(layer, ends.inputs)));
+}
+
+void keep_result(const Ends& ends, Cost* cost) {
+  cost->kept_bytes = sum(cost->kept_bytes, floats(ends.made));
+}
+
+void share_result(const Ends& ends, Cost* cost) {
+  cost->shared_bytes = sum(cost->shared_bytes, floats(ends.made));
+}
+
+void add_own(const ConstantAttributes&, const Ends& ends, Cost* cost) {
+  keep_result(ends, cost);
+}
+
+void add_own(const NormalizeAttributes&, const Ends& ends, Cost* cost) {
+  keep_result(ends, cost);
+}
+
+void add_own(const PadAttributes&, const Ends& ends, Cost* cost) {
+  keep_result(ends, cost);
+}
+
+void add_own(const PriorBoxAttributes&, const Ends& ends, Cost* cost) {
+  keep_result(ends, cost);
+}
+
+void add_own(const SoftmaxAttributes&, const Ends& ends, Cost* cost) {
+  keep_result(ends, cost);
+}
+
+void add_own(const SliceAttributes&, const Ends& ends, Cost* cost) {
+  keep_result(ends, cost);
+  share_result(ends, cost);
+}
+
+void add_own(const EltwiseAttributes&, const Ends& ends, Cost* cost) {
+  share_result(ends, cost);
+}
+
+void add_own(const BinaryAttributes&, const Ends& ends, Cost* cost) {
+  share_result(ends, cost);
+  for (const TensorDesc& desc : ends.inputs) {  // an index for each operand that repeats
+    if (elements(desc) != ends.made) keep_result(ends, cost);
+  }
+}
+
+// Whether one picture becomes another.
+bool is_of_pictures(const Ends& ends) {
+  return ends.inputs.size() == 1 && ends.outputs.size() == 1 && ends.inputs[0].shape.rank == 4 &&
+         ends.outputs[0].shape.rank == 4;
+}
+
+void add_own(const PoolingAttributes& pooling, const Ends& ends, Cost* cost) {
+  if (!is_of_pictures(ends)) return;
+  const Shape& in = ends.inputs[0].shape;
+  const uint64_t w = whole(in.w()), h = whole(in.h());
+  const uint64_t x = pooling.global ? w : std::min(whole(pooling.x.kernel), w);
+  const uint64_t y = pooling.global ? h : std::min(whole(pooling.y.kernel), h);
+  cost->work = sum(cost->work, product(ends.made, product(x, y)));
+}
+
+void add_own(const ConvolutionAttributes& convolution, const Ends& ends, Cost* cost) {
+  if (!is_of_pictures(ends)) return;
+  const ConvolutionParams& params = convolution.params;
+  const Shape &in = ends.inputs[0].shape, &out = ends.outputs[0].shape;
+  const uint64_t channels = std::max<uint64_t>(whole(in.c()) / whole(params.groups), 1);
+  const uint64_t taps = product(channels, product(whole(params.kernel_x), whole(params.kernel_y)));
+  cost->work = sum(cost->work, product(ends.made, taps));
+  cost->kept_bytes = sum(cost->kept_bytes, floats(product(whole(out.c()), taps)));
+  if (!params.transposed) return;
+  // The size of the input with stride - 1 zeros between its pixels.
+  const uint64_t w = product(whole(in.w()), whole(params.stride_x));
+  const uint64_t h = product(whole(in.h()), whole(params.stride_y));
+  const uint64_t wide = product(whole(in.c()), product(w, h));
+  cost->shared_bytes = sum(cost->shared_bytes, floats(wide));
+  cost->work = sum(cost->work, wide);
+}
+
+void add_own(const DetectionOutputAttributes& layer, const Ends& ends, Cost* cost) {
+  if (ends.inputs.size() != 3) return;
+  constexpr uint64_t kBytesPerPrior = 128;  // priors twice, boxes, candidates and results
+  const uint64_t count = elements(ends.inputs[2]) / 8;
+  cost->kept_bytes = sum(cost->kept_bytes, product(count, kBytesPerPrior));
+  cost->candidates = decode::count_candidates(layer.ssd, count);
 }
 
 }  // namespace
@@ -134,7 +188,7 @@ Cost& Cost::operator+=(const Cost& other) {
   return *this;
 }
 
-Cost cost_of(const std::string& type, const nlohmann::json& params, Span<const TensorDesc> inputs,
+Cost cost_of(const LayerAttributes& attributes, Span<const TensorDesc> inputs,
              Span<const TensorDesc> outputs) {
   // Most layers keep their inputs and results as row-major floats, unless those are row-major
   // already.
@@ -143,34 +197,13 @@ Cost cost_of(const std::string& type, const nlohmann::json& params, Span<const T
     cost.work = sum(cost.work, elements(desc));
     if (!is_plain_float(desc)) cost.shared_bytes = sum(cost.shared_bytes, floats(elements(desc)));
   }
-  uint64_t made = 0;
+  Ends ends{inputs, outputs, 0};
   for (const TensorDesc& desc : outputs) {
-    made = sum(made, elements(desc));
+    ends.made = sum(ends.made, elements(desc));
     if (!is_plain_float(desc)) cost.shared_bytes = sum(cost.shared_bytes, floats(elements(desc)));
   }
-  cost.work = sum(cost.work, made);
-  JsonReader in(params, type);
-  const bool one_to_one = inputs.size() == 1 && outputs.size() == 1;
-  const uint64_t result = floats(made);
-  if (type == "Binary" || type == "Slice" || type == "Eltwise") {
-    cost.shared_bytes = sum(cost.shared_bytes, result);
-  }
-  if (type == "Binary") {  // an index for each operand that repeats
-    for (const TensorDesc& desc : inputs) {
-      if (elements(desc) != made) cost.kept_bytes = sum(cost.kept_bytes, result);
-    }
-  } else if (type == "Slice" || type == "Constant" || type == "Pad" || type == "Normalize" ||
-             type == "Softmax" || type == "PriorBox") {
-    cost.kept_bytes = sum(cost.kept_bytes, result);
-  } else if (type == "Pooling" && one_to_one) {
-    add_pooling(&in, inputs[0].shape, outputs[0].shape, &cost);
-  } else if (type == "Convolution" && one_to_one) {
-    add_convolution(&in, inputs[0].shape, outputs[0].shape, &cost);
-  } else if (type == "DetectionOutput" && inputs.size() == 3) {
-    add_detection_output(params, inputs[2], &cost);
-  } else if (is_float_layer(type)) {
-    add_float_layer(type, params, inputs, made, &cost);
-  }
+  cost.work = sum(cost.work, ends.made);
+  std::visit([&](const auto& layer) { add_own(layer, ends, &cost); }, attributes);
   return cost;
 }
 

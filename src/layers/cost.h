@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost of a CPU layer, computed from its description before it is created. The sums over a
+// The cost of a CPU layer, computed from its attributes before it is created. The sums over a
 // network are checked against its budgets (base/budget.h).
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "base/result.h"
 #include "base/span.h"
+#include "layers/any_layer.h"
 #include "tensor/tensor.h"
 
 namespace dvnn::layers {
@@ -24,8 +24,8 @@ struct Cost {
   Cost& operator+=(const Cost& other);
 };
 
-/// The cost of a layer that may not even be possible: parameters of wrong types count as absent.
-Cost cost_of(const std::string& type, const nlohmann::json& params, Span<const TensorDesc> inputs,
+/// The cost of a layer that may not even be possible with these tensors.
+Cost cost_of(const LayerAttributes& attributes, Span<const TensorDesc> inputs,
              Span<const TensorDesc> outputs);
 
 /// Checks the cost of CPU layers against the budgets. `whose` is the subject of the error: "the

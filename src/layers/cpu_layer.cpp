@@ -46,31 +46,19 @@ LayerResult create_enclosed(const LayerAttributes& attributes, Span<const Tensor
 
 }  // namespace
 
-LayerResult create_cpu_layer(const std::string& type, const nlohmann::json& params,
-                             Span<const TensorDesc> inputs, Span<const TensorDesc> outputs,
-                             const CustomLibrary* library) {
-  static const nlohmann::json kNoParams = nlohmann::json::object();
-  const nlohmann::json& given = params.is_null() ? kNoParams : params;
-  // The cost is checked before any memory is taken. validate() has checked a model's layers
-  // together; those of generated sources come here one by one.
-  DVNN_TRY(check_cost(cost_of(type, given, inputs, outputs), "a layer of type " + type + ":"));
-  auto attributes = guarded("making it", [&] { return parse_layer(type, given); });
-  if (!attributes.ok()) return attributes.error().within(type);
-  return create_enclosed(attributes.value(), inputs, outputs, library);
-}
-
 LayerResult create_cpu_layer(const LayerAttributes& attributes, Span<const TensorDesc> inputs,
                              Span<const TensorDesc> outputs, const CustomLibrary* library) {
   const std::string type = type_of(attributes);
-  DVNN_TRY(check_cost(cost_of(type, params_of(attributes), inputs, outputs),
-                      "a layer of type " + type + ":"));
+  // Before any memory is taken. validate() has checked a model's layers together; those of
+  // generated sources come here one by one.
+  DVNN_TRY(check_cost(cost_of(attributes, inputs, outputs), "a layer of type " + type + ":"));
   return create_enclosed(attributes, inputs, outputs, library);
 }
 
 LayerResult CustomAttributes::create(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs,
                                      const CustomLibrary* library) const {
   if (library) {
-    DVNN_ASSIGN(auto layer, library->create(type, params, inputs, outputs));
+    DVNN_ASSIGN(auto layer, library->create(type, *params, inputs, outputs));
     if (layer) return LayerResult(std::move(layer));
   }
   std::string known;

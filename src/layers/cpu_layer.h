@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers that run on the CPU, found by name. CONTRIBUTING.md shows how to add one.
+// Layers that run on the CPU; attributes.h makes them. CONTRIBUTING.md shows how to add one.
 #pragma once
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -20,16 +19,6 @@ class CpuLayer {
   /// Reads the inputs, fills the outputs; their descriptions are those given to the factory.
   virtual Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) = 0;
 };
-
-class CustomLibrary;
-
-/// Makes the layer called `type`: one of ours or, if `library` is not null, of that library. An
-/// unknown name is an error that lists the known ones.
-Result<std::unique_ptr<CpuLayer>> create_cpu_layer(const std::string& type,
-                                                   const nlohmann::json& params,
-                                                   Span<const TensorDesc> inputs,
-                                                   Span<const TensorDesc> outputs,
-                                                   const CustomLibrary* library = nullptr);
 
 /// Every built-in layer's name.
 std::vector<std::string> cpu_layer_names();

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/format.h"
 #include "base/library.h"

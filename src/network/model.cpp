@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/saturate.h"
 #include "device/limits.h"
+#include "layers/attributes.h"
 #include "layers/cost.h"
 #include "network/model_limits.h"
 #include "tensor/tensor_json.h"
@@ -268,7 +269,10 @@ Status validate_names(const Model& model) {
   for (size_t i = 0; i < model.steps.size(); ++i) {
     const Step& step = model.steps[i];
     DVNN_TRY(named(format("name of step %zu", i), step.name));
-    DVNN_TRY(named(format("type of step %zu", i), step.type));
+    if (step.kind == StepKind::kCpu) {
+      if (!step.layer) return malformed(format("step %zu of the CPU has no layer", i));
+      DVNN_TRY(named(format("type of step %zu", i), layers::type_of(*step.layer)));
+    }
     for (const std::string& layer : step.layers) {
       DVNN_TRY(named(format("a layer of step %zu", i), layer));
     }
@@ -323,9 +327,7 @@ Status validate_cost(const Model& model) {
     std::vector<TensorDesc> inputs, outputs;
     for (int i : step.inputs) inputs.push_back(model.tensor(i).desc);
     for (int i : step.outputs) outputs.push_back(model.tensor(i).desc);
-    static const nlohmann::json kNoParams = nlohmann::json::object();
-    cpu += layers::cost_of(step.type, step.params.is_null() ? kNoParams : step.params, inputs,
-                           outputs);
+    cpu += layers::cost_of(*step.layer, inputs, outputs);
   }
   DVNN_TRY(check_budget(Budget::kDeviceMacs, device, "the network's commands multiply and add"));
   return layers::check_cost(cpu, "the network's CPU layers");
@@ -342,12 +344,6 @@ Status check_name(const std::string& name) {
   if (is_printable(name)) return {};
   return malformed("'" + short_text(name, kShown) +
                    "' has control characters or is no UTF-8: names are printable");
-}
-
-Model::~Model() {
-  for (Step& step : steps) take_apart(&step.params);
-  take_apart(&decoder.params);
-  take_apart(&graph);
 }
 
 Status validate(const Model& model) {

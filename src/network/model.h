@@ -3,11 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json_value.h"
 #include "device/command.h"
+#include "layers/any_layer.h"
 #include "tensor/input_spec.h"
 #include "tensor/tensor.h"
 
@@ -39,8 +40,7 @@ struct Step {
   // kDevice. With several external runs the output is their concatenation.
   device::ConvCommand command;
   // kCpu
-  std::string type;       // CPU layer's name in the registry
-  nlohmann::json params;  // its parameters
+  layers::LayerPtr layer;
 };
 
 /// The input tensor and how a picture becomes it.
@@ -59,17 +59,10 @@ struct OutputInfo {
 
 struct DecoderInfo {
   std::string name;  // empty: none
-  nlohmann::json params = nlohmann::json::object();
+  JsonValue params = JsonValue::object();
 };
 
 struct Model {
-  Model() = default;
-  Model(const Model&) = default;
-  Model(Model&&) = default;
-  Model& operator=(const Model&) = default;
-  Model& operator=(Model&&) = default;
-  ~Model();
-
   std::string name;
   std::string producer;  // "dvnet 0.1.0"
   std::string source;    // "caffe: deploy.prototxt, weights.caffemodel"
@@ -79,7 +72,7 @@ struct Model {
   std::vector<OutputInfo> outputs;
   DecoderInfo decoder;
   std::vector<std::string> labels;  // by class id; may be empty
-  nlohmann::json graph;             // for planning it anew (src/plan/saved_graph.h); may be null
+  JsonValue graph;                  // for planning it anew (src/plan/saved_graph.h); may be null
   uint64_t io_bytes = 0;            // size of a slot's I/O buffer
   uint64_t constant_bytes = 0;
   std::vector<uint8_t> weights;  // packed streams, each at a multiple of 16

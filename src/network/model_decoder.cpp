@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "network/model_decoder.h"
 
+#include <nlohmann/json.hpp>
+
 namespace dvnn::network {
 
 std::vector<decode::NamedOutput> named_outputs(const Model& model) {
@@ -13,7 +15,7 @@ std::vector<decode::NamedOutput> named_outputs(const Model& model) {
 
 Result<std::unique_ptr<decode::Decoder>> create_decoder(const Model& model) {
   if (model.decoder.name.empty()) return std::unique_ptr<decode::Decoder>();
-  return decode::create_decoder(model.decoder.name, model.decoder.params, named_outputs(model));
+  return decode::create_decoder(model.decoder.name, *model.decoder.params, named_outputs(model));
 }
 
 }  // namespace dvnn::network

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "device/limits.h"
+#include "layers/attributes.h"
 #include "network/model_limits.h"
 #include "tensor/tensor_json.h"
 
@@ -76,7 +77,8 @@ json step_to_json(const Step& step) {
               {"inputs", step.inputs},
               {"outputs", step.outputs}};
   if (step.kind == StepKind::kCpu) {
-    out["cpu"] = {{"type", step.type}, {"params", step.params}};
+    out["cpu"] = {{"type", layers::type_of(*step.layer)},
+                  {"params", layers::params_of(*step.layer)}};
     return out;
   }
   const device::ConvCommand& cmd = step.command;
@@ -231,9 +233,14 @@ Result<Step> step_from_json(const json& object) {
     return step;
   }
   JsonReader c(*cpu, "'cpu'");
-  step.type = c.text("type");
-  if (const json* params = c.member("params")) step.params = *params;
+  const std::string type = c.text("type");
+  const json* params = c.member("params");
   DVNN_TRY(c.status());
+  // Not a copy: one that fails halfway for want of memory ends the process.
+  static const json kNone;
+  auto layer = layers::parse_layer(type, params ? *params : kNone);
+  if (!layer.ok()) return layer.error().within("layer '" + printable(step.name) + "'");
+  step.layer = std::make_shared<layers::LayerAttributes>(std::move(layer.value()));
   return step;
 }
 
@@ -341,13 +348,13 @@ json model_to_json(const Model& model) {
               {"tensors", std::move(tensors)},
               {"steps", std::move(steps)},
               {"outputs", std::move(outputs)},
-              {"decoder", {{"name", model.decoder.name}, {"params", model.decoder.params}}},
+              {"decoder", {{"name", model.decoder.name}, {"params", *model.decoder.params}}},
               {"labels", model.labels}};
   if (!model.input.folded_scale.empty()) {
     out["input"]["folded_scale"] = model.input.folded_scale;
     out["input"]["folded_bias"] = model.input.folded_bias;
   }
-  if (!model.graph.is_null()) out["graph"] = model.graph;
+  if (!model.graph->is_null()) out["graph"] = *model.graph;
   return out;
 }
 

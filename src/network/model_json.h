@@ -2,7 +2,7 @@
 // The JSON description of a model, as it stands in a .dvn file.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "base/cancel.h"
 #include "base/result.h"

@@ -12,7 +12,7 @@
 
 #include "base/format.h"
 #include "base/guard.h"
-#include "layers/cpu_layer.h"
+#include "layers/attributes.h"
 #include "layers/workspace.h"
 #include "network/dvn_file.h"
 #include "network/generated_network.h"
@@ -221,7 +221,7 @@ Status ModelNetwork::run_once_layers(const Cancellation* cancellation) {
       out_descs.push_back(t.desc);
       outputs.push_back({t.desc, constants_.data() + t.offset});
     }
-    auto layer = layers::create_cpu_layer(step.type, step.params, in_descs, out_descs, library());
+    auto layer = layers::create_cpu_layer(*step.layer, in_descs, out_descs, library());
     if (!layer.ok()) return layer.error().within("layer '" + step.name + "'");
     if (Status s = layer.value()->run(inputs, outputs); !s.ok()) {
       return s.error().within("layer '" + step.name + "'");

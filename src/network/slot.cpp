@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/guard.h"
-#include "layers/cpu_layer.h"
+#include "layers/attributes.h"
 #include "layers/workspace.h"
 #include "network/model_network.h"
 
@@ -149,8 +149,8 @@ Status StepSlot::add_cpu_step(const Step& step) {
     stage.outputs.push_back({info.desc, data(info)});
     stage.writes.push_back(range(info));
   }
-  DVNN_ASSIGN(stage.layer, layers::create_cpu_layer(step.type, step.params, in_descs, out_descs,
-                                                    network_->library()));
+  DVNN_ASSIGN(stage.layer,
+              layers::create_cpu_layer(*step.layer, in_descs, out_descs, network_->library()));
   stages_.push_back(std::move(stage));
   return {};
 }

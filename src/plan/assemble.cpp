@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "base/budget.h"
 #include "base/format.h"
 #include "device/limits.h"
+#include "layers/attributes.h"
 #include "plan/memory_plan.h"
 #include "plan/passes/quantise.h"
 #include "plan/placement.h"
@@ -246,8 +248,7 @@ class Assembler {
     step.kind = StepKind::kCpu;
     step.name = node.name;
     step.layers = node.layers;
-    step.type = layers::type_of(*layer);
-    step.params = layers::params_of(*layer);
+    step.layer = std::make_shared<layers::LayerAttributes>(*layer);
     for (int value : node.inputs) step.inputs.push_back(tensor_of(value));
     step.outputs = {tensor_of(node.output)};
     model_.steps.push_back(std::move(step));

@@ -2,7 +2,7 @@
 // The rewritten graph -> a model: layouts, steps, packed weights, memory.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "base/result.h"
 #include "network/model.h"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "base/format.h"
 #include "base/guard.h"
@@ -104,7 +105,7 @@ Result<network::Model> replan(const network::Model& model, int width, int height
     return Error{ErrorCode::kUnsupported,
                  "the network's input is " + from.to_string() + ", no picture: it has one size"};
   }
-  if (model.graph.is_null()) {
+  if (model.graph->is_null()) {
     return Error{ErrorCode::kUnsupported,
                  "the network does not hold what it takes to plan it for another size: convert its "
                  "model again"};
@@ -112,10 +113,10 @@ Result<network::Model> replan(const network::Model& model, int width, int height
   PlanOptions options = options_of(model);
   options.cancellation = cancellation;
   auto planned_anew = [&]() -> Result<network::Model> {
-    DVNN_ASSIGN(Graph graph, load_graph(model.graph, cancellation));
+    DVNN_ASSIGN(Graph graph, load_graph(*model.graph, cancellation));
     DVNN_TRY(infer_shapes(&graph, from.c(), height, width, cancellation));
-    DVNN_TRY(load_weights(model.graph, model, options, &graph));
-    nlohmann::json saved = model.graph;
+    DVNN_TRY(load_weights(*model.graph, model, options, &graph));
+    nlohmann::json saved = *model.graph;
     for (size_t i = 0; i < graph.nodes.size(); ++i) {  // parameters that follow from shapes
       DVNN_TRY(check_cancelled(cancellation));
       const Node& node = graph.nodes[i];
@@ -138,7 +139,7 @@ Result<network::Model> replan(const network::Model& model, int width, int height
   sized.source = model.source;
   sized.labels = model.labels;
   sized.decoder = model.decoder;
-  follow_size(from, width, height, &sized.decoder.params);
+  follow_size(from, width, height, &*sized.decoder.params);
   DVNN_TRY(network::validate(sized));
   return planned;
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "layers/attributes.h"
 #include "plan/passes/passes.h"
 
 namespace dvnn::plan {

@@ -3,7 +3,7 @@
 // Its convolutions' weights are those of the network's packed streams.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "network/model.h"
 #include "plan/graph.h"

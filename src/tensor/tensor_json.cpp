@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <nlohmann/json.hpp>
 
 #include "base/format.h"
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <opencv2/core.hpp>
 
 #include "base/format.h"
@@ -83,7 +84,7 @@ class Comparison {
       outputs.push_back({model_.outputs[i].name, desc_of(i)});
     }
     DVNN_ASSIGN(reference_decoder_,
-                create_decoder(model_.decoder.name, model_.decoder.params, outputs));
+                create_decoder(model_.decoder.name, *model_.decoder.params, outputs));
     return {};
   }
 

@@ -2,6 +2,7 @@
 // A network on a device against OpenCV's dnn (FP32) on the same model, interleaved in one run.
 #include <cstdio>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <opencv2/dnn.hpp>
 #include <optional>
 #include <random>

@@ -84,7 +84,7 @@ Result<network::Model> replan_file(const std::string& path,
     const Shape& input = model.tensor(model.input.tensor).desc.shape;
     if (input.rank == 4) {
       decode::set_input_size(options.decoder, {double(input.w()), double(input.h())},
-                             &model.decoder.params);
+                             &*model.decoder.params);
     }
   }
   return model;

@@ -110,7 +110,7 @@ Status fill_options(const ConvertTexts& texts, convert::ConvertOptions* options)
     DVNN_ASSIGN(const std::string json, json_argument(texts.params.text()));
     DVNN_ASSIGN(nlohmann::json params, parse_json(json, "--decoder-params"));
     // What is given changes a preset's parameters one by one.
-    options->decoder_params.merge_patch(params);
+    options->decoder_params->merge_patch(params);
     take_apart(&params);
   }
   const std::string layout = texts.layout.text("whc");

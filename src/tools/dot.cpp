@@ -2,6 +2,7 @@
 #include "tools/dot.h"
 
 #include <gio/gio.h>
+#include <nlohmann/json.hpp>
 
 #include "base/format.h"
 #include "tools/step_text.h"

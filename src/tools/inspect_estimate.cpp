@@ -2,6 +2,7 @@
 #include "tools/inspect_estimate.h"
 
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 namespace dvnn::tools {
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/objects_json.h"
 
+#include <nlohmann/json.hpp>
+
 namespace dvnn::tools {
 namespace {
 

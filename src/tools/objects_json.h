@@ -2,7 +2,7 @@
 // What was found in a picture, as `dvnet run --json` prints it.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "objects/object.h"

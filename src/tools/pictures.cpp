@@ -3,26 +3,34 @@
 
 #include <dlfcn.h>
 
+#include <filesystem>
 #include <fstream>
 
+#include "base/library.h"
 #include "tools/options.h"
 #include "tools/picture_codec.h"
 
 namespace dvnn::tools {
 namespace {
 
-// The module lies where the tool's own run path says, in a build as when installed.
+constexpr char kModule[] = "dvnn-pictures.so";
+
+// Beside the tool, as in a build, or where it is installed.
 Result<PictureCodec> load_codec() {
-  void* module = dlopen(DVNN_PICTURES_MODULE, RTLD_NOW | RTLD_LOCAL);
-  if (!module) {
-    return Error{ErrorCode::kNotFound,
-                 std::string("picture files cannot be read or written without ") + dlerror()};
+  std::error_code unknown;
+  const std::string beside =
+      std::filesystem::read_symlink("/proc/self/exe", unknown).replace_filename(kModule).string();
+  auto module = open_library(beside);
+  if (!module.ok() && module.error().code == ErrorCode::kNotFound) {
+    module = open_library(std::string(DVNN_MODULE_DIR "/") + kModule);
   }
+  if (!module.ok()) return module.error().within("picture files cannot be read or written");
   PictureCodec codec{};
-  codec.decode = reinterpret_cast<decltype(codec.decode)>(dlsym(module, kDecodePicture));
-  codec.encode_png = reinterpret_cast<decltype(codec.encode_png)>(dlsym(module, kEncodePng));
+  codec.decode = reinterpret_cast<decltype(codec.decode)>(dlsym(module.value(), kDecodePicture));
+  codec.encode_png =
+      reinterpret_cast<decltype(codec.encode_png)>(dlsym(module.value(), kEncodePng));
   if (!codec.decode || !codec.encode_png) {
-    return Error{ErrorCode::kIo, DVNN_PICTURES_MODULE " is not of this version of dvnet"};
+    return Error{ErrorCode::kIo, std::string(kModule) + " is not of this version of dvnet"};
   }
   return codec;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/report.h"
 
+#include <nlohmann/json.hpp>
+
 #include "tools/step_text.h"
 
 namespace dvnn::tools {

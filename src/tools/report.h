@@ -2,7 +2,7 @@
 // What `dvnet convert` decided, as JSON.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "convert/convert.h"
 #include "tools/accuracy.h"

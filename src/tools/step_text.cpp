@@ -2,6 +2,7 @@
 #include "tools/step_text.h"
 
 #include "base/format.h"
+#include "layers/attributes.h"
 
 namespace dvnn::tools {
 
@@ -18,7 +19,7 @@ size_t weight_bytes(const Step& step) {
 }
 
 std::string describe(const Step& step) {
-  if (step.kind == StepKind::kCpu) return step.type;
+  if (step.kind == StepKind::kCpu) return layers::type_of(*step.layer);
   static constexpr const char* kConv[] = {"", "conv",   "", "depthwise",
                                           "", "deconv", "", "dw-deconv"};
   static constexpr const char* kPool[] = {"", "max", "avg", "", "upsample"};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Detectors on outputs by hand: each family's formula on one cell, and what all share.
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "outputs.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Maps, points, text and numbers from outputs by hand.
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "outputs.h"
 

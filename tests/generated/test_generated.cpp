@@ -5,9 +5,10 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 
-#include "layers/cpu_layer.h"
+#include "layers/named_layer.h"
 #include "network/network.h"
 #include "small_network.h"
 
@@ -256,7 +257,7 @@ START_TEST(the_published_prior_box_gives_its_example) {
                                  {"clip", true}};
   const TensorDesc grid = {ElementType::kFloat32, Layout::kNchw, {1, 256, 38, 38}};
   const TensorDesc boxes = {ElementType::kFloat32, Layout::kNchw, {1, 8664, 8}};
-  auto layer = layers::create_cpu_layer("PriorBox", params, {&grid, 1}, {&boxes, 1});
+  auto layer = test::create_layer("PriorBox", params, {&grid, 1}, {&boxes, 1});
   ck_assert_msg(layer.ok(), "%s", layer.ok() ? "" : layer.error().message.c_str());
   std::vector<float> map(static_cast<size_t>(grid.shape.elements())), made(8664 * 8);
   const ConstTensorView in = {grid, reinterpret_cast<const uint8_t*>(map.data())};

@@ -2,6 +2,8 @@
 // Layer types that users declare: the file, the models that use them, the network file, the C++
 // sources, and a library that runs them.
 #include "caffe_fixture.h"
+
+#include <nlohmann/json.hpp>
 #include "emit/emit_cpp.h"
 #include "import/custom_layers.h"
 #include "keras_fixture.h"

@@ -5,6 +5,8 @@
 // Tolerance: see test_numerics.cpp.
 #include "keras_fixture.h"
 
+#include <nlohmann/json.hpp>
+
 // Check last: some of its macros have common names.
 #include "run_model.h"
 

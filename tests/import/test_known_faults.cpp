@@ -2,6 +2,8 @@
 // Where the dv-sdk converter is known to be silently wrong, this one is right, or says no by name.
 // Each test is named after what that tool does.
 #include "base/format.h"
+
+#include <nlohmann/json.hpp>
 #include "compare_opencv.h"
 #include "keras_fixture.h"
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 
 // Check last: some of its macros have common names.
 #include "check_main.h"

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layers/element_spans.h"
 
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "check_main.h"
-#include "layers/cpu_layer.h"
+#include "named_layer.h"
 
 using namespace dvnn;
 using namespace dvnn::layers;
@@ -57,7 +58,7 @@ std::vector<float> run(const char* type, const nlohmann::json& params, std::vect
     descs.push_back(input.desc);
     views.push_back({input.desc, input.bytes.data()});
   }
-  auto layer = create_cpu_layer(type, params, descs, {&output.desc, 1});
+  auto layer = test::create_layer(type, params, descs, {&output.desc, 1});
   ck_assert(layer.ok());
   const TensorView view = {output.desc, output.bytes.data()};
   ck_assert(layer.value()->run(views, {&view, 1}).ok());

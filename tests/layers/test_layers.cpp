@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "check_main.h"
-#include "layers/cpu_layer.h"
 #include "layers/custom_library.h"
+#include "named_layer.h"
 
 using namespace dvnn;
 using namespace dvnn::layers;
@@ -43,7 +44,7 @@ std::vector<float> run(const char* type, const json& params, const std::vector<T
     for (size_t i = 0; i < inputs.size(); ++i) views.push_back({descs[i], memory[i].data()});
     const TensorDesc out = describe(plain(output));
     std::vector<uint8_t> bytes(static_cast<size_t>(out.bytes()));
-    auto layer = create_cpu_layer(type, params, descs, {&out, 1}, library);
+    auto layer = test::create_layer(type, params, descs, {&out, 1}, library);
     ck_assert_msg(layer.ok(), "%s", layer.ok() ? "" : layer.error().message.c_str());
     const TensorView view = {out, bytes.data()};
     ck_assert(layer.value()->run(views, {&view, 1}).ok());
@@ -132,23 +133,23 @@ END_TEST
 START_TEST(a_library_brings_layers_to_those_who_name_it) {
   const TensorDesc in = plain({1, 2, 1, 3}), out = plain({1, 4, 1, 3});
   const json params = {{"amount", 0.5}, {"sizes", {2, 4}}};
-  const auto before = create_cpu_layer("Spread", params, {&in, 1}, {&out, 1});
+  const auto before = test::create_layer("Spread", params, {&in, 1}, {&out, 1});
   ck_assert(!before.ok() && before.error().message.find("custom-layers") != std::string::npos);
   ck_assert(!CustomLibrary::open("/nowhere/libmine.so").ok());
   const auto opened = CustomLibrary::open(SPREAD_MODULE);
   ck_assert(opened.ok());
   const CustomLibrary* library = opened.value().get();
-  ck_assert(!create_cpu_layer("Spread", params, {&in, 1}, {&out, 1}).ok());
+  ck_assert(!test::create_layer("Spread", params, {&in, 1}, {&out, 1}).ok());
   const std::vector<float> values = {1, 2, 3, 4, 5, 6};
   const auto spread = run("Spread", params, {{in, values}}, {1, 4, 1, 3}, library);
   ck_assert(spread == std::vector<float>({1, 2, 3, 4, 5, 6, 2, 4, 6, 8, 10, 12}));
 
   auto message = [](const auto& result) { return result.error().message; };
-  const auto unset = create_cpu_layer("Spread", json::object(), {&in, 1}, {&out, 1}, library);
+  const auto unset = test::create_layer("Spread", json::object(), {&in, 1}, {&out, 1}, library);
   ck_assert(!unset.ok() && message(unset).find("amount and sizes") != std::string::npos);
-  const auto broken = create_cpu_layer("Broken", params, {&in, 1}, {&out, 1}, library);
+  const auto broken = test::create_layer("Broken", params, {&in, 1}, {&out, 1}, library);
   ck_assert(!broken.ok() && message(broken).find("no reason") != std::string::npos);
-  auto failing = create_cpu_layer("Failing", params, {&in, 1}, {&out, 1}, library);
+  auto failing = test::create_layer("Failing", params, {&in, 1}, {&out, 1}, library);
   ck_assert(failing.ok());
   std::vector<float> result(12);
   const ConstTensorView from = {in, reinterpret_cast<const uint8_t*>(values.data())};
@@ -189,7 +190,7 @@ START_TEST(layers_that_do_not_fit_are_refused) {
       {"Convolution", {{"weights", {1}}, {"bias", {0}}, {"kernel_w", 0}}, {four}, four},
   };
   for (const Refusal& r : refusals) {
-    auto layer = create_cpu_layer(r.type, r.params, r.inputs, {&r.output, 1});
+    auto layer = test::create_layer(r.type, r.params, r.inputs, {&r.output, 1});
     ck_assert_msg(!layer.ok(), "%s %s was accepted", r.type, r.params.dump().c_str());
     ck_assert(layer.error().message.find(r.type) != std::string::npos);
   }

@@ -132,8 +132,7 @@ START_TEST(networks_say_when_they_take_no_pixels) {
   Model model = test::grid_network();
   Step step = model.steps.back();
   step.name = step.layers[0] = "spy";
-  step.type = "Permute";
-  step.params = {{"order", {0, 2, 3, 1}}};
+  step.layer = test::layer_of("Permute", {{"order", {0, 2, 3, 1}}});
   step.inputs = {model.input.tensor};
   const TensorDesc desc = {ElementType::kFloat32, Layout::kNchw, {1, 16, 16, 3}};
   model.tensors.push_back({"spy", desc, Storage::kIo, model.io_bytes});
@@ -191,7 +190,7 @@ END_TEST
 
 START_TEST(a_step_that_a_layer_refuses_is_named) {
   Model model = test::grid_network();
-  model.steps.back().params = {{"axis", 17}};
+  model.steps.back().layer = test::layer_of("Softmax", {{"axis", 5}});
   auto device = device::Device::open("soft");
   auto network = Network::create(model, device.value());
   ck_assert(network.ok());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Networks planned anew for another size of input, without their models.
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "../import/caffe_fixture.h"
@@ -133,10 +134,10 @@ END_TEST
 START_TEST(anchors_by_the_pictures_size_follow) {
   Model model = converted(detector_text(33, 47), detector_weights(), {});
   model.decoder.name = "ssd";
-  model.decoder.params = {{"anchors", {{"rule", "min-boxes"}, {"image", {47, 33}}}}};
+  *model.decoder.params = {{"anchors", {{"rule", "min-boxes"}, {"image", {47, 33}}}}};
   const auto resized = plan::replan(model, 64, 70);
   ck_assert(resized.ok());
-  ck_assert(resized.value().decoder.params["anchors"]["image"] == json({64, 70}));
+  ck_assert(resized.value().decoder.params->at("anchors")["image"] == json({64, 70}));
 }
 END_TEST
 
@@ -152,7 +153,7 @@ START_TEST(what_is_of_one_size_is_named) {
   refused(fc, 2, 2, {"'c'"});
   refused(fc, 100000, 100000, {"100000"});
   Model bare = fc;
-  bare.graph = nullptr;
+  bare.graph = {};
   refused(bare, 16, 16, {"convert"});
 }
 END_TEST
@@ -190,7 +191,7 @@ START_TEST(damaged_graphs_do_no_harm) {
   for (int round = 0; round < rounds; ++round) {
     Model damaged = model;
     std::vector<json*> places;
-    collect(&damaged.graph, &places);
+    collect(&*damaged.graph, &places);
     *places[random() % places.size()] = values[random() % std::size(values)];
     good += plan::replan(damaged, 40, 40).ok();
   }

@@ -2,6 +2,7 @@
 // To load a network may take long: who no longer wants it does not wait for it.
 #include <ctime>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "hostile_chain.h"

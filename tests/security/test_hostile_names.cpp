@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text of a network on its way into C++ sources: names that would become code, and what escapes.
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/format.h"
@@ -27,8 +28,7 @@ bool has_line(const std::string& sources, const std::string& begin) {
 Model with_custom_layer(const nlohmann::json& params) {
   Model model = test::grid_network();
   network::Step& step = model.steps[2];
-  step.type = "Mine";
-  step.params = params;
+  step.layer = test::layer_of("Mine", params);
   const int out = step.outputs[0];
   model.tensor(out).desc = {ElementType::kFloat32, Layout::kNchw, {1, 32}};
   return model;
@@ -43,7 +43,7 @@ START_TEST(names_with_line_ends_are_not_emitted) {
     if (place == 0) model.steps[0].name = evil;
     if (place == 1) model.steps[0].layers = {evil};
     if (place == 2) model.outputs[0].name = evil;
-    if (place == 3) model.steps[2].type = evil;
+    if (place == 3) model.steps[2].layer = test::layer_of(evil, {});
     ck_assert(!emit_cpp(model).ok());
   }
 }

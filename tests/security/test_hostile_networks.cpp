@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <new>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "grid_network.h"

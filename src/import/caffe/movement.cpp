@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers that join, reshape and decode.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/format.h"
 #include "import/caffe/layers.h"

@@ -3,6 +3,7 @@
 
 #include <cctype>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/format.h"

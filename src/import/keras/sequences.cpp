@@ -2,6 +2,8 @@
 // Layers over sequences (length, channels) are layers over pictures of one row.
 #include "import/keras/import.h"
 
+#include <nlohmann/json.hpp>
+
 namespace dvnn::import {
 namespace {
 

@@ -3,6 +3,7 @@
 #include "import/onnx/import.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/format.h"
 #include "import/onnx/ends.h"

@@ -2,6 +2,7 @@
 // Operators that move, join and cut.
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "base/format.h"
 #include "import/onnx/import.h"

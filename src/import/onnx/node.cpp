@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an importer sees of the model: its numbers, and a node's inputs, attributes, results.
 #include "base/format.h"
+
+#include <nlohmann/json.hpp>
 #include "import/onnx/import.h"
 
 namespace dvnn::import {

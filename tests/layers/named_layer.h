@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// CPU layers by their type's name and JSON parameters, as files have them.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "layers/attributes.h"
+
+namespace dvnn::test {
+
+inline layers::LayerResult create_layer(const std::string& type, const nlohmann::json& params,
+                                        Span<const TensorDesc> inputs,
+                                        Span<const TensorDesc> outputs,
+                                        const layers::CustomLibrary* library = nullptr) {
+  DVNN_ASSIGN(const layers::LayerAttributes attributes, layers::parse_layer(type, params));
+  return layers::create_cpu_layer(attributes, inputs, outputs, library);
+}
+
+/// Parameters that are right.
+inline layers::LayerPtr layer_of(const std::string& type, const nlohmann::json& params) {
+  return std::make_shared<layers::LayerAttributes>(layers::parse_layer(type, params).value());
+}
+
+}  // namespace dvnn::test

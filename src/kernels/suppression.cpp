@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "kernels/greedy.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/suppression.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
@@ -59,35 +61,6 @@ float area_of(const Box& box) {
   return (box.x1 - box.x0) * (box.y1 - box.y0);
 }
 
-// overlaps(box, kept, threshold): whether a box overlaps one of the first `kept` candidates;
-// keep(box) is called for each that does not.
-template <typename Overlaps, typename Keep>
-void suppress(Span<const Box> boxes, const NmsOptions& options, std::vector<Candidate>* candidates,
-              Overlaps overlaps, Keep keep) {
-  auto better = [](const Candidate& a, const Candidate& b) {
-    return a.score != b.score ? a.score > b.score : a.index < b.index;
-  };
-  if (options.top_k >= 0 && candidates->size() > static_cast<size_t>(options.top_k)) {
-    std::nth_element(candidates->begin(), candidates->begin() + options.top_k, candidates->end(),
-                     better);
-    candidates->resize(static_cast<size_t>(options.top_k));
-  }
-  std::sort(candidates->begin(), candidates->end(), better);
-  float threshold = options.iou_threshold;
-  size_t kept = 0;
-  if (options.max_kept == 0) candidates->clear();
-  for (size_t i = 0; i < candidates->size(); ++i) {
-    const Candidate candidate = (*candidates)[i];
-    const Box& box = boxes[static_cast<size_t>(candidate.index)];
-    if (overlaps(box, kept, threshold)) continue;
-    keep(box);
-    (*candidates)[kept++] = candidate;
-    if (options.max_kept >= 0 && kept >= static_cast<size_t>(options.max_kept)) break;
-    if (options.eta < 1 && threshold > 0.5f) threshold *= options.eta;
-  }
-  candidates->resize(kept);
-}
-
 }  // namespace
 
 float intersection_over_union(const Box& a, const Box& b) {
@@ -101,17 +74,36 @@ float intersection_over_union(const Box& a, const Box& b) {
 void suppress_non_maxima(Span<const Box> boxes, const NmsOptions& options,
                          std::vector<Candidate>* candidates, KeptBoxes* kept) {
   for (auto* list : {&kept->x0, &kept->y0, &kept->x1, &kept->y1, &kept->area}) list->clear();
-  suppress(
-      boxes, options, candidates,
-      [&](const Box& box, size_t, float threshold) {
-        return HWY_DYNAMIC_DISPATCH(Overlaps)(*kept, box, area_of(box), threshold);
+  sort_candidates(options, candidates);
+  const bool has_grid = may_use_grid(options) && kept->grid.lay(boxes, *candidates);
+  keep_greedily(
+      options, candidates,
+      [&](size_t index, size_t count, float threshold) {
+        const Box& box = boxes[index];
+        // Vectors compare several boxes in the time that one from a list takes.
+        constexpr size_t kFew = 8, kAtOnce = 8;
+        bool many = true, overlaps = false;
+        if (has_grid) {
+          overlaps = kept->grid.visit(
+              box, kFew + count / kAtOnce,
+              [&](int number) {
+                const Candidate& better = (*candidates)[static_cast<size_t>(number)];
+                const Box& other = boxes[static_cast<size_t>(better.index)];
+                return !(intersection_over_union(box, other) <= threshold);
+              },
+              &many);
+        }
+        return many ? HWY_DYNAMIC_DISPATCH(Overlaps)(*kept, box, area_of(box), threshold)
+                    : overlaps;
       },
-      [&](const Box& box) {
+      [&](size_t index, size_t number) {
+        const Box& box = boxes[index];
         kept->x0.push_back(box.x0);
         kept->y0.push_back(box.y0);
         kept->x1.push_back(box.x1);
         kept->y1.push_back(box.y1);
         kept->area.push_back(area_of(box));
+        if (has_grid) kept->grid.add(box, static_cast<int>(number));
       });
 }
 
@@ -119,16 +111,17 @@ namespace plain {
 
 void suppress_non_maxima(Span<const Box> boxes, const NmsOptions& options,
                          std::vector<Candidate>* candidates) {
-  suppress(
-      boxes, options, candidates,
-      [&](const Box& box, size_t kept, float threshold) {
+  sort_candidates(options, candidates);
+  keep_greedily(
+      options, candidates,
+      [&](size_t index, size_t kept, float threshold) {
         for (size_t k = 0; k < kept; ++k) {
           const Box& better = boxes[static_cast<size_t>((*candidates)[k].index)];
-          if (!(intersection_over_union(box, better) <= threshold)) return true;
+          if (!(intersection_over_union(boxes[index], better) <= threshold)) return true;
         }
         return false;
       },
-      [](const Box&) {});
+      [](size_t, size_t) {});
 }
 
 }  // namespace plain

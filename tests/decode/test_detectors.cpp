@@ -305,6 +305,27 @@ START_TEST(poses_masks_and_angles_come_with_their_boxes) {
 }
 END_TEST
 
+START_TEST(oriented_boxes_overlap_as_they_lie) {
+  // Across one another; then the same one, told as its other sides by a quarter of a turn.
+  const float quarter = 1.5707963f;
+  auto count = [&](const std::vector<float>& other) {
+    const std::vector<float> flat = {16, 8, 16, 4, 0.9f, 0};
+    std::vector<float> boxes(6 * 20, 0.0f);
+    std::copy(flat.begin(), flat.end(), boxes.begin());
+    std::copy(other.begin(), other.end(), boxes.begin() + 6);
+    return Outputs()
+        .add("o", {1, 6, 20}, transposed(boxes, 6))
+        .found("boxes",
+               {{"image", {32, 16}}, {"parts", {"boxes+scores+angle"}}, {"num_classes", 1}}, 0.5f)
+        .size();
+  };
+  ck_assert_uint_eq(count({16, 8, 16, 4, 0.8f, quarter}), 2);
+  ck_assert_uint_eq(count({16, 8, 4, 16, 0.8f, quarter}), 1);
+  ck_assert_uint_eq(count({16, 8, 16, 4, 0.8f, 0.1f}), 1);
+  ck_assert_uint_eq(count({16, 8, 16, 4, 0.8f, NAN}), 1);
+}
+END_TEST
+
 START_TEST(peaks_of_heat_maps_are_centres) {
   std::vector<float> heat(8, 0.0f), sizes(16, 1.0f), offsets(16, 0.5f);
   heat[4] = 0.6f;  // beside the peak
@@ -379,5 +400,5 @@ DVNN_TEST_MAIN(
     numbers_at_the_threshold_are_found, softmax_and_its_background_agree_with_plain_arithmetic,
     boxes_are_read_in_the_form_that_is_named, rows_that_the_network_has_chosen_are_not_suppressed,
     classes_suppress_each_other_only_if_told_so, poses_masks_and_angles_come_with_their_boxes,
-    peaks_of_heat_maps_are_centres, priors_bring_points_and_linear_sizes,
-    outputs_that_do_not_fit_are_told_with_what_was_looked_for)
+    oriented_boxes_overlap_as_they_lie, peaks_of_heat_maps_are_centres,
+    priors_bring_points_and_linear_sizes, outputs_that_do_not_fit_are_told_with_what_was_looked_for)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/suppression.h"
 
+#include <cmath>
+
 #include "check_main.h"
 #include "kernels/inputs.h"
 
@@ -135,7 +137,162 @@ START_TEST(an_overlap_of_just_the_threshold_stays) {
 }
 END_TEST
 
+namespace {
+
+// Boxes all over the place: `size` is how large they are at the most, `share` of them are of half
+// the place's size.
+std::vector<Box> spread_boxes(size_t count, float size, float share, unsigned seed) {
+  const std::vector<float> random = test::seeded_floats(5 * count, seed, 0, 1);
+  std::vector<Box> boxes;
+  for (size_t i = 0; i < count; ++i) {
+    const float* r = &random[5 * i];
+    const float side = r[4] < share ? 0.5f : size;
+    boxes.push_back({r[0], r[1], r[0] + side * r[2], r[1] + side * r[3]});
+  }
+  return boxes;
+}
+
+std::vector<TurnedBox> turned_boxes(size_t count, float size, unsigned seed) {
+  const std::vector<float> random = test::seeded_floats(5 * count, seed, 0, 1);
+  std::vector<TurnedBox> boxes;
+  for (size_t i = 0; i < count; ++i) {
+    const float* r = &random[5 * i];
+    boxes.push_back(
+        {640 * r[0], 640 * r[1], size * (r[2] + 0.1f), size * (r[3] + 0.1f), 4 * (r[4] - 0.5f)});
+    if (i % 17 == 3) boxes.back().width = 0;
+  }
+  return boxes;
+}
+
+}  // namespace
+
+START_TEST(neighbours_alone_tell_what_all_pairs_tell) {
+  const size_t counts[] = {63, 64, 65, 200, static_cast<size_t>(dvnn_rounds(1500))};
+  unsigned seed = dvnn_seed(100);
+  for (size_t count : counts) {
+    for (float size : {0.005f, 0.05f, 0.3f, 1.0f}) {
+      for (float share : {0.0f, 0.05f}) {
+        for (float threshold : {0.0f, 0.3f, 0.7f}) {
+          NmsOptions options;
+          options.iou_threshold = threshold;
+          check_against_plain(spread_boxes(count, size, share, ++seed), options);
+        }
+      }
+    }
+  }
+}
+END_TEST
+
+START_TEST(rows_columns_and_points_of_boxes_are_places_too) {
+  for (int shape = 0; shape < 4; ++shape) {
+    std::vector<Box> boxes = spread_boxes(300, 0.02f, 0, static_cast<unsigned>(shape));
+    for (size_t i = 0; i < boxes.size(); ++i) {
+      Box& b = boxes[i];
+      if (shape == 0) b.x0 = 0, b.x1 = 1;                // all as wide as the place
+      if (shape == 1) b.y0 = b.y1 = 0.5f;                // of no height
+      if (shape == 2) b = {0.25f, 0.25f, 0.75f, 0.75f};  // all the same
+      if (shape == 3) b.x0 *= 1e-30f, b.x1 *= 1e-30f;    // next to nothing
+    }
+    check_against_plain(boxes, NmsOptions());
+    for (size_t i = 0; i < boxes.size(); i += 50) boxes[i] = {-1e17f, -3, 1e17f, 2};  // and far
+    check_against_plain(boxes, NmsOptions());
+  }
+}
+END_TEST
+
+START_TEST(turned_boxes_share_what_they_truly_share) {
+  constexpr float kQuarter = 1.5707963f;
+  const TurnedBox flat{10, 10, 8, 2, 0}, same{10, 10, 2, 8, kQuarter},
+      across{10, 10, 8, 2, kQuarter};
+  ck_assert_float_eq_tol(turned_overlap(flat, flat), 1, 1e-6f);
+  ck_assert_float_eq_tol(turned_overlap(flat, same), 1, 1e-6f);
+  ck_assert_float_eq_tol(turned_overlap(flat, across), 4.0f / 28, 1e-6f);
+  // A square of side 2 and itself by an eighth of a turn: an octagon.
+  const TurnedBox square{0, 0, 2, 2, 0}, diamond{0, 0, 2, 2, kQuarter / 2};
+  const float octagon = 8 * (std::sqrt(2.0f) - 1);
+  ck_assert_float_eq_tol(turned_overlap(square, diamond), octagon / (8 - octagon), 1e-5f);
+  ck_assert(turned_overlap(square, {2, 0, 2, 2, 0}) == 0);  // they touch
+  ck_assert(turned_overlap(square, {5, 5, 2, 2, 1}) == 0);
+  ck_assert(turned_overlap(square, {0, 0, 0, 2, 0}) == 0);
+  // Against points of a fine raster.
+  const std::vector<TurnedBox> boxes = turned_boxes(40, 300, 9);
+  auto within = [](const TurnedBox& b, float x, float y) {
+    const float dx = x - b.x, dy = y - b.y, c = std::cos(b.angle), s = std::sin(b.angle);
+    return std::abs(dx * c + dy * s) <= b.width / 2 && std::abs(dy * c - dx * s) <= b.height / 2;
+  };
+  for (size_t i = 0; i + 1 < boxes.size(); ++i) {
+    double both = 0, either = 0;
+    for (float y = -300; y < 940; y += 4) {
+      for (float x = -300; x < 940; x += 4) {
+        const bool a = within(boxes[i], x, y), b = within(boxes[i + 1], x, y);
+        both += a && b;
+        either += a || b;
+      }
+    }
+    const double wanted = either > 0 ? both / either : 0;
+    ck_assert_double_eq_tol(double{turned_overlap(boxes[i], boxes[i + 1])}, wanted, 0.02);
+  }
+}
+END_TEST
+
+START_TEST(neighbours_alone_tell_it_of_turned_boxes_too) {
+  unsigned seed = dvnn_seed(7);
+  KeptBoxes kept;
+  for (size_t count : {10, 100, 500}) {
+    for (float size : {5.0f, 60.0f, 400.0f}) {
+      for (float threshold : {0.0f, 0.2f, 0.6f}) {
+        const std::vector<TurnedBox> boxes = turned_boxes(count, size, ++seed);
+        std::vector<Candidate> wanted;
+        for (size_t i = 0; i < count; ++i) {
+          wanted.push_back({static_cast<float>(i * 7 % 13), static_cast<int>(i)});
+        }
+        std::vector<Candidate> found = wanted;
+        NmsOptions options;
+        options.iou_threshold = threshold;
+        plain::suppress_turned(boxes, options, &wanted);
+        suppress_turned(boxes, options, &found, &kept);
+        ck_assert_uint_eq(found.size(), wanted.size());
+        for (size_t i = 0; i < found.size(); ++i) ck_assert_int_eq(found[i].index, wanted[i].index);
+      }
+    }
+  }
+}
+END_TEST
+
+START_TEST(ten_times_the_boxes_take_no_hundred_times_the_comparisons) {
+  // Boxes beside each other: a grid is asked for those that share a cell.
+  size_t asked[2] = {0, 0};
+  const size_t counts[2] = {400, 4000};
+  for (size_t round = 0; round < 2; ++round) {
+    const size_t count = counts[round];
+    const float side = 0.5f / std::sqrt(static_cast<float>(count));
+    const std::vector<Box> boxes = spread_boxes(count, side, 0, 5);
+    std::vector<Candidate> candidates;
+    for (size_t i = 0; i < count; ++i) candidates.push_back({0, static_cast<int>(i)});
+    BoxGrid grid;
+    ck_assert(grid.lay(boxes, candidates));
+    for (size_t i = 0; i < count; ++i) {
+      bool many = false;
+      grid.visit(
+          boxes[i], count,
+          [&](int) {
+            ++asked[round];
+            return false;
+          },
+          &many);
+      ck_assert(!many);
+      grid.add(boxes[i], static_cast<int>(i));
+    }
+  }
+  ck_assert_uint_lt(asked[1], 20 * asked[0]);
+}
+END_TEST
+
 DVNN_TEST_MAIN(suppression, overlap_is_intersection_over_union, the_best_of_overlapping_boxes_stays,
                only_the_top_k_are_looked_at, no_more_are_kept_than_asked_for,
                vectors_keep_what_the_plain_form_keeps, boxes_that_are_no_numbers_are_judged_alike,
-               an_overlap_of_just_the_threshold_stays)
+               an_overlap_of_just_the_threshold_stays, neighbours_alone_tell_what_all_pairs_tell,
+               rows_columns_and_points_of_boxes_are_places_too,
+               turned_boxes_share_what_they_truly_share,
+               neighbours_alone_tell_it_of_turned_boxes_too,
+               ten_times_the_boxes_take_no_hundred_times_the_comparisons)

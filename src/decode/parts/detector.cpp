@@ -105,6 +105,22 @@ void Detector::place_hits() {
   hits_.resize(kept);
 }
 
+// Oriented boxes as they lie in the input, where the angles are true.
+void Detector::turn_boxes() {
+  turned_.clear();
+  if (!rules_.suppress || !levels_[0].angle.there()) return;
+  const auto width = static_cast<float>(rules_.input.width);
+  const auto height = static_cast<float>(rules_.input.height);
+  for (size_t i = 0; i < hits_.size(); ++i) {
+    raw_.clear();
+    read(levels_[hits_[i].level].angle, hits_[i], &raw_);
+    const Box& box = boxes_[i];
+    turned_.push_back({(box.x0 + box.x1) / 2 * width, (box.y0 + box.y1) / 2 * height,
+                       (box.x1 - box.x0) * width, (box.y1 - box.y0) * height,
+                       std::isfinite(raw_[0]) ? raw_[0] : 0});
+  }
+}
+
 // Leaves in kept_ the hits that no better one of their class overlaps, best first.
 void Detector::suppress() {
   kept_.clear();
@@ -123,7 +139,11 @@ void Detector::suppress() {
       while (end < kept_.size() && class_of(kept_[end]) == class_of(kept_[first])) {
         candidates_.push_back(kept_[end++]);
       }
-      kernels::suppress_non_maxima(boxes_, rules_.nms, &candidates_, &kept_boxes_);
+      if (turned_.empty()) {
+        kernels::suppress_non_maxima(boxes_, rules_.nms, &candidates_, &kept_boxes_);
+      } else {
+        kernels::suppress_turned(turned_, rules_.nms, &candidates_, &kept_boxes_);
+      }
       for (const kernels::Candidate& c : candidates_) kept_[left++] = c;
       first = end;
     }
@@ -218,6 +238,7 @@ Status Detector::decode(Span<const ConstTensorView> outputs, float threshold,
     finder_.find(tables_, levels_[i], i, threshold, &hits_);
   }
   place_hits();
+  turn_boxes();
   suppress();
   out->reserve(out->size() + kept_.size());
   for (const kernels::Candidate& c : kept_) {

@@ -65,6 +65,7 @@ class Detector final : public Decoder {
   bool is_peak(const Hit& hit) const;
   void read(const Columns& columns, const Hit& hit, std::vector<float>* to) const;
   void place_hits();
+  void turn_boxes();
   void suppress();
   void add_points(const Level& level, const Hit& hit, const Box& box, objects::Object* object);
   void add(const Hit& hit, const Box& box, objects::Objects* out);
@@ -77,6 +78,7 @@ class Detector final : public Decoder {
   ScoreFinder finder_;
   std::vector<Hit> hits_;
   std::vector<Box> boxes_;
+  std::vector<kernels::TurnedBox> turned_;  // in pixels; empty where boxes are not turned
   std::vector<float> raw_, more_;
   std::vector<kernels::Candidate> candidates_, kept_;
   kernels::KeptBoxes kept_boxes_;

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all forms of suppression share: the best candidate first, and which are left.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "kernels/suppression.h"
+
+namespace dvnn::kernels {
+
+/// Sorts candidates, the best first, and leaves the `top_k` best.
+inline void sort_candidates(const NmsOptions& options, std::vector<Candidate>* candidates) {
+  auto better = [](const Candidate& a, const Candidate& b) {
+    return a.score != b.score ? a.score > b.score : a.index < b.index;
+  };
+  if (options.top_k >= 0 && candidates->size() > static_cast<size_t>(options.top_k)) {
+    std::nth_element(candidates->begin(), candidates->begin() + options.top_k, candidates->end(),
+                     better);
+    candidates->resize(static_cast<size_t>(options.top_k));
+  }
+  std::sort(candidates->begin(), candidates->end(), better);
+}
+
+/// Leaves the kept ones of sorted candidates, in their order. overlaps(index, kept, threshold):
+/// whether a box overlaps one of the first `kept` candidates; keep(index, kept) is called for each
+/// that does not.
+template <typename Overlaps, typename Keep>
+void keep_greedily(const NmsOptions& options, std::vector<Candidate>* candidates, Overlaps overlaps,
+                   Keep keep) {
+  float threshold = options.iou_threshold;
+  size_t kept = 0;
+  if (options.max_kept == 0) candidates->clear();
+  for (size_t i = 0; i < candidates->size(); ++i) {
+    const Candidate candidate = (*candidates)[i];
+    const auto index = static_cast<size_t>(candidate.index);
+    if (overlaps(index, kept, threshold)) continue;
+    keep(index, kept);
+    (*candidates)[kept++] = candidate;
+    if (options.max_kept >= 0 && kept >= static_cast<size_t>(options.max_kept)) break;
+    if (options.eta < 1 && threshold > 0.5f) threshold *= options.eta;
+  }
+  candidates->resize(kept);
+}
+
+/// Whether a grid finds all boxes that count as overlapping: with a threshold below 0, those do
+/// that share nothing.
+inline bool may_use_grid(const NmsOptions& options) {
+  return options.iou_threshold >= 0 && options.eta >= 0;
+}
+
+}  // namespace dvnn::kernels

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Suppression of rectangles that are turned, by the area that they truly share.
+#include <cmath>
+
+#include "kernels/greedy.h"
+
+namespace dvnn::kernels {
+namespace {
+
+struct Corner {
+  double x, y;
+};
+
+// A convex polygon: a rectangle cut by four lines has eight corners at the most.
+struct Polygon {
+  Corner corners[16];
+  int count = 0;
+  void add(const Corner& corner) {
+    if (count < 16) corners[count++] = corner;
+  }
+};
+
+// The corners in order round the rectangle, its own centre taken off that of `origin`: differences
+// of near places are exact to more digits than the places.
+Polygon polygon_of(const TurnedBox& box, const TurnedBox& origin) {
+  const double c = std::cos(double{box.angle}), s = std::sin(double{box.angle});
+  const double w = double{box.width} / 2, h = double{box.height} / 2;
+  const double x = double{box.x} - double{origin.x}, y = double{box.y} - double{origin.y};
+  constexpr int kSigns[4][2] = {{-1, -1}, {1, -1}, {1, 1}, {-1, 1}};
+  Polygon polygon;
+  for (const auto& sign : kSigns) {
+    const double u = sign[0] * w, v = sign[1] * h;
+    polygon.add({x + u * c - v * s, y + u * s + v * c});
+  }
+  return polygon;
+}
+
+double area_of_polygon(const Polygon& polygon) {
+  double twice = 0;
+  for (int i = 0; i < polygon.count; ++i) {
+    const Corner &a = polygon.corners[i], &b = polygon.corners[(i + 1) % polygon.count];
+    twice += a.x * b.y - b.x * a.y;
+  }
+  return twice / 2;
+}
+
+// What of a polygon lies to the right of the line from `a` to `b`, as y points down. Source:
+// Sutherland and Hodgman, "Reentrant polygon clipping" (1974).
+Polygon cut(const Polygon& polygon, const Corner& a, const Corner& b) {
+  auto side = [&](const Corner& p) {
+    return (b.x - a.x) * (p.y - a.y) - (b.y - a.y) * (p.x - a.x);
+  };
+  Polygon left;
+  for (int i = 0; i < polygon.count; ++i) {
+    const Corner &p = polygon.corners[i], &q = polygon.corners[(i + 1) % polygon.count];
+    const double at_p = side(p), at_q = side(q);
+    if (at_p >= 0) left.add(p);
+    if ((at_p > 0 && at_q < 0) || (at_p < 0 && at_q > 0)) {
+      const double t = at_p / (at_p - at_q);
+      left.add({p.x + t * (q.x - p.x), p.y + t * (q.y - p.y)});
+    }
+  }
+  return left;
+}
+
+// The rectangle round a turned one, with room for rounding.
+Box box_around(const TurnedBox& box) {
+  constexpr float kRoom = 1.0001f;
+  const float c = std::abs(std::cos(box.angle)), s = std::abs(std::sin(box.angle));
+  const float w = kRoom * (box.width * c + box.height * s) / 2;
+  const float h = kRoom * (box.width * s + box.height * c) / 2;
+  const float room = 1e-6f * (std::abs(box.x) + std::abs(box.y));
+  return {box.x - w - room, box.y - h - room, box.x + w + room, box.y + h + room};
+}
+
+}  // namespace
+
+float turned_overlap(const TurnedBox& a, const TurnedBox& b) {
+  if (!(a.width > 0 && a.height > 0 && b.width > 0 && b.height > 0)) return 0;
+  Polygon shared = polygon_of(a, a);
+  const Polygon other = polygon_of(b, a);
+  for (int i = 0; i < other.count && shared.count > 0; ++i) {
+    shared = cut(shared, other.corners[i], other.corners[(i + 1) % other.count]);
+  }
+  const double both = area_of_polygon(shared);
+  const double areas = double{a.width} * double{a.height} + double{b.width} * double{b.height};
+  // What rounding leaves of rectangles that only touch, or do not.
+  constexpr double kNothing = 1e-9;
+  if (!(both > kNothing * areas)) return 0;
+  return static_cast<float>(both / (areas - both));
+}
+
+void suppress_turned(Span<const TurnedBox> boxes, const NmsOptions& options,
+                     std::vector<Candidate>* candidates, KeptBoxes* kept) {
+  sort_candidates(options, candidates);
+  kept->around.resize(boxes.size());
+  for (size_t i = 0; i < boxes.size(); ++i) kept->around[i] = box_around(boxes[i]);
+  const Span<const Box> around = kept->around;
+  const bool has_grid = may_use_grid(options) && kept->grid.lay(around, *candidates);
+  keep_greedily(
+      options, candidates,
+      [&](size_t index, size_t count, float threshold) {
+        auto overlaps = [&](size_t number) {
+          const auto better = static_cast<size_t>((*candidates)[number].index);
+          // Those whose surroundings lie apart have no need of a closer look.
+          const Box &a = around[index], &b = around[better];
+          if (threshold >= 0 && (a.x1 < b.x0 || b.x1 < a.x0 || a.y1 < b.y0 || b.y1 < a.y0)) {
+            return false;
+          }
+          return !(turned_overlap(boxes[index], boxes[better]) <= threshold);
+        };
+        bool many = true;
+        if (has_grid) {
+          const bool found = kept->grid.visit(
+              around[index], count,
+              [&](int number) { return overlaps(static_cast<size_t>(number)); }, &many);
+          if (!many) return found;
+        }
+        for (size_t number = 0; number < count; ++number) {
+          if (overlaps(number)) return true;
+        }
+        return false;
+      },
+      [&](size_t index, size_t number) {
+        if (has_grid) kept->grid.add(around[index], static_cast<int>(number));
+      });
+}
+
+namespace plain {
+
+void suppress_turned(Span<const TurnedBox> boxes, const NmsOptions& options,
+                     std::vector<Candidate>* candidates) {
+  sort_candidates(options, candidates);
+  keep_greedily(
+      options, candidates,
+      [&](size_t index, size_t kept, float threshold) {
+        for (size_t k = 0; k < kept; ++k) {
+          const TurnedBox& better = boxes[static_cast<size_t>((*candidates)[k].index)];
+          if (!(turned_overlap(boxes[index], better) <= threshold)) return true;
+        }
+        return false;
+      },
+      [](size_t, size_t) {});
+}
+
+}  // namespace plain
+}  // namespace dvnn::kernels

@@ -118,6 +118,7 @@ struct Settings : dvnn::gst::FilterSettings {
   bool post_messages = false;
   bool post_empty = false;
   guint exports = kDefaultExports;
+  std::string library;
 #ifdef DVNN_HAVE_TENSORS
   std::string network;
 #endif
@@ -221,6 +222,10 @@ static const dvnn::gst::Properties<Settings>& gst_dv_decode_properties() {
                     {"exports", "Exports",
                      "Which of GStreamer's own metas are written beside GstDvObjectsMeta, for "
                      "other elements"});
+    table->text(&Settings::library, When::kReady,
+                {"library", "Decoder library",
+                 "A library with the decoder that the network names, where it is none of ours (see "
+                 "dvnn_decoder.h; default: the one that the network names)"});
 #ifdef DVNN_HAVE_TENSORS
     table->text(&Settings::network, When::kReady,
                 {"network", "Network file",
@@ -239,6 +244,22 @@ static dvnn::image::Size gst_dv_decode_frame_size(GstDvDecode* self, GstBuffer* 
   const GstVideoMeta* meta = gst_buffer_get_video_meta(frame);
   if (!meta) return self->priv->size;
   return {static_cast<double>(meta->width), static_cast<double>(meta->height)};
+}
+
+// --- decoders of others -------------------------------------------------------------------------
+
+static Status gst_dv_decode_open_library(GstDvDecode* self) {
+  std::string path;
+  {
+    const ObjectLock lock(self);
+    path = self->priv->settings.library;
+  }
+  std::shared_ptr<const dvnn::decode::CustomDecoders> library;
+  if (!path.empty()) {
+    DVNN_ASSIGN(library, dvnn::decode::CustomDecoders::open(path));
+  }
+  self->priv->decoder.set_library(std::move(library));
+  return {};
 }
 
 // --- tensors of others --------------------------------------------------------------------------
@@ -437,15 +458,14 @@ static gboolean gst_dv_decode_start(GstBaseTransform* trans) {
   GstDvDecodePrivate& priv = *GST_DV_DECODE(trans)->priv;
   priv.bare_frames = 0;
   priv.is_fed = priv.warned = false;
+  return dvnn::gst::guard(trans, "its files cannot be read", FALSE, [&]() -> gboolean {
+    Status status = gst_dv_decode_open_library(GST_DV_DECODE(trans));
 #ifdef DVNN_HAVE_TENSORS
-  return dvnn::gst::guard(trans, "the network file cannot be read", FALSE, [&]() -> gboolean {
-    const Status status = gst_dv_decode_open_network(GST_DV_DECODE(trans));
+    if (status.ok()) status = gst_dv_decode_open_network(GST_DV_DECODE(trans));
+#endif
     if (!status.ok()) dvnn::gst::post_error(GST_ELEMENT(trans), Topic::kFile, status.error());
     return status.ok();
   });
-#else
-  return TRUE;
-#endif
 }
 
 static gboolean gst_dv_decode_stop(GstBaseTransform* trans) {

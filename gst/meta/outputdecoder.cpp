@@ -42,6 +42,11 @@ void OutputDecoder::set_nms_threshold(float threshold) {
   decoder_.reset();  // another one is made for the next outputs
 }
 
+void OutputDecoder::set_library(std::shared_ptr<const decode::CustomDecoders> library) {
+  library_ = std::move(library);
+  decoder_.reset();
+}
+
 // Anybody may write a meta, so its fields are checked with every frame.
 Status OutputDecoder::read(const GstDvTensorMeta& outputs, std::vector<Output>* read) const {
   if (outputs.num_tensors > 0 && !outputs.tensors) {
@@ -81,7 +86,7 @@ Status OutputDecoder::prepare(const GstDvTensorMeta& outputs, std::vector<Output
                                           gst_dv_network_info_get_name(network_.get()) + "'"));
   const JsonScope scope(&params);
   if (nms_threshold_ >= 0 && params.is_object()) params["nms_threshold"] = nms_threshold_;
-  auto decoder = decode::create_decoder(name, params, named);
+  auto decoder = decode::create_decoder(name, params, named, library_.get());
   if (!decoder.ok()) {
     return decoder.error().within(std::string("network '") +
                                   gst_dv_network_info_get_name(network_.get()) + "'");

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "decode/decoder.h"
+#include "decode/custom_decoders.h"
 #include "errors.h"
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "meta/networkdesc.h"
@@ -28,6 +28,8 @@ class OutputDecoder {
   /// How much of their union two boxes may share, instead of what the network says; below 0: as the
   /// network says. Decoders that suppress nothing do not mind.
   void set_nms_threshold(float threshold);
+  /// Where decoders are that are none of ours; null: in the library that the network names.
+  void set_library(std::shared_ptr<const decode::CustomDecoders> library);
   /// The kind that the last outputs' decoder finds, detections or classes; nothing without a
   /// decoder.
   std::optional<objects::Kind> kind() const {
@@ -52,6 +54,7 @@ class OutputDecoder {
   NetworkInfoPtr network_;
   std::vector<Output> outputs_;
   std::vector<std::string> labels_;
+  std::shared_ptr<const decode::CustomDecoders> library_;
   std::unique_ptr<decode::Decoder> decoder_;
   objects::Objects found_;
   float nms_threshold_ = -1;

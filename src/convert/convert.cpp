@@ -52,7 +52,7 @@ Status choose_decoder(network::Model* model, Report* report) {
 
 // A decoder that does not fit must be refused now, not when the network is used.
 Status check_decoder(const ConvertOptions& options, network::Model* model, Report* report) {
-  const auto decoder = network::create_decoder(*model);
+  const auto decoder = network::create_decoder(*model, options.decoder_library.get());
   if (!decoder.ok()) return decoder.error();
   if (!decoder.value() || !options.preset_labels) return {};
   const auto classes = static_cast<size_t>(decoder.value()->class_count());

@@ -9,6 +9,7 @@
 
 #include "base/json_value.h"
 #include "base/result.h"
+#include "decode/custom_decoders.h"
 #include "import/options.h"
 #include "network/model.h"
 #include "plan/graph.h"
@@ -28,6 +29,8 @@ struct ConvertOptions : plan::PlanOptions {
   std::vector<std::string> labels;
   std::string decoder;  // empty: chosen from the model's last layer
   JsonValue decoder_params = JsonValue::object();
+  // The library that has the decoder, where it is none of ours; null: the parameters' "library".
+  std::shared_ptr<const decode::CustomDecoders> decoder_library;
   bool preset_labels = false;  // `labels` are a preset's: left out where the classes are others
   import::ImportOptions import;
   // Reads pictures to measure values with, as PlanOptions::samples wants them, for an input of this

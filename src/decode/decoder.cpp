@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "decode/decoder.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
 #include "base/guard.h"
+#include "base/json.h"
+#include "decode/custom_decoders.h"
 #include "decode/decoder_table.h"
 
 namespace dvnn::decode {
@@ -54,10 +57,38 @@ class CheckedDecoder final : public Decoder {
   std::vector<NamedOutput> outputs_;
 };
 
+// A decoder that is not ours. `known` lists those that are.
+DecoderResult create_custom(const std::string& name, const nlohmann::json& params,
+                            Span<const NamedOutput> outputs, const CustomDecoders* library,
+                            const std::string& known) {
+  constexpr size_t kLongName = 64;
+  const std::string what = "decoder '" + short_text(name, kLongName) + "'";
+  std::shared_ptr<const CustomDecoders> named;
+  if (!library && params.is_object() && params.contains("library")) {
+    JsonReader in(params, "the parameters");
+    const std::string file = in.text("library");
+    if (!in.ok()) return in.status().error().within(what);
+    auto opened = CustomDecoders::open_named(file);
+    if (!opened.ok()) return opened.error().within(what);
+    named = std::move(opened.value());
+    library = named.get();
+  }
+  if (library) {
+    auto decoder = guarded("making it", [&] { return library->create(name, params, outputs); });
+    if (!decoder.ok()) return decoder.error().within(what);
+    if (decoder.value()) {
+      return DecoderResult(std::make_unique<CheckedDecoder>(std::move(decoder.value()), outputs));
+    }
+  }
+  return Error{ErrorCode::kUnsupported,
+               "unknown " + what + " (known: " + known +
+                   (library ? "; in '" + library->path() + "': " + library->names() : "") + ")"};
+}
+
 }  // namespace
 
 DecoderResult create_decoder(const std::string& name, const nlohmann::json& params,
-                             Span<const NamedOutput> outputs) {
+                             Span<const NamedOutput> outputs, const CustomDecoders* library) {
   std::string known;
   for (const Entry& entry : kDecoders) {
     if (name == entry.name) {
@@ -67,9 +98,17 @@ DecoderResult create_decoder(const std::string& name, const nlohmann::json& para
     }
     known += (known.empty() ? "" : ", ") + std::string(entry.name);
   }
-  return Error{ErrorCode::kUnsupported,
-               "unknown decoder '" + short_text(name, 64) + "' (known: " + known + ")"};
+  return create_custom(name, params, outputs, library, known);
 }
+
+namespace {
+
+bool is_built_in(const std::string& name) {
+  return std::any_of(std::begin(kDecoders), std::end(kDecoders),
+                     [&](const Entry& entry) { return name == entry.name; });
+}
+
+}  // namespace
 
 void set_input_size(const std::string& name, const image::Size& input, nlohmann::json* params) {
   if (!params->is_object()) return;
@@ -84,7 +123,8 @@ void set_input_size(const std::string& name, const image::Size& input, nlohmann:
     const auto unit = params->find("unit");
     const bool pixels = unit == params->end() ? name == "boxes" : *unit == "pixels";
     if (!pixels) return;
-  } else if (name != "grid" && name != "anchors" && name != "heatmap-centres") {
+  } else if (is_built_in(name) && name != "grid" && name != "anchors" &&
+             name != "heatmap-centres") {
     return;
   }
   if (owner->contains("image")) return;

@@ -35,14 +35,18 @@ class Decoder {
                         objects::Objects* out) = 0;
 };
 
-/// Makes the decoder called `name`, one of decoder_names(). Errors name the decoder and the
-/// parameter or output that does not fit.
+class CustomDecoders;
+
+/// Makes the decoder called `name`: one of decoder_names(), or of `library`, or, where that is
+/// null, of the library that the parameter "library" names (custom_decoders.h). Errors name the
+/// decoder and the parameter or output that does not fit.
 Result<std::unique_ptr<Decoder>> create_decoder(const std::string& name,
                                                 const nlohmann::json& params,
-                                                Span<const NamedOutput> outputs);
+                                                Span<const NamedOutput> outputs,
+                                                const CustomDecoders* library = nullptr);
 
 /// Writes the size of the network's input, in pixels, into parameters that have none ("image") and
-/// whose decoder needs it.
+/// whose decoder needs it; a library's may always need it.
 void set_input_size(const std::string& name, const image::Size& input, nlohmann::json* params);
 
 /// Names for --help and error messages.

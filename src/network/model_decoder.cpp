@@ -13,9 +13,11 @@ std::vector<decode::NamedOutput> named_outputs(const Model& model) {
   return outputs;
 }
 
-Result<std::unique_ptr<decode::Decoder>> create_decoder(const Model& model) {
+Result<std::unique_ptr<decode::Decoder>> create_decoder(const Model& model,
+                                                        const decode::CustomDecoders* library) {
   if (model.decoder.name.empty()) return std::unique_ptr<decode::Decoder>();
-  return decode::create_decoder(model.decoder.name, *model.decoder.params, named_outputs(model));
+  return decode::create_decoder(model.decoder.name, *model.decoder.params, named_outputs(model),
+                                library);
 }
 
 }  // namespace dvnn::network

@@ -14,7 +14,8 @@ namespace dvnn::network {
 std::vector<decode::NamedOutput> named_outputs(const Model& model);
 
 /// The decoder that a valid model names, for the model's outputs; null if it names none. Errors are
-/// those of decode::create_decoder().
-Result<std::unique_ptr<decode::Decoder>> create_decoder(const Model& model);
+/// those of decode::create_decoder(), to which `library` goes, too.
+Result<std::unique_ptr<decode::Decoder>> create_decoder(
+    const Model& model, const decode::CustomDecoders* library = nullptr);
 
 }  // namespace dvnn::network

@@ -72,19 +72,20 @@ class Comparison {
   Comparison(const network::Model& model, const InputSpec& picture)
       : model_(model), picture_(picture), losses_(model.outputs.size()) {}
 
-  Status open(const plan::Graph& graph, std::shared_ptr<const layers::CustomLibrary> library) {
+  Status open(const plan::Graph& graph, std::shared_ptr<const layers::CustomLibrary> library,
+              const decode::CustomDecoders* decoders) {
     DVNN_ASSIGN(reference_, plan::Reference::create(graph, library.get()));
     DVNN_ASSIGN(auto device, device::Device::open("soft"));
     DVNN_ASSIGN(auto network,
                 network::Network::create(model_, std::move(device), nullptr, std::move(library)));
-    DVNN_ASSIGN(session_, Session::create(std::move(network)));
+    DVNN_ASSIGN(session_, Session::create(std::move(network), decoders));
     if (!session_->decoder()) return {};
     std::vector<decode::NamedOutput> outputs;
     for (size_t i = 0; i < model_.outputs.size(); ++i) {
       outputs.push_back({model_.outputs[i].name, desc_of(i)});
     }
     DVNN_ASSIGN(reference_decoder_,
-                create_decoder(model_.decoder.name, *model_.decoder.params, outputs));
+                create_decoder(model_.decoder.name, *model_.decoder.params, outputs, decoders));
     return {};
   }
 
@@ -189,10 +190,11 @@ Result<std::vector<std::vector<float>>> read_samples(const std::string& folder, 
 
 Result<Accuracy> measure_accuracy(const network::Model& model, const plan::Graph& graph,
                                   const InputSpec& picture, const std::string& folder,
-                                  std::shared_ptr<const layers::CustomLibrary> library) {
+                                  std::shared_ptr<const layers::CustomLibrary> library,
+                                  const decode::CustomDecoders* decoders) {
   DVNN_ASSIGN(const auto paths, pictures_in(folder));
   Comparison comparison(model, picture);
-  DVNN_TRY(comparison.open(graph, std::move(library)));
+  DVNN_TRY(comparison.open(graph, std::move(library), decoders));
   for (const std::string& path : paths) {
     DVNN_ASSIGN(const cv::Mat bgr, read_picture(path));
     DVNN_TRY(comparison.add(path, bgr));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "convert/convert.h"
+#include "decode/custom_decoders.h"
 #include "layers/custom_library.h"
 
 namespace dvnn::tools {
@@ -26,10 +27,11 @@ struct Accuracy {
 /// Runs `model` on the software device and `graph`, the model as it was imported, in FP32, on every
 /// picture in `folder`: per output the largest error and the cosine and, as the decoder has it, how
 /// often the top class or the boxes agree. `picture` is how pictures become the graph's input.
-/// `library` has the CPU layers that are not ours; it may be null.
+/// `library` has the CPU layers that are not ours, `decoders` the decoder; both may be null.
 Result<Accuracy> measure_accuracy(const network::Model& model, const plan::Graph& graph,
                                   const InputSpec& picture, const std::string& folder,
-                                  std::shared_ptr<const layers::CustomLibrary> library = nullptr);
+                                  std::shared_ptr<const layers::CustomLibrary> library = nullptr,
+                                  const decode::CustomDecoders* decoders = nullptr);
 
 /// The first pictures of a folder as the planner measures with them (PlanOptions::samples).
 Result<std::vector<std::vector<float>>> read_samples(const std::string& folder, const Shape& input,

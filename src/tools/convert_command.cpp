@@ -8,6 +8,7 @@
 #include "decode/decoder.h"
 #include "layers/custom_library.h"
 #include "network/dvn_file.h"
+#include "network/model_decoder.h"
 #include "plan/plan.h"
 #include "tools/accuracy.h"
 #include "tools/commands.h"
@@ -86,6 +87,8 @@ Result<network::Model> replan_file(const std::string& path,
       decode::set_input_size(options.decoder, {double(input.w()), double(input.h())},
                              &*model.decoder.params);
     }
+    const auto decoder = network::create_decoder(model, options.decoder_library.get());
+    if (!decoder.ok()) return decoder.error().within("'" + path + "'");
   }
   return model;
 }
@@ -177,6 +180,8 @@ int convert_command(int argc, char** argv) {
       {"decoder", 0, 0, G_OPTION_ARG_STRING, t.decoder.out(), decoder_help.c_str(), "NAME"},
       {"decoder-params", 0, 0, G_OPTION_ARG_STRING, t.params.out(),
        "Its parameters: a JSON file, or the JSON itself", "JSON"},
+      {"decoder-library", 0, 0, G_OPTION_ARG_FILENAME, t.decoder_library.out(),
+       "The library that has it, where it is none of ours", "LIBRARY"},
       {"layout", 0, 0, G_OPTION_ARG_STRING, t.layout.out(),
        "Order of the device's buffers: whc (default), or hwc with transposed weights", "ORDER"},
       {"size", 0, 0, G_OPTION_ARG_STRING, t.size.out(),
@@ -291,8 +296,8 @@ int convert_command(int argc, char** argv) {
     library = std::move(opened.value());
   }
   if (t.check.given()) {
-    auto measured =
-        measure_accuracy(model.value(), *report.imported, options.picture, t.check.text(), library);
+    auto measured = measure_accuracy(model.value(), *report.imported, options.picture,
+                                     t.check.text(), library, options.decoder_library.get());
     if (!measured.ok()) return fail(measured.error());
     accuracy = std::move(measured.value());
     print(accuracy);

@@ -91,6 +91,17 @@ Status fill_picture(const ConvertTexts& texts, InputSpec* picture) {
   return {};
 }
 
+// The file keeps the library's name alone: where it lies is another matter on another machine.
+Status take_decoder_library(const std::string& path, convert::ConvertOptions* options) {
+  if (options->decoder.empty() || !options->decoder_params->is_object()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "--decoder-library '" + path + "' goes with --decoder, the name of one in it"};
+  }
+  DVNN_ASSIGN(options->decoder_library, decode::CustomDecoders::open(path));
+  (*options->decoder_params)["library"] = base_name(path);
+  return {};
+}
+
 }  // namespace
 
 Status fill_options(const ConvertTexts& texts, convert::ConvertOptions* options) {
@@ -112,6 +123,9 @@ Status fill_options(const ConvertTexts& texts, convert::ConvertOptions* options)
     // What is given changes a preset's parameters one by one.
     options->decoder_params->merge_patch(params);
     take_apart(&params);
+  }
+  if (texts.decoder_library.given()) {
+    DVNN_TRY(take_decoder_library(texts.decoder_library.text(), options));
   }
   const std::string layout = texts.layout.text("whc");
   if (layout != "whc" && layout != "hwc") {

@@ -10,7 +10,8 @@ namespace dvnn::tools {
 /// What was written on the command line.
 struct ConvertTexts {
   OptionText from, output, name, mean, scale, order, resize, pad, labels, preset, decoder, params,
-      layout, size, outputs, check, emit_cpp, layer_types, custom_layers, dot, svg, json, report;
+      decoder_library, layout, size, outputs, check, emit_cpp, layer_types, custom_layers, dot, svg,
+      json, report;
   TextList set;
 };
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "decode/custom_decoders.h"
 #include "network/dvn_file.h"
 #include "network/model_decoder.h"
 #include "network/model_json.h"
@@ -25,6 +26,13 @@ void print_json(const nlohmann::json& json) {
   std::printf("%s\n", json.dump(1, ' ', true, nlohmann::json::error_handler_t::replace).c_str());
 }
 
+// Which library a decoder is of, if the file says so.
+std::string library_text(const network::DecoderInfo& decoder) {
+  const auto library = decoder.params->find("library");
+  if (library == decoder.params->end() || !library->is_string()) return "";
+  return " of library " + printable(library->get<std::string>());
+}
+
 void print_table(const Model& model) {
   const auto& picture = model.input.picture;
   const auto& input = model.tensor(model.input.tensor);
@@ -40,9 +48,9 @@ void print_table(const Model& model) {
     std::printf("output    %s: %s %s %s\n", output.name.c_str(), desc.shape.to_string().c_str(),
                 to_string(desc.type), to_string(desc.layout));
   }
-  std::printf("decoder   %s; %zu labels\n",
+  std::printf("decoder   %s%s; %zu labels\n",
               model.decoder.name.empty() ? "none" : model.decoder.name.c_str(),
-              model.labels.size());
+              library_text(model.decoder).c_str(), model.labels.size());
   std::printf("\n%4s %-6s %-28s %-26s %-16s %-16s %10s %10s\n", "step", "where", "name", "what",
               "in", "out", "MACs", "weights B");
   int64_t macs = 0;
@@ -68,7 +76,7 @@ void print_table(const Model& model) {
 
 int inspect_command(int argc, char** argv) {
   gboolean as_json = FALSE, as_dot = FALSE, estimate = FALSE;
-  OptionText board;
+  OptionText board, decoder_library;
   const GOptionEntry entries[] = {
       {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print the file's description as JSON", nullptr},
       {"dot", 0, 0, G_OPTION_ARG_NONE, &as_dot, "Print the steps as a Graphviz graph", nullptr},
@@ -77,6 +85,8 @@ int inspect_command(int argc, char** argv) {
       {"board", 0, 0, G_OPTION_ARG_STRING, board.out(),
        "For --estimate: clock=MHZ,macs=N,bus=BYTES_PER_CLOCK,ub=BYTES,command=US, any of them",
        "BOARD"},
+      {"decoder-library", 0, 0, G_OPTION_ARG_FILENAME, decoder_library.out(),
+       "A library with the decoder that the network names", "LIBRARY"},
       {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
   auto args = parse_options("NETWORK.dvn", "Shows a network: its steps, shapes, work and sizes.",
                             entries, argc, argv);
@@ -101,7 +111,13 @@ int inspect_command(int argc, char** argv) {
     print_table(model.value());
   }
   // Reports the errors that creating the network's decoder would give.
-  const auto decoder = network::create_decoder(model.value());
+  std::shared_ptr<const decode::CustomDecoders> library;
+  if (decoder_library.given()) {
+    auto opened = decode::CustomDecoders::open(decoder_library.text());
+    if (!opened.ok()) return fail(opened.error());
+    library = std::move(opened.value());
+  }
+  const auto decoder = network::create_decoder(model.value(), library.get());
   if (decoder.ok()) return 0;
   return fail(decoder.error().within("network file '" + args.value()[0] + "'"));
 }

@@ -16,6 +16,8 @@ std::vector<GOptionEntry> NetworkTexts::entries() {
            "Packed weights, where the network is a library of generated sources", "FILE"},
           {"custom-layers", 0, 0, G_OPTION_ARG_FILENAME, custom_layers.out(),
            "A library of CPU layers that the network names", "LIBRARY"},
+          {"decoder-library", 0, 0, G_OPTION_ARG_FILENAME, decoder_library.out(),
+           "A library with the decoder that the network names", "LIBRARY"},
           {"size", 0, 0, G_OPTION_ARG_STRING, size.out(),
            "Size of the network's input in pixels, instead of the file's own", "WxH"},
           {"device", 'd', 0, G_OPTION_ARG_STRING, device.out(),
@@ -34,27 +36,33 @@ Result<std::unique_ptr<Session>> NetworkTexts::open(const std::string& path) con
     source.height = parsed.value().height;
     source.replan = plan::replan;
   }
-  return Session::open(source, device.text());
+  std::shared_ptr<const decode::CustomDecoders> decoders;
+  if (decoder_library.given()) {
+    DVNN_ASSIGN(decoders, decode::CustomDecoders::open(decoder_library.text()));
+  }
+  return Session::open(source, device.text(), decoders.get());
 }
 
 Result<std::unique_ptr<Session>> Session::open(const network::NetworkSource& source,
-                                               const std::string& device) {
+                                               const std::string& device,
+                                               const decode::CustomDecoders* decoders) {
   DVNN_ASSIGN(auto network, network::Network::load(source, device));
   for (const device::PassedOver& passed : network->device().passed_over()) {
     std::fprintf(stderr, "dvnet: runs on device '%s', as %s does not work: %s\n",
                  network->device().name().c_str(), printable(passed.library).c_str(),
                  printable(passed.why).c_str());
   }
-  auto session = create(std::move(network));
+  auto session = create(std::move(network), decoders);
   if (!session.ok()) return session.error().within("network file '" + source.path + "'");
   return session;
 }
 
-Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<network::Network> network) {
+Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<network::Network> network,
+                                                 const decode::CustomDecoders* decoders) {
   auto session = std::make_unique<Session>();
   session->network_ = std::move(network);
   DVNN_ASSIGN(session->slot_, session->network_->create_slot());
-  DVNN_ASSIGN(session->decoder_, network::create_decoder(session->model()));
+  DVNN_ASSIGN(session->decoder_, network::create_decoder(session->model(), decoders));
   return session;
 }
 

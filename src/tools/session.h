@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "decode/decoder.h"
+#include "decode/custom_decoders.h"
 #include "image/converter.h"
 #include "network/finite_watch.h"
 #include "tools/npy.h"
@@ -18,10 +18,13 @@ namespace dvnn::tools {
 
 class Session {
  public:
+  /// `decoders` has the decoder that is not ours; it may be null.
   static Result<std::unique_ptr<Session>> open(const network::NetworkSource& source,
-                                               const std::string& device);
+                                               const std::string& device,
+                                               const decode::CustomDecoders* decoders = nullptr);
   /// Wraps a loaded network.
-  static Result<std::unique_ptr<Session>> create(std::shared_ptr<network::Network> network);
+  static Result<std::unique_ptr<Session>> create(std::shared_ptr<network::Network> network,
+                                                 const decode::CustomDecoders* decoders = nullptr);
   const network::Model& model() const { return network_->model(); }
   const device::Device& device() const { return network_->device(); }
   network::Slot& slot() { return *slot_; }
@@ -62,7 +65,7 @@ void fold(const network::InputInfo& input, const Shape& shape, std::vector<float
 
 /// The options of commands that run a network.
 struct NetworkTexts {
-  OptionText weights, custom_layers, size, device;
+  OptionText weights, custom_layers, decoder_library, size, device;
 
   /// The command-line options, to which a command adds its own.
   std::vector<GOptionEntry> entries();

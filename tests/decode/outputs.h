@@ -51,6 +51,7 @@ class Outputs {
   }
 
   Span<const decode::NamedOutput> named() const { return named_; }
+  Span<const ConstTensorView> views() const { return views_; }
 
  private:
   std::deque<std::vector<uint8_t>> memory_;

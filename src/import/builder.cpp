@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "device/limits.h"
 #include "plan/operators.h"
+#include "plan/size_advice.h"
 #include "tensor/tensor_json.h"
 
 namespace dvnn::import {
@@ -456,6 +457,15 @@ Result<int> GraphBuilder::cpu(const std::string& name, layers::LayerAttributes a
   node.inputs = std::move(inputs);
   node.shape_inputs = std::move(shape_inputs);
   return append(name, std::move(node));
+}
+
+Error refused_layer(const Error& error, const std::string& where, size_t inputs,
+                    const Graph& graph) {
+  Error refused = error.within(where);
+  if (inputs < 2 || graph.input < 0) return refused;
+  const Shape& input = graph.shape_of(graph.input);
+  if (input.rank == 4) refused.message += plan::size_advice(graph, input.w(), input.h());
+  return refused;
 }
 
 }  // namespace dvnn::import

@@ -107,4 +107,8 @@ class GraphBuilder {
   std::unordered_map<int, Permuted> permutes_;  // by the result
 };
 
+/// The error of a layer with where it is, and what size may fit if it reads several results.
+Error refused_layer(const Error& error, const std::string& where, size_t inputs,
+                    const Graph& graph);
+
 }  // namespace dvnn::import

@@ -11,13 +11,13 @@ namespace {
 // Values are numbers of the network file's constants: no model needs more by hand.
 constexpr int64_t kMostValues = int64_t{1} << 26;
 
-std::string shape_text(const std::vector<int64_t>& dims) {
+}  // namespace
+
+std::string given_shape_text(const std::vector<int64_t>& dims) {
   std::string text;
   for (int64_t d : dims) text += (text.empty() ? "" : "x") + (d < 0 ? "?" : std::to_string(d));
   return text.empty() ? "a number" : text;
 }
-
-}  // namespace
 
 const GivenInput* find_given(const ImportOptions& options, const std::string& name) {
   for (const GivenInput& given : options.inputs) {
@@ -41,8 +41,8 @@ Result<std::vector<double>> fill_given(const GivenInput& given, std::vector<int6
       fits && (one ? given.values.size() == 1 : given.values.size() == static_cast<size_t>(count));
   if (!fits) {
     return Error{ErrorCode::kInvalidArgument, "--set " + given.name + ": the input is " +
-                                                  shape_text(declared) + ", the values are " +
-                                                  shape_text(given.dims)};
+                                                  given_shape_text(declared) + ", the values are " +
+                                                  given_shape_text(given.dims)};
   }
   if (!one) return given.values;
   return std::vector<double>(static_cast<size_t>(count), given.values[0]);

@@ -20,6 +20,9 @@ Result<std::vector<double>> fill_given(const GivenInput& given, std::vector<int6
 /// Refuses values for inputs that are not among `names`, the model's own.
 Status check_given(const ImportOptions& options, const std::vector<std::string>& names);
 
+/// "1x3x?x?", where -1 is open.
+std::string given_shape_text(const std::vector<int64_t>& dims);
+
 /// The error for a model with several inputs that have no values.
 Error ask_for_values(const std::vector<std::string>& names);
 

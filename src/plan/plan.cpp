@@ -12,6 +12,7 @@
 #include "plan/ranges.h"
 #include "plan/saved_graph.h"
 #include "plan/shapes.h"
+#include "plan/size_advice.h"
 #include "plan/weight_bits.h"
 
 namespace dvnn::plan {
@@ -114,7 +115,11 @@ Result<network::Model> replan(const network::Model& model, int width, int height
   options.cancellation = cancellation;
   auto planned_anew = [&]() -> Result<network::Model> {
     DVNN_ASSIGN(Graph graph, load_graph(*model.graph, cancellation));
-    DVNN_TRY(infer_shapes(&graph, from.c(), height, width, cancellation));
+    const Status fits = infer_shapes(&graph, from.c(), height, width, cancellation);
+    if (!fits.ok()) {
+      const Error& misfit = fits.error();
+      return Error{misfit.code, misfit.message + size_advice(graph, width, height)};
+    }
     DVNN_TRY(load_weights(*model.graph, model, options, &graph));
     nlohmann::json saved = *model.graph;
     for (size_t i = 0; i < graph.nodes.size(); ++i) {  // parameters that follow from shapes

@@ -83,7 +83,8 @@ Status import_layer(CaffeImporter* importer, const caffe::LayerParameter& layer)
     if (same_name(layer.type(), entry.type)) {
       Status status = entry.import(importer, layer);
       if (status.ok()) return status;
-      return status.error().within("layer '" + layer.name() + "' (" + layer.type() + ")");
+      return refused_layer(status.error(), "layer '" + layer.name() + "' (" + layer.type() + ")",
+                           static_cast<size_t>(layer.bottom_size()), importer->builder.graph);
     }
   }
   return Error{ErrorCode::kUnsupported,

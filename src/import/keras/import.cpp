@@ -206,7 +206,9 @@ class Walk {
     if (!weights.ok()) return weights.error().within(where);
     layer.weights = std::move(weights.value());
     auto made = import_keras_layer(&importer_, layer);
-    if (!made.ok()) return made.error().within(where);
+    if (!made.ok()) {
+      return refused_layer(made.error(), where, layer.inputs.size(), importer_.builder.graph);
+    }
     return std::vector<KerasTensor>{made.value()};
   }
 

@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "device/limits.h"
+#include "import/given_inputs.h"
 #include "import/onnx/import.h"
 #include "import/onnx/windows.h"
 
@@ -24,9 +25,9 @@ Result<OnnxConstant> kernel_of(const OnnxNode& node) {
   if (weights.dims.size() == 3) weights.dims.insert(weights.dims.begin() + 2, 1);
   if (weights.dims.size() == 4) return weights;
   return Error{ErrorCode::kUnsupported,
-               format("the weights have %zu dimensions: only those over lines and pictures are "
-                      "supported",
-                      weights.dims.size())};
+               "the weights are " + given_shape_text(given->dims) +
+                   ": a convolution over volumes, where those over lines and pictures are "
+                   "supported"};
 }
 
 // Kernel, stride, dilation and groups of a convolution with these weights.

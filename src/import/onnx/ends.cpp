@@ -26,25 +26,24 @@ bool is_nhwc(const std::vector<int64_t>& dims) {
          is_side(dims[2]);
 }
 
-// Dimensions that are open are -1.
-std::vector<int64_t> declared_dims(const onnx::ValueInfoProto& info) {
-  std::vector<int64_t> dims;
-  for (const auto& dim : info.type().tensor_type().shape().dim()) {
-    dims.push_back(dim.has_dim_value() && dim.dim_value() > 0 ? dim.dim_value() : -1);
+// --size is an image's rows and columns, whatever the model says; of other inputs it is the last
+// two dimensions, as far as these are open.
+void set_size(const ImportOptions& options, size_t rows, std::vector<int64_t>* dims) {
+  const bool picture = dims->size() == 4;
+  const int64_t sides[] = {options.height, options.width};
+  for (size_t i = 0; i < 2; ++i) {
+    const size_t axis = rows + i;  // wraps around where there is one dimension
+    if (axis < dims->size() && (picture || (*dims)[axis] < 0)) (*dims)[axis] = sides[i];
   }
-  return dims;
 }
 
 Status import_input(const onnx::ValueInfoProto& info, OnnxImporter* importer) {
   const ImportOptions& options = importer->options;
-  std::vector<int64_t> dims = declared_dims(info);
+  std::vector<int64_t> dims = onnx_input_dims(info);
   if (dims.empty()) dims = {1};  // a number
   const bool nhwc = is_nhwc(dims);
   const size_t rows = nhwc ? 1 : 2, channels = nhwc ? 3 : 1;
-  if (dims.size() == 4 && options.width > 0) {
-    dims[rows] = options.height;
-    dims[rows + 1] = options.width;
-  }
+  if (options.width > 0) set_size(options, dims.size() == 4 ? rows : dims.size() - 2, &dims);
   // One picture at a time, whatever the batch was in training: but numbers that are no pictures
   // are as they are.
   const bool pictures = dims.size() == 4 && is_channels(dims[channels]) && is_side(dims[rows]) &&
@@ -53,7 +52,8 @@ Status import_input(const onnx::ValueInfoProto& info, OnnxImporter* importer) {
   for (int64_t d : dims) {
     if (d > 0) continue;
     return Error{ErrorCode::kUnsupported,
-                 "input '" + info.name() + "' has no fixed size: give one with --size WxH"};
+                 "input '" + info.name() + "' has no fixed size (" + given_shape_text(dims) +
+                     "): give one with --size WxH, the last two dimensions"};
   }
   GraphBuilder& b = importer->builder;
   const bool whole = is_onnx_integer(info.type().tensor_type().elem_type());
@@ -73,7 +73,7 @@ Status import_input(const onnx::ValueInfoProto& info, OnnxImporter* importer) {
 Status set_input(const onnx::ValueInfoProto& info, const GivenInput& given,
                  OnnxImporter* importer) {
   OnnxConstant constant;
-  constant.dims = declared_dims(info);
+  constant.dims = onnx_input_dims(info);
   DVNN_ASSIGN(constant.values, fill_given(given, &constant.dims));
   constant.integral = is_onnx_integer(info.type().tensor_type().elem_type());
   importer->set(info.name(), std::move(constant));
@@ -91,6 +91,20 @@ void add_names(const onnx::NodeProto& node, std::vector<std::string>* names) {
 }
 
 }  // namespace
+
+std::vector<int64_t> onnx_input_dims(const onnx::ValueInfoProto& info) {
+  std::vector<int64_t> dims;
+  for (const auto& dim : info.type().tensor_type().shape().dim()) {
+    dims.push_back(dim.has_dim_value() && dim.dim_value() > 0 ? dim.dim_value() : -1);
+  }
+  return dims;
+}
+
+std::vector<std::string> onnx_names_read(const onnx::NodeProto& node) {
+  std::vector<std::string> names;
+  add_names(node, &names);
+  return names;
+}
 
 Result<std::vector<std::string>> wanted_outputs(const onnx::GraphProto& proto,
                                                 const ImportOptions& options) {
@@ -132,8 +146,7 @@ OnnxNeeds needs_of(const onnx::GraphProto& proto, const std::vector<std::string>
                     [&](const std::string& name) { return needs.names.count(name) > 0; });
     if (!is_needed) continue;
     needs.nodes[static_cast<size_t>(i)] = true;
-    std::vector<std::string> read;
-    add_names(node, &read);
+    const std::vector<std::string> read = onnx_names_read(node);
     needs.names.insert(read.begin(), read.end());
   }
   return needs;

@@ -28,6 +28,12 @@ OnnxNeeds needs_of(const onnx::GraphProto& proto, const std::vector<std::string>
 Status import_onnx_inputs(const onnx::GraphProto& proto, const OnnxNeeds& needs,
                           OnnxImporter* importer);
 
+/// An input's dimensions as the model says them; those that are open are -1.
+std::vector<int64_t> onnx_input_dims(const onnx::ValueInfoProto& info);
+
+/// The names that a node reads, those that the nodes of its branches read included.
+std::vector<std::string> onnx_names_read(const onnx::NodeProto& node);
+
 /// Sets the graph's outputs.
 Status set_onnx_outputs(const std::vector<std::string>& wanted, OnnxImporter* importer);
 

@@ -281,9 +281,7 @@ Status fold_reshape(const OnnxNode& node) {
   return node.done(std::move(out));
 }
 
-}  // namespace
-
-Result<bool> fold_onnx(const OnnxNode& node) {
+const std::map<std::string, Status (*)(const OnnxNode&)>& folds() {
   static const std::map<std::string, Status (*)(const OnnxNode&)> kFolds = {
       {"Add", fold_binary},          {"Cast", fold_cast},
       {"Concat", fold_concat},       {"ConstantOfShape", fold_constant_of_shape},
@@ -295,18 +293,32 @@ Result<bool> fold_onnx(const OnnxNode& node) {
       {"Squeeze", fold_reshape},     {"Sub", fold_binary},
       {"Transpose", fold_transpose}, {"Unsqueeze", fold_reshape},
   };
+  return kFolds;
+}
+
+const std::map<std::string, double (*)(double)>& functions() {
   static const std::map<std::string, double (*)(double)> kFunctions = {
       {"Abs", std::fabs},  {"Ceil", std::ceil},
       {"Exp", std::exp},   {"Floor", std::floor},
       {"Log", std::log},   {"Neg", [](double v) { return -v; }},
       {"Sqrt", std::sqrt}, {"Identity", [](double v) { return v; }},
   };
+  return kFunctions;
+}
+
+}  // namespace
+
+bool folds_onnx(const std::string& type) {
+  return folds().count(type) > 0 || functions().count(type) > 0;
+}
+
+Result<bool> fold_onnx(const OnnxNode& node) {
   if (node.inputs() == 0 || !node.all_constant()) return false;
-  if (const auto it = kFolds.find(node.type()); it != kFolds.end()) {
+  if (const auto it = folds().find(node.type()); it != folds().end()) {
     DVNN_TRY(it->second(node));
     return true;
   }
-  if (const auto it = kFunctions.find(node.type()); it != kFunctions.end()) {
+  if (const auto it = functions().find(node.type()); it != functions().end()) {
     DVNN_TRY(fold_unary(node, it->second));
     return true;
   }

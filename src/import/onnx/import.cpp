@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "import/onnx/ends.h"
+#include "import/onnx/hints.h"
 #include "plan/reference.h"
 
 namespace dvnn::import {
@@ -250,8 +251,8 @@ Status import_operator(const OnnxNode& node) {
   const OnnxRow* entry = find_operator(node.type());
   if (!entry) {
     return Error{ErrorCode::kUnsupported,
-                 "the operator is not supported (docs/converter.md lists those that are): cut the "
-                 "model before it with --outputs, or declare it with --layer-types"};
+                 "the operator is not supported: docs/converter.md lists those that are, and "
+                 "--layer-types declares your own"};
   }
   // Constants and shapes make numbers by themselves; a float stands for 24 bits.
   const bool by_itself = node.type() == "Constant" || node.type() == "Shape";
@@ -285,38 +286,50 @@ class GraphImport {
       return Error{ErrorCode::kLimit, format("more than %zu operations", kMostNodes)};
     }
     const OnnxNode node(proto, importer_);
-    const std::string where = "node '" + node.name() + "' (" + node.type() +
-                              format(", opset %lld)", static_cast<long long>(importer_->opset));
-    if (importer_->options.custom_layers.count(node.type())) {
-      if (Status s = import_declared(node); !s.ok()) return s.error().within(where);
-      return {};
+    const auto opset = static_cast<long long>(importer_->opset);
+    const Status status = import_known(node, depth);
+    if (status.ok()) return status;
+    // The one place that says where: every error of a node passes here.
+    return status.error().within("node '" + node.name() + "' (" + node.type() +
+                                 format(", opset %lld)", opset));
+  }
+
+  /// Whether there is an importer for the node, which may yet refuse its attributes.
+  bool knows(const onnx::NodeProto& proto) const {
+    if (importer_->options.custom_layers.count(proto.op_type()) > 0 || function_of(proto)) {
+      return true;
     }
-    const auto function = functions_.find({proto.domain(), proto.op_type()});
-    if (function != functions_.end()) {
-      if (Status s = call(*function->second, proto, depth); !s.ok()) return s.error().within(where);
-      return {};
-    }
-    if (!is_official(proto.domain())) {
-      return Error{ErrorCode::kUnsupported,
-                   where + ": operators of '" + proto.domain() + "' are not supported"};
-    }
-    if (node.outputs() == 0) return Error{ErrorCode::kMalformed, where + ": has no output"};
-    if (node.type() == "If") {
-      if (Status s = branch(node, depth); !s.ok()) return s.error().within(where);
-      return {};
-    }
-    if (Status s = import_operator(node); !s.ok()) return s.error().within(where);
-    return {};
+    if (!is_official(proto.domain())) return false;
+    return proto.op_type() == "If" || folds_onnx(proto.op_type()) ||
+           find_operator(proto.op_type()) != nullptr;
   }
 
  private:
+  const onnx::FunctionProto* function_of(const onnx::NodeProto& proto) const {
+    const auto it = functions_.find({proto.domain(), proto.op_type()});
+    return it != functions_.end() ? it->second : nullptr;
+  }
+
+  Status import_known(const OnnxNode& node, int depth) {
+    const onnx::NodeProto& proto = node.proto();
+    if (importer_->options.custom_layers.count(node.type())) return import_declared(node);
+    if (const onnx::FunctionProto* function = function_of(proto)) {
+      return call(*function, proto, depth);
+    }
+    if (!is_official(proto.domain())) {
+      return Error{ErrorCode::kUnsupported,
+                   "operators of '" + proto.domain() + "' are not supported"};
+    }
+    if (node.outputs() == 0) return Error{ErrorCode::kMalformed, "has no output"};
+    return node.type() == "If" ? branch(node, depth) : import_operator(node);
+  }
+
   // The nodes of the branch that a known condition chooses, in place of the choice.
   Status branch(const OnnxNode& node, int depth) {
     if (depth >= kMostNested) return Error{ErrorCode::kLimit, "branches are nested too deeply"};
     if (!node.is_constant(0)) {
       return Error{ErrorCode::kUnsupported,
-                   "what the picture shows decides which branch is computed: cut the model before "
-                   "it with --outputs"};
+                   "what the picture shows decides which branch is computed"};
     }
     DVNN_ASSIGN(const auto condition, node.constant(0));
     const bool is_true = !condition->values.empty() && condition->values[0] != 0;
@@ -392,12 +405,17 @@ class GraphImport {
   size_t imported_ = 0;
 };
 
-Status import_graph(const onnx::GraphProto& proto, const OnnxNeeds& needs, GraphImport* nodes,
-                    OnnxImporter* importer) {
+Status import_graph(const onnx::GraphProto& proto, const std::vector<std::string>& wanted,
+                    GraphImport* nodes, OnnxImporter* importer) {
+  const OnnxNeeds needs = needs_of(proto, wanted);
   DVNN_TRY(importer->read_initializers(proto));
   DVNN_TRY(import_onnx_inputs(proto, needs, importer));
   for (int i = 0; i < proto.node_size(); ++i) {
-    if (needs.nodes[static_cast<size_t>(i)]) DVNN_TRY(nodes->import_node(proto.node(i), 0));
+    if (!needs.nodes[static_cast<size_t>(i)]) continue;
+    const Status status = nodes->import_node(proto.node(i), 0);
+    if (status.ok()) continue;
+    const auto knows = [&](const onnx::NodeProto& node) { return nodes->knows(node); };
+    return with_hint(status.error(), {proto, needs, wanted, i, knows}, *importer);
   }
   return {};
 }
@@ -418,7 +436,7 @@ Result<Graph> import_onnx(const onnx::ModelProto& model, const std::string& fold
   const onnx::GraphProto& proto = model.graph();
   DVNN_ASSIGN(const auto wanted, wanted_outputs(proto, options));
   GraphImport nodes(model, &importer);
-  DVNN_TRY(import_graph(proto, needs_of(proto, wanted), &nodes, &importer));
+  DVNN_TRY(import_graph(proto, wanted, &nodes, &importer));
   DVNN_TRY(set_onnx_outputs(wanted, &importer));
   importer.builder.graph.name = model.graph().name();
   return std::move(importer.builder.graph);

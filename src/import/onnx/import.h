@@ -110,6 +110,8 @@ class OnnxNode {
 
 /// Computes a node whose inputs are all constants; false if there is no such rule for the operator.
 Result<bool> fold_onnx(const OnnxNode& node);
+/// Whether there may be one.
+bool folds_onnx(const std::string& type);
 
 /// An axis that may count from the end.
 Result<int64_t> onnx_axis(int64_t axis, size_t rank);

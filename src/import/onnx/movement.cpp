@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "import/given_inputs.h"
 #include "import/onnx/import.h"
 
 namespace dvnn::import {
@@ -68,18 +69,26 @@ Result<std::vector<int64_t>> read_onnx_reshape(const OnnxNode& node,
       open = static_cast<ptrdiff_t>(i);
       continue;
     }
-    if (dims[i] < 1 || dims[i] > elements || (known *= dims[i]) > elements) {
+    // More elements than there are: no need to count on.
+    if (dims[i] > elements || known > elements) {
+      known = elements + 1;
+      break;
+    }
+    known *= dims[i];
+    if (dims[i] < 1) {
       return Error{ErrorCode::kMalformed, format("dimension %zu of the new shape is %lld", i,
                                                  static_cast<long long>(dims[i]))};
     }
   }
-  if (open >= 0 && known > 0 && elements % known == 0) {
+  if (open >= 0 && known <= elements && elements % known == 0) {
     dims[static_cast<size_t>(open)] = elements / known;
     known = elements;
   }
   if (known != elements) {
-    return Error{ErrorCode::kMalformed, format("the new shape does not hold %lld elements",
-                                               static_cast<long long>(elements))};
+    return Error{ErrorCode::kMalformed, "the new shape " + given_shape_text(dims) +
+                                            format(" does not hold %lld elements, those of ",
+                                                   static_cast<long long>(elements)) +
+                                            given_shape_text(in)};
   }
   return dims;
 }

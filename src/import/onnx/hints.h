@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What would help where a node is refused, told from facts of the model. Private to the ONNX front
+// end.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "import/onnx/ends.h"
+
+namespace dvnn::import {
+
+/// A graph of which a node was refused. `knows` tells whether there is an importer for a node.
+struct OnnxRefusal {
+  const onnx::GraphProto& proto;
+  const OnnxNeeds& needs;
+  const std::vector<std::string>& wanted;
+  int node;
+  std::function<bool(const onnx::NodeProto&)> knows;
+};
+
+/// The error with what would help behind it: another size, or the results at which the model can be
+/// cut.
+Error with_hint(const Error& error, const OnnxRefusal& refusal, const OnnxImporter& importer);
+
+/// The results to stop at so that nothing is needed of the refused node, of nodes that nobody
+/// knows, and of what reads them: the last ones before those, and the wanted ones that are left.
+std::vector<std::string> results_before(const OnnxRefusal& refusal, const OnnxImporter& importer);
+
+}  // namespace dvnn::import

@@ -15,12 +15,13 @@ using LayerAttributes =
                  struct EltwiseAttributes, struct GatherAttributes, struct GridSampleAttributes,
                  struct LrnAttributes, struct MatMulAttributes, struct NormalizeAttributes,
                  struct PreluAttributes, struct PadAttributes, struct PermuteAttributes,
-                 struct PoolingAttributes, struct PriorBoxAttributes, struct ReduceAttributes,
-                 struct ReluAttributes, struct ReshapeAttributes, struct ResizeAttributes,
-                 struct ScaleAttributes, struct SigmoidAttributes, struct SliceAttributes,
-                 struct SoftmaxAttributes, struct StandardizeAttributes, struct TanhAttributes,
-                 struct TileAttributes, struct TopKAttributes, struct UnaryAttributes,
-                 struct WhereAttributes, struct WindowPoolAttributes, struct CustomAttributes>;
+                 struct PoolingAttributes, struct PriorBoxAttributes, struct RecurrentAttributes,
+                 struct ReduceAttributes, struct ReluAttributes, struct ReshapeAttributes,
+                 struct ResizeAttributes, struct ScaleAttributes, struct ScatterAttributes,
+                 struct SigmoidAttributes, struct SliceAttributes, struct SoftmaxAttributes,
+                 struct StandardizeAttributes, struct TanhAttributes, struct TileAttributes,
+                 struct TopKAttributes, struct UnaryAttributes, struct WhereAttributes,
+                 struct WindowPoolAttributes, struct CustomAttributes>;
 
 /// Immutable, as networks that are planned of one another share it.
 using LayerPtr = std::shared_ptr<const LayerAttributes>;

@@ -221,6 +221,24 @@ struct PriorBoxAttributes {
   bool grid_of_input = false;  // the grid's size is not given: it is the first input's
 };
 
+/// A recurrent layer in one direction over (steps, batch, inputs): {kind: lstm|gru|rnn,
+/// activations:
+/// [...] (of gates, of the candidate, of an LSTM's cell), clip (0: none), reverse, reset_after
+/// (GRU: after its product), coupled (LSTM: forgets what it does not take), cell: the result is an
+/// LSTM's cell}. The result is (steps, batch, hidden). The other inputs are the weights (gates *
+/// hidden, inputs), those of the state (gates * hidden, hidden), both biases one after the other,
+/// the first state and cell (batch, hidden), and peepholes (3 * hidden). Source: ONNX LSTM, GRU and
+/// RNN, whose order of gates it has.
+struct RecurrentAttributes {
+  DVNN_FLOAT_LAYER_TYPE(RecurrentAttributes, "Recurrent");
+  enum class Kind : uint8_t { kRnn, kGru, kLstm } kind = Kind::kLstm;
+  enum class Function : uint8_t { kSigmoid, kTanh, kRelu, kHardSigmoid, kIdentity };
+  std::vector<Function> activations = {Function::kSigmoid, Function::kTanh, Function::kTanh};
+  float clip = 0;
+  bool reverse = false, reset_after = false, coupled = false, cell = false;
+  int gates() const { return kind == Kind::kLstm ? 4 : kind == Kind::kGru ? 3 : 1; }
+};
+
 enum class Reduction : uint8_t {
   kL1,
   kL2,
@@ -292,6 +310,14 @@ struct ScaleAttributes {
   DVNN_LAYER_TYPE(ScaleAttributes, "Scale");
   std::optional<int> axis;
   std::vector<float> scale, bias;
+};
+
+/// The first input with rows along its first axis, at the places that the second input holds,
+/// replaced by the third's or combined with them: {operation: set|add|mul|max|min}. Negative places
+/// count from the end; rows beyond are left out.
+struct ScatterAttributes {
+  DVNN_FLOAT_LAYER_TYPE(ScatterAttributes, "Scatter");
+  enum class Operation : uint8_t { kSet, kAdd, kMul, kMax, kMin } operation = Operation::kSet;
 };
 
 struct SigmoidAttributes {

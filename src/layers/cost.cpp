@@ -45,6 +45,14 @@ uint64_t taps_of(const MatMulAttributes&, Span<const TensorDesc> inputs) {
   return shape.rank > 0 ? static_cast<uint64_t>(std::max(shape[shape.rank - 1], 1)) : 1;
 }
 
+uint64_t taps_of(const RecurrentAttributes& layer, Span<const TensorDesc> inputs) {
+  if (inputs.size() < 3) return 1;
+  const Shape &weights = inputs[1].shape, &state = inputs[2].shape;
+  const auto columns = static_cast<uint64_t>(std::max(weights[weights.rank - 1], 1)) +
+                       static_cast<uint64_t>(std::max(state[state.rank - 1], 1));
+  return product(static_cast<uint64_t>(layer.gates()), columns);
+}
+
 uint64_t taps_of(const LrnAttributes& lrn, Span<const TensorDesc>) {
   return static_cast<uint64_t>(lrn.size);
 }

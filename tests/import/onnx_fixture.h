@@ -53,6 +53,17 @@ class OnnxModel {
     for (float v : values) tensor->add_float_data(v);
     return *this;
   }
+  /// Numbers of one of ONNX's integer types of up to 32 bits (TensorProto.DataType).
+  OnnxModel& integers(const std::string& name, int type, std::vector<int64_t> dims,
+                      const std::vector<int>& values) {
+    onnx::TensorProto* tensor = tensor_of(name, dims, type);
+    for (int v : values) tensor->add_int32_data(v);
+    return *this;
+  }
+  OnnxModel& domain(const std::string& name) {
+    graph().mutable_node(graph().node_size() - 1)->set_domain(name);
+    return *this;
+  }
   OnnxModel& node(const std::string& type, std::vector<std::string> inputs,
                   std::vector<std::string> outputs) {
     onnx::NodeProto* node = graph().add_node();

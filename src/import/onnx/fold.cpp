@@ -199,6 +199,25 @@ Status fold_constant_of_shape(const OnnxNode& node) {
   return node.done(std::move(out));
 }
 
+// The indices of what is not 0: a row for each dimension.
+Status fold_non_zero(const OnnxNode& node) {
+  DVNN_ASSIGN(const auto in, node.constant(0));
+  const std::vector<int64_t> dims = in->dims.empty() ? std::vector<int64_t>{1} : in->dims;
+  std::vector<std::vector<double>> rows(dims.size());
+  for (size_t i = 0; i < in->values.size(); ++i) {
+    if (in->values[i] == 0) continue;
+    auto rest = static_cast<int64_t>(i);
+    for (size_t d = dims.size(); d-- > 0; rest /= dims[d]) {
+      rows[d].push_back(static_cast<double>(rest % dims[d]));
+    }
+  }
+  OnnxConstant out;
+  out.integral = true;
+  out.dims = {static_cast<int64_t>(rows.size()), static_cast<int64_t>(rows[0].size())};
+  for (const auto& row : rows) out.values.insert(out.values.end(), row.begin(), row.end());
+  return node.done(std::move(out));
+}
+
 Status fold_range(const OnnxNode& node) {
   DVNN_ASSIGN(const auto start, node.constant(0));
   DVNN_ASSIGN(const auto limit, node.constant(1));
@@ -283,15 +302,16 @@ Status fold_reshape(const OnnxNode& node) {
 
 const std::map<std::string, Status (*)(const OnnxNode&)>& folds() {
   static const std::map<std::string, Status (*)(const OnnxNode&)> kFolds = {
-      {"Add", fold_binary},          {"Cast", fold_cast},
-      {"Concat", fold_concat},       {"ConstantOfShape", fold_constant_of_shape},
-      {"Div", fold_binary},          {"Equal", fold_binary},
-      {"Gather", fold_gather},       {"Max", fold_binary},
-      {"Min", fold_binary},          {"Mul", fold_binary},
-      {"Pow", fold_binary},          {"Range", fold_range},
-      {"Reshape", fold_reshape},     {"Slice", fold_slice},
-      {"Squeeze", fold_reshape},     {"Sub", fold_binary},
-      {"Transpose", fold_transpose}, {"Unsqueeze", fold_reshape},
+      {"Add", fold_binary},        {"Cast", fold_cast},
+      {"Concat", fold_concat},     {"ConstantOfShape", fold_constant_of_shape},
+      {"Div", fold_binary},        {"Equal", fold_binary},
+      {"Gather", fold_gather},     {"Max", fold_binary},
+      {"Min", fold_binary},        {"Mul", fold_binary},
+      {"NonZero", fold_non_zero},  {"Pow", fold_binary},
+      {"Range", fold_range},       {"Reshape", fold_reshape},
+      {"Slice", fold_slice},       {"Squeeze", fold_reshape},
+      {"Sub", fold_binary},        {"Transpose", fold_transpose},
+      {"Unsqueeze", fold_reshape},
   };
   return kFolds;
 }

@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "import/onnx/ends.h"
+#include "import/onnx/expansions.h"
 #include "import/onnx/hints.h"
 #include "plan/reference.h"
 
@@ -46,6 +47,7 @@ constexpr OnnxRow kOperators[] = {
     {"Ceil", import_onnx_unary, Numbers::kReal},
     {"Celu", import_onnx_unary, Numbers::kReal},
     {"Clip", import_onnx_clip, Numbers::kAsInputs},
+    {"Compress", import_onnx_compress, Numbers::kAsInputs},
     {"Concat", import_onnx_concat, Numbers::kAsInputs},
     {"Constant", import_onnx_constant, Numbers::kAsInputs},
     {"Conv", import_onnx_conv, Numbers::kReal},
@@ -57,6 +59,7 @@ constexpr OnnxRow kOperators[] = {
     {"DequantizeLinear", import_onnx_dequantize, Numbers::kReal},
     {"Div", import_onnx_binary, Numbers::kAsInputs},
     {"Dropout", import_onnx_identity, Numbers::kAsInputs},
+    {"Einsum", import_onnx_einsum, Numbers::kAsInputs},
     {"Elu", import_onnx_activation, Numbers::kReal},
     {"Equal", import_onnx_binary, Numbers::kWhole},
     {"Erf", import_onnx_unary, Numbers::kReal},
@@ -65,6 +68,9 @@ constexpr OnnxRow kOperators[] = {
     {"Flatten", import_onnx_flatten, Numbers::kAsInputs},
     {"Floor", import_onnx_unary, Numbers::kReal},
     {"Gather", import_onnx_gather, Numbers::kAsInputs},
+    {"GatherElements", import_onnx_gather_elements, Numbers::kAsInputs},
+    {"GatherND", import_onnx_gather_nd, Numbers::kAsInputs},
+    {"GRU", import_onnx_recurrent, Numbers::kReal},
     {"Gelu", import_onnx_unary, Numbers::kReal},
     {"Gemm", import_onnx_gemm, Numbers::kReal},
     {"GlobalAveragePool", import_onnx_global_pool, Numbers::kReal},
@@ -80,6 +86,7 @@ constexpr OnnxRow kOperators[] = {
     {"InstanceNormalization", import_onnx_instance_norm, Numbers::kReal},
     {"IsNaN", import_onnx_unary, Numbers::kWhole},
     {"LRN", import_onnx_lrn, Numbers::kReal},
+    {"LSTM", import_onnx_recurrent, Numbers::kReal},
     {"LayerNormalization", import_onnx_layer_norm, Numbers::kReal},
     {"LeakyRelu", import_onnx_activation, Numbers::kReal},
     {"Less", import_onnx_binary, Numbers::kWhole},
@@ -91,6 +98,7 @@ constexpr OnnxRow kOperators[] = {
     {"MatMul", import_onnx_matmul, Numbers::kAsInputs},
     {"Max", import_onnx_binary, Numbers::kAsInputs},
     {"MaxPool", import_onnx_max_pool, Numbers::kReal},
+    {"MaxUnpool", import_onnx_max_unpool, Numbers::kReal},
     {"Mean", import_onnx_binary, Numbers::kReal},
     {"MeanVarianceNormalization", import_onnx_mean_variance, Numbers::kReal},
     {"Min", import_onnx_binary, Numbers::kAsInputs},
@@ -99,11 +107,13 @@ constexpr OnnxRow kOperators[] = {
     {"Mul", import_onnx_binary, Numbers::kAsInputs},
     {"Neg", import_onnx_unary, Numbers::kAsInputs},
     {"Not", import_onnx_unary, Numbers::kWhole},
+    {"OneHot", import_onnx_one_hot, Numbers::kReal},
     {"Or", import_onnx_binary, Numbers::kWhole},
     {"PRelu", import_onnx_activation, Numbers::kReal},
     {"Pad", import_onnx_pad, Numbers::kAsInputs},
     {"Pow", import_onnx_binary, Numbers::kAsInputs},
     {"QuantizeLinear", import_onnx_quantize, Numbers::kWhole},
+    {"RNN", import_onnx_recurrent, Numbers::kReal},
     {"RMSNormalization", import_onnx_layer_norm, Numbers::kReal},
     {"Reciprocal", import_onnx_unary, Numbers::kReal},
     {"ReduceL1", import_onnx_reduce, Numbers::kAsInputs},
@@ -119,7 +129,11 @@ constexpr OnnxRow kOperators[] = {
     {"Relu", import_onnx_activation, Numbers::kReal},
     {"Reshape", import_onnx_reshape, Numbers::kAsInputs},
     {"Resize", import_onnx_resize, Numbers::kReal},
+    {"ReverseSequence", import_onnx_reverse_sequence, Numbers::kAsInputs},
     {"Round", import_onnx_unary, Numbers::kReal},
+    {"Scatter", import_onnx_scatter_elements, Numbers::kAsInputs},
+    {"ScatterElements", import_onnx_scatter_elements, Numbers::kAsInputs},
+    {"ScatterND", import_onnx_scatter_nd, Numbers::kAsInputs},
     {"Selu", import_onnx_unary, Numbers::kReal},
     {"Shape", import_onnx_shape, Numbers::kWhole},
     {"Shrink", import_onnx_unary, Numbers::kReal},
@@ -127,6 +141,7 @@ constexpr OnnxRow kOperators[] = {
     {"Sign", import_onnx_unary, Numbers::kAsInputs},
     {"Sin", import_onnx_unary, Numbers::kReal},
     {"Sinh", import_onnx_unary, Numbers::kReal},
+    {"Size", import_onnx_shape, Numbers::kWhole},
     {"Slice", import_onnx_slice, Numbers::kAsInputs},
     {"Softmax", import_onnx_softmax, Numbers::kReal},
     {"Softplus", import_onnx_unary, Numbers::kReal},
@@ -144,6 +159,7 @@ constexpr OnnxRow kOperators[] = {
     {"Tile", import_onnx_tile, Numbers::kAsInputs},
     {"TopK", import_onnx_top_k, Numbers::kAsInputs},
     {"Transpose", import_onnx_transpose, Numbers::kAsInputs},
+    {"Trilu", import_onnx_trilu, Numbers::kAsInputs},
     {"Unsqueeze", import_onnx_squeeze, Numbers::kAsInputs},
     {"Upsample", import_onnx_resize, Numbers::kReal},
     {"Where", import_onnx_where, Numbers::kAsInputs},
@@ -255,7 +271,8 @@ Status import_operator(const OnnxNode& node) {
                  "--layer-types declares your own"};
   }
   // Constants and shapes make numbers by themselves; a float stands for 24 bits.
-  const bool by_itself = node.type() == "Constant" || node.type() == "Shape";
+  const bool by_itself =
+      node.type() == "Constant" || node.type() == "Shape" || node.type() == "Size";
   if (!by_itself && node.inputs() > 0 && node.all_constant()) return fold_by_running(node, *entry);
   DVNN_TRY(entry->import(node));
   const bool whole = entry->makes == Numbers::kWhole ||
@@ -299,6 +316,7 @@ class GraphImport {
     if (importer_->options.custom_layers.count(proto.op_type()) > 0 || function_of(proto)) {
       return true;
     }
+    if (has_onnx_expansion(proto)) return true;
     if (!is_official(proto.domain())) return false;
     return proto.op_type() == "If" || folds_onnx(proto.op_type()) ||
            find_operator(proto.op_type()) != nullptr;
@@ -316,6 +334,8 @@ class GraphImport {
     if (const onnx::FunctionProto* function = function_of(proto)) {
       return call(*function, proto, depth);
     }
+    DVNN_ASSIGN(const auto expansion, onnx_expansion(proto));
+    if (expansion) return call(*expansion, proto, depth);
     if (!is_official(proto.domain())) {
       return Error{ErrorCode::kUnsupported,
                    "operators of '" + proto.domain() + "' are not supported"};
@@ -361,7 +381,7 @@ class GraphImport {
       names[function.input(i)] = i < proto.input_size() ? proto.input(i) : "";
     }
     for (int i = 0; i < function.output_size() && i < proto.output_size(); ++i) {
-      names[function.output(i)] = proto.output(i);
+      if (!proto.output(i).empty()) names[function.output(i)] = proto.output(i);
     }
     auto renamed = [&](const std::string& name) {
       const auto it = names.find(name);
@@ -425,6 +445,7 @@ Status import_graph(const onnx::GraphProto& proto, const std::vector<std::string
 std::vector<std::string> onnx_operators() {
   std::vector<std::string> names;
   for (const OnnxRow& row : kOperators) names.emplace_back(row.type);
+  for (const std::string& type : onnx_expanded_operators()) names.push_back(type);
   return names;
 }
 

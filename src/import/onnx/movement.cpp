@@ -198,6 +198,12 @@ Status import_onnx_shape(const OnnxNode& node) {
     DVNN_ASSIGN(const int in, node.value(0));
     dims = dims_of(node.builder().shape_of(in));
   }
+  if (node.type() == "Size") {
+    int64_t count = 1;
+    for (int64_t d : dims) count *= d;
+    out.values = {static_cast<double>(count)};
+    return node.done(std::move(out));
+  }
   const auto rank = static_cast<int64_t>(dims.size());
   auto place = [rank](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank); };
   const int64_t start = place(node.integer("start", 0));  // since opset 15

@@ -127,6 +127,12 @@ std::vector<float> OnnxNode::numbers(const char* name) const {
   return {a->floats().begin(), a->floats().end()};
 }
 
+std::vector<std::string> OnnxNode::texts(const char* name) const {
+  const onnx::AttributeProto* a = attribute(name);
+  if (!a) return {};
+  return {a->strings().begin(), a->strings().end()};
+}
+
 const onnx::TensorProto* OnnxNode::tensor(const char* name) const {
   const onnx::AttributeProto* a = attribute(name);
   return a && a->has_t() ? &a->t() : nullptr;

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "import/onnx/expansions.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <sstream>
+
+#include "base/format.h"
+
+namespace dvnn::import {
+namespace {
+
+constexpr const char* kOnnx = "";
+constexpr const char* kMicrosoft = "com.microsoft";
+
+// A body is lines `result = Operator(argument, ...)`. [*] gives the operator all attributes of the
+// node, [name=1] a whole number, and [name=!other] 1 where the node's attribute `other` is 0 or
+// absent. A number as an argument is a constant. A line whose first argument the node does not have
+// is left out, and so is its result. `Operator?` is no more than its first argument if another one
+// is absent.
+struct Expansion {
+  const char* domain;
+  const char* type;
+  const char* inputs;
+  const char* outputs;
+  const char* body;
+};
+
+constexpr Expansion kExpansions[] = {
+    {kOnnx, "ConvInteger", "x w xz wz", "y",
+     "fx = Sub?(x, xz); fw = DequantizeLinear[axis=0](w, 1, wz); y = Conv[*](fx, fw)"},
+    {kOnnx, "DynamicQuantizeLinear", "x", "y s z",
+     "top = ReduceMax[keepdims=0](x); high = Max(top, 0);"
+     "bottom = ReduceMin[keepdims=0](x); low = Min(bottom, 0);"
+     "range = Sub(high, low); exact = Div(range, 255); s = Max(exact, 1e-30);"
+     "steps = Div(low, s); shift = Neg(steps); near = Clip(shift, 0, 255); z = Round(near);"
+     "scaled = Div(x, s); whole = Round(scaled); moved = Add(whole, z); y = Clip(moved, 0, 255)"},
+    {kOnnx, "IsInf", "x", "y", "a = Abs(x); y = Greater(a, 3.4028234e38)"},
+    {kOnnx, "MatMulInteger", "a b az bz", "y",
+     "fa = Sub?(a, az); fb = Sub?(b, bz); y = MatMul(fa, fb)"},
+    {kOnnx, "QLinearConv", "x xs xz w ws wz ys yz b", "y",
+     "fx = DequantizeLinear(x, xs, xz); fw = DequantizeLinear[axis=0](w, ws, wz);"
+     "bs = Mul(xs, ws); fb = Mul(b, bs);"
+     "f = Conv[*](fx, fw, fb); y = QuantizeLinear(f, ys, yz)"},
+    {kOnnx, "QLinearMatMul", "a as az b bs bz ys yz", "y",
+     "fa = DequantizeLinear(a, as, az); fb = DequantizeLinear(b, bs, bz);"
+     "f = MatMul(fa, fb); y = QuantizeLinear(f, ys, yz)"},
+    {kMicrosoft, "BiasGelu", "x b", "y", "m = Add(x, b); y = Gelu(m)"},
+    {kMicrosoft, "DequantizeLinear", "x s z", "y", "y = DequantizeLinear[*](x, s, z)"},
+    {kMicrosoft, "DynamicQuantizeMatMul", "a b bs bz c", "y",
+     "fb = DequantizeLinear(b, bs, bz); f = MatMul(a, fb); y = Add?(f, c)"},
+    {kMicrosoft, "FastGelu", "x b", "y", "m = Add?(x, b); y = Gelu[approximate=tanh](m)"},
+    {kMicrosoft, "Gelu", "x", "y", "y = Gelu(x)"},
+    {kMicrosoft, "MatMulIntegerToFloat", "a b as bs az bz c", "y",
+     "fa = DequantizeLinear(a, as, az); fb = DequantizeLinear(b, bs, bz);"
+     "f = MatMul(fa, fb); y = Add?(f, c)"},
+    {kMicrosoft, "QGemm", "a as az b bs bz c ys yz", "y",
+     "fa = DequantizeLinear(a, as, az); fb = DequantizeLinear[axis=!transB](b, bs, bz);"
+     "cs = Mul(as, bs); fc = Mul(c, cs);"
+     "f = Gemm[*](fa, fb, fc); y = QuantizeLinear?(f, ys, yz)"},
+    {kMicrosoft, "QLinearAdd", "a as az b bs bz ys yz", "y",
+     "fa = DequantizeLinear(a, as, az); fb = DequantizeLinear(b, bs, bz);"
+     "f = Add(fa, fb); y = QuantizeLinear(f, ys, yz)"},
+    {kMicrosoft, "QLinearAveragePool", "x xs xz ys yz", "y",
+     "fx = DequantizeLinear(x, xs, xz); f = AveragePool[*](fx); y = QuantizeLinear(f, ys, yz)"},
+    {kMicrosoft, "QLinearGlobalAveragePool", "x xs xz ys yz", "y",
+     "fx = DequantizeLinear(x, xs, xz); f = GlobalAveragePool(fx);"
+     "y = QuantizeLinear(f, ys, yz)"},
+    {kMicrosoft, "QLinearLeakyRelu", "x xs xz ys yz", "y",
+     "fx = DequantizeLinear(x, xs, xz); f = LeakyRelu[*](fx); y = QuantizeLinear(f, ys, yz)"},
+    {kMicrosoft, "QLinearMul", "a as az b bs bz ys yz", "y",
+     "fa = DequantizeLinear(a, as, az); fb = DequantizeLinear(b, bs, bz);"
+     "f = Mul(fa, fb); y = QuantizeLinear(f, ys, yz)"},
+    {kMicrosoft, "QLinearSigmoid", "x xs xz ys yz", "y",
+     "fx = DequantizeLinear(x, xs, xz); f = Sigmoid(fx); y = QuantizeLinear(f, ys, yz)"},
+    {kMicrosoft, "QLinearSoftmax", "x xs xz ys yz", "y",
+     "fx = DequantizeLinear(x, xs, xz); f = Softmax[*](fx); y = QuantizeLinear(f, ys, yz)"},
+    {kMicrosoft, "QuantizeLinear", "x s z", "y", "y = QuantizeLinear[*](x, s, z)"},
+    {kMicrosoft, "QuickGelu", "x", "y", "y = Swish[*](x)"},
+    {kMicrosoft, "SkipLayerNormalization", "x skip scale shift b", "y mean deviation sum",
+     "added = Add(x, skip); sum = Add?(added, b); y = LayerNormalization[*](sum, scale, shift)"},
+};
+
+// Those whose bodies depend on the node.
+constexpr const char* kVariants[] = {"FusedConv", "QLinearConcat"};
+
+const onnx::AttributeProto* attribute_of(const onnx::NodeProto& node, const std::string& name) {
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    if (attribute.name() == name) return &attribute;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> words(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> list;
+  for (std::string word; in >> word;) list.push_back(word);
+  return list;
+}
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, at);) {
+    part.erase(std::remove(part.begin(), part.end(), ' '), part.end());
+    parts.push_back(part);
+  }
+  return parts;
+}
+
+bool is_number(const std::string& argument) {
+  return !argument.empty() && argument[0] >= '0' && argument[0] <= '9';
+}
+
+class Body {
+ public:
+  Body(const onnx::NodeProto& call, const std::string& inputs, const std::string& outputs)
+      : call_(call) {
+    const std::vector<std::string> names = words(inputs);
+    for (size_t i = 0; i < names.size(); ++i) {
+      function.add_input(names[i]);
+      const auto at = static_cast<int>(i);
+      if (at >= call.input_size() || call.input(at).empty()) absent_.insert(names[i]);
+    }
+    for (const std::string& name : words(outputs)) function.add_output(name);
+  }
+
+  void add_line(const std::string& line) {
+    const size_t equals = line.find('='), open = line.find('('), close = line.rfind(')');
+    const std::string result = line.substr(0, equals);
+    std::string type = line.substr(equals + 1, open - equals - 1), attributes;
+    if (const size_t bracket = type.find('['); bracket != std::string::npos) {
+      attributes = type.substr(bracket + 1, type.size() - bracket - 2);
+      type = type.substr(0, bracket);
+    }
+    std::vector<std::string> arguments = split(line.substr(open + 1, close - open - 1), ',');
+    if (absent_.count(arguments[0]) > 0) {
+      absent_.insert(result);
+      return;
+    }
+    if (type.back() == '?') {
+      type.pop_back();
+      const bool whole = std::none_of(arguments.begin(), arguments.end(),
+                                      [&](const auto& name) { return absent_.count(name) > 0; });
+      if (!whole) {
+        type = "Identity";
+        arguments.resize(1);
+        attributes.clear();
+      }
+    }
+    for (std::string& argument : arguments) {
+      if (absent_.count(argument) > 0) argument.clear();
+      if (is_number(argument)) argument = constant(argument);
+    }
+    onnx::NodeProto* node = function.add_node();
+    node->set_op_type(type);
+    node->set_name(result);
+    for (const std::string& argument : arguments) node->add_input(argument);
+    node->add_output(result);
+    for (const std::string& attribute : split(attributes, ',')) add_attribute(attribute, node);
+  }
+
+  onnx::FunctionProto function;
+
+ private:
+  std::string constant(const std::string& number) {
+    onnx::NodeProto* node = function.add_node();
+    node->set_op_type("Constant");
+    node->add_output(format("constant%d", function.node_size()));
+    node->set_name(node->output(0));
+    onnx::AttributeProto* value = node->add_attribute();
+    value->set_name("value_float");
+    value->set_f(std::strtof(number.c_str(), nullptr));
+    return node->output(0);
+  }
+
+  void add_attribute(const std::string& text, onnx::NodeProto* node) {
+    if (text == "*") {
+      *node->mutable_attribute() = call_.attribute();
+      return;
+    }
+    const size_t equals = text.find('=');
+    const std::string value = text.substr(equals + 1);
+    onnx::AttributeProto* attribute = node->add_attribute();
+    attribute->set_name(text.substr(0, equals));
+    if (value[0] == '!') {
+      const onnx::AttributeProto* other = attribute_of(call_, value.substr(1));
+      attribute->set_i(other && other->i() != 0 ? 0 : 1);
+    } else if (is_number(value)) {
+      attribute->set_i(std::strtoll(value.c_str(), nullptr, 10));
+    } else {
+      attribute->set_s(value);
+    }
+  }
+
+  const onnx::NodeProto& call_;
+  std::set<std::string> absent_;
+};
+
+onnx::FunctionProto expanded(const onnx::NodeProto& node, const std::string& inputs,
+                             const std::string& outputs, const std::string& text) {
+  Body body(node, inputs, outputs);
+  for (const std::string& line : split(text, ';')) body.add_line(line);
+  return body.function;
+}
+
+// Three inputs for each part, behind the scale and the zero of the result.
+onnx::FunctionProto expand_concat(const onnx::NodeProto& node) {
+  std::string inputs = "ys yz", body, parts;
+  for (int i = 0; i + 4 < node.input_size(); i += 3) {
+    inputs += format(" x%d s%d z%d", i, i, i);
+    body += format("f%d = DequantizeLinear(x%d, s%d, z%d);", i, i, i, i);
+    parts += format("%sf%d", parts.empty() ? "" : ", ", i);
+  }
+  if (parts.empty()) parts = "ys";
+  body += "f = Concat[*](" + parts + "); y = QuantizeLinear(f, ys, yz)";
+  return expanded(node, inputs, "y", body);
+}
+
+Result<onnx::FunctionProto> expand_conv(const onnx::NodeProto& node) {
+  static const std::set<std::string> kPlain = {"", "Relu", "Sigmoid", "Tanh"};
+  const onnx::AttributeProto* named = attribute_of(node, "activation");
+  const std::string activation = named ? named->s() : "";
+  const onnx::AttributeProto* params = attribute_of(node, "activation_params");
+  std::string body = "f = Conv[*](x, w, b); m = Add?(f, z); y = ";
+  onnx::FunctionProto function;
+  if (kPlain.count(activation) > 0) {
+    return expanded(node, "x w b z", "y",
+                    body + (activation.empty() ? "Identity" : activation) + "(m)");
+  }
+  const int count = params ? params->floats_size() : 0;
+  if (activation == "LeakyRelu" && count == 1) {
+    function = expanded(node, "x w b z", "y", body + "LeakyRelu(m)");
+    onnx::AttributeProto* alpha = function.mutable_node(function.node_size() - 1)->add_attribute();
+    alpha->set_name("alpha");
+    alpha->set_f(params->floats(0));
+    return function;
+  }
+  if (activation == "Clip" && count == 2) {
+    function = expanded(node, "x w b z", "y", body + "Clip(m)");
+    for (const char* bound : {"min", "max"}) {  // attributes as before opset 11
+      onnx::AttributeProto* value =
+          function.mutable_node(function.node_size() - 1)->add_attribute();
+      value->set_name(bound);
+      value->set_f(params->floats(bound[1] == 'i' ? 0 : 1));
+    }
+    return function;
+  }
+  return Error{ErrorCode::kUnsupported, "activation '" + activation + "' is not supported"};
+}
+
+const Expansion* find_expansion(const onnx::NodeProto& node) {
+  const std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
+  for (const Expansion& row : kExpansions) {
+    if (domain == row.domain && node.op_type() == row.type) return &row;
+  }
+  return nullptr;
+}
+
+bool is_variant(const onnx::NodeProto& node) {
+  return node.domain() == kMicrosoft &&
+         std::any_of(std::begin(kVariants), std::end(kVariants),
+                     [&](const char* type) { return node.op_type() == type; });
+}
+
+}  // namespace
+
+bool has_onnx_expansion(const onnx::NodeProto& node) {
+  return find_expansion(node) || is_variant(node);
+}
+
+Result<std::optional<onnx::FunctionProto>> onnx_expansion(const onnx::NodeProto& node) {
+  using Expanded = std::optional<onnx::FunctionProto>;
+  if (!has_onnx_expansion(node)) return Expanded();
+  const onnx::AttributeProto* last = attribute_of(node, "channels_last");
+  if (last && last->i() != 0) {
+    return Error{ErrorCode::kUnsupported,
+                 "channels_last is not supported: export the model without ONNX Runtime's "
+                 "optimisation of layouts"};
+  }
+  if (const Expansion* row = find_expansion(node)) {
+    return Expanded(expanded(node, row->inputs, row->outputs, row->body));
+  }
+  if (node.op_type() == "QLinearConcat") return Expanded(expand_concat(node));
+  DVNN_ASSIGN(onnx::FunctionProto function, expand_conv(node));
+  return Expanded(std::move(function));
+}
+
+std::vector<std::string> onnx_expanded_operators() {
+  std::vector<std::string> names;
+  for (const Expansion& row : kExpansions) {
+    if (row.domain[0] == '\0') names.emplace_back(row.type);
+  }
+  return names;
+}
+
+}  // namespace dvnn::import

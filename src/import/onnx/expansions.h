@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators that are several others: those of quantised models, and those that ONNX Runtime's
+// optimiser makes. Private to the ONNX front end.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "import/onnx/model.h"
+
+namespace dvnn::import {
+
+bool has_onnx_expansion(const onnx::NodeProto& node);
+
+/// The operators that a node is, as a function that it calls; nothing if it is none of these.
+/// kUnsupported for forms that they do not compute.
+Result<std::optional<onnx::FunctionProto>> onnx_expansion(const onnx::NodeProto& node);
+
+/// The names of the expanded operators that are ONNX' own.
+std::vector<std::string> onnx_expanded_operators();
+
+}  // namespace dvnn::import

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "base/json.h"
+#include "base/names.h"
+#include "layers/factories.h"
+#include "layers/float_layer.h"
+
+namespace dvnn::layers {
+namespace {
+
+using Operation = ScatterAttributes::Operation;
+constexpr const char* kOperations[] = {"set", "add", "mul", "max", "min"};
+
+void combine(Operation operation, const float* update, size_t count, float* at) {
+  for (size_t i = 0; i < count; ++i) {
+    switch (operation) {
+      case Operation::kSet:
+        at[i] = update[i];
+        break;
+      case Operation::kAdd:
+        at[i] += update[i];
+        break;
+      case Operation::kMul:
+        at[i] *= update[i];
+        break;
+      case Operation::kMax:
+        at[i] = std::max(at[i], update[i]);
+        break;
+      case Operation::kMin:
+        at[i] = std::min(at[i], update[i]);
+        break;
+    }
+  }
+}
+
+}  // namespace
+
+Result<ScatterAttributes> ScatterAttributes::parse(const nlohmann::json& params) {
+  JsonReader in(params, kName);
+  ScatterAttributes a;
+  const auto operation =
+      parse_name<Operation>(in.text("operation", kOperations[0]), kOperations, "operation");
+  if (!operation.ok()) in.fail("operation", operation.error().message);
+  DVNN_TRY(in.status());
+  a.operation = operation.value();
+  return a;
+}
+
+nlohmann::json ScatterAttributes::to_json() const {
+  return {{"operation", kOperations[static_cast<size_t>(operation)]}};
+}
+
+DimsResult ScatterAttributes::dims_after(Span<const Shape> inputs) const {
+  DVNN_TRY(expect_inputs(inputs, 3));
+  const Shape &in = inputs[0], &places = inputs[1], &updates = inputs[2];
+  if (in.rank > 0 && in[0] > 0 &&
+      updates.elements() == places.elements() * (in.elements() / in[0])) {
+    return same_dims(inputs);
+  }
+  return Error{ErrorCode::kUnsupported, updates.to_string() + " at " + places.to_string() +
+                                            " places do not fit " + in.to_string()};
+}
+
+LayerResult ScatterAttributes::create(Span<const TensorDesc> inputs,
+                                      Span<const TensorDesc> outputs) const {
+  DVNN_TRY(expect_arity(inputs, 3, 3, outputs));
+  const Shape shapes[] = {inputs[0].shape, inputs[1].shape, inputs[2].shape};
+  DVNN_ASSIGN(const auto dims, dims_after({shapes, 3}));
+  DVNN_TRY(expect_dims(dims, outputs[0]));
+  const auto rows = static_cast<float>(shapes[0][0]);
+  const auto all = static_cast<size_t>(shapes[0].elements());
+  const size_t inner = all / static_cast<size_t>(shapes[0][0]);
+  const auto places = static_cast<size_t>(shapes[1].elements());
+  return make_float_layer(
+      inputs, outputs,
+      [rows, all, inner, places, operation = operation](const float* const* in, float* result) {
+        std::copy(in[0], in[0] + all, result);
+        for (size_t p = 0; p < places; ++p) {
+          const float place = in[1][p] < 0 ? in[1][p] + rows : in[1][p];
+          if (!(place >= 0 && place < rows)) continue;  // not a number is no place either
+          combine(operation, in[2] + p * inner, inner, result + static_cast<size_t>(place) * inner);
+        }
+      });
+}
+
+}  // namespace dvnn::layers

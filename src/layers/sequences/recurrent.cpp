@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "base/json.h"
+#include "base/names.h"
+#include "layers/factories.h"
+#include "layers/float_layer.h"
+
+namespace dvnn::layers {
+namespace {
+
+using Kind = RecurrentAttributes::Kind;
+using Function = RecurrentAttributes::Function;
+constexpr const char* kKinds[] = {"rnn", "gru", "lstm"};  // in the enums' orders
+constexpr const char* kFunctions[] = {"sigmoid", "tanh", "relu", "hardsigmoid", "identity"};
+constexpr size_t kInputs = 7;
+
+float apply(Function function, float x) {
+  switch (function) {
+    case Function::kSigmoid:
+      return 1 / (1 + std::exp(-x));
+    case Function::kTanh:
+      return std::tanh(x);
+    case Function::kRelu:
+      return std::max(x, 0.0f);
+    case Function::kHardSigmoid:
+      return std::clamp(0.2f * x + 0.5f, 0.0f, 1.0f);  // ONNX' defaults
+    case Function::kIdentity:
+      break;
+  }
+  return x;
+}
+
+struct Sizes {
+  size_t steps, batch, inputs, hidden, gates;
+};
+
+// The layer's inputs after the sequence.
+struct Operands {
+  const float *weights, *state_weights, *bias, *state, *cell, *peepholes;
+};
+
+float dot(const float* a, const float* b, size_t count) {
+  float sum = 0;
+  for (size_t i = 0; i < count; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+// One row of the batch: the state goes in and the next one comes out.
+class Cell {
+ public:
+  Cell(const RecurrentAttributes& layer, const Sizes& sizes)
+      : layer_(layer),
+        sizes_(sizes),
+        from_input_(sizes.gates * sizes.hidden),
+        from_state_(sizes.gates * sizes.hidden),
+        next_(sizes.hidden) {}
+
+  void step(const Operands& with, const float* x, float* state, float* cell) {
+    const size_t hidden = sizes_.hidden, rows = sizes_.gates * hidden;
+    for (size_t r = 0; r < rows; ++r) {
+      from_input_[r] = dot(with.weights + r * sizes_.inputs, x, sizes_.inputs) + with.bias[r];
+      from_state_[r] = dot(with.state_weights + r * hidden, state, hidden) + with.bias[rows + r];
+    }
+    switch (layer_.kind) {
+      case Kind::kRnn:
+        for (size_t h = 0; h < hidden; ++h) state[h] = activated(0, gate(0, h));
+        break;
+      case Kind::kGru:
+        gru(with, state);
+        break;
+      case Kind::kLstm:
+        lstm(with, state, cell);
+        break;
+    }
+  }
+
+ private:
+  float clipped(float x) const {
+    return layer_.clip > 0 ? std::clamp(x, -layer_.clip, layer_.clip) : x;
+  }
+  float activated(size_t which, float x) const {
+    return apply(layer_.activations[which], clipped(x));
+  }
+  float gate(size_t g, size_t h) const {
+    const size_t row = g * sizes_.hidden + h;
+    return from_input_[row] + from_state_[row];
+  }
+
+  // Gates: update, reset, candidate.
+  void gru(const Operands& with, float* state) {
+    const size_t hidden = sizes_.hidden, candidate = 2 * hidden;
+    std::vector<float>& reset = next_;
+    for (size_t h = 0; h < hidden; ++h) reset[h] = activated(0, gate(1, h));
+    for (size_t h = 0; h < hidden; ++h) {
+      if (layer_.reset_after) from_state_[candidate + h] *= reset[h];
+    }
+    if (!layer_.reset_after) {
+      for (size_t h = 0; h < hidden; ++h) reset[h] *= state[h];
+      for (size_t h = 0; h < hidden; ++h) {
+        from_state_[candidate + h] =
+            dot(with.state_weights + (candidate + h) * hidden, reset.data(), hidden) +
+            with.bias[sizes_.gates * hidden + candidate + h];
+      }
+    }
+    for (size_t h = 0; h < hidden; ++h) {
+      const float update = activated(0, gate(0, h));
+      state[h] = (1 - update) * activated(1, gate(2, h)) + update * state[h];
+    }
+  }
+
+  // Gates: input, output, forget, cell.
+  void lstm(const Operands& with, float* state, float* cell) {
+    const size_t hidden = sizes_.hidden;
+    const float *in = with.peepholes, *out = in + hidden, *forgotten = out + hidden;
+    for (size_t h = 0; h < hidden; ++h) {
+      const float take = activated(0, gate(0, h) + in[h] * cell[h]);
+      const float keep =
+          layer_.coupled ? 1 - take : activated(0, gate(2, h) + forgotten[h] * cell[h]);
+      cell[h] = keep * cell[h] + take * activated(1, gate(3, h));
+      state[h] =
+          activated(0, gate(1, h) + out[h] * cell[h]) * apply(layer_.activations[2], cell[h]);
+    }
+  }
+
+  const RecurrentAttributes layer_;
+  const Sizes sizes_;
+  std::vector<float> from_input_, from_state_, next_;
+};
+
+bool fits(const RecurrentAttributes& layer, Span<const Shape> in, Sizes* sizes) {
+  for (size_t i = 0; i < 3; ++i) {
+    if (in[i].rank != (i == 0 ? 3 : 2)) return false;
+  }
+  *sizes = {static_cast<size_t>(in[0][0]), static_cast<size_t>(in[0][1]),
+            static_cast<size_t>(in[0][2]), static_cast<size_t>(in[2][1]),
+            static_cast<size_t>(layer.gates())};
+  const int64_t rows = int64_t{layer.gates()} * in[2][1], state = int64_t{in[0][1]} * in[2][1];
+  return in[1][0] == rows && in[2][0] == rows && in[1][1] == in[0][2] &&
+         in[3].elements() == 2 * rows && in[4].elements() == state && in[5].elements() == state &&
+         in[6].elements() == int64_t{3} * in[2][1];
+}
+
+}  // namespace
+
+Result<RecurrentAttributes> RecurrentAttributes::parse(const nlohmann::json& params) {
+  JsonReader in(params, kName);
+  RecurrentAttributes a;
+  const auto kind = parse_name<Kind>(in.text("kind", kKinds[2]), kKinds, "kind");
+  if (!kind.ok()) in.fail("kind", kind.error().message);
+  const nlohmann::json* functions = in.member("activations");
+  if (functions && functions->is_array() && functions->size() == a.activations.size()) {
+    for (size_t i = 0; i < a.activations.size(); ++i) {
+      const nlohmann::json& name = (*functions)[i];
+      const auto function = parse_name<Function>(name.is_string() ? name.get<std::string>() : "",
+                                                 kFunctions, "activations");
+      if (!function.ok()) in.fail("activations", function.error().message);
+      if (function.ok()) a.activations[i] = function.value();
+    }
+  } else if (functions) {
+    in.fail("activations", "are not three names");
+  }
+  a.clip = static_cast<float>(in.number("clip", 0));
+  a.reverse = in.boolean("reverse", false);
+  a.reset_after = in.boolean("reset_after", false);
+  a.coupled = in.boolean("coupled", false);
+  a.cell = in.boolean("cell", false);
+  DVNN_TRY(in.status());
+  a.kind = kind.value();
+  return a;
+}
+
+nlohmann::json RecurrentAttributes::to_json() const {
+  nlohmann::json names = nlohmann::json::array();
+  for (const Function function : activations) {
+    names.push_back(kFunctions[static_cast<size_t>(function)]);
+  }
+  return {{"kind", kKinds[static_cast<size_t>(kind)]},
+          {"activations", std::move(names)},
+          {"clip", clip},
+          {"reverse", reverse},
+          {"reset_after", reset_after},
+          {"coupled", coupled},
+          {"cell", cell}};
+}
+
+DimsResult RecurrentAttributes::dims_after(Span<const Shape> inputs) const {
+  DVNN_TRY(expect_inputs(inputs, kInputs));
+  Sizes sizes = {};
+  if (fits(*this, inputs, &sizes)) {
+    return std::vector<int64_t>{inputs[0][0], inputs[0][1], inputs[2][1]};
+  }
+  return Error{ErrorCode::kUnsupported, "weights " + inputs[1].to_string() + " and " +
+                                            inputs[2].to_string() + " do not fit a sequence of " +
+                                            inputs[0].to_string()};
+}
+
+LayerResult RecurrentAttributes::create(Span<const TensorDesc> inputs,
+                                        Span<const TensorDesc> outputs) const {
+  DVNN_TRY(expect_arity(inputs, kInputs, kInputs, outputs));
+  std::vector<Shape> shapes;
+  for (const TensorDesc& input : inputs) shapes.push_back(input.shape);
+  DVNN_ASSIGN(const auto dims, dims_after(shapes));
+  DVNN_TRY(expect_dims(dims, outputs[0]));
+  Sizes sizes = {};
+  fits(*this, shapes, &sizes);
+  return make_float_layer(
+      inputs, outputs,
+      [sizes, cell = Cell(*this, sizes), reverse = reverse, wants_cell = this->cell,
+       state = std::vector<float>(sizes.hidden),
+       memory = std::vector<float>(sizes.hidden)](const float* const* in, float* result) mutable {
+        const Operands with = {in[1], in[2], in[3], in[4], in[5], in[6]};
+        const size_t hidden = sizes.hidden;
+        for (size_t b = 0; b < sizes.batch; ++b) {
+          std::copy_n(with.state + b * hidden, hidden, state.begin());
+          std::copy_n(with.cell + b * hidden, hidden, memory.begin());
+          for (size_t s = 0; s < sizes.steps; ++s) {
+            const size_t at = (reverse ? sizes.steps - 1 - s : s) * sizes.batch + b;
+            cell.step(with, in[0] + at * sizes.inputs, state.data(), memory.data());
+            const std::vector<float>& made = wants_cell ? memory : state;
+            std::copy(made.begin(), made.end(), result + at * hidden);
+          }
+        }
+      });
+}
+
+}  // namespace dvnn::layers

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators of quantised models, of ONNX Runtime's optimiser, Einsum and the like. Wanted numbers
+// are those of ONNX Runtime 1.21 without optimisation, on the same model and input. LSTM, GRU and
+// what gathers and scatters run against the ONNX project's own tests (tests/tools/onnx_nodes.py).
+#include "onnx_fixture.h"
+
+// Check last: some of its macros have common names.
+#include "run_model.h"
+
+using namespace dvnn;
+using namespace dvnn::test;
+
+namespace {
+
+constexpr int kUint8 = 2, kInt8 = 3, kInt32 = 6;
+constexpr const char* kMicrosoft = "com.microsoft";
+
+// The model's result "y" for rising(count), or for `input`.
+void expect(const char* what, OnnxModel& model, const std::vector<float>& input,
+            const std::vector<float>& want) {
+  auto made = convert_model(model.output("y"));
+  ck_assert_msg(made.ok(), "%s: %s", what, made.ok() ? "" : made.error().message.c_str());
+  const auto got = run_model(what, std::move(made.value()), input.data());
+  expect_close(what, got, want.data(), want.size());
+}
+
+// i * step modulo `count`, about 0.
+std::vector<int> integers(size_t size, int step, int count, int shift = 0) {
+  std::vector<int> values;
+  for (size_t i = 0; i < size; ++i) {
+    values.push_back(static_cast<int>(i) * step % count - count / 2 + shift);
+  }
+  return values;
+}
+
+// A model whose input is quantised as "q", with scale and zero "xs" and "xz"; results have "ys" and
+// "yz".
+OnnxModel quantised(std::vector<int64_t> input, float result_scale) {
+  OnnxModel m(std::move(input), 13);
+  m.floats("xs", {0.0625f}).integers("xz", kUint8, {}, {16});
+  m.floats("ys", {result_scale}).integers("yz", kUint8, {}, {100});
+  for (onnx::TensorProto& tensor : *m.graph().mutable_initializer()) tensor.clear_dims();
+  return m.node("QuantizeLinear", {"x", "xs", "xz"}, {"q"});
+}
+
+}  // namespace
+
+START_TEST(quantised_convolutions_round_as_they_say) {
+  OnnxModel m = quantised({1, 3, 4, 4}, 0.5f);
+  m.integers("w", kInt8, {2, 3, 2, 2}, integers(24, 7, 23)).floats("ws", {0.125f, 0.25f});
+  m.integers("wz", kInt8, {2}, {0, 0}).integers("b", kInt32, {2}, {40, -60});
+  m.node("QLinearConv", {"q", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b"}, {"c"});
+  m.list("strides", {2, 2}).list("pads", {1, 1, 0, 0});
+  m.node("DequantizeLinear", {"c", "ys", "yz"}, {"y"});
+  expect("QLinearConv", m, rising(48), {0, -1, 1, 4, -2, -1, 1, -4});
+}
+END_TEST
+
+START_TEST(quantised_products_round_as_they_say) {
+  OnnxModel product = quantised({2, 4}, 0.5f);
+  product.integers("m", kInt8, {4, 3}, integers(12, 5, 19)).floats("ms", {0.25f});
+  product.integers("mz", kInt8, {1}, {1});
+  product.node("QLinearMatMul", {"q", "xs", "xz", "m", "ms", "mz", "ys", "yz"}, {"c"});
+  product.node("DequantizeLinear", {"c", "ys", "yz"}, {"y"});
+  expect("QLinearMatMul", product, rising(8), {1, 1.5f, 1, 0.5f, 0.5f, 0.5f});
+  OnnxModel gemm = quantised({1, 4}, 0.5f);
+  gemm.integers("m", kInt8, {2, 4}, integers(8, 5, 19)).floats("ms", {0.125f, 0.25f});
+  gemm.integers("mz", kInt8, {2}, {0, 0}).integers("b", kInt32, {2}, {40, -60});
+  gemm.node("QGemm", {"q", "xs", "xz", "m", "ms", "mz", "b", "ys", "yz"}, {"c"});
+  gemm.domain(kMicrosoft).set("transB", 1).node("DequantizeLinear", {"c", "ys", "yz"}, {"y"});
+  expect("QGemm", gemm, rising(4), {1, 0});
+}
+END_TEST
+
+START_TEST(quantised_sums_and_concatenations_meet_in_one_scale) {
+  OnnxModel sum = quantised({1, 3, 2, 2}, 0.125f);
+  sum.node("QLinearAdd", {"q", "xs", "xz", "q", "xs", "xz", "ys", "yz"}, {"c"}).domain(kMicrosoft);
+  sum.node("DequantizeLinear", {"c", "ys", "yz"}, {"y"});
+  expect("QLinearAdd", sum, rising(12),
+         {-1.5f, -1.25f, -1, -0.75f, -0.5f, -0.25f, 0, 0.25f, 0.5f, 0.75f, 1, 1.25f});
+  OnnxModel concat = quantised({1, 1, 2, 3}, 0.125f);
+  concat.floats("other", {0.25f});
+  concat.node("QLinearConcat", {"ys", "yz", "q", "xs", "xz", "q", "other", "xz"}, {"c"});
+  concat.domain(kMicrosoft).set("axis", 1).node("DequantizeLinear", {"c", "ys", "yz"}, {"y"});
+  expect("QLinearConcat", concat, rising(6),
+         {-0.75f, -0.625f, -0.5f, -0.375f, -0.25f, -0.125f, -3, -2.5f, -2, -1.5f, -1, -0.5f});
+}
+END_TEST
+
+START_TEST(scales_may_be_measured_in_every_picture) {
+  OnnxModel conv({1, 3, 2, 3}, 13);
+  conv.integers("w", kUint8, {2, 3, 1, 2}, integers(12, 7, 23, 100))
+      .integers("wz", kUint8, {}, {100});
+  conv.node("DynamicQuantizeLinear", {"x"}, {"q", "s", "z"});
+  conv.node("ConvInteger", {"q", "w", "z", "wz"}, {"c"}).node("Cast", {"c"}, {"f"}).set("to", 1);
+  conv.node("Mul", {"f", "s"}, {"y"});
+  expect("ConvInteger", conv, rising(18),
+         {6.7764707f, 15.594118f, 13.882353f, 12.958824f, -5.5058823f, 9.7705889f, 7.7176471f,
+          6.7588239f});
+  OnnxModel product({2, 4}, 13);
+  product.integers("m", kInt8, {4, 3}, integers(12, 5, 19));
+  product.node("DynamicQuantizeLinear", {"x"}, {"q", "s", "z"});
+  product.node("MatMulInteger", {"q", "m", "z"}, {"c"}).node("Cast", {"c"}, {"f"}).set("to", 1);
+  product.node("Mul", {"f", "s"}, {"y"});
+  expect("MatMulInteger", product, rising(8),
+         {2.762255f, 3.3730392f, 1.6367648f, 1.2661765f, 2.3607843f, 1.1083333f});
+}
+END_TEST
+
+START_TEST(einsum_sums_over_what_is_not_wanted) {
+  std::vector<float> doubled = rising(12);
+  for (float& value : doubled) value *= 2;
+  const struct {
+    const char* equation;
+    std::vector<int64_t> first, second;
+    std::vector<float> values, want;
+  } cases[] = {
+      {"bhid,bjhd->bhij",
+       {1, 2, 2, 3},
+       {1, 2, 2, 3},
+       doubled,
+       {2.40625f, -0.40625f, 1, -0.125f, -0.125f, 0.4375f, -0.6875f, 1.5625f}},
+      {"ij,jk", {2, 3}, {3, 2}, rising(6), {1, 0.765625f, 0.4375f, 0.34375f}},
+      {"i j k -> k j i",
+       {2, 3, 2},
+       {},
+       {},
+       {-0.75f, 0, -0.5f, 0.25f, -0.25f, 0.5f, -0.625f, 0.125f, -0.375f, 0.375f, -0.125f, 0.625f}},
+  };
+  for (const auto& c : cases) {
+    OnnxModel m(c.first, 13);
+    std::vector<std::string> inputs = {"x"};
+    if (!c.second.empty()) {
+      inputs.push_back("w");
+      onnx::TensorProto* tensor = m.floats("w", c.values).graph().mutable_initializer(0);
+      tensor->clear_dims();
+      for (int64_t d : c.second) tensor->add_dims(d);
+    }
+    m.node("Einsum", inputs, {"y"}).set("equation", c.equation);
+    expect(c.equation, m, rising(12), c.want);
+  }
+  const char* const refusals[][2] = {{"...ij->...ji", "..."},
+                                     {"iij->j", "diagonals"},
+                                     {"ijk->kz", "wrong letter"},
+                                     {"ij->ji", "2x3x2"}};
+  for (const auto& [equation, word] : refusals) {
+    OnnxModel m({2, 3, 2}, 13);
+    m.node("Einsum", {"x"}, {"y"}).set("equation", equation).output("y");
+    expect_refused(convert_model(m), {"Einsum", word});
+  }
+}
+END_TEST
+
+START_TEST(classes_become_hot_and_triangles_stay) {
+  OnnxModel hot({1, 4}, 13);
+  hot.ints("depth", {3}, true).floats("values", {-1, 4});
+  hot.node("OneHot", {"x", "depth", "values"}, {"y"}).set("axis", 1);
+  expect("OneHot", hot, {0, -1, 2, 5}, {4, -1, -1, -1, -1, -1, -1, -1, -1, 4, 4, -1});
+  OnnxModel low({1, 3, 4}, 14);
+  low.ints("k", {-1}, true).node("Trilu", {"x", "k"}, {"y"}).set("upper", 0);
+  expect("Trilu", low, rising(12), {0, 0, 0, 0, -0.25f, 0, 0, 0, 0.25f, 0.375f, 0, 0});
+}
+END_TEST
+
+// Indices beyond 2,048 have no neighbours in 16 bits.
+START_TEST(places_are_exact_in_long_arrays) {
+  OnnxModel m({1, 6000}, 13);
+  m.ints("places", {2049, 4097, -1});
+  onnx::TensorProto* tensor = m.graph().mutable_initializer(0);
+  tensor->clear_dims();
+  for (int64_t d : {1, 3}) tensor->add_dims(d);
+  m.node("GatherElements", {"x", "places"}, {"y"}).set("axis", 1);
+  std::vector<float> input(6000);
+  for (size_t i = 0; i < input.size(); ++i) input[i] = static_cast<float>(i % 97);
+  expect("GatherElements", m, input, {input[2049], input[4097], input[5999]});
+}
+END_TEST
+
+// Exporters fill a part of an array by the places of what is not 0.
+START_TEST(places_of_known_numbers_are_known) {
+  OnnxModel m({2, 3}, 13);
+  m.integers("mask", kInt32, {2, 3}, {0, 1, 0, 1, 0, 1}).ints("one", {1}, true);
+  m.node("NonZero", {"mask"}, {"n"}).node("Transpose", {"n"}, {"places"}).list("perm", {1, 0});
+  m.node("Size", {"x"}, {"size"}).node("Sub", {"size", "one"}, {"five"});
+  m.node("Cast", {"five"}, {"number"}).set("to", 1).floats("ones", {1, 1, 1});
+  m.node("Mul", {"ones", "number"}, {"updates"});
+  m.node("ScatterND", {"x", "places", "updates"}, {"y"});
+  expect("NonZero", m, {7, 7, 7, 7, 7, 7}, {7, 5, 7, 5, 7, 5});
+}
+END_TEST
+
+START_TEST(what_an_optimiser_fused_is_taken_apart) {
+  OnnxModel conv({1, 2, 2, 2}, 13);
+  conv.floats("w", rising(4)).node("FusedConv", {"x", "w", "", "x"}, {"y"}).domain(kMicrosoft);
+  conv.set("activation", "Relu");
+  onnx::TensorProto* weights = conv.graph().mutable_initializer(0);
+  weights->clear_dims();
+  for (int64_t d : {2, 2, 1, 1}) weights->add_dims(d);
+  expect("FusedConv", conv, rising(8), {0, 0, 0, 0, 0.21875f, 0.234375f, 0.25f, 0.265625f});
+  OnnxModel skip({1, 2, 4}, 13);
+  std::vector<float> doubled = rising(8);
+  for (float& value : doubled) value *= 2;
+  skip.floats("s", doubled).floats("g", {1, 2, 3, 4}).floats("b", {0, 1, 0, -1});
+  onnx::TensorProto* added = skip.graph().mutable_initializer(0);
+  added->clear_dims();
+  for (int64_t d : {1, 2, 4}) added->add_dims(d);
+  skip.node("SkipLayerNormalization", {"x", "s", "g", "b"}, {"y"}).domain(kMicrosoft);
+  skip.set("epsilon", 1e-5f);
+  expect("SkipLayerNormalization", skip, rising(8),
+         {-1.3416027f, 0.10559821f, 1.3416027f, 4.3664107f, -1.3416027f, 0.10559821f, 1.3416027f,
+          4.3664107f});
+  OnnxModel gelu({3, 2}, 13);
+  gelu.floats("b", {0.5f, -0.5f}).node("FastGelu", {"x", "b"}, {"y"}).domain(kMicrosoft);
+  expect("FastGelu", gelu, rising(6),
+         {-0.10032465f, -0.14677517f, 0, -0.16704731f, 0.14967535f, -0.16627885f});
+  OnnxModel last({1, 2, 2, 2}, 13);
+  last.floats("s", {1}).node("QLinearSigmoid", {"x", "s", "", "s"}, {"y"}).domain(kMicrosoft);
+  last.set("channels_last", 1).output("y");
+  expect_refused(convert_model(last), {"QLinearSigmoid", "channels_last"});
+}
+END_TEST
+
+START_TEST(sequences_of_several_lengths_are_refused) {
+  OnnxModel m({4, 2, 3}, 14);
+  m.weights("W", {1, 8, 3}).weights("R", {1, 8, 2}).integers("lengths", kInt32, {2}, {4, 3});
+  m.node("LSTM", {"x", "W", "R", "", "lengths"}, {"y"}).set("hidden_size", 2).output("y");
+  expect_refused(convert_model(m), {"LSTM", "3 steps among those of 4", "one length"});
+}
+END_TEST
+
+DVNN_TEST_MAIN(onnx_families, quantised_convolutions_round_as_they_say,
+               quantised_products_round_as_they_say,
+               quantised_sums_and_concatenations_meet_in_one_scale,
+               scales_may_be_measured_in_every_picture, einsum_sums_over_what_is_not_wanted,
+               classes_become_hot_and_triangles_stay, places_are_exact_in_long_arrays,
+               places_of_known_numbers_are_known, what_an_optimiser_fused_is_taken_apart,
+               sequences_of_several_lengths_are_refused)

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the ONNX project's own operator tests through `dvnet convert` and `dvnet run`.
 
-  onnx_nodes.py DVNET onnx_nodes.tar.gz [--table] [NAME...]
+  onnx_nodes.py DVNET onnx_nodes.tar.gz [--table] [--page=FILE] [NAME...]
 
 Each test has a model, the values of its input, and those of its outputs, which its authors computed.
 A result is right if it differs by no more than rounding to 16 bits explains (tolerance_of). The last
-line counts; --table prints Markdown rows by operator, for docs/converter.md.
+line counts. --table prints Markdown rows by operator, those of docs/onnx-operators.md; --page fails where
+the page says otherwise.
 """
 import ast
 import json
@@ -100,6 +101,30 @@ def run_test(dvnet, folder, work, name):
     return ''
 
 
+def rows_of(by_operator):
+    return {name: '%d of %d' % (right, right + wrong) for name, (right, wrong) in by_operator.items()}
+
+
+def differences(page, by_operator, all_ran):
+    """What the page says that is not so, as lines. Where not all tests ran, a failure must be one that
+    the page allows."""
+    said = {}
+    with open(page, encoding='utf-8') as file:
+        for line in file:
+            cells = [cell.strip() for cell in line.strip().strip('|').split('|')]
+            for name, told in zip(cells[::2], cells[1::2]):
+                if ' of ' in told:
+                    said[name] = told
+    lines = []
+    for name, told in rows_of(by_operator).items():
+        right, count = (int(n) for n in said.get(name, '0 of 0').split(' of '))
+        if said.get(name) != told if all_ran else by_operator[name][1] > count - right:
+            lines.append('%s: the page says %s, it is %s' % (name, said.get(name, 'nothing'), told))
+    if all_ran:
+        lines += ['%s: the page has it, there is no test' % name for name in sorted(set(said) - set(by_operator))]
+    return lines
+
+
 def main():
     arguments = [a for a in sys.argv[1:] if not a.startswith('--')]
     dvnet, archive, only = arguments[0], arguments[1], arguments[2:]
@@ -126,11 +151,16 @@ def main():
         if problem and '--table' not in sys.argv:
             print('%s: %s' % (name, problem))
     if '--table' in sys.argv:
-        for operator, (right, wrong) in by_operator.items():
-            print('| %s | %d of %d |' % (operator, right, right + wrong))
+        cells = ['%s | %s' % row for row in sorted(rows_of(by_operator).items())]
+        for first in range(0, len(cells), 3):
+            print('| %s |' % ' | '.join((cells[first:first + 3] + [' | '] * 2)[:3]))
+    outdated = []
+    for page in [a[len('--page='):] for a in sys.argv[1:] if a.startswith('--page=')]:
+        outdated = differences(page, by_operator, not only and every == 1)
+        print('\n'.join(outdated + ['%s: %s' % (page, 'outdated' if outdated else 'up to date')]))
     right = sum(not problem for problem in problems)
     print('%d of %d are right' % (right, len(problems)))
-    return 0 if right >= LEAST_PASSED * len(problems) else 1
+    return 0 if right >= LEAST_PASSED * len(problems) and not outdated else 1
 
 
 if __name__ == '__main__':

@@ -92,6 +92,25 @@ Status Session::load(const cv::Mat& bgr) {
   return {};
 }
 
+// Whether an array is (H, W, C), with or without the batch, where the network has C x H x W. One
+// that could be both is the network's.
+static bool has_channels_last(std::vector<int64_t> dims, const Shape& shape) {
+  if (shape.rank != 4 || shape.n() != 1) return false;
+  if (dims.size() == 3) dims.insert(dims.begin(), 1);
+  const std::vector<int64_t> own = {1, shape.c(), shape.h(), shape.w()};
+  return dims != own && dims == std::vector<int64_t>{1, shape.h(), shape.w(), shape.c()};
+}
+
+static void put_channels_first(const Shape& shape, std::vector<float>* values) {
+  const auto channels = static_cast<size_t>(shape.c());
+  const size_t plane = values->size() / channels;
+  std::vector<float> moved(values->size());
+  for (size_t i = 0; i < moved.size(); ++i) {
+    moved[i % channels * plane + i / channels] = (*values)[i];
+  }
+  *values = std::move(moved);
+}
+
 Status Session::load(const std::string& path, NpyArray* array) {
   const TensorDesc& desc = network_->input_desc();
   const Shape& shape = desc.shape;
@@ -101,6 +120,7 @@ Status Session::load(const std::string& path, NpyArray* array) {
     return Error{ErrorCode::kInvalidArgument,
                  "'" + path + "' is " + dims + ", the network's input " + shape.to_string()};
   }
+  if (has_channels_last(array->dims, shape)) put_channels_first(shape, &array->values);
   fold(model().input, shape, &array->values);
   write_nchw(array->values.data(), {desc, slot_->input().data()});
   return {};

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""dvnet run takes an array with its channels first or last.
+
+  check_numbers.py DVNET NETWORK
+"""
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+
+def run(dvnet, network, path):
+    return subprocess.run([dvnet, 'run', network, path, '--json'], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          universal_newlines=True, timeout=60, check=False)
+
+
+def write_npy(path, shape, values):
+    header = repr({'descr': '<f4', 'fortran_order': False, 'shape': tuple(shape)}).ljust(117) + '\n'
+    with open(path, 'wb') as file:
+        file.write(b'\x93NUMPY\x01\x00' + struct.pack('<H', len(header)) + header.encode())
+        file.write(struct.pack('<%df' % len(values), *values))
+
+
+def main():
+    dvnet, network = sys.argv[1:3]
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'input.npy')
+        write_npy(path, [2], [0, 0])
+        refused = run(dvnet, network, path)
+        assert refused.returncode != 0 and 'is 2, the network' in refused.stderr, refused.stderr
+        n, c, h, w = (int(d) for d in re.search(r'input (\d+)x(\d+)x(\d+)x(\d+)', refused.stderr).groups())
+        assert n == 1 and c > 1 and c not in (h, w)
+        first = [(17 * i % 31) * 8 for i in range(c * h * w)]
+        last = [first[k * h * w + i] for i in range(h * w) for k in range(c)]
+        told = []
+        for shape, values in (((1, c, h, w), first), ((1, h, w, c), last), ((h, w, c), last), ((c * h * w,), first)):
+            write_npy(path, shape, values)
+            done = run(dvnet, network, path)
+            assert done.returncode == 0, done.stderr
+            told.append(json.loads(done.stdout)['outputs'])
+        assert told[0] == told[1] == told[2] == told[3], told
+        write_npy(path, (1, c, h, w), last)
+        other = json.loads(run(dvnet, network, path).stdout)['outputs']
+        assert other != told[0], 'the order of the numbers does not matter to this network'
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

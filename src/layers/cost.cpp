@@ -32,6 +32,10 @@ uint64_t whole(int value) {
   return static_cast<uint64_t>(std::max(value, 1));
 }
 
+uint64_t last_dim(const Shape& shape) {
+  return shape.rank > 0 ? whole(shape[shape.rank - 1]) : 1;
+}
+
 // What a result of a layer's takes beside one look at each input: taps of windows, products. Layers
 // without a line here take no more.
 template <typename Attributes>
@@ -40,17 +44,13 @@ uint64_t taps_of(const Attributes&, Span<const TensorDesc>) {
 }
 
 uint64_t taps_of(const MatMulAttributes&, Span<const TensorDesc> inputs) {
-  if (inputs.size() == 0) return 1;
-  const Shape& shape = inputs[0].shape;
-  return shape.rank > 0 ? static_cast<uint64_t>(std::max(shape[shape.rank - 1], 1)) : 1;
+  return inputs.size() == 0 ? 1 : last_dim(inputs[0].shape);
 }
 
 uint64_t taps_of(const RecurrentAttributes& layer, Span<const TensorDesc> inputs) {
   if (inputs.size() < 3) return 1;
-  const Shape &weights = inputs[1].shape, &state = inputs[2].shape;
-  const auto columns = static_cast<uint64_t>(std::max(weights[weights.rank - 1], 1)) +
-                       static_cast<uint64_t>(std::max(state[state.rank - 1], 1));
-  return product(static_cast<uint64_t>(layer.gates()), columns);
+  const uint64_t columns = sum(last_dim(inputs[1].shape), last_dim(inputs[2].shape));
+  return product(whole(layer.gates()), columns);
 }
 
 uint64_t taps_of(const LrnAttributes& lrn, Span<const TensorDesc>) {

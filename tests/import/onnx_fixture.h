@@ -48,6 +48,13 @@ class OnnxModel {
     for (int64_t v : values) tensor->add_int64_data(v);
     return *this;
   }
+  /// Indices of any shape.
+  OnnxModel& places(const std::string& name, std::vector<int64_t> dims,
+                    std::vector<int64_t> values) {
+    onnx::TensorProto* tensor = tensor_of(name, dims, 7);
+    for (int64_t v : values) tensor->add_int64_data(v);
+    return *this;
+  }
   OnnxModel& floats(const std::string& name, std::vector<float> values) {
     onnx::TensorProto* tensor = tensor_of(name, {static_cast<int64_t>(values.size())}, 1);
     for (float v : values) tensor->add_float_data(v);
@@ -89,6 +96,11 @@ class OnnxModel {
   }
   OnnxModel& set(const std::string& name, const char* value) {
     attribute(name, 3)->set_s(value);
+    return *this;
+  }
+  OnnxModel& texts(const std::string& name, std::vector<const char*> values) {
+    onnx::AttributeProto* a = attribute(name, 8);
+    for (const char* v : values) a->add_strings(v);
     return *this;
   }
   OnnxModel& branch(const std::string& name, const onnx::GraphProto& value) {

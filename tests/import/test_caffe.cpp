@@ -36,10 +36,22 @@ const char* const kConv = "convolution_param { num_output: 8 kernel_size: 3 }";
 
 }  // namespace
 
+START_TEST(sizes_that_do_not_meet_again_are_told_the_multiple) {
+  refused(network_text(
+              3, 13, 16,
+              layer("p", "Pooling", "data", "p", "pooling_param { kernel_size: 2 stride: 2 }") +
+                  layer("u", "Upsample", "p", "u", "upsample_param { scale: 2 }") +
+                  layer("s", "Eltwise", "u", "s", "bottom: \"data\"")),
+          Weights(), {"layer 's' (Eltwise)", "try a multiple of 2, such as --size 16x14"});
+}
+END_TEST
+
 START_TEST(models_that_cannot_be_done_are_refused_by_layer) {
   const Weights conv = Weights().blob("c", 216).blob("c", 8);
   const auto one = [](const std::string& l) { return network_text(3, 16, 16, l); };
   refused(one(layer("x", "LSTM", "data", "x")), Weights(), {"'x'", "LSTM", "--outputs"});
+  refused(one(layer("r", "ReLU", "data", "r") + layer("x", "LSTM", "r", "x")), Weights(),
+          {"'x'", "LSTM", "cut the model before it: --outputs r"});
   refused(one(layer("c", "Convolution", "nowhere", "c", kConv)), conv, {"'c'", "nowhere"});
   refused(one(layer("c", "Convolution", "c", "c", kConv)), conv, {"'c'"});  // reads itself
   refused(one(layer("c", "Convolution", "data", "c", kConv)), Weights(), {"'c'", "blobs"});
@@ -192,7 +204,8 @@ START_TEST(a_decoder_that_does_not_fit_is_refused) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(caffe, models_that_cannot_be_done_are_refused_by_layer,
+DVNN_TEST_MAIN(caffe, sizes_that_do_not_meet_again_are_told_the_multiple,
+               models_that_cannot_be_done_are_refused_by_layer,
                a_layer_wider_than_the_device_is_named_with_its_limit,
                what_the_driver_would_refuse_runs_on_the_cpu, inputs_that_make_no_sense_are_refused,
                text_that_is_no_prototxt_is_refused_with_its_line,

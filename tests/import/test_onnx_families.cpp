@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators of quantised models, of ONNX Runtime's optimiser, Einsum and the like. Wanted numbers
-// are those of ONNX Runtime 1.21 without optimisation, on the same model and input. LSTM, GRU and
-// what gathers and scatters run against the ONNX project's own tests (tests/tools/onnx_nodes.py).
+// Operators of quantised models, of ONNX Runtime's optimiser, of sequences and places, and Einsum.
+// Wanted numbers are those of ONNX Runtime 1.21 without optimisation, on the same model and input.
 #include "onnx_fixture.h"
 
 // Check last: some of its macros have common names.
@@ -41,6 +40,30 @@ OnnxModel quantised(std::vector<int64_t> input, float result_scale) {
   m.floats("ys", {result_scale}).integers("yz", kUint8, {}, {100});
   for (onnx::TensorProto& tensor : *m.graph().mutable_initializer()) tensor.clear_dims();
   return m.node("QuantizeLinear", {"x", "xs", "xz"}, {"q"});
+}
+
+// Adds a tensor of numbers that rise from -0.75 on, times `factor`.
+void add_rising(OnnxModel* m, const char* name, const std::vector<int64_t>& dims,
+                float factor = 1) {
+  size_t count = 1;
+  for (int64_t d : dims) count *= static_cast<size_t>(d);
+  std::vector<float> values = rising(count);
+  for (float& value : values) value *= factor;
+  m->floats(name, values);
+  onnx::TensorProto* tensor = m->graph().mutable_initializer(m->graph().initializer_size() - 1);
+  tensor->clear_dims();
+  for (int64_t d : dims) tensor->add_dims(d);
+}
+
+// A recurrent layer of two units over three steps of three numbers.
+OnnxModel recurrent(const char* type, int gates, int directions, std::vector<std::string> inputs,
+                    std::vector<std::string> outputs) {
+  OnnxModel m({3, 1, 3}, 14);
+  add_rising(&m, "W", {directions, gates * 2, 3});
+  add_rising(&m, "R", {directions, gates * 2, 2}, 0.5f);
+  add_rising(&m, "B", {directions, gates * 4});
+  add_rising(&m, "h", {1, 1, 2});
+  return m.node(type, std::move(inputs), std::move(outputs)).set("hidden_size", 2);
 }
 
 }  // namespace
@@ -220,6 +243,58 @@ START_TEST(what_an_optimiser_fused_is_taken_apart) {
 }
 END_TEST
 
+START_TEST(recurrent_layers_remember) {
+  const std::vector<float> lstm[] = {
+      {-0.15364523f, -0.14096184f, 0.087734804f, 0.098016389f, -0.22637175f, -0.18118073f,
+       0.051332589f, 0.10922281f, -0.2320668f, -0.084754869f, 0.0097856754f, 0.091882572f},
+      {-0.2320668f, -0.084754869f, 0.087734804f, 0.098016389f},
+      {-0.47019413f, -0.13929103f, 0.25158259f, 0.38999164f}};
+  for (size_t i = 0; i < 3; ++i) {
+    std::vector<std::string> outputs(i, "");
+    outputs.push_back("y");
+    OnnxModel m = recurrent("LSTM", 4, 2, {"x", "W", "R", "B"}, outputs);
+    m.set("direction", "bidirectional");
+    expect("LSTM", m, rising(9), lstm[i]);
+  }
+  const std::vector<std::string> all = {"x", "W", "R", "B", "", "h"};
+  OnnxModel before = recurrent("GRU", 3, 1, all, {"y"});
+  before.set("direction", "reverse");
+  expect("GRU", before, rising(9),
+         {0.13866739f, 0.56325501f, -0.068561509f, 0.26801217f, -0.3547689f, -0.16528034f});
+  OnnxModel after = recurrent("GRU", 3, 1, all, {"y"});
+  after.set("linear_before_reset", 1);
+  expect("GRU, reset after", after, rising(9),
+         {-0.51226598f, -0.10948333f, -0.2949343f, 0.14165302f, -0.27456123f, 0.11359012f});
+  OnnxModel plain = recurrent("RNN", 1, 1, {"x", "W", "R"}, {"y"});
+  plain.set("clip", 0.5f).texts("activations", {"Relu"});
+  expect("RNN", plain, rising(9), {0.5f, 0.5f, 0.15625f, 0, 0, 0});
+}
+END_TEST
+
+START_TEST(what_scatters_combines) {
+  OnnxModel add({2, 4}, 16);
+  add.places("i", {2, 3}, {1, -1, 1, 0, 0, 2});
+  add_rising(&add, "u", {2, 3});
+  add.node("ScatterElements", {"x", "i", "u"}, {"y"}).set("axis", 1).set("reduction", "add");
+  expect("ScatterElements", add, rising(8),
+         {-0.75f, -1.875f, -0.5f, -1, -0.875f, -0.125f, -0.125f, 0.125f});
+  OnnxModel product({4, 2}, 16);
+  product.places("i", {3, 1}, {1, 1, -1});
+  add_rising(&product, "u", {3, 2});
+  product.node("ScatterND", {"x", "i", "u"}, {"y"}).set("reduction", "mul");
+  expect("ScatterND", product, rising(8),
+         {-0.75f, -0.625f, -0.1875f, -0.087890625f, -0.25f, -0.125f, 0, -0.015625f});
+  OnnxModel gather({2, 3, 2}, 13);
+  gather.places("i", {2, 1, 1}, {1, -1}).node("GatherND", {"x", "i"}, {"y"}).set("batch_dims", 1);
+  expect("GatherND", gather, rising(12), {-0.5f, -0.375f, 0.5f, 0.625f});
+  OnnxModel unpool({1, 2, 2, 4}, 13);
+  unpool.node("MaxPool", {"x"}, {"p", "i"}).list("kernel_shape", {2, 2}).list("strides", {2, 2});
+  unpool.node("MaxUnpool", {"p", "i"}, {"y"}).list("kernel_shape", {2, 2}).list("strides", {2, 2});
+  expect("MaxUnpool", unpool, rising(16),
+         {0, 0, 0, 0, 0, -0.125f, 0, 0.125f, 0, 0, 0, 0.625f, 0.75f, 0, 0, 0});
+}
+END_TEST
+
 START_TEST(sequences_of_several_lengths_are_refused) {
   OnnxModel m({4, 2, 3}, 14);
   m.weights("W", {1, 8, 3}).weights("R", {1, 8, 2}).integers("lengths", kInt32, {2}, {4, 3});
@@ -232,6 +307,7 @@ DVNN_TEST_MAIN(onnx_families, quantised_convolutions_round_as_they_say,
                quantised_products_round_as_they_say,
                quantised_sums_and_concatenations_meet_in_one_scale,
                scales_may_be_measured_in_every_picture, einsum_sums_over_what_is_not_wanted,
-               classes_become_hot_and_triangles_stay, places_are_exact_in_long_arrays,
+               classes_become_hot_and_triangles_stay, recurrent_layers_remember,
+               what_scatters_combines, places_are_exact_in_long_arrays,
                places_of_known_numbers_are_known, what_an_optimiser_fused_is_taken_apart,
                sequences_of_several_lengths_are_refused)

@@ -73,6 +73,17 @@ bool for_training_only(const caffe::LayerParameter& layer) {
   return !included;
 }
 
+// What the layer reads, where that is a result of others.
+std::string blobs_before(const CaffeImporter& importer, const caffe::LayerParameter& layer) {
+  std::string list;
+  for (const std::string& name : layer.bottom()) {
+    const auto it = importer.blobs_by_name.find(name);
+    if (it == importer.blobs_by_name.end() || it->second == importer.builder.graph.input) continue;
+    list += (list.empty() ? "" : ",") + name;
+  }
+  return list.empty() ? "NAME" : list;
+}
+
 Status import_layer(CaffeImporter* importer, const caffe::LayerParameter& layer) {
   if (importer->options.custom_layers.count(caffe_custom_type(layer))) {
     Status status = import_custom(importer, layer);
@@ -89,8 +100,9 @@ Status import_layer(CaffeImporter* importer, const caffe::LayerParameter& layer)
   }
   return Error{ErrorCode::kUnsupported,
                "layer '" + layer.name() + "': type '" + layer.type() +
-                   "' is not supported (docs/converter.md lists those that are): cut the model "
-                   "before it with --outputs, or declare it with --layer-types"};
+                   "' is not supported: docs/converter.md lists those that are, and --layer-types "
+                   "declares your own; cut the model before it: --outputs " +
+                   blobs_before(*importer, layer)};
 }
 
 // The layers that a deployed network has.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 namespace dvnn::gst {
 
@@ -91,6 +92,8 @@ class BufferMap {
   ~BufferMap() {
     if (buffer_) gst_buffer_unmap(buffer_, &map_);
   }
+  BufferMap(BufferMap&& other) noexcept
+      : map_(other.map_), buffer_(std::exchange(other.buffer_, nullptr)) {}
   BufferMap(const BufferMap&) = delete;
   BufferMap& operator=(const BufferMap&) = delete;
 

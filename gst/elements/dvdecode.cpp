@@ -52,7 +52,10 @@
 
 #include <gst/video/video.h>
 
+#include <optional>
+
 #include "base/format.h"
+#include "elements/decodesettings.h"
 #include "elements/objectfilter.h"
 #include "elements/objectsmessage.h"
 #include "elements/surroundings.h"
@@ -64,7 +67,6 @@
 #include "meta/outputdecoder.h"
 #include "meta/roiexport.h"
 #include "meta/tensordesc.h"
-#include "objects/label_file.h"
 #include "properties.h"
 #include "refs.h"
 #include "times.h"
@@ -72,8 +74,6 @@
 #include "meta/analyticsexport.h"
 #endif
 #ifdef DVNN_HAVE_TENSORS
-#include <optional>
-
 #include "meta/tensorexport.h"
 #include "meta/tensorimport.h"
 #include "network/dvn_file.h"
@@ -86,10 +86,13 @@ GST_DEBUG_CATEGORY_STATIC(dv_decode_debug);
 using dvnn::Error;
 using dvnn::ErrorCode;
 using dvnn::Status;
+using dvnn::gst::kAnalytics;
+using dvnn::gst::kRegions;
 using dvnn::gst::ObjectLock;
 using dvnn::gst::ObjectsMessage;
 using dvnn::gst::Topic;
 using dvnn::gst::When;
+using Settings = dvnn::gst::DecodeSettings;
 using dvnn::objects::Object;
 using dvnn::objects::Objects;
 
@@ -98,38 +101,14 @@ namespace {
 // After so many frames without outputs, about a second, a warning says that there may be a mistake.
 constexpr guint kBareFramesBeforeWarning = 30;
 
-// The forms in which objects are written beside our own meta.
-enum Export : guint { kRegions = 1 << 0, kAnalytics = 1 << 1 };
-#ifdef DVNN_HAVE_ANALYTICS
-constexpr guint kDefaultExports = kRegions | kAnalytics;
-#else
-constexpr guint kDefaultExports = kRegions;
-#endif
-
-const GFlagsValue kExports[] = {{kRegions, "GstVideoRegionOfInterestMeta", "regions"},
-#ifdef DVNN_HAVE_ANALYTICS
-                                {kAnalytics, "GstAnalyticsRelationMeta", "analytics"},
-#endif
-                                {0, nullptr, nullptr}};
-
-struct Settings : dvnn::gst::FilterSettings {
-  gfloat nms_threshold = -1;
-  guint max_detections = 200;
-  bool post_messages = false;
-  bool post_empty = false;
-  guint exports = kDefaultExports;
-  std::string library;
-#ifdef DVNN_HAVE_TENSORS
-  std::string network;
-#endif
-};
-
 }  // namespace
 
 struct GstDvDecodePrivate {
   // Under the object lock.
   Settings settings;
   // Streaming thread only.
+  Settings current;  // for this frame; kept, as are `regions`, so that their memory is used again
+  std::vector<GstDvTensorMeta*> regions;
   dvnn::image::Size size;  // of frames, as caps have it
   dvnn::gst::OutputDecoder decoder;
   dvnn::gst::ObjectFilter filter;
@@ -155,85 +134,9 @@ static GstStaticPadTemplate dv_decode_sink_template = GST_STATIC_PAD_TEMPLATE(
 static GstStaticPadTemplate dv_decode_src_template = GST_STATIC_PAD_TEMPLATE(
     "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS("video/x-raw(ANY)"));
 
-static Status gst_dv_decode_check_thresholds(const std::string& text, Settings*) {
-  auto parsed = dvnn::gst::parse_thresholds(text);
-  return parsed.ok() ? Status() : parsed.error();
-}
-
-static Status gst_dv_decode_read_labels(const std::string& path, Settings* settings) {
-  if (path.empty()) {
-    settings->file_labels.reset();
-    return {};
-  }
-  DVNN_ASSIGN(auto labels, dvnn::objects::read_labels(path));
-  settings->file_labels = std::make_shared<const std::vector<std::string>>(std::move(labels));
-  return {};
-}
-
-static void gst_dv_decode_add_filter_properties(dvnn::gst::Properties<Settings>* table) {
-  table->text(
-      &Settings::thresholds, When::kPlaying,
-      {"thresholds", "Thresholds",
-       "Least confidences of classes that have one of their own, by label: person:0.4,car:0.6"},
-      gst_dv_decode_check_thresholds);
-  table->text(
-      &Settings::labels, When::kPlaying,
-      {"labels", "Labels", "Labels of the objects to attach, between commas (empty = all)"});
-  table->text(&Settings::exclude, When::kPlaying,
-              {"exclude", "Exclude", "Labels of objects to leave out, between commas"});
-  table->text(
-      &Settings::labels_file, When::kPlaying,
-      {"labels-file", "Labels file",
-       "Text file with a label per line, class 0 first, instead of the network's labels; read when "
-       "it is set"},
-      gst_dv_decode_read_labels);
-  table->number(&Settings::nms_threshold, When::kPlaying, -1.0f, 1.0f,
-                {"nms-threshold", "Suppression threshold",
-                 "Of two boxes that share more than this part of their union, the one of less "
-                 "confidence is left out (below 0 = as the network says)"});
-  constexpr double kLargest = 65536;
-  table->number(
-      &Settings::min_size, When::kControllable, 0, kLargest,
-      {"min-size", "Minimum size",
-       "Least length of a box's longer side: up to 1 as a fraction of the frame's height, "
-       "above that in pixels"});
-  table->number(&Settings::max_size, When::kControllable, 0, kLargest,
-                {"max-size", "Maximum size",
-                 "Greatest length of a box's longer side, measured as min-size is (0 = any)"});
-}
-
 static const dvnn::gst::Properties<Settings>& gst_dv_decode_properties() {
-  static const auto* const rows = [] {
-    auto* table = new dvnn::gst::Properties<Settings>();
-    table->number(&Settings::threshold, When::kControllable, 0.0f, 1.0f,
-                  {"threshold", "Threshold", "Least confidence of objects that are attached"});
-    gst_dv_decode_add_filter_properties(table);
-    table->number(&Settings::max_detections, When::kPlaying, 1, G_MAXUINT,
-                  {"max-detections", "Maximum detections",
-                   "Largest number of objects that are attached to a frame, best first"});
-    table->boolean(&Settings::post_messages, When::kPlaying,
-                   {"post-messages", "Post messages",
-                    "Post an element message 'dvnn-objects' for each frame with objects"});
-    table->boolean(&Settings::post_empty, When::kPlaying,
-                   {"post-empty", "Post empty messages",
-                    "With post-messages, also post a message for frames without objects"});
-    table->flags_of(&Settings::exports, When::kPlaying,
-                    dvnn::gst::register_flags("GstDvDecodeExports", kExports),
-                    {"exports", "Exports",
-                     "Which of GStreamer's own metas are written beside GstDvObjectsMeta, for "
-                     "other elements"});
-    table->text(&Settings::library, When::kReady,
-                {"library", "Decoder library",
-                 "A library with the decoder that the network names, where it is none of ours (see "
-                 "dvnn_decoder.h; default: the one that the network names)"});
-#ifdef DVNN_HAVE_TENSORS
-    table->text(&Settings::network, When::kReady,
-                {"network", "Network file",
-                 "The .dvn file of a network that another element runs, if objects are to be "
-                 "decoded from its outputs (GstTensorMeta); dvinfer's outputs need none"});
-#endif
-    return table;
-  }();
+  static const auto* const rows =
+      new dvnn::gst::Properties<Settings>(dvnn::gst::decode_properties());
   return *rows;
 }
 
@@ -331,10 +234,10 @@ static void gst_dv_decode_attach(GstDvDecode* self, GstBuffer* frame, const gcha
     pass = static_cast<gint>(gst_dv_objects_meta_add_pass(meta, network, GST_DV_PASS_INFERRED));
   }
   guint attached = 0;
-  for (Object& found : self->priv->found) {
+  for (const Object& found : self->priv->found) {
     if (attached == settings.max_detections) break;
     ++attached;
-    GstDvObject* object = dvnn::gst::add_found_object(&found, meta);
+    GstDvObject* object = dvnn::gst::add_found_object(found, meta);
     object->network = pass;
     if (settings.exports & kRegions) dvnn::gst::export_roi(*object, frame);
     if (message) message->append(*object);
@@ -394,11 +297,11 @@ static void gst_dv_decode_without_outputs(GstDvDecode* self, GstBuffer* frame, b
 
 static GstFlowReturn gst_dv_decode_frame(GstDvDecode* self, GstBuffer* frame) {
   GstDvDecodePrivate& priv = *self->priv;
-  Settings settings;
   {
     const ObjectLock lock(self);
-    settings = priv.settings;
+    priv.current = priv.settings;
   }
+  const Settings& settings = priv.current;
 #ifdef DVNN_HAVE_TENSORS
   gst_dv_decode_import(self, frame);
 #endif
@@ -409,7 +312,8 @@ static GstFlowReturn gst_dv_decode_frame(GstDvDecode* self, GstBuffer* frame) {
   }
   priv.is_fed = true;
   GstDvNetworkInfo* network = outputs->network;
-  const std::vector<GstDvTensorMeta*> regions = dvnn::gst::outputs_of(network, frame);
+  std::vector<GstDvTensorMeta*>& regions = priv.regions;
+  dvnn::gst::find_outputs(network, frame, &regions);
   Topic topic = Topic::kData;
   const Status status = gst_dv_decode_outputs(self, frame, regions, settings, &topic);
   if (!status.ok()) {
@@ -420,10 +324,11 @@ static GstFlowReturn gst_dv_decode_frame(GstDvDecode* self, GstBuffer* frame) {
     return GST_FLOW_ERROR;
   }
   const gchar* name = gst_dv_network_info_get_name(network);
-  ObjectsMessage message;
-  gst_dv_decode_attach(self, frame, name, settings, settings.post_messages ? &message : nullptr);
-  if (settings.post_messages && (!message.empty() || settings.post_empty)) {
-    message.post(GST_ELEMENT(self), GST_BASE_TRANSFORM(self)->segment, frame, name, true);
+  std::optional<ObjectsMessage> message;
+  if (settings.post_messages) message.emplace();
+  gst_dv_decode_attach(self, frame, name, settings, message ? &*message : nullptr);
+  if (message && (!message->empty() || settings.post_empty)) {
+    message->post(GST_ELEMENT(self), GST_BASE_TRANSFORM(self)->segment, frame, name, true);
   }
   gst_dv_decode_release_outputs(frame, regions);
   return GST_FLOW_OK;

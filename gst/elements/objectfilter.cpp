@@ -69,14 +69,9 @@ bool ObjectFilter::is_wanted(const objects::Object& object, const image::Size& f
 
 void ObjectFilter::apply(const image::Size& frame, objects::Objects* found) const {
   if (settings_.file_labels) {
-    for (objects::Object& object : *found) {
-      object.label = objects::label_of(*settings_.file_labels, object.class_id);
-    }
+    objects::set_labels(*settings_.file_labels, found);
   }
-  found->erase(
-      std::remove_if(found->begin(), found->end(),
-                     [&](const objects::Object& object) { return !is_wanted(object, frame); }),
-      found->end());
+  found->remove_if([&](const objects::Object& object) { return !is_wanted(object, frame); });
 }
 
 }  // namespace dvnn::gst

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meta/objectfill.h"
 
-#include <memory>
-#include <utility>
-#include <vector>
+#include <cstring>
+#include <new>
 
 namespace dvnn::gst {
 namespace {
@@ -22,41 +21,41 @@ GstDvObjectKind public_kind(objects::Kind kind) {
   return GST_DV_OBJECT_DETECTION;
 }
 
-// Masks may be as large as frames: their cells go from owner to owner.
-void take_mask(objects::Mask* mask, GstDvObject* object) {
-  if (mask->width <= 0 || mask->height <= 0) return;
-  auto cells = std::make_unique<std::vector<uint8_t>>(std::move(mask->cells));
-  const uint8_t* data = cells->data();
-  const gsize size = cells->size();
-  GBytes* bytes = g_bytes_new_with_free_func(
-      data, size, [](gpointer owner) { delete static_cast<std::vector<uint8_t>*>(owner); },
-      cells.release());
-  const image::Corners& place = mask->place;
+// The frame keeps its masks as long as it lives, so that they are copied: the decoder's memory is
+// for the next frame. They may be as large as frames, and be refused.
+void copy_mask(const objects::Mask& mask, GstDvObject* object) {
+  if (mask.width <= 0 || mask.height <= 0 || mask.cells.empty()) return;
+  const gsize size = mask.cells.size();
+  gpointer cells = g_try_malloc(size);
+  if (!cells) throw std::bad_alloc();
+  std::memcpy(cells, mask.cells.data(), size);
+  GBytes* bytes = g_bytes_new_take(cells, size);
+  const image::Corners& place = mask.place;
   gst_dv_object_set_mask(object, place.x0, place.y0, place.x1, place.y1,
-                         static_cast<guint>(mask->width), static_cast<guint>(mask->height), bytes);
+                         static_cast<guint>(mask.width), static_cast<guint>(mask.height), bytes);
   g_bytes_unref(bytes);
 }
 
 }  // namespace
 
-GstDvObject* add_found_object(objects::Object* found, GstDvObjectsMeta* meta) {
+GstDvObject* add_found_object(const objects::Object& found, GstDvObjectsMeta* meta) {
   GstDvObject* object = gst_dv_objects_meta_add_object(
-      meta, public_kind(found->kind), found->class_id, found->label.c_str(), found->confidence);
-  gst_dv_object_set_box(object, found->box.x0, found->box.y0, found->box.x1, found->box.y1);
-  object->track_id = found->track_id;
-  for (const objects::Point& corner : found->outline) {
+      meta, public_kind(found.kind), found.class_id, found.label.c_str(), found.confidence);
+  gst_dv_object_set_box(object, found.box.x0, found.box.y0, found.box.x1, found.box.y1);
+  object->track_id = found.track_id;
+  for (const objects::Point& corner : found.outline) {
     gst_dv_object_add_corner(object, corner.x, corner.y);
   }
-  for (const objects::Point& point : found->points) {
+  for (const objects::Point& point : found.points) {
     gst_dv_object_add_point(object, point.x, point.y, point.confidence);
   }
-  if (!found->skeleton.empty()) gst_dv_object_set_skeleton(object, found->skeleton.c_str());
-  take_mask(&found->mask, object);
-  if (!found->text.empty()) gst_dv_object_set_text(object, found->text.c_str());
-  if (!found->embedding.empty()) {
-    gst_dv_object_set_embedding(object, found->embedding.data(), found->embedding.size());
+  if (!found.skeleton.empty()) gst_dv_object_set_skeleton(object, found.skeleton.c_str());
+  copy_mask(found.mask, object);
+  if (!found.text.empty()) gst_dv_object_set_text(object, found.text.c_str());
+  if (!found.embedding.empty()) {
+    gst_dv_object_set_embedding(object, found.embedding.data(), found.embedding.size());
   }
-  for (const objects::Number& number : found->numbers) {
+  for (const objects::Number& number : found.numbers) {
     gst_dv_object_add_number(object, number.name.c_str(), number.value);
   }
   return object;

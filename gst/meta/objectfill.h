@@ -7,8 +7,8 @@
 
 namespace dvnn::gst {
 
-/// Adds what was found to `meta`: all but its names and its parent. The mask's cells are taken out
-/// of `found`, not copied. The result lives as long as the buffer.
-GstDvObject* add_found_object(objects::Object* found, GstDvObjectsMeta* meta);
+/// Adds what was found to `meta`: all but its names and its parent. The result lives as long as the
+/// buffer.
+GstDvObject* add_found_object(const objects::Object& found, GstDvObjectsMeta* meta);
 
 }  // namespace dvnn::gst

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
-#include <iterator>
 
 #include "base/format.h"
 #include "base/guard.h"
@@ -48,28 +46,29 @@ void OutputDecoder::set_library(std::shared_ptr<const decode::CustomDecoders> li
 }
 
 // Anybody may write a meta, so its fields are checked with every frame.
-Status OutputDecoder::read(const GstDvTensorMeta& outputs, std::vector<Output>* read) const {
+Status OutputDecoder::read(const GstDvTensorMeta& outputs) {
+  read_.clear();
   if (outputs.num_tensors > 0 && !outputs.tensors) {
     return Error{ErrorCode::kMalformed, "a tensor meta has no tensors"};
   }
   for (gsize i = 0; i < outputs.num_tensors; ++i) {
     DVNN_ASSIGN(const TensorDesc desc, tensor_desc(outputs.tensors[i]));
-    read->push_back({outputs.tensors[i].id, desc});
+    read_.push_back({outputs.tensors[i].id, desc});
   }
   return {};
 }
 
-bool OutputDecoder::fits(const GstDvTensorMeta& outputs, const std::vector<Output>& read) const {
+bool OutputDecoder::fits(const GstDvTensorMeta& outputs) const {
   return decoder_ && network_.get() == outputs.network &&
          std::equal(
-             read.begin(), read.end(), outputs_.begin(), outputs_.end(),
+             read_.begin(), read_.end(), outputs_.begin(), outputs_.end(),
              [](const Output& a, const Output& b) { return a.id == b.id && a.desc == b.desc; });
 }
 
-Status OutputDecoder::prepare(const GstDvTensorMeta& outputs, std::vector<Output> read) {
+Status OutputDecoder::prepare(const GstDvTensorMeta& outputs) {
   reset();
   network_.reset(gst_dv_network_info_ref(outputs.network));
-  outputs_ = std::move(read);
+  outputs_ = read_;
   const gchar* name = gst_dv_network_info_get_decoder(network_.get());
   if (!*name) {
     return Error{ErrorCode::kUnsupported, std::string("network '") +
@@ -103,29 +102,33 @@ Status OutputDecoder::prepare(const GstDvTensorMeta& outputs, std::vector<Output
 }
 
 Status OutputDecoder::run(const GstDvTensorMeta& outputs, float threshold) {
-  std::deque<BufferMap> maps;
-  std::vector<ConstTensorView> views;
+  // Mapped for this call, in memory that stays.
+  struct Unmapped {
+    std::vector<BufferMap>* maps;
+    ~Unmapped() { maps->clear(); }
+  };
+  const Unmapped at_the_end{&maps_};
+  views_.clear();
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    const BufferMap& map = maps.emplace_back(outputs.tensors[i].data, GST_MAP_READ);
+    const BufferMap& map = maps_.emplace_back(outputs.tensors[i].data, GST_MAP_READ);
     const auto needed = static_cast<gsize>(outputs_[i].desc.bytes());
     if (!map.ok() || map.size() < needed) {
       return Error{ErrorCode::kDevice, "an output's memory cannot be mapped"};
     }
-    views.push_back({outputs_[i].desc, map.data()});
+    views_.push_back({outputs_[i].desc, map.data()});
   }
   found_.clear();
-  return decoder_->decode(views, threshold, &found_);
+  return decoder_->decode(views_, threshold, &found_);
 }
 
 Status OutputDecoder::decode(const GstDvTensorMeta& outputs, float threshold,
                              const image::Size& frame, objects::Objects* objects, Topic* topic) {
   *topic = Topic::kData;
   return guarded("the outputs cannot be decoded", [&]() -> Status {
-    std::vector<Output> read_outputs;
-    DVNN_TRY(read(outputs, &read_outputs));
-    if (!fits(outputs, read_outputs)) {
+    DVNN_TRY(read(outputs));
+    if (!fits(outputs)) {
       *topic = Topic::kSettings;
-      DVNN_TRY(prepare(outputs, std::move(read_outputs)));
+      DVNN_TRY(prepare(outputs));
       *topic = Topic::kData;
     }
     DVNN_TRY(run(outputs, threshold));
@@ -136,8 +139,7 @@ Status OutputDecoder::decode(const GstDvTensorMeta& outputs, float threshold,
     map.clip = frame;
     objects::map_to_frame(map, &found_);
     objects::set_labels(labels_, &found_);
-    objects->insert(objects->end(), std::make_move_iterator(found_.begin()),
-                    std::make_move_iterator(found_.end()));
+    objects->take(&found_);
     return {};
   });
 }

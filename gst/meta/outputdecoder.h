@@ -13,6 +13,7 @@
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "meta/networkdesc.h"
 #include "objects/object.h"
+#include "refs.h"
 
 namespace dvnn::gst {
 
@@ -46,13 +47,15 @@ class OutputDecoder {
     TensorDesc desc;
   };
 
-  Status read(const GstDvTensorMeta& outputs, std::vector<Output>* read) const;
-  bool fits(const GstDvTensorMeta& outputs, const std::vector<Output>& read) const;
-  Status prepare(const GstDvTensorMeta& outputs, std::vector<Output> read);
+  Status read(const GstDvTensorMeta& outputs);
+  bool fits(const GstDvTensorMeta& outputs) const;
+  Status prepare(const GstDvTensorMeta& outputs);
   Status run(const GstDvTensorMeta& outputs, float threshold);
 
   NetworkInfoPtr network_;
-  std::vector<Output> outputs_;
+  std::vector<Output> outputs_, read_;  // those of the decoder, and those that came
+  std::vector<BufferMap> maps_;         // while the decoder runs
+  std::vector<ConstTensorView> views_;
   std::vector<std::string> labels_;
   std::shared_ptr<const decode::CustomDecoders> library_;
   std::unique_ptr<decode::Decoder> decoder_;

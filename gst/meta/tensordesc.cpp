@@ -14,13 +14,19 @@ static_assert(static_cast<int>(GST_DV_TENSOR_LAYOUT_HWC8) == static_cast<int>(La
 
 std::vector<GstDvTensorMeta*> outputs_of(const GstDvNetworkInfo* network, GstBuffer* frame) {
   std::vector<GstDvTensorMeta*> list;
+  find_outputs(network, frame, &list);
+  return list;
+}
+
+void find_outputs(const GstDvNetworkInfo* network, GstBuffer* frame,
+                  std::vector<GstDvTensorMeta*>* list) {
+  list->clear();
   gpointer state = nullptr;
   while (GstMeta* meta =
              gst_buffer_iterate_meta_filtered(frame, &state, GST_DV_TENSOR_META_API_TYPE)) {
     auto* outputs = reinterpret_cast<GstDvTensorMeta*>(meta);
-    if (outputs->network == network) list.push_back(outputs);
+    if (outputs->network == network) list->push_back(outputs);
   }
-  return list;
 }
 
 void describe_tensor(const TensorDesc& desc, const char* name, GstDvTensor* tensor) {

@@ -13,6 +13,9 @@ namespace dvnn::gst {
 
 /// The metas with a network's outputs on a frame: one for each region that it was shown.
 std::vector<GstDvTensorMeta*> outputs_of(const GstDvNetworkInfo* network, GstBuffer* frame);
+/// The same into a list that the caller keeps.
+void find_outputs(const GstDvNetworkInfo* network, GstBuffer* frame,
+                  std::vector<GstDvTensorMeta*>* list);
 
 /// Copies a description into a tensor of a meta.
 void describe_tensor(const TensorDesc& desc, const char* name, GstDvTensor* tensor);

@@ -142,17 +142,24 @@ Result<bool> CustomObjects::take(const dvnn_object& from) {
                  format("an object is of class %d, 0 to %d are allowed", from.class_id, kMaxClass)};
   }
   if (!(from.confidence >= threshold_) || !std::isfinite(from.confidence)) return false;
-  const bool placed = has_place(kind_);
-  if (placed && !is_place(from.x0, from.y0, from.x1, from.y1)) return false;
+  if (has_place(kind_) && !is_place(from.x0, from.y0, from.x1, from.y1)) return false;
   if (found_.size() >= kMaxFound) return false;
-  objects::Object object;
+  DVNN_TRY(check_mask(from));
+  const Result<bool> filled = fill(from, &found_.add());
+  if (!filled.ok() || !filled.value()) found_.pop_back();
+  return filled;
+}
+
+// Whether what was filled is of use.
+Result<bool> CustomObjects::fill(const dvnn_object& from, objects::Object* to) {
+  objects::Object& object = *to;
   object.kind = kind_;
   object.class_id = from.class_id;
   object.confidence = std::min(1.0f, from.confidence);
   object.raw_score = from.confidence;
   object.box = image::Corners{0, 0, 1, 1};
-  if (placed) object.box = {double{from.x0}, double{from.y0}, double{from.x1}, double{from.y1}};
-  DVNN_TRY(check_mask(from));
+  if (has_place(kind_))
+    object.box = {double{from.x0}, double{from.y0}, double{from.x1}, double{from.y1}};
   // Before it is copied.
   const size_t cells = cells_of(from);
   DVNN_TRY(copy_lists(from, &object));
@@ -163,7 +170,6 @@ Result<bool> CustomObjects::take(const dvnn_object& from) {
   if (bytes_ + bytes + cells > kMaxBytes) return false;
   copy_mask(from, &object);
   bytes_ += bytes + cells;
-  found_.push_back(std::move(object));
   return true;
 }
 
@@ -208,7 +214,7 @@ Status CustomObjects::finish(objects::Objects* out) {
     return a.score != b.score ? a.score > b.score : a.index < b.index;
   });
   for (const kernels::Candidate& c : order_) {
-    out->push_back(std::move(found_[static_cast<size_t>(c.index)]));
+    std::swap(out->add(), found_[static_cast<size_t>(c.index)]);
   }
   return {};
 }

@@ -27,6 +27,7 @@ class CustomObjects final : public dvnn_objects {
  private:
   static int take(const dvnn_objects* self, const dvnn_object* object) noexcept;
   Result<bool> take(const dvnn_object& from);
+  Result<bool> fill(const dvnn_object& from, objects::Object* to);
   static Status copy_lists(const dvnn_object& from, objects::Object* to);
   static void copy_mask(const dvnn_object& from, objects::Object* to);
   void suppress();

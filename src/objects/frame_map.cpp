@@ -22,6 +22,7 @@ namespace {
 struct ToFrame {
   const image::Transform& transform;
   double width, height;  // of the input
+  std::vector<uint8_t>* turned;
 
   image::Corners operator()(const image::Corners& part) const {
     return transform.invert({part.x0 * width, part.y0 * height, part.x1 * width, part.y1 * height});
@@ -38,9 +39,9 @@ struct ToFrame {
     const image::CellTurn turn = image::turn_back(transform);
     const auto cells = static_cast<size_t>(mask->width) * static_cast<size_t>(mask->height);
     if (!turn.moves() || cells == 0 || mask->cells.size() < cells) return;
-    std::vector<uint8_t> turned(cells);
-    image::turn_cells(turn, mask->cells.data(), mask->width, mask->height, turned.data());
-    mask->cells = std::move(turned);
+    turned->resize(cells);
+    image::turn_cells(turn, mask->cells.data(), mask->width, mask->height, turned->data());
+    mask->cells.assign(turned->begin(), turned->end());
     if (turn.swap_xy) std::swap(mask->width, mask->height);
   }
 };
@@ -48,18 +49,15 @@ struct ToFrame {
 }  // namespace
 
 void map_to_frame(const FrameMap& map, Objects* objects) {
-  const ToFrame to_frame{map.transform, map.input.width, map.input.height};
-  size_t kept = 0;
-  for (Object& object : *objects) {
+  std::vector<uint8_t> turned;  // memory is asked for only where cells are turned
+  const ToFrame to_frame{map.transform, map.input.width, map.input.height, &turned};
+  objects->remove_if([&](Object& object) {
     object.box = to_frame(object.box);
     to_frame(&object.outline);
     to_frame(&object.points);
     to_frame(&object.mask);
-    if (map.clip && !clip_box({0, 0, map.clip->width, map.clip->height}, &object.box)) continue;
-    Object& place = (*objects)[kept++];
-    if (&place != &object) place = std::move(object);
-  }
-  objects->resize(kept);
+    return map.clip && !clip_box({0, 0, map.clip->width, map.clip->height}, &object.box);
+  });
 }
 
 }  // namespace dvnn::objects

@@ -1,7 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "objects/object.h"
 
+#include <algorithm>
+#include <numeric>
+
 namespace dvnn::objects {
+namespace {
+
+// What a new string or vector is given of an old one: its memory.
+template <typename List>
+void hand_down(List* old, List* next) {
+  old->clear();
+  *next = std::move(*old);
+}
+
+}  // namespace
+
+void Object::reset() {
+  Object next;
+  hand_down(&label, &next.label);
+  hand_down(&outline, &next.outline);
+  hand_down(&points, &next.points);
+  hand_down(&skeleton, &next.skeleton);
+  hand_down(&mask.cells, &next.mask.cells);
+  hand_down(&text, &next.text);
+  hand_down(&embedding, &next.embedding);
+  hand_down(&numbers, &next.numbers);
+  *this = std::move(next);
+}
+
+Object& Objects::add() {
+  if (size_ == all_.size()) {
+    all_.emplace_back();
+  } else {
+    all_[size_].reset();
+  }
+  return all_[size_++];
+}
+
+void Objects::take(Objects* other) {
+  for (Object& object : *other) std::swap(add(), object);
+  other->clear();
+}
+
+void Objects::sort_from(size_t first) {
+  order_.resize(size_);
+  std::iota(order_.begin(), order_.end(), 0u);
+  std::sort(order_.begin() + static_cast<std::ptrdiff_t>(first), order_.end(),
+            [this](uint32_t a, uint32_t b) {
+              const float sure_a = all_[a].confidence, sure_b = all_[b].confidence;
+              return sure_a != sure_b ? sure_a > sure_b : a < b;
+            });
+  // Round after round of places: each gets the object that belongs there.
+  for (size_t i = first; i < size_; ++i) {
+    size_t place = i;
+    while (order_[place] != i) {
+      const size_t from = order_[place];
+      std::swap(all_[place], all_[from]);
+      order_[place] = static_cast<uint32_t>(place);
+      place = from;
+    }
+    order_[place] = static_cast<uint32_t>(place);
+  }
+}
 
 std::string label_of(Span<const std::string> labels, int class_id) {
   if (class_id >= 0 && static_cast<size_t>(class_id) < labels.size()) {
@@ -11,7 +72,15 @@ std::string label_of(Span<const std::string> labels, int class_id) {
 }
 
 void set_labels(Span<const std::string> labels, Objects* objects) {
-  for (Object& object : *objects) object.label = label_of(labels, object.class_id);
+  for (Object& object : *objects) {
+    // Assigned, so that the text's memory is used again.
+    const auto own = static_cast<size_t>(object.class_id);
+    if (object.class_id >= 0 && own < labels.size()) {
+      object.label.assign(labels[own]);
+    } else {
+      object.label = label_of(labels, object.class_id);
+    }
+  }
 }
 
 }  // namespace dvnn::objects

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/span.h"
@@ -63,9 +65,70 @@ struct Object {
   std::string text;              // what is written there, UTF-8
   std::vector<float> embedding;  // as the decoder says it is normalised
   std::vector<Number> numbers;
+
+  /// Makes it as new, but for the memory that it has.
+  void reset();
 };
 
-using Objects = std::vector<Object>;
+/// Objects in a row. Those that are taken out leave their memory to those that come: who keeps a
+/// row for frame after frame allocates until it has seen the largest one.
+class Objects {
+ public:
+  Objects() = default;
+  Objects(std::initializer_list<Object> objects) : all_(objects), size_(all_.size()) {}
+  Objects(Objects&& other) noexcept { swap(&other); }
+  Objects& operator=(Objects&& other) noexcept {
+    swap(&other);
+    return *this;
+  }
+  Objects(const Objects& other) : all_(other.begin(), other.end()), size_(all_.size()) {}
+  Objects& operator=(const Objects& other) { return *this = Objects(other); }
+  ~Objects() = default;
+
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  Object* begin() { return all_.data(); }
+  Object* end() { return all_.data() + size_; }
+  const Object* begin() const { return all_.data(); }
+  const Object* end() const { return all_.data() + size_; }
+  Object& operator[](size_t i) { return all_[i]; }
+  const Object& operator[](size_t i) const { return all_[i]; }
+  Object& back() { return all_[size_ - 1]; }
+  operator Span<const Object>() const { return {all_.data(), size_}; }  // NOLINT: implicit
+
+  /// A new object at the end.
+  Object& add();
+  void push_back(Object object) { add() = std::move(object); }
+  /// Takes the last object out again.
+  void pop_back() { --size_; }
+  void clear() { size_ = 0; }
+  /// Moves all objects of the other row to the end of this one.
+  void take(Objects* other);
+  /// Takes out those for which `unwanted` is true; the others keep their order.
+  template <typename Unwanted>
+  void remove_if(Unwanted unwanted) {
+    size_t kept = 0;
+    for (size_t i = 0; i < size_; ++i) {
+      if (unwanted(all_[i])) continue;
+      if (i != kept) std::swap(all_[i], all_[kept]);
+      ++kept;
+    }
+    size_ = kept;
+  }
+  /// Puts the objects from `first` on in order, the most confident one first; of equals, the first.
+  void sort_from(size_t first);
+
+ private:
+  void swap(Objects* other) {
+    all_.swap(other->all_);
+    order_.swap(other->order_);
+    std::swap(size_, other->size_);
+  }
+
+  std::vector<Object> all_;  // those from size_ on are memory
+  size_t size_ = 0;
+  std::vector<uint32_t> order_;
+};
 
 /// The label of a class, "class N" where the network has none for it.
 std::string label_of(Span<const std::string> labels, int class_id);

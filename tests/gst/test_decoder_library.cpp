@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kSize = 64;               // of frames, pixels
 constexpr int kColumns = 4, kRows = 2;  // of the network's cells
-constexpr guint kInput = 32;            // its input's sides
+constexpr guint kInput = kSize;         // its input's sides
 
 // dvdecode, its bus, and frames with outputs of one class over the cells.
 class Line {

@@ -93,7 +93,8 @@ START_TEST(masks_turn_back_with_the_frame) {
     map.transform.offset_x = which & 2 ? 3 : 0;
     map.transform.scale_y = which & 4 ? -1 : 1;
     map.transform.offset_y = which & 4 ? 2 : 0;
-    Objects found(1);
+    Objects found;
+    found.add();
     found[0].mask = {{0, 0, 1, 1}, 3, 2, {0, 1, 2, 3, 4, 5}};
     map_to_frame(map, &found);
     const Mask& mask = found[0].mask;
@@ -110,11 +111,52 @@ START_TEST(masks_turn_back_with_the_frame) {
 }
 END_TEST
 
+START_TEST(objects_leave_their_memory_to_others) {
+  Objects found;
+  for (int i = 0; i < 3; ++i) {
+    found.add().points.resize(100);
+    found.back().confidence = static_cast<float>(i);
+    found.back().label = "that of before";
+    found.back().mask.width = 7;
+    found.back().track_id = 7;
+  }
+  const Point* memory = found[2].points.data();
+  found.remove_if([](const Object& object) { return object.confidence < 2; });
+  ck_assert_uint_eq(found.size(), 1);
+  ck_assert_ptr_eq(found[0].points.data(), memory);
+  found.clear();
+  for (int i = 0; i < 3; ++i) {
+    Object& object = found.add();
+    ck_assert(object.points.empty() && object.label.empty() && object.confidence == 0);
+    ck_assert(object.mask.width == 0 && object.track_id == 0);
+    ck_assert_uint_ge(object.points.capacity(), 100);
+  }
+}
+END_TEST
+
+START_TEST(rows_are_sorted_and_joined) {
+  Objects found, more;
+  const float sure[] = {9, 0.1f, 0.5f, 0.9f, 0.5f, 0.1f, 0.7f};
+  for (int i = 0; i < 7; ++i) {
+    found.add().confidence = sure[i];
+    found.back().class_id = i;
+  }
+  found.sort_from(1);
+  const int wanted[] = {0, 3, 6, 2, 4, 1, 5};
+  for (size_t i = 0; i < 7; ++i) ck_assert_int_eq(found[i].class_id, wanted[i]);
+  more.add().class_id = 7;
+  more.take(&found);
+  ck_assert(found.empty() && more.size() == 8);
+  ck_assert(more[0].class_id == 7 && more[1].class_id == 0 && more[7].class_id == 5);
+}
+END_TEST
+
 START_TEST(a_mask_without_its_cells_stays_as_it_is) {
   FrameMap map;
   map.input = {100, 100};
   map.transform.scale_x = -1;
-  Objects found(1);
+  Objects found;
+  found.add();
   found[0].mask = {{0, 0, 1, 1}, 30, 20, {1, 2, 3}};
   map_to_frame(map, &found);
   ck_assert_uint_eq(found[0].mask.cells.size(), 3);
@@ -124,4 +166,5 @@ END_TEST
 DVNN_TEST_MAIN(objects, labels_are_looked_up_by_class, boxes_go_back_through_the_transform,
                a_turned_input_swaps_the_axes_of_boxes, what_lies_beyond_the_frame_is_cut_or_dropped,
                without_a_frame_nothing_is_cut, masks_turn_back_with_the_frame,
-               a_mask_without_its_cells_stays_as_it_is)
+               a_mask_without_its_cells_stays_as_it_is, objects_leave_their_memory_to_others,
+               rows_are_sorted_and_joined)

@@ -62,8 +62,10 @@ class AnchorGeometry final : public Geometry {
 
   void point(const Level& level, const Hit& hit, const Box&, float* x, float* y) const override {
     const Place p = place(level, hit);
-    *x = (p.x + *x * p.size.w) / rule_.width;
-    *y = (p.y + *y * p.size.h) / rule_.height;
+    // MTCNN measures from the window's corner.
+    const float from = rule_.form == AnchorForm::kCorners ? 0.5f : 0;
+    *x = (p.x + (*x - from) * p.size.w) / rule_.width;
+    *y = (p.y + (*y - from) * p.size.h) / rule_.height;
   }
 
  private:

@@ -29,16 +29,12 @@ class DetectionOutputDecoder final : public Decoder {
       if (!(row[0] >= 0 && row[2] >= threshold && row[1] >= 0 && row[1] < kMaxClasses)) continue;
       const Box box = {row[3], row[4], row[5], row[6]};
       if (!std::isfinite(row[2]) || !is_finite(box)) continue;
-      objects::Object object;
+      objects::Object& object = out->add();
       object.class_id = static_cast<int>(row[1]);
       object.confidence = row[2];
       object.box = to_corners(box);
-      out->push_back(std::move(object));
     }
-    std::stable_sort(out->begin() + static_cast<std::ptrdiff_t>(first), out->end(),
-                     [](const objects::Object& a, const objects::Object& b) {
-                       return a.confidence > b.confidence;
-                     });
+    out->sort_from(first);
     return {};
   }
 

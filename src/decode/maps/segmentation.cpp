@@ -12,8 +12,10 @@ namespace {
 
 class SegmentationDecoder final : public Decoder {
  public:
-  SegmentationDecoder(Table table, int width, int height, float bound, bool indices)
+  // `channel` is the one that is compared with the bound; -1: all are compared with each other.
+  SegmentationDecoder(Table table, int width, int height, int channel, float bound, bool indices)
       : table_(std::move(table)),
+        channel_(channel),
         width_(width),
         height_(height),
         bound_(bound),
@@ -22,13 +24,14 @@ class SegmentationDecoder final : public Decoder {
   objects::Kind kind() const override { return objects::Kind::kSegmentation; }
 
   int class_count() const override {
-    return indices_ ? 0 : static_cast<int>(std::max<size_t>(2, table_.values()));
+    if (channel_ >= 0) return indices_ ? 0 : 2;
+    return static_cast<int>(table_.values());
   }
 
   // A map is of the whole picture, so that no threshold leaves it out.
   Status decode(Span<const ConstTensorView> outputs, float, objects::Objects* out) override {
     table_.bind(outputs);
-    objects::Object object;
+    objects::Object& object = out->add();
     object.kind = objects::Kind::kSegmentation;
     object.confidence = 1;
     object.box = {0, 0, 1, 1};
@@ -40,7 +43,7 @@ class SegmentationDecoder final : public Decoder {
     for (size_t place = 0; place < table_.cells(); place += block) {
       const size_t count = std::min(block, table_.cells() - place);
       uint8_t classes[kMaxCells];
-      if (table_.values() == 1) {
+      if (channel_ >= 0) {
         judge(place, count, classes);
       } else {
         choose(place, count, classes);
@@ -49,7 +52,6 @@ class SegmentationDecoder final : public Decoder {
         object.mask.cells[table_.cell_of(place + i)] = classes[i];
       }
     }
-    out->push_back(std::move(object));
     return {};
   }
 
@@ -58,7 +60,8 @@ class SegmentationDecoder final : public Decoder {
 
   // One number of each cell: that it is of class 1, or the class itself.
   void judge(size_t place, size_t count, uint8_t* classes) {
-    const Table::Strip strip = table_.strip(0, 1, place, count, strip_.data());
+    const Table::Strip strip =
+        table_.strip(static_cast<size_t>(channel_), 1, place, count, strip_.data());
     for (size_t i = 0; i < count; ++i) {
       const float value = strip.values[i * strip.stride];
       const bool in_range = value >= 0 && value <= 255;
@@ -89,7 +92,7 @@ class SegmentationDecoder final : public Decoder {
   }
 
   Table table_;
-  int width_, height_;
+  int channel_, width_, height_;
   float bound_;
   bool indices_;
   std::vector<float> strip_;
@@ -99,13 +102,14 @@ class SegmentationDecoder final : public Decoder {
 
 DecoderResult create_segmentation_decoder(const nlohmann::json& params,
                                           Span<const NamedOutput> outputs) {
-  constexpr size_t kMaxClasses = 256;
+  constexpr int kMaxClasses = 256;
   JsonReader in(params, "the parameters");
   const std::string name = in.text("output", "");
   const std::string channels = in.text("channels", "");
   const Activation score = read_activation(&in, "score", "none");
   const auto threshold = static_cast<float>(in.number("threshold", 0.5));
   const bool indices = in.boolean("indices", false);
+  auto channel = static_cast<int>(in.integer("channel", -1, kMaxClasses - 1, -1));
   if (!channels.empty() && channels != "first" && channels != "last") {
     in.fail("channels", "must be first or last");
   }
@@ -123,9 +127,15 @@ DecoderResult create_segmentation_decoder(const nlohmann::json& params,
   const int height = last ? dims[0] : dims[1], width = last ? dims[1] : dims[2];
   DVNN_ASSIGN(Table table, Table::make(outputs[index], index,
                                        static_cast<size_t>(height) * static_cast<size_t>(width)));
-  if (table.values() > kMaxClasses) {
+  if (channel >= static_cast<int>(table.values())) {
+    return Error{ErrorCode::kMalformed,
+                 format("field 'channel': output '%s' has %zu, and no %d",
+                        outputs[index].name.c_str(), table.values(), channel)};
+  }
+  if (table.values() == 1) channel = 0;
+  if (table.values() > size_t{kMaxClasses}) {
     return Error{ErrorCode::kLimit,
-                 format("output '%s' has %zu classes, at the most %zu can be told",
+                 format("output '%s' has %zu classes, at the most %d can be told",
                         outputs[index].name.c_str(), table.values(), kMaxClasses)};
   }
   // One number is compared as the network gives it: the sigmoid rises with it.
@@ -135,7 +145,7 @@ DecoderResult create_segmentation_decoder(const nlohmann::json& params,
                       : threshold == kEven ? 0
                                            : std::log(threshold / (1 - threshold));
   return std::unique_ptr<Decoder>(
-      new SegmentationDecoder(std::move(table), width, height, bound, indices));
+      new SegmentationDecoder(std::move(table), width, height, channel, bound, indices));
 }
 
 }  // namespace dvnn::decode

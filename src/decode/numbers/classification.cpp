@@ -19,14 +19,13 @@ float rank_of(float logit) {
   return std::isnan(logit) ? -std::numeric_limits<float>::infinity() : logit;
 }
 
-objects::Object class_object(size_t class_id, float score, float logit) {
-  objects::Object object;
+void add_class(size_t class_id, float score, float logit, objects::Objects* out) {
+  objects::Object& object = out->add();
   object.kind = objects::Kind::kClassification;
   object.class_id = static_cast<int>(class_id);
   object.confidence = score;
   object.raw_score = logit;
   object.box = {0, 0, 1, 1};  // all that the network was shown
-  return object;
 }
 
 struct ClassRule {
@@ -60,15 +59,12 @@ class ClassificationDecoder final : public Decoder {
       for (size_t k = 0; k < count; ++k) {
         const size_t c = static_cast<size_t>(order_[k]);
         if (!(scores_[c] >= threshold)) continue;
-        out->push_back(class_object(first + c, scores_[c], logits_[c]));
+        add_class(first + c, scores_[c], logits_[c], out);
       }
       first += heads_[i];
     }
     if (heads_.size() > 1) {
-      std::stable_sort(out->begin() + static_cast<std::ptrdiff_t>(before), out->end(),
-                       [](const objects::Object& a, const objects::Object& b) {
-                         return a.confidence > b.confidence;
-                       });
+      out->sort_from(before);
     }
     return {};
   }

@@ -13,8 +13,8 @@
 namespace dvnn::decode {
 namespace {
 
-objects::Object whole_picture() {
-  objects::Object object;
+objects::Object& add_whole(objects::Objects* out) {
+  objects::Object& object = out->add();
   object.kind = objects::Kind::kAttributes;
   object.confidence = 1;
   object.box = {0, 0, 1, 1};
@@ -28,17 +28,19 @@ class EmbeddingDecoder final : public Decoder {
   objects::Kind kind() const override { return objects::Kind::kAttributes; }
 
   Status decode(Span<const ConstTensorView> outputs, float, objects::Objects* out) override {
-    objects::Object object = whole_picture();
+    objects::Object& object = add_whole(out);
     object.embedding.resize(count_);
     read_nchw(outputs[output_], object.embedding.data());
     double squares = 0;
     for (float value : object.embedding) squares += double{value} * double{value};
-    if (!std::isfinite(squares)) return {};
+    if (!std::isfinite(squares)) {
+      out->pop_back();
+      return {};
+    }
     if (normalise_ && squares > 0) {
       const double length = std::sqrt(squares);
       for (float& value : object.embedding) value = static_cast<float>(double{value} / length);
     }
-    out->push_back(std::move(object));
     return {};
   }
 
@@ -63,13 +65,13 @@ class NumberDecoder final : public Decoder {
   Status decode(Span<const ConstTensorView> outputs, float, objects::Objects* out) override {
     read_nchw(outputs[output_], values_.data());
     if (rule_.softmax) kernels::softmax(values_.data(), 1, values_.size(), 1);
-    objects::Object object = whole_picture();
+    objects::Object& object = add_whole(out);
     for (size_t i = 0; i < rule_.names.size(); ++i) {
       const double value =
           double{(rule_.expectation ? mean() : values_[i]) * rule_.scale} + double{rule_.offset};
       if (std::isfinite(value)) object.numbers.push_back({rule_.names[i], value});
     }
-    if (!object.numbers.empty()) out->push_back(std::move(object));
+    if (object.numbers.empty()) out->pop_back();
     return {};
   }
 

@@ -34,6 +34,10 @@ DetectorRules read_detector_rules(JsonReader* in, double nms_threshold) {
     in->fail("objectness_score", "softmax needs several numbers: sigmoid or none");
   }
   rules.point_size = static_cast<int>(in->integer("point_size", 2, 3, 2));
+  rules.points_by_axis = in->boolean("points_by_axis", false);
+  if (rules.points_by_axis && rules.point_size != 2) {
+    in->fail("points_by_axis", "goes with point_size 2");
+  }
   rules.point_score = read_activation(in, "point_score", "none");
   rules.skeleton = in->text("skeleton", "");
   return rules;
@@ -165,7 +169,9 @@ void Detector::add_points(const Level& level, const Hit& hit, const Box& box,
   const auto size = static_cast<size_t>(rules_.point_size);
   object->points.resize(raw_.size() / size);
   for (size_t k = 0; k < object->points.size(); ++k) {
-    float x = raw_[k * size], y = raw_[k * size + 1];
+    const bool apart = rules_.points_by_axis;
+    float x = raw_[apart ? k : k * size];
+    float y = raw_[apart ? object->points.size() + k : k * size + 1];
     geometry_->point(level, hit, box, &x, &y);
     objects::Point& point = object->points[k];
     if (size > 2) {
@@ -210,7 +216,7 @@ void add_outline(const image::Size& input, const Box& box, float angle, objects:
 
 void Detector::add(const Hit& hit, const Box& box, objects::Objects* out) {
   const Level& level = levels_[hit.level];
-  objects::Object object;
+  objects::Object& object = out->add();
   object.class_id = hit.class_id;
   object.confidence = hit.score;
   object.box = to_corners(box);
@@ -225,7 +231,6 @@ void Detector::add(const Hit& hit, const Box& box, objects::Objects* out) {
     read(level.masks, hit, &raw_);
     masks_->make(box, raw_.data(), &object.mask);
   }
-  out->push_back(std::move(object));
 }
 
 Status Detector::decode(Span<const ConstTensorView> outputs, float threshold,
@@ -240,7 +245,6 @@ Status Detector::decode(Span<const ConstTensorView> outputs, float threshold,
   place_hits();
   turn_boxes();
   suppress();
-  out->reserve(out->size() + kept_.size());
   for (const kernels::Candidate& c : kept_) {
     const auto i = static_cast<size_t>(c.index);
     add(hits_[i], boxes_[i], out);

@@ -38,7 +38,8 @@ struct DetectorRules {
   int keep_top_k = -1;   // detections per picture; -1: all
   bool class_agnostic = false;
   float confidence_threshold = 0;
-  int point_size = 2;  // numbers of a key point; the third is its confidence
+  int point_size = 2;           // numbers of a key point; the third is its confidence
+  bool points_by_axis = false;  // all points' x, then all y
   Activation point_score = Activation::kNone;
   std::string skeleton;
   bool local_peaks = false;    // only cells that are no less than the eight around them
@@ -47,7 +48,7 @@ struct DetectorRules {
 
 /// Reads {nms_threshold, nms_top_k, keep_top_k, class_agnostic, confidence_threshold, multi_label,
 /// background_label_id, score, objectness_score, objectness_power, class_power, point_size,
-/// point_score, skeleton}. What is wrong is recorded with `in`.
+/// points_by_axis, point_score, skeleton}. What is wrong is recorded with `in`.
 DetectorRules read_detector_rules(JsonReader* in, double nms_threshold);
 
 class Detector final : public Decoder {

@@ -97,7 +97,8 @@ Result<Table> Table::make(const NamedOutput& output, size_t index, size_t cells,
       table.height_ = shape.h();
       table.width_ = shape.w();
     }
-  } else if (leading(axes.dims, cells) || (!anchors_first && leading(axes.dims, cells * anchors))) {
+  } else if (cells == 1 || leading(axes.dims, cells) ||
+             (!anchors_first && leading(axes.dims, cells * anchors))) {
     for (size_t v = 0; v < values; ++v) {
       table.base_[v] = static_cast<int64_t>(v);
       table.step_[v] = static_cast<int64_t>(values);

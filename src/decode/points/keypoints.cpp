@@ -28,8 +28,9 @@ class PointsDecoder : public Decoder {
   objects::Kind kind() const override { return objects::Kind::kAttributes; }
 
  protected:
-  // Points that are not numbers were not seen.
-  void finish(objects::Object object, float threshold, objects::Objects* out) const {
+  // The last object has its points. Those that are not numbers were not seen.
+  void finish(float threshold, objects::Objects* out) const {
+    objects::Object& object = out->back();
     float sum = 0;
     for (objects::Point& point : object.points) {
       if (!std::isfinite(point.x) || !std::isfinite(point.y)) point = {0, 0, 0};
@@ -40,11 +41,10 @@ class PointsDecoder : public Decoder {
     if (rule_.score_output < 0) {
       object.confidence = sum / static_cast<float>(std::max<size_t>(1, object.points.size()));
     }
-    if (!(object.confidence >= threshold)) return;
+    if (!(object.confidence >= threshold)) return out->pop_back();
     object.kind = objects::Kind::kAttributes;
     object.box = {0, 0, 1, 1};
     object.skeleton = rule_.skeleton;
-    out->push_back(std::move(object));
   }
   PointRule rule_;
 };
@@ -56,7 +56,7 @@ class CoordinatesDecoder final : public PointsDecoder {
 
   Status decode(Span<const ConstTensorView> outputs, float threshold,
                 objects::Objects* out) override {
-    objects::Object object;
+    objects::Object& object = out->add();
     if (rule_.score_output >= 0) {
       float score = 0;
       read_nchw(outputs[static_cast<size_t>(rule_.score_output)], &score);
@@ -71,7 +71,7 @@ class CoordinatesDecoder final : public PointsDecoder {
       object.points[k].y = double{(numbers[1] + rule_.offset) / rule_.height};
       if (rule_.confident) object.points[k].confidence = activated(rule_.score, numbers[2]);
     }
-    finish(std::move(object), threshold, out);
+    finish(threshold, out);
     return {};
   }
 
@@ -92,9 +92,9 @@ class HeatmapsDecoder final : public PointsDecoder {
   Status decode(Span<const ConstTensorView> outputs, float threshold,
                 objects::Objects* out) override {
     table_.bind(outputs);
-    objects::Object object;
+    objects::Object& object = out->add();
     for (size_t k = 0; k < table_.values(); ++k) object.points.push_back(peak(k));
-    finish(std::move(object), threshold, out);
+    finish(threshold, out);
     return {};
   }
 
@@ -147,13 +147,13 @@ class SimccDecoder final : public PointsDecoder {
                 objects::Objects* out) override {
     read_nchw(outputs[x_], columns_.data());
     read_nchw(outputs[y_], rows_.data());
-    objects::Object object;
+    objects::Object& object = out->add();
     for (size_t k = 0; k < count_; ++k) {
       const Peak x = peak(columns_, k), y = peak(rows_, k);
       object.points.push_back(
           {x.place, y.place, activated(rule_.score, std::min(x.value, y.value))});
     }
-    finish(std::move(object), threshold, out);
+    finish(threshold, out);
     return {};
   }
 

@@ -27,7 +27,7 @@ class CtcDecoder final : public Decoder {
   Status decode(Span<const ConstTensorView> outputs, float threshold,
                 objects::Objects* out) override {
     table_.bind(outputs);
-    objects::Object object;
+    objects::Object& object = out->add();
     size_t before = blank_, count = 0;
     float sum = 0;
     for (size_t step = 0; step < table_.cells(); ++step) {
@@ -45,7 +45,7 @@ class CtcDecoder final : public Decoder {
     object.kind = objects::Kind::kAttributes;
     object.confidence = count > 0 ? sum / static_cast<float>(count) : 0;
     object.box = {0, 0, 1, 1};
-    if (count > 0 && object.confidence >= threshold) out->push_back(std::move(object));
+    if (count == 0 || !(object.confidence >= threshold)) out->pop_back();
     return {};
   }
 

@@ -45,10 +45,7 @@ class DbDecoder final : public Decoder {
       walk(cell);
       add_region(threshold, out);
     }
-    std::stable_sort(out->begin() + static_cast<std::ptrdiff_t>(first), out->end(),
-                     [](const objects::Object& a, const objects::Object& b) {
-                       return a.confidence > b.confidence;
-                     });
+    out->sort_from(first);
     return {};
   }
 
@@ -132,7 +129,7 @@ class DbDecoder final : public Decoder {
     const float grown = rect.width * rect.height * rule_.unclip / (2 * (rect.width + rect.height));
     rect.width += 2 * grown;
     rect.height += 2 * grown;
-    objects::Object object;
+    objects::Object& object = out->add();
     object.confidence = std::min(1.0f, score);
     object.box = {1e9, 1e9, -1e9, -1e9};
     for (const Spot& c : corners_of(rect)) {
@@ -143,7 +140,6 @@ class DbDecoder final : public Decoder {
                     std::max(object.box.x1, corner.x), std::max(object.box.y1, corner.y)};
       object.outline.push_back(corner);
     }
-    out->push_back(std::move(object));
   }
 
   DbRule rule_;

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// dvdecode's settings.
+#pragma once
+
+#include <string>
+
+#include "elements/objectfilter.h"
+#include "properties.h"
+
+namespace dvnn::gst {
+
+/// The forms in which objects are written beside our own meta.
+enum Export : guint { kRegions = 1 << 0, kAnalytics = 1 << 1 };
+#ifdef DVNN_HAVE_ANALYTICS
+constexpr guint kDefaultExports = kRegions | kAnalytics;
+#else
+constexpr guint kDefaultExports = kRegions;
+#endif
+
+struct DecodeSettings : FilterSettings {
+  gfloat nms_threshold = -1;
+  guint max_detections = 200;
+  bool post_messages = false;
+  bool post_empty = false;
+  guint exports = kDefaultExports;
+  std::string library;
+#ifdef DVNN_HAVE_TENSORS
+  std::string network;
+#endif
+};
+
+/// The rows of all settings.
+Properties<DecodeSettings> decode_properties();
+
+}  // namespace dvnn::gst

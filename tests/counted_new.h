@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts what C++ code allocates in the thread that asks, to be included by one source of a program
+// alone: it replaces the program's operator new.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+namespace dvnn::test {
+
+inline thread_local size_t counted_news = 0;
+
+inline void* counted_new(size_t size, size_t alignment) {
+  ++counted_news;
+  const size_t whole = (size + alignment - 1) / alignment * alignment;
+  void* memory = std::aligned_alloc(alignment, whole > 0 ? whole : alignment);
+  if (!memory) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace dvnn::test
+
+void* operator new(size_t size) {
+  return dvnn::test::counted_new(size, alignof(std::max_align_t));
+}
+void* operator new(size_t size, std::align_val_t alignment) {
+  return dvnn::test::counted_new(size, static_cast<size_t>(alignment));
+}
+void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  ++dvnn::test::counted_news;
+  return std::malloc(size);
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, size_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, const std::nothrow_t&) noexcept {
+  std::free(memory);
+}

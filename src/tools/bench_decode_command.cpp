@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decoders on outputs of random numbers, against plain code that copies, transforms and compares
-// one number after the other.
+// one number after the other; and suppression against all pairs.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -11,6 +11,7 @@
 #include "base/format.h"
 #include "decode/decoder.h"
 #include "kernels/suppression.h"
+#include "tools/bench_decode_cases.h"
 #include "tools/commands.h"
 #include "tools/options.h"
 #include "tools/timing.h"
@@ -18,147 +19,30 @@
 namespace dvnn::tools {
 namespace {
 
-using nlohmann::json;
-
-// An output and how its numbers are spread: most of them are low, as a network's are.
-struct OutputSpec {
-  const char* name;
-  Shape shape;
-  float mean, spread;
-};
-
-struct DecodeCase {
-  const char* name;
-  const char* decoder;
-  json params;
-  std::vector<OutputSpec> outputs;
-  // What plain code needs to know: values of a row, where scores are, how a score is made.
-  size_t columns, first_score, scores;
-  bool by_columns, sigmoid, objectness;
-};
-
-std::vector<DecodeCase> decode_cases() {
-  const json image = {640, 640};
-  return {
-      {"grid (YOLOX)",
-       "grid",
-       {{"image", image},
-        {"strides", {8, 16, 32}},
-        {"objectness_score", "sigmoid"},
-        {"score", "sigmoid"}},
-       {{"o", {1, 8400, 85}, -6, 2}},
-       85,
-       5,
-       80,
-       false,
-       true,
-       true},
-      {"boxes (YOLOv8)",
-       "boxes",
-       {{"image", image}, {"parts", {"boxes+scores"}}, {"score", "sigmoid"}},
-       {{"o", {1, 84, 8400}, -8, 2}},
-       84,
-       4,
-       80,
-       true,
-       true,
-       false},
-      {"anchors (YOLOv5)",
-       "anchors",
-       {{"image", image},
-        {"strides", {16}},
-        {"anchors", {{30, 61, 62, 45, 59, 119}}},
-        {"box", "yolo-scaled"},
-        {"objectness_score", "sigmoid"},
-        {"score", "sigmoid"}},
-       {{"o", {1, 255, 40, 40}, -6, 2}},
-       85,
-       5,
-       80,
-       true,
-       true,
-       true},
-      {"ssd (RetinaFace)",
-       "ssd",
-       {{"parts", {"boxes+scores"}},
-        {"num_classes", 2},
-        {"background_label_id", 0},
-        {"score", "sigmoid"},
-        {"anchors",
-         {{"rule", "min-boxes"},
-          {"image", image},
-          {"strides", {8, 16, 32}},
-          {"min_boxes", {{16, 32}, {64, 128}, {256, 512}}}}}},
-       {{"o", {1, 16800, 6}, -6, 2}},
-       6,
-       5,
-       1,
-       false,
-       true,
-       false},
-  };
-}
-
 // The output in memory, in half precision as devices give it.
-std::vector<uint8_t> random_output(const OutputSpec& spec) {
+std::vector<uint8_t> random_output(const BenchOutput& spec) {
   const TensorDesc desc{ElementType::kFloat16, Layout::kNchw, spec.shape};
   std::mt19937 random(1);
   std::normal_distribution<float> number(spec.mean, spec.spread);
   std::vector<float> values(static_cast<size_t>(spec.shape.elements()));
-  for (float& v : values) v = number(random);
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = number(random);
+    if (spec.number) values[i] = spec.number(i, values[i]);
+  }
   std::vector<uint8_t> bytes(static_cast<size_t>(desc.bytes()));
   write_nchw(values.data(), {desc, bytes.data()});
   return bytes;
 }
 
-// The plain way: everything to float, rows by transposition, every score through its sigmoid, the
-// best class of each row, boxes of those above the threshold, suppression of all pairs.
-size_t decode_plainly(const DecodeCase& c, const ConstTensorView& view, float threshold) {
-  std::vector<float> values(static_cast<size_t>(view.desc.shape.elements()));
-  read_nchw(view, values.data());
-  const size_t rows = values.size() / c.columns;
-  if (c.by_columns) {
-    std::vector<float> turned(values.size());
-    for (size_t i = 0; i < rows; ++i) {
-      for (size_t k = 0; k < c.columns; ++k) turned[i * c.columns + k] = values[k * rows + i];
-    }
-    values.swap(turned);
+// The plain way begins with all numbers as floats.
+size_t decode_plainly(const DecodeCase& c, const std::vector<ConstTensorView>& views,
+                      float threshold) {
+  PlainOutputs outputs;
+  for (const ConstTensorView& view : views) {
+    outputs.emplace_back(static_cast<size_t>(view.desc.shape.elements()));
+    read_nchw(view, outputs.back().data());
   }
-  auto sigmoid = [](float x) { return 1 / (1 + std::exp(-x)); };
-  std::vector<kernels::Box> boxes;
-  std::vector<int> classes;
-  std::vector<kernels::Candidate> candidates;
-  for (size_t i = 0; i < rows; ++i) {
-    const float* row = &values[i * c.columns];
-    const float sure = c.objectness ? sigmoid(row[4]) : 1;
-    float best = -1;
-    int best_class = 0;
-    for (size_t k = 0; k < c.scores; ++k) {
-      const float score =
-          sure * (c.sigmoid ? sigmoid(row[c.first_score + k]) : row[c.first_score + k]);
-      if (score > best) {
-        best = score;
-        best_class = static_cast<int>(k);
-      }
-    }
-    if (!(best >= threshold)) continue;
-    const float x = static_cast<float>(i % 80) * 8, y = static_cast<float>(i / 80) * 4;
-    candidates.push_back({best, static_cast<int>(boxes.size())});
-    boxes.push_back({x + row[0], y + row[1], x + row[0] + 8 * std::exp(row[2]),
-                     y + row[1] + 8 * std::exp(row[3])});
-    classes.push_back(best_class);
-  }
-  size_t kept = 0;
-  for (size_t k = 0; k < c.scores; ++k) {
-    std::vector<kernels::Candidate> own;
-    for (const kernels::Candidate& candidate : candidates) {
-      if (classes[static_cast<size_t>(candidate.index)] == static_cast<int>(k))
-        own.push_back(candidate);
-    }
-    kernels::plain::suppress_non_maxima(boxes, {}, &own);
-    kept += own.size();
-  }
-  return kept;
+  return c.plain(outputs, threshold);
 }
 
 double microseconds(const std::function<void()>& work, int rounds) {
@@ -172,7 +56,7 @@ Status bench(const DecodeCase& c, int rounds) {
   std::vector<decode::NamedOutput> named;
   std::vector<std::vector<uint8_t>> memory;
   std::vector<ConstTensorView> views;
-  for (const OutputSpec& spec : c.outputs) {
+  for (const BenchOutput& spec : c.outputs) {
     memory.push_back(random_output(spec));
     named.push_back({spec.name, {ElementType::kFloat16, Layout::kNchw, spec.shape}});
     views.push_back({named.back().desc, memory.back().data()});
@@ -189,13 +73,55 @@ Status bench(const DecodeCase& c, int rounds) {
         rounds);
     DVNN_TRY(status);
     size_t kept = 0;
-    const double plain = microseconds([&] { kept = decode_plainly(c, views[0], threshold); },
-                                      std::max(1, rounds / 4));
-    std::printf("%-20s %-12s %4.2f %8zu %10.0f %10.0f %8.1f\n", c.name,
+    const double plain =
+        microseconds([&] { kept = decode_plainly(c, views, threshold); }, std::max(1, rounds / 4));
+    std::printf("%-20s %-12s %4.2f %8zu %10.1f %10.1f %8.1f\n", c.name,
                 c.outputs[0].shape.to_string().c_str(), double{threshold}, found.size(), ours,
                 plain, plain / ours);
   }
   return {};
+}
+
+// Candidates of one class: things beside each other all over a frame, or a few things of which
+// there are many boxes each.
+std::vector<kernels::Box> candidate_boxes(size_t count, bool crowded) {
+  std::mt19937 random(2);
+  std::uniform_real_distribution<float> number(0, 1);
+  constexpr size_t kThings = 20;
+  const float side = crowded ? 0.2f : 0.7f / std::sqrt(static_cast<float>(count));
+  std::vector<kernels::Box> boxes;
+  for (size_t i = 0; i < count; ++i) {
+    float x = number(random), y = number(random);
+    if (crowded && i >= kThings) {
+      x = boxes[i % kThings].x0 + 0.02f * x;
+      y = boxes[i % kThings].y0 + 0.02f * y;
+    }
+    boxes.push_back({x, y, x + side, y + side});
+  }
+  return boxes;
+}
+
+void bench_suppression(size_t count, bool crowded, int rounds) {
+  const std::vector<kernels::Box> boxes = candidate_boxes(count, crowded);
+  std::vector<kernels::Candidate> all, left;
+  for (size_t i = 0; i < count; ++i) {
+    all.push_back({static_cast<float>(i * 7919 % count), static_cast<int>(i)});
+  }
+  kernels::KeptBoxes kept;
+  const double ours = microseconds(
+      [&] {
+        left = all;
+        kernels::suppress_non_maxima(boxes, {}, &left, &kept);
+      },
+      rounds);
+  const double plain = microseconds(
+      [&] {
+        left = all;
+        kernels::plain::suppress_non_maxima(boxes, {}, &left);
+      },
+      std::max(1, rounds / 4));
+  std::printf("%-20s %-12zu %4s %8zu %10.1f %10.1f %8.1f\n", "suppression", count,
+              crowded ? "20" : "all", left.size(), ours, plain, plain / ours);
 }
 
 }  // namespace
@@ -215,7 +141,12 @@ int bench_decode_command(int argc, char** argv) {
   std::printf("%-20s %-12s %4s %8s %10s %10s %8s\n", "decoder", "output", "at", "objects", "us",
               "plain us", "ratio");
   for (const DecodeCase& c : decode_cases()) {
-    if (Status s = bench(c, rounds); !s.ok()) return fail(s.error());
+    if (Status s = bench(c, rounds); !s.ok()) return fail(s.error().within(c.name));
+  }
+  std::printf("\n%-20s %-12s %4s %8s %10s %10s %8s\n", "", "candidates", "of", "kept", "us",
+              "all pairs", "ratio");
+  for (const size_t count : {100, 1000, 5000}) {
+    for (const bool crowded : {false, true}) bench_suppression(count, crowded, rounds);
   }
   return 0;
 }

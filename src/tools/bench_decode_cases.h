@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `dvnet bench decode` decodes: outputs of random numbers, and plain code that does the same.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "decode/decoder.h"
+
+namespace dvnn::tools {
+
+/// An output and how its numbers are spread: most of them are low, as a network's are.
+struct BenchOutput {
+  const char* name;
+  Shape shape;
+  float mean, spread;
+  /// Makes a number of its place in the output and a random one; may be empty.
+  std::function<float(size_t at, float random)> number = {};
+};
+
+/// What the outputs hold, one number after the other, in the order of their shapes.
+using PlainOutputs = std::vector<std::vector<float>>;
+
+struct DecodeCase {
+  const char* name;
+  const char* decoder;
+  nlohmann::json params;
+  std::vector<BenchOutput> outputs;
+  /// Finds objects as one writes it down at first: all numbers are transformed, every score is
+  /// compared, boxes are suppressed in pairs. It returns how many there are.
+  std::function<size_t(const PlainOutputs& outputs, float threshold)> plain;
+};
+
+/// At least one for each decoder but "none", which does nothing.
+std::vector<DecodeCase> decode_cases();
+
+}  // namespace dvnn::tools

@@ -305,6 +305,32 @@ START_TEST(poses_masks_and_angles_come_with_their_boxes) {
 }
 END_TEST
 
+START_TEST(mtcnn_looks_again_at_crops) {
+  // Its third stage: one window of 48 pixels; corners move by parts of it, points are parts of it.
+  const json params = {{"image", {48, 48}},   {"parts", {"boxes", "points", "scores"}},
+                       {"num_classes", 2},    {"background_label_id", 0},
+                       {"strides", {48}},     {"box", "corners"},
+                       {"center", 24},        {"anchors", {{48, 48}}},
+                       {"point_count", 5},    {"points_by_axis", true},
+                       {"skeleton", "face-5"}};
+  Outputs outputs;
+  outputs.add("conv6-2", {1, 4}, {0.25f, 0.125f, -0.25f, 0.0f})
+      .add("conv6-3", {1, 10}, {0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.6f, 0.7f, 0.8f, 0.9f, 1.0f})
+      .add("prob1", {1, 2}, {0.2f, 0.8f});
+  const auto found = outputs.found("anchors", params, 0.5f);
+  ck_assert_uint_eq(found.size(), 1);
+  ck_assert_int_eq(found[0].class_id, 1);
+  ck_assert_float_eq_tol(found[0].confidence, 0.8f, 1e-6f);
+  assert_box(found[0], 0.25, 0.125, 0.75, 1);
+  ck_assert_uint_eq(found[0].points.size(), 5);
+  for (size_t k = 0; k < 5; ++k) {
+    const auto at = static_cast<double>(k);
+    ck_assert_double_eq_tol(found[0].points[k].x, 0.1 + 0.1 * at, 1e-6);
+    ck_assert_double_eq_tol(found[0].points[k].y, 0.6 + 0.1 * at, 1e-6);
+  }
+}
+END_TEST
+
 START_TEST(oriented_boxes_overlap_as_they_lie) {
   // Across one another; then the same one, told as its other sides by a quarter of a turn.
   const float quarter = 1.5707963f;
@@ -400,5 +426,5 @@ DVNN_TEST_MAIN(
     numbers_at_the_threshold_are_found, softmax_and_its_background_agree_with_plain_arithmetic,
     boxes_are_read_in_the_form_that_is_named, rows_that_the_network_has_chosen_are_not_suppressed,
     classes_suppress_each_other_only_if_told_so, poses_masks_and_angles_come_with_their_boxes,
-    oriented_boxes_overlap_as_they_lie, peaks_of_heat_maps_are_centres,
+    oriented_boxes_overlap_as_they_lie, mtcnn_looks_again_at_crops, peaks_of_heat_maps_are_centres,
     priors_bring_points_and_linear_sizes, outputs_that_do_not_fit_are_told_with_what_was_looked_for)

@@ -97,4 +97,5 @@ class CLane : public CDMP_Network {
 
 DVNN_NETWORK(CLane, R"({"name": "lane", "input": {"color": "rgb", "mean": [0, 0, 0],
     "scale": [0.00392156863, 0.00392156863, 0.00392156863], "resize": "stretch",
-    "pad_value": [0, 0, 0]}})")
+    "pad_value": [0, 0, 0]}, "decoder": {"name": "segmentation", "params": {"channel": 0}},
+    "labels": ["other", "lane"]})")

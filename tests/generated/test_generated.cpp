@@ -9,6 +9,7 @@
 #include <string>
 
 #include "layers/named_layer.h"
+#include "network/model_decoder.h"
 #include "network/network.h"
 #include "small_network.h"
 
@@ -316,6 +317,17 @@ START_TEST(real_weights_of_the_vendors_network_run) {
   sky /= sky_count;
   std::printf("lane surface: %.3f on the road, %.3f in the sky\n", inside, sky);
   ck_assert(inside > 0.5 && sky < 0.05);
+  // The decoder that the sources' description names makes a map of it.
+  auto decoder = create_decoder(network.value()->model());
+  ck_assert_msg(decoder.ok() && decoder.value(), "%s",
+                decoder.ok() ? "none" : decoder.error().message.c_str());
+  objects::Objects found;
+  ck_assert(decoder.value()->decode({&out, 1}, 0.5f, &found).ok());
+  ck_assert_uint_eq(found.size(), 1);
+  ck_assert(found[0].mask.width == 384 && found[0].mask.height == 256);
+  for (size_t i = 0; i < found[0].mask.cells.size(); ++i) {
+    ck_assert_int_eq(found[0].mask.cells[i], lanes[i] >= 0.5f ? 1 : 0);
+  }
 }
 END_TEST
 

@@ -138,8 +138,7 @@ Status TensorExporter::add_detections(const std::vector<GstDvTensorMeta*>& outpu
   }
   if (decoder_.kind() != objects::Kind::kDetection) return {};
   // The objects of each region are sorted, best first, and all of them together must be.
-  std::stable_sort(found_.begin(), found_.end(),
-                   [](const auto& a, const auto& b) { return a.confidence > b.confidence; });
+  found_.sort_from(0);
   std::vector<float> boxes, scores, classes;
   for (const objects::Object& object : found_) {
     if (scores.size() == kMaxDetections) break;

@@ -124,7 +124,7 @@ void add_many(const dvnn_objects* objects) {
 int decode_wild(void*, const float* const* outputs, float, const dvnn_objects* objects,
                 const dvnn_message* message) {
   const int which = static_cast<int>(outputs[0][0]);
-  if (which == 0) add_wild(objects);
+  if (which <= 0) add_wild(objects);
   if (which == 1) add_many(objects);
   if (which >= 2 && which <= 7) add_mistake(which, objects);
   if (which == 8) throw std::runtime_error("lost\nthe thread");

@@ -29,8 +29,9 @@ def main():
             file.write(b"P6\n64 48\n255\n" + bytes(64 * 48 * 3))
 
         # Refused at conversion, in the library's own words: a file that nothing decodes is not written.
-        words = run(dvnet, "convert", network, "--decoder", "cells", "--decoder-library", cells, "-o", made, works=False)
-        assert "one output of 1xCxHxW is needed" in words and not os.path.exists(made), words
+        words = run(dvnet, "convert", network, "--decoder", "cells", "--decoder-params", '{"reach": -1}',
+                    "--decoder-library", cells, "-o", made, works=False)
+        assert "decoder 'cells': reach must be a positive number" in words and not os.path.exists(made), words
         words = run(dvnet, "convert", network, "--decoder-library", wild, "-o", made, works=False)
         assert "goes with --decoder" in words, words
 
@@ -47,7 +48,7 @@ def main():
         for command, where in (([dvnet, "run", "--json", "-d", "soft", made, picture], os.path.dirname(wild)),
                                ([dvnet, "run", "--json", "-d", "soft", "--decoder-library", wild, made, picture], None)):
             found = json.loads(run(*command, path=where))["detections"]
-            assert len(found) == 1 and found[0]["confidence"] == 1, found
+            assert len(found) == 1 and found[0]["conf"] == 1, found
     return 0
 
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frame after frame, decoders work in the memory that they have.
 #include "counted_new.h"
+
+#include <nlohmann/json.hpp>
 #include "decode/custom_decoders.h"
 #include "objects/frame_map.h"
 

@@ -140,8 +140,8 @@ def main():
         chosen = [(operator, name) for operator, names in sorted(operators.items()) for name in names
                   if (operator in only or name in only if only else
                       operator not in OUT_OF_SCOPE)]
-        if not only:
-            chosen = share_of(chosen)
+        share = chosen if only else share_of(chosen)
+        all_ran, chosen = not only and len(share) == len(chosen), share
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             problems = list(pool.map(lambda test: run_test(dvnet, folder, work, test[1]), chosen))
     by_operator = {}
@@ -156,7 +156,7 @@ def main():
             print('| %s |' % ' | '.join((cells[first:first + 3] + [' | '] * 2)[:3]))
     outdated = []
     for page in [a[len('--page='):] for a in sys.argv[1:] if a.startswith('--page=')]:
-        outdated = differences(page, by_operator, not only and every == 1)
+        outdated = differences(page, by_operator, all_ran)
         print('\n'.join(outdated + ['%s: %s' % (page, 'outdated' if outdated else 'up to date')]))
     right = sum(not problem for problem in problems)
     print('%d of %d are right' % (right, len(problems)))

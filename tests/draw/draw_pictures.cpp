@@ -5,6 +5,7 @@
 //     draw_pictures FOLDER
 #include <cairo.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <functional>

@@ -7,7 +7,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "meta/labelquark.h"
@@ -16,6 +16,18 @@ namespace dvnn::gst {
 namespace {
 
 using Relations = GstAnalyticsRelationMeta;
+
+// What a thread needs for one frame, and keeps for the next.
+struct Scratch {
+  std::vector<gfloat> levels;
+  std::vector<GQuark> labels;
+  std::vector<std::pair<guint64, guint>> entries;  // by the object's id
+};
+
+Scratch& scratch() {
+  static thread_local Scratch own;
+  return own;
+}
 
 // Boxes may come from anywhere, and elements that scale a frame multiply by its size.
 gint to_whole_pixels(gdouble edge) {
@@ -62,8 +74,10 @@ bool belong_together(const GstDvObject& a, const GstDvObject& b) {
 // Adds one entry for the class at `first` and those after it that belong to it.
 void add_classification(Relations* meta, GstDvObjectsMeta* objects, guint first) {
   const GstDvObject* question = gst_dv_objects_meta_get_object(objects, first);
-  std::vector<gfloat> levels;
-  std::vector<GQuark> labels;
+  std::vector<gfloat>& levels = scratch().levels;
+  std::vector<GQuark>& labels = scratch().labels;
+  levels.clear();
+  labels.clear();
   guint end = first;
   for (const GstDvObject* object = question;
        object && levels.size() < kMaxAnalyticsEntries && belong_together(*question, *object) &&
@@ -91,16 +105,17 @@ void add_segmentation(Relations* meta, GstDvObject* object) {
   const auto* data = static_cast<const guint8*>(g_bytes_get_data(cells, &size));
   std::array<bool, 256> present{};
   for (gsize i = 0; i < size; ++i) present[data[i]] = true;
-  std::vector<guint> ids;
+  std::array<guint, 256> ids;
+  gsize count = 0;
   for (guint id = 0; id < present.size(); ++id) {
-    if (present[id]) ids.push_back(id);
+    if (present[id]) ids[count++] = id;
   }
   GstBuffer* mask = gst_buffer_new_wrapped_bytes(cells);
   gst_buffer_add_video_meta(mask, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, width, height);
   const gint x = to_whole_pixels(std::floor(x0)), y = to_whole_pixels(std::floor(y0));
   GstAnalyticsSegmentationMtd entry;
   const bool added = gst_analytics_relation_meta_add_segmentation_mtd(
-      meta, mask, GST_SEGMENTATION_TYPE_SEMANTIC, ids.size(), ids.data(), x, y,
+      meta, mask, GST_SEGMENTATION_TYPE_SEMANTIC, count, ids.data(), x, y,
       static_cast<guint>(to_whole_pixels(std::ceil(x1)) - x),
       static_cast<guint>(to_whole_pixels(std::ceil(y1)) - y), &entry);
   object->analytics_id = added ? entry.id + 1 : 0;
@@ -195,7 +210,8 @@ void export_analytics(GstBuffer* frame) {
   const guint count = objects ? gst_dv_objects_meta_get_n_objects(objects) : 0;
   if (count == 0) return;
   Relations* meta = gst_buffer_add_analytics_relation_meta(frame);  // or the existing one
-  std::unordered_map<guint64, guint> entries;                       // by the object's id
+  auto& entries = scratch().entries;
+  entries.clear();
   for (guint i = 0; i < count; ++i) {
     GstDvObject* object = gst_dv_objects_meta_get_object(objects, i);
     if (!can_export(*object)) continue;
@@ -211,16 +227,21 @@ void export_analytics(GstBuffer* frame) {
         add_classification(meta, objects, i);
       }
     }
-    if (object->analytics_id > 0) entries.emplace(object->id, object->analytics_id - 1);
+    if (object->analytics_id > 0) entries.emplace_back(object->id, object->analytics_id - 1);
   }
+  std::sort(entries.begin(), entries.end());
+  const auto find = [&](guint64 id) {
+    const auto at = std::lower_bound(entries.begin(), entries.end(), std::make_pair(id, 0u));
+    return at != entries.end() && at->first == id ? at : entries.end();
+  };
   for (guint i = 0; i < count; ++i) {
     const GstDvObject* object = gst_dv_objects_meta_get_object(objects, i);
-    const auto entry = entries.find(object->id);
+    const auto entry = find(object->id);
     if (entry == entries.end()) continue;
     if (object->track_id != 0) {
       add_track(meta, entry->second, object->track_id, GST_BUFFER_PTS(frame));
     }
-    const auto whole = entries.find(object->parent);
+    const auto whole = find(object->parent);
     if (object->parent != 0 && whole != entries.end() && whole != entry) {
       add_parent(meta, *object, entry->second, whole->second);
     }

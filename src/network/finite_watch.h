@@ -2,6 +2,7 @@
 // Notices results that are not finite, which would otherwise look as if nothing was found.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 #include <string>
 
@@ -28,7 +29,8 @@ class FiniteWatch {
 
   const Keeps keeps_;
   std::mutex mutex_;
-  bool is_first_ = true, has_told_ = false, is_untold_ = false;
+  std::atomic<bool> has_told_{false};  // also read without the mutex: then outputs need no look
+  bool is_first_ = true, is_untold_ = false;
   int keeping_ = 0;  // runs under way whose input is kept
 };
 

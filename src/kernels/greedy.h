@@ -43,6 +43,24 @@ void keep_greedily(const NmsOptions& options, std::vector<Candidate>* candidates
   candidates->resize(kept);
 }
 
+/// Any form in its plainest: each box is held against all that are kept. overlap(a, b) is of the
+/// boxes of two indices.
+template <typename Overlap>
+void keep_by_all_pairs(const NmsOptions& options, std::vector<Candidate>* candidates,
+                       Overlap overlap) {
+  sort_candidates(options, candidates);
+  keep_greedily(
+      options, candidates,
+      [&](size_t index, size_t kept, float threshold) {
+        for (size_t k = 0; k < kept; ++k) {
+          const auto better = static_cast<size_t>((*candidates)[k].index);
+          if (!(overlap(index, better) <= threshold)) return true;
+        }
+        return false;
+      },
+      [](size_t, size_t) {});
+}
+
 /// Whether a grid finds all boxes that count as overlapping: with a threshold below 0, those do
 /// that share nothing.
 inline bool may_use_grid(const NmsOptions& options) {

@@ -111,17 +111,9 @@ namespace plain {
 
 void suppress_non_maxima(Span<const Box> boxes, const NmsOptions& options,
                          std::vector<Candidate>* candidates) {
-  sort_candidates(options, candidates);
-  keep_greedily(
-      options, candidates,
-      [&](size_t index, size_t kept, float threshold) {
-        for (size_t k = 0; k < kept; ++k) {
-          const Box& better = boxes[static_cast<size_t>((*candidates)[k].index)];
-          if (!(intersection_over_union(boxes[index], better) <= threshold)) return true;
-        }
-        return false;
-      },
-      [](size_t, size_t) {});
+  keep_by_all_pairs(options, candidates, [&](size_t a, size_t b) {
+    return intersection_over_union(boxes[a], boxes[b]);
+  });
 }
 
 }  // namespace plain

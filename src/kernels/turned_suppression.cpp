@@ -130,17 +130,8 @@ namespace plain {
 
 void suppress_turned(Span<const TurnedBox> boxes, const NmsOptions& options,
                      std::vector<Candidate>* candidates) {
-  sort_candidates(options, candidates);
-  keep_greedily(
-      options, candidates,
-      [&](size_t index, size_t kept, float threshold) {
-        for (size_t k = 0; k < kept; ++k) {
-          const TurnedBox& better = boxes[static_cast<size_t>((*candidates)[k].index)];
-          if (!(turned_overlap(boxes[index], better) <= threshold)) return true;
-        }
-        return false;
-      },
-      [](size_t, size_t) {});
+  keep_by_all_pairs(options, candidates,
+                    [&](size_t a, size_t b) { return turned_overlap(boxes[a], boxes[b]); });
 }
 
 }  // namespace plain

@@ -38,10 +38,7 @@ Result<CpuStep> CpuStep::parse(const std::string& description) {
   JsonReader in(json, "the layer");
   const std::string type = in.text("type");
   DVNN_TRY(in.status());
-  const nlohmann::json* params = in.member("params");
-  static const nlohmann::json kNone;
-  DVNN_ASSIGN(auto attributes, layers::parse_layer(type, params ? *params : kNone));
-  step.attributes_ = std::make_shared<layers::LayerAttributes>(std::move(attributes));
+  DVNN_ASSIGN(step.attributes_, layers::read_layer(type, in.member("params")));
   DVNN_TRY(read_tensors(in.member("inputs"), &step.inputs_));
   DVNN_TRY(read_tensors(in.member("outputs"), &step.outputs_));
   if (step.outputs_.empty()) return Error{ErrorCode::kMalformed, "the layer has no output"};

@@ -50,6 +50,13 @@ Result<LayerAttributes> parse_layer(const std::string& type, const nlohmann::jso
   return layer;
 }
 
+Result<LayerPtr> read_layer(const std::string& type, const nlohmann::json* params) {
+  // Not a copy of what is there: one that fails halfway for want of memory ends the process.
+  static const nlohmann::json kNone;
+  DVNN_ASSIGN(auto layer, parse_layer(type, params ? *params : kNone));
+  return LayerPtr(std::make_shared<LayerAttributes>(std::move(layer)));
+}
+
 std::string type_of(const LayerAttributes& attributes) {
   return std::visit(
       [](const auto& a) -> std::string {

@@ -449,6 +449,8 @@ struct CustomAttributes {
 /// Reads the parameters of the type called `type`, null if it has none. Errors name the type and
 /// the parameter.
 Result<LayerAttributes> parse_layer(const std::string& type, const nlohmann::json& params);
+/// The same, to be shared; `params` may be null, too.
+Result<LayerPtr> read_layer(const std::string& type, const nlohmann::json* params);
 /// The type's name in files, and its parameters there.
 std::string type_of(const LayerAttributes& attributes);
 nlohmann::json params_of(const LayerAttributes& attributes);

@@ -236,11 +236,9 @@ Result<Step> step_from_json(const json& object) {
   const std::string type = c.text("type");
   const json* params = c.member("params");
   DVNN_TRY(c.status());
-  // Not a copy: one that fails halfway for want of memory ends the process.
-  static const json kNone;
-  auto layer = layers::parse_layer(type, params ? *params : kNone);
+  auto layer = layers::read_layer(type, params);
   if (!layer.ok()) return layer.error().within("layer '" + printable(step.name) + "'");
-  step.layer = std::make_shared<layers::LayerAttributes>(std::move(layer.value()));
+  step.layer = std::move(layer.value());
   return step;
 }
 

@@ -2,7 +2,6 @@
 // CPU layers by their type's name and JSON parameters, as files have them.
 #pragma once
 
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -21,7 +20,7 @@ inline layers::LayerResult create_layer(const std::string& type, const nlohmann:
 
 /// Parameters that are right.
 inline layers::LayerPtr layer_of(const std::string& type, const nlohmann::json& params) {
-  return std::make_shared<layers::LayerAttributes>(layers::parse_layer(type, params).value());
+  return layers::read_layer(type, &params).value();
 }
 
 }  // namespace dvnn::test

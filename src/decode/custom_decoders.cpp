@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "decode/custom_decoders.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cstdlib>
 
@@ -12,19 +10,13 @@
 #include "base/library.h"
 #include "decode/custom_objects.h"
 #include "dvnn_decoder.h"
+#include "tensor/users_code.h"
 
 namespace dvnn::decode {
 namespace {
 
 constexpr size_t kLongestName = 64;    // of a decoder
 constexpr size_t kMaxFileBytes = 255;  // of a library's file name
-
-// Where a library writes its message, which it may leave without a terminating zero.
-struct Message {
-  char text[512] = {};
-  dvnn_message target = {text, sizeof text - 1};
-  std::string said() const { return *text ? printable(text) : "it gives no reason"; }
-};
 
 objects::Kind kind_of(const dvnn_decoder_class& type) {
   switch (type.kind) {
@@ -70,7 +62,7 @@ class LibraryDecoder final : public Decoder {
       in_[i] = values_[i].data();
     }
     collector_.begin(threshold);
-    Message message;
+    UsersMessage message;
     const Status status = guarded("its code", [&]() -> Status {
       if (class_->decode(object_, in_.data(), threshold, &collector_, &message.target) == 0) {
         return {};
@@ -93,13 +85,6 @@ class LibraryDecoder final : public Decoder {
   std::vector<std::vector<float>> values_;
   std::vector<const float*> in_;
 };
-
-dvnn_shape shape_of(const TensorDesc& desc) {
-  dvnn_shape shape = {};
-  shape.rank = desc.shape.rank;
-  std::copy(desc.shape.dims, desc.shape.dims + desc.shape.rank, shape.dims);
-  return shape;
-}
 
 // The folders in which libraries are that network files may name.
 std::vector<std::string> folders() {
@@ -141,16 +126,8 @@ Status CustomDecoders::add(const dvnn_decoder_class* const* classes) {
 Result<std::shared_ptr<const CustomDecoders>> CustomDecoders::open(const std::string& path) {
   const std::string where = "decoder library '" + path + "'";
   return guarded(where, [&]() -> Result<std::shared_ptr<const CustomDecoders>> {
-    const auto opened = open_library(path);
-    if (!opened.ok()) return opened.error().within(where);
-    using Classes = decltype(&dvnn_decoder_classes_v1);
-    const auto classes =
-        reinterpret_cast<Classes>(dlsym(opened.value(), "dvnn_decoder_classes_v1"));
-    const dvnn_decoder_class* const* list = classes ? classes() : nullptr;
-    if (!list) {
-      return Error{ErrorCode::kMalformed,
-                   where + ": exports no dvnn_decoder_classes_v1() (see dvnn_decoder.h)"};
-    }
+    DVNN_ASSIGN(const auto list, open_classes<dvnn_decoder_class>(
+                                     where, path, "dvnn_decoder_classes_v1", "dvnn_decoder.h"));
     std::shared_ptr<CustomDecoders> library(new CustomDecoders);
     library->path_ = path;
     if (Status s = library->add(list); !s.ok()) return s.error().within(where);
@@ -199,11 +176,10 @@ Result<std::unique_ptr<Decoder>> CustomDecoders::create(const std::string& name,
       return Error{ErrorCode::kUnsupported,
                    "output '" + output.name + "' is " + output.desc.shape.to_string()};
     }
-    given.push_back({output.name.c_str(), shape_of(output.desc)});
+    given.push_back({output.name.c_str(), shape_for_users(output.desc)});
   }
-  Message message;
-  // Bytes that are no UTF-8 do not throw.
-  const std::string text = params.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  UsersMessage message;
+  const std::string text = text_for_users(params);
   void* object = found->create(text.c_str(), given.data(), given.size(), &message.target);
   if (!object) return Error{ErrorCode::kUnsupported, message.said()};
   return std::unique_ptr<Decoder>(

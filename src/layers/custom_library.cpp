@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layers/custom_library.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -10,23 +8,10 @@
 #include "base/library.h"
 #include "dvnn_layer.h"
 #include "layers/float_io.h"
+#include "tensor/users_code.h"
 
 namespace dvnn::layers {
 namespace {
-
-dvnn_shape shape_of(const TensorDesc& desc) {
-  dvnn_shape shape = {};
-  shape.rank = desc.shape.rank;
-  std::copy(desc.shape.dims, desc.shape.dims + desc.shape.rank, shape.dims);
-  return shape;
-}
-
-// Where a library writes its message, which it may leave without a terminating zero.
-struct Message {
-  char text[512] = {};
-  dvnn_message target = {text, sizeof text - 1};
-  std::string said() const { return *text ? printable(text) : "it gives no reason"; }
-};
 
 class LibraryLayer final : public CpuLayer {
  public:
@@ -43,7 +28,7 @@ class LibraryLayer final : public CpuLayer {
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
     for (size_t i = 0; i < in_.size(); ++i) in_[i] = readers_[i].read(inputs[i]);
     for (size_t i = 0; i < out_.size(); ++i) out_[i] = writers_[i].begin(outputs[i]);
-    Message message;
+    UsersMessage message;
     if (class_->run(object_, in_.data(), out_.data(), &message.target) != 0) {
       return Error{ErrorCode::kUnsupported, class_->type + (": " + message.said())};
     }
@@ -80,16 +65,10 @@ Status CustomLibrary::add(const dvnn_layer_class* const* classes) {
 
 Result<std::shared_ptr<const CustomLibrary>> CustomLibrary::open(const std::string& path) {
   const std::string where = "layer library '" + path + "'";
-  const auto opened = open_library(path);
-  if (!opened.ok()) return opened.error().within(where);
-  using Classes = decltype(&dvnn_layer_classes_v1);
-  const auto classes = reinterpret_cast<Classes>(dlsym(opened.value(), "dvnn_layer_classes_v1"));
-  if (!classes || !classes()) {
-    return Error{ErrorCode::kMalformed,
-                 where + ": exports no dvnn_layer_classes_v1() (see dvnn_layer.h)"};
-  }
+  DVNN_ASSIGN(const auto list,
+              open_classes<dvnn_layer_class>(where, path, "dvnn_layer_classes_v1", "dvnn_layer.h"));
   std::shared_ptr<CustomLibrary> library(new CustomLibrary);
-  if (Status s = library->add(classes()); !s.ok()) return s.error().within(where);
+  if (Status s = library->add(list); !s.ok()) return s.error().within(where);
   return std::shared_ptr<const CustomLibrary>(std::move(library));
 }
 
@@ -101,11 +80,10 @@ Result<std::unique_ptr<CpuLayer>> CustomLibrary::create(const std::string& type,
   if (it == classes_.end()) return std::unique_ptr<CpuLayer>();
   const dvnn_layer_class* const found = it->second;
   std::vector<dvnn_shape> in, out;
-  for (const TensorDesc& desc : inputs) in.push_back(shape_of(desc));
-  for (const TensorDesc& desc : outputs) out.push_back(shape_of(desc));
-  Message message;
-  // Bytes that are no UTF-8 do not throw.
-  const std::string text = params.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  for (const TensorDesc& desc : inputs) in.push_back(shape_for_users(desc));
+  for (const TensorDesc& desc : outputs) out.push_back(shape_for_users(desc));
+  UsersMessage message;
+  const std::string text = text_for_users(params);
   void* object =
       found->create(text.c_str(), in.data(), in.size(), out.data(), out.size(), &message.target);
   if (!object) return Error{ErrorCode::kUnsupported, message.said()};

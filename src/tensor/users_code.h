@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What libraries of users, of layers or of decoders, are told and tell in C (dvnn_layer.h).
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "dvnn_layer.h"
+#include "tensor/tensor.h"
+
+namespace dvnn {
+
+dvnn_shape shape_for_users(const TensorDesc& desc);
+
+/// Parameters as text. Bytes that are no UTF-8 do not throw.
+std::string text_for_users(const nlohmann::json& params);
+
+/// Where a library writes its message, which it may leave without a terminating zero.
+struct UsersMessage {
+  char text[512] = {};
+  dvnn_message target = {text, sizeof text - 1};
+  std::string said() const;
+};
+
+}  // namespace dvnn

@@ -2,9 +2,9 @@
 // Which objects dvdecode attaches, and what they are called.
 #include <set>
 
+#include "decode_harness.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
-#include "gst_fixture.h"
 #include "output_rows.h"
 
 using namespace dvnn::test;
@@ -22,20 +22,9 @@ GstDvNetworkInfo* network() {
 
 class Line {
  public:
-  Line() : harness_(gst_harness_new("dvdecode")) {
-    gst_element_set_bus(harness_->element, bus_);
-    gst_harness_set_src_caps_str(harness_, video_caps("RGB", kSize, kSize).c_str());
-  }
-  ~Line() {
-    gst_element_set_bus(harness_->element, nullptr);
-    gst_harness_teardown(harness_);
-    gst_object_unref(bus_);
-  }
-  Line(const Line&) = delete;
-  Line& operator=(const Line&) = delete;
-
+  Line() { gst_harness_set_src_caps_str(decode_.get(), video_caps("RGB", kSize, kSize).c_str()); }
   void set(const char* property, const char* value) {
-    gst_util_set_object_arg(G_OBJECT(harness_->element), property, value);
+    gst_util_set_object_arg(G_OBJECT(decode_->element), property, value);
   }
   // Names of what is attached of three objects: of confidences 0.3, 0.5, 0.8, and of 8, 16, 32
   // pixels.
@@ -46,7 +35,7 @@ class Line {
                     {{0, 1, 0.3f, 0, 0, 0.125f, 0.0625f},
                      {0, 2, 0.5f, 0.25f, 0, 0.5f, 0.25f},
                      {0, 3, 0.8f, 0.5f, 0.5f, 0.75f, 1}});
-    GstBuffer* out = gst_harness_push_and_pull(harness_, frame);
+    GstBuffer* out = gst_harness_push_and_pull(decode_.get(), frame);
     std::set<std::string> labels;
     GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(out);
     for (guint i = 0; meta && i < gst_dv_objects_meta_get_n_objects(meta); ++i) {
@@ -57,7 +46,7 @@ class Line {
   }
   int warnings() {
     int n = 0;
-    while (GstMessage* message = gst_bus_pop_filtered(bus_, GST_MESSAGE_WARNING)) {
+    while (GstMessage* message = gst_bus_pop_filtered(decode_.bus(), GST_MESSAGE_WARNING)) {
       gst_message_unref(message);
       ++n;
     }
@@ -65,28 +54,15 @@ class Line {
   }
   std::string text(const char* property) {
     gchar* value = nullptr;
-    g_object_get(harness_->element, property, &value, nullptr);
+    g_object_get(decode_->element, property, &value, nullptr);
     const std::string result = value ? value : "";
     g_free(value);
     return result;
   }
 
  private:
-  GstHarness* harness_;
-  GstBus* bus_ = gst_bus_new();
+  DecodeHarness decode_;
 };
-
-void add_output(const char* name, const std::vector<float>& values, gsize columns,
-                GstDvTensor* tensor) {
-  tensor->id = g_quark_from_string(name);
-  tensor->layout = GST_DV_TENSOR_LAYOUT_NCHW;
-  tensor->data_type = GST_DV_TENSOR_DATA_TYPE_FLOAT32;
-  tensor->num_dims = 3;
-  tensor->dims[0] = 1;
-  tensor->dims[1] = values.size() / columns;
-  tensor->dims[2] = columns;
-  tensor->data = gst_buffer_new_memdup(values.data(), values.size() * sizeof(float));
-}
 
 void add_two_boxes(GstBuffer* frame, GstDvNetworkInfo* network) {
   GstDvTensorMeta* meta = gst_buffer_add_dv_tensor_meta(frame, 2);
@@ -95,8 +71,8 @@ void add_two_boxes(GstBuffer* frame, GstDvNetworkInfo* network) {
   std::vector<float> boxes = {0, 0, 0.5f, 0.5f, 0, 0.25f, 0.5f, 0.75f}, scores = {0.9f, 0.8f};
   boxes.resize(24);  // and four that are nothing
   scores.resize(6);
-  add_output("b", boxes, 4, &meta->tensors[0]);
-  add_output("s", scores, 1, &meta->tensors[1]);
+  set_floats(&meta->tensors[0], "b", {1, 6, 4}, boxes.data());
+  set_floats(&meta->tensors[1], "s", {1, 6, 1}, scores.data());
 }
 
 using Names = std::set<std::string>;

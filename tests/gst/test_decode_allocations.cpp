@@ -83,15 +83,7 @@ START_TEST(masks_take_none_but_the_frames) {
         GstDvTensorMeta* meta = gst_buffer_add_dv_tensor_meta(frame, 1);
         meta->network = gst_dv_network_info_ref(network);
         meta->input_width = meta->input_height = 32;
-        GstDvTensor& tensor = meta->tensors[0];
-        tensor.id = g_quark_from_static_string("out");
-        tensor.layout = GST_DV_TENSOR_LAYOUT_NCHW;
-        tensor.data_type = GST_DV_TENSOR_DATA_TYPE_FLOAT32;
-        tensor.num_dims = 4;
-        tensor.dims[0] = 1;
-        tensor.dims[1] = 3;
-        tensor.dims[2] = tensor.dims[3] = 32;
-        tensor.data = gst_buffer_new_memdup(values.data(), values.size() * sizeof(float));
+        set_floats(&meta->tensors[0], "out", {1, 3, 32, 32}, values.data());
         return frame;
       },
       &objects);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // dvdecode with decoders of users' libraries: docs/examples/cells_decoder.cpp, and one that fails.
+#include "decode_harness.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
-#include "gst_fixture.h"
+#include "output_rows.h"
 
 using namespace dvnn::test;
 
@@ -15,23 +16,15 @@ constexpr guint kInput = kSize;         // its input's sides
 // dvdecode, its bus, and frames with outputs of one class over the cells.
 class Line {
  public:
-  explicit Line(const char* library) : harness_(gst_harness_new("dvdecode")) {
-    gst_element_set_bus(harness_->element, bus_);
-    gst_element_set_state(harness_->element, GST_STATE_NULL);
-    g_object_set(harness_->element, "library", library, nullptr);
-    playing_ = gst_element_set_state(harness_->element, GST_STATE_PLAYING);
-    gst_harness_set_src_caps_str(harness_, video_caps("RGB", kSize, kSize).c_str());
+  explicit Line(const char* library) {
+    gst_element_set_state(decode_->element, GST_STATE_NULL);
+    g_object_set(decode_->element, "library", library, nullptr);
+    playing_ = gst_element_set_state(decode_->element, GST_STATE_PLAYING);
+    gst_harness_set_src_caps_str(decode_.get(), video_caps("RGB", kSize, kSize).c_str());
   }
-  ~Line() {
-    gst_element_set_bus(harness_->element, nullptr);
-    gst_harness_teardown(harness_);
-    gst_object_unref(bus_);
-  }
-  Line(const Line&) = delete;
-  Line& operator=(const Line&) = delete;
 
   bool plays() const { return playing_ != GST_STATE_CHANGE_FAILURE; }
-  GstHarness* harness() const { return harness_; }
+  GstHarness* harness() const { return decode_.get(); }
 
   GstFlowReturn push(const char* decoder, const std::vector<float>& scores) {
     GstBuffer* frame = gst_buffer_new_allocate(nullptr, kSize * kSize * 3, nullptr);
@@ -40,20 +33,13 @@ class Line {
     static const gchar* const labels[] = {"crumb", nullptr};
     meta->network = gst_dv_network_info_new("cells", decoder, "{\"reach\": 1}", labels);
     meta->input_width = meta->input_height = kInput;
-    GstDvTensor& tensor = meta->tensors[0];
-    tensor.id = g_quark_from_static_string("out");
-    tensor.layout = GST_DV_TENSOR_LAYOUT_NCHW;
-    tensor.data_type = GST_DV_TENSOR_DATA_TYPE_FLOAT32;
-    tensor.num_dims = 4;
-    tensor.dims[0] = tensor.dims[1] = 1;
-    tensor.dims[2] = kRows;
-    tensor.dims[3] = kColumns;
-    tensor.data = gst_buffer_new_memdup(scores.data(), scores.size() * sizeof(float));
-    return gst_harness_push(harness_, frame);
+    ck_assert_uint_eq(scores.size(), kRows * kColumns);
+    set_floats(&meta->tensors[0], "out", {1, 1, kRows, kColumns}, scores.data());
+    return gst_harness_push(decode_.get(), frame);
   }
   // The next error's text; empty if there is none.
   std::string error() {
-    GstMessage* message = gst_bus_pop_filtered(bus_, GST_MESSAGE_ERROR);
+    GstMessage* message = gst_bus_pop_filtered(decode_.bus(), GST_MESSAGE_ERROR);
     if (!message) return {};
     GError* error = nullptr;
     gst_message_parse_error(message, &error, nullptr);
@@ -64,8 +50,7 @@ class Line {
   }
 
  private:
-  GstHarness* harness_;
-  GstBus* bus_ = gst_bus_new();
+  DecodeHarness decode_;
   GstStateChangeReturn playing_;
 };
 

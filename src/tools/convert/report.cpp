@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/report.h"
+#include "tools/convert/report.h"
 
 #include <nlohmann/json.hpp>
 

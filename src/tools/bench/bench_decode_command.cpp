@@ -11,7 +11,7 @@
 #include "base/format.h"
 #include "decode/decoder.h"
 #include "kernels/suppression.h"
-#include "tools/bench_decode_cases.h"
+#include "tools/bench/bench_decode_cases.h"
 #include "tools/commands.h"
 #include "tools/options.h"
 #include "tools/timing.h"

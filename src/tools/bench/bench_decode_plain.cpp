@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/bench_decode_plain.h"
+#include "tools/bench/bench_decode_plain.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/convert_texts.h"
+#include "tools/convert/convert_texts.h"
 
 #include <sstream>
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "convert/convert.h"
-#include "tools/accuracy.h"
+#include "tools/convert/accuracy.h"
 
 namespace dvnn::tools {
 

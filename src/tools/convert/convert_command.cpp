@@ -10,12 +10,12 @@
 #include "network/dvn_file.h"
 #include "network/model_decoder.h"
 #include "plan/plan.h"
-#include "tools/accuracy.h"
 #include "tools/commands.h"
-#include "tools/convert_outputs.h"
-#include "tools/convert_texts.h"
+#include "tools/convert/accuracy.h"
+#include "tools/convert/convert_outputs.h"
+#include "tools/convert/convert_texts.h"
+#include "tools/convert/report.h"
 #include "tools/options.h"
-#include "tools/report.h"
 
 namespace dvnn::tools {
 namespace {

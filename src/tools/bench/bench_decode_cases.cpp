@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/bench_decode_cases.h"
+#include "tools/bench/bench_decode_cases.h"
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "tools/bench_decode_plain.h"
+#include "tools/bench/bench_decode_plain.h"
 
 namespace dvnn::tools {
 namespace {

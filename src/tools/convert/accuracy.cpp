@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/accuracy.h"
+#include "tools/convert/accuracy.h"
 
 #include <algorithm>
 #include <cmath>

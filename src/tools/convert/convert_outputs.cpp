@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/convert_outputs.h"
+#include "tools/convert/convert_outputs.h"
 
 #include <glib.h>
 #include <glib/gstdio.h>

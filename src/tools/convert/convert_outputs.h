@@ -5,7 +5,7 @@
 #include <string>
 
 #include "convert/convert.h"
-#include "tools/accuracy.h"
+#include "tools/convert/accuracy.h"
 
 namespace dvnn::tools {
 

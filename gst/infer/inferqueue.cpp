@@ -205,8 +205,9 @@ InferQueue::Stopped InferQueue::finish(bool is_event, GstFlowReturn flow) {
   changed_.notify_all();
   if (flow_ == GST_FLOW_OK) {
     if (flow == GST_FLOW_EOS && is_event) {
-      // If another stream is queued after the EOS, the flow stays OK; gstqueue would stop here.
-      if (eos_) flow_ = GST_FLOW_EOS;
+      // If another stream is queued after the EOS, even with its own EOS, the flow stays OK;
+      // gstqueue would stop here.
+      if (eos_ && items_.empty()) flow_ = GST_FLOW_EOS;
     } else if (flow == GST_FLOW_EOS) {
       unexpected_ = !drop_until_new_stream();
     } else {

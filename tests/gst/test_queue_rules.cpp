@@ -3,6 +3,8 @@
 // flushes and changes of state in the middle of a wait.
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 
 #include "fault_plan.h"
@@ -82,6 +84,50 @@ START_TEST(frames_come_out_after_eos_and_a_new_stream) {
       ck_assert_msg(wrong.empty(), "%s", wrong.c_str());
       gst_buffer_unref(out);
     }
+  }
+  gst_harness_teardown(h);
+}
+END_TEST
+
+START_TEST(a_whole_stream_may_queue_behind_an_eos_that_is_under_way) {
+  GstHarness* h = gst_harness_new_parse(("dvconvert ! " + infer() + " ! dvdecode").c_str());
+  // Holds the first EOS, as a slow element downstream would, until all of the next stream is in.
+  struct Hold {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool is_held = false, may_go = false;
+  } hold;
+  gst_pad_add_probe(
+      h->sinkpad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
+      [](GstPad*, GstPadProbeInfo* info, gpointer held) {
+        if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) != GST_EVENT_EOS)
+          return GST_PAD_PROBE_OK;
+        auto& hold = *static_cast<Hold*>(held);
+        std::unique_lock<std::mutex> lock(hold.mutex);
+        hold.is_held = true;
+        hold.changed.notify_all();
+        hold.changed.wait(lock, [&] { return hold.may_go; });
+        return GST_PAD_PROBE_OK;
+      },
+      &hold, nullptr);
+  for (int round = 0; round < 2; ++round) {
+    gst_harness_push_event(h, gst_event_new_stream_start(("s" + std::to_string(round)).c_str()));
+    gst_harness_set_src_caps_str(h, video_caps("RGB", 64, 64).c_str());
+    push_segment(h);
+    ck_assert_int_eq(gst_harness_push(h, frame_at(0)), GST_FLOW_OK);
+    gst_harness_push_event(h, gst_event_new_eos());
+    std::unique_lock<std::mutex> lock(hold.mutex);
+    hold.changed.wait(lock, [&] { return hold.is_held; });
+  }
+  {
+    const std::lock_guard<std::mutex> lock(hold.mutex);
+    hold.may_go = true;
+    hold.changed.notify_all();
+  }
+  for (int round = 0; round < 2; ++round) {
+    GstBuffer* out = gst_harness_pull(h);
+    ck_assert_msg(out, "the frame of stream %d is missing", round);
+    gst_buffer_unref(out);
   }
   gst_harness_teardown(h);
 }
@@ -231,18 +277,26 @@ END_TEST
 START_TEST(serialized_events_keep_their_place) {
   GstHarness* h = gst_harness_new_parse(("dvconvert ! " + infer()).c_str());
   gst_harness_set_src_caps_str(h, video_caps("RGB", 64, 64).c_str());
-  std::vector<std::string> order;
+  struct {
+    std::mutex mutex;
+    std::vector<std::string> names;
+    size_t size() {
+      const std::lock_guard<std::mutex> lock(mutex);
+      return names.size();
+    }
+  } order;
   GstPad* pad = gst_element_get_static_pad(h->element, "src");
   if (!pad) pad = GST_PAD(gst_object_ref(gst_pad_get_peer(h->sinkpad)));
   gst_pad_add_probe(
       pad,
       static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM),
       [](GstPad*, GstPadProbeInfo* info, gpointer list) {
-        auto& names = *static_cast<std::vector<std::string>*>(list);
+        auto& seen = *static_cast<decltype(order)*>(list);
+        const std::lock_guard<std::mutex> lock(seen.mutex);
         if (GST_PAD_PROBE_INFO_TYPE(info) & GST_PAD_PROBE_TYPE_BUFFER) {
-          names.push_back("frame");
+          seen.names.push_back("frame");
         } else if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) == GST_EVENT_CUSTOM_DOWNSTREAM) {
-          names.push_back("event");
+          seen.names.push_back("event");
         }
         return GST_PAD_PROBE_OK;
       },
@@ -257,7 +311,8 @@ START_TEST(serialized_events_keep_their_place) {
   gst_harness_push_event(h, gst_event_new_eos());
   while (order.size() < 20) g_usleep(1000);
   gst_harness_teardown(h);
-  for (size_t i = 0; i < 20; ++i) ck_assert_str_eq(order[i].c_str(), i % 2 ? "event" : "frame");
+  for (size_t i = 0; i < 20; ++i)
+    ck_assert_str_eq(order.names[i].c_str(), i % 2 ? "event" : "frame");
 }
 END_TEST
 
@@ -283,6 +338,7 @@ int main() {
       "queue_rules",
       {a_segment_after_a_downstream_eos_is_accepted_at_once,
        frames_come_out_after_eos_and_a_new_stream,
+       a_whole_stream_may_queue_behind_an_eos_that_is_under_way,
        an_unlinked_dvinfer_beside_a_live_branch_is_no_error, a_branch_that_is_linked_again_goes_on,
        a_flush_does_not_wait_for_the_device, null_returns_while_dvconvert_waits_for_a_slot,
        seeks_while_the_device_is_slow_show_only_new_frames,

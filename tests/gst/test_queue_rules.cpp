@@ -44,6 +44,26 @@ void settle(Pipeline* pipeline, const char* call, FaultPlan* faults) {
   }
 }
 
+// Unlinks what follows the element while no frame is on its way through: what takes a frame down
+// with it says FLUSHING upstream, and that rightly stops the source.
+bool unlink_between_frames(Pipeline* pipeline, GstElement* element) {
+  static std::atomic<bool> is_unlinked;
+  is_unlinked = false;
+  GstPad* pad = gst_element_get_static_pad(element, "src");
+  gst_pad_add_probe(
+      pad, GST_PAD_PROBE_TYPE_IDLE,
+      [](GstPad* src, GstPadProbeInfo*, gpointer) {
+        GstPad* peer = gst_pad_get_peer(src);
+        gst_pad_unlink(src, peer);
+        gst_object_unref(peer);
+        is_unlinked = true;
+        return GST_PAD_PROBE_REMOVE;
+      },
+      nullptr, nullptr);
+  gst_object_unref(pad);
+  return pipeline->run_until([] { return is_unlinked.load(); }, "no frame was on its way");
+}
+
 }  // namespace
 
 START_TEST(a_segment_after_a_downstream_eos_is_accepted_at_once) {
@@ -168,7 +188,7 @@ START_TEST(a_branch_that_is_linked_again_goes_on) {
                                          "frames came through the new link"));
     const std::string wrong = wrong_boxes(pipeline.arrivals(name));
     demand(&pipeline, wrong.empty(), wrong);
-    gst_element_unlink(pipeline["tail"], decode);
+    demand(&pipeline, unlink_between_frames(&pipeline, pipeline["tail"]));
     for (GstElement* element : {decode, sink}) {
       gst_element_set_state(element, GST_STATE_NULL);
       gst_bin_remove(GST_BIN(pipeline.get()), element);

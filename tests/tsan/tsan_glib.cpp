@@ -113,11 +113,31 @@ void ordered(gpointer object) {
   __tsan_release(object);
 }
 
-// A copy of a pool's buffer shares its memory and lets go of it within GStreamer.
-void order_parent(GstMiniObject* object) {
-  if (GST_MINI_OBJECT_TYPE(object) != GST_TYPE_BUFFER) return;
+// What goes with the object, let go of within GStreamer: the pool's buffer of which this one is a
+// copy, the buffer of a sample, as sinks keep of their last one.
+GstBuffer* carried(GstMiniObject* object) {
+  if (GST_MINI_OBJECT_TYPE(object) == GST_TYPE_SAMPLE) {
+    return gst_sample_get_buffer(GST_SAMPLE(object));
+  }
+  if (GST_MINI_OBJECT_TYPE(object) != GST_TYPE_BUFFER) return nullptr;
   const GstParentBufferMeta* parent = gst_buffer_get_parent_buffer_meta(GST_BUFFER(object));
-  if (parent) ordered(parent->buffer);
+  return parent ? parent->buffer : nullptr;
+}
+
+// Whether this was not the last reference; it is let go of then, and what was done comes before
+// what the last holder does.
+DVNN_UNSEEN bool let_go_beside_others(GstMiniObject* object) {
+  __tsan_release(object);
+  gint count = __atomic_load_n(&object->refcount, __ATOMIC_ACQUIRE);
+  constexpr bool kStrong = false;
+  while (count > 1) {
+    if (__atomic_compare_exchange_n(&object->refcount, &count, count - 1, kStrong, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE)) {
+      return true;
+    }
+  }
+  __tsan_acquire(object);
+  return false;
 }
 
 }  // namespace
@@ -247,22 +267,27 @@ void gst_object_unref(gpointer object) {
 
 void gst_mini_object_unref(GstMiniObject* object) {
   static auto* const unref = real<void(GstMiniObject*)>("gst_mini_object_unref");
-  if (object) {
-    ordered(object);
-    order_parent(object);
-  }
+  if (!object || let_go_beside_others(object)) return;
+  GstBuffer* with = carried(object);
+  if (with) gst_buffer_ref(with);
   unref(object);
+  if (with) gst_mini_object_unref(GST_MINI_OBJECT_CAST(with));
 }
 
-// What it lets go of, it lets go of within GStreamer.
+// As GStreamer's own, which lets go of the old one by a call that stays within it.
 gboolean gst_mini_object_replace(GstMiniObject** place, GstMiniObject* object) {
-  static auto* const replace =
-      real<gboolean(GstMiniObject**, GstMiniObject*)>("gst_mini_object_replace");
-  if (*place && *place != object) {
-    ordered(*place);
-    order_parent(*place);
-  }
-  return replace(place, object);
+  if (object) gst_mini_object_ref(object);
+  GstMiniObject* old = __atomic_exchange_n(place, object, __ATOMIC_ACQ_REL);
+  if (old) gst_mini_object_unref(old);
+  return old != object;
+}
+
+void gst_sample_set_buffer(GstSample* sample, GstBuffer* buffer) {
+  static auto* const set = real<void(GstSample*, GstBuffer*)>("gst_sample_set_buffer");
+  GstBuffer* old = gst_sample_get_buffer(sample);
+  if (old) gst_buffer_ref(old);
+  set(sample, buffer);
+  if (old) gst_mini_object_unref(GST_MINI_OBJECT_CAST(old));
 }
 
 // A buffer that comes back from a pool is free of whoever had it before.

@@ -13,10 +13,10 @@ namespace {
 // visit(static_cast<Attributes*>(nullptr)), or none() if no type has the name.
 template <size_t I = 0, typename Visit, typename None>
 auto with_type(const std::string& name, Visit visit, None none) -> decltype(none()) {
-  if constexpr (I + 1 == std::variant_size_v<LayerAttributes>) {
+  if constexpr (I + 1 == std::variant_size_v<AnyAttributes>) {
     return none();
   } else {
-    using Attributes = std::variant_alternative_t<I, LayerAttributes>;
+    using Attributes = std::variant_alternative_t<I, AnyAttributes>;
     if (name == Attributes::kName) return visit(static_cast<Attributes*>(nullptr));
     return with_type<I + 1>(name, visit, none);
   }
@@ -30,10 +30,16 @@ Result<LayerAttributes> parsed(const nlohmann::json& params) {
 
 template <size_t... I>
 std::vector<std::string> names_of(std::index_sequence<I...>) {
-  return {std::variant_alternative_t<I, LayerAttributes>::kName...};
+  return {std::variant_alternative_t<I, AnyAttributes>::kName...};
 }
 
 }  // namespace
+
+LayerAttributes::LayerAttributes(const LayerAttributes& other) = default;
+LayerAttributes::LayerAttributes(LayerAttributes&& other) noexcept = default;
+LayerAttributes& LayerAttributes::operator=(const LayerAttributes& other) = default;
+LayerAttributes& LayerAttributes::operator=(LayerAttributes&& other) noexcept = default;
+LayerAttributes::~LayerAttributes() = default;
 
 Result<LayerAttributes> parse_layer(const std::string& type, const nlohmann::json& params) {
   static const nlohmann::json kNone = nlohmann::json::object();
@@ -78,7 +84,7 @@ DimsResult dims_after(const LayerAttributes& attributes, Span<const Shape> input
 }
 
 std::vector<std::string> cpu_layer_names() {
-  auto names = names_of(std::make_index_sequence<std::variant_size_v<LayerAttributes> - 1>());
+  auto names = names_of(std::make_index_sequence<std::variant_size_v<AnyAttributes> - 1>());
   names.push_back("Flatten");
   return names;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The attributes of each type of CPU layer, as a struct per type. A struct is its type's one row:
 // its name in files, how it is read from JSON and written to it, the shape of its result, and the
-// layer itself. A new type is a struct here, its name in LayerAttributes (any_layer.h), and a file
+// layer itself. A new type is a struct here, its name in AnyAttributes, and a file
 // with its functions; a missing function does not link. CONTRIBUTING.md has an example. Names and
 // parameters are Caffe's if Caffe has the layer. Shapes are row-major; axes count from 0.
 #pragma once
@@ -445,6 +445,27 @@ struct CustomAttributes {
 
 #undef DVNN_FLOAT_LAYER_TYPE
 #undef DVNN_LAYER_TYPE
+
+/// Every type in the order of names; the last one stands for all types that are not built in.
+using AnyAttributes = std::variant<
+    ArgReduceAttributes, BinaryAttributes, BorderAttributes, ConcatAttributes, ConstantAttributes,
+    ConvolutionAttributes, CumSumAttributes, DetectionOutputAttributes, EluAttributes,
+    EltwiseAttributes, GatherAttributes, GridSampleAttributes, LrnAttributes, MatMulAttributes,
+    NormalizeAttributes, PreluAttributes, PadAttributes, PermuteAttributes, PoolingAttributes,
+    PriorBoxAttributes, RecurrentAttributes, ReduceAttributes, ReluAttributes, ReshapeAttributes,
+    ResizeAttributes, ScaleAttributes, ScatterAttributes, SigmoidAttributes, SliceAttributes,
+    SoftmaxAttributes, StandardizeAttributes, TanhAttributes, TileAttributes, TopKAttributes,
+    UnaryAttributes, WhereAttributes, WindowPoolAttributes, CustomAttributes>;
+
+/// Any of them. What copies and frees so many types takes long to compile, so it is compiled once.
+struct LayerAttributes : AnyAttributes {
+  using AnyAttributes::AnyAttributes;
+  LayerAttributes(const LayerAttributes& other);
+  LayerAttributes(LayerAttributes&& other) noexcept;
+  LayerAttributes& operator=(const LayerAttributes& other);
+  LayerAttributes& operator=(LayerAttributes&& other) noexcept;
+  ~LayerAttributes();
+};
 
 /// Reads the parameters of the type called `type`, null if it has none. Errors name the type and
 /// the parameter.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gst/gst.h>
 
-#include "elements/dvconvert.h"
-#include "elements/dvdecode.h"
-#include "elements/dvinfer.h"
+#include "elements/dvconvert/dvconvert.h"
+#include "elements/dvdecode/dvdecode.h"
+#include "elements/dvinfer/dvinfer.h"
 #ifdef DVNN_HAVE_OVERLAY
-#include "elements/dvoverlay.h"
+#include "elements/dvoverlay/dvoverlay.h"
 #endif
 
 static gboolean plugin_init(GstPlugin* plugin) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "elements/convertsettings.h"
+#include "elements/dvconvert/convertsettings.h"
 
 #include "base/format.h"
 

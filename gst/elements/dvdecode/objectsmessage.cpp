@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "elements/objectsmessage.h"
+#include "elements/dvdecode/objectsmessage.h"
 
 #include "times.h"
 

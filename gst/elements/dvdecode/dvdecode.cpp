@@ -48,16 +48,16 @@
  * thresholds="QR code:0.7,barcode:0.4" min-size=0.05 ! dvoverlay ! videoconvert ! autovideosink
  * ]| Asks more of one class than of another, and leaves small things out.
  */
-#include "elements/dvdecode.h"
+#include "elements/dvdecode/dvdecode.h"
 
 #include <gst/video/video.h>
 
 #include <optional>
 
 #include "base/format.h"
-#include "elements/decodesettings.h"
+#include "elements/dvdecode/decodesettings.h"
+#include "elements/dvdecode/objectsmessage.h"
 #include "elements/objectfilter.h"
-#include "elements/objectsmessage.h"
 #include "elements/surroundings.h"
 #include "errors.h"
 #include "frames/videocaps.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/format.h"
-#include "elements/dvinferprivate.h"
+#include "elements/dvinfer/dvinferprivate.h"
 #include "elements/surroundings.h"
 #include "errors.h"
 #include "frames/videocaps.h"

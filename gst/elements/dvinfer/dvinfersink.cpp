@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/format.h"
-#include "elements/dvinferprivate.h"
+#include "elements/dvinfer/dvinferprivate.h"
 #include "errors.h"
 #include "frames/videocaps.h"
 #include "guard.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "elements/overlayscene.h"
+#include "elements/dvoverlay/overlayscene.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "elements/decodesettings.h"
+#include "elements/dvdecode/decodesettings.h"
 
 #include <memory>
 #include <utility>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The definitions that dvinfer's files share: the element (properties, states, networks;
-// dvinfer.cpp), its sink pad (dvinfersink.cpp), its source pad (dvinfersrc.cpp) and caps
-// (dvinfercaps.cpp).
+// The definitions that dvinfer's files share: the element (properties, states; dvinfer.cpp), its
+// networks (dvinfernetworks.cpp), its sink pad (dvinfersink.cpp), its source pad (dvinfersrc.cpp)
+// and caps (dvinfercaps.cpp).
 #pragma once
 
 #include <gst/video/video.h>
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/cancel.h"
-#include "elements/dvinfer.h"
-#include "elements/infersettings.h"
+#include "elements/dvinfer/dvinfer.h"
+#include "elements/dvinfer/infersettings.h"
 #include "frames/frameconverter.h"
 #include "frames/tensorinput.h"
 #include "frames/tensoroutput.h"
@@ -95,6 +95,19 @@ std::shared_ptr<dvnn::gst::InferQueue> gst_dv_infer_queue(GstDvInfer* self);
 LoadedPtr gst_dv_infer_loaded(GstDvInfer* self);
 /// Posts `error` and says which settings it may be about.
 void gst_dv_infer_post_error(GstDvInfer* self, dvnn::gst::Topic topic, const dvnn::Error& error);
+
+// --- dvinfernetworks.cpp ---
+/// How many slots a network's pool has.
+dvnn::gst::SlotCounts gst_dv_infer_slot_counts(const dvnn::gst::InferSettings& settings);
+/// Posts why a network cannot be loaded; a cancelled load is not reported, because whoever
+/// cancelled it knows.
+void gst_dv_infer_fail_to_load(GstDvInfer* self, dvnn::gst::Topic topic, const dvnn::Error& error);
+/// Loads what the settings name, if it is not there already. Returns false once that was reported.
+gboolean gst_dv_infer_open(GstDvInfer* self, const dvnn::Cancellation* cancellation);
+/// Waits for loads that are under way and lets go of the networks.
+void gst_dv_infer_close(GstDvInfer* self);
+/// Starts loading the network that was named while playing, if `specs` are about it and it is new.
+void gst_dv_infer_follow_settings(GstDvInfer* self, guint count, GParamSpec** specs);
 
 // --- dvinfercaps.cpp ---
 // The caps of the sink pad (`sink`) or the source pad that the other side and the network allow.

@@ -2,7 +2,7 @@
 // The caps of dvinfer's pads: frames, or streams of tensors on either side (see tensorcaps.h).
 #include <utility>
 
-#include "elements/dvinferprivate.h"
+#include "elements/dvinfer/dvinferprivate.h"
 #include "frames/tensorinput.h"
 #include "frames/tensoroutput.h"
 #include "frames/videocaps.h"

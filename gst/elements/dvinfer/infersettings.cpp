@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "elements/infersettings.h"
+#include "elements/dvinfer/infersettings.h"
 
 namespace dvnn::gst {
 namespace {

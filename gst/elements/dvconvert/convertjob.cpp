@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "elements/convertjob.h"
+#include "elements/dvconvert/convertjob.h"
 
 #include "base/format.h"
 #include "frames/tensorinput.h"

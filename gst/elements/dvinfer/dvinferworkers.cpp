@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/guard.h"
-#include "elements/dvinferprivate.h"
+#include "elements/dvinfer/dvinferprivate.h"
 #include "refs.h"
 
 #undef GST_CAT_DEFAULT

@@ -33,14 +33,14 @@
  * show="QR code" pixelate="QR code" ! videoconvert ! autovideosink
  * ]| Draws one class alone, and makes it unreadable.
  */
-#include "elements/dvoverlay.h"
+#include "elements/dvoverlay/dvoverlay.h"
 
 #include <gst/video/video.h>
 
 #include <algorithm>
 
-#include "elements/overlaypainter.h"
-#include "elements/overlayscene.h"
+#include "elements/dvoverlay/overlaypainter.h"
+#include "elements/dvoverlay/overlayscene.h"
 #include "errors.h"
 #include "frames/framecheck.h"
 #include "frames/framemap.h"

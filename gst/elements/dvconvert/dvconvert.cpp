@@ -40,7 +40,7 @@
  * filesink location=input.bin
  * ]| Writes the input buffer of MathWorks' deep learning processor for a 224x224 picture.
  */
-#include "elements/dvconvert.h"
+#include "elements/dvconvert/dvconvert.h"
 
 #include <gst/video/video.h>
 
@@ -49,8 +49,9 @@
 #include <utility>
 
 #include "base/format.h"
-#include "elements/convertjob.h"
-#include "elements/convertsettings.h"
+#include "elements/dvconvert/convertjob.h"
+#include "elements/dvconvert/convertsettings.h"
+#include "elements/dvconvert/taggeddirection.h"
 #include "errors.h"
 #include "frames/frameconverter.h"
 #include "frames/videocaps.h"
@@ -79,25 +80,10 @@ using dvnn::gst::Topic;
 using dvnn::gst::Verdict;
 using dvnn::network::InputKind;
 
-namespace {
-
-// Orientations that tags ask for: a stream's own counts before one for all streams.
-struct TaggedDirection {
-  GstVideoOrientationMethod stream = GST_VIDEO_ORIENTATION_AUTO;
-  GstVideoOrientationMethod global = GST_VIDEO_ORIENTATION_AUTO;
-
-  GstVideoOrientationMethod get() const {
-    if (stream != GST_VIDEO_ORIENTATION_AUTO) return stream;
-    return global != GST_VIDEO_ORIENTATION_AUTO ? global : GST_VIDEO_ORIENTATION_IDENTITY;
-  }
-};
-
-}  // namespace
-
 struct GstDvConvertPrivate {
   // Under the object lock.
   ConvertSettings settings;
-  TaggedDirection tagged;
+  dvnn::gst::TaggedDirection tagged;
   std::map<guint, Error> refused;  // values that were set before the start and are not possible
   // Any thread sets this, to have the tensor negotiated (again).
   std::atomic<bool> renegotiate{false};
@@ -408,22 +394,11 @@ static gboolean gst_dv_convert_propose_allocation(GstBaseTransform* trans, GstQu
   return TRUE;
 }
 
-static void gst_dv_convert_take_tags(GstDvConvert* self, GstEvent* event) {
-  GstTagList* tags = nullptr;
-  GstVideoOrientationMethod method = GST_VIDEO_ORIENTATION_IDENTITY;
-  gst_event_parse_tag(event, &tags);
-  if (!gst_video_orientation_from_tag(tags, &method)) return;
-  const ObjectLock lock(self);
-  TaggedDirection& tagged = self->priv->tagged;
-  (gst_tag_list_get_scope(tags) == GST_TAG_SCOPE_STREAM ? tagged.stream : tagged.global) = method;
-}
-
 static gboolean gst_dv_convert_sink_event(GstBaseTransform* trans, GstEvent* event) {
   GstDvConvert* self = GST_DV_CONVERT(trans);
-  if (GST_EVENT_TYPE(event) == GST_EVENT_TAG) gst_dv_convert_take_tags(self, event);
-  if (GST_EVENT_TYPE(event) == GST_EVENT_STREAM_START) {
+  {
     const ObjectLock lock(self);
-    self->priv->tagged.stream = GST_VIDEO_ORIENTATION_AUTO;
+    self->priv->tagged.take(event);
   }
   return GST_BASE_TRANSFORM_CLASS(gst_dv_convert_parent_class)->sink_event(trans, event);
 }

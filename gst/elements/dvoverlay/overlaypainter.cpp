@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "elements/overlaypainter.h"
+#include "elements/dvoverlay/overlaypainter.h"
 
 #include <algorithm>
 #include <memory>

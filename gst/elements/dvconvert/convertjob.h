@@ -3,7 +3,7 @@
 // without a dvinfer, the one of its own settings.
 #pragma once
 
-#include "elements/convertsettings.h"
+#include "elements/dvconvert/convertsettings.h"
 #include "infer/tensorrequest.h"
 #include "refs.h"
 

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// dvinfer's networks: the one that it starts with, and those that replace it while it plays.
+#include <utility>
+
+#include "elements/dvinfer/dvinferprivate.h"
+#include "errors.h"
+#include "guard.h"
+
+#undef GST_CAT_DEFAULT
+#define GST_CAT_DEFAULT gst_dv_infer_debug
+
+// Slots beyond those in flight: one that dvconvert fills, and one that downstream may keep.
+#define SPARE_SLOTS 2
+
+using dvnn::Cancellation;
+using dvnn::Error;
+using dvnn::ErrorCode;
+using dvnn::Status;
+using dvnn::gst::InferSettings;
+using dvnn::gst::ObjectLock;
+using dvnn::gst::SlotCounts;
+using dvnn::gst::Topic;
+
+SlotCounts gst_dv_infer_slot_counts(const InferSettings& settings) {
+  SlotCounts counts;
+  counts.shared = settings.max_in_flight + SPARE_SLOTS;
+  counts.reserve = settings.max_in_flight;
+  counts.busy_limit = settings.max_in_flight;
+  return counts;
+}
+
+void gst_dv_infer_fail_to_load(GstDvInfer* self, Topic topic, const Error& error) {
+  if (error.code != ErrorCode::kCancelled) return gst_dv_infer_post_error(self, topic, error);
+  GST_INFO_OBJECT(self, "loading was cancelled");
+}
+
+// A library that is installed but did not work is worth a message; a missing one is not.
+static void gst_dv_infer_tell_of_device(GstDvInfer* self, const dvnn::device::Device& device) {
+  g_object_notify(G_OBJECT(self), "active-device");
+  for (const dvnn::device::PassedOver& passed : device.passed_over()) {
+    dvnn::gst::post_warning(
+        GST_ELEMENT(self), Topic::kSettings,
+        Error{ErrorCode::kDevice, "the network runs on the device '" + device.name() + "', as " +
+                                      passed.library + " does not work: " + passed.why},
+        "`dvnet doctor` looks for the cause; device=" + device.name() +
+            " chooses this device without a warning");
+  }
+}
+
+gboolean gst_dv_infer_open(GstDvInfer* self, const Cancellation* cancellation) {
+  const dvnn::gst::NetworkSettings wanted = gst_dv_infer_settings(self).network_settings();
+  const LoadedPtr old = gst_dv_infer_loaded(self);
+  if (old && old->settings == wanted) return TRUE;
+  auto loaded = dvnn::gst::load_network(wanted, cancellation);
+  if (!loaded.ok()) {
+    gst_dv_infer_fail_to_load(self, dvnn::gst::load_topic(wanted, loaded.error()), loaded.error());
+    return FALSE;
+  }
+  const dvnn::network::Network& network = *loaded.value()->network;
+  GST_INFO_OBJECT(self, "network '%s' on %s (%s)", network.model().name.c_str(),
+                  network.device().library_path().c_str(),
+                  network.device().info().description.c_str());
+  {
+    const ObjectLock lock(self);
+    self->priv->shared.loaded = loaded.value();
+  }
+  gst_dv_infer_tell_of_device(self, network.device());
+  return TRUE;
+}
+
+void gst_dv_infer_close(GstDvInfer* self) {
+  {
+    auto& loading = self->priv->loading;
+    std::unique_lock<std::mutex> lock(loading.mutex);
+    loading.ended.wait(lock, [&] { return loading.under_way == 0; });
+  }
+  LoadedPtr loaded, next;  // released without the lock
+  {
+    const ObjectLock lock(self);
+    loaded.swap(self->priv->shared.loaded);
+    next.swap(self->priv->shared.next);
+  }
+  if (loaded) g_object_notify(G_OBJECT(self), "active-device");
+}
+
+static dvnn::Result<LoadedPtr> gst_dv_infer_load_with_slots(const InferSettings& settings,
+                                                            const Cancellation* cancellation) {
+  DVNN_ASSIGN(LoadedPtr loaded, dvnn::gst::load_network(settings.network_settings(), cancellation));
+  DVNN_ASSIGN(loaded->pool,
+              dvnn::gst::make_pool(*loaded, gst_dv_infer_slot_counts(settings), cancellation));
+  return loaded;
+}
+
+// Loads the network that the settings name now, beside the one in use.
+static void gst_dv_infer_load_next(GstDvInfer* self, guint ticket) {
+  std::shared_ptr<Cancellation> cancellation;
+  {
+    const ObjectLock lock(self);
+    if (ticket != self->priv->shared.loads) return;  // a newer one is on its way
+    cancellation = self->priv->shared.newest_load;
+  }
+  const InferSettings settings = gst_dv_infer_settings(self);
+  auto loaded = gst_dv_infer_load_with_slots(settings, cancellation.get());
+  const Status status = loaded.ok() ? Status() : Status(loaded.error());
+  LoadedPtr replaced;  // released without the lock
+  {
+    const ObjectLock lock(self);
+    auto& shared = self->priv->shared;
+    if (ticket != shared.loads || !shared.started) return;  // a newer one is on its way
+    if (status.ok()) {
+      replaced = std::exchange(shared.next, loaded.value());
+    } else if (shared.loaded) {
+      shared.settings.restore_network(shared.loaded->settings);
+    }
+  }
+  if (status.ok()) return;
+  dvnn::gst::post_warning(GST_ELEMENT(self),
+                          dvnn::gst::load_topic(settings.network_settings(), status.error()),
+                          status.error().within("the network stays as it was"));
+  g_object_notify(G_OBJECT(self), "network");
+}
+
+// Runs in a thread of GStreamer's, as loading takes longer than a frame.
+static void gst_dv_infer_load_async(GstElement* element, gpointer ticket) {
+  GstDvInfer* self = GST_DV_INFER(element);
+  dvnn::gst::guard(self, "another network cannot be loaded",
+                   [&] { gst_dv_infer_load_next(self, GPOINTER_TO_UINT(ticket)); });
+  auto& loading = self->priv->loading;
+  const std::lock_guard<std::mutex> lock(loading.mutex);
+  --loading.under_way;
+  loading.ended.notify_all();
+}
+
+void gst_dv_infer_follow_settings(GstDvInfer* self, guint count, GParamSpec** specs) {
+  guint ticket = 0;
+  auto cancellation = std::make_shared<Cancellation>();
+  {
+    const ObjectLock lock(self);
+    auto& shared = self->priv->shared;
+    const LoadedPtr& newest = shared.next ? shared.next : shared.loaded;
+    bool named = false;
+    for (guint i = 0; i < count; ++i) {
+      const std::string name = specs[i]->name;
+      named |= name == "network" || name == "weights" || name == "input-size";
+    }
+    if (named && shared.started && newest) {
+      // A load under way is for older settings, even if these are those of the network in use.
+      ++shared.loads;
+      if (shared.newest_load) shared.newest_load->cancel();
+      shared.newest_load = std::move(cancellation);
+      if (newest->settings != shared.settings.network_settings()) ticket = shared.loads;
+    }
+  }
+  if (ticket != 0) {
+    {
+      const std::lock_guard<std::mutex> lock(self->priv->loading.mutex);
+      ++self->priv->loading.under_way;
+    }
+    gst_element_call_async(GST_ELEMENT(self), gst_dv_infer_load_async, GUINT_TO_POINTER(ticket),
+                           nullptr);
+  }
+}

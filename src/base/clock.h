@@ -15,4 +15,12 @@ inline int64_t now_us() {
       .count();
 }
 
+/// Nanoseconds of the same clock.
+inline int64_t now_ns() {
+  using std::chrono::duration_cast;
+  return duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
 }  // namespace dvnn

@@ -129,6 +129,18 @@ Status CommandList::commit() {
   return library_->error("the device refuses the command list");
 }
 
+Status CommandList::run(Span<int64_t> command_ns) const {
+  const Functions& fn = library_->fn();
+  if (!fn.soft_run) {
+    DVNN_ASSIGN(const int64_t id, exec());
+    return wait(id);
+  }
+  if (fn.soft_run(list(handle_), command_ns.data(), static_cast<int>(command_ns.size())) == 0) {
+    return {};
+  }
+  return library_->error("the device does not run the command list");
+}
+
 Result<int64_t> CommandList::exec() const {
   const int64_t id = library_->fn().cmdlist_exec(list(handle_));
   if (id >= 0) return id;
@@ -223,6 +235,10 @@ std::string Device::name() const {
   if (file == kVendorLibrary) return "fpga";
   if (file == kSoftLibrary) return "soft";
   return library_path();
+}
+
+ShareFunction Device::share() const {
+  return library_->fn().soft_share;
 }
 
 Result<Memory> Device::allocate(size_t size) {

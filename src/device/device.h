@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/share.h"
 #include "base/span.h"
 #include "device/command.h"
 
@@ -89,6 +90,9 @@ class CommandList {
   /// Appends a command in the driver's own form.
   Status add_raw(const dmp_dv_cmdraw& command);
   Status commit();
+  /// Runs the list and waits for it, on this thread where the device can. Leaves each command's time
+  /// in `command_ns`, as far as it goes, nanoseconds; a device that does not tell leaves zeros.
+  Status run(Span<int64_t> command_ns = {}) const;
   /// Queues the list and returns an id for wait().
   Result<int64_t> exec() const;
   Status wait(int64_t id) const;
@@ -125,6 +129,8 @@ class Device : public std::enable_shared_from_this<Device> {
   std::string name() const;
   /// Libraries that are installed, but did not work when "auto" tried them before this one.
   const std::vector<PassedOver>& passed_over() const { return passed_over_; }
+  /// Shares work among the device's threads (base/share.h); null if it has none.
+  ShareFunction share() const;
   Result<Memory> allocate(size_t size);
   Result<CommandList> create_command_list();
   /// Whether the device takes pixels, and in which order its table is. No document says, so the

@@ -40,6 +40,8 @@ Result<std::shared_ptr<const Library>> Library::load(const std::string& path) {
   DVNN_DEVICE_FUNCTIONS(DVNN_DEMAND, DVNN_FIND)
 #undef DVNN_DEMAND
 #undef DVNN_FIND
+  fn.soft_run = reinterpret_cast<decltype(fn.soft_run)>(dlsym(handle, "dvnn_soft_run"));
+  fn.soft_share = reinterpret_cast<decltype(fn.soft_share)>(dlsym(handle, "dvnn_soft_share"));
   if (!missing.empty()) {
     dlclose(handle);
     return Error{ErrorCode::kDevice,

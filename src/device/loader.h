@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "device/functions.h"
+#include "device/soft_extension.h"
 #include "dmp_dv.h"
 
 namespace dvnn::device {
@@ -17,6 +18,9 @@ struct Functions {
 #define DVNN_MEMBER(name) decltype(&dmp_dv_##name) name = nullptr;
   DVNN_DEVICE_FUNCTIONS(DVNN_MEMBER, DVNN_MEMBER)
 #undef DVNN_MEMBER
+  // The software device alone has them.
+  decltype(&dvnn_soft_run) soft_run = nullptr;
+  decltype(&dvnn_soft_share) soft_share = nullptr;
 };
 
 /// A loaded library. Stays loaded for the life of the process: its worker threads may outlive the

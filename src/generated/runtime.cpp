@@ -166,12 +166,12 @@ Status Runtime::run_stage(const Stage& stage, std::vector<fpga_layer>* layers, T
   const int64_t start = now_us();
   if (stage.commands) {
     DVNN_TRY(io_.to_device(0, io_.size()));
-    DVNN_ASSIGN(const int64_t id, stage.commands.exec());
-    DVNN_TRY(stage.commands.wait(id));
+    DVNN_TRY(stage.commands.run());
     DVNN_TRY(io_.to_cpu(0, io_.size()));
     (layer.type == LT_FC ? times->fc_us : times->conv_us) += now_us() - start;
   } else {
     const layers::Workspace::Loan loan(&workspace_);
+    const SharedThreads threads(device_->share());
     if (layer.type == LT_CPU) {
       CpuStep& step = cpu_steps_.at(stage.first);
       if (!step.makes_constants()) DVNN_TRY(step.run());

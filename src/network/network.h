@@ -17,6 +17,9 @@ namespace dvnn::network {
 struct RunTimes {
   int64_t device_us = 0;
   int64_t cpu_us = 0;
+  /// Room for each step's time, nanoseconds, from a caller who asks; zero where the device does not
+  /// tell the times of single commands.
+  Span<int64_t> step_ns = {};
 };
 
 class Slot;

@@ -44,6 +44,7 @@ class StepSlot final : public Slot {
  private:
   const Model& model() const { return network_->model(); }
   Status run_stages(RunTimes* times);
+  Span<int64_t> times_of(const Stage& stage, Span<int64_t> step_ns) const;
   Status run_layer(const Stage& stage);
   Status run_alone(const Step& step);
   Result<const Step*> trace();
@@ -169,27 +170,38 @@ Status StepSlot::run_stages(RunTimes* times) {
   const bool pixels = input_kind_ == InputKind::kPixels;
   if (pixels) in.bytes /= sizeof(half_t);
   DVNN_TRY(io_.to_device(in.offset, in.bytes));
-  RunTimes spent;
+  int64_t device_ns = 0, cpu_ns = 0;
   const layers::Workspace::Loan loan(&workspace_);
+  const SharedThreads threads(network_->device().share());
   for (Stage& stage : stages_) {
-    const int64_t start = now_us();
+    const Span<int64_t> step_ns = times ? times_of(stage, times->step_ns) : Span<int64_t>();
+    const int64_t start = now_ns();
     Status status;
     if (stage.layer) {
       status = run_layer(stage);
-      spent.cpu_us += now_us() - start;
+      const int64_t spent = now_ns() - start;
+      cpu_ns += spent;
+      if (!step_ns.empty()) step_ns[0] = spent;
     } else {
       const bool first = pixels && reads_pixels(stage);
       if (first && !stage.for_pixels) DVNN_TRY(make_for_pixels(&stage));
-      const device::CommandList& commands = first ? stage.for_pixels : stage.commands;
-      DVNN_ASSIGN(const int64_t id, commands.exec());
-      status = commands.wait(id);
-      spent.device_us += now_us() - start;
+      status = (first ? stage.for_pixels : stage.commands).run(step_ns);
+      device_ns += now_ns() - start;
     }
     if (!status.ok()) return status.error().within("layer '" + stage.first->name + "'");
   }
   for (const ByteRange& r : results_) DVNN_TRY(io_.to_cpu(r.offset, r.bytes));
-  if (times) *times = spent;
+  if (times) {
+    times->device_us = device_ns / 1000;
+    times->cpu_us = cpu_ns / 1000;
+  }
   return {};
+}
+
+Span<int64_t> StepSlot::times_of(const Stage& stage, Span<int64_t> step_ns) const {
+  const size_t first = static_cast<size_t>(stage.first - model().steps.data());
+  return step_ns.size() < first + stage.steps ? Span<int64_t>()
+                                              : Span<int64_t>(&step_ns[first], stage.steps);
 }
 
 Status StepSlot::run_layer(const Stage& stage) {
@@ -204,8 +216,7 @@ Status StepSlot::run_alone(const Step& step) {
   DVNN_ASSIGN(device::CommandList commands, network_->writable_device().create_command_list());
   DVNN_TRY(add_command(step, input_kind_, &commands));
   DVNN_TRY(commands.commit());
-  DVNN_ASSIGN(const int64_t id, commands.exec());
-  DVNN_TRY(commands.wait(id));
+  DVNN_TRY(commands.run());
   const ByteRange made = range(tensor(step.outputs[0]));
   return io_.to_cpu(made.offset, made.bytes);
 }

@@ -2,6 +2,7 @@
 #include <cerrno>
 #include <new>
 
+#include "device/soft_extension.h"
 #include "softdv/checks.h"
 #include "softdv/conv_command.h"
 #include "softdv/export.h"
@@ -148,6 +149,16 @@ int commit(dmp_dv_cmdlist list) {
   return 0;
 }
 
+// What a wait returns for an execution that took `spent` microseconds, or failed.
+int ended(dmp_dv_cmdlist list, int64_t spent) {
+  if (spent == kFailed) {
+    set_error("Not enough memory to run the command list");
+    return ENOMEM;
+  }
+  list->last_exec_us = spent;
+  return 0;
+}
+
 }  // namespace
 
 DVNN_EXPORT int dmp_dv_cmdlist_add_raw(dmp_dv_cmdlist list, struct dmp_dv_cmdraw* cmd) {
@@ -182,12 +193,21 @@ DVNN_EXPORT int dmp_dv_cmdlist_wait(dmp_dv_cmdlist list, int64_t exec_id) {
     set_error("Invalid argument: exec_id %lld was never given", static_cast<long long>(exec_id));
     return EINVAL;
   }
-  if (spent == kFailed) {
-    set_error("Not enough memory to run the command list");
-    return ENOMEM;
+  return ended(list, spent);
+}
+
+DVNN_EXPORT int dvnn_soft_run(dmp_dv_cmdlist list, int64_t* command_ns, int commands) {
+  if (!list || !list->committed) {
+    set_error(list ? "Command list is not in commited state" : "Invalid argument: cmdlist is NULL");
+    return list ? -1 : EINVAL;
   }
-  list->last_exec_us = spent;
-  return 0;
+  const dvnn::Span<int64_t> times(command_ns, command_ns ? static_cast<size_t>(commands) : 0);
+  return ended(list, without_exceptions("running the command list", kFailed,
+                                        [&] { return run_here(list, times); }));
+}
+
+DVNN_EXPORT void dvnn_soft_share(int count, void (*call)(void* work, int i), void* work) {
+  share_threads(count, call, work);
 }
 
 DVNN_EXPORT int64_t dmp_dv_cmdlist_get_last_exec_time(dmp_dv_cmdlist list) {

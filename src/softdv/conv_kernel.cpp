@@ -228,7 +228,7 @@ bool ConvKernel::build(const SoftRun& run, bool hwc, bool relu) {
 }
 
 void ConvKernel::execute(size_t band, const float* source, float* result) const {
-  // Only the queue's single worker executes kernels, each band once at a time.
+  // One thread at a time leads the team, and each band is done once at a time.
   convolutions_[band]->execute(source, result);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "softdv/queue.h"
 
+#include <omp.h>
 #include <pthread.h>
 
 #include <array>
@@ -8,6 +9,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -19,6 +21,21 @@ namespace {
 
 constexpr size_t kRemembered = 64;  // the last executions, whose times are kept
 
+// oneDNN's threads are one while this lives: the team's own are enough. Whoever calls the device
+// keeps the setting that it had.
+class OneThread {
+ public:
+  OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
+  ~OneThread() { omp_set_num_threads(before_); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
+// Whoever is at the head of the queue, and finds the block idle, leads the block's team of threads:
+// the worker, or a thread that runs its list itself.
 class Queue {
  public:
   int64_t submit(dmp_dv_cmdlist list) {
@@ -26,8 +43,8 @@ class Queue {
     waiting_.push_back(list);  // may throw, as the next may: then nothing was submitted
     if (!started_) {
       try {
-        const int threads = list->device_type == DMP_DV_DEV_CONV ? thread_count() : 1;
-        std::thread(&Queue::work, this, threads).detach();
+        prepare(list->device_type);
+        std::thread(&Queue::work, this).detach();
       } catch (...) {
         waiting_.pop_back();
         throw;
@@ -37,6 +54,35 @@ class Queue {
     list->last_id = ++submitted_;
     changed_.notify_all();
     return submitted_;
+  }
+
+  int64_t run(dmp_dv_cmdlist list, Span<int64_t> command_ns) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    prepare(list->device_type);
+    waiting_.push_back(nullptr);
+    const int64_t id = ++submitted_;
+    list->last_id = id;
+    changed_.wait(lock, [&] { return !leading_ && completed_ == id - 1; });
+    return lead(list, command_ns, &lock);
+  }
+
+  void share(int device_type, int count, void (*call)(void* work, int i), void* work) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (leading_ || !waiting_.empty()) {
+      lock.unlock();
+      for (int i = 0; i < count; ++i) call(work, i);
+      return;
+    }
+    prepare(device_type);
+    leading_ = true;
+    lock.unlock();
+    const OneThread one;
+    scratch_->team.wake();
+    scratch_->team.run(count, [=](int i) { call(work, i); });
+    scratch_->team.rest();
+    lock.lock();
+    leading_ = false;
+    changed_.notify_all();
   }
 
   int64_t wait_for(int64_t id) {
@@ -52,42 +98,74 @@ class Queue {
     int64_t id = 0, microseconds = 0;
   };
 
-  void work(int threads) {
+  void prepare(int device_type) {
+    if (scratch_) return;
+    scratch_ = std::make_unique<Scratch>(device_type == DMP_DV_DEV_CONV ? thread_count() : 1);
+  }
+
+  void work() {
     pthread_setname_np(pthread_self(), "softdv");
-    Scratch scratch(threads);
     std::unique_lock<std::mutex> lock(mutex_);
     while (true) {
-      changed_.wait(lock, [&] { return !waiting_.empty(); });
-      dmp_dv_cmdlist list = waiting_.front();
-      waiting_.pop_front();
-      lock.unlock();
-      const auto start = std::chrono::steady_clock::now();
-      scratch.team.wake();
-      bool failed = false;
-      try {
-        for (auto& plan : list->plans) plan->execute(&scratch);
-      } catch (...) {  // no memory: waiters get the error, and the device goes on
-        failed = true;
-      }
-      scratch.team.rest();
-      std::this_thread::sleep_until(start +
-                                    std::chrono::duration<double, std::micro>(list->pace_us));
-      const auto spent = std::chrono::steady_clock::now() - start;
-      lock.lock();
-      ++completed_;
-      finished_[static_cast<size_t>(completed_) % kRemembered] = {
-          completed_,
-          failed ? kFailed : std::chrono::duration_cast<std::chrono::microseconds>(spent).count()};
-      changed_.notify_all();
+      changed_.wait(lock, [&] { return !leading_ && !waiting_.empty() && waiting_.front(); });
+      lead(waiting_.front(), {}, &lock);
     }
   }
 
+  // Runs the list at the head of the queue; returns what wait_for() does.
+  int64_t lead(dmp_dv_cmdlist list, Span<int64_t> command_ns, std::unique_lock<std::mutex>* lock) {
+    waiting_.pop_front();
+    leading_ = true;
+    lock->unlock();
+    const auto start = Clock::now();
+    const bool failed = !execute(list, command_ns);
+    const int64_t spent =
+        failed ? kFailed
+               : std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start).count();
+    lock->lock();
+    leading_ = false;
+    ++completed_;
+    finished_[static_cast<size_t>(completed_) % kRemembered] = {completed_, spent};
+    changed_.notify_all();
+    return spent;
+  }
+
+  // False for lack of memory: waiters get the error, and the device goes on.
+  bool execute(dmp_dv_cmdlist list, Span<int64_t> command_ns) {
+    const OneThread one;
+    const auto start = Clock::now();
+    scratch_->team.wake();
+    bool done = true;
+    try {
+      for (size_t i = 0; i < list->plans.size(); ++i) {
+        if (i >= command_ns.size()) {
+          list->plans[i]->execute(scratch_.get());
+          continue;
+        }
+        const auto before = Clock::now();
+        list->plans[i]->execute(scratch_.get());
+        command_ns[i] = std::chrono::nanoseconds(Clock::now() - before).count();
+      }
+    } catch (...) {
+      done = false;
+    }
+    scratch_->team.rest();
+    if (list->pace_us > 0) {
+      std::this_thread::sleep_until(start +
+                                    std::chrono::duration<double, std::micro>(list->pace_us));
+    }
+    return done;
+  }
+
+  using Clock = std::chrono::steady_clock;
   std::mutex mutex_;
   std::condition_variable changed_;  // a list came, or one has run
-  std::deque<dmp_dv_cmdlist> waiting_;
+  std::deque<dmp_dv_cmdlist> waiting_;  // null: a thread that waits runs its list itself
   std::array<Finished, kRemembered> finished_{};
   int64_t submitted_ = 0, completed_ = 0;
-  bool started_ = false;
+  bool started_ = false;  // the worker
+  bool leading_ = false;  // somebody leads the team
+  std::unique_ptr<Scratch> scratch_;
 };
 
 // Never destroyed: workers live as long as the process, as a device does.
@@ -100,6 +178,14 @@ Queue& queue(int device_type) {
 
 int64_t submit(dmp_dv_cmdlist list) {
   return queue(list->device_type).submit(list);
+}
+
+int64_t run_here(dmp_dv_cmdlist list, Span<int64_t> command_ns) {
+  return queue(list->device_type).run(list, command_ns);
+}
+
+void share_threads(int count, void (*call)(void* work, int i), void* work) {
+  queue(DMP_DV_DEV_CONV).share(DMP_DV_DEV_CONV, count, call, work);
 }
 
 int64_t wait_for(int device_type, int64_t id) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device's queues, one per block: a worker thread runs command lists in the order of
-// submission, across all lists and contexts of the process. Blocks run beside one another. Ids
-// count from 1, per block.
+// The device's queues, one per block: command lists run in the order of submission, across all
+// lists and contexts of the process, on a worker thread or on the thread that waits for them. Blocks
+// run beside one another. Ids count from 1, per block.
 #pragma once
 
 #include <cstdint>
 
+#include "base/span.h"
 #include "device/estimate.h"
 #include "dmp_dv.h"
 
@@ -13,6 +14,14 @@ namespace dvnn::softdv {
 
 /// Queues a committed list, which must stay alive until it has run; returns the execution's id.
 int64_t submit(dmp_dv_cmdlist list);
+
+/// Runs a committed list on this thread when its turn comes, and leaves the time of each command in
+/// `command_ns`, as far as it goes, nanoseconds. Returns what wait_for() does.
+int64_t run_here(dmp_dv_cmdlist list, Span<int64_t> command_ns);
+
+/// Calls call(work, i) for i in 0..count-1 on the convolution block's threads if the block is idle,
+/// else on this thread.
+void share_threads(int count, void (*call)(void* work, int i), void* work);
 
 /// Waits until execution `id` of that block and all before it have run. Returns its time,
 /// microseconds (0 if it ran too long ago to be remembered), or

@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <pthread.h>
 
+#include <chrono>
 #include <exception>
 #include <new>
 
@@ -14,6 +15,9 @@ constexpr uint64_t kNextMask = 0xffff, kCountShift = 16, kJobShift = 32;
 constexpr int kMaxPieces = 0xffff;
 // Looks at a flag before the thread lets others run: some tens of microseconds.
 constexpr int kLooks = 2000;
+constexpr int kLooksPerClock = 50;
+constexpr std::chrono::microseconds kLinger{100};
+using Clock = std::chrono::steady_clock;
 
 void pause_briefly() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -32,7 +36,6 @@ void watch(int* looks) {
 }  // namespace
 
 Team::Team(int threads) {
-  omp_set_num_threads(1);  // keeps oneDNN from starting threads below ours
   try {
     for (int i = 1; i < threads; ++i) helpers_.emplace_back(&Team::help, this);
   } catch (const std::exception&) {
@@ -44,7 +47,6 @@ Team::~Team() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     ending_ = true;
-    awake_ = false;
   }
   woken_.notify_all();
   for (std::thread& helper : helpers_) helper.join();
@@ -52,10 +54,9 @@ Team::~Team() {
 
 void Team::wake() {
   if (helpers_.empty()) return;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    awake_ = true;
-  }
+  awake_ = true;
+  if (sleeping_ == 0) return;  // a helper counts itself before it looks at awake_
+  { const std::lock_guard<std::mutex> lock(mutex_); }
   woken_.notify_all();
 }
 
@@ -100,20 +101,36 @@ bool Team::do_next(uint64_t* seen) {
 void Team::help() {
   pthread_setname_np(pthread_self(), "softdv-help");
   omp_set_num_threads(1);
-  std::unique_lock<std::mutex> lock(mutex_);
   while (!ending_) {
-    woken_.wait(lock, [&] { return awake_.load() || ending_; });
-    lock.unlock();
-    int looks = 0;
-    while (awake_.load(std::memory_order_relaxed)) {
-      uint64_t seen = state_.load(std::memory_order_acquire);
-      if (do_next(&seen)) {
-        looks = 0;
-      } else {
-        watch(&looks);
-      }
+    work();
+    std::unique_lock<std::mutex> lock(mutex_);
+    ++sleeping_;
+    woken_.wait(lock, [&] { return awake_ || ending_; });
+    --sleeping_;
+  }
+}
+
+// Does what there is to do until the team rests and has rested for a while: what follows a list is
+// often another, and to wake a thread takes longer than many a layer.
+void Team::work() {
+  auto rested = Clock::time_point::max();  // when the team was last seen at work
+  int looks = 0;
+  while (!ending_) {
+    uint64_t seen = state_.load(std::memory_order_acquire);
+    if (do_next(&seen)) {
+      looks = 0;
+      rested = Clock::time_point::max();
+      continue;
     }
-    lock.lock();
+    watch(&looks);
+    if (looks % kLooksPerClock != 0) continue;
+    if (awake_.load(std::memory_order_relaxed)) {
+      rested = Clock::time_point::max();
+    } else if (rested == Clock::time_point::max()) {
+      rested = Clock::now();
+    } else if (Clock::now() - rested > kLinger) {
+      return;
+    }
   }
 }
 

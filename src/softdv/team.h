@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threads of one worker. They share small pieces of work, microseconds long and hundreds to a
-// frame, so between wake() and rest() they watch for work rather than sleep; an OpenMP runtime that
-// sleeps between its regions took longer with two threads than with one.
+// The threads of one block. They share small pieces of work, microseconds long and hundreds to a
+// frame, so between wake() and rest() and a moment beyond they watch for work rather than sleep; an
+// OpenMP runtime that sleeps between its regions took longer with two threads than with one.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ class Team {
   void rest();
 
   /// Calls f(i) for i in 0..count-1, each on some thread, and returns when all have returned. From
-  /// the thread that made the team only. A helper that comes late finds nothing left to do. Throws
+  /// one thread at a time. A helper that comes late finds nothing left to do. Throws
   /// bad_alloc if a piece threw, after all have ended.
   template <typename F>
   void run(int count, F&& f) {
@@ -44,6 +44,7 @@ class Team {
   using Call = void (*)(void*, int);
   void share(int count, Call call, void* work);
   void help();
+  void work();
   bool do_next(uint64_t* seen);
 
   // The job's number, its number of pieces and the next piece, in one word, so that a thread cannot
@@ -56,7 +57,8 @@ class Team {
   std::mutex mutex_;
   std::condition_variable woken_;
   std::atomic<bool> awake_{false};
-  bool ending_ = false;
+  std::atomic<int> sleeping_{0};  // helpers that must be woken
+  std::atomic<bool> ending_{false};
   std::vector<std::thread> helpers_;
 };
 

@@ -81,7 +81,9 @@ def expected(name, include, access):
     if name.startswith("libgstdvnn."):
         return {"": PLUGIN}
     if name.startswith("libdmpdv"):
-        return {"": declared([os.path.join(include, "dmp_dv.h")], r"dmp_dv_\w+")}
+        soft = os.path.join(include, "..", "src", "device", "soft_extension.h")
+        return {"": declared([os.path.join(include, "dmp_dv.h")], r"dmp_dv_\w+") |
+                declared([soft], r"dvnn_soft_\w+")}
     if name.startswith("libdmp_network"):
         header = os.path.join(include, "dmp_network.h")
         public = members(code(header), CLASS, f"class DMP_NETWORK_API {CLASS}") | OF_THE_CLASS

@@ -81,6 +81,38 @@ struct NetworkBenchOptions {
   int threads = 1;
   int iterations = 30;
   bool json = false;
+  bool layers = false;
+};
+
+// Each step's median time.
+class StepTimes {
+ public:
+  explicit StepTimes(const network::Model& model) : model_(model), ms_(model.steps.size()) {}
+  void add(Span<const int64_t> ns) {
+    for (size_t i = 0; i < ns.size(); ++i) ms_[i].push_back(static_cast<double>(ns[i]) / 1e6);
+  }
+  nlohmann::ordered_json to_json() const {
+    nlohmann::ordered_json out = nlohmann::ordered_json::array();
+    for (size_t i = 0; i < ms_.size(); ++i) {
+      out.push_back({{"name", model_.steps[i].name}, {"ms", median(ms_[i])}});
+    }
+    return out;
+  }
+  void print() const {
+    double all = 0;
+    for (const auto& ms : ms_) all += median(ms);
+    std::printf("  step      ms      %%  name\n");
+    for (size_t i = 0; i < ms_.size(); ++i) {
+      const double ms = median(ms_[i]);
+      std::printf("  %4zu %7.3f %6.1f  %s%s\n", i, ms, all > 0 ? 100 * ms / all : 0,
+                  model_.steps[i].kind == network::StepKind::kDevice ? "" : "CPU: ",
+                  model_.steps[i].name.c_str());
+    }
+  }
+
+ private:
+  const network::Model& model_;
+  std::vector<std::vector<double>> ms_;  // by step
 };
 
 int run_bench(Session* session, const std::string& network, const std::string& prototxt,
@@ -94,12 +126,15 @@ int run_bench(Session* session, const std::string& network, const std::string& p
     if (!opened.ok()) return fail(opened.error());
     peer = std::move(opened.value());
   }
+  std::vector<int64_t> step_ns(options.layers ? session->model().steps.size() : 0);
+  StepTimes step_times(session->model());
   std::vector<double> device_ms, peer_ms, on_device_ms, on_cpu_ms;
   constexpr int kWarmUps = 3;
   for (int i = 0; i < options.iterations + kWarmUps; ++i) {
     // Steps may reuse the input's memory, so every run begins with a picture, untimed.
     Status status = session->load(picture);
     network::RunTimes times;
+    times.step_ns = step_ns;
     const double ours = time_ms([&] {
       if (status.ok()) status = session->slot().run(&times);
     });
@@ -107,6 +142,7 @@ int run_bench(Session* session, const std::string& network, const std::string& p
     const double theirs = peer ? time_ms([&] { peer->forward(); }) : 0;
     if (i < kWarmUps) continue;
     device_ms.push_back(ours);
+    step_times.add(step_ns);
     on_device_ms.push_back(static_cast<double>(times.device_us) / 1e3);
     on_cpu_ms.push_back(static_cast<double>(times.cpu_us) / 1e3);
     peer_ms.push_back(theirs);
@@ -124,6 +160,7 @@ int run_bench(Session* session, const std::string& network, const std::string& p
       out["peer_ms"] = theirs;
       out["ratio"] = theirs / ours;
     }
+    if (options.layers) out["layers"] = step_times.to_json();
     std::printf("%s\n", out.dump().c_str());
     return 0;
   }
@@ -136,6 +173,7 @@ int run_bench(Session* session, const std::string& network, const std::string& p
     std::printf("  OpenCV dnn %s FP32          %8.3f ms\n", CV_VERSION, theirs);
     std::printf("  ratio (peer / device)          %8.2f\n", theirs / ours);
   }
+  if (options.layers) step_times.print();
   return 0;
 }
 
@@ -143,7 +181,7 @@ int run_bench(Session* session, const std::string& network, const std::string& p
 
 int bench_network_command(int argc, char** argv) {
   NetworkBenchOptions options;
-  gboolean json = FALSE, with_peer = FALSE;
+  gboolean json = FALSE, with_peer = FALSE, layers = FALSE;
   NetworkTexts network;
   std::vector<GOptionEntry> entries = network.entries();
   entries.insert(
@@ -153,6 +191,7 @@ int bench_network_command(int argc, char** argv) {
        {"threads", 0, 0, G_OPTION_ARG_INT, &options.threads, "Threads for both (default 1)", "N"},
        {"iterations", 'n', 0, G_OPTION_ARG_INT, &options.iterations, "Timed runs (default 30)",
         "N"},
+       {"layers", 0, 0, G_OPTION_ARG_NONE, &layers, "Print each step's median time too", nullptr},
        {"json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object", nullptr},
        {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}});
   auto args = parse_options("NETWORK.dvn|NETWORK.so [--peer PROTOTXT CAFFEMODEL]",
@@ -167,6 +206,7 @@ int bench_network_command(int argc, char** argv) {
     return wrong_usage("bench network", "--threads must be 1..256 and --iterations positive");
   }
   options.json = json;
+  options.layers = layers;
   // The software device reads it when it starts.
   setenv("DVNN_SOFT_THREADS", std::to_string(options.threads).c_str(), 1);
   cv::setNumThreads(options.threads);

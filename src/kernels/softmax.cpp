@@ -1,16 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exponential stays the C library's, one float at a time, so that results keep its bits.
-// Maximum and division use whole vectors. Sums use vectors only across columns, which leaves the
-// order of additions as it is.
+// Sums use vectors only across columns; along a row there are four, of every fourth element, in any
+// form. So the order of additions, and with it the result, is the same everywhere.
 #include "kernels/softmax.h"
 
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/exp_plain.h"
+
+#ifndef DVNN_KERNELS_SOFTMAX_ONCE
+#define DVNN_KERNELS_SOFTMAX_ONCE
+namespace dvnn::kernels {
+namespace {
+
+float sum_of_row(const float* row, size_t count) {
+  float sums[4] = {0, 0, 0, 0};
+  size_t k = 0;
+  for (; k + 4 <= count; k += 4) {
+    for (size_t i = 0; i < 4; ++i) sums[i] += row[k + i];
+  }
+  for (size_t i = 0; k < count; ++k, ++i) sums[i] += row[k];
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+}  // namespace
+}  // namespace dvnn::kernels
+#endif
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/softmax.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
+#include "kernels/exp-inl.h"
 #include "kernels/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -38,8 +59,10 @@ HWY_INLINE float Largest(const float* row, size_t count) {
 void SoftmaxRows(float* row, size_t rows, size_t count) {
   for (size_t r = 0; r < rows; ++r, row += count) {
     const float top = Largest(row, count);
-    float sum = 0;
-    for (size_t k = 0; k < count; ++k) sum += row[k] = std::exp(row[k] - top);
+    ForEachVector(count, [=](auto d, size_t i) HWY_ATTR {
+      hn::StoreU(Exp(d, hn::Sub(hn::LoadU(d, row + i), hn::Set(d, top))), d, row + i);
+    });
+    const float sum = sum_of_row(row, count);
     ForEachVector(count, [=](auto d, size_t i) HWY_ATTR {
       hn::StoreU(hn::Div(hn::LoadU(d, row + i), hn::Set(d, sum)), d, row + i);
     });
@@ -60,9 +83,10 @@ void SoftmaxColumns(float* first, size_t width, size_t count, size_t stride) {
   }
   for (size_t k = 0; k < count; ++k) {
     float* row = first + k * stride;
-    for (size_t i = 0; i < width; ++i) row[i] = std::exp(row[i] - top[i]);
     ForEachVector(width, [&](auto d, size_t i) HWY_ATTR {
-      hn::StoreU(hn::Add(hn::LoadU(d, sum + i), hn::LoadU(d, row + i)), d, sum + i);
+      const auto power = Exp(d, hn::Sub(hn::LoadU(d, row + i), hn::LoadU(d, top + i)));
+      hn::StoreU(power, d, row + i);
+      hn::StoreU(hn::Add(hn::LoadU(d, sum + i), power), d, sum + i);
     });
   }
   for (size_t k = 0; k < count; ++k) {
@@ -102,7 +126,12 @@ void softmax(float* data, size_t outer, size_t count, size_t inner) {
     float* const first = data + n / inner * count * inner + n % inner;
     float top = first[0], sum = 0;
     for (size_t k = 1; k < count; ++k) top = std::max(top, first[k * inner]);
-    for (size_t k = 0; k < count; ++k) sum += first[k * inner] = std::exp(first[k * inner] - top);
+    for (size_t k = 0; k < count; ++k) first[k * inner] = plain::exp(first[k * inner] - top);
+    if (inner == 1) {
+      sum = sum_of_row(first, count);
+    } else {
+      for (size_t k = 0; k < count; ++k) sum += first[k * inner];
+    }
     for (size_t k = 0; k < count; ++k) first[k * inner] /= sum;
   }
 }

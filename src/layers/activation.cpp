@@ -1,57 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
-
 #include "base/json.h"
-#include "kernels/sigmoid.h"
+#include "kernels/curves.h"
 #include "layers/element_spans.h"
 #include "layers/factories.h"
 
 namespace dvnn::layers {
 namespace {
 
-// Writes a function of each of `count` floats, which has a parameter; `out` may be `in`.
-using VectorFunction = void (*)(const float* in, float* out, size_t count, float parameter);
-
-void relu(const float* in, float* out, size_t count, float slope) {
-  for (size_t i = 0; i < count; ++i) out[i] = in[i] > 0 ? in[i] : in[i] * slope;
-}
-
-void sigmoid(const float* in, float* out, size_t count, float) {
-  kernels::sigmoid(in, out, count);
-}
-
-void tanh(const float* in, float* out, size_t count, float) {
-  for (size_t i = 0; i < count; ++i) out[i] = std::tanh(in[i]);
-}
-
-void elu(const float* in, float* out, size_t count, float alpha) {
-  for (size_t i = 0; i < count; ++i) out[i] = in[i] > 0 ? in[i] : alpha * (std::exp(in[i]) - 1.0f);
-}
+using kernels::Curve;
 
 class Activation final : public CpuLayer {
  public:
-  Activation(VectorFunction function, float parameter, const TensorDesc& input,
-             const TensorDesc& output)
-      : function_(function), parameter_(parameter), spans_({&input, 1}, output) {}
+  Activation(Curve curve, float parameter, const TensorDesc& input, const TensorDesc& output)
+      : curve_(curve), parameter_(parameter), spans_({&input, 1}, output) {}
 
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
     spans_.run(inputs, outputs[0], [this](size_t, const float* in, float* out, size_t count) {
-      function_(in, out, count, parameter_);
+      kernels::apply(curve_, parameter_, 0, in, out, count);
     });
     return {};
   }
 
  private:
-  VectorFunction function_;
+  Curve curve_;
   float parameter_;
   ElementSpans spans_;
 };
 
-LayerResult create_activation(VectorFunction function, float parameter,
-                              Span<const TensorDesc> inputs, Span<const TensorDesc> outputs) {
+LayerResult create_activation(Curve curve, float parameter, Span<const TensorDesc> inputs,
+                              Span<const TensorDesc> outputs) {
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
   DVNN_TRY(expect_same_elements(inputs[0], outputs[0]));
-  return std::unique_ptr<CpuLayer>(new Activation(function, parameter, inputs[0], outputs[0]));
+  return std::unique_ptr<CpuLayer>(new Activation(curve, parameter, inputs[0], outputs[0]));
 }
 
 }  // namespace
@@ -74,7 +54,7 @@ DimsResult ReluAttributes::dims_after(Span<const Shape> inputs) const {
 
 LayerResult ReluAttributes::create(Span<const TensorDesc> inputs,
                                    Span<const TensorDesc> outputs) const {
-  return create_activation(relu, slope, inputs, outputs);
+  return create_activation(Curve::kRelu, slope, inputs, outputs);
 }
 
 Result<SigmoidAttributes> SigmoidAttributes::parse(const nlohmann::json&) {
@@ -91,7 +71,7 @@ DimsResult SigmoidAttributes::dims_after(Span<const Shape> inputs) const {
 
 LayerResult SigmoidAttributes::create(Span<const TensorDesc> inputs,
                                       Span<const TensorDesc> outputs) const {
-  return create_activation(sigmoid, 0, inputs, outputs);
+  return create_activation(Curve::kSigmoid, 0, inputs, outputs);
 }
 
 Result<TanhAttributes> TanhAttributes::parse(const nlohmann::json&) {
@@ -108,7 +88,7 @@ DimsResult TanhAttributes::dims_after(Span<const Shape> inputs) const {
 
 LayerResult TanhAttributes::create(Span<const TensorDesc> inputs,
                                    Span<const TensorDesc> outputs) const {
-  return create_activation(tanh, 0, inputs, outputs);
+  return create_activation(Curve::kTanh, 0, inputs, outputs);
 }
 
 Result<EluAttributes> EluAttributes::parse(const nlohmann::json& params) {
@@ -131,7 +111,7 @@ DimsResult EluAttributes::dims_after(Span<const Shape> inputs) const {
 
 LayerResult EluAttributes::create(Span<const TensorDesc> inputs,
                                   Span<const TensorDesc> outputs) const {
-  return create_activation(elu, alpha, inputs, outputs);
+  return create_activation(Curve::kElu, alpha, inputs, outputs);
 }
 
 }  // namespace dvnn::layers

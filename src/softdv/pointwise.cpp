@@ -6,6 +6,8 @@
 #include <cstring>
 #include <limits>
 
+#include "kernels/curves.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "softdv/pointwise.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
@@ -86,14 +88,6 @@ void AveragePool(RowsView from, const WorkingShape& in, const PoolWindow& window
                 });
 }
 
-void Relu(float param, size_t count, float* HWY_RESTRICT data) {
-  ForEachVector(count, [&](auto d, size_t k) HWY_ATTR {
-    const auto x = hn::LoadU(d, data + k);
-    const auto below = hn::Mul(x, hn::Set(d, param));
-    hn::StoreU(hn::IfThenElse(hn::Gt(x, hn::Zero(d)), x, below), d, data + k);
-  });
-}
-
 void Prelu(const float* HWY_RESTRICT slopes, size_t channels, size_t pixels,
            float* HWY_RESTRICT data) {
   for (size_t i = 0; i < pixels; ++i, data += channels) {
@@ -115,7 +109,6 @@ namespace {
 
 HWY_EXPORT(MaxPool);
 HWY_EXPORT(AveragePool);
-HWY_EXPORT(Relu);
 HWY_EXPORT(Prelu);
 
 }  // namespace
@@ -179,21 +172,22 @@ void lrn(RowsView from, const WorkingShape& shape, int prescale, float* to, Band
 void activate(device::Activation activation, float param, const float* slopes, bool absolute,
               const WorkingShape& shape, Band band, float* data) {
   using device::Activation;
+  using kernels::Curve;
   const size_t count = static_cast<size_t>(band.last - band.first) * shape.row();
-  auto each = [&](auto f) {
-    for (size_t k = 0; k < count; ++k) data[k] = f(data[k]);
+  auto each = [&](Curve curve, float a = 0, float b = 0) {
+    kernels::apply(curve, a, b, data, data, count);
   };
   switch (activation) {
     case Activation::kNone:
       break;
     case Activation::kTanh:
-      each([](float x) { return std::tanh(x); });
+      each(Curve::kTanh);
       break;
     case Activation::kRelu:
-      HWY_DYNAMIC_DISPATCH(Relu)(param, count, data);
+      each(Curve::kRelu, param);
       return;  // rectifi_en acts after other activations only
     case Activation::kSigmoid:
-      each([](float x) { return 1.0f / (1.0f + std::exp(-x)); });
+      each(Curve::kSigmoid);
       break;
     case Activation::kPrelu: {
       const size_t channels = static_cast<size_t>(shape.channels);
@@ -201,13 +195,13 @@ void activate(device::Activation activation, float param, const float* slopes, b
       break;
     }
     case Activation::kElu:
-      each([](float x) { return x > 0 ? x : std::expm1(x); });
+      each(Curve::kElu, 1);
       break;
     case Activation::kRelu6:
-      each([](float x) { return std::min(std::max(x, 0.0f), 6.0f); });
+      each(Curve::kClip, 0, 6);
       break;
   }
-  if (absolute) each([](float x) { return std::fabs(x); });
+  if (absolute) each(Curve::kAbs);
 }
 
 }  // namespace dvnn::softdv

@@ -120,8 +120,9 @@ class Queue {
     const auto start = Clock::now();
     const bool failed = !execute(list, command_ns);
     const int64_t spent =
-        failed ? kFailed
-               : std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start).count();
+        failed
+            ? kFailed
+            : std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start).count();
     lock->lock();
     leading_ = false;
     ++completed_;
@@ -159,7 +160,7 @@ class Queue {
 
   using Clock = std::chrono::steady_clock;
   std::mutex mutex_;
-  std::condition_variable changed_;  // a list came, or one has run
+  std::condition_variable changed_;     // a list came, or one has run
   std::deque<dmp_dv_cmdlist> waiting_;  // null: a thread that waits runs its list itself
   std::array<Finished, kRemembered> finished_{};
   int64_t submitted_ = 0, completed_ = 0;

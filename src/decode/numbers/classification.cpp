@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "decode/decoder_table.h"
 #include "decode/parts/activation.h"
-#include "kernels/sigmoid.h"
+#include "kernels/curves.h"
 #include "kernels/softmax.h"
 
 namespace dvnn::decode {

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of one element, on arrays.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace dvnn::kernels {
+
+/// y = f(x), with up to two parameters. NaN gives NaN.
+enum class Curve : uint8_t {
+  kAbs,          // |x|
+  kClip,         // at least a, at most b
+  kElu,          // x above 0, a (e^x - 1) below
+  kExp,          // e^x
+  kHardSigmoid,  // a x + b, at least 0, at most 1
+  kHardSwish,    // x (x / 6 + 1/2, at least 0, at most 1)
+  kLine,         // a x + b
+  kRelu,         // x above 0, a x below
+  kReciprocal,   // 1 / x
+  kSigmoid,      // 1 / (1 + e^-x)
+  kSqrt,         // square root
+  kSwish,        // x / (1 + e^-ax)
+  kTanh,         // hyperbolic tangent
+};
+
+/// Writes `curve` of each of `count` floats; `to` may be `from`. What comes of e^x is within 2
+/// units in the last place.
+void apply(Curve curve, float a, float b, const float* from, float* to, size_t count);
+
+namespace plain {
+/// The plain form of apply(): the same results bit for bit, one float at a time.
+void apply(Curve curve, float a, float b, const float* from, float* to, size_t count);
+}  // namespace plain
+
+/// The sigmoid of `count` floats.
+inline void sigmoid(const float* from, float* to, size_t count) {
+  apply(Curve::kSigmoid, 0, 0, from, to, count);
+}
+
+}  // namespace dvnn::kernels

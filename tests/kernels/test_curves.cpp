@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/curves.h"
+
+#include "kernels/inputs.h"
+
+using namespace dvnn;
+using kernels::Curve;
+
+// A curve with the parameters that it is tested with, and the C library's value in double.
+struct Case {
+  Curve curve;
+  float a, b;
+  double (*value)(double x);
+  double units;  // in the last place that it may be off
+};
+
+constexpr double kExact = 0.5, kOfAnExponential = 2;
+const Case kCases[] = {
+    {Curve::kAbs, 0, 0, [](double x) { return std::fabs(x); }, kExact},
+    {Curve::kClip, -1, 6, [](double x) { return std::fmin(std::fmax(x, -1), 6); }, kExact},
+    {Curve::kElu, 1, 0, [](double x) { return x > 0 ? x : std::expm1(x); }, kOfAnExponential},
+    {Curve::kExp, 0, 0, [](double x) { return std::exp(x); }, kOfAnExponential},
+    {Curve::kReciprocal, 0, 0, [](double x) { return 1 / x; }, kExact},
+    {Curve::kRelu, 0.25f, 0, [](double x) { return x > 0 ? x : x / 4; }, kExact},
+    {Curve::kLine, 0.5f, -3, [](double x) { return x / 2 - 3; }, kExact},
+    {Curve::kSigmoid, 0, 0, [](double x) { return 1 / (1 + std::exp(-x)); }, kOfAnExponential + 1},
+    {Curve::kSwish, 1, 0, [](double x) { return x / (1 + std::exp(-x)); }, kOfAnExponential + 2},
+    {Curve::kTanh, 0, 0, [](double x) { return std::tanh(x); }, kOfAnExponential + 1},
+};
+
+void check(Curve curve, float a, float b, const std::vector<float>& from) {
+  std::vector<float> wanted(from.size());
+  kernels::plain::apply(curve, a, b, from.data(), wanted.data(), from.size());
+  test::on_every_target([&](const char* target) {
+    std::vector<float> found(from.size());
+    kernels::apply(curve, a, b, from.data(), found.data(), from.size());
+    test::assert_same(target, found, wanted);
+    found = from;
+    kernels::apply(curve, a, b, found.data(), found.data(), found.size());
+    test::assert_same(target, found, wanted);
+  });
+}
+
+START_TEST(known_values) {
+  const float from[4] = {0, std::log(3.0f), -200, 200};
+  float to[4];
+  kernels::sigmoid(from, to, 4);
+  ck_assert(to[0] == 0.5f && to[2] == 0 && to[3] == 1);
+  ck_assert_float_eq_tol(to[1], 0.75f, 1e-6f);
+  kernels::apply(Curve::kExp, 0, 0, from, to, 4);
+  ck_assert(to[0] == 1 && to[2] == 0 && std::isinf(to[3]));
+  const float steps[4] = {-4, 0, 1.5f, 4};
+  kernels::apply(Curve::kHardSwish, 0, 0, steps, to, 4);
+  ck_assert(to[0] == 0 && to[1] == 0 && to[2] == 1.125f && to[3] == 4);
+  kernels::apply(Curve::kHardSigmoid, 0.25f, 0.5f, steps, to, 4);
+  ck_assert(to[0] == 0 && to[1] == 0.5f && to[2] == 0.875f && to[3] == 1);
+  const float squares[4] = {0, 1, 6.25f, 1e10f};
+  kernels::apply(Curve::kSqrt, 0, 0, squares, to, 4);
+  ck_assert(to[0] == 0 && to[1] == 1 && to[2] == 2.5f && to[3] == 1e5f);
+}
+END_TEST
+
+// Against the C library in double, over all magnitudes.
+START_TEST(values_are_within_their_units_in_the_last_place) {
+  for (const Case& c : kCases) {
+    for (float reach : {1e-4f, 0.5f, 2.0f, 20.0f, 87.0f}) {
+      const std::vector<float> from = test::seeded_floats(20000, 7, -reach, reach);
+      std::vector<float> to(from.size());
+      kernels::apply(c.curve, c.a, c.b, from.data(), to.data(), from.size());
+      for (size_t i = 0; i < from.size(); ++i) {
+        const double wanted = c.value(static_cast<double>(from[i]));
+        const double unit = std::ldexp(1.0, std::max(std::ilogb(wanted), -126) - 23);
+        const double off = std::fabs(static_cast<double>(to[i]) - wanted) / unit;
+        ck_assert_msg(off <= c.units, "curve %d of %a is %a, %.2f units from %a",
+                      static_cast<int>(c.curve), static_cast<double>(from[i]),
+                      static_cast<double>(to[i]), off, wanted);
+      }
+    }
+  }
+}
+END_TEST
+
+START_TEST(every_length_is_that_of_the_plain_form) {
+  for (size_t count = 0; count <= 70; ++count) {
+    const auto seed = static_cast<unsigned>(count);
+    for (int curve = 0; curve <= static_cast<int>(Curve::kTanh); ++curve) {
+      check(static_cast<Curve>(curve), 0.3f, 0.8f, test::seeded_floats(count, seed, -100, 100));
+      check(static_cast<Curve>(curve), 0.3f, 0.8f, test::seeded_floats(count, seed, -1, 1));
+    }
+  }
+}
+END_TEST
+
+START_TEST(what_is_not_finite_is_as_in_the_plain_form) {
+  for (float odd : test::odd_floats()) {
+    for (int curve = 0; curve <= static_cast<int>(Curve::kTanh); ++curve) {
+      for (size_t at = 0; at < 40; ++at) {
+        std::vector<float> from = test::seeded_floats(40, 5, -9, 9);
+        from[at] = odd;
+        check(static_cast<Curve>(curve), 1, 6, from);
+      }
+    }
+  }
+}
+END_TEST
+
+DVNN_TEST_MAIN(curves, known_values, values_are_within_their_units_in_the_last_place,
+               every_length_is_that_of_the_plain_form, what_is_not_finite_is_as_in_the_plain_form)

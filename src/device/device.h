@@ -90,8 +90,9 @@ class CommandList {
   /// Appends a command in the driver's own form.
   Status add_raw(const dmp_dv_cmdraw& command);
   Status commit();
-  /// Runs the list and waits for it, on this thread where the device can. Leaves each command's time
-  /// in `command_ns`, as far as it goes, nanoseconds; a device that does not tell leaves zeros.
+  /// Runs the list and waits for it, on this thread where the device can. Leaves each command's
+  /// time in `command_ns`, as far as it goes, nanoseconds; a device that does not tell leaves
+  /// zeros.
   Status run(Span<int64_t> command_ns = {}) const;
   /// Queues the list and returns an id for wait().
   Result<int64_t> exec() const;

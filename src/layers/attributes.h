@@ -17,6 +17,7 @@
 #include "base/span.h"
 #include "decode/priors.h"
 #include "decode/ssd.h"
+#include "kernels/curves.h"
 #include "kernels/elementwise.h"
 #include "layers/any_layer.h"
 #include "layers/convolution.h"
@@ -132,6 +133,27 @@ struct DetectionOutputAttributes {
 struct EluAttributes {
   DVNN_LAYER_TYPE(EluAttributes, "ELU");
   float alpha = 1;
+};
+
+/// A chain of functions of single elements, in one pass: {constants: [[...]] a value per channel or
+/// one for all, steps: [{function: a curve (parameters a, b) or an operation, of: [...] its one or
+/// two operands}]}. Operands are numbered: the inputs, the constants, the results of earlier steps.
+/// The last step's result is the layer's. It has the first input's shape; the others have that, or
+/// one element for each channel, or one.
+struct ElementwiseAttributes {
+  DVNN_LAYER_TYPE(ElementwiseAttributes, "Elementwise");
+  static constexpr size_t kMostInputs = 8, kMostConstants = 16, kMostSteps = 16;
+  static constexpr size_t kMostValues = 24;  // inputs, constants and steps
+  struct Step {
+    bool combines = false;  // `operation` of x and y; else `curve` of x
+    kernels::Curve curve = kernels::Curve::kLine;
+    float a = 0, b = 0;  // the curve's parameters
+    kernels::Operation operation = kernels::Operation::kAdd;
+    int x = 0, y = 0;  // operands
+  };
+  int inputs = 1;
+  std::vector<std::vector<float>> constants;
+  std::vector<Step> steps;
 };
 
 using EltwiseOperation = kernels::Combination;  // sum, prod, max
@@ -416,6 +438,13 @@ struct UnaryAttributes {
   std::optional<float> a, b;  // the function's parameters, in the order above; absent: its defaults
 };
 
+/// The curve that computes a function (kernels/curves.h), with its parameters; null: there is none.
+struct CurveOf {
+  kernels::Curve curve;
+  float a, b;
+};
+std::optional<CurveOf> curve_of(const UnaryAttributes& unary);
+
 /// The second input's elements where the first's are not 0, else the third's; dimensions of 1
 /// repeat.
 struct WhereAttributes {
@@ -450,12 +479,12 @@ struct CustomAttributes {
 using AnyAttributes = std::variant<
     ArgReduceAttributes, BinaryAttributes, BorderAttributes, ConcatAttributes, ConstantAttributes,
     ConvolutionAttributes, CumSumAttributes, DetectionOutputAttributes, EluAttributes,
-    EltwiseAttributes, GatherAttributes, GridSampleAttributes, LrnAttributes, MatMulAttributes,
-    NormalizeAttributes, PreluAttributes, PadAttributes, PermuteAttributes, PoolingAttributes,
-    PriorBoxAttributes, RecurrentAttributes, ReduceAttributes, ReluAttributes, ReshapeAttributes,
-    ResizeAttributes, ScaleAttributes, ScatterAttributes, SigmoidAttributes, SliceAttributes,
-    SoftmaxAttributes, StandardizeAttributes, TanhAttributes, TileAttributes, TopKAttributes,
-    UnaryAttributes, WhereAttributes, WindowPoolAttributes, CustomAttributes>;
+    ElementwiseAttributes, EltwiseAttributes, GatherAttributes, GridSampleAttributes, LrnAttributes,
+    MatMulAttributes, NormalizeAttributes, PreluAttributes, PadAttributes, PermuteAttributes,
+    PoolingAttributes, PriorBoxAttributes, RecurrentAttributes, ReduceAttributes, ReluAttributes,
+    ReshapeAttributes, ResizeAttributes, ScaleAttributes, ScatterAttributes, SigmoidAttributes,
+    SliceAttributes, SoftmaxAttributes, StandardizeAttributes, TanhAttributes, TileAttributes,
+    TopKAttributes, UnaryAttributes, WhereAttributes, WindowPoolAttributes, CustomAttributes>;
 
 /// Any of them. What copies and frees so many types takes long to compile, so it is compiled once.
 struct LayerAttributes : AnyAttributes {

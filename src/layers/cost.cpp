@@ -139,6 +139,10 @@ void add_own(const EltwiseAttributes&, const Ends& ends, Cost* cost) {
   share_result(ends, cost);
 }
 
+void add_own(const ElementwiseAttributes& layer, const Ends& ends, Cost* cost) {
+  cost->work = sum(cost->work, product(ends.made, layer.steps.size()));
+}
+
 void add_own(const BinaryAttributes&, const Ends& ends, Cost* cost) {
   share_result(ends, cost);
   for (const TensorDesc& desc : ends.inputs) {  // an index for each operand that repeats

@@ -15,21 +15,47 @@ Placer::Placer(const Graph& graph, bool hwc)
       values_(graph.values.size()),
       destinations_(graph.nodes.size(), Destination::kCpu),
       device_made_(graph.values.size()),
-      device_read_(graph.values.size()) {
+      device_read_(graph.values.size()),
+      device_bound_(graph.values.size()) {
   const Shape& input = graph.shape_of(graph.input);
   const bool for_device = is_picture(input) || device_will_read(graph.input);
   device_made_[static_cast<size_t>(graph.input)] = for_device;
   // Numbers that are no picture, and that the CPU alone reads, keep all their bits.
   values_[static_cast<size_t>(graph.input)].desc =
       for_device ? device_desc(input) : TensorDesc{ElementType::kFloat32, Layout::kNchw, input};
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    const Node& node = graph.nodes[i];
-    device_made_[static_cast<size_t>(node.output)] =
-        runs_on_device(node) || is_device_concat(node) || is_device_slice(node);
-    if (!runs_on_device(node)) continue;
-    for (int value : node.inputs) device_read_[static_cast<size_t>(value)] = true;
+  find_readers();
+  for (const Node& node : graph.nodes) {
+    device_made_[static_cast<size_t>(node.output)] = runs_on_device(node) ||
+                                                     is_device_concat(node) ||
+                                                     is_device_slice(node) || keeps_layout(node);
   }
   for (size_t i = 0; i < graph.nodes.size(); ++i) place(i);
+}
+
+void Placer::find_readers() {
+  for (size_t i = graph_.nodes.size(); i-- > 0;) {
+    const Node& node = graph_.nodes[i];
+    const bool on_device = runs_on_device(node);
+    const bool passes_on = node.op == Op::kConcat || is_elementwise(node) ||
+                           node.layer<layers::SliceAttributes>() != nullptr;
+    const bool bound = on_device || (passes_on && device_bound_[static_cast<size_t>(node.output)]);
+    for (int value : node.inputs) {
+      if (on_device) device_read_[static_cast<size_t>(value)] = true;
+      if (bound) device_bound_[static_cast<size_t>(value)] = true;
+    }
+  }
+}
+
+bool Placer::is_elementwise(const Node& node) const {
+  return node.layer<layers::ElementwiseAttributes>() != nullptr;
+}
+
+// Elements stay where they are, and are rounded to what a command will read anyway.
+bool Placer::keeps_layout(const Node& node) const {
+  const Shape& shape = graph_.shape_of(node.output);
+  return is_elementwise(node) && shape.rank == 4 && shape.n() == 1 &&
+         device_bound_[static_cast<size_t>(node.output)] && !graph_.is_output(node.output) &&
+         device_made_[static_cast<size_t>(node.inputs[0])];
 }
 
 bool Placer::runs_on_device(const Node& node) const {

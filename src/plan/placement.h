@@ -24,7 +24,8 @@ enum class Destination {
 };
 
 /// Decides layouts and sharing:
-///   - what the device makes or reads is binary16 in its chunked layout, all else row-major float;
+///   - what the device makes or reads is binary16 in its chunked layout, and so is what layers of
+///     single elements make on the way from device to device; all else is row-major float;
 ///   - joined tensors are made in place where memory order allows it;
 ///   - reshapes of row-major tensors, and slices of whole chunks, share their input's memory.
 class Placer {
@@ -40,6 +41,9 @@ class Placer {
   bool runs_on_device(const Node& node) const;
   bool is_device_concat(const Node& node) const;
   bool is_device_slice(const Node& node) const;
+  bool is_elementwise(const Node& node) const;
+  bool keeps_layout(const Node& node) const;
+  void find_readers();
   bool device_reads(int value) const { return device_read_[static_cast<size_t>(value)]; }
   void place(size_t index);
   bool place_reshape(const Node& node);
@@ -51,7 +55,9 @@ class Placer {
   Layout layout_;
   mutable std::vector<Placement> values_;  // root() shortens the ways that it went
   std::vector<Destination> destinations_;
-  std::vector<bool> device_made_, device_read_;
+  // By value: in the device's layout; read by a command; read by one in the end, with nothing
+  // between but joins, slices and layers of single elements.
+  std::vector<bool> device_made_, device_read_, device_bound_;
 };
 
 }  // namespace dvnn::plan

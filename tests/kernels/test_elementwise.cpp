@@ -5,8 +5,28 @@
 
 using namespace dvnn;
 using kernels::Combination;
+using kernels::Operation;
+
+constexpr Operation kLastOperation = Operation::kSub;
+
+void check_operations(const std::vector<float>& x, const std::vector<float>& y) {
+  for (int i = 0; i <= static_cast<int>(kLastOperation); ++i) {
+    const auto operation = static_cast<Operation>(i);
+    std::vector<float> wanted(x.size());
+    kernels::plain::operate(operation, x.data(), y.data(), wanted.data(), x.size());
+    test::on_every_target([&](const char* target) {
+      std::vector<float> found = x;
+      kernels::operate(operation, found.data(), y.data(), found.data(), x.size());
+      test::assert_same(target, found, wanted);
+      found = y;
+      kernels::operate(operation, x.data(), found.data(), found.data(), x.size());
+      test::assert_same(target, found, wanted);
+    });
+  }
+}
 
 void check(const std::vector<float>& from, float factor, const std::vector<float>& before) {
+  check_operations(from, before);
   const size_t count = from.size();
   std::vector<float> wanted(count);
   kernels::plain::scale(from.data(), factor, wanted.data(), count);
@@ -37,6 +57,12 @@ START_TEST(known_values) {
   ck_assert(result[0] == 12 && result[1] == 15);
   kernels::scale(from, 0.5f, result, 2);
   ck_assert(result[0] == 1 && result[1] == -1.5f);
+  const float x[2] = {6, -3}, y[2] = {2, 4};
+  const float wanted[][2] = {{8, 1}, {3, -0.75f}, {6, 4}, {2, -3}, {12, -12}, {6, -12}, {4, -7}};
+  for (int i = 0; i <= static_cast<int>(kLastOperation); ++i) {
+    kernels::operate(static_cast<Operation>(i), x, y, result, 2);
+    ck_assert(result[0] == wanted[i][0] && result[1] == wanted[i][1]);
+  }
 }
 END_TEST
 

@@ -106,6 +106,40 @@ const NamedFunction& row_of(UnaryFunction function) {
   return kFunctions[static_cast<size_t>(function)];
 }
 
+// Functions that kernels compute in vectors.
+constexpr struct {
+  UnaryFunction function;
+  kernels::Curve curve;
+} kCurves[] = {
+    {UnaryFunction::kAbs, kernels::Curve::kAbs},
+    {UnaryFunction::kClip, kernels::Curve::kClip},
+    {UnaryFunction::kElu, kernels::Curve::kElu},
+    {UnaryFunction::kExp, kernels::Curve::kExp},
+    {UnaryFunction::kHardSigmoid, kernels::Curve::kHardSigmoid},
+    {UnaryFunction::kHardSwish, kernels::Curve::kHardSwish},
+    {UnaryFunction::kReciprocal, kernels::Curve::kReciprocal},
+    {UnaryFunction::kSigmoid, kernels::Curve::kSigmoid},
+    {UnaryFunction::kSqrt, kernels::Curve::kSqrt},
+    {UnaryFunction::kSwish, kernels::Curve::kSwish},
+    {UnaryFunction::kTanh, kernels::Curve::kTanh},
+};
+
+class VectorUnary final : public CpuLayer {
+ public:
+  VectorUnary(CurveOf curve, const TensorDesc& input, const TensorDesc& output)
+      : curve_(curve), spans_({&input, 1}, output) {}
+  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
+    spans_.run(inputs, outputs[0], [this](size_t, const float* in, float* out, size_t count) {
+      kernels::apply(curve_.curve, curve_.a, curve_.b, in, out, count);
+    });
+    return {};
+  }
+
+ private:
+  CurveOf curve_;
+  ElementSpans spans_;
+};
+
 class Unary final : public CpuLayer {
  public:
   Unary(Function function, float a, float b, const TensorDesc& input, const TensorDesc& output)
@@ -124,6 +158,15 @@ class Unary final : public CpuLayer {
 };
 
 }  // namespace
+
+std::optional<CurveOf> curve_of(const UnaryAttributes& unary) {
+  for (const auto& known : kCurves) {
+    if (known.function != unary.function) continue;
+    const NamedFunction& row = row_of(unary.function);
+    return CurveOf{known.curve, unary.a.value_or(row.default_a), unary.b.value_or(row.default_b)};
+  }
+  return std::nullopt;
+}
 
 Result<UnaryFunction> parse_unary_function(const std::string& name) {
   return parse_name<UnaryFunction>(name, kFunctions, "function");
@@ -163,6 +206,9 @@ LayerResult UnaryAttributes::create(Span<const TensorDesc> inputs,
                                     Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
   DVNN_TRY(expect_same_elements(inputs[0], outputs[0]));
+  if (const auto curve = curve_of(*this)) {
+    return std::unique_ptr<CpuLayer>(new VectorUnary(*curve, inputs[0], outputs[0]));
+  }
   const NamedFunction& row = row_of(function);
   return std::unique_ptr<CpuLayer>(new Unary(row.function, a.value_or(row.default_a),
                                              b.value_or(row.default_b), inputs[0], outputs[0]));

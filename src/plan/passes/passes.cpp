@@ -24,6 +24,8 @@ Status run_sized_passes(Graph* graph, const PlanOptions& options) {
   DVNN_TRY(go_on());
   DVNN_TRY(lower_inner_products(graph, options.hwc));
   DVNN_TRY(go_on());
+  fuse_elementwise(graph);
+  DVNN_TRY(go_on());
   lower_affines(graph);
   DVNN_TRY(go_on());
   DVNN_TRY(pool_before_concat(graph));

@@ -46,6 +46,9 @@ void lower_convolutions(Graph* graph);
 /// device's are split into several poolings where that computes the same; the rest goes to the CPU.
 Status lower_poolings(Graph* graph);
 
+/// Functions of single elements that the CPU computes become one step with those around them.
+void fuse_elementwise(Graph* graph);
+
 /// Sums, activations and maximum poolings move into the convolution (or sum, or average pooling)
 /// before them, where the device's order of operations allows it.
 void fuse_commands(Graph* graph, int unified_buffer_bytes);

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of single elements that the CPU computes, one after the other, become one step: SiLU,
+// hard-swish, gates, and the sums and products around them. What the device would do before is part
+// of it, unless a convolution does it for nothing: a command for a function alone costs more than
+// the function, and rounds its result.
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "plan/passes/passes.h"
+#include "plan/passes/rewriter.h"
+
+namespace dvnn::plan {
+namespace {
+
+using kernels::Curve;
+using kernels::Operation;
+using layers::ElementwiseAttributes;
+
+// What a step reads: one of the chain's inputs, constants or results.
+struct Operand {
+  enum Kind { kInput, kConstant, kResult } kind;
+  int index;
+};
+
+// The axis along which operands may have an element each.
+int channel_axis(const Shape& shape) {
+  return std::min(1, shape.rank - 1);
+}
+
+// Whether an operand of this shape has one element for each channel of `whole`.
+bool is_per_channel(const Shape& shape, const Shape& whole) {
+  const int axis = channel_axis(whole);
+  if (shape.rank > whole.rank || shape.elements() != whole[axis]) return false;
+  const int at = axis - (whole.rank - shape.rank);
+  return at >= 0 && shape[at] == whole[axis];
+}
+
+bool fits(const Shape& shape, const Shape& whole) {
+  return shape == whole || shape.elements() == 1 || is_per_channel(shape, whole);
+}
+
+std::optional<Operation> operation_of(layers::BinaryOperation operation) {
+  switch (operation) {
+    case layers::BinaryOperation::kAdd:
+      return Operation::kAdd;
+    case layers::BinaryOperation::kDiv:
+      return Operation::kDiv;
+    case layers::BinaryOperation::kMax:
+      return Operation::kMax;
+    case layers::BinaryOperation::kMin:
+      return Operation::kMin;
+    case layers::BinaryOperation::kMul:
+      return Operation::kMul;
+    case layers::BinaryOperation::kSub:
+      return Operation::kSub;
+    default:
+      return std::nullopt;
+  }
+}
+
+Operation operation_of(layers::EltwiseOperation operation) {
+  switch (operation) {
+    case layers::EltwiseOperation::kProduct:
+      return Operation::kMul;
+    case layers::EltwiseOperation::kMax:
+      return Operation::kMax;
+    default:
+      return Operation::kAdd;
+  }
+}
+
+// Builds a chain node by node.
+class Chain {
+ public:
+  explicit Chain(const Rewriter* rewriter, const Graph& graph, int output)
+      : rewriter_(*rewriter), graph_(graph), whole_(graph.shape_of(output)) {}
+
+  void add(const Node& node) { results_.push_back({node.output, result_of(node)}); }
+  std::vector<int> inputs() const { return inputs_; }
+
+  // Null if the chain is longer than a layer takes.
+  std::optional<ElementwiseAttributes> finish() {
+    if (inputs_.empty() || steps_.empty() || inputs_.size() > ElementwiseAttributes::kMostInputs ||
+        steps_.size() > ElementwiseAttributes::kMostSteps ||
+        constants_.size() > ElementwiseAttributes::kMostConstants ||
+        inputs_.size() + constants_.size() + steps_.size() > ElementwiseAttributes::kMostValues) {
+      return std::nullopt;
+    }
+    put_whole_input_first();
+    if (graph_.shape_of(inputs_[0]) != whole_) return std::nullopt;
+    ElementwiseAttributes made;
+    made.inputs = static_cast<int>(inputs_.size());
+    made.constants = constants_;
+    for (const Step& step : steps_) {
+      made.steps.push_back(step.step);
+      made.steps.back().x = number_of(step.x);
+      made.steps.back().y = number_of(step.y);
+    }
+    return made;
+  }
+
+ private:
+  struct Step {
+    ElementwiseAttributes::Step step;
+    Operand x, y;
+  };
+  struct Made {
+    int value;
+    Operand operand;
+  };
+
+  int number_of(Operand operand) const {
+    const int inputs = static_cast<int>(inputs_.size());
+    switch (operand.kind) {
+      case Operand::kInput:
+        return operand.index;
+      case Operand::kConstant:
+        return inputs + operand.index;
+      case Operand::kResult:
+        return inputs + static_cast<int>(constants_.size()) + operand.index;
+    }
+    return 0;
+  }
+
+  // The layer's result has the shape of its first input.
+  void put_whole_input_first() {
+    const auto whole = std::find_if(inputs_.begin(), inputs_.end(),
+                                    [this](int v) { return graph_.shape_of(v) == whole_; });
+    if (whole == inputs_.end() || whole == inputs_.begin()) return;
+    const int index = static_cast<int>(whole - inputs_.begin());
+    std::swap(inputs_[0], *whole);
+    auto renumber = [index](Operand* operand) {
+      if (operand->kind != Operand::kInput) return;
+      operand->index = operand->index == 0 ? index : operand->index == index ? 0 : operand->index;
+    };
+    for (Step& step : steps_) {
+      renumber(&step.x);
+      renumber(&step.y);
+    }
+  }
+
+  Operand operand(int value) {
+    for (const Made& made : results_) {
+      if (made.value == value) return made.operand;
+    }
+    if (const auto* constant = constant_of(value)) return constant_operand(constant->values);
+    const auto known = std::find(inputs_.begin(), inputs_.end(), value);
+    const int index = static_cast<int>(known - inputs_.begin());
+    if (known == inputs_.end()) inputs_.push_back(value);
+    return {Operand::kInput, index};
+  }
+
+  const layers::ConstantAttributes* constant_of(int value) const {
+    const int producer = rewriter_.producer(value);
+    if (producer < 0 || graph_.shape_of(value) == whole_) return nullptr;
+    return graph_.nodes[static_cast<size_t>(producer)].layer<layers::ConstantAttributes>();
+  }
+
+  Operand constant_operand(std::vector<float> values) {
+    constants_.push_back(std::move(values));
+    return {Operand::kConstant, static_cast<int>(constants_.size()) - 1};
+  }
+
+  Operand curve(Curve curve, float a, float b, Operand x) {
+    Step step{{}, x, x};
+    step.step.curve = curve;
+    step.step.a = a;
+    step.step.b = b;
+    return done(step);
+  }
+
+  Operand combine(Operation operation, Operand x, Operand y) {
+    Step step{{}, x, y};
+    step.step.combines = true;
+    step.step.operation = operation;
+    return done(step);
+  }
+
+  Operand done(const Step& step) {
+    steps_.push_back(step);
+    return {Operand::kResult, static_cast<int>(steps_.size()) - 1};
+  }
+
+  Operand affine(const std::vector<float>& scale, const std::vector<float>& bias, Operand x) {
+    const auto all = [](const std::vector<float>& values, float fallback) -> std::optional<float> {
+      if (values.empty()) return fallback;
+      const bool same = std::all_of(values.begin(), values.end(),
+                                    [&](float value) { return value == values[0]; });
+      return same ? std::optional<float>(values[0]) : std::nullopt;
+    };
+    const auto a = all(scale, 1), b = all(bias, 0);
+    if (a && b) return curve(Curve::kLine, *a, *b, x);
+    if (!a || *a != 1) x = combine(Operation::kMul, x, constant_operand(scale));
+    if (!b || *b != 0) x = combine(Operation::kAdd, x, constant_operand(bias));
+    return x;
+  }
+
+  Operand activation(const Node& node, Operand x) {
+    using device::Activation;
+    switch (node.run.activation) {
+      case Activation::kTanh:
+        return curve(Curve::kTanh, 0, 0, x);
+      case Activation::kRelu:
+        return curve(Curve::kRelu, node.run.activation_param, 0, x);
+      case Activation::kSigmoid:
+        return curve(Curve::kSigmoid, 0, 0, x);
+      case Activation::kPrelu:
+        return combine(Operation::kPrelu, x, constant_operand(node.slopes));
+      case Activation::kElu:
+        return curve(Curve::kElu, 1, 0, x);
+      case Activation::kRelu6:
+        return curve(Curve::kClip, 0, 6, x);
+      case Activation::kNone:
+        break;
+    }
+    return curve(Curve::kLine, 1, 0, x);
+  }
+
+  Operand sum_of(const Node& node, const layers::EltwiseAttributes& layer) {
+    auto term = [&](size_t i) {
+      const Operand x = operand(node.inputs[i]);
+      const float coeff = layer.coeff.empty() ? 1 : layer.coeff[i];
+      return coeff == 1 ? x : curve(Curve::kLine, coeff, 0, x);
+    };
+    Operand result = term(0);
+    for (size_t i = 1; i < node.inputs.size(); ++i) {
+      result = combine(operation_of(layer.operation), result, term(i));
+    }
+    return result;
+  }
+
+  Operand result_of(const Node& node) {
+    const Operand x = operand(node.inputs[0]);
+    if (node.op == Op::kAffine) return affine(node.weights, node.bias, x);
+    if (node.op == Op::kActivation) return activation(node, x);
+    if (node.op == Op::kAdd) return combine(Operation::kAdd, x, operand(node.inputs[1]));
+    if (const auto* layer = node.layer<layers::EltwiseAttributes>()) return sum_of(node, *layer);
+    if (const auto* layer = node.layer<layers::BinaryAttributes>()) {
+      return combine(*operation_of(layer->operation), x, operand(node.inputs[1]));
+    }
+    const auto* unary = node.layer<layers::UnaryAttributes>();
+    if (unary->function == layers::UnaryFunction::kNeg) return curve(Curve::kLine, -1, 0, x);
+    const auto known = *layers::curve_of(*unary);
+    return curve(known.curve, known.a, known.b, x);
+  }
+
+  const Rewriter& rewriter_;
+  const Graph& graph_;
+  Shape whole_;
+  std::vector<int> inputs_;  // values
+  std::vector<std::vector<float>> constants_;
+  std::vector<Step> steps_;
+  std::vector<Made> results_;
+};
+
+class ChainFinder {
+ public:
+  explicit ChainFinder(Graph* graph)
+      : graph_(*graph), rewriter_(graph), taken_(graph->nodes.size()), free_(graph->nodes.size()) {
+    for (size_t i = 0; i < graph->nodes.size(); ++i) {
+      for (int value : graph->nodes[i].inputs) readers_[value].insert(i);
+      free_[i] = follows_convolution(graph->nodes[i]);
+    }
+  }
+
+  void run() {
+    // From the end, so that a chain is found from its last node on.
+    for (size_t i = rewriter_.count(); i-- > 0;) {
+      if (!taken_[i] && is_for_cpu(rewriter_.node(i))) join(i);
+    }
+    rewriter_.finish();
+  }
+
+ private:
+  // Functions of single elements that only the CPU computes.
+  bool is_for_cpu(const Node& node) const {
+    if (node.dead || node.op != Op::kCpu || node.inputs.empty()) return false;
+    const Shape& whole = graph_.shape_of(node.output);
+    for (int value : node.inputs) {
+      if (!fits(graph_.shape_of(value), whole)) return false;
+    }
+    if (const auto* layer = node.layer<layers::BinaryAttributes>()) {
+      return operation_of(layer->operation).has_value();
+    }
+    if (const auto* layer = node.layer<layers::UnaryAttributes>()) {
+      return layer->function == layers::UnaryFunction::kNeg || layers::curve_of(*layer);
+    }
+    return node.layer<layers::EltwiseAttributes>() != nullptr;
+  }
+
+  bool is_elementwise(const Node& node) const {
+    if (node.dead) return false;
+    return node.op == Op::kAffine || node.op == Op::kActivation || node.op == Op::kAdd ||
+           is_for_cpu(node);
+  }
+
+  // Whether a convolution does it as it goes, perhaps after another that it does so.
+  bool follows_convolution(const Node& node) const {
+    if (node.op != Op::kActivation && node.op != Op::kAdd) return false;
+    return std::any_of(node.inputs.begin(), node.inputs.end(), [this](int value) {
+      const int producer = rewriter_.sole_producer(value);
+      if (producer < 0) return false;
+      const auto before = static_cast<size_t>(producer);
+      return graph_.nodes[before].op == Op::kConvolution || free_[before];
+    });
+  }
+
+  void join(size_t index) {
+    size_t last = index;
+    for (auto next = reader_to_join(last); next; next = reader_to_join(last)) last = *next;
+    const Shape& whole = graph_.shape_of(graph_.nodes[last].output);
+    std::set<size_t> members = {last};
+    for (bool grown = true; grown && members.size() < ElementwiseAttributes::kMostSteps;) {
+      grown = false;
+      for (size_t member : std::set<size_t>(members)) {
+        for (int value : graph_.nodes[member].inputs) {
+          const int producer = rewriter_.producer(value);
+          if (producer < 0 || members.count(static_cast<size_t>(producer)) > 0) continue;
+          if (graph_.shape_of(value) != whole || !may_join(static_cast<size_t>(producer)) ||
+              free_[static_cast<size_t>(producer)] || !read_by_all(members, value)) {
+            continue;
+          }
+          members.insert(static_cast<size_t>(producer));
+          grown = true;
+        }
+      }
+    }
+    make_chain(members, last);
+  }
+
+  bool may_join(size_t index) const {
+    const Node& node = graph_.nodes[index];
+    return !taken_[index] && !rewriter_.is_output(node.output) && is_elementwise(node);
+  }
+
+  bool read_by_all(const std::set<size_t>& members, int value) const {
+    const auto& readers = readers_.at(value);
+    return std::includes(members.begin(), members.end(), readers.begin(), readers.end());
+  }
+
+  // The one reader of what the node at `index` makes, if it can be part of its chain.
+  std::optional<size_t> reader_to_join(size_t index) const {
+    const Node& node = graph_.nodes[index];
+    const auto readers = readers_.find(node.output);
+    if (rewriter_.is_output(node.output) || readers == readers_.end() ||
+        readers->second.size() != 1) {
+      return std::nullopt;
+    }
+    const size_t reader = *readers->second.begin();
+    const Node& next = graph_.nodes[reader];
+    if (taken_[reader] || !is_elementwise(next) || free_[reader] ||
+        graph_.shape_of(next.output) != graph_.shape_of(node.output)) {
+      return std::nullopt;
+    }
+    return reader;
+  }
+
+  void make_chain(const std::set<size_t>& members, size_t last) {
+    Chain chain(&rewriter_, graph_, graph_.nodes[last].output);
+    for (size_t member : members) chain.add(graph_.nodes[member]);
+    auto layer = chain.finish();
+    if (!layer) return;
+    Node made;
+    made.op = Op::kCpu;
+    made.name = graph_.nodes[last].name;
+    made.output = graph_.nodes[last].output;
+    made.inputs = chain.inputs();
+    for (size_t member : members) {
+      const auto& layers = graph_.nodes[member].layers;
+      made.layers.insert(made.layers.end(), layers.begin(), layers.end());
+      taken_[member] = true;
+      if (member != last) rewriter_.take(member);
+    }
+    made.set_layer(std::move(*layer));
+    rewriter_.replace(last, std::move(made));
+  }
+
+  Graph& graph_;
+  Rewriter rewriter_;
+  std::vector<bool> taken_, free_;  // by node: part of a chain; done by a convolution as it goes
+  std::unordered_map<int, std::set<size_t>> readers_;  // by value: the nodes that read it
+};
+
+}  // namespace
+
+void fuse_elementwise(Graph* graph) {
+  ChainFinder(graph).run();
+}
+
+}  // namespace dvnn::plan

@@ -2,6 +2,7 @@
 // Runs a convolution command: every run reads binary16, computes in float and rounds once.
 #include <algorithm>
 
+#include "kernels/elementwise.h"
 #include "softdv/conv_command.h"
 #include "softdv/conv_kernel.h"
 #include "softdv/pointwise.h"
@@ -103,6 +104,7 @@ class ConvPlan final : public Plan {
   };
 
   bool is_single() const { return command_.runs.size() == 1 && command_.batch == 1; }
+  bool works_in_chunks() const { return kernels_[0] && kernels_[0]->depthwise(); }
   bool reads_result_of(const ConvPlan& writer) const;
   bool overwrites_input_of(const ConvPlan& reader) const;
 
@@ -126,10 +128,15 @@ class ConvPlan final : public Plan {
   bool prepare_run(size_t i) {
     const SoftRun& run = command_.runs[i];
     prepared_[i] = {run.weights.mem->writes, weights_hash(run.weights)};
-    auto kernel = ConvKernel::get(run, command_.hwc, fuses_relu(run));
+    auto kernel = ConvKernel::get(run, command_.hwc, fuses_relu(run), !is_reduced(run));
     if (!kernel) return false;
     kernels_[i] = std::move(kernel);
     return true;
+  }
+
+  // Whether a pooling or normalisation follows the convolution.
+  static bool is_reduced(const SoftRun& run) {
+    return run.run.pool != PoolKind::kNone || (run.lrn & 1);
   }
 
   // ReLU may come before a maximum pooling as it never changes which value is the largest; but not
@@ -199,16 +206,22 @@ class ConvPlan final : public Plan {
                    Scratch* scratch) {
     const SoftRun& run = command_.runs[i];
     const ConvKernel* kernel = kernels_[i].get();
+    if (kernel && kernel->depthwise()) {
+      return convolve_chunks(run, *kernel, from, to, operand, scratch);
+    }
     const WorkingShape before = working(run.conv), after = working(run.out);
-    const bool reduced = run.run.pool != PoolKind::kNone || (run.lrn & 1);
+    const bool reduced = is_reduced(run);
     // An addition before a pooling has the size of the pooling's input.
     const bool adds_first = reduced && run.run.pool != PoolKind::kAverage;
     const half_t* addend = adds_first ? operand : nullptr;
     float* shared = keeps_ < 0 ? nullptr : scratch->shared(keeps_).room(after.size());
-    float* result = shared ? shared : scratch->result.room(after.size());
+    // Rows of the result as floats: where later commands read them, else in the thread's cache.
+    auto result_rows = [&](Band band) {
+      return shared ? row(shared, after, band.first)
+                    : thread_result(static_cast<size_t>(band.last - band.first) * after.row());
+    };
 
-    auto finish = [&](Band band) {
-      float* rows = row(result, after, band.first);
+    auto finish = [&](Band band, float* rows) {
       if (operand && !adds_first) add_rows(operand, after, band, rows);
       if (!(kernel && fuses_relu(run))) {
         activate(run.run.activation, run.run.activation_param,
@@ -217,37 +230,69 @@ class ConvPlan final : public Plan {
       store_rows(rows, after, band, shared != nullptr, to);
     };
     if (kernel) {
-      float* data = reduced ? scratch->conv.room(before.size()) : result;
-      convolve(run, *kernel, from, data, scratch, [&](Band band) {
-        if (!reduced) return finish(band);
-        if (addend) add_rows(addend, before, band, row(data, before, band.first));
-      });
-      if (!reduced) return;
+      if (!reduced) return convolve(run, *kernel, from, scratch, result_rows, finish);
+      float* data = scratch->conv.room(before.size());
+      convolve(
+          run, *kernel, from, scratch, [&](Band band) { return row(data, before, band.first); },
+          [&](Band band, float* rows) {
+            if (addend) add_rows(addend, before, band, rows);
+          });
       for_each_band(after.rows, before.size(), scratch, [&](Band band) {
-        reduce(run, {data, 0}, before, row(result, after, band.first), after, band);
-        finish(band);
+        float* rows = result_rows(band);
+        reduce(run, {data, 0}, before, rows, after, band);
+        finish(band, rows);
       });
       return;
     }
     for_each_band(after.rows, before.size(), scratch, [&](Band band) {
+      float* made = result_rows(band);
       if (!reduced) {
-        load_rows(from, before, band, row(result, after, band.first));
-        return finish(band);
+        load_rows(from, before, band, made);
+        return finish(band, made);
       }
       const Band reached = input_rows(run, before, band);
       float* rows = thread_rows(static_cast<size_t>(reached.last - reached.first) * before.row());
       load_rows(from, before, reached, rows);
       if (addend) add_rows(addend, before, reached, rows);
-      reduce(run, {rows, reached.first}, before, row(result, after, band.first), after, band);
-      finish(band);
+      reduce(run, {rows, reached.first}, before, made, after, band);
+      finish(band, made);
     });
   }
 
-  // Convolves band by band and calls then(band) after each, on the same thread.
-  template <typename Then>
-  void convolve(const SoftRun& run, const ConvKernel& kernel, const half_t* from, float* data,
-                Scratch* scratch, Then then) const {
-    const WorkingShape in = working(run.in), source = kernel.source(), out = kernel.result();
+  // A depthwise convolution with what follows it, row by row of each chunk.
+  static void convolve_chunks(const SoftRun& run, const ConvKernel& kernel, const half_t* from,
+                              half_t* to, const half_t* operand, Scratch* scratch) {
+    constexpr int kChunk = 8, kTaskValues = 1 << 14;
+    const Depthwise& depthwise = *kernel.depthwise();
+    const int rows = depthwise.out_rows(), columns = depthwise.out_columns();
+    const int bands = std::clamp(rows * columns * kChunk / kTaskValues, 1, rows);
+    const float* const slopes = kernel.slopes().empty() ? nullptr : kernel.slopes().data();
+    scratch->team.run(depthwise.chunks() * bands, [&](int i) {
+      const int chunk = i / bands;
+      const Band band = band_of(rows, i % bands, bands);
+      const WorkingShape row = {1, columns, depthwise.channels(chunk)};
+      const size_t start = static_cast<size_t>(chunk) * kChunk * static_cast<size_t>(rows) *
+                           static_cast<size_t>(columns);
+      depthwise.run(from, chunk, band.first, band.last, [&](int r, float* values) {
+        const size_t at = start + static_cast<size_t>(r) * row.row();
+        if (operand) {
+          float* const addend = thread_rows(row.row());
+          half_to_float(operand + at, addend, row.row());
+          kernels::operate(kernels::Operation::kAdd, values, addend, values, row.row());
+        }
+        activate(run.run.activation, run.run.activation_param,
+                 slopes ? slopes + chunk * kChunk : nullptr, run.absolute, row, {0, 1}, values);
+        float_to_half(values, to + at, row.row());
+      });
+    });
+  }
+
+  // Convolves band by band, to the rows that rows_of(band) returns, and calls then(band, rows)
+  // after each, on the same thread.
+  template <typename Rows, typename Then>
+  void convolve(const SoftRun& run, const ConvKernel& kernel, const half_t* from, Scratch* scratch,
+                Rows rows_of, Then then) const {
+    const WorkingShape in = working(run.in), source = kernel.source();
     float* whole = takes_ >= 0 ? scratch->shared(takes_).data() : nullptr;
     if (device::is_deconv(run.run.conv)) {  // spread out first
       whole = scratch->input.room(source.size());
@@ -267,13 +312,20 @@ class ConvPlan final : public Plan {
         rows = thread_rows(static_cast<size_t>(reads.last - reads.first) * source.row());
         load_rows(from, in, reads, rows);
       }
-      kernel.execute(index, rows, row(data, out, makes.first));
-      then(makes);
+      float* const made = rows_of(makes);
+      kernel.execute(index, rows, made);
+      then(makes, made);
     });
   }
 
   // A buffer of the calling thread, of at least `count` floats.
   static float* thread_rows(size_t count) {
+    static thread_local AlignedFloats buffer;
+    return buffer.room(count);
+  }
+
+  // Another one.
+  static float* thread_result(size_t count) {
     static thread_local AlignedFloats buffer;
     return buffer.room(count);
   }
@@ -317,7 +369,8 @@ bool ConvPlan::overwrites_input_of(const ConvPlan& reader) const {
 
 bool ConvPlan::reads_result_of(const ConvPlan& writer) const {
   if (!is_single() || !writer.is_single() || command_.table.mem || !kernels_[0]) return false;
-  if (device::is_deconv(command_.runs[0].run.conv)) return false;  // is spread out first
+  if (works_in_chunks() || writer.works_in_chunks()) return false;  // no floats
+  if (device::is_deconv(command_.runs[0].run.conv)) return false;   // is spread out first
   const Dims a = writer.command_.runs[0].out, b = command_.in;
   return writer.command_.output.offset == command_.input.offset && a.w == b.w && a.h == b.h &&
          a.c == b.c && writer.command_.hwc == command_.hwc;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "softdv/conv_kernel.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -11,6 +9,7 @@
 #include <mutex>
 #include <string>
 
+#include "softdv/one_thread.h"
 #include "softdv/onednn_convolution.h"
 #include "softdv/queue.h"
 
@@ -27,29 +26,18 @@ Cache& cache() {
   return *instance;
 }
 
-// While it lives, what the calling thread makes is for one thread: a primitive keeps the number of
-// OpenMP threads from when it was made.
-class OneThread {
- public:
-  OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
-  ~OneThread() { omp_set_num_threads(before_); }
-
- private:
-  int before_;
-};
-
 // A key of everything that a kernel depends on.
-std::string cache_key(const SoftRun& run, bool hwc, bool relu) {
+std::string cache_key(const SoftRun& run, bool hwc, bool relu, bool in_chunks) {
   const device::ConvRun& r = run.run;
   const PackedGeometry& g = run.geometry;
   char text[256];
   std::snprintf(text, sizeof text,
                 "%dx%dx%d m%d k%dx%d s%dx%d d%dx%d p%d,%d,%d,%d kind%d q%d prelu%d fc%d y%d "
-                "relu%d:%a w%016llx:%llu",
+                "relu%d:%a c%d w%016llx:%llu",
                 run.in.w, run.in.h, run.in.c, g.m, r.kernel.x, r.kernel.y, r.stride.x, r.stride.y,
                 r.dilation.x, r.dilation.y, r.conv_pad.left, r.conv_pad.right, r.conv_pad.top,
                 r.conv_pad.bottom, static_cast<int>(r.conv), g.quantised, g.prelu,
-                run.fully_connected, hwc, relu, static_cast<double>(r.activation_param),
+                run.fully_connected, hwc, relu, static_cast<double>(r.activation_param), in_chunks,
                 static_cast<unsigned long long>(weights_hash(run.weights)),
                 static_cast<unsigned long long>(run.weights.size));
   return text;
@@ -79,15 +67,16 @@ uint64_t weights_hash(const Bytes& weights) {
   return streams[0];
 }
 
-std::shared_ptr<ConvKernel> ConvKernel::get(const SoftRun& run, bool hwc, bool relu) {
-  const std::string key = cache_key(run, hwc, relu);
+std::shared_ptr<ConvKernel> ConvKernel::get(const SoftRun& run, bool hwc, bool relu,
+                                            bool in_chunks) {
+  const std::string key = cache_key(run, hwc, relu, in_chunks);
   Cache& shared = cache();
   const std::lock_guard<std::mutex> lock(shared.mutex);
   if (auto known = shared.kernels[key].lock()) return known;
   std::shared_ptr<ConvKernel> kernel(new ConvKernel());
   const OneThread one_thread;
   try {  // oneDNN reports by exception; none may cross the C interface
-    if (!kernel->build(run, hwc, relu)) return nullptr;
+    if (!kernel->build(run, hwc, relu, in_chunks)) return nullptr;
   } catch (const std::exception& e) {
     set_error("the convolution cannot be prepared: %s", e.what());
     return nullptr;
@@ -163,9 +152,14 @@ struct Window {
   int end(int last) const { return start(last - 1) + (kernel - 1) * dilation + 1; }
 };
 
+// All outputs of an axis.
+ConvAxis whole(const Window& w, int out) {
+  return {w.in, out, w.kernel, w.stride, w.dilation, w.before, w.end(out) - w.in};
+}
+
 }  // namespace
 
-bool ConvKernel::build(const SoftRun& run, bool hwc, bool relu) {
+bool ConvKernel::build(const SoftRun& run, bool hwc, bool relu, bool in_chunks) {
   const Axes axes{hwc};
   const device::ConvRun& r = run.run;
   const bool depthwise = device::is_depthwise(r.conv), deconv = device::is_deconv(r.conv);
@@ -185,9 +179,12 @@ bool ConvKernel::build(const SoftRun& run, bool hwc, bool relu) {
 
   std::vector<float> weights, bias;
   unpack(run, &weights, &bias, &slopes_);
-  ConvShape shape = {{}, {}, run.in.c, r.m, depthwise};
-  shape.rows.kernel = rows.kernel;
-  shape.columns.kernel = cols.kernel;
+  ConvShape shape = {whole(rows, result_.rows), whole(cols, result_.cols), run.in.c, r.m,
+                     depthwise};
+  if (in_chunks && !deconv && Depthwise::suits(shape)) {
+    depthwise_ = std::make_unique<Depthwise>(shape, weights.data(), bias.data());
+    return true;
+  }
   OneDnnWeights packed(shape, weights.data(), bias.data());
   // A depthwise convolution takes some four times as long for as many.
   const double macs =

@@ -8,6 +8,7 @@
 
 #include "softdv/conv_command.h"
 #include "softdv/convolution.h"
+#include "softdv/depthwise.h"
 #include "softdv/working_format.h"
 
 namespace dvnn::softdv {
@@ -16,7 +17,11 @@ class ConvKernel {
  public:
   /// The kernel of `run`, from the weights as they are now; from a cache where it is known. Null on
   /// failure, with set_error() called.
-  static std::shared_ptr<ConvKernel> get(const SoftRun& run, bool hwc, bool relu);
+  /// `in_chunks`: it may be one that works on chunks, without ReLU: depthwise() is not null then,
+  /// and there are no bands.
+  static std::shared_ptr<ConvKernel> get(const SoftRun& run, bool hwc, bool relu, bool in_chunks);
+
+  const Depthwise* depthwise() const { return depthwise_.get(); }
 
   /// Working tensors: `source` after spreading (deconvolutions), `result` before pooling.
   const WorkingShape& source() const { return source_; }
@@ -34,7 +39,8 @@ class ConvKernel {
 
  private:
   ConvKernel() = default;
-  bool build(const SoftRun& run, bool hwc, bool relu);
+  bool build(const SoftRun& run, bool hwc, bool relu, bool in_chunks);
+  std::unique_ptr<Depthwise> depthwise_;
   std::vector<std::unique_ptr<Convolution>> convolutions_;  // one a band
   WorkingShape source_, result_;
   std::vector<Band> bands_, source_bands_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "softdv/queue.h"
 
-#include <omp.h>
 #include <pthread.h>
 
 #include <array>
@@ -15,24 +14,12 @@
 #include <thread>
 
 #include "softdv/objects.h"
+#include "softdv/one_thread.h"
 
 namespace dvnn::softdv {
 namespace {
 
 constexpr size_t kRemembered = 64;  // the last executions, whose times are kept
-
-// oneDNN's threads are one while this lives: the team's own are enough. Whoever calls the device
-// keeps the setting that it had.
-class OneThread {
- public:
-  OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
-  ~OneThread() { omp_set_num_threads(before_); }
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-
- private:
-  int before_;
-};
 
 // Whoever is at the head of the queue, and finds the block idle, leads the block's team of threads:
 // the worker, or a thread that runs its list itself.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device's queues, one per block: command lists run in the order of submission, across all
-// lists and contexts of the process, on a worker thread or on the thread that waits for them. Blocks
-// run beside one another. Ids count from 1, per block.
+// lists and contexts of the process, on a worker thread or on the thread that waits for them.
+// Blocks run beside one another. Ids count from 1, per block.
 #pragma once
 
 #include <cstdint>

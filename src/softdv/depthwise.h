@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The usual depthwise convolutions on the device's chunks as they lie in memory: 8 channels of one
+// pixel beside those of the next. Other convolutions need all channels of a pixel together, so they
+// convert the whole tensor before and after; here a few rows of one chunk are floats at a time, and
+// stay in the first-level cache.
+#pragma once
+
+#include "base/aligned.h"
+#include "softdv/convolution.h"
+#include "tensor/half.h"
+
+namespace dvnn::softdv {
+
+class Depthwise {
+ public:
+  /// Kernels of 3x3 with strides of 1 or 2 and no dilation.
+  static bool suits(const ConvShape& shape);
+  /// `weights` and `bias` as for plain_convolution(); copied.
+  Depthwise(const ConvShape& shape, const float* weights, const float* bias);
+
+  int chunks() const { return (shape_.out_channels + kChunk - 1) / kChunk; }
+  /// Channels of a chunk, which are side by side.
+  int channels(int chunk) const;
+  int out_rows() const { return shape_.rows.out; }
+  int out_columns() const { return shape_.columns.out; }
+
+  /// Convolves rows first..last-1 of one chunk. `from` is the whole input in chunks. Calls
+  /// finish(row, floats) for each, where the floats, out_columns() times channels(chunk), may be
+  /// changed until the next call.
+  template <typename Finish>
+  void run(const half_t* from, int chunk, int first, int last, Finish finish) const {
+    Rows rows(*this, from, chunk);
+    for (int row = first; row < last; ++row) finish(row, rows.convolve(row));
+  }
+
+ private:
+  static constexpr int kChunk = 8, kRows = 3;
+
+  // Of one chunk: weights (tap, channel) and bias, repeated until they fill vectors.
+  struct Kernel {
+    AlignedVector<float> weights, bias;
+  };
+
+  // The calling thread's rows of one chunk.
+  class Rows {
+   public:
+    Rows(const Depthwise& of, const half_t* from, int chunk);
+    float* convolve(int row);
+
+   private:
+    const float* input(int row);
+    const Depthwise& of_;
+    const Kernel& kernel_;
+    const half_t* chunk_;
+    size_t channels_, stride_;      // elements of a pixel, floats of a row with its zeros
+    float *zeros_, *held_, *made_;  // rows
+    int holds_[kRows];              // which input row each held one is; -1: none
+  };
+
+  ConvShape shape_;
+  std::vector<Kernel> kernels_;  // by chunk
+};
+
+}  // namespace dvnn::softdv

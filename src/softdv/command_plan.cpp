@@ -302,6 +302,15 @@ class ConvPlan final : public Plan {
                     command_.hwc ? stride.x : stride.y, whole);
       });
     }
+    if (!kernel.parts().empty()) {
+      if (!whole) {
+        whole = scratch->input.room(source.size());
+        for_each_band(source.rows, source.size(), scratch, [&](Band band) {
+          load_rows(from, in, band, row(whole, source, band.first));
+        });
+      }
+      return convolve_parts(kernel, whole, scratch, rows_of, then);
+    }
     scratch->team.run(static_cast<int>(kernel.bands().size()), [&](int k) {
       const size_t index = static_cast<size_t>(k);
       const Band reads = kernel.source_bands()[index], makes = kernel.bands()[index];
@@ -315,6 +324,37 @@ class ConvPlan final : public Plan {
       float* const made = rows_of(makes);
       kernel.execute(index, rows, made);
       then(makes, made);
+    });
+  }
+
+  // The same by parts of the result's channels, which are put together afterwards.
+  template <typename Rows, typename Then>
+  static void convolve_parts(const ConvKernel& kernel, const float* source, Scratch* scratch,
+                             Rows rows_of, Then then) {
+    const WorkingShape& result = kernel.result();
+    const std::vector<ConvKernel::Part>& parts = kernel.parts();
+    float* const made = scratch->parts.room(result.size());
+    auto start = [&](const ConvKernel::Part& part) {
+      return made + static_cast<size_t>(part.first) * result.pixels();
+    };
+    scratch->team.run(static_cast<int>(parts.size()), [&](int i) {
+      const auto index = static_cast<size_t>(i);
+      kernel.execute_part(index, source, start(parts[index]));
+    });
+    for_each_band(result.rows, result.size(), scratch, [&](Band band) {
+      float* const rows = rows_of(band);
+      const size_t columns = static_cast<size_t>(result.cols);
+      const size_t before = static_cast<size_t>(band.first) * columns;
+      const size_t pixels = static_cast<size_t>(band.last - band.first) * columns;
+      for (const ConvKernel::Part& part : parts) {
+        const size_t count = static_cast<size_t>(part.count);
+        const float* from = start(part) + before * count;
+        float* to = rows + part.first;
+        for (size_t i = 0; i < pixels; ++i, from += count, to += result.channels) {
+          std::copy(from, from + count, to);
+        }
+      }
+      then(band, rows);
     });
   }
 

@@ -25,7 +25,7 @@ struct Scratch {
   }
 
   Team team;
-  AlignedFloats input, conv, result;
+  AlignedFloats input, conv, result, parts;
   std::vector<uint16_t> unified[2], snapshot, operand;
   std::vector<AlignedFloats> results;
 };

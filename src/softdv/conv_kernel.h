@@ -28,6 +28,16 @@ class ConvKernel {
   const WorkingShape& result() const { return result_; }
   /// PReLU slopes, one per output channel; empty otherwise.
   const std::vector<float>& slopes() const { return slopes_; }
+  /// Some channels of the result.
+  struct Part {
+    int first, count;
+  };
+  /// Where the result has too few rows to share, threads share its channels: execute_part() leaves
+  /// the floats of parts()[i], all rows and `count` channels, in memory of their own. Empty: there
+  /// are bands.
+  const std::vector<Part>& parts() const { return parts_; }
+  void execute_part(size_t part, const float* source, float* result) const;
+
   /// The bands that together are the result.
   const std::vector<Band>& bands() const { return bands_; }
   /// The source rows that each of them is made of.
@@ -41,7 +51,10 @@ class ConvKernel {
   ConvKernel() = default;
   bool build(const SoftRun& run, bool hwc, bool relu, bool in_chunks);
   std::unique_ptr<Depthwise> depthwise_;
-  std::vector<std::unique_ptr<Convolution>> convolutions_;  // one a band
+  void build_parts(ConvShape shape, ConvRelu relu, int count, const float* weights,
+                   const float* bias);
+  std::vector<std::unique_ptr<Convolution>> convolutions_;  // one a band, or a part
+  std::vector<Part> parts_;
   WorkingShape source_, result_;
   std::vector<Band> bands_, source_bands_;
   std::vector<float> slopes_;

@@ -93,6 +93,16 @@ struct BinaryAttributes {
   BinaryOperation operation = BinaryOperation::kAdd;
 };
 
+/// Channels of pictures of one size: channel i of the result is channel {channels}[i] of input
+/// {inputs}[i].
+struct ChannelGatherAttributes {
+  DVNN_LAYER_TYPE(ChannelGatherAttributes, "ChannelGather");
+  struct Channel {
+    int input, channel;
+  };
+  std::vector<Channel> channels;
+};
+
 /// Joins the inputs along {axis}.
 struct ConcatAttributes {
   DVNN_LAYER_TYPE(ConcatAttributes, "Concat");
@@ -476,15 +486,17 @@ struct CustomAttributes {
 #undef DVNN_LAYER_TYPE
 
 /// Every type in the order of names; the last one stands for all types that are not built in.
-using AnyAttributes = std::variant<
-    ArgReduceAttributes, BinaryAttributes, BorderAttributes, ConcatAttributes, ConstantAttributes,
-    ConvolutionAttributes, CumSumAttributes, DetectionOutputAttributes, EluAttributes,
-    ElementwiseAttributes, EltwiseAttributes, GatherAttributes, GridSampleAttributes, LrnAttributes,
-    MatMulAttributes, NormalizeAttributes, PreluAttributes, PadAttributes, PermuteAttributes,
-    PoolingAttributes, PriorBoxAttributes, RecurrentAttributes, ReduceAttributes, ReluAttributes,
-    ReshapeAttributes, ResizeAttributes, ScaleAttributes, ScatterAttributes, SigmoidAttributes,
-    SliceAttributes, SoftmaxAttributes, StandardizeAttributes, TanhAttributes, TileAttributes,
-    TopKAttributes, UnaryAttributes, WhereAttributes, WindowPoolAttributes, CustomAttributes>;
+using AnyAttributes =
+    std::variant<ArgReduceAttributes, BinaryAttributes, BorderAttributes, ChannelGatherAttributes,
+                 ConcatAttributes, ConstantAttributes, ConvolutionAttributes, CumSumAttributes,
+                 DetectionOutputAttributes, EluAttributes, ElementwiseAttributes, EltwiseAttributes,
+                 GatherAttributes, GridSampleAttributes, LrnAttributes, MatMulAttributes,
+                 NormalizeAttributes, PreluAttributes, PadAttributes, PermuteAttributes,
+                 PoolingAttributes, PriorBoxAttributes, RecurrentAttributes, ReduceAttributes,
+                 ReluAttributes, ReshapeAttributes, ResizeAttributes, ScaleAttributes,
+                 ScatterAttributes, SigmoidAttributes, SliceAttributes, SoftmaxAttributes,
+                 StandardizeAttributes, TanhAttributes, TileAttributes, TopKAttributes,
+                 UnaryAttributes, WhereAttributes, WindowPoolAttributes, CustomAttributes>;
 
 /// Any of them. What copies and frees so many types takes long to compile, so it is compiled once.
 struct LayerAttributes : AnyAttributes {

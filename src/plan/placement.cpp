@@ -36,7 +36,7 @@ void Placer::find_readers() {
   for (size_t i = graph_.nodes.size(); i-- > 0;) {
     const Node& node = graph_.nodes[i];
     const bool on_device = runs_on_device(node);
-    const bool passes_on = node.op == Op::kConcat || is_elementwise(node) ||
+    const bool passes_on = node.op == Op::kConcat || works_in_chunks(node) ||
                            node.layer<layers::SliceAttributes>() != nullptr;
     const bool bound = on_device || (passes_on && device_bound_[static_cast<size_t>(node.output)]);
     for (int value : node.inputs) {
@@ -46,14 +46,16 @@ void Placer::find_readers() {
   }
 }
 
-bool Placer::is_elementwise(const Node& node) const {
-  return node.layer<layers::ElementwiseAttributes>() != nullptr;
+// Layers that read and write the device's layout as it is.
+bool Placer::works_in_chunks(const Node& node) const {
+  return node.layer<layers::ElementwiseAttributes>() ||
+         node.layer<layers::ChannelGatherAttributes>();
 }
 
 // Elements stay where they are, and are rounded to what a command will read anyway.
 bool Placer::keeps_layout(const Node& node) const {
   const Shape& shape = graph_.shape_of(node.output);
-  return is_elementwise(node) && shape.rank == 4 && shape.n() == 1 &&
+  return works_in_chunks(node) && shape.rank == 4 && shape.n() == 1 &&
          device_bound_[static_cast<size_t>(node.output)] && !graph_.is_output(node.output) &&
          device_made_[static_cast<size_t>(node.inputs[0])];
 }

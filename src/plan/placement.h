@@ -25,7 +25,8 @@ enum class Destination {
 
 /// Decides layouts and sharing:
 ///   - what the device makes or reads is binary16 in its chunked layout, and so is what layers of
-///     single elements make on the way from device to device; all else is row-major float;
+///     single elements or whole channels make on the way from device to device; all else is
+///     row-major float;
 ///   - joined tensors are made in place where memory order allows it;
 ///   - reshapes of row-major tensors, and slices of whole chunks, share their input's memory.
 class Placer {
@@ -41,7 +42,7 @@ class Placer {
   bool runs_on_device(const Node& node) const;
   bool is_device_concat(const Node& node) const;
   bool is_device_slice(const Node& node) const;
-  bool is_elementwise(const Node& node) const;
+  bool works_in_chunks(const Node& node) const;
   bool keeps_layout(const Node& node) const;
   void find_readers();
   bool device_reads(int value) const { return device_read_[static_cast<size_t>(value)]; }
@@ -56,7 +57,7 @@ class Placer {
   mutable std::vector<Placement> values_;  // root() shortens the ways that it went
   std::vector<Destination> destinations_;
   // By value: in the device's layout; read by a command; read by one in the end, with nothing
-  // between but joins, slices and layers of single elements.
+  // between but joins, slices and layers that work in chunks.
   std::vector<bool> device_made_, device_read_, device_bound_;
 };
 

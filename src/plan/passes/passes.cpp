@@ -18,6 +18,8 @@ Status run_sized_passes(Graph* graph, const PlanOptions& options) {
   // A pass over the largest graph takes a tenth of a second.
   const auto go_on = [&] { return check_cancelled(options.cancellation); };
   DVNN_TRY(go_on());
+  move_channels(graph);
+  DVNN_TRY(go_on());
   lower_convolutions(graph);
   DVNN_TRY(go_on());
   DVNN_TRY(lower_poolings(graph));

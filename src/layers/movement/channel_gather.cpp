@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Channels of several pictures as those of one: shuffles, splits and joins that do not follow the
+// device's chunks. They are moved once, as they are.
+#include <cstring>
+
+#include "base/format.h"
+#include "base/json.h"
+#include "base/share.h"
+#include "kernels/channels.h"
+#include "layers/factories.h"
+#include "layers/float_io.h"
+
+namespace dvnn::layers {
+namespace {
+
+constexpr size_t kChunkChannels = 8, kMostGathered = 1 << 16;
+using Channel = ChannelGatherAttributes::Channel;
+
+// Pictures in the device's chunks of binary16, all in the same layout.
+class ChunkGather final : public CpuLayer {
+ public:
+  ChunkGather(const std::vector<Channel>& channels, Span<const TensorDesc> inputs)
+      : channels_(channels), pixels_(pixels_of(inputs[0].shape)) {
+    for (const TensorDesc& input : inputs) counts_.push_back(static_cast<size_t>(input.shape.c()));
+  }
+
+  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
+    auto* to = reinterpret_cast<uint16_t*>(outputs[0].data);
+    const size_t chunks = (channels_.size() + kChunkChannels - 1) / kChunkChannels;
+    share(static_cast<int>(chunks), [&](int i) {
+      const size_t first = static_cast<size_t>(i) * kChunkChannels;
+      gather(inputs, first, to + first * pixels_);
+    });
+    return {};
+  }
+
+ private:
+  static size_t pixels_of(const Shape& shape) {
+    return static_cast<size_t>(shape.h()) * static_cast<size_t>(shape.w());
+  }
+
+  // A channel's first element in its tensor, and the distance of its elements.
+  struct Place {
+    const uint16_t* chunk;
+    size_t lane, distance;
+  };
+  Place place(Span<const ConstTensorView> inputs, const Channel& channel) const {
+    const auto input = static_cast<size_t>(channel.input), c = static_cast<size_t>(channel.channel);
+    const size_t first = c / kChunkChannels * kChunkChannels;
+    const auto* data = reinterpret_cast<const uint16_t*>(inputs[input].data);
+    return {data + first * pixels_, c - first, std::min(kChunkChannels, counts_[input] - first)};
+  }
+
+  // The chunk of channels from `first` on.
+  void gather(Span<const ConstTensorView> inputs, size_t first, uint16_t* to) const {
+    const size_t count = std::min(kChunkChannels, channels_.size() - first);
+    kernels::ChunkSources from = {};
+    bool whole = count == kChunkChannels;
+    for (size_t i = 0; i < count && whole; ++i) {
+      const Place p = place(inputs, channels_[first + i]);
+      size_t c = 0;
+      while (c < from.count && from.chunks[c] != p.chunk) ++c;
+      if (c == from.count) from.chunks[from.count++] = p.chunk;
+      from.chunk[i] = static_cast<uint8_t>(c);
+      from.lane[i] = static_cast<uint8_t>(p.lane);
+      whole = p.distance == kChunkChannels;
+    }
+    if (whole) return kernels::gather_chunk(from, pixels_, to);
+    for (size_t i = 0; i < count; ++i) {
+      const Place p = place(inputs, channels_[first + i]);
+      for (size_t pixel = 0; pixel < pixels_; ++pixel) {
+        to[pixel * count + i] = p.chunk[pixel * p.distance + p.lane];
+      }
+    }
+  }
+
+  std::vector<Channel> channels_;
+  size_t pixels_;
+  std::vector<size_t> counts_;  // by input: its channels
+};
+
+// Pictures of any type and layout.
+class PlaneGather final : public CpuLayer {
+ public:
+  PlaneGather(const std::vector<Channel>& channels, Span<const TensorDesc> inputs,
+              const TensorDesc& output)
+      : channels_(channels),
+        plane_(static_cast<size_t>(output.shape.h()) * static_cast<size_t>(output.shape.w())) {
+    for (const TensorDesc& input : inputs) readers_.emplace_back(input);
+    planes_.resize(inputs.size());
+  }
+
+  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
+    for (size_t i = 0; i < planes_.size(); ++i) planes_[i] = readers_[i].read(inputs[i]);
+    // The output may have the memory of an input.
+    float* const result = Workspace::current().floats(channels_.size() * plane_);
+    for (size_t i = 0; i < channels_.size(); ++i) {
+      const float* from = planes_[static_cast<size_t>(channels_[i].input)] +
+                          static_cast<size_t>(channels_[i].channel) * plane_;
+      std::memcpy(result + i * plane_, from, plane_ * sizeof(float));
+    }
+    write_nchw(result, outputs[0]);
+    return {};
+  }
+
+ private:
+  std::vector<Channel> channels_;
+  size_t plane_;
+  std::vector<FloatReader> readers_;
+  std::vector<const float*> planes_;
+};
+
+bool is_chunked(const TensorDesc& desc) {
+  return desc.type == ElementType::kFloat16 &&
+         (desc.layout == Layout::kWhc8 || desc.layout == Layout::kHwc8);
+}
+
+}  // namespace
+
+Result<ChannelGatherAttributes> ChannelGatherAttributes::parse(const nlohmann::json& params) {
+  JsonReader in(params, kName);
+  const auto inputs = in.integers("inputs", 0, 1023, kMostGathered);
+  const auto channels = in.integers("channels", 0, 1 << 20, kMostGathered);
+  if (channels.empty() || inputs.size() != channels.size()) {
+    in.fail("channels", "needs one number for each of 'inputs', and at least one");
+  }
+  DVNN_TRY(in.status());
+  ChannelGatherAttributes a;
+  for (size_t i = 0; i < channels.size(); ++i) a.channels.push_back({inputs[i], channels[i]});
+  return a;
+}
+
+nlohmann::json ChannelGatherAttributes::to_json() const {
+  nlohmann::json out = {{"inputs", nlohmann::json::array()}, {"channels", nlohmann::json::array()}};
+  for (const Channel& c : channels) {
+    out["inputs"].push_back(c.input);
+    out["channels"].push_back(c.channel);
+  }
+  return out;
+}
+
+DimsResult ChannelGatherAttributes::dims_after(Span<const Shape> inputs) const {
+  DVNN_ASSIGN(auto dims, same_dims(inputs));
+  for (const Shape& shape : inputs) {
+    if (shape.rank == 4 && shape.n() == 1 && shape.h() == inputs[0].h() &&
+        shape.w() == inputs[0].w()) {
+      continue;
+    }
+    return Error{ErrorCode::kUnsupported, "the input " + shape.to_string() +
+                                              " is no picture of the size of " +
+                                              inputs[0].to_string()};
+  }
+  for (const Channel& c : channels) {
+    if (static_cast<size_t>(c.input) < inputs.size() &&
+        c.channel < inputs[static_cast<size_t>(c.input)].c()) {
+      continue;
+    }
+    return Error{ErrorCode::kMalformed,
+                 format("there is no channel %d of input %d", c.channel, c.input)};
+  }
+  dims[1] = static_cast<int64_t>(channels.size());
+  return dims;
+}
+
+LayerResult ChannelGatherAttributes::create(Span<const TensorDesc> inputs,
+                                            Span<const TensorDesc> outputs) const {
+  constexpr size_t kMostInputs = 1024;
+  DVNN_TRY(expect_arity(inputs, 1, kMostInputs, outputs));
+  std::vector<Shape> shapes;
+  bool chunked = is_chunked(outputs[0]);
+  for (const TensorDesc& input : inputs) {
+    shapes.push_back(input.shape);
+    chunked = chunked && is_chunked(input) && input.layout == outputs[0].layout;
+  }
+  DVNN_ASSIGN(const auto dims, dims_after(shapes));
+  DVNN_TRY(expect_dims(dims, outputs[0]));
+  if (chunked) return std::unique_ptr<CpuLayer>(new ChunkGather(channels, inputs));
+  return std::unique_ptr<CpuLayer>(new PlaneGather(channels, inputs, outputs[0]));
+}
+
+}  // namespace dvnn::layers

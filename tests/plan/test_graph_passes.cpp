@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every pass by itself, on graphs made for it and on random ones: what it leaves must compute the
 // same in FP32.
-#include <functional>
-
 #include "graph_maker.h"
+#include "pass_check.h"
 #include "plan/passes/passes.h"
-#include "plan/reference.h"
 
 // Check last: some of its macros have common names.
 #include "check_main.h"
@@ -19,49 +17,6 @@ using device::Activation;
 namespace {
 
 constexpr int kUnifiedBuffer = 655360;
-
-std::vector<std::vector<float>> computed(const Graph& graph, const std::vector<float>& input) {
-  auto reference = Reference::create(graph);
-  ck_assert_msg(reference.ok(), "%s", reference.ok() ? "" : reference.error().message.c_str());
-  auto outputs = reference.value()->run(input.data());
-  ck_assert_msg(outputs.ok(), "%s", outputs.ok() ? "" : outputs.error().message.c_str());
-  return outputs.value();
-}
-
-// FP32 sums in another order: 24 significand bits, some hundreds of products, a few layers.
-constexpr float kTolerance = 1e-4f;
-
-void expect_same(const char* what, const Graph& before, const Graph& after,
-                 const std::vector<float>& input) {
-  const auto want = computed(before, input), have = computed(after, input);
-  ck_assert_uint_eq(want.size(), have.size());
-  for (size_t o = 0; o < want.size(); ++o) {
-    ck_assert_uint_eq(want[o].size(), have[o].size());
-    float largest = 1e-6f, worst = 0;
-    for (size_t i = 0; i < want[o].size(); ++i) {
-      largest = std::max(largest, std::fabs(want[o][i]));
-      worst = std::max(worst, std::fabs(want[o][i] - have[o][i]));
-    }
-    ck_assert_msg(worst <= kTolerance * largest, "%s: output %zu is off by %g of %g", what, o,
-                  worst, largest);
-  }
-}
-
-using Pass = std::function<void(Graph*)>;
-
-// Applies a pass; the result must compute what the graph did.
-Graph after(const char* what, const Graph& graph, const Pass& pass) {
-  Graph changed = graph;
-  pass(&changed);
-  const auto count = static_cast<size_t>(graph.shape_of(graph.input).elements());
-  expect_same(what, graph, changed, numbers(count, -1, 1));
-  return changed;
-}
-
-int count(const Graph& graph, Op op) {
-  return static_cast<int>(std::count_if(graph.nodes.begin(), graph.nodes.end(),
-                                        [op](const Node& n) { return n.op == op && !n.dead; }));
-}
 
 Pass fused() {
   return [](Graph* g) { fuse_commands(g, kUnifiedBuffer); };

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// The passes that join functions of single elements, and that take channels from where they are.
+#include "graph_maker.h"
+#include "pass_check.h"
+#include "plan/passes/passes.h"
+
+// Check last: some of its macros have common names.
+#include "check_main.h"
+
+using namespace dvnn;
+using namespace dvnn::plan;
+using namespace dvnn::test;
+using device::Activation;
+using layers::BinaryOperation;
+using layers::UnaryFunction;
+
+namespace {
+
+template <typename Layer>
+int count_layers(const Graph& graph) {
+  return static_cast<int>(std::count_if(graph.nodes.begin(), graph.nodes.end(), [](const Node& n) {
+    return !n.dead && n.op != Op::kConcat && n.layer<Layer>();
+  }));
+}
+
+int count_chains(const Graph& graph) {
+  return count_layers<layers::ElementwiseAttributes>(graph);
+}
+
+struct MovingMaker : Maker {
+  using Maker::Maker;
+  int times(int a, int b) { return sure(binary(name(), BinaryOperation::kMul, a, b)); }
+  int plus(int a, int b) { return sure(sum(name(), a, b)); }
+  int function(UnaryFunction f, int in) { return sure(unary(name(), {f, {}, {}}, in)); }
+  int silu(int in) { return times(in, active(in, Activation::kSigmoid)); }
+  // Some channels of a picture.
+  int channels(int in, int first, int last, int step = 1) {
+    const Shape s = shape_of(in);
+    const int count = (last - first + step - 1) / step;
+    return sure(slice(name(), in, {0, first, 0, 0}, {1, step, 1, 1}, {1, count, s.h(), s.w()}));
+  }
+  // Every other row and column of a picture.
+  int phase(int in, int y, int x) {
+    const Shape s = shape_of(in);
+    return sure(slice(name(), in, {0, 0, y, x}, {1, 1, 2, 2}, {1, s.c(), s.h() / 2, s.w() / 2}));
+  }
+  // ShuffleNet's: channels of `groups` groups taken in turns.
+  int shuffled(int in, int groups) {
+    const Shape s = shape_of(in);
+    const int wide = sure(reshape(name(), in, {groups, s.c() / groups, s.h() * s.w()}));
+    const int turned = sure(permute(name(), wide, {1, 0, 2}));
+    return sure(reshape(name(), turned, {1, s.c(), s.h(), s.w()}));
+  }
+};
+
+}  // namespace
+
+START_TEST(silu_is_one_step) {
+  MovingMaker m;
+  const int a = m.silu(m.conv(m.graph.input, 12)), b = m.silu(m.conv(a, 12));
+  const Graph joined = after("silu", m.done({m.conv(m.plus(a, b), 4)}), fuse_elementwise);
+  ck_assert_int_eq(count_chains(joined), 2);  // the first one's result is read twice
+  ck_assert_uint_eq(joined.nodes.size(), 5);
+}
+END_TEST
+
+START_TEST(hard_swish_is_one_step) {
+  MovingMaker m;
+  const int conv = m.conv(m.graph.input, 10);
+  const std::vector<float> one(10, 1.0f), three(10, 3.0f), sixth(10, 1 / 6.0f);
+  const int above = sure(m.affine("plus three", conv, one, three));
+  const int product = m.times(conv, m.active(above, Activation::kRelu6));
+  const int scaled = sure(m.affine("a sixth", product, sixth, std::vector<float>(10, 0.0f)));
+  const Graph joined = after("hard-swish", m.done({m.conv(scaled, 4)}), fuse_elementwise);
+  ck_assert_int_eq(count_chains(joined), 1);
+  ck_assert_uint_eq(joined.nodes.size(), 3);
+}
+END_TEST
+
+START_TEST(what_a_convolution_does_for_nothing_stays_its) {
+  MovingMaker m;
+  const int conv = m.active(m.conv(m.graph.input, 8), Activation::kRelu);
+  const int gate = sure(m.global_pooling("gate", conv, true));
+  const int gated = m.times(conv, m.function(UnaryFunction::kHardSigmoid, gate));
+  const int sum = m.plus(gated, m.conv(gated, 8));
+  const Graph joined = after("gate", m.done({sum}), fuse_elementwise);
+  ck_assert_int_eq(count(joined, Op::kActivation), 1);
+  ck_assert_int_eq(count(joined, Op::kAdd), 1);
+  ck_assert_int_eq(count_chains(joined), 2);  // the gate is as large as one pixel
+}
+END_TEST
+
+START_TEST(constants_and_every_function_join) {
+  MovingMaker m;
+  int x = m.conv(m.graph.input, 6);
+  x = m.times(x, sure(m.constant("per channel", {1, 6, 1, 1}, numbers(6, 0.5f, 2))));
+  x = sure(m.binary("off", BinaryOperation::kSub, x, sure(m.constant("one", {1}, {0.25f}))));
+  x = sure(m.binary("by", BinaryOperation::kDiv, sure(m.constant("two", {1}, {2})),
+                    m.function(UnaryFunction::kExp, x)));
+  x = m.function(UnaryFunction::kTanh, m.function(UnaryFunction::kNeg, x));
+  x = sure(m.binary("most", BinaryOperation::kMax, x, m.active(x, Activation::kPrelu)));
+  x = sure(m.binary("least", BinaryOperation::kMin, x, m.active(x, Activation::kElu)));
+  const Graph joined = after("functions", m.done({m.conv(x, 4)}), [](Graph* g) {
+    fuse_elementwise(g);
+    remove_unused(g);
+  });
+  ck_assert_int_eq(count_chains(joined), 1);
+  ck_assert_uint_eq(joined.nodes.size(), 3);
+}
+END_TEST
+
+START_TEST(long_chains_become_several_steps) {
+  MovingMaker m;
+  int x = m.conv(m.graph.input, 4);
+  for (int i = 0; i < 60; ++i)
+    x = m.function(i % 2 ? UnaryFunction::kTanh : UnaryFunction::kNeg, x);
+  const Graph joined = after("long", m.done({x}), fuse_elementwise);
+  ck_assert_int_ge(count_chains(joined), 60 / 16);
+  ck_assert_int_le(static_cast<int>(joined.nodes.size()), 8);
+}
+END_TEST
+
+START_TEST(outputs_and_shared_values_are_kept) {
+  MovingMaker m;
+  const int sigmoid = m.function(UnaryFunction::kSigmoid, m.conv(m.graph.input, 4));
+  const int squared = m.times(sigmoid, sigmoid);
+  const Graph graph = m.done({sigmoid, m.function(UnaryFunction::kSqrt, squared), squared});
+  ck_assert_int_eq(count_chains(after("outputs", graph, fuse_elementwise)), 3);
+}
+END_TEST
+
+START_TEST(space_to_depth_becomes_a_stride) {
+  for (int kernel : {1, 3}) {
+    MovingMaker m(12, 20);
+    const int in = m.graph.input;
+    const int phases =
+        m.joined({m.phase(in, 0, 0), m.phase(in, 1, 0), m.phase(in, 0, 1), m.phase(in, 1, 1)});
+    const Graph moved = after("phases", m.done({m.conv(phases, 8, kernel)}), move_channels);
+    ck_assert_uint_eq(moved.nodes.size(), 1);
+    ck_assert_int_eq(moved.nodes[0].run.kernel.x, 2 * kernel);
+    ck_assert_int_eq(moved.nodes[0].run.stride.y, 2);
+  }
+}
+END_TEST
+
+START_TEST(kernels_beyond_the_device_leave_space_to_depth) {
+  MovingMaker m(12, 12);
+  const int in = m.graph.input;
+  const int phases =
+      m.joined({m.phase(in, 0, 0), m.phase(in, 1, 0), m.phase(in, 0, 1), m.phase(in, 1, 1)});
+  const Graph kept = after("5x5", m.done({m.conv(phases, 8, 5)}), move_channels);
+  ck_assert_int_eq(kept.nodes.back().run.kernel.x, 5);
+}
+END_TEST
+
+// ShuffleNet v2: half of the shuffled channels pass by, the other half go through a branch.
+START_TEST(shuffled_halves_are_taken_by_weights_and_one_step) {
+  for (int half : {8, 12}) {
+    MovingMaker m;
+    int x = m.joined({m.conv(m.graph.input, half), m.conv(m.graph.input, half)});
+    for (int block = 0; block < 3; ++block) {
+      const int mixed = m.shuffled(x, 2);
+      const int branch = m.conv(m.channels(mixed, half, 2 * half), half, 1);
+      x = m.joined({m.channels(mixed, 0, half), m.active(branch, Activation::kRelu)});
+    }
+    const Graph moved = after("shuffle", m.done({m.conv(x, 4, 1)}), move_channels);
+    ck_assert_int_eq(count_layers<layers::PermuteAttributes>(moved), 0);
+    ck_assert_int_eq(count_layers<layers::SliceAttributes>(moved), 0);
+    ck_assert_int_eq(count(moved, Op::kReshape), 0);
+    ck_assert_int_eq(count_layers<layers::ChannelGatherAttributes>(moved), 3);
+  }
+}
+END_TEST
+
+START_TEST(slices_that_the_device_finds_stay_slices) {
+  MovingMaker m;
+  const int conv = m.conv(m.graph.input, 24);
+  const int first = m.pooled(m.channels(conv, 8, 16), false, 2, 2);
+  const int second = m.pooled(m.channels(conv, 3, 11), false, 2, 2);
+  const Graph moved = after("slices", m.done({first, second}), move_channels);
+  ck_assert_int_eq(count_layers<layers::SliceAttributes>(moved), 1);
+  ck_assert_int_eq(count_layers<layers::ChannelGatherAttributes>(moved), 1);
+}
+END_TEST
+
+START_TEST(other_orders_of_elements_are_left_alone) {
+  MovingMaker m;
+  const int conv = m.conv(m.graph.input, 8);
+  const int rows = sure(m.permute("rows", conv, {0, 2, 3, 1}));
+  const int flat = sure(m.reshape("flat", rows, {1, 16 * 16 * 8}));
+  const Graph graph = m.done({flat, m.channels(conv, 1, 5)});
+  const Graph moved = after("rows", graph, move_channels);
+  ck_assert_int_eq(count_layers<layers::PermuteAttributes>(moved), 1);
+  ck_assert_int_eq(count_layers<layers::ChannelGatherAttributes>(moved), 0);
+}
+END_TEST
+
+START_TEST(random_movements_are_followed) {
+  std::mt19937 random(dvnn_seed(11));
+  const int rounds = dvnn_rounds(150);
+  for (int round = 0; round < rounds; ++round) {
+    MovingMaker m(8, 6);
+    std::vector<int> made = {m.conv(m.graph.input, 8), m.conv(m.graph.input, 12, 1)};
+    auto any = [&] { return made[random() % made.size()]; };
+    for (int i = 0; i < 12; ++i) {
+      const int x = any();
+      const Shape s = m.shape_of(x);
+      switch (random() % 6) {
+        case 0:
+          made.push_back(m.shuffled(x, s.c() % 4 == 0 ? 4 : s.c() % 2 == 0 ? 2 : 1));
+          break;
+        case 1: {
+          const int first = static_cast<int>(random() % static_cast<unsigned>(s.c()));
+          made.push_back(m.channels(x, first, s.c(), 1 + static_cast<int>(random() % 3)));
+          break;
+        }
+        case 2: {
+          const int y = any();
+          if (m.shape_of(y).c() + s.c() <= 64) made.push_back(m.joined({x, y}));
+          break;
+        }
+        case 3:
+          made.push_back(m.conv(x, 8, random() % 2 ? 1 : 3));
+          break;
+        case 4:
+          made.push_back(m.active(x, Activation::kRelu));
+          break;
+        case 5:
+          made.push_back(m.silu(x));
+          break;
+      }
+    }
+    const Graph graph = m.done({m.conv(made.back(), 4, 1), made[made.size() - 2]});
+    const std::string what = "round " + std::to_string(round);
+    const Graph moved = after(what.c_str(), graph, move_channels);
+    after(what.c_str(), moved, fuse_elementwise);
+  }
+}
+END_TEST
+
+DVNN_TEST_MAIN(moving_passes, silu_is_one_step, hard_swish_is_one_step,
+               what_a_convolution_does_for_nothing_stays_its, constants_and_every_function_join,
+               long_chains_become_several_steps, outputs_and_shared_values_are_kept,
+               space_to_depth_becomes_a_stride, kernels_beyond_the_device_leave_space_to_depth,
+               shuffled_halves_are_taken_by_weights_and_one_step,
+               slices_that_the_device_finds_stay_slices, other_orders_of_elements_are_left_alone,
+               random_movements_are_followed)

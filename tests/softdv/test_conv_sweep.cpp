@@ -264,6 +264,33 @@ START_TEST(windows_may_lie_in_the_padding) {
 }
 END_TEST
 
+// So many weights over so few rows that threads share the channels instead of the rows.
+START_TEST(channels_that_threads_share_match_the_scalar_reference) {
+  auto device = Device::open("soft");
+  ck_assert(device.ok());
+  Randomness random(dvnn_seed(13));
+  const int rounds = dvnn_rounds(12);
+  for (int i = 0; i < rounds; ++i) {
+    const Dims in = {random.between(1, 6), random.between(1, 6), random.between(200, 400)};
+    RunCase c;
+    c.run.m = random.between(64, 150);
+    c.run.conv = ConvKind::kConv;
+    c.run.kernel.x = c.run.kernel.y = 3;
+    c.run.conv_pad = {1, 1, 1, 1};
+    c.run.activation = random.chance(2) ? Activation::kRelu : Activation::kNone;
+    c.run.weight_format = WeightFormat::kHalf;
+    const auto count = static_cast<size_t>(c.run.m) * static_cast<size_t>(in.c) * 9;
+    c.weights.resize(count);
+    for (float& w : c.weights) w = random.value(0.1f);
+    c.bias.assign(static_cast<size_t>(c.run.m), random.value(1));
+    c.slopes.assign(static_cast<size_t>(c.run.m), 0);
+    c.table.resize(256);
+    c.indices.resize(count);
+    ck_assert(check_case(device.value().get(), &random, c, in, i));
+  }
+}
+END_TEST
+
 START_TEST(branches_of_a_command_are_appended) {
   // topo 0b101: run 0 -> memory, run 1 -> unified buffer -> run 2 -> memory.
   auto device = Device::open("soft");
@@ -308,4 +335,6 @@ END_TEST
 
 DVNN_TEST_MAIN(conv_sweep, random_commands_match_the_scalar_reference,
                tensors_that_threads_share_match_the_scalar_reference,
-               windows_may_lie_in_the_padding, branches_of_a_command_are_appended)
+               windows_may_lie_in_the_padding,
+               channels_that_threads_share_match_the_scalar_reference,
+               branches_of_a_command_are_appended)

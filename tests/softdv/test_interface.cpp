@@ -71,6 +71,14 @@ struct Fixture {
   int add(dmp_dv_cmdraw_conv_v0 cmd) { return fn().cmdlist_add_raw(list, &cmd.header); }
 };
 
+// The input and the weights of small_command(), all alike.
+void set_values(uint8_t* data, float input, float weight) {
+  const PackedGeometry g = {8, 8, 1, 1, false, false, false};
+  const std::vector<half_t> weights(64, float_to_half(weight));
+  pack_weights(g, {nullptr, weights.data(), nullptr, nullptr}, data + 512);
+  std::fill_n(reinterpret_cast<half_t*>(data), 128, float_to_half(input));
+}
+
 }  // namespace
 
 START_TEST(context_tells_what_the_device_is) {
@@ -240,6 +248,74 @@ START_TEST(weights_that_change_after_commit_count) {
 }
 END_TEST
 
+START_TEST(lists_run_on_the_thread_that_waits_for_them) {
+  Fixture f;
+  ck_assert_int_eq(fn().soft_run(nullptr, nullptr, 0), EINVAL);
+  ck_assert_int_eq(f.add(small_command(f.mem)), 0);
+  ck_assert_int_eq(fn().soft_run(f.list, nullptr, 0), -1);  // not committed
+  ck_assert_int_eq(fn().cmdlist_commit(f.list), 0);
+  uint8_t* data = fn().mem_map(f.mem);
+  set_values(data, 1, 2);
+  int64_t times[2] = {0, -5};
+  ck_assert_int_eq(fn().soft_run(f.list, times, 2), 0);
+  ck_assert(half_to_float(reinterpret_cast<half_t*>(data)[128]) == 16);
+  ck_assert(times[0] > 0 && times[1] == -5);  // there is one command
+}
+END_TEST
+
+START_TEST(lists_of_the_worker_and_of_waiting_threads_take_their_turns) {
+  Fixture first;
+  Fixture second;
+  uint8_t* data = fn().mem_map(first.mem);
+  set_values(data, 1, 0.5f);
+  dmp_dv_cmdraw_conv_v0 after = small_command(first.mem);
+  after.input_buf.offs = 256;
+  after.output_buf.offs = 4096;
+  ck_assert_int_eq(first.add(small_command(first.mem)), 0);
+  ck_assert_int_eq(second.add(after), 0);
+  ck_assert_int_eq(fn().cmdlist_commit(first.list), 0);
+  ck_assert_int_eq(fn().cmdlist_commit(second.list), 0);
+  for (int i = 0; i < 200; ++i) {
+    std::memset(data + 256, 0, 256);
+    std::memset(data + 4096, 0, 256);
+    ck_assert_int_gt(fn().cmdlist_exec(first.list), 0);
+    ck_assert_int_eq(fn().soft_run(second.list, nullptr, 0), 0);
+    ck_assert(half_to_float(reinterpret_cast<half_t*>(data)[2048]) == 16);
+  }
+}
+END_TEST
+
+START_TEST(shared_work_is_done_once_beside_lists) {
+  constexpr int kPieces = 300, kRounds = 40;
+  std::vector<std::thread> threads;
+  std::atomic<int> failures{0};
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&failures] {
+      for (int round = 0; round < kRounds; ++round) {
+        std::vector<std::atomic<int>> done(kPieces);
+        fn().soft_share(
+            kPieces,
+            [](void* work, int i) {
+              ++(*static_cast<std::vector<std::atomic<int>>*>(work))[static_cast<size_t>(i)];
+            },
+            &done);
+        for (const auto& times : done) failures += times != 1;
+      }
+    });
+  }
+  threads.emplace_back([&failures] {
+    Fixture f;
+    if (f.add(small_command(f.mem)) != 0 || fn().cmdlist_commit(f.list) != 0) ++failures;
+    for (int round = 0; round < kRounds; ++round) {
+      failures += fn().soft_run(f.list, nullptr, 0) != 0;
+      failures += fn().cmdlist_wait(f.list, fn().cmdlist_exec(f.list)) != 0;
+    }
+  });
+  for (std::thread& thread : threads) thread.join();
+  ck_assert_int_eq(failures, 0);
+}
+END_TEST
+
 START_TEST(threads_share_the_device) {
   std::vector<std::thread> threads;
   std::atomic<int> failures{0};
@@ -352,4 +428,6 @@ DVNN_TEST_MAIN(interface, a_chain_of_commands_writes_what_they_write_alone,
                lists_live_in_the_documented_order, a_list_may_be_released_while_it_runs,
                malformed_commands_are_refused, random_bytes_never_do_harm,
                weights_that_change_after_commit_count, threads_share_the_device,
-               fully_connected_commands_compute_dot_products)
+               lists_run_on_the_thread_that_waits_for_them,
+               lists_of_the_worker_and_of_waiting_threads_take_their_turns,
+               shared_work_is_done_once_beside_lists, fully_connected_commands_compute_dot_products)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network on a device against OpenCV's dnn (FP32) on the same model, interleaved in one run.
+// A network on a device against another engine on the same model, interleaved in one run.
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <opencv2/dnn.hpp>
-#include <optional>
+#include <opencv2/core.hpp>
 #include <random>
 
 #include "base/format.h"
+#include "tools/bench/network_peers.h"
 #include "tools/commands.h"
 #include "tools/options.h"
 #include "tools/session.h"
@@ -15,8 +15,6 @@
 
 namespace dvnn::tools {
 namespace {
-
-constexpr size_t kMaxPrototxtBytes = size_t{16} << 20, kMaxCaffemodelBytes = size_t{1} << 30;
 
 cv::Mat random_picture(int width, int height) {
   cv::Mat picture(height, width, CV_8UC3);
@@ -26,56 +24,6 @@ cv::Mat random_picture(int width, int height) {
   }
   return picture;
 }
-
-// Caffe-SSD's fields for drawing results say nothing of the arithmetic, but OpenCV's parser refuses
-// a file that has them.
-std::string without_display_fields(const std::string& prototxt) {
-  GRegex* field = g_regex_new("\\bvisualize(_threshold)?\\s*:\\s*[\\w.+-]+", G_REGEX_RAW,
-                              static_cast<GRegexMatchFlags>(0), nullptr);
-  gchar* kept =
-      g_regex_replace_literal(field, prototxt.data(), static_cast<gssize>(prototxt.size()), 0, "",
-                              static_cast<GRegexMatchFlags>(0), nullptr);
-  const std::string result = kept ? kept : prototxt;
-  g_free(kept);
-  g_regex_unref(field);
-  return result;
-}
-
-// The peer: OpenCV's dnn on the Caffe files, given the same picture by the same rule.
-class Peer {
- public:
-  static Result<Peer> open(const std::string& prototxt, const std::string& caffemodel,
-                           const network::Model& model, const cv::Mat& picture) {
-    Peer peer;
-    DVNN_ASSIGN(const std::string described, read_file(prototxt, kMaxPrototxtBytes));
-    DVNN_ASSIGN(const std::string weights, read_file(caffemodel, kMaxCaffemodelBytes));
-    const std::string net = without_display_fields(described);
-    try {
-      peer.net_ = cv::dnn::readNetFromCaffe(net.data(), net.size(), weights.data(), weights.size());
-      peer.net_.setPreferableBackend(cv::dnn::DNN_BACKEND_OPENCV);
-      peer.names_ = peer.net_.getUnconnectedOutLayersNames();
-      const InputSpec& spec = model.input.picture;
-      // blobFromImage has one scale for all channels, as the networks benched here do.
-      peer.blob_ = cv::dnn::blobFromImage(picture, spec.scale[0], picture.size(),
-                                          cv::Scalar(spec.mean[0], spec.mean[1], spec.mean[2]),
-                                          spec.order == ChannelOrder::kRgb);
-      peer.forward();
-    } catch (const cv::Exception& e) {
-      return Error{ErrorCode::kMalformed, "OpenCV cannot run '" + prototxt + "': " + e.err};
-    }
-    return peer;
-  }
-  void forward() {
-    net_.setInput(blob_);
-    net_.forward(outputs_, names_);
-  }
-
- private:
-  cv::dnn::Net net_;
-  std::vector<cv::String> names_;
-  std::vector<cv::Mat> outputs_;
-  cv::Mat blob_;
-};
 
 struct NetworkBenchOptions {
   int threads = 1;
@@ -115,14 +63,14 @@ class StepTimes {
   std::vector<std::vector<double>> ms_;  // by step
 };
 
-int run_bench(Session* session, const std::string& network, const std::string& prototxt,
-              const std::string& caffemodel, const NetworkBenchOptions& options) {
+int run_bench(Session* session, const std::string& network,
+              const std::vector<std::string>& peer_files, const NetworkBenchOptions& options) {
   const TensorDesc& input = session->slot().network()->input_desc();
   const cv::Mat picture = random_picture(input.shape.w(), input.shape.h());
   if (Status s = session->load(picture); !s.ok()) return fail(s.error());
-  std::optional<Peer> peer;
-  if (!prototxt.empty()) {
-    auto opened = Peer::open(prototxt, caffemodel, session->model(), picture);
+  std::unique_ptr<Peer> peer;
+  if (!peer_files.empty()) {
+    auto opened = open_peer(peer_files, session->model(), picture, options.threads);
     if (!opened.ok()) return fail(opened.error());
     peer = std::move(opened.value());
   }
@@ -139,7 +87,11 @@ int run_bench(Session* session, const std::string& network, const std::string& p
       if (status.ok()) status = session->slot().run(&times);
     });
     if (!status.ok()) return fail(status.error());
-    const double theirs = peer ? time_ms([&] { peer->forward(); }) : 0;
+    const double theirs = peer ? time_ms([&] {
+      if (status.ok()) status = peer->forward();
+    })
+                               : 0;
+    if (!status.ok()) return fail(status.error());
     if (i < kWarmUps) continue;
     device_ms.push_back(ours);
     step_times.add(step_ns);
@@ -156,7 +108,7 @@ int run_bench(Session* session, const std::string& network, const std::string& p
                                   {"device_commands_ms", median(on_device_ms)},
                                   {"cpu_layers_ms", median(on_cpu_ms)}};
     if (peer) {
-      out["peer"] = std::string("OpenCV dnn ") + CV_VERSION;
+      out["peer"] = peer->name();
       out["peer_ms"] = theirs;
       out["ratio"] = theirs / ours;
     }
@@ -170,7 +122,7 @@ int run_bench(Session* session, const std::string& network, const std::string& p
               base_name(session->device().library_path()).c_str(), ours, median(on_device_ms),
               median(on_cpu_ms));
   if (peer) {
-    std::printf("  OpenCV dnn %s FP32          %8.3f ms\n", CV_VERSION, theirs);
+    std::printf("  %-28s %8.3f ms\n", (peer->name() + " FP32").c_str(), theirs);
     std::printf("  ratio (peer / device)          %8.2f\n", theirs / ours);
   }
   if (options.layers) step_times.print();
@@ -187,20 +139,24 @@ int bench_network_command(int argc, char** argv) {
   entries.insert(
       entries.end(),
       {{"peer", 0, 0, G_OPTION_ARG_NONE, &with_peer,
-        "Compare with OpenCV dnn on the Caffe files PROTOTXT CAFFEMODEL", nullptr},
+        "Compare with ONNX Runtime on MODEL.onnx where it is installed, else with OpenCV's dnn, or "
+        "with that on the Caffe files PROTOTXT CAFFEMODEL",
+        nullptr},
        {"threads", 0, 0, G_OPTION_ARG_INT, &options.threads, "Threads for both (default 1)", "N"},
        {"iterations", 'n', 0, G_OPTION_ARG_INT, &options.iterations, "Timed runs (default 30)",
         "N"},
        {"layers", 0, 0, G_OPTION_ARG_NONE, &layers, "Print each step's median time too", nullptr},
        {"json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object", nullptr},
        {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}});
-  auto args = parse_options("NETWORK.dvn|NETWORK.so [--peer PROTOTXT CAFFEMODEL]",
-                            "Times whole-network runs; with --peer, OpenCV's dnn in turns with it.",
-                            entries.data(), argc, argv);
+  auto args =
+      parse_options("NETWORK.dvn|NETWORK.so [--peer MODEL.onnx | PROTOTXT CAFFEMODEL]",
+                    "Times whole-network runs; with --peer, another engine in turns with it.",
+                    entries.data(), argc, argv);
   if (!args.ok()) return wrong_usage("bench network", args.error().message);
   const std::vector<std::string>& files = args.value();
-  if (files.size() != (with_peer ? 3u : 1u)) {
-    return wrong_usage("bench network", "needs a network file, and two Caffe files with --peer");
+  if (files.empty() || files.size() > 3 || (files.size() > 1) != with_peer) {
+    return wrong_usage("bench network",
+                       "needs a network file, and with --peer an ONNX file or two Caffe files");
   }
   if (options.threads < 1 || options.threads > 256 || options.iterations < 1) {
     return wrong_usage("bench network", "--threads must be 1..256 and --iterations positive");
@@ -209,11 +165,9 @@ int bench_network_command(int argc, char** argv) {
   options.layers = layers;
   // The software device reads it when it starts.
   setenv("DVNN_SOFT_THREADS", std::to_string(options.threads).c_str(), 1);
-  cv::setNumThreads(options.threads);
   auto session = network.open(files[0]);
   if (!session.ok()) return fail(session.error());
-  return run_bench(session.value().get(), files[0], with_peer ? files[1] : "",
-                   with_peer ? files[2] : "", options);
+  return run_bench(session.value().get(), files[0], {files.begin() + 1, files.end()}, options);
 }
 
 }  // namespace dvnn::tools

@@ -82,9 +82,46 @@ HWY_INLINE void ForEachVector(size_t chunks, size_t plane, F f) {
   }
 }
 
+// Where a vector holds 16 floats, it holds a pixel of two chunks.
+#if HWY_TARGET <= HWY_AVX3
+#define DVNN_TWO_CHUNKS 1
+
+using Floats16 = hn::FixedTag<float, 16>;
+using Halves16 = hn::Rebind<hwy::float16_t, Floats16>;
+using Halves8 = hn::Half<Halves16>;
+using Bits16 = hn::RebindToUnsigned<Halves16>;
+
+HWY_INLINE hn::Vec<Floats16> LoadTwoChunks(const hwy::float16_t* from, size_t plane) {
+  const hn::RebindToUnsigned<Halves8> bits;
+  const auto low = hn::LoadU(bits, reinterpret_cast<const uint16_t*>(from));
+  const auto high = hn::LoadU(bits, reinterpret_cast<const uint16_t*>(from + plane));
+  return hn::PromoteTo(Floats16(), hn::BitCast(Halves16(), hn::Combine(Bits16(), high, low)));
+}
+
+HWY_INLINE hn::Vec<Halves16> StoreTwoChunks(hn::Vec<Floats16> from, hwy::float16_t* to,
+                                            size_t plane) {
+  const auto rounded = hn::DemoteTo(Halves16(), from);
+  const auto bits = hn::BitCast(Bits16(), rounded);
+  const hn::RebindToUnsigned<Halves8> half;
+  hn::StoreU(hn::LowerHalf(half, bits), half, reinterpret_cast<uint16_t*>(to));
+  hn::StoreU(hn::UpperHalf(half, bits), half, reinterpret_cast<uint16_t*>(to + plane));
+  return rounded;
+}
+#else
+#define DVNN_TWO_CHUNKS 0
+#endif
+
 HWY_INLINE void LoadChunks(const half_t* HWY_RESTRICT from, size_t chunks, size_t plane,
                            float* HWY_RESTRICT to, size_t count, size_t stride) {
   const auto* halves = reinterpret_cast<const hwy::float16_t*>(from);
+#if DVNN_TWO_CHUNKS
+  if (chunks == 2) {
+    for (size_t i = 0; i < count; ++i, halves += 8, to += stride) {
+      hn::StoreU(LoadTwoChunks(halves, plane), Floats16(), to);
+    }
+    return;
+  }
+#endif
   for (size_t i = 0; i < count; ++i, halves += 8, to += stride) {
     ForEachVector(chunks, plane, [&](auto df, auto dh, size_t in, size_t out) HWY_ATTR {
       hn::StoreU(hn::PromoteTo(df, hn::LoadU(dh, halves + in)), df, to + out);
@@ -95,6 +132,15 @@ HWY_INLINE void LoadChunks(const half_t* HWY_RESTRICT from, size_t chunks, size_
 HWY_INLINE void AddChunks(const half_t* HWY_RESTRICT from, size_t chunks, size_t plane,
                           float* HWY_RESTRICT to, size_t count, size_t stride) {
   const auto* halves = reinterpret_cast<const hwy::float16_t*>(from);
+#if DVNN_TWO_CHUNKS
+  if (chunks == 2) {
+    for (size_t i = 0; i < count; ++i, halves += 8, to += stride) {
+      const Floats16 d;
+      hn::StoreU(hn::Add(hn::LoadU(d, to), LoadTwoChunks(halves, plane)), d, to);
+    }
+    return;
+  }
+#endif
   for (size_t i = 0; i < count; ++i, halves += 8, to += stride) {
     ForEachVector(chunks, plane, [&](auto df, auto dh, size_t in, size_t out) HWY_ATTR {
       const auto addend = hn::PromoteTo(df, hn::LoadU(dh, halves + in));
@@ -107,6 +153,16 @@ HWY_INLINE void AddChunks(const half_t* HWY_RESTRICT from, size_t chunks, size_t
 HWY_INLINE void StoreChunks(float* HWY_RESTRICT from, half_t* HWY_RESTRICT to, size_t chunks,
                             size_t plane, size_t count, size_t stride, bool keep) {
   auto* halves = reinterpret_cast<hwy::float16_t*>(to);
+#if DVNN_TWO_CHUNKS
+  if (chunks == 2) {
+    for (size_t i = 0; i < count; ++i, halves += 8, from += stride) {
+      const Floats16 d;
+      const auto rounded = StoreTwoChunks(hn::LoadU(d, from), halves, plane);
+      if (keep) hn::StoreU(hn::PromoteTo(d, rounded), d, from);
+    }
+    return;
+  }
+#endif
   for (size_t i = 0; i < count; ++i, halves += 8, from += stride) {
     ForEachVector(chunks, plane, [&](auto df, auto dh, size_t out, size_t in) HWY_ATTR {
       const auto rounded = hn::DemoteTo(dh, hn::LoadU(df, from + in));
@@ -206,6 +262,7 @@ void StoreRows(float* from, const WorkingShape& shape, Band band, bool keep, hal
 }
 
 #undef DVNN_VECTOR_HALF
+#undef DVNN_TWO_CHUNKS
 }  // namespace HWY_NAMESPACE
 }  // namespace dvnn::softdv
 HWY_AFTER_NAMESPACE();

@@ -3,6 +3,7 @@
 
 #include <omp.h>
 #include <pthread.h>
+#include <sched.h>
 
 #include <chrono>
 #include <exception>
@@ -36,6 +37,7 @@ void watch(int* looks) {
 }  // namespace
 
 Team::Team(int threads) {
+  if (sched_getaffinity(0, sizeof allowed_, &allowed_) != 0) CPU_ZERO(&allowed_);
   try {
     for (int i = 1; i < threads; ++i) helpers_.emplace_back(&Team::help, this);
   } catch (const std::exception&) {
@@ -56,8 +58,22 @@ void Team::wake() {
   if (helpers_.empty()) return;
   awake_ = true;
   if (sleeping_ == 0) return;  // a helper counts itself before it looks at awake_
+  stay_away_from(sched_getcpu());
   { const std::lock_guard<std::mutex> lock(mutex_); }
   woken_.notify_all();
+}
+
+// A virtual machine's kernel takes a processor that sleeps for one that the host has taken away,
+// and lets a thread that wakes wait behind the one that woke it, for milliseconds.
+void Team::stay_away_from(int processor) {
+  if (processor < 0 || processor == avoided_) return;
+  avoided_ = processor;
+  cpu_set_t others = allowed_;
+  CPU_CLR(static_cast<size_t>(processor), &others);
+  if (CPU_COUNT(&others) == 0) return;
+  for (std::thread& helper : helpers_) {
+    pthread_setaffinity_np(helper.native_handle(), sizeof others, &others);
+  }
 }
 
 void Team::rest() {

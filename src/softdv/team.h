@@ -4,6 +4,8 @@
 // OpenMP runtime that sleeps between its regions took longer with two threads than with one.
 #pragma once
 
+#include <sched.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -43,6 +45,7 @@ class Team {
  private:
   using Call = void (*)(void*, int);
   void share(int count, Call call, void* work);
+  void stay_away_from(int processor);
   void help();
   void work();
   bool do_next(uint64_t* seen);
@@ -60,6 +63,8 @@ class Team {
   std::atomic<int> sleeping_{0};  // helpers that must be woken
   std::atomic<bool> ending_{false};
   std::vector<std::thread> helpers_;
+  cpu_set_t allowed_;  // the processors of the process when the team was made
+  int avoided_ = -1;   // the processor of the thread that leads, where no helper runs
 };
 
 }  // namespace dvnn::softdv

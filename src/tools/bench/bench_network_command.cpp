@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A network on a device against another engine on the same model, interleaved in one run.
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <opencv2/core.hpp>
 #include <random>
+#include <thread>
 
 #include "base/format.h"
 #include "tools/bench/network_peers.h"
@@ -77,29 +80,38 @@ int run_bench(Session* session, const std::string& network,
   std::vector<int64_t> step_ns(options.layers ? session->model().steps.size() : 0);
   StepTimes step_times(session->model());
   std::vector<double> device_ms, peer_ms, on_device_ms, on_cpu_ms;
-  constexpr int kWarmUps = 3;
-  for (int i = 0; i < options.iterations + kWarmUps; ++i) {
-    // Steps may reuse the input's memory, so every run begins with a picture, untimed.
-    Status status = session->load(picture);
-    network::RunTimes times;
-    times.step_ns = step_ns;
-    const double ours = time_ms([&] {
-      if (status.ok()) status = session->slot().run(&times);
-    });
-    if (!status.ok()) return fail(status.error());
-    const double theirs = peer ? time_ms([&] {
-      if (status.ok()) status = peer->forward();
-    })
-                               : 0;
-    if (!status.ok()) return fail(status.error());
-    if (i < kWarmUps) continue;
-    device_ms.push_back(ours);
-    step_times.add(step_ns);
-    on_device_ms.push_back(static_cast<double>(times.device_us) / 1e3);
-    on_cpu_ms.push_back(static_cast<double>(times.cpu_us) / 1e3);
-    peer_ms.push_back(theirs);
+  // In turns of some runs each, as threads that have just worked go on looking for work for a
+  // while, and would be in the other's way. The first run of a turn is for the caches.
+  constexpr int kTurn = 10;
+  constexpr std::chrono::milliseconds kRest{20};
+  for (int done = 0; done < options.iterations; done += kTurn) {
+    const int runs = std::min(kTurn, options.iterations - done);
+    for (int i = -1; i < runs; ++i) {
+      // Steps may reuse the input's memory, so every run begins with a picture, untimed.
+      Status status = session->load(picture);
+      network::RunTimes times;
+      times.step_ns = step_ns;
+      const double ours = time_ms([&] {
+        if (status.ok()) status = session->slot().run(&times);
+      });
+      if (!status.ok()) return fail(status.error());
+      if (i < 0) continue;
+      device_ms.push_back(ours);
+      step_times.add(step_ns);
+      on_device_ms.push_back(static_cast<double>(times.device_us) / 1e3);
+      on_cpu_ms.push_back(static_cast<double>(times.cpu_us) / 1e3);
+    }
+    if (!peer) continue;
+    std::this_thread::sleep_for(kRest);
+    for (int i = -1; i < runs; ++i) {
+      Status status;
+      const double theirs = time_ms([&] { status = peer->forward(); });
+      if (!status.ok()) return fail(status.error());
+      if (i >= 0) peer_ms.push_back(theirs);
+    }
+    std::this_thread::sleep_for(kRest);
   }
-  const double ours = median(device_ms), theirs = median(peer_ms);
+  const double ours = median(device_ms), theirs = peer ? median(peer_ms) : 0;
   if (options.json) {
     nlohmann::ordered_json out = {{"network", base_name(network)},
                                   {"threads", options.threads},

@@ -17,18 +17,22 @@ namespace dvnn::tools {
 
 namespace {
 
-constexpr const char* kLibraryName = "libonnxruntime.so.1";
-
-const OrtApi* load_api() {
-  void* library = dlopen(kLibraryName, RTLD_NOW | RTLD_LOCAL);
-  if (!library) return nullptr;
-  const auto base = reinterpret_cast<const OrtApiBase* (*)()>(dlsym(library, "OrtGetApiBase"));
-  return base ? base()->GetApi(ORT_API_VERSION) : nullptr;
+// By the names of Debian's package and of upstream's releases.
+const OrtApiBase* find_api() {
+  const std::string debian = "libonnxruntime.so.1." + std::to_string(ORT_API_VERSION);
+  for (const char* name : {debian.c_str(), "libonnxruntime.so.1"}) {
+    void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!library) continue;
+    const auto get = reinterpret_cast<const OrtApiBase* (*)()>(dlsym(library, "OrtGetApiBase"));
+    if (get && get()->GetApi(ORT_API_VERSION)) return get();
+  }
+  return nullptr;
 }
 
 class OnnxRuntimePeer final : public Peer {
  public:
-  explicit OnnxRuntimePeer(const OrtApi* api) : api_(*api) {}
+  explicit OnnxRuntimePeer(const OrtApiBase* base)
+      : version_(base->GetVersionString()), api_(*base->GetApi(ORT_API_VERSION)) {}
   ~OnnxRuntimePeer() override {
     for (OrtValue* value : inputs_) api_.ReleaseValue(value);
     if (memory_) api_.ReleaseMemoryInfo(memory_);
@@ -36,11 +40,7 @@ class OnnxRuntimePeer final : public Peer {
     if (options_) api_.ReleaseSessionOptions(options_);
     if (env_) api_.ReleaseEnv(env_);
   }
-  std::string name() const override {
-    const auto* base = reinterpret_cast<const OrtApiBase* (*)()>(
-        dlsym(dlopen(kLibraryName, RTLD_NOW | RTLD_LOCAL), "OrtGetApiBase"))();
-    return std::string("ONNX Runtime ") + base->GetVersionString();
-  }
+  std::string name() const override { return "ONNX Runtime " + version_; }
 
   Status open(const std::string& path, const network::Model& model, int threads) {
     DVNN_TRY(check(api_.CreateEnv(ORT_LOGGING_LEVEL_ERROR, "dvnet", &env_)));
@@ -129,6 +129,7 @@ class OnnxRuntimePeer final : public Peer {
         ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, &inputs_.back()));
   }
 
+  std::string version_;
   const OrtApi& api_;
   OrtEnv* env_ = nullptr;
   OrtSessionOptions* options_ = nullptr;
@@ -142,9 +143,9 @@ class OnnxRuntimePeer final : public Peer {
 }  // namespace
 
 PeerResult open_onnxruntime(const std::string& path, const network::Model& model, int threads) {
-  const OrtApi* const api = load_api();
-  if (!api) return Error{ErrorCode::kNotFound, "ONNX Runtime is not installed"};
-  auto peer = std::make_unique<OnnxRuntimePeer>(api);
+  const OrtApiBase* const base = find_api();
+  if (!base) return Error{ErrorCode::kNotFound, "ONNX Runtime is not installed"};
+  auto peer = std::make_unique<OnnxRuntimePeer>(base);
   DVNN_TRY(peer->open(path, model, threads));
   return std::unique_ptr<Peer>(std::move(peer));
 }

@@ -17,7 +17,7 @@ constexpr int kMaxPieces = 0xffff;
 // Looks at a flag before the thread lets others run: some tens of microseconds.
 constexpr int kLooks = 2000;
 constexpr int kLooksPerClock = 50;
-constexpr std::chrono::microseconds kLinger{100};
+constexpr std::chrono::microseconds kLinger{500};
 using Clock = std::chrono::steady_clock;
 
 void pause_briefly() {

@@ -56,16 +56,26 @@ HWY_INLINE float Largest(const float* row, size_t count) {
   return top;
 }
 
-void SoftmaxRows(float* row, size_t rows, size_t count) {
-  for (size_t r = 0; r < rows; ++r, row += count) {
-    const float top = Largest(row, count);
-    ForEachVector(count, [=](auto d, size_t i) HWY_ATTR {
-      hn::StoreU(Exp(d, hn::Sub(hn::LoadU(d, row + i), hn::Set(d, top))), d, row + i);
+// Blocks of rows at a time, so that short rows fill whole vectors of exponentials too.
+void SoftmaxRows(float* rows, size_t count_rows, size_t count) {
+  constexpr size_t kBlockFloats = 2048;
+  const size_t block = std::max<size_t>(1, kBlockFloats / count);
+  for (size_t first = 0; first < count_rows; first += block) {
+    const size_t some = std::min(block, count_rows - first);
+    float* const begin = rows + first * count;
+    for (size_t r = 0; r < some; ++r) {
+      float* const row = begin + r * count;
+      const float top = Largest(row, count);
+      for (size_t k = 0; k < count; ++k) row[k] -= top;
+    }
+    ForEachVector(some * count, [=](auto d, size_t i) HWY_ATTR {
+      hn::StoreU(Exp(d, hn::LoadU(d, begin + i)), d, begin + i);
     });
-    const float sum = sum_of_row(row, count);
-    ForEachVector(count, [=](auto d, size_t i) HWY_ATTR {
-      hn::StoreU(hn::Div(hn::LoadU(d, row + i), hn::Set(d, sum)), d, row + i);
-    });
+    for (size_t r = 0; r < some; ++r) {
+      float* const row = begin + r * count;
+      const float sum = sum_of_row(row, count);
+      for (size_t k = 0; k < count; ++k) row[k] /= sum;
+    }
   }
 }
 

@@ -5,52 +5,58 @@
 
 #include "base/format.h"
 #include "base/json.h"
+#include "base/share.h"
+#include "kernels/convolve.h"
 #include "layers/factories.h"
 #include "layers/float_io.h"
 
 namespace dvnn::layers {
 namespace {
 
-// Planes of rows of floats.
-struct Planes {
-  const float* data;
-  int h, w;
-  const float* row(int channel, int y) const { return data + (int64_t{channel} * h + y) * w; }
-};
+// Rows or columns that all results together read.
+int64_t reach(int results, int stride, int kernel, int dilation) {
+  return int64_t{results - 1} * stride + int64_t{kernel - 1} * dilation + 1;
+}
 
-// stride - 1 zeros between the pixels: what a transposed convolution convolves.
-std::vector<float> stretched(const float* in, const Shape& shape, int stride_x, int stride_y,
-                             Planes* planes) {
-  planes->h = (shape.h() - 1) * stride_y + 1;
-  planes->w = (shape.w() - 1) * stride_x + 1;
-  std::vector<float> out(static_cast<size_t>(int64_t{shape.c()} * planes->h * planes->w), 0.0f);
-  const Planes from = {in, shape.h(), shape.w()};
-  for (int c = 0; c < shape.c(); ++c) {
-    for (int y = 0; y < shape.h(); ++y) {
-      float* row = &out[static_cast<size_t>((int64_t{c} * planes->h + y * stride_y) * planes->w)];
-      for (int x = 0; x < shape.w(); ++x) row[x * stride_x] = from.row(c, y)[x];
+// The input as the taps read it: with its pads, with zeros between its pixels if it is stretched,
+// and with columns that are `stride_x` apart side by side, so that neighbouring results read
+// neighbouring floats.
+class PaddedSource {
+ public:
+  PaddedSource(const ConvolutionParams& p, const float* in, const Shape& from, const Shape& to) {
+    step_x_ = p.transposed ? 1 : p.stride_x;
+    step_y_ = p.transposed ? 1 : p.stride_y;
+    const int gap_x = p.transposed ? p.stride_x : 1, gap_y = p.transposed ? p.stride_y : 1;
+    rows_ = reach(to.h(), step_y_, p.kernel_y, p.dilation_y);
+    const int64_t columns = reach(to.w(), step_x_, p.kernel_x, p.dilation_x);
+    phase_ = (columns + step_x_ - 1) / step_x_ + static_cast<int64_t>(kernels::kConvolveSlack);
+    const auto count = static_cast<size_t>(from.c() * rows_ * phase_ * step_x_);
+    data_ = Workspace::current().floats(count);
+    std::fill(data_, data_ + count, 0.0f);
+    for (int c = 0; c < from.c(); ++c) {
+      for (int y = 0; y < from.h(); ++y, in += from.w()) {
+        const int64_t row = int64_t{y} * gap_y + p.top;
+        if (row >= rows_) continue;
+        for (int x = 0; x < from.w(); ++x) {
+          const int64_t column = int64_t{x} * gap_x + p.left;
+          if (column < columns) data_[offset(c, row, column)] = in[x];
+        }
+      }
     }
   }
-  planes->data = out.data();
-  return out;
-}
 
-// Adds one kernel element's part of one plane to an output plane.
-void add_tap(const ConvolutionParams& p, const Planes& in, int channel, int ky, int kx,
-             float weight, const Shape& out_shape, float* out) {
-  const int dy = ky * p.dilation_y - p.top, dx = kx * p.dilation_x - p.left;
-  for (int y = 0; y < out_shape.h(); ++y) {
-    const int64_t iy = int64_t{y} * p.stride_y + dy;
-    if (iy < 0 || iy >= in.h) continue;
-    const float* row = in.row(channel, static_cast<int>(iy));
-    // The first and last x whose sample lies within the row.
-    const int first = dx >= 0 ? 0 : (-dx + p.stride_x - 1) / p.stride_x;
-    const int last =
-        in.w - 1 - dx < 0 ? -1 : std::min(out_shape.w() - 1, (in.w - 1 - dx) / p.stride_x);
-    float* to = out + int64_t{y} * out_shape.w();
-    for (int x = first; x <= last; ++x) to[x] += weight * row[int64_t{x} * p.stride_x + dx];
+  /// Of what the first result of row 0 reads at that place; other results read as far from it as
+  /// they are from the first.
+  int64_t offset(int channel, int64_t row, int64_t column) const {
+    return ((channel * rows_ + row) * step_x_ + column % step_x_) * phase_ + column / step_x_;
   }
-}
+  const float* row(int y) const { return data_ + int64_t{y} * step_y_ * step_x_ * phase_; }
+
+ private:
+  int step_x_, step_y_;
+  int64_t rows_, phase_;  // rows of a channel, floats of a phase of a row
+  float* data_;
+};
 
 class Convolution final : public CpuLayer {
  public:
@@ -83,30 +89,45 @@ class Convolution final : public CpuLayer {
 
 void convolve(const ConvolutionParams& params, const float* weights, const float* bias,
               const float* in, const Shape& in_shape, const Shape& out_shape, float* out) {
-  ConvolutionParams p = params;
-  Planes planes = {in, in_shape.h(), in_shape.w()};
-  std::vector<float> wide;
-  if (p.transposed) {
-    wide = stretched(in, in_shape, p.stride_x, p.stride_y, &planes);
-    p.stride_x = p.stride_y = 1;
-  }
-  const int channels = in_shape.c() / p.groups, outputs = out_shape.c() / p.groups;
-  const int64_t area = int64_t{p.kernel_x} * p.kernel_y;
+  constexpr int kBlock = static_cast<int>(kernels::kConvolveChannels);
+  const PaddedSource source(params, in, in_shape, out_shape);
+  const int channels = in_shape.c() / params.groups, outputs = out_shape.c() / params.groups;
+  const int area = params.kernel_x * params.kernel_y;
+  const auto taps = static_cast<size_t>(channels) * static_cast<size_t>(area);
   const int64_t plane = int64_t{out_shape.h()} * out_shape.w();
-  for (int m = 0; m < out_shape.c(); ++m) {
-    float* to = out + m * plane;
-    std::fill(to, to + plane, bias[m]);
-    for (int c = 0; c < channels; ++c) {
-      const float* kernel = weights + (int64_t{m} * channels + c) * area;
-      for (int ky = 0; ky < p.kernel_y; ++ky) {
-        for (int kx = 0; kx < p.kernel_x; ++kx) {
-          const float weight = kernel[ky * p.kernel_x + kx];
-          if (weight == 0) continue;
-          add_tap(p, planes, m / outputs * channels + c, ky, kx, weight, out_shape, to);
-        }
-      }
+  const int blocks = (outputs + kBlock - 1) / kBlock;
+  // Of a group's taps from its first channel. The workspace's memory suits any number.
+  auto* const offsets = reinterpret_cast<int64_t*>(Workspace::current().floats(2 * taps));
+  int64_t* next = offsets;
+  for (int c = 0; c < channels; ++c) {
+    for (int k = 0; k < area; ++k) {
+      *next++ = source.offset(c, int64_t{k / params.kernel_x} * params.dilation_y,
+                              int64_t{k % params.kernel_x} * params.dilation_x);
     }
   }
+  const size_t packed_floats = static_cast<size_t>(params.groups * blocks) * (taps + 1) * kBlock;
+  float* const packed = Workspace::current().floats(packed_floats);
+  std::fill(packed, packed + packed_floats, 0.0f);
+  for (int m = 0; m < out_shape.c(); ++m) {
+    const int block = m / outputs * blocks + m % outputs / kBlock, lane = m % outputs % kBlock;
+    float* const to = &packed[static_cast<size_t>(block) * (taps + 1) * kBlock];
+    to[lane] = bias[m];
+    for (size_t k = 0; k < taps; ++k) {
+      to[(k + 1) * kBlock + static_cast<size_t>(lane)] = weights[static_cast<size_t>(m) * taps + k];
+    }
+  }
+  share(params.groups * blocks * out_shape.h(), [&](int i) {
+    const int y = i % out_shape.h(), block = i / out_shape.h(), group = block / blocks;
+    const int first = group * outputs + block % blocks * kBlock;
+    const int count = std::min(kBlock, (group + 1) * outputs - first);
+    float* rows[kBlock];
+    for (int m = 0; m < count; ++m)
+      rows[m] = out + (first + m) * plane + int64_t{y} * out_shape.w();
+    const float* const block_weights = &packed[static_cast<size_t>(block) * (taps + 1) * kBlock];
+    kernels::convolve_row(source.row(y) + source.offset(group * channels, 0, 0), offsets, taps,
+                          block_weights + kBlock, block_weights, static_cast<size_t>(count),
+                          static_cast<size_t>(out_shape.w()), rows);
+  });
 }
 
 Result<ConvolutionAttributes> ConvolutionAttributes::parse(const nlohmann::json& params) {

@@ -173,12 +173,21 @@ void add_own(const ConvolutionAttributes& convolution, const Ends& ends, Cost* c
   const uint64_t taps = product(channels, product(whole(params.kernel_x), whole(params.kernel_y)));
   cost->work = sum(cost->work, product(ends.made, taps));
   cost->kept_bytes = sum(cost->kept_bytes, floats(product(whole(out.c()), taps)));
-  if (!params.transposed) return;
-  // The size of the input with stride - 1 zeros between its pixels.
-  const uint64_t w = product(whole(in.w()), whole(params.stride_x));
-  const uint64_t h = product(whole(in.h()), whole(params.stride_y));
-  const uint64_t wide = product(whole(in.c()), product(w, h));
+  // The input with its pads and with the zeros between its pixels, and the weights once more.
+  const auto reach = [](int results, int stride, int kernel, int dilation) {
+    return sum(product(whole(results), whole(stride)), product(whole(kernel), whole(dilation)));
+  };
+  constexpr uint64_t kSlack = 64;  // floats of a row that are read but not used
+  const int step_x = params.transposed ? 1 : params.stride_x;
+  const int step_y = params.transposed ? 1 : params.stride_y;
+  const uint64_t rows = reach(out.h(), step_y, params.kernel_y, params.dilation_y);
+  const uint64_t columns = sum(reach(out.w(), step_x, params.kernel_x, params.dilation_x),
+                               product(whole(step_x), kSlack));
+  const uint64_t wide = product(whole(in.c()), product(rows, columns));
   cost->shared_bytes = sum(cost->shared_bytes, floats(wide));
+  cost->shared_bytes =
+      sum(cost->shared_bytes, floats(product(sum(whole(out.c()), 8), sum(taps, 1))));
+  cost->shared_bytes = sum(cost->shared_bytes, product(taps, sizeof(int64_t)));
   cost->work = sum(cost->work, wide);
 }
 

@@ -17,6 +17,29 @@ struct ChannelLine {
   std::vector<float> positive, negative, bias;
 };
 
+// Where the channels are the second axis, as chains of single elements have them (elementwise.cpp).
+bool suits_chain(const Shape& shape, int axis) {
+  return axis == std::min(1, shape.rank - 1);
+}
+
+LayerResult create_chain(std::vector<std::vector<float>> constants,
+                         std::vector<ElementwiseAttributes::Step> steps,
+                         Span<const TensorDesc> inputs, Span<const TensorDesc> outputs) {
+  ElementwiseAttributes chain;
+  chain.constants = std::move(constants);
+  chain.steps = std::move(steps);
+  return chain.create(inputs, outputs);
+}
+
+ElementwiseAttributes::Step combine(kernels::Operation operation, int x, int y) {
+  ElementwiseAttributes::Step step;
+  step.combines = true;
+  step.operation = operation;
+  step.x = x;
+  step.y = y;
+  return step;
+}
+
 class PerChannel final : public CpuLayer {
  public:
   PerChannel(ChannelLine line, int axis, const TensorDesc& input, const TensorDesc& output)
@@ -84,6 +107,10 @@ LayerResult PreluAttributes::create(Span<const TensorDesc> inputs,
   const size_t channels = split_at(inputs[0].shape, axis).count;
   ChannelLine line;
   DVNN_ASSIGN(line.negative, per_channel(slope, "slope", channels, 0));
+  if (suits_chain(inputs[0].shape, axis)) {
+    return create_chain({std::move(line.negative)}, {combine(kernels::Operation::kPrelu, 0, 1)},
+                        inputs, outputs);
+  }
   line.positive.assign(channels, 1);
   line.bias.assign(channels, 0);
   return std::unique_ptr<CpuLayer>(new PerChannel(std::move(line), axis, inputs[0], outputs[0]));
@@ -120,6 +147,12 @@ LayerResult ScaleAttributes::create(Span<const TensorDesc> inputs,
   ChannelLine line;
   DVNN_ASSIGN(line.positive, per_channel(scale, "scale", channels, 1));
   DVNN_ASSIGN(line.bias, per_channel(bias, "bias", channels, 0));
+  if (suits_chain(inputs[0].shape, along)) {
+    return create_chain(
+        {std::move(line.positive), std::move(line.bias)},
+        {combine(kernels::Operation::kMul, 0, 1), combine(kernels::Operation::kAdd, 3, 2)}, inputs,
+        outputs);
+  }
   line.negative = line.positive;
   return std::unique_ptr<CpuLayer>(new PerChannel(std::move(line), along, inputs[0], outputs[0]));
 }

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/json.h"
+#include "base/share.h"
 #include "kernels/softmax.h"
 #include "layers/factories.h"
 #include "layers/float_io.h"
@@ -21,7 +22,15 @@ class Softmax final : public CpuLayer {
     if (in != out) {
       std::memcpy(out, in, split_.outer * split_.count * split_.inner * sizeof(float));
     }
-    kernels::softmax(out, split_.outer, split_.count, split_.inner);
+    // Each task some of the rows, or of the groups of columns.
+    constexpr size_t kTaskFloats = 1 << 14;
+    const size_t group = split_.count * split_.inner;
+    const size_t some = std::max<size_t>(1, kTaskFloats / group);
+    share(static_cast<int>((split_.outer + some - 1) / some), [&](int i) {
+      const size_t first = static_cast<size_t>(i) * some;
+      kernels::softmax(out + first * group, std::min(some, split_.outer - first), split_.count,
+                       split_.inner);
+    });
     writer_.finish(outputs[0]);
     return {};
   }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "layers/attributes.h"
+#include "layers/workspace.h"
 #include "plan/passes/passes.h"
 
 namespace dvnn::plan {
@@ -28,6 +29,7 @@ TensorDesc plain(const Shape& shape) {
 
 std::vector<float> convolve(const Node& node, const Planes& in, const Shape& out) {
   std::vector<float> result(static_cast<size_t>(out.elements()));
+  const layers::Workspace::Run run;
   layers::convolve(convolution_params(node), node.weights.data(), node.bias.data(), in.data,
                    {1, in.c, in.h, in.w}, out, result.data());
   return result;

@@ -47,6 +47,12 @@ std::map<std::string, Sample> samples() {
                            {"confidence_threshold", 0.25}};
   const Shape picture = {1, 8, 4, 6};
   const std::vector<int64_t> same = {1, 8, 4, 6};
+  const json chain = {{"inputs", 2},
+                      {"constants", {{0.5, 1, 1, 1, 1, 1, 1, 2}}},
+                      {"steps",
+                       {{{"function", "clip"}, {"a", -1}, {"b", 6}, {"of", {0}}},
+                        {{"function", "prelu"}, {"of", {3, 2}}},
+                        {{"function", "sub"}, {"of", {4, 1}}}}}};
   return {
       {"ArgReduce",
        {{{"operation", "min"}, {"axis", 2}, {"keep", false}, {"last", true}},
@@ -106,11 +112,14 @@ std::map<std::string, Sample> samples() {
         {picture},
         {1, 8, 3, 3}}},
       {"Binary", {{{"operation", "pow"}}, {{1, 8, 1, 6}, {4, 1}}, same}},
+      {"ChannelGather",
+       {{{"inputs", {1, 0, 0}}, {"channels", {3, 7, 0}}}, {picture, picture}, {1, 3, 4, 6}}},
       {"Concat", {{{"axis", 2}}, {picture, picture}, {1, 8, 8, 6}}},
       {"Constant", {{{"values", {1, 2}}}, {}, {}}},
       {"Convolution", {convolution, {picture}, {}}},
       {"DetectionOutput", {detections, {picture, picture, picture}, {1, 1, 9, 7}}},
       {"ELU", {{{"alpha", 0.5}}, {picture}, same}},
+      {"Elementwise", {chain, {picture, picture}, same}},
       {"Eltwise", {{{"operation", "sum"}, {"coeff", {1, -1}}}, {picture, picture}, same}},
       {"Flatten", {{{"dims", {0, -1}}}, {picture}, {1, 192}}},
       {"Normalize",
@@ -198,6 +207,7 @@ START_TEST(shapes_that_do_not_fit_are_refused) {
       {"TopK", {{"axis", 1}, {"k", 9}}, {picture}},
       {"Where", json::object(), {picture, picture}},
       {"WindowPool", {{"operation", "max"}, {"kernel", {2}}}, {picture}},
+      {"ChannelGather", {{"inputs", {0}}, {"channels", {8}}}, {picture}},
       {"Concat", {{"axis", 1}}, {picture, other}},
       {"Concat", {{"axis", 4}}, {picture, picture}},
       {"Eltwise", json::object(), {picture, other}},

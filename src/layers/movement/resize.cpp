@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/names.h"
+#include "base/share.h"
 #include "layers/factories.h"
 #include "layers/float_layer.h"
 #include "tensor/tensor_json.h"
@@ -137,18 +138,45 @@ AxisTaps taps_of(const ResizeAttributes& a, const AxisRule& axis) {
 }
 
 // (outer, in, inner) to (outer, out, inner).
-void apply(const AxisTaps& axis, int64_t outer, int64_t inner, float extrapolation, const float* in,
-           float* out) {
-  for (int64_t o = 0; o < outer; ++o, in += axis.in * inner) {
-    for (size_t i = 0; i < static_cast<size_t>(axis.out); ++i, out += inner) {
-      std::fill(out, out + inner, axis.outside[i] ? extrapolation : 0.0f);
-      for (size_t t = axis.first[i]; t < axis.first[i + 1]; ++t) {
-        const float* from = in + axis.taps[t].from * inner;
-        const float weight = axis.taps[t].weight;
-        for (int64_t k = 0; k < inner; ++k) out[k] += weight * from[k];
-      }
+// Results begin..end-1 along an axis, of `inner` elements each.
+void apply_part(const AxisTaps& axis, size_t begin, size_t end, int64_t inner, float extrapolation,
+                const float* in, float* out) {
+  for (size_t i = begin; i < end; ++i) {
+    float* const to = out + static_cast<int64_t>(i) * inner;
+    const size_t first = axis.first[i], last = axis.first[i + 1];
+    const Tap* const taps = axis.taps.data();
+    if (inner == 1 && last - first == 2) {  // a line between two neighbours of a row
+      to[0] = 0.0f + taps[first].weight * in[taps[first].from] +
+              taps[first + 1].weight * in[taps[first + 1].from];
+      continue;
+    }
+    std::fill(to, to + inner, axis.outside[i] ? extrapolation : 0.0f);
+    for (size_t t = first; t < last; ++t) {
+      const float* from = in + taps[t].from * inner;
+      const float weight = taps[t].weight;
+      for (int64_t k = 0; k < inner; ++k) to[k] += weight * from[k];
     }
   }
+}
+
+void apply(const AxisTaps& axis, int64_t outer, int64_t inner, float extrapolation, const float* in,
+           float* out) {
+  const auto made = static_cast<size_t>(axis.out);
+  // Each task some groups of results along the axis, or some results of one group.
+  constexpr int64_t kTaskFloats = 1 << 13;
+  const int64_t group = axis.out * inner;
+  const int64_t groups = std::max<int64_t>(1, kTaskFloats / group);
+  const size_t parts =
+      group <= kTaskFloats ? 1 : std::min(made, static_cast<size_t>(group / kTaskFloats + 1));
+  const int64_t tasks = (outer + groups - 1) / groups;
+  share(static_cast<int>(tasks * static_cast<int64_t>(parts)), [&](int task) {
+    const int64_t first = task / static_cast<int64_t>(parts) * groups;
+    const size_t part = static_cast<size_t>(task) % parts;
+    for (int64_t o = first; o < std::min(outer, first + groups); ++o) {
+      apply_part(axis, made * part / parts, made * (part + 1) / parts, inner, extrapolation,
+                 in + o * axis.in * inner, out + o * group);
+    }
+  });
 }
 
 // The most elements that the array has on its way, axis by axis.

@@ -158,8 +158,15 @@ Depthwise::Rows::Rows(const Depthwise& of, const half_t* from, int chunk)
   zeros_ = buffer.room((kRows + 1) * stride_ + result);
   held_ = zeros_ + stride_;
   made_ = held_ + kRows * stride_;
-  std::fill(zeros_, made_, 0.0f);
-  std::fill(holds_, holds_ + kRows, -1);
+  std::fill(zeros_, held_, 0.0f);
+  const size_t first = static_cast<size_t>(columns.before) * channels_;
+  const size_t last = first + static_cast<size_t>(columns.in) * channels_;
+  for (int k = 0; k < kRows; ++k) {
+    float* const row = held_ + static_cast<size_t>(k) * stride_;
+    std::fill(row, row + first, 0.0f);
+    std::fill(row + last, row + stride_, 0.0f);
+    holds_[k] = -1;
+  }
 }
 
 // A row of the input as floats, after its zeros.

@@ -54,20 +54,15 @@ class Queue {
   }
 
   void share(int device_type, int count, void (*call)(void* work, int i), void* work) {
-    std::unique_lock<std::mutex> lock(mutex_);
-    if (leading_ || !waiting_.empty()) {
-      lock.unlock();
+    if (!take_lead(device_type)) {
       for (int i = 0; i < count; ++i) call(work, i);
       return;
     }
-    prepare(device_type);
-    leading_ = true;
-    lock.unlock();
     const OneThread one;
     scratch_->team.wake();
     scratch_->team.run(count, [=](int i) { call(work, i); });
     scratch_->team.rest();
-    lock.lock();
+    const std::lock_guard<std::mutex> lock(mutex_);
     leading_ = false;
     changed_.notify_all();
   }
@@ -88,6 +83,19 @@ class Queue {
   void prepare(int device_type) {
     if (scratch_) return;
     scratch_ = std::make_unique<Scratch>(device_type == DMP_DV_DEV_CONV ? thread_count() : 1);
+  }
+
+  // For work that needs no list: if nobody else leads or waits to, and there is memory for a team.
+  bool take_lead(int device_type) noexcept {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (leading_ || !waiting_.empty()) return false;
+    try {
+      prepare(device_type);
+    } catch (...) {
+      return false;
+    }
+    leading_ = true;
+    return true;
   }
 
   void work() {

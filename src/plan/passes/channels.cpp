@@ -351,10 +351,9 @@ class ChannelMover {
       rewriter_.change(index, [&](Node* node) {
         node->inputs = sources;
         if (is_slice(*planes)) {
-          const Shape& shape = graph_.shape_of(value);
-          node->set_layer(layers::SliceAttributes{{0, layer.channels[0].channel, 0, 0},
-                                                  {1, 1, 1, 1},
-                                                  {1, shape.c(), shape.h(), shape.w()}});
+          const int count = graph_.shape_of(value).c();
+          node->set_layer(layers::SliceAttributes{
+              {0, layer.channels[0].channel, 0, 0}, {1, 1, 1, 1}, {1, count, -1, -1}});
         } else {
           node->set_layer(std::move(layer));
         }

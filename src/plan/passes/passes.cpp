@@ -12,13 +12,12 @@ void run_unsized_passes(Graph* graph, InputSpec* picture) {
   split_at_concat(graph);
   fold_affine(graph);
   fold_input_affine(graph, picture);
+  move_channels(graph);
 }
 
 Status run_sized_passes(Graph* graph, const PlanOptions& options) {
   // A pass over the largest graph takes a tenth of a second.
   const auto go_on = [&] { return check_cancelled(options.cancellation); };
-  DVNN_TRY(go_on());
-  move_channels(graph);
   DVNN_TRY(go_on());
   lower_convolutions(graph);
   DVNN_TRY(go_on());

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/format.h"
+#include "plan/graph.h"
 #include "tools/bench/network_peers.h"
 #include "tools/commands.h"
 #include "tools/options.h"
@@ -26,6 +27,15 @@ cv::Mat random_picture(int width, int height) {
     for (int x = 0; x < width * 3; ++x) picture.ptr(y)[x] = static_cast<uint8_t>(random());
   }
   return picture;
+}
+
+// Numbers for an input that is no picture.
+void load_numbers(Session* session) {
+  const TensorDesc& input = session->slot().network()->input_desc();
+  std::mt19937 random(1);
+  std::vector<float> numbers(static_cast<size_t>(input.shape.elements()));
+  for (float& n : numbers) n = static_cast<float>(random() % 256) / 256;
+  write_nchw(numbers.data(), {input, session->slot().input().data()});
 }
 
 struct NetworkBenchOptions {
@@ -69,8 +79,14 @@ class StepTimes {
 int run_bench(Session* session, const std::string& network,
               const std::vector<std::string>& peer_files, const NetworkBenchOptions& options) {
   const TensorDesc& input = session->slot().network()->input_desc();
-  const cv::Mat picture = random_picture(input.shape.w(), input.shape.h());
-  if (Status s = session->load(picture); !s.ok()) return fail(s.error());
+  const bool pictured = plan::is_picture(input.shape);
+  const cv::Mat picture =
+      pictured ? random_picture(input.shape.w(), input.shape.h()) : random_picture(1, 1);
+  if (!pictured) {
+    load_numbers(session);
+  } else if (Status s = session->load(picture); !s.ok()) {
+    return fail(s.error());
+  }
   std::unique_ptr<Peer> peer;
   if (!peer_files.empty()) {
     auto opened = open_peer(peer_files, session->model(), picture, options.threads);

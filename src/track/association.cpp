@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "track/association.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dvnn::track {
+namespace {
+
+image::Corners grown(const image::Corners& box, double x, double y) {
+  return {box.x0 - x, box.y0 - y, box.x1 + x, box.y1 + y};
+}
+
+// Looks below this are those of another thing.
+constexpr double kAlike = 0.5;
+
+// Things far away are small: whoever is of another size is another. Heights say more, as widths
+// change with every step.
+double alike_in_size(const Candidate& track, const Candidate& detection) {
+  const auto ratio = [](double a, double b) { return std::min(a, b) / std::max(a, b); };
+  const double heights = ratio(track.height, detection.height);
+  return heights * std::sqrt(heights * ratio(track.width, detection.width));
+}
+
+double gain_of(const Round& round, const Candidate& track, const Candidate& detection) {
+  const double shared = overlap(grown(track.box, track.slack_x, track.slack_y),
+                                grown(detection.box, track.slack_x, track.slack_y));
+  if (shared <= 0) return 0;
+  double gain = shared * alike_in_size(track, detection) - round.least_overlap;
+  if (round.appearance > 0 && !track.embedding.empty() && !detection.embedding.empty()) {
+    gain += round.appearance * (likeness(track.embedding, detection.embedding) - kAlike);
+  }
+  return gain;
+}
+
+}  // namespace
+
+double overlap(const image::Corners& a, const image::Corners& b) {
+  const double width = std::min(a.x1, b.x1) - std::max(a.x0, b.x0);
+  const double height = std::min(a.y1, b.y1) - std::max(a.y0, b.y0);
+  if (!(width > 0 && height > 0)) return 0;
+  const double shared = width * height;
+  return shared / ((a.x1 - a.x0) * (a.y1 - a.y0) + (b.x1 - b.x0) * (b.y1 - b.y0) - shared);
+}
+
+double likeness(Span<const float> a, Span<const float> b) {
+  if (a.size() != b.size()) return 0;
+  float sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return static_cast<double>(sum);
+}
+
+// Boxes lie in the order of their left edges, so that a track meets only those that may touch it.
+const std::vector<int>& Association::solve(const Round& round, const std::vector<Candidate>& tracks,
+                                           std::vector<Candidate>* detections) {
+  std::sort(detections->begin(), detections->end(), [](const Candidate& a, const Candidate& b) {
+    return a.box.x0 < b.box.x0 || (a.box.x0 == b.box.x0 && a.index < b.index);
+  });
+  double widest = 0;
+  for (const Candidate& detection : *detections) {
+    widest = std::max(widest, detection.box.x1 - detection.box.x0);
+  }
+  assignment_.begin(tracks.size(), detections->size());
+  for (size_t row = 0; row < tracks.size(); ++row) {
+    const Candidate& track = tracks[row];
+    const double reach = 2 * track.slack_x;
+    const double from = track.box.x0 - reach - widest, to = track.box.x1 + reach;
+    auto at = std::lower_bound(detections->begin(), detections->end(), from,
+                               [](const Candidate& c, double x) { return c.box.x0 < x; });
+    for (; at != detections->end() && at->box.x0 < to; ++at) {
+      if (at->class_id != track.class_id) continue;
+      assignment_.offer(row, static_cast<size_t>(at - detections->begin()),
+                        gain_of(round, track, *at));
+    }
+  }
+  return assignment_.solve();
+}
+
+void Association::drop_taken(std::vector<Candidate>* list) {
+  list->erase(std::remove_if(list->begin(), list->end(),
+                             [](const Candidate& c) { return c.index == kTaken; }),
+              list->end());
+}
+
+}  // namespace dvnn::track

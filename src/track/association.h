@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which detection is which track: rounds of optimal assignment, each among those that the rounds
+// before have left.
+#pragma once
+
+#include <vector>
+
+#include "track/assignment.h"
+#include "track/track.h"
+
+namespace dvnn::track {
+
+/// The part of their union that two boxes share.
+double overlap(const image::Corners& a, const image::Corners& b);
+/// The cosine of two embeddings of unit length; 0 unless both are there.
+double likeness(Span<const float> a, Span<const float> b);
+
+/// One side of a round: boxes with what decides beside their places.
+struct Candidate {
+  int index = 0;  // of the track or the detection
+  int class_id = 0;
+  image::Corners box;
+  double slack_x = 0, slack_y = 0;  // tracks: how far off the box may be
+  double width = 0, height = 0;     // as they are remembered
+  Span<const float> embedding;
+};
+
+/// How much of a round's pairs must overlap, and what looks count.
+struct Round {
+  double least_overlap;
+  // Weight of the looks: embeddings that are alike add up to half of it, those that are not take as
+  // much away.
+  double appearance = 0;
+};
+
+class Association {
+ public:
+  /// Calls `found(track, detection)`, by their indices, for each pair of the optimum, and takes the
+  /// pairs out of the two lists.
+  template <typename Found>
+  void run(const Round& round, std::vector<Candidate>* tracks, std::vector<Candidate>* detections,
+           Found found) {
+    if (tracks->empty() || detections->empty()) return;
+    const std::vector<int>& columns = solve(round, *tracks, detections);
+    for (size_t row = 0; row < columns.size(); ++row) {
+      if (columns[row] == Assignment::kNone) continue;
+      Candidate& detection = (*detections)[static_cast<size_t>(columns[row])];
+      found((*tracks)[row].index, detection.index);
+      (*tracks)[row].index = detection.index = kTaken;
+    }
+    drop_taken(tracks);
+    drop_taken(detections);
+  }
+
+ private:
+  static constexpr int kTaken = -1;
+
+  const std::vector<int>& solve(const Round& round, const std::vector<Candidate>& tracks,
+                                std::vector<Candidate>* detections);
+  static void drop_taken(std::vector<Candidate>* list);
+
+  Assignment assignment_;
+};
+
+}  // namespace dvnn::track

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a box is and how it moves, estimated from detections at any times: all is per second, so
+// that one step of 400 ms is ten of 40 ms, and neither the frame rate nor frames without inference
+// change how a track behaves.
+#pragma once
+
+#include "objects/object.h"
+
+namespace dvnn::track {
+
+/// How a coordinate moves. Its speed is drawn to 0 with a time constant and pushed by noise, so
+/// that what nobody sees comes to rest, instead of flying on for ever.
+struct Motion {
+  double seconds;  // in which a speed falls to 1/e of itself
+  double noise;    // spectral density of the acceleration, in the box's sizes^2 / s^3
+};
+
+/// What so much time does to any coordinate of a motion, but for the box's size.
+struct Step {
+  Step(const Motion& motion, double seconds);
+
+  double reach, fade;                   // of the speed: how far it carries, what is left of it
+  double noise_xx, noise_xv, noise_vv;  // variances that the time adds
+};
+
+/// One coordinate and its speed, with the variances of both.
+struct Axis {
+  double x = 0, v = 0;
+  double xx = 0, xv = 0, vv = 0;
+
+  void predict(const Step& step, double size);
+  void correct(double measured, double variance);
+};
+
+/// A box by its centre, width and height, each with a speed. The coordinates do not depend on one
+/// another, as all noise is independent: four small filters are the whole one.
+class BoxFilter {
+ public:
+  BoxFilter() = default;
+  /// `deviation` is that of detections, in the box's sizes.
+  BoxFilter(const image::Corners& first, double deviation);
+
+  void predict(double seconds);
+  void correct(const image::Corners& measured, double deviation);
+  /// Never empty, never faster than kFastest.
+  image::Corners box() const;
+  /// How far the centre may be off: standard deviations.
+  double spread_x() const;
+  double spread_y() const;
+  /// Pixels per second.
+  double speed_x() const;
+  double speed_y() const;
+  const Axis& axis(int i) const { return axes_[i]; }  // x, y, width, height
+  double size() const { return size_; }
+
+  static constexpr double kFastest = 12;  // sizes per second
+  // The noise keeps up speeds of a size per second (people walk at about that) and changes of size
+  // of a fifth of one.
+  static constexpr Motion kPlace{4.0, 0.5};   // of the centre
+  static constexpr Motion kExtent{1.0, 0.1};  // of width and height
+
+ private:
+  Axis axes_[4];
+  // The square root of the box's area when it was last measured. It does not change in between, so
+  // that steps add up.
+  double size_ = 1;
+};
+
+}  // namespace dvnn::track

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// One thing that is followed from frame to frame.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/span.h"
+#include "objects/object.h"
+#include "track/kalman.h"
+
+namespace dvnn::track {
+
+using Time = int64_t;  // nanoseconds
+constexpr Time kMillisecond = 1000000;
+
+/// What a network has found at a place.
+struct Detection {
+  image::Corners box;
+  int class_id = 0;             // only equal classes are the same thing
+  float confidence = 1;         // 0..1
+  Span<const float> embedding;  // empty: its looks are not known
+};
+
+enum class State : uint8_t {
+  kTentative,  // not seen for long enough to be sure that it is there
+  kConfirmed,  // seen in the last frame that was inferred
+  kLost,       // not seen there, but awaited
+  kEnded,
+};
+
+/// Where something was at a time.
+struct Sighting {
+  Time time = 0;
+  image::Corners box;
+};
+
+/// A track's way in a bounded number of points, evenly spaced in time, however long it gets.
+class Path {
+ public:
+  static constexpr size_t kMost = 64;
+
+  Path() { points_.reserve(kMost); }
+  void clear();
+  void add(Time time, const image::Corners& box);
+  /// The points, the first and the last sighting among them.
+  Span<const Sighting> points() const { return points_; }
+
+ private:
+  std::vector<Sighting> points_;
+  Time step_ = 0;               // least time between two points
+  bool last_is_extra_ = false;  // the last point is nearer than that to the one before
+};
+
+struct Track {
+  uint64_t id = 0;  // 0: tentative; tracks are numbered in the order in which they are confirmed
+  State state = State::kTentative;
+  int class_id = 0;
+  float confidence = 0;  // of the last detection
+  Time first = 0, seen = 0;
+  unsigned hits = 0;             // detections
+  unsigned missed = 0;           // inferred frames since the last one
+  bool shown = false;            // by the last inferred frame
+  image::Corners observed;       // the last detection's box
+  double width = 0, height = 0;  // on average over the last seconds: what tells it from others
+  BoxFilter filter;              // at the time `seen`
+  std::vector<float> embedding;  // of unit length
+  Path path;
+  // The detection that shows it best: surest and largest, and whole rather than cut by the edge.
+  Sighting best;
+  float best_confidence = 0;
+  double best_score = -1;
+
+  /// Where it is expected at a time that is not before `seen`.
+  BoxFilter at(Time time) const;
+};
+
+}  // namespace dvnn::track

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "track/tracker.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dvnn::track {
+namespace {
+
+// Least gains of pairs: of the overlap of a track's expected box with a sure detection, both grown
+// by what the prediction may be off, and the likeness of their sizes.
+constexpr double kLeastOverlap = 0.25;
+// Weak detections say less: they must be where the track is.
+constexpr double kLeastWeakOverlap = 0.4;
+constexpr double kLeastLastOverlap = 0.4;
+constexpr double kMostSlack = 0.5;  // sizes by which boxes grow
+// Of a box's area; less than this is what a thing shows that has left.
+constexpr double kLeastVisible = 0.3;
+constexpr float kNewLooks = 0.1f;   // share of a detection's embedding in that of its track
+constexpr double kSizeSeconds = 2;  // over which sizes are averaged
+// Steps in which a gap is replayed.
+constexpr unsigned kMostReplayed = 8;
+// Frames that come so many times later than those before are of another scene.
+constexpr Time kLongestGap = 4;
+// How far detections are off, in sizes, and how fast that is learnt.
+constexpr double kLeastDeviation = 0.03;
+constexpr double kMostDeviation = 0.15;
+constexpr double kNewDeviation = 0.02;
+constexpr unsigned kSettled = 3;  // detections, after which a filter is right
+
+double seconds_between(Time from, Time to) {
+  return 1e-9 * static_cast<double>(to - from);
+}
+
+double area_of(const image::Corners& box) {
+  return (box.x1 - box.x0) * (box.y1 - box.y0);
+}
+
+bool is_known(const image::Size& frame) {
+  return frame.width > 0 && frame.height > 0;
+}
+
+image::Corners visible_part(const image::Corners& box, const image::Size& frame) {
+  return {std::max(box.x0, 0.0), std::max(box.y0, 0.0), std::min(box.x1, frame.width),
+          std::min(box.y1, frame.height)};
+}
+
+bool has_left(const image::Corners& box, const image::Size& frame) {
+  if (!is_known(frame)) return false;
+  const image::Corners part = visible_part(box, frame);
+  return !(part.x1 > part.x0 && part.y1 > part.y0) || area_of(part) < kLeastVisible * area_of(box);
+}
+
+// A detection without an extent, or of no numbers, has no place.
+bool has_place(const image::Corners& box) {
+  return box.x1 > box.x0 && box.y1 > box.y0 && std::isfinite(area_of(box)) &&
+         std::isfinite(box.x0 + box.y0);
+}
+
+bool touches_edge(const image::Corners& box, const image::Size& frame) {
+  return is_known(frame) &&
+         (box.x0 <= 1 || box.y0 <= 1 || box.x1 >= frame.width - 1 || box.y1 >= frame.height - 1);
+}
+
+// Blends in the looks of a detection, and keeps them of unit length.
+void learn_looks(Span<const float> seen, std::vector<float>* looks) {
+  if (seen.empty()) return;
+  const bool fresh = looks->size() != seen.size();
+  looks->resize(seen.size());
+  float norm = 0;
+  for (size_t i = 0; i < seen.size(); ++i) {
+    float& value = (*looks)[i];
+    value = fresh ? seen[i] : (1 - kNewLooks) * value + kNewLooks * seen[i];
+    norm += value * value;
+  }
+  const float scale = norm > 0 ? 1 / std::sqrt(norm) : 0;
+  for (float& value : *looks) value *= scale;
+}
+
+image::Corners between(const image::Corners& a, const image::Corners& b, double t) {
+  return {a.x0 + t * (b.x0 - a.x0), a.y0 + t * (b.y0 - a.y0), a.x1 + t * (b.x1 - a.x1),
+          a.y1 + t * (b.y1 - a.y1)};
+}
+
+// Moves the filter to the detection. Where frames in between did not show the track, they are
+// replayed as if it had moved straight: else the speed from before the gap would stay.
+void move(const Detection& detection, Time time, double deviation, Track* track) {
+  const unsigned steps = std::min(track->missed + 1, kMostReplayed);
+  const double seconds = seconds_between(track->seen, time) / steps;
+  for (unsigned i = 1; i <= steps; ++i) {
+    track->filter.predict(seconds);
+    track->filter.correct(between(track->observed, detection.box, static_cast<double>(i) / steps),
+                          deviation);
+  }
+}
+
+void remember_size(const image::Corners& box, double seconds, Track* track) {
+  // The first detections count alike.
+  constexpr double kMostSeconds = 0.2;
+  const double share = std::max(1.0 / (track->hits + 1),
+                                -std::expm1(-std::min(seconds, kMostSeconds) / kSizeSeconds));
+  track->width += share * (box.x1 - box.x0 - track->width);
+  track->height += share * (box.y1 - box.y0 - track->height);
+}
+
+}  // namespace
+
+Track* Tracker::take() {
+  if (free_.empty()) {
+    all_.push_back(std::make_unique<Track>());
+    free_.push_back(all_.back().get());
+    tracks_.reserve(all_.size());
+    started_.reserve(all_.size());
+    ended_.reserve(all_.size());
+    free_.reserve(all_.size());
+    predicted_.reserve(all_.size());
+  }
+  Track* track = free_.back();
+  free_.pop_back();
+  track->id = 0;
+  track->state = State::kTentative;
+  track->hits = track->missed = 0;
+  track->embedding.clear();
+  track->path.clear();
+  track->best_score = -1;
+  return track;
+}
+
+void Tracker::forget_ended() {
+  for (Track* track : ended_) free_.push_back(track);
+  ended_.clear();
+}
+
+// Tentative tracks end without a word.
+void Tracker::end(Track* track) {
+  (track->state == State::kTentative ? free_ : ended_).push_back(track);
+  track->state = State::kEnded;
+}
+
+void Tracker::reset() {
+  forget_ended();
+  started_.clear();
+  predicted_.clear();
+  for (Track* track : tracks_) end(track);
+  tracks_.clear();
+  begun_ = false;
+}
+
+bool Tracker::jumps(Time time) const {
+  if (!begun_) return false;
+  const Time gap = time - last_;
+  return gap < 0 || (gap > settings_.lost && gap > kLongestGap * interval_);
+}
+
+void Tracker::begin(Time time) {
+  forget_ended();
+  started_.clear();
+  predicted_.clear();
+  const bool jump = jumps(time);
+  const Time gap = begun_ ? std::max<Time>(time - last_, 0) : 0;
+  if (jump) reset();
+  // After a jump the gap counts as the interval that may be: streams of a frame a minute jump once.
+  interval_ = gap;
+  last_ = time;
+  begun_ = true;
+}
+
+// Widths and heights hardly change from frame to frame, unlike places: how much they do is how much
+// the detector is off. What it is depends on the network, the stream, and the size of things.
+void Tracker::learn_deviation(const Track& track, const Detection& detection, Time time) {
+  if (track.missed > 0 || track.hits <= kSettled) return;
+  const BoxFilter expected = track.at(time);
+  const double width = detection.box.x1 - detection.box.x0 - expected.axis(2).x;
+  const double height = detection.box.y1 - detection.box.y0 - expected.axis(3).x;
+  const double beyond =
+      (width * width - expected.axis(2).xx + height * height - expected.axis(3).xx) /
+      (2 * expected.size() * expected.size());
+  // One that is far off is another thing's, or half hidden.
+  constexpr double kMost = 0.1;
+  const double variance = deviation_ * deviation_;
+  deviation_ = std::clamp(
+      std::sqrt(std::max(0.0, variance + kNewDeviation * (std::min(beyond, kMost) - variance))),
+      kLeastDeviation, kMostDeviation);
+}
+
+void Tracker::hit(Track* track, size_t index, Time time) {
+  const Detection& detection = detections_[index];
+  if (track->hits == 0) {
+    track->filter = BoxFilter(detection.box, deviation_);
+    track->first = track->seen = time;
+    track->class_id = detection.class_id;
+    track->width = track->height = 0;
+  } else {
+    learn_deviation(*track, detection, time);
+    move(detection, time, deviation_, track);
+  }
+  remember_size(detection.box, seconds_between(track->seen, time), track);
+  track->seen = time;
+  track->observed = detection.box;
+  track->confidence = detection.confidence;
+  ++track->hits;
+  track->shown = true;
+  track->missed = 0;
+  learn_looks(detection.embedding, &track->embedding);
+  track->path.add(time, detection.box);
+  const double score = static_cast<double>(detection.confidence) *
+                       std::sqrt(area_of(detection.box)) *
+                       (touches_edge(detection.box, frame_) ? 0.5 : 1);
+  if (score > track->best_score) {
+    track->best = {time, detection.box};
+    track->best_confidence = detection.confidence;
+    track->best_score = score;
+  }
+  if (track->state == State::kTentative && time - track->first >= settings_.confirm) {
+    track->id = ++ids_->last;
+    started_.push_back(track);
+  }
+  if (track->id != 0) {
+    track->state = State::kConfirmed;
+    assigned_[index] = track;
+  }
+}
+
+void Tracker::start(size_t detection, Time time) {
+  Track* track = take();
+  tracks_.push_back(track);
+  hit(track, detection, time);
+}
+
+void Tracker::collect_tracks(Time time, bool tentative, std::vector<Candidate>* out) const {
+  out->clear();
+  for (size_t i = 0; i < tracks_.size(); ++i) {
+    const Track& track = *tracks_[i];
+    if ((track.state == State::kTentative) != tentative) continue;
+    // Of long absence, unless no frame in between was looked at.
+    if (track.missed > 0 && time - track.seen > settings_.lost) continue;
+    const BoxFilter expected = track.at(time);
+    const double most = kMostSlack * expected.size();
+    out->push_back({static_cast<int>(i), track.class_id, expected.box(),
+                    std::min(most, expected.spread_x()), std::min(most, expected.spread_y()),
+                    track.width, track.height, track.embedding});
+  }
+}
+
+void Tracker::associate(Time time) {
+  const auto found = [&](int track, int detection) {
+    hit(tracks_[static_cast<size_t>(track)], static_cast<size_t>(detection), time);
+  };
+  const double looks = static_cast<double>(settings_.appearance);
+  collect_tracks(time, false, &known_);
+  collect_tracks(time, true, &tentative_);
+  association_.run({kLeastOverlap, looks}, &known_, &sure_, found);
+  // Who was not seen in the frame before is not brought back by what nobody is sure of.
+  last_seen_.clear();
+  for (const Candidate& candidate : known_) {
+    const Track& track = *tracks_[static_cast<size_t>(candidate.index)];
+    if (track.missed > 0) continue;
+    last_seen_.push_back(
+        {candidate.index, track.class_id, candidate.box, 0, 0, track.width, track.height, {}});
+  }
+  association_.run({kLeastWeakOverlap}, &last_seen_, &weak_, found);
+  last_seen_.clear();
+  for (const Candidate& candidate : known_) {
+    const Track& track = *tracks_[static_cast<size_t>(candidate.index)];
+    if (track.shown) continue;
+    last_seen_.push_back({candidate.index, track.class_id, track.observed, 0, 0, track.width,
+                          track.height, track.embedding});
+  }
+  association_.run({kLeastLastOverlap, looks}, &last_seen_, &sure_, found);
+  association_.run({kLeastOverlap, looks}, &tentative_, &sure_, found);
+}
+
+// Whom this frame does not show is lost, or ends.
+void Tracker::expire(Time time, const image::Size& frame) {
+  size_t kept = 0;
+  for (Track* track : tracks_) {
+    bool over = false;
+    if (!track->shown) {
+      ++track->missed;
+      const bool tentative = track->state == State::kTentative;
+      if (!tentative) track->state = State::kLost;
+      over = time - track->seen > (tentative ? settings_.probation : settings_.lost) ||
+             has_left(track->at(time).box(), frame);
+    }
+    if (over) {
+      end(track);
+    } else {
+      tracks_[kept++] = track;
+    }
+  }
+  tracks_.resize(kept);
+}
+
+void Tracker::add_prediction(Time time, const image::Size& frame, const Track& track) {
+  // One frame without a detection is a slip of the network rather than an absence.
+  const bool expected =
+      track.state == State::kConfirmed ||
+      (track.state == State::kLost && (track.missed == 1 || time - track.seen <= settings_.coast));
+  if (!expected) return;
+  const image::Corners box = track.at(time).box();
+  if (has_left(box, frame)) return;
+  predicted_.push_back({&track, is_known(frame) ? visible_part(box, frame) : box});
+}
+
+void Tracker::update(Time time, const image::Size& frame, Span<const Detection> detections) {
+  begin(time);
+  detections_ = detections;
+  frame_ = frame;
+  assigned_.assign(detections.size(), nullptr);
+  sure_.clear();
+  weak_.clear();
+  for (size_t i = 0; i < detections.size(); ++i) {
+    const Detection& detection = detections[i];
+    if (!has_place(detection.box) || !(detection.confidence >= settings_.weak)) continue;
+    (detection.confidence >= settings_.sure ? sure_ : weak_)
+        .push_back({static_cast<int>(i), detection.class_id, detection.box, 0, 0,
+                    detection.box.x1 - detection.box.x0, detection.box.y1 - detection.box.y0,
+                    detection.embedding});
+  }
+  for (Track* track : tracks_) track->shown = false;
+  associate(time);
+  // In the order in which they came, not in that of their places.
+  std::sort(sure_.begin(), sure_.end(),
+            [](const Candidate& a, const Candidate& b) { return a.index < b.index; });
+  for (const Candidate& candidate : sure_) {
+    const auto index = static_cast<size_t>(candidate.index);
+    if (detections[index].confidence >= settings_.start) start(index, time);
+  }
+  expire(time, frame);
+  for (const Track* track : tracks_) {
+    if (!track->shown) add_prediction(time, frame, *track);
+  }
+}
+
+void Tracker::predict(Time time, const image::Size& frame) {
+  begin(time);
+  assigned_.clear();
+  for (const Track* track : tracks_) add_prediction(time, frame, *track);
+}
+
+}  // namespace dvnn::track

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Follows things from frame to frame: detections in, identities out. All times are in nanoseconds
+// of the stream, so that frame rates and frames without inference do not change what it does.
+//
+// A track begins tentative, becomes confirmed (and gets its id) when it has been seen for a while,
+// is lost while nothing shows it, and ends. Ways:
+//  - sure detections go to known tracks by where these are expected, as far off as the filter says
+//    that this may be, and by their looks where these are known;
+//  - what is left of known tracks that were just seen gets weak detections by overlap alone: things
+//    that are half hidden (the idea of ByteTrack);
+//  - what is left gets sure detections by where it was seen last: things that stopped while hidden
+//    (the idea of OC-SORT). Where a lost thing is found again, the time in between is replayed
+//    along the straight way, so that its speed is right at once;
+//  - then tentative tracks get theirs, and sure detections that nobody wants begin tracks.
+// A tracker is of one thread. Once it has seen the most objects, it allocates nothing.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "track/association.h"
+#include "track/track.h"
+
+namespace dvnn::track {
+
+struct Settings {
+  float sure = 0.5f;   // least confidence of detections that confirm tracks and find lost ones
+  float start = 0.6f;  // of those that begin a track
+  float weak = 0.1f;   // of those that keep one
+  Time confirm = 80 * kMillisecond;     // a track is confirmed when it has been seen for so long
+  Time probation = 200 * kMillisecond;  // a tentative track that is not seen for so long ends
+  Time lost = 2000 * kMillisecond;      // a confirmed one
+  Time coast = 0;                       // so long a lost one's box is predicted all the same
+  float appearance = 0.5f;              // weight of embeddings, beside overlaps
+};
+
+/// Numbers tracks. Trackers of one stream share it.
+struct TrackIds {
+  uint64_t last = 0;
+};
+
+class Tracker {
+ public:
+  explicit Tracker(TrackIds* ids) : ids_(ids) {}
+  Tracker(const Tracker&) = delete;
+  Tracker& operator=(const Tracker&) = delete;
+
+  void configure(const Settings& settings) { settings_ = settings; }
+  /// A frame that was inferred. Its size is 0 where it is not known; things then leave nowhere.
+  void update(Time time, const image::Size& frame, Span<const Detection> detections);
+  /// A frame that was not. Afterwards predicted() has what is expected there.
+  void predict(Time time, const image::Size& frame);
+  /// Ends all tracks: what comes is another scene. ended() has them.
+  void reset();
+  /// Lets go of ended(), where no frame does.
+  void forget_ended();
+
+  /// The track of a detection of the last update(): null where it has none, or a tentative one.
+  const Track* track_of(size_t detection) const { return assigned_[detection]; }
+  /// Tracks that the last call has confirmed, and confirmed ones that it has ended: until the next.
+  const std::vector<Track*>& started() const { return started_; }
+  const std::vector<Track*>& ended() const { return ended_; }
+  /// Confirmed tracks that the last frame does not show because nobody looked, or because they are
+  /// lost for no longer than `coast`: where they are expected, cut at the frame's edge. What has
+  /// left the frame is not among them.
+  struct Predicted {
+    const Track* track;
+    image::Corners box;
+  };
+  const std::vector<Predicted>& predicted() const { return predicted_; }
+  /// All that are not ended.
+  const std::vector<Track*>& tracks() const { return tracks_; }
+
+ private:
+  void begin(Time time);
+  bool jumps(Time time) const;
+  void expire(Time time, const image::Size& frame);
+  void associate(Time time);
+  void collect_tracks(Time time, bool tentative, std::vector<Candidate>* out) const;
+  void add_prediction(Time time, const image::Size& frame, const Track& track);
+  void learn_deviation(const Track& track, const Detection& detection, Time time);
+  void hit(Track* track, size_t detection, Time time);
+  void start(size_t detection, Time time);
+  void end(Track* track);
+  Track* take();
+
+  Settings settings_;
+  TrackIds* const ids_;
+  Span<const Detection> detections_;
+  image::Size frame_;
+  Time last_ = 0, interval_ = 0;
+  double deviation_ = 0.08;  // of detections, in sizes of their boxes
+  bool begun_ = false;
+
+  std::vector<Track*> tracks_, started_, ended_, free_;
+  std::vector<std::unique_ptr<Track>> all_;
+  std::vector<const Track*> assigned_;
+  std::vector<Predicted> predicted_;
+  std::vector<Candidate> known_, tentative_, sure_, weak_, last_seen_;
+  Association association_;
+};
+
+}  // namespace dvnn::track

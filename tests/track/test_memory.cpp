@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frame after frame, the tracker works in the memory that it has.
+#include <cmath>
+#include <cstdio>
+#include <random>
+
+#include "check_main.h"
+#include "counted_new.h"
+#include "seconds_of.h"
+#include "track/tracker.h"
+
+using namespace dvnn;
+using namespace dvnn::track;
+
+namespace {
+
+// Two hundred things on a grid, each on its way, whose boxes touch their neighbours'.
+std::vector<Detection> crowd(int frame, std::mt19937* random) {
+  std::vector<Detection> all;
+  for (int i = 0; i < 200; ++i) {
+    const double jitter = static_cast<double>((*random)() % 1000) / 500;
+    const double x = 34.0 * (i % 20) + 2 * std::sin(0.1 * frame + i) + jitter;
+    const double y = 70.0 * static_cast<int>(i / 20) + jitter;
+    Detection detection;
+    detection.box = {x, y, x + 40, y + 80};
+    all.push_back(detection);
+  }
+  return all;
+}
+
+}  // namespace
+
+START_TEST(two_hundred_things_take_no_memory_of_their_own) {
+  std::mt19937 random(3);
+  std::vector<std::vector<Detection>> frames;
+  for (int i = 0; i < 120; ++i) frames.push_back(crowd(i, &random));
+  TrackIds ids;
+  Tracker tracker(&ids);
+  const auto run = [&](size_t from, size_t to) {
+    for (size_t i = from; i < to; ++i) {
+      tracker.update(static_cast<Time>(40 * i) * kMillisecond, {800, 800}, frames[i]);
+    }
+  };
+  run(0, 20);
+  const size_t before = test::counted_news;
+  const double seconds = test::seconds_of([&] { run(20, 120); });
+  ck_assert_uint_eq(test::counted_news, before);
+  ck_assert_uint_eq(ids.last, 200);
+  std::printf("200 objects: %.3f ms a frame\n", 1000 * seconds / 100);
+}
+END_TEST
+
+DVNN_TEST_MAIN(track_memory, two_hundred_things_take_no_memory_of_their_own)

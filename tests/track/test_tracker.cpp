@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "track/tracker.h"
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "check_main.h"
+
+using namespace dvnn;
+using namespace dvnn::track;
+
+namespace {
+
+constexpr image::Size kFrame{640, 480};
+
+Detection at(double x, double y, float confidence = 0.9f, int class_id = 0) {
+  Detection detection;
+  detection.box = {x, y, x + 40, y + 80};
+  detection.class_id = class_id;
+  detection.confidence = confidence;
+  return detection;
+}
+
+// A tracker, and its stream in milliseconds.
+struct Stream {
+  TrackIds ids;
+  Tracker tracker{&ids};
+  Settings settings;
+
+  explicit Stream(Settings chosen = {}) : settings(chosen) { tracker.configure(settings); }
+  void see(double ms, const std::vector<Detection>& detections) {
+    tracker.update(static_cast<Time>(ms * kMillisecond), kFrame, detections);
+  }
+  void skip(double ms) { tracker.predict(static_cast<Time>(ms * kMillisecond), kFrame); }
+  uint64_t id(size_t detection) const {
+    const Track* track = tracker.track_of(detection);
+    return track ? track->id : 0;
+  }
+};
+
+Settings times(double confirm, double probation, double lost) {
+  Settings settings;
+  settings.confirm = static_cast<Time>(confirm * kMillisecond);
+  settings.probation = static_cast<Time>(probation * kMillisecond);
+  settings.lost = static_cast<Time>(lost * kMillisecond);
+  return settings;
+}
+
+}  // namespace
+
+START_TEST(tracks_are_confirmed_by_time_at_every_rate) {
+  for (double interval : {5.0, 16.0, 40.0, 100.0, 400.0}) {
+    Stream stream(times(100, 200, 1000));
+    for (double ms = 0; ms <= 1200; ms += interval) {
+      stream.see(ms, {at(100, 100)});
+      ck_assert_uint_eq(stream.id(0), ms >= 100 ? 1 : 0);
+      const bool now = ms >= 100 && ms - interval < 100;
+      ck_assert_uint_eq(stream.tracker.started().size(), now ? 1 : 0);
+    }
+  }
+}
+END_TEST
+
+START_TEST(tentative_tracks_end_after_their_probation) {
+  for (double gap : {150.0, 250.0}) {
+    Stream stream(times(500, 200, 1000));
+    stream.see(0, {at(100, 100)});
+    for (double ms = 50; ms < gap; ms += 50) stream.see(ms, {});
+    ck_assert_uint_eq(stream.tracker.tracks().size(), 1);
+    stream.see(gap, {});
+    ck_assert_uint_eq(stream.tracker.tracks().size(), gap > 200 ? 0 : 1);
+    ck_assert_uint_eq(stream.tracker.ended().size(), 0);  // nobody was told that it began
+  }
+}
+END_TEST
+
+START_TEST(lost_tracks_are_found_again_until_they_end) {
+  for (double gap : {900.0, 1100.0}) {
+    Stream stream(times(0, 200, 1000));
+    stream.see(0, {at(100, 100)});
+    ck_assert_uint_eq(stream.id(0), 1);
+    bool ended = false;
+    for (double ms = 100; ms < gap; ms += 100) {
+      stream.see(ms, {});
+      ck_assert(stream.tracker.tracks()[0]->state == State::kLost);
+    }
+    stream.see(gap + 50, {});
+    ended = !stream.tracker.ended().empty();
+    ck_assert_int_eq(ended, gap > 1000);
+    if (ended) {
+      const Track& track = *stream.tracker.ended()[0];
+      ck_assert(track.state == State::kEnded && track.id == 1);
+      ck_assert_int_eq(track.seen, 0);
+    }
+    stream.see(gap + 60, {at(100, 100)});
+    ck_assert_uint_eq(stream.id(0), ended ? 2 : 1);
+  }
+}
+END_TEST
+
+START_TEST(slow_streams_keep_their_tracks) {
+  // A frame every ten seconds: more than every setting, and yet the next frame.
+  Stream stream;
+  for (int i = 0; i < 5; ++i) stream.see(10000.0 * i, {at(100 + 2 * i, 100)});
+  ck_assert_uint_eq(stream.id(0), 1);
+}
+END_TEST
+
+START_TEST(weak_detections_keep_tracks_and_begin_none) {
+  Stream stream(times(0, 200, 1000));
+  stream.see(0, {at(300, 100, 0.3f)});
+  ck_assert_uint_eq(stream.tracker.tracks().size(), 0);
+  stream.see(40, {at(100, 100, 0.9f)});
+  stream.see(80, {at(102, 100, 0.3f)});
+  ck_assert_uint_eq(stream.id(0), 1);
+  stream.see(120, {at(104, 100, 0.05f)});  // less than `weak`
+  ck_assert_uint_eq(stream.id(0), 0);
+  stream.see(160, {at(106, 100, 0.3f)});  // does not bring a lost one back
+  ck_assert_uint_eq(stream.id(0), 0);
+  stream.see(200, {at(108, 100, 0.9f)});
+  ck_assert_uint_eq(stream.id(0), 1);
+}
+END_TEST
+
+START_TEST(classes_do_not_mix) {
+  Stream stream(times(0, 200, 1000));
+  stream.see(0, {at(100, 100, 0.9f, 1), at(110, 100, 0.9f, 2)});
+  for (int i = 1; i < 5; ++i) {
+    // Each stands where the other one was.
+    stream.see(40 * i, {at(110, 100, 0.9f, 1), at(100, 100, 0.9f, 2)});
+    ck_assert_uint_eq(stream.id(0), 1);
+    ck_assert_uint_eq(stream.id(1), 2);
+  }
+}
+END_TEST
+
+START_TEST(looks_tell_whom_places_do_not) {
+  const float left[] = {1, 0, 0}, right[] = {0, 1, 0};
+  for (bool known : {false, true}) {
+    Stream stream(times(0, 200, 2000));
+    Detection a = at(100, 100), b = at(160, 100);
+    if (known) {
+      a.embedding = {left, 3};
+      b.embedding = {right, 3};
+    }
+    for (int i = 0; i < 5; ++i) stream.see(40 * i, {a, b});
+    for (int i = 5; i < 10; ++i) stream.see(40 * i, {});
+    // They come back close to where the other one was.
+    std::swap(a.box, b.box);
+    a.box.x0 -= 25, a.box.x1 -= 25;
+    b.box.x0 += 25, b.box.x1 += 25;
+    stream.see(400, {a, b});
+    ck_assert_uint_eq(stream.id(0), known ? 1 : 2);
+    ck_assert_uint_eq(stream.id(1), known ? 2 : 1);
+  }
+}
+END_TEST
+
+START_TEST(crossing_ways_keep_their_names) {
+  Stream stream(times(0, 200, 1000));
+  for (int i = 0; i <= 50; ++i) {
+    const double left = 100 + 4 * i, right = 300 - 4 * i;
+    // In the middle only one of them is seen.
+    if (std::fabs(left - right) < 25) {
+      stream.see(40 * i, {at(left, 100)});
+      continue;
+    }
+    stream.see(40 * i, {at(left, 100), at(right, 108)});
+    ck_assert_uint_eq(stream.id(0), 1);
+    ck_assert_uint_eq(stream.id(1), 2);
+  }
+}
+END_TEST
+
+START_TEST(what_is_found_again_has_its_new_speed) {
+  // Hidden, it turns around. Its way since it was last seen, 12 pixels to the left in 640 ms, is
+  // all that is known of its speed: one step of the filter would make 26 pixels per second of it.
+  Stream stream(times(0, 200, 2000));
+  for (int i = 0; i < 25; ++i) stream.see(40 * i, {at(100 + 2 * i, 100)});
+  for (int i = 25; i < 40; ++i) stream.see(40 * i, {});
+  const Time found = 40 * 40;
+  stream.see(found, {at(136, 100)});
+  ck_assert_uint_eq(stream.id(0), 1);
+  ck_assert_double_eq_tol(stream.tracker.track_of(0)->filter.speed_x(), -12 / 0.64, 3.5);
+}
+END_TEST
+
+START_TEST(jumps_end_tracks) {
+  const struct {
+    const char* what;
+    double ms;
+    bool jumps;
+  } cases[] = {{"the next frame", 1040, false},
+               {"a short gap", 2500, false},
+               {"a long gap", 9000, true},
+               {"back in time", 500, true}};
+  for (const auto& c : cases) {
+    Stream stream;
+    for (int i = 0; i <= 25; ++i) stream.see(40 * i, {at(100, 100)});
+    ck_assert_uint_eq(stream.id(0), 1);
+    stream.see(c.ms, {at(100, 100)});
+    ck_assert_msg(stream.tracker.ended().size() == (c.jumps ? 1 : 0), "%s", c.what);
+    for (int i = 1; i <= 5; ++i) stream.see(c.ms + 40 * i, {at(100, 100)});
+    ck_assert_msg(stream.id(0) == (c.jumps ? 2 : 1), "%s", c.what);
+  }
+  Stream stream(times(0, 200, 1000));
+  stream.see(0, {at(100, 100)});
+  stream.tracker.reset();
+  ck_assert_uint_eq(stream.tracker.ended().size(), 1);
+  ck_assert_uint_eq(stream.tracker.tracks().size(), 0);
+  stream.see(10, {at(100, 100)});
+  ck_assert_uint_eq(stream.id(0), 2);  // names are not given twice
+}
+END_TEST
+
+START_TEST(frames_without_inference_have_predicted_boxes) {
+  Stream stream(times(0, 200, 1000));
+  for (int i = 0; i <= 25; ++i) stream.see(40 * i, {at(100 + 4 * i, 100)});
+  for (int i = 26; i <= 30; ++i) {
+    stream.skip(40 * i);
+    ck_assert_uint_eq(stream.tracker.predicted().size(), 1);
+    const Tracker::Predicted& predicted = stream.tracker.predicted()[0];
+    ck_assert_uint_eq(predicted.track->id, 1);
+    ck_assert_double_eq_tol(predicted.box.x0, 100 + 4 * i, 4);
+    ck_assert_double_eq_tol(predicted.box.y1, 180, 2);
+  }
+  // Where the network looks and sees nothing, it is a slip the first time, and an absence then.
+  stream.see(40 * 31, {});
+  ck_assert_uint_eq(stream.tracker.predicted().size(), 1);
+  stream.see(40 * 32, {});
+  ck_assert_uint_eq(stream.tracker.predicted().size(), 0);
+  stream.skip(40 * 33);
+  ck_assert_uint_eq(stream.tracker.predicted().size(), 0);
+}
+END_TEST
+
+START_TEST(tentative_tracks_are_not_predicted) {
+  Stream stream(times(500, 200, 1000));
+  stream.see(0, {at(100, 100)});
+  stream.skip(40);
+  ck_assert_uint_eq(stream.tracker.predicted().size(), 0);
+}
+END_TEST
+
+START_TEST(lost_boxes_coast_as_long_as_asked) {
+  Settings settings = times(0, 200, 1000);
+  settings.coast = 300 * kMillisecond;
+  Stream stream(settings);
+  stream.see(0, {at(100, 100)});
+  for (int ms = 100; ms <= 600; ms += 100) {
+    stream.see(ms, {});
+    ck_assert_uint_eq(stream.tracker.predicted().size(), ms <= 300 ? 1 : 0);
+  }
+}
+END_TEST
+
+START_TEST(what_leaves_the_frame_is_gone) {
+  Stream stream(times(0, 200, 5000));
+  double x = 500;
+  int frame = 0;
+  for (; x + 40 <= kFrame.width; ++frame, x += 10) stream.see(40 * frame, {at(x, 100)});
+  bool seen = true;
+  int last = frame;
+  for (; frame < last + 40; ++frame) {
+    stream.skip(40 * frame);
+    const auto& predicted = stream.tracker.predicted();
+    ck_assert_msg(seen || predicted.empty(), "it comes back");
+    seen = !predicted.empty();
+    if (seen) ck_assert_double_le(predicted[0].box.x1, kFrame.width);
+  }
+  ck_assert(!seen);
+  // An inferred frame without it ends it, long before `lost`.
+  stream.see(40 * frame, {});
+  ck_assert_uint_eq(stream.tracker.ended().size(), 1);
+}
+END_TEST
+
+START_TEST(the_same_stream_gives_the_same_names) {
+  std::vector<uint64_t> first;
+  for (int run = 0; run < 2; ++run) {
+    std::mt19937 random(7);
+    Stream stream;
+    std::vector<uint64_t> all;
+    for (int i = 0; i < 200; ++i) {
+      std::vector<Detection> detections;
+      for (int k = 0; k < 20; ++k) {
+        if (random() % 10 == 0) continue;
+        detections.push_back(at(30.0 * k + random() % 5, 3.0 * ((i + 7 * k) % 120),
+                                0.3f + 0.1f * static_cast<float>(random() % 7)));
+      }
+      stream.see(40 * i, detections);
+      for (size_t k = 0; k < detections.size(); ++k) all.push_back(stream.id(k));
+    }
+    if (run == 0) first = all;
+    ck_assert(all == first);
+  }
+}
+END_TEST
+
+START_TEST(paths_and_best_views_are_kept_within_bounds) {
+  Stream stream(times(0, 200, 1000));
+  for (int i = 0; i < 1000; ++i) {
+    stream.see(40 * i, {at(100 + 0.2 * i, 100, i == 700 ? 0.99f : 0.8f)});
+  }
+  const Track& track = *stream.tracker.track_of(0);
+  const Span<const Sighting> path = track.path.points();
+  ck_assert_uint_le(path.size(), Path::kMost);
+  ck_assert_uint_ge(path.size(), Path::kMost / 2);
+  ck_assert_int_eq(path[0].time, 0);
+  ck_assert_int_eq(path[path.size() - 1].time, 999 * 40 * kMillisecond);
+  Time longest = 0;
+  for (size_t i = 1; i < path.size(); ++i) {
+    ck_assert_int_gt(path[i].time, path[i - 1].time);
+    longest = std::max(longest, path[i].time - path[i - 1].time);
+  }
+  ck_assert_int_le(longest, 3 * 999 * 40 * kMillisecond / static_cast<Time>(Path::kMost));
+  ck_assert_int_eq(track.best.time, 700 * 40 * kMillisecond);
+  ck_assert_double_eq_tol(track.best.box.x0, 240, 1e-9);
+}
+END_TEST
+
+START_TEST(boxes_that_are_none_are_left_alone) {
+  Stream stream(times(0, 200, 1000));
+  const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
+  std::vector<Detection> bad(6);
+  bad[0].box = {10, 10, 10, 50};
+  bad[1].box = {50, 10, 10, 50};
+  bad[2].box = {nan, 10, 20, 50};
+  bad[3].box = {10, 10, inf, 50};
+  bad[4].box = {-inf, -inf, 20, 50};
+  bad[5].box = {10, 10, 20, 50};
+  bad[5].confidence = std::numeric_limits<float>::quiet_NaN();
+  for (int i = 0; i < 3; ++i) {
+    stream.see(40 * i, bad);
+    ck_assert_uint_eq(stream.tracker.tracks().size(), 0);
+  }
+}
+END_TEST
+
+DVNN_TEST_MAIN(track_tracker, tracks_are_confirmed_by_time_at_every_rate,
+               tentative_tracks_end_after_their_probation,
+               lost_tracks_are_found_again_until_they_end, slow_streams_keep_their_tracks,
+               weak_detections_keep_tracks_and_begin_none, classes_do_not_mix,
+               looks_tell_whom_places_do_not, crossing_ways_keep_their_names,
+               what_is_found_again_has_its_new_speed, jumps_end_tracks,
+               frames_without_inference_have_predicted_boxes, tentative_tracks_are_not_predicted,
+               lost_boxes_coast_as_long_as_asked, what_leaves_the_frame_is_gone,
+               the_same_stream_gives_the_same_names, paths_and_best_views_are_kept_within_bounds,
+               boxes_that_are_none_are_left_alone)

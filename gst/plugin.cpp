@@ -4,6 +4,7 @@
 #include "elements/dvconvert/dvconvert.h"
 #include "elements/dvdecode/dvdecode.h"
 #include "elements/dvinfer/dvinfer.h"
+#include "elements/dvtrack/dvtrack.h"
 #ifdef DVNN_HAVE_OVERLAY
 #include "elements/dvoverlay/dvoverlay.h"
 #endif
@@ -12,6 +13,7 @@ static gboolean plugin_init(GstPlugin* plugin) {
   gboolean good = GST_ELEMENT_REGISTER(dvconvert, plugin);
   good &= GST_ELEMENT_REGISTER(dvinfer, plugin);
   good &= GST_ELEMENT_REGISTER(dvdecode, plugin);
+  good &= GST_ELEMENT_REGISTER(dvtrack, plugin);
 #ifdef DVNN_HAVE_OVERLAY
   good &= GST_ELEMENT_REGISTER(dvoverlay, plugin);
 #endif

@@ -91,6 +91,7 @@ GstDvObject* gst_dv_object_copy(const GstDvObject* object) {
   copy->confidence = object->confidence;
   gst_dv_object_set_box(copy, object->x0, object->y0, object->x1, object->y1);
   copy->analytics_id = object->analytics_id;
+  copy->predicted = object->predicted;
   copy->details = dvnn::gst::share_details(object->details);
   return copy;
 }

@@ -42,6 +42,20 @@ void export_roi(const GstDvObject& object, GstBuffer* frame) {
   const gchar* text = gst_dv_object_get_text(&object);
   if (text) gst_structure_set(fields, "text", G_TYPE_STRING, text, nullptr);
   gst_video_region_of_interest_meta_add_param(roi, fields);
+  if (object.track_id != 0) export_track(object, roi);
+}
+
+void export_track(const GstDvObject& object, GstVideoRegionOfInterestMeta* roi) {
+  GstStructure* fields = gst_video_region_of_interest_meta_get_param(roi, fields_name(object.kind));
+  if (fields) gst_structure_set(fields, "track-id", G_TYPE_UINT64, object.track_id, nullptr);
+  const gint id = roi_id(object.track_id);
+  GstStructure* known = gst_video_region_of_interest_meta_get_param(roi, "object_id");
+  if (known) {
+    gst_structure_set(known, "id", G_TYPE_INT, id, nullptr);
+  } else {
+    gst_video_region_of_interest_meta_add_param(
+        roi, gst_structure_new("object_id", "id", G_TYPE_INT, id, nullptr));
+  }
 }
 
 bool is_roi_of(const GstVideoRegionOfInterestMeta& roi, const GstDvObject& object) {

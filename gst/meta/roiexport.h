@@ -17,6 +17,10 @@ gint roi_id(guint64 object_id);
 /// without a place have no region.
 void export_roi(const GstDvObject& object, GstBuffer* frame);
 
+/// Writes an object's track into its region: `track-id` beside the confidence, and the structure
+/// "object_id" with the integer `id`, by which DL Streamer's elements know tracks.
+void export_track(const GstDvObject& object, GstVideoRegionOfInterestMeta* roi);
+
 /// True if `roi` is what export_roi() made of `object`, also where it was scaled meanwhile.
 bool is_roi_of(const GstVideoRegionOfInterestMeta& roi, const GstDvObject& object);
 

@@ -28,7 +28,9 @@ double gain_of(const Round& round, const Candidate& track, const Candidate& dete
   if (shared <= 0) return 0;
   double gain = shared * alike_in_size(track, detection) - round.least_overlap;
   if (round.appearance > 0 && !track.embedding.empty() && !detection.embedding.empty()) {
-    gain += round.appearance * (likeness(track.embedding, detection.embedding) - kAlike);
+    gain += round.appearance *
+            (static_cast<double>(detection.scale) * likeness(track.embedding, detection.embedding) -
+             kAlike);
   }
   return gain;
 }
@@ -41,6 +43,13 @@ double overlap(const image::Corners& a, const image::Corners& b) {
   if (!(width > 0 && height > 0)) return 0;
   const double shared = width * height;
   return shared / ((a.x1 - a.x0) * (a.y1 - a.y0) + (b.x1 - b.x0) * (b.y1 - b.y0) - shared);
+}
+
+float unit_scale(Span<const float> embedding) {
+  float sum = 0;
+  for (float value : embedding) sum += value * value;
+  // Those that hold no numbers, or too large ones, say nothing.
+  return sum > 0 && std::isfinite(sum) ? 1 / std::sqrt(sum) : 0;
 }
 
 double likeness(Span<const float> a, Span<const float> b) {

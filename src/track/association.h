@@ -12,7 +12,9 @@ namespace dvnn::track {
 
 /// The part of their union that two boxes share.
 double overlap(const image::Corners& a, const image::Corners& b);
-/// The cosine of two embeddings of unit length; 0 unless both are there.
+/// What makes an embedding's length 1; 0 where it has none.
+float unit_scale(Span<const float> embedding);
+/// The sum of the products; 0 unless both are of as many numbers.
 double likeness(Span<const float> a, Span<const float> b);
 
 /// One side of a round: boxes with what decides beside their places.
@@ -23,6 +25,7 @@ struct Candidate {
   double slack_x = 0, slack_y = 0;  // tracks: how far off the box may be
   double width = 0, height = 0;     // as they are remembered
   Span<const float> embedding;
+  float scale = 1;  // of the embedding
 };
 
 /// How much of a round's pairs must overlap, and what looks count.

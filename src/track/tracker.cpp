@@ -64,17 +64,16 @@ bool touches_edge(const image::Corners& box, const image::Size& frame) {
 
 // Blends in the looks of a detection, and keeps them of unit length.
 void learn_looks(Span<const float> seen, std::vector<float>* looks) {
-  if (seen.empty()) return;
-  const bool fresh = looks->size() != seen.size();
+  const float scale = unit_scale(seen);
+  if (scale == 0) return;
+  const float share = looks->size() == seen.size() ? kNewLooks : 1;
   looks->resize(seen.size());
-  float norm = 0;
   for (size_t i = 0; i < seen.size(); ++i) {
     float& value = (*looks)[i];
-    value = fresh ? seen[i] : (1 - kNewLooks) * value + kNewLooks * seen[i];
-    norm += value * value;
+    value = (share < 1 ? (1 - share) * value : 0) + share * scale * seen[i];
   }
-  const float scale = norm > 0 ? 1 / std::sqrt(norm) : 0;
-  for (float& value : *looks) value *= scale;
+  const float rescale = unit_scale(*looks);
+  for (float& value : *looks) value *= rescale;
 }
 
 image::Corners between(const image::Corners& a, const image::Corners& b, double t) {
@@ -238,7 +237,7 @@ void Tracker::collect_tracks(Time time, bool tentative, std::vector<Candidate>* 
     const double most = kMostSlack * expected.size();
     out->push_back({static_cast<int>(i), track.class_id, expected.box(),
                     std::min(most, expected.spread_x()), std::min(most, expected.spread_y()),
-                    track.width, track.height, track.embedding});
+                    track.width, track.height, track.embedding, 1});
   }
 }
 
@@ -256,7 +255,7 @@ void Tracker::associate(Time time) {
     const Track& track = *tracks_[static_cast<size_t>(candidate.index)];
     if (track.missed > 0) continue;
     last_seen_.push_back(
-        {candidate.index, track.class_id, candidate.box, 0, 0, track.width, track.height, {}});
+        {candidate.index, track.class_id, candidate.box, 0, 0, track.width, track.height, {}, 1});
   }
   association_.run({kLeastWeakOverlap}, &last_seen_, &weak_, found);
   last_seen_.clear();
@@ -264,7 +263,7 @@ void Tracker::associate(Time time) {
     const Track& track = *tracks_[static_cast<size_t>(candidate.index)];
     if (track.shown) continue;
     last_seen_.push_back({candidate.index, track.class_id, track.observed, 0, 0, track.width,
-                          track.height, track.embedding});
+                          track.height, track.embedding, 1});
   }
   association_.run({kLeastLastOverlap, looks}, &last_seen_, &sure_, found);
   association_.run({kLeastOverlap, looks}, &tentative_, &sure_, found);
@@ -315,7 +314,7 @@ void Tracker::update(Time time, const image::Size& frame, Span<const Detection> 
     (detection.confidence >= settings_.sure ? sure_ : weak_)
         .push_back({static_cast<int>(i), detection.class_id, detection.box, 0, 0,
                     detection.box.x1 - detection.box.x0, detection.box.y1 - detection.box.y0,
-                    detection.embedding});
+                    detection.embedding, unit_scale(detection.embedding)});
   }
   for (Track* track : tracks_) track->shown = false;
   associate(time);

@@ -13,7 +13,7 @@ using namespace dvnn::test;
 
 namespace {
 
-const char* const kElements[] = {"dvconvert", "dvinfer", "dvdecode", "dvoverlay"};
+const char* const kElements[] = {"dvconvert", "dvinfer", "dvdecode", "dvtrack", "dvoverlay"};
 const GstState kStates[] = {GST_STATE_NULL, GST_STATE_READY, GST_STATE_PAUSED, GST_STATE_PLAYING};
 constexpr int kEndless = 1000000;
 const char* const kSink = " ! fakesink name=out async=false";
@@ -21,7 +21,7 @@ const char* const kSink = " ! fakesink name=out async=false";
 std::string pipeline_with_all() {
   return painted_source(kEndless) + "identity sleep-time=1000 ! dvconvert name=dvconvert ! " +
          infer(Looks::kRed, "name=dvinfer") +
-         " ! dvdecode name=dvdecode ! dvoverlay name=dvoverlay" + kSink;
+         " ! dvdecode name=dvdecode ! dvtrack name=dvtrack ! dvoverlay name=dvoverlay" + kSink;
 }
 
 // The latest state in which a property of these flags may be set.

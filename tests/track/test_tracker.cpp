@@ -136,7 +136,7 @@ START_TEST(classes_do_not_mix) {
 END_TEST
 
 START_TEST(looks_tell_whom_places_do_not) {
-  const float left[] = {1, 0, 0}, right[] = {0, 1, 0};
+  const float left[] = {4, 0, 0}, right[] = {0, 0.5f, 0};  // of any length
   for (bool known : {false, true}) {
     Stream stream(times(0, 200, 2000));
     Detection a = at(100, 100), b = at(160, 100);

@@ -10,12 +10,6 @@
 namespace dvnn::gst {
 namespace {
 
-const GFlagsValue kExports[] = {{kRegions, "GstVideoRegionOfInterestMeta", "regions"},
-#ifdef DVNN_HAVE_ANALYTICS
-                                {kAnalytics, "GstAnalyticsRelationMeta", "analytics"},
-#endif
-                                {0, nullptr, nullptr}};
-
 Status check_thresholds(const std::string& text, DecodeSettings*) {
   auto parsed = parse_thresholds(text);
   return parsed.ok() ? Status() : parsed.error();
@@ -80,7 +74,7 @@ Properties<DecodeSettings> decode_properties() {
                 {"post-empty", "Post empty messages",
                  "With post-messages, also post a message for frames without objects"});
   table.flags_of(&DecodeSettings::exports, When::kPlaying,
-                 register_flags("GstDvDecodeExports", kExports),
+                 exports_type(),
                  {"exports", "Exports",
                   "Which of GStreamer's own metas are written beside GstDvObjectsMeta, for "
                   "other elements"});

@@ -4,18 +4,11 @@
 
 #include <string>
 
+#include "elements/exports.h"
 #include "elements/objectfilter.h"
 #include "properties.h"
 
 namespace dvnn::gst {
-
-/// The forms in which objects are written beside our own meta.
-enum Export : guint { kRegions = 1 << 0, kAnalytics = 1 << 1 };
-#ifdef DVNN_HAVE_ANALYTICS
-constexpr guint kDefaultExports = kRegions | kAnalytics;
-#else
-constexpr guint kDefaultExports = kRegions;
-#endif
 
 struct DecodeSettings : FilterSettings {
   gfloat nms_threshold = -1;

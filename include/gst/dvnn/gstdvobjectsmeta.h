@@ -74,6 +74,8 @@ typedef struct {
  * @y1: lower edge, see @x0
  * @analytics_id: 1 + the id of the entry (GstAnalyticsMtd, GStreamer >= 1.24) that stands for the
  *   object in the frame's GstAnalyticsRelationMeta, or 0
+ * @predicted: whether no network has seen the object in this frame: it is where its track is
+ *   expected
  *
  * Something that was found in a frame. Only the library makes objects: more fields may follow.
  * Points, outlines, masks, texts, embeddings and numbers are had by functions.
@@ -87,6 +89,7 @@ typedef struct {
   gfloat confidence;
   gdouble x0, y0, x1, y1;
   guint analytics_id;
+  gboolean predicted;
 
   /*< private >*/
   gpointer details;

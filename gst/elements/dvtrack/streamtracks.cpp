@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "elements/dvtrack/streamtracks.h"
+
+#include <gst/video/video.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "meta/roiexport.h"
+#ifdef DVNN_HAVE_ANALYTICS
+#include "meta/analyticsexport.h"
+#endif
+
+namespace dvnn::gst {
+namespace {
+
+// Streams may name networks and classes as they like.
+constexpr size_t kMostNetworks = 16;
+constexpr size_t kMostClasses = 4096;
+// More objects of a frame are not followed.
+constexpr size_t kMostObjects = 1000;
+constexpr int kNoClass = -1;
+
+image::Corners clipped(const image::Corners& box, const image::Size& size) {
+  if (!(size.width > 0 && size.height > 0)) return box;
+  return {std::clamp(box.x0, 0.0, size.width), std::clamp(box.y0, 0.0, size.height),
+          std::clamp(box.x1, 0.0, size.width), std::clamp(box.y1, 0.0, size.height)};
+}
+
+}  // namespace
+
+void StreamTracks::configure(const TrackSettings& settings) {
+  settings_ = settings;
+  labels_.set(settings.labels);
+  for (const auto& group : groups_) group->tracker.configure(settings_.tracker());
+}
+
+StreamTracks::Group* StreamTracks::group_of(const gchar* network) {
+  for (const auto& group : groups_) {
+    if (group->network == network) return group.get();
+  }
+  if (groups_.size() == kMostNetworks) return nullptr;
+  groups_.push_back(std::make_unique<Group>(&ids_));
+  groups_.back()->network = network;
+  groups_.back()->tracker.configure(settings_.tracker());
+  return groups_.back().get();
+}
+
+int StreamTracks::class_of(const GstDvObject& object, Group* group) const {
+  for (size_t i = 0; i < group->classes.size(); ++i) {
+    const TrackNames& known = group->classes[i];
+    if (known.class_id == object.class_id && known.label == object.label) {
+      return static_cast<int>(i);
+    }
+  }
+  if (group->classes.size() == kMostClasses) return kNoClass;
+  group->classes.push_back({object.class_id, object.label, group->network});
+  return static_cast<int>(group->classes.size() - 1);
+}
+
+// What another tracker has named stays its own.
+void StreamTracks::collect(GstDvObjectsMeta* meta, gint pass, Group* group) const {
+  group->detections.clear();
+  group->objects.clear();
+  for (guint i = 0; i < gst_dv_objects_meta_get_n_objects(meta); ++i) {
+    GstDvObject* object = gst_dv_objects_meta_get_object(meta, i);
+    if (object->network != pass || object->kind != GST_DV_OBJECT_DETECTION ||
+        object->track_id != 0 || !gst_dv_object_has_box(object) ||
+        group->detections.size() == kMostObjects) {
+      continue;
+    }
+    if (!labels_.empty() && !labels_.has(object->label)) continue;
+    const int class_id = class_of(*object, group);
+    if (class_id == kNoClass) continue;
+    track::Detection detection;
+    detection.box = {object->x0, object->y0, object->x1, object->y1};
+    detection.class_id = class_id;
+    detection.confidence = object->confidence;
+    gsize length = 0;
+    const gfloat* embedding = gst_dv_object_get_embedding(object, &length);
+    if (embedding) detection.embedding = {embedding, length};
+    group->detections.push_back(detection);
+    group->objects.push_back(object);
+  }
+}
+
+void StreamTracks::tell(const Group& group) const {
+  const auto tell_all = [&](Change change, const std::vector<track::Track*>& tracks) {
+    for (const track::Track* track : tracks) {
+      told_(change, *track, group.classes[static_cast<size_t>(track->class_id)]);
+    }
+  };
+  tell_all(Change::kEnded, group.tracker.ended());
+  tell_all(Change::kStarted, group.tracker.started());
+}
+
+bool StreamTracks::name_objects(const image::Size& size, Group* group) {
+  bool any = false;
+  for (size_t i = 0; i < group->objects.size(); ++i) {
+    const track::Track* track = group->tracker.track_of(i);
+    if (!track) continue;
+    GstDvObject* object = group->objects[i];
+    object->track_id = track->id;
+    if (settings_.smooth) {
+      const image::Corners box = clipped(track->filter.box(), size);
+      if (box.x1 > box.x0 && box.y1 > box.y0) {
+        gst_dv_object_set_box(object, box.x0, box.y0, box.x1, box.y1);
+      }
+    }
+    changed_.push_back(object);
+    any = true;
+  }
+  return any;
+}
+
+bool StreamTracks::add_predicted(GstDvObjectsMeta* meta, gint pass, const Group& group) {
+  for (const track::Tracker::Predicted& expected : group.tracker.predicted()) {
+    const TrackNames& names = group.classes[static_cast<size_t>(expected.track->class_id)];
+    GstDvObject* object =
+        gst_dv_objects_meta_add_object(meta, GST_DV_OBJECT_DETECTION, names.class_id,
+                                       names.label.c_str(), expected.track->confidence);
+    object->network = pass;
+    object->track_id = expected.track->id;
+    object->predicted = TRUE;
+    gst_dv_object_set_box(object, expected.box.x0, expected.box.y0, expected.box.x1,
+                          expected.box.y1);
+    changed_.push_back(object);
+  }
+  return !group.tracker.predicted().empty();
+}
+
+// Follows the objects of a pass, or of none: then the meta's objects are all there are.
+bool StreamTracks::follow_pass(GstDvObjectsMeta* meta, gint pass, GstClockTime time,
+                               const image::Size& size) {
+  GstDvPass* state =
+      pass >= 0 ? gst_dv_objects_meta_get_pass(meta, static_cast<guint>(pass)) : nullptr;
+  Group* group = group_of(state && state->network ? state->network : "");
+  if (!group) return false;
+  collect(meta, pass, group);
+  const auto at = static_cast<track::Time>(time);
+  bool any = false;
+  if (!state || state->state == GST_DV_PASS_INFERRED || !group->objects.empty()) {
+    group->tracker.update(at, size, group->detections);
+    any = name_objects(size, group);
+    if (settings_.predict) any |= add_predicted(meta, pass, *group);
+  } else {
+    group->tracker.predict(at, size);
+    if (settings_.predict && state->state == GST_DV_PASS_SKIPPED) {
+      any = add_predicted(meta, pass, *group);
+      if (any) state->state = GST_DV_PASS_PREDICTED;
+    }
+  }
+  tell(*group);
+  return any;
+}
+
+// Writes tracks into the regions that dvdecode has made, and adds regions of predicted objects.
+void StreamTracks::export_to(GstBuffer* frame) {
+  if (settings_.exports & kRegions) {
+    std::sort(changed_.begin(), changed_.end(), [](const GstDvObject* a, const GstDvObject* b) {
+      return roi_id(a->id) < roi_id(b->id);
+    });
+    gpointer state = nullptr;
+    while (GstMeta* found = gst_buffer_iterate_meta_filtered(
+               frame, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
+      auto* roi = reinterpret_cast<GstVideoRegionOfInterestMeta*>(found);
+      const auto at = std::lower_bound(
+          changed_.begin(), changed_.end(), roi->id,
+          [](const GstDvObject* object, gint id) { return roi_id(object->id) < id; });
+      if (at != changed_.end() && is_roi_of(*roi, **at)) export_track(**at, roi);
+    }
+    for (const GstDvObject* object : changed_) {
+      if (object->predicted) export_roi(*object, frame);
+    }
+  }
+#ifdef DVNN_HAVE_ANALYTICS
+  if (settings_.exports & kAnalytics) export_analytics(frame);
+#endif
+}
+
+bool StreamTracks::follow(GstBuffer* frame, GstClockTime time, const image::Size& size) {
+  GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
+  if (!meta) return false;
+  changed_.clear();
+  bool any = false;
+  const guint passes = gst_dv_objects_meta_get_n_passes(meta);
+  for (guint pass = 0; pass < passes; ++pass) {
+    any |= follow_pass(meta, static_cast<gint>(pass), time, size);
+  }
+  // Objects of no network: an application's.
+  bool others = passes == 0;
+  for (guint i = 0; !others && i < gst_dv_objects_meta_get_n_objects(meta); ++i) {
+    others = gst_dv_objects_meta_get_object(meta, i)->network < 0;
+  }
+  if (others) any |= follow_pass(meta, -1, time, size);
+  if (any) export_to(frame);
+  return any;
+}
+
+void StreamTracks::end() {
+  for (const auto& group : groups_) {
+    group->tracker.reset();
+    tell(*group);
+    group->tracker.forget_ended();
+  }
+}
+
+void StreamTracks::reset() {
+  groups_.clear();
+  ids_ = {};
+}
+
+}  // namespace dvnn::gst

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The forms in which objects are written beside our own meta, for other elements.
+#pragma once
+
+#include "properties.h"
+
+namespace dvnn::gst {
+
+enum Export : guint { kRegions = 1 << 0, kAnalytics = 1 << 1 };
+#ifdef DVNN_HAVE_ANALYTICS
+constexpr guint kDefaultExports = kRegions | kAnalytics;
+#else
+constexpr guint kDefaultExports = kRegions;
+#endif
+
+/// The type of properties that choose them.
+inline GType exports_type() {
+  static const GFlagsValue values[] = {{kRegions, "GstVideoRegionOfInterestMeta", "regions"},
+#ifdef DVNN_HAVE_ANALYTICS
+                                       {kAnalytics, "GstAnalyticsRelationMeta", "analytics"},
+#endif
+                                       {0, nullptr, nullptr}};
+  return register_flags("GstDvDecodeExports", values);
+}
+
+}  // namespace dvnn::gst

@@ -73,8 +73,7 @@ Properties<DecodeSettings> decode_properties() {
   table.boolean(&DecodeSettings::post_empty, When::kPlaying,
                 {"post-empty", "Post empty messages",
                  "With post-messages, also post a message for frames without objects"});
-  table.flags_of(&DecodeSettings::exports, When::kPlaying,
-                 exports_type(),
+  table.flags_of(&DecodeSettings::exports, When::kPlaying, exports_type(),
                  {"exports", "Exports",
                   "Which of GStreamer's own metas are written beside GstDvObjectsMeta, for "
                   "other elements"});

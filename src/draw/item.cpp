@@ -27,9 +27,11 @@ void add_word(const std::string& word, std::string* line) {
 
 std::string line_of(const Caption& caption, const CaptionSettings& settings) {
   std::string line;
+  if (settings.tracks && caption.track != 0) line = '#' + std::to_string(caption.track);
   if (settings.labels) {
-    line = caption.text.empty() ? short_text(caption.label, kMostLabelBytes)
-                                : short_text(caption.text, kMostTextBytes);
+    add_word(caption.text.empty() ? short_text(caption.label, kMostLabelBytes)
+                                  : short_text(caption.text, kMostTextBytes),
+             &line);
   }
   if (settings.confidence && caption.confidence >= 0) {
     add_word(format("%.0f%%", 100 * std::min(caption.confidence, 1.0)), &line);

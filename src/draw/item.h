@@ -46,10 +46,11 @@ struct Caption {
   double confidence = -1;  // below 0: none is known
   std::string text;        // what is written there; stands in the place of the label
   std::vector<objects::Number> numbers;
+  uint64_t track = 0;  // 0: it is none
 };
 
 struct CaptionSettings {
-  bool labels = true, confidence = true;
+  bool labels = true, confidence = true, tracks = true;
 };
 
 /// The caption as one line, within limits, whatever the parts are.

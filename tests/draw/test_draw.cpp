@@ -320,6 +320,11 @@ START_TEST(captions_have_limits) {
   dvnn_assert_text(line_of(caption, {true, false}), "person");
   dvnn_assert_text(line_of(caption, {false, true}), "93%");
   dvnn_assert_text(line_of(caption, {false, false}), "");
+  caption.track = 7;
+  dvnn_assert_text(line_of(caption, {true, true}), "#7 person 93%");
+  dvnn_assert_text(line_of(caption, {false, false}), "#7");
+  dvnn_assert_text(line_of(caption, {true, false, false}), "person");
+  caption.track = 0;
   caption.numbers = {{"age", 34.257}};
   dvnn_assert_text(line_of(caption, {true, true}), "person 93% age 34.26");
   caption.text = "AB 123";

@@ -71,6 +71,7 @@ namespace {
 struct DvOverlaySettings {
   bool labels = true;
   bool confidence = true;
+  bool tracks = true;
   guint line_width = 0;
   guint text_height = 0;
   guint hold = 1000;
@@ -125,6 +126,8 @@ static const dvnn::gst::Properties<DvOverlaySettings>& gst_dv_overlay_properties
                    {"labels", "Labels", "Write the label at each box"});
     table->boolean(&DvOverlaySettings::confidence, When::kPlaying,
                    {"confidence", "Confidence", "Write the confidence in percent"});
+    table->boolean(&DvOverlaySettings::tracks, When::kPlaying,
+                   {"tracks", "Tracks", "Write the number of the track, where there is one"});
     table->number(&DvOverlaySettings::line_width, When::kPlaying, 0, 100,
                   {"line-width", "Line width",
                    "Width of a box's lines in pixels (0 = by the frame's height)"});
@@ -213,7 +216,7 @@ static void gst_dv_overlay_attach(GstDvOverlay* self, GstBuffer* frame,
 
 static void gst_dv_overlay_read_settings(const DvOverlaySettings& settings,
                                          dvnn::gst::SceneSettings* scene) {
-  scene->caption = {settings.labels, settings.confidence};
+  scene->caption = {settings.labels, settings.confidence, settings.tracks};
   scene->hold = static_cast<GstClockTime>(settings.hold) * GST_MSECOND;
   scene->color_by = settings.color_by;
   scene->show.set(settings.show);

@@ -45,6 +45,7 @@ draw::Caption caption_of(const GstDvObject& object, const std::string& label) {
     caption.confidence = static_cast<double>(object.confidence);
   }
   caption.text = bounded(gst_dv_object_get_text(&object));
+  caption.track = object.track_id;
   for (guint i = 0; i < std::min(gst_dv_object_get_n_numbers(&object), kMaxNumbers); ++i) {
     double value = 0;
     const gchar* name = gst_dv_object_get_number(&object, i, &value);

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zones/config.h"
+
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "base/format.h"
+#include "base/json.h"
+
+namespace dvnn::zones {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr size_t kMostShapes = 256, kMostPoints = 256, kMostLabels = 256;
+constexpr int64_t kLongest = int64_t{24} * 3600 * 1000;  // milliseconds
+
+void read_points(JsonReader* in, size_t least, Shape* shape) {
+  const Json* list = in->member("points");
+  if (!list || !list->is_array() || list->size() < least || list->size() > kMostPoints) {
+    return in->fail("points",
+                    format("must be an array of %zu to %zu pairs [x, y]", least, kMostPoints));
+  }
+  for (const Json& pair : *list) {
+    const bool good = pair.is_array() && pair.size() == 2 && pair[0].is_number() &&
+                      pair[1].is_number() && std::isfinite(pair[0].get<double>()) &&
+                      std::isfinite(pair[1].get<double>());
+    if (!good) return in->fail("points", "has " + shown(pair) + ", which is no pair [x, y]");
+    shape->points.emplace_back(pair[0].get<double>(), pair[1].get<double>());
+  }
+}
+
+void read_labels(JsonReader* in, Shape* shape) {
+  const Json* list = in->member("labels");
+  if (!list) return;
+  if (!list->is_array() || list->size() > kMostLabels) {
+    return in->fail("labels", "must be an array of labels");
+  }
+  for (const Json& label : *list) {
+    if (!label.is_string()) return in->fail("labels", "has " + shown(label) + ", which is no text");
+    shape->labels.push_back(label.get<std::string>());
+  }
+}
+
+// A word of a few, by its index.
+size_t read_choice(JsonReader* in, const char* name, const std::vector<std::string>& words) {
+  const std::string word = in->text(name, words[0]);
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == word) return i;
+  }
+  std::string all;
+  for (const std::string& known : words) all += (all.empty() ? "" : ", ") + known;
+  in->fail(name, "is '" + word + "', must be one of " + all);
+  return 0;
+}
+
+double read_length(JsonReader* in, const char* name, double fallback) {
+  const double length = in->number(name, fallback);
+  if (length < 0) in->fail(name, "must not be below 0");
+  return length;
+}
+
+void read_shape(JsonReader* in, size_t least_points, Shape* shape) {
+  shape->name = in->text("name");
+  if (shape->name.empty()) in->fail("name", "must not be empty");
+  shape->pixels = read_choice(in, "unit", {"fractions", "pixels"}) == 1;
+  shape->band = read_length(in, "band", 0);
+  read_points(in, least_points, shape);
+  read_labels(in, shape);
+}
+
+Time read_time(JsonReader* in, const char* name) {
+  return in->integer(name, 0, kLongest, 0) * kMillisecond;
+}
+
+Result<Area> read_area(const Json& json, const std::string& what) {
+  Area area;
+  JsonReader in(json, what);
+  read_shape(&in, 3, &area);
+  constexpr std::array kAnchors = {Anchor::kFoot, Anchor::kCentre, Anchor::kOverlap};
+  area.anchor = kAnchors[read_choice(&in, "anchor", {"foot", "centre", "overlap"})];
+  area.share = in.number("share", 0.5);
+  if (!(area.share > 0 && area.share <= 1)) in.fail("share", "must be above 0 and at most 1");
+  area.dwell = read_time(&in, "dwell");
+  area.idle = read_time(&in, "idle");
+  area.idle_distance = read_length(&in, "idle-distance", area.pixels ? 10 : 0.02);
+  area.crowd = static_cast<int>(in.integer("crowd", 0, 1000000, 0));
+  area.crowd_time = read_time(&in, "crowd-time");
+  DVNN_TRY(in.status());
+  // In the unit's own plane: what is simple there is so in every frame.
+  std::vector<Point> places;
+  const double scale = area.pixels ? 1 : 4096;
+  for (const auto& [x, y] : area.points) places.push_back(place(x * scale, y * scale));
+  if (!is_simple(places)) {
+    return Error{ErrorCode::kInvalidArgument,
+                 what + ": its edges meet or cross each other elsewhere than at its corners"};
+  }
+  return area;
+}
+
+Result<Line> read_line(const Json& json, const std::string& what) {
+  Line line;
+  JsonReader in(json, what);
+  read_shape(&in, 2, &line);
+  line.anchor =
+      read_choice(&in, "anchor", {"foot", "centre"}) == 0 ? Anchor::kFoot : Anchor::kCentre;
+  DVNN_TRY(in.status());
+  return line;
+}
+
+// Reads a list of shapes, whose names must differ.
+template <typename Read, typename Out>
+Status read_list(const Json& json, const char* name, const std::string& what, Read read, Out* out) {
+  const auto list = json.find(name);
+  if (list == json.end()) return {};
+  if (!list->is_array() || list->size() > kMostShapes) {
+    return Error{ErrorCode::kInvalidArgument,
+                 what + format(": '%s' must be an array of at most %zu", name, kMostShapes)};
+  }
+  std::set<std::string> names;
+  for (size_t i = 0; i < list->size(); ++i) {
+    DVNN_ASSIGN(auto shape, read((*list)[i], what + format(": %s[%zu]", name, i)));
+    if (!names.insert(shape.name).second) {
+      return Error{ErrorCode::kInvalidArgument, what + format(": %s[%zu] is called '", name, i) +
+                                                    shape.name + "' like another one"};
+    }
+    out->push_back(std::move(shape));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Config> parse_config(const std::string& text, const std::string& what) {
+  Config config;
+  if (text.empty()) return config;
+  DVNN_ASSIGN(Json json, parse_json(text, what));
+  const JsonScope scope(&json);
+  if (!json.is_object()) {
+    return Error{ErrorCode::kInvalidArgument, what + " must be an object with 'areas' and 'lines'"};
+  }
+  for (const auto& member : json.items()) {
+    if (member.key() != "areas" && member.key() != "lines") {
+      return Error{ErrorCode::kInvalidArgument,
+                   what + ": there is no field '" + member.key() + "', but 'areas' and 'lines'"};
+    }
+  }
+  DVNN_TRY(read_list(json, "areas", what, read_area, &config.areas));
+  DVNN_TRY(read_list(json, "lines", what, read_line, &config.lines));
+  return config;
+}
+
+std::vector<Point> places_of(const Shape& shape, const image::Size& frame) {
+  std::vector<Point> places;
+  for (const auto& [x, y] : shape.points) {
+    places.push_back(shape.pixels ? place(x, y) : place(x * frame.width, y * frame.height));
+  }
+  return places;
+}
+
+double pixels_of(const Shape& shape, double length, const image::Size& frame) {
+  return shape.pixels ? length : length * frame.height;
+}
+
+}  // namespace dvnn::zones

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zones/geometry.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dvnn::zones {
+namespace {
+
+__extension__ using Wide = __int128;  // products of coordinates have up to 72 bits
+
+// Above 0 if c is to the right of the way from a to b, as y is downwards.
+Wide turn(const Point& a, const Point& b, const Point& c) {
+  return static_cast<Wide>(b.x - a.x) * (c.y - a.y) - static_cast<Wide>(b.y - a.y) * (c.x - a.x);
+}
+
+int sign(Wide value) {
+  return (value > 0) - (value < 0);
+}
+
+// On which side of the edge, moved by the step, the point is: 1 right, -1 left.
+int side_of_edge(const Point& a, const Point& b, const Point& point) {
+  const int exact = sign(turn(a, b, point));
+  if (exact != 0) return exact;
+  // Moving the edge by (e, e^2) is moving the point the other way: -(b - a) x (e, e^2).
+  return b.y != a.y ? (b.y > a.y ? 1 : -1) : (b.x > a.x ? -1 : 1);
+}
+
+// On which side of the way the corner, moved by the step, is. If it is an end, it lies beyond
+// itself, seen from the edge's other corner.
+int side_of_way(const Point& from, const Point& to, const Point& corner, bool is_end,
+                const Point& other) {
+  const int exact = sign(turn(from, to, corner));
+  if (exact != 0) return exact;
+  if (is_end) {
+    const int beyond = -sign(turn(from, to, other));
+    if (beyond != 0) return beyond;
+  }
+  return to.y != from.y ? (to.y > from.y ? -1 : 1) : (to.x > from.x ? 1 : -1);
+}
+
+double to_double(Wide value) {
+  return static_cast<double>(value);
+}
+
+}  // namespace
+
+Point place(double x, double y) {
+  static constexpr double kFarthest = 1 << 24;
+  const auto whole = [](double v) {
+    return std::isnan(v)
+               ? int64_t{0}
+               : static_cast<int64_t>(std::llround(std::clamp(v, -kFarthest, kFarthest) * kUnits));
+  };
+  return {whole(x), whole(y)};
+}
+
+bool crosses(const Point& from, const Point& to, const Point& a, const Point& b, Crossing* crossing,
+             const Ends& ends) {
+  if (from == to || a == b) return false;
+  const int before = side_of_edge(a, b, from), after = side_of_edge(a, b, to);
+  if (before == after ||
+      side_of_way(from, to, a, ends.a, b) == side_of_way(from, to, b, ends.b, a)) {
+    return false;
+  }
+  const double start = to_double(turn(a, b, from)), end = to_double(turn(a, b, to));
+  crossing->at = start == end ? 0 : std::clamp(start / (start - end), 0.0, 1.0);
+  crossing->direction = after;
+  return true;
+}
+
+// Edges that cross the way from the point to the far left.
+bool contains(const std::vector<Point>& polygon, const Point& point) {
+  const Point far = {-(int64_t{1} << 40), point.y};
+  bool inside = false;
+  Crossing crossing;
+  for (size_t i = 0, last = polygon.size() - 1; i < polygon.size(); last = i++) {
+    inside ^= crosses(point, far, polygon[last], polygon[i], &crossing);
+  }
+  return inside;
+}
+
+double distance(const Point& a, const Point& b, const Point& point) {
+  const double dx = static_cast<double>(b.x - a.x), dy = static_cast<double>(b.y - a.y);
+  const double px = static_cast<double>(point.x - a.x), py = static_cast<double>(point.y - a.y);
+  const double length = dx * dx + dy * dy;
+  const double t = length > 0 ? std::clamp((px * dx + py * dy) / length, 0.0, 1.0) : 0;
+  return std::hypot(px - t * dx, py - t * dy) / kUnits;
+}
+
+bool lies_on(const Point& a, const Point& b, const Point& point) {
+  return turn(a, b, point) == 0 && std::min(a.x, b.x) <= point.x && point.x <= std::max(a.x, b.x) &&
+         std::min(a.y, b.y) <= point.y && point.y <= std::max(a.y, b.y);
+}
+
+bool is_simple(const std::vector<Point>& polygon) {
+  const size_t count = polygon.size();
+  for (size_t i = 0; i < count; ++i) {
+    const Point &a = polygon[i], &b = polygon[(i + 1) % count];
+    if (a == b) return false;
+    for (size_t k = i + 1; k < count; ++k) {
+      const Point &c = polygon[k], &d = polygon[(k + 1) % count];
+      const bool next = k == i + 1, before = (k + 1) % count == i;
+      // Neighbours share a corner, and must not lie on each other.
+      if (next && lies_on(a, b, d)) return false;
+      if (next && lies_on(c, d, a)) return false;
+      if (before && lies_on(a, b, c)) return false;
+      if (before && lies_on(c, d, b)) return false;
+      if (next || before) continue;
+      if (lies_on(a, b, c) || lies_on(a, b, d) || lies_on(c, d, a) || lies_on(c, d, b)) {
+        return false;
+      }
+      if (sign(turn(a, b, c)) != sign(turn(a, b, d)) &&
+          sign(turn(c, d, a)) != sign(turn(c, d, b))) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+// Cuts the polygon at the box's sides (Sutherland and Hodgman). Edges that the cuts leave along a
+// side go there and back, and add nothing to the area.
+double share_inside(const std::vector<Point>& polygon, const image::Corners& box) {
+  struct Corner {
+    double x, y;
+  };
+  const double whole = (box.x1 - box.x0) * (box.y1 - box.y0);
+  if (!(whole > 0)) return 0;
+  std::vector<Corner> now, next;
+  for (const Point& p : polygon) {
+    now.push_back({static_cast<double>(p.x) / kUnits, static_cast<double>(p.y) / kUnits});
+  }
+  for (int cut = 0; cut < 4 && !now.empty(); ++cut) {
+    // How far inside the side a corner is.
+    const auto depth = [&](const Corner& c) {
+      return cut == 0   ? c.x - box.x0
+             : cut == 1 ? box.x1 - c.x
+             : cut == 2 ? c.y - box.y0
+                        : box.y1 - c.y;
+    };
+    next.clear();
+    for (size_t i = 0, last = now.size() - 1; i < now.size(); last = i++) {
+      const double a = depth(now[last]), b = depth(now[i]);
+      if ((a >= 0) != (b >= 0)) {
+        const double t = a / (a - b);
+        next.push_back({now[last].x + t * (now[i].x - now[last].x),
+                        now[last].y + t * (now[i].y - now[last].y)});
+      }
+      if (b >= 0) next.push_back(now[i]);
+    }
+    now.swap(next);
+  }
+  double twice = 0;
+  for (size_t i = 0, last = now.size() - 1; i < now.size(); last = i++) {
+    twice += now[last].x * now[i].y - now[i].x * now[last].y;
+  }
+  return std::min(1.0, std::fabs(twice) / 2 / whole);
+}
+
+}  // namespace dvnn::zones

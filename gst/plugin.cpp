@@ -5,6 +5,7 @@
 #include "elements/dvdecode/dvdecode.h"
 #include "elements/dvinfer/dvinfer.h"
 #include "elements/dvtrack/dvtrack.h"
+#include "elements/dvzones/dvzones.h"
 #ifdef DVNN_HAVE_OVERLAY
 #include "elements/dvoverlay/dvoverlay.h"
 #endif
@@ -14,6 +15,7 @@ static gboolean plugin_init(GstPlugin* plugin) {
   good &= GST_ELEMENT_REGISTER(dvinfer, plugin);
   good &= GST_ELEMENT_REGISTER(dvdecode, plugin);
   good &= GST_ELEMENT_REGISTER(dvtrack, plugin);
+  good &= GST_ELEMENT_REGISTER(dvzones, plugin);
 #ifdef DVNN_HAVE_OVERLAY
   good &= GST_ELEMENT_REGISTER(dvoverlay, plugin);
 #endif

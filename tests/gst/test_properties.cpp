@@ -13,7 +13,8 @@ using namespace dvnn::test;
 
 namespace {
 
-const char* const kElements[] = {"dvconvert", "dvinfer", "dvdecode", "dvtrack", "dvoverlay"};
+const char* const kElements[] = {"dvconvert", "dvinfer", "dvdecode",
+                                 "dvtrack",   "dvzones", "dvoverlay"};
 const GstState kStates[] = {GST_STATE_NULL, GST_STATE_READY, GST_STATE_PAUSED, GST_STATE_PLAYING};
 constexpr int kEndless = 1000000;
 const char* const kSink = " ! fakesink name=out async=false";
@@ -21,7 +22,9 @@ const char* const kSink = " ! fakesink name=out async=false";
 std::string pipeline_with_all() {
   return painted_source(kEndless) + "identity sleep-time=1000 ! dvconvert name=dvconvert ! " +
          infer(Looks::kRed, "name=dvinfer") +
-         " ! dvdecode name=dvdecode ! dvtrack name=dvtrack ! dvoverlay name=dvoverlay" + kSink;
+         " ! dvdecode name=dvdecode ! dvtrack name=dvtrack ! dvzones name=dvzones ! dvoverlay "
+         "name=dvoverlay" +
+         kSink;
 }
 
 // The latest state in which a property of these flags may be set.
@@ -43,6 +46,8 @@ const Text kTexts[] = {{"roi", {"<0.0,0.0,0.5,1.0>", "<0.0,0.0,1.0,1.0>"}},
                        {"scale", {"<0.5>", "<1.0>"}},
                        {"device", {"soft", "auto"}},
                        {"video-direction", {"180", "identity"}},
+                       {"zones", {"{\"areas\":[]}", ""}},
+                       {"location", {nullptr, nullptr}},
                        {"input-size", {nullptr, nullptr}},
                        {"weights", {nullptr, nullptr}},
                        {"custom-layers", {nullptr, nullptr}}};

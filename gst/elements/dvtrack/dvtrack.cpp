@@ -58,7 +58,7 @@ using dvnn::gst::ObjectLock;
 using dvnn::gst::StreamTracks;
 using dvnn::gst::TrackMoment;
 using dvnn::gst::TrackNames;
-using Settings = dvnn::gst::TrackSettings;
+using dvnn::gst::TrackSettings;
 
 namespace {
 
@@ -71,9 +71,9 @@ struct GstDvTrackPrivate {
   explicit GstDvTrackPrivate(GstDvTrack* self);
 
   // Under the object lock.
-  Settings settings;
+  TrackSettings settings;
   // Streaming thread only.
-  Settings current;  // for this frame
+  TrackSettings current;  // for this frame
   dvnn::image::Size size;
   GstClockTime interval = kUsualInterval, last = GST_CLOCK_TIME_NONE;
   TrackMoment moment;  // of this frame
@@ -93,9 +93,9 @@ static GstStaticPadTemplate dv_track_sink_template = GST_STATIC_PAD_TEMPLATE(
 static GstStaticPadTemplate dv_track_src_template = GST_STATIC_PAD_TEMPLATE(
     "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS("video/x-raw(ANY)"));
 
-static const dvnn::gst::Properties<Settings>& gst_dv_track_properties() {
+static const dvnn::gst::Properties<TrackSettings>& gst_dv_track_properties() {
   static const auto* const rows =
-      new dvnn::gst::Properties<Settings>(dvnn::gst::track_properties());
+      new dvnn::gst::Properties<TrackSettings>(dvnn::gst::track_properties());
   return *rows;
 }
 

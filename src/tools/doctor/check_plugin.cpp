@@ -140,7 +140,7 @@ Finding found_plugin(const std::string& text) {
 }
 
 Finding check_elements(const std::string& text) {
-  std::vector<std::string> wanted = {"dvconvert", "dvinfer", "dvdecode", "dvtrack"};
+  std::vector<std::string> wanted = {"dvconvert", "dvinfer", "dvdecode", "dvtrack", "dvzones"};
 #ifdef DVNN_HAVE_OPENCV
   wanted.push_back("dvoverlay");
 #endif

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "elements/dvzones/zonereport.h"
+
+namespace dvnn::gst {
+namespace {
+
+const char* name_of(zones::EventKind kind) {
+  switch (kind) {
+    case zones::EventKind::kEnter:
+      return "enter";
+    case zones::EventKind::kLeave:
+      return "leave";
+    case zones::EventKind::kDwell:
+      return "dwell";
+    case zones::EventKind::kIdle:
+      return "idle";
+    case zones::EventKind::kCross:
+      return "cross";
+    case zones::EventKind::kCrowd:
+      return "crowd";
+    case zones::EventKind::kCrowdEnd:
+      return "crowd-end";
+  }
+  return "";
+}
+
+void append_to(GValue* list, GstStructure* fields) {
+  GValue item = G_VALUE_INIT;
+  g_value_init(&item, GST_TYPE_STRUCTURE);
+  g_value_take_boxed(&item, fields);
+  gst_value_list_append_and_take_value(list, &item);
+}
+
+GstStructure* numbers_of(const char* what, const std::string& name,
+                         const zones::AreaCounts& counts) {
+  return gst_structure_new(what, "name", G_TYPE_STRING, name.c_str(), "inside", G_TYPE_UINT64,
+                           counts.inside, "entered", G_TYPE_UINT64, counts.entered, "left",
+                           G_TYPE_UINT64, counts.left, nullptr);
+}
+
+GstStructure* numbers_of(const char* what, const std::string& name,
+                         const zones::LineCounts& counts) {
+  return gst_structure_new(what, "name", G_TYPE_STRING, name.c_str(), "forward", G_TYPE_UINT64,
+                           counts.forward, "backward", G_TYPE_UINT64, counts.backward, nullptr);
+}
+
+// A shape's counts, and those of its labels in a list.
+template <typename State>
+GstStructure* counts_of(const char* what, const std::string& name, const State& state) {
+  GstStructure* fields = numbers_of(what, name, state.all);
+  GValue labels = G_VALUE_INIT;
+  g_value_init(&labels, GST_TYPE_LIST);
+  for (const auto& [label, counts] : state.by_label) {
+    append_to(&labels, numbers_of("label", label, counts));
+  }
+  gst_structure_take_value(fields, "labels", &labels);
+  return fields;
+}
+
+}  // namespace
+
+void register_zones_meta() {
+  static const gchar* tags[] = {nullptr};
+  if (!gst_meta_get_info(kZonesMeta)) {
+    gst_meta_register_custom(kZonesMeta, tags, nullptr, nullptr, nullptr);
+  }
+}
+
+GstStructure* event_structure(const zones::Event& event, const zones::Zones& zones,
+                              const GstSegment& segment) {
+  const bool line = event.kind == zones::EventKind::kCross;
+  const std::string& name =
+      line ? zones.lines()[event.shape].line.name : zones.areas()[event.shape].area.name;
+  const auto time = static_cast<guint64>(event.time);
+  const bool timed = segment.format == GST_FORMAT_TIME;
+  GstStructure* fields = gst_structure_new(
+      "dvnn-zone-event", "event", G_TYPE_STRING, name_of(event.kind), line ? "line" : "area",
+      G_TYPE_STRING, name.c_str(), "timestamp", G_TYPE_UINT64, time, "stream-time", G_TYPE_UINT64,
+      timed ? gst_segment_to_stream_time(&segment, GST_FORMAT_TIME, time) : GST_CLOCK_TIME_NONE,
+      "running-time", G_TYPE_UINT64,
+      timed ? gst_segment_to_running_time(&segment, GST_FORMAT_TIME, time) : GST_CLOCK_TIME_NONE,
+      "track-id", G_TYPE_UINT64, event.track, "label", G_TYPE_STRING, event.label.c_str(), nullptr);
+  if (line) {
+    gst_structure_set(fields, "direction", G_TYPE_STRING, event.forward ? "forward" : "backward",
+                      nullptr);
+  } else {
+    gst_structure_set(fields, "duration", G_TYPE_UINT64, static_cast<guint64>(event.duration),
+                      "inside", G_TYPE_UINT, static_cast<guint>(event.inside), nullptr);
+  }
+  return fields;
+}
+
+GstStructure* counts_structure(const zones::Zones& zones) {
+  GValue areas = G_VALUE_INIT, lines = G_VALUE_INIT;
+  g_value_init(&areas, GST_TYPE_LIST);
+  g_value_init(&lines, GST_TYPE_LIST);
+  for (const zones::AreaState& state : zones.areas()) {
+    append_to(&areas, counts_of("area", state.area.name, state));
+  }
+  for (const zones::LineState& state : zones.lines()) {
+    append_to(&lines, counts_of("line", state.line.name, state));
+  }
+  GstStructure* fields = gst_structure_new_empty("dvnn-zone-counts");
+  gst_structure_take_value(fields, "areas", &areas);
+  gst_structure_take_value(fields, "lines", &lines);
+  return fields;
+}
+
+}  // namespace dvnn::gst

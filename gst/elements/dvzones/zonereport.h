@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Events and counts of zones as GStreamer's structures. docs/zones.md lists their fields.
+#pragma once
+
+#include <gst/gst.h>
+
+#include "zones/zones.h"
+
+namespace dvnn::gst {
+
+/// Type of the custom meta that frames carry.
+constexpr const char* kZonesMeta = "GstDvZonesMeta";
+
+/// Registers it, once.
+void register_zones_meta();
+
+/// The structure "dvnn-zone-event". Times of the segment are those of the event, not of a frame.
+GstStructure* event_structure(const zones::Event& event, const zones::Zones& zones,
+                              const GstSegment& segment);
+/// The structure "dvnn-zone-counts": lists `areas` and `lines`.
+GstStructure* counts_structure(const zones::Zones& zones);
+
+}  // namespace dvnn::gst

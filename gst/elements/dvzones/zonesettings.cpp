@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "elements/dvzones/zonesettings.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+#include "base/format.h"
+
+namespace dvnn::gst {
+namespace {
+
+constexpr size_t kMostZoneBytes = 1 << 20;
+
+Status take_zones(const std::string& text, const std::string& what, SharedZones* zones) {
+  DVNN_ASSIGN(zones::Config config, zones::parse_config(text, what));
+  *zones = std::make_shared<const zones::Config>(std::move(config));
+  return {};
+}
+
+Status take_text(const std::string& text, ZoneSettings* settings) {
+  if (text.empty()) {
+    settings->of_text.reset();
+    return {};
+  }
+  if (text.size() > kMostZoneBytes) {
+    return Error{ErrorCode::kLimit, format("zones has more than %zu bytes", kMostZoneBytes)};
+  }
+  return take_zones(text, "zones", &settings->of_text);
+}
+
+Status take_file(const std::string& path, ZoneSettings* settings) {
+  if (path.empty()) {
+    settings->of_file.reset();
+    return {};
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return Error{ErrorCode::kNotFound, "'" + path + "': " + std::strerror(errno)};
+  std::string text(kMostZoneBytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(file.gcount()));
+  if (file.bad()) return Error{ErrorCode::kIo, "'" + path + "' cannot be read"};
+  if (text.size() > kMostZoneBytes) {
+    return Error{ErrorCode::kLimit,
+                 format("'%s' has more than %zu bytes", path.c_str(), kMostZoneBytes)};
+  }
+  return take_zones(text, "'" + path + "'", &settings->of_file);
+}
+
+}  // namespace
+
+Properties<ZoneSettings> zone_properties() {
+  Properties<ZoneSettings> table;
+  table.text(&ZoneSettings::zones, When::kPlaying,
+             {"zones", "Zones",
+              "Areas and lines as JSON: {\"areas\":[{\"name\":\"door\",\"points\":[[0.1,0.5],"
+              "[0.4,0.5],[0.4,0.9]]}],\"lines\":[]}; comes before location"},
+             take_text);
+  table.text(&ZoneSettings::location, When::kPlaying,
+             {"location", "Location", "File with areas and lines as JSON; read when it is set"},
+             take_file);
+  constexpr guint kLongestPatience = 3600 * 1000;
+  table.number(&ZoneSettings::patience, When::kPlaying, 0, kLongestPatience,
+               {"patience", "Patience",
+                "Milliseconds after which a track that is not seen has left where it was seen "
+                "last; at least dvtrack's lost"});
+  table.boolean(&ZoneSettings::predicted, When::kPlaying,
+                {"predicted", "Predicted",
+                 "Whether predicted objects count. They may turn out to be wrong; without them "
+                 "events come with the next inferred frame, of the same times"});
+  table.boolean(&ZoneSettings::post_messages, When::kPlaying,
+                {"post-messages", "Post messages",
+                 "Post an element message 'dvnn-zone-event' for each event"});
+  return table;
+}
+
+}  // namespace dvnn::gst

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// dvzones's settings.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "properties.h"
+#include "zones/zones.h"
+
+namespace dvnn::gst {
+
+using SharedZones = std::shared_ptr<const zones::Config>;
+
+struct ZoneSettings {
+  std::string zones, location;
+  SharedZones of_text, of_file;  // what these say; null where they are empty
+  guint patience = 2000;         // milliseconds
+  bool predicted = false;
+  bool post_messages = true;
+
+  /// The text counts, where there is one.
+  const SharedZones& chosen() const { return of_text ? of_text : of_file; }
+};
+
+/// The rows of all settings.
+Properties<ZoneSettings> zone_properties();
+
+}  // namespace dvnn::gst

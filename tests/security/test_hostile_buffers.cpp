@@ -35,7 +35,9 @@ GstVideoMeta* add_video_meta(GstBuffer* frame, const GstVideoInfo& info) {
 
 std::string whole_line(const std::string& more = "") {
   return "dvconvert ! " + infer_grid() + " ! dvdecode post-messages=true post-empty=true " + more +
-         " ! dvoverlay";
+         " ! dvtrack confirm=0 ! dvzones "
+         "zones=\"{\\\"lines\\\":[{\\\"name\\\":\\\"line\\\",\\\"points\\\":"
+         "[[0,0],[1,1]]}]}\" ! dvoverlay";
 }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -79,7 +79,7 @@ int changes(const std::vector<guint8>& a, const std::vector<guint8>& b, int x0, 
   return n;
 }
 
-const char* const kPlain = "labels=false confidence=false ";
+const char* const kPlain = "labels=false confidence=false tracks=false ";
 
 }  // namespace
 

@@ -2,7 +2,7 @@
 // Runs a convolution command: every run reads binary16, computes in float and rounds once.
 #include <algorithm>
 
-#include "kernels/elementwise.h"
+#include "softdv/chunk_run.h"
 #include "softdv/conv_command.h"
 #include "softdv/conv_kernel.h"
 #include "softdv/pointwise.h"
@@ -104,7 +104,7 @@ class ConvPlan final : public Plan {
   };
 
   bool is_single() const { return command_.runs.size() == 1 && command_.batch == 1; }
-  bool works_in_chunks() const { return kernels_[0] && kernels_[0]->depthwise(); }
+  bool works_in_chunks() const { return kernels_[0] && kernels_[0]->works_in_chunks(); }
   bool reads_result_of(const ConvPlan& writer) const;
   bool overwrites_input_of(const ConvPlan& reader) const;
 
@@ -128,15 +128,11 @@ class ConvPlan final : public Plan {
   bool prepare_run(size_t i) {
     const SoftRun& run = command_.runs[i];
     prepared_[i] = {run.weights.mem->writes, weights_hash(run.weights)};
-    auto kernel = ConvKernel::get(run, command_.hwc, fuses_relu(run), !is_reduced(run));
+    auto kernel = ConvKernel::get(run, command_.hwc, fuses_relu(run),
+                                  ChunkRun::suits(Reduction(run, command_.hwc)));
     if (!kernel) return false;
     kernels_[i] = std::move(kernel);
     return true;
-  }
-
-  // Whether a pooling or normalisation follows the convolution.
-  static bool is_reduced(const SoftRun& run) {
-    return run.run.pool != PoolKind::kNone || (run.lrn & 1);
   }
 
   // ReLU may come before a maximum pooling as it never changes which value is the largest; but not
@@ -176,17 +172,7 @@ class ConvPlan final : public Plan {
     }
   }
 
-  WorkingShape working(Dims d) const {
-    return command_.hwc ? WorkingShape{d.h, d.w, d.c} : WorkingShape{d.w, d.h, d.c};
-  }
-
-  PoolWindow window(const device::ConvRun& run) const {
-    const auto &size = run.pool_size, &stride = run.pool_stride;
-    if (command_.hwc) {
-      return {size.y, size.x, stride.y, stride.x, run.pool_pad.top, run.pool_pad.left};
-    }
-    return {size.x, size.y, stride.x, stride.y, run.pool_pad.left, run.pool_pad.top};
-  }
+  WorkingShape working(Dims d) const { return working_shape(d, command_.hwc); }
 
   // Calls f(band) for bands of `rows` rows, small enough for the second-level cache; `work` is the
   // number of values to be touched.
@@ -206,13 +192,14 @@ class ConvPlan final : public Plan {
                    Scratch* scratch) {
     const SoftRun& run = command_.runs[i];
     const ConvKernel* kernel = kernels_[i].get();
-    if (kernel && kernel->depthwise()) {
-      return convolve_chunks(run, *kernel, from, to, operand, scratch);
+    if (kernel && kernel->works_in_chunks()) {
+      return ChunkRun{run, *kernel, command_.hwc}.execute(from, operand, to, &scratch->team);
     }
     const WorkingShape before = working(run.conv), after = working(run.out);
-    const bool reduced = is_reduced(run);
+    const Reduction reduction(run, command_.hwc);
+    const bool reduced = reduction.on();
     // An addition before a pooling has the size of the pooling's input.
-    const bool adds_first = reduced && run.run.pool != PoolKind::kAverage;
+    const bool adds_first = reduction.follows_addition();
     const half_t* addend = adds_first ? operand : nullptr;
     float* shared = keeps_ < 0 ? nullptr : scratch->shared(keeps_).room(after.size());
     // Rows of the result as floats: where later commands read them, else in the thread's cache.
@@ -239,7 +226,7 @@ class ConvPlan final : public Plan {
           });
       for_each_band(after.rows, before.size(), scratch, [&](Band band) {
         float* rows = result_rows(band);
-        reduce(run, {data, 0}, before, rows, after, band);
+        reduction.apply({data, 0}, before, rows, after, band);
         finish(band, rows);
       });
       return;
@@ -250,40 +237,12 @@ class ConvPlan final : public Plan {
         load_rows(from, before, band, made);
         return finish(band, made);
       }
-      const Band reached = input_rows(run, before, band);
+      const Band reached = reduction.input_rows(before, band);
       float* rows = thread_rows(static_cast<size_t>(reached.last - reached.first) * before.row());
       load_rows(from, before, reached, rows);
       if (addend) add_rows(addend, before, reached, rows);
-      reduce(run, {rows, reached.first}, before, made, after, band);
+      reduction.apply({rows, reached.first}, before, made, after, band);
       finish(band, made);
-    });
-  }
-
-  // A depthwise convolution with what follows it, row by row of each chunk.
-  static void convolve_chunks(const SoftRun& run, const ConvKernel& kernel, const half_t* from,
-                              half_t* to, const half_t* operand, Scratch* scratch) {
-    constexpr int kChunk = 8, kTaskValues = 1 << 14;
-    const Depthwise& depthwise = *kernel.depthwise();
-    const int rows = depthwise.out_rows(), columns = depthwise.out_columns();
-    const int bands = std::clamp(rows * columns * kChunk / kTaskValues, 1, rows);
-    const float* const slopes = kernel.slopes().empty() ? nullptr : kernel.slopes().data();
-    scratch->team.run(depthwise.chunks() * bands, [&](int i) {
-      const int chunk = i / bands;
-      const Band band = band_of(rows, i % bands, bands);
-      const WorkingShape row = {1, columns, depthwise.channels(chunk)};
-      const size_t start = static_cast<size_t>(chunk) * kChunk * static_cast<size_t>(rows) *
-                           static_cast<size_t>(columns);
-      depthwise.run(from, chunk, band.first, band.last, [&](int r, float* values) {
-        const size_t at = start + static_cast<size_t>(r) * row.row();
-        if (operand) {
-          float* const addend = thread_rows(row.row());
-          half_to_float(operand + at, addend, row.row());
-          kernels::operate(kernels::Operation::kAdd, values, addend, values, row.row());
-        }
-        activate(run.run.activation, run.run.activation_param,
-                 slopes ? slopes + chunk * kChunk : nullptr, run.absolute, row, {0, 1}, values);
-        float_to_half(values, to + at, row.row());
-      });
     });
   }
 
@@ -368,32 +327,6 @@ class ConvPlan final : public Plan {
   static float* thread_result(size_t count) {
     static thread_local AlignedFloats buffer;
     return buffer.room(count);
-  }
-
-  // The rows of its input that rows `band` of a pooling or normalisation need.
-  Band input_rows(const SoftRun& run, const WorkingShape& in, Band band) const {
-    if (run.lrn & 1) return band;
-    if (run.run.pool == PoolKind::kUpsample) return {band.first / 2, (band.last - 1) / 2 + 1};
-    return window_rows(in, window(run.run), band);
-  }
-
-  // Pooling or local response normalisation.
-  void reduce(const SoftRun& run, RowsView from, const WorkingShape& in, float* to,
-              const WorkingShape& out, Band band) const {
-    switch (run.run.pool) {
-      case PoolKind::kMax:
-        max_pool(from, in, window(run.run), to, out, band);
-        break;
-      case PoolKind::kAverage:
-        average_pool(from, in, window(run.run), run.run.pool_scale, to, out, band);
-        break;
-      case PoolKind::kUpsample:
-        upsample(from, in, to, out, band);
-        break;
-      case PoolKind::kNone:
-        lrn(from, in, run.lrn >> 8 & 0xf, to, band);
-        break;
-    }
   }
 
   SoftCommand command_;

@@ -33,11 +33,12 @@ std::string cache_key(const SoftRun& run, bool hwc, bool relu, bool in_chunks) {
   char text[256];
   std::snprintf(text, sizeof text,
                 "%dx%dx%d m%d k%dx%d s%dx%d d%dx%d p%d,%d,%d,%d kind%d q%d prelu%d fc%d y%d "
-                "relu%d:%a c%d w%016llx:%llu",
+                "relu%d:%a c%d,%d w%016llx:%llu",
                 run.in.w, run.in.h, run.in.c, g.m, r.kernel.x, r.kernel.y, r.stride.x, r.stride.y,
                 r.dilation.x, r.dilation.y, r.conv_pad.left, r.conv_pad.right, r.conv_pad.top,
                 r.conv_pad.bottom, static_cast<int>(r.conv), g.quantised, g.prelu,
                 run.fully_connected, hwc, relu, static_cast<double>(r.activation_param), in_chunks,
+                r.pool == device::PoolKind::kNone,
                 static_cast<unsigned long long>(weights_hash(run.weights)),
                 static_cast<unsigned long long>(run.weights.size));
   return text;
@@ -190,6 +191,11 @@ bool ConvKernel::build(const SoftRun& run, bool hwc, bool relu, bool in_chunks) 
                      depthwise};
   if (in_chunks && !deconv && Depthwise::suits(shape)) {
     depthwise_ = std::make_unique<Depthwise>(shape, weights.data(), bias.data());
+    return true;
+  }
+  if (in_chunks && !deconv && Direct::suits(shape)) {
+    const bool as_one_row = run.run.pool == device::PoolKind::kNone;
+    direct_ = std::make_unique<Direct>(shape, weights.data(), bias.data(), as_one_row);
     return true;
   }
   OneDnnWeights packed(shape, weights.data(), bias.data());

@@ -9,6 +9,7 @@
 #include "softdv/conv_command.h"
 #include "softdv/convolution.h"
 #include "softdv/depthwise.h"
+#include "softdv/direct.h"
 #include "softdv/working_format.h"
 
 namespace dvnn::softdv {
@@ -17,11 +18,13 @@ class ConvKernel {
  public:
   /// The kernel of `run`, from the weights as they are now; from a cache where it is known. Null on
   /// failure, with set_error() called.
-  /// `in_chunks`: it may be one that works on chunks, without ReLU: depthwise() is not null then,
-  /// and there are no bands.
+  /// `in_chunks`: it may be one that works on chunks, without ReLU: depthwise() or direct() is not
+  /// null then, and there are no bands.
   static std::shared_ptr<ConvKernel> get(const SoftRun& run, bool hwc, bool relu, bool in_chunks);
 
+  bool works_in_chunks() const { return depthwise_ || direct_; }
   const Depthwise* depthwise() const { return depthwise_.get(); }
+  const Direct* direct() const { return direct_.get(); }
 
   /// Working tensors: `source` after spreading (deconvolutions), `result` before pooling.
   const WorkingShape& source() const { return source_; }
@@ -51,6 +54,7 @@ class ConvKernel {
   ConvKernel() = default;
   bool build(const SoftRun& run, bool hwc, bool relu, bool in_chunks);
   std::unique_ptr<Depthwise> depthwise_;
+  std::unique_ptr<Direct> direct_;
   void build_parts(ConvShape shape, ConvRelu relu, int count, const float* weights,
                    const float* bias);
   std::vector<std::unique_ptr<Convolution>> convolutions_;  // one a band, or a part

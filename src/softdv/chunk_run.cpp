@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "softdv/chunk_run.h"
+
+#include <algorithm>
+
+#include "kernels/elementwise.h"
+#include "softdv/aligned_floats.h"
+
+namespace dvnn::softdv {
+namespace {
+
+constexpr int kChunk = 8;
+
+// Takes the convolution's floats of one chunk to the run's result.
+class Finish {
+ public:
+  Finish(const ChunkRun& chunk_run, const half_t* operand, half_t* to)
+      : run_(chunk_run.run),
+        slopes_(chunk_run.kernel.slopes().empty() ? nullptr : chunk_run.kernel.slopes().data()),
+        reduction_(run_, chunk_run.hwc),
+        before_(working_shape(run_.conv, chunk_run.hwc)),
+        after_(working_shape(run_.out, chunk_run.hwc)),
+        operand_(operand),
+        to_(to) {}
+
+  const Reduction& reduction() const { return reduction_; }
+  const WorkingShape& before() const { return before_; }
+  const WorkingShape& after() const { return after_; }
+  int channels(int chunk) const { return std::min(kChunk, before_.channels - chunk * kChunk); }
+
+  // `count` pixels from `pixel` on, if nothing reduces them; the floats are changed.
+  void pixels(int chunk, size_t pixel, size_t count, float* values) const {
+    const auto channels = static_cast<size_t>(this->channels(chunk));
+    const size_t at = offset(after_, chunk) + pixel * channels;
+    if (operand_) add(operand_ + at, count * channels, values);
+    store(chunk, at, count, values);
+  }
+
+  // Rows `band` of the result, from the convolution's rows `made`; the floats are changed.
+  void rows(int chunk, Band band, Band made, float* values) const {
+    WorkingShape in = before_, out = after_;
+    in.channels = out.channels = channels(chunk);
+    if (operand_) {
+      const size_t first = static_cast<size_t>(made.first) * in.row();
+      add(operand_ + offset(before_, chunk) + first,
+          static_cast<size_t>(made.last - made.first) * in.row(), values);
+    }
+    static thread_local AlignedFloats buffer;
+    const auto count = static_cast<size_t>(band.last - band.first);
+    float* const reduced = buffer.room(count * out.row());
+    reduction_.apply({values, made.first}, in, reduced, out, band);
+    store(chunk, offset(after_, chunk) + static_cast<size_t>(band.first) * out.row(),
+          count * static_cast<size_t>(out.cols), reduced);
+  }
+
+ private:
+  static size_t offset(const WorkingShape& shape, int chunk) {
+    return static_cast<size_t>(chunk) * kChunk * shape.pixels();
+  }
+
+  static void add(const half_t* addend, size_t count, float* values) {
+    static thread_local AlignedFloats buffer;
+    float* const floats = buffer.room(count);
+    half_to_float(addend, floats, count);
+    kernels::operate(kernels::Operation::kAdd, values, floats, values, count);
+  }
+
+  void store(int chunk, size_t at, size_t pixels, float* values) const {
+    const WorkingShape shape = {1, static_cast<int>(pixels), channels(chunk)};
+    activate(run_.run.activation, run_.run.activation_param,
+             slopes_ ? slopes_ + chunk * kChunk : nullptr, run_.absolute, shape, {0, 1}, values);
+    float_to_half(values, to_ + at, shape.size());
+  }
+
+  const SoftRun& run_;
+  const float* slopes_;
+  const Reduction reduction_;
+  const WorkingShape before_, after_;
+  const half_t* operand_;
+  half_t* to_;
+};
+
+// Pixels of 8 floats to pixels of fewer channels, in place.
+void close_up(float* values, size_t pixels, size_t channels) {
+  for (size_t i = 1; channels < kChunk && i < pixels; ++i) {
+    std::copy_n(values + i * kChunk, channels, values + i * channels);
+  }
+}
+
+void run_direct(const Direct& direct, const half_t* from, const Finish& finish, Team* team) {
+  const Direct::Shares shares = direct.shares();
+  const bool reduced = finish.reduction().on(), one_row = direct.is_one_row() && !reduced;
+  const int units = one_row ? direct.out_columns() : finish.after().rows;
+  const int bands = std::min(shares.bands, units);
+  team->run(bands * shares.groups, [&](int i) {
+    const Band band = band_of(units, i / shares.groups, bands);
+    const Band rows = one_row   ? Band{0, 1}
+                      : reduced ? finish.reduction().input_rows(finish.before(), band)
+                                : band;
+    const Band columns = one_row ? band : Band{0, direct.out_columns()};
+    const size_t first =
+        static_cast<size_t>(rows.first) * static_cast<size_t>(direct.out_columns()) +
+        static_cast<size_t>(columns.first);
+    const size_t pixels = static_cast<size_t>(rows.last - rows.first) *
+                          static_cast<size_t>(columns.last - columns.first);
+    direct.run(from, rows, columns, i % shares.groups, [&](const Direct::Result& result) {
+      for (int k = 0; k < result.chunks; ++k) {
+        const int chunk = result.first_chunk + k;
+        float* const values = result.values + static_cast<size_t>(k) * result.plane;
+        close_up(values, pixels, static_cast<size_t>(finish.channels(chunk)));
+        if (reduced) {
+          finish.rows(chunk, band, rows, values);
+        } else {
+          finish.pixels(chunk, first, pixels, values);
+        }
+      }
+    });
+  });
+}
+
+void run_depthwise(const Depthwise& depthwise, const half_t* from, const Finish& finish,
+                   Team* team) {
+  constexpr int kTaskValues = 1 << 14;
+  const int rows = finish.after().rows;
+  const auto columns = static_cast<size_t>(depthwise.out_columns());
+  const int bands =
+      std::clamp(static_cast<int>(finish.before().pixels()) * kChunk / kTaskValues, 1, rows);
+  team->run(depthwise.chunks() * bands, [&](int i) {
+    const int chunk = i / bands;
+    const Band band = band_of(rows, i % bands, bands);
+    if (!finish.reduction().on()) {
+      depthwise.run(from, chunk, band.first, band.last, [&](int row, float* values) {
+        finish.pixels(chunk, static_cast<size_t>(row) * columns, columns, values);
+      });
+      return;
+    }
+    const Band made = finish.reduction().input_rows(finish.before(), band);
+    const size_t row_floats = columns * static_cast<size_t>(finish.channels(chunk));
+    static thread_local AlignedFloats buffer;
+    float* const all = buffer.room(static_cast<size_t>(made.last - made.first) * row_floats);
+    depthwise.run(from, chunk, made.first, made.last, [&](int row, const float* values) {
+      std::copy_n(values, row_floats, all + static_cast<size_t>(row - made.first) * row_floats);
+    });
+    finish.rows(chunk, band, made, all);
+  });
+}
+
+}  // namespace
+
+void ChunkRun::execute(const half_t* from, const half_t* operand, half_t* to, Team* team) const {
+  const Finish finish(*this, operand, to);
+  if (kernel.direct()) return run_direct(*kernel.direct(), from, finish, team);
+  run_depthwise(*kernel.depthwise(), from, finish, team);
+}
+
+}  // namespace dvnn::softdv

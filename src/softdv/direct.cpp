@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "softdv/direct.h"
+
+#include <cstring>
+
+#include "softdv/aligned_floats.h"
+
+namespace dvnn::softdv {
+namespace {
+
+// What a convolution reads along one axis for results first..last-1.
+struct Reach {
+  int start;  // the first source position, below 0 if it is a zero before the source
+  int step;   // from each position to the next one that is read
+  int count;
+};
+
+// Kernels of one tap leave out what lies between the strides; `keep_between` says that these are
+// wanted, too.
+Reach reach(const ConvAxis& axis, int first, int last, bool keep_between) {
+  const int start = first * axis.stride - axis.before, results = last - first;
+  if (axis.kernel == 1 && !keep_between) return {start, axis.stride, results};
+  return {start, 1, (results - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1};
+}
+
+// Two axes as one, where each result is made of the source at its own place.
+bool is_pointwise(const ConvAxis& axis) {
+  return axis.kernel == 1 && axis.stride == 1 && axis.before == 0 && axis.in == axis.out;
+}
+
+// Pixels of 8 floats from `count` pixels of `channels`; the floats beyond them are anything.
+void load_pixels(const half_t* from, size_t count, size_t channels, float* to, float* spare) {
+  constexpr size_t kChunk = 8;
+  if (channels == kChunk) return half_to_float(from, to, count * kChunk);
+  half_to_float(from, spare, count * channels);
+  for (size_t i = 0; i < count; ++i) {
+    std::memcpy(to + i * kChunk, spare + i * channels, kChunk * sizeof(float));
+  }
+}
+
+// A row of the source with the zeros around it.
+struct SourceRow {
+  size_t before = 0, count = 0, after = 0;  // pixels
+  int first = 0;                            // source pixel after the zeros
+};
+
+SourceRow source_row(const ConvAxis& axis, const Reach& columns) {
+  const int end = columns.start + columns.count;
+  const int first = std::clamp(columns.start, 0, axis.in), last = std::clamp(end, first, axis.in);
+  SourceRow row;
+  row.first = first;
+  row.count = static_cast<size_t>(last - first);
+  row.before = std::min(static_cast<size_t>(columns.count) - row.count,
+                        static_cast<size_t>(std::max(-columns.start, 0)));
+  row.after = static_cast<size_t>(columns.count) - row.count - row.before;
+  return row;
+}
+
+}  // namespace
+
+bool Direct::suits(const ConvShape& shape) {
+  return !shape.depthwise;
+}
+
+Direct::Direct(const ConvShape& shape, const float* weights, const float* bias, bool as_one_row)
+    : shape_(shape) {
+  const auto in = static_cast<size_t>(shape.in_channels);
+  const auto out = static_cast<size_t>(shape.out_channels);
+  const size_t panels = (out + kPanel - 1) / kPanel;
+  weights_.assign(panels * in * taps() * kPanel, 0);
+  bias_.assign(panels * kPanel, 0);
+  std::copy(bias, bias + out, bias_.begin());
+  for (size_t m = 0; m < out; ++m) {
+    for (size_t c = 0; c < in; ++c) {
+      const size_t chunk = c / kChunk, channels = std::min<size_t>(kChunk, in - chunk * kChunk);
+      for (size_t t = 0; t < taps(); ++t) {
+        const size_t row = chunk * kChunk * taps() + t * channels + c % kChunk;
+        weights_[(m / kPanel * in * taps() + row) * kPanel + m % kPanel] =
+            float_to_half(weights[(m * in + c) * taps() + t]);
+      }
+    }
+  }
+  if (as_one_row && is_pointwise(shape.rows) && is_pointwise(shape.columns)) {
+    const int pixels = shape.rows.out * shape.columns.out;
+    shape_.rows.in = shape_.rows.out = 1;
+    shape_.columns.in = shape_.columns.out = pixels;
+  }
+  choose_shares();
+}
+
+// Tiles that stay in the second-level cache, and enough of them for some threads. Where weights are
+// large, each thread reads only some of them.
+void Direct::choose_shares() {
+  constexpr int64_t kSmallTile = 48 << 10, kLargeTile = 160 << 10, kResults = 32 << 10;  // floats
+  constexpr size_t kManyWeights = 128 << 10;
+  constexpr double kShareMacs = 1e6;
+  constexpr int kMostShares = 16, kLeastPixels = 28;
+  const bool one_row = is_one_row(), many_weights = weights_.size() > kManyWeights;
+  const int units = one_row ? out_columns() : out_rows();
+  const int64_t width = one_row ? 1 : out_columns();
+  const int64_t tile = width * shape_.columns.stride * kChunk * chunks() *
+                       (one_row || shape_.rows.kernel == 1 ? 1 : shape_.rows.stride);
+  const int64_t result = width * kPanelsAtOnce * kPanel;
+  const int64_t budget = many_weights ? kLargeTile : kSmallTile;
+  const int64_t needed = std::max(units * tile / budget, units * result / kResults) + 1;
+  const double macs = static_cast<double>(weights_.size()) * out_rows() * out_columns();
+  const int wanted = static_cast<int>(std::clamp(macs / kShareMacs, 1.0, double{kMostShares}));
+  const int most_bands = std::max(1, one_row ? units / kLeastPixels : units);
+  const int most_groups = std::max(1, (shape_.out_channels + kPanel - 1) / kPanel / kPanelsAtOnce);
+  shares_.bands = static_cast<int>(std::min<int64_t>(needed, units));
+  if (many_weights) shares_.groups = std::min(most_groups, (wanted - 1) / shares_.bands + 1);
+  const int more_bands = (wanted - 1) / shares_.groups + 1;
+  shares_.bands = std::max(shares_.bands, std::min(most_bands, more_bands));
+  shares_.groups =
+      std::max(shares_.groups, std::min(most_groups, (wanted - 1) / shares_.bands + 1));
+}
+
+Direct::Tile Direct::load(const half_t* from, Band rows, Band columns) const {
+  const Reach down = reach(shape_.rows, rows.first, rows.last, false);
+  const Reach across = reach(shape_.columns, columns.first, columns.last, true);
+  const SourceRow source = source_row(shape_.columns, across);
+  const auto tile_rows = static_cast<size_t>(down.count);
+  const size_t width = static_cast<size_t>(across.count) * kChunk, plane = tile_rows * width;
+  const auto result_rows = static_cast<size_t>(rows.last - rows.first);
+  const auto result_columns = static_cast<size_t>(columns.last - columns.first);
+  const size_t results = result_rows * result_columns * kPanelsAtOnce * kPanel;
+  const size_t count = static_cast<size_t>(chunks());
+
+  static thread_local AlignedFloats buffer;
+  static thread_local std::vector<DirectTap> taps;
+  float* const values = buffer.room(count * plane + results + width + kChunk);
+  float* const spare = values + count * plane + results;
+  taps.clear();
+  const size_t row_pixels = static_cast<size_t>(shape_.columns.in);
+  const size_t source_plane = row_pixels * static_cast<size_t>(shape_.rows.in) * kChunk;
+  for (size_t chunk = 0; chunk < count; ++chunk) {
+    const size_t channels =
+        std::min<size_t>(kChunk, static_cast<size_t>(shape_.in_channels) - chunk * kChunk);
+    float* to = values + chunk * plane;
+    for (size_t r = 0; r < tile_rows; ++r, to += width) {
+      const int row = down.start + static_cast<int>(r) * down.step;
+      if (row < 0 || row >= shape_.rows.in) {
+        std::fill(to, to + width, 0.0f);
+        continue;
+      }
+      const size_t first =
+          static_cast<size_t>(row) * row_pixels + static_cast<size_t>(source.first);
+      float* const pixels = to + source.before * kChunk;
+      std::fill(to, pixels, 0.0f);
+      load_pixels(from + chunk * source_plane + first * channels, source.count, channels, pixels,
+                  spare);
+      float* const end = pixels + source.count * kChunk;
+      std::fill(end, end + source.after * kChunk, 0.0f);
+    }
+    for (int y = 0; y < shape_.rows.kernel; ++y) {
+      for (int x = 0; x < shape_.columns.kernel; ++x) {
+        const size_t at = static_cast<size_t>(y * shape_.rows.dilation) * width +
+                          static_cast<size_t>(x * shape_.columns.dilation) * kChunk;
+        taps.push_back({chunk * plane + at, channels});
+      }
+    }
+  }
+  const size_t row_step = down.step == 1 ? static_cast<size_t>(shape_.rows.stride) : 1;
+  return {values,           static_cast<int>(result_rows), static_cast<int>(result_columns),
+          row_step * width, values + count * plane,        taps.data()};
+}
+
+Direct::Result Direct::convolve(const Tile& tile, int panel, int panels) const {
+  const size_t own = static_cast<size_t>(shape_.in_channels) * taps() * kPanel;
+  const auto columns = static_cast<size_t>(tile.columns);
+  const size_t plane = static_cast<size_t>(tile.rows) * columns * kChunk;
+  const size_t first = static_cast<size_t>(panel);
+  const DirectWeights weights = {
+      tile.taps, static_cast<size_t>(chunks()) * taps(), weights_.data() + first * own,
+      own,       bias_.data() + first * kPanel,          static_cast<size_t>(panels)};
+  for (size_t r = 0; r < static_cast<size_t>(tile.rows); ++r) {
+    convolve_pixels(
+        {tile.values + r * tile.row, static_cast<size_t>(shape_.columns.stride) * kChunk, columns,
+         tile.results + r * columns * kChunk, plane},
+        weights);
+  }
+  const int first_chunk = panel * kPanel / kChunk;
+  const int all = (out_channels() + kChunk - 1) / kChunk;
+  return {first_chunk, std::min(panels * kPanel / kChunk, all - first_chunk), tile.results, plane};
+}
+
+}  // namespace dvnn::softdv

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions on the device's chunks as they lie in memory. A thread takes some rows, reads them
+// as floats with the zeros around them, and makes the rows of some chunks of the result; neither
+// leaves its second-level cache. The weights stay binary16, as memory is what large layers wait
+// for.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "base/aligned.h"
+#include "softdv/convolution.h"
+#include "softdv/direct_kernel.h"
+#include "softdv/working_format.h"
+
+namespace dvnn::softdv {
+
+class Direct {
+ public:
+  /// All but depthwise ones whose weights are binary16.
+  static bool suits(const ConvShape& shape);
+  /// `weights` and `bias` as for plain_convolution(); copied. With `as_one_row`, rows need not be
+  /// told apart: an image of one row is made of one where that is the same.
+  Direct(const ConvShape& shape, const float* weights, const float* bias, bool as_one_row);
+
+  int out_channels() const { return shape_.out_channels; }
+  int out_rows() const { return shape_.rows.out; }
+  int out_columns() const { return shape_.columns.out; }
+
+  /// How the work is shared: `bands` of rows (of pixels, where there is one row), each by `groups`
+  /// of the result's chunks.
+  struct Shares {
+    int bands, groups;
+  };
+  /// For results of which every `rows_of_unit` rows go together.
+  Shares shares() const { return shares_; }
+  bool is_one_row() const { return shape_.rows.out == 1; }
+
+  /// Some pixels of some chunks of the result.
+  struct Result {
+    int first_chunk, chunks;
+    float* values;  // chunk by chunk, 8 floats a pixel
+    size_t plane;   // floats of a chunk
+  };
+
+  /// Convolves rows `rows` (or columns `columns` of the only row) of group `group`. `from` is the
+  /// whole input in chunks. Calls finish(result) for some chunks after the other; the floats may be
+  /// changed until the next call.
+  template <typename Finish>
+  void run(const half_t* from, Band rows, Band columns, int group, Finish finish) const {
+    const Tile tile = load(from, rows, columns);
+    const int panels = (out_channels() + kPanel - 1) / kPanel;
+    const Band mine = band_of(panels, group, shares_.groups);
+    for (int panel = mine.first; panel < mine.last; panel += kPanelsAtOnce) {
+      finish(convolve(tile, panel, std::min(kPanelsAtOnce, mine.last - panel)));
+    }
+  }
+
+ private:
+  static constexpr int kChunk = 8, kPanel = static_cast<int>(kPanelChannels), kPanelsAtOnce = 2;
+
+  // Some of the source as floats, and what is made of it.
+  struct Tile {
+    const float* values;
+    int rows, columns;  // of the result
+    size_t row;         // floats from one result row's source to the next one's
+    float* results;
+    const DirectTap* taps;
+  };
+  Tile load(const half_t* from, Band rows, Band columns) const;
+  Result convolve(const Tile& tile, int panel, int panels) const;
+  void choose_shares();
+
+  int chunks() const { return (shape_.in_channels + kChunk - 1) / kChunk; }
+  size_t taps() const {
+    return static_cast<size_t>(shape_.rows.kernel) * static_cast<size_t>(shape_.columns.kernel);
+  }
+
+  ConvShape shape_;
+  Shares shares_ = {1, 1};
+  AlignedVector<half_t> weights_;  // (panel, chunk, tap, channel of the chunk, panel's channel)
+  AlignedVector<float> bias_;      // a whole number of panels
+};
+
+}  // namespace dvnn::softdv

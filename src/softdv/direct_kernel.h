@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inner loops of a direct convolution: sums stay in registers from the first product to the
+// last. Each sum is formed in one order, whatever is computed beside it, so results do not depend
+// on how work is divided.
+#pragma once
+
+#include <cstddef>
+
+#include "tensor/half.h"
+
+namespace dvnn::softdv {
+
+constexpr size_t kPanelChannels = 16;  // of the result, whose weights lie side by side
+
+/// One tap of the kernel in one chunk of the source.
+struct DirectTap {
+  size_t offset;    // floats from a result's first tap in the source's first chunk
+  size_t channels;  // that it has, up to 8
+};
+
+/// Result pixels whose source pixels have the same distance.
+struct DirectPixels {
+  const float* from;  // the first pixel's first tap; pixels of 8 floats, chunk by chunk
+  size_t step;        // floats from the source of one result to that of the next
+  size_t count;
+  float* to;     // of the first panel's first pixel; pixels of 8 floats, chunk by chunk
+  size_t plane;  // floats from one chunk of the result to the next
+};
+
+/// `panels` panels of weights, one after the other, each (tap, its channels, kPanelChannels).
+struct DirectWeights {
+  const DirectTap* taps;
+  size_t tap_count;
+  const half_t* values;
+  size_t panel;  // elements of one panel
+  const float* bias;
+  size_t panels;
+};
+
+/// Convolves and adds the bias: 2 chunks of the result for each panel.
+void convolve_pixels(const DirectPixels& pixels, const DirectWeights& weights);
+
+}  // namespace dvnn::softdv

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "softdv/reduction.h"
+
+namespace dvnn::softdv {
+
+using device::PoolKind;
+
+WorkingShape working_shape(device::Dims dims, bool hwc) {
+  return hwc ? WorkingShape{dims.h, dims.w, dims.c} : WorkingShape{dims.w, dims.h, dims.c};
+}
+
+Reduction::Reduction(const SoftRun& run, bool hwc)
+    : kind_(run.run.pool),
+      scale_(run.run.pool_scale),
+      normalises_(run.lrn & 1),
+      prescale_(run.lrn >> 8 & 0xf) {
+  const device::Extent &size = run.run.pool_size, &stride = run.run.pool_stride;
+  const device::Pad& pad = run.run.pool_pad;
+  window_ = hwc ? PoolWindow{size.y, size.x, stride.y, stride.x, pad.top, pad.left}
+                : PoolWindow{size.x, size.y, stride.x, stride.y, pad.left, pad.top};
+}
+
+Band Reduction::input_rows(const WorkingShape& in, Band band) const {
+  if (normalises_) return band;
+  if (kind_ == PoolKind::kUpsample) return {band.first / 2, (band.last - 1) / 2 + 1};
+  return window_rows(in, window_, band);
+}
+
+void Reduction::apply(RowsView from, const WorkingShape& in, float* to, const WorkingShape& out,
+                      Band band) const {
+  switch (kind_) {
+    case PoolKind::kMax:
+      max_pool(from, in, window_, to, out, band);
+      break;
+    case PoolKind::kAverage:
+      average_pool(from, in, window_, scale_, to, out, band);
+      break;
+    case PoolKind::kUpsample:
+      upsample(from, in, to, out, band);
+      break;
+    case PoolKind::kNone:
+      lrn(from, in, prescale_, to, band);
+      break;
+  }
+}
+
+}  // namespace dvnn::softdv

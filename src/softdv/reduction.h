@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run does to the spatial size after its convolution: pooling, or local response
+// normalisation, which keeps it.
+#pragma once
+
+#include "softdv/conv_command.h"
+#include "softdv/pointwise.h"
+
+namespace dvnn::softdv {
+
+/// The tensor `dims` by rows and columns, for kHwc8 (`hwc`) or kWhc8.
+WorkingShape working_shape(device::Dims dims, bool hwc);
+
+class Reduction {
+ public:
+  Reduction(const SoftRun& run, bool hwc);
+  /// Whether there is any.
+  bool on() const { return kind_ != device::PoolKind::kNone || normalises_; }
+  /// Whether a channel's results are made of that channel alone.
+  bool keeps_channels_apart() const { return !normalises_; }
+  /// Whether the element-wise addition of the run comes before it.
+  bool follows_addition() const { return on() && kind_ != device::PoolKind::kAverage; }
+  /// The rows of its input that its rows `band` need.
+  Band input_rows(const WorkingShape& in, Band band) const;
+  /// Makes rows `band`. `from` must have input_rows().
+  void apply(RowsView from, const WorkingShape& in, float* to, const WorkingShape& out,
+             Band band) const;
+
+ private:
+  device::PoolKind kind_;
+  PoolWindow window_;
+  float scale_;
+  bool normalises_;
+  int prescale_;  // of the normalisation
+};
+
+}  // namespace dvnn::softdv

@@ -2,6 +2,7 @@
 #include "softdv/chunk_run.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "kernels/elementwise.h"
 #include "softdv/aligned_floats.h"
@@ -87,31 +88,78 @@ void close_up(float* values, size_t pixels, size_t channels) {
   }
 }
 
-void run_direct(const Direct& direct, const half_t* from, const Finish& finish, Team* team) {
+// What follows a direct convolution, if that can be done while the sums are in registers.
+std::optional<DirectFinish> finish_in_registers(const ChunkRun& chunk_run, const half_t* operand,
+                                                half_t* to) {
+  using device::Activation;
+  const SoftRun& run = chunk_run.run;
+  const Activation activation = run.run.activation;
+  DirectFinish finish = {};
+  finish.to = to;
+  finish.addend = operand;
+  finish.plane = working_shape(run.out, chunk_run.hwc).pixels() * kChunk;
+  finish.slope = run.run.activation_param;
+  switch (activation) {
+    case Activation::kNone:
+      break;
+    case Activation::kRelu:
+    case Activation::kPrelu:
+      finish.activation = DirectActivation::kSloped;
+      if (activation == Activation::kPrelu) finish.slopes = chunk_run.kernel.slopes().data();
+      break;
+    case Activation::kRelu6:
+      finish.activation = DirectActivation::kRelu6;
+      break;
+    default:
+      return std::nullopt;
+  }
+  const bool absolute = run.absolute && activation != Activation::kRelu;
+  if (absolute || !chunk_run.kernel.direct()->finishes()) return std::nullopt;
+  if (Reduction(run, chunk_run.hwc).on()) return std::nullopt;
+  return finish;
+}
+
+// The pieces of a direct convolution.
+struct DirectPiece {
+  Band band, rows, columns;  // of the run's result; of the convolution's
+  int group;
+  size_t first, pixels;  // of the convolution's result
+};
+
+template <typename F>
+void for_each_piece(const Direct& direct, const Finish& finish, Team* team, F f) {
   const Direct::Shares shares = direct.shares();
   const bool reduced = finish.reduction().on(), one_row = direct.is_one_row() && !reduced;
   const int units = one_row ? direct.out_columns() : finish.after().rows;
   const int bands = std::min(shares.bands, units);
   team->run(bands * shares.groups, [&](int i) {
-    const Band band = band_of(units, i / shares.groups, bands);
-    const Band rows = one_row   ? Band{0, 1}
-                      : reduced ? finish.reduction().input_rows(finish.before(), band)
-                                : band;
-    const Band columns = one_row ? band : Band{0, direct.out_columns()};
-    const size_t first =
-        static_cast<size_t>(rows.first) * static_cast<size_t>(direct.out_columns()) +
-        static_cast<size_t>(columns.first);
-    const size_t pixels = static_cast<size_t>(rows.last - rows.first) *
-                          static_cast<size_t>(columns.last - columns.first);
-    direct.run(from, rows, columns, i % shares.groups, [&](const Direct::Result& result) {
+    DirectPiece piece;
+    piece.band = band_of(units, i / shares.groups, bands);
+    piece.group = i % shares.groups;
+    piece.rows = one_row   ? Band{0, 1}
+                 : reduced ? finish.reduction().input_rows(finish.before(), piece.band)
+                           : piece.band;
+    piece.columns = one_row ? piece.band : Band{0, direct.out_columns()};
+    piece.first =
+        static_cast<size_t>(piece.rows.first) * static_cast<size_t>(direct.out_columns()) +
+        static_cast<size_t>(piece.columns.first);
+    piece.pixels = static_cast<size_t>(piece.rows.last - piece.rows.first) *
+                   static_cast<size_t>(piece.columns.last - piece.columns.first);
+    f(piece);
+  });
+}
+
+void run_direct(const Direct& direct, const half_t* from, const Finish& finish, Team* team) {
+  for_each_piece(direct, finish, team, [&](const DirectPiece& piece) {
+    direct.run(from, piece.rows, piece.columns, piece.group, [&](const Direct::Result& result) {
       for (int k = 0; k < result.chunks; ++k) {
         const int chunk = result.first_chunk + k;
         float* const values = result.values + static_cast<size_t>(k) * result.plane;
-        close_up(values, pixels, static_cast<size_t>(finish.channels(chunk)));
-        if (reduced) {
-          finish.rows(chunk, band, rows, values);
+        close_up(values, piece.pixels, static_cast<size_t>(finish.channels(chunk)));
+        if (finish.reduction().on()) {
+          finish.rows(chunk, piece.band, piece.rows, values);
         } else {
-          finish.pixels(chunk, first, pixels, values);
+          finish.pixels(chunk, piece.first, piece.pixels, values);
         }
       }
     });
@@ -149,7 +197,13 @@ void run_depthwise(const Depthwise& depthwise, const half_t* from, const Finish&
 
 void ChunkRun::execute(const half_t* from, const half_t* operand, half_t* to, Team* team) const {
   const Finish finish(*this, operand, to);
-  if (kernel.direct()) return run_direct(*kernel.direct(), from, finish, team);
+  if (const Direct* direct = kernel.direct()) {
+    const auto in_registers = finish_in_registers(*this, operand, to);
+    if (!in_registers) return run_direct(*direct, from, finish, team);
+    return for_each_piece(*direct, finish, team, [&](const DirectPiece& piece) {
+      direct->run(from, piece.rows, piece.columns, piece.group, *in_registers);
+    });
+  }
   run_depthwise(*kernel.depthwise(), from, finish, team);
 }
 

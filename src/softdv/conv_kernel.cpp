@@ -187,6 +187,9 @@ bool ConvKernel::build(const SoftRun& run, bool hwc, bool relu, bool in_chunks) 
 
   std::vector<float> weights, bias;
   unpack(run, &weights, &bias, &slopes_);
+  // Vectors of slopes may reach beyond the last channel.
+  if (!slopes_.empty())
+    slopes_.resize((slopes_.size() - 1) / kPanelChannels * kPanelChannels + kPanelChannels);
   ConvShape shape = {whole(rows, result_.rows), whole(cols, result_.cols), run.in.c, r.m,
                      depthwise};
   if (in_chunks && !deconv && Depthwise::suits(shape)) {

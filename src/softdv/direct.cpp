@@ -85,16 +85,17 @@ Direct::Direct(const ConvShape& shape, const float* weights, const float* bias, 
     shape_.rows.in = shape_.rows.out = 1;
     shape_.columns.in = shape_.columns.out = pixels;
   }
-  choose_shares();
+  choose_shares(!as_one_row);
 }
 
 // Tiles that stay in the second-level cache, and enough of them for some threads. Where weights are
-// large, each thread reads only some of them.
-void Direct::choose_shares() {
+// large, each thread reads only some of them. With `overlap`, neighbouring bands make some rows
+// twice.
+void Direct::choose_shares(bool overlap) {
   constexpr int64_t kSmallTile = 48 << 10, kLargeTile = 160 << 10, kResults = 32 << 10;  // floats
   constexpr size_t kManyWeights = 128 << 10;
   constexpr double kShareMacs = 1e6;
-  constexpr int kMostShares = 16, kLeastPixels = 28;
+  constexpr int kMostShares = 16, kLeastPixels = 28, kLeastRows = 16;
   const bool one_row = is_one_row(), many_weights = weights_.size() > kManyWeights;
   const int units = one_row ? out_columns() : out_rows();
   const int64_t width = one_row ? 1 : out_columns();
@@ -105,10 +106,12 @@ void Direct::choose_shares() {
   const int64_t needed = std::max(units * tile / budget, units * result / kResults) + 1;
   const double macs = static_cast<double>(weights_.size()) * out_rows() * out_columns();
   const int wanted = static_cast<int>(std::clamp(macs / kShareMacs, 1.0, double{kMostShares}));
-  const int most_bands = std::max(1, one_row ? units / kLeastPixels : units);
+  const int least = one_row ? kLeastPixels : overlap ? kLeastRows : 1;
+  const int most_bands = std::max(1, units / least);
   const int most_groups = std::max(1, (shape_.out_channels + kPanel - 1) / kPanel / kPanelsAtOnce);
   shares_.bands = static_cast<int>(std::min<int64_t>(needed, units));
-  if (many_weights) shares_.groups = std::min(most_groups, (wanted - 1) / shares_.bands + 1);
+  if (many_weights || overlap)
+    shares_.groups = std::min(most_groups, (wanted - 1) / shares_.bands + 1);
   const int more_bands = (wanted - 1) / shares_.groups + 1;
   shares_.bands = std::max(shares_.bands, std::min(most_bands, more_bands));
   shares_.groups =
@@ -165,23 +168,63 @@ Direct::Tile Direct::load(const half_t* from, Band rows, Band columns) const {
           row_step * width, values + count * plane,        taps.data()};
 }
 
-Direct::Result Direct::convolve(const Tile& tile, int panel, int panels) const {
+DirectWeights Direct::weights(const Tile& tile, int panel, int panels) const {
   const size_t own = static_cast<size_t>(shape_.in_channels) * taps() * kPanel;
-  const auto columns = static_cast<size_t>(tile.columns);
-  const size_t plane = static_cast<size_t>(tile.rows) * columns * kChunk;
   const size_t first = static_cast<size_t>(panel);
-  const DirectWeights weights = {
-      tile.taps, static_cast<size_t>(chunks()) * taps(), weights_.data() + first * own,
-      own,       bias_.data() + first * kPanel,          static_cast<size_t>(panels)};
-  for (size_t r = 0; r < static_cast<size_t>(tile.rows); ++r) {
-    convolve_pixels(
-        {tile.values + r * tile.row, static_cast<size_t>(shape_.columns.stride) * kChunk, columns,
-         tile.results + r * columns * kChunk, plane},
-        weights);
-  }
+  return {tile.taps, static_cast<size_t>(chunks()) * taps(), weights_.data() + first * own,
+          own,       bias_.data() + first * kPanel,          static_cast<size_t>(panels)};
+}
+
+DirectPixels Direct::pixels(const Tile& tile, int row) const {
+  const size_t r = static_cast<size_t>(row), columns = static_cast<size_t>(tile.columns);
+  return {tile.values + r * tile.row,
+          static_cast<size_t>(shape_.columns.stride) * kChunk,
+          columns,
+          tile.results + r * columns * kChunk,
+          static_cast<size_t>(tile.rows) * columns * kChunk,
+          nullptr};
+}
+
+Direct::Result Direct::convolve(const Tile& tile, int panel, int panels) const {
+  const DirectWeights by = weights(tile, panel, panels);
+  for (int r = 0; r < tile.rows; ++r) convolve_pixels(pixels(tile, r), by);
   const int first_chunk = panel * kPanel / kChunk;
   const int all = (out_channels() + kChunk - 1) / kChunk;
-  return {first_chunk, std::min(panels * kPanel / kChunk, all - first_chunk), tile.results, plane};
+  const DirectPixels made = pixels(tile, 0);
+  return {first_chunk, std::min(panels * kPanel / kChunk, all - first_chunk), made.floats,
+          made.plane};
+}
+
+void Direct::run(const half_t* from, Band rows, Band columns, int group,
+                 DirectFinish finish) const {
+  const Tile tile = load(from, rows, columns);
+  const Band mine = panels(group);
+  const size_t first = static_cast<size_t>(mine.first) * kPanelsAtOnce;
+  const size_t row = static_cast<size_t>(out_columns());
+  const size_t start = first * finish.plane + static_cast<size_t>(rows.first) * row * kChunk +
+                       static_cast<size_t>(columns.first) * kChunk;
+  finish.chunks = static_cast<size_t>(out_channels() / kChunk) - first;
+  finish.to += start;
+  if (finish.addend) finish.addend += start;
+  if (finish.slopes) finish.slopes += mine.first * kPanel;
+  // Some panels by all rows, so that their weights stay near.
+  for (int panel = mine.first; panel < mine.last; panel += kPanelsAtOnce) {
+    const int count = std::min(kPanelsAtOnce, mine.last - panel);
+    const DirectWeights by = weights(tile, panel, count);
+    DirectFinish at = finish;
+    for (int r = 0; r < tile.rows; ++r) {
+      DirectPixels made = pixels(tile, r);
+      made.finish = &at;
+      convolve_pixels(made, by);
+      at.to += row * kChunk;
+      if (at.addend) at.addend += row * kChunk;
+    }
+    const size_t passed = static_cast<size_t>(count) * kPanel / kChunk;
+    finish.to += passed * finish.plane;
+    if (finish.addend) finish.addend += passed * finish.plane;
+    finish.chunks -= std::min(finish.chunks, passed);
+    if (finish.slopes) finish.slopes += count * kPanel;
+  }
 }
 
 }  // namespace dvnn::softdv

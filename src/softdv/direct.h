@@ -19,8 +19,8 @@ class Direct {
  public:
   /// All but depthwise ones whose weights are binary16.
   static bool suits(const ConvShape& shape);
-  /// `weights` and `bias` as for plain_convolution(); copied. With `as_one_row`, rows need not be
-  /// told apart: an image of one row is made of one where that is the same.
+  /// `weights` and `bias` as for plain_convolution(); copied. With `as_one_row`, nothing that
+  /// follows tells rows apart: the image becomes one of one row where that is the same.
   Direct(const ConvShape& shape, const float* weights, const float* bias, bool as_one_row);
 
   int out_channels() const { return shape_.out_channels; }
@@ -32,7 +32,6 @@ class Direct {
   struct Shares {
     int bands, groups;
   };
-  /// For results of which every `rows_of_unit` rows go together.
   Shares shares() const { return shares_; }
   bool is_one_row() const { return shape_.rows.out == 1; }
 
@@ -49,12 +48,16 @@ class Direct {
   template <typename Finish>
   void run(const half_t* from, Band rows, Band columns, int group, Finish finish) const {
     const Tile tile = load(from, rows, columns);
-    const int panels = (out_channels() + kPanel - 1) / kPanel;
-    const Band mine = band_of(panels, group, shares_.groups);
+    const Band mine = panels(group);
     for (int panel = mine.first; panel < mine.last; panel += kPanelsAtOnce) {
       finish(convolve(tile, panel, std::min(kPanelsAtOnce, mine.last - panel)));
     }
   }
+
+  /// The same, all the way to results in memory, if finishes(): `to`, `addend` and `slopes` are of
+  /// the whole result.
+  void run(const half_t* from, Band rows, Band columns, int group, DirectFinish finish) const;
+  bool finishes() const { return out_channels() % kChunk == 0; }
 
  private:
   static constexpr int kChunk = 8, kPanel = static_cast<int>(kPanelChannels), kPanelsAtOnce = 2;
@@ -69,7 +72,12 @@ class Direct {
   };
   Tile load(const half_t* from, Band rows, Band columns) const;
   Result convolve(const Tile& tile, int panel, int panels) const;
-  void choose_shares();
+  DirectWeights weights(const Tile& tile, int panel, int panels) const;
+  DirectPixels pixels(const Tile& tile, int row) const;
+  Band panels(int group) const {
+    return band_of((out_channels() + kPanel - 1) / kPanel, group, shares_.groups);
+  }
+  void choose_shares(bool overlap);
 
   int chunks() const { return (shape_.in_channels + kChunk - 1) / kChunk; }
   size_t taps() const {

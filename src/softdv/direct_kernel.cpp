@@ -7,6 +7,7 @@
 #define HWY_TARGET_INCLUDE "softdv/direct_kernel.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
+#include "kernels/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dvnn::softdv {
@@ -20,78 +21,157 @@ constexpr size_t kLanes = hn::MaxLanes(Floats());
 // What fits into the registers: sums of kMostPixels pixels by kMostPanels panels, the weights that
 // they are multiplied with, and a source value.
 #if HWY_TARGET <= HWY_AVX3
-constexpr size_t kMostPanels = 2, kMostPixels = 14;
+constexpr size_t kMostPanels = 2, kMostPixels = 14, kMostPixelsOfOne = 24;
 #elif HWY_TARGET <= HWY_AVX2 || HWY_ARCH_ARM_A64
-constexpr size_t kMostPanels = 1, kMostPixels = 6;
+constexpr size_t kMostPanels = 1, kMostPixelsOfOne = 6;
 #else
-constexpr size_t kMostPanels = 1, kMostPixels = 2;
+constexpr size_t kMostPanels = 1, kMostPixelsOfOne = 2;
 #endif
 
+// The lanes of a vector are 16 channels of a pixel, which are two chunks of memory, or fewer of
+// one.
+#if HWY_TARGET <= HWY_AVX3
+using Bits = hn::RebindToUnsigned<Halves>;
+using HalfBits = hn::Half<Bits>;
+
+HWY_INLINE hn::Vec<Floats> LoadChunks(const half_t* from, size_t plane, bool both) {
+  const auto low = hn::LoadU(HalfBits(), from);
+  const auto high = both ? hn::LoadU(HalfBits(), from + plane) : hn::Zero(HalfBits());
+  return hn::PromoteTo(Floats(), hn::BitCast(Halves(), hn::Combine(Bits(), high, low)));
+}
+
+HWY_INLINE void StoreChunks(hn::Vec<Floats> values, half_t* to, size_t plane, bool both) {
+  const auto bits = hn::BitCast(Bits(), hn::DemoteTo(Halves(), values));
+  hn::StoreU(hn::LowerHalf(HalfBits(), bits), HalfBits(), to);
+  if (both) hn::StoreU(hn::UpperHalf(HalfBits(), bits), HalfBits(), to + plane);
+}
+
+HWY_INLINE void StoreChunks(hn::Vec<Floats> values, float* to, size_t plane) {
+  const hn::Half<Floats> chunk;
+  hn::StoreU(hn::LowerHalf(chunk, values), chunk, to);
+  hn::StoreU(hn::UpperHalf(chunk, values), chunk, to + plane);
+}
+#else
+HWY_INLINE hn::Vec<Floats> LoadChunks(const half_t* from, size_t, bool) {
+  return hn::PromoteTo(Floats(),
+                       hn::LoadU(Halves(), reinterpret_cast<const hwy::float16_t*>(from)));
+}
+
+HWY_INLINE void StoreChunks(hn::Vec<Floats> values, half_t* to, size_t, bool) {
+  hn::StoreU(hn::DemoteTo(Halves(), values), Halves(), reinterpret_cast<hwy::float16_t*>(to));
+}
+
+HWY_INLINE void StoreChunks(hn::Vec<Floats> values, float* to, size_t) {
+  hn::StoreU(values, Floats(), to);
+}
+#endif
+
+template <size_t kVectors, size_t kPixels>
+HWY_INLINE void StoreFloats(const hn::Vec<Floats> (&sums)[kVectors][kPixels],
+                            const DirectPixels& pixels) {
+  HWY_UNROLL(24)
+  for (size_t p = 0; p < kPixels; ++p) {
+    HWY_UNROLL(24)
+    for (size_t v = 0; v < kVectors; ++v) {
+      const size_t channel = v * kLanes;
+      StoreChunks(sums[v][p], pixels.floats + channel / 8 * pixels.plane + p * 8 + channel % 8,
+                  pixels.plane);
+    }
+  }
+}
+
+// `pixel` is the first one's number from where `finish` points to.
+template <size_t kVectors, size_t kPixels>
+HWY_INLINE void StoreFinished(hn::Vec<Floats> (&sums)[kVectors][kPixels],
+                              const DirectFinish& finish, size_t pixel) {
+  const Floats d;
+  const auto zero = hn::Zero(d), six = hn::Set(d, 6.0f);
+  HWY_UNROLL(24)
+  for (size_t v = 0; v < kVectors; ++v) {
+    const size_t chunk = v * kLanes / 8;
+    if (chunk >= finish.chunks) break;
+    const bool both = chunk + 1 < finish.chunks;
+    const size_t at = chunk * finish.plane + pixel * 8 + v * kLanes % 8;
+    if (finish.addend) {
+      HWY_UNROLL(24)
+      for (size_t p = 0; p < kPixels; ++p) {
+        sums[v][p] =
+            hn::Add(sums[v][p], LoadChunks(finish.addend + at + p * 8, finish.plane, both));
+      }
+    }
+    if (finish.activation == DirectActivation::kSloped) {
+      const auto slope =
+          finish.slopes ? hn::LoadU(d, finish.slopes + v * kLanes) : hn::Set(d, finish.slope);
+      HWY_UNROLL(24)
+      for (size_t p = 0; p < kPixels; ++p) {
+        const auto x = sums[v][p];
+        sums[v][p] = hn::IfThenElse(hn::Gt(x, zero), x, hn::Mul(x, slope));
+      }
+    } else if (finish.activation == DirectActivation::kRelu6) {
+      HWY_UNROLL(24)
+      for (size_t p = 0; p < kPixels; ++p) {
+        sums[v][p] =
+            kernels::HWY_NAMESPACE::MinOf(kernels::HWY_NAMESPACE::MaxOf(sums[v][p], zero), six);
+      }
+    }
+    HWY_UNROLL(24)
+    for (size_t p = 0; p < kPixels; ++p) {
+      StoreChunks(sums[v][p], finish.to + at + p * 8, finish.plane, both);
+    }
+  }
+}
+
 // One block of results. kStep: floats from one pixel's source to the next one's; 0: as `pixels`
-// says.
+// says. `pixel` is the block's first.
 template <size_t kPanels, size_t kPixels, size_t kStep>
-HWY_INLINE void ConvolveBlock(const DirectPixels& pixels, const DirectWeights& weights) {
+HWY_INLINE void ConvolveBlock(const DirectPixels& pixels, size_t pixel,
+                              const DirectWeights& weights) {
   constexpr size_t kVectors = kPanels * kPanelChannels / kLanes;
   constexpr size_t kVectorsOfPanel = kPanelChannels / kLanes;
   const Floats d;
-  const Halves halves;
   const size_t step = kStep ? kStep : pixels.step;
   hn::Vec<Floats> sums[kVectors][kPixels];
-  HWY_UNROLL(16)
+  HWY_UNROLL(24)
   for (size_t v = 0; v < kVectors; ++v) {
     const auto bias = hn::LoadU(d, weights.bias + v * kLanes);
-    HWY_UNROLL(16)
+    HWY_UNROLL(24)
     for (size_t p = 0; p < kPixels; ++p) sums[v][p] = bias;
   }
   const auto* row = reinterpret_cast<const hwy::float16_t*>(weights.values);
   for (size_t t = 0; t < weights.tap_count; ++t) {
     const DirectTap tap = weights.taps[t];
-    const float* from = pixels.from + tap.offset;
+    const float* from = pixels.from + pixel * step + tap.offset;
     for (const float* const end = from + tap.channels; from < end; ++from) {
       hn::Vec<Floats> w[kVectors];
-      HWY_UNROLL(16)
+      HWY_UNROLL(24)
       for (size_t v = 0; v < kVectors; ++v) {
         const auto* at = row + v / kVectorsOfPanel * weights.panel + v % kVectorsOfPanel * kLanes;
-        w[v] = hn::PromoteTo(d, hn::LoadU(halves, at));
+        w[v] = hn::PromoteTo(d, hn::LoadU(Halves(), at));
       }
       row += kPanelChannels;
-      HWY_UNROLL(16)
+      HWY_UNROLL(24)
       for (size_t p = 0; p < kPixels; ++p) {
         const auto value = hn::Set(d, from[p * step]);
-        HWY_UNROLL(16)
+        HWY_UNROLL(24)
         for (size_t v = 0; v < kVectors; ++v) sums[v][p] = hn::MulAdd(value, w[v], sums[v][p]);
       }
     }
   }
-  HWY_UNROLL(16)
-  for (size_t p = 0; p < kPixels; ++p) {
-    HWY_UNROLL(16)
-    for (size_t v = 0; v < kVectors; ++v) {
-      float* const to = pixels.to + v * kLanes / 8 * pixels.plane + p * 8 + v * kLanes % 8;
-#if HWY_TARGET <= HWY_AVX3
-      const hn::Half<Floats> chunk;
-      hn::StoreU(hn::LowerHalf(chunk, sums[v][p]), chunk, to);
-      hn::StoreU(hn::UpperHalf(chunk, sums[v][p]), chunk, to + pixels.plane);
-#else
-      hn::StoreU(sums[v][p], d, to);
-#endif
-    }
-  }
+  if (pixels.finish) return StoreFinished(sums, *pixels.finish, pixel);
+  DirectPixels to = pixels;
+  to.floats += pixel * 8;
+  StoreFloats(sums, to);
 }
 
 // All pixels by some panels, in blocks of kPixels; the last block repeats some of the one before.
 template <size_t kPanels, size_t kPixels, size_t kStep>
 void ConvolveBlocks(const DirectPixels& pixels, const DirectWeights& weights) {
-  DirectPixels block = pixels;
   for (size_t done = 0; done < pixels.count; done += kPixels) {
-    const size_t first = std::min(done, pixels.count - kPixels);
-    block.from = pixels.from + first * pixels.step;
-    block.to = pixels.to + first * 8;
-    ConvolveBlock<kPanels, kPixels, kStep>(block, weights);
+    ConvolveBlock<kPanels, kPixels, kStep>(pixels, std::min(done, pixels.count - kPixels), weights);
   }
 }
 
-template <size_t kPanels, size_t kStep, size_t kPixels = kMostPixels>
+template <size_t kPanels, size_t kStep, size_t kPixels>
 HWY_INLINE void ChooseBlocks(size_t size, const DirectPixels& pixels,
                              const DirectWeights& weights) {
   if constexpr (kPixels > 1) {
@@ -100,28 +180,38 @@ HWY_INLINE void ChooseBlocks(size_t size, const DirectPixels& pixels,
   ConvolveBlocks<kPanels, kPixels, kStep>(pixels, weights);
 }
 
-template <size_t kPanels>
+template <size_t kPanels, size_t kMostPixels>
 HWY_INLINE void ChooseStep(const DirectPixels& pixels, const DirectWeights& weights) {
   const size_t blocks = (pixels.count + kMostPixels - 1) / kMostPixels;
   const size_t size = (pixels.count + blocks - 1) / blocks;
-  if (pixels.step == 8) return ChooseBlocks<kPanels, 8>(size, pixels, weights);
-  if (pixels.step == 16) return ChooseBlocks<kPanels, 16>(size, pixels, weights);
-  ChooseBlocks<kPanels, 0>(size, pixels, weights);
+  if (pixels.step == 8) return ChooseBlocks<kPanels, 8, kMostPixels>(size, pixels, weights);
+  if (pixels.step == 16) return ChooseBlocks<kPanels, 16, kMostPixels>(size, pixels, weights);
+  ChooseBlocks<kPanels, 0, kMostPixels>(size, pixels, weights);
 }
 
 void ConvolvePixels(const DirectPixels& pixels, const DirectWeights& weights) {
   DirectPixels to = pixels;
   DirectWeights by = weights;
+  DirectFinish finish = {};
+  if (pixels.finish) {
+    finish = *pixels.finish;
+    to.finish = &finish;
+  }
   for (size_t left = weights.panels; left > 0;) {
     const size_t panels = std::min(left, kMostPanels);
-    if constexpr (kMostPanels > 1) {
-      if (panels == kMostPanels) ChooseStep<kMostPanels>(to, by);
-    }
-    if (panels == 1) ChooseStep<1>(to, by);
+#if HWY_TARGET <= HWY_AVX3
+    if (panels == kMostPanels) ChooseStep<kMostPanels, kMostPixels>(to, by);
+#endif
+    if (panels == 1) ChooseStep<1, kMostPixelsOfOne>(to, by);
     left -= panels;
     by.values += panels * weights.panel;
     by.bias += panels * kPanelChannels;
-    to.to += 2 * panels * pixels.plane;
+    to.floats += 2 * panels * pixels.plane;
+    if (!pixels.finish) continue;
+    finish.to += 2 * panels * finish.plane;
+    if (finish.addend) finish.addend += 2 * panels * finish.plane;
+    finish.chunks -= std::min(finish.chunks, 2 * panels);
+    if (finish.slopes) finish.slopes += panels * kPanelChannels;
   }
 }
 

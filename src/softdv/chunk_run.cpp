@@ -88,13 +88,13 @@ void close_up(float* values, size_t pixels, size_t channels) {
   }
 }
 
-// What follows a direct convolution, if that can be done while the sums are in registers.
-std::optional<DirectFinish> finish_in_registers(const ChunkRun& chunk_run, const half_t* operand,
-                                                half_t* to) {
+// What follows the convolution, if that can be done while the sums are in registers.
+std::optional<RegisterFinish> finish_in_registers(const ChunkRun& chunk_run, const half_t* operand,
+                                                  half_t* to) {
   using device::Activation;
   const SoftRun& run = chunk_run.run;
   const Activation activation = run.run.activation;
-  DirectFinish finish = {};
+  RegisterFinish finish = {};
   finish.to = to;
   finish.addend = operand;
   finish.plane = working_shape(run.out, chunk_run.hwc).pixels() * kChunk;
@@ -104,17 +104,20 @@ std::optional<DirectFinish> finish_in_registers(const ChunkRun& chunk_run, const
       break;
     case Activation::kRelu:
     case Activation::kPrelu:
-      finish.activation = DirectActivation::kSloped;
+      finish.activation = RegisterActivation::kSloped;
       if (activation == Activation::kPrelu) finish.slopes = chunk_run.kernel.slopes().data();
       break;
     case Activation::kRelu6:
-      finish.activation = DirectActivation::kRelu6;
+      finish.activation = RegisterActivation::kRelu6;
       break;
     default:
       return std::nullopt;
   }
   const bool absolute = run.absolute && activation != Activation::kRelu;
-  if (absolute || !chunk_run.kernel.direct()->finishes()) return std::nullopt;
+  const ConvKernel& kernel = chunk_run.kernel;
+  const bool finishes =
+      kernel.direct() ? kernel.direct()->finishes() : kernel.depthwise()->finishes();
+  if (absolute || !finishes) return std::nullopt;
   if (Reduction(run, chunk_run.hwc).on()) return std::nullopt;
   return finish;
 }
@@ -167,29 +170,31 @@ void run_direct(const Direct& direct, const half_t* from, const Finish& finish, 
 }
 
 void run_depthwise(const Depthwise& depthwise, const half_t* from, const Finish& finish,
-                   Team* team) {
+                   const std::optional<RegisterFinish>& in_registers, Team* team) {
   constexpr int kTaskValues = 1 << 14;
   const int rows = finish.after().rows;
   const auto columns = static_cast<size_t>(depthwise.out_columns());
-  const int bands =
-      std::clamp(static_cast<int>(finish.before().pixels()) * kChunk / kTaskValues, 1, rows);
+  const int values = static_cast<int>(finish.before().pixels()) * kChunk;
+  const int bands = std::clamp(values / kTaskValues, 1, rows);
   team->run(depthwise.chunks() * bands, [&](int i) {
     const int chunk = i / bands;
     const Band band = band_of(rows, i % bands, bands);
-    if (!finish.reduction().on()) {
-      depthwise.run(from, chunk, band.first, band.last, [&](int row, float* values) {
-        finish.pixels(chunk, static_cast<size_t>(row) * columns, columns, values);
-      });
-      return;
+    if (in_registers) {
+      return depthwise.run(from, chunk, band.first, band.last, *in_registers);
     }
-    const Band made = finish.reduction().input_rows(finish.before(), band);
+    if (!finish.reduction().on()) {
+      return depthwise.run(from, chunk, band.first, band.last, [&](int row, float* made) {
+        finish.pixels(chunk, static_cast<size_t>(row) * columns, columns, made);
+      });
+    }
+    const Band reads = finish.reduction().input_rows(finish.before(), band);
     const size_t row_floats = columns * static_cast<size_t>(finish.channels(chunk));
     static thread_local AlignedFloats buffer;
-    float* const all = buffer.room(static_cast<size_t>(made.last - made.first) * row_floats);
-    depthwise.run(from, chunk, made.first, made.last, [&](int row, const float* values) {
-      std::copy_n(values, row_floats, all + static_cast<size_t>(row - made.first) * row_floats);
+    float* const all = buffer.room(static_cast<size_t>(reads.last - reads.first) * row_floats);
+    depthwise.run(from, chunk, reads.first, reads.last, [&](int row, const float* made) {
+      std::copy_n(made, row_floats, all + static_cast<size_t>(row - reads.first) * row_floats);
     });
-    finish.rows(chunk, band, made, all);
+    finish.rows(chunk, band, reads, all);
   });
 }
 
@@ -197,14 +202,13 @@ void run_depthwise(const Depthwise& depthwise, const half_t* from, const Finish&
 
 void ChunkRun::execute(const half_t* from, const half_t* operand, half_t* to, Team* team) const {
   const Finish finish(*this, operand, to);
-  if (const Direct* direct = kernel.direct()) {
-    const auto in_registers = finish_in_registers(*this, operand, to);
-    if (!in_registers) return run_direct(*direct, from, finish, team);
-    return for_each_piece(*direct, finish, team, [&](const DirectPiece& piece) {
-      direct->run(from, piece.rows, piece.columns, piece.group, *in_registers);
-    });
-  }
-  run_depthwise(*kernel.depthwise(), from, finish, team);
+  const auto in_registers = finish_in_registers(*this, operand, to);
+  const Direct* const direct = kernel.direct();
+  if (!direct) return run_depthwise(*kernel.depthwise(), from, finish, in_registers, team);
+  if (!in_registers) return run_direct(*direct, from, finish, team);
+  for_each_piece(*direct, finish, team, [&](const DirectPiece& piece) {
+    direct->run(from, piece.rows, piece.columns, piece.group, *in_registers);
+  });
 }
 
 }  // namespace dvnn::softdv

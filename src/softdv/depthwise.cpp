@@ -10,6 +10,7 @@
 #define HWY_TARGET_INCLUDE "softdv/depthwise.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
+#include "softdv/register_finish-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dvnn::softdv {
@@ -33,9 +34,10 @@ HWY_INLINE size_t FirstTap(size_t i) {
   return kStride == 1 ? i : 2 * (i - i % 8) + i % 8;
 }
 
-// The nine weights stay in registers, and each row of taps has a sum of its own.
-template <int kStride, class D>
-HWY_INLINE void ConvolveRow(D d, const Row& row, float* HWY_RESTRICT to) {
+// The nine weights stay in registers, and each row of taps has a sum of its own. Calls
+// take(vector, i) for the floats from `i` on.
+template <int kStride, class D, class Take>
+HWY_INLINE void ConvolveRow(D d, const Row& row, Take take) {
   const float *r0 = row.from[0], *r1 = row.from[1], *r2 = row.from[2];
   for (size_t lane = 0; lane < 8; lane += hn::Lanes(d)) {
     const float* weights = row.weights + lane;
@@ -45,8 +47,11 @@ HWY_INLINE void ConvolveRow(D d, const Row& row, float* HWY_RESTRICT to) {
     const auto w4 = hn::Load(d, weights + 64), w5 = hn::Load(d, weights + 80);
     const auto w6 = hn::Load(d, weights + 96), w7 = hn::Load(d, weights + 112);
     const auto w8 = hn::Load(d, weights + 128);
-    for (size_t i = lane; i < row.count; i += std::max<size_t>(8, hn::Lanes(d))) {
-      const size_t at = FirstTap<kStride>(i);
+    const size_t step = std::max<size_t>(8, hn::Lanes(d));
+    for (size_t i = lane; i < row.count; i += step) {
+      // The last vector begins earlier rather than to reach beyond the row.
+      const size_t to = i + hn::Lanes(d) > row.count ? row.count - hn::Lanes(d) : i;
+      const size_t at = FirstTap<kStride>(to);
       auto a = hn::MulAdd(hn::LoadU(d, r0 + at), w0, bias);
       auto b = hn::Mul(hn::LoadU(d, r1 + at), w3);
       auto c = hn::Mul(hn::LoadU(d, r2 + at), w6);
@@ -56,18 +61,38 @@ HWY_INLINE void ConvolveRow(D d, const Row& row, float* HWY_RESTRICT to) {
       a = hn::MulAdd(hn::LoadU(d, r0 + at + 16), w2, a);
       b = hn::MulAdd(hn::LoadU(d, r1 + at + 16), w5, b);
       c = hn::MulAdd(hn::LoadU(d, r2 + at + 16), w8, c);
-      hn::StoreU(hn::Add(hn::Add(a, b), c), d, to + i);
+      take(hn::Add(hn::Add(a, b), c), to);
     }
   }
 }
 
+// A row to floats or, if there is one, as `finish` says; its `slopes` repeat over 16 floats.
+template <int kStride, class D>
+HWY_INLINE void MakeRow(D d, const Row& row, float* HWY_RESTRICT to, const RegisterFinish* finish) {
+  if (!finish) {
+    ConvolveRow<kStride>(d, row, [=](auto sum, size_t i) HWY_ATTR { hn::StoreU(sum, d, to + i); });
+    return;
+  }
+  const hn::Rebind<hwy::float16_t, D> dh;
+  auto* const results = reinterpret_cast<hwy::float16_t*>(finish->to);
+  const auto* const addend = reinterpret_cast<const hwy::float16_t*>(finish->addend);
+  ConvolveRow<kStride>(d, row, [=](auto sum, size_t i) HWY_ATTR {
+    if (addend) sum = hn::Add(sum, hn::PromoteTo(d, hn::LoadU(dh, addend + i)));
+    const auto slope =
+        finish->slopes ? hn::LoadU(d, finish->slopes + i % 8) : hn::Set(d, finish->slope);
+    Activate(d, finish->activation, slope, &sum, 1);
+    hn::StoreU(hn::DemoteTo(dh, sum), dh, results + i);
+  });
+}
+
 void DepthwiseRow(int stride, const float* const* from, const float* weights, const float* bias,
-                  size_t pixels, float* to) {
+                  size_t pixels, float* to, const RegisterFinish* finish) {
   const Row row = {from, weights, bias, 8 * pixels};
-  const hn::CappedTag<float, 16> wide;  // reads and writes up to a pixel too many
+  const hn::CappedTag<float, 16> wide;
   const hn::CappedTag<float, 8> chunk;
-  if (stride == 1) return ConvolveRow<1>(wide, row, to);
-  ConvolveRow<2>(chunk, row, to);
+  if (stride == 2) return MakeRow<2>(chunk, row, to, finish);
+  if (row.count < hn::Lanes(wide)) return MakeRow<1>(chunk, row, to, finish);
+  MakeRow<1>(wide, row, to, finish);
 }
 
 // Pixels of fewer channels, one source pixel apart: weights and bias repeat over `pattern` floats,
@@ -169,6 +194,26 @@ Depthwise::Rows::Rows(const Depthwise& of, const half_t* from, int chunk)
   }
 }
 
+void Depthwise::run(const half_t* from, int chunk, int first, int last,
+                    RegisterFinish finish) const {
+  Rows rows(*this, from, chunk);
+  const auto row_results = static_cast<size_t>(out_columns()) * kChunk;
+  const size_t start =
+      static_cast<size_t>(chunk) * finish.plane + static_cast<size_t>(first) * row_results;
+  float slopes[2 * kChunk];
+  if (finish.slopes) {
+    for (int i = 0; i < 2 * kChunk; ++i) slopes[i] = finish.slopes[chunk * kChunk + i % kChunk];
+    finish.slopes = slopes;
+  }
+  finish.to += start;
+  if (finish.addend) finish.addend += start;
+  for (int row = first; row < last; ++row) {
+    rows.convolve(row, &finish);
+    finish.to += row_results;
+    if (finish.addend) finish.addend += row_results;
+  }
+}
+
 // A row of the input as floats, after its zeros.
 const float* Depthwise::Rows::input(int row) {
   const ConvAxis& columns = of_.shape_.columns;
@@ -184,14 +229,14 @@ const float* Depthwise::Rows::input(int row) {
   return held;
 }
 
-float* Depthwise::Rows::convolve(int row) {
+float* Depthwise::Rows::convolve(int row, const RegisterFinish* finish) {
   const ConvAxis &rows = of_.shape_.rows, &columns = of_.shape_.columns;
   const float* from[kRows];
   for (int k = 0; k < kRows; ++k) from[k] = input(row * rows.stride - rows.before + k);
   const auto pixels = static_cast<size_t>(columns.out);
   const float *const weights = kernel_.weights.data(), *const bias = kernel_.bias.data();
   if (channels_ == kChunk) {
-    HWY_DYNAMIC_DISPATCH(DepthwiseRow)(columns.stride, from, weights, bias, pixels, made_);
+    HWY_DYNAMIC_DISPATCH(DepthwiseRow)(columns.stride, from, weights, bias, pixels, made_, finish);
   } else {
     HWY_DYNAMIC_DISPATCH(NarrowDepthwiseRow)
     (channels_, pattern_of(channels_), from, weights, bias, pixels, made_);

@@ -7,7 +7,7 @@
 
 #include "base/aligned.h"
 #include "softdv/convolution.h"
-#include "tensor/half.h"
+#include "softdv/register_finish.h"
 
 namespace dvnn::softdv {
 
@@ -30,8 +30,13 @@ class Depthwise {
   template <typename Finish>
   void run(const half_t* from, int chunk, int first, int last, Finish finish) const {
     Rows rows(*this, from, chunk);
-    for (int row = first; row < last; ++row) finish(row, rows.convolve(row));
+    for (int row = first; row < last; ++row) finish(row, rows.convolve(row, nullptr));
   }
+
+  /// The same, all the way to results in memory, if finishes(): `to`, `addend` and `slopes` are of
+  /// the whole result.
+  void run(const half_t* from, int chunk, int first, int last, RegisterFinish finish) const;
+  bool finishes() const { return shape_.out_channels % kChunk == 0; }
 
  private:
   static constexpr int kChunk = 8, kRows = 3;
@@ -45,7 +50,7 @@ class Depthwise {
   class Rows {
    public:
     Rows(const Depthwise& of, const half_t* from, int chunk);
-    float* convolve(int row);
+    float* convolve(int row, const RegisterFinish* finish);
 
    private:
     const float* input(int row);

@@ -196,7 +196,7 @@ Direct::Result Direct::convolve(const Tile& tile, int panel, int panels) const {
 }
 
 void Direct::run(const half_t* from, Band rows, Band columns, int group,
-                 DirectFinish finish) const {
+                 RegisterFinish finish) const {
   const Tile tile = load(from, rows, columns);
   const Band mine = panels(group);
   const size_t first = static_cast<size_t>(mine.first) * kPanelsAtOnce;
@@ -211,7 +211,7 @@ void Direct::run(const half_t* from, Band rows, Band columns, int group,
   for (int panel = mine.first; panel < mine.last; panel += kPanelsAtOnce) {
     const int count = std::min(kPanelsAtOnce, mine.last - panel);
     const DirectWeights by = weights(tile, panel, count);
-    DirectFinish at = finish;
+    RegisterFinish at = finish;
     for (int r = 0; r < tile.rows; ++r) {
       DirectPixels made = pixels(tile, r);
       made.finish = &at;

@@ -56,7 +56,7 @@ class Direct {
 
   /// The same, all the way to results in memory, if finishes(): `to`, `addend` and `slopes` are of
   /// the whole result.
-  void run(const half_t* from, Band rows, Band columns, int group, DirectFinish finish) const;
+  void run(const half_t* from, Band rows, Band columns, int group, RegisterFinish finish) const;
   bool finishes() const { return out_channels() % kChunk == 0; }
 
  private:

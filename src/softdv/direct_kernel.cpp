@@ -7,7 +7,7 @@
 #define HWY_TARGET_INCLUDE "softdv/direct_kernel.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
-#include "kernels/vectors-inl.h"
+#include "softdv/register_finish-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dvnn::softdv {
@@ -83,9 +83,8 @@ HWY_INLINE void StoreFloats(const hn::Vec<Floats> (&sums)[kVectors][kPixels],
 // `pixel` is the first one's number from where `finish` points to.
 template <size_t kVectors, size_t kPixels>
 HWY_INLINE void StoreFinished(hn::Vec<Floats> (&sums)[kVectors][kPixels],
-                              const DirectFinish& finish, size_t pixel) {
+                              const RegisterFinish& finish, size_t pixel) {
   const Floats d;
-  const auto zero = hn::Zero(d), six = hn::Set(d, 6.0f);
   HWY_UNROLL(24)
   for (size_t v = 0; v < kVectors; ++v) {
     const size_t chunk = v * kLanes / 8;
@@ -99,21 +98,9 @@ HWY_INLINE void StoreFinished(hn::Vec<Floats> (&sums)[kVectors][kPixels],
             hn::Add(sums[v][p], LoadChunks(finish.addend + at + p * 8, finish.plane, both));
       }
     }
-    if (finish.activation == DirectActivation::kSloped) {
-      const auto slope =
-          finish.slopes ? hn::LoadU(d, finish.slopes + v * kLanes) : hn::Set(d, finish.slope);
-      HWY_UNROLL(24)
-      for (size_t p = 0; p < kPixels; ++p) {
-        const auto x = sums[v][p];
-        sums[v][p] = hn::IfThenElse(hn::Gt(x, zero), x, hn::Mul(x, slope));
-      }
-    } else if (finish.activation == DirectActivation::kRelu6) {
-      HWY_UNROLL(24)
-      for (size_t p = 0; p < kPixels; ++p) {
-        sums[v][p] =
-            kernels::HWY_NAMESPACE::MinOf(kernels::HWY_NAMESPACE::MaxOf(sums[v][p], zero), six);
-      }
-    }
+    const auto slope =
+        finish.slopes ? hn::LoadU(d, finish.slopes + v * kLanes) : hn::Set(d, finish.slope);
+    Activate(d, finish.activation, slope, sums[v], kPixels);
     HWY_UNROLL(24)
     for (size_t p = 0; p < kPixels; ++p) {
       StoreChunks(sums[v][p], finish.to + at + p * 8, finish.plane, both);
@@ -192,7 +179,7 @@ HWY_INLINE void ChooseStep(const DirectPixels& pixels, const DirectWeights& weig
 void ConvolvePixels(const DirectPixels& pixels, const DirectWeights& weights) {
   DirectPixels to = pixels;
   DirectWeights by = weights;
-  DirectFinish finish = {};
+  RegisterFinish finish = {};
   if (pixels.finish) {
     finish = *pixels.finish;
     to.finish = &finish;

@@ -5,9 +5,8 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
-#include "tensor/half.h"
+#include "softdv/register_finish.h"
 
 namespace dvnn::softdv {
 
@@ -19,24 +18,6 @@ struct DirectTap {
   size_t channels;  // that it has, up to 8
 };
 
-/// What is done to sums while they are in registers.
-enum class DirectActivation : uint8_t {
-  kNone,
-  kSloped,  // x where it is above 0, x times a slope below
-  kRelu6,   // at least 0, at most 6
-};
-
-/// Where finished results go: the first pixel of the first panel's first chunk.
-struct DirectFinish {
-  half_t* to;
-  const half_t* addend;  // lies as `to` does; null: nothing is added
-  size_t plane;          // elements from one chunk to the next
-  size_t chunks;         // of 8 channels, that there are
-  DirectActivation activation;
-  float slope;
-  const float* slopes;  // for each channel of the panels; null: `slope` for all
-};
-
 /// Result pixels whose source pixels have the same distance.
 struct DirectPixels {
   const float* from;  // the first pixel's first tap; pixels of 8 floats, chunk by chunk
@@ -45,7 +26,7 @@ struct DirectPixels {
   // One of them: floats as they are summed up, or finished results.
   float* floats;  // the first panel's first pixel; pixels of 8 floats, chunk by chunk
   size_t plane;   // floats from one chunk to the next
-  const DirectFinish* finish;
+  const RegisterFinish* finish;
 };
 
 /// `panels` panels of weights, one after the other, each (tap, its channels, kPanelChannels).
@@ -59,7 +40,7 @@ struct DirectWeights {
 };
 
 /// Convolves and adds the bias: 2 chunks of the result for each panel, of which those beyond
-/// DirectFinish::chunks are not stored.
+/// RegisterFinish::chunks are not stored.
 void convolve_pixels(const DirectPixels& pixels, const DirectWeights& weights);
 
 }  // namespace dvnn::softdv

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Part of the convolutions' sources that is compiled for every instruction set.
+
+// A guard for each target, as Highway's own -inl headers have it.
+#if defined(DVNN_SOFTDV_REGISTER_FINISH_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef DVNN_SOFTDV_REGISTER_FINISH_INL_H
+#undef DVNN_SOFTDV_REGISTER_FINISH_INL_H
+#else
+#define DVNN_SOFTDV_REGISTER_FINISH_INL_H
+#endif
+
+#include "hwy/highway.h"
+#include "kernels/vectors-inl.h"
+#include "softdv/register_finish.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dvnn::softdv {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// The activation of `count` vectors; `slope` of their channels. The same bits as activate()'s.
+template <class D>
+HWY_INLINE void Activate(D d, RegisterActivation activation, hn::Vec<D> slope, hn::Vec<D>* values,
+                         size_t count) {
+  const auto zero = hn::Zero(d);
+  if (activation == RegisterActivation::kSloped) {
+    HWY_UNROLL(24)
+    for (size_t i = 0; i < count; ++i) {
+      const auto x = values[i];
+      values[i] = hn::IfThenElse(hn::Gt(x, zero), x, hn::Mul(x, slope));
+    }
+  } else if (activation == RegisterActivation::kRelu6) {
+    using kernels::HWY_NAMESPACE::MaxOf;
+    using kernels::HWY_NAMESPACE::MinOf;
+    HWY_UNROLL(24)
+    for (size_t i = 0; i < count; ++i) values[i] = MinOf(MaxOf(values[i], zero), hn::Set(d, 6.0f));
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace dvnn::softdv
+HWY_AFTER_NAMESPACE();
+
+#endif

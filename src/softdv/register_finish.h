@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What follows a convolution, done while its sums are in registers, and where the results go.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tensor/half.h"
+
+namespace dvnn::softdv {
+
+enum class RegisterActivation : uint8_t {
+  kNone,
+  kSloped,  // x where it is above 0, x times a slope below
+  kRelu6,   // at least 0, at most 6
+};
+
+/// Where finished results go: the first pixel of the first panel's first chunk.
+struct RegisterFinish {
+  half_t* to;
+  const half_t* addend;  // lies as `to` does; null: nothing is added
+  size_t plane;          // elements from one chunk to the next
+  size_t chunks;         // of 8 channels, that there are
+  RegisterActivation activation;
+  float slope;
+  const float* slopes;  // for each channel; null: `slope` for all
+};
+
+}  // namespace dvnn::softdv

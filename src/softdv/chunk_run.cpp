@@ -122,51 +122,71 @@ std::optional<RegisterFinish> finish_in_registers(const ChunkRun& chunk_run, con
   return finish;
 }
 
-// The pieces of a direct convolution.
-struct DirectPiece {
+// The pieces of a convolution.
+struct Piece {
   Band band, rows, columns;  // of the run's result; of the convolution's
   int group;
   size_t first, pixels;  // of the convolution's result
 };
 
+// `one_row`: bands are of the columns of the result's only row. `step`: rows that go together.
 template <typename F>
-void for_each_piece(const Direct& direct, const Finish& finish, Team* team, F f) {
-  const Direct::Shares shares = direct.shares();
-  const bool reduced = finish.reduction().on(), one_row = direct.is_one_row() && !reduced;
-  const int units = one_row ? direct.out_columns() : finish.after().rows;
-  const int bands = std::min(shares.bands, units);
+void for_each_piece(Shares shares, int columns, bool one_row, int step, const Finish& finish,
+                    Team* team, F f) {
+  const bool reduced = finish.reduction().on();
+  const int units = one_row ? columns : finish.after().rows;
+  const int steps = reduced ? units : (units + step - 1) / step;
+  const int bands = std::min(shares.bands, steps), unit = reduced ? 1 : step;
   team->run(bands * shares.groups, [&](int i) {
-    DirectPiece piece;
-    piece.band = band_of(units, i / shares.groups, bands);
+    const Band some = band_of(steps, i / shares.groups, bands);
+    Piece piece;
+    piece.band = {some.first * unit, std::min(some.last * unit, units)};
     piece.group = i % shares.groups;
     piece.rows = one_row   ? Band{0, 1}
                  : reduced ? finish.reduction().input_rows(finish.before(), piece.band)
                            : piece.band;
-    piece.columns = one_row ? piece.band : Band{0, direct.out_columns()};
-    piece.first =
-        static_cast<size_t>(piece.rows.first) * static_cast<size_t>(direct.out_columns()) +
-        static_cast<size_t>(piece.columns.first);
+    piece.columns = one_row ? piece.band : Band{0, columns};
+    piece.first = static_cast<size_t>(piece.rows.first) * static_cast<size_t>(columns) +
+                  static_cast<size_t>(piece.columns.first);
     piece.pixels = static_cast<size_t>(piece.rows.last - piece.rows.first) *
                    static_cast<size_t>(piece.columns.last - piece.columns.first);
     f(piece);
   });
 }
 
-void run_direct(const Direct& direct, const half_t* from, const Finish& finish, Team* team) {
-  for_each_piece(direct, finish, team, [&](const DirectPiece& piece) {
-    direct.run(from, piece.rows, piece.columns, piece.group, [&](const Direct::Result& result) {
-      for (int k = 0; k < result.chunks; ++k) {
-        const int chunk = result.first_chunk + k;
-        float* const values = result.values + static_cast<size_t>(k) * result.plane;
-        close_up(values, piece.pixels, static_cast<size_t>(finish.channels(chunk)));
-        if (finish.reduction().on()) {
-          finish.rows(chunk, piece.band, piece.rows, values);
-        } else {
-          finish.pixels(chunk, piece.first, piece.pixels, values);
+void finish_floats(const Finish& finish, const Piece& piece, const ChunkResult& result) {
+  for (int k = 0; k < result.chunks; ++k) {
+    const int chunk = result.first_chunk + k;
+    float* const values = result.values + static_cast<size_t>(k) * result.plane;
+    close_up(values, piece.pixels, static_cast<size_t>(finish.channels(chunk)));
+    if (finish.reduction().on()) {
+      finish.rows(chunk, piece.band, piece.rows, values);
+    } else {
+      finish.pixels(chunk, piece.first, piece.pixels, values);
+    }
+  }
+}
+
+void run_direct(const Direct& direct, const half_t* from, const Finish& finish,
+                const std::optional<RegisterFinish>& in_registers, Team* team) {
+  const bool one_row = direct.is_one_row() && !finish.reduction().on();
+  for_each_piece(
+      direct.shares(), direct.out_columns(), one_row, 1, finish, team, [&](const Piece& piece) {
+        if (in_registers) {
+          return direct.run(from, piece.rows, piece.columns, piece.group, *in_registers);
         }
-      }
-    });
-  });
+        direct.run(from, piece.rows, piece.columns, piece.group,
+                   [&](const ChunkResult& result) { finish_floats(finish, piece, result); });
+      });
+}
+
+void run_winograd(const Winograd& winograd, const half_t* from, const Finish& finish, Team* team) {
+  for_each_piece(winograd.shares(), winograd.out_columns(), false, Winograd::kRows, finish, team,
+                 [&](const Piece& piece) {
+                   winograd.run(from, piece.rows, piece.group, [&](const ChunkResult& result) {
+                     finish_floats(finish, piece, result);
+                   });
+                 });
 }
 
 void run_depthwise(const Depthwise& depthwise, const half_t* from, const Finish& finish,
@@ -202,13 +222,10 @@ void run_depthwise(const Depthwise& depthwise, const half_t* from, const Finish&
 
 void ChunkRun::execute(const half_t* from, const half_t* operand, half_t* to, Team* team) const {
   const Finish finish(*this, operand, to);
+  if (kernel.winograd()) return run_winograd(*kernel.winograd(), from, finish, team);
   const auto in_registers = finish_in_registers(*this, operand, to);
-  const Direct* const direct = kernel.direct();
-  if (!direct) return run_depthwise(*kernel.depthwise(), from, finish, in_registers, team);
-  if (!in_registers) return run_direct(*direct, from, finish, team);
-  for_each_piece(*direct, finish, team, [&](const DirectPiece& piece) {
-    direct->run(from, piece.rows, piece.columns, piece.group, *in_registers);
-  });
+  if (kernel.direct()) return run_direct(*kernel.direct(), from, finish, in_registers, team);
+  run_depthwise(*kernel.depthwise(), from, finish, in_registers, team);
 }
 
 }  // namespace dvnn::softdv

@@ -10,6 +10,7 @@
 #include "softdv/convolution.h"
 #include "softdv/depthwise.h"
 #include "softdv/direct.h"
+#include "softdv/winograd.h"
 #include "softdv/working_format.h"
 
 namespace dvnn::softdv {
@@ -18,13 +19,14 @@ class ConvKernel {
  public:
   /// The kernel of `run`, from the weights as they are now; from a cache where it is known. Null on
   /// failure, with set_error() called.
-  /// `in_chunks`: it may be one that works on chunks, without ReLU: depthwise() or direct() is not
-  /// null then, and there are no bands.
+  /// `in_chunks`: it may be one that works on chunks, without ReLU: one of depthwise(), direct()
+  /// and winograd() is not null then, and there are no bands.
   static std::shared_ptr<ConvKernel> get(const SoftRun& run, bool hwc, bool relu, bool in_chunks);
 
-  bool works_in_chunks() const { return depthwise_ || direct_; }
+  bool works_in_chunks() const { return depthwise_ || direct_ || winograd_; }
   const Depthwise* depthwise() const { return depthwise_.get(); }
   const Direct* direct() const { return direct_.get(); }
+  const Winograd* winograd() const { return winograd_.get(); }
 
   /// Working tensors: `source` after spreading (deconvolutions), `result` before pooling.
   const WorkingShape& source() const { return source_; }
@@ -55,6 +57,7 @@ class ConvKernel {
   bool build(const SoftRun& run, bool hwc, bool relu, bool in_chunks);
   std::unique_ptr<Depthwise> depthwise_;
   std::unique_ptr<Direct> direct_;
+  std::unique_ptr<Winograd> winograd_;
   void build_parts(ConvShape shape, ConvRelu relu, int count, const float* weights,
                    const float* bias);
   std::vector<std::unique_ptr<Convolution>> convolutions_;  // one a band, or a part

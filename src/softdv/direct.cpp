@@ -1,59 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "softdv/direct.h"
 
-#include <cstring>
-
 #include "softdv/aligned_floats.h"
+#include "softdv/source_tile.h"
 
 namespace dvnn::softdv {
 namespace {
 
-// What a convolution reads along one axis for results first..last-1.
-struct Reach {
-  int start;  // the first source position, below 0 if it is a zero before the source
-  int step;   // from each position to the next one that is read
-  int count;
-};
-
-// Kernels of one tap leave out what lies between the strides; `keep_between` says that these are
-// wanted, too.
-Reach reach(const ConvAxis& axis, int first, int last, bool keep_between) {
-  const int start = first * axis.stride - axis.before, results = last - first;
-  if (axis.kernel == 1 && !keep_between) return {start, axis.stride, results};
-  return {start, 1, (results - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1};
-}
-
 // Two axes as one, where each result is made of the source at its own place.
 bool is_pointwise(const ConvAxis& axis) {
   return axis.kernel == 1 && axis.stride == 1 && axis.before == 0 && axis.in == axis.out;
-}
-
-// Pixels of 8 floats from `count` pixels of `channels`; the floats beyond them are anything.
-void load_pixels(const half_t* from, size_t count, size_t channels, float* to, float* spare) {
-  constexpr size_t kChunk = 8;
-  if (channels == kChunk) return half_to_float(from, to, count * kChunk);
-  half_to_float(from, spare, count * channels);
-  for (size_t i = 0; i < count; ++i) {
-    std::memcpy(to + i * kChunk, spare + i * channels, kChunk * sizeof(float));
-  }
-}
-
-// A row of the source with the zeros around it.
-struct SourceRow {
-  size_t before = 0, count = 0, after = 0;  // pixels
-  int first = 0;                            // source pixel after the zeros
-};
-
-SourceRow source_row(const ConvAxis& axis, const Reach& columns) {
-  const int end = columns.start + columns.count;
-  const int first = std::clamp(columns.start, 0, axis.in), last = std::clamp(end, first, axis.in);
-  SourceRow row;
-  row.first = first;
-  row.count = static_cast<size_t>(last - first);
-  row.before = std::min(static_cast<size_t>(columns.count) - row.count,
-                        static_cast<size_t>(std::max(-columns.start, 0)));
-  row.after = static_cast<size_t>(columns.count) - row.count - row.before;
-  return row;
 }
 
 }  // namespace
@@ -121,7 +77,6 @@ void Direct::choose_shares(bool overlap) {
 Direct::Tile Direct::load(const half_t* from, Band rows, Band columns) const {
   const Reach down = reach(shape_.rows, rows.first, rows.last, false);
   const Reach across = reach(shape_.columns, columns.first, columns.last, true);
-  const SourceRow source = source_row(shape_.columns, across);
   const auto tile_rows = static_cast<size_t>(down.count);
   const size_t width = static_cast<size_t>(across.count) * kChunk, plane = tile_rows * width;
   const auto result_rows = static_cast<size_t>(rows.last - rows.first);
@@ -131,30 +86,13 @@ Direct::Tile Direct::load(const half_t* from, Band rows, Band columns) const {
 
   static thread_local AlignedFloats buffer;
   static thread_local std::vector<DirectTap> taps;
-  float* const values = buffer.room(count * plane + results + width + kChunk);
+  float* const values = buffer.room(count * plane + results + spare_floats(across));
   float* const spare = values + count * plane + results;
   taps.clear();
-  const size_t row_pixels = static_cast<size_t>(shape_.columns.in);
-  const size_t source_plane = row_pixels * static_cast<size_t>(shape_.rows.in) * kChunk;
   for (size_t chunk = 0; chunk < count; ++chunk) {
+    load_source(shape_, from, static_cast<int>(chunk), down, across, values + chunk * plane, spare);
     const size_t channels =
         std::min<size_t>(kChunk, static_cast<size_t>(shape_.in_channels) - chunk * kChunk);
-    float* to = values + chunk * plane;
-    for (size_t r = 0; r < tile_rows; ++r, to += width) {
-      const int row = down.start + static_cast<int>(r) * down.step;
-      if (row < 0 || row >= shape_.rows.in) {
-        std::fill(to, to + width, 0.0f);
-        continue;
-      }
-      const size_t first =
-          static_cast<size_t>(row) * row_pixels + static_cast<size_t>(source.first);
-      float* const pixels = to + source.before * kChunk;
-      std::fill(to, pixels, 0.0f);
-      load_pixels(from + chunk * source_plane + first * channels, source.count, channels, pixels,
-                  spare);
-      float* const end = pixels + source.count * kChunk;
-      std::fill(end, end + source.after * kChunk, 0.0f);
-    }
     for (int y = 0; y < shape_.rows.kernel; ++y) {
       for (int x = 0; x < shape_.columns.kernel; ++x) {
         const size_t at = static_cast<size_t>(y * shape_.rows.dilation) * width +
@@ -171,7 +109,7 @@ Direct::Tile Direct::load(const half_t* from, Band rows, Band columns) const {
 DirectWeights Direct::weights(const Tile& tile, int panel, int panels) const {
   const size_t own = static_cast<size_t>(shape_.in_channels) * taps() * kPanel;
   const size_t first = static_cast<size_t>(panel);
-  return {tile.taps, static_cast<size_t>(chunks()) * taps(), weights_.data() + first * own,
+  return {tile.taps, static_cast<size_t>(chunks()) * taps(), weights_.data() + first * own, nullptr,
           own,       bias_.data() + first * kPanel,          static_cast<size_t>(panels)};
 }
 
@@ -185,7 +123,7 @@ DirectPixels Direct::pixels(const Tile& tile, int row) const {
           nullptr};
 }
 
-Direct::Result Direct::convolve(const Tile& tile, int panel, int panels) const {
+ChunkResult Direct::convolve(const Tile& tile, int panel, int panels) const {
   const DirectWeights by = weights(tile, panel, panels);
   for (int r = 0; r < tile.rows; ++r) convolve_pixels(pixels(tile, r), by);
   const int first_chunk = panel * kPanel / kChunk;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/aligned.h"
+#include "softdv/chunk_result.h"
 #include "softdv/convolution.h"
 #include "softdv/direct_kernel.h"
 #include "softdv/working_format.h"
@@ -27,20 +28,8 @@ class Direct {
   int out_rows() const { return shape_.rows.out; }
   int out_columns() const { return shape_.columns.out; }
 
-  /// How the work is shared: `bands` of rows (of pixels, where there is one row), each by `groups`
-  /// of the result's chunks.
-  struct Shares {
-    int bands, groups;
-  };
   Shares shares() const { return shares_; }
   bool is_one_row() const { return shape_.rows.out == 1; }
-
-  /// Some pixels of some chunks of the result.
-  struct Result {
-    int first_chunk, chunks;
-    float* values;  // chunk by chunk, 8 floats a pixel
-    size_t plane;   // floats of a chunk
-  };
 
   /// Convolves rows `rows` (or columns `columns` of the only row) of group `group`. `from` is the
   /// whole input in chunks. Calls finish(result) for some chunks after the other; the floats may be
@@ -71,7 +60,7 @@ class Direct {
     const DirectTap* taps;
   };
   Tile load(const half_t* from, Band rows, Band columns) const;
-  Result convolve(const Tile& tile, int panel, int panels) const;
+  ChunkResult convolve(const Tile& tile, int panel, int panels) const;
   DirectWeights weights(const Tile& tile, int panel, int panels) const;
   DirectPixels pixels(const Tile& tile, int row) const;
   Band panels(int group) const {

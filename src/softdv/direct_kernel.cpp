@@ -108,9 +108,23 @@ HWY_INLINE void StoreFinished(hn::Vec<Floats> (&sums)[kVectors][kPixels],
   }
 }
 
+HWY_INLINE const hwy::float16_t* FirstWeight(const DirectWeights& weights, half_t) {
+  return reinterpret_cast<const hwy::float16_t*>(weights.halves);
+}
+HWY_INLINE const float* FirstWeight(const DirectWeights& weights, float) {
+  return weights.floats;
+}
+
+HWY_INLINE hn::Vec<Floats> LoadWeights(const hwy::float16_t* from) {
+  return hn::PromoteTo(Floats(), hn::LoadU(Halves(), from));
+}
+HWY_INLINE hn::Vec<Floats> LoadWeights(const float* from) {
+  return hn::LoadU(Floats(), from);
+}
+
 // One block of results. kStep: floats from one pixel's source to the next one's; 0: as `pixels`
 // says. `pixel` is the block's first.
-template <size_t kPanels, size_t kPixels, size_t kStep>
+template <typename Weight, size_t kPanels, size_t kPixels, size_t kStep>
 HWY_INLINE void ConvolveBlock(const DirectPixels& pixels, size_t pixel,
                               const DirectWeights& weights) {
   constexpr size_t kVectors = kPanels * kPanelChannels / kLanes;
@@ -124,7 +138,7 @@ HWY_INLINE void ConvolveBlock(const DirectPixels& pixels, size_t pixel,
     HWY_UNROLL(24)
     for (size_t p = 0; p < kPixels; ++p) sums[v][p] = bias;
   }
-  const auto* row = reinterpret_cast<const hwy::float16_t*>(weights.values);
+  const auto* row = FirstWeight(weights, Weight());
   for (size_t t = 0; t < weights.tap_count; ++t) {
     const DirectTap tap = weights.taps[t];
     const float* from = pixels.from + pixel * step + tap.offset;
@@ -133,7 +147,7 @@ HWY_INLINE void ConvolveBlock(const DirectPixels& pixels, size_t pixel,
       HWY_UNROLL(24)
       for (size_t v = 0; v < kVectors; ++v) {
         const auto* at = row + v / kVectorsOfPanel * weights.panel + v % kVectorsOfPanel * kLanes;
-        w[v] = hn::PromoteTo(d, hn::LoadU(Halves(), at));
+        w[v] = LoadWeights(at);
       }
       row += kPanelChannels;
       HWY_UNROLL(24)
@@ -151,29 +165,36 @@ HWY_INLINE void ConvolveBlock(const DirectPixels& pixels, size_t pixel,
 }
 
 // All pixels by some panels, in blocks of kPixels; the last block repeats some of the one before.
-template <size_t kPanels, size_t kPixels, size_t kStep>
+template <typename Weight, size_t kPanels, size_t kPixels, size_t kStep>
 void ConvolveBlocks(const DirectPixels& pixels, const DirectWeights& weights) {
   for (size_t done = 0; done < pixels.count; done += kPixels) {
-    ConvolveBlock<kPanels, kPixels, kStep>(pixels, std::min(done, pixels.count - kPixels), weights);
+    ConvolveBlock<Weight, kPanels, kPixels, kStep>(pixels, std::min(done, pixels.count - kPixels),
+                                                   weights);
   }
 }
 
-template <size_t kPanels, size_t kStep, size_t kPixels>
+template <typename Weight, size_t kPanels, size_t kStep, size_t kPixels>
 HWY_INLINE void ChooseBlocks(size_t size, const DirectPixels& pixels,
                              const DirectWeights& weights) {
   if constexpr (kPixels > 1) {
-    if (size < kPixels) return ChooseBlocks<kPanels, kStep, kPixels - 1>(size, pixels, weights);
+    if (size < kPixels)
+      return ChooseBlocks<Weight, kPanels, kStep, kPixels - 1>(size, pixels, weights);
   }
-  ConvolveBlocks<kPanels, kPixels, kStep>(pixels, weights);
+  ConvolveBlocks<Weight, kPanels, kPixels, kStep>(pixels, weights);
 }
 
 template <size_t kPanels, size_t kMostPixels>
 HWY_INLINE void ChooseStep(const DirectPixels& pixels, const DirectWeights& weights) {
   const size_t blocks = (pixels.count + kMostPixels - 1) / kMostPixels;
   const size_t size = (pixels.count + blocks - 1) / blocks;
-  if (pixels.step == 8) return ChooseBlocks<kPanels, 8, kMostPixels>(size, pixels, weights);
-  if (pixels.step == 16) return ChooseBlocks<kPanels, 16, kMostPixels>(size, pixels, weights);
-  ChooseBlocks<kPanels, 0, kMostPixels>(size, pixels, weights);
+  if (weights.floats) return ChooseBlocks<float, kPanels, 8, kMostPixels>(size, pixels, weights);
+  if (pixels.step == 8) {
+    return ChooseBlocks<half_t, kPanels, 8, kMostPixels>(size, pixels, weights);
+  }
+  if (pixels.step == 16) {
+    return ChooseBlocks<half_t, kPanels, 16, kMostPixels>(size, pixels, weights);
+  }
+  ChooseBlocks<half_t, kPanels, 0, kMostPixels>(size, pixels, weights);
 }
 
 void ConvolvePixels(const DirectPixels& pixels, const DirectWeights& weights) {
@@ -191,7 +212,8 @@ void ConvolvePixels(const DirectPixels& pixels, const DirectWeights& weights) {
 #endif
     if (panels == 1) ChooseStep<1, kMostPixelsOfOne>(to, by);
     left -= panels;
-    by.values += panels * weights.panel;
+    if (by.halves) by.halves += panels * weights.panel;
+    if (by.floats) by.floats += panels * weights.panel;
     by.bias += panels * kPanelChannels;
     to.floats += 2 * panels * pixels.plane;
     if (!pixels.finish) continue;

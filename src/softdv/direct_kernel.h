@@ -29,12 +29,14 @@ struct DirectPixels {
   const RegisterFinish* finish;
 };
 
-/// `panels` panels of weights, one after the other, each (tap, its channels, kPanelChannels).
+/// `panels` panels of weights, each (tap, its channels, kPanelChannels).
 struct DirectWeights {
   const DirectTap* taps;
   size_t tap_count;
-  const half_t* values;
-  size_t panel;  // elements of one panel
+  // One of them; with floats, pixels have a step of 8.
+  const half_t* halves;
+  const float* floats;
+  size_t panel;  // elements from one panel to the next
   const float* bias;
   size_t panels;
 };

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// How convolutions on chunks are shared among threads, and what they hand on.
+#pragma once
+
+#include <cstddef>
+
+namespace dvnn::softdv {
+
+/// `bands` of rows (of pixels, where there is one row), each by `groups` of the result's chunks.
+struct Shares {
+  int bands, groups;
+};
+
+/// Some pixels of some chunks of a convolution's result.
+struct ChunkResult {
+  int first_chunk, chunks;
+  float* values;  // chunk by chunk, 8 floats a pixel
+  size_t plane;   // floats of a chunk
+};
+
+}  // namespace dvnn::softdv

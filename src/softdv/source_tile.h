@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Part of a convolution's source as floats with the zeros around it.
+#pragma once
+
+#include "softdv/convolution.h"
+#include "tensor/half.h"
+
+namespace dvnn::softdv {
+
+/// What is read along one axis.
+struct Reach {
+  int start;  // the first source position, below 0 if it is a zero before the source
+  int step;   // from each position to the next one that is read
+  int count;
+};
+
+/// What results first..last-1 of an axis are made of. Kernels of one tap leave out what lies
+/// between the strides, unless `keep_between`.
+Reach reach(const ConvAxis& axis, int first, int last, bool keep_between);
+
+/// One chunk of `from`, which is the whole source in chunks, as (row, column, 8) floats; those of
+/// channels that there are not are anything. `columns` has a step of 1. `spare` has room for
+/// spare_floats().
+void load_source(const ConvShape& shape, const half_t* from, int chunk, const Reach& rows,
+                 const Reach& columns, float* to, float* spare);
+size_t spare_floats(const Reach& columns);
+
+}  // namespace dvnn::softdv

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "softdv/winograd.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "softdv/aligned_floats.h"
+#include "softdv/source_tile.h"
+#include "softdv/winograd_kernel.h"
+
+namespace dvnn::softdv {
+namespace {
+
+// What a thread has at hand beside the weights: floats of transformed tiles, and of their sums.
+constexpr int64_t kTileFloats = 64 << 10;
+
+bool is_exact() {
+  static const bool exact = std::getenv("DVNN_SOFT_EXACT") != nullptr;
+  return exact;
+}
+
+bool suits_axis(const ConvAxis& axis) {
+  return axis.kernel == 3 && axis.stride == 1 && axis.dilation == 1;
+}
+
+// G g G^T of the paper.
+void transform(const float (&kernel)[9], double (&to)[kWinogradPositions]) {
+  double rows[4][3];
+  auto expand = [](double a, double b, double c, double* out, int step) {
+    out[0] = a;
+    out[step] = (a + b + c) / 2;
+    out[2 * step] = (a - b + c) / 2;
+    out[3 * step] = c;
+  };
+  for (int x = 0; x < 3; ++x) {
+    expand(double(kernel[x]), double(kernel[3 + x]), double(kernel[6 + x]), &rows[0][x], 3);
+  }
+  for (int y = 0; y < 4; ++y) expand(rows[y][0], rows[y][1], rows[y][2], to + 4 * y, 1);
+}
+
+}  // namespace
+
+bool Winograd::suits(const ConvShape& shape) {
+  constexpr int kLeastChannels = 16, kLeastTiles = 32;
+  constexpr int64_t kMostWeights = 3 << 19;
+  if (shape.depthwise || is_exact()) return false;
+  if (!suits_axis(shape.rows) || !suits_axis(shape.columns)) return false;
+  const int64_t tiles = (int64_t{shape.rows.out} + 1) / 2 * ((shape.columns.out + 1) / 2);
+  const int64_t weights = int64_t{16} * shape.in_channels * shape.out_channels;
+  const int64_t row = int64_t{16} * shape.in_channels * ((shape.columns.out + 1) / 2);
+  return shape.in_channels >= kLeastChannels && shape.out_channels >= kLeastChannels &&
+         tiles >= kLeastTiles && weights <= kMostWeights && row <= 2 * kTileFloats;
+}
+
+Winograd::Winograd(const ConvShape& shape, const float* weights, const float* bias)
+    : shape_(shape) {
+  const auto in = static_cast<size_t>(shape.in_channels);
+  const auto out = static_cast<size_t>(shape.out_channels);
+  const size_t all = static_cast<size_t>(panels());
+  weights_.assign(kWinogradPositions * all * in * kPanel, 0);
+  bias_.assign(all * kPanel, 0);
+  std::copy(bias, bias + out, bias_.begin());
+  for (size_t m = 0; m < out; ++m) {
+    for (size_t c = 0; c < in; ++c) {
+      float kernel[9];
+      std::copy_n(weights + (m * in + c) * 9, 9, kernel);
+      double transformed[kWinogradPositions];
+      transform(kernel, transformed);
+      for (size_t p = 0; p < kWinogradPositions; ++p) {
+        weights_[((p * all + m / kPanel) * in + c) * kPanel + m % kPanel] =
+            static_cast<float>(transformed[p]);
+      }
+    }
+  }
+  constexpr double kShareMacs = 1e6;
+  constexpr int kMostShares = 16, kMostGroups = 2;
+  const int tile_rows = (shape.rows.out + 1) / 2;
+  const auto row = static_cast<int64_t>(kWinogradPositions * tile_columns());
+  const int64_t floats = row * kChunk * std::max(chunks(), kPanelsAtOnce * kPanel / kChunk);
+  const double macs = static_cast<double>(row) * tile_rows * double(in) * double(out);
+  const int wanted = static_cast<int>(std::clamp(macs / kShareMacs, 1.0, double{kMostShares}));
+  const int64_t needed = (floats * tile_rows - 1) / kTileFloats + 1;
+  shares_.bands = static_cast<int>(std::min<int64_t>(std::max<int64_t>(needed, wanted), tile_rows));
+  shares_.groups = std::clamp(std::min((wanted - 1) / shares_.bands + 1, panels() / kPanelsAtOnce),
+                              1, kMostGroups);
+}
+
+Winograd::Tiles Winograd::load(const half_t* from, Band rows) const {
+  const auto result_rows = static_cast<size_t>(rows.last - rows.first);
+  const size_t down = (result_rows + 1) / 2, across = tile_columns(), count = down * across;
+  const size_t all = static_cast<size_t>(chunks());
+  // Odd numbers of cache lines: the same tile's numbers for all positions do not share a set.
+  const size_t position = all * count * kChunk + 16;
+  const size_t sums = kWinogradPositions * (kPanelsAtOnce * kPanel * count + 16);
+  const size_t results = kPanelsAtOnce * kPanel * result_rows * static_cast<size_t>(out_columns());
+  const Reach reach_down = {rows.first - shape_.rows.before, 1, 2 * static_cast<int>(down) + 2};
+  const Reach reach_across = {-shape_.columns.before, 1, 2 * static_cast<int>(across) + 2};
+  const size_t width = static_cast<size_t>(reach_across.count) * kChunk;
+  const size_t source = static_cast<size_t>(reach_down.count) * width;
+  const size_t spare = std::max(spare_floats(reach_across), 2 * width);
+
+  static thread_local AlignedFloats buffer;
+  static thread_local std::vector<DirectTap> taps;
+  float* const values =
+      buffer.room(kWinogradPositions * position + sums + results + source + spare);
+  float* const source_floats = values + kWinogradPositions * position + sums + results;
+  Tiles tiles = {values,
+                 values + kWinogradPositions * position,
+                 values + kWinogradPositions * position + sums,
+                 source_floats + source,
+                 nullptr,
+                 down,
+                 across,
+                 position,
+                 result_rows};
+  taps.clear();
+  for (size_t chunk = 0; chunk < all; ++chunk) {
+    load_source(shape_, from, static_cast<int>(chunk), reach_down, reach_across, source_floats,
+                tiles.spare);
+    const size_t channels =
+        std::min<size_t>(kChunk, static_cast<size_t>(shape_.in_channels) - chunk * kChunk);
+    for (size_t r = 0; r < down; ++r) {
+      winograd_sources(source_floats + 2 * r * width, width, across,
+                       values + (chunk * count + r * across) * kChunk, position);
+    }
+    taps.push_back({chunk * count * kChunk, channels});
+  }
+  tiles.taps = taps.data();
+  return tiles;
+}
+
+ChunkResult Winograd::convolve(const Tiles& tiles, int panel, int panels) const {
+  static constexpr float kNoBias[kPanelsAtOnce * kPanel] = {};
+  const size_t count = tiles.rows * tiles.columns, plane = count * kChunk;
+  const size_t own = static_cast<size_t>(shape_.in_channels) * kPanel;
+  const size_t position = kPanelsAtOnce * kPanel * count + 16;
+  for (size_t p = 0; p < kWinogradPositions; ++p) {
+    const size_t first = p * static_cast<size_t>(this->panels()) + static_cast<size_t>(panel);
+    convolve_pixels({tiles.values + p * tiles.position, kChunk, count, tiles.sums + p * position,
+                     plane, nullptr},
+                    {tiles.taps, static_cast<size_t>(chunks()), nullptr,
+                     weights_.data() + first * own, own, kNoBias, static_cast<size_t>(panels)});
+  }
+  const auto columns = static_cast<size_t>(out_columns());
+  const size_t row = columns * kChunk, result_plane = tiles.result_rows * row;
+  const int first_chunk = panel * kPanel / kChunk;
+  const int made =
+      std::min(panels * kPanel / kChunk, (shape_.out_channels + kChunk - 1) / kChunk - first_chunk);
+  const size_t spare_row = 2 * tiles.columns * kChunk;
+  for (int k = 0; k < made; ++k) {
+    const auto chunk = static_cast<size_t>(k);
+    const float* const bias = bias_.data() + (first_chunk + k) * kChunk;
+    for (size_t r = 0; r < tiles.rows; ++r) {
+      const float* const sums = tiles.sums + chunk * plane + r * tiles.columns * kChunk;
+      float* const to = tiles.results + chunk * result_plane + 2 * r * row;
+      const size_t rows = std::min<size_t>(2, tiles.result_rows - 2 * r);
+      if (rows == 2 && spare_row == row) {
+        winograd_results(sums, position, tiles.columns, bias, to, to + row);
+        continue;
+      }
+      winograd_results(sums, position, tiles.columns, bias, tiles.spare, tiles.spare + spare_row);
+      for (size_t y = 0; y < rows; ++y) std::copy_n(tiles.spare + y * spare_row, row, to + y * row);
+    }
+  }
+  return {first_chunk, made, tiles.results, result_plane};
+}
+
+}  // namespace dvnn::softdv

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// 3x3 convolutions with 16 products for every 4 results instead of 36. Sums are floats as they are
+// elsewhere, but of sums and differences of source values: the last bits differ, and where a source
+// value is not finite, a neighbouring result may not be finite either.
+#pragma once
+
+#include <vector>
+
+#include "base/aligned.h"
+#include "softdv/chunk_result.h"
+#include "softdv/convolution.h"
+#include "softdv/direct_kernel.h"
+#include "softdv/working_format.h"
+
+namespace dvnn::softdv {
+
+class Winograd {
+ public:
+  /// Those that are faster so: there are channels and pixels to share the transforms, and weights,
+  /// which become 3.6 times as large, do not wait for memory. None if DVNN_SOFT_EXACT is set.
+  static bool suits(const ConvShape& shape);
+  /// `weights` and `bias` as for plain_convolution(); copied.
+  Winograd(const ConvShape& shape, const float* weights, const float* bias);
+
+  int out_columns() const { return shape_.columns.out; }
+  /// Bands are best cut at multiples of these rows.
+  static constexpr int kRows = 2;
+  Shares shares() const { return shares_; }
+
+  /// As Direct::run(), for whole rows.
+  template <typename Finish>
+  void run(const half_t* from, Band rows, int group, Finish finish) const {
+    const Tiles tiles = load(from, rows);
+    const Band mine = band_of(panels(), group, shares_.groups);
+    for (int panel = mine.first; panel < mine.last; panel += kPanelsAtOnce) {
+      finish(convolve(tiles, panel, std::min(kPanelsAtOnce, mine.last - panel)));
+    }
+  }
+
+ private:
+  static constexpr int kChunk = 8, kPanel = static_cast<int>(kPanelChannels), kPanelsAtOnce = 2;
+
+  // Transformed tiles of some rows, and room for what is made of them.
+  struct Tiles {
+    const float* values;    // (position, chunk, tile, 8)
+    float *sums, *results;  // (position, chunk of some panels, tile, 8); (chunk, pixel, 8)
+    float* spare;           // two rows of results
+    const DirectTap* taps;
+    size_t rows, columns, position;  // tiles; floats of a position in `values`
+    size_t result_rows;
+  };
+  Tiles load(const half_t* from, Band rows) const;
+  ChunkResult convolve(const Tiles& tiles, int panel, int panels) const;
+
+  int chunks() const { return (shape_.in_channels + kChunk - 1) / kChunk; }
+  int panels() const { return (shape_.out_channels + kPanel - 1) / kPanel; }
+  size_t tile_columns() const { return static_cast<size_t>(shape_.columns.out + 1) / 2; }
+
+  ConvShape shape_;
+  Shares shares_ = {1, 1};
+  AlignedVector<float> weights_;  // (position, panel, channel, panel's channel)
+  AlignedVector<float> bias_;     // a whole number of panels
+};
+
+}  // namespace dvnn::softdv

@@ -196,13 +196,13 @@ bool ConvKernel::build(const SoftRun& run, bool hwc, bool relu, bool in_chunks) 
     depthwise_ = std::make_unique<Depthwise>(shape, weights.data(), bias.data());
     return true;
   }
+  const bool reduced = run.run.pool != device::PoolKind::kNone;
   if (in_chunks && !deconv && Winograd::suits(shape)) {
-    winograd_ = std::make_unique<Winograd>(shape, weights.data(), bias.data());
+    winograd_ = std::make_unique<Winograd>(shape, weights.data(), bias.data(), reduced);
     return true;
   }
   if (in_chunks && !deconv && Direct::suits(shape)) {
-    const bool as_one_row = run.run.pool == device::PoolKind::kNone;
-    direct_ = std::make_unique<Direct>(shape, weights.data(), bias.data(), as_one_row);
+    direct_ = std::make_unique<Direct>(shape, weights.data(), bias.data(), !reduced);
     return true;
   }
   OneDnnWeights packed(shape, weights.data(), bias.data());

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "kernels/curves.h"
+#include "softdv/aligned_floats.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "softdv/pointwise.cpp"
@@ -54,21 +55,35 @@ HWY_INLINE void ForEachWindow(RowsView from, const WorkingShape& in, const PoolW
   }
 }
 
-void MaxPool(RowsView from, const WorkingShape& in, const PoolWindow& window, float* to,
-             const WorkingShape& out, Band band) {
-  const size_t channels = static_cast<size_t>(in.channels), pitch = in.row();
-  ForEachWindow(from, in, window, to, out, band,
-                [&](const float* first, int rows, int cols, float* pixel) HWY_ATTR {
-                  ForEachVector(channels, [&](auto d, size_t k) HWY_ATTR {
-                    auto best = hn::Set(d, -std::numeric_limits<float>::infinity());
-                    for (int r = 0; r < rows; ++r) {
-                      const float* at = first + static_cast<size_t>(r) * pitch + k;
-                      for (int c = 0; c < cols; ++c, at += channels)
-                        best = Larger(hn::LoadU(d, at), best);
-                    }
-                    hn::StoreU(best, d, pixel + k);
-                  });
-                });
+// The maximum of some rows of `count` floats, `pitch` apart.
+void MaxRows(const float* HWY_RESTRICT from, int rows, size_t pitch, size_t count,
+             float* HWY_RESTRICT to) {
+  ForEachVector(count, [&](auto d, size_t k) HWY_ATTR {
+    auto best = hn::Set(d, -std::numeric_limits<float>::infinity());
+    for (int r = 0; r < rows; ++r) {
+      best = Larger(hn::LoadU(d, from + static_cast<size_t>(r) * pitch + k), best);
+    }
+    hn::StoreU(best, d, to + k);
+  });
+}
+
+// First down the columns, then along the rows. `row` has room for an input row.
+void MaxPool(RowsView from, const WorkingShape& in, const PoolWindow& w, float* to,
+             const WorkingShape& out, Band band, float* row) {
+  const size_t channels = static_cast<size_t>(in.channels);
+  for (int r = band.first; r < band.last; ++r) {
+    const int r0 = r * w.stride_rows - w.pad_rows;
+    const int first_row = std::max(r0, 0), last_row = std::min(r0 + w.size_rows, in.rows);
+    const bool empty = first_row >= last_row;
+    MaxRows(empty ? from.data : from.data + static_cast<size_t>(first_row - from.first) * in.row(),
+            empty ? 0 : last_row - first_row, in.row(), in.row(), row);
+    for (int c = 0; c < out.cols; ++c, to += channels) {
+      const int c0 = c * w.stride_cols - w.pad_cols;
+      const int first = std::clamp(c0, 0, in.cols), last = std::min(c0 + w.size_cols, in.cols);
+      const float* const pixels = row + static_cast<size_t>(first) * channels;
+      MaxRows(pixels, std::max(last - first, 0), channels, channels, to);
+    }
+  }
 }
 
 void AveragePool(RowsView from, const WorkingShape& in, const PoolWindow& window, float scale,
@@ -121,7 +136,8 @@ Band window_rows(const WorkingShape& in, const PoolWindow& window, Band band) {
 
 void max_pool(RowsView from, const WorkingShape& in, const PoolWindow& window, float* to,
               const WorkingShape& out, Band band) {
-  HWY_DYNAMIC_DISPATCH(MaxPool)(from, in, window, to, out, band);
+  static thread_local AlignedFloats buffer;
+  HWY_DYNAMIC_DISPATCH(MaxPool)(from, in, window, to, out, band, buffer.room(in.row()));
 }
 
 void average_pool(RowsView from, const WorkingShape& in, const PoolWindow& window, float scale,

@@ -12,7 +12,8 @@ namespace dvnn::softdv {
 namespace {
 
 // What a thread has at hand beside the weights: floats of transformed tiles, and of their sums.
-constexpr int64_t kTileFloats = 64 << 10;
+// More where the weights come from beyond its caches, so that they come less often.
+constexpr int64_t kTileFloats = 64 << 10, kLargeTileFloats = 128 << 10, kManyWeights = 256 << 10;
 
 bool is_exact() {
   static const bool exact = std::getenv("DVNN_SOFT_EXACT") != nullptr;
@@ -49,10 +50,10 @@ bool Winograd::suits(const ConvShape& shape) {
   const int64_t weights = int64_t{16} * shape.in_channels * shape.out_channels;
   const int64_t row = int64_t{16} * shape.in_channels * ((shape.columns.out + 1) / 2);
   return shape.in_channels >= kLeastChannels && shape.out_channels >= kLeastChannels &&
-         tiles >= kLeastTiles && weights <= kMostWeights && row <= 2 * kTileFloats;
+         tiles >= kLeastTiles && weights <= kMostWeights && row <= kLargeTileFloats;
 }
 
-Winograd::Winograd(const ConvShape& shape, const float* weights, const float* bias)
+Winograd::Winograd(const ConvShape& shape, const float* weights, const float* bias, bool overlap)
     : shape_(shape) {
   const auto in = static_cast<size_t>(shape.in_channels);
   const auto out = static_cast<size_t>(shape.out_channels);
@@ -73,16 +74,20 @@ Winograd::Winograd(const ConvShape& shape, const float* weights, const float* bi
     }
   }
   constexpr double kShareMacs = 1e6;
-  constexpr int kMostShares = 16, kMostGroups = 2;
+  constexpr int kMostShares = 16, kMostGroups = 2, kLeastTileRows = 6;
   const int tile_rows = (shape.rows.out + 1) / 2;
   const auto row = static_cast<int64_t>(kWinogradPositions * tile_columns());
   const int64_t floats = row * kChunk * std::max(chunks(), kPanelsAtOnce * kPanel / kChunk);
   const double macs = static_cast<double>(row) * tile_rows * double(in) * double(out);
   const int wanted = static_cast<int>(std::clamp(macs / kShareMacs, 1.0, double{kMostShares}));
-  const int64_t needed = (floats * tile_rows - 1) / kTileFloats + 1;
-  shares_.bands = static_cast<int>(std::min<int64_t>(std::max<int64_t>(needed, wanted), tile_rows));
-  shares_.groups = std::clamp(std::min((wanted - 1) / shares_.bands + 1, panels() / kPanelsAtOnce),
-                              1, kMostGroups);
+  const bool many_weights = static_cast<int64_t>(weights_.size()) > kManyWeights;
+  const int64_t budget = many_weights ? kLargeTileFloats : kTileFloats;
+  const int needed =
+      static_cast<int>(std::min<int64_t>((floats * tile_rows - 1) / budget + 1, tile_rows));
+  const int most_bands = overlap ? std::max(1, tile_rows / kLeastTileRows) : tile_rows;
+  const int most_groups = std::clamp(panels() / kPanelsAtOnce, 1, kMostGroups);
+  shares_.bands = std::max(needed, std::min(wanted, many_weights ? needed : most_bands));
+  shares_.groups = std::clamp((wanted - 1) / shares_.bands + 1, 1, most_groups);
 }
 
 Winograd::Tiles Winograd::load(const half_t* from, Band rows) const {

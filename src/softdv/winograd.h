@@ -19,8 +19,9 @@ class Winograd {
   /// Those that are faster so: there are channels and pixels to share the transforms, and weights,
   /// which become 3.6 times as large, do not wait for memory. None if DVNN_SOFT_EXACT is set.
   static bool suits(const ConvShape& shape);
-  /// `weights` and `bias` as for plain_convolution(); copied.
-  Winograd(const ConvShape& shape, const float* weights, const float* bias);
+  /// `weights` and `bias` as for plain_convolution(); copied. With `overlap`, neighbouring bands
+  /// convolve some rows twice.
+  Winograd(const ConvShape& shape, const float* weights, const float* bias, bool overlap);
 
   int out_columns() const { return shape_.columns.out; }
   /// Bands are best cut at multiples of these rows.

@@ -203,16 +203,19 @@ void run_depthwise(const Depthwise& depthwise, const half_t* from, const Finish&
       return depthwise.run(from, chunk, band.first, band.last, *in_registers);
     }
     if (!finish.reduction().on()) {
-      return depthwise.run(from, chunk, band.first, band.last, [&](int row, float* made) {
-        finish.pixels(chunk, static_cast<size_t>(row) * columns, columns, made);
-      });
+      return depthwise.run(from, chunk, band.first, band.last,
+                           [&](int row, int count, float* made) {
+                             finish.pixels(chunk, static_cast<size_t>(row) * columns,
+                                           static_cast<size_t>(count) * columns, made);
+                           });
     }
     const Band reads = finish.reduction().input_rows(finish.before(), band);
     const size_t row_floats = columns * static_cast<size_t>(finish.channels(chunk));
     static thread_local AlignedFloats buffer;
     float* const all = buffer.room(static_cast<size_t>(reads.last - reads.first) * row_floats);
-    depthwise.run(from, chunk, reads.first, reads.last, [&](int row, const float* made) {
-      std::copy_n(made, row_floats, all + static_cast<size_t>(row - reads.first) * row_floats);
+    depthwise.run(from, chunk, reads.first, reads.last, [&](int row, int count, const float* made) {
+      std::copy_n(made, static_cast<size_t>(count) * row_floats,
+                  all + static_cast<size_t>(row - reads.first) * row_floats);
     });
     finish.rows(chunk, band, reads, all);
   });

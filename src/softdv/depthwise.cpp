@@ -2,9 +2,11 @@
 #include "softdv/depthwise.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "softdv/aligned_floats.h"
+#include "softdv/source_tile.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "softdv/depthwise.cpp"
@@ -21,6 +23,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 // first tap of the first result on. `weights` and `bias` repeat over 16 floats, `weights` for each
 // tap.
 struct Row {
+  int kernel;  // taps along each axis
   const float* const* from;
   const float* weights;
   const float* bias;
@@ -32,6 +35,20 @@ struct Row {
 template <int kStride>
 HWY_INLINE size_t FirstTap(size_t i) {
   return kStride == 1 ? i : 2 * (i - i % 8) + i % 8;
+}
+
+// The floats from `at` + 8 on, given those from `at` and from `at` + 16 on: a vector of 16 would
+// straddle two cache lines.
+template <int kStride, class D>
+HWY_INLINE hn::Vec<D> LoadBetween(D d, const float* at, hn::Vec<D> before, hn::Vec<D> after) {
+#if HWY_TARGET <= HWY_AVX3
+  if constexpr (hn::MaxLanes(D()) == 16 && kStride == 1) {
+    return hn::ConcatLowerUpper(d, after, before);
+  }
+#endif
+  (void)before;
+  (void)after;
+  return hn::LoadU(d, at + 8);
 }
 
 // The nine weights stay in registers, and each row of taps has a sum of its own. Calls
@@ -52,42 +69,96 @@ HWY_INLINE void ConvolveRow(D d, const Row& row, Take take) {
       // The last vector begins earlier rather than to reach beyond the row.
       const size_t to = i + hn::Lanes(d) > row.count ? row.count - hn::Lanes(d) : i;
       const size_t at = FirstTap<kStride>(to);
-      auto a = hn::MulAdd(hn::LoadU(d, r0 + at), w0, bias);
-      auto b = hn::Mul(hn::LoadU(d, r1 + at), w3);
-      auto c = hn::Mul(hn::LoadU(d, r2 + at), w6);
-      a = hn::MulAdd(hn::LoadU(d, r0 + at + 8), w1, a);
-      b = hn::MulAdd(hn::LoadU(d, r1 + at + 8), w4, b);
-      c = hn::MulAdd(hn::LoadU(d, r2 + at + 8), w7, c);
-      a = hn::MulAdd(hn::LoadU(d, r0 + at + 16), w2, a);
-      b = hn::MulAdd(hn::LoadU(d, r1 + at + 16), w5, b);
-      c = hn::MulAdd(hn::LoadU(d, r2 + at + 16), w8, c);
+      const auto a0 = hn::LoadU(d, r0 + at), a2 = hn::LoadU(d, r0 + at + 16);
+      const auto b0 = hn::LoadU(d, r1 + at), b2 = hn::LoadU(d, r1 + at + 16);
+      const auto c0 = hn::LoadU(d, r2 + at), c2 = hn::LoadU(d, r2 + at + 16);
+      auto a = hn::MulAdd(a0, w0, bias);
+      auto b = hn::Mul(b0, w3);
+      auto c = hn::Mul(c0, w6);
+      a = hn::MulAdd(LoadBetween<kStride>(d, r0 + at, a0, a2), w1, a);
+      b = hn::MulAdd(LoadBetween<kStride>(d, r1 + at, b0, b2), w4, b);
+      c = hn::MulAdd(LoadBetween<kStride>(d, r2 + at, c0, c2), w7, c);
+      a = hn::MulAdd(a2, w2, a);
+      b = hn::MulAdd(b2, w5, b);
+      c = hn::MulAdd(c2, w8, c);
       take(hn::Add(hn::Add(a, b), c), to);
     }
   }
+}
+
+// kVectors vectors of kernels of 5x5 from `i` on, with a sum for each row of taps.
+template <int kStride, size_t kVectors, class D, class Take>
+HWY_INLINE void ConvolveVectors5(D d, const Row& row, size_t lane, size_t i, Take take) {
+  constexpr size_t kStep = hn::MaxLanes(D()) < 8 ? 8 : hn::MaxLanes(D());
+  const float* const weights = row.weights + lane;
+  const size_t first = FirstTap<kStride>(i);
+  hn::Vec<D> sums[5][kVectors];
+  HWY_UNROLL(5)
+  for (size_t y = 0; y < 5; ++y) {
+    const float* const taps = weights + y * 5 * 16;
+    const auto w0 = hn::Load(d, taps), w1 = hn::Load(d, taps + 16), w2 = hn::Load(d, taps + 32);
+    const auto w3 = hn::Load(d, taps + 48), w4 = hn::Load(d, taps + 64);
+    HWY_UNROLL(4)
+    for (size_t v = 0; v < kVectors; ++v) {
+      const float* const from = row.from[y] + first + v * kStep * kStride;
+      const auto x0 = hn::LoadU(d, from), x2 = hn::LoadU(d, from + 16);
+      const auto x4 = hn::LoadU(d, from + 32);
+      auto sum = hn::Mul(x0, w0);
+      sum = hn::MulAdd(LoadBetween<kStride>(d, from, x0, x2), w1, sum);
+      sum = hn::MulAdd(x2, w2, sum);
+      sum = hn::MulAdd(LoadBetween<kStride>(d, from + 16, x2, x4), w3, sum);
+      sums[y][v] = hn::MulAdd(x4, w4, sum);
+    }
+  }
+  const auto bias = hn::Load(d, row.bias + lane);
+  HWY_UNROLL(4)
+  for (size_t v = 0; v < kVectors; ++v) {
+    const auto upper = hn::Add(hn::Add(sums[0][v], sums[1][v]), bias);
+    take(hn::Add(hn::Add(upper, sums[2][v]), hn::Add(sums[3][v], sums[4][v])), i + v * kStep);
+  }
+}
+
+// As ConvolveRow(); the last block begins earlier rather than to reach beyond the row.
+template <int kStride, size_t kVectors, class D, class Take>
+HWY_INLINE void ConvolveRow5(D d, const Row& row, Take take) {
+  constexpr size_t kStep = hn::MaxLanes(D()) < 8 ? 8 : hn::MaxLanes(D());
+  if constexpr (kVectors > 1) {
+    if (row.count < kVectors * kStep) return ConvolveRow5<kStride, kVectors / 2>(d, row, take);
+  }
+  for (size_t lane = 0; lane < 8; lane += hn::MaxLanes(d)) {
+    const size_t last = row.count - kVectors * kStep;
+    for (size_t i = 0; i < row.count; i += kVectors * kStep) {
+      ConvolveVectors5<kStride, kVectors>(d, row, lane, std::min(i, last) + lane, take);
+    }
+  }
+}
+
+template <int kStride, class D, class Take>
+HWY_INLINE void ConvolveAnyRow(D d, const Row& row, Take take) {
+  if (row.kernel == 5) return ConvolveRow5<kStride, 4>(d, row, take);
+  ConvolveRow<kStride>(d, row, take);
 }
 
 // A row to floats or, if there is one, as `finish` says; its `slopes` repeat over 16 floats.
 template <int kStride, class D>
 HWY_INLINE void MakeRow(D d, const Row& row, float* HWY_RESTRICT to, const RegisterFinish* finish) {
   if (!finish) {
-    ConvolveRow<kStride>(d, row, [=](auto sum, size_t i) HWY_ATTR { hn::StoreU(sum, d, to + i); });
+    ConvolveAnyRow<kStride>(d, row,
+                            [=](auto sum, size_t i) HWY_ATTR { hn::StoreU(sum, d, to + i); });
     return;
   }
-  const hn::Rebind<hwy::float16_t, D> dh;
-  auto* const results = reinterpret_cast<hwy::float16_t*>(finish->to);
-  const auto* const addend = reinterpret_cast<const hwy::float16_t*>(finish->addend);
-  ConvolveRow<kStride>(d, row, [=](auto sum, size_t i) HWY_ATTR {
-    if (addend) sum = hn::Add(sum, hn::PromoteTo(d, hn::LoadU(dh, addend + i)));
+  ConvolveAnyRow<kStride>(d, row, [=](auto sum, size_t i) HWY_ATTR {
+    if (finish->addend) sum = hn::Add(sum, LoadHalves(d, finish->addend + i));
     const auto slope =
         finish->slopes ? hn::LoadU(d, finish->slopes + i % 8) : hn::Set(d, finish->slope);
     Activate(d, finish->activation, slope, &sum, 1);
-    hn::StoreU(hn::DemoteTo(dh, sum), dh, results + i);
+    StoreHalves(d, sum, finish->to + i);
   });
 }
 
-void DepthwiseRow(int stride, const float* const* from, const float* weights, const float* bias,
-                  size_t pixels, float* to, const RegisterFinish* finish) {
-  const Row row = {from, weights, bias, 8 * pixels};
+void DepthwiseRow(int kernel, int stride, const float* const* from, const float* weights,
+                  const float* bias, size_t pixels, float* to, const RegisterFinish* finish) {
+  const Row row = {kernel, from, weights, bias, 8 * pixels};
   const hn::CappedTag<float, 16> wide;
   const hn::CappedTag<float, 8> chunk;
   if (stride == 2) return MakeRow<2>(chunk, row, to, finish);
@@ -97,7 +168,7 @@ void DepthwiseRow(int stride, const float* const* from, const float* weights, co
 
 // Pixels of fewer channels, one source pixel apart: weights and bias repeat over `pattern` floats,
 // a multiple of 16.
-void NarrowDepthwiseRow(size_t channels, size_t pattern, const float* const* from,
+void RaggedDepthwiseRow(size_t kernel, size_t channels, size_t pattern, const float* const* from,
                         const float* weights, const float* bias, size_t pixels,
                         float* HWY_RESTRICT to) {
   const hn::CappedTag<float, 16> d;
@@ -105,8 +176,8 @@ void NarrowDepthwiseRow(size_t channels, size_t pattern, const float* const* fro
   for (size_t i = 0; i < channels * pixels; i += hn::Lanes(d)) {
     auto sum = hn::Load(d, bias + at);
     const float* weight = weights + at;
-    for (int y = 0; y < 3; ++y) {
-      for (size_t x = 0; x < 3; ++x, weight += pattern) {
+    for (size_t y = 0; y < kernel; ++y) {
+      for (size_t x = 0; x < kernel; ++x, weight += pattern) {
         sum = hn::MulAdd(hn::LoadU(d, from[y] + i + x * channels), hn::Load(d, weight), sum);
       }
     }
@@ -124,16 +195,29 @@ namespace dvnn::softdv {
 namespace {
 
 HWY_EXPORT(DepthwiseRow);
-HWY_EXPORT(NarrowDepthwiseRow);
+HWY_EXPORT(RaggedDepthwiseRow);
 
 bool suits_axis(const ConvAxis& axis) {
-  return axis.kernel == 3 && (axis.stride == 1 || axis.stride == 2) && axis.dilation == 1 &&
-         axis.before >= 0;
+  return (axis.kernel == 3 || axis.kernel == 5) && (axis.stride == 1 || axis.stride == 2) &&
+         axis.dilation == 1 && axis.before >= 0;
 }
 
 // Floats over which a chunk's weights repeat: whole pixels, and whole vectors of 16.
 size_t pattern_of(size_t channels) {
   return std::lcm(channels, size_t{16});
+}
+
+// `pixels` results of a chunk side by side; from[y] is the source row for the y-th row of taps.
+void convolve_row(int kernel, int stride, size_t channels, const float* const* from,
+                  const float* weights, const float* bias, size_t pixels, float* to,
+                  const RegisterFinish* finish) {
+  if (channels == 8) {
+    HWY_DYNAMIC_DISPATCH(DepthwiseRow)
+    (kernel, stride, from, weights, bias, pixels, to, finish);
+  } else {
+    HWY_DYNAMIC_DISPATCH(RaggedDepthwiseRow)
+    (static_cast<size_t>(kernel), channels, pattern_of(channels), from, weights, bias, pixels, to);
+  }
 }
 
 }  // namespace
@@ -142,19 +226,22 @@ bool Depthwise::suits(const ConvShape& shape) {
   // The last chunk's pixels are not a vector's part: only where they follow one another.
   const bool follow = shape.columns.stride == 1 || shape.out_channels % kChunk == 0;
   return shape.depthwise && shape.in_channels == shape.out_channels && follow &&
-         suits_axis(shape.rows) && suits_axis(shape.columns);
+         shape.rows.kernel == shape.columns.kernel && suits_axis(shape.rows) &&
+         suits_axis(shape.columns);
 }
 
 Depthwise::Depthwise(const ConvShape& shape, const float* weights, const float* bias)
     : shape_(shape) {
-  constexpr size_t kTaps = kRows * kRows;
+  const auto side = static_cast<size_t>(shape.rows.kernel);
+  const size_t taps = side * side;
   for (int c = 0; c < chunks(); ++c) {
     const auto count = static_cast<size_t>(channels(c));
     const size_t first = static_cast<size_t>(c) * kChunk, pattern = pattern_of(count);
     Kernel kernel;
-    for (size_t k = 0; k < kTaps; ++k) {
+    for (size_t k = 0; k < taps; ++k) {
+      const size_t tap = is_turned() ? k % side * side + k / side : k;
       for (size_t i = 0; i < pattern; ++i) {
-        kernel.weights.push_back(weights[(first + i % count) * kTaps + k]);
+        kernel.weights.push_back(weights[(first + i % count) * taps + tap]);
       }
     }
     for (size_t i = 0; i < pattern; ++i) kernel.bias.push_back(bias[first + i % count]);
@@ -180,13 +267,13 @@ Depthwise::Rows::Rows(const Depthwise& of, const half_t* from, int chunk)
   stride_ = static_cast<size_t>(width) * kChunk + kBeyond;
   const size_t result = static_cast<size_t>(columns.out) * kChunk + kBeyond;
   static thread_local AlignedFloats buffer;
-  zeros_ = buffer.room((kRows + 1) * stride_ + result);
+  zeros_ = buffer.room((kMostRows + 1) * stride_ + result);
   held_ = zeros_ + stride_;
-  made_ = held_ + kRows * stride_;
+  made_ = held_ + kMostRows * stride_;
   std::fill(zeros_, held_, 0.0f);
   const size_t first = static_cast<size_t>(columns.before) * channels_;
   const size_t last = first + static_cast<size_t>(columns.in) * channels_;
-  for (int k = 0; k < kRows; ++k) {
+  for (int k = 0; k < of.shape_.rows.kernel; ++k) {
     float* const row = held_ + static_cast<size_t>(k) * stride_;
     std::fill(row, row + first, 0.0f);
     std::fill(row + last, row + stride_, 0.0f);
@@ -214,11 +301,92 @@ void Depthwise::run(const half_t* from, int chunk, int first, int last,
   }
 }
 
+namespace {
+
+void copy_pixel(const float* from, float* to) {
+  std::memcpy(to, from, 8 * sizeof *to);
+}
+
+}  // namespace
+
+float* Depthwise::convolve_turned(const half_t* from, int chunk, int first, int last) const {
+  const ConvAxis &down = shape_.rows, &across = shape_.columns;
+  const auto rows = static_cast<size_t>(last - first + down.kernel - 1);  // with the zeros
+  const auto columns = static_cast<size_t>((across.out - 1) * across.stride + across.kernel);
+  const auto made_rows = static_cast<size_t>(last - first);
+  const auto made_columns = static_cast<size_t>(across.out);
+  const int start = first - down.before;
+  const int first_row = std::clamp(start, 0, down.in);
+  const int last_row = std::clamp(start + static_cast<int>(rows), first_row, down.in);
+  const auto row_floats = static_cast<size_t>(across.in) * kChunk;
+  const size_t source = static_cast<size_t>(last_row - first_row) * row_floats;
+  const size_t turned_floats = rows * columns * kChunk, results = made_rows * made_columns * kChunk;
+  constexpr size_t kBeyond = 64;  // what vectors read and write beyond the last result
+  static thread_local AlignedFloats buffer;
+  float* const values = buffer.room(source + turned_floats + 2 * (results + kBeyond));
+  float* const turned = values + source;
+  float* const made = turned + turned_floats + kBeyond;
+  const size_t plane = static_cast<size_t>(down.in) * row_floats;
+  half_to_float(
+      from + static_cast<size_t>(chunk) * plane + static_cast<size_t>(first_row) * row_floats,
+      values, source);
+  std::fill(turned, made, 0.0f);
+  for (int r = first_row; r < last_row; ++r) {
+    const float* row = values + static_cast<size_t>(r - first_row) * row_floats;
+    for (int c = 0; c < across.in; ++c) {
+      const int column = c + across.before;
+      if (column < 0 || column >= static_cast<int>(columns)) continue;
+      copy_pixel(
+          row + c * kChunk,
+          turned + (static_cast<size_t>(column) * rows + static_cast<size_t>(r - start)) * kChunk);
+    }
+  }
+  const Kernel& kernel = kernels_[static_cast<size_t>(chunk)];
+  float* const result = made + results + kBeyond;
+  for (size_t c = 0; c < made_columns; ++c) {
+    const float* taps[kMostRows];
+    for (size_t k = 0; k < static_cast<size_t>(across.kernel); ++k) {
+      taps[k] = turned + (c * static_cast<size_t>(across.stride) + k) * rows * kChunk;
+    }
+    convolve_row(across.kernel, 1, kChunk, taps, kernel.weights.data(), kernel.bias.data(),
+                 made_rows, made, nullptr);
+    for (size_t r = 0; r < made_rows; ++r) {
+      copy_pixel(made + r * kChunk, result + (r * made_columns + c) * kChunk);
+    }
+  }
+  return result;
+}
+
+float* Depthwise::convolve_narrow(const half_t* from, int chunk, int first, int last) const {
+  if (is_turned()) return convolve_turned(from, chunk, first, last);
+  const Reach down = reach(shape_.rows, first, last, true);
+  const Reach across = reach(shape_.columns, 0, shape_.columns.out, true);
+  const auto count = static_cast<size_t>(channels(chunk));
+  const size_t width = static_cast<size_t>(across.count) * count;
+  const size_t source = static_cast<size_t>(down.count) * width;
+  const auto rows = static_cast<size_t>(last - first);
+  const auto columns = static_cast<size_t>(shape_.columns.out);
+  constexpr size_t kBeyond = 64;  // what vectors read and write beyond the last result
+  static thread_local AlignedFloats buffer;
+  float* const values = buffer.room(source + rows * width + 2 * kBeyond);
+  float* const made = values + source + kBeyond;
+  load_source(shape_, from, chunk, down, across, count, values);
+  std::fill(values + source, made, 0.0f);
+  const float* taps[kMostRows];
+  for (int k = 0; k < shape_.rows.kernel; ++k) taps[k] = values + static_cast<size_t>(k) * width;
+  const Kernel& kernel = kernels_[static_cast<size_t>(chunk)];
+  convolve_row(shape_.rows.kernel, 1, count, taps, kernel.weights.data(), kernel.bias.data(),
+               (rows - 1) * static_cast<size_t>(across.count) + columns, made, nullptr);
+  for (size_t r = 1; r < rows; ++r)
+    std::copy_n(made + r * width, columns * count, made + r * columns * count);
+  return made;
+}
+
 // A row of the input as floats, after its zeros.
 const float* Depthwise::Rows::input(int row) {
   const ConvAxis& columns = of_.shape_.columns;
   if (row < 0 || row >= of_.shape_.rows.in) return zeros_;
-  const int place = row % kRows;
+  const int place = row % of_.shape_.rows.kernel;
   float* const held = held_ + static_cast<size_t>(place) * stride_;
   if (holds_[place] != row) {
     const size_t count = static_cast<size_t>(columns.in) * channels_;
@@ -231,16 +399,10 @@ const float* Depthwise::Rows::input(int row) {
 
 float* Depthwise::Rows::convolve(int row, const RegisterFinish* finish) {
   const ConvAxis &rows = of_.shape_.rows, &columns = of_.shape_.columns;
-  const float* from[kRows];
-  for (int k = 0; k < kRows; ++k) from[k] = input(row * rows.stride - rows.before + k);
-  const auto pixels = static_cast<size_t>(columns.out);
-  const float *const weights = kernel_.weights.data(), *const bias = kernel_.bias.data();
-  if (channels_ == kChunk) {
-    HWY_DYNAMIC_DISPATCH(DepthwiseRow)(columns.stride, from, weights, bias, pixels, made_, finish);
-  } else {
-    HWY_DYNAMIC_DISPATCH(NarrowDepthwiseRow)
-    (channels_, pattern_of(channels_), from, weights, bias, pixels, made_);
-  }
+  const float* from[kMostRows];
+  for (int k = 0; k < rows.kernel; ++k) from[k] = input(row * rows.stride - rows.before + k);
+  convolve_row(rows.kernel, columns.stride, channels_, from, kernel_.weights.data(),
+               kernel_.bias.data(), static_cast<size_t>(columns.out), made_, finish);
   return made_;
 }
 

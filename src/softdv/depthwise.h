@@ -13,7 +13,7 @@ namespace dvnn::softdv {
 
 class Depthwise {
  public:
-  /// Kernels of 3x3 with strides of 1 or 2 and no dilation.
+  /// Kernels of 3x3 or 5x5 with strides of 1 or 2 and no dilation.
   static bool suits(const ConvShape& shape);
   /// `weights` and `bias` as for plain_convolution(); copied.
   Depthwise(const ConvShape& shape, const float* weights, const float* bias);
@@ -25,21 +25,22 @@ class Depthwise {
   int out_columns() const { return shape_.columns.out; }
 
   /// Convolves rows first..last-1 of one chunk. `from` is the whole input in chunks. Calls
-  /// finish(row, floats) for each, where the floats, out_columns() times channels(chunk), may be
-  /// changed until the next call.
+  /// finish(row, rows, floats) for some rows after the other, where the floats, out_columns() times
+  /// channels(chunk) for each row, may be changed until the next call.
   template <typename Finish>
   void run(const half_t* from, int chunk, int first, int last, Finish finish) const {
+    if (is_narrow()) return finish(first, last - first, convolve_narrow(from, chunk, first, last));
     Rows rows(*this, from, chunk);
-    for (int row = first; row < last; ++row) finish(row, rows.convolve(row, nullptr));
+    for (int row = first; row < last; ++row) finish(row, 1, rows.convolve(row, nullptr));
   }
 
   /// The same, all the way to results in memory, if finishes(): `to`, `addend` and `slopes` are of
   /// the whole result.
   void run(const half_t* from, int chunk, int first, int last, RegisterFinish finish) const;
-  bool finishes() const { return shape_.out_channels % kChunk == 0; }
+  bool finishes() const { return shape_.out_channels % kChunk == 0 && !is_narrow(); }
 
  private:
-  static constexpr int kChunk = 8, kRows = 3;
+  static constexpr int kChunk = 8, kMostRows = 5, kNarrow = 16;
 
   // Of one chunk: weights (tap, channel) and bias, repeated until they fill vectors.
   struct Kernel {
@@ -59,8 +60,21 @@ class Depthwise {
     const half_t* chunk_;
     size_t channels_, stride_;      // elements of a pixel, floats of a row with its zeros
     float *zeros_, *held_, *made_;  // rows
-    int holds_[kRows];              // which input row each held one is; -1: none
+    int holds_[kMostRows];          // which input row each held one is; -1: none
   };
+
+  // Where there are few columns and far more rows, they change places.
+  bool is_turned() const {
+    return 4 * shape_.columns.out <= shape_.rows.out && shape_.columns.out <= kNarrow &&
+           shape_.rows.stride == 1 && shape_.out_channels % kChunk == 0;
+  }
+  // Other rows of a few pixels are convolved as one long row, with their zeros between them.
+  bool is_narrow() const {
+    return is_turned() ||
+           (shape_.columns.out <= kNarrow && shape_.columns.stride == 1 && shape_.rows.stride == 1);
+  }
+  float* convolve_narrow(const half_t* from, int chunk, int first, int last) const;
+  float* convolve_turned(const half_t* from, int chunk, int first, int last) const;
 
   ConvShape shape_;
   std::vector<Kernel> kernels_;  // by chunk

@@ -19,7 +19,7 @@ bool Direct::suits(const ConvShape& shape) {
 }
 
 Direct::Direct(const ConvShape& shape, const float* weights, const float* bias, bool as_one_row)
-    : shape_(shape) {
+    : shape_(shape), pixel_(static_cast<size_t>(std::min(shape.in_channels, kChunk))) {
   const auto in = static_cast<size_t>(shape.in_channels);
   const auto out = static_cast<size_t>(shape.out_channels);
   const size_t panels = (out + kPanel - 1) / kPanel;
@@ -78,7 +78,7 @@ Direct::Tile Direct::load(const half_t* from, Band rows, Band columns) const {
   const Reach down = reach(shape_.rows, rows.first, rows.last, false);
   const Reach across = reach(shape_.columns, columns.first, columns.last, true);
   const auto tile_rows = static_cast<size_t>(down.count);
-  const size_t width = static_cast<size_t>(across.count) * kChunk, plane = tile_rows * width;
+  const size_t width = static_cast<size_t>(across.count) * pixel_, plane = tile_rows * width;
   const auto result_rows = static_cast<size_t>(rows.last - rows.first);
   const auto result_columns = static_cast<size_t>(columns.last - columns.first);
   const size_t results = result_rows * result_columns * kPanelsAtOnce * kPanel;
@@ -86,18 +86,21 @@ Direct::Tile Direct::load(const half_t* from, Band rows, Band columns) const {
 
   static thread_local AlignedFloats buffer;
   static thread_local std::vector<DirectTap> taps;
-  float* const values = buffer.room(count * plane + results + spare_floats(across));
-  float* const spare = values + count * plane + results;
+  float* const values = buffer.room(count * plane + results);
   taps.clear();
   for (size_t chunk = 0; chunk < count; ++chunk) {
-    load_source(shape_, from, static_cast<int>(chunk), down, across, values + chunk * plane, spare);
+    load_source(shape_, from, static_cast<int>(chunk), down, across, pixel_,
+                values + chunk * plane);
     const size_t channels =
         std::min<size_t>(kChunk, static_cast<size_t>(shape_.in_channels) - chunk * kChunk);
     for (int y = 0; y < shape_.rows.kernel; ++y) {
+      const size_t row = chunk * plane + static_cast<size_t>(y * shape_.rows.dilation) * width;
+      if (taps_adjoin()) {
+        taps.push_back({row, static_cast<size_t>(shape_.columns.kernel) * channels});
+        continue;
+      }
       for (int x = 0; x < shape_.columns.kernel; ++x) {
-        const size_t at = static_cast<size_t>(y * shape_.rows.dilation) * width +
-                          static_cast<size_t>(x * shape_.columns.dilation) * kChunk;
-        taps.push_back({chunk * plane + at, channels});
+        taps.push_back({row + static_cast<size_t>(x * shape_.columns.dilation) * pixel_, channels});
       }
     }
   }
@@ -109,14 +112,19 @@ Direct::Tile Direct::load(const half_t* from, Band rows, Band columns) const {
 DirectWeights Direct::weights(const Tile& tile, int panel, int panels) const {
   const size_t own = static_cast<size_t>(shape_.in_channels) * taps() * kPanel;
   const size_t first = static_cast<size_t>(panel);
-  return {tile.taps, static_cast<size_t>(chunks()) * taps(), weights_.data() + first * own, nullptr,
-          own,       bias_.data() + first * kPanel,          static_cast<size_t>(panels)};
+  return {tile.taps,
+          tap_count(),
+          weights_.data() + first * own,
+          nullptr,
+          own,
+          bias_.data() + first * kPanel,
+          static_cast<size_t>(panels)};
 }
 
 DirectPixels Direct::pixels(const Tile& tile, int row) const {
   const size_t r = static_cast<size_t>(row), columns = static_cast<size_t>(tile.columns);
   return {tile.values + r * tile.row,
-          static_cast<size_t>(shape_.columns.stride) * kChunk,
+          static_cast<size_t>(shape_.columns.stride) * pixel_,
           columns,
           tile.results + r * columns * kChunk,
           static_cast<size_t>(tile.rows) * columns * kChunk,

@@ -30,6 +30,8 @@ class Direct {
 
   Shares shares() const { return shares_; }
   bool is_one_row() const { return shape_.rows.out == 1; }
+  /// Where there is one row, bands are best cut at multiples of these pixels.
+  static constexpr int kPixels = 14;
 
   /// Convolves rows `rows` (or columns `columns` of the only row) of group `group`. `from` is the
   /// whole input in chunks. Calls finish(result) for some chunks after the other; the floats may be
@@ -73,7 +75,15 @@ class Direct {
     return static_cast<size_t>(shape_.rows.kernel) * static_cast<size_t>(shape_.columns.kernel);
   }
 
+  // A source of fewer channels than a chunk is kept as it is: what a row of taps reads is then one.
+  bool taps_adjoin() const { return shape_.in_channels < kChunk && shape_.columns.dilation == 1; }
+  size_t tap_count() const {
+    return taps_adjoin() ? static_cast<size_t>(shape_.rows.kernel)
+                         : static_cast<size_t>(chunks()) * taps();
+  }
+
   ConvShape shape_;
+  size_t pixel_;  // floats of a source pixel
   Shares shares_ = {1, 1};
   AlignedVector<half_t> weights_;  // (panel, chunk, tap, channel of the chunk, panel's channel)
   AlignedVector<float> bias_;      // a whole number of panels

@@ -53,12 +53,11 @@ HWY_INLINE void StoreChunks(hn::Vec<Floats> values, float* to, size_t plane) {
 }
 #else
 HWY_INLINE hn::Vec<Floats> LoadChunks(const half_t* from, size_t, bool) {
-  return hn::PromoteTo(Floats(),
-                       hn::LoadU(Halves(), reinterpret_cast<const hwy::float16_t*>(from)));
+  return LoadHalves(Floats(), from);
 }
 
 HWY_INLINE void StoreChunks(hn::Vec<Floats> values, half_t* to, size_t, bool) {
-  hn::StoreU(hn::DemoteTo(Halves(), values), Halves(), reinterpret_cast<hwy::float16_t*>(to));
+  StoreHalves(Floats(), values, to);
 }
 
 HWY_INLINE void StoreChunks(hn::Vec<Floats> values, float* to, size_t) {
@@ -142,7 +141,7 @@ HWY_INLINE void ConvolveBlock(const DirectPixels& pixels, size_t pixel,
   for (size_t t = 0; t < weights.tap_count; ++t) {
     const DirectTap tap = weights.taps[t];
     const float* from = pixels.from + pixel * step + tap.offset;
-    for (const float* const end = from + tap.channels; from < end; ++from) {
+    for (const float* const end = from + tap.values; from < end; ++from) {
       hn::Vec<Floats> w[kVectors];
       HWY_UNROLL(24)
       for (size_t v = 0; v < kVectors; ++v) {
@@ -193,6 +192,9 @@ HWY_INLINE void ChooseStep(const DirectPixels& pixels, const DirectWeights& weig
   }
   if (pixels.step == 16) {
     return ChooseBlocks<half_t, kPanels, 16, kMostPixels>(size, pixels, weights);
+  }
+  if (pixels.step == 6) {  // pictures of 3 channels
+    return ChooseBlocks<half_t, kPanels, 6, kMostPixels>(size, pixels, weights);
   }
   ChooseBlocks<half_t, kPanels, 0, kMostPixels>(size, pixels, weights);
 }

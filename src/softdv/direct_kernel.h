@@ -12,15 +12,15 @@ namespace dvnn::softdv {
 
 constexpr size_t kPanelChannels = 16;  // of the result, whose weights lie side by side
 
-/// One tap of the kernel in one chunk of the source.
+/// Source values of a result that lie side by side: those of a tap, or of several.
 struct DirectTap {
-  size_t offset;    // floats from a result's first tap in the source's first chunk
-  size_t channels;  // that it has, up to 8
+  size_t offset;  // floats from the result's first one
+  size_t values;
 };
 
 /// Result pixels whose source pixels have the same distance.
 struct DirectPixels {
-  const float* from;  // the first pixel's first tap; pixels of 8 floats, chunk by chunk
+  const float* from;  // the first pixel's first source value
   size_t step;        // floats from the source of one result to that of the next
   size_t count;
   // One of them: floats as they are summed up, or finished results.
@@ -29,7 +29,7 @@ struct DirectPixels {
   const RegisterFinish* finish;
 };
 
-/// `panels` panels of weights, each (tap, its channels, kPanelChannels).
+/// `panels` panels of weights, each (tap, its values, kPanelChannels).
 struct DirectWeights {
   const DirectTap* taps;
   size_t tap_count;

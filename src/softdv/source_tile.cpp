@@ -2,39 +2,93 @@
 #include "softdv/source_tile.h"
 
 #include <algorithm>
-#include <cstring>
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "softdv/source_tile.cpp"
+#include "hwy/foreach_target.h"  // must come before highway.h
+#include "hwy/highway.h"
+#include "softdv/register_finish-inl.h"
+
+#ifndef DVNN_SOFTDV_SOURCE_ROWS
+#define DVNN_SOFTDV_SOURCE_ROWS
 namespace dvnn::softdv {
-namespace {
 
-constexpr size_t kChunk = 8;
+// Rows of a chunk's pixels with the zeros around them.
+struct SourceRows {
+  const half_t* plane;          // the chunk
+  int rows, row_pixels;         // that it has
+  size_t channels, pixel;       // of a pixel; floats that it becomes
+  size_t before, count, after;  // zero pixels, pixels from `first` on, zero pixels
+  size_t first;
+};
 
-// Pixels of 8 floats from `count` pixels of `channels`; the floats beyond them are anything.
-void load_pixels(const half_t* from, size_t count, size_t channels, float* to, float* spare) {
-  if (channels == kChunk) return half_to_float(from, to, count * kChunk);
-  half_to_float(from, spare, count * channels);
-  for (size_t i = 0; i < count; ++i) {
-    std::memcpy(to + i * kChunk, spare + i * channels, kChunk * sizeof(float));
+}  // namespace dvnn::softdv
+#endif  // DVNN_SOFTDV_SOURCE_ROWS
+
+HWY_BEFORE_NAMESPACE();
+namespace dvnn::softdv {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+HWY_INLINE void LoadRow(const half_t* HWY_RESTRICT from, size_t count, float* HWY_RESTRICT to) {
+  const hn::ScalableTag<float> d;
+  const hn::CappedTag<float, 8> chunk;
+  size_t i = 0;
+  for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d))
+    hn::StoreU(LoadHalves(d, from + i), d, to + i);
+  for (; i + hn::Lanes(chunk) <= count; i += hn::Lanes(chunk))
+    hn::StoreU(LoadHalves(chunk, from + i), chunk, to + i);
+  for (; i < count; ++i) to[i] = half_to_float(from[i]);
+}
+
+// Some that are no channels of the pixel come along, where they can be read.
+HWY_INLINE void LoadPixels(const half_t* HWY_RESTRICT from, size_t count, size_t channels,
+                           size_t pixel, float* HWY_RESTRICT to) {
+  const hn::CappedTag<float, 8> chunk;
+  const size_t values = count * channels;
+  for (size_t at = 0; at < values; at += channels, to += pixel) {
+    if (at + 8 <= values && pixel == 8) {
+      for (size_t k = 0; k < 8; k += hn::Lanes(chunk)) {
+        hn::StoreU(LoadHalves(chunk, from + at + k), chunk, to + k);
+      }
+    } else {
+      for (size_t k = 0; k < channels; ++k) to[k] = half_to_float(from[at + k]);
+    }
+  }
+}
+void LoadSource(const SourceRows& source, const Reach& rows, float* HWY_RESTRICT to) {
+  const size_t pixel = source.pixel, channels = source.channels;
+  const size_t width = (source.before + source.count + source.after) * pixel;
+  const size_t row_values = static_cast<size_t>(source.row_pixels) * channels;
+  for (int r = 0; r < rows.count; ++r, to += width) {
+    const int row = rows.start + r * rows.step;
+    if (row < 0 || row >= source.rows) {
+      std::fill(to, to + width, 0.0f);
+      continue;
+    }
+    const half_t* const from =
+        source.plane + static_cast<size_t>(row) * row_values + source.first * channels;
+    float* const pixels = to + source.before * pixel;
+    float* const end = pixels + source.count * pixel;
+    for (float* zero = to; zero < pixels; ++zero) *zero = 0;
+    if (channels == pixel) {
+      LoadRow(from, source.count * channels, pixels);
+    } else {
+      LoadPixels(from, source.count, channels, pixel, pixels);
+    }
+    for (float* zero = end; zero < to + width; ++zero) *zero = 0;
   }
 }
 
-// A row of the source with the zeros around it.
-struct SourceRow {
-  size_t before = 0, count = 0, after = 0;  // pixels
-  int first = 0;                            // source pixel after the zeros
-};
+}  // namespace HWY_NAMESPACE
+}  // namespace dvnn::softdv
+HWY_AFTER_NAMESPACE();
 
-SourceRow source_row(const ConvAxis& axis, const Reach& columns) {
-  const int end = columns.start + columns.count;
-  const int first = std::clamp(columns.start, 0, axis.in), last = std::clamp(end, first, axis.in);
-  SourceRow row;
-  row.first = first;
-  row.count = static_cast<size_t>(last - first);
-  row.before = std::min(static_cast<size_t>(columns.count) - row.count,
-                        static_cast<size_t>(std::max(-columns.start, 0)));
-  row.after = static_cast<size_t>(columns.count) - row.count - row.before;
-  return row;
-}
+#if HWY_ONCE
+namespace dvnn::softdv {
+namespace {
+
+HWY_EXPORT(LoadSource);
 
 }  // namespace
 
@@ -45,30 +99,25 @@ Reach reach(const ConvAxis& axis, int first, int last, bool keep_between) {
 }
 
 void load_source(const ConvShape& shape, const half_t* from, int chunk, const Reach& rows,
-                 const Reach& columns, float* to, float* spare) {
-  const SourceRow source = source_row(shape.columns, columns);
+                 const Reach& columns, size_t pixel, float* to) {
+  constexpr size_t kChunk = 8;
+  const int in = shape.columns.in;
+  const int first = std::clamp(columns.start, 0, in);
+  const int last = std::clamp(columns.start + columns.count, first, in);
   const size_t done = static_cast<size_t>(chunk) * kChunk;
-  const size_t channels = std::min(kChunk, static_cast<size_t>(shape.in_channels) - done);
-  const size_t row_pixels = static_cast<size_t>(shape.columns.in);
-  const half_t* const plane = from + done * row_pixels * static_cast<size_t>(shape.rows.in);
-  const size_t width = static_cast<size_t>(columns.count) * kChunk;
-  for (int r = 0; r < rows.count; ++r, to += width) {
-    const int row = rows.start + r * rows.step;
-    if (row < 0 || row >= shape.rows.in) {
-      std::fill(to, to + width, 0.0f);
-      continue;
-    }
-    const size_t first = static_cast<size_t>(row) * row_pixels + static_cast<size_t>(source.first);
-    float* const pixels = to + source.before * kChunk;
-    float* const end = pixels + source.count * kChunk;
-    std::fill(to, pixels, 0.0f);
-    load_pixels(plane + first * channels, source.count, channels, pixels, spare);
-    std::fill(end, to + width, 0.0f);
-  }
-}
-
-size_t spare_floats(const Reach& columns) {
-  return (static_cast<size_t>(columns.count) + 1) * kChunk;
+  SourceRows source;
+  source.plane = from + done * static_cast<size_t>(in) * static_cast<size_t>(shape.rows.in);
+  source.rows = shape.rows.in;
+  source.row_pixels = in;
+  source.channels = std::min(kChunk, static_cast<size_t>(shape.in_channels) - done);
+  source.pixel = pixel;
+  source.first = static_cast<size_t>(first);
+  source.count = static_cast<size_t>(last - first);
+  const size_t zeros = static_cast<size_t>(columns.count) - source.count;
+  source.before = std::min(zeros, static_cast<size_t>(std::max(-columns.start, 0)));
+  source.after = zeros - source.before;
+  HWY_DYNAMIC_DISPATCH(LoadSource)(source, rows, to);
 }
 
 }  // namespace dvnn::softdv
+#endif  // HWY_ONCE

@@ -18,11 +18,10 @@ struct Reach {
 /// between the strides, unless `keep_between`.
 Reach reach(const ConvAxis& axis, int first, int last, bool keep_between);
 
-/// One chunk of `from`, which is the whole source in chunks, as (row, column, 8) floats; those of
-/// channels that there are not are anything. `columns` has a step of 1. `spare` has room for
-/// spare_floats().
+/// One chunk of `from`, which is the whole source in chunks, as (row, column, `pixel`) floats.
+/// `pixel` is 8, and those of channels that there are not are anything; or the chunk's channels.
+/// `columns` has a step of 1.
 void load_source(const ConvShape& shape, const half_t* from, int chunk, const Reach& rows,
-                 const Reach& columns, float* to, float* spare);
-size_t spare_floats(const Reach& columns);
+                 const Reach& columns, size_t pixel, float* to);
 
 }  // namespace dvnn::softdv

@@ -102,7 +102,7 @@ Winograd::Tiles Winograd::load(const half_t* from, Band rows) const {
   const Reach reach_across = {-shape_.columns.before, 1, 2 * static_cast<int>(across) + 2};
   const size_t width = static_cast<size_t>(reach_across.count) * kChunk;
   const size_t source = static_cast<size_t>(reach_down.count) * width;
-  const size_t spare = std::max(spare_floats(reach_across), 2 * width);
+  const size_t spare = 2 * width;
 
   static thread_local AlignedFloats buffer;
   static thread_local std::vector<DirectTap> taps;
@@ -120,8 +120,8 @@ Winograd::Tiles Winograd::load(const half_t* from, Band rows) const {
                  result_rows};
   taps.clear();
   for (size_t chunk = 0; chunk < all; ++chunk) {
-    load_source(shape_, from, static_cast<int>(chunk), reach_down, reach_across, source_floats,
-                tiles.spare);
+    load_source(shape_, from, static_cast<int>(chunk), reach_down, reach_across, kChunk,
+                source_floats);
     const size_t channels =
         std::min<size_t>(kChunk, static_cast<size_t>(shape_.in_channels) - chunk * kChunk);
     for (size_t r = 0; r < down; ++r) {

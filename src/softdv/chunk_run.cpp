@@ -17,7 +17,9 @@ class Finish {
  public:
   Finish(const ChunkRun& chunk_run, const half_t* operand, half_t* to)
       : run_(chunk_run.run),
-        slopes_(chunk_run.kernel.slopes().empty() ? nullptr : chunk_run.kernel.slopes().data()),
+        slopes_(chunk_run.kernel && !chunk_run.kernel->slopes().empty()
+                    ? chunk_run.kernel->slopes().data()
+                    : nullptr),
         reduction_(run_, chunk_run.hwc),
         before_(working_shape(run_.conv, chunk_run.hwc)),
         after_(working_shape(run_.out, chunk_run.hwc)),
@@ -27,7 +29,13 @@ class Finish {
   const Reduction& reduction() const { return reduction_; }
   const WorkingShape& before() const { return before_; }
   const WorkingShape& after() const { return after_; }
+  int chunks() const { return (before_.channels + kChunk - 1) / kChunk; }
   int channels(int chunk) const { return std::min(kChunk, before_.channels - chunk * kChunk); }
+
+  // Elements before a chunk.
+  static size_t offset(const WorkingShape& shape, int chunk) {
+    return static_cast<size_t>(chunk) * kChunk * shape.pixels();
+  }
 
   // `count` pixels from `pixel` on, if nothing reduces them; the floats are changed.
   void pixels(int chunk, size_t pixel, size_t count, float* values) const {
@@ -41,7 +49,7 @@ class Finish {
   void rows(int chunk, Band band, Band made, float* values) const {
     WorkingShape in = before_, out = after_;
     in.channels = out.channels = channels(chunk);
-    if (operand_) {
+    if (operand_ && reduction_.follows_addition()) {
       const size_t first = static_cast<size_t>(made.first) * in.row();
       add(operand_ + offset(before_, chunk) + first,
           static_cast<size_t>(made.last - made.first) * in.row(), values);
@@ -50,15 +58,14 @@ class Finish {
     const auto count = static_cast<size_t>(band.last - band.first);
     float* const reduced = buffer.room(count * out.row());
     reduction_.apply({values, made.first}, in, reduced, out, band);
-    store(chunk, offset(after_, chunk) + static_cast<size_t>(band.first) * out.row(),
-          count * static_cast<size_t>(out.cols), reduced);
+    const size_t at = offset(after_, chunk) + static_cast<size_t>(band.first) * out.row();
+    if (operand_ && !reduction_.follows_addition()) {
+      add(operand_ + at, count * out.row(), reduced);
+    }
+    store(chunk, at, count * static_cast<size_t>(out.cols), reduced);
   }
 
  private:
-  static size_t offset(const WorkingShape& shape, int chunk) {
-    return static_cast<size_t>(chunk) * kChunk * shape.pixels();
-  }
-
   static void add(const half_t* addend, size_t count, float* values) {
     static thread_local AlignedFloats buffer;
     float* const floats = buffer.room(count);
@@ -105,7 +112,7 @@ std::optional<RegisterFinish> finish_in_registers(const ChunkRun& chunk_run, con
     case Activation::kRelu:
     case Activation::kPrelu:
       finish.activation = RegisterActivation::kSloped;
-      if (activation == Activation::kPrelu) finish.slopes = chunk_run.kernel.slopes().data();
+      if (activation == Activation::kPrelu) finish.slopes = chunk_run.kernel->slopes().data();
       break;
     case Activation::kRelu6:
       finish.activation = RegisterActivation::kRelu6;
@@ -114,7 +121,7 @@ std::optional<RegisterFinish> finish_in_registers(const ChunkRun& chunk_run, con
       return std::nullopt;
   }
   const bool absolute = run.absolute && activation != Activation::kRelu;
-  const ConvKernel& kernel = chunk_run.kernel;
+  const ConvKernel& kernel = *chunk_run.kernel;
   const bool finishes =
       kernel.direct() ? kernel.direct()->finishes() : kernel.depthwise()->finishes();
   if (absolute || !finishes) return std::nullopt;
@@ -221,14 +228,39 @@ void run_depthwise(const Depthwise& depthwise, const half_t* from, const Finish&
   });
 }
 
+// A run without a convolution.
+void run_reduction(const half_t* from, const Finish& finish, Team* team) {
+  constexpr int kTaskValues = 1 << 14;
+  const WorkingShape &before = finish.before(), &after = finish.after();
+  const int values = static_cast<int>(before.pixels()) * kChunk;
+  const int bands = std::clamp(values / kTaskValues, 1, after.rows);
+  team->run(finish.chunks() * bands, [&](int i) {
+    const int chunk = i / bands;
+    const Band band = band_of(after.rows, i % bands, bands);
+    const bool reduced = finish.reduction().on();
+    const Band reads = reduced ? finish.reduction().input_rows(before, band) : band;
+    const size_t row =
+        static_cast<size_t>(before.cols) * static_cast<size_t>(finish.channels(chunk));
+    const size_t count = static_cast<size_t>(reads.last - reads.first) * row;
+    const size_t start = Finish::offset(before, chunk) + static_cast<size_t>(reads.first) * row;
+    static thread_local AlignedFloats buffer;
+    float* const floats = buffer.room(count);
+    half_to_float(from + start, floats, count);
+    if (reduced) return finish.rows(chunk, band, reads, floats);
+    finish.pixels(chunk, static_cast<size_t>(band.first) * static_cast<size_t>(before.cols),
+                  count / static_cast<size_t>(finish.channels(chunk)), floats);
+  });
+}
+
 }  // namespace
 
 void ChunkRun::execute(const half_t* from, const half_t* operand, half_t* to, Team* team) const {
   const Finish finish(*this, operand, to);
-  if (kernel.winograd()) return run_winograd(*kernel.winograd(), from, finish, team);
+  if (!kernel) return run_reduction(from, finish, team);
+  if (kernel->winograd()) return run_winograd(*kernel->winograd(), from, finish, team);
   const auto in_registers = finish_in_registers(*this, operand, to);
-  if (kernel.direct()) return run_direct(*kernel.direct(), from, finish, in_registers, team);
-  run_depthwise(*kernel.depthwise(), from, finish, in_registers, team);
+  if (kernel->direct()) return run_direct(*kernel->direct(), from, finish, in_registers, team);
+  run_depthwise(*kernel->depthwise(), from, finish, in_registers, team);
 }
 
 }  // namespace dvnn::softdv

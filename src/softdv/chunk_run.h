@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run whose convolution works on the device's chunks, with all that follows it: each piece of the
-// result goes from the convolution's sums to rounded binary16 on one thread, within its caches.
+// A run on the device's chunks, from its convolution (if it has one) to what follows: each piece of
+// the result goes from sums to rounded binary16 on one thread, within its caches.
 #pragma once
 
 #include "softdv/conv_kernel.h"
@@ -10,12 +10,12 @@ namespace dvnn::softdv {
 
 struct ChunkRun {
   const SoftRun& run;
-  const ConvKernel& kernel;  // with depthwise() or direct()
+  const ConvKernel* kernel;  // null, or one that works_in_chunks()
   bool hwc;
 
   /// Whether a run that is so reduced can be done like that.
   static bool suits(const Reduction& reduction) {
-    return !reduction.on() || (reduction.keeps_channels_apart() && reduction.follows_addition());
+    return !reduction.on() || reduction.keeps_channels_apart();
   }
   /// `from`, `operand` (null: nothing is added) and `to` are whole tensors.
   void execute(const half_t* from, const half_t* operand, half_t* to, Team* team) const;

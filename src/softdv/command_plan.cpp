@@ -192,8 +192,10 @@ class ConvPlan final : public Plan {
                    Scratch* scratch) {
     const SoftRun& run = command_.runs[i];
     const ConvKernel* kernel = kernels_[i].get();
-    if (kernel && kernel->works_in_chunks()) {
-      return ChunkRun{run, *kernel, command_.hwc}.execute(from, operand, to, &scratch->team);
+    const bool chunks =
+        kernel ? kernel->works_in_chunks() : ChunkRun::suits(Reduction(run, command_.hwc));
+    if (chunks) {
+      return ChunkRun{run, kernel, command_.hwc}.execute(from, operand, to, &scratch->team);
     }
     const WorkingShape before = working(run.conv), after = working(run.out);
     const Reduction reduction(run, command_.hwc);

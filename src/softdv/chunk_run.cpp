@@ -219,11 +219,9 @@ void run_depthwise(const Depthwise& depthwise, const half_t* from, const Finish&
     const Band reads = finish.reduction().input_rows(finish.before(), band);
     const size_t row_floats = columns * static_cast<size_t>(finish.channels(chunk));
     static thread_local AlignedFloats buffer;
-    float* const all = buffer.room(static_cast<size_t>(reads.last - reads.first) * row_floats);
-    depthwise.run(from, chunk, reads.first, reads.last, [&](int row, int count, const float* made) {
-      std::copy_n(made, static_cast<size_t>(count) * row_floats,
-                  all + static_cast<size_t>(row - reads.first) * row_floats);
-    });
+    float* const all = buffer.room(static_cast<size_t>(reads.last - reads.first) * row_floats +
+                                   Depthwise::kBeyond);
+    depthwise.run(from, chunk, reads.first, reads.last, all);
     finish.rows(chunk, band, reads, all);
   });
 }

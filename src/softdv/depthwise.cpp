@@ -207,6 +207,9 @@ size_t pattern_of(size_t channels) {
   return std::lcm(channels, size_t{16});
 }
 
+// Floats that vectors read beyond the source of the last result; they write fewer.
+constexpr size_t kReadBeyond = 64;
+
 // `pixels` results of a chunk side by side; from[y] is the source row for the y-th row of taps.
 void convolve_row(int kernel, int stride, size_t channels, const float* const* from,
                   const float* weights, const float* bias, size_t pixels, float* to,
@@ -263,13 +266,12 @@ Depthwise::Rows::Rows(const Depthwise& of, const half_t* from, int chunk)
   // With the zeros before and after, and room for the vector that reads beyond the last result.
   const int reach = (columns.out - 1) * columns.stride + columns.kernel;
   const int width = std::max(columns.before + columns.in, reach);
-  constexpr size_t kBeyond = 32;
   stride_ = static_cast<size_t>(width) * kChunk + kBeyond;
   const size_t result = static_cast<size_t>(columns.out) * kChunk + kBeyond;
   static thread_local AlignedFloats buffer;
   zeros_ = buffer.room((kMostRows + 1) * stride_ + result);
   held_ = zeros_ + stride_;
-  made_ = held_ + kMostRows * stride_;
+  spare_ = held_ + kMostRows * stride_;
   std::fill(zeros_, held_, 0.0f);
   const size_t first = static_cast<size_t>(columns.before) * channels_;
   const size_t last = first + static_cast<size_t>(columns.in) * channels_;
@@ -279,6 +281,18 @@ Depthwise::Rows::Rows(const Depthwise& of, const half_t* from, int chunk)
     std::fill(row + last, row + stride_, 0.0f);
     holds_[k] = -1;
   }
+}
+
+void Depthwise::run(const half_t* from, int chunk, int first, int last, float* to) const {
+  const size_t row_floats =
+      static_cast<size_t>(out_columns()) * static_cast<size_t>(channels(chunk));
+  if (is_narrow()) {
+    std::copy_n(convolve_narrow(from, chunk, first, last),
+                static_cast<size_t>(last - first) * row_floats, to);
+    return;
+  }
+  Rows rows(*this, from, chunk);
+  for (int row = first; row < last; ++row, to += row_floats) rows.convolve(row, to, nullptr);
 }
 
 void Depthwise::run(const half_t* from, int chunk, int first, int last,
@@ -295,7 +309,7 @@ void Depthwise::run(const half_t* from, int chunk, int first, int last,
   finish.to += start;
   if (finish.addend) finish.addend += start;
   for (int row = first; row < last; ++row) {
-    rows.convolve(row, &finish);
+    rows.convolve(row, nullptr, &finish);
     finish.to += row_results;
     if (finish.addend) finish.addend += row_results;
   }
@@ -321,11 +335,10 @@ float* Depthwise::convolve_turned(const half_t* from, int chunk, int first, int 
   const auto row_floats = static_cast<size_t>(across.in) * kChunk;
   const size_t source = static_cast<size_t>(last_row - first_row) * row_floats;
   const size_t turned_floats = rows * columns * kChunk, results = made_rows * made_columns * kChunk;
-  constexpr size_t kBeyond = 64;  // what vectors read and write beyond the last result
   static thread_local AlignedFloats buffer;
-  float* const values = buffer.room(source + turned_floats + 2 * (results + kBeyond));
+  float* const values = buffer.room(source + turned_floats + 2 * (results + kReadBeyond));
   float* const turned = values + source;
-  float* const made = turned + turned_floats + kBeyond;
+  float* const made = turned + turned_floats + kReadBeyond;
   const size_t plane = static_cast<size_t>(down.in) * row_floats;
   half_to_float(
       from + static_cast<size_t>(chunk) * plane + static_cast<size_t>(first_row) * row_floats,
@@ -342,7 +355,7 @@ float* Depthwise::convolve_turned(const half_t* from, int chunk, int first, int 
     }
   }
   const Kernel& kernel = kernels_[static_cast<size_t>(chunk)];
-  float* const result = made + results + kBeyond;
+  float* const result = made + results + kReadBeyond;
   for (size_t c = 0; c < made_columns; ++c) {
     const float* taps[kMostRows];
     for (size_t k = 0; k < static_cast<size_t>(across.kernel); ++k) {
@@ -366,10 +379,9 @@ float* Depthwise::convolve_narrow(const half_t* from, int chunk, int first, int 
   const size_t source = static_cast<size_t>(down.count) * width;
   const auto rows = static_cast<size_t>(last - first);
   const auto columns = static_cast<size_t>(shape_.columns.out);
-  constexpr size_t kBeyond = 64;  // what vectors read and write beyond the last result
   static thread_local AlignedFloats buffer;
-  float* const values = buffer.room(source + rows * width + 2 * kBeyond);
-  float* const made = values + source + kBeyond;
+  float* const values = buffer.room(source + rows * width + 2 * kReadBeyond);
+  float* const made = values + source + kReadBeyond;
   load_source(shape_, from, chunk, down, across, count, values);
   std::fill(values + source, made, 0.0f);
   const float* taps[kMostRows];
@@ -397,13 +409,12 @@ const float* Depthwise::Rows::input(int row) {
   return held;
 }
 
-float* Depthwise::Rows::convolve(int row, const RegisterFinish* finish) {
+void Depthwise::Rows::convolve(int row, float* to, const RegisterFinish* finish) {
   const ConvAxis &rows = of_.shape_.rows, &columns = of_.shape_.columns;
   const float* from[kMostRows];
   for (int k = 0; k < rows.kernel; ++k) from[k] = input(row * rows.stride - rows.before + k);
   convolve_row(rows.kernel, columns.stride, channels_, from, kernel_.weights.data(),
-               kernel_.bias.data(), static_cast<size_t>(columns.out), made_, finish);
-  return made_;
+               kernel_.bias.data(), static_cast<size_t>(columns.out), to, finish);
 }
 
 }  // namespace dvnn::softdv

@@ -31,8 +31,15 @@ class Depthwise {
   void run(const half_t* from, int chunk, int first, int last, Finish finish) const {
     if (is_narrow()) return finish(first, last - first, convolve_narrow(from, chunk, first, last));
     Rows rows(*this, from, chunk);
-    for (int row = first; row < last; ++row) finish(row, 1, rows.convolve(row, nullptr));
+    for (int row = first; row < last; ++row) {
+      rows.convolve(row, rows.spare(), nullptr);
+      finish(row, 1, rows.spare());
+    }
   }
+
+  /// The rows' floats one after the other; `to` has room for kBeyond more.
+  static constexpr size_t kBeyond = 32;
+  void run(const half_t* from, int chunk, int first, int last, float* to) const;
 
   /// The same, all the way to results in memory, if finishes(): `to`, `addend` and `slopes` are of
   /// the whole result.
@@ -51,16 +58,18 @@ class Depthwise {
   class Rows {
    public:
     Rows(const Depthwise& of, const half_t* from, int chunk);
-    float* convolve(int row, const RegisterFinish* finish);
+    // To floats, or as `finish` says. Up to kBeyond floats after the row are changed, too.
+    void convolve(int row, float* to, const RegisterFinish* finish);
+    float* spare() { return spare_; }  // room for a row
 
    private:
     const float* input(int row);
     const Depthwise& of_;
     const Kernel& kernel_;
     const half_t* chunk_;
-    size_t channels_, stride_;      // elements of a pixel, floats of a row with its zeros
-    float *zeros_, *held_, *made_;  // rows
-    int holds_[kMostRows];          // which input row each held one is; -1: none
+    size_t channels_, stride_;       // elements of a pixel, floats of a row with its zeros
+    float *zeros_, *held_, *spare_;  // rows
+    int holds_[kMostRows];           // which input row each held one is; -1: none
   };
 
   // Where there are few columns and far more rows, they change places.

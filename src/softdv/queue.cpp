@@ -39,7 +39,7 @@ class Queue {
       started_ = true;
     }
     list->last_id = ++submitted_;
-    changed_.notify_all();
+    tell();
     return submitted_;
   }
 
@@ -64,7 +64,7 @@ class Queue {
     scratch_->team.rest();
     const std::lock_guard<std::mutex> lock(mutex_);
     leading_ = false;
-    changed_.notify_all();
+    tell();
   }
 
   int64_t wait_for(int64_t id) {
@@ -85,6 +85,15 @@ class Queue {
     scratch_ = std::make_unique<Scratch>(device_type == DMP_DV_DEV_CONV ? thread_count() : 1);
   }
 
+  bool is_workers_turn() const { return !waiting_.empty() && waiting_.front(); }
+
+  // After anything has changed. The worker is woken for its own lists alone: where threads run
+  // theirs themselves, it would be woken for nothing after each.
+  void tell() {
+    if (is_workers_turn()) listed_.notify_one();
+    changed_.notify_all();
+  }
+
   // For work that needs no list: if nobody else leads or waits to, and there is memory for a team.
   bool take_lead(int device_type) noexcept {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -102,7 +111,7 @@ class Queue {
     pthread_setname_np(pthread_self(), "softdv");
     std::unique_lock<std::mutex> lock(mutex_);
     while (true) {
-      changed_.wait(lock, [&] { return !leading_ && !waiting_.empty() && waiting_.front(); });
+      listed_.wait(lock, [&] { return !leading_ && is_workers_turn(); });
       lead(waiting_.front(), {}, &lock);
     }
   }
@@ -122,7 +131,7 @@ class Queue {
     leading_ = false;
     ++completed_;
     finished_[static_cast<size_t>(completed_) % kRemembered] = {completed_, spent};
-    changed_.notify_all();
+    tell();
     return spent;
   }
 
@@ -155,7 +164,8 @@ class Queue {
 
   using Clock = std::chrono::steady_clock;
   std::mutex mutex_;
-  std::condition_variable changed_;     // a list came, or one has run
+  std::condition_variable listed_;      // the worker waits
+  std::condition_variable changed_;     // others wait: a list has run, or nobody leads any more
   std::deque<dmp_dv_cmdlist> waiting_;  // null: a thread that waits runs its list itself
   std::array<Finished, kRemembered> finished_{};
   int64_t submitted_ = 0, completed_ = 0;

@@ -177,14 +177,15 @@ void finish_floats(const Finish& finish, const Piece& piece, const ChunkResult& 
 void run_direct(const Direct& direct, const half_t* from, const Finish& finish,
                 const std::optional<RegisterFinish>& in_registers, Team* team) {
   const bool one_row = direct.is_one_row() && !finish.reduction().on();
-  for_each_piece(
-      direct.shares(), direct.out_columns(), one_row, 1, finish, team, [&](const Piece& piece) {
-        if (in_registers) {
-          return direct.run(from, piece.rows, piece.columns, piece.group, *in_registers);
-        }
-        direct.run(from, piece.rows, piece.columns, piece.group,
-                   [&](const ChunkResult& result) { finish_floats(finish, piece, result); });
-      });
+  for_each_piece(direct.shares(), direct.out_columns(), one_row, one_row ? Direct::kPixels : 1,
+                 finish, team, [&](const Piece& piece) {
+                   if (in_registers) {
+                     return direct.run(from, piece.rows, piece.columns, piece.group, *in_registers);
+                   }
+                   direct.run(
+                       from, piece.rows, piece.columns, piece.group,
+                       [&](const ChunkResult& result) { finish_floats(finish, piece, result); });
+                 });
 }
 
 void run_winograd(const Winograd& winograd, const half_t* from, const Finish& finish, Team* team) {

@@ -144,7 +144,6 @@ int commit(dmp_dv_cmdlist list) {
   if (const auto hardware = pace(); hardware.ok() && hardware.value()) {
     for (const auto& plan : list->plans) list->pace_us += plan->estimate_us(*hardware.value());
   }
-  if (list->device_type == DMP_DV_DEV_CONV) share_conv_results(list->plans);
   list->committed = true;
   return 0;
 }

@@ -16,18 +16,9 @@ namespace dvnn::softdv {
 /// A worker's threads and working memory.
 struct Scratch {
   explicit Scratch(int threads) : team(threads) {}
-  /// Buffers for results that later commands of the list read as they are; see
-  /// share_conv_results().
-  AlignedFloats& shared(int i) {
-    const size_t index = static_cast<size_t>(i);
-    if (index >= results.size()) results.resize(index + 1);
-    return results[index];
-  }
-
   Team team;
-  AlignedFloats input, conv, result, parts;
+  AlignedFloats input, conv, result;
   std::vector<uint16_t> unified[2], snapshot, operand;
-  std::vector<AlignedFloats> results;
 };
 
 class Plan {

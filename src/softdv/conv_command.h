@@ -6,7 +6,6 @@
 #include <memory>
 #include <vector>
 
-#include "base/span.h"
 #include "device/command.h"
 #include "softdv/checks.h"
 #include "tensor/packing.h"
@@ -38,9 +37,5 @@ struct SoftCommand {
 };
 
 std::unique_ptr<Plan> make_conv_plan(SoftCommand command);
-
-/// Called at commit with the plans of a list, all made by make_conv_plan() and prepared, in order:
-/// finds out which results need not be read back from memory.
-void share_conv_results(Span<const std::unique_ptr<Plan>> plans);
 
 }  // namespace dvnn::softdv

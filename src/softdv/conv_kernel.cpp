@@ -146,13 +146,6 @@ int count_bands(const WorkingShape& result, double macs) {
                                    std::max(1.0, double(result.rows / least_rows))));
 }
 
-// How many parts of its channels a result of one band has, where the weights are worth sharing.
-int count_parts(const ConvShape& shape, double macs) {
-  constexpr int kLeastChannels = 32;
-  const int wanted = shape.depthwise || macs < 1e6 ? 1 : macs < 3e7 ? 2 : 4;
-  return std::min(wanted, std::max(1, shape.out_channels / kLeastChannels));
-}
-
 // One spatial axis of a convolution: the part of the source that outputs `first`..`last`-1 read.
 struct Window {
   int in, kernel, stride, dilation, before;  // dilation: distance of taps
@@ -215,10 +208,6 @@ bool ConvKernel::build(const SoftRun& run, bool hwc, bool relu, bool in_chunks) 
     count = 1;
   }
   const ConvRelu after{relu, r.activation_param};
-  if (const int parts = count_parts(shape, macs); count == 1 && parts > 1) {
-    build_parts(shape, after, parts, weights.data(), bias.data());
-    return true;
-  }
   for (int i = 0; i < count; ++i) {
     const Band band = band_of(result_.rows, i, count);
     // The range is empty if all windows lie in the padding.
@@ -246,32 +235,6 @@ bool ConvKernel::build(const SoftRun& run, bool hwc, bool relu, bool in_chunks) 
     source_bands_.push_back({start, end});
   }
   return true;
-}
-
-void ConvKernel::build_parts(ConvShape shape, ConvRelu relu, int count, const float* weights,
-                             const float* bias) {
-  constexpr int kVector = 16;  // channels
-  const int channels = shape.out_channels;
-  const size_t kernel_size = static_cast<size_t>(shape.in_channels) *
-                             static_cast<size_t>(shape.rows.kernel * shape.columns.kernel);
-  const int vectors = (channels + kVector - 1) / kVector;
-  for (int i = 0; i < count; ++i) {
-    const int first = band_of(vectors, i, count).first * kVector;
-    const int last = std::min(band_of(vectors, i, count).last * kVector, channels);
-    shape.out_channels = last - first;
-    const float* const own = weights + static_cast<size_t>(first) * kernel_size;
-    OneDnnWeights packed(shape, own, bias + first);
-    auto made = onednn_convolution(shape, relu, &packed);
-    if (!made) made = plain_convolution(shape, relu, own, bias + first);
-    convolutions_.push_back(std::move(made));
-    parts_.push_back({first, last - first});
-  }
-  bands_.push_back({0, result_.rows});
-  source_bands_.push_back({0, source_.rows});
-}
-
-void ConvKernel::execute_part(size_t part, const float* source, float* result) const {
-  convolutions_[part]->execute(source, result);
 }
 
 void ConvKernel::execute(size_t band, const float* source, float* result) const {

@@ -33,16 +33,6 @@ class ConvKernel {
   const WorkingShape& result() const { return result_; }
   /// PReLU slopes, one per output channel; empty otherwise.
   const std::vector<float>& slopes() const { return slopes_; }
-  /// Some channels of the result.
-  struct Part {
-    int first, count;
-  };
-  /// Where the result has too few rows to share, threads share its channels: execute_part() leaves
-  /// the floats of parts()[i], all rows and `count` channels, in memory of their own. Empty: there
-  /// are bands.
-  const std::vector<Part>& parts() const { return parts_; }
-  void execute_part(size_t part, const float* source, float* result) const;
-
   /// The bands that together are the result.
   const std::vector<Band>& bands() const { return bands_; }
   /// The source rows that each of them is made of.
@@ -58,10 +48,7 @@ class ConvKernel {
   std::unique_ptr<Depthwise> depthwise_;
   std::unique_ptr<Direct> direct_;
   std::unique_ptr<Winograd> winograd_;
-  void build_parts(ConvShape shape, ConvRelu relu, int count, const float* weights,
-                   const float* bias);
-  std::vector<std::unique_ptr<Convolution>> convolutions_;  // one a band, or a part
-  std::vector<Part> parts_;
+  std::vector<std::unique_ptr<Convolution>> convolutions_;  // one a band
   WorkingShape source_, result_;
   std::vector<Band> bands_, source_bands_;
   std::vector<float> slopes_;

@@ -50,7 +50,7 @@ Direct::Direct(const ConvShape& shape, const float* weights, const float* bias, 
 void Direct::choose_shares(bool overlap) {
   constexpr int64_t kSmallTile = 48 << 10, kLargeTile = 160 << 10, kResults = 32 << 10;  // floats
   constexpr size_t kManyWeights = 128 << 10;
-  constexpr double kShareMacs = 1e6;
+  constexpr double kShareMacs = 4e5;
   constexpr int kMostShares = 16, kLeastPixels = 28, kLeastRows = 16;
   const bool one_row = is_one_row(), many_weights = weights_.size() > kManyWeights;
   const int units = one_row ? out_columns() : out_rows();

@@ -73,7 +73,7 @@ Winograd::Winograd(const ConvShape& shape, const float* weights, const float* bi
       }
     }
   }
-  constexpr double kShareMacs = 1e6;
+  constexpr double kShareMacs = 4e5;
   constexpr int kMostShares = 16, kMostGroups = 2, kLeastTileRows = 6;
   const int tile_rows = (shape.rows.out + 1) / 2;
   const auto row = static_cast<int64_t>(kWinogradPositions * tile_columns());

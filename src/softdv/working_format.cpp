@@ -98,14 +98,11 @@ HWY_INLINE hn::Vec<Floats16> LoadTwoChunks(const hwy::float16_t* from, size_t pl
   return hn::PromoteTo(Floats16(), hn::BitCast(Halves16(), hn::Combine(Bits16(), high, low)));
 }
 
-HWY_INLINE hn::Vec<Halves16> StoreTwoChunks(hn::Vec<Floats16> from, hwy::float16_t* to,
-                                            size_t plane) {
-  const auto rounded = hn::DemoteTo(Halves16(), from);
-  const auto bits = hn::BitCast(Bits16(), rounded);
+HWY_INLINE void StoreTwoChunks(hn::Vec<Floats16> from, hwy::float16_t* to, size_t plane) {
+  const auto bits = hn::BitCast(Bits16(), hn::DemoteTo(Halves16(), from));
   const hn::RebindToUnsigned<Halves8> half;
   hn::StoreU(hn::LowerHalf(half, bits), half, reinterpret_cast<uint16_t*>(to));
   hn::StoreU(hn::UpperHalf(half, bits), half, reinterpret_cast<uint16_t*>(to + plane));
-  return rounded;
 }
 #else
 #define DVNN_TWO_CHUNKS 0
@@ -149,25 +146,20 @@ HWY_INLINE void AddChunks(const half_t* HWY_RESTRICT from, size_t chunks, size_t
   }
 }
 
-// With `keep`, the rounded values also replace the source values.
-HWY_INLINE void StoreChunks(float* HWY_RESTRICT from, half_t* HWY_RESTRICT to, size_t chunks,
-                            size_t plane, size_t count, size_t stride, bool keep) {
+HWY_INLINE void StoreChunks(const float* HWY_RESTRICT from, half_t* HWY_RESTRICT to, size_t chunks,
+                            size_t plane, size_t count, size_t stride) {
   auto* halves = reinterpret_cast<hwy::float16_t*>(to);
 #if DVNN_TWO_CHUNKS
   if (chunks == 2) {
     for (size_t i = 0; i < count; ++i, halves += 8, from += stride) {
-      const Floats16 d;
-      const auto rounded = StoreTwoChunks(hn::LoadU(d, from), halves, plane);
-      if (keep) hn::StoreU(hn::PromoteTo(d, rounded), d, from);
+      StoreTwoChunks(hn::LoadU(Floats16(), from), halves, plane);
     }
     return;
   }
 #endif
   for (size_t i = 0; i < count; ++i, halves += 8, from += stride) {
     ForEachVector(chunks, plane, [&](auto df, auto dh, size_t out, size_t in) HWY_ATTR {
-      const auto rounded = hn::DemoteTo(dh, hn::LoadU(df, from + in));
-      hn::StoreU(rounded, dh, halves + out);
-      if (keep) hn::StoreU(hn::PromoteTo(df, rounded), df, from + in);
+      hn::StoreU(hn::DemoteTo(dh, hn::LoadU(df, from + in)), dh, halves + out);
     });
   }
 }
@@ -193,12 +185,10 @@ void AddChunks(const half_t* from, size_t chunks, size_t plane, float* to, size_
                  [&](size_t in, size_t out) { to[out] += half_to_float(from[in]); });
 }
 
-void StoreChunks(float* from, half_t* to, size_t chunks, size_t plane, size_t count, size_t stride,
-                 bool keep) {
-  ForEachElement(chunks, plane, count, stride, [&](size_t out, size_t in) {
-    to[out] = float_to_half(from[in]);
-    if (keep) from[in] = half_to_float(to[out]);
-  });
+void StoreChunks(const float* from, half_t* to, size_t chunks, size_t plane, size_t count,
+                 size_t stride) {
+  ForEachElement(chunks, plane, count, stride,
+                 [&](size_t out, size_t in) { to[out] = float_to_half(from[in]); });
 }
 
 #endif  // DVNN_VECTOR_HALF
@@ -237,25 +227,17 @@ void AddRows(const half_t* addend, const WorkingShape& shape, Band band, float* 
   }
 }
 
-void StoreRows(float* from, const WorkingShape& shape, Band band, bool keep, half_t* to) {
+void StoreRows(const float* from, const WorkingShape& shape, Band band, half_t* to) {
   const size_t stride = static_cast<size_t>(shape.channels), plane = 8 * shape.pixels();
   Tiles tiles(shape, band);
   for (Tile tile; tiles.next(&tile);) {
     half_t* chunk = to + tile.chunked;
-    float* value = from + tile.working;
-    if (tile.channels == 16 && keep) {
-      StoreChunks(value, chunk, 2, plane, tile.pixels, stride, true);
-    } else if (tile.channels == 16) {
-      StoreChunks(value, chunk, 2, plane, tile.pixels, stride, false);
-    } else if (tile.channels == 8) {
-      StoreChunks(value, chunk, 1, plane, tile.pixels, stride, keep);
+    const float* value = from + tile.working;
+    if (tile.channels >= 8) {
+      StoreChunks(value, chunk, tile.channels / 8, plane, tile.pixels, stride);
     } else {
       for (size_t i = 0; i < tile.pixels; ++i, value += stride) {
-        for (size_t k = 0; k < tile.channels; ++k) {
-          *chunk = float_to_half(value[k]);
-          if (keep) value[k] = half_to_float(*chunk);
-          ++chunk;
-        }
+        for (size_t k = 0; k < tile.channels; ++k) *chunk++ = float_to_half(value[k]);
       }
     }
   }
@@ -316,15 +298,13 @@ void spread_rows(const half_t* from, const WorkingShape& shape, Band band, int s
   }
 }
 
-void store_rows(float* from, const WorkingShape& shape, Band band, bool keep, half_t* to) {
+void store_rows(const float* from, const WorkingShape& shape, Band band, half_t* to) {
   if (!has_one_chunk(shape)) {
-    HWY_DYNAMIC_DISPATCH(StoreRows)(from, shape, band, keep, to);
+    HWY_DYNAMIC_DISPATCH(StoreRows)(from, shape, band, to);
     return;
   }
   const size_t start = static_cast<size_t>(band.first) * shape.row();
-  const size_t count = static_cast<size_t>(band.last) * shape.row() - start;
-  float_to_half(from, to + start, count);
-  if (keep) half_to_float(to + start, from, count);
+  float_to_half(from, to + start, static_cast<size_t>(band.last) * shape.row() - start);
 }
 
 void add_rows(const half_t* addend, const WorkingShape& shape, Band band, float* data) {

@@ -48,9 +48,8 @@ struct RowsView {
   int first = 0;
 };
 
-/// Working tensor -> device chunks, rounded to nearest even. With `keep`, the working tensor is
-/// left with the rounded values, as load_rows() would read them back.
-void store_rows(float* from, const WorkingShape& shape, Band band, bool keep, half_t* to);
+/// Working tensor -> device chunks, rounded to nearest even.
+void store_rows(const float* from, const WorkingShape& shape, Band band, half_t* to);
 
 /// Adds a tensor in device chunks to the working tensor.
 void add_rows(const half_t* addend, const WorkingShape& shape, Band band, float* data);

@@ -2,8 +2,8 @@
 // Runs a convolution command: every run reads binary16, computes in float and rounds once.
 #include <algorithm>
 
-#include "softdv/chunk_run.h"
-#include "softdv/working_run.h"
+#include "softdv/runs/chunk_run.h"
+#include "softdv/runs/working_run.h"
 
 namespace dvnn::softdv {
 namespace {

@@ -112,9 +112,10 @@ inline device::ConvRun make_run(Randomness* r, device::Dims in) {
   return run;
 }
 
-inline RunCase make_run_case(Randomness* r, device::Dims in) {
+/// `run` with random weights.
+inline RunCase with_weights(Randomness* r, const device::ConvRun& run, device::Dims in) {
   RunCase c;
-  c.run = make_run(r, in);
+  c.run = run;
   const bool quantised = c.run.weight_format == device::WeightFormat::kQuantised;
   const int channels = device::is_depthwise(c.run.conv) ? 1 : in.c;
   const size_t count = static_cast<size_t>(c.run.m * channels * c.run.kernel.x * c.run.kernel.y);
@@ -128,6 +129,10 @@ inline RunCase make_run_case(Randomness* r, device::Dims in) {
     c.slopes.push_back(r->value(1));
   }
   return c;
+}
+
+inline RunCase make_run_case(Randomness* r, device::Dims in) {
+  return with_weights(r, make_run(r, in), in);
 }
 
 /// The run's weights as the device reads them.

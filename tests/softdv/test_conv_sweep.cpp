@@ -291,6 +291,63 @@ START_TEST(channels_that_threads_share_match_the_scalar_reference) {
 }
 END_TEST
 
+// Those that are computed with fewer products than taps: with pooling, additions and activations
+// after them, odd sizes, and channels that are no whole chunks.
+START_TEST(kernels_of_3x3_match_the_scalar_reference) {
+  auto device = Device::open("soft");
+  ck_assert(device.ok());
+  Randomness random(dvnn_seed(17));
+  int ran = 0;
+  const int rounds = dvnn_rounds(80);
+  for (int i = 0; i < rounds; ++i) {
+    const Dims in = {random.between(10, 40), random.between(10, 40), random.between(14, 60)};
+    ConvRun run = make_run(&random, in);
+    run.conv = ConvKind::kConv;
+    run.m = random.between(14, 70);
+    run.kernel = {3, 3};
+    run.stride = run.dilation = {1, 1};
+    run.conv_pad = {random.between(0, 2), random.between(0, 2), random.between(0, 2),
+                    random.between(0, 2)};
+    run.weight_format = WeightFormat::kHalf;
+    if (run.pool != PoolKind::kNone) run.pool = PoolKind::kMax;
+    run.pool_scale = 1;
+    run.pool_size = {random.between(2, 3), random.between(2, 3)};
+    run.pool_pad = {random.between(0, 1), 0, random.between(0, 1), 0};
+    ran += check_case(device.value().get(), &random, with_weights(&random, run, in), in, i);
+  }
+  ck_assert_int_eq(ran, rounds);
+}
+END_TEST
+
+// Rows of a few pixels, and columns of a few, which are not worth a vector each.
+START_TEST(narrow_images_match_the_scalar_reference) {
+  auto device = Device::open("soft");
+  ck_assert(device.ok());
+  Randomness random(dvnn_seed(19));
+  int ran = 0;
+  const int rounds = dvnn_rounds(150);
+  for (int i = 0; i < rounds; ++i) {
+    const int few = random.between(1, 18), many = random.between(1, 100);
+    const bool tall = random.chance(2);
+    const Dims in = {tall ? few : many, tall ? many : few, random.channels()};
+    ConvRun run = make_run(&random, in);
+    const int size = random.chance(2) ? 5 : 3;
+    run.conv = ConvKind::kDepthwise;
+    run.m = in.c;
+    run.kernel = {size, size};
+    run.dilation = {1, 1};
+    run.stride = {random.chance(3) ? 2 : 1, random.chance(3) ? 2 : 1};
+    run.conv_pad = {random.between(0, 2), random.between(0, 2), random.between(0, 2),
+                    random.between(0, 2)};
+    run.weight_format = WeightFormat::kHalf;
+    run.pool = PoolKind::kNone;
+    run.pool_scale = 1;
+    ran += check_case(device.value().get(), &random, with_weights(&random, run, in), in, i);
+  }
+  ck_assert_int_ge(ran, rounds * 3 / 4);
+}
+END_TEST
+
 START_TEST(branches_of_a_command_are_appended) {
   // topo 0b101: run 0 -> memory, run 1 -> unified buffer -> run 2 -> memory.
   auto device = Device::open("soft");
@@ -337,4 +394,5 @@ DVNN_TEST_MAIN(conv_sweep, random_commands_match_the_scalar_reference,
                tensors_that_threads_share_match_the_scalar_reference,
                windows_may_lie_in_the_padding,
                channels_that_threads_share_match_the_scalar_reference,
+               kernels_of_3x3_match_the_scalar_reference, narrow_images_match_the_scalar_reference,
                branches_of_a_command_are_appended)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "softdv/winograd.h"
+#include "softdv/convolutions/winograd.h"
 
 #include <algorithm>
 #include <cstdlib>
 
 #include "softdv/aligned_floats.h"
-#include "softdv/source_tile.h"
-#include "softdv/winograd_kernel.h"
+#include "softdv/convolutions/source_tile.h"
+#include "softdv/convolutions/winograd_kernel.h"
 
 namespace dvnn::softdv {
 namespace {

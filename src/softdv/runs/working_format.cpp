@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "softdv/working_format.h"
+#include "softdv/runs/working_format.h"
 
 #include <algorithm>
 #include <cstring>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "softdv/working_format.cpp"
+#define HWY_TARGET_INCLUDE "softdv/runs/working_format.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "softdv/onednn_convolution.h"
+#include "softdv/convolutions/onednn_convolution.h"
 
 #include <cstring>
 #include <oneapi/dnnl/dnnl.hpp>

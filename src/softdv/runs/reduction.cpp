@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "softdv/reduction.h"
+#include "softdv/runs/reduction.h"
 
 namespace dvnn::softdv {
 

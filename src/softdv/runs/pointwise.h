@@ -3,7 +3,7 @@
 #pragma once
 
 #include "device/command.h"
-#include "softdv/working_format.h"
+#include "softdv/runs/working_format.h"
 
 namespace dvnn::softdv {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "softdv/direct_kernel.h"
+#include "softdv/convolutions/direct_kernel.h"
 
 #include <algorithm>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "softdv/direct_kernel.cpp"
+#define HWY_TARGET_INCLUDE "softdv/convolutions/direct_kernel.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
-#include "softdv/register_finish-inl.h"
+#include "softdv/convolutions/register_finish-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dvnn::softdv {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "softdv/chunk_run.h"
+#include "softdv/runs/chunk_run.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "softdv/direct.h"
+#include "softdv/convolutions/direct.h"
 
 #include "softdv/aligned_floats.h"
-#include "softdv/source_tile.h"
+#include "softdv/convolutions/source_tile.h"
 
 namespace dvnn::softdv {
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "softdv/source_tile.h"
+#include "softdv/convolutions/source_tile.h"
 
 #include <algorithm>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "softdv/source_tile.cpp"
+#define HWY_TARGET_INCLUDE "softdv/convolutions/source_tile.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
-#include "softdv/register_finish-inl.h"
+#include "softdv/convolutions/register_finish-inl.h"
 
 #ifndef DVNN_SOFTDV_SOURCE_ROWS
 #define DVNN_SOFTDV_SOURCE_ROWS

@@ -11,7 +11,7 @@
 
 #include "hwy/highway.h"
 #include "kernels/vectors-inl.h"
-#include "softdv/register_finish.h"
+#include "softdv/convolutions/register_finish.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dvnn::softdv {

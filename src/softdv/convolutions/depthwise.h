@@ -6,8 +6,8 @@
 #pragma once
 
 #include "base/aligned.h"
-#include "softdv/convolution.h"
-#include "softdv/register_finish.h"
+#include "softdv/convolutions/convolution.h"
+#include "softdv/convolutions/register_finish.h"
 
 namespace dvnn::softdv {
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "softdv/conv_command.h"
-#include "softdv/pointwise.h"
+#include "softdv/runs/pointwise.h"
 
 namespace dvnn::softdv {
 

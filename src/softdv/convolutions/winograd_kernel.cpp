@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "softdv/winograd_kernel.h"
+#include "softdv/convolutions/winograd_kernel.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "softdv/winograd_kernel.cpp"
+#define HWY_TARGET_INCLUDE "softdv/convolutions/winograd_kernel.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 

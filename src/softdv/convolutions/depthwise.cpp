@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "softdv/depthwise.h"
+#include "softdv/convolutions/depthwise.h"
 
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 
 #include "softdv/aligned_floats.h"
-#include "softdv/source_tile.h"
+#include "softdv/convolutions/source_tile.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "softdv/depthwise.cpp"
+#define HWY_TARGET_INCLUDE "softdv/convolutions/depthwise.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
-#include "softdv/register_finish-inl.h"
+#include "softdv/convolutions/register_finish-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dvnn::softdv {

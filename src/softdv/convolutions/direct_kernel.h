@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-#include "softdv/register_finish.h"
+#include "softdv/convolutions/register_finish.h"
 
 namespace dvnn::softdv {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "softdv/working_run.h"
+#include "softdv/runs/working_run.h"
 
 #include <algorithm>
 
-#include "softdv/pointwise.h"
+#include "softdv/runs/pointwise.h"
 
 namespace dvnn::softdv {
 namespace {

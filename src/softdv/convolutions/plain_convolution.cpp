@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "softdv/convolution.h"
+#include "softdv/convolutions/convolution.h"
 
 namespace dvnn::softdv {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "softdv/conv_kernel.h"
+#include "softdv/runs/conv_kernel.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,8 +9,8 @@
 #include <mutex>
 #include <string>
 
+#include "softdv/convolutions/onednn_convolution.h"
 #include "softdv/one_thread.h"
-#include "softdv/onednn_convolution.h"
 #include "softdv/queue.h"
 
 namespace dvnn::softdv {

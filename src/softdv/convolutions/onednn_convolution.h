@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "softdv/convolution.h"
+#include "softdv/convolutions/convolution.h"
 
 namespace dvnn::softdv {
 

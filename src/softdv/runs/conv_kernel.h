@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "softdv/conv_command.h"
-#include "softdv/convolution.h"
-#include "softdv/depthwise.h"
-#include "softdv/direct.h"
-#include "softdv/winograd.h"
-#include "softdv/working_format.h"
+#include "softdv/convolutions/convolution.h"
+#include "softdv/convolutions/depthwise.h"
+#include "softdv/convolutions/direct.h"
+#include "softdv/convolutions/winograd.h"
+#include "softdv/runs/working_format.h"
 
 namespace dvnn::softdv {
 

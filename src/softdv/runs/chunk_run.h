@@ -3,8 +3,8 @@
 // the result goes from sums to rounded binary16 on one thread, within its caches.
 #pragma once
 
-#include "softdv/conv_kernel.h"
-#include "softdv/reduction.h"
+#include "softdv/runs/conv_kernel.h"
+#include "softdv/runs/reduction.h"
 
 namespace dvnn::softdv {
 

@@ -3,8 +3,8 @@
 // channels and the rarer depthwise convolutions, which oneDNN computes.
 #pragma once
 
-#include "softdv/conv_kernel.h"
-#include "softdv/reduction.h"
+#include "softdv/runs/conv_kernel.h"
+#include "softdv/runs/reduction.h"
 
 namespace dvnn::softdv {
 

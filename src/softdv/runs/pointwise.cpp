@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "softdv/pointwise.h"
+#include "softdv/runs/pointwise.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 #include "softdv/aligned_floats.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "softdv/pointwise.cpp"
+#define HWY_TARGET_INCLUDE "softdv/runs/pointwise.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 #include "kernels/vectors-inl.h"

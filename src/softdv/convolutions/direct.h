@@ -9,16 +9,16 @@
 #include <vector>
 
 #include "base/aligned.h"
+#include "softdv/bands.h"
 #include "softdv/convolutions/chunk_result.h"
 #include "softdv/convolutions/convolution.h"
 #include "softdv/convolutions/direct_kernel.h"
-#include "softdv/runs/working_format.h"
 
 namespace dvnn::softdv {
 
 class Direct {
  public:
-  /// All but depthwise ones whose weights are binary16.
+  /// All but depthwise ones.
   static bool suits(const ConvShape& shape);
   /// `weights` and `bias` as for plain_convolution(); copied. With `as_one_row`, nothing that
   /// follows tells rows apart: the image becomes one of one row where that is the same.

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/aligned.h"
+#include "softdv/bands.h"
 #include "softdv/convolutions/chunk_result.h"
 #include "softdv/convolutions/convolution.h"
 #include "softdv/convolutions/direct_kernel.h"
-#include "softdv/runs/working_format.h"
 
 namespace dvnn::softdv {
 

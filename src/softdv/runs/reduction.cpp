@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "softdv/runs/reduction.h"
 
+#include <algorithm>
+
 namespace dvnn::softdv {
 
 using device::PoolKind;
@@ -29,7 +31,10 @@ Reduction::Reduction(const SoftRun& run, bool hwc)
 Band Reduction::input_rows(const WorkingShape& in, Band band) const {
   if (normalises_) return band;
   if (kind_ == PoolKind::kUpsample) return {band.first / 2, (band.last - 1) / 2 + 1};
-  return window_rows(in, window_, band);
+  const Band reached = window_rows(in, window_, band);
+  if (reached.first < reached.last) return reached;
+  const int row = std::min(reached.first, in.rows - 1);  // all windows lie in the padding
+  return {row, row + 1};
 }
 
 void Reduction::apply(RowsView from, const WorkingShape& in, float* to, const WorkingShape& out,

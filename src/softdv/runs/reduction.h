@@ -20,7 +20,7 @@ class Reduction {
   bool keeps_channels_apart() const { return !normalises_; }
   /// Whether the element-wise addition of the run comes before it.
   bool follows_addition() const { return on() && kind_ != device::PoolKind::kAverage; }
-  /// The rows of its input that its rows `band` need.
+  /// The rows of its input that its rows `band` need, at least one.
   Band input_rows(const WorkingShape& in, Band band) const;
   /// Makes rows `band`. `from` must have input_rows().
   void apply(RowsView from, const WorkingShape& in, float* to, const WorkingShape& out,

@@ -8,8 +8,8 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
+#include "softdv/bands.h"
 #include "tensor/half.h"
 
 namespace dvnn::softdv {
@@ -22,17 +22,6 @@ struct WorkingShape {
   size_t row() const { return static_cast<size_t>(cols) * static_cast<size_t>(channels); }
   size_t size() const { return row() * static_cast<size_t>(rows); }
 };
-
-/// Rows first..last-1.
-struct Band {
-  int first = 0, last = 0;
-};
-
-/// The i-th of `count` bands that divide `rows` evenly.
-inline Band band_of(int rows, int i, int count) {
-  return {static_cast<int>(int64_t{rows} * i / count),
-          static_cast<int>(int64_t{rows} * (i + 1) / count)};
-}
 
 /// Device chunks -> working tensor.
 void load_rows(const half_t* from, const WorkingShape& shape, Band band, float* to);

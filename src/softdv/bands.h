@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Some neighbouring rows (or pixels of a row): what a thread does at a time.
+#pragma once
+
+#include <cstdint>
+
+namespace dvnn::softdv {
+
+/// Rows first..last-1.
+struct Band {
+  int first = 0, last = 0;
+};
+
+/// The i-th of `count` bands that divide `rows` evenly.
+inline Band band_of(int rows, int i, int count) {
+  return {static_cast<int>(int64_t{rows} * i / count),
+          static_cast<int>(int64_t{rows} * (i + 1) / count)};
+}
+
+}  // namespace dvnn::softdv

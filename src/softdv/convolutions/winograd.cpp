@@ -49,8 +49,8 @@ bool Winograd::suits(const ConvShape& shape) {
   const int64_t tiles = (int64_t{shape.rows.out} + 1) / 2 * ((shape.columns.out + 1) / 2);
   const int64_t weights = int64_t{16} * shape.in_channels * shape.out_channels;
   const int64_t row = int64_t{16} * shape.in_channels * ((shape.columns.out + 1) / 2);
-  return shape.in_channels >= kLeastChannels && shape.out_channels >= kLeastChannels &&
-         tiles >= kLeastTiles && weights <= kMostWeights && row <= kLargeTileFloats;
+  return shape.in_channels >= kLeastChannels && tiles >= kLeastTiles && weights <= kMostWeights &&
+         row <= kLargeTileFloats;
 }
 
 Winograd::Winograd(const ConvShape& shape, const float* weights, const float* bias, bool overlap)
@@ -74,7 +74,7 @@ Winograd::Winograd(const ConvShape& shape, const float* weights, const float* bi
     }
   }
   constexpr double kShareMacs = 4e5;
-  constexpr int kMostShares = 16, kMostGroups = 2, kLeastTileRows = 6;
+  constexpr int kMostShares = 16, kMostGroups = 4, kLeastTileRows = 6, kLeastTiles = 28;
   const int tile_rows = (shape.rows.out + 1) / 2;
   const auto row = static_cast<int64_t>(kWinogradPositions * tile_columns());
   const int64_t floats = row * kChunk * std::max(chunks(), kPanelsAtOnce * kPanel / kChunk);
@@ -84,7 +84,9 @@ Winograd::Winograd(const ConvShape& shape, const float* weights, const float* bi
   const int64_t budget = many_weights ? kLargeTileFloats : kTileFloats;
   const int needed =
       static_cast<int>(std::min<int64_t>((floats * tile_rows - 1) / budget + 1, tile_rows));
-  const int most_bands = overlap ? std::max(1, tile_rows / kLeastTileRows) : tile_rows;
+  const int tiles = tile_rows * static_cast<int>(tile_columns());
+  const int most_bands =
+      std::clamp(overlap ? tile_rows / kLeastTileRows : tiles / kLeastTiles, 1, tile_rows);
   const int most_groups = std::clamp(panels() / kPanelsAtOnce, 1, kMostGroups);
   shares_.bands = std::max(needed, std::min(wanted, many_weights ? needed : most_bands));
   shares_.groups = std::clamp((wanted - 1) / shares_.bands + 1, 1, most_groups);

@@ -170,6 +170,29 @@ void Painter::paint_shapes(const std::vector<Item>& items, std::vector<Tile>* ti
   canvas.take(tiles);
 }
 
+void Painter::paint_figures(const std::vector<Figure>& figures, std::vector<Tile>* tiles) const {
+  if (figures.empty()) return;
+  Canvas canvas(style_.frame_width, style_.frame_height);
+  for (const Figure& figure : figures) draw_figure(figure, style_.line, &canvas);
+  canvas.take(tiles);
+}
+
+// Wherever it is wanted, a label stays on the frame.
+void Painter::add_label(const PicturePtr& text, int x, int y, std::vector<Tile>* tiles) const {
+  add(text, std::clamp(x, 0, std::max(0, style_.frame_width - text->width)),
+      std::clamp(y, 0, std::max(0, style_.frame_height - text->height)), text->width, text->height,
+      tiles);
+}
+
+void Painter::paint_name(const Figure& figure, std::vector<Tile>* tiles) {
+  if (figure.text.empty() || figure.points.empty()) return;
+  const objects::Point& at = figure.points[0];
+  if (!std::isfinite(at.x) || !std::isfinite(at.y)) return;
+  const PicturePtr text = label(figure.text, figure.color);
+  add_label(text, whole(std::clamp<double>(at.x, 0, style_.frame_width)),
+            whole(std::clamp<double>(at.y, 0, style_.frame_height)) - text->height, tiles);
+}
+
 void Painter::paint_label(const Item& item, int* row, std::vector<Tile>* tiles) {
   Corners place = item.place;
   const bool placed = item.box && objects::clip_box(frame_of(style_), &place);
@@ -180,19 +203,20 @@ void Painter::paint_label(const Item& item, int* row, std::vector<Tile>* tiles) 
   const int rows = std::max(1, style_.frame_height / std::max(1, text->height));
   int y = placed ? y0 - text->height : std::min((*row)++, rows) * text->height;
   if (y < 0) y = y0;
-  y = std::clamp(y, 0, std::max(0, style_.frame_height - text->height));
-  const int x = std::clamp(x0, 0, std::max(0, style_.frame_width - text->width));
-  add(text, x, y, text->width, text->height, tiles);
+  add_label(text, x0, y, tiles);
 }
 
-std::vector<Tile> Painter::paint(const std::vector<Item>& items) {
+std::vector<Tile> Painter::paint(const std::vector<Item>& items,
+                                 const std::vector<Figure>& figures) {
   std::vector<Tile> tiles;
   if (style_.frame_width < 1 || style_.frame_height < 1) return tiles;
   paint_masks(items, &tiles);
+  paint_figures(figures, &tiles);
   for (const Item& item : items) {
     if (item.shown && item.box && item.outline.empty()) paint_box(item, &tiles);
   }
   paint_shapes(items, &tiles);
+  for (const Figure& figure : figures) paint_name(figure, &tiles);
   int row = 0;
   for (const Item& item : items) {
     if (item.shown) paint_label(item, &row, &tiles);

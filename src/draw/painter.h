@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws items as tiles for one frame: masks, then boxes, then lines and points, then labels, so
-// that what is written can always be read. Within limits, whatever the items are: tiles lie on the
-// frame, and caches do not grow with what was drawn before.
+// Draws items as tiles for one frame: masks, then figures, then boxes, then lines and points, then
+// labels, so that what is written can always be read. Within limits, whatever the items are: tiles
+// lie on the frame, and caches do not grow with what was drawn before.
 #pragma once
 
 #include <map>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "draw/canvas.h"
+#include "draw/figure.h"
 #include "draw/item.h"
 #include "draw/picture.h"
 #include "draw/text.h"
@@ -29,7 +30,7 @@ class Painter {
  public:
   /// Forgets what was drawn with another style.
   void configure(const Style& style);
-  std::vector<Tile> paint(const std::vector<Item>& items);
+  std::vector<Tile> paint(const std::vector<Item>& items, const std::vector<Figure>& figures = {});
 
  private:
   using PicturePtr = std::shared_ptr<const Picture>;
@@ -37,7 +38,10 @@ class Painter {
   void paint_masks(const std::vector<Item>& items, std::vector<Tile>* tiles) const;
   void paint_box(const Item& item, std::vector<Tile>* tiles);
   void paint_shapes(const std::vector<Item>& items, std::vector<Tile>* tiles) const;
+  void paint_figures(const std::vector<Figure>& figures, std::vector<Tile>* tiles) const;
   void paint_label(const Item& item, int* row, std::vector<Tile>* tiles);
+  void paint_name(const Figure& figure, std::vector<Tile>* tiles);
+  void add_label(const PicturePtr& text, int x, int y, std::vector<Tile>* tiles) const;
   PicturePtr solid(int color);
   PicturePtr label(const std::string& text, int color);
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The pictures of docs/decoders.md can be drawn again, are small, and each is on the page.
+"""The pictures of the docs can be drawn again, are small, and each is on a page.
 
     check_pictures.py DRAW_PICTURES DOCS_FOLDER
 """
@@ -27,8 +27,10 @@ def main():
     assert drawn.keys() == kept.keys(), (drawn, kept)
     for which in (drawn, kept):
         assert max(which.values()) < MOST_BYTES and sum(which.values()) < MOST_BYTES_TOGETHER, which
-    with open(os.path.join(docs, "decoders.md"), encoding="utf-8") as page:
-        shown = set(re.findall(r"\(pictures/([\w.]+)\)", page.read()))
+    shown = set()
+    for name in ("decoders.md", "zones.md"):
+        with open(os.path.join(docs, name), encoding="utf-8") as page:
+            shown |= set(re.findall(r"\(pictures/([\w.]+)\)", page.read()))
     assert shown == kept.keys(), shown ^ kept.keys()
     return 0
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pictures of docs/decoders.md: scenes of a few shapes, and on them what decoders find, drawn
-// as dvoverlay and `dvnet run --draw` do.
+// The pictures of docs/decoders.md and docs/zones.md: scenes of a few shapes, and on them what
+// decoders find, drawn as dvoverlay and `dvnet run --draw` do.
 //
 //     draw_pictures FOLDER
 #include <cairo.h>
@@ -98,7 +98,7 @@ class Scene {
 
   // Draws the objects onto the scene and writes it.
   bool write(const std::string& folder, const std::string& name, const objects::Objects& found,
-             bool pixelate = false) {
+             bool pixelate = false, const std::vector<draw::Figure>& figures = {}) {
     cairo_surface_flush(surface_);
     uint8_t* pixels = cairo_image_surface_get_data(surface_);
     const int stride = cairo_image_surface_get_stride(surface_);
@@ -128,7 +128,7 @@ class Scene {
     style.line = 2;
     style.text_height = 8;
     painter.configure(style);
-    draw::blend(painter.paint(items), {bgr.data(), kWidth, kHeight, 3 * kWidth});
+    draw::blend(painter.paint(items, figures), {bgr.data(), kWidth, kHeight, 3 * kWidth});
     for (int y = 0; y < kHeight; ++y) {
       for (int x = 0; x < kWidth; ++x) {
         std::copy_n(&bgr[static_cast<size_t>(3 * (y * kWidth + x))], 3,
@@ -337,6 +337,28 @@ bool obscured(const std::string& folder) {
   return scene.write(folder, "obscured", found, true);
 }
 
+// Two cars, of which one has crossed a line and stands in an area.
+bool zones(const std::string& folder) {
+  Scene scene(kSky);
+  draw_street(&scene);
+  objects::Objects found;
+  add(&found, "#1 car", 4, 0.91f, {23, 69, 121, 118});
+  add(&found, "#2 van", 7, 0.78f, {149, 59, 221, 95});
+  draw::Figure area, line, trail;
+  area.points = {{14, 100, 1}, {124, 100, 1}, {124, 150, 1}, {14, 150, 1}};
+  area.closed = true;
+  area.text = "bay: 1";
+  area.color = 1000;
+  line.points = {{140, 150, 1}, {134, 40, 1}};
+  line.arrow = true;
+  line.text = "gate: +0 -1";
+  line.color = 1001;
+  for (int i = 0; i <= 20; ++i) trail.points.push_back({232.0 - 8 * i, 108 + 0.5 * i, 1});
+  trail.tapers = true;
+  trail.color = 4;
+  return scene.write(folder, "zones", found, false, {area, line, trail});
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -344,7 +366,7 @@ int main(int argc, char** argv) {
   const std::string folder = argv[1];
   bool good = true;
   for (const auto picture :
-       {boxes, oriented, points, poses, instances, maps, text, whole, obscured}) {
+       {boxes, oriented, points, poses, instances, maps, text, whole, obscured, zones}) {
     good = picture(folder) && good;
   }
   return good ? 0 : 1;

@@ -38,7 +38,7 @@ struct Photo {
 };
 
 Photo paint(const std::vector<Item>& items, int width, int height, int line = 2,
-            double pixel_shape = 1) {
+            double pixel_shape = 1, const std::vector<Figure>& figures = {}) {
   Painter painter;
   Style style;
   style.frame_width = width;
@@ -47,7 +47,7 @@ Photo paint(const std::vector<Item>& items, int width, int height, int line = 2,
   style.pixel_shape = pixel_shape;
   painter.configure(style);
   Photo photo(width, height);
-  const std::vector<Tile> tiles = painter.paint(items);
+  const std::vector<Tile> tiles = painter.paint(items, figures);
   for (const Tile& tile : tiles) {
     ck_assert_msg(tile.x >= 0 && tile.y >= 0 && tile.width > 0 && tile.height > 0 &&
                       tile.x + tile.width <= width && tile.y + tile.height <= height,
@@ -122,6 +122,67 @@ START_TEST(outlines_are_drawn_instead_of_boxes) {
     }
     return of_line(nearest, 2.5);
   });
+}
+END_TEST
+
+// An open way down and right, whose right is left of it, and then below it.
+START_TEST(figures_are_drawn_with_their_arrows) {
+  Figure figure;
+  figure.points = {{50, 20, 1}, {50, 140, 1}, {90, 140, 1}};
+  for (const bool closed : {false, true}) {
+    figure.closed = closed;
+    figure.arrow = !closed;
+    check_pixels(paint({}, 160, 180, 4, 1, {figure}), "figure", [&](int x, int y) {
+      const double px = x + 0.5, py = y + 0.5;
+      double nearest =
+          std::min(distance_to(px, py, 50, 20, 50, 140), distance_to(px, py, 50, 140, 90, 140));
+      if (closed) nearest = std::min(nearest, distance_to(px, py, 90, 140, 50, 20));
+      if (!closed) {
+        // Half of its 160 pixels down.
+        nearest =
+            std::min({nearest, distance_to(px, py, 50, 100, 18, 100),
+                      distance_to(px, py, 18, 100, 30, 88), distance_to(px, py, 18, 100, 30, 112)});
+      }
+      return of_line(nearest, 2);
+    });
+  }
+}
+END_TEST
+
+START_TEST(ways_of_tracks_grow_thicker) {
+  Figure figure;
+  figure.points = {{10, 30, 1}, {50, 30, 1}, {90, 30, 1}, {130, 30, 1}};
+  figure.tapers = true;
+  const Photo photo = paint({}, 160, 60, 9, 1, {figure});
+  const auto thickness = [&](int x) {
+    int rows = 0;
+    for (int y = 0; y < 60; ++y) rows += photo.contrast(x, y) > 60;
+    return rows;
+  };
+  ck_assert_int_le(std::abs(thickness(30) - 3), 1);
+  ck_assert_int_le(std::abs(thickness(70) - 6), 1);
+  ck_assert_int_le(std::abs(thickness(110) - 9), 1);
+}
+END_TEST
+
+START_TEST(hostile_figures_have_limits) {
+  Figure figure;
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  figure.text = "name";
+  figure.arrow = true;
+  for (const bool closed : {false, true}) {
+    figure.closed = closed;
+    for (const objects::Point& at : {objects::Point{nan, nan, 1}, objects::Point{1e300, -1e300, 1},
+                                     objects::Point{INFINITY, 0, 1}, objects::Point{5, 5, 1}}) {
+      figure.points.assign(1, at);
+      paint({}, 64, 64, 2, 1, {figure});
+      figure.points.push_back(at);
+      figure.points.push_back({20, 20, 1});
+      paint({}, 64, 64, 2, 1, {figure});
+    }
+    figure.points.clear();
+    paint({}, 64, 64, 2, 1, {figure});
+  }
 }
 END_TEST
 
@@ -414,10 +475,11 @@ START_TEST(neighbouring_colors_differ) {
 END_TEST
 
 DVNN_TEST_MAIN(draw, boxes_are_four_lines, outlines_are_drawn_instead_of_boxes,
-               points_and_skeletons_are_drawn_where_they_were_seen, many_points_are_drawn_small,
-               masks_tint_their_cells, maps_tint_each_class_and_leave_the_background,
-               scaled_masks_stay_in_their_places, a_mask_beyond_the_frame_is_cut,
-               labels_are_written_in_many_scripts, labels_stay_on_the_frame,
-               what_is_not_shown_is_not_drawn, hostile_items_have_limits, captions_have_limits,
-               obscured_samples_are_averages, blurred_samples_change_smoothly,
+               figures_are_drawn_with_their_arrows, ways_of_tracks_grow_thicker,
+               hostile_figures_have_limits, points_and_skeletons_are_drawn_where_they_were_seen,
+               many_points_are_drawn_small, masks_tint_their_cells,
+               maps_tint_each_class_and_leave_the_background, scaled_masks_stay_in_their_places,
+               a_mask_beyond_the_frame_is_cut, labels_are_written_in_many_scripts,
+               labels_stay_on_the_frame, what_is_not_shown_is_not_drawn, hostile_items_have_limits,
+               captions_have_limits, obscured_samples_are_averages, blurred_samples_change_smoothly,
                neighbouring_colors_differ)

@@ -11,6 +11,11 @@
  * frame's height. Then it draws every #GstVideoRegionOfInterestMeta that another element attached,
  * with its type as the label. Labels may be in any language that the installed fonts have.
  *
+ * Below the objects it draws the areas and lines that dvzones watched in the frame, with what they
+ * have counted and, at lines, an arrow in the direction that counts as forward, and, where
+ * #GstDvOverlay:trails asks for it, the way of each track: where the middle of its box's lower edge
+ * was.
+ *
  * Where downstream draws overlays itself (caps with the feature `meta:GstVideoOverlayComposition`,
  * as video sinks have), the frame stays as it is, and what is drawn travels with it.
  *
@@ -32,6 +37,11 @@
  * gst-launch-1.0 videotestsrc num-buffers=100 ! dvconvert ! dvinfer ! dvdecode ! dvoverlay
  * show="QR code" pixelate="QR code" ! videoconvert ! autovideosink
  * ]| Draws one class alone, and makes it unreadable.
+ * |[
+ * gst-launch-1.0 videotestsrc num-buffers=100 ! dvconvert ! dvinfer ! dvdecode threshold=0.1 !
+ * dvtrack ! dvzones zones="{\"lines\":[{\"name\":\"gate\",\"points\":[[0.5,1.0],[0.5,0.0]]}]}" !
+ * dvoverlay color-by=track trails=3000 ! videoconvert ! autovideosink
+ * ]| Draws a line, how many have crossed it, and the last three seconds of each track.
  */
 #include "elements/dvoverlay/dvoverlay.h"
 
@@ -62,6 +72,7 @@ using dvnn::draw::Item;
 using dvnn::gst::CapsPtr;
 using dvnn::gst::ColorBy;
 using dvnn::gst::ObjectLock;
+using dvnn::gst::Scene;
 using dvnn::gst::Topic;
 using dvnn::gst::VideoFrameMap;
 using dvnn::gst::When;
@@ -77,6 +88,9 @@ struct DvOverlaySettings {
   guint hold = 1000;
   ColorBy color_by = ColorBy::kClass;
   std::string show, hide, blur, pixelate;
+  bool zones = true;
+  bool counts = true;
+  guint trails = 0;
 };
 
 const GEnumValue kColors[] = {
@@ -154,6 +168,17 @@ static const dvnn::gst::Properties<DvOverlaySettings>& gst_dv_overlay_properties
                 {"pixelate", "Pixelate",
                  "Labels of objects whose pixels become large squares, between commas; also of "
                  "those that are not drawn"});
+    table->boolean(&DvOverlaySettings::zones, When::kPlaying,
+                   {"zones", "Zones", "Draw the areas and lines of dvzones"});
+    table->boolean(&DvOverlaySettings::counts, When::kPlaying,
+                   {"counts", "Counts",
+                    "Write how many are in an area, and how many have crossed a line: + as its "
+                    "arrow points, - the other way"});
+    constexpr guint kLongestTrail = 60 * 1000;
+    table->number(&DvOverlaySettings::trails, When::kPlaying, 0, kLongestTrail,
+                  {"trails", "Trails",
+                   "Draw where the feet of tracks have been in the last so many milliseconds of "
+                   "running time (0 = not at all)"});
     return table;
   }();
   return *rows;
@@ -183,8 +208,7 @@ static bool gst_dv_overlay_obscures(const std::vector<Item>& items) {
 
 // Draws into the frame's memory: all, or only what downstream cannot draw for us.
 static Status gst_dv_overlay_paint(GstDvOverlay* self, GstBuffer* frame,
-                                   const DvOverlaySettings& settings,
-                                   const std::vector<Item>& items) {
+                                   const DvOverlaySettings& settings, const Scene& scene) {
   DVNN_TRY(dvnn::gst::check_video_meta(self->priv->video, frame));
   // Mapping for writing also copies memory that others hold, for example a tee's other branch.
   VideoFrameMap mapped(self->priv->video, frame, GST_MAP_READWRITE);
@@ -193,23 +217,24 @@ static Status gst_dv_overlay_paint(GstDvOverlay* self, GstBuffer* frame,
   }
   DVNN_TRY(dvnn::gst::check_frame_memory(mapped.frame()));
   DVNN_TRY(dvnn::gst::check_frame_alignment(mapped.frame()));
-  dvnn::gst::obscure_items(items, mapped.get());
+  dvnn::gst::obscure_items(scene.items, mapped.get());
   if (self->priv->composes) return {};
   gst_dv_overlay_configure_painter(self, mapped->info, settings);
-  gst_video_overlay_composition_blend(self->priv->painter.compose(items).get(), mapped.get());
+  gst_video_overlay_composition_blend(self->priv->painter.compose(scene.items, scene.figures).get(),
+                                      mapped.get());
   return {};
 }
 
 static void gst_dv_overlay_attach(GstDvOverlay* self, GstBuffer* frame,
-                                  const DvOverlaySettings& settings,
-                                  const std::vector<Item>& items) {
+                                  const DvOverlaySettings& settings, const Scene& scene) {
   GstVideoInfo info = self->priv->video;
   if (const GstVideoMeta* meta = gst_buffer_get_video_meta(frame)) {
     info.width = static_cast<gint>(meta->width);
     info.height = static_cast<gint>(meta->height);
   }
   gst_dv_overlay_configure_painter(self, info, settings);
-  const dvnn::gst::CompositionPtr composition = self->priv->painter.compose(items);
+  const dvnn::gst::CompositionPtr composition =
+      self->priv->painter.compose(scene.items, scene.figures);
   if (gst_video_overlay_composition_n_rectangles(composition.get()) == 0) return;
   gst_buffer_add_video_overlay_composition_meta(frame, composition.get());
 }
@@ -223,6 +248,9 @@ static void gst_dv_overlay_read_settings(const DvOverlaySettings& settings,
   scene->hide.set(settings.hide);
   scene->blur.set(settings.blur);
   scene->pixelate.set(settings.pixelate);
+  scene->zones = settings.zones;
+  scene->counts = settings.counts;
+  scene->trails = static_cast<GstClockTime>(settings.trails) * GST_MSECOND;
 }
 
 static Status gst_dv_overlay_draw(GstDvOverlay* self, GstBuffer* frame,
@@ -230,12 +258,12 @@ static Status gst_dv_overlay_draw(GstDvOverlay* self, GstBuffer* frame,
   GstDvOverlayPrivate& priv = *self->priv;
   const GstClockTime time = dvnn::gst::running_time(GST_BASE_TRANSFORM(self)->segment, frame);
   gst_dv_overlay_read_settings(settings, &priv.scene_settings);
-  const std::vector<Item> items = priv.scene.read(frame, time, priv.scene_settings);
-  if (items.empty()) return {};
-  if (!priv.composes || gst_dv_overlay_obscures(items)) {
-    DVNN_TRY(gst_dv_overlay_paint(self, frame, settings, items));
+  const Scene scene = priv.scene.read(frame, time, priv.scene_settings);
+  if (scene.empty()) return {};
+  if (!priv.composes || gst_dv_overlay_obscures(scene.items)) {
+    DVNN_TRY(gst_dv_overlay_paint(self, frame, settings, scene));
   }
-  if (priv.composes) gst_dv_overlay_attach(self, frame, settings, items);
+  if (priv.composes) gst_dv_overlay_attach(self, frame, settings, scene);
   return {};
 }
 

@@ -55,9 +55,10 @@ void OverlayPainter::configure(const GstVideoInfo& info, guint line_width, guint
   painter_.configure(style);
 }
 
-CompositionPtr OverlayPainter::compose(const std::vector<draw::Item>& items) {
+CompositionPtr OverlayPainter::compose(const std::vector<draw::Item>& items,
+                                       const std::vector<draw::Figure>& figures) {
   CompositionPtr composition(gst_video_overlay_composition_new(nullptr));
-  for (const draw::Tile& tile : painter_.paint(items)) add(tile, composition.get());
+  for (const draw::Tile& tile : painter_.paint(items, figures)) add(tile, composition.get());
   return composition;
 }
 

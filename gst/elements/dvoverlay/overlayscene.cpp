@@ -13,6 +13,7 @@
 #include "meta/analyticsimport.h"
 #endif
 #include "meta/roiexport.h"
+#include "meta/zoneshapesmeta.h"
 
 namespace dvnn::gst {
 namespace {
@@ -182,6 +183,39 @@ void read_regions(GstBuffer* frame, const GstDvObjectsMeta* meta, const SceneSet
   }
 }
 
+// What is written at a shape: its name, as labels are, and its numbers.
+std::string text_of(const ZoneShape& shape, const SceneSettings& settings) {
+  std::string text = settings.caption.labels ? bounded(shape.name.c_str()) : std::string();
+  if (!settings.counts) return text;
+  if (!text.empty()) text += ": ";
+  return text + (shape.is_line
+                     ? '+' + std::to_string(shape.forward) + " -" + std::to_string(shape.backward)
+                     : std::to_string(shape.inside));
+}
+
+// The areas and lines of all dvzones that have seen the frame.
+void read_zones(GstBuffer* frame, const SceneSettings& settings,
+                std::vector<draw::Figure>* figures) {
+  constexpr int kFirstColor = 1000;  // far from those of the first classes
+  for (const ZoneShapes& shapes : get_zone_shapes(frame)) {
+    for (const ZoneShape& shape : *shapes) {
+      if (figures->size() == kMaxItems) return;
+      draw::Figure figure;
+      for (const auto& [x, y] : shape.points) {
+        objects::Point point;
+        point.x = x;
+        point.y = y;
+        figure.points.push_back(point);
+      }
+      figure.closed = !shape.is_line;
+      figure.arrow = shape.is_line;
+      figure.color = kFirstColor + static_cast<int>(figures->size());
+      figure.text = text_of(shape, settings);
+      figures->push_back(std::move(figure));
+    }
+  }
+}
+
 #ifdef DVNN_HAVE_ANALYTICS
 // Reads what other elements have found and written as analytics metas.
 void read_others(GstBuffer* frame, const SceneSettings& settings, ItemList* scene) {
@@ -298,16 +332,37 @@ void OverlayScene::read_objects(const GstDvObjectsMeta* meta, GstClockTime time,
   scene->add(groups[passes]);
 }
 
-std::vector<draw::Item> OverlayScene::read(GstBuffer* frame, GstClockTime time,
-                                           const SceneSettings& settings) {
-  ItemList scene;
+void OverlayScene::read_trails(const GstDvObjectsMeta* meta, GstClockTime time,
+                               const SceneSettings& settings, std::vector<draw::Figure>* figures) {
+  if (settings.trails == 0 || !GST_CLOCK_TIME_IS_VALID(time)) return trails_.reset();
+  trails_.begin(time, settings.trails);
+  for (guint i = 0; meta && i < gst_dv_objects_meta_get_n_objects(meta); ++i) {
+    const GstDvObject* object = gst_dv_objects_meta_get_object(meta, i);
+    if (object->track_id == 0 || !gst_dv_object_has_box(object) ||
+        !settings.is_shown(bounded(object->label))) {
+      continue;
+    }
+    objects::Point foot;
+    foot.x = (object->x0 + object->x1) / 2;
+    foot.y = object->y1;
+    trails_.add(object->network, object->track_id, foot, color_of_object(*object, settings));
+  }
+  trails_.draw(figures);
+}
+
+Scene OverlayScene::read(GstBuffer* frame, GstClockTime time, const SceneSettings& settings) {
+  ItemList items;
   const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
-  if (meta) read_objects(meta, time, settings, &scene);
-  read_regions(frame, meta, settings, &scene);
+  if (meta) read_objects(meta, time, settings, &items);
+  read_regions(frame, meta, settings, &items);
 #ifdef DVNN_HAVE_ANALYTICS
-  read_others(frame, settings, &scene);
+  read_others(frame, settings, &items);
 #endif
-  return scene.take();
+  Scene scene;
+  scene.items = items.take();
+  if (settings.zones) read_zones(frame, settings, &scene.figures);
+  read_trails(meta, time, settings, &scene.figures);
+  return scene;
 }
 
 }  // namespace dvnn::gst

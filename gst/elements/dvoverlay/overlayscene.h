@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What dvoverlay draws on a frame: its objects, and other elements' regions of interest and
-// analytics metas. On frames that were passed without inference it draws the objects of the last
-// frame that was inferred.
+// What dvoverlay draws on a frame: its objects, other elements' regions of interest and analytics
+// metas, the areas and lines of dvzones, and where tracks have been. On frames that were passed
+// without inference it draws the objects of the last frame that was inferred.
 #pragma once
 
 #include <gst/video/video.h>
@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "draw/figure.h"
 #include "draw/item.h"
+#include "elements/dvoverlay/trails.h"
 #include "elements/labellist.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 
@@ -24,6 +26,8 @@ struct SceneSettings {
   ColorBy color_by = ColorBy::kClass;
   LabelList show, hide;  // an empty `show` is all labels
   LabelList blur, pixelate;
+  bool zones = true, counts = true;
+  GstClockTime trails = 0;  // how much of the past is drawn
 
   bool is_shown(const std::string& label) const {
     return (show.empty() || show.has(label)) && !hide.has(label);
@@ -52,13 +56,23 @@ class ItemList {
   size_t points_ = 0;  // of all items
 };
 
+struct Scene {
+  std::vector<draw::Item> items;
+  std::vector<draw::Figure> figures;
+  bool empty() const { return items.empty() && figures.empty(); }
+};
+
 /// Streaming thread only.
 class OverlayScene {
  public:
-  /// The items for `frame` at the running time `time`; without a time, nothing is held.
-  std::vector<draw::Item> read(GstBuffer* frame, GstClockTime time, const SceneSettings& settings);
-  /// Forgets held objects, because the stream jumps or its frames change.
-  void reset() { held_.clear(); }
+  /// What to draw on `frame` at the running time `time`; without a time, nothing is held, and there
+  /// are no trails.
+  Scene read(GstBuffer* frame, GstClockTime time, const SceneSettings& settings);
+  /// Forgets held objects and trails, because the stream jumps or its frames change.
+  void reset() {
+    held_.clear();
+    trails_.reset();
+  }
 
  private:
   struct Held {
@@ -68,10 +82,13 @@ class OverlayScene {
 
   void read_objects(const GstDvObjectsMeta* meta, GstClockTime time, const SceneSettings& settings,
                     ItemList* scene);
+  void read_trails(const GstDvObjectsMeta* meta, GstClockTime time, const SceneSettings& settings,
+                   std::vector<draw::Figure>* figures);
   void hold_or_recall(const GstDvPass& pass, ItemList items, GstClockTime time, GstClockTime hold,
                       ItemList* scene);
 
   std::map<std::string, Held> held_;  // by the name of the network
+  Trails trails_;
 };
 
 }  // namespace dvnn::gst

@@ -26,7 +26,8 @@
  *
  * #GstDvZones:counts has, for each area and line, how many are inside, have entered and left, or
  * crossed in each direction, in all and by label. Frames carry the same as the custom meta
- * `GstDvZonesMeta`: its structure has `events` (a list of the frame's) and `counts`.
+ * `GstDvZonesMeta`: its structure has `events` (a list of the frame's) and `counts`. dvoverlay
+ * draws areas and lines with their counts.
  *
  * ## Example launch line
  * |[
@@ -72,6 +73,7 @@ struct GstDvZonesPrivate {
   bool post_messages = true, predicted = false;
   GstClockTime last = GST_CLOCK_TIME_NONE;
   dvnn::zones::Zones zones;
+  dvnn::gst::ZoneShapes shapes;  // as frames carry them; null once they have changed
   std::vector<Sighting> sightings;
 };
 
@@ -119,6 +121,7 @@ static void gst_dv_zones_tell(GstDvZones* self, GValue* list) {
       gst_structure_free(fields);
     }
   }
+  priv.shapes.reset();
   GstStructure* counts = dvnn::gst::counts_structure(priv.zones);
   {
     const ObjectLock lock(self);
@@ -160,6 +163,7 @@ static void gst_dv_zones_configure(GstDvZones* self, const dvnn::image::Size& si
   // Names of the old shapes are needed for what ends with them.
   gst_dv_zones_end(self);
   priv.zones.configure(chosen ? *chosen : none, size);
+  priv.shapes.reset();
   priv.zones_now = chosen;
   priv.size_now = size;
 }
@@ -188,12 +192,15 @@ static void gst_dv_zones_collect(GstDvZonesPrivate* priv, const GstDvObjectsMeta
 }
 
 static void gst_dv_zones_attach(GstDvZones* self, GstBuffer* frame, GValue* events) {
+  GstDvZonesPrivate& priv = *self->priv;
+  if (!priv.shapes) priv.shapes = dvnn::gst::shown_shapes(priv.zones, priv.size_now);
+  dvnn::gst::add_zone_shapes(frame, priv.shapes);
   GstCustomMeta* meta = gst_buffer_get_custom_meta(frame, dvnn::gst::kZonesMeta);
   if (!meta) meta = gst_buffer_add_custom_meta(frame, dvnn::gst::kZonesMeta);
   if (!meta) return;
   GstStructure* fields = gst_custom_meta_get_structure(meta);
   gst_structure_set_value(fields, "events", events);
-  GstStructure* counts = dvnn::gst::counts_structure(self->priv->zones);
+  GstStructure* counts = dvnn::gst::counts_structure(priv.zones);
   gst_structure_set(fields, "counts", GST_TYPE_STRUCTURE, counts, nullptr);
   gst_structure_free(counts);
 }
@@ -245,6 +252,7 @@ static gboolean gst_dv_zones_sink_event(GstBaseTransform* trans, GstEvent* event
 static gboolean gst_dv_zones_stop(GstBaseTransform* trans) {
   GstDvZonesPrivate& priv = *GST_DV_ZONES(trans)->priv;
   priv.zones = {};
+  priv.shapes.reset();
   priv.zones_now.reset();
   priv.size = priv.size_now = {};
   priv.last = GST_CLOCK_TIME_NONE;

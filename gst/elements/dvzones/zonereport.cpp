@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elements/dvzones/zonereport.h"
 
+#include <utility>
+
 namespace dvnn::gst {
 namespace {
 
@@ -104,6 +106,28 @@ GstStructure* counts_structure(const zones::Zones& zones) {
   gst_structure_take_value(fields, "areas", &areas);
   gst_structure_take_value(fields, "lines", &lines);
   return fields;
+}
+
+ZoneShapes shown_shapes(const zones::Zones& zones, const image::Size& frame) {
+  auto shapes = std::make_shared<std::vector<ZoneShape>>();
+  const auto add = [&](const zones::Shape& from) -> ZoneShape& {
+    ZoneShape shape;
+    shape.name = from.name;
+    for (const auto& [x, y] : from.points) {
+      shape.points.emplace_back(from.pixels ? x : x * frame.width,
+                                from.pixels ? y : y * frame.height);
+    }
+    shapes->push_back(std::move(shape));
+    return shapes->back();
+  };
+  for (const zones::AreaState& state : zones.areas()) add(state.area).inside = state.all.inside;
+  for (const zones::LineState& state : zones.lines()) {
+    ZoneShape& shape = add(state.line);
+    shape.is_line = true;
+    shape.forward = state.all.forward;
+    shape.backward = state.all.backward;
+  }
+  return shapes;
 }
 
 }  // namespace dvnn::gst

@@ -4,6 +4,7 @@
 
 #include <gst/gst.h>
 
+#include "meta/zoneshapesmeta.h"
 #include "zones/zones.h"
 
 namespace dvnn::gst {
@@ -19,5 +20,7 @@ GstStructure* event_structure(const zones::Event& event, const zones::Zones& zon
                               const GstSegment& segment);
 /// The structure "dvnn-zone-counts": lists `areas` and `lines`.
 GstStructure* counts_structure(const zones::Zones& zones);
+/// The shapes as they are drawn on frames of that size, with what they have counted.
+ZoneShapes shown_shapes(const zones::Zones& zones, const image::Size& frame);
 
 }  // namespace dvnn::gst

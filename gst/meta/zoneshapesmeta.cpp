@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "meta/zoneshapesmeta.h"
+
+#include <algorithm>
+#include <new>
+
+#include "meta/metatags.h"
+#include "meta/metatransform.h"
+
+namespace dvnn::gst {
+namespace {
+
+struct ZoneShapesMeta {
+  GstMeta meta;
+  ZoneShapes shapes;  // in place, as C code makes and frees metas
+};
+
+ZoneShapesMeta* own(GstMeta* meta) {
+  return reinterpret_cast<ZoneShapesMeta*>(meta);
+}
+
+GType zone_shapes_api() {
+  static const GType type = gst_meta_api_type_register("GstDvZoneShapesMetaAPI", frame_meta_tags());
+  return type;
+}
+
+gboolean zone_shapes_init(GstMeta* meta, gpointer, GstBuffer*) {
+  new (&own(meta)->shapes) ZoneShapes();
+  return TRUE;
+}
+
+void zone_shapes_free(GstMeta* meta, GstBuffer*) {
+  own(meta)->shapes.~ZoneShapes();
+}
+
+ZoneShapes moved(const std::vector<ZoneShape>& shapes, const image::Transform& transform) {
+  auto changed = std::make_shared<std::vector<ZoneShape>>(shapes);
+  for (ZoneShape& shape : *changed) {
+    for (auto& [x, y] : shape.points) transform.apply(&x, &y);
+    // What was right of a line is left of it in a mirror, unless it is walked the other way.
+    const bool mirrors = (transform.scale_x * transform.scale_y < 0) != transform.swap_xy;
+    if (mirrors) std::reverse(shape.points.begin(), shape.points.end());
+  }
+  return changed;
+}
+
+// Called by C: without memory the frame goes on without shapes.
+gboolean zone_shapes_transform(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type,
+                               gpointer data) {
+  const ZoneShapes& shapes = own(meta)->shapes;
+  if (!shapes) return FALSE;
+  if (GST_META_TRANSFORM_IS_COPY(type)) {
+    if (static_cast<GstMetaTransformCopy*>(data)->region) return FALSE;
+    add_zone_shapes(to, shapes);
+    return TRUE;
+  }
+  const auto change = frame_change(type, data);
+  if (!change || !change->exact) return FALSE;
+  try {
+    add_zone_shapes(to, moved(*shapes, change->transform));
+  } catch (const std::bad_alloc&) {
+    return FALSE;
+  }
+  return TRUE;
+}
+
+const GstMetaInfo* zone_shapes_info() {
+  static const GstMetaInfo* const info =
+      gst_meta_register(zone_shapes_api(), "GstDvZoneShapesMeta", sizeof(ZoneShapesMeta),
+                        zone_shapes_init, zone_shapes_free, zone_shapes_transform);
+  return info;
+}
+
+}  // namespace
+
+void add_zone_shapes(GstBuffer* frame, const ZoneShapes& shapes) {
+  // Where a copy brings what is there already, it is there once.
+  gpointer state = nullptr;
+  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(frame, &state, zone_shapes_api())) {
+    if (own(meta)->shapes == shapes) return;
+  }
+  own(gst_buffer_add_meta(frame, zone_shapes_info(), nullptr))->shapes = shapes;
+}
+
+std::vector<ZoneShapes> get_zone_shapes(GstBuffer* frame) {
+  std::vector<ZoneShapes> all;
+  gpointer state = nullptr;
+  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(frame, &state, zone_shapes_api())) {
+    if (own(meta)->shapes) all.push_back(own(meta)->shapes);
+  }
+  return all;
+}
+
+}  // namespace dvnn::gst

@@ -5,11 +5,7 @@
 #include <cmath>
 
 namespace dvnn::zones {
-namespace {
 
-__extension__ using Wide = __int128;  // products of coordinates have up to 72 bits
-
-// Above 0 if c is to the right of the way from a to b, as y is downwards.
 Wide turn(const Point& a, const Point& b, const Point& c) {
   return static_cast<Wide>(b.x - a.x) * (c.y - a.y) - static_cast<Wide>(b.y - a.y) * (c.x - a.x);
 }
@@ -17,6 +13,8 @@ Wide turn(const Point& a, const Point& b, const Point& c) {
 int sign(Wide value) {
   return (value > 0) - (value < 0);
 }
+
+namespace {
 
 // On which side of the edge, moved by the step, the point is: 1 right, -1 left.
 int side_of_edge(const Point& a, const Point& b, const Point& point) {
@@ -26,16 +24,10 @@ int side_of_edge(const Point& a, const Point& b, const Point& point) {
   return b.y != a.y ? (b.y > a.y ? 1 : -1) : (b.x > a.x ? -1 : 1);
 }
 
-// On which side of the way the corner, moved by the step, is. If it is an end, it lies beyond
-// itself, seen from the edge's other corner.
-int side_of_way(const Point& from, const Point& to, const Point& corner, bool is_end,
-                const Point& other) {
+// On which side of the way the corner, moved by the step, is.
+int side_of_way(const Point& from, const Point& to, const Point& corner) {
   const int exact = sign(turn(from, to, corner));
   if (exact != 0) return exact;
-  if (is_end) {
-    const int beyond = -sign(turn(from, to, other));
-    if (beyond != 0) return beyond;
-  }
   return to.y != from.y ? (to.y > from.y ? -1 : 1) : (to.x > from.x ? 1 : -1);
 }
 
@@ -55,14 +47,11 @@ Point place(double x, double y) {
   return {whole(x), whole(y)};
 }
 
-bool crosses(const Point& from, const Point& to, const Point& a, const Point& b, Crossing* crossing,
-             const Ends& ends) {
+bool crosses(const Point& from, const Point& to, const Point& a, const Point& b,
+             Crossing* crossing) {
   if (from == to || a == b) return false;
   const int before = side_of_edge(a, b, from), after = side_of_edge(a, b, to);
-  if (before == after ||
-      side_of_way(from, to, a, ends.a, b) == side_of_way(from, to, b, ends.b, a)) {
-    return false;
-  }
+  if (before == after || side_of_way(from, to, a) == side_of_way(from, to, b)) return false;
   const double start = to_double(turn(a, b, from)), end = to_double(turn(a, b, to));
   crossing->at = start == end ? 0 : std::clamp(start / (start - end), 0.0, 1.0);
   crossing->direction = after;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where ways cross lines and areas, exactly: in whole numbers, so that a point on a line, a way
+// Where ways cross the edges of areas, exactly: in whole numbers, so that a point on an edge, a way
 // through a corner and a way along an edge have one answer, and all questions about them agree.
 //
-// Shapes are taken to be moved by an infinitely small step, right and, far less, down. Then nothing
+// Areas are taken to be moved by an infinitely small step, right and, far less, down. Then nothing
 // ever lies on anything: every point is on one side, and a way through a corner crosses one edge.
 #pragma once
 
@@ -25,21 +25,21 @@ constexpr double kUnits = 1024;
 /// The nearest place. Coordinates beyond 2^24 pixels, and those that are no numbers, are cut.
 Point place(double x, double y);
 
+__extension__ using Wide = __int128;  // products of coordinates have up to 72 bits
+
+/// Above 0 if c is to the right of the way from a to b, as y is downwards.
+Wide turn(const Point& a, const Point& b, const Point& c);
+int sign(Wide value);
+
 /// Where a way crosses an edge.
 struct Crossing {
   double at = 0;  // of the way, 0..1
   int direction;  // 1: from the left of the edge to its right, seen along it, y downwards; else -1
 };
 
-/// Which ends of an edge no other edge goes on from. A line reaches an infinitely small bit beyond
-/// its ends, more than it is moved: so whoever touches an end has touched the line.
-struct Ends {
-  bool a = false, b = false;
-};
-
 /// Whether the way from `from` to `to` crosses the edge from `a` to `b`.
-bool crosses(const Point& from, const Point& to, const Point& a, const Point& b, Crossing* crossing,
-             const Ends& ends = {});
+bool crosses(const Point& from, const Point& to, const Point& a, const Point& b,
+             Crossing* crossing);
 
 /// Whether a point lies in the polygon: it is in an odd number of its windings.
 bool contains(const std::vector<Point>& polygon, const Point& point);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "zones/contact.h"
+
 namespace dvnn::zones {
 namespace {
 
@@ -28,52 +30,54 @@ bool Edges::is_off(const Point& point) const {
   return true;
 }
 
-bool Edges::touches(const Point& point) const {
-  for (size_t i = closed ? 0 : 1; i < points.size(); ++i) {
-    if (lies_on(points[i > 0 ? i - 1 : points.size() - 1], points[i], point)) return true;
+// A crossing of a line counts when it has been left, where the way has been on both of its sides.
+void Passage::cross_line(const Edges& edges, const Point& from, const Point& to,
+                         std::vector<Found>* found) {
+  if (from == to) return;
+  static thread_local std::vector<Contact> contacts;
+  contacts.clear();
+  find_contacts(edges.points, from, to, &contacts);
+  int stays = 0;
+  for (const Contact& contact : contacts) {
+    const int before = contact.from_start ? before_ : contact.before;
+    if (contact.to_end) {
+      stays = before;
+    } else if (before * contact.after < 0) {
+      found->push_back({contact.end, contact.after});
+    }
   }
-  return false;
+  before_ = stays;
 }
 
 // Returns how many of those that wait count now: the first ones, up to the last place at which the
 // way was off the edges.
 size_t Passage::cross(const Edges& edges, const Point& from, Time begin, const Point& to,
                       Time end) {
-  struct Found {
-    Crossing crossing;
-    bool operator<(const Found& other) const { return crossing.at < other.crossing.at; }
-  };
   static thread_local std::vector<Found> found;
   found.clear();
-  const std::vector<Point>& points = edges.points;
-  for (size_t i = edges.closed ? 0 : 1; i < points.size(); ++i) {
-    Crossing crossing;
-    if (crosses(from, to, points[i > 0 ? i - 1 : points.size() - 1], points[i], &crossing,
-                {!edges.closed && i == 1, !edges.closed && i + 1 == points.size()})) {
-      found.push_back({crossing});
+  if (edges.closed) {
+    for (size_t i = 0, last = edges.points.size() - 1; i < edges.points.size(); last = i++) {
+      Crossing crossing;
+      if (crosses(from, to, edges.points[last], edges.points[i], &crossing)) {
+        found.push_back({crossing.at, crossing.direction});
+      }
     }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const Found& p, const Found& q) { return p.at < q.at; });
+  } else {
+    cross_line(edges, from, to, &found);
   }
-  std::stable_sort(found.begin(), found.end());
-  // Whether the way is off the edges between two of its places.
+  // Whether the way is off the edges between two of its places. Between two contacts with a line
+  // it is.
+  const bool always = !edges.closed && !(edges.band > 0);
   const auto off = [&](double begins, double ends) {
-    return ends > begins && edges.is_off(point_at(from, to, (begins + ends) / 2));
+    return always || (ends > begins && edges.is_off(point_at(from, to, (begins + ends) / 2)));
   };
-  size_t first = 0;
-  if (on_since_begin_) {
-    double on_until = 0;
-    for (; first < found.size() && !off(on_until, found[first].crossing.at); ++first) {
-      on_until = found[first].crossing.at;
-    }
-    on_since_begin_ = first == found.size() && !off(on_until, 1) && edges.touches(to);
-  }
-  if (!waiting_.empty()) {
-    waiting_.back().deep |= off(0, found.empty() ? 1 : found[0].crossing.at);
-  }
-  for (size_t i = first; i < found.size(); ++i) {
-    const Crossing& crossing = found[i].crossing;
-    const double next = i + 1 < found.size() ? found[i + 1].crossing.at : 1;
+  if (!waiting_.empty()) waiting_.back().deep |= off(0, found.empty() ? 1 : found[0].at);
+  for (size_t i = 0; i < found.size(); ++i) {
+    const double next = i + 1 < found.size() ? found[i + 1].at : 1;
     waiting_.push_back(
-        {time_at(begin, end, crossing.at), crossing.direction, off(crossing.at, next)});
+        {time_at(begin, end, found[i].at), found[i].direction, off(found[i].at, next)});
   }
   size_t settled = waiting_.size();
   if (!edges.is_off(to)) {

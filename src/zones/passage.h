@@ -18,8 +18,6 @@ struct Edges {
 
   /// Whether the point is farther than the band from all edges. Without a band: on none of them.
   bool is_off(const Point& point) const;
-  /// Whether it lies exactly on one.
-  bool touches(const Point& point) const;
 };
 
 class Passage {
@@ -42,14 +40,19 @@ class Passage {
   /// The way begins on an area's edge, taken to be inside: which it is is known when it has left
   /// the edge.
   void begin_inside(Time time) { waiting_.push_back({time, 1, false}); }
-  /// The way begins on a line. Whichever way it leaves it, that is no crossing.
-  void begin_on_line() { on_since_begin_ = true; }
 
  private:
+  struct Found {
+    double at = 0;
+    int direction = 1;
+  };
+  void cross_line(const Edges& edges, const Point& from, const Point& to,
+                  std::vector<Found>* found);
   size_t cross(const Edges& edges, const Point& from, Time begin, const Point& to, Time end);
 
   std::vector<Crossed> waiting_;  // until the way has been off the edges
-  bool on_since_begin_ = false;
+  // While the way is on a line, on which side it came there: 0 if on none, or if it began there.
+  int before_ = 0;
 };
 
 }  // namespace dvnn::zones

@@ -29,7 +29,11 @@ Edges edges_of(const Shape& shape, bool closed, const image::Size& frame) {
   edges.points = places_of(shape, frame);
   edges.closed = closed;
   edges.band = pixels_of(shape, shape.band, frame);
-  if (closed) turn_inwards(&edges.points);
+  if (closed) {
+    turn_inwards(&edges.points);
+  } else {
+    edges.points.erase(std::unique(edges.points.begin(), edges.points.end()), edges.points.end());
+  }
   return edges;
 }
 
@@ -151,12 +155,7 @@ void Zones::visit(const Sighting& sighting, const Place* from, Time time, Track*
   for (size_t i = 0; i < lines_.size(); ++i) {
     const Line& line = lines_[i].line;
     if (!is_wanted(line, label)) continue;
-    if (!from) {
-      if (line_edges_[i].touches(track->place.at(line.anchor))) {
-        track->passages[i].begin_on_line();
-      }
-      continue;
-    }
+    if (!from) continue;
     track->passages[i].move(line_edges_[i], from->at(line.anchor), from->time,
                             track->place.at(line.anchor), time,
                             [&](const Passage::Crossed& crossed) {

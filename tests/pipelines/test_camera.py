@@ -1,0 +1,269 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""pipelines/camera comes through what cameras do: go away, come back, fall silent, and worse.
+
+    test_camera.py DVCAMERA CLIP
+
+Exits with 77 where Python's bindings of GStreamer are not installed. The RTSP server is
+gst-rtsp-server, by gir1.2-gst-rtsp-server-1.0; without it a TCP server stands in for it.
+"""
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+try:
+    import gi
+    gi.require_version("Gst", "1.0")
+    from gi.repository import GLib, Gst
+except (ImportError, AttributeError, ValueError) as missing:
+    print("skipped: %s" % missing)
+    sys.exit(77)
+
+PICTURES = ("videotestsrc is-live=true ! video/x-raw,format=I420,width=320,height=240,framerate=25/1"
+            " ! jpegenc")
+
+
+def serve_rtsp(port):
+    """A camera: prints a line when it can be called, and serves until it is killed."""
+    gi.require_version("GstRtspServer", "1.0")
+    from gi.repository import GstRtspServer
+    Gst.init(None)
+    server = GstRtspServer.RTSPServer()
+    server.set_service(port)
+    factory = GstRtspServer.RTSPMediaFactory()
+    factory.set_launch("( %s ! rtpjpegpay name=pay0 )" % PICTURES)
+    server.get_mount_points().add_factory("/stream", factory)
+    assert server.attach(None)
+    print("ready", flush=True)
+    GLib.MainLoop().run()
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])
+
+
+class Server:
+    """A camera in a process, which can be killed and started again at its port."""
+
+    def __init__(self):
+        self.port = free_port()
+        self.process = None
+        probe = subprocess.run([sys.executable, "-c", "import gi; gi.require_version('GstRtspServer', '1.0')\n"
+                                "from gi.repository import GstRtspServer"], stderr=subprocess.DEVNULL)
+        self.rtsp = probe.returncode == 0
+        if not self.rtsp:
+            print("gir1.2-gst-rtsp-server-1.0 is not installed: the camera is a TCP server")
+
+    def config(self):
+        if self.rtsp:
+            return {"source": "rtsp://127.0.0.1:%s/stream" % self.port}
+        return {"source-line": "tcpclientsrc host=127.0.0.1 port=%s ! multipartdemux ! jpegdec ! videoconvert"
+                               % self.port}
+
+    def start(self):
+        if self.rtsp:
+            self.process = subprocess.Popen([sys.executable, __file__, "--serve", self.port],
+                                            stdout=subprocess.PIPE, text=True)
+            assert self.process.stdout.readline() == "ready\n"
+            return
+        line = "%s ! multipartmux boundary=x ! tcpserversink host=127.0.0.1 port=%s" % (PICTURES, self.port)
+        self.process = subprocess.Popen(["gst-launch-1.0", "-q"] + line.split())
+
+    def kill(self):
+        if not self.process:
+            return
+        self.process.kill()
+        self.process.wait()
+        if self.process.stdout:
+            self.process.stdout.close()
+
+
+class Service:
+    """dvcamera, as systemd runs it, and what it has told systemd."""
+
+    def __init__(self, folder, config, watchdog=0.4):
+        self.folder = folder
+        path = os.path.join(folder, "camera.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(config, file)
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        address = os.path.join(folder, "notify-%d" % id(self))
+        self.socket.bind(address)
+        self.told = []
+        self.log = open(os.path.join(folder, "log"), "w+", encoding="utf-8")
+        environment = dict(os.environ, NOTIFY_SOCKET=address, WATCHDOG_USEC=str(int(watchdog * 1e6)))
+        self.process = subprocess.Popen([DVCAMERA, path], env=environment, stdout=self.log, stderr=self.log)
+
+    def read(self, seconds):
+        """The next of what it tells, or None."""
+        self.socket.settimeout(max(0.001, seconds))
+        try:
+            text = self.socket.recv(4096).decode()
+        except socket.timeout:
+            return None
+        fields = dict(line.split("=", 1) for line in text.split("\n"))
+        self.told.append(fields)
+        return fields
+
+    def wait_for(self, name, pattern, seconds=8):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            fields = self.read(end - time.monotonic())
+            if fields and re.search(pattern, fields.get(name, "")):
+                return fields
+        raise AssertionError("no %s like '%s': %s\n%s" % (name, pattern, self.told[-8:], self.text()))
+
+    def wait_for_line(self, pattern, count=1, seconds=8):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.read(0.02)
+            if len(re.findall(pattern, self.text())) >= count:
+                return
+        raise AssertionError("no line like '%s': %s" % (pattern, self.text()))
+
+    def signs_of_life(self, seconds):
+        end = time.monotonic() + seconds
+        count = 0
+        while time.monotonic() < end:
+            fields = self.read(end - time.monotonic())
+            count += bool(fields) and fields.get("WATCHDOG") == "1"
+        return count
+
+    def text(self):
+        with open(self.log.name, encoding="utf-8") as file:
+            return file.read()
+
+    def end(self, sign=signal.SIGTERM):
+        """Its exit status."""
+        if sign:
+            self.process.send_signal(sign)
+        try:
+            return self.process.wait(10)
+        finally:
+            self.process.kill()
+            self.socket.close()
+            self.log.close()
+
+
+LINE = ["videoconvert", "video/x-raw,format=RGB"]
+FAST = {"retry": 200, "retry-most": 400, "elements": LINE}
+
+
+def check_that_a_camera_that_goes_away_is_found_again(folder):
+    server = Server()
+    service = Service(folder, dict(FAST, silence=1500, **server.config()))
+    try:
+        # It is ready before its camera is, and lives without it.
+        service.wait_for("READY", "1")
+        service.wait_for("STATUS", "no source")
+        assert service.signs_of_life(1) >= 3
+        for times in (1, 2):
+            server.start()
+            service.wait_for_line("frames come", times)
+            server.kill()
+            service.wait_for("STATUS", "no source")
+            assert service.signs_of_life(0.6) >= 2
+        server.start()
+        service.wait_for_line("frames come", 3)
+        assert service.end() == 0, service.text()
+    finally:
+        server.kill()
+        service.process.kill()
+
+
+def check_that_a_silent_camera_is_called_again(folder):
+    server = Server()
+    server.start()
+    service = Service(folder, dict(FAST, silence=700, **server.config()))
+    try:
+        service.wait_for_line("frames come")
+        server.process.send_signal(signal.SIGSTOP)
+        service.wait_for("STATUS", "no frames for 0.7 s")
+        server.process.send_signal(signal.SIGCONT)
+        service.wait_for_line("frames come", 2)
+        assert service.end() == 0
+    finally:
+        server.kill()
+        service.process.kill()
+
+
+def check_that_attempts_become_rarer(folder):
+    service = Service(folder, {"source": "rtsp://127.0.0.1:%s/none" % free_port(), "retry": 100,
+                               "retry-most": 800, "elements": LINE})
+    service.wait_for_line("next attempt is in 0.8 s", 2)
+    waits = [float(text) for text in re.findall(r"next attempt is in ([\d.]+) s", service.text())]
+    assert waits[:5] == [0.1, 0.2, 0.4, 0.8, 0.8], waits
+    assert service.end() == 0
+
+
+def check_that_elements_that_stop_give_no_sign_of_life(folder):
+    service = Service(folder, {"source": "test", "hang": 600,
+                               "elements": LINE + ["identity sleep-time=100000000"]})
+    service.wait_for_line("frames come")
+    service.wait_for("STATUS", "let none out")
+    assert service.signs_of_life(1.5) == 0
+    service.process.kill()  # as systemd does
+    service.end(None)
+
+
+def check_that_an_error_of_an_element_ends_it(folder):
+    service = Service(folder, {"source": "test", "elements": LINE + ["identity error-after=5"]})
+    assert service.end(None) == 1
+    assert "error: identity" in service.text(), service.text()
+
+
+def check_that_files_end_or_repeat(folder):
+    service = Service(folder, {"source": CLIP, "elements": LINE + [{"element": "fakesink", "sync": False}]})
+    assert service.end(None) == 0
+    assert "the file has ended" in service.text()
+    service = Service(folder, {"source": CLIP, "repeat": True,
+                               "elements": LINE + [{"element": "fakesink", "sync": False}]})
+    service.wait_for_line("frames come", 3)
+    assert service.end() == 0
+
+
+def check_that_mistakes_are_named(folder):
+    cases = [({}, "must have either 'source' or 'source-line'"),
+             ({"source": "test", "sorce": 1}, "there is no field 'sorce'"),
+             ({"source": 3}, "'source' is 3, must be a text"),
+             ({"source": "test", "silence": -1}, "'silence' is -1, must be a number of at least 0"),
+             ({"source": "test", "transport": "pigeon"}, "'transport' is 'pigeon', must be one of any, tcp, udp"),
+             ({"source": "test", "elements": ["nothing"]}, "no element \"nothing\""),
+             ({"source": "test", "elements": [{"element": "identity", "speed": 1}]},
+              "identity has no property 'speed'"),
+             ({"source": "test", "elements": [{"element": "nothing"}]}, "there is no element 'nothing'"),
+             ({"source": "test", "elements": [7]}, "elements has 7")]
+    for config, message in cases:
+        path = os.path.join(folder, "wrong.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(config, file)
+        done = subprocess.run([DVCAMERA, path, "--check"], stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 2 and message in done.stderr, (config, done.stderr)
+    example = os.path.join(os.path.dirname(DVCAMERA), "camera.json")
+    done = subprocess.run([DVCAMERA, example, "--check"], stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def main():
+    began = time.monotonic()
+    for name, check in list(globals().items()):
+        if name.startswith("check_"):
+            with tempfile.TemporaryDirectory() as folder:
+                check(folder)
+            print("%6.1f s  %s" % (time.monotonic() - began, name[len("check_that_"):].replace("_", " ")))
+    return 0
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--serve":
+        serve_rtsp(sys.argv[2])
+    DVCAMERA, CLIP = sys.argv[1:]
+    sys.exit(main())

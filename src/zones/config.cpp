@@ -14,6 +14,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t kMostShapes = 256, kMostPoints = 256, kMostLabels = 256;
+constexpr size_t kMostShownBytes = 67;                   // of a text, in messages
 constexpr int64_t kLongest = int64_t{24} * 3600 * 1000;  // milliseconds
 
 void read_points(JsonReader* in, size_t least, Shape* shape) {
@@ -51,7 +52,7 @@ size_t read_choice(JsonReader* in, const char* name, const std::vector<std::stri
   }
   std::string all;
   for (const std::string& known : words) all += (all.empty() ? "" : ", ") + known;
-  in->fail(name, "is '" + word + "', must be one of " + all);
+  in->fail(name, "is '" + short_text(word, kMostShownBytes) + "', must be one of " + all);
   return 0;
 }
 
@@ -123,7 +124,8 @@ Status read_list(const Json& json, const char* name, const std::string& what, Re
     DVNN_ASSIGN(auto shape, read((*list)[i], what + format(": %s[%zu]", name, i)));
     if (!names.insert(shape.name).second) {
       return Error{ErrorCode::kInvalidArgument, what + format(": %s[%zu] is called '", name, i) +
-                                                    shape.name + "' like another one"};
+                                                    short_text(shape.name, kMostShownBytes) +
+                                                    "' like another one"};
     }
     out->push_back(std::move(shape));
   }
@@ -142,8 +144,9 @@ Result<Config> parse_config(const std::string& text, const std::string& what) {
   }
   for (const auto& member : json.items()) {
     if (member.key() != "areas" && member.key() != "lines") {
-      return Error{ErrorCode::kInvalidArgument,
-                   what + ": there is no field '" + member.key() + "', but 'areas' and 'lines'"};
+      return Error{ErrorCode::kInvalidArgument, what + ": there is no field '" +
+                                                    short_text(member.key(), kMostShownBytes) +
+                                                    "', but 'areas' and 'lines'"};
     }
   }
   DVNN_TRY(read_list(json, "areas", what, read_area, &config.areas));

@@ -221,12 +221,18 @@ START_TEST(mistakes_are_named) {
       {R"({"areas":[{"name":"a","dwell":-1,"points":[[0,0],[1,0],[1,1]]}]})", "dwell"},
       {R"({"areas":[{"name":"a","share":0,"points":[[0,0],[1,0],[1,1]]}]})",
        "above 0 and at most 1"},
+      // Messages are lines, whatever is quoted.
+      {R"({"areas":[{"name":"a","anchor":"he\nad","points":[[0,0],[1,0],[1,1]]}]})", "is 'he"},
+      {R"({"lines":[{"name":"a\n","points":[[0,0],[1,0]]},{"name":"a\n","points":[[0,0],[1,0]]}]})",
+       "like another one"},
+      {R"({"zo\nnes":[]})", "but 'areas' and 'lines'"},
   };
   for (const auto& c : cases) {
     const auto config = parse_config(c.json, "zones");
     ck_assert_msg(!config.ok(), "%s", c.json);
     ck_assert_msg(config.error().message.find(c.message) != std::string::npos, "%s: %s", c.json,
                   config.error().message.c_str());
+    ck_assert(config.error().message.find('\n') == std::string::npos);
   }
 }
 END_TEST

@@ -1,0 +1,278 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""pipelines/live: what it serves, and what the page shows of it in Chromium.
+
+    test_live.py DVLIVE [SCREENSHOT.png]
+
+What needs pictures skips where gst-launch-1.0 or its jpegenc are absent, what needs Chromium where that is;
+exits with 77 if both are.
+"""
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+
+import chromium
+
+WIDTH, HEIGHT = 320, 180
+GREEN = 0xff208040
+
+
+def jpegs(colour, count):
+    """Pictures of one colour, one behind the other."""
+    line = ("videotestsrc num-buffers=%d pattern=solid-color foreground-color=%d ! video/x-raw,width=%d,height=%d"
+            " ! jpegenc ! fdsink" % (count, colour, WIDTH, HEIGHT))
+    return subprocess.run(["gst-launch-1.0", "-q"] + line.split(), stdout=subprocess.PIPE, check=True).stdout
+
+
+def frame(number, objects, counts=None, **more):
+    """A document as dvpublish writes it."""
+    return dict({"version": 1, "type": "frame", "id": "0123456789abcdef-%d" % number, "session": "0123456789abcdef",
+                 "seq": number, "stream": "any", "time": {"pts": number * 40000000, "utc_from": "clock",
+                                                          "utc": "2026-11-23T21:50:13.123456Z"},
+                 "frame": {"width": WIDTH, "height": HEIGHT}, "passes": [{"network": "n", "state": "inferred"}],
+                 "objects": objects, "counts": counts or {"areas": [], "lines": []}}, **more)
+
+
+def thing(track, x, y, label="person", **more):
+    return dict({"id": track, "track_id": track, "kind": "detection", "class_id": 0, "label": label,
+                 "confidence": 0.93, "network": "n", "box": [x, y, x + 40, y + 60]}, **more)
+
+
+class Live:
+    """dvlive with two streams, and who feeds it."""
+
+    def __init__(self, folder, *streams):
+        self.folder = folder
+        self.process = subprocess.Popen([sys.executable, DVLIVE, "--folder", folder, "--port", "0", *streams],
+                                        stdout=subprocess.PIPE, text=True)
+        self.url = self.process.stdout.readline().strip()
+        assert self.url.startswith("http://127.0.0.1:"), self.url
+
+    def write(self, name, data):
+        if not isinstance(data, bytes):
+            data = (json.dumps(data) + "\n").encode()
+        with open(os.path.join(self.folder, name), "ab") as file:
+            file.write(data)
+
+    def open(self, path):
+        return urllib.request.urlopen(self.url + path, timeout=10)
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def next_document(answer):
+    while True:
+        line = answer.readline()
+        assert line, "the server has hung up"
+        if line.startswith(b"data: "):
+            return json.loads(line[6:])
+
+
+def check_that_documents_arrive_in_order_from_pipes_and_files(folder):
+    rotated = os.path.join(folder, "yard.jsonl")
+    with open(rotated, "w", encoding="utf-8") as file:
+        file.write(json.dumps(frame(1000, [])) + "\n")  # history
+    live = Live(folder, "door", "yard")
+    try:
+        answer = live.open("documents")
+        time.sleep(0.3)
+        for number in range(50):
+            live.write("door.jsonl", frame(number, [thing(1, 10, 10)]))
+        told = [next_document(answer) for _ in range(50)]
+        assert [document["seq"] for document in told] == list(range(50))
+        assert told[0]["stream"] == "door" and told[0]["objects"][0]["track_id"] == 1
+        # A file that is followed, and goes on in a new one; what is no document is left out.
+        live.write("yard.jsonl", frame(1, []))
+        assert next_document(answer)["seq"] == 1
+        live.write("yard.jsonl", b"{no document\n[1]\n")
+        os.rename(rotated, rotated + ".1")
+        live.write("yard.jsonl", frame(2, []))
+        document = next_document(answer)
+        assert document["seq"] == 2 and document["stream"] == "yard"
+    finally:
+        live.close()
+
+
+def check_that_a_client_that_reads_nothing_keeps_nobody_waiting(folder):
+    live = Live(folder, "door")
+    try:
+        with socket.create_connection(("127.0.0.1", int(live.url.split(":")[2].strip("/")))) as slow:
+            slow.sendall(b"GET /documents HTTP/1.1\r\nHost: x\r\n\r\n")
+            answer = live.open("documents")
+            time.sleep(0.3)
+            padding = "x" * 20000
+            began = time.monotonic()
+            for number in range(600):
+                live.write("door.jsonl", frame(number, [], fields={"padding": padding}))
+                assert next_document(answer)["seq"] == number
+            assert time.monotonic() - began < 10
+    finally:
+        live.close()
+
+
+def check_that_what_is_not_there_is_refused(folder):
+    live = Live(folder, "door")
+    try:
+        for path in ("nothing", "live/nobody", "picture/door", "../dvlive", "live/..%2f..%2fetc%2fpasswd"):
+            try:
+                live.open(path)
+                raise AssertionError(path)
+            except urllib.error.HTTPError as error:
+                assert error.code == 404, (path, error.code)
+        policy = live.open("").headers["Content-Security-Policy"]
+        assert "default-src 'none'" in policy and "unsafe" not in policy, policy
+    finally:
+        live.close()
+    done = subprocess.run([sys.executable, DVLIVE, "../x"], stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2 and "no name of a stream" in done.stderr
+
+
+def check_pictures_that_arrive_whole(folder):
+    live = Live(folder, "door")
+    pictures = jpegs(GREEN, 3)
+    try:
+        answer = live.open("live/door")
+        for begin in range(0, len(pictures), 1000):
+            live.write("door.mjpeg", pictures[begin:begin + 1000])
+        assert answer.readline() == b"--picture\r\n" and answer.readline() == b"Content-Type: image/jpeg\r\n"
+        size = int(answer.readline().split()[1])
+        assert answer.readline() == b"\r\n"
+        picture = answer.read(size)
+        assert picture.startswith(b"\xff\xd8\xff") and picture.endswith(b"\xff\xd9") and picture in pictures
+        assert live.open("picture/door").read() in pictures
+    finally:
+        live.close()
+
+
+# The colour of the page at a place of a stream's frame: of its canvas, or of its picture.
+PIXEL = """(() => {
+  const view = document.querySelector('[data-stream=%s] .view');
+  const of = (element, w, h) => {
+    const canvas = Object.assign(document.createElement('canvas'), {width: %d, height: %d});
+    canvas.getContext('2d').drawImage(element, 0, 0, canvas.width, canvas.height);
+    return [...canvas.getContext('2d').getImageData(%d, %d, 1, 1).data];
+  };
+  return of(view.querySelector('%s'));
+})()"""
+
+
+def pixel(browser, stream, element, x, y):
+    return browser.evaluate(PIXEL % (stream, WIDTH, HEIGHT, x, y, element))
+
+
+def check_page_that_shows_pictures_boxes_tracks_and_counts(folder):
+    with open(os.path.join(folder, "door.zones"), "w", encoding="utf-8") as file:
+        json.dump({"lines": [{"name": "gate", "points": [[0.75, 0.9], [0.75, 0.1]]}]}, file)
+    live = Live(folder, "door", "yard")
+    browser = chromium.Chromium(chromium.find())
+    stop = threading.Event()
+
+    def feed():
+        pictures = {"door": jpegs(GREEN, 1), "yard": jpegs(0xff804020, 1)}
+        for number in range(10000):
+            if stop.wait(0.04):
+                return
+            x = min(20 + 2 * number, 200)
+            counts = {"areas": [{"name": "hall", "inside": number // 20 % 4, "entered": 0, "left": 0}],
+                      "lines": [{"name": "gate", "forward": number // 30, "backward": 1}]}
+            live.write("door.jsonl", frame(number, [thing(1, x, 60), thing(2, 250, 100, "<b>car</b>")], counts))
+            live.write("yard.jsonl", frame(number, [thing(3, 100, 80, predicted=True)]))
+            for name, picture in pictures.items():
+                live.write(name + ".mjpeg", picture)
+
+    feeder = threading.Thread(target=feed)
+    feeder.start()
+    try:
+        browser.call("Page.navigate", url=live.url)
+        browser.wait_for("document.querySelectorAll('figure').length === 2")
+        browser.wait_for("/[1-9]\\d* objects, [1-9]/.test(document.querySelector('[data-stream=door] span').textContent)")
+        browser.wait_for("[...document.querySelectorAll('img')].every((image) => image.naturalWidth === %d)" % WIDTH)
+        browser.wait_for("document.querySelector('[data-stream=door] ul').textContent.includes('gate +: 3')", 15)
+        time.sleep(1)
+        png = browser.picture()
+        # The picture is that of its stream.
+        red, green, blue, _ = pixel(browser, "door", "img", 160, 20)
+        assert abs(red - 0x20) < 12 and abs(green - 0x80) < 12 and abs(blue - 0x40) < 12, (red, green, blue)
+        # Boxes are drawn where they are, and nothing where they are not.
+        assert pixel(browser, "door", "canvas", 200, 90)[3] > 128
+        assert pixel(browser, "door", "canvas", 239, 90)[3] > 128
+        assert pixel(browser, "door", "canvas", 220, 90)[3] == 0
+        assert pixel(browser, "door", "canvas", 100, 30)[3] == 0
+        # The track's way, which ended at the middle of the box's foot, and the line.
+        assert pixel(browser, "door", "canvas", 210, 120)[3] > 128
+        line = pixel(browser, "door", "canvas", 240, 30)
+        assert min(line) > 100, line
+        # One beside the other, and no text has become a part of the page.
+        assert browser.evaluate("(([a, b]) => a.top === b.top && a.right <= b.left)"
+                                "([...document.querySelectorAll('figure')].map((f) => f.getBoundingClientRect()))")
+        assert browser.evaluate("document.querySelectorAll('figure b').length") == 2
+        words = browser.evaluate("document.querySelector('[data-stream=door] ul').textContent")
+        assert "<b>car</b>: 1" in words and "person: 1" in words and "in hall: " in words, words
+        drawn = browser.evaluate("(() => { const chart = document.querySelector('[data-stream=door] .chart');"
+                                 "const data = chart.getContext('2d').getImageData(0, 0, chart.width, chart.height).data;"
+                                 "let n = 0; for (let i = 3; i < data.length; i += 4) n += data[i] > 128; return n })()")
+        assert drawn > 500, drawn
+        assert not browser.complaints, browser.complaints
+        # Where nothing comes any more, it says so.
+        stop.set()
+        browser.wait_for("document.querySelector('[data-stream=door] span').textContent === 'no documents'", 8)
+        if len(sys.argv) > 2:
+            with open(sys.argv[2], "wb") as file:
+                file.write(png)
+    finally:
+        stop.set()
+        feeder.join()
+        browser.close()
+        live.close()
+
+
+def check_page_of_many_streams_that_shows_all_pictures(folder):
+    names = ["stream%d" % i for i in range(9)]
+    live = Live(folder, *names)
+    browser = chromium.Chromium(chromium.find())
+    try:
+        browser.call("Page.navigate", url=live.url)
+        for i, name in enumerate(names):
+            live.write(name + ".mjpeg", jpegs(0xff000000 + 20 * i, 1))
+            live.write(name + ".jsonl", frame(i, [thing(i + 1, 10, 10)]))
+        browser.wait_for("document.images.length === 9"
+                         " && [...document.images].every((image) => image.naturalWidth === %d)" % WIDTH)
+        live.write("stream8.mjpeg", jpegs(0xffff0000, 1))
+        browser.wait_for("(%s)[0] > 200" % (PIXEL % ("stream8", WIDTH, HEIGHT, 160, 90, "img")))
+    finally:
+        browser.close()
+        live.close()
+
+
+def main():
+    gstreamer = subprocess.run(["gst-inspect-1.0", "--exists", "jpegenc"], check=False).returncode == 0
+    began = time.monotonic()
+    for name, check in list(globals().items()):
+        if not name.startswith("check_"):
+            continue
+        told = name[len("check_"):].replace("_", " ")
+        if "picture" in told and not gstreamer:
+            print("skipped, as there is no jpegenc: %s" % told)
+            continue
+        if "page" in told and not chromium.find():
+            print("skipped, as there is no Chromium: %s" % told)
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            check(folder)
+        print("%6.1f s  %s" % (time.monotonic() - began, told))
+    return 0
+
+
+if __name__ == "__main__":
+    DVLIVE = sys.argv[1]
+    sys.exit(main())

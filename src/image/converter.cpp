@@ -70,7 +70,7 @@ struct Converter::Impl {
   FormatInfo info;
   InputSpec input;
   Geometry geometry;
-  Transform transform;
+  Shown shown;
   TensorWriter writer;
   std::vector<Stream> streams;  // RGB or gray: one; YUV: Y, then UV or U and V
   YuvMatrix matrix;
@@ -96,9 +96,8 @@ void Converter::Impl::add_stream(const FrameFormat& frame,
   AxisPlan x, y;
   x.source_start = g.source.x, x.source_size = g.source.w, x.target_size = g.columns();
   y.source_start = g.source.y, y.source_size = g.source.h, y.target_size = g.rows();
-  const Rect all = whole_picture(frame);
-  x.set_plane(c.sub_x, all.x, all.w);
-  y.set_plane(c.sub_y, all.y, all.h);
+  x.set_plane(c.sub_x, g.owned.x, g.owned.w);
+  y.set_plane(c.sub_y, g.owned.y, g.owned.h);
   y.siting = c.sub_y > 1 ? 0.5 : 0.0;
   y.horizontal = false;
   x.flip = g.flip_x;
@@ -271,8 +270,8 @@ Status check_input(const InputSpec& input) {
 Converter::Converter() : impl_(std::make_unique<Impl>()) {}
 Converter::~Converter() = default;
 
-const Transform& Converter::transform() const {
-  return impl_->transform;
+const Shown& Converter::shown() const {
+  return impl_->shown;
 }
 
 size_t Converter::bytes() const {
@@ -310,7 +309,7 @@ Result<std::unique_ptr<Converter>> Converter::create(const FrameFormat& frame,
   impl.channels = tensor.channels;
   impl.bytes = static_cast<size_t>(tensor.elements) * element_size(tensor.type);
   impl.geometry = plan_geometry(frame, tensor.width, tensor.height, input, view);
-  impl.transform = impl.geometry.transform();
+  impl.shown = impl.geometry.shown();
   impl.plan_streams(frame);
   impl.matrix = make_matrix(frame.matrix, frame.full_range,
                             input.method == ResizeMethod::kArea ? 1.0f : kFineUnit);

@@ -52,7 +52,8 @@ class Converter {
                                                    ElementType type, const InputSpec& input,
                                                    const View& view = {});
   ~Converter();
-  const Transform& transform() const;
+  const Transform& transform() const { return shown().transform; }
+  const Shown& shown() const;
   /// Bytes of the tensor.
   size_t bytes() const;
   /// Writes the whole tensor to `out`. Bilinear resampling gives the very bytes of

@@ -74,7 +74,7 @@ Rect whole_picture(const FrameFormat& frame) {
   return {frame.crop_x, frame.crop_y, frame.crop_width, frame.crop_height};
 }
 
-Transform Geometry::transform() const {
+Shown Geometry::shown() const {
   // Along the source's axis: target = scale * source + offset.
   auto axis = [](int start, int size, int to, int to_size, bool flip, double* scale,
                  double* offset) {
@@ -90,7 +90,8 @@ Transform Geometry::transform() const {
     axis(source.x, source.w, target.x, target.w, flip_x, &t.scale_x, &t.offset_x);
     axis(source.y, source.h, target.y, target.h, flip_y, &t.scale_y, &t.offset_y);
   }
-  return t;
+  const double x = source.x, y = source.y;
+  return {t, {x, y, x + source.w, y + source.h}};
 }
 
 Geometry plan_geometry(const FrameFormat& frame, int tensor_w, int tensor_h, const InputSpec& input,
@@ -100,6 +101,7 @@ Geometry plan_geometry(const FrameFormat& frame, int tensor_w, int tensor_h, con
   g.swap_xy = flips.swap_xy, g.flip_x = flips.flip_x, g.flip_y = flips.flip_y;
   const Rect all = picture_rect(frame, view.region);
   g.source = all;
+  g.owned = view.alone ? all : whole_picture(frame);
   g.target = {0, 0, tensor_w, tensor_h};
   const double par = static_cast<double>(frame.par_n) / frame.par_d;
   // Sizes of the region as it is displayed, after turning.

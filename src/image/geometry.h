@@ -16,13 +16,14 @@ struct Rect {
 /// flipped, backwards.
 struct Geometry {
   Rect source;                                           // frame pixels
+  Rect owned;                                            // that may be read
   Rect target;                                           // tensor pixels
   bool swap_xy = false, flip_x = false, flip_y = false;  // flips of the source's axes
 
   /// Pixels that the source's columns and rows become.
   int columns() const { return swap_xy ? target.h : target.w; }
   int rows() const { return swap_xy ? target.w : target.h; }
-  Transform transform() const;
+  Shown shown() const;
 };
 
 /// The visible part of the frame: all of it, unless it is cropped.

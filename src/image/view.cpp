@@ -147,7 +147,7 @@ bool View::follow(const Transform& change, const Size& from, const Size& to) {
 
 bool operator==(const View& a, const View& b) {
   return a.region == b.region && a.orientation == b.orientation && a.resize == b.resize &&
-         a.method == b.method && a.pad_color == b.pad_color;
+         a.method == b.method && a.pad_color == b.pad_color && a.alone == b.alone;
 }
 
 }  // namespace dvnn::image

@@ -57,6 +57,12 @@ struct Transform {
   Transform after(const Transform& change) const;
 };
 
+/// A part of a frame as a tensor shows it.
+struct Shown {
+  Transform transform;  // from the frame's pixels to the tensor's
+  Corners part;         // of the frame, in pixels
+};
+
 /// Which part of a frame is looked at, and how. Members that are not set follow the network.
 struct View {
   RelativeRect region;
@@ -64,6 +70,9 @@ struct View {
   std::optional<ResizeRule> resize;
   std::optional<ResizeMethod> method;
   std::optional<uint32_t> pad_color;  // 0xRRGGBB
+  // The region is taken as a frame of its own: no pixel beside it is looked at. Else chroma at its
+  // edges is interpolated with that beside it.
+  bool alone = false;
 
   /// `input` with what this view says otherwise.
   InputSpec apply(const InputSpec& input) const;

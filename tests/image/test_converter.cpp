@@ -115,6 +115,53 @@ START_TEST(a_cropped_frame_is_the_frame_of_its_part) {
 }
 END_TEST
 
+START_TEST(a_region_alone_is_a_frame_of_its_own) {
+  std::mt19937 random(31);
+  const auto below = [&](int limit) {
+    return static_cast<int>(random() % static_cast<unsigned>(limit));
+  };
+  int differ = 0;
+  for (int round = 0; round < 20; ++round) {
+    for (const PixelFormat format : frames::all_formats()) {
+      const int width = 20 + below(60), height = 20 + below(60);
+      const frames::Frame frame = frames::make_frame(format, width, height, &random);
+      FrameFormat part = format_of(format, width, height);
+      part.crop_x = below(width - 8);
+      part.crop_y = below(height - 8);
+      part.crop_width = 4 + below(width - part.crop_x - 4);
+      part.crop_height = 4 + below(height - part.crop_y - 4);
+      View view;
+      view.region = {double(part.crop_x) / width, double(part.crop_y) / height,
+                     double(part.crop_width) / width, double(part.crop_height) / height};
+      view.alone = true;
+      InputSpec picture;
+      picture.resize = static_cast<ResizeRule>(below(4));
+      picture.method = static_cast<ResizeMethod>(below(3));
+      const TensorDesc desc = {ElementType::kUint8, Layout::kNhwc, {1, 3, 20, 24}};
+      auto cropping = Converter::create(part, desc, picture);
+      auto alone = Converter::create(format_of(format, width, height), desc, picture, view);
+      view.alone = false;
+      auto beside = Converter::create(format_of(format, width, height), desc, picture, view);
+      ck_assert(cropping.ok() && alone.ok() && beside.ok());
+      std::vector<uint8_t> have(1440), want(1440), other(1440);
+      cropping.value()->convert(frame.view, want.data());
+      alone.value()->convert(frame.view, have.data());
+      beside.value()->convert(frame.view, other.data());
+      ck_assert(have == want);
+      differ += have != other;
+      const Corners shown = alone.value()->shown().part;
+      const Corners same = cropping.value()->shown().part;
+      expect_corners(shown, same);
+      if (picture.resize == ResizeRule::kCrop) continue;
+      expect_corners(
+          shown, {double(part.crop_x), double(part.crop_y), double(part.crop_x + part.crop_width),
+                  double(part.crop_y + part.crop_height)});
+    }
+  }
+  ck_assert_int_gt(differ, 0);  // chroma is shared by pixels beside the region, too
+}
+END_TEST
+
 // Under UndefinedBehaviorSanitizer: no sample of 16 bits is read as one that is aligned.
 START_TEST(rows_may_begin_at_any_address) {
   std::mt19937 random(4);
@@ -182,4 +229,5 @@ END_TEST
 
 DVNN_TEST_MAIN(converter, values_are_normalised_and_rounded_once,
                transforms_map_the_pictures_corners, a_cropped_frame_is_the_frame_of_its_part,
-               rows_may_begin_at_any_address, impossible_requests_are_refused)
+               a_region_alone_is_a_frame_of_its_own, rows_may_begin_at_any_address,
+               impossible_requests_are_refused)

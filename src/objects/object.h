@@ -56,6 +56,7 @@ struct Object {
   // 1) its bottom right one. map_to_frame() makes pixels of a frame of them.
   image::Corners box;
   uint64_t track_id = 0;  // 0: not tracked
+  uint32_t region = 0;    // index of the region of the frame that the network was shown
   // The corners of an oriented box or of a polygon, in order around it; empty where the box is all
   // that is known. The first edge of text is above it.
   std::vector<Point> outline;

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Areas of a frame as users write them down, in JSON. docs/regions.md has the fields.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "image/view.h"
+
+namespace dvnn::regions {
+
+/// An area, or the box of a polygon.
+struct Area {
+  std::string name;
+  image::Corners box;
+  bool pixels = false;  // else fractions of the frame's width and height
+};
+
+/// A list of areas: [[x, y, width, height], {"name": "door", "box": [x, y, width, height]},
+/// {"points": [[x, y], [x, y], [x, y]], "unit": "pixels"}]. Numbers that are all at most 1 are
+/// fractions, unless `unit` says otherwise. An area without a name is called by its number, from 0
+/// on. `what` names the text in errors.
+Result<std::vector<Area>> parse_areas(const std::string& text, const std::string& what);
+
+/// The share of the `visible` part of a frame that lies within `box`, both in pixels of the frame;
+/// nothing if they have no pixel in common.
+std::optional<image::RelativeRect> part_of(const image::Corners& box,
+                                           const image::Corners& visible);
+/// The same of an area.
+std::optional<image::RelativeRect> part_of(const Area& area, const image::Corners& visible);
+
+}  // namespace dvnn::regions

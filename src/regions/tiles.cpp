@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "regions/tiles.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/format.h"
+
+namespace dvnn::regions {
+namespace {
+
+constexpr int kMostInARow = 16;
+constexpr size_t kMostGrids = 8;
+
+// A box ends at a tile's edge if it comes so near to it, as a share of the tile's size: networks do
+// not place edges better.
+constexpr double kNear = 0.01;
+
+bool ends_at(double edge, double at, double tile_size, double frame_edge) {
+  const double near = kNear * tile_size;
+  return std::abs(edge - frame_edge) > near && std::abs(at - edge) <= near;
+}
+
+// Whether an edge of the tile that is not the frame's cuts the box.
+bool is_cut(const image::Corners& box, const image::Corners& tile, const image::Size& frame) {
+  const double width = tile.x1 - tile.x0, height = tile.y1 - tile.y0;
+  return ends_at(tile.x0, std::max(box.x0, tile.x0), width, 0) ||
+         ends_at(tile.y0, std::max(box.y0, tile.y0), height, 0) ||
+         ends_at(tile.x1, std::min(box.x1, tile.x1), width, frame.width) ||
+         ends_at(tile.y1, std::min(box.y1, tile.y1), height, frame.height);
+}
+
+double area(const image::Corners& box) {
+  return std::max(0.0, box.x1 - box.x0) * std::max(0.0, box.y1 - box.y0);
+}
+
+// What two boxes share, of the smaller one.
+double shared_part(const image::Corners& a, const image::Corners& b) {
+  const image::Corners both = {std::max(a.x0, b.x0), std::max(a.y0, b.y0), std::min(a.x1, b.x1),
+                               std::min(a.y1, b.y1)};
+  const double smaller = std::min(area(a), area(b));
+  return smaller > 0 ? area(both) / smaller : 0;
+}
+
+struct Candidate {
+  size_t index;  // among the objects
+  uint32_t tile;
+  bool cut;
+};
+
+}  // namespace
+
+Result<std::vector<Grid>> parse_grids(const std::string& text) {
+  std::vector<Grid> grids;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(',', at), text.size());
+    const std::string entry = text.substr(at, end - at);
+    Grid grid;
+    int used = 0;
+    const bool good =
+        std::sscanf(entry.c_str(), " %2dx%2d %n", &grid.columns, &grid.rows, &used) == 2 &&
+        static_cast<size_t>(used) == entry.size() && grid.columns >= 1 && grid.rows >= 1 &&
+        grid.columns <= kMostInARow && grid.rows <= kMostInARow;
+    if (!good || grids.size() == kMostGrids) {
+      return Error{ErrorCode::kInvalidArgument,
+                   "'" + short_text(text, 80) +
+                       format("' is not COLUMNSxROWS, or up to %zu of them between commas, with up "
+                              "to %d each, such as 3x2,1x1",
+                              kMostGrids, kMostInARow)};
+    }
+    grids.push_back(grid);
+    at = end + 1;
+  }
+  return grids;
+}
+
+std::vector<image::RelativeRect> tiles_of(const std::vector<Grid>& grids, double overlap,
+                                          const image::RelativeRect& whole) {
+  std::vector<image::RelativeRect> tiles;
+  for (const Grid& grid : grids) {
+    // Of n tiles, n - 1 share a part with the one before.
+    const double width = whole.width / (grid.columns - (grid.columns - 1) * overlap);
+    const double height = whole.height / (grid.rows - (grid.rows - 1) * overlap);
+    for (int row = 0; row < grid.rows; ++row) {
+      for (int column = 0; column < grid.columns; ++column) {
+        image::RelativeRect tile = {whole.x + column * width * (1 - overlap),
+                                    whole.y + row * height * (1 - overlap), width, height};
+        tile.width = std::min(tile.width, whole.x + whole.width - tile.x);
+        tile.height = std::min(tile.height, whole.y + whole.height - tile.y);
+        tiles.push_back(tile);
+      }
+    }
+  }
+  return tiles;
+}
+
+void merge_tiles(const std::vector<image::Corners>& tiles, const image::Size& frame,
+                 double threshold, objects::Objects* objects) {
+  std::vector<Candidate> candidates;
+  for (size_t i = 0; i < objects->size(); ++i) {
+    const objects::Object& object = (*objects)[i];
+    if (object.kind != objects::Kind::kDetection || object.region >= tiles.size()) continue;
+    candidates.push_back({i, object.region, is_cut(object.box, tiles[object.region], frame)});
+  }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [&](const Candidate& a, const Candidate& b) {
+                     const objects::Object &x = (*objects)[a.index], &y = (*objects)[b.index];
+                     if (a.cut != b.cut) return b.cut;
+                     return a.cut ? area(x.box) > area(y.box) : x.confidence > y.confidence;
+                   });
+  std::vector<bool> unwanted(objects->size(), false);
+  std::vector<Candidate> kept;
+  for (const Candidate& candidate : candidates) {
+    const objects::Object& object = (*objects)[candidate.index];
+    unwanted[candidate.index] = std::any_of(kept.begin(), kept.end(), [&](const Candidate& other) {
+      const objects::Object& better = (*objects)[other.index];
+      return other.tile != candidate.tile && better.class_id == object.class_id &&
+             shared_part(better.box, object.box) > threshold;
+    });
+    if (!unwanted[candidate.index]) kept.push_back(candidate);
+  }
+  size_t at = 0;
+  objects->remove_if([&](const objects::Object&) { return unwanted[at++]; });
+  objects->sort_from(0);
+}
+
+}  // namespace dvnn::regions

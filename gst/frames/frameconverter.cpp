@@ -112,4 +112,19 @@ Status FrameConverter::convert(GstBuffer* frame, network::Slot* slot, network::I
   return {};
 }
 
+Result<FrameConverter*> RegionConverters::get(size_t region, const GstVideoInfo& info,
+                                              const TensorTarget& target, const InputSpec& input,
+                                              const image::View& view) {
+  // Each has rows of samples, so that their number is bounded; further regions share them.
+  constexpr size_t kMost = 64;
+  const size_t place = region % kMost;
+  if (place >= kept_.size()) kept_.resize(place + 1);
+  std::unique_ptr<FrameConverter>& kept = kept_[place];
+  if (!kept || !(kept->view() == view)) {
+    kept.reset();
+    DVNN_ASSIGN(kept, FrameConverter::create(info, target, input, view));
+  }
+  return kept.get();
+}
+
 }  // namespace dvnn::gst

@@ -6,6 +6,7 @@
 #include <gst/video/video.h>
 
 #include <memory>
+#include <vector>
 
 #include "frames/tensortarget.h"
 #include "image/converter.h"
@@ -25,8 +26,8 @@ class FrameConverter {
   Status convert(GstBuffer* frame, uint8_t* tensor, size_t bytes);
   /// The same into a slot's input.
   Status convert(GstBuffer* frame, network::Slot* slot, network::InputKind kind);
-  /// The position of the last frame in its tensor.
-  const image::Transform& transform() const { return converter_->transform(); }
+  /// What of the last frame its tensor shows.
+  const image::Shown& shown() const { return converter_->shown(); }
   /// The view that the converter was made for; another view needs another converter.
   const image::View& view() const { return view_; }
 
@@ -40,6 +41,19 @@ class FrameConverter {
   image::View view_;
   image::FrameFormat format_;
   std::unique_ptr<image::Converter> converter_;
+};
+
+/// The converters of a frame's regions: each keeps its own as long as its view stays the same.
+class RegionConverters {
+ public:
+  /// Forgets all of them: frames or tensors are others.
+  void reset() { kept_.clear(); }
+  /// The converter of the frame's region number `region`, until the next call.
+  Result<FrameConverter*> get(size_t region, const GstVideoInfo& info, const TensorTarget& target,
+                              const InputSpec& input, const image::View& view);
+
+ private:
+  std::vector<std::unique_ptr<FrameConverter>> kept_;
 };
 
 }  // namespace dvnn::gst

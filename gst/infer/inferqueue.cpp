@@ -25,7 +25,7 @@ bool InferQueue::has_room() const {
   return inferences_ < limits_.inferences;
 }
 
-GstFlowReturn InferQueue::push_frame(ItemPtr item) {
+GstFlowReturn InferQueue::push_frame(ItemPtr item, size_t ready) {
   std::unique_lock<std::mutex> lock(mutex_);
   auto ended = [&] { return flow_ != GST_FLOW_OK || eos_ || unexpected_; };
   // An end that comes while this waits is for this frame, too.
@@ -33,6 +33,8 @@ GstFlowReturn InferQueue::push_frame(ItemPtr item) {
   if (ended()) return flow_ != GST_FLOW_OK ? flow_ : GST_FLOW_EOS;
   item->times.admitted = g_get_monotonic_time();
   item->done = item->regions.empty();
+  item->ready = std::min(ready, item->regions.size());
+  item->open = item->ready < item->regions.size();
   if (item->done) item->times.finished = item->times.admitted;
   // Both lists or none: one of them may have no room to grow.
   items_.push_back(item);
@@ -46,9 +48,47 @@ GstFlowReturn InferQueue::push_frame(ItemPtr item) {
     item->counted = true;
     ++inferences_;
   }
+  item->queued = true;
   ++frames_;
   changed_.notify_all();
   return GST_FLOW_OK;
+}
+
+bool InferQueue::push_region(const ItemPtr& item) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const bool wanted = flow_ == GST_FLOW_OK && item->queued && !item->failed;
+  if (wanted) ++item->ready;
+  item->open = wanted && item->ready < item->regions.size();
+  if (!wanted && !item->failed) drop(item);
+  settle(item.get());
+  changed_.notify_all();
+  return wanted;
+}
+
+void InferQueue::fail_regions(const ItemPtr& item, Status why) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (item->status.ok()) item->status = std::move(why);
+  item->open = false;
+  give_up_work(item.get());
+  settle(item.get());
+}
+
+void InferQueue::abandon(const ItemPtr& item) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  item->open = false;
+  drop(item);
+  changed_.notify_all();
+}
+
+// Takes a frame whose regions have not all come out of the queue, as push_frame() would have
+// refused it.
+void InferQueue::drop(const ItemPtr& item) {
+  give_up_work(item.get());
+  if (!item->queued) return;
+  items_.erase(std::find(items_.begin(), items_.end(), item));
+  item->queued = false;
+  --frames_;
+  uncount(item.get());
 }
 
 InferQueue::EventResult InferQueue::push_event(EventPtr event) {
@@ -119,8 +159,26 @@ void InferQueue::uncount(InferItem* item) {
   if (std::exchange(item->counted, false)) --inferences_;
 }
 
+// What is left of an item's regions is not run.
+void InferQueue::give_up_work(InferItem* item) {
+  const auto is_it = [&](const ItemPtr& other) { return other.get() == item; };
+  todo_.erase(std::remove_if(todo_.begin(), todo_.end(), is_it), todo_.end());
+  item->failed = true;
+}
+
+// The item is done when nobody fills or runs its regions any more.
+void InferQueue::settle(InferItem* item) {
+  const bool left = item->taken < item->ready && !item->failed;
+  if (item->done || item->open || item->running > 0 || left) return;
+  item->times.finished = g_get_monotonic_time();
+  item->done = true;
+  uncount(item);
+  changed_.notify_all();
+}
+
 void InferQueue::remove_head() {
   InferItem* head = items_.front().get();
+  head->queued = false;
   if (head->is_frame()) {
     --frames_;
     uncount(head);
@@ -140,11 +198,8 @@ ItemPtr InferQueue::give_up_head(guint watchdog_ms) {
   item->tensors = head->tensors;
   item->times = head->times;
   item->times.finished = g_get_monotonic_time();
-  if (head->times.started == 0) {
-    todo_.erase(std::remove(todo_.begin(), todo_.end(), head), todo_.end());
-  } else {
-    ++lost_;
-  }
+  give_up_work(head.get());
+  lost_ += head->running;
   item->object = std::move(head->object);
   return item;
 }
@@ -161,9 +216,9 @@ ItemPtr InferQueue::pop(guint watchdog_ms) {
     }
     changed_.wait_for(lock, kTick);
     if (ready() || items_.empty()) continue;
-    const int64_t started = items_.front()->times.started;
+    const InferItem& head = *items_.front();
     const bool overdue =
-        started != 0 && g_get_monotonic_time() - started > int64_t{watchdog_ms} * 1000;
+        head.running > 0 && g_get_monotonic_time() - head.moved_us > int64_t{watchdog_ms} * 1000;
     if (!overdue && lost_ < limits_.inferences) continue;
     ItemPtr item = give_up_head(watchdog_ms);
     busy_ = true;
@@ -193,7 +248,7 @@ bool InferQueue::drop_until_new_stream() {
         return true;
       }
     }
-    todo_.erase(std::remove(todo_.begin(), todo_.end(), items_.front()), todo_.end());
+    give_up_work(items_.front().get());
     remove_head();
   }
   return false;
@@ -237,20 +292,30 @@ GstFlowReturn InferQueue::flow() const {
 
 bool InferQueue::work_once() {
   std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait(lock, [&] { return stopping_ || !todo_.empty(); });
+  // Only the last item can be open, so that no other one waits behind it.
+  const auto has_work = [&] {
+    return !todo_.empty() && todo_.front()->taken < todo_.front()->ready;
+  };
+  changed_.wait(lock, [&] { return stopping_ || has_work(); });
   if (stopping_) return false;
   // Held here, too: a flush may drop the item from the queue while its slots are in use.
-  const ItemPtr item = std::move(todo_.front());
-  todo_.pop_front();
-  item->times.started = g_get_monotonic_time();
+  const ItemPtr item = todo_.front();
+  const size_t region = item->taken++;
+  if (item->taken == item->regions.size()) todo_.pop_front();
+  item->moved_us = g_get_monotonic_time();
+  if (item->times.started == 0) item->times.started = item->moved_us;
+  ++item->running;
   lock.unlock();
-  Status status = guarded("running a frame", [&] { return work_(item.get()); });
+  Status status = guarded("running a frame", [&] { return work_(item.get(), region); });
   lock.lock();
   if (!item->object) --lost_;  // given up meanwhile
-  item->status = std::move(status);
-  item->times.finished = g_get_monotonic_time();
-  item->done = true;
-  uncount(item.get());
+  --item->running;
+  item->moved_us = g_get_monotonic_time();
+  if (!status.ok()) {
+    if (item->status.ok()) item->status = std::move(status);
+    give_up_work(item.get());
+  }
+  settle(item.get());
   changed_.notify_all();
   return true;
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps a stream in order while several of its frames are inferred at once.
 //
-// The sink side pushes frames and serialized events. Workers run the regions of frames. The source
-// side pops everything in the order in which it came, and waits until the frame at the head is
-// done.
+// The sink side pushes frames and serialized events. Workers run the regions of frames, one after
+// the other or several at once. The source side pops everything in the order in which it came, and
+// waits until the frame at the head is done.
+//
+// A frame may have more regions than there are slots. It is pushed when the first regions have
+// theirs; the sink side fills the others while workers run these, and tells the queue of each.
 //
 // The queue owns, under one lock, what gstqueue.c calls srcresult, eos and unexpected, and keeps
 // its rules: a flow return other than OK stops both sides and goes upstream; after EOS from
@@ -26,6 +29,7 @@
 #include "base/result.h"
 #include "image/view.h"
 #include "infer/latency.h"
+#include "infer/regiontag.h"
 #include "infer/slotpool.h"
 #include "refs.h"
 
@@ -34,15 +38,13 @@ namespace dvnn::gst {
 struct LoadedNetwork;
 struct TensorOutput;
 
-/// One region of a frame in flight: its position in the input; its slot until the run is over, then
-/// its outputs (views of the slot, or copies); and the object whose region it is (0: none).
+/// One region of a frame in flight: what it is, and how the network's input shows it; its slot
+/// until the run is over, then its outputs (views of the slot, or copies).
 struct Region {
-  Region() = default;
-  Region(const image::Transform& lies, SlotPtr filled) : transform(lies), slot(std::move(filled)) {}
-
-  image::Transform transform;
+  RegionTag tag;
+  image::Shown shown;
   SlotPtr slot;
-  guint64 object = 0;
+  int64_t ready_us = 0;  // when it was filled
   std::vector<MemoryPtr> outputs;
 };
 
@@ -50,6 +52,7 @@ struct Region {
 struct InferItem {
   MiniObjectPtr object;
   std::vector<Region> regions;  // empty: the frame passes without inference
+  bool nothing_to_see = false;  // it has no regions because there is nothing to look at
   std::shared_ptr<LoadedNetwork> network;
   std::shared_ptr<const TensorOutput>
       tensors;    // how outputs leave as a buffer of a stream, or null
@@ -59,6 +62,13 @@ struct InferItem {
   // The queue's lock.
   bool done = true;      // run, or nothing to run
   bool counted = false;  // among the inferences that are not done
+  bool queued = false;   // it has not left
+  bool open = false;     // the sink side still fills regions of it
+  bool failed = false;   // no more of its regions are run
+  size_t ready = 0;      // regions that have their slots
+  size_t taken = 0;      // of these, by workers
+  size_t running = 0;    // of these, not finished
+  int64_t moved_us = 0;  // when the last run began or ended
 
   bool is_frame() const { return GST_IS_BUFFER(object.get()); }
 };
@@ -66,8 +76,8 @@ using ItemPtr = std::shared_ptr<InferItem>;
 
 class InferQueue {
  public:
-  /// Runs an item's regions; called by workers, without the lock.
-  using Work = std::function<Status(InferItem*)>;
+  /// Runs a region of an item; called by workers, without the lock.
+  using Work = std::function<Status(InferItem*, size_t region)>;
   /// Starts or pauses the source pad's task; called under the lock, as gstqueue does, so that a
   /// start cannot be overtaken by a pause that was decided before it.
   using SetTask = std::function<void(bool run)>;
@@ -81,8 +91,17 @@ class InferQueue {
   InferQueue(const Limits& limits, Work work, SetTask set_task);
 
   // --- sink side ---
-  /// Queues a frame, waiting for room; refused frames are released.
-  GstFlowReturn push_frame(ItemPtr item);
+  /// Queues a frame, waiting for room; refused frames are released. Its first `ready` regions can
+  /// be run; push_region() tells of each of the others.
+  static constexpr size_t kAll = SIZE_MAX;
+  GstFlowReturn push_frame(ItemPtr item, size_t ready = kAll);
+  /// One more region of the item that was pushed last can be run. False if no more are wanted: the
+  /// flow stops, so that the frame is dropped, or the frame has failed.
+  bool push_region(const ItemPtr& item);
+  /// The other regions will not come, because of an error.
+  void fail_regions(const ItemPtr& item, Status why);
+  /// The same because the flow stops: the frame is dropped.
+  void abandon(const ItemPtr& item);
   struct EventResult {
     bool queued = false;
     GstFlowReturn flow = GST_FLOW_OK;  // why not
@@ -126,6 +145,9 @@ class InferQueue {
  private:
   bool is_room(const InferItem& item) const;
   void uncount(InferItem* item);
+  void give_up_work(InferItem* item);
+  void drop(const ItemPtr& item);
+  void settle(InferItem* item);
   void remove_head();
   void drop_all();
   bool drop_until_new_stream();
@@ -137,7 +159,7 @@ class InferQueue {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<ItemPtr> items_;  // in stream order
-  std::deque<ItemPtr> todo_;   // those with work left, in stream order
+  std::deque<ItemPtr> todo_;   // those with regions that no worker has taken, in stream order
   size_t inferences_ = 0;      // in items_, not done
   size_t frames_ = 0;          // in items_
   GstFlowReturn flow_ = GST_FLOW_FLUSHING;

@@ -17,16 +17,17 @@
 
 namespace dvnn::gst {
 
-/// A slot with an input tensor in it, and where the frame lies in that tensor.
+/// A slot with an input tensor in it, and what of the frame that tensor shows.
 struct FilledSlot {
   SlotPtr slot;
-  image::Transform transform;
+  image::Shown shown;
+  size_t region = 0;  // which one of the frame's regions it is
 };
 
-/// Attaches a filled slot to a writable frame. Copies of the whole frame share it; a frame whose
-/// pixels were changed loses it.
+/// Attaches a filled slot to a writable frame, beside those of its other regions. Copies of the
+/// whole frame share it; a frame whose pixels were changed loses it.
 void attach_slot(GstBuffer* frame, FilledSlot filled);
-/// Takes the slot of `network` out of what hangs on the frame.
+/// Takes a slot of `network` out of what hangs on the frame, until there is none left.
 std::optional<FilledSlot> take_slot(GstBuffer* frame, const network::Network* network);
 /// Removes everything of that kind from a writable frame.
 void strip_slots(GstBuffer* frame);

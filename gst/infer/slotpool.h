@@ -21,7 +21,9 @@
 //     `reserve` slots. So these are in dvinfer's queue, where workers run them without waiting for
 //     anybody, or they leave as views, which 3 forbids while slots are few. A slot in the queue is
 //     released when its frame is pushed, so this wait ends when downstream takes a frame, as any
-//     element's wait does. Frames in dvinfer's queue need nothing that this wait holds.
+//     element's wait does. Frames in dvinfer's queue need nothing that this wait holds. A frame
+//     with several regions is in the queue while its further regions wait: of these, each slot that
+//     is not one of a view is run and free again without the regions that wait.
 //  3. Nobody waits for downstream to release a frame. Outputs leave as views only while more than
 //     `reserve` slots are free; else they are copied, and the slot is free at once.
 //

@@ -25,6 +25,16 @@ GType gst_dv_tensor_layout_get_type(void) {
   return type;
 }
 
+GType gst_dv_region_kind_get_type(void) {
+  static const GEnumValue values[] = {DVNN_VALUE(GST_DV_REGION_FRAME, "frame"),
+                                      DVNN_VALUE(GST_DV_REGION_LIST, "list"),
+                                      DVNN_VALUE(GST_DV_REGION_TILE, "tile"),
+                                      DVNN_VALUE(GST_DV_REGION_OBJECT, "object"),
+                                      {0, nullptr, nullptr}};
+  static const GType type = g_enum_register_static("GstDvRegionKind", values);
+  return type;
+}
+
 GType gst_dv_object_kind_get_type(void) {
   static const GEnumValue values[] = {DVNN_VALUE(GST_DV_OBJECT_DETECTION, "detection"),
                                       DVNN_VALUE(GST_DV_OBJECT_CLASSIFICATION, "classification"),

@@ -26,6 +26,7 @@ GstDvPass* gst_dv_pass_copy(const GstDvPass* pass) {
   GstDvPass* copy = g_new0(GstDvPass, 1);
   copy->network = gst_dv_valid_text(pass->network);
   copy->state = pass->state;
+  copy->regions = pass->regions;
   return copy;
 }
 
@@ -92,6 +93,7 @@ GstDvObject* gst_dv_object_copy(const GstDvObject* object) {
   gst_dv_object_set_box(copy, object->x0, object->y0, object->x1, object->y1);
   copy->analytics_id = object->analytics_id;
   copy->predicted = object->predicted;
+  copy->region = object->region;
   copy->details = dvnn::gst::share_details(object->details);
   return copy;
 }

@@ -198,6 +198,8 @@ GstDvObjectsMeta* gst_buffer_get_dv_objects_meta(GstBuffer* buffer) {
  * @network: name of a network
  * @state: what it did with the frame
  *
+ * A network that has run was shown one region; whoever knows better says so in the pass.
+ *
  * Returns: the index of the new pass
  */
 guint gst_dv_objects_meta_add_pass(GstDvObjectsMeta* meta, const gchar* network,
@@ -206,6 +208,7 @@ guint gst_dv_objects_meta_add_pass(GstDvObjectsMeta* meta, const gchar* network,
   GstDvPass pass = {};
   pass.network = const_cast<gchar*>(network);
   pass.state = state;
+  pass.regions = state == GST_DV_PASS_INFERRED ? 1 : 0;
   g_ptr_array_add(meta->passes, gst_dv_pass_copy(&pass));
   return meta->passes->len - 1;
 }

@@ -136,9 +136,15 @@ Status OutputDecoder::decode(const GstDvTensorMeta& outputs, float threshold,
     map.transform = from_public(outputs.transform);
     map.input = {static_cast<double>(outputs.input_width),
                  static_cast<double>(outputs.input_height)};
-    map.clip = frame;
+    map.clip = {0, 0, frame.width, frame.height};
+    // What is beside a region the network has not seen.
+    if (outputs.region_kind != GST_DV_REGION_FRAME) {
+      map.clip = {outputs.x0, outputs.y0, outputs.x1, outputs.y1};
+      if (!objects::clip_box({0, 0, frame.width, frame.height}, &*map.clip)) return {};
+    }
     objects::map_to_frame(map, &found_);
     objects::set_labels(labels_, &found_);
+    for (objects::Object& object : found_) object.region = outputs.region;
     objects->take(&found_);
     return {};
   });

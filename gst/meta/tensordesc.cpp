@@ -27,6 +27,12 @@ void find_outputs(const GstDvNetworkInfo* network, GstBuffer* frame,
     auto* outputs = reinterpret_cast<GstDvTensorMeta*>(meta);
     if (outputs->network == network) list->push_back(outputs);
   }
+  const auto before = [](const GstDvTensorMeta* a, const GstDvTensorMeta* b) {
+    return a->region < b->region;
+  };
+  if (!std::is_sorted(list->begin(), list->end(), before)) {
+    std::stable_sort(list->begin(), list->end(), before);
+  }
 }
 
 void describe_tensor(const TensorDesc& desc, const char* name, GstDvTensor* tensor) {

@@ -11,7 +11,8 @@
 
 namespace dvnn::gst {
 
-/// The metas with a network's outputs on a frame: one for each region that it was shown.
+/// The metas with a network's outputs on a frame: one for each region that it was shown, in
+/// the regions' order.
 std::vector<GstDvTensorMeta*> outputs_of(const GstDvNetworkInfo* network, GstBuffer* frame);
 /// The same into a list that the caller keeps.
 void find_outputs(const GstDvNetworkInfo* network, GstBuffer* frame,

@@ -36,6 +36,7 @@ static gboolean gst_dv_tensor_meta_transform(GstBuffer* to, GstMeta* meta, GstBu
   dvnn::image::Transform transform = {from->transform.scale_x, from->transform.offset_x,
                                       from->transform.scale_y, from->transform.offset_y,
                                       from->transform.swap_xy != FALSE};
+  dvnn::image::Corners part = {from->x0, from->y0, from->x1, from->y1};
   if (GST_META_TRANSFORM_IS_COPY(type)) {
     if (static_cast<GstMetaTransformCopy*>(data)->region) return FALSE;
   } else {
@@ -48,6 +49,7 @@ static gboolean gst_dv_tensor_meta_transform(GstBuffer* to, GstMeta* meta, GstBu
       return FALSE;
     }
     transform = transform.after(change->transform);
+    part = change->transform.apply(part);
   }
   if (!from->tensors && from->num_tensors > 0) return FALSE;
   GstDvTensorMeta* copy = gst_buffer_add_dv_tensor_meta(to, from->num_tensors);
@@ -60,6 +62,10 @@ static gboolean gst_dv_tensor_meta_transform(GstBuffer* to, GstMeta* meta, GstBu
   copy->input_width = from->input_width;
   copy->input_height = from->input_height;
   copy->region = from->region;
+  copy->region_kind = from->region_kind;
+  copy->region_name = from->region_name;
+  copy->object = from->object;
+  copy->x0 = part.x0, copy->y0 = part.y0, copy->x1 = part.x1, copy->y1 = part.y1;
   if (from->network) copy->network = gst_dv_network_info_ref(from->network);
   return TRUE;
 }

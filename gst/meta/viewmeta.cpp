@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meta/viewmeta.h"
 
+#include <algorithm>
+#include <memory>
 #include <new>
 #include <type_traits>
 
+#include "base/guard.h"
 #include "meta/metatags.h"
 #include "meta/metatransform.h"
 
@@ -27,15 +30,39 @@ gboolean view_meta_init(GstMeta* meta, gpointer, GstBuffer*) {
   return TRUE;
 }
 
-static_assert(std::is_trivially_destructible_v<FrameView> &&
-                  std::is_nothrow_copy_assignable_v<FrameView>,
-              "a meta needs no function to free it");
+void view_meta_free(GstMeta* meta, GstBuffer*) {
+  std::destroy_at(&reinterpret_cast<ViewMeta*>(meta)->view);
+}
+
+static_assert(std::is_nothrow_copy_assignable_v<FrameView>, "views are copied where C calls");
+
+// The regions in the changed frame, but for those of which nothing is left; false if there is no
+// memory for them.
+bool follow_regions(const FrameChange& change, FrameView* view) {
+  return guarded("a frame's regions",
+                 [&]() -> Status {
+                   auto moved = std::make_shared<RegionViews>(*view->regions);
+                   moved->erase(std::remove_if(moved->begin(), moved->end(),
+                                               [&](RegionView& region) {
+                                                 return !region.view.follow(change.transform,
+                                                                            change.from, change.to);
+                                               }),
+                                moved->end());
+                   view->regions = std::move(moved);
+                   return {};
+                 })
+      .ok();
+}
 
 gboolean view_meta_transform(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpointer data) {
   FrameView view = reinterpret_cast<ViewMeta*>(meta)->view;
   if (GST_META_TRANSFORM_IS_COPY(type)) {
     if (static_cast<GstMetaTransformCopy*>(data)->region) return FALSE;
   } else if (const auto change = frame_change(type, data)) {
+    if (view.regions && !follow_regions(*change, &view)) {
+      view.regions.reset();
+      view.verdict = Verdict::kPass;
+    }
     // If nothing of the region is left, the network has nothing to look at.
     if (!view.view.follow(change->transform, change->from, change->to)) {
       view.view.region = {};
@@ -50,8 +77,8 @@ gboolean view_meta_transform(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark ty
 
 const GstMetaInfo* view_meta_info() {
   static const GstMetaInfo* const info =
-      gst_meta_register(view_meta_api(), "GstDvViewMeta", sizeof(ViewMeta), view_meta_init, nullptr,
-                        view_meta_transform);
+      gst_meta_register(view_meta_api(), "GstDvViewMeta", sizeof(ViewMeta), view_meta_init,
+                        view_meta_free, view_meta_transform);
   return info;
 }
 

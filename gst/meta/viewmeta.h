@@ -6,15 +6,27 @@
 
 #include <gst/gst.h>
 
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "image/view.h"
 #include "infer/admission.h"
+#include "infer/regiontag.h"
 
 namespace dvnn::gst {
 
+/// A region of a frame, and what it is.
+struct RegionView {
+  image::View view;
+  RegionTag tag;
+};
+using RegionViews = std::vector<RegionView>;
+
 struct FrameView {
   image::View view;
+  // Where the frame is looked at as a list of regions, perhaps an empty one, `view` does not count.
+  std::shared_ptr<const RegionViews> regions;
   std::optional<Verdict> verdict;  // what dvconvert was told about inference of the frame
 };
 

@@ -56,7 +56,7 @@ void map_to_frame(const FrameMap& map, Objects* objects) {
     to_frame(&object.outline);
     to_frame(&object.points);
     to_frame(&object.mask);
-    return map.clip && !clip_box({0, 0, map.clip->width, map.clip->height}, &object.box);
+    return map.clip && !clip_box(*map.clip, &object.box);
   });
 }
 

@@ -11,13 +11,13 @@ namespace dvnn::objects {
 
 /// Where the frame lies in the network's input.
 struct FrameMap {
-  image::Transform transform;            // from the frame's pixels to the input's
-  image::Size input;                     // the input's size in pixels
-  std::optional<image::Size> clip = {};  // the frame's size, where boxes end at its edges
+  image::Transform transform;               // from the frame's pixels to the input's
+  image::Size input;                        // the input's size in pixels
+  std::optional<image::Corners> clip = {};  // the part of the frame where boxes end at its edges
 };
 
 /// Turns boxes, outlines, points and the places of masks, which are fractions of the network's
-/// input, into pixels of the frame. With `clip`, boxes are cut at the frame's edges, and objects of
+/// input, into pixels of the frame. With `clip`, boxes are cut at that part's edges, and objects of
 /// which nothing is left are dropped; so are boxes that are not numbers. Outlines, points and masks
 /// are not cut. Where the view turns or flips the frame, masks' cells are turned back with it.
 void map_to_frame(const FrameMap& map, Objects* objects);

@@ -34,7 +34,7 @@ void check_steady(const char* name, const json& params, const Outputs& outputs,
   const std::vector<std::string> labels(4, "a label of more bytes than a string has room for");
   objects::FrameMap map;
   map.input = {64, 64};
-  map.clip = image::Size{64, 64};
+  map.clip = image::Corners{0, 0, 64, 64};
   objects::Objects found;
   constexpr int kFrames = 32;
   size_t news = 0, before = 0;

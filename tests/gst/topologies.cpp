@@ -43,7 +43,7 @@ class Maker {
     // With settings of dvconvert, what is found is not what the pixels say: a linear pipeline says
     // it, and nothing may change pixels or times.
     settings_ = chance(0.35);
-    const std::string view = settings_ ? settings() : "";
+    const std::string view = settings_ ? (chance(0.5) ? regions() : settings()) : "";
     if (settings_) topology_.networks = {Looks::kUpperRed};
     const bool series = !settings_ && chance(0.25);
     std::string& launch = topology_.launch;
@@ -86,6 +86,15 @@ class Maker {
     return one_of({"roi=\"<0.5,0.0,0.5,1.0>\"", "video-direction=90r", "video-direction=180",
                    "roi=\"<0.0,0.25,0.5,0.5>\" video-direction=horiz",
                    "backend=cpu roi=\"<0.25,0.25,0.5,0.5>\""});
+  }
+
+  std::string regions() {
+    return one_of(
+        {"regions=list region-list=\"[[0.5,0,0.5,1]]\"",
+         "regions=list region-list=\"[[0,0,0.5,0.5],[0.25,0.25,0.5,0.5],[0.5,0.5,0.5,0.5]]\"",
+         "regions=list video-direction=90r region-list=\"[[0,0,1,0.5],[0,0.5,1,0.5]]\"",
+         "regions=tiles tiles=2x2,1x1 overlap=0.5", "regions=tiles tiles=4x4",
+         "regions=tiles tiles=3x1 roi=\"<0,0.25,1,0.5>\""});
   }
 
   std::string network(Looks looks, bool may_skip) {

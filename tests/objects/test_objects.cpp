@@ -45,7 +45,7 @@ START_TEST(a_turned_input_swaps_the_axes_of_boxes) {
   FrameMap map;
   map.transform = {-1, 50, 1, 0, true};
   map.input = {50, 100};
-  map.clip = image::Size{100, 50};
+  map.clip = image::Corners{0, 0, 100, 50};
   Objects found = {object(0.8, 0, 1, 0.1)};
   map_to_frame(map, &found);
   ck_assert_double_eq_tol(found[0].box.x0, 0, 1e-9);
@@ -58,7 +58,7 @@ END_TEST
 START_TEST(what_lies_beyond_the_frame_is_cut_or_dropped) {
   FrameMap map;
   map.input = {100, 100};
-  map.clip = image::Size{100, 80};
+  map.clip = image::Corners{0, 0, 100, 80};
   const double nan = std::numeric_limits<double>::quiet_NaN();
   Objects found = {object(0, 0.9, 1, 1, 1),       object(-1, -1, 0.5, 0.5, 2),
                    object(nan, 0, 1, 1, 3),       object(0, 0, 1, nan, 4),

@@ -94,7 +94,7 @@ Property region_row() {
   row.spec = number_array(
       "roi", "Region of interest",
       "The part of the frame that is looked at: <x, y, width, height> in fractions of its size "
-      "(default: all of it, <0, 0, 1, 1>)",
+      "(default: all of it, <0, 0, 1, 1>); with regions=tiles, the part that tiles cover",
       row.when);
   row.set = [](gpointer settings, const GValue* value) -> dvnn::Status {
     const std::vector<double> list = numbers(value);
@@ -219,6 +219,7 @@ Properties<ConvertSettings> convert_properties() {
               {"backend", "Backend",
                "What turns pixels into the network's numbers: the CPU or the device"});
   rows.add(region_row());
+  add_region_properties(&rows);
   rows.choice(&S::method, When::kPlaying, register_enum("GstDvConvertMethod", kMethods),
               {"method", "Method", "How pixels are resampled"});
   rows.choice(&S::resize, When::kPlaying, register_enum("GstDvConvertResize", kResizes),

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "elements/dvconvert/regionsettings.h"
 #include "frames/tensorcaps.h"
 #include "frames/tensortarget.h"
 #include "image/view.h"
@@ -16,7 +17,7 @@ namespace dvnn::gst {
 
 enum class Backend { kAuto, kCpu, kDevice };
 
-struct ConvertSettings {
+struct ConvertSettings : RegionSettings {
   Backend backend = Backend::kAuto;
   // How a frame is looked at. Members that are not set follow the network.
   image::RelativeRect roi;

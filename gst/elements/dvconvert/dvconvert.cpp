@@ -14,6 +14,10 @@
  * (#GstDvConvert:method). Where a frame carries a #GstVideoCropMeta, the tensor is made of that
  * part alone. Boxes come back in the coordinates of the whole frame, however it was turned.
  *
+ * A frame may be looked at as a list of regions (#GstDvConvert:regions): areas of a list, regions
+ * of interest that other elements have attached, or tiles. Each is a run of the network of its own,
+ * made straight of the frame.
+ *
  * A device that takes 8-bit pixels through a table gets those, half the bytes, where the result is
  * the same; #GstDvConvert:active-backend tells.
  *
@@ -35,6 +39,10 @@
  * videoconvert ! autovideosink
  * ]| Runs the default network on a test picture.
  * |[
+ * gst-launch-1.0 videotestsrc num-buffers=100 ! dvconvert regions=tiles tiles=2x2,1x1 ! dvinfer !
+ * dvdecode ! dvoverlay ! videoconvert ! autovideosink
+ * ]| Shows the network four quarters of each frame, and the whole.
+ * |[
  * gst-launch-1.0 videotestsrc num-buffers=1 ! dvconvert layout=dlhdl conv-threads=9
  * scale="<0.00392>" ! "other/tensors,dimensions=(string)4:224:224:1,types=(string)float32" !
  * filesink location=input.bin
@@ -51,6 +59,7 @@
 #include "base/format.h"
 #include "elements/dvconvert/convertjob.h"
 #include "elements/dvconvert/convertsettings.h"
+#include "elements/dvconvert/regionchooser.h"
 #include "elements/dvconvert/taggeddirection.h"
 #include "errors.h"
 #include "frames/frameconverter.h"
@@ -73,6 +82,7 @@ using dvnn::gst::BufferPtr;
 using dvnn::gst::CapsPtr;
 using dvnn::gst::ConvertSettings;
 using dvnn::gst::FrameConverter;
+using dvnn::gst::FrameView;
 using dvnn::gst::ObjectLock;
 using dvnn::gst::SlotPool;
 using dvnn::gst::TensorRequest;
@@ -93,7 +103,8 @@ struct GstDvConvertPrivate {
   bool stream = false;                       // tensors leave as buffers
   std::optional<TensorRequest> request;      // what a dvinfer downstream wants
   std::optional<dvnn::gst::ConvertJob> job;  // what follows from that, or from the settings
-  std::unique_ptr<FrameConverter> converter;
+  dvnn::gst::RegionConverters converters;
+  dvnn::gst::RegionChooser chooser;
   bool waited_in_vain = false;  // for the last slot
 };
 
@@ -124,7 +135,7 @@ static void gst_dv_convert_reset(GstDvConvert* self) {
   GstDvConvertPrivate& priv = *self->priv;
   priv.request.reset();
   priv.job.reset();
-  priv.converter.reset();
+  priv.converters.reset();
   const ObjectLock lock(self);
   priv.settings.active_backend = "none";
 }
@@ -136,6 +147,10 @@ static Status gst_dv_convert_plan(GstDvConvert* self, const GstCaps* caps) {
     const ObjectLock lock(self);
     if (!priv.refused.empty()) return priv.refused.begin()->second;
     settings = priv.settings;
+  }
+  if (priv.stream && settings.regions != dvnn::gst::RegionMode::kFrame) {
+    return Error{ErrorCode::kUnsupported,
+                 "a buffer of other/tensors is of one region: property regions is for frames"};
   }
   if (priv.request) {
     DVNN_ASSIGN(priv.job,
@@ -230,13 +245,26 @@ static dvnn::image::View gst_dv_convert_view(GstDvConvert* self) {
   return self->priv->settings.view(self->priv->tagged.get());
 }
 
-// Prepares a converter for the current view, which may differ from frame to frame.
-static Status gst_dv_convert_prepare(GstDvConvert* self, const dvnn::image::View& view) {
+// What is to be looked at, which may differ from frame to frame.
+static FrameView gst_dv_convert_choose(GstDvConvert* self, GstBuffer* frame) {
   GstDvConvertPrivate& priv = *self->priv;
-  if (priv.converter && priv.converter->view() == view) return {};
-  DVNN_ASSIGN(priv.converter,
-              FrameConverter::create(priv.info, priv.job->target, priv.job->input, view));
-  return {};
+  FrameView view;
+  view.view = gst_dv_convert_view(self);
+  {
+    const ObjectLock lock(self);
+    priv.chooser.configure(priv.settings);
+  }
+  const dvnn::image::Size size = {static_cast<double>(GST_VIDEO_INFO_WIDTH(&priv.info)),
+                                  static_cast<double>(GST_VIDEO_INFO_HEIGHT(&priv.info))};
+  view.regions = priv.chooser.choose(frame, size, view.view);
+  return view;
+}
+
+// The converter of a region, or of the frame where it is looked at as one.
+static dvnn::Result<FrameConverter*> gst_dv_convert_prepare(GstDvConvert* self, size_t region,
+                                                            const dvnn::image::View& view) {
+  GstDvConvertPrivate& priv = *self->priv;
+  return priv.converters.get(region, priv.info, priv.job->target, priv.job->input, view);
 }
 
 // Decides, before any work is done for the frame, whether dvinfer will infer it.
@@ -248,19 +276,21 @@ static Verdict gst_dv_convert_decide(GstDvConvert* self, GstBuffer* frame) {
 
 // A slot within our patience, or none. A live frame does not wait, so that a camera keeps its rate
 // and a leaky queue on either side leaks; and where one wait was in vain, the next frames do not
-// wait until there are slots again, so that what holds them does not set the pace.
-static dvnn::gst::SlotPtr gst_dv_convert_take_slot(GstDvConvert* self) {
+// wait until there are slots again, so that what holds them does not set the pace. Only the first
+// of a frame's regions waits: what the others would wait for may be this very frame.
+static dvnn::gst::SlotPtr gst_dv_convert_take_slot(GstDvConvert* self, bool first = true) {
   GstDvConvertPrivate& priv = *self->priv;
   const TensorRequest& request = *priv.request;
-  const bool waits = !priv.waited_in_vain && (priv.stream || !request.intake->live);
+  const bool waits = first && !priv.waited_in_vain && (priv.stream || !request.intake->live);
   const auto patience = waits ? SlotPool::kPatience : std::chrono::milliseconds(0);
   auto taken = request.pool->take(SlotPool::Taker::kUpstream, SlotPool::Clock::now() + patience);
   if (!taken.ok()) {
     GST_WARNING_OBJECT(self, "%s", taken.error().message.c_str());
     return nullptr;
   }
-  priv.waited_in_vain = taken.value().outcome == SlotPool::Outcome::kNoneFree;
-  if (priv.waited_in_vain) {
+  const bool in_vain = taken.value().outcome == SlotPool::Outcome::kNoneFree;
+  if (first) priv.waited_in_vain = in_vain;
+  if (in_vain) {
     GST_DEBUG_OBJECT(self, "no slot of %zu was free within %lld ms: dvinfer is to convert",
                      request.pool->size(), static_cast<long long>(patience.count()));
   }
@@ -269,35 +299,50 @@ static dvnn::gst::SlotPtr gst_dv_convert_take_slot(GstDvConvert* self) {
   return std::move(taken.value().slot);
 }
 
-// Writes the frame's tensor into a slot, if one is free, and attaches the slot to the frame. An
-// error is not reported here: it will recur in dvinfer, whose property on-error says what follows.
-static void gst_dv_convert_fill_slot(GstDvConvert* self, GstBuffer* frame,
+// Writes a region's tensor into a slot, if one is free, and attaches the slot to the frame; false
+// if none is. An error is not reported here: it will recur in dvinfer, whose property on-error says
+// what follows.
+static bool gst_dv_convert_fill_slot(GstDvConvert* self, GstBuffer* frame, size_t region,
                                      const dvnn::image::View& view) {
   GstDvConvertPrivate& priv = *self->priv;
-  dvnn::gst::SlotPtr slot = gst_dv_convert_take_slot(self);
-  if (!slot) return;
+  dvnn::gst::SlotPtr slot = gst_dv_convert_take_slot(self, region == 0);
+  if (!slot) return false;
   const gint64 start = g_get_monotonic_time();
-  Status status = gst_dv_convert_prepare(self, view);
-  if (status.ok()) status = priv.converter->convert(frame, slot->slot.get(), priv.job->kind);
+  auto converter = gst_dv_convert_prepare(self, region, view);
+  const Status status = converter.ok()
+                            ? converter.value()->convert(frame, slot->slot.get(), priv.job->kind)
+                            : Status(converter.error());
   if (!status.ok()) {
     GST_DEBUG_OBJECT(self, "not converted: %s", status.error().message.c_str());
-    return;
+    return false;
   }
   priv.request->intake->stats.time(dvnn::gst::InferStats::Time::kConversion,
                                    g_get_monotonic_time() - start);
-  dvnn::gst::attach_slot(frame, {std::move(slot), priv.converter->transform()});
+  dvnn::gst::attach_slot(frame, {std::move(slot), converter.value()->shown(), region});
+  return true;
+}
+
+// The same for all regions while there are slots; dvinfer fills the others as slots come free.
+static void gst_dv_convert_fill_slots(GstDvConvert* self, GstBuffer* frame, const FrameView& view) {
+  if (!view.regions) {
+    gst_dv_convert_fill_slot(self, frame, 0, view.view);
+    return;
+  }
+  for (size_t i = 0; i < view.regions->size(); ++i) {
+    if (!gst_dv_convert_fill_slot(self, frame, i, (*view.regions)[i].view)) return;
+  }
 }
 
 static GstFlowReturn gst_dv_convert_look_at(GstDvConvert* self, GstBuffer* frame) {
   GstDvConvertPrivate& priv = *self->priv;
   if (!priv.have_info) return GST_FLOW_NOT_NEGOTIATED;
-  dvnn::gst::FrameView view;
-  view.view = gst_dv_convert_view(self);
+  FrameView view = gst_dv_convert_choose(self, frame);
   dvnn::gst::strip_slots(frame);  // an earlier dvconvert's
-  if (priv.request) {
+  // A frame with nothing to look at does not count as one that is inferred.
+  if (priv.request && !(view.regions && view.regions->empty())) {
     const gint64 start = g_get_monotonic_time();
     view.verdict = gst_dv_convert_decide(self, frame);
-    if (view.verdict == Verdict::kInfer) gst_dv_convert_fill_slot(self, frame, view.view);
+    if (view.verdict == Verdict::kInfer) gst_dv_convert_fill_slots(self, frame, view);
     priv.request->intake->latency.occupied(start, g_get_monotonic_time());
   }
   dvnn::gst::set_frame_view(frame, view);
@@ -357,10 +402,11 @@ static GstFlowReturn gst_dv_convert_prepare_output_buffer(GstBaseTransform* tran
 }
 
 static GstFlowReturn gst_dv_convert_fill(GstDvConvert* self, GstBuffer* frame, GstBuffer* tensor) {
-  Status status = gst_dv_convert_prepare(self, gst_dv_convert_view(self));
+  auto converter = gst_dv_convert_prepare(self, 0, gst_dv_convert_view(self));
+  Status status = converter.ok() ? Status() : Status(converter.error());
   if (status.ok()) {
     const dvnn::gst::BufferMap map(tensor, GST_MAP_WRITE);
-    status = map.ok() ? self->priv->converter->convert(frame, map.data(), map.size())
+    status = map.ok() ? converter.value()->convert(frame, map.data(), map.size())
                       : Status(Error{ErrorCode::kDevice, "the tensor's memory cannot be mapped"});
   }
   if (!status.ok()) {
@@ -413,6 +459,7 @@ static gboolean gst_dv_convert_src_event(GstBaseTransform* trans, GstEvent* even
 static gboolean gst_dv_convert_stop(GstBaseTransform* trans) {
   GstDvConvert* self = GST_DV_CONVERT(trans);
   gst_dv_convert_reset(self);
+  self->priv->chooser.reset();
   self->priv->have_info = false;
   const ObjectLock lock(self);
   self->priv->tagged = {};

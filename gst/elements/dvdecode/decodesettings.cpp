@@ -46,6 +46,11 @@ void add_filter_properties(Properties<DecodeSettings>* table) {
                 {"nms-threshold", "Suppression threshold",
                  "Of two boxes that share more than this part of their union, the one of less "
                  "confidence is left out (below 0 = as the network says)"});
+  table->number(&DecodeSettings::merge_threshold, When::kPlaying, 0.0, 1.0,
+                {"merge-threshold", "Merge threshold",
+                 "Of two boxes of a class that different tiles of a frame show (dvconvert's "
+                 "regions=tiles) and that share more than this part of the smaller one, one is "
+                 "left out: the one that a tile's edge cuts, or else the one of less confidence"});
   constexpr double kLargest = 65536;
   table->number(
       &DecodeSettings::min_size, When::kControllable, 0, kLargest,

@@ -13,6 +13,7 @@ namespace dvnn::gst {
 struct DecodeSettings : FilterSettings {
   gfloat nms_threshold = -1;
   guint max_detections = 200;
+  gdouble merge_threshold = 0.5;
   bool post_messages = false;
   bool post_empty = false;
   guint exports = kDefaultExports;

@@ -69,6 +69,7 @@
 #include "meta/tensordesc.h"
 #include "properties.h"
 #include "refs.h"
+#include "regions/tiles.h"
 #include "times.h"
 #ifdef DVNN_HAVE_ANALYTICS
 #include "meta/analyticsexport.h"
@@ -109,6 +110,7 @@ struct GstDvDecodePrivate {
   // Streaming thread only.
   Settings current;  // for this frame; kept, as are `regions`, so that their memory is used again
   std::vector<GstDvTensorMeta*> regions;
+  std::vector<dvnn::image::Corners> tiles;
   dvnn::image::Size size;  // of frames, as caps have it
   dvnn::gst::OutputDecoder decoder;
   dvnn::gst::ObjectFilter filter;
@@ -198,6 +200,20 @@ static void gst_dv_decode_import(GstDvDecode* self, GstBuffer* frame) {
 
 // --- frames ------------------------------------------------------------------------------------
 
+// Makes one list of what tiles of a frame have found.
+static void gst_dv_decode_merge(GstDvDecode* self, const std::vector<GstDvTensorMeta*>& regions,
+                                const dvnn::image::Size& size, double threshold) {
+  GstDvDecodePrivate& priv = *self->priv;
+  priv.tiles.clear();
+  for (const GstDvTensorMeta* region : regions) {
+    if (region->region_kind != GST_DV_REGION_TILE || region->region != priv.tiles.size()) return;
+    priv.tiles.push_back({region->x0, region->y0, region->x1, region->y1});
+  }
+  if (priv.tiles.size() > 1) {
+    dvnn::regions::merge_tiles(priv.tiles, size, threshold, &priv.found);
+  }
+}
+
 // Decodes the outputs of all regions that the network was shown.
 static Status gst_dv_decode_outputs(GstDvDecode* self, GstBuffer* frame,
                                     const std::vector<GstDvTensorMeta*>& regions,
@@ -211,7 +227,10 @@ static Status gst_dv_decode_outputs(GstDvDecode* self, GstBuffer* frame,
     DVNN_TRY(
         priv.decoder.decode(*outputs, priv.filter.least_threshold(), size, &priv.found, topic));
   }
+  gst_dv_decode_merge(self, regions, size, settings.merge_threshold);
   priv.filter.apply(size, &priv.found);
+  // Each region's objects are in order, and some of all of them may not be attached.
+  if (regions.size() > 1 && priv.found.size() > settings.max_detections) priv.found.sort_from(0);
   return {};
 }
 
@@ -223,6 +242,13 @@ static void gst_dv_decode_release_outputs(GstBuffer* frame,
 #endif
     gst_buffer_remove_meta(frame, &outputs->meta);
   }
+}
+
+// Regions come in the order of their numbers.
+static GQuark gst_dv_decode_region_name(const std::vector<GstDvTensorMeta*>& regions,
+                                        guint region) {
+  const bool known = region < regions.size() && regions[region]->region == region;
+  return known ? regions[region]->region_name : 0;
 }
 
 static void gst_dv_decode_attach(GstDvDecode* self, GstBuffer* frame, const gchar* network,
@@ -239,6 +265,7 @@ static void gst_dv_decode_attach(GstDvDecode* self, GstBuffer* frame, const gcha
     ++attached;
     GstDvObject* object = dvnn::gst::add_found_object(found, meta);
     object->network = pass;
+    object->region = gst_dv_decode_region_name(self->priv->regions, found.region);
     if (settings.exports & kRegions) dvnn::gst::export_roi(*object, frame);
     if (message) message->append(*object);
   }
@@ -267,10 +294,11 @@ static void gst_dv_decode_warn(GstDvDecode* self) {
       "docs/metadata.md lists the elements that lose metadata");
 }
 
-// Whether a frame rightly has no outputs: a dvinfer passed it without inference, or another
-// dvdecode has handled it.
+// Whether a frame rightly has no outputs: a dvinfer passed it without inference, there was nothing
+// to look at, or another dvdecode has handled it.
 static bool gst_dv_decode_is_accounted_for(const GstDvObjectsMeta* meta, guint newest_pass) {
-  if (gst_dv_objects_meta_get_pass(meta, newest_pass)->state != GST_DV_PASS_INFERRED) return true;
+  const GstDvPass* pass = gst_dv_objects_meta_get_pass(meta, newest_pass);
+  if (pass->state != GST_DV_PASS_INFERRED || pass->regions == 0) return true;
   for (guint i = 0; i < gst_dv_objects_meta_get_n_objects(meta); ++i) {
     const GstDvObject* object = gst_dv_objects_meta_get_object(meta, i);
     if (object->network == static_cast<gint>(newest_pass)) return true;

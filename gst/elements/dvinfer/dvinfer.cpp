@@ -181,7 +181,10 @@ static gboolean gst_dv_infer_start(GstDvInfer* self, const Cancellation& cancell
   dvnn::gst::InferQueue::Limits limits;
   limits.inferences = settings.max_in_flight;
   auto queue = std::make_shared<dvnn::gst::InferQueue>(
-      limits, [self](dvnn::gst::InferItem* item) { return gst_dv_infer_run(self, item); },
+      limits,
+      [self](dvnn::gst::InferItem* item, size_t region) {
+        return gst_dv_infer_run(self, item, region);
+      },
       [self](bool run) { gst_dv_infer_set_task(self, run); });
   {
     const ObjectLock lock(self);
@@ -204,8 +207,8 @@ static gboolean gst_dv_infer_start(GstDvInfer* self, const Cancellation& cancell
 static void gst_dv_infer_stop(GstDvInfer* self) {
   GstDvInferPrivate& priv = *self->priv;
   gst_dv_infer_stop_workers(self);
-  priv.sink.converter.reset();
-  priv.sink.converter_of.reset();
+  priv.sink.converters.reset();
+  priv.sink.converters_of.reset();
   LoadedPtr next;
   std::shared_ptr<dvnn::gst::InferQueue> queue;
   std::shared_ptr<SlotPool> pool;  // released without the lock

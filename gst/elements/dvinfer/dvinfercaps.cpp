@@ -154,7 +154,7 @@ static ChosenOutput gst_dv_infer_choose_output(const LoadedNetwork& loaded, cons
 Status gst_dv_infer_take_caps(GstDvInfer* self, GstCaps* caps, CapsPtr* out) {
   auto& sink = self->priv->sink;
   const LoadedPtr loaded = gst_dv_infer_loaded(self);
-  sink.converter.reset();
+  sink.converters.reset();
   sink.tensors_in = dvnn::gst::is_tensors_caps(caps);
   sink.have_video = !sink.tensors_in && dvnn::gst::video_info_from_caps(caps, &sink.video);
   if (!sink.tensors_in && !sink.have_video) {

@@ -55,8 +55,8 @@ struct GstDvInferPrivate {
     std::shared_ptr<const dvnn::gst::TensorOutput> output;  // of one that leaves
     bool announced = false;  // groups of tensors, in the caps of the frames that leave
     // Converts frames that no dvconvert has converted.
-    std::unique_ptr<dvnn::gst::FrameConverter> converter;
-    LoadedPtr converter_of;
+    dvnn::gst::RegionConverters converters;
+    LoadedPtr converters_of;
     GstSegment segment;
   } sink;
   // Source pad's task only.
@@ -132,8 +132,8 @@ void gst_dv_infer_init_sink_pad(GstDvInfer* self);
 void gst_dv_infer_init_src_pad(GstDvInfer* self);
 void gst_dv_infer_add_sink_template(GstElementClass* klass);
 void gst_dv_infer_add_src_template(GstElementClass* klass);
-/// Runs an item's regions and takes their outputs: what workers do.
-dvnn::Status gst_dv_infer_run(GstDvInfer* self, dvnn::gst::InferItem* item);
+/// Runs a region of an item and takes its outputs: what workers do.
+dvnn::Status gst_dv_infer_run(GstDvInfer* self, dvnn::gst::InferItem* item, size_t region);
 /// Posts the statistics as an element message.
 void gst_dv_infer_post_stats(GstDvInfer* self);
 /// Starts or pauses the source pad's task.

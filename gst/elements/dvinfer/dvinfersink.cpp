@@ -18,11 +18,13 @@
 using dvnn::Error;
 using dvnn::ErrorCode;
 using dvnn::Status;
+using dvnn::gst::FrameConverter;
 using dvnn::gst::FrameView;
 using dvnn::gst::InferItem;
 using dvnn::gst::InferStats;
 using dvnn::gst::ItemPtr;
 using dvnn::gst::ObjectLock;
+using dvnn::gst::Region;
 using dvnn::gst::SlotPool;
 using dvnn::gst::SlotPtr;
 using dvnn::gst::Topic;
@@ -121,23 +123,28 @@ static dvnn::Result<SlotPtr> gst_dv_infer_own_slot(GstDvInfer* self, SlotPool* p
   return SlotPtr();
 }
 
-// Converts a frame that comes without a tensor of ours, as its view says.
+// Converts a region that comes without a tensor of ours, as its view says. Without a slot, because
+// the flow stops, the region has none.
 static Status gst_dv_infer_convert(GstDvInfer* self, GstBuffer* frame,
-                                   const dvnn::image::View& view, InferItem* item) {
+                                   const dvnn::image::View& view, InferItem* item, size_t index) {
   auto& sink = self->priv->sink;
   const dvnn::gst::LoadedNetwork& loaded = *item->network;
-  if (!sink.converter || sink.converter_of != item->network || !(sink.converter->view() == view)) {
-    DVNN_ASSIGN(sink.converter,
-                dvnn::gst::FrameConverter::create(sink.video, {loaded.network->input_desc(), {}},
-                                                  loaded.network->model().input.picture, view));
-    sink.converter_of = item->network;
+  if (sink.converters_of != item->network) {
+    sink.converters.reset();
+    sink.converters_of = item->network;
   }
+  DVNN_ASSIGN(FrameConverter * converter,
+              sink.converters.get(index, sink.video, {loaded.network->input_desc(), {}},
+                                  loaded.network->model().input.picture, view));
   DVNN_ASSIGN(SlotPtr slot, gst_dv_infer_own_slot(self, loaded.pool.get()));
   if (!slot) return {};
   const gint64 start = g_get_monotonic_time();
-  DVNN_TRY(sink.converter->convert(frame, slot->slot.get(), dvnn::network::InputKind::kTensor));
-  self->priv->intake->stats.time(InferStats::Time::kConversion, g_get_monotonic_time() - start);
-  item->regions.emplace_back(sink.converter->transform(), std::move(slot));
+  DVNN_TRY(converter->convert(frame, slot->slot.get(), dvnn::network::InputKind::kTensor));
+  Region& region = item->regions[index];
+  region.ready_us = g_get_monotonic_time();
+  self->priv->intake->stats.time(InferStats::Time::kConversion, region.ready_us - start);
+  region.shown = converter->shown();
+  region.slot = std::move(slot);
   return {};
 }
 
@@ -172,26 +179,87 @@ static void gst_dv_infer_post_qos(GstDvInfer* self, GstBuffer* frame) {
   gst_element_post_message(GST_ELEMENT(self), message);
 }
 
-// Chooses what to run for a video frame: dvconvert's slot, a slot that is filled here, or nothing.
-static Status gst_dv_infer_take_frame(GstDvInfer* self, InferItem* item) {
-  GstBuffer* frame = gst_buffer_make_writable(GST_BUFFER_CAST(item->object.release()));
-  item->object.reset(GST_MINI_OBJECT_CAST(frame));
-  const FrameView view = dvnn::gst::get_frame_view(frame).value_or(FrameView{});
-  dvnn::gst::remove_frame_view(frame);
-  auto filled = dvnn::gst::take_slot(frame, item->network->network.get());
+static size_t gst_dv_infer_count_regions(const FrameView& view) {
+  return view.regions ? view.regions->size() : 1;
+}
+
+static const dvnn::image::View& gst_dv_infer_region_view(const FrameView& view, size_t index) {
+  return view.regions ? (*view.regions)[index].view : view.view;
+}
+
+// Makes the item's regions, with the slots that dvconvert has filled for them; false if there is no
+// such slot.
+static bool gst_dv_infer_take_slots(GstBuffer* frame, const FrameView& view, InferItem* item) {
+  bool any = false;
+  item->regions.resize(gst_dv_infer_count_regions(view));
+  while (auto filled = dvnn::gst::take_slot(frame, item->network->network.get())) {
+    const bool ours = filled->slot->pool == item->network->pool.get();
+    if (!ours || filled->region >= item->regions.size()) continue;
+    Region& region = item->regions[filled->region];
+    region.shown = filled->shown;
+    region.slot = std::move(filled->slot);
+    any = true;
+  }
   // No slot leaves with the frame, whether it was used, belongs to another network, or is not
   // wanted.
   dvnn::gst::strip_slots(frame);
-  if (filled && filled->slot->pool == item->network->pool.get()) {
-    item->regions.emplace_back(filled->transform, std::move(filled->slot));
-    return {};
+  for (size_t i = 0; view.regions && i < item->regions.size(); ++i) {
+    item->regions[i].tag = (*view.regions)[i].tag;
   }
-  filled.reset();
-  const Verdict verdict = gst_dv_infer_decide(self, frame, view, item->network->pool.get());
-  if (verdict == Verdict::kInfer) return gst_dv_infer_convert(self, frame, view.view, item);
+  return any;
+}
+
+// Chooses what to run for a video frame: the regions that `view` receives, in dvconvert's slots or
+// in slots that are filled here, or nothing.
+static Status gst_dv_infer_take_frame(GstDvInfer* self, InferItem* item, FrameView* view) {
+  GstBuffer* frame = gst_buffer_make_writable(GST_BUFFER_CAST(item->object.release()));
+  item->object.reset(GST_MINI_OBJECT_CAST(frame));
+  *view = dvnn::gst::get_frame_view(frame).value_or(FrameView{});
+  dvnn::gst::remove_frame_view(frame);
+  if (view->regions && item->tensors) {
+    return Error{ErrorCode::kUnsupported,
+                 "a buffer of other/tensors is of one region: lists of regions (dvconvert's "
+                 "property regions) need frames downstream of dvinfer"};
+  }
+  if (gst_dv_infer_take_slots(frame, *view, item)) return {};
+  item->nothing_to_see = item->regions.empty() && !view->verdict;
+  if (item->nothing_to_see) return {};
+  const Verdict verdict = gst_dv_infer_decide(self, frame, *view, item->network->pool.get());
+  if (verdict == Verdict::kInfer) return {};
+  item->regions.clear();
   gst_dv_infer_count_passed(self, verdict);
   if (verdict == Verdict::kLate) gst_dv_infer_post_qos(self, frame);
   return {};
+}
+
+// Sees to it that a region has a slot.
+static Status gst_dv_infer_fill(GstDvInfer* self, GstBuffer* frame, const FrameView& view,
+                                InferItem* item, size_t index) {
+  if (item->regions[index].slot) return {};
+  return dvnn::guarded("the frame cannot be converted", [&] {
+    return gst_dv_infer_convert(self, frame, gst_dv_infer_region_view(view, index), item, index);
+  });
+}
+
+// Fills the regions of a frame that is in the queue but for the first, while workers run the ones
+// before.
+static void gst_dv_infer_fill_others(GstDvInfer* self, dvnn::gst::BufferPtr frame,
+                                     const FrameView& view, const ItemPtr& item) {
+  dvnn::gst::InferQueue& queue = *self->priv->queue;
+  const size_t count = item->regions.size();
+  for (size_t i = 1; i < count; ++i) {
+    Status status = gst_dv_infer_fill(self, frame.get(), view, item.get(), i);
+    // The frame is the source pad's alone when the last region is done.
+    if (i + 1 == count || !status.ok()) frame.reset();
+    if (!status.ok()) return queue.fail_regions(item, std::move(status));
+    if (!item->regions[i].slot) return queue.abandon(item);
+    if (!queue.push_region(item)) return;
+  }
+}
+
+static void gst_dv_infer_add_region(SlotPtr slot, InferItem* item) {
+  item->regions.emplace_back();
+  item->regions.back().slot = std::move(slot);
 }
 
 // The same for a buffer of a stream of tensors.
@@ -203,7 +271,7 @@ static Status gst_dv_infer_take_tensor(GstDvInfer* self, InferItem* item) {
     slot = dvnn::gst::take_slot_memory(tensor, loaded.network.get());
   }
   if (slot && (*slot)->pool == loaded.pool.get()) {
-    item->regions.emplace_back(dvnn::image::Transform(), std::move(*slot));
+    gst_dv_infer_add_region(std::move(*slot), item);
     // The buffer would keep the slot beyond its run: what goes on is its times and flags.
     GstBuffer* times = gst_buffer_new();
     gst_buffer_copy_into(times, tensor, GST_BUFFER_COPY_METADATA, 0, static_cast<gsize>(-1));
@@ -222,7 +290,7 @@ static Status gst_dv_infer_take_tensor(GstDvInfer* self, InferItem* item) {
   DVNN_TRY(self->priv->sink.tensor_input->read(tensor, (*own)->input().data()));
   self->priv->intake->stats.time(InferStats::Time::kConversion, g_get_monotonic_time() - start);
   (*own)->set_input_kind(dvnn::network::InputKind::kTensor);
-  item->regions.emplace_back(dvnn::image::Transform(), std::move(own));
+  gst_dv_infer_add_region(std::move(own), item);
   return {};
 }
 
@@ -238,15 +306,28 @@ static GstFlowReturn gst_dv_infer_take_buffer(GstDvInfer* self, dvnn::gst::Buffe
   item->network = gst_dv_infer_loaded(self);
   if (priv.sink.tensors_out) item->tensors = priv.sink.output;
   item->upstream_us = gst_dv_infer_upstream_wait(self, running_time);
+  FrameView view;
   item->status = dvnn::guarded("the frame cannot be converted", [&] {
     return priv.sink.tensors_in ? gst_dv_infer_take_tensor(self, item.get())
-                                : gst_dv_infer_take_frame(self, item.get());
+                                : gst_dv_infer_take_frame(self, item.get(), &view);
   });
+  GstBuffer* frame = GST_BUFFER_CAST(item->object.get());
+  if (item->status.ok() && !item->regions.empty()) {
+    item->status = gst_dv_infer_fill(self, frame, view, item.get(), 0);
+  }
+  const bool first = item->status.ok() && !item->regions.empty() && item->regions[0].slot;
+  if (!first) item->regions.clear();
   // If tensors leave, nothing can pass in place of results.
   const bool passes = item->regions.empty() && item->status.ok();
   if (passes && item->tensors) return priv.queue->flow();
   const int64_t arrived = item->times.arrived;
-  const GstFlowReturn flow = priv.queue->push_frame(std::move(item));
+  const bool more = item->regions.size() > 1;
+  auto others = more ? dvnn::gst::ref(frame) : nullptr;
+  GstFlowReturn flow = priv.queue->push_frame(more ? item : std::move(item), 1);
+  if (more && flow == GST_FLOW_OK) {
+    gst_dv_infer_fill_others(self, std::move(others), view, item);
+    flow = priv.queue->flow();
+  }
   priv.intake->latency.occupied(arrived, g_get_monotonic_time());
   return flow;
 }

@@ -78,28 +78,28 @@ static Status gst_dv_infer_take_outputs(const dvnn::network::Model& model,
   return {};
 }
 
-Status gst_dv_infer_run(GstDvInfer* self, InferItem* item) {
+Status gst_dv_infer_run(GstDvInfer* self, InferItem* item, size_t index) {
   InferStats& stats = self->priv->intake->stats;
-  stats.time(InferStats::Time::kWaiting, g_get_monotonic_time() - item->times.admitted);
-  for (Region& region : item->regions) {
-    dvnn::network::RunTimes times;
-    stats.run_begins();
-    std::string warning;
-    const Status status = item->network->watch.run(region.slot->slot.get(), &times, &warning);
-    stats.run_ends();
-    if (!warning.empty()) {
-      dvnn::gst::post_warning(GST_ELEMENT(self), Topic::kData,
-                              Error{dvnn::ErrorCode::kInvalidArgument,
-                                    "network '" + item->network->network->model().name +
-                                        "': the results are " + warning});
-    }
-    region.slot->pool->finished(region.slot);
-    if (!status.ok()) return status;
-    DVNN_TRY(
-        gst_dv_infer_take_outputs(item->network->network->model(), item->tensors.get(), &region));
-    stats.time(InferStats::Time::kDevice, times.device_us);
-    stats.time(InferStats::Time::kCpu, times.cpu_us);
+  Region& region = item->regions[index];
+  const int64_t ready = std::max(item->times.admitted, region.ready_us);
+  stats.time(InferStats::Time::kWaiting, g_get_monotonic_time() - ready);
+  dvnn::network::RunTimes times;
+  stats.run_begins();
+  std::string warning;
+  const Status status = item->network->watch.run(region.slot->slot.get(), &times, &warning);
+  stats.run_ends();
+  if (!warning.empty()) {
+    dvnn::gst::post_warning(GST_ELEMENT(self), Topic::kData,
+                            Error{dvnn::ErrorCode::kInvalidArgument,
+                                  "network '" + item->network->network->model().name +
+                                      "': the results are " + warning});
   }
+  region.slot->pool->finished(region.slot);
+  if (!status.ok()) return status;
+  DVNN_TRY(
+      gst_dv_infer_take_outputs(item->network->network->model(), item->tensors.get(), &region));
+  stats.time(InferStats::Time::kDevice, times.device_us);
+  stats.time(InferStats::Time::kCpu, times.cpu_us);
   return {};
 }
 
@@ -118,10 +118,15 @@ static void gst_dv_infer_attach_region(InferItem* item, guint index, GstBuffer* 
     gst_buffer_append_memory(meta->tensors[i].data, region.outputs[i].release());
   }
   meta->network = gst_dv_network_info_ref(item->network->info.get());
-  meta->transform = dvnn::gst::to_public(region.transform);
+  meta->transform = dvnn::gst::to_public(region.shown.transform);
   meta->input_width = static_cast<guint>(input.w());
   meta->input_height = static_cast<guint>(input.h());
   meta->region = index;
+  meta->region_kind = region.tag.kind;
+  meta->region_name = region.tag.name;
+  meta->object = region.tag.object;
+  const dvnn::image::Corners& part = region.shown.part;
+  meta->x0 = part.x0, meta->y0 = part.y0, meta->x1 = part.x1, meta->y1 = part.y1;
 }
 
 #ifdef DVNN_HAVE_TENSORS
@@ -141,20 +146,25 @@ static void gst_dv_infer_export(GstDvInfer* self, const InferRules& rules, const
 #endif
 
 // Says on the frame whether the network has seen it.
-static void gst_dv_infer_mark(const InferItem& item, GstBuffer* frame, bool inferred) {
-  gst_dv_objects_meta_add_pass(gst_buffer_add_dv_objects_meta(frame),
-                               gst_dv_network_info_get_name(item.network->info.get()),
-                               inferred ? GST_DV_PASS_INFERRED : GST_DV_PASS_SKIPPED);
+static void gst_dv_infer_mark(const InferItem& item, GstBuffer* frame) {
+  const bool inferred = !item.regions.empty() || item.nothing_to_see;
+  GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);
+  const guint index =
+      gst_dv_objects_meta_add_pass(meta, gst_dv_network_info_get_name(item.network->info.get()),
+                                   inferred ? GST_DV_PASS_INFERRED : GST_DV_PASS_SKIPPED);
+  gst_dv_objects_meta_get_pass(meta, index)->regions = static_cast<guint>(item.regions.size());
 }
 
 // The frame with its outputs, or a buffer of tensors.
 static dvnn::Result<BufferPtr> gst_dv_infer_finish_frame(InferItem* item) {
   BufferPtr frame(GST_BUFFER_CAST(item->object.release()));
   if (!item->tensors) {
+    // One that was given up may still be read, for regions that nobody wants any more.
+    frame.reset(gst_buffer_make_writable(frame.release()));
     for (guint i = 0; i < item->regions.size(); ++i) {
       gst_dv_infer_attach_region(item, i, frame.get());
     }
-    gst_dv_infer_mark(*item, frame.get(), !item->regions.empty());
+    gst_dv_infer_mark(*item, frame.get());
     return frame;
   }
   std::vector<MemoryPtr> outputs;

@@ -46,12 +46,15 @@ typedef enum { GST_DV_PASS_INFERRED, GST_DV_PASS_SKIPPED, GST_DV_PASS_PREDICTED 
  * GstDvPass:
  * @network: name of the network
  * @state: what became of the frame
+ * @regions: how many regions of the frame the network was shown: 0 if it was skipped, or if there
+ *   was nothing to look at
  *
  * One network that has seen the frame. Only the library makes these.
  */
 typedef struct {
   gchar* network;
   GstDvPassState state;
+  guint regions;
 
   /*< private >*/
   gpointer _gst_reserved[GST_PADDING];
@@ -76,6 +79,7 @@ typedef struct {
  *   object in the frame's GstAnalyticsRelationMeta, or 0
  * @predicted: whether no network has seen the object in this frame: it is where its track is
  *   expected
+ * @region: the name of the region of a list in which the network saw it, or 0
  *
  * Something that was found in a frame. Only the library makes objects: more fields may follow.
  * Points, outlines, masks, texts, embeddings and numbers are had by functions.
@@ -90,6 +94,7 @@ typedef struct {
   gdouble x0, y0, x1, y1;
   guint analytics_id;
   gboolean predicted;
+  GQuark region;
 
   /*< private >*/
   gpointer details;

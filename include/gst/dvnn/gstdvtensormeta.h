@@ -12,6 +12,7 @@ G_BEGIN_DECLS
 #define GST_TYPE_DV_TENSOR (gst_dv_tensor_get_type())
 #define GST_TYPE_DV_TENSOR_DATA_TYPE (gst_dv_tensor_data_type_get_type())
 #define GST_TYPE_DV_TENSOR_LAYOUT (gst_dv_tensor_layout_get_type())
+#define GST_TYPE_DV_REGION_KIND (gst_dv_region_kind_get_type())
 #define GST_DV_TENSOR_MAX_DIMS 6
 
 /**
@@ -84,6 +85,22 @@ typedef struct {
 } GstDvTransform;
 
 /**
+ * GstDvRegionKind:
+ * @GST_DV_REGION_FRAME: the frame, or the one part of it that is looked at
+ * @GST_DV_REGION_LIST: one of a list of areas
+ * @GST_DV_REGION_TILE: one of several tiles of a frame: what they show belongs together
+ * @GST_DV_REGION_OBJECT: where an object is that another network found
+ *
+ * What a region of a frame is that a network was shown.
+ */
+typedef enum {
+  GST_DV_REGION_FRAME,
+  GST_DV_REGION_LIST,
+  GST_DV_REGION_TILE,
+  GST_DV_REGION_OBJECT
+} GstDvRegionKind;
+
+/**
  * GstDvTensorMeta:
  * @meta: parent
  * @num_tensors: number of @tensors
@@ -94,12 +111,19 @@ typedef struct {
  * @network: (nullable): a boxed description of the network, for decoders; see
  *   gst_dv_network_info_get_decoder()
  * @region: index of the region of the frame that the network was shown
+ * @region_kind: what that region is
+ * @region_name: the name of a region of a list, or 0
+ * @object: id of the #GstDvObject whose region it is, or 0
+ * @x0: left edge of the region in pixels of the buffer's frame
+ * @y0: upper edge, see @x0
+ * @x1: right edge, see @x0
+ * @y1: lower edge, see @x0
  *
  * The outputs of a network for a video frame, made by dvinfer and taken off by dvdecode. Their data
  * may lie in device memory, which dvinfer uses again when the last reference to it is gone.
  *
  * Whole copies of the frame keep the outputs, and so do frames that are converted or scaled:
- * @transform follows.
+ * @transform and the region's edges follow.
  */
 typedef struct {
   GstMeta meta;
@@ -109,6 +133,10 @@ typedef struct {
   guint input_width, input_height;
   GstDvNetworkInfo* network;
   guint region;
+  GstDvRegionKind region_kind;
+  GQuark region_name;
+  guint64 object;
+  gdouble x0, y0, x1, y1;
 
   /*< private >*/
   gpointer _gst_reserved[GST_PADDING];
@@ -116,6 +144,7 @@ typedef struct {
 
 GType gst_dv_tensor_data_type_get_type(void);
 GType gst_dv_tensor_layout_get_type(void);
+GType gst_dv_region_kind_get_type(void);
 GType gst_dv_tensor_get_type(void);
 GstDvTensor* gst_dv_tensor_new(const gchar* name, GstDvTensorDataType data_type,
                                GstDvTensorLayout layout, const gsize* dims, gsize num_dims,

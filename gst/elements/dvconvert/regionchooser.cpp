@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "elements/dvconvert/regionchooser.h"
+
+#include <gst/video/video.h>
+
+#include <algorithm>
+
+namespace dvnn::gst {
+namespace {
+
+// Others may attach any number of metas.
+constexpr size_t kMostRegions = 1024;
+
+// The part of a frame that is shown, in pixels of the whole.
+image::Corners visible_part(GstBuffer* frame, const image::Size& size) {
+  const GstVideoCropMeta* crop = gst_buffer_get_video_crop_meta(frame);
+  if (!crop) return {0, 0, size.width, size.height};
+  const double x = crop->x, y = crop->y;
+  return {x, y, x + crop->width, y + crop->height};
+}
+
+bool operator==(const image::Corners& a, const image::Corners& b) {
+  return a.x0 == b.x0 && a.y0 == b.y0 && a.x1 == b.x1 && a.y1 == b.y1;
+}
+
+RegionView region_view(const image::View& how, const image::RelativeRect& part,
+                       GstDvRegionKind kind) {
+  RegionView region;
+  region.view = how;
+  region.view.region = part;
+  region.view.alone = true;
+  region.tag.kind = kind;
+  return region;
+}
+
+}  // namespace
+
+void RegionChooser::configure(const RegionSettings& settings) {
+  kept_ = settings.of_list == settings_.of_list && settings.of_file == settings_.of_file &&
+                  settings.grids == settings_.grids && settings.overlap == settings_.overlap &&
+                  settings.regions == settings_.regions
+              ? std::move(kept_)
+              : nullptr;
+  types_.set(settings.region_metas);
+  settings_ = settings;
+}
+
+RegionChooser::List RegionChooser::choose(GstBuffer* frame, const image::Size& size,
+                                          const image::View& how) {
+  if (settings_.regions == RegionMode::kFrame) return nullptr;
+  const image::Corners visible = visible_part(frame, size);
+  if (!(kept_visible_ == visible) || !(kept_how_ == how)) kept_.reset();
+  kept_visible_ = visible;
+  kept_how_ = how;
+  return settings_.regions == RegionMode::kList ? choose_list(frame, visible, how)
+                                                : take_turn(choose_tiles(how));
+}
+
+void RegionChooser::add_metas(GstBuffer* frame, const image::Corners& visible,
+                              const image::View& how, RegionViews* views) const {
+  gpointer state = nullptr;
+  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
+             frame, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
+    const auto* roi = reinterpret_cast<const GstVideoRegionOfInterestMeta*>(meta);
+    const gchar* type = g_quark_to_string(roi->roi_type);
+    if (!types_.has("*") && !types_.has(type ? type : "")) continue;
+    const double x = roi->x, y = roi->y;
+    const auto part = regions::part_of({x, y, x + roi->w, y + roi->h}, visible);
+    if (!part) continue;
+    if (views->size() == kMostRegions) return;
+    views->push_back(region_view(how, *part, GST_DV_REGION_LIST));
+    views->back().tag.name = roi->roi_type;
+  }
+}
+
+RegionChooser::List RegionChooser::choose_list(GstBuffer* frame, const image::Corners& visible,
+                                               const image::View& how) {
+  if (!kept_) {
+    auto views = std::make_shared<RegionViews>();
+    const SharedAreas& areas = settings_.of_list ? settings_.of_list : settings_.of_file;
+    for (size_t i = 0; areas && i < areas->size(); ++i) {
+      const auto part = regions::part_of((*areas)[i], visible);
+      if (!part) continue;
+      views->push_back(region_view(how, *part, GST_DV_REGION_LIST));
+      views->back().tag.name = g_quark_from_string((*areas)[i].name.c_str());
+    }
+    kept_ = std::move(views);
+  }
+  if (types_.empty()) return kept_;
+  auto views = std::make_shared<RegionViews>(*kept_);
+  add_metas(frame, visible, how, views.get());
+  return views;
+}
+
+RegionChooser::List RegionChooser::choose_tiles(const image::View& how) {
+  if (!kept_) {
+    SharedGrids grids = settings_.grids;
+    if (!grids)
+      grids = std::make_shared<const std::vector<regions::Grid>>(
+          regions::parse_grids(settings_.tiles).value());
+    auto views = std::make_shared<RegionViews>();
+    for (const image::RelativeRect& tile :
+         regions::tiles_of(*grids, settings_.overlap, how.region)) {
+      views->push_back(region_view(how, tile, GST_DV_REGION_TILE));
+    }
+    kept_ = std::move(views);
+  }
+  return kept_;
+}
+
+RegionChooser::List RegionChooser::take_turn(const List& all) {
+  const size_t count = settings_.tiles_per_frame;
+  if (count == 0 || count >= all->size()) return all;
+  auto views = std::make_shared<RegionViews>();
+  for (size_t i = 0; i < count; ++i) views->push_back((*all)[(turn_ + i) % all->size()]);
+  turn_ = (turn_ + count) % all->size();
+  return views;
+}
+
+}  // namespace dvnn::gst

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides which regions of a frame are looked at.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "elements/dvconvert/regionsettings.h"
+#include "elements/labellist.h"
+#include "meta/viewmeta.h"
+
+namespace dvnn::gst {
+
+/// For one thread at a time.
+class RegionChooser {
+ public:
+  using List = std::shared_ptr<const RegionViews>;
+
+  /// Cheap where nothing has changed.
+  void configure(const RegionSettings& settings);
+  /// The frame's regions, seen as `how` says but for its region; null where the frame is looked at
+  /// as `how` says. `size` is what the caps say.
+  List choose(GstBuffer* frame, const image::Size& size, const image::View& how);
+  /// Begins anew.
+  void reset() { turn_ = 0; }
+
+ private:
+  List choose_list(GstBuffer* frame, const image::Corners& visible, const image::View& how);
+  List choose_tiles(const image::View& how);
+  void add_metas(GstBuffer* frame, const image::Corners& visible, const image::View& how,
+                 RegionViews* views) const;
+  List take_turn(const List& all);
+
+  RegionSettings settings_;
+  LabelList types_;
+  // What follows from the settings, the frame's visible part and the view.
+  List kept_;
+  image::Corners kept_visible_;
+  image::View kept_how_;
+  size_t turn_ = 0;  // the next tile
+};
+
+}  // namespace dvnn::gst

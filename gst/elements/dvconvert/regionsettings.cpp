@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "elements/dvconvert/regionsettings.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+#include "base/format.h"
+#include "elements/dvconvert/convertsettings.h"
+
+namespace dvnn::gst {
+namespace {
+
+const GEnumValue kRegionModes[] = {
+    {static_cast<gint>(RegionMode::kFrame), "The frame, or the part of it that roi says", "frame"},
+    {static_cast<gint>(RegionMode::kList), "A list of areas", "list"},
+    {static_cast<gint>(RegionMode::kTiles), "Tiles that overlap", "tiles"},
+    {0, nullptr, nullptr}};
+
+constexpr size_t kMostRegionBytes = 1 << 20;
+
+Status take_areas(const std::string& text, const std::string& what, SharedAreas* areas) {
+  areas->reset();
+  if (text.empty()) return {};
+  if (text.size() > kMostRegionBytes) {
+    return Error{ErrorCode::kLimit, what + format(" has more than %zu bytes", kMostRegionBytes)};
+  }
+  DVNN_ASSIGN(auto parsed, regions::parse_areas(text, what));
+  *areas = std::make_shared<const std::vector<regions::Area>>(std::move(parsed));
+  return {};
+}
+
+Status take_region_list(const std::string& text, ConvertSettings* settings) {
+  SharedAreas areas;
+  DVNN_TRY(take_areas(text, "region-list", &areas));
+  settings->of_list = std::move(areas);
+  return {};
+}
+
+Status take_region_file(const std::string& path, ConvertSettings* settings) {
+  SharedAreas areas;
+  if (!path.empty()) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) return Error{ErrorCode::kNotFound, "'" + path + "': " + std::strerror(errno)};
+    std::string text(kMostRegionBytes + 1, '\0');
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<size_t>(file.gcount()));
+    if (file.bad()) return Error{ErrorCode::kIo, "'" + path + "' cannot be read"};
+    // An empty file is a mistake, while an empty text is none.
+    DVNN_TRY(take_areas(text.empty() ? " " : text, "'" + path + "'", &areas));
+  }
+  settings->of_file = std::move(areas);
+  return {};
+}
+
+Status take_tiles(const std::string& text, ConvertSettings* settings) {
+  DVNN_ASSIGN(auto grids, regions::parse_grids(text));
+  settings->grids = std::make_shared<const std::vector<regions::Grid>>(std::move(grids));
+  return {};
+}
+
+}  // namespace
+
+void add_region_properties(Properties<ConvertSettings>* rows) {
+  using S = ConvertSettings;
+  rows->choice(
+      &S::regions, When::kPlaying, register_enum("GstDvConvertRegions", kRegionModes),
+      {"regions", "Regions",
+       "What of a frame the network is shown: each region is a run of its own, and what is "
+       "found there comes back in the frame's coordinates"});
+  rows->text(&S::region_list, When::kPlaying,
+             {"region-list", "Region list",
+              "regions=list: areas as JSON, in fractions of the frame or, where a number is above "
+              "1, in pixels: [[x, y, width, height], {\"name\": \"door\", \"box\": [x, y, width, "
+              "height]}, {\"points\": [[x, y], [x, y], [x, y]]}]"},
+             take_region_list);
+  rows->text(&S::region_file, When::kPlaying,
+             {"region-file", "Region file",
+              "regions=list: a file with such a list, for where region-list is empty; read when it "
+              "is set"},
+             take_region_file);
+  rows->text(&S::region_metas, When::kPlaying,
+             {"region-metas", "Region metas",
+              "regions=list: regions of interest (GstVideoRegionOfInterestMeta) of these types are "
+              "looked at, too; types between commas, * for all"});
+  rows->text(&S::tiles, When::kPlaying,
+             {"tiles", "Tiles",
+              "regions=tiles: COLUMNSxROWS; several of them between commas, 1x1 for the whole"},
+             take_tiles);
+  constexpr double kMostOverlap = 0.9;
+  rows->number(&S::overlap, When::kPlaying, 0, kMostOverlap,
+               {"overlap", "Overlap",
+                "regions=tiles: what neighbours share, as a part of a tile's width and height; "
+                "things up to that size are whole on one of them"});
+  rows->number(&S::tiles_per_frame, When::kPlaying, 0, G_MAXUINT,
+               {"tiles-per-frame", "Tiles per frame",
+                "regions=tiles: so many tiles of each frame, in turn (0 = all)"});
+}
+
+}  // namespace dvnn::gst

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// dvconvert's settings about which regions of a frame are looked at.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "properties.h"
+#include "regions/areas.h"
+#include "regions/tiles.h"
+
+namespace dvnn::gst {
+
+enum class RegionMode { kFrame, kList, kTiles };
+
+using SharedAreas = std::shared_ptr<const std::vector<regions::Area>>;
+using SharedGrids = std::shared_ptr<const std::vector<regions::Grid>>;
+
+struct RegionSettings {
+  RegionMode regions = RegionMode::kFrame;
+  // Lists.
+  std::string region_list, region_file, region_metas;
+  SharedAreas of_list, of_file;  // what these say; null: nothing
+  // Tiles.
+  std::string tiles = "2x2,1x1";
+  SharedGrids grids;  // what that says; null: the default
+  double overlap = 0.2;
+  guint tiles_per_frame = 0;  // 0: all
+};
+
+struct ConvertSettings;
+
+/// Adds their rows to a table of all of dvconvert's settings.
+void add_region_properties(Properties<ConvertSettings>* rows);
+
+}  // namespace dvnn::gst

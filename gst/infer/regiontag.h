@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a region of a frame is, on its way from who chose it to dvdecode.
+#pragma once
+
+#include <gst/gst.h>
+
+#include "gst/dvnn/gstdvtensormeta.h"
+
+namespace dvnn::gst {
+
+struct RegionTag {
+  GstDvRegionKind kind = GST_DV_REGION_FRAME;
+  GQuark name = 0;     // of a region of a list
+  guint64 object = 0;  // whose region it is, by its id
+};
+
+}  // namespace dvnn::gst

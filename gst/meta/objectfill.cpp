@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meta/objectfill.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -36,6 +37,23 @@ void copy_mask(const objects::Mask& mask, GstDvObject* object) {
   g_bytes_unref(bytes);
 }
 
+void copy_points(const objects::Object& found, GstDvObject* object) {
+  for (const objects::Point& point : found.points) {
+    gst_dv_object_add_point(object, point.x, point.y, point.confidence);
+  }
+  if (!found.skeleton.empty()) gst_dv_object_set_skeleton(object, found.skeleton.c_str());
+}
+
+void copy_values(const objects::Object& found, GstDvObject* object) {
+  if (!found.text.empty()) gst_dv_object_set_text(object, found.text.c_str());
+  if (!found.embedding.empty()) {
+    gst_dv_object_set_embedding(object, found.embedding.data(), found.embedding.size());
+  }
+  for (const objects::Number& number : found.numbers) {
+    gst_dv_object_add_number(object, number.name.c_str(), number.value);
+  }
+}
+
 }  // namespace
 
 GstDvObject* add_found_object(const objects::Object& found, GstDvObjectsMeta* meta) {
@@ -46,19 +64,26 @@ GstDvObject* add_found_object(const objects::Object& found, GstDvObjectsMeta* me
   for (const objects::Point& corner : found.outline) {
     gst_dv_object_add_corner(object, corner.x, corner.y);
   }
-  for (const objects::Point& point : found.points) {
-    gst_dv_object_add_point(object, point.x, point.y, point.confidence);
-  }
-  if (!found.skeleton.empty()) gst_dv_object_set_skeleton(object, found.skeleton.c_str());
+  copy_points(found, object);
   copy_mask(found.mask, object);
-  if (!found.text.empty()) gst_dv_object_set_text(object, found.text.c_str());
-  if (!found.embedding.empty()) {
-    gst_dv_object_set_embedding(object, found.embedding.data(), found.embedding.size());
-  }
-  for (const objects::Number& number : found.numbers) {
-    gst_dv_object_add_number(object, number.name.c_str(), number.value);
-  }
+  copy_values(found, object);
   return object;
+}
+
+bool add_found_attributes(const objects::Object& found, GstDvObject* object) {
+  gsize length = 0;
+  const bool has_all_room =
+      (found.points.empty() || gst_dv_object_get_n_points(object) == 0) &&
+      (found.text.empty() || !gst_dv_object_get_text(object)) &&
+      (found.embedding.empty() || !gst_dv_object_get_embedding(object, &length)) &&
+      std::none_of(found.numbers.begin(), found.numbers.end(), [&](const objects::Number& number) {
+        gdouble value = 0;
+        return gst_dv_object_find_number(object, number.name.c_str(), &value) != FALSE;
+      });
+  if (!has_all_room) return false;
+  copy_points(found, object);
+  copy_values(found, object);
+  return true;
 }
 
 }  // namespace dvnn::gst

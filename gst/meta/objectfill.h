@@ -11,4 +11,8 @@ namespace dvnn::gst {
 /// buffer.
 GstDvObject* add_found_object(const objects::Object& found, GstDvObjectsMeta* meta);
 
+/// Makes what was found of an object (Kind::kAttributes: points, text, an embedding, numbers) the
+/// object's own. False, and nothing is changed, where it would replace what the object has.
+bool add_found_attributes(const objects::Object& found, GstDvObject* object);
+
 }  // namespace dvnn::gst

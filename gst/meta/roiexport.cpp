@@ -58,6 +58,20 @@ void export_track(const GstDvObject& object, GstVideoRegionOfInterestMeta* roi) 
   }
 }
 
+void export_text(const GstDvObject& object, GstBuffer* frame) {
+  const gchar* text = gst_dv_object_get_text(&object);
+  if (!text) return;
+  gpointer state = nullptr;
+  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
+             frame, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
+    auto* roi = reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta);
+    if (!is_roi_of(*roi, object)) continue;
+    GstStructure* fields =
+        gst_video_region_of_interest_meta_get_param(roi, fields_name(object.kind));
+    if (fields) gst_structure_set(fields, "text", G_TYPE_STRING, text, nullptr);
+  }
+}
+
 bool is_roi_of(const GstVideoRegionOfInterestMeta& roi, const GstDvObject& object) {
   return roi.id == roi_id(object.id) && is_quark_of(roi.roi_type, object.label);
 }

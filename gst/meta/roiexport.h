@@ -21,6 +21,9 @@ void export_roi(const GstDvObject& object, GstBuffer* frame);
 /// "object_id" with the integer `id`, by which DL Streamer's elements know tracks.
 void export_track(const GstDvObject& object, GstVideoRegionOfInterestMeta* roi);
 
+/// Writes an object's text, which was read after its region was made, into that region.
+void export_text(const GstDvObject& object, GstBuffer* frame);
+
 /// True if `roi` is what export_roi() made of `object`, also where it was scaled meanwhile.
 bool is_roi_of(const GstVideoRegionOfInterestMeta& roi, const GstDvObject& object);
 

@@ -257,6 +257,8 @@ static FrameView gst_dv_convert_choose(GstDvConvert* self, GstBuffer* frame) {
   const dvnn::image::Size size = {static_cast<double>(GST_VIDEO_INFO_WIDTH(&priv.info)),
                                   static_cast<double>(GST_VIDEO_INFO_HEIGHT(&priv.info))};
   view.regions = priv.chooser.choose(frame, size, view.view);
+  // What an earlier network has not seen, this one has nothing to look at on.
+  if (priv.chooser.is_unknown()) view.verdict = Verdict::kPass;
   return view;
 }
 
@@ -339,7 +341,7 @@ static GstFlowReturn gst_dv_convert_look_at(GstDvConvert* self, GstBuffer* frame
   FrameView view = gst_dv_convert_choose(self, frame);
   dvnn::gst::strip_slots(frame);  // an earlier dvconvert's
   // A frame with nothing to look at does not count as one that is inferred.
-  if (priv.request && !(view.regions && view.regions->empty())) {
+  if (priv.request && !view.verdict && !(view.regions && view.regions->empty())) {
     const gint64 start = g_get_monotonic_time();
     view.verdict = gst_dv_convert_decide(self, frame);
     if (view.verdict == Verdict::kInfer) gst_dv_convert_fill_slots(self, frame, view);

@@ -42,16 +42,19 @@ void RegionChooser::configure(const RegionSettings& settings) {
               ? std::move(kept_)
               : nullptr;
   types_.set(settings.region_metas);
+  classes_.set(settings.object_class);
   settings_ = settings;
 }
 
 RegionChooser::List RegionChooser::choose(GstBuffer* frame, const image::Size& size,
                                           const image::View& how) {
+  unknown_ = false;
   if (settings_.regions == RegionMode::kFrame) return nullptr;
   const image::Corners visible = visible_part(frame, size);
   if (!(kept_visible_ == visible) || !(kept_how_ == how)) kept_.reset();
   kept_visible_ = visible;
   kept_how_ = how;
+  if (settings_.regions == RegionMode::kObjects) return choose_objects(frame, visible, size, how);
   return settings_.regions == RegionMode::kList ? choose_list(frame, visible, how)
                                                 : take_turn(choose_tiles(how));
 }
@@ -106,6 +109,56 @@ RegionChooser::List RegionChooser::choose_tiles(const image::View& how) {
     kept_ = std::move(views);
   }
   return kept_;
+}
+
+// Whose objects an object is: the name of its network, or nothing.
+static const gchar* network_of(const GstDvObject& object, const GstDvObjectsMeta& meta) {
+  if (object.network < 0) return nullptr;
+  const GstDvPass* pass = gst_dv_objects_meta_get_pass(&meta, static_cast<guint>(object.network));
+  return pass ? pass->network : nullptr;
+}
+
+bool RegionChooser::is_wanted(const GstDvObject& object, const GstDvObjectsMeta& meta,
+                              const image::Size& size) const {
+  if (object.kind != GST_DV_OBJECT_DETECTION || !gst_dv_object_has_box(&object)) return false;
+  const std::string& network = settings_.object_network;
+  if (!network.empty() && g_strcmp0(network_of(object, meta), network.c_str()) != 0) return false;
+  if (!classes_.empty() && !classes_.has(object.label)) return false;
+  const auto in_pixels = [&](double length) { return length <= 1 ? length * size.height : length; };
+  const double longer = std::max(object.x1 - object.x0, object.y1 - object.y0);
+  return longer >= in_pixels(settings_.min_size) &&
+         (settings_.max_size <= 0 || longer <= in_pixels(settings_.max_size));
+}
+
+// Whether the network whose objects are asked for has passed the frame without inference, or has
+// not seen it at all.
+static bool is_unseen(const GstDvObjectsMeta* meta, const std::string& network) {
+  const guint passes = meta ? gst_dv_objects_meta_get_n_passes(meta) : 0;
+  if (passes == 0) return true;
+  const gint index = network.empty() ? static_cast<gint>(passes) - 1
+                                     : gst_dv_objects_meta_find_pass(meta, network.c_str());
+  return index < 0 || gst_dv_objects_meta_get_pass(meta, static_cast<guint>(index))->state ==
+                          GST_DV_PASS_SKIPPED;
+}
+
+RegionChooser::List RegionChooser::choose_objects(GstBuffer* frame, const image::Corners& visible,
+                                                  const image::Size& size, const image::View& how) {
+  const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
+  auto views = std::make_shared<RegionViews>();
+  const guint count = meta ? gst_dv_objects_meta_get_n_objects(meta) : 0;
+  for (guint i = 0; i < count && views->size() < kMostRegions; ++i) {
+    const GstDvObject& object = *gst_dv_objects_meta_get_object(meta, i);
+    if (!is_wanted(object, *meta, size)) continue;
+    const double x = settings_.margin * (object.x1 - object.x0),
+                 y = settings_.margin * (object.y1 - object.y0);
+    const auto part =
+        regions::part_of({object.x0 - x, object.y0 - y, object.x1 + x, object.y1 + y}, visible);
+    if (!part) continue;
+    views->push_back(region_view(how, *part, GST_DV_REGION_OBJECT));
+    views->back().tag.object = object.id;
+  }
+  unknown_ = views->empty() && is_unseen(meta, settings_.object_network);
+  return unknown_ ? nullptr : views;
 }
 
 RegionChooser::List RegionChooser::take_turn(const List& all) {

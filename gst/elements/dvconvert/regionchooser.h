@@ -7,6 +7,7 @@
 
 #include "elements/dvconvert/regionsettings.h"
 #include "elements/labellist.h"
+#include "gst/dvnn/gstdvobjectsmeta.h"
 #include "meta/viewmeta.h"
 
 namespace dvnn::gst {
@@ -19,25 +20,32 @@ class RegionChooser {
   /// Cheap where nothing has changed.
   void configure(const RegionSettings& settings);
   /// The frame's regions, seen as `how` says but for its region; null where the frame is looked at
-  /// as `how` says. `size` is what the caps say.
+  /// as `how` says, or if nobody knows (is_unknown()). `size` is what the caps say.
   List choose(GstBuffer* frame, const image::Size& size, const image::View& how);
+  /// Whether the network whose objects are to be looked at has not seen the last frame.
+  bool is_unknown() const { return unknown_; }
   /// Begins anew.
   void reset() { turn_ = 0; }
 
  private:
   List choose_list(GstBuffer* frame, const image::Corners& visible, const image::View& how);
   List choose_tiles(const image::View& how);
+  List choose_objects(GstBuffer* frame, const image::Corners& visible, const image::Size& size,
+                      const image::View& how);
+  bool is_wanted(const GstDvObject& object, const GstDvObjectsMeta& meta,
+                 const image::Size& size) const;
   void add_metas(GstBuffer* frame, const image::Corners& visible, const image::View& how,
                  RegionViews* views) const;
   List take_turn(const List& all);
 
   RegionSettings settings_;
-  LabelList types_;
+  LabelList types_, classes_;
   // What follows from the settings, the frame's visible part and the view.
   List kept_;
   image::Corners kept_visible_;
   image::View kept_how_;
-  size_t turn_ = 0;  // the next tile
+  size_t turn_ = 0;       // the next tile
+  bool unknown_ = false;  // see is_unknown()
 };
 
 }  // namespace dvnn::gst

@@ -16,6 +16,8 @@ const GEnumValue kRegionModes[] = {
     {static_cast<gint>(RegionMode::kFrame), "The frame, or the part of it that roi says", "frame"},
     {static_cast<gint>(RegionMode::kList), "A list of areas", "list"},
     {static_cast<gint>(RegionMode::kTiles), "Tiles that overlap", "tiles"},
+    {static_cast<gint>(RegionMode::kObjects), "Objects that an earlier network has found",
+     "objects"},
     {0, nullptr, nullptr}};
 
 constexpr size_t kMostRegionBytes = 1 << 20;
@@ -60,6 +62,31 @@ Status take_tiles(const std::string& text, ConvertSettings* settings) {
   return {};
 }
 
+void add_object_properties(Properties<ConvertSettings>* rows) {
+  using S = ConvertSettings;
+  rows->text(
+      &S::object_network, When::kPlaying,
+      {"object-network", "Object network",
+       "regions=objects: the name of the network whose objects are looked at (empty = any)"});
+  rows->text(&S::object_class, When::kPlaying,
+             {"object-class", "Object class",
+              "regions=objects: labels of the objects that are looked at, between commas (empty = "
+              "all)"});
+  constexpr double kLargest = 65536, kMostMargin = 4;
+  rows->number(&S::min_size, When::kPlaying, 0, kLargest,
+               {"min-size", "Minimum size",
+                "regions=objects: least length of a box's longer side: up to 1 as a fraction of "
+                "the frame's height, above that in pixels"});
+  rows->number(&S::max_size, When::kPlaying, 0, kLargest,
+               {"max-size", "Maximum size",
+                "regions=objects: greatest length of a box's longer side, measured as min-size is "
+                "(0 = any)"});
+  rows->number(&S::margin, When::kPlaying, 0, kMostMargin,
+               {"margin", "Margin",
+                "regions=objects: what is looked at beyond each side of a box, as a part of its "
+                "width and height"});
+}
+
 }  // namespace
 
 void add_region_properties(Properties<ConvertSettings>* rows) {
@@ -96,6 +123,7 @@ void add_region_properties(Properties<ConvertSettings>* rows) {
   rows->number(&S::tiles_per_frame, When::kPlaying, 0, G_MAXUINT,
                {"tiles-per-frame", "Tiles per frame",
                 "regions=tiles: so many tiles of each frame, in turn (0 = all)"});
+  add_object_properties(rows);
 }
 
 }  // namespace dvnn::gst

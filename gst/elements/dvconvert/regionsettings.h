@@ -12,7 +12,7 @@
 
 namespace dvnn::gst {
 
-enum class RegionMode { kFrame, kList, kTiles };
+enum class RegionMode { kFrame, kList, kTiles, kObjects };
 
 using SharedAreas = std::shared_ptr<const std::vector<regions::Area>>;
 using SharedGrids = std::shared_ptr<const std::vector<regions::Grid>>;
@@ -27,6 +27,10 @@ struct RegionSettings {
   SharedGrids grids;  // what that says; null: the default
   double overlap = 0.2;
   guint tiles_per_frame = 0;  // 0: all
+  // Objects.
+  std::string object_network, object_class;
+  double min_size = 0, max_size = 0;  // up to 1 of the frame's height, else pixels
+  double margin = 0;                  // of the box's size, on each side
 };
 
 struct ConvertSettings;

@@ -20,6 +20,11 @@
  * or the network has. What is known of the whole that the network was shown, such as a map of
  * classes, is of no class and is always attached.
  *
+ * Where the network was shown the regions of another network's objects (dvconvert's
+ * `regions=objects`), what it found there is the part of those objects: classes and detections have
+ * the object as their parent; points, text, embeddings and numbers become the object's own, unless
+ * it has some already.
+ *
  * The outputs are then let go, so that dvinfer can use their memory again.
  *
  * Where the plugin is built with GStreamer 1.26 or newer, another element may run the network: with
@@ -244,11 +249,11 @@ static void gst_dv_decode_release_outputs(GstBuffer* frame,
   }
 }
 
-// Regions come in the order of their numbers.
-static GQuark gst_dv_decode_region_name(const std::vector<GstDvTensorMeta*>& regions,
-                                        guint region) {
-  const bool known = region < regions.size() && regions[region]->region == region;
-  return known ? regions[region]->region_name : 0;
+// The region in which an object was found: they come in the order of their numbers.
+static const GstDvTensorMeta* gst_dv_decode_region(GstDvDecode* self, const Object& found) {
+  const std::vector<GstDvTensorMeta*>& regions = self->priv->regions;
+  const bool known = found.region < regions.size() && regions[found.region]->region == found.region;
+  return known ? regions[found.region] : nullptr;
 }
 
 static void gst_dv_decode_attach(GstDvDecode* self, GstBuffer* frame, const gchar* network,
@@ -263,9 +268,22 @@ static void gst_dv_decode_attach(GstDvDecode* self, GstBuffer* frame, const gcha
   for (const Object& found : self->priv->found) {
     if (attached == settings.max_detections) break;
     ++attached;
+    const GstDvTensorMeta* region = gst_dv_decode_region(self, found);
+    // The object that was looked at, if nobody has removed it meanwhile.
+    GstDvObject* whole = region && region->object != 0
+                             ? gst_dv_objects_meta_find_object(meta, region->object)
+                             : nullptr;
+    if (whole && found.kind == dvnn::objects::Kind::kAttributes &&
+        dvnn::gst::add_found_attributes(found, whole)) {
+      if (settings.exports & kRegions) dvnn::gst::export_text(*whole, frame);
+      if (message) message->append(*whole);
+      continue;
+    }
+    const guint64 parent = whole ? whole->id : 0;
     GstDvObject* object = dvnn::gst::add_found_object(found, meta);
     object->network = pass;
-    object->region = gst_dv_decode_region_name(self->priv->regions, found.region);
+    object->parent = parent;
+    object->region = region ? region->region_name : 0;
     if (settings.exports & kRegions) dvnn::gst::export_roi(*object, frame);
     if (message) message->append(*object);
   }

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+// A second network on what the first one has found: it sees the objects' boxes as frames of their
+// own, and what it finds is theirs.
+#include <algorithm>
+#include <cmath>
+
+#include "gst/dvnn/gstdvobjectsmeta.h"
+#include "gst/dvnn/gstdvtensormeta.h"
+#include "output_rows.h"
+#include "streams.h"
+#include "watched_suite.h"
+
+using namespace dvnn::test;
+
+namespace {
+
+constexpr int kWidth = 128, kHeight = 64;
+
+std::string caps() {
+  return video_caps("RGB", kWidth, kHeight);
+}
+
+GstBuffer* grid_frame(guint64 number) {
+  const GstVideoInfo info = video_info("RGB", kWidth, kHeight);
+  GstBuffer* frame = gst_buffer_new_allocate(nullptr, info.size, nullptr);
+  paint_grid(frame, info, number);
+  return frame;
+}
+
+std::string first() {
+  return "dvconvert ! " + infer(Looks::kRed) + " ! dvdecode";
+}
+
+// A second network on red cells.
+std::string second(const std::string& properties = "") {
+  return " ! dvconvert regions=objects " + properties + " ! " + infer(Looks::kUpperRed);
+}
+
+struct Tree {
+  std::vector<Found> wholes, parts;  // of each whole, its parts one after the other
+  std::vector<size_t> owner;         // a part's whole
+};
+
+Tree tree_of(GstBuffer* frame) {
+  Tree tree;
+  GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
+  std::vector<guint64> ids;
+  for (guint i = 0; meta && i < gst_dv_objects_meta_get_n_objects(meta); ++i) {
+    const GstDvObject* o = gst_dv_objects_meta_get_object(meta, i);
+    const Found found = {o->label,   static_cast<double>(o->confidence), o->x0, o->y0, o->x1, o->y1,
+                         o->class_id};
+    if (o->parent == 0) {
+      tree.wholes.push_back(found);
+      ids.push_back(o->id);
+      continue;
+    }
+    const auto at = std::find(ids.begin(), ids.end(), o->parent);
+    ck_assert(at != ids.end());
+    tree.parts.push_back(found);
+    tree.owner.push_back(static_cast<size_t>(at - ids.begin()));
+  }
+  return tree;
+}
+
+// What the second network finds on the frame that videocrop makes of a box.
+std::vector<Found> parts_of(const Found& whole, guint64 number) {
+  const int x = static_cast<int>(whole.x0), y = static_cast<int>(whole.y0);
+  const int right = kWidth - static_cast<int>(whole.x1),
+            bottom = kHeight - static_cast<int>(whole.y1);
+  GstHarness* h =
+      chain("videocrop left=" + std::to_string(x) + " top=" + std::to_string(y) +
+                " right=" + std::to_string(right) + " bottom=" + std::to_string(bottom) +
+                " ! dvconvert ! " + infer(Looks::kUpperRed) + " ! dvdecode",
+            caps());
+  GstBuffer* out = gst_harness_push_and_pull(h, grid_frame(number));
+  std::vector<Found> found = detections(out);
+  for (Found& f : found) f.x0 += x, f.x1 += x, f.y0 += y, f.y1 += y;
+  gst_buffer_unref(out);
+  gst_harness_teardown(h);
+  return found;
+}
+
+// A frame with objects: three boxes by two networks.
+GstBuffer* frame_with_objects() {
+  GstBuffer* frame = noise("RGB", kWidth, kHeight);
+  GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);
+  gst_dv_objects_meta_add_pass(meta, "people", GST_DV_PASS_INFERRED);
+  gst_dv_objects_meta_add_pass(meta, "cars", GST_DV_PASS_INFERRED);
+  const auto add = [&](gint network, const char* label, double x0, double y0, double x1,
+                       double y1) {
+    GstDvObject* object =
+        gst_dv_objects_meta_add_object(meta, GST_DV_OBJECT_DETECTION, 1, label, 0.9f);
+    gst_dv_object_set_box(object, x0, y0, x1, y1);
+    object->network = network;
+  };
+  add(0, "face", 10, 10, 30, 20);
+  add(1, "car", 40, 8, 100, 40);
+  add(0, "hand", 120, 50, 126, 60);
+  add(0, "face", 5, 5, 5, 5);  // no box
+  GstDvObject* map = gst_dv_objects_meta_add_object(meta, GST_DV_OBJECT_SEGMENTATION, 0, "map", 1);
+  gst_dv_object_set_box(map, 0, 0, 100, 60);
+  return frame;
+}
+
+// The parts of the frame that the network is shown, in words: "x,y,width,height ...".
+std::string looked_at(const std::string& properties, GstBuffer* frame) {
+  GstHarness* h =
+      chain("dvconvert regions=objects " + properties + " ! " + infer(Looks::kUpperRed), caps());
+  GstBuffer* out = gst_harness_push_and_pull(h, frame);
+  std::string text;
+  gpointer state = nullptr;
+  while (GstMeta* meta =
+             gst_buffer_iterate_meta_filtered(out, &state, GST_DV_TENSOR_META_API_TYPE)) {
+    const auto* t = reinterpret_cast<const GstDvTensorMeta*>(meta);
+    ck_assert_int_eq(t->region_kind, GST_DV_REGION_OBJECT);
+    ck_assert_ptr_nonnull(
+        gst_dv_objects_meta_find_object(gst_buffer_get_dv_objects_meta(out), t->object));
+    for (const double value : {t->x0, t->y0, t->x1 - t->x0, t->y1 - t->y0}) {
+      text += std::to_string(std::lround(value)) + ",";
+    }
+    text.back() = ' ';
+  }
+  gst_buffer_unref(out);
+  gst_harness_teardown(h);
+  return text;
+}
+
+void expect_looked_at(const std::string& properties, const std::string& wanted) {
+  const std::string have = looked_at(properties, frame_with_objects());
+  ck_assert_msg(have == wanted, "%s: %s, not %s", properties.c_str(), have.c_str(), wanted.c_str());
+}
+
+}  // namespace
+
+START_TEST(an_objects_parts_are_what_is_found_on_its_box_alone) {
+  size_t parts = 0;
+  GstHarness* h = chain(first() + second() + " ! dvdecode", caps());
+  for (guint64 number = 0; number < 12; ++number) {
+    GstBuffer* out = gst_harness_push_and_pull(h, grid_frame(number));
+    const Tree tree = tree_of(out);
+    ck_assert_uint_gt(tree.wholes.size(), 0);
+    for (size_t i = 0; i < tree.wholes.size(); ++i) {
+      dvnn_assert_text(tree.wholes[i].label, "red");
+      std::vector<Found> mine;
+      for (size_t k = 0; k < tree.parts.size(); ++k) {
+        if (tree.owner[k] == i) mine.push_back(tree.parts[k]);
+      }
+      constexpr double kRounding = 1e-9;
+      dvnn_assert_text(difference(mine, parts_of(tree.wholes[i], number), kRounding), "");
+      parts += mine.size();
+    }
+    gst_buffer_unref(out);
+  }
+  ck_assert_uint_gt(parts, 0);
+  gst_harness_teardown(h);
+}
+END_TEST
+
+START_TEST(objects_are_chosen_by_network_class_and_size) {
+  const std::string face = "10,10,20,10 ", car = "40,8,60,32 ", hand = "120,50,6,10 ";
+  expect_looked_at("", face + car + hand);
+  expect_looked_at("object-network=cars", car);
+  expect_looked_at("object-class=hand,face", face + hand);
+  expect_looked_at("object-network=cars object-class=face", "");
+  expect_looked_at("min-size=11", face + car);
+  expect_looked_at("max-size=0.5", face + hand);
+}
+END_TEST
+
+START_TEST(a_margin_ends_at_the_frame) {
+  dvnn_assert_text(looked_at("margin=0.5 object-class=face", frame_with_objects()), "0,5,40,20 ");
+  dvnn_assert_text(looked_at("margin=1 object-class=hand", frame_with_objects()), "114,40,14,24 ");
+}
+END_TEST
+
+START_TEST(what_the_first_network_has_not_seen_the_second_does_not_see) {
+  GstHarness* h = chain("dvconvert ! " + infer(Looks::kRed, "interval-frames=2") + " ! dvdecode" +
+                            second() + " ! dvdecode",
+                        caps());
+  for (guint64 number = 0; number < 6; ++number) {
+    GstBuffer* in = grid_frame(number);
+    GST_BUFFER_PTS(in) = number * GST_SECOND;
+    GstBuffer* out = gst_harness_push_and_pull(h, in);
+    const Passes seen = passes(out);
+    ck_assert_int_eq(seen.inferred, number % 2 == 0 ? 2 : 0);
+    ck_assert_int_eq(seen.skipped, number % 2 == 0 ? 0 : 2);
+    gst_buffer_unref(out);
+  }
+  gst_harness_teardown(h);
+  // Where it has, and has found nothing, there is nothing to see.
+  h = chain(first() + second() + " ! dvdecode", caps());
+  GstBuffer* black = gst_buffer_new_allocate(nullptr, kWidth * kHeight * 3, nullptr);
+  gst_buffer_memset(black, 0, 0, kWidth * kHeight * 3);
+  GstBuffer* out = gst_harness_push_and_pull(h, black);
+  ck_assert_int_eq(passes(out).inferred, 2);
+  GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(out);
+  ck_assert_uint_eq(gst_dv_objects_meta_get_pass(meta, 1)->regions, 0);
+  gst_buffer_unref(out);
+  gst_harness_teardown(h);
+}
+END_TEST
+
+START_TEST(regions_of_interest_say_whose_parts_they_are) {
+  GstHarness* h = chain(first() + second() + " ! dvdecode", caps());
+  GstBuffer* out = gst_harness_push_and_pull(h, grid_frame(1));
+  gpointer state = nullptr;
+  int parts = 0;
+  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
+             out, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
+    const auto* roi = reinterpret_cast<const GstVideoRegionOfInterestMeta*>(meta);
+    const bool is_part = g_strcmp0(g_quark_to_string(roi->roi_type), "upper") == 0;
+    ck_assert_int_eq(roi->parent_id > 0, is_part);
+    if (!is_part) continue;
+    ++parts;
+    const auto* whole = gst_buffer_get_video_region_of_interest_meta_id(out, roi->parent_id);
+    ck_assert_ptr_nonnull(whole);
+    ck_assert_str_eq(g_quark_to_string(whole->roi_type), "red");
+  }
+  ck_assert_int_gt(parts, 0);
+  gst_buffer_unref(out);
+  gst_harness_teardown(h);
+}
+END_TEST
+
+namespace {
+
+// dvdecode on the outputs of a network that was shown an object's region: an embedding.
+GstBuffer* with_embedding(GstHarness* h, GstBuffer* frame, guint64 id) {
+  static const gchar* const labels[] = {nullptr};
+  static GstDvNetworkInfo* const network =
+      gst_dv_network_info_new("faces", "embedding", "{}", labels);
+  const float values[] = {3, 4};
+  GstDvTensorMeta* meta = gst_buffer_add_dv_tensor_meta(frame, 1);
+  meta->network = gst_dv_network_info_ref(network);
+  meta->input_width = meta->input_height = 10;
+  meta->region_kind = GST_DV_REGION_OBJECT;
+  meta->object = id;
+  meta->transform = {0.5, -5, 1, -10, FALSE};
+  meta->x0 = 10, meta->y0 = 10, meta->x1 = 30, meta->y1 = 20;
+  set_floats(&meta->tensors[0], "out", {1, 2}, values);
+  return gst_harness_push_and_pull(h, frame);
+}
+
+GstDvObject* object_at(GstBuffer* frame, guint index) {
+  return gst_dv_objects_meta_get_object(gst_buffer_get_dv_objects_meta(frame), index);
+}
+
+guint count_objects(GstBuffer* frame) {
+  return gst_dv_objects_meta_get_n_objects(gst_buffer_get_dv_objects_meta(frame));
+}
+
+}  // namespace
+
+START_TEST(what_is_known_of_an_object_becomes_its_own) {
+  GstHarness* h = chain("dvdecode", caps());
+  GstBuffer* frame = frame_with_objects();
+  const guint before = count_objects(frame);
+  GstBuffer* out = with_embedding(h, frame, object_at(frame, 0)->id);
+  ck_assert_uint_eq(count_objects(out), before);
+  gsize length = 0;
+  const gfloat* embedding = gst_dv_object_get_embedding(object_at(out, 0), &length);
+  ck_assert_uint_eq(length, 2);
+  ck_assert_float_eq_tol(embedding[0], 0.6f, 1e-6f);
+  ck_assert_ptr_null(gst_dv_object_get_embedding(object_at(out, 1), &length));
+  // A second one would replace it: it is a part then.
+  out = with_embedding(h, gst_buffer_make_writable(out), object_at(out, 0)->id);
+  ck_assert_uint_eq(count_objects(out), before + 1);
+  const GstDvObject* part = object_at(out, before);
+  ck_assert_uint_eq(part->parent, object_at(out, 0)->id);
+  ck_assert_int_eq(part->kind, GST_DV_OBJECT_ATTRIBUTES);
+  ck_assert(part->x0 == 10 && part->y0 == 10 && part->x1 == 30 && part->y1 == 20);
+  // An object that was removed meanwhile has no parts.
+  out = with_embedding(h, gst_buffer_make_writable(out), 1u << 30);
+  ck_assert_uint_eq(object_at(out, before + 1)->parent, 0);
+  gst_buffer_unref(out);
+  gst_harness_teardown(h);
+}
+END_TEST
+
+START_TEST(hundreds_of_objects_are_looked_at_one_after_the_other) {
+  const std::string many = "dvinfer network=" + grid_path(Looks::kRed, 16);
+  for (const char* properties : {"max-in-flight=1", "max-in-flight=3"}) {
+    const std::string line = painted_source(12, "", "src", kWidth, kHeight) + "dvconvert ! " +
+                             many +
+                             " ! dvdecode max-detections=1000 ! queue ! dvconvert "
+                             "regions=objects ! queue max-size-buffers=2 ! " +
+                             infer(Looks::kUpperRed, properties) +
+                             " ! queue ! dvdecode max-detections=10000 ! "
+                             "fakesink name=out async=false";
+    Pipeline pipeline(line);
+    demand(&pipeline, pipeline.play_to_end());
+    const std::vector<Arrival> arrivals = pipeline.arrivals();
+    demand(&pipeline, pipeline.stop());
+    ck_assert_uint_eq(arrivals.size(), 12);
+    size_t most = 0;
+    for (const Arrival& arrival : arrivals) {
+      ck_assert_int_eq(arrival.passes.inferred, 2);
+      const auto wholes = std::count_if(arrival.found.begin(), arrival.found.end(),
+                                        [](const Found& f) { return f.label == "red"; });
+      most = std::max(most, static_cast<size_t>(wholes));
+    }
+    ck_assert_uint_gt(most, 60);
+  }
+}
+END_TEST
+
+int main() {
+  return run_watched_suite(
+      "region_objects",
+      {an_objects_parts_are_what_is_found_on_its_box_alone,
+       objects_are_chosen_by_network_class_and_size, a_margin_ends_at_the_frame,
+       what_the_first_network_has_not_seen_the_second_does_not_see,
+       regions_of_interest_say_whose_parts_they_are, what_is_known_of_an_object_becomes_its_own,
+       hundreds_of_objects_are_looked_at_one_after_the_other});
+}

@@ -42,7 +42,7 @@ double shared_part(const image::Corners& a, const image::Corners& b) {
   return smaller > 0 ? area(both) / smaller : 0;
 }
 
-struct Candidate {
+struct TileBox {
   size_t index;  // among the objects
   uint32_t tile;
   bool cut;
@@ -96,28 +96,27 @@ std::vector<image::RelativeRect> tiles_of(const std::vector<Grid>& grids, double
 
 void merge_tiles(const std::vector<image::Corners>& tiles, const image::Size& frame,
                  double threshold, objects::Objects* objects) {
-  std::vector<Candidate> candidates;
+  std::vector<TileBox> boxes;
   for (size_t i = 0; i < objects->size(); ++i) {
     const objects::Object& object = (*objects)[i];
     if (object.kind != objects::Kind::kDetection || object.region >= tiles.size()) continue;
-    candidates.push_back({i, object.region, is_cut(object.box, tiles[object.region], frame)});
+    boxes.push_back({i, object.region, is_cut(object.box, tiles[object.region], frame)});
   }
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [&](const Candidate& a, const Candidate& b) {
-                     const objects::Object &x = (*objects)[a.index], &y = (*objects)[b.index];
-                     if (a.cut != b.cut) return b.cut;
-                     return a.cut ? area(x.box) > area(y.box) : x.confidence > y.confidence;
-                   });
+  std::stable_sort(boxes.begin(), boxes.end(), [&](const TileBox& a, const TileBox& b) {
+    const objects::Object &x = (*objects)[a.index], &y = (*objects)[b.index];
+    if (a.cut != b.cut) return b.cut;
+    return a.cut ? area(x.box) > area(y.box) : x.confidence > y.confidence;
+  });
   std::vector<bool> unwanted(objects->size(), false);
-  std::vector<Candidate> kept;
-  for (const Candidate& candidate : candidates) {
-    const objects::Object& object = (*objects)[candidate.index];
-    unwanted[candidate.index] = std::any_of(kept.begin(), kept.end(), [&](const Candidate& other) {
+  std::vector<TileBox> kept;
+  for (const TileBox& box : boxes) {
+    const objects::Object& object = (*objects)[box.index];
+    unwanted[box.index] = std::any_of(kept.begin(), kept.end(), [&](const TileBox& other) {
       const objects::Object& better = (*objects)[other.index];
-      return other.tile != candidate.tile && better.class_id == object.class_id &&
+      return other.tile != box.tile && better.class_id == object.class_id &&
              shared_part(better.box, object.box) > threshold;
     });
-    if (!unwanted[candidate.index]) kept.push_back(candidate);
+    if (!unwanted[box.index]) kept.push_back(box);
   }
   size_t at = 0;
   objects->remove_if([&](const objects::Object&) { return unwanted[at++]; });

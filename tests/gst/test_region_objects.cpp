@@ -277,6 +277,138 @@ START_TEST(what_is_known_of_an_object_becomes_its_own) {
 }
 END_TEST
 
+namespace {
+
+// A frame of the time `ms` with tracked objects whose boxes begin at `x`, each of one cell.
+GstBuffer* tracked_frame(guint64 ms, int x, int tracks, double size = 16) {
+  GstBuffer* frame = grid_frame(1);
+  GST_BUFFER_PTS(frame) = ms * GST_MSECOND;
+  GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);
+  gst_dv_objects_meta_add_pass(meta, "first", GST_DV_PASS_INFERRED);
+  for (int i = 0; i < tracks; ++i) {
+    GstDvObject* object =
+        gst_dv_objects_meta_add_object(meta, GST_DV_OBJECT_DETECTION, 1, "thing", 0.9f);
+    gst_dv_object_set_box(object, x, 16 * i, x + 2 * size, 16 * i + size);
+    object->network = 0;
+    object->track_id = static_cast<guint64>(i) + 1;
+  }
+  return frame;
+}
+
+guint looks_of(GstBuffer* frame) {
+  GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
+  return gst_dv_objects_meta_get_pass(meta, 1)->regions;
+}
+
+GstHarness* looker(const std::string& properties) {
+  return chain(
+      "dvconvert regions=objects " + properties + " ! " + infer(Looks::kRed) + " ! dvdecode",
+      caps());
+}
+
+}  // namespace
+
+START_TEST(a_track_keeps_its_result_until_it_is_looked_at_again) {
+  GstHarness* h = looker("refresh=100");
+  std::vector<Found> parts;
+  for (int frame = 0; frame < 8; ++frame) {
+    const int moved = frame < 3 ? frame : 0;  // pixels
+    GstBuffer* out =
+        gst_harness_push_and_pull(h, tracked_frame(static_cast<guint64>(frame) * 40, moved, 4));
+    const bool looked = frame % 3 == 0;
+    ck_assert_uint_eq(looks_of(out), looked ? 4 : 0);
+    const Tree tree = tree_of(out);
+    ck_assert_uint_eq(tree.wholes.size(), 4);
+    ck_assert_uint_gt(tree.parts.size(), 0);
+    if (frame == 0) parts = tree.parts;
+    std::vector<Found> wanted = parts;
+    for (Found& part : wanted) part.x0 += moved, part.x1 += moved;
+    dvnn_assert_text(difference(tree.parts, wanted, 1e-9), "");
+    GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(out);
+    for (guint i = 0; i < gst_dv_objects_meta_get_n_objects(meta); ++i) {
+      const GstDvObject* object = gst_dv_objects_meta_get_object(meta, i);
+      ck_assert_int_eq(object->predicted, object->parent != 0 && !looked);
+    }
+    gst_buffer_unref(out);
+  }
+  gst_harness_teardown(h);
+}
+END_TEST
+
+START_TEST(a_track_that_grows_is_looked_at_and_its_result_with_it) {
+  GstHarness* h = looker("refresh=100000");
+  const double sizes[] = {10, 11, 11.9, 12, 13};
+  const guint looks[] = {1, 0, 0, 1, 0};
+  Tree first;
+  for (guint i = 0; i < 5; ++i) {
+    GstBuffer* out = gst_harness_push_and_pull(h, tracked_frame(i * 40, 0, 1, sizes[i]));
+    ck_assert_uint_eq(looks_of(out), looks[i]);
+    const Tree tree = tree_of(out);
+    if (i == 0) first = tree;
+    if (i == 1) {
+      // What is kept grows as the box does.
+      ck_assert_uint_eq(tree.parts.size(), first.parts.size());
+      for (size_t k = 0; k < tree.parts.size(); ++k) {
+        ck_assert_double_eq_tol(tree.parts[k].x1, first.parts[k].x1 * 1.1, 1e-9);
+        ck_assert_double_eq_tol(tree.parts[k].y0, first.parts[k].y0 * 1.1, 1e-9);
+      }
+    }
+    gst_buffer_unref(out);
+  }
+  gst_harness_teardown(h);
+}
+END_TEST
+
+START_TEST(some_of_a_frames_objects_are_looked_at_in_turn) {
+  GstHarness* h = looker("max-per-frame=2");
+  for (int frame = 0; frame < 6; ++frame) {
+    GstBuffer* out =
+        gst_harness_push_and_pull(h, tracked_frame(static_cast<guint64>(frame) * 40, 0, 4));
+    ck_assert_uint_eq(looks_of(out), 2);
+    // From the second frame on all are known.
+    const Tree tree = tree_of(out);
+    std::vector<bool> has(4);
+    for (size_t owner : tree.owner) has[owner] = true;
+    GstHarness* all = looker("");
+    GstBuffer* complete = gst_harness_push_and_pull(all, tracked_frame(0, 0, 4));
+    const Tree wanted = tree_of(complete);
+    std::vector<bool> could(4);
+    for (size_t owner : wanted.owner) could[owner] = true;
+    for (size_t i = 0; i < 4; ++i) ck_assert(has[i] == (could[i] && (frame > 0 || i < 2)));
+    gst_buffer_unref(complete);
+    gst_harness_teardown(all);
+    gst_buffer_unref(out);
+  }
+  gst_harness_teardown(h);
+}
+END_TEST
+
+START_TEST(the_rate_of_looks_is_limited) {
+  GstHarness* h = looker("max-rate=5");
+  guint looks = 0;
+  for (guint64 frame = 0; frame < 100; ++frame) {
+    GstBuffer* out = gst_harness_push_and_pull(h, tracked_frame(frame * 40, 0, 4));
+    looks += looks_of(out);
+    gst_buffer_unref(out);
+  }
+  // Four seconds, and a second's at the start.
+  ck_assert_uint_ge(looks, 22);
+  ck_assert_uint_le(looks, 25);
+  gst_harness_teardown(h);
+}
+END_TEST
+
+START_TEST(a_track_that_another_object_takes_over_elsewhere_has_no_old_result) {
+  GstHarness* h = looker("refresh=100000");
+  gst_buffer_unref(gst_harness_push_and_pull(h, tracked_frame(5000, 0, 1)));
+  // The stream jumps back: track 1 is somebody else.
+  GstBuffer* out = gst_harness_push_and_pull(h, tracked_frame(40, 0, 1));
+  ck_assert_uint_eq(looks_of(out), 1);
+  gst_buffer_unref(out);
+  gst_harness_teardown(h);
+}
+END_TEST
+
 START_TEST(hundreds_of_objects_are_looked_at_one_after_the_other) {
   const std::string many = "dvinfer network=" + grid_path(Looks::kRed, 16);
   for (const char* properties : {"max-in-flight=1", "max-in-flight=3"}) {
@@ -311,5 +443,9 @@ int main() {
        objects_are_chosen_by_network_class_and_size, a_margin_ends_at_the_frame,
        what_the_first_network_has_not_seen_the_second_does_not_see,
        regions_of_interest_say_whose_parts_they_are, what_is_known_of_an_object_becomes_its_own,
+       a_track_keeps_its_result_until_it_is_looked_at_again,
+       a_track_that_grows_is_looked_at_and_its_result_with_it,
+       some_of_a_frames_objects_are_looked_at_in_turn, the_rate_of_looks_is_limited,
+       a_track_that_another_object_takes_over_elsewhere_has_no_old_result,
        hundreds_of_objects_are_looked_at_one_after_the_other});
 }

@@ -256,7 +256,8 @@ static FrameView gst_dv_convert_choose(GstDvConvert* self, GstBuffer* frame) {
   }
   const dvnn::image::Size size = {static_cast<double>(GST_VIDEO_INFO_WIDTH(&priv.info)),
                                   static_cast<double>(GST_VIDEO_INFO_HEIGHT(&priv.info))};
-  view.regions = priv.chooser.choose(frame, size, view.view);
+  const GstClockTime time = dvnn::gst::running_time(GST_BASE_TRANSFORM(self)->segment, frame);
+  view.regions = priv.chooser.choose(frame, time, size, view.view);
   // What an earlier network has not seen, this one has nothing to look at on.
   if (priv.chooser.is_unknown()) view.verdict = Verdict::kPass;
   return view;
@@ -345,6 +346,7 @@ static GstFlowReturn gst_dv_convert_look_at(GstDvConvert* self, GstBuffer* frame
     const gint64 start = g_get_monotonic_time();
     view.verdict = gst_dv_convert_decide(self, frame);
     if (view.verdict == Verdict::kInfer) gst_dv_convert_fill_slots(self, frame, view);
+    if (view.verdict != Verdict::kInfer) priv.chooser.withdraw();
     priv.request->intake->latency.occupied(start, g_get_monotonic_time());
   }
   dvnn::gst::set_frame_view(frame, view);

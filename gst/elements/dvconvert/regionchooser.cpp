@@ -46,15 +46,19 @@ void RegionChooser::configure(const RegionSettings& settings) {
   settings_ = settings;
 }
 
-RegionChooser::List RegionChooser::choose(GstBuffer* frame, const image::Size& size,
-                                          const image::View& how) {
+RegionChooser::List RegionChooser::choose(GstBuffer* frame, GstClockTime time,
+                                          const image::Size& size, const image::View& how) {
   unknown_ = false;
   if (settings_.regions == RegionMode::kFrame) return nullptr;
   const image::Corners visible = visible_part(frame, size);
   if (!(kept_visible_ == visible) || !(kept_how_ == how)) kept_.reset();
   kept_visible_ = visible;
   kept_how_ = how;
-  if (settings_.regions == RegionMode::kObjects) return choose_objects(frame, visible, size, how);
+  if (settings_.regions == RegionMode::kObjects) {
+    find_objects(frame, size);
+    spend_budget(time);
+    return choose_objects(visible, how);
+  }
   return settings_.regions == RegionMode::kList ? choose_list(frame, visible, how)
                                                 : take_turn(choose_tiles(how));
 }
@@ -141,24 +145,50 @@ static bool is_unseen(const GstDvObjectsMeta* meta, const std::string& network) 
                           GST_DV_PASS_SKIPPED;
 }
 
-RegionChooser::List RegionChooser::choose_objects(GstBuffer* frame, const image::Corners& visible,
-                                                  const image::Size& size, const image::View& how) {
+void RegionChooser::find_objects(GstBuffer* frame, const image::Size& size) {
   const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
-  auto views = std::make_shared<RegionViews>();
+  wanted_.clear();
   const guint count = meta ? gst_dv_objects_meta_get_n_objects(meta) : 0;
-  for (guint i = 0; i < count && views->size() < kMostRegions; ++i) {
-    const GstDvObject& object = *gst_dv_objects_meta_get_object(meta, i);
-    if (!is_wanted(object, *meta, size)) continue;
-    const double x = settings_.margin * (object.x1 - object.x0),
-                 y = settings_.margin * (object.y1 - object.y0);
+  for (guint i = 0; i < count && wanted_.size() < kMostRegions; ++i) {
+    const GstDvObject* object = gst_dv_objects_meta_get_object(meta, i);
+    if (is_wanted(*object, *meta, size)) wanted_.push_back(object);
+  }
+  unknown_ = wanted_.empty() && is_unseen(meta, settings_.object_network);
+}
+
+// Leaves those that are looked at, in the order of their urgency. Without a time each frame is long
+// after the one before.
+void RegionChooser::spend_budget(GstClockTime time) {
+  regions::BudgetRules rules;
+  rules.max_per_frame = settings_.max_per_frame;
+  rules.max_rate = settings_.max_rate;
+  rules.refresh = static_cast<regions::Time>(settings_.refresh) * GST_MSECOND;
+  if (!rules.limits()) return;
+  if (!GST_CLOCK_TIME_IS_VALID(time)) rules.refresh = 0, rules.max_rate = 0, time = 0;
+  candidates_.clear();
+  for (const GstDvObject* object : wanted_) {
+    candidates_.push_back({object->track_id, {object->x0, object->y0, object->x1, object->y1}});
+  }
+  const auto chosen = budget_.choose(rules, static_cast<regions::Time>(time), candidates_);
+  std::vector<const GstDvObject*> left;
+  for (size_t i : chosen) left.push_back(wanted_[i]);
+  wanted_.swap(left);
+}
+
+RegionChooser::List RegionChooser::choose_objects(const image::Corners& visible,
+                                                  const image::View& how) const {
+  if (unknown_) return nullptr;
+  auto views = std::make_shared<RegionViews>();
+  for (const GstDvObject* object : wanted_) {
+    const double x = settings_.margin * (object->x1 - object->x0),
+                 y = settings_.margin * (object->y1 - object->y0);
     const auto part =
-        regions::part_of({object.x0 - x, object.y0 - y, object.x1 + x, object.y1 + y}, visible);
+        regions::part_of({object->x0 - x, object->y0 - y, object->x1 + x, object->y1 + y}, visible);
     if (!part) continue;
     views->push_back(region_view(how, *part, GST_DV_REGION_OBJECT));
-    views->back().tag.object = object.id;
+    views->back().tag.object = object->id;
   }
-  unknown_ = views->empty() && is_unseen(meta, settings_.object_network);
-  return unknown_ ? nullptr : views;
+  return views;
 }
 
 RegionChooser::List RegionChooser::take_turn(const List& all) {

@@ -9,6 +9,7 @@
 #include "elements/labellist.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "meta/viewmeta.h"
+#include "regions/budget.h"
 
 namespace dvnn::gst {
 
@@ -20,18 +21,25 @@ class RegionChooser {
   /// Cheap where nothing has changed.
   void configure(const RegionSettings& settings);
   /// The frame's regions, seen as `how` says but for its region; null where the frame is looked at
-  /// as `how` says, or if nobody knows (is_unknown()). `size` is what the caps say.
-  List choose(GstBuffer* frame, const image::Size& size, const image::View& how);
+  /// as `how` says, or if nobody knows (is_unknown()). `size` is what the caps say, `time` when the
+  /// frame is, if it is known.
+  List choose(GstBuffer* frame, GstClockTime time, const image::Size& size, const image::View& how);
+  /// The last frame is not looked at after all.
+  void withdraw() { budget_.withdraw(); }
   /// Whether the network whose objects are to be looked at has not seen the last frame.
   bool is_unknown() const { return unknown_; }
   /// Begins anew.
-  void reset() { turn_ = 0; }
+  void reset() {
+    turn_ = 0;
+    budget_.reset();
+  }
 
  private:
   List choose_list(GstBuffer* frame, const image::Corners& visible, const image::View& how);
   List choose_tiles(const image::View& how);
-  List choose_objects(GstBuffer* frame, const image::Corners& visible, const image::Size& size,
-                      const image::View& how);
+  void find_objects(GstBuffer* frame, const image::Size& size);
+  List choose_objects(const image::Corners& visible, const image::View& how) const;
+  void spend_budget(GstClockTime time);
   bool is_wanted(const GstDvObject& object, const GstDvObjectsMeta& meta,
                  const image::Size& size) const;
   void add_metas(GstBuffer* frame, const image::Corners& visible, const image::View& how,
@@ -46,6 +54,10 @@ class RegionChooser {
   image::View kept_how_;
   size_t turn_ = 0;       // the next tile
   bool unknown_ = false;  // see is_unknown()
+  // Objects.
+  regions::Budget budget_;
+  std::vector<const GstDvObject*> wanted_;  // of this frame
+  std::vector<regions::Candidate> candidates_;
 };
 
 }  // namespace dvnn::gst

@@ -85,6 +85,22 @@ void add_object_properties(Properties<ConvertSettings>* rows) {
                {"margin", "Margin",
                 "regions=objects: what is looked at beyond each side of a box, as a part of its "
                 "width and height"});
+  rows->number(&S::max_per_frame, When::kPlaying, 0, G_MAXUINT,
+               {"max-per-frame", "Maximum per frame",
+                "regions=objects: so many objects of a frame are looked at: new ones, then those "
+                "that have grown by a fifth, then those that were looked at longest ago (0 = all). "
+                "Objects are known again by their tracks: dvtrack gives them"});
+  constexpr double kMostRate = 1e6;
+  rows->number(&S::max_rate, When::kPlaying, 0, kMostRate,
+               {"max-rate", "Maximum rate",
+                "regions=objects: so many objects are looked at in a second on average, chosen as "
+                "for max-per-frame (0 = no limit)"});
+  rows->number(
+      &S::refresh, When::kPlaying, 0, G_MAXUINT,
+      {"refresh", "Refresh",
+       "regions=objects: milliseconds after which an object that keeps its track is looked "
+       "at again, unless its box has grown by a fifth before; its result stays with it "
+       "meanwhile (0 = in each frame)"});
 }
 
 }  // namespace

@@ -23,7 +23,8 @@
  * Where the network was shown the regions of another network's objects (dvconvert's
  * `regions=objects`), what it found there is the part of those objects: classes and detections have
  * the object as their parent; points, text, embeddings and numbers become the object's own, unless
- * it has some already.
+ * it has some already. Objects that have a track and are not looked at in each frame keep what was
+ * found on them.
  *
  * The outputs are then let go, so that dvinfer can use their memory again.
  *
@@ -61,6 +62,7 @@
 
 #include "base/format.h"
 #include "elements/dvdecode/decodesettings.h"
+#include "elements/dvdecode/keptresults.h"
 #include "elements/dvdecode/objectsmessage.h"
 #include "elements/objectfilter.h"
 #include "elements/surroundings.h"
@@ -123,8 +125,10 @@ struct GstDvDecodePrivate {
   std::optional<dvnn::gst::TensorImport> import;  // of what `network` names
 #endif
   Objects found;
-  guint bare_frames = 0;  // without outputs, and without a reason for that
-  bool is_fed = false;    // some frame had outputs, or a reason for none
+  dvnn::gst::KeptResults kept;
+  std::string kept_network;  // whose results they are
+  guint bare_frames = 0;     // without outputs, and without a reason for that
+  bool is_fed = false;       // some frame had outputs, or a reason for none
   bool warned = false;
 };
 
@@ -256,6 +260,59 @@ static const GstDvTensorMeta* gst_dv_decode_region(GstDvDecode* self, const Obje
   return known ? regions[found.region] : nullptr;
 }
 
+// Attaches what was found, where it was found on another network's object as that one's part.
+// Returns the object that now has it.
+static GstDvObject* gst_dv_decode_add(GstBuffer* frame, GstDvObjectsMeta* meta, gint pass,
+                                      const Object& found, GstDvObject* whole,
+                                      const Settings& settings) {
+  if (whole && found.kind == dvnn::objects::Kind::kAttributes &&
+      dvnn::gst::add_found_attributes(found, whole)) {
+    if (settings.exports & kRegions) dvnn::gst::export_text(*whole, frame);
+    return whole;
+  }
+  const guint64 parent = whole ? whole->id : 0;
+  GstDvObject* object = dvnn::gst::add_found_object(found, meta);
+  object->network = pass;
+  object->parent = parent;
+  return object;
+}
+
+static dvnn::image::Corners gst_dv_decode_box(const GstDvObject& object) {
+  return {object.x0, object.y0, object.x1, object.y1};
+}
+
+// Notes which tracked objects the network was shown.
+static void gst_dv_decode_renew(GstDvDecode* self, GstDvObjectsMeta* meta, const gchar* network) {
+  GstDvDecodePrivate& priv = *self->priv;
+  for (const GstDvTensorMeta* region : priv.regions) {
+    const GstDvObject* whole =
+        region->object != 0 ? gst_dv_objects_meta_find_object(meta, region->object) : nullptr;
+    if (!whole || whole->track_id == 0) continue;
+    priv.kept.renew(whole->track_id, gst_dv_decode_box(*whole));
+    priv.kept_network = network;
+  }
+}
+
+// Attaches what is known of tracked objects that the network was not shown in this frame.
+static void gst_dv_decode_recall(GstDvDecode* self, GstBuffer* frame, GstDvObjectsMeta* meta,
+                                 gint pass, const Settings& settings, ObjectsMessage* message) {
+  GstDvDecodePrivate& priv = *self->priv;
+  if (priv.kept.empty()) return;
+  const guint count = gst_dv_objects_meta_get_n_objects(meta);
+  for (guint i = 0; i < count; ++i) {
+    GstDvObject* whole = gst_dv_objects_meta_get_object(meta, i);
+    if (whole->track_id == 0 || whole->parent != 0) continue;
+    const Objects* parts = priv.kept.recall(whole->track_id, gst_dv_decode_box(*whole));
+    if (!parts) continue;
+    for (const Object& part : *parts) {
+      GstDvObject* object = gst_dv_decode_add(frame, meta, pass, part, whole, settings);
+      object->predicted = object->predicted || object != whole;
+      if (object != whole && (settings.exports & kRegions)) dvnn::gst::export_roi(*object, frame);
+      if (message) message->append(*object);
+    }
+  }
+}
+
 static void gst_dv_decode_attach(GstDvDecode* self, GstBuffer* frame, const gchar* network,
                                  const Settings& settings, ObjectsMessage* message) {
   GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);
@@ -264,6 +321,7 @@ static void gst_dv_decode_attach(GstDvDecode* self, GstBuffer* frame, const gcha
     // The outputs are not of our dvinfer, which would have said so.
     pass = static_cast<gint>(gst_dv_objects_meta_add_pass(meta, network, GST_DV_PASS_INFERRED));
   }
+  gst_dv_decode_renew(self, meta, network);
   guint attached = 0;
   for (const Object& found : self->priv->found) {
     if (attached == settings.max_detections) break;
@@ -273,20 +331,15 @@ static void gst_dv_decode_attach(GstDvDecode* self, GstBuffer* frame, const gcha
     GstDvObject* whole = region && region->object != 0
                              ? gst_dv_objects_meta_find_object(meta, region->object)
                              : nullptr;
-    if (whole && found.kind == dvnn::objects::Kind::kAttributes &&
-        dvnn::gst::add_found_attributes(found, whole)) {
-      if (settings.exports & kRegions) dvnn::gst::export_text(*whole, frame);
-      if (message) message->append(*whole);
-      continue;
+    if (whole && whole->track_id != 0) self->priv->kept.add(whole->track_id, found);
+    GstDvObject* object = gst_dv_decode_add(frame, meta, pass, found, whole, settings);
+    if (object != whole) {
+      object->region = region ? region->region_name : 0;
+      if (settings.exports & kRegions) dvnn::gst::export_roi(*object, frame);
     }
-    const guint64 parent = whole ? whole->id : 0;
-    GstDvObject* object = dvnn::gst::add_found_object(found, meta);
-    object->network = pass;
-    object->parent = parent;
-    object->region = region ? region->region_name : 0;
-    if (settings.exports & kRegions) dvnn::gst::export_roi(*object, frame);
     if (message) message->append(*object);
   }
+  gst_dv_decode_recall(self, frame, meta, pass, settings, message);
 #ifdef DVNN_HAVE_ANALYTICS
   if (settings.exports & kAnalytics) dvnn::gst::export_analytics(frame);
 #endif
@@ -325,7 +378,8 @@ static bool gst_dv_decode_is_accounted_for(const GstDvObjectsMeta* meta, guint n
 }
 
 // Handles a frame that no network has looked at, or whose outputs were lost.
-static void gst_dv_decode_without_outputs(GstDvDecode* self, GstBuffer* frame, bool post) {
+static void gst_dv_decode_without_outputs(GstDvDecode* self, GstBuffer* frame,
+                                          const Settings& settings) {
   GstDvDecodePrivate& priv = *self->priv;
   const gchar* network = "";
   const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
@@ -336,9 +390,17 @@ static void gst_dv_decode_without_outputs(GstDvDecode* self, GstBuffer* frame, b
   } else if (++priv.bare_frames == kBareFramesBeforeWarning) {
     gst_dv_decode_warn(self);
   }
-  if (!post) return;
-  ObjectsMessage().post(GST_ELEMENT(self), GST_BASE_TRANSFORM(self)->segment, frame, network,
-                        false);
+  ObjectsMessage message;
+  // Its dvinfer has looked at none of the frame's objects.
+  if (passes > 0 && priv.kept_network == network) {
+    gst_dv_decode_recall(self, frame, gst_buffer_get_dv_objects_meta(frame),
+                         static_cast<gint>(passes) - 1, settings, &message);
+#ifdef DVNN_HAVE_ANALYTICS
+    if (settings.exports & kAnalytics) dvnn::gst::export_analytics(frame);
+#endif
+  }
+  if (!settings.post_messages || (message.empty() && !settings.post_empty)) return;
+  message.post(GST_ELEMENT(self), GST_BASE_TRANSFORM(self)->segment, frame, network, false);
 }
 
 static GstFlowReturn gst_dv_decode_frame(GstDvDecode* self, GstBuffer* frame) {
@@ -348,12 +410,13 @@ static GstFlowReturn gst_dv_decode_frame(GstDvDecode* self, GstBuffer* frame) {
     priv.current = priv.settings;
   }
   const Settings& settings = priv.current;
+  priv.kept.begin_frame(GST_BUFFER_PTS(frame));
 #ifdef DVNN_HAVE_TENSORS
   gst_dv_decode_import(self, frame);
 #endif
   const GstDvTensorMeta* outputs = gst_buffer_get_dv_tensor_meta(frame);
   if (!outputs || !outputs->network) {
-    gst_dv_decode_without_outputs(self, frame, settings.post_messages && settings.post_empty);
+    gst_dv_decode_without_outputs(self, frame, settings);
     return GST_FLOW_OK;
   }
   priv.is_fed = true;
@@ -421,6 +484,7 @@ static gboolean gst_dv_decode_start(GstBaseTransform* trans) {
 
 static gboolean gst_dv_decode_stop(GstBaseTransform* trans) {
   GST_DV_DECODE(trans)->priv->decoder.reset();
+  GST_DV_DECODE(trans)->priv->kept.reset();
   return TRUE;
 }
 

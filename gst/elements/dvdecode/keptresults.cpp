@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "elements/dvdecode/keptresults.h"
+
+#include <iterator>
+
+#include "objects/frame_map.h"
+
+namespace dvnn::gst {
+namespace {
+
+constexpr GstClockTime kForgotten = 10 * GST_SECOND;
+constexpr size_t kMostTracks = 4096;  // numbers of tracks may be anybody's
+
+bool has_area(const image::Corners& box) {
+  return box.x1 > box.x0 && box.y1 > box.y0;
+}
+
+// From fractions of a box to the frame, as map_to_frame() has it.
+objects::FrameMap to_frame(const image::Corners& box) {
+  objects::FrameMap map;
+  map.input = {1, 1};
+  map.transform.scale_x = 1 / (box.x1 - box.x0);
+  map.transform.scale_y = 1 / (box.y1 - box.y0);
+  map.transform.offset_x = -box.x0 * map.transform.scale_x;
+  map.transform.offset_y = -box.y0 * map.transform.scale_y;
+  return map;
+}
+
+// And back.
+objects::FrameMap to_fractions(const image::Corners& box) {
+  objects::FrameMap map;
+  map.input = {1, 1};
+  map.transform.scale_x = box.x1 - box.x0;
+  map.transform.scale_y = box.y1 - box.y0;
+  map.transform.offset_x = box.x0;
+  map.transform.offset_y = box.y0;
+  return map;
+}
+
+}  // namespace
+
+void KeptResults::begin_frame(GstClockTime pts) {
+  ++frame_;
+  if (!GST_CLOCK_TIME_IS_VALID(pts)) return;
+  if (pts < now_ || tracks_.size() > kMostTracks) reset();
+  now_ = pts;
+  for (auto known = tracks_.begin(); known != tracks_.end();) {
+    const bool old = now_ - known->second.seen > kForgotten;
+    known = old ? tracks_.erase(known) : std::next(known);
+  }
+}
+
+void KeptResults::renew(guint64 track, const image::Corners& box) {
+  Known& known = tracks_[track];
+  known.parts.clear();
+  known.box = box;
+  known.seen = now_;
+  known.frame = frame_;
+}
+
+void KeptResults::add(guint64 track, const objects::Object& found) {
+  const auto known = tracks_.find(track);
+  if (known == tracks_.end() || !has_area(known->second.box)) return;
+  objects::Objects one = {found};
+  objects::map_to_frame(to_fractions(known->second.box), &one);
+  known->second.parts.take(&one);
+}
+
+const objects::Objects* KeptResults::recall(guint64 track, const image::Corners& box) {
+  const auto known = tracks_.find(track);
+  if (known == tracks_.end() || known->second.frame == frame_) return nullptr;
+  known->second.seen = now_;
+  if (known->second.parts.empty() || !has_area(box)) return nullptr;
+  moved_ = known->second.parts;
+  objects::map_to_frame(to_frame(box), &moved_);
+  return &moved_;
+}
+
+}  // namespace dvnn::gst

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is published, as values, and as lines of JSON: docs/schema/document-1.json. Members that are
+// empty, or none, are left out.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/json_value.h"
+#include "base/result.h"
+#include "publish/transport.h"
+
+namespace dvnn::publish {
+
+using Box = std::array<double, 4>;  // x0, y0, x1, y1
+
+struct Picture {
+  bool of_frame = false;
+  int width = 0, height = 0;
+  std::optional<uint64_t> pts;
+  std::optional<Box> box;
+  std::string jpeg;  // its bytes, or:
+  std::string file;
+};
+
+struct Mask {
+  Box box{};
+  unsigned width = 0, height = 0;
+  std::string cells;
+};
+
+struct ObjectFacts {
+  uint64_t id = 0, parent = 0, track_id = 0;
+  const char* kind = "detection";
+  int class_id = 0;
+  std::string label, network;
+  double confidence = 0;
+  bool predicted = false;
+  std::optional<Box> box;
+  std::vector<std::array<double, 3>> points;
+  std::string skeleton;
+  std::vector<std::array<double, 2>> outline;
+  std::optional<Mask> mask;
+  std::string text;
+  std::vector<float> embedding;
+  std::vector<std::pair<std::string, double>> numbers;
+  std::optional<Picture> picture;
+};
+
+struct PassFacts {
+  std::string network;
+  const char* state = "inferred";
+};
+
+/// Counts of an area (inside, entered, left) or a line (forward, backward).
+struct ZoneCount {
+  std::string name;
+  std::vector<std::pair<const char*, uint64_t>> numbers;
+  std::vector<ZoneCount> labels;
+};
+
+struct ZoneCounts {
+  std::vector<ZoneCount> areas, lines;
+};
+
+struct FrameFacts {
+  std::vector<PassFacts> passes;
+  std::vector<ObjectFacts> objects;
+  std::optional<ZoneCounts> counts;
+};
+
+struct EventFacts {
+  std::string kind, area, line, label, direction;
+  uint64_t track_id = 0;
+  std::optional<uint64_t> duration, inside;
+};
+
+struct BestView {
+  uint64_t pts = 0;
+  double confidence = 0;
+  Box box{};
+};
+
+struct TrackFacts {
+  bool ended = false;
+  uint64_t track_id = 0;
+  std::string network, label;
+  int class_id = 0;
+  uint64_t first = 0, last = 0;
+  std::optional<double> confidence;
+  std::optional<Box> box;
+  std::optional<uint64_t> detections;
+  std::vector<std::pair<std::array<double, 2>, uint64_t>> path;
+  std::optional<BestView> best_view;
+};
+
+/// When it was.
+struct Times {
+  std::optional<uint64_t> pts, stream_time, ntp;
+  int64_t utc_ns = 0;  // since 1970
+  bool from_reference = false;
+};
+
+struct Document {
+  Times time;
+  int width = 0, height = 0;  // of the frame; 0: not known
+  std::optional<Picture> picture;
+  std::variant<FrameFacts, EventFacts, TrackFacts> facts;
+};
+
+/// Sixteen random hexadecimal digits.
+std::string new_session();
+
+/// One line, without its end. `fields` is an object, or null.
+std::string to_line(const Document& document, const Identity& identity, uint64_t seq,
+                    const JsonValue& fields);
+
+/// The document that says whether somebody publishes.
+std::string status_document(const Identity& identity, bool online);
+
+/// The property `fields`: an object, or nothing.
+Result<JsonValue> parse_fields(const std::string& text);
+
+/// "2026-11-23T21:50:13.123456Z"
+std::string utc_text(int64_t nanoseconds);
+
+}  // namespace dvnn::publish

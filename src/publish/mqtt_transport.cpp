@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// MQTT 3.1.1 and 5 by libmosquitto. Each connection is a new client with a clean session, and a
+// thread of its own that moves the bytes: what was not acknowledged is the publisher's to send
+// again, in its order. So the library must neither connect again by itself nor repeat messages.
+#include <mosquitto.h>
+#include <mqtt_protocol.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <unordered_map>
+
+#include "base/format.h"
+#include "publish/document.h"
+#include "publish/option_reader.h"
+#include "publish/transports.h"
+
+namespace dvnn::publish {
+namespace {
+
+constexpr int kPort = 1883, kTlsPort = 8883;
+constexpr int kLoopMs = 200, kLastLoopMs = 20, kLastLoops = 10;
+constexpr size_t kMqttWindow = 100;
+
+struct MqttSettings {
+  int qos = 1, version = MQTT_PROTOCOL_V311, keepalive = 30;
+  bool retain = false, status = true, tls = false;
+  std::string client_id, user, password, ca, certificate, key;
+};
+
+// mosquitto_lib_init() is not to be called by two threads at once, nor its end early.
+void use_library() {
+  static const int once = mosquitto_lib_init();
+  (void)once;
+}
+
+class MqttTransport final : public Transport {
+ public:
+  MqttTransport(const TransportRequest& request, MqttSettings settings)
+      : address_(request.address),
+        identity_(request.identity),
+        settings_(std::move(settings)),
+        listener_(request.listener) {
+    use_library();
+  }
+  ~MqttTransport() override { close(); }
+
+  void connect() override {
+    end_connection();
+    told_ = false;
+    stopping_ = false;
+    // The same name again: the broker then ends the old connection before it begins the new one, so
+    // nothing of the old one can come late.
+    const std::string name =
+        settings_.client_id.empty() ? "dvnn-" + identity_.session : settings_.client_id;
+    client_ = mosquitto_new(name.c_str(), true, this);
+    if (!client_) return lose("there is no memory for a client");
+    const std::string problem = prepare();
+    if (!problem.empty()) return lose(problem);
+    thread_ = std::thread([this] { move_bytes(); });
+  }
+
+  bool send(uint64_t token, const Message& message) override {
+    if (!up_) return false;
+    int id = 0;
+    const int size = static_cast<int>(message.body.size());
+    const int code =
+        mosquitto_publish_v5(client_, &id, message.topic.c_str(), size, message.body.data(),
+                             settings_.qos, settings_.retain, properties_);
+    if (code == MOSQ_ERR_PAYLOAD_SIZE || code == MOSQ_ERR_OVERSIZE_PACKET ||
+        code == MOSQ_ERR_INVAL || code == MOSQ_ERR_MALFORMED_UTF8) {
+      listener_->rejected(token,
+                          std::string("the message is not for MQTT: ") + mosquitto_strerror(code));
+      return true;
+    }
+    if (code != MOSQ_ERR_SUCCESS) return false;
+    // The broker may have been faster than we.
+    bool early = false;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      early = early_.erase(id) > 0;
+      if (!early) tokens_[id] = token;
+    }
+    if (early) listener_->acknowledged(token);
+    return true;
+  }
+
+  size_t window() const override { return kMqttWindow; }
+
+  void close() override {
+    if (client_ && up_ && settings_.status) say(status_document(identity_, false));
+    if (client_ && up_) mosquitto_disconnect(client_);
+    told_ = true;
+    end_connection();
+  }
+
+ private:
+  std::string status_topic() const { return identity_.topic + "/status"; }
+
+  void say(const std::string& body) {
+    mosquitto_publish_v5(client_, nullptr, status_topic().c_str(), static_cast<int>(body.size()),
+                         body.data(), settings_.qos, true, nullptr);
+  }
+
+  // What is wrong, or nothing.
+  std::string prepare() {
+    const MqttSettings& s = settings_;
+    mosquitto_int_option(client_, MOSQ_OPT_PROTOCOL_VERSION, s.version);
+    mosquitto_int_option(client_, MOSQ_OPT_SEND_MAXIMUM, kMqttWindow);
+    mosquitto_threaded_set(client_, true);
+    mosquitto_connect_v5_callback_set(client_, on_connect);
+    mosquitto_publish_v5_callback_set(client_, on_publish);
+    if (s.version == MQTT_PROTOCOL_V5 && !properties_) {
+      mosquitto_property_add_string(&properties_, MQTT_PROP_CONTENT_TYPE, "application/json");
+      mosquitto_property_add_byte(&properties_, MQTT_PROP_PAYLOAD_FORMAT_INDICATOR, 1);
+    }
+    int code = MOSQ_ERR_SUCCESS;
+    if (!s.user.empty()) {
+      code = mosquitto_username_pw_set(client_, s.user.c_str(),
+                                       s.password.empty() ? nullptr : s.password.c_str());
+    }
+    if (code == MOSQ_ERR_SUCCESS && s.status) {
+      const std::string will = status_document(identity_, false);
+      code = mosquitto_will_set(client_, status_topic().c_str(), static_cast<int>(will.size()),
+                                will.data(), s.qos, true);
+    }
+    if (code != MOSQ_ERR_SUCCESS) return mosquitto_strerror(code);
+    if (!s.tls) return {};
+    const auto text = [](const std::string& t) { return t.empty() ? nullptr : t.c_str(); };
+    if (s.ca.empty()) {
+      code = mosquitto_int_option(client_, MOSQ_OPT_TLS_USE_OS_CERTS, 1);
+      if (code == MOSQ_ERR_SUCCESS) {
+        code = mosquitto_tls_set(client_, nullptr, "/etc/ssl/certs", text(s.certificate),
+                                 text(s.key), nullptr);
+      }
+    } else {
+      code = mosquitto_tls_set(client_, s.ca.c_str(), nullptr, text(s.certificate), text(s.key),
+                               nullptr);
+    }
+    if (code == MOSQ_ERR_SUCCESS) code = mosquitto_tls_insecure_set(client_, false);
+    if (code == MOSQ_ERR_SUCCESS) return {};
+    return std::string("the certificates cannot be used: ") + mosquitto_strerror(code);
+  }
+
+  // The connection's thread, from its beginning to its end.
+  void move_bytes() {
+    const int usual = settings_.tls ? kTlsPort : kPort;
+    int code = mosquitto_connect_bind_async(client_, address_.host.c_str(),
+                                            address_.port > 0 ? address_.port : usual,
+                                            settings_.keepalive, nullptr);
+    while (code == MOSQ_ERR_SUCCESS && !stopping_ && !told_)
+      code = mosquitto_loop(client_, kLoopMs, 1);
+    // The last words, which close() has left.
+    for (int i = 0; i < kLastLoops && code == MOSQ_ERR_SUCCESS && up_; ++i) {
+      code = mosquitto_loop(client_, kLastLoopMs, 1);
+    }
+    up_ = false;
+    if (stopping_) return;
+    lose(printable(address_.url) + ": " + refusal_or(code));
+  }
+
+  std::string refusal_or(int code) {
+    if (!refusal_.empty()) return std::exchange(refusal_, {});
+    if (code == MOSQ_ERR_ERRNO) return std::strerror(errno);
+    return mosquitto_strerror(code);
+  }
+
+  void lose(const std::string& why) {
+    up_ = false;
+    if (!told_.exchange(true)) listener_->lost(why);
+  }
+
+  void end_connection() {
+    // What mosquitto_disconnect() began may come to its end.
+    if (thread_.joinable()) {
+      stopping_ = true;
+      thread_.join();
+    }
+    up_ = false;
+    if (client_) mosquitto_destroy(client_);
+    client_ = nullptr;
+    mosquitto_property_free_all(&properties_);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    tokens_.clear();
+    early_.clear();
+  }
+
+  static void on_connect(mosquitto* client, void* data, int code, int, const mosquitto_property*) {
+    auto* self = static_cast<MqttTransport*>(data);
+    if (code != 0) {
+      self->refusal_ =
+          std::string("the broker refuses the connection: ") +
+          (self->settings_.version == MQTT_PROTOCOL_V5 ? mosquitto_reason_string(code)
+                                                       : mosquitto_connack_string(code));
+      mosquitto_disconnect(client);
+      return;
+    }
+    if (self->settings_.status) self->say(status_document(self->identity_, true));
+    self->up_ = true;
+    self->listener_->ready();
+  }
+
+  static void on_publish(mosquitto*, void* data, int id, int reason, const mosquitto_property*) {
+    auto* self = static_cast<MqttTransport*>(data);
+    uint64_t token = 0;
+    {
+      const std::lock_guard<std::mutex> lock(self->mutex_);
+      const auto found = self->tokens_.find(id);
+      if (found == self->tokens_.end()) {
+        // The status, or a message that send() is still busy with.
+        if (self->early_.size() >= kMostEarly) self->early_.clear();
+        self->early_.insert(id);
+        return;
+      }
+      token = found->second;
+      self->tokens_.erase(found);
+    }
+    constexpr int kFirstFailure = 0x80;
+    if (reason < kFirstFailure) return self->listener_->acknowledged(token);
+    // What may be otherwise later is tried again.
+    if (reason == MQTT_RC_QUOTA_EXCEEDED || reason == MQTT_RC_NOT_AUTHORIZED) {
+      self->lose(std::string("the broker takes no message: ") + mosquitto_reason_string(reason));
+      return;
+    }
+    self->listener_->rejected(
+        token, std::string("the broker refuses a message: ") + mosquitto_reason_string(reason));
+  }
+
+  // Statuses leave their ids here, and ids are used again after 65,535 messages.
+  static constexpr size_t kMostEarly = 64;
+
+  const Address address_;
+  const Identity identity_;
+  const MqttSettings settings_;
+  Listener* const listener_;
+  mosquitto* client_ = nullptr;
+  mosquitto_property* properties_ = nullptr;
+  std::thread thread_;
+  std::atomic<bool> up_{false}, stopping_{false}, told_{false};
+  std::string refusal_;  // the connection's thread only
+  std::mutex mutex_;
+  std::unordered_map<int, uint64_t> tokens_;  // of message ids
+  std::set<int> early_;
+};
+
+}  // namespace
+
+TransportResult create_mqtt_transport(const TransportRequest& request) {
+  OptionReader in(request.options, request.address.scheme);
+  MqttSettings s;
+  constexpr int kLongestKeepalive = 65535, kLeastKeepalive = 5;
+  s.tls = request.address.scheme == "mqtts";
+  s.qos = static_cast<int>(in.integer("qos", 0, 2, s.qos));
+  s.version =
+      in.choice("version", {"3.1.1", "5"}, "3.1.1") == "5" ? MQTT_PROTOCOL_V5 : MQTT_PROTOCOL_V311;
+  s.keepalive =
+      static_cast<int>(in.integer("keepalive", kLeastKeepalive, kLongestKeepalive, s.keepalive));
+  s.retain = in.choice("retain", {"yes", "no"}, "no") == "yes";
+  s.status = in.choice("status", {"yes", "no"}, "yes") == "yes";
+  s.client_id = in.text("client-id");
+  s.user = in.text("user", request.address.user);
+  s.password = in.text("password", request.address.password);
+  if (s.tls) {
+    s.ca = in.text("ca");
+    s.certificate = in.text("certificate");
+    s.key = in.text("key");
+  }
+  DVNN_TRY(in.status());
+  const std::string& topic = request.identity.topic;
+  if (topic.empty() || mosquitto_pub_topic_check(topic.c_str()) != MOSQ_ERR_SUCCESS) {
+    return Error{ErrorCode::kInvalidArgument, "topic '" + printable(topic) +
+                                                  "' is no MQTT topic to publish to: it must not "
+                                                  "be empty or have + or #"};
+  }
+  return {std::make_unique<MqttTransport>(request, std::move(s))};
+}
+
+}  // namespace dvnn::publish

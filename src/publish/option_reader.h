@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads options by name, and then finds those that nobody has asked for.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "publish/transport.h"
+
+namespace dvnn::publish {
+
+class OptionReader {
+ public:
+  OptionReader(const Options& options, std::string what)
+      : options_(options), what_(std::move(what)) {}
+
+  std::string text(const std::string& name, const std::string& fallback = {});
+  int64_t integer(const std::string& name, int64_t least, int64_t most, int64_t fallback);
+  /// One of `choices`.
+  std::string choice(const std::string& name, const std::set<std::string>& choices,
+                     const std::string& fallback);
+  /// The first problem; call it last.
+  Status status() const;
+
+ private:
+  const Options& options_;
+  const std::string what_;
+  std::set<std::string> known_;
+  std::string problem_;
+};
+
+}  // namespace dvnn::publish

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Delivers messages in their order, at least once. publish() never waits: it puts the message into
+// a bounded queue in memory, from which the publisher's own thread takes it. While the other side
+// is away, or slow, the queue goes to a spool on disk, if there is one, and messages leave it once
+// they are acknowledged. Where queue or spool are full, the oldest messages are dropped and
+// counted.
+//
+// What was sent and not acknowledged when a connection was lost is sent again, before all that is
+// newer. Who is told (Notices) is told from the publisher's thread.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "publish/spool.h"
+#include "publish/transport.h"
+
+namespace dvnn::publish {
+
+struct PublisherSettings {
+  size_t queue_messages = 1000;
+  size_t queue_bytes = size_t{64} << 20;
+  std::string spool;  // folder; empty: none
+  Spool::Bounds spool_bounds;
+  std::chrono::milliseconds least_pause{500}, longest_pause{30000};  // before it connects again
+};
+
+struct PublisherStats {
+  uint64_t published = 0;  // by publish()
+  uint64_t delivered = 0;  // acknowledged; includes what an earlier process has left
+  uint64_t dropped = 0;
+  uint64_t queued = 0;   // in memory, the ones on their way included
+  uint64_t spooled = 0;  // on disk
+  uint64_t losses = 0;   // of the connection
+  bool connected = false;
+
+  uint64_t waiting() const { return queued + spooled; }
+};
+
+enum class Notice { kConnected, kLost, kDropped, kProblem };
+
+class Publisher final : private Listener {
+ public:
+  using Tell = std::function<void(Notice what, const std::string& why)>;
+
+  Publisher(PublisherSettings settings, Tell tell);
+  ~Publisher();
+  Publisher(const Publisher&) = delete;
+  Publisher& operator=(const Publisher&) = delete;
+
+  /// Begins. Errors: the options, or the spool is in use.
+  Status start(const Address& address, const Options& options, const Identity& identity);
+  /// The same over a transport that `create` makes.
+  using Create = std::function<Result<std::unique_ptr<Transport>>(Listener* listener)>;
+  Status start(const Create& create);
+  void publish(Message message);
+  /// Waits until all is delivered, or for so long. True: all is.
+  bool flush(std::chrono::milliseconds most);
+  /// Ends flush() early, now and from now on.
+  void cancel_flush();
+  /// What is left goes to the spool; without one it is dropped. Returns once the thread has ended.
+  void stop();
+  PublisherStats stats() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  // A message that was sent.
+  struct Sent {
+    uint64_t token = 0;
+    Message message;                    // only where it is from memory
+    std::optional<Spool::Place> place;  // where it is from the spool
+    size_t bytes = 0;
+    bool done = false;
+  };
+  struct Answer {
+    uint64_t token = 0;
+    bool rejected = false;
+  };
+
+  void ready() override;
+  void lost(const std::string& why) override;
+  void acknowledged(uint64_t token) override;
+  void rejected(uint64_t token, const std::string& why) override;
+
+  void run();
+  void handle_answers(const std::vector<Answer>& answers);
+  void handle_loss(const std::string& why);
+  void put_back_unsent();
+  bool wants_spool(Clock::time_point now) const;
+  bool spill_sent();
+  void spill();
+  bool append_to_spool(const Message& message);
+  bool send_some();
+  bool send_one(const Message& message, std::optional<Spool::Place> place);
+  void drop(uint64_t count, const std::string& why);
+  void trim_queue();
+  void note_counts();
+  void tell_drops(Clock::time_point now);
+  void finish();
+
+  const PublisherSettings settings_;
+  const Tell tell_;
+  std::unique_ptr<Transport> transport_;
+  std::thread thread_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_cv_, settled_cv_;
+  // Under the mutex.
+  std::deque<Message> queue_;
+  size_t queue_bytes_ = 0;
+  std::vector<Answer> answers_;
+  std::optional<std::string> loss_;
+  std::string rejection_;
+  bool changed_ = false, came_ready_ = false, stopping_ = false, hurried_ = false;
+  PublisherStats stats_;
+
+  // The publisher's thread only.
+  std::unique_ptr<Spool> spool_;
+  std::deque<Sent> sent_;
+  size_t sent_bytes_ = 0;
+  uint64_t last_token_ = 0;
+  std::optional<Message> refused_;  // of the spool, which the transport could not take yet
+  std::optional<Spool::Place> refused_place_;
+  bool up_ = false, lost_ = false, appended_ = false, spool_failed_ = false;
+  std::chrono::milliseconds pause_{0};
+  std::optional<Clock::time_point> connect_at_, stuck_since_;
+  Clock::time_point synced_{}, told_{};
+  uint64_t untold_drops_ = 0;
+  std::string drop_reason_;
+};
+
+}  // namespace dvnn::publish

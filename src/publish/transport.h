@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// A way to deliver messages. Its calls come from one thread, the publisher's, and never wait for
+// the other side; what the other side does, the transport tells its listener, from any thread.
+//
+// connect() is followed by ready() or lost(). After lost(), what was sent and not acknowledged will
+// not be acknowledged, and nothing is taken before the next connect(): so nothing can overtake what
+// must be sent again.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "publish/message.h"
+
+namespace dvnn::publish {
+
+class Listener {
+ public:
+  virtual void ready() = 0;
+  /// Why, in a sentence.
+  virtual void lost(const std::string& why) = 0;
+  virtual void acknowledged(uint64_t token) = 0;
+  /// The other side will never take this message.
+  virtual void rejected(uint64_t token, const std::string& why) = 0;
+
+ protected:
+  ~Listener() = default;
+};
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  virtual void connect() = 0;
+  /// False: not now, try again soon.
+  virtual bool send(uint64_t token, const Message& message) = 0;
+  /// How many messages may be on their way.
+  virtual size_t window() const = 0;
+  /// Nothing is told after this.
+  virtual void close() = 0;
+};
+
+/// Where to: an URL in its parts.
+struct Address {
+  std::string scheme, user, password, host, path;  // the path begins with its slash
+  int port = 0;                                    // 0: the usual one
+  std::string url;                                 // without the password
+};
+
+/// `file:/path`, `mqtt://user:password@host:port`, `kafka://host:port,host:port`, `http://...`.
+Result<Address> parse_address(const std::string& url);
+
+/// `name=value` pairs, separated by commas or lines; of lines, those that begin with # are notes.
+using Options = std::map<std::string, std::string>;
+Result<Options> parse_options(const std::string& text);
+
+/// Who publishes.
+struct Identity {
+  std::string stream, session;
+  std::string topic;  // of statuses: topic/status
+};
+
+/// The transport for an address. Options that it does not know, or values out of their range, are
+/// errors.
+Result<std::unique_ptr<Transport>> create_transport(const Address& address, const Options& options,
+                                                    const Identity& identity, Listener* listener);
+
+}  // namespace dvnn::publish

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "publish/transports.h"
+
+#include "base/format.h"
+
+namespace dvnn::publish {
+namespace {
+
+struct Row {
+  const char* scheme;
+  TransportResult (*create)(const TransportRequest& request);
+  const char* library;  // that it needs
+};
+
+#ifdef DVNN_HAVE_MQTT
+constexpr auto kMqtt = create_mqtt_transport;
+#else
+constexpr TransportResult (*kMqtt)(const TransportRequest&) = nullptr;
+#endif
+#ifdef DVNN_HAVE_KAFKA
+constexpr auto kKafka = create_kafka_transport;
+#else
+constexpr TransportResult (*kKafka)(const TransportRequest&) = nullptr;
+#endif
+#ifdef DVNN_HAVE_HTTP
+constexpr auto kHttp = create_http_transport;
+#else
+constexpr TransportResult (*kHttp)(const TransportRequest&) = nullptr;
+#endif
+
+constexpr Row kRows[] = {{"file", create_file_transport, ""}, {"mqtt", kMqtt, "libmosquitto"},
+                         {"mqtts", kMqtt, "libmosquitto"},    {"kafka", kKafka, "librdkafka"},
+                         {"http", kHttp, "libcurl"},          {"https", kHttp, "libcurl"}};
+
+}  // namespace
+
+Result<std::unique_ptr<Transport>> create_transport(const Address& address, const Options& options,
+                                                    const Identity& identity, Listener* listener) {
+  std::string known;
+  for (const Row& row : kRows) {
+    known += (known.empty() ? "" : ", ") + std::string(row.scheme);
+    if (address.scheme != row.scheme) continue;
+    if (row.create) return row.create({address, options, identity, listener});
+    return Error{ErrorCode::kUnsupported,
+                 "'" + printable(address.url) +
+                     "' cannot be published to: gst-dvnn was built without " + row.library};
+  }
+  return Error{ErrorCode::kUnsupported, "'" + printable(address.url) + "' begins with '" +
+                                            printable(address.scheme) + "', and must with one of " +
+                                            known};
+}
+
+}  // namespace dvnn::publish

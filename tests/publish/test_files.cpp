@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files and pipes, through the whole publisher.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check_main.h"
+#include "publish/publisher.h"
+#include "temporary_folder.h"
+
+using namespace dvnn;
+using publish::Options;
+using publish::Publisher;
+using publish::PublisherSettings;
+using std::chrono::milliseconds;
+
+namespace {
+
+void start(Publisher* publisher, const std::string& path, const Options& options = {}) {
+  const auto address = publish::parse_address("file:" + path);
+  ck_assert(address.ok());
+  const Status status = publisher->start(address.value(), options, {"s", "0", ""});
+  if (!status.ok()) ck_abort_msg("%s", status.error().message.c_str());
+}
+
+void publish_numbers(Publisher* publisher, int from, int to) {
+  for (int i = from; i < to; ++i) publisher->publish({"", "s", std::to_string(i)});
+}
+
+void expect_numbers(const std::vector<std::string>& lines, int from, int to) {
+  ck_assert_uint_eq(lines.size(), static_cast<size_t>(to - from));
+  for (int i = from; i < to; ++i) {
+    ck_assert_int_eq(std::atoi(lines[static_cast<size_t>(i - from)].c_str()), i);
+  }
+}
+
+const auto quiet = [](publish::Notice, const std::string&) {};
+
+}  // namespace
+
+START_TEST(lines_are_appended_in_order) {
+  TemporaryFolder folder;
+  for (int round = 0; round < 3; ++round) {
+    Publisher publisher({}, quiet);
+    start(&publisher, folder.file("out"));
+    publish_numbers(&publisher, round * 500, round * 500 + 500);
+    ck_assert(publisher.flush(milliseconds(5000)));
+  }
+  expect_numbers(lines_of(folder.file("out")), 0, 1500);
+}
+END_TEST
+
+START_TEST(files_rotate_and_the_oldest_go) {
+  TemporaryFolder folder;
+  Publisher publisher({}, quiet);
+  start(&publisher, folder.file("out"), {{"rotate-bytes", "40"}, {"keep", "3"}});
+  publish_numbers(&publisher, 100, 200);  // ten lines of four bytes a file
+  ck_assert(publisher.flush(milliseconds(5000)));
+  publisher.stop();
+  expect_numbers(lines_of(folder.file("out")), 190, 200);
+  expect_numbers(lines_of(folder.file("out.1")), 180, 190);
+  expect_numbers(lines_of(folder.file("out.3")), 160, 170);
+  ck_assert(!std::filesystem::exists(folder.file("out.4")));
+}
+END_TEST
+
+START_TEST(a_torn_line_stays_alone) {
+  TemporaryFolder folder;
+  std::ofstream(folder.file("out")) << "1\n{\"torn";
+  Publisher publisher({}, quiet);
+  start(&publisher, folder.file("out"));
+  publish_numbers(&publisher, 2, 3);
+  publisher.flush(milliseconds(5000));
+  publisher.stop();
+  const auto lines = lines_of(folder.file("out"));
+  ck_assert_uint_eq(lines.size(), 3);
+  dvnn_assert_text(lines[2], "2");
+}
+END_TEST
+
+START_TEST(a_pipe_may_be_read_late_and_slowly) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("pipe");
+  ck_assert_int_eq(mkfifo(path.c_str(), 0600), 0);
+  PublisherSettings settings;
+  settings.queue_messages = 100000;
+  settings.least_pause = milliseconds(10);
+  settings.longest_pause = milliseconds(20);
+  Publisher publisher(settings, quiet);
+  start(&publisher, path);
+  publish_numbers(&publisher, 0, 20000);
+  ck_assert(!publisher.flush(milliseconds(50)));
+  const int reading = open(path.c_str(), O_RDONLY);
+  std::string text;
+  char bytes[4096];
+  while (text.find("19999\n") == std::string::npos) {
+    const ssize_t got = read(reading, bytes, sizeof(bytes));
+    ck_assert_int_gt(got, 0);
+    text.append(bytes, static_cast<size_t>(got));
+  }
+  close(reading);
+  std::istringstream stream(text);
+  for (int i = 0; i < 20000; ++i) {
+    int number = -1;
+    stream >> number;
+    ck_assert_int_eq(number, i);
+  }
+}
+END_TEST
+
+START_TEST(a_folder_that_is_not_there_is_told_and_waited_for) {
+  TemporaryFolder folder;
+  std::mutex mutex;
+  std::string told;
+  PublisherSettings settings;
+  settings.least_pause = milliseconds(10);
+  settings.longest_pause = milliseconds(20);
+  Publisher publisher(settings, [&](publish::Notice notice, const std::string& why) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (notice == publish::Notice::kLost) told = why;
+  });
+  start(&publisher, folder.file("later/out"));
+  publish_numbers(&publisher, 0, 3);
+  ck_assert(!publisher.flush(milliseconds(60)));
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    ck_assert_ptr_nonnull(std::strstr(told.c_str(), "later/out' cannot be opened: No such file"));
+  }
+  std::filesystem::create_directory(folder.file("later"));
+  ck_assert(publisher.flush(milliseconds(5000)));
+  publisher.stop();
+  expect_numbers(lines_of(folder.file("later/out")), 0, 3);
+}
+END_TEST
+
+START_TEST(options_and_addresses_are_refused_by_name) {
+  const auto refusal = [](const std::string& url, const std::string& options) -> std::string {
+    const auto address = publish::parse_address(url);
+    if (!address.ok()) return address.error().message;
+    const auto parsed = publish::parse_options(options);
+    if (!parsed.ok()) return parsed.error().message;
+    Publisher publisher({}, quiet);
+    const Status status = publisher.start(address.value(), parsed.value(), {"s", "0", ""});
+    return status.ok() ? "" : status.error().message;
+  };
+  const auto expect = [&](const char* url, const char* options, const char* part) {
+    const std::string why = refusal(url, options);
+    ck_assert_msg(why.find(part) != std::string::npos, "'%s' lacks '%s'", why.c_str(), part);
+  };
+  expect("file:", "", "'file:' names no file");
+  expect("somewhere", "", "is no url: file:PATH");
+  expect("ftp://host/", "", "begins with 'ftp', and must with one of file, mqtt");
+  expect("mqtt://", "", "names no host");
+  expect("mqtt://host:99999", "", "port that is not in 1..65535");
+  expect("file:/tmp/x", "colour=red", "file has no option 'colour', but has keep, rotate-bytes");
+  expect("file:/tmp/x", "keep=0", "option keep is '0', and must be in 1..9999");
+  expect("file:/tmp/x", "keep=1,secret", "option 2 is not of the form name=value");
+#ifdef DVNN_HAVE_MQTT
+  expect("mqtt://host", "", "topic '' is no MQTT topic");
+  expect("mqtt://host", "qos=3", "option qos is '3', and must be in 0..2");
+  expect("mqtt://host", "version=4", "option version is '4', and must be one of 3.1.1, 5");
+#endif
+#ifdef DVNN_HAVE_KAFKA
+  expect("kafka://host", "", "Kafka needs a topic");
+#endif
+#ifdef DVNN_HAVE_HTTP
+  expect("http://host/", "batch=0", "option batch is '0', and must be in 1..10000");
+#endif
+}
+END_TEST
+
+START_TEST(an_url_is_taken_apart) {
+  const auto parsed = publish::parse_address("mqtts://me%40home:s%3Acret@[::1]:8884/path");
+  ck_assert(parsed.ok());
+  dvnn_assert_text(parsed.value().user, "me@home");
+  dvnn_assert_text(parsed.value().password, "s:cret");
+  dvnn_assert_text(parsed.value().host, "::1");
+  ck_assert_int_eq(parsed.value().port, 8884);
+  dvnn_assert_text(parsed.value().path, "/path");
+  dvnn_assert_text(parsed.value().url, "mqtts://[::1]:8884/path");
+  const auto options = publish::parse_options("# a note\n a = 1 \n\nb=x,y=z\n");
+  ck_assert(options.ok());
+  dvnn_assert_text(options.value().at("a"), "1");
+  dvnn_assert_text(options.value().at("b"), "x,y=z");
+}
+END_TEST
+
+DVNN_TEST_MAIN(publish_files, lines_are_appended_in_order, files_rotate_and_the_oldest_go,
+               a_torn_line_stays_alone, a_pipe_may_be_read_late_and_slowly,
+               a_folder_that_is_not_there_is_told_and_waited_for,
+               options_and_addresses_are_refused_by_name, an_url_is_taken_apart)

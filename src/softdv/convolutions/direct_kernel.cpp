@@ -18,14 +18,55 @@ using Floats = hn::CappedTag<float, kPanelChannels>;
 using Halves = hn::Rebind<hwy::float16_t, Floats>;
 constexpr size_t kLanes = hn::MaxLanes(Floats());
 
-// What fits into the registers: sums of kMostPixels pixels by kMostPanels panels, the weights that
-// they are multiplied with, and a source value.
+// How many pixels are done at a time. What fits into the registers: the sums of so many pixels by
+// kPanels panels, the weights that they are multiplied with, and a source value. `Frequent` ones
+// are for sources whose pixels are 8 floats apart.
+template <size_t... kPixels>
+struct Sizes {};
 #if HWY_TARGET <= HWY_AVX3
-constexpr size_t kMostPanels = 2, kMostPixels = 14, kMostPixelsOfOne = 24;
-#elif HWY_TARGET <= HWY_AVX2 || HWY_ARCH_ARM_A64
-constexpr size_t kMostPanels = 1, kMostPixelsOfOne = 6;
+constexpr size_t kMostPanels = 2;
 #else
-constexpr size_t kMostPanels = 1, kMostPixelsOfOne = 2;
+constexpr size_t kMostPanels = 1;
+#endif
+template <size_t kPanels, bool kFrequent>
+struct BlockSizes;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+// Each size takes seconds to compile there.
+template <size_t kPanels, bool kFrequent>
+struct BlockSizes {
+  using Type = Sizes<4, 1>;
+};
+#elif HWY_TARGET <= HWY_AVX3
+template <>
+struct BlockSizes<2, true> {
+  using Type = Sizes<14, 13, 12, 11, 10, 8, 7, 6, 5, 4, 3, 2, 1>;
+};
+template <>
+struct BlockSizes<2, false> {
+  using Type = Sizes<14, 12, 10, 8, 7, 5, 4, 2, 1>;
+};
+template <>
+struct BlockSizes<1, true> {
+  using Type = Sizes<24, 20, 16, 12, 8, 6, 4, 2, 1>;
+};
+template <>
+struct BlockSizes<1, false> {
+  using Type = Sizes<20, 16, 8, 4, 2, 1>;
+};
+#elif HWY_TARGET <= HWY_AVX2 || HWY_ARCH_ARM_A64
+template <>
+struct BlockSizes<1, true> {
+  using Type = Sizes<6, 5, 4, 3, 2, 1>;
+};
+template <>
+struct BlockSizes<1, false> {
+  using Type = Sizes<6, 4, 2, 1>;
+};
+#else
+template <bool kFrequent>
+struct BlockSizes<1, kFrequent> {
+  using Type = Sizes<2, 1>;
+};
 #endif
 
 // The lanes of a vector are 16 channels of a pixel, which are two chunks of memory, or fewer of
@@ -172,31 +213,40 @@ void ConvolveBlocks(const DirectPixels& pixels, const DirectWeights& weights) {
   }
 }
 
-template <typename Weight, size_t kPanels, size_t kStep, size_t kPixels>
-HWY_INLINE void ChooseBlocks(size_t size, const DirectPixels& pixels,
-                             const DirectWeights& weights) {
-  if constexpr (kPixels > 1) {
-    if (size < kPixels)
-      return ChooseBlocks<Weight, kPanels, kStep, kPixels - 1>(size, pixels, weights);
+// The size of blocks that takes least time: a block's time grows with its size, but not from 0 on.
+template <size_t... kPixels>
+HWY_INLINE size_t BestSize(size_t count, Sizes<kPixels...>) {
+  constexpr size_t kOwnTime = 2;
+  size_t best = 1, least = ~size_t{0};
+  for (const size_t size : {kPixels...}) {
+    const size_t time = (count + size - 1) / size * (size + kOwnTime);
+    if (size <= count && time < least) {
+      best = size;
+      least = time;
+    }
   }
-  ConvolveBlocks<Weight, kPanels, kPixels, kStep>(pixels, weights);
+  return best;
 }
 
-template <size_t kPanels, size_t kMostPixels>
+template <typename Weight, size_t kPanels, size_t kStep, size_t... kPixels>
+HWY_INLINE void ChooseBlocks(const DirectPixels& pixels, const DirectWeights& weights,
+                             Sizes<kPixels...> sizes) {
+  const size_t best = BestSize(pixels.count, sizes);
+  (void)((best == kPixels &&
+          (ConvolveBlocks<Weight, kPanels, kPixels, kStep>(pixels, weights), true)) ||
+         ...);
+}
+
+template <size_t kPanels>
 HWY_INLINE void ChooseStep(const DirectPixels& pixels, const DirectWeights& weights) {
-  const size_t blocks = (pixels.count + kMostPixels - 1) / kMostPixels;
-  const size_t size = (pixels.count + blocks - 1) / blocks;
-  if (weights.floats) return ChooseBlocks<float, kPanels, 8, kMostPixels>(size, pixels, weights);
-  if (pixels.step == 8) {
-    return ChooseBlocks<half_t, kPanels, 8, kMostPixels>(size, pixels, weights);
-  }
-  if (pixels.step == 16) {
-    return ChooseBlocks<half_t, kPanels, 16, kMostPixels>(size, pixels, weights);
-  }
-  if (pixels.step == 6) {  // pictures of 3 channels
-    return ChooseBlocks<half_t, kPanels, 6, kMostPixels>(size, pixels, weights);
-  }
-  ChooseBlocks<half_t, kPanels, 0, kMostPixels>(size, pixels, weights);
+  const typename BlockSizes<kPanels, true>::Type frequent;
+  const typename BlockSizes<kPanels, false>::Type others;
+  if (weights.floats) return ChooseBlocks<float, kPanels, 8>(pixels, weights, others);
+  if (pixels.step == 8) return ChooseBlocks<half_t, kPanels, 8>(pixels, weights, frequent);
+  if (pixels.step == 16) return ChooseBlocks<half_t, kPanels, 16>(pixels, weights, others);
+  // Pictures of 3 channels.
+  if (pixels.step == 6) return ChooseBlocks<half_t, kPanels, 6>(pixels, weights, others);
+  ChooseBlocks<half_t, kPanels, 0>(pixels, weights, others);
 }
 
 void ConvolvePixels(const DirectPixels& pixels, const DirectWeights& weights) {
@@ -210,9 +260,9 @@ void ConvolvePixels(const DirectPixels& pixels, const DirectWeights& weights) {
   for (size_t left = weights.panels; left > 0;) {
     const size_t panels = std::min(left, kMostPanels);
 #if HWY_TARGET <= HWY_AVX3
-    if (panels == kMostPanels) ChooseStep<kMostPanels, kMostPixels>(to, by);
+    if (panels == kMostPanels) ChooseStep<kMostPanels>(to, by);
 #endif
-    if (panels == 1) ChooseStep<1, kMostPixelsOfOne>(to, by);
+    if (panels == 1) ChooseStep<1>(to, by);
     left -= panels;
     if (by.halves) by.halves += panels * weights.panel;
     if (by.floats) by.floats += panels * weights.panel;

@@ -1,0 +1,160 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""pipelines/archive: segments are what the whole is, whoever is killed on the way; and so they are with Slurm.
+
+    test_archive.py DVARCHIVE CLIP
+
+Exits with 77 where Python's bindings are not installed; what needs Slurm skips where that cannot be started.
+"""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import slurm
+
+try:
+    import gi
+    gi.require_version("Gst", "1.0")
+    gi.require_version("GstPbutils", "1.0")
+    gi.require_version("GstDvnn", "1.0")
+except (ImportError, AttributeError, ValueError) as missing:
+    print("skipped: %s" % missing)
+    sys.exit(77)
+
+DVARCHIVE, CLIP = sys.argv[1:]
+
+
+def run(*arguments, fails=False, **more):
+    done = subprocess.run([sys.executable, DVARCHIVE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, check=False, timeout=100, env=dict(os.environ, **more))
+    assert (done.returncode != 0) == fails, (arguments, done.stdout, done.stderr)
+    return done.stderr if fails else done.stdout
+
+
+def read(*path):
+    with open(os.path.join(*path), encoding="utf-8") as file:
+        return file.read()
+
+
+def merged(folder):
+    return read(folder, os.path.basename(CLIP) + ".jsonl")
+
+
+def check_that_segments_are_together_what_the_whole_is(folder):
+    whole, parts = os.path.join(folder, "whole"), os.path.join(folder, "parts")
+    run("plan", whole, CLIP, "--segment", "100")
+    run("local", whole, "--workers", "1")
+    lines = [json.loads(line) for line in merged(whole).splitlines()]
+    assert len(lines) == 100
+    assert [line["time"]["stream_time"] for line in lines] == [40000000 * i for i in range(100)]
+    assert sum(len(line["objects"]) for line in lines) > 200
+    # Also where a segment begins between two frames.
+    for length in ("1", "0.73"):
+        shutil.rmtree(parts, ignore_errors=True)
+        run("plan", parts, CLIP, "--segment", length)
+        run("local", parts)
+        assert merged(parts) == merged(whole), length
+
+
+def check_that_what_is_done_is_not_done_again(folder):
+    assert run("plan", folder, CLIP, "--segment", "1") == "1 videos, 4 segments\n"
+    assert "4 of 4 segments are missing: 0-3" in run("merge", folder, fails=True)
+    # As Kubernetes and Slurm name a task.
+    assert "segment 2: 25 frames" in run("segment", folder, JOB_COMPLETION_INDEX="2")
+    assert "segment 0: 25 frames" in run("segment", folder, SLURM_ARRAY_TASK_ID="0")
+    assert "2 of 4 segments are done; missing: 1,3" in run("status", folder)
+    assert "segment 2 is done" in run("segment", folder, "2")
+    before = os.stat(os.path.join(folder, "segments", "000002.jsonl")).st_mtime_ns
+    told = run("local", folder)
+    assert "segment 1: 25 frames" in told and "segment 2" not in told
+    assert os.stat(os.path.join(folder, "segments", "000002.jsonl")).st_mtime_ns == before
+    first = merged(folder)
+    run("merge", folder)
+    assert merged(folder) == first
+    run("plan", folder, CLIP, "--segment", "1")
+    assert "has another plan" in run("plan", folder, CLIP, "--segment", "2", fails=True)
+
+
+def check_that_whoever_is_killed_leaves_nothing_half_done(folder):
+    run("plan", folder, CLIP, "--segment", "2")
+    for after in (0.3, 0.6, 0.9):
+        victim = subprocess.Popen([sys.executable, DVARCHIVE, "segment", folder, "0"], stdout=subprocess.DEVNULL)
+        time.sleep(after)
+        if victim.poll() is None:
+            victim.send_signal(signal.SIGKILL)
+        victim.wait()
+        if os.path.exists(os.path.join(folder, "segments", "000000.jsonl")):
+            break
+    run("local", folder)
+    assert len(merged(folder).splitlines()) == 100
+    assert len(read(folder, "segments", "000000.jsonl").splitlines()) == 50
+
+
+def check_that_tracks_have_numbers_of_their_own(folder):
+    run("plan", folder, CLIP, "--segment", "1", "--elements",
+        "dvconvert ! dvinfer ! dvdecode threshold=0.1 ! dvtrack")
+    run("local", folder)
+    tracks = []
+    for begin in range(0, 100, 25):
+        lines = merged(folder).splitlines()[begin:begin + 25]
+        tracks.append({found["track_id"] for line in lines for found in json.loads(line)["objects"]
+                       if "track_id" in found})
+    assert all(tracks), tracks
+    for earlier, later in zip(tracks, tracks[1:]):
+        assert max(earlier) < min(later), tracks
+
+
+def check_that_mistakes_are_named(folder):
+    assert "has no plan" in run("segment", folder, "0", fails=True)
+    assert "nothing.mp4" in run("plan", folder, "/nothing.mp4", fails=True)
+    run("plan", folder, CLIP, "--elements", "dvconvert ! nothing")
+    assert 'no element "nothing"' in run("segment", folder, "0", fails=True)
+    assert "there is no segment 1, but 0 to 0" in run("segment", folder, "1", fails=True)
+    assert "which segment?" in run("segment", folder, fails=True)
+    assert "segments failed: 0" in run("local", folder, fails=True)
+
+
+def check_that_slurm_does_all_of_it(folder):
+    reason = slurm.why_not()
+    if reason:
+        print("skipped: %s" % reason)
+        return
+    work, own = os.path.join(folder, "work"), os.path.join(folder, "slurm")
+    os.mkdir(own)
+    cluster = slurm.Slurm(own, 2)
+    more = {"SLURM_CONF": cluster.environment["SLURM_CONF"]}
+    try:
+        run("plan", work, CLIP, "--segment", "1")
+        run("segment", work, "1")  # one is there already
+        told = run("submit", work, "--cpus-per-task=1", **more)
+        assert told.startswith("3 segments: job "), told
+        cluster.wait_for_jobs()
+        logs = {name: read(work, "logs", name) for name in os.listdir(os.path.join(work, "logs"))}
+        assert len(logs) == 4, logs
+        assert len(merged(work).splitlines()) == 100, logs
+        # Once more: nothing is left to do but to merge.
+        os.unlink(os.path.join(work, os.path.basename(CLIP) + ".jsonl"))
+        assert run("submit", work, **more).startswith("merge: job ")
+        cluster.wait_for_jobs()
+        assert len(merged(work).splitlines()) == 100
+    finally:
+        cluster.stop()
+
+
+def main():
+    began = time.monotonic()
+    for name, check in list(globals().items()):
+        if name.startswith("check_"):
+            with tempfile.TemporaryDirectory() as folder:
+                check(folder)
+            print("%6.1f s  %s" % (time.monotonic() - began, name[len("check_that_"):].replace("_", " ")))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

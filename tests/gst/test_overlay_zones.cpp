@@ -147,7 +147,7 @@ START_TEST(shapes_are_dropped_where_it_is_not_known_where_they_are) {
 END_TEST
 
 START_TEST(shapes_are_not_drawn_if_not_asked_for) {
-  Scene scene(std::string(kZones) + "! dvoverlay zones=false " + kPlain);
+  Scene scene(std::string(kZones) + "! dvoverlay shapes=false " + kPlain);
   check_pixels(scene.see(0), [](int, int) { return 0; });
 }
 END_TEST

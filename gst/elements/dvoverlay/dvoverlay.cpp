@@ -169,7 +169,7 @@ static const dvnn::gst::Properties<DvOverlaySettings>& gst_dv_overlay_properties
                  "Labels of objects whose pixels become large squares, between commas; also of "
                  "those that are not drawn"});
     table->boolean(&DvOverlaySettings::zones, When::kPlaying,
-                   {"zones", "Zones", "Draw the areas and lines of dvzones"});
+                   {"shapes", "Shapes", "Draw the areas and lines of dvzones"});
     table->boolean(&DvOverlaySettings::counts, When::kPlaying,
                    {"counts", "Counts",
                     "Write how many are in an area, and how many have crossed a line: + as its "

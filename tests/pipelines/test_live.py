@@ -225,6 +225,13 @@ def check_page_that_shows_pictures_boxes_tracks_and_counts(folder):
         assert not browser.complaints, browser.complaints
         # Where nothing comes any more, it says so.
         stop.set()
+        feeder.join()
+        # Whoever begins anew numbers tracks anew: there is no way from the old one's to the new one's.
+        live.write("door.jsonl", frame(0, [thing(1, 20, 0)], session="f" * 16))
+        live.write("door.jsonl", frame(1, [thing(1, 22, 0)], session="f" * 16))
+        browser.wait_for("(%s)[3] > 128" % (PIXEL % ("door", WIDTH, HEIGHT, 40, 60, "canvas")))
+        assert pixel(browser, "door", "canvas", 125, 90)[3] == 0
+        assert pixel(browser, "door", "canvas", 210, 120)[3] == 0
         browser.wait_for("document.querySelector('[data-stream=door] span').textContent === 'no documents'", 8)
         if len(sys.argv) > 2:
             with open(sys.argv[2], "wb") as file:

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <utility>
 #include <vector>
 
 #include "base/aligned.h"
@@ -15,6 +17,7 @@
 #include "image/geometry.h"
 #include "image/lanes.h"
 #include "image/tensor_writer.h"
+#include "image/warp.h"
 
 namespace dvnn::image {
 namespace {
@@ -74,16 +77,24 @@ struct Converter::Impl {
   TensorWriter writer;
   std::vector<Stream> streams;  // RGB or gray: one; YUV: Y, then UV or U and V
   YuvMatrix matrix;
-  AlignedVector<uint8_t> other_levels;  // gray for a tensor of pixels, or pixels for a gray one
+  // A slant: what `upright` makes of the part of the frame that it touches is sampled again.
+  std::unique_ptr<Impl> upright;
+  AlignedVector<uint8_t> part;  // of the frame: pixels, with one more on each side
+  WarpSource warp;
+  std::vector<int32_t> steps_x, steps_y;  // along a row
+  std::array<double, 6> places{};         // of the tensor's pixels in the part: x, then y
+  AlignedVector<uint8_t> other_levels;    // gray for a tensor of pixels, or pixels for a gray one
   int channels = 0;
   size_t bytes = 0;
 
+  Status plan_slant(const FrameFormat& frame, const StridedTensor& tensor, const Slant& slant);
   void plan_streams(const FrameFormat& frame);
   void add_stream(const FrameFormat& frame, const std::vector<Component>& components);
   void sample_yuv(const FrameView& frame, int y, uint8_t* levels);
   void sample_levels(const FrameView& frame, int y, uint8_t* levels);
   void make_row(const FrameView& frame, int y, uint8_t* levels);
   void prefetch(const FrameView& frame, int y) const;
+  void warp_rows(const FrameView& frame, uint8_t* out);
   void run(const FrameView& frame, uint8_t* out);
 };
 
@@ -211,8 +222,119 @@ void Converter::Impl::prefetch(const FrameView& frame, int y) const {
   }
 }
 
+// The part of the frame that the slant touches becomes pixels of its own size, among pixels of the
+// padding colour; these are sampled.
+Status Converter::Impl::plan_slant(const FrameFormat& frame, const StridedTensor& tensor,
+                                   const Slant& slant) {
+  DVNN_TRY(slant.check());
+  const Rect all = whole_picture(frame);
+  const auto in_x = [&](double share) { return all.x + share * all.w; };
+  const auto in_y = [&](double share) { return all.y + share * all.h; };
+  const double x0 = in_x(slant.x0), y0 = in_y(slant.y0);
+  const double w = tensor.width, h = tensor.height;
+  // From the tensor's pixels to the frame's, edges at whole numbers.
+  const double xx = (in_x(slant.x1) - x0) / w, xy = (in_x(slant.x2) - x0) / h;
+  const double yx = (in_y(slant.y1) - y0) / w, yy = (in_y(slant.y2) - y0) / h;
+  const double area = xx * yy - xy * yx;
+  shown.transform = Transform();
+  shown.transform.scale_x = yy / area;
+  shown.transform.shear_x = -xy / area;
+  shown.transform.scale_y = xx / area;
+  shown.transform.shear_y = -yx / area;
+  shown.transform.offset_x = -(yy * x0 - xy * y0) / area;
+  shown.transform.offset_y = -(xx * y0 - yx * x0) / area;
+  shown.part = {std::min({x0, x0 + xx * w, x0 + xy * h, x0 + xx * w + xy * h}),
+                std::min({y0, y0 + yx * w, y0 + yy * h, y0 + yx * w + yy * h}),
+                std::max({x0, x0 + xx * w, x0 + xy * h, x0 + xx * w + xy * h}),
+                std::max({y0, y0 + yx * w, y0 + yy * h, y0 + yx * w + yy * h})};
+  constexpr double kFarthest = 8 * kMaxExtent;  // so that places are 32-bit numbers
+  for (const double edge : {shown.part.x0, shown.part.y0, shown.part.x1, shown.part.y1}) {
+    if (!(std::abs(edge) <= kFarthest)) {
+      return Error{ErrorCode::kInvalidArgument, "an oriented region lies far beyond the frame"};
+    }
+  }
+  // Samples reach a pixel beyond the outermost centres.
+  const auto first = [](double edge, int start, int size) {
+    return std::clamp(static_cast<int>(std::floor(edge)) - 1, start, start + size - 1);
+  };
+  const auto last = [](double edge, int start, int size) {
+    return std::clamp(static_cast<int>(std::ceil(edge)) + 1, start + 1, start + size);
+  };
+  Rect rect;
+  rect.x = first(shown.part.x0, all.x, all.w);
+  rect.y = first(shown.part.y0, all.y, all.h);
+  rect.w = std::max(1, last(shown.part.x1, all.x, all.w) - rect.x);
+  rect.h = std::max(1, last(shown.part.y1, all.y, all.h) - rect.y);
+  geometry = {};
+  geometry.target = {0, 0, tensor.width, tensor.height};
+  upright = std::make_unique<Impl>();
+  upright->info = info;
+  upright->input = input;
+  upright->input.method = ResizeMethod::kBilinear;
+  upright->channels = 3;
+  upright->matrix = make_matrix(frame.matrix, frame.full_range, kFineUnit);
+  upright->geometry.source = rect;
+  upright->geometry.owned = all;
+  upright->geometry.target = {0, 0, rect.w, rect.h};
+  upright->other_levels.resize(4 * static_cast<size_t>(rect.w) + kRowPadding);
+  upright->plan_streams(frame);
+  warp.width = rect.w;
+  warp.height = rect.h;
+  // Rows are written a little beyond their end.
+  warp.pitch = rect.w + 2;
+  const size_t pixels = static_cast<size_t>(warp.pitch) * (static_cast<size_t>(rect.h) + 2);
+  part.resize(4 * pixels + kRowPadding);
+  // From pixels' centres to pixels' centres.
+  places = {xx, xy, x0 + 0.5 * xx + 0.5 * xy - 0.5 - rect.x,
+            yx, yy, y0 + 0.5 * yx + 0.5 * yy - 0.5 - rect.y};
+  constexpr double kUnit = 1 << kWarpBits;
+  const auto steps = [&](double step, std::vector<int32_t>* list) {
+    list->resize(static_cast<size_t>(tensor.width) + kRowPadding / sizeof(int32_t));
+    for (size_t i = 0; i < static_cast<size_t>(tensor.width); ++i) {
+      (*list)[i] = static_cast<int32_t>(std::lrint(step * static_cast<double>(i) * kUnit));
+    }
+  };
+  steps(xx, &steps_x);
+  steps(yx, &steps_y);
+  return {};
+}
+
+void Converter::Impl::warp_rows(const FrameView& frame, uint8_t* out) {
+  std::array<uint8_t, 4> pad = {input.pad_value[0], input.pad_value[1], input.pad_value[2], 0};
+  if (input.order == ChannelOrder::kBgr) std::swap(pad[0], pad[2]);
+  if (channels == 1) pad = {pad[0], pad[0], pad[0], 0};
+  const size_t pitch = 4 * static_cast<size_t>(warp.pitch);
+  const auto fill = [&](uint8_t* to, size_t count) {
+    for (size_t i = 0; i < count; ++i) std::memcpy(to + 4 * i, pad.data(), pad.size());
+  };
+  const auto rows = static_cast<size_t>(warp.height), columns = static_cast<size_t>(warp.width);
+  for (size_t y = 0; y < rows; ++y) {
+    uint8_t* row = part.data() + (y + 1) * pitch;
+    upright->make_row(frame, static_cast<int>(y), row + 4);
+    fill(row, 1);
+    fill(row + 4 * (columns + 1), 1);
+  }
+  fill(part.data(), columns + 2);
+  fill(part.data() + (rows + 1) * pitch, columns + 2);
+  warp.pixels = part.data();
+  constexpr double kUnit = 1 << kWarpBits;
+  for (int y = 0; y < geometry.target.h; ++y) {
+    WarpRow row;
+    row.x = static_cast<int32_t>(std::lrint((places[1] * y + places[2]) * kUnit));
+    row.y = static_cast<int32_t>(std::lrint((places[4] * y + places[5]) * kUnit));
+    row.dx = steps_x.data();
+    row.dy = steps_y.data();
+    const size_t count = static_cast<size_t>(geometry.target.w);
+    uint8_t* levels = writer.row(y);
+    warp_row(warp, row, count, channels == 1 ? other_levels.data() : levels);
+    if (channels == 1) pixels_to_gray(other_levels.data(), count, levels);
+    writer.take(y, out);
+  }
+}
+
 void Converter::Impl::run(const FrameView& frame, uint8_t* out) {
   writer.fill_borders(out);
+  if (upright) return warp_rows(frame, out);
   for (int y = 0; y < geometry.rows(); ++y) {
     prefetch(frame, y + 2);
     make_row(frame, y, writer.row(y));
@@ -308,9 +430,13 @@ Result<std::unique_ptr<Converter>> Converter::create(const FrameFormat& frame,
   impl.input = input;
   impl.channels = tensor.channels;
   impl.bytes = static_cast<size_t>(tensor.elements) * element_size(tensor.type);
-  impl.geometry = plan_geometry(frame, tensor.width, tensor.height, input, view);
-  impl.shown = impl.geometry.shown();
-  impl.plan_streams(frame);
+  if (view.slant) {
+    DVNN_TRY(impl.plan_slant(frame, tensor, *view.slant));
+  } else {
+    impl.geometry = plan_geometry(frame, tensor.width, tensor.height, input, view);
+    impl.shown = impl.geometry.shown();
+    impl.plan_streams(frame);
+  }
   impl.matrix = make_matrix(frame.matrix, frame.full_range,
                             input.method == ResizeMethod::kArea ? 1.0f : kFineUnit);
   impl.other_levels.resize(4 * static_cast<size_t>(impl.geometry.columns()) + kRowPadding);

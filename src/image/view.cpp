@@ -45,13 +45,43 @@ bool operator==(const RelativeRect& a, const RelativeRect& b) {
   return a.x == b.x && a.y == b.y && a.width == b.width && a.height == b.height;
 }
 
+Status Slant::check() const {
+  constexpr double kFarthest = 1000;  // frames
+  for (const double value : {x0, y0, x1, y1, x2, y2}) {
+    if (!(std::abs(value) <= kFarthest)) {
+      return Error{ErrorCode::kInvalidArgument, "an oriented region lies far beyond the frame"};
+    }
+  }
+  const double area = (x1 - x0) * (y2 - y0) - (x2 - x0) * (y1 - y0);
+  if (std::abs(area) > 1e-9) return {};
+  return Error{ErrorCode::kInvalidArgument, "an oriented region has no area"};
+}
+
+bool operator==(const Slant& a, const Slant& b) {
+  return a.x0 == b.x0 && a.y0 == b.y0 && a.x1 == b.x1 && a.y1 == b.y1 && a.x2 == b.x2 &&
+         a.y2 == b.y2;
+}
+
 void Transform::apply(double* x, double* y) const {
+  if (is_sheared()) {
+    const double from_x = *x, from_y = *y;
+    *x = scale_x * from_x + shear_x * from_y + offset_x;
+    *y = shear_y * from_x + scale_y * from_y + offset_y;
+    return;
+  }
   const double from_x = swap_xy ? *y : *x, from_y = swap_xy ? *x : *y;
   *x = scale_x * from_x + offset_x;
   *y = scale_y * from_y + offset_y;
 }
 
 void Transform::invert(double* x, double* y) const {
+  if (is_sheared()) {
+    const double to_x = *x - offset_x, to_y = *y - offset_y;
+    const double area = scale_x * scale_y - shear_x * shear_y;
+    *x = (scale_y * to_x - shear_x * to_y) / area;
+    *y = (scale_x * to_y - shear_y * to_x) / area;
+    return;
+  }
   *x = (*x - offset_x) / scale_x;
   *y = (*y - offset_y) / scale_y;
   if (swap_xy) std::swap(*x, *y);
@@ -63,7 +93,18 @@ static Corners in_order(Corners c) {
   return c;
 }
 
+// The box around the four corners, each of which `move` moves.
+template <typename Move>
+static Corners box_around(const Corners& c, Move move) {
+  std::array<double, 4> x = {c.x0, c.x1, c.x1, c.x0}, y = {c.y0, c.y0, c.y1, c.y1};
+  for (size_t i = 0; i < 4; ++i) move(&x[i], &y[i]);
+  const auto across = std::minmax_element(x.begin(), x.end());
+  const auto down = std::minmax_element(y.begin(), y.end());
+  return {*across.first, *down.first, *across.second, *down.second};
+}
+
 Corners Transform::apply(const Corners& from) const {
+  if (is_sheared()) return box_around(from, [this](double* x, double* y) { apply(x, y); });
   Corners c = from;
   apply(&c.x0, &c.y0);
   apply(&c.x1, &c.y1);
@@ -71,13 +112,33 @@ Corners Transform::apply(const Corners& from) const {
 }
 
 Corners Transform::invert(const Corners& to) const {
+  if (is_sheared()) return box_around(to, [this](double* x, double* y) { invert(x, y); });
   Corners c = to;
   invert(&c.x0, &c.y0);
   invert(&c.x1, &c.y1);
   return in_order(c);
 }
 
+// By where three points of the new frame come to lie.
+static Transform sheared_after(const Transform& to_tensor, const Transform& change) {
+  const auto at = [&](double x, double y) {
+    change.invert(&x, &y);
+    to_tensor.apply(&x, &y);
+    return std::pair<double, double>(x, y);
+  };
+  const auto origin = at(0, 0), right = at(1, 0), down = at(0, 1);
+  Transform t;
+  t.offset_x = origin.first;
+  t.offset_y = origin.second;
+  t.scale_x = right.first - origin.first;
+  t.shear_y = right.second - origin.second;
+  t.shear_x = down.first - origin.first;
+  t.scale_y = down.second - origin.second;
+  return t;
+}
+
 Transform Transform::after(const Transform& change) const {
+  if (is_sheared() || change.is_sheared()) return sheared_after(*this, change);
   // Along the old frame's axis: new = scale * old + offset, so old = (new - offset) / scale.
   struct Axis {
     double scale, offset;
@@ -125,6 +186,19 @@ static Transform directions(Orientation orientation) {
 }
 
 bool View::follow(const Transform& change, const Size& from, const Size& to) {
+  if (slant) {
+    const auto move = [&](double* x, double* y) {
+      *x *= from.width;
+      *y *= from.height;
+      change.apply(x, y);
+      *x /= to.width;
+      *y /= to.height;
+    };
+    move(&slant->x0, &slant->y0);
+    move(&slant->x1, &slant->y1);
+    move(&slant->x2, &slant->y2);
+    if (!slant->check().ok()) return false;
+  }
   const bool whole = region == RelativeRect{};
   const Corners old = {region.x * from.width, region.y * from.height,
                        (region.x + region.width) * from.width,
@@ -147,7 +221,8 @@ bool View::follow(const Transform& change, const Size& from, const Size& to) {
 
 bool operator==(const View& a, const View& b) {
   return a.region == b.region && a.orientation == b.orientation && a.resize == b.resize &&
-         a.method == b.method && a.pad_color == b.pad_color && a.alone == b.alone;
+         a.method == b.method && a.pad_color == b.pad_color && a.alone == b.alone &&
+         a.slant == b.slant;
 }
 
 }  // namespace dvnn::image

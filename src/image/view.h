@@ -47,8 +47,12 @@ struct Size {
 struct Transform {
   double scale_x = 1, offset_x = 0, scale_y = 1, offset_y = 0;
   bool swap_xy = false;
+  // What the other axis adds: to_x += shear_x * from_y, to_y += shear_y * from_x. Not with swap_xy.
+  double shear_x = 0, shear_y = 0;
 
-  /// Corners stay in order: x0 <= x1 and y0 <= y1 if they were so.
+  bool is_sheared() const { return shear_x != 0 || shear_y != 0; }
+  /// The box around where the corners come to lie. Corners stay in order: x0 <= x1 and y0 <= y1 if
+  /// they were so.
   Corners apply(const Corners& from) const;
   Corners invert(const Corners& to) const;
   void apply(double* x, double* y) const;
@@ -63,6 +67,16 @@ struct Shown {
   Corners part;         // of the frame, in pixels
 };
 
+/// A parallelogram by three of its corners, in fractions of a frame's width and height: what the
+/// tensor's upper left, upper right and lower left corner show. It may reach beyond the frame.
+struct Slant {
+  double x0 = 0, y0 = 0, x1 = 1, y1 = 0, x2 = 0, y2 = 1;
+
+  /// kInvalidArgument if it has no area, or reaches far beyond the frame.
+  Status check() const;
+};
+bool operator==(const Slant& a, const Slant& b);
+
 /// Which part of a frame is looked at, and how. Members that are not set follow the network.
 struct View {
   RelativeRect region;
@@ -73,6 +87,9 @@ struct View {
   // The region is taken as a frame of its own: no pixel beside it is looked at. Else chroma at its
   // edges is interpolated with that beside it.
   bool alone = false;
+  // What is looked at instead of the region, bilinearly: the tensor is filled, whatever `resize`
+  // and `orientation` say, and what is beyond the frame has the padding colour.
+  std::optional<Slant> slant;
 
   /// `input` with what this view says otherwise.
   InputSpec apply(const InputSpec& input) const;

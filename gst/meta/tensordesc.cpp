@@ -68,11 +68,11 @@ Result<TensorDesc> tensor_desc(const GstDvTensor& tensor) {
 }
 
 image::Transform from_public(const GstDvTransform& t) {
-  return {t.scale_x, t.offset_x, t.scale_y, t.offset_y, t.swap_xy != FALSE};
+  return {t.scale_x, t.offset_x, t.scale_y, t.offset_y, t.swap_xy != FALSE, t.shear_x, t.shear_y};
 }
 
 GstDvTransform to_public(const image::Transform& t) {
-  return {t.scale_x, t.offset_x, t.scale_y, t.offset_y, t.swap_xy};
+  return {t.scale_x, t.offset_x, t.scale_y, t.offset_y, t.swap_xy, t.shear_x, t.shear_y};
 }
 
 }  // namespace dvnn::gst

@@ -15,7 +15,7 @@ static gboolean gst_dv_tensor_meta_init(GstMeta* meta, gpointer, GstBuffer*) {
   const GstMeta parent = self->meta;
   *self = {};
   self->meta = parent;
-  self->transform = {1, 0, 1, 0, FALSE};
+  self->transform = {1, 0, 1, 0, FALSE, 0, 0};
   return TRUE;
 }
 
@@ -33,9 +33,10 @@ static void gst_dv_tensor_meta_free(GstMeta* meta, GstBuffer*) {
 static gboolean gst_dv_tensor_meta_transform(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type,
                                              gpointer data) {
   const GstDvTensorMeta* from = reinterpret_cast<GstDvTensorMeta*>(meta);
-  dvnn::image::Transform transform = {from->transform.scale_x, from->transform.offset_x,
-                                      from->transform.scale_y, from->transform.offset_y,
-                                      from->transform.swap_xy != FALSE};
+  dvnn::image::Transform transform = {from->transform.scale_x,          from->transform.offset_x,
+                                      from->transform.scale_y,          from->transform.offset_y,
+                                      from->transform.swap_xy != FALSE, from->transform.shear_x,
+                                      from->transform.shear_y};
   dvnn::image::Corners part = {from->x0, from->y0, from->x1, from->y1};
   if (GST_META_TRANSFORM_IS_COPY(type)) {
     if (static_cast<GstMetaTransformCopy*>(data)->region) return FALSE;
@@ -58,7 +59,7 @@ static gboolean gst_dv_tensor_meta_transform(GstBuffer* to, GstMeta* meta, GstBu
     if (copy->tensors[i].data) gst_buffer_ref(copy->tensors[i].data);
   }
   copy->transform = {transform.scale_x, transform.offset_x, transform.scale_y, transform.offset_y,
-                     transform.swap_xy};
+                     transform.swap_xy, transform.shear_x,  transform.shear_y};
   copy->input_width = from->input_width;
   copy->input_height = from->input_height;
   copy->region = from->region;

@@ -35,6 +35,7 @@ struct ToFrame {
     }
   }
   void operator()(Mask* mask) const {
+    if (transform.is_sheared()) mask->width = mask->height = 0, mask->cells.clear();
     mask->place = (*this)(mask->place);
     const image::CellTurn turn = image::turn_back(transform);
     const auto cells = static_cast<size_t>(mask->width) * static_cast<size_t>(mask->height);
@@ -52,6 +53,10 @@ void map_to_frame(const FrameMap& map, Objects* objects) {
   std::vector<uint8_t> turned;  // memory is asked for only where cells are turned
   const ToFrame to_frame{map.transform, map.input.width, map.input.height, &turned};
   objects->remove_if([&](Object& object) {
+    if (map.transform.is_sheared() && object.kind == Kind::kDetection && object.outline.empty()) {
+      const image::Corners& b = object.box;
+      object.outline = {{b.x0, b.y0}, {b.x1, b.y0}, {b.x1, b.y1}, {b.x0, b.y1}};
+    }
     object.box = to_frame(object.box);
     to_frame(&object.outline);
     to_frame(&object.points);

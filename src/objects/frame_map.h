@@ -20,6 +20,8 @@ struct FrameMap {
 /// input, into pixels of the frame. With `clip`, boxes are cut at that part's edges, and objects of
 /// which nothing is left are dropped; so are boxes that are not numbers. Outlines, points and masks
 /// are not cut. Where the view turns or flips the frame, masks' cells are turned back with it.
+/// Where it shears the frame, a box is the one around what was found, whose corners become the
+/// outline of a detection that has none; masks are left out.
 void map_to_frame(const FrameMap& map, Objects* objects);
 
 /// Cuts a box at the edges of `bounds`; false if nothing is left, or if the box is not of numbers.

@@ -88,7 +88,7 @@ void add_outputs(FuzzedData* in, GstBuffer* frame) {
   GstDvTensorMeta* meta = gst_buffer_add_dv_tensor_meta(frame, count);
   for (gsize i = 0; i < count; ++i) fill_tensor(in, i, &meta->tensors[i]);
   const uint8_t more = in->byte();
-  meta->transform = {1, 0, 1, 0, more & 1};
+  meta->transform = {1, 0, 1, 0, more & 1, (more & 2) / 4.0, (more & 4) / 2.0};
   if (more & 2) {
     meta->transform.scale_x = in->real(2), meta->transform.offset_x = in->real(64);
     meta->transform.scale_y = in->real(2), meta->transform.offset_y = in->real(64);

@@ -308,7 +308,7 @@ START_TEST(every_region_comes_back_to_its_place) {
   for (guint region : {0u, 1u}) {
     GstDvTensorMeta* meta = add_rows(frame, {{}});
     meta->region = region;
-    meta->transform = {2, region ? -kSize : 0.0, 1, 0, FALSE};
+    meta->transform = {2, region ? -kSize : 0.0, 1, 0, FALSE, 0, 0};
   }
   GstBuffer* out = h.push_and_pull(frame);
   ck_assert_uint_eq(count_objects(out), 2);
@@ -327,7 +327,7 @@ START_TEST(a_class_belongs_to_all_that_the_network_was_shown) {
   static const gchar* const labels[] = {"cat", "dog", nullptr};
   meta->network = gst_dv_network_info_new("classes", "classification", "{}", labels);
   // The network was shown the frame's right half.
-  meta->transform = {2, -kSize, 1, 0, FALSE};
+  meta->transform = {2, -kSize, 1, 0, FALSE, 0, 0};
   const float scores[] = {0.25f, 0.75f};
   meta->tensors[0].num_dims = 2;
   meta->tensors[0].dims[0] = 1;
@@ -422,7 +422,7 @@ START_TEST(outputs_without_a_name_or_a_place_do_no_harm) {
   gst_buffer_unref(out);
   // Nothing is anywhere.
   frame = black_frame();
-  add_rows(frame, {{}})->transform = {0, 0, 0, 0, FALSE};
+  add_rows(frame, {{}})->transform = {0, 0, 0, 0, FALSE, 0, 0};
   out = h.push_and_pull(frame);
   ck_assert_uint_eq(count_objects(out), 0);
   gst_buffer_unref(out);

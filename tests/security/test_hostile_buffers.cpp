@@ -339,7 +339,7 @@ START_TEST(places_of_outputs_may_say_anything) {
       GstBuffer* frame = exact_frame(video_info("RGB", kSize, kSize));
       add_outputs(frame, network, {0, 1, 65535});
       GstDvTensorMeta* meta = gst_buffer_get_dv_tensor_meta(frame);
-      meta->transform = {scale, offset, offset, scale, 7};
+      meta->transform = {scale, offset, offset, scale, 7, offset, scale};
       meta->input_width = scale < 0 ? G_MAXUINT : 0;
       meta->input_height = G_MAXUINT;
       meta->region = G_MAXUINT;

@@ -4,6 +4,7 @@
 #include <gst/video/video.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace dvnn::gst {
 namespace {
@@ -175,6 +176,32 @@ void RegionChooser::spend_budget(GstClockTime time) {
   wanted_.swap(left);
 }
 
+// Where an object stands in the frame, in pixels; nothing where only its box is known.
+std::optional<image::Slant> RegionChooser::slant_of(const GstDvObject& object) const {
+  std::vector<regions::Place> places;
+  if (settings_.align == RegionAlign::kPoints) {
+    for (guint i = 0; i < gst_dv_object_get_n_points(&object); ++i) {
+      regions::Place place;
+      gfloat confidence = 0;
+      gst_dv_object_get_point(&object, i, &place.first, &place.second, &confidence);
+      // One that the network did not see is somewhere.
+      if (!(confidence > 0)) place.first = std::numeric_limits<double>::quiet_NaN();
+      places.push_back(place);
+    }
+    return regions::align_points(places, settings_.places, settings_.align_aspect);
+  }
+  constexpr guint kCorners = 4;
+  if (settings_.align == RegionAlign::kBox || gst_dv_object_get_n_corners(&object) != kCorners) {
+    return std::nullopt;
+  }
+  for (guint i = 0; i < kCorners; ++i) {
+    regions::Place place;
+    gst_dv_object_get_corner(&object, i, &place.first, &place.second);
+    places.push_back(place);
+  }
+  return regions::align_corners(places, settings_.margin);
+}
+
 RegionChooser::List RegionChooser::choose_objects(const image::Corners& visible,
                                                   const image::View& how) const {
   if (unknown_) return nullptr;
@@ -187,6 +214,10 @@ RegionChooser::List RegionChooser::choose_objects(const image::Corners& visible,
     if (!part) continue;
     views->push_back(region_view(how, *part, GST_DV_REGION_OBJECT));
     views->back().tag.object = object->id;
+    if (const auto slant = slant_of(*object)) {
+      const image::Slant shares = regions::shares_of(*slant, visible);
+      if (shares.check().ok()) views->back().view.slant = shares;
+    }
   }
   return views;
 }

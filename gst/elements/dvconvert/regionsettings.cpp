@@ -20,6 +20,16 @@ const GEnumValue kRegionModes[] = {
      "objects"},
     {0, nullptr, nullptr}};
 
+const GEnumValue kRegionAligns[] = {
+    {static_cast<gint>(RegionAlign::kBox), "The object's box", "box"},
+    {static_cast<gint>(RegionAlign::kPoints),
+     "Turned and scaled so that the object's key points come to align-points; the box where it has "
+     "none",
+     "points"},
+    {static_cast<gint>(RegionAlign::kOutline),
+     "Upright, as the object's outline of four corners lies; the box where it has none", "outline"},
+    {0, nullptr, nullptr}};
+
 constexpr size_t kMostRegionBytes = 1 << 20;
 
 Status take_areas(const std::string& text, const std::string& what, SharedAreas* areas) {
@@ -60,6 +70,32 @@ Status take_tiles(const std::string& text, ConvertSettings* settings) {
   DVNN_ASSIGN(auto grids, regions::parse_grids(text));
   settings->grids = std::make_shared<const std::vector<regions::Grid>>(std::move(grids));
   return {};
+}
+
+Status take_places(const std::string& text, ConvertSettings* settings) {
+  if (text.empty()) {
+    settings->places = regions::face_places();
+    return {};
+  }
+  DVNN_ASSIGN(settings->places, regions::parse_places(text));
+  return {};
+}
+
+void add_align_properties(Properties<ConvertSettings>* rows) {
+  using S = ConvertSettings;
+  rows->choice(&S::align, When::kPlaying, register_enum("GstDvConvertAlign", kRegionAligns),
+               {"align", "Align",
+                "regions=objects: how objects stand in the tensor. An aligned region fills the "
+                "tensor, whatever resize says; beyond the frame it has the padding colour"});
+  rows->text(&S::align_points, When::kPlaying,
+             {"align-points", "Alignment points",
+              "align=points: where the object's key points are to be, in fractions of the tensor's "
+              "width and height, \"x,y x,y ...\" (default: the five points of ArcFace)"},
+             take_places);
+  constexpr double kFlattest = 1.0 / 64, kHighest = 64;
+  rows->number(&S::align_aspect, When::kPlaying, kFlattest, kHighest,
+               {"align-aspect", "Alignment aspect",
+                "align=points: the height of the network's input over its width"});
 }
 
 void add_object_properties(Properties<ConvertSettings>* rows) {
@@ -140,6 +176,7 @@ void add_region_properties(Properties<ConvertSettings>* rows) {
                {"tiles-per-frame", "Tiles per frame",
                 "regions=tiles: so many tiles of each frame, in turn (0 = all)"});
   add_object_properties(rows);
+  add_align_properties(rows);
 }
 
 }  // namespace dvnn::gst

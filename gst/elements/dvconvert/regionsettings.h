@@ -7,12 +7,16 @@
 #include <vector>
 
 #include "properties.h"
+#include "regions/alignment.h"
 #include "regions/areas.h"
 #include "regions/tiles.h"
 
 namespace dvnn::gst {
 
 enum class RegionMode { kFrame, kList, kTiles, kObjects };
+
+/// How an object's region stands in the tensor.
+enum class RegionAlign { kBox, kPoints, kOutline };
 
 using SharedAreas = std::shared_ptr<const std::vector<regions::Area>>;
 using SharedGrids = std::shared_ptr<const std::vector<regions::Grid>>;
@@ -33,6 +37,10 @@ struct RegionSettings {
   double margin = 0;                     // of the box's size, on each side
   guint max_per_frame = 0, refresh = 0;  // see regions::BudgetRules
   double max_rate = 0;
+  RegionAlign align = RegionAlign::kBox;
+  std::string align_points;
+  std::vector<regions::Place> places = regions::face_places();  // what that says
+  double align_aspect = 1;
 };
 
 struct ConvertSettings;

@@ -76,12 +76,15 @@ typedef struct {
  * @scale_y: tensor_y = scale_y * frame_y + offset_y
  * @offset_y: see @scale_y
  * @swap_xy: the frame is turned by a quarter: tensor_x comes of frame_y, tensor_y of frame_x
+ * @shear_x: of an oriented region: tensor_x += shear_x * frame_y
+ * @shear_y: of an oriented region: tensor_y += shear_y * frame_x
  *
  * Where a frame's pixels lie in a tensor. Flips have negative scales.
  */
 typedef struct {
   gdouble scale_x, offset_x, scale_y, offset_y;
   gboolean swap_xy;
+  gdouble shear_x, shear_y;
 } GstDvTransform;
 
 /**

@@ -4,6 +4,7 @@
 #include "elements/dvconvert/dvconvert.h"
 #include "elements/dvdecode/dvdecode.h"
 #include "elements/dvinfer/dvinfer.h"
+#include "elements/dvpublish/dvpublish.h"
 #include "elements/dvtrack/dvtrack.h"
 #include "elements/dvzones/dvzones.h"
 #ifdef DVNN_HAVE_OVERLAY
@@ -16,6 +17,7 @@ static gboolean plugin_init(GstPlugin* plugin) {
   good &= GST_ELEMENT_REGISTER(dvdecode, plugin);
   good &= GST_ELEMENT_REGISTER(dvtrack, plugin);
   good &= GST_ELEMENT_REGISTER(dvzones, plugin);
+  good &= GST_ELEMENT_REGISTER(dvpublish, plugin);
 #ifdef DVNN_HAVE_OVERLAY
   good &= GST_ELEMENT_REGISTER(dvoverlay, plugin);
 #endif

@@ -35,6 +35,7 @@ using BufferPoolPtr = std::unique_ptr<GstBufferPool, Unref>;
 using CapsPtr = std::unique_ptr<GstCaps, Unref>;
 using EventPtr = std::unique_ptr<GstEvent, Unref>;
 using MemoryPtr = std::unique_ptr<GstMemory, Unref>;
+using MessagePtr = std::unique_ptr<GstMessage, Unref>;
 using MiniObjectPtr = std::unique_ptr<GstMiniObject, Unref>;
 using PadPtr = std::unique_ptr<GstPad, Unref>;
 using QueryPtr = std::unique_ptr<GstQuery, Unref>;

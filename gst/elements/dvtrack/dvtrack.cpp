@@ -30,7 +30,7 @@
  * `y1` (double). When it ends, `detections` (uint), `path` (an array of doubles: x and y of the
  * middle, at most 64 points evenly in time), `path-times` (an array of guint64) and `best-view`, a
  * structure with `timestamp`, `confidence`, `x0`, `y0`, `x1` and `y1` of the detection that shows
- * it best.
+ * it best. The same structures are sent downstream as serialised custom events.
  *
  * ## Example launch line
  * |[
@@ -44,6 +44,7 @@
 
 #include "elements/dvtrack/streamtracks.h"
 #include "elements/dvtrack/tracksettings.h"
+#include "elements/foundevents.h"
 #include "frames/videocaps.h"
 #include "guard.h"
 #include "properties.h"
@@ -78,6 +79,7 @@ struct GstDvTrackPrivate {
   GstClockTime interval = kUsualInterval, last = GST_CLOCK_TIME_NONE;
   TrackMoment moment;  // of this frame
   StreamTracks tracks;
+  dvnn::gst::FoundEvents found;
 };
 
 struct _GstDvTrack {
@@ -104,15 +106,17 @@ static void gst_dv_track_tell(GstDvTrack* self, StreamTracks::Change change,
   const bool started = change == StreamTracks::Change::kStarted;
   GST_DEBUG_OBJECT(self, "track %" G_GUINT64_FORMAT ", '%s', %s", track.id, names.label.c_str(),
                    started ? "starts" : "ends");
+  const auto create = started ? dvnn::gst::track_started_message : dvnn::gst::track_ended_message;
+  dvnn::gst::MessagePtr message(create(GST_ELEMENT(self), track, names, self->priv->moment));
+  self->priv->found.tell(gst_message_get_structure(message.get()));
   if (!self->priv->current.post_messages) return;
-  const auto message = started ? dvnn::gst::track_started_message : dvnn::gst::track_ended_message;
-  gst_element_post_message(GST_ELEMENT(self),
-                           message(GST_ELEMENT(self), track, names, self->priv->moment));
+  gst_element_post_message(GST_ELEMENT(self), message.release());
 }
 
 GstDvTrackPrivate::GstDvTrackPrivate(GstDvTrack* self)
     : tracks([self](StreamTracks::Change change, const dvnn::track::Track& track,
-                    const TrackNames& names) { gst_dv_track_tell(self, change, track, names); }) {}
+                    const TrackNames& names) { gst_dv_track_tell(self, change, track, names); }),
+      found(GST_BASE_TRANSFORM_SRC_PAD(self)) {}
 
 // --- frames ------------------------------------------------------------------------------------
 
@@ -177,8 +181,10 @@ static gboolean gst_dv_track_set_caps(GstBaseTransform* trans, GstCaps* incaps, 
 static gboolean gst_dv_track_sink_event(GstBaseTransform* trans, GstEvent* event) {
   GstDvTrackPrivate& priv = *GST_DV_TRACK(trans)->priv;
   switch (GST_EVENT_TYPE(event)) {
-    case GST_EVENT_EOS:
     case GST_EVENT_FLUSH_STOP:
+      priv.found.hold();
+      [[fallthrough]];
+    case GST_EVENT_EOS:
       dvnn::gst::guard(trans, "the stream's tracks cannot end", [&] { priv.tracks.end(); });
       priv.last = GST_CLOCK_TIME_NONE;
       break;
@@ -192,7 +198,10 @@ static gboolean gst_dv_track_sink_event(GstBaseTransform* trans, GstEvent* event
     default:
       break;
   }
-  return GST_BASE_TRANSFORM_CLASS(gst_dv_track_parent_class)->sink_event(trans, event);
+  const gboolean taken =
+      GST_BASE_TRANSFORM_CLASS(gst_dv_track_parent_class)->sink_event(trans, event);
+  priv.found.release();
+  return taken;
 }
 
 static gboolean gst_dv_track_stop(GstBaseTransform* trans) {

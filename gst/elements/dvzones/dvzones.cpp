@@ -27,7 +27,8 @@
  * #GstDvZones:counts has, for each area and line, how many are inside, have entered and left, or
  * crossed in each direction, in all and by label. Frames carry the same as the custom meta
  * `GstDvZonesMeta`: its structure has `events` (a list of the frame's) and `counts`. dvoverlay
- * draws areas and lines with their counts.
+ * draws areas and lines with their counts. Each event is also sent downstream, as a serialised
+ * custom event of the message's structure.
  *
  * ## Example launch line
  * |[
@@ -44,6 +45,7 @@
 
 #include "elements/dvzones/zonereport.h"
 #include "elements/dvzones/zonesettings.h"
+#include "elements/foundevents.h"
 #include "frames/videocaps.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "guard.h"
@@ -61,6 +63,7 @@ using dvnn::gst::ZoneSettings;
 using dvnn::zones::Sighting;
 
 struct GstDvZonesPrivate {
+  explicit GstDvZonesPrivate(GstPad* src) : found(src) {}
   ~GstDvZonesPrivate() {
     if (counts) gst_structure_free(counts);
   }
@@ -75,6 +78,7 @@ struct GstDvZonesPrivate {
   dvnn::zones::Zones zones;
   dvnn::gst::ZoneShapes shapes;  // as frames carry them; null once they have changed
   std::vector<Sighting> sightings;
+  dvnn::gst::FoundEvents found;
 };
 
 struct _GstDvZones {
@@ -108,6 +112,7 @@ static void gst_dv_zones_tell(GstDvZones* self, GValue* list) {
     GstStructure* fields =
         dvnn::gst::event_structure(event, priv.zones, GST_BASE_TRANSFORM(self)->segment);
     GST_DEBUG_OBJECT(self, "%" GST_PTR_FORMAT, fields);
+    priv.found.tell(fields);
     if (list) {
       GValue item = G_VALUE_INIT;
       g_value_init(&item, GST_TYPE_STRUCTURE);
@@ -241,11 +246,16 @@ static gboolean gst_dv_zones_set_caps(GstBaseTransform* trans, GstCaps* incaps, 
 
 static gboolean gst_dv_zones_sink_event(GstBaseTransform* trans, GstEvent* event) {
   const GstEventType type = GST_EVENT_TYPE(event);
+  dvnn::gst::FoundEvents& found = GST_DV_ZONES(trans)->priv->found;
+  if (type == GST_EVENT_FLUSH_STOP) found.hold();
   if (type == GST_EVENT_EOS || type == GST_EVENT_FLUSH_STOP || type == GST_EVENT_STREAM_START) {
     dvnn::gst::guard(trans, "the stream's zones cannot end",
                      [&] { gst_dv_zones_end(GST_DV_ZONES(trans)); });
   }
-  return GST_BASE_TRANSFORM_CLASS(gst_dv_zones_parent_class)->sink_event(trans, event);
+  const gboolean taken =
+      GST_BASE_TRANSFORM_CLASS(gst_dv_zones_parent_class)->sink_event(trans, event);
+  found.release();
+  return taken;
 }
 
 // Counts begin anew with the next start.
@@ -282,7 +292,7 @@ static void gst_dv_zones_finalize(GObject* object) {
 }
 
 static void gst_dv_zones_init(GstDvZones* self) {
-  self->priv = new GstDvZonesPrivate();
+  self->priv = new GstDvZonesPrivate(GST_BASE_TRANSFORM_SRC_PAD(self));
   gst_base_transform_set_in_place(GST_BASE_TRANSFORM(self), TRUE);
 }
 

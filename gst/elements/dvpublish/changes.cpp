@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "elements/dvpublish/changes.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dvnn::gst {
+namespace {
+
+using publish::ObjectFacts;
+
+bool is_same(const ObjectFacts& a, const ObjectFacts& b) {
+  return a.track_id == b.track_id && a.label == b.label && a.text == b.text &&
+         a.box.has_value() == b.box.has_value();
+}
+
+double moved(const ObjectFacts& a, const ObjectFacts& b) {
+  double most = 0;
+  if (!a.box || !b.box) return most;
+  for (size_t i = 0; i < a.box->size(); ++i) {
+    most = std::max(most, std::abs((*a.box)[i] - (*b.box)[i]));
+  }
+  return most;
+}
+
+// Each object takes the nearest of the old ones that is the same thing.
+bool differ(const std::vector<ObjectFacts>& objects, std::vector<const ObjectFacts*> old,
+            double most) {
+  if (objects.size() != old.size()) return true;
+  for (const ObjectFacts& object : objects) {
+    auto nearest = old.end();
+    for (auto one = old.begin(); one != old.end(); ++one) {
+      if (!is_same(object, **one)) continue;
+      if (nearest == old.end() || moved(object, **one) < moved(object, **nearest)) nearest = one;
+    }
+    if (nearest == old.end() || moved(object, **nearest) > most) return true;
+    old.erase(nearest);
+  }
+  return false;
+}
+
+}  // namespace
+
+bool Changes::is_due(GstClockTime time, const PublishSettings& settings) const {
+  if (settings.interval == 0 || !GST_CLOCK_TIME_IS_VALID(time)) return true;
+  // A time that goes back is another stream's.
+  return !GST_CLOCK_TIME_IS_VALID(last_) || time >= due_ || time < last_;
+}
+
+bool Changes::is_new(GstClockTime time, const std::vector<ObjectFacts>& objects, double height,
+                     const PublishSettings& settings) {
+  const bool timed =
+      GST_CLOCK_TIME_IS_VALID(time) && GST_CLOCK_TIME_IS_VALID(last_) && time >= last_;
+  if (settings.min_change > 0 && timed && time - last_ < settings.heartbeat * GST_MSECOND) {
+    std::vector<const ObjectFacts*> old;
+    for (const ObjectFacts& object : told_) old.push_back(&object);
+    if (!differ(objects, std::move(old), settings.min_change * height)) return false;
+  }
+  if (settings.min_change > 0) told_ = objects;
+  if (!GST_CLOCK_TIME_IS_VALID(time)) return true;
+  // Turns keep their beat, so that 100 ms of frames at 30 a second are ten documents a second.
+  const GstClockTime interval = settings.interval * GST_MSECOND;
+  const bool on_beat = timed && time >= due_ && time - due_ < interval;
+  due_ = (on_beat ? due_ : time) + interval;
+  last_ = time;
+  return true;
+}
+
+}  // namespace dvnn::gst

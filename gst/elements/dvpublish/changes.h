@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a frame gets a document: its turn has come, and it tells something new.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <vector>
+
+#include "elements/dvpublish/publishsettings.h"
+#include "publish/document.h"
+
+namespace dvnn::gst {
+
+class Changes {
+ public:
+  /// By the frame's running time; asked before its facts are collected.
+  bool is_due(GstClockTime time, const PublishSettings& settings) const;
+  /// By its objects, after is_due(). True: the frame is published, and is what others are held
+  /// against.
+  bool is_new(GstClockTime time, const std::vector<publish::ObjectFacts>& objects, double height,
+              const PublishSettings& settings);
+  void reset() { *this = {}; }
+
+ private:
+  GstClockTime last_ = GST_CLOCK_TIME_NONE, due_ = 0;
+  std::vector<publish::ObjectFacts> told_;
+};
+
+}  // namespace dvnn::gst

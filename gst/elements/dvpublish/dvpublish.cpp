@@ -1,0 +1,514 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * SECTION:element-dvpublish
+ * @title: dvpublish
+ * @short_description: sends what was found to files, pipes, MQTT, Kafka and webhooks
+ *
+ * dvpublish writes what frames carry as JSON documents, a line each, and passes the frames
+ * untouched. #GstDvPublish:mode chooses what documents are about: frames with their objects, the
+ * events of dvzones, the tracks of dvtrack. docs/publishing.md has the documents' schema.
+ *
+ * Documents are delivered by a thread of their own, so the stream never waits for a broker. While
+ * nobody takes them, they wait in memory and then on disk (#GstDvPublish:spool), also for the next
+ * start, and are delivered in their order afterwards: at least once, and with an id by which a
+ * receiver knows what has come twice. What had to be dropped is counted, and told by a warning.
+ *
+ * ## Messages
+ *
+ * An element message `dvnn-publish` when a connection is made (`state`, a string: `connected`) or
+ * lost (`lost`), when documents were dropped (`dropped`), when something else is wrong (`problem`)
+ * and at the end of the stream (`ended`): with `text` (string), why, and `published`, `delivered`,
+ * `dropped`, `queued` and `spooled` (guint64), as the property #GstDvPublish:counts has them.
+ *
+ * ## Example launch lines
+ * |[
+ * gst-launch-1.0 videotestsrc num-buffers=100 ! dvconvert ! dvinfer ! dvdecode ! dvpublish
+ * location=/dev/stdout ! fakesink
+ * ]| Prints a line of JSON for each frame.
+ * |[
+ * gst-launch-1.0 videotestsrc num-buffers=300 ! dvconvert ! dvinfer ! dvdecode threshold=0.1 !
+ * dvtrack ! dvpublish url=mqtt://localhost topic=shop/door mode=tracks snapshot=object
+ * spool=/tmp/spool ! fakesink
+ * ]| Sends a message with a picture for each thing that has passed, also if the broker starts
+ * later.
+ */
+#include "elements/dvpublish/dvpublish.h"
+
+#include <gst/video/video.h>
+
+#include <atomic>
+#include <memory>
+
+#include "base/format.h"
+#include "elements/dvpublish/changes.h"
+#include "elements/dvpublish/framefacts.h"
+#include "elements/dvpublish/publishsettings.h"
+#include "elements/dvpublish/snapshots.h"
+#include "frames/videocaps.h"
+#include "guard.h"
+#include "refs.h"
+#include "times.h"
+
+GST_DEBUG_CATEGORY_STATIC(dv_publish_debug);
+#undef GST_CAT_DEFAULT
+#define GST_CAT_DEFAULT dv_publish_debug
+
+using dvnn::Error;
+using dvnn::ErrorCode;
+using dvnn::Status;
+using dvnn::gst::ObjectLock;
+using dvnn::gst::PublishSettings;
+using dvnn::gst::StructurePtr;
+using dvnn::gst::Topic;
+using dvnn::publish::Document;
+using dvnn::publish::Notice;
+using dvnn::publish::Publisher;
+using dvnn::publish::PublisherStats;
+
+struct GstDvPublishPrivate {
+  // Under the object lock.
+  PublishSettings settings;
+  std::shared_ptr<Publisher> publisher;  // others hold it while they ask it
+  PublisherStats last_stats;             // of the last one
+  // Streaming thread only, or while there is none.
+  PublishSettings current;  // for this frame
+  dvnn::publish::Identity identity;
+  std::string topic;
+  guint64 seq = 0;
+  dvnn::image::Size size;
+  dvnn::gst::Changes changes;
+  dvnn::gst::Snapshots snapshots;
+  std::vector<StructurePtr> found;  // which the next frame, or the stream's end, publishes
+  dvnn::publish::Times last_times;
+  bool told_snapshot = false;
+  // The publisher's thread only.
+  bool warned_loss = false;
+  std::atomic<bool> flushing{false}, flushed{false};
+};
+
+struct _GstDvPublish {
+  GstBaseTransform parent;
+  GstDvPublishPrivate* priv;
+};
+
+G_DEFINE_TYPE(GstDvPublish, gst_dv_publish, GST_TYPE_BASE_TRANSFORM)
+GST_ELEMENT_REGISTER_DEFINE(dvpublish, "dvpublish", GST_RANK_NONE, GST_TYPE_DV_PUBLISH)
+
+static guint prop_counts;  // the row after those of the settings
+
+static GstStaticPadTemplate dv_publish_sink_template = GST_STATIC_PAD_TEMPLATE(
+    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS("video/x-raw(ANY)"));
+static GstStaticPadTemplate dv_publish_src_template = GST_STATIC_PAD_TEMPLATE(
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS("video/x-raw(ANY)"));
+
+static const dvnn::gst::Properties<PublishSettings>& gst_dv_publish_properties() {
+  static const auto* const rows =
+      new dvnn::gst::Properties<PublishSettings>(dvnn::gst::publish_properties());
+  return *rows;
+}
+
+// --- what is told ------------------------------------------------------------------------------
+
+static std::shared_ptr<Publisher> gst_dv_publish_publisher(GstDvPublish* self) {
+  const ObjectLock lock(self);
+  return self->priv->publisher;
+}
+
+static PublisherStats gst_dv_publish_stats(GstDvPublish* self) {
+  const std::shared_ptr<Publisher> publisher = gst_dv_publish_publisher(self);
+  if (publisher) return publisher->stats();
+  const ObjectLock lock(self);
+  return self->priv->last_stats;
+}
+
+static void gst_dv_publish_add_counts(const PublisherStats& stats, GstStructure* fields) {
+  gst_structure_set(fields, "published", G_TYPE_UINT64, guint64{stats.published}, "delivered",
+                    G_TYPE_UINT64, guint64{stats.delivered}, "dropped", G_TYPE_UINT64,
+                    guint64{stats.dropped}, "queued", G_TYPE_UINT64, guint64{stats.queued},
+                    "spooled", G_TYPE_UINT64, guint64{stats.spooled}, "connected", G_TYPE_BOOLEAN,
+                    gboolean{stats.connected}, nullptr);
+}
+
+static void gst_dv_publish_post(GstDvPublish* self, const char* state, const std::string& text,
+                                const PublisherStats& stats) {
+  {
+    const ObjectLock lock(self);
+    if (!self->priv->settings.post_messages) return;
+  }
+  GstStructure* fields = gst_structure_new("dvnn-publish", "state", G_TYPE_STRING, state, "text",
+                                           G_TYPE_STRING, dvnn::printable(text).c_str(), nullptr);
+  gst_dv_publish_add_counts(stats, fields);
+  gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), fields));
+}
+
+// The publisher's thread. A broker that is away is warned of once, until it is back.
+static void gst_dv_publish_notice(GstDvPublish* self, Notice what, const std::string& why) {
+  GstDvPublishPrivate& priv = *self->priv;
+  const PublisherStats stats = gst_dv_publish_stats(self);
+  GST_INFO_OBJECT(self, "%d %s", static_cast<int>(what), why.c_str());
+  switch (what) {
+    case Notice::kConnected:
+      priv.warned_loss = false;
+      return gst_dv_publish_post(self, "connected", "", stats);
+    case Notice::kLost:
+      if (!std::exchange(priv.warned_loss, true)) {
+        dvnn::gst::post_warning(GST_ELEMENT(self), Topic::kFile, {ErrorCode::kIo, why});
+      }
+      return gst_dv_publish_post(self, "lost", why, stats);
+    case Notice::kDropped:
+      dvnn::gst::post_warning(GST_ELEMENT(self), Topic::kFile, {ErrorCode::kLimit, why});
+      return gst_dv_publish_post(self, "dropped", why, stats);
+    case Notice::kProblem:
+      dvnn::gst::post_warning(GST_ELEMENT(self), Topic::kFile, {ErrorCode::kIo, why});
+      return gst_dv_publish_post(self, "problem", why, stats);
+  }
+}
+
+// --- documents ---------------------------------------------------------------------------------
+
+static void gst_dv_publish_send(GstDvPublish* self, const Document& document) {
+  GstDvPublishPrivate& priv = *self->priv;
+  if (!priv.publisher) return;
+  std::string line =
+      dvnn::publish::to_line(document, priv.identity, priv.seq++, priv.current.fields_value);
+  priv.publisher->publish({priv.topic, priv.identity.stream, std::move(line)});
+}
+
+static Document gst_dv_publish_document(GstDvPublish* self, const dvnn::publish::Times& times) {
+  Document document;
+  document.time = times;
+  document.width = static_cast<int>(self->priv->size.width);
+  document.height = static_cast<int>(self->priv->size.height);
+  return document;
+}
+
+// The time of what lies between frames, by that of the frame with which it was found.
+static dvnn::publish::Times gst_dv_publish_times_of(const GstStructure* fields,
+                                                    const dvnn::publish::Times& frame) {
+  dvnn::publish::Times times = frame;
+  const guint64 none = GST_CLOCK_TIME_NONE;
+  const guint64 pts = dvnn::gst::uint64_field(fields, "timestamp", none);
+  const guint64 stream = dvnn::gst::uint64_field(fields, "stream-time", none);
+  if (stream != none) times.stream_time = stream;
+  if (pts == none) return times;
+  if (frame.pts) {
+    const auto ago = static_cast<gint64>(*frame.pts) - static_cast<gint64>(pts);
+    times.utc_ns -= ago;
+    if (times.ntp) *times.ntp -= static_cast<guint64>(ago);
+  }
+  times.pts = pts;
+  return times;
+}
+
+// The object as this frame shows it, else as it was seen best.
+static std::optional<dvnn::publish::Picture> gst_dv_publish_picture(GstDvPublish* self,
+                                                                    guint64 track,
+                                                                    GstBuffer* frame) {
+  GstDvPublishPrivate& priv = *self->priv;
+  const PublishSettings& settings = priv.current;
+  if (settings.snapshot == dvnn::gst::Snapshot::kNone) return std::nullopt;
+  if (frame && settings.snapshot == dvnn::gst::Snapshot::kFrame) {
+    return priv.snapshots.of_frame(frame, settings);
+  }
+  const GstDvObjectsMeta* meta = frame ? gst_buffer_get_dv_objects_meta(frame) : nullptr;
+  for (guint i = 0; meta && i < gst_dv_objects_meta_get_n_objects(meta); ++i) {
+    const GstDvObject* object = gst_dv_objects_meta_get_object(meta, i);
+    if (object->track_id == track && track != 0 && !object->predicted) {
+      return priv.snapshots.of_object(frame, *object, settings);
+    }
+  }
+  return priv.snapshots.of_track(track, settings);
+}
+
+// Publishes what was found with the frame, or with the stream's end.
+static void gst_dv_publish_found(GstDvPublish* self, GstBuffer* frame,
+                                 const dvnn::publish::Times& times) {
+  GstDvPublishPrivate& priv = *self->priv;
+  for (const StructurePtr& fields : priv.found) {
+    const bool event = gst_structure_has_name(fields.get(), "dvnn-zone-event");
+    Document document = gst_dv_publish_document(self, gst_dv_publish_times_of(fields.get(), times));
+    if (event) {
+      auto facts = dvnn::gst::event_facts(fields.get());
+      document.picture = gst_dv_publish_picture(self, facts.track_id, frame);
+      document.facts = std::move(facts);
+    } else {
+      auto facts = dvnn::gst::track_facts(fields.get());
+      const bool pictured = priv.current.snapshot != dvnn::gst::Snapshot::kNone;
+      if (pictured) {
+        document.picture = facts.ended ? priv.snapshots.of_track(facts.track_id, priv.current)
+                                       : gst_dv_publish_picture(self, facts.track_id, frame);
+      }
+      document.facts = std::move(facts);
+    }
+    const guint wanted = event ? dvnn::gst::kEvents : dvnn::gst::kTracks;
+    if (priv.current.mode & wanted) gst_dv_publish_send(self, document);
+    if (gst_structure_has_name(fields.get(), "dvnn-track-ended")) {
+      priv.snapshots.forget_track(dvnn::gst::uint64_field(fields.get(), "track-id", 0));
+    }
+  }
+  priv.found.clear();
+}
+
+static void gst_dv_publish_add_pictures(GstDvPublish* self, GstBuffer* frame, Document* document) {
+  GstDvPublishPrivate& priv = *self->priv;
+  if (priv.current.snapshot == dvnn::gst::Snapshot::kFrame) {
+    document->picture = priv.snapshots.of_frame(frame, priv.current);
+  }
+  const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
+  if (!meta || priv.current.snapshot != dvnn::gst::Snapshot::kObject) return;
+  for (auto& facts : std::get<dvnn::publish::FrameFacts>(document->facts).objects) {
+    const GstDvObject* object = gst_dv_objects_meta_find_object(meta, facts.id);
+    if (object && !object->predicted) {
+      facts.picture = priv.snapshots.of_object(frame, *object, priv.current);
+    }
+  }
+}
+
+static void gst_dv_publish_whole_frame(GstDvPublish* self, GstBuffer* frame,
+                                       const dvnn::publish::Times& times) {
+  GstDvPublishPrivate& priv = *self->priv;
+  const GstClockTime now = dvnn::gst::running_time(GST_BASE_TRANSFORM(self)->segment, frame);
+  if (!priv.changes.is_due(now, priv.current)) return;
+  auto facts = dvnn::gst::frame_facts(frame, priv.current.details);
+  if (!priv.changes.is_new(now, facts.objects, priv.size.height, priv.current)) return;
+  Document document = gst_dv_publish_document(self, times);
+  document.facts = std::move(facts);
+  gst_dv_publish_add_pictures(self, frame, &document);
+  gst_dv_publish_send(self, document);
+}
+
+// --- frames ------------------------------------------------------------------------------------
+
+static void gst_dv_publish_take_settings(GstDvPublish* self) {
+  const ObjectLock lock(self);
+  self->priv->current = self->priv->settings;
+}
+
+static GstFlowReturn gst_dv_publish_frame(GstDvPublish* self, GstBuffer* frame) {
+  GstDvPublishPrivate& priv = *self->priv;
+  gst_dv_publish_take_settings(self);
+  const GstVideoMeta* video = gst_buffer_get_video_meta(frame);
+  if (video) priv.size = {static_cast<double>(video->width), static_cast<double>(video->height)};
+  const auto times = dvnn::gst::frame_times(frame, GST_BASE_TRANSFORM(self)->segment);
+  if (priv.current.snapshot != dvnn::gst::Snapshot::kNone &&
+      (priv.current.mode & (dvnn::gst::kEvents | dvnn::gst::kTracks))) {
+    priv.snapshots.see(frame, priv.current);
+  }
+  gst_dv_publish_found(self, frame, times);
+  if (priv.current.mode & dvnn::gst::kFrames) gst_dv_publish_whole_frame(self, frame, times);
+  priv.last_times = times;
+  const auto problem = priv.snapshots.take_problem();
+  if (problem && !std::exchange(priv.told_snapshot, true)) {
+    dvnn::gst::post_warning(GST_ELEMENT(self), Topic::kData, *problem);
+  }
+  return GST_FLOW_OK;
+}
+
+static GstFlowReturn gst_dv_publish_transform_ip(GstBaseTransform* trans, GstBuffer* frame) {
+  return dvnn::gst::guard(trans, "the frame cannot be published", GST_FLOW_ERROR,
+                          [&] { return gst_dv_publish_frame(GST_DV_PUBLISH(trans), frame); });
+}
+
+// --- stream ------------------------------------------------------------------------------------
+
+static gboolean gst_dv_publish_set_caps(GstBaseTransform* trans, GstCaps* incaps, GstCaps*) {
+  GstDvPublishPrivate& priv = *GST_DV_PUBLISH(trans)->priv;
+  priv.size = dvnn::gst::frame_size(incaps);
+  priv.snapshots.set_format(incaps);
+  return priv.size.width > 0 && priv.size.height > 0;
+}
+
+// What has no frame any more gets the last one's time.
+static void gst_dv_publish_rest(GstDvPublish* self) {
+  GstDvPublishPrivate& priv = *self->priv;
+  if (priv.found.empty()) return;
+  gst_dv_publish_take_settings(self);
+  constexpr gint64 kMicrosecond = 1000;
+  if (priv.last_times.utc_ns == 0) priv.last_times.utc_ns = g_get_real_time() * kMicrosecond;
+  gst_dv_publish_found(self, nullptr, priv.last_times);
+}
+
+// Waits until all is delivered, for a bounded time.
+static void gst_dv_publish_flush(GstDvPublish* self, bool may_be_ended) {
+  GstDvPublishPrivate& priv = *self->priv;
+  const auto publisher = gst_dv_publish_publisher(self);
+  if (!publisher || priv.flushed) return;
+  priv.flushing = may_be_ended;
+  publisher->flush(std::chrono::milliseconds(priv.current.flush_timeout));
+  priv.flushing = false;
+  priv.flushed = true;
+}
+
+static gboolean gst_dv_publish_sink_event(GstBaseTransform* trans, GstEvent* event) {
+  GstDvPublish* self = GST_DV_PUBLISH(trans);
+  GstDvPublishPrivate& priv = *self->priv;
+  dvnn::gst::guard(trans, "the stream's events cannot be published", [&] {
+    switch (GST_EVENT_TYPE(event)) {
+      case GST_EVENT_CUSTOM_DOWNSTREAM: {
+        const GstStructure* fields = gst_event_get_structure(event);
+        if (!fields || !(gst_structure_has_name(fields, "dvnn-zone-event") ||
+                         gst_structure_has_name(fields, "dvnn-track-started") ||
+                         gst_structure_has_name(fields, "dvnn-track-ended"))) {
+          break;
+        }
+        constexpr size_t kMostFound = 10000;  // without a frame in between
+        if (priv.found.size() >= kMostFound) gst_dv_publish_rest(self);
+        priv.found.emplace_back(gst_structure_copy(fields));
+        break;
+      }
+      case GST_EVENT_EOS:
+        gst_dv_publish_rest(self);
+        gst_dv_publish_flush(self, true);
+        break;
+      case GST_EVENT_STREAM_START:
+        priv.flushed = false;
+        [[fallthrough]];
+      case GST_EVENT_FLUSH_STOP:
+        gst_dv_publish_rest(self);
+        priv.changes.reset();
+        priv.snapshots.forget_all();
+        break;
+      default:
+        break;
+    }
+  });
+  return GST_BASE_TRANSFORM_CLASS(gst_dv_publish_parent_class)->sink_event(trans, event);
+}
+
+static Status gst_dv_publish_open(GstDvPublish* self) {
+  GstDvPublishPrivate& priv = *self->priv;
+  gst_dv_publish_take_settings(self);
+  const PublishSettings& settings = priv.current;
+  DVNN_ASSIGN(const dvnn::publish::Address address, dvnn::gst::chosen_address(settings));
+  DVNN_ASSIGN(const dvnn::publish::Options options, dvnn::gst::chosen_options(settings));
+  const dvnn::gst::CharsPtr name(gst_object_get_name(GST_OBJECT(self)));
+  priv.identity.stream = settings.stream.empty() ? name.get() : settings.stream;
+  priv.identity.session = dvnn::publish::new_session();
+  priv.topic = settings.topic;
+  if (priv.topic.empty()) {
+    priv.topic = address.scheme == "kafka" ? "dvnn" : "dvnn/" + priv.identity.stream;
+  }
+  priv.identity.topic = priv.topic;
+  priv.seq = 0;
+  priv.warned_loss = priv.told_snapshot = false;
+  priv.flushed = false;
+  priv.snapshots.set_name(priv.identity.session);
+  dvnn::publish::PublisherSettings how;
+  how.queue_messages = settings.queue;
+  how.spool = dvnn::gst::spool_folder(settings, priv.identity.stream);
+  how.spool_bounds.most_bytes = guint64{settings.spool_size} << 20;
+  auto publisher = std::make_shared<Publisher>(
+      how, [self](Notice what, const std::string& why) { gst_dv_publish_notice(self, what, why); });
+  DVNN_TRY(publisher->start(address, options, priv.identity));
+  const ObjectLock lock(self);
+  priv.publisher = std::move(publisher);
+  return {};
+}
+
+static gboolean gst_dv_publish_start(GstBaseTransform* trans) {
+  return dvnn::gst::guard(trans, "publishing cannot begin", FALSE, [&]() -> gboolean {
+    const Status status = gst_dv_publish_open(GST_DV_PUBLISH(trans));
+    if (!status.ok()) dvnn::gst::post_error(GST_ELEMENT(trans), Topic::kSettings, status.error());
+    return status.ok();
+  });
+}
+
+static gboolean gst_dv_publish_stop(GstBaseTransform* trans) {
+  GstDvPublish* self = GST_DV_PUBLISH(trans);
+  GstDvPublishPrivate& priv = *self->priv;
+  dvnn::gst::guard(trans, "publishing cannot end", [&] {
+    gst_dv_publish_rest(self);
+    gst_dv_publish_flush(self, false);
+    const auto publisher = gst_dv_publish_publisher(self);
+    if (!publisher) return;
+    publisher->stop();
+    const PublisherStats stats = publisher->stats();
+    {
+      const ObjectLock lock(self);
+      priv.publisher.reset();
+      priv.last_stats = stats;
+    }
+    gst_dv_publish_post(self, "ended",
+                        stats.spooled > 0 ? "the rest waits in the spool for the next start" : "",
+                        stats);
+  });
+  priv.changes.reset();
+  priv.snapshots.forget_all();
+  priv.found.clear();
+  priv.size = {};
+  priv.last_times = {};
+  return TRUE;
+}
+
+static GstStateChangeReturn gst_dv_publish_change_state(GstElement* element,
+                                                        GstStateChange change) {
+  GstDvPublish* self = GST_DV_PUBLISH(element);
+  // Who ends the pipeline while its end waits does not wait with it.
+  if (change == GST_STATE_CHANGE_PAUSED_TO_READY && self->priv->flushing) {
+    const auto publisher = gst_dv_publish_publisher(self);
+    if (publisher) publisher->cancel_flush();
+  }
+  return GST_ELEMENT_CLASS(gst_dv_publish_parent_class)->change_state(element, change);
+}
+
+// --- object ------------------------------------------------------------------------------------
+
+static void gst_dv_publish_set_property(GObject* object, guint id, const GValue* value,
+                                        GParamSpec*) {
+  gst_dv_publish_properties().set(GST_ELEMENT(object), &GST_DV_PUBLISH(object)->priv->settings, id,
+                                  value);
+}
+
+static void gst_dv_publish_get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
+  GstDvPublish* self = GST_DV_PUBLISH(object);
+  if (id == prop_counts) {
+    GstStructure* fields = gst_structure_new_empty("dvnn-publish-counts");
+    gst_dv_publish_add_counts(gst_dv_publish_stats(self), fields);
+    g_value_take_boxed(value, fields);
+    return;
+  }
+  gst_dv_publish_properties().get(GST_ELEMENT(object), &self->priv->settings, id, value);
+}
+
+static void gst_dv_publish_finalize(GObject* object) {
+  delete GST_DV_PUBLISH(object)->priv;
+  G_OBJECT_CLASS(gst_dv_publish_parent_class)->finalize(object);
+}
+
+static void gst_dv_publish_init(GstDvPublish* self) {
+  self->priv = new GstDvPublishPrivate();
+  gst_base_transform_set_in_place(GST_BASE_TRANSFORM(self), TRUE);
+  // Frames stay as they are, so those that others hold need no copy.
+  gst_base_transform_set_passthrough(GST_BASE_TRANSFORM(self), TRUE);
+}
+
+static void gst_dv_publish_class_init(GstDvPublishClass* klass) {
+  GObjectClass* object_class = G_OBJECT_CLASS(klass);
+  GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
+  GstBaseTransformClass* trans_class = GST_BASE_TRANSFORM_CLASS(klass);
+  GST_DEBUG_CATEGORY_INIT(dv_publish_debug, "dvpublish", 0, "Publishing of what was found");
+  object_class->set_property = GST_DEBUG_FUNCPTR(gst_dv_publish_set_property);
+  object_class->get_property = GST_DEBUG_FUNCPTR(gst_dv_publish_get_property);
+  object_class->finalize = GST_DEBUG_FUNCPTR(gst_dv_publish_finalize);
+  prop_counts = gst_dv_publish_properties().install(object_class) + 1;
+  g_object_class_install_property(
+      object_class, prop_counts,
+      g_param_spec_boxed("counts", "Counts",
+                         "Since the last start: published, delivered, dropped, queued and spooled "
+                         "documents, and whether somebody is connected",
+                         GST_TYPE_STRUCTURE,
+                         static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+  element_class->change_state = GST_DEBUG_FUNCPTR(gst_dv_publish_change_state);
+  gst_element_class_set_static_metadata(
+      element_class, "DV publisher", "Filter/Analyzer/Video",
+      "Sends objects, events and tracks to files, pipes, MQTT, Kafka and webhooks",
+      "gst-dvnn developers");
+  gst_element_class_add_static_pad_template(element_class, &dv_publish_sink_template);
+  gst_element_class_add_static_pad_template(element_class, &dv_publish_src_template);
+  trans_class->start = GST_DEBUG_FUNCPTR(gst_dv_publish_start);
+  trans_class->stop = GST_DEBUG_FUNCPTR(gst_dv_publish_stop);
+  trans_class->set_caps = GST_DEBUG_FUNCPTR(gst_dv_publish_set_caps);
+  trans_class->sink_event = GST_DEBUG_FUNCPTR(gst_dv_publish_sink_event);
+  trans_class->transform_ip = GST_DEBUG_FUNCPTR(gst_dv_publish_transform_ip);
+  trans_class->transform_ip_on_passthrough = TRUE;
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "elements/dvpublish/framefacts.h"
+
+#include "elements/dvpublish/publishsettings.h"
+#include "elements/dvzones/zonereport.h"
+#include "times.h"
+
+namespace dvnn::gst {
+namespace {
+
+using publish::Box;
+
+const char* kind_name(GstDvObjectKind kind) {
+  switch (kind) {
+    case GST_DV_OBJECT_DETECTION:
+      return "detection";
+    case GST_DV_OBJECT_CLASSIFICATION:
+      return "classification";
+    case GST_DV_OBJECT_SEGMENTATION:
+      return "segmentation";
+    case GST_DV_OBJECT_ATTRIBUTES:
+      return "attributes";
+  }
+  return "detection";
+}
+
+const char* state_name(GstDvPassState state) {
+  switch (state) {
+    case GST_DV_PASS_INFERRED:
+      return "inferred";
+    case GST_DV_PASS_SKIPPED:
+      return "skipped";
+    case GST_DV_PASS_PREDICTED:
+      return "predicted";
+  }
+  return "skipped";
+}
+
+std::string text_field(const GstStructure* fields, const char* name) {
+  const gchar* text = gst_structure_get_string(fields, name);
+  return text ? text : "";
+}
+
+double double_field(const GstStructure* fields, const char* name) {
+  gdouble value = 0;
+  gst_structure_get_double(fields, name, &value);
+  return value;
+}
+
+Box box_field(const GstStructure* fields) {
+  return {double_field(fields, "x0"), double_field(fields, "y0"), double_field(fields, "x1"),
+          double_field(fields, "y1")};
+}
+
+void add_mask(const GstDvObject* object, publish::ObjectFacts* facts) {
+  publish::Mask mask;
+  guint width = 0, height = 0;
+  if (!gst_dv_object_get_mask(object, &mask.box[0], &mask.box[1], &mask.box[2], &mask.box[3],
+                              &width, &height) ||
+      width == 0 || height == 0) {
+    return;
+  }
+  GBytes* cells = gst_dv_object_get_mask_cells(object);
+  if (!cells) return;
+  gsize size = 0;
+  const auto* bytes = static_cast<const char*>(g_bytes_get_data(cells, &size));
+  mask.width = width;
+  mask.height = height;
+  if (bytes) mask.cells.assign(bytes, size);
+  g_bytes_unref(cells);
+  facts->mask = std::move(mask);
+}
+
+void add_details(const GstDvObject* object, guint details, publish::ObjectFacts* facts) {
+  if (details & kPoints) {
+    for (guint i = 0; i < gst_dv_object_get_n_points(object); ++i) {
+      gdouble x = 0, y = 0;
+      gfloat confidence = 0;
+      gst_dv_object_get_point(object, i, &x, &y, &confidence);
+      facts->points.push_back({x, y, static_cast<double>(confidence)});
+    }
+    const gchar* skeleton = gst_dv_object_get_skeleton(object);
+    if (skeleton && !facts->points.empty()) facts->skeleton = skeleton;
+  }
+  if (details & kOutlines) {
+    for (guint i = 0; i < gst_dv_object_get_n_corners(object); ++i) {
+      gdouble x = 0, y = 0;
+      gst_dv_object_get_corner(object, i, &x, &y);
+      facts->outline.push_back({x, y});
+    }
+  }
+  if (details & kMasks) add_mask(object, facts);
+  const gchar* text = gst_dv_object_get_text(object);
+  if ((details & kTexts) && text) facts->text = text;
+  if (details & kEmbeddings) {
+    gsize length = 0;
+    const gfloat* values = gst_dv_object_get_embedding(object, &length);
+    if (values) facts->embedding.assign(values, values + length);
+  }
+  if (details & kNumbers) {
+    for (guint i = 0; i < gst_dv_object_get_n_numbers(object); ++i) {
+      gdouble value = 0;
+      const gchar* name = gst_dv_object_get_number(object, i, &value);
+      if (name) facts->numbers.emplace_back(name, value);
+    }
+  }
+}
+
+publish::ObjectFacts object_facts(const GstDvObject* object, const GstDvObjectsMeta* meta,
+                                  guint details) {
+  publish::ObjectFacts facts;
+  facts.id = object->id;
+  facts.parent = object->parent;
+  facts.track_id = object->track_id;
+  facts.kind = kind_name(object->kind);
+  facts.class_id = object->class_id;
+  facts.label = object->label;
+  facts.confidence = static_cast<double>(object->confidence);
+  facts.predicted = object->predicted;
+  const bool known = object->network >= 0 &&
+                     static_cast<guint>(object->network) < gst_dv_objects_meta_get_n_passes(meta);
+  if (known) {
+    facts.network =
+        gst_dv_objects_meta_get_pass(meta, static_cast<guint>(object->network))->network;
+  }
+  if (gst_dv_object_has_box(object))
+    facts.box = Box{object->x0, object->y0, object->x1, object->y1};
+  add_details(object, details, &facts);
+  return facts;
+}
+
+std::vector<publish::ZoneCount> counts_of(const GstStructure* fields, const char* list,
+                                          const std::vector<const char*>& names) {
+  std::vector<publish::ZoneCount> counts;
+  const GValue* all = gst_structure_get_value(fields, list);
+  if (!all || !GST_VALUE_HOLDS_LIST(all)) return counts;
+  for (guint i = 0; i < gst_value_list_get_size(all); ++i) {
+    const GValue* item = gst_value_list_get_value(all, i);
+    if (!GST_VALUE_HOLDS_STRUCTURE(item)) continue;
+    const GstStructure* one = gst_value_get_structure(item);
+    publish::ZoneCount count;
+    count.name = text_field(one, "name");
+    for (const char* name : names) count.numbers.emplace_back(name, uint64_field(one, name, 0));
+    count.labels = counts_of(one, "labels", names);
+    counts.push_back(std::move(count));
+  }
+  return counts;
+}
+
+// Counts that dvzones has attached.
+void add_counts(GstBuffer* frame, publish::FrameFacts* facts) {
+  GstCustomMeta* meta = gst_buffer_get_custom_meta(frame, kZonesMeta);
+  if (!meta) return;
+  const GValue* value = gst_structure_get_value(gst_custom_meta_get_structure(meta), "counts");
+  if (!value || !GST_VALUE_HOLDS_STRUCTURE(value)) return;
+  const GstStructure* counts = gst_value_get_structure(value);
+  facts->counts = publish::ZoneCounts{counts_of(counts, "areas", {"inside", "entered", "left"}),
+                                      counts_of(counts, "lines", {"forward", "backward"})};
+}
+
+std::optional<uint64_t> valid(GstClockTime time) {
+  if (!GST_CLOCK_TIME_IS_VALID(time)) return std::nullopt;
+  return time;
+}
+
+GstCaps* reference(const char* name) {
+  GstCaps* caps = gst_caps_new_empty_simple(name);
+  GST_MINI_OBJECT_FLAG_SET(caps, GST_MINI_OBJECT_FLAG_MAY_BE_LEAKED);
+  return caps;
+}
+
+}  // namespace
+
+guint64 uint64_field(const GstStructure* fields, const char* name, guint64 otherwise) {
+  guint64 value = otherwise;
+  gst_structure_get_uint64(fields, name, &value);
+  return value;
+}
+
+publish::FrameFacts frame_facts(GstBuffer* frame, guint details) {
+  publish::FrameFacts facts;
+  const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
+  if (meta) {
+    for (guint i = 0; i < gst_dv_objects_meta_get_n_passes(meta); ++i) {
+      const GstDvPass* pass = gst_dv_objects_meta_get_pass(meta, i);
+      facts.passes.push_back({pass->network, state_name(pass->state)});
+    }
+    const guint objects = gst_dv_objects_meta_get_n_objects(meta);
+    facts.objects.reserve(objects);
+    for (guint i = 0; i < objects; ++i) {
+      facts.objects.push_back(object_facts(gst_dv_objects_meta_get_object(meta, i), meta, details));
+    }
+  }
+  add_counts(frame, &facts);
+  return facts;
+}
+
+publish::EventFacts event_facts(const GstStructure* fields) {
+  publish::EventFacts facts;
+  facts.kind = text_field(fields, "event");
+  facts.area = text_field(fields, "area");
+  facts.line = text_field(fields, "line");
+  facts.label = text_field(fields, "label");
+  facts.direction = text_field(fields, "direction");
+  facts.track_id = uint64_field(fields, "track-id", 0);
+  if (gst_structure_has_field(fields, "duration")) {
+    facts.duration = uint64_field(fields, "duration", 0);
+  }
+  guint inside = 0;
+  if (gst_structure_get_uint(fields, "inside", &inside)) facts.inside = inside;
+  return facts;
+}
+
+publish::TrackFacts track_facts(const GstStructure* fields) {
+  publish::TrackFacts facts;
+  facts.ended = gst_structure_has_name(fields, "dvnn-track-ended");
+  facts.track_id = uint64_field(fields, "track-id", 0);
+  facts.network = text_field(fields, "network");
+  facts.label = text_field(fields, "label");
+  gst_structure_get_int(fields, "class-id", &facts.class_id);
+  facts.first = uint64_field(fields, "first", 0);
+  facts.last = uint64_field(fields, "last", 0);
+  if (!facts.ended) {
+    facts.confidence = double_field(fields, "confidence");
+    facts.box = box_field(fields);
+    return facts;
+  }
+  guint detections = 0;
+  if (gst_structure_get_uint(fields, "detections", &detections)) facts.detections = detections;
+  const GValue *path = gst_structure_get_value(fields, "path"),
+               *times = gst_structure_get_value(fields, "path-times");
+  if (path && times && GST_VALUE_HOLDS_ARRAY(path) && GST_VALUE_HOLDS_ARRAY(times)) {
+    const guint count = MIN(gst_value_array_get_size(path) / 2, gst_value_array_get_size(times));
+    for (guint i = 0; i < count; ++i) {
+      facts.path.push_back({{g_value_get_double(gst_value_array_get_value(path, 2 * i)),
+                             g_value_get_double(gst_value_array_get_value(path, 2 * i + 1))},
+                            g_value_get_uint64(gst_value_array_get_value(times, i))});
+    }
+  }
+  const GValue* view = gst_structure_get_value(fields, "best-view");
+  if (view && GST_VALUE_HOLDS_STRUCTURE(view)) {
+    const GstStructure* best = gst_value_get_structure(view);
+    facts.best_view = publish::BestView{uint64_field(best, "timestamp", 0),
+                                        double_field(best, "confidence"), box_field(best)};
+  }
+  return facts;
+}
+
+publish::Times frame_times(GstBuffer* frame, const GstSegment& segment) {
+  constexpr gint64 kMicrosecond = 1000;
+  constexpr guint64 kFrom1900To1970 = G_GUINT64_CONSTANT(2208988800) * GST_SECOND;
+  static GstCaps* const ntp = reference("timestamp/x-ntp");
+  static GstCaps* const unix_time = reference("timestamp/x-unix");
+  publish::Times times;
+  times.pts = valid(GST_BUFFER_PTS(frame));
+  times.stream_time = valid(stream_time(segment, frame));
+  times.utc_ns = g_get_real_time() * kMicrosecond;
+  const GstReferenceTimestampMeta* meta = gst_buffer_get_reference_timestamp_meta(frame, ntp);
+  if (meta && GST_CLOCK_TIME_IS_VALID(meta->timestamp)) times.ntp = meta->timestamp;
+  if (times.ntp && *times.ntp >= kFrom1900To1970) {
+    times.utc_ns = static_cast<gint64>(*times.ntp - kFrom1900To1970);
+    times.from_reference = true;
+    return times;
+  }
+  meta = gst_buffer_get_reference_timestamp_meta(frame, unix_time);
+  if (meta && meta->timestamp <= G_MAXINT64) {
+    times.utc_ns = static_cast<gint64>(meta->timestamp);
+    times.from_reference = true;
+  }
+  return times;
+}
+
+}  // namespace dvnn::gst

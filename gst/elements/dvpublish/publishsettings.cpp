@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "elements/dvpublish/publishsettings.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "base/format.h"
+#include "publish/document.h"
+
+namespace dvnn::gst {
+namespace {
+
+constexpr size_t kMostOptionBytes = 1 << 20;
+
+GType mode_type() {
+  static const GFlagsValue values[] = {
+      {kFrames, "A document for each frame", "frames"},
+      {kEvents, "A document for each event of dvzones", "events"},
+      {kTracks, "Documents when a track starts and when it ends", "tracks"},
+      {0, nullptr, nullptr}};
+  return register_flags("GstDvPublishMode", values);
+}
+
+GType detail_type() {
+  static const GFlagsValue values[] = {{kPoints, "Key points", "points"},
+                                       {kOutlines, "Outlines", "outlines"},
+                                       {kMasks, "Masks, as base64", "masks"},
+                                       {kTexts, "What was read", "texts"},
+                                       {kEmbeddings, "Embeddings", "embeddings"},
+                                       {kNumbers, "What was estimated", "numbers"},
+                                       {0, nullptr, nullptr}};
+  return register_flags("GstDvPublishDetails", values);
+}
+
+GType snapshot_type() {
+  static const GEnumValue values[] = {
+      {static_cast<gint>(Snapshot::kNone), "No pictures", "none"},
+      {static_cast<gint>(Snapshot::kObject), "The object that a document is about", "object"},
+      {static_cast<gint>(Snapshot::kFrame), "The frame that a document is about", "frame"},
+      {0, nullptr, nullptr}};
+  return register_enum("GstDvPublishSnapshot", values);
+}
+
+Status take_fields(const std::string& text, PublishSettings* settings) {
+  DVNN_ASSIGN(settings->fields_value, publish::parse_fields(text));
+  return {};
+}
+
+Status check_url(const std::string& text, PublishSettings*) {
+  if (!text.empty()) DVNN_TRY(publish::parse_address(text));
+  return {};
+}
+
+Status check_options(const std::string& text, PublishSettings*) {
+  DVNN_TRY(publish::parse_options(text));
+  return {};
+}
+
+void add_target(Properties<PublishSettings>* table) {
+  table->text(&PublishSettings::url, When::kReady,
+              {"url", "URL",
+               "Where to: file:PATH, mqtt://HOST, mqtts://HOST, kafka://HOST:PORT,HOST:PORT, "
+               "http://HOST/PATH, https://HOST/PATH"},
+              check_url);
+  table->text(
+      &PublishSettings::location, When::kReady,
+      {"location", "Location", "File or pipe that gets a line for each document; url comes first"});
+  table->text(&PublishSettings::topic, When::kReady,
+              {"topic", "Topic", "Topic of MQTT and Kafka; empty: dvnn/STREAM, for Kafka dvnn"});
+  table->text(&PublishSettings::stream, When::kReady,
+              {"stream", "Stream",
+               "The stream's name in documents, and Kafka's key; empty: the element's name"});
+  table->text(&PublishSettings::options, When::kReady,
+              {"options", "Options",
+               "Settings of the transport, name=value,name=value (docs/publishing.md)"},
+              check_options);
+  table->text(&PublishSettings::options_file, When::kReady,
+              {"options-file", "Options file",
+               "File with settings of the transport, a line for each: for passwords"});
+}
+
+void add_documents(Properties<PublishSettings>* table) {
+  constexpr guint kLongest = 24 * 3600 * 1000;
+  table->flags_of(&PublishSettings::mode, When::kPlaying, mode_type(),
+                  {"mode", "Mode", "What documents are about: any of frames, events and tracks"});
+  table->flags_of(&PublishSettings::details, When::kPlaying, detail_type(),
+                  {"details", "Details", "What objects tell beside label, confidence and box"});
+  table->number(
+      &PublishSettings::interval, When::kPlaying, 0, kLongest,
+      {"interval", "Interval", "Milliseconds from one frame's document to the next, at least"});
+  table->number(&PublishSettings::min_change, When::kPlaying, 0, 1,
+                {"min-change", "Least change",
+                 "Frames in which nobody has come or gone, and no edge of a box has moved by more "
+                 "than this fraction of the frame's height, get no document; 0: all do"});
+  table->number(
+      &PublishSettings::heartbeat, When::kPlaying, 0, kLongest,
+      {"heartbeat", "Heartbeat",
+       "Milliseconds after which a frame gets a document although min-change is not reached"});
+  table->text(&PublishSettings::fields, When::kPlaying,
+              {"fields", "Fields", "Fields of your own, as JSON: {\"site\":\"Kyoto\"}"},
+              take_fields);
+  table->choice(&PublishSettings::snapshot, When::kPlaying, snapshot_type(),
+                {"snapshot", "Snapshot",
+                 "Pictures in documents: of tracks, and of events if the object is hidden by then, "
+                 "the best view so far"});
+  table->text(&PublishSettings::snapshot_folder, When::kPlaying,
+              {"snapshot-folder", "Snapshot folder",
+               "Folder for pictures, which documents then name; empty: they are in the documents"});
+  table->number(&PublishSettings::snapshot_size, When::kPlaying, 16, 2048,
+                {"snapshot-size", "Snapshot size", "Longest side of pictures, in pixels"});
+  table->number(&PublishSettings::snapshot_quality, When::kPlaying, 1, 100,
+                {"snapshot-quality", "Snapshot quality", "Quality of the JPEGs"});
+}
+
+}  // namespace
+
+Properties<PublishSettings> publish_properties() {
+  Properties<PublishSettings> table;
+  add_target(&table);
+  add_documents(&table);
+  constexpr guint kMostMiB = 1 << 20, kMostMessages = 1000000, kLongestFlush = 600000;
+  table.text(&PublishSettings::spool, When::kReady,
+             {"spool", "Spool",
+              "Folder in which documents wait while nobody takes them; a stream has a folder of "
+              "its name in it. Empty: they wait in memory only"});
+  table.number(&PublishSettings::spool_size, When::kReady, 1, kMostMiB,
+               {"spool-size", "Spool size", "MiB on disk; then the oldest documents are dropped"});
+  table.number(
+      &PublishSettings::queue, When::kReady, 1, kMostMessages,
+      {"queue", "Queue",
+       "Documents in memory, of 64 MiB at most; the oldest then go to the spool, or are dropped"});
+  table.number(&PublishSettings::flush_timeout, When::kReady, 0, kLongestFlush,
+               {"flush-timeout", "Flush timeout",
+                "Milliseconds for which the end of the stream waits for what is not delivered"});
+  table.boolean(
+      &PublishSettings::post_messages, When::kPlaying,
+      {"post-messages", "Post messages",
+       "Post an element message 'dvnn-publish' when a connection is made or lost, documents are "
+       "dropped, and the stream ends"});
+  return table;
+}
+
+Result<publish::Address> chosen_address(const PublishSettings& settings) {
+  if (!settings.url.empty()) return publish::parse_address(settings.url);
+  if (!settings.location.empty()) return publish::parse_address("file:" + settings.location);
+  return Error{ErrorCode::kInvalidArgument,
+               "neither url nor location says where to publish: url=mqtt://HOST, for example"};
+}
+
+Result<publish::Options> chosen_options(const PublishSettings& settings) {
+  publish::Options all;
+  if (!settings.options_file.empty()) {
+    const std::string& path = settings.options_file;
+    std::ifstream file(path, std::ios::binary);
+    if (!file) return Error{ErrorCode::kNotFound, "'" + path + "': " + std::strerror(errno)};
+    std::string text(kMostOptionBytes, '\0');
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<size_t>(file.gcount()));
+    const auto options = publish::parse_options(text + "\n");
+    if (!options.ok()) return options.error().within("'" + path + "'");
+    all = options.value();
+  }
+  DVNN_ASSIGN(publish::Options options, publish::parse_options(settings.options));
+  for (auto& [name, value] : options) all[name] = value;
+  return all;
+}
+
+std::string spool_folder(const PublishSettings& settings, const std::string& stream) {
+  if (settings.spool.empty()) return {};
+  // The name is a part of a path, so what could lead elsewhere is written as its number.
+  std::string name;
+  for (const char c : stream) {
+    const bool plain = g_ascii_isalnum(c) || c == '-' || c == '_';
+    name += plain ? std::string(1, c)
+                  : format("%%%02x", static_cast<unsigned>(static_cast<unsigned char>(c)));
+  }
+  return settings.spool + "/" + name;
+}
+
+}  // namespace dvnn::gst

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// dvpublish's settings.
+#pragma once
+
+#include <string>
+
+#include "base/json_value.h"
+#include "properties.h"
+#include "publish/publisher.h"
+
+namespace dvnn::gst {
+
+enum Mode : guint { kFrames = 1 << 0, kEvents = 1 << 1, kTracks = 1 << 2 };
+enum Detail : guint {
+  kPoints = 1 << 0,
+  kOutlines = 1 << 1,
+  kMasks = 1 << 2,
+  kTexts = 1 << 3,
+  kEmbeddings = 1 << 4,
+  kNumbers = 1 << 5
+};
+enum class Snapshot { kNone, kObject, kFrame };
+
+struct PublishSettings {
+  std::string url, location, topic, stream, options, options_file;
+  guint mode = kFrames;
+  guint details = kPoints | kOutlines | kTexts | kNumbers;
+  guint interval = 0, heartbeat = 1000;  // milliseconds
+  gdouble min_change = 0;                // of the frame's height
+  std::string fields;
+  JsonValue fields_value;
+  Snapshot snapshot = Snapshot::kNone;
+  std::string snapshot_folder;
+  guint snapshot_size = 320, snapshot_quality = 85;
+  std::string spool;
+  guint spool_size = 256;  // MiB
+  guint queue = 1000;      // messages
+  guint flush_timeout = 2000;
+  bool post_messages = true;
+};
+
+Properties<PublishSettings> publish_properties();
+
+/// Where to, by `url` or else `location`.
+Result<publish::Address> chosen_address(const PublishSettings& settings);
+/// Those of the file, then those of the property.
+Result<publish::Options> chosen_options(const PublishSettings& settings);
+/// The folder of a stream's spool; empty: none.
+std::string spool_folder(const PublishSettings& settings, const std::string& stream);
+
+}  // namespace dvnn::gst

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pictures for documents. Of each track the best view so far is kept, as few pixels, until it ends
+// or others need the room. Used by the streaming thread alone.
+#pragma once
+
+#include <gst/video/video.h>
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "elements/dvpublish/publishsettings.h"
+#include "gst/dvnn/gstdvobjectsmeta.h"
+#include "publish/document.h"
+#include "refs.h"
+
+namespace dvnn::gst {
+
+class Snapshots {
+ public:
+  void set_format(const GstCaps* caps);
+  /// Looks for better views of the tracks in this frame.
+  void see(GstBuffer* frame, const PublishSettings& settings);
+  /// The best view of a track, encoded; nothing where there is none.
+  std::optional<publish::Picture> of_track(guint64 track, const PublishSettings& settings);
+  void forget_track(guint64 track) { views_.erase(track); }
+  void forget_all() { views_.clear(); }
+  /// The frame, or the part of it that an object covers.
+  std::optional<publish::Picture> of_frame(GstBuffer* frame, const PublishSettings& settings);
+  std::optional<publish::Picture> of_object(GstBuffer* frame, const GstDvObject& object,
+                                            const PublishSettings& settings);
+  /// What could not be done since the last call.
+  std::optional<Error> take_problem() { return std::exchange(problem_, std::nullopt); }
+  /// The first part of the names of files.
+  void set_name(const std::string& name) { name_ = name; }
+
+ private:
+  struct View {
+    std::vector<unsigned char> pixels;  // red, green, blue
+    int width = 0, height = 0;
+    size_t stride = 0;
+    bool of_frame = false;
+    publish::Box box{};
+    GstClockTime pts = GST_CLOCK_TIME_NONE;
+    double score = 0;
+    guint64 seen = 0;
+  };
+  std::optional<View> take(GstBuffer* frame, const publish::Box& box, bool of_frame, guint size);
+  std::optional<publish::Picture> encode(const View& view, const PublishSettings& settings);
+  void make_room();
+
+  GstVideoInfo info_{};
+  bool known_ = false;
+  std::map<guint64, View> views_;
+  guint64 frames_ = 0, files_ = 0;
+  std::string name_;
+  std::optional<Error> problem_;
+};
+
+}  // namespace dvnn::gst

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What dvtrack and dvzones find is told downstream as serialised custom events, before the frame
+// with which it was found: each once, in order, and also at the end of the stream, when no frame
+// comes any more. Copies of frames cannot make two of one, and frames that are dropped take none
+// with them.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <vector>
+
+#include "refs.h"
+
+namespace dvnn::gst {
+
+class FoundEvents {
+ public:
+  explicit FoundEvents(GstPad* pad) : pad_(pad) {}
+
+  void tell(const GstStructure* found) {
+    EventPtr event(gst_event_new_custom(GST_EVENT_CUSTOM_DOWNSTREAM, gst_structure_copy(found)));
+    if (held_) {
+      waiting_.push_back(std::move(event));
+    } else {
+      gst_pad_push_event(pad_, event.release());
+    }
+  }
+  /// Downstream takes no event before the end of a flush has reached it.
+  void hold() { held_ = true; }
+  void release() {
+    held_ = false;
+    for (EventPtr& event : waiting_) gst_pad_push_event(pad_, event.release());
+    waiting_.clear();
+  }
+
+ private:
+  GstPad* const pad_;
+  bool held_ = false;
+  std::vector<EventPtr> waiting_;
+};
+
+}  // namespace dvnn::gst

@@ -15,7 +15,7 @@ namespace {
 
 // The object that is put on frames of 320x240, and where a network of 160x120 has them.
 constexpr double kBox[] = {40, 30, 200, 150};
-constexpr GstDvTransform kTransform = {0.5, 0, 0.5, 0, FALSE};
+constexpr GstDvTransform kTransform = {0.5, 0, 0.5, 0, FALSE, 0, 0};
 
 GstDvObject* add_object(GstBuffer* frame, const double* box = kBox) {
   GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);

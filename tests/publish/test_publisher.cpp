@@ -164,14 +164,17 @@ START_TEST(nothing_is_lost_or_overtaken_when_brokers_die) {
     broker.away = false;
     // Once more when something is known to have arrived: before, all may have been too quick.
     while (publisher.stats().delivered == 0) std::this_thread::sleep_for(milliseconds(1));
+    while (publisher.stats().queued > 40 && spooled) {
+      std::this_thread::sleep_for(milliseconds(1));
+    }
     ++broker.kills;
-    publish_numbers(&publisher, rounds * 50, rounds * 50 + 50);
+    publish_numbers(&publisher, rounds * 50, rounds * 50 + 5);
     ck_assert(publisher.flush(milliseconds(20000)));
     publisher.stop();
-    expect_all(broker.all(), 0, rounds * 50 + 50);
+    expect_all(broker.all(), 0, rounds * 50 + 5);
     const auto stats = publisher.stats();
     ck_assert_uint_eq(stats.dropped, 0);
-    ck_assert_uint_eq(stats.delivered, static_cast<uint64_t>(rounds) * 50 + 50);
+    ck_assert_uint_eq(stats.delivered, static_cast<uint64_t>(rounds) * 50 + 5);
     ck_assert_uint_gt(stats.losses, 0);
   }
 }

@@ -152,6 +152,19 @@ START_TEST(shapes_are_not_drawn_if_not_asked_for) {
 }
 END_TEST
 
+START_TEST(shapes_of_several_elements_are_all_drawn) {
+  Scene scene(
+      std::string(kZones) +
+      "! dvzones zones=\"{\\\"areas\\\":[{\\\"name\\\":\\\"b\\\",\\\"unit\\\":"
+      "\\\"pixels\\\",\\\"points\\\":[[90,50],[110,50],[110,70]]}]}\" ! queue ! dvoverlay " +
+      kPlain);
+  const Gray picture = scene.see(0);
+  ck_assert_int_gt(picture.contrast(10, 20), 15);
+  ck_assert_int_gt(picture.contrast(60, 30), 15);
+  ck_assert_int_gt(picture.contrast(100, 50), 15);
+}
+END_TEST
+
 START_TEST(shapes_that_change_are_drawn_as_they_are_now) {
   Scene scene(std::string(kZones) + "! dvoverlay " + kPlain);
   ck_assert_int_gt(scene.see(0).contrast(10, 20), 15);
@@ -240,7 +253,8 @@ int main() {
       "overlay_zones",
       {areas_and_lines_are_drawn_where_they_are, shapes_follow_a_scaled_frame,
        shapes_are_dropped_where_it_is_not_known_where_they_are,
-       shapes_are_not_drawn_if_not_asked_for, shapes_that_change_are_drawn_as_they_are_now,
-       counts_are_written_at_their_shapes, trails_are_the_last_of_a_track,
-       there_are_no_trails_if_not_asked_for, a_jump_ends_trails, two_tracks_have_two_trails});
+       shapes_are_not_drawn_if_not_asked_for, shapes_of_several_elements_are_all_drawn,
+       shapes_that_change_are_drawn_as_they_are_now, counts_are_written_at_their_shapes,
+       trails_are_the_last_of_a_track, there_are_no_trails_if_not_asked_for, a_jump_ends_trails,
+       two_tracks_have_two_trails});
 }

@@ -77,7 +77,7 @@ class Chromium:
             raise AssertionError("%s: %s" % (expression, answer["exceptionDetails"]))
         return answer["result"].get("value")
 
-    def wait_for(self, expression, seconds=10):
+    def wait_for(self, expression, seconds=40):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if self.evaluate(expression):

@@ -89,7 +89,7 @@ PartitionName=all Nodes={host} Default=YES State=UP MaxTime=INFINITE
         return subprocess.run(command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                               text=True, check=False).stdout
 
-    def wait_for(self, is_so, what, seconds=20):
+    def wait_for(self, is_so, what, seconds=60):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if is_so():
@@ -102,7 +102,7 @@ PartitionName=all Nodes={host} Default=YES State=UP MaxTime=INFINITE
                     logs += "%s:\n%s\n" % (name, file.read()[-1500:])
         raise AssertionError("no %s\n%s" % (what, logs))
 
-    def wait_for_jobs(self, seconds=60):
+    def wait_for_jobs(self, seconds=200):
         self.wait_for(lambda: not self.ask("squeue", "--noheader").strip(), "end of the jobs", seconds)
 
     def stop(self):

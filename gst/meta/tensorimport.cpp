@@ -160,8 +160,8 @@ Status TensorImport::attach(const std::vector<const GstTensor*>& tensors,
   meta->network = gst_dv_network_info_ref(info_.get());
   meta->input_width = input_width_;
   meta->input_height = input_height_;
-  meta->transform = {input_width_ / frame_size.width, 0, input_height_ / frame_size.height, 0,
-                     FALSE};
+  meta->transform = {
+      input_width_ / frame_size.width, 0, input_height_ / frame_size.height, 0, FALSE, 0, 0};
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Status taken = take(*tensors[i], outputs_[i].name, &meta->tensors[i]);
     if (taken.ok()) continue;

@@ -37,6 +37,9 @@ RegionView region_view(const image::View& how, const image::RelativeRect& part,
 }  // namespace
 
 void RegionChooser::configure(const RegionSettings& settings) {
+  // Most streams have no lists, and settings hold texts.
+  const bool none = settings.regions == RegionMode::kFrame;
+  if (none && settings_.regions == RegionMode::kFrame) return;
   kept_ = settings.of_list == settings_.of_list && settings.of_file == settings_.of_file &&
                   settings.grids == settings_.grids && settings.overlap == settings_.overlap &&
                   settings.regions == settings_.regions

@@ -62,25 +62,20 @@
 
 #include "base/format.h"
 #include "elements/dvdecode/decodesettings.h"
-#include "elements/dvdecode/keptresults.h"
 #include "elements/dvdecode/objectsmessage.h"
+#include "elements/dvdecode/resultattacher.h"
 #include "elements/objectfilter.h"
 #include "elements/surroundings.h"
 #include "errors.h"
 #include "frames/videocaps.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "guard.h"
-#include "meta/objectfill.h"
 #include "meta/outputdecoder.h"
-#include "meta/roiexport.h"
 #include "meta/tensordesc.h"
 #include "properties.h"
 #include "refs.h"
 #include "regions/tiles.h"
 #include "times.h"
-#ifdef DVNN_HAVE_ANALYTICS
-#include "meta/analyticsexport.h"
-#endif
 #ifdef DVNN_HAVE_TENSORS
 #include "meta/tensorexport.h"
 #include "meta/tensorimport.h"
@@ -94,14 +89,11 @@ GST_DEBUG_CATEGORY_STATIC(dv_decode_debug);
 using dvnn::Error;
 using dvnn::ErrorCode;
 using dvnn::Status;
-using dvnn::gst::kAnalytics;
-using dvnn::gst::kRegions;
 using dvnn::gst::ObjectLock;
 using dvnn::gst::ObjectsMessage;
 using dvnn::gst::Topic;
 using dvnn::gst::When;
 using Settings = dvnn::gst::DecodeSettings;
-using dvnn::objects::Object;
 using dvnn::objects::Objects;
 
 namespace {
@@ -125,10 +117,9 @@ struct GstDvDecodePrivate {
   std::optional<dvnn::gst::TensorImport> import;  // of what `network` names
 #endif
   Objects found;
-  dvnn::gst::KeptResults kept;
-  std::string kept_network;  // whose results they are
-  guint bare_frames = 0;     // without outputs, and without a reason for that
-  bool is_fed = false;       // some frame had outputs, or a reason for none
+  dvnn::gst::ResultAttacher attacher;
+  guint bare_frames = 0;  // without outputs, and without a reason for that
+  bool is_fed = false;    // some frame had outputs, or a reason for none
   bool warned = false;
 };
 
@@ -253,100 +244,6 @@ static void gst_dv_decode_release_outputs(GstBuffer* frame,
   }
 }
 
-// The region in which an object was found: they come in the order of their numbers.
-static const GstDvTensorMeta* gst_dv_decode_region(GstDvDecode* self, const Object& found) {
-  const std::vector<GstDvTensorMeta*>& regions = self->priv->regions;
-  const bool known = found.region < regions.size() && regions[found.region]->region == found.region;
-  return known ? regions[found.region] : nullptr;
-}
-
-// Attaches what was found, where it was found on another network's object as that one's part.
-// Returns the object that now has it.
-static GstDvObject* gst_dv_decode_add(GstBuffer* frame, GstDvObjectsMeta* meta, gint pass,
-                                      const Object& found, GstDvObject* whole,
-                                      const Settings& settings) {
-  if (whole && found.kind == dvnn::objects::Kind::kAttributes &&
-      dvnn::gst::add_found_attributes(found, whole)) {
-    if (settings.exports & kRegions) dvnn::gst::export_text(*whole, frame);
-    return whole;
-  }
-  const guint64 parent = whole ? whole->id : 0;
-  GstDvObject* object = dvnn::gst::add_found_object(found, meta);
-  object->network = pass;
-  object->parent = parent;
-  return object;
-}
-
-static dvnn::image::Corners gst_dv_decode_box(const GstDvObject& object) {
-  return {object.x0, object.y0, object.x1, object.y1};
-}
-
-// Notes which tracked objects the network was shown.
-static void gst_dv_decode_renew(GstDvDecode* self, GstDvObjectsMeta* meta, const gchar* network) {
-  GstDvDecodePrivate& priv = *self->priv;
-  for (const GstDvTensorMeta* region : priv.regions) {
-    const GstDvObject* whole =
-        region->object != 0 ? gst_dv_objects_meta_find_object(meta, region->object) : nullptr;
-    if (!whole || whole->track_id == 0) continue;
-    priv.kept.renew(whole->track_id, gst_dv_decode_box(*whole));
-    priv.kept_network = network;
-  }
-}
-
-// Attaches what is known of tracked objects that the network was not shown in this frame.
-static void gst_dv_decode_recall(GstDvDecode* self, GstBuffer* frame, GstDvObjectsMeta* meta,
-                                 gint pass, const Settings& settings, ObjectsMessage* message) {
-  GstDvDecodePrivate& priv = *self->priv;
-  if (priv.kept.empty()) return;
-  const guint count = gst_dv_objects_meta_get_n_objects(meta);
-  for (guint i = 0; i < count; ++i) {
-    GstDvObject* whole = gst_dv_objects_meta_get_object(meta, i);
-    if (whole->track_id == 0 || whole->parent != 0) continue;
-    const Objects* parts = priv.kept.recall(whole->track_id, gst_dv_decode_box(*whole));
-    if (!parts) continue;
-    for (const Object& part : *parts) {
-      GstDvObject* object = gst_dv_decode_add(frame, meta, pass, part, whole, settings);
-      object->predicted = object->predicted || object != whole;
-      if (object != whole && (settings.exports & kRegions)) dvnn::gst::export_roi(*object, frame);
-      if (message) message->append(*object);
-    }
-  }
-}
-
-static void gst_dv_decode_attach(GstDvDecode* self, GstBuffer* frame, const gchar* network,
-                                 const Settings& settings, ObjectsMessage* message) {
-  GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);
-  gint pass = gst_dv_objects_meta_find_pass(meta, network);
-  if (pass < 0) {
-    // The outputs are not of our dvinfer, which would have said so.
-    pass = static_cast<gint>(gst_dv_objects_meta_add_pass(meta, network, GST_DV_PASS_INFERRED));
-  }
-  gst_dv_decode_renew(self, meta, network);
-  guint attached = 0;
-  for (const Object& found : self->priv->found) {
-    if (attached == settings.max_detections) break;
-    ++attached;
-    const GstDvTensorMeta* region = gst_dv_decode_region(self, found);
-    // The object that was looked at, if nobody has removed it meanwhile.
-    GstDvObject* whole = region && region->object != 0
-                             ? gst_dv_objects_meta_find_object(meta, region->object)
-                             : nullptr;
-    if (whole && whole->track_id != 0) self->priv->kept.add(whole->track_id, found);
-    GstDvObject* object = gst_dv_decode_add(frame, meta, pass, found, whole, settings);
-    if (object != whole) {
-      object->region = region ? region->region_name : 0;
-      if (settings.exports & kRegions) dvnn::gst::export_roi(*object, frame);
-    }
-    if (message) message->append(*object);
-  }
-  gst_dv_decode_recall(self, frame, meta, pass, settings, message);
-#ifdef DVNN_HAVE_ANALYTICS
-  if (settings.exports & kAnalytics) dvnn::gst::export_analytics(frame);
-#endif
-  GST_LOG_OBJECT(self, "%u objects by '%s' at %" GST_TIME_FORMAT, attached, network,
-                 GST_TIME_ARGS(GST_BUFFER_PTS(frame)));
-}
-
 // Says once that outputs never come: no dvinfer is upstream, or something loses them.
 static void gst_dv_decode_warn(GstDvDecode* self) {
   GstDvDecodePrivate& priv = *self->priv;
@@ -392,13 +289,7 @@ static void gst_dv_decode_without_outputs(GstDvDecode* self, GstBuffer* frame,
   }
   ObjectsMessage message;
   // Its dvinfer has looked at none of the frame's objects.
-  if (passes > 0 && priv.kept_network == network) {
-    gst_dv_decode_recall(self, frame, gst_buffer_get_dv_objects_meta(frame),
-                         static_cast<gint>(passes) - 1, settings, &message);
-#ifdef DVNN_HAVE_ANALYTICS
-    if (settings.exports & kAnalytics) dvnn::gst::export_analytics(frame);
-#endif
-  }
+  if (passes > 0) priv.attacher.attach_known(frame, network, settings, &message);
   if (!settings.post_messages || (message.empty() && !settings.post_empty)) return;
   message.post(GST_ELEMENT(self), GST_BASE_TRANSFORM(self)->segment, frame, network, false);
 }
@@ -410,7 +301,7 @@ static GstFlowReturn gst_dv_decode_frame(GstDvDecode* self, GstBuffer* frame) {
     priv.current = priv.settings;
   }
   const Settings& settings = priv.current;
-  priv.kept.begin_frame(GST_BUFFER_PTS(frame));
+  priv.attacher.begin_frame(GST_BUFFER_PTS(frame));
 #ifdef DVNN_HAVE_TENSORS
   gst_dv_decode_import(self, frame);
 #endif
@@ -435,7 +326,10 @@ static GstFlowReturn gst_dv_decode_frame(GstDvDecode* self, GstBuffer* frame) {
   const gchar* name = gst_dv_network_info_get_name(network);
   std::optional<ObjectsMessage> message;
   if (settings.post_messages) message.emplace();
-  gst_dv_decode_attach(self, frame, name, settings, message ? &*message : nullptr);
+  const guint attached = priv.attacher.attach(frame, name, regions, priv.found, settings,
+                                              message ? &*message : nullptr);
+  GST_LOG_OBJECT(self, "%u objects by '%s' at %" GST_TIME_FORMAT, attached, name,
+                 GST_TIME_ARGS(GST_BUFFER_PTS(frame)));
   if (message && (!message->empty() || settings.post_empty)) {
     message->post(GST_ELEMENT(self), GST_BASE_TRANSFORM(self)->segment, frame, name, true);
   }
@@ -484,7 +378,7 @@ static gboolean gst_dv_decode_start(GstBaseTransform* trans) {
 
 static gboolean gst_dv_decode_stop(GstBaseTransform* trans) {
   GST_DV_DECODE(trans)->priv->decoder.reset();
-  GST_DV_DECODE(trans)->priv->kept.reset();
+  GST_DV_DECODE(trans)->priv->attacher.reset();
   return TRUE;
 }
 

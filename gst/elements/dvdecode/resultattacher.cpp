@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "elements/dvdecode/resultattacher.h"
+
+#include "meta/objectfill.h"
+#include "meta/roiexport.h"
+#ifdef DVNN_HAVE_ANALYTICS
+#include "meta/analyticsexport.h"
+#endif
+
+namespace dvnn::gst {
+namespace {
+
+// The region in which an object was found: they come in the order of their numbers.
+const GstDvTensorMeta* region_of(const objects::Object& found,
+                                 const ResultAttacher::Regions& regions) {
+  const bool known = found.region < regions.size() && regions[found.region]->region == found.region;
+  return known ? regions[found.region] : nullptr;
+}
+
+// The object whose region it is, if nobody has removed it meanwhile.
+GstDvObject* whole_of(const GstDvTensorMeta* region, const GstDvObjectsMeta* meta) {
+  return region && region->object != 0 ? gst_dv_objects_meta_find_object(meta, region->object)
+                                       : nullptr;
+}
+
+image::Corners box_of(const GstDvObject& object) {
+  return {object.x0, object.y0, object.x1, object.y1};
+}
+
+// Attaches what was found, where it was found on another network's object as that one's part.
+// Returns the object that now has it.
+GstDvObject* add_result(GstBuffer* frame, GstDvObjectsMeta* meta, gint pass,
+                        const objects::Object& found, GstDvObject* whole, guint exports) {
+  if (whole && found.kind == objects::Kind::kAttributes && add_found_attributes(found, whole)) {
+    if (exports & kRegions) export_text(*whole, frame);
+    return whole;
+  }
+  GstDvObject* object = add_found_object(found, meta);
+  object->network = pass;
+  object->parent = whole ? whole->id : 0;
+  if (exports & kRegions) export_roi(*object, frame);
+  return object;
+}
+
+void write_analytics([[maybe_unused]] GstBuffer* frame, [[maybe_unused]] guint exports) {
+#ifdef DVNN_HAVE_ANALYTICS
+  if (exports & kAnalytics) export_analytics(frame);
+#endif
+}
+
+}  // namespace
+
+// Notes which tracked objects the network was shown.
+void ResultAttacher::renew(GstDvObjectsMeta* meta, const gchar* network, const Regions& regions) {
+  for (const GstDvTensorMeta* region : regions) {
+    const GstDvObject* whole = whole_of(region, meta);
+    if (!whole || whole->track_id == 0) continue;
+    kept_.renew(whole->track_id, box_of(*whole));
+    network_ = network;
+  }
+}
+
+void ResultAttacher::recall(GstBuffer* frame, GstDvObjectsMeta* meta, gint pass,
+                            const DecodeSettings& settings, ObjectsMessage* message) {
+  if (kept_.empty()) return;
+  const guint count = gst_dv_objects_meta_get_n_objects(meta);
+  for (guint i = 0; i < count; ++i) {
+    GstDvObject* whole = gst_dv_objects_meta_get_object(meta, i);
+    if (whole->track_id == 0 || whole->parent != 0) continue;
+    const objects::Objects* parts = kept_.recall(whole->track_id, box_of(*whole));
+    if (!parts) continue;
+    for (const objects::Object& part : *parts) {
+      GstDvObject* object = add_result(frame, meta, pass, part, whole, settings.exports);
+      if (object != whole) object->predicted = TRUE;
+      if (message) message->append(*object);
+    }
+  }
+}
+
+guint ResultAttacher::attach(GstBuffer* frame, const gchar* network, const Regions& regions,
+                             const objects::Objects& found, const DecodeSettings& settings,
+                             ObjectsMessage* message) {
+  GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);
+  gint pass = gst_dv_objects_meta_find_pass(meta, network);
+  if (pass < 0) {
+    // The outputs are not of our dvinfer, which would have said so.
+    pass = static_cast<gint>(gst_dv_objects_meta_add_pass(meta, network, GST_DV_PASS_INFERRED));
+  }
+  renew(meta, network, regions);
+  guint attached = 0;
+  for (const objects::Object& one : found) {
+    if (attached == settings.max_detections) break;
+    ++attached;
+    const GstDvTensorMeta* region = region_of(one, regions);
+    GstDvObject* whole = whole_of(region, meta);
+    if (whole && whole->track_id != 0) kept_.add(whole->track_id, one);
+    GstDvObject* object = add_result(frame, meta, pass, one, whole, settings.exports);
+    if (object != whole && region) object->region = region->region_name;
+    if (message) message->append(*object);
+  }
+  recall(frame, meta, pass, settings, message);
+  write_analytics(frame, settings.exports);
+  return attached;
+}
+
+void ResultAttacher::attach_known(GstBuffer* frame, const gchar* network,
+                                  const DecodeSettings& settings, ObjectsMessage* message) {
+  if (kept_.empty() || network_ != network) return;
+  GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
+  const guint passes = meta ? gst_dv_objects_meta_get_n_passes(meta) : 0;
+  if (passes == 0) return;
+  recall(frame, meta, static_cast<gint>(passes) - 1, settings, message);
+  write_analytics(frame, settings.exports);
+}
+
+}  // namespace dvnn::gst

@@ -33,15 +33,20 @@ class FileTransport final : public Transport {
 
   void connect() override {
     close();
-    // A pipe that nobody reads yet is as a broker that is away.
-    file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, kMode);
+    // A pipe that nobody reads yet is as a broker that is away. What has been opened for us is used
+    // as it is: it may be a socket, or a file whose place others share.
+    const bool opened = path_ == "/dev/stdout" || path_ == "/dev/stderr";
+    file_ =
+        opened
+            ? fcntl(path_ == "/dev/stdout" ? STDOUT_FILENO : STDERR_FILENO, F_DUPFD_CLOEXEC, 3)
+            : ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, kMode);
     if (file_ < 0) {
       const int code = errno;
       return listener_->lost("'" + path_ + "' cannot be opened: " +
                              (code == ENXIO ? "nobody reads the pipe" : std::strerror(code)));
     }
     struct stat facts {};
-    regular_ = fstat(file_, &facts) == 0 && S_ISREG(facts.st_mode);
+    regular_ = !opened && fstat(file_, &facts) == 0 && S_ISREG(facts.st_mode);
     bytes_ = regular_ ? static_cast<uint64_t>(facts.st_size) : 0;
     opened_ = std::chrono::steady_clock::now();
     end_torn_line();

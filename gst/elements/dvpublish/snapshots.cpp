@@ -93,6 +93,10 @@ std::optional<Snapshots::View> Snapshots::take(GstBuffer* frame, const publish::
   gst_video_info_init(&to);
   gst_video_info_set_format(&to, GST_VIDEO_FORMAT_RGB, static_cast<guint>(view.width),
                             static_cast<guint>(view.height));
+  // The converter takes neither pictures of another rate nor other fields.
+  to.fps_n = info_.fps_n;
+  to.fps_d = info_.fps_d;
+  to.interlace_mode = info_.interlace_mode;
   to.colorimetry.range = GST_VIDEO_COLOR_RANGE_0_255;
   GstStructure* config = gst_structure_new(
       "config", GST_VIDEO_CONVERTER_OPT_SRC_X, G_TYPE_INT, x0, GST_VIDEO_CONVERTER_OPT_SRC_Y,

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// A server that a test starts, kills and starts again, and ports that are free.
+#pragma once
+
+#include <arpa/inet.h>
+#include <check.h>
+#include <netinet/in.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <string>
+#include <thread>
+#include <vector>
+
+extern char** environ;
+
+inline int free_port() {
+  const int listening = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ck_assert_int_eq(bind(listening, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  socklen_t size = sizeof(address);
+  getsockname(listening, reinterpret_cast<sockaddr*>(&address), &size);
+  close(listening);
+  return ntohs(address.sin_port);
+}
+
+inline bool answers(int port) {
+  const int connecting = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  const bool good =
+      connect(connecting, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
+  close(connecting);
+  return good;
+}
+
+class ServerProcess {
+ public:
+  ServerProcess(std::vector<std::string> command, int port)
+      : command_(std::move(command)), port_(port) {}
+  ~ServerProcess() { stop(SIGKILL); }
+  ServerProcess(const ServerProcess&) = delete;
+  ServerProcess& operator=(const ServerProcess&) = delete;
+
+  /// Returns once it answers.
+  void start() {
+    std::vector<char*> arguments;
+    for (std::string& word : command_) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    ck_assert_int_eq(
+        posix_spawn(&process_, command_[0].c_str(), nullptr, nullptr, arguments.data(), environ),
+        0);
+    constexpr int kTries = 1000;
+    for (int i = 0; i < kTries && !answers(port_); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    ck_assert_msg(answers(port_), "%s does not answer at port %d", command_[0].c_str(), port_);
+  }
+  void stop(int signal) {
+    if (process_ <= 0) return;
+    kill(process_, signal);
+    waitpid(process_, nullptr, 0);
+    process_ = 0;
+  }
+
+ private:
+  std::vector<std::string> command_;
+  const int port_;
+  pid_t process_ = 0;
+};

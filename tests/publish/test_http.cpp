@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Webhooks with Python's http.server, which fails now and then: webhook.py.
+#include "arrivals.h"
+#include "check_main.h"
+#include "publish/publisher.h"
+#include "server_process.h"
+#include "temporary_folder.h"
+
+using namespace dvnn;
+using publish::Publisher;
+using publish::PublisherSettings;
+using std::chrono::milliseconds;
+
+namespace {
+
+PublisherSettings hasty() {
+  PublisherSettings settings;
+  settings.least_pause = milliseconds(2);
+  settings.longest_pause = milliseconds(20);
+  return settings;
+}
+
+const auto quiet = [](publish::Notice, const std::string&) {};
+
+void start(Publisher* publisher, int port, const publish::Options& options) {
+  const auto address = publish::parse_address("http://127.0.0.1:" + std::to_string(port) + "/hook");
+  ck_assert(address.ok());
+  const Status status = publisher->start(address.value(), options, {"cam", "0", ""});
+  if (!status.ok()) ck_abort_msg("%s", status.error().message.c_str());
+}
+
+}  // namespace
+
+START_TEST(a_webhook_that_fails_now_and_then_gets_all_in_order) {
+  for (const char* batch : {"1", "10"}) {
+    TemporaryFolder folder;
+    const int port = free_port();
+    ServerProcess server(
+        {"/usr/bin/python3", DVNN_WEBHOOK, std::to_string(port), folder.file("taken")}, port);
+    server.start();
+    Publisher publisher(hasty(), quiet);
+    start(&publisher, port, {{"batch", batch}});
+    for (int i = 0; i < 200; ++i) publisher.publish({"", "s", std::to_string(i)});
+    ck_assert(publisher.flush(milliseconds(15000)));
+    Arrivals arrivals;
+    for (const std::string& line : lines_of(folder.file("taken"))) {
+      arrivals.add(std::atoll(line.c_str()));
+    }
+    arrivals.wait_for(200, 0);
+    ck_assert_uint_eq(publisher.stats().dropped, 0);
+  }
+}
+END_TEST
+
+START_TEST(a_message_that_the_server_calls_bad_is_dropped_alone) {
+  for (const char* batch : {"1", "10"}) {
+    TemporaryFolder folder;
+    const int port = free_port();
+    ServerProcess server(
+        {"/usr/bin/python3", DVNN_WEBHOOK, std::to_string(port), folder.file("taken")}, port);
+    server.start();
+    Publisher publisher(hasty(), quiet);
+    start(&publisher, port, {{"batch", batch}});
+    for (int i = 0; i < 20; ++i) {
+      publisher.publish({"", "s", std::to_string(i)});
+      if (i == 8) publisher.publish({"", "s", "bad"});
+    }
+    ck_assert(publisher.flush(milliseconds(15000)));
+    Arrivals arrivals;
+    for (const std::string& line : lines_of(folder.file("taken"))) {
+      arrivals.add(std::atoll(line.c_str()));
+    }
+    arrivals.wait_for(20, 0);
+    ck_assert_uint_eq(publisher.stats().dropped, 1);
+  }
+}
+END_TEST
+
+DVNN_TEST_MAIN(publish_http, a_webhook_that_fails_now_and_then_gets_all_in_order,
+               a_message_that_the_server_calls_bad_is_dropped_alone)

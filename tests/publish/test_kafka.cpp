@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kafka with librdkafka's own mock cluster, whose brokers go down and come back.
+#include <librdkafka/rdkafka.h>
+#include <librdkafka/rdkafka_mock.h>
+
+#include "arrivals.h"
+#include "check_main.h"
+#include "publish/publisher.h"
+#include "temporary_folder.h"
+
+using namespace dvnn;
+using publish::Publisher;
+using publish::PublisherSettings;
+using std::chrono::milliseconds;
+
+namespace {
+
+class Cluster {
+ public:
+  explicit Cluster(int brokers) {
+    char why[512];
+    handle_ = rd_kafka_new(RD_KAFKA_PRODUCER, rd_kafka_conf_new(), why, sizeof(why));
+    cluster_ = rd_kafka_mock_cluster_new(handle_, brokers);
+    ck_assert_int_eq(rd_kafka_mock_topic_create(cluster_, "t", 4, brokers), 0);
+  }
+  ~Cluster() {
+    rd_kafka_mock_cluster_destroy(cluster_);
+    rd_kafka_destroy(handle_);
+  }
+  std::string servers() const { return rd_kafka_mock_cluster_bootstraps(cluster_); }
+  void set_down(int broker) { rd_kafka_mock_broker_set_down(cluster_, broker); }
+  void set_up(int broker) { rd_kafka_mock_broker_set_up(cluster_, broker); }
+
+  // All numbers of a key, from all partitions.
+  void read(int64_t count, const char* key, Arrivals* arrivals) const {
+    char why[512];
+    rd_kafka_conf_t* settings = rd_kafka_conf_new();
+    rd_kafka_conf_set(settings, "bootstrap.servers", servers().c_str(), why, sizeof(why));
+    rd_kafka_conf_set(settings, "group.id", key, why, sizeof(why));
+    rd_kafka_t* consumer = rd_kafka_new(RD_KAFKA_CONSUMER, settings, why, sizeof(why));
+    rd_kafka_topic_partition_list_t* all = rd_kafka_topic_partition_list_new(4);
+    for (int i = 0; i < 4; ++i) {
+      rd_kafka_topic_partition_list_add(all, "t", i)->offset = RD_KAFKA_OFFSET_BEGINNING;
+    }
+    rd_kafka_assign(consumer, all);
+    rd_kafka_topic_partition_list_destroy(all);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(15);
+    while (arrivals->next() < count && std::chrono::steady_clock::now() < end) {
+      rd_kafka_message_t* message = rd_kafka_consumer_poll(consumer, 100);
+      if (!message) continue;
+      const std::string_view of(static_cast<const char*>(message->key), message->key_len);
+      if (!message->err && of == key) {
+        const std::string body(static_cast<const char*>(message->payload), message->len);
+        arrivals->add(std::atoll(body.c_str()));
+      }
+      rd_kafka_message_destroy(message);
+    }
+    rd_kafka_consumer_close(consumer);
+    rd_kafka_destroy(consumer);
+  }
+
+ private:
+  rd_kafka_t* handle_ = nullptr;
+  rd_kafka_mock_cluster_t* cluster_ = nullptr;
+};
+
+const auto quiet = [](publish::Notice, const std::string&) {};
+
+void start(Publisher* publisher, const Cluster& cluster, const publish::Options& options = {}) {
+  const auto address = publish::parse_address("kafka://" + cluster.servers());
+  ck_assert(address.ok());
+  const Status status =
+      publisher->start(address.value(), options, {"cam", "0123456789abcdef", "t"});
+  if (!status.ok()) ck_abort_msg("%s", status.error().message.c_str());
+}
+
+}  // namespace
+
+START_TEST(what_has_one_key_stays_in_order) {
+  const Cluster cluster(1);
+  Publisher publisher({}, quiet);
+  start(&publisher, cluster);
+  for (int i = 0; i < 400; ++i) {
+    for (const char* key : {"a", "b"}) publisher.publish({"t", key, std::to_string(i)});
+  }
+  ck_assert(publisher.flush(milliseconds(15000)));
+  for (const char* key : {"a", "b"}) {
+    Arrivals arrivals;
+    cluster.read(400, key, &arrivals);
+    arrivals.wait_for(400, 0);
+    ck_assert_int_eq(arrivals.again(), 0);
+  }
+}
+END_TEST
+
+START_TEST(brokers_that_fail_lose_nothing) {
+  Cluster cluster(3);
+  TemporaryFolder folder;
+  PublisherSettings settings;
+  settings.spool = folder.file("spool");
+  Publisher publisher(settings, quiet);
+  start(&publisher, cluster, {{"reconnect.backoff.max.ms", "100"}, {"retry.backoff.ms", "20"}});
+  constexpr int kMessages = 6000;
+  for (int i = 0; i < kMessages; ++i) {
+    while (publisher.stats().queued > 2500) std::this_thread::sleep_for(milliseconds(1));
+    publisher.publish({"t", "a", std::to_string(i)});
+    if (i % 1500 == 700) {
+      for (int broker = 1; broker <= 3; ++broker) cluster.set_down(broker);
+    }
+    if (i % 1500 == 1400) {
+      for (int broker = 1; broker <= 3; ++broker) cluster.set_up(broker);
+    }
+    if (i % 10 == 0) std::this_thread::sleep_for(milliseconds(1));
+  }
+  for (int broker = 1; broker <= 3; ++broker) cluster.set_up(broker);
+  ck_assert(publisher.flush(milliseconds(15000)));
+  ck_assert_uint_eq(publisher.stats().dropped, 0);
+  Arrivals arrivals;
+  cluster.read(kMessages, "a", &arrivals);
+  arrivals.wait_for(kMessages, 0);
+}
+END_TEST
+
+START_TEST(a_start_without_brokers_keeps_all_for_the_next) {
+  Cluster cluster(1);
+  TemporaryFolder folder;
+  PublisherSettings settings;
+  settings.spool = folder.file("spool");
+  cluster.set_down(1);
+  {
+    Publisher publisher(settings, quiet);
+    start(&publisher, cluster);
+    for (int i = 0; i < 300; ++i) publisher.publish({"t", "a", std::to_string(i)});
+    ck_assert(!publisher.flush(milliseconds(300)));
+    publisher.stop();
+    ck_assert_uint_eq(publisher.stats().spooled, 300);
+  }
+  cluster.set_up(1);
+  Publisher publisher(settings, quiet);
+  start(&publisher, cluster, {{"reconnect.backoff.max.ms", "100"}});
+  ck_assert(publisher.flush(milliseconds(15000)));
+  Arrivals arrivals;
+  cluster.read(300, "a", &arrivals);
+  arrivals.wait_for(300, 0);
+}
+END_TEST
+
+START_TEST(settings_are_refused_by_name) {
+  const Cluster cluster(1);
+  const auto refusal = [&](const char* name, const char* value) {
+    const auto address = publish::parse_address("kafka://" + cluster.servers());
+    Publisher publisher({}, quiet);
+    const Status status = publisher.start(address.value(), {{name, value}}, {"c", "0", "t"});
+    return status.ok() ? std::string() : status.error().message;
+  };
+  ck_assert_ptr_nonnull(std::strstr(refusal("colour", "red").c_str(), "\"colour\""));
+  ck_assert_ptr_nonnull(std::strstr(refusal("acks", "many").c_str(), "acks"));
+}
+END_TEST
+
+DVNN_TEST_MAIN(publish_kafka, what_has_one_key_stays_in_order, brokers_that_fail_lose_nothing,
+               a_start_without_brokers_keeps_all_for_the_next, settings_are_refused_by_name)

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// MQTT with mosquitto, which the tests start, kill and start again. DVNN_SOAK_MESSAGES and
+// DVNN_SOAK_DEATHS make one of them long: tests/publish/soak.
+#include <mosquitto.h>
+
+#include "arrivals.h"
+#include "check_main.h"
+#include "publish/document.h"
+#include "publish/publisher.h"
+#include "server_process.h"
+#include "temporary_folder.h"
+
+using namespace dvnn;
+using publish::Options;
+using publish::Publisher;
+using publish::PublisherSettings;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr const char* kMosquitto = "/usr/sbin/mosquitto";
+
+bool there_is_a_broker() {
+  if (access(kMosquitto, X_OK) == 0) return true;
+  std::printf("skipped: there is no %s\n", kMosquitto);
+  return false;
+}
+
+int64_t number_of(const char* name, int64_t usual) {
+  const char* text = std::getenv(name);
+  return text ? std::atoll(text) : usual;
+}
+
+// A broker that remembers at its end what it has taken and not passed on.
+class Broker {
+ public:
+  explicit Broker(const std::string& more = "") : port_(free_port()) {
+    std::ofstream(folder_.file("conf"))
+        << "listener " << port_ << " 127.0.0.1\nallow_anonymous true\npersistence true\n"
+        << "persistence_location " << folder_.path() << "/\nmax_queued_messages 0\n"
+        << "max_inflight_messages 1000\nlog_dest none\nuser root\n"
+        << more;
+    server_ = std::make_unique<ServerProcess>(
+        std::vector<std::string>{kMosquitto, "-c", folder_.file("conf")}, port_);
+  }
+  void start() { server_->start(); }
+  void end(int signal) { server_->stop(signal); }
+  int port() const { return port_; }
+  std::string url(const char* scheme = "mqtt") const {
+    return std::string(scheme) + "://localhost:" + std::to_string(port_);
+  }
+
+ private:
+  TemporaryFolder folder_;
+  const int port_;
+  std::unique_ptr<ServerProcess> server_;
+};
+
+// Stays subscribed over the broker's deaths.
+class Subscriber {
+ public:
+  Subscriber(int port, const char* topic, int qos) : topic_(topic), qos_(qos) {
+    mosquitto_lib_init();
+    client_ = mosquitto_new("reader", false, this);
+    mosquitto_reconnect_delay_set(client_, 1, 1, false);
+    mosquitto_connect_callback_set(client_, [](mosquitto* client, void* data, int) {
+      auto* self = static_cast<Subscriber*>(data);
+      mosquitto_subscribe(client, nullptr, self->topic_, self->qos_);
+    });
+    mosquitto_subscribe_callback_set(client_, [](mosquitto*, void* data, int, int, const int*) {
+      static_cast<Subscriber*>(data)->subscribed_ = true;
+    });
+    mosquitto_message_callback_set(
+        client_, [](mosquitto*, void* data, const mosquitto_message* message) {
+          auto* self = static_cast<Subscriber*>(data);
+          const std::string body(static_cast<const char*>(message->payload),
+                                 static_cast<size_t>(message->payloadlen));
+          if (std::strstr(message->topic, "/status")) {
+            const std::lock_guard<std::mutex> lock(self->mutex_);
+            self->statuses_.push_back(body);
+          } else {
+            self->arrivals.add(std::atoll(body.c_str()));
+          }
+        });
+    ck_assert_int_eq(mosquitto_connect(client_, "127.0.0.1", port, 60), MOSQ_ERR_SUCCESS);
+    mosquitto_loop_start(client_);
+    while (!subscribed_) std::this_thread::sleep_for(milliseconds(1));
+  }
+  ~Subscriber() {
+    mosquitto_disconnect(client_);
+    mosquitto_loop_stop(client_, true);
+    mosquitto_destroy(client_);
+  }
+  std::vector<std::string> statuses() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return statuses_;
+  }
+  Arrivals arrivals;
+
+ private:
+  const char* const topic_;
+  const int qos_;
+  mosquitto* client_ = nullptr;
+  std::atomic<bool> subscribed_{false};
+  std::mutex mutex_;
+  std::vector<std::string> statuses_;
+};
+
+class Told {
+ public:
+  Publisher::Tell tell() {
+    return [this](publish::Notice notice, const std::string& why) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (notice == publish::Notice::kLost) lost_ = why;
+    };
+  }
+  std::string lost() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return lost_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string lost_;
+};
+
+PublisherSettings hasty() {
+  PublisherSettings settings;
+  settings.least_pause = milliseconds(20);
+  settings.longest_pause = milliseconds(200);
+  return settings;
+}
+
+void start(Publisher* publisher, const std::string& url, const Options& options) {
+  const auto address = publish::parse_address(url);
+  ck_assert(address.ok());
+  const Status status =
+      publisher->start(address.value(), options, {"cam", publish::new_session(), "t/cam"});
+  if (!status.ok()) ck_abort_msg("%s", status.error().message.c_str());
+}
+
+void say(Publisher* publisher, int64_t number) {
+  publisher->publish({"t/cam", "cam", std::to_string(number)});
+}
+
+}  // namespace
+
+START_TEST(each_version_and_quality_of_service_delivers_in_order) {
+  if (!there_is_a_broker()) return;
+  for (const char* version : {"3.1.1", "5"}) {
+    for (const char* qos : {"0", "1", "2"}) {
+      Broker broker;
+      broker.start();
+      Subscriber subscriber(broker.port(), "t/#", 2);
+      Told told;
+      Publisher publisher(hasty(), told.tell());
+      start(&publisher, broker.url(), {{"version", version}, {"qos", qos}});
+      for (int i = 0; i < 500; ++i) say(&publisher, i);
+      ck_assert(publisher.flush(milliseconds(10000)));
+      subscriber.arrivals.wait_for(500, 10);
+      ck_assert_int_eq(subscriber.arrivals.again(), 0);
+      publisher.stop();
+      for (int i = 0; i < 500 && subscriber.statuses().size() < 2; ++i) {
+        std::this_thread::sleep_for(milliseconds(10));
+      }
+      const auto statuses = subscriber.statuses();
+      ck_assert_uint_eq(statuses.size(), 2);
+      ck_assert_ptr_nonnull(std::strstr(statuses[0].c_str(), "\"state\":\"online\""));
+      ck_assert_ptr_nonnull(std::strstr(statuses[1].c_str(), "\"state\":\"offline\""));
+    }
+  }
+}
+END_TEST
+
+START_TEST(a_broker_that_dies_under_load_loses_nothing) {
+  if (!there_is_a_broker()) return;
+  const int64_t messages = number_of("DVNN_SOAK_MESSAGES", 6000);
+  const int64_t deaths = number_of("DVNN_SOAK_DEATHS", 3);
+  TemporaryFolder folder;
+  Broker broker;
+  broker.start();
+  Subscriber subscriber(broker.port(), "t/cam", 1);
+  PublisherSettings settings = hasty();
+  settings.spool = folder.file("spool");
+  settings.spool_bounds.most_bytes = uint64_t{1} << 30;
+  Told told;
+  Publisher publisher(settings, told.tell());
+  const auto begin = std::chrono::steady_clock::now();
+  start(&publisher, broker.url(), {{"qos", "1"}});
+  std::atomic<bool> done{false};
+  std::thread killer([&] {
+    for (int64_t death = 1; death <= deaths; ++death) {
+      // While messages are under way, as often as not while the last outage is still caught up.
+      while (subscriber.arrivals.next() < messages * death / (deaths + 1) && !done) {
+        std::this_thread::sleep_for(milliseconds(1));
+      }
+      broker.end(SIGTERM);
+      std::this_thread::sleep_for(milliseconds(200));
+      broker.start();
+    }
+  });
+  for (int64_t i = 0; i < messages; ++i) {
+    while (publisher.stats().queued > 800) std::this_thread::sleep_for(milliseconds(1));
+    say(&publisher, i);
+  }
+  const int patience = static_cast<int>(20 + messages / 1000);
+  const bool flushed = publisher.flush(milliseconds(patience * 1000));
+  subscriber.arrivals.wait_for(messages, 30);
+  done = true;
+  killer.join();
+  ck_assert(flushed);
+  const auto took = std::chrono::steady_clock::now() - begin;
+  const auto stats = publisher.stats();
+  ck_assert_uint_eq(stats.dropped, 0);
+  ck_assert_uint_ge(stats.losses, static_cast<uint64_t>(deaths));
+  std::printf("%ld messages, %ld deaths: %ld arrived, %ld too early, %ld twice, in %.1f s\n",
+              static_cast<long>(messages), static_cast<long>(deaths),
+              static_cast<long>(subscriber.arrivals.next()),
+              static_cast<long>(subscriber.arrivals.overtaken()),
+              static_cast<long>(subscriber.arrivals.again()),
+              std::chrono::duration<double>(took).count());
+}
+END_TEST
+
+START_TEST(wrong_certificates_are_refused) {
+  if (!there_is_a_broker()) return;
+  TemporaryFolder folder;
+  // Two authorities; the broker's certificate is of the first, for localhost.
+  const std::string script =
+      "cd " + folder.path() +
+      " && for ca in good bad; do openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=$ca "
+      "-keyout $ca.key -out $ca.pem 2>/dev/null; done && "
+      "for host in localhost elsewhere; do openssl req -newkey rsa:2048 -nodes -subj /CN=$host "
+      "-keyout $host.key -out $host.csr 2>/dev/null && printf 'subjectAltName=DNS:%s' $host > ext "
+      "&& openssl x509 -req -in $host.csr -CA good.pem -CAkey good.key -CAcreateserial -days 2 "
+      "-extfile ext -out $host.pem 2>/dev/null || exit 1; done";
+  if (std::system(script.c_str()) != 0) {
+    std::printf("skipped: openssl makes no certificates\n");
+    return;
+  }
+  const auto broker_of = [&](const std::string& host) {
+    return "certfile " + folder.file(host + ".pem") + "\nkeyfile " + folder.file(host + ".key") +
+           "\n";
+  };
+  struct Case {
+    const char *host, *ca;
+    bool good;
+  };
+  for (const Case& one :
+       {Case{"localhost", "good.pem", true}, Case{"localhost", "bad.pem", false},
+        Case{"localhost", nullptr, false}, Case{"elsewhere", "good.pem", false}}) {
+    Broker broker(broker_of(one.host));
+    broker.start();
+    Told told;
+    Publisher publisher(hasty(), told.tell());
+    Options options;
+    if (one.ca) options["ca"] = folder.file(one.ca);
+    start(&publisher, broker.url("mqtts"), options);
+    say(&publisher, 0);
+    const bool arrived = publisher.flush(milliseconds(one.good ? 10000 : 700));
+    ck_assert_msg(arrived == one.good, "%s with %s: %s", one.host, one.ca ? one.ca : "the system's",
+                  told.lost().c_str());
+    if (!one.good) ck_assert_uint_eq(publisher.stats().delivered, 0);
+    if (!one.good) ck_assert_str_ne(told.lost().c_str(), "");
+  }
+}
+END_TEST
+
+START_TEST(a_refusal_says_why) {
+  if (!there_is_a_broker()) return;
+  TemporaryFolder folder;
+  std::ofstream(folder.file("passwords")) << "";
+  Broker broker("allow_anonymous false\npassword_file " + folder.file("passwords") + "\n");
+  broker.start();
+  for (const char* version : {"3.1.1", "5"}) {
+    Told told;
+    Publisher publisher(hasty(), told.tell());
+    start(&publisher, broker.url(), {{"version", version}, {"user", "me"}, {"password", "wrong"}});
+    say(&publisher, 0);
+    ck_assert(!publisher.flush(milliseconds(600)));
+    const std::string why = told.lost();
+    ck_assert_msg(why.find("the broker refuses the connection: ") != std::string::npos, "%s",
+                  why.c_str());
+    ck_assert_ptr_null(std::strstr(why.c_str(), "wrong"));
+  }
+}
+END_TEST
+
+DVNN_TEST_MAIN(publish_mqtt, each_version_and_quality_of_service_delivers_in_order,
+               a_broker_that_dies_under_load_loses_nothing, wrong_certificates_are_refused,
+               a_refusal_says_why)

@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A webhook that fails now and then: webhook.py PORT FILE. FILE gets a line for each message that it has taken."""
+import http.server
+import sys
+
+count = 0
+
+
+class Webhook(http.server.BaseHTTPRequestHandler):
+    protocol_version = 'HTTP/1.1'
+
+    def do_POST(self):
+        global count
+        count += 1
+        body = self.rfile.read(int(self.headers['Content-Length'])).decode()
+        # A message that is bad for ever, a server that is busy, and one that takes it but cannot say so.
+        status = 400 if 'bad' in body.split() else 503 if count % 7 == 0 else 200
+        if status == 200:
+            with open(sys.argv[2], 'a', encoding='utf-8') as file:
+                file.write(body if body.endswith('\n') else body + '\n')
+        if count % 11 == 0:
+            self.close_connection = True
+            return
+        self.send_response(status)
+        self.send_header('Content-Length', '0')
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+http.server.HTTPServer(('127.0.0.1', int(sys.argv[1])), Webhook).serve_forever()

@@ -5,6 +5,7 @@
 #include <mosquitto.h>
 #include <mqtt_protocol.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstring>
@@ -98,11 +99,13 @@ class MqttTransport final : public Transport {
   }
 
  private:
+  // Not 2: whose handshake would not come to its end before the connection does.
+  int status_qos() const { return std::min(settings_.qos, 1); }
   std::string status_topic() const { return identity_.topic + "/status"; }
 
   void say(const std::string& body) {
     mosquitto_publish_v5(client_, nullptr, status_topic().c_str(), static_cast<int>(body.size()),
-                         body.data(), settings_.qos, true, nullptr);
+                         body.data(), status_qos(), true, nullptr);
   }
 
   // What is wrong, or nothing.
@@ -125,7 +128,7 @@ class MqttTransport final : public Transport {
     if (code == MOSQ_ERR_SUCCESS && s.status) {
       const std::string will = status_document(identity_, false);
       code = mosquitto_will_set(client_, status_topic().c_str(), static_cast<int>(will.size()),
-                                will.data(), s.qos, true);
+                                will.data(), status_qos(), true);
     }
     if (code != MOSQ_ERR_SUCCESS) return mosquitto_strerror(code);
     if (!s.tls) return {};

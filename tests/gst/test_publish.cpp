@@ -173,6 +173,9 @@ START_TEST(without_a_place_to_publish_to_it_does_not_start) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(gst_publish, a_frame_becomes_a_document, each_event_is_published_once_also_the_last,
-               frames_keep_to_interval_and_change, pictures_are_those_of_the_object,
-               without_a_place_to_publish_to_it_does_not_start)
+int main() {
+  return run_gst_suite("publish",
+                       {a_frame_becomes_a_document, each_event_is_published_once_also_the_last,
+                        frames_keep_to_interval_and_change, pictures_are_those_of_the_object,
+                        without_a_place_to_publish_to_it_does_not_start});
+}

@@ -157,6 +157,7 @@ START_TEST(nothing_is_lost_or_overtaken_when_brokers_die) {
         }
         publish_numbers(&publisher, round * 50 + i * 5, round * 50 + i * 5 + 5);
       }
+      std::this_thread::sleep_for(milliseconds(1));  // so that connections live in between
       if (round % 3 == 0) ++broker.kills;
       if (round % 10 == 5) broker.away = true;
       if (round % 10 == 7) broker.away = false;

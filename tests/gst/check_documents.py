@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What dvpublish writes of a video keeps to the schema: check_documents.py SCHEMA VIDEO."""
+import collections
+import json
+import subprocess
+import sys
+import tempfile
+
+try:
+    import jsonschema
+except ImportError:
+    print('skipped: there is no python3-jsonschema')
+    sys.exit(77)
+
+with open(sys.argv[1], encoding='utf-8') as file:
+    validator = jsonschema.Draft202012Validator(json.load(file))
+ZONES = ('{"lines":[{"name":"gate","points":[[0.5,1.0],[0.5,0.0]]}],'
+         '"areas":[{"name":"all","points":[[0,0],[1,0],[1,1],[0,1]]}]}')
+with tempfile.NamedTemporaryFile() as out:
+    subprocess.run(['gst-launch-1.0', '-q', 'filesrc', f'location={sys.argv[2]}', '!', 'matroskademux', '!', 'vp8dec',
+                    '!', 'dvconvert', '!', 'dvinfer', '!', 'dvdecode', 'threshold=0.1', '!', 'dvtrack', '!',
+                    'dvzones', 'zones=' + json.dumps(ZONES), '!', 'dvpublish', f'location={out.name}',
+                    'mode=frames+events+tracks', 'snapshot=object', 'interval=200', 'fields=' + json.dumps('{"a":1}'),
+                    'details=points+outlines+masks+texts+embeddings+numbers', '!', 'fakesink'], check=True, timeout=200)
+    documents = [json.loads(line) for line in out.read().decode().splitlines()]
+for document in documents:
+    validator.validate(document)
+assert [document['seq'] for document in documents] == list(range(len(documents)))
+assert len({document['id'] for document in documents}) == len(documents)
+kinds = collections.Counter(document['type'] for document in documents)
+print(dict(kinds), sum('picture' in document for document in documents), 'pictures')
+assert set(kinds) == {'frame', 'event', 'track'}, kinds
+starts = sum(document['type'] == 'track' and document['track']['state'] == 'started' for document in documents)
+assert 2 * starts == kinds['track'], 'each track starts and ends once'
+broken = dict(documents[0], version=2)
+assert not validator.is_valid(broken)

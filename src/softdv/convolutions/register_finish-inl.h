@@ -52,7 +52,7 @@ HWY_INLINE hn::Vec<D> LoadHalves(D d, const half_t* from) {
 }
 
 template <class D>
-HWY_INLINE void StoreHalves(D d, hn::Vec<D> from, half_t* to) {
+HWY_INLINE void StoreHalves(HWY_MAYBE_UNUSED D d, hn::Vec<D> from, half_t* to) {
 #if HWY_TARGET <= HWY_AVX2 || HWY_ARCH_ARM_A64
   const hn::Rebind<hwy::float16_t, D> halves;
   hn::StoreU(hn::DemoteTo(halves, from), halves, reinterpret_cast<hwy::float16_t*>(to));

@@ -151,9 +151,10 @@ class MqttTransport final : public Transport {
   // The connection's thread, from its beginning to its end.
   void move_bytes() {
     const int usual = settings_.tls ? kTlsPort : kPort;
-    int code = mosquitto_connect_bind_async(client_, address_.host.c_str(),
-                                            address_.port > 0 ? address_.port : usual,
-                                            settings_.keepalive, nullptr);
+    answered_ = false;
+    int code = mosquitto_connect_bind_async(
+        client_, address_.host.c_str(), address_.port > 0 ? address_.port : usual,
+        settings_.keepalive, other_family_ ? "0.0.0.0" : nullptr);
     while (code == MOSQ_ERR_SUCCESS && !stopping_ && !told_)
       code = mosquitto_loop(client_, kLoopMs, 1);
     // The last words, which close() has left.
@@ -161,6 +162,9 @@ class MqttTransport final : public Transport {
       code = mosquitto_loop(client_, kLastLoopMs, 1);
     }
     up_ = false;
+    // The library stays with a name's first address, which may be of IPv6 where the broker listens
+    // at IPv4 alone. An address of IPv4 to connect from leaves it only such ones.
+    if (!answered_) other_family_ = !other_family_;
     if (stopping_) return;
     lose(printable(address_.url) + ": " + refusal_or(code));
   }
@@ -193,6 +197,7 @@ class MqttTransport final : public Transport {
 
   static void on_connect(mosquitto* client, void* data, int code, int, const mosquitto_property*) {
     auto* self = static_cast<MqttTransport*>(data);
+    self->answered_ = true;
     if (code != 0) {
       self->refusal_ =
           std::string("the broker refuses the connection: ") +
@@ -243,7 +248,8 @@ class MqttTransport final : public Transport {
   mosquitto_property* properties_ = nullptr;
   std::thread thread_;
   std::atomic<bool> up_{false}, stopping_{false}, told_{false};
-  std::string refusal_;  // the connection's thread only
+  bool answered_ = false, other_family_ = false;  // the thread's
+  std::string refusal_;                           // the connection's thread only
   std::mutex mutex_;
   std::unordered_map<int, uint64_t> tokens_;  // of message ids
   std::set<int> early_;

@@ -54,12 +54,13 @@ class ServerProcess {
     std::vector<char*> arguments;
     for (std::string& word : command_) arguments.push_back(word.data());
     arguments.push_back(nullptr);
+    const bool from_main_thread = getpid() == gettid();
     process_ = fork();
     ck_assert_int_ge(process_, 0);
     if (process_ == 0) {
-      // It ends with the test, also where that ends early, and does not hold what the test writes
-      // to.
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      // It ends with the test, also where that ends early (the kernel means the thread that
+      // forked), and does not hold what the test writes to.
+      if (from_main_thread) prctl(PR_SET_PDEATHSIG, SIGKILL);
       const int nowhere = open("/dev/null", O_RDWR);
       for (const int stream : {0, 1, 2}) dup2(nowhere, stream);
       execv(command_[0].c_str(), arguments.data());

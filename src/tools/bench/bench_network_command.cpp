@@ -99,33 +99,47 @@ int run_bench(Session* session, const std::string& network,
   StepTimes step_times(session->model());
   std::vector<double> device_ms, peer_ms, on_device_ms, on_cpu_ms;
   // In turns of some runs each, as threads that have just worked go on looking for work for a
-  // while, and would be in the other's way. The first run of a turn is for the caches.
+  // while, and would be in the other's way. What runs at a turn's beginning is for caches and
+  // threads to wake, and not counted.
   constexpr int kTurn = 10;
-  constexpr std::chrono::milliseconds kRest{20};
+  constexpr std::chrono::milliseconds kRest{20}, kWarmUp{20};
+  // Calls run() until it has been counted `runs` times; `counted` tells it.
+  const auto take_turn = [&](int runs, auto run) -> Status {
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = -1; i < runs;) {
+      const bool counted = i >= 0;
+      DVNN_TRY(run(counted));
+      if (counted || std::chrono::steady_clock::now() - begin >= kWarmUp) ++i;
+    }
+    return {};
+  };
   for (int done = 0; done < options.iterations; done += kTurn) {
     const int runs = std::min(kTurn, options.iterations - done);
-    for (int i = -1; i < runs; ++i) {
+    const Status ran = take_turn(runs, [&](bool counted) -> Status {
       // Steps may reuse the input's memory, so every run begins with a picture, untimed.
       std::copy(pixels.begin(), pixels.end(), session->slot().input().begin());
       Status status;
       network::RunTimes times;
       times.step_ns = step_ns;
       const double ours = time_ms([&] { status = session->slot().run(&times); });
-      if (!status.ok()) return fail(status.error());
-      if (i < 0) continue;
+      DVNN_TRY(std::move(status));
+      if (!counted) return {};
       device_ms.push_back(ours);
       step_times.add(step_ns);
       on_device_ms.push_back(static_cast<double>(times.device_us) / 1e3);
       on_cpu_ms.push_back(static_cast<double>(times.cpu_us) / 1e3);
-    }
+      return {};
+    });
+    if (!ran.ok()) return fail(ran.error());
     if (!peer) continue;
     std::this_thread::sleep_for(kRest);
-    for (int i = -1; i < runs; ++i) {
+    const Status peer_ran = take_turn(runs, [&](bool counted) -> Status {
       Status status;
       const double theirs = time_ms([&] { status = peer->forward(); });
-      if (!status.ok()) return fail(status.error());
-      if (i >= 0) peer_ms.push_back(theirs);
-    }
+      if (counted) peer_ms.push_back(theirs);
+      return status;
+    });
+    if (!peer_ran.ok()) return fail(peer_ran.error());
     std::this_thread::sleep_for(kRest);
   }
   const double ours = median(device_ms), theirs = peer ? median(peer_ms) : 0;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The usual depthwise convolutions on the device's chunks as they lie in memory: 8 channels of one
-// pixel beside those of the next. Other convolutions need all channels of a pixel together, so they
-// convert the whole tensor before and after; here a few rows of one chunk are floats at a time, and
-// stay in the first-level cache.
+// pixel beside those of the next. A few rows of one chunk are floats at a time, and stay in the
+// first-level cache.
 #pragma once
 
 #include "base/aligned.h"

@@ -20,7 +20,6 @@ class Depthwise {
   int chunks() const { return (shape_.out_channels + kChunk - 1) / kChunk; }
   /// Channels of a chunk, which are side by side.
   int channels(int chunk) const;
-  int out_rows() const { return shape_.rows.out; }
   int out_columns() const { return shape_.columns.out; }
 
   /// Convolves rows first..last-1 of one chunk. `from` is the whole input in chunks. Calls

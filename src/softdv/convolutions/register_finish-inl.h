@@ -12,6 +12,7 @@
 #include "hwy/highway.h"
 #include "kernels/vectors-inl.h"
 #include "softdv/convolutions/register_finish.h"
+#include "softdv/halves-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dvnn::softdv {
@@ -35,32 +36,6 @@ HWY_INLINE void Activate(D d, RegisterActivation activation, hn::Vec<D> slope, h
     HWY_UNROLL(24)
     for (size_t i = 0; i < count; ++i) values[i] = MinOf(MaxOf(values[i], zero), hn::Set(d, 6.0f));
   }
-}
-
-// To and from binary16. See tensor/convert_half.cpp: Highway rounds otherwise where conversions are
-// no instructions.
-template <class D>
-HWY_INLINE hn::Vec<D> LoadHalves(D d, const half_t* from) {
-#if HWY_TARGET <= HWY_AVX2 || HWY_ARCH_ARM_A64
-  const hn::Rebind<hwy::float16_t, D> halves;
-  return hn::PromoteTo(d, hn::LoadU(halves, reinterpret_cast<const hwy::float16_t*>(from)));
-#else
-  float values[hn::MaxLanes(D())];
-  for (size_t i = 0; i < hn::MaxLanes(d); ++i) values[i] = half_to_float(from[i]);
-  return hn::LoadU(d, values);
-#endif
-}
-
-template <class D>
-HWY_INLINE void StoreHalves(HWY_MAYBE_UNUSED D d, hn::Vec<D> from, half_t* to) {
-#if HWY_TARGET <= HWY_AVX2 || HWY_ARCH_ARM_A64
-  const hn::Rebind<hwy::float16_t, D> halves;
-  hn::StoreU(hn::DemoteTo(halves, from), halves, reinterpret_cast<hwy::float16_t*>(to));
-#else
-  float values[hn::MaxLanes(D())];
-  hn::StoreU(from, d, values);
-  for (size_t i = 0; i < hn::MaxLanes(d); ++i) to[i] = float_to_half(values[i]);
-#endif
 }
 
 }  // namespace HWY_NAMESPACE

@@ -7,7 +7,7 @@
 #define HWY_TARGET_INCLUDE "softdv/convolutions/source_tile.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
-#include "softdv/convolutions/register_finish-inl.h"
+#include "softdv/halves-inl.h"
 
 #ifndef DVNN_SOFTDV_SOURCE_ROWS
 #define DVNN_SOFTDV_SOURCE_ROWS

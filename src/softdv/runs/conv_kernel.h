@@ -28,9 +28,8 @@ class ConvKernel {
   const Direct* direct() const { return direct_.get(); }
   const Winograd* winograd() const { return winograd_.get(); }
 
-  /// Working tensors: `source` after spreading (deconvolutions), `result` before pooling.
+  /// The source as a working tensor, after spreading (deconvolutions).
   const WorkingShape& source() const { return source_; }
-  const WorkingShape& result() const { return result_; }
   /// PReLU slopes, one per output channel; empty otherwise.
   const std::vector<float>& slopes() const { return slopes_; }
   /// The bands that together are the result.

@@ -8,6 +8,7 @@
 #define HWY_TARGET_INCLUDE "softdv/runs/working_format.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
+#include "softdv/halves-inl.h"
 
 #ifndef DVNN_SOFTDV_TILES
 #define DVNN_SOFTDV_TILES
@@ -59,139 +60,42 @@ namespace dvnn::softdv {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// See tensor/convert_half.cpp: where conversions are instructions.
-#if HWY_TARGET <= HWY_AVX2 || HWY_ARCH_ARM_A64
-#define DVNN_VECTOR_HALF 1
-#else
-#define DVNN_VECTOR_HALF 0
-#endif
-
-// Each function handles `count` pixels of one or two whole chunks, `plane` elements apart, and the
-// same pixels of the working tensor, `stride` floats apart. Two chunks fill a vector of 16 floats.
-
-#if DVNN_VECTOR_HALF
-
-// Calls f(float tag, half tag, chunk, channel) for each group of channels that is converted at
-// once.
+// Calls f(element, float) for each group of channels that is converted at once: of `count` pixels
+// of one or two whole chunks, `plane` elements apart, and the same pixels of the working tensor,
+// `stride` floats apart.
+using Chunk = hn::CappedTag<float, 8>;
 template <typename F>
-HWY_INLINE void ForEachVector(size_t chunks, size_t plane, F f) {
-  const hn::CappedTag<float, 8> df;
-  const hn::Rebind<hwy::float16_t, decltype(df)> dh;
-  for (size_t c = 0; c < chunks; ++c) {
-    for (size_t k = 0; k < 8; k += hn::Lanes(df)) f(df, dh, c * plane + k, 8 * c + k);
+HWY_INLINE void ForEachVector(size_t chunks, size_t plane, size_t count, size_t stride, F f) {
+  for (size_t i = 0; i < count; ++i) {
+    for (size_t c = 0; c < chunks; ++c) {
+      for (size_t k = 0; k < 8; k += hn::Lanes(Chunk())) {
+        f(c * plane + 8 * i + k, i * stride + 8 * c + k);
+      }
+    }
   }
 }
-
-// Where a vector holds 16 floats, it holds a pixel of two chunks.
-#if HWY_TARGET <= HWY_AVX3
-#define DVNN_TWO_CHUNKS 1
-
-using Floats16 = hn::FixedTag<float, 16>;
-using Halves16 = hn::Rebind<hwy::float16_t, Floats16>;
-using Halves8 = hn::Half<Halves16>;
-using Bits16 = hn::RebindToUnsigned<Halves16>;
-
-HWY_INLINE hn::Vec<Floats16> LoadTwoChunks(const hwy::float16_t* from, size_t plane) {
-  const hn::RebindToUnsigned<Halves8> bits;
-  const auto low = hn::LoadU(bits, reinterpret_cast<const uint16_t*>(from));
-  const auto high = hn::LoadU(bits, reinterpret_cast<const uint16_t*>(from + plane));
-  return hn::PromoteTo(Floats16(), hn::BitCast(Halves16(), hn::Combine(Bits16(), high, low)));
-}
-
-HWY_INLINE void StoreTwoChunks(hn::Vec<Floats16> from, hwy::float16_t* to, size_t plane) {
-  const auto bits = hn::BitCast(Bits16(), hn::DemoteTo(Halves16(), from));
-  const hn::RebindToUnsigned<Halves8> half;
-  hn::StoreU(hn::LowerHalf(half, bits), half, reinterpret_cast<uint16_t*>(to));
-  hn::StoreU(hn::UpperHalf(half, bits), half, reinterpret_cast<uint16_t*>(to + plane));
-}
-#else
-#define DVNN_TWO_CHUNKS 0
-#endif
 
 HWY_INLINE void LoadChunks(const half_t* HWY_RESTRICT from, size_t chunks, size_t plane,
                            float* HWY_RESTRICT to, size_t count, size_t stride) {
-  const auto* halves = reinterpret_cast<const hwy::float16_t*>(from);
-#if DVNN_TWO_CHUNKS
-  if (chunks == 2) {
-    for (size_t i = 0; i < count; ++i, halves += 8, to += stride) {
-      hn::StoreU(LoadTwoChunks(halves, plane), Floats16(), to);
-    }
-    return;
-  }
-#endif
-  for (size_t i = 0; i < count; ++i, halves += 8, to += stride) {
-    ForEachVector(chunks, plane, [&](auto df, auto dh, size_t in, size_t out) HWY_ATTR {
-      hn::StoreU(hn::PromoteTo(df, hn::LoadU(dh, halves + in)), df, to + out);
-    });
-  }
+  ForEachVector(chunks, plane, count, stride, [=](size_t in, size_t out) HWY_ATTR {
+    hn::StoreU(LoadHalves(Chunk(), from + in), Chunk(), to + out);
+  });
 }
 
 HWY_INLINE void AddChunks(const half_t* HWY_RESTRICT from, size_t chunks, size_t plane,
                           float* HWY_RESTRICT to, size_t count, size_t stride) {
-  const auto* halves = reinterpret_cast<const hwy::float16_t*>(from);
-#if DVNN_TWO_CHUNKS
-  if (chunks == 2) {
-    for (size_t i = 0; i < count; ++i, halves += 8, to += stride) {
-      const Floats16 d;
-      hn::StoreU(hn::Add(hn::LoadU(d, to), LoadTwoChunks(halves, plane)), d, to);
-    }
-    return;
-  }
-#endif
-  for (size_t i = 0; i < count; ++i, halves += 8, to += stride) {
-    ForEachVector(chunks, plane, [&](auto df, auto dh, size_t in, size_t out) HWY_ATTR {
-      const auto addend = hn::PromoteTo(df, hn::LoadU(dh, halves + in));
-      hn::StoreU(hn::Add(hn::LoadU(df, to + out), addend), df, to + out);
-    });
-  }
+  ForEachVector(chunks, plane, count, stride, [=](size_t in, size_t out) HWY_ATTR {
+    const auto sum = hn::Add(hn::LoadU(Chunk(), to + out), LoadHalves(Chunk(), from + in));
+    hn::StoreU(sum, Chunk(), to + out);
+  });
 }
 
 HWY_INLINE void StoreChunks(const float* HWY_RESTRICT from, half_t* HWY_RESTRICT to, size_t chunks,
                             size_t plane, size_t count, size_t stride) {
-  auto* halves = reinterpret_cast<hwy::float16_t*>(to);
-#if DVNN_TWO_CHUNKS
-  if (chunks == 2) {
-    for (size_t i = 0; i < count; ++i, halves += 8, from += stride) {
-      StoreTwoChunks(hn::LoadU(Floats16(), from), halves, plane);
-    }
-    return;
-  }
-#endif
-  for (size_t i = 0; i < count; ++i, halves += 8, from += stride) {
-    ForEachVector(chunks, plane, [&](auto df, auto dh, size_t out, size_t in) HWY_ATTR {
-      hn::StoreU(hn::DemoteTo(dh, hn::LoadU(df, from + in)), dh, halves + out);
-    });
-  }
+  ForEachVector(chunks, plane, count, stride, [=](size_t out, size_t in) HWY_ATTR {
+    StoreHalves(Chunk(), hn::LoadU(Chunk(), from + in), to + out);
+  });
 }
-
-#else
-
-template <typename F>
-void ForEachElement(size_t chunks, size_t plane, size_t count, size_t stride, F f) {
-  for (size_t i = 0; i < count; ++i) {
-    for (size_t k = 0; k < 8 * chunks; ++k) f(k / 8 * plane + 8 * i + k % 8, i * stride + k);
-  }
-}
-
-void LoadChunks(const half_t* from, size_t chunks, size_t plane, float* to, size_t count,
-                size_t stride) {
-  ForEachElement(chunks, plane, count, stride,
-                 [&](size_t in, size_t out) { to[out] = half_to_float(from[in]); });
-}
-
-void AddChunks(const half_t* from, size_t chunks, size_t plane, float* to, size_t count,
-               size_t stride) {
-  ForEachElement(chunks, plane, count, stride,
-                 [&](size_t in, size_t out) { to[out] += half_to_float(from[in]); });
-}
-
-void StoreChunks(const float* from, half_t* to, size_t chunks, size_t plane, size_t count,
-                 size_t stride) {
-  ForEachElement(chunks, plane, count, stride,
-                 [&](size_t out, size_t in) { to[out] = float_to_half(from[in]); });
-}
-
-#endif  // DVNN_VECTOR_HALF
 
 void LoadRows(const half_t* from, const WorkingShape& shape, Band band, float* to) {
   const size_t stride = static_cast<size_t>(shape.channels), plane = 8 * shape.pixels();
@@ -199,10 +103,8 @@ void LoadRows(const half_t* from, const WorkingShape& shape, Band band, float* t
   for (Tile tile; tiles.next(&tile);) {
     const half_t* chunk = from + tile.chunked;
     float* value = to + tile.working;
-    if (tile.channels == 16) {
-      LoadChunks(chunk, 2, plane, value, tile.pixels, stride);
-    } else if (tile.channels == 8) {
-      LoadChunks(chunk, 1, plane, value, tile.pixels, stride);
+    if (tile.channels >= 8) {
+      LoadChunks(chunk, tile.channels / 8, plane, value, tile.pixels, stride);
     } else {
       for (size_t i = 0; i < tile.pixels; ++i, value += stride) {
         for (size_t k = 0; k < tile.channels; ++k) value[k] = half_to_float(*chunk++);
@@ -243,8 +145,6 @@ void StoreRows(const float* from, const WorkingShape& shape, Band band, half_t* 
   }
 }
 
-#undef DVNN_VECTOR_HALF
-#undef DVNN_TWO_CHUNKS
 }  // namespace HWY_NAMESPACE
 }  // namespace dvnn::softdv
 HWY_AFTER_NAMESPACE();

@@ -27,6 +27,12 @@ image::Size frame_size(const GstCaps* caps) {
   return {static_cast<double>(width), static_cast<double>(height)};
 }
 
+image::Size frame_size(GstBuffer* frame, const image::Size& size) {
+  const GstVideoMeta* meta = gst_buffer_get_video_meta(frame);
+  if (!meta) return size;
+  return {static_cast<double>(meta->width), static_cast<double>(meta->height)};
+}
+
 void propose_frame_metas(GstQuery* query) {
   for (const GType api : {GST_VIDEO_META_API_TYPE, GST_VIDEO_CROP_META_API_TYPE}) {
     if (!gst_query_find_allocation_meta(query, api, nullptr)) {

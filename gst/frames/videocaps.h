@@ -43,6 +43,10 @@ Result<image::PixelFormat> pixel_format(GstVideoFormat format);
 /// 0 where they have none.
 image::Size frame_size(const GstCaps* caps);
 
+/// The size of `frame`, of whose caps it is `size`: a frame that a meta crops still has all its
+/// pixels, which are more than the caps say.
+image::Size frame_size(GstBuffer* frame, const image::Size& size);
+
 /// Answers an ALLOCATION query: we honour the strides, offsets and crops of metas. For elements in
 /// which frames end; where frames pass, downstream answers.
 void propose_frame_metas(GstQuery* query);

@@ -142,15 +142,6 @@ static const dvnn::gst::Properties<Settings>& gst_dv_decode_properties() {
   return *rows;
 }
 
-// --- frames' sizes ------------------------------------------------------------------------------
-
-// A frame that a meta crops still has all its pixels, which are more than the caps say.
-static dvnn::image::Size gst_dv_decode_frame_size(GstDvDecode* self, GstBuffer* frame) {
-  const GstVideoMeta* meta = gst_buffer_get_video_meta(frame);
-  if (!meta) return self->priv->size;
-  return {static_cast<double>(meta->width), static_cast<double>(meta->height)};
-}
-
 // --- decoders of others -------------------------------------------------------------------------
 
 static Status gst_dv_decode_open_library(GstDvDecode* self) {
@@ -190,7 +181,7 @@ static Status gst_dv_decode_open_network(GstDvDecode* self) {
 static void gst_dv_decode_import(GstDvDecode* self, GstBuffer* frame) {
   GstDvDecodePrivate& priv = *self->priv;
   if (!priv.import) return;
-  const Status status = priv.import->run(frame, gst_dv_decode_frame_size(self, frame));
+  const Status status = priv.import->run(frame, dvnn::gst::frame_size(frame, self->priv->size));
   if (status.ok() || status.error().code == ErrorCode::kNotFound || priv.warned) return;
   priv.warned = true;
   dvnn::gst::post_warning(GST_ELEMENT(self), Topic::kSettings, status.error(),
@@ -222,7 +213,7 @@ static Status gst_dv_decode_outputs(GstDvDecode* self, GstBuffer* frame,
   priv.found.clear();
   priv.filter.configure(settings);
   priv.decoder.set_nms_threshold(settings.nms_threshold);
-  const dvnn::image::Size size = gst_dv_decode_frame_size(self, frame);
+  const dvnn::image::Size size = dvnn::gst::frame_size(frame, self->priv->size);
   for (const GstDvTensorMeta* outputs : regions) {
     DVNN_TRY(
         priv.decoder.decode(*outputs, priv.filter.least_threshold(), size, &priv.found, topic));

@@ -120,13 +120,6 @@ GstDvTrackPrivate::GstDvTrackPrivate(GstDvTrack* self)
 
 // --- frames ------------------------------------------------------------------------------------
 
-// A frame that a meta crops still has all its pixels, which are more than the caps say.
-static dvnn::image::Size gst_dv_track_frame_size(GstDvTrack* self, GstBuffer* frame) {
-  const GstVideoMeta* meta = gst_buffer_get_video_meta(frame);
-  if (!meta) return self->priv->size;
-  return {static_cast<double>(meta->width), static_cast<double>(meta->height)};
-}
-
 // Frames without a time follow each other at the stream's rate.
 static GstClockTime gst_dv_track_time_of(GstDvTrack* self, GstBuffer* frame) {
   GstDvTrackPrivate& priv = *self->priv;
@@ -152,7 +145,7 @@ static GstFlowReturn gst_dv_track_transform_ip(GstBaseTransform* trans, GstBuffe
         priv.moment = {GST_BUFFER_PTS(frame), dvnn::gst::stream_time(trans->segment, frame),
                        dvnn::gst::running_time(trans->segment, frame)};
         priv.tracks.follow(frame, gst_dv_track_time_of(self, frame),
-                           gst_dv_track_frame_size(self, frame));
+                           dvnn::gst::frame_size(frame, self->priv->size));
         return GST_FLOW_OK;
       });
 }

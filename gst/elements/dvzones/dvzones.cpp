@@ -144,12 +144,6 @@ static void gst_dv_zones_end(GstDvZones* self) {
 
 // --- frames ------------------------------------------------------------------------------------
 
-static dvnn::image::Size gst_dv_zones_frame_size(GstDvZones* self, GstBuffer* frame) {
-  const GstVideoMeta* meta = gst_buffer_get_video_meta(frame);
-  if (!meta) return self->priv->size;
-  return {static_cast<double>(meta->width), static_cast<double>(meta->height)};
-}
-
 // Takes over what has been set, and tells of those who thereby leave an area.
 static void gst_dv_zones_configure(GstDvZones* self, const dvnn::image::Size& size) {
   GstDvZonesPrivate& priv = *self->priv;
@@ -212,7 +206,7 @@ static void gst_dv_zones_attach(GstDvZones* self, GstBuffer* frame, GValue* even
 
 static GstFlowReturn gst_dv_zones_frame(GstDvZones* self, GstBuffer* frame) {
   GstDvZonesPrivate& priv = *self->priv;
-  gst_dv_zones_configure(self, gst_dv_zones_frame_size(self, frame));
+  gst_dv_zones_configure(self, dvnn::gst::frame_size(frame, self->priv->size));
   if (priv.zones.areas().empty() && priv.zones.lines().empty()) return GST_FLOW_OK;
   const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
   const GstClockTime time = GST_BUFFER_PTS(frame);

@@ -29,24 +29,35 @@ void start(Publisher* publisher, int port, const publish::Options& options) {
   if (!status.ok()) ck_abort_msg("%s", status.error().message.c_str());
 }
 
+// A server that writes down what it takes.
+struct Webhook {
+  Webhook() { server_.start(); }
+  // Messages 0 to `count` - 1 have arrived, in their order.
+  void expect(int64_t count) const {
+    Arrivals arrivals;
+    for (const std::string& line : lines_of(folder_.file("taken"))) {
+      arrivals.add(std::atoll(line.c_str()));
+    }
+    arrivals.wait_for(count, 0);
+  }
+  const int port = free_port();
+
+ private:
+  TemporaryFolder folder_;
+  ServerProcess server_{
+      {"/usr/bin/python3", DVNN_WEBHOOK, std::to_string(port), folder_.file("taken")}, port};
+};
+
 }  // namespace
 
 START_TEST(a_webhook_that_fails_now_and_then_gets_all_in_order) {
   for (const char* batch : {"1", "10"}) {
-    TemporaryFolder folder;
-    const int port = free_port();
-    ServerProcess server(
-        {"/usr/bin/python3", DVNN_WEBHOOK, std::to_string(port), folder.file("taken")}, port);
-    server.start();
+    const Webhook webhook;
     Publisher publisher(hasty(), quiet);
-    start(&publisher, port, {{"batch", batch}});
+    start(&publisher, webhook.port, {{"batch", batch}});
     for (int i = 0; i < 200; ++i) publisher.publish({"", "s", std::to_string(i)});
     ck_assert(publisher.flush(milliseconds(15000)));
-    Arrivals arrivals;
-    for (const std::string& line : lines_of(folder.file("taken"))) {
-      arrivals.add(std::atoll(line.c_str()));
-    }
-    arrivals.wait_for(200, 0);
+    webhook.expect(200);
     ck_assert_uint_eq(publisher.stats().dropped, 0);
   }
 }
@@ -54,23 +65,15 @@ END_TEST
 
 START_TEST(a_message_that_the_server_calls_bad_is_dropped_alone) {
   for (const char* batch : {"1", "10"}) {
-    TemporaryFolder folder;
-    const int port = free_port();
-    ServerProcess server(
-        {"/usr/bin/python3", DVNN_WEBHOOK, std::to_string(port), folder.file("taken")}, port);
-    server.start();
+    const Webhook webhook;
     Publisher publisher(hasty(), quiet);
-    start(&publisher, port, {{"batch", batch}});
+    start(&publisher, webhook.port, {{"batch", batch}});
     for (int i = 0; i < 20; ++i) {
       publisher.publish({"", "s", std::to_string(i)});
       if (i == 8) publisher.publish({"", "s", "bad"});
     }
     ck_assert(publisher.flush(milliseconds(15000)));
-    Arrivals arrivals;
-    for (const std::string& line : lines_of(folder.file("taken"))) {
-      arrivals.add(std::atoll(line.c_str()));
-    }
-    arrivals.wait_for(20, 0);
+    webhook.expect(20);
     ck_assert_uint_eq(publisher.stats().dropped, 1);
   }
 }

@@ -9,24 +9,27 @@
 namespace dvnn::layers {
 namespace {
 
-// Finds the attributes of the type with that name, from the I-th on: returns
-// visit(static_cast<Attributes*>(nullptr)), or none() if no type has the name.
-template <size_t I = 0, typename Visit, typename None>
-auto with_type(const std::string& name, Visit visit, None none) -> decltype(none()) {
-  if constexpr (I + 1 == std::variant_size_v<AnyAttributes>) {
-    return none();
-  } else {
-    using Attributes = std::variant_alternative_t<I, AnyAttributes>;
-    if (name == Attributes::kName) return visit(static_cast<Attributes*>(nullptr));
-    return with_type<I + 1>(name, visit, none);
-  }
-}
+using Parse = Result<LayerAttributes> (*)(const nlohmann::json& params);
 
+// Told which alternative it is: the constructor that finds out is compiled for every pair of types.
 template <typename Attributes>
 Result<LayerAttributes> parsed(const nlohmann::json& params) {
   DVNN_ASSIGN(Attributes attributes, Attributes::parse(params));
-  return LayerAttributes(std::move(attributes));
+  return LayerAttributes(std::in_place_type<Attributes>, std::move(attributes));
 }
+
+// The reader of the type with that name, or null.
+template <size_t... I>
+Parse find_parse(const std::string& name, std::index_sequence<I...>) {
+  Parse found = nullptr;
+  (void)((name == std::variant_alternative_t<I, AnyAttributes>::kName &&
+          (found = parsed<std::variant_alternative_t<I, AnyAttributes>>)) ||
+         ...);
+  return found;
+}
+
+// All types but the last one, which has no name of its own.
+using BuiltIn = std::make_index_sequence<std::variant_size_v<AnyAttributes> - 1>;
 
 template <size_t... I>
 std::vector<std::string> names_of(std::index_sequence<I...>) {
@@ -44,13 +47,10 @@ LayerAttributes::~LayerAttributes() = default;
 Result<LayerAttributes> parse_layer(const std::string& type, const nlohmann::json& params) {
   static const nlohmann::json kNone = nlohmann::json::object();
   const nlohmann::json& given = params.is_null() ? kNone : params;
-  auto layer = guarded("reading its parameters", [&] {
-    return with_type(
-        type == "Flatten" ? ReshapeAttributes::kName : type,
-        [&](auto* row) { return parsed<std::remove_pointer_t<decltype(row)>>(given); },
-        [&]() -> Result<LayerAttributes> {
-          return LayerAttributes(CustomAttributes{type, given});
-        });
+  const Parse parse = find_parse(type == "Flatten" ? ReshapeAttributes::kName : type, BuiltIn());
+  auto layer = guarded("reading its parameters", [&]() -> Result<LayerAttributes> {
+    if (parse) return parse(given);
+    return LayerAttributes(std::in_place_type<CustomAttributes>, CustomAttributes{type, given});
   });
   if (!layer.ok()) return layer.error().within(type);
   return layer;
@@ -84,7 +84,7 @@ DimsResult dims_after(const LayerAttributes& attributes, Span<const Shape> input
 }
 
 std::vector<std::string> cpu_layer_names() {
-  auto names = names_of(std::make_index_sequence<std::variant_size_v<AnyAttributes> - 1>());
+  auto names = names_of(BuiltIn());
   names.push_back("Flatten");
   return names;
 }

@@ -18,15 +18,15 @@ float truth(bool is) {
   return is ? 1.0f : 0.0f;
 }
 
-using Operation = float (*)(float, float);
+using BinaryFunction = float (*)(float, float);
 
-struct NamedOperation {
+struct BinaryRow {
   const char* name;
-  Operation operation;
+  BinaryFunction operation;
 };
 
 // In the order of BinaryOperation.
-constexpr NamedOperation kOperations[] = {
+constexpr BinaryRow kBinaryRows[] = {
     {"add", [](float x, float y) { return x + y; }},
     {"and", [](float x, float y) { return truth(x != 0 && y != 0); }},
     {"div", [](float x, float y) { return x / y; }},
@@ -46,10 +46,10 @@ constexpr NamedOperation kOperations[] = {
     {"truncdiv", [](float x, float y) { return std::trunc(x / y); }},
     {"xor", [](float x, float y) { return truth((x != 0) != (y != 0)); }},
 };
-static_assert(std::size(kOperations) == static_cast<size_t>(BinaryOperation::kXor) + 1);
+static_assert(std::size(kBinaryRows) == static_cast<size_t>(BinaryOperation::kXor) + 1);
 
-const NamedOperation& row_of(BinaryOperation operation) {
-  return kOperations[static_cast<size_t>(operation)];
+const BinaryRow& row_of(BinaryOperation operation) {
+  return kBinaryRows[static_cast<size_t>(operation)];
 }
 
 // Where the operand's element for each of the result's is: dimensions of 1 repeat. Four bytes each:
@@ -129,7 +129,7 @@ LayerResult make_broadcast_layer(size_t count, Span<const TensorDesc> inputs,
 }  // namespace
 
 Result<BinaryOperation> parse_binary_operation(const std::string& name) {
-  return parse_name<BinaryOperation>(name, kOperations, "operation");
+  return parse_name<BinaryOperation>(name, kBinaryRows, "operation");
 }
 
 Result<BinaryAttributes> BinaryAttributes::parse(const nlohmann::json& params) {

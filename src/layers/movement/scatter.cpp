@@ -9,25 +9,25 @@
 namespace dvnn::layers {
 namespace {
 
-using Operation = ScatterAttributes::Operation;
-constexpr const char* kOperations[] = {"set", "add", "mul", "max", "min"};
+using Scattered = ScatterAttributes::Operation;
+constexpr const char* kScatteredNames[] = {"set", "add", "mul", "max", "min"};
 
-void combine(Operation operation, const float* update, size_t count, float* at) {
+void combine(Scattered operation, const float* update, size_t count, float* at) {
   for (size_t i = 0; i < count; ++i) {
     switch (operation) {
-      case Operation::kSet:
+      case Scattered::kSet:
         at[i] = update[i];
         break;
-      case Operation::kAdd:
+      case Scattered::kAdd:
         at[i] += update[i];
         break;
-      case Operation::kMul:
+      case Scattered::kMul:
         at[i] *= update[i];
         break;
-      case Operation::kMax:
+      case Scattered::kMax:
         at[i] = std::max(at[i], update[i]);
         break;
-      case Operation::kMin:
+      case Scattered::kMin:
         at[i] = std::min(at[i], update[i]);
         break;
     }
@@ -40,7 +40,7 @@ Result<ScatterAttributes> ScatterAttributes::parse(const nlohmann::json& params)
   JsonReader in(params, kName);
   ScatterAttributes a;
   const auto operation =
-      parse_name<Operation>(in.text("operation", kOperations[0]), kOperations, "operation");
+      parse_name<Scattered>(in.text("operation", kScatteredNames[0]), kScatteredNames, "operation");
   if (!operation.ok()) in.fail("operation", operation.error().message);
   DVNN_TRY(in.status());
   a.operation = operation.value();
@@ -48,7 +48,7 @@ Result<ScatterAttributes> ScatterAttributes::parse(const nlohmann::json& params)
 }
 
 nlohmann::json ScatterAttributes::to_json() const {
-  return {{"operation", kOperations[static_cast<size_t>(operation)]}};
+  return {{"operation", kScatteredNames[static_cast<size_t>(operation)]}};
 }
 
 DimsResult ScatterAttributes::dims_after(Span<const Shape> inputs) const {

@@ -11,22 +11,22 @@ namespace dvnn::layers {
 namespace {
 
 using Kind = RecurrentAttributes::Kind;
-using Function = RecurrentAttributes::Function;
+using CellFunction = RecurrentAttributes::Function;
 constexpr const char* kKinds[] = {"rnn", "gru", "lstm"};  // in the enums' orders
-constexpr const char* kFunctions[] = {"sigmoid", "tanh", "relu", "hardsigmoid", "identity"};
+constexpr const char* kCellFunctions[] = {"sigmoid", "tanh", "relu", "hardsigmoid", "identity"};
 constexpr size_t kInputs = 7;
 
-float apply(Function function, float x) {
+float apply(CellFunction function, float x) {
   switch (function) {
-    case Function::kSigmoid:
+    case CellFunction::kSigmoid:
       return 1 / (1 + std::exp(-x));
-    case Function::kTanh:
+    case CellFunction::kTanh:
       return std::tanh(x);
-    case Function::kRelu:
+    case CellFunction::kRelu:
       return std::max(x, 0.0f);
-    case Function::kHardSigmoid:
+    case CellFunction::kHardSigmoid:
       return std::clamp(0.2f * x + 0.5f, 0.0f, 1.0f);  // ONNX' defaults
-    case Function::kIdentity:
+    case CellFunction::kIdentity:
       break;
   }
   return x;
@@ -153,8 +153,8 @@ Result<RecurrentAttributes> RecurrentAttributes::parse(const nlohmann::json& par
   if (functions && functions->is_array() && functions->size() == a.activations.size()) {
     for (size_t i = 0; i < a.activations.size(); ++i) {
       const nlohmann::json& name = (*functions)[i];
-      const auto function = parse_name<Function>(name.is_string() ? name.get<std::string>() : "",
-                                                 kFunctions, "activations");
+      const auto function = parse_name<CellFunction>(
+          name.is_string() ? name.get<std::string>() : "", kCellFunctions, "activations");
       if (!function.ok()) in.fail("activations", function.error().message);
       if (function.ok()) a.activations[i] = function.value();
     }
@@ -173,8 +173,8 @@ Result<RecurrentAttributes> RecurrentAttributes::parse(const nlohmann::json& par
 
 nlohmann::json RecurrentAttributes::to_json() const {
   nlohmann::json names = nlohmann::json::array();
-  for (const Function function : activations) {
-    names.push_back(kFunctions[static_cast<size_t>(function)]);
+  for (const CellFunction function : activations) {
+    names.push_back(kCellFunctions[static_cast<size_t>(function)]);
   }
   return {{"kind", kKinds[static_cast<size_t>(kind)]},
           {"activations", std::move(names)},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "layers/convolution.h"
+#include "layers/windows/convolution.h"
 
 #include <algorithm>
 

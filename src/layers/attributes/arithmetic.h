@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers that compute element by element, or over an axis.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/curves.h"
+#include "kernels/elementwise.h"
+#include "layers/attributes/layer_type.h"
+
+namespace dvnn::layers {
+
+/// The place of the largest or smallest element along {axis}: {operation: max|min, keep: whether
+/// the axis stays as a dimension of 1, last: whether the last of equal ones counts, not the first}.
+struct ArgReduceAttributes {
+  DVNN_FLOAT_LAYER_TYPE(ArgReduceAttributes, "ArgReduce");
+  bool smallest = false;
+  int axis = 0;
+  bool keep = true, last = false;
+};
+
+enum class BinaryOperation : uint8_t {
+  kAdd,
+  kAnd,
+  kDiv,
+  kEqual,
+  kFmod,
+  kGreater,
+  kGreaterOrEqual,
+  kLess,
+  kLessOrEqual,
+  kMax,
+  kMin,
+  kMod,
+  kMul,
+  kOr,
+  kPow,
+  kSub,
+  kTruncDiv,
+  kXor
+};
+Result<BinaryOperation> parse_binary_operation(const std::string& name);
+
+/// {operation: add|sub|mul|div|pow|min|max|mod (the divisor's sign)|fmod (the dividend's)|truncdiv
+/// (of integers)|equal|less|lessorequal|greater|greaterorequal|and|or|xor} of two inputs; truth is
+/// 1; dimensions of 1 repeat, as in NumPy.
+struct BinaryAttributes {
+  DVNN_LAYER_TYPE(BinaryAttributes, "Binary");
+  BinaryOperation operation = BinaryOperation::kAdd;
+};
+
+/// {values: [...]}, row-major; no input, so it is made once.
+struct ConstantAttributes {
+  DVNN_LAYER_TYPE(ConstantAttributes, "Constant");
+  std::vector<float> values;
+  Shape shape;  // of the values; not among the parameters: a saved graph says it beside them
+};
+
+/// Sums along {axis} up to each element: {exclusive: without it, reverse: from the end}.
+struct CumSumAttributes {
+  DVNN_FLOAT_LAYER_TYPE(CumSumAttributes, "CumSum");
+  int axis = 0;
+  bool exclusive = false, reverse = false;
+};
+
+/// A chain of functions of single elements, in one pass: {constants: [[...]] a value per channel or
+/// one for all, steps: [{function: a curve (parameters a, b) or an operation, of: [...] its one or
+/// two operands}]}. Operands are numbered: the inputs, the constants, the results of earlier steps.
+/// The last step's result is the layer's. It has the first input's shape; the others have that, or
+/// one element for each channel, or one.
+struct ElementwiseAttributes {
+  DVNN_LAYER_TYPE(ElementwiseAttributes, "Elementwise");
+  static constexpr size_t kMostInputs = 8, kMostConstants = 16, kMostSteps = 16;
+  static constexpr size_t kMostValues = 24;  // inputs, constants and steps
+  struct Step {
+    bool combines = false;  // `operation` of x and y; else `curve` of x
+    kernels::Curve curve = kernels::Curve::kLine;
+    float a = 0, b = 0;  // the curve's parameters
+    kernels::Operation operation = kernels::Operation::kAdd;
+    int x = 0, y = 0;  // operands
+  };
+  int inputs = 1;
+  std::vector<std::vector<float>> constants;
+  std::vector<Step> steps;
+};
+
+using EltwiseOperation = kernels::Combination;  // sum, prod, max
+
+/// Element by element: {operation: sum|prod|max, coeff: [one per input, sum only]}.
+struct EltwiseAttributes {
+  DVNN_LAYER_TYPE(EltwiseAttributes, "Eltwise");
+  EltwiseOperation operation = EltwiseOperation::kSum;
+  std::vector<float> coeff;
+};
+
+/// Each element over (bias + alpha / size * the sum of squares of {size} channels about it) ^ beta.
+/// Source: Krizhevsky et al. (2012), as Caffe and ONNX have it.
+struct LrnAttributes {
+  DVNN_FLOAT_LAYER_TYPE(LrnAttributes, "LRN");
+  int size = 5;
+  float alpha = 1e-4f, beta = 0.75f, bias = 1;
+};
+
+/// Products of matrices (..., m, k) and (..., k, n); dimensions of 1 before them repeat.
+struct MatMulAttributes {
+  DVNN_FLOAT_LAYER_TYPE(MatMulAttributes, "MatMul");
+};
+
+/// L2 normalisation over channels (or everything, with across_spatial), then a scale per channel:
+/// {across_spatial, channel_shared, eps, scale: [...]}. Source: Liu et al., "ParseNet" (2015).
+struct NormalizeAttributes {
+  DVNN_LAYER_TYPE(NormalizeAttributes, "Normalize");
+  bool across_spatial = true, channel_shared = true;
+  float eps = 1e-10f;
+  std::vector<float> scale;
+};
+
+enum class Reduction : uint8_t {
+  kL1,
+  kL2,
+  kLogSum,
+  kLogSumExp,
+  kMax,
+  kMean,
+  kMin,
+  kProduct,
+  kSum,
+  kSumSquare
+};
+Result<Reduction> parse_reduction(const std::string& name);
+
+/// One number of each group of elements along {axes} (none: all): {operation: l1|l2|logsum|
+/// logsumexp|max|mean|min|prod|sum|sumsquare, keep: whether the axes stay as dimensions of 1}.
+struct ReduceAttributes {
+  DVNN_FLOAT_LAYER_TYPE(ReduceAttributes, "Reduce");
+  Reduction operation = Reduction::kMean;
+  std::vector<int> axes;
+  bool keep = true;
+};
+
+/// y = x * scale + bias along {axis} (default 1): {scale: [...], bias: [...]}, either may be
+/// absent.
+struct ScaleAttributes {
+  DVNN_LAYER_TYPE(ScaleAttributes, "Scale");
+  std::optional<int> axis;
+  std::vector<float> scale, bias;
+};
+
+/// Softmax along {axis} (default 1).
+struct SoftmaxAttributes {
+  DVNN_LAYER_TYPE(SoftmaxAttributes, "Softmax");
+  std::optional<int> axis;
+};
+
+/// (x - mean) / sqrt(variance + {epsilon}) of each group of elements along {axes} (none: all);
+/// without {centre}, x / sqrt(mean square + epsilon).
+struct StandardizeAttributes {
+  DVNN_FLOAT_LAYER_TYPE(StandardizeAttributes, "Standardize");
+  std::vector<int> axes;
+  float epsilon = 1e-5f;
+  bool centre = true;
+};
+
+/// The {k} largest elements along {axis}, largest first, or the smallest: {smallest, places: their
+/// places, not their values}. Of equal ones the first comes first.
+struct TopKAttributes {
+  DVNN_FLOAT_LAYER_TYPE(TopKAttributes, "TopK");
+  int axis = 0, k = 1;
+  bool smallest = false, places = false;
+};
+
+enum class UnaryFunction : uint8_t {
+  kAbs,
+  kAcos,
+  kAcosh,
+  kAsin,
+  kAsinh,
+  kAtan,
+  kAtanh,
+  kCeil,
+  kCelu,
+  kClip,
+  kCos,
+  kCosh,
+  kElu,
+  kErf,
+  kExp,
+  kFloor,
+  kGelu,
+  kGeluTanh,
+  kHardSigmoid,
+  kHardSwish,
+  kIsNan,
+  kLog,
+  kMish,
+  kNeg,
+  kNot,
+  kReciprocal,
+  kRound,
+  kSelu,
+  kShrink,
+  kSigmoid,
+  kSign,
+  kSin,
+  kSinh,
+  kSoftplus,
+  kSoftsign,
+  kSqrt,
+  kSwish,
+  kTan,
+  kTanh,
+  kThresholdedRelu,
+  kTrunc
+};
+Result<UnaryFunction> parse_unary_function(const std::string& name);
+
+/// y = f(x) for {function: the rows of unary.cpp, with up to two parameters}, as ONNX defines them.
+struct UnaryAttributes {
+  DVNN_LAYER_TYPE(UnaryAttributes, "Unary");
+  UnaryFunction function = UnaryFunction::kAbs;
+  std::optional<float> a, b;  // the function's parameters, in the order above; absent: its defaults
+};
+
+/// The curve that computes a function (kernels/curves.h), with its parameters; null: there is none.
+struct CurveOf {
+  kernels::Curve curve;
+  float a, b;
+};
+std::optional<CurveOf> curve_of(const UnaryAttributes& unary);
+
+/// The second input's elements where the first's are not 0, else the third's; dimensions of 1
+/// repeat.
+struct WhereAttributes {
+  DVNN_FLOAT_LAYER_TYPE(WhereAttributes, "Where");
+};
+
+}  // namespace dvnn::layers

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers of SSD heads.
+#pragma once
+
+#include "decode/priors.h"
+#include "decode/ssd.h"
+#include "layers/attributes/layer_type.h"
+
+namespace dvnn::layers {
+
+/// SSD post-processing: inputs loc, conf, priors {1, 2, 4P}; output {1, 1, N, 7}, rows (image_id,
+/// label, confidence, x0, y0, x1, y1), image_id -1 where unused. Parameters: parse_ssd_params.
+struct DetectionOutputAttributes {
+  DVNN_LAYER_TYPE(DetectionOutputAttributes, "DetectionOutput");
+  decode::SsdParams ssd;
+};
+
+/// Default boxes: output {1, 2, 4P}, row 0 boxes, row 1 variances. See decode/priors.h.
+struct PriorBoxAttributes {
+  DVNN_LAYER_TYPE(PriorBoxAttributes, "PriorBox");
+  decode::PriorBoxParams prior;
+  bool grid_of_input = false;  // the grid's size is not given: it is the first input's
+};
+
+}  // namespace dvnn::layers

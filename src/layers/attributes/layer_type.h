@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every struct of attributes declares; layers/attributes.h says how a type is added.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/span.h"
+#include "layers/cpu_layer.h"
+#include "tensor/tensor.h"
+
+namespace dvnn::layers {
+
+using LayerResult = Result<std::unique_ptr<CpuLayer>>;
+using DimsResult = Result<std::vector<int64_t>>;
+
+// parse() checks each parameter by itself; dims_after() and create() check that the parameters fit
+// the shapes. to_json() writes what parse() reads.
+#define DVNN_LAYER_TYPE(Attributes, name)                        \
+  static constexpr const char* kName = name;                     \
+  static Result<Attributes> parse(const nlohmann::json& params); \
+  nlohmann::json to_json() const;                                \
+  DimsResult dims_after(Span<const Shape> inputs) const;         \
+  LayerResult create(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs) const
+
+// A type whose layer is a function of whole tensors in floats (float_layer.h): its cost follows.
+#define DVNN_FLOAT_LAYER_TYPE(Attributes, name) \
+  static constexpr bool kIsFloatLayer = true;   \
+  DVNN_LAYER_TYPE(Attributes, name)
+
+}  // namespace dvnn::layers

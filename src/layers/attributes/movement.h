@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers that move, join, split and resample elements.
+#pragma once
+
+#include <vector>
+
+#include "layers/attributes/layer_type.h"
+
+namespace dvnn::layers {
+
+/// Elements by which an array grows: {before: [...], after: [...], mode: constant (value)|edge|
+/// reflect|wrap}, one number per axis; negative ones cut off.
+enum class BorderMode : uint8_t { kConstant, kEdge, kReflect, kWrap };
+struct BorderAttributes {
+  DVNN_FLOAT_LAYER_TYPE(BorderAttributes, "Border");
+  std::vector<int> before, after;
+  BorderMode mode = BorderMode::kConstant;
+  float value = 0;
+};
+
+/// Channels of pictures of one size: channel i of the result is channel {channels}[i] of input
+/// {inputs}[i].
+struct ChannelGatherAttributes {
+  DVNN_LAYER_TYPE(ChannelGatherAttributes, "ChannelGather");
+  struct Channel {
+    int input, channel;
+  };
+  std::vector<Channel> channels;
+};
+
+/// Joins the inputs along {axis}.
+struct ConcatAttributes {
+  DVNN_LAYER_TYPE(ConcatAttributes, "Concat");
+  int axis = 1;
+};
+
+/// Elements of the first input along {axis} at the places that the second holds; negative ones
+/// count from the end, those beyond are the nearest that is.
+struct GatherAttributes {
+  DVNN_FLOAT_LAYER_TYPE(GatherAttributes, "Gather");
+  int axis = 0;
+};
+
+/// Samples the first input, (n, c, [z,] y, x), at the places that the second holds, (n, [z,] y, x,
+/// 2 or 3 coordinates, x first), -1..1 from one side to the other: {mode: nearest|linear|cubic,
+/// padding: zeros|border|reflection, align_corners}. Source: ONNX GridSample.
+struct GridSampleAttributes {
+  DVNN_FLOAT_LAYER_TYPE(GridSampleAttributes, "GridSample");
+  enum class Mode : uint8_t { kNearest, kLinear, kCubic } mode = Mode::kLinear;
+  enum class Padding : uint8_t { kZeros, kBorder, kReflection } padding = Padding::kZeros;
+  bool align_corners = false;
+};
+
+/// Zeros around a picture: {left, right, top, bottom}.
+struct PadAttributes {
+  DVNN_LAYER_TYPE(PadAttributes, "Pad");
+  int left = 0, right = 0, top = 0, bottom = 0;
+};
+
+/// Reorders axes: output axis i is input axis {order}[i].
+struct PermuteAttributes {
+  DVNN_LAYER_TYPE(PermuteAttributes, "Permute");
+  std::vector<int> order;
+};
+
+/// The same elements in another shape, type or layout (also called Flatten). {dims} says how the
+/// shape follows an input of another size: 0 keeps the input's dimension, -1 takes the rest.
+/// Running the layer needs only the shapes.
+struct ReshapeAttributes {
+  DVNN_LAYER_TYPE(ReshapeAttributes, "Reshape");
+  std::vector<int> dims;
+};
+
+/// An array at other places along its axes, each axis by itself: {mode: nearest|linear|cubic,
+/// coordinates: half_pixel|half_pixel_symmetric|asymmetric|align_corners|pytorch_half_pixel|
+/// crop_and_resize, rounding: prefer_floor|prefer_ceil|floor|ceil (nearest), cubic_a,
+/// exclude_outside, antialias, extrapolation: the value outside (crop_and_resize), scales: [...] or
+/// sizes: [...], one per axis, roi: [first per axis, then last per axis]}. Source: ONNX Resize.
+struct ResizeAttributes {
+  DVNN_FLOAT_LAYER_TYPE(ResizeAttributes, "Resize");
+  enum class Mode : uint8_t { kNearest, kLinear, kCubic } mode = Mode::kNearest;
+  enum class Coordinates : uint8_t {
+    kHalfPixel,
+    kHalfPixelSymmetric,
+    kAsymmetric,
+    kAlignCorners,
+    kPytorchHalfPixel,
+    kCropAndResize
+  } coordinates = Coordinates::kHalfPixel;
+  enum class Rounding : uint8_t {
+    kPreferFloor,
+    kPreferCeil,
+    kFloor,
+    kCeil
+  } rounding = Rounding::kPreferFloor;
+  float cubic_a = -0.75f, extrapolation = 0;
+  bool exclude_outside = false, antialias = false;
+  std::vector<float> scales, roi;
+  std::vector<int> sizes;
+};
+
+/// The first input with rows along its first axis, at the places that the second input holds,
+/// replaced by the third's or combined with them: {operation: set|add|mul|max|min}. Negative places
+/// count from the end; rows beyond are left out.
+struct ScatterAttributes {
+  DVNN_FLOAT_LAYER_TYPE(ScatterAttributes, "Scatter");
+  enum class Operation : uint8_t { kSet, kAdd, kMul, kMax, kMin } operation = Operation::kSet;
+};
+
+/// Elements begin[i], begin[i] + step[i], ... along each axis: {begin: [...], step: [...]}, as many
+/// as {count: [...]} says (-1: to the end), which the output's shape says, too.
+struct SliceAttributes {
+  DVNN_LAYER_TYPE(SliceAttributes, "Slice");
+  std::vector<int> begin, step, count;
+};
+
+/// The array {repeats}[i] times along axis i.
+struct TileAttributes {
+  DVNN_FLOAT_LAYER_TYPE(TileAttributes, "Tile");
+  std::vector<int> repeats;
+};
+
+}  // namespace dvnn::layers

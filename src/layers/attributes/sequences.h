@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers over sequences.
+#pragma once
+
+#include <vector>
+
+#include "layers/attributes/layer_type.h"
+
+namespace dvnn::layers {
+
+/// A recurrent layer in one direction over (steps, batch, inputs): {kind: lstm|gru|rnn,
+/// activations:
+/// [...] (of gates, of the candidate, of an LSTM's cell), clip (0: none), reverse, reset_after
+/// (GRU: after its product), coupled (LSTM: forgets what it does not take), cell: the result is an
+/// LSTM's cell}. The result is (steps, batch, hidden). The other inputs are the weights (gates *
+/// hidden, inputs), those of the state (gates * hidden, hidden), both biases one after the other,
+/// the first state and cell (batch, hidden), and peepholes (3 * hidden). Source: ONNX LSTM, GRU and
+/// RNN, whose order of gates it has.
+struct RecurrentAttributes {
+  DVNN_FLOAT_LAYER_TYPE(RecurrentAttributes, "Recurrent");
+  enum class Kind : uint8_t { kRnn, kGru, kLstm } kind = Kind::kLstm;
+  enum class Function : uint8_t { kSigmoid, kTanh, kRelu, kHardSigmoid, kIdentity };
+  std::vector<Function> activations = {Function::kSigmoid, Function::kTanh, Function::kTanh};
+  float clip = 0;
+  bool reverse = false, reset_after = false, coupled = false, cell = false;
+  int gates() const { return kind == Kind::kLstm ? 4 : kind == Kind::kGru ? 3 : 1; }
+};
+
+}  // namespace dvnn::layers

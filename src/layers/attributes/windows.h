@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers that slide a window.
+#pragma once
+
+#include <vector>
+
+#include "layers/attributes/layer_type.h"
+#include "layers/windows/convolution.h"
+
+namespace dvnn::layers {
+
+/// For kernels and dilations that the device cannot do: {kernel_w, kernel_h, stride_w, stride_h,
+/// dilation_w, dilation_h, pad_left, pad_top, groups, transposed, weights: (m, c / groups, y, x),
+/// bias: [one per output]}; convolution.h.
+struct ConvolutionAttributes {
+  DVNN_LAYER_TYPE(ConvolutionAttributes, "Convolution");
+  ConvolutionParams params;
+  std::vector<float> weights, bias;
+};
+
+/// {method: max|average, kernel_w, kernel_h, stride_w, stride_h, pad_w, pad_h, global}: Caffe's
+/// rules: windows are clipped to the padded input, averages divide by the clipped window or, with
+/// counts_pads false, by what of it lies in the input.
+struct PoolingAttributes {
+  DVNN_LAYER_TYPE(PoolingAttributes, "Pooling");
+  struct Axis {
+    int kernel = 1, stride = 1, pad = 0;
+  };
+  bool average = false;
+  Axis x, y;
+  bool global = false;
+  bool counts_pads = true;
+};
+
+/// Windows over all axes after the second: {operation: average|lp (p)|max|place (of the maximum, in
+/// the whole input, its axes in order or `column_major`), kernel, stride, dilation, before, after:
+/// [...] one per axis, ceil, counts_pads}. Source: ONNX AveragePool, LpPool, MaxPool.
+struct WindowPoolAttributes {
+  DVNN_FLOAT_LAYER_TYPE(WindowPoolAttributes, "WindowPool");
+  enum class Operation : uint8_t { kAverage, kLp, kMax, kPlace } operation = Operation::kMax;
+  std::vector<int> kernel, stride, dilation, before, after;
+  bool ceil = false, counts_pads = false, column_major = false;
+  int p = 2;
+};
+
+}  // namespace dvnn::layers

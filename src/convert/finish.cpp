@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "convert/convert.h"
+#include "convert/finish.h"
 
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
 #include "convert/guess.h"
-#include "import/caffe/import.h"
-#include "import/keras/archive.h"
-#include "import/keras/import.h"
-#include "import/onnx/import.h"
 #include "layers/attributes.h"
 #include "network/model_decoder.h"
 #include "network/model_limits.h"
@@ -100,22 +96,22 @@ Result<network::Model> convert_graph(plan::Graph graph, const ConvertOptions& op
   return model;
 }
 
-// Names travel into the network file and onto terminals: printable, and no longer than a file's.
-std::string clean(const std::string& name) {
+void clean_names(plan::Graph* graph) {
+  graph->name = clean_name(graph->name);
+  for (plan::Node& node : graph->nodes) {
+    node.name = clean_name(node.name);
+    for (std::string& layer : node.layers) layer = clean_name(layer);
+  }
+  for (plan::Value& value : graph->values) value.name = clean_name(value.name);
+  for (std::string& name : graph->output_names) name = clean_name(name);
+}
+
+}  // namespace
+
+std::string clean_name(const std::string& name) {
   return short_text(name, network::kMaxNameBytes);
 }
 
-void clean_names(plan::Graph* graph) {
-  graph->name = clean(graph->name);
-  for (plan::Node& node : graph->nodes) {
-    node.name = clean(node.name);
-    for (std::string& layer : node.layers) layer = clean(layer);
-  }
-  for (plan::Value& value : graph->values) value.name = clean(value.name);
-  for (std::string& name : graph->output_names) name = clean(name);
-}
-
-// The last step of every front end.
 Result<network::Model> finish(Result<plan::Graph> graph, const std::string& kind,
                               const std::string& path, const ConvertOptions& options,
                               Report* report) {
@@ -125,47 +121,8 @@ Result<network::Model> finish(Result<plan::Graph> graph, const std::string& kind
   clean_names(&graph.value());
   auto model = convert_graph(std::move(graph.value()), options, report);
   if (!model.ok()) return model.error().within("'" + path + "'");
-  model.value().source = clean(kind + ": " + base_name(path));
-  if (model.value().name.empty()) model.value().name = clean(base_name(path));
-  return model;
-}
-
-}  // namespace
-
-Result<network::Model> convert_onnx(const std::string& path, const ConvertOptions& options,
-                                    Report* report) {
-  DVNN_ASSIGN(const onnx::ModelProto proto, import::read_onnx(path));
-  return finish(import::import_onnx(proto, folder_name(path), options.import), "onnx", path,
-                options, report);
-}
-
-Result<network::Model> convert_keras(const std::string& path, const ConvertOptions& options,
-                                     Report* report) {
-  if (import::is_keras_archive(path)) {
-    DVNN_ASSIGN(const auto archive, import::read_keras_archive(path));
-    return finish(import::import_keras3(archive.config, *archive.weights, options.import), "keras",
-                  path, options, report);
-  }
-  DVNN_ASSIGN(const auto file, import::Hdf5File::open(path));
-  return convert_keras(*file, path, options, report);
-}
-
-Result<network::Model> convert_keras(const import::Hdf5File& file, const std::string& path,
-                                     const ConvertOptions& options, Report* report) {
-  return finish(import::import_keras(file, options.import), "keras", path, options, report);
-}
-
-Result<network::Model> convert_caffe(const std::string& prototxt_path,
-                                     const std::string& caffemodel_path,
-                                     const ConvertOptions& options, Report* report) {
-  DVNN_ASSIGN(const caffe::NetParameter net,
-              import::read_prototxt(prototxt_path, report ? &report->warnings : nullptr));
-  DVNN_ASSIGN(const caffe::NetParameter weights, import::read_caffemodel(caffemodel_path));
-  auto model = finish(import::import_caffe(net, weights, options.import), "caffe", prototxt_path,
-                      options, report);
-  if (model.ok()) {
-    model.value().source = clean(model.value().source + ", " + base_name(caffemodel_path));
-  }
+  model.value().source = clean_name(kind + ": " + base_name(path));
+  if (model.value().name.empty()) model.value().name = clean_name(base_name(path));
   return model;
 }
 

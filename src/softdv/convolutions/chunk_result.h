@@ -6,11 +6,6 @@
 
 namespace dvnn::softdv {
 
-/// `bands` of rows (of pixels, where there is one row), each by `groups` of the result's chunks.
-struct Shares {
-  int bands, groups;
-};
-
 /// Some pixels of some chunks of a convolution's result.
 struct ChunkResult {
   int first_chunk, chunks;

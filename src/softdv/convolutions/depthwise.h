@@ -6,6 +6,7 @@
 
 #include "base/aligned.h"
 #include "softdv/convolutions/convolution.h"
+#include "softdv/convolutions/depthwise_kernel.h"
 #include "softdv/convolutions/register_finish.h"
 
 namespace dvnn::softdv {
@@ -27,11 +28,15 @@ class Depthwise {
   /// channels(chunk) for each row, may be changed until the next call.
   template <typename Finish>
   void run(const half_t* from, int chunk, int first, int last, Finish finish) const {
+    if (is_small()) {
+      return finish(first, last - first,
+                    convolve_small(from, chunk, first, last, nullptr, nullptr));
+    }
     if (is_narrow()) return finish(first, last - first, convolve_narrow(from, chunk, first, last));
     Rows rows(*this, from, chunk);
-    for (int row = first; row < last; ++row) {
-      rows.convolve(row, rows.spare(), nullptr);
-      finish(row, 1, rows.spare());
+    for (int row = first, count = 0; row < last; row += count) {
+      count = rows.convolve(row, last, rows.spare(), nullptr);
+      finish(row, count, rows.spare());
     }
   }
 
@@ -45,23 +50,28 @@ class Depthwise {
   bool finishes() const { return shape_.out_channels % kChunk == 0 && !is_narrow(); }
 
  private:
-  static constexpr int kChunk = 8, kMostRows = 5, kNarrow = 16;
+  static constexpr int kChunk = 8, kMostRows = 5, kMostMade = 2;
+  static constexpr int kNarrow = 16;          // columns: a row of them is not worth the way to it
+  static constexpr int kSmallTile = 8 << 10;  // floats that stay in the first-level cache
 
   // Of one chunk: weights (tap, channel) and bias, repeated until they fill vectors.
   struct Kernel {
     AlignedVector<float> weights, bias;
+    DepthwiseWeights both() const { return {weights.data(), bias.data()}; }
   };
 
   // The calling thread's rows of one chunk.
   class Rows {
    public:
     Rows(const Depthwise& of, const half_t* from, int chunk);
-    // To floats, or as `finish` says. Up to kBeyond floats after the row are changed, too.
-    void convolve(int row, float* to, const RegisterFinish* finish);
-    float* spare() { return spare_; }  // room for a row
+    // Convolves one row or two, which come before `last`, to floats or as `finish` says; returns
+    // how many. Up to kBeyond floats after them are changed, too.
+    int convolve(int row, int last, float* to, const RegisterFinish* finish);
+    float* spare() { return spare_; }  // room for what one call makes
 
    private:
     const float* input(int row);
+    int held_rows() const { return of_.shape_.rows.kernel + (of_.pairs_rows() ? 1 : 0); }
     const Depthwise& of_;
     const Kernel& kernel_;
     const half_t* chunk_;
@@ -70,16 +80,29 @@ class Depthwise {
     int holds_[kMostRows];           // which input row each held one is; -1: none
   };
 
+  // Two rows of results share their source.
+  bool pairs_rows() const {
+    return shape_.rows.kernel == 3 && shape_.rows.stride == 1 && shape_.columns.stride == 1 &&
+           shape_.out_channels % kChunk == 0;
+  }
   // Where there are few columns and far more rows, they change places.
   bool is_turned() const {
     return 4 * shape_.columns.out <= shape_.rows.out && shape_.columns.out <= kNarrow &&
            shape_.rows.stride == 1 && shape_.out_channels % kChunk == 0;
   }
+  // The whole source of a chunk is floats at a time.
+  bool is_small() const {
+    return pairs_rows() && !is_turned() && shape_.columns.out > 1 &&
+           (shape_.rows.out + 2) * (shape_.columns.out + 2) * kChunk <= kSmallTile;
+  }
   // Other rows of a few pixels are convolved as one long row, with their zeros between them.
   bool is_narrow() const {
-    return is_turned() ||
-           (shape_.columns.out <= kNarrow && shape_.columns.stride == 1 && shape_.rows.stride == 1);
+    return is_turned() || (!is_small() && shape_.columns.out <= kNarrow &&
+                           shape_.columns.stride == 1 && shape_.rows.stride == 1);
   }
+  // To `to`, or as `finish` says, or else to floats of the calling thread's, which are returned.
+  float* convolve_small(const half_t* from, int chunk, int first, int last, float* to,
+                        const RegisterFinish* finish) const;
   float* convolve_narrow(const half_t* from, int chunk, int first, int last) const;
   float* convolve_turned(const half_t* from, int chunk, int first, int last) const;
 

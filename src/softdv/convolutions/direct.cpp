@@ -41,17 +41,15 @@ Direct::Direct(const ConvShape& shape, const float* weights, const float* bias, 
     shape_.rows.in = shape_.rows.out = 1;
     shape_.columns.in = shape_.columns.out = pixels;
   }
-  choose_shares(!as_one_row);
+  cuts_ = find_cuts(!as_one_row);
 }
 
-// Tiles that stay in the second-level cache, and enough of them for some threads. Where weights are
-// large, each thread reads only some of them. With `overlap`, neighbouring bands make some rows
-// twice.
-void Direct::choose_shares(bool overlap) {
+// Tiles that stay in the second-level cache. Where weights are large, each thread reads only some
+// of them. With `overlap`, neighbouring bands make some rows twice.
+Cuts Direct::find_cuts(bool overlap) const {
   constexpr int64_t kSmallTile = 48 << 10, kLargeTile = 160 << 10, kResults = 32 << 10;  // floats
   constexpr size_t kManyWeights = 128 << 10;
-  constexpr double kShareMacs = 4e5;
-  constexpr int kMostShares = 16, kLeastPixels = 28, kLeastRows = 16;
+  constexpr int kLeastPixels = 28, kLeastRows = 16;
   const bool one_row = is_one_row(), many_weights = weights_.size() > kManyWeights;
   const int units = one_row ? out_columns() : out_rows();
   const int64_t width = one_row ? 1 : out_columns();
@@ -60,18 +58,15 @@ void Direct::choose_shares(bool overlap) {
   const int64_t result = width * kPanelsAtOnce * kPanel;
   const int64_t budget = many_weights ? kLargeTile : kSmallTile;
   const int64_t needed = std::max(units * tile / budget, units * result / kResults) + 1;
-  const double macs = static_cast<double>(weights_.size()) * out_rows() * out_columns();
-  const int wanted = static_cast<int>(std::clamp(macs / kShareMacs, 1.0, double{kMostShares}));
   const int least = one_row ? kLeastPixels : overlap ? kLeastRows : 1;
-  const int most_bands = std::max(1, units / least);
-  const int most_groups = std::max(1, (shape_.out_channels + kPanel - 1) / kPanel / kPanelsAtOnce);
-  shares_.bands = static_cast<int>(std::min<int64_t>(needed, units));
-  if (many_weights || overlap)
-    shares_.groups = std::min(most_groups, (wanted - 1) / shares_.bands + 1);
-  const int more_bands = (wanted - 1) / shares_.groups + 1;
-  shares_.bands = std::max(shares_.bands, std::min(most_bands, more_bands));
-  shares_.groups =
-      std::max(shares_.groups, std::min(most_groups, (wanted - 1) / shares_.bands + 1));
+  Cuts cuts;
+  cuts.units = units;
+  cuts.least_bands = static_cast<int>(std::min<int64_t>(needed, units));
+  cuts.most_bands = std::max(1, units / least);
+  cuts.most_groups = std::max(1, (shape_.out_channels + kPanel - 1) / kPanel / kPanelsAtOnce);
+  cuts.groups_first = many_weights || overlap;
+  cuts.macs = static_cast<double>(weights_.size()) * out_rows() * out_columns();
+  return cuts;
 }
 
 Direct::Tile Direct::load(const half_t* from, Band rows, Band columns) const {
@@ -141,7 +136,7 @@ ChunkResult Direct::convolve(const Tile& tile, int panel, int panels) const {
           made.plane};
 }
 
-void Direct::run(const half_t* from, Band rows, Band columns, int group,
+void Direct::run(const half_t* from, Band rows, Band columns, Group group,
                  RegisterFinish finish) const {
   const Tile tile = load(from, rows, columns);
   const Band mine = panels(group);

@@ -13,6 +13,7 @@
 #include "softdv/convolutions/chunk_result.h"
 #include "softdv/convolutions/convolution.h"
 #include "softdv/convolutions/direct_kernel.h"
+#include "softdv/convolutions/shares.h"
 
 namespace dvnn::softdv {
 
@@ -28,7 +29,8 @@ class Direct {
   int out_rows() const { return shape_.rows.out; }
   int out_columns() const { return shape_.columns.out; }
 
-  Shares shares() const { return shares_; }
+  /// What some threads are to share.
+  Shares shares(int threads) const { return choose_shares(cuts_, threads); }
   bool is_one_row() const { return shape_.rows.out == 1; }
   /// Where there is one row, bands are best cut at multiples of these pixels.
   static constexpr int kPixels = 14;
@@ -37,7 +39,7 @@ class Direct {
   /// whole input in chunks. Calls finish(result) for some chunks after the other; the floats may be
   /// changed until the next call.
   template <typename Finish>
-  void run(const half_t* from, Band rows, Band columns, int group, Finish finish) const {
+  void run(const half_t* from, Band rows, Band columns, Group group, Finish finish) const {
     const Tile tile = load(from, rows, columns);
     const Band mine = panels(group);
     for (int panel = mine.first; panel < mine.last; panel += kPanelsAtOnce) {
@@ -47,7 +49,7 @@ class Direct {
 
   /// The same, all the way to results in memory, if finishes(): `to`, `addend` and `slopes` are of
   /// the whole result.
-  void run(const half_t* from, Band rows, Band columns, int group, RegisterFinish finish) const;
+  void run(const half_t* from, Band rows, Band columns, Group group, RegisterFinish finish) const;
   bool finishes() const { return out_channels() % kChunk == 0; }
 
  private:
@@ -65,10 +67,10 @@ class Direct {
   ChunkResult convolve(const Tile& tile, int panel, int panels) const;
   DirectWeights weights(const Tile& tile, int panel, int panels) const;
   DirectPixels pixels(const Tile& tile, int row) const;
-  Band panels(int group) const {
-    return band_of((out_channels() + kPanel - 1) / kPanel, group, shares_.groups);
+  Band panels(Group group) const {
+    return band_of((out_channels() + kPanel - 1) / kPanel, group.index, group.count);
   }
-  void choose_shares(bool overlap);
+  Cuts find_cuts(bool overlap) const;
 
   int chunks() const { return (shape_.in_channels + kChunk - 1) / kChunk; }
   size_t taps() const {
@@ -84,7 +86,7 @@ class Direct {
 
   ConvShape shape_;
   size_t pixel_;  // floats of a source pixel
-  Shares shares_ = {1, 1};
+  Cuts cuts_ = {};
   AlignedVector<half_t> weights_;  // (panel, chunk, tap, channel of the chunk, panel's channel)
   AlignedVector<float> bias_;      // a whole number of panels
 };

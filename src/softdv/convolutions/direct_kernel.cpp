@@ -92,6 +92,18 @@ HWY_INLINE void StoreChunks(hn::Vec<Floats> values, float* to, size_t plane) {
   hn::StoreU(hn::LowerHalf(chunk, values), chunk, to);
   hn::StoreU(hn::UpperHalf(chunk, values), chunk, to + plane);
 }
+
+// Two pixels follow one another in each chunk: half as many stores, and it is stores that wait.
+HWY_INLINE void StorePair(hn::Vec<Floats> first, hn::Vec<Floats> second, half_t* to, size_t plane,
+                          bool both) {
+  StoreHalves(Floats(), hn::ConcatLowerLower(Floats(), second, first), to);
+  if (both) StoreHalves(Floats(), hn::ConcatUpperUpper(Floats(), second, first), to + plane);
+}
+
+HWY_INLINE void StorePair(hn::Vec<Floats> first, hn::Vec<Floats> second, float* to, size_t plane) {
+  hn::StoreU(hn::ConcatLowerLower(Floats(), second, first), Floats(), to);
+  hn::StoreU(hn::ConcatUpperUpper(Floats(), second, first), Floats(), to + plane);
+}
 #else
 HWY_INLINE hn::Vec<Floats> LoadChunks(const half_t* from, size_t, bool) {
   return LoadHalves(Floats(), from);
@@ -104,19 +116,31 @@ HWY_INLINE void StoreChunks(hn::Vec<Floats> values, half_t* to, size_t, bool) {
 HWY_INLINE void StoreChunks(hn::Vec<Floats> values, float* to, size_t) {
   hn::StoreU(values, Floats(), to);
 }
+
+template <typename To, typename... Plane>
+HWY_INLINE void StorePair(hn::Vec<Floats> first, hn::Vec<Floats> second, To* to, Plane... plane) {
+  StoreChunks(first, to, plane...);
+  StoreChunks(second, to + 8, plane...);
+}
 #endif
+
+// Stores a vector of each of some pixels.
+template <size_t kPixels, typename To, typename... Plane>
+HWY_INLINE void StorePixels(const hn::Vec<Floats> (&pixels)[kPixels], To* to, Plane... plane) {
+  HWY_UNROLL(12)
+  for (size_t p = 0; p + 1 < kPixels; p += 2) {
+    StorePair(pixels[p], pixels[p + 1], to + p * 8, plane...);
+  }
+  if (kPixels % 2 == 1) StoreChunks(pixels[kPixels - 1], to + (kPixels - 1) * 8, plane...);
+}
 
 template <size_t kVectors, size_t kPixels>
 HWY_INLINE void StoreFloats(const hn::Vec<Floats> (&sums)[kVectors][kPixels],
                             const DirectPixels& pixels) {
   HWY_UNROLL(24)
-  for (size_t p = 0; p < kPixels; ++p) {
-    HWY_UNROLL(24)
-    for (size_t v = 0; v < kVectors; ++v) {
-      const size_t channel = v * kLanes;
-      StoreChunks(sums[v][p], pixels.floats + channel / 8 * pixels.plane + p * 8 + channel % 8,
-                  pixels.plane);
-    }
+  for (size_t v = 0; v < kVectors; ++v) {
+    const size_t channel = v * kLanes;
+    StorePixels(sums[v], pixels.floats + channel / 8 * pixels.plane + channel % 8, pixels.plane);
   }
 }
 
@@ -141,10 +165,7 @@ HWY_INLINE void StoreFinished(hn::Vec<Floats> (&sums)[kVectors][kPixels],
     const auto slope =
         finish.slopes ? hn::LoadU(d, finish.slopes + v * kLanes) : hn::Set(d, finish.slope);
     Activate(d, finish.activation, slope, sums[v], kPixels);
-    HWY_UNROLL(24)
-    for (size_t p = 0; p < kPixels; ++p) {
-      StoreChunks(sums[v][p], finish.to + at + p * 8, finish.plane, both);
-    }
+    StorePixels(sums[v], finish.to + at, finish.plane, both);
   }
 }
 
@@ -215,7 +236,7 @@ void ConvolveBlocks(const DirectPixels& pixels, const DirectWeights& weights) {
 
 // The size of blocks that takes least time: a block's time grows with its size, but not from 0 on.
 template <size_t... kPixels>
-HWY_INLINE size_t BestSize(size_t count, Sizes<kPixels...>) {
+constexpr size_t FindBestSize(size_t count, Sizes<kPixels...>) {
   constexpr size_t kOwnTime = 2;
   size_t best = 1, least = ~size_t{0};
   for (const size_t size : {kPixels...}) {
@@ -226,6 +247,24 @@ HWY_INLINE size_t BestSize(size_t count, Sizes<kPixels...>) {
     }
   }
   return best;
+}
+
+// Found once for the counts of small tiles, whose pixels take no longer than these divisions.
+template <typename Choice>
+struct BestSizes {
+  static constexpr size_t kCounts = 128;
+  uint8_t of[kCounts] = {};
+  constexpr BestSizes() {
+    for (size_t count = 1; count < kCounts; ++count) {
+      of[count] = static_cast<uint8_t>(FindBestSize(count, Choice()));
+    }
+  }
+};
+
+template <typename Choice>
+HWY_INLINE size_t BestSize(size_t count, Choice sizes) {
+  static constexpr BestSizes<Choice> kBest;
+  return count < BestSizes<Choice>::kCounts ? kBest.of[count] : FindBestSize(count, sizes);
 }
 
 template <typename Weight, size_t kPanels, size_t kStep, size_t... kPixels>

@@ -73,23 +73,27 @@ Winograd::Winograd(const ConvShape& shape, const float* weights, const float* bi
       }
     }
   }
-  constexpr double kShareMacs = 4e5;
-  constexpr int kMostShares = 16, kMostGroups = 4, kLeastTileRows = 6, kLeastTiles = 28;
-  const int tile_rows = (shape.rows.out + 1) / 2;
+  cuts_ = find_cuts(overlap);
+}
+
+Cuts Winograd::find_cuts(bool overlap) const {
+  constexpr int kMostGroups = 4, kLeastTileRows = 6, kLeastTiles = 28;
+  const int tile_rows = (shape_.rows.out + 1) / 2;
   const auto row = static_cast<int64_t>(kWinogradPositions * tile_columns());
   const int64_t floats = row * kChunk * std::max(chunks(), kPanelsAtOnce * kPanel / kChunk);
-  const double macs = static_cast<double>(row) * tile_rows * double(in) * double(out);
-  const int wanted = static_cast<int>(std::clamp(macs / kShareMacs, 1.0, double{kMostShares}));
   const bool many_weights = static_cast<int64_t>(weights_.size()) > kManyWeights;
   const int64_t budget = many_weights ? kLargeTileFloats : kTileFloats;
-  const int needed =
-      static_cast<int>(std::min<int64_t>((floats * tile_rows - 1) / budget + 1, tile_rows));
   const int tiles = tile_rows * static_cast<int>(tile_columns());
-  const int most_bands =
-      std::clamp(overlap ? tile_rows / kLeastTileRows : tiles / kLeastTiles, 1, tile_rows);
-  const int most_groups = std::clamp(panels() / kPanelsAtOnce, 1, kMostGroups);
-  shares_.bands = std::max(needed, std::min(wanted, many_weights ? needed : most_bands));
-  shares_.groups = std::clamp((wanted - 1) / shares_.bands + 1, 1, most_groups);
+  const int most_bands = overlap ? tile_rows / kLeastTileRows : tiles / kLeastTiles;
+  Cuts cuts;
+  cuts.units = tile_rows;
+  cuts.least_bands =
+      static_cast<int>(std::min<int64_t>((floats * tile_rows - 1) / budget + 1, tile_rows));
+  cuts.most_bands = many_weights ? cuts.least_bands : std::clamp(most_bands, 1, tile_rows);
+  cuts.most_groups = std::clamp(panels() / kPanelsAtOnce, 1, kMostGroups);
+  cuts.groups_first = many_weights;
+  cuts.macs = static_cast<double>(row) * tile_rows * shape_.in_channels * shape_.out_channels;
+  return cuts;
 }
 
 Winograd::Tiles Winograd::load(const half_t* from, Band rows) const {

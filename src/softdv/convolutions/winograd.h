@@ -11,6 +11,7 @@
 #include "softdv/convolutions/chunk_result.h"
 #include "softdv/convolutions/convolution.h"
 #include "softdv/convolutions/direct_kernel.h"
+#include "softdv/convolutions/shares.h"
 
 namespace dvnn::softdv {
 
@@ -26,13 +27,14 @@ class Winograd {
   int out_columns() const { return shape_.columns.out; }
   /// Bands are best cut at multiples of these rows.
   static constexpr int kRows = 2;
-  Shares shares() const { return shares_; }
+  /// What some threads are to share.
+  Shares shares(int threads) const { return choose_shares(cuts_, threads); }
 
   /// As Direct::run(), for whole rows.
   template <typename Finish>
-  void run(const half_t* from, Band rows, int group, Finish finish) const {
+  void run(const half_t* from, Band rows, Group group, Finish finish) const {
     const Tiles tiles = load(from, rows);
-    const Band mine = band_of(panels(), group, shares_.groups);
+    const Band mine = band_of(panels(), group.index, group.count);
     for (int panel = mine.first; panel < mine.last; panel += kPanelsAtOnce) {
       finish(convolve(tiles, panel, std::min(kPanelsAtOnce, mine.last - panel)));
     }
@@ -55,10 +57,11 @@ class Winograd {
 
   int chunks() const { return (shape_.in_channels + kChunk - 1) / kChunk; }
   int panels() const { return (shape_.out_channels + kPanel - 1) / kPanel; }
+  Cuts find_cuts(bool overlap) const;
   size_t tile_columns() const { return static_cast<size_t>(shape_.columns.out + 1) / 2; }
 
   ConvShape shape_;
-  Shares shares_ = {1, 1};
+  Cuts cuts_ = {};
   AlignedVector<float> weights_;  // (position, panel, channel, panel's channel)
   AlignedVector<float> bias_;     // a whole number of panels
 };

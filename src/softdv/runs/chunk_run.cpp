@@ -132,7 +132,7 @@ std::optional<RegisterFinish> finish_in_registers(const ChunkRun& chunk_run, con
 // The pieces of a convolution.
 struct Piece {
   Band band, rows, columns;  // of the run's result; of the convolution's
-  int group;
+  Group group;
   size_t first, pixels;  // of the convolution's result
 };
 
@@ -148,7 +148,7 @@ void for_each_piece(Shares shares, int columns, bool one_row, int step, const Fi
     const Band some = band_of(steps, i / shares.groups, bands);
     Piece piece;
     piece.band = {some.first * unit, std::min(some.last * unit, units)};
-    piece.group = i % shares.groups;
+    piece.group = {i % shares.groups, shares.groups};
     piece.rows = one_row   ? Band{0, 1}
                  : reduced ? finish.reduction().input_rows(finish.before(), piece.band)
                            : piece.band;
@@ -177,8 +177,8 @@ void finish_floats(const Finish& finish, const Piece& piece, const ChunkResult& 
 void run_direct(const Direct& direct, const half_t* from, const Finish& finish,
                 const std::optional<RegisterFinish>& in_registers, Team* team) {
   const bool one_row = direct.is_one_row() && !finish.reduction().on();
-  for_each_piece(direct.shares(), direct.out_columns(), one_row, one_row ? Direct::kPixels : 1,
-                 finish, team, [&](const Piece& piece) {
+  for_each_piece(direct.shares(team->size()), direct.out_columns(), one_row,
+                 one_row ? Direct::kPixels : 1, finish, team, [&](const Piece& piece) {
                    if (in_registers) {
                      return direct.run(from, piece.rows, piece.columns, piece.group, *in_registers);
                    }
@@ -189,8 +189,8 @@ void run_direct(const Direct& direct, const half_t* from, const Finish& finish,
 }
 
 void run_winograd(const Winograd& winograd, const half_t* from, const Finish& finish, Team* team) {
-  for_each_piece(winograd.shares(), winograd.out_columns(), false, Winograd::kRows, finish, team,
-                 [&](const Piece& piece) {
+  for_each_piece(winograd.shares(team->size()), winograd.out_columns(), false, Winograd::kRows,
+                 finish, team, [&](const Piece& piece) {
                    winograd.run(from, piece.rows, piece.group, [&](const ChunkResult& result) {
                      finish_floats(finish, piece, result);
                    });
@@ -203,7 +203,9 @@ void run_depthwise(const Depthwise& depthwise, const half_t* from, const Finish&
   const int rows = finish.after().rows;
   const auto columns = static_cast<size_t>(depthwise.out_columns());
   const int values = static_cast<int>(finish.before().pixels()) * kChunk;
-  const int bands = std::clamp(values / kTaskValues, 1, rows);
+  // A row at a time stays in the cache; all rows that are reduced at a time do not.
+  const bool whole = team->size() == 1 && !finish.reduction().on();
+  const int bands = whole ? 1 : std::clamp(values / kTaskValues, 1, rows);
   team->run(depthwise.chunks() * bands, [&](int i) {
     const int chunk = i / bands;
     const Band band = band_of(rows, i % bands, bands);

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "softdv/convolutions/depthwise_kernel.h"
+
+#include <algorithm>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "softdv/convolutions/depthwise_kernel.cpp"
+#include "hwy/foreach_target.h"  // must come before highway.h
+#include "hwy/highway.h"
+#include "softdv/convolutions/register_finish-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dvnn::softdv {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// A row of results of 8 channels: from[y] is the source row for the y-th row of taps, from the
+// first tap of the first result on. `weights` and `bias` repeat over 16 floats, `weights` for each
+// tap.
+struct Row {
+  int kernel;  // taps along each axis
+  const float* const* from;
+  const float* weights;
+  const float* bias;
+  size_t count;  // floats
+};
+
+// Where the taps of the floats from `i` on begin. With a stride of 2 a vector has one pixel at
+// most.
+template <int kStride>
+HWY_INLINE size_t FirstTap(size_t i) {
+  return kStride == 1 ? i : 2 * (i - i % 8) + i % 8;
+}
+
+// The floats from `at` + 8 on, given those from `at` and from `at` + 16 on: a vector of 16 would
+// straddle two cache lines.
+template <int kStride, class D>
+HWY_INLINE hn::Vec<D> LoadBetween(D d, const float* at, hn::Vec<D> before, hn::Vec<D> after) {
+#if HWY_TARGET <= HWY_AVX3
+  if constexpr (hn::MaxLanes(D()) == 16 && kStride == 1) {
+    return hn::ConcatLowerUpper(d, after, before);
+  }
+#endif
+  (void)before;
+  (void)after;
+  return hn::LoadU(d, at + 8);
+}
+
+// The nine weights stay in registers, and each row of taps has a sum of its own. Calls
+// take(vector, i) for the floats from `i` on.
+template <int kStride, class D, class Take>
+HWY_INLINE void ConvolveRow(D d, const Row& row, Take take) {
+  const float *r0 = row.from[0], *r1 = row.from[1], *r2 = row.from[2];
+  for (size_t lane = 0; lane < 8; lane += hn::Lanes(d)) {
+    const float* weights = row.weights + lane;
+    const auto bias = hn::Load(d, row.bias + lane);
+    const auto w0 = hn::Load(d, weights), w1 = hn::Load(d, weights + 16);
+    const auto w2 = hn::Load(d, weights + 32), w3 = hn::Load(d, weights + 48);
+    const auto w4 = hn::Load(d, weights + 64), w5 = hn::Load(d, weights + 80);
+    const auto w6 = hn::Load(d, weights + 96), w7 = hn::Load(d, weights + 112);
+    const auto w8 = hn::Load(d, weights + 128);
+    const size_t step = std::max<size_t>(8, hn::Lanes(d));
+    for (size_t i = lane; i < row.count; i += step) {
+      // The last vector begins earlier rather than to reach beyond the row.
+      const size_t to = i + hn::Lanes(d) > row.count ? row.count - hn::Lanes(d) : i;
+      const size_t at = FirstTap<kStride>(to);
+      const auto a0 = hn::LoadU(d, r0 + at), a2 = hn::LoadU(d, r0 + at + 16);
+      const auto b0 = hn::LoadU(d, r1 + at), b2 = hn::LoadU(d, r1 + at + 16);
+      const auto c0 = hn::LoadU(d, r2 + at), c2 = hn::LoadU(d, r2 + at + 16);
+      auto a = hn::MulAdd(a0, w0, bias);
+      auto b = hn::Mul(b0, w3);
+      auto c = hn::Mul(c0, w6);
+      a = hn::MulAdd(LoadBetween<kStride>(d, r0 + at, a0, a2), w1, a);
+      b = hn::MulAdd(LoadBetween<kStride>(d, r1 + at, b0, b2), w4, b);
+      c = hn::MulAdd(LoadBetween<kStride>(d, r2 + at, c0, c2), w7, c);
+      a = hn::MulAdd(a2, w2, a);
+      b = hn::MulAdd(b2, w5, b);
+      c = hn::MulAdd(c2, w8, c);
+      take(hn::Add(hn::Add(a, b), c), to);
+    }
+  }
+}
+
+#if HWY_TARGET <= HWY_AVX3
+// Two rows of results, the second one's floats from `row.count` on: row.from has a source row more.
+// Both have the sums of ConvolveRow(), and share what they load.
+template <class D, class Take>
+HWY_INLINE void ConvolveTwoRows(D d, const Row& row, Take take) {
+  hn::Vec<D> weights[9], x0[4], x1[4], x2[4];
+  HWY_UNROLL(9)
+  for (size_t k = 0; k < 9; ++k) weights[k] = hn::Load(d, row.weights + 16 * k);
+  const auto bias = hn::Load(d, row.bias);
+  HWY_UNROLL(4)
+  for (size_t y = 0; y < 4; ++y) x0[y] = hn::LoadU(d, row.from[y]);
+  for (size_t i = 0; i < row.count; i += 16) {
+    size_t at = i;
+    if (HWY_UNLIKELY(i + 16 > row.count)) {
+      // The last vector begins earlier rather than to reach beyond the row.
+      at = row.count - 16;
+      HWY_UNROLL(4)
+      for (size_t y = 0; y < 4; ++y) x0[y] = hn::LoadU(d, row.from[y] + at);
+    }
+    HWY_UNROLL(4)
+    for (size_t y = 0; y < 4; ++y) {
+      x2[y] = hn::LoadU(d, row.from[y] + at + 16);
+      x1[y] = hn::ConcatLowerUpper(d, x2[y], x0[y]);
+    }
+    HWY_UNROLL(2)
+    for (size_t line = 0; line < 2; ++line) {
+      hn::Vec<D> sums[3];
+      sums[0] = hn::MulAdd(x0[line], weights[0], bias);
+      sums[1] = hn::Mul(x0[line + 1], weights[3]);
+      sums[2] = hn::Mul(x0[line + 2], weights[6]);
+      HWY_UNROLL(3)
+      for (size_t y = 0; y < 3; ++y) {
+        sums[y] = hn::MulAdd(x1[line + y], weights[3 * y + 1], sums[y]);
+        sums[y] = hn::MulAdd(x2[line + y], weights[3 * y + 2], sums[y]);
+      }
+      take(hn::Add(hn::Add(sums[0], sums[1]), sums[2]), line * row.count + at);
+    }
+    HWY_UNROLL(4)
+    for (size_t y = 0; y < 4; ++y) x0[y] = x2[y];
+  }
+}
+
+// As MakeRow(), which it leaves the rarer ways to finish to.
+template <class D>
+HWY_INLINE bool MakeTwoRows(D d, const Row& row, float* HWY_RESTRICT to,
+                            const RegisterFinish* finish) {
+  if (!finish) {
+    ConvolveTwoRows(d, row, [=](auto sum, size_t i) HWY_ATTR { hn::StoreU(sum, d, to + i); });
+    return true;
+  }
+  if (finish->addend) return false;
+  half_t* HWY_RESTRICT const halves = finish->to;
+  if (finish->activation == RegisterActivation::kNone) {
+    ConvolveTwoRows(d, row, [=](auto sum, size_t i) HWY_ATTR { StoreHalves(d, sum, halves + i); });
+    return true;
+  }
+  const auto slope = finish->slopes ? hn::LoadU(d, finish->slopes) : hn::Set(d, finish->slope);
+  if (finish->activation == RegisterActivation::kSloped) {
+    ConvolveTwoRows(d, row, [=](auto sum, size_t i) HWY_ATTR {
+      Activate(d, RegisterActivation::kSloped, slope, &sum, 1);
+      StoreHalves(d, sum, halves + i);
+    });
+  } else {
+    ConvolveTwoRows(d, row, [=](auto sum, size_t i) HWY_ATTR {
+      Activate(d, RegisterActivation::kRelu6, slope, &sum, 1);
+      StoreHalves(d, sum, halves + i);
+    });
+  }
+  return true;
+}
+#endif
+
+// kVectors vectors of kernels of 5x5 from `i` on, with a sum for each row of taps.
+template <int kStride, size_t kVectors, class D, class Take>
+HWY_INLINE void ConvolveVectors5(D d, const Row& row, size_t lane, size_t i, Take take) {
+  constexpr size_t kStep = hn::MaxLanes(D()) < 8 ? 8 : hn::MaxLanes(D());
+  const float* const weights = row.weights + lane;
+  const size_t first = FirstTap<kStride>(i);
+  hn::Vec<D> sums[5][kVectors];
+  HWY_UNROLL(5)
+  for (size_t y = 0; y < 5; ++y) {
+    const float* const taps = weights + y * 5 * 16;
+    const auto w0 = hn::Load(d, taps), w1 = hn::Load(d, taps + 16), w2 = hn::Load(d, taps + 32);
+    const auto w3 = hn::Load(d, taps + 48), w4 = hn::Load(d, taps + 64);
+    HWY_UNROLL(4)
+    for (size_t v = 0; v < kVectors; ++v) {
+      const float* const from = row.from[y] + first + v * kStep * kStride;
+      const auto x0 = hn::LoadU(d, from), x2 = hn::LoadU(d, from + 16);
+      const auto x4 = hn::LoadU(d, from + 32);
+      auto sum = hn::Mul(x0, w0);
+      sum = hn::MulAdd(LoadBetween<kStride>(d, from, x0, x2), w1, sum);
+      sum = hn::MulAdd(x2, w2, sum);
+      sum = hn::MulAdd(LoadBetween<kStride>(d, from + 16, x2, x4), w3, sum);
+      sums[y][v] = hn::MulAdd(x4, w4, sum);
+    }
+  }
+  const auto bias = hn::Load(d, row.bias + lane);
+  HWY_UNROLL(4)
+  for (size_t v = 0; v < kVectors; ++v) {
+    const auto upper = hn::Add(hn::Add(sums[0][v], sums[1][v]), bias);
+    take(hn::Add(hn::Add(upper, sums[2][v]), hn::Add(sums[3][v], sums[4][v])), i + v * kStep);
+  }
+}
+
+// As ConvolveRow(); the last block begins earlier rather than to reach beyond the row.
+template <int kStride, size_t kVectors, class D, class Take>
+HWY_INLINE void ConvolveRow5(D d, const Row& row, Take take) {
+  constexpr size_t kStep = hn::MaxLanes(D()) < 8 ? 8 : hn::MaxLanes(D());
+  if constexpr (kVectors > 1) {
+    if (row.count < kVectors * kStep) return ConvolveRow5<kStride, kVectors / 2>(d, row, take);
+  }
+  for (size_t lane = 0; lane < 8; lane += hn::MaxLanes(d)) {
+    const size_t last = row.count - kVectors * kStep;
+    for (size_t i = 0; i < row.count; i += kVectors * kStep) {
+      ConvolveVectors5<kStride, kVectors>(d, row, lane, std::min(i, last) + lane, take);
+    }
+  }
+}
+
+template <int kStride, class D, class Take>
+HWY_INLINE void ConvolveAnyRow(D d, const Row& row, Take take) {
+  if (row.kernel == 5) return ConvolveRow5<kStride, 4>(d, row, take);
+  ConvolveRow<kStride>(d, row, take);
+}
+
+// A row to floats or, if there is one, as `finish` says; its `slopes` repeat over 16 floats.
+template <int kStride, class D>
+HWY_INLINE void MakeRow(D d, const Row& row, float* HWY_RESTRICT to, const RegisterFinish* finish) {
+  if (!finish) {
+    ConvolveAnyRow<kStride>(d, row,
+                            [=](auto sum, size_t i) HWY_ATTR { hn::StoreU(sum, d, to + i); });
+    return;
+  }
+  ConvolveAnyRow<kStride>(d, row, [=](auto sum, size_t i) HWY_ATTR {
+    if (finish->addend) sum = hn::Add(sum, LoadHalves(d, finish->addend + i));
+    const auto slope =
+        finish->slopes ? hn::LoadU(d, finish->slopes + i % 8) : hn::Set(d, finish->slope);
+    Activate(d, finish->activation, slope, &sum, 1);
+    StoreHalves(d, sum, finish->to + i);
+  });
+}
+
+void DepthwiseRow(int kernel, int stride, const float* const* from, const float* weights,
+                  const float* bias, size_t pixels, float* to, const RegisterFinish* finish) {
+  const Row row = {kernel, from, weights, bias, 8 * pixels};
+  const hn::CappedTag<float, 16> wide;
+  const hn::CappedTag<float, 8> chunk;
+  if (stride == 2) return MakeRow<2>(chunk, row, to, finish);
+  if (row.count < hn::Lanes(wide)) return MakeRow<1>(chunk, row, to, finish);
+  MakeRow<1>(wide, row, to, finish);
+}
+
+// Two rows of a kernel of 3x3 with a stride of 1.
+void DepthwiseTwoRows(const float* const* from, const float* weights, const float* bias,
+                      size_t pixels, float* to, const RegisterFinish* finish) {
+  const size_t count = 8 * pixels;
+#if HWY_TARGET <= HWY_AVX3
+  const hn::CappedTag<float, 16> wide;
+  const Row row = {3, from, weights, bias, count};
+  if (count >= hn::Lanes(wide) && MakeTwoRows(wide, row, to, finish)) return;
+#endif
+  DepthwiseRow(3, 1, from, weights, bias, pixels, to, finish);
+  if (!finish) return DepthwiseRow(3, 1, from + 1, weights, bias, pixels, to + count, nullptr);
+  RegisterFinish second = *finish;
+  second.to += count;
+  if (second.addend) second.addend += count;
+  DepthwiseRow(3, 1, from + 1, weights, bias, pixels, nullptr, &second);
+}
+
+// The rows of a small image, from a tile of the source with its zeros: `width` floats a row.
+void DepthwiseTile(const float* tile, size_t width, size_t rows, const float* weights,
+                   const float* bias, size_t pixels, float* to, const RegisterFinish* finish) {
+  RegisterFinish at = {};
+  if (finish) at = *finish;
+  for (size_t row = 0, made = 0; row < rows; row += made) {
+    const float* const from[4] = {tile, tile + width, tile + 2 * width, tile + 3 * width};
+    made = std::min<size_t>(2, rows - row);
+    if (made == 2) {
+      DepthwiseTwoRows(from, weights, bias, pixels, to, finish ? &at : nullptr);
+    } else {
+      DepthwiseRow(3, 1, from, weights, bias, pixels, to, finish ? &at : nullptr);
+    }
+    tile += made * width;
+    if (to) to += made * 8 * pixels;
+    if (finish) at.to += made * 8 * pixels;
+    if (at.addend) at.addend += made * 8 * pixels;
+  }
+}
+
+// Pixels of fewer channels, one source pixel apart: weights and bias repeat over `pattern` floats,
+// a multiple of 16.
+void RaggedDepthwiseRow(size_t kernel, size_t channels, size_t pattern, const float* const* from,
+                        const float* weights, const float* bias, size_t pixels,
+                        float* HWY_RESTRICT to) {
+  const hn::CappedTag<float, 16> d;
+  size_t at = 0;  // within the pattern
+  for (size_t i = 0; i < channels * pixels; i += hn::Lanes(d)) {
+    auto sum = hn::Load(d, bias + at);
+    const float* weight = weights + at;
+    for (size_t y = 0; y < kernel; ++y) {
+      for (size_t x = 0; x < kernel; ++x, weight += pattern) {
+        sum = hn::MulAdd(hn::LoadU(d, from[y] + i + x * channels), hn::Load(d, weight), sum);
+      }
+    }
+    hn::StoreU(sum, d, to + i);
+    at = at + hn::Lanes(d) == pattern ? 0 : at + hn::Lanes(d);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace dvnn::softdv
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dvnn::softdv {
+namespace {
+
+HWY_EXPORT(DepthwiseRow);
+HWY_EXPORT(DepthwiseTwoRows);
+HWY_EXPORT(DepthwiseTile);
+HWY_EXPORT(RaggedDepthwiseRow);
+
+}  // namespace
+
+void depthwise_row(int kernel, int stride, const float* const* from, const DepthwiseWeights& by,
+                   size_t pixels, float* to, const RegisterFinish* finish) {
+  HWY_DYNAMIC_DISPATCH(DepthwiseRow)
+  (kernel, stride, from, by.weights, by.bias, pixels, to, finish);
+}
+
+void depthwise_two_rows(const float* const* from, const DepthwiseWeights& by, size_t pixels,
+                        float* to, const RegisterFinish* finish) {
+  HWY_DYNAMIC_DISPATCH(DepthwiseTwoRows)(from, by.weights, by.bias, pixels, to, finish);
+}
+
+void depthwise_tile(const float* tile, size_t width, size_t rows, const DepthwiseWeights& by,
+                    size_t pixels, float* to, const RegisterFinish* finish) {
+  HWY_DYNAMIC_DISPATCH(DepthwiseTile)
+  (tile, width, rows, by.weights, by.bias, pixels, to, finish);
+}
+
+void ragged_depthwise_row(int kernel, size_t channels, size_t pattern, const float* const* from,
+                          const DepthwiseWeights& by, size_t pixels, float* to) {
+  HWY_DYNAMIC_DISPATCH(RaggedDepthwiseRow)
+  (static_cast<size_t>(kernel), channels, pattern, from, by.weights, by.bias, pixels, to);
+}
+
+}  // namespace dvnn::softdv
+#endif  // HWY_ONCE

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of depthwise convolutions, from rows of floats, in vectors.
+#pragma once
+
+#include <cstddef>
+
+#include "softdv/convolutions/register_finish.h"
+
+namespace dvnn::softdv {
+
+/// A chunk's weights (tap, channel) and bias, repeated until they fill vectors.
+struct DepthwiseWeights {
+  const float *weights, *bias;
+};
+
+/// A row of `pixels` results of 8 channels, to floats or, if there is one, as `finish` says: its
+/// `slopes` repeat over 16 floats. from[y] is the source row for the y-th row of taps, from the
+/// first tap of the first result on. `kernel` is 3 or 5, `stride` 1 or 2.
+void depthwise_row(int kernel, int stride, const float* const* from, const DepthwiseWeights& by,
+                   size_t pixels, float* to, const RegisterFinish* finish);
+
+/// The same for two rows, one after the other, of 3x3 with a stride of 1; `from` has four rows.
+void depthwise_two_rows(const float* const* from, const DepthwiseWeights& by, size_t pixels,
+                        float* to, const RegisterFinish* finish);
+
+/// The same for all rows of a tile of the source with its zeros, `width` floats a row.
+void depthwise_tile(const float* tile, size_t width, size_t rows, const DepthwiseWeights& by,
+                    size_t pixels, float* to, const RegisterFinish* finish);
+
+/// A row of pixels of fewer channels: weights and bias repeat over `pattern` floats, a multiple of
+/// 16.
+void ragged_depthwise_row(int kernel, size_t channels, size_t pattern, const float* const* from,
+                          const DepthwiseWeights& by, size_t pixels, float* to);
+
+}  // namespace dvnn::softdv

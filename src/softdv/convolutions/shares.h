@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Into how many pieces a convolution is cut, for the cache and for the threads.
+#pragma once
+
+namespace dvnn::softdv {
+
+/// `bands` of rows (of pixels, where there is one row), each by `groups` of the result's chunks.
+struct Shares {
+  int bands, groups;
+};
+
+/// One of the groups.
+struct Group {
+  int index, count;
+};
+
+/// How a convolution may be cut.
+struct Cuts {
+  int units;          // rows, or pixels of the only row: so many bands at most
+  int least_bands;    // so many are small enough for the cache
+  int most_bands;     // more would be too small to be worth it
+  int most_groups;    // each reads all of a band's source
+  bool groups_first;  // what is read again is rather the source than the weights
+  double macs;        // multiplications of the whole
+};
+
+/// One thread takes what the cache asks for. More take several shares each, so that one that is
+/// held up does not hold up the others, and none that is smaller than the way to it.
+Shares choose_shares(const Cuts& cuts, int threads);
+
+}  // namespace dvnn::softdv

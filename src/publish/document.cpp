@@ -85,6 +85,7 @@ json of(const ObjectFacts& object) {
                    {"cells", base64(object.mask->cells)}};
   }
   set_text("text", object.text, &out);
+  set_text("text_format", object.text_format, &out);
   for (const float value : object.embedding) {
     out["embedding"].push_back(std::isfinite(value) ? value : 0.0f);
   }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,13 +20,21 @@ namespace dvnn::publish {
 
 using Box = std::array<double, 4>;  // x0, y0, x1, y1
 
+/// Bytes of red, green and blue, in rows.
+struct Pixels {
+  std::vector<unsigned char> bytes;
+  size_t stride = 0;
+};
+
 struct Picture {
   bool of_frame = false;
   int width = 0, height = 0;
   std::optional<uint64_t> pts;
   std::optional<Box> box;
-  std::string jpeg;  // its bytes, or:
-  std::string file;
+  std::shared_ptr<const Pixels> pixels;  // until encode_pictures()
+  int quality = 0;                       // of the JPEG, which is in:
+  std::string file;                      // or, where that has no name:
+  std::string jpeg;
 };
 
 struct Mask {
@@ -47,6 +56,7 @@ struct ObjectFacts {
   std::vector<std::array<double, 2>> outline;
   std::optional<Mask> mask;
   std::string text;
+  std::string text_format;  // of the code that it was read from
   std::vector<float> embedding;
   std::vector<std::pair<std::string, double>> numbers;
   std::optional<Picture> picture;

@@ -2,6 +2,7 @@
 // A document on its way.
 #pragma once
 
+#include <functional>
 #include <string>
 
 namespace dvnn::publish {
@@ -12,6 +13,13 @@ struct Message {
   std::string body;  // one line, without its end
 
   size_t bytes() const { return topic.size() + key.size() + body.size() + sizeof(Message); }
+};
+
+/// A message that the publisher's thread writes, so that who has it delivered does not wait for
+/// that.
+struct Draft {
+  std::function<Message()> write;
+  size_t bytes = 0;  // of memory until then, about
 };
 
 }  // namespace dvnn::publish

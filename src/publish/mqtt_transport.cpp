@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
@@ -28,6 +29,7 @@ constexpr size_t kMqttWindow = 100;
 
 struct MqttSettings {
   int qos = 1, version = MQTT_PROTOCOL_V311, keepalive = 30;
+  std::chrono::milliseconds settle{2000};
   bool retain = false, status = true, tls = false;
   std::string client_id, user, password, ca, certificate, key;
 };
@@ -90,6 +92,8 @@ class MqttTransport final : public Transport {
   }
 
   size_t window() const override { return kMqttWindow; }
+  // Brokers acknowledge before they write, if they write at all.
+  std::chrono::milliseconds settling() const override { return settings_.settle; }
 
   void close() override {
     if (client_ && up_ && settings_.status) say(status_document(identity_, false));
@@ -267,6 +271,9 @@ TransportResult create_mqtt_transport(const TransportRequest& request) {
       in.choice("version", {"3.1.1", "5"}, "3.1.1") == "5" ? MQTT_PROTOCOL_V5 : MQTT_PROTOCOL_V311;
   s.keepalive =
       static_cast<int>(in.integer("keepalive", kLeastKeepalive, kLongestKeepalive, s.keepalive));
+  constexpr int kLongestSettle = 60000;
+  s.settle = std::chrono::milliseconds(in.integer("settle", 0, kLongestSettle, s.settle.count()));
+  if (s.qos == 0) s.settle = {};
   s.retain = in.choice("retain", {"yes", "no"}, "no") == "yes";
   s.status = in.choice("status", {"yes", "no"}, "yes") == "yes";
   s.client_id = in.text("client-id");

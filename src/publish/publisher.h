@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Delivers messages in their order, at least once. publish() never waits: it puts the message into
-// a bounded queue in memory, from which the publisher's own thread takes it. While the other side
-// is away, or slow, the queue goes to a spool on disk, if there is one, and messages leave it once
-// they are acknowledged. Where queue or spool are full, the oldest messages are dropped and
-// counted.
+// Delivers messages in their order, at least once. publish() never waits: it puts the message, or
+// the draft of one, into a bounded queue in memory, from which the publisher's own thread takes and
+// writes it. While the other side is away, or slow, the queue goes to a spool on disk, if there is
+// one, and messages leave it once they are acknowledged. Where queue or spool are full, the oldest
+// messages are dropped and counted.
 //
 // What was sent and not acknowledged when a connection was lost is sent again, before all that is
-// newer. Who is told (Notices) is told from the publisher's thread.
+// newer; and so is what was acknowledged just before, for so long as the transport's other side may
+// need to make it safe. Who is told (Notices) is told from the publisher's thread.
 #pragma once
 
 #include <chrono>
@@ -59,6 +60,7 @@ class Publisher final : private Listener {
   /// The same over a transport that `create` makes.
   using Create = std::function<Result<std::unique_ptr<Transport>>(Listener* listener)>;
   Status start(const Create& create);
+  void publish(Draft draft);
   void publish(Message message);
   /// Waits until all is delivered, or for so long. True: all is.
   bool flush(std::chrono::milliseconds most);
@@ -76,7 +78,9 @@ class Publisher final : private Listener {
     Message message;                    // only where it is from memory
     std::optional<Spool::Place> place;  // where it is from the spool
     size_t bytes = 0;
-    bool done = false;
+    bool done = false, rejected = false;
+    bool again = false;           // it was acknowledged before
+    Clock::time_point settled{};  // when nobody can forget it any more
   };
   struct Answer {
     uint64_t token = 0;
@@ -88,16 +92,21 @@ class Publisher final : private Listener {
   void acknowledged(uint64_t token) override;
   void rejected(uint64_t token, const std::string& why) override;
 
+  // Under the mutex.
+  size_t in_memory() const { return queue_.size() + drafts_.size(); }
+
   void run();
   void handle_answers(const std::vector<Answer>& answers);
   void handle_loss(const std::string& why);
+  void settle(Clock::time_point now);
   void put_back_unsent();
+  bool write_drafts(size_t most);
   bool wants_spool(Clock::time_point now) const;
-  bool spill_sent();
+  bool spill_sent(std::deque<Sent>* all);
   void spill();
   bool append_to_spool(const Message& message);
   bool send_some();
-  bool send_one(const Message& message, std::optional<Spool::Place> place);
+  bool send_one(const Message& message, std::optional<Spool::Place> place, bool again = false);
   void drop(uint64_t count, const std::string& why);
   void trim_queue();
   void note_counts();
@@ -113,7 +122,8 @@ class Publisher final : private Listener {
   std::condition_variable changed_cv_, settled_cv_;
   // Under the mutex.
   std::deque<Message> queue_;
-  size_t queue_bytes_ = 0;
+  std::deque<Draft> drafts_;  // newer than the queue
+  size_t queue_bytes_ = 0, draft_bytes_ = 0;
   std::vector<Answer> answers_;
   std::optional<std::string> loss_;
   std::string rejection_;
@@ -122,8 +132,9 @@ class Publisher final : private Listener {
 
   // The publisher's thread only.
   std::unique_ptr<Spool> spool_;
-  std::deque<Sent> sent_;
-  size_t sent_bytes_ = 0;
+  std::deque<Sent> settling_, sent_;  // acknowledged, and older; on their way
+  size_t settling_bytes_ = 0, sent_bytes_ = 0;
+  std::deque<Message> again_;  // settled too late; older than the queue
   uint64_t last_token_ = 0;
   std::optional<Message> refused_;  // of the spool, which the transport could not take yet
   std::optional<Spool::Place> refused_place_;

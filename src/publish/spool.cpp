@@ -157,14 +157,17 @@ Status Spool::scan() {
     const std::string path = path_of(segment.number);
     const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
     if (file < 0) return failed("'" + path + "' cannot be opened");
-    uint64_t end = 0;
+    const bool partly = segment.number == acknowledged_.segment;
+    uint64_t end = 0, delivered_end = 0;
     while (message_at(file, segment.bytes, &buffer_, &end)) {
       segment.bytes = end;
       ++segment.records;
-      const bool delivered = segment.number < acknowledged_.segment ||
-                             (segment.number == acknowledged_.segment && end <= acknowledged_.end);
-      if (delivered) ++segment.acknowledged;
+      const bool delivered =
+          segment.number < acknowledged_.segment || (partly && end <= acknowledged_.end);
+      if (delivered) ++segment.acknowledged, delivered_end = end;
     }
+    // What was written down is believed only where a message ends.
+    if (partly) acknowledged_.end = delivered_end;
     struct stat facts {};
     if (fstat(file, &facts) == 0 && static_cast<uint64_t>(facts.st_size) > segment.bytes) {
       ++dropped_;

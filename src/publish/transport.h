@@ -7,6 +7,7 @@
 // must be sent again.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -38,6 +39,8 @@ class Transport {
   virtual bool send(uint64_t token, const Message& message) = 0;
   /// How many messages may be on their way.
   virtual size_t window() const = 0;
+  /// Who dies may have forgotten what it acknowledged so shortly before: that is sent again.
+  virtual std::chrono::milliseconds settling() const { return {}; }
   /// Nothing is told after this.
   virtual void close() = 0;
 };

@@ -58,6 +58,8 @@ class ServerProcess {
     process_ = fork();
     ck_assert_int_ge(process_, 0);
     if (process_ == 0) {
+      // What watches the test is not the server's.
+      for (const char* name : {"LD_PRELOAD", "TSAN_OPTIONS", "ASAN_OPTIONS"}) unsetenv(name);
       // It ends with the test, also where that ends early (the kernel means the thread that
       // forked), and does not hold what the test writes to.
       if (from_main_thread) prctl(PR_SET_PDEATHSIG, SIGKILL);

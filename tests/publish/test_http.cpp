@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Webhooks with Python's http.server, which fails now and then: webhook.py.
 #include "arrivals.h"
+#include "certificates.h"
 #include "check_main.h"
 #include "publish/publisher.h"
 #include "server_process.h"
 #include "temporary_folder.h"
+#include "told.h"
 
 using namespace dvnn;
 using publish::Publisher;
@@ -22,8 +24,10 @@ PublisherSettings hasty() {
 
 const auto quiet = [](publish::Notice, const std::string&) {};
 
-void start(Publisher* publisher, int port, const publish::Options& options) {
-  const auto address = publish::parse_address("http://127.0.0.1:" + std::to_string(port) + "/hook");
+void start(Publisher* publisher, int port, const publish::Options& options,
+           const char* scheme = "http") {
+  const auto address = publish::parse_address(std::string(scheme) +
+                                              "://localhost:" + std::to_string(port) + "/hook");
   ck_assert(address.ok());
   const Status status = publisher->start(address.value(), options, {"cam", "0", ""});
   if (!status.ok()) ck_abort_msg("%s", status.error().message.c_str());
@@ -31,7 +35,14 @@ void start(Publisher* publisher, int port, const publish::Options& options) {
 
 // A server that writes down what it takes.
 struct Webhook {
-  Webhook() { server_.start(); }
+  // With https where there is a certificate.
+  explicit Webhook(const std::vector<std::string>& certificate_and_key = {}) {
+    std::vector<std::string> command = {"/usr/bin/python3", DVNN_WEBHOOK, std::to_string(port),
+                                        folder_.file("taken")};
+    command.insert(command.end(), certificate_and_key.begin(), certificate_and_key.end());
+    server_ = std::make_unique<ServerProcess>(command, port);
+    server_->start();
+  }
   // Messages 0 to `count` - 1 have arrived, in their order.
   void expect(int64_t count) const {
     Arrivals arrivals;
@@ -44,8 +55,7 @@ struct Webhook {
 
  private:
   TemporaryFolder folder_;
-  ServerProcess server_{
-      {"/usr/bin/python3", DVNN_WEBHOOK, std::to_string(port), folder_.file("taken")}, port};
+  std::unique_ptr<ServerProcess> server_;
 };
 
 }  // namespace
@@ -79,5 +89,26 @@ START_TEST(a_message_that_the_server_calls_bad_is_dropped_alone) {
 }
 END_TEST
 
+START_TEST(wrong_certificates_are_refused) {
+  const Certificates certificates;
+  if (!certificates.made()) return;
+  for (const auto& one : Certificates::kCases) {
+    const Webhook webhook({certificates.certificate(one.host), certificates.key(one.host)});
+    Told told;
+    Publisher publisher(hasty(), told.tell());
+    publish::Options options;
+    if (one.authority) options["ca"] = certificates.certificate(one.authority);
+    start(&publisher, webhook.port, options, "https");
+    for (int i = 0; i < 20; ++i) publisher.publish({"", "s", std::to_string(i)});
+    const bool arrived = publisher.flush(milliseconds(one.good ? 10000 : 300));
+    ck_assert_msg(arrived == one.good, "%s: %s", one.text().c_str(), told.lost().c_str());
+    webhook.expect(one.good ? 20 : 0);
+    if (one.good) continue;
+    ck_assert_uint_eq(publisher.stats().delivered, 0);
+    ck_assert_msg(told.lost().find("certificate") != std::string::npos, "%s", told.lost().c_str());
+  }
+}
+END_TEST
+
 DVNN_TEST_MAIN(publish_http, a_webhook_that_fails_now_and_then_gets_all_in_order,
-               a_message_that_the_server_calls_bad_is_dropped_alone)
+               a_message_that_the_server_calls_bad_is_dropped_alone, wrong_certificates_are_refused)

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kafka with librdkafka's own mock cluster, whose brokers go down and come back.
+// Kafka with librdkafka's own mock cluster, whose brokers go down and come back. It knows neither
+// TLS nor SASL, so that these are a proxy's before it: kafka_proxy.py.
 #include <librdkafka/rdkafka.h>
 #include <librdkafka/rdkafka_mock.h>
 
 #include "arrivals.h"
+#include "certificates.h"
 #include "check_main.h"
 #include "publish/publisher.h"
+#include "server_process.h"
 #include "temporary_folder.h"
+#include "told.h"
 
 using namespace dvnn;
 using publish::Publisher;
@@ -158,5 +162,86 @@ START_TEST(settings_are_refused_by_name) {
 }
 END_TEST
 
+namespace {
+
+bool there_is_a_proxy(const Certificates& certificates) {
+  if (!certificates.made()) return false;
+  if (access("/usr/bin/python3", X_OK) == 0) return true;
+  std::printf("skipped: there is no Python\n");
+  return false;
+}
+
+// A cluster of one broker behind the proxy.
+class ProtectedCluster {
+ public:
+  ProtectedCluster(const Certificates& certificates, const std::string& host,
+                   const std::vector<std::string>& user_and_password = {}) {
+    const std::string servers = cluster_.servers();
+    std::vector<std::string> command = {"/usr/bin/python3",
+                                        DVNN_KAFKA_PROXY,
+                                        std::to_string(port_),
+                                        servers.substr(servers.rfind(':') + 1),
+                                        certificates.certificate(host),
+                                        certificates.key(host)};
+    command.insert(command.end(), user_and_password.begin(), user_and_password.end());
+    proxy_ = std::make_unique<ServerProcess>(command, port_);
+    proxy_->start();
+  }
+  // Whether 20 messages arrive.
+  bool takes(const publish::Options& options, int patience_ms) const {
+    Publisher publisher({}, quiet);
+    const auto address = publish::parse_address("kafka://localhost:" + std::to_string(port_));
+    const Status status =
+        publisher.start(address.value(), options, {"cam", "0123456789abcdef", "t"});
+    if (!status.ok()) ck_abort_msg("%s", status.error().message.c_str());
+    for (int i = 0; i < 20; ++i) publisher.publish({"t", "a", std::to_string(i)});
+    if (!publisher.flush(milliseconds(patience_ms))) {
+      ck_assert_uint_eq(publisher.stats().delivered, 0);
+      return false;
+    }
+    Arrivals arrivals;
+    cluster_.read(20, "a", &arrivals);
+    arrivals.wait_for(20, 0);
+    return true;
+  }
+
+ private:
+  const Cluster cluster_{1};
+  const int port_ = free_port();
+  std::unique_ptr<ServerProcess> proxy_;
+};
+
+}  // namespace
+
+START_TEST(wrong_certificates_are_refused) {
+  const Certificates certificates;
+  if (!there_is_a_proxy(certificates)) return;
+  for (const auto& one : Certificates::kCases) {
+    const ProtectedCluster cluster(certificates, one.host);
+    publish::Options options = {{"security.protocol", "ssl"}};
+    if (one.authority) options["ssl.ca.location"] = certificates.certificate(one.authority);
+    const bool arrived = cluster.takes(options, one.good ? 15000 : 700);
+    ck_assert_msg(arrived == one.good, "%s", one.text().c_str());
+  }
+}
+END_TEST
+
+START_TEST(names_and_passwords_are_sent_and_wrong_ones_refused) {
+  const Certificates certificates;
+  if (!there_is_a_proxy(certificates)) return;
+  for (const bool good : {true, false}) {
+    const ProtectedCluster cluster(certificates, "localhost", {"door", "secret"});
+    const bool arrived = cluster.takes({{"security.protocol", "sasl_ssl"},
+                                        {"ssl.ca.location", certificates.certificate("good")},
+                                        {"sasl.mechanism", "PLAIN"},
+                                        {"sasl.username", "door"},
+                                        {"sasl.password", good ? "secret" : "wrong"}},
+                                       good ? 15000 : 700);
+    ck_assert_int_eq(arrived, good);
+  }
+}
+END_TEST
+
 DVNN_TEST_MAIN(publish_kafka, what_has_one_key_stays_in_order, brokers_that_fail_lose_nothing,
-               a_start_without_brokers_keeps_all_for_the_next, settings_are_refused_by_name)
+               a_start_without_brokers_keeps_all_for_the_next, settings_are_refused_by_name,
+               wrong_certificates_are_refused, names_and_passwords_are_sent_and_wrong_ones_refused)

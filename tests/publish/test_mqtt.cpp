@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // MQTT with mosquitto, which the tests start, kill and start again. DVNN_SOAK_MESSAGES and
-// DVNN_SOAK_DEATHS make one of them long: tests/publish/soak.
+// DVNN_SOAK_DEATHS make two of them long: tests/publish/soak.
 #include <mosquitto.h>
 
 #include "arrivals.h"
+#include "certificates.h"
 #include "check_main.h"
 #include "publish/document.h"
 #include "publish/publisher.h"
 #include "server_process.h"
 #include "temporary_folder.h"
+#include "told.h"
 
 using namespace dvnn;
 using publish::Options;
@@ -31,20 +33,29 @@ int64_t number_of(const char* name, int64_t usual) {
   return text ? std::atoll(text) : usual;
 }
 
-// A broker that remembers at its end what it has taken and not passed on.
+// A broker that writes down what it has taken and not passed on: at its end, and each second, which
+// would be half an hour otherwise.
 class Broker {
  public:
   explicit Broker(const std::string& more = "") : port_(free_port()) {
     std::ofstream(folder_.file("conf"))
         << "listener " << port_ << " 127.0.0.1\nallow_anonymous true\npersistence true\n"
-        << "persistence_location " << folder_.path() << "/\nmax_queued_messages 0\n"
-        << "max_inflight_messages 1000\nlog_dest none\nuser root\n"
+        << "persistence_location " << folder_.path() << "/\nautosave_interval 1\n"
+        << "max_queued_messages 0\nmax_inflight_messages 1000\n"
+        << "log_dest none\nuser root\n"
         << more;
     server_ = std::make_unique<ServerProcess>(
         std::vector<std::string>{kMosquitto, "-c", folder_.file("conf")}, port_);
   }
   void start() { server_->start(); }
   void end(int signal) { server_->stop(signal); }
+  // Until it has written down who is subscribed.
+  void wait_until_saved() const {
+    std::filesystem::remove(folder_.file("mosquitto.db"));
+    while (!std::filesystem::exists(folder_.file("mosquitto.db"))) {
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+  }
   int port() const { return port_; }
   std::string url(const char* scheme = "mqtt") const {
     return std::string(scheme) + "://localhost:" + std::to_string(port_);
@@ -106,24 +117,6 @@ class Subscriber {
   std::vector<std::string> statuses_;
 };
 
-class Told {
- public:
-  Publisher::Tell tell() {
-    return [this](publish::Notice notice, const std::string& why) {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      if (notice == publish::Notice::kLost) lost_ = why;
-    };
-  }
-  std::string lost() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return lost_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::string lost_;
-};
-
 PublisherSettings hasty() {
   PublisherSettings settings;
   settings.least_pause = milliseconds(20);
@@ -172,14 +165,17 @@ START_TEST(each_version_and_quality_of_service_delivers_in_order) {
 }
 END_TEST
 
-START_TEST(a_broker_that_dies_under_load_loses_nothing) {
+namespace {
+
+void expect_nothing_lost_where_a_broker_dies_by(int signal) {
   if (!there_is_a_broker()) return;
   const int64_t messages = number_of("DVNN_SOAK_MESSAGES", 6000);
-  const int64_t deaths = number_of("DVNN_SOAK_DEATHS", 3);
+  const int64_t deaths = number_of("DVNN_SOAK_DEATHS", 2);
   TemporaryFolder folder;
   Broker broker;
   broker.start();
   Subscriber subscriber(broker.port(), "t/cam", 1);
+  broker.wait_until_saved();
   PublisherSettings settings = hasty();
   settings.spool = folder.file("spool");
   settings.spool_bounds.most_bytes = uint64_t{1} << 30;
@@ -194,7 +190,7 @@ START_TEST(a_broker_that_dies_under_load_loses_nothing) {
       while (subscriber.arrivals.next() < messages * death / (deaths + 1) && !done) {
         std::this_thread::sleep_for(milliseconds(1));
       }
-      broker.end(SIGTERM);
+      broker.end(signal);
       std::this_thread::sleep_for(milliseconds(200));
       broker.start();
     }
@@ -220,48 +216,104 @@ START_TEST(a_broker_that_dies_under_load_loses_nothing) {
               static_cast<long>(subscriber.arrivals.again()),
               std::chrono::duration<double>(took).count());
 }
+
+}  // namespace
+
+START_TEST(a_broker_that_ends_under_load_loses_nothing) {
+  expect_nothing_lost_where_a_broker_dies_by(SIGTERM);
+}
+END_TEST
+
+START_TEST(a_broker_that_is_killed_under_load_loses_nothing) {
+  expect_nothing_lost_where_a_broker_dies_by(SIGKILL);
+}
 END_TEST
 
 START_TEST(wrong_certificates_are_refused) {
   if (!there_is_a_broker()) return;
-  TemporaryFolder folder;
-  // Two authorities; the broker's certificate is of the first, for localhost.
-  const std::string script =
-      "cd " + folder.path() +
-      " && for ca in good bad; do openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=$ca "
-      "-keyout $ca.key -out $ca.pem 2>/dev/null; done && "
-      "for host in localhost elsewhere; do openssl req -newkey rsa:2048 -nodes -subj /CN=$host "
-      "-keyout $host.key -out $host.csr 2>/dev/null && printf 'subjectAltName=DNS:%s' $host > ext "
-      "&& openssl x509 -req -in $host.csr -CA good.pem -CAkey good.key -CAcreateserial -days 2 "
-      "-extfile ext -out $host.pem 2>/dev/null || exit 1; done";
-  if (std::system(script.c_str()) != 0) {
-    std::printf("skipped: openssl makes no certificates\n");
-    return;
-  }
-  const auto broker_of = [&](const std::string& host) {
-    return "certfile " + folder.file(host + ".pem") + "\nkeyfile " + folder.file(host + ".key") +
-           "\n";
-  };
-  struct Case {
-    const char *host, *ca;
-    bool good;
-  };
-  for (const Case& one :
-       {Case{"localhost", "good.pem", true}, Case{"localhost", "bad.pem", false},
-        Case{"localhost", nullptr, false}, Case{"elsewhere", "good.pem", false}}) {
-    Broker broker(broker_of(one.host));
+  const Certificates certificates;
+  if (!certificates.made()) return;
+  for (const auto& one : Certificates::kCases) {
+    Broker broker("certfile " + certificates.certificate(one.host) + "\nkeyfile " +
+                  certificates.key(one.host) + "\n");
     broker.start();
     Told told;
     Publisher publisher(hasty(), told.tell());
     Options options;
-    if (one.ca) options["ca"] = folder.file(one.ca);
+    if (one.authority) options["ca"] = certificates.certificate(one.authority);
     start(&publisher, broker.url("mqtts"), options);
     say(&publisher, 0);
     const bool arrived = publisher.flush(milliseconds(one.good ? 10000 : 700));
-    ck_assert_msg(arrived == one.good, "%s with %s: %s", one.host, one.ca ? one.ca : "the system's",
-                  told.lost().c_str());
+    ck_assert_msg(arrived == one.good, "%s: %s", one.text().c_str(), told.lost().c_str());
     if (!one.good) ck_assert_uint_eq(publisher.stats().delivered, 0);
     if (!one.good) ck_assert(!told.lost().empty());
+  }
+}
+END_TEST
+
+namespace {
+
+// A process that publishes until it is killed, once it is told to begin.
+class PublishingProcess {
+ public:
+  PublishingProcess(const std::string& url, const Options& options) {
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    begin_ = ends[1];
+    process_ = fork();
+    ck_assert_int_ge(process_, 0);
+    if (process_ > 0) {
+      close(ends[0]);
+      return;
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    char word = 0;
+    if (read(ends[0], &word, 1) != 1) _exit(1);
+    Publisher publisher(hasty(), [](publish::Notice, const std::string&) {});
+    start(&publisher, url, options);
+    for (int64_t number = 0;; ++number) {
+      say(&publisher, number);
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+  }
+  ~PublishingProcess() { end(); }
+  PublishingProcess(const PublishingProcess&) = delete;
+  PublishingProcess& operator=(const PublishingProcess&) = delete;
+
+  void begin() const { ck_assert_int_eq(write(begin_, "b", 1), 1); }
+  void end() {
+    if (process_ <= 0) return;
+    kill(process_, SIGKILL);
+    waitpid(process_, nullptr, 0);
+    close(begin_);
+    process_ = 0;
+  }
+
+ private:
+  pid_t process_ = 0;
+  int begin_ = -1;
+};
+
+}  // namespace
+
+START_TEST(the_last_will_of_who_was_killed_says_offline) {
+  if (!there_is_a_broker()) return;
+  for (const char* version : {"3.1.1", "5"}) {
+    Broker broker;
+    PublishingProcess process(broker.url(), {{"version", version}});
+    broker.start();
+    Subscriber subscriber(broker.port(), "t/#", 1);
+    process.begin();
+    while (subscriber.arrivals.next() < 20) std::this_thread::sleep_for(milliseconds(1));
+    ck_assert_uint_eq(subscriber.statuses().size(), 1);
+    process.end();
+    for (int i = 0; i < 500 && subscriber.statuses().size() < 2; ++i) {
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+    const auto statuses = subscriber.statuses();
+    ck_assert_uint_eq(statuses.size(), 2);
+    ck_assert_ptr_nonnull(std::strstr(statuses[0].c_str(), "\"state\":\"online\""));
+    ck_assert_ptr_nonnull(std::strstr(statuses[1].c_str(), "\"state\":\"offline\""));
   }
 }
 END_TEST
@@ -287,5 +339,6 @@ START_TEST(a_refusal_says_why) {
 END_TEST
 
 DVNN_TEST_MAIN(publish_mqtt, each_version_and_quality_of_service_delivers_in_order,
-               a_broker_that_dies_under_load_loses_nothing, wrong_certificates_are_refused,
-               a_refusal_says_why)
+               a_broker_that_ends_under_load_loses_nothing,
+               a_broker_that_is_killed_under_load_loses_nothing, wrong_certificates_are_refused,
+               the_last_will_of_who_was_killed_says_offline, a_refusal_says_why)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The publisher against a broker that is made of nothing but what brokers do wrong.
+#include <algorithm>
 #include <atomic>
 #include <random>
 
@@ -24,6 +25,15 @@ struct Broker {
   std::vector<int> received;
   std::atomic<bool> away{false}, silent{false};
   std::atomic<int> window{10}, kills{0};
+  milliseconds settling{0};
+  std::atomic<int> served{-1};  // the number of kills before the newest connection
+  std::atomic<int> forgets{0};  // so many of what it has acknowledged, when it is killed
+
+  void forget() {
+    const std::lock_guard<std::mutex> lock(mutex);
+    const size_t count = std::min(received.size(), static_cast<size_t>(forgets));
+    received.resize(received.size() - count);
+  }
 
   std::vector<int> all() {
     const std::lock_guard<std::mutex> lock(mutex);
@@ -40,6 +50,7 @@ class FakeTransport final : public Transport {
     if (broker_->away) return listener_->lost("the broker is away");
     kills_ = broker_->kills;
     dead_ = stopping_ = false;
+    broker_->served = kills_;
     thread_ = std::thread([this] { serve(); });
     listener_->ready();
   }
@@ -51,6 +62,7 @@ class FakeTransport final : public Transport {
     return true;
   }
   size_t window() const override { return static_cast<size_t>(broker_->window.load()); }
+  milliseconds settling() const override { return broker_->settling; }
   void close() override {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -73,6 +85,7 @@ class FakeTransport final : public Transport {
         dead_ = true;
         // Some arrive all the same.
         for (size_t i = random() % 5; i > 0 && !coming_.empty(); --i) take();
+        broker_->forget();
         listener_->lost("the broker was killed");
         return;
       }
@@ -181,6 +194,74 @@ START_TEST(nothing_is_lost_or_overtaken_when_brokers_die) {
 }
 END_TEST
 
+START_TEST(what_a_broker_acknowledged_and_forgot_is_sent_again) {
+  for (const bool spooled : {false, true}) {
+    TemporaryFolder folder;
+    Broker broker;
+    broker.settling = milliseconds(10000);
+    broker.forgets = 30;
+    PublisherSettings settings = hasty();
+    if (spooled) {
+      settings.spool = folder.file("spool");
+      settings.queue_messages = 50;
+      settings.spool_bounds.segment_bytes = 5000;
+    }
+    Publisher publisher(settings, quiet);
+    start(&publisher, &broker);
+    int next = 0;
+    for (int round = 0; round < 20; ++round) {
+      for (int i = 0; i < 10; ++i, next += 5) {
+        while (publisher.stats().queued > 40) std::this_thread::sleep_for(milliseconds(1));
+        publish_numbers(&publisher, next, next + 5);
+      }
+      // As often as not all of them have been acknowledged.
+      if (round % 2 == 0) ck_assert(publisher.flush(milliseconds(10000)));
+      // Killed while nobody is connected, it would not be missed.
+      while (broker.served != broker.kills) std::this_thread::sleep_for(milliseconds(1));
+      const auto losses = publisher.stats().losses;
+      broker.away = round % 5 == 4;
+      ++broker.kills;
+      publish_numbers(&publisher, next, next + 1);
+      ++next;
+      // None is lost where the next connection was only about to be made.
+      for (int i = 0; i < 100 && publisher.stats().losses == losses; ++i) {
+        std::this_thread::sleep_for(milliseconds(1));
+      }
+      broker.away = false;
+    }
+    ck_assert(publisher.flush(milliseconds(20000)));
+    publisher.stop();
+    expect_all(broker.all(), 0, next);
+    ck_assert_uint_ge(publisher.stats().losses, 5);
+    ck_assert_uint_eq(publisher.stats().dropped, 0);
+    ck_assert_uint_eq(publisher.stats().delivered, static_cast<uint64_t>(next));
+    ck_assert_uint_eq(publisher.stats().waiting(), 0);
+  }
+}
+END_TEST
+
+START_TEST(what_is_safe_is_not_sent_again) {
+  Broker broker;
+  broker.settling = milliseconds(50);
+  Publisher publisher(hasty(), quiet);
+  start(&publisher, &broker);
+  publish_numbers(&publisher, 0, 100);
+  // Who is asked whether all is delivered does not wait for it to settle.
+  ck_assert(publisher.flush(milliseconds(10000)));
+  std::this_thread::sleep_for(milliseconds(100));
+  publish_numbers(&publisher, 100, 101);
+  ck_assert(publisher.flush(milliseconds(10000)));
+  ++broker.kills;
+  publish_numbers(&publisher, 101, 102);
+  ck_assert(publisher.flush(milliseconds(10000)));
+  publisher.stop();
+  const auto all = broker.all();
+  expect_all(all, 0, 102);
+  ck_assert_uint_le(all.size(), 104);
+  ck_assert_uint_eq(publisher.stats().delivered, 102);
+}
+END_TEST
+
 START_TEST(what_is_on_its_way_stays_before_what_went_to_disk) {
   TemporaryFolder folder;
   Broker broker;
@@ -269,6 +350,65 @@ START_TEST(publishing_never_waits) {
 }
 END_TEST
 
+START_TEST(drafts_are_written_by_the_publishers_thread) {
+  Broker broker;
+  Publisher publisher(hasty(), quiet);
+  start(&publisher, &broker);
+  std::atomic<bool> may_write{false};
+  const auto writer = std::this_thread::get_id();
+  for (int i = 0; i < 100; ++i) {
+    publisher.publish(publish::Draft{[&may_write, writer, i]() -> Message {
+                                       ck_assert(std::this_thread::get_id() != writer);
+                                       while (!may_write) {
+                                         std::this_thread::sleep_for(milliseconds(1));
+                                       }
+                                       return {"t", "s", std::to_string(i)};
+                                     },
+                                     100});
+  }
+  // All are waiting, none in vain.
+  ck_assert_uint_eq(publisher.stats().waiting(), 100);
+  ck_assert(!publisher.flush(milliseconds(20)));
+  may_write = true;
+  publish_numbers(&publisher, 100, 110);
+  ck_assert(publisher.flush(milliseconds(10000)));
+  publisher.stop();
+  expect_all(broker.all(), 0, 110);
+}
+END_TEST
+
+START_TEST(drafts_that_are_too_many_or_too_large_are_dropped_and_counted) {
+  for (const bool large : {false, true}) {
+    Broker broker;
+    PublisherSettings settings = hasty();
+    settings.queue_messages = large ? 1000 : 20;
+    settings.queue_bytes = 20 * 1000;
+    Publisher publisher(settings, quiet);
+    start(&publisher, &broker);
+    std::atomic<bool> may_write{false};
+    for (int i = 0; i < 100; ++i) {
+      const auto write = [&may_write, i]() -> Message {
+        while (!may_write) std::this_thread::sleep_for(milliseconds(1));
+        return {"t", "s", std::to_string(i)};
+      };
+      publisher.publish(publish::Draft{write, large ? size_t{1000} : size_t{1}});
+    }
+    const uint64_t dropped = publisher.stats().dropped;
+    // 20 wait, and the thread may have taken up to 64 before it was kept waiting.
+    ck_assert_uint_ge(dropped, 100 - 20 - 64);
+    ck_assert_uint_le(dropped, 80);
+    may_write = true;
+    ck_assert(publisher.flush(milliseconds(10000)));
+    publisher.stop();
+    // In order, up to the newest; what was taken early may have been one too many by then.
+    const auto all = broker.all();
+    ck_assert(std::is_sorted(all.begin(), all.end()));
+    ck_assert_int_eq(all.back(), 99);
+    ck_assert_uint_eq(all.size() + publisher.stats().dropped, 100);
+  }
+}
+END_TEST
+
 START_TEST(a_flush_can_be_ended_early) {
   Broker broker;
   broker.away = true;
@@ -287,7 +427,10 @@ START_TEST(a_flush_can_be_ended_early) {
 END_TEST
 
 DVNN_TEST_MAIN(publish_publisher, nothing_is_lost_or_overtaken_when_brokers_die,
+               what_a_broker_acknowledged_and_forgot_is_sent_again, what_is_safe_is_not_sent_again,
                what_is_on_its_way_stays_before_what_went_to_disk,
                the_rest_waits_on_disk_for_the_next_start,
                without_a_spool_the_oldest_are_dropped_counted_and_told, publishing_never_waits,
+               drafts_are_written_by_the_publishers_thread,
+               drafts_that_are_too_many_or_too_large_are_dropped_and_counted,
                a_flush_can_be_ended_early)

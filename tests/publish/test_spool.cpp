@@ -146,6 +146,27 @@ START_TEST(damage_is_noticed_and_later_segments_are_read) {
 }
 END_TEST
 
+START_TEST(a_place_within_a_message_costs_none) {
+  TemporaryFolder folder;
+  {
+    const auto spool = opened(folder);
+    append(spool.get(), 0, 3);
+    spool->acknowledge(spool->read()->place);
+  }
+  const std::string name = folder.file("spool") + "/place";
+  unsigned long long segment = 0, end = 0;
+  std::ifstream(name) >> segment >> end;
+  ck_assert(end > 1);
+  std::ofstream(name) << segment << ' ' << end + 1 << '\n';
+  {
+    const auto spool = opened(folder);
+    expect(spool.get(), 1, 3, true);
+    ck_assert_uint_eq(spool->take_dropped(), 0);
+  }
+  ck_assert_uint_eq(opened(folder)->messages(), 0);
+}
+END_TEST
+
 START_TEST(the_bound_drops_the_oldest_and_counts_them) {
   TemporaryFolder folder;
   const auto spool = opened(folder, 8000, 1000);
@@ -213,7 +234,7 @@ DVNN_TEST_MAIN(publish_spool, messages_come_in_their_order_and_whole,
                what_is_not_acknowledged_survives_a_restart,
                a_rewind_reads_what_was_not_acknowledged_again,
                every_torn_end_costs_one_message_at_most,
-               damage_is_noticed_and_later_segments_are_read,
+               damage_is_noticed_and_later_segments_are_read, a_place_within_a_message_costs_none,
                the_bound_drops_the_oldest_and_counts_them,
                dropped_messages_on_their_way_count_only_if_they_come_back,
                numbers_of_segments_are_not_given_twice, a_spool_belongs_to_one,

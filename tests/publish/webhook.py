@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A webhook that fails now and then: webhook.py PORT FILE. FILE gets a line for each message that it has taken."""
+"""A webhook that fails now and then: webhook.py PORT FILE [CERTIFICATE KEY]. FILE gets a line for each message that it
+has taken."""
 import http.server
+import ssl
 import sys
 
 count = 0
@@ -30,4 +32,9 @@ class Webhook(http.server.BaseHTTPRequestHandler):
         pass
 
 
-http.server.HTTPServer(('127.0.0.1', int(sys.argv[1])), Webhook).serve_forever()
+server = http.server.HTTPServer(('127.0.0.1', int(sys.argv[1])), Webhook)
+if len(sys.argv) > 3:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(sys.argv[3], sys.argv[4])
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+server.serve_forever()

@@ -8,7 +8,7 @@
  * untouched. #GstDvPublish:mode chooses what documents are about: frames with their objects, the
  * events of dvzones, the tracks of dvtrack. docs/publishing.md has the documents' schema.
  *
- * Documents are delivered by a thread of their own, so the stream never waits for a broker. While
+ * A thread of its own writes and delivers documents, so the stream never waits for a broker. While
  * nobody takes them, they wait in memory and then on disk (#GstDvPublish:spool), also for the next
  * start, and are delivered in their order afterwards: at least once, and with an id by which a
  * receiver knows what has come twice. What had to be dropped is counted, and told by a warning.
@@ -34,20 +34,14 @@
  */
 #include "elements/dvpublish/dvpublish.h"
 
-#include <gst/video/video.h>
-
 #include <atomic>
 #include <memory>
 
 #include "base/format.h"
-#include "elements/dvpublish/changes.h"
-#include "elements/dvpublish/framefacts.h"
 #include "elements/dvpublish/publishsettings.h"
-#include "elements/dvpublish/snapshots.h"
-#include "frames/videocaps.h"
+#include "elements/dvpublish/streamdocuments.h"
 #include "guard.h"
 #include "refs.h"
-#include "times.h"
 
 GST_DEBUG_CATEGORY_STATIC(dv_publish_debug);
 #undef GST_CAT_DEFAULT
@@ -58,9 +52,7 @@ using dvnn::ErrorCode;
 using dvnn::Status;
 using dvnn::gst::ObjectLock;
 using dvnn::gst::PublishSettings;
-using dvnn::gst::StructurePtr;
 using dvnn::gst::Topic;
-using dvnn::publish::Document;
 using dvnn::publish::Notice;
 using dvnn::publish::Publisher;
 using dvnn::publish::PublisherStats;
@@ -72,18 +64,10 @@ struct GstDvPublishPrivate {
   PublisherStats last_stats;             // of the last one
   // Streaming thread only, or while there is none.
   PublishSettings current;  // for this frame
-  dvnn::publish::Identity identity;
-  std::string topic;
-  guint64 seq = 0;
-  dvnn::image::Size size;
-  dvnn::gst::Changes changes;
-  dvnn::gst::Snapshots snapshots;
-  std::vector<StructurePtr> found;  // which the next frame, or the stream's end, publishes
-  dvnn::publish::Times last_times;
-  bool told_snapshot = false;
+  dvnn::gst::StreamDocuments documents;
   // The publisher's thread only.
   bool warned_loss = false;
-  std::atomic<bool> flushing{false}, flushed{false};
+  std::atomic<bool> flushing{false}, flushed{false}, told_problem{false};
 };
 
 struct _GstDvPublish {
@@ -164,117 +148,11 @@ static void gst_dv_publish_notice(GstDvPublish* self, Notice what, const std::st
   }
 }
 
-// --- documents ---------------------------------------------------------------------------------
-
-static void gst_dv_publish_send(GstDvPublish* self, const Document& document) {
-  GstDvPublishPrivate& priv = *self->priv;
-  if (!priv.publisher) return;
-  std::string line =
-      dvnn::publish::to_line(document, priv.identity, priv.seq++, priv.current.fields_value);
-  priv.publisher->publish({priv.topic, priv.identity.stream, std::move(line)});
-}
-
-static Document gst_dv_publish_document(GstDvPublish* self, const dvnn::publish::Times& times) {
-  Document document;
-  document.time = times;
-  document.width = static_cast<int>(self->priv->size.width);
-  document.height = static_cast<int>(self->priv->size.height);
-  return document;
-}
-
-// The time of what lies between frames, by that of the frame with which it was found.
-static dvnn::publish::Times gst_dv_publish_times_of(const GstStructure* fields,
-                                                    const dvnn::publish::Times& frame) {
-  dvnn::publish::Times times = frame;
-  const guint64 none = GST_CLOCK_TIME_NONE;
-  const guint64 pts = dvnn::gst::uint64_field(fields, "timestamp", none);
-  const guint64 stream = dvnn::gst::uint64_field(fields, "stream-time", none);
-  if (stream != none) times.stream_time = stream;
-  if (pts == none) return times;
-  if (frame.pts) {
-    const auto ago = static_cast<gint64>(*frame.pts) - static_cast<gint64>(pts);
-    times.utc_ns -= ago;
-    if (times.ntp) *times.ntp -= static_cast<guint64>(ago);
+// Of pictures, from any thread: told of once.
+static void gst_dv_publish_problem(GstDvPublish* self, const Error& error) {
+  if (!self->priv->told_problem.exchange(true)) {
+    dvnn::gst::post_warning(GST_ELEMENT(self), Topic::kData, error);
   }
-  times.pts = pts;
-  return times;
-}
-
-// The object as this frame shows it, else as it was seen best.
-static std::optional<dvnn::publish::Picture> gst_dv_publish_picture(GstDvPublish* self,
-                                                                    guint64 track,
-                                                                    GstBuffer* frame) {
-  GstDvPublishPrivate& priv = *self->priv;
-  const PublishSettings& settings = priv.current;
-  if (settings.snapshot == dvnn::gst::Snapshot::kNone) return std::nullopt;
-  if (frame && settings.snapshot == dvnn::gst::Snapshot::kFrame) {
-    return priv.snapshots.of_frame(frame, settings);
-  }
-  const GstDvObjectsMeta* meta = frame ? gst_buffer_get_dv_objects_meta(frame) : nullptr;
-  for (guint i = 0; meta && i < gst_dv_objects_meta_get_n_objects(meta); ++i) {
-    const GstDvObject* object = gst_dv_objects_meta_get_object(meta, i);
-    if (object->track_id == track && track != 0 && !object->predicted) {
-      return priv.snapshots.of_object(frame, *object, settings);
-    }
-  }
-  return priv.snapshots.of_track(track, settings);
-}
-
-// Publishes what was found with the frame, or with the stream's end.
-static void gst_dv_publish_found(GstDvPublish* self, GstBuffer* frame,
-                                 const dvnn::publish::Times& times) {
-  GstDvPublishPrivate& priv = *self->priv;
-  for (const StructurePtr& fields : priv.found) {
-    const bool event = gst_structure_has_name(fields.get(), "dvnn-zone-event");
-    Document document = gst_dv_publish_document(self, gst_dv_publish_times_of(fields.get(), times));
-    if (event) {
-      auto facts = dvnn::gst::event_facts(fields.get());
-      document.picture = gst_dv_publish_picture(self, facts.track_id, frame);
-      document.facts = std::move(facts);
-    } else {
-      auto facts = dvnn::gst::track_facts(fields.get());
-      const bool pictured = priv.current.snapshot != dvnn::gst::Snapshot::kNone;
-      if (pictured) {
-        document.picture = facts.ended ? priv.snapshots.of_track(facts.track_id, priv.current)
-                                       : gst_dv_publish_picture(self, facts.track_id, frame);
-      }
-      document.facts = std::move(facts);
-    }
-    const guint wanted = event ? dvnn::gst::kEvents : dvnn::gst::kTracks;
-    if (priv.current.mode & wanted) gst_dv_publish_send(self, document);
-    if (gst_structure_has_name(fields.get(), "dvnn-track-ended")) {
-      priv.snapshots.forget_track(dvnn::gst::uint64_field(fields.get(), "track-id", 0));
-    }
-  }
-  priv.found.clear();
-}
-
-static void gst_dv_publish_add_pictures(GstDvPublish* self, GstBuffer* frame, Document* document) {
-  GstDvPublishPrivate& priv = *self->priv;
-  if (priv.current.snapshot == dvnn::gst::Snapshot::kFrame) {
-    document->picture = priv.snapshots.of_frame(frame, priv.current);
-  }
-  const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
-  if (!meta || priv.current.snapshot != dvnn::gst::Snapshot::kObject) return;
-  for (auto& facts : std::get<dvnn::publish::FrameFacts>(document->facts).objects) {
-    const GstDvObject* object = gst_dv_objects_meta_find_object(meta, facts.id);
-    if (object && !object->predicted) {
-      facts.picture = priv.snapshots.of_object(frame, *object, priv.current);
-    }
-  }
-}
-
-static void gst_dv_publish_whole_frame(GstDvPublish* self, GstBuffer* frame,
-                                       const dvnn::publish::Times& times) {
-  GstDvPublishPrivate& priv = *self->priv;
-  const GstClockTime now = dvnn::gst::running_time(GST_BASE_TRANSFORM(self)->segment, frame);
-  if (!priv.changes.is_due(now, priv.current)) return;
-  auto facts = dvnn::gst::frame_facts(frame, priv.current.details);
-  if (!priv.changes.is_new(now, facts.objects, priv.size.height, priv.current)) return;
-  Document document = gst_dv_publish_document(self, times);
-  document.facts = std::move(facts);
-  gst_dv_publish_add_pictures(self, frame, &document);
-  gst_dv_publish_send(self, document);
 }
 
 // --- frames ------------------------------------------------------------------------------------
@@ -285,22 +163,8 @@ static void gst_dv_publish_take_settings(GstDvPublish* self) {
 }
 
 static GstFlowReturn gst_dv_publish_frame(GstDvPublish* self, GstBuffer* frame) {
-  GstDvPublishPrivate& priv = *self->priv;
   gst_dv_publish_take_settings(self);
-  const GstVideoMeta* video = gst_buffer_get_video_meta(frame);
-  if (video) priv.size = {static_cast<double>(video->width), static_cast<double>(video->height)};
-  const auto times = dvnn::gst::frame_times(frame, GST_BASE_TRANSFORM(self)->segment);
-  if (priv.current.snapshot != dvnn::gst::Snapshot::kNone &&
-      (priv.current.mode & (dvnn::gst::kEvents | dvnn::gst::kTracks))) {
-    priv.snapshots.see(frame, priv.current);
-  }
-  gst_dv_publish_found(self, frame, times);
-  if (priv.current.mode & dvnn::gst::kFrames) gst_dv_publish_whole_frame(self, frame, times);
-  priv.last_times = times;
-  const auto problem = priv.snapshots.take_problem();
-  if (problem && !std::exchange(priv.told_snapshot, true)) {
-    dvnn::gst::post_warning(GST_ELEMENT(self), Topic::kData, *problem);
-  }
+  self->priv->documents.add_frame(frame, GST_BASE_TRANSFORM(self)->segment, self->priv->current);
   return GST_FLOW_OK;
 }
 
@@ -312,20 +176,12 @@ static GstFlowReturn gst_dv_publish_transform_ip(GstBaseTransform* trans, GstBuf
 // --- stream ------------------------------------------------------------------------------------
 
 static gboolean gst_dv_publish_set_caps(GstBaseTransform* trans, GstCaps* incaps, GstCaps*) {
-  GstDvPublishPrivate& priv = *GST_DV_PUBLISH(trans)->priv;
-  priv.size = dvnn::gst::frame_size(incaps);
-  priv.snapshots.set_format(incaps);
-  return priv.size.width > 0 && priv.size.height > 0;
+  return GST_DV_PUBLISH(trans)->priv->documents.set_format(incaps);
 }
 
-// What has no frame any more gets the last one's time.
 static void gst_dv_publish_rest(GstDvPublish* self) {
-  GstDvPublishPrivate& priv = *self->priv;
-  if (priv.found.empty()) return;
   gst_dv_publish_take_settings(self);
-  constexpr gint64 kMicrosecond = 1000;
-  if (priv.last_times.utc_ns == 0) priv.last_times.utc_ns = g_get_real_time() * kMicrosecond;
-  gst_dv_publish_found(self, nullptr, priv.last_times);
+  self->priv->documents.add_rest(self->priv->current);
 }
 
 // Waits until all is delivered, for a bounded time.
@@ -351,9 +207,8 @@ static gboolean gst_dv_publish_sink_event(GstBaseTransform* trans, GstEvent* eve
                          gst_structure_has_name(fields, "dvnn-track-ended"))) {
           break;
         }
-        constexpr size_t kMostFound = 10000;  // without a frame in between
-        if (priv.found.size() >= kMostFound) gst_dv_publish_rest(self);
-        priv.found.emplace_back(gst_structure_copy(fields));
+        gst_dv_publish_take_settings(self);
+        priv.documents.add_found(fields, priv.current);
         break;
       }
       case GST_EVENT_EOS:
@@ -365,8 +220,7 @@ static gboolean gst_dv_publish_sink_event(GstBaseTransform* trans, GstEvent* eve
         [[fallthrough]];
       case GST_EVENT_FLUSH_STOP:
         gst_dv_publish_rest(self);
-        priv.changes.reset();
-        priv.snapshots.forget_all();
+        priv.documents.begin_anew();
         break;
       default:
         break;
@@ -382,24 +236,26 @@ static Status gst_dv_publish_open(GstDvPublish* self) {
   DVNN_ASSIGN(const dvnn::publish::Address address, dvnn::gst::chosen_address(settings));
   DVNN_ASSIGN(const dvnn::publish::Options options, dvnn::gst::chosen_options(settings));
   const dvnn::gst::CharsPtr name(gst_object_get_name(GST_OBJECT(self)));
-  priv.identity.stream = settings.stream.empty() ? name.get() : settings.stream;
-  priv.identity.session = dvnn::publish::new_session();
-  priv.topic = settings.topic;
-  if (priv.topic.empty()) {
-    priv.topic = address.scheme == "kafka" ? "dvnn" : "dvnn/" + priv.identity.stream;
+  dvnn::publish::Identity identity;
+  identity.stream = settings.stream.empty() ? name.get() : settings.stream;
+  identity.session = dvnn::publish::new_session();
+  identity.topic = settings.topic;
+  if (identity.topic.empty()) {
+    identity.topic = address.scheme == "kafka" ? "dvnn" : "dvnn/" + identity.stream;
   }
-  priv.identity.topic = priv.topic;
-  priv.seq = 0;
-  priv.warned_loss = priv.told_snapshot = false;
+  priv.warned_loss = priv.told_problem = false;
   priv.flushed = false;
-  priv.snapshots.set_name(priv.identity.session);
   dvnn::publish::PublisherSettings how;
   how.queue_messages = settings.queue;
-  how.spool = dvnn::gst::spool_folder(settings, priv.identity.stream);
+  how.spool = dvnn::gst::spool_folder(settings, identity.stream);
   how.spool_bounds.most_bytes = guint64{settings.spool_size} << 20;
   auto publisher = std::make_shared<Publisher>(
       how, [self](Notice what, const std::string& why) { gst_dv_publish_notice(self, what, why); });
-  DVNN_TRY(publisher->start(address, options, priv.identity));
+  DVNN_TRY(publisher->start(address, options, identity));
+  priv.documents.begin(
+      identity,
+      [to = publisher.get()](dvnn::publish::Draft draft) { to->publish(std::move(draft)); },
+      [self](const Error& error) { gst_dv_publish_problem(self, error); });
   const ObjectLock lock(self);
   priv.publisher = std::move(publisher);
   return {};
@@ -421,6 +277,7 @@ static gboolean gst_dv_publish_stop(GstBaseTransform* trans) {
     gst_dv_publish_flush(self, false);
     const auto publisher = gst_dv_publish_publisher(self);
     if (!publisher) return;
+    priv.documents.end();
     publisher->stop();
     const PublisherStats stats = publisher->stats();
     {
@@ -432,11 +289,6 @@ static gboolean gst_dv_publish_stop(GstBaseTransform* trans) {
                         stats.spooled > 0 ? "the rest waits in the spool for the next start" : "",
                         stats);
   });
-  priv.changes.reset();
-  priv.snapshots.forget_all();
-  priv.found.clear();
-  priv.size = {};
-  priv.last_times = {};
   return TRUE;
 }
 

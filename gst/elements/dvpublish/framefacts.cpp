@@ -36,9 +36,13 @@ const char* state_name(GstDvPassState state) {
   return "skipped";
 }
 
-std::string text_field(const GstStructure* fields, const char* name) {
-  const gchar* text = gst_structure_get_string(fields, name);
+// Fields of a meta are anybody's to set.
+std::string text_or_none(const gchar* text) {
   return text ? text : "";
+}
+
+std::string text_field(const GstStructure* fields, const char* name) {
+  return text_or_none(gst_structure_get_string(fields, name));
 }
 
 double double_field(const GstStructure* fields, const char* name) {
@@ -90,8 +94,10 @@ void add_details(const GstDvObject* object, guint details, publish::ObjectFacts*
     }
   }
   if (details & kMasks) add_mask(object, facts);
-  const gchar* text = gst_dv_object_get_text(object);
-  if ((details & kTexts) && text) facts->text = text;
+  if (details & kTexts) {
+    facts->text = text_or_none(gst_dv_object_get_text(object));
+    facts->text_format = text_or_none(gst_dv_object_get_text_format(object));
+  }
   if (details & kEmbeddings) {
     gsize length = 0;
     const gfloat* values = gst_dv_object_get_embedding(object, &length);
@@ -114,14 +120,14 @@ publish::ObjectFacts object_facts(const GstDvObject* object, const GstDvObjectsM
   facts.track_id = object->track_id;
   facts.kind = kind_name(object->kind);
   facts.class_id = object->class_id;
-  facts.label = object->label;
+  facts.label = text_or_none(object->label);
   facts.confidence = static_cast<double>(object->confidence);
   facts.predicted = object->predicted;
   const bool known = object->network >= 0 &&
                      static_cast<guint>(object->network) < gst_dv_objects_meta_get_n_passes(meta);
   if (known) {
-    facts.network =
-        gst_dv_objects_meta_get_pass(meta, static_cast<guint>(object->network))->network;
+    facts.network = text_or_none(
+        gst_dv_objects_meta_get_pass(meta, static_cast<guint>(object->network))->network);
   }
   if (gst_dv_object_has_box(object))
     facts.box = Box{object->x0, object->y0, object->x1, object->y1};
@@ -183,7 +189,7 @@ publish::FrameFacts frame_facts(GstBuffer* frame, guint details) {
   if (meta) {
     for (guint i = 0; i < gst_dv_objects_meta_get_n_passes(meta); ++i) {
       const GstDvPass* pass = gst_dv_objects_meta_get_pass(meta, i);
-      facts.passes.push_back({pass->network, state_name(pass->state)});
+      facts.passes.push_back({text_or_none(pass->network), state_name(pass->state)});
     }
     const guint objects = gst_dv_objects_meta_get_n_objects(meta);
     facts.objects.reserve(objects);

@@ -2,16 +2,13 @@
 #include "elements/dvpublish/snapshots.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
 
 #include "base/format.h"
+#include "frames/framecheck.h"
+#include "frames/framemap.h"
 #include "frames/videocaps.h"
-#ifdef DVNN_HAVE_JPEG
-#include "publish/jpeg.h"
-#endif
+#include "refs.h"
 
 namespace dvnn::gst {
 namespace {
@@ -24,12 +21,97 @@ struct ConverterFree {
   void operator()(GstVideoConverter* converter) const { gst_video_converter_free(converter); }
 };
 
-double score_of(const GstDvObject& object, const GstVideoInfo& info) {
+// A part of a frame, in whole pixels.
+struct Part {
+  int x0 = 0, y0 = 0, x1 = 0, y1 = 0;
+
+  int width() const { return x1 - x0; }
+  int height() const { return y1 - y0; }
+};
+
+// Coordinates are anybody's: infinite, or no numbers.
+int pixel_of(double value, int least, int most) {
+  if (!(value > least)) return least;
+  return value < most ? static_cast<int>(value) : most;
+}
+
+Part part_of(const GstVideoFrame& frame, const GstDvObject* object) {
+  const int width = GST_VIDEO_FRAME_WIDTH(&frame), height = GST_VIDEO_FRAME_HEIGHT(&frame);
+  if (!object) return {0, 0, width, height};
+  Part part;
+  part.x0 = pixel_of(std::floor(object->x0), 0, width - 1);
+  part.y0 = pixel_of(std::floor(object->y0), 0, height - 1);
+  part.x1 = pixel_of(std::ceil(object->x1), part.x0 + 1, width);
+  part.y1 = pixel_of(std::ceil(object->y1), part.y0 + 1, height);
+  return part;
+}
+
+double score_of(const GstDvObject& object, const image::Size& frame) {
   const double width = object.x1 - object.x0, height = object.y1 - object.y0;
-  const bool cut = object.x0 <= 1 || object.y0 <= 1 || object.x1 >= info.width - 1 ||
-                   object.y1 >= info.height - 1;
+  const bool cut = object.x0 <= 1 || object.y0 <= 1 || object.x1 >= frame.width - 1 ||
+                   object.y1 >= frame.height - 1;
   return static_cast<double>(object.confidence) * std::sqrt(std::max(0.0, width * height)) *
          (cut ? 0.5 : 1.0);
+}
+
+// Scales a part of the frame into the picture, whose size is set.
+Status convert(const GstVideoFrame& frame, const Part& part, publish::Picture* picture) {
+  GstVideoInfo from = frame.info, to;
+  gst_video_info_init(&to);
+  gst_video_info_set_format(&to, GST_VIDEO_FORMAT_RGB, static_cast<guint>(picture->width),
+                            static_cast<guint>(picture->height));
+  // The converter takes neither pictures of another rate nor other fields.
+  to.fps_n = from.fps_n;
+  to.fps_d = from.fps_d;
+  to.interlace_mode = from.interlace_mode;
+  to.colorimetry.range = GST_VIDEO_COLOR_RANGE_0_255;
+  // The stream waits for this, so nothing is made better than a small picture shows.
+  GstStructure* config = gst_structure_new(
+      "config", GST_VIDEO_CONVERTER_OPT_SRC_X, G_TYPE_INT, part.x0, GST_VIDEO_CONVERTER_OPT_SRC_Y,
+      G_TYPE_INT, part.y0, GST_VIDEO_CONVERTER_OPT_SRC_WIDTH, G_TYPE_INT, part.width(),
+      GST_VIDEO_CONVERTER_OPT_SRC_HEIGHT, G_TYPE_INT, part.height(),
+      GST_VIDEO_CONVERTER_OPT_RESAMPLER_METHOD, GST_TYPE_VIDEO_RESAMPLER_METHOD,
+      GST_VIDEO_RESAMPLER_METHOD_LINEAR, GST_VIDEO_CONVERTER_OPT_CHROMA_RESAMPLER_METHOD,
+      GST_TYPE_VIDEO_RESAMPLER_METHOD, GST_VIDEO_RESAMPLER_METHOD_NEAREST,
+      GST_VIDEO_CONVERTER_OPT_CHROMA_MODE, GST_TYPE_VIDEO_CHROMA_MODE, GST_VIDEO_CHROMA_MODE_NONE,
+      GST_VIDEO_CONVERTER_OPT_DITHER_METHOD, GST_TYPE_VIDEO_DITHER_METHOD, GST_VIDEO_DITHER_NONE,
+      nullptr);
+  const std::unique_ptr<GstVideoConverter, ConverterFree> converter(
+      gst_video_converter_new(&from, &to, config));
+  if (!converter) {
+    return Error{ErrorCode::kUnsupported, "frames of these caps cannot be read for snapshots"};
+  }
+  auto pixels = std::make_shared<publish::Pixels>();
+  pixels->bytes.resize(to.size);
+  const BufferPtr buffer(gst_buffer_new_wrapped_full(
+      static_cast<GstMemoryFlags>(0), pixels->bytes.data(), to.size, 0, to.size, nullptr, nullptr));
+  VideoFrameMap out(to, buffer.get(), GST_MAP_WRITE);
+  if (!out.ok()) return Error{ErrorCode::kNoMemory, "there is no memory for a snapshot"};
+  gst_video_converter_frame(converter.get(), &frame, out.get());
+  pixels->stride = static_cast<size_t>(GST_VIDEO_FRAME_PLANE_STRIDE(out.get(), 0));
+  picture->pixels = std::move(pixels);
+  return {};
+}
+
+Result<publish::Picture> picture_of(GstBuffer* buffer, const GstVideoInfo& info,
+                                    const GstDvObject* object, guint size) {
+  DVNN_TRY(check_video_meta(info, buffer));
+  const VideoFrameMap map(info, buffer, GST_MAP_READ);
+  if (!map.ok()) return Error{ErrorCode::kMalformed, "the frame's memory cannot be mapped"};
+  DVNN_TRY(check_frame_memory(map.frame()));
+  DVNN_TRY(check_frame_alignment(map.frame()));
+  const Part part = part_of(map.frame(), object);
+  const double scale =
+      std::min(1.0, static_cast<double>(size) / std::max(part.width(), part.height()));
+  publish::Picture picture;
+  picture.of_frame = !object;
+  picture.width = std::max(1, static_cast<int>(part.width() * scale));
+  picture.height = std::max(1, static_cast<int>(part.height() * scale));
+  picture.box = {static_cast<double>(part.x0), static_cast<double>(part.y0),
+                 static_cast<double>(part.x1), static_cast<double>(part.y1)};
+  if (GST_BUFFER_PTS_IS_VALID(buffer)) picture.pts = GST_BUFFER_PTS(buffer);
+  DVNN_TRY(convert(map.frame(), part, &picture));
+  return picture;
 }
 
 }  // namespace
@@ -42,20 +124,20 @@ void Snapshots::see(GstBuffer* frame, const PublishSettings& settings) {
   const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
   ++frames_;
   if (!meta || !known_) return;
+  const image::Size size =
+      frame_size(frame, {static_cast<double>(info_.width), static_cast<double>(info_.height)});
   for (guint i = 0; i < gst_dv_objects_meta_get_n_objects(meta); ++i) {
     const GstDvObject& object = *gst_dv_objects_meta_get_object(meta, i);
     if (object.track_id == 0 || object.predicted || !gst_dv_object_has_box(&object)) continue;
     const auto found = views_.find(object.track_id);
-    const double score = score_of(object, info_);
+    const double score = score_of(object, size);
     if (found != views_.end()) found->second.seen = frames_;
-    if (found != views_.end() && score < found->second.score * kBetter) continue;
-    auto view = take(frame, {object.x0, object.y0, object.x1, object.y1},
-                     settings.snapshot == Snapshot::kFrame, settings.snapshot_size);
-    if (!view) continue;
-    view->score = score;
-    view->seen = frames_;
+    if (found != views_.end() && !(score >= found->second.score * kBetter)) continue;
+    const bool of_frame = settings.snapshot == Snapshot::kFrame;
+    auto picture = take(frame, of_frame ? nullptr : &object, settings.snapshot_size);
+    if (!picture) continue;
     if (found == views_.end()) make_room();
-    views_[object.track_id] = std::move(*view);
+    views_[object.track_id] = {std::move(*picture), score, frames_};
   }
 }
 
@@ -68,118 +150,49 @@ void Snapshots::make_room() {
   views_.erase(oldest);
 }
 
-std::optional<Snapshots::View> Snapshots::take(GstBuffer* frame, const publish::Box& box,
-                                               bool of_frame, guint size) {
+// Of the object, else of the frame.
+std::optional<publish::Picture> Snapshots::take(GstBuffer* frame, const GstDvObject* object,
+                                                guint size) {
   if (!known_) {
     problem_ = Error{ErrorCode::kUnsupported, "frames of these caps cannot be read for snapshots"};
     return std::nullopt;
   }
-  int x0 = 0, y0 = 0, x1 = info_.width, y1 = info_.height;
-  if (!of_frame) {
-    x0 = std::clamp(static_cast<int>(std::floor(box[0])), 0, info_.width - 1);
-    y0 = std::clamp(static_cast<int>(std::floor(box[1])), 0, info_.height - 1);
-    x1 = std::clamp(static_cast<int>(std::ceil(box[2])), x0 + 1, info_.width);
-    y1 = std::clamp(static_cast<int>(std::ceil(box[3])), y0 + 1, info_.height);
-  }
-  const double scale = std::min(1.0, static_cast<double>(size) / std::max(x1 - x0, y1 - y0));
-  View view;
-  view.width = std::max(1, static_cast<int>((x1 - x0) * scale));
-  view.height = std::max(1, static_cast<int>((y1 - y0) * scale));
-  view.of_frame = of_frame;
-  view.box = {static_cast<double>(x0), static_cast<double>(y0), static_cast<double>(x1),
-              static_cast<double>(y1)};
-  view.pts = GST_BUFFER_PTS(frame);
-  GstVideoInfo to;
-  gst_video_info_init(&to);
-  gst_video_info_set_format(&to, GST_VIDEO_FORMAT_RGB, static_cast<guint>(view.width),
-                            static_cast<guint>(view.height));
-  // The converter takes neither pictures of another rate nor other fields.
-  to.fps_n = info_.fps_n;
-  to.fps_d = info_.fps_d;
-  to.interlace_mode = info_.interlace_mode;
-  to.colorimetry.range = GST_VIDEO_COLOR_RANGE_0_255;
-  GstStructure* config = gst_structure_new(
-      "config", GST_VIDEO_CONVERTER_OPT_SRC_X, G_TYPE_INT, x0, GST_VIDEO_CONVERTER_OPT_SRC_Y,
-      G_TYPE_INT, y0, GST_VIDEO_CONVERTER_OPT_SRC_WIDTH, G_TYPE_INT, x1 - x0,
-      GST_VIDEO_CONVERTER_OPT_SRC_HEIGHT, G_TYPE_INT, y1 - y0, nullptr);
-  const std::unique_ptr<GstVideoConverter, ConverterFree> converter(
-      gst_video_converter_new(&info_, &to, config));
-  GstVideoFrame from;
-  if (!converter || !gst_video_frame_map(&from, &info_, frame, GST_MAP_READ)) {
-    problem_ = Error{ErrorCode::kUnsupported, "frames of these caps cannot be read for snapshots"};
-    return std::nullopt;
-  }
-  const BufferPtr buffer(gst_buffer_new_allocate(nullptr, to.size, nullptr));
-  GstVideoFrame out;
-  if (buffer && gst_video_frame_map(&out, &to, buffer.get(), GST_MAP_WRITE)) {
-    gst_video_converter_frame(converter.get(), &from, &out);
-    view.stride = static_cast<size_t>(GST_VIDEO_FRAME_PLANE_STRIDE(&out, 0));
-    const auto* pixels = static_cast<const unsigned char*>(GST_VIDEO_FRAME_PLANE_DATA(&out, 0));
-    view.pixels.assign(pixels, pixels + view.stride * static_cast<size_t>(view.height));
-    gst_video_frame_unmap(&out);
-  }
-  gst_video_frame_unmap(&from);
-  if (view.pixels.empty()) return std::nullopt;
-  return view;
+  auto picture = picture_of(frame, info_, object, size);
+  if (picture.ok()) return std::move(picture.value());
+  problem_ = picture.error();
+  return std::nullopt;
 }
 
-std::optional<publish::Picture> Snapshots::encode(const View& view,
-                                                  const PublishSettings& settings) {
-#ifdef DVNN_HAVE_JPEG
-  auto jpeg = publish::encode_jpeg(view.pixels.data(), view.width, view.height, view.stride,
-                                   static_cast<int>(settings.snapshot_quality));
-  if (!jpeg.ok()) {
-    problem_ = jpeg.error();
-    return std::nullopt;
+// With how and where it is to be written.
+publish::Picture Snapshots::addressed(publish::Picture picture, const PublishSettings& settings) {
+  picture.quality = static_cast<int>(settings.snapshot_quality);
+  if (!settings.snapshot_folder.empty()) {
+    picture.file = settings.snapshot_folder + "/" + name_ +
+                   format("-%llu.jpg", static_cast<unsigned long long>(files_++));
   }
-  publish::Picture picture;
-  picture.of_frame = view.of_frame;
-  picture.width = view.width;
-  picture.height = view.height;
-  picture.box = view.box;
-  if (GST_CLOCK_TIME_IS_VALID(view.pts)) picture.pts = view.pts;
-  if (settings.snapshot_folder.empty()) {
-    picture.jpeg = std::move(jpeg.value());
-    return picture;
-  }
-  picture.file = settings.snapshot_folder + "/" + name_ +
-                 format("-%llu.jpg", static_cast<unsigned long long>(files_++));
-  std::ofstream file(picture.file, std::ios::binary);
-  file.write(jpeg.value().data(), static_cast<std::streamsize>(jpeg.value().size()));
-  file.close();
-  if (file) return picture;
-  problem_ =
-      Error{ErrorCode::kIo, "'" + picture.file + "' cannot be written: " + std::strerror(errno)};
-  return std::nullopt;
-#else
-  (void)view;
-  (void)settings;
-  problem_ = Error{ErrorCode::kUnsupported, "gst-dvnn was built without libjpeg: no snapshots"};
-  return std::nullopt;
-#endif
+  return picture;
 }
 
 std::optional<publish::Picture> Snapshots::of_track(guint64 track,
                                                     const PublishSettings& settings) {
   const auto found = views_.find(track);
   if (found == views_.end()) return std::nullopt;
-  return encode(found->second, settings);
+  return addressed(found->second.picture, settings);
 }
 
 std::optional<publish::Picture> Snapshots::of_frame(GstBuffer* frame,
                                                     const PublishSettings& settings) {
-  const auto view = take(frame, {}, true, settings.snapshot_size);
-  if (!view) return std::nullopt;
-  return encode(*view, settings);
+  auto picture = take(frame, nullptr, settings.snapshot_size);
+  if (!picture) return std::nullopt;
+  return addressed(std::move(*picture), settings);
 }
 
 std::optional<publish::Picture> Snapshots::of_object(GstBuffer* frame, const GstDvObject& object,
                                                      const PublishSettings& settings) {
   if (!gst_dv_object_has_box(&object)) return std::nullopt;
-  const auto view =
-      take(frame, {object.x0, object.y0, object.x1, object.y1}, false, settings.snapshot_size);
-  if (!view) return std::nullopt;
-  return encode(*view, settings);
+  auto picture = take(frame, &object, settings.snapshot_size);
+  if (!picture) return std::nullopt;
+  return addressed(std::move(*picture), settings);
 }
 
 }  // namespace dvnn::gst

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures for documents. Of each track the best view so far is kept, as few pixels, until it ends
-// or others need the room. Used by the streaming thread alone.
+// Pictures for documents, as pixels that another thread makes JPEGs of. Of each track the best view
+// so far is kept, as few pixels, until it ends or others need the room. Used by the streaming
+// thread alone.
 #pragma once
 
 #include <gst/video/video.h>
 
 #include <map>
 #include <optional>
-#include <vector>
 
 #include "elements/dvpublish/publishsettings.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "publish/document.h"
-#include "refs.h"
 
 namespace dvnn::gst {
 
@@ -21,7 +20,7 @@ class Snapshots {
   void set_format(const GstCaps* caps);
   /// Looks for better views of the tracks in this frame.
   void see(GstBuffer* frame, const PublishSettings& settings);
-  /// The best view of a track, encoded; nothing where there is none.
+  /// The best view of a track; nothing where there is none.
   std::optional<publish::Picture> of_track(guint64 track, const PublishSettings& settings);
   void forget_track(guint64 track) { views_.erase(track); }
   void forget_all() { views_.clear(); }
@@ -36,17 +35,12 @@ class Snapshots {
 
  private:
   struct View {
-    std::vector<unsigned char> pixels;  // red, green, blue
-    int width = 0, height = 0;
-    size_t stride = 0;
-    bool of_frame = false;
-    publish::Box box{};
-    GstClockTime pts = GST_CLOCK_TIME_NONE;
+    publish::Picture picture;
     double score = 0;
     guint64 seen = 0;
   };
-  std::optional<View> take(GstBuffer* frame, const publish::Box& box, bool of_frame, guint size);
-  std::optional<publish::Picture> encode(const View& view, const PublishSettings& settings);
+  std::optional<publish::Picture> take(GstBuffer* frame, const GstDvObject* object, guint size);
+  publish::Picture addressed(publish::Picture picture, const PublishSettings& settings);
   void make_room();
 
   GstVideoInfo info_{};

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What of a stream becomes documents: its frames, and what dvtrack and dvzones have found with
+// them. Used by the streaming thread alone; what is left to do for a document, its pictures and its
+// line, is left to who writes the drafts.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "elements/dvpublish/changes.h"
+#include "elements/dvpublish/publishsettings.h"
+#include "elements/dvpublish/snapshots.h"
+#include "image/view.h"
+#include "publish/document.h"
+#include "refs.h"
+
+namespace dvnn::gst {
+
+class StreamDocuments {
+ public:
+  using Send = std::function<void(publish::Draft)>;
+  /// Of pictures; called from any thread.
+  using TellProblem = std::function<void(const Error&)>;
+
+  /// A new session.
+  void begin(const publish::Identity& identity, Send send, TellProblem tell);
+  /// False where frames of these caps have no size.
+  bool set_format(const GstCaps* caps);
+  void add_frame(GstBuffer* frame, const GstSegment& segment, const PublishSettings& settings);
+  /// What dvtrack or dvzones say: the next frame, or the stream's end, publishes it.
+  void add_found(const GstStructure* fields, const PublishSettings& settings);
+  /// What has no frame any more gets the last one's time.
+  void add_rest(const PublishSettings& settings);
+  /// Another stream, or the same one from another place.
+  void begin_anew();
+  void end();
+
+ private:
+  void send(publish::Document document, const PublishSettings& settings);
+  publish::Document document_at(const publish::Times& times) const;
+  void publish_found(GstBuffer* frame, const publish::Times& times,
+                     const PublishSettings& settings);
+  void publish_frame(GstBuffer* frame, GstClockTime time, const publish::Times& times,
+                     const PublishSettings& settings);
+  std::optional<publish::Picture> picture_of(guint64 track, GstBuffer* frame,
+                                             const PublishSettings& settings);
+  void add_pictures(GstBuffer* frame, const PublishSettings& settings, publish::Document* document);
+
+  std::shared_ptr<const publish::Identity> identity_;
+  Send send_;
+  TellProblem tell_;
+  guint64 seq_ = 0;
+  image::Size caps_size_, size_;  // of the caps, of the last frame
+  Changes changes_;
+  Snapshots snapshots_;
+  std::vector<StructurePtr> found_;
+  publish::Times last_times_;
+};
+
+}  // namespace dvnn::gst

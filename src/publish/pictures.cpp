@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "publish/pictures.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#ifdef DVNN_HAVE_JPEG
+#include "publish/jpeg.h"
+#endif
+
+namespace dvnn::publish {
+namespace {
+
+[[maybe_unused]] Status write_picture(const std::string& name, const std::string& bytes) {
+  std::ofstream file(name, std::ios::binary);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  if (file) return {};
+  return Error{ErrorCode::kIo, "'" + name + "' cannot be written: " + std::strerror(errno)};
+}
+
+Status encode([[maybe_unused]] Picture* picture) {
+#ifdef DVNN_HAVE_JPEG
+  const Pixels& pixels = *picture->pixels;
+  DVNN_ASSIGN(std::string jpeg, encode_jpeg(pixels.bytes.data(), picture->width, picture->height,
+                                            pixels.stride, picture->quality));
+  picture->pixels.reset();
+  if (!picture->file.empty()) return write_picture(picture->file, jpeg);
+  picture->jpeg = std::move(jpeg);
+  return {};
+#else
+  return Error{ErrorCode::kUnsupported, "gst-dvnn was built without libjpeg: no snapshots"};
+#endif
+}
+
+}  // namespace
+
+Status encode_pictures(Document* document) {
+  Status all;
+  const auto encode_one = [&all](std::optional<Picture>* picture) {
+    if (!*picture || !(*picture)->pixels) return;
+    const Status status = encode(&**picture);
+    if (status.ok()) return;
+    all = status;
+    picture->reset();
+  };
+  encode_one(&document->picture);
+  if (auto* frame = std::get_if<FrameFacts>(&document->facts)) {
+    for (ObjectFacts& object : frame->objects) encode_one(&object.picture);
+  }
+  return all;
+}
+
+}  // namespace dvnn::publish

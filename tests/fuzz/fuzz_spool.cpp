@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Spools that an earlier process, a power cut or anybody has left: segments of whole records, of
+// records whose checksum is right and whose texts are not, and of any bytes. Then a day's work.
+#include <zlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <vector>
+
+#include "fuzzed_data.h"
+#include "publish/spool.h"
+#include "publish/spool_record.h"
+#include "target.h"
+
+using namespace dvnn;
+using fuzz::FuzzedData;
+using publish::Spool;
+
+namespace {
+
+namespace files = std::filesystem;
+
+std::string& folder() {
+  static auto* const path = new std::string();
+  return *path;
+}
+
+void put(uint32_t value, std::string* out) {
+  for (int shift = 0; shift < 32; shift += 8) out->push_back(static_cast<char>(value >> shift));
+}
+
+std::string any_bytes(FuzzedData* in, size_t most) {
+  std::string bytes(std::min(in->left(), static_cast<size_t>(in->in(0, 255)) % (most + 1)), '\0');
+  in->fill(bytes.data(), bytes.size());
+  return bytes;
+}
+
+std::string any_segment(FuzzedData* in) {
+  std::string bytes;
+  for (uint8_t left = in->byte() % 12; left > 0; --left) {
+    const uint8_t kind = in->byte();
+    if (kind < 160) {
+      publish::append_record({in->text(8), in->text(4), in->text(60)}, &bytes);
+    } else if (kind < 224) {
+      const std::string body = any_bytes(in, 60);
+      put(static_cast<uint32_t>(kind % 8 ? body.size() : in->extent(100)), &bytes);
+      put(static_cast<uint32_t>(
+              crc32_z(0, reinterpret_cast<const Bytef*>(body.data()), body.size())),
+          &bytes);
+      bytes += body;
+    } else {
+      bytes += any_bytes(in, 40);
+    }
+  }
+  return bytes;
+}
+
+void leave_files(FuzzedData* in) {
+  files::remove_all(folder());
+  files::create_directories(folder());
+  static constexpr unsigned long long kNumbers[] = {1, 2, 3, 4, 9999999999999999ull};
+  for (uint8_t left = 1 + in->byte() % 3; left > 0; --left) {
+    char name[32];
+    std::snprintf(name, sizeof(name), "%016llu.spool", in->one_of(kNumbers));
+    std::ofstream(folder() + "/" + name, std::ios::binary) << any_segment(in);
+  }
+  const uint8_t kind = in->byte();
+  if (kind >= 64 && kind < 192) {
+    std::ofstream(folder() + "/place") << in->one_of(kNumbers) << ' ' << in->extent(400) << '\n';
+  } else if (kind >= 192) {
+    std::ofstream(folder() + "/place", std::ios::binary) << any_bytes(in, 40);
+  }
+}
+
+void expect(bool is_so, const char* what) {
+  if (is_so) return;
+  std::fprintf(stderr, "a spool: %s\n", what);
+  std::abort();
+}
+
+// What is read, acknowledged and appended, by turns.
+void work(FuzzedData* in, Spool* spool) {
+  std::optional<Spool::Place> last;
+  for (int left = 40; left > 0 && in->left() > 0; --left) {
+    const uint64_t before = spool->messages();
+    switch (in->byte() % 6) {
+      case 0:
+      case 1:
+        if (const auto entry = spool->read()) last = entry->place;
+        break;
+      case 2:
+        if (last) spool->acknowledge(*last);
+        last.reset();
+        break;
+      case 3:
+        if (fuzz::is_good(spool->append({in->text(8), "", in->text(200)}))) {
+          expect(spool->has_unread(), "what was appended is not there");
+        }
+        break;
+      case 4:
+        spool->rewind();
+        expect(spool->messages() <= before, "rewinding makes messages");
+        last.reset();
+        break;
+      default:
+        (void)fuzz::is_good(spool->sync());
+    }
+  }
+}
+
+// All of it, which is then gone for good.
+void drain(Spool* spool) {
+  spool->rewind();
+  while (spool->has_unread()) {
+    const uint64_t before = spool->messages();
+    const auto entry = spool->read();
+    if (entry) spool->acknowledge(entry->place);
+    expect(entry ? spool->messages() + 1 == before : spool->messages() < before,
+           "a message is not counted");
+  }
+  expect(spool->messages() == 0, "messages that nobody can read");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  char path[] = "/tmp/dvnn-fuzz-spool-XXXXXX";
+  if (!mkdtemp(path)) std::abort();
+  folder() = std::string(path) + "/spool";
+  std::atexit([] { files::remove_all(files::path(folder()).parent_path()); });
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  FuzzedData in(data, size);
+  leave_files(&in);
+  Spool::Bounds bounds;
+  bounds.most_bytes = 4096;
+  bounds.segment_bytes = 400;
+  {
+    auto spool = Spool::open(folder(), bounds);
+    if (!fuzz::is_good(spool)) return 0;
+    fuzz::accepted += spool.value()->messages() > 0;
+    work(&in, spool.value().get());
+  }
+  {
+    auto spool = Spool::open(folder(), bounds);
+    if (!fuzz::is_good(spool)) return 0;
+    work(&in, spool.value().get());
+    drain(spool.value().get());
+  }
+  auto spool = Spool::open(folder(), bounds);
+  if (fuzz::is_good(spool)) expect(spool.value()->messages() == 0, "what was delivered is back");
+  return 0;
+}

@@ -11,7 +11,12 @@
 // Methods that return bool say on stderr what is wrong. One network is one thread's at a time.
 #pragma once
 
+// The system's and C++'s headers, too, are those that sources get from the vendor's header.
 #include <stdint.h>
+#include <sys/ioctl.h>
+#include <sys/time.h>
+#include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +26,7 @@
 #include <iomanip>
 #include <iostream>
 #include <memory>
+#include <ostream>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -29,6 +35,7 @@
 #include "dmp_dv.h"
 #include "dmp_dv_cmdraw_v0.h"
 #include "dmp_dv_cmdraw_v1.h"
+#include "stats.h"
 
 // What libdmp_network.so exports, also to programs that hide their own symbols.
 #define DMP_NETWORK_API __attribute__((visibility("default")))

@@ -5,13 +5,15 @@
 #include <chrono>
 #include <utility>
 
-#include "base/format.h"
 #include "base/guard.h"
+#include "infer/watchdog.h"
 
 namespace dvnn::gst {
 
 InferQueue::InferQueue(const Limits& limits, Work work, SetTask set_task)
-    : limits_(limits), work_(std::move(work)), set_task_(std::move(set_task)) {}
+    : limits_(limits), work_(std::move(work)), set_task_(std::move(set_task)) {
+  runs_.reserve(limits.inferences);
+}
 
 // --- sink side ---------------------------------------------------------------------------------
 
@@ -101,7 +103,8 @@ InferQueue::EventResult InferQueue::push_event(EventPtr event) {
     // it.
     const bool lost_eos = type == GST_EVENT_EOS;
     if (!GST_EVENT_IS_STICKY(event.get()) || lost_eos) {
-      return {false, flow_, lost_eos && (flow_ == GST_FLOW_NOT_LINKED || flow_ < GST_FLOW_EOS)};
+      const bool failed = flow_ == GST_FLOW_NOT_LINKED || flow_ < GST_FLOW_EOS;
+      return {false, flow_, lost_eos && failed && !told_};
     }
   }
   if (eos_ && !begins) return {false, GST_FLOW_EOS, false};
@@ -142,14 +145,26 @@ void InferQueue::stop_flush(bool start_task) {
   const std::lock_guard<std::mutex> lock(mutex_);
   drop_all();
   flow_ = GST_FLOW_OK;
-  eos_ = unexpected_ = busy_ = false;
+  eos_ = unexpected_ = busy_ = told_ = false;
   if (start_task) set_task_(true);
   changed_.notify_all();
 }
 
-// Releases frames under the lock: what frames own takes only locks of its own.
+// Releases frames under the lock: what frames own takes only locks of its own. Events that say what
+// stream this is stay, as nobody would send them again; a segment comes with what follows a flush.
 void InferQueue::drop_all() {
-  while (!items_.empty()) remove_head();
+  const auto is_dropped = [&](const ItemPtr& item) {
+    if (!item->is_frame()) {
+      const GstEvent* event = GST_EVENT_CAST(item->object.get());
+      const GstEventType type = GST_EVENT_TYPE(event);
+      return !GST_EVENT_IS_STICKY(event) || type == GST_EVENT_SEGMENT || type == GST_EVENT_EOS;
+    }
+    item->queued = false;
+    --frames_;
+    uncount(item.get());
+    return true;
+  };
+  items_.erase(std::remove_if(items_.begin(), items_.end(), is_dropped), items_.end());
   todo_.clear();
 }
 
@@ -190,16 +205,13 @@ void InferQueue::remove_head() {
 ItemPtr InferQueue::give_up_head(guint watchdog_ms) {
   const ItemPtr head = items_.front();
   auto item = std::make_shared<InferItem>();
-  item->status =
-      Error{ErrorCode::kDevice,
-            format("the device has not answered for %u ms (property watchdog)", watchdog_ms)};
+  item->status = no_answer(watchdog_ms);
   remove_head();
   item->network = head->network;
   item->tensors = head->tensors;
   item->times = head->times;
   item->times.finished = g_get_monotonic_time();
   give_up_work(head.get());
-  lost_ += head->running;
   item->object = std::move(head->object);
   return item;
 }
@@ -219,7 +231,8 @@ ItemPtr InferQueue::pop(guint watchdog_ms) {
     const InferItem& head = *items_.front();
     const bool overdue =
         head.running > 0 && g_get_monotonic_time() - head.moved_us > int64_t{watchdog_ms} * 1000;
-    if (!overdue && lost_ < limits_.inferences) continue;
+    // Where all workers are lost, no one will run this frame either.
+    if (!overdue && count_lost(watchdog_ms) < limits_.inferences) continue;
     ItemPtr item = give_up_head(watchdog_ms);
     busy_ = true;
     changed_.notify_all();
@@ -254,7 +267,7 @@ bool InferQueue::drop_until_new_stream() {
   return false;
 }
 
-InferQueue::Stopped InferQueue::finish(bool is_event, GstFlowReturn flow) {
+InferQueue::Stopped InferQueue::finish(bool is_event, GstFlowReturn flow, bool told) {
   const std::lock_guard<std::mutex> lock(mutex_);
   busy_ = false;
   changed_.notify_all();
@@ -267,12 +280,13 @@ InferQueue::Stopped InferQueue::finish(bool is_event, GstFlowReturn flow) {
       unexpected_ = !drop_until_new_stream();
     } else {
       flow_ = flow;
+      told_ = told;
     }
     if (flow_ == GST_FLOW_OK) return {};
   }
   set_task_(false);
   if (flow_ == GST_FLOW_FLUSHING) drop_all();
-  return {true, flow_, eos_ && (flow_ == GST_FLOW_NOT_LINKED || flow_ < GST_FLOW_EOS)};
+  return {true, flow_, eos_ && !told_ && (flow_ == GST_FLOW_NOT_LINKED || flow_ < GST_FLOW_EOS)};
 }
 
 void InferQueue::reconfigure() {
@@ -302,13 +316,18 @@ bool InferQueue::work_once() {
   const ItemPtr item = todo_.front();
   const size_t region = item->taken++;
   if (item->taken == item->regions.size()) todo_.pop_front();
-  item->moved_us = g_get_monotonic_time();
-  if (item->times.started == 0) item->times.started = item->moved_us;
+  const gint64 since = g_get_monotonic_time();
+  item->moved_us = since;
+  if (item->times.started == 0) item->times.started = since;
   ++item->running;
+  runs_.push_back({item.get(), since});
   lock.unlock();
   Status status = guarded("running a frame", [&] { return work_(item.get(), region); });
   lock.lock();
-  if (!item->object) --lost_;  // given up meanwhile
+  const auto is_this = [&](const Run& run) {
+    return run.item == item.get() && run.since_us == since;
+  };
+  runs_.erase(std::find_if(runs_.begin(), runs_.end(), is_this));
   --item->running;
   item->moved_us = g_get_monotonic_time();
   if (!status.ok()) {
@@ -326,9 +345,20 @@ void InferQueue::stop_workers() {
   changed_.notify_all();
 }
 
-bool InferQueue::has_lost_worker() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return lost_ > 0;
+size_t InferQueue::count_lost(guint watchdog_ms) const {
+  const gint64 oldest = g_get_monotonic_time() - int64_t{watchdog_ms} * 1000;
+  return static_cast<size_t>(std::count_if(runs_.begin(), runs_.end(),
+                                           [&](const Run& run) { return run.since_us < oldest; }));
+}
+
+bool InferQueue::runs_end(guint watchdog_ms) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  constexpr std::chrono::milliseconds kTick{20};
+  while (!runs_.empty()) {
+    if (watchdog_ms > 0 && count_lost(watchdog_ms) > 0) return false;
+    changed_.wait_for(lock, kTick);
+  }
+  return true;
 }
 
 }  // namespace dvnn::gst

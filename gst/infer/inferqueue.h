@@ -130,7 +130,8 @@ class InferQueue {
     bool fatal = false;  // EOS was queued and will not arrive
   };
   /// Tells the queue the result of pushing the last popped item; an EOS event gives GST_FLOW_EOS.
-  Stopped finish(bool is_event, GstFlowReturn flow);
+  /// `told`: the application knows why it is no success, so that an EOS is lost without a word.
+  Stopped finish(bool is_event, GstFlowReturn flow, bool told = false);
   /// RECONFIGURE: downstream may be linked again.
   void reconfigure();
   GstFlowReturn flow() const;
@@ -139,8 +140,9 @@ class InferQueue {
   /// Runs one item, waiting for it; false after stop_workers().
   bool work_once();
   void stop_workers();
-  /// Whether a worker is in a run that was given up.
-  bool has_lost_worker() const;
+  /// Waits for the runs that are under way; false if one takes longer than `watchdog_ms` (0: no
+  /// limit), whether its frame is still wanted or not: that worker is lost.
+  bool runs_end(guint watchdog_ms);
 
  private:
   bool is_room(const InferItem& item) const;
@@ -152,7 +154,13 @@ class InferQueue {
   void drop_all();
   bool drop_until_new_stream();
   ItemPtr give_up_head(guint watchdog_ms);
+  size_t count_lost(guint watchdog_ms) const;
 
+  // A run that is under way, of an item that a flush may have dropped.
+  struct Run {
+    const InferItem* item;
+    gint64 since_us;
+  };
   Limits limits_;
   const Work work_;
   const SetTask set_task_;
@@ -167,7 +175,8 @@ class InferQueue {
   bool unexpected_ = false;  // downstream has said EOS: no frames, please
   bool busy_ = false;        // the source side holds an item
   bool stopping_ = false;
-  size_t lost_ = 0;  // runs that were given up and have not returned
+  bool told_ = false;      // the application knows why the flow stopped
+  std::vector<Run> runs_;  // under way
 };
 
 }  // namespace dvnn::gst

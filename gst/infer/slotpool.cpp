@@ -4,13 +4,29 @@
 #include <utility>
 
 #include "base/guard.h"
+#include "infer/watchdog.h"
 
 namespace dvnn::gst {
+
+// Whoever lets go of a pool last, dvconvert or the owner of an output, waits for the device no
+// longer than dvinfer would.
+void SlotPool::release(SlotPool* pool) noexcept {
+  const guint watchdog_ms = pool->counts_.watchdog_ms;
+  try {
+    if (watchdog_ms > 0) {
+      run_watched(watchdog_ms, [pool] { delete pool; });
+      return;
+    }
+  } catch (...) {
+    // There is no thread to be had: this one does it.
+  }
+  delete pool;
+}
 
 Result<std::shared_ptr<SlotPool>> SlotPool::create(std::shared_ptr<network::Network> network,
                                                    const SlotCounts& counts,
                                                    const Cancellation* cancellation) {
-  std::shared_ptr<SlotPool> pool(new SlotPool(std::move(network), counts));
+  std::shared_ptr<SlotPool> pool(new SlotPool(std::move(network), counts), release);
   pool->free_.reserve(pool->size());  // so that giving a slot back takes no memory
   for (size_t i = 0; i < counts.shared; ++i) {
     auto slot = pool->network_->create_slot(cancellation);
@@ -51,9 +67,12 @@ Result<SlotPtr> SlotPool::hand_out(std::unique_lock<std::mutex>* lock) {
   // Making one takes a while, and a slot that cannot be handed out comes back at once.
   lock->unlock();
   if (!taken) {
-    auto made = guarded("making a slot", [&]() -> Result<std::unique_ptr<PooledSlot>> {
-      DVNN_ASSIGN(auto slot, network_->create_slot());
-      return std::make_unique<PooledSlot>(PooledSlot{std::move(slot)});
+    using Made = std::unique_ptr<PooledSlot>;
+    auto made = guarded("making a slot", [&] {
+      return within_watchdog<Made>(counts_.watchdog_ms, [network = network_]() -> Result<Made> {
+        DVNN_ASSIGN(auto slot, network->create_slot());
+        return std::make_unique<PooledSlot>(PooledSlot{std::move(slot)});
+      });
     });
     if (!made.ok()) {
       lock->lock();

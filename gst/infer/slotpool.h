@@ -27,8 +27,11 @@
 //  3. Nobody waits for downstream to release a frame. Outputs leave as views only while more than
 //     `reserve` slots are free; else they are copied, and the slot is free at once.
 //
-// Only workers wait for the device; dvinfer's watchdog bounds that wait.
+// Only workers wait for a run of the device, and whoever takes or lets go of slots for its other
+// calls; dvinfer's watchdog bounds all of these waits (watchdog.h).
 #pragma once
+
+#include <glib.h>
 
 #include <chrono>
 #include <condition_variable>
@@ -57,6 +60,7 @@ using SlotPtr = std::shared_ptr<PooledSlot>;
 /// network counts as busy.
 struct SlotCounts {
   size_t shared = 4, reserve = 2, busy_limit = 2;
+  guint watchdog_ms = 0;  // how long the device may take for a call that makes one; 0: no limit
 };
 
 class SlotPool : public std::enable_shared_from_this<SlotPool> {
@@ -97,6 +101,8 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
  private:
   SlotPool(std::shared_ptr<network::Network> network, const SlotCounts& counts)
       : network_(std::move(network)), counts_(counts) {}
+  ~SlotPool() = default;
+  static void release(SlotPool* pool) noexcept;
   bool may_take(Taker taker) const;
   Result<SlotPtr> hand_out(std::unique_lock<std::mutex>* lock);
   void put_back(std::unique_ptr<PooledSlot> slot);

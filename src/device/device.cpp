@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "device/call_watch.h"
 #include "device/loader.h"
 #include "device/pixel_probe.h"
 #include "device/raw_command.h"
@@ -16,6 +17,9 @@ namespace {
 
 dmp_dv_mem mem(void* handle) {
   return static_cast<dmp_dv_mem>(handle);
+}
+std::string text_of(const char* text) {
+  return text ? text : "unknown";
 }
 dmp_dv_cmdlist list(void* handle) {
   return static_cast<dmp_dv_cmdlist>(handle);
@@ -39,16 +43,19 @@ Memory& Memory::operator=(Memory&& o) noexcept {
 
 Memory::~Memory() {
   if (!handle_) return;
+  const InCall in_call;
   library_->fn().mem_unmap(mem(handle_));
   library_->fn().mem_release(mem(handle_));
 }
 
 void Memory::unmap() {
+  const InCall in_call;
   library_->fn().mem_unmap(mem(handle_));
   data_ = nullptr;
 }
 
 Status Memory::to_device(size_t offset, size_t size) const {
+  const InCall in_call;
   const Functions& fn = library_->fn();
   if (fn.mem_to_device) {
     if (fn.mem_to_device(mem(handle_), offset, size, 0) == 0) return {};
@@ -59,6 +66,7 @@ Status Memory::to_device(size_t offset, size_t size) const {
 }
 
 Status Memory::to_cpu(size_t offset, size_t size) const {
+  const InCall in_call;
   const Functions& fn = library_->fn();
   if (fn.mem_to_cpu) {
     if (fn.mem_to_cpu(mem(handle_), offset, size, 0) == 0) return {};
@@ -81,6 +89,7 @@ CommandList& CommandList::operator=(CommandList&& o) noexcept {
 }
 
 CommandList::~CommandList() {
+  const InCall in_call;
   if (handle_) library_->fn().cmdlist_release(list(handle_));
 }
 
@@ -118,6 +127,7 @@ Status CommandList::add(const ConvCommand& command, BufferRef input, BufferRef o
 }
 
 Status CommandList::add_raw(const dmp_dv_cmdraw& command) {
+  const InCall in_call;
   if (library_->fn().cmdlist_add_raw(list(handle_), const_cast<dmp_dv_cmdraw*>(&command)) == 0) {
     return {};
   }
@@ -125,11 +135,13 @@ Status CommandList::add_raw(const dmp_dv_cmdraw& command) {
 }
 
 Status CommandList::commit() {
+  const InCall in_call;
   if (library_->fn().cmdlist_commit(list(handle_)) == 0) return {};
   return library_->error("the device refuses the command list");
 }
 
 Status CommandList::run(Span<int64_t> command_ns) const {
+  const InCall in_call;
   const Functions& fn = library_->fn();
   if (!fn.soft_run) {
     DVNN_ASSIGN(const int64_t id, exec());
@@ -142,12 +154,14 @@ Status CommandList::run(Span<int64_t> command_ns) const {
 }
 
 Result<int64_t> CommandList::exec() const {
+  const InCall in_call;
   const int64_t id = library_->fn().cmdlist_exec(list(handle_));
   if (id >= 0) return id;
   return library_->error("the device does not execute");
 }
 
 Status CommandList::wait(int64_t id) const {
+  const InCall in_call;
   if (library_->fn().cmdlist_wait(list(handle_), id) == 0) return {};
   return library_->error("waiting for the device failed");
 }
@@ -196,6 +210,7 @@ Result<std::shared_ptr<Device>> Device::open(const std::string& selector) {
 }
 
 Result<std::shared_ptr<Device>> Device::open_library(const std::string& path) {
+  const InCall in_call;
   DVNN_ASSIGN(auto library, Library::load(path));
   const Functions& fn = library->fn();
   std::shared_ptr<Device> device(new Device());
@@ -212,8 +227,8 @@ Result<std::shared_ptr<Device>> Device::open_library(const std::string& path) {
   if (info.conv_freq == 0) {
     return Error{ErrorCode::kDevice, path + ": the device has no convolution block"};
   }
-  device->info_ = {fn.context_get_info_string(ctx),
-                   fn.get_version_string(),
+  device->info_ = {text_of(fn.context_get_info_string(ctx)),
+                   text_of(fn.get_version_string()),
                    info.ub_size,
                    info.max_kernel_size,
                    info.conv_freq,
@@ -223,6 +238,7 @@ Result<std::shared_ptr<Device>> Device::open_library(const std::string& path) {
 }
 
 Device::~Device() {
+  const InCall in_call;
   if (context_) library_->fn().context_release(static_cast<dmp_dv_context>(context_));
 }
 
@@ -242,6 +258,7 @@ ShareFunction Device::share() const {
 }
 
 Result<Memory> Device::allocate(size_t size) {
+  const InCall in_call;
   const Functions& fn = library_->fn();
   Memory memory;
   memory.library_ = library_;
@@ -265,6 +282,7 @@ PixelTableOrder Device::pixel_table_order() {
 }
 
 Result<CommandList> Device::create_command_list() {
+  const InCall in_call;
   CommandList commands;
   commands.library_ = library_;
   commands.handle_ = library_->fn().cmdlist_create(static_cast<dmp_dv_context>(context_));

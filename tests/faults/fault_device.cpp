@@ -50,7 +50,7 @@ const Functions& real() {
   return functions;
 }
 
-enum class Kind { kFail, kRefuse, kDelay, kHang };
+enum class Kind { kFail, kRefuse, kDelay, kHang, kCorrupt };
 
 struct Fault {
   std::string call;
@@ -61,8 +61,9 @@ struct Fault {
 
 // What becomes of one call.
 struct Outcome {
-  bool fails = false, refused = false, hangs = false;
+  bool fails = false, refused = false, hangs = false, corrupts = false;
   std::chrono::microseconds delay{0};
+  bool of_any = false;  // by a plan for any call
   int number = 0;
 };
 
@@ -94,15 +95,9 @@ class Faults {
     const std::lock_guard<std::mutex> lock(mutex_);
     Outcome outcome;
     outcome.number = ++counts_[call];
-    for (const Fault& fault : faults_) {
-      if (fault.call != call || outcome.number < fault.first || outcome.number > fault.last) {
-        continue;
-      }
-      outcome.fails |= fault.kind == Kind::kFail;
-      outcome.refused |= fault.kind == Kind::kRefuse;
-      outcome.hangs |= fault.kind == Kind::kHang;
-      outcome.delay += fault.delay;
-    }
+    add(call, outcome.number, &outcome);
+    // An error's text is asked for because of a fault.
+    if (call != "error") add("any", ++counts_["any"], &outcome);
     return outcome;
   }
 
@@ -158,7 +153,49 @@ class Faults {
     return outcome;
   }
 
+  void lives(int change) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    live_ += change;
+  }
+
+  int live() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return live_;
+  }
+
+  // Where the CPU sees a memory.
+  void mapped(dmp_dv_mem mem, uint8_t* data) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (data) {
+      data_[mem] = data;
+    } else {
+      data_.erase(mem);
+    }
+  }
+
+  void corrupt(dmp_dv_mem mem, size_t offset, size_t size) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto it = data_.find(mem);
+    if (it == data_.end()) return;
+    constexpr size_t kStep = 7;
+    for (size_t i = 0; i < size; i += kStep) it->second[offset + i] ^= 0xff;
+  }
+
  private:
+  // The lock is held.
+  void add(const std::string& call, int number, Outcome* outcome) const {
+    for (const Fault& fault : faults_) {
+      if (fault.call != call || number < fault.first || number > fault.last) continue;
+      outcome->fails |= fault.kind == Kind::kFail;
+      outcome->refused |= fault.kind == Kind::kRefuse;
+      outcome->hangs |= fault.kind == Kind::kHang;
+      outcome->corrupts |= fault.kind == Kind::kCorrupt;
+      outcome->delay += fault.delay;
+      outcome->of_any |= call == "any";
+      outcome->number = number;
+    }
+  }
+
   struct Execution {
     Outcome outcome;
     Clock::time_point ready;
@@ -183,6 +220,8 @@ class Faults {
       fault->kind = Kind::kRefuse;
     } else if (what == "hang") {
       fault->kind = Kind::kHang;
+    } else if (what == "corrupt") {
+      fault->kind = Kind::kCorrupt;
     } else if (what.rfind("delay=", 0) == 0) {
       fault->kind = Kind::kDelay;
       fault->delay =
@@ -190,7 +229,9 @@ class Faults {
     } else {
       return false;
     }
-    for (const char* call : {"exec", "alloc", "list", "add", "commit", "map", "context"}) {
+    for (const char* call :
+         {"exec", "alloc", "list", "add", "commit", "map", "context", "info", "text", "sync",
+          "to_device", "to_cpu", "wait", "release", "error", "any"}) {
       if (fault->call == call) return true;
     }
     return false;
@@ -202,7 +243,8 @@ class Faults {
   std::map<std::string, int> counts_;
   std::map<int64_t, Execution> executions_;
   Clock::time_point free_at_{};
-  int released_ = 0, hanging_ = 0;
+  std::map<dmp_dv_mem, uint8_t*> data_;
+  int released_ = 0, hanging_ = 0, live_ = 0;
 };
 
 // Never destroyed: calls may hang when the process ends.
@@ -211,14 +253,39 @@ Faults& faults() {
   return *all;
 }
 
-// Counts a call and does what the plan says; false if it is to fail.
-bool passes(const char* call) {
+// Counts a call, and delays it or lets it hang if the plan says so.
+Outcome begin(const char* call) {
   const Outcome outcome = faults().next(call);
   if (outcome.hangs) faults().hang();
   std::this_thread::sleep_for(outcome.delay);
-  if (!outcome.fails && !outcome.refused) return true;
+  return outcome;
+}
+
+// Whether the call is to go on; what cannot be corrupted fails.
+bool passes(const char* call, const Outcome& outcome, bool corruptible = false) {
+  if (!outcome.fails && !outcome.refused && (!outcome.corrupts || corruptible)) return true;
   dmp_dv_set_last_error_message("fault: %s number %d fails as planned", call, outcome.number);
   return false;
+}
+
+bool passes(const char* call) {
+  return passes(call, begin(call));
+}
+
+// What a call made, counted as alive.
+template <typename Handle>
+Handle made(Handle handle) {
+  if (handle) faults().lives(1);
+  return handle;
+}
+
+// Releases in any case: nothing can be done about one that fails.
+template <typename Release>
+int released(Release&& release) {
+  const bool good = passes("release");
+  faults().lives(-1);
+  const int status = release();
+  return good ? status : -1;
 }
 
 thread_local std::string last_error;
@@ -243,11 +310,18 @@ DVNN_EXPORT int dmp_dv_fault_hanging(void) {
   return faults().hanging();
 }
 
+DVNN_EXPORT int dmp_dv_fault_live(void) {
+  return faults().live();
+}
+
 DVNN_EXPORT const char* dmp_dv_get_version_string(void) {
-  return real().get_version_string();
+  return passes("text") ? real().get_version_string() : nullptr;
 }
 
 DVNN_EXPORT const char* dmp_dv_get_last_error_message(void) {
+  const Outcome outcome = begin("error");
+  if (outcome.fails) return nullptr;
+  if (outcome.corrupts) return "fails as planned\n\xff\x01 %s %n\r\t";
   return last_error.empty() ? real().get_last_error_message() : last_error.c_str();
 }
 
@@ -261,63 +335,86 @@ DVNN_EXPORT void dmp_dv_set_last_error_message(const char* format, ...) {
 }
 
 DVNN_EXPORT dmp_dv_context dmp_dv_context_create(void) {
-  return passes("context") ? real().context_create() : nullptr;
+  return passes("context") ? made(real().context_create()) : nullptr;
 }
 
 DVNN_EXPORT const char* dmp_dv_context_get_info_string(dmp_dv_context ctx) {
-  return real().context_get_info_string(ctx);
+  return passes("text") ? real().context_get_info_string(ctx) : nullptr;
 }
 
 DVNN_EXPORT int dmp_dv_context_get_info(dmp_dv_context ctx, dmp_dv_info* info) {
-  return real().context_get_info(ctx, info);
+  const Outcome outcome = begin("info");
+  if (!passes("info", outcome, true)) return -1;
+  const int status = real().context_get_info(ctx, info);
+  if (outcome.corrupts) std::memset(info + 1, 0xff, info->size - sizeof *info);
+  return status;
 }
 
 DVNN_EXPORT int dmp_dv_context_release(dmp_dv_context ctx) {
-  return real().context_release(ctx);
+  return released([=] { return real().context_release(ctx); });
 }
 
 DVNN_EXPORT dmp_dv_mem dmp_dv_mem_alloc(dmp_dv_context ctx, size_t size) {
-  return passes("alloc") ? real().mem_alloc(ctx, size) : nullptr;
+  return passes("alloc") ? made(real().mem_alloc(ctx, size)) : nullptr;
 }
 
 DVNN_EXPORT int dmp_dv_mem_release(dmp_dv_mem mem) {
-  return real().mem_release(mem);
+  faults().mapped(mem, nullptr);
+  return released([=] { return real().mem_release(mem); });
 }
 
 DVNN_EXPORT uint8_t* dmp_dv_mem_map(dmp_dv_mem mem) {
-  return passes("map") ? real().mem_map(mem) : nullptr;
+  if (!passes("map")) return nullptr;
+  uint8_t* data = real().mem_map(mem);
+  faults().mapped(mem, data);
+  return data;
 }
 
 DVNN_EXPORT void dmp_dv_mem_unmap(dmp_dv_mem mem) {
+  passes("release");
+  faults().mapped(mem, nullptr);
   real().mem_unmap(mem);
 }
 
 DVNN_EXPORT int dmp_dv_mem_sync_start(dmp_dv_mem mem, int rd, int wr) {
-  return real().mem_sync_start(mem, rd, wr);
+  return passes("sync") ? real().mem_sync_start(mem, rd, wr) : -1;
 }
 
 DVNN_EXPORT int dmp_dv_mem_sync_end(dmp_dv_mem mem) {
-  return real().mem_sync_end(mem);
+  return passes("sync") ? real().mem_sync_end(mem) : -1;
 }
 
 DVNN_EXPORT int dmp_dv_mem_to_device(dmp_dv_mem mem, size_t offs, size_t size, int flags) {
+  const Outcome outcome = begin("to_device");
+  if (!passes("to_device", outcome, true)) return -1;
+  if (outcome.corrupts) faults().corrupt(mem, offs, size);
   return real().mem_to_device(mem, offs, size, flags);
 }
 
 DVNN_EXPORT int dmp_dv_mem_to_cpu(dmp_dv_mem mem, size_t offs, size_t size, int flags) {
-  return real().mem_to_cpu(mem, offs, size, flags);
+  const Outcome outcome = begin("to_cpu");
+  if (!passes("to_cpu", outcome, true)) return -1;
+  const int status = real().mem_to_cpu(mem, offs, size, flags);
+  if (outcome.corrupts) faults().corrupt(mem, offs, size);
+  return status;
 }
 
 DVNN_EXPORT dmp_dv_cmdlist dmp_dv_cmdlist_create(dmp_dv_context ctx) {
-  return passes("list") ? real().cmdlist_create(ctx) : nullptr;
+  return passes("list") ? made(real().cmdlist_create(ctx)) : nullptr;
 }
 
 DVNN_EXPORT int dmp_dv_cmdlist_release(dmp_dv_cmdlist list) {
-  return real().cmdlist_release(list);
+  return released([=] { return real().cmdlist_release(list); });
 }
 
 DVNN_EXPORT int dmp_dv_cmdlist_add_raw(dmp_dv_cmdlist list, dmp_dv_cmdraw* cmd) {
-  return passes("add") ? real().cmdlist_add_raw(list, cmd) : -1;
+  const Outcome outcome = begin("add");
+  if (!passes("add", outcome, true)) return -1;
+  if (!outcome.corrupts) return real().cmdlist_add_raw(list, cmd);
+  std::vector<uint8_t> copy(cmd->size);
+  std::memcpy(copy.data(), cmd, copy.size());
+  for (size_t i = sizeof *cmd; i < copy.size(); ++i) copy[i] ^= 0xa5;
+  return real().cmdlist_add_raw(list, reinterpret_cast<dmp_dv_cmdraw*>(copy.data()));
 }
 
 DVNN_EXPORT int dmp_dv_cmdlist_commit(dmp_dv_cmdlist list) {
@@ -325,19 +422,24 @@ DVNN_EXPORT int dmp_dv_cmdlist_commit(dmp_dv_cmdlist list) {
 }
 
 DVNN_EXPORT int64_t dmp_dv_cmdlist_exec(dmp_dv_cmdlist list) {
+  // What is planned for any call befalls this one; what is planned for "exec", whoever waits.
   const Outcome outcome = faults().next("exec");
-  if (outcome.refused) {
-    dmp_dv_set_last_error_message("fault: exec number %d is refused as planned", outcome.number);
+  if (outcome.refused || (outcome.of_any && (outcome.fails || outcome.corrupts))) {
+    dmp_dv_set_last_error_message("fault: exec number %d fails as planned", outcome.number);
     return -1;
   }
+  const bool hangs_here = outcome.of_any && outcome.hangs;
+  if (hangs_here) faults().hang();
   const int64_t id = real().cmdlist_exec(list);
-  if (id >= 0) faults().queued(id, outcome);
+  if (id >= 0) faults().queued(id, hangs_here ? Outcome() : outcome);
   return id;
 }
 
 DVNN_EXPORT int dmp_dv_cmdlist_wait(dmp_dv_cmdlist list, int64_t exec_id) {
+  const bool passed = passes("wait");
   const int status = real().cmdlist_wait(list, exec_id);
   const Outcome outcome = faults().through(exec_id);
+  if (!passed) return -1;
   if (!outcome.fails) return status;
   dmp_dv_set_last_error_message("fault: exec number %d fails as planned", outcome.number);
   return -1;

@@ -24,6 +24,7 @@ class FaultPlan {
     release_ = find<decltype(&dmp_dv_fault_release)>(handle, "dmp_dv_fault_release");
     count_ = find<decltype(&dmp_dv_fault_count)>(handle, "dmp_dv_fault_count");
     hanging_ = find<decltype(&dmp_dv_fault_hanging)>(handle, "dmp_dv_fault_hanging");
+    live_ = find<decltype(&dmp_dv_fault_live)>(handle, "dmp_dv_fault_live");
     set(plan);
   }
   ~FaultPlan() {
@@ -39,6 +40,7 @@ class FaultPlan {
   void release() { release_(); }
   int count(const char* call) const { return count_(call); }
   int hanging() const { return hanging_(); }
+  int live() const { return live_(); }
 
   static std::string path() {
     const char* path = std::getenv("DVNN_FAULT_DEVICE");
@@ -63,6 +65,7 @@ class FaultPlan {
   decltype(&dmp_dv_fault_release) release_ = nullptr;
   decltype(&dmp_dv_fault_count) count_ = nullptr;
   decltype(&dmp_dv_fault_hanging) hanging_ = nullptr;
+  decltype(&dmp_dv_fault_live) live_ = nullptr;
 };
 
 }  // namespace dvnn::test

@@ -59,6 +59,13 @@ InferQueue::EventResult push(InferQueue* queue, GstEvent* event) {
   return queue->push_event(EventPtr(event));
 }
 
+GstEvent* caps_event() {
+  GstCaps* caps = gst_caps_new_empty_simple("video/x-raw");
+  GstEvent* event = gst_event_new_caps(caps);
+  gst_caps_unref(caps);
+  return event;
+}
+
 GstEvent* segment() {
   GstSegment s;
   gst_segment_init(&s, GST_FORMAT_TIME);
@@ -278,9 +285,9 @@ START_TEST(a_run_that_takes_too_long_is_given_up) {
   ck_assert_uint_eq(pts_of(item), 7);
   ck_assert_ptr_nonnull(strstr(item->status.error().message.c_str(), "watchdog"));
   bench.queue.finish(false, GST_FLOW_OK);
-  ck_assert(bench.queue.has_lost_worker());
+  ck_assert(!bench.queue.runs_end(1));
   go = true;
-  while (bench.queue.has_lost_worker()) std::this_thread::yield();
+  ck_assert(bench.queue.runs_end(0));
   // It may answer after all: the next frame is run as usual.
   bench.queue.push_frame(frame(8, true));
   const ItemPtr next = bench.queue.pop(20000);
@@ -420,26 +427,83 @@ START_TEST(the_watchdog_is_of_one_run_not_of_all_regions) {
   ck_assert(given_up && !given_up->status.ok());
   ck_assert(!bench.queue.push_region(item));
   bench.queue.finish(false, GST_FLOW_OK);
-  ck_assert(bench.queue.has_lost_worker());
+  ck_assert(!bench.queue.runs_end(1));
   hang = false;
-  while (bench.queue.has_lost_worker()) std::this_thread::yield();
+  ck_assert(bench.queue.runs_end(0));
   ck_assert_int_eq(runs, 21);
 }
 END_TEST
 
-DVNN_TEST_MAIN(infer_queue, frames_leave_in_the_order_in_which_they_came,
-               a_flow_return_goes_upstream_and_stops_the_task,
-               a_new_segment_is_accepted_the_moment_it_is_queued,
-               after_eos_from_downstream_only_what_begins_a_stream_is_kept,
-               a_frame_that_waits_is_refused_when_downstream_ends,
-               a_stream_may_follow_an_end_of_stream,
-               a_stream_may_be_queued_before_the_end_of_the_last_one_has_left,
-               not_linked_ends_with_reconfigure, an_end_of_stream_that_cannot_arrive_is_reported,
-               flushing_frees_both_sides, frames_that_pass_do_not_wait_for_room_for_an_inference,
-               frames_that_are_done_make_room_while_they_wait_for_a_sink,
-               a_run_that_takes_too_long_is_given_up,
-               a_frame_leaves_when_its_last_region_has_been_run,
-               after_an_error_the_other_regions_are_not_run,
-               a_region_that_cannot_be_filled_fails_its_frame,
-               a_frame_that_is_being_filled_is_dropped_when_the_flow_stops,
-               the_watchdog_is_of_one_run_not_of_all_regions)
+// A seek while the device hangs drops the frame, but the worker is not back.
+START_TEST(a_run_of_a_frame_that_was_flushed_holds_up_nobody_for_longer_than_the_watchdog) {
+  std::atomic<bool> go{false}, begun{false};
+  InferQueue::Limits limits;
+  limits.inferences = 1;
+  Bench bench(limits, [&](InferItem*, size_t) {
+    begun = true;
+    while (!go) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return Status();
+  });
+  bench.queue.push_frame(frame(7, true));
+  while (!begun) std::this_thread::yield();
+  bench.queue.start_flush();
+  bench.queue.stop_flush(true);
+  bench.queue.push_frame(frame(8, true));
+  const ItemPtr item = bench.queue.pop(30);
+  ck_assert(item && !item->status.ok());
+  ck_assert_uint_eq(pts_of(item), 8);
+  bench.queue.finish(false, GST_FLOW_OK);
+  ck_assert(!bench.queue.runs_end(30));
+  go = true;
+  ck_assert(bench.queue.runs_end(0));
+}
+END_TEST
+
+START_TEST(a_flush_leaves_what_says_which_stream_it_is) {
+  Bench bench;
+  push(&bench.queue, gst_event_new_stream_start("it"));
+  push(&bench.queue, caps_event());
+  push(&bench.queue, segment());
+  bench.queue.push_frame(frame(1, true));
+  push(&bench.queue, gst_event_new_eos());
+  bench.queue.start_flush();
+  bench.queue.stop_flush(true);
+  push(&bench.queue, segment());
+  for (GstEventType type : {GST_EVENT_STREAM_START, GST_EVENT_CAPS, GST_EVENT_SEGMENT}) {
+    const ItemPtr item = bench.queue.pop(0);
+    ck_assert(!item->is_frame());
+    ck_assert_int_eq(GST_EVENT_TYPE(item->object.get()), type);
+    bench.queue.finish(true, GST_FLOW_OK);
+  }
+  bench.queue.push_frame(frame(2, true));
+  ck_assert_uint_eq(pts_of(bench.queue.pop(0)), 2);
+}
+END_TEST
+
+START_TEST(an_eos_behind_an_error_that_was_told_is_lost_without_a_word) {
+  for (const bool told : {false, true}) {
+    Bench bench;
+    bench.queue.push_frame(frame(1, false));
+    ck_assert(bench.queue.pop(0) != nullptr);
+    ck_assert(bench.queue.finish(false, GST_FLOW_ERROR, told).stopped);
+    ck_assert(push(&bench.queue, gst_event_new_eos()).fatal == !told);
+  }
+}
+END_TEST
+
+DVNN_TEST_MAIN(
+    infer_queue, a_flush_leaves_what_says_which_stream_it_is,
+    a_run_of_a_frame_that_was_flushed_holds_up_nobody_for_longer_than_the_watchdog,
+    an_eos_behind_an_error_that_was_told_is_lost_without_a_word,
+    frames_leave_in_the_order_in_which_they_came, a_flow_return_goes_upstream_and_stops_the_task,
+    a_new_segment_is_accepted_the_moment_it_is_queued,
+    after_eos_from_downstream_only_what_begins_a_stream_is_kept,
+    a_frame_that_waits_is_refused_when_downstream_ends, a_stream_may_follow_an_end_of_stream,
+    a_stream_may_be_queued_before_the_end_of_the_last_one_has_left,
+    not_linked_ends_with_reconfigure, an_end_of_stream_that_cannot_arrive_is_reported,
+    flushing_frees_both_sides, frames_that_pass_do_not_wait_for_room_for_an_inference,
+    frames_that_are_done_make_room_while_they_wait_for_a_sink,
+    a_run_that_takes_too_long_is_given_up, a_frame_leaves_when_its_last_region_has_been_run,
+    after_an_error_the_other_regions_are_not_run, a_region_that_cannot_be_filled_fails_its_frame,
+    a_frame_that_is_being_filled_is_dropped_when_the_flow_stops,
+    the_watchdog_is_of_one_run_not_of_all_regions)

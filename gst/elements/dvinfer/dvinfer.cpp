@@ -63,6 +63,7 @@
 #include "elements/dvinfer/dvinferprivate.h"
 #include "errors.h"
 #include "guard.h"
+#include "infer/deviceturns.h"
 #include "refs.h"
 
 GST_DEBUG_CATEGORY(gst_dv_infer_debug);
@@ -156,12 +157,13 @@ static void gst_dv_infer_try_out(GstDvInfer* self, const LoadedPtr& loaded, guin
   }
 }
 
-static gboolean gst_dv_infer_start(GstDvInfer* self, const Cancellation& cancellation) {
+static gboolean gst_dv_infer_start(GstDvInfer* self,
+                                   const std::shared_ptr<Cancellation>& cancellation) {
   GstDvInferPrivate& priv = *self->priv;
-  if (!gst_dv_infer_open(self, &cancellation)) return FALSE;
+  if (!gst_dv_infer_open(self, cancellation)) return FALSE;
   const InferSettings settings = gst_dv_infer_settings(self);
   const LoadedPtr loaded = gst_dv_infer_loaded(self);
-  auto pool = dvnn::gst::make_pool(*loaded, gst_dv_infer_slot_counts(settings), &cancellation);
+  auto pool = gst_dv_infer_make_pool(loaded, settings, cancellation);
   if (!pool.ok()) {
     gst_dv_infer_fail_to_load(self, Topic::kSettings, pool.error());
     return FALSE;
@@ -177,7 +179,7 @@ static gboolean gst_dv_infer_start(GstDvInfer* self, const Cancellation& cancell
   priv.intake->latency.reset();
   priv.first_run_us = 0;
   priv.outputs_pushed = 0;
-  gst_dv_infer_try_out(self, loaded, settings.watchdog_ms, cancellation);
+  gst_dv_infer_try_out(self, loaded, settings.watchdog_ms, *cancellation);
   dvnn::gst::InferQueue::Limits limits;
   limits.inferences = settings.max_in_flight;
   auto queue = std::make_shared<dvnn::gst::InferQueue>(
@@ -207,21 +209,29 @@ static gboolean gst_dv_infer_start(GstDvInfer* self, const Cancellation& cancell
 static void gst_dv_infer_stop(GstDvInfer* self) {
   GstDvInferPrivate& priv = *self->priv;
   gst_dv_infer_stop_workers(self);
+  dvnn::gst::DeviceTurns::of_process().leave(self);
   priv.sink.converters.reset();
   priv.sink.converters_of.reset();
   LoadedPtr next;
   std::shared_ptr<dvnn::gst::InferQueue> queue;
   std::shared_ptr<SlotPool> pool;  // released without the lock
-  const ObjectLock lock(self);
-  queue.swap(priv.queue);
-  priv.shared.started = false;
-  ++priv.shared.loads;  // nobody waits for a load under way any more
-  if (priv.shared.newest_load) priv.shared.newest_load->cancel();
-  next.swap(priv.shared.next);
-  if (!priv.shared.loaded) return;
-  pool = std::move(priv.shared.loaded->pool);
+  {
+    const ObjectLock lock(self);
+    queue.swap(priv.queue);
+    priv.shared.started = false;
+    ++priv.shared.loads;  // nobody waits for a load under way any more
+    if (priv.shared.newest_load) priv.shared.newest_load->cancel();
+    next.swap(priv.shared.next);
+    if (priv.shared.loaded) pool = std::move(priv.shared.loaded->pool);
+  }
   // Slots of this pool that dvconvert still holds lead nowhere.
   if (pool) pool->set_flushing(true);
+  dvnn::gst::guard(self, "the slots cannot be let go of", [&] {
+    std::vector<std::shared_ptr<void>> held;
+    held.push_back(std::move(queue));
+    held.push_back(std::move(next));
+    gst_dv_infer_let_go(self, std::move(held));
+  });
 }
 
 // Prepares what an upward change of state needs; false if that fails.
@@ -238,8 +248,8 @@ static bool gst_dv_infer_prepare(GstDvInfer* self, GstStateChange transition) {
     };
     set_opening(cancellation);
     const gboolean good = transition == GST_STATE_CHANGE_NULL_TO_READY
-                              ? gst_dv_infer_open(self, cancellation.get())
-                              : gst_dv_infer_start(self, *cancellation);
+                              ? gst_dv_infer_open(self, cancellation)
+                              : gst_dv_infer_start(self, cancellation);
     set_opening(nullptr);
     return good;
   });

@@ -5,6 +5,7 @@
 #include "elements/dvinfer/dvinferprivate.h"
 #include "errors.h"
 #include "guard.h"
+#include "infer/watchdog.h"
 
 #undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT gst_dv_infer_debug
@@ -20,13 +21,43 @@ using dvnn::gst::InferSettings;
 using dvnn::gst::ObjectLock;
 using dvnn::gst::SlotCounts;
 using dvnn::gst::Topic;
+using dvnn::gst::within_watchdog;
+using CancellationPtr = std::shared_ptr<Cancellation>;
+using PoolPtr = std::shared_ptr<dvnn::gst::SlotPool>;
 
-SlotCounts gst_dv_infer_slot_counts(const InferSettings& settings) {
+static SlotCounts gst_dv_infer_slot_counts(const InferSettings& settings) {
   SlotCounts counts;
   counts.shared = settings.max_in_flight + SPARE_SLOTS;
   counts.reserve = settings.max_in_flight;
   counts.busy_limit = settings.max_in_flight;
+  counts.watchdog_ms = settings.watchdog_ms;
   return counts;
+}
+
+// Loads a network under the watchdog: a file may take its time, a call of the device may not.
+static dvnn::Result<LoadedPtr> gst_dv_infer_load(const InferSettings& settings,
+                                                 const CancellationPtr& cancellation) {
+  return within_watchdog<LoadedPtr>(settings.watchdog_ms,
+                                    [wanted = settings.network_settings(), cancellation] {
+                                      return dvnn::gst::load_network(wanted, cancellation.get());
+                                    });
+}
+
+dvnn::Result<PoolPtr> gst_dv_infer_make_pool(const LoadedPtr& loaded, const InferSettings& settings,
+                                             const CancellationPtr& cancellation) {
+  const SlotCounts counts = gst_dv_infer_slot_counts(settings);
+  return within_watchdog<PoolPtr>(settings.watchdog_ms, [loaded, counts, cancellation] {
+    return dvnn::gst::make_pool(*loaded, counts, cancellation.get());
+  });
+}
+
+void gst_dv_infer_let_go(GstDvInfer* self, std::vector<std::shared_ptr<void>> held) {
+  const guint watchdog_ms = gst_dv_infer_rules(self).watchdog_ms;
+  if (watchdog_ms == 0) return;
+  const bool answered =
+      dvnn::gst::run_watched(watchdog_ms, [held = std::move(held)]() mutable { held.clear(); });
+  if (answered) return;
+  GST_WARNING_OBJECT(self, "the device does not answer: what it has is left behind");
 }
 
 void gst_dv_infer_fail_to_load(GstDvInfer* self, Topic topic, const Error& error) {
@@ -47,11 +78,12 @@ static void gst_dv_infer_tell_of_device(GstDvInfer* self, const dvnn::device::De
   }
 }
 
-gboolean gst_dv_infer_open(GstDvInfer* self, const Cancellation* cancellation) {
-  const dvnn::gst::NetworkSettings wanted = gst_dv_infer_settings(self).network_settings();
+gboolean gst_dv_infer_open(GstDvInfer* self, const CancellationPtr& cancellation) {
+  const InferSettings settings = gst_dv_infer_settings(self);
+  const dvnn::gst::NetworkSettings wanted = settings.network_settings();
   const LoadedPtr old = gst_dv_infer_loaded(self);
   if (old && old->settings == wanted) return TRUE;
-  auto loaded = dvnn::gst::load_network(wanted, cancellation);
+  auto loaded = gst_dv_infer_load(settings, cancellation);
   if (!loaded.ok()) {
     gst_dv_infer_fail_to_load(self, dvnn::gst::load_topic(wanted, loaded.error()), loaded.error());
     return FALSE;
@@ -80,14 +112,20 @@ void gst_dv_infer_close(GstDvInfer* self) {
     loaded.swap(self->priv->shared.loaded);
     next.swap(self->priv->shared.next);
   }
-  if (loaded) g_object_notify(G_OBJECT(self), "active-device");
+  if (!loaded) return;
+  g_object_notify(G_OBJECT(self), "active-device");
+  dvnn::gst::guard(self, "the network cannot be let go of", [&] {
+    std::vector<std::shared_ptr<void>> held;
+    held.push_back(std::move(loaded));
+    held.push_back(std::move(next));
+    gst_dv_infer_let_go(self, std::move(held));
+  });
 }
 
 static dvnn::Result<LoadedPtr> gst_dv_infer_load_with_slots(const InferSettings& settings,
-                                                            const Cancellation* cancellation) {
-  DVNN_ASSIGN(LoadedPtr loaded, dvnn::gst::load_network(settings.network_settings(), cancellation));
-  DVNN_ASSIGN(loaded->pool,
-              dvnn::gst::make_pool(*loaded, gst_dv_infer_slot_counts(settings), cancellation));
+                                                            const CancellationPtr& cancellation) {
+  DVNN_ASSIGN(LoadedPtr loaded, gst_dv_infer_load(settings, cancellation));
+  DVNN_ASSIGN(loaded->pool, gst_dv_infer_make_pool(loaded, settings, cancellation));
   return loaded;
 }
 
@@ -100,7 +138,7 @@ static void gst_dv_infer_load_next(GstDvInfer* self, guint ticket) {
     cancellation = self->priv->shared.newest_load;
   }
   const InferSettings settings = gst_dv_infer_settings(self);
-  auto loaded = gst_dv_infer_load_with_slots(settings, cancellation.get());
+  auto loaded = gst_dv_infer_load_with_slots(settings, cancellation);
   const Status status = loaded.ok() ? Status() : Status(loaded.error());
   LoadedPtr replaced;  // released without the lock
   {

@@ -12,6 +12,7 @@
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "guard.h"
+#include "infer/deviceturns.h"
 #include "meta/tensordesc.h"
 #ifdef DVNN_HAVE_TENSORS
 #include "meta/tensorgroups.h"
@@ -78,10 +79,23 @@ static Status gst_dv_infer_take_outputs(const dvnn::network::Model& model,
   return {};
 }
 
+// What waits for its turn must not look like a device that does not answer.
+static dvnn::gst::DeviceTurns::Turn gst_dv_infer_take_turn(GstDvInfer* self,
+                                                           const dvnn::network::Network& network) {
+  using dvnn::gst::DeviceTurns;
+  const dvnn::gst::InferRules rules = gst_dv_infer_rules(self);
+  const std::chrono::milliseconds half(rules.watchdog_ms / 2);
+  const auto patience =
+      rules.watchdog_ms > 0 ? std::min(half, DeviceTurns::kPatience) : DeviceTurns::kPatience;
+  return DeviceTurns::of_process().take(network.device().library_path(), self, rules.priority,
+                                        patience);
+}
+
 Status gst_dv_infer_run(GstDvInfer* self, InferItem* item, size_t index) {
   InferStats& stats = self->priv->intake->stats;
   Region& region = item->regions[index];
   const int64_t ready = std::max(item->times.admitted, region.ready_us);
+  const auto turn = gst_dv_infer_take_turn(self, *item->network->network);
   stats.time(InferStats::Time::kWaiting, g_get_monotonic_time() - ready);
   dvnn::network::RunTimes times;
   stats.run_begins();
@@ -328,11 +342,11 @@ static void gst_dv_infer_src_loop(gpointer user_data) {
         return pushed;
       });
   const bool ours = told || (flow == GST_FLOW_ERROR && !is_event && !item->status.ok());
-  const auto stopped = queue->finish(is_event, flow);
+  const auto stopped = queue->finish(is_event, flow, ours);
   if (!stopped.stopped) return;
   GST_DEBUG_OBJECT(self, "source pad stops: %s", gst_flow_get_name(stopped.flow));
   // Upstream learns of it by the next frame; where there will be none, the application must.
-  if (stopped.fatal && !ours) GST_ELEMENT_FLOW_ERROR(self, stopped.flow);
+  if (stopped.fatal) GST_ELEMENT_FLOW_ERROR(self, stopped.flow);
   if (stopped.fatal || ours) gst_pad_push_event(self->srcpad, gst_event_new_eos());
 }
 

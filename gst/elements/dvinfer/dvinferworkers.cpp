@@ -78,7 +78,7 @@ void gst_dv_infer_stop_workers(GstDvInfer* self) {
   std::vector<GstDvInferWorker*> workers = std::move(priv.workers);
   priv.workers.clear();
   for (GstDvInferWorker* worker : workers) gst_task_stop(worker->task);
-  if (!priv.queue->has_lost_worker()) {
+  if (priv.queue->runs_end(gst_dv_infer_rules(self).watchdog_ms)) {
     for (GstDvInferWorker* worker : workers) gst_dv_infer_join(worker);
     return;
   }

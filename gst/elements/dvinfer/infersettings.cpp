@@ -99,13 +99,18 @@ InferProperties infer_properties() {
   rows.boolean(&S::qos, When::kPlaying,
                {"qos", "Quality of service",
                 "Pass frames that would be late for the sink without inference"});
+  rows.number(
+      &S::priority, When::kPlaying, 1, 100,
+      {"priority", "Priority",
+       "The share of the device's time beside other dvinfers of the process, where they want more "
+       "than there is: 30 beside one with 10 gets three quarters"});
   rows.choice(&S::on_error, When::kPlaying, register_enum("GstDvInferOnError", kOnErrors),
               {"on-error", "On error",
                "What to do if a frame cannot be converted, or its inference fails"});
   rows.number(&S::watchdog_ms, When::kPlaying, 0, G_MAXUINT,
               {"watchdog", "Watchdog",
-               "How long one run may take, in milliseconds; a device that has not answered by then "
-               "counts as failed; 0: no limit"});
+               "How long the device may take for a run or for any other call, in milliseconds; one "
+               "that has not answered by then counts as failed; 0: no limit"});
 #ifdef DVNN_HAVE_TENSORS
   rows.choice(&S::tensor_meta, When::kPlaying, register_enum("GstDvInferTensorMeta", kTensorMetas),
               {"tensor-meta", "GstTensorMeta",

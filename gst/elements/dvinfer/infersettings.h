@@ -23,6 +23,7 @@ struct InferRules {
   guint interval_frames = 1;
   double max_rate = 0;
   bool qos = true;
+  guint priority = 10;
   // These say what happens if something goes wrong.
   OnError on_error = OnError::kError;
   guint watchdog_ms = 10000;

@@ -153,6 +153,8 @@ gboolean gst_dv_object_set_mask(GstDvObject* object, gdouble x0, gdouble y0, gdo
                                 guint width, guint height, GBytes* cells);
 const gchar* gst_dv_object_get_text(const GstDvObject* object);
 void gst_dv_object_set_text(GstDvObject* object, const gchar* text);
+const gchar* gst_dv_object_get_text_format(const GstDvObject* object);
+void gst_dv_object_set_text_format(GstDvObject* object, const gchar* format);
 const gfloat* gst_dv_object_get_embedding(const GstDvObject* object, gsize* length);
 void gst_dv_object_set_embedding(GstDvObject* object, const gfloat* values, gsize length);
 guint gst_dv_object_get_n_numbers(const GstDvObject* object);

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whose turn on a device it is, where some want more of it than others.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <string>
+
+namespace dvnn::gst {
+
+/// Weighted fair queueing of runs: the next turn is its who, for his priority, had least of the
+/// device's time. While all have one priority nobody waits here, and the device sees all at once.
+/// One for the process, as a device is; any thread.
+class DeviceTurns {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kPatience{2000};
+
+  /// One run; it ends with the object.
+  class Turn {
+   public:
+    Turn(Turn&& other) noexcept;
+    Turn& operator=(Turn&&) = delete;
+    ~Turn();
+
+   private:
+    friend class DeviceTurns;
+    Turn() = default;
+    DeviceTurns* turns_ = nullptr;  // null: nobody waits for its end
+    std::string device_;
+    const void* member_ = nullptr;
+    Clock::time_point start_;
+  };
+
+  static DeviceTurns& of_process();
+
+  /// Waits for a turn on the device of that name. A member is whoever a share is for; its priority
+  /// is its weight, and what it gave last counts. After `patience` it goes ahead without one, so
+  /// that a device that holds one run does not hold everybody's.
+  Turn take(const std::string& device, const void* member, unsigned priority,
+            std::chrono::milliseconds patience = kPatience);
+  /// Forgets a member, which has no turn and waits for none.
+  void leave(const void* member);
+
+ private:
+  struct Member {
+    unsigned priority = 1;
+    double used = 0;  // nanoseconds, divided by the priority
+    int waiting = 0;
+  };
+  struct Line {
+    std::map<const void*, Member> members;
+    bool taken = false;
+    double least = 0;  // `used` of who had the newest turn, when it began
+    bool one_priority() const;
+    bool is_next(const void* member) const;
+  };
+  void end(const Turn& turn);
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, Line> lines_;  // by device
+};
+
+}  // namespace dvnn::gst

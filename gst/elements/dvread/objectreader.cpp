@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "elements/dvread/objectreader.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "frames/framecheck.h"
+#include "frames/framemap.h"
+#include "frames/videocaps.h"
+#include "meta/roiexport.h"
+
+namespace dvnn::gst {
+namespace {
+
+constexpr GstClockTime kForgotten = 10 * GST_SECOND;
+constexpr size_t kMostTracks = 4096;  // numbers of tracks may be anybody's
+constexpr size_t kMostObjects = 1024;
+
+void write(const codes::Reading& reading, GstDvObject* object) {
+  gst_dv_object_set_text(object, reading.text.c_str());
+  gst_dv_object_set_text_format(object, reading.format.c_str());
+}
+
+}  // namespace
+
+void ObjectReader::configure(const ReadSettings& settings) {
+  settings_ = settings;
+  classes_.set(settings.object_class);
+}
+
+void ObjectReader::reset() {
+  budget_.reset();
+  known_.clear();
+  last_ = 0;
+}
+
+void ObjectReader::find(GstDvObjectsMeta* meta) {
+  objects_.clear();
+  const guint count = meta ? gst_dv_objects_meta_get_n_objects(meta) : 0;
+  for (guint i = 0; i < count && objects_.size() < kMostObjects; ++i) {
+    GstDvObject* object = gst_dv_objects_meta_get_object(meta, i);
+    const bool placed = object->kind == GST_DV_OBJECT_DETECTION && gst_dv_object_has_box(object);
+    if (placed && (classes_.empty() || classes_.has(object->label))) objects_.push_back(object);
+  }
+}
+
+void ObjectReader::spend_budget(GstClockTime time) {
+  regions::BudgetRules rules;
+  rules.max_per_frame = settings_.max_per_frame;
+  rules.max_rate = settings_.max_rate;
+  rules.refresh = static_cast<regions::Time>(settings_.refresh) * GST_MSECOND;
+  chosen_.clear();
+  if (!rules.limits()) {
+    for (size_t i = 0; i < objects_.size(); ++i) chosen_.push_back(i);
+    return;
+  }
+  // Without a time each frame is long after the one before.
+  if (!GST_CLOCK_TIME_IS_VALID(time)) rules.refresh = 0, rules.max_rate = 0, time = 0;
+  std::vector<regions::Candidate> candidates;
+  for (const GstDvObject* object : objects_) {
+    candidates.push_back({object->track_id, {object->x0, object->y0, object->x1, object->y1}});
+  }
+  chosen_ = budget_.choose(rules, static_cast<regions::Time>(time), candidates);
+}
+
+void ObjectReader::forget_old(GstClockTime time) {
+  if (!GST_CLOCK_TIME_IS_VALID(time)) return;
+  if (time < last_ || known_.size() > kMostTracks) known_.clear();
+  last_ = time;
+  for (auto known = known_.begin(); known != known_.end();) {
+    const bool old = time - known->second.seen > kForgotten;
+    known = old ? known_.erase(known) : std::next(known);
+  }
+}
+
+void ObjectReader::read_object(const GstVideoFrame& frame, const codes::Planes& planes,
+                               GstDvObject* object) {
+  const double x = settings_.margin * (object->x1 - object->x0),
+               y = settings_.margin * (object->y1 - object->y0);
+  const auto within = [](double edge, int most) {
+    return static_cast<int>(std::clamp(edge, 0.0, static_cast<double>(most)));
+  };
+  const int width = GST_VIDEO_FRAME_WIDTH(&frame), height = GST_VIDEO_FRAME_HEIGHT(&frame);
+  const codes::PixelRect part = {
+      within(std::floor(object->x0 - x), width), within(std::floor(object->y0 - y), height),
+      within(std::ceil(object->x1 + x), width), within(std::ceil(object->y1 + y), height)};
+  if (part.x1 <= part.x0 || part.y1 <= part.y0) return;
+  codes::copy_luma(planes, part, &luma_);
+  const auto reading = reader_.read(luma_, 1 / (1 + 2 * settings_.margin));
+  if (!reading) return;
+  // Codes have checksums: what was read once stays true where the next look is blurred.
+  if (object->track_id != 0) known_[object->track_id].reading = *reading;
+  write(*reading, object);
+}
+
+Status ObjectReader::read_chosen(const GstVideoInfo& info, GstBuffer* frame) {
+  DVNN_TRY(check_video_meta(info, frame));
+  const VideoFrameMap mapped(info, frame, GST_MAP_READ);
+  if (!mapped.ok()) return Error{ErrorCode::kMalformed, "the frame's memory cannot be mapped"};
+  DVNN_TRY(check_frame_memory(mapped.frame()));
+  codes::Planes planes;
+  DVNN_ASSIGN(planes.format, pixel_format(GST_VIDEO_FRAME_FORMAT(&mapped.frame())));
+  for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES(&mapped.frame()); ++i) {
+    planes.data[i] = static_cast<const uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&mapped.frame(), i));
+    planes.stride[i] = GST_VIDEO_FRAME_PLANE_STRIDE(&mapped.frame(), i);
+  }
+  for (const size_t i : chosen_) read_object(mapped.frame(), planes, objects_[i]);
+  return {};
+}
+
+// What tracks said before, where their objects were not read now; and all of it for others.
+void ObjectReader::attach(GstClockTime time, GstBuffer* frame) {
+  for (GstDvObject* object : objects_) {
+    const auto known = known_.find(object->track_id);
+    if (object->track_id != 0 && known != known_.end()) {
+      if (GST_CLOCK_TIME_IS_VALID(time)) known->second.seen = time;
+      write(known->second.reading, object);
+    }
+    export_text(*object, frame);
+  }
+}
+
+Status ObjectReader::read(const GstVideoInfo& info, GstClockTime time, GstBuffer* frame) {
+  find(gst_buffer_get_dv_objects_meta(frame));
+  forget_old(time);
+  spend_budget(time);
+  if (!chosen_.empty()) DVNN_TRY(read_chosen(info, frame));
+  attach(time, frame);
+  return {};
+}
+
+}  // namespace dvnn::gst

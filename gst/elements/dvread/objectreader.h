@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chooses which of a frame's objects are read, and keeps what tracks say. Streaming thread only.
+#pragma once
+
+#include <gst/video/video.h>
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "codes/reader.h"
+#include "elements/labellist.h"
+#include "gst/dvnn/gstdvobjectsmeta.h"
+#include "regions/budget.h"
+
+namespace dvnn::gst {
+
+struct ReadSettings {
+  std::string object_class = "QR code,barcode";
+  gdouble margin = 0.15;
+  guint max_per_frame = 0, refresh = 0;  // refresh: milliseconds
+  gdouble max_rate = 0;
+  bool post_messages = false;
+};
+
+class ObjectReader {
+ public:
+  /// Cheap where nothing has changed.
+  void configure(const ReadSettings& settings);
+  /// Gives the objects of a writable frame what is written on them. kMalformed if the frame's
+  /// memory is not as the caps, `info`, say.
+  Status read(const GstVideoInfo& info, GstClockTime time, GstBuffer* frame);
+  /// Another stream.
+  void reset();
+
+ private:
+  struct Known {
+    codes::Reading reading;
+    GstClockTime seen = 0;
+  };
+
+  void find(GstDvObjectsMeta* meta);
+  void spend_budget(GstClockTime time);
+  void forget_old(GstClockTime time);
+  Status read_chosen(const GstVideoInfo& info, GstBuffer* frame);
+  void read_object(const GstVideoFrame& frame, const codes::Planes& planes, GstDvObject* object);
+  void attach(GstClockTime time, GstBuffer* frame);
+
+  ReadSettings settings_;
+  LabelList classes_;
+  codes::Reader reader_;
+  codes::Luma luma_;
+  regions::Budget budget_;
+  std::unordered_map<guint64, Known> known_;  // by track
+  GstClockTime last_ = 0;
+  std::vector<GstDvObject*> objects_;  // of this frame
+  std::vector<size_t> chosen_;         // of these
+};
+
+}  // namespace dvnn::gst

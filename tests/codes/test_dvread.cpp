@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// dvread on frames whose codes and objects are known.
+#include "drawn_codes.h"
+#include "gst/dvnn/gstdvobjectsmeta.h"
+#include "gst_fixture.h"
+
+using namespace dvnn::test;
+
+namespace {
+
+constexpr int kWidth = 320, kHeight = 240;
+
+struct Reader {
+  GstHarness* harness;
+  std::string format;
+  guint frames = 0;
+
+  Reader(const std::string& line, const std::string& format)
+      : harness(gst_harness_new_parse(line.c_str())), format(format) {
+    gst_harness_set_src_caps_str(harness, video_caps(format, kWidth, kHeight).c_str());
+  }
+  ~Reader() { gst_harness_teardown(harness); }
+
+  // Shows the picture with a code of 4 pixels a module at 100, 60, as that track's object.
+  GstBuffer* show(const Modules* code, guint64 track, const char* label = "QR code") {
+    dvnn::codes::Luma picture = light_picture(kWidth, kHeight);
+    if (code) draw(*code, 100, 60, 4, &picture);
+    GstVideoInfo grey = video_info("GRAY8", kWidth, kHeight),
+                 info = video_info(format, kWidth, kHeight);
+    GstBuffer* plain = gst_buffer_new_memdup(picture.pixels.data(), picture.pixels.size());
+    GstBuffer* frame = gst_buffer_new_allocate(nullptr, info.size, nullptr);
+    GstVideoConverter* converter = gst_video_converter_new(&grey, &info, nullptr);
+    GstVideoFrame from, to;
+    ck_assert(gst_video_frame_map(&from, &grey, plain, GST_MAP_READ));
+    ck_assert(gst_video_frame_map(&to, &info, frame, GST_MAP_WRITE));
+    gst_video_converter_frame(converter, &from, &to);
+    gst_video_frame_unmap(&to);
+    gst_video_frame_unmap(&from);
+    gst_video_converter_free(converter);
+    gst_buffer_unref(plain);
+    GST_BUFFER_PTS(frame) = frames++ * 40 * GST_MSECOND;
+    GstDvObject* object = gst_dv_objects_meta_add_object(gst_buffer_add_dv_objects_meta(frame),
+                                                         GST_DV_OBJECT_DETECTION, 1, label, 0.9f);
+    gst_dv_object_set_box(object, 100, 60, 200, 160);
+    object->track_id = track;
+    return gst_harness_push_and_pull(harness, frame);
+  }
+  // The text and the kind of the object of a frame, which is taken.
+  std::string said(GstBuffer* frame) {
+    ck_assert_ptr_nonnull(frame);
+    const GstDvObject* object =
+        gst_dv_objects_meta_get_object(gst_buffer_get_dv_objects_meta(frame), 0);
+    const gchar* text = gst_dv_object_get_text(object);
+    const gchar* kind = gst_dv_object_get_text_format(object);
+    const std::string all = text ? std::string(text) + " " + (kind ? kind : "?") : "";
+    gst_buffer_unref(frame);
+    return all;
+  }
+};
+
+const char kAddress[] = "https://dvnn.example/7 QR-Code";
+
+}  // namespace
+
+START_TEST(objects_get_what_is_written_on_them) {
+  for (const char* format : {"GRAY8", "NV12", "I420", "BGRx", "RGB", "YUY2"}) {
+    Reader reader("dvread", format);
+    dvnn_assert_text(reader.said(reader.show(&kAddressCode, 0)), kAddress);
+    dvnn_assert_text(reader.said(reader.show(nullptr, 0)), "");
+    dvnn_assert_text(reader.said(reader.show(&kAddressCode, 0, "cat")), "");
+  }
+}
+END_TEST
+
+START_TEST(a_text_stays_with_its_track) {
+  Reader reader("dvread", "GRAY8");
+  dvnn_assert_text(reader.said(reader.show(&kAddressCode, 7)), kAddress);
+  dvnn_assert_text(reader.said(reader.show(nullptr, 7)), kAddress);
+  dvnn_assert_text(reader.said(reader.show(nullptr, 8)), "");
+  // A flush is another stream.
+  gst_harness_push_event(reader.harness, gst_event_new_flush_start());
+  gst_harness_push_event(reader.harness, gst_event_new_flush_stop(FALSE));
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  gst_harness_push_event(reader.harness, gst_event_new_segment(&segment));
+  dvnn_assert_text(reader.said(reader.show(nullptr, 7)), "");
+}
+END_TEST
+
+START_TEST(a_track_is_read_again_after_refresh) {
+  Reader reader("dvread refresh=100", "GRAY8");
+  dvnn_assert_text(reader.said(reader.show(nullptr, 7)), "");
+  dvnn_assert_text(reader.said(reader.show(&kAddressCode, 7)), "");        // 40 ms
+  dvnn_assert_text(reader.said(reader.show(&kAddressCode, 7)), "");        // 80 ms
+  dvnn_assert_text(reader.said(reader.show(&kAddressCode, 7)), kAddress);  // 120 ms
+}
+END_TEST
+
+int main() {
+  return run_gst_suite("dvread", {objects_get_what_is_written_on_them, a_text_stays_with_its_track,
+                                  a_track_is_read_again_after_refresh});
+}

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "tools/step_graph.h"
 #include "tools/step_text.h"
 
 namespace dvnn::tools {
@@ -19,32 +20,15 @@ std::string quoted(const std::string& text) {
 std::string dot_of(const network::Model& model) {
   std::string text;
   text += format("digraph %s {\n  node [shape=box];\n", quoted(model.name).c_str());
-  // A tensor is known by the bytes it occupies: a step reads whatever last wrote them.
-  auto overlaps = [&](int a, int b) {
-    const auto& x = model.tensor(a);
-    const auto& y = model.tensor(b);
-    const uint64_t x_end = x.offset + static_cast<uint64_t>(x.desc.bytes());
-    const uint64_t y_end = y.offset + static_cast<uint64_t>(y.desc.bytes());
-    return x.storage == y.storage && x.offset < y_end && y.offset < x_end;
-  };
+  const auto sources = step_sources(model);
   text += "  input [label=\"input\", shape=ellipse];\n";
   for (size_t i = 0; i < model.steps.size(); ++i) {
     const network::Step& step = model.steps[i];
     text += format("  s%zu [label=%s%s];\n", i, quoted(step.name + "\n" + describe(step)).c_str(),
                    step.kind == network::StepKind::kCpu ? ", style=dashed" : "");
-    for (int in : step.inputs) {
-      bool found = false;
-      uint64_t covered = 0;
-      const uint64_t wanted = static_cast<uint64_t>(model.tensor(in).desc.bytes());
-      for (size_t k = i; k-- > 0 && covered < wanted;) {
-        for (int out : model.steps[k].outputs) {
-          if (!overlaps(in, out)) continue;
-          text += format("  s%zu -> s%zu;\n", k, i);
-          covered += static_cast<uint64_t>(model.tensor(out).desc.bytes());
-          found = true;
-        }
-      }
-      if (!found) text += format("  input -> s%zu;\n", i);
+    for (const int from : sources[i]) {
+      text += from == kFromInput ? format("  input -> s%zu;\n", i)
+                                 : format("  s%d -> s%zu;\n", from, i);
     }
   }
   return text + "}\n";

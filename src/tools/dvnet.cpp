@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // dvnet: converts models to .dvn files, and inspects, runs and benchmarks them.
+#include <glib.h>
+
 #include <cstdio>
 #include <cstring>
 
@@ -20,17 +22,19 @@ struct Command {
 constexpr Command kCommands[] = {
 #ifdef DVNN_HAVE_CONVERT
     {"convert", nullptr, dvnn::tools::convert_command,
-     "make a .dvn file of a Caffe, Keras or ONNX model"},
+     "make a .dvn file of a Caffe, Keras or ONNX model, or of a .dvn for another size"},
     {"presets", nullptr, dvnn::tools::presets_command, "list what convert --preset knows"},
 #endif
     {"doctor", nullptr, dvnn::tools::doctor_command, "say what works here, and what does not"},
-    {"inspect", nullptr, dvnn::tools::inspect_command, "show a network's steps, shapes and sizes"},
+    {"inspect", nullptr, dvnn::tools::inspect_command,
+     "show a network's steps, shapes and sizes, also as a page"},
     {"bench", "decode", dvnn::tools::bench_decode_command, "time decoders against plain code"},
 #ifdef DVNN_HAVE_OPENCV
-    {"run", nullptr, dvnn::tools::run_command, "run a network on pictures"},
+    {"run", nullptr, dvnn::tools::run_command, "run a network on pictures and print what it finds"},
     {"bench", "convert", dvnn::tools::bench_convert_command,
      "time frame conversion against OpenCV and the memory"},
-    {"bench", "network", dvnn::tools::bench_network_command, "time a network against OpenCV's dnn"},
+    {"bench", "network", dvnn::tools::bench_network_command,
+     "time a network, alone or against another engine"},
 #endif
 #ifdef DVNN_HAVE_GST
     {"bench", "pipeline", dvnn::tools::bench_pipeline_command,
@@ -47,7 +51,26 @@ void print_usage(FILE* to) {
   for (const Command& c : kCommands) {
     std::fprintf(to, "  %-16s  %s\n", name_of(c).c_str(), c.summary);
   }
-  std::fprintf(to, "\ndvnet COMMAND --help describes a command.\n");
+  std::fprintf(to,
+               "\ndvnet COMMAND --help describes a command, dvnet --version tells the version.\n"
+               "Status: 0 done, 1 an error that was printed, 2 wrong usage.\n");
+}
+
+bool is_help(const char* word) {
+  return std::strcmp(word, "--help") == 0 || std::strcmp(word, "-h") == 0 ||
+         std::strcmp(word, "help") == 0;
+}
+
+// The commands that begin with a word which is none alone, as "bench". Whether there are any.
+bool print_group(FILE* to, const char* first) {
+  bool any = false;
+  for (const Command& c : kCommands) {
+    if (!c.second || std::strcmp(c.name, first) != 0) continue;
+    if (!any) std::fprintf(to, "Usage: dvnet %s WHAT ...\n\n", first);
+    any = true;
+    std::fprintf(to, "  %-16s  %s\n", name_of(c).c_str(), c.summary);
+  }
+  return any;
 }
 
 std::vector<dvnn::tools::CommandManual> manual() {
@@ -63,7 +86,7 @@ int run(int argc, char** argv) {
     print_usage(stderr);
     return 2;
   }
-  if (std::strcmp(argv[1], "--help") == 0 || std::strcmp(argv[1], "-h") == 0) {
+  if (is_help(argv[1])) {
     print_usage(stdout);
     return 0;
   }
@@ -82,9 +105,13 @@ int run(int argc, char** argv) {
   }
   for (const Command& c : kCommands) {
     if (std::strcmp(argv[1], c.name) != 0) continue;
-    if (!c.second) return c.run(argc - 1, argv + 1);
-    if (argc > 2 && std::strcmp(argv[2], c.second) == 0) return c.run(argc - 2, argv + 2);
+    if (c.second && (argc == 2 || std::strcmp(argv[2], c.second) != 0)) continue;
+    const int words = c.second ? 2 : 1;
+    g_set_prgname(("dvnet " + name_of(c)).c_str());  // in the usage line of --help
+    return c.run(argc - words, argv + words);
   }
+  const bool asks = argc > 2 && is_help(argv[2]);
+  if ((argc == 2 || asks) && print_group(asks ? stdout : stderr, argv[1])) return asks ? 0 : 2;
   std::fprintf(stderr, "dvnet: no command '%s%s%s'; see dvnet --help\n", argv[1],
                argc > 2 ? " " : "", argc > 2 ? argv[2] : "");
   return 2;

@@ -6,12 +6,15 @@
 #include "base/format.h"
 #include "decode/custom_decoders.h"
 #include "network/dvn_file.h"
+#include "network/generated_network.h"
 #include "network/model_decoder.h"
 #include "network/model_json.h"
 #include "tools/commands.h"
 #include "tools/dot.h"
 #include "tools/inspect_estimate.h"
 #include "tools/options.h"
+#include "tools/page/page.h"
+#include "tools/page/step_times.h"
 #include "tools/step_text.h"
 
 namespace dvnn::tools {
@@ -72,54 +75,112 @@ void print_table(const Model& model) {
               static_cast<unsigned long long>(model.io_bytes));
 }
 
+// What is inspected. A network is loaded, onto a device, only where that is needed.
+struct Inspected {
+  Model model;
+  std::shared_ptr<network::Network> network;  // null: only the file was read
+};
+
+Result<Inspected> open_inspected(const network::NetworkSource& source, const std::string& device,
+                                 bool load) {
+  Inspected inspected;
+  const bool generated = network::is_generated(source.path);
+  if (load || generated) {
+    DVNN_ASSIGN(inspected.network, network::Network::load(source, device));
+  }
+  if (generated) {
+    inspected.model = inspected.network->model();
+  } else {  // as it is in the file: on a device it has no use for all of it
+    DVNN_ASSIGN(inspected.model, network::read_dvn(source.path));
+  }
+  return inspected;
+}
+
 }  // namespace
 
 int inspect_command(int argc, char** argv) {
-  gboolean as_json = FALSE, as_dot = FALSE, estimate = FALSE;
-  OptionText board, decoder_library;
+  gboolean as_json = FALSE, as_dot = FALSE, estimate = FALSE, measure = FALSE;
+  OptionText board, decoder_library, html, weights, custom_layers, device;
   const GOptionEntry entries[] = {
+      {"html", 0, 0, G_OPTION_ARG_FILENAME, html.out(),
+       "Write one page for a browser: graph, memory over time, times, weights, warnings", "FILE"},
+      {"measure", 0, 0, G_OPTION_ARG_NONE, &measure,
+       "For --html: run the network here, too, and show what each step takes", nullptr},
       {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print the file's description as JSON", nullptr},
       {"dot", 0, 0, G_OPTION_ARG_NONE, &as_dot, "Print the steps as a Graphviz graph", nullptr},
       {"estimate", 0, 0, G_OPTION_ARG_NONE, &estimate,
        "Print what each command would take on a board; with --json as JSON", nullptr},
       {"board", 0, 0, G_OPTION_ARG_STRING, board.out(),
-       "For --estimate: clock=MHZ,macs=N,bus=BYTES_PER_CLOCK,ub=BYTES,command=US, any of them",
+       "For --estimate and --html: clock=MHZ,macs=N,bus=BYTES_PER_CLOCK,ub=BYTES,command=US, any "
+       "of them",
        "BOARD"},
+      {"weights", 0, 0, G_OPTION_ARG_FILENAME, weights.out(),
+       "Packed weights, where the network is a library of generated sources", "FILE"},
+      {"custom-layers", 0, 0, G_OPTION_ARG_FILENAME, custom_layers.out(),
+       "For --measure: a library of CPU layers that the network names", "LIBRARY"},
       {"decoder-library", 0, 0, G_OPTION_ARG_FILENAME, decoder_library.out(),
        "A library with the decoder that the network names", "LIBRARY"},
+      {"device", 'd', 0, G_OPTION_ARG_STRING, device.out(),
+       "For --measure and libraries: auto, fpga, soft or a library (default: $DVNN_DEVICE, or "
+       "auto)",
+       "DEVICE"},
       {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
-  auto args = parse_options("NETWORK.dvn", "Shows a network: its steps, shapes, work and sizes.",
-                            entries, argc, argv);
+  auto args =
+      parse_options("NETWORK.dvn|NETWORK.so", "Shows a network: its steps, shapes, work and sizes.",
+                    entries, argc, argv);
   if (!args.ok()) return wrong_usage("inspect", args.error().message);
   if (args.value().size() != 1) return wrong_usage("inspect", "needs one network file");
-  if (board.given() && !estimate) return wrong_usage("inspect", "--board goes with --estimate");
-  auto model = network::read_dvn(args.value()[0]);
-  if (!model.ok()) return fail(model.error());
-  if (estimate) {
-    const auto hardware = device::parse_hardware(board.text());
-    if (!hardware.ok()) return wrong_usage("inspect", "--board: " + hardware.error().message);
-    if (as_json) {
-      print_json(estimate_to_json(model.value(), hardware.value()));
-    } else {
-      print_estimate(model.value(), hardware.value());
-    }
-  } else if (as_json) {
-    print_json(network::model_to_json(model.value()));
-  } else if (as_dot) {
-    std::printf("%s", dot_of(model.value()).c_str());
-  } else {
-    print_table(model.value());
+  if (board.given() && !estimate && !html.given()) {
+    return wrong_usage("inspect", "--board goes with --estimate or --html");
   }
-  // Reports the errors that creating the network's decoder would give.
+  if (measure && !html.given()) return wrong_usage("inspect", "--measure goes with --html");
+  if (as_json + as_dot + estimate + html.given() > 1 && !(as_json && estimate)) {
+    return wrong_usage("inspect", "shows one thing: --html, --json, --dot or --estimate");
+  }
+  const auto hardware = device::parse_hardware(board.text());
+  if (!hardware.ok()) return wrong_usage("inspect", "--board: " + hardware.error().message);
+  network::NetworkSource source;
+  source.path = args.value()[0];
+  source.weights = weights.text();
+  source.custom_layers = custom_layers.text();
+  auto inspected = open_inspected(source, device.text(), measure);
+  if (!inspected.ok()) return fail(inspected.error());
+  const Model& model = inspected.value().model;
+  // The errors that creating the network's decoder would give are told, too.
   std::shared_ptr<const decode::CustomDecoders> library;
   if (decoder_library.given()) {
     auto opened = decode::CustomDecoders::open(decoder_library.text());
     if (!opened.ok()) return fail(opened.error());
     library = std::move(opened.value());
   }
-  const auto decoder = network::create_decoder(model.value(), library.get());
+  const auto decoder = network::create_decoder(model, library.get());
+  if (html.given()) {
+    PageFacts facts;
+    facts.hardware = hardware.value();
+    if (!decoder.ok()) facts.decoder_error = decoder.error().message;
+    if (measure) {
+      auto times = measure_steps(inspected.value().network);
+      if (!times.ok()) return fail(times.error());
+      facts.step_ms = std::move(times.value());
+      facts.measured_on = base_name(inspected.value().network->device().library_path());
+    }
+    if (Status s = write_text(html.text(), page_of(model, facts)); !s.ok()) return fail(s.error());
+    std::printf("%s: open it in a browser\n", printable(html.text()).c_str());
+  } else if (estimate) {
+    if (as_json) {
+      print_json(estimate_to_json(model, hardware.value()));
+    } else {
+      print_estimate(model, hardware.value());
+    }
+  } else if (as_json) {
+    print_json(network::model_to_json(model));
+  } else if (as_dot) {
+    std::printf("%s", dot_of(model).c_str());
+  } else {
+    print_table(model);
+  }
   if (decoder.ok()) return 0;
-  return fail(decoder.error().within("network file '" + args.value()[0] + "'"));
+  return fail(decoder.error().within("network file '" + source.path + "'"));
 }
 
 }  // namespace dvnn::tools

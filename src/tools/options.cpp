@@ -121,6 +121,16 @@ Result<std::string> read_file(const std::string& path, size_t limit) {
   return bytes;
 }
 
+Status write_text(const std::string& path, const std::string& bytes) {
+  GError* error = nullptr;
+  if (g_file_set_contents(path.c_str(), bytes.data(), static_cast<gssize>(bytes.size()), &error)) {
+    return {};
+  }
+  const Error failure{ErrorCode::kIo, error->message};
+  g_error_free(error);
+  return failure;
+}
+
 Result<std::string> json_argument(const std::string& argument) {
   constexpr size_t kMaxJsonArgument = 1 << 20;
   if (!argument.empty() && argument[0] == '{') return argument;

@@ -80,6 +80,9 @@ bool ends_with(const std::string& text, const std::string& end);
 /// The file's bytes; at most `limit`.
 Result<std::string> read_file(const std::string& path, size_t limit);
 
+/// Writes a file: it appears complete or not at all.
+Status write_text(const std::string& path, const std::string& bytes);
+
 /// JSON from the file of that name, or the argument itself if it begins with '{'.
 Result<std::string> json_argument(const std::string& argument);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -131,6 +133,25 @@ Status run_picture(Session* session, const std::string& path, const RunOptions& 
   return {};
 }
 
+// Folders stand for the files in them.
+std::vector<std::string> with_folders_opened(const std::vector<std::string>& named) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> files;
+  for (const std::string& name : named) {
+    std::error_code error;
+    if (!fs::is_directory(name, error)) {
+      files.push_back(name);
+      continue;
+    }
+    const size_t before = files.size();
+    for (const auto& entry : fs::directory_iterator(name, error)) {
+      if (entry.is_regular_file(error)) files.push_back(entry.path());
+    }
+    std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end());
+  }
+  return files;
+}
+
 }  // namespace
 
 int run_command(int argc, char** argv) {
@@ -154,11 +175,11 @@ int run_command(int argc, char** argv) {
                                   "FOLDER"},
                                  {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}});
   auto args = parse_options(
-      "NETWORK.dvn|NETWORK.so PICTURE|INPUT.npy...",
+      "NETWORK.dvn|NETWORK.so PICTURE|FOLDER|INPUT.npy...",
       "Runs a network on pictures and prints the detections or the top 5; or on arrays of numbers.",
       entries.data(), argc, argv);
   if (!args.ok()) return wrong_usage("run", args.error().message);
-  const std::vector<std::string>& files = args.value();
+  const std::vector<std::string> files = with_folders_opened(args.value());
   if (files.size() < 2)
     return wrong_usage("run", "needs a network file and a picture or an .npy file");
   if (!(options.threshold >= 0 && options.threshold <= 1)) {

@@ -48,6 +48,7 @@ def main():
         if not right:
             failures.append(what)
 
+    check(re.fullmatch(r"dvnet \d+\.\d+\.\d+\n", said(dvnet, "--version")), "the version")
     names = list(commands(dvnet))
     check(set(names) == set(sections), f"the page has {sorted(sections)}, dvnet {sorted(names)}")
     for name in names:

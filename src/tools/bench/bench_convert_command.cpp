@@ -9,6 +9,7 @@
 
 #include "base/format.h"
 #include "image/converter.h"
+#include "tools/bench/plot.h"
 #include "tools/commands.h"
 #include "tools/options.h"
 #include "tools/timing.h"
@@ -157,11 +158,13 @@ Result<Figures> measure(const ConvertCase& c, int frames, int iterations) {
 int bench_convert_command(int argc, char** argv) {
   gboolean json = FALSE;
   gint iterations = 200, frames = 1;
+  OptionText plot_file;
   const GOptionEntry entries[] = {
       {"iterations", 'n', 0, G_OPTION_ARG_INT, &iterations, "Timed runs (default 200)", "N"},
       {"frames", 'f', 0, G_OPTION_ARG_INT, &frames,
        "Different frames in memory, taken in turns (default 1): several do not fit the caches",
        "N"},
+      {"plot", 0, 0, G_OPTION_ARG_FILENAME, plot_file.out(), "Draw the times as bars", "FILE.svg"},
       {"json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object per case", nullptr},
       {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
   auto args = parse_options("",
@@ -179,10 +182,12 @@ int bench_convert_command(int argc, char** argv) {
     std::printf("%-16s %10s %10s %10s %14s %14s\n", "frame", "ours ms", "OpenCV ms", "memory ms",
                 "OpenCV / ours", "ours / memory");
   }
+  BarPlot plot = {"Frames to 300x300x3 FP16 tensors", "ms", {"ours", "OpenCV", "memory"}, {}};
   for (const ConvertCase& c : kCases) {
     const auto measured = measure(c, frames, iterations);
     if (!measured.ok()) return fail(measured.error());
     const Figures& f = measured.value();
+    plot.rows.push_back({c.name, {f.ours, f.chain, f.stream}});
     if (json) {
       const nlohmann::ordered_json out = {{"frame", c.name},
                                           {"ours_ms", f.ours},
@@ -197,7 +202,8 @@ int bench_convert_command(int argc, char** argv) {
                   f.chain / f.ours, f.ours / f.stream);
     }
   }
-  return 0;
+  const Status written = write_plot(plot_file.text(), plot);
+  return written.ok() ? 0 : fail(written.error());
 }
 
 }  // namespace dvnn::tools

@@ -12,6 +12,7 @@
 #include "decode/decoder.h"
 #include "kernels/suppression.h"
 #include "tools/bench/bench_decode_cases.h"
+#include "tools/bench/plot.h"
 #include "tools/commands.h"
 #include "tools/options.h"
 #include "tools/timing.h"
@@ -52,7 +53,7 @@ double microseconds(const std::function<void()>& work, int rounds) {
   return median(std::move(times));
 }
 
-Status bench(const DecodeCase& c, int rounds) {
+Status bench(const DecodeCase& c, int rounds, BarPlot* plot) {
   std::vector<decode::NamedOutput> named;
   std::vector<std::vector<uint8_t>> memory;
   std::vector<ConstTensorView> views;
@@ -78,6 +79,7 @@ Status bench(const DecodeCase& c, int rounds) {
     std::printf("%-20s %-12s %4.2f %8zu %10.1f %10.1f %8.1f\n", c.name,
                 c.outputs[0].shape.to_string().c_str(), double{threshold}, found.size(), ours,
                 plain, plain / ours);
+    plot->rows.push_back({format("%s, from %.2f", c.name, double{threshold}), {ours, plain}});
   }
   return {};
 }
@@ -128,9 +130,11 @@ void bench_suppression(size_t count, bool crowded, int rounds) {
 
 int bench_decode_command(int argc, char** argv) {
   gint rounds = 40;
+  OptionText plot_file;
   const GOptionEntry entries[] = {
       {"rounds", 'n', 0, G_OPTION_ARG_INT, &rounds,
        "Times that each decoder runs; the median counts (default 40)", "N"},
+      {"plot", 0, 0, G_OPTION_ARG_FILENAME, plot_file.out(), "Draw the times as bars", "FILE.svg"},
       {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
   auto args = parse_options("", "Times decoders at a low and a high threshold against plain code.",
                             entries, argc, argv);
@@ -140,9 +144,11 @@ int bench_decode_command(int argc, char** argv) {
   }
   std::printf("%-20s %-12s %4s %8s %10s %10s %8s\n", "decoder", "output", "at", "objects", "us",
               "plain us", "ratio");
+  BarPlot plot = {"Decoders", "us", {"ours", "plain"}, {}};
   for (const DecodeCase& c : decode_cases()) {
-    if (Status s = bench(c, rounds); !s.ok()) return fail(s.error().within(c.name));
+    if (Status s = bench(c, rounds, &plot); !s.ok()) return fail(s.error().within(c.name));
   }
+  if (Status s = write_plot(plot_file.text(), plot); !s.ok()) return fail(s.error());
   std::printf("\n%-20s %-12s %4s %8s %10s %10s %8s\n", "", "candidates", "of", "kept", "us",
               "all pairs", "ratio");
   for (const size_t count : {100, 1000, 5000}) {

@@ -12,8 +12,10 @@
 #include "base/format.h"
 #include "plan/graph.h"
 #include "tools/bench/network_peers.h"
+#include "tools/bench/plot.h"
 #include "tools/commands.h"
 #include "tools/options.h"
+#include "tools/progress.h"
 #include "tools/session.h"
 #include "tools/timing.h"
 
@@ -43,6 +45,7 @@ struct NetworkBenchOptions {
   int iterations = 30;
   bool json = false;
   bool layers = false;
+  std::string plot;  // a file, or empty
 };
 
 // Each step's median time.
@@ -58,6 +61,11 @@ class StepTimes {
       out.push_back({{"name", model_.steps[i].name}, {"ms", median(ms_[i])}});
     }
     return out;
+  }
+  void add_to(BarPlot* plot) const {
+    for (size_t i = 0; i < ms_.size(); ++i) {
+      plot->rows.push_back({model_.steps[i].name, {median(ms_[i])}});
+    }
   }
   void print() const {
     double all = 0;
@@ -113,6 +121,7 @@ int run_bench(Session* session, const std::string& network,
     }
     return {};
   };
+  Progress progress("timing run", static_cast<size_t>(options.iterations));
   for (int done = 0; done < options.iterations; done += kTurn) {
     const int runs = std::min(kTurn, options.iterations - done);
     const Status ran = take_turn(runs, [&](bool counted) -> Status {
@@ -124,6 +133,7 @@ int run_bench(Session* session, const std::string& network,
       const double ours = time_ms([&] { status = session->slot().run(&times); });
       DVNN_TRY(std::move(status));
       if (!counted) return {};
+      progress.advance();
       device_ms.push_back(ours);
       step_times.add(step_ns);
       on_device_ms.push_back(static_cast<double>(times.device_us) / 1e3);
@@ -142,7 +152,13 @@ int run_bench(Session* session, const std::string& network,
     if (!peer_ran.ok()) return fail(peer_ran.error());
     std::this_thread::sleep_for(kRest);
   }
+  progress.clear();
   const double ours = median(device_ms), theirs = peer ? median(peer_ms) : 0;
+  BarPlot plot = {base_name(network), "ms", {"median"}, {}};
+  plot.rows.push_back({base_name(session->device().library_path()), {ours}});
+  if (peer) plot.rows.push_back({peer->name() + " FP32", {theirs}});
+  if (options.layers) step_times.add_to(&plot);
+  if (Status s = write_plot(options.plot, plot); !s.ok()) return fail(s.error());
   if (options.json) {
     nlohmann::ordered_json out = {{"network", base_name(network)},
                                   {"threads", options.threads},
@@ -178,6 +194,7 @@ int bench_network_command(int argc, char** argv) {
   NetworkBenchOptions options;
   gboolean json = FALSE, with_peer = FALSE, layers = FALSE;
   NetworkTexts network;
+  OptionText plot;
   std::vector<GOptionEntry> entries = network.entries();
   entries.insert(
       entries.end(),
@@ -189,6 +206,8 @@ int bench_network_command(int argc, char** argv) {
        {"iterations", 'n', 0, G_OPTION_ARG_INT, &options.iterations, "Timed runs (default 30)",
         "N"},
        {"layers", 0, 0, G_OPTION_ARG_NONE, &layers, "Print each step's median time too", nullptr},
+       {"plot", 0, 0, G_OPTION_ARG_FILENAME, plot.out(),
+        "Draw the times as bars; with --layers each step's, too", "FILE.svg"},
        {"json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object", nullptr},
        {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}});
   auto args =
@@ -206,6 +225,7 @@ int bench_network_command(int argc, char** argv) {
   }
   options.json = json;
   options.layers = layers;
+  options.plot = plot.text();
   // The software device reads it when it starts.
   setenv("DVNN_SOFT_THREADS", std::to_string(options.threads).c_str(), 1);
   auto session = network.open(files[0]);

@@ -10,8 +10,10 @@
 
 #include "base/format.h"
 #include "kernels/suppression.h"
+#include "layers/attributes.h"
 #include "plan/reference.h"
 #include "tools/pictures.h"
+#include "tools/progress.h"
 #include "tools/session.h"
 
 namespace dvnn::tools {
@@ -37,9 +39,22 @@ struct OutputLoss {
   }
 };
 
+// Objects that are the same for both, and the most by which these differ.
 struct Agreement {
   size_t same = 0, of = 0;
+  double least_iou = 1, worst_confidence = 0;
 };
+
+// Whether an output's rows are boxes, best first: equal boxes may come in another order.
+bool has_rows_of_boxes(const network::Model& model, size_t output) {
+  for (const network::Step& step : model.steps) {
+    const bool writes = !step.outputs.empty() && step.outputs[0] == model.outputs[output].tensor;
+    if (writes && step.layer && layers::type_of(*step.layer) == std::string("DetectionOutput")) {
+      return true;
+    }
+  }
+  return false;
+}
 
 using objects::Object;
 using objects::Objects;
@@ -60,10 +75,20 @@ void compare(objects::Kind kind, const Objects& have, const Objects& want, Agree
   for (const Object& w : want) {
     if (w.confidence < kSureConfidence) continue;
     ++agreement->of;
-    agreement->same += std::any_of(have.begin(), have.end(), [&](const Object& h) {
-      return h.class_id == w.class_id && h.confidence >= kFoundConfidence &&
-             kernels::intersection_over_union(box_of(h), box_of(w)) >= kSameIou;
-    });
+    const Object* best = nullptr;
+    double best_iou = double{kSameIou};
+    for (const Object& h : have) {
+      if (h.class_id != w.class_id || h.confidence < kFoundConfidence) continue;
+      const double iou = double{kernels::intersection_over_union(box_of(h), box_of(w))};
+      if (iou < best_iou) continue;
+      best = &h;
+      best_iou = iou;
+    }
+    if (!best) continue;
+    ++agreement->same;
+    agreement->least_iou = std::min(agreement->least_iou, best_iou);
+    agreement->worst_confidence =
+        std::max(agreement->worst_confidence, std::fabs(double{best->confidence - w.confidence}));
   }
 }
 
@@ -112,13 +137,16 @@ class Comparison {
     accuracy.pictures = pictures_;
     for (size_t i = 0; i < losses_.size(); ++i) {
       const OutputLoss& loss = losses_[i];
-      accuracy.outputs.push_back({model_.outputs[i].name, loss.worst, loss.largest, loss.cosine()});
+      accuracy.outputs.push_back({model_.outputs[i].name, loss.worst, loss.largest, loss.cosine(),
+                                  session_->decoder() && has_rows_of_boxes(model_, i)});
     }
     if (session_->decoder()) {
       const bool classes = session_->decoder()->kind() == objects::Kind::kClassification;
       accuracy.compared = classes ? "top class" : "boxes";
       accuracy.agreeing = agreement_.same;
       accuracy.out_of = agreement_.of;
+      accuracy.least_iou = agreement_.least_iou;
+      accuracy.worst_confidence = agreement_.worst_confidence;
     }
     return accuracy;
   }
@@ -195,9 +223,11 @@ Result<Accuracy> measure_accuracy(const network::Model& model, const plan::Graph
   DVNN_ASSIGN(const auto paths, pictures_in(folder));
   Comparison comparison(model, picture);
   DVNN_TRY(comparison.open(graph, std::move(library), decoders));
+  Progress progress("checking picture", paths.size());
   for (const std::string& path : paths) {
     DVNN_ASSIGN(const cv::Mat bgr, read_picture(path));
     DVNN_TRY(comparison.add(path, bgr));
+    progress.advance();
   }
   return comparison.result();
 }
@@ -205,12 +235,21 @@ Result<Accuracy> measure_accuracy(const network::Model& model, const plan::Graph
 void print(const Accuracy& accuracy) {
   std::printf("accuracy over %zu pictures, the device against FP32:\n", accuracy.pictures);
   for (const Accuracy::Output& output : accuracy.outputs) {
+    if (output.rows_of_boxes) {
+      std::printf("  output %s: rows of boxes, compared as boxes\n", output.name.c_str());
+      continue;
+    }
     std::printf("  output %s: off by at most %.3g of %.3g, cosine %.6f\n", output.name.c_str(),
                 output.worst, output.largest, output.cosine);
   }
   if (accuracy.compared.empty()) return;
-  std::printf("  %s: %zu of %zu agree\n", accuracy.compared.c_str(), accuracy.agreeing,
+  std::printf("  %s: %zu of %zu agree", accuracy.compared.c_str(), accuracy.agreeing,
               accuracy.out_of);
+  if (accuracy.compared == "boxes" && accuracy.agreeing > 0) {
+    std::printf("; these overlap by %.3f or more, confidences differ by %.3f or less",
+                accuracy.least_iou, accuracy.worst_confidence);
+  }
+  std::printf("\n");
 }
 
 }  // namespace dvnn::tools

@@ -17,11 +17,15 @@ struct Accuracy {
     std::string name;
     double worst = 0, largest = 0;  // the largest error, and the largest value in FP32
     double cosine = 1;
+    // Compared as boxes alone: equal ones may come in another order, so the numbers above mean
+    // nothing.
+    bool rows_of_boxes = false;
   };
   size_t pictures = 0;
   std::vector<Output> outputs;
   std::string compared;  // "top class" or "boxes"; empty without a decoder
   size_t agreeing = 0, out_of = 0;
+  double least_iou = 1, worst_confidence = 0;  // of the boxes that agree
 };
 
 /// Runs `model` on the software device and `graph`, the model as it was imported, in FP32, on every

@@ -14,8 +14,10 @@
 #include "tools/convert/accuracy.h"
 #include "tools/convert/convert_outputs.h"
 #include "tools/convert/convert_texts.h"
+#include "tools/convert/mistakes.h"
 #include "tools/convert/report.h"
 #include "tools/options.h"
+#include "tools/progress.h"
 
 namespace dvnn::tools {
 namespace {
@@ -232,6 +234,7 @@ int convert_command(int argc, char** argv) {
       "Converts a model to a network file for dvinfer and dvnet.", entries, argc, argv);
   if (!args.ok()) return wrong_usage("convert", args.error().message);
   std::vector<std::string> files = args.value();
+  order_caffe_files(&files);
   std::string kind = t.from.text(kind_of(files).c_str());
   ConvertOutputs outputs = {t.output.text(), t.emit_cpp.text(), t.dot.text(),
                             t.svg.text(),    t.json.text(),     t.report.text()};
@@ -259,6 +262,8 @@ int convert_command(int argc, char** argv) {
     return wrong_usage("convert",
                        "a network file keeps its picture, layout and weights as they are");
   }
+  const std::string advice = t.from.given() ? "" : advice_on(files);
+  if (!advice.empty()) return wrong_usage("convert", advice);
   if (files.size() != (kind == "caffe" ? 2u : 1u) || outputs.network.empty()) {
     return wrong_usage("convert", wanted_files(kind, files, !outputs.network.empty()));
   }
@@ -270,7 +275,9 @@ int convert_command(int argc, char** argv) {
   }
 #endif
   convert::Report report;
+  Progress converting("converting " + files[0], 0);
   auto model = convert_files(kind, files, options, &report);
+  converting.clear();
   if (!model.ok()) return fail(model.error());
   model.value().producer = std::string("dvnet ") + DVNN_VERSION;
   if (Status s = write_outputs(outputs, model.value()); !s.ok()) return fail(s.error());
@@ -287,6 +294,11 @@ int convert_command(int argc, char** argv) {
               printable(outputs.network).c_str(), model.value().steps.size(),
               model.value().weights.size(), static_cast<unsigned long long>(model.value().io_bytes),
               without_reuse(report).c_str());
+  if (model.value().decoder.name.empty()) {
+    std::printf(
+        "note: no decoder: dvnet run prints numbers, and dvdecode refuses the network. Name one by "
+        "--preset (dvnet presets lists them) or --decoder\n");
+  }
   Accuracy accuracy;
 #ifdef DVNN_HAVE_OPENCV
   std::shared_ptr<const layers::CustomLibrary> library;

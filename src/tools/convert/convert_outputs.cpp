@@ -13,6 +13,7 @@
 #include "network/model_json.h"
 #include "network/network.h"
 #include "tools/dot.h"
+#include "tools/options.h"
 
 namespace dvnn::tools {
 namespace {
@@ -30,16 +31,6 @@ Status write_cpp(const network::Model& model, const std::string& folder) {
 }
 
 }  // namespace
-
-Status write_text(const std::string& path, const std::string& bytes) {
-  GError* error = nullptr;
-  if (g_file_set_contents(path.c_str(), bytes.data(), static_cast<gssize>(bytes.size()), &error)) {
-    return {};
-  }
-  const Error failure{ErrorCode::kIo, error->message};
-  g_error_free(error);
-  return failure;
-}
 
 Status check_written(const std::string& path, const network::Model& model) {
   for (const network::Step& step : model.steps) {

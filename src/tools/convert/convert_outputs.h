@@ -21,8 +21,6 @@ struct ConvertOutputs {
 /// Writes all but the report. The network file comes first.
 Status write_outputs(const ConvertOutputs& outputs, const network::Model& model);
 
-Status write_text(const std::string& path, const std::string& bytes);
-
 /// Reads a network file that was written and makes a slot of it, which commits every command: a
 /// file that nothing can load is removed, and is an error. Those with users' own layers, which are
 /// not here, are left.

@@ -14,6 +14,10 @@ namespace {
 json accuracy_to_json(const Accuracy& accuracy) {
   json outputs = json::array();
   for (const Accuracy::Output& o : accuracy.outputs) {
+    if (o.rows_of_boxes) {
+      outputs.push_back({{"name", o.name}, {"compared_as", "boxes"}});
+      continue;
+    }
     outputs.push_back(
         {{"name", o.name}, {"worst", o.worst}, {"largest", o.largest}, {"cosine", o.cosine}});
   }
@@ -21,6 +25,10 @@ json accuracy_to_json(const Accuracy& accuracy) {
   if (!accuracy.compared.empty()) {
     out["agreement"] = {
         {"of", accuracy.compared}, {"agreeing", accuracy.agreeing}, {"out_of", accuracy.out_of}};
+    if (accuracy.compared == "boxes" && accuracy.agreeing > 0) {
+      out["agreement"]["least_iou"] = accuracy.least_iou;
+      out["agreement"]["worst_confidence"] = accuracy.worst_confidence;
+    }
   }
   return out;
 }

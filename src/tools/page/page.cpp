@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/page/page.h"
+
+#include <nlohmann/json.hpp>
+
+#include "tools/page/page_text.h"
+
+namespace dvnn::tools {
+namespace {
+
+// A model's names must not end the page's script element.
+std::string in_script(const std::string& json) {
+  std::string text;
+  for (const char c : json) text += c == '<' ? std::string("\\u003c") : std::string(1, c);
+  return text;
+}
+
+void put(const std::string& mark, const std::string& text, std::string* page) {
+  const size_t at = page->find(mark);
+  if (at != std::string::npos) page->replace(at, mark.size(), text);
+}
+
+}  // namespace
+
+std::string page_of(const network::Model& model, const PageFacts& facts) {
+  const std::string data =
+      page_data(model, facts).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  std::string page = kPageHtml;
+  put("<!--style-->", std::string("<style>\n") + kPageStyle + "</style>", &page);
+  std::string script;
+  for (const char* part : kPageScripts) script += part;
+  // The data comes last: what it holds is not searched for marks.
+  put("<!--script-->", "<script>\n" + script + "</script>", &page);
+  put("<!--data-->",
+      "<script type=\"application/json\" id=\"data\">" + in_script(data) + "</script>", &page);
+  return page;
+}
+
+}  // namespace dvnn::tools

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// One page of HTML about a network, which needs nothing but a browser.
+#pragma once
+
+#include <string>
+
+#include "tools/page/page_data.h"
+
+namespace dvnn::tools {
+
+std::string page_of(const network::Model& model, const PageFacts& facts);
+
+}  // namespace dvnn::tools

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/page/page_data.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/format.h"
+#include "plan/plan.h"
+#include "tools/page/weight_ranges.h"
+#include "tools/step_graph.h"
+#include "tools/step_text.h"
+
+namespace dvnn::tools {
+namespace {
+
+using network::Model;
+using network::Step;
+using network::StepKind;
+using nlohmann::ordered_json;
+
+ordered_json tensor_json(const Model& model, int index) {
+  const network::TensorInfo& tensor = model.tensor(index);
+  return {{"shape", tensor.desc.shape.to_string()},
+          {"type", to_string(tensor.desc.type)},
+          {"layout", to_string(tensor.desc.layout)},
+          {"bytes", tensor.desc.bytes()}};
+}
+
+ordered_json input_json(const Model& model) {
+  const InputSpec& picture = model.input.picture;
+  ordered_json input = tensor_json(model, model.input.tensor);
+  input["order"] = to_string(picture.order);
+  input["mean"] = picture.mean;
+  input["scale"] = picture.scale;
+  input["resize"] = to_string(picture.resize);
+  input["pad_value"] = picture.pad_value;
+  return input;
+}
+
+// A tensor's place in the I/O buffer, and the steps during which its bytes are needed.
+struct Life {
+  int tensor = 0;
+  int born = 0, dies = 0;  // step that writes it (kFromInput: the input), and the last that reads
+};
+
+std::vector<Life> lives_of(const Model& model, const std::vector<std::vector<int>>& sources) {
+  const int end = static_cast<int>(model.steps.size());
+  std::vector<int> last(model.steps.size());
+  int input_last = 0;
+  for (int i = 0; i < end; ++i) {
+    last[static_cast<size_t>(i)] = i;
+    for (const int from : sources[static_cast<size_t>(i)]) {
+      (from == kFromInput ? input_last : last[static_cast<size_t>(from)]) = i;
+    }
+  }
+  auto covers = [&](const network::TensorInfo& written, const network::TensorInfo& output) {
+    return written.storage == output.storage &&
+           written.offset < output.offset + static_cast<uint64_t>(output.desc.bytes()) &&
+           output.offset < written.offset + static_cast<uint64_t>(written.desc.bytes());
+  };
+  std::vector<Life> lives = {{model.input.tensor, kFromInput, input_last}};
+  for (int i = 0; i < end; ++i) {
+    for (const int out : model.steps[static_cast<size_t>(i)].outputs) {
+      lives.push_back({out, i, last[static_cast<size_t>(i)]});
+    }
+  }
+  // The application reads outputs after the last step: of each byte what was written last.
+  for (const network::OutputInfo& output : model.outputs) {
+    const network::TensorInfo& read = model.tensor(output.tensor);
+    uint64_t covered = 0;
+    for (size_t i = lives.size(); i-- > 0 && covered < static_cast<uint64_t>(read.desc.bytes());) {
+      if (!covers(model.tensor(lives[i].tensor), read)) continue;
+      lives[i].dies = end;
+      covered += static_cast<uint64_t>(model.tensor(lives[i].tensor).desc.bytes());
+    }
+  }
+  return lives;
+}
+
+ordered_json memory_json(const Model& model, const std::vector<std::vector<int>>& sources) {
+  ordered_json blocks = ordered_json::array();
+  for (const Life& life : lives_of(model, sources)) {
+    const network::TensorInfo& tensor = model.tensor(life.tensor);
+    if (tensor.storage != network::Storage::kIo) continue;
+    blocks.push_back({{"name", tensor.name},
+                      {"shape", tensor.desc.shape.to_string()},
+                      {"offset", tensor.offset},
+                      {"bytes", tensor.desc.bytes()},
+                      {"born", life.born},
+                      {"dies", life.dies}});
+  }
+  return blocks;
+}
+
+ordered_json range_json(const WeightRange& range) {
+  return {{"least", range.least},       {"most", range.most},   {"rms", range.rms},
+          {"bias", range.largest_bias}, {"zeros", range.zeros}, {"bits", range.quantised ? 8 : 16}};
+}
+
+// Collects what the page begins with.
+class Warnings {
+ public:
+  void add(const char* grave, const std::string& text) {
+    list_.push_back({{"grave", grave}, {"text", text}});
+  }
+  ordered_json take() { return std::move(list_); }
+
+ private:
+  ordered_json list_ = ordered_json::array();
+};
+
+void warn_of_use(const Model& model, const PageFacts& facts, Warnings* warnings) {
+  if (!facts.decoder_error.empty()) {
+    warnings->add("error", "The decoder does not fit: " + facts.decoder_error);
+  } else if (model.decoder.name.empty()) {
+    warnings->add("warning",
+                  "No decoder is named, so dvdecode refuses this network, and dvnet run prints "
+                  "tensors instead of objects. Convert it with --preset or --decoder.");
+  } else if (model.labels.empty()) {
+    warnings->add("note", "There are no labels: objects are called by their class's number.");
+  }
+  const InputSpec& picture = model.input.picture;
+  const bool as_it_is =
+      picture.mean == std::array<float, 3>{} && picture.scale == std::array<float, 3>{{1, 1, 1}};
+  if (as_it_is && model.input.folded_scale.empty()) {
+    warnings->add("note",
+                  "Pixels enter as they are, 0 to 255. If nothing sensible is found, the model may "
+                  "want --mean and --scale.");
+  }
+}
+
+void warn_of_weights(const Step& step, const WeightRange& range, Warnings* warnings) {
+  constexpr float kNearLimit = 32768;  // half of what binary16 holds
+  if (!range.known) return;
+  const float largest = std::max({std::fabs(range.least), std::fabs(range.most)});
+  if (largest == 0) {
+    warnings->add("warning", "All weights of '" + step.name + "' are zero.");
+  } else if (std::max(largest, range.largest_bias) > kNearLimit) {
+    warnings->add("warning",
+                  format("'%s' has weights or biases of up to %g; 16 bits end at 65504.",
+                         step.name.c_str(), double{std::max(largest, range.largest_bias)}));
+  }
+}
+
+void warn_of_places(const Model& model, Warnings* warnings) {
+  const auto on_cpu = std::count_if(model.steps.begin(), model.steps.end(),
+                                    [](const Step& s) { return s.kind == StepKind::kCpu; });
+  if (on_cpu == 0) return;
+  warnings->add("note",
+                format("%zu of %zu steps do not run on the device; the graph shows which, and why.",
+                       static_cast<size_t>(on_cpu), model.steps.size()));
+}
+
+}  // namespace
+
+ordered_json page_data(const Model& model, const PageFacts& facts) {
+  const auto sources = step_sources(model);
+  const auto notes = plan::explain(model);
+  Warnings warnings;
+  warn_of_use(model, facts, &warnings);
+  warn_of_places(model, &warnings);
+  if (!notes.ok()) {
+    warnings.add("note", "Why steps run where they do is not known: " + notes.error().message);
+  }
+  ordered_json steps = ordered_json::array();
+  double us = 0;
+  int64_t macs = 0;
+  for (size_t i = 0; i < model.steps.size(); ++i) {
+    const Step& step = model.steps[i];
+    const bool on_device = step.kind == StepKind::kDevice;
+    ordered_json entry = {{"name", step.name},
+                          {"does", describe(step)},
+                          {"where", on_device ? "device" : "CPU"},
+                          {"layers", step.layers},
+                          {"from", sources[i]},
+                          {"macs", network::step_macs(step)},
+                          {"inputs", ordered_json::array()},
+                          {"outputs", ordered_json::array()}};
+    for (const int in : step.inputs) entry["inputs"].push_back(tensor_json(model, in));
+    for (const int out : step.outputs) entry["outputs"].push_back(tensor_json(model, out));
+    if (notes.ok()) {
+      entry["where"] = notes.value()[i].where;
+      entry["why"] = notes.value()[i].why;
+    }
+    if (on_device) {
+      const device::Estimate estimate = device::estimate(step.command, facts.hardware);
+      entry["weight_bytes"] = weight_bytes(step);
+      entry["us"] = estimate.microseconds;
+      entry["bound"] = estimate.waits_for_memory ? "memory" : "multipliers";
+      us += estimate.microseconds;
+      const WeightRange range = weight_range(model, step);
+      if (range.known) entry["weights"] = range_json(range);
+      warn_of_weights(step, range, &warnings);
+    }
+    if (i < facts.step_ms.size()) entry["measured_us"] = facts.step_ms[i] * 1e3;
+    macs += network::step_macs(step);
+    steps.push_back(std::move(entry));
+  }
+  ordered_json outputs = ordered_json::array();
+  for (const auto& output : model.outputs) {
+    ordered_json entry = {{"name", output.name}};
+    entry.update(tensor_json(model, output.tensor));
+    outputs.push_back(std::move(entry));
+  }
+  return {{"name", model.name},
+          {"producer", model.producer},
+          {"source", model.source},
+          {"warnings", warnings.take()},
+          {"input", input_json(model)},
+          {"outputs", outputs},
+          {"decoder", {{"name", model.decoder.name}, {"params", *model.decoder.params}}},
+          {"labels", model.labels},
+          {"macs", macs},
+          {"weight_bytes", model.weights.size()},
+          {"io_bytes", model.io_bytes},
+          {"constant_bytes", model.constant_bytes},
+          {"board", format("%d multipliers at %g MHz, %g bytes per clock", facts.hardware.macs,
+                           facts.hardware.clock_mhz, facts.hardware.bus_bytes)},
+          {"estimate_us", us},
+          {"measured_on", facts.measured_on},
+          {"steps", steps},
+          {"memory", memory_json(model, sources)}};
+}
+
+}  // namespace dvnn::tools

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the page of `dvnet inspect --html` shows, as the JSON that its script reads.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "device/estimate.h"
+#include "network/model.h"
+
+namespace dvnn::tools {
+
+/// What was measured or found out beside the model.
+struct PageFacts {
+  device::Hardware hardware;    // of the estimate
+  std::vector<double> step_ms;  // measured here, by step; empty: not measured
+  std::string measured_on;      // the device's name
+  std::string decoder_error;    // why the decoder cannot be made; empty: it can
+};
+
+nlohmann::ordered_json page_data(const network::Model& model, const PageFacts& facts);
+
+}  // namespace dvnn::tools

@@ -1,0 +1,110 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What dvnet says to people: mistakes are answered, help is found, progress is for terminals alone.
+
+    check_manners.py DVNET NETWORK.dvn
+"""
+import os
+import pty
+import subprocess
+import sys
+import tempfile
+import xml.dom.minidom
+
+DVNET, NETWORK = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+failures = []
+
+
+def run(*args):
+    return subprocess.run([DVNET, *args], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+
+
+def check(right, what):
+    if not right:
+        failures.append(what)
+
+
+def check_answer(args, status, *words):
+    done = run(*args)
+    check(done.returncode == status, "%s ends with %d, not %d" % (args, done.returncode, status))
+    for word in words:
+        check(word in done.stderr, "%s says %r, without %r" % (args, done.stderr, word))
+    check(done.stderr.count("\n") == 1, "%s says more than a line: %r" % (args, done.stderr))
+
+
+def check_mistakes():
+    for name in ("a.pt", "a.tflite", "a.pb", "a.txt", "a.prototxt", "a.caffemodel", "a.dvn", "a.onnx"):
+        open(name, "w").write("hello\n")
+    for name, kind in (("a.pt", "PyTorch"), ("a.tflite", "TensorFlow Lite"), ("a.pb", "TensorFlow"), ("a.txt", "text")):
+        check_answer(["convert", name, "-o", "o.dvn"], 2, name, kind)
+    check_answer(["convert", "a.prototxt", "-o", "o.dvn"], 2, "caffemodel")
+    check_answer(["convert", "a.caffemodel", "-o", "o.dvn"], 2, "prototxt")
+    check_answer(["convert", "a.onnx", "-o", "o.dvn"], 1, "not an ONNX model")
+    # In either order it is the prototxt that is read as text.
+    check_answer(["convert", "a.caffemodel", "a.prototxt", "-o", "o.dvn"], 1, "a.prototxt")
+    for command in ("inspect", "run"):
+        check_answer([command, "a.dvn", *(["a.txt"] if command == "run" else [])], 1, "not a .dvn file")
+    check_answer(["frobnicate"], 2, "no command")
+    check_answer(["convert", NETWORK], 2, "-o")
+
+
+def check_help():
+    for words in (["help"], ["--help"], ["bench", "--help"], ["bench", "help"]):
+        done = run(*words)
+        check(done.returncode == 0 and "bench network" in done.stdout, "%s: %r" % (words, done))
+    check(run("bench").returncode == 2, "bench alone is wrong usage")
+    check("bench decode" in run("bench").stderr, "bench alone lists what there is")
+    check(run("bench", "convert", "--help").stdout.startswith("Usage:\n  dvnet bench convert"), "whose help it is")
+    check("Status:" in run("--help").stdout, "exit statuses are told")
+
+
+def on_terminal(*args):
+    """stderr on a terminal."""
+    ours, theirs = pty.openpty()
+    done = subprocess.Popen([DVNET, *args], stdout=subprocess.DEVNULL, stderr=theirs)
+    os.close(theirs)
+    said = b""
+    while True:
+        try:
+            part = os.read(ours, 4096)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        said += part
+    os.close(ours)
+    return done.wait(), said
+
+
+def check_progress():
+    bench = ["bench", "network", NETWORK, "-n", "20"]
+    check(run(*bench).stderr == "", "progress in a pipe")
+    status, said = on_terminal(*bench)
+    check(status == 0 and b"of 20" in said, "no progress on a terminal: %r" % said)
+    check(said.endswith(b"\r\x1b[K"), "the line stays: %r" % said)
+
+
+def check_plots():
+    check(run("bench", "network", NETWORK, "-n", "2", "--layers", "--plot", "n.svg").returncode == 0, "network's plot")
+    bars = xml.dom.minidom.parse("n.svg").getElementsByTagName("rect")
+    check(len(bars) > 10, "%d bars" % len(bars))
+    widths = [float(bar.getAttribute("width")) for bar in bars if bar.getAttribute("rx")]
+    check(max(widths) > 300 and min(widths) >= 1, "widths %s" % widths)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        check_mistakes()
+        check_help()
+        check_progress()
+        check_plots()
+        os.chdir("/")
+    for failure in failures:
+        print("FAILED", failure)
+    print("%d failures" % len(failures))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -233,6 +233,28 @@ START_TEST(libraries_that_do_not_fit_are_named) {
   ck_assert(has(size, wrong.path().c_str()) && has(size, "7 bytes") && has(size, "1392"));
   ck_assert(has(failure({NO_NETWORK, weights.path()}), "DVNN_NETWORK"));
   ck_assert(has(failure({"/nowhere.so", weights.path()}), "/nowhere.so"));
+  // A library that is no network is told so first, and not asked for weights.
+  ck_assert(has(failure({NO_NETWORK, ""}), "DVNN_NETWORK"));
+}
+END_TEST
+
+// The vendor's programs get these with dmp_network.h.
+START_TEST(the_vendors_clocks_measure_time) {
+  constexpr int kPause = 20000;  // microseconds
+  const double begin = get_clock_sec();
+  TimeInterval real;
+  TimeIntervalThread own;
+  usleep(kPause);
+  ck_assert_int_ge(real.get_us(), kPause);
+  ck_assert_double_ge(real.get_ms(), kPause / 1e3);
+  ck_assert_double_ge(get_clock_sec() - begin, kPause / 1e6);
+  ck_assert_int_lt(own.get_us(), kPause);  // who sleeps takes no processor
+  real.reset();
+  ck_assert_int_lt(real.get_us(), kPause);
+  long most = 0;
+  double user = -1, system = -1;
+  ck_assert_int_eq(get_exec_stats(&most, &user, &system), 0);
+  ck_assert(most > 0 && user >= 0 && system >= 0);
 }
 END_TEST
 
@@ -333,4 +355,5 @@ END_TEST
 
 DVNN_TEST_MAIN(generated, a_program_runs_its_network, calls_in_the_wrong_order_are_refused,
                a_library_runs_as_a_network_with_many_slots, libraries_that_do_not_fit_are_named,
-               the_published_prior_box_gives_its_example, real_weights_of_the_vendors_network_run)
+               the_vendors_clocks_measure_time, the_published_prior_box_gives_its_example,
+               real_weights_of_the_vendors_network_run)

@@ -50,27 +50,30 @@ class HostileChain {
     return "";
   }
 
-  /// The next error on the bus, if there is one; messages of elements before it are kept.
+  /// The next error on the bus, if there is one; messages of elements and warnings before it are
+  /// kept.
   std::string take_error() {
-    constexpr auto kTypes = static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_ELEMENT);
-    GstMessage* message = gst_bus_pop_filtered(bus_, kTypes);
-    while (message && GST_MESSAGE_TYPE(message) == GST_MESSAGE_ELEMENT) {
-      g_clear_pointer(&told_, gst_structure_free);
-      told_ = gst_structure_copy(gst_message_get_structure(message));
+    constexpr auto kTypes =
+        static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_WARNING | GST_MESSAGE_ELEMENT);
+    while (GstMessage* message = gst_bus_pop_filtered(bus_, kTypes)) {
+      const GstMessageType type = GST_MESSAGE_TYPE(message);
+      std::string text;
+      if (type == GST_MESSAGE_ELEMENT) {
+        g_clear_pointer(&told_, gst_structure_free);
+        told_ = gst_structure_copy(gst_message_get_structure(message));
+      } else {
+        text = text_of(message);
+      }
       gst_message_unref(message);
-      message = gst_bus_pop_filtered(bus_, kTypes);
+      if (type == GST_MESSAGE_ERROR) return text;
+      if (type == GST_MESSAGE_WARNING) warning_ = text;
     }
-    if (!message) return "";
-    GError* error = nullptr;
-    gchar* debug = nullptr;
-    gst_message_parse_error(message, &error, &debug);
-    const std::string text = error->message;
-    ck_assert_msg(!text.empty() && dvnn::is_printable(text), "no line of text: %s", text.c_str());
-    ck_assert(!debug || g_utf8_validate(debug, -1, nullptr));
-    g_error_free(error);
-    g_free(debug);
-    gst_message_unref(message);
-    return text;
+    return "";
+  }
+  /// The last warning; empty if there was none.
+  std::string take_warning() {
+    (void)take_error();
+    return std::exchange(warning_, {});
   }
   /// The structure of the last message of an element; null if there was none. (transfer full)
   GstStructure* take_structure() {
@@ -79,10 +82,27 @@ class HostileChain {
   }
 
  private:
+  static std::string text_of(GstMessage* message) {
+    GError* error = nullptr;
+    gchar* debug = nullptr;
+    if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
+      gst_message_parse_error(message, &error, &debug);
+    } else {
+      gst_message_parse_warning(message, &error, &debug);
+    }
+    const std::string text = error->message;
+    ck_assert_msg(!text.empty() && dvnn::is_printable(text), "no line of text: %s", text.c_str());
+    ck_assert(!debug || g_utf8_validate(debug, -1, nullptr));
+    g_error_free(error);
+    g_free(debug);
+    return text;
+  }
+
   GstHarness* harness_;
   GstBus* bus_ = gst_bus_new();
   GstBuffer* out_ = nullptr;
   GstStructure* told_ = nullptr;
+  std::string warning_;
 };
 
 /// A gray frame, in memory that is exactly as large as the caps say.

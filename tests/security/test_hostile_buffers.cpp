@@ -33,6 +33,11 @@ GstVideoMeta* add_video_meta(GstBuffer* frame, const GstVideoInfo& info) {
       const_cast<gsize*>(info.offset), const_cast<gint*>(info.stride));
 }
 
+// All that it can tell, of frames as they are.
+const std::string kPublish =
+    "dvpublish location=/dev/null mode=frames+events+tracks snapshot=object "
+    "details=points+outlines+masks+texts+embeddings+numbers";
+
 std::string whole_line(const std::string& more = "") {
   return "dvconvert ! " + infer_grid() + " ! dvdecode post-messages=true post-empty=true " + more +
          " ! dvtrack confirm=0 ! dvzones "
@@ -99,6 +104,39 @@ START_TEST(planes_may_overlap_and_be_short_of_nothing) {
     add_box(frame);
     add_video_meta(frame, info)->offset[1] = 0;
     dvnn_assert_text(chain.push(frame), "");
+  }
+}
+END_TEST
+
+// dvpublish needs no pixels but for pictures: it lets the frame pass, and warns.
+START_TEST(pictures_are_made_of_no_frame_that_lies) {
+  const struct {
+    const char *format, *words;
+    void (*lie)(GstVideoMeta*);
+  } lies[] = {
+      {"RGB", "shorter than a row", [](GstVideoMeta* m) { m->stride[0] = -192; }},
+      {"RGB", "memory ends", [](GstVideoMeta* m) { m->stride[0] = 1 << 20; }},
+      {"RGB", "memory ends", [](GstVideoMeta* m) { m->offset[0] = 64 * 64 * 3 - 1; }},
+      {"RGB", "GstVideoMeta describes", [](GstVideoMeta* m) { m->width = 16; }},
+      {"RGB", "GstVideoMeta describes", [](GstVideoMeta* m) { m->height = G_MAXINT; }},
+      {"RGB", "memory ends", [](GstVideoMeta* m) { m->height = 65; }},
+      {"RGB", "GstVideoMeta describes",
+       [](GstVideoMeta* m) { m->format = GST_VIDEO_FORMAT_GRAY8; }},
+      {"I420", "memory ends", [](GstVideoMeta* m) { m->offset[2] = 64 * 64 * 3 / 2 - 1; }},
+  };
+  for (const auto& one : lies) {
+    for (const char* snapshot : {"object", "frame"}) {
+      HostileChain chain(std::string("dvpublish location=/dev/null snapshot=") + snapshot,
+                         video_caps(one.format, kSize, kSize));
+      const GstVideoInfo info = video_info(one.format, kSize, kSize);
+      GstBuffer* frame = exact_frame(info);
+      add_box(frame);
+      one.lie(add_video_meta(frame, info));
+      dvnn_assert_text(chain.push(frame), "");
+      const std::string warning = chain.take_warning();
+      ck_assert_msg(warning.find(one.words) != std::string::npos, "lie %td: '%s'", &one - lies,
+                    warning.c_str());
+    }
   }
 }
 END_TEST
@@ -191,7 +229,7 @@ START_TEST(regions_of_interest_may_say_anything) {
         "detection, x0=(double)nan, y0=(double)inf, x1=(double)-inf, y1=(double)1e308;",
         "detection, class-id=(int)-2147483648, confidence=(double)1e308;",
         "classification, label=(string)NULL;", "unknown, x=(int)1;"}) {
-    HostileChain chain(whole_line(), video_caps("RGB", kSize, kSize));
+    HostileChain chain(whole_line() + " ! " + kPublish, video_caps("RGB", kSize, kSize));
     GstBuffer* frame = exact_frame(video_info("RGB", kSize, kSize));
     for (GQuark type : types) {
       for (guint extent : {0U, 1U, 64U, guint{G_MAXINT}, G_MAXUINT}) {
@@ -210,7 +248,7 @@ START_TEST(regions_of_interest_may_say_anything) {
 END_TEST
 
 START_TEST(objects_may_say_anything) {
-  HostileChain chain(whole_line(), video_caps("RGB", kSize, kSize));
+  HostileChain chain(whole_line() + " ! " + kPublish, video_caps("RGB", kSize, kSize));
   GstBuffer* frame = exact_frame(video_info("RGB", kSize, kSize));
   GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);
   const std::string megabytes(8 << 20, '\x80');
@@ -411,7 +449,8 @@ START_TEST(times_may_be_anything) {
   for (const char* how : {"", "interval=1000", "max-rate=1e-300", "max-rate=1000 when-busy=pass"}) {
     for (double rate : {1.0, -1.0, 1e300, -1e-300}) {
       HostileChain chain("dvconvert ! " + infer_grid(how) +
-                             " ! dvdecode post-messages=true post-empty=true ! dvoverlay",
+                             " ! dvdecode post-messages=true post-empty=true ! dvoverlay ! " +
+                             kPublish,
                          video_caps("RGB", kSize, kSize));
       GstSegment segment;
       gst_segment_init(&segment, GST_FORMAT_TIME);
@@ -478,7 +517,8 @@ int main() {
   return run_gst_suite(
       "hostile_buffers",
       {video_metas_that_lie_are_refused, planes_may_overlap_and_be_short_of_nothing,
-       crops_beyond_the_frame_are_refused, frames_of_any_shape_are_read_within_their_memory,
+       pictures_are_made_of_no_frame_that_lies, crops_beyond_the_frame_are_refused,
+       frames_of_any_shape_are_read_within_their_memory,
        frames_that_are_shorter_than_their_caps_are_refused, absurd_rates_and_pixels_do_no_harm,
        regions_of_interest_may_say_anything, objects_may_say_anything,
        many_objects_cost_what_they_are, tensor_metas_that_lie_are_refused,

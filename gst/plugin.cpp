@@ -7,6 +7,9 @@
 #include "elements/dvpublish/dvpublish.h"
 #include "elements/dvtrack/dvtrack.h"
 #include "elements/dvzones/dvzones.h"
+#ifdef DVNN_HAVE_READ
+#include "elements/dvread/dvread.h"
+#endif
 #ifdef DVNN_HAVE_OVERLAY
 #include "elements/dvoverlay/dvoverlay.h"
 #endif
@@ -18,6 +21,9 @@ static gboolean plugin_init(GstPlugin* plugin) {
   good &= GST_ELEMENT_REGISTER(dvtrack, plugin);
   good &= GST_ELEMENT_REGISTER(dvzones, plugin);
   good &= GST_ELEMENT_REGISTER(dvpublish, plugin);
+#ifdef DVNN_HAVE_READ
+  good &= GST_ELEMENT_REGISTER(dvread, plugin);
+#endif
 #ifdef DVNN_HAVE_OVERLAY
   good &= GST_ELEMENT_REGISTER(dvoverlay, plugin);
 #endif

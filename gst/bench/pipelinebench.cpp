@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/format.h"
+#include "tools/bench/plot.h"
 #include "tools/commands.h"
 #include "tools/options.h"
 
@@ -23,6 +24,7 @@ struct PipelineOptions {
   std::string network, device, format = "NV12";
   int width = 1280, height = 720, frames = 200;
   bool json = false;
+  std::string plot;  // a file, or empty
 };
 
 // Records when each frame entered an element, and how long it stayed.
@@ -144,6 +146,14 @@ int run_bench(const PipelineOptions& o) {
   if (!peer.ok()) return fail(peer.error());
   const double fps = o.frames / seconds.value();
   const double ours = median(watches["dvconvert"].milliseconds);
+  BarPlot plot = {format("%s %dx%d: %.1f frames/s", o.format.c_str(), o.width, o.height, fps),
+                  "ms",
+                  {"median per frame"},
+                  {}};
+  for (const char* name : kElements)
+    plot.rows.push_back({name, {median(watches[name].milliseconds)}});
+  plot.rows.push_back({"peer: videoconvertscale", {peer.value()}});
+  if (Status s = write_plot(o.plot, plot); !s.ok()) return fail(s.error());
   if (o.json) {
     nlohmann::ordered_json out = {{"format", o.format},
                                   {"width", o.width},
@@ -174,7 +184,7 @@ int run_bench(const PipelineOptions& o) {
 int bench_pipeline_command(int argc, char** argv) {
   PipelineOptions options;
   gboolean json = FALSE;
-  OptionText network, device, pixel_format;
+  OptionText network, device, pixel_format, plot;
   const GOptionEntry entries[] = {
       {"network", 0, 0, G_OPTION_ARG_FILENAME, network.out(),
        "Network file (default: the installed one)", "FILE.dvn"},
@@ -184,6 +194,7 @@ int bench_pipeline_command(int argc, char** argv) {
       {"width", 0, 0, G_OPTION_ARG_INT, &options.width, "Frame width (default 1280)", "PIXELS"},
       {"height", 0, 0, G_OPTION_ARG_INT, &options.height, "Frame height (default 720)", "PIXELS"},
       {"frames", 'n', 0, G_OPTION_ARG_INT, &options.frames, "Frames to run (default 200)", "N"},
+      {"plot", 0, 0, G_OPTION_ARG_FILENAME, plot.out(), "Draw the times as bars", "FILE.svg"},
       {"json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object", nullptr},
       {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
   auto args = parse_options("", "Times the pipeline on a test picture, and each element in it.",
@@ -196,6 +207,7 @@ int bench_pipeline_command(int argc, char** argv) {
   options.device = device.text();
   options.format = pixel_format.text("NV12");
   options.json = json;
+  options.plot = plot.text();
   gst_init(nullptr, nullptr);
   return run_bench(options);
 }

@@ -23,7 +23,7 @@ struct DetailNumber {
 struct Details {
   gatomicrefcount owners;
   GArray *points, *outline;  // of DetailPoint, or null
-  gchar *skeleton, *text;
+  gchar *skeleton, *text, *text_format;
   Corners place;  // of the mask
   guint width, height;
   GBytes* cells;      // of the mask, or null
@@ -73,6 +73,7 @@ Details* copy_details(const Details& from) {
   copy->outline = copy_array(from.outline, sizeof(DetailPoint));
   copy->skeleton = g_strdup(from.skeleton);
   copy->text = g_strdup(from.text);
+  copy->text_format = g_strdup(from.text_format);
   copy->place = from.place;
   copy->width = from.width;
   copy->height = from.height;
@@ -146,6 +147,7 @@ void release_details(gpointer shared) {
   g_clear_pointer(&details->cells, g_bytes_unref);
   g_free(details->skeleton);
   g_free(details->text);
+  g_free(details->text_format);
   g_free(details);
 }
 
@@ -374,6 +376,31 @@ void gst_dv_object_set_text(GstDvObject* object, const gchar* text) {
   Details* details = own_details(object);
   g_free(details->text);
   details->text = valid;
+}
+
+/**
+ * gst_dv_object_get_text_format:
+ * @object: an object
+ *
+ * Returns: (nullable) (transfer none): the kind of the code that the text was read from, such as
+ * "QR-Code" or "EAN-13"
+ */
+const gchar* gst_dv_object_get_text_format(const GstDvObject* object) {
+  g_return_val_if_fail(object != nullptr, nullptr);
+  return object->details ? details_of(object)->text_format : nullptr;
+}
+
+/**
+ * gst_dv_object_set_text_format:
+ * @object: an object
+ * @format: (nullable): the kind of the code that the text was read from
+ */
+void gst_dv_object_set_text_format(GstDvObject* object, const gchar* format) {
+  g_return_if_fail(object != nullptr);
+  gchar* valid = format && *format ? g_utf8_make_valid(format, -1) : nullptr;
+  Details* details = own_details(object);
+  g_free(details->text_format);
+  details->text_format = valid;
 }
 
 /**

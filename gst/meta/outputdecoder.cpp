@@ -71,9 +71,13 @@ Status OutputDecoder::prepare(const GstDvTensorMeta& outputs) {
   outputs_ = read_;
   const gchar* name = gst_dv_network_info_get_decoder(network_.get());
   if (!*name) {
-    return Error{ErrorCode::kUnsupported, std::string("network '") +
-                                              gst_dv_network_info_get_name(network_.get()) +
-                                              "' names no decoder: convert it with --decoder"};
+    const gchar* network = gst_dv_network_info_get_name(network_.get());
+    // A library of generated sources is called as its file.
+    const char* remedy = g_str_has_suffix(network, ".so")
+                             ? "name one in DVNN_NETWORK()'s second argument"
+                             : "convert it with --decoder";
+    return Error{ErrorCode::kUnsupported,
+                 std::string("network '") + network + "' names no decoder: " + remedy};
   }
   std::vector<decode::NamedOutput> named;
   for (const Output& output : outputs_) {

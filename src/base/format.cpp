@@ -54,6 +54,15 @@ bool is_control(const std::string& text, size_t at, size_t length) {
 
 }  // namespace
 
+bool is_utf8(const std::string& text) {
+  for (size_t i = 0; i < text.size();) {
+    const size_t length = sequence_length(text, i);
+    if (length == 0) return false;
+    i += length;
+  }
+  return true;
+}
+
 std::string printable(const std::string& text) {
   std::string out;
   for (size_t i = 0; i < text.size();) {

@@ -8,6 +8,9 @@ namespace dvnn {
 
 std::string format(const char* fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/// Whether a string is UTF-8 throughout.
+bool is_utf8(const std::string& text);
+
 /// Makes a string from a file one line of valid UTF-8 that is safe on a terminal: control
 /// characters (including those from U+0080 on), marks that change the direction of writing, and
 /// stray bytes become '?'.

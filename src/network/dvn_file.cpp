@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -135,8 +136,13 @@ Result<Model> read_open_file(int fd, const Cancellation* cancellation) {
   if (fstat(fd, &st) != 0) return io_error("cannot be read");
   if (!S_ISREG(st.st_mode)) return Error{ErrorCode::kIo, "not a regular file"};
   if (st.st_size == 0) return Error{ErrorCode::kMalformed, "the file is empty"};
-  Header header;
-  DVNN_TRY(read_at(fd, 0, &header, sizeof header));
+  Header header = {};
+  // A file that is shorter than a header and does not even begin like one is something else.
+  const auto begins = std::min<uint64_t>(sizeof header.magic, static_cast<uint64_t>(st.st_size));
+  DVNN_TRY(read_at(fd, 0, &header, begins));
+  if (std::memcmp(header.magic, kMagic, begins) == 0) {
+    DVNN_TRY(read_at(fd, 0, &header, sizeof header));
+  }
   DVNN_TRY(check_header(header, static_cast<uint64_t>(st.st_size)));
   std::string text(header.json_bytes, '\0');
   DVNN_TRY(read_at(fd, header.json_offset, &text[0], text.size()));

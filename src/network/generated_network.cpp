@@ -241,11 +241,11 @@ bool is_generated(const std::string& path) {
 Result<std::shared_ptr<Network>> load_generated(const NetworkSource& source,
                                                 std::shared_ptr<device::Device> device) {
   auto load = [&]() -> Result<std::shared_ptr<Network>> {
+    DVNN_ASSIGN(const Sources sources, open_sources(source.path));
     if (source.weights.empty()) {
       return Error{ErrorCode::kInvalidArgument,
                    "its weights are in another file, which must be named, too (NAME_weights.bin)"};
     }
-    DVNN_ASSIGN(const Sources sources, open_sources(source.path));
     DVNN_ASSIGN(auto code, create_instance(sources));
     DVNN_TRY(Access::initialize(code.get(), device, nullptr));
     DVNN_ASSIGN(const std::vector<uint8_t> weights, read_weights(source.weights));

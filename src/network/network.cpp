@@ -12,6 +12,7 @@
 
 #include "base/format.h"
 #include "base/guard.h"
+#include "device/call_watch.h"
 #include "layers/attributes.h"
 #include "layers/workspace.h"
 #include "network/dvn_file.h"
@@ -25,7 +26,8 @@ namespace {
 struct Entry {
   std::mutex mutex;  // of what follows; never held while anything is loaded
   std::condition_variable loaded;
-  bool loading = false;  // whoever wants the same network waits; others do not
+  bool loading = false;                       // whoever wants the same network waits; others do not
+  const device::CallWatch* loader = nullptr;  // of the thread that loads it, while it does
   std::weak_ptr<Network> network;
 
   bool expired() {
@@ -118,6 +120,7 @@ class Turn {
   ~Turn() {
     const std::lock_guard<std::mutex> lock(entry_.mutex);
     entry_.loading = false;
+    entry_.loader = nullptr;
     entry_.loaded.notify_all();
   }
   Turn(const Turn&) = delete;
@@ -132,13 +135,17 @@ Result<std::shared_ptr<Network>> load_shared(Entry* entry, const NetworkSource& 
                                              const std::string& selector) {
   {
     std::unique_lock<std::mutex> lock(entry->mutex);
+    device::CallWatch* const watch = device::CallWatch::current();
     while (entry->loading) {
       DVNN_TRY(check_cancelled(source.cancellation));
       constexpr std::chrono::milliseconds kLook{20};
       entry->loaded.wait_for(lock, kLook);
+      // A device that does not answer the other is none that answers this one.
+      if (watch) watch->follow(entry->loader);
     }
     if (auto network = entry->network.lock()) return network;
     entry->loading = true;
+    entry->loader = watch;
   }
   const Turn turn(entry);
   DVNN_ASSIGN(auto network, load_unshared(source, selector));

@@ -99,8 +99,10 @@ Result<PixelSize> parse_size(const std::string& text) {
   return Error{ErrorCode::kInvalidArgument, "'" + text + "' is not WIDTHxHEIGHT, like 320x240"};
 }
 
-Result<network::Model> replan(const network::Model& model, int width, int height,
-                              const Cancellation* cancellation) {
+// replan(), with what was decided; `report` may be null.
+static Result<network::Model> replan_reporting(const network::Model& model, int width, int height,
+                                               const Cancellation* cancellation,
+                                               PlanReport* report) {
   const Shape& from = model.tensors[static_cast<size_t>(model.input.tensor)].desc.shape;
   if (!is_picture(from)) {
     return Error{ErrorCode::kUnsupported,
@@ -130,7 +132,7 @@ Result<network::Model> replan(const network::Model& model, int width, int height
         saved["nodes"][i]["params"] = layers::params_of(*layer);
       }
     }
-    return plan_loaded(std::move(graph), options, model.input.picture, std::move(saved), nullptr);
+    return plan_loaded(std::move(graph), options, model.input.picture, std::move(saved), report);
   };
   auto planned = guarded("planning it", planned_anew);
   if (!planned.ok()) {
@@ -147,6 +149,30 @@ Result<network::Model> replan(const network::Model& model, int width, int height
   follow_size(from, width, height, &*sized.decoder.params);
   DVNN_TRY(network::validate(sized));
   return planned;
+}
+
+Result<network::Model> replan(const network::Model& model, int width, int height,
+                              const Cancellation* cancellation) {
+  return replan_reporting(model, width, height, cancellation, nullptr);
+}
+
+Result<std::vector<StepNote>> explain(const network::Model& model) {
+  const Shape& input = model.tensor(model.input.tensor).desc.shape;
+  const bool pictured = is_picture(input);
+  PlanReport report;
+  DVNN_ASSIGN(const network::Model again,
+              replan_reporting(model, pictured ? input.w() : 0, pictured ? input.h() : 0, nullptr,
+                               &report));
+  std::vector<StepNote> notes;
+  for (StepNote& note : report.steps) {
+    if (note.where != "in place") notes.push_back(std::move(note));
+  }
+  bool same = notes.size() == model.steps.size() && again.steps.size() == model.steps.size();
+  for (size_t i = 0; same && i < notes.size(); ++i) {
+    same = again.steps[i].name == model.steps[i].name;
+  }
+  if (same) return notes;
+  return Error{ErrorCode::kUnsupported, "the network was planned by another version"};
 }
 
 }  // namespace dvnn::plan

@@ -58,9 +58,9 @@ Graph alone(const Graph& graph, const Node& node) {
   return own;
 }
 
-class Search {
+class BitSearch {
  public:
-  Search(const Graph& graph, const PlanOptions& options, Values samples)
+  BitSearch(const Graph& graph, const PlanOptions& options, Values samples)
       : graph_(graph), options_(options), samples_(std::move(samples)) {}
 
   Status run() {
@@ -182,7 +182,7 @@ Result<WeightBits> choose_weight_bits(Graph* graph, const PlanOptions& options,
                                       const InputSpec& picture) {
   if (!can_be_measured(*graph)) return WeightBits();
   DVNN_ASSIGN(auto samples, sample_inputs(*graph, options, picture));
-  Search search(*graph, options, std::move(samples));
+  BitSearch search(*graph, options, std::move(samples));
   DVNN_TRY(search.run());
   search.apply(graph);
   return search.found();

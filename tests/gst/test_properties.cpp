@@ -13,8 +13,8 @@ using namespace dvnn::test;
 
 namespace {
 
-const char* const kElements[] = {"dvconvert", "dvinfer", "dvdecode",
-                                 "dvtrack",   "dvzones", "dvoverlay"};
+const char* const kElements[] = {"dvconvert", "dvinfer",   "dvdecode", "dvtrack",
+                                 "dvzones",   "dvpublish", "dvoverlay"};
 const GstState kStates[] = {GST_STATE_NULL, GST_STATE_READY, GST_STATE_PAUSED, GST_STATE_PLAYING};
 constexpr int kEndless = 1000000;
 const char* const kSink = " ! fakesink name=out async=false";
@@ -22,8 +22,8 @@ const char* const kSink = " ! fakesink name=out async=false";
 std::string pipeline_with_all() {
   return painted_source(kEndless) + "identity sleep-time=1000 ! dvconvert name=dvconvert ! " +
          infer(Looks::kRed, "name=dvinfer") +
-         " ! dvdecode name=dvdecode ! dvtrack name=dvtrack ! dvzones name=dvzones ! dvoverlay "
-         "name=dvoverlay" +
+         " ! dvdecode name=dvdecode ! dvtrack name=dvtrack ! dvzones name=dvzones ! "
+         "dvpublish name=dvpublish url=file:/dev/null flush-timeout=0 ! dvoverlay name=dvoverlay" +
          kSink;
 }
 
@@ -48,6 +48,14 @@ const Text kTexts[] = {{"roi", {"<0.0,0.0,0.5,1.0>", "<0.0,0.0,1.0,1.0>"}},
                        {"video-direction", {"180", "identity"}},
                        {"zones", {"{\"areas\":[]}", ""}},
                        {"location", {nullptr, nullptr}},
+                       {"url", {"file:/dev/full", "file:/dev/null"}},
+                       {"topic", {"a", "b"}},
+                       {"stream", {"door", "yard"}},
+                       {"options", {"keep=3", ""}},
+                       {"options-file", {nullptr, nullptr}},
+                       {"spool", {nullptr, nullptr}},
+                       {"fields", {"{\"site\":\"Kyoto\"}", ""}},
+                       {"snapshot-folder", {"/tmp", ""}},
                        {"input-size", {nullptr, nullptr}},
                        {"weights", {nullptr, nullptr}},
                        {"custom-layers", {nullptr, nullptr}}};
@@ -65,6 +73,12 @@ std::string another_value(GParamSpec* spec, const std::string& now) {
   if (G_IS_PARAM_SPEC_BOOLEAN(spec)) return now == "true" ? "false" : "true";
   if (G_IS_PARAM_SPEC_ENUM(spec)) {
     const GEnumClass* klass = G_PARAM_SPEC_ENUM(spec)->enum_class;
+    for (guint i = 0; i < klass->n_values; ++i) {
+      if (now != klass->values[i].value_nick) return klass->values[i].value_nick;
+    }
+  }
+  if (G_IS_PARAM_SPEC_FLAGS(spec)) {
+    const GFlagsClass* klass = G_PARAM_SPEC_FLAGS(spec)->flags_class;
     for (guint i = 0; i < klass->n_values; ++i) {
       if (now != klass->values[i].value_nick) return klass->values[i].value_nick;
     }

@@ -19,6 +19,22 @@ constexpr const char* kLine =
     R"(dvzones name=z zones="{\"lines\":[{\"name\":\"gate\",\"points\":[[0.5,0.9],[0.5,0.1]]}],)"
     R"(\"areas\":[{\"name\":\"all\",\"points\":[[0,0],[1,0],[1,1],[0,1]]}]}" ! )";
 
+GstDvObject* add_object(GstBuffer* frame) {
+  GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);
+  gst_dv_objects_meta_add_pass(meta, "people", GST_DV_PASS_INFERRED);
+  GstDvObject* object =
+      gst_dv_objects_meta_add_object(meta, GST_DV_OBJECT_DETECTION, 1, "person", 0.9f);
+  object->network = 0;
+  return object;
+}
+
+// A tracked one, whose foot is at (x, 60).
+void add_person(GstBuffer* frame, double x) {
+  GstDvObject* object = add_object(frame);
+  object->track_id = 7;
+  gst_dv_object_set_box(object, x - 5, 20, x + 5, 60);
+}
+
 class PublishHarness {
  public:
   explicit PublishHarness(const std::string& settings, const std::string& before = "") {
@@ -27,41 +43,51 @@ class PublishHarness {
     const std::string line =
         before + "dvpublish name=p stream=cam location=" + file() + " " + settings;
     harness_ = gst_harness_new_parse(line.c_str());
+    gst_element_set_bus(harness_->element, bus_);
     gst_harness_set_src_caps_str(harness_, video_caps("GRAY8", kWidth, kHeight).c_str());
   }
   ~PublishHarness() {
-    if (harness_) gst_harness_teardown(harness_);
+    end();
+    gst_object_unref(bus_);
     std::filesystem::remove_all(folder_);
   }
   PublishHarness(const PublishHarness&) = delete;
   PublishHarness& operator=(const PublishHarness&) = delete;
   std::string file() const { return folder_ + "/out"; }
 
-  // A frame with one tracked object, whose foot is at (x, 60).
-  void push(int number, double x) {
+  std::string folder() const { return folder_; }
+  size_t warnings() const { return warnings_of(bus_); }
+
+  // A frame, each of which is a little brighter than the one before.
+  static GstBuffer* frame(int number) {
     GstBuffer* frame = gst_buffer_new_allocate(nullptr, kWidth * kHeight, nullptr);
-    gst_buffer_memset(frame, 0, 100, kWidth * kHeight);
+    gst_buffer_memset(frame, 0, brightness(number), kWidth * kHeight);
     GST_BUFFER_PTS(frame) = static_cast<GstClockTime>(number) * kFrame;
-    GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);
-    gst_dv_objects_meta_add_pass(meta, "people", GST_DV_PASS_INFERRED);
-    if (x > 0) {
-      GstDvObject* object =
-          gst_dv_objects_meta_add_object(meta, GST_DV_OBJECT_DETECTION, 1, "person", 0.9f);
-      object->network = 0;
-      object->track_id = 7;
-      gst_dv_object_set_box(object, x - 5, 20, x + 5, 60);
-    }
+    return frame;
+  }
+  static guint8 brightness(int number) { return static_cast<guint8>(60 + 20 * number); }
+  void push(GstBuffer* frame) {
     gst_buffer_ref(frame);
     GstBuffer* out = gst_harness_push_and_pull(harness_, frame);
     ck_assert_ptr_nonnull(out);
     gst_buffer_unref(out);
     gst_buffer_unref(frame);
   }
+  // A frame with one tracked object, whose foot is at (x, 60).
+  void push(int number, double x) {
+    GstBuffer* frame = PublishHarness::frame(number);
+    if (x > 0) {
+      add_person(frame, x);
+    } else {
+      gst_dv_objects_meta_add_pass(gst_buffer_add_dv_objects_meta(frame), "people",
+                                   GST_DV_PASS_INFERRED);
+    }
+    push(frame);
+  }
   // Ends the stream; the documents.
   std::vector<json> documents() {
     gst_harness_push_event(harness_, gst_event_new_eos());
-    gst_harness_teardown(harness_);
-    harness_ = nullptr;
+    end();
     std::vector<json> all;
     std::ifstream in(file());
     for (std::string line; std::getline(in, line);) all.push_back(json::parse(line));
@@ -71,7 +97,24 @@ class PublishHarness {
   }
 
  private:
+  void end() {
+    if (!harness_) return;
+    gst_element_set_state(harness_->element, GST_STATE_NULL);
+    gst_element_set_bus(harness_->element, nullptr);
+    gst_harness_teardown(harness_);
+    harness_ = nullptr;
+  }
+  static size_t warnings_of(GstBus* bus) {
+    size_t count = 0;
+    while (GstMessage* message = gst_bus_pop_filtered(bus, GST_MESSAGE_WARNING)) {
+      gst_message_unref(message);
+      ++count;
+    }
+    return count;
+  }
+
   std::string folder_;
+  GstBus* const bus_ = gst_bus_new();
   GstHarness* harness_ = nullptr;
 };
 
@@ -118,6 +161,83 @@ START_TEST(each_event_is_published_once_also_the_last) {
 }
 END_TEST
 
+// --- times and sizes ---------------------------------------------------------------------------
+
+namespace {
+
+constexpr guint64 kFrom1900To1970 = G_GUINT64_CONSTANT(2208988800) * GST_SECOND;
+constexpr guint64 kNoon = G_GUINT64_CONSTANT(1790251200) * GST_SECOND;  // 2026-09-24T12:00:00Z
+
+// As rtspsrc and others attach it.
+void add_reference_time(GstBuffer* frame, const char* clock, guint64 time) {
+  GstCaps* caps = gst_caps_new_empty_simple(clock);
+  gst_buffer_add_reference_timestamp_meta(frame, caps, time, GST_CLOCK_TIME_NONE);
+  gst_caps_unref(caps);
+}
+
+}  // namespace
+
+START_TEST(times_are_the_cameras_where_frames_have_them) {
+  PublishHarness harness("");
+  GstBuffer* frame = PublishHarness::frame(0);
+  add_reference_time(frame, "timestamp/x-ntp", kNoon + kFrom1900To1970 + 1500 * GST_USECOND);
+  harness.push(frame);
+  frame = PublishHarness::frame(1);
+  add_reference_time(frame, "timestamp/x-unix", kNoon + GST_SECOND);
+  harness.push(frame);
+  // A clock that counts from anywhere is no time of day.
+  frame = PublishHarness::frame(2);
+  add_reference_time(frame, "timestamp/x-ntp", 5 * GST_SECOND);
+  harness.push(frame);
+  frame = PublishHarness::frame(3);
+  add_reference_time(frame, "timestamp/x-other", kNoon);
+  harness.push(frame);
+  const auto all = harness.documents();
+  ck_assert_uint_eq(all.size(), 4);
+  ck_assert(all[0]["time"]["ntp"] == kNoon + kFrom1900To1970 + 1500 * GST_USECOND);
+  ck_assert(all[0]["time"]["utc"] == "2026-09-24T12:00:00.001500Z");
+  ck_assert(all[1]["time"]["utc"] == "2026-09-24T12:00:01.000000Z");
+  ck_assert(!all[1]["time"].contains("ntp"));
+  ck_assert(all[2]["time"]["ntp"] == 5 * GST_SECOND);
+  for (size_t i = 0; i < all.size(); ++i) {
+    ck_assert(all[i]["time"]["utc_from"] == (i < 2 ? "reference" : "clock"));
+  }
+}
+END_TEST
+
+START_TEST(events_between_frames_have_times_between_theirs) {
+  PublishHarness harness("mode=events", kLine);
+  for (int i = 0; i < 3; ++i) {
+    GstBuffer* frame = PublishHarness::frame(i);
+    add_reference_time(frame, "timestamp/x-ntp",
+                       kNoon + kFrom1900To1970 + static_cast<guint64>(i) * kFrame);
+    add_person(frame, i == 0 ? 50 : 50 + 60 * i);
+    harness.push(frame);
+  }
+  const auto all = harness.documents();
+  ck_assert(all[1]["event"]["kind"] == "cross");
+  const auto pts = all[1]["time"]["pts"].get<guint64>();
+  ck_assert(pts > 0 && pts % kFrame != 0);
+  ck_assert(all[1]["time"]["ntp"] == kNoon + kFrom1900To1970 + pts);
+  ck_assert(all[1]["time"]["utc_from"] == "reference");
+}
+END_TEST
+
+START_TEST(a_cropped_frame_has_the_size_of_all_its_pixels) {
+  PublishHarness harness("");
+  GstBuffer* frame = PublishHarness::frame(0);
+  gst_buffer_append_memory(frame, gst_allocator_alloc(nullptr, kWidth * 10, nullptr));
+  gst_buffer_add_video_meta(frame, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, kWidth,
+                            kHeight + 10);
+  harness.push(frame);
+  // Of this frame, no other.
+  harness.push(PublishHarness::frame(1));
+  const auto all = harness.documents();
+  ck_assert(all[0]["frame"] == json({{"width", kWidth}, {"height", kHeight + 10}}));
+  ck_assert(all[1]["frame"] == json({{"width", kWidth}, {"height", kHeight}}));
+}
+END_TEST
+
 START_TEST(frames_keep_to_interval_and_change) {
   {
     PublishHarness harness("interval=300");
@@ -133,6 +253,117 @@ START_TEST(frames_keep_to_interval_and_change) {
     numbers.push_back(static_cast<int>(one["time"]["pts"].get<uint64_t>() / kFrame));
   }
   ck_assert((numbers == std::vector<int>{0, 3, 4, 9}));
+}
+END_TEST
+
+// --- pictures ----------------------------------------------------------------------------------
+
+namespace {
+
+// The brightness of a JPEG's middle, by GStreamer's own decoder; -1 where there is none.
+int middle_of(const std::string& jpeg) {
+  GstElementFactory* factory = gst_element_factory_find("jpegdec");
+  if (!factory) return -1;
+  gst_object_unref(factory);
+  GstHarness* decoder =
+      gst_harness_new_parse("jpegdec ! videoconvert ! capsfilter caps=video/x-raw,format=GRAY8");
+  gst_harness_set_src_caps_str(decoder, "image/jpeg");
+  gst_harness_push(decoder, gst_buffer_new_memdup(jpeg.data(), jpeg.size()));
+  gst_harness_push_event(decoder, gst_event_new_eos());
+  GstBuffer* frame = gst_harness_pull(decoder);
+  ck_assert_ptr_nonnull(frame);
+  guint8 middle = 0;
+  gst_buffer_extract(frame, gst_buffer_get_size(frame) / 2, &middle, 1);
+  gst_buffer_unref(frame);
+  gst_harness_teardown(decoder);
+  return middle;
+}
+
+void expect_picture_of(int number, const std::string& jpeg) {
+  const int middle = middle_of(jpeg);
+  const int wanted = PublishHarness::brightness(number);
+  ck_assert_msg(middle < 0 || std::abs(middle - wanted) <= 3, "%d, not %d", middle, wanted);
+}
+
+std::string bytes_of(const json& picture) {
+  gsize size = 0;
+  const std::string text = picture["base64"].get<std::string>();
+  guchar* bytes = g_base64_decode(text.c_str(), &size);
+  std::string result(reinterpret_cast<const char*>(bytes), size);
+  g_free(bytes);
+  return result;
+}
+
+std::string bytes_of_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace
+
+START_TEST(pictures_of_frames_are_of_that_frame) {
+  PublishHarness harness("snapshot=frame snapshot-size=100");
+  for (int i = 0; i < 3; ++i) harness.push(i, 50);
+  const auto all = harness.documents();
+  ck_assert_uint_eq(all.size(), 3);
+  for (int i = 0; i < 3; ++i) {
+    const json& picture = all[static_cast<size_t>(i)]["picture"];
+    ck_assert(picture["of"] == "frame");
+    ck_assert(picture["width"] == 100 && picture["height"] == 50);
+    expect_picture_of(i, bytes_of(picture));
+  }
+}
+END_TEST
+
+START_TEST(pictures_may_be_files) {
+  char folder[] = "/tmp/dvnn-dvpublish-XXXXXX";
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  {
+    PublishHarness harness(std::string("snapshot=object snapshot-folder=") + folder);
+    for (int i = 0; i < 2; ++i) harness.push(i, 50);
+    const auto all = harness.documents();
+    ck_assert_uint_eq(all.size(), 2);
+    std::vector<std::string> names;
+    for (int i = 0; i < 2; ++i) {
+      const json& picture = all[static_cast<size_t>(i)]["objects"][0]["picture"];
+      ck_assert(!picture.contains("base64"));
+      names.push_back(picture["file"].get<std::string>());
+      expect_picture_of(i, bytes_of_file(names.back()));
+    }
+    ck_assert(names[0] != names[1]);
+    ck_assert_uint_eq(harness.warnings(), 0);
+  }
+  std::filesystem::remove_all(folder);
+  // A folder that is not there costs the picture, not the document, and is told of once.
+  PublishHarness harness(std::string("snapshot=object snapshot-folder=") + folder);
+  for (int i = 0; i < 3; ++i) harness.push(i, 50);
+  for (const json& one : harness.documents()) ck_assert(!one["objects"][0].contains("picture"));
+  ck_assert_uint_eq(harness.warnings(), 1);
+}
+END_TEST
+
+START_TEST(a_track_ends_with_its_best_view) {
+  for (const char* snapshot : {"object", "frame"}) {
+    PublishHarness harness(std::string("mode=tracks snapshot=") + snapshot,
+                           "dvtrack confirm=0 smooth=false ! ");
+    // It comes nearer, is seen best in the fourth frame, and is cut by the edge in the last.
+    const double halves[] = {18, 20, 23, 27, 25, 22};
+    for (int i = 0; i < 6; ++i) {
+      GstBuffer* frame = PublishHarness::frame(i);
+      gst_dv_object_set_box(add_object(frame), 100 - halves[i], 50 - halves[i], 100 + halves[i],
+                            i == 5 ? 100 : 50 + halves[i]);
+      harness.push(frame);
+    }
+    const auto all = harness.documents();
+    ck_assert_uint_eq(all.size(), 2);
+    ck_assert(all[0]["track"]["state"] == "started");
+    ck_assert(all[1]["track"]["state"] == "ended");
+    const json& picture = all[1]["picture"];
+    ck_assert(picture["of"] == snapshot);
+    ck_assert(picture["pts"] == 3 * kFrame);
+    ck_assert(all[1]["track"]["best_view"]["pts"] == 3 * kFrame);
+    expect_picture_of(3, bytes_of(picture));
+  }
 }
 END_TEST
 
@@ -174,8 +405,12 @@ START_TEST(without_a_place_to_publish_to_it_does_not_start) {
 END_TEST
 
 int main() {
-  return run_gst_suite("publish",
-                       {a_frame_becomes_a_document, each_event_is_published_once_also_the_last,
-                        frames_keep_to_interval_and_change, pictures_are_those_of_the_object,
-                        without_a_place_to_publish_to_it_does_not_start});
+  return run_gst_suite(
+      "publish",
+      {a_frame_becomes_a_document, each_event_is_published_once_also_the_last,
+       times_are_the_cameras_where_frames_have_them,
+       events_between_frames_have_times_between_theirs,
+       a_cropped_frame_has_the_size_of_all_its_pixels, pictures_of_frames_are_of_that_frame,
+       pictures_may_be_files, a_track_ends_with_its_best_view, frames_keep_to_interval_and_change,
+       pictures_are_those_of_the_object, without_a_place_to_publish_to_it_does_not_start});
 }

@@ -2,6 +2,8 @@
 // Small ONNX models on the software device against OpenCV's dnn in FP32, and what is refused.
 //
 // Tolerance: see test_numerics.cpp.
+#include <algorithm>
+#include <functional>
 #include <opencv2/dnn.hpp>
 
 #include "onnx_fixture.h"
@@ -196,6 +198,32 @@ START_TEST(shapes_agree) {
 }
 END_TEST
 
+START_TEST(the_largest_are_taken_along_any_axis) {
+  OnnxModel m({1, 3, 2, 2});
+  m.ints("k", {2}).node("TopK", {"x", "k"}, {"y", "places"}).set("axis", 1).output("y");
+  const cv::Mat blob = random_blob(m);
+  std::vector<float> want(8);
+  for (size_t p = 0; p < 4; ++p) {
+    float column[3];
+    for (size_t c = 0; c < 3; ++c) column[c] = blob.ptr<float>()[c * 4 + p];
+    std::sort(column, column + 3, std::greater<float>());
+    want[p] = column[0];
+    want[4 + p] = column[1];
+  }
+  expect("TopK", m, want);
+}
+END_TEST
+
+START_TEST(pads_may_name_their_axes) {
+  OnnxModel m({1, 1, 2, 2}, 18);
+  m.ints("pads", {1, 0}).ints("axes", {3});
+  m.node("Pad", {"x", "pads", "", "axes"}, {"y"}).output("y");
+  const cv::Mat blob = random_blob(m);
+  const float* x = blob.ptr<float>();
+  expect("Pad", m, {0, x[0], x[1], 0, x[2], x[3]});
+}
+END_TEST
+
 START_TEST(arithmetic_agrees) {
   OnnxModel norm = conv("c");
   norm.weights("s", {10}).weights("sb", {10}).weights("m", {10}).weights("v", {10}, 0.5f, 2);
@@ -276,6 +304,7 @@ START_TEST(open_sizes_are_asked_for) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(onnx, convolutions_agree, activations_agree, poolings_agree, vectors_agree,
-               shapes_agree, arithmetic_agrees, broadcasting_is_numpys, what_cannot_be_is_named,
+DVNN_TEST_MAIN(onnx, the_largest_are_taken_along_any_axis, pads_may_name_their_axes,
+               convolutions_agree, activations_agree, poolings_agree, vectors_agree, shapes_agree,
+               arithmetic_agrees, broadcasting_is_numpys, what_cannot_be_is_named,
                open_sizes_are_asked_for)

@@ -26,8 +26,8 @@ static Result<ConvertJob> plan_tensor(const TensorRequest& request, const GstCap
   return job;
 }
 
-Result<ConvertJob> plan_request(const ConvertSettings& settings, const TensorRequest& request,
-                                const GstCaps* stream) {
+static Result<ConvertJob> plan_request(const ConvertSettings& settings,
+                                       const TensorRequest& request, const GstCaps* stream) {
   ConvertJob job;
   job.target.desc = request.desc;
   job.input = request.input;
@@ -49,7 +49,7 @@ Result<ConvertJob> plan_request(const ConvertSettings& settings, const TensorReq
   return job;
 }
 
-Result<ConvertJob> plan_stream(const ConvertSettings& settings, const GstCaps* caps) {
+static Result<ConvertJob> plan_stream(const ConvertSettings& settings, const GstCaps* caps) {
   ConvertJob job;
   DVNN_ASSIGN(const CapsTensor tensor, parse_tensor_caps(caps));
   // Downstream of elements that do not forward dvinfer's query, dvinfer's caps still say how it
@@ -66,6 +66,19 @@ Result<ConvertJob> plan_stream(const ConvertSettings& settings, const GstCaps* c
                  "backend=device: a stream of tensors is made by the CPU; use backend=auto or cpu"};
   }
   return job;
+}
+
+Result<std::optional<ConvertJob>> plan_job(const ConvertSettings& settings,
+                                           const std::optional<TensorRequest>& request,
+                                           const GstCaps* stream) {
+  if (stream && settings.regions != RegionMode::kFrame) {
+    return Error{ErrorCode::kUnsupported,
+                 "a buffer of other/tensors is of one region: property regions is for frames"};
+  }
+  if (!request && !stream) return std::optional<ConvertJob>();
+  DVNN_ASSIGN(ConvertJob job,
+              request ? plan_request(settings, *request, stream) : plan_stream(settings, stream));
+  return std::optional<ConvertJob>(std::move(job));
 }
 
 CapsPtr convert_caps(GstPadDirection direction, const GstCaps* caps) {

@@ -3,6 +3,8 @@
 // without a dvinfer, the one of its own settings.
 #pragma once
 
+#include <optional>
+
 #include "elements/dvconvert/convertsettings.h"
 #include "infer/tensorrequest.h"
 #include "refs.h"
@@ -16,12 +18,12 @@ struct ConvertJob {
   bool in_slot = true;  // the tensor's bytes are those that the slots of a dvinfer take
 };
 
-/// A network's tensor: made here, or by a device that takes the pixels. `stream` are the caps of a
-/// stream of tensors, which must fit, or null for frames.
-Result<ConvertJob> plan_request(const ConvertSettings& settings, const TensorRequest& request,
-                                const GstCaps* stream);
-/// The tensor of a stream with these caps.
-Result<ConvertJob> plan_stream(const ConvertSettings& settings, const GstCaps* caps);
+/// The tensor to be made: a network's, made here or by a device that takes the pixels, or that of a
+/// stream without a dvinfer. `stream` are the caps of a stream of tensors, which must fit, or null
+/// for frames. There is none if neither wants one.
+Result<std::optional<ConvertJob>> plan_job(const ConvertSettings& settings,
+                                           const std::optional<TensorRequest>& request,
+                                           const GstCaps* stream);
 
 /// Caps of the other pad of one of this direction and caps: frames pass as they are, or become
 /// tensors of the same rate.

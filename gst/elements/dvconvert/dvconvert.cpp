@@ -60,6 +60,7 @@
 #include "elements/dvconvert/convertjob.h"
 #include "elements/dvconvert/convertsettings.h"
 #include "elements/dvconvert/regionchooser.h"
+#include "elements/dvconvert/slottaker.h"
 #include "elements/dvconvert/taggeddirection.h"
 #include "errors.h"
 #include "frames/frameconverter.h"
@@ -71,7 +72,7 @@
 #include "refs.h"
 #include "times.h"
 
-GST_DEBUG_CATEGORY_STATIC(dv_convert_debug);
+GST_DEBUG_CATEGORY(dv_convert_debug);
 #undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT dv_convert_debug
 
@@ -84,7 +85,6 @@ using dvnn::gst::ConvertSettings;
 using dvnn::gst::FrameConverter;
 using dvnn::gst::FrameView;
 using dvnn::gst::ObjectLock;
-using dvnn::gst::SlotPool;
 using dvnn::gst::TensorRequest;
 using dvnn::gst::Topic;
 using dvnn::gst::Verdict;
@@ -105,7 +105,7 @@ struct GstDvConvertPrivate {
   std::optional<dvnn::gst::ConvertJob> job;  // what follows from that, or from the settings
   dvnn::gst::RegionConverters converters;
   dvnn::gst::RegionChooser chooser;
-  bool waited_in_vain = false;  // for the last slot
+  dvnn::gst::SlotTaker slots;
 };
 
 struct _GstDvConvert {
@@ -148,16 +148,8 @@ static Status gst_dv_convert_plan(GstDvConvert* self, const GstCaps* caps) {
     if (!priv.refused.empty()) return priv.refused.begin()->second;
     settings = priv.settings;
   }
-  if (priv.stream && settings.regions != dvnn::gst::RegionMode::kFrame) {
-    return Error{ErrorCode::kUnsupported,
-                 "a buffer of other/tensors is of one region: property regions is for frames"};
-  }
-  if (priv.request) {
-    DVNN_ASSIGN(priv.job,
-                dvnn::gst::plan_request(settings, *priv.request, priv.stream ? caps : nullptr));
-  } else if (priv.stream) {
-    DVNN_ASSIGN(priv.job, dvnn::gst::plan_stream(settings, caps));
-  } else {
+  DVNN_ASSIGN(priv.job, dvnn::gst::plan_job(settings, priv.request, priv.stream ? caps : nullptr));
+  if (!priv.job) {
     GST_INFO_OBJECT(self, "no dvinfer wants tensors from here: frames carry their view alone");
     return {};
   }
@@ -277,38 +269,14 @@ static Verdict gst_dv_convert_decide(GstDvConvert* self, GstBuffer* frame) {
       dvnn::gst::running_time(GST_BASE_TRANSFORM(self)->segment, frame), request.pool->busy());
 }
 
-// A slot within our patience, or none. A live frame does not wait, so that a camera keeps its rate
-// and a leaky queue on either side leaks; and where one wait was in vain, the next frames do not
-// wait until there are slots again, so that what holds them does not set the pace. Only the first
-// of a frame's regions waits: what the others would wait for may be this very frame.
-static dvnn::gst::SlotPtr gst_dv_convert_take_slot(GstDvConvert* self, bool first = true) {
-  GstDvConvertPrivate& priv = *self->priv;
-  const TensorRequest& request = *priv.request;
-  const bool waits = first && !priv.waited_in_vain && (priv.stream || !request.intake->live);
-  const auto patience = waits ? SlotPool::kPatience : std::chrono::milliseconds(0);
-  auto taken = request.pool->take(SlotPool::Taker::kUpstream, SlotPool::Clock::now() + patience);
-  if (!taken.ok()) {
-    GST_WARNING_OBJECT(self, "%s", taken.error().message.c_str());
-    return nullptr;
-  }
-  const bool in_vain = taken.value().outcome == SlotPool::Outcome::kNoneFree;
-  if (first) priv.waited_in_vain = in_vain;
-  if (in_vain) {
-    GST_DEBUG_OBJECT(self, "no slot of %zu was free within %lld ms: dvinfer is to convert",
-                     request.pool->size(), static_cast<long long>(patience.count()));
-  }
-  request.intake->stats.time(dvnn::gst::InferStats::Time::kWaiting,
-                             static_cast<int64_t>(taken.value().waited.count()));
-  return std::move(taken.value().slot);
-}
-
 // Writes a region's tensor into a slot, if one is free, and attaches the slot to the frame; false
 // if none is. An error is not reported here: it will recur in dvinfer, whose property on-error says
 // what follows.
 static bool gst_dv_convert_fill_slot(GstDvConvert* self, GstBuffer* frame, size_t region,
                                      const dvnn::image::View& view) {
   GstDvConvertPrivate& priv = *self->priv;
-  dvnn::gst::SlotPtr slot = gst_dv_convert_take_slot(self, region == 0);
+  dvnn::gst::SlotPtr slot =
+      priv.slots.take(GST_OBJECT(self), *priv.request, !priv.request->intake->live, region == 0);
   if (!slot) return false;
   const gint64 start = g_get_monotonic_time();
   auto converter = gst_dv_convert_prepare(self, region, view);
@@ -362,7 +330,7 @@ static GstFlowReturn gst_dv_convert_transform_ip(GstBaseTransform* trans, GstBuf
 static BufferPtr gst_dv_convert_new_tensor(GstDvConvert* self) {
   GstDvConvertPrivate& priv = *self->priv;
   if (priv.request && priv.job->in_slot) {
-    if (dvnn::gst::SlotPtr slot = gst_dv_convert_take_slot(self)) {
+    if (dvnn::gst::SlotPtr slot = priv.slots.take(GST_OBJECT(self), *priv.request, true, true)) {
       return dvnn::gst::slot_buffer(std::move(slot));
     }
   }

@@ -89,6 +89,8 @@ void ObjectsMessage::append(const GstDvObject& object) {
   append_outline(object, fields);
   const gchar* text = gst_dv_object_get_text(&object);
   if (text) gst_structure_set(fields, "text", G_TYPE_STRING, text, nullptr);
+  const gchar* text_format = gst_dv_object_get_text_format(&object);
+  if (text_format) gst_structure_set(fields, "text-format", G_TYPE_STRING, text_format, nullptr);
   if (object.region != 0) {
     gst_structure_set(fields, "region", G_TYPE_STRING, g_quark_to_string(object.region), nullptr);
   }

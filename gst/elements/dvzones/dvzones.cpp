@@ -89,7 +89,7 @@ struct _GstDvZones {
 G_DEFINE_TYPE(GstDvZones, gst_dv_zones, GST_TYPE_BASE_TRANSFORM)
 GST_ELEMENT_REGISTER_DEFINE(dvzones, "dvzones", GST_RANK_NONE, GST_TYPE_DV_ZONES)
 
-static guint prop_counts;  // the row after those of the settings
+static guint prop_zone_counts;  // the row after those of the settings
 
 static GstStaticPadTemplate dv_zones_sink_template = GST_STATIC_PAD_TEMPLATE(
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS("video/x-raw(ANY)"));
@@ -272,7 +272,7 @@ static void gst_dv_zones_set_property(GObject* object, guint id, const GValue* v
 
 static void gst_dv_zones_get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
   GstDvZonesPrivate& priv = *GST_DV_ZONES(object)->priv;
-  if (id == prop_counts) {
+  if (id == prop_zone_counts) {
     const ObjectLock lock(object);
     if (priv.counts) g_value_set_boxed(value, priv.counts);
     return;
@@ -299,9 +299,9 @@ static void gst_dv_zones_class_init(GstDvZonesClass* klass) {
   object_class->set_property = GST_DEBUG_FUNCPTR(gst_dv_zones_set_property);
   object_class->get_property = GST_DEBUG_FUNCPTR(gst_dv_zones_get_property);
   object_class->finalize = GST_DEBUG_FUNCPTR(gst_dv_zones_finalize);
-  prop_counts = gst_dv_zones_properties().install(object_class) + 1;
+  prop_zone_counts = gst_dv_zones_properties().install(object_class) + 1;
   g_object_class_install_property(
-      object_class, prop_counts,
+      object_class, prop_zone_counts,
       g_param_spec_boxed("counts", "Counts",
                          "Since the start, for each area: inside, entered, left; for each line: "
                          "forward, backward; "

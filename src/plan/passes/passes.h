@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/result.h"
-#include "layers/convolution.h"
+#include "layers/windows/convolution.h"
 #include "plan/graph.h"
 #include "plan/options.h"
 #include "tensor/input_spec.h"

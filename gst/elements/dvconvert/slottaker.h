@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long a frame waits for a slot of the dvinfer downstream.
+#pragma once
+
+#include <gst/gst.h>
+
+#include "infer/slotmeta.h"
+#include "infer/tensorrequest.h"
+
+namespace dvnn::gst {
+
+/// Takes slots for frames. A frame that `may_wait` has our patience; a live one does not wait, so
+/// that a camera keeps its rate and a leaky queue on either side leaks. Where one wait was in vain,
+/// the next frames do not wait until there are slots again, so that what holds them does not set
+/// the pace. Only the `first` of a frame's regions waits: what the others would wait for may be
+/// this very frame.
+class SlotTaker {
+ public:
+  /// A slot, or null if none came free; `element` is who says so in the log.
+  SlotPtr take(GstObject* element, const TensorRequest& request, bool may_wait, bool first);
+
+ private:
+  bool waited_in_vain_ = false;  // for the last slot
+};
+
+}  // namespace dvnn::gst

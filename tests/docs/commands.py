@@ -1,0 +1,141 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the commands that README and docs print, or checks their words where they cannot run here.
+
+    commands.py DVNET BUILD_FOLDER SOURCE_FOLDER
+
+A command is an indented line that begins with one of our programs or gst-launch-1.0. Lines that end
+with a backslash go on. A comment before a block says why its commands are not run:
+
+    <!-- not run: needs a camera -->
+
+Such commands, and those that need files which are not there, are parsed: elements must exist and have the
+properties that are set, options of dvnet must be known.
+"""
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import gi
+
+gi.require_version("Gst", "1.0")
+from gi.repository import Gst  # noqa: E402
+
+DVNET, BUILD, SOURCE = map(os.path.abspath, sys.argv[1:])
+PROGRAMS = ("dvnet", "gst-launch-1.0")
+# tutorial.py runs these, and compares what is found.
+TUTORIALS = {"your-yolo.md"}
+# Files that a new user has: everything else that a command names must be made by one before it.
+CLIP = os.path.join(SOURCE, "pipelines", "codes", "codes.webm")
+
+
+def commands(path):
+    """(line number, command, reason not to run it or None) of a page."""
+    reason, pending, fenced = None, "", False
+    for number, line in enumerate(open(path), 1):
+        mark = re.match(r"<!-- not run: (.*?) -->", line)
+        fenced ^= line.startswith("```")
+        if mark:
+            reason = mark.group(1)
+        elif line.strip() and not line.startswith("    ") and not pending:
+            reason = None
+        if fenced or not (line.startswith("    ") or pending):
+            continue
+        text = pending + line.strip()
+        if text.endswith("\\"):
+            pending = text[:-1]
+            continue
+        pending = ""
+        if text.split() and text.split()[0] in PROGRAMS:
+            yield number, text, reason
+
+
+def check_pipeline(words):
+    """Elements and properties of a description."""
+    problems, element = [], None
+    for word in words:
+        if re.fullmatch(r"[a-z][a-z0-9]+", word):
+            element = Gst.ElementFactory.make(word, None)
+            if not element and not word.endswith("sink") and word not in ("tensor_converter",):
+                problems.append("no element %s" % word)
+        elif element and re.match(r"[a-z][\w-]*=", word):
+            name = word.split("=")[0]
+            if not element.find_property(name):
+                problems.append("%s has no property %s" % (element.get_factory().get_name(), name))
+        elif word == "!":
+            element = None
+    return problems
+
+
+def check_dvnet(words):
+    first = words[1] if len(words) > 1 else "--help"
+    name = words[1:3] if first == "bench" else [first]
+    listed = subprocess.run([DVNET, *name, "--help"], text=True, check=False, stdout=subprocess.PIPE).stdout
+    known = set(re.findall(r"(?<!\w)(--[\w-]+)", listed)) | {"--help", "--version"}
+    short = set(re.findall(r"(?<!\S)-(\w),", listed))
+    return ["dvnet %s has no option %s" % (" ".join(name), word) for word in words[1:]
+            if (word.startswith("--") and word.split("=")[0] not in known)
+            or (re.fullmatch(r"-[a-z]", word) and word[1] not in short)]
+
+
+def runs_here(words, folder):
+    """Whether a new user could run it: the files that it reads are there."""
+    for word in words[1:]:
+        value = word.split("=", 1)[-1]
+        if re.search(r"[A-Z]{3,}|…|\.\.\.", value):
+            return False  # a placeholder
+        if re.search(r"\.(dvn|onnx|prototxt|caffemodel|h5|so|jpg|png|mp4|webm|bin|json|txt)$", value) and \
+                not os.path.exists(os.path.join(folder, value)) and not is_written(words, word):
+            return False
+    return not any(sink in words for sink in ("autovideosink", "v4l2src"))
+
+
+def is_written(words, word):
+    before = words[words.index(word) - 1]
+    return before in ("-o", "--html", "--plot", "--report") or before == "filesink"
+
+
+def main():
+    os.environ["GST_PLUGIN_PATH"] = os.path.join(BUILD, "gst")
+    os.environ["PATH"] = os.path.dirname(DVNET) + ":" + os.environ["PATH"]
+    Gst.init(None)
+    ran, parsed, skipped, failures, done_before = 0, 0, 0, [], set()
+    pages = [os.path.join(SOURCE, "README.md")] + sorted(
+        os.path.join(SOURCE, "docs", name) for name in os.listdir(os.path.join(SOURCE, "docs")) if name.endswith(".md"))
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(CLIP, os.path.join(folder, "codes.webm"))
+        shutil.copy(os.path.join(BUILD, "pipelines", "default.dvn"), os.path.join(folder, "net.dvn"))
+        for page in pages:
+            for number, text, reason in commands(page):
+                where = "%s:%d: %s" % (os.path.relpath(page, SOURCE), number, text)
+                if "…" in text or " ... " in text + " ":
+                    skipped += 1
+                    continue
+                words = shlex.split(text, comments=True)
+                problems = check_dvnet(words) if words[0] == "dvnet" else check_pipeline(words[1:])
+                if reason:  # perhaps because the element is of a later GStreamer
+                    problems = [p for p in problems if not p.startswith("no element")]
+                failures += ["%s\n  %s" % (where, problem) for problem in problems]
+                # Benches take their time on purpose, and what has run once need not run again.
+                known = words[:2] == ["dvnet", "bench"] or text in done_before
+                done_before.add(text)
+                if problems or known or reason or os.path.basename(page) in TUTORIALS or not runs_here(words, folder):
+                    parsed += 1
+                    continue
+                ran += 1
+                done = subprocess.run(text, shell=True, cwd=folder, text=True, timeout=60, check=False,
+                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                if done.returncode:
+                    failures.append("%s\n  ends with %d: %s" % (where, done.returncode, done.stdout[-600:]))
+    for failure in failures:
+        print("FAILED", failure)
+    print("%d run, %d parsed, %d are parts of commands, %d failures" % (ran, parsed, skipped, len(failures)))
+    return 1 if failures or ran < 5 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,138 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the reference pages of docs/ from the code, or tells where they differ from it.
+
+    reference.py DVNET PLUGIN.so DOCS_FOLDER [--write]
+"""
+import difflib
+import os
+import re
+import subprocess
+import sys
+
+import gi
+
+gi.require_version("Gst", "1.0")
+from gi.repository import GObject, Gst  # noqa: E402
+
+NOTE = "<!-- Made by tests/docs/reference.py --write of the code; do not edit. -->\n"
+DIRECTIONS = {Gst.PadDirection.SRC: "source", Gst.PadDirection.SINK: "sink"}
+# What depends on the machine, or on a library's version, is not the elements' own.
+FOREIGN = {"parent", "name"}
+
+
+def cell(text):
+    return " ".join(str(text).split()).replace("|", "\\|")
+
+
+def default_of(element, spec):
+    try:
+        value = element.get_property(spec.name) if spec.flags & GObject.ParamFlags.READABLE else None
+    except TypeError:
+        return ""
+    if value is None or isinstance(value, (GObject.Object, Gst.Structure)):
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if hasattr(value, "value_nick"):
+        return value.value_nick
+    if isinstance(value, float):
+        return "%g" % value
+    if isinstance(value, (int, str)):
+        return str(value)
+    return ""
+
+
+def access(spec):
+    readable, writable = (bool(spec.flags & f) for f in (GObject.ParamFlags.READABLE, GObject.ParamFlags.WRITABLE))
+    return "" if readable and writable else "read only" if readable else "write only"
+
+
+def kind(spec):
+    enum = getattr(spec, "enum_class", None)
+    if enum:
+        values = enum.__enum_values__
+        return ", ".join("`%s`" % values[key].value_nick for key in sorted(values))
+    name = spec.value_type.name
+    low, high = getattr(spec, "minimum", None), getattr(spec, "maximum", None)
+    if low is not None and name not in ("gboolean", "gchararray"):
+        return "%s %g to %g" % (name, low, high)
+    return {"gchararray": "text", "gboolean": "true or false"}.get(name, name)
+
+
+def element_page(factory):
+    element = factory.create(None)
+    lines = ["## %s" % factory.get_name(), "%s. %s." % (factory.get_metadata("long-name"),
+             factory.get_metadata("description").rstrip(".")), ""]
+    lines += ["| pad | direction | when |", "|---|---|---|"]
+    for template in sorted(factory.get_static_pad_templates(), key=lambda t: t.name_template):
+        lines.append("| `%s` | %s | %s |" % (template.name_template, DIRECTIONS[template.direction],
+                                             template.presence.value_nick))
+    own = [spec for spec in element.list_properties()
+           if spec.name not in FOREIGN and spec.owner_type == factory.get_element_type()]
+    lines += ["", "| property | is | default | |", "|---|---|---|---|"]
+    for spec in sorted(own, key=lambda s: s.name):
+        lines.append("| `%s` | %s | %s | %s |" % (spec.name, cell("%s (%s)" % (spec.blurb, kind(spec))),
+                                                 cell(default_of(element, spec)), access(spec)))
+    signals = GObject.signal_list_names(factory.get_element_type())
+    if signals:
+        lines += ["", "Signals: " + ", ".join("`%s`" % name for name in sorted(signals)) + "."]
+    return "\n".join(lines) + "\n"
+
+
+def elements_page(plugin_file):
+    plugin = Gst.Plugin.load_file(plugin_file)
+    features = Gst.Registry.get().get_feature_list_by_plugin(plugin.get_name())
+    names = sorted(f.get_name() for f in features if isinstance(f, Gst.ElementFactory))
+    assert len(names) >= 4, names
+    intro = "# Elements\nPads, properties and signals, as `gst-inspect-1.0` has them.\n\n"
+    return NOTE + intro + "\n".join(element_page(Gst.ElementFactory.find(name)) for name in names)
+
+
+def said(*command):
+    return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout
+
+
+def commands_page(dvnet):
+    text = NOTE + "# dvnet\n\n```\n" + said(dvnet, "--help") + "```\n"
+    for name in re.findall(r"^  (\S+(?: \S+)?)\s{2,}\S", said(dvnet, "--help"), re.MULTILINE):
+        text += "\n## dvnet %s\n\n```\n%s```\n" % (name, said(dvnet, *name.split(), "--help").rstrip() + "\n")
+    return text
+
+
+def decoders_page(dvnet):
+    listed = re.search(r"--decoder=NAME\s+Decoder of the outputs: (.*)", said(dvnet, "convert", "--help")).group(1)
+    text = NOTE + "# Decoders and presets by name\n[decoders.md](decoders.md) describes them.\n\nDecoders: "
+    text += ", ".join("`%s`" % name for name in listed.split(", ")) + ".\n\n| preset | decoder | for |\n|---|---|---|\n"
+    for line in said(dvnet, "presets").splitlines():
+        name, decoder, about = line.split(None, 2)
+        text += "| `%s` | `%s` | %s |\n" % (name, decoder, cell(about))
+    return text
+
+
+def main():
+    dvnet, plugin, docs = sys.argv[1:4]
+    os.environ.update(LC_ALL="C", COLUMNS="100")
+    Gst.init(None)
+    if Gst.version()[:2] != (1, 22):
+        print("skipped: the pages are made with GStreamer 1.22, and later ones have more properties")
+        return 77
+    pages = {"reference-elements.md": elements_page(plugin), "reference-dvnet.md": commands_page(dvnet),
+             "reference-decoders.md": decoders_page(dvnet)}
+    failures = 0
+    for name, text in pages.items():
+        path = os.path.join(docs, name)
+        if "--write" in sys.argv:
+            open(path, "w").write(text)
+            continue
+        have = open(path).read() if os.path.exists(path) else ""
+        if have != text:
+            failures += 1
+            print("".join(difflib.unified_diff(have.splitlines(True), text.splitlines(True), name, "the code")))
+    if failures:
+        print("make them anew: %s" % " ".join([*sys.argv, "--write"]))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -2,6 +2,8 @@
 // What a publisher tells, from its own thread.
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
 #include <mutex>
 #include <string>
 
@@ -12,16 +14,20 @@ class Told {
   dvnn::publish::Publisher::Tell tell() {
     return [this](dvnn::publish::Notice notice, const std::string& why) {
       const std::lock_guard<std::mutex> lock(mutex_);
-      if (notice == dvnn::publish::Notice::kLost) lost_ = why;
+      if (notice != dvnn::publish::Notice::kLost) return;
+      lost_ = why;
+      changed_.notify_all();
     };
   }
-  /// Why the last connection was lost.
+  /// Why the last connection was lost; waits for the first loss, however slow the machine is.
   std::string lost() {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait_for(lock, std::chrono::seconds(20), [this] { return !lost_.empty(); });
     return lost_;
   }
 
  private:
   std::mutex mutex_;
+  std::condition_variable changed_;
   std::string lost_;
 };

@@ -66,7 +66,10 @@ START_TEST(who_has_priority_gets_more) {
   g_object_set(pipeline["low"], "priority", 1, nullptr);
   g_object_set(pipeline["high"], "priority", 40, nullptr);
   share(pipeline, 50);
-  ck_assert_uint_ge(share(pipeline, 300).low, 1);
+  // Nobody starves. How many turns that takes depends on how long the machine made the last one.
+  const guint64 before = inferred(pipeline["low"]);
+  demand(&pipeline, pipeline.run_until([&] { return inferred(pipeline["low"]) > before; },
+                                       "the one of low priority gets a turn"));
   demand(&pipeline, pipeline.stop());
   for (const char* sink : {"out", "blue"}) {
     const std::vector<Arrival> arrivals = pipeline.arrivals(sink);

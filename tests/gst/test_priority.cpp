@@ -66,10 +66,9 @@ START_TEST(who_has_priority_gets_more) {
   g_object_set(pipeline["low"], "priority", 1, nullptr);
   g_object_set(pipeline["high"], "priority", 40, nullptr);
   share(pipeline, 50);
-  // Nobody starves. How many turns that takes depends on how long the machine made the last one.
-  const guint64 before = inferred(pipeline["low"]);
-  demand(&pipeline, pipeline.run_until([&] { return inferred(pipeline["low"]) > before; },
-                                       "the one of low priority gets a turn"));
+  // Nobody starves: one of 300 turns at least. Three times that many, as turns are fair in time,
+  // and one that a busy machine made long is made up for.
+  ck_assert_uint_ge(share(pipeline, 900).low, 3);
   demand(&pipeline, pipeline.stop());
   for (const char* sink : {"out", "blue"}) {
     const std::vector<Arrival> arrivals = pipeline.arrivals(sink);

@@ -118,6 +118,16 @@ class Subscriber {
   std::vector<std::string> statuses_;
 };
 
+void expect_online_then_offline(Subscriber* subscriber) {
+  for (int i = 0; i < 500 && subscriber->statuses().size() < 2; ++i) {
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  const auto statuses = subscriber->statuses();
+  ck_assert_uint_eq(statuses.size(), 2);
+  ck_assert_ptr_nonnull(std::strstr(statuses[0].c_str(), "\"state\":\"online\""));
+  ck_assert_ptr_nonnull(std::strstr(statuses[1].c_str(), "\"state\":\"offline\""));
+}
+
 PublisherSettings hasty() {
   PublisherSettings settings;
   settings.least_pause = milliseconds(20);
@@ -154,13 +164,7 @@ START_TEST(each_version_and_quality_of_service_delivers_in_order) {
       subscriber.arrivals.wait_for(500, 10);
       ck_assert_int_eq(subscriber.arrivals.again(), 0);
       publisher.stop();
-      for (int i = 0; i < 500 && subscriber.statuses().size() < 2; ++i) {
-        std::this_thread::sleep_for(milliseconds(10));
-      }
-      const auto statuses = subscriber.statuses();
-      ck_assert_uint_eq(statuses.size(), 2);
-      ck_assert_ptr_nonnull(std::strstr(statuses[0].c_str(), "\"state\":\"online\""));
-      ck_assert_ptr_nonnull(std::strstr(statuses[1].c_str(), "\"state\":\"offline\""));
+      expect_online_then_offline(&subscriber);
     }
   }
 }
@@ -245,7 +249,7 @@ START_TEST(wrong_certificates_are_refused) {
     start(&publisher, broker.url("mqtts"), options);
     say(&publisher, 0);
     const bool arrived = publisher.flush(milliseconds(one.good ? 10000 : 700));
-    ck_assert_msg(arrived == one.good, "%s", one.text().c_str());
+    ck_assert_msg(arrived == one.good, "%s: %s", one.text().c_str(), told.lost().c_str());
     if (one.good) continue;
     ck_assert_msg(!told.lost().empty(), "%s: nobody is told", one.text().c_str());
     ck_assert_uint_eq(publisher.stats().delivered, 0);
@@ -309,13 +313,7 @@ START_TEST(the_last_will_of_who_was_killed_says_offline) {
     while (subscriber.arrivals.next() < 20) std::this_thread::sleep_for(milliseconds(1));
     ck_assert_uint_eq(subscriber.statuses().size(), 1);
     process.end();
-    for (int i = 0; i < 500 && subscriber.statuses().size() < 2; ++i) {
-      std::this_thread::sleep_for(milliseconds(10));
-    }
-    const auto statuses = subscriber.statuses();
-    ck_assert_uint_eq(statuses.size(), 2);
-    ck_assert_ptr_nonnull(std::strstr(statuses[0].c_str(), "\"state\":\"online\""));
-    ck_assert_ptr_nonnull(std::strstr(statuses[1].c_str(), "\"state\":\"offline\""));
+    expect_online_then_offline(&subscriber);
   }
 }
 END_TEST

@@ -9,11 +9,8 @@
 #include "base/guard.h"
 
 namespace dvnn::publish {
-namespace {
 
 using std::chrono::milliseconds;
-
-}  // namespace
 
 Publisher::Publisher(PublisherSettings settings, Tell tell)
     : settings_(std::move(settings)), tell_(std::move(tell)) {}

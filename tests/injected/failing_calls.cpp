@@ -162,20 +162,15 @@ mode_t mode_of(int flags, va_list list) {
 
 }  // namespace
 
-DVNN_EXPORT int open64(const char* path, int flags, ...) {
-  static const Open next_open = next<Open>("open64");
-  va_list list;
-  va_start(list, flags);
-  const mode_t mode = mode_of(flags, list);
-  va_end(list);
-  return DVNN_FAILS(open64) ? -1 : next_open(path, flags, mode);
-}
+#define DVNN_OPEN(name)                                            \
+  DVNN_EXPORT int name(const char* path, int flags, ...) {         \
+    static const Open next_##name = next<Open>(#name);             \
+    va_list list;                                                  \
+    va_start(list, flags);                                         \
+    const mode_t mode = mode_of(flags, list);                      \
+    va_end(list);                                                  \
+    return DVNN_FAILS(name) ? -1 : next_##name(path, flags, mode); \
+  }
 
-DVNN_EXPORT int open(const char* path, int flags, ...) {
-  static const Open next_open = next<Open>("open");
-  va_list list;
-  va_start(list, flags);
-  const mode_t mode = mode_of(flags, list);
-  va_end(list);
-  return DVNN_FAILS(open) ? -1 : next_open(path, flags, mode);
-}
+DVNN_OPEN(open64)
+DVNN_OPEN(open)

@@ -23,12 +23,20 @@ void add_word(const std::string& word, std::string* line) {
   *line += word;
 }
 
+// It says little without what it numbers, such as a marker.
+bool is_short_number(const std::string& text) {
+  constexpr size_t kShort = 4;
+  return !text.empty() && text.size() <= kShort &&
+         text.find_first_not_of("0123456789") == std::string::npos;
+}
+
 }  // namespace
 
 std::string line_of(const Caption& caption, const CaptionSettings& settings) {
   std::string line;
   if (settings.tracks && caption.track != 0) line = '#' + std::to_string(caption.track);
   if (settings.labels) {
+    if (is_short_number(caption.text)) add_word(short_text(caption.label, kMostLabelBytes), &line);
     add_word(caption.text.empty() ? short_text(caption.label, kMostLabelBytes)
                                   : short_text(caption.text, kMostTextBytes),
              &line);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // dvread on frames whose codes and objects are known.
-#include "drawn_codes.h"
+#include "drawn_markers.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst_fixture.h"
 
@@ -96,7 +96,43 @@ START_TEST(a_track_is_read_again_after_refresh) {
 }
 END_TEST
 
+#ifdef DVNN_HAVE_MARKERS
+START_TEST(markers_get_their_numbers_and_corners) {
+  Reader reader("dvread", "NV12");
+  // 8 modules of 4 pixels at 100, 60, in a box of 100 pixels: not in its middle, but within it.
+  GstBuffer* frame = reader.show(&kTag586, 7, "marker");
+  const GstDvObject* object =
+      gst_dv_objects_meta_get_object(gst_buffer_get_dv_objects_meta(frame), 0);
+  ck_assert_uint_eq(gst_dv_object_get_n_corners(object), 4);
+  const double corners[][2] = {{100, 60}, {132, 60}, {132, 92}, {100, 92}};
+  for (guint i = 0; i < 4; ++i) {
+    gdouble x = 0, y = 0;
+    gst_dv_object_get_corner(object, i, &x, &y);
+    ck_assert_double_eq_tol(x, corners[i][0], 1);
+    ck_assert_double_eq_tol(y, corners[i][1], 1);
+  }
+  dvnn_assert_text(reader.said(frame), "586 apriltag-36h11");
+  dvnn_assert_text(reader.said(reader.show(nullptr, 7, "marker")), "586 apriltag-36h11");
+  dvnn_assert_text(reader.said(reader.show(&kAruco17, 8, "marker")), "17 aruco-4x4");
+  dvnn_assert_text(reader.said(reader.show(&kAddressCode, 9, "marker")), "");
+  dvnn_assert_text(reader.said(reader.show(&kTag586, 0, "QR code")), "");
+}
+END_TEST
+
+START_TEST(families_of_markers_are_chosen) {
+  Reader reader("dvread marker-class=tag,target marker-families=aruco-4x4", "GRAY8");
+  dvnn_assert_text(reader.said(reader.show(&kAruco17, 0, "target")), "17 aruco-4x4");
+  dvnn_assert_text(reader.said(reader.show(&kAruco321, 0, "target")), "");
+  dvnn_assert_text(reader.said(reader.show(&kAruco17, 0, "marker")), "");
+}
+END_TEST
+#endif
+
 int main() {
-  return run_gst_suite("dvread", {objects_get_what_is_written_on_them, a_text_stays_with_its_track,
-                                  a_track_is_read_again_after_refresh});
+  return run_gst_suite("dvread",
+                       {objects_get_what_is_written_on_them, a_text_stays_with_its_track,
+#ifdef DVNN_HAVE_MARKERS
+                        markers_get_their_numbers_and_corners, families_of_markers_are_chosen,
+#endif
+                        a_track_is_read_again_after_refresh});
 }

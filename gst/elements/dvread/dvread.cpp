@@ -9,6 +9,10 @@
  * the code's kind (gst_dv_object_get_text(), gst_dv_object_get_text_format()); dvoverlay draws the
  * text, dvpublish writes both.
  *
+ * Of objects of #GstDvRead:marker-class the number is read, as of an ArUco or AprilTag marker, by
+ * OpenCV. It becomes the text, the family is the kind (`apriltag-36h11`), and the marker's corners
+ * become the object's (gst_dv_object_get_corner()), the marker's own upper left one first.
+ *
  * A text is what a stranger printed: control characters and bytes that are no UTF-8 are replaced,
  * and long texts are cut. Nothing is done with it but showing it.
  *
@@ -75,6 +79,21 @@ static dvnn::gst::Properties<ReadSettings> gst_dv_read_rows() {
   table.text(&ReadSettings::object_class, When::kPlaying,
              {"object-class", "Object class",
               "Labels of the objects that are read, between commas (empty = all)"});
+#ifdef DVNN_HAVE_MARKERS
+  static const std::string families =
+      "Families of markers that are looked for, between commas (empty = all): " +
+      dvnn::codes::marker_families() +
+      ". Name one if you can: bits that are not seen well are then corrected";
+  table.text(&ReadSettings::marker_class, When::kPlaying,
+             {"marker-class", "Marker class",
+              "Labels of the objects that are read as ArUco or AprilTag markers, between commas "
+              "(empty = none)"});
+  table.text(&ReadSettings::marker_families, When::kPlaying,
+             {"marker-families", "Marker families", families.c_str()},
+             [](const std::string& text, ReadSettings*) {
+               return dvnn::codes::MarkerReader::check_families(dvnn::gst::split_list(text));
+             });
+#endif
   table.number(&ReadSettings::margin, When::kPlaying, 0.0, 1.0,
                {"margin", "Margin",
                 "What is looked at beyond each side of a box, as a part of its width and height: "
@@ -187,9 +206,9 @@ static void gst_dv_read_class_init(GstDvReadClass* klass) {
   object_class->get_property = GST_DEBUG_FUNCPTR(gst_dv_read_get_property);
   object_class->finalize = GST_DEBUG_FUNCPTR(gst_dv_read_finalize);
   gst_dv_read_properties().install(object_class);
-  gst_element_class_set_static_metadata(element_class, "DV code reader", "Filter/Analyzer/Video",
-                                        "Reads the QR codes and barcodes that dvdecode attached",
-                                        "gst-dvnn developers");
+  gst_element_class_set_static_metadata(
+      element_class, "DV code reader", "Filter/Analyzer/Video",
+      "Reads the QR codes, barcodes and markers that dvdecode attached", "gst-dvnn developers");
   gst_element_class_add_static_pad_template(element_class, &dv_read_sink_template);
   gst_element_class_add_static_pad_template(element_class, &dv_read_src_template);
   trans_class->stop = GST_DEBUG_FUNCPTR(gst_dv_read_stop);

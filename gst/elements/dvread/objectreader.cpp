@@ -25,6 +25,12 @@ void write(const codes::Reading& reading, GstDvObject* object) {
 }  // namespace
 
 void ObjectReader::configure(const ReadSettings& settings) {
+#ifdef DVNN_HAVE_MARKERS
+  if (settings.marker_families != settings_.marker_families) {
+    markers_.set_families(split_list(settings.marker_families));
+  }
+  marker_classes_.set(settings.marker_class);
+#endif
   settings_ = settings;
   classes_.set(settings.object_class);
 }
@@ -40,8 +46,9 @@ void ObjectReader::find(GstDvObjectsMeta* meta) {
   const guint count = meta ? gst_dv_objects_meta_get_n_objects(meta) : 0;
   for (guint i = 0; i < count && objects_.size() < kMostObjects; ++i) {
     GstDvObject* object = gst_dv_objects_meta_get_object(meta, i);
-    const bool placed = object->kind == GST_DV_OBJECT_DETECTION && gst_dv_object_has_box(object);
-    if (placed && (classes_.empty() || classes_.has(object->label))) objects_.push_back(object);
+    if (object->kind != GST_DV_OBJECT_DETECTION || !gst_dv_object_has_box(object)) continue;
+    const bool wanted = classes_.empty() || classes_.has(object->label) || is_marker(*object);
+    if (wanted) objects_.push_back(object);
   }
 }
 
@@ -74,6 +81,21 @@ void ObjectReader::forget_old(GstClockTime time) {
   }
 }
 
+// The marker's number is its text. Its corners say how it lies, which the box does not.
+std::optional<codes::Reading> ObjectReader::read_marker(
+    [[maybe_unused]] const codes::PixelRect& part, [[maybe_unused]] GstDvObject* object) {
+#ifdef DVNN_HAVE_MARKERS
+  if (const auto marker = markers_.read(luma_, core())) {
+    for (size_t i = 0; gst_dv_object_get_n_corners(object) < marker->corners.size(); ++i) {
+      const auto& [x, y] = marker->corners[i];
+      gst_dv_object_add_corner(object, part.x0 + x, part.y0 + y);
+    }
+    return codes::Reading{std::to_string(marker->id), marker->family};
+  }
+#endif
+  return std::nullopt;
+}
+
 void ObjectReader::read_object(const GstVideoFrame& frame, const codes::Planes& planes,
                                GstDvObject* object) {
   const double x = settings_.margin * (object->x1 - object->x0),
@@ -87,7 +109,7 @@ void ObjectReader::read_object(const GstVideoFrame& frame, const codes::Planes& 
       within(std::ceil(object->x1 + x), width), within(std::ceil(object->y1 + y), height)};
   if (part.x1 <= part.x0 || part.y1 <= part.y0) return;
   codes::copy_luma(planes, part, &luma_);
-  const auto reading = reader_.read(luma_, 1 / (1 + 2 * settings_.margin));
+  const auto reading = is_marker(*object) ? read_marker(part, object) : read_code();
   if (!reading) return;
   // Codes have checksums: what was read once stays true where the next look is blurred.
   if (object->track_id != 0) known_[object->track_id].reading = *reading;

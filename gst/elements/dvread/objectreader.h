@@ -4,11 +4,15 @@
 
 #include <gst/video/video.h>
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
+#ifdef DVNN_HAVE_MARKERS
+#include "codes/markers.h"
+#endif
 #include "codes/reader.h"
 #include "elements/labellist.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
@@ -18,6 +22,7 @@ namespace dvnn::gst {
 
 struct ReadSettings {
   std::string object_class = "QR code,barcode";
+  std::string marker_class = "marker", marker_families;
   gdouble margin = 0.15;
   guint max_per_frame = 0, refresh = 0;  // refresh: milliseconds
   gdouble max_rate = 0;
@@ -41,15 +46,22 @@ class ObjectReader {
   };
 
   void find(GstDvObjectsMeta* meta);
+  bool is_marker(const GstDvObject& object) const { return marker_classes_.has(object.label); }
   void spend_budget(GstClockTime time);
   void forget_old(GstClockTime time);
   Status read_chosen(const GstVideoInfo& info, GstBuffer* frame);
   void read_object(const GstVideoFrame& frame, const codes::Planes& planes, GstDvObject* object);
+  std::optional<codes::Reading> read_code() { return reader_.read(luma_, core()); }
+  std::optional<codes::Reading> read_marker(const codes::PixelRect& part, GstDvObject* object);
+  double core() const { return 1 / (1 + 2 * settings_.margin); }
   void attach(GstClockTime time, GstBuffer* frame);
 
   ReadSettings settings_;
-  LabelList classes_;
+  LabelList classes_, marker_classes_;
   codes::Reader reader_;
+#ifdef DVNN_HAVE_MARKERS
+  codes::MarkerReader markers_;
+#endif
   codes::Luma luma_;
   regions::Budget budget_;
   std::unordered_map<guint64, Known> known_;  // by track

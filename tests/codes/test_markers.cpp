@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codes/markers.h"
+
+#include <cmath>
+
+#include "check_main.h"
+#include "drawn_markers.h"
+
+using namespace dvnn::codes;
+using namespace dvnn::test;
+
+namespace {
+
+constexpr double kAll = 1;
+constexpr int kModule = 8, kLight = 3;  // pixels; modules around
+
+Luma picture_of(const Modules& marker, int module = kModule) {
+  const int side = (static_cast<int>(marker.size()) + 2 * kLight) * module;
+  Luma picture = light_picture(side, side);
+  draw(marker, kLight * module, kLight * module, module, &picture);
+  return picture;
+}
+
+std::optional<Marker> read_marker(const Luma& picture,
+                                  const std::vector<std::string>& families = {},
+                                  double core = kAll) {
+  MarkerReader reader;
+  reader.set_families(families);
+  return reader.read(picture, core);
+}
+
+void check_reads(const Luma& picture, int number, const char* family) {
+  const auto marker = read_marker(picture);
+  ck_assert_msg(marker.has_value(), "%s %d is not read", family, number);
+  ck_assert_int_eq(marker->id, number);
+  dvnn_assert_text(std::string(marker->family), family);
+}
+
+Modules damaged(Modules marker) {
+  char& module = marker[3][4];
+  module = module == '#' ? '.' : '#';
+  return marker;
+}
+
+}  // namespace
+
+START_TEST(numbers_are_read_of_all_families_at_once) {
+  for (const int module : {4, 8, 20}) {
+    check_reads(picture_of(kTag586, module), 586, "apriltag-36h11");
+    check_reads(picture_of(kTag11, module), 11, "apriltag-25h9");
+    check_reads(picture_of(kTag7, module), 7, "apriltag-16h5");
+    check_reads(picture_of(kAruco17, module), 17, "aruco-4x4");
+    check_reads(picture_of(kAruco321, module), 321, "aruco-6x6");
+    check_reads(picture_of(original_aruco(77), module), 77, "aruco-original");
+    check_reads(picture_of(original_aruco(1003), module), 1003, "aruco-original");
+  }
+}
+END_TEST
+
+START_TEST(small_markers_are_read_enlarged) {
+  check_reads(picture_of(kTag586, 2), 586, "apriltag-36h11");
+  check_reads(picture_of(kAruco17, 2), 17, "aruco-4x4");
+}
+END_TEST
+
+// In whichever way the marker lies, its corners begin at what was its upper left one in print.
+START_TEST(corners_turn_with_the_marker) {
+  const Modules* markers[] = {&kTag586, &kAruco17};
+  for (const Modules* modules : markers) {
+    const Luma upright = picture_of(*modules);
+    for (const double degrees : {0.0, 30.0, 90.0, 180.0, 290.0}) {
+      Luma turned;
+      turn(upright, 1, degrees, &turned);
+      const auto marker = read_marker(turned);
+      ck_assert(marker.has_value());
+      const double angle = radians(degrees),
+                   half = static_cast<double>(modules->size()) * kModule / 2;
+      const double around[][2] = {{-1, -1}, {1, -1}, {1, 1}, {-1, 1}};
+      for (size_t i = 0; i < 4; ++i) {
+        const double x = around[i][0] * half, y = around[i][1] * half;
+        const auto& [corner_x, corner_y] = marker->corners[i];
+        // OpenCV finds corners to the pixel.
+        constexpr double kNear = 1.5;
+        ck_assert_double_eq_tol(
+            corner_x, turned.width / 2.0 + x * std::cos(angle) - y * std::sin(angle), kNear);
+        ck_assert_double_eq_tol(
+            corner_y, turned.height / 2.0 + x * std::sin(angle) + y * std::cos(angle), kNear);
+      }
+    }
+  }
+}
+END_TEST
+
+START_TEST(a_bit_is_corrected_where_one_family_is_named) {
+  const Luma picture = picture_of(damaged(kTag586));
+  ck_assert(!read_marker(picture).has_value());
+  ck_assert(!read_marker(picture, {"apriltag-36h11", "aruco-6x6"}).has_value());
+  const auto marker = read_marker(picture, {"apriltag-36h11"});
+  ck_assert(marker.has_value());
+  ck_assert_int_eq(marker->id, 586);
+}
+END_TEST
+
+START_TEST(only_named_families_are_read) {
+  ck_assert(!read_marker(picture_of(kTag586), {"aruco-6x6"}).has_value());
+  ck_assert(read_marker(picture_of(kAruco321), {"aruco-5x5", "aruco-6x6"}).has_value());
+  const dvnn::Status unknown = MarkerReader::check_families({"aruco-6x6", "aruco-9x9"});
+  ck_assert(!unknown.ok());
+  ck_assert(unknown.error().code == dvnn::ErrorCode::kInvalidArgument);
+  ck_assert(unknown.error().message.find("'aruco-9x9'") != std::string::npos);
+  ck_assert(MarkerReader::check_families({}).ok());
+}
+END_TEST
+
+START_TEST(a_marker_beside_the_object_is_not_its_number) {
+  Luma picture = light_picture(400, 200);
+  draw(kAruco17, 20, 70, 10, &picture);
+  ck_assert(!read_marker(picture, {}, 0.3).has_value());
+  draw(kAruco321, 170, 70, 8, &picture);
+  const auto nearest = read_marker(picture, {"aruco-6x6", "aruco-4x4"});
+  ck_assert(nearest.has_value());
+  ck_assert_int_eq(nearest->id, 321);
+}
+END_TEST
+
+START_TEST(what_is_no_marker_has_no_number) {
+  ck_assert(!read_marker(picture_of(kAddressCode, 4)).has_value());
+  ck_assert(!read_marker(light_picture(1, 1)).has_value());
+  ck_assert(!read_marker(light_picture(3, 900)).has_value());
+  ck_assert(!read_marker(Luma{}).has_value());
+}
+END_TEST
+
+DVNN_TEST_MAIN(markers, numbers_are_read_of_all_families_at_once, small_markers_are_read_enlarged,
+               corners_turn_with_the_marker, a_bit_is_corrected_where_one_family_is_named,
+               only_named_families_are_read, a_marker_beside_the_object_is_not_its_number,
+               what_is_no_marker_has_no_number)

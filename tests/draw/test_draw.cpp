@@ -390,6 +390,10 @@ START_TEST(captions_have_limits) {
   dvnn_assert_text(line_of(caption, {true, true}), "person 93% age 34.26");
   caption.text = "AB 123";
   dvnn_assert_text(line_of(caption, {true, false}), "AB 123 age 34.26");
+  caption.text = "586";  // of what?
+  dvnn_assert_text(line_of(caption, {true, false}), "person 586 age 34.26");
+  caption.text = "4006381333931";
+  dvnn_assert_text(line_of(caption, {true, false}), "4006381333931 age 34.26");
   caption.confidence = kNan;
   caption.text = std::string(5 << 20, 'x');
   caption.numbers.assign(1000, {std::string(1 << 16, 'n'), 1e300});

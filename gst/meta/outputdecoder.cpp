@@ -142,7 +142,8 @@ Status OutputDecoder::decode(const GstDvTensorMeta& outputs, float threshold,
                  static_cast<double>(outputs.input_height)};
     map.clip = {0, 0, frame.width, frame.height};
     // What is beside a region the network has not seen.
-    if (outputs.region_kind != GST_DV_REGION_FRAME) {
+    const bool beyond = refining_ && outputs.region_kind == GST_DV_REGION_OBJECT;
+    if (outputs.region_kind != GST_DV_REGION_FRAME && !beyond) {
       map.clip = {outputs.x0, outputs.y0, outputs.x1, outputs.y1};
       if (!objects::clip_box({0, 0, frame.width, frame.height}, &*map.clip)) return {};
     }

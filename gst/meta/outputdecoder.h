@@ -26,6 +26,9 @@ class OutputDecoder {
   /// what the error is about.
   Status decode(const GstDvTensorMeta& outputs, float threshold, const image::Size& frame,
                 objects::Objects* objects, Topic* topic);
+  /// Whether boxes may reach beyond the region of an object that they were found in, up to the
+  /// frame's edges: those of networks that correct a box do.
+  void set_refining(bool refining) { refining_ = refining; }
   /// How much of their union two boxes may share, instead of what the network says; below 0: as the
   /// network says. Decoders that suppress nothing do not mind.
   void set_nms_threshold(float threshold);
@@ -61,6 +64,7 @@ class OutputDecoder {
   std::unique_ptr<decode::Decoder> decoder_;
   objects::Objects found_;
   float nms_threshold_ = -1;
+  bool refining_ = false;
 };
 
 }  // namespace dvnn::gst

@@ -72,6 +72,16 @@ void export_text(const GstDvObject& object, GstBuffer* frame) {
   }
 }
 
+void remove_roi(const GstDvObject& object, GstBuffer* frame) {
+  gpointer state = nullptr;
+  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
+             frame, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
+    if (!is_roi_of(*reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta), object)) continue;
+    gst_buffer_remove_meta(frame, meta);
+    return;
+  }
+}
+
 bool is_roi_of(const GstVideoRegionOfInterestMeta& roi, const GstDvObject& object) {
   return roi.id == roi_id(object.id) && is_quark_of(roi.roi_type, object.label);
 }

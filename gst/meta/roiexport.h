@@ -24,6 +24,9 @@ void export_track(const GstDvObject& object, GstVideoRegionOfInterestMeta* roi);
 /// Writes an object's text, which was read after its region was made, into that region.
 void export_text(const GstDvObject& object, GstBuffer* frame);
 
+/// Removes an object's region, if there is one.
+void remove_roi(const GstDvObject& object, GstBuffer* frame);
+
 /// True if `roi` is what export_roi() made of `object`, also where it was scaled meanwhile.
 bool is_roi_of(const GstVideoRegionOfInterestMeta& roi, const GstDvObject& object);
 

@@ -36,6 +36,7 @@ Result<InputSpec> read_picture(const json& value) {
   take_triple(&in, "scale", &picture.scale);
   std::array<float, 3> pad{{0, 0, 0}};
   take_triple(&in, "pad", &pad);
+  picture.transposed = in.boolean("transposed", false);
   DVNN_TRY(in.status());
   DVNN_TRY(order);
   DVNN_TRY(resize);

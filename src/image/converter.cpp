@@ -421,7 +421,7 @@ Result<std::unique_ptr<Converter>> Converter::create(const FrameFormat& frame,
 Result<std::unique_ptr<Converter>> Converter::create(const FrameFormat& frame,
                                                      const StridedTensor& tensor,
                                                      const InputSpec& wanted, const View& view) {
-  DVNN_TRY(view.region.check());
+  DVNN_TRY(view.region.check_reach());
   const InputSpec input = view.apply(wanted);
   DVNN_TRY(check_input(input));
   std::unique_ptr<Converter> converter(new Converter());
@@ -431,7 +431,9 @@ Result<std::unique_ptr<Converter>> Converter::create(const FrameFormat& frame,
   impl.channels = tensor.channels;
   impl.bytes = static_cast<size_t>(tensor.elements) * element_size(tensor.type);
   if (view.slant) {
-    DVNN_TRY(impl.plan_slant(frame, tensor, *view.slant));
+    Slant slant = *view.slant;
+    if (input.transposed) std::swap(slant.x1, slant.x2), std::swap(slant.y1, slant.y2);
+    DVNN_TRY(impl.plan_slant(frame, tensor, slant));
   } else {
     impl.geometry = plan_geometry(frame, tensor.width, tensor.height, input, view);
     impl.shown = impl.geometry.shown();

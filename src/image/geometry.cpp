@@ -94,11 +94,78 @@ Shown Geometry::shown() const {
   return {t, {x, y, x + source.w, y + source.h}};
 }
 
+// A span along one axis of a frame, or of a tensor.
+struct Span1 {
+  double start = 0, size = 0;
+};
+
+// Leaves of a source's axis, in pixels, what lies within the frame, and of the target's axis what
+// shows that; where the source runs backwards along the target, from its end.
+static void keep_within(const Span1& wanted, int first, int count, bool flip, int* start, int* size,
+                        int* to, int* to_size) {
+  const double low = std::max(wanted.start, static_cast<double>(first)),
+               high = std::min(wanted.start + wanted.size, static_cast<double>(first + count));
+  *start = std::clamp(static_cast<int>(std::lround(low)), first, first + count - 1);
+  *size = std::clamp(static_cast<int>(std::lround(high)) - *start, 1, first + count - *start);
+  double from = (*start - wanted.start) / wanted.size,
+         until = (*start + *size - wanted.start) / wanted.size;
+  if (flip) {
+    const double turned = 1 - until;
+    until = 1 - from, from = turned;
+  }
+  const int last = *to + *to_size;
+  const int begin = std::clamp(*to + static_cast<int>(std::lround(from * *to_size)), *to, last - 1);
+  const int end = *to + static_cast<int>(std::lround(until * *to_size));
+  *to = begin;
+  *to_size = std::clamp(end - begin, 1, last - begin);
+}
+
+// A region that reaches beyond the frame: the whole of it is fitted into the tensor, and what there
+// is of it goes where it then lies.
+static Geometry plan_beyond(const FrameFormat& frame, int tensor_w, int tensor_h,
+                            const InputSpec& input, const View& view, Geometry g) {
+  const Rect all = whole_picture(frame);
+  Span1 x = {all.x + view.region.x * all.w, view.region.width * all.w},
+        y = {all.y + view.region.y * all.h, view.region.height * all.h};
+  const double par = static_cast<double>(frame.par_n) / frame.par_d;
+  const double shown_w = g.swap_xy ? y.size : x.size * par,
+               shown_h = g.swap_xy ? x.size * par : y.size;
+  g.target = {0, 0, tensor_w, tensor_h};
+  if (input.resize == ResizeRule::kCrop) {
+    const double scale = std::max(tensor_w / shown_w, tensor_h / shown_h);
+    const double cut_w = tensor_w / scale, cut_h = tensor_h / scale;
+    const auto cut = [](double size, Span1* axis) {
+      axis->start += (axis->size - size) / 2;
+      axis->size = size;
+    };
+    cut((g.swap_xy ? cut_h : cut_w) / par, &x);
+    cut(g.swap_xy ? cut_w : cut_h, &y);
+  } else if (input.resize != ResizeRule::kStretch) {
+    const double scale = std::min(tensor_w / shown_w, tensor_h / shown_h);
+    g.target.w = rounded(shown_w * scale, tensor_w);
+    g.target.h = rounded(shown_h * scale, tensor_h);
+    if (input.resize == ResizeRule::kLetterbox) {
+      g.target.x = (tensor_w - g.target.w) / 2;
+      g.target.y = (tensor_h - g.target.h) / 2;
+    }
+  }
+  Rect& t = g.target;
+  keep_within(x, all.x, all.w, g.flip_x, &g.source.x, &g.source.w, g.swap_xy ? &t.y : &t.x,
+              g.swap_xy ? &t.h : &t.w);
+  keep_within(y, all.y, all.h, g.flip_y, &g.source.y, &g.source.h, g.swap_xy ? &t.x : &t.y,
+              g.swap_xy ? &t.w : &t.h);
+  g.owned = view.alone ? g.source : all;
+  return g;
+}
+
 Geometry plan_geometry(const FrameFormat& frame, int tensor_w, int tensor_h, const InputSpec& input,
                        const View& view) {
   Geometry g;
   const AxisFlips flips = axis_flips(view.orientation);
-  g.swap_xy = flips.swap_xy, g.flip_x = flips.flip_x, g.flip_y = flips.flip_y;
+  g.swap_xy = flips.swap_xy != input.transposed, g.flip_x = flips.flip_x, g.flip_y = flips.flip_y;
+  if (!view.region.check().ok()) {
+    return plan_beyond(frame, tensor_w, tensor_h, input, view, g);
+  }
   const Rect all = picture_rect(frame, view.region);
   g.source = all;
   g.owned = view.alone ? all : whole_picture(frame);

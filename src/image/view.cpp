@@ -41,6 +41,17 @@ Status RelativeRect::check() const {
                format("the region %g x %g at %g,%g is not within 0..1", width, height, x, y)};
 }
 
+Status RelativeRect::check_reach() const {
+  constexpr double kLargest = 1000;  // frames
+  if (width > 0 && height > 0 && x < 1 && y < 1 && x + width > 0 && y + height > 0 &&
+      width <= kLargest && height <= kLargest) {
+    return {};
+  }
+  return Error{ErrorCode::kInvalidArgument,
+               format("the region %g x %g at %g,%g shows nothing of the frame, or lies far beyond",
+                      width, height, x, y)};
+}
+
 bool operator==(const RelativeRect& a, const RelativeRect& b) {
   return a.x == b.x && a.y == b.y && a.width == b.width && a.height == b.height;
 }
@@ -204,8 +215,11 @@ bool View::follow(const Transform& change, const Size& from, const Size& to) {
                        (region.x + region.width) * from.width,
                        (region.y + region.height) * from.height};
   Corners now = change.apply(old);
-  now = {std::clamp(now.x0, 0.0, to.width), std::clamp(now.y0, 0.0, to.height),
-         std::clamp(now.x1, 0.0, to.width), std::clamp(now.y1, 0.0, to.height)};
+  // One that reached beyond the old frame may reach beyond the new one.
+  if (region.check().ok()) {
+    now = {std::clamp(now.x0, 0.0, to.width), std::clamp(now.y0, 0.0, to.height),
+           std::clamp(now.x1, 0.0, to.width), std::clamp(now.y1, 0.0, to.height)};
+  }
   // A view of the whole frame stays a view of the whole frame, whatever was cut off or added.
   region = whole ? RelativeRect{}
                  : RelativeRect{now.x0 / to.width, now.y0 / to.height, (now.x1 - now.x0) / to.width,
@@ -216,7 +230,7 @@ bool View::follow(const Transform& change, const Size& from, const Size& to) {
   flips.flip_x = (turned.swap_xy ? turned.scale_y : turned.scale_x) < 0;
   flips.flip_y = (turned.swap_xy ? turned.scale_x : turned.scale_y) < 0;
   orientation = orientation_of(flips);
-  return region.width > 0 && region.height > 0;
+  return region.check_reach().ok();
 }
 
 bool operator==(const View& a, const View& b) {

@@ -23,12 +23,14 @@ struct AxisFlips {
 AxisFlips axis_flips(Orientation orientation);
 Orientation orientation_of(const AxisFlips& flips);
 
-/// A part of a frame, in fractions of its width and height.
+/// A part of a frame, in fractions of its width and height. A view's may reach beyond the frame.
 struct RelativeRect {
   double x = 0, y = 0, width = 1, height = 1;
 
   /// kInvalidArgument if it is empty, or not within 0..1.
   Status check() const;
+  /// kInvalidArgument if none of it lies within 0..1, or some far beyond.
+  Status check_reach() const;
 };
 bool operator==(const RelativeRect& a, const RelativeRect& b);
 
@@ -79,7 +81,7 @@ bool operator==(const Slant& a, const Slant& b);
 
 /// Which part of a frame is looked at, and how. Members that are not set follow the network.
 struct View {
-  RelativeRect region;
+  RelativeRect region;  // what is beyond the frame has the padding colour
   Orientation orientation = Orientation::kIdentity;  // of the region before it is resized
   std::optional<ResizeRule> resize;
   std::optional<ResizeMethod> method;

@@ -266,6 +266,8 @@ Result<InputSpec> read_picture(JsonReader* in) {
   std::copy(mean.begin(), mean.end(), picture.mean.begin());
   std::copy(scale.begin(), scale.end(), picture.scale.begin());
   for (size_t i = 0; i < 3; ++i) picture.pad_value[i] = static_cast<uint8_t>(pad[i]);
+  picture.transposed = in->boolean("transposed", false);
+  DVNN_TRY(in->status());
   return picture;
 }
 
@@ -348,6 +350,7 @@ json model_to_json(const Model& model) {
               {"outputs", std::move(outputs)},
               {"decoder", {{"name", model.decoder.name}, {"params", *model.decoder.params}}},
               {"labels", model.labels}};
+  if (picture.transposed) out["input"]["transposed"] = true;
   if (!model.input.folded_scale.empty()) {
     out["input"]["folded_scale"] = model.input.folded_scale;
     out["input"]["folded_bias"] = model.input.folded_bias;

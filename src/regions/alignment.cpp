@@ -90,6 +90,12 @@ image::Slant align_corners(Span<const Place> corners, double margin) {
   return {x, y, x + grown * rx, y + grown * ry, x + grown * dx, y + grown * dy};
 }
 
+image::Corners widened(const image::Corners& box, double aspect) {
+  const double width = std::max(box.x1 - box.x0, (box.y1 - box.y0) / aspect);
+  const double x = (box.x0 + box.x1) / 2, y = (box.y0 + box.y1) / 2;
+  return {x - width / 2, y - width * aspect / 2, x + width / 2, y + width * aspect / 2};
+}
+
 image::Slant shares_of(const image::Slant& pixels, const image::Corners& visible) {
   const double width = visible.x1 - visible.x0, height = visible.y1 - visible.y0;
   const auto x = [&](double pixel) { return (pixel - visible.x0) / width; };

@@ -34,6 +34,9 @@ std::optional<image::Slant> align_points(Span<const Place> points, Span<const Pl
 /// each side as a part of its width and height.
 image::Slant align_corners(Span<const Place> corners, double margin);
 
+/// The box, wider or higher about its middle so that its height is `aspect` times its width.
+image::Corners widened(const image::Corners& box, double aspect);
+
 /// In fractions of a frame's visible part.
 image::Slant shares_of(const image::Slant& pixels, const image::Corners& visible);
 

@@ -2,7 +2,9 @@
 #include "regions/tiles.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <utility>
 
 #include "base/format.h"
 
@@ -10,7 +12,8 @@ namespace dvnn::regions {
 namespace {
 
 constexpr int kMostInARow = 16;
-constexpr size_t kMostGrids = 8;
+constexpr size_t kMostGrids = 16;
+constexpr double kSmallest = 1.0 / 64;
 
 // A box ends at a tile's edge if it comes so near to it, as a share of the tile's size: networks do
 // not place edges better.
@@ -57,16 +60,22 @@ Result<std::vector<Grid>> parse_grids(const std::string& text) {
     const std::string entry = text.substr(at, end - at);
     Grid grid;
     int used = 0;
-    const bool good =
-        std::sscanf(entry.c_str(), " %2dx%2d %n", &grid.columns, &grid.rows, &used) == 2 &&
-        static_cast<size_t>(used) == entry.size() && grid.columns >= 1 && grid.rows >= 1 &&
-        grid.columns <= kMostInARow && grid.rows <= kMostInARow;
+    bool good = false;
+    if (entry.find('x') == std::string::npos) {
+      good = std::sscanf(entry.c_str(), " %lf %n", &grid.scale, &used) == 1 &&
+             grid.scale >= kSmallest && grid.scale <= kMostInARow;
+    } else {
+      good = std::sscanf(entry.c_str(), " %2dx%2d %n", &grid.columns, &grid.rows, &used) == 2 &&
+             grid.columns >= 1 && grid.rows >= 1 && grid.columns <= kMostInARow &&
+             grid.rows <= kMostInARow;
+    }
+    good = good && static_cast<size_t>(used) == entry.size();
     if (!good || grids.size() == kMostGrids) {
       return Error{ErrorCode::kInvalidArgument,
                    "'" + short_text(text, 80) +
-                       format("' is not COLUMNSxROWS, or up to %zu of them between commas, with up "
-                              "to %d each, such as 3x2,1x1",
-                              kMostGrids, kMostInARow)};
+                       format("' is not COLUMNSxROWS, with up to %d each, or a scale from %g to "
+                              "%d, or up to %zu of them between commas, such as 3x2,1x1",
+                              kMostInARow, kSmallest, kMostInARow, kMostGrids)};
     }
     grids.push_back(grid);
     at = end + 1;
@@ -74,19 +83,35 @@ Result<std::vector<Grid>> parse_grids(const std::string& text) {
   return grids;
 }
 
+// Tiles of a size along an axis, spread evenly, that share at least `overlap` of it.
+static int tiles_needed(double scale, double overlap) {
+  constexpr double kRounding = 1e-6;  // 2.5 tiles of 0.4 each are 1, whatever binary digits say
+  return std::max(1, static_cast<int>(std::ceil((scale - overlap) / (1 - overlap) - kRounding)));
+}
+
+static double start_of(int tile, int count, double size, double whole) {
+  return count > 1 ? tile * (whole - size) / (count - 1) : 0;
+}
+
 std::vector<image::RelativeRect> tiles_of(const std::vector<Grid>& grids, double overlap,
                                           const image::RelativeRect& whole) {
   std::vector<image::RelativeRect> tiles;
   for (const Grid& grid : grids) {
+    const bool scaled = grid.scale > 0;
+    const int columns = scaled ? tiles_needed(grid.scale, overlap) : grid.columns;
+    const int rows = scaled ? columns : grid.rows;
     // Of n tiles, n - 1 share a part with the one before.
-    const double width = whole.width / (grid.columns - (grid.columns - 1) * overlap);
-    const double height = whole.height / (grid.rows - (grid.rows - 1) * overlap);
-    for (int row = 0; row < grid.rows; ++row) {
-      for (int column = 0; column < grid.columns; ++column) {
-        image::RelativeRect tile = {whole.x + column * width * (1 - overlap),
-                                    whole.y + row * height * (1 - overlap), width, height};
-        tile.width = std::min(tile.width, whole.x + whole.width - tile.x);
-        tile.height = std::min(tile.height, whole.y + whole.height - tile.y);
+    const double width = whole.width / (scaled ? grid.scale : columns - (columns - 1) * overlap);
+    const double height = whole.height / (scaled ? grid.scale : rows - (rows - 1) * overlap);
+    for (int row = 0; row < rows; ++row) {
+      for (int column = 0; column < columns; ++column) {
+        image::RelativeRect tile = {whole.x + start_of(column, columns, width, whole.width),
+                                    whole.y + start_of(row, rows, height, whole.height), width,
+                                    height};
+        if (!scaled || grid.scale >= 1) {
+          tile.width = std::min(tile.width, whole.x + whole.width - tile.x);
+          tile.height = std::min(tile.height, whole.y + whole.height - tile.y);
+        }
         tiles.push_back(tile);
       }
     }
@@ -94,14 +119,7 @@ std::vector<image::RelativeRect> tiles_of(const std::vector<Grid>& grids, double
   return tiles;
 }
 
-void merge_tiles(const std::vector<image::Corners>& tiles, const image::Size& frame,
-                 double threshold, objects::Objects* objects) {
-  std::vector<TileBox> boxes;
-  for (size_t i = 0; i < objects->size(); ++i) {
-    const objects::Object& object = (*objects)[i];
-    if (object.kind != objects::Kind::kDetection || object.region >= tiles.size()) continue;
-    boxes.push_back({i, object.region, is_cut(object.box, tiles[object.region], frame)});
-  }
+static void keep_best(std::vector<TileBox> boxes, double threshold, objects::Objects* objects) {
   std::stable_sort(boxes.begin(), boxes.end(), [&](const TileBox& a, const TileBox& b) {
     const objects::Object &x = (*objects)[a.index], &y = (*objects)[b.index];
     if (a.cut != b.cut) return b.cut;
@@ -121,6 +139,26 @@ void merge_tiles(const std::vector<image::Corners>& tiles, const image::Size& fr
   size_t at = 0;
   objects->remove_if([&](const objects::Object&) { return unwanted[at++]; });
   objects->sort_from(0);
+}
+
+void merge_tiles(const std::vector<image::Corners>& tiles, const image::Size& frame,
+                 double threshold, objects::Objects* objects) {
+  std::vector<TileBox> boxes;
+  for (size_t i = 0; i < objects->size(); ++i) {
+    const objects::Object& object = (*objects)[i];
+    if (object.kind != objects::Kind::kDetection || object.region >= tiles.size()) continue;
+    boxes.push_back({i, object.region, is_cut(object.box, tiles[object.region], frame)});
+  }
+  keep_best(std::move(boxes), threshold, objects);
+}
+
+void merge_regions(double threshold, objects::Objects* objects) {
+  std::vector<TileBox> boxes;
+  for (size_t i = 0; i < objects->size(); ++i) {
+    const objects::Object& object = (*objects)[i];
+    if (object.kind == objects::Kind::kDetection) boxes.push_back({i, object.region, false});
+  }
+  keep_best(std::move(boxes), threshold, objects);
 }
 
 }  // namespace dvnn::regions

@@ -11,12 +11,15 @@
 
 namespace dvnn::regions {
 
-/// So many tiles side by side, and above each other; 1 x 1 is the whole.
+/// So many tiles side by side, and above each other; 1 x 1 is the whole. Or, if `scale` is not 0,
+/// as many tiles as show the whole so many times as large as one would; below 1 that is one, in
+/// whose upper left corner the whole lies.
 struct Grid {
   int columns = 1, rows = 1;
+  double scale = 0;
 };
 
-/// Grids by their text: "3x2,1x1".
+/// Grids by their text: "3x2,1x1", or scales: "2,1.41,1,0.71".
 Result<std::vector<Grid>> parse_grids(const std::string& text);
 
 /// The tiles of all grids, which together cover `whole`. Neighbours share `overlap`, a share of a
@@ -31,5 +34,8 @@ std::vector<image::RelativeRect> tiles_of(const std::vector<Grid>& grids, double
 /// pixels, by the objects' regions.
 void merge_tiles(const std::vector<image::Corners>& tiles, const image::Size& frame,
                  double threshold, objects::Objects* objects);
+
+/// The same of what was found in any regions, by confidence alone.
+void merge_regions(double threshold, objects::Objects* objects);
 
 }  // namespace dvnn::regions

@@ -35,6 +35,7 @@ struct InputSpec {
   ResizeRule resize = ResizeRule::kStretch;
   std::array<uint8_t, 3> pad_value{{0, 0, 0}};  // in `order`; fills the rest
   ResizeMethod method = ResizeMethod::kBilinear;
+  bool transposed = false;  // the picture's rows go along the tensor's columns
   float quant_scale = 1;
   int zero_point = 0;
 };

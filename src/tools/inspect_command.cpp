@@ -46,6 +46,8 @@ void print_table(const Model& model) {
               to_string(input.desc.layout), to_string(picture.order), picture.mean[0],
               picture.mean[1], picture.mean[2], picture.scale[0], picture.scale[1],
               picture.scale[2], to_string(picture.resize));
+  if (picture.transposed)
+    std::printf("             rows of the picture are columns of the input\n");
   for (const auto& output : model.outputs) {
     const TensorDesc& desc = model.tensor(output.tensor).desc;
     std::printf("output    %s: %s %s %s\n", output.name.c_str(), desc.shape.to_string().c_str(),

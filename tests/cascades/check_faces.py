@@ -6,9 +6,6 @@ of the same place, and its dnn on the same file. Embeddings are held against tho
 
 Arguments: dvnet, docs/cascades.md, the folder of the data
 """
-import json
-import re
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -18,6 +15,8 @@ SKIP = 77
 try:
     import cv2
     import numpy as np
+
+    from page_lines import run_section
 except ImportError:
     print("skipped: needs python3-opencv and python3-numpy")
     sys.exit(SKIP)
@@ -78,15 +77,6 @@ def check(picture, document, zoo, dvnet, folder):
         print(f"face {face['id']}: cosine {cosine:.5f}, landmarks within {away:.3f} pixels")
 
 
-def commands(page):
-    """The page's commands for faces, as lists of words."""
-    section = page.read_text().split("## Faces")[1].split("\n## ")[0]
-    for block in re.findall(r"((?:^ {4}.*\n)+)", section, re.M):
-        for command in re.split(r"(?<!\\)\n", block):
-            if command.strip():
-                yield shlex.split(command.replace("\\\n", " "))
-
-
 def main():
     dvnet, page, data = Path(sys.argv[1]).resolve(), Path(sys.argv[2]), Path(sys.argv[3])
     zoo, photograph = data / "zoo", data / "images" / "mssdface_people.jpg"
@@ -98,28 +88,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for path in needed:
             (Path(folder) / path.name).symlink_to(path.resolve())
-        pipeline = None
-        for words in commands(page):
-            if words[0] == "dvnet":
-                subprocess.run([dvnet, *words[1:]], cwd=folder, check=True, timeout=60,
-                               stdout=subprocess.DEVNULL)
-            elif words[0] == "gst-launch-1.0":
-                pipeline = words
-        # The photograph for the page's file, its pixels beside, and documents where the page draws.
-        first, drawn = pipeline.index("dvconvert"), pipeline.index("dvoverlay")
-        tap = ("video/x-raw,format=BGR ! tee name=t t. ! queue ! filesink location=frame.bgr "
-               "t. ! queue !").split()
-        tell = ["dvpublish", "location=found.jsonl", "details=points+embeddings", "!", "fakesink"]
-        line = [w.replace("faces.jpg", photograph.name) for w in pipeline[:first]]
-        subprocess.run([*line, *tap, *pipeline[first:drawn], *tell], cwd=folder, check=True,
-                       timeout=60, stdout=subprocess.DEVNULL)
-        document = json.loads((Path(folder) / "found.jsonl").read_text().splitlines()[0])
-        size = document["frame"]["width"], document["frame"]["height"]
-        raw = np.fromfile(Path(folder) / "frame.bgr", np.uint8)
-        stride = (size[0] * 3 + 3) // 4 * 4
-        picture = raw[:stride * size[1]].reshape(size[1], stride)[:, :size[0] * 3]
-        check(np.ascontiguousarray(picture).reshape(size[1], size[0], 3), document, zoo,
-              dvnet, Path(folder))
+        document, picture = run_section(page, "Faces", dvnet, photograph.name, Path(folder))
+        check(picture, document, zoo, dvnet, Path(folder))
 
 
 if __name__ == "__main__":

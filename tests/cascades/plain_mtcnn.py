@@ -122,10 +122,9 @@ class PlainMtcnn:
         x = prelu(connect(x, w["conv5"]), w["prelu5"])
         return softmax(connect(x, w["conv6-1"]))[1], connect(x, w["conv6-2"]), connect(x, w["conv6-3"])
 
-    def propose(self, picture, smallest, factor, threshold):
+    def propose(self, picture, scales, threshold):
         rows = []
-        scale = 12 / smallest
-        while min(picture.shape[:2]) * scale >= 12:
+        for scale in scales:
             height, width = (int(np.ceil(n * scale)) for n in picture.shape[:2])
             small = cv2.resize(picture, (width, height), interpolation=cv2.INTER_AREA)
             # Cells are those of the transposed picture: columns of the picture come first.
@@ -135,13 +134,13 @@ class PlainMtcnn:
                 box = np.array([2 * x, 2 * y, 2 * x + 12, 2 * y + 12]) / scale
                 found.append([*box, faces[x, y], *moves[:, x, y]])
             rows += suppress(found, 0.5)
-            scale *= factor
         return [(moved(row[:4], row[5:9]), row[4]) for row in suppress(rows, 0.7)]
 
-    def find(self, picture, smallest=20, factor=0.709, thresholds=(0.6, 0.7, 0.7)):
-        """Faces, the most certain first: box and certainty, and five points."""
+    def find(self, picture, scales, thresholds=(0.6, 0.7, 0.7)):
+        """Faces, the most certain first: box and certainty, and five points. The picture is looked at so many
+        times as large."""
         again = []
-        for box, _ in self.propose(picture, smallest, factor, thresholds[0]):
+        for box, _ in self.propose(picture, scales, thresholds[0]):
             box = square(box)
             face, moves = self.run_second(input_of(crop(picture, box, 24)))
             if face >= thresholds[1]:

@@ -331,6 +331,21 @@ START_TEST(mtcnn_looks_again_at_crops) {
 }
 END_TEST
 
+START_TEST(mtcnn_numbers_are_the_upright_pictures) {
+  // The network sees columns for rows: what moves the picture's x moves the input's y.
+  const json params = {{"image", {24, 24}},    {"parts", {"boxes", "scores"}},
+                       {"num_classes", 2},     {"background_label_id", 0},
+                       {"strides", {24}},      {"box", "corners"},
+                       {"transposed", true},   {"center", 12},
+                       {"anchors", {{24, 24}}}};
+  Outputs outputs;
+  outputs.add("conv5-2", {1, 4}, {0.25f, 0.125f, -0.25f, 0.0f}).add("prob1", {1, 2}, {0.2f, 0.8f});
+  const auto found = outputs.found("anchors", params, 0.5f);
+  ck_assert_uint_eq(found.size(), 1);
+  assert_box(found[0], 0.125, 0.25, 1, 0.75);
+}
+END_TEST
+
 START_TEST(oriented_boxes_overlap_as_they_lie) {
   // Across one another; then the same one, told as its other sides by a quarter of a turn.
   const float quarter = 1.5707963f;
@@ -426,5 +441,6 @@ DVNN_TEST_MAIN(
     numbers_at_the_threshold_are_found, softmax_and_its_background_agree_with_plain_arithmetic,
     boxes_are_read_in_the_form_that_is_named, rows_that_the_network_has_chosen_are_not_suppressed,
     classes_suppress_each_other_only_if_told_so, poses_masks_and_angles_come_with_their_boxes,
-    oriented_boxes_overlap_as_they_lie, mtcnn_looks_again_at_crops, peaks_of_heat_maps_are_centres,
+    oriented_boxes_overlap_as_they_lie, mtcnn_looks_again_at_crops,
+    mtcnn_numbers_are_the_upright_pictures, peaks_of_heat_maps_are_centres,
     priors_bring_points_and_linear_sizes, outputs_that_do_not_fit_are_told_with_what_was_looked_for)

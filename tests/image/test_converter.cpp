@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "image/converter.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <random>
 #include <vector>
 
@@ -13,6 +15,10 @@ using namespace dvnn;
 using namespace dvnn::image;
 
 namespace {
+
+struct Rectangle {
+  int x, y, width, height;
+};
 
 FrameFormat format_of(PixelFormat f, int width, int height) {
   FrameFormat format;
@@ -162,6 +168,101 @@ START_TEST(a_region_alone_is_a_frame_of_its_own) {
 }
 END_TEST
 
+// A region that reaches beyond the frame is one of a frame with a border of the padding colour,
+// whose picture is what lies within. Sizes are such that no pixel is cut in two.
+START_TEST(beyond_the_frame_is_the_padding_colour) {
+  constexpr int kWidth = 24, kHeight = 16, kBorder = 24;
+  constexpr int kWide = kWidth + 2 * kBorder, kHigh = kHeight + 2 * kBorder;
+  std::mt19937 random(53);
+  const frames::Frame frame = frames::make_frame(PixelFormat::kRgb, kWidth, kHeight, &random);
+  std::vector<uint8_t> pixels(3 * kWide * kHigh);
+  for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<uint8_t>(10 + i % 3);
+  for (int y = 0; y < kHeight; ++y) {
+    std::copy_n(frame.view.planes[0] + y * frame.view.strides[0], 3 * kWidth,
+                &pixels[static_cast<size_t>(3 * ((y + kBorder) * kWide + kBorder))]);
+  }
+  FrameView bordered;
+  bordered.planes[0] = pixels.data();
+  bordered.strides[0] = 3 * kWide;
+  const Rectangle parts[] = {{-8, -8, 16, 16}, {16, 8, 16, 16}, {-24, -16, 72, 48},
+                             {0, 0, 48, 32},   {8, -16, 8, 48}, {-12, 4, 36, 4}};
+  for (const Rectangle& part : parts) {
+    for (int turned = 0; turned <= static_cast<int>(Orientation::kAnti); ++turned) {
+      for (const bool transposed : {false, true}) {
+        InputSpec picture;
+        picture.method = ResizeMethod::kNearest;
+        picture.transposed = transposed;
+        picture.pad_value = {{10, 11, 12}};
+        View beyond, within;
+        beyond.orientation = within.orientation = static_cast<Orientation>(turned);
+        beyond.region = {double(part.x) / kWidth, double(part.y) / kHeight,
+                         double(part.width) / kWidth, double(part.height) / kHeight};
+        within.region = {double(part.x + kBorder) / kWide, double(part.y + kBorder) / kHigh,
+                         double(part.width) / kWide, double(part.height) / kHigh};
+        for (const ResizeRule rule : {ResizeRule::kStretch, ResizeRule::kLetterbox,
+                                      ResizeRule::kLetterboxTopLeft, ResizeRule::kCrop}) {
+          picture.resize = rule;
+          const TensorDesc desc = {ElementType::kUint8, Layout::kNhwc, {1, 3, 144, 144}};
+          auto one = Converter::create(format_of(PixelFormat::kRgb, kWidth, kHeight), desc, picture,
+                                       beyond);
+          auto other =
+              Converter::create(format_of(PixelFormat::kRgb, kWide, kHigh), desc, picture, within);
+          ck_assert(one.ok() && other.ok());
+          std::vector<uint8_t> have(3 * 144 * 144), want(have.size());
+          one.value()->convert(frame.view, have.data());
+          other.value()->convert(bordered, want.data());
+          ck_assert_msg(have == want, "%d,%d %dx%d, orientation %d, %s%s", part.x, part.y,
+                        part.width, part.height, turned, to_string(rule),
+                        transposed ? ", transposed" : "");
+          const Corners place = other.value()->transform().invert({3, 3, 9, 5});
+          expect_corners(
+              one.value()->transform().invert({3, 3, 9, 5}),
+              {place.x0 - kBorder, place.y0 - kBorder, place.x1 - kBorder, place.y1 - kBorder});
+        }
+      }
+    }
+  }
+}
+END_TEST
+
+START_TEST(a_transposed_picture_has_columns_for_rows) {
+  std::mt19937 random(59);
+  const frames::Frame frame = frames::make_frame(PixelFormat::kNv12, 50, 40, &random);
+  const FrameFormat format = format_of(PixelFormat::kNv12, 50, 40);
+  Slant slant;
+  slant.x0 = 0.1, slant.y0 = 0.3, slant.x1 = 0.7, slant.y1 = -0.1, slant.x2 = 0.3, slant.y2 = 0.9;
+  for (const bool oriented : {false, true}) {
+    View view;
+    if (oriented) view.slant = slant;
+    InputSpec picture;
+    const TensorDesc upright = {ElementType::kUint8, Layout::kNhwc, {1, 3, 20, 30}},
+                     turned = {ElementType::kUint8, Layout::kNhwc, {1, 3, 30, 20}};
+    auto plain = Converter::create(format, upright, picture, view);
+    picture.transposed = true;
+    auto transposed = Converter::create(format, turned, picture, view);
+    ck_assert(plain.ok() && transposed.ok());
+    std::vector<uint8_t> want(1800), have(1800);
+    plain.value()->convert(frame.view, want.data());
+    transposed.value()->convert(frame.view, have.data());
+    for (size_t y = 0; y < 20; ++y) {
+      for (size_t x = 0; x < 30; ++x) {
+        for (size_t c = 0; c < 3; ++c) {
+          // Sums along the other axis first round elsewhere.
+          const int near = have[3 * (20 * x + y) + c] - want[3 * (30 * y + x) + c];
+          ck_assert_int_le(std::abs(near), 1);
+        }
+      }
+    }
+    double x = 7, y = 4;
+    transposed.value()->transform().invert(&x, &y);
+    double same_x = 4, same_y = 7;
+    plain.value()->transform().invert(&same_x, &same_y);
+    ck_assert_double_eq_tol(x, same_x, 1e-9);
+    ck_assert_double_eq_tol(y, same_y, 1e-9);
+  }
+}
+END_TEST
+
 // Under UndefinedBehaviorSanitizer: no sample of 16 bits is read as one that is aligned.
 START_TEST(rows_may_begin_at_any_address) {
   std::mt19937 random(4);
@@ -219,9 +320,11 @@ START_TEST(impossible_requests_are_refused) {
   no_par.par_d = 0;
   ck_assert(refused(no_par, good, picture));
   InputSpec bad = picture;
-  ck_assert(refused_region({0.5, 0, 0.6, 1}));
+  ck_assert(refused_region({1.0, 0, 0.6, 1}));
   ck_assert(refused_region({0, 0, 0, 1}));
   ck_assert(refused_region({0, 0, 1, NAN}));
+  ck_assert(refused_region({-2, 0, 1.5, 1}));
+  ck_assert(refused_region({0, 0, 1e9, 1e9}));
   bad.quant_scale = 0;
   ck_assert(refused(frame, good, bad));
 }
@@ -229,5 +332,6 @@ END_TEST
 
 DVNN_TEST_MAIN(converter, values_are_normalised_and_rounded_once,
                transforms_map_the_pictures_corners, a_cropped_frame_is_the_frame_of_its_part,
-               a_region_alone_is_a_frame_of_its_own, rows_may_begin_at_any_address,
+               a_region_alone_is_a_frame_of_its_own, beyond_the_frame_is_the_padding_colour,
+               a_transposed_picture_has_columns_for_rows, rows_may_begin_at_any_address,
                impossible_requests_are_refused)

@@ -116,6 +116,21 @@ START_TEST(all_of_a_frame_stays_all_of_it) {
 }
 END_TEST
 
+START_TEST(what_is_beyond_a_frame_stays_beyond_it) {
+  View view;
+  view.region = {-0.25, 0.25, 1, 1};
+  Transform crop;  // its upper left quarter
+  ck_assert(view.follow(crop, {200, 100}, {100, 50}));
+  ck_assert(!(view.region == RelativeRect{}));
+  ck_assert_double_eq_tol(view.region.x, -0.5, 1e-12);
+  ck_assert_double_eq_tol(view.region.width, 2, 1e-12);
+  // It begins where the quarter ends.
+  View below = view;
+  below.region = {-0.25, 0.5, 1, 0.75};
+  ck_assert(!below.follow(crop, {200, 100}, {100, 50}));
+}
+END_TEST
+
 START_TEST(a_turned_frame_is_looked_at_the_other_way) {
   // The frame is turned upright upstream: the view need not turn it any more.
   View view;
@@ -132,4 +147,5 @@ END_TEST
 DVNN_TEST_MAIN(view, the_way_back_undoes_the_way_there,
                a_changed_frame_leads_to_the_same_place_in_the_tensor, corners_stay_in_order,
                orientations_and_flips_are_each_others_names, a_view_follows_scaling_and_cropping,
-               all_of_a_frame_stays_all_of_it, a_turned_frame_is_looked_at_the_other_way)
+               all_of_a_frame_stays_all_of_it, what_is_beyond_a_frame_stays_beyond_it,
+               a_turned_frame_is_looked_at_the_other_way)

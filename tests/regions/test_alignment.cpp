@@ -108,6 +108,19 @@ START_TEST(an_oriented_box_grows_by_its_margin) {
 }
 END_TEST
 
+START_TEST(a_box_is_widened_to_an_aspect) {
+  const image::Corners square = widened({10, 20, 20, 60}, 1);
+  ck_assert_double_eq(square.x0, -5);
+  ck_assert_double_eq(square.x1, 35);
+  ck_assert_double_eq(square.y0, 20);
+  ck_assert_double_eq(square.y1, 60);
+  const image::Corners high = widened({10, 20, 20, 30}, 2);
+  ck_assert_double_eq(high.x0, 10);
+  ck_assert_double_eq(high.y0, 15);
+  ck_assert_double_eq(high.y1, 35);
+}
+END_TEST
+
 START_TEST(places_are_read) {
   const auto places = parse_places("0.25,0.5 0.75,0.5; 0.5,1");
   ck_assert(places.ok());
@@ -123,4 +136,4 @@ END_TEST
 DVNN_TEST_MAIN(regions_alignment, points_that_are_similar_come_to_their_places,
                points_that_are_not_similar_come_as_near_as_they_can,
                points_without_numbers_are_left_out, an_oriented_box_grows_by_its_margin,
-               places_are_read)
+               a_box_is_widened_to_an_aspect, places_are_read)

@@ -40,10 +40,40 @@ START_TEST(grids_are_read) {
   ck_assert_uint_eq(grids.value().size(), 2);
   ck_assert_int_eq(grids.value()[0].columns, 3);
   ck_assert_int_eq(grids.value()[0].rows, 2);
-  for (const char* wrong : {"", "3", "3x", "0x1", "3x-2", "17x1", "3x2,", "3x2;1x1", "3x2x1",
-                            "1x1,1x1,1x1,1x1,1x1,1x1,1x1,1x1,1x1"}) {
+  const auto scales = parse_grids("2.25,1, 0.4");
+  ck_assert(scales.ok());
+  ck_assert_uint_eq(scales.value().size(), 3);
+  ck_assert_double_eq(scales.value()[0].scale, 2.25);
+  for (const char* wrong : {"", "17", "0", "-1", "nan", "0.01", "2.5y", "3x", "0x1", "3x-2", "17x1",
+                            "3x2,", "3x2;1x1", "3x2x1", "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"}) {
     ck_assert_msg(!parse_grids(wrong).ok(), "'%s'", wrong);
   }
+}
+END_TEST
+
+START_TEST(scales_show_the_whole_so_much_larger) {
+  const image::RelativeRect whole;
+  for (const double overlap : {0.0, 0.2, 0.5}) {
+    for (const double scale : {1.0, 1.25, 1.5, 2.0, 2.5, 7.3, 16.0}) {
+      const auto tiles = tiles_of({{1, 1, scale}}, overlap, whole);
+      const auto side = static_cast<size_t>(std::lround(std::sqrt(tiles.size())));
+      ck_assert_uint_eq(tiles.size(), side * side);
+      ck_assert_double_eq_tol(tiles.back().x + tiles.back().width, 1, 1e-9);
+      for (size_t i = 0; i < tiles.size(); ++i) {
+        ck_assert(tiles[i].check().ok());
+        ck_assert_double_eq_tol(tiles[i].width, 1 / scale, 1e-9);
+        if (i % side == 0) continue;
+        const double shared = tiles[i - 1].x + tiles[i - 1].width - tiles[i].x;
+        ck_assert_double_ge(shared / tiles[i].width, overlap - 1e-6);
+      }
+      // No more of them than that takes.
+      const double fewest = (scale - overlap) / (1 - overlap);
+      ck_assert_double_lt(static_cast<double>(side), fewest + 1);
+    }
+  }
+  const auto small = tiles_of({{1, 1, 0.5}}, 0.2, {0.5, 0, 0.5, 1});
+  ck_assert_uint_eq(small.size(), 1);
+  ck_assert(small[0] == (image::RelativeRect{0.5, 0, 1, 2}));
 }
 END_TEST
 
@@ -67,6 +97,18 @@ START_TEST(tiles_cover_the_whole_and_share_what_they_should) {
   const auto both = tiles_of({{2, 2}, {1, 1}}, 0.2, {});
   ck_assert_uint_eq(both.size(), 5);
   ck_assert(both.back() == image::RelativeRect());
+}
+END_TEST
+
+START_TEST(regions_of_any_kind_are_merged_by_confidence) {
+  // The more confident one ends at its region's edge, which says nothing here.
+  Objects all = {found(0, {100, 20, 120, 60}, 0.9f), found(1, {98, 20, 121, 60}, 0.6f),
+                 found(2, {10, 20, 40, 60}, 0.7f), found(3, {10, 20, 40, 60}, 0.5f, 1)};
+  merge_regions(0.5, &all);
+  ck_assert_uint_eq(all.size(), 3);
+  ck_assert_uint_eq(all[0].region, 0);
+  ck_assert_uint_eq(all[1].region, 2);
+  ck_assert_uint_eq(all[2].region, 3);
 }
 END_TEST
 
@@ -163,7 +205,9 @@ START_TEST(every_thing_is_found_once) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(regions_tiles, grids_are_read, tiles_cover_the_whole_and_share_what_they_should,
+DVNN_TEST_MAIN(regions_tiles, grids_are_read, regions_of_any_kind_are_merged_by_confidence,
+               scales_show_the_whole_so_much_larger,
+               tiles_cover_the_whole_and_share_what_they_should,
                a_box_that_a_tiles_edge_cuts_yields_to_the_whole_one,
                an_edge_of_the_frame_cuts_nothing, of_two_whole_ones_the_more_confident_one_stays,
                things_apart_of_other_classes_or_of_one_tile_stay,

@@ -194,7 +194,8 @@ std::optional<image::Slant> RegionChooser::slant_of(const GstDvObject& object) c
     return regions::align_points(places, settings_.places, settings_.align_aspect);
   }
   constexpr guint kCorners = 4;
-  if (settings_.align == RegionAlign::kBox || gst_dv_object_get_n_corners(&object) != kCorners) {
+  if (settings_.align != RegionAlign::kOutline ||
+      gst_dv_object_get_n_corners(&object) != kCorners) {
     return std::nullopt;
   }
   for (guint i = 0; i < kCorners; ++i) {
@@ -205,15 +206,28 @@ std::optional<image::Slant> RegionChooser::slant_of(const GstDvObject& object) c
   return regions::align_corners(places, settings_.margin);
 }
 
+// What is looked at of an object's box, as a share of the visible part; nothing if that shows
+// nothing of the frame.
+std::optional<image::RelativeRect> RegionChooser::share_of(const GstDvObject& object,
+                                                           const image::Corners& visible) const {
+  const double x = settings_.margin * (object.x1 - object.x0),
+               y = settings_.margin * (object.y1 - object.y0);
+  image::Corners box = {object.x0 - x, object.y0 - y, object.x1 + x, object.y1 + y};
+  if (settings_.align != RegionAlign::kAspect) return regions::part_of(box, visible);
+  box = regions::widened(box, settings_.align_aspect);
+  const double width = visible.x1 - visible.x0, height = visible.y1 - visible.y0;
+  const image::RelativeRect share = {(box.x0 - visible.x0) / width, (box.y0 - visible.y0) / height,
+                                     (box.x1 - box.x0) / width, (box.y1 - box.y0) / height};
+  if (!share.check_reach().ok()) return std::nullopt;
+  return share;
+}
+
 RegionChooser::List RegionChooser::choose_objects(const image::Corners& visible,
                                                   const image::View& how) const {
   if (unknown_) return nullptr;
   auto views = std::make_shared<RegionViews>();
   for (const GstDvObject* object : wanted_) {
-    const double x = settings_.margin * (object->x1 - object->x0),
-                 y = settings_.margin * (object->y1 - object->y0);
-    const auto part =
-        regions::part_of({object->x0 - x, object->y0 - y, object->x1 + x, object->y1 + y}, visible);
+    const auto part = share_of(*object, visible);
     if (!part) continue;
     views->push_back(region_view(how, *part, GST_DV_REGION_OBJECT));
     views->back().tag.object = object->id;

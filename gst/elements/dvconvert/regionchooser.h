@@ -40,6 +40,8 @@ class RegionChooser {
   List choose_tiles(const image::View& how);
   void find_objects(GstBuffer* frame, const image::Size& size);
   List choose_objects(const image::Corners& visible, const image::View& how) const;
+  std::optional<image::RelativeRect> share_of(const GstDvObject& object,
+                                              const image::Corners& visible) const;
   std::optional<image::Slant> slant_of(const GstDvObject& object) const;
   void spend_budget(GstClockTime time);
   bool is_wanted(const GstDvObject& object, const GstDvObjectsMeta& meta,

@@ -22,6 +22,8 @@ const GEnumValue kRegionModes[] = {
 
 const GEnumValue kRegionAligns[] = {
     {static_cast<gint>(RegionAlign::kBox), "The object's box", "box"},
+    {static_cast<gint>(RegionAlign::kAspect),
+     "The object's box, made wider or higher about its middle until it has align-aspect", "aspect"},
     {static_cast<gint>(RegionAlign::kPoints),
      "Turned and scaled so that the object's key points come to align-points; the box where it has "
      "none",
@@ -95,7 +97,7 @@ void add_align_properties(Properties<ConvertSettings>* rows) {
   constexpr double kFlattest = 1.0 / 64, kHighest = 64;
   rows->number(&S::align_aspect, When::kPlaying, kFlattest, kHighest,
                {"align-aspect", "Alignment aspect",
-                "align=points: the height of the network's input over its width"});
+                "align=points and aspect: the height of the network's input over its width"});
 }
 
 void add_object_properties(Properties<ConvertSettings>* rows) {
@@ -165,7 +167,9 @@ void add_region_properties(Properties<ConvertSettings>* rows) {
               "looked at, too; types between commas, * for all"});
   rows->text(&S::tiles, When::kPlaying,
              {"tiles", "Tiles",
-              "regions=tiles: COLUMNSxROWS; several of them between commas, 1x1 for the whole"},
+              "regions=tiles: COLUMNSxROWS, 1x1 for the whole; or scales, such as 1.5 for as many "
+              "tiles as show the whole so much larger, 0.5 for the whole in a corner of the "
+              "tensor; several of them between commas"},
              take_tiles);
   constexpr double kMostOverlap = 0.9;
   rows->number(&S::overlap, When::kPlaying, 0, kMostOverlap,

@@ -16,7 +16,7 @@ namespace dvnn::gst {
 enum class RegionMode { kFrame, kList, kTiles, kObjects };
 
 /// How an object's region stands in the tensor.
-enum class RegionAlign { kBox, kPoints, kOutline };
+enum class RegionAlign { kBox, kAspect, kPoints, kOutline };
 
 using SharedAreas = std::shared_ptr<const std::vector<regions::Area>>;
 using SharedGrids = std::shared_ptr<const std::vector<regions::Grid>>;

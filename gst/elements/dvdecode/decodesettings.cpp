@@ -50,7 +50,14 @@ void add_filter_properties(Properties<DecodeSettings>* table) {
                 {"merge-threshold", "Merge threshold",
                  "Of two boxes of a class that different tiles of a frame show (dvconvert's "
                  "regions=tiles) and that share more than this part of the smaller one, one is "
-                 "left out: the one that a tile's edge cuts, or else the one of less confidence"});
+                 "left out: the one that a tile's edge cuts, or else the one of less confidence. "
+                 "With refine the same of what regions of objects show, by confidence alone"});
+  table->boolean(
+      &DecodeSettings::refine, When::kPlaying,
+      {"refine", "Refine",
+       "Boxes that are found in the regions of objects (dvconvert's regions=objects) take these "
+       "objects' places: the objects leave the frame, boxes may reach beyond the regions, and "
+       "overlapping ones are merged"});
   constexpr double kLargest = 65536;
   table->number(
       &DecodeSettings::min_size, When::kControllable, 0, kLargest,

@@ -14,6 +14,7 @@ struct DecodeSettings : FilterSettings {
   gfloat nms_threshold = -1;
   guint max_detections = 200;
   gdouble merge_threshold = 0.5;
+  bool refine = false;
   bool post_messages = false;
   bool post_empty = false;
   guint exports = kDefaultExports;

@@ -191,10 +191,15 @@ static void gst_dv_decode_import(GstDvDecode* self, GstBuffer* frame) {
 
 // --- frames ------------------------------------------------------------------------------------
 
-// Makes one list of what tiles of a frame have found.
+// Makes one list of what tiles of a frame have found, or what took the place of its objects.
 static void gst_dv_decode_merge(GstDvDecode* self, const std::vector<GstDvTensorMeta*>& regions,
-                                const dvnn::image::Size& size, double threshold) {
+                                const dvnn::image::Size& size, const Settings& settings) {
   GstDvDecodePrivate& priv = *self->priv;
+  const double threshold = settings.merge_threshold;
+  if (settings.refine && regions[0]->region_kind == GST_DV_REGION_OBJECT) {
+    dvnn::regions::merge_regions(threshold, &priv.found);
+    return;
+  }
   priv.tiles.clear();
   for (const GstDvTensorMeta* region : regions) {
     if (region->region_kind != GST_DV_REGION_TILE || region->region != priv.tiles.size()) return;
@@ -213,12 +218,13 @@ static Status gst_dv_decode_outputs(GstDvDecode* self, GstBuffer* frame,
   priv.found.clear();
   priv.filter.configure(settings);
   priv.decoder.set_nms_threshold(settings.nms_threshold);
+  priv.decoder.set_refining(settings.refine);
   const dvnn::image::Size size = dvnn::gst::frame_size(frame, self->priv->size);
   for (const GstDvTensorMeta* outputs : regions) {
     DVNN_TRY(
         priv.decoder.decode(*outputs, priv.filter.least_threshold(), size, &priv.found, topic));
   }
-  gst_dv_decode_merge(self, regions, size, settings.merge_threshold);
+  if (!regions.empty()) gst_dv_decode_merge(self, regions, size, settings);
   priv.filter.apply(size, &priv.found);
   // Each region's objects are in order, and some of all of them may not be attached.
   if (regions.size() > 1 && priv.found.size() > settings.max_detections) priv.found.sort_from(0);

@@ -50,6 +50,16 @@ void write_analytics([[maybe_unused]] GstBuffer* frame, [[maybe_unused]] guint e
 
 }  // namespace
 
+// Takes the objects that the network was shown off the frame.
+void ResultAttacher::replace(GstBuffer* frame, GstDvObjectsMeta* meta, const Regions& regions) {
+  for (const GstDvTensorMeta* region : regions) {
+    const GstDvObject* whole = whole_of(region, meta);
+    if (!whole) continue;
+    remove_roi(*whole, frame);
+    gst_dv_objects_meta_remove_object(meta, whole->id);
+  }
+}
+
 // Notes which tracked objects the network was shown.
 void ResultAttacher::renew(GstDvObjectsMeta* meta, const gchar* network, const Regions& regions) {
   for (const GstDvTensorMeta* region : regions) {
@@ -86,7 +96,11 @@ guint ResultAttacher::attach(GstBuffer* frame, const gchar* network, const Regio
     // The outputs are not of our dvinfer, which would have said so.
     pass = static_cast<gint>(gst_dv_objects_meta_add_pass(meta, network, GST_DV_PASS_INFERRED));
   }
-  renew(meta, network, regions);
+  if (settings.refine) {
+    replace(frame, meta, regions);
+  } else {
+    renew(meta, network, regions);
+  }
   guint attached = 0;
   for (const objects::Object& one : found) {
     if (attached == settings.max_detections) break;

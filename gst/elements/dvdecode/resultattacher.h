@@ -31,6 +31,7 @@ class ResultAttacher {
   void reset() { kept_.reset(); }
 
  private:
+  void replace(GstBuffer* frame, GstDvObjectsMeta* meta, const Regions& regions);
   void renew(GstDvObjectsMeta* meta, const gchar* network, const Regions& regions);
   void recall(GstBuffer* frame, GstDvObjectsMeta* meta, gint pass, const DecodeSettings& settings,
               ObjectsMessage* message);

@@ -3,6 +3,7 @@
 // RetinaFace of the Caffe model, MTCNN's first stage.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/format.h"
 #include "base/json.h"
@@ -24,8 +25,10 @@ struct AnchorRule {
   std::vector<std::vector<AnchorSize>> sizes;  // of each level
   bool activated = false;                      // the network has taken the sigmoids
   std::vector<float> scale_xy;                 // YOLOv4: how far centres reach, of each level
-  float center = 0;                            // of the first cell's anchors, in pixels
-  float inclusive = 0;                         // pixels by which boxes end before their sizes say
+  // The network was shown columns for rows, but its numbers are the upright picture's.
+  bool transposed = false;
+  float center = 0;     // of the first cell's anchors, in pixels
+  float inclusive = 0;  // pixels by which boxes end before their sizes say
   float width = 1, height = 1;
 };
 
@@ -45,10 +48,11 @@ class AnchorGeometry final : public Geometry {
       w = p.size.w * (scaled ? sw * sw : std::exp(raw[2]));
       h = p.size.h * (scaled ? sh * sh : std::exp(raw[3]));
     } else if (rule_.form == AnchorForm::kCorners) {
-      return {(p.x + (raw[0] - 0.5f) * p.size.w) / rule_.width,
-              (p.y + (raw[1] - 0.5f) * p.size.h) / rule_.height,
-              (p.x + (raw[2] + 0.5f) * p.size.w) / rule_.width,
-              (p.y + (raw[3] + 0.5f) * p.size.h) / rule_.height};
+      const int across = rule_.transposed ? 1 : 0, down = 1 - across;
+      return {(p.x + (raw[across] - 0.5f) * p.size.w) / rule_.width,
+              (p.y + (raw[down] - 0.5f) * p.size.h) / rule_.height,
+              (p.x + (raw[across + 2] + 0.5f) * p.size.w) / rule_.width,
+              (p.y + (raw[down + 2] + 0.5f) * p.size.h) / rule_.height};
     } else {
       cx = p.x + raw[0] * p.size.w;
       cy = p.y + raw[1] * p.size.h;
@@ -62,6 +66,7 @@ class AnchorGeometry final : public Geometry {
 
   void point(const Level& level, const Hit& hit, const Box&, float* x, float* y) const override {
     const Place p = place(level, hit);
+    if (rule_.transposed) std::swap(*x, *y);
     // MTCNN measures from the window's corner.
     const float from = rule_.form == AnchorForm::kCorners ? 0.5f : 0;
     *x = (p.x + (*x - from) * p.size.w) / rule_.width;
@@ -126,6 +131,7 @@ DecoderResult create_anchors_decoder(const nlohmann::json& params,
   rule.sizes = read_anchors(&in, strides.size());
   rule.form = read_choice<AnchorForm>(&in, "box", "yolo", kAnchorForms, "form of boxes");
   rule.activated = in.boolean("activated", false);
+  rule.transposed = in.boolean("transposed", false);
   rule.scale_xy = in.numbers("scale_xy", kMaxLevels);
   if (rule.scale_xy.empty()) rule.scale_xy.assign(strides.size(), 1.0f);
   if (rule.scale_xy.size() != strides.size()) in.fail("scale_xy", "needs a number per stride");

@@ -154,7 +154,7 @@ std::string without_reuse(const convert::Report& report) {
 
 int convert_command(int argc, char** argv) {
   ConvertTexts t;
-  gboolean verbose = FALSE, quantise = FALSE, as_it_is = FALSE;
+  gboolean verbose = FALSE, transposed = FALSE, quantise = FALSE, as_it_is = FALSE;
   const std::string decoder_help =
       "Decoder of the outputs: " + joined(decode::decoder_names(), ", ");
   const GOptionEntry entries[] = {
@@ -171,6 +171,8 @@ int convert_command(int argc, char** argv) {
       {"resize", 0, 0, G_OPTION_ARG_STRING, t.resize.out(),
        "How a picture becomes the input: stretch (default), letterbox, letterbox-top-left, crop",
        "RULE"},
+      {"transposed", 0, 0, G_OPTION_ARG_NONE, &transposed,
+       "The network wants pictures whose rows are columns, as those of MATLAB are", nullptr},
       {"pad-value", 0, 0, G_OPTION_ARG_STRING, t.pad.out(),
        "Pixel value beside a letterboxed picture (default 0)", "P[,P,P]"},
       {"labels", 0, 0, G_OPTION_ARG_FILENAME, t.labels.out(),
@@ -258,7 +260,7 @@ int convert_command(int argc, char** argv) {
     return wrong_usage("convert", "--check and --report need the model that the network is of");
   }
   if (kind == "dvn" && (t.mean.given() || t.scale.given() || t.order.given() || t.resize.given() ||
-                        t.pad.given() || t.layout.given() || quantise)) {
+                        t.pad.given() || t.layout.given() || transposed || quantise)) {
     return wrong_usage("convert",
                        "a network file keeps its picture, layout and weights as they are");
   }
@@ -274,6 +276,7 @@ int convert_command(int argc, char** argv) {
     };
   }
 #endif
+  options.picture.transposed |= transposed == TRUE;
   convert::Report report;
   Progress converting("converting " + files[0], 0);
   auto model = convert_files(kind, files, options, &report);

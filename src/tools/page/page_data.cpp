@@ -34,6 +34,7 @@ ordered_json input_json(const Model& model) {
   input["mean"] = picture.mean;
   input["scale"] = picture.scale;
   input["resize"] = to_string(picture.resize);
+  if (picture.transposed) input["transposed"] = true;
   input["pad_value"] = picture.pad_value;
   return input;
 }

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs what a section of docs/cascades.md prints, on a photograph."""
+import json
+import re
+import shlex
+import subprocess
+
+import numpy as np
+
+
+def commands(page, heading):
+    """The section's commands, as lists of words."""
+    section = page.read_text().split(f"## {heading}\n")[1].split("\n## ")[0]
+    for block in re.findall(r"((?:^ {4}.*\n)+)", section, re.M):
+        for command in re.split(r"(?<!\\)\n", block):
+            if command.strip():
+                yield shlex.split(command.replace("\\\n", " "))
+
+
+def run_section(page, heading, dvnet, photograph, folder):
+    """Converts the models, which are in the folder, and runs the pipeline there. Returns the document of what
+    it found where the page draws, and the frame's pixels, B, G, R."""
+    pipeline = None
+    for words in commands(page, heading):
+        if words[0] == "dvnet":
+            subprocess.run([dvnet, *words[1:]], cwd=folder, check=True, timeout=60, stdout=subprocess.DEVNULL)
+        elif words[0] == "gst-launch-1.0":
+            pipeline = words
+    # The photograph for the page's file, its pixels beside, and documents where the page draws.
+    first, drawn = pipeline.index("dvconvert"), pipeline.index("dvoverlay")
+    tap = ("video/x-raw,format=BGR ! tee name=t t. ! queue ! filesink location=frame.bgr "
+           "t. ! queue !").split()
+    tell = ["dvpublish", "location=found.jsonl", "details=points+embeddings", "!", "fakesink"]
+    line = [w.replace("faces.jpg", photograph) for w in pipeline[:first]]
+    subprocess.run([*line, *tap, *pipeline[first:drawn], *tell], cwd=folder, check=True, timeout=60,
+                   stdout=subprocess.DEVNULL)
+    document = json.loads((folder / "found.jsonl").read_text().splitlines()[0])
+    width, height = document["frame"]["width"], document["frame"]["height"]
+    stride = (width * 3 + 3) // 4 * 4
+    raw = np.fromfile(folder / "frame.bgr", np.uint8)[:stride * height]
+    return document, np.ascontiguousarray(raw.reshape(height, stride)[:, :width * 3]).reshape(height, width, 3)

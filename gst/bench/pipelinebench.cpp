@@ -23,7 +23,7 @@ namespace {
 struct PipelineOptions {
   std::string network, device, format = "NV12";
   int width = 1280, height = 720, frames = 200;
-  bool json = false;
+  bool json = false, regions = false;
   std::string plot;  // a file, or empty
 };
 
@@ -109,18 +109,26 @@ Result<GstElement*> launch(const std::string& description) {
   return pipeline;
 }
 
-std::string source(const PipelineOptions& o) {
+std::string source(const PipelineOptions& o, int frames) {
   return format(
       "videotestsrc num-buffers=%d pattern=smpte ! "
       "video/x-raw,format=%s,width=%d,height=%d,framerate=1000/1 ! ",
-      o.frames, o.format.c_str(), o.width, o.height);
+      frames, o.format.c_str(), o.width, o.height);
+}
+
+std::string dvinfer(const PipelineOptions& o) {
+  std::string element = "dvinfer name=dvinfer qos=false";
+  if (!o.network.empty()) element += " network=\"" + o.network + "\"";
+  if (!o.device.empty()) element += " device=\"" + o.device + "\"";
+  return element;
 }
 
 // Median milliseconds that GStreamer's videoconvertscale takes to make 300x300 BGR of a frame.
 Result<double> peer_time(const PipelineOptions& o) {
-  DVNN_ASSIGN(GstElement * pipeline,
-              launch(source(o) + "videoconvertscale name=peer n-threads=1 ! "
-                                 "video/x-raw,format=BGR,width=300,height=300 ! fakesink"));
+  DVNN_ASSIGN(
+      GstElement * pipeline,
+      launch(source(o, o.frames) + "videoconvertscale name=peer n-threads=1 ! "
+                                   "video/x-raw,format=BGR,width=300,height=300 ! fakesink"));
   Stopwatch watch;
   watch_element(pipeline, "peer", &watch);
   const auto seconds = run_pipeline(pipeline);
@@ -131,11 +139,9 @@ Result<double> peer_time(const PipelineOptions& o) {
 
 int run_bench(const PipelineOptions& o) {
   static const char* const kElements[] = {"dvconvert", "dvinfer", "dvdecode", "dvoverlay"};
-  std::string description = source(o) + "dvconvert name=dvconvert ! dvinfer name=dvinfer qos=false";
-  if (!o.network.empty()) description += " network=\"" + o.network + "\"";
-  if (!o.device.empty()) description += " device=\"" + o.device + "\"";
-  description += " ! dvdecode name=dvdecode ! dvoverlay name=dvoverlay ! fakesink sync=false";
-  auto pipeline = launch(description);
+  auto pipeline =
+      launch(source(o, o.frames) + "dvconvert name=dvconvert ! " + dvinfer(o) +
+             " ! dvdecode name=dvdecode ! dvoverlay name=dvoverlay ! fakesink sync=false");
   if (!pipeline.ok()) return fail(pipeline.error());
   std::map<std::string, Stopwatch> watches;
   for (const char* name : kElements) watch_element(pipeline.value(), name, &watches[name]);
@@ -179,11 +185,61 @@ int run_bench(const PipelineOptions& o) {
   return 0;
 }
 
+// Milliseconds per frame of a pipeline in which `elements` stand before dvinfer.
+Result<double> frame_time(const PipelineOptions& o, int frames, const std::string& elements) {
+  DVNN_ASSIGN(GstElement * pipeline, launch(source(o, frames) + elements + dvinfer(o) +
+                                            " ! dvdecode ! fakesink sync=false"));
+  const auto seconds = run_pipeline(pipeline);
+  gst_object_unref(pipeline);
+  if (!seconds.ok()) return seconds.error();
+  return seconds.value() * 1e3 / frames;
+}
+
+// What a frame takes by the number of regions, each a quarter of its width and height, beside what
+// as many frames take of which videocrop leaves such a part.
+int run_regions_bench(const PipelineOptions& o) {
+  constexpr int kMost = 64, kLeastFrames = 5;
+  const auto crop = frame_time(o, o.frames,
+                               format("videocrop right=%d bottom=%d ! dvconvert ! ",
+                                      o.width - o.width / 4, o.height - o.height / 4));
+  if (!crop.ok()) return fail(crop.error());
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (int count : {0, 1, 8, kMost}) {
+    // Metas of a type that nobody attaches are a list without entries.
+    std::string list = count == 0 ? "region-metas=none" : "region-list=\"[";
+    for (int i = 0; i < count; ++i) {
+      list += format("[%g,%g,0.25,0.25]%s", i % 8 * 0.1, i / 8 * 0.1, i + 1 < count ? "," : "]\"");
+    }
+    const int frames = std::max(kLeastFrames, o.frames / std::max(1, count));
+    const auto ms = frame_time(o, frames, "dvconvert regions=list " + list + " ! ");
+    if (!ms.ok()) return fail(ms.error());
+    rows.push_back({{"regions", count}, {"ms", ms.value()}});
+    if (count > 0) rows.back()["ratio"] = count * crop.value() / ms.value();
+  }
+  if (o.json) {
+    const nlohmann::ordered_json out = {
+        {"peer", "videocrop, a frame for each region"}, {"peer_ms", crop.value()}, {"rows", rows}};
+    std::printf("%s\n", out.dump().c_str());
+    return 0;
+  }
+  std::printf("%s %dx%d, regions of a quarter of its width and height\n", o.format.c_str(), o.width,
+              o.height);
+  std::printf("  peer: videocrop ! dvconvert  %8.3f ms for each\n", crop.value());
+  for (const auto& row : rows) {
+    std::printf("  %2d regions                   %8.3f ms", row["regions"].get<int>(),
+                row["ms"].get<double>());
+    if (row.contains("ratio"))
+      std::printf("  ratio (peer / ours) %.2f", row["ratio"].get<double>());
+    std::printf("\n");
+  }
+  return 0;
+}
+
 }  // namespace
 
 int bench_pipeline_command(int argc, char** argv) {
   PipelineOptions options;
-  gboolean json = FALSE;
+  gboolean json = FALSE, regions = FALSE;
   OptionText network, device, pixel_format, plot;
   const GOptionEntry entries[] = {
       {"network", 0, 0, G_OPTION_ARG_FILENAME, network.out(),
@@ -194,6 +250,8 @@ int bench_pipeline_command(int argc, char** argv) {
       {"width", 0, 0, G_OPTION_ARG_INT, &options.width, "Frame width (default 1280)", "PIXELS"},
       {"height", 0, 0, G_OPTION_ARG_INT, &options.height, "Frame height (default 720)", "PIXELS"},
       {"frames", 'n', 0, G_OPTION_ARG_INT, &options.frames, "Frames to run (default 200)", "N"},
+      {"regions", 0, 0, G_OPTION_ARG_NONE, &regions,
+       "Time frames with 0, 1, 8 and 64 regions, beside videocrop", nullptr},
       {"plot", 0, 0, G_OPTION_ARG_FILENAME, plot.out(), "Draw the times as bars", "FILE.svg"},
       {"json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object", nullptr},
       {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
@@ -207,8 +265,10 @@ int bench_pipeline_command(int argc, char** argv) {
   options.device = device.text();
   options.format = pixel_format.text("NV12");
   options.json = json;
+  options.regions = regions;
   options.plot = plot.text();
   gst_init(nullptr, nullptr);
+  if (options.regions) return run_regions_bench(options);
   return run_bench(options);
 }
 

@@ -72,6 +72,7 @@ json of(const ObjectFacts& object) {
   if (object.track_id > 0) out["track_id"] = object.track_id;
   if (object.predicted) out["predicted"] = true;
   set_text("network", object.network, &out);
+  set_text("region", object.region, &out);
   if (object.box) out["box"] = of(*object.box);
   for (const auto& [x, y, confidence] : object.points) {
     out["points"].push_back({pixels(x), pixels(y), share(confidence)});

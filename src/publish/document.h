@@ -47,7 +47,7 @@ struct ObjectFacts {
   uint64_t id = 0, parent = 0, track_id = 0;
   const char* kind = "detection";
   int class_id = 0;
-  std::string label, network;
+  std::string label, network, region;  // region: of a list, by its name
   double confidence = 0;
   bool predicted = false;
   std::optional<Box> box;

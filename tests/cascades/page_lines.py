@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs what a section of docs/cascades.md prints, on a photograph."""
+"""Runs what a section of docs/cascades.md prints, on another picture than the page's."""
 import json
 import re
 import shlex
@@ -17,7 +17,7 @@ def commands(page, heading):
                 yield shlex.split(command.replace("\\\n", " "))
 
 
-def run_section(page, heading, dvnet, photograph, folder):
+def run_section(page, heading, dvnet, picture, folder):
     """Converts the models, which are in the folder, and runs the pipeline there. Returns the document of what
     it found where the page draws, and the frame's pixels, B, G, R."""
     pipeline = None
@@ -26,12 +26,12 @@ def run_section(page, heading, dvnet, photograph, folder):
             subprocess.run([dvnet, *words[1:]], cwd=folder, check=True, timeout=60, stdout=subprocess.DEVNULL)
         elif words[0] == "gst-launch-1.0":
             pipeline = words
-    # The photograph for the page's file, its pixels beside, and documents where the page draws.
+    # The given picture for the page's file, its pixels beside, and documents where the page draws.
     first, drawn = pipeline.index("dvconvert"), pipeline.index("dvoverlay")
     tap = ("video/x-raw,format=BGR ! tee name=t t. ! queue ! filesink location=frame.bgr "
            "t. ! queue !").split()
-    tell = ["dvpublish", "location=found.jsonl", "details=points+embeddings", "!", "fakesink"]
-    line = [w.replace("faces.jpg", photograph) for w in pipeline[:first]]
+    tell = ["dvpublish", "location=found.jsonl", "details=points+texts+embeddings", "!", "fakesink"]
+    line = [f"location={picture}" if w.startswith("location=") else w for w in pipeline[:first]]
     subprocess.run([*line, *tap, *pipeline[first:drawn], *tell], cwd=folder, check=True, timeout=60,
                    stdout=subprocess.DEVNULL)
     document = json.loads((folder / "found.jsonl").read_text().splitlines()[0])

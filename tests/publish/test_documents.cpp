@@ -49,6 +49,7 @@ START_TEST(no_number_and_no_text_breaks_a_line) {
   publish::ObjectFacts object;
   object.id = 1;
   object.label = "a\nb\xff";
+  object.region = "gate\n";
   object.confidence = std::nan("");
   object.box = publish::Box{1.234567, -INFINITY, 2, 3};
   frame.objects.push_back(object);
@@ -57,6 +58,7 @@ START_TEST(no_number_and_no_text_breaks_a_line) {
   ck_assert_ptr_null(std::strchr(line.c_str(), '\n'));
   ck_assert_ptr_nonnull(std::strstr(line.c_str(), "\"box\":[1.23,0.0,2.0,3.0]"));
   ck_assert_ptr_nonnull(std::strstr(line.c_str(), "\"confidence\":0.0"));
+  ck_assert_ptr_nonnull(std::strstr(line.c_str(), "\"region\":\"gate"));
 }
 END_TEST
 

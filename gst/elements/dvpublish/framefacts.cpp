@@ -129,6 +129,7 @@ publish::ObjectFacts object_facts(const GstDvObject* object, const GstDvObjectsM
     facts.network = text_or_none(
         gst_dv_objects_meta_get_pass(meta, static_cast<guint>(object->network))->network);
   }
+  if (object->region != 0) facts.region = text_or_none(g_quark_to_string(object->region));
   if (gst_dv_object_has_box(object))
     facts.box = Box{object->x0, object->y0, object->x1, object->y1};
   add_details(object, details, &facts);

@@ -95,14 +95,14 @@ Shown Geometry::shown() const {
 }
 
 // A span along one axis of a frame, or of a tensor.
-struct Span1 {
+struct AxisSpan {
   double start = 0, size = 0;
 };
 
 // Leaves of a source's axis, in pixels, what lies within the frame, and of the target's axis what
 // shows that; where the source runs backwards along the target, from its end.
-static void keep_within(const Span1& wanted, int first, int count, bool flip, int* start, int* size,
-                        int* to, int* to_size) {
+static void keep_within(const AxisSpan& wanted, int first, int count, bool flip, int* start,
+                        int* size, int* to, int* to_size) {
   const double low = std::max(wanted.start, static_cast<double>(first)),
                high = std::min(wanted.start + wanted.size, static_cast<double>(first + count));
   *start = std::clamp(static_cast<int>(std::lround(low)), first, first + count - 1);
@@ -125,8 +125,8 @@ static void keep_within(const Span1& wanted, int first, int count, bool flip, in
 static Geometry plan_beyond(const FrameFormat& frame, int tensor_w, int tensor_h,
                             const InputSpec& input, const View& view, Geometry g) {
   const Rect all = whole_picture(frame);
-  Span1 x = {all.x + view.region.x * all.w, view.region.width * all.w},
-        y = {all.y + view.region.y * all.h, view.region.height * all.h};
+  AxisSpan x = {all.x + view.region.x * all.w, view.region.width * all.w},
+           y = {all.y + view.region.y * all.h, view.region.height * all.h};
   const double par = static_cast<double>(frame.par_n) / frame.par_d;
   const double shown_w = g.swap_xy ? y.size : x.size * par,
                shown_h = g.swap_xy ? x.size * par : y.size;
@@ -134,7 +134,7 @@ static Geometry plan_beyond(const FrameFormat& frame, int tensor_w, int tensor_h
   if (input.resize == ResizeRule::kCrop) {
     const double scale = std::max(tensor_w / shown_w, tensor_h / shown_h);
     const double cut_w = tensor_w / scale, cut_h = tensor_h / scale;
-    const auto cut = [](double size, Span1* axis) {
+    const auto cut = [](double size, AxisSpan* axis) {
       axis->start += (axis->size - size) / 2;
       axis->size = size;
     };

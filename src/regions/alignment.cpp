@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+#include <string_view>
 
 #include "base/format.h"
+#include "base/real.h"
 
 namespace dvnn::regions {
 namespace {
@@ -16,12 +17,16 @@ constexpr size_t kMostPlaces = 478;
 
 Result<std::vector<Place>> parse_places(const std::string& text) {
   std::vector<Place> places;
-  for (const char* at = text.c_str(); *at;) {
+  std::string_view rest = text;
+  const auto take = [&](char sign) {
+    const bool there = !rest.empty() && rest.front() == sign;
+    if (there) rest.remove_prefix(1);
+    return there;
+  };
+  while (!rest.empty()) {
     double x = 0, y = 0;
-    int used = 0;
-    // The ends of pairs are spaces or semicolons.
-    const bool good = std::sscanf(at, " %lf , %lf %n", &x, &y, &used) == 2 && std::isfinite(x) &&
-                      std::isfinite(y) && std::abs(x) <= 4 && std::abs(y) <= 4;
+    const bool good = take_real(&rest, &x) && take(',') && take_real(&rest, &y) &&
+                      std::abs(x) <= 4 && std::abs(y) <= 4;
     if (!good || places.size() == kMostPlaces) {
       return Error{ErrorCode::kInvalidArgument,
                    "'" + short_text(text, 80) +
@@ -29,8 +34,7 @@ Result<std::vector<Place>> parse_places(const std::string& text) {
                        "0.7,0.4\""};
     }
     places.emplace_back(x, y);
-    at += used;
-    if (*at == ';') ++at;
+    take(';');  // or spaces are between pairs
   }
   if (places.size() >= 2) return places;
   return Error{ErrorCode::kInvalidArgument, "two places are needed at least"};

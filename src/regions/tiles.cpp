@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <string_view>
 #include <utility>
 
 #include "base/format.h"
+#include "base/real.h"
 
 namespace dvnn::regions {
 namespace {
@@ -62,14 +64,14 @@ Result<std::vector<Grid>> parse_grids(const std::string& text) {
     int used = 0;
     bool good = false;
     if (entry.find('x') == std::string::npos) {
-      good = std::sscanf(entry.c_str(), " %lf %n", &grid.scale, &used) == 1 &&
-             grid.scale >= kSmallest && grid.scale <= kMostInARow;
+      std::string_view rest = entry;
+      good = take_real(&rest, &grid.scale) && rest.empty() && grid.scale >= kSmallest &&
+             grid.scale <= kMostInARow;
     } else {
       good = std::sscanf(entry.c_str(), " %2dx%2d %n", &grid.columns, &grid.rows, &used) == 2 &&
-             grid.columns >= 1 && grid.rows >= 1 && grid.columns <= kMostInARow &&
-             grid.rows <= kMostInARow;
+             static_cast<size_t>(used) == entry.size() && grid.columns >= 1 && grid.rows >= 1 &&
+             grid.columns <= kMostInARow && grid.rows <= kMostInARow;
     }
-    good = good && static_cast<size_t>(used) == entry.size();
     if (!good || grids.size() == kMostGrids) {
       return Error{ErrorCode::kInvalidArgument,
                    "'" + short_text(text, 80) +
@@ -83,10 +85,12 @@ Result<std::vector<Grid>> parse_grids(const std::string& text) {
   return grids;
 }
 
-// Tiles of a size along an axis, spread evenly, that share at least `overlap` of it.
+// Tiles of a size along an axis, spread evenly, that share at least `overlap` of it, as far as so
+// many may.
 static int tiles_needed(double scale, double overlap) {
   constexpr double kRounding = 1e-6;  // 2.5 tiles of 0.4 each are 1, whatever binary digits say
-  return std::max(1, static_cast<int>(std::ceil((scale - overlap) / (1 - overlap) - kRounding)));
+  const auto count = static_cast<int>(std::ceil((scale - overlap) / (1 - overlap) - kRounding));
+  return std::clamp(count, 1, kMostInARow);
 }
 
 static double start_of(int tile, int count, double size, double whole) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regions/alignment.h"
 
+#include <clocale>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -126,6 +127,12 @@ START_TEST(places_are_read) {
   ck_assert(places.ok());
   ck_assert_uint_eq(places.value().size(), 3);
   expect_place(places.value()[2], 0.5, 1);
+  if (std::setlocale(LC_NUMERIC, "de_DE.UTF-8")) {  // a point is a point there, too
+    const auto same = parse_places("0.25,0.5 0.75,0.5");
+    std::setlocale(LC_NUMERIC, "C");
+    ck_assert(same.ok());
+    expect_place(same.value()[0], 0.25, 0.5);
+  }
   for (const char* wrong :
        {"", "0.5,0.5", "a,b c,d", "0.5 0.5", "0.5,0.5 0.7", "0,0 nan,1", "0,0 1,99"}) {
     ck_assert_msg(!parse_places(wrong).ok(), "%s", wrong);

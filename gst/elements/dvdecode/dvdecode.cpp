@@ -320,6 +320,8 @@ static GstFlowReturn gst_dv_decode_frame(GstDvDecode* self, GstBuffer* frame) {
             priv.decoder.describe());
     return GST_FLOW_ERROR;
   }
+  // What is said of an object does not take its place; a box does.
+  if (priv.decoder.kind() != dvnn::objects::Kind::kDetection) priv.current.refine = false;
   const gchar* name = gst_dv_network_info_get_name(network);
   std::optional<ObjectsMessage> message;
   if (settings.post_messages) message.emplace();

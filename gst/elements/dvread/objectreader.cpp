@@ -86,9 +86,9 @@ std::optional<codes::Reading> ObjectReader::read_marker(
     [[maybe_unused]] const codes::PixelRect& part, [[maybe_unused]] GstDvObject* object) {
 #ifdef DVNN_HAVE_MARKERS
   if (const auto marker = markers_.read(luma_, core())) {
-    for (size_t i = 0; gst_dv_object_get_n_corners(object) < marker->corners.size(); ++i) {
-      const auto& [x, y] = marker->corners[i];
-      gst_dv_object_add_corner(object, part.x0 + x, part.y0 + y);
+    const bool has_corners = gst_dv_object_get_n_corners(object) > 0;
+    for (const auto& [x, y] : marker->corners) {
+      if (!has_corners) gst_dv_object_add_corner(object, part.x0 + x, part.y0 + y);
     }
     return codes::Reading{std::to_string(marker->id), marker->family};
   }

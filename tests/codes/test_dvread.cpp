@@ -13,7 +13,7 @@ constexpr int kWidth = 320, kHeight = 240;
 struct Reader {
   GstHarness* harness;
   std::string format;
-  guint frames = 0;
+  guint frames = 0, copies = 1;  // copies: objects in the code's place
 
   Reader(const std::string& line, const std::string& format)
       : harness(gst_harness_new_parse(line.c_str())), format(format) {
@@ -39,10 +39,12 @@ struct Reader {
     gst_video_converter_free(converter);
     gst_buffer_unref(plain);
     GST_BUFFER_PTS(frame) = frames++ * 40 * GST_MSECOND;
-    GstDvObject* object = gst_dv_objects_meta_add_object(gst_buffer_add_dv_objects_meta(frame),
-                                                         GST_DV_OBJECT_DETECTION, 1, label, 0.9f);
-    gst_dv_object_set_box(object, 100, 60, 200, 160);
-    object->track_id = track;
+    for (guint i = 0; i < copies; ++i) {
+      GstDvObject* object = gst_dv_objects_meta_add_object(gst_buffer_add_dv_objects_meta(frame),
+                                                           GST_DV_OBJECT_DETECTION, 1, label, 0.9f);
+      gst_dv_object_set_box(object, 100, 60, 200, 160);
+      object->track_id = track;
+    }
     return gst_harness_push_and_pull(harness, frame);
   }
   // The text and the kind of the object of a frame, which is taken.
@@ -96,6 +98,33 @@ START_TEST(a_track_is_read_again_after_refresh) {
 }
 END_TEST
 
+START_TEST(so_many_objects_are_read_in_a_second) {
+  Reader reader("dvread max-rate=2", "GRAY8");
+  // A second's at once, and then none until time has passed.
+  for (const char* text : {kAddress, kAddress, "", ""}) {
+    dvnn_assert_text(reader.said(reader.show(&kAddressCode, 0)), text);
+  }
+  reader.frames += 13;  // half a second, of 40 ms each
+  dvnn_assert_text(reader.said(reader.show(&kAddressCode, 0)), kAddress);
+}
+END_TEST
+
+START_TEST(so_many_objects_of_a_frame_are_read) {
+  Reader reader("dvread max-per-frame=2", "GRAY8");
+  reader.copies = 5;
+  for (int round = 0; round < 3; ++round) {
+    GstBuffer* frame = reader.show(&kAddressCode, 0);
+    const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
+    guint read = 0;
+    for (guint i = 0; i < reader.copies; ++i) {
+      read += gst_dv_object_get_text(gst_dv_objects_meta_get_object(meta, i)) != nullptr;
+    }
+    ck_assert_uint_eq(read, 2);
+    gst_buffer_unref(frame);
+  }
+}
+END_TEST
+
 #ifdef DVNN_HAVE_MARKERS
 START_TEST(markers_get_their_numbers_and_corners) {
   Reader reader("dvread", "NV12");
@@ -134,5 +163,6 @@ int main() {
 #ifdef DVNN_HAVE_MARKERS
                         markers_get_their_numbers_and_corners, families_of_markers_are_chosen,
 #endif
-                        a_track_is_read_again_after_refresh});
+                        a_track_is_read_again_after_refresh, so_many_objects_are_read_in_a_second,
+                        so_many_objects_of_a_frame_are_read});
 }

@@ -193,6 +193,19 @@ void Painter::paint_name(const Figure& figure, std::vector<Tile>* tiles) {
             whole(std::clamp<double>(at.y, 0, style_.frame_height)) - text->height, tiles);
 }
 
+// Below what it is said of, one under the other; inside it where there is no room below.
+void Painter::paint_part(const Item& item, const Item* before, int* row, std::vector<Tile>* tiles) {
+  Corners place = item.place;
+  if (item.text.empty() || !objects::clip_box(frame_of(style_), &place)) return;
+  const bool same = before && before->part && before->place.x0 == item.place.x0 &&
+                    before->place.y0 == item.place.y0 && before->place.x1 == item.place.x1 &&
+                    before->place.y1 == item.place.y1;
+  *row = same ? *row + 1 : 0;
+  const PicturePtr text = label(item.text, item.color);
+  const int below = whole(place.y1) + *row * text->height;
+  add_label(text, whole(place.x0), std::min(below, style_.frame_height - text->height), tiles);
+}
+
 void Painter::paint_label(const Item& item, int* row, std::vector<Tile>* tiles) {
   Corners place = item.place;
   const bool placed = item.box && objects::clip_box(frame_of(style_), &place);
@@ -217,9 +230,15 @@ std::vector<Tile> Painter::paint(const std::vector<Item>& items,
   }
   paint_shapes(items, &tiles);
   for (const Figure& figure : figures) paint_name(figure, &tiles);
-  int row = 0;
+  int row = 0, part_row = 0;
+  const Item* before = nullptr;
   for (const Item& item : items) {
-    if (item.shown) paint_label(item, &row, &tiles);
+    if (item.shown && item.part) {
+      paint_part(item, before, &part_row, &tiles);
+    } else if (item.shown) {
+      paint_label(item, &row, &tiles);
+    }
+    before = &item;
   }
   return tiles;
 }

@@ -39,6 +39,7 @@ class Painter {
   void paint_box(const Item& item, std::vector<Tile>* tiles);
   void paint_shapes(const std::vector<Item>& items, std::vector<Tile>* tiles) const;
   void paint_figures(const std::vector<Figure>& figures, std::vector<Tile>* tiles) const;
+  void paint_part(const Item& item, const Item* before, int* row, std::vector<Tile>* tiles);
   void paint_label(const Item& item, int* row, std::vector<Tile>* tiles);
   void paint_name(const Figure& figure, std::vector<Tile>* tiles);
   void add_label(const PicturePtr& text, int x, int y, std::vector<Tile>* tiles) const;

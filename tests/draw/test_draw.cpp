@@ -311,9 +311,35 @@ START_TEST(labels_stay_on_the_frame) {
       item.text = std::string(1000, 'W') + "\xff\xfe\n\x1b[2J";
       Item list = bare();
       list.text = "class";
-      paint({item, list, list, list, list, list}, width, 48, 2, shape);  // which checks the tiles
+      Item part = list;
+      part.part = true;
+      part.place = item.place;
+      // Which checks the tiles.
+      paint({item, part, part, part, list, list, list, list, list}, width, 48, 2, shape);
     }
   }
+}
+END_TEST
+
+// One under the other, below the object; what is said of the whole frame is in the corner.
+START_TEST(what_is_said_of_an_object_is_written_below_it) {
+  Item part = bare();
+  part.part = true;
+  part.place = {40, 30, 90, 50};
+  part.text = "red";
+  const Photo one = paint({part}, 200, 140), two = paint({part, part}, 200, 140);
+  const auto lowest = [](const Photo& photo) {
+    int row = -1;
+    for (int y = 0; y < 140; ++y) {
+      if (photo.contrast(40, y) > 0) row = y;
+    }
+    return row;
+  };
+  for (int y = 0; y < 50; ++y) {
+    for (int x = 0; x < 200; ++x) ck_assert_int_eq(two.contrast(x, y), 0);
+  }
+  ck_assert_int_gt(one.contrast(40, 50), 0);
+  ck_assert_int_eq(lowest(two) - 49, 2 * (lowest(one) - 49));
 }
 END_TEST
 
@@ -484,6 +510,7 @@ DVNN_TEST_MAIN(draw, boxes_are_four_lines, outlines_are_drawn_instead_of_boxes,
                many_points_are_drawn_small, masks_tint_their_cells,
                maps_tint_each_class_and_leave_the_background, scaled_masks_stay_in_their_places,
                a_mask_beyond_the_frame_is_cut, labels_are_written_in_many_scripts,
-               labels_stay_on_the_frame, what_is_not_shown_is_not_drawn, hostile_items_have_limits,
-               captions_have_limits, obscured_samples_are_averages, blurred_samples_change_smoothly,
+               labels_stay_on_the_frame, what_is_said_of_an_object_is_written_below_it,
+               what_is_not_shown_is_not_drawn, hostile_items_have_limits, captions_have_limits,
+               obscured_samples_are_averages, blurred_samples_change_smoothly,
                neighbouring_colors_differ)

@@ -11,6 +11,9 @@
  * frame's height. Then it draws every #GstVideoRegionOfInterestMeta that another element attached,
  * with its type as the label. Labels may be in any language that the installed fonts have.
  *
+ * What a second network says of an object is written below that; what is said of the whole frame
+ * is listed in its upper left corner.
+ *
  * Below the objects it draws the areas and lines that dvzones watched in the frame, with what they
  * have counted and, at lines, an arrow in the direction that counts as forward, and, where
  * #GstDvOverlay:trails asks for it, the way of each track: where the middle of its box's lower edge

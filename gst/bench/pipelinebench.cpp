@@ -23,7 +23,7 @@ namespace {
 struct PipelineOptions {
   std::string network, device, format = "NV12";
   int width = 1280, height = 720, frames = 200;
-  bool json = false, regions = false;
+  bool json = false;
   std::string plot;  // a file, or empty
 };
 
@@ -265,11 +265,9 @@ int bench_pipeline_command(int argc, char** argv) {
   options.device = device.text();
   options.format = pixel_format.text("NV12");
   options.json = json;
-  options.regions = regions;
   options.plot = plot.text();
   gst_init(nullptr, nullptr);
-  if (options.regions) return run_regions_bench(options);
-  return run_bench(options);
+  return regions ? run_regions_bench(options) : run_bench(options);
 }
 
 }  // namespace dvnn::tools

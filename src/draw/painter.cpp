@@ -197,10 +197,7 @@ void Painter::paint_name(const Figure& figure, std::vector<Tile>* tiles) {
 void Painter::paint_part(const Item& item, const Item* before, int* row, std::vector<Tile>* tiles) {
   Corners place = item.place;
   if (item.text.empty() || !objects::clip_box(frame_of(style_), &place)) return;
-  const bool same = before && before->part && before->place.x0 == item.place.x0 &&
-                    before->place.y0 == item.place.y0 && before->place.x1 == item.place.x1 &&
-                    before->place.y1 == item.place.y1;
-  *row = same ? *row + 1 : 0;
+  *row = before && before->part && before->place == item.place ? *row + 1 : 0;
   const PicturePtr text = label(item.text, item.color);
   const int below = whole(place.y1) + *row * text->height;
   add_label(text, whole(place.x0), std::min(below, style_.frame_height - text->height), tiles);

@@ -94,6 +94,21 @@ Shown Geometry::shown() const {
   return {t, {x, y, x + source.w, y + source.h}};
 }
 
+// Where in the tensor a region is shown of which nothing is cut off, whose sizes are as it is
+// displayed.
+static Rect fitted(double shown_w, double shown_h, int tensor_w, int tensor_h, ResizeRule rule) {
+  Rect target = {0, 0, tensor_w, tensor_h};
+  if (rule == ResizeRule::kStretch) return target;
+  const double scale = std::min(tensor_w / shown_w, tensor_h / shown_h);
+  target.w = rounded(shown_w * scale, tensor_w);
+  target.h = rounded(shown_h * scale, tensor_h);
+  if (rule == ResizeRule::kLetterbox) {
+    target.x = (tensor_w - target.w) / 2;
+    target.y = (tensor_h - target.h) / 2;
+  }
+  return target;
+}
+
 // A span along one axis of a frame, or of a tensor.
 struct AxisSpan {
   double start = 0, size = 0;
@@ -140,14 +155,8 @@ static Geometry plan_beyond(const FrameFormat& frame, int tensor_w, int tensor_h
     };
     cut((g.swap_xy ? cut_h : cut_w) / par, &x);
     cut(g.swap_xy ? cut_w : cut_h, &y);
-  } else if (input.resize != ResizeRule::kStretch) {
-    const double scale = std::min(tensor_w / shown_w, tensor_h / shown_h);
-    g.target.w = rounded(shown_w * scale, tensor_w);
-    g.target.h = rounded(shown_h * scale, tensor_h);
-    if (input.resize == ResizeRule::kLetterbox) {
-      g.target.x = (tensor_w - g.target.w) / 2;
-      g.target.y = (tensor_h - g.target.h) / 2;
-    }
+  } else {
+    g.target = fitted(shown_w, shown_h, tensor_w, tensor_h, input.resize);
   }
   Rect& t = g.target;
   keep_within(x, all.x, all.w, g.flip_x, &g.source.x, &g.source.w, g.swap_xy ? &t.y : &t.x,
@@ -163,7 +172,7 @@ Geometry plan_geometry(const FrameFormat& frame, int tensor_w, int tensor_h, con
   Geometry g;
   const AxisFlips flips = axis_flips(view.orientation);
   g.swap_xy = flips.swap_xy != input.transposed, g.flip_x = flips.flip_x, g.flip_y = flips.flip_y;
-  if (!view.region.check().ok()) {
+  if (!view.region.is_within()) {
     return plan_beyond(frame, tensor_w, tensor_h, input, view, g);
   }
   const Rect all = picture_rect(frame, view.region);
@@ -174,31 +183,17 @@ Geometry plan_geometry(const FrameFormat& frame, int tensor_w, int tensor_h, con
   // Sizes of the region as it is displayed, after turning.
   double shown_w = all.w * par, shown_h = all.h;
   if (g.swap_xy) std::swap(shown_w, shown_h);
-  switch (input.resize) {
-    case ResizeRule::kStretch:
-      break;
-    case ResizeRule::kLetterbox:
-    case ResizeRule::kLetterboxTopLeft: {
-      const double scale = std::min(tensor_w / shown_w, tensor_h / shown_h);
-      g.target.w = rounded(shown_w * scale, tensor_w);
-      g.target.h = rounded(shown_h * scale, tensor_h);
-      if (input.resize == ResizeRule::kLetterbox) {
-        g.target.x = (tensor_w - g.target.w) / 2;
-        g.target.y = (tensor_h - g.target.h) / 2;
-      }
-      break;
-    }
-    case ResizeRule::kCrop: {
-      const double scale = std::max(tensor_w / shown_w, tensor_h / shown_h);
-      double cut_w = tensor_w / scale, cut_h = tensor_h / scale;
-      if (g.swap_xy) std::swap(cut_w, cut_h);
-      g.source.w = rounded(cut_w / par, all.w);
-      g.source.h = rounded(cut_h, all.h);
-      g.source.x = all.x + (all.w - g.source.w) / 2;
-      g.source.y = all.y + (all.h - g.source.h) / 2;
-      break;
-    }
+  if (input.resize != ResizeRule::kCrop) {
+    g.target = fitted(shown_w, shown_h, tensor_w, tensor_h, input.resize);
+    return g;
   }
+  const double scale = std::max(tensor_w / shown_w, tensor_h / shown_h);
+  double cut_w = tensor_w / scale, cut_h = tensor_h / scale;
+  if (g.swap_xy) std::swap(cut_w, cut_h);
+  g.source.w = rounded(cut_w / par, all.w);
+  g.source.h = rounded(cut_h, all.h);
+  g.source.x = all.x + (all.w - g.source.w) / 2;
+  g.source.y = all.y + (all.h - g.source.h) / 2;
   return g;
 }
 

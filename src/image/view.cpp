@@ -30,13 +30,15 @@ Orientation orientation_of(const AxisFlips& flips) {
   return Orientation::kIdentity;
 }
 
-Status RelativeRect::check() const {
+bool RelativeRect::is_within() const {
   constexpr double kRounding = 1e-9;
   // The comparison also refuses NaN.
-  if (x >= 0 && y >= 0 && width > 0 && height > 0 && x + width <= 1 + kRounding &&
-      y + height <= 1 + kRounding) {
-    return {};
-  }
+  return x >= 0 && y >= 0 && width > 0 && height > 0 && x + width <= 1 + kRounding &&
+         y + height <= 1 + kRounding;
+}
+
+Status RelativeRect::check() const {
+  if (is_within()) return {};
   return Error{ErrorCode::kInvalidArgument,
                format("the region %g x %g at %g,%g is not within 0..1", width, height, x, y)};
 }
@@ -54,6 +56,10 @@ Status RelativeRect::check_reach() const {
 
 bool operator==(const RelativeRect& a, const RelativeRect& b) {
   return a.x == b.x && a.y == b.y && a.width == b.width && a.height == b.height;
+}
+
+bool operator==(const Corners& a, const Corners& b) {
+  return a.x0 == b.x0 && a.y0 == b.y0 && a.x1 == b.x1 && a.y1 == b.y1;
 }
 
 Status Slant::check() const {
@@ -216,7 +222,7 @@ bool View::follow(const Transform& change, const Size& from, const Size& to) {
                        (region.y + region.height) * from.height};
   Corners now = change.apply(old);
   // One that reached beyond the old frame may reach beyond the new one.
-  if (region.check().ok()) {
+  if (region.is_within()) {
     now = {std::clamp(now.x0, 0.0, to.width), std::clamp(now.y0, 0.0, to.height),
            std::clamp(now.x1, 0.0, to.width), std::clamp(now.y1, 0.0, to.height)};
   }

@@ -27,7 +27,9 @@ Orientation orientation_of(const AxisFlips& flips);
 struct RelativeRect {
   double x = 0, y = 0, width = 1, height = 1;
 
-  /// kInvalidArgument if it is empty, or not within 0..1.
+  /// Whether it has an area, all of which lies within 0..1.
+  bool is_within() const;
+  /// kInvalidArgument if it is not within 0..1.
   Status check() const;
   /// kInvalidArgument if none of it lies within 0..1, or some far beyond.
   Status check_reach() const;
@@ -38,6 +40,7 @@ bool operator==(const RelativeRect& a, const RelativeRect& b);
 struct Corners {
   double x0 = 0, y0 = 0, x1 = 0, y1 = 0;
 };
+bool operator==(const Corners& a, const Corners& b);
 
 struct Size {
   double width = 0, height = 0;

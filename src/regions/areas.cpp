@@ -123,9 +123,14 @@ Result<std::vector<Area>> parse_areas(const std::string& text, const std::string
   return areas;
 }
 
+image::RelativeRect share_of(const image::Corners& box, const image::Corners& visible) {
+  const double width = visible.x1 - visible.x0, height = visible.y1 - visible.y0;
+  return {(box.x0 - visible.x0) / width, (box.y0 - visible.y0) / height, (box.x1 - box.x0) / width,
+          (box.y1 - box.y0) / height};
+}
+
 std::optional<image::RelativeRect> part_of(const image::Corners& box,
                                            const image::Corners& visible) {
-  const double width = visible.x1 - visible.x0, height = visible.y1 - visible.y0;
   const double x0 = std::max(box.x0, visible.x0), x1 = std::min(box.x1, visible.x1);
   const double y0 = std::max(box.y0, visible.y0), y1 = std::min(box.y1, visible.y1);
   if (!(x1 > x0 && y1 > y0)) return std::nullopt;  // written so that NaN fails it, too
@@ -133,8 +138,7 @@ std::optional<image::RelativeRect> part_of(const image::Corners& box,
   const bool any = std::lround(x1 - visible.x0) > std::lround(x0 - visible.x0) &&
                    std::lround(y1 - visible.y0) > std::lround(y0 - visible.y0);
   if (!any) return std::nullopt;
-  return image::RelativeRect{(x0 - visible.x0) / width, (y0 - visible.y0) / height,
-                             (x1 - x0) / width, (y1 - y0) / height};
+  return share_of({x0, y0, x1, y1}, visible);
 }
 
 std::optional<image::RelativeRect> part_of(const Area& area, const image::Corners& visible) {

@@ -24,6 +24,9 @@ struct Area {
 /// on. `what` names the text in errors.
 Result<std::vector<Area>> parse_areas(const std::string& text, const std::string& what);
 
+/// A box, in fractions of the `visible` part of a frame; both in pixels of the frame.
+image::RelativeRect share_of(const image::Corners& box, const image::Corners& visible);
+
 /// The share of the `visible` part of a frame that lies within `box`, both in pixels of the frame;
 /// nothing if they have no pixel in common.
 std::optional<image::RelativeRect> part_of(const image::Corners& box,

@@ -20,10 +20,6 @@ image::Corners visible_part(GstBuffer* frame, const image::Size& size) {
   return {x, y, x + crop->width, y + crop->height};
 }
 
-bool operator==(const image::Corners& a, const image::Corners& b) {
-  return a.x0 == b.x0 && a.y0 == b.y0 && a.x1 == b.x1 && a.y1 == b.y1;
-}
-
 RegionView region_view(const image::View& how, const image::RelativeRect& part,
                        GstDvRegionKind kind) {
   RegionView region;
@@ -212,12 +208,10 @@ std::optional<image::RelativeRect> RegionChooser::share_of(const GstDvObject& ob
                                                            const image::Corners& visible) const {
   const double x = settings_.margin * (object.x1 - object.x0),
                y = settings_.margin * (object.y1 - object.y0);
-  image::Corners box = {object.x0 - x, object.y0 - y, object.x1 + x, object.y1 + y};
+  const image::Corners box = {object.x0 - x, object.y0 - y, object.x1 + x, object.y1 + y};
   if (settings_.align != RegionAlign::kAspect) return regions::part_of(box, visible);
-  box = regions::widened(box, settings_.align_aspect);
-  const double width = visible.x1 - visible.x0, height = visible.y1 - visible.y0;
-  const image::RelativeRect share = {(box.x0 - visible.x0) / width, (box.y0 - visible.y0) / height,
-                                     (box.x1 - box.x0) / width, (box.y1 - box.y0) / height};
+  const image::RelativeRect share =
+      regions::share_of(regions::widened(box, settings_.align_aspect), visible);
   if (!share.check_reach().ok()) return std::nullopt;
   return share;
 }

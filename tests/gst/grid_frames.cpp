@@ -8,6 +8,7 @@
 #include <string>
 
 #include "grid_network.h"
+#include "gst_fixture.h"
 #include "network/dvn_file.h"
 
 namespace dvnn::test {
@@ -159,6 +160,13 @@ void paint_grid(GstBuffer* buffer, const GstVideoInfo& info, guint64 number) {
     }
   }
   gst_video_frame_unmap(&frame);
+}
+
+GstBuffer* grid_frame(int width, int height, guint64 number) {
+  const GstVideoInfo info = video_info("RGB", width, height);
+  GstBuffer* frame = gst_buffer_new_allocate(nullptr, info.size, nullptr);
+  paint_grid(frame, info, number);
+  return frame;
 }
 
 void paint_frames_of(GstPad* pad) {

@@ -28,6 +28,9 @@ void remove_grids();
 /// Paints frame `number` into a frame of 8-bit RGB.
 void paint_grid(GstBuffer* buffer, const GstVideoInfo& info, guint64 number);
 
+/// Frame `number` of 8-bit RGB.
+GstBuffer* grid_frame(int width, int height, guint64 number);
+
 /// Makes a source pad's buffers such frames, numbered by their offsets, if they are 8-bit RGB.
 void paint_frames_of(GstPad* pad);
 

@@ -19,9 +19,7 @@ constexpr int kEndless = 1000000;
 const char* const kSink = " ! fakesink name=out async=false";
 
 GstBuffer* frame_at(GstClockTime pts) {
-  const GstVideoInfo info = video_info("RGB", 64, 64);
-  GstBuffer* buffer = gst_buffer_new_allocate(nullptr, info.size, nullptr);
-  paint_grid(buffer, info, pts / GST_MSECOND);
+  GstBuffer* buffer = grid_frame(64, 64, pts / GST_MSECOND);
   GST_BUFFER_PTS(buffer) = pts;
   return buffer;
 }

@@ -16,13 +16,6 @@ std::string caps() {
   return video_caps("RGB", kWidth, kHeight);
 }
 
-GstBuffer* grid_frame(guint64 number) {
-  const GstVideoInfo info = video_info("RGB", kWidth, kHeight);
-  GstBuffer* frame = gst_buffer_new_allocate(nullptr, info.size, nullptr);
-  paint_grid(frame, info, number);
-  return frame;
-}
-
 // Two networks, of which the second one sees the boxes of the first.
 std::string both(const std::string& decode) {
   return "dvconvert ! " + infer(Looks::kRed) + " ! dvdecode ! dvconvert regions=objects ! " +
@@ -54,8 +47,8 @@ START_TEST(refined_boxes_take_the_objects_places) {
   GstHarness* refined = chain(both("refine=true merge-threshold=1"), caps());
   size_t all = 0;
   for (guint64 number = 0; number < 12; ++number) {
-    GstBuffer* with_wholes = gst_harness_push_and_pull(parts, grid_frame(number));
-    GstBuffer* out = gst_harness_push_and_pull(refined, grid_frame(number));
+    GstBuffer* with_wholes = gst_harness_push_and_pull(parts, grid_frame(kWidth, kHeight, number));
+    GstBuffer* out = gst_harness_push_and_pull(refined, grid_frame(kWidth, kHeight, number));
     const std::vector<Found> before = detections(with_wholes), found = detections(out);
     const std::vector<Found> wanted = labelled(before, "upper");
     ck_assert_uint_lt(wanted.size(), before.size());
@@ -87,8 +80,8 @@ START_TEST(objects_that_were_not_shown_stay) {
   GstHarness* first = chain("dvconvert ! " + infer(Looks::kRed) + " ! dvdecode", caps());
   size_t stayed = 0;
   for (guint64 number = 0; number < 12; ++number) {
-    GstBuffer* out = gst_harness_push_and_pull(h, grid_frame(number));
-    GstBuffer* wholes = gst_harness_push_and_pull(first, grid_frame(number));
+    GstBuffer* out = gst_harness_push_and_pull(h, grid_frame(kWidth, kHeight, number));
+    GstBuffer* wholes = gst_harness_push_and_pull(first, grid_frame(kWidth, kHeight, number));
     const size_t were = detections(wholes).size(), are = labelled(detections(out), "red").size();
     ck_assert_uint_eq(are, were > 0 ? were - 1 : 0);
     stayed += are;

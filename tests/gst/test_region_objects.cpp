@@ -20,13 +20,6 @@ std::string caps() {
   return video_caps("RGB", kWidth, kHeight);
 }
 
-GstBuffer* grid_frame(guint64 number) {
-  const GstVideoInfo info = video_info("RGB", kWidth, kHeight);
-  GstBuffer* frame = gst_buffer_new_allocate(nullptr, info.size, nullptr);
-  paint_grid(frame, info, number);
-  return frame;
-}
-
 std::string first() {
   return "dvconvert ! " + infer(Looks::kRed) + " ! dvdecode";
 }
@@ -72,7 +65,7 @@ std::vector<Found> parts_of(const Found& whole, guint64 number) {
                 " right=" + std::to_string(right) + " bottom=" + std::to_string(bottom) +
                 " ! dvconvert ! " + infer(Looks::kUpperRed) + " ! dvdecode",
             caps());
-  GstBuffer* out = gst_harness_push_and_pull(h, grid_frame(number));
+  GstBuffer* out = gst_harness_push_and_pull(h, grid_frame(kWidth, kHeight, number));
   std::vector<Found> found = detections(out);
   for (Found& f : found) f.x0 += x, f.x1 += x, f.y0 += y, f.y1 += y;
   gst_buffer_unref(out);
@@ -136,7 +129,7 @@ START_TEST(an_objects_parts_are_what_is_found_on_its_box_alone) {
   size_t parts = 0;
   GstHarness* h = chain(first() + second() + " ! dvdecode", caps());
   for (guint64 number = 0; number < 12; ++number) {
-    GstBuffer* out = gst_harness_push_and_pull(h, grid_frame(number));
+    GstBuffer* out = gst_harness_push_and_pull(h, grid_frame(kWidth, kHeight, number));
     const Tree tree = tree_of(out);
     ck_assert_uint_gt(tree.wholes.size(), 0);
     for (size_t i = 0; i < tree.wholes.size(); ++i) {
@@ -178,7 +171,7 @@ START_TEST(what_the_first_network_has_not_seen_the_second_does_not_see) {
                             second() + " ! dvdecode",
                         caps());
   for (guint64 number = 0; number < 6; ++number) {
-    GstBuffer* in = grid_frame(number);
+    GstBuffer* in = grid_frame(kWidth, kHeight, number);
     GST_BUFFER_PTS(in) = number * GST_SECOND;
     GstBuffer* out = gst_harness_push_and_pull(h, in);
     const Passes seen = passes(out);
@@ -202,7 +195,7 @@ END_TEST
 
 START_TEST(regions_of_interest_say_whose_parts_they_are) {
   GstHarness* h = chain(first() + second() + " ! dvdecode", caps());
-  GstBuffer* out = gst_harness_push_and_pull(h, grid_frame(1));
+  GstBuffer* out = gst_harness_push_and_pull(h, grid_frame(kWidth, kHeight, 1));
   gpointer state = nullptr;
   int parts = 0;
   while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
@@ -281,7 +274,7 @@ namespace {
 
 // A frame of the time `ms` with tracked objects whose boxes begin at `x`, each of one cell.
 GstBuffer* tracked_frame(guint64 ms, int x, int tracks, double size = 16) {
-  GstBuffer* frame = grid_frame(1);
+  GstBuffer* frame = grid_frame(kWidth, kHeight, 1);
   GST_BUFFER_PTS(frame) = ms * GST_MSECOND;
   GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);
   gst_dv_objects_meta_add_pass(meta, "first", GST_DV_PASS_INFERRED);

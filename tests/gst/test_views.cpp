@@ -252,9 +252,7 @@ namespace {
 
 // The boxes of one frame, number 3, after `events` went in.
 std::vector<Found> boxes_after(GstHarness* h, GstClockTime pts) {
-  const GstVideoInfo info = video_info("RGB", 64, 64);
-  GstBuffer* in = gst_buffer_new_allocate(nullptr, info.size, nullptr);
-  paint_grid(in, info, 3);
+  GstBuffer* in = grid_frame(64, 64, 3);
   GST_BUFFER_PTS(in) = pts;
   GstBuffer* out = gst_harness_push_and_pull(h, in);
   const std::vector<Found> found = detections(out);

@@ -11,15 +11,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-SKIP = 77
-try:
-    import cv2
-    import numpy as np
+from page_lines import run_section, skip_without  # first: it skips where the rest is not there
 
-    from page_lines import run_section
-except ImportError:
-    print("skipped: needs python3-opencv and python3-numpy")
-    sys.exit(SKIP)
+import cv2
+import numpy as np
 
 # Where ArcFace wants the eyes, the nose and the corners of the mouth, in 112 x 112 pixels.
 ARCFACE = np.array([[38.2946, 51.6963], [73.5318, 51.5014], [56.0252, 71.7366], [41.5493, 92.3655],
@@ -82,9 +77,7 @@ def main():
     zoo, photograph = data / "zoo", data / "images" / "mssdface_people.jpg"
     needed = [photograph] + [zoo / f"{name}.onnx"
                              for name in ("yunet_n_320_320", "pfld_cunjian", "mobilefacenet")]
-    if missing := [path for path in needed if not path.exists()]:
-        print(f"skipped: needs {missing[0]}")
-        sys.exit(SKIP)
+    skip_without(needed)
     with tempfile.TemporaryDirectory() as folder:
         for path in needed:
             (Path(folder) / path.name).symlink_to(path.resolve())

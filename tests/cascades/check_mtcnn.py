@@ -8,16 +8,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-SKIP = 77
-try:
-    import cv2
-    import numpy as np
+from page_lines import commands, run_section, skip_without  # first: it skips where the rest is not there
 
-    from page_lines import commands, run_section
-    from plain_mtcnn import PlainMtcnn, overlap
-except ImportError:
-    print("skipped: needs python3-opencv and python3-numpy")
-    sys.exit(SKIP)
+import cv2
+import numpy as np
+
+from plain_mtcnn import PlainMtcnn, overlap
 
 HEADING = "Faces by MTCNN"
 # Three networks in a row answer to single pixels: of these shifts of the photographs the plain implementation
@@ -68,9 +64,7 @@ def main():
     dvnet, page, data = Path(sys.argv[1]).resolve(), Path(sys.argv[2]), Path(sys.argv[3])
     photographs = [data / "images" / f"{name}.jpg" for name in ("12_angry_men", "face_classification_test_image")]
     models = [data / "zoo" / f"det{i}.{kind}" for i in (1, 2, 3) for kind in ("prototxt", "caffemodel")]
-    if missing := [path for path in models + photographs if not path.exists()]:
-        print(f"skipped: needs {missing[0]}")
-        sys.exit(SKIP)
+    skip_without(models + photographs)
     for photograph in photographs:
         with tempfile.TemporaryDirectory() as folder:
             for path in [photograph, *models]:

@@ -9,15 +9,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-SKIP = 77
-try:
-    import cv2
-    import numpy as np
+from page_lines import run_section, skip_without  # first: it skips where the rest is not there
 
-    from page_lines import run_section
-except ImportError:
-    print("skipped: needs python3-opencv and python3-numpy")
-    sys.exit(SKIP)
+import cv2
+import numpy as np
 
 # Text, its middle, and how it is turned, in degrees against the clock.
 LINES = (("STATION ROAD 14", 320, 90, 0), ("PLATFORM SEVEN", 320, 200, 180), ("KEEP DRY", 170, 340, 8),
@@ -76,9 +71,7 @@ def main():
     dvnet, page, data = Path(sys.argv[1]).resolve(), Path(sys.argv[2]), Path(sys.argv[3])
     needed = [data / "zoo" / name for name in ("ppocrv3_det.onnx", "speed/ppocr_cls.onnx", "LPRNet.onnx",
                                                "golden/LPRNet.png")]
-    if missing := [path for path in needed if not path.exists()]:
-        print(f"skipped: needs {missing[0]}")
-        sys.exit(SKIP)
+    skip_without(needed)
     for check in (check_lines, check_plate):
         with tempfile.TemporaryDirectory() as folder:
             check(dvnet, page, data, Path(folder))

@@ -4,8 +4,22 @@ import json
 import re
 import shlex
 import subprocess
+import sys
 
-import numpy as np
+SKIP = 77
+try:
+    import cv2  # noqa: F401  (for those who import this)
+    import numpy as np
+except ImportError:
+    print("skipped: needs python3-opencv and python3-numpy")
+    sys.exit(SKIP)
+
+
+def skip_without(paths):
+    """Ends the test, saying so, where the data is not there."""
+    if missing := [path for path in paths if not path.exists()]:
+        print(f"skipped: needs {missing[0]}")
+        sys.exit(SKIP)
 
 
 def commands(page, heading):

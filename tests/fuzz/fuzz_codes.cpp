@@ -12,6 +12,7 @@
 #endif
 
 using namespace dvnn;
+using fuzz::expect;
 
 namespace {
 
@@ -38,12 +39,6 @@ codes::Luma picture_of(fuzz::FuzzedData* in) {
     }
   }
   return picture;
-}
-
-void expect(bool good, const char* what) {
-  if (good) return;
-  std::fprintf(stderr, "%s\n", what);
-  std::abort();
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "target.h"
 
 using namespace dvnn;
+using fuzz::expect;
 using fuzz::FuzzedData;
 using publish::Spool;
 
@@ -71,12 +72,6 @@ void leave_files(FuzzedData* in) {
   } else if (kind >= 192) {
     std::ofstream(folder() + "/place", std::ios::binary) << any_bytes(in, 40);
   }
-}
-
-void expect(bool is_so, const char* what) {
-  if (is_so) return;
-  std::fprintf(stderr, "a spool: %s\n", what);
-  std::abort();
 }
 
 // What is read, acknowledged and appended, by turns.

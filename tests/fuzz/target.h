@@ -23,6 +23,13 @@ namespace dvnn::fuzz {
 /// replay that counts none fails.
 inline int64_t accepted = 0;
 
+/// Crashes, which is how a fuzzer is told, unless `good`.
+inline void expect(bool good, const char* what) {
+  if (good) return;
+  std::fprintf(stderr, "%s\n", what);
+  std::abort();
+}
+
 /// An error is one line: anything else crashes, which is how a fuzzer is told.
 inline void expect_one_line(const Error& error) {
   if (!error.message.empty() && error.message.find('\n') == std::string::npos) return;

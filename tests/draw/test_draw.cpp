@@ -1,81 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is drawn where, and that nothing is drawn elsewhere: on a gray picture, pixel by pixel.
 #include <cmath>
-#include <cstdlib>
-#include <functional>
 #include <limits>
 
-#include "draw/blend.h"
 #include "draw/color.h"
 #include "draw/obscure.h"
-#include "draw/painter.h"
-
-// Check last: some of its macros have common names.
-#include "check_main.h"
+#include "photo.h"
 
 using namespace dvnn;
 using namespace dvnn::draw;
+using namespace dvnn::draw::test;
 
 namespace {
-
-constexpr int kGray = 128;
-
-struct Photo {
-  int width, height;
-  std::vector<uint8_t> bgr;
-
-  Photo(int w, int h)
-      : width(w), height(h), bgr(static_cast<size_t>(w) * static_cast<size_t>(h) * 3, kGray) {}
-  int contrast(int x, int y) const {
-    int most = 0;
-    for (size_t c = 0; c < 3; ++c) {
-      const size_t at =
-          (static_cast<size_t>(y) * static_cast<size_t>(width) + static_cast<size_t>(x)) * 3 + c;
-      most = std::max(most, std::abs(bgr[at] - kGray));
-    }
-    return most;
-  }
-};
-
-Photo paint(const std::vector<Item>& items, int width, int height, int line = 2,
-            double pixel_shape = 1, const std::vector<Figure>& figures = {}) {
-  Painter painter;
-  Style style;
-  style.frame_width = width;
-  style.frame_height = height;
-  style.line = line;
-  style.pixel_shape = pixel_shape;
-  painter.configure(style);
-  Photo photo(width, height);
-  const std::vector<Tile> tiles = painter.paint(items, figures);
-  for (const Tile& tile : tiles) {
-    ck_assert_msg(tile.x >= 0 && tile.y >= 0 && tile.width > 0 && tile.height > 0 &&
-                      tile.x + tile.width <= width && tile.y + tile.height <= height,
-                  "a tile of %dx%d at %d,%d", tile.width, tile.height, tile.x, tile.y);
-    ck_assert_uint_eq(tile.picture->argb.size(), static_cast<size_t>(tile.picture->width) *
-                                                     static_cast<size_t>(tile.picture->height));
-  }
-  blend(tiles, {photo.bgr.data(), width, height, width * 3});
-  return photo;
-}
-
-// Every pixel is drawn on where `wanted` says 1, and untouched where it says 0; -1 may be either.
-void check_pixels(const Photo& photo, const char* what,
-                  const std::function<int(int, int)>& wanted) {
-  for (int y = 0; y < photo.height; ++y) {
-    for (int x = 0; x < photo.width; ++x) {
-      const int want = wanted(x, y), have = photo.contrast(x, y);
-      if (want > 0) ck_assert_msg(have > 15, "%s: nothing at %d,%d", what, x, y);
-      if (want == 0) ck_assert_msg(have == 0, "%s: drawn (%d) at %d,%d", what, have, x, y);
-    }
-  }
-}
-
-Item bare() {
-  Item item;
-  item.box = false;
-  return item;
-}
 
 std::shared_ptr<const uint8_t> cells_of(std::vector<uint8_t> cells) {
   auto owner = std::make_shared<std::vector<uint8_t>>(std::move(cells));
@@ -93,9 +29,6 @@ double distance_to(double px, double py, double x0, double y0, double x1, double
 int of_line(double distance, double half) {
   return distance < half - 0.75 ? 1 : distance > half + 0.75 ? 0 : -1;
 }
-
-const double kNan = std::numeric_limits<double>::quiet_NaN();
-const double kInf = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
@@ -281,68 +214,6 @@ START_TEST(a_mask_beyond_the_frame_is_cut) {
 }
 END_TEST
 
-START_TEST(labels_are_written_in_many_scripts) {
-  for (const char* text : {"person 93%", "\u0416\u0443\u043a", "\u0645\u0631\u062d\u0628\u0627",
-                           "\u6771\u4eac", "\u0e01\u0e32", "\U0001F697"}) {
-    Item item;
-    item.place = {20, 60, 180, 110};
-    item.text = text;
-    const Photo photo = paint({item}, 200, 120);
-    int ground = 0, ink = 0;
-    const size_t corner = static_cast<size_t>((59 * 200 + 20) * 3);
-    for (int y = 40; y < 60; ++y) {
-      for (int x = 20; x < 180; ++x) {
-        const size_t at = static_cast<size_t>((y * 200 + x) * 3);
-        if (photo.contrast(x, y) == 0) continue;
-        const bool same = std::equal(&photo.bgr[at], &photo.bgr[at] + 3, &photo.bgr[corner]);
-        ++(same ? ground : ink);
-      }
-    }
-    ck_assert_msg(ground > 10 && ink > 10, "%s: %d pixels of ground, %d of ink", text, ground, ink);
-  }
-}
-END_TEST
-
-START_TEST(labels_stay_on_the_frame) {
-  for (int width : {1, 7, 64, 320}) {
-    for (double shape : {1.0 / 16, 1.0, 16.0}) {
-      Item item;
-      item.place = {0, 0, 64, 48};
-      item.text = std::string(1000, 'W') + "\xff\xfe\n\x1b[2J";
-      Item list = bare();
-      list.text = "class";
-      Item part = list;
-      part.part = true;
-      part.place = item.place;
-      // Which checks the tiles.
-      paint({item, part, part, part, list, list, list, list, list}, width, 48, 2, shape);
-    }
-  }
-}
-END_TEST
-
-// One under the other, below the object; what is said of the whole frame is in the corner.
-START_TEST(what_is_said_of_an_object_is_written_below_it) {
-  Item part = bare();
-  part.part = true;
-  part.place = {40, 30, 90, 50};
-  part.text = "red";
-  const Photo one = paint({part}, 200, 140), two = paint({part, part}, 200, 140);
-  const auto lowest = [](const Photo& photo) {
-    int row = -1;
-    for (int y = 0; y < 140; ++y) {
-      if (photo.contrast(40, y) > 0) row = y;
-    }
-    return row;
-  };
-  for (int y = 0; y < 50; ++y) {
-    for (int x = 0; x < 200; ++x) ck_assert_int_eq(two.contrast(x, y), 0);
-  }
-  ck_assert_int_gt(one.contrast(40, 50), 0);
-  ck_assert_int_eq(lowest(two) - 49, 2 * (lowest(one) - 49));
-}
-END_TEST
-
 START_TEST(what_is_not_shown_is_not_drawn) {
   Item item;
   item.place = {20, 20, 60, 60};
@@ -396,34 +267,6 @@ START_TEST(hostile_items_have_limits) {
   }
   ck_assert_uint_lt(bytes, size_t{64} << 20);
   ck_assert_double_le(masks, 8.0 * 3840 * 2160);
-}
-END_TEST
-
-START_TEST(captions_have_limits) {
-  Caption caption;
-  caption.label = "person";
-  caption.confidence = 0.934;
-  dvnn_assert_text(line_of(caption, {true, true}), "person 93%");
-  dvnn_assert_text(line_of(caption, {true, false}), "person");
-  dvnn_assert_text(line_of(caption, {false, true}), "93%");
-  dvnn_assert_text(line_of(caption, {false, false}), "");
-  caption.track = 7;
-  dvnn_assert_text(line_of(caption, {true, true}), "#7 person 93%");
-  dvnn_assert_text(line_of(caption, {false, false}), "#7");
-  dvnn_assert_text(line_of(caption, {true, false, false}), "person");
-  caption.track = 0;
-  caption.numbers = {{"age", 34.257}};
-  dvnn_assert_text(line_of(caption, {true, true}), "person 93% age 34.26");
-  caption.text = "AB 123";
-  dvnn_assert_text(line_of(caption, {true, false}), "AB 123 age 34.26");
-  caption.text = "586";  // of what?
-  dvnn_assert_text(line_of(caption, {true, false}), "person 586 age 34.26");
-  caption.text = "4006381333931";
-  dvnn_assert_text(line_of(caption, {true, false}), "4006381333931 age 34.26");
-  caption.confidence = kNan;
-  caption.text = std::string(5 << 20, 'x');
-  caption.numbers.assign(1000, {std::string(1 << 16, 'n'), 1e300});
-  ck_assert_uint_lt(line_of(caption, {true, true}).size(), 600);
 }
 END_TEST
 
@@ -509,8 +352,6 @@ DVNN_TEST_MAIN(draw, boxes_are_four_lines, outlines_are_drawn_instead_of_boxes,
                hostile_figures_have_limits, points_and_skeletons_are_drawn_where_they_were_seen,
                many_points_are_drawn_small, masks_tint_their_cells,
                maps_tint_each_class_and_leave_the_background, scaled_masks_stay_in_their_places,
-               a_mask_beyond_the_frame_is_cut, labels_are_written_in_many_scripts,
-               labels_stay_on_the_frame, what_is_said_of_an_object_is_written_below_it,
-               what_is_not_shown_is_not_drawn, hostile_items_have_limits, captions_have_limits,
-               obscured_samples_are_averages, blurred_samples_change_smoothly,
-               neighbouring_colors_differ)
+               a_mask_beyond_the_frame_is_cut, what_is_not_shown_is_not_drawn,
+               hostile_items_have_limits, obscured_samples_are_averages,
+               blurred_samples_change_smoothly, neighbouring_colors_differ)

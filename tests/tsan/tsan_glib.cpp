@@ -14,6 +14,7 @@
 #include <sanitizer/tsan_interface.h>
 #include <time.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace {
@@ -138,6 +139,19 @@ DVNN_UNSEEN bool let_go_beside_others(GstMiniObject* object) {
   }
   __tsan_acquire(object);
   return false;
+}
+
+// To map shared memory for writing is to copy it and to let go of it within GStreamer: what was
+// read of it comes before what its pool's next holder writes.
+template <typename Map>
+gboolean map_and_order(GstBuffer* buffer, Map map) {
+  constexpr guint kMost = 16;  // memories of a buffer, by GStreamer's own limit
+  GstMemory* memories[kMost];
+  const guint count = std::min(gst_buffer_n_memory(buffer), kMost);
+  for (guint i = 0; i < count; ++i) memories[i] = gst_buffer_peek_memory(buffer, i);
+  const gboolean mapped = map();
+  for (guint i = 0; i < count; ++i) __tsan_release(memories[i]);
+  return mapped;
 }
 
 }  // namespace
@@ -297,8 +311,24 @@ GstFlowReturn gst_buffer_pool_acquire_buffer(GstBufferPool* pool, GstBuffer** bu
       real<GstFlowReturn(GstBufferPool*, GstBuffer**, GstBufferPoolAcquireParams*)>(
           "gst_buffer_pool_acquire_buffer");
   const GstFlowReturn flow = acquire(pool, buffer, params);
-  if (flow == GST_FLOW_OK) ordered(*buffer);
+  if (flow != GST_FLOW_OK) return flow;
+  ordered(*buffer);
+  for (guint i = 0; i < gst_buffer_n_memory(*buffer); ++i) {
+    __tsan_acquire(gst_buffer_peek_memory(*buffer, i));
+  }
   return flow;
+}
+
+gboolean gst_buffer_map(GstBuffer* buffer, GstMapInfo* info, GstMapFlags flags) {
+  static auto* const map = real<gboolean(GstBuffer*, GstMapInfo*, GstMapFlags)>("gst_buffer_map");
+  return map_and_order(buffer, [=] { return map(buffer, info, flags); });
+}
+
+gboolean gst_buffer_map_range(GstBuffer* buffer, guint first, gint length, GstMapInfo* info,
+                              GstMapFlags flags) {
+  static auto* const map =
+      real<gboolean(GstBuffer*, guint, gint, GstMapInfo*, GstMapFlags)>("gst_buffer_map_range");
+  return map_and_order(buffer, [=] { return map(buffer, first, length, info, flags); });
 }
 
 // As GStreamer's own, which lets go of the original by a call that stays within it.

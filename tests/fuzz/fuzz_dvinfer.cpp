@@ -60,7 +60,7 @@ bool is_flexible(const GstCaps* caps) {
   return g_strcmp0(gst_structure_get_string(s, "format"), "flexible") == 0;
 }
 
-// Tensors behind their headers (tests/gst/nnstreamer_rules.h), some of which lie.
+// Tensors behind their headers (tests/gst/fixtures/nnstreamer_rules.h), some of which lie.
 GstBuffer* any_flexible_buffer(FuzzedData* in) {
   static const struct {
     uint32_t type, dimensions[3];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where exceptions end in the plugin. GStreamer and GLib are C, so the functions that they call
+// Ends exceptions within the plugin. GStreamer and GLib are C, so the functions that they call
 // (those of a class or a pad, tasks, threads, callbacks) do their work within guard(), unless they
 // call nothing that could throw.
 //

@@ -37,7 +37,7 @@
 #include "dmp_dv_cmdraw_v1.h"
 #include "stats.h"
 
-// What libdmp_network.so exports, also to programs that hide their own symbols.
+// Marks the symbols of libdmp_network.so, also for programs that hide their own symbols.
 #define DMP_NETWORK_API __attribute__((visibility("default")))
 
 // Arm compilers have this 16-bit floating point type; elsewhere GCC has the same under another
@@ -60,8 +60,8 @@ enum layer_type {
 
 struct fpga_layer;
 
-/// What a custom layer runs. Sources of all generations assign a function to it: the older ones
-/// one without the address of the I/O buffer.
+/// The function that a custom layer runs. Sources of all generations assign a function to it: the
+/// older ones one without the address of the I/O buffer.
 struct run_custom_callback_proc {
   typedef void (*Function)(fpga_layer& layer, void* custom_param, uint8_t* io_ptr);
   typedef void (*OldFunction)(fpga_layer& layer, void* custom_param);
@@ -148,7 +148,8 @@ class DMP_NETWORK_API CDMP_Network {
   fpga_layer& get_layer(int i);
   int get_total_layer_count() const { return num_layers_; }
   int get_output_layer_count() const { return num_output_layers_; }
-  /// Where the first layer's input begins, binary16 in its layout; NULL before Initialize().
+  /// Returns where the first layer's input begins, binary16 in its layout; NULL before
+  /// Initialize().
   void* get_network_input_addr_cpu();
   /// Output i as floats, in the order in which it lies in memory.
   void get_final_output(std::vector<float>& output, int i_output = 0);
@@ -169,7 +170,8 @@ class DMP_NETWORK_API CDMP_Network {
  protected:
   /// For generated code: opens the device and reserves its memory, bytes.
   bool ReserveMemory(size_t weights_size, size_t io_size);
-  /// What Commit() does; the first generation of generated code calls it itself.
+  /// Makes the command lists, as Commit() does; the first generation of generated code calls it
+  /// itself.
   bool GenerateCommandLists();
   void set_num_layers(int n);
   void set_num_output_layers(int n);

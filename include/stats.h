@@ -7,8 +7,8 @@
 #include <sys/time.h>
 #include <time.h>
 
-/// What the process has taken so far: most memory in kB, seconds of user and system time. Not 0 if
-/// that cannot be told.
+/// Reads what the process has taken so far: most memory in kB, seconds of user and system time. Not
+/// 0 if that cannot be told.
 static inline int get_exec_stats(long* max_mem_kb, double* utime, double* stime) {
   struct rusage usage;
   memset(&usage, 0, sizeof usage);
@@ -49,7 +49,7 @@ class TimeIntervalReal : public TimeIntervalEx {
  public:
   TimeIntervalReal() : TimeIntervalEx(CLOCK_MONOTONIC) {}
 };
-/// Of all threads together.
+/// Measures the time of all threads together.
 class TimeIntervalProcess : public TimeIntervalEx {
  public:
   TimeIntervalProcess() : TimeIntervalEx(CLOCK_PROCESS_CPUTIME_ID) {}

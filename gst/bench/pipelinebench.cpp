@@ -195,8 +195,8 @@ Result<double> frame_time(const PipelineOptions& o, int frames, const std::strin
   return seconds.value() * 1e3 / frames;
 }
 
-// What a frame takes by the number of regions, each a quarter of its width and height, beside what
-// as many frames take of which videocrop leaves such a part.
+// Measures the time of a frame by the number of regions, each a quarter of its width and height,
+// beside the time of as many frames that videocrop cuts to such a part.
 int run_regions_bench(const PipelineOptions& o) {
   constexpr int kMost = 64, kLeastFrames = 5;
   const auto crop = frame_time(o, o.frames,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What dvtrack and dvzones find is told downstream as serialised custom events, before the frame
-// with which it was found: each once, in order, and also at the end of the stream, when no frame
-// comes any more. Copies of frames cannot make two of one, and frames that are dropped take none
-// with them.
+// Events that dvtrack and dvzones find travel downstream as serialised custom events, before the
+// frame with which they were found: each once, in order, and also at the end of the stream, when no
+// frame comes any more. Copies of frames cannot make two of one, and frames that are dropped take
+// none with them.
 #pragma once
 
 #include <gst/gst.h>

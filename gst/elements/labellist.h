@@ -17,7 +17,7 @@ inline std::string trimmed(std::string text) {
   return text;
 }
 
-/// What a property's text separates by commas, trimmed; what is empty then is left out.
+/// Splits a property's text at commas and trims the parts; empty parts are left out.
 inline std::vector<std::string> split_list(const std::string& text) {
   std::vector<std::string> entries;
   for (size_t begin = 0; begin <= text.size();) {

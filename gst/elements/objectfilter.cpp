@@ -53,7 +53,7 @@ float ObjectFilter::least_threshold() const {
 bool ObjectFilter::is_wanted(const objects::Object& object, const image::Size& frame) const {
   const bool maps =
       object.kind == objects::Kind::kSegmentation || object.kind == objects::Kind::kAttributes;
-  // What is known of the whole is of no class.
+  // Objects of the whole picture belong to no class.
   if (!maps) {
     const auto own = thresholds_.find(object.label);
     const float threshold = own == thresholds_.end() ? settings_.threshold : own->second;

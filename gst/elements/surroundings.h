@@ -8,10 +8,10 @@
 
 namespace dvnn::gst {
 
-/// Whether an element downstream of `src` may read a network's outputs off frames.
+/// Returns whether an element downstream of `src` may read a network's outputs off frames.
 bool has_reader_of_outputs(GstPad* src);
 
-/// Whether an element upstream of `sink` may attach a network's outputs to frames.
+/// Returns whether an element upstream of `sink` may attach a network's outputs to frames.
 bool has_source_of_outputs(GstPad* sink);
 
 }  // namespace dvnn::gst

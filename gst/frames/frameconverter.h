@@ -26,7 +26,7 @@ class FrameConverter {
   Status convert(GstBuffer* frame, uint8_t* tensor, size_t bytes);
   /// The same into a slot's input.
   Status convert(GstBuffer* frame, network::Slot* slot, network::InputKind kind);
-  /// What of the last frame its tensor shows.
+  /// The part of the last frame that its tensor shows.
   const image::Shown& shown() const { return converter_->shown(); }
   /// The view that the converter was made for; another view needs another converter.
   const image::View& view() const { return view_; }

@@ -49,7 +49,7 @@ void join_if_many(double frame_area, std::vector<Place>* places) {
   places->assign(1, all);
 }
 
-// Of the frame's formats our own table tells where samples lie: GStreamer's is wrong for P010's V.
+// Places samples by our own table of formats: GStreamer's is wrong for P010's V.
 void obscure_component(const Place& place, const image::Component& component,
                        GstVideoFrame* frame) {
   const int sub_x = component.sub_x, sub_y = component.sub_y;

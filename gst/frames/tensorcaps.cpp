@@ -80,7 +80,7 @@ void append_spelling(GstCaps* caps, size_t count, const std::string& dimensions,
   gst_caps_append(caps, one.release());
 }
 
-// Whether one field of `structure` is another spelling of the same in these tensors.
+// Returns whether one field of `structure` is another spelling of the same in these tensors.
 bool means(const GstStructure* structure, const char* field,
            const std::vector<StreamTensor>& tensors) {
   const gchar* text = gst_structure_get_string(structure, field);

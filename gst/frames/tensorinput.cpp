@@ -10,7 +10,7 @@
 namespace dvnn::gst {
 namespace {
 
-// Whether the network's input can be made from an image of 8-bit pixels.
+// Returns whether the network's input can be made from an image of 8-bit pixels.
 bool takes_pixels(const TensorDesc& input, const InputSpec& picture) {
   const int channels = picture.order == ChannelOrder::kGray ? 1 : 3;
   return is_float(input.type) && input.shape.n() == 1 && input.shape.c() == channels;

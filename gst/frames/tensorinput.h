@@ -40,7 +40,7 @@ class TensorInput {
                                                      const InputSpec& picture);
   /// The form of a static stream's tensor; null where each buffer says.
   const TensorForm* form() const { return stream_.flexible ? nullptr : &forms_[form_]; }
-  /// Whether the tensor's bytes can be the input's without conversion.
+  /// Returns whether the tensor's bytes can be the input's without conversion.
   bool is_own() const { return form() && form()->desc == input_; }
   /// Writes a buffer's tensor to `to`, the network's input.
   Status read(GstBuffer* buffer, uint8_t* to);

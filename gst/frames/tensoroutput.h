@@ -19,7 +19,7 @@ struct TensorOutput {
   std::vector<StreamTensor> stream() const;
   /// Memory of output i, which lies in the slot's memory like `from`; kNoMemory.
   Result<MemoryPtr> write(size_t i, const ConstTensorView& from) const;
-  /// Whether output i leaves with the same bytes that it has in the slot.
+  /// Returns whether output i leaves with the same bytes that it has in the slot.
   bool is_as_it_is(size_t i, const TensorDesc& own) const;
 };
 

@@ -41,7 +41,7 @@ double Admission::proportion() const {
   return proportion_;
 }
 
-// Whether the rules of frequency let this frame be inferred; if so, it counts as inferred.
+// Returns whether the rules of frequency let this frame be inferred; if so, it counts as inferred.
 bool Admission::is_due(GstClockTime time) {
   const bool first = !GST_CLOCK_TIME_IS_VALID(inferred_) && frames_ == 0;
   if (!first && frames_ + 1 < rules_.interval_frames) {

@@ -174,7 +174,7 @@ void InferQueue::uncount(InferItem* item) {
   if (std::exchange(item->counted, false)) --inferences_;
 }
 
-// What is left of an item's regions is not run.
+// The remaining regions of the item are not run.
 void InferQueue::give_up_work(InferItem* item) {
   const auto is_it = [&](const ItemPtr& other) { return other.get() == item; };
   todo_.erase(std::remove_if(todo_.begin(), todo_.end(), is_it), todo_.end());
@@ -231,7 +231,7 @@ ItemPtr InferQueue::pop(guint watchdog_ms) {
     const InferItem& head = *items_.front();
     const bool overdue =
         head.running > 0 && g_get_monotonic_time() - head.moved_us > int64_t{watchdog_ms} * 1000;
-    // Where all workers are lost, no one will run this frame either.
+    // Without any worker left, no one will run this frame either.
     if (!overdue && count_lost(watchdog_ms) < limits_.inferences) continue;
     ItemPtr item = give_up_head(watchdog_ms);
     busy_ = true;

@@ -108,7 +108,7 @@ class InferQueue {
     bool fatal = false;                // an EOS that will not arrive: the application must be told
   };
   EventResult push_event(EventPtr event);
-  /// Whether one more inference could begin at once.
+  /// Returns whether one more inference could begin at once.
   bool has_room() const;
   /// Waits until everything that was pushed has left; false if the flow stops first.
   bool drain();

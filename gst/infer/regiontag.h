@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a region of a frame is, on its way from who chose it to dvdecode.
+// Tells dvdecode what a region of a frame is; whoever chose the region sets it.
 #pragma once
 
 #include <gst/gst.h>

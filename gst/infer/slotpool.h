@@ -87,11 +87,11 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
   /// While flushing, no one waits, and no one gets a slot.
   void set_flushing(bool flushing);
 
-  /// Whether as many slots are at work as are allowed.
+  /// Returns whether as many slots are at work as are allowed.
   bool busy() const;
   /// The slot has been run, or is not going to be: it works no more, though it may be held.
   void finished(const SlotPtr& slot);
-  /// Whether outputs may leave as views of a slot: enough others are free.
+  /// Returns whether outputs may leave as views of a slot: enough others are free.
   bool plenty() const;
 
   size_t size() const { return counts_.shared + counts_.reserve; }

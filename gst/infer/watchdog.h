@@ -14,7 +14,7 @@
 
 namespace dvnn::gst {
 
-/// What is said of a device that does not answer.
+/// The error of a device that does not answer.
 Error no_answer(guint watchdog_ms);
 
 /// Runs `work` in a thread of its own until it has returned. False once it has been in one call of
@@ -22,8 +22,8 @@ Error no_answer(guint watchdog_ms);
 /// `work` holds if it ever returns.
 bool run_watched(guint watchdog_ms, std::function<void()> work);
 
-/// What `work` returns, or no_answer(). Without a limit (0) it runs in this thread. It owns what it
-/// uses.
+/// Returns the result of `work`, or no_answer(). Without a limit (0) it runs in this thread. It
+/// owns what it uses.
 template <typename T>
 Result<T> within_watchdog(guint watchdog_ms, std::function<Result<T>()> work) {
   if (watchdog_ms == 0) return work();

@@ -17,7 +17,7 @@ namespace {
 
 using Relations = GstAnalyticsRelationMeta;
 
-// What a thread needs for one frame, and keeps for the next.
+// Memory that a thread needs for one frame, and keeps for the next.
 struct Scratch {
   std::vector<gfloat> levels;
   std::vector<GQuark> labels;
@@ -65,7 +65,7 @@ void add_detection(Relations* meta, GstDvObject* object) {
   object->analytics_id = added ? entry.id + 1 : 0;
 }
 
-// Whether two classes answer the same question.
+// Returns whether two classes answer the same question.
 bool belong_together(const GstDvObject& a, const GstDvObject& b) {
   return b.kind == GST_DV_OBJECT_CLASSIFICATION && a.network == b.network && a.parent == b.parent &&
          a.x0 == b.x0 && a.y0 == b.y0 && a.x1 == b.x1 && a.y1 == b.y1;

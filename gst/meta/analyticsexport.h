@@ -24,7 +24,7 @@ void export_analytics(GstBuffer* frame);
 
 constexpr gsize kMaxAnalyticsEntries = 1000;
 
-/// Whether export_analytics() made the entry from `object`, even if it was scaled since.
+/// Returns whether export_analytics() made the entry from `object`, even if it was scaled since.
 bool is_entry_of(GstAnalyticsMtd entry, const GstDvObject& object);
 
 }  // namespace dvnn::gst

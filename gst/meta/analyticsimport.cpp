@@ -82,7 +82,7 @@ guint64 read_track(Relations* meta, guint entry) {
   return tracked ? id : 0;
 }
 
-// Whether the class belongs to some detection; writers relate the two from either end.
+// Returns whether the class belongs to some detection; writers relate the two from either end.
 bool is_of_a_detection(Relations* meta, guint entry) {
   GstAnalyticsMtd other;
   gpointer state = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only some objects have: points, an outline, a mask, text, an embedding, numbers. Copies of
-// an object share its details until one of them changes, because frames are copied more often than
-// objects are changed. C calls these functions: memory is GLib's, which does not throw.
+// Details that only some objects have: points, an outline, a mask, text, an embedding, numbers.
+// Copies of an object share its details until one of them changes, because frames are copied more
+// often than objects are changed. C calls these functions: memory is GLib's, which does not throw.
 #pragma once
 
 #include "gst/dvnn/gstdvobjectsmeta.h"

@@ -141,7 +141,7 @@ Status OutputDecoder::decode(const GstDvTensorMeta& outputs, float threshold,
     map.input = {static_cast<double>(outputs.input_width),
                  static_cast<double>(outputs.input_height)};
     map.clip = {0, 0, frame.width, frame.height};
-    // What is beside a region the network has not seen.
+    // The network has not seen what is beside its region.
     const bool beyond = refining_ && outputs.region_kind == GST_DV_REGION_OBJECT;
     if (outputs.region_kind != GST_DV_REGION_FRAME && !beyond) {
       map.clip = {outputs.x0, outputs.y0, outputs.x1, outputs.y1};

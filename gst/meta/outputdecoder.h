@@ -26,13 +26,13 @@ class OutputDecoder {
   /// what the error is about.
   Status decode(const GstDvTensorMeta& outputs, float threshold, const image::Size& frame,
                 objects::Objects* objects, Topic* topic);
-  /// Whether boxes may reach beyond the region of an object that they were found in, up to the
-  /// frame's edges: those of networks that correct a box do.
+  /// Lets boxes reach beyond the region of an object that they were found in, up to the frame's
+  /// edges: those of networks that correct a box do.
   void set_refining(bool refining) { refining_ = refining; }
   /// How much of their union two boxes may share, instead of what the network says; below 0: as the
   /// network says. Decoders that suppress nothing do not mind.
   void set_nms_threshold(float threshold);
-  /// Where decoders are that are none of ours; null: in the library that the network names.
+  /// Sets the users' library of decoders; null: the library that the network names.
   void set_library(std::shared_ptr<const decode::CustomDecoders> library);
   /// The kind that the last outputs' decoder finds, detections or classes; nothing without a
   /// decoder.

@@ -26,7 +26,7 @@ CapsPtr announce_tensor_groups(CapsPtr caps, const GstCaps* beyond,
 /// Removes those groups from the caps `beyond`, because no upstream element needs to bring them.
 CapsPtr without_tensor_groups(CapsPtr beyond, const std::vector<CapsPtr>& attachable);
 
-/// Whether caps of frames name groups.
+/// Returns whether caps of frames name groups.
 bool has_tensor_groups(const GstCaps* caps);
 
 }  // namespace dvnn::gst

@@ -25,7 +25,8 @@ using RegionViews = std::vector<RegionView>;
 
 struct FrameView {
   image::View view;
-  // Where the frame is looked at as a list of regions, perhaps an empty one, `view` does not count.
+  // The regions of a frame that is looked at as a list, perhaps an empty one; `view` does not count
+  // then.
   std::shared_ptr<const RegionViews> regions;
   std::optional<Verdict> verdict;  // what dvconvert was told about inference of the frame
 };

@@ -37,7 +37,7 @@ ZoneShapes moved(const std::vector<ZoneShape>& shapes, const image::Transform& t
   auto changed = std::make_shared<std::vector<ZoneShape>>(shapes);
   for (ZoneShape& shape : *changed) {
     for (auto& [x, y] : shape.points) transform.apply(&x, &y);
-    // What was right of a line is left of it in a mirror, unless it is walked the other way.
+    // A mirror moves the right side of a line to its left, unless the line is walked the other way.
     const bool mirrors = (transform.scale_x * transform.scale_y < 0) != transform.swap_xy;
     if (mirrors) std::reverse(shape.points.begin(), shape.points.end());
   }
@@ -74,7 +74,7 @@ const GstMetaInfo* zone_shapes_info() {
 }  // namespace
 
 void add_zone_shapes(GstBuffer* frame, const ZoneShapes& shapes) {
-  // Where a copy brings what is there already, it is there once.
+  // Shapes that the copy has already are attached once.
   gpointer state = nullptr;
   while (GstMeta* meta = gst_buffer_iterate_meta_filtered(frame, &state, zone_shapes_api())) {
     if (own(meta)->shapes == shapes) return;

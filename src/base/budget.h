@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one whole network may cost. A file of a kilobyte can describe a day's work, and limits on
+// The budgets of one whole network. A file of a kilobyte can describe a day's work, and limits on
 // single tensors do not add up to a limit on the network; these budgets are that limit.
 #pragma once
 

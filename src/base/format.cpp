@@ -40,8 +40,8 @@ size_t sequence_length(const std::string& text, size_t at) {
   return 0;
 }
 
-// Whether a valid sequence is a control character that terminals obey, or a mark that makes a line
-// read in another order than it is stored.
+// Returns whether a valid sequence is a control character that terminals obey, or a mark that makes
+// a line read in another order than it is stored.
 bool is_control(const std::string& text, size_t at, size_t length) {
   auto byte = [&](size_t i) { return static_cast<unsigned char>(text[at + i]); };
   if (length == 1) return byte(0) < 0x20 || byte(0) == 0x7f;

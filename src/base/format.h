@@ -8,7 +8,7 @@ namespace dvnn {
 
 std::string format(const char* fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/// Whether a string is UTF-8 throughout.
+/// Returns whether a string is UTF-8 throughout.
 bool is_utf8(const std::string& text);
 
 /// Makes a string from a file one line of valid UTF-8 that is safe on a terminal: control
@@ -16,7 +16,7 @@ bool is_utf8(const std::string& text);
 /// stray bytes become '?'.
 std::string printable(const std::string& text);
 
-/// Whether printable() would leave `text` as it is.
+/// Returns whether printable() would leave `text` as it is.
 bool is_printable(const std::string& text);
 
 /// printable(), cut to at most `most` bytes; "..." stands for the rest.

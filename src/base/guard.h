@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where exceptions end. Our own code returns errors as values, but the standard library, OpenCV and
-// users' libraries throw. No exception may reach C code, the end of a thread, or main().
+// Ends exceptions before they leave our code. Our own code returns errors as values, but the
+// standard library, OpenCV and users' libraries throw. No exception may reach C code, the end of a
+// thread, or main().
 #pragma once
 
 #include <exception>

@@ -21,7 +21,7 @@ Result<nlohmann::json> parse_json(const std::string& text, const std::string& wh
                                   const Cancellation* cancellation = nullptr);
 constexpr int kMaxJsonDepth = 64;
 
-/// Whether parse_json() would accept a string of this size and depth; for code that writes one.
+/// Checks that parse_json() would accept a string of this size and depth; for code that writes one.
 Status check_json_extent(const std::string& text, const std::string& what);
 
 /// Empties a value without allocating. nlohmann's destructor allocates for nested values, and ends

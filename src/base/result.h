@@ -22,8 +22,8 @@ enum class ErrorCode {
   kInternal,
 };
 
-/// What went wrong: one sentence that names the file, layer, field or property, the value seen and
-/// the value allowed.
+/// An error: one sentence that names the file, layer, field or property, the value seen and the
+/// value allowed.
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message;

@@ -26,8 +26,8 @@ struct FamilyRow {
   // OpenCV has AprilTag's markers upside down: its first corner is their lower right one.
   size_t upper_left() const { return std::strncmp(name, "april", 5) == 0 ? 2 : 0; }
 };
-// Of ArUco's sizes the largest dictionary, whose first markers are those of the smaller ones. Those
-// whose patterns are seldom met by chance come first.
+// Each of ArUco's sizes is represented by its largest dictionary, whose first markers are those of
+// the smaller ones. Those whose patterns are seldom met by chance come first.
 constexpr FamilyRow kFamilies[] = {{"apriltag-36h11", cv::aruco::DICT_APRILTAG_36h11, 5},
                                    {"apriltag-36h10", cv::aruco::DICT_APRILTAG_36h10, 4},
                                    {"apriltag-25h9", cv::aruco::DICT_APRILTAG_25h9, 4},
@@ -179,7 +179,7 @@ std::optional<Marker> MarkerReader::read(const Luma& picture, double core) {
     turn(picture, kEnlarge, 0, &enlarged_);
     return read_at(picture, kEnlarge, core);
   } catch (const cv::Exception&) {
-    // What OpenCV cannot look at has nothing written on it.
+    // A picture that OpenCV refuses holds no markers.
     return std::nullopt;
   }
 }

@@ -22,7 +22,7 @@ struct Marker {
   std::array<std::pair<double, double>, 4> corners;
 };
 
-/// What MarkerReader::set_families() takes: "aruco-4x4,aruco-5x5,...".
+/// The values that MarkerReader::set_families() takes: "aruco-4x4,aruco-5x5,...".
 std::string marker_families();
 
 /// For one thread at a time.

@@ -13,7 +13,8 @@ namespace dvnn::codes {
 /// Longer texts are cut. The largest QR code holds 7,089 digits.
 constexpr size_t kMostTextBytes = 8192;
 
-/// What a stranger printed, as printable() has it, in one line: ends of lines and tabs are spaces.
+/// Makes a stranger's text harmless, as printable() does, and puts it in one line: ends of lines
+/// and tabs become spaces.
 std::string harmless_text(std::string bytes);
 
 struct Reading {
@@ -29,9 +30,9 @@ class Reader {
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  /// What is written in the picture's code; of several, in the one whose middle is nearest to the
-  /// picture's, if that lies within the `core` around it, a share of its width and height. A code
-  /// that cannot be read as it lies is tried larger, and turned.
+  /// Reads the picture's code; of several, the one whose middle is nearest to the picture's, if
+  /// that lies within the `core` around it, a share of its width and height. A code that cannot be
+  /// read as it lies is tried larger, and turned.
   std::optional<Reading> read(const Luma& picture, double core);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is done with every imported graph, whatever framework it came from.
+// Finishes every imported graph, whatever framework it came from.
 #pragma once
 
 #include <string>

@@ -18,7 +18,7 @@ struct Match {
   nlohmann::json more = nullptr;  // parameters beside the preset's
 };
 
-// What the guesses look at: shapes without the ones in front, and how many cells grids have.
+// The facts that guesses go by: shapes without the ones in front, and how many cells grids have.
 class Look {
  public:
   Look(Span<const NamedOutput> outputs, const image::Size& input)
@@ -34,7 +34,7 @@ class Look {
     return sum;
   }
 
-  // Whether there is an output of rows x columns, in front of which there is at most a 1.
+  // Returns whether there is an output of rows x columns, in front of which there is at most a 1.
   bool has(int64_t rows, int64_t columns) const {
     return std::any_of(outputs_.begin(), outputs_.end(), [&](const NamedOutput& output) {
       const Shape& s = output.desc.shape;

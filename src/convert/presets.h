@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What families of models want: how their picture is made, which decoder understands their outputs,
-// what their classes are called. Presets are data: presets.json.
+// Presets say what families of models want: how their picture is made, which decoder understands
+// their outputs, what their classes are called. Presets are data: presets.json.
 #pragma once
 
 #include <string>

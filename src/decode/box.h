@@ -45,7 +45,7 @@ inline image::Corners to_corners(const Box& box) {
   return {double{box.x0}, double{box.y0}, double{box.x1}, double{box.y1}};
 }
 
-/// Whether all corners are finite: networks may return NaN and infinities.
+/// Returns whether all corners are finite: networks may return NaN and infinities.
 bool is_finite(const Box& box);
 
 }  // namespace dvnn::decode

@@ -12,7 +12,7 @@
 namespace dvnn::decode {
 namespace {
 
-// What one object, and all of a call, may hold.
+// Limits of one object, and of all objects of a call.
 constexpr size_t kMaxFound = 65536;
 constexpr size_t kMaxPoints = 4096, kMaxNumbers = 4096, kMaxEmbedding = 65536;
 constexpr size_t kMaxTextBytes = 4096, kMaxTitleBytes = 256;
@@ -135,7 +135,7 @@ void CustomObjects::copy_mask(const dvnn_object& from, objects::Object* to) {
   to->mask.cells.assign(from.mask, from.mask + cells_of(from));
 }
 
-// Whether the object was taken.
+// Takes the object; returns false if it is left out.
 Result<bool> CustomObjects::take(const dvnn_object& from) {
   if (from.class_id < 0 || from.class_id > kMaxClass) {
     return Error{ErrorCode::kMalformed,
@@ -150,7 +150,7 @@ Result<bool> CustomObjects::take(const dvnn_object& from) {
   return filled;
 }
 
-// Whether what was filled is of use.
+// Fills `to`; returns false if the object is of no use.
 Result<bool> CustomObjects::fill(const dvnn_object& from, objects::Object* to) {
   objects::Object& object = *to;
   object.kind = kind_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a user's decoder finds: checked, copied and suppressed as our own decoders' objects are.
+// Objects of a user's decoder: checked, copied and suppressed as our own decoders' objects are.
 #pragma once
 
 #include <vector>

@@ -17,11 +17,11 @@ enum class ConvKind : uint8_t {
   kDeconv = 5,
   kDepthwiseDeconv = 7
 };
-/// Whether each output channel is computed from a single input channel.
+/// Returns whether each output channel is computed from a single input channel.
 constexpr bool is_depthwise(ConvKind kind) {
   return kind == ConvKind::kDepthwise || kind == ConvKind::kDepthwiseDeconv;
 }
-/// Whether the run first inserts stride - 1 zeros between the input's samples.
+/// Returns whether the run first inserts stride - 1 zeros between the input's samples.
 constexpr bool is_deconv(ConvKind kind) {
   return kind == ConvKind::kDeconv || kind == ConvKind::kDepthwiseDeconv;
 }
@@ -82,7 +82,7 @@ struct Dims {
 Dims conv_output(const ConvRun& run, Dims in);  // after the convolution, before pooling
 Dims run_output(const ConvRun& run, Dims in);   // after pooling
 
-/// Whether run `run` writes to memory, according to the command's `topo`.
+/// Returns whether run `run` writes to memory, according to the command's `topo`.
 constexpr bool writes_memory(uint32_t topo, size_t run) {
   return topo >> run & 1;
 }

@@ -134,8 +134,9 @@ class Device : public std::enable_shared_from_this<Device> {
   ShareFunction share() const;
   Result<Memory> allocate(size_t size);
   Result<CommandList> create_command_list();
-  /// Whether the device takes pixels, and in which order its table is. No document says, so the
-  /// first call looks up every entry with a convolution that changes nothing; the answer is kept.
+  /// Tells whether the device takes pixels, and in which order its table is. No document says, so
+  /// the first call looks up every entry with a convolution that changes nothing; the answer is
+  /// kept.
   PixelTableOrder pixel_table_order();
 
  private:

@@ -14,14 +14,14 @@ namespace dvnn::device {
 /// The unified buffer of the boards that are sold, bytes.
 constexpr int kUnifiedBufferBytes = 655360;
 
-// What the hardware can do.
+// Limits of the hardware.
 constexpr int kMaxWidth = 2047, kMaxHeight = 1024;  // pixels of an input or output
 constexpr int kMaxChannels = 32768;                 // of an input or output
 constexpr int kMaxKernel = 7;                       // pixels, each way
 constexpr int kMaxMaximumWindow = 3;                // of a maximum pooling
 constexpr int kMaxAverageWindow = 7;                // of an average pooling
 
-// What the fields of a command can hold.
+// Limits of a command's fields.
 constexpr int kMaxExtent = 65535;    // pixels
 constexpr int kMaxStride = 255;      // also dilations and pooling windows
 constexpr int kMaxPadLeftTop = 127;  // 7 bits

@@ -10,8 +10,9 @@
 namespace dvnn::device {
 namespace {
 
-// Whether the loader means that this very library is missing, rather than one that it needs, or
-// that the library is broken. The loader's words depend on the locale, and so do strerror()'s.
+// Returns whether the loader means that this very library is missing, rather than one that it
+// needs, or that the library is broken. The loader's words depend on the locale, and so do
+// strerror()'s.
 bool says_not_there(const std::string& why, const std::string& path) {
   const std::string reason = std::strerror(ENOENT);
   return why.rfind(path + ": ", 0) == 0 && why.size() > reason.size() &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the software device has beyond the vendor's interface, for callers that wait for each list
-// and have work of their own in between. Both are optional: device.h does without them.
+// Functions of the software device beyond the vendor's interface, for callers that wait for each
+// list and have work of their own in between. Both are optional: device.h does without them.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ Pixel parts_of(uint32_t argb) {
   return {{argb & 255, argb >> 8 & 255, argb >> 16 & 255, argb >> 24}};
 }
 
-// Where a pixel of the place lies among `count` pixels of the picture.
+// A place's pixels among the `count` pixels of the picture, along one axis.
 struct Spot {
   int first, second;
   uint32_t weight;  // of the second one, 0..256

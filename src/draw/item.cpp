@@ -58,7 +58,7 @@ Item item_of(const objects::Object& object, const CaptionSettings& settings) {
   item.box = object.kind == objects::Kind::kDetection;
   item.color = object.class_id;
   Caption caption;
-  // What is known of the whole speaks for itself: its class and confidence say nothing.
+  // Objects of the whole picture speak for themselves: their class and confidence say nothing.
   const bool of_whole =
       object.kind == objects::Kind::kSegmentation || object.kind == objects::Kind::kAttributes;
   if (!of_whole) {

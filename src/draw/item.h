@@ -12,7 +12,7 @@
 
 namespace dvnn::draw {
 
-/// What becomes of the frame's own pixels under an object.
+/// The treatment of the frame's own pixels under an object.
 enum class Obscure : uint8_t { kNo, kBlur, kPixelate };
 
 /// The cells of a mask, with whoever owns them.
@@ -41,7 +41,7 @@ constexpr size_t kMostPoints = 1000, kMostCorners = 256;
 /// Points of less confidence are not drawn: the network did not see them.
 constexpr float kLeastPointConfidence = 0.3f;
 
-/// What is written at an object.
+/// The text that is written at an object.
 struct Caption {
   std::string label;
   double confidence = -1;  // below 0: none is known

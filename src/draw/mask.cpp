@@ -13,7 +13,7 @@ namespace {
 constexpr int kTint = 115;                     // of 255: the frame stays visible
 constexpr int kEdgeFrom = 104, kEdgeTo = 152;  // cells between these are an object's edge
 
-// Where a column or row of the picture lies among the cells.
+// The place of a picture's column or row among the cells.
 struct Sample {
   int first = 0, second = 0;  // the cells on both sides
   int weight = 0;             // of the second one, 0..256

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What dvinfer does with a generated network beyond its public interface. libdmp_network exports
-// it, because all generated code meets there, but under a private symbol version of this release
-// (dmp_network.map.in), because our own classes pass through it.
+// Functions of a generated network that dvinfer needs beyond the public interface. libdmp_network
+// exports it, because all generated code meets there, but under a private symbol version of this
+// release (dmp_network.map.in), because our own classes pass through it.
 #pragma once
 
 #include "generated/runtime.h"

@@ -20,7 +20,7 @@ class CpuStep {
   static Result<CpuStep> parse(const std::string& description);
   /// Bytes of constant memory that it reaches.
   size_t constant_bytes() const;
-  /// Whether it computes constants, so that it needs to run only once.
+  /// Returns whether it computes constants, so that it needs to run only once.
   bool makes_constants() const { return outputs_[0].constant; }
   /// Makes the layer over these memories, which stay where they are.
   Status bind(uint8_t* io, size_t io_bytes, uint8_t* constants);

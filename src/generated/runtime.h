@@ -15,7 +15,7 @@
 
 namespace dvnn::generated {
 
-/// Where the time of one run went, microseconds.
+/// Microseconds that one run spent in each place.
 struct Times {
   int64_t conv_us = 0, fc_us = 0, cpu_us = 0;
 };

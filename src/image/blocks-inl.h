@@ -16,8 +16,8 @@ namespace dvnn::image {
 namespace HWY_NAMESPACE {
 #if HWY_TARGET != HWY_SCALAR
 
-/// Whether vectors of that tag have at most 16 bytes. Highway's own macros for this are named
-/// differently in each version.
+/// Returns whether vectors of that tag have at most 16 bytes. Highway's own macros for this are
+/// named differently in each version.
 template <class D>
 constexpr bool IsOneBlock() {
   return hwy::HWY_NAMESPACE::MaxLanes(D()) * sizeof(hwy::HWY_NAMESPACE::TFromD<D>) <= 16;

@@ -15,7 +15,8 @@ struct CellTurn {
   bool moves() const { return swap_xy || mirror_x || mirror_y; }
 };
 
-/// What becomes of cells whose place goes through change.apply(), or through change.invert().
+/// Returns what becomes of cells whose place goes through change.apply(), or through
+/// change.invert().
 CellTurn turn_of(const Transform& change);
 CellTurn turn_back(const Transform& change);
 

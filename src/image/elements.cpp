@@ -74,8 +74,8 @@ HWY_INLINE void Put(hn::Vec<I32> levels, hn::Vec<F32> mean, hn::Vec<F32> scale,
 
 constexpr size_t kUnit = 16;
 
-// Where the samples of a unit's elements are, with three channels side by side. For every four
-// elements: a pixel at most 16 bytes away from them, and which of the 16 bytes they are.
+// Table of where the samples of a unit's elements are, with three channels side by side. For every
+// four elements: a pixel at most 16 bytes away from them, and which of the 16 bytes they are.
 struct TripleTable {
   explicit TripleTable(bool bgr) {
     for (size_t e = 0; e < 3 * kUnit; ++e) {

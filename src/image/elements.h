@@ -31,7 +31,7 @@ struct ElementRule {
   alignas(64) uint8_t half_low[256] = {}, half_high[256] = {};
 };
 
-/// Where a run's elements lie: channel c of pixel k at k * step + channel[c].
+/// Layout of a run's elements: channel c of pixel k lies at k * step + channel[c].
 struct PixelSteps {
   ptrdiff_t step = 0;
   ptrdiff_t channel[3] = {};

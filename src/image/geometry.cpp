@@ -94,7 +94,7 @@ Shown Geometry::shown() const {
   return {t, {x, y, x + source.w, y + source.h}};
 }
 
-// Where in the tensor a region is shown of which nothing is cut off, whose sizes are as it is
+// Returns where in the tensor a region is shown that is not cropped, given its size as it is
 // displayed.
 static Rect fitted(double shown_w, double shown_h, int tensor_w, int tensor_h, ResizeRule rule) {
   Rect target = {0, 0, tensor_w, tensor_h};

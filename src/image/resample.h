@@ -10,8 +10,8 @@ namespace dvnn::image {
 
 constexpr size_t kRowPadding = 256;
 
-/// What the CPU's vector instructions can gather: `block` bytes at once, out of `reach` bytes of a
-/// row, all of which are read.
+/// A unit that the CPU's vector instructions can gather: `block` bytes at once, out of `reach`
+/// bytes of a row, all of which are read.
 struct PickUnit {
   size_t block, reach;
 };

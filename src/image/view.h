@@ -27,7 +27,7 @@ Orientation orientation_of(const AxisFlips& flips);
 struct RelativeRect {
   double x = 0, y = 0, width = 1, height = 1;
 
-  /// Whether it has an area, all of which lies within 0..1.
+  /// Returns whether it has an area, all of which lies within 0..1.
   bool is_within() const;
   /// kInvalidArgument if it is not within 0..1.
   Status check() const;
@@ -52,7 +52,8 @@ struct Size {
 struct Transform {
   double scale_x = 1, offset_x = 0, scale_y = 1, offset_y = 0;
   bool swap_xy = false;
-  // What the other axis adds: to_x += shear_x * from_y, to_y += shear_y * from_x. Not with swap_xy.
+  // The share that the other axis adds: to_x += shear_x * from_y, to_y += shear_y * from_x. Not
+  // with swap_xy.
   double shear_x = 0, shear_y = 0;
 
   bool is_sheared() const { return shear_x != 0 || shear_y != 0; }
@@ -92,8 +93,8 @@ struct View {
   // The region is taken as a frame of its own: no pixel beside it is looked at. Else chroma at its
   // edges is interpolated with that beside it.
   bool alone = false;
-  // What is looked at instead of the region, bilinearly: the tensor is filled, whatever `resize`
-  // and `orientation` say, and what is beyond the frame has the padding colour.
+  // The parallelogram that is looked at instead of the region, bilinearly: it fills the tensor,
+  // whatever `resize` and `orientation` say, and what is beyond the frame has the padding colour.
   std::optional<Slant> slant;
 
   /// `input` with what this view says otherwise.

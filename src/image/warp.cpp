@@ -24,7 +24,7 @@ struct Places {
 
 HWY_INLINE V Place(V sample, int size) {
   const I32 d;
-  // What is beyond the frame is the frame.
+  // Samples beyond the frame repeat its edge.
   const V inside = hn::Min(hn::Max(sample, hn::Set(d, -1)), hn::Set(d, size));
   return hn::Add(inside, hn::Set(d, 1));
 }

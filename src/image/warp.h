@@ -19,9 +19,9 @@ struct WarpSource {
   int width = 0, height = 0;        // without the frame
 };
 
-/// Where the pixels of a row lie in the source, in 1 / 2^kWarpBits of a pixel, pixels' centres at
-/// whole numbers: pixel i at x + dx[i], y + dy[i]. The lists, and `out`, may be read and written up
-/// to kRowPadding bytes beyond their end; those bytes of the lists must be places, too.
+/// Places of a row's pixels in the source, in 1 / 2^kWarpBits of a pixel, pixels' centres at whole
+/// numbers: pixel i at x + dx[i], y + dy[i]. The lists, and `out`, may be read and written up to
+/// kRowPadding bytes beyond their end; those bytes of the lists must be places, too.
 struct WarpRow {
   int32_t x = 0, y = 0;
   const int32_t *dx = nullptr, *dy = nullptr;

@@ -330,7 +330,7 @@ Result<int> GraphBuilder::reshape(const std::string& name, int in,
 
 Result<int> GraphBuilder::permute(const std::string& name, int in,
                                   const std::vector<int64_t>& order) {
-  // What is composed below is looked up by these.
+  // The composition below indexes by these axes, so they are checked first.
   const auto rank = static_cast<int64_t>(order.size());
   if (rank > Shape::kMaxRank || std::any_of(order.begin(), order.end(), [rank](int64_t axis) {
         return axis < 0 || axis >= rank;

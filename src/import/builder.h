@@ -99,7 +99,7 @@ class GraphBuilder {
   Status needs_picture(int value) const;
   Result<int> scaled(const std::string& name, int in, const std::pair<float, float>& affine_of);
 
-  // What permute() has made of what.
+  // A value that permute() has made, and the one that it was made of.
   struct Permuted {
     int of;
     std::vector<int> order;

@@ -41,7 +41,7 @@ namespace {
 
 constexpr off_t kMaxBytes = off_t{1} << 30;
 
-// Whether both exist and the file is below the folder, all links followed.
+// Returns whether both files exist and the second lies below the folder, all links followed.
 bool lies_below(const std::string& folder, const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> top(realpath(folder.c_str(), nullptr), std::free);
   const std::unique_ptr<char, void (*)(void*)> file(realpath(path.c_str(), nullptr), std::free);

@@ -19,7 +19,7 @@ struct GivenInput {
 struct ImportOptions {
   int width = 0, height = 0;  // of the input instead of the model's own; 0: the model's
   CustomLayers custom_layers;
-  // Of a model with several inputs all but one, which is the picture.
+  // The values of all inputs but one, which is the picture, of a model with several.
   std::vector<GivenInput> inputs;
   // The results to stop at, by name; none: the model's own. What only other results need is left
   // out.

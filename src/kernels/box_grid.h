@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where boxes are, for questions about which ones may overlap: a grid over all of them, whose cells
-// list the boxes that reach into them. Two boxes that share a point share a cell.
+// Answers which boxes may overlap: a grid over all of them, whose cells list the boxes that reach
+// into them. Two boxes that share a point share a cell.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class BoxGrid {
     double widths = 0, heights = 0;
     for (const Candidate& candidate : candidates) {
       const Box& b = boxes[static_cast<size_t>(candidate.index)];
-      // Of what is no number, every comparison is false.
+      // Comparisons with NaN are false.
       const bool finite = std::abs(b.x0) < kHuge && std::abs(b.y0) < kHuge &&
                           std::abs(b.x1) < kHuge && std::abs(b.y1) < kHuge;
       if (!finite) return false;
@@ -114,7 +114,7 @@ class BoxGrid {
     double lines = average > 0 ? std::floor(length / average) : most;
     lines = std::clamp(lines, 1.0, most);
     *scale = length > 0 ? static_cast<float>(lines / length) : 0;
-    // Of a length that is next to nothing, the scale would be no number.
+    // A length near zero would make the scale infinite.
     if (!(*scale < kHuge)) *scale = 0;
     return static_cast<int>(lines);
   }

@@ -16,7 +16,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::CappedTag<float, kConvolveSlack>;
 using V = hn::Vec<D>;
 
-// Of the last vector only what the row has.
+// Stores only those elements of the last vector that the row has.
 HWY_INLINE void StoreFirst(V v, float* to, size_t left) {
   const D d;
   if (left >= hn::Lanes(d)) return hn::StoreU(v, d, to);

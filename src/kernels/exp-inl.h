@@ -35,7 +35,7 @@ struct ExpParts {
 
 template <class D, class V>
 HWY_INLINE ExpParts<V> SplitExp(D d, V x) {
-  // Where x is NaN both comparisons are false, and NaN stays.
+  // Both comparisons are false where x is NaN, and NaN stays.
   x = hn::IfThenElse(hn::Lt(hn::Set(d, exp_constants::kMost), x), hn::Set(d, exp_constants::kMost),
                      x);
   x = hn::IfThenElse(hn::Lt(x, hn::Set(d, exp_constants::kLeast)),

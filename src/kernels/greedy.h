@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all forms of suppression share: the best candidate first, and which are left.
+// The part that all forms of suppression share: the best candidate first, and which are left.
 #pragma once
 
 #include <algorithm>
@@ -61,8 +61,8 @@ void keep_by_all_pairs(const NmsOptions& options, std::vector<Candidate>* candid
       [](size_t, size_t) {});
 }
 
-/// Whether a grid finds all boxes that count as overlapping: with a threshold below 0, those do
-/// that share nothing.
+/// Returns whether a grid finds all boxes that count as overlapping: with a threshold below 0,
+/// those do that share nothing.
 inline bool may_use_grid(const NmsOptions& options) {
   return options.iou_threshold >= 0 && options.eta >= 0;
 }

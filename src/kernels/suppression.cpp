@@ -15,9 +15,9 @@ HWY_BEFORE_NAMESPACE();
 namespace dvnn::kernels {
 namespace HWY_NAMESPACE {
 
-// Whether one of the kept boxes from `i` on, a vector of them, overlaps by more than `threshold`,
-// or by NaN. The operations are those of intersection_over_union() in the same order, so results
-// match bit for bit.
+// Returns whether one of the kept boxes from `i` on, a vector of them, overlaps by more than
+// `threshold`, or by NaN. The operations are those of intersection_over_union() in the same order,
+// so results match bit for bit.
 template <class D>
 HWY_INLINE bool OverlapsOne(D d, const KeptBoxes& kept, size_t i, const Box& box, float area,
                             float threshold) {

@@ -44,7 +44,7 @@ double area_of_polygon(const Polygon& polygon) {
   return twice / 2;
 }
 
-// What of a polygon lies to the right of the line from `a` to `b`, as y points down. Source:
+// Returns the part of a polygon to the right of the line from `a` to `b`, as y points down. Source:
 // Sutherland and Hodgman, "Reentrant polygon clipping" (1974).
 Polygon cut(const Polygon& polygon, const Corner& a, const Corner& b) {
   auto side = [&](const Corner& p) {
@@ -84,7 +84,7 @@ float turned_overlap(const TurnedBox& a, const TurnedBox& b) {
   }
   const double both = area_of_polygon(shared);
   const double areas = double{a.width} * double{a.height} + double{b.width} * double{b.height};
-  // What rounding leaves of rectangles that only touch, or do not.
+  // The most that rounding leaves of rectangles that only touch, or do not.
   constexpr double kNothing = 1e-9;
   if (!(both > kNothing * areas)) return 0;
   return static_cast<float>(both / (areas - both));
@@ -102,7 +102,7 @@ void suppress_turned(Span<const TurnedBox> boxes, const NmsOptions& options,
       [&](size_t index, size_t count, float threshold) {
         auto overlaps = [&](size_t number) {
           const auto better = static_cast<size_t>((*candidates)[number].index);
-          // Those whose surroundings lie apart have no need of a closer look.
+          // Boxes whose surroundings lie apart need no closer look.
           const Box &a = around[index], &b = around[better];
           if (threshold >= 0 && (a.x1 < b.x0 || b.x1 < a.x0 || a.y1 < b.y0 || b.y1 < a.y0)) {
             return false;

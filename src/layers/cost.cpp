@@ -36,8 +36,8 @@ uint64_t last_dim(const Shape& shape) {
   return shape.rank > 0 ? whole(shape[shape.rank - 1]) : 1;
 }
 
-// What a result of a layer's takes beside one look at each input: taps of windows, products. Layers
-// without a line here take no more.
+// Returns what each of a layer's results takes beside one look at each input: taps of windows,
+// products. Layers without a line here take no more.
 template <typename Attributes>
 uint64_t taps_of(const Attributes&, Span<const TensorDesc>) {
   return 1;
@@ -88,9 +88,9 @@ struct Ends {
   uint64_t made;
 };
 
-// What a type of layer takes beyond a look at each of its tensors. Types without a line of their
-// own take no more, or are functions of whole tensors (float_layer.h): these have a result of their
-// own, and lists of where each element is.
+// Returns what a type of layer takes beyond a look at each of its tensors. Types without a line of
+// their own take no more, or are functions of whole tensors (float_layer.h): these have a result of
+// their own, and lists of where each element is.
 template <typename Attributes>
 void add_own(const Attributes& layer, const Ends& ends, Cost* cost) {
   if (!IsFloatLayer<Attributes>::value) return;
@@ -150,7 +150,7 @@ void add_own(const BinaryAttributes&, const Ends& ends, Cost* cost) {
   }
 }
 
-// Whether one picture becomes another.
+// Returns whether one picture becomes another.
 bool is_of_pictures(const Ends& ends) {
   return ends.inputs.size() == 1 && ends.outputs.size() == 1 && ends.inputs[0].shape.rank == 4 &&
          ends.outputs[0].shape.rank == 4;

@@ -13,9 +13,10 @@ namespace dvnn::layers {
 /// Elements from one index of an axis to the next, per axis.
 using Strides = std::array<int64_t, Shape::kMaxRank>;
 
-/// Those of an array of that shape itself.
+/// The strides of an array of that shape itself.
 Strides strides_of(const Shape& shape);
-/// Those of an operand whose dimensions of 1 (and those that it lacks in front) repeat to `to`.
+/// The strides of an operand whose dimensions of 1 (and those that it lacks in front) repeat to
+/// `to`.
 Strides broadcast_strides(const Shape& from, const Shape& to);
 
 /// Calls visit(index) for each row along the last axis; `index` is that of every other axis.

@@ -18,7 +18,7 @@ std::string describe(const std::string& layer) {
 
 }  // namespace
 
-// Whether the input of the run that begins is to be kept.
+// Returns whether to keep the input of the run that begins.
 bool FiniteWatch::begin() {
   const std::lock_guard<std::mutex> lock(mutex_);
   const bool keeps = (is_first_ || keeps_ == Keeps::kEvery) && !has_told_;
@@ -27,7 +27,7 @@ bool FiniteWatch::begin() {
   return keeps;
 }
 
-// Whether the run that ended is to tell of results that are not finite, its own or another's.
+// Returns whether the run that ended tells of results that are not finite, its own or another's.
 bool FiniteWatch::end(bool kept, bool is_finite) {
   const std::lock_guard<std::mutex> lock(mutex_);
   keeping_ -= kept;

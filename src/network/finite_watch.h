@@ -13,8 +13,8 @@ namespace dvnn::network {
 /// Watches the runs of a network. Thread safe.
 class FiniteWatch {
  public:
-  /// Of which runs the input is kept until the results are known. Only of these can it be said
-  /// where what is not finite begins, as by the end of a run the input is gone.
+  /// Which runs keep their input until the results are known. Only of these can it be said where
+  /// what is not finite begins, as by the end of a run the input is gone.
   enum class Keeps : uint8_t { kFirst, kEvery };
   explicit FiniteWatch(Keeps keeps = Keeps::kFirst) : keeps_(keeps) {}
 

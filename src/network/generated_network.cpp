@@ -27,8 +27,8 @@ using generated::Access;
 using CreateNetwork = CDMP_Network* (*)();
 using NetworkInformation = const char* (*)();
 
-// What the library of a network's sources exports. The library stays loaded for the life of the
-// process, because its code may have left threads and handlers behind.
+// The symbols that the library of a network's sources exports. The library stays loaded for the
+// life of the process, because its code may have left threads and handlers behind.
 struct Sources {
   CreateNetwork create = nullptr;
   NetworkInformation information = nullptr;

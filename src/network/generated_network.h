@@ -9,7 +9,7 @@
 
 namespace dvnn::network {
 
-/// Whether the file at `path` is a shared library.
+/// Returns whether the file at `path` is a shared library.
 bool is_generated(const std::string& path);
 
 /// Loads such a network. Errors name the file that is wrong. Its model() has no weights, and its

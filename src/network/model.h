@@ -47,8 +47,8 @@ struct Step {
 struct InputInfo {
   int tensor = 0;
   InputSpec picture;
-  // What of the model's own arithmetic the picture's mean and scale do: tensor value = the model's
-  // input value * scale + bias, per channel. Empty: the tensor is the model's input.
+  // The part of the model's own arithmetic that the picture's mean and scale do: tensor value = the
+  // model's input value * scale + bias, per channel. Empty: the tensor is the model's input.
   std::vector<float> folded_scale, folded_bias;
 };
 

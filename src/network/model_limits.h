@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a network file may ask for, beside what the device can do (device/limits.h): bounds that
-// keep a hostile file from taking the machine's memory.
+// Limits of a network file beside those of the device (device/limits.h): they keep a hostile file
+// from taking the machine's memory.
 #pragma once
 
 #include <cstddef>

@@ -13,7 +13,7 @@
 
 namespace dvnn::network {
 
-/// Where the time of one run went, microseconds.
+/// Microseconds that one run spent in each place.
 struct RunTimes {
   int64_t device_us = 0;
   int64_t cpu_us = 0;
@@ -30,7 +30,7 @@ enum class InputKind : uint8_t {
   kPixels,  // 8-bit pixels in the same order; the device makes the tensor from them
 };
 
-/// Where a network comes from.
+/// Names the source of a network: a file, or a model in memory.
 struct NetworkSource {
   std::string path;     // a .dvn file, or a library of generated sources (include/dmp_network.h)
   std::string weights;  // the library's packed weights; not for .dvn files, which hold them
@@ -62,9 +62,9 @@ class Network : public std::enable_shared_from_this<Network> {
   const Model& model() const { return model_; }
   const device::Device& device() const { return *device_; }
   const TensorDesc& input_desc() const { return model_.tensor(model_.input.tensor).desc; }
-  /// Whether slots take InputKind::kPixels: the device must have a lookup table for them, and only
-  /// convolutions may read the input, of three channels. The lookup table applies mean and scale,
-  /// so results match those of the input tensor bit for bit.
+  /// Returns whether slots take InputKind::kPixels: the device must have a lookup table for them,
+  /// and only convolutions may read the input, of three channels. The lookup table applies mean and
+  /// scale, so results match those of the input tensor bit for bit.
   virtual bool takes_pixels() const { return false; }
   /// A new slot: an I/O buffer and committed command lists. `cancellation` may be null.
   Result<std::unique_ptr<Slot>> create_slot(const Cancellation* cancellation = nullptr);
@@ -92,7 +92,7 @@ class Slot {
   /// that is not finite: "" if all are, or where steps cannot be told apart. Takes longer than
   /// run().
   virtual Result<std::string> first_not_finite() { return std::string(); }
-  /// Whether no output of the last run holds infinities or NaN.
+  /// Returns whether no output of the last run holds infinities or NaN.
   bool has_finite_outputs() const;
   /// Output i of the model, valid until the next run().
   virtual ConstTensorView output(size_t i) const = 0;

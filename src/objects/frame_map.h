@@ -9,7 +9,7 @@
 
 namespace dvnn::objects {
 
-/// Where the frame lies in the network's input.
+/// Maps places in the network's input to places in the frame.
 struct FrameMap {
   image::Transform transform;               // from the frame's pixels to the input's
   image::Size input;                        // the input's size in pixels

@@ -7,7 +7,7 @@
 namespace dvnn::objects {
 namespace {
 
-// What a new string or vector is given of an old one: its memory.
+// Hands the memory of an old string or vector to a new one.
 template <typename List>
 void hand_down(List* old, List* next) {
   old->clear();

@@ -21,8 +21,8 @@ struct Skeleton {
   const char* name;                // as Object::skeleton has it: "coco-17"
   int count;                       // points of the set
   Span<const SkeletonEdge> edges;  // what is drawn between them; may be empty
-  // What the points are called, in their order; empty where they have no names, only numbers, as
-  // the dense sets of faces have.
+  // The names of the points, in their order; empty where points have only numbers, as the dense
+  // sets of faces have.
   Span<const char* const> points;
 };
 

@@ -66,7 +66,8 @@ struct Node {
   }
 };
 
-/// Whether frames can become it: one picture of one or three channels. All else comes as tensors.
+/// Returns whether frames can become it: one picture of one or three channels. All else comes as
+/// tensors.
 inline bool is_picture(const Shape& shape) {
   return shape.rank == 4 && shape.n() == 1 && (shape.c() == 1 || shape.c() == 3);
 }

@@ -22,7 +22,7 @@ struct PlanOptions {
   const Cancellation* cancellation = nullptr;  // null: planning goes on to its end
 };
 
-/// Where a step runs and why, or what became of a layer that takes no step.
+/// Tells where a step runs and why, or what became of a layer that takes no step.
 struct StepNote {
   std::string where;  // "device", "CPU", "once" (at load), "in place" (no step)
   std::string why;    // may be empty

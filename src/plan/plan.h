@@ -25,8 +25,8 @@ Result<PixelSize> parse_size(const std::string& text);
 Result<network::Model> replan(const network::Model& model, int width, int height,
                               const Cancellation* cancellation = nullptr);
 
-/// Where each step of a network runs, and why: found by planning it again as it is, so errors are
-/// those of replan().
+/// Tells where each step of a network runs, and why, by planning the network again as it is; errors
+/// are those of replan().
 Result<std::vector<StepNote>> explain(const network::Model& model);
 
 }  // namespace dvnn::plan

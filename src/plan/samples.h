@@ -11,8 +11,8 @@
 
 namespace dvnn::plan {
 
-/// Whether the FP32 reference can run the graph in reasonable time: not beyond 8 GMAC, nor with
-/// layers of users' libraries.
+/// Returns whether the FP32 reference can run the graph in reasonable time: not beyond 8 GMAC, nor
+/// with layers of users' libraries.
 bool can_be_measured(const Graph& graph);
 
 /// The graph's inputs, row-major: `options.samples`, or one picture of noise, gradients and edges

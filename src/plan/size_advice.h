@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What to try where a model does not fit the size of its input.
+// Advises what to try where a model does not fit the size of its input.
 #pragma once
 
 #include <string>

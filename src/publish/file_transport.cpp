@@ -75,7 +75,7 @@ class FileTransport final : public Transport {
   }
 
  private:
-  // What was written when the machine stopped is a line of its own, not the head of the next.
+  // Ends a line that a crash has cut, so that the next message is a line of its own.
   void end_torn_line() {
     if (!regular_ || bytes_ == 0) return;
     const int reading = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);

@@ -153,7 +153,7 @@ class HttpTransport final : public Transport {
     return headers;
   }
 
-  // What went wrong, or nothing.
+  // Returns what went wrong; empty if nothing did.
   std::string post(CURL* curl, const std::vector<Post>& posts, long* status) const {
     std::string body;
     for (const Post& one : posts) body += one.body + (settings_.batch > 1 ? "\n" : "");

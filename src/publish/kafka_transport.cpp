@@ -28,7 +28,7 @@ class KafkaTransport final : public Transport {
 
   Status prepare(const TransportRequest& request) {
     settings_ = rd_kafka_conf_new();
-    // What the user says comes last, but for order and memory.
+    // The user's options come last and win, except over order and memory.
     DVNN_TRY(set("linger.ms", "5"));
     DVNN_TRY(set("client.id", request.identity.stream));
     DVNN_TRY(set("socket.keepalive.enable", "true"));

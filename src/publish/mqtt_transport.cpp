@@ -112,7 +112,7 @@ class MqttTransport final : public Transport {
                          body.data(), status_qos(), true, nullptr);
   }
 
-  // What is wrong, or nothing.
+  // Returns what is wrong; empty if nothing is.
   std::string prepare() {
     const MqttSettings& s = settings_;
     mosquitto_int_option(client_, MOSQ_OPT_PROTOCOL_VERSION, s.version);
@@ -185,7 +185,7 @@ class MqttTransport final : public Transport {
   }
 
   void end_connection() {
-    // What mosquitto_disconnect() began may come to its end.
+    // Let the disconnect that mosquitto_disconnect() began finish.
     if (thread_.joinable()) {
       stopping_ = true;
       thread_.join();
@@ -232,7 +232,7 @@ class MqttTransport final : public Transport {
     }
     constexpr int kFirstFailure = 0x80;
     if (reason < kFirstFailure) return self->listener_->acknowledged(token);
-    // What may be otherwise later is tried again.
+    // Refusals that may pass later are tried again.
     if (reason == MQTT_RC_QUOTA_EXCEEDED || reason == MQTT_RC_NOT_AUTHORIZED) {
       self->lose(std::string("the broker takes no message: ") + mosquitto_reason_string(reason));
       return;

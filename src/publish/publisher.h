@@ -66,7 +66,8 @@ class Publisher final : private Listener {
   bool flush(std::chrono::milliseconds most);
   /// Ends flush() early, now and from now on.
   void cancel_flush();
-  /// What is left goes to the spool; without one it is dropped. Returns once the thread has ended.
+  /// Messages that are left go to the spool; without a spool they are dropped. Returns once the
+  /// thread has ended.
   void stop();
   PublisherStats stats() const;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the publisher's own thread does.
+// The publisher's own thread: sending, trying again, and spilling to disk.
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -145,14 +145,15 @@ void Publisher::handle_loss(const std::string& why) {
   tell_(Notice::kLost, why);
 }
 
-// What was sent in vain, or may have been, comes before all that was not sent yet.
+// Messages that were sent in vain, or may have been, go in front of all that were not sent yet.
 void Publisher::put_back_unsent() {
   if (spool_) spool_->rewind();
   refused_.reset();
   refused_place_.reset();
   const bool is_forgetful = transport_->settling() > milliseconds(0);
   const std::lock_guard<std::mutex> lock(mutex_);
-  // What is sent again counts as delivered until it may be acknowledged, and counted, once more.
+  // A message that is sent again counts as delivered until it may be acknowledged, and counted,
+  // once more.
   for (; !sent_.empty(); sent_.pop_back()) {
     Sent& sent = sent_.back();
     if (sent.rejected) continue;
@@ -178,7 +179,7 @@ void Publisher::put_back_unsent() {
   sent_bytes_ = settling_bytes_ = 0;
 }
 
-// Whether the queue goes to disk: nobody takes it, or it is half full.
+// Returns whether the queue goes to disk: nobody takes it, or it is half full.
 bool Publisher::wants_spool(Clock::time_point now) const {
   if (!spool_) return false;
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -188,9 +189,9 @@ bool Publisher::wants_spool(Clock::time_point now) const {
          (stuck_since_ && now - *stuck_since_ >= kStuck);
 }
 
-// What is on its way comes before what follows it onto the disk, so it goes there, too: otherwise
-// it would be behind these if it had to be sent again. Nothing unread is on the disk then, because
-// that would have been sent first.
+// Messages on their way precede those that follow them onto the disk, so they go there, too:
+// otherwise they would come after these if they had to be sent again. Nothing unread is on the disk
+// then, because that would have been sent first.
 bool Publisher::spill_sent(std::deque<Sent>* all) {
   for (Sent& sent : *all) {
     if (sent.place) continue;
@@ -262,7 +263,7 @@ bool Publisher::send_some() {
       waiting = true;
       break;
     }
-    // What is on disk is older than what is in memory.
+    // Messages on disk are older than those in memory.
     if (refused_ || (spool_ && spool_->has_unread())) {
       if (!refused_) {
         auto entry = spool_->read();
@@ -344,7 +345,7 @@ void Publisher::note_counts() {
   const uint64_t lost_of_spool = spool_ ? spool_->take_dropped() : 0;
   drop(lost_of_spool, "the spool is full or damaged");
   const auto is_on_disk = [](const Sent& sent) { return sent.place.has_value(); };
-  // What is acknowledged does not wait, and what was sent off the disk is counted there.
+  // Acknowledged messages do not wait, and those that were sent off the disk are counted there.
   uint64_t on_disk = spool_ ? spool_->messages() : 0;
   if (on_disk > 0) {
     on_disk -= std::min(on_disk, static_cast<uint64_t>(std::count_if(settling_.begin(),

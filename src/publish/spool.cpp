@@ -136,7 +136,7 @@ Status Spool::lock() {
                    "' is in use: each dvpublish needs a folder, or a stream's name, of its own"};
 }
 
-// What an earlier process has left. A torn end is cut off.
+// Finds the messages that an earlier process has left. A torn end is cut off.
 Status Spool::scan() {
   if (std::FILE* file = std::fopen((folder_ + "/place").c_str(), "r")) {
     unsigned long long segment = 0, end = 0;
@@ -166,7 +166,7 @@ Status Spool::scan() {
           segment.number < acknowledged_.segment || (partly && end <= acknowledged_.end);
       if (delivered) ++segment.acknowledged, delivered_end = end;
     }
-    // What was written down is believed only where a message ends.
+    // A recorded place is believed only where a message ends.
     if (partly) acknowledged_.end = delivered_end;
     struct stat facts {};
     if (fstat(file, &facts) == 0 && static_cast<uint64_t>(facts.st_size) > segment.bytes) {
@@ -248,7 +248,7 @@ void Spool::make_room(uint64_t bytes) {
   while (!segments_.empty() && bytes_ + bytes > bounds_.most_bytes) drop_oldest();
 }
 
-// What was read of the segment may still be delivered, and is counted by rewind() otherwise.
+// Messages that were read from the segment may still be delivered; otherwise rewind() counts them.
 void Spool::drop_oldest() {
   const Segment& oldest = segments_.front();
   const uint64_t unread = oldest.records - oldest.read;
@@ -340,7 +340,7 @@ void Spool::rewind() {
     unread_ += again;
     unacknowledged_ -= std::min(unacknowledged_, again);
   }
-  // What is left was of segments that are gone.
+  // All that is left belonged to segments that are gone.
   dropped_ += std::exchange(unacknowledged_, 0);
   next_ = acknowledged_;
   if (!segments_.empty() && segments_.front().number > next_.segment) {

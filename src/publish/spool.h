@@ -26,7 +26,7 @@ class Spool {
     uint64_t most_bytes = uint64_t{256} << 20;
     uint64_t segment_bytes = 0;  // 0: a sixteenth of all, but no more than 8 MiB
   };
-  /// Where a message ends.
+  /// The place where a message ends.
   struct Place {
     uint64_t segment = 0, end = 0;
   };
@@ -50,7 +50,7 @@ class Spool {
   bool has_unread() const { return unread_ > 0; }
   /// The message at `place` and all before it are delivered.
   void acknowledge(const Place& place);
-  /// What was read and not acknowledged is read again.
+  /// Makes messages that were read but not acknowledged be read again.
   void rewind();
   /// Writes down what is acknowledged; done by itself now and then.
   void remember_place();

@@ -45,7 +45,7 @@ class Transport {
   virtual void close() = 0;
 };
 
-/// Where to: an URL in its parts.
+/// A destination: a URL in its parts.
 struct Address {
   std::string scheme, user, password, host, path;  // the path begins with its slash
   int port = 0;                                    // 0: the usual one

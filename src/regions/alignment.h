@@ -16,11 +16,12 @@ namespace dvnn::regions {
 
 using Place = std::pair<double, double>;
 
-/// Where key points are to be in the tensor, in fractions of its width and height: "x,y x,y ...",
-/// at least two.
+/// Parses where key points are to be in the tensor, in fractions of its width and height: "x,y x,y
+/// ...", at least two.
 Result<std::vector<Place>> parse_places(const std::string& text);
 
-/// Where ArcFace and those who learned from it want eyes, nose and corners of the mouth.
+/// The places at which ArcFace, and networks that learned from it, want eyes, nose and corners of
+/// the mouth.
 const std::vector<Place>& face_places();
 
 /// The parallelogram, in pixels of the frame, that a tensor of that `aspect` (height over width)

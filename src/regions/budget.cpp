@@ -21,7 +21,7 @@ void Budget::reset() {
   spent_ = 0;
 }
 
-// What max_rate allows grows with time, up to what a second allows, and to one look at least.
+// The allowance of max_rate grows with time, up to a second's worth, and to one look at least.
 void Budget::refill(double max_rate, Time now) {
   const double most = std::max(1.0, max_rate);
   const double since = static_cast<double>(now - last_) / kSecond;

@@ -26,7 +26,7 @@ bool ends_at(double edge, double at, double tile_size, double frame_edge) {
   return std::abs(edge - frame_edge) > near && std::abs(at - edge) <= near;
 }
 
-// Whether an edge of the tile that is not the frame's cuts the box.
+// Returns whether an edge of the tile that is not the frame's cuts the box.
 bool is_cut(const image::Corners& box, const image::Corners& tile, const image::Size& frame) {
   const double width = tile.x1 - tile.x0, height = tile.y1 - tile.y0;
   return ends_at(tile.x0, std::max(box.x0, tile.x0), width, 0) ||
@@ -39,7 +39,7 @@ double area(const image::Corners& box) {
   return std::max(0.0, box.x1 - box.x0) * std::max(0.0, box.y1 - box.y0);
 }
 
-// What two boxes share, of the smaller one.
+// Returns the common area of two boxes as a part of the smaller one.
 double shared_part(const image::Corners& a, const image::Corners& b) {
   const image::Corners both = {std::max(a.x0, b.x0), std::max(a.y0, b.y0), std::min(a.x1, b.x1),
                                std::min(a.y1, b.y1)};
@@ -104,7 +104,7 @@ std::vector<image::RelativeRect> tiles_of(const std::vector<Grid>& grids, double
     const bool scaled = grid.scale > 0;
     const int columns = scaled ? tiles_needed(grid.scale, overlap) : grid.columns;
     const int rows = scaled ? columns : grid.rows;
-    // Of n tiles, n - 1 share a part with the one before.
+    // In a row of n tiles, n - 1 share a part with the one before.
     const double width = whole.width / (scaled ? grid.scale : columns - (columns - 1) * overlap);
     const double height = whole.height / (scaled ? grid.scale : rows - (rows - 1) * overlap);
     for (int row = 0; row < rows; ++row) {

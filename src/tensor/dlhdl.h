@@ -26,7 +26,7 @@ class DlhdlLayout {
   int values_per_transfer() const { return values_; }
   /// Elements of a buffer for a tensor {1, Z, X, Y}.
   int64_t elements(const Shape& shape) const;
-  /// Where channel `z` of row `x`, column `y` lies, in elements.
+  /// Returns where channel `z` of row `x`, column `y` lies, in elements.
   int64_t offset(const Shape& shape, int z, int x, int y) const;
 
   /// kUnsupported for elements other than float32 ("single") and int8, kInvalidArgument for shapes

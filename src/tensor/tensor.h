@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a tensor is: element type, shape and layout (where an element lies in memory).
+// A tensor's description: element type, shape and layout (where an element lies in memory).
 //
 // Shapes are written in the model frameworks' order. A 4-D tensor is {n, c, h, w}; n also stands
 // for the device's depth d, which is outermost in all layouts. Tensors of other ranks are plain
@@ -17,7 +17,8 @@ namespace dvnn {
 
 enum class ElementType : uint8_t { kFloat16, kFloat32, kUint8, kInt8 };
 
-/// Where element (n, c, h, w) of a 4-D tensor {N, C, H, W} lies, counted in elements.
+/// The layouts, each by the place of element (n, c, h, w) of a 4-D tensor {N, C, H, W}, counted in
+/// elements.
 ///   kNchw  ((n*C + c)*H + h)*W + w      row-major in the order of the shape; any rank
 ///   kNhwc  ((n*H + h)*W + w)*C + c      the device's "DHWC" with no channel chunks
 ///   kNwhc  ((n*W + w)*H + h)*C + c      the device's "DWHC": x is the slow spatial axis
@@ -87,7 +88,7 @@ void read_nchw(const ConstTensorView& from, float* to);
 /// Writes row-major float to a tensor of any type and layout; integers round to nearest and clamp.
 void write_nchw(const float* from, const TensorView& to);
 
-/// Whether no element is an infinity or not a number; integers never are.
+/// Returns whether no element is an infinity or not a number; integers never are.
 bool all_finite(const ConstTensorView& tensor);
 
 }  // namespace dvnn

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libraries of users, of layers or of decoders, are told and tell in C (dvnn_layer.h).
+// Exchanges descriptions and messages with users' libraries of layers or decoders, in C
+// (dvnn_layer.h).
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -15,7 +16,7 @@ dvnn_shape shape_for_users(const TensorDesc& desc);
 /// Parameters as text. Bytes that are no UTF-8 do not throw.
 std::string text_for_users(const nlohmann::json& params);
 
-/// Where a library writes its message, which it may leave without a terminating zero.
+/// The buffer that a library writes its message to, perhaps without a terminating zero.
 struct UsersMessage {
   char text[512] = {};
   dvnn_message target = {text, sizeof text - 1};

@@ -36,7 +36,7 @@ void print_map(const objects::Mask& mask) {
   std::printf("\n");
 }
 
-// What an object has beside its box and its label.
+// Describes what an object has beside its box and its label.
 std::string describe_rest(const objects::Object& o) {
   constexpr size_t kMostShown = 200;
   std::string text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was found in a picture, as dvnet prints it for people.
+// Prints what was found in a picture, for people.
 #pragma once
 
 #include <opencv2/core.hpp>

@@ -77,7 +77,8 @@ void print_table(const Model& model) {
               static_cast<unsigned long long>(model.io_bytes));
 }
 
-// What is inspected. A network is loaded, onto a device, only where that is needed.
+// The network or model that is inspected. A network is loaded, onto a device, only where that is
+// needed.
 struct Inspected {
   Model model;
   std::shared_ptr<network::Network> network;  // null: only the file was read

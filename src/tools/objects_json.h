@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was found in a picture, as `dvnet run --json` prints it.
+// Writes what was found in a picture as `dvnet run --json` prints it.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What dvnet loads when it meets its first picture file: OpenCV's codecs bring some 140 libraries,
-// which take three times as long to load as everything else.
+// The module that dvnet loads when it meets its first picture file: OpenCV's codecs bring some 140
+// libraries, which take three times as long to load as everything else.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct PictureCodec {
   /// Decodes a file's bytes to BGR. What is no picture gives an empty one; `problem` is what OpenCV
   /// says of a broken one.
   void (*decode)(const std::vector<uint8_t>& bytes, cv::Mat* picture, std::string* problem);
-  /// Whether the picture could be encoded as PNG.
+  /// Encodes the picture as PNG; returns whether it could.
   bool (*encode_png)(const cv::Mat& picture, std::vector<uint8_t>* bytes);
 };
 constexpr char kDecodePicture[] = "dvnn_decode_picture";

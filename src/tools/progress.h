@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What long work is doing: one line on a terminal, rewritten as the work goes on and gone at its
-// end. Silent where stderr is no terminal.
+// Shows what long work is doing: one line on a terminal, rewritten as the work goes on and gone at
+// its end. Silent where stderr is no terminal.
 #pragma once
 
 #include <chrono>

@@ -92,8 +92,8 @@ Status Session::load(const cv::Mat& bgr) {
   return {};
 }
 
-// Whether an array is (H, W, C), with or without the batch, where the network has C x H x W. One
-// that could be both is the network's.
+// Returns whether an array is (H, W, C), with or without the batch, where the network has C x H x
+// W. One that could be both is the network's.
 static bool has_channels_last(std::vector<int64_t> dims, const Shape& shape) {
   if (shape.rank != 4 || shape.n() != 1) return false;
   if (dims.size() == 3) dims.insert(dims.begin(), 1);

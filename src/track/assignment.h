@@ -38,7 +38,7 @@ class Assignment {
   std::vector<Pair> pairs_;
   std::vector<int> columns_of_, parent_, first_, local_, rows_, members_;
   size_t row_count_ = 0;
-  // Of a group: its rows are the fewer side.
+  // The state of one group, whose rows are the fewer side.
   std::vector<double> cost_, row_price_, column_price_, distance_;
   std::vector<int> row_of_, way_;
   std::vector<uint8_t> done_;

@@ -48,7 +48,7 @@ double overlap(const image::Corners& a, const image::Corners& b) {
 float unit_scale(Span<const float> embedding) {
   float sum = 0;
   for (float value : embedding) sum += value * value;
-  // Those that hold no numbers, or too large ones, say nothing.
+  // Embeddings that hold no numbers, or too large ones, say nothing.
   return sum > 0 && std::isfinite(sum) ? 1 / std::sqrt(sum) : 0;
 }
 

@@ -12,7 +12,7 @@ namespace dvnn::track {
 
 /// The part of their union that two boxes share.
 double overlap(const image::Corners& a, const image::Corners& b);
-/// What makes an embedding's length 1; 0 where it has none.
+/// Returns the factor that makes an embedding's length 1; 0 if there is none.
 float unit_scale(Span<const float> embedding);
 /// The sum of the products; 0 unless both are of as many numbers.
 double likeness(Span<const float> a, Span<const float> b);

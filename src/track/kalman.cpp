@@ -32,7 +32,7 @@ Step::Step(const Motion& motion, double seconds) {
   reach = tau * gone;
   noise_vv = q * tau / 2 * -std::expm1(-2 * a);
   noise_xv = q * tau * tau / 2 * gone * gone;
-  // Of small steps nothing but rounding would be left of the differences.
+  // Below this step, rounding would leave nothing of the differences.
   constexpr double kSmall = 1e-2;
   const double shape = a < kSmall ? a * a * a * (2.0 / 3 - a / 2 + a * a * 7 / 30)
                                   : 2 * a - 3 + 4 * fade - fade * fade;

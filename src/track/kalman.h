@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a box is and how it moves, estimated from detections at any times: all is per second, so
+// Estimates where a box is and how it moves, from detections at any times: all is per second, so
 // that one step of 400 ms is ten of 40 ms, and neither the frame rate nor frames without inference
 // change how a track behaves.
 #pragma once
@@ -15,7 +15,7 @@ struct Motion {
   double noise;    // spectral density of the acceleration, in the box's sizes^2 / s^3
 };
 
-/// What so much time does to any coordinate of a motion, but for the box's size.
+/// The effect of a span of time on any coordinate of a motion, except on the box's size.
 struct Step {
   Step(const Motion& motion, double seconds);
 

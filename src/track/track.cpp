@@ -9,8 +9,8 @@ void Path::clear() {
   last_is_extra_ = false;
 }
 
-// Where there is no room left, every second point goes, and from then on points are twice as far
-// apart. The last sighting is always there: it gives way to the next one if it came too early.
+// A full list loses every second point, and from then on points are twice as far apart. The last
+// sighting is always there: it gives way to the next one if it came too early.
 void Path::add(Time time, const image::Corners& box) {
   if (last_is_extra_) points_.pop_back();
   if (points_.size() == kMost) {

@@ -14,7 +14,7 @@ namespace dvnn::track {
 using Time = int64_t;  // nanoseconds
 constexpr Time kMillisecond = 1000000;
 
-/// What a network has found at a place.
+/// An object that a network has found at a place.
 struct Detection {
   image::Corners box;
   int class_id = 0;             // only equal classes are the same thing
@@ -29,7 +29,7 @@ enum class State : uint8_t {
   kEnded,
 };
 
-/// Where something was at a time.
+/// The place where something was at a time.
 struct Sighting {
   Time time = 0;
   image::Corners box;
@@ -71,7 +71,7 @@ struct Track {
   float best_confidence = 0;
   double best_score = -1;
 
-  /// Where it is expected at a time that is not before `seen`.
+  /// Returns where the object is expected at a time that is not before `seen`.
   BoxFilter at(Time time) const;
 };
 

@@ -14,7 +14,7 @@ constexpr double kLeastOverlap = 0.25;
 constexpr double kLeastWeakOverlap = 0.4;
 constexpr double kLeastLastOverlap = 0.4;
 constexpr double kMostSlack = 0.5;  // sizes by which boxes grow
-// Of a box's area; less than this is what a thing shows that has left.
+// A share of a box's area: an object that has left shows less than this.
 constexpr double kLeastVisible = 0.3;
 constexpr float kNewLooks = 0.1f;   // share of a detection's embedding in that of its track
 constexpr double kSizeSeconds = 2;  // over which sizes are averaged
@@ -231,7 +231,8 @@ void Tracker::collect_tracks(Time time, bool tentative, std::vector<Candidate>* 
   for (size_t i = 0; i < tracks_.size(); ++i) {
     const Track& track = *tracks_[i];
     if ((track.state == State::kTentative) != tentative) continue;
-    // Of long absence, unless no frame in between was looked at.
+    // Tracks that were absent for too long take no detections, unless no frame in between was
+    // looked at.
     if (track.missed > 0 && time - track.seen > settings_.lost) continue;
     const BoxFilter expected = track.at(time);
     const double most = kMostSlack * expected.size();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where ways cross the edges of areas, exactly: in whole numbers, so that a point on an edge, a way
-// through a corner and a way along an edge have one answer, and all questions about them agree.
+// Finds where ways cross the edges of areas, exactly: in whole numbers, so that a point on an edge,
+// a way through a corner and a way along an edge have one answer, and all questions about them
+// agree.
 //
 // Areas are taken to be moved by an infinitely small step, right and, far less, down. Then nothing
 // ever lies on anything: every point is on one side, and a way through a corner crosses one edge.
@@ -31,26 +32,26 @@ __extension__ using Wide = __int128;  // products of coordinates have up to 72 b
 Wide turn(const Point& a, const Point& b, const Point& c);
 int sign(Wide value);
 
-/// Where a way crosses an edge.
+/// The place where a way crosses an edge.
 struct Crossing {
   double at = 0;  // of the way, 0..1
   int direction;  // 1: from the left of the edge to its right, seen along it, y downwards; else -1
 };
 
-/// Whether the way from `from` to `to` crosses the edge from `a` to `b`.
+/// Returns whether the way from `from` to `to` crosses the edge from `a` to `b`.
 bool crosses(const Point& from, const Point& to, const Point& a, const Point& b,
              Crossing* crossing);
 
-/// Whether a point lies in the polygon: it is in an odd number of its windings.
+/// Returns whether a point lies in the polygon: it is in an odd number of its windings.
 bool contains(const std::vector<Point>& polygon, const Point& point);
 
 /// The distance to the nearest of the points between `a` and `b`, in pixels.
 double distance(const Point& a, const Point& b, const Point& point);
 
-/// Whether the point lies exactly between `a` and `b`.
+/// Returns whether the point lies exactly between `a` and `b`.
 bool lies_on(const Point& a, const Point& b, const Point& point);
 
-/// Whether no two edges of the polygon have a point in common, but neighbours their corner.
+/// Returns whether no two edges of the polygon have a point in common, but neighbours their corner.
 bool is_simple(const std::vector<Point>& polygon);
 
 /// The part of a box that lies in a simple polygon, 0..1.

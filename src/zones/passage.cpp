@@ -67,8 +67,8 @@ size_t Passage::cross(const Edges& edges, const Point& from, Time begin, const P
   } else {
     cross_line(edges, from, to, &found);
   }
-  // Whether the way is off the edges between two of its places. Between two contacts with a line
-  // it is.
+  // True if the way is off the edges between two of its places. Between two contacts with a line it
+  // is.
   const bool always = !edges.closed && !(edges.band > 0);
   const auto off = [&](double begins, double ends) {
     return always || (ends > begins && edges.is_off(point_at(from, to, (begins + ends) / 2)));

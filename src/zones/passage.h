@@ -16,7 +16,8 @@ struct Edges {
   bool closed = false;
   double band = 0;  // pixels
 
-  /// Whether the point is farther than the band from all edges. Without a band: on none of them.
+  /// Returns whether the point is farther than the band from all edges. Without a band: on none of
+  /// them.
   bool is_off(const Point& point) const;
 };
 

@@ -103,7 +103,7 @@ void Zones::flip(size_t index, bool enters, Time time, uint64_t id, const std::s
   add(EventKind::kEnter, index, id, label, time);
 }
 
-// What a stay has become until `time`.
+// Brings a stay up to `time`.
 void Zones::watch_stay(size_t index, Time time, uint64_t id, const std::string& label, Stay* stay) {
   const Area& area = areas_[index].area;
   if (area.dwell > 0 && !stay->dwelt && time - stay->since >= area.dwell) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tracks do at areas and lines. Between two sightings a track moves straight: so nothing is
-// missed where frames are, and events have the times at which they happened, not those of frames.
-// Of one thread.
+// Watches what tracks do at areas and lines. Between two sightings a track moves straight: so
+// nothing is missed where frames are, and events have the times at which they happened, not those
+// of frames. Of one thread.
 #pragma once
 
 #include <map>
@@ -65,14 +65,14 @@ class Zones {
   /// From the next sighting on these are the shapes. Those of a name that there was keep what they
   /// have counted; whoever is in an area leaves it, at the last time, and may enter the new one.
   void configure(const Config& config, const image::Size& frame);
-  /// What has not been seen for so long is gone, from where it was seen last.
+  /// A track that was not seen for so long is gone, from where it was seen last.
   void set_patience(Time patience) { patience_ = patience; }
   /// The next frame. Tracks that it does not show are missing there, not gone.
   void update(Time time, Span<const Sighting> sightings);
   /// Everything has gone from where it was seen last: the end of a stream, or a jump.
   void end();
 
-  /// What the last call has found, in the order of the times.
+  /// The events that the last call has found, in the order of their times.
   const std::vector<Event>& events() const { return events_; }
   const std::vector<AreaState>& areas() const { return areas_; }
   const std::vector<LineState>& lines() const { return lines_; }
@@ -100,7 +100,7 @@ class Zones {
     std::vector<Stay> stays;
     std::vector<Passage> passages;
   };
-  // Whether an area is crowded, and for how long.
+  // Tells whether an area is crowded, and for how long.
   struct Crowd {
     bool there = false, told = false;
     Time since = 0;

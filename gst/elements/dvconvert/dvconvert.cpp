@@ -237,7 +237,7 @@ static dvnn::image::View gst_dv_convert_view(GstDvConvert* self) {
   return self->priv->settings.view(self->priv->tagged.get());
 }
 
-// What is to be looked at, which may differ from frame to frame.
+// Chooses what is looked at, which may differ from frame to frame.
 static FrameView gst_dv_convert_choose(GstDvConvert* self, GstBuffer* frame) {
   GstDvConvertPrivate& priv = *self->priv;
   FrameView view;
@@ -250,7 +250,7 @@ static FrameView gst_dv_convert_choose(GstDvConvert* self, GstBuffer* frame) {
                                   static_cast<double>(GST_VIDEO_INFO_HEIGHT(&priv.info))};
   const GstClockTime time = dvnn::gst::running_time(GST_BASE_TRANSFORM(self)->segment, frame);
   view.regions = priv.chooser.choose(frame, time, size, view.view);
-  // What an earlier network has not seen, this one has nothing to look at on.
+  // A frame that an earlier network has not seen gives this one nothing to look at.
   if (priv.chooser.is_unknown()) view.verdict = Verdict::kPass;
   return view;
 }

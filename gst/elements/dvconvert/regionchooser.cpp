@@ -134,8 +134,8 @@ bool RegionChooser::is_wanted(const GstDvObject& object, const GstDvObjectsMeta&
          (settings_.max_size <= 0 || longer <= in_pixels(settings_.max_size));
 }
 
-// Whether the network whose objects are asked for has passed the frame without inference, or has
-// not seen it at all.
+// Returns whether the network whose objects are asked for has passed the frame without inference,
+// or has not seen it at all.
 static bool is_unseen(const GstDvObjectsMeta* meta, const std::string& network) {
   const guint passes = meta ? gst_dv_objects_meta_get_n_passes(meta) : 0;
   if (passes == 0) return true;
@@ -175,7 +175,8 @@ void RegionChooser::spend_budget(GstClockTime time) {
   wanted_.swap(left);
 }
 
-// Where an object stands in the frame, in pixels; nothing where only its box is known.
+// Returns the parallelogram in which an object stands in the frame, in pixels; nothing if only its
+// box is known.
 std::optional<image::Slant> RegionChooser::slant_of(const GstDvObject& object) const {
   std::vector<regions::Place> places;
   if (settings_.align == RegionAlign::kPoints) {
@@ -202,8 +203,8 @@ std::optional<image::Slant> RegionChooser::slant_of(const GstDvObject& object) c
   return regions::align_corners(places, settings_.margin);
 }
 
-// What is looked at of an object's box, as a share of the visible part; nothing if that shows
-// nothing of the frame.
+// Returns the part that is looked at of an object's box, as a share of the visible part; nothing if
+// that shows nothing of the frame.
 std::optional<image::RelativeRect> RegionChooser::share_of(const GstDvObject& object,
                                                            const image::Corners& visible) const {
   const double x = settings_.margin * (object.x1 - object.x0),

@@ -27,7 +27,7 @@ class RegionChooser {
   List choose(GstBuffer* frame, GstClockTime time, const image::Size& size, const image::View& how);
   /// The last frame is not looked at after all.
   void withdraw() { budget_.withdraw(); }
-  /// Whether the network whose objects are to be looked at has not seen the last frame.
+  /// Returns whether the network whose objects are to be looked at has not seen the last frame.
   bool is_unknown() const { return unknown_; }
   /// Begins anew.
   void reset() {
@@ -52,7 +52,7 @@ class RegionChooser {
 
   RegionSettings settings_;
   LabelList types_, classes_;
-  // What follows from the settings, the frame's visible part and the view.
+  // The list that follows from the settings, the frame's visible part and the view.
   List kept_;
   image::Corners kept_visible_;
   image::View kept_how_;

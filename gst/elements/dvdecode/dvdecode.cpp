@@ -259,8 +259,8 @@ static void gst_dv_decode_warn(GstDvDecode* self) {
       "docs/metadata.md lists the elements that lose metadata");
 }
 
-// Whether a frame rightly has no outputs: a dvinfer passed it without inference, there was nothing
-// to look at, or another dvdecode has handled it.
+// Returns whether a frame rightly has no outputs: a dvinfer passed it without inference, there was
+// nothing to look at, or another dvdecode has handled it.
 static bool gst_dv_decode_is_accounted_for(const GstDvObjectsMeta* meta, guint newest_pass) {
   const GstDvPass* pass = gst_dv_objects_meta_get_pass(meta, newest_pass);
   if (pass->state != GST_DV_PASS_INFERRED || pass->regions == 0) return true;
@@ -320,7 +320,7 @@ static GstFlowReturn gst_dv_decode_frame(GstDvDecode* self, GstBuffer* frame) {
             priv.decoder.describe());
     return GST_FLOW_ERROR;
   }
-  // What is said of an object does not take its place; a box does.
+  // Only a box can take the place of an object; other results are facts about it.
   if (priv.decoder.kind() != dvnn::objects::Kind::kDetection) priv.current.refine = false;
   const gchar* name = gst_dv_network_info_get_name(network);
   std::optional<ObjectsMessage> message;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a network has found on objects that are not looked at in every frame: it stays with the
+// Results of a network on objects that are not looked at in every frame: each stays with the
 // object's track until the object is looked at again.
 #pragma once
 
@@ -22,8 +22,8 @@ class KeptResults {
   void renew(guint64 track, const image::Corners& box);
   /// Something was found on it, in the frame's coordinates.
   void add(guint64 track, const objects::Object& found);
-  /// What is known of a track that was not renewed in this frame, moved to where its object is now.
-  /// Null if nothing is. It stays until the next call.
+  /// Returns the results of a track that was not renewed in this frame, moved to where its object
+  /// is now. Null if nothing is. It stays until the next call.
   const objects::Objects* recall(guint64 track, const image::Corners& box);
   bool empty() const { return tracks_.empty(); }
   void reset() { tracks_.clear(); }

@@ -33,7 +33,7 @@ static CapsPtr gst_dv_infer_network_caps(const LoadedNetwork* loaded, bool input
                        : dvnn::gst::tensor_output_caps(model, filter));
 }
 
-// Whether downstream takes a stream of the network's outputs.
+// Returns whether downstream takes a stream of the network's outputs.
 static bool gst_dv_infer_can_leave(const LoadedNetwork* loaded, const GstCaps* beyond) {
   if (loaded)
     return dvnn::gst::choose_output(loaded->network->model(), beyond, nullptr).has_value();

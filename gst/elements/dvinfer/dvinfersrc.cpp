@@ -79,7 +79,7 @@ static Status gst_dv_infer_take_outputs(const dvnn::network::Model& model,
   return {};
 }
 
-// What waits for its turn must not look like a device that does not answer.
+// Work that waits for its turn must not look like a device that does not answer.
 static dvnn::gst::DeviceTurns::Turn gst_dv_infer_take_turn(GstDvInfer* self,
                                                            const dvnn::network::Network& network) {
   using dvnn::gst::DeviceTurns;

@@ -323,7 +323,7 @@ static GstCaps* gst_dv_overlay_transform_caps(GstBaseTransform*, GstPadDirection
   return result;
 }
 
-// Whether somebody downstream names the feature: elements that take anything do not draw.
+// Returns whether somebody downstream names the feature: elements that take anything do not draw.
 static bool gst_dv_overlay_is_asked_for(GstBaseTransform* trans) {
   const CapsPtr caps(gst_pad_peer_query_caps(GST_BASE_TRANSFORM_SRC_PAD(trans), nullptr));
   for (guint i = 0; caps && i < gst_caps_get_size(caps.get()); ++i) {
@@ -332,7 +332,7 @@ static bool gst_dv_overlay_is_asked_for(GstBaseTransform* trans) {
   return false;
 }
 
-// Whether downstream will draw what travels with frames of these caps.
+// Returns whether downstream will draw what travels with frames of these caps.
 static bool gst_dv_overlay_is_taken(GstBaseTransform* trans, GstCaps* caps) {
   const dvnn::gst::QueryPtr query(gst_query_new_allocation(caps, FALSE));
   return gst_pad_peer_query(GST_BASE_TRANSFORM_SRC_PAD(trans), query.get()) &&

@@ -32,7 +32,7 @@ std::string bounded(const char* text) {
   return text ? std::string(text, strnlen(text, kMaxLabelBytes)) : std::string();
 }
 
-// What the label decides.
+// Applies the settings that depend on the label.
 void apply_label(const std::string& label, const SceneSettings& settings, Item* item) {
   item->shown = settings.is_shown(label);
   item->obscure = settings.obscure_of(label);
@@ -40,7 +40,7 @@ void apply_label(const std::string& label, const SceneSettings& settings, Item* 
 
 draw::Caption caption_of(const GstDvObject& object, const std::string& label) {
   draw::Caption caption;
-  // What is known of the whole speaks for itself: its class and confidence say nothing.
+  // Objects of the whole picture speak for themselves: their class and confidence say nothing.
   if (object.kind == GST_DV_OBJECT_DETECTION || object.kind == GST_DV_OBJECT_CLASSIFICATION) {
     caption.label = label;
     caption.confidence = static_cast<double>(object.confidence);
@@ -186,7 +186,7 @@ void read_regions(GstBuffer* frame, const GstDvObjectsMeta* meta, const SceneSet
   }
 }
 
-// What is written at a shape: its name, as labels are, and its numbers.
+// Returns the text at a shape: its name, as labels are, and its numbers.
 std::string text_of(const ZoneShape& shape, const SceneSettings& settings) {
   std::string text = settings.caption.labels ? bounded(shape.name.c_str()) : std::string();
   if (!settings.counts) return text;
@@ -244,7 +244,7 @@ bool ItemList::full() const {
   return items_.size() >= kMaxItems;
 }
 
-// What cannot be drawn any more must still not be recognised.
+// An object that cannot be drawn any more must still not be recognised.
 void ItemList::add(draw::Item item) {
   points_ += item.points.size() + item.outline.size();
   if (points_ > kMaxPoints) {
@@ -318,7 +318,7 @@ void OverlayScene::read_objects(const GstDvObjectsMeta* meta, GstClockTime time,
   size_t total = 0;
   for (guint i = 0; i < gst_dv_objects_meta_get_n_objects(meta); ++i) {
     const GstDvObject* object = gst_dv_objects_meta_get_object(meta, i);
-    // Of objects beyond the limit only places that are to be obscured count.
+    // Objects beyond the limit count only if they are to be obscured.
     if (total >= kMaxItems && settings.obscure_of(bounded(object->label)) == draw::Obscure::kNo) {
       continue;
     }

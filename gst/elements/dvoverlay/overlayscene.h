@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What dvoverlay draws on a frame: its objects, other elements' regions of interest and analytics
-// metas, the areas and lines of dvzones, and where tracks have been. On frames that were passed
-// without inference it draws the objects of the last frame that was inferred.
+// Chooses what dvoverlay draws on a frame: its objects, other elements' regions of interest and
+// analytics metas, the areas and lines of dvzones, and where tracks have been. On frames that were
+// passed without inference it draws the objects of the last frame that was inferred.
 #pragma once
 
 #include <gst/video/video.h>
@@ -65,8 +65,8 @@ struct Scene {
 /// Streaming thread only.
 class OverlayScene {
  public:
-  /// What to draw on `frame` at the running time `time`; without a time, nothing is held, and there
-  /// are no trails.
+  /// Reads what to draw on `frame` at the running time `time`; without a time, nothing is held, and
+  /// there are no trails.
   Scene read(GstBuffer* frame, GstClockTime time, const SceneSettings& settings);
   /// Forgets held objects and trails, because the stream jumps or its frames change.
   void reset() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where tracks have been in the last while: the way of the middle of each box's lower edge, which
-// dvzones counts by. Bounded, however many tracks there are and however long the while is.
+// Trails of tracks in the last while: the way of the middle of each box's lower edge, which dvzones
+// counts by. Bounded, however many tracks there are and however long the while is.
 #pragma once
 
 #include <gst/gst.h>

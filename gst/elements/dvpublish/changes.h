@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a frame gets a document: its turn has come, and it tells something new.
+// Decides whether a frame gets a document: its turn has come, and it tells something new.
 #pragma once
 
 #include <gst/gst.h>

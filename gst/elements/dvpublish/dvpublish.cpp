@@ -148,7 +148,7 @@ static void gst_dv_publish_notice(GstDvPublish* self, Notice what, const std::st
   }
 }
 
-// Of pictures, from any thread: told of once.
+// Reports a problem with pictures once, from any thread.
 static void gst_dv_publish_problem(GstDvPublish* self, const Error& error) {
   if (!self->priv->told_problem.exchange(true)) {
     dvnn::gst::post_warning(GST_ELEMENT(self), Topic::kData, error);

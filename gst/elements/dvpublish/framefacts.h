@@ -9,10 +9,10 @@
 
 namespace dvnn::gst {
 
-/// What the frame's metas say; `details` are those of dvpublish.
+/// Reads what the frame's metas say; `details` are those of dvpublish.
 publish::FrameFacts frame_facts(GstBuffer* frame, guint details);
 
-/// Of the structures "dvnn-zone-event", "dvnn-track-started" and "dvnn-track-ended".
+/// Reads the structures "dvnn-zone-event", "dvnn-track-started" and "dvnn-track-ended".
 publish::EventFacts event_facts(const GstStructure* fields);
 publish::TrackFacts track_facts(const GstStructure* fields);
 

@@ -41,9 +41,9 @@ struct PublishSettings {
 
 Properties<PublishSettings> publish_properties();
 
-/// Where to, by `url` or else `location`.
+/// Returns the destination that `url`, or else `location`, names.
 Result<publish::Address> chosen_address(const PublishSettings& settings);
-/// Those of the file, then those of the property.
+/// Returns the options of the file, then those of the property.
 Result<publish::Options> chosen_options(const PublishSettings& settings);
 /// The folder of a stream's spool; empty: none.
 std::string spool_folder(const PublishSettings& settings, const std::string& stream);

@@ -150,7 +150,7 @@ void Snapshots::make_room() {
   views_.erase(oldest);
 }
 
-// Of the object, else of the frame.
+// Takes a picture of the object or, without one, of the frame.
 std::optional<publish::Picture> Snapshots::take(GstBuffer* frame, const GstDvObject* object,
                                                 guint size) {
   if (!known_) {

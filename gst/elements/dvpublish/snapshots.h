@@ -28,7 +28,7 @@ class Snapshots {
   std::optional<publish::Picture> of_frame(GstBuffer* frame, const PublishSettings& settings);
   std::optional<publish::Picture> of_object(GstBuffer* frame, const GstDvObject& object,
                                             const PublishSettings& settings);
-  /// What could not be done since the last call.
+  /// Returns, once, what could not be done since the last call.
   std::optional<Error> take_problem() { return std::exchange(problem_, std::nullopt); }
   /// The first part of the names of files.
   void set_name(const std::string& name) { name_ = name; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a stream becomes documents: its frames, and what dvtrack and dvzones have found with
-// them. Used by the streaming thread alone; what is left to do for a document, its pictures and its
-// line, is left to who writes the drafts.
+// Makes documents of a stream: of its frames, and of what dvtrack and dvzones have found with them.
+// Used by the streaming thread alone; what is left to do for a document, its pictures and its line,
+// is left to who writes the drafts.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ namespace dvnn::gst {
 class StreamDocuments {
  public:
   using Send = std::function<void(publish::Draft)>;
-  /// Of pictures; called from any thread.
+  /// Reports a problem with pictures; called from any thread.
   using TellProblem = std::function<void(const Error&)>;
 
   /// A new session.
@@ -27,9 +27,9 @@ class StreamDocuments {
   /// False where frames of these caps have no size.
   bool set_format(const GstCaps* caps);
   void add_frame(GstBuffer* frame, const GstSegment& segment, const PublishSettings& settings);
-  /// What dvtrack or dvzones say: the next frame, or the stream's end, publishes it.
+  /// Adds what dvtrack or dvzones say: the next frame, or the stream's end, publishes it.
   void add_found(const GstStructure* fields, const PublishSettings& settings);
-  /// What has no frame any more gets the last one's time.
+  /// Publishes what no frame follows any more, with the last frame's time.
   void add_rest(const PublishSettings& settings);
   /// Another stream, or the same one from another place.
   void begin_anew();

@@ -131,7 +131,8 @@ Status ObjectReader::read_chosen(const GstVideoInfo& info, GstBuffer* frame) {
   return {};
 }
 
-// What tracks said before, where their objects were not read now; and all of it for others.
+// Attaches what tracks said before where their objects were not read now, and keeps all of it for
+// other elements.
 void ObjectReader::attach(GstClockTime time, GstBuffer* frame) {
   for (GstDvObject* object : objects_) {
     const auto known = known_.find(object->track_id);

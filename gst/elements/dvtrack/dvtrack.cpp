@@ -63,7 +63,7 @@ using dvnn::gst::TrackSettings;
 
 namespace {
 
-// Of frames without a time, in streams without a rate.
+// The interval of frames without a time, in streams without a rate.
 constexpr GstClockTime kUsualInterval = 40 * GST_MSECOND;
 
 }  // namespace

@@ -58,7 +58,7 @@ int StreamTracks::class_of(const GstDvObject& object, Group* group) const {
   return static_cast<int>(group->classes.size() - 1);
 }
 
-// What another tracker has named stays its own.
+// Objects that another tracker has named stay its own.
 void StreamTracks::collect(GstDvObjectsMeta* meta, gint pass, Group* group) const {
   group->detections.clear();
   group->objects.clear();

@@ -11,7 +11,7 @@
 
 namespace dvnn::gst {
 
-/// What a message says of a track beside what the tracker knows.
+/// Names in a message about a track that the tracker does not know.
 struct TrackNames {
   gint class_id = 0;
   std::string label, network;

@@ -167,7 +167,7 @@ static void gst_dv_zones_configure(GstDvZones* self, const dvnn::image::Size& si
   priv.size_now = size;
 }
 
-// Whether a network has looked at the frame, or none ever does.
+// Returns whether a network has looked at the frame, or none ever does.
 static bool gst_dv_zones_is_seen(const GstDvObjectsMeta* meta, bool predicted) {
   const guint passes = gst_dv_objects_meta_get_n_passes(meta);
   for (guint i = 0; i < passes; ++i) {

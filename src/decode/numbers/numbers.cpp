@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of the whole picture as numbers: embeddings, ages and the like; and nothing at all.
+// Decoders of numbers that describe the whole picture (embeddings, ages and the like), and the
+// decoder that finds nothing at all.
 #include <algorithm>
 #include <cmath>
 

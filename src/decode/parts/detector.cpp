@@ -52,7 +52,7 @@ Detector::Detector(DetectorRules rules, std::vector<Table> tables, std::vector<L
       masks_(std::move(masks)),
       finder_(rules_.score) {}
 
-// Of neighbours with the same score, the first in the order of cells remains.
+// Among neighbours with the same score, the first in the order of cells remains.
 bool Detector::is_peak(const Hit& hit) const {
   const Level& level = levels_[hit.level];
   const Table& table = tables_[static_cast<size_t>(level.scores.table)];

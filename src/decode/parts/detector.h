@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all detectors of boxes share: cells above the threshold, their boxes, suppression, and then
-// whatever belongs to those that are left.
+// The work that all detectors of boxes share: cells above the threshold, their boxes, suppression,
+// and then whatever belongs to those that are left.
 #pragma once
 
 #include <memory>

@@ -19,7 +19,7 @@ namespace dvnn::decode {
 struct PartSizes {
   int boxes = 4, scores = 0, points = 0, offsets = 2, masks = 0;
 
-  /// Of the part called so; parts that are one number are not among the members.
+  /// Returns the size of the named part; parts that are one number are not among the members.
   int of(const std::string& part) const;
 };
 

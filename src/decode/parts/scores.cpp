@@ -107,8 +107,8 @@ void ScoreFinder::judge(const Table& table, const Columns& columns, const Place&
   }
 }
 
-// Whether the largest number of a cell tells all: there is one class to report, and no other number
-// matters to it.
+// Returns whether the largest number of a cell tells all: there is one class to report, and no
+// other number matters to it.
 bool ScoreFinder::largest_decides(const Columns& columns) const {
   const bool has_background = rule_.background >= 0 && rule_.background < columns.count;
   return rule_.scores != Activation::kSoftmax &&
@@ -120,7 +120,7 @@ void ScoreFinder::find_classes(const Table& table, const Level& level, size_t nu
                                float threshold, std::vector<Hit>* hits) {
   const bool softmax = rule_.scores == Activation::kSoftmax;
   float bound = least_number(rule_.scores, rooted(threshold, rule_.class_power));
-  // Of a softmax, a class of probability p is ahead of each other class by logit(p) at the least.
+  // With a softmax, a class of probability p is ahead of each other class by logit(p) at least.
   const bool has_rival = softmax && rule_.background >= 0;
   if (softmax) bound = has_rival ? least_logit(threshold) : kNothing;
   const bool decides = largest_decides(level.scores);
@@ -152,7 +152,7 @@ void ScoreFinder::find_objects(const Table& table, const Table& scores, const Le
   constexpr float kSlack = 0.999f;
   const float bound =
       least_number(rule_.objectness, kSlack * rooted(threshold, rule_.objectness_power));
-  // Where classes lie apart, many cells of a block are looked at together.
+  // Cells are looked at in groups of this many where their classes lie apart.
   constexpr size_t kMany = 8;
   const bool together = &table == &scores && largest_decides(level.scores) &&
                         scores.run_of(level.scores.value(anchor, 0)) == 1;

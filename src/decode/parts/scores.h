@@ -9,7 +9,8 @@
 
 namespace dvnn::decode {
 
-/// Where a head's numbers of one meaning lie: in which table, and which of its values they are.
+/// Names the values of one meaning in a head: which table holds them, and which of its columns they
+/// are.
 struct Columns {
   int table = -1;       // -1: the head has none
   int first = 0;        // of the first anchor

@@ -23,7 +23,7 @@ Axes axes_of(const Shape& shape) {
   return axes;
 }
 
-// Whether there are last axes whose product is `wanted`.
+// Returns whether there are last axes whose product is `wanted`.
 bool has_trailing(const std::vector<size_t>& dims, size_t wanted) {
   size_t product = 1;
   for (size_t k = dims.size(); k > 0; --k) {
@@ -69,7 +69,7 @@ Result<Table> Table::make(const NamedOutput& output, size_t index, size_t cells,
   const bool picture = shape.rank == 4 && shape.n() == 1 &&
                        static_cast<size_t>(shape.h()) * static_cast<size_t>(shape.w()) == cells;
   const bool row_major = desc.layout == Layout::kNchw;
-  // Of as many rows as columns, rows are cells.
+  // In a square table, rows are cells.
   const bool anchors_first =
       axes.dims.size() > 2 && axes.dims[0] == anchors && axes.dims.back() * anchors == values;
   const bool rows_first = axes.dims.size() <= 2 && leading(axes.dims, cells) > 0;
@@ -196,7 +196,7 @@ Table::Strip Table::strip(size_t value, size_t length, size_t place, size_t coun
   const int64_t at = base_[value] + static_cast<int64_t>(place) * step_[value];
   if (!half_) return {reinterpret_cast<const float*>(data_) + at, step};
   const half_t* from = reinterpret_cast<const half_t*>(data_) + at;
-  // Where little lies between the cells' values, all of it is converted at once.
+  // Up to this many elements from cell to cell, all of them are converted at once.
   constexpr size_t kDense = 4;
   if (step <= kDense * length) {
     half_to_float(from, buffer, (count - 1) * step + length);

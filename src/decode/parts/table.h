@@ -38,7 +38,7 @@ class Table {
   /// Copies values of a cell.
   void read(size_t cell, size_t first, size_t count, float* to) const;
 
-  // What follows is for scanning: cells are numbered in the order of the memory there.
+  // The members below serve scanning: cells are numbered in the order of the memory there.
 
   /// The cell that is the `place`-th in memory.
   size_t cell_of(size_t place) const;

@@ -73,7 +73,7 @@ bool for_training_only(const caffe::LayerParameter& layer) {
   return !included;
 }
 
-// What the layer reads, where that is a result of others.
+// Lists the layer's inputs that are results of other layers.
 std::string blobs_before(const CaffeImporter& importer, const caffe::LayerParameter& layer) {
   std::string list;
   for (const std::string& name : layer.bottom()) {

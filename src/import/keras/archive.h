@@ -15,7 +15,7 @@ struct KerasArchive {
   std::unique_ptr<Hdf5File> weights;  // at "layers/CLASS_N/vars/I"
 };
 
-/// Whether a file begins as a ZIP archive does.
+/// Returns whether a file begins as a ZIP archive does.
 bool is_keras_archive(const std::string& path);
 
 /// Reads an archive of at most 1 GiB, whose parts are no larger when unpacked. Errors name the file

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Keras keeps in HDF5 files: texts, lists of texts, and arrays of numbers.
+// Reads what Keras keeps in HDF5 files: texts, lists of texts, and arrays of numbers.
 //
 // Damaged files make libhdf5 1.10 read and write where it should not. So a process of its own reads
 // the whole file, and hands over what it found: if it dies, the file is damaged. It is a sandbox

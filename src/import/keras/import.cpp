@@ -88,7 +88,7 @@ class Walk {
   Walk(const Hdf5File& file, KerasImporter* importer)
       : weights_(file, importer->keras3), importer_(*importer) {}
 
-  // Where a layer's weights are: in the outermost model's layer `owner` (empty: this is the
+  // The place of a layer's weights: in the outermost model's layer `owner` (empty: this is the
   // outermost), or, in Keras 3, below `path`.
   struct Place {
     std::string owner, path;

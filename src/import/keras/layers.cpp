@@ -463,7 +463,7 @@ Result<int> keras_activation(KerasImporter* importer, const std::string& name,
 
 Result<KerasTensor> import_keras_layer(KerasImporter* importer, const KerasLayer& layer) {
   const CustomLayers& custom = importer->options.custom_layers;
-  // What a Lambda computes is known by its name alone.
+  // A Lambda's name alone says what it computes.
   for (const std::string& declared : {layer.name, layer.class_name}) {
     if (const auto it = custom.find(declared); it != custom.end()) {
       return import_declared(importer, layer, it->second);

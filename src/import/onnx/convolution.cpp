@@ -95,7 +95,7 @@ Status transposed_pads(const OnnxNode& node, const Shape& in, ConvSpec* spec, Ex
   const bool more_before = mode != "SAME_UPPER";
   const int64_t wide = spec->stride_x * (in.w() - 1) + reach_x(*spec) + extra->x;
   const int64_t high = spec->stride_y * (in.h() - 1) + reach_y(*spec) + extra->y;
-  // What is wanted beyond the last window is empty.
+  // Results beyond the last window are empty.
   extra->x += std::max<int64_t>(size[1] - wide, 0);
   extra->y += std::max<int64_t>(size[0] - high, 0);
   pads_for_size(size[1], in.w(), spec->stride_x, reach_x(*spec), extra->x, more_before, &spec->left,

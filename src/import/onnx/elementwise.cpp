@@ -48,8 +48,8 @@ bool as_affine(const std::string& operation, bool constant_first, const std::vec
   return true;
 }
 
-// Where operators broadcast by their attributes (before opset 7), the second operand's dimensions
-// stand for the first one's from `axis` on.
+// Operators that broadcast by their attributes (before opset 7) match the second operand's
+// dimensions to the first one's from `axis` on.
 Result<int> aligned(const OnnxNode& node, int first, int second) {
   const GraphBuilder& b = node.builder();
   if (node.opset() >= 7 || node.integer("broadcast", 0) == 0) return second;

@@ -15,8 +15,8 @@ namespace dvnn::import {
 Result<std::vector<std::string>> wanted_outputs(const onnx::GraphProto& proto,
                                                 const ImportOptions& options);
 
-/// What the wanted results are computed from: by node, whether it takes part, and the names that
-/// are read.
+/// The nodes and names that the wanted results are computed
+/// from.
 struct OnnxNeeds {
   std::vector<bool> nodes;
   std::set<std::string> names;

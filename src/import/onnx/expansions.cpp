@@ -82,7 +82,7 @@ constexpr Expansion kExpansions[] = {
      "added = Add(x, skip); sum = Add?(added, b); y = LayerNormalization[*](sum, scale, shift)"},
 };
 
-// Those whose bodies depend on the node.
+// Operators whose expansions depend on the node.
 constexpr const char* kVariants[] = {"FusedConv", "QLinearConcat"};
 
 const onnx::AttributeProto* attribute_of(const onnx::NodeProto& node, const std::string& name) {

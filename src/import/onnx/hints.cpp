@@ -10,7 +10,7 @@
 namespace dvnn::import {
 namespace {
 
-// Whether a node reads images whose rows or columns differ, or cuts one into blocks.
+// Returns whether a node reads images whose rows or columns differ, or cuts one into blocks.
 bool meets_other_sizes(const onnx::NodeProto& node, const OnnxImporter& importer) {
   if (node.op_type() == "SpaceToDepth") return true;
   std::set<std::pair<int, int>> sizes;

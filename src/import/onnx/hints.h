@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What would help where a node is refused, told from facts of the model. Private to the ONNX front
-// end.
+// Hints at what would help where a node is refused, told from facts of the model. Private to the
+// ONNX front end.
 #pragma once
 
 #include <functional>

@@ -19,7 +19,8 @@ constexpr int64_t kLeastOpset = 1, kMostOpset = 26;
 constexpr size_t kMostNodes = 100000;
 constexpr int kMostNested = 16;  // functions that call functions
 
-// What an operator makes, where that matters: whole numbers divide without a rest.
+// The kind of numbers that an operator makes, which matters because whole numbers divide without a
+// rest.
 enum class Numbers : uint8_t { kAsInputs, kReal, kWhole };
 
 struct OnnxRow {
@@ -202,7 +203,8 @@ Result<int64_t> opset_of(const onnx::ModelProto& model) {
   return Error{ErrorCode::kMalformed, "says no opset"};
 }
 
-// Whether a node of constants makes a number without dimensions: the graph has none of rank 0.
+// Returns whether a node of constants makes a number without dimensions: the graph has none of rank
+// 0.
 bool makes_scalar(const OnnxNode& node) {
   const auto& entries = node.importer().entries;
   const bool reduces = node.type().rfind("Reduce", 0) == 0 || node.type().rfind("Arg", 0) == 0;
@@ -311,7 +313,7 @@ class GraphImport {
                                  format(", opset %lld)", opset));
   }
 
-  /// Whether there is an importer for the node, which may yet refuse its attributes.
+  /// Returns whether there is an importer for the node, which may yet refuse its attributes.
   bool knows(const onnx::NodeProto& proto) const {
     if (importer_->options.custom_layers.count(proto.op_type()) > 0 || function_of(proto)) {
       return true;

@@ -67,13 +67,13 @@ class OnnxNode {
   const std::string& output_name(int i) const { return proto_.output(i); }
   int inputs() const { return proto_.input_size(); }
   int outputs() const { return proto_.output_size(); }
-  /// Whether input `i` is present: optional inputs may be absent or "".
+  /// Returns whether input `i` is present: optional inputs may be absent or "".
   bool has(int i) const { return i < inputs() && !proto_.input(i).empty(); }
   bool is_constant(int i) const;
   bool all_constant() const;
-  /// Whether the input holds whole numbers.
+  /// Returns whether the input holds whole numbers.
   bool is_integral(int i) const;
-  /// Whether an operator that makes what it reads makes whole numbers; and that its results are.
+  /// Tells whether an operator passes whole numbers on; and records that its results are whole.
   bool makes_whole_numbers() const;
   void mark_integral(bool whole) const;
   bool has_attribute(const char* name) const { return attribute(name) != nullptr; }
@@ -111,7 +111,7 @@ class OnnxNode {
 
 /// Computes a node whose inputs are all constants; false if there is no such rule for the operator.
 Result<bool> fold_onnx(const OnnxNode& node);
-/// Whether there may be one.
+/// Returns whether folding may compute the operator.
 bool folds_onnx(const std::string& type);
 
 /// An axis that may count from the end.

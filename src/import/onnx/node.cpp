@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an importer sees of the model: its numbers, and a node's inputs, attributes, results.
+// An importer's view of the model: its numbers, and a node's inputs, attributes and results.
 #include "base/format.h"
 
 #include <nlohmann/json.hpp>
@@ -35,7 +35,7 @@ bool OnnxNode::is_integral(int i) const {
 
 bool OnnxNode::makes_whole_numbers() const {
   if (type() == "Cast") return is_onnx_integer(integer("to", kOnnxFloat));
-  // What Where chooses from, and what all others read.
+  // Where reads its condition first; all others pass their first input on.
   const int first = type() == "Where" ? 1 : 0;
   const bool variadic = type() == "Add" || type() == "Sub" || type() == "Mul" || type() == "Div" ||
                         type() == "Concat" || type() == "Max" || type() == "Min" ||

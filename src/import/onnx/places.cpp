@@ -17,7 +17,7 @@ using Dims = std::vector<int64_t>;
 // Places are floats, whose whole numbers end there.
 constexpr int64_t kMostPlaces = int64_t{1} << 24;
 
-// Of dimensions above 0. Beyond what a tensor has, the number does not matter.
+// Multiplies dimensions above 0. Beyond what a tensor has, the number does not matter.
 int64_t product(const Dims& dims, size_t from = 0) {
   constexpr int64_t kEnough = int64_t{1} << 31;
   int64_t count = 1;
@@ -52,8 +52,8 @@ Result<int> with_numbers(const OnnxNode& node, const char* suffix, BinaryOperati
   return node.builder().binary(name, operation, x, numbers);
 }
 
-// Where the elements lie that GatherElements and ScatterElements name: the index along `axis`, its
-// own place along the others.
+// Returns the places of the elements that GatherElements and ScatterElements name: the index along
+// `axis`, an element's own place along the others.
 Result<int> places_along(const OnnxNode& node, int indices, const Dims& data, size_t axis) {
   const Dims dims = dims_of(node.builder().shape_of(indices)), strides = strides_of(data);
   DVNN_TRY(check_places(data));
@@ -74,7 +74,8 @@ Result<int> places_along(const OnnxNode& node, int indices, const Dims& data, si
   return with_numbers(node, "_place", BinaryOperation::kAdd, far, dims, base);
 }
 
-// Where the rows lie that the last axis of the indices names, behind `batch` axes that both have.
+// Returns the places of the rows that the last axis of the indices names, after `batch` axes that
+// both have.
 Result<int> places_of_rows(const OnnxNode& node, int indices, const Dims& data, size_t batch) {
   GraphBuilder& b = node.builder();
   const Dims dims = dims_of(b.shape_of(indices));

@@ -113,7 +113,7 @@ bool wants(const OnnxNode& node, int output) {
   return output < node.outputs() && !node.output_name(output).empty();
 }
 
-// What the directions make, side by side along `axis`; with layout 1 the batch comes first.
+// Joins the directions' results along `axis`; with layout 1 the batch comes first.
 Status finish(const OnnxNode& node, int output, const std::vector<int>& parts, int64_t axis,
               const std::vector<int64_t>& batch_first) {
   GraphBuilder& b = node.builder();

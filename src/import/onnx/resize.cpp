@@ -101,7 +101,7 @@ Result<std::vector<int64_t>> resized_axes(const OnnxNode& node, size_t rank) {
   return axes;
 }
 
-// Whether every pixel is repeated as the device does it, by 2, 4, 8.
+// Returns whether every pixel is repeated 2, 4 or 8 times, as the device does it.
 bool doubles(const Resize& rule, const std::vector<double>& scales, const Shape& shape) {
   if (rule.mode != Resize::Mode::kNearest || shape.rank != 4 || shape.n() != 1 || scales[0] != 1 ||
       scales[1] != 1 || scales[2] != scales[3]) {

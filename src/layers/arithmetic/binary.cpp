@@ -52,8 +52,8 @@ const BinaryRow& row_of(BinaryOperation operation) {
   return kBinaryRows[static_cast<size_t>(operation)];
 }
 
-// Where the operand's element for each of the result's is: dimensions of 1 repeat. Four bytes each:
-// a tensor has at most 2^28 elements. Empty: it is at the same place.
+// Returns where the operand's element for each of the result's is: dimensions of 1 repeat. Four
+// bytes each: a tensor has at most 2^28 elements. Empty: it is at the same place.
 std::vector<uint32_t> broadcast_index(const Shape& from, const Shape& to) {
   if (from.elements() == to.elements()) return {};
   std::vector<uint32_t> index;

@@ -44,7 +44,7 @@ struct Task {
   size_t begin, count, first_channel, channels;
 };
 
-// Where an operand's elements come from.
+// The source of an operand's elements.
 struct Source {
   enum Kind { kTensor, kChannels, kSingle } kind;
   size_t input;         // of kTensor, and of the others unless they are constants

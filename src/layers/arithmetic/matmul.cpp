@@ -14,7 +14,7 @@ struct Product {
   std::vector<uint32_t> first, second;  // where each pair of matrices begins
 };
 
-// What stands before the matrices.
+// Returns the dimensions in front of the matrices.
 Shape batch_of(const Shape& shape) {
   Shape batch = shape;
   batch.rank -= 2;

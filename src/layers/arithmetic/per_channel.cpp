@@ -17,7 +17,8 @@ struct ChannelLine {
   std::vector<float> positive, negative, bias;
 };
 
-// Where the channels are the second axis, as chains of single elements have them (elementwise.cpp).
+// Tells whether the channels are the second axis, as in chains of single elements
+// (elementwise.cpp).
 bool suits_chain(const Shape& shape, int axis) {
   return axis == std::min(1, shape.rank - 1);
 }

@@ -15,7 +15,8 @@
 namespace dvnn::layers {
 namespace {
 
-// What add() gathers of a group, from `start` on, and finish() makes of it.
+// A reduction: add() gathers a group's elements, from `start` on, and finish() makes the result of
+// them.
 struct NamedReduction {
   const char* name;
   double start;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every struct of attributes declares; layers/attributes.h says how a type is added.
+// Declares what every struct of attributes declares; layers/attributes.h says how a type is added.
 #pragma once
 
 #include <memory>

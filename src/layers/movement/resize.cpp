@@ -40,7 +40,7 @@ struct AxisTaps {
   bool changes = false;
 };
 
-// Of one axis: sizes, and the scale and part of the input that the model gives.
+// The rule along one axis: sizes, and the scale and part of the input that the model gives.
 struct AxisRule {
   int in, out;
   double scale;
@@ -95,7 +95,7 @@ double weight_at(const ResizeAttributes& a, double distance) {
   return std::max(0.0, 1 - std::fabs(distance));
 }
 
-// What the result at `x` of the input weighs of which elements.
+// Adds the elements, and their weights, that the result at `x` of the input is made of.
 void add_taps(const ResizeAttributes& a, const AxisRule& axis, double x, AxisTaps* taps) {
   const int last = axis.in - 1;
   if (a.mode == ResizeMode::kNearest) {

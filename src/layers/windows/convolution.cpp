@@ -45,8 +45,8 @@ class PaddedSource {
     }
   }
 
-  /// Of what the first result of row 0 reads at that place; other results read as far from it as
-  /// they are from the first.
+  /// Returns the offset of what the first result of row 0 reads at that place; other results read
+  /// as far from it as they are from the first.
   int64_t offset(int channel, int64_t row, int64_t column) const {
     return ((channel * rows_ + row) * step_x_ + column % step_x_) * phase_ + column / step_x_;
   }
@@ -96,7 +96,7 @@ void convolve(const ConvolutionParams& params, const float* weights, const float
   const auto taps = static_cast<size_t>(channels) * static_cast<size_t>(area);
   const int64_t plane = int64_t{out_shape.h()} * out_shape.w();
   const int blocks = (outputs + kBlock - 1) / kBlock;
-  // Of a group's taps from its first channel. The workspace's memory suits any number.
+  // The offsets of a group's taps from its first channel. The workspace's memory suits any number.
   auto* const offsets = reinterpret_cast<int64_t*>(Workspace::current().floats(2 * taps));
   int64_t* next = offsets;
   for (int c = 0; c < channels; ++c) {

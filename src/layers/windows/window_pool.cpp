@@ -25,7 +25,7 @@ int64_t reach_of(const WindowPoolAttributes& a, size_t axis) {
   return (int64_t{a.kernel[axis]} - 1) * a.dilation[axis] + 1;
 }
 
-// What of one window lies where.
+// The running result of one window.
 struct PoolWindow {
   double sum = 0;  // of values, or of their powers
   float best = -std::numeric_limits<float>::infinity();
@@ -37,7 +37,7 @@ class Pool {
  public:
   Pool(const WindowPoolAttributes& attributes, const Shape& in, const Shape& out)
       : a_(attributes), in_(in), out_(out), strides_(strides_of(in)) {
-    // Where an element is in its plane, counted by columns.
+    // These strides count an element's place in its plane by columns.
     int64_t stride = 1;
     for (int i = 2; i < in.rank; ++i) {
       column_strides_[static_cast<size_t>(i)] = stride;

@@ -17,7 +17,7 @@ using kernels::Curve;
 using kernels::Operation;
 using layers::ElementwiseAttributes;
 
-// What a step reads: one of the chain's inputs, constants or results.
+// An operand of a step: one of the chain's inputs, constants or results.
 struct Operand {
   enum Kind { kInput, kConstant, kResult } kind;
   int index;
@@ -28,7 +28,7 @@ int channel_axis(const Shape& shape) {
   return std::min(1, shape.rank - 1);
 }
 
-// Whether an operand of this shape has one element for each channel of `whole`.
+// Returns whether an operand of this shape has one element for each channel of `whole`.
 bool is_per_channel(const Shape& shape, const Shape& whole) {
   const int axis = channel_axis(whole);
   if (shape.rank > whole.rank || shape.elements() != whole[axis]) return false;
@@ -295,7 +295,7 @@ class ChainFinder {
            is_for_cpu(node);
   }
 
-  // Whether a convolution does it as it goes, perhaps after another that it does so.
+  // Returns whether a convolution does it as it goes, perhaps after another that it does so.
   bool follows_convolution(const Node& node) const {
     if (node.op != Op::kActivation && node.op != Op::kAdd) return false;
     return std::any_of(node.inputs.begin(), node.inputs.end(), [this](int value) {

@@ -54,7 +54,7 @@ class ChannelMover {
   }
 
  private:
-  // Of a value, and of all: what is followed stays small.
+  // Limits of what is followed for one value, and for all values together.
   static constexpr size_t kMostPlanes = 4096, kMostFollowed = 1 << 20;
 
   static bool is_movement(const Node& node) {
@@ -81,7 +81,8 @@ class ChannelMover {
     const Node& node = rewriter_.node(index);
     const Shape& out = graph_.shape_of(node.output);
     if (node.op == Op::kConcat) {
-      // What comes from many places is moved now, so that the list does not grow from join to join.
+      // Planes that come from many places are moved now, so that the list does not grow from join
+      // to join.
       for (int value : std::vector<int>(node.inputs)) move(value);
     }
     std::optional<Planes> made = node.op == Op::kConcat ? joined(node) : planes_of(node.inputs[0]);
@@ -366,7 +367,7 @@ class ChannelMover {
     planes_.erase(value);  // from now on it is a value of its own
   }
 
-  // Whether planes are neighbouring channels that the device finds where they are.
+  // Returns whether planes are neighbouring channels that the device finds where they are.
   bool is_slice(const Planes& planes) const {
     const Plane& first = planes.planes[0];
     const auto count = static_cast<int>(planes.planes.size());
@@ -379,7 +380,7 @@ class ChannelMover {
     return true;
   }
 
-  // Whether planes are all of their sources, one after the other.
+  // Returns whether planes are all of their sources, one after the other.
   bool is_join(const Planes& planes, const std::vector<int>& sources) const {
     size_t at = 0;
     for (int source : sources) {

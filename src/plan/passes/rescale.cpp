@@ -38,7 +38,7 @@ bool keeps_power(const layers::LayerAttributes& layer) {
          std::holds_alternative<layers::TileAttributes>(layer);
 }
 
-// Whether the result has the power of all inputs.
+// Returns whether the result has the power of all inputs.
 bool keeps_power(const Node& node) {
   switch (node.op) {
     case Op::kAdd:

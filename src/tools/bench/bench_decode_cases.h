@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `dvnet bench decode` decodes: outputs of random numbers, and plain code that does the same.
+// The cases of `dvnet bench decode`: outputs of random numbers, and plain code that decodes them to
+// the same objects.
 #pragma once
 
 #include <functional>
@@ -20,7 +21,7 @@ struct BenchOutput {
   std::function<float(size_t at, float random)> number = {};
 };
 
-/// What the outputs hold, one number after the other, in the order of their shapes.
+/// The outputs' values, one after the other, in the order of their shapes.
 using PlainOutputs = std::vector<std::vector<float>>;
 
 struct DecodeCase {

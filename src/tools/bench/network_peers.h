@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a user would run a model with instead of ours.
+// The engines that a user would run a model with instead of ours.
 #pragma once
 
 #include <memory>

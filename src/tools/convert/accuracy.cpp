@@ -45,7 +45,7 @@ struct Agreement {
   double least_iou = 1, worst_confidence = 0;
 };
 
-// Whether an output's rows are boxes, best first: equal boxes may come in another order.
+// Returns whether an output's rows are boxes, best first: equal boxes may come in another order.
 bool has_rows_of_boxes(const network::Model& model, size_t output) {
   for (const network::Step& step : model.steps) {
     const bool writes = !step.outputs.empty() && step.outputs[0] == model.outputs[output].tensor;

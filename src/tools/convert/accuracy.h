@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model loses on its way to the device, measured over a folder of images.
+// Measures over a folder of images what a model loses on its way to the device.
 #pragma once
 
 #include <string>

@@ -104,7 +104,7 @@ Result<network::Model> convert_files(const std::string& kind, const std::vector<
   return convert::convert_caffe(files[0], files[1], options, report);
 }
 
-// What is to be given, of the files that were.
+// Says which files are missing.
 std::string wanted_files(const std::string& kind, const std::vector<std::string>& files,
                          bool has_output) {
   if (kind == "caffe" && files.size() == 1) {

@@ -65,7 +65,7 @@ Status take_preset(const std::string& name, convert::ConvertOptions* options) {
   return {};
 }
 
-// What is given stands above what a preset says.
+// Options of the command line take precedence over a preset.
 Status fill_picture(const ConvertTexts& texts, InputSpec* picture) {
   const bool plain = !texts.preset.given();
   if (plain || texts.order.given()) {
@@ -120,7 +120,7 @@ Status fill_options(const ConvertTexts& texts, convert::ConvertOptions* options)
   if (texts.params.given()) {
     DVNN_ASSIGN(const std::string json, json_argument(texts.params.text()));
     DVNN_ASSIGN(nlohmann::json params, parse_json(json, "--decoder-params"));
-    // What is given changes a preset's parameters one by one.
+    // Options of the command line change a preset's parameters one by one.
     options->decoder_params->merge_patch(params);
     take_apart(&params);
   }

@@ -7,7 +7,7 @@
 
 namespace dvnn::tools {
 
-/// What was written on the command line.
+/// The options as they were written on the command line.
 struct ConvertTexts {
   OptionText from, output, name, mean, scale, order, resize, pad, labels, preset, decoder, params,
       decoder_library, layout, size, outputs, check, emit_cpp, layer_types, custom_layers, dot, svg,

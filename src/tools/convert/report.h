@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `dvnet convert` decided, as JSON.
+// Reports what `dvnet convert` decided, as JSON.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -19,7 +19,7 @@ Findings check_processor();
 // Whether GStreamer is installed and finds the plugin, and if not, why; and what else pipelines
 // need.
 Findings check_plugin(int seconds);
-/// Whether a short pipeline runs.
+/// Checks that a short pipeline runs.
 Finding check_pipeline(const std::string& network, const std::string& device, int seconds);
 
 // --- check_devices.cpp ---

@@ -27,7 +27,7 @@ const char* to_string(Level level);
 nlohmann::ordered_json findings_to_json(const Findings& findings);
 /// The inverse, for the output of a probe; entries that are no findings are left out.
 Findings findings_from_json(const std::string& text);
-/// Whether no finding is a failure.
+/// Returns whether no finding is a failure.
 bool can_run(const Findings& findings);
 
 /// The remedy for a library that the loader refuses, according to the loader's words.

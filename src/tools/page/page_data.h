@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page of `dvnet inspect --html` shows, as the JSON that its script reads.
+// Collects what the page of `dvnet inspect --html` shows, as the JSON that its script reads.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,7 +11,7 @@
 
 namespace dvnn::tools {
 
-/// What was measured or found out beside the model.
+/// Facts that were measured or found out beside the model.
 struct PageFacts {
   device::Hardware hardware;    // of the estimate
   std::vector<double> step_ms;  // measured here, by step; empty: not measured

@@ -15,7 +15,7 @@ struct WeightRange {
   bool quantised = false;  // 8 bits
 };
 
-/// Of all runs of a device step together.
+/// Returns the range over all runs of a device step.
 WeightRange weight_range(const network::Model& model, const network::Step& step);
 
 }  // namespace dvnn::tools

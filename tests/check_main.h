@@ -79,3 +79,16 @@ inline int dvnn_run_suite(const char* name, const std::vector<const TTest*>& all
   int main() {                                    \
     return dvnn_run_suite(#suite, {__VA_ARGS__}); \
   }
+
+/// The tests of the files of an executable that has several, in the order of the files.
+inline std::vector<const TTest*>& dvnn_tests() {
+  static std::vector<const TTest*> tests;
+  return tests;
+}
+
+/// Names the START_TESTs of one of several files; check_all.cpp has their main().
+#define DVNN_TESTS(file, ...)                                             \
+  static const bool dvnn_tests_of_##file = [] {                           \
+    for (const TTest* test : {__VA_ARGS__}) dvnn_tests().push_back(test); \
+    return true;                                                          \
+  }();

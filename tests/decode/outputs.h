@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,23 @@ class Outputs {
   std::vector<decode::NamedOutput> named_;
   std::vector<ConstTensorView> views_;
 };
+
+inline decode::NamedOutput output(const char* name, Shape shape) {
+  return {name, {ElementType::kFloat32, Layout::kNchw, shape}};
+}
+
+inline ConstTensorView view(const decode::NamedOutput& o, const std::vector<float>& values) {
+  return {o.desc, reinterpret_cast<const uint8_t*>(values.data())};
+}
+
+/// Parameters of an SSD with 2 x 2 anchors of 8 pixels in an image of 16 x 16.
+inline nlohmann::json ssd_params() {
+  return {{"loc", "loc"},
+          {"conf", "conf"},
+          {"num_classes", 2},
+          {"anchors",
+           {{"rule", "min-boxes"}, {"image", {16, 16}}, {"strides", {8}}, {"min_boxes", {{8}}}}}};
+}
 
 inline void assert_box(const objects::Object& object, double x0, double y0, double x1, double y1) {
   constexpr double kTolerance = 1e-3;

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Outputs over a small grid, for tests of detectors.
+#pragma once
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "outputs.h"
+
+namespace dvnn::test {
+
+// A picture of 32x16 at stride 8: 4 x 2 cells. Cell 5 is in column 1, row 1.
+inline constexpr size_t kCells = 8, kCell = 5;
+
+// One row per cell, all zero but that of kCell.
+inline std::vector<float> one_row(const std::vector<float>& row, float others = 0) {
+  std::vector<float> rows(kCells * row.size(), others);
+  std::copy(row.begin(), row.end(), rows.begin() + static_cast<std::ptrdiff_t>(kCell * row.size()));
+  return rows;
+}
+
+inline std::vector<float> transposed(const std::vector<float>& rows, size_t columns) {
+  std::vector<float> turned(rows.size());
+  const size_t count = rows.size() / columns;
+  for (size_t i = 0; i < count; ++i) {
+    for (size_t c = 0; c < columns; ++c) turned[c * count + i] = rows[i * columns + c];
+  }
+  return turned;
+}
+
+inline const nlohmann::json kGrid = {{"image", {32, 16}}, {"strides", {8}}};
+
+inline nlohmann::json with(nlohmann::json params, const nlohmann::json& more) {
+  params.update(more);
+  return params;
+}
+
+}  // namespace dvnn::test

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Grids with anchors: YOLOv2 to v7, Yolo-FastestV2, RetinaFace; and MTCNN, whose window is one
+// anchor.
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "grid_outputs.h"
+
+using namespace dvnn;
+using namespace dvnn::test;
+using nlohmann::json;
+
+START_TEST(anchors_of_a_cell_have_their_own_rows) {
+  // Two anchors of (objectness behind the box, two classes): 2 x 7 columns.
+  std::vector<float> row(14, -9.0f);
+  const std::vector<float> second = {0, 0, 0, std::log(3.0f), 9, -9, 9};
+  std::copy(second.begin(), second.end(), row.begin() + 7);
+  const json params = with(
+      kGrid, {{"anchors", {{4, 4, 8, 2}}}, {"objectness_score", "sigmoid"}, {"score", "sigmoid"}});
+  const auto rows = one_row(row, -9.0f);
+  auto check = [&](const Outputs& outputs) {
+    const auto found = outputs.found("anchors", params, 0.5f);
+    ck_assert_uint_eq(found.size(), 1);
+    ck_assert_int_eq(found[0].class_id, 1);
+    const float sure = 1 / (1 + std::exp(-9.0f));
+    ck_assert_float_eq_tol(found[0].confidence, sure * sure, 1e-3f);
+    // Centre (1.5, 1.5) cells, 8 x 6 pixels.
+    assert_box(found[0], 8 / 32.0, 9 / 16.0, 16 / 32.0, 15 / 16.0);
+  };
+  check(Outputs().add("o", {1, kCells, 14}, rows));
+  check(Outputs().add("o", {1, 14, 2, 4}, transposed(rows, 14), ElementType::kFloat16,
+                      Layout::kWhc8));
+  // 1 x anchors x H x W x columns, as YOLOv5's raw outputs are.
+  std::vector<float> split;
+  for (size_t a = 0; a < 2; ++a) {
+    for (size_t i = 0; i < kCells; ++i) {
+      split.insert(split.end(), rows.begin() + static_cast<std::ptrdiff_t>(i * 14 + a * 7),
+                   rows.begin() + static_cast<std::ptrdiff_t>(i * 14 + a * 7 + 7));
+    }
+  }
+  check(Outputs().add("o", {1, 2, 2, 4, 7}, split));
+}
+END_TEST
+
+START_TEST(anchors_share_classes_and_interleave_them_if_told_so) {
+  // Boxes of both anchors, objectness of both, then two classes for both (Yolo-FastestV2).
+  const std::vector<float> row = {0.5f, 0.5f, 0.5f, 0.5f, 0.5f, 0.5f,
+                                  1,    0.5f, 0.1f, 0.9f, 0.2f, 0.8f};
+  const json params = with(kGrid, {{"anchors", {{4, 4, 8, 2}}},
+                                   {"shared", {"scores"}},
+                                   {"activated", true},
+                                   {"box", "yolo-scaled"}});
+  auto found = Outputs().add("o", {1, kCells, 12}, one_row(row)).found("anchors", params, 0.5f);
+  ck_assert_uint_eq(found.size(), 1);
+  ck_assert_int_eq(found[0].class_id, 1);
+  assert_box(found[0], (12 - 16) / 32.0, 11 / 16.0, (12 + 16) / 32.0, 13 / 16.0);
+  // Background of both, then faces of both (RetinaFace's Caffe model).
+  Outputs outputs;
+  outputs.add("b", {1, kCells, 8}, one_row({9, 9, 9, 9, 0.25f, 0, 0, 0}))
+      .add("s", {1, kCells, 4}, one_row({0.9f, 0.3f, 0.1f, 0.7f}));
+  found = outputs.found("anchors",
+                        with(kGrid, {{"anchors", {{4, 4, 8, 2}}},
+                                     {"parts", {"boxes", "scores"}},
+                                     {"inner", {"scores"}},
+                                     {"background_label_id", 0},
+                                     {"box", "deltas"}}),
+                        0.5f);
+  ck_assert_uint_eq(found.size(), 1);
+  ck_assert_float_eq_tol(found[0].confidence, 0.7f, 1e-6f);
+  assert_box(found[0], (8 + 2 - 4) / 32.0, 7 / 16.0, (8 + 2 + 4) / 32.0, 9 / 16.0);
+}
+END_TEST
+
+START_TEST(mtcnn_looks_again_at_crops) {
+  // Its third stage: one window of 48 pixels; corners move by parts of it, points are parts of it.
+  const json params = {{"image", {48, 48}},   {"parts", {"boxes", "points", "scores"}},
+                       {"num_classes", 2},    {"background_label_id", 0},
+                       {"strides", {48}},     {"box", "corners"},
+                       {"center", 24},        {"anchors", {{48, 48}}},
+                       {"point_count", 5},    {"points_by_axis", true},
+                       {"skeleton", "face-5"}};
+  Outputs outputs;
+  outputs.add("conv6-2", {1, 4}, {0.25f, 0.125f, -0.25f, 0.0f})
+      .add("conv6-3", {1, 10}, {0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.6f, 0.7f, 0.8f, 0.9f, 1.0f})
+      .add("prob1", {1, 2}, {0.2f, 0.8f});
+  const auto found = outputs.found("anchors", params, 0.5f);
+  ck_assert_uint_eq(found.size(), 1);
+  ck_assert_int_eq(found[0].class_id, 1);
+  ck_assert_float_eq_tol(found[0].confidence, 0.8f, 1e-6f);
+  assert_box(found[0], 0.25, 0.125, 0.75, 1);
+  ck_assert_uint_eq(found[0].points.size(), 5);
+  for (size_t k = 0; k < 5; ++k) {
+    const auto at = static_cast<double>(k);
+    ck_assert_double_eq_tol(found[0].points[k].x, 0.1 + 0.1 * at, 1e-6);
+    ck_assert_double_eq_tol(found[0].points[k].y, 0.6 + 0.1 * at, 1e-6);
+  }
+}
+END_TEST
+
+START_TEST(mtcnn_numbers_are_the_upright_pictures) {
+  // The network sees columns for rows: what moves the picture's x moves the input's y.
+  const json params = {{"image", {24, 24}},    {"parts", {"boxes", "scores"}},
+                       {"num_classes", 2},     {"background_label_id", 0},
+                       {"strides", {24}},      {"box", "corners"},
+                       {"transposed", true},   {"center", 12},
+                       {"anchors", {{24, 24}}}};
+  Outputs outputs;
+  outputs.add("conv5-2", {1, 4}, {0.25f, 0.125f, -0.25f, 0.0f}).add("prob1", {1, 2}, {0.2f, 0.8f});
+  const auto found = outputs.found("anchors", params, 0.5f);
+  ck_assert_uint_eq(found.size(), 1);
+  assert_box(found[0], 0.125, 0.25, 1, 0.75);
+}
+END_TEST
+
+DVNN_TESTS(anchors, anchors_of_a_cell_have_their_own_rows,
+           anchors_share_classes_and_interleave_them_if_told_so, mtcnn_looks_again_at_crops,
+           mtcnn_numbers_are_the_upright_pictures)

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps over an alphabet become text.
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "outputs.h"
+
+using namespace dvnn;
+using namespace dvnn::test;
+using nlohmann::json;
+
+START_TEST(best_paths_are_text_without_repeats_and_blanks) {
+  // Steps: b b blank b a, over (blank, a, b).
+  const std::vector<float> rows = {0, 0, 9, 0, 0, 9, 9, 0, 0, 0, 0, 9, 0, 9, 0};
+  const json params = {{"alphabet", "a\xc3\xa4"}, {"score", "softmax"}};
+  const auto found = Outputs().add("o", {1, 5, 3}, rows).found("ctc", params, 0.5f);
+  ck_assert_uint_eq(found.size(), 1);
+  dvnn_assert_text(found[0].text,
+                   "\xc3\xa4\xc3\xa4"
+                   "a");
+  ck_assert_float_gt(found[0].confidence, 0.99f);
+  std::vector<float> columns(15);
+  for (size_t i = 0; i < 15; ++i) columns[i % 3 * 5 + i / 3] = rows[i];
+  dvnn_assert_text(Outputs().add("o", {1, 3, 5}, columns).found("ctc", params, 0)[0].text,
+                   "\xc3\xa4\xc3\xa4"
+                   "a");
+  const json last = {{"alphabet", {"x", "yz"}}, {"blank", -1}};
+  dvnn_assert_text(Outputs().add("o", {1, 5, 3}, rows).found("ctc", last, 0)[0].text, "xyz");
+  const std::string refused =
+      Outputs().add("o", {1, 5, 4}, std::vector<float>(20)).refusal("ctc", last);
+  ck_assert_msg(refused.find("alphabet") != std::string::npos, "%s", refused.c_str());
+}
+END_TEST
+
+DVNN_TESTS(ctc, best_paths_are_text_without_repeats_and_blanks)

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decoders are found by name, and refuse outputs that they do not fit.
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "grid_outputs.h"
+
+using namespace dvnn;
+using namespace dvnn::test;
+using namespace dvnn::decode;
+using nlohmann::json;
+
+START_TEST(decoders_that_do_not_fit_are_refused_by_name) {
+  const NamedOutput outputs[] = {output("loc", {1, 4, 4}), output("conf", {1, 4, 2})};
+  auto message = [&](const char* name, const json& params, size_t count) {
+    auto decoder = create_decoder(name, params, {outputs, count});
+    ck_assert(!decoder.ok());
+    return decoder.error().message;
+  };
+  auto has = [](const std::string& text, const char* word) {
+    return text.find(word) != std::string::npos;
+  };
+  ck_assert(has(message("yolo99", json::object(), 2), "classification"));
+  ck_assert(has(message("detection-output", json::object(), 2), "1x1xNx7"));
+  ck_assert(has(message("ssd", json::object(), 2), "num_classes"));
+  json params = ssd_params();
+  params["loc"] = "nowhere";
+  ck_assert(has(message("ssd", params, 2), "nowhere"));
+  params = ssd_params();
+  params["num_classes"] = 3;
+  ck_assert(has(message("ssd", params, 2), "conf"));
+  params = ssd_params();
+  params["score"] = "magic";
+  ck_assert(has(message("ssd", params, 2), "magic"));
+  params = ssd_params();
+  params.erase("anchors");
+  ck_assert(has(message("ssd", params, 2), "anchors"));
+}
+END_TEST
+
+START_TEST(outputs_other_than_those_it_was_made_for_are_refused) {
+  const NamedOutput rows = output("d", {1, 1, 3, 7}), more = output("d", {1, 1, 30, 7});
+  auto decoder = create_decoder("detection-output", json::object(), {&rows, 1});
+  ck_assert(decoder.ok());
+  const std::vector<float> values(210, 1.0f);
+  objects::Objects found;
+  const ConstTensorView larger = view(more, values);
+  ck_assert(!decoder.value()->decode({&larger, 1}, 0.5f, &found).ok());
+  ck_assert(!decoder.value()->decode({}, 0.5f, &found).ok());
+  const ConstTensorView nothing = {rows.desc, nullptr};
+  ck_assert(!decoder.value()->decode({&nothing, 1}, 0.5f, &found).ok());
+  ck_assert(found.empty());
+}
+END_TEST
+
+START_TEST(outputs_that_do_not_fit_are_told_with_what_was_looked_for) {
+  auto has = [](const std::string& text, const char* word) {
+    ck_assert_msg(text.find(word) != std::string::npos, "%s", text.c_str());
+  };
+  Outputs outputs;
+  outputs.add("cls", {1, kCells, 3}, std::vector<float>(24))
+      .add("reg", {1, 7, 4}, std::vector<float>(28));
+  const json params = with(kGrid, {{"parts", {"boxes", "scores"}}, {"box", "distances"}});
+  has(outputs.refusal("grid", params), "part 'boxes'");
+  has(outputs.refusal("grid", params), "4 numbers in each of 8 cells");
+  has(outputs.refusal("grid", params), "reg 1x7x4");
+  has(outputs.refusal("grid", with(params, {{"parts", {"boxes", "colour"}}})), "colour");
+  has(outputs.refusal("grid", with(params, {{"box", "round"}})), "center-exp");
+  has(outputs.refusal("grid", {{"strides", {8}}}), "image");
+  has(outputs.refusal("grid", {{"image", {32, 16}}}), "strides");
+  has(outputs.refusal("anchors", with(kGrid, {{"anchors", {{4}}}})), "anchors");
+  has(outputs.refusal("boxes", {{"image", {8, 8}}, {"parts", {"boxes+points"}}}), "point_count");
+  has(outputs.refusal("grid", with(params, {{"outputs", {"nowhere", "cls"}}})), "nowhere");
+  has(outputs.refusal("grid", with(params, {{"parts", {"scores"}}})), "'boxes'");
+}
+END_TEST
+
+DVNN_TESTS(decoder, decoders_that_do_not_fit_are_refused_by_name,
+           outputs_other_than_those_it_was_made_for_are_refused,
+           outputs_that_do_not_fit_are_told_with_what_was_looked_for)

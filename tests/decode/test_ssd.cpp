@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Raw heads over anchors or priors: SSD and its kin.
+#include <cmath>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "outputs.h"
+
+using namespace dvnn;
+using namespace dvnn::test;
+using namespace dvnn::decode;
+using nlohmann::json;
+
+START_TEST(raw_heads_become_boxes_over_anchors) {
+  const NamedOutput outputs[] = {output("loc", {1, 4, 4}), output("conf", {1, 4, 2})};
+  auto decoder = create_decoder("ssd", ssd_params(), {outputs, 2});
+  ck_assert_msg(decoder.ok(), "%s", decoder.ok() ? "" : decoder.error().message.c_str());
+  const std::vector<float> loc(16, 0.0f), conf = {1, 0, 0.2f, 0.8f, 1, 0, 0.4f, 0.6f};
+  const ConstTensorView views[] = {view(outputs[0], loc), view(outputs[1], conf)};
+  objects::Objects found;
+  ck_assert(decoder.value()->decode({views, 2}, 0.5f, &found).ok());
+  ck_assert_uint_eq(found.size(), 2);
+  ck_assert_double_eq_tol(found[0].box.x0, 0.5, 1e-6);  // anchor 1: right column, upper row
+  ck_assert_double_eq_tol(found[0].box.y1, 0.5, 1e-6);
+  ck_assert_int_eq(found[0].class_id, 1);
+}
+END_TEST
+
+START_TEST(priors_bring_points_and_linear_sizes) {
+  const json params = {{"parts", {"boxes+points", "scores"}},
+                       {"num_classes", 1},
+                       {"background_label_id", -1},
+                       {"point_count", 1},
+                       {"score", "sigmoid"},
+                       {"code_type", "linear"},
+                       {"anchors",
+                        {{"rule", "sizes-ratios"},
+                         {"features", {{2, 2}, {1, 1}}},
+                         {"sizes", {{1}, {1, 1}}},
+                         {"ratios", {{1}, {1}}},
+                         {"variances", {0.125}}}}};
+  // Each grid has outputs of its own: four anchors, and two in one cell.
+  std::vector<float> near(24, 0.0f), far(12, 0.0f);
+  const std::vector<float> row = {1, -1, 2, 4, 1, 0};
+  std::copy(row.begin(), row.end(), far.begin() + 6);
+  const auto found = Outputs()
+                         .add("s1", {1, 4, 1}, {-9, -9, -9, -9})
+                         .add("s2", {1, 2, 1}, {-9, 9})
+                         .add("b1", {1, 4, 6}, near)
+                         .add("b2", {1, 2, 6}, far)
+                         .found("ssd", params, 0.5f);
+  ck_assert_uint_eq(found.size(), 1);
+  assert_box(found[0], 0.625 - 0.125, 0.375 - 0.25, 0.625 + 0.125, 0.375 + 0.25);
+  ck_assert_double_eq_tol(found[0].points[0].x, 0.625, 1e-6);
+}
+END_TEST
+
+START_TEST(boxes_that_are_nowhere_are_left_out) {
+  const NamedOutput outputs[] = {output("loc", {1, 4, 4}), output("conf", {1, 4, 2})};
+  auto decoder = create_decoder("ssd", ssd_params(), {outputs, 2});
+  ck_assert(decoder.ok());
+  std::vector<float> loc(16, 0.0f);
+  const std::vector<float> conf = {0, 1, 0, 1, 0, NAN, 0, 1};
+  loc[0] = NAN;
+  loc[7] = 1e9f;  // exp() of it is infinite
+  const ConstTensorView views[] = {view(outputs[0], loc), view(outputs[1], conf)};
+  objects::Objects found;
+  ck_assert(decoder.value()->decode({views, 2}, 0.5f, &found).ok());
+  ck_assert_uint_eq(found.size(), 1);
+}
+END_TEST
+
+START_TEST(anchors_and_classes_are_held_against_outputs_before_memory_is_taken) {
+  const NamedOutput outputs[] = {output("loc", {1, 4, 4}), output("conf", {1, 4, 2})};
+  json params = ssd_params();
+  params["num_classes"] = 65536;  // with 2^20 anchors: 256 GiB
+  params["anchors"] = {{"rule", "prior-box"},
+                       {"layers",
+                        {{{"min_sizes", {1}},
+                          {"img_w", 1024},
+                          {"img_h", 1024},
+                          {"layer_w", 1024},
+                          {"layer_h", 1024}}}}};
+  const auto decoder = create_decoder("ssd", params, {outputs, 2});
+  ck_assert(!decoder.ok());
+  ck_assert_msg(decoder.error().message.find("output 'loc'") != std::string::npos, "%s",
+                decoder.error().message.c_str());
+}
+END_TEST
+
+START_TEST(candidates_of_all_classes_have_a_budget) {
+  const NamedOutput outputs[] = {output("loc", {1, 4, 4}), output("conf", {1, 4, 2})};
+  setenv("DVNN_MAX_CANDIDATES", "3", 1);
+  const auto decoder = create_decoder("ssd", ssd_params(), {outputs, 2});
+  ck_assert(!decoder.ok());
+  ck_assert(decoder.error().message.find("DVNN_MAX_CANDIDATES") != std::string::npos);
+  json params = ssd_params();
+  params["nms_top_k"] = 3;
+  ck_assert(create_decoder("ssd", params, {outputs, 2}).ok());
+  unsetenv("DVNN_MAX_CANDIDATES");
+}
+END_TEST
+
+DVNN_TESTS(ssd, raw_heads_become_boxes_over_anchors, priors_bring_points_and_linear_sizes,
+           boxes_that_are_nowhere_are_left_out,
+           anchors_and_classes_are_held_against_outputs_before_memory_is_taken,
+           candidates_of_all_classes_have_a_budget)

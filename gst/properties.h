@@ -52,7 +52,7 @@ class PropertyTable {
   std::vector<Property> rows_;
 };
 
-/// How a number becomes a property: its specification, and its way into and out of a GValue.
+/// Makes a number a property: its specification, and its way into and out of a GValue.
 template <typename T>
 struct NumberKind;
 #define DVNN_NUMBER_KIND(type, name)                  \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of the objects that a network found dvdecode keeps, and what they are called.
+// Chooses which of the objects that a network found dvdecode keeps, and what they are called.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ namespace dvnn::gst {
 /// Names of classes, shared by copies of the settings.
 using Labels = std::shared_ptr<const std::vector<std::string>>;
 
-/// As properties have it.
+/// The settings, as properties have them.
 struct FilterSettings {
   float threshold = 0.5f;
   std::string thresholds;

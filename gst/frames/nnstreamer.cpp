@@ -194,7 +194,7 @@ Result<size_t> stream_offset(GstBuffer* buffer, const std::vector<StreamTensor>&
         ErrorCode::kMalformed,
         format("a buffer of %zu bytes came; its %zu tensors have %zu", have, tensors.size(), all)};
   }
-  // On an architecture with other pointers, the part before the tensors would have another size.
+  // The part before the tensors has another size on an architecture with other pointers.
   const size_t extra = sizeof(ExtraTensors);
   uint32_t magic = 0;
   if (have != all + extra ||

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a tensor of a stream becomes a network's input.
+// Turns a tensor of a stream into a network's input.
 //
 // A stream says of its tensors how many there are and how large, not what they mean; these are the
 // forms that a network takes:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a network's outputs leave as a stream of tensors: what downstream takes of the types and
+// Sends a network's outputs as a stream of tensors: what downstream takes of the types and
 // spellings that are possible. Elements lie as NNStreamer's: C:W:H:N, whatever the device's layout.
 #pragma once
 

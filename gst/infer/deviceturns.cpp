@@ -43,7 +43,7 @@ DeviceTurns::Turn DeviceTurns::take(const std::string& device, const void* membe
   mine.priority = std::max(priority, 1u);
   Turn turn;
   if (line.one_priority()) return turn;
-  // Who comes back after a pause has saved nothing up.
+  // A stream that comes back after a pause has saved nothing up.
   if (mine.waiting == 0) mine.used = std::max(mine.used, line.least);
   ++mine.waiting;
   changed_.wait_for(lock, patience, [&] { return !line.taken && line.is_next(member); });

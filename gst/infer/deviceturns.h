@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose turn on a device it is, where some want more of it than others.
+// Decides whose turn on a device it is, where some want more of it than others.
 #pragma once
 
 #include <chrono>

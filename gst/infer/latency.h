@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long dvinfer keeps frames, measured for the LATENCY query: waiting, conversion and the run,
+// Measures how long dvinfer keeps frames, for the LATENCY query: waiting, conversion and the run,
 // at the worst that was seen. What a frame waits because downstream has not taken the one before is
 // downstream's, not ours: a sink that waits for the clock would otherwise raise our latency, which
 // would make it wait longer still.
@@ -17,7 +17,7 @@ namespace dvnn::gst {
 class Spans {
  public:
   void add(int64_t start_us, int64_t end_us);
-  /// How much of [start, end] they cover.
+  /// Returns how much of [start, end] they cover.
   int64_t within(int64_t start_us, int64_t end_us) const;
   void clear() { spans_.clear(); }
 

@@ -55,8 +55,8 @@ struct PooledSlot {
 };
 using SlotPtr = std::shared_ptr<PooledSlot>;
 
-/// How many slots there are. `reserve` of them are for dvinfer's own conversions; they are made
-/// when they are first used. Of all, `busy_limit` may be working (filled, not yet run) before the
+/// The number of slots. `reserve` of them are for dvinfer's own conversions; they are made when
+/// they are first used. Of all, `busy_limit` may be working (filled, not yet run) before the
 /// network counts as busy.
 struct SlotCounts {
   size_t shared = 4, reserve = 2, busy_limit = 2;
@@ -66,7 +66,7 @@ struct SlotCounts {
 class SlotPool : public std::enable_shared_from_this<SlotPool> {
  public:
   using Clock = std::chrono::steady_clock;
-  /// How long dvconvert waits before it passes a frame on without a tensor.
+  /// The time that dvconvert waits before it passes a frame on without a tensor.
   static constexpr std::chrono::milliseconds kPatience{100};
 
   enum class Taker { kUpstream, kOwn };

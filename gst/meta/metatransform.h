@@ -10,7 +10,7 @@
 
 namespace dvnn::gst {
 
-/// How a frame's pixels went to another frame, and both sizes in pixels.
+/// The way in which a frame's pixels went to another frame, and both sizes in pixels.
 struct FrameChange {
   image::Transform transform;
   image::Size from, to;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what decoders find to what frames carry.
+// Fills the objects that frames carry from those that decoders find.
 #pragma once
 
 #include "gst/dvnn/gstdvobjectsmeta.h"

@@ -29,8 +29,8 @@ class OutputDecoder {
   /// Lets boxes reach beyond the region of an object that they were found in, up to the frame's
   /// edges: those of networks that correct a box do.
   void set_refining(bool refining) { refining_ = refining; }
-  /// How much of their union two boxes may share, instead of what the network says; below 0: as the
-  /// network says. Decoders that suppress nothing do not mind.
+  /// Sets how much of their union two boxes may share, instead of what the network says; below 0:
+  /// as the network says. Decoders that suppress nothing do not mind.
   void set_nms_threshold(float threshold);
   /// Sets the users' library of decoders; null: the library that the network names.
   void set_library(std::shared_ptr<const decode::CustomDecoders> library);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a frame is to be looked at, as dvconvert was told: a fact about the frame, which every copy
-// of it carries, and which is scaled, cropped and turned with it as far as GStreamer tells metas.
-// It is addressed to the next dvinfer, which takes it off.
+// Says how a frame is looked at, as dvconvert was told: a fact about the frame, which every copy of
+// it carries, and which is scaled, cropped and turned with it as far as GStreamer tells metas. It
+// is addressed to the next dvinfer, which takes it off.
 #pragma once
 
 #include <gst/gst.h>

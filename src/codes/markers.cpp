@@ -92,7 +92,7 @@ const FamilyRow* family_of(const std::string& name) {
   return row == std::end(kFamilies) ? nullptr : row;
 }
 
-// How far a marker's middle is from the picture's, 1 being the picture's edge.
+// Returns how far a marker's middle is from the picture's, 1 being the picture's edge.
 double off_centre(const Marker& marker, const Luma& picture) {
   double x = 0, y = 0;
   for (const auto& corner : marker.corners) {

@@ -35,9 +35,9 @@ class MarkerReader {
 
   /// kInvalidArgument if one is not known.
   static Status check_families(const std::vector<std::string>& families);
-  /// Which families are looked for; all of them if there are none. What is not known is left out.
-  /// Bits that are not seen well are corrected where a single family is looked for: among several,
-  /// a marker of one would be taken for a damaged one of another.
+  /// Sets the families that are looked for; all of them if there are none. What is not known is
+  /// left out. Bits that are not seen well are corrected where a single family is looked for: among
+  /// several, a marker of one would be taken for a damaged one of another.
   void set_families(const std::vector<std::string>& families);
   /// The marker whose middle is nearest to the picture's, if that lies within the `core` around it,
   /// a share of its width and height. Of several families the one that was read last is tried

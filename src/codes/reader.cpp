@@ -46,7 +46,7 @@ Place middle_of(const zbar_symbol_t* symbol) {
   return {(x0 + x1) / 2.0, (y0 + y1) / 2.0};
 }
 
-// How far the symbol is from the middle of the upright picture, 1 being the picture's edge.
+// Returns how far the symbol is from the middle of the upright picture, 1 being the picture's edge.
 double distance_of(const zbar_symbol_t* symbol, const Luma& upright, const Luma& seen,
                    const Attempt& attempt) {
   const Place middle = middle_of(symbol);

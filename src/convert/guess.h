@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which decoder the outputs of a network want, where their names and shapes leave no doubt.
+// Guesses which decoder the outputs of a network want, where their names and shapes leave no doubt.
 #pragma once
 
 #include <optional>

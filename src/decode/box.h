@@ -26,7 +26,7 @@ struct Prior {
   std::array<float, 4> variance{{0.1f, 0.1f, 0.2f, 0.2f}};
 };
 
-/// How a location prediction (4 numbers) relates to its prior. Source: Liu et al., "SSD: Single
+/// The relation of a location prediction (4 numbers) to its prior. Source: Liu et al., "SSD: Single
 /// Shot MultiBox Detector" (2016), and Caffe-SSD's PriorBoxParameter.CodeType.
 enum class CodeType : uint8_t {
   kCorner,      // corner = prior corner + variance * delta

@@ -26,7 +26,7 @@ class Decoder {
   virtual ~Decoder() = default;
   /// The kind of every object that this decoder returns.
   virtual objects::Kind kind() const = 0;
-  /// How many classes it tells apart, the background included; 0: it does not know.
+  /// Returns how many classes it tells apart, the background included; 0: it does not know.
   virtual int class_count() const { return 0; }
   /// Appends to `out` the objects with confidence >= `threshold`, best first. Boxes are fractions
   /// of the network's input, and labels are not set. The outputs have the descriptions that the

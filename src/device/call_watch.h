@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a thread has been in the call of the device that it is in. Work like loading a network
-// may take long and still be alive; a device that has not returned from one call for seconds is
+// Tells how long a thread has been in a call of the device. Work like loading a network may
+// take long and still be alive; a device that has not returned from one call for seconds is
 // lost.
 #pragma once
 

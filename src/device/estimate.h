@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the FPGA would take for a command.
+// Estimates how long the FPGA would take for a command.
 //
 // The convolution block works through the packed weights block by block: a block is 12 x 6 values
 // of one kernel (dv-user-driver, weight packing), and the register that the kernel driver shows as

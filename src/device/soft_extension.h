@@ -9,9 +9,9 @@
 
 extern "C" {
 
-/// As exec() and wait(), in the order of submission among all lists, but on the calling thread: no
-/// other thread has to be woken and waited for. Leaves the time of the first `commands` commands in
-/// `command_ns`, in nanoseconds (null: nobody asks). Returns 0, or what wait() would.
+/// Does what exec() and wait() do, in the order of submission among all lists, but on the calling
+/// thread: no other thread has to be woken and waited for. Leaves the time of the first `commands`
+/// commands in `command_ns`, in nanoseconds (null: nobody asks). Returns 0, or what wait() would.
 int dvnn_soft_run(dmp_dv_cmdlist list, int64_t* command_ns, int commands);
 
 /// Calls call(work, i) for i in 0..count-1, each once, on the device's threads and the calling one

@@ -43,7 +43,7 @@ bool is_believable(double a, double b) {
   return std::fabs(a) < kFar && std::fabs(b) < kFar;  // which NaN is not
 }
 
-// How much of a pixel is covered by what ends `inside` pixels further out, 0..255.
+// Returns how much of a pixel is covered by what ends `inside` pixels further out, 0..255.
 uint32_t alpha_of(double inside) {
   return inside >= 1 ? 255 : inside > 0 ? static_cast<uint32_t>(inside * 255 + 0.5) : 0;
 }

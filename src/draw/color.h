@@ -9,9 +9,9 @@ namespace dvnn::draw {
 struct Color {
   double red = 0, green = 0, blue = 0;  // 0..1
 
-  /// How bright it looks, 0..1.
+  /// The brightness, 0..1.
   double luma() const { return 0.299 * red + 0.587 * green + 0.114 * blue; }
-  /// As a pixel whose colours are not multiplied by `alpha`.
+  /// The colour as a pixel whose components are not multiplied by `alpha`.
   uint32_t pixel(uint8_t alpha = 255) const;
 };
 

@@ -41,7 +41,8 @@ bool is_seen(const objects::Point& point) {
   return point.confidence >= kLeastPointConfidence;
 }
 
-// How far points are from each other, were they spread evenly: many points are drawn small.
+// Returns the distance of points from each other if they were spread evenly: many points are drawn
+// small.
 double spacing_of(const std::vector<objects::Point>& points) {
   Corners around = {INFINITY, INFINITY, -INFINITY, -INFINITY};
   size_t count = 0;

@@ -13,7 +13,7 @@
 
 namespace dvnn::draw {
 
-/// How labels look.
+/// The look of labels.
 struct TextStyle {
   int height = 16;         // of a capital letter, in pixels
   double pixel_shape = 1;  // width over height of a pixel

@@ -8,7 +8,7 @@
 
 namespace dvnn::image {
 
-/// How cells change places: the axes are swapped first, then the result is mirrored.
+/// The way in which cells change places: the axes are swapped first, then the result is mirrored.
 struct CellTurn {
   bool swap_xy = false, mirror_x = false, mirror_y = false;
 

@@ -136,8 +136,8 @@ struct ByteTable {
   __m512i quarter[4];
 };
 
-// Which bytes of a unit's pixels are its elements' samples. Interleaving takes the first 8 bytes of
-// each 16 for one vector, and the others for the next.
+// Tells which bytes of a unit's pixels are its elements' samples. Interleaving takes the first 8
+// bytes of each 16 for one vector, and the others for the next.
 struct HalfOrder {
   explicit HalfOrder(bool bgr) {
     for (size_t i = 0; i < 64; ++i) {

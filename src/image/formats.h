@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the pixel formats lie in memory: for each component, its plane, first byte and step.
+// Describes how the pixel formats lie in memory: for each component, its plane, first byte and
+// step.
 #pragma once
 
 #include "image/converter.h"

@@ -136,7 +136,7 @@ Corners Transform::invert(const Corners& to) const {
   return in_order(c);
 }
 
-// By where three points of the new frame come to lie.
+// Finds the transform by where three points of the new frame come to lie.
 static Transform sheared_after(const Transform& to_tensor, const Transform& change) {
   const auto at = [&](double x, double y) {
     change.invert(&x, &y);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which part of a frame the network looks at, and where that part lies in the tensor. All
-// arithmetic of boxes and points between frames and tensors is here, in both directions, and so is
-// what becomes of a view when the frame is scaled, cropped or turned.
+// A view of a frame: which part of it the network looks at, and where that part lies in the tensor.
+// All arithmetic of boxes and points between frames and tensors is here, in both directions, and so
+// is what becomes of a view when the frame is scaled, cropped or turned.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace dvnn::image {
 /// Turns and flips, named as GStreamer's video orientations are; numbers are clockwise degrees.
 enum class Orientation : uint8_t { kIdentity, k90, k180, k270, kFlipX, kFlipY, kTranspose, kAnti };
 
-/// How an orientation maps axes and directions: with `swap_xy`, tensor rows run along the frame's
-/// y. The flips are of the frame's axes.
+/// An orientation as a map of axes and directions: with `swap_xy`, tensor rows run along the
+/// frame's y. The flips are of the frame's axes.
 struct AxisFlips {
   bool swap_xy = false, flip_x = false, flip_y = false;
 };
@@ -83,7 +83,8 @@ struct Slant {
 };
 bool operator==(const Slant& a, const Slant& b);
 
-/// Which part of a frame is looked at, and how. Members that are not set follow the network.
+/// A view: which part of a frame is looked at, and how. Members that are not set follow the
+/// network.
 struct View {
   RelativeRect region;  // what is beyond the frame has the padding colour
   Orientation orientation = Orientation::kIdentity;  // of the region before it is resized

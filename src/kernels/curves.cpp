@@ -22,7 +22,7 @@ HWY_INLINE void Map(const float* from, float* to, size_t count, F f) {
                            HWY_ATTR { hn::StoreU(f(d, hn::LoadU(d, from + i)), d, to + i); });
 }
 
-// At least `least`, at most `most`.
+// Clamps to at least `least`, at most `most`.
 template <class D, class V>
 HWY_INLINE V Between(D d, V x, float least, float most) {
   return MinOf(MaxOf(x, hn::Set(d, least)), hn::Set(d, most));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of many values are large: what decoders ask of every score.
+// Finds which of many values are large: decoders ask it of every score.
 #pragma once
 
 #include <cstddef>

@@ -13,7 +13,7 @@ struct FlatInput {
   bool reordered = false;  // its weights follow the order of elements in an input of this one size
 };
 
-/// How a pooling follows its input's size, and how it averages.
+/// Says how a pooling follows its input's size, and how it averages.
 struct PoolingRule {
   bool ceil = false;        // a partial last window counts
   bool global = false;      // one window over all there is

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a graph is to be put on the device, and what was decided.
+// Options of how a graph is put on the device, and reports of what was decided.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct StepNote {
   std::vector<std::string> layers;
 };
 
-/// Which layers keep weights of 16 bits where the others get 8; see weight_bits.h.
+/// Names the layers that keep weights of 16 bits where the others get 8; see weight_bits.h.
 struct WeightBits {
   size_t layers = 0, kept = 0;  // with weights, and of these in 16 bits
   size_t samples = 0;           // 0: nothing was measured

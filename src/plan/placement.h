@@ -16,7 +16,7 @@ struct Placement {
   uint64_t offset = 0;  // bytes into the parent
 };
 
-/// How a node is done.
+/// The way in which a node is done.
 enum class Destination {
   kDevice,   // a device command
   kCpu,      // a CPU layer
@@ -56,7 +56,7 @@ class Placer {
   Layout layout_;
   mutable std::vector<Placement> values_;  // root() shortens the ways that it went
   std::vector<Destination> destinations_;
-  // By value: in the device's layout; read by a command; read by one in the end, with nothing
+  // Facts by value: in the device's layout; read by a command; read by one in the end, with nothing
   // between but joins, slices and layers that work in chunks.
   std::vector<bool> device_made_, device_read_, device_bound_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How large a graph's values become, measured with the FP32 reference.
+// Measures with the FP32 reference how large a graph's values become.
 #pragma once
 
 #include <vector>

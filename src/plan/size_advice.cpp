@@ -28,7 +28,7 @@ double stride_of_layer(const Node& node) {
   return 1;
 }
 
-// By how much a node's result is smaller than what it reads.
+// Returns by how much a node's result is smaller than what it reads.
 double stride_of(const Node& node) {
   const device::ConvRun& run = node.run;
   if (node.op == Op::kConvolution) {

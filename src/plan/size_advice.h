@@ -8,8 +8,8 @@
 
 namespace dvnn::plan {
 
-/// By how much the graph's images are smaller than its input, at most. An input whose sides are
-/// multiples of it is halved without a rest, so that branches of several sizes meet again.
+/// Returns by how much the graph's images are smaller than its input, at most. An input whose sides
+/// are multiples of it is halved without a rest, so that branches of several sizes meet again.
 int largest_stride(const Graph& graph);
 
 /// ": try a multiple of 32, such as --size 320x256" for a size that is none; else nothing.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which layers keep weights of 16 bits where the others get 8.
+// Chooses the layers that keep weights of 16 bits where the others get 8.
 #pragma once
 
 #include "plan/graph.h"

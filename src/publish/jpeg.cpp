@@ -23,7 +23,7 @@ void leave(j_common_ptr info) {
   std::longjmp(failure->where, 1);
 }
 
-// Nothing in it has a destructor, which a jump would pass over.
+// This function holds nothing with a destructor, which a jump would pass over.
 bool compress(const unsigned char* pixels, int width, int height, size_t stride, int quality,
               Failure* failure, unsigned char** bytes, unsigned long* size) {
   jpeg_compress_struct info{};

@@ -263,7 +263,7 @@ void Spool::remove_oldest() {
   if (segments_.empty()) close_file(&writing_);
   if (reading_segment_ == oldest.number) close_reading();
   bytes_ -= oldest.bytes;
-  // So that a later segment never gets its number.
+  // This keeps a later segment from getting the same number.
   if (acknowledged_.segment <= oldest.number) acknowledged_ = {oldest.number, oldest.bytes};
   if (next_.segment <= oldest.number) {
     next_ = segments_.empty() ? acknowledged_ : Place{segments_.front().number, 0};

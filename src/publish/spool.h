@@ -41,7 +41,7 @@ class Spool {
   Spool(const Spool&) = delete;
   Spool& operator=(const Spool&) = delete;
 
-  /// Behind all others. After an error the spool is as it was.
+  /// Appends a message after all others. After an error the spool is as it was.
   Status append(const Message& message);
   /// Waits until the disk has what was appended.
   Status sync();

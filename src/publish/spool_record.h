@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a message lies in a spool's segment: its size, a checksum, and its three texts. All numbers
-// are little-endian. What is read may be torn or hostile.
+// The form of a message in a spool's segment: its size, a checksum, and its three texts. All
+// numbers are little-endian. What is read may be torn or hostile.
 #pragma once
 
 #include <optional>

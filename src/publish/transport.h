@@ -37,11 +37,12 @@ class Transport {
   virtual void connect() = 0;
   /// False: not now, try again soon.
   virtual bool send(uint64_t token, const Message& message) = 0;
-  /// How many messages may be on their way.
+  /// Returns how many messages may be on their way.
   virtual size_t window() const = 0;
-  /// Who dies may have forgotten what it acknowledged so shortly before: that is sent again.
+  /// Returns the time before a server's death in which it may have forgotten what it acknowledged:
+  /// those messages are sent again.
   virtual std::chrono::milliseconds settling() const { return {}; }
-  /// Nothing is told after this.
+  /// Ends it; the listener is told nothing after this.
   virtual void close() = 0;
 };
 
@@ -59,7 +60,7 @@ Result<Address> parse_address(const std::string& url);
 using Options = std::map<std::string, std::string>;
 Result<Options> parse_options(const std::string& text);
 
-/// Who publishes.
+/// Identifies the publisher.
 struct Identity {
   std::string stream, session;
   std::string topic;  // of statuses: topic/status

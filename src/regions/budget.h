@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which objects are worth another look, where there are more than there is time for. An object is
-// known again by its track; one without a track is new in each frame.
+// Chooses which objects are worth another look, where there are more than there is time for. An
+// object is known again by its track; one without a track is new in each frame.
 #pragma once
 
 #include <cstdint>

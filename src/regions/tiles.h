@@ -11,8 +11,8 @@
 
 namespace dvnn::regions {
 
-/// So many tiles side by side, and above each other; 1 x 1 is the whole. Or, if `scale` is not 0,
-/// as many tiles as show the whole so many times as large as one would; below 1 that is one, in
+/// Numbers of tiles side by side, and above each other; 1 x 1 is the whole. Or, if `scale` is not
+/// 0, as many tiles as show the whole so many times as large as one would; below 1 that is one, in
 /// whose upper left corner the whole lies.
 struct Grid {
   int columns = 1, rows = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a network wants its input tensor made. Networks state it and src/image does it; an
+// Describes how a network wants its input tensor made. Networks state it and src/image does it; an
 // image::View says which part of a frame is used.
 #pragma once
 

@@ -23,7 +23,7 @@ int pixel_of(float position, int size) {
   return static_cast<int>(std::lround(std::clamp(double{position} * size, -kFar, kFar)));
 }
 
-// How many cells of a map each class has, in percent.
+// Prints how many cells of a map each class has, in percent.
 void print_map(const objects::Mask& mask) {
   std::array<size_t, 256> cells{};
   for (const uint8_t cell : mask.cells) ++cells[cell];

@@ -29,7 +29,7 @@ void print_json(const nlohmann::json& json) {
   std::printf("%s\n", json.dump(1, ' ', true, nlohmann::json::error_handler_t::replace).c_str());
 }
 
-// Which library a decoder is of, if the file says so.
+// Names the library that a decoder is of, if the file says so.
 std::string library_text(const network::DecoderInfo& decoder) {
   const auto library = decoder.params->find("library");
   if (library == decoder.params->end() || !library->is_string()) return "";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which steps read what which steps write.
+// A graph of the steps: which reads what which writes.
 #pragma once
 
 #include <vector>

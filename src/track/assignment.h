@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who belongs to whom: of pairs with gains, the set of pairs in which nobody is twice and whose
-// gains sum up highest.
+// Solves assignments: of pairs with gains, it finds the set of pairs in which nobody is twice and
+// whose gains sum up highest.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which detection is which track: rounds of optimal assignment, each among those that the rounds
-// before have left.
+// Decides which detection is which track: rounds of optimal assignment, each among those that the
+// rounds before have left.
 #pragma once
 
 #include <vector>
@@ -28,7 +28,7 @@ struct Candidate {
   float scale = 1;  // of the embedding
 };
 
-/// How much of a round's pairs must overlap, and what looks count.
+/// Rules of a round: how much pairs must overlap, and what looks count.
 struct Round {
   double least_overlap;
   // Weight of the looks: embeddings that are alike add up to half of it, those that are not take as

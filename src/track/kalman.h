@@ -8,8 +8,8 @@
 
 namespace dvnn::track {
 
-/// How a coordinate moves. Its speed is drawn to 0 with a time constant and pushed by noise, so
-/// that what nobody sees comes to rest, instead of flying on for ever.
+/// The motion of one coordinate. Its speed is drawn to 0 with a time constant and pushed by noise,
+/// so that what nobody sees comes to rest, instead of flying on for ever.
 struct Motion {
   double seconds;  // in which a speed falls to 1/e of itself
   double noise;    // spectral density of the acceleration, in the box's sizes^2 / s^3
@@ -44,7 +44,7 @@ class BoxFilter {
   void correct(const image::Corners& measured, double deviation);
   /// Never empty, never faster than kFastest.
   image::Corners box() const;
-  /// How far the centre may be off: standard deviations.
+  /// Returns how far the centre may be off: standard deviations.
   double spread_x() const;
   double spread_y() const;
   /// Pixels per second.

@@ -22,7 +22,7 @@ constexpr double kSizeSeconds = 2;  // over which sizes are averaged
 constexpr unsigned kMostReplayed = 8;
 // Frames that come so many times later than those before are of another scene.
 constexpr Time kLongestGap = 4;
-// How far detections are off, in sizes, and how fast that is learnt.
+// The errors of detections, in sizes: the least, the most, and those of a new track.
 constexpr double kLeastDeviation = 0.03;
 constexpr double kMostDeviation = 0.15;
 constexpr double kNewDeviation = 0.02;
@@ -250,7 +250,8 @@ void Tracker::associate(Time time) {
   collect_tracks(time, false, &known_);
   collect_tracks(time, true, &tentative_);
   association_.run({kLeastOverlap, looks}, &known_, &sure_, found);
-  // Who was not seen in the frame before is not brought back by what nobody is sure of.
+  // A track that was not seen in the frame before is not brought back by a detection that nobody is
+  // sure of.
   last_seen_.clear();
   for (const Candidate& candidate : known_) {
     const Track& track = *tracks_[static_cast<size_t>(candidate.index)];
@@ -270,7 +271,7 @@ void Tracker::associate(Time time) {
   association_.run({kLeastOverlap, looks}, &tentative_, &sure_, found);
 }
 
-// Whom this frame does not show is lost, or ends.
+// Tracks that this frame does not show are lost, or end.
 void Tracker::expire(Time time, const image::Size& frame) {
   size_t kept = 0;
   for (Track* track : tracks_) {

@@ -14,7 +14,7 @@ namespace dvnn::zones {
 using Time = int64_t;  // nanoseconds
 constexpr Time kMillisecond = 1000000;
 
-/// Which place of an object counts.
+/// The place of an object that counts.
 enum class Anchor : uint8_t {
   kCentre,
   kFoot,     // the middle of the lower edge

@@ -18,7 +18,7 @@ struct Spot {
   bool is_corner = false;  // it is that latter point
 };
 
-// On which side of the line somebody is who leaves it there in that direction.
+// Returns on which side of the line somebody is who leaves it there in that direction.
 int side_of(const std::vector<Point>& line, const Spot& spot, const Point& direction) {
   const size_t at = spot.edge;
   const Point nowhere{0, 0};
@@ -66,7 +66,7 @@ class Run {
   }
 
  private:
-  // How far on the way a point of it is, from 0 to length().
+  // Returns how far on the way a point of it is, from 0 to length().
   int64_t along(const Point& p) const {
     return std::abs(step_.x) >= std::abs(step_.y) ? std::abs(p.x - from_.x)
                                                   : std::abs(p.y - from_.y);

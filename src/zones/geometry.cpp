@@ -16,7 +16,7 @@ int sign(Wide value) {
 
 namespace {
 
-// On which side of the edge, moved by the step, the point is: 1 right, -1 left.
+// Returns on which side of the edge, moved by the step, the point is: 1 right, -1 left.
 int side_of_edge(const Point& a, const Point& b, const Point& point) {
   const int exact = sign(turn(a, b, point));
   if (exact != 0) return exact;
@@ -24,7 +24,7 @@ int side_of_edge(const Point& a, const Point& b, const Point& point) {
   return b.y != a.y ? (b.y > a.y ? 1 : -1) : (b.x > a.x ? -1 : 1);
 }
 
-// On which side of the way the corner, moved by the step, is.
+// Returns on which side of the way the corner, moved by the step, is.
 int side_of_way(const Point& from, const Point& to, const Point& corner) {
   const int exact = sign(turn(from, to, corner));
   if (exact != 0) return exact;
@@ -121,7 +121,7 @@ double share_inside(const std::vector<Point>& polygon, const image::Corners& box
     now.push_back({static_cast<double>(p.x) / kUnits, static_cast<double>(p.y) / kUnits});
   }
   for (int cut = 0; cut < 4 && !now.empty(); ++cut) {
-    // How far inside the side a corner is.
+    // Returns how far inside the side a corner is.
     const auto depth = [&](const Corner& c) {
       return cut == 0   ? c.x - box.x0
              : cut == 1 ? box.x1 - c.x

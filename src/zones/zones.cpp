@@ -134,7 +134,7 @@ void Zones::visit(const Sighting& sighting, const Place* from, Time time, Track*
                           flip(i, crossed.direction > 0, crossed.time, id, label, &stay);
                         });
     } else if (contains(edges.points, to)) {
-      // On the edge it is not known yet whether it is going in.
+      // A track on the edge may be going in or not.
       if (edges.band > 0 || edges.is_off(to)) {
         flip(i, true, time, id, label, &stay);
       } else {

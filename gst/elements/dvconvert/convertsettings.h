@@ -19,7 +19,7 @@ enum class Backend { kAuto, kCpu, kDevice };
 
 struct ConvertSettings : RegionSettings {
   Backend backend = Backend::kAuto;
-  // How a frame is looked at. Members that are not set follow the network.
+  // Settings of how a frame is looked at. Members that are not set follow the network.
   image::RelativeRect roi;
   std::optional<ResizeMethod> method;
   std::optional<ResizeRule> resize;

@@ -115,7 +115,7 @@ RegionChooser::List RegionChooser::choose_tiles(const image::View& how) {
   return kept_;
 }
 
-// Whose objects an object is: the name of its network, or nothing.
+// Returns the name of the network that found an object, or nothing.
 static const gchar* network_of(const GstDvObject& object, const GstDvObjectsMeta& meta) {
   if (object.network < 0) return nullptr;
   const GstDvPass* pass = gst_dv_objects_meta_get_pass(&meta, static_cast<guint>(object.network));

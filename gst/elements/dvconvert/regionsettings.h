@@ -15,7 +15,7 @@ namespace dvnn::gst {
 
 enum class RegionMode { kFrame, kList, kTiles, kObjects };
 
-/// How an object's region stands in the tensor.
+/// The way in which an object's region stands in the tensor.
 enum class RegionAlign { kBox, kAspect, kPoints, kOutline };
 
 using SharedAreas = std::shared_ptr<const std::vector<regions::Area>>;

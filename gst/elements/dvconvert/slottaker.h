@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a frame waits for a slot of the dvinfer downstream.
+// Takes slots of the dvinfer downstream, and decides how long a frame waits for one.
 #pragma once
 
 #include <gst/gst.h>

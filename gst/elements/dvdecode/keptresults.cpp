@@ -15,7 +15,7 @@ bool has_area(const image::Corners& box) {
   return box.x1 > box.x0 && box.y1 > box.y0;
 }
 
-// From fractions of a box to the frame, as map_to_frame() has it.
+// Maps fractions of a box to the frame, as map_to_frame() has it.
 objects::FrameMap to_frame(const image::Corners& box) {
   objects::FrameMap map;
   map.input = {1, 1};
@@ -26,7 +26,7 @@ objects::FrameMap to_frame(const image::Corners& box) {
   return map;
 }
 
-// And back.
+// Maps the frame to fractions of a box.
 objects::FrameMap to_fractions(const image::Corners& box) {
   objects::FrameMap map;
   map.input = {1, 1};

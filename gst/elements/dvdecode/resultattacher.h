@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what a network has found to the objects on a frame, and to the metas that others read.
+// Attaches what a network has found to a frame, as objects and as the metas that others read.
 #pragma once
 
 #include <string>

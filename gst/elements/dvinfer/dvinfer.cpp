@@ -116,7 +116,7 @@ void gst_dv_infer_post_error(GstDvInfer* self, Topic topic, const Error& error) 
                             " input-size=" + s.input_size + " device=" + s.device);
 }
 
-// By now all properties of one g_object_set() call are set, so one load is enough for them.
+// All properties of one g_object_set() call are set by now, so one load is enough for them.
 static void gst_dv_infer_dispatch_properties_changed(GObject* object, guint count,
                                                      GParamSpec** specs) {
   dvnn::gst::guard(object, "another network cannot be loaded",

@@ -132,7 +132,7 @@ gboolean gst_dv_infer_answer_accept_caps(GstDvInfer* self, GstQuery* query) {
   });
 }
 
-// How a stream of tensors becomes a network's input.
+// Makes what turns a stream of tensors into a network's input.
 static dvnn::Result<std::unique_ptr<TensorInput>> gst_dv_infer_tensor_input(
     const LoadedNetwork& loaded, const GstCaps* caps) {
   return TensorInput::create(caps, loaded.network->input_desc(),

@@ -86,7 +86,7 @@ static GstClockTime gst_dv_infer_running_time(GstDvInfer* self, GstBuffer* frame
   return dvnn::gst::running_time(self->priv->sink.segment, frame);
 }
 
-// How long a live frame has travelled before it arrived here, beyond the upstream latency.
+// Returns how long a live frame has travelled before it arrived here, beyond the upstream latency.
 static int64_t gst_dv_infer_upstream_wait(GstDvInfer* self, GstClockTime running_time) {
   if (!GST_CLOCK_TIME_IS_VALID(running_time)) return 0;
   GstClockTime upstream = 0;

@@ -13,10 +13,10 @@ namespace dvnn::gst {
 
 class Changes {
  public:
-  /// By the frame's running time; asked before its facts are collected.
+  /// Decides by the frame's running time; asked before its facts are collected.
   bool is_due(GstClockTime time, const PublishSettings& settings) const;
-  /// By its objects, after is_due(). True: the frame is published, and is what others are held
-  /// against.
+  /// Decides by the frame's objects, after is_due(). True: the frame is published, and is what
+  /// others are held against.
   bool is_new(GstClockTime time, const std::vector<publish::ObjectFacts>& objects, double height,
               const PublishSettings& settings);
   void reset() { *this = {}; }

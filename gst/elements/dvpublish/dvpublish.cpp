@@ -295,7 +295,7 @@ static gboolean gst_dv_publish_stop(GstBaseTransform* trans) {
 static GstStateChangeReturn gst_dv_publish_change_state(GstElement* element,
                                                         GstStateChange change) {
   GstDvPublish* self = GST_DV_PUBLISH(element);
-  // Who ends the pipeline while its end waits does not wait with it.
+  // An application that ends the pipeline while its end waits does not wait with it.
   if (change == GST_STATE_CHANGE_PAUSED_TO_READY && self->priv->flushing) {
     const auto publisher = gst_dv_publish_publisher(self);
     if (publisher) publisher->cancel_flush();

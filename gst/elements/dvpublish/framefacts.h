@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From frames and from what dvtrack and dvzones tell to documents.
+// Collects what documents say of frames and of what dvtrack and dvzones tell.
 #pragma once
 
 #include <gst/gst.h>

@@ -21,7 +21,7 @@ class StreamTracks {
   using Told =
       std::function<void(Change change, const track::Track& track, const TrackNames& names)>;
 
-  /// Who is told of tracks that start and end.
+  /// `told` is told of tracks that start and end.
   explicit StreamTracks(Told told) : told_(std::move(told)) {}
 
   /// Cheap where nothing has changed.

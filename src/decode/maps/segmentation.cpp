@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which class each part of the picture is of.
+// Decodes which class each part of the picture is of.
 #include <algorithm>
 
 #include "base/format.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a network's numbers to probabilities, and back: thresholds are compared with the numbers, so
-// that exponentials are taken of what is found only.
+// Turns a network's numbers into probabilities, and back: thresholds are compared with the numbers,
+// so that exponentials are taken of what is found only.
 #pragma once
 
 #include <cmath>

@@ -12,7 +12,7 @@
 
 namespace dvnn::decode {
 
-/// How a family's numbers become places, in fractions of the network's input.
+/// The way in which a family's numbers become places, in fractions of the network's input.
 class Geometry {
  public:
   virtual ~Geometry() = default;

@@ -15,7 +15,7 @@
 
 namespace dvnn::decode {
 
-/// How many numbers of an anchor the parts are; 0: as many as the output has (scores only).
+/// Sizes of the parts, in numbers of an anchor; 0: as many as the output has (scores only).
 struct PartSizes {
   int boxes = 4, scores = 0, points = 0, offsets = 2, masks = 0;
 
@@ -26,7 +26,7 @@ struct PartSizes {
 /// The parts of an entry of "parts": "boxes+scores" has two.
 std::vector<std::string> split_parts(const std::string& entry);
 
-/// How the numbers of several anchors of a cell lie.
+/// The order of the numbers of several anchors in a cell.
 struct AnchorOrder {
   std::vector<std::string> inner;   // parts whose numbers each stand there for all anchors in turn
   std::vector<std::string> shared;  // parts that all anchors share; then parts lie one by one

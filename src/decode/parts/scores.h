@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which cells of a head's outputs hold an object, of which class, and how surely.
+// Finds the cells of a head's outputs that hold an object, of which class, and how surely.
 #pragma once
 
 #include <vector>
@@ -35,7 +35,7 @@ struct Level {
   float stride_x = 1, stride_y = 1;  // pixels from cell to cell
 };
 
-/// How numbers become a score.
+/// The way in which numbers become a score.
 struct ScoreRule {
   Activation scores = Activation::kNone, objectness = Activation::kNone;
   // score = objectness ^ objectness_power * class ^ class_power.

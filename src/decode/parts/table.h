@@ -42,7 +42,7 @@ class Table {
 
   /// The cell that is the `place`-th in memory.
   size_t cell_of(size_t place) const;
-  /// How many values from `value` on lie side by side, so that one span holds them all.
+  /// Returns how many values from `value` on lie side by side, so that one span holds them all.
   size_t run_of(size_t value) const { return run_[value]; }
   /// Cells that one strip() may have, kMaxStripCells at the most.
   size_t strip_cells() const { return strip_cells_; }

@@ -40,7 +40,7 @@ Status import_axpy(CaffeImporter* importer, const caffe::LayerParameter& layer) 
   return importer->done(layer, b.sum(layer.name(), scaled, y));
 }
 
-// As much of the first input as the second has, along `axis` and all that follow.
+// Cuts the first input to the size of the second, along `axis` and all that follow.
 Status import_crop(CaffeImporter* importer, const caffe::LayerParameter& layer) {
   GraphBuilder& b = importer->builder;
   DVNN_ASSIGN(const int in, importer->bottom(layer, 0));

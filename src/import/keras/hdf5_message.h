@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the process that reads an HDF5 file tells what it found. A damaged file may have taken that
-// process over: its message is taken apart without trust.
+// The message in which the process that reads an HDF5 file tells what it found. A damaged file may
+// have taken that process over: its message is taken apart without trust.
 #pragma once
 
 #include <string>

@@ -131,7 +131,7 @@ class Einsum {
     return count;
   }
 
-  // As matrices: (both, rows, columns), the axes in the order of these labels.
+  // Makes matrices of an operand: (both, rows, columns), the axes in the order of these labels.
   Result<int> as_matrices(const Operand& operand, const std::string& both, const std::string& rows,
                           const std::string& columns) {
     DVNN_ASSIGN(const int ordered, in_order(operand, both + rows + columns));

@@ -162,7 +162,7 @@ Status import_onnx_gather_nd(const OnnxNode& node) {
   return node.done(b.reshape(node.name(), taken, dims));
 }
 
-// Also Scatter, its name before opset 11.
+// Imports Scatter, too, its name before opset 11.
 Status import_onnx_scatter_elements(const OnnxNode& node) {
   GraphBuilder& b = node.builder();
   DVNN_ASSIGN(const int in, node.value(0));

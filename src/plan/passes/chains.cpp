@@ -265,7 +265,7 @@ class ChainFinder {
   }
 
   void run() {
-    // From the end, so that a chain is found from its last node on.
+    // The walk goes from the end, so that a chain is found from its last node on.
     for (size_t i = rewriter_.count(); i-- > 0;) {
       if (!taken_[i] && is_for_cpu(rewriter_.node(i))) join(i);
     }

@@ -36,7 +36,7 @@ Status lower_rest_to_cpu(Graph* graph);
 /// the groups.
 void lower_groups(Graph* graph);
 
-/// How a convolution is computed in FP32.
+/// Returns how a convolution is computed in FP32.
 layers::ConvolutionParams convolution_params(const Node& node);
 
 /// Convolutions with kernels or dilations beyond the device's become CPU layers.

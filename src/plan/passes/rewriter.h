@@ -24,7 +24,7 @@ class Rewriter {
 
   /// Index of the live node that makes `value`, or -1.
   int producer(int value) const { return producers_[static_cast<size_t>(value)]; }
-  /// How many live nodes read `value`.
+  /// Returns how many live nodes read `value`.
   size_t readers(int value) const { return readers_[static_cast<size_t>(value)]; }
   bool is_output(int value) const { return outputs_[static_cast<size_t>(value)]; }
   /// The producer of `value` if exactly one node reads the value and it is no output; else -1.

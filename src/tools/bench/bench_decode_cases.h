@@ -34,7 +34,7 @@ struct DecodeCase {
   std::function<size_t(const PlainOutputs& outputs, float threshold)> plain;
 };
 
-/// At least one for each decoder but "none", which does nothing.
+/// Returns at least one case for each decoder but "none", which does nothing.
 std::vector<DecodeCase> decode_cases();
 
 }  // namespace dvnn::tools

@@ -17,7 +17,7 @@ namespace dvnn::tools {
 
 namespace {
 
-// By the names of Debian's package and of upstream's releases.
+// Looks for the library by the names of Debian's package and of upstream's releases.
 const OrtApiBase* find_api() {
   const std::string debian = "libonnxruntime.so.1." + std::to_string(ORT_API_VERSION);
   for (const char* name : {debian.c_str(), "libonnxruntime.so.1"}) {

@@ -11,7 +11,7 @@
 
 namespace dvnn::tools {
 
-/// How the device's outputs compare with those of the FP32 reference.
+/// Device outputs compared with those of the FP32 reference.
 struct Accuracy {
   struct Output {
     std::string name;

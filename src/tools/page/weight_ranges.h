@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How large the weights of a step are.
+// Measures how large the weights of a step are.
 #pragma once
 
 #include "network/model.h"

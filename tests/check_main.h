@@ -28,8 +28,8 @@ inline std::atomic<const char*>& dvnn_running_test() {
   return name;
 }
 
-/// Of what is random and about numbers, one in DVNN_TEST_BRIEFLY is done in builds that are slow,
-/// and one in DVNN_TEST_ROUNDS where another run of CI does all of it.
+/// Shortens random tests of numbers: one in DVNN_TEST_BRIEFLY is done in builds that are slow, and
+/// one in DVNN_TEST_ROUNDS where another run of CI does all of it.
 inline int dvnn_rounds(int all) {
   for (const char* name : {"DVNN_TEST_ROUNDS", "DVNN_TEST_BRIEFLY"}) {
     if (const char* share = std::getenv(name)) return all / std::max(1, std::atoi(share));

@@ -8,14 +8,14 @@
 
 namespace dvnn::test {
 
-/// How long `work` takes.
+/// Returns how long `work` takes.
 inline double seconds_of(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
   work();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// What the process has had of processors.
+/// Returns what the process has had of processors.
 inline double processor_seconds() {
   timespec time;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);

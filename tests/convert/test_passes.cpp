@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the passes make of small models, read off the steps.
+// Passes on small models: their results are read off the steps.
 #include "../import/caffe_fixture.h"
 
 // Check last: some of its macros have common names.

@@ -32,7 +32,7 @@ class Outputs {
     return decode::create_decoder(decoder, params, named_);
   }
 
-  /// What the decoder finds; making it must succeed.
+  /// Returns what the decoder finds; making it must succeed.
   objects::Objects found(const char* decoder, const nlohmann::json& params, float threshold) const {
     auto made = make(decoder, params);
     ck_assert_msg(made.ok(), "%s", made.ok() ? "" : made.error().message.c_str());

@@ -32,7 +32,7 @@ std::vector<float> cells_but(const std::vector<std::pair<size_t, float>>& some) 
   return values;
 }
 
-// What the decoder finds in an output of one number, which says how it misbehaves.
+// Decodes an output of one number, which says how the decoder misbehaves.
 Status behave(const char* name, float how, objects::Objects* found) {
   const auto library = library_at(HOSTILE_MODULE);
   const float bits = how;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is drawn where, and that nothing is drawn elsewhere: on a gray picture, pixel by pixel.
+// Drawings on a gray picture, pixel by pixel: each thing is drawn where it is, and nothing is drawn
+// elsewhere.
 #include <cmath>
 #include <limits>
 

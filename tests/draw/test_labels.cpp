@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What labels say, and where they stand.
+// Labels: their texts, and where they stand.
 #include "photo.h"
 
 using namespace dvnn::draw;
@@ -38,7 +38,7 @@ START_TEST(labels_stay_on_the_frame) {
       Item part = list;
       part.part = true;
       part.place = item.place;
-      // Which checks the tiles.
+      // Painting checks the tiles.
       paint({item, part, part, part, list, list, list, list, list}, width, 48, 2, shape);
     }
   }

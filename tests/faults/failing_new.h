@@ -9,7 +9,7 @@ namespace dvnn::test {
 /// The allocation after the next `after` ones fails, once, in whatever thread it is; a negative
 /// number: none does.
 void fail_allocation(long after);
-/// Whether it has.
+/// Returns whether an allocation has failed.
 bool has_failed_allocation();
 /// Allocations of more bytes fail, until it is SIZE_MAX again.
 void limit_allocations(size_t bytes);

@@ -59,7 +59,7 @@ struct Fault {
   std::chrono::microseconds delay{0};
 };
 
-// What becomes of one call.
+// The outcome of one call.
 struct Outcome {
   bool fails = false, refused = false, hangs = false, corrupts = false;
   std::chrono::microseconds delay{0};
@@ -163,7 +163,7 @@ class Faults {
     return live_;
   }
 
-  // Where the CPU sees a memory.
+  // Records where the CPU sees a memory.
   void mapped(dmp_dv_mem mem, uint8_t* data) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (data) {
@@ -261,7 +261,7 @@ Outcome begin(const char* call) {
   return outcome;
 }
 
-// Whether the call is to go on; what cannot be corrupted fails.
+// Returns whether the call goes on; calls that cannot be corrupted fail.
 bool passes(const char* call, const Outcome& outcome, bool corruptible = false) {
   if (!outcome.fails && !outcome.refused && (!outcome.corrupts || corruptible)) return true;
   dmp_dv_set_last_error_message("fault: %s number %d fails as planned", call, outcome.number);
@@ -272,7 +272,7 @@ bool passes(const char* call) {
   return passes(call, begin(call));
 }
 
-// What a call made, counted as alive.
+// Counts what a call made as alive.
 template <typename Handle>
 Handle made(Handle handle) {
   if (handle) faults().lives(1);
@@ -422,7 +422,7 @@ DVNN_EXPORT int dmp_dv_cmdlist_commit(dmp_dv_cmdlist list) {
 }
 
 DVNN_EXPORT int64_t dmp_dv_cmdlist_exec(dmp_dv_cmdlist list) {
-  // What is planned for any call befalls this one; what is planned for "exec", whoever waits.
+  // A plan for any call befalls this one; a plan for "exec" befalls whoever waits.
   const Outcome outcome = faults().next("exec");
   if (outcome.refused || (outcome.of_any && (outcome.fails || outcome.corrupts))) {
     dmp_dv_set_last_error_message("fault: exec number %d fails as planned", outcome.number);

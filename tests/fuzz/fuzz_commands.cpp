@@ -162,7 +162,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   dmp_dv_cmdlist list = fn().cmdlist_create(context);
   bool good = true;
   for (int i = 0; i < kMostCommands && good && (i == 0 || bytes.left() > 0); ++i) {
-    // Of its own size, so that reads beyond it are seen.
+    // A command of its own size, so that reads beyond it are seen.
     Command any;
     std::memset(static_cast<void*>(&any), 0, sizeof any);
     make_command(&bytes, memories, &any);

@@ -90,7 +90,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (float threshold : {0.1f, -1.0f}) {
     objects::Objects found;
     if (!decoder.value()->decode(views, threshold, &found).ok()) continue;
-    // What elements rely on.
+    // Elements rely on this.
     for (const objects::Object& object : found) {
       if (object.class_id < 0 || !(object.confidence >= threshold)) std::abort();
     }

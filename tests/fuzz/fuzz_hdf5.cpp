@@ -70,7 +70,7 @@ hid_t any_space(FuzzedData* in, hsize_t dims[8], int* rank) {
   return H5Screate_simple(*rank, dims, most);
 }
 
-// How a data set is kept: mostly as its bytes.
+// Chooses how a data set is kept: mostly as its bytes.
 void choose_storage(FuzzedData* in, hid_t list, const hsize_t* dims, int rank, hid_t space) {
   hsize_t chunk[8];
   for (int i = 0; i < rank; ++i) chunk[i] = std::max<hsize_t>(1, std::min<hsize_t>(dims[i], 3));
@@ -139,7 +139,7 @@ void add_data_set(FuzzedData* in, hid_t file) {
   H5Pset_create_intermediate_group(links, 1);
   const hssize_t points = H5Sget_simple_extent_npoints(space);
   const uint8_t storage = in->byte();
-  // What is allotted when it is made has to be small.
+  // Storage that is allotted at once has to be small.
   if (points >= 0 && points <= 4096) choose_storage(in, list, dims, rank, space);
   const Handle set(H5Dcreate2(file, any_name(in).c_str(), type, space, links, list, H5P_DEFAULT),
                    H5Dclose);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the process that reads HDF5 files tells, once a damaged file has taken it over.
+// Messages of the process that reads HDF5 files, once a damaged file has taken it over.
 #include "import/keras/hdf5_message.h"
 #include "target.h"
 
@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string message(reinterpret_cast<const char*>(data), size);
   if (!import::read_message(message, &contents)) return 0;
   ++fuzz::accepted;
-  // What importers rely on.
+  // Importers rely on this.
   for (const auto& [path, array] : contents.arrays) {
     uint64_t elements = 1;
     for (int64_t d : array.dims) {

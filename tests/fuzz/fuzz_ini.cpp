@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       convert::read_ini(file->with(std::string(reinterpret_cast<const char*>(data), size)));
   if (!fuzz::is_good(ini)) return 0;
   ++fuzz::accepted;
-  // What dvnet prints, and where it writes.
+  // dvnet prints these, and writes there.
   for (const std::string& note : ini.value().notes) {
     fuzz::expect_one_line({ErrorCode::kInternal, note});
   }

@@ -74,7 +74,7 @@ void leave_files(FuzzedData* in) {
   }
 }
 
-// What is read, acknowledged and appended, by turns.
+// Reads, acknowledges and appends by turns.
 void work(FuzzedData* in, Spool* spool) {
   std::optional<Spool::Place> last;
   for (int left = 40; left > 0 && in->left() > 0; --left) {

@@ -22,7 +22,7 @@ double number_of(const nlohmann::json& list, size_t index, double fallback) {
              : fallback;
 }
 
-// What is inside is what has entered and not left, whatever the walks are.
+// Whatever the walks are, those inside have entered and not left.
 void check_counts(const zones::Zones& zones) {
   for (const zones::AreaState& state : zones.areas()) {
     if (state.all.entered - state.all.left != state.all.inside) std::abort();

@@ -71,7 +71,7 @@ class FuzzedData {
     if (kind >= 224) return one_of(kOdd);
     return static_cast<uint32_t>(in(1, most));
   }
-  /// Of at most `most` bytes, none of them 0.
+  /// A text of at most `most` bytes, none of them 0.
   std::string text(size_t most) {
     std::string text(static_cast<size_t>(in(0, static_cast<int64_t>(most))), '\0');
     if (text.size() > left_) text.resize(left_);

@@ -109,7 +109,7 @@ void start_gstreamer() {
   gst_debug_set_active(FALSE);
   g_log_set_default_handler(
       [](const gchar* domain, GLogLevelFlags level, const gchar* message, gpointer) {
-        // What a property cannot be, GLib refuses aloud, from 2.84 on at that level.
+        // GLib refuses values that a property cannot have aloud, from 2.84 on at that level.
         const bool refused = std::strstr(message, "is invalid or out of range for property");
         if (refused || !(level & (G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_ERROR))) return;
         std::fprintf(stderr, "%s: %s\n", domain ? domain : "", message);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What elements are fed with: GStreamer with our plugin and no other, caps and frames that may lie,
-// and memory whose end is a page that faults.
+// Feeds elements: GStreamer with our plugin and no other, caps and frames that may lie, and memory
+// whose end is a page that faults.
 #pragma once
 
 #include <gst/check/gstharness.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What targets share. A target is a file with a LLVMFuzzerTestOneInput(): libFuzzer calls it with
-// inputs that reach new code, replay.cpp with those that are kept in corpus/.
+// Helpers that targets share. A target is a file with a LLVMFuzzerTestOneInput(): libFuzzer calls
+// it with inputs that reach new code, replay.cpp with those that are kept in corpus/.
 #pragma once
 
 #include <sys/mman.h>
@@ -37,7 +37,7 @@ inline void expect_one_line(const Error& error) {
   std::abort();
 }
 
-/// Whether it is no error; an error is one line.
+/// Returns whether it is no error; an error is one line.
 template <typename T>
 bool is_good(const Result<T>& result) {
   if (!result.ok()) expect_one_line(result.error());

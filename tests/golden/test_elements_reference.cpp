@@ -61,7 +61,7 @@ std::string network_file(const Reference& reference) {
   return path;
 }
 
-// What one frame of a stream carried, by its number.
+// The results that one frame of a stream carried, by its number.
 struct Frame {
   int number = 0, frames_seen = 0;
   std::vector<Found> found;
@@ -183,7 +183,7 @@ bool has(const std::vector<Found>& list, const Found& wanted, double confidence)
   return false;
 }
 
-// What either side is sure of, the other has found.
+// Objects that either side is sure of must be found by the other.
 void expect_same_objects(const Frame& frame, const json& golden, const std::string& name) {
   std::vector<Found> wanted;
   for (const json& d : golden["detections"]) {

@@ -15,7 +15,7 @@ using dvnn::image::FrameFormat;
 using dvnn::image::FrameView;
 using dvnn::image::PixelFormat;
 
-/// Where a component lies.
+/// The place of a component.
 struct Place {
   int plane = 0, first = 0, step = 1, sub_x = 1, sub_y = 1;
 };

@@ -74,7 +74,7 @@ inline std::vector<Weight> weights(const Axis& axis, int i, int sub, double siti
           {std::clamp(index + 1, first, last), at - index}};
 }
 
-/// What a converter is asked for.
+/// The request that a converter gets.
 struct Request : InputSpec {
   dvnn::image::View view;
 };

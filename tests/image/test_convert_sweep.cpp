@@ -86,7 +86,8 @@ std::vector<float> convert(const Frame& frame, const TensorDesc& desc, const Req
   return values;
 }
 
-// What an element may differ by: levels, and its own rounding (binary16 has 11 significand bits).
+// Checks an element within what it may differ by: levels, and its own rounding (binary16 has 11
+// significand bits).
 void check_element(double level, float have, size_t c, ElementType type, const Request& p,
                    double levels = 1) {
   const double value = (level - double{p.mean[c]}) * double{p.scale[c]};

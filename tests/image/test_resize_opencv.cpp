@@ -82,7 +82,7 @@ START_TEST(nearest_equals_opencv_byte_for_byte) {
 END_TEST
 
 START_TEST(area_is_within_a_level_of_opencv) {
-  // Of pictures that become smaller both ways: OpenCV has another rule for enlarged ones.
+  // The pictures become smaller both ways: OpenCV has another rule for enlarged ones.
   g_random.seed(dvnn_seed(13));
   for (unsigned i = 0; i < static_cast<unsigned>(dvnn_rounds(100)); ++i) {
     const int w = between(1, 100), h = between(1, 100);

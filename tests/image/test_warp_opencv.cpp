@@ -153,7 +153,7 @@ START_TEST(every_format_can_be_oriented) {
 END_TEST
 
 START_TEST(an_upright_slant_is_the_region) {
-  // Of the same size, so that both only copy.
+  // Both are of the same size, so they only copy.
   std::mt19937 random(29);
   FrameFormat format;
   format.width = 64;

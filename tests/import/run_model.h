@@ -42,7 +42,7 @@ inline std::vector<float> run_reference(const char* what, const plan::Graph& gra
   return outputs.value()[0];
 }
 
-/// Of two computations in FP32: 24 significand bits, sums of a few hundred products.
+/// The tolerance of two computations in FP32: 24 significand bits, sums of a few hundred products.
 constexpr double kFloatTolerance = 1e-5;
 
 /// Fails if a value is off by more than `tolerance` of the largest wanted one.

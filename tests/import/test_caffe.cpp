@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the front end refuses, and how it says so.
+// Refusals of the front end, and how it says them.
 #include <iterator>
 
 #include "caffe_fixture.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the dv-sdk converter is known to be silently wrong, this one is right, or says no by name.
-// Each test is named after what that tool does.
+// Known faults of the dv-sdk converter: where it is silently wrong, this one is right, or says no
+// by name. Each test is named after what that tool does.
 #include "base/format.h"
 
 #include <nlohmann/json.hpp>

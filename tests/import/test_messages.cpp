@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a refusal says: where, and what would help.
+// Refusals say where, and what would help.
 #include "onnx_fixture.h"
 #include "plan/plan.h"
 
@@ -61,7 +61,7 @@ START_TEST(open_sizes_are_shown_and_asked_for) {
   OnnxModel sound({1, -1, 80});
   sound.node("Relu", {"x"}, {"y"}).output("y");
   expect_refused(convert_model(sound), {"1x?x80", "--size WxH"});
-  // What the model says stays.
+  // The model's own size stays.
   auto made = convert_model(sound, sized(999, 100));
   ck_assert_msg(made.ok(), "%s", made.ok() ? "" : made.error().message.c_str());
   const network::Model& model = made.value();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a model begins and ends: inputs that get their values, results that are cut away, branches
-// that are decided beforehand; and models of 8 bits.
+// Ends of models: inputs that get their values, results that are cut away, branches that are
+// decided beforehand; and models of 8 bits.
 #include <cmath>
 
 #include "onnx_fixture.h"

@@ -115,7 +115,7 @@ DVNN_EXPORT int dvnn_calls_failed(void) {
   return has_failed;
 }
 
-// What is the same for each call: its error, else the real one.
+// The part that each call has: its error, else the real one.
 #define DVNN_SIMPLE(type, name, failed, parameters, arguments) \
   DVNN_EXPORT type name parameters {                           \
     DVNN_NEXT(name);                                           \

@@ -19,7 +19,7 @@ namespace {
 
 constexpr GstClockTime kPatience = 20 * GST_SECOND;
 
-// What came of a run.
+// The outcome of a run.
 struct Outcome {
   std::vector<std::string> errors, warnings;  // of our elements
   bool ended = false;                         // by EOS
@@ -126,7 +126,7 @@ std::string listed(const Outcome& outcome) {
   return text;
 }
 
-// How many calls a run without faults makes.
+// Returns how many calls a run without faults makes.
 int count_calls(const char* backend) {
   FaultPlan faults("");
   Line line(backend, "");
@@ -166,7 +166,7 @@ int fault_each(const char* backend, const std::string& fault, const char* more, 
     const Outcome again = line.play();
     ck_assert_msg(again.ended && again.wrong == 0 && again.errors.empty(), "%s, again: %s",
                   where.c_str(), listed(again).c_str());
-    // What a thread that was left behind holds comes back once the device has answered.
+    // A thread that was left behind gives back what it holds once the device has answered.
     for (int tries = 0; faults.live() != 0 && tries < 500; ++tries) g_usleep(10000);
     ck_assert_msg(faults.live() == 0, "%s: %d handles are left", where.c_str(), faults.live());
   }

@@ -151,7 +151,7 @@ void expect_clear(const std::string& where, const Outcome& outcome) {
       ck_assert_msg(dvnn::is_printable(text) && text.size() < 600, "%s", all.c_str());
     }
   }
-  // Who loses a document says so.
+  // An element that loses a document says so.
   if (outcome.ended && outcome.documents < kFrames) {
     ck_assert_msg(!outcome.warnings.empty() || !outcome.errors.empty(), "%s", all.c_str());
   }

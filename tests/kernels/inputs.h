@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels are tested on: seeded numbers, numbers at the edge, and every instruction set.
+// Inputs of tests of kernels: seeded numbers, numbers at the edge, and every instruction set.
 #pragma once
 
 #include <cmath>

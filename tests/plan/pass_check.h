@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pass leaves must compute the same in FP32.
+// Checks that a graph computes the same in FP32 after a pass.
 #pragma once
 
 #include <algorithm>

@@ -109,7 +109,7 @@ START_TEST(a_network_is_planned_as_from_its_model) {
 }
 END_TEST
 
-// What is fully connected to one pixel's channels does not mind the picture's size.
+// A layer that is fully connected to one pixel's channels does not mind the picture's size.
 START_TEST(a_classifier_with_global_pooling_takes_any_size) {
   auto classifier = [](int h, int w) {
     return converted(

@@ -58,7 +58,7 @@ class ServerProcess {
     process_ = fork();
     ck_assert_int_ge(process_, 0);
     if (process_ == 0) {
-      // What watches the test is not the server's.
+      // The server is not watched as the test is.
       for (const char* name : {"LD_PRELOAD", "TSAN_OPTIONS", "ASAN_OPTIONS"}) unsetenv(name);
       // It ends with the test, also where that ends early (the kernel means the thread that
       // forked), and does not hold what the test writes to.

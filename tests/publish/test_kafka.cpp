@@ -187,7 +187,7 @@ class ProtectedCluster {
     proxy_ = std::make_unique<ServerProcess>(command, port_);
     proxy_->start();
   }
-  // Whether 20 messages arrive.
+  // Returns whether 20 messages arrive.
   bool takes(const publish::Options& options, int patience_ms) const {
     Publisher publisher({}, quiet);
     const auto address = publish::parse_address("kafka://localhost:" + std::to_string(port_));

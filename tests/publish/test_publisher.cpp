@@ -18,8 +18,8 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// What arrived. Each connection gets messages in order; when it dies, those on their way arrive or
-// do not, and their acknowledgements are lost.
+// A broker that remembers what arrived. Each connection gets messages in order; when it dies, those
+// on their way arrive or do not, and their acknowledgements are lost.
 struct Broker {
   std::mutex mutex;
   std::vector<int> received;
@@ -246,7 +246,7 @@ START_TEST(what_is_safe_is_not_sent_again) {
   Publisher publisher(hasty(), quiet);
   start(&publisher, &broker);
   publish_numbers(&publisher, 0, 100);
-  // Who is asked whether all is delivered does not wait for it to settle.
+  // flush() does not wait for what is delivered to settle.
   ck_assert(publisher.flush(milliseconds(10000)));
   std::this_thread::sleep_for(milliseconds(100));
   publish_numbers(&publisher, 100, 101);

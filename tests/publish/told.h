@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a publisher tells, from its own thread.
+// Keeps what a publisher tells, from its own thread.
 #pragma once
 
 #include <chrono>

@@ -13,7 +13,7 @@ using namespace dvnn::regions;
 
 namespace {
 
-// Where the tensor's place (u, v), in fractions, is in the frame.
+// Returns where the tensor's place (u, v), in fractions, is in the frame.
 Place shown(const image::Slant& s, double u, double v) {
   return {s.x0 + u * (s.x1 - s.x0) + v * (s.x2 - s.x0),
           s.y0 + u * (s.y1 - s.y0) + v * (s.y2 - s.y0)};
@@ -54,7 +54,7 @@ START_TEST(points_that_are_similar_come_to_their_places) {
 END_TEST
 
 START_TEST(points_that_are_not_similar_come_as_near_as_they_can) {
-  // Of skimage.transform.SimilarityTransform on these points and ArcFace's.
+  // The numbers are skimage.transform.SimilarityTransform's on these points and ArcFace's.
   const std::vector<Place> points = {{100, 120}, {160, 110}, {140, 150}, {112, 180}, {165, 172}};
   const auto slant = align_points(points, face_places(), 1);
   const double scale = std::hypot(slant->x1 - slant->x0, slant->y1 - slant->y0);

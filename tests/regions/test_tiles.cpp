@@ -53,7 +53,7 @@ START_TEST(grids_are_read) {
 END_TEST
 
 START_TEST(a_point_is_a_point_in_every_locale) {
-  // Where the system has no such locale, this shows nothing.
+  // This shows nothing on a system without such a locale.
   if (!std::setlocale(LC_NUMERIC, "de_DE.UTF-8")) return;
   const auto grids = parse_grids("1.5");
   std::setlocale(LC_NUMERIC, "C");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where there is no memory there is an error, in whichever function and thread it is wanted: an
+// Elements without memory report an error, in whichever function and thread it is wanted: an
 // exception that left one of ours would end the process.
 #include <sys/resource.h>
 

@@ -60,7 +60,7 @@ void expect_refusal(const std::string& path, const char* word) {
                 file.error().message.c_str());
 }
 
-// What `attempt` returns in a sandbox: 0 if it got out, else the error number.
+// Returns what `attempt` returns in a sandbox: 0 if it got out, else the error number.
 int in_sandbox(const std::function<bool()>& attempt, import::SandboxLimits limits = {}) {
   const pid_t child = fork();
   if (child == 0) {

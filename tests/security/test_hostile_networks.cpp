@@ -303,7 +303,7 @@ END_TEST
 
 namespace {
 
-// What loads of one file wait for, and another's end lets go.
+// Loads of one file wait for this, and another's end lets them go.
 std::mutex gate_mutex;
 std::condition_variable gate_changed;
 bool gate_entered = false, gate_open = false;
@@ -424,7 +424,7 @@ START_TEST(planning_ends_soon_wherever_it_is_cancelled) {
   source.path = file.path;
   source.width = source.height = 16;
   source.replan = plan::replan;
-  // What is not interrupted is work, and other tests run beside this: times of the processor.
+  // The time of the processor counts, because other tests run beside this one.
   const double start = processor_seconds();
   const double whole = seconds_of([&] { ck_assert(Network::load(source, "soft").ok()); });
   const double work = processor_seconds() - start;
@@ -438,7 +438,7 @@ START_TEST(planning_ends_soon_wherever_it_is_cancelled) {
     cancellation.cancel();
     loader.join();
     const double ended = processor_seconds();
-    // What there is has to be freed.
+    // The memory there is has to be freed.
     ck_assert_msg(ended - asked < 0.5 + work / 2, "%.2f s of %.2f s, at %d of %d", ended - asked,
                   work, place, kPlaces);
   }

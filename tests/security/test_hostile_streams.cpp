@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What caps and headers of streams of tensors may say: nothing of it is believed. Warnings of GLib
-// end the test.
+// Caps and headers of streams of tensors may say anything: nothing of it is believed. Warnings of
+// GLib end the test.
 #include "hostile_chain.h"
 #include "nnstreamer_rules.h"
 
@@ -36,7 +36,7 @@ namespace {
 
 const char* const kFlexible = "other/tensors,format=(string)flexible,framerate=(fraction)25/1";
 
-// What is said of a buffer of these memories; empty if a buffer comes out.
+// Returns what is said of a buffer of these memories; empty if a buffer comes out.
 std::string told_of(const std::vector<Bytes>& memories) {
   HostileChain chain(infer_grid(), kFlexible);
   return chain.push(buffer_of(memories));
@@ -139,7 +139,7 @@ START_TEST(headers_of_more_than_16_tensors_are_held_against_their_buffers) {
 END_TEST
 
 int main() {
-  // What is no error of ours must not be one of GLib's.
+  // Our own errors are none of GLib's, which would end the test.
   setenv("G_DEBUG", "fatal-criticals", FALSE);
   return run_gst_suite("hostile_streams",
                        {caps_of_tensors_are_held_against_their_buffers,

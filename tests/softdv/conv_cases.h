@@ -47,8 +47,8 @@ struct RunCase {
   std::vector<uint8_t> indices;
 };
 
-// What the device dilates: odd kernels, stride 1 here, pads that keep the size, no pooling or
-// PReLU.
+// Makes a run as the device dilates: odd kernels, stride 1 here, pads that keep the size, no
+// pooling or PReLU.
 inline void dilate(Randomness* r, device::ConvRun* run) {
   run->dilation = {r->between(1, 3), r->between(1, 3)};
   run->kernel = {run->kernel.x | 1, run->kernel.y | 1};

@@ -291,7 +291,7 @@ START_TEST(channels_that_threads_share_match_the_scalar_reference) {
 }
 END_TEST
 
-// Those that are computed with fewer products than taps: with pooling, additions and activations
+// These runs are computed with fewer products than taps: with pooling, additions and activations
 // after them, odd sizes, and channels that are no whole chunks.
 START_TEST(kernels_of_3x3_match_the_scalar_reference) {
   auto device = Device::open("soft");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What dvnet doctor says of device nodes and memory, on folders and texts that are made for it.
+// dvnet doctor's findings on device nodes and memory, from folders and texts that are made for it.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -150,7 +150,7 @@ START_TEST(children_are_followed_to_whatever_end) {
   const ChildEnd missing = run_child({"dvnn-no-such-program"}, 10);
   ck_assert(!missing.started);
   ck_assert(has(missing.how(), "cannot be started: No such file"));
-  // What a child has started ends with it, and does not hold this up.
+  // A process that a child has started ends with it, and does not hold this up.
   const ChildEnd late = run_child({"sh", "-c", "sleep 60 & sleep 60"}, 1);
   ck_assert(late.started && !late.in_time);
   ck_assert(run_child({"sh", "-c", "sleep 60 & echo done"}, 10).succeeded());

@@ -225,7 +225,7 @@ START_TEST(frames_without_inference_have_predicted_boxes) {
     ck_assert_double_eq_tol(predicted.box.x0, 100 + 4 * i, 4);
     ck_assert_double_eq_tol(predicted.box.y1, 180, 2);
   }
-  // Where the network looks and sees nothing, it is a slip the first time, and an absence then.
+  // An object that the network looks for in vain is a slip the first time, and an absence then.
   stream.see(40 * 31, {});
   ck_assert_uint_eq(stream.tracker.predicted().size(), 1);
   stream.see(40 * 32, {});

@@ -54,7 +54,7 @@ Place2 times(const Place2& p, int64_t by) {
   return {p.x * by, p.y * by};
 }
 
-// Whether a place, times d, lies on the line from `a` to `b`.
+// Returns whether a place, times d, lies on the line from `a` to `b`.
 bool is_on(const Place2& p, int64_t d, const Place2& a, const Place2& b) {
   const Place2 u = times(b - a, d), v = p - times(a, d);
   return cross(u, v) == 0 && dot(u, v) >= 0 && dot(u, v) <= dot(u, u);
@@ -98,7 +98,7 @@ Count count_of(const std::vector<Place2>& walk, const std::vector<Place2>& line)
   for (size_t i = 1; i < walk.size(); ++i) {
     const Place2 from = walk[i - 1], step = walk[i] - from;
     if (step.x == 0 && step.y == 0) continue;
-    // Where the step may begin or cease to be on the line.
+    // The places where the step may begin or cease to be on the line.
     std::vector<Part> parts = {{0, 1}, {1, 1}};
     const auto add = [&](int64_t n, int64_t d) {
       if (d < 0) n = -n, d = -d;
@@ -154,7 +154,7 @@ Count counted(const std::vector<Place2>& walk, const std::vector<Place2>& line) 
   return count;
 }
 
-// Whether the line has no point twice, and no corner that turns right back.
+// Returns whether the line has no point twice, and no corner that turns right back.
 bool is_simple_line(const std::vector<Place2>& line) {
   for (size_t i = 1; i < line.size(); ++i) {
     if (line[i] == line[i - 1]) return false;

@@ -61,9 +61,9 @@ bool inside_of(const std::vector<Corner>& polygon, const Way& way, Part* enter, 
   return less(*enter, *leave);
 }
 
-// How often the way crosses a polyline that is a function x(y), in which it stays: sign changes of
-// the distance, which is straight between the frames at which the way passes the polyline's
-// corners.
+// Returns how often the way crosses a polyline that is a function x(y), in which it stays: sign
+// changes of the distance, which is straight between the frames at which the way passes the
+// polyline's corners.
 int crossings_of(const std::vector<Corner>& line, const Way& way, int* net) {
   std::vector<Part> times = {{0, 1}, {way.steps, 1}};
   for (const Corner& corner : line) {

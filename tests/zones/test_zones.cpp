@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each kind of event is, and what users may write down. That counts are exact is
+// Each kind of event, and what users may write down. That counts are exact is
 // test_exactness.cpp's.
 #include "zones/zones.h"
 

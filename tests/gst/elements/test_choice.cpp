@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which objects dvdecode attaches, and what they are called.
+// dvdecode's choice of the objects that it attaches, and their names.
 #include <set>
 
 #include "decode_harness.h"

@@ -199,7 +199,7 @@ START_TEST(streams_of_tensors_give_the_outputs_of_frames) {
   };
   same("dvconvert ! " + infer + " ! capsfilter caps=other/tensors");
   same("dvconvert ! capsfilter caps=other/tensors ! " + infer);
-  // Where dvinfer's request does not come through, the properties say it all, and the tensor is
+  // The properties say it all where dvinfer's request does not come through, and the tensor is
   // copied.
   same("dvconvert layout=nwhc scale=\"<0.00392156862745098>\"" + tensors("3:16:16:1", "float16") +
        " ! identity drop-allocation=true ! " + infer);

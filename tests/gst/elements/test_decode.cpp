@@ -394,7 +394,7 @@ START_TEST(impossible_outputs_are_refused) {
     GstDvTensorMeta* meta = add_rows(frame, {{}});
     GstBuffer* data = gst_buffer_ref(meta->tensors[0].data);
     c.spoil(meta);
-    // What the spoiled meta does not know of, it does not free.
+    // A spoiled meta does not free what it does not know of.
     if (!meta->tensors || meta->num_tensors == 0) gst_buffer_unref(data);
     ck_assert_int_eq(gst_harness_push(h.get(), frame), GST_FLOW_ERROR);
     GstMessage* message = h.pop(GST_MESSAGE_ERROR);

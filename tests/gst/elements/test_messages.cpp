@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the elements tell: statistics, objects, QoS.
+// Messages of the elements: statistics, objects, QoS.
 #include <set>
 
 #include "fault_plan.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What dvoverlay draws, read back as RGB.
+// dvoverlay's drawings, read back as RGB.
 #include <algorithm>
 
 #include "gst/dvnn/gstdvobjectsmeta.h"

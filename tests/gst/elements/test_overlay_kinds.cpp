@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kSize = 96;
 
-// What of a frame's bytes has changed, by plane 0's pixels; for formats of one plane.
+// Tells which of a frame's bytes have changed, by plane 0's pixels; for formats of one plane.
 class Overlay {
  public:
   explicit Overlay(const std::string& properties, const char* format = "RGB")
@@ -69,7 +69,7 @@ bool differs(const std::vector<guint8>& a, const std::vector<guint8>& b, int x, 
   return !std::equal(&a[at], &a[at] + 3, &b[at]);
 }
 
-// How many pixels of the rectangle differ.
+// Returns how many pixels of the rectangle differ.
 int changes(const std::vector<guint8>& a, const std::vector<guint8>& b, int x0, int y0, int x1,
             int y1) {
   int n = 0;
@@ -288,7 +288,7 @@ START_TEST(downstream_draws_where_it_can) {
       ck_assert(x == 10 && y == 30 && w == 30);
     }
     gst_buffer_unref(out);
-    // What cannot be drawn upon the frame is still done to it.
+    // Obscuring still happens to frames that cannot be drawn upon.
     frame = other.noise();
     add_object(frame, "face", 20, 20, 60, 60);
     out = gst_harness_push_and_pull(h, frame);

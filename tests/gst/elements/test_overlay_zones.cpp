@@ -188,12 +188,12 @@ START_TEST(counts_are_written_at_their_shapes) {
   // Above the first points: of the area, and of the line.
   ck_assert_int_gt(before.drawn(10, 0, 17, 9), 30);
   ck_assert_int_gt(before.drawn(60, 48, 80, 58), 100);
-  // Who crosses the line changes what is written there, and nothing at the area.
+  // A track that crosses the line changes what is written there, and nothing at the area.
   scene.see(1, 1, 50, 50);
   const Gray after = scene.see(2, 1, 70, 50);
   ck_assert(!after.differs(before, 0, 0, 45, 45));
   ck_assert(after.differs(before, 62, 48, 100, 60));
-  // Who enters the area changes what is written there.
+  // A track that enters the area changes what is written there.
   ck_assert(scene.see(3, 1, 25, 25).differs(before, 10, 0, 20, 9));
 }
 END_TEST

@@ -230,7 +230,7 @@ START_TEST(a_cropped_frame_has_the_size_of_all_its_pixels) {
   gst_buffer_add_video_meta(frame, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, kWidth,
                             kHeight + 10);
   harness.push(frame);
-  // Of this frame, no other.
+  // The picture is of this frame, no other.
   harness.push(PublishHarness::frame(1));
   const auto all = harness.documents();
   ck_assert(all[0]["frame"] == json({{"width", kWidth}, {"height", kHeight + 10}}));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where pixels lie: in DMA-BUFs, however caps describe them, in rows with padding, in a part of a
-// larger frame. Tensors and drawings are those of the same pixels side by side in system memory.
+// Pixels in all kinds of memory: in DMA-BUFs, however caps describe them, in rows with padding, in
+// a part of a larger frame. Tensors and drawings are those of the same pixels side by side in
+// system memory.
 #include <fcntl.h>
 #include <gst/allocators/gstdmabuf.h>
 #include <linux/udmabuf.h>
@@ -70,7 +71,7 @@ bool asks_for(GstQuery* query, GType api) {
   return gst_query_find_allocation_meta(query, api, nullptr);
 }
 
-// What an upstream of `description` is told about the metas of frames.
+// Checks what an upstream of `description` is told about the metas of frames.
 void expect_proposal(const std::string& description, bool downstream_knows, bool expected) {
   const std::string caps = video_caps("NV12", kWidth, kHeight);
   GstHarness* h = gst_harness_new_parse(description.c_str());
@@ -257,7 +258,7 @@ START_TEST(metas_of_frames_are_asked_for_where_frames_end) {
     expect_proposal("dvconvert" + tensors("3:16:16:1", "uint8"), downstream_knows, true);
     expect_proposal(infer + " ! " + end, downstream_knows, true);
     expect_proposal("dvconvert ! " + end + " ! " + infer, downstream_knows, true);
-    // Where frames pass, it is for who gets them to say.
+    // Elements that pass frames on leave it to those who get them.
     for (const std::string& passes : {infer, "dvconvert ! " + infer, std::string("dvoverlay")}) {
       expect_proposal(passes, downstream_knows, downstream_knows);
     }

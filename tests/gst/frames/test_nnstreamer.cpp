@@ -111,7 +111,7 @@ std::string error_of(const std::string& caps, const std::vector<Bytes>& memories
 
 START_TEST(pixels_of_tensor_converter_are_normalised) {
   expect_outputs(one("uint8", "3:16:16:1"), {pixels()});
-  // Which side is which counts: these are columns.
+  // The order of sides counts: these are columns.
   Bytes turned;
   const Bytes rows = pixels();
   for (int x = 0; x < kSize; ++x) {
@@ -131,7 +131,7 @@ START_TEST(floats_are_the_networks_own_numbers) {
   expect_outputs(one("float16", "3:16:16:1"), {float16(numbers(Order::kRows))});
   expect_outputs(one("float32", "16:16:3:1"), {float32(numbers(Order::kPlanes))});
   expect_outputs(one("float16", "16:16:3:1"), {float16(numbers(Order::kPlanes))});
-  // What dvconvert says of a stream that is the device's own.
+  // dvconvert says this of a stream that is the device's own.
   expect_outputs(one("float16", "3:16:16:1") + ",layout=(string)nwhc",
                  {float16(numbers(Order::kColumns))});
 }

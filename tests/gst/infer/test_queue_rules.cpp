@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What gstqueue does, dvinfer does: ends of streams and new ones, branches that are not linked,
+// dvinfer does what gstqueue does: ends of streams and new ones, branches that are not linked,
 // flushes and changes of state in the middle of a wait.
 #include <algorithm>
 #include <atomic>

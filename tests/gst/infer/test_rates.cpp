@@ -228,7 +228,7 @@ START_TEST(another_branch_keeps_the_cameras_rate_beside_a_leaky_queue) {
     const std::vector<Arrival> all = pipeline.arrivals("out_all"), some = pipeline.arrivals();
     demand(&pipeline, pipeline.stop());
     inferred_frames(some);
-    // Who waits falls behind more and more: in the last second most frames are on time.
+    // A stream that waits falls behind more and more: in the last second most frames are on time.
     std::vector<gint64> lags;
     for (const Arrival& arrival : all) {
       const gint64 since = arrival.at_us - all[0].at_us;
@@ -248,7 +248,7 @@ END_TEST
 
 namespace {
 
-// How long frames are in an element, by their times.
+// Measures how long frames are in an element, by their times.
 class Residence {
  public:
   Residence(Pipeline* pipeline, const char* element) {
@@ -289,7 +289,7 @@ class Residence {
   std::vector<gint64> spent_;
 };
 
-// What dvinfer adds to the latency of what is upstream, in milliseconds.
+// Returns what dvinfer adds to the latency of what is upstream, in milliseconds.
 double reported_latency(Pipeline* pipeline, const char* element) {
   double ms[2] = {0, 0};
   int i = 0;

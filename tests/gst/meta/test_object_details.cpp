@@ -81,7 +81,7 @@ void check_mask(const GstDvObject* object, double x0, double y0, double x1, doub
   ck_assert_int_eq(memcmp(data, cells.data(), size), 0);
 }
 
-// What has no place is as it was.
+// Details without a place are as they were.
 void check_the_rest(const GstDvObject* object) {
   ck_assert_str_eq(gst_dv_object_get_skeleton(object), "face-5");
   ck_assert_str_eq(gst_dv_object_get_text(object), "AB \xef\xbf\xbd 12");

@@ -36,7 +36,7 @@ void mark(GstBuffer* frame) {
   outputs->region = 7;
 }
 
-// What becomes of the metas behind an element: the kept object's box, or none.
+// The metas after an element: the kept object's box, or none.
 struct Seen {
   int frames = 0;
   bool objects = false, outputs = false;
@@ -117,7 +117,7 @@ bool send_through(const std::string& elements, Seen* seen) {
   return true;
 }
 
-// What an element does to the metas.
+// An element's effect on the metas.
 enum class Fate { kKept, kPlaceless, kLost };
 
 struct Row {
@@ -210,7 +210,7 @@ struct VideoMatrix {
   gfloat matrix[3][3];
 };
 
-// Where the object is after a matrix; null if it is not there.
+// Returns where the object is after a matrix; null if it is not there.
 GstDvObject* after_matrix(const VideoMatrix& matrix, GstBuffer* frame, GstBuffer* changed) {
   GstMeta* meta = reinterpret_cast<GstMeta*>(gst_buffer_get_dv_objects_meta(frame));
   ck_assert(meta->info->transform_func(changed, meta, frame,
@@ -353,7 +353,7 @@ START_TEST(boxes_follow_frames_through_elements) {
 END_TEST
 
 START_TEST(a_crop_that_is_a_meta_leaves_the_places_alone) {
-  // Where downstream crops by itself, videocrop passes the frame with all its pixels.
+  // videocrop passes the frame with all its pixels where downstream crops by itself.
   GstHarness* h = gst_harness_new_parse("videocrop left=20 top=10");
   gst_harness_add_propose_allocation_meta(h, GST_VIDEO_META_API_TYPE, nullptr);
   gst_harness_add_propose_allocation_meta(h, GST_VIDEO_CROP_META_API_TYPE, nullptr);

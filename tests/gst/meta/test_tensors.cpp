@@ -101,7 +101,7 @@ class Decode {
   Decode(const Decode&) = delete;
   Decode& operator=(const Decode&) = delete;
 
-  // Whether it finds the square; then it has taken the tensors off.
+  // Returns whether it finds the square; then it has taken the tensors off.
   bool finds_square(const std::vector<Made>& tensors) {
     GstBuffer* out = line_.push(frame_with(tensors));
     const bool found = found_square(out, kSize, kSize, 2, 1, 1e-4);

@@ -23,7 +23,7 @@ struct TemporaryFile {
 };
 
 #ifdef DVNN_HAVE_TENSORS
-// What a pipeline that begins with one picture finds in it.
+// Returns what a pipeline that begins with one picture finds in it.
 std::vector<Found> found_in(const std::string& picture, const std::string& elements) {
   const std::string description = "filesrc location=" + picture +
                                   " ! jpegdec ! videoconvert ! videoscale ! "

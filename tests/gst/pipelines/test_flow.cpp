@@ -238,7 +238,7 @@ START_TEST(two_networks_behind_a_tee_have_their_own_tensors) {
 END_TEST
 
 START_TEST(a_leaky_queue_behind_dvconvert_leaks_while_the_device_hangs) {
-  // What fills is the queue: neither dvconvert nor the tee before it waits for the device.
+  // The queue fills: neither dvconvert nor the tee before it waits for the device.
   FaultPlan faults("");
   for (const char* leaky : {"downstream", "upstream"}) {
     Pipeline pipeline(painted_source(kFrames) +

@@ -43,7 +43,8 @@ void run_to_end(const std::string& description) {
   gst_object_unref(pipeline);
 }
 
-// Of every element that infers: in some builds the software device itself is emulated.
+// Every element that infers has this patience: in some builds the software device itself is
+// emulated.
 const char* const kPatient = "dvinfer watchdog=60000 ";
 
 std::string infer(const std::string& properties = "") {

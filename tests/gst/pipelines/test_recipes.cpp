@@ -25,7 +25,7 @@ std::string replaced(const std::string& text, const char* what, const std::strin
   return copy;
 }
 
-// What stands between "```sh recipe" and "```", as one line, without the program's name.
+// Returns what stands between "```sh recipe" and "```", as one line, without the program's name.
 std::vector<Recipe> recipes() {
   std::ifstream file(DVNN_PIPELINES_MD);
   ck_assert_msg(file.good(), "cannot read %s", DVNN_PIPELINES_MD);
@@ -70,7 +70,7 @@ std::string substituted(std::string line) {
   return line;
 }
 
-// Whether the recipe is for a newer GStreamer than the one that dvinfer was built with.
+// Returns whether the recipe is for a newer GStreamer than the one that dvinfer was built with.
 bool is_for_newer(const Recipe& recipe) {
   if (recipe.line.find("tensor-meta") == std::string::npos) return false;
   auto* element = GST_ELEMENT(gst_object_ref_sink(gst_element_factory_make("dvinfer", nullptr)));

@@ -133,7 +133,7 @@ void log_alive(GstDebugCategory* category, GstDebugLevel level, const gchar*, co
   if (alive().listening) ++alive().counts[text.substr(name, text.find(',', name) - name)];
 }
 
-// How many objects of each type the leaks tracer knows.
+// Returns how many objects of each type the leaks tracer knows.
 std::map<std::string, int> live_objects() {
   auto listen = [](bool on) {
     const std::lock_guard<std::mutex> lock(alive().mutex);
@@ -152,7 +152,7 @@ std::map<std::string, int> live_objects() {
   return listen(false);
 }
 
-// What there is more of than before; helper threads may take a moment to let go.
+// Returns what there is more of than before; helper threads may take a moment to let go.
 std::string leaks_since(const std::map<std::string, int>& before) {
   std::string text;
   constexpr int kTries = 50;

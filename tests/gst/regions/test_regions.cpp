@@ -315,8 +315,8 @@ START_TEST(tiles_come_in_turn) {
 END_TEST
 
 START_TEST(what_tiles_share_is_found_once) {
-  // Of a grid of cells, tiles see other cells; a thing as large as a cell of the whole frame is
-  // seen whole by it, and in parts by tiles, whose parts yield.
+  // Tiles of a grid see other cells; a thing as large as a cell of the whole frame is seen whole by
+  // it, and in parts by tiles, whose parts yield.
   GstHarness* h = chain(
       "dvconvert regions=tiles tiles=1x1,1x1 ! dvinfer network=" + network_path() + " ! dvdecode",
       video_caps("RGB", 128, 128));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What dvconvert was told holds for every frame, whoever converts it in the end: boxes are those of
-// the linear pipeline, frame for frame.
+// Views hold for every frame, whoever converts it in the end: boxes are those of the linear
+// pipeline, frame for frame.
 #include <algorithm>
 #include <atomic>
 

@@ -319,6 +319,36 @@ START_TEST(kernels_of_3x3_match_the_scalar_reference) {
 }
 END_TEST
 
+// Those whose poolings are done while results are in registers, and others beside them: with pads,
+// with rows and columns left over, with additions.
+START_TEST(depthwise_results_that_are_pooled_match_the_scalar_reference) {
+  auto device = Device::open("soft");
+  ck_assert(device.ok());
+  Randomness random(dvnn_seed(23));
+  int ran = 0;
+  const int rounds = dvnn_rounds(60);
+  for (int i = 0; i < rounds; ++i) {
+    const int channels = random.chance(4) ? random.channels() : 8 * random.between(1, 5);
+    const Dims in = {random.between(10, 60), random.between(10, 60), channels};
+    ConvRun run = make_run(&random, in);
+    run.conv = ConvKind::kDepthwise;
+    run.m = in.c;
+    run.kernel = {3, 3};
+    run.stride = run.dilation = {1, 1};
+    run.conv_pad = {1, random.between(0, 1), 1, random.between(0, 1)};
+    run.weight_format = WeightFormat::kHalf;
+    run.pool = PoolKind::kMax;
+    run.pool_scale = 1;
+    run.pool_size = run.pool_stride = {2, 2};
+    run.pool_pad = {0, 0, 0, 0};
+    if (random.chance(4)) run.pool_pad = {0, 1, 0, 1};
+    if (random.chance(6)) run.pool_stride = {1, 2};
+    ran += check_case(device.value().get(), &random, with_weights(&random, run, in), in, i);
+  }
+  ck_assert_int_ge(ran, rounds * 3 / 4);
+}
+END_TEST
+
 // Rows of a few pixels, and columns of a few, which are not worth a vector each.
 START_TEST(narrow_images_match_the_scalar_reference) {
   auto device = Device::open("soft");
@@ -394,5 +424,6 @@ DVNN_TEST_MAIN(conv_sweep, random_commands_match_the_scalar_reference,
                tensors_that_threads_share_match_the_scalar_reference,
                windows_may_lie_in_the_padding,
                channels_that_threads_share_match_the_scalar_reference,
-               kernels_of_3x3_match_the_scalar_reference, narrow_images_match_the_scalar_reference,
-               branches_of_a_command_are_appended)
+               kernels_of_3x3_match_the_scalar_reference,
+               depthwise_results_that_are_pooled_match_the_scalar_reference,
+               narrow_images_match_the_scalar_reference, branches_of_a_command_are_appended)

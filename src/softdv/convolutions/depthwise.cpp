@@ -112,18 +112,31 @@ void Depthwise::run(const half_t* from, int chunk, int first, int last, float* t
   }
 }
 
+namespace {
+
+constexpr size_t kSlopes = 16;  // what vectors read of a chunk's, repeated
+
+// From what `finish` says of the whole result to what it says of `chunk` from element `start` on.
+// `slopes` is where its slopes are.
+void go_to(int chunk, size_t start, float* slopes, RegisterFinish* finish) {
+  if (finish->slopes) {
+    for (size_t i = 0; i < kSlopes; ++i) {
+      slopes[i] = finish->slopes[static_cast<size_t>(chunk) * 8 + i % 8];
+    }
+    finish->slopes = slopes;
+  }
+  start += static_cast<size_t>(chunk) * finish->plane;
+  finish->to += start;
+  if (finish->addend) finish->addend += start;
+}
+
+}  // namespace
+
 void Depthwise::run(const half_t* from, int chunk, int first, int last,
                     RegisterFinish finish) const {
   const auto row_results = static_cast<size_t>(out_columns()) * kChunk;
-  const size_t start =
-      static_cast<size_t>(chunk) * finish.plane + static_cast<size_t>(first) * row_results;
-  float slopes[2 * kChunk];
-  if (finish.slopes) {
-    for (int i = 0; i < 2 * kChunk; ++i) slopes[i] = finish.slopes[chunk * kChunk + i % kChunk];
-    finish.slopes = slopes;
-  }
-  finish.to += start;
-  if (finish.addend) finish.addend += start;
+  float slopes[kSlopes];
+  go_to(chunk, static_cast<size_t>(first) * row_results, slopes, &finish);
   if (is_small()) {
     convolve_small(from, chunk, first, last, nullptr, &finish);
     return;
@@ -134,6 +147,18 @@ void Depthwise::run(const half_t* from, int chunk, int first, int last,
     row += count;
     finish.to += static_cast<size_t>(count) * row_results;
     if (finish.addend) finish.addend += static_cast<size_t>(count) * row_results;
+  }
+}
+
+void Depthwise::run_pooled(const half_t* from, int chunk, int first, int last, int pixels,
+                           RegisterFinish finish) const {
+  const size_t row_results = static_cast<size_t>(pixels) * kChunk;
+  float slopes[kSlopes];
+  go_to(chunk, static_cast<size_t>(first) * row_results, slopes, &finish);
+  Rows rows(*this, from, chunk);
+  for (int row = first; row < last; ++row) {
+    rows.convolve_pooled(2 * row, pixels, finish);
+    finish.to += row_results;
   }
 }
 
@@ -247,13 +272,24 @@ const float* Depthwise::Rows::input(int row) {
   return held;
 }
 
+void Depthwise::Rows::inputs(int row, int rows, const float** from) {
+  const ConvAxis& axis = of_.shape_.rows;
+  for (int k = 0; k < axis.kernel + rows - 1; ++k) {
+    from[k] = input(row * axis.stride - axis.before + k);
+  }
+}
+
+void Depthwise::Rows::convolve_pooled(int row, int pixels, const RegisterFinish& finish) {
+  const float* from[kMostRows];
+  inputs(row, 2, from);
+  depthwise_pooled_rows(from, kernel_.both(), static_cast<size_t>(pixels), spare_, finish);
+}
+
 int Depthwise::Rows::convolve(int row, int last, float* to, const RegisterFinish* finish) {
   const ConvAxis &rows = of_.shape_.rows, &columns = of_.shape_.columns;
   const int made = of_.pairs_rows() && row + 1 < last ? 2 : 1;
   const float* from[kMostRows];
-  for (int k = 0; k < rows.kernel + made - 1; ++k) {
-    from[k] = input(row * rows.stride - rows.before + k);
-  }
+  inputs(row, made, from);
   const auto pixels = static_cast<size_t>(columns.out);
   if (made == 2) {
     depthwise_two_rows(from, kernel_.both(), pixels, to, finish);

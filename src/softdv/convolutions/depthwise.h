@@ -49,6 +49,12 @@ class Depthwise {
   void run(const half_t* from, int chunk, int first, int last, RegisterFinish finish) const;
   bool finishes() const { return shape_.out_channels % kChunk == 0 && !is_narrow(); }
 
+  /// Rows first..last-1 of what a maximum pooling of 2x2 with strides of 2, without pads, makes of
+  /// the whole result, all the way to memory, if pools(). They have `pixels` pixels.
+  void run_pooled(const half_t* from, int chunk, int first, int last, int pixels,
+                  RegisterFinish finish) const;
+  bool pools() const { return pairs_rows() && !is_narrow(); }
+
  private:
   static constexpr int kChunk = 8, kMostRows = 5, kMostMade = 2;
   static constexpr int kNarrow = 16;          // columns: a row of them is not worth the way to it
@@ -67,10 +73,14 @@ class Depthwise {
     // Convolves one row or two, which come before `last`, to floats or as `finish` says; returns
     // how many. Up to kBeyond floats after them are changed, too.
     int convolve(int row, int last, float* to, const RegisterFinish* finish);
+    // What a pooling of 2x2 makes of rows `row` and `row` + 1: `pixels` of them.
+    void convolve_pooled(int row, int pixels, const RegisterFinish& finish);
     float* spare() { return spare_; }  // room for what one call makes
 
    private:
     const float* input(int row);
+    // The source rows of result rows `row` .. `row` + rows - 1.
+    void inputs(int row, int rows, const float** from);
     int held_rows() const { return of_.shape_.rows.kernel + (of_.pairs_rows() ? 1 : 0); }
     const Depthwise& of_;
     const Kernel& kernel_;

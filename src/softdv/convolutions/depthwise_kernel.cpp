@@ -2,6 +2,7 @@
 #include "softdv/convolutions/depthwise_kernel.h"
 
 #include <algorithm>
+#include <limits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "softdv/convolutions/depthwise_kernel.cpp"
@@ -82,10 +83,10 @@ HWY_INLINE void ConvolveRow(D d, const Row& row, Take take) {
 }
 
 #if HWY_TARGET <= HWY_AVX3
-// Two rows of results, the second one's floats from `row.count` on: row.from has a source row more.
-// Both have the sums of ConvolveRow(), and share what they load.
+// Two rows of results: row.from has a source row more. Both have the sums of ConvolveRow(), and
+// share what they load. Calls take(of the first row, of the second, i) for the floats from `i` on.
 template <class D, class Take>
-HWY_INLINE void ConvolveTwoRows(D d, const Row& row, Take take) {
+HWY_INLINE void ConvolvePairs(D d, const Row& row, Take take) {
   hn::Vec<D> weights[9], x0[4], x1[4], x2[4];
   HWY_UNROLL(9)
   for (size_t k = 0; k < 9; ++k) weights[k] = hn::Load(d, row.weights + 16 * k);
@@ -105,6 +106,7 @@ HWY_INLINE void ConvolveTwoRows(D d, const Row& row, Take take) {
       x2[y] = hn::LoadU(d, row.from[y] + at + 16);
       x1[y] = hn::ConcatLowerUpper(d, x2[y], x0[y]);
     }
+    hn::Vec<D> made[2];
     HWY_UNROLL(2)
     for (size_t line = 0; line < 2; ++line) {
       hn::Vec<D> sums[3];
@@ -116,11 +118,21 @@ HWY_INLINE void ConvolveTwoRows(D d, const Row& row, Take take) {
         sums[y] = hn::MulAdd(x1[line + y], weights[3 * y + 1], sums[y]);
         sums[y] = hn::MulAdd(x2[line + y], weights[3 * y + 2], sums[y]);
       }
-      take(hn::Add(hn::Add(sums[0], sums[1]), sums[2]), line * row.count + at);
+      made[line] = hn::Add(hn::Add(sums[0], sums[1]), sums[2]);
     }
+    take(made[0], made[1], at);
     HWY_UNROLL(4)
     for (size_t y = 0; y < 4; ++y) x0[y] = x2[y];
   }
+}
+
+// The second row's floats follow the first one's.
+template <class D, class Take>
+HWY_INLINE void ConvolveTwoRows(D d, const Row& row, Take take) {
+  ConvolvePairs(d, row, [&](auto first, auto second, size_t i) HWY_ATTR {
+    take(first, i);
+    take(second, row.count + i);
+  });
 }
 
 // As MakeRow(), which it leaves the rarer ways to finish to.
@@ -250,6 +262,49 @@ void DepthwiseTwoRows(const float* const* from, const float* weights, const floa
   DepthwiseRow(3, 1, from + 1, weights, bias, pixels, nullptr, &second);
 }
 
+// One pixel of 8 floats (or a part of one) of a pooled row, from its four results, in the order of
+// max_pool().
+template <class D>
+HWY_INLINE void FinishPooled(D d, hn::Vec<D> left, hn::Vec<D> right, size_t at, size_t lane,
+                             const RegisterFinish& finish) {
+  auto largest = hn::Max(left, right);
+  const auto slope = finish.slopes ? hn::LoadU(d, finish.slopes + lane) : hn::Set(d, finish.slope);
+  Activate(d, finish.activation, slope, &largest, 1);
+  StoreHalves(d, largest, finish.to + at + lane);
+}
+
+// The largest of each 2x2 results of two rows of 3x3 with a stride of 1, finished: `pixels` of them
+// from twice as many columns. `spare` has room for the two rows.
+void DepthwisePooledRows(const float* const* from, const float* weights, const float* bias,
+                         size_t pixels, float* HWY_RESTRICT spare, const RegisterFinish* finish) {
+  const hn::CappedTag<float, 8> d;
+  const size_t count = 16 * pixels;
+#if HWY_TARGET <= HWY_AVX3
+  const hn::CappedTag<float, 16> wide;
+  if (hn::Lanes(wide) == 16) {
+    const RegisterFinish to = *finish;
+    const Row row = {3, from, weights, bias, count};
+    ConvolvePairs(wide, row, [=](auto upper, auto lower, size_t i) HWY_ATTR {
+      const auto least = hn::Set(wide, -std::numeric_limits<float>::infinity());
+      const auto larger = Larger(lower, Larger(upper, least));
+      FinishPooled(d, hn::LowerHalf(d, larger), hn::UpperHalf(d, larger), i / 2, 0, to);
+    });
+    return;
+  }
+#endif
+  DepthwiseTwoRows(from, weights, bias, 2 * pixels, spare, nullptr);
+  const auto least = hn::Set(d, -std::numeric_limits<float>::infinity());
+  for (size_t lane = 0; lane < 8; lane += hn::Lanes(d)) {
+    for (size_t i = 0; i < count; i += 16) {
+      const float* const upper = spare + i + lane;
+      const float* const lower = upper + count;
+      const auto left = Larger(hn::LoadU(d, lower), Larger(hn::LoadU(d, upper), least));
+      const auto right = Larger(hn::LoadU(d, lower + 8), Larger(hn::LoadU(d, upper + 8), least));
+      FinishPooled(d, left, right, i / 2, lane, *finish);
+    }
+  }
+}
+
 // The rows of a small image, from a tile of the source with its zeros: `width` floats a row.
 void DepthwiseTile(const float* tile, size_t width, size_t rows, const float* weights,
                    const float* bias, size_t pixels, float* to, const RegisterFinish* finish) {
@@ -300,6 +355,7 @@ namespace {
 
 HWY_EXPORT(DepthwiseRow);
 HWY_EXPORT(DepthwiseTwoRows);
+HWY_EXPORT(DepthwisePooledRows);
 HWY_EXPORT(DepthwiseTile);
 HWY_EXPORT(RaggedDepthwiseRow);
 
@@ -314,6 +370,11 @@ void depthwise_row(int kernel, int stride, const float* const* from, const Depth
 void depthwise_two_rows(const float* const* from, const DepthwiseWeights& by, size_t pixels,
                         float* to, const RegisterFinish* finish) {
   HWY_DYNAMIC_DISPATCH(DepthwiseTwoRows)(from, by.weights, by.bias, pixels, to, finish);
+}
+
+void depthwise_pooled_rows(const float* const* from, const DepthwiseWeights& by, size_t pixels,
+                           float* spare, const RegisterFinish& finish) {
+  HWY_DYNAMIC_DISPATCH(DepthwisePooledRows)(from, by.weights, by.bias, pixels, spare, &finish);
 }
 
 void depthwise_tile(const float* tile, size_t width, size_t rows, const DepthwiseWeights& by,

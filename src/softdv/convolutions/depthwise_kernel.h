@@ -23,7 +23,12 @@ void depthwise_row(int kernel, int stride, const float* const* from, const Depth
 void depthwise_two_rows(const float* const* from, const DepthwiseWeights& by, size_t pixels,
                         float* to, const RegisterFinish* finish);
 
-/// The same for all rows of a tile of the source with its zeros, `width` floats a row.
+/// The largest of each 2x2 results of two such rows, as `finish` says: `pixels` of them from twice
+/// as many columns. `finish` adds nothing; `spare` has room for the two rows.
+void depthwise_pooled_rows(const float* const* from, const DepthwiseWeights& by, size_t pixels,
+                           float* spare, const RegisterFinish& finish);
+
+/// All rows of a tile of the source with its zeros, `width` floats a row.
 void depthwise_tile(const float* tile, size_t width, size_t rows, const DepthwiseWeights& by,
                     size_t pixels, float* to, const RegisterFinish* finish);
 

@@ -19,6 +19,16 @@ namespace dvnn::softdv {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// What poolings take: the larger of `v` and `best`, which is no NaN; `best` where `v` is NaN.
+template <typename V>
+HWY_INLINE V Larger(V v, V best) {
+#if HWY_ARCH_X86
+  return hn::Max(v, best);  // the instruction returns its second operand where one is NaN
+#else
+  return hn::IfThenElse(hn::Gt(v, best), v, best);
+#endif
+}
+
 // The activation of `count` vectors; `slope` of their channels. The same bits as activate()'s.
 template <class D>
 HWY_INLINE void Activate(D d, RegisterActivation activation, hn::Vec<D> slope, hn::Vec<D>* values,

@@ -125,7 +125,12 @@ std::optional<RegisterFinish> finish_in_registers(const ChunkRun& chunk_run, con
   const bool finishes =
       kernel.direct() ? kernel.direct()->finishes() : kernel.depthwise()->finishes();
   if (absolute || !finishes) return std::nullopt;
-  if (Reduction(run, chunk_run.hwc).on()) return std::nullopt;
+  const Reduction reduction(run, chunk_run.hwc);
+  if (!reduction.on()) return finish;
+  const WorkingShape before = working_shape(run.conv, chunk_run.hwc);
+  const WorkingShape after = working_shape(run.out, chunk_run.hwc);
+  const bool pools = kernel.depthwise() && kernel.depthwise()->pools() && !operand;
+  if (!pools || !reduction.halves(before, after)) return std::nullopt;
   return finish;
 }
 
@@ -204,11 +209,15 @@ void run_depthwise(const Depthwise& depthwise, const half_t* from, const Finish&
   const auto columns = static_cast<size_t>(depthwise.out_columns());
   const int values = static_cast<int>(finish.before().pixels()) * kChunk;
   // A row at a time stays in the cache; all rows that are reduced at a time do not.
-  const bool whole = team->size() == 1 && !finish.reduction().on();
+  const bool whole = team->size() == 1 && (in_registers || !finish.reduction().on());
   const int bands = whole ? 1 : std::clamp(values / kTaskValues, 1, rows);
   team->run(depthwise.chunks() * bands, [&](int i) {
     const int chunk = i / bands;
     const Band band = band_of(rows, i % bands, bands);
+    if (in_registers && finish.reduction().on()) {
+      return depthwise.run_pooled(from, chunk, band.first, band.last, finish.after().cols,
+                                  *in_registers);
+    }
     if (in_registers) {
       return depthwise.run(from, chunk, band.first, band.last, *in_registers);
     }

@@ -14,21 +14,12 @@
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 #include "kernels/vectors-inl.h"
+#include "softdv/convolutions/register_finish-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dvnn::softdv {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-// The larger of `v` and `best`, which is no NaN; `best` where `v` is NaN.
-template <typename V>
-HWY_INLINE V Larger(V v, V best) {
-#if HWY_ARCH_X86
-  return hn::Max(v, best);  // the instruction returns its second operand where one is NaN
-#else
-  return hn::IfThenElse(hn::Gt(v, best), v, best);
-#endif
-}
 
 using kernels::HWY_NAMESPACE::ForEachVector;
 

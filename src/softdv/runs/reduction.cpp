@@ -28,6 +28,14 @@ Reduction::Reduction(const SoftRun& run, bool hwc)
   }
 }
 
+bool Reduction::halves(const WorkingShape& in, const WorkingShape& out) const {
+  const PoolWindow& w = window_;
+  const bool side_by_side = w.size_rows == 2 && w.size_cols == 2 && w.stride_rows == 2 &&
+                            w.stride_cols == 2 && w.pad_rows == 0 && w.pad_cols == 0;
+  return kind_ == PoolKind::kMax && side_by_side && 2 * out.rows <= in.rows &&
+         2 * out.cols <= in.cols;
+}
+
 Band Reduction::input_rows(const WorkingShape& in, Band band) const {
   if (normalises_) return band;
   if (kind_ == PoolKind::kUpsample) return {band.first / 2, (band.last - 1) / 2 + 1};

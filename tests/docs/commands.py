@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the commands that README and docs print, or checks their words where they cannot run here.
 
-    commands.py DVNET BUILD_FOLDER SOURCE_FOLDER
+    commands.py DVNET BUILD_FOLDER SOURCE_FOLDER [DATA]
 
 A command is an indented line that begins with one of our programs or gst-launch-1.0. Lines that end
 with a backslash go on. A comment before a block says why its commands are not run:
@@ -25,12 +25,22 @@ import gi
 gi.require_version("Gst", "1.0")
 from gi.repository import Gst  # noqa: E402
 
-DVNET, BUILD, SOURCE = map(os.path.abspath, sys.argv[1:])
+DVNET, BUILD, SOURCE = map(os.path.abspath, sys.argv[1:4])
+DATA = os.path.abspath(sys.argv[4]) if len(sys.argv) > 4 else ""
 PROGRAMS = ("dvnet", "gst-launch-1.0")
-# tutorial.py runs these, and compares what is found.
-TUTORIALS = {"your-yolo.md"}
+# tutorial.py and fleet.py run these, and compare what is found.
+TUTORIALS = {"your-yolo.md", "fleet.md"}
 # Files that a new user has: everything else that a command names must be made by one before it.
 CLIP = os.path.join(SOURCE, "pipelines", "codes", "codes.webm")
+# What a user brings, where the reference data is there.
+STAND_INS = {
+    "deploy.prototxt": "models/res10_300x300_deploy.prototxt",
+    "weights.caffemodel": "models/res10_300x300_from_uint8pb.caffemodel",
+    "model.h5": "models/fer2013_mini_XCEPTION.102-0.66.hdf5",
+    "model.onnx": "models/version-RFB-320_without_postprocessing.onnx",
+    "yolox_nano.onnx": "models/yolox_nano.onnx",
+    "photo.jpg": "images/dog.jpg",
+}
 
 
 def commands(path):
@@ -99,6 +109,17 @@ def is_written(words, word):
     return before in ("-o", "--html", "--plot", "--report") or before == "filesink"
 
 
+def furnish(folder):
+    """Puts into a page's folder what its reader has."""
+    shutil.copy(CLIP, os.path.join(folder, "codes.webm"))
+    shutil.copy(os.path.join(BUILD, "pipelines", "default.dvn"), os.path.join(folder, "net.dvn"))
+    with open(os.path.join(folder, "labels.txt"), "w") as labels:
+        labels.write("background\nface\n")
+    for name, path in STAND_INS.items():
+        if DATA and os.path.exists(os.path.join(DATA, path)):
+            os.symlink(os.path.join(DATA, path), os.path.join(folder, name))
+
+
 def main():
     os.environ["GST_PLUGIN_PATH"] = os.path.join(BUILD, "gst")
     os.environ["PATH"] = os.path.dirname(DVNET) + ":" + os.environ["PATH"]
@@ -106,10 +127,9 @@ def main():
     ran, parsed, skipped, failures, done_before = 0, 0, 0, [], set()
     pages = [os.path.join(SOURCE, "README.md")] + sorted(
         os.path.join(SOURCE, "docs", name) for name in os.listdir(os.path.join(SOURCE, "docs")) if name.endswith(".md"))
-    with tempfile.TemporaryDirectory() as folder:
-        shutil.copy(CLIP, os.path.join(folder, "codes.webm"))
-        shutil.copy(os.path.join(BUILD, "pipelines", "default.dvn"), os.path.join(folder, "net.dvn"))
-        for page in pages:
+    for page in pages:
+        with tempfile.TemporaryDirectory() as folder:
+            furnish(folder)
             for number, text, reason in commands(page):
                 where = "%s:%d: %s" % (os.path.relpath(page, SOURCE), number, text)
                 if "…" in text or " ... " in text + " ":

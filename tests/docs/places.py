@@ -1,0 +1,74 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Looks up what the pages name in backticks and links: files must be there, and tests and functions in them.
+
+    places.py SOURCE_FOLDER
+"""
+import os
+import re
+import sys
+
+SOURCE = os.path.abspath(sys.argv[1])
+# Folders of the repository that a path begins with.
+ROOTS = ("src/", "tests/", "gst/", "include/", "docs/", "scripts/", "pipelines/", "debian/", ".ci/")
+# What builds and runs make is no file of the repository.
+MADE = ("build", "out/", "gst/dvnn/", "gst/video/", "gst/analytics/")
+
+
+def pages():
+    names = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"]
+    names += sorted("docs/" + name for name in os.listdir(os.path.join(SOURCE, "docs")) if name.endswith(".md"))
+    return names
+
+
+def exists(name):
+    """A path of the repository, as it is, or without its ending: `src/tensor/layout` is a pair of files."""
+    path = os.path.join(SOURCE, name)
+    if os.path.exists(path):
+        return True
+    folder, stem = os.path.split(path)
+    return os.path.isdir(folder) and any(entry.startswith(stem + ".") for entry in os.listdir(folder))
+
+
+def check_paths(page, text):
+    for name in re.findall(r"`([\w./-]+)`", text):
+        placeholder = re.search(r"[A-Z]{3,}", os.path.splitext(name)[0]) and not name.endswith(".md")
+        if name.startswith(ROOTS) and not name.startswith(MADE) and not placeholder and not exists(name):
+            yield "%s names '%s', which is not there" % (page, name)
+    for target in re.findall(r"\]\(([^)\s#]+)[^)\s]*\)", text):
+        if "://" not in target and not os.path.exists(os.path.join(SOURCE, os.path.dirname(page), target)):
+            yield "%s links to '%s', which is not there" % (page, target)
+
+
+def check_anchors(page, text):
+    for target, anchor in re.findall(r"\]\(([^)\s#]*)#([^)\s]+)\)", text):
+        path = os.path.join(SOURCE, os.path.dirname(page), target) if target else os.path.join(SOURCE, page)
+        if "://" in target or not path.endswith(".md") or not os.path.exists(path):
+            continue
+        heads = re.findall(r"^#+ (.*)", open(path, encoding="utf-8").read(), re.MULTILINE)
+        if anchor not in {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}:
+            yield "%s links to '%s#%s', a heading that is not there" % (page, target, anchor)
+
+
+def check_contents(page, text):
+    """`name` in `path`, and `name()` in `path`, as CONTRIBUTING.md writes it: the name is in that file."""
+    for name, path in re.findall(r"`(\w+)(?:\(\))?`[\w ]* in `([\w./-]+)`", text):
+        full = os.path.join(SOURCE, path)
+        if path.startswith(ROOTS) and os.path.isfile(full) and name not in open(full, encoding="utf-8").read():
+            yield "%s says that `%s` is in %s, which has no such name" % (page, name, path)
+
+
+def main():
+    failures = []
+    for page in pages():
+        text = open(os.path.join(SOURCE, page), encoding="utf-8").read()
+        for check in (check_paths, check_anchors, check_contents):
+            failures += check(page, text)
+    for failure in failures:
+        print("FAILED", failure)
+    print("%d failures" % len(failures))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

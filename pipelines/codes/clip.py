@@ -1,85 +1,53 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes codes.webm, a camera's way along a shelf of parcels, and codes.json, its truth.
+"""Makes codes.webm, parcels that pass below a camera on a conveyor belt, and codes.json, its truth.
 
 codes.json: {"width", "height", "fps", "labels", "frames"}; a frame is a list of
 [class id, x0, y0, x1, y1, share] in pixels; share is how much of the code's box is in the frame.
 """
 import argparse
 import json
-import math
 import os
 import subprocess
 
-import cv2
 import numpy as np
 
-import backgrounds
-import prints
+import belt
+import parcels
 import scenes
+from belt import HEIGHT, WIDTH
 
-WIDTH, HEIGHT, FPS, FRAMES = 640, 480, 25, 100
-SHELF = (1800, 560)  # pixels of the scene that the camera passes
+FPS, FRAMES = 25, 100
+SPEED = 10.0  # units of the belt, a frame
 SEED = 5
-PLACES = 9  # prints beside one another
-LABEL_SIDE, CODE_SIDE = (330, 380), (150, 230)  # pixels, of a print's longer side
-TRIES = 30
-SENSOR_NOISE = 2.0  # standard deviation, levels of 255
-BITRATE = 1_300_000
+SENSOR_NOISE = 1.5  # standard deviation, levels of 255
+BITRATE = 1_600_000
+# What lies on the belt, from right to left: x and y of its middle, how it is turned (degrees).
+LOAD = ((parcels.tote, 356, -8, 5), (parcels.parcel, 18, 2, -4), (parcels.product, -328, -12, 7),
+        (parcels.fragile, -656, 10, -6), (parcels.bag, -1002, -2, 5))
 
 
-def shelf(rng):
-    """The scene, and its prints as they lie in it."""
-    picture = backgrounds.random_background(rng, *SHELF)
-    for _ in range(10):
-        item = prints.distractor(rng)
-        scenes.Placed(rng, item, rng.uniform(0.3, 0.8), rng.uniform((0, 0), SHELF)).draw(rng, picture)
-    placed = []
-    for i in range(PLACES):
-        for _ in range(TRIES):
-            label = i % 4 == 3
-            item = prints.label(rng) if label else prints.single(rng, 1 + i % 3)
-            scale = rng.uniform(*(LABEL_SIDE if label else CODE_SIDE)) / max(item.picture.shape[:2])
-            centre = ((i + 0.5) / PLACES * SHELF[0], SHELF[1] * rng.uniform(0.4, 0.6))
-            candidate = scenes.Placed(rng, item, scale, centre)
-            if item.regions and not any(scenes.common(candidate.extent, p.extent) for p in placed):
-                candidate.draw(rng, picture)
-                placed.append(candidate)
-                break
-    return picture, placed
-
-
-def view(when):
-    """2 x 3 matrix from the scene to the frame at a time of 0..1: a pass with a little sway."""
-    sway = math.sin(2 * math.pi * when)
-    zoom, roll = 1 + 0.06 * sway, math.radians(2.5) * math.sin(4 * math.pi * when)
-    centre = np.array([WIDTH / 2 + (SHELF[0] - WIDTH) * (0.5 - 0.5 * math.cos(math.pi * when)), SHELF[1] / 2])
-    c, s = zoom * math.cos(roll), zoom * math.sin(roll)
-    turn = np.array([[c, -s], [s, c]])
-    return np.concatenate([turn, ((WIDTH / 2, HEIGHT / 2) - turn @ centre)[:, None]], 1)
-
-
-def truth(placed, matrix):
+def truth(things, moved):
     rows = []
-    for item in placed:
-        for kind, points in zip(item.kinds, item.outlines):
-            box = scenes.bounds(points @ matrix[:, :2].T + matrix[:, 2])
-            seen = np.clip(box, 0, (WIDTH, HEIGHT, WIDTH, HEIGHT))
-            share = scenes.area(seen) / scenes.area(box)
+    for thing in things:
+        for kind, outline in thing.codes(moved):
+            box = scenes.bounds(outline)
+            part = np.clip(box, 0, (WIDTH, HEIGHT, WIDTH, HEIGHT))
+            share = scenes.area(part) / scenes.area(box)
             if share > 0:
-                rows.append([kind] + [round(float(v), 1) for v in seen] + [round(float(share), 2)])
+                rows.append([kind] + [round(float(v), 1) for v in part] + [round(float(share), 2)])
     return rows
 
 
 def frames():
     """Yields picture and truth."""
     rng = np.random.default_rng((scenes.CLIP, SEED))
-    picture, placed = shelf(rng)
+    stage = belt.Stage(rng)
+    things = [belt.Lying(make(rng), x, y, degrees) for make, x, y, degrees in LOAD]
     for i in range(FRAMES):
-        matrix = view(i / FRAMES)
-        frame = cv2.warpAffine(picture, matrix, (WIDTH, HEIGHT), flags=cv2.INTER_LINEAR,
-                               borderMode=cv2.BORDER_REFLECT)
+        moved = SPEED * i
+        frame = stage.frame(things, moved)
         frame = frame + rng.normal(0, SENSOR_NOISE, frame.shape)
-        yield np.clip(np.round(frame), 0, 255).astype(np.uint8), truth(placed, matrix)
+        yield np.clip(np.round(frame), 0, 255).astype(np.uint8), truth(things, moved)
 
 
 def encoder(path):

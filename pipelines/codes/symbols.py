@@ -29,7 +29,7 @@ CODE128 = """
 112412 122114 122411 142112 142211 241211 221114 413111 241112 134111 111242 121142 121241 114212
 124112 124211 411212 421112 421211 212141 214121 412121 111143 111341 131141 114113 114311 411113
 411311 113141 114131 311141 411131 211412 211214 211232 2331112""".split()
-START_B = 104
+START_B, TO_C = 104, 99
 
 MARKER_FAMILIES = tuple(getattr(cv2.aruco, "DICT_" + name) for name in (
     "4X4_50", "4X4_250", "5X5_100", "5X5_1000", "6X6_250", "7X7_50", "ARUCO_ORIGINAL",
@@ -41,10 +41,15 @@ def _row(bits):
     return np.where(np.frombuffer(bits.encode(), np.uint8) == ord("1"), DARK, LIGHT)[None].astype(np.uint8)
 
 
+def ean13_digits(digits):
+    """12 digits and their check digit."""
+    digits = list(digits)
+    return digits + [-sum(d * (3 if i % 2 else 1) for i, d in enumerate(digits)) % 10]
+
+
 def ean13_modules(digits):
     """95 modules of 12 digits and their check digit."""
-    digits = list(digits)
-    digits.append(-sum(d * (3 if i % 2 else 1) for i, d in enumerate(digits)) % 10)
+    digits = ean13_digits(digits)
     complement = str.maketrans("01", "10")
     left = "".join(EAN_A[d] if s == "A" else EAN_A[d].translate(complement)[::-1]
                    for d, s in zip(digits[1:7], EAN_SETS[digits[0]]))
@@ -54,8 +59,12 @@ def ean13_modules(digits):
 
 def code128_modules(text):
     """Code set B: printable ASCII."""
-    values = [START_B] + [ord(c) - 32 for c in text]
-    values.append((values[0] + sum(i * v for i, v in enumerate(values))) % 103)
+    return code128_of([START_B] + [ord(c) - 32 for c in text])
+
+
+def code128_of(values):
+    """A start symbol and others by their values; the check symbol and the stop pattern are added."""
+    values = values + [(values[0] + sum(i * v for i, v in enumerate(values))) % 103]
     widths = "".join(CODE128[v] for v in values) + CODE128[106]
     return _row("".join(("1" if i % 2 == 0 else "0") * int(w) for i, w in enumerate(widths)))
 

@@ -15,6 +15,7 @@ namespace {
 
 struct Search {
   std::function<bool(GstElement* element)> found;  // whether the search is for this element
+  bool doubts = true;                              // what cannot be known counts as found
   std::set<GstPad*> seen;  // pipelines may have loops, and branches that meet again
 };
 
@@ -32,7 +33,7 @@ bool continues_to(GstPad* pad, Search* search) {
     GValue item = G_VALUE_INIT;
     const GstIteratorResult result = gst_iterator_next(links.get(), &item);
     if (result == GST_ITERATOR_DONE) break;
-    if (result != GST_ITERATOR_OK) return true;  // pads come and go: who knows
+    if (result != GST_ITERATOR_OK) return search->doubts;  // pads come and go: who knows
     const PadPtr link(GST_PAD(g_value_dup_object(&item)));
     g_value_unset(&item);
     if (leads_to(link.get(), search)) return true;
@@ -42,12 +43,13 @@ bool continues_to(GstPad* pad, Search* search) {
 
 bool leads_to(GstPad* pad, Search* search) {
   if (!search->seen.insert(pad).second) return false;
-  if (has_probe(pad)) return true;
+  if (search->doubts && has_probe(pad)) return true;
   const PadPtr peer(gst_pad_get_peer(pad));
   if (!peer) return false;
   const std::unique_ptr<GstElement, Unref> element(gst_pad_get_parent_element(peer.get()));
   // A pad of no element, nor of a bin's wall, is an application's.
-  if (has_probe(peer.get()) || (!element && !GST_IS_PROXY_PAD(peer.get()))) return true;
+  const bool of_application = !element && !GST_IS_PROXY_PAD(peer.get());
+  if (of_application || (search->doubts && has_probe(peer.get()))) return search->doubts;
   // The elements in a bin do the bin's work.
   if (element && !GST_IS_BIN(element.get()) && search->found(element.get())) return true;
   return continues_to(peer.get(), search);
@@ -108,15 +110,25 @@ bool may_attach(GstElement* element) {
   return !known || is_one_of(origin.name, {"appsrc"}) || hands_off_frames(element);
 }
 
+bool tracks(GstElement* element) {
+  const Origin origin = origin_of(element);
+  return is_one_of(origin.package, {"gst-dvnn"}) && is_one_of(origin.name, {"dvtrack"});
+}
+
 }  // namespace
 
 bool has_reader_of_outputs(GstPad* src) {
-  Search search{may_read, {}};
+  Search search{may_read, true, {}};
   return leads_to(src, &search);
 }
 
 bool has_source_of_outputs(GstPad* sink) {
-  Search search{may_attach, {}};
+  Search search{may_attach, true, {}};
+  return leads_to(sink, &search);
+}
+
+bool has_tracker(GstPad* sink) {
+  Search search{tracks, false, {}};
   return leads_to(sink, &search);
 }
 

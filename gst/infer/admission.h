@@ -19,6 +19,7 @@ struct AdmissionRules {
   guint interval_frames = 1;  // one frame of so many; 1: each
   double max_rate = 0;        // inferences per second of running time on average; 0: no limit
   bool qos = true;
+  bool results_may_be_late = false;  // frames with tracked objects do not wait for theirs
 };
 
 enum class Verdict {

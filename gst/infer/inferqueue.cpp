@@ -18,7 +18,9 @@ InferQueue::InferQueue(const Limits& limits, Work work, SetTask set_task)
 // --- sink side ---------------------------------------------------------------------------------
 
 bool InferQueue::is_room(const InferItem& item) const {
-  if (!item.regions.empty() && inferences_ >= limits_.inferences) return false;
+  // One that may leave without results waits for nothing; it has all its slots.
+  const bool waits = !item.regions.empty() && item.leave_by_us == 0;
+  if (waits && inferences_ >= limits_.inferences) return false;
   return frames_ < limits_.frames;
 }
 
@@ -51,6 +53,7 @@ GstFlowReturn InferQueue::push_frame(ItemPtr item, size_t ready) {
     ++inferences_;
   }
   item->queued = true;
+  item->number = ++pushed_;
   ++frames_;
   changed_.notify_all();
   return GST_FLOW_OK;
@@ -165,6 +168,7 @@ void InferQueue::drop_all() {
     return true;
   };
   items_.erase(std::remove_if(items_.begin(), items_.end(), is_dropped), items_.end());
+  drop_late();
   todo_.clear();
 }
 
@@ -188,6 +192,7 @@ void InferQueue::settle(InferItem* item) {
   item->times.finished = g_get_monotonic_time();
   item->done = true;
   uncount(item);
+  if (item->late) end_late(item);
   changed_.notify_all();
 }
 
@@ -216,39 +221,127 @@ ItemPtr InferQueue::give_up_head(guint watchdog_ms) {
   return item;
 }
 
-ItemPtr InferQueue::pop(guint watchdog_ms) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  auto ready = [&] { return flow_ != GST_FLOW_OK || (!items_.empty() && items_.front()->done); };
-  // Looks at the clock only while a run may take too long.
-  constexpr std::chrono::milliseconds kTick{20};
-  while (!ready()) {
-    if (watchdog_ms == 0 || items_.empty()) {
-      changed_.wait(lock);
+// The frame goes; its regions are run on.
+ItemPtr InferQueue::leave_head() {
+  const ItemPtr head = items_.front();
+  auto item = std::make_shared<InferItem>();
+  late_.push_back(head);
+  items_.pop_front();
+  --frames_;
+  head->queued = false;
+  head->late = true;
+  item->network = head->network;
+  item->upstream_us = head->upstream_us;
+  item->number = head->number;
+  item->times = head->times;
+  item->times.finished = g_get_monotonic_time();
+  item->object = std::move(head->object);
+  return item;
+}
+
+void InferQueue::end_late(InferItem* item) {
+  const auto is_it = [&](const ItemPtr& other) { return other.get() == item; };
+  const auto found = std::find_if(late_.begin(), late_.end(), is_it);
+  if (found == late_.end()) return;  // forgotten
+  std::list<ItemPtr>& to = item->status.ok() ? late_done_ : late_failed_;
+  to.splice(to.end(), late_, found);
+}
+
+// As with a frame, what goes on is another item: the worker may yet return to this one.
+void InferQueue::give_up_late(guint watchdog_ms) {
+  const bool all_lost = count_lost(watchdog_ms) >= limits_.inferences;
+  for (auto late = late_.begin(); late != late_.end();) {
+    const ItemPtr item = *late;
+    if (!all_lost && !is_overdue(*item, watchdog_ms)) {
+      ++late;
       continue;
     }
-    changed_.wait_for(lock, kTick);
-    if (ready() || items_.empty()) continue;
-    const InferItem& head = *items_.front();
-    const bool overdue =
-        head.running > 0 && g_get_monotonic_time() - head.moved_us > int64_t{watchdog_ms} * 1000;
-    // Without any worker left, no one will run this frame either.
-    if (!overdue && count_lost(watchdog_ms) < limits_.inferences) continue;
-    ItemPtr item = give_up_head(watchdog_ms);
-    busy_ = true;
-    changed_.notify_all();
-    return item;
+    auto failed = std::make_shared<InferItem>();
+    failed->status = no_answer(watchdog_ms);
+    failed->network = item->network;
+    failed->late = true;
+    late_failed_.push_back(std::move(failed));
+    late = late_.erase(late);
+    give_up_work(item.get());
+    uncount(item.get());
   }
-  if (flow_ != GST_FLOW_OK) {
-    set_task_(false);
-    if (flow_ == GST_FLOW_FLUSHING) drop_all();
-    changed_.notify_all();
-    return nullptr;
+}
+
+void InferQueue::drop_late() {
+  for (const ItemPtr& item : late_) {
+    give_up_work(item.get());
+    uncount(item.get());
   }
-  ItemPtr item = items_.front();
-  remove_head();
+  late_.clear();
+  late_done_.clear();
+  late_failed_.clear();
+}
+
+void InferQueue::forget_late() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  drop_late();
+  changed_.notify_all();
+}
+
+std::list<ItemPtr> InferQueue::take_late() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return std::exchange(late_done_, {});
+}
+
+bool InferQueue::is_overdue(const InferItem& item, guint watchdog_ms) const {
+  return item.running > 0 && g_get_monotonic_time() - item.moved_us > int64_t{watchdog_ms} * 1000;
+}
+
+// Looks at the clock only while a run may take too long, or a frame is to leave.
+void InferQueue::wait_for_head(std::unique_lock<std::mutex>* lock, guint watchdog_ms) {
+  constexpr std::chrono::microseconds kTick{20000};
+  const bool watches = watchdog_ms > 0 && !(items_.empty() && late_.empty());
+  const int64_t leave_by = items_.empty() ? 0 : items_.front()->leave_by_us;
+  if (leave_by > 0) {
+    const std::chrono::microseconds left(leave_by - g_get_monotonic_time());
+    changed_.wait_for(*lock, watches ? std::min(left, kTick) : left);
+  } else if (watches) {
+    changed_.wait_for(*lock, kTick);
+  } else {
+    changed_.wait(*lock);
+  }
+}
+
+ItemPtr InferQueue::hand_out(ItemPtr item) {
   busy_ = true;
   changed_.notify_all();
   return item;
+}
+
+ItemPtr InferQueue::pop(guint watchdog_ms) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (flow_ == GST_FLOW_OK) {
+    if (!late_failed_.empty()) {
+      ItemPtr failed = late_failed_.front();
+      late_failed_.pop_front();
+      return hand_out(std::move(failed));
+    }
+    if (!items_.empty()) {
+      const ItemPtr head = items_.front();
+      if (head->done) {
+        remove_head();
+        return hand_out(head);
+      }
+      if (head->leave_by_us > 0 && g_get_monotonic_time() >= head->leave_by_us) {
+        return hand_out(leave_head());
+      }
+      // Without any worker left, no one will run this frame either.
+      const bool lost = watchdog_ms > 0 && (is_overdue(*head, watchdog_ms) ||
+                                            count_lost(watchdog_ms) >= limits_.inferences);
+      if (lost) return hand_out(give_up_head(watchdog_ms));
+    }
+    if (watchdog_ms > 0) give_up_late(watchdog_ms);
+    if (late_failed_.empty()) wait_for_head(&lock, watchdog_ms);
+  }
+  set_task_(false);
+  if (flow_ == GST_FLOW_FLUSHING) drop_all();
+  changed_.notify_all();
+  return nullptr;
 }
 
 // After EOS from downstream, only what begins or ends a stream passes.

@@ -8,6 +8,12 @@
 // A frame may have more regions than there are slots. It is pushed when the first regions have
 // theirs; the sink side fills the others while workers run these, and tells the queue of each.
 //
+// A frame may be told to leave by a time. If it is not done by then it is popped without results,
+// and what is left of its item is late work: workers go on with it, nobody waits for it, and the
+// source side takes what it came to (take_late()) when the next frame leaves. Late work that has
+// failed is popped like a frame, so that somebody is told. What is still under way is forgotten
+// with a flush, and wherever the source side says that nothing of it will fit any more.
+//
 // The queue owns, under one lock, what gstqueue.c calls srcresult, eos and unexpected, and keeps
 // its rules: a flow return other than OK stops both sides and goes upstream; after EOS from
 // downstream frames are refused, but a segment or a stream start lifts that the moment it is
@@ -22,6 +28,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -38,6 +45,13 @@ namespace dvnn::gst {
 struct LoadedNetwork;
 struct TensorOutput;
 
+/// An object that is known again by its track, and where it was when it was looked at.
+struct Followed {
+  guint64 track = 0;
+  gint class_id = 0;
+  image::Corners box;
+};
+
 /// One region of a frame in flight: what it is, and how the network's input shows it; its slot
 /// until the run is over, then its outputs (views of the slot, or copies).
 struct Region {
@@ -46,6 +60,8 @@ struct Region {
   SlotPtr slot;
   int64_t ready_us = 0;  // when it was filled
   std::vector<MemoryPtr> outputs;
+  Followed followed;       // of a frame that may leave before its results: whose they are
+  bool predicted = false;  // seen in an earlier frame, and moved with its object
 };
 
 /// A frame or an event on its way.
@@ -59,6 +75,9 @@ struct InferItem {
   Status status;  // of conversion and run
   FrameTimes times;
   int64_t upstream_us = 0;  // see LatencyMeter::frame_ready()
+  int64_t leave_by_us = 0;  // the monotonic time at which it goes without results; 0: never
+  guint64 number = 0;       // of the frame, counted by the queue
+  bool late = false;        // what is left of an item whose frame has gone
   // The queue's lock.
   bool done = true;      // run, or nothing to run
   bool counted = false;  // among the inferences that are not done
@@ -122,8 +141,13 @@ class InferQueue {
 
   // --- source side ---
   /// The next item; null when the flow stops, and the task has been paused. A run that takes longer
-  /// than `watchdog_ms` milliseconds (0: no limit) is given up: the item then has failed.
+  /// than `watchdog_ms` milliseconds (0: no limit) is given up: the item then has failed. Late work
+  /// that has failed comes as an item without an object.
   ItemPtr pop(guint watchdog_ms);
+  /// Late work that has been done since, in the order in which it was done.
+  std::list<ItemPtr> take_late();
+  /// Nobody wants the results of frames that have left: what follows is of another kind.
+  void forget_late();
   struct Stopped {
     bool stopped = false;
     GstFlowReturn flow = GST_FLOW_OK;
@@ -154,6 +178,13 @@ class InferQueue {
   void drop_all();
   bool drop_until_new_stream();
   ItemPtr give_up_head(guint watchdog_ms);
+  ItemPtr leave_head();
+  void end_late(InferItem* item);
+  void give_up_late(guint watchdog_ms);
+  void drop_late();
+  void wait_for_head(std::unique_lock<std::mutex>* lock, guint watchdog_ms);
+  bool is_overdue(const InferItem& item, guint watchdog_ms) const;
+  ItemPtr hand_out(ItemPtr item);
   size_t count_lost(guint watchdog_ms) const;
 
   // A run that is under way, of an item that a flush may have dropped.
@@ -168,8 +199,12 @@ class InferQueue {
   std::condition_variable changed_;
   std::deque<ItemPtr> items_;  // in stream order
   std::deque<ItemPtr> todo_;   // those with regions that no worker has taken, in stream order
-  size_t inferences_ = 0;      // in items_, not done
-  size_t frames_ = 0;          // in items_
+  // Items whose frames have left: under way, done, and failed. Moving from list to list takes no
+  // memory.
+  std::list<ItemPtr> late_, late_done_, late_failed_;
+  guint64 pushed_ = 0;     // frames
+  size_t inferences_ = 0;  // in items_ and late_, not done
+  size_t frames_ = 0;      // in items_
   GstFlowReturn flow_ = GST_FLOW_FLUSHING;
   bool eos_ = false;         // EOS has been queued
   bool unexpected_ = false;  // downstream has said EOS: no frames, please

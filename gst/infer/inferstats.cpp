@@ -78,7 +78,7 @@ guint64 InferStats::get(Count what) const {
 }
 
 GstStructure* InferStats::to_structure() const {
-  static const char* const kCounts[] = {"inferred", "passed", "late", "dropped", "waits"};
+  static const char* const kCounts[] = {"inferred", "passed", "late", "dropped", "waits", "joined"};
   static const char* const kTimes[] = {"conversion", "waiting", "device", "cpu"};
   const std::lock_guard<std::mutex> lock(mutex_);
   GstStructure* s = gst_structure_new_empty("dvnn-stats");

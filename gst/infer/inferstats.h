@@ -33,7 +33,7 @@ class Durations {
 /// Thread safe.
 class InferStats {
  public:
-  enum class Count { kInferred, kPassed, kLate, kDropped, kWaits, kLast };
+  enum class Count { kInferred, kPassed, kLate, kDropped, kWaits, kJoined, kLast };
   enum class Time { kConversion, kWaiting, kDevice, kCpu, kLast };
 
   void reset();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "infer/slotpool.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/guard.h"
@@ -118,6 +119,11 @@ bool SlotPool::busy() const {
 bool SlotPool::plenty() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return out_ + counts_.reserve < size();
+}
+
+size_t SlotPool::free_upstream() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return size() - std::min(size(), out_ + counts_.reserve);
 }
 
 size_t SlotPool::free_count() const {

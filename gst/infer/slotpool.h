@@ -23,9 +23,12 @@
 //     released when its frame is pushed, so this wait ends when downstream takes a frame, as any
 //     element's wait does. Frames in dvinfer's queue need nothing that this wait holds. A frame
 //     with several regions is in the queue while its further regions wait: of these, each slot that
-//     is not one of a view is run and free again without the regions that wait.
+//     is not one of a view is run and free again without the regions that wait. For a frame that
+//     may leave before its results dvinfer does not wait: what gets no slot is left out.
 //  3. Nobody waits for downstream to release a frame. Outputs leave as views only while more than
-//     `reserve` slots are free; else they are copied, and the slot is free at once.
+//     `reserve` slots are free; else they are copied, and the slot is free at once. Outputs of a
+//     frame that may leave before its results are always copied: nobody knows how long they wait
+//     for a frame to join (lateresults.h).
 //
 // Only workers wait for a run of the device, and whoever takes or lets go of slots for its other
 // calls; dvinfer's watchdog bounds all of these waits (watchdog.h).
@@ -96,6 +99,8 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
 
   size_t size() const { return counts_.shared + counts_.reserve; }
   size_t free_count() const;
+  /// How many of them dvconvert could have.
+  size_t free_upstream() const;
   const std::shared_ptr<network::Network>& network() const { return network_; }
 
  private:

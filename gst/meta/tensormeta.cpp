@@ -66,6 +66,7 @@ static gboolean gst_dv_tensor_meta_transform(GstBuffer* to, GstMeta* meta, GstBu
   copy->region_kind = from->region_kind;
   copy->region_name = from->region_name;
   copy->object = from->object;
+  copy->predicted = from->predicted;
   copy->x0 = part.x0, copy->y0 = part.y0, copy->x1 = part.x1, copy->y1 = part.y1;
   if (from->network) copy->network = gst_dv_network_info_ref(from->network);
   return TRUE;

@@ -249,6 +249,7 @@ static FrameView gst_dv_convert_choose(GstDvConvert* self, GstBuffer* frame) {
   const dvnn::image::Size size = {static_cast<double>(GST_VIDEO_INFO_WIDTH(&priv.info)),
                                   static_cast<double>(GST_VIDEO_INFO_HEIGHT(&priv.info))};
   const GstClockTime time = dvnn::gst::running_time(GST_BASE_TRANSFORM(self)->segment, frame);
+  priv.chooser.set_room(priv.request ? dvnn::gst::room_for_objects(*priv.request) : 0);
   view.regions = priv.chooser.choose(frame, time, size, view.view);
   // A frame that an earlier network has not seen gives this one nothing to look at.
   if (priv.chooser.is_unknown()) view.verdict = Verdict::kPass;

@@ -154,6 +154,10 @@ void RegionChooser::find_objects(GstBuffer* frame, const image::Size& size) {
     if (is_wanted(*object, *meta, size)) wanted_.push_back(object);
   }
   unknown_ = wanted_.empty() && is_unseen(meta, settings_.object_network);
+  const auto is_unknown = [](const GstDvObject* object) { return object->track_id == 0; };
+  in_turn_ = room_ > 0 && !std::all_of(wanted_.begin(), wanted_.end(), is_unknown);
+  if (!in_turn_) return;
+  wanted_.erase(std::remove_if(wanted_.begin(), wanted_.end(), is_unknown), wanted_.end());
 }
 
 // Leaves those that are looked at, in the order of their urgency. Without a time each frame is long
@@ -161,6 +165,9 @@ void RegionChooser::find_objects(GstBuffer* frame, const image::Size& size) {
 void RegionChooser::spend_budget(GstClockTime time) {
   regions::BudgetRules rules;
   rules.max_per_frame = settings_.max_per_frame;
+  if (in_turn_ && (rules.max_per_frame == 0 || rules.max_per_frame > room_)) {
+    rules.max_per_frame = room_;
+  }
   rules.max_rate = settings_.max_rate;
   rules.refresh = static_cast<regions::Time>(settings_.refresh) * GST_MSECOND;
   if (!rules.limits()) return;

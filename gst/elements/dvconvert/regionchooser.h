@@ -21,6 +21,9 @@ class RegionChooser {
 
   /// Cheap where nothing has changed.
   void configure(const RegionSettings& settings);
+  /// Tracked objects of the next frames are looked at in turn, this many of a frame at most, and
+  /// those without a track not beside them; 0: all are, as the settings say.
+  void set_room(size_t objects) { room_ = objects; }
   /// The frame's regions, seen as `how` says but for its region; null where the frame is looked at
   /// as `how` says, or if nobody knows (is_unknown()). `size` is what the caps say, `time` when the
   /// frame is, if it is known.
@@ -56,6 +59,8 @@ class RegionChooser {
   List kept_;
   image::Corners kept_visible_;
   image::View kept_how_;
+  size_t room_ = 0;       // see set_room()
+  bool in_turn_ = false;  // whether that counts for this frame
   size_t turn_ = 0;       // the next tile
   bool unknown_ = false;  // see is_unknown()
   // Objects.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elements/dvconvert/slottaker.h"
 
+#include <algorithm>
 #include <utility>
 
 GST_DEBUG_CATEGORY_EXTERN(dv_convert_debug);
@@ -27,6 +28,11 @@ SlotPtr SlotTaker::take(GstObject* element, const TensorRequest& request, bool m
   request.intake->stats.time(InferStats::Time::kWaiting,
                              static_cast<int64_t>(taken.value().waited.count()));
   return std::move(taken.value().slot);
+}
+
+size_t room_for_objects(const TensorRequest& request) {
+  if (!request.intake->admission.rules().results_may_be_late) return 0;
+  return std::max<size_t>(1, request.pool->free_upstream());
 }
 
 }  // namespace dvnn::gst

@@ -58,6 +58,7 @@
 
 #include <gst/video/video.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "base/format.h"
@@ -210,6 +211,12 @@ static void gst_dv_decode_merge(GstDvDecode* self, const std::vector<GstDvTensor
   }
 }
 
+// A frame's outputs may all have come late: then the network has not seen it.
+static bool gst_dv_decode_is_inferred(const std::vector<GstDvTensorMeta*>& regions) {
+  return std::any_of(regions.begin(), regions.end(),
+                     [](const GstDvTensorMeta* region) { return !region->predicted; });
+}
+
 // Decodes the outputs of all regions that the network was shown.
 static Status gst_dv_decode_outputs(GstDvDecode* self, GstBuffer* frame,
                                     const std::vector<GstDvTensorMeta*>& regions,
@@ -239,6 +246,15 @@ static void gst_dv_decode_release_outputs(GstBuffer* frame,
 #endif
     gst_buffer_remove_meta(frame, &outputs->meta);
   }
+}
+
+// A box that takes its object's place does so in the frame that it was found in, or not at all.
+static void gst_dv_decode_drop_late(GstBuffer* frame, std::vector<GstDvTensorMeta*>* regions) {
+  const auto first_late =
+      std::stable_partition(regions->begin(), regions->end(),
+                            [](const GstDvTensorMeta* region) { return !region->predicted; });
+  gst_dv_decode_release_outputs(frame, {first_late, regions->end()});
+  regions->erase(first_late, regions->end());
 }
 
 // Says once that outputs never come: no dvinfer is upstream, or something loses them.
@@ -311,6 +327,7 @@ static GstFlowReturn gst_dv_decode_frame(GstDvDecode* self, GstBuffer* frame) {
   GstDvNetworkInfo* network = outputs->network;
   std::vector<GstDvTensorMeta*>& regions = priv.regions;
   dvnn::gst::find_outputs(network, frame, &regions);
+  if (settings.refine) gst_dv_decode_drop_late(frame, &regions);
   Topic topic = Topic::kData;
   const Status status = gst_dv_decode_outputs(self, frame, regions, settings, &topic);
   if (!status.ok()) {
@@ -330,7 +347,8 @@ static GstFlowReturn gst_dv_decode_frame(GstDvDecode* self, GstBuffer* frame) {
   GST_LOG_OBJECT(self, "%u objects by '%s' at %" GST_TIME_FORMAT, attached, name,
                  GST_TIME_ARGS(GST_BUFFER_PTS(frame)));
   if (message && (!message->empty() || settings.post_empty)) {
-    message->post(GST_ELEMENT(self), GST_BASE_TRANSFORM(self)->segment, frame, name, true);
+    message->post(GST_ELEMENT(self), GST_BASE_TRANSFORM(self)->segment, frame, name,
+                  gst_dv_decode_is_inferred(regions));
   }
   gst_dv_decode_release_outputs(frame, regions);
   return GST_FLOW_OK;

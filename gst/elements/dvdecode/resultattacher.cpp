@@ -65,8 +65,10 @@ void ResultAttacher::renew(GstDvObjectsMeta* meta, const gchar* network, const R
   for (const GstDvTensorMeta* region : regions) {
     const GstDvObject* whole = whole_of(region, meta);
     if (!whole || whole->track_id == 0) continue;
-    kept_.renew(whole->track_id, box_of(*whole));
+    // Another network's results are not this one's, also on other tracks.
+    if (network_ != network) kept_.reset();
     network_ = network;
+    kept_.renew(whole->track_id, box_of(*whole));
   }
 }
 
@@ -110,6 +112,7 @@ guint ResultAttacher::attach(GstBuffer* frame, const gchar* network, const Regio
     if (whole && whole->track_id != 0) kept_.add(whole->track_id, one);
     GstDvObject* object = add_result(frame, meta, pass, one, whole, settings.exports);
     if (object != whole && region) object->region = region->region_name;
+    if (object != whole && region && region->predicted) object->predicted = TRUE;
     if (message) message->append(*object);
   }
   recall(frame, meta, pass, settings, message);

@@ -31,6 +31,10 @@
  * inference in between, marked so in their #GstDvObjectsMeta. This is decided before a frame is
  * converted, also by a dvconvert upstream.
  *
+ * With #GstDvInfer:when-busy at `pass`, frames on which the network looks at objects that have
+ * tracks do not wait for it either: they leave, and its results join the next frame on which the
+ * track is. #GstDvInfer:late-results and #GstDvInfer:late-after say otherwise.
+ *
  * ## Another network
  *
  * #GstDvInfer:network, #GstDvInfer:weights and #GstDvInfer:input-size may be set while playing. The
@@ -179,6 +183,7 @@ static gboolean gst_dv_infer_start(GstDvInfer* self,
   priv.intake->latency.reset();
   priv.first_run_us = 0;
   priv.outputs_pushed = 0;
+  priv.late.reset();
   gst_dv_infer_try_out(self, loaded, settings.watchdog_ms, *cancellation);
   dvnn::gst::InferQueue::Limits limits;
   limits.inferences = settings.max_in_flight;
@@ -358,7 +363,8 @@ static void gst_dv_infer_class_init(GstDvInferClass* klass) {
       g_param_spec_boxed(
           "stats", "Statistics",
           "Frames since the start: inferred, passed (without inference), late (passed for QoS), "
-          "dropped (on-error=drop), waits (for a slot); conversion, waiting, device and cpu time, "
+          "dropped (on-error=drop), joined (results that a later frame got), waits (for a slot); "
+          "conversion, waiting, device and cpu time, "
           "each as mean, p50, p99 and max in milliseconds; slots and slots-free; device-busy, 0..1",
           GST_TYPE_STRUCTURE, static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
   prop_active_device = prop_stats + 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The definitions that dvinfer's files share: the element (properties, states; dvinfer.cpp), its
-// networks (dvinfernetworks.cpp), its sink pad (dvinfersink.cpp), its source pad (dvinfersrc.cpp)
-// and caps (dvinfercaps.cpp).
+// networks (dvinfernetworks.cpp), its sink pad (dvinfersink.cpp), its source pad (dvinfersrc.cpp),
+// results that come late (dvinferlate.cpp) and caps (dvinfercaps.cpp).
 #pragma once
 
 #include <gst/video/video.h>
@@ -20,7 +20,9 @@
 #include "frames/tensoroutput.h"
 #include "infer/inferqueue.h"
 #include "infer/intake.h"
+#include "infer/lateresults.h"
 #include "infer/networkloader.h"
+#include "meta/viewmeta.h"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_dv_infer_debug);
 
@@ -61,6 +63,8 @@ struct GstDvInferPrivate {
   } sink;
   // Source pad's task only.
   gint64 stats_posted_us = 0;
+  dvnn::gst::LateResults late;
+  std::weak_ptr<dvnn::gst::LoadedNetwork> late_of;  // the network whose results these are
   guint outputs_pushed = 0;  // frames with outputs, until the element has looked for readers
 #ifdef DVNN_HAVE_TENSORS
   dvnn::image::Size out_size;  // of the frames that leave
@@ -143,6 +147,25 @@ dvnn::Status gst_dv_infer_run(GstDvInfer* self, dvnn::gst::InferItem* item, size
 void gst_dv_infer_post_stats(GstDvInfer* self);
 /// Starts or pauses the source pad's task.
 void gst_dv_infer_set_task(GstDvInfer* self, bool run);
+
+/// Sees to it that a region has a slot. It is waited for, as slotpool.h says, unless the frame may
+/// leave before its results: without a slot, the region has none.
+dvnn::Status gst_dv_infer_fill(GstDvInfer* self, GstBuffer* frame, const dvnn::gst::FrameView& view,
+                               dvnn::gst::InferItem* item, size_t index);
+
+// --- dvinferlate.cpp ---
+/// Whether a frame of those regions may leave before its results; notes by when, and whose they
+/// are.
+bool gst_dv_infer_may_leave(GstDvInfer* self, GstBuffer* frame, dvnn::gst::InferItem* item);
+/// Fills the regions of such a frame for which there are slots, and leaves the others out.
+dvnn::Status gst_dv_infer_fill_at_once(GstDvInfer* self, GstBuffer* frame,
+                                       const dvnn::gst::FrameView& view,
+                                       dvnn::gst::InferItem* item);
+/// Adds late results to a frame that leaves, as regions of its own.
+void gst_dv_infer_join_late(GstDvInfer* self, const dvnn::gst::InferRules& rules,
+                            dvnn::gst::InferItem* item);
+/// What is late belongs to no frame that will come.
+void gst_dv_infer_forget_late(GstDvInfer* self);
 
 // --- dvinferworkers.cpp ---
 /// Worker threads as GstTasks, announced by STREAM_STATUS messages, so that an application can set

@@ -100,15 +100,19 @@ static int64_t gst_dv_infer_upstream_wait(GstDvInfer* self, GstClockTime running
   return static_cast<int64_t>((now - running_time - upstream) / GST_USECOND);
 }
 
-// A slot of our own, waited for as slotpool.h says; null when the flow stops.
-static dvnn::Result<SlotPtr> gst_dv_infer_own_slot(GstDvInfer* self, SlotPool* pool) {
+// A slot of our own, waited for as slotpool.h says; null when the flow stops, or if a frame that
+// does not wait would have to.
+static dvnn::Result<SlotPtr> gst_dv_infer_own_slot(GstDvInfer* self, SlotPool* pool,
+                                                   bool waits = true) {
   constexpr std::chrono::milliseconds kTell{100};
   const gint64 start = g_get_monotonic_time();
   bool waited = false;
   while (self->priv->queue->flow() == GST_FLOW_OK) {
-    DVNN_ASSIGN(SlotPool::Taken taken,
-                pool->take(SlotPool::Taker::kOwn, SlotPool::Clock::now() + kTell));
+    DVNN_ASSIGN(
+        SlotPool::Taken taken,
+        pool->take(SlotPool::Taker::kOwn, SlotPool::Clock::now() + (waits ? kTell : kTell.zero())));
     if (taken.outcome == SlotPool::Outcome::kFlushing) break;
+    if (!waits) return std::move(taken.slot);
     if (taken.waited.count() > 1000 && !std::exchange(waited, true)) {
       self->priv->intake->stats.count(InferStats::Count::kWaits);
     }
@@ -123,8 +127,8 @@ static dvnn::Result<SlotPtr> gst_dv_infer_own_slot(GstDvInfer* self, SlotPool* p
   return SlotPtr();
 }
 
-// Converts a region that comes without a tensor of ours, as its view says. Without a slot, because
-// the flow stops, the region has none.
+// Converts a region that comes without a tensor of ours, as its view says. Where there is no slot
+// for it, the region has none.
 static Status gst_dv_infer_convert(GstDvInfer* self, GstBuffer* frame,
                                    const dvnn::image::View& view, InferItem* item, size_t index) {
   auto& sink = self->priv->sink;
@@ -136,7 +140,8 @@ static Status gst_dv_infer_convert(GstDvInfer* self, GstBuffer* frame,
   DVNN_ASSIGN(FrameConverter * converter,
               sink.converters.get(index, sink.video, {loaded.network->input_desc(), {}},
                                   loaded.network->model().input.picture, view));
-  DVNN_ASSIGN(SlotPtr slot, gst_dv_infer_own_slot(self, loaded.pool.get()));
+  const bool waits = item->leave_by_us == 0;
+  DVNN_ASSIGN(SlotPtr slot, gst_dv_infer_own_slot(self, loaded.pool.get(), waits));
   if (!slot) return {};
   const gint64 start = g_get_monotonic_time();
   DVNN_TRY(converter->convert(frame, slot->slot.get(), dvnn::network::InputKind::kTensor));
@@ -232,9 +237,8 @@ static Status gst_dv_infer_take_frame(GstDvInfer* self, InferItem* item, FrameVi
   return {};
 }
 
-// Sees to it that a region has a slot.
-static Status gst_dv_infer_fill(GstDvInfer* self, GstBuffer* frame, const FrameView& view,
-                                InferItem* item, size_t index) {
+Status gst_dv_infer_fill(GstDvInfer* self, GstBuffer* frame, const FrameView& view, InferItem* item,
+                         size_t index) {
   if (item->regions[index].slot) return {};
   return dvnn::guarded("the frame cannot be converted", [&] {
     return gst_dv_infer_convert(self, frame, gst_dv_infer_region_view(view, index), item, index);
@@ -313,7 +317,9 @@ static GstFlowReturn gst_dv_infer_take_buffer(GstDvInfer* self, dvnn::gst::Buffe
   });
   GstBuffer* frame = GST_BUFFER_CAST(item->object.get());
   if (item->status.ok() && !item->regions.empty()) {
-    item->status = gst_dv_infer_fill(self, frame, view, item.get(), 0);
+    item->status = gst_dv_infer_may_leave(self, frame, item.get())
+                       ? gst_dv_infer_fill_at_once(self, frame, view, item.get())
+                       : gst_dv_infer_fill(self, frame, view, item.get(), 0);
   }
   const bool first = item->status.ok() && !item->regions.empty() && item->regions[0].slot;
   if (!first) item->regions.clear();
@@ -321,9 +327,10 @@ static GstFlowReturn gst_dv_infer_take_buffer(GstDvInfer* self, dvnn::gst::Buffe
   const bool passes = item->regions.empty() && item->status.ok();
   if (passes && item->tensors) return priv.queue->flow();
   const int64_t arrived = item->times.arrived;
-  const bool more = item->regions.size() > 1;
+  const bool more = item->regions.size() > 1 && item->leave_by_us == 0;
   auto others = more ? dvnn::gst::ref(frame) : nullptr;
-  GstFlowReturn flow = priv.queue->push_frame(more ? item : std::move(item), 1);
+  GstFlowReturn flow =
+      priv.queue->push_frame(more ? item : std::move(item), more ? 1 : dvnn::gst::InferQueue::kAll);
   if (more && flow == GST_FLOW_OK) {
     gst_dv_infer_fill_others(self, std::move(others), view, item);
     flow = priv.queue->flow();

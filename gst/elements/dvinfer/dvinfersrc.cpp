@@ -66,8 +66,10 @@ static dvnn::Result<MemoryPtr> gst_dv_infer_output_memory(const SlotPtr& slot, s
 // Takes the outputs off the slot: as views only while slots are plenty (slotpool.h), else as
 // copies. `stream`: how they leave as buffers, or null.
 static Status gst_dv_infer_take_outputs(const dvnn::network::Model& model,
-                                        const dvnn::gst::TensorOutput* stream, Region* region) {
-  const bool as_views = region->slot->pool->plenty();
+                                        const dvnn::gst::TensorOutput* stream, bool may_be_late,
+                                        Region* region) {
+  // Nobody knows how long a late result waits.
+  const bool as_views = !may_be_late && region->slot->pool->plenty();
   for (size_t i = 0; i < model.outputs.size(); ++i) {
     const dvnn::ConstTensorView output = (*region->slot)->output(i);
     const bool as_it_is = !stream || stream->is_as_it_is(i, output.desc);
@@ -110,8 +112,8 @@ Status gst_dv_infer_run(GstDvInfer* self, InferItem* item, size_t index) {
   }
   region.slot->pool->finished(region.slot);
   if (!status.ok()) return status;
-  DVNN_TRY(
-      gst_dv_infer_take_outputs(item->network->network->model(), item->tensors.get(), &region));
+  DVNN_TRY(gst_dv_infer_take_outputs(item->network->network->model(), item->tensors.get(),
+                                     item->leave_by_us > 0, &region));
   stats.time(InferStats::Time::kDevice, times.device_us);
   stats.time(InferStats::Time::kCpu, times.cpu_us);
   return {};
@@ -139,6 +141,7 @@ static void gst_dv_infer_attach_region(InferItem* item, guint index, GstBuffer* 
   meta->region_kind = region.tag.kind;
   meta->region_name = region.tag.name;
   meta->object = region.tag.object;
+  meta->predicted = region.predicted;
   const dvnn::image::Corners& part = region.shown.part;
   meta->x0 = part.x0, meta->y0 = part.y0, meta->x1 = part.x1, meta->y1 = part.y1;
 }
@@ -161,12 +164,14 @@ static void gst_dv_infer_export(GstDvInfer* self, const InferRules& rules, const
 
 // Says on the frame whether the network has seen it.
 static void gst_dv_infer_mark(const InferItem& item, GstBuffer* frame) {
-  const bool inferred = !item.regions.empty() || item.nothing_to_see;
+  const auto own = std::count_if(item.regions.begin(), item.regions.end(),
+                                 [](const Region& region) { return !region.predicted; });
+  const bool inferred = own > 0 || item.nothing_to_see;
   GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);
   const guint index =
       gst_dv_objects_meta_add_pass(meta, gst_dv_network_info_get_name(item.network->info.get()),
                                    inferred ? GST_DV_PASS_INFERRED : GST_DV_PASS_SKIPPED);
-  gst_dv_objects_meta_get_pass(meta, index)->regions = static_cast<guint>(item.regions.size());
+  gst_dv_objects_meta_get_pass(meta, index)->regions = static_cast<guint>(own);
 }
 
 // The frame with its outputs, or a buffer of tensors.
@@ -221,7 +226,10 @@ void gst_dv_infer_estimate_latency(GstDvInfer* self) {
   const bool waits = rules.when_busy == dvnn::gst::WhenBusy::kWait;
   const int64_t runs =
       priv.first_run_us <= period ? 1 : rules.max_in_flight + (waits ? kAtDoors : 0);
-  priv.intake->latency.estimate(runs * priv.first_run_us);
+  // Frames with tracked objects leave without it.
+  const bool leaves = rules.results_may_be_late() && dvnn::gst::has_tracker(self->sinkpad);
+  priv.intake->latency.estimate(leaves ? int64_t{rules.late_after_ms} * 1000
+                                       : runs * priv.first_run_us);
   gst_dv_infer_limit_frames(self, rules);
 }
 
@@ -282,6 +290,17 @@ static void gst_dv_infer_count_outputs(GstDvInfer* self) {
   if (pushed != G_MAXUINT && ++pushed == kFramesBeforeLook) gst_dv_infer_look_for_readers(self);
 }
 
+// Late work that has failed; its frame has left.
+static GstFlowReturn gst_dv_infer_tell_of_late(GstDvInfer* self, InferItem* work) {
+  const Error error = work->status.error().within("a result that was late");
+  if (gst_dv_infer_rules(self).on_error == OnError::kError) {
+    gst_dv_infer_post_error(self, Topic::kData, error);
+    return GST_FLOW_ERROR;
+  }
+  dvnn::gst::post_warning(GST_ELEMENT(self), Topic::kData, error);
+  return GST_FLOW_OK;
+}
+
 static GstFlowReturn gst_dv_infer_push_frame(GstDvInfer* self, InferItem* item) {
   GstDvInferPrivate& priv = *self->priv;
   const InferRules rules = gst_dv_infer_rules(self);
@@ -290,6 +309,7 @@ static GstFlowReturn gst_dv_infer_push_frame(GstDvInfer* self, InferItem* item) 
     return rules.on_error == OnError::kError ? GST_FLOW_ERROR : GST_FLOW_OK;
   }
   if (!item->regions.empty()) priv.intake->stats.count(InferStats::Count::kInferred);
+  if (!item->tensors) gst_dv_infer_join_late(self, rules, item);
   gst_dv_infer_report_latency(self, rules);
   gst_dv_infer_report_stats(self, rules);
   if (!item->regions.empty() && !item->tensors) gst_dv_infer_count_outputs(self);
@@ -311,6 +331,10 @@ static GstFlowReturn gst_dv_infer_push_frame(GstDvInfer* self, InferItem* item) 
 static GstFlowReturn gst_dv_infer_push_event(GstDvInfer* self, InferItem* item) {
   dvnn::gst::EventPtr event(GST_EVENT_CAST(item->object.release()));
   const bool is_eos = GST_EVENT_TYPE(event.get()) == GST_EVENT_EOS;
+  const bool begins = GST_EVENT_TYPE(event.get()) == GST_EVENT_STREAM_START ||
+                      GST_EVENT_TYPE(event.get()) == GST_EVENT_SEGMENT ||
+                      GST_EVENT_TYPE(event.get()) == GST_EVENT_CAPS;
+  if (is_eos || begins) gst_dv_infer_forget_late(self);
   const guint pushed = self->priv->outputs_pushed;
   if (is_eos && pushed > 0 && pushed != G_MAXUINT) gst_dv_infer_look_for_readers(self);
 #ifdef DVNN_HAVE_TENSORS
@@ -332,12 +356,14 @@ static void gst_dv_infer_src_loop(gpointer user_data) {
     return queue->pop(gst_dv_infer_rules(self).watchdog_ms);
   });
   if (!item) return;
-  const bool is_event = !item->is_frame();
+  const bool is_late = item->late;
+  const bool is_event = !is_late && !item->is_frame();
   bool told = true;  // of an exception
   const GstFlowReturn flow =
       dvnn::gst::guard(self, "a frame cannot be handed on", GST_FLOW_ERROR, [&] {
-        const GstFlowReturn pushed = is_event ? gst_dv_infer_push_event(self, item.get())
-                                              : gst_dv_infer_push_frame(self, item.get());
+        const GstFlowReturn pushed = is_late    ? gst_dv_infer_tell_of_late(self, item.get())
+                                     : is_event ? gst_dv_infer_push_event(self, item.get())
+                                                : gst_dv_infer_push_frame(self, item.get());
         told = false;
         return pushed;
       });

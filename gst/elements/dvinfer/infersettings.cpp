@@ -4,6 +4,8 @@
 namespace dvnn::gst {
 namespace {
 
+constexpr guint kLongestWait = 10000;  // milliseconds
+
 const GEnumValue kOnErrors[] = {
     {static_cast<gint>(OnError::kError), "Stop the pipeline with an error", "error"},
     {static_cast<gint>(OnError::kPass), "Pass the frame without results, with a warning", "pass"},
@@ -14,6 +16,13 @@ const GEnumValue kWhenBusy[] = {
     {static_cast<gint>(WhenBusy::kWait), "Wait: each frame is inferred", "wait"},
     {static_cast<gint>(WhenBusy::kPass), "Pass the frame without inference: video keeps its rate",
      "pass"},
+    {0, nullptr, nullptr}};
+
+const GEnumValue kLateResults[] = {
+    {static_cast<gint>(LateWhat::kAttach),
+     "Attach them to the next frame that has the object's track, moved with its box", "attach"},
+    {static_cast<gint>(LateWhat::kDrop), "Drop them", "drop"},
+    {static_cast<gint>(LateWhat::kWait), "None is late: frames wait for their results", "wait"},
     {0, nullptr, nullptr}};
 
 #ifdef DVNN_HAVE_TENSORS
@@ -38,6 +47,7 @@ AdmissionRules InferRules::admission() const {
   AdmissionRules rules;
   rules.active = active;
   rules.when_busy = when_busy;
+  rules.results_may_be_late = results_may_be_late();
   rules.interval = interval_ms * GST_MSECOND;
   rules.interval_frames = interval_frames;
   rules.max_rate = max_rate;
@@ -84,6 +94,15 @@ InferProperties infer_properties() {
   rows.choice(&S::when_busy, When::kPlaying, register_enum("GstDvInferWhenBusy", kWhenBusy),
               {"when-busy", "When busy",
                "What happens to a frame that arrives while max-in-flight others are inferred"});
+  rows.choice(
+      &S::late_results, When::kPlaying, register_enum("GstDvInferLateResults", kLateResults),
+      {"late-results", "Late results",
+       "With when-busy=pass, frames on which the network looks at objects that have tracks leave "
+       "without waiting for it; this says what becomes of results that come later"});
+  rows.number(&S::late_after_ms, When::kPlaying, 0, kLongestWait,
+              {"late-after", "Late after",
+               "How long such a frame waits for its results all the same, in milliseconds from its "
+               "arrival; what comes later is late"});
   rows.number(
       &S::interval_ms, When::kPlaying, 0, G_MAXUINT,
       {"interval", "Interval",

@@ -11,6 +11,9 @@
 
 namespace dvnn::gst {
 
+/// What becomes of results that come when their frame should have left.
+enum class LateWhat { kAttach, kDrop, kWait };
+
 enum class OnError { kError, kPass, kDrop };
 
 /// The settings that are read for each frame: a small copy, without strings.
@@ -19,6 +22,8 @@ struct InferRules {
   // These choose the frames that are inferred.
   bool active = true;
   WhenBusy when_busy = WhenBusy::kWait;
+  LateWhat late_results = LateWhat::kAttach;
+  guint late_after_ms = 0;
   guint interval_ms = 0;
   guint interval_frames = 1;
   double max_rate = 0;
@@ -34,6 +39,10 @@ struct InferRules {
 #endif
 
   AdmissionRules admission() const;
+  /// Whether frames with tracked objects leave before their results.
+  bool results_may_be_late() const {
+    return when_busy == WhenBusy::kPass && late_results != LateWhat::kWait;
+  }
 };
 
 struct InferSettings : InferRules {

@@ -121,6 +121,8 @@ typedef enum {
  * @y0: upper edge, see @x0
  * @x1: right edge, see @x0
  * @y1: lower edge, see @x0
+ * @predicted: whether the network was shown the object in an earlier frame; @transform and the
+ *   region's edges are moved to where the object is in this one
  *
  * The outputs of a network for a video frame, made by dvinfer and taken off by dvdecode. Their data
  * may lie in device memory, which dvinfer uses again when the last reference to it is gone.
@@ -140,9 +142,10 @@ typedef struct {
   GQuark region_name;
   guint64 object;
   gdouble x0, y0, x1, y1;
+  gboolean predicted;
 
   /*< private >*/
-  gpointer _gst_reserved[GST_PADDING];
+  gpointer _gst_reserved[GST_PADDING - 1];
 } GstDvTensorMeta;
 
 GType gst_dv_tensor_data_type_get_type(void);

@@ -40,7 +40,7 @@ void expect_times(const GstStructure* stats, const char* field) {
 
 void expect_all_fields(const GstStructure* stats) {
   ck_assert(gst_structure_has_name(stats, "dvnn-stats"));
-  for (const char* field : {"inferred", "passed", "late", "dropped", "waits"}) {
+  for (const char* field : {"inferred", "passed", "late", "dropped", "waits", "joined"}) {
     number_in(stats, field);
   }
   for (const char* field : {"conversion", "waiting", "device", "cpu"}) expect_times(stats, field);

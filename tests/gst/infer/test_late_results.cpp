@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames that leave before their results: what the queue does with the work that is left, and which
+// result joins which frame. Without a device: the work is a function of the test's.
+#include "infer/lateresults.h"
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "check_main.h"
+
+using namespace dvnn;
+using namespace dvnn::gst;
+
+namespace {
+
+// A queue whose workers stand still until they may go on.
+class Bench {
+ public:
+  explicit Bench(Status end = {}, size_t workers = 1)
+      : queue(
+            limits_of(workers),
+            [this, end](InferItem*, size_t) {
+              ++begun;
+              while (!go) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+              return end;
+            },
+            [](bool) {}) {
+    gst_init(nullptr, nullptr);
+    queue.stop_flush(true);
+    for (size_t i = 0; i < workers; ++i) {
+      threads.emplace_back([this] {
+        while (queue.work_once()) {
+        }
+      });
+    }
+  }
+  ~Bench() {
+    go = true;
+    queue.start_flush();
+    queue.stop_workers();
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  // What comes back late, waited for.
+  std::list<ItemPtr> wait_for_late() {
+    for (int i = 0; i < 5000; ++i) {
+      auto late = queue.take_late();
+      if (!late.empty()) return late;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return {};
+  }
+
+  std::atomic<bool> go{false};
+  std::atomic<int> begun{0};
+  InferQueue queue;
+  std::vector<std::thread> threads;
+
+ private:
+  static InferQueue::Limits limits_of(size_t workers) {
+    InferQueue::Limits limits;
+    limits.inferences = workers;
+    return limits;
+  }
+};
+
+// A frame that may leave `after_us` from now on; 0: never.
+ItemPtr frame(guint64 pts, int64_t after_us, size_t regions = 1) {
+  auto item = std::make_shared<InferItem>();
+  GstBuffer* buffer = gst_buffer_new();
+  GST_BUFFER_PTS(buffer) = pts;
+  item->object.reset(GST_MINI_OBJECT_CAST(buffer));
+  item->regions.resize(regions);
+  item->leave_by_us = after_us < 0 ? 0 : g_get_monotonic_time() + after_us;
+  return item;
+}
+
+ItemPtr pop(Bench* bench, guint watchdog_ms = 0) {
+  ItemPtr item = bench->queue.pop(watchdog_ms);
+  bench->queue.finish(false, GST_FLOW_OK);
+  return item;
+}
+
+// Work on objects of those tracks, at a box of one pixel at `x`.
+ItemPtr work(guint64 number, std::vector<guint64> tracks, double x = 0) {
+  auto item = std::make_shared<InferItem>();
+  item->number = number;
+  for (const guint64 track : tracks) {
+    item->regions.emplace_back();
+    item->regions.back().followed = {track, 0, {x, x, x + 1, x + 1}};
+    item->regions.back().shown.part = {x, x, x + 1, x + 1};
+    item->regions.back().tag.name = static_cast<GQuark>(number);
+  }
+  return item;
+}
+
+// The number of the frame whose result a track's object gets, or 0.
+guint64 taken(LateResults* late, guint64 track, gint class_id = 0) {
+  const auto region = late->take({track, class_id, {0, 0, 1, 1}});
+  return region ? region->tag.name : 0;
+}
+
+}  // namespace
+
+START_TEST(a_frame_goes_by_its_time_and_its_work_comes_back_later) {
+  Bench bench;
+  bench.queue.push_frame(frame(1, 0, 2));
+  const ItemPtr left = pop(&bench);
+  ck_assert_uint_eq(GST_BUFFER_PTS(GST_BUFFER_CAST(left->object.get())), 1);
+  ck_assert(left->regions.empty() && left->status.ok() && !left->late);
+  ck_assert_uint_eq(left->number, 1);
+  ck_assert(bench.queue.take_late().empty());
+  // It counts among the inferences, but not for frames that may leave.
+  ck_assert(!bench.queue.has_room());
+  bench.queue.push_frame(frame(2, 0));
+  ck_assert(pop(&bench)->regions.empty());
+  bench.go = true;
+  auto late = bench.wait_for_late();
+  ck_assert_uint_eq(late.front()->number, 1);
+  ck_assert_uint_eq(late.front()->regions.size(), 2);
+  if (late.size() == 1) late.splice(late.end(), bench.wait_for_late());
+  ck_assert_uint_eq(late.back()->number, 2);
+  ck_assert(bench.queue.has_room());
+}
+END_TEST
+
+START_TEST(what_is_done_in_time_is_the_frames_own) {
+  Bench bench;
+  bench.go = true;
+  bench.queue.push_frame(frame(1, 60000000));
+  ck_assert_uint_eq(pop(&bench)->regions.size(), 1);
+  ck_assert(bench.queue.take_late().empty());
+}
+END_TEST
+
+START_TEST(frames_leave_in_order_behind_one_that_waits) {
+  Bench bench({}, 2);
+  bench.queue.push_frame(frame(1, -1));
+  bench.queue.push_frame(frame(2, 0));
+  while (bench.begun < 2) std::this_thread::yield();
+  bench.go = true;
+  ck_assert_uint_eq(pop(&bench)->number, 1);
+  ck_assert_uint_eq(pop(&bench)->number, 2);
+}
+END_TEST
+
+START_TEST(late_work_that_fails_comes_without_a_frame) {
+  Bench bench(Error{ErrorCode::kDevice, "it broke"});
+  bench.queue.push_frame(frame(1, 0));
+  ck_assert(pop(&bench)->status.ok());
+  bench.go = true;
+  const ItemPtr failed = pop(&bench);
+  ck_assert(failed->late && !failed->object && !failed->status.ok());
+  ck_assert(bench.queue.take_late().empty());
+}
+END_TEST
+
+START_TEST(late_work_that_takes_too_long_is_given_up) {
+  Bench bench;
+  bench.queue.push_frame(frame(1, 0));
+  bench.queue.push_frame(frame(2, 0));
+  ck_assert(pop(&bench)->status.ok());
+  ck_assert(pop(&bench)->status.ok());
+  // The one that runs, and the one for which no worker is left.
+  for (int i = 0; i < 2; ++i) {
+    const ItemPtr failed = pop(&bench, 30);
+    ck_assert(failed->late && !failed->status.ok());
+  }
+  ck_assert(bench.queue.has_room());
+}
+END_TEST
+
+START_TEST(a_flush_and_who_asks_for_it_forget_late_work) {
+  for (const bool flush : {false, true}) {
+    Bench bench;
+    bench.queue.push_frame(frame(1, 0));
+    bench.queue.push_frame(frame(2, 0));
+    pop(&bench);
+    pop(&bench);
+    while (bench.begun < 1) std::this_thread::yield();
+    if (flush) {
+      bench.queue.start_flush();
+      bench.queue.stop_flush(true);
+    } else {
+      bench.queue.forget_late();
+    }
+    ck_assert(bench.queue.has_room());
+    bench.go = true;
+    bench.queue.push_frame(frame(3, -1));
+    ck_assert_uint_eq(pop(&bench)->regions.size(), 1);
+    ck_assert(bench.queue.take_late().empty());
+    ck_assert_int_eq(bench.begun, 2);
+  }
+}
+END_TEST
+
+START_TEST(of_two_results_on_a_track_that_of_the_later_frame_counts) {
+  LateResults late;
+  late.begin_frame(0, *work(1, {}));
+  late.add(work(5, {1, 2}).get());
+  late.add(work(4, {1, 3}).get());
+  ck_assert_uint_eq(taken(&late, 1), 5);
+  ck_assert_uint_eq(taken(&late, 1), 0);
+  ck_assert_uint_eq(taken(&late, 2), 5);
+  ck_assert_uint_eq(taken(&late, 3), 4);
+  ck_assert(late.empty());
+  // One that comes after a newer one has been taken.
+  late.add(work(4, {1}).get());
+  ck_assert_uint_eq(taken(&late, 1), 0);
+  late.add(work(6, {1}).get());
+  ck_assert_uint_eq(taken(&late, 1), 6);
+  // A frame's own results are the newest there are.
+  late.add(work(7, {1}).get());
+  late.begin_frame(1, *work(8, {1}));
+  late.add(work(7, {1}).get());
+  ck_assert_uint_eq(taken(&late, 1), 0);
+  ck_assert(late.empty());
+}
+END_TEST
+
+START_TEST(results_wait_for_their_track_but_not_for_ever) {
+  LateResults late;
+  late.begin_frame(0, *work(1, {}));
+  late.add(work(2, {1, 2, 0}).get());
+  ck_assert_uint_eq(taken(&late, 3), 0);
+  ck_assert_uint_eq(taken(&late, 0), 0);
+  ck_assert_uint_eq(taken(&late, 1, 1), 0);  // of another class: another tracker's
+  late.begin_frame(9 * GST_SECOND, *work(3, {}));
+  ck_assert_uint_eq(taken(&late, 1), 2);
+  late.begin_frame(11 * GST_SECOND, *work(4, {}));
+  ck_assert_uint_eq(taken(&late, 2), 0);
+  ck_assert(late.empty());
+  // Where the stream jumps back, tracks are others.
+  late.add(work(5, {1}).get());
+  late.begin_frame(GST_SECOND, *work(6, {}));
+  ck_assert_uint_eq(taken(&late, 1), 0);
+  ck_assert(late.empty());
+}
+END_TEST
+
+START_TEST(a_result_moves_with_its_object) {
+  LateResults late;
+  late.begin_frame(0, *work(1, {}));
+  const ItemPtr seen = work(2, {1}, 10);  // where the box is from 10 to 11
+  seen->regions[0].shown.transform = {8, -80, 8, -80, false, 0, 0};
+  late.add(seen.get());
+  const auto region = late.take({1, 0, {20, 30, 22, 33}});
+  ck_assert(region && region->predicted);
+  double x = 20, y = 33;
+  region->shown.transform.apply(&x, &y);
+  ck_assert_double_eq_tol(x, 0, 1e-9);
+  ck_assert_double_eq_tol(y, 8, 1e-9);
+  ck_assert_double_eq_tol(region->shown.part.x1, 22, 1e-9);
+  ck_assert_double_eq_tol(region->shown.part.y0, 30, 1e-9);
+}
+END_TEST
+
+DVNN_TEST_MAIN(late_results, a_frame_goes_by_its_time_and_its_work_comes_back_later,
+               what_is_done_in_time_is_the_frames_own, frames_leave_in_order_behind_one_that_waits,
+               late_work_that_fails_comes_without_a_frame,
+               late_work_that_takes_too_long_is_given_up,
+               a_flush_and_who_asks_for_it_forget_late_work,
+               of_two_results_on_a_track_that_of_the_later_frame_counts,
+               results_wait_for_their_track_but_not_for_ever, a_result_moves_with_its_object)

@@ -153,12 +153,12 @@ int run_bench(const PipelineOptions& o) {
   const double fps = o.frames / seconds.value();
   const double ours = median(watches["dvconvert"].milliseconds);
   BarPlot plot = {format("%s %dx%d: %.1f frames/s", o.format.c_str(), o.width, o.height, fps),
-                  "ms",
                   {"median per frame"},
-                  {}};
+                  {{"", {}}, {"To compare", {}}}};
   for (const char* name : kElements)
-    plot.rows.push_back({name, {median(watches[name].milliseconds)}});
-  plot.rows.push_back({"peer: videoconvertscale", {peer.value()}});
+    plot.panels[0].rows.push_back({name, {median(watches[name].milliseconds)}});
+  plot.panels[1].rows.push_back({"dvconvert", {ours}});
+  plot.panels[1].rows.push_back({"videoconvertscale", {peer.value()}});
   if (Status s = write_plot(o.plot, plot); !s.ok()) return fail(s.error());
   if (o.json) {
     nlohmann::ordered_json out = {{"format", o.format},

@@ -75,7 +75,7 @@ Status OutputDecoder::prepare(const GstDvTensorMeta& outputs) {
     // A library of generated sources is called as its file.
     const char* remedy = g_str_has_suffix(network, ".so")
                              ? "name one in DVNN_NETWORK()'s second argument"
-                             : "convert it with --decoder";
+                             : "convert it with --preset or --decoder";
     return Error{ErrorCode::kUnsupported,
                  std::string("network '") + network + "' names no decoder: " + remedy};
   }

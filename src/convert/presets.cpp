@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "convert/presets.h"
 
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
 #include "base/format.h"
 #include "base/json.h"
 #include "convert/presets_text.h"
@@ -68,6 +72,24 @@ Result<Preset> read_preset(const std::string& name, const json& value, const jso
   return preset;
 }
 
+// A name with more wrong letters is another name.
+constexpr size_t kMostSlips = 2;
+
+// How many letters must be put in, taken out or exchanged to make one of the other (Levenshtein).
+size_t slips_between(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i + 1);
+    for (size_t k = 0; k < b.size(); ++k) {
+      const size_t exchanged = diagonal + (a[i] == b[k] ? 0 : 1);
+      diagonal = row[k + 1];
+      row[k + 1] = std::min({exchanged, row[k] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
 }  // namespace
 
 Result<std::vector<Preset>> all_presets() {
@@ -83,13 +105,19 @@ Result<std::vector<Preset>> all_presets() {
 
 Result<Preset> find_preset(const std::string& name) {
   DVNN_ASSIGN(std::vector<Preset> presets, all_presets());
-  std::string known;
+  std::string known, nearest;
+  size_t nearest_distance = kMostSlips + 1;
   for (Preset& preset : presets) {
     if (preset.name == name) return std::move(preset);
     known += (known.empty() ? "" : ", ") + preset.name;
+    const size_t distance = slips_between(short_text(name, 64), preset.name);
+    if (distance >= nearest_distance) continue;
+    nearest_distance = distance;
+    nearest = preset.name;
   }
+  const std::string meant = nearest.empty() ? "" : "; is '" + nearest + "' meant?";
   return Error{ErrorCode::kNotFound,
-               "no preset '" + short_text(name, 64) + "' (known: " + known + ")"};
+               "no preset '" + short_text(name, 64) + "'" + meant + " (known: " + known + ")"};
 }
 
 }  // namespace dvnn::convert

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <mutex>
@@ -124,6 +125,49 @@ Status describe_network(const CDMP_Network& network, Model* model) {
   return {};
 }
 
+const char* kind_of(layer_type type) {
+  switch (type) {
+    case LT_INPUT:
+      return "input";
+    case LT_CONV:
+      return "convolution or pooling";
+    case LT_FC:
+      return "fully connected";
+    case LT_FLATTEN:
+      return "flatten";
+    case LT_CONCAT:
+      return "concatenation in place";
+    case LT_COPY_CONCAT:
+      return "concatenation";
+    case LT_SOFTMAX:
+      return "softmax";
+    case LT_CUSTOM:
+      return "custom layer";
+    case LT_CPU:
+      return "CPU layer";
+  }
+  return "unknown";
+}
+
+std::string dims_text(const int (&dims)[3], int count) {
+  std::string text;
+  for (int i = 0; i < std::min(count, 3); ++i) {
+    text += (i > 0 ? "x" : "") + std::to_string(dims[i]);
+  }
+  return text;
+}
+
+std::vector<GeneratedLayer> list_layers(const CDMP_Network& network) {
+  std::vector<GeneratedLayer> list;
+  for (const fpga_layer& layer : Access::layers(network)) {
+    const bool on_device = layer.type == LT_CONV || layer.type == LT_FC;
+    list.push_back({printable(layer.name), kind_of(layer.type), on_device,
+                    dims_text(layer.input_dim, layer.input_dim_size),
+                    dims_text(layer.output_dim, layer.output_dim_size)});
+  }
+  return list;
+}
+
 // Outputs by name, type, layout and shape, where the layers do not say enough.
 Status describe_outputs(const nlohmann::json& list, Model* model) {
   if (!list.is_array() || list.size() != model->outputs.size()) {
@@ -193,12 +237,15 @@ class GeneratedNetwork final : public Network {
       : Network(std::move(model), std::move(device)),
         sources_(sources),
         weights_(Access::runtime(*first).weights()),
+        layers_(list_layers(*first)),
         first_(std::move(first)) {}
+  [[nodiscard]] const std::vector<GeneratedLayer>& layers() const { return layers_; }
 
  private:
   Result<std::unique_ptr<Slot>> make_slot(const Cancellation* cancellation) override;
   Sources sources_;
   std::shared_ptr<device::Memory> weights_;  // all slots'
+  std::vector<GeneratedLayer> layers_;
   std::mutex mutex_;
   std::unique_ptr<CDMP_Network> first_;  // made to look at the network; the first slot's
 };
@@ -265,6 +312,12 @@ Result<std::shared_ptr<Network>> load_generated(const NetworkSource& source,
   auto network = load();
   if (!network.ok()) return network.error().within("network library '" + source.path + "'");
   return network;
+}
+
+const std::vector<GeneratedLayer>& generated_layers(const Network& network) {
+  static const std::vector<GeneratedLayer> none;
+  const auto* const generated = dynamic_cast<const GeneratedNetwork*>(&network);
+  return generated ? generated->layers() : none;
 }
 
 }  // namespace dvnn::network

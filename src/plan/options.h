@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ struct PlanOptions {
   // and order of channels. Empty: a made-up one.
   std::vector<std::vector<float>> samples;
   const Cancellation* cancellation = nullptr;  // null: planning goes on to its end
+  // Is called while it is found out which layers keep 16 bits, which takes long: how many of
+  // `total` runs are done, first with 0. It may end before all of them. Empty: nobody watches.
+  std::function<void(size_t done, size_t total)> weighing;
 };
 
 /// Tells where a step runs and why, or what became of a layer that takes no step.

@@ -65,6 +65,7 @@ class BitSearch {
 
   Status run() {
     DVNN_TRY(measure());
+    tell();
     DVNN_ASSIGN(cosine_, cosine_without({}));
     if (cosine_ >= kLeastCosine) return {};
     size_t fewest = SIZE_MAX;
@@ -104,6 +105,18 @@ class BitSearch {
       layers_.push_back(std::move(layer));
     }
     return {};
+  }
+
+  // Each of the three orders is halved until one layer is left; before and after them there is a
+  // run with none and with those found.
+  [[nodiscard]] size_t most_runs() const {
+    size_t halvings = 0;
+    while ((size_t{1} << halvings) < layers_.size()) ++halvings;
+    return (2 + 3 * halvings) * samples_.size();
+  }
+
+  void tell() const {
+    if (options_.weighing) options_.weighing(done_, most_runs());
   }
 
   // The layers to keep, if they are put in the order of noise / bytes^power.
@@ -160,6 +173,8 @@ class BitSearch {
     for (size_t i = 0; i < samples_.size(); ++i) {
       DVNN_TRY(check_cancelled(options_.cancellation));
       DVNN_ASSIGN(const Values outputs, reference->run(samples_[i].data()));
+      ++done_;
+      tell();
       for (size_t k = 0; k < outputs.size(); ++k) {
         least = std::min(least, cosine(outputs[k], wanted_[i][k]));
       }
@@ -174,6 +189,7 @@ class BitSearch {
   std::vector<Layer> layers_;
   std::vector<size_t> kept_;  // indices of layers
   double cosine_ = 1;
+  mutable size_t done_ = 0;  // runs, as told
 };
 
 }  // namespace

@@ -19,20 +19,20 @@ struct Command {
   const char* summary;
 };
 
+// In the order in which people come to need them.
 constexpr Command kCommands[] = {
+    {"doctor", nullptr, dvnn::tools::doctor_command, "say what works here, and what does not"},
 #ifdef DVNN_HAVE_CONVERT
+    {"presets", nullptr, dvnn::tools::presets_command, "list what convert --preset knows"},
     {"convert", nullptr, dvnn::tools::convert_command,
      "make a .dvn file of a Caffe, Keras or ONNX model, or of a .dvn for another size"},
-    {"presets", nullptr, dvnn::tools::presets_command, "list what convert --preset knows"},
 #endif
-    {"doctor", nullptr, dvnn::tools::doctor_command, "say what works here, and what does not"},
-    {"inspect", nullptr, dvnn::tools::inspect_command,
-     "show a network's steps, shapes and sizes, also as a page"},
-    {"bench", "decode", dvnn::tools::bench_decode_command, "time decoders against plain code"},
 #ifdef DVNN_HAVE_OPENCV
     {"run", nullptr, dvnn::tools::run_command, "run a network on pictures and print what it finds"},
-    {"bench", "convert", dvnn::tools::bench_convert_command,
-     "time frame conversion against OpenCV and the memory"},
+#endif
+    {"inspect", nullptr, dvnn::tools::inspect_command,
+     "show a network's steps, shapes and sizes, also as a page"},
+#ifdef DVNN_HAVE_OPENCV
     {"bench", "network", dvnn::tools::bench_network_command,
      "time a network, alone or against another engine"},
 #endif
@@ -40,6 +40,11 @@ constexpr Command kCommands[] = {
     {"bench", "pipeline", dvnn::tools::bench_pipeline_command,
      "time the GStreamer pipeline and its elements"},
 #endif
+#ifdef DVNN_HAVE_OPENCV
+    {"bench", "convert", dvnn::tools::bench_convert_command,
+     "time frame conversion against OpenCV and the memory"},
+#endif
+    {"bench", "decode", dvnn::tools::bench_decode_command, "time decoders against plain code"},
 };
 
 std::string name_of(const Command& command) {

@@ -36,11 +36,13 @@ std::string library_text(const network::DecoderInfo& decoder) {
   return " of library " + printable(library->get<std::string>());
 }
 
-void print_table(const Model& model) {
+void print_head(const Model& model) {
   const auto& picture = model.input.picture;
   const auto& input = model.tensor(model.input.tensor);
-  std::printf("network   %s (%s)\nsource    %s\n", model.name.c_str(), model.producer.c_str(),
-              model.source.c_str());  // validate() has made sure that names are printable
+  // validate() has made sure that names are printable. Generated sources tell no producer.
+  const std::string producer = model.producer.empty() ? "" : " (" + model.producer + ")";
+  std::printf("network   %s%s\nsource    %s\n", model.name.c_str(), producer.c_str(),
+              model.source.c_str());
   std::printf("input     %s %s %s, %s, mean %g,%g,%g scale %g,%g,%g, %s\n",
               input.desc.shape.to_string().c_str(), to_string(input.desc.type),
               to_string(input.desc.layout), to_string(picture.order), picture.mean[0],
@@ -56,6 +58,9 @@ void print_table(const Model& model) {
   std::printf("decoder   %s%s; %zu labels\n",
               model.decoder.name.empty() ? "none" : model.decoder.name.c_str(),
               library_text(model.decoder).c_str(), model.labels.size());
+}
+
+void print_steps(const Model& model) {
   std::printf("\n%4s %-6s %-28s %-26s %-16s %-16s %10s %10s\n", "step", "where", "name", "what",
               "in", "out", "MACs", "weights B");
   int64_t macs = 0;
@@ -75,6 +80,27 @@ void print_table(const Model& model) {
   std::printf("\ntotal     %.1f MMAC, weights %zu bytes, I/O buffer %llu bytes per slot\n",
               static_cast<double>(macs) / 1e6, model.weights.size(),
               static_cast<unsigned long long>(model.io_bytes));
+}
+
+// The sources' layers: what a layer costs is in commands that only the device's driver reads.
+void print_layers(const Model& model, const network::Network& network) {
+  std::printf("\n%5s %-6s %-28s %-26s %-16s %s\n", "layer", "where", "name", "what", "in", "out");
+  size_t i = 0;
+  for (const network::GeneratedLayer& layer : network::generated_layers(network)) {
+    std::printf("%5zu %-6s %-28.28s %-26s %-16s %s\n", i++, layer.on_device ? "device" : "cpu",
+                layer.name.c_str(), layer.kind, layer.input.c_str(), layer.output.c_str());
+  }
+  std::printf("\ntotal     I/O buffer %llu bytes per slot\n",
+              static_cast<unsigned long long>(model.io_bytes));
+}
+
+void print_table(const Model& model, const network::Network* network) {
+  print_head(model);
+  if (network && !network::generated_layers(*network).empty()) {
+    print_layers(model, *network);
+  } else {
+    print_steps(model);
+  }
 }
 
 // The network or model that is inspected. A network is loaded, onto a device, only where that is
@@ -149,6 +175,13 @@ int inspect_command(int argc, char** argv) {
   auto inspected = open_inspected(source, device.text(), measure);
   if (!inspected.ok()) return fail(inspected.error());
   const Model& model = inspected.value().model;
+  const bool generated = network::is_generated(source.path);
+  if (generated && (as_dot || estimate)) {
+    return fail({ErrorCode::kUnsupported,
+                 "'" + source.path +
+                     "' is C++ code: its commands are not known before they run, so "
+                     "--estimate and --dot take .dvn files only"});
+  }
   // The errors that creating the network's decoder would give are told, too.
   std::shared_ptr<const decode::CustomDecoders> library;
   if (decoder_library.given()) {
@@ -160,6 +193,7 @@ int inspect_command(int argc, char** argv) {
   if (html.given()) {
     PageFacts facts;
     facts.hardware = hardware.value();
+    facts.generated = generated;
     if (!decoder.ok()) facts.decoder_error = decoder.error().message;
     if (measure) {
       auto times = measure_steps(inspected.value().network);
@@ -180,7 +214,7 @@ int inspect_command(int argc, char** argv) {
   } else if (as_dot) {
     std::printf("%s", dot_of(model).c_str());
   } else {
-    print_table(model);
+    print_table(model, inspected.value().network.get());
   }
   if (decoder.ok()) return 0;
   return fail(decoder.error().within("network file '" + source.path + "'"));

@@ -2,6 +2,7 @@
 // Networks that are C++ sources, in a program and as libraries.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -9,6 +10,7 @@
 #include <string>
 
 #include "layers/named_layer.h"
+#include "network/generated_network.h"
 #include "network/model_decoder.h"
 #include "network/network.h"
 #include "small_network.h"
@@ -225,6 +227,22 @@ START_TEST(a_library_runs_as_a_network_with_many_slots) {
 }
 END_TEST
 
+START_TEST(layers_of_a_library_are_listed) {
+  const TemporaryFile weights(small_weights());
+  const auto network = Network::load({SMALL_MODULE, weights.path()}, "soft");
+  ck_assert_msg(network.ok(), "%s", network.ok() ? "" : network.error().message.c_str());
+  const auto& layers = dvnn::network::generated_layers(*network.value());
+  ck_assert_uint_eq(layers.size(), 7);
+  ck_assert_str_eq(layers[0].name.c_str(), "three");
+  ck_assert(layers[0].on_device);
+  ck_assert_str_eq(layers[0].input.c_str(), "4x3x2");
+  ck_assert_str_eq(layers[0].output.c_str(), "4x3x3");
+  ck_assert_int_eq(static_cast<int>(std::count_if(layers.begin(), layers.end(),
+                                                  [](const auto& l) { return l.on_device; })),
+                   3);
+}
+END_TEST
+
 START_TEST(libraries_that_do_not_fit_are_named) {
   const TemporaryFile weights(small_weights()), wrong(std::vector<uint8_t>(7));
   ck_assert(has(failure({SMALL_MODULE, ""}), "weights"));
@@ -354,6 +372,6 @@ START_TEST(real_weights_of_the_vendors_network_run) {
 END_TEST
 
 DVNN_TEST_MAIN(generated, a_program_runs_its_network, calls_in_the_wrong_order_are_refused,
-               a_library_runs_as_a_network_with_many_slots, libraries_that_do_not_fit_are_named,
-               the_vendors_clocks_measure_time, the_published_prior_box_gives_its_example,
-               real_weights_of_the_vendors_network_run)
+               a_library_runs_as_a_network_with_many_slots, layers_of_a_library_are_listed,
+               libraries_that_do_not_fit_are_named, the_vendors_clocks_measure_time,
+               the_published_prior_box_gives_its_example, real_weights_of_the_vendors_network_run)

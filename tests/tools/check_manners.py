@@ -6,11 +6,13 @@
 """
 import os
 import pty
+import re
 import subprocess
 import sys
 import tempfile
 import xml.dom.minidom
 
+CODES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "pipelines", "codes", "codes.")
 DVNET, NETWORK = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 failures = []
 
@@ -44,6 +46,8 @@ def check_mistakes():
     check_answer(["convert", "a.caffemodel", "a.prototxt", "-o", "o.dvn"], 1, "a.prototxt")
     for command in ("inspect", "run"):
         check_answer([command, "a.dvn", *(["a.txt"] if command == "run" else [])], 1, "not a .dvn file")
+    check_answer(["convert", NETWORK, "-o", "o.dvn", "--preset", "yolo8"], 1, "is 'yolov8' meant?")
+    check_answer(["convert", NETWORK, "-o", "o.dvn", "--decoder", "YOLO"], 2, "--preset yolo-end-to-end", "yolov8")
     check_answer(["frobnicate"], 2, "no command")
     check_answer(["convert", NETWORK], 2, "-o")
 
@@ -82,14 +86,29 @@ def check_progress():
     status, said = on_terminal(*bench)
     check(status == 0 and b"of 20" in said, "no progress on a terminal: %r" % said)
     check(said.endswith(b"\r\x1b[K"), "the line stays: %r" % said)
+    # Finding out which layers may have 8 bits takes longest of a conversion.
+    status, said = on_terminal("convert", CODES + "prototxt", CODES + "caffemodel", "-o", "q.dvn", "--quantize")
+    check(status == 0 and re.search(rb"16 bits, run \d+ of \d+", said), "no progress: %r" % said)
+    check(said.endswith(b"\r\x1b[K"), "the line stays: %r" % said)
+
+
+def texts_of(svg):
+    return [text.firstChild.data for text in svg.getElementsByTagName("text") if text.firstChild]
 
 
 def check_plots():
     check(run("bench", "network", NETWORK, "-n", "2", "--layers", "--plot", "n.svg").returncode == 0, "network's plot")
-    bars = xml.dom.minidom.parse("n.svg").getElementsByTagName("rect")
-    check(len(bars) > 10, "%d bars" % len(bars))
-    widths = [float(bar.getAttribute("width")) for bar in bars if bar.getAttribute("rx")]
-    check(max(widths) > 300 and min(widths) >= 1, "widths %s" % widths)
+    svg = xml.dom.minidom.parse("n.svg")
+    widths = [float(bar.getAttribute("width")) for bar in svg.getElementsByTagName("rect") if bar.getAttribute("rx")]
+    check(len(widths) > 10 and min(widths) >= 1, "widths %s" % widths)
+    # The longest step's bar is as long as the whole network's: steps have a scale of their own.
+    check(len([width for width in widths if width > 500]) == 2, "widths %s" % widths)
+    check({"Whole network", "Steps"} <= set(texts_of(svg)), "panels have no titles")
+    check(run("bench", "decode", "-n", "1", "--plot", "d.svg").returncode == 0, "decoders' plot")
+    texts = texts_of(xml.dom.minidom.parse("d.svg"))
+    times = [text for text in texts if text.endswith(("µs", " ms", " s"))]
+    check(len(times) > 40 and not [text for text in times if "e+" in text], "times %s" % times)
+    check({"1 µs", "1 ms"} <= set(times), "the scale has no marks: %s" % times)
 
 
 def main():

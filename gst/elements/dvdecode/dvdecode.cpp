@@ -172,7 +172,8 @@ static Status gst_dv_decode_open_network(GstDvDecode* self) {
   if (path.empty()) return {};
   DVNN_ASSIGN(const dvnn::network::Model model, dvnn::network::read_dvn(path));
   if (model.decoder.name.empty()) {
-    return Error{ErrorCode::kUnsupported, path + " names no decoder: convert it with --decoder"};
+    return Error{ErrorCode::kUnsupported,
+                 path + " names no decoder: convert it with --preset or --decoder"};
   }
   self->priv->import.emplace(model);
   return {};

@@ -182,12 +182,14 @@ int bench_convert_command(int argc, char** argv) {
     std::printf("%-16s %10s %10s %10s %14s %14s\n", "frame", "ours ms", "OpenCV ms", "memory ms",
                 "OpenCV / ours", "ours / memory");
   }
-  BarPlot plot = {"Frames to 300x300x3 FP16 tensors", "ms", {"ours", "OpenCV", "memory"}, {}};
+  BarPlot plot = {"Frames to 300x300x3 FP16 tensors",
+                  {"ours", "OpenCV", "memory alone"},
+                  {{"Time per frame", {}}}};
   for (const ConvertCase& c : kCases) {
     const auto measured = measure(c, frames, iterations);
     if (!measured.ok()) return fail(measured.error());
     const Figures& f = measured.value();
-    plot.rows.push_back({c.name, {f.ours, f.chain, f.stream}});
+    plot.panels.front().rows.push_back({c.name, {f.ours, f.chain, f.stream}});
     if (json) {
       const nlohmann::ordered_json out = {{"frame", c.name},
                                           {"ours_ms", f.ours},

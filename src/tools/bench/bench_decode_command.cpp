@@ -53,7 +53,7 @@ double microseconds(const std::function<void()>& work, int rounds) {
   return median(std::move(times));
 }
 
-Status bench(const DecodeCase& c, int rounds, BarPlot* plot) {
+Status bench(const DecodeCase& c, int rounds, BarPlot::Panel* panel) {
   std::vector<decode::NamedOutput> named;
   std::vector<std::vector<uint8_t>> memory;
   std::vector<ConstTensorView> views;
@@ -79,7 +79,8 @@ Status bench(const DecodeCase& c, int rounds, BarPlot* plot) {
     std::printf("%-20s %-12s %4.2f %8zu %10.1f %10.1f %8.1f\n", c.name,
                 c.outputs[0].shape.to_string().c_str(), double{threshold}, found.size(), ours,
                 plain, plain / ours);
-    plot->rows.push_back({format("%s, from %.2f", c.name, double{threshold}), {ours, plain}});
+    panel->rows.push_back(
+        {format("%s, from %.2f", c.name, double{threshold}), {ours / 1e3, plain / 1e3}});
   }
   return {};
 }
@@ -144,9 +145,14 @@ int bench_decode_command(int argc, char** argv) {
   }
   std::printf("%-20s %-12s %4s %8s %10s %10s %8s\n", "decoder", "output", "at", "objects", "us",
               "plain us", "ratio");
-  BarPlot plot = {"Decoders", "us", {"ours", "plain"}, {}};
+  // From fractions of a microsecond to many milliseconds.
+  BarPlot plot = {"Decoders, by threshold",
+                  {"ours", "plain code"},
+                  {{"Time (logarithmic)", {}}},
+                  BarPlot::Scale::kLogarithmic};
   for (const DecodeCase& c : decode_cases()) {
-    if (Status s = bench(c, rounds, &plot); !s.ok()) return fail(s.error().within(c.name));
+    if (Status s = bench(c, rounds, &plot.panels.front()); !s.ok())
+      return fail(s.error().within(c.name));
   }
   if (Status s = write_plot(plot_file.text(), plot); !s.ok()) return fail(s.error());
   std::printf("\n%-20s %-12s %4s %8s %10s %10s %8s\n", "", "candidates", "of", "kept", "us",

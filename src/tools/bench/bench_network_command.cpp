@@ -62,10 +62,12 @@ class StepTimes {
     }
     return out;
   }
-  void add_to(BarPlot* plot) const {
+  [[nodiscard]] BarPlot::Panel to_panel() const {
+    BarPlot::Panel panel = {"Steps", {}};
     for (size_t i = 0; i < ms_.size(); ++i) {
-      plot->rows.push_back({model_.steps[i].name, {median(ms_[i])}});
+      panel.rows.push_back({model_.steps[i].name, {median(ms_[i])}});
     }
+    return panel;
   }
   void print() const {
     double all = 0;
@@ -154,10 +156,11 @@ int run_bench(Session* session, const std::string& network,
   }
   progress.clear();
   const double ours = median(device_ms), theirs = peer ? median(peer_ms) : 0;
-  BarPlot plot = {base_name(network), "ms", {"median"}, {}};
-  plot.rows.push_back({base_name(session->device().library_path()), {ours}});
-  if (peer) plot.rows.push_back({peer->name() + " FP32", {theirs}});
-  if (options.layers) step_times.add_to(&plot);
+  BarPlot plot = {base_name(network), {"median"}, {{"Whole network", {}}}};
+  BarPlot::Panel& whole = plot.panels.front();
+  whole.rows.push_back({base_name(session->device().library_path()), {ours}});
+  if (peer) whole.rows.push_back({peer->name() + " FP32", {theirs}});
+  if (options.layers) plot.panels.push_back(step_times.to_panel());
   if (Status s = write_plot(options.plot, plot); !s.ok()) return fail(s.error());
   if (options.json) {
     nlohmann::ordered_json out = {{"network", base_name(network)},

@@ -2,6 +2,7 @@
 #include "tools/bench/plot.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/format.h"
 #include "tools/options.h"
@@ -11,7 +12,9 @@ namespace {
 
 // Pixels.
 constexpr int kWidth = 860, kLeft = 260, kRight = 90, kBar = 14, kGap = 10, kHead = 62, kFoot = 16;
+constexpr int kPanelHead = 46, kBetweenPanels = 18;
 constexpr const char* kColors[] = {"#1769c2", "#e08a1e", "#8a94a3", "#2e8b57"};
+constexpr const char* kFaint = "fill=\"#667\"";
 
 std::string escaped(const std::string& text) {
   std::string out;
@@ -35,43 +38,132 @@ const char* color_of(size_t series) {
   return kColors[series % (sizeof kColors / sizeof *kColors)];
 }
 
-}  // namespace
-
-std::string svg_of_plot(const BarPlot& plot) {
-  double most = 0;
-  for (const BarPlot::Row& row : plot.rows) {
-    for (const double value : row.values) most = std::max(most, value);
+// From times to pixels.
+class Axis {
+ public:
+  Axis(const BarPlot::Panel& panel, BarPlot::Scale scale)
+      : logarithmic_(scale == BarPlot::Scale::kLogarithmic) {
+    double least = 0;
+    for (const BarPlot::Row& row : panel.rows) {
+      for (const double ms : row.milliseconds) {
+        if (ms <= 0) continue;
+        most_ = std::max(most_, ms);
+        least = least > 0 ? std::min(least, ms) : ms;
+      }
+    }
+    if (most_ <= 0) most_ = 1;
+    // The shortest bar of a logarithmic scale has some length, too: it begins at a power of ten.
+    if (logarithmic_) least_ = std::pow(10, std::floor(std::log10(least > 0 ? least : most_)));
+    if (logarithmic_ && least_ >= most_) least_ = most_ / 10;
   }
-  const int group = static_cast<int>(plot.series.size()) * kBar + kGap;
-  const int height = kHead + static_cast<int>(plot.rows.size()) * group + kFoot;
-  std::string svg = format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-      "font-family=\"DejaVu Sans, sans-serif\" font-size=\"12\" fill=\"#1c2430\">\n"
-      "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
-      kWidth, height);
-  svg += text_at(kGap, 22, "font-size=\"16\" font-weight=\"bold\"", plot.title);
+
+  [[nodiscard]] double pixels(double ms) const {
+    constexpr double kLong = kWidth - kLeft - kRight;
+    if (!logarithmic_) return kLong * ms / most_;
+    return ms <= least_ ? 0 : kLong * std::log(ms / least_) / std::log(most_ / least_);
+  }
+
+  /// Round times, as many as have room.
+  [[nodiscard]] std::vector<double> marks() const {
+    std::vector<double> marks;
+    if (logarithmic_) {
+      for (double ms = least_; ms <= most_; ms *= 10) marks.push_back(ms);
+      return marks;
+    }
+    constexpr double kMarks = 6;
+    const double power = std::pow(10, std::floor(std::log10(most_ / kMarks)));
+    double step = power;
+    for (const double factor : {2, 5, 10}) {
+      if (most_ / step > kMarks) step = power * factor;
+    }
+    for (int i = 0; i * step <= most_; ++i) marks.push_back(i * step);
+    return marks;
+  }
+
+ private:
+  double least_ = 0, most_ = 0;
+  bool logarithmic_;
+};
+
+int height_of(const BarPlot::Panel& panel, size_t series) {
+  return static_cast<int>(panel.rows.size()) * (static_cast<int>(series) * kBar + kGap);
+}
+
+std::string draw_marks(const Axis& axis, int top, int height) {
+  std::string svg;
+  for (const double ms : axis.marks()) {
+    const int x = kLeft + static_cast<int>(axis.pixels(ms));
+    svg += format("<line x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\" stroke=\"#d4d8de\"/>\n", x, x, top,
+                  top + height);
+    svg += text_at(x, top - 6, "text-anchor=\"middle\" fill=\"#667\" font-size=\"11\"",
+                   ms > 0 ? time_text(ms) : "0");
+  }
+  return svg;
+}
+
+std::string draw_row(const BarPlot::Row& row, const Axis& axis, int top) {
+  constexpr size_t kMostShown = 36;
+  const int bars = static_cast<int>(row.milliseconds.size()) * kBar;
+  std::string svg = text_at(kLeft - 8, top + bars / 2 + 4, "text-anchor=\"end\"",
+                            short_text(row.name, kMostShown));
+  for (size_t i = 0; i < row.milliseconds.size(); ++i, top += kBar) {
+    const double width = std::max(1.0, axis.pixels(row.milliseconds[i]));
+    svg += format("<rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" rx=\"2\" fill=\"%s\"/>\n",
+                  kLeft, top, width, kBar - 2, color_of(i));
+    svg += text_at(kLeft + static_cast<int>(width) + 6, top + kBar - 4, kFaint,
+                   time_text(row.milliseconds[i]));
+  }
+  return svg;
+}
+
+std::string draw_series(const std::vector<std::string>& series) {
+  std::string svg;
   int x = kLeft;
-  for (size_t i = 0; i < plot.series.size(); ++i) {
+  for (size_t i = 0; i < series.size(); ++i) {
     svg += format("<rect x=\"%d\" y=\"36\" width=\"12\" height=\"12\" fill=\"%s\"/>\n", x,
                   color_of(i));
-    svg += text_at(x + 18, 47, "", plot.series[i]);
+    svg += text_at(x + 18, 47, "", series[i]);
     constexpr int kLetter = 8;
-    x += 40 + kLetter * static_cast<int>(plot.series[i].size());
+    x += 40 + kLetter * static_cast<int>(series[i].size());
   }
+  return svg;
+}
+
+}  // namespace
+
+std::string time_text(double milliseconds) {
+  if (milliseconds <= 0) return "0";
+  const double microseconds = milliseconds * 1e3;
+  // Below 999.5, %.3g writes no exponent.
+  if (microseconds < 999.5) return format("%.3g \u00b5s", microseconds);
+  if (milliseconds < 999.5) return format("%.3g ms", milliseconds);
+  return format("%.3g s", milliseconds / 1e3);
+}
+
+std::string svg_of_plot(const BarPlot& plot) {
+  int height = kHead + kFoot;
+  for (const BarPlot::Panel& panel : plot.panels) {
+    height += kPanelHead + height_of(panel, plot.series.size()) + kBetweenPanels;
+  }
+  std::string svg = format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+      "font-family=\"DejaVu Sans, sans-serif\" font-size=\"12\" fill=\"#1c2430\">\n"
+      "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
+      kWidth, height, kWidth, height);
+  svg += text_at(kGap, 22, "font-size=\"16\" font-weight=\"bold\"", plot.title);
+  svg += draw_series(plot.series);
   int y = kHead;
-  for (const BarPlot::Row& row : plot.rows) {
-    const int middle = y + (group - kGap) / 2 + 4;
-    constexpr size_t kMostShown = 36;
-    svg += text_at(kLeft - 8, middle, "text-anchor=\"end\"", short_text(row.name, kMostShown));
-    for (size_t i = 0; i < row.values.size(); ++i, y += kBar) {
-      const double part = most > 0 ? row.values[i] / most : 0;
-      const double width = std::max(1.0, part * (kWidth - kLeft - kRight));
-      svg += format("<rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" rx=\"2\" fill=\"%s\"/>\n",
-                    kLeft, y, width, kBar - 2, color_of(i));
-      svg += text_at(kLeft + static_cast<int>(width) + 6, y + kBar - 4, "fill=\"#667\"",
-                     format("%.3g ", row.values[i]) + plot.unit);
+  for (const BarPlot::Panel& panel : plot.panels) {
+    const Axis axis(panel, plot.scale);
+    svg += text_at(kGap, y + kPanelHead - 10, "font-weight=\"bold\"", panel.title);
+    y += kPanelHead;
+    const int tall = height_of(panel, plot.series.size());
+    svg += draw_marks(axis, y - 4, tall);
+    for (const BarPlot::Row& row : panel.rows) {
+      svg += draw_row(row, axis, y);
+      y += static_cast<int>(row.milliseconds.size()) * kBar + kGap;
     }
-    y += kGap;
+    y += kBetweenPanels;
   }
   return svg + "</svg>\n";
 }

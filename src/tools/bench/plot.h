@@ -9,18 +9,28 @@
 
 namespace dvnn::tools {
 
-/// A group of bars for each row, one for each series.
+/// Groups of bars, one group for each row, in it one bar for each series.
 struct BarPlot {
-  std::string title, unit;
-  std::vector<std::string> series;
   struct Row {
     std::string name;
-    std::vector<double> values;  // as many as there are series
+    std::vector<double> milliseconds;  // as many as there are series
   };
-  std::vector<Row> rows;
+  /// Rows that are compared with one another: they have a scale of their own.
+  struct Panel {
+    std::string title;  // may be empty
+    std::vector<Row> rows;
+  };
+  enum class Scale { kLinear, kLogarithmic };
+  std::string title;
+  std::vector<std::string> series;
+  std::vector<Panel> panels;
+  Scale scale = Scale::kLinear;
 };
 
 std::string svg_of_plot(const BarPlot& plot);
+
+/// "34.1 µs", "12.4 ms" or "2.35 s".
+std::string time_text(double milliseconds);
 
 /// Writes it where --plot was given; `path` may be empty.
 Status write_plot(const std::string& path, const BarPlot& plot);

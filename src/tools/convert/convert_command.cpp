@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
+#include <memory>
 
 #include "base/format.h"
 #include "base/json.h"
@@ -266,6 +267,9 @@ int convert_command(int argc, char** argv) {
   }
   const std::string advice = t.from.given() ? "" : advice_on(files);
   if (!advice.empty()) return wrong_usage("convert", advice);
+  const std::string decoder_advice =
+      t.decoder_library.given() ? "" : advice_on_decoder(t.decoder.text());
+  if (!decoder_advice.empty()) return wrong_usage("convert", decoder_advice);
   if (files.size() != (kind == "caffe" ? 2u : 1u) || outputs.network.empty()) {
     return wrong_usage("convert", wanted_files(kind, files, !outputs.network.empty()));
   }
@@ -278,9 +282,14 @@ int convert_command(int argc, char** argv) {
 #endif
   options.picture.transposed |= transposed == TRUE;
   convert::Report report;
-  Progress converting("converting " + files[0], 0);
+  auto progress = std::make_unique<Progress>("converting " + files[0], 0);
+  options.weighing = [&progress](size_t done, size_t total) {
+    if (done > 0) return progress->advance();
+    progress.reset();
+    progress = std::make_unique<Progress>("trying which layers need 16 bits, run", total);
+  };
   auto model = convert_files(kind, files, options, &report);
-  converting.clear();
+  progress.reset();
   if (!model.ok()) return fail(model.error());
   model.value().producer = std::string("dvnet ") + DVNN_VERSION;
   if (Status s = write_outputs(outputs, model.value()); !s.ok()) return fail(s.error());

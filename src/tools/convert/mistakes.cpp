@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/convert/mistakes.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/format.h"
+#include "convert/presets.h"
+#include "decode/decoder.h"
 #include "tools/options.h"
 
 namespace dvnn::tools {
@@ -53,6 +56,19 @@ std::string advice_on(const std::vector<std::string>& files) {
     }
   }
   return "";
+}
+
+std::string advice_on_decoder(const std::string& name) {
+  const std::vector<std::string> known = decode::decoder_names();
+  const auto presets = convert::all_presets();
+  if (name.empty() || !presets.ok() || std::count(known.begin(), known.end(), name) > 0) return "";
+  std::string named;
+  for (const convert::Preset& preset : presets.value()) {
+    if (preset.name.rfind(lower_case(name), 0) != 0) continue;
+    named += (named.empty() ? "" : ", ") + preset.name;
+  }
+  if (named.empty()) return "";
+  return "there is no decoder '" + name + "', but there are presets: --preset " + named;
 }
 
 }  // namespace dvnn::tools

@@ -15,4 +15,8 @@ void order_caffe_files(std::vector<std::string>* files);
 /// them.
 std::string advice_on(const std::vector<std::string>& files);
 
+/// Advises what to give instead of a decoder's name that is none, but the beginning of presets'
+/// names; empty if nothing is known.
+std::string advice_on_decoder(const std::string& name);
+
 }  // namespace dvnn::tools

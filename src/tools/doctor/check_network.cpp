@@ -59,6 +59,10 @@ Findings probe_inference(const std::string& named, const std::string& device) {
   const device::Device& used = network.device();
   findings.push_back(
       {Level::kOk, "network", kind + " is '" + network.model().name + "', " + path, ""});
+  if (network.model().decoder.name.empty()) {
+    findings.push_back({Level::kWarning, "network", "it names no decoder, so dvdecode refuses it",
+                        "convert it with --preset or --decoder, if objects are wanted"});
+  }
   for (const device::PassedOver& passed : used.passed_over()) {
     findings.push_back({Level::kWarning, "inference",
                         "device auto uses '" + used.name() + "', as " + passed.library +

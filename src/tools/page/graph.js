@@ -1,22 +1,39 @@
 // The graph of steps: one row per distance from the input, drawn once; zooming changes the viewBox alone.
-const NODE = {width: 190, height: 46, gapX: 26, gapY: 34};
+const NODE = {width: 240, height: 48, gapX: 26, gapY: 34};
 
-// Nodes with their places. Number -1 is the input.
+// The rows of nodes: a step's is the one after the last that it reads. What has no input (computed once, at load)
+// stands just above the first step that reads it. Number -1 is the input.
+function rowsOf(steps) {
+  const rows = new Map([[-1, 0]]);
+  steps.forEach((step, i) => rows.set(i, 1 + Math.max(-1, ...step.from.map(k => rows.get(k)))));
+  const readers = new Map();
+  steps.forEach((step, i) => step.from.forEach(k => readers.set(k, Math.min(rows.get(i), readers.get(k) ?? Infinity))));
+  for (let i = steps.length - 1; i >= 0; --i) {
+    if (steps[i].where === 'once' && !steps[i].from.some(k => k < 0 || steps[k].where !== 'once') && readers.has(i)) {
+      rows.set(i, Math.max(rows.get(i), readers.get(i) - 1));
+      steps[i].from.forEach(k => readers.set(k, rows.get(i)));
+    }
+  }
+  return rows;
+}
+
+// Nodes with their places.
 function layOut(steps) {
-  const nodes = new Map([[-1, {number: -1, row: 0, from: []}]]);
-  steps.forEach((step, i) => {
-    const from = step.from.length ? step.from : [];
-    const row = 1 + Math.max(-1, ...from.map(k => nodes.get(k).row));
-    nodes.set(i, {number: i, row, from});
-  });
-  const rows = [];
-  for (const node of nodes.values()) (rows[node.row] = rows[node.row] || []).push(node);
+  const nodes = new Map(), rows = [];
+  for (const [number, row] of rowsOf(steps)) {
+    const node = {number, row, from: number < 0 ? [] : steps[number].from};
+    nodes.set(number, node);
+    (rows[row] = rows[row] || []).push(node);
+  }
   const pitch = NODE.width + NODE.gapX;
-  for (const row of rows) {
+  for (const row of rows.filter(Boolean)) {
     for (const node of row) {
       const xs = node.from.map(k => nodes.get(k).x);
       node.wish = xs.length ? xs.reduce((a, b) => a + b, 0) / xs.length : 0;
     }
+    // What reads nothing of the input stands at the right of what does.
+    const farRight = Math.max(0, ...row.filter(node => node.from.length).map(node => node.wish)) + pitch;
+    for (const node of row) if (!node.from.length && node.number >= 0) node.wish = farRight;
     row.sort((a, b) => a.wish - b.wish || a.number - b.number);
     const middle = row.reduce((sum, node) => sum + node.wish, 0) / row.length;
     row.forEach((node, i) => {
@@ -40,14 +57,13 @@ function edgePath(from, to) {
 }
 
 class GraphView {
-  constructor(svg, steps, choose) {
-    this.svg = svg;
-    this.steps = steps;
-    this.choose = choose;
+  constructor(svg, map, hint, steps, choose) {
+    Object.assign(this, {svg, hint, steps, choose});
     this.nodes = layOut(steps);
     this.edges = [];
     this.draw();
     this.bounds = svg.firstChild.getBBox();
+    this.overview = new Overview(map, this);
     this.showStart();
     this.listen();
   }
@@ -60,25 +76,34 @@ class GraphView {
         this.edges.push({path, from: k, to: node.number});
       }
     }
+    const most = Math.max(...this.steps.map(timeOf));
     for (const node of this.nodes.values()) {
       const step = this.steps[node.number];
       const group = add(all, 'g', {class: 'node', transform: `translate(${node.x - NODE.width / 2},${node.y})`});
       add(group, 'rect', {width: NODE.width, height: NODE.height, rx: step ? 5 : 22, class: step ? classOf(step) : 'once'});
-      add(group, 'text', {x: 10, y: 19}, step ? cut(node.number + ' ' + step.name, 27) : 'input');
-      add(group, 'text', {x: 10, y: 36, class: 'faint'}, cut(step ? step.does : network.input.shape, 29));
-      if (step) add(group, 'title', {}, step.name + '\n' + step.does);
+      const shape = step ? (step.outputs.length ? step.outputs[0].shape : '') : network.input.shape;
+      add(group, 'text', {x: 10, y: 18}, step ? cut(node.number + ' ' + step.name, 33) : 'input');
+      add(group, 'text', {x: 10, y: 35, class: 'faint'}, step ? cut(step.does, 29 - shape.length) : shape);
+      if (step) {
+        add(group, 'text', {x: NODE.width - 8, y: 35, class: 'faint', 'text-anchor': 'end'}, shape);
+        const share = most > 0 ? timeOf(step) / most : 0;
+        if (share > 0.005) add(group, 'rect', {x: 6, y: NODE.height - 6, height: 3, width: share * (NODE.width - 12), class: 'share'});
+        add(group, 'title', {}, `${step.name}\n${step.does}\n${shape}`);
+      }
       group.addEventListener('click', () => this.moved || (step && this.choose(node.number)));
       node.group = group;
     }
   }
 
-  // The whole width, or the first rows of a long graph at a size that can be read.
+  // The whole graph if it can be read so, or else its beginning at its own size.
   showStart() {
-    const box = this.bounds;
-    const shape = this.svg.clientWidth / this.svg.clientHeight;
-    const width = Math.max(Math.min(box.width + 60, 1000), 4.5 * NODE.width);
-    const middle = this.nodes.get(-1).x;
-    this.setView({x: middle - width / 2, y: -20, width, height: width / shape});
+    const {clientWidth, clientHeight} = this.svg;
+    const whole = Math.max(this.bounds.width / clientWidth, this.bounds.height / clientHeight);
+    this.overview.show(whole > 1.25);
+    if (whole <= 1.25) return this.showWhole();
+    const scale = this.svg.clientWidth < 600 ? 1.2 : 1;
+    const width = this.svg.clientWidth * scale, x = this.nodes.get(-1).x - width / 2;
+    this.setView({x, y: -20, width, height: this.svg.clientHeight * scale});
   }
 
   showWhole() {
@@ -89,14 +114,21 @@ class GraphView {
   setView(view) {
     this.view = view;
     this.svg.setAttribute('viewBox', `${view.x} ${view.y} ${view.width} ${view.height}`);
+    this.overview.follow(view);
   }
 
-  // Zooms by a factor around a point of the graph.
+  // Zooms by a factor around a point of the graph, not beyond what makes sense.
   zoom(factor, at) {
     const v = this.view;
+    const larger = Math.max(this.bounds.width, this.bounds.height) * 2;
+    if (factor < 1 ? v.width < NODE.width : Math.min(v.width, v.height) > larger) return;
     const point = at || {x: v.x + v.width / 2, y: v.y + v.height / 2};
     this.setView({x: point.x - (point.x - v.x) * factor, y: point.y - (point.y - v.y) * factor,
       width: v.width * factor, height: v.height * factor});
+  }
+
+  move(x, y) {
+    this.setView({...this.view, x: this.view.x + x, y: this.view.y + y});
   }
 
   toGraph(event) {
@@ -105,32 +137,65 @@ class GraphView {
   }
 
   listen() {
-    this.svg.addEventListener('wheel', event => {
+    const svg = this.svg;
+    // The page scrolls past the graph, until it is clearly the graph that is meant.
+    svg.addEventListener('wheel', event => {
+      const meant = event.ctrlKey || event.metaKey || document.activeElement === svg;
+      this.hint.hidden = meant;
+      clearTimeout(this.hintEnds);
+      this.hintEnds = setTimeout(() => { this.hint.hidden = true; }, 1500);
+      if (!meant) return;
       event.preventDefault();
       this.zoom(event.deltaY > 0 ? 1.15 : 1 / 1.15, this.toGraph(event));
     }, {passive: false});
-    let held = null;
-    this.svg.addEventListener('pointerdown', event => { held = this.toGraph(event); this.moved = false; });
-    this.svg.addEventListener('pointermove', event => {
-      if (!held) return;
-      const now = this.toGraph(event);
-      if (Math.hypot(now.x - held.x, now.y - held.y) > 4) this.moved = true;
-      if (this.moved) this.setView({...this.view, x: this.view.x + held.x - now.x, y: this.view.y + held.y - now.y});
+    // One finger or the mouse moves it, two fingers zoom.
+    const held = new Map();
+    const apart = () => {
+      const [a, b] = held.values();
+      return Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY);
+    };
+    svg.addEventListener('pointerdown', event => {
+      held.set(event.pointerId, event);
+      if (held.size === 1) [this.from, this.moved] = [this.toGraph(event), false];
     });
-    window.addEventListener('pointerup', () => { held = null; });
-    this.svg.addEventListener('keydown', event => {
+    svg.addEventListener('pointermove', event => {
+      if (!held.has(event.pointerId)) return;
+      if (held.size === 2) {
+        const before = apart();
+        held.set(event.pointerId, event);
+        const [a, b] = held.values();
+        const middle = {clientX: (a.clientX + b.clientX) / 2, clientY: (a.clientY + b.clientY) / 2};
+        if (apart() > 0) this.zoom(before / apart(), this.toGraph(middle));
+        this.moved = true;
+        return;
+      }
+      const now = this.toGraph(event);
+      if (Math.hypot(now.x - this.from.x, now.y - this.from.y) > 4) this.moved = true;
+      if (this.moved) this.move(this.from.x - now.x, this.from.y - now.y);
+    });
+    for (const name of ['pointerup', 'pointercancel']) {
+      window.addEventListener(name, event => {
+        held.delete(event.pointerId);
+        const [left] = held.values();
+        if (left) this.from = this.toGraph(left);
+      });
+    }
+    svg.addEventListener('keydown', event => {
       const way = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1]}[event.key];
       if (event.key === '+') this.zoom(0.8);
       if (event.key === '-') this.zoom(1.25);
       if (!way) return;
       event.preventDefault();
-      this.setView({...this.view, x: this.view.x + 80 * way[0], y: this.view.y + 80 * way[1]});
+      this.move(80 * way[0], 80 * way[1]);
     });
   }
 
+  // Shows a step in the middle, at a size that can be read.
   centre(number) {
     const node = this.nodes.get(number);
-    this.setView({...this.view, x: node.x - this.view.width / 2, y: node.y - this.view.height / 2});
+    const shrink = Math.min(1, 1.6 * this.svg.clientWidth / this.view.width);
+    const width = this.view.width * shrink, height = this.view.height * shrink;
+    this.setView({x: node.x - width / 2, y: node.y + NODE.height / 2 - height / 2, width, height});
   }
 
   // Marks a step and the edges that end at it or begin there.
@@ -141,7 +206,7 @@ class GraphView {
     }
   }
 
-  // Marks the steps whose texts have all words, and shows the first; returns how many there are.
+  // Marks the steps whose texts have all words, and returns their numbers.
   find(text) {
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
     const hits = [];
@@ -152,7 +217,7 @@ class GraphView {
       this.nodes.get(i).group.classList.toggle('hit', hit);
       this.nodes.get(i).group.classList.toggle('miss', words.length > 0 && !hit);
     });
-    if (hits.length) this.centre(hits[0]);
-    return hits.length;
+    this.overview.mark(hits);
+    return hits;
   }
 }

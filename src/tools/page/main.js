@@ -11,11 +11,13 @@ function showHead() {
   const list = [...network.warnings].sort((a, b) => rank[a.grave] - rank[b.grave]);
   for (const warning of list) add(byId('warnings'), 'li', {class: warning.grave}, warning.text);
   const onCpu = network.steps.filter(step => step.where !== 'device').length;
+  const shown = 4;  // labels that have room
   const facts = [
     ['Input', tensorText(network.input)],
     ['Decoder', network.decoder.name || 'none'],
-    ['Labels', network.labels.length],
-    ['Steps', `${network.steps.length}, ${onCpu} of them not on the device`],
+    ['Labels', network.labels.length ? `${network.labels.length}: ${network.labels.slice(0, shown).join(', ')}` +
+      (network.labels.length > shown ? ' …' : '') : 'none'],
+    ['Steps', `${network.steps.length}, ` + (onCpu ? `${onCpu} of them not on the device` : 'all on the device')],
     ['Multiply-adds', macsText(network.macs)],
     ['Weights', bytesText(network.weight_bytes)],
     ['I/O buffer per slot', bytesText(network.io_bytes)],
@@ -31,7 +33,9 @@ function showStep(number) {
   const panel = byId('step');
   panel.replaceChildren();
   if (number < 0) {
-    add(panel, 'p', {}, 'Drag to move, turn the wheel to zoom, click a step to see what it is.');
+    add(panel, 'p', {}, 'Drag to move the graph, pinch or turn the wheel to zoom (after a click, or with Ctrl), ' +
+      'click a step to see what it is. Enter in the search field goes to the next step found.');
+    showLongest(panel);
     return;
   }
   const step = network.steps[number];
@@ -47,6 +51,22 @@ function showStep(number) {
   addFacts(add(panel, 'dl'), facts);
 }
 
+// What to look at first: the steps that take most of the time.
+function showLongest(panel) {
+  const all = network.steps.map((step, i) => ({step, i, time: timeOf(step)})).sort((a, b) => b.time - a.time);
+  const sum = all.reduce((total, {time}) => total + time, 0);
+  if (!(sum > 0)) return;
+  add(panel, 'h3', {}, network.measured_on ? 'Longest steps, measured' : 'Longest steps, estimated');
+  const list = add(panel, 'ol');
+  for (const {step, i, time} of all.slice(0, 8)) {
+    const item = add(list, 'li', {class: 'longest'});
+    add(item, 'span', {}, `${i} ${step.name}`);
+    add(item, 'span', {}, `${timeText(time)}, ${(100 * time / sum).toFixed(0)} %`);
+    add(item, 'span', {class: 'bar'}).style.width = `${100 * time / all[0].time}%`;
+    item.addEventListener('click', () => choose(i));
+  }
+}
+
 function showUse(parent) {
   const {input, outputs, decoder, labels} = network;
   const facts = [
@@ -57,7 +77,7 @@ function showUse(parent) {
     ['Decoder', decoder.name || 'none'],
   ];
   addFacts(add(parent, 'dl'), facts);
-  if (decoder.name) add(parent, 'pre', {}, JSON.stringify(decoder.params, null, 1));
+  if (decoder.name && Object.keys(decoder.params || {}).length) add(parent, 'pre', {}, JSON.stringify(decoder.params, null, 1));
   if (labels.length) {
     const details = add(parent, 'details');
     add(details, 'summary', {}, `${labels.length} labels`);
@@ -66,22 +86,39 @@ function showUse(parent) {
 }
 
 showHead();
-const graph = new GraphView(byId('graph'), network.steps, choose);
+const graph = new GraphView(byId('graph'), byId('map'), byId('hint'), network.steps, choose);
+const marks = [number => graph.mark(number), drawMemory(byId('memory'), byId('memory-text'), choose),
+  drawTimes(byId('times'), byId('time-text'), byId('time-key'), choose), drawWeights(byId('weights'), choose)];
 function choose(number) {
-  graph.mark(number);
+  for (const mark of marks) mark(number);
   graph.centre(number);
   showStep(number);
 }
-showStep(-1);
+// Beside the nodes, a click goes back to what to look at first.
+function chooseNone() {
+  for (const mark of marks) mark(-2);
+  showStep(-1);
+}
+byId('graph').addEventListener('click', event => {
+  if (!graph.moved && !event.target.closest('.node')) chooseNone();
+});
+chooseNone();
 byId('closer').addEventListener('click', () => graph.zoom(0.8));
 byId('farther').addEventListener('click', () => graph.zoom(1.25));
 byId('whole').addEventListener('click', () => graph.showWhole());
+
+let hits = [], hit = 0;
+function showHit(number) {
+  hit = hits.length ? (number + hits.length) % hits.length : 0;
+  if (hits.length) graph.centre(hits[hit]);
+  const where = hits.length ? `${hit + 1} of ${hits.length}` : 'none';
+  byId('hits').textContent = byId('search').value.trim() ? where : '';
+}
 byId('search').addEventListener('input', event => {
-  const text = event.target.value;
-  const hits = graph.find(text);
-  byId('hits').textContent = text.trim() ? `${hits} of ${network.steps.length}` : '';
+  hits = graph.find(event.target.value);
+  showHit(0);
 });
-drawMemory(byId('memory'), byId('memory-text'));
-drawTimes(byId('times'), byId('time-text'), choose);
-drawWeights(byId('weights'));
+byId('search').addEventListener('keydown', event => {
+  if (event.key === 'Enter') showHit(hit + (event.shiftKey ? -1 : 1));
+});
 showUse(byId('use'));

@@ -115,9 +115,12 @@ void warn_of_use(const Model& model, const PageFacts& facts, Warnings* warnings)
   if (!facts.decoder_error.empty()) {
     warnings->add("error", "The decoder does not fit: " + facts.decoder_error);
   } else if (model.decoder.name.empty()) {
+    const std::string remedy = facts.generated ? "Name one in DVNN_NETWORK()'s second argument."
+                                               : "Convert it with --preset or --decoder.";
     warnings->add("warning",
                   "No decoder is named, so dvdecode refuses this network, and dvnet run prints "
-                  "tensors instead of objects. Convert it with --preset or --decoder.");
+                  "tensors instead of objects. " +
+                      remedy);
   } else if (model.labels.empty()) {
     warnings->add("note", "There are no labels: objects are called by their class's number.");
   }
@@ -125,9 +128,11 @@ void warn_of_use(const Model& model, const PageFacts& facts, Warnings* warnings)
   const bool as_it_is =
       picture.mean == std::array<float, 3>{} && picture.scale == std::array<float, 3>{{1, 1, 1}};
   if (as_it_is && model.input.folded_scale.empty()) {
-    warnings->add("note",
-                  "Pixels enter as they are, 0 to 255. If nothing sensible is found, the model may "
-                  "want --mean and --scale.");
+    warnings->add(
+        "note",
+        "Pixels enter as they are, 0 to 255. If nothing sensible is found, the model may want " +
+            std::string(facts.generated ? "an \"input\" in DVNN_NETWORK()'s second argument."
+                                        : "--mean and --scale."));
   }
 }
 
@@ -161,7 +166,11 @@ ordered_json page_data(const Model& model, const PageFacts& facts) {
   Warnings warnings;
   warn_of_use(model, facts, &warnings);
   warn_of_places(model, &warnings);
-  if (!notes.ok()) {
+  if (facts.generated) {
+    warnings.add("note",
+                 "The network is C++ code, so steps, weights and memory are not known here. dvnet "
+                 "inspect without --html lists its layers.");
+  } else if (!notes.ok()) {
     warnings.add("note", "Why steps run where they do is not known: " + notes.error().message);
   }
   ordered_json steps = ordered_json::array();

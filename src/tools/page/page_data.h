@@ -17,6 +17,7 @@ struct PageFacts {
   std::vector<double> step_ms;  // measured here, by step; empty: not measured
   std::string measured_on;      // the device's name
   std::string decoder_error;    // why the decoder cannot be made; empty: it can
+  bool generated = false;       // a library of C++ sources, whose steps are not known
 };
 
 nlohmann::ordered_json page_data(const network::Model& model, const PageFacts& facts);

@@ -29,6 +29,11 @@ function macsText(macs) {
   return (macs / 1e6).toFixed(macs < 1e7 ? 2 : 1) + ' million';
 }
 
+// Of a step, in microseconds: what was measured here, or else the estimate.
+function timeOf(step) {
+  return (network.measured_on ? step.measured_us : step.us) || 0;
+}
+
 function numberText(value) {
   return Number(value.toPrecision(4)).toString();
 }

@@ -49,6 +49,56 @@ def check_memory(data):
             assert not together or apart, (a, b)
 
 
+def check_choice(browser, data):
+    """What takes longest is named first; a click tells of a step, here and in the other pictures."""
+    times = [step.get("measured_us", step.get("us", 0)) for step in data["steps"]]
+    longest = data["steps"][times.index(max(times))]["name"]
+    assert not max(times) or longest in browser.evaluate("document.querySelector('#step li').textContent"), longest
+    browser.evaluate("document.querySelectorAll('#graph .node')[1].dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+    assert data["steps"][0]["name"] in browser.evaluate("byId('step').textContent")
+    for chart in ("#times tr", "#weights tr", "#memory rect"):
+        assert browser.evaluate("document.querySelectorAll('%s.chosen').length" % chart) == 1, chart
+    # A column's name sorts by it, numbers from the largest on.
+    name, numbers = ("measured", times) if "measured_us" in data["steps"][0] else ("estimate", times)
+    browser.evaluate("[...document.querySelectorAll('#times th')].find(th => th.textContent === '%s').click()" % name)
+    first = browser.evaluate("document.querySelector('#times tbody td').textContent")
+    assert numbers[int(first)] == max(numbers), (first, max(numbers))
+
+
+def check_zoom(browser):
+    before = browser.evaluate("graph.view.width")
+    browser.evaluate("byId('closer').click()")
+    assert browser.evaluate("graph.view.width") < before, "it does not zoom in"
+    wheel = "byId('graph').dispatchEvent(new WheelEvent('wheel', {deltaY: 1, clientX: 300, clientY: 300, cancelable: true%s}))"
+    before = browser.evaluate("graph.view.width")
+    assert browser.evaluate("(document.activeElement.blur(), %s)" % wheel % ""), "the page does not scroll past the graph"
+    assert browser.evaluate("graph.view.width") == before and not browser.evaluate("byId('hint').hidden")
+    assert not browser.evaluate(wheel % ", ctrlKey: true"), "the page scrolls instead of zooming"
+    assert browser.evaluate("graph.view.width") > before, "it does not zoom out"
+    # The small graph beside it has all nodes, and shows which part is seen.
+    if not browser.evaluate("byId('map').hasAttribute('hidden')"):
+        browser.evaluate("graph.move(0, 100)")
+        assert browser.evaluate("+document.querySelector('#map .seen').getAttribute('y') === graph.view.y")
+    browser.evaluate("byId('whole').click()")
+    assert browser.evaluate("graph.view.height") >= browser.evaluate("graph.bounds.height"), "that is not the whole"
+
+
+def check_narrow(browser, screenshot):
+    """On a telephone nothing is wider than the screen, and two fingers zoom."""
+    browser.call("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=1, mobile=True)
+    browser.call("Page.reload")
+    browser.wait_for("document.readyState === 'complete' && innerWidth === 390 && !!document.querySelector('#graph .node')")
+    assert browser.evaluate("document.documentElement.scrollWidth") == 390
+    if screenshot:
+        open(screenshot.replace(".png", "-narrow.png"), "wb").write(browser.picture())
+    before = browser.evaluate("graph.view.width")
+    for name, fingers in (("down", (150, 250)), ("move", (100, 300)), ("up", (100, 300))):
+        for finger, x in enumerate(fingers, 1):
+            browser.evaluate("byId('graph').dispatchEvent(new PointerEvent('pointer%s', "
+                             "{pointerId: %d, clientX: %d, clientY: 600, bubbles: true}))" % (name, finger, x))
+    assert browser.evaluate("graph.view.width") < before * 0.6, "two fingers do not zoom in"
+
+
 def check_page(browser, data, screenshot):
     steps = len(data["steps"])
     assert browser.evaluate("document.querySelectorAll('#graph .node').length") == steps + 1
@@ -70,15 +120,15 @@ def check_page(browser, data, screenshot):
     on_cpu = len([s for s in data["steps"] if "cpu" in json.dumps(
         [s["name"], s["does"], s["where"], s.get("why", ""), s["layers"]]).lower()])
     assert browser.evaluate("document.querySelectorAll('#graph .hit').length") == on_cpu
-    assert browser.evaluate("byId('hits').textContent") == "%d of %d" % (on_cpu, steps)
-    # A click tells of the step.
-    browser.evaluate("document.querySelectorAll('#graph .node')[1].dispatchEvent(new MouseEvent('click'))")
-    assert data["steps"][0]["name"] in browser.evaluate("byId('step').textContent")
-    before = browser.evaluate("graph.view.width")
-    browser.evaluate("byId('closer').click()")
-    assert browser.evaluate("graph.view.width") < before, "it does not zoom in"
-    browser.evaluate("byId('graph').dispatchEvent(new WheelEvent('wheel', {deltaY: 1, clientX: 300, clientY: 300}))")
-    browser.evaluate("byId('whole').click()")
+    assert browser.evaluate("byId('hits').textContent") == ("1 of %d" % on_cpu if on_cpu else "none")
+    shown = browser.evaluate("JSON.stringify(graph.view)")
+    browser.evaluate("byId('search').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}))")
+    assert browser.evaluate("byId('hits').textContent") == ("2 of %d" % on_cpu if on_cpu > 1 else "1 of 1" if on_cpu else "none")
+    assert browser.evaluate("JSON.stringify(graph.view)") != shown or on_cpu < 2, "Enter does not show the next step"
+    browser.evaluate("(() => { const s = byId('search'); s.value = 'no such layer'; s.dispatchEvent(new Event('input')); })()")
+    assert browser.evaluate("byId('hits').textContent") == "none"
+    check_choice(browser, data)
+    check_zoom(browser)
     if screenshot:
         browser.evaluate("document.querySelector('h2').scrollIntoView()")
         open(screenshot.replace(".png", "-graph.png"), "wb").write(browser.picture())
@@ -110,7 +160,10 @@ def main():
         try:
             browser.call("Page.navigate", url="file://" + page)
             browser.wait_for("document.readyState === 'complete' && document.title === %s" % json.dumps(data["name"]))
-            check_page(browser, data, sys.argv[3] if len(sys.argv) > 3 else None)
+            screenshot = sys.argv[3] if len(sys.argv) > 3 else None
+            check_page(browser, data, screenshot)
+            check_narrow(browser, screenshot)
+            assert not browser.complaints, browser.complaints
         finally:
             browser.close()
 

@@ -22,11 +22,34 @@ double alike_in_size(const Candidate& track, const Candidate& detection) {
   return heights * std::sqrt(heights * ratio(track.width, detection.width));
 }
 
+// How far a detection is from an expected box along an axis. Of what the frame's edge cuts, the
+// edge that is seen tells it.
+double off(double track0, double track1, double detection0, double detection1, int cut) {
+  if (cut < 0) return detection1 - track1;
+  if (cut > 0) return detection0 - track0;
+  return (detection0 + detection1 - track0 - track1) / 2;
+}
+
+// Boxes at the frame's edge share that edge, and overlap whoever they are: who leaves there would
+// become who enters. So a detection must be as near there as the filter and the detector are
+// accurate. Elsewhere the overlap is enough, and forgives what is half hidden.
+double alike_at_edge(const Candidate& track, const Candidate& detection) {
+  const bool cut = track.cut_x != 0 || track.cut_y != 0;
+  if (!cut || !(track.variance_x > 0 && track.variance_y > 0)) return 1;
+  const image::Corners &box = track.box, &other = detection.box;
+  const double x = off(box.x0, box.x1, other.x0, other.x1, track.cut_x);
+  const double y = off(box.y0, box.y1, other.y0, other.y1, track.cut_y);
+  // A soft bound, like that of Student's distribution: detectors err widely now and then.
+  constexpr double kSoftness = 10;
+  return 1 / (1 + (x * x / track.variance_x + y * y / track.variance_y) / kSoftness);
+}
+
 double gain_of(const Round& round, const Candidate& track, const Candidate& detection) {
   const double shared = overlap(grown(track.box, track.slack_x, track.slack_y),
                                 grown(detection.box, track.slack_x, track.slack_y));
   if (shared <= 0) return 0;
-  double gain = shared * alike_in_size(track, detection) - round.least_overlap;
+  double gain = shared * alike_in_size(track, detection) * alike_at_edge(track, detection) -
+                round.least_overlap;
   if (round.appearance > 0 && !track.embedding.empty() && !detection.embedding.empty()) {
     gain += round.appearance *
             (static_cast<double>(detection.scale) * likeness(track.embedding, detection.embedding) -

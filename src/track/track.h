@@ -58,13 +58,16 @@ struct Track {
   int class_id = 0;
   float confidence = 0;  // of the last detection
   Time first = 0, seen = 0;
-  unsigned hits = 0;             // detections
-  unsigned missed = 0;           // inferred frames since the last one
-  bool shown = false;            // by the last inferred frame
-  image::Corners observed;       // the last detection's box
-  double width = 0, height = 0;  // on average over the last seconds: what tells it from others
-  BoxFilter filter;              // at the time `seen`
-  std::vector<float> embedding;  // of unit length
+  unsigned hits = 0;        // detections
+  unsigned missed = 0;      // inferred frames since the last one
+  bool shown = false;       // by the last inferred frame
+  image::Corners observed;  // the last detection's box
+  image::Corners whole;     // the same with what the frame's edge hides of it
+  // On average over the last seconds, of what is whole: what tells it from others.
+  double width = 0, height = 0;
+  unsigned whole_widths = 0, whole_heights = 0;  // detections that no edge has cut
+  BoxFilter filter;                              // at the time `seen`
+  std::vector<float> embedding;                  // of unit length
   Path path;
   // The detection that shows it best: surest and largest, and whole rather than cut by the edge.
   Sighting best;

@@ -13,7 +13,7 @@ constexpr double kLeastOverlap = 0.25;
 // Weak detections say less: they must be where the track is.
 constexpr double kLeastWeakOverlap = 0.4;
 constexpr double kLeastLastOverlap = 0.4;
-constexpr double kMostSlack = 0.5;  // sizes by which boxes grow
+constexpr double kMostSlack = 0.8;  // sizes by which boxes grow
 // A share of a box's area: an object that has left shows less than this.
 constexpr double kLeastVisible = 0.3;
 constexpr float kNewLooks = 0.1f;   // share of a detection's embedding in that of its track
@@ -57,6 +57,57 @@ bool has_place(const image::Corners& box) {
          std::isfinite(box.x0 + box.y0);
 }
 
+/// Which of a box's edges are those of the frame rather than of the thing, as far as one can tell
+/// where boxes are off by so much.
+struct Cuts {
+  bool left, top, right, bottom;
+
+  Cuts(const image::Corners& box, const image::Size& frame, double off) {
+    const bool known = is_known(frame);
+    left = known && box.x0 <= off;
+    top = known && box.y0 <= off;
+    right = known && box.x1 >= frame.width - off;
+    bottom = known && box.y1 >= frame.height - off;
+  }
+  bool width() const { return left || right; }
+  bool height() const { return top || bottom; }
+};
+
+// Who walks out of the frame neither gets thinner nor slower. The edge that is still seen tells
+// where the thing is, and its size is remembered.
+image::Corners with_hidden_part(image::Corners box, const Cuts& cuts, const Track& track) {
+  const double width = track.whole_widths > 0 ? track.width - (box.x1 - box.x0) : 0;
+  const double height = track.whole_heights > 0 ? track.height - (box.y1 - box.y0) : 0;
+  if (width > 0 && cuts.left != cuts.right)
+    (cuts.left ? box.x0 : box.x1) += cuts.left ? -width : width;
+  if (height > 0 && cuts.top != cuts.bottom)
+    (cuts.top ? box.y0 : box.y1) += cuts.top ? -height : height;
+  return box;
+}
+
+Candidate candidate_of(const Track& track, const image::Corners& box, int index) {
+  Candidate candidate;
+  candidate.index = index;
+  candidate.class_id = track.class_id;
+  candidate.box = box;
+  candidate.width = track.width;
+  candidate.height = track.height;
+  candidate.embedding = track.embedding;
+  return candidate;
+}
+
+// What detections can show of an expected box.
+void cut_at_edge(const image::Size& frame, Candidate* candidate) {
+  if (!is_known(frame)) return;
+  const image::Corners whole = candidate->box, part = visible_part(whole, frame);
+  if (!(part.x1 > part.x0 && part.y1 > part.y0)) return;
+  candidate->box = part;
+  candidate->cut_x = (part.x1 < whole.x1) - (part.x0 > whole.x0);
+  candidate->cut_y = (part.y1 < whole.y1) - (part.y0 > whole.y0);
+  candidate->width *= (part.x1 - part.x0) / (whole.x1 - whole.x0);
+  candidate->height *= (part.y1 - part.y0) / (whole.y1 - whole.y0);
+}
+
 bool touches_edge(const image::Corners& box, const image::Size& frame) {
   return is_known(frame) &&
          (box.x0 <= 1 || box.y0 <= 1 || box.x1 >= frame.width - 1 || box.y1 >= frame.height - 1);
@@ -83,23 +134,32 @@ image::Corners between(const image::Corners& a, const image::Corners& b, double 
 
 // Moves the filter to the detection. Where frames in between did not show the track, they are
 // replayed as if it had moved straight: else the speed from before the gap would stay.
-void move(const Detection& detection, Time time, double deviation, Track* track) {
+void move(const image::Corners& box, Time time, double deviation, Track* track) {
   const unsigned steps = std::min(track->missed + 1, kMostReplayed);
   const double seconds = seconds_between(track->seen, time) / steps;
   for (unsigned i = 1; i <= steps; ++i) {
     track->filter.predict(seconds);
-    track->filter.correct(between(track->observed, detection.box, static_cast<double>(i) / steps),
-                          deviation);
+    track->filter.correct(between(track->whole, box, static_cast<double>(i) / steps), deviation);
   }
 }
 
-void remember_size(const image::Corners& box, double seconds, Track* track) {
+// What an edge cuts is at least as large as is seen of it.
+void remember(double seen, bool cut, double seconds, unsigned* count, double* size) {
   // The first detections count alike.
   constexpr double kMostSeconds = 0.2;
-  const double share = std::max(1.0 / (track->hits + 1),
-                                -std::expm1(-std::min(seconds, kMostSeconds) / kSizeSeconds));
-  track->width += share * (box.x1 - box.x0 - track->width);
-  track->height += share * (box.y1 - box.y0 - track->height);
+  if (cut) {
+    *size = std::max(*size, seen);
+    return;
+  }
+  const double share =
+      std::max(1.0 / (*count + 1), -std::expm1(-std::min(seconds, kMostSeconds) / kSizeSeconds));
+  *size += share * (seen - *size);
+  ++*count;
+}
+
+void remember_size(const image::Corners& box, const Cuts& cuts, double seconds, Track* track) {
+  remember(box.x1 - box.x0, cuts.width(), seconds, &track->whole_widths, &track->width);
+  remember(box.y1 - box.y0, cuts.height(), seconds, &track->whole_heights, &track->height);
 }
 
 }  // namespace
@@ -166,11 +226,11 @@ void Tracker::begin(Time time) {
 
 // Widths and heights hardly change from frame to frame, unlike places: how much they do is how much
 // the detector is off. What it is depends on the network, the stream, and the size of things.
-void Tracker::learn_deviation(const Track& track, const Detection& detection, Time time) {
+void Tracker::learn_deviation(const Track& track, const image::Corners& box, Time time) {
   if (track.missed > 0 || track.hits <= kSettled) return;
   const BoxFilter expected = track.at(time);
-  const double width = detection.box.x1 - detection.box.x0 - expected.axis(2).x;
-  const double height = detection.box.y1 - detection.box.y0 - expected.axis(3).x;
+  const double width = box.x1 - box.x0 - expected.axis(2).x;
+  const double height = box.y1 - box.y0 - expected.axis(3).x;
   const double beyond =
       (width * width - expected.axis(2).xx + height * height - expected.axis(3).xx) /
       (2 * expected.size() * expected.size());
@@ -184,18 +244,24 @@ void Tracker::learn_deviation(const Track& track, const Detection& detection, Ti
 
 void Tracker::hit(Track* track, size_t index, Time time) {
   const Detection& detection = detections_[index];
+  const double size = std::sqrt(area_of(detection.box));
+  const Cuts cuts(detection.box, frame_, std::max(1.0, deviation_ * size));
+  image::Corners whole = detection.box;
   if (track->hits == 0) {
     track->filter = BoxFilter(detection.box, deviation_);
     track->first = track->seen = time;
     track->class_id = detection.class_id;
     track->width = track->height = 0;
+    track->whole_widths = track->whole_heights = 0;
   } else {
-    learn_deviation(*track, detection, time);
-    move(detection, time, deviation_, track);
+    whole = with_hidden_part(detection.box, cuts, *track);
+    if (!cuts.width() && !cuts.height()) learn_deviation(*track, whole, time);
+    move(whole, time, deviation_, track);
   }
-  remember_size(detection.box, seconds_between(track->seen, time), track);
+  remember_size(detection.box, cuts, seconds_between(track->seen, time), track);
   track->seen = time;
   track->observed = detection.box;
+  track->whole = whole;
   track->confidence = detection.confidence;
   ++track->hits;
   track->shown = true;
@@ -236,9 +302,14 @@ void Tracker::collect_tracks(Time time, bool tentative, std::vector<Candidate>* 
     if (track.missed > 0 && time - track.seen > settings_.lost) continue;
     const BoxFilter expected = track.at(time);
     const double most = kMostSlack * expected.size();
-    out->push_back({static_cast<int>(i), track.class_id, expected.box(),
-                    std::min(most, expected.spread_x()), std::min(most, expected.spread_y()),
-                    track.width, track.height, track.embedding, 1});
+    const double off = deviation_ * expected.size();
+    Candidate candidate = candidate_of(track, expected.box(), static_cast<int>(i));
+    candidate.slack_x = std::min(most, expected.spread_x());
+    candidate.slack_y = std::min(most, expected.spread_y());
+    candidate.variance_x = expected.axis(0).xx + off * off;
+    candidate.variance_y = expected.axis(1).xx + off * off;
+    cut_at_edge(frame_, &candidate);
+    out->push_back(candidate);
   }
 }
 
@@ -256,16 +327,21 @@ void Tracker::associate(Time time) {
   for (const Candidate& candidate : known_) {
     const Track& track = *tracks_[static_cast<size_t>(candidate.index)];
     if (track.missed > 0) continue;
-    last_seen_.push_back(
-        {candidate.index, track.class_id, candidate.box, 0, 0, track.width, track.height, {}, 1});
+    Candidate there = candidate;
+    there.slack_x = there.slack_y = 0;
+    there.embedding = {};
+    last_seen_.push_back(there);
   }
   association_.run({kLeastWeakOverlap}, &last_seen_, &weak_, found);
   last_seen_.clear();
   for (const Candidate& candidate : known_) {
     const Track& track = *tracks_[static_cast<size_t>(candidate.index)];
     if (track.shown) continue;
-    last_seen_.push_back({candidate.index, track.class_id, track.observed, 0, 0, track.width,
-                          track.height, track.embedding, 1});
+    Candidate there = candidate_of(track, track.whole, candidate.index);
+    const double off = deviation_ * track.filter.size();
+    there.variance_x = there.variance_y = 2 * off * off;
+    cut_at_edge(frame_, &there);
+    last_seen_.push_back(there);
   }
   association_.run({kLeastLastOverlap, looks}, &last_seen_, &sure_, found);
   association_.run({kLeastOverlap, looks}, &tentative_, &sure_, found);
@@ -313,10 +389,15 @@ void Tracker::update(Time time, const image::Size& frame, Span<const Detection> 
   for (size_t i = 0; i < detections.size(); ++i) {
     const Detection& detection = detections[i];
     if (!has_place(detection.box) || !(detection.confidence >= settings_.weak)) continue;
-    (detection.confidence >= settings_.sure ? sure_ : weak_)
-        .push_back({static_cast<int>(i), detection.class_id, detection.box, 0, 0,
-                    detection.box.x1 - detection.box.x0, detection.box.y1 - detection.box.y0,
-                    detection.embedding, unit_scale(detection.embedding)});
+    Candidate candidate;
+    candidate.index = static_cast<int>(i);
+    candidate.class_id = detection.class_id;
+    candidate.box = detection.box;
+    candidate.width = detection.box.x1 - detection.box.x0;
+    candidate.height = detection.box.y1 - detection.box.y0;
+    candidate.embedding = detection.embedding;
+    candidate.scale = unit_scale(detection.embedding);
+    (detection.confidence >= settings_.sure ? sure_ : weak_).push_back(candidate);
   }
   for (Track* track : tracks_) track->shown = false;
   associate(time);

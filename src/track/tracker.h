@@ -5,7 +5,8 @@
 // A track begins tentative, becomes confirmed (and gets its id) when it has been seen for a while,
 // is lost while nothing shows it, and ends. Ways:
 //  - sure detections go to known tracks by where these are expected, as far off as the filter says
-//    that this may be, and by their looks where these are known;
+//    that this may be, and by their looks where these are known. What the frame's edge cuts is as
+//    large as it was before, so that its other edge tells where it is;
 //  - what is left of known tracks that were just seen gets weak detections by overlap alone: things
 //    that are half hidden (the idea of ByteTrack);
 //  - what is left gets sure detections by where it was seen last: things that stopped while hidden
@@ -78,7 +79,7 @@ class Tracker {
   void associate(Time time);
   void collect_tracks(Time time, bool tentative, std::vector<Candidate>* out) const;
   void add_prediction(Time time, const image::Size& frame, const Track& track);
-  void learn_deviation(const Track& track, const Detection& detection, Time time);
+  void learn_deviation(const Track& track, const image::Corners& box, Time time);
   void hit(Track* track, size_t detection, Time time);
   void start(size_t detection, Time time);
   void end(Track* track);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "track/tracker.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -276,6 +277,47 @@ START_TEST(what_leaves_the_frame_is_gone) {
 }
 END_TEST
 
+// Only what the frame shows of somebody.
+Detection cut(double x, double y) {
+  Detection detection = at(x, y);
+  detection.box.x0 = std::max(detection.box.x0, 0.0);
+  detection.box.x1 = std::min(detection.box.x1, kFrame.width);
+  return detection;
+}
+
+START_TEST(who_leaves_keeps_speed_and_size) {
+  for (const bool right : {true, false}) {
+    Stream stream;
+    const double speed = right ? 4 : -4;
+    const auto x = [&](int frame) { return (right ? 500 : 100) + speed * frame; };
+    for (int frame = 0; frame < 32; ++frame) {
+      stream.see(40 * frame, {cut(x(frame), 100)});
+      const Track* track = stream.tracker.track_of(0);
+      if (frame < 20) continue;
+      const image::Corners box = track->filter.box();
+      ck_assert_double_eq_tol(track->filter.speed_x(), 25 * speed, 10);
+      ck_assert_double_eq_tol(box.x0, x(frame), 2);
+      ck_assert_double_eq_tol(box.x1, x(frame) + 40, 2);
+    }
+  }
+}
+END_TEST
+
+START_TEST(who_enters_where_somebody_leaves_is_somebody_else) {
+  Stream stream;
+  int frame = 0;
+  // Someone walks out; then, a few pixels lower, someone who hides the first one comes in.
+  for (; frame < 32; ++frame) stream.see(40 * frame, {cut(500 + 4 * frame, 100)});
+  const uint64_t first = stream.id(0);
+  ck_assert_uint_eq(first, 1);
+  for (double x = 616; x >= 500; x -= 4, ++frame) {
+    stream.see(40 * frame, {cut(x, 112)});
+    ck_assert_uint_ne(stream.id(0), first);
+  }
+  ck_assert_uint_eq(stream.id(0), 2);
+}
+END_TEST
+
 START_TEST(the_same_stream_gives_the_same_names) {
   std::vector<uint64_t> first;
   for (int run = 0; run < 2; ++run) {
@@ -346,5 +388,6 @@ DVNN_TEST_MAIN(track_tracker, tracks_are_confirmed_by_time_at_every_rate,
                what_is_found_again_has_its_new_speed, jumps_end_tracks,
                frames_without_inference_have_predicted_boxes, tentative_tracks_are_not_predicted,
                lost_boxes_coast_as_long_as_asked, what_leaves_the_frame_is_gone,
+               who_leaves_keeps_speed_and_size, who_enters_where_somebody_leaves_is_somebody_else,
                the_same_stream_gives_the_same_names, paths_and_best_views_are_kept_within_bounds,
                boxes_that_are_none_are_left_alone)

@@ -3,10 +3,10 @@
 // (tests/soak).
 //   soak SECONDS SAMPLES.csv WEBHOOK_PORT FOLDER [SEED]
 //
-// Each stream has a thread that plays random topologies (tests/gst/fixtures/topologies.h) and lively lines:
-// those are paused, stopped and played again, sought, get other networks, other sizes of frames and
-// other regions, and publish to files and to a webhook that dies. Now and then all streams are
-// taken down: what is sampled then is what growth is judged by.
+// Each stream has a thread that plays random topologies (tests/gst/fixtures/topologies.h) and
+// lively lines: those are paused, stopped and played again, sought, get other networks, other sizes
+// of frames and other regions, and publish to files and to a webhook that dies. Now and then all
+// streams are taken down: what is sampled then is what growth is judged by.
 #include <dirent.h>
 #include <malloc.h>
 #include <unistd.h>

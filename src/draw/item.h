@@ -26,7 +26,7 @@ struct MaskCells {
 struct Item {
   image::Corners place;  // frame pixels; of any size, and clipped to the frame
   bool box = true;       // false: the label is at the top left corner, in a list
-  bool part = false;     // not a box, but said of one: the label is below its place
+  bool part = false;     // not a box, but said of a place: the label is below that
   bool shown = true;     // false: only `obscure` counts
   Obscure obscure = Obscure::kNo;
   int color = 0;     // of the class or the track

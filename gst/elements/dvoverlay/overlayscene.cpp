@@ -104,8 +104,9 @@ bool read_object(const GstDvObject& object, const SceneSettings& settings, Item*
   apply_label(label, settings, item);
   if (has_box) item->place = {object.x0, object.y0, object.x1, object.y1};
   item->box = object.kind == GST_DV_OBJECT_DETECTION;
+  // Said of another object, or of a region of a list.
   item->part =
-      object.parent != 0 && has_box &&
+      (object.parent != 0 || object.region != 0) && has_box &&
       (object.kind == GST_DV_OBJECT_CLASSIFICATION || object.kind == GST_DV_OBJECT_ATTRIBUTES);
   item->color = color_of_object(object, settings);
   if (!item->shown) return item->obscure != draw::Obscure::kNo;

@@ -110,6 +110,22 @@ START_TEST(details_of_objects_are_drawn_and_nothing_else) {
 }
 END_TEST
 
+START_TEST(what_is_said_of_a_place_is_written_below_it) {
+  for (const bool region : {false, true}) {
+    Overlay overlay("");
+    GstBuffer* frame = overlay.noise();
+    const std::vector<guint8> before = overlay.bytes(frame);
+    GstDvObject* object = add_object(frame, "open", 40, 20, 90, 50, GST_DV_OBJECT_CLASSIFICATION);
+    if (region) object->region = g_quark_from_static_string("gate");
+    const std::vector<guint8> after = overlay.draw(frame);
+    const int corner = changes(before, after, 0, 0, 40, 20);
+    const int below = changes(before, after, 40, 50, kSize, kSize);
+    ck_assert_int_eq(corner > 0, !region);
+    ck_assert_int_eq(below > 0, region);
+  }
+}
+END_TEST
+
 START_TEST(objects_are_shown_and_hidden_by_label) {
   const struct {
     const char* properties;
@@ -307,8 +323,8 @@ END_TEST
 int main() {
   return run_gst_suite(
       "overlay_kinds",
-      {details_of_objects_are_drawn_and_nothing_else, objects_are_shown_and_hidden_by_label,
-       colors_are_those_of_classes_or_tracks, obscured_objects_cannot_be_recognised_in_any_format,
-       many_obscured_objects_are_all_obscured, the_last_objects_stay_obscured_on_passed_frames,
-       downstream_draws_where_it_can});
+      {details_of_objects_are_drawn_and_nothing_else, what_is_said_of_a_place_is_written_below_it,
+       objects_are_shown_and_hidden_by_label, colors_are_those_of_classes_or_tracks,
+       obscured_objects_cannot_be_recognised_in_any_format, many_obscured_objects_are_all_obscured,
+       the_last_objects_stay_obscured_on_passed_frames, downstream_draws_where_it_can});
 }

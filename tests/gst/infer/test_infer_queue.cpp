@@ -1,78 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queue's rules, without a device: the work is a function of the test's.
-#include "infer/inferqueue.h"
+// The queue's rules for streams: order, ends, flushes, and which frames wait.
+#include <cstring>
 
-#include <array>
-#include <atomic>
-#include <chrono>
-#include <thread>
-#include <vector>
-
-#include "check_main.h"
+#include "queue_bench.h"
 
 using namespace dvnn;
-using namespace dvnn::gst;
-
-namespace {
-
-// A queue with a worker or two, and a note of what its task was told.
-class Bench {
- public:
-  explicit Bench(InferQueue::Limits limits = {}, InferQueue::Work work = nullptr, int workers = 1)
-      : queue(
-            limits, work ? work : [](InferItem*, size_t) { return Status(); },
-            [this](bool run) { task_runs = run; }) {
-    gst_init(nullptr, nullptr);
-    queue.stop_flush(true);
-    for (int i = 0; i < workers; ++i) {
-      threads.emplace_back([this] {
-        while (queue.work_once()) {
-        }
-      });
-    }
-  }
-  ~Bench() {
-    queue.start_flush();
-    queue.stop_workers();
-    for (std::thread& thread : threads) thread.join();
-  }
-
-  std::atomic<bool> task_runs{false};
-  InferQueue queue;
-  std::vector<std::thread> threads;
-};
-
-ItemPtr frame(guint64 pts, bool inferred) {
-  auto item = std::make_shared<InferItem>();
-  GstBuffer* buffer = gst_buffer_new();
-  GST_BUFFER_PTS(buffer) = pts;
-  item->object.reset(GST_MINI_OBJECT_CAST(buffer));
-  if (inferred) item->regions.resize(1);
-  return item;
-}
-
-guint64 pts_of(const ItemPtr& item) {
-  return GST_BUFFER_PTS(GST_BUFFER_CAST(item->object.get()));
-}
-
-InferQueue::EventResult push(InferQueue* queue, GstEvent* event) {
-  return queue->push_event(EventPtr(event));
-}
-
-GstEvent* caps_event() {
-  GstCaps* caps = gst_caps_new_empty_simple("video/x-raw");
-  GstEvent* event = gst_event_new_caps(caps);
-  gst_caps_unref(caps);
-  return event;
-}
-
-GstEvent* segment() {
-  GstSegment s;
-  gst_segment_init(&s, GST_FORMAT_TIME);
-  return gst_event_new_segment(&s);
-}
-
-}  // namespace
+using namespace dvnn::test;
 
 START_TEST(frames_leave_in_the_order_in_which_they_came) {
   InferQueue::Limits limits;
@@ -296,144 +229,6 @@ START_TEST(a_run_that_takes_too_long_is_given_up) {
 }
 END_TEST
 
-namespace {
-
-ItemPtr frame_of(guint64 pts, size_t regions) {
-  ItemPtr item = frame(pts, false);
-  item->regions.resize(regions);
-  return item;
-}
-
-}  // namespace
-
-START_TEST(a_frame_leaves_when_its_last_region_has_been_run) {
-  for (const int workers : {1, 3}) {
-    std::atomic<int> runs{0};
-    std::array<std::atomic<int>, 50> each{};
-    Bench bench(
-        {},
-        [&](InferItem*, size_t region) {
-          ++each[region];
-          ++runs;
-          return Status();
-        },
-        workers);
-    const ItemPtr item = frame_of(3, each.size());
-    ck_assert_int_eq(bench.queue.push_frame(item, 1), GST_FLOW_OK);
-    std::thread source([&] {
-      for (size_t i = 1; i < each.size(); ++i) {
-        if (i % 10 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        ck_assert(bench.queue.push_region(item));
-      }
-    });
-    const ItemPtr out = bench.queue.pop(0);
-    ck_assert(out == item);
-    ck_assert_int_eq(runs, 50);
-    for (const auto& count : each) ck_assert_int_eq(count, 1);
-    source.join();
-    ck_assert(!bench.queue.push_region(item));  // it has left
-    bench.queue.finish(false, GST_FLOW_OK);
-  }
-}
-END_TEST
-
-START_TEST(after_an_error_the_other_regions_are_not_run) {
-  std::atomic<int> runs{0};
-  Bench bench({}, [&](InferItem*, size_t region) {
-    ++runs;
-    return region == 2 ? Status(Error{ErrorCode::kDevice, "region two"}) : Status();
-  });
-  const ItemPtr whole = frame_of(0, 9);
-  bench.queue.push_frame(whole);
-  ItemPtr out = bench.queue.pop(0);
-  dvnn_assert_text(out->status.error().message, "region two");
-  ck_assert_int_eq(runs, 3);
-  bench.queue.finish(false, GST_FLOW_OK);
-  // Whoever still fills regions is told before the frame leaves.
-  const ItemPtr open = frame_of(1, 9);
-  bench.queue.push_frame(open, 3);
-  while (runs < 6) std::this_thread::yield();
-  std::atomic<bool> left{false};
-  std::thread sink([&] {
-    out = bench.queue.pop(0);
-    left = true;
-  });
-  g_usleep(30 * 1000);
-  ck_assert(!left);
-  ck_assert(!bench.queue.push_region(open));
-  sink.join();
-  ck_assert(out == open && !out->status.ok());
-  ck_assert_int_eq(runs, 6);
-  bench.queue.finish(false, GST_FLOW_OK);
-  // The next frame is run as if nothing had been.
-  bench.queue.push_frame(frame_of(2, 2));
-  ck_assert(bench.queue.pop(0)->status.ok());
-}
-END_TEST
-
-START_TEST(a_region_that_cannot_be_filled_fails_its_frame) {
-  Bench bench;
-  const ItemPtr item = frame_of(0, 4);
-  bench.queue.push_frame(item, 2);
-  bench.queue.fail_regions(item, Error{ErrorCode::kMalformed, "no pixels"});
-  const ItemPtr out = bench.queue.pop(0);
-  dvnn_assert_text(out->status.error().message, "no pixels");
-}
-END_TEST
-
-START_TEST(a_frame_that_is_being_filled_is_dropped_when_the_flow_stops) {
-  for (const bool by_flush : {true, false}) {
-    Bench bench;
-    bench.queue.push_frame(frame(0, false));
-    const ItemPtr item = frame_of(1, 4);
-    bench.queue.push_frame(item, 1);
-    ck_assert(bench.queue.pop(0) != nullptr);
-    if (by_flush) {
-      bench.queue.start_flush();
-      bench.queue.finish(false, GST_FLOW_OK);
-      ck_assert(!bench.queue.push_region(item));
-      bench.queue.stop_flush(true);
-    } else {
-      bench.queue.finish(false, GST_FLOW_NOT_LINKED);
-      ck_assert(!bench.queue.push_region(item));
-      bench.queue.reconfigure();
-    }
-    // Nothing of it is left, and the next frame is run.
-    bench.queue.push_frame(frame_of(2, 3));
-    const ItemPtr next = bench.queue.pop(0);
-    ck_assert_uint_eq(pts_of(next), 2);
-    bench.queue.finish(false, GST_FLOW_OK);
-  }
-}
-END_TEST
-
-START_TEST(the_watchdog_is_of_one_run_not_of_all_regions) {
-  std::atomic<bool> hang{false};
-  std::atomic<int> runs{0};
-  Bench bench({}, [&](InferItem*, size_t) {
-    ++runs;
-    do {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    } while (hang);
-    return Status();
-  });
-  bench.queue.push_frame(frame_of(0, 20));
-  ck_assert(bench.queue.pop(200)->status.ok());  // 400 ms for all of them
-  bench.queue.finish(false, GST_FLOW_OK);
-  hang = true;
-  const ItemPtr item = frame_of(1, 20);
-  bench.queue.push_frame(item, 1);
-  const ItemPtr given_up = bench.queue.pop(200);
-  ck_assert(given_up && !given_up->status.ok());
-  ck_assert(!bench.queue.push_region(item));
-  bench.queue.finish(false, GST_FLOW_OK);
-  ck_assert(!bench.queue.runs_end(1));
-  hang = false;
-  ck_assert(bench.queue.runs_end(0));
-  ck_assert_int_eq(runs, 21);
-}
-END_TEST
-
 // A seek while the device hangs drops the frame, but the worker is not back.
 START_TEST(a_run_of_a_frame_that_was_flushed_holds_up_nobody_for_longer_than_the_watchdog) {
   std::atomic<bool> go{false}, begun{false};
@@ -491,19 +286,16 @@ START_TEST(an_eos_behind_an_error_that_was_told_is_lost_without_a_word) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(
-    infer_queue, a_flush_leaves_what_says_which_stream_it_is,
-    a_run_of_a_frame_that_was_flushed_holds_up_nobody_for_longer_than_the_watchdog,
-    an_eos_behind_an_error_that_was_told_is_lost_without_a_word,
-    frames_leave_in_the_order_in_which_they_came, a_flow_return_goes_upstream_and_stops_the_task,
-    a_new_segment_is_accepted_the_moment_it_is_queued,
-    after_eos_from_downstream_only_what_begins_a_stream_is_kept,
-    a_frame_that_waits_is_refused_when_downstream_ends, a_stream_may_follow_an_end_of_stream,
-    a_stream_may_be_queued_before_the_end_of_the_last_one_has_left,
-    not_linked_ends_with_reconfigure, an_end_of_stream_that_cannot_arrive_is_reported,
-    flushing_frees_both_sides, frames_that_pass_do_not_wait_for_room_for_an_inference,
-    frames_that_are_done_make_room_while_they_wait_for_a_sink,
-    a_run_that_takes_too_long_is_given_up, a_frame_leaves_when_its_last_region_has_been_run,
-    after_an_error_the_other_regions_are_not_run, a_region_that_cannot_be_filled_fails_its_frame,
-    a_frame_that_is_being_filled_is_dropped_when_the_flow_stops,
-    the_watchdog_is_of_one_run_not_of_all_regions)
+DVNN_TESTS(infer_queue, frames_leave_in_the_order_in_which_they_came,
+           a_flow_return_goes_upstream_and_stops_the_task,
+           a_new_segment_is_accepted_the_moment_it_is_queued,
+           after_eos_from_downstream_only_what_begins_a_stream_is_kept,
+           a_frame_that_waits_is_refused_when_downstream_ends, a_stream_may_follow_an_end_of_stream,
+           a_stream_may_be_queued_before_the_end_of_the_last_one_has_left,
+           not_linked_ends_with_reconfigure, an_end_of_stream_that_cannot_arrive_is_reported,
+           flushing_frees_both_sides, frames_that_pass_do_not_wait_for_room_for_an_inference,
+           frames_that_are_done_make_room_while_they_wait_for_a_sink,
+           a_run_that_takes_too_long_is_given_up,
+           a_run_of_a_frame_that_was_flushed_holds_up_nobody_for_longer_than_the_watchdog,
+           a_flush_leaves_what_says_which_stream_it_is,
+           an_eos_behind_an_error_that_was_told_is_lost_without_a_word)

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// An InferQueue without a device, for tests of its rules: the work is a function of the test's.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "check_main.h"
+#include "infer/inferqueue.h"
+
+namespace dvnn::test {
+
+using namespace dvnn::gst;
+
+// A queue with a worker or two, and a note of what its task was told.
+class Bench {
+ public:
+  explicit Bench(InferQueue::Limits limits = {}, InferQueue::Work work = nullptr, int workers = 1)
+      : queue(
+            limits, work ? work : [](InferItem*, size_t) { return Status(); },
+            [this](bool run) { task_runs = run; }) {
+    gst_init(nullptr, nullptr);
+    queue.stop_flush(true);
+    for (int i = 0; i < workers; ++i) {
+      threads.emplace_back([this] {
+        while (queue.work_once()) {
+        }
+      });
+    }
+  }
+  ~Bench() {
+    queue.start_flush();
+    queue.stop_workers();
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  std::atomic<bool> task_runs{false};
+  InferQueue queue;
+  std::vector<std::thread> threads;
+};
+
+inline ItemPtr frame(guint64 pts, bool inferred) {
+  auto item = std::make_shared<InferItem>();
+  GstBuffer* buffer = gst_buffer_new();
+  GST_BUFFER_PTS(buffer) = pts;
+  item->object.reset(GST_MINI_OBJECT_CAST(buffer));
+  if (inferred) item->regions.resize(1);
+  return item;
+}
+
+inline guint64 pts_of(const ItemPtr& item) {
+  return GST_BUFFER_PTS(GST_BUFFER_CAST(item->object.get()));
+}
+
+inline InferQueue::EventResult push(InferQueue* queue, GstEvent* event) {
+  return queue->push_event(EventPtr(event));
+}
+
+inline GstEvent* caps_event() {
+  GstCaps* caps = gst_caps_new_empty_simple("video/x-raw");
+  GstEvent* event = gst_event_new_caps(caps);
+  gst_caps_unref(caps);
+  return event;
+}
+
+inline GstEvent* segment() {
+  GstSegment s;
+  gst_segment_init(&s, GST_FORMAT_TIME);
+  return gst_event_new_segment(&s);
+}
+
+/// A frame with `regions` to be run.
+inline ItemPtr frame_of(guint64 pts, size_t regions) {
+  ItemPtr item = frame(pts, false);
+  item->regions.resize(regions);
+  return item;
+}
+
+}  // namespace dvnn::test

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames of many regions in the queue: when they leave, and what stops them.
+#include <array>
+
+#include "queue_bench.h"
+
+using namespace dvnn;
+using namespace dvnn::test;
+
+START_TEST(a_frame_leaves_when_its_last_region_has_been_run) {
+  for (const int workers : {1, 3}) {
+    std::atomic<int> runs{0};
+    std::array<std::atomic<int>, 50> each{};
+    Bench bench(
+        {},
+        [&](InferItem*, size_t region) {
+          ++each[region];
+          ++runs;
+          return Status();
+        },
+        workers);
+    const ItemPtr item = frame_of(3, each.size());
+    ck_assert_int_eq(bench.queue.push_frame(item, 1), GST_FLOW_OK);
+    std::thread source([&] {
+      for (size_t i = 1; i < each.size(); ++i) {
+        if (i % 10 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        ck_assert(bench.queue.push_region(item));
+      }
+    });
+    const ItemPtr out = bench.queue.pop(0);
+    ck_assert(out == item);
+    ck_assert_int_eq(runs, 50);
+    for (const auto& count : each) ck_assert_int_eq(count, 1);
+    source.join();
+    ck_assert(!bench.queue.push_region(item));  // it has left
+    bench.queue.finish(false, GST_FLOW_OK);
+  }
+}
+END_TEST
+
+START_TEST(after_an_error_the_other_regions_are_not_run) {
+  std::atomic<int> runs{0};
+  Bench bench({}, [&](InferItem*, size_t region) {
+    ++runs;
+    return region == 2 ? Status(Error{ErrorCode::kDevice, "region two"}) : Status();
+  });
+  const ItemPtr whole = frame_of(0, 9);
+  bench.queue.push_frame(whole);
+  ItemPtr out = bench.queue.pop(0);
+  dvnn_assert_text(out->status.error().message, "region two");
+  ck_assert_int_eq(runs, 3);
+  bench.queue.finish(false, GST_FLOW_OK);
+  // Whoever still fills regions is told before the frame leaves.
+  const ItemPtr open = frame_of(1, 9);
+  bench.queue.push_frame(open, 3);
+  while (runs < 6) std::this_thread::yield();
+  std::atomic<bool> left{false};
+  std::thread sink([&] {
+    out = bench.queue.pop(0);
+    left = true;
+  });
+  g_usleep(30 * 1000);
+  ck_assert(!left);
+  ck_assert(!bench.queue.push_region(open));
+  sink.join();
+  ck_assert(out == open && !out->status.ok());
+  ck_assert_int_eq(runs, 6);
+  bench.queue.finish(false, GST_FLOW_OK);
+  // The next frame is run as if nothing had been.
+  bench.queue.push_frame(frame_of(2, 2));
+  ck_assert(bench.queue.pop(0)->status.ok());
+}
+END_TEST
+
+START_TEST(a_region_that_cannot_be_filled_fails_its_frame) {
+  Bench bench;
+  const ItemPtr item = frame_of(0, 4);
+  bench.queue.push_frame(item, 2);
+  bench.queue.fail_regions(item, Error{ErrorCode::kMalformed, "no pixels"});
+  const ItemPtr out = bench.queue.pop(0);
+  dvnn_assert_text(out->status.error().message, "no pixels");
+}
+END_TEST
+
+START_TEST(a_frame_that_is_being_filled_is_dropped_when_the_flow_stops) {
+  for (const bool by_flush : {true, false}) {
+    Bench bench;
+    bench.queue.push_frame(frame(0, false));
+    const ItemPtr item = frame_of(1, 4);
+    bench.queue.push_frame(item, 1);
+    ck_assert(bench.queue.pop(0) != nullptr);
+    if (by_flush) {
+      bench.queue.start_flush();
+      bench.queue.finish(false, GST_FLOW_OK);
+      ck_assert(!bench.queue.push_region(item));
+      bench.queue.stop_flush(true);
+    } else {
+      bench.queue.finish(false, GST_FLOW_NOT_LINKED);
+      ck_assert(!bench.queue.push_region(item));
+      bench.queue.reconfigure();
+    }
+    // Nothing of it is left, and the next frame is run.
+    bench.queue.push_frame(frame_of(2, 3));
+    const ItemPtr next = bench.queue.pop(0);
+    ck_assert_uint_eq(pts_of(next), 2);
+    bench.queue.finish(false, GST_FLOW_OK);
+  }
+}
+END_TEST
+
+START_TEST(the_watchdog_is_of_one_run_not_of_all_regions) {
+  std::atomic<bool> hang{false};
+  std::atomic<int> runs{0};
+  Bench bench({}, [&](InferItem*, size_t) {
+    ++runs;
+    do {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    } while (hang);
+    return Status();
+  });
+  bench.queue.push_frame(frame_of(0, 20));
+  ck_assert(bench.queue.pop(200)->status.ok());  // 400 ms for all of them
+  bench.queue.finish(false, GST_FLOW_OK);
+  hang = true;
+  const ItemPtr item = frame_of(1, 20);
+  bench.queue.push_frame(item, 1);
+  const ItemPtr given_up = bench.queue.pop(200);
+  ck_assert(given_up && !given_up->status.ok());
+  ck_assert(!bench.queue.push_region(item));
+  bench.queue.finish(false, GST_FLOW_OK);
+  ck_assert(!bench.queue.runs_end(1));
+  hang = false;
+  ck_assert(bench.queue.runs_end(0));
+  ck_assert_int_eq(runs, 21);
+}
+END_TEST
+
+DVNN_TESTS(infer_queue_regions, a_frame_leaves_when_its_last_region_has_been_run,
+           after_an_error_the_other_regions_are_not_run,
+           a_region_that_cannot_be_filled_fails_its_frame,
+           a_frame_that_is_being_filled_is_dropped_when_the_flow_stops,
+           the_watchdog_is_of_one_run_not_of_all_regions)

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every element in one line, for tests of what is written on its frames.
+#pragma once
+
+#include <string>
+
+#include "hostile_chain.h"
+
+namespace dvnn::test {
+
+inline constexpr int kSize = 64;  // of frames, pixels
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr double kSlower = 10;
+#else
+inline constexpr double kSlower = 1;
+#endif
+
+// It publishes all that it can tell of frames as they are.
+inline const std::string kPublish =
+    "dvpublish location=/dev/null mode=frames+events+tracks snapshot=object "
+    "details=points+outlines+masks+texts+embeddings+numbers";
+
+inline std::string whole_line(const std::string& more = "") {
+  return "dvconvert ! " + infer_grid() + " ! dvdecode post-messages=true post-empty=true " + more +
+         " ! dvtrack confirm=0 ! dvzones "
+         "zones=\"{\\\"lines\\\":[{\\\"name\\\":\\\"line\\\",\\\"points\\\":"
+         "[[0,0],[1,1]]}]}\" ! dvoverlay";
+}
+
+}  // namespace dvnn::test

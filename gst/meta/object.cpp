@@ -155,3 +155,16 @@ gboolean gst_dv_object_has_box(const GstDvObject* object) {
   return std::isfinite(object->x0) && std::isfinite(object->y0) && std::isfinite(object->x1) &&
          std::isfinite(object->y1) && object->x1 > object->x0 && object->y1 > object->y0;
 }
+
+/**
+ * gst_dv_object_forget_places:
+ * @object: an object
+ *
+ * Takes the box, the points, the outline and the mask off an object, because it is not known any
+ * more where they are.
+ */
+void gst_dv_object_forget_places(GstDvObject* object) {
+  g_return_if_fail(object != nullptr);
+  gst_dv_object_set_box(object, 0, 0, 0, 0);
+  dvnn::gst::forget_detail_places(object);
+}

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "meta/objectdetails.h"
+// Details of objects: how copies share them, and those that have a place in the frame (points,
+// outline, mask). objectfacts.cpp has the others.
+#include "meta/detailsrecord.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,52 +9,14 @@
 #include "image/cells.h"
 
 using dvnn::image::Corners;
+using namespace dvnn::gst;
 
 namespace {
-
-struct DetailPoint {
-  gdouble x, y;
-  gfloat confidence;
-};
-
-struct DetailNumber {
-  gchar* name;
-  gdouble value;
-};
-
-struct Details {
-  gatomicrefcount owners;
-  GArray *points, *outline;  // of DetailPoint, or null
-  gchar *skeleton, *text, *text_format;
-  Corners place;  // of the mask
-  guint width, height;
-  GBytes* cells;      // of the mask, or null
-  GArray* embedding;  // of gfloat, or null
-  GArray* numbers;    // of DetailNumber, or null
-};
-
-const Details* details_of(const GstDvObject* object) {
-  return static_cast<const Details*>(object->details);
-}
-
-guint length_of(const GArray* array) {
-  return array ? array->len : 0;
-}
 
 GArray* copy_array(const GArray* from, guint element) {
   if (!from) return nullptr;
   GArray* copy = g_array_sized_new(FALSE, FALSE, element, from->len);
   return g_array_append_vals(copy, from->data, from->len);
-}
-
-void clear_number(gpointer number) {
-  g_free(static_cast<DetailNumber*>(number)->name);
-}
-
-GArray* new_numbers() {
-  GArray* numbers = g_array_new(FALSE, FALSE, sizeof(DetailNumber));
-  g_array_set_clear_func(numbers, clear_number);
-  return numbers;
 }
 
 GArray* copy_numbers(const GArray* from) {
@@ -81,16 +45,6 @@ Details* copy_details(const Details& from) {
   copy->embedding = copy_array(from.embedding, sizeof(gfloat));
   copy->numbers = copy_numbers(from.numbers);
   return copy;
-}
-
-// The details for writing: made where there are none, and copied where others have them, too.
-Details* own_details(GstDvObject* object) {
-  auto* details = static_cast<Details*>(object->details);
-  if (details && g_atomic_ref_count_compare(&details->owners, 1)) return details;
-  Details* own = copy_details(details ? *details : Details{});
-  dvnn::gst::release_details(details);
-  object->details = own;
-  return own;
 }
 
 // A point that is nowhere is one that was not seen.
@@ -132,6 +86,25 @@ void move_mask(const dvnn::image::Transform& change, Details* details) {
 
 namespace dvnn::gst {
 
+static void clear_number(gpointer number) {
+  g_free(static_cast<DetailNumber*>(number)->name);
+}
+
+GArray* new_numbers() {
+  GArray* numbers = g_array_new(FALSE, FALSE, sizeof(DetailNumber));
+  g_array_set_clear_func(numbers, clear_number);
+  return numbers;
+}
+
+Details* own_details(GstDvObject* object) {
+  auto* details = static_cast<Details*>(object->details);
+  if (details && g_atomic_ref_count_compare(&details->owners, 1)) return details;
+  Details* own = copy_details(details ? *details : Details{});
+  release_details(details);
+  object->details = own;
+  return own;
+}
+
 gpointer share_details(gpointer details) {
   if (details) g_atomic_ref_count_inc(&static_cast<Details*>(details)->owners);
   return details;
@@ -158,6 +131,17 @@ void move_details(const image::Transform& change, GstDvObject* object) {
   move_points(change, own->points);
   move_points(change, own->outline);
   move_mask(change, own);
+}
+
+void forget_detail_places(GstDvObject* object) {
+  const Details* details = details_of(object);
+  if (!details || (!details->points && !details->outline && !details->cells)) return;
+  Details* own = own_details(object);
+  g_clear_pointer(&own->points, g_array_unref);
+  g_clear_pointer(&own->outline, g_array_unref);
+  g_clear_pointer(&own->cells, g_bytes_unref);
+  own->width = own->height = 0;
+  own->place = {};
 }
 
 }  // namespace dvnn::gst
@@ -352,166 +336,4 @@ gboolean gst_dv_object_set_mask(GstDvObject* object, gdouble x0, gdouble y0, gdo
   details->height = good ? height : 0;
   if (old) g_bytes_unref(old);
   return good;
-}
-
-/**
- * gst_dv_object_get_text:
- * @object: an object
- *
- * Returns: (nullable) (transfer none): what is written there
- */
-const gchar* gst_dv_object_get_text(const GstDvObject* object) {
-  g_return_val_if_fail(object != nullptr, nullptr);
-  return object->details ? details_of(object)->text : nullptr;
-}
-
-/**
- * gst_dv_object_set_text:
- * @object: an object
- * @text: (nullable): what is written there; bytes that are no UTF-8 are replaced
- */
-void gst_dv_object_set_text(GstDvObject* object, const gchar* text) {
-  g_return_if_fail(object != nullptr);
-  gchar* valid = text && *text ? g_utf8_make_valid(text, -1) : nullptr;
-  Details* details = own_details(object);
-  g_free(details->text);
-  details->text = valid;
-}
-
-/**
- * gst_dv_object_get_text_format:
- * @object: an object
- *
- * Returns: (nullable) (transfer none): the kind of the code that the text was read from, such as
- * "QR-Code" or "EAN-13"
- */
-const gchar* gst_dv_object_get_text_format(const GstDvObject* object) {
-  g_return_val_if_fail(object != nullptr, nullptr);
-  return object->details ? details_of(object)->text_format : nullptr;
-}
-
-/**
- * gst_dv_object_set_text_format:
- * @object: an object
- * @format: (nullable): the kind of the code that the text was read from
- */
-void gst_dv_object_set_text_format(GstDvObject* object, const gchar* format) {
-  g_return_if_fail(object != nullptr);
-  gchar* valid = format && *format ? g_utf8_make_valid(format, -1) : nullptr;
-  Details* details = own_details(object);
-  g_free(details->text_format);
-  details->text_format = valid;
-}
-
-/**
- * gst_dv_object_get_embedding:
- * @object: an object
- * @length: (out): how many numbers there are
- *
- * Returns: (nullable) (transfer none) (array length=length): numbers that are alike for things that
- * are alike, in the network's own terms
- */
-const gfloat* gst_dv_object_get_embedding(const GstDvObject* object, gsize* length) {
-  g_return_val_if_fail(object != nullptr && length != nullptr, nullptr);
-  const GArray* values = object->details ? details_of(object)->embedding : nullptr;
-  *length = length_of(values);
-  return *length > 0 ? reinterpret_cast<const gfloat*>(values->data) : nullptr;
-}
-
-/**
- * gst_dv_object_set_embedding:
- * @object: an object
- * @values: (nullable) (array length=length): the numbers, which are copied
- * @length: how many there are
- */
-void gst_dv_object_set_embedding(GstDvObject* object, const gfloat* values, gsize length) {
-  g_return_if_fail(object != nullptr && length <= G_MAXINT);
-  GArray* copy = nullptr;
-  if (values && length > 0) {
-    copy = g_array_sized_new(FALSE, FALSE, sizeof(gfloat), static_cast<guint>(length));
-    g_array_append_vals(copy, values, static_cast<guint>(length));
-  }
-  Details* details = own_details(object);
-  if (details->embedding) g_array_unref(details->embedding);
-  details->embedding = copy;
-}
-
-/**
- * gst_dv_object_get_n_numbers:
- * @object: an object
- *
- * Returns: how many numbers are known of the object, such as its age
- */
-guint gst_dv_object_get_n_numbers(const GstDvObject* object) {
-  g_return_val_if_fail(object != nullptr, 0);
-  return object->details ? length_of(details_of(object)->numbers) : 0;
-}
-
-/**
- * gst_dv_object_get_number:
- * @object: an object
- * @index: a number below gst_dv_object_get_n_numbers()
- * @value: (out) (optional): the number
- *
- * Returns: (nullable) (transfer none): what the number is, or %NULL if there is no such number
- */
-const gchar* gst_dv_object_get_number(const GstDvObject* object, guint index, gdouble* value) {
-  g_return_val_if_fail(object != nullptr, nullptr);
-  const bool there = index < gst_dv_object_get_n_numbers(object);
-  if (value) *value = 0;
-  if (!there) return nullptr;
-  const auto& number = g_array_index(details_of(object)->numbers, DetailNumber, index);
-  if (value) *value = number.value;
-  return number.name;
-}
-
-/**
- * gst_dv_object_find_number:
- * @object: an object
- * @name: what the number is
- * @value: (out) (optional): the number
- *
- * Returns: %FALSE if no number has this name
- */
-gboolean gst_dv_object_find_number(const GstDvObject* object, const gchar* name, gdouble* value) {
-  g_return_val_if_fail(object != nullptr && name != nullptr, FALSE);
-  for (guint i = 0; i < gst_dv_object_get_n_numbers(object); ++i) {
-    if (g_strcmp0(gst_dv_object_get_number(object, i, value), name) == 0) return TRUE;
-  }
-  if (value) *value = 0;
-  return FALSE;
-}
-
-/**
- * gst_dv_object_add_number:
- * @object: an object
- * @name: what the number is
- * @value: the number
- */
-void gst_dv_object_add_number(GstDvObject* object, const gchar* name, gdouble value) {
-  g_return_if_fail(object != nullptr && name != nullptr);
-  const DetailNumber number = {g_utf8_make_valid(name, -1), value};
-  Details* details = own_details(object);
-  if (!details->numbers) details->numbers = new_numbers();
-  g_array_append_val(details->numbers, number);
-}
-
-/**
- * gst_dv_object_forget_places:
- * @object: an object
- *
- * Takes the box, the points, the outline and the mask off an object, because it is not known any
- * more where they are.
- */
-void gst_dv_object_forget_places(GstDvObject* object) {
-  g_return_if_fail(object != nullptr);
-  gst_dv_object_set_box(object, 0, 0, 0, 0);
-  const Details* details = details_of(object);
-  if (!details || (!details->points && !details->outline && !details->cells)) return;
-  Details* own = own_details(object);
-  g_clear_pointer(&own->points, g_array_unref);
-  g_clear_pointer(&own->outline, g_array_unref);
-  g_clear_pointer(&own->cells, g_bytes_unref);
-  own->width = own->height = 0;
-  own->place = {};
 }

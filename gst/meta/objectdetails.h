@@ -16,4 +16,7 @@ void release_details(gpointer details);
 /// Moves points, the outline and the mask as the frame's pixels moved; the mask's cells are turned.
 void move_details(const image::Transform& change, GstDvObject* object);
 
+/// Takes points, outline and mask off an object.
+void forget_detail_places(GstDvObject* object);
+
 }  // namespace dvnn::gst

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The record behind an object's details, for the files that read and write it.
+#pragma once
+
+#include "gst/dvnn/gstdvobjectsmeta.h"
+#include "image/view.h"
+#include "meta/objectdetails.h"
+
+namespace dvnn::gst {
+
+struct DetailPoint {
+  gdouble x, y;
+  gfloat confidence;
+};
+
+struct DetailNumber {
+  gchar* name;
+  gdouble value;
+};
+
+struct Details {
+  gatomicrefcount owners;
+  GArray *points, *outline;  // of DetailPoint, or null
+  gchar *skeleton, *text, *text_format;
+  image::Corners place;  // of the mask
+  guint width, height;
+  GBytes* cells;      // of the mask, or null
+  GArray* embedding;  // of gfloat, or null
+  GArray* numbers;    // of DetailNumber, or null
+};
+
+inline const Details* details_of(const GstDvObject* object) {
+  return static_cast<const Details*>(object->details);
+}
+
+inline guint length_of(const GArray* array) {
+  return array ? array->len : 0;
+}
+
+/// The details for writing: made where there are none, and copied where others have them, too.
+Details* own_details(GstDvObject* object);
+
+/// An empty array of DetailNumber.
+GArray* new_numbers();
+
+}  // namespace dvnn::gst

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Facts of an object that lie nowhere in the frame: text, an embedding, numbers.
+#include "meta/detailsrecord.h"
+
+using namespace dvnn::gst;
+
+/**
+ * gst_dv_object_get_text:
+ * @object: an object
+ *
+ * Returns: (nullable) (transfer none): what is written there
+ */
+const gchar* gst_dv_object_get_text(const GstDvObject* object) {
+  g_return_val_if_fail(object != nullptr, nullptr);
+  return object->details ? details_of(object)->text : nullptr;
+}
+
+/**
+ * gst_dv_object_set_text:
+ * @object: an object
+ * @text: (nullable): what is written there; bytes that are no UTF-8 are replaced
+ */
+void gst_dv_object_set_text(GstDvObject* object, const gchar* text) {
+  g_return_if_fail(object != nullptr);
+  gchar* valid = text && *text ? g_utf8_make_valid(text, -1) : nullptr;
+  Details* details = own_details(object);
+  g_free(details->text);
+  details->text = valid;
+}
+
+/**
+ * gst_dv_object_get_text_format:
+ * @object: an object
+ *
+ * Returns: (nullable) (transfer none): the kind of the code that the text was read from, such as
+ * "QR-Code" or "EAN-13"
+ */
+const gchar* gst_dv_object_get_text_format(const GstDvObject* object) {
+  g_return_val_if_fail(object != nullptr, nullptr);
+  return object->details ? details_of(object)->text_format : nullptr;
+}
+
+/**
+ * gst_dv_object_set_text_format:
+ * @object: an object
+ * @format: (nullable): the kind of the code that the text was read from
+ */
+void gst_dv_object_set_text_format(GstDvObject* object, const gchar* format) {
+  g_return_if_fail(object != nullptr);
+  gchar* valid = format && *format ? g_utf8_make_valid(format, -1) : nullptr;
+  Details* details = own_details(object);
+  g_free(details->text_format);
+  details->text_format = valid;
+}
+
+/**
+ * gst_dv_object_get_embedding:
+ * @object: an object
+ * @length: (out): how many numbers there are
+ *
+ * Returns: (nullable) (transfer none) (array length=length): numbers that are alike for things that
+ * are alike, in the network's own terms
+ */
+const gfloat* gst_dv_object_get_embedding(const GstDvObject* object, gsize* length) {
+  g_return_val_if_fail(object != nullptr && length != nullptr, nullptr);
+  const GArray* values = object->details ? details_of(object)->embedding : nullptr;
+  *length = length_of(values);
+  return *length > 0 ? reinterpret_cast<const gfloat*>(values->data) : nullptr;
+}
+
+/**
+ * gst_dv_object_set_embedding:
+ * @object: an object
+ * @values: (nullable) (array length=length): the numbers, which are copied
+ * @length: how many there are
+ */
+void gst_dv_object_set_embedding(GstDvObject* object, const gfloat* values, gsize length) {
+  g_return_if_fail(object != nullptr && length <= G_MAXINT);
+  GArray* copy = nullptr;
+  if (values && length > 0) {
+    copy = g_array_sized_new(FALSE, FALSE, sizeof(gfloat), static_cast<guint>(length));
+    g_array_append_vals(copy, values, static_cast<guint>(length));
+  }
+  Details* details = own_details(object);
+  if (details->embedding) g_array_unref(details->embedding);
+  details->embedding = copy;
+}
+
+/**
+ * gst_dv_object_get_n_numbers:
+ * @object: an object
+ *
+ * Returns: how many numbers are known of the object, such as its age
+ */
+guint gst_dv_object_get_n_numbers(const GstDvObject* object) {
+  g_return_val_if_fail(object != nullptr, 0);
+  return object->details ? length_of(details_of(object)->numbers) : 0;
+}
+
+/**
+ * gst_dv_object_get_number:
+ * @object: an object
+ * @index: a number below gst_dv_object_get_n_numbers()
+ * @value: (out) (optional): the number
+ *
+ * Returns: (nullable) (transfer none): what the number is, or %NULL if there is no such number
+ */
+const gchar* gst_dv_object_get_number(const GstDvObject* object, guint index, gdouble* value) {
+  g_return_val_if_fail(object != nullptr, nullptr);
+  const bool there = index < gst_dv_object_get_n_numbers(object);
+  if (value) *value = 0;
+  if (!there) return nullptr;
+  const auto& number = g_array_index(details_of(object)->numbers, DetailNumber, index);
+  if (value) *value = number.value;
+  return number.name;
+}
+
+/**
+ * gst_dv_object_find_number:
+ * @object: an object
+ * @name: what the number is
+ * @value: (out) (optional): the number
+ *
+ * Returns: %FALSE if no number has this name
+ */
+gboolean gst_dv_object_find_number(const GstDvObject* object, const gchar* name, gdouble* value) {
+  g_return_val_if_fail(object != nullptr && name != nullptr, FALSE);
+  for (guint i = 0; i < gst_dv_object_get_n_numbers(object); ++i) {
+    if (g_strcmp0(gst_dv_object_get_number(object, i, value), name) == 0) return TRUE;
+  }
+  if (value) *value = 0;
+  return FALSE;
+}
+
+/**
+ * gst_dv_object_add_number:
+ * @object: an object
+ * @name: what the number is
+ * @value: the number
+ */
+void gst_dv_object_add_number(GstDvObject* object, const gchar* name, gdouble value) {
+  g_return_if_fail(object != nullptr && name != nullptr);
+  const DetailNumber number = {g_utf8_make_valid(name, -1), value};
+  Details* details = own_details(object);
+  if (!details->numbers) details->numbers = new_numbers();
+  g_array_append_val(details->numbers, number);
+}

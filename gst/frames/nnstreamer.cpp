@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/format.h"
+#include "base/nth.h"
 
 namespace dvnn::gst {
 namespace {
@@ -59,11 +60,11 @@ void fill_dimensions(const StreamTensor& tensor, uint32_t* to) {
 }  // namespace
 
 size_t element_size(StreamType type) {
-  return kTypes[static_cast<size_t>(type)].size;
+  return nth(kTypes, type).size;
 }
 
 const char* to_string(StreamType type) {
-  return kTypes[static_cast<size_t>(type)].name;
+  return nth(kTypes, type).name;
 }
 
 std::optional<StreamType> parse_stream_type(const std::string& text) {

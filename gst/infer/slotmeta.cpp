@@ -173,7 +173,7 @@ BufferPtr slot_buffer(SlotPtr slot) {
 void mark_slot_written(GstBuffer* tensor) {
   SlotMemory* memory = slot_memory(tensor);
   if (!memory) return;
-  (*memory->slot)->set_input_kind(network::InputKind::kTensor);
+  (*memory->slot)->expect_tensor();
   memory->written = true;
 }
 

@@ -56,7 +56,6 @@ size_t CpuStep::constant_bytes() const {
 }
 
 Status CpuStep::bind(uint8_t* io, size_t io_bytes, uint8_t* constants) {
-  std::vector<TensorDesc> in_descs, out_descs;
   for (const auto* list : {&inputs_, &outputs_}) {
     for (const Tensor& t : *list) {
       const size_t end = t.offset + static_cast<size_t>(t.desc.bytes());
@@ -67,15 +66,10 @@ Status CpuStep::bind(uint8_t* io, size_t io_bytes, uint8_t* constants) {
       }
     }
   }
-  for (const Tensor& t : inputs_) {
-    in_descs.push_back(t.desc);
-    input_views_.push_back({t.desc, (t.constant ? constants : io) + t.offset});
-  }
-  for (const Tensor& t : outputs_) {
-    out_descs.push_back(t.desc);
-    output_views_.push_back({t.desc, (t.constant ? constants : io) + t.offset});
-  }
-  DVNN_ASSIGN(layer_, layers::create_cpu_layer(*attributes_, in_descs, out_descs));
+  auto data = [&](const Tensor& t) { return (t.constant ? constants : io) + t.offset; };
+  for (const Tensor& t : inputs_) layer_.add_input({t.desc, data(t)});
+  for (const Tensor& t : outputs_) layer_.add_output({t.desc, data(t)});
+  DVNN_TRY(layer_.create(*attributes_));
   attributes_.reset();
   return {};
 }

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "layers/any_layer.h"
-#include "layers/cpu_layer.h"
+#include "layers/bound_layer.h"
 
 namespace dvnn::generated {
 
@@ -24,7 +24,7 @@ class CpuStep {
   bool makes_constants() const { return outputs_[0].constant; }
   /// Makes the layer over these memories, which stay where they are.
   Status bind(uint8_t* io, size_t io_bytes, uint8_t* constants);
-  Status run() { return layer_->run(input_views_, output_views_); }
+  Status run() { return layer_.run(); }
 
  private:
   struct Tensor {
@@ -36,9 +36,7 @@ class CpuStep {
 
   layers::LayerPtr attributes_;  // until it is bound
   std::vector<Tensor> inputs_, outputs_;
-  std::vector<ConstTensorView> input_views_;
-  std::vector<TensorView> output_views_;
-  std::unique_ptr<layers::CpuLayer> layer_;
+  layers::BoundLayer layer_;
 };
 
 }  // namespace dvnn::generated

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/json_value.h"
+#include "base/nth.h"
 #include "device/command.h"
 #include "layers/any_layer.h"
 #include "tensor/input_spec.h"
@@ -78,8 +79,8 @@ struct Model {
   std::vector<uint8_t> weights;  // packed streams, each at a multiple of 16
 
   /// The tensor that a step, an input or an output names by its index.
-  const TensorInfo& tensor(int index) const { return tensors[static_cast<size_t>(index)]; }
-  TensorInfo& tensor(int index) { return tensors[static_cast<size_t>(index)]; }
+  const TensorInfo& tensor(int index) const { return nth(tensors, index); }
+  TensorInfo& tensor(int index) { return nth(tensors, index); }
 };
 
 /// Checks a network wherever it comes from (a file, planning for another size, generated sources,

@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/names.h"
+#include "base/nth.h"
 #include "device/limits.h"
 #include "layers/attributes.h"
 #include "network/model_limits.h"
@@ -39,7 +40,7 @@ constexpr const char* kStorageNames[] = {"io", "constant"};
 
 template <typename Enum, size_t N>
 const char* name_of(Enum value, const char* const (&names)[N]) {
-  return names[static_cast<size_t>(value)];
+  return nth(names, value);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 #include "base/format.h"
 #include "base/guard.h"
 #include "device/call_watch.h"
-#include "layers/attributes.h"
+#include "layers/bound_layer.h"
 #include "layers/workspace.h"
 #include "network/dvn_file.h"
 #include "network/generated_network.h"
@@ -215,24 +215,13 @@ Status ModelNetwork::run_once_layers(const Cancellation* cancellation) {
   for (const Step& step : model_.steps) {
     if (step.kind != StepKind::kCpu || !is_constant(step)) continue;
     DVNN_TRY(check_cancelled(cancellation));
-    std::vector<TensorDesc> in_descs, out_descs;
-    std::vector<ConstTensorView> inputs;
-    std::vector<TensorView> outputs;
-    for (int i : step.inputs) {
-      const TensorInfo& t = model_.tensor(i);
-      in_descs.push_back(t.desc);
-      inputs.push_back({t.desc, constants_.data() + t.offset});
-    }
-    for (int i : step.outputs) {
-      const TensorInfo& t = model_.tensor(i);
-      out_descs.push_back(t.desc);
-      outputs.push_back({t.desc, constants_.data() + t.offset});
-    }
-    auto layer = layers::create_cpu_layer(*step.layer, in_descs, out_descs, library());
-    if (!layer.ok()) return layer.error().within("layer '" + step.name + "'");
-    if (Status s = layer.value()->run(inputs, outputs); !s.ok()) {
-      return s.error().within("layer '" + step.name + "'");
-    }
+    layers::BoundLayer layer;
+    auto data = [&](const TensorInfo& t) { return constants_.data() + t.offset; };
+    for (int i : step.inputs) layer.add_input({model_.tensor(i).desc, data(model_.tensor(i))});
+    for (int i : step.outputs) layer.add_output({model_.tensor(i).desc, data(model_.tensor(i))});
+    Status status = layer.create(*step.layer, library());
+    if (status.ok()) status = layer.run();
+    if (!status.ok()) return status.error().within("layer '" + step.name + "'");
   }
   return {};
 }

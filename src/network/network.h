@@ -83,9 +83,10 @@ class Slot {
   virtual ~Slot() = default;
   /// The input tensor's bytes, mapped, to be written before run().
   virtual Span<uint8_t> input() const = 0;
-  /// Sets what input() contains from now on (at first: a tensor). kPixels only if the network takes
-  /// pixels.
-  virtual void set_input_kind(InputKind) {}
+  /// From now on input() holds a tensor, as it does at first.
+  virtual void expect_tensor() {}
+  /// From now on input() holds pixels: only for networks that take them.
+  virtual Status expect_pixels() { return {}; }
   /// Runs all steps and waits. On error the slot stays usable.
   virtual Status run(RunTimes* times = nullptr) = 0;
   /// Runs step by step what input() holds, which stays, and returns the first layer with a result

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/guard.h"
-#include "layers/attributes.h"
+#include "layers/bound_layer.h"
 #include "layers/workspace.h"
 #include "network/model_network.h"
 
@@ -22,11 +22,9 @@ struct ByteRange {
 struct Stage {
   const Step* first = nullptr;  // for error messages
   size_t steps = 1;
-  device::CommandList commands;    // a device stage
-  device::CommandList for_pixels;  // the same where the input is pixels; made when there are some
-  std::unique_ptr<layers::CpuLayer> layer;  // a CPU stage
-  std::vector<ConstTensorView> inputs;
-  std::vector<TensorView> outputs;
+  device::CommandList commands;          // a device stage
+  device::CommandList for_pixels;        // the same where it reads pixels; made when there are some
+  layers::BoundLayer layer;              // a CPU stage
   std::vector<ByteRange> reads, writes;  // per-frame memory that the CPU touches
 };
 
@@ -36,7 +34,8 @@ class StepSlot final : public Slot {
       : Slot(network), network_(std::move(network)) {}
   Status build(const Cancellation* cancellation);
   Span<uint8_t> input() const override;
-  void set_input_kind(InputKind kind) override { input_kind_ = kind; }
+  void expect_tensor() override { input_kind_ = InputKind::kTensor; }
+  Status expect_pixels() override;
   Status run(RunTimes* times) override;
   Result<std::string> first_not_finite() override;
   ConstTensorView output(size_t i) const override;
@@ -45,7 +44,7 @@ class StepSlot final : public Slot {
   const Model& model() const { return network_->model(); }
   Status run_stages(RunTimes* times);
   Span<int64_t> times_of(const Stage& stage, Span<int64_t> step_ns) const;
-  Status run_layer(const Stage& stage);
+  Status run_layer(Stage& stage);
   Status run_alone(const Step& step);
   Result<const Step*> trace();
   Status add_device_step(const Step& step);
@@ -71,6 +70,7 @@ class StepSlot final : public Slot {
   layers::Workspace workspace_;
   std::vector<ByteRange> results_;  // outputs that the device writes
   InputKind input_kind_ = InputKind::kTensor;
+  bool knows_pixels_ = false;  // all lists for pixels are made
 };
 
 Status StepSlot::build(const Cancellation* cancellation) {
@@ -125,7 +125,20 @@ Status StepSlot::add_command(const Step& step, InputKind kind, device::CommandLi
                    pixels ? device::BufferRef{&network_->pixel_table(), 0} : device::BufferRef{});
 }
 
-// Built lazily: only slots that are fed pixels need these command lists.
+// Only slots that are fed pixels need these command lists, so they are made for the first of them.
+Status StepSlot::expect_pixels() {
+  input_kind_ = InputKind::kPixels;
+  if (knows_pixels_) return {};
+  for (Stage& stage : stages_) {
+    if (stage.layer || stage.for_pixels || !reads_pixels(stage)) continue;
+    if (Status s = make_for_pixels(&stage); !s.ok()) {
+      return s.error().within("layer '" + stage.first->name + "'");
+    }
+  }
+  knows_pixels_ = true;
+  return {};
+}
+
 Status StepSlot::make_for_pixels(Stage* stage) {
   DVNN_ASSIGN(stage->for_pixels, network_->writable_device().create_command_list());
   for (size_t i = 0; i < stage->steps; ++i) {
@@ -137,21 +150,17 @@ Status StepSlot::make_for_pixels(Stage* stage) {
 Status StepSlot::add_cpu_step(const Step& step) {
   Stage stage;
   stage.first = &step;
-  std::vector<TensorDesc> in_descs, out_descs;
   for (int i : step.inputs) {
     const TensorInfo& info = tensor(i);
-    in_descs.push_back(info.desc);
-    stage.inputs.push_back({info.desc, data(info)});
+    stage.layer.add_input({info.desc, data(info)});
     if (info.storage == Storage::kIo) stage.reads.push_back(range(info));
   }
   for (int i : step.outputs) {
     const TensorInfo& info = tensor(i);
-    out_descs.push_back(info.desc);
-    stage.outputs.push_back({info.desc, data(info)});
+    stage.layer.add_output({info.desc, data(info)});
     stage.writes.push_back(range(info));
   }
-  DVNN_ASSIGN(stage.layer,
-              layers::create_cpu_layer(*step.layer, in_descs, out_descs, network_->library()));
+  DVNN_TRY(stage.layer.create(*step.layer, network_->library()));
   stages_.push_back(std::move(stage));
   return {};
 }
@@ -183,9 +192,7 @@ Status StepSlot::run_stages(RunTimes* times) {
       cpu_ns += spent;
       if (!step_ns.empty()) step_ns[0] = spent;
     } else {
-      const bool first = pixels && reads_pixels(stage);
-      if (first && !stage.for_pixels) DVNN_TRY(make_for_pixels(&stage));
-      status = (first ? stage.for_pixels : stage.commands).run(step_ns);
+      status = (pixels && stage.for_pixels ? stage.for_pixels : stage.commands).run(step_ns);
       device_ns += now_ns() - start;
     }
     if (!status.ok()) return status.error().within("layer '" + stage.first->name + "'");
@@ -204,9 +211,9 @@ Span<int64_t> StepSlot::times_of(const Stage& stage, Span<int64_t> step_ns) cons
                                               : Span<int64_t>(&step_ns[first], stage.steps);
 }
 
-Status StepSlot::run_layer(const Stage& stage) {
+Status StepSlot::run_layer(Stage& stage) {
   for (const ByteRange& r : stage.reads) DVNN_TRY(io_.to_cpu(r.offset, r.bytes));
-  const Status status = stage.layer->run(stage.inputs, stage.outputs);
+  const Status status = stage.layer.run();
   for (const ByteRange& r : stage.writes) DVNN_TRY(io_.to_device(r.offset, r.bytes));
   return status;
 }
@@ -223,7 +230,7 @@ Status StepSlot::run_alone(const Step& step) {
 
 Result<const Step*> StepSlot::trace() {
   const layers::Workspace::Loan loan(&workspace_);
-  for (const Stage& stage : stages_) {
+  for (Stage& stage : stages_) {
     for (size_t i = 0; i < stage.steps; ++i) {
       const Step& step = stage.first[i];
       DVNN_TRY(stage.layer ? run_layer(stage) : run_alone(step));

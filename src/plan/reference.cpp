@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/nth.h"
 #include "layers/attributes.h"
 #include "layers/workspace.h"
 #include "plan/passes/passes.h"
@@ -162,13 +163,13 @@ Result<std::unique_ptr<Reference>> Reference::create(Graph graph,
   for (const Node& node : g.nodes) {
     self->layers_.emplace_back();
     if (node.op != Op::kCpu && node.op != Op::kConcat) continue;
-    std::vector<TensorDesc> inputs;
-    for (int value : node.inputs) inputs.push_back(plain(g.shape_of(value)));
-    const std::vector<TensorDesc> outputs = {plain(g.shape_of(node.output))};
+    layers::BoundLayer& layer = self->layers_.back();
+    for (int value : node.inputs) layer.add_input({plain(g.shape_of(value)), nullptr});
+    layer.add_output({plain(g.shape_of(node.output)), nullptr});
     const auto& attributes = std::get<layers::LayerAttributes>(node.attributes);
-    auto layer = layers::create_cpu_layer(attributes, inputs, outputs, library);
-    if (!layer.ok()) return layer.error().within("layer '" + node.name + "'");
-    self->layers_.back() = std::move(layer.value());
+    if (Status s = layer.create(attributes, library); !s.ok()) {
+      return s.error().within("layer '" + node.name + "'");
+    }
   }
   return self;
 }
@@ -176,7 +177,7 @@ Result<std::unique_ptr<Reference>> Reference::create(Graph graph,
 Status Reference::run_node(size_t index) {
   const Node& node = graph_.nodes[index];
   const Shape& shape = graph_.shape_of(node.output);
-  std::vector<float>& out = values_[static_cast<size_t>(node.output)];
+  std::vector<float>& out = nth(values_, node.output);
   auto planes = [&](const std::vector<float>& values, const Shape& s) {
     return Planes{values.data(), s.c(), s.h(), s.w()};
   };
@@ -224,18 +225,17 @@ Status Reference::run_node(size_t index) {
     case Op::kCpu:
       break;
   }
-  std::vector<ConstTensorView> inputs;
+  layers::BoundLayer& layer = layers_[index];
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    inputs.push_back({plain(graph_.shape_of(node.inputs[i])),
-                      reinterpret_cast<const uint8_t*>(in(node, i).data())});
+    layer.move_input(i, reinterpret_cast<const uint8_t*>(in(node, i).data()));
   }
   out.resize(static_cast<size_t>(shape.elements()));
-  const std::vector<TensorView> outputs = {{plain(shape), reinterpret_cast<uint8_t*>(out.data())}};
-  return layers_[index]->run(inputs, outputs);
+  layer.move_output(0, reinterpret_cast<uint8_t*>(out.data()));
+  return layer.run();
 }
 
 Result<std::vector<std::vector<float>>> Reference::run(const float* input) {
-  std::vector<float>& first = values_[static_cast<size_t>(graph_.input)];
+  std::vector<float>& first = nth(values_, graph_.input);
   first.assign(input, input + graph_.shape_of(graph_.input).elements());
   for (size_t i = 0; i < graph_.nodes.size(); ++i) {
     if (Status s = run_node(i); !s.ok()) {
@@ -243,7 +243,7 @@ Result<std::vector<std::vector<float>>> Reference::run(const float* input) {
     }
   }
   std::vector<std::vector<float>> outputs;
-  for (int value : graph_.outputs) outputs.push_back(values_[static_cast<size_t>(value)]);
+  for (int value : graph_.outputs) outputs.push_back(nth(values_, value));
   return outputs;
 }
 

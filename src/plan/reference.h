@@ -6,7 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "layers/cpu_layer.h"
+#include "base/nth.h"
+#include "layers/bound_layer.h"
 #include "plan/graph.h"
 
 namespace dvnn::plan {
@@ -21,7 +22,7 @@ class Reference {
 
   const Graph& graph() const { return graph_; }
   /// A value that the last run computed, row-major; empty if it computed none.
-  const std::vector<float>& value(int index) const { return values_[static_cast<size_t>(index)]; }
+  const std::vector<float>& value(int index) const { return nth(values_, index); }
   /// All outputs, row-major, for a row-major input (C, H, W).
   Result<std::vector<std::vector<float>>> run(const float* input);
 
@@ -29,11 +30,11 @@ class Reference {
   explicit Reference(Graph graph) : graph_(std::move(graph)) {}
   Status run_node(size_t index);
   const std::vector<float>& in(const Node& node, size_t i = 0) const {
-    return values_[static_cast<size_t>(node.inputs[i])];
+    return nth(values_, node.inputs[i]);
   }
 
   Graph graph_;
-  std::vector<std::unique_ptr<layers::CpuLayer>> layers_;  // by node; null: not a CPU layer
+  std::vector<layers::BoundLayer> layers_;  // by node; false: not a CPU layer
   std::vector<std::vector<float>> values_;
 };
 

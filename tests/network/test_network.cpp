@@ -106,10 +106,11 @@ START_TEST(pixels_give_the_outputs_of_their_tensor) {
     }
     std::vector<std::vector<uint8_t>> results;
     for (InputKind kind : {InputKind::kTensor, InputKind::kPixels}) {
-      slot.set_input_kind(kind);
       if (kind == InputKind::kPixels) {
+        ck_assert(slot.expect_pixels().ok());
         write_nchw(levels.data(), {bytes, slot.input().data()});
       } else {
+        slot.expect_tensor();
         write_nchw(values.data(), {desc, slot.input().data()});
       }
       ck_assert(slot.run().ok());

@@ -293,7 +293,7 @@ static Status gst_dv_infer_take_tensor(GstDvInfer* self, InferItem* item) {
   const gint64 start = g_get_monotonic_time();
   DVNN_TRY(self->priv->sink.tensor_input->read(tensor, (*own)->input().data()));
   self->priv->intake->stats.time(InferStats::Time::kConversion, g_get_monotonic_time() - start);
-  (*own)->set_input_kind(dvnn::network::InputKind::kTensor);
+  (*own)->expect_tensor();
   gst_dv_infer_add_region(std::move(own), item);
   return {};
 }

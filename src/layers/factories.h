@@ -14,6 +14,17 @@ Status expect_arity(Span<const TensorDesc> inputs, size_t min_inputs, size_t max
 Status expect_same_elements(const TensorDesc& a, const TensorDesc& b);
 /// Checks that the output has the dimensions that follow from the inputs.
 Status expect_dims(const std::vector<int64_t>& dims, const TensorDesc& output);
+/// Checks that there are `count` inputs and one output, which has the dimensions that the
+/// attributes give it.
+template <typename Attributes>
+Status expect_result(const Attributes& attributes, size_t count, Span<const TensorDesc> inputs,
+                     Span<const TensorDesc> outputs) {
+  DVNN_TRY(expect_arity(inputs, count, count, outputs));
+  std::vector<Shape> shapes;
+  for (const TensorDesc& input : inputs) shapes.push_back(input.shape);
+  DVNN_ASSIGN(const auto dims, attributes.dims_after(shapes));
+  return expect_dims(dims, outputs[0]);
+}
 /// Elements before `axis`, along it, and after it.
 struct AxisSplit {
   size_t outer, count, inner;

@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/names.h"
+#include "base/nth.h"
 #include "layers/factories.h"
 #include "layers/float_layer.h"
 #include "layers/strides.h"
@@ -49,7 +50,7 @@ constexpr BinaryRow kBinaryRows[] = {
 static_assert(std::size(kBinaryRows) == static_cast<size_t>(BinaryOperation::kXor) + 1);
 
 const BinaryRow& row_of(BinaryOperation operation) {
-  return kBinaryRows[static_cast<size_t>(operation)];
+  return nth(kBinaryRows, operation);
 }
 
 // Returns where the operand's element for each of the result's is: dimensions of 1 repeat. Four

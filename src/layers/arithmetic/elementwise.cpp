@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/names.h"
+#include "base/nth.h"
 #include "base/share.h"
 #include "layers/factories.h"
 #include "layers/float_io.h"
@@ -95,7 +96,7 @@ class Elementwise final : public CpuLayer {
       to.data = reinterpret_cast<uint8_t*>(Workspace::current().floats(count_));
     }
     share(static_cast<int>(tasks_.size()),
-          [&](int i) { compute(tasks_[static_cast<size_t>(i)], values.data(), views.data(), to); });
+          [&](int i) { compute(nth(tasks_, i), values.data(), views.data(), to); });
     if (!in_step_) write_nchw(reinterpret_cast<const float*>(to.data), outputs[0]);
     return {};
   }
@@ -260,11 +261,9 @@ Result<Step> parse_step(const nlohmann::json& json, size_t before) {
 
 nlohmann::json to_json(const Step& step) {
   if (step.combines) {
-    return {{"function", kOperationNames[static_cast<size_t>(step.operation)]},
-            {"of", {step.x, step.y}}};
+    return {{"function", nth(kOperationNames, step.operation)}, {"of", {step.x, step.y}}};
   }
-  nlohmann::json out = {{"function", kCurveNames[static_cast<size_t>(step.curve)]},
-                        {"of", {step.x}}};
+  nlohmann::json out = {{"function", nth(kCurveNames, step.curve)}, {"of", {step.x}}};
   if (step.a != 0) out["a"] = step.a;
   if (step.b != 0) out["b"] = step.b;
   return out;

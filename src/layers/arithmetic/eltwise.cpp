@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json.h"
 #include "base/names.h"
+#include "base/nth.h"
 #include "kernels/elementwise.h"
 #include "layers/element_spans.h"
 #include "layers/factories.h"
@@ -50,7 +51,7 @@ Result<EltwiseAttributes> EltwiseAttributes::parse(const nlohmann::json& params)
 }
 
 nlohmann::json EltwiseAttributes::to_json() const {
-  nlohmann::json out = {{"operation", kEltwiseOperations[static_cast<size_t>(operation)]}};
+  nlohmann::json out = {{"operation", nth(kEltwiseOperations, operation)}};
   if (!coeff.empty()) out["coeff"] = coeff;
   return out;
 }

@@ -67,11 +67,9 @@ DimsResult MatMulAttributes::dims_after(Span<const Shape> inputs) const {
 
 LayerResult MatMulAttributes::create(Span<const TensorDesc> inputs,
                                      Span<const TensorDesc> outputs) const {
-  DVNN_TRY(expect_arity(inputs, 2, 2, outputs));
+  DVNN_TRY(expect_result(*this, 2, inputs, outputs));
   const Shape shapes[] = {inputs[0].shape, inputs[1].shape};
   const Shape& out = outputs[0].shape;
-  DVNN_ASSIGN(const auto dims, dims_after({shapes, 2}));
-  DVNN_TRY(expect_dims(dims, outputs[0]));
   Product product = {};
   product.m = out[out.rank - 2];
   product.n = out[out.rank - 1];

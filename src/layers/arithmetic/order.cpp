@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "base/json.h"
+#include "base/nth.h"
 #include "layers/factories.h"
 #include "layers/float_layer.h"
 #include "layers/strides.h"
@@ -30,7 +31,7 @@ nlohmann::json TopKAttributes::to_json() const {
 DimsResult TopKAttributes::dims_after(Span<const Shape> inputs) const {
   DVNN_ASSIGN(auto dims, same_dims(inputs));
   DVNN_TRY(axes_or_all({axis}, inputs[0].rank));
-  int64_t& along = dims[static_cast<size_t>(axis)];
+  int64_t& along = nth(dims, axis);
   if (k > along) {
     return Error{ErrorCode::kUnsupported,
                  format("wants %d elements of %lld", k, static_cast<long long>(along))};
@@ -41,11 +42,8 @@ DimsResult TopKAttributes::dims_after(Span<const Shape> inputs) const {
 
 LayerResult TopKAttributes::create(Span<const TensorDesc> inputs,
                                    Span<const TensorDesc> outputs) const {
-  DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
-  const Shape shape = inputs[0].shape;
-  DVNN_ASSIGN(const auto dims, dims_after({&shape, 1}));
-  const Shape& out = outputs[0].shape;
-  DVNN_TRY(expect_dims(dims, outputs[0]));
+  DVNN_TRY(expect_result(*this, 1, inputs, outputs));
+  const Shape &shape = inputs[0].shape, &out = outputs[0].shape;
   Groups from = group_along(shape, {axis}), to = group_along(out, {axis});
   std::vector<uint32_t> order(from.inner.size());
   return make_float_layer(

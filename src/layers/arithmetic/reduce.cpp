@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/names.h"
+#include "base/nth.h"
 #include "layers/factories.h"
 #include "layers/float_layer.h"
 #include "layers/strides.h"
@@ -54,7 +55,7 @@ constexpr NamedReduction kReductions[] = {
 static_assert(std::size(kReductions) == static_cast<size_t>(Reduction::kSumSquare) + 1);
 
 const NamedReduction& row_of(Reduction reduction) {
-  return kReductions[static_cast<size_t>(reduction)];
+  return nth(kReductions, reduction);
 }
 
 double log_sum_exp(const float* group, const std::vector<uint32_t>& inner, double most) {

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/names.h"
+#include "base/nth.h"
 #include "layers/element_spans.h"
 #include "layers/factories.h"
 
@@ -103,7 +104,7 @@ constexpr NamedFunction kFunctions[] = {
 static_assert(std::size(kFunctions) == static_cast<size_t>(UnaryFunction::kTrunc) + 1);
 
 const NamedFunction& row_of(UnaryFunction function) {
-  return kFunctions[static_cast<size_t>(function)];
+  return nth(kFunctions, function);
 }
 
 // Functions that kernels compute in vectors.

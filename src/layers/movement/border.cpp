@@ -5,6 +5,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/names.h"
+#include "base/nth.h"
 #include "layers/factories.h"
 #include "layers/float_layer.h"
 #include "layers/strides.h"
@@ -51,10 +52,8 @@ Result<BorderAttributes> BorderAttributes::parse(const nlohmann::json& params) {
 }
 
 nlohmann::json BorderAttributes::to_json() const {
-  return {{"before", before},
-          {"after", after},
-          {"mode", kBorderModes[static_cast<size_t>(mode)]},
-          {"value", value}};
+  return {
+      {"before", before}, {"after", after}, {"mode", nth(kBorderModes, mode)}, {"value", value}};
 }
 
 DimsResult BorderAttributes::dims_after(Span<const Shape> inputs) const {
@@ -69,15 +68,13 @@ DimsResult BorderAttributes::dims_after(Span<const Shape> inputs) const {
 
 LayerResult BorderAttributes::create(Span<const TensorDesc> inputs,
                                      Span<const TensorDesc> outputs) const {
-  DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
-  const Shape shape = inputs[0].shape;
-  DVNN_ASSIGN(const auto dims, dims_after({&shape, 1}));
-  const Shape& out = outputs[0].shape;
-  DVNN_TRY(expect_dims(dims, outputs[0]));
-  std::vector<std::vector<int>> sources(dims.size());  // per axis
-  for (size_t i = 0; i < dims.size(); ++i) {
-    for (int64_t k = 0; k < dims[i]; ++k) {
-      sources[i].push_back(source_of(k - before[i], shape[static_cast<int>(i)], mode));
+  DVNN_TRY(expect_result(*this, 1, inputs, outputs));
+  const Shape &shape = inputs[0].shape, &out = outputs[0].shape;
+  std::vector<std::vector<int>> sources(before.size());  // per axis
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const int axis = static_cast<int>(i);
+    for (int64_t k = 0; k < out[axis]; ++k) {
+      sources[i].push_back(source_of(k - before[i], shape[axis], mode));
     }
   }
   return make_float_layer(inputs, outputs,
@@ -88,7 +85,7 @@ LayerResult BorderAttributes::create(Span<const TensorDesc> inputs,
                               int64_t at = 0;
                               bool outside = false;
                               for (size_t i = 0; i < last; ++i) {
-                                const int source = sources[i][static_cast<size_t>(index[i])];
+                                const int source = nth(sources[i], index[i]);
                                 outside |= source < 0;
                                 at += source * strides[i];
                               }

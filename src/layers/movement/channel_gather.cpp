@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "base/json.h"
+#include "base/nth.h"
 #include "base/share.h"
 #include "kernels/channels.h"
 #include "layers/factories.h"
@@ -95,8 +96,8 @@ class PlaneGather final : public CpuLayer {
     // The output may have the memory of an input.
     float* const result = Workspace::current().floats(channels_.size() * plane_);
     for (size_t i = 0; i < channels_.size(); ++i) {
-      const float* from = planes_[static_cast<size_t>(channels_[i].input)] +
-                          static_cast<size_t>(channels_[i].channel) * plane_;
+      const float* from =
+          nth(planes_, channels_[i].input) + static_cast<size_t>(channels_[i].channel) * plane_;
       std::memcpy(result + i * plane_, from, plane_ * sizeof(float));
     }
     write_nchw(result, outputs[0]);
@@ -151,8 +152,7 @@ DimsResult ChannelGatherAttributes::dims_after(Span<const Shape> inputs) const {
                                               inputs[0].to_string()};
   }
   for (const Channel& c : channels) {
-    if (static_cast<size_t>(c.input) < inputs.size() &&
-        c.channel < inputs[static_cast<size_t>(c.input)].c()) {
+    if (static_cast<size_t>(c.input) < inputs.size() && c.channel < nth(inputs, c.input).c()) {
       continue;
     }
     return Error{ErrorCode::kMalformed,

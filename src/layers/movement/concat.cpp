@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "base/json.h"
+#include "base/nth.h"
 #include "layers/factories.h"
 #include "layers/float_io.h"
 
@@ -70,11 +71,11 @@ DimsResult ConcatAttributes::dims_after(Span<const Shape> inputs) const {
   if (axis >= first.rank) {
     return Error{ErrorCode::kUnsupported, "the axis does not exist in " + first.to_string()};
   }
-  dims[static_cast<size_t>(axis)] = 0;
+  nth(dims, axis) = 0;
   for (Shape shape : inputs) {
     const std::string text = shape.to_string();
     if (shape.rank == first.rank) {
-      dims[static_cast<size_t>(axis)] += shape[axis];
+      nth(dims, axis) += shape[axis];
       shape[axis] = first[axis];
     }
     if (shape != first) {

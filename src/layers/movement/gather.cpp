@@ -4,6 +4,7 @@
 
 #include "base/format.h"
 #include "base/json.h"
+#include "base/nth.h"
 #include "layers/factories.h"
 #include "layers/float_layer.h"
 #include "layers/strides.h"
@@ -83,11 +84,8 @@ DimsResult TileAttributes::dims_after(Span<const Shape> inputs) const {
 
 LayerResult TileAttributes::create(Span<const TensorDesc> inputs,
                                    Span<const TensorDesc> outputs) const {
-  DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
-  const Shape shape = inputs[0].shape;
-  DVNN_ASSIGN(const auto dims, dims_after({&shape, 1}));
-  const Shape& out = outputs[0].shape;
-  DVNN_TRY(expect_dims(dims, outputs[0]));
+  DVNN_TRY(expect_result(*this, 1, inputs, outputs));
+  const Shape &shape = inputs[0].shape, &out = outputs[0].shape;
   return make_float_layer(
       inputs, outputs,
       [shape, out, strides = strides_of(shape)](const float* const* in, float* result) {
@@ -95,7 +93,7 @@ LayerResult TileAttributes::create(Span<const TensorDesc> inputs,
         for_each_row(out, [&](const int* index) {
           const float* from = in[0];
           for (int i = 0; i < last; ++i) {
-            from += index[i] % shape[i] * strides[static_cast<size_t>(i)];
+            from += index[i] % shape[i] * nth(strides, i);
           }
           for (int k = 0; k < out[last]; k += shape[last]) {
             result = std::copy(from, from + shape[last], result);

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/names.h"
+#include "base/nth.h"
 #include "layers/factories.h"
 #include "layers/float_layer.h"
 
@@ -119,8 +120,8 @@ Result<GridSampleAttributes> GridSampleAttributes::parse(const nlohmann::json& p
 }
 
 nlohmann::json GridSampleAttributes::to_json() const {
-  return {{"mode", kSampleModes[static_cast<size_t>(mode)]},
-          {"padding", kPaddings[static_cast<size_t>(padding)]},
+  return {{"mode", nth(kSampleModes, mode)},
+          {"padding", nth(kPaddings, padding)},
           {"align_corners", align_corners}};
 }
 
@@ -140,11 +141,8 @@ DimsResult GridSampleAttributes::dims_after(Span<const Shape> inputs) const {
 
 LayerResult GridSampleAttributes::create(Span<const TensorDesc> inputs,
                                          Span<const TensorDesc> outputs) const {
-  DVNN_TRY(expect_arity(inputs, 2, 2, outputs));
-  const Shape shapes[] = {inputs[0].shape, inputs[1].shape};
-  DVNN_ASSIGN(const auto dims, dims_after({shapes, 2}));
-  const Shape in_shape = shapes[0], out = outputs[0].shape;
-  DVNN_TRY(expect_dims(dims, outputs[0]));
+  DVNN_TRY(expect_result(*this, 2, inputs, outputs));
+  const Shape in_shape = inputs[0].shape, out = outputs[0].shape;
   return make_float_layer(
       inputs, outputs, [a = *this, in_shape, out](const float* const* in, float* result) {
         const int axes = in_shape.rank - 2, channels = in_shape[1];

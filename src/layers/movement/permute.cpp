@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json.h"
+#include "base/nth.h"
 #include "layers/factories.h"
 #include "layers/float_io.h"
 #include "layers/strides.h"
@@ -12,7 +13,7 @@ class Permute final : public CpuLayer {
   Permute(const std::vector<int>& order, const TensorDesc& input, const TensorDesc& output)
       : reader_(input), writer_(output), shape_(output.shape) {
     const Strides own = strides_of(input.shape);
-    for (size_t i = 0; i < order.size(); ++i) strides_[i] = own[static_cast<size_t>(order[i])];
+    for (size_t i = 0; i < order.size(); ++i) strides_[i] = nth(own, order[i]);
   }
 
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {

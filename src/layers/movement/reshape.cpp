@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json.h"
+#include "base/nth.h"
 #include "layers/factories.h"
 #include "layers/float_io.h"
 #include "tensor/tensor_json.h"
@@ -51,7 +52,7 @@ DimsResult ReshapeAttributes::dims_after(Span<const Shape> inputs) const {
     if (result[i] > 0 && (known *= result[i]) > kMaxTensorElements) break;
   }
   if (left >= 0 && known <= shape.elements() && shape.elements() % known == 0) {
-    result[static_cast<size_t>(left)] = shape.elements() / known;
+    nth(result, left) = shape.elements() / known;
     known = shape.elements();
   }
   if (known == shape.elements()) return result;

@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/names.h"
+#include "base/nth.h"
 #include "base/share.h"
 #include "layers/factories.h"
 #include "layers/float_layer.h"
@@ -269,9 +270,9 @@ Result<ResizeAttributes> ResizeAttributes::parse(const nlohmann::json& params) {
 }
 
 nlohmann::json ResizeAttributes::to_json() const {
-  nlohmann::json out = {{"mode", kResizeModes[static_cast<size_t>(mode)]},
-                        {"coordinates", kCoordinates[static_cast<size_t>(coordinates)]}};
-  if (mode == ResizeMode::kNearest) out["rounding"] = kRoundings[static_cast<size_t>(rounding)];
+  nlohmann::json out = {{"mode", nth(kResizeModes, mode)},
+                        {"coordinates", nth(kCoordinates, coordinates)}};
+  if (mode == ResizeMode::kNearest) out["rounding"] = nth(kRoundings, rounding);
   if (mode == ResizeMode::kCubic) out["cubic_a"] = cubic_a;
   if (exclude_outside) out["exclude_outside"] = true;
   if (antialias) out["antialias"] = true;
@@ -292,10 +293,8 @@ DimsResult ResizeAttributes::dims_after(Span<const Shape> inputs) const {
 
 LayerResult ResizeAttributes::create(Span<const TensorDesc> inputs,
                                      Span<const TensorDesc> outputs) const {
-  DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
-  const Shape shape = inputs[0].shape;
-  DVNN_ASSIGN(const auto dims, dims_after({&shape, 1}));
-  DVNN_TRY(expect_dims(dims, outputs[0]));
+  DVNN_TRY(expect_result(*this, 1, inputs, outputs));
+  const Shape& shape = inputs[0].shape;
   DVNN_ASSIGN(const auto rules, rules_of(*this, shape));
   std::vector<AxisTaps> axes;
   for (const AxisRule& rule : rules) axes.push_back(taps_of(*this, rule));

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/names.h"
+#include "base/nth.h"
 #include "layers/factories.h"
 #include "layers/float_layer.h"
 
@@ -48,7 +49,7 @@ Result<ScatterAttributes> ScatterAttributes::parse(const nlohmann::json& params)
 }
 
 nlohmann::json ScatterAttributes::to_json() const {
-  return {{"operation", kScatteredNames[static_cast<size_t>(operation)]}};
+  return {{"operation", nth(kScatteredNames, operation)}};
 }
 
 DimsResult ScatterAttributes::dims_after(Span<const Shape> inputs) const {
@@ -64,14 +65,12 @@ DimsResult ScatterAttributes::dims_after(Span<const Shape> inputs) const {
 
 LayerResult ScatterAttributes::create(Span<const TensorDesc> inputs,
                                       Span<const TensorDesc> outputs) const {
-  DVNN_TRY(expect_arity(inputs, 3, 3, outputs));
-  const Shape shapes[] = {inputs[0].shape, inputs[1].shape, inputs[2].shape};
-  DVNN_ASSIGN(const auto dims, dims_after({shapes, 3}));
-  DVNN_TRY(expect_dims(dims, outputs[0]));
-  const auto rows = static_cast<float>(shapes[0][0]);
-  const auto all = static_cast<size_t>(shapes[0].elements());
-  const size_t inner = all / static_cast<size_t>(shapes[0][0]);
-  const auto places = static_cast<size_t>(shapes[1].elements());
+  DVNN_TRY(expect_result(*this, 3, inputs, outputs));
+  const Shape& shape = inputs[0].shape;
+  const auto rows = static_cast<float>(shape[0]);
+  const auto all = static_cast<size_t>(shape.elements());
+  const size_t inner = all / static_cast<size_t>(shape[0]);
+  const auto places = static_cast<size_t>(inputs[1].shape.elements());
   return make_float_layer(
       inputs, outputs,
       [rows, all, inner, places, operation = operation](const float* const* in, float* result) {

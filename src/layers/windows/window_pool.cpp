@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/names.h"
+#include "base/nth.h"
 #include "layers/factories.h"
 #include "layers/float_layer.h"
 #include "layers/strides.h"
@@ -40,7 +41,7 @@ class Pool {
     // These strides count an element's place in its plane by columns.
     int64_t stride = 1;
     for (int i = 2; i < in.rank; ++i) {
-      column_strides_[static_cast<size_t>(i)] = stride;
+      nth(column_strides_, i) = stride;
       stride *= in[i];
     }
   }
@@ -139,7 +140,7 @@ Result<WindowPoolAttributes> WindowPoolAttributes::parse(const nlohmann::json& p
 }
 
 nlohmann::json WindowPoolAttributes::to_json() const {
-  nlohmann::json out = {{"operation", kPoolOperations[static_cast<size_t>(operation)]},
+  nlohmann::json out = {{"operation", nth(kPoolOperations, operation)},
                         {"kernel", kernel},
                         {"stride", stride},
                         {"dilation", dilation},
@@ -178,11 +179,8 @@ DimsResult WindowPoolAttributes::dims_after(Span<const Shape> inputs) const {
 
 LayerResult WindowPoolAttributes::create(Span<const TensorDesc> inputs,
                                          Span<const TensorDesc> outputs) const {
-  DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
-  const Shape shape = inputs[0].shape;
-  DVNN_ASSIGN(const auto dims, dims_after({&shape, 1}));
-  const Shape& out = outputs[0].shape;
-  DVNN_TRY(expect_dims(dims, outputs[0]));
+  DVNN_TRY(expect_result(*this, 1, inputs, outputs));
+  const Shape &shape = inputs[0].shape, &out = outputs[0].shape;
   return make_float_layer(inputs, outputs, Pool(*this, shape, out));
 }
 

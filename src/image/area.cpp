@@ -57,18 +57,18 @@ namespace dvnn::image {
 
 HWY_EXPORT(AddRow);
 
-void AreaPlan::plan(const std::vector<Component>& components, const AxisPlan& x, const AxisPlan& y,
-                    int row_bytes) {
+void AreaTable::prepare(const std::vector<Component>& components, const AxisMapping& x,
+                        const AxisMapping& y, int row_bytes) {
   components_ = components;
-  x_ = plan_area(x);
-  y_ = plan_area(y);
+  x_ = make_area_taps(x);
+  y_ = make_area_taps(y);
   per_pixel_ = components.size() == 3 ? 4 : components.size();
   lanes_ = x_.taps.size() * per_pixel_;
   row_samples_ = static_cast<size_t>(row_bytes / components[0].sample_bytes());
   sums_.assign(row_samples_, 0);
 }
 
-void AreaPlan::row(const uint8_t* plane, ptrdiff_t stride, int y, float* out) {
+void AreaTable::row(const uint8_t* plane, ptrdiff_t stride, int y, float* out) {
   const Component& c = components_[0];
   const float unit = c.bits == 10 ? 0.25f : 1.0f;
   std::fill(sums_.begin(), sums_.end(), 0.0f);

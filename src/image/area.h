@@ -10,11 +10,12 @@
 
 namespace dvnn::image {
 
-class AreaPlan {
+class AreaTable {
  public:
-  /// As LanePlan::plan(). `row_samples` counts the samples of all components in a row of the plane.
-  void plan(const std::vector<Component>& components, const AxisPlan& x, const AxisPlan& y,
-            int row_bytes);
+  /// As LaneTable::prepare(). `row_samples` counts the samples of all components in a row of the
+  /// plane.
+  void prepare(const std::vector<Component>& components, const AxisMapping& x, const AxisMapping& y,
+               int row_bytes);
 
   size_t lanes() const { return lanes_; }
   /// Computes the lanes of row `y` of the result, 0..255. `plane` is the first row of the plane.

@@ -55,10 +55,10 @@ struct Stream {
   int plane = 0;
   size_t row_bytes = 0;
   // Bilinear and nearest.
-  LanePlan lanes;
+  LaneTable lanes;
   std::vector<Tap> y;
   // Area.
-  AreaPlan area;
+  AreaTable area;
   AlignedVector<float> fine;  // the row at hand, where it is not rounded at once
 };
 
@@ -104,7 +104,7 @@ void Converter::Impl::add_stream(const FrameFormat& frame,
   const Geometry& g = geometry;
   // 4:2:0 and 4:2:2 chroma lies on every second luma column (MPEG-2 siting, what H.264 assumes),
   // and in 4:2:0 between two luma rows.
-  AxisPlan x, y;
+  AxisMapping x, y;
   x.source_start = g.source.x, x.source_size = g.source.w, x.target_size = g.columns();
   y.source_start = g.source.y, y.source_size = g.source.h, y.target_size = g.rows();
   x.set_plane(c.sub_x, g.owned.x, g.owned.w);
@@ -119,11 +119,11 @@ void Converter::Impl::add_stream(const FrameFormat& frame,
   stream.row_bytes = static_cast<size_t>(bytes);
   size_t lanes = 0;
   if (input.method == ResizeMethod::kArea) {
-    stream.area.plan(components, x, y, bytes);
+    stream.area.prepare(components, x, y, bytes);
     lanes = stream.area.lanes();
   } else {
-    stream.lanes.plan(components, plan_taps(x, input.method), bytes);
-    stream.y = plan_taps(y, input.method);
+    stream.lanes.prepare(components, make_taps(x, input.method), bytes);
+    stream.y = make_taps(y, input.method);
     lanes = stream.lanes.lanes();
   }
   stream.fine.resize(lanes + kRowPadding / sizeof(float));
@@ -442,7 +442,7 @@ Result<std::unique_ptr<Converter>> Converter::create(const FrameFormat& frame,
   impl.matrix = make_matrix(frame.matrix, frame.full_range,
                             input.method == ResizeMethod::kArea ? 1.0f : kFineUnit);
   impl.other_levels.resize(4 * static_cast<size_t>(impl.geometry.columns()) + kRowPadding);
-  impl.writer.plan(tensor, input, impl.geometry);
+  impl.writer.prepare(tensor, input, impl.geometry);
   return converter;
 }
 

@@ -28,29 +28,29 @@ Rect picture_rect(const FrameFormat& frame, const RelativeRect& roi) {
 }
 
 // Centre of output sample i, in samples of the plane.
-double sample_centre(const AxisPlan& plan, int i) {
+double sample_centre(const AxisMapping& axis, int i) {
   // The quotient of the quotient, as OpenCV computes it: equal to the last bit.
-  const double scale = 1.0 / (static_cast<double>(plan.target_size) / plan.source_size);
+  const double scale = 1.0 / (static_cast<double>(axis.target_size) / axis.source_size);
   return (i + 0.5) * scale - 0.5;
 }
 
-Tap bilinear_tap(const AxisPlan& plan, int i) {
+Tap bilinear_tap(const AxisMapping& axis, int i) {
   constexpr int kOne = 1 << kWeightBits;
-  float at = static_cast<float>(sample_centre(plan, i));
-  if (plan.subsampling > 1) {
+  float at = static_cast<float>(sample_centre(axis, i));
+  if (axis.subsampling > 1) {
     // Positions count from the visible part's first sample, so that a cropped frame gives the same
     // result as its part alone.
-    const int start = plan.source_start - plan.plane_start * plan.subsampling;
-    at = static_cast<float>((at + start - plan.siting) / plan.subsampling);
+    const int start = axis.source_start - axis.plane_start * axis.subsampling;
+    at = static_cast<float>((at + start - axis.siting) / axis.subsampling);
   }
   int index = static_cast<int>(std::floor(at));
   float fraction = at - static_cast<float>(index);
-  const int start = plan.subsampling > 1 ? plan.plane_start : plan.source_start;
-  const int size = plan.subsampling > 1 ? plan.plane_end - plan.plane_start : plan.source_size;
+  const int start = axis.subsampling > 1 ? axis.plane_start : axis.source_start;
+  const int size = axis.subsampling > 1 ? axis.plane_end - axis.plane_start : axis.source_size;
   // OpenCV gives one sample full weight at the edges of rows, and both weights to the same sample
   // at the edges of columns.
-  if (plan.horizontal && index < 0) fraction = 0, index = 0;
-  if (plan.horizontal && index >= size - 1) fraction = 0, index = size - 1;
+  if (axis.horizontal && index < 0) fraction = 0, index = 0;
+  if (axis.horizontal && index >= size - 1) fraction = 0, index = size - 1;
   Tap tap;
   tap.first = start + std::clamp(index, 0, size - 1);
   tap.second = start + std::clamp(index + 1, 0, size - 1);
@@ -59,11 +59,11 @@ Tap bilinear_tap(const AxisPlan& plan, int i) {
   return tap;
 }
 
-Tap nearest_tap(const AxisPlan& plan, int i) {
-  const double scale = 1.0 / (static_cast<double>(plan.target_size) / plan.source_size);
+Tap nearest_tap(const AxisMapping& axis, int i) {
+  const double scale = 1.0 / (static_cast<double>(axis.target_size) / axis.source_size);
   const int luma =
-      plan.source_start + std::min(static_cast<int>(std::floor(i * scale)), plan.source_size - 1);
-  const int index = std::min(luma / plan.subsampling, plan.plane_end - 1);
+      axis.source_start + std::min(static_cast<int>(std::floor(i * scale)), axis.source_size - 1);
+  const int index = std::min(luma / axis.subsampling, axis.plane_end - 1);
   return {index, index, 1 << kWeightBits, 0};
 }
 
@@ -197,25 +197,25 @@ Geometry plan_geometry(const FrameFormat& frame, int tensor_w, int tensor_h, con
   return g;
 }
 
-std::vector<Tap> plan_taps(const AxisPlan& plan, ResizeMethod method) {
+std::vector<Tap> make_taps(const AxisMapping& axis, ResizeMethod method) {
   std::vector<Tap> taps;
-  for (int i = 0; i < plan.target_size; ++i) {
-    taps.push_back(method == ResizeMethod::kNearest ? nearest_tap(plan, i) : bilinear_tap(plan, i));
+  for (int i = 0; i < axis.target_size; ++i) {
+    taps.push_back(method == ResizeMethod::kNearest ? nearest_tap(axis, i) : bilinear_tap(axis, i));
   }
-  if (plan.flip) std::reverse(taps.begin(), taps.end());
+  if (axis.flip) std::reverse(taps.begin(), taps.end());
   return taps;
 }
 
-AreaTaps plan_area(const AxisPlan& plan) {
+AreaTaps make_area_taps(const AxisMapping& axis) {
   AreaTaps area;
   auto add = [&](int first, const std::vector<float>& weights) {
     area.taps.push_back(
         {first, static_cast<int>(weights.size()), static_cast<int>(area.weights.size())});
     area.weights.insert(area.weights.end(), weights.begin(), weights.end());
   };
-  if (plan.target_size > plan.source_size) {
+  if (axis.target_size > axis.source_size) {
     constexpr float kUnit = 1.0f / (1 << kWeightBits);
-    for (const Tap& tap : plan_taps(plan, ResizeMethod::kBilinear)) {
+    for (const Tap& tap : make_taps(axis, ResizeMethod::kBilinear)) {
       const float first = static_cast<float>(tap.first_weight) * kUnit,
                   second = static_cast<float>(tap.second_weight) * kUnit;
       if (tap.second > tap.first) {
@@ -226,21 +226,21 @@ AreaTaps plan_area(const AxisPlan& plan) {
     }
     return area;
   }
-  const double scale = static_cast<double>(plan.source_size) / plan.target_size;
+  const double scale = static_cast<double>(axis.source_size) / axis.target_size;
   // Edges of output samples, in samples of the plane; those of luma sample k are k and k + 1.
   auto edge = [&](int i) {
-    const double luma = plan.source_start + i * scale;
-    const double at = (luma - plan.siting - 0.5) / plan.subsampling + 0.5;
-    if (plan.subsampling == 1) return luma;
-    return std::clamp<double>(at, plan.plane_start, plan.plane_end);
+    const double luma = axis.source_start + i * scale;
+    const double at = (luma - axis.siting - 0.5) / axis.subsampling + 0.5;
+    if (axis.subsampling == 1) return luma;
+    return std::clamp<double>(at, axis.plane_start, axis.plane_end);
   };
   std::vector<float> weights;
-  for (int k = 0; k < plan.target_size; ++k) {
-    const int i = plan.flip ? plan.target_size - 1 - k : k;
+  for (int k = 0; k < axis.target_size; ++k) {
+    const int i = axis.flip ? axis.target_size - 1 - k : k;
     const double from = edge(i), to = edge(i + 1);
     // Less than this of a sample is a rounding error of the edges.
     constexpr double kLeast = 1e-6;
-    const int first = std::min(static_cast<int>(std::floor(from + kLeast)), plan.plane_end - 1);
+    const int first = std::min(static_cast<int>(std::floor(from + kLeast)), axis.plane_end - 1);
     const int last = std::max(first, static_cast<int>(std::ceil(to - kLeast)) - 1);
     weights.clear();
     for (int sample = first; sample <= last; ++sample) {

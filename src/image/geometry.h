@@ -38,7 +38,7 @@ Geometry plan_geometry(const FrameFormat& frame, int tensor_w, int tensor_h, con
 /// samples. In chroma planes `subsampling` is 2 and `siting` is the position of chroma sample 0 in
 /// luma samples. The image owns the plane's samples `plane_start` to `plane_end`; no sample beside
 /// them is read. `flip` reverses the result.
-struct AxisPlan {
+struct AxisMapping {
   int source_start = 0, source_size = 0, target_size = 0;
   int subsampling = 1, plane_start = 0, plane_end = 0;
   double siting = 0;
@@ -64,7 +64,7 @@ constexpr int kWeightBits = 11;
 
 /// Taps along an axis with OpenCV's sample centres, rounding and edges (imgproc resize,
 /// INTER_LINEAR or INTER_NEAREST).
-std::vector<Tap> plan_taps(const AxisPlan& plan, ResizeMethod method);
+std::vector<Tap> make_taps(const AxisMapping& axis, ResizeMethod method);
 
 /// One output sample of area resampling: source samples from `first` on, with as many weights.
 struct AreaTap {
@@ -75,6 +75,6 @@ struct AreaTaps {
   std::vector<AreaTap> taps;
   std::vector<float> weights;
 };
-AreaTaps plan_area(const AxisPlan& plan);
+AreaTaps make_area_taps(const AxisMapping& axis);
 
 }  // namespace dvnn::image

@@ -18,7 +18,7 @@ size_t rounded_up(size_t n, size_t unit) {
 
 }  // namespace
 
-void PickPlan::plan(std::vector<uint32_t> source, size_t row_bytes) {
+void PickTable::prepare(std::vector<uint32_t> source, size_t row_bytes) {
   source.resize(rounded_up(source.size(), kVectorBytes), kNothing);
   blocks_ = source.size() / pick_unit().block;
   parts_ = 1;
@@ -29,7 +29,7 @@ void PickPlan::plan(std::vector<uint32_t> source, size_t row_bytes) {
 }
 
 // False if a part of a block does not lie within `reach` bytes of the row.
-bool PickPlan::split(const std::vector<uint32_t>& source, size_t row_bytes, size_t reach) {
+bool PickTable::split(const std::vector<uint32_t>& source, size_t row_bytes, size_t reach) {
   const size_t block = pick_unit().block, part_bytes = block / parts_;
   base_.assign(parts_ * blocks_, 0);
   pick_.assign(source.size(), kZero);
@@ -48,16 +48,16 @@ bool PickPlan::split(const std::vector<uint32_t>& source, size_t row_bytes, size
   return true;
 }
 
-void LanePlan::plan(const std::vector<Component>& components, const std::vector<Tap>& taps,
-                    int row_bytes) {
+void LaneTable::prepare(const std::vector<Component>& components, const std::vector<Tap>& taps,
+                        int row_bytes) {
   const Component& c = components[0];
   bits_ = c.bits;
   shift_ = c.shift;
   row_bytes_ = static_cast<size_t>(row_bytes);
   const size_t per_pixel = components.size() == 3 ? 4 : components.size();
   lanes_ = taps.size() * per_pixel;
-  std::vector<uint32_t> single(lanes_, PickPlan::kNothing);
-  std::vector<uint32_t> pairs(lanes_ * kLaneBytes, PickPlan::kNothing);
+  std::vector<uint32_t> single(lanes_, PickTable::kNothing);
+  std::vector<uint32_t> pairs(lanes_ * kLaneBytes, PickTable::kNothing);
   weights_.assign(rounded_up(2 * lanes_, kVectorBytes / sizeof(int16_t)), 0);
   only_copies_ = bits_ == 8;
   for (size_t lane = 0; lane < lanes_; ++lane) {
@@ -78,12 +78,12 @@ void LanePlan::plan(const std::vector<Component>& components, const std::vector<
   }
   const size_t readable_bytes = std::max(row_bytes_, pick_unit().reach);
   short_rows_.assign(row_bytes_ < readable_bytes ? 2 * readable_bytes : 0, 0);
-  pairs_.plan(std::move(pairs), readable_bytes);
+  pairs_.prepare(std::move(pairs), readable_bytes);
   if (bits_ == 8) pairs_.prepare_bilinear();
-  if (only_copies_) copies_.plan(std::move(single), readable_bytes);
+  if (only_copies_) copies_.prepare(std::move(single), readable_bytes);
 }
 
-RowPair LanePlan::readable(const RowPair& rows) {
+RowPair LaneTable::readable(const RowPair& rows) {
   RowPair pair = rows;
   if (pair.below_weight == 0) pair.below = pair.above;
   if (short_rows_.empty()) return pair;
@@ -93,7 +93,7 @@ RowPair LanePlan::readable(const RowPair& rows) {
   return {above, pair.below == pair.above ? above : below, pair.above_weight, pair.below_weight};
 }
 
-void LanePlan::levels(RowPair rows, uint8_t* out) {
+void LaneTable::levels(RowPair rows, uint8_t* out) {
   rows = readable(rows);
   if (only_copies_ && rows.below_weight == 0) {
     copy_picked(rows.above, copies_.picks(), out);
@@ -102,7 +102,7 @@ void LanePlan::levels(RowPair rows, uint8_t* out) {
   }
 }
 
-void LanePlan::fine(RowPair rows, float* out) {
+void LaneTable::fine(RowPair rows, float* out) {
   interpolate_fine(readable(rows), {pairs_.picks(), weights_.data(), bits_, shift_}, out);
 }
 

@@ -14,14 +14,14 @@
 namespace dvnn::image {
 
 /// Tables for resample.h that pick given bytes of a row.
-class PickPlan {
+class PickTable {
  public:
   static constexpr uint32_t kNothing = ~uint32_t{0};
 
   /// `source`: for each byte to make, the byte of the row that it is, or kNothing for zero. Rows
   /// hold at least `row_bytes` >= pick_unit().reach bytes. As many more zeros are made as fill a
   /// vector.
-  void plan(std::vector<uint32_t> source, size_t row_bytes);
+  void prepare(std::vector<uint32_t> source, size_t row_bytes);
   /// Prepares the bilinear interpolation of 8-bit samples.
   void prepare_bilinear() { image::prepare_bilinear(picks(), pick_.data()); }
   Picks picks() const { return {base_.data(), pick_.data(), parts_, blocks_, near_}; }
@@ -35,12 +35,13 @@ class PickPlan {
   AlignedVector<uint8_t> pick_;
 };
 
-class LanePlan {
+class LaneTable {
  public:
   /// `components`: 1, 2, or 3 of one plane (3 with a fourth lane of zeros), equally subsampled, in
   /// the order of the lanes. `taps`: one per output pixel. `row_bytes`: the bytes of a row of the
   /// plane.
-  void plan(const std::vector<Component>& components, const std::vector<Tap>& taps, int row_bytes);
+  void prepare(const std::vector<Component>& components, const std::vector<Tap>& taps,
+               int row_bytes);
 
   size_t lanes() const { return lanes_; }
   /// Interpolates a row of lanes() values from two rows of the plane: rounded to u8 (8-bit
@@ -54,7 +55,7 @@ class LanePlan {
   size_t lanes_ = 0, row_bytes_ = 0;
   int bits_ = 8, shift_ = 0;
   bool only_copies_ = false;  // every output sample is a source sample of 8 bits
-  PickPlan copies_, pairs_;
+  PickTable copies_, pairs_;
   AlignedVector<int16_t> weights_;
   std::vector<uint8_t> short_rows_;  // copies of rows that are shorter than one read
 };

@@ -31,33 +31,33 @@ void CopyPicked(const uint8_t* row, const Picks& picks, uint8_t* out) {
 }
 
 // A lane of a row along x: value times 2048.
-uint32_t AlongX(const uint8_t* row, const Bilinear& plan, size_t lane) {
+uint32_t AlongX(const uint8_t* row, const Bilinear& bilinear, size_t lane) {
   auto sample = [&](size_t side) {
     const size_t byte = 4 * lane + 2 * side;
-    const int wide = Picked(row, plan.picks, byte) | Picked(row, plan.picks, byte + 1) << 8;
-    return (wide >> plan.shift) * plan.weights[2 * lane + side];
+    const int wide = Picked(row, bilinear.picks, byte) | Picked(row, bilinear.picks, byte + 1) << 8;
+    return (wide >> bilinear.shift) * bilinear.weights[2 * lane + side];
   };
   return static_cast<uint32_t>(sample(0) + sample(1));
 }
 
-void InterpolateLevels(const RowPair& rows, const Bilinear& plan, uint8_t* out) {
+void InterpolateLevels(const RowPair& rows, const Bilinear& bilinear, uint8_t* out) {
   auto part = [](uint32_t value, int weight) {
     return (value >> 4) * static_cast<uint32_t>(weight) >> 16;
   };
-  for (size_t i = 0; i < plan.picks.blocks * kBlock / 4; ++i) {
-    const uint32_t sum = part(AlongX(rows.above, plan, i), rows.above_weight) +
-                         part(AlongX(rows.below, plan, i), rows.below_weight);
+  for (size_t i = 0; i < bilinear.picks.blocks * kBlock / 4; ++i) {
+    const uint32_t sum = part(AlongX(rows.above, bilinear, i), rows.above_weight) +
+                         part(AlongX(rows.below, bilinear, i), rows.below_weight);
     out[i] = static_cast<uint8_t>((sum + 2) >> 2);
   }
 }
 
-void InterpolateFine(const RowPair& rows, const Bilinear& plan, float* out) {
-  const float unit = plan.bits == 8 ? 1.0f : 0.25f;
-  for (size_t i = 0; i < plan.picks.blocks * kBlock / 4; ++i) {
-    out[i] =
-        unit *
-        (static_cast<float>(AlongX(rows.above, plan, i)) * static_cast<float>(rows.above_weight) +
-         static_cast<float>(AlongX(rows.below, plan, i)) * static_cast<float>(rows.below_weight));
+void InterpolateFine(const RowPair& rows, const Bilinear& bilinear, float* out) {
+  const float unit = bilinear.bits == 8 ? 1.0f : 0.25f;
+  for (size_t i = 0; i < bilinear.picks.blocks * kBlock / 4; ++i) {
+    out[i] = unit * (static_cast<float>(AlongX(rows.above, bilinear, i)) *
+                         static_cast<float>(rows.above_weight) +
+                     static_cast<float>(AlongX(rows.below, bilinear, i)) *
+                         static_cast<float>(rows.below_weight));
   }
 }
 
@@ -194,54 +194,55 @@ HWY_INLINE hn::Vec<I32> MulPairs(hn::Vec<U16> samples, hn::Vec<I16> weights) {
 
 // The samples of both rows, in 16 bits.
 template <size_t kParts, int kBits>
-HWY_INLINE void PickPairs(const RowPair& rows, const Bilinear& plan, const Parts& parts, size_t i,
-                          hn::Vec<U16>& above, hn::Vec<U16>& below) {
+HWY_INLINE void PickPairs(const RowPair& rows, const Bilinear& bilinear, const Parts& parts,
+                          size_t i, hn::Vec<U16>& above, hn::Vec<U16>& below) {
   const U16 d16;
 #if HWY_TARGET == HWY_AVX3_DL
   if (kParts == kNear && kBits == 8) {
-    const uint32_t base = plan.picks.base[i];
-    PickNearPairs(rows.above + base, rows.below + base, plan.picks.pick + kBlock * i, above, below);
+    const uint32_t base = bilinear.picks.base[i];
+    PickNearPairs(rows.above + base, rows.below + base, bilinear.picks.pick + kBlock * i, above,
+                  below);
     return;
   }
 #endif
-  above = hn::BitCast(d16, PickRow<kParts>(rows.above, plan.picks, parts, i));
+  above = hn::BitCast(d16, PickRow<kParts>(rows.above, bilinear.picks, parts, i));
   below = rows.below == rows.above
               ? above
-              : hn::BitCast(d16, PickRow<kParts>(rows.below, plan.picks, parts, i));
-  if (kBits == 8 || plan.shift == 0) return;
-  above = hn::ShiftRightSame(above, plan.shift);
-  below = hn::ShiftRightSame(below, plan.shift);
+              : hn::BitCast(d16, PickRow<kParts>(rows.below, bilinear.picks, parts, i));
+  if (kBits == 8 || bilinear.shift == 0) return;
+  above = hn::ShiftRightSame(above, bilinear.shift);
+  below = hn::ShiftRightSame(below, bilinear.shift);
 }
 
 // Both rows along x: value times 2048.
 template <size_t kParts, int kBits>
-HWY_INLINE void AlongX(const RowPair& rows, const Bilinear& plan, const Parts& parts, size_t i,
+HWY_INLINE void AlongX(const RowPair& rows, const Bilinear& bilinear, const Parts& parts, size_t i,
                        hn::Vec<I32>& above, hn::Vec<I32>& below) {
-  const auto weights = hn::LoadU(I16(), plan.weights + i * kBlock / 2);
+  const auto weights = hn::LoadU(I16(), bilinear.weights + i * kBlock / 2);
   auto samples_above = hn::Zero(U16()), samples_below = samples_above;
-  PickPairs<kParts, kBits>(rows, plan, parts, i, samples_above, samples_below);
+  PickPairs<kParts, kBits>(rows, bilinear, parts, i, samples_above, samples_below);
   above = MulPairs(samples_above, weights);
   below = MulPairs(samples_below, weights);
 }
 
 // Samples of 8 bits have no upper bytes.
-HWY_INLINE Parts PartsOf(const Bilinear& plan) {
-  return Parts(plan.picks.parts, plan.bits == 8 ? 0x5555555555555555 : ~uint64_t{0});
+HWY_INLINE Parts PartsOf(const Bilinear& bilinear) {
+  return Parts(bilinear.picks.parts, bilinear.bits == 8 ? 0x5555555555555555 : ~uint64_t{0});
 }
 
 // Rows are rounded down to 1/128, then their parts to 1/4, as OpenCV does it.
 template <size_t kParts>
-HWY_INLINE void InterpolateLevelsOf(const RowPair rows, const Bilinear plan,
+HWY_INLINE void InterpolateLevelsOf(const RowPair rows, const Bilinear bilinear,
                                     uint8_t* HWY_RESTRICT out) {
   const I32 d32;
   const U16 d16;
   const hn::Rebind<uint8_t, I32> d8;
-  const Parts parts = PartsOf(plan);
+  const Parts parts = PartsOf(bilinear);
   // Side by side in each lane.
   const auto weights = hn::BitCast(d16, hn::Set(d32, rows.above_weight | rows.below_weight << 16));
-  for (size_t i = 0; i < plan.picks.blocks; i += BlocksAtOnce()) {
+  for (size_t i = 0; i < bilinear.picks.blocks; i += BlocksAtOnce()) {
     auto above = hn::Zero(d32), below = above;
-    AlongX<kParts, 8>(rows, plan, parts, i, above, below);
+    AlongX<kParts, 8>(rows, bilinear, parts, i, above, below);
     // 16 - 4 bits to the left: what comes into the low half goes.
     const auto high = hn::AndNot(hn::Set(d32, 0xffff), hn::ShiftLeft<12>(below));
     const auto pair = hn::BitCast(d16, hn::Or(hn::ShiftRight<4>(above), high));
@@ -251,33 +252,33 @@ HWY_INLINE void InterpolateLevelsOf(const RowPair rows, const Bilinear plan,
   }
 }
 
-void InterpolateLevels(const RowPair& rows, const Bilinear& plan, uint8_t* out) {
-  WithParts(plan.picks,
-            [=](auto count) HWY_ATTR { InterpolateLevelsOf<count.value>(rows, plan, out); });
+void InterpolateLevels(const RowPair& rows, const Bilinear& bilinear, uint8_t* out) {
+  WithParts(bilinear.picks,
+            [=](auto count) HWY_ATTR { InterpolateLevelsOf<count.value>(rows, bilinear, out); });
 }
 
 template <size_t kParts, int kBits>
-HWY_INLINE void InterpolateFineOf(const RowPair rows, const Bilinear plan,
+HWY_INLINE void InterpolateFineOf(const RowPair rows, const Bilinear bilinear,
                                   float* HWY_RESTRICT out) {
   const F32 df;
-  const Parts parts = PartsOf(plan);
+  const Parts parts = PartsOf(bilinear);
   const float unit = kBits == 8 ? 1.0f : 0.25f;
   const auto weight_above = hn::Set(df, unit * static_cast<float>(rows.above_weight));
   const auto weight_below = hn::Set(df, unit * static_cast<float>(rows.below_weight));
-  for (size_t i = 0; i < plan.picks.blocks; i += BlocksAtOnce()) {
+  for (size_t i = 0; i < bilinear.picks.blocks; i += BlocksAtOnce()) {
     auto above = hn::Zero(I32()), below = above;
-    AlongX<kParts, kBits>(rows, plan, parts, i, above, below);
+    AlongX<kParts, kBits>(rows, bilinear, parts, i, above, below);
     const auto part = hn::Mul(hn::ConvertTo(df, below), weight_below);
     hn::StoreU(hn::MulAdd(hn::ConvertTo(df, above), weight_above, part), df, out + i * kBlock / 4);
   }
 }
 
-void InterpolateFine(const RowPair& rows, const Bilinear& plan, float* out) {
-  WithParts(plan.picks, [=](auto count) HWY_ATTR {
-    if (plan.bits == 8) {
-      InterpolateFineOf<count.value, 8>(rows, plan, out);
+void InterpolateFine(const RowPair& rows, const Bilinear& bilinear, float* out) {
+  WithParts(bilinear.picks, [=](auto count) HWY_ATTR {
+    if (bilinear.bits == 8) {
+      InterpolateFineOf<count.value, 8>(rows, bilinear, out);
     } else {
-      InterpolateFineOf<count.value, 10>(rows, plan, out);
+      InterpolateFineOf<count.value, 10>(rows, bilinear, out);
     }
   });
 }
@@ -324,12 +325,12 @@ void prepare_bilinear(const Picks& picks, uint8_t* pick) {
   HWY_DYNAMIC_DISPATCH(PrepareBilinear)(picks, pick);
 }
 
-void interpolate_levels(const RowPair& rows, const Bilinear& plan, uint8_t* out) {
-  HWY_DYNAMIC_DISPATCH(InterpolateLevels)(rows, plan, out);
+void interpolate_levels(const RowPair& rows, const Bilinear& bilinear, uint8_t* out) {
+  HWY_DYNAMIC_DISPATCH(InterpolateLevels)(rows, bilinear, out);
 }
 
-void interpolate_fine(const RowPair& rows, const Bilinear& plan, float* out) {
-  HWY_DYNAMIC_DISPATCH(InterpolateFine)(rows, plan, out);
+void interpolate_fine(const RowPair& rows, const Bilinear& bilinear, float* out) {
+  HWY_DYNAMIC_DISPATCH(InterpolateFine)(rows, bilinear, out);
 }
 
 }  // namespace dvnn::image

@@ -53,10 +53,10 @@ struct RowPair {
 };
 
 /// Rounded to 8 bits a lane. The very arithmetic of OpenCV's resize (imgproc, 8-bit INTER_LINEAR).
-void interpolate_levels(const RowPair& rows, const Bilinear& plan, uint8_t* out);
+void interpolate_levels(const RowPair& rows, const Bilinear& bilinear, uint8_t* out);
 
 /// Unrounded results are 0..255 times kFineUnit.
 constexpr float kFineUnit = 2048 * 2048;
-void interpolate_fine(const RowPair& rows, const Bilinear& plan, float* out);
+void interpolate_fine(const RowPair& rows, const Bilinear& bilinear, float* out);
 
 }  // namespace dvnn::image

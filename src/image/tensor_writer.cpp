@@ -40,8 +40,8 @@ StridedTensor strided(const DlhdlLayout& layout, const Shape& shape, ElementType
   return p;
 }
 
-void TensorWriter::plan(const StridedTensor& tensor, const InputSpec& picture,
-                        const Geometry& geometry) {
+void TensorWriter::prepare(const StridedTensor& tensor, const InputSpec& picture,
+                           const Geometry& geometry) {
   tensor_ = tensor;
   target_ = geometry.target;
   columns_ = geometry.columns();

@@ -30,7 +30,7 @@ class TensorWriter {
  public:
   /// The target of `geometry` is the part of the tensor that rows cover. Rows are those of the
   /// source: where the picture is turned, they lie along the tensor's columns.
-  void plan(const StridedTensor& tensor, const InputSpec& picture, const Geometry& geometry);
+  void prepare(const StridedTensor& tensor, const InputSpec& picture, const Geometry& geometry);
   /// The buffer for row `y`: pixels or, if the tensor has one channel, gray bytes (see colour.h).
   uint8_t* row(int y) { return &levels_[static_cast<size_t>(kUnitRows + y % kBlockRows) * pitch_]; }
   /// Takes row `y`, the next one. The last one completes the target.

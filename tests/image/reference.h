@@ -85,7 +85,7 @@ struct Layout {
   bool swap;
 };
 
-inline Layout plan(const Frame& frame, const Request& p, int tensor_w, int tensor_h) {
+inline Layout layout_of(const Frame& frame, const Request& p, int tensor_w, int tensor_h) {
   const dvnn::image::FrameFormat& f = frame.format;
   const bool cropped = f.crop_width > 0;
   const int cx = cropped ? f.crop_x : 0, cy = cropped ? f.crop_y : 0;
@@ -152,7 +152,7 @@ inline Layout plan(const Frame& frame, const Request& p, int tensor_w, int tenso
 /// where there is no picture.
 inline std::vector<double> levels(const Frame& frame, const Request& p, const dvnn::Shape& shape) {
   const dvnn::image::FrameFormat& f = frame.format;
-  const Layout l = plan(frame, p, shape.w(), shape.h());
+  const Layout l = layout_of(frame, p, shape.w(), shape.h());
   auto component = [&](int which, int column, int row) {
     const Place at = frames::place(f.format, which);
     const std::vector<Weight> xs =

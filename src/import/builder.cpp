@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/nth.h"
 #include "device/limits.h"
 #include "plan/operators.h"
 #include "plan/size_advice.h"
@@ -159,8 +160,7 @@ Result<int> GraphBuilder::deconvolution(const std::string& name, int in, const C
     for (int64_t i = 0; i < c; ++i) {
       for (int64_t k = kx * ky - 1; k >= 0; --k) {
         const int64_t from = o / m_in * c + i;  // input channel
-        node.weights.push_back(
-            weights[static_cast<size_t>((from * m_in + o % m_in) * kx * ky + k)]);
+        node.weights.push_back(nth(weights, (from * m_in + o % m_in) * kx * ky + k));
       }
     }
   }
@@ -342,7 +342,7 @@ Result<int> GraphBuilder::permute(const std::string& name, int in,
   // One after another is one: exporters turn the input about, and we turn it back.
   const auto before = permutes_.find(in);
   if (before != permutes_.end() && before->second.order.size() == axes.size()) {
-    for (int& axis : axes) axis = before->second.order[static_cast<size_t>(axis)];
+    for (int& axis : axes) axis = nth(before->second.order, axis);
     in = before->second.of;
   }
   bool moves = axes.size() != static_cast<size_t>(shape_of(in).rank);

@@ -8,52 +8,23 @@
 #include <set>
 
 #include "base/format.h"
+#include "base/nth.h"
 #include "import/caffe/layers.h"
 #include "import/given_inputs.h"
 
 namespace dvnn::import {
 namespace {
 
-// Every layer type with its importer. Old lower-case spellings are matched without case.
+// Old lower-case spellings of types are matched without case.
 struct Entry {
   const char* type;
   Status (*import)(CaffeImporter*, const caffe::LayerParameter&);
 };
 
 constexpr Entry kLayers[] = {
-    {"AbsVal", import_abs},
-    {"Axpy", import_axpy},
-    {"BatchNorm", import_batch_norm},
-    {"Concat", import_concat},
-    {"Convolution", import_convolution},
-    {"ConvolutionDepthwise", import_convolution},
-    {"Crop", import_crop},
-    {"Data", import_data},
-    {"Deconvolution", import_convolution},
-    {"DepthwiseConvolution", import_convolution},
-    {"DetectionOutput", import_detection_output},
-    {"Dropout", import_identity},
-    {"ELU", import_elu},
-    {"Eltwise", import_eltwise},
-    {"Flatten", import_flatten},
-    {"InnerProduct", import_inner_product},
-    {"Input", import_input},
-    {"Interp", import_interp},
-    {"LRN", import_lrn},
-    {"Normalize", import_normalize},
-    {"PReLU", import_prelu},
-    {"Permute", import_permute},
-    {"Pooling", import_pooling},
-    {"Power", import_power},
-    {"PriorBox", import_prior_box},
-    {"ReLU", import_relu},
-    {"Reshape", import_reshape},
-    {"Scale", import_scale},
-    {"Sigmoid", import_sigmoid},
-    {"Softmax", import_softmax},
-    {"Split", import_split},
-    {"TanH", import_tanh},
-    {"Upsample", import_upsample},
+#define DVNN_ROW(type, import) {type, import},
+    DVNN_CAFFE_LAYERS(DVNN_ROW)
+#undef DVNN_ROW
 };
 
 bool same_name(const std::string& a, const char* b) {
@@ -169,7 +140,7 @@ void set_outputs(CaffeImporter* importer) {
   for (const Node& node : graph.nodes) {
     if (!graph.consumers(node.output).empty()) continue;
     graph.outputs.push_back(node.output);
-    graph.output_names.push_back(graph.values[static_cast<size_t>(node.output)].name);
+    graph.output_names.push_back(nth(graph.values, node.output).name);
   }
 }
 
@@ -201,7 +172,7 @@ Status CaffeImporter::done(const caffe::LayerParameter& layer, const Result<int>
   if (layer.top_size() != 1) {
     return Error{ErrorCode::kMalformed, format("has %d outputs, needs 1", layer.top_size())};
   }
-  builder.graph.values[static_cast<size_t>(value.value())].name = layer.top(0);
+  nth(builder.graph.values, value.value()).name = layer.top(0);
   return set_top(layer, 0, value.value());
 }
 

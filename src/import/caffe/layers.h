@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Importers of Caffe's layer types; caffe_import.cpp holds the table. Private to the Caffe front
-// end.
+// Importers of Caffe's layer types, and their table. Private to the Caffe front end.
 #pragma once
 
 #include <map>
@@ -33,38 +32,47 @@ struct CaffeImporter {
 /// The layer's type, or the class that a Python layer names.
 std::string caffe_custom_type(const caffe::LayerParameter& layer);
 
-#define DVNN_CAFFE_LAYER(name) \
-  Status name(CaffeImporter* importer, const caffe::LayerParameter& layer)
-DVNN_CAFFE_LAYER(import_abs);
-DVNN_CAFFE_LAYER(import_axpy);
-DVNN_CAFFE_LAYER(import_batch_norm);
-DVNN_CAFFE_LAYER(import_concat);
-DVNN_CAFFE_LAYER(import_convolution);
-DVNN_CAFFE_LAYER(import_crop);
-DVNN_CAFFE_LAYER(import_custom);
-DVNN_CAFFE_LAYER(import_data);
-DVNN_CAFFE_LAYER(import_detection_output);
-DVNN_CAFFE_LAYER(import_elu);
-DVNN_CAFFE_LAYER(import_eltwise);
-DVNN_CAFFE_LAYER(import_flatten);
-DVNN_CAFFE_LAYER(import_identity);
-DVNN_CAFFE_LAYER(import_inner_product);
-DVNN_CAFFE_LAYER(import_input);
-DVNN_CAFFE_LAYER(import_interp);
-DVNN_CAFFE_LAYER(import_lrn);
-DVNN_CAFFE_LAYER(import_normalize);
-DVNN_CAFFE_LAYER(import_permute);
-DVNN_CAFFE_LAYER(import_pooling);
-DVNN_CAFFE_LAYER(import_power);
-DVNN_CAFFE_LAYER(import_prelu);
-DVNN_CAFFE_LAYER(import_prior_box);
-DVNN_CAFFE_LAYER(import_relu);
-DVNN_CAFFE_LAYER(import_reshape);
-DVNN_CAFFE_LAYER(import_scale);
-DVNN_CAFFE_LAYER(import_sigmoid);
-DVNN_CAFFE_LAYER(import_softmax);
-DVNN_CAFFE_LAYER(import_split);
-DVNN_CAFFE_LAYER(import_tanh);
-DVNN_CAFFE_LAYER(import_upsample);
+/// Every layer type with its importer, which stands among its kin in a file of this folder.
+#define DVNN_CAFFE_LAYERS(ROW)                    \
+  ROW("AbsVal", import_abs)                       \
+  ROW("Axpy", import_axpy)                        \
+  ROW("BatchNorm", import_batch_norm)             \
+  ROW("Concat", import_concat)                    \
+  ROW("Convolution", import_convolution)          \
+  ROW("ConvolutionDepthwise", import_convolution) \
+  ROW("Crop", import_crop)                        \
+  ROW("Data", import_data)                        \
+  ROW("Deconvolution", import_convolution)        \
+  ROW("DepthwiseConvolution", import_convolution) \
+  ROW("DetectionOutput", import_detection_output) \
+  ROW("Dropout", import_identity)                 \
+  ROW("ELU", import_elu)                          \
+  ROW("Eltwise", import_eltwise)                  \
+  ROW("Flatten", import_flatten)                  \
+  ROW("InnerProduct", import_inner_product)       \
+  ROW("Input", import_input)                      \
+  ROW("Interp", import_interp)                    \
+  ROW("LRN", import_lrn)                          \
+  ROW("Normalize", import_normalize)              \
+  ROW("PReLU", import_prelu)                      \
+  ROW("Permute", import_permute)                  \
+  ROW("Pooling", import_pooling)                  \
+  ROW("Power", import_power)                      \
+  ROW("PriorBox", import_prior_box)               \
+  ROW("ReLU", import_relu)                        \
+  ROW("Reshape", import_reshape)                  \
+  ROW("Scale", import_scale)                      \
+  ROW("Sigmoid", import_sigmoid)                  \
+  ROW("Softmax", import_softmax)                  \
+  ROW("Split", import_split)                      \
+  ROW("TanH", import_tanh)                        \
+  ROW("Upsample", import_upsample)
+
+// A function may import several types: then this declares it as often.
+#define DVNN_DECLARE(type, import) \
+  Status import(CaffeImporter* importer, const caffe::LayerParameter& layer);
+DVNN_CAFFE_LAYERS(DVNN_DECLARE)
+DVNN_DECLARE("any other", import_custom)
+#undef DVNN_DECLARE
 
 }  // namespace dvnn::import

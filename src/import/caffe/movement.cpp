@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/nth.h"
 #include "import/caffe/layers.h"
 
 namespace dvnn::import {
@@ -155,7 +156,7 @@ Status import_reshape(CaffeImporter* importer, const caffe::LayerParameter& laye
     dims.push_back(d);
   }
   if (inferred >= 0 && shape.elements() % known == 0) {
-    dims[static_cast<size_t>(inferred)] = shape.elements() / known;
+    nth(dims, inferred) = shape.elements() / known;
     known = shape.elements();
   }
   if (known != shape.elements()) {

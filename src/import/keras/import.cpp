@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "base/json.h"
+#include "base/nth.h"
 #include "import/given_inputs.h"
 #include "import/keras/architecture.h"
 
@@ -305,7 +306,7 @@ static Result<Graph> import_model(json model, const Hdf5File& weights, KerasImpo
   Graph& graph = importer->builder.graph;
   KerasLayer end;
   for (const KerasTensor& output : outputs) {
-    end.name = graph.values[static_cast<size_t>(output.value)].name;
+    end.name = nth(graph.values, output.value).name;
     DVNN_ASSIGN(const int value, importer->plain(end, output));
     graph.outputs.push_back(value);
     graph.output_names.push_back(end.name);

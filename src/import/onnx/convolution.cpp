@@ -4,9 +4,10 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "base/nth.h"
 #include "device/limits.h"
 #include "import/given_inputs.h"
-#include "import/onnx/import.h"
+#include "import/onnx/operators.h"
 #include "import/onnx/windows.h"
 
 namespace dvnn::import {
@@ -115,7 +116,7 @@ Result<int> times_matrix(const OnnxNode& node, int in, const std::vector<float>&
     std::vector<float> ordered(matrix.size());
     for (int64_t i = 0; i < k; ++i) {
       for (int64_t o = 0; o < n; ++o) {
-        ordered[static_cast<size_t>(o * k + i)] = matrix[static_cast<size_t>(i * n + o)];
+        nth(ordered, o * k + i) = nth(matrix, i * n + o);
       }
     }
     return b.inner_product(node.name(), in, n, std::move(ordered), std::move(bias));
@@ -199,8 +200,8 @@ Status import_onnx_gemm(const OnnxNode& node) {
   std::vector<float> matrix(weights->values.size());
   for (int64_t i = 0; i < k; ++i) {
     for (int64_t o = 0; o < n; ++o) {
-      const double w = weights->values[static_cast<size_t>(transposed ? o * k + i : i * n + o)];
-      matrix[static_cast<size_t>(i * n + o)] = alpha * static_cast<float>(w);
+      const double w = nth(weights->values, transposed ? o * k + i : i * n + o);
+      nth(matrix, i * n + o) = alpha * static_cast<float>(w);
     }
   }
   return node.done(times_matrix(node, in, matrix, k, n, std::move(bias)));

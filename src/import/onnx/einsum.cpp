@@ -4,7 +4,7 @@
 #include <map>
 
 #include "base/format.h"
-#include "import/onnx/import.h"
+#include "import/onnx/operators.h"
 
 namespace dvnn::import {
 namespace {

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "base/format.h"
-#include "import/onnx/import.h"
+#include "import/onnx/operators.h"
 
 namespace dvnn::import {
 namespace {

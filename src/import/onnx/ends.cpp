@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/format.h"
+#include "base/nth.h"
 #include "import/given_inputs.h"
 
 namespace dvnn::import {
@@ -145,7 +146,7 @@ OnnxNeeds needs_of(const onnx::GraphProto& proto, const std::vector<std::string>
         std::any_of(node.output().begin(), node.output().end(),
                     [&](const std::string& name) { return needs.names.count(name) > 0; });
     if (!is_needed) continue;
-    needs.nodes[static_cast<size_t>(i)] = true;
+    nth(needs.nodes, i) = true;
     const std::vector<std::string> read = onnx_names_read(node);
     needs.names.insert(read.begin(), read.end());
   }

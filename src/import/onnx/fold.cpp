@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/format.h"
+#include "base/nth.h"
 #include "import/onnx/import.h"
 
 namespace dvnn::import {
@@ -77,8 +78,8 @@ Status fold_binary(const OnnxNode& node) {
   bool divides_by_zero = false;
   walk(out.dims, {broadcast_strides(a->dims, out.dims), broadcast_strides(b->dims, out.dims)},
        count, [&](size_t n, const std::vector<int64_t>& at) {
-         const double x = a->values[static_cast<size_t>(at[0])];
-         const double y = b->values[static_cast<size_t>(at[1])];
+         const double x = nth(a->values, at[0]);
+         const double y = nth(b->values, at[1]);
          double v = 0;
          if (op == "Add") v = x + y;
          if (op == "Sub") v = x - y;
@@ -258,13 +259,12 @@ Status fold_transpose(const OnnxNode& node) {
   OnnxConstant out;
   out.integral = in->integral;
   for (size_t i = 0; i < rank; ++i) {
-    out.dims.push_back(in->dims[static_cast<size_t>(order[i])]);
-    strides[i] = own[static_cast<size_t>(order[i])];
+    out.dims.push_back(nth(in->dims, order[i]));
+    strides[i] = nth(own, order[i]);
   }
   out.values.resize(in->values.size());
-  walk(out.dims, {strides}, in->values.size(), [&](size_t n, const std::vector<int64_t>& at) {
-    out.values[n] = in->values[static_cast<size_t>(at[0])];
-  });
+  walk(out.dims, {strides}, in->values.size(),
+       [&](size_t n, const std::vector<int64_t>& at) { out.values[n] = nth(in->values, at[0]); });
   return node.done(std::move(out));
 }
 
@@ -284,7 +284,7 @@ Status fold_slice(const OnnxNode& node) {
   DVNN_ASSIGN(const size_t count, checked_count(out.dims));
   out.values.resize(count);
   walk(out.dims, {strides}, count, [&](size_t n, const std::vector<int64_t>& at) {
-    out.values[n] = in->values[static_cast<size_t>(base + at[0])];
+    out.values[n] = nth(in->values, base + at[0]);
   });
   return node.done(std::move(out));
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "base/nth.h"
 #include "plan/size_advice.h"
 
 namespace dvnn::import {
@@ -94,8 +95,7 @@ std::string size_hint(const onnx::NodeProto& node, const onnx::GraphProto& proto
     if (!advice.empty()) return advice;
   }
   if (importer.options.width == 0) return "";
-  const onnx::ValueInfoProto* info =
-      find_input(proto, graph.values[static_cast<size_t>(graph.input)].name);
+  const onnx::ValueInfoProto* info = find_input(proto, nth(graph.values, graph.input).name);
   const std::vector<int64_t> own = info ? onnx_input_dims(*info) : std::vector<int64_t>();
   const bool open =
       own.size() != 4 || std::any_of(own.begin() + 1, own.end(), [](int64_t d) { return d < 0; });
@@ -119,11 +119,11 @@ std::vector<std::string> results_before(const OnnxRefusal& refusal, const OnnxIm
   // Results that cannot be had, those that follow from the input, and those to stop at.
   std::set<std::string> lost, computed, ends;
   const Graph& graph = importer.builder.graph;
-  if (graph.input >= 0) computed.insert(graph.values[static_cast<size_t>(graph.input)].name);
+  if (graph.input >= 0) computed.insert(nth(graph.values, graph.input).name);
   std::vector<std::string> order;
   for (int i = 0; i < refusal.proto.node_size(); ++i) {
     const onnx::NodeProto& node = refusal.proto.node(i);
-    if (!refusal.needs.nodes[static_cast<size_t>(i)]) continue;
+    if (!nth(refusal.needs.nodes, i)) continue;
     const bool is_lost =
         i == refusal.node || (i > refusal.node && !refusal.knows(node)) || reads_any(node, lost);
     const bool is_computed =

@@ -5,8 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/nth.h"
 #include "import/given_inputs.h"
-#include "import/onnx/import.h"
+#include "import/onnx/operators.h"
 
 namespace dvnn::import {
 namespace {
@@ -81,7 +82,7 @@ Result<std::vector<int64_t>> read_onnx_reshape(const OnnxNode& node,
     }
   }
   if (open >= 0 && known <= elements && elements % known == 0) {
-    dims[static_cast<size_t>(open)] = elements / known;
+    nth(dims, open) = elements / known;
     known = elements;
   }
   if (known != elements) {
@@ -109,7 +110,7 @@ Result<std::vector<int64_t>> read_onnx_squeeze(const OnnxNode& node,
     }
   }
   for (auto it = axes.rbegin(); it != axes.rend(); ++it) {
-    if (in[static_cast<size_t>(*it)] != 1) {
+    if (nth(in, *it) != 1) {
       return Error{ErrorCode::kMalformed,
                    format("dimension %lld is not 1", static_cast<long long>(*it))};
     }
@@ -326,7 +327,7 @@ Status import_onnx_split(const OnnxNode& node) {
   std::vector<int64_t> begin(dims.size(), 0);
   const std::vector<int64_t> step(dims.size(), 1);
   for (int i = 0; i < node.outputs(); ++i) {
-    dims[a] = sizes[static_cast<size_t>(i)];
+    dims[a] = nth(sizes, i);
     DVNN_TRY(node.done_at(
         i, node.builder().slice(node.name() + "_" + std::to_string(i), in, begin, step, dims)));
     begin[a] += dims[a];
@@ -358,7 +359,7 @@ Status import_onnx_pad(const OnnxNode& node) {
   std::vector<int64_t> pads(2 * rank, 0);
   for (size_t i = 0; i < axes.size(); ++i) {
     DVNN_ASSIGN(const int64_t axis, onnx_axis(axes[i], rank));
-    pads[static_cast<size_t>(axis)] = given[i];
+    nth(pads, axis) = given[i];
     pads[rank + static_cast<size_t>(axis)] = given[axes.size() + i];
   }
   if (pads == std::vector<int64_t>(2 * rank, 0)) return node.done(in);
@@ -388,7 +389,7 @@ Status import_onnx_tile(const OnnxNode& node) {
     }
     DVNN_ASSIGN(const int64_t axis, onnx_axis(along->ints()[0], static_cast<size_t>(shape.rank)));
     std::vector<int64_t> all(static_cast<size_t>(shape.rank), 1);
-    all[static_cast<size_t>(axis)] = repeats[0];
+    nth(all, axis) = repeats[0];
     repeats = all;
   }
   return node.done(tiled(node, node.name(), in, repeats));

@@ -5,7 +5,8 @@
 #include <numeric>
 
 #include "base/format.h"
-#include "import/onnx/import.h"
+#include "base/nth.h"
+#include "import/onnx/operators.h"
 
 namespace dvnn::import {
 namespace {
@@ -241,7 +242,7 @@ Status import_onnx_softmax(const OnnxNode& node) {
     for (size_t i = 0; i < dims.size(); ++i) {
       (static_cast<int64_t>(i) < axis ? outer : inner) *= dims[i];
     }
-    flat = inner != dims[static_cast<size_t>(axis)];
+    flat = inner != nth(dims, axis);
     if (flat) {
       DVNN_ASSIGN(value, b.reshape(node.name() + "_flat", in, {outer, inner}));
       axis = 1;
@@ -260,7 +261,7 @@ Status import_onnx_softmax(const OnnxNode& node) {
     std::vector<float> numbers(static_cast<size_t>(count));
     std::iota(numbers.begin(), numbers.end(), 0.0f);
     std::vector<int64_t> shape(static_cast<size_t>(b.shape_of(value).rank), 1);
-    shape[static_cast<size_t>(axis)] = count;
+    nth(shape, axis) = count;
     DVNN_ASSIGN(const int places, b.constant(name + "_places", shape, std::move(numbers)));
     DVNN_ASSIGN(const int best,
                 b.cpu(name + "_best", layers::ArgReduceAttributes{false, along}, {value}));

@@ -5,7 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
-#include "import/onnx/import.h"
+#include "base/nth.h"
+#include "import/onnx/operators.h"
 #include "import/onnx/windows.h"
 
 namespace dvnn::import {
@@ -305,12 +306,12 @@ Status import_onnx_reverse_sequence(const OnnxNode& node) {
   Dims places(static_cast<size_t>(dims[0] * dims[1]));
   for (int64_t i = 0; i < dims[0] * dims[1]; ++i) {
     int64_t index[2] = {i / dims[1], i % dims[1]};
-    const int64_t last = lasts[static_cast<size_t>(index[batch])];
+    const int64_t last = nth(lasts, index[batch]);
     if (last < 0 || last > dims[time]) {
       return Error{ErrorCode::kMalformed, "a length is beyond the sequence"};
     }
     if (index[time] < last) index[time] = last - 1 - index[time];
-    places[static_cast<size_t>(i)] = index[0] * dims[1] + index[1];
+    nth(places, i) = index[0] * dims[1] + index[1];
   }
   DVNN_ASSIGN(const int rows, flat(node, "_rows", in, {dims[0] * dims[1], product(dims, 2)}));
   DVNN_ASSIGN(const int from, constant_of(node, "_places", {dims[0] * dims[1]}, places));
@@ -333,7 +334,7 @@ Status import_onnx_compress(const OnnxNode& node) {
   const int64_t most = b.shape_of(in)[static_cast<int>(axis)];
   Dims places;
   for (int64_t i = 0; i < std::min(most, static_cast<int64_t>(condition->values.size())); ++i) {
-    if (condition->values[static_cast<size_t>(i)] != 0) places.push_back(i);
+    if (nth(condition->values, i) != 0) places.push_back(i);
   }
   const auto count = static_cast<int64_t>(places.size());
   DVNN_ASSIGN(const int from, constant_of(node, "_places", {count}, places));

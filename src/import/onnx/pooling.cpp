@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/format.h"
-#include "import/onnx/import.h"
+#include "import/onnx/operators.h"
 #include "import/onnx/windows.h"
 
 namespace dvnn::import {

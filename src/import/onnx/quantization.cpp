@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models of 8 bits: their rounding is computed as they define it, in floating point.
 #include "base/format.h"
-#include "import/onnx/import.h"
+#include "base/nth.h"
+#include "import/onnx/operators.h"
 
 namespace dvnn::import {
 namespace {
@@ -27,7 +28,7 @@ Result<int> along_axis(const OnnxNode& node, int input, const Shape& in) {
                  "axis, are not supported"};
   }
   std::vector<int64_t> dims(static_cast<size_t>(in.rank), 1);
-  dims[static_cast<size_t>(axis)] = in[static_cast<int>(axis)];
+  nth(dims, axis) = in[static_cast<int>(axis)];
   return b.reshape(node.name() + format("_input%d", input), value, dims);
 }
 

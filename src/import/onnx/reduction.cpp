@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/format.h"
-#include "import/onnx/import.h"
+#include "import/onnx/operators.h"
 
 namespace dvnn::import {
 namespace {

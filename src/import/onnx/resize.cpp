@@ -5,7 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
-#include "import/onnx/import.h"
+#include "base/nth.h"
+#include "import/onnx/operators.h"
 
 namespace dvnn::import {
 namespace {
@@ -51,7 +52,7 @@ Result<std::vector<double>> for_all_axes(const OnnxNode& node, const std::vector
   std::vector<double> all = others;
   for (size_t i = 0; i < named.size(); ++i) {
     DVNN_ASSIGN(const int64_t axis, onnx_axis(named[i], others.size()));
-    all[static_cast<size_t>(axis)] = given[i];
+    nth(all, axis) = given[i];
   }
   return all;
 }
@@ -82,11 +83,11 @@ void keep_aspect(const std::string& policy, const Shape& shape, const std::vecto
   if (!larger && policy != "not_larger") return;
   double scale = larger ? 0 : 1e9;
   for (int64_t axis : axes) {
-    const double own = (*sizes)[static_cast<size_t>(axis)] / shape[static_cast<int>(axis)];
+    const double own = nth((*sizes), axis) / shape[static_cast<int>(axis)];
     scale = larger ? std::max(scale, own) : std::min(scale, own);
   }
   for (int64_t axis : axes) {
-    (*sizes)[static_cast<size_t>(axis)] = std::floor(scale * shape[static_cast<int>(axis)] + 0.5);
+    nth((*sizes), axis) = std::floor(scale * shape[static_cast<int>(axis)] + 0.5);
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "infer/inferstats.h"
+#include "base/nth.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +18,7 @@ double Durations::upper_edge(int bin) {
 }
 
 void Durations::add(int64_t microseconds) {
-  ++bins_[static_cast<size_t>(bin(microseconds))];
+  ++nth(bins_, bin(microseconds));
   ++count_;
   sum_us_ += static_cast<double>(microseconds);
   max_us_ = std::max(max_us_, microseconds);
@@ -27,7 +28,7 @@ double Durations::percentile_us(double fraction) const {
   const double wanted = fraction * static_cast<double>(count_);
   double seen = 0;
   for (int i = 0; i < kPerOctave * kOctaves; ++i) {
-    seen += bins_[static_cast<size_t>(i)];
+    seen += nth(bins_, i);
     if (seen >= wanted && seen > 0) {
       return std::min(upper_edge(i), static_cast<double>(max_us_));
     }
@@ -54,12 +55,12 @@ void InferStats::reset() {
 
 void InferStats::count(Count what) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  ++counts_[static_cast<size_t>(what)];
+  ++nth(counts_, what);
 }
 
 void InferStats::time(Time what, int64_t microseconds) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  times_[static_cast<size_t>(what)].add(microseconds);
+  nth(times_, what).add(microseconds);
 }
 
 void InferStats::run_begins() {
@@ -74,7 +75,7 @@ void InferStats::run_ends() {
 
 guint64 InferStats::get(Count what) const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return counts_[static_cast<size_t>(what)];
+  return nth(counts_, what);
 }
 
 GstStructure* InferStats::to_structure() const {
@@ -94,8 +95,8 @@ GstStructure* InferStats::to_structure() const {
   const double elapsed = static_cast<double>(std::max<int64_t>(1, now - started_us_));
   const int64_t running = running_us_ + (running_ > 0 ? now - running_since_us_ : 0);
   // The device is busy while anything runs, except for the share of the layers on the CPU.
-  const double device = times_[static_cast<size_t>(Time::kDevice)].sum_us();
-  const double all = device + times_[static_cast<size_t>(Time::kCpu)].sum_us();
+  const double device = nth(times_, Time::kDevice).sum_us();
+  const double all = device + nth(times_, Time::kCpu).sum_us();
   const double busy = all > 0 ? static_cast<double>(running) * device / all / elapsed : 0;
   gst_structure_set(s, "device-busy", G_TYPE_DOUBLE, std::min(1.0, busy), nullptr);
   return s;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/format.h"
+#include "base/nth.h"
 
 namespace dvnn {
 namespace {
@@ -31,7 +32,7 @@ constexpr Entry kBudgets[] = {
 }  // namespace
 
 uint64_t limit_of(Budget budget) {
-  const Entry& entry = kBudgets[static_cast<size_t>(budget)];
+  const Entry& entry = nth(kBudgets, budget);
   // secure_getenv() ignores the environment where the program has more rights than its caller, who
   // must not lift its limits.
   const char* text = secure_getenv(entry.variable);
@@ -45,10 +46,10 @@ uint64_t limit_of(Budget budget) {
 Status check_budget(Budget budget, uint64_t value, const std::string& what) {
   const uint64_t limit = limit_of(budget);
   if (value <= limit) return {};
-  return Error{ErrorCode::kLimit, format("%s: %llu, the limit is %llu (%s changes it)",
-                                         what.c_str(), static_cast<unsigned long long>(value),
-                                         static_cast<unsigned long long>(limit),
-                                         kBudgets[static_cast<size_t>(budget)].variable)};
+  return Error{ErrorCode::kLimit,
+               format("%s: %llu, the limit is %llu (%s changes it)", what.c_str(),
+                      static_cast<unsigned long long>(value),
+                      static_cast<unsigned long long>(limit), nth(kBudgets, budget).variable)};
 }
 
 }  // namespace dvnn

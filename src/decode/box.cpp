@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/names.h"
+#include "base/nth.h"
 
 namespace dvnn::decode {
 
@@ -12,7 +13,7 @@ constexpr const char* kCodeTypes[] = {"corner", "center_size", "corner_size", "l
 }  // namespace
 
 const char* name_of(CodeType type) {
-  return kCodeTypes[static_cast<size_t>(type)];
+  return nth(kCodeTypes, type);
 }
 
 Result<CodeType> parse_code_type(std::string_view text) {

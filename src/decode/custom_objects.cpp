@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "base/guard.h"
+#include "base/nth.h"
 #include "decode/ssd.h"
 
 namespace dvnn::decode {
@@ -180,9 +181,7 @@ void CustomObjects::suppress() {
     boxes_.push_back({static_cast<float>(object.box.x0), static_cast<float>(object.box.y0),
                       static_cast<float>(object.box.x1), static_cast<float>(object.box.y1)});
   }
-  auto class_of = [this](const kernels::Candidate& c) {
-    return found_[static_cast<size_t>(c.index)].class_id;
-  };
+  auto class_of = [this](const kernels::Candidate& c) { return nth(found_, c.index).class_id; };
   std::sort(order_.begin(), order_.end(), [&](const auto& a, const auto& b) {
     return class_of(a) != class_of(b) ? class_of(a) < class_of(b) : a.index < b.index;
   });
@@ -214,7 +213,7 @@ Status CustomObjects::finish(objects::Objects* out) {
     return a.score != b.score ? a.score > b.score : a.index < b.index;
   });
   for (const kernels::Candidate& c : order_) {
-    std::swap(out->add(), found_[static_cast<size_t>(c.index)]);
+    std::swap(out->add(), nth(found_, c.index));
   }
   return {};
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/nth.h"
 #include "draw/color.h"
 
 namespace dvnn::draw {
@@ -29,7 +30,7 @@ std::vector<Sample> samples_of(int first, int length, int pixels, double begin, 
     const double step = pixels > 1 ? (length - 1.0) / (pixels - 1.0) : 0;
     const double at = first + 0.5 + i * step;
     const double cell = std::clamp((at - begin) / (end - begin) * cells - 0.5, 0.0, cells - 1.0);
-    Sample& s = samples[static_cast<size_t>(i)];
+    Sample& s = nth(samples, i);
     s.first = static_cast<int>(cell);
     s.second = std::min(s.first + 1, cells - 1);
     s.weight = static_cast<int>((cell - s.first) * 256);
@@ -44,14 +45,14 @@ std::array<uint8_t, 256> edge_ramp() {
   std::array<uint8_t, 256> ramp{};
   for (int v = 0; v < 256; ++v) {
     const double t = std::clamp((v - kEdgeFrom) / double{kEdgeTo - kEdgeFrom}, 0.0, 1.0);
-    ramp[static_cast<size_t>(v)] = static_cast<uint8_t>(std::lround(kTint * t * t * (3 - 2 * t)));
+    nth(ramp, v) = static_cast<uint8_t>(std::lround(kTint * t * t * (3 - 2 * t)));
   }
   return ramp;
 }
 
 std::array<uint32_t, 256> class_pixels() {
   std::array<uint32_t, 256> pixels{};
-  for (int c = 1; c < 256; ++c) pixels[static_cast<size_t>(c)] = color_of(c).pixel(kTint);
+  for (int c = 1; c < 256; ++c) nth(pixels, c) = color_of(c).pixel(kTint);
   return pixels;
 }
 
@@ -68,7 +69,7 @@ void tint_object_row(const MaskCells& mask, const Sample& y, const std::vector<S
     const int above = upper[x.first] * (256 - x.weight) + upper[x.second] * x.weight;
     const int below = lower[x.first] * (256 - x.weight) + lower[x.second] * x.weight;
     const int value = (above * (256 - y.weight) + below * y.weight) >> 16;
-    const uint8_t alpha = x.inside && y.inside ? ramp[static_cast<size_t>(value)] : 0;
+    const uint8_t alpha = x.inside && y.inside ? nth(ramp, value) : 0;
     to[i] = color | uint32_t{alpha} << 24;
   }
 }
@@ -121,7 +122,7 @@ std::optional<Tile> mask_tile(const MaskCells& mask, int color, const image::Cor
   const uint32_t tint = color_of(color).pixel(0);
   for (int y = 0; y < picture->height; ++y) {
     uint32_t* to = picture->argb.data() + static_cast<ptrdiff_t>(y) * picture->width;
-    const Sample& row = rows[static_cast<size_t>(y)];
+    const Sample& row = nth(rows, y);
     if (mask.classes) {
       tint_class_row(mask, row, columns, to);
     } else {

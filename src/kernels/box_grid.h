@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/nth.h"
 #include "base/span.h"
 #include "kernels/box.h"
 
@@ -24,7 +25,7 @@ class BoxGrid {
     Box all = {kHuge, kHuge, -kHuge, -kHuge};
     double widths = 0, heights = 0;
     for (const Candidate& candidate : candidates) {
-      const Box& b = boxes[static_cast<size_t>(candidate.index)];
+      const Box& b = nth(boxes, candidate.index);
       // Comparisons with NaN are false.
       const bool finite = std::abs(b.x0) < kHuge && std::abs(b.y0) < kHuge &&
                           std::abs(b.x1) < kHuge && std::abs(b.y1) < kHuge;
@@ -52,7 +53,7 @@ class BoxGrid {
     if (range.cells() > kManyCells) return large_.push_back(number);
     for (int y = range.y0; y <= range.y1; ++y) {
       for (int x = range.x0; x <= range.x1; ++x) {
-        Head& head = heads_[static_cast<size_t>(y * columns_ + x)];
+        Head& head = nth(heads_, y * columns_ + x);
         entries_.push_back({number, head.first});
         head.first = static_cast<int>(entries_.size()) - 1;
         ++head.count;
@@ -72,7 +73,7 @@ class BoxGrid {
     *many = range.cells() > kManyCells;
     for (int y = range.y0; y <= range.y1 && !*many; ++y) {
       for (int x = range.x0; x <= range.x1; ++x) {
-        count += heads_[static_cast<size_t>(y * columns_ + x)].count;
+        count += nth(heads_, y * columns_ + x).count;
       }
     }
     *many = *many || count > most;
@@ -82,9 +83,9 @@ class BoxGrid {
     }
     for (int y = range.y0; y <= range.y1; ++y) {
       for (int x = range.x0; x <= range.x1; ++x) {
-        int at = heads_[static_cast<size_t>(y * columns_ + x)].first;
-        for (; at >= 0; at = entries_[static_cast<size_t>(at)].next) {
-          if (overlaps(entries_[static_cast<size_t>(at)].number)) return true;
+        int at = nth(heads_, y * columns_ + x).first;
+        for (; at >= 0; at = nth(entries_, at).next) {
+          if (overlaps(nth(entries_, at).number)) return true;
         }
       }
     }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/nth.h"
 #include "kernels/greedy.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -87,8 +88,8 @@ void suppress_non_maxima(Span<const Box> boxes, const NmsOptions& options,
           overlaps = kept->grid.visit(
               box, kFew + count / kAtOnce,
               [&](int number) {
-                const Candidate& better = (*candidates)[static_cast<size_t>(number)];
-                const Box& other = boxes[static_cast<size_t>(better.index)];
+                const Candidate& better = nth((*candidates), number);
+                const Box& other = nth(boxes, better.index);
                 return !(intersection_over_union(box, other) <= threshold);
               },
               &many);

@@ -2,6 +2,7 @@
 #include "layers/strides.h"
 
 #include "base/format.h"
+#include "base/nth.h"
 
 namespace dvnn::layers {
 
@@ -9,7 +10,7 @@ Strides strides_of(const Shape& shape) {
   Strides strides = {};
   int64_t stride = 1;
   for (int i = shape.rank - 1; i >= 0; --i) {
-    strides[static_cast<size_t>(i)] = stride;
+    nth(strides, i) = stride;
     stride *= shape[i];
   }
   return strides;
@@ -20,7 +21,7 @@ Strides broadcast_strides(const Shape& from, const Shape& to) {
   Strides strides = {};
   for (int i = 0; i < from.rank; ++i) {
     const auto at = static_cast<size_t>(i + to.rank - from.rank);
-    if (from[i] != 1) strides[at] = own[static_cast<size_t>(i)];
+    if (from[i] != 1) strides[at] = nth(own, i);
   }
   return strides;
 }
@@ -48,11 +49,11 @@ Result<std::vector<int>> axes_or_all(const std::vector<int>& axes, int rank) {
   if (axes.empty()) return all;
   std::vector<bool> named(static_cast<size_t>(rank), false);
   for (int axis : axes) {
-    if (axis < 0 || axis >= rank || named[static_cast<size_t>(axis)]) {
+    if (axis < 0 || axis >= rank || nth(named, axis)) {
       return Error{ErrorCode::kUnsupported,
                    format("axis %d is named twice or is none of %d dimensions", axis, rank)};
     }
-    named[static_cast<size_t>(axis)] = true;
+    nth(named, axis) = true;
   }
   return axes;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/nth.h"
 #include "tensor/tensor.h"
 
 namespace dvnn::layers {
@@ -36,10 +37,10 @@ void for_each_row(const Shape& shape, Visit visit) {
 template <typename Visit>
 void walk(const Shape& shape, const Strides& strides, int64_t first, Visit visit) {
   const int last = shape.rank - 1;
-  const int64_t step = strides[static_cast<size_t>(last)];
+  const int64_t step = nth(strides, last);
   for_each_row(shape, [&](const int* index) {
     int64_t at = first;
-    for (int i = 0; i < last; ++i) at += index[i] * strides[static_cast<size_t>(i)];
+    for (int i = 0; i < last; ++i) at += index[i] * nth(strides, i);
     for (int k = 0; k < shape[last]; ++k) visit(at + k * step);
   });
 }

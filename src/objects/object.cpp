@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "objects/object.h"
+#include "base/nth.h"
 
 #include <algorithm>
 #include <numeric>
@@ -66,7 +67,7 @@ void Objects::sort_from(size_t first) {
 
 std::string label_of(Span<const std::string> labels, int class_id) {
   if (class_id >= 0 && static_cast<size_t>(class_id) < labels.size()) {
-    return labels[static_cast<size_t>(class_id)];
+    return nth(labels, class_id);
   }
   return "class " + std::to_string(class_id);
 }

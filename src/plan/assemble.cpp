@@ -9,6 +9,7 @@
 
 #include "base/budget.h"
 #include "base/format.h"
+#include "base/nth.h"
 #include "device/limits.h"
 #include "layers/attributes.h"
 #include "plan/memory_plan.h"
@@ -71,12 +72,12 @@ class Assembler {
   int add_view(int value, const TensorDesc& desc) {
     std::vector<int>& known = views_of_[value];
     for (int i : known) {
-      const TensorDesc& have = views_[static_cast<size_t>(i)].desc;
+      const TensorDesc& have = nth(views_, i).desc;
       if (have.layout == desc.layout && have.shape == desc.shape) return i;
     }
     known.push_back(static_cast<int>(views_.size()));
     views_.push_back({value, desc});
-    model_.tensors.push_back({graph_.values[static_cast<size_t>(value)].name, desc,
+    model_.tensors.push_back({nth(graph_.values, value).name, desc,
                               placer_.at(value).constant ? Storage::kConstant : Storage::kIo, 0});
     return static_cast<int>(views_.size()) - 1;
   }
@@ -134,8 +135,8 @@ class Assembler {
     step.inputs = {device_tensor_of(node.inputs[0], flat)};
     step.outputs = {device_tensor_of(node.output, false)};
     if (node.adds) step.inputs.push_back(device_tensor_of(node.inputs[1], false));
-    const Shape in = model_.tensors[static_cast<size_t>(step.inputs[0])].desc.shape;
-    const Shape out = model_.tensors[static_cast<size_t>(step.outputs[0])].desc.shape;
+    const Shape in = model_.tensor(step.inputs[0]).desc.shape;
+    const Shape out = model_.tensor(step.outputs[0]).desc.shape;
     DVNN_TRY(check_limits(in, out));
     step.command.w = in.w();
     step.command.h = in.h();
@@ -282,7 +283,7 @@ class Assembler {
     // Buffers that the CPU touches have their own cache lines.
     auto touch = [&](int view, int step, bool by_cpu) {
       uint64_t offset = 0;
-      const int root = placer_.root(views_[static_cast<size_t>(view)].value, &offset);
+      const int root = placer_.root(nth(views_, view).value, &offset);
       const uint64_t bytes = static_cast<uint64_t>(placer_.at(root).desc.bytes());
       if (placer_.at(root).constant) {
         constants.emplace(root, 0);
@@ -295,7 +296,7 @@ class Assembler {
     };
     touch(model_.input.tensor, -1, true);
     for (int s = 0; s < last; ++s) {
-      const Step& step = model_.steps[static_cast<size_t>(s)];
+      const Step& step = nth(model_.steps, s);
       const bool by_cpu = step.kind == StepKind::kCpu;
       for (int view : step.inputs) touch(view, s, by_cpu);
       for (int view : step.outputs) touch(view, s, by_cpu);

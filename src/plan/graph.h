@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/nth.h"
 #include "base/result.h"
 #include "device/command.h"
 #include "plan/attributes.h"
@@ -94,7 +95,7 @@ struct Graph {
   bool is_output(int value) const;
   /// Drops nodes that passes have marked dead.
   void sweep();
-  const Shape& shape_of(int value) const { return values[static_cast<size_t>(value)].shape; }
+  const Shape& shape_of(int value) const { return nth(values, value).shape; }
 };
 
 }  // namespace dvnn::plan

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/format.h"
+#include "base/nth.h"
 #include "layers/windows/count_windows.h"
 #include "plan/shapes.h"
 
@@ -131,7 +132,7 @@ static_assert(every_operation_has_its_row());
 }  // namespace
 
 const Operator& operator_of(Op op) {
-  return kOperators[static_cast<size_t>(op)];
+  return nth(kOperators, op);
 }
 
 Result<Op> find_operator(const std::string& name) {

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "base/nth.h"
 #include "plan/operators.h"
 
 namespace dvnn::plan {
@@ -19,15 +20,14 @@ Placer::Placer(const Graph& graph, bool hwc)
       device_bound_(graph.values.size()) {
   const Shape& input = graph.shape_of(graph.input);
   const bool for_device = is_picture(input) || device_will_read(graph.input);
-  device_made_[static_cast<size_t>(graph.input)] = for_device;
+  nth(device_made_, graph.input) = for_device;
   // Numbers that are no picture, and that the CPU alone reads, keep all their bits.
-  values_[static_cast<size_t>(graph.input)].desc =
+  nth(values_, graph.input).desc =
       for_device ? device_desc(input) : TensorDesc{ElementType::kFloat32, Layout::kNchw, input};
   find_readers();
   for (const Node& node : graph.nodes) {
-    device_made_[static_cast<size_t>(node.output)] = runs_on_device(node) ||
-                                                     is_device_concat(node) ||
-                                                     is_device_slice(node) || keeps_layout(node);
+    nth(device_made_, node.output) = runs_on_device(node) || is_device_concat(node) ||
+                                     is_device_slice(node) || keeps_layout(node);
   }
   for (size_t i = 0; i < graph.nodes.size(); ++i) place(i);
 }
@@ -38,10 +38,10 @@ void Placer::find_readers() {
     const bool on_device = runs_on_device(node);
     const bool passes_on = node.op == Op::kConcat || works_in_chunks(node) ||
                            node.layer<layers::SliceAttributes>() != nullptr;
-    const bool bound = on_device || (passes_on && device_bound_[static_cast<size_t>(node.output)]);
+    const bool bound = on_device || (passes_on && nth(device_bound_, node.output));
     for (int value : node.inputs) {
-      if (on_device) device_read_[static_cast<size_t>(value)] = true;
-      if (bound) device_bound_[static_cast<size_t>(value)] = true;
+      if (on_device) nth(device_read_, value) = true;
+      if (bound) nth(device_bound_, value) = true;
     }
   }
 }
@@ -56,8 +56,8 @@ bool Placer::works_in_chunks(const Node& node) const {
 bool Placer::keeps_layout(const Node& node) const {
   const Shape& shape = graph_.shape_of(node.output);
   return works_in_chunks(node) && shape.rank == 4 && shape.n() == 1 &&
-         device_bound_[static_cast<size_t>(node.output)] && !graph_.is_output(node.output) &&
-         device_made_[static_cast<size_t>(node.inputs[0])];
+         nth(device_bound_, node.output) && !graph_.is_output(node.output) &&
+         nth(device_made_, node.inputs[0]);
 }
 
 bool Placer::runs_on_device(const Node& node) const {
@@ -74,7 +74,7 @@ bool Placer::is_device_concat(const Node& node) const {
   return node.op == Op::kConcat && graph_.shape_of(node.output).rank == 4 &&
          node.layer<layers::ConcatAttributes>()->axis == 1 &&
          std::all_of(node.inputs.begin(), node.inputs.end(),
-                     [&](int v) { return device_made_[static_cast<size_t>(v)]; });
+                     [&](int v) { return nth(device_made_, v); });
 }
 
 // Channels from a multiple of 8 on, to another or to the last one, of a picture in chunks.
@@ -82,7 +82,7 @@ bool Placer::is_device_slice(const Node& node) const {
   const auto* slice = node.layer<layers::SliceAttributes>();
   if (!slice || graph_.is_output(node.output)) return false;
   const Shape &in = graph_.shape_of(node.inputs[0]), &out = graph_.shape_of(node.output);
-  if (!device_made_[static_cast<size_t>(node.inputs[0])] || in.rank != 4) return false;
+  if (!nth(device_made_, node.inputs[0]) || in.rank != 4) return false;
   const int first = slice->begin[1];
   return out.n() == in.n() && out.h() == in.h() && out.w() == in.w() && first % 8 == 0 &&
          (slice->step[1] == 1 || out.c() == 1) && (out.c() % 8 == 0 || first + out.c() == in.c());
@@ -101,7 +101,7 @@ int Placer::root(int value, uint64_t* offset) const {
   for (; at(root).parent >= 0; root = at(root).parent) whole += at(root).offset;
   *offset = whole;
   while (value != root) {
-    Placement& passed = values_[static_cast<size_t>(value)];
+    Placement& passed = nth(values_, value);
     value = std::exchange(passed.parent, root);
     whole -= std::exchange(passed.offset, whole);
   }
@@ -110,9 +110,9 @@ int Placer::root(int value, uint64_t* offset) const {
 
 void Placer::place(size_t index) {
   const Node& node = graph_.nodes[index];
-  Placement& out = values_[static_cast<size_t>(node.output)];
+  Placement& out = nth(values_, node.output);
   const Shape& shape = graph_.shape_of(node.output);
-  const bool on_device = device_made_[static_cast<size_t>(node.output)];
+  const bool on_device = nth(device_made_, node.output);
   out.desc = on_device || device_reads(node.output)
                  ? device_desc(shape)
                  : TensorDesc{ElementType::kFloat32, Layout::kNchw, shape};
@@ -134,7 +134,7 @@ void Placer::place(size_t index) {
 
 bool Placer::place_reshape(const Node& node) {
   const TensorDesc& in = at(node.inputs[0]).desc;
-  Placement& out = values_[static_cast<size_t>(node.output)];
+  Placement& out = nth(values_, node.output);
   const bool one_pixel = in.shape.rank == 4 && in.shape.h() == 1 && in.shape.w() == 1;
   const bool row_major = in.layout == Layout::kNchw || one_pixel;
   if (!row_major || (out.desc.layout != Layout::kNchw && out.desc.type != in.type)) return false;
@@ -147,7 +147,7 @@ bool Placer::place_reshape(const Node& node) {
 }
 
 void Placer::place_slice(const Node& node) {
-  Placement& out = values_[static_cast<size_t>(node.output)];
+  Placement& out = nth(values_, node.output);
   const Shape& in = graph_.shape_of(node.inputs[0]);
   const auto first = static_cast<uint64_t>(node.layer<layers::SliceAttributes>()->begin[1]);
   out.constant = false;
@@ -180,7 +180,7 @@ bool Placer::place_concat(const Node& node) {
   uint64_t at_byte = 0;
   for (int value : node.inputs) {
     uint64_t offset = 0;
-    Placement& member = values_[static_cast<size_t>(root(value, &offset))];
+    Placement& member = nth(values_, root(value, &offset));
     member.parent = node.output;
     member.offset = at_byte;
     at_byte += static_cast<uint64_t>(at(value).desc.bytes());

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "base/nth.h"
 #include "plan/graph.h"
 
 namespace dvnn::plan {
@@ -32,7 +33,7 @@ enum class Destination {
 class Placer {
  public:
   Placer(const Graph& graph, bool hwc);
-  const Placement& at(int value) const { return values_[static_cast<size_t>(value)]; }
+  const Placement& at(int value) const { return nth(values_, value); }
   Destination destination(size_t node) const { return destinations_[node]; }
   /// The value that `value` lies in, directly or not, and the offset there.
   int root(int value, uint64_t* offset) const;
@@ -45,7 +46,7 @@ class Placer {
   bool works_in_chunks(const Node& node) const;
   bool keeps_layout(const Node& node) const;
   void find_readers();
-  bool device_reads(int value) const { return device_read_[static_cast<size_t>(value)]; }
+  bool device_reads(int value) const { return nth(device_read_, value); }
   void place(size_t index);
   bool place_reshape(const Node& node);
   void place_slice(const Node& node);

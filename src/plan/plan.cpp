@@ -104,7 +104,7 @@ Result<PixelSize> parse_size(const std::string& text) {
 static Result<network::Model> replan_reporting(const network::Model& model, int width, int height,
                                                const Cancellation* cancellation,
                                                PlanReport* report) {
-  const Shape& from = model.tensors[static_cast<size_t>(model.input.tensor)].desc.shape;
+  const Shape& from = model.tensor(model.input.tensor).desc.shape;
   if (!is_picture(from)) {
     return Error{ErrorCode::kUnsupported,
                  "the network's input is " + from.to_string() + ", no picture: it has one size"};

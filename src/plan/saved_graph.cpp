@@ -7,6 +7,7 @@
 #include "base/budget.h"
 #include "base/format.h"
 #include "base/json.h"
+#include "base/nth.h"
 #include "device/limits.h"
 #include "network/model_json.h"
 #include "network/model_limits.h"
@@ -128,7 +129,7 @@ class Loader {
     made_.assign(names.size(), false);
     graph_.input = value(&in, "input");
     DVNN_TRY(in.status());
-    made_[static_cast<size_t>(graph_.input)] = true;
+    nth(made_, graph_.input) = true;
     const json* nodes = in.member("nodes");
     if (!nodes || !nodes->is_array() || nodes->empty()) {
       return Error{ErrorCode::kMalformed, "field 'nodes' of 'graph' must be an array of nodes"};
@@ -176,7 +177,7 @@ class Loader {
   std::vector<int> values(JsonReader* in, const char* name) {
     const auto list = in->integers(name, 0, last_value(), network::kMaxListEntries);
     for (int v : list) {
-      if (!made_[static_cast<size_t>(v)]) in->fail(name, "reads what is made later");
+      if (!nth(made_, v)) in->fail(name, "reads what is made later");
     }
     return list;
   }
@@ -216,10 +217,10 @@ class Loader {
       DVNN_ASSIGN(node.run, network::run_from_json(*run));
     }
     DVNN_TRY(check_node(node));
-    if (made_[static_cast<size_t>(node.output)]) {
+    if (nth(made_, node.output)) {
       return Error{ErrorCode::kMalformed, "makes a value that is there already"};
     }
-    made_[static_cast<size_t>(node.output)] = true;
+    nth(made_, node.output) = true;
     node.saved = static_cast<int>(graph_.nodes.size());
     graph_.nodes.push_back(std::move(node));
     return {};
@@ -358,7 +359,7 @@ json save_graph(Graph* graph) {
 
 void save_weights(int node, const SavedWeights& weights, json* saved) {
   if (node < 0 || saved->is_null()) return;
-  json& item = (*saved)["nodes"][static_cast<size_t>(node)];
+  json& item = nth((*saved)["nodes"], node);
   item["weights"] = {{"offset", weights.offset}};
   if (weights.quantised) item["weights"]["quantised"] = true;
   if (weights.prelu) item["weights"]["prelu"] = true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/schedule.h"
+#include "base/nth.h"
 
 #include <functional>
 #include <queue>
@@ -11,11 +12,11 @@ std::vector<size_t> schedule(const Graph& graph, const Placer& placer) {
   std::vector<size_t> missing(count, 0);  // inputs that are not there yet, by node
   std::vector<std::vector<size_t>> readers(graph.values.size());
   std::vector<bool> made(graph.values.size(), true);
-  for (const Node& node : graph.nodes) made[static_cast<size_t>(node.output)] = false;
+  for (const Node& node : graph.nodes) nth(made, node.output) = false;
   for (size_t i = 0; i < count; ++i) {
     for (int value : graph.nodes[i].inputs) {
-      if (made[static_cast<size_t>(value)]) continue;
-      readers[static_cast<size_t>(value)].push_back(i);
+      if (nth(made, value)) continue;
+      nth(readers, value).push_back(i);
       ++missing[i];
     }
   }
@@ -41,7 +42,7 @@ std::vector<size_t> schedule(const Graph& graph, const Placer& placer) {
       const size_t i = ready.top();
       ready.pop();
       order.push_back(i);
-      for (size_t reader : readers[static_cast<size_t>(graph.nodes[i].output)]) {
+      for (size_t reader : nth(readers, graph.nodes[i].output)) {
         if (--missing[reader] == 0) add(reader, turn);
       }
     }

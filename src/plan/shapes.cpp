@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "base/nth.h"
 #include "plan/operators.h"
 #include "tensor/tensor_json.h"
 
@@ -22,7 +23,7 @@ Status check_resizable(const Node& node) {
 Status infer_shape(Graph* graph, Node* node) {
   DVNN_TRY(check_resizable(*node));
   DVNN_ASSIGN(const auto dims, dims_after(*graph, node));
-  DVNN_ASSIGN(graph->values[static_cast<size_t>(node->output)].shape, checked_shape(dims));
+  DVNN_ASSIGN(nth(graph->values, node->output).shape, checked_shape(dims));
   return {};
 }
 
@@ -54,8 +55,7 @@ Result<Shape> checked_shape(const std::vector<int64_t>& dims) {
 
 Status infer_shapes(Graph* graph, int channels, int height, int width,
                     const Cancellation* cancellation) {
-  DVNN_ASSIGN(graph->values[static_cast<size_t>(graph->input)].shape,
-              checked_shape({1, channels, height, width}));
+  DVNN_ASSIGN(nth(graph->values, graph->input).shape, checked_shape({1, channels, height, width}));
   for (Node& node : graph->nodes) {
     DVNN_TRY(check_cancelled(cancellation));
     if (Status s = infer_shape(graph, &node); !s.ok()) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "base/nth.h"
 
 namespace dvnn::plan {
 namespace {
@@ -47,10 +48,10 @@ int largest_stride(const Graph& graph) {
   double largest = 1;
   for (const Node& node : graph.nodes) {
     double stride = 0;
-    for (int input : node.inputs) stride = std::max(stride, strides[static_cast<size_t>(input)]);
+    for (int input : node.inputs) stride = std::max(stride, nth(strides, input));
     stride = std::min(stride * stride_of(node), kMostStride);
     if (stride <= 0) continue;  // made of nothing
-    strides[static_cast<size_t>(node.output)] = stride;
+    nth(strides, node.output) = stride;
     largest = std::max(largest, stride);
   }
   return static_cast<int>(std::lround(largest));

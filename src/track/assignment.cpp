@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "track/assignment.h"
+#include "base/nth.h"
 
 #include <limits>
 #include <utility>
@@ -76,7 +77,7 @@ void Assignment::solve_group(int first) {
   solve_dense(rows, columns);
   for (int column = 0; column < columns; ++column) {
     const int row = row_of_[column];
-    if (row == kNone || cost_[static_cast<size_t>(row * columns + column)] >= 0) continue;
+    if (row == kNone || nth(cost_, row * columns + column) >= 0) continue;
     const int a = rows_[row], b = members_[column];
     columns_of_[turned ? b : a] = (turned ? a : b) - static_cast<int>(row_count_);
   }

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "base/nth.h"
 #include "track/assignment.h"
 #include "track/track.h"
 
@@ -51,7 +52,7 @@ class Association {
     const std::vector<int>& columns = solve(round, *tracks, detections);
     for (size_t row = 0; row < columns.size(); ++row) {
       if (columns[row] == Assignment::kNone) continue;
-      Candidate& detection = (*detections)[static_cast<size_t>(columns[row])];
+      Candidate& detection = nth((*detections), columns[row]);
       found((*tracks)[row].index, detection.index);
       (*tracks)[row].index = detection.index = kTaken;
     }

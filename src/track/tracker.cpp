@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "track/tracker.h"
+#include "base/nth.h"
 
 #include <algorithm>
 #include <cmath>
@@ -315,7 +316,7 @@ void Tracker::collect_tracks(Time time, bool tentative, std::vector<Candidate>* 
 
 void Tracker::associate(Time time) {
   const auto found = [&](int track, int detection) {
-    hit(tracks_[static_cast<size_t>(track)], static_cast<size_t>(detection), time);
+    hit(nth(tracks_, track), static_cast<size_t>(detection), time);
   };
   const double looks = static_cast<double>(settings_.appearance);
   collect_tracks(time, false, &known_);
@@ -325,7 +326,7 @@ void Tracker::associate(Time time) {
   // sure of.
   last_seen_.clear();
   for (const Candidate& candidate : known_) {
-    const Track& track = *tracks_[static_cast<size_t>(candidate.index)];
+    const Track& track = *nth(tracks_, candidate.index);
     if (track.missed > 0) continue;
     Candidate there = candidate;
     there.slack_x = there.slack_y = 0;
@@ -335,7 +336,7 @@ void Tracker::associate(Time time) {
   association_.run({kLeastWeakOverlap}, &last_seen_, &weak_, found);
   last_seen_.clear();
   for (const Candidate& candidate : known_) {
-    const Track& track = *tracks_[static_cast<size_t>(candidate.index)];
+    const Track& track = *nth(tracks_, candidate.index);
     if (track.shown) continue;
     Candidate there = candidate_of(track, track.whole, candidate.index);
     const double off = deviation_ * track.filter.size();

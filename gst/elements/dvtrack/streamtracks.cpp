@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/nth.h"
 #include "meta/roiexport.h"
 #ifdef DVNN_HAVE_ANALYTICS
 #include "meta/analyticsexport.h"
@@ -87,7 +88,7 @@ void StreamTracks::collect(GstDvObjectsMeta* meta, gint pass, Group* group) cons
 void StreamTracks::tell(const Group& group) const {
   const auto tell_all = [&](Change change, const std::vector<track::Track*>& tracks) {
     for (const track::Track* track : tracks) {
-      told_(change, *track, group.classes[static_cast<size_t>(track->class_id)]);
+      told_(change, *track, nth(group.classes, track->class_id));
     }
   };
   tell_all(Change::kEnded, group.tracker.ended());
@@ -115,7 +116,7 @@ bool StreamTracks::name_objects(const image::Size& size, Group* group) {
 
 bool StreamTracks::add_predicted(GstDvObjectsMeta* meta, gint pass, const Group& group) {
   for (const track::Tracker::Predicted& expected : group.tracker.predicted()) {
-    const TrackNames& names = group.classes[static_cast<size_t>(expected.track->class_id)];
+    const TrackNames& names = nth(group.classes, expected.track->class_id);
     GstDvObject* object =
         gst_dv_objects_meta_add_object(meta, GST_DV_OBJECT_DETECTION, names.class_id,
                                        names.label.c_str(), expected.track->confidence);

@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "base/json.h"
+#include "base/nth.h"
 #include "decode/decoder_table.h"
 #include "decode/parts/activation.h"
 #include "kernels/curves.h"
@@ -83,8 +84,8 @@ class ClassificationDecoder final : public Decoder {
     std::iota(order_.begin(), end, 0);
     std::partial_sort(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(count), end,
                       [this](int a, int b) {
-                        const float sa = rank_of(logits_[static_cast<size_t>(a)]);
-                        const float sb = rank_of(logits_[static_cast<size_t>(b)]);
+                        const float sa = rank_of(nth(logits_, a));
+                        const float sb = rank_of(nth(logits_, b));
                         return sa > sb || (sa == sb && a < b);
                       });
   }

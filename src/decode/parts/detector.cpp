@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/nth.h"
 #include "decode/ssd.h"
 #include "objects/skeletons.h"
 
@@ -55,7 +56,7 @@ Detector::Detector(DetectorRules rules, std::vector<Table> tables, std::vector<L
 // Among neighbours with the same score, the first in the order of cells remains.
 bool Detector::is_peak(const Hit& hit) const {
   const Level& level = levels_[hit.level];
-  const Table& table = tables_[static_cast<size_t>(level.scores.table)];
+  const Table& table = nth(tables_, level.scores.table);
   const size_t value = level.scores.value(hit.anchor, hit.class_id);
   const int width = level.width, height = level.height;
   const int x = static_cast<int>(hit.cell) % width, y = static_cast<int>(hit.cell) / width;
@@ -73,7 +74,7 @@ bool Detector::is_peak(const Hit& hit) const {
 // Appends the numbers of the hit's anchor.
 void Detector::read(const Columns& columns, const Hit& hit, std::vector<float>* to) const {
   if (!columns.there()) return;
-  const Table& table = tables_[static_cast<size_t>(columns.table)];
+  const Table& table = nth(tables_, columns.table);
   const size_t at = to->size();
   to->resize(at + static_cast<size_t>(columns.count));
   read_columns(table, columns, hit.cell, hit.anchor, to->data() + at);
@@ -130,7 +131,7 @@ void Detector::suppress() {
   kept_.clear();
   for (size_t i = 0; i < hits_.size(); ++i) kept_.push_back({hits_[i].score, static_cast<int>(i)});
   auto class_of = [this](const kernels::Candidate& c) {
-    return rules_.class_agnostic ? 0 : hits_[static_cast<size_t>(c.index)].class_id;
+    return rules_.class_agnostic ? 0 : nth(hits_, c.index).class_id;
   };
   if (rules_.suppress) {
     std::sort(kept_.begin(), kept_.end(), [&](const auto& a, const auto& b) {

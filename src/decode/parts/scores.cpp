@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/nth.h"
 #include "kernels/peaks.h"
 #include "kernels/softmax.h"
 
@@ -97,13 +98,13 @@ void ScoreFinder::judge(const Table& table, const Columns& columns, const Place&
   if (rule_.scores == Activation::kSoftmax) kernels::softmax(row_.data(), 1, row_.size(), 1);
   int best = -1;
   for (int k = 0; k < columns.count; ++k) {
-    const float number = row_[static_cast<size_t>(k)];
+    const float number = nth(row_, k);
     if (k == rule_.background || std::isnan(number)) continue;
     if (rule_.every_class) report(at, k, number, objectness, threshold, hits);
-    if (best < 0 || number > row_[static_cast<size_t>(best)]) best = k;
+    if (best < 0 || number > nth(row_, best)) best = k;
   }
   if (!rule_.every_class && best >= 0) {
-    report(at, best, row_[static_cast<size_t>(best)], objectness, threshold, hits);
+    report(at, best, nth(row_, best), objectness, threshold, hits);
   }
 }
 
@@ -181,11 +182,11 @@ void ScoreFinder::find_objects(const Table& table, const Table& scores, const Le
 
 void ScoreFinder::find(Span<const Table> tables, const Level& level, size_t number, float threshold,
                        std::vector<Hit>* hits) {
-  const Table& scores = tables[static_cast<size_t>(level.scores.table)];
+  const Table& scores = nth(tables, level.scores.table);
   for (int anchor = 0; anchor < level.anchors; ++anchor) {
     if (level.objectness.there()) {
-      find_objects(tables[static_cast<size_t>(level.objectness.table)], scores, level, number,
-                   anchor, threshold, hits);
+      find_objects(nth(tables, level.objectness.table), scores, level, number, anchor, threshold,
+                   hits);
     } else {
       find_classes(scores, level, number, anchor, threshold, hits);
     }

@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "base/json.h"
+#include "base/nth.h"
 #include "decode/decoder_table.h"
 #include "decode/parts/heads.h"
 #include "objects/skeletons.h"
@@ -59,7 +60,7 @@ class CoordinatesDecoder final : public PointsDecoder {
     objects::Object& object = out->add();
     if (rule_.score_output >= 0) {
       float score = 0;
-      read_nchw(outputs[static_cast<size_t>(rule_.score_output)], &score);
+      read_nchw(nth(outputs, rule_.score_output), &score);
       object.confidence = activated(rule_.score, score);
     }
     read_nchw(outputs[output_], values_.data());

@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "base/json.h"
+#include "base/nth.h"
 #include "decode/box.h"
 #include "decode/decoder_table.h"
 #include "decode/parts/heads.h"
@@ -85,7 +86,7 @@ class DbDecoder final : public Decoder {
   }
 
   bool is_text(int x, int y) const {
-    return x >= 0 && x < width_ && map_[static_cast<size_t>(y * width_ + x)] > rule_.bound;
+    return x >= 0 && x < width_ && nth(map_, y * width_ + x) > rule_.bound;
   }
   bool is_end(int x, int y) const { return !is_text(x - 1, y) || !is_text(x + 1, y); }
 
@@ -113,7 +114,7 @@ class DbDecoder final : public Decoder {
         const float along = std::abs(dx * rect.along.x + dy * rect.along.y);
         const float across = std::abs(dy * rect.along.x - dx * rect.along.y);
         if (along > rect.width / 2 + kEdge || across > rect.height / 2 + kEdge) continue;
-        sum += double{map_[static_cast<size_t>(y * width_ + x)]};
+        sum += double{nth(map_, y * width_ + x)};
         ++count;
       }
     }

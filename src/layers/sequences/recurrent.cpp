@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/names.h"
+#include "base/nth.h"
 #include "layers/factories.h"
 #include "layers/float_layer.h"
 
@@ -174,9 +175,9 @@ Result<RecurrentAttributes> RecurrentAttributes::parse(const nlohmann::json& par
 nlohmann::json RecurrentAttributes::to_json() const {
   nlohmann::json names = nlohmann::json::array();
   for (const CellFunction function : activations) {
-    names.push_back(kCellFunctions[static_cast<size_t>(function)]);
+    names.push_back(nth(kCellFunctions, function));
   }
-  return {{"kind", kKinds[static_cast<size_t>(kind)]},
+  return {{"kind", nth(kKinds, kind)},
           {"activations", std::move(names)},
           {"clip", clip},
           {"reverse", reverse},

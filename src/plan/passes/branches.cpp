@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/nth.h"
 #include "device/limits.h"
 #include "plan/passes/passes.h"
 #include "plan/passes/rewriter.h"
@@ -44,7 +45,7 @@ class Merger {
     while (value != source) {
       const int made_by = rewriter_.sole_producer(value);
       if (made_by < 0 || nodes.size() == kMaxDepth) return {};
-      const Node& node = graph_.nodes[static_cast<size_t>(made_by)];
+      const Node& node = nth(graph_.nodes, made_by);
       if (!is_run(node)) return {};
       nodes.insert(nodes.begin(), made_by);
       value = node.inputs[0];
@@ -57,8 +58,8 @@ class Merger {
     std::vector<int> list;
     for (size_t depth = 0; depth < kMaxDepth; ++depth) {
       const int made_by = rewriter_.sole_producer(value);
-      if (made_by < 0 || !is_run(graph_.nodes[static_cast<size_t>(made_by)])) break;
-      value = graph_.nodes[static_cast<size_t>(made_by)].inputs[0];
+      if (made_by < 0 || !is_run(nth(graph_.nodes, made_by))) break;
+      value = nth(graph_.nodes, made_by).inputs[0];
       list.push_back(value);
     }
     return list;
@@ -92,7 +93,7 @@ class Merger {
       const std::vector<int> nodes = chain(value, source);
       if (nodes.empty()) return false;
       for (int n : nodes) {
-        const Node& node = graph_.nodes[static_cast<size_t>(n)];
+        const Node& node = nth(graph_.nodes, n);
         members.push_back(n);
         merged.parts.push_back(node);
         for (const std::string& layer : node.layers) {

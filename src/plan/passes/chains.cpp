@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "base/nth.h"
 #include "plan/passes/passes.h"
 #include "plan/passes/rewriter.h"
 
@@ -154,7 +155,7 @@ class Chain {
   const layers::ConstantAttributes* constant_of(int value) const {
     const int producer = rewriter_.producer(value);
     if (producer < 0 || graph_.shape_of(value) == whole_) return nullptr;
-    return graph_.nodes[static_cast<size_t>(producer)].layer<layers::ConstantAttributes>();
+    return nth(graph_.nodes, producer).layer<layers::ConstantAttributes>();
   }
 
   Operand constant_operand(std::vector<float> values) {
@@ -318,7 +319,7 @@ class ChainFinder {
           const int producer = rewriter_.producer(value);
           if (producer < 0 || members.count(static_cast<size_t>(producer)) > 0) continue;
           if (graph_.shape_of(value) != whole || !may_join(static_cast<size_t>(producer)) ||
-              free_[static_cast<size_t>(producer)] || !read_by_all(members, value)) {
+              nth(free_, producer) || !read_by_all(members, value)) {
             continue;
           }
           members.insert(static_cast<size_t>(producer));

@@ -8,6 +8,7 @@
 #include <optional>
 #include <unordered_set>
 
+#include "base/nth.h"
 #include "device/limits.h"
 #include "plan/passes/passes.h"
 #include "plan/passes/rewriter.h"
@@ -183,7 +184,7 @@ class ChannelMover {
     for (int64_t n = product(count); n > 0; --n) {
       int64_t index = 0;
       for (size_t i = 0; i < lead; ++i) index += step[i] * at[i];
-      moved.push_back(planes->planes[static_cast<size_t>(index)]);
+      moved.push_back(nth(planes->planes, index));
       for (size_t i = lead; i-- > 0 && ++at[i] == count[i];) at[i] = 0;
     }
     planes->lead = count;
@@ -374,7 +375,7 @@ class ChannelMover {
     const bool to_end = first.channel + count == graph_.shape_of(first.value).c();
     if (first.channel % 8 != 0 || (count % 8 != 0 && !to_end)) return false;
     for (int i = 0; i < count; ++i) {
-      const Plane& plane = planes.planes[static_cast<size_t>(i)];
+      const Plane& plane = nth(planes.planes, i);
       if (plane.value != first.value || plane.channel != first.channel + i) return false;
     }
     return true;

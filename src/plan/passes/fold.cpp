@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/nth.h"
 #include "device/limits.h"
 #include "plan/passes/passes.h"
 #include "plan/passes/rewriter.h"
@@ -35,12 +36,12 @@ void scale_convolution(Node* conv, const Node& affine) {
 
 void remove_unused(Graph* graph) {
   std::vector<bool> needed(graph->values.size());
-  for (int value : graph->outputs) needed[static_cast<size_t>(value)] = true;
+  for (int value : graph->outputs) nth(needed, value) = true;
   for (size_t i = graph->nodes.size(); i-- > 0;) {
     Node& node = graph->nodes[i];
-    node.dead |= !needed[static_cast<size_t>(node.output)];
+    node.dead |= !nth(needed, node.output);
     if (node.dead) continue;
-    for (int value : node.inputs) needed[static_cast<size_t>(value)] = true;
+    for (int value : node.inputs) nth(needed, value) = true;
   }
   graph->sweep();
 }
@@ -96,7 +97,7 @@ void fold_affine(Graph* graph) {
 void fold_input_affine(Graph* graph, InputSpec* picture) {
   const std::vector<int> readers = graph->consumers(graph->input);
   if (readers.size() != 1 || graph->is_output(graph->input)) return;
-  Node& node = graph->nodes[static_cast<size_t>(readers[0])];
+  Node& node = nth(graph->nodes, readers[0]);
   const bool zero = std::any_of(node.weights.begin(), node.weights.end(),
                                 [](float w) { return std::fabs(w) < 1e-12f; });
   if (!is_picture(graph->shape_of(graph->input)) || node.op != Op::kAffine || zero ||
@@ -205,12 +206,12 @@ Status lower_inner_products(Graph* graph, bool hwc) {
   std::iota(unshaped.begin(), unshaped.end(), 0);
   for (Node& node : graph->nodes) {
     if (node.op == Op::kReshape) {
-      unshaped[static_cast<size_t>(node.output)] = unshaped[static_cast<size_t>(node.inputs[0])];
+      nth(unshaped, node.output) = nth(unshaped, node.inputs[0]);
     }
     if (node.op != Op::kInnerProduct) continue;
     // A preceding flattening only does what this layer does anyway, so the layer reads the image
     // before it.
-    const int in = unshaped[static_cast<size_t>(node.inputs[0])];
+    const int in = nth(unshaped, node.inputs[0]);
     const Shape shape = graph->shape_of(in);
     const size_t inputs = static_cast<size_t>(shape.elements());
     FlatInput flat;

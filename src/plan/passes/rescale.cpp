@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 
+#include "base/nth.h"
 #include "plan/passes/passes.h"
 
 namespace dvnn::plan {
@@ -72,7 +73,7 @@ class Powers {
   void choose(const Graph& graph, const std::vector<float>& largest) {
     for (size_t i = 0; i < largest.size(); ++i) {
       if (!(largest[i] > kMostMeasured)) continue;
-      int& power = powers_[static_cast<size_t>(root(static_cast<int>(i)))];
+      int& power = nth(powers_, root(static_cast<int>(i)));
       power = std::max(power, static_cast<int>(std::ceil(std::log2(largest[i] / kWanted))));
     }
     // The input is what it is, and so is what neither weights nor these rules made.
@@ -85,19 +86,19 @@ class Powers {
   bool any() const {
     return std::any_of(powers_.begin(), powers_.end(), [](int power) { return power != 0; });
   }
-  int of(int value) { return powers_[static_cast<size_t>(root(value))]; }
+  int of(int value) { return nth(powers_, root(value)); }
 
  private:
   int root(int value) {
-    while (parents_[static_cast<size_t>(value)] != value) {
-      int& parent = parents_[static_cast<size_t>(value)];
-      parent = parents_[static_cast<size_t>(parent)];
+    while (nth(parents_, value) != value) {
+      int& parent = nth(parents_, value);
+      parent = nth(parents_, parent);
       value = parent;
     }
     return value;
   }
-  void join(int a, int b) { parents_[static_cast<size_t>(root(a))] = root(b); }
-  void pin(int value) { powers_[static_cast<size_t>(root(value))] = 0; }
+  void join(int a, int b) { nth(parents_, root(a)) = root(b); }
+  void pin(int value) { nth(powers_, root(value)) = 0; }
 
   std::vector<int> parents_, powers_;
 };
@@ -117,7 +118,7 @@ class Restorer {
     if (power == 0) return value;
     const auto [it, fresh] = restored_.emplace(value, -1);
     if (!fresh) return it->second;
-    const Value& from = graph_->values[static_cast<size_t>(value)];
+    const Value& from = nth(graph_->values, value);
     const int channels = from.shape.rank > 1 ? from.shape[1] : from.shape[0];
     Node node;
     node.op = Op::kCpu;

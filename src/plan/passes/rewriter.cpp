@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/budget.h"
+#include "base/nth.h"
 
 namespace dvnn::plan {
 
@@ -16,7 +17,7 @@ Rewriter::Rewriter(Graph* graph)
       readers_(graph->values.size(), 0),
       outputs_(graph->values.size(), false),
       seen_(graph->values.size(), 0) {
-  for (int value : graph_.outputs) outputs_[static_cast<size_t>(value)] = true;
+  for (int value : graph_.outputs) nth(outputs_, value) = true;
   for (size_t i = 0; i < count_; ++i) put(i);
 }
 
@@ -25,7 +26,7 @@ template <typename Visit>
 void Rewriter::for_each_input(const Node& node, Visit visit) {
   ++visit_;
   for (int value : node.inputs) {
-    size_t& seen = seen_[static_cast<size_t>(value)];
+    size_t& seen = nth(seen_, value);
     if (std::exchange(seen, visit_) != visit_) visit(static_cast<size_t>(value));
   }
 }
@@ -33,7 +34,7 @@ void Rewriter::for_each_input(const Node& node, Visit visit) {
 void Rewriter::put(size_t index) {
   const Node& node = graph_.nodes[index];
   if (node.dead) return;
-  if (node.output >= 0) producers_[static_cast<size_t>(node.output)] = static_cast<int>(index);
+  if (node.output >= 0) nth(producers_, node.output) = static_cast<int>(index);
   for_each_input(node, [this](size_t value) { ++readers_[value]; });
 }
 
@@ -41,7 +42,7 @@ void Rewriter::drop(size_t index) {
   const Node& node = graph_.nodes[index];
   if (node.dead) return;
   if (node.output >= 0) {
-    int& producer = producers_[static_cast<size_t>(node.output)];
+    int& producer = nth(producers_, node.output);
     if (producer == static_cast<int>(index)) producer = -1;
   }
   for_each_input(node, [this](size_t value) { --readers_[value]; });

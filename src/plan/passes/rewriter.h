@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/nth.h"
 #include "plan/graph.h"
 
 namespace dvnn::plan {
@@ -23,10 +24,10 @@ class Rewriter {
   Graph& graph() { return graph_; }
 
   /// Index of the live node that makes `value`, or -1.
-  int producer(int value) const { return producers_[static_cast<size_t>(value)]; }
+  int producer(int value) const { return nth(producers_, value); }
   /// Returns how many live nodes read `value`.
-  size_t readers(int value) const { return readers_[static_cast<size_t>(value)]; }
-  bool is_output(int value) const { return outputs_[static_cast<size_t>(value)]; }
+  size_t readers(int value) const { return nth(readers_, value); }
+  bool is_output(int value) const { return nth(outputs_, value); }
   /// The producer of `value` if exactly one node reads the value and it is no output; else -1.
   int sole_producer(int value) const {
     return is_output(value) || readers(value) != 1 ? -1 : producer(value);

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "base/format.h"
+#include "base/nth.h"
 #include "image/converter.h"
 #include "tools/bench/plot.h"
 #include "tools/commands.h"
@@ -138,7 +139,7 @@ Result<Figures> measure(const ConvertCase& c, int frames, int iterations) {
   std::vector<double> times[3];
   constexpr int kWarmUps = 5;
   for (int i = 0; i < iterations + kWarmUps; ++i) {
-    const cv::Mat& frame = memory[static_cast<size_t>(i % frames)];
+    const cv::Mat& frame = nth(memory, i % frames);
     // Each contender takes its turn as the first to touch a frame.
     for (int turn = 0; turn < 3; ++turn) {
       const int which = (i + turn) % 3;

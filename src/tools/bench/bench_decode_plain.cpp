@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <numeric>
 
+#include "base/nth.h"
 #include "kernels/suppression.h"
 
 namespace dvnn::tools {
@@ -64,8 +65,7 @@ size_t PlainBoxes::operator()(const std::vector<Floats>& outputs, float threshol
   for (size_t k = 0; k < scores; ++k) {
     std::vector<kernels::Candidate> own;
     for (const kernels::Candidate& candidate : candidates) {
-      if (classes[static_cast<size_t>(candidate.index)] == static_cast<int>(k))
-        own.push_back(candidate);
+      if (nth(classes, candidate.index) == static_cast<int>(k)) own.push_back(candidate);
     }
     kernels::plain::suppress_non_maxima(boxes, {}, &own);
     kept += own.size();
@@ -177,7 +177,7 @@ size_t PlainRegions::operator()(const std::vector<Floats>& outputs, float thresh
     }
     float sum = 0;
     for (int y = y0; y <= y1; ++y) {
-      for (int x = x0; x <= x1; ++x) sum += map[static_cast<size_t>(y * width + x)];
+      for (int x = x0; x <= x1; ++x) sum += nth(map, y * width + x);
     }
     found += sum / static_cast<float>((x1 - x0 + 1) * (y1 - y0 + 1)) >= threshold;
   }

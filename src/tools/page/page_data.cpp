@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/nth.h"
 #include "plan/plan.h"
 #include "tools/page/weight_ranges.h"
 #include "tools/step_graph.h"
@@ -50,9 +51,9 @@ std::vector<Life> lives_of(const Model& model, const std::vector<std::vector<int
   std::vector<int> last(model.steps.size());
   int input_last = 0;
   for (int i = 0; i < end; ++i) {
-    last[static_cast<size_t>(i)] = i;
-    for (const int from : sources[static_cast<size_t>(i)]) {
-      (from == kFromInput ? input_last : last[static_cast<size_t>(from)]) = i;
+    nth(last, i) = i;
+    for (const int from : nth(sources, i)) {
+      (from == kFromInput ? input_last : nth(last, from)) = i;
     }
   }
   auto covers = [&](const network::TensorInfo& written, const network::TensorInfo& output) {
@@ -62,8 +63,8 @@ std::vector<Life> lives_of(const Model& model, const std::vector<std::vector<int
   };
   std::vector<Life> lives = {{model.input.tensor, kFromInput, input_last}};
   for (int i = 0; i < end; ++i) {
-    for (const int out : model.steps[static_cast<size_t>(i)].outputs) {
-      lives.push_back({out, i, last[static_cast<size_t>(i)]});
+    for (const int out : nth(model.steps, i).outputs) {
+      lives.push_back({out, i, nth(last, i)});
     }
   }
   // The application reads outputs after the last step: of each byte what was written last.

@@ -22,6 +22,11 @@ struct TensorRequest {
   bool takes_pixels = false;  // slots take network::InputKind::kPixels, too
   std::shared_ptr<SlotPool> pool;
   std::shared_ptr<Intake> intake;
+
+  /// Decides, before any work is done for the frame of that time, whether dvinfer will infer it.
+  Verdict decide(GstClockTime running_time) const {
+    return intake->admission.decide(running_time, pool->busy());
+  }
 };
 
 /// Makes `request` the query's only one: one that an element further downstream has added is not

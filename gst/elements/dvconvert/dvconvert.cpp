@@ -263,13 +263,6 @@ static dvnn::Result<FrameConverter*> gst_dv_convert_prepare(GstDvConvert* self, 
   return priv.converters.get(region, priv.info, priv.job->target, priv.job->input, view);
 }
 
-// Decides, before any work is done for the frame, whether dvinfer will infer it.
-static Verdict gst_dv_convert_decide(GstDvConvert* self, GstBuffer* frame) {
-  const TensorRequest& request = *self->priv->request;
-  return request.intake->admission.decide(
-      dvnn::gst::running_time(GST_BASE_TRANSFORM(self)->segment, frame), request.pool->busy());
-}
-
 // Writes a region's tensor into a slot, if one is free, and attaches the slot to the frame; false
 // if none is. An error is not reported here: it will recur in dvinfer, whose property on-error says
 // what follows.
@@ -313,7 +306,8 @@ static GstFlowReturn gst_dv_convert_look_at(GstDvConvert* self, GstBuffer* frame
   // A frame with nothing to look at does not count as one that is inferred.
   if (priv.request && !view.verdict && !(view.regions && view.regions->empty())) {
     const gint64 start = g_get_monotonic_time();
-    view.verdict = gst_dv_convert_decide(self, frame);
+    view.verdict =
+        priv.request->decide(dvnn::gst::running_time(GST_BASE_TRANSFORM(self)->segment, frame));
     if (view.verdict == Verdict::kInfer) gst_dv_convert_fill_slots(self, frame, view);
     if (view.verdict != Verdict::kInfer) priv.chooser.withdraw();
     priv.request->intake->latency.occupied(start, g_get_monotonic_time());

@@ -63,7 +63,7 @@ CDMP_Network::~CDMP_Network() {
 }
 
 fpga_layer& CDMP_Network::get_layer(int i) {
-  if (i >= 0 && static_cast<size_t>(i) < layers_.size()) return nth(layers_, i);
+  if (i >= 0 && static_cast<size_t>(i) < layers_.size()) return dvnn::nth(layers_, i);
   runtime_->attempt("looking for a layer", [&]() -> Status {
     return Error{ErrorCode::kMalformed,
                  dvnn::format("layer %d does not exist (there are %d)", i, num_layers_)};
@@ -218,7 +218,7 @@ void CDMP_Network::get_final_output(std::vector<float>& output, int i_output) {
                                            i_output, num_output_layers_)});
     return;
   }
-  const fpga_layer& layer = *nth(output_layers_, i_output);
+  const fpga_layer& layer = *dvnn::nth(output_layers_, i_output);
   const size_t io = runtime_->io().size();
   const size_t bytes = std::min(layer.output_size, io - std::min(io, layer.output_offs));
   const uint8_t* from = io_ptr_ + layer.output_offs;

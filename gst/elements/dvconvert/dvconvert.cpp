@@ -345,7 +345,8 @@ static GstFlowReturn gst_dv_convert_prepare_output(GstDvConvert* self, GstBuffer
   }
   if (!priv.job) return GST_FLOW_NOT_NEGOTIATED;
   // Frames that are not inferred have no tensor that could pass in their place.
-  if (priv.request && gst_dv_convert_decide(self, frame) != Verdict::kInfer) {
+  if (priv.request &&
+      priv.request->decide(dvnn::gst::running_time(trans->segment, frame)) != Verdict::kInfer) {
     return GST_BASE_TRANSFORM_FLOW_DROPPED;
   }
   BufferPtr tensor = gst_dv_convert_new_tensor(self);

@@ -36,6 +36,18 @@ std::string library_text(const network::DecoderInfo& decoder) {
   return " of library " + printable(library->get<std::string>());
 }
 
+// How many labels there are, and the first ones.
+std::string labels_text(const std::vector<std::string>& labels) {
+  constexpr size_t kShown = 5;
+  if (labels.empty()) return "no labels";
+  std::string text =
+      std::to_string(labels.size()) + (labels.size() == 1 ? " label: " : " labels: ");
+  for (size_t i = 0; i < std::min(labels.size(), kShown); ++i) {
+    text += (i > 0 ? ", " : "") + printable(labels[i]);
+  }
+  return text + (labels.size() > kShown ? ", ..." : "");
+}
+
 void print_head(const Model& model) {
   const auto& picture = model.input.picture;
   const auto& input = model.tensor(model.input.tensor);
@@ -55,9 +67,9 @@ void print_head(const Model& model) {
     std::printf("output    %s: %s %s %s\n", output.name.c_str(), desc.shape.to_string().c_str(),
                 to_string(desc.type), to_string(desc.layout));
   }
-  std::printf("decoder   %s%s; %zu labels\n",
+  std::printf("decoder   %s%s; %s\n",
               model.decoder.name.empty() ? "none" : model.decoder.name.c_str(),
-              library_text(model.decoder).c_str(), model.labels.size());
+              library_text(model.decoder).c_str(), labels_text(model.labels).c_str());
 }
 
 void print_steps(const Model& model) {

@@ -60,6 +60,7 @@ def check_help():
     check("bench decode" in run("bench").stderr, "bench alone lists what there is")
     check(run("bench", "convert", "--help").stdout.startswith("Usage:\n  dvnet bench convert"), "whose help it is")
     check("Status:" in run("--help").stdout, "exit statuses are told")
+    check("4 labels: background, QR code, barcode, marker" in run("inspect", NETWORK).stdout, "inspect names labels")
 
 
 def on_terminal(*args):

@@ -126,8 +126,8 @@ void print_bits(const plan::WeightBits& bits, size_t bytes) {
   }
   std::printf(
       "%zu of %zu layers keep 16 bits, %zu bytes of weights; least cosine of an output %.5f "
-      "on %zu pictures\n",
-      bits.kept, bits.layers, bytes, bits.cosine, bits.samples);
+      "on %zu picture%s\n",
+      bits.kept, bits.layers, bytes, bits.cosine, bits.samples, bits.samples == 1 ? "" : "s");
 }
 
 std::string joined(const std::vector<std::string>& names, const char* between) {

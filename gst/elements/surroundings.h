@@ -14,7 +14,7 @@ bool has_reader_of_outputs(GstPad* src);
 /// Returns whether an element upstream of `sink` may attach a network's outputs to frames.
 bool has_source_of_outputs(GstPad* sink);
 
-/// Whether there is a dvtrack upstream of `sink`.
+/// Returns whether there is a dvtrack upstream of `sink`.
 bool has_tracker(GstPad* sink);
 
 }  // namespace dvnn::gst

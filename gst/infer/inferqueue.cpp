@@ -247,7 +247,8 @@ void InferQueue::end_late(InferItem* item) {
   to.splice(to.end(), late_, found);
 }
 
-// As with a frame, what goes on is another item: the worker may yet return to this one.
+// The work that goes on belongs to another item, as with a frame: the worker may yet return to this
+// one.
 void InferQueue::give_up_late(guint watchdog_ms) {
   const bool all_lost = count_lost(watchdog_ms) >= limits_.inferences;
   for (auto late = late_.begin(); late != late_.end();) {

@@ -146,7 +146,7 @@ class InferQueue {
   ItemPtr pop(guint watchdog_ms);
   /// Late work that has been done since, in the order in which it was done.
   std::list<ItemPtr> take_late();
-  /// Nobody wants the results of frames that have left: what follows is of another kind.
+  /// Drops the results of frames that have left: what follows is of another kind.
   void forget_late();
   struct Stopped {
     bool stopped = false;

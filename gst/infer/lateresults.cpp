@@ -14,7 +14,7 @@ bool has_area(const image::Corners& box) {
   return box.x1 > box.x0 && box.y1 > box.y0;
 }
 
-// From the frame where the object was at one box to the frame where it is at another.
+// Maps the frame where the object was at one box to the frame where it is at another.
 image::Transform between(const image::Corners& from, const image::Corners& to) {
   image::Transform change;
   change.scale_x = (to.x1 - to.x0) / (from.x1 - from.x0);

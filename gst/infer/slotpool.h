@@ -99,7 +99,7 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
 
   size_t size() const { return counts_.shared + counts_.reserve; }
   size_t free_count() const;
-  /// How many of them dvconvert could have.
+  /// Returns how many of them dvconvert could have.
   size_t free_upstream() const;
   const std::shared_ptr<network::Network>& network() const { return network_; }
 

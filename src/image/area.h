@@ -12,8 +12,8 @@ namespace dvnn::image {
 
 class AreaTable {
  public:
-  /// As LaneTable::prepare(). `row_samples` counts the samples of all components in a row of the
-  /// plane.
+  /// Does what LaneTable::prepare() does. `row_samples` counts the samples of all components in a
+  /// row of the plane.
   void prepare(const std::vector<Component>& components, const AxisMapping& x, const AxisMapping& y,
                int row_bytes);
 

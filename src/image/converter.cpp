@@ -232,7 +232,7 @@ Status Converter::Impl::plan_slant(const FrameFormat& frame, const StridedTensor
   const auto in_y = [&](double share) { return all.y + share * all.h; };
   const double x0 = in_x(slant.x0), y0 = in_y(slant.y0);
   const double w = tensor.width, h = tensor.height;
-  // From the tensor's pixels to the frame's, edges at whole numbers.
+  // These map the tensor's pixels to the frame's, edges at whole numbers.
   const double xx = (in_x(slant.x1) - x0) / w, xy = (in_x(slant.x2) - x0) / h;
   const double yx = (in_y(slant.y1) - y0) / w, yy = (in_y(slant.y2) - y0) / h;
   const double area = xx * yy - xy * yx;
@@ -284,7 +284,7 @@ Status Converter::Impl::plan_slant(const FrameFormat& frame, const StridedTensor
   warp.pitch = rect.w + 2;
   const size_t pixels = static_cast<size_t>(warp.pitch) * (static_cast<size_t>(rect.h) + 2);
   part.resize(4 * pixels + kRowPadding);
-  // From pixels' centres to pixels' centres.
+  // These map pixels' centres to pixels' centres.
   places = {xx, xy, x0 + 0.5 * xx + 0.5 * xy - 0.5 - rect.x,
             yx, yy, y0 + 0.5 * yx + 0.5 * yy - 0.5 - rect.y};
   constexpr double kUnit = 1 << kWarpBits;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which part of the frame goes to which part of the tensor, and which samples make a pixel.
+// Maps parts of the frame to parts of the tensor, and says which samples make a pixel.
 #pragma once
 
 #include <vector>

@@ -77,7 +77,7 @@ constexpr size_t kNear = ~size_t{0};
 // Highway 1.0 has no lookup across a whole vector of bytes.
 constexpr size_t kBlock = 64, kReach = 128;
 
-// Which bytes of a block each part provides, out of those in `wanted`.
+// Tells which bytes of a block each part provides, out of those in `wanted`.
 class Parts {
  public:
   explicit Parts(size_t parts, uint64_t wanted = ~uint64_t{0}) {

@@ -97,7 +97,7 @@ Candidate candidate_of(const Track& track, const image::Corners& box, int index)
   return candidate;
 }
 
-// What detections can show of an expected box.
+// Cuts an expected box to what detections can show of it.
 void cut_at_edge(const image::Size& frame, Candidate* candidate) {
   if (!is_known(frame)) return;
   const image::Corners whole = candidate->box, part = visible_part(whole, frame);
@@ -144,7 +144,7 @@ void move(const image::Corners& box, Time time, double deviation, Track* track) 
   }
 }
 
-// What an edge cuts is at least as large as is seen of it.
+// A box that an edge cuts is at least as large as is seen of it.
 void remember(double seen, bool cut, double seconds, unsigned* count, double* size) {
   // The first detections count alike.
   constexpr double kMostSeconds = 0.2;

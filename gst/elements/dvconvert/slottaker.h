@@ -23,8 +23,8 @@ class SlotTaker {
   bool waited_in_vain_ = false;  // for the last slot
 };
 
-/// How many objects of a frame that is not to wait for its results can be looked at: those that get
-/// slots at once, and one at least. 0: frames wait, and all of them can.
+/// Returns how many objects of a frame that is not to wait for its results can be looked at: those
+/// that get slots at once, and one at least. 0: frames wait, and all of them can.
 size_t room_for_objects(const TensorRequest& request);
 
 }  // namespace dvnn::gst

@@ -48,7 +48,7 @@ Status gst_dv_infer_fill_at_once(GstDvInfer* self, GstBuffer* frame, const Frame
                                  InferItem* item) {
   std::vector<Region>& regions = item->regions;
   for (size_t i = 0; i < regions.size(); ++i) {
-    // What nobody can be told of is not worth a run.
+    // A region that nobody can be told of is not worth a run.
     if (regions[i].followed.track == 0) regions[i].slot.reset();
     if (regions[i].followed.track == 0 || regions[i].slot) continue;
     DVNN_TRY(gst_dv_infer_fill(self, frame, view, item, i));
@@ -61,7 +61,7 @@ Status gst_dv_infer_fill_at_once(GstDvInfer* self, GstBuffer* frame, const Frame
 
 // --- source side -------------------------------------------------------------------------------
 
-// What was done since the last frame left.
+// Takes what was done since the last frame left.
 static void gst_dv_infer_take_late(GstDvInfer* self, const InferRules& rules,
                                    const LoadedPtr& network) {
   GstDvInferPrivate& priv = *self->priv;

@@ -164,7 +164,7 @@ dvnn::Status gst_dv_infer_fill_at_once(GstDvInfer* self, GstBuffer* frame,
 /// Adds late results to a frame that leaves, as regions of its own.
 void gst_dv_infer_join_late(GstDvInfer* self, const dvnn::gst::InferRules& rules,
                             dvnn::gst::InferItem* item);
-/// What is late belongs to no frame that will come.
+/// Drops late results, because they belong to no frame that will come.
 void gst_dv_infer_forget_late(GstDvInfer* self);
 
 // --- dvinferworkers.cpp ---

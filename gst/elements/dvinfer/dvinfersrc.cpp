@@ -68,7 +68,7 @@ static dvnn::Result<MemoryPtr> gst_dv_infer_output_memory(const SlotPtr& slot, s
 static Status gst_dv_infer_take_outputs(const dvnn::network::Model& model,
                                         const dvnn::gst::TensorOutput* stream, bool may_be_late,
                                         Region* region) {
-  // Nobody knows how long a late result waits.
+  // A late result waits for an unknown time, so it does not hold a slot.
   const bool as_views = !may_be_late && region->slot->pool->plenty();
   for (size_t i = 0; i < model.outputs.size(); ++i) {
     const dvnn::ConstTensorView output = (*region->slot)->output(i);

@@ -11,7 +11,7 @@
 
 namespace dvnn::gst {
 
-/// What becomes of results that come when their frame should have left.
+/// The fate of results that come when their frame should have left.
 enum class LateWhat { kAttach, kDrop, kWait };
 
 enum class OnError { kError, kPass, kDrop };
@@ -39,7 +39,7 @@ struct InferRules {
 #endif
 
   AdmissionRules admission() const;
-  /// Whether frames with tracked objects leave before their results.
+  /// Returns whether frames with tracked objects leave before their results.
   bool results_may_be_late() const {
     return when_busy == WhenBusy::kPass && late_results != LateWhat::kWait;
   }

@@ -36,7 +36,7 @@ struct ClassRule {
 };
 
 // With several outputs, each is a head of its own: its best class is told, and its classes are
-// numbered behind those of the heads before.
+// numbered after those of the heads before.
 class ClassificationDecoder final : public Decoder {
  public:
   ClassificationDecoder(const ClassRule& rule, const std::vector<size_t>& heads)

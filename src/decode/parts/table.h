@@ -12,7 +12,7 @@ namespace dvnn::decode {
 class Table {
  public:
   /// `output` as `cells` cells, which are a grid's, row by row, or a list. Values of a cell are the
-  /// rest of its axes, which may come before the cells (CxN, CxHxW), behind them (NxC, HxWxC), or
+  /// rest of its axes, which may come before the cells (CxN, CxHxW), after them (NxC, HxWxC), or
   /// on both sides (AxHxWxC); in front of the last axis each cell may have `anchors` rows. An error
   /// says that the shape cannot be split so.
   static Result<Table> make(const NamedOutput& output, size_t index, size_t cells,

@@ -205,7 +205,7 @@ onnx::FunctionProto expanded(const onnx::NodeProto& node, const std::string& inp
   return body.function;
 }
 
-// Three inputs for each part, behind the scale and the zero of the result.
+// Three inputs for each part, after the scale and the zero of the result.
 onnx::FunctionProto expand_concat(const onnx::NodeProto& node) {
   std::string inputs = "ys yz", body, parts;
   for (int i = 0; i + 4 < node.input_size(); i += 3) {

@@ -20,7 +20,7 @@ struct OnnxRefusal {
   std::function<bool(const onnx::NodeProto&)> knows;
 };
 
-/// The error with what would help behind it: another size, or the results at which the model can be
+/// The error with what would help after it: another size, or the results at which the model can be
 /// cut.
 Error with_hint(const Error& error, const OnnxRefusal& refusal, const OnnxImporter& importer);
 

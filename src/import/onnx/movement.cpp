@@ -230,7 +230,7 @@ Status import_onnx_flatten(const OnnxNode& node) {
   DVNN_ASSIGN(const int in, node.value(0));
   const std::vector<int64_t> dims = dims_of(node.builder().shape_of(in));
   int64_t axis = node.integer("axis", 1);
-  if (axis != static_cast<int64_t>(dims.size())) {  // behind the last: all is outside
+  if (axis != static_cast<int64_t>(dims.size())) {  // beyond the last: all is outside
     DVNN_ASSIGN(axis, onnx_axis(axis, dims.size()));
   }
   int64_t outer = 1, inner = 1;

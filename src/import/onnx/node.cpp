@@ -35,7 +35,7 @@ bool OnnxNode::is_integral(int i) const {
 
 bool OnnxNode::makes_whole_numbers() const {
   if (type() == "Cast") return is_onnx_integer(integer("to", kOnnxFloat));
-  // Where reads its condition first; all others pass their first input on.
+  // The condition of Where comes first; all others pass their first input on.
   const int first = type() == "Where" ? 1 : 0;
   const bool variadic = type() == "Add" || type() == "Sub" || type() == "Mul" || type() == "Div" ||
                         type() == "Concat" || type() == "Max" || type() == "Min" ||

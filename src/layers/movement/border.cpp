@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kBorderModes[] = {"constant", "edge", "reflect",
                                         "wrap"};  // in the enum's order
 
-// Which element of an axis of `size` stands at `at`, which may lie outside; -1: the value.
+// Returns which element of an axis of `size` stands at `at`, which may lie outside; -1: the value.
 int source_of(int64_t at, int64_t size, BorderMode mode) {
   if (at >= 0 && at < size) return static_cast<int>(at);
   switch (mode) {

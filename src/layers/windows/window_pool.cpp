@@ -21,7 +21,7 @@ using PoolOperation = WindowPoolAttributes::Operation;
 
 constexpr const char* kPoolOperations[] = {"average", "lp", "max", "place"};  // in the enum's order
 
-// How many elements a window reaches over.
+// Returns how many elements a window reaches over.
 int64_t reach_of(const WindowPoolAttributes& a, size_t axis) {
   return (int64_t{a.kernel[axis]} - 1) * a.dilation[axis] + 1;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Grids with anchors: YOLOv2 to v7, Yolo-FastestV2, RetinaFace; and MTCNN, whose window is one
-// anchor.
+// Grids with anchors: Yolo-FastestV2, RetinaFace, and MTCNN, whose window is one anchor;
+// test_yolo.cpp has YOLOv2 to v7.
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -10,38 +10,6 @@
 using namespace dvnn;
 using namespace dvnn::test;
 using nlohmann::json;
-
-START_TEST(anchors_of_a_cell_have_their_own_rows) {
-  // Two anchors of (objectness behind the box, two classes): 2 x 7 columns.
-  std::vector<float> row(14, -9.0f);
-  const std::vector<float> second = {0, 0, 0, std::log(3.0f), 9, -9, 9};
-  std::copy(second.begin(), second.end(), row.begin() + 7);
-  const json params = with(
-      kGrid, {{"anchors", {{4, 4, 8, 2}}}, {"objectness_score", "sigmoid"}, {"score", "sigmoid"}});
-  const auto rows = one_row(row, -9.0f);
-  auto check = [&](const Outputs& outputs) {
-    const auto found = outputs.found("anchors", params, 0.5f);
-    ck_assert_uint_eq(found.size(), 1);
-    ck_assert_int_eq(found[0].class_id, 1);
-    const float sure = 1 / (1 + std::exp(-9.0f));
-    ck_assert_float_eq_tol(found[0].confidence, sure * sure, 1e-3f);
-    // Centre (1.5, 1.5) cells, 8 x 6 pixels.
-    assert_box(found[0], 8 / 32.0, 9 / 16.0, 16 / 32.0, 15 / 16.0);
-  };
-  check(Outputs().add("o", {1, kCells, 14}, rows));
-  check(Outputs().add("o", {1, 14, 2, 4}, transposed(rows, 14), ElementType::kFloat16,
-                      Layout::kWhc8));
-  // 1 x anchors x H x W x columns, as YOLOv5's raw outputs are.
-  std::vector<float> split;
-  for (size_t a = 0; a < 2; ++a) {
-    for (size_t i = 0; i < kCells; ++i) {
-      split.insert(split.end(), rows.begin() + static_cast<std::ptrdiff_t>(i * 14 + a * 7),
-                   rows.begin() + static_cast<std::ptrdiff_t>(i * 14 + a * 7 + 7));
-    }
-  }
-  check(Outputs().add("o", {1, 2, 2, 4, 7}, split));
-}
-END_TEST
 
 START_TEST(anchors_share_classes_and_interleave_them_if_told_so) {
   // Boxes of both anchors, objectness of both, then two classes for both (Yolo-FastestV2).
@@ -113,6 +81,5 @@ START_TEST(mtcnn_numbers_are_the_upright_pictures) {
 }
 END_TEST
 
-DVNN_TESTS(anchors, anchors_of_a_cell_have_their_own_rows,
-           anchors_share_classes_and_interleave_them_if_told_so, mtcnn_looks_again_at_crops,
-           mtcnn_numbers_are_the_upright_pictures)
+DVNN_TESTS(anchors, anchors_share_classes_and_interleave_them_if_told_so,
+           mtcnn_looks_again_at_crops, mtcnn_numbers_are_the_upright_pictures)

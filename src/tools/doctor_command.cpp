@@ -12,6 +12,7 @@
 #include "tools/doctor/checks.h"
 #include "tools/doctor/child.h"
 #include "tools/options.h"
+#include "tools/progress.h"
 
 namespace dvnn::tools {
 namespace {
@@ -63,16 +64,28 @@ void append(Findings* to, Findings more) {
   to->insert(to->end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
+// A check, which may take long; a terminal says what is looked at.
+template <typename Look>
+Findings looked_at(const char* what, const Look& look) {
+  const Progress progress(std::string("looking at ") + what, 0);
+  return look();
+}
+
 Findings examine(const DoctorOptions& options) {
   Findings all = {check_build()};
-  append(&all, check_plugin(options.seconds));
+  append(&all, looked_at("the plugin", [&] { return check_plugin(options.seconds); }));
   const bool has_plugin = can_run(all);
   append(&all, check_processor());
-  append(&all, run_probe("fpga", "device", options));
+  append(&all,
+         looked_at("the vendor's library", [&] { return run_probe("fpga", "device", options); }));
   append(&all, check_devices());
-  append(&all, run_probe("soft", "device", options));
-  append(&all, run_probe("run", "inference", options));
-  if (has_plugin) all.push_back(check_pipeline(options.network, options.device, options.seconds));
+  append(&all,
+         looked_at("the software device", [&] { return run_probe("soft", "device", options); }));
+  append(&all, looked_at("the network", [&] { return run_probe("run", "inference", options); }));
+  if (!has_plugin) return all;
+  append(&all, looked_at("a pipeline", [&]() -> Findings {
+    return {check_pipeline(options.network, options.device, options.seconds)};
+  }));
   return all;
 }
 

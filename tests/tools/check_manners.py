@@ -87,6 +87,8 @@ def check_progress():
     status, said = on_terminal(*bench)
     check(status == 0 and b"of 20" in said, "no progress on a terminal: %r" % said)
     check(said.endswith(b"\r\x1b[K"), "the line stays: %r" % said)
+    status, said = on_terminal("doctor", "--network", NETWORK)
+    check(b"looking at the network" in said and said.endswith(b"\r\x1b[K"), "doctor does not say what it does: %r" % said)
     # Finding out which layers may have 8 bits takes longest of a conversion.
     status, said = on_terminal("convert", CODES + "prototxt", CODES + "caffemodel", "-o", "q.dvn", "--quantize")
     check(status == 0 and re.search(rb"16 bits, run \d+ of \d+", said), "no progress: %r" % said)

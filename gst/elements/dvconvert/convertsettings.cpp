@@ -217,7 +217,7 @@ Properties<ConvertSettings> convert_properties() {
   Properties<S> rows;
   rows.choice(&S::backend, When::kPlaying, register_enum("GstDvConvertBackend", kBackends),
               {"backend", "Backend",
-               "What turns pixels into the network's numbers: the CPU or the device"});
+               "Processor that turns pixels into the network's numbers: the CPU or the device"});
   rows.add(region_row());
   add_region_properties(&rows);
   rows.choice(&S::method, When::kPlaying, register_enum("GstDvConvertMethod", kMethods),
@@ -264,9 +264,10 @@ Properties<ConvertSettings> convert_properties() {
   rows.number(&S::zero_point, When::kPlaying, -128, 255,
               {"zero-point", "Zero point",
                "The integer that stands for 0 in a stream of uint8 or int8 tensors"});
-  rows.text(&S::active_backend, When::kNever,
-            {"active-backend", "Active backend",
-             "What makes the tensors: cpu, device (which takes 8-bit pixels) or none (yet)"});
+  rows.text(
+      &S::active_backend, When::kNever,
+      {"active-backend", "Active backend",
+       "Processor that makes the tensors: cpu, device (which takes 8-bit pixels) or none (yet)"});
   return rows;
 }
 

@@ -148,7 +148,7 @@ void add_region_properties(Properties<ConvertSettings>* rows) {
   rows->choice(
       &S::regions, When::kPlaying, register_enum("GstDvConvertRegions", kRegionModes),
       {"regions", "Regions",
-       "What of a frame the network is shown: each region is a run of its own, and what is "
+       "Parts of a frame that the network is shown: each region is a run of its own, and what is "
        "found there comes back in the frame's coordinates"});
   rows->text(&S::region_list, When::kPlaying,
              {"region-list", "Region list",

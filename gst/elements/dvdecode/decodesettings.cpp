@@ -87,7 +87,7 @@ Properties<DecodeSettings> decode_properties() {
                  "With post-messages, also post a message for frames without objects"});
   table.flags_of(&DecodeSettings::exports, When::kPlaying, exports_type(),
                  {"exports", "Exports",
-                  "Which of GStreamer's own metas are written beside GstDvObjectsMeta, for "
+                  "GStreamer's own metas that are written beside GstDvObjectsMeta, for "
                   "other elements"});
   table.text(&DecodeSettings::library, When::kReady,
              {"library", "Decoder library",

@@ -93,7 +93,7 @@ InferProperties infer_properties() {
                {"active", "Active", "Infer; otherwise frames pass without inference"});
   rows.choice(&S::when_busy, When::kPlaying, register_enum("GstDvInferWhenBusy", kWhenBusy),
               {"when-busy", "When busy",
-               "What happens to a frame that arrives while max-in-flight others are inferred"});
+               "Fate of a frame that arrives while max-in-flight others are inferred"});
   rows.choice(
       &S::late_results, When::kPlaying, register_enum("GstDvInferLateResults", kLateResults),
       {"late-results", "Late results",
@@ -123,9 +123,9 @@ InferProperties infer_properties() {
       {"priority", "Priority",
        "The share of the device's time beside other dvinfers of the process, where they want more "
        "than there is: 30 beside one with 10 gets three quarters"});
-  rows.choice(&S::on_error, When::kPlaying, register_enum("GstDvInferOnError", kOnErrors),
-              {"on-error", "On error",
-               "What to do if a frame cannot be converted, or its inference fails"});
+  rows.choice(
+      &S::on_error, When::kPlaying, register_enum("GstDvInferOnError", kOnErrors),
+      {"on-error", "On error", "Action if a frame cannot be converted, or its inference fails"});
   rows.number(&S::watchdog_ms, When::kPlaying, 0, G_MAXUINT,
               {"watchdog", "Watchdog",
                "How long the device may take for a run or for any other call, in milliseconds; one "
@@ -133,7 +133,7 @@ InferProperties infer_properties() {
 #ifdef DVNN_HAVE_TENSORS
   rows.choice(&S::tensor_meta, When::kPlaying, register_enum("GstDvInferTensorMeta", kTensorMetas),
               {"tensor-meta", "GstTensorMeta",
-               "Which outputs are also attached as GstTensorMeta, for other elements' decoders"});
+               "Outputs that are also attached as GstTensorMeta, for other elements' decoders"});
 #endif
   p.latency = rows.number(
       &S::latency_ms, When::kPlaying, -1, G_MAXINT,

@@ -158,7 +158,7 @@ static const dvnn::gst::Properties<DvOverlaySettings>& gst_dv_overlay_properties
          "milliseconds of running time (0 = not at all)"});
     table->choice(&DvOverlaySettings::color_by, When::kPlaying,
                   dvnn::gst::register_enum("GstDvOverlayColorBy", kColors),
-                  {"color-by", "Color by", "What an object's colour tells"});
+                  {"color-by", "Color by", "The fact that an object's colour tells"});
     table->text(&DvOverlaySettings::show, When::kPlaying,
                 {"show", "Show", "Labels of objects to draw, between commas (empty = all)"});
     table->text(&DvOverlaySettings::hide, When::kPlaying,

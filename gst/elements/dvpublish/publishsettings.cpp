@@ -83,9 +83,10 @@ void add_target(Properties<PublishSettings>* table) {
 void add_documents(Properties<PublishSettings>* table) {
   constexpr guint kLongest = 24 * 3600 * 1000;
   table->flags_of(&PublishSettings::mode, When::kPlaying, mode_type(),
-                  {"mode", "Mode", "What documents are about: any of frames, events and tracks"});
-  table->flags_of(&PublishSettings::details, When::kPlaying, detail_type(),
-                  {"details", "Details", "What objects tell beside label, confidence and box"});
+                  {"mode", "Mode", "Topics of documents: any of frames, events and tracks"});
+  table->flags_of(
+      &PublishSettings::details, When::kPlaying, detail_type(),
+      {"details", "Details", "Details that objects tell beside label, confidence and box"});
   table->number(
       &PublishSettings::interval, When::kPlaying, 0, kLongest,
       {"interval", "Interval", "Milliseconds from one frame's document to the next, at least"});

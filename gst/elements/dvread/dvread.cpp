@@ -94,10 +94,11 @@ static dvnn::gst::Properties<ReadSettings> gst_dv_read_rows() {
                return dvnn::codes::MarkerReader::check_families(dvnn::gst::split_list(text));
              });
 #endif
-  table.number(&ReadSettings::margin, When::kPlaying, 0.0, 1.0,
-               {"margin", "Margin",
-                "What is looked at beyond each side of a box, as a part of its width and height: "
-                "codes need the light around them"});
+  table.number(
+      &ReadSettings::margin, When::kPlaying, 0.0, 1.0,
+      {"margin", "Margin",
+       "Margin that is looked at beyond each side of a box, as a part of its width and height: "
+       "codes need the light around them"});
   table.number(&ReadSettings::max_per_frame, When::kPlaying, 0, 1024,
                {"max-per-frame", "Max per frame", "So many objects of a frame (0 = all)"});
   table.number(&ReadSettings::max_rate, When::kPlaying, 0.0, 1e6,

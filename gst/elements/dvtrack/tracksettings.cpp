@@ -69,7 +69,7 @@ Properties<TrackSettings> track_properties() {
                  "Post element messages 'dvnn-track-started' and 'dvnn-track-ended'"});
   table.flags_of(&TrackSettings::exports, When::kPlaying, exports_type(),
                  {"exports", "Exports",
-                  "Which of GStreamer's own metas tracks and predicted objects are written to"});
+                  "GStreamer's own metas that tracks and predicted objects are written to"});
   return table;
 }
 

@@ -67,7 +67,7 @@ Properties<ZoneSettings> zone_properties() {
                 "last; at least dvtrack's lost"});
   table.boolean(&ZoneSettings::predicted, When::kPlaying,
                 {"predicted", "Predicted",
-                 "Whether predicted objects count. They may turn out to be wrong; without them "
+                 "Predicted objects count, too. They may turn out to be wrong; without them "
                  "events come with the next inferred frame, of the same times"});
   table.boolean(&ZoneSettings::post_messages, When::kPlaying,
                 {"post-messages", "Post messages",

@@ -6,6 +6,10 @@
 #include <algorithm>
 #include <limits>
 
+#ifdef DVNN_HAVE_ANALYTICS
+#include "meta/analyticsimport.h"
+#endif
+
 namespace dvnn::gst {
 namespace {
 
@@ -78,6 +82,19 @@ void RegionChooser::add_metas(GstBuffer* frame, const image::Corners& visible,
     views->push_back(region_view(how, *part, GST_DV_REGION_LIST));
     views->back().tag.name = roi->roi_type;
   }
+#ifdef DVNN_HAVE_ANALYTICS
+  for (const AnalyticsObject& object : read_analytics(frame, kMostRegions)) {
+    if (!object.is_detection || views->size() == kMostRegions) continue;
+    const gchar* label = g_quark_to_string(object.label);
+    if (!types_.has("*") && !types_.has(label ? label : "")) continue;
+    // Who writes both kinds of metas means one thing.
+    const auto part = regions::part_of(object.box, visible);
+    const auto is_it = [&](const RegionView& view) { return view.view.region == *part; };
+    if (!part || std::any_of(views->begin(), views->end(), is_it)) continue;
+    views->push_back(region_view(how, *part, GST_DV_REGION_LIST));
+    views->back().tag.name = object.label;
+  }
+#endif
 }
 
 RegionChooser::List RegionChooser::choose_list(GstBuffer* frame, const image::Corners& visible,

@@ -161,10 +161,12 @@ void add_region_properties(Properties<ConvertSettings>* rows) {
               "regions=list: a file with such a list, for where region-list is empty; read when it "
               "is set"},
              take_region_file);
-  rows->text(&S::region_metas, When::kPlaying,
-             {"region-metas", "Region metas",
-              "regions=list: regions of interest (GstVideoRegionOfInterestMeta) of these types are "
-              "looked at, too; types between commas, * for all"});
+  rows->text(
+      &S::region_metas, When::kPlaying,
+      {"region-metas", "Region metas",
+       "regions=list: types of what others have attached and is looked at, too, between commas, * "
+       "for all: regions of interest (GstVideoRegionOfInterestMeta) and, with GStreamer 1.24 or "
+       "newer, detections of GstAnalyticsRelationMeta"});
   rows->text(&S::tiles, When::kPlaying,
              {"tiles", "Tiles",
               "regions=tiles: COLUMNSxROWS, 1x1 for the whole; or scales, such as 1.5 for as many "

@@ -97,12 +97,12 @@ InferProperties infer_properties() {
   rows.choice(
       &S::late_results, When::kPlaying, register_enum("GstDvInferLateResults", kLateResults),
       {"late-results", "Late results",
-       "With when-busy=pass, frames on which the network looks at objects that have tracks leave "
-       "without waiting for it; this says what becomes of results that come later"});
+       "What becomes of results that come when their frame has left: with when-busy=pass, frames "
+       "on which the network looks at objects that have tracks do not wait for it"});
   rows.number(&S::late_after_ms, When::kPlaying, 0, kLongestWait,
               {"late-after", "Late after",
-               "How long such a frame waits for its results all the same, in milliseconds from its "
-               "arrival; what comes later is late"});
+               "How long a frame that need not wait for its results (see late-results) does so all "
+               "the same, in milliseconds from its arrival; what comes later is late"});
   rows.number(
       &S::interval_ms, When::kPlaying, 0, G_MAXUINT,
       {"interval", "Interval",

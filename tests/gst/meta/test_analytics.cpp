@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects as GstAnalyticsRelationMeta, written for upstream's elements and read from them.
+#include <cmath>
+
 #include "analytics_fixture.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
+#include "gst/dvnn/gstdvtensormeta.h"
 #include "meta/analyticsexport.h"
 #include "meta/analyticsimport.h"
 
@@ -245,6 +248,41 @@ START_TEST(what_others_have_written_is_read) {
 }
 END_TEST
 
+START_TEST(dvconvert_looks_at_what_others_have_written) {
+  GstBuffer* frame = red_square("RGB", 64, 64, 1, 1);
+  GstAnalyticsRelationMeta* meta = gst_buffer_add_analytics_relation_meta(frame);
+  const auto add = [&](const char* type, gint x, gint y, gint w, gint h) {
+    GstAnalyticsODMtd mtd;
+    ck_assert(gst_analytics_relation_meta_add_od_mtd(meta, g_quark_from_string(type), x, y, w, h,
+                                                     0.5f, &mtd));
+  };
+  add("plate", 8, 4, 20, 10);
+  add("face", 32, 32, 16, 16);
+  add("plate", 40, 40, 100, 100);
+  // Written twice, it is one region.
+  gst_buffer_add_video_region_of_interest_meta(frame, "plate", 8, 4, 20, 10);
+  const auto seen = [&](const std::string& types) {
+    Line line("dvconvert regions=list region-metas=" + types + " ! " + infer(), 64, 64);
+    GstBuffer* out = line.push(gst_buffer_copy(frame));
+    std::string text;
+    gpointer state = nullptr;
+    while (GstMeta* found =
+               gst_buffer_iterate_meta_filtered(out, &state, GST_DV_TENSOR_META_API_TYPE)) {
+      const auto* tensors = reinterpret_cast<const GstDvTensorMeta*>(found);
+      text += std::string(g_quark_to_string(tensors->region_name)) + " " +
+              std::to_string(std::lround(tensors->x0)) + "," +
+              std::to_string(std::lround(tensors->y1)) + " ";
+    }
+    gst_buffer_unref(out);
+    return text;
+  };
+  dvnn_assert_text(seen("plate,sign"), "plate 8,14 plate 40,64 ");
+  dvnn_assert_text(seen("*"), "plate 8,14 face 32,48 plate 40,64 ");
+  dvnn_assert_text(seen("sign"), "");
+  gst_buffer_unref(frame);
+}
+END_TEST
+
 START_TEST(dvoverlay_draws_what_others_have_written) {
   Line line("dvoverlay line-width=2 labels=false confidence=false", kSize, kSize);
   GstBuffer* frame = gray_frame();
@@ -318,7 +356,8 @@ int main() {
         two_decoders_write_each_object_once, entries_stay_ours_where_frames_are_scaled,
         parts_classes_and_tracks_are_related, classes_of_one_thing_are_one_entry,
         what_is_written_already_is_not_written_again, there_is_a_limit_to_entries,
-        what_others_have_written_is_read, dvoverlay_draws_what_others_have_written,
+        what_others_have_written_is_read, dvconvert_looks_at_what_others_have_written,
+        dvoverlay_draws_what_others_have_written,
 #if GST_CHECK_VERSION(1, 26, 0)
         maps_of_classes_are_segmentations,
 #endif

@@ -39,7 +39,7 @@ namespace dvnn::kernels {
 namespace HWY_NAMESPACE {
 
 // The largest, as std::max_element finds it: a NaN counts only if it is the first.
-HWY_INLINE float Largest(const float* row, size_t count) {
+HWY_INLINE float LargestOfRow(const float* row, size_t count) {
   const hn::ScalableTag<float> d;
   float top = row[0];
   size_t i = 0;
@@ -65,7 +65,7 @@ void SoftmaxRows(float* rows, size_t count_rows, size_t count) {
     float* const begin = rows + first * count;
     for (size_t r = 0; r < some; ++r) {
       float* const row = begin + r * count;
-      const float top = Largest(row, count);
+      const float top = LargestOfRow(row, count);
       for (size_t k = 0; k < count; ++k) row[k] -= top;
     }
     ForEachVector(some * count, [=](auto d, size_t i) HWY_ATTR {

@@ -22,7 +22,7 @@ LABELS = ("background", "QR code", "barcode", "marker")
 INPUT_WIDTH, INPUT_HEIGHT = 256, 192
 
 # Streams: the first number of a random state's seed.
-TRAIN, HELD_OUT, EMPTY, CLIP, TRAIN_EMPTY = 1, 2, 3, 4, 5
+TRAIN, HELD_OUT, EMPTY, CLIP, TRAIN_EMPTY = 1, 2, 3, 4, 5  # others: small_codes.py, more_scenes.py
 
 FRAME_SIZES = ((640, 480), (512, 384), (640, 360), (320, 240))
 FRAME_CHANCES = (0.45, 0.2, 0.2, 0.15)
@@ -157,12 +157,12 @@ def _inside(box, frame):
     return common(box, whole) / max(area(box), 1e-9)
 
 
-def _acceptable(placed, others, frame):
+def _acceptable(placed, others, frame, limits):
     """Codes of a fair size, in the frame, and prints that do not cover one another's codes."""
     stretch = np.array([INPUT_WIDTH / frame[0], INPUT_HEIGHT / frame[1]])
     for kind, box in zip(placed.kinds, placed.boxes):
         sides = (box[2:] - box[:2]) * stretch
-        low, high = SIZES[kind]
+        low, high = limits[kind]
         if not (sides.min() >= MIN_SHORT_SIDE and low <= sides.max() <= high):
             return False
         if _inside(box, frame) < MIN_INSIDE:
@@ -254,32 +254,54 @@ def camera(rng, picture):
     return picture
 
 
+def put_distractors(rng, picture, count):
+    """Things that are no code, on a picture."""
+    frame = picture.shape[1::-1]
+    for _ in range(count):
+        item = prints.distractor(rng)
+        scale = math.exp(rng.uniform(math.log(0.15), math.log(1.2))) * frame[0] / 640
+        Placed(rng, item, scale, rng.uniform((0, 0), frame)).draw(rng, picture)
+
+
+def put_codes(rng, picture, count, draw_code=_random_code, limits=SIZES, middle=0.5):
+    """At most `count` prints with codes on a picture; returns those that found a place.
+
+    draw_code(rng, frame) gives a print and its scale; limits are as SIZES; middle is how far from
+    the frame's middle a print's may be, as a share of the frame's sides.
+    """
+    frame = np.array(picture.shape[1::-1])
+    placed = []
+    for _ in range(count):
+        item, scale = draw_code(rng, frame)
+        for _ in range(TRIES if item.regions else 0):
+            candidate = Placed(rng, item, scale, rng.uniform((0.5 - middle) * frame, (0.5 + middle) * frame))
+            if _acceptable(candidate, placed, frame, limits):
+                candidate.draw(rng, picture)
+                placed.append(candidate)
+                break
+    return placed
+
+
+def put_covers(rng, picture, placed):
+    for box in [box for p in placed for box in p.boxes]:
+        if rng.random() < 0.12:
+            _cover(rng, picture, box)
+
+
+def truth(placed, frame):
+    """Boxes within the frame (N x 4 float32) and class ids (N int64)."""
+    limit = np.tile(frame, 2)
+    boxes = np.array([np.clip(box, 0, limit) for p in placed for box in p.boxes], np.float32).reshape(-1, 4)
+    return boxes, np.array([kind for p in placed for kind in p.kinds], np.int64)
+
+
 def scene(stream, index):
     """Returns picture, boxes (N x 4 float32) and class ids (N int64). The EMPTY streams have no code."""
     rng = np.random.default_rng((stream, index))
     frame = FRAME_SIZES[rng.choice(len(FRAME_SIZES), p=FRAME_CHANCES)]
     picture = backgrounds.random_background(rng, *frame)
     empty = stream in (EMPTY, TRAIN_EMPTY) or (stream == TRAIN and rng.random() < EMPTY_SHARE)
-    for _ in range(rng.integers(2, 7) if empty else rng.integers(0, 4)):
-        item = prints.distractor(rng)
-        scale = math.exp(rng.uniform(math.log(0.15), math.log(1.2))) * frame[0] / 640
-        Placed(rng, item, scale, rng.uniform((0, 0), frame)).draw(rng, picture)
-    placed = []
-    wanted = 0 if empty else int(rng.integers(1, 6))
-    for _ in range(wanted):
-        item, scale = _random_code(rng, frame)
-        for _ in range(TRIES if item.regions else 0):
-            candidate = Placed(rng, item, scale, rng.uniform((0, 0), frame))
-            if _acceptable(candidate, placed, frame):
-                candidate.draw(rng, picture)
-                placed.append(candidate)
-                break
-    boxes = [box for p in placed for box in p.boxes]
-    kinds = [kind for p in placed for kind in p.kinds]
-    for box in boxes:
-        if rng.random() < 0.12:
-            _cover(rng, picture, box)
-    picture = camera(rng, picture)
-    limit = np.tile(frame, 2)
-    boxes = np.array([np.clip(box, 0, limit) for box in boxes], np.float32).reshape(-1, 4)
-    return picture, boxes, np.array(kinds, np.int64)
+    put_distractors(rng, picture, rng.integers(2, 7) if empty else rng.integers(0, 4))
+    placed = put_codes(rng, picture, 0 if empty else int(rng.integers(1, 6)))
+    put_covers(rng, picture, placed)
+    return camera(rng, picture), *truth(placed, frame)

@@ -16,8 +16,10 @@ from torch import nn
 
 import evaluate
 import export
+import more_scenes
 import scenes
 import ssd
+import test_cards
 from model import INPUT_HEIGHT, INPUT_WIDTH, MEAN, SCALE, Net, counts, folded, priors
 
 SEED = 3
@@ -39,6 +41,21 @@ REFINE_SCENES = 4000  # of the first part's
 REFINE_EPOCHS = 6
 REFINE_RATE = 4e-4
 
+# The third part: portrait frames, large codes and test cards, among scenes of the first two.
+MORE_SCENES = ((more_scenes.TRAIN_PORTRAIT, 1100), (more_scenes.TRAIN_LARGE, 900), (more_scenes.TRAIN_CARDS, 800))
+GENERATED_FRAMES = 2  # of each of videotestsrc's patterns in each size that is learnt
+WIDEN_SCENES = 1200  # of the first part's
+WIDEN_EMPTY_SCENES = 1200  # of the second part's, looked through
+WIDEN_EPOCHS = 8
+WIDEN_RATE = 4e-4
+
+# The fourth part: as the second, since the third lets the network see more codes, also where there are none.
+AGAIN_EMPTY_SCENES = 2800  # of the second part's, looked through
+AGAIN_PANELS = 700  # scenes with large words on dark fields
+AGAIN_EVERY = 2  # every so many of the third part's scenes
+AGAIN_EPOCHS = 3
+AGAIN_RATE = 3e-4
+
 
 def training_scene(index):
     picture, boxes, kinds = scenes.scene(scenes.TRAIN, index)
@@ -48,6 +65,18 @@ def training_scene(index):
 def empty_scene(index):
     picture, boxes, kinds = scenes.scene(scenes.TRAIN_EMPTY, index)
     return evaluate.shrink(picture), boxes, kinds
+
+
+def more_scene(stream_and_index):
+    picture, boxes, kinds = more_scenes.scene(*stream_and_index)
+    return evaluate.shrink(picture), evaluate.normalised(boxes, picture), kinds
+
+
+def generated_cards(size):
+    """Frames of all patterns of one size."""
+    return [(evaluate.shrink(frame), np.zeros((0, 4), np.float32), np.zeros(0, np.int64))
+            for pattern in range(test_cards.PATTERNS)
+            for frame in test_cards.generated(pattern, *size, GENERATED_FRAMES)]
 
 
 def hard_scenes(net, data):
@@ -105,7 +134,7 @@ def loss_of(loc, conf, classes, targets):
     return box_loss / matched, entropy[positive | negative].sum() / matched
 
 
-def train(log, net, data, epochs, peak_rate, part):
+def train(log, net, data, epochs, peak_rate, part, after_epoch=lambda net: None):
     rng = np.random.default_rng((SEED, part))
     net = net.to(memory_format=torch.channels_last)
     prior_boxes = priors()
@@ -130,6 +159,7 @@ def train(log, net, data, epochs, peak_rate, part):
             sums, count = sums + (box_loss.item(), class_loss.item()), count + 1
         log("epoch %2d/%d  box loss %.3f  class loss %.3f  %5.0f s"
             % (epoch + 1, epochs, *(sums / count), time.time() - started))
+        after_epoch(net)
     return net.eval()
 
 
@@ -142,32 +172,59 @@ def refine(log, net, data):
     return train(log, net, data[:REFINE_SCENES] + hard * HARD_COPIES, REFINE_EPOCHS, REFINE_RATE, 1)
 
 
+def widen(log, net, threads, after_epoch):
+    """The third and fourth part, likewise; they go on from the first two's weights."""
+    with multiprocessing.Pool(threads) as pool:
+        data = pool.map(training_scene, range(WIDEN_SCENES), chunksize=50)
+        empty = pool.map(empty_scene, range(AGAIN_EMPTY_SCENES), chunksize=50)
+        for stream, count in MORE_SCENES:
+            data += pool.map(more_scene, [(stream, i) for i in range(count)], chunksize=50)
+        panels = pool.map(more_scene, [(more_scenes.TRAIN_PANELS, i) for i in range(AGAIN_PANELS)], chunksize=50)
+        cards = [card for size in test_cards.LEARNT for card in generated_cards(size)]
+    hard = hard_scenes(net, empty[:WIDEN_EMPTY_SCENES])
+    log("third part, %d threads: %d scenes, %d of %d scenes with no code are hard, %d frames of videotestsrc"
+        % (threads, len(data), len(hard), WIDEN_EMPTY_SCENES, len(cards)))
+    net = train(log, net, data + cards + hard * HARD_COPIES, WIDEN_EPOCHS, WIDEN_RATE, 2, after_epoch)
+    data, hard = data[::AGAIN_EVERY] + panels, hard_scenes(net, empty)
+    log("fourth part: %d scenes, %d of %d scenes with no code are hard" % (len(data), len(hard), len(empty)))
+    return train(log, net, data + cards + hard * HARD_COPIES, AGAIN_EPOCHS, AGAIN_RATE, 3, after_epoch)
+
+
+def first_parts(log, args):
+    parameters, macs = counts()
+    log("seed %d, %d scenes, %d epochs, batch %d, torch %s, numpy %s, opencv %s"
+        % (SEED, args.scenes, args.epochs, BATCH, torch.__version__, np.__version__, cv2.__version__))
+    log("input %dx%d, %d priors, %d parameters (%d bytes in FP16), %.1f million multiply-adds"
+        % (INPUT_WIDTH, INPUT_HEIGHT, len(priors()), parameters, 2 * parameters, macs / 1e6))
+    started = time.time()
+    with multiprocessing.Pool(args.threads) as pool:
+        data = pool.map(training_scene, range(args.scenes), chunksize=50)
+    log("scenes made in %.0f s" % (time.time() - started))
+    torch.manual_seed(SEED)
+    return refine(log, folded(train(log, Net(), data, args.epochs, PEAK_RATE, 0)), data)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scenes", type=int, default=SCENES)
     parser.add_argument("--epochs", type=int, default=EPOCHS)
+    parser.add_argument("--threads", type=int, default=THREADS)
+    parser.add_argument("--on", action="store_true", help="parts three and four, on from the weights that are there")
     parser.add_argument("--out", default=os.path.dirname(os.path.abspath(__file__)))
     args = parser.parse_args()
-    torch.set_num_threads(THREADS)
+    torch.set_num_threads(args.threads)
 
-    with open(os.path.join(args.out, "train.log"), "w") as log_file:
+    with open(os.path.join(args.out, "train.log"), "a" if args.on else "w") as log_file:
         def log(line):
             print(line, flush=True)
             print(line, file=log_file, flush=True)
 
-        parameters, macs = counts()
-        log("seed %d, %d scenes, %d epochs, batch %d, torch %s, numpy %s, opencv %s"
-            % (SEED, args.scenes, args.epochs, BATCH, torch.__version__, np.__version__, cv2.__version__))
-        log("input %dx%d, %d priors, %d parameters (%d bytes in FP16), %.1f million multiply-adds"
-            % (INPUT_WIDTH, INPUT_HEIGHT, len(priors()), parameters, 2 * parameters, macs / 1e6))
-        started = time.time()
-        with multiprocessing.Pool(THREADS) as pool:
-            data = pool.map(training_scene, range(args.scenes), chunksize=50)
-        log("scenes made in %.0f s" % (time.time() - started))
-        torch.manual_seed(SEED)
-        net = folded(train(log, Net(), data, args.epochs, PEAK_RATE, 0))
-        net = refine(log, net, data)
-        export.write(net, args.out)
+        if args.on:
+            net = export.read(os.path.join(args.out, export.NAME + ".caffemodel"), Net(normalised=False))
+        else:
+            net = first_parts(log, args)
+            evaluate.report(log, net)
+        net = widen(log, net, args.threads, lambda after: export.write(after, args.out))
         evaluate.report(log, net)
 
 

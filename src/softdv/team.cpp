@@ -12,7 +12,7 @@
 namespace dvnn::softdv {
 namespace {
 
-constexpr uint64_t kNextMask = 0xffff, kCountShift = 16, kJobShift = 32;
+constexpr uint64_t kPieceMask = 0xffff, kEndShift = 16, kJobShift = 32;
 constexpr int kMaxPieces = 0xffff;
 // Looks at a flag before the thread lets others run: some tens of microseconds.
 constexpr int kLooks = 2000;
@@ -39,7 +39,9 @@ void watch(int* looks) {
 Team::Team(int threads) {
   if (sched_getaffinity(0, sizeof allowed_, &allowed_) != 0) CPU_ZERO(&allowed_);
   try {
-    for (int i = 1; i < threads; ++i) helpers_.emplace_back(&Team::help, this);
+    for (int i = 1; i < threads; ++i) {
+      helpers_.emplace_back(&Team::help, this, i % 2 == 1 ? End::kLast : End::kFirst);
+    }
   } catch (const std::exception&) {
     // The system has no more threads; those that exist do the work.
   }
@@ -89,9 +91,9 @@ void Team::share(int count, Call call, void* work) {
   work_ = work;
   done_.store(0, std::memory_order_relaxed);
   const uint64_t job = (state_.load(std::memory_order_relaxed) >> kJobShift) + 1;
-  uint64_t seen = job << kJobShift | static_cast<uint64_t>(count) << kCountShift;
+  uint64_t seen = job << kJobShift | static_cast<uint64_t>(count) << kEndShift;
   state_.store(seen, std::memory_order_release);
-  while (do_next(&seen)) {
+  while (do_next(&seen, End::kFirst)) {
   }
   int looks = 0;
   while (done_.load(std::memory_order_acquire) < count) watch(&looks);
@@ -99,12 +101,15 @@ void Team::share(int count, Call call, void* work) {
 }
 
 // Claims and does a piece of the job in `seen`, if there is one left.
-bool Team::do_next(uint64_t* seen) {
-  const uint64_t next = *seen & kNextMask, count = *seen >> kCountShift & kNextMask;
-  if (next >= count) return false;
-  if (state_.compare_exchange_weak(*seen, *seen + 1, std::memory_order_acquire)) {
+bool Team::do_next(uint64_t* seen, End end) {
+  const uint64_t first = *seen & kPieceMask, after = *seen >> kEndShift & kPieceMask;
+  if (first >= after) return false;
+  const bool from_front = end == End::kFirst;
+  const uint64_t piece = from_front ? first : after - 1;
+  const uint64_t left = from_front ? *seen + 1 : *seen - (uint64_t{1} << kEndShift);
+  if (state_.compare_exchange_weak(*seen, left, std::memory_order_acquire)) {
     try {
-      call_(work_, static_cast<int>(next));
+      call_(work_, static_cast<int>(piece));
     } catch (...) {  // would end the process on a helper's thread, and the wait for it never
       failed_ = true;
     }
@@ -114,11 +119,11 @@ bool Team::do_next(uint64_t* seen) {
   return true;
 }
 
-void Team::help() {
+void Team::help(End end) {
   pthread_setname_np(pthread_self(), "softdv-help");
   omp_set_num_threads(1);
   while (!ending_) {
-    work();
+    work(end);
     std::unique_lock<std::mutex> lock(mutex_);
     ++sleeping_;
     woken_.wait(lock, [&] { return awake_ || ending_; });
@@ -128,12 +133,12 @@ void Team::help() {
 
 // Does what there is to do until the team rests and has rested for a while: what follows a list is
 // often another, and to wake a thread takes longer than many a layer.
-void Team::work() {
+void Team::work(End end) {
   auto rested = Clock::time_point::max();  // when the team was last seen at work
   int looks = 0;
   while (!ending_) {
     uint64_t seen = state_.load(std::memory_order_acquire);
-    if (do_next(&seen)) {
+    if (do_next(&seen, end)) {
       looks = 0;
       rested = Clock::time_point::max();
       continue;

@@ -28,9 +28,11 @@ class Team {
   void wake();
   void rest();
 
-  /// Calls f(i) for i in 0..count-1, each on some thread, and returns when all have returned. From
-  /// one thread at a time. A helper that comes late finds nothing left to do. Throws
-  /// bad_alloc if a piece threw, after all have ended.
+  /// Calls f(i) for i in 0..count-1, each on some thread, and returns when all have returned. The
+  /// calling thread begins with the first ones and its helper with the last ones, so that what one
+  /// of them wrote is mostly read by the same one, from its own cache, if pieces with the same
+  /// place in their job concern the same part of a tensor. From one thread at a time. A helper that
+  /// comes late finds nothing left to do. Throws bad_alloc if a piece threw, after all have ended.
   template <typename F>
   void run(int count, F&& f) {
     if (count == 1 || helpers_.empty()) {
@@ -46,12 +48,14 @@ class Team {
   using Call = void (*)(void*, int);
   void share(int count, Call call, void* work);
   void stay_away_from(int processor);
-  void help();
-  void work();
-  bool do_next(uint64_t* seen);
+  enum class End : uint8_t { kFirst, kLast };
+  void help(End end);
+  void work(End end);
+  bool do_next(uint64_t* seen, End end);
 
-  // The job's number, its number of pieces and the next piece, in one word, so that a thread cannot
-  // claim a piece of a finished job. Fields: job 32 bits, count 16, next 16.
+  // The job's number, and which of its pieces nobody has claimed yet, in one word, so that a thread
+  // cannot claim a piece of a finished job. Fields: job 32 bits, the piece after the last one 16,
+  // the first one 16.
   std::atomic<uint64_t> state_{0};
   std::atomic<int> done_{0};
   std::atomic<bool> failed_{false};  // a piece threw: for lack of memory, there is no other reason

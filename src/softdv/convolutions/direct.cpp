@@ -116,6 +116,23 @@ DirectWeights Direct::weights(const Tile& tile, int panel, int panels) const {
           static_cast<size_t>(panels)};
 }
 
+// The same as floats, where so many pixels are multiplied with them that each conversion is worth a
+// store.
+DirectWeights Direct::near_weights(const Tile& tile, int panel, int panels) const {
+  constexpr int kWorth = 3 * kPixels;
+  constexpr size_t kNear = 8 << 10;  // floats that stay in the first-level cache
+  DirectWeights by = weights(tile, panel, panels);
+  const bool dense = shape_.columns.stride == 1 && pixel_ == kChunk;
+  if (!dense || tile.rows * tile.columns < kWorth || by.panel * by.panels > kNear) return by;
+  static thread_local AlignedFloats buffer;
+  const size_t count = by.panel * by.panels;
+  float* const floats = buffer.room(count);
+  half_to_float(by.halves, floats, count);
+  by.halves = nullptr;
+  by.floats = floats;
+  return by;
+}
+
 DirectPixels Direct::pixels(const Tile& tile, int row) const {
   const size_t r = static_cast<size_t>(row), columns = static_cast<size_t>(tile.columns);
   return {tile.values + r * tile.row,
@@ -127,7 +144,7 @@ DirectPixels Direct::pixels(const Tile& tile, int row) const {
 }
 
 ChunkResult Direct::convolve(const Tile& tile, int panel, int panels) const {
-  const DirectWeights by = weights(tile, panel, panels);
+  const DirectWeights by = near_weights(tile, panel, panels);
   for (int r = 0; r < tile.rows; ++r) convolve_pixels(pixels(tile, r), by);
   const int first_chunk = panel * kPanel / kChunk;
   const int all = (out_channels() + kChunk - 1) / kChunk;
@@ -151,7 +168,7 @@ void Direct::run(const half_t* from, Band rows, Band columns, Group group,
   // Some panels by all rows, so that their weights stay near.
   for (int panel = mine.first; panel < mine.last; panel += kPanelsAtOnce) {
     const int count = std::min(kPanelsAtOnce, mine.last - panel);
-    const DirectWeights by = weights(tile, panel, count);
+    const DirectWeights by = near_weights(tile, panel, count);
     RegisterFinish at = finish;
     for (int r = 0; r < tile.rows; ++r) {
       DirectPixels made = pixels(tile, r);

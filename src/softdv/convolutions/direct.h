@@ -66,6 +66,7 @@ class Direct {
   Tile load(const half_t* from, Band rows, Band columns) const;
   ChunkResult convolve(const Tile& tile, int panel, int panels) const;
   DirectWeights weights(const Tile& tile, int panel, int panels) const;
+  DirectWeights near_weights(const Tile& tile, int panel, int panels) const;
   DirectPixels pixels(const Tile& tile, int row) const;
   Band panels(Group group) const {
     return band_of((out_channels() + kPanel - 1) / kPanel, group.index, group.count);

@@ -280,7 +280,7 @@ template <size_t kPanels>
 HWY_INLINE void ChooseStep(const DirectPixels& pixels, const DirectWeights& weights) {
   const typename BlockSizes<kPanels, true>::Type frequent;
   const typename BlockSizes<kPanels, false>::Type others;
-  if (weights.floats) return ChooseBlocks<float, kPanels, 8>(pixels, weights, others);
+  if (weights.floats) return ChooseBlocks<float, kPanels, 8>(pixels, weights, frequent);
   if (pixels.step == 8) return ChooseBlocks<half_t, kPanels, 8>(pixels, weights, frequent);
   if (pixels.step == 16) return ChooseBlocks<half_t, kPanels, 16>(pixels, weights, others);
   // Pictures of 3 channels.

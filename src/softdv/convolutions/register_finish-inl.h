@@ -38,13 +38,30 @@ HWY_INLINE void Activate(D d, RegisterActivation activation, hn::Vec<D> slope, h
     HWY_UNROLL(24)
     for (size_t i = 0; i < count; ++i) {
       const auto x = values[i];
+#if HWY_TARGET <= HWY_AVX3
+      // One multiplication of the lanes that are not above 0, where compilers make two steps.
+      if constexpr (hn::MaxLanes(D()) == 16) {
+        const __mmask16 others = _mm512_cmp_ps_mask(x.raw, zero.raw, _CMP_NGT_UQ);
+        values[i] = hn::Vec<D>{_mm512_mask_mul_ps(x.raw, others, x.raw, slope.raw)};
+        continue;
+      }
+#endif
       values[i] = hn::IfThenElse(hn::Gt(x, zero), x, hn::Mul(x, slope));
     }
   } else if (activation == RegisterActivation::kRelu6) {
-    using kernels::HWY_NAMESPACE::MaxOf;
-    using kernels::HWY_NAMESPACE::MinOf;
+    const auto six = hn::Set(d, 6.0f);
     HWY_UNROLL(24)
-    for (size_t i = 0; i < count; ++i) values[i] = MinOf(MaxOf(values[i], zero), hn::Set(d, 6.0f));
+    for (size_t i = 0; i < count; ++i) {
+#if HWY_ARCH_X86
+      // The instructions return their second operand where one is NaN or both are 0, as MaxOf() and
+      // MinOf() return their first.
+      values[i] = hn::Min(six, hn::Max(zero, values[i]));
+#else
+      using kernels::HWY_NAMESPACE::MaxOf;
+      using kernels::HWY_NAMESPACE::MinOf;
+      values[i] = MinOf(MaxOf(values[i], zero), six);
+#endif
+    }
   }
 }
 

@@ -13,11 +13,12 @@ int quotient_up(int a, int b) {
 }  // namespace
 
 Shares choose_shares(const Cuts& cuts, int threads) {
-  constexpr double kShareMacs = 4e5;
-  constexpr int kSharesOfThread = 4;
+  constexpr double kShareMacs = 4e5, kManyMacs = 2e7;
+  // What is soon done gains less by even shares than it loses by reading weights and source again.
+  constexpr int kSharesOfThread = 4, kFewSharesOfThread = 2;
   int wanted = 1;
   if (threads > 1) {
-    const int most = kSharesOfThread * threads;
+    const int most = (cuts.macs < kManyMacs ? kFewSharesOfThread : kSharesOfThread) * threads;
     wanted = static_cast<int>(std::clamp(cuts.macs / kShareMacs, 1.0, static_cast<double>(most)));
     if (wanted > 1) wanted = quotient_up(wanted, threads) * threads;
   }

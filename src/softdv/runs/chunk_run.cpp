@@ -202,18 +202,26 @@ void run_winograd(const Winograd& winograd, const half_t* from, const Finish& fi
                  });
 }
 
+// How a depthwise convolution is cut: `bands` of rows, each by `groups` of chunks.
+Shares share_depthwise(int threads, int rows, int chunks) {
+  constexpr int kSharesOfThread = 2, kLeastRows = 4;
+  if (threads == 1) return {1, 1};
+  // A thread rather takes the rows of all chunks that it has made, and will read, in other
+  // commands.
+  const int wanted = kSharesOfThread * threads;
+  int bands = std::clamp(rows / kLeastRows, 1, threads);
+  const int groups = std::min(chunks, (wanted + bands - 1) / bands);
+  if (bands * groups < wanted) bands = std::clamp(rows / kLeastRows, 1, wanted / groups);
+  return {bands, groups};
+}
+
 void run_depthwise(const Depthwise& depthwise, const half_t* from, const Finish& finish,
                    const std::optional<RegisterFinish>& in_registers, Team* team) {
   constexpr int kTaskValues = 1 << 14;
-  const int rows = finish.after().rows;
+  const int rows = finish.after().rows, chunks = depthwise.chunks();
   const auto columns = static_cast<size_t>(depthwise.out_columns());
   const int values = static_cast<int>(finish.before().pixels()) * kChunk;
-  // A row at a time stays in the cache; all rows that are reduced at a time do not.
-  const bool whole = team->size() == 1 && (in_registers || !finish.reduction().on());
-  const int bands = whole ? 1 : std::clamp(values / kTaskValues, 1, rows);
-  team->run(depthwise.chunks() * bands, [&](int i) {
-    const int chunk = i / bands;
-    const Band band = band_of(rows, i % bands, bands);
+  auto convolve = [&](int chunk, Band band) {
     if (in_registers && finish.reduction().on()) {
       return depthwise.run_pooled(from, chunk, band.first, band.last, finish.after().cols,
                                   *in_registers);
@@ -235,6 +243,15 @@ void run_depthwise(const Depthwise& depthwise, const half_t* from, const Finish&
                                    Depthwise::kBeyond);
     depthwise.run(from, chunk, reads.first, reads.last, all);
     finish.rows(chunk, band, reads, all);
+  };
+  // A row at a time stays in the cache; all rows that are reduced at a time do not.
+  const bool by_rows = in_registers || !finish.reduction().on();
+  const Shares shares = by_rows ? share_depthwise(team->size(), rows, chunks)
+                                : Shares{std::clamp(values / kTaskValues, 1, rows), chunks};
+  team->run(shares.bands * shares.groups, [&](int i) {
+    const Band some = band_of(chunks, i % shares.groups, shares.groups);
+    const Band band = band_of(rows, i / shares.groups, shares.bands);
+    for (int chunk = some.first; chunk < some.last; ++chunk) convolve(chunk, band);
   });
 }
 

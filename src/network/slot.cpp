@@ -140,11 +140,14 @@ Status StepSlot::expect_pixels() {
 }
 
 Status StepSlot::make_for_pixels(Stage* stage) {
-  DVNN_ASSIGN(stage->for_pixels, network_->writable_device().create_command_list());
+  // A list that is not complete must not be found by the next frame.
+  DVNN_ASSIGN(auto list, network_->writable_device().create_command_list());
   for (size_t i = 0; i < stage->steps; ++i) {
-    DVNN_TRY(add_command(stage->first[i], InputKind::kPixels, &stage->for_pixels));
+    DVNN_TRY(add_command(stage->first[i], InputKind::kPixels, &list));
   }
-  return stage->for_pixels.commit();
+  DVNN_TRY(list.commit());
+  stage->for_pixels = std::move(list);
+  return {};
 }
 
 Status StepSlot::add_cpu_step(const Step& step) {

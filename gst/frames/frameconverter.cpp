@@ -108,8 +108,11 @@ Status FrameConverter::convert(GstBuffer* frame, uint8_t* tensor, size_t bytes) 
 Status FrameConverter::convert(GstBuffer* frame, network::Slot* slot, network::InputKind kind) {
   const Span<uint8_t> input = slot->input();
   DVNN_TRY(convert(frame, input.data(), input.size()));
-  if (kind == network::InputKind::kPixels) return slot->expect_pixels();
-  slot->expect_tensor();
+  if (kind == network::InputKind::kPixels) {
+    slot->expect_pixels();
+  } else {
+    slot->expect_tensor();
+  }
   return {};
 }
 

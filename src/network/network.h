@@ -86,7 +86,7 @@ class Slot {
   /// From now on input() holds a tensor, as it does at first.
   virtual void expect_tensor() {}
   /// From now on input() holds pixels: only for networks that take them.
-  virtual Status expect_pixels() { return {}; }
+  virtual void expect_pixels() {}
   /// Runs all steps and waits. On error the slot stays usable.
   virtual Status run(RunTimes* times = nullptr) = 0;
   /// Runs step by step what input() holds, which stays, and returns the first layer with a result

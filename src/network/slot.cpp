@@ -35,7 +35,7 @@ class StepSlot final : public Slot {
   Status build(const Cancellation* cancellation);
   Span<uint8_t> input() const override;
   void expect_tensor() override { input_kind_ = InputKind::kTensor; }
-  Status expect_pixels() override;
+  void expect_pixels() override { input_kind_ = InputKind::kPixels; }
   Status run(RunTimes* times) override;
   Result<std::string> first_not_finite() override;
   ConstTensorView output(size_t i) const override;
@@ -53,6 +53,7 @@ class StepSlot final : public Slot {
     return std::any_of(stage.first, stage.first + stage.steps,
                        [this](const Step& step) { return network_->reads_input(step); });
   }
+  Status make_lists_for_pixels();
   Status make_for_pixels(Stage* stage);
   Status add_cpu_step(const Step& step);
   const TensorInfo& tensor(int index) const { return model().tensor(index); }
@@ -125,9 +126,9 @@ Status StepSlot::add_command(const Step& step, InputKind kind, device::CommandLi
                    pixels ? device::BufferRef{&network_->pixel_table(), 0} : device::BufferRef{});
 }
 
-// Only slots that are fed pixels need these command lists, so they are made for the first of them.
-Status StepSlot::expect_pixels() {
-  input_kind_ = InputKind::kPixels;
+// Only slots that are fed pixels need these command lists, so the first run with pixels makes them:
+// a device that does not answer is noticed in the threads that run slots, and in no others.
+Status StepSlot::make_lists_for_pixels() {
   if (knows_pixels_) return {};
   for (Stage& stage : stages_) {
     if (stage.layer || stage.for_pixels || !reads_pixels(stage)) continue;
@@ -180,7 +181,10 @@ Status StepSlot::run(RunTimes* times) {
 Status StepSlot::run_stages(RunTimes* times) {
   ByteRange in = range(tensor(model().input.tensor));
   const bool pixels = input_kind_ == InputKind::kPixels;
-  if (pixels) in.bytes /= sizeof(half_t);
+  if (pixels) {
+    DVNN_TRY(make_lists_for_pixels());
+    in.bytes /= sizeof(half_t);
+  }
   DVNN_TRY(io_.to_device(in.offset, in.bytes));
   int64_t device_ns = 0, cpu_ns = 0;
   const layers::Workspace::Loan loan(&workspace_);

@@ -4,15 +4,10 @@
 #include <iterator>
 #include <utility>
 
+#include "infer/knowntracks.h"
+
 namespace dvnn::gst {
 namespace {
-
-constexpr GstClockTime kForgotten = 10 * GST_SECOND;
-constexpr size_t kMostTracks = 4096;  // numbers of tracks may be anybody's
-
-bool has_area(const image::Corners& box) {
-  return box.x1 > box.x0 && box.y1 > box.y0;
-}
 
 // Maps the frame where the object was at one box to the frame where it is at another.
 image::Transform between(const image::Corners& from, const image::Corners& to) {

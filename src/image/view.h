@@ -41,6 +41,10 @@ struct Corners {
   double x0 = 0, y0 = 0, x1 = 0, y1 = 0;
 };
 bool operator==(const Corners& a, const Corners& b);
+/// Returns whether a box is wider and higher than nothing; one with NaN is not.
+inline bool has_area(const Corners& box) {
+  return box.x1 > box.x0 && box.y1 > box.y0;
+}
 
 struct Size {
   double width = 0, height = 0;

@@ -13,8 +13,7 @@ bool clip_box(const image::Corners& bounds, image::Corners* box) {
   box->x1 = std::clamp(box->x1, bounds.x0, bounds.x1);
   box->y0 = std::clamp(box->y0, bounds.y0, bounds.y1);
   box->y1 = std::clamp(box->y1, bounds.y0, bounds.y1);
-  // Written so that NaN, which clamp() lets through, fails it, too.
-  return box->x1 > box->x0 && box->y1 > box->y0;
+  return image::has_area(*box);  // which NaN, as clamp() lets through, has not
 }
 
 namespace {

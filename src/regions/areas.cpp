@@ -92,7 +92,7 @@ Result<Area> read_area(const Json& json, size_t index, const std::string& what) 
     area.pixels = std::max({b.x0, b.y0, b.x1 - b.x0, b.y1 - b.y0}) > 1;
   }
   if (area.name.empty()) return Error{ErrorCode::kInvalidArgument, what + " has an empty name"};
-  if (!(area.box.x1 > area.box.x0 && area.box.y1 > area.box.y0)) {
+  if (!has_area(area.box)) {
     return Error{ErrorCode::kInvalidArgument, what + " is empty: " + shown(json)};
   }
   return area;

@@ -3,17 +3,11 @@
 
 #include <iterator>
 
+#include "infer/knowntracks.h"
 #include "objects/frame_map.h"
 
 namespace dvnn::gst {
 namespace {
-
-constexpr GstClockTime kForgotten = 10 * GST_SECOND;
-constexpr size_t kMostTracks = 4096;  // numbers of tracks may be anybody's
-
-bool has_area(const image::Corners& box) {
-  return box.x1 > box.x0 && box.y1 > box.y0;
-}
 
 // Maps fractions of a box to the frame, as map_to_frame() has it.
 objects::FrameMap to_frame(const image::Corners& box) {

@@ -8,13 +8,12 @@
 #include "frames/framecheck.h"
 #include "frames/framemap.h"
 #include "frames/videocaps.h"
+#include "infer/knowntracks.h"
 #include "meta/roiexport.h"
 
 namespace dvnn::gst {
 namespace {
 
-constexpr GstClockTime kForgotten = 10 * GST_SECOND;
-constexpr size_t kMostTracks = 4096;  // numbers of tracks may be anybody's
 constexpr size_t kMostObjects = 1024;
 
 void write(const codes::Reading& reading, GstDvObject* object) {

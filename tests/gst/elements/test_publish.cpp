@@ -7,7 +7,6 @@
 
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst_fixture.h"
-#include "seconds_of.h"
 
 using namespace dvnn::test;
 using nlohmann::json;
@@ -383,34 +382,6 @@ START_TEST(pictures_are_those_of_the_object) {
 }
 END_TEST
 
-// Other work on the machine hardly changes a thread's own time. A camera's frame rate stays what it
-// is where the stream's thread gets by with a hundredth of the time between two frames.
-START_TEST(documents_take_a_hundredth_of_a_cameras_frame_at_most) {
-  PublishHarness harness("mode=frames+events+tracks", kLine);
-  constexpr int kWarm = 50, kFrames = 500, kObjects = 10;
-  constexpr double kMost = 0.01 / 25;
-  double spent = 0;
-  for (int i = 0; i < kWarm + kFrames; ++i) {
-    GstBuffer* frame = PublishHarness::frame(i);
-    for (int k = 0; k < kObjects; ++k) {
-      GstDvObject* object = add_object(frame);
-      object->track_id = static_cast<guint64>(k) + 1;
-      gst_dv_object_set_box(object, 50 + 10 * k, 20, 60 + 10 * k, 60);
-    }
-    const double before = thread_seconds();
-    harness.push(frame);
-    if (i >= kWarm) spent += thread_seconds() - before;
-  }
-  std::printf("a frame of %d objects: %.1f us of the stream's thread\n", kObjects,
-              1e6 * spent / kFrames);
-  ck_assert_uint_ge(harness.documents().size(), kWarm + kFrames);
-// Sanitizers multiply what code costs.
-#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
-  ck_assert_double_le(spent / kFrames, kMost);
-#endif
-}
-END_TEST
-
 START_TEST(without_a_place_to_publish_to_it_does_not_start) {
   for (const char* settings : {"", "url=mqtt://localhost options=\"qos=7\""}) {
     GstElement* element = gst_parse_launch((std::string("dvpublish ") + settings).c_str(), nullptr);
@@ -441,6 +412,5 @@ int main() {
        events_between_frames_have_times_between_theirs,
        a_cropped_frame_has_the_size_of_all_its_pixels, pictures_of_frames_are_of_that_frame,
        pictures_may_be_files, a_track_ends_with_its_best_view, frames_keep_to_interval_and_change,
-       pictures_are_those_of_the_object, documents_take_a_hundredth_of_a_cameras_frame_at_most,
-       without_a_place_to_publish_to_it_does_not_start});
+       pictures_are_those_of_the_object, without_a_place_to_publish_to_it_does_not_start});
 }

@@ -184,6 +184,45 @@ def check_that_a_camera_that_goes_away_is_found_again(folder):
         service.process.kill()
 
 
+def documents(path):
+    """What has been published so far; a line that is being written is left out."""
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file if line.endswith("\n")]
+
+
+def check_that_documents_go_on_where_they_were(folder):
+    """The camera is pulled away twice: one session, no gap in its numbers, and times that go on by the clock."""
+    server, path = Server(), os.path.join(folder, "documents")
+    line = LINE + [{"element": "dvpublish", "location": path, "stream": "door"}]
+    service = Service(folder, dict(FAST, silence=1500, elements=line, **server.config()))
+    counts, away = [], 0.5  # seconds
+    try:
+        for times in (1, 2, 3):
+            server.start()
+            service.wait_for_line("frames come", times)
+            end = time.monotonic() + LONG
+            while len(documents(path)) < sum(counts[-1:]) + 25:
+                assert time.monotonic() < end, "no documents: %d\n%s" % (len(documents(path)), service.text())
+                service.read(0.05)
+            server.kill()
+            service.wait_for("STATUS", "no source")
+            counts.append(len(documents(path)))
+            time.sleep(away)
+        assert service.end() == 0, service.text()
+    finally:
+        server.kill()
+        service.process.kill()
+    found = documents(path)
+    assert {document["session"] for document in found} == {found[0]["session"]}
+    assert [document["seq"] for document in found] == list(range(found[0]["seq"], found[0]["seq"] + len(found)))
+    pts = [document["time"]["pts"] for document in found]
+    assert all(a < b for a, b in zip(pts, pts[1:])), "times go back"
+    for last in counts[:2]:
+        assert pts[last] - pts[last - 1] >= 1e9 * away, (pts[last - 1], pts[last])
+
+
 def check_that_a_silent_camera_is_called_again(folder):
     server = Server()
     server.start()

@@ -16,6 +16,7 @@
 #include "tools/bench/plot.h"
 #include "tools/commands.h"
 #include "tools/options.h"
+#include "tools/progress.h"
 
 namespace dvnn::tools {
 namespace {
@@ -73,8 +74,18 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Runs to the end; seconds from PLAYING to EOS.
-Result<double> run_pipeline(GstElement* pipeline) {
+GstPadProbeReturn count_frame(GstPad*, GstPadProbeInfo*, gpointer progress) {
+  static_cast<Progress*>(progress)->advance();
+  return GST_PAD_PROBE_OK;
+}
+
+// Runs to the end; seconds from PLAYING to EOS. `progress` counts the frames.
+Result<double> run_pipeline(GstElement* pipeline, Progress* progress) {
+  GstElement* frames = gst_bin_get_by_name(GST_BIN(pipeline), "frames");
+  GstPad* pad = gst_element_get_static_pad(frames, "src");
+  gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, count_frame, progress, nullptr);
+  gst_object_unref(pad);
+  gst_object_unref(frames);
   gst_element_set_state(pipeline, GST_STATE_PAUSED);
   GstBus* bus = gst_element_get_bus(pipeline);
   gst_element_get_state(pipeline, nullptr, nullptr, GST_CLOCK_TIME_NONE);
@@ -111,7 +122,7 @@ Result<GstElement*> launch(const std::string& description) {
 
 std::string source(const PipelineOptions& o, int frames) {
   return format(
-      "videotestsrc num-buffers=%d pattern=smpte ! "
+      "videotestsrc name=frames num-buffers=%d pattern=smpte ! "
       "video/x-raw,format=%s,width=%d,height=%d,framerate=1000/1 ! ",
       frames, o.format.c_str(), o.width, o.height);
 }
@@ -124,17 +135,22 @@ std::string dvinfer(const PipelineOptions& o) {
 }
 
 // Median milliseconds that GStreamer's videoconvertscale takes to make 300x300 BGR of a frame.
-Result<double> peer_time(const PipelineOptions& o) {
+Result<double> peer_time(const PipelineOptions& o, Progress* progress) {
   DVNN_ASSIGN(
       GstElement * pipeline,
       launch(source(o, o.frames) + "videoconvertscale name=peer n-threads=1 ! "
                                    "video/x-raw,format=BGR,width=300,height=300 ! fakesink"));
   Stopwatch watch;
   watch_element(pipeline, "peer", &watch);
-  const auto seconds = run_pipeline(pipeline);
+  const auto seconds = run_pipeline(pipeline, progress);
   gst_object_unref(pipeline);
   if (!seconds.ok()) return seconds.error();
   return median(watch.milliseconds);
+}
+
+int fail_after(Progress* progress, const Error& error) {
+  progress->clear();
+  return fail(error);
 }
 
 int run_bench(const PipelineOptions& o) {
@@ -145,11 +161,12 @@ int run_bench(const PipelineOptions& o) {
   if (!pipeline.ok()) return fail(pipeline.error());
   std::map<std::string, Stopwatch> watches;
   for (const char* name : kElements) watch_element(pipeline.value(), name, &watches[name]);
-  const auto seconds = run_pipeline(pipeline.value());
+  Progress progress("timing frame", 2 * static_cast<size_t>(o.frames));
+  const auto seconds = run_pipeline(pipeline.value(), &progress);
   gst_object_unref(pipeline.value());
-  if (!seconds.ok()) return fail(seconds.error());
-  const auto peer = peer_time(o);
-  if (!peer.ok()) return fail(peer.error());
+  const auto peer = seconds.ok() ? peer_time(o, &progress) : seconds;
+  if (!peer.ok()) return fail_after(&progress, peer.error());
+  progress.clear();
   const double fps = o.frames / seconds.value();
   const double ours = median(watches["dvconvert"].milliseconds);
   BarPlot plot = {format("%s %dx%d: %.1f frames/s", o.format.c_str(), o.width, o.height, fps),
@@ -186,10 +203,11 @@ int run_bench(const PipelineOptions& o) {
 }
 
 // Milliseconds per frame of a pipeline in which `elements` stand before dvinfer.
-Result<double> frame_time(const PipelineOptions& o, int frames, const std::string& elements) {
+Result<double> frame_time(const PipelineOptions& o, int frames, const std::string& elements,
+                          Progress* progress) {
   DVNN_ASSIGN(GstElement * pipeline, launch(source(o, frames) + elements + dvinfer(o) +
                                             " ! dvdecode ! fakesink sync=false"));
-  const auto seconds = run_pipeline(pipeline);
+  const auto seconds = run_pipeline(pipeline, progress);
   gst_object_unref(pipeline);
   if (!seconds.ok()) return seconds.error();
   return seconds.value() * 1e3 / frames;
@@ -198,24 +216,32 @@ Result<double> frame_time(const PipelineOptions& o, int frames, const std::strin
 // Measures the time of a frame by the number of regions, each a quarter of its width and height,
 // beside the time of as many frames that videocrop cuts to such a part.
 int run_regions_bench(const PipelineOptions& o) {
-  constexpr int kMost = 64, kLeastFrames = 5;
+  constexpr int kCounts[] = {0, 1, 8, 64}, kLeastFrames = 5;
+  const auto frames_for = [&](int regions) {
+    return std::max(kLeastFrames, o.frames / std::max(1, regions));
+  };
+  int total = o.frames;
+  for (int count : kCounts) total += frames_for(count);
+  Progress progress("timing frame", static_cast<size_t>(total));
   const auto crop = frame_time(o, o.frames,
                                format("videocrop right=%d bottom=%d ! dvconvert ! ",
-                                      o.width - o.width / 4, o.height - o.height / 4));
-  if (!crop.ok()) return fail(crop.error());
+                                      o.width - o.width / 4, o.height - o.height / 4),
+                               &progress);
+  if (!crop.ok()) return fail_after(&progress, crop.error());
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (int count : {0, 1, 8, kMost}) {
+  for (int count : kCounts) {
     // Metas of a type that nobody attaches are a list without entries.
     std::string list = count == 0 ? "region-metas=none" : "region-list=\"[";
     for (int i = 0; i < count; ++i) {
       list += format("[%g,%g,0.25,0.25]%s", i % 8 * 0.1, i / 8 * 0.1, i + 1 < count ? "," : "]\"");
     }
-    const int frames = std::max(kLeastFrames, o.frames / std::max(1, count));
-    const auto ms = frame_time(o, frames, "dvconvert regions=list " + list + " ! ");
-    if (!ms.ok()) return fail(ms.error());
+    const auto ms =
+        frame_time(o, frames_for(count), "dvconvert regions=list " + list + " ! ", &progress);
+    if (!ms.ok()) return fail_after(&progress, ms.error());
     rows.push_back({{"regions", count}, {"ms", ms.value()}});
     if (count > 0) rows.back()["ratio"] = count * crop.value() / ms.value();
   }
+  progress.clear();
   if (o.json) {
     const nlohmann::ordered_json out = {
         {"peer", "videocrop, a frame for each region"}, {"peer_ms", crop.value()}, {"rows", rows}};

@@ -43,10 +43,13 @@ ordered_json runs_json(const std::vector<uint8_t>& cells) {
 static ordered_json object_json(const objects::Object& o, double width, double height) {
   const Picture picture{width, height};
   if (o.kind == objects::Kind::kClassification) {
-    return {{"cls", o.class_id}, {"prob", o.confidence}, {"logit", o.raw_score}};
+    return {
+        {"cls", o.class_id}, {"label", o.label}, {"prob", o.confidence}, {"logit", o.raw_score}};
   }
-  ordered_json json = {
-      {"cls", o.class_id}, {"conf", o.confidence}, {"box", corners_json(o.box, picture)}};
+  ordered_json json = {{"cls", o.class_id},
+                       {"label", o.label},
+                       {"conf", o.confidence},
+                       {"box", corners_json(o.box, picture)}};
   if (!o.outline.empty()) json["outline"] = points_json(o.outline, picture);
   if (!o.points.empty()) json["points"] = points_json(o.points, picture);
   if (!o.skeleton.empty()) json["skeleton"] = o.skeleton;

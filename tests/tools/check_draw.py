@@ -76,6 +76,7 @@ def main():
         found, drawn = run(dvnet, network, picture, "0.5", os.path.join(folder, "c"))
         assert found, "the marker is not found"
         for thing in found:
+            assert thing["label"] == "marker", thing
             x0, y0, x1, y1 = (round(v * side) for v, side in zip(thing["box"], (WIDTH, HEIGHT) * 2))
             assert 0 < x0 < x1 < WIDTH and 30 < y0 < y1 < HEIGHT, thing
             color = drawn[y1 - 1][3 * x0:3 * x0 + 3]

@@ -9,6 +9,7 @@
 #include "base/nth.h"
 #include "import/given_inputs.h"
 #include "import/keras/architecture.h"
+#include "import/keras/layers.h"
 
 namespace dvnn::import {
 namespace {
@@ -254,6 +255,30 @@ class Walk {
   KerasImporter& importer_;
 };
 
+struct Entry {
+  const char* class_name;
+  Result<KerasTensor> (*import)(KerasImporter*, const KerasLayer&);
+};
+
+constexpr Entry kLayers[] = {
+#define DVNN_ROW(class_name, import) {class_name, import},
+    DVNN_KERAS_LAYERS(DVNN_ROW)
+#undef DVNN_ROW
+};
+
+// A class that the user declared: its configuration holds the parameters.
+Result<KerasTensor> import_declared(KerasImporter* importer, const KerasLayer& layer,
+                                    const CustomLayer& declared) {
+  std::vector<int> inputs;
+  for (const KerasTensor& tensor : layer.inputs) {
+    DVNN_ASSIGN(const int value, importer->plain(layer, tensor));
+    inputs.push_back(value);
+  }
+  DVNN_ASSIGN(const int out, importer->builder.custom(layer.name, layer.class_name, declared,
+                                                      layer.config, std::move(inputs)));
+  return KerasTensor{out, false};
+}
+
 }  // namespace
 
 Result<int> KerasImporter::plain(const KerasLayer& layer, const KerasTensor& tensor) {
@@ -274,6 +299,34 @@ const json& keras_option(const json& config, std::initializer_list<const char*> 
     if (const auto it = config.find(key); it != config.end()) return *it;
   }
   return kNull;
+}
+
+Result<KerasTensor> import_keras_layer(KerasImporter* importer, const KerasLayer& layer) {
+  const CustomLayers& custom = importer->options.custom_layers;
+  // A Lambda's name alone says what it computes.
+  for (const std::string& declared : {layer.name, layer.class_name}) {
+    if (const auto it = custom.find(declared); it != custom.end()) {
+      return import_declared(importer, layer, it->second);
+    }
+  }
+  if (is_keras_1d(layer.class_name)) return import_keras_layer(importer, keras_1d_as_2d(layer));
+  for (const Entry& entry : kLayers) {
+    if (layer.class_name == entry.class_name) return entry.import(importer, layer);
+  }
+  if (layer.class_name == "Lambda") {
+    return Error{
+        ErrorCode::kUnsupported,
+        "what it computes is Python, which is not run here: declare it with --layer-types, "
+        "as {\"" +
+            layer.name + "\": {\"affine\": [1, 0]}} if it is x * 1 + 0"};
+  }
+  return Error{ErrorCode::kUnsupported,
+               "the class is not supported (docs/converter.md lists those that are): cut the model "
+               "before it with --outputs, or declare it with --layer-types"};
+}
+
+double keras_number(const json& value, double fallback) {
+  return value.is_number() ? value.get<double>() : fallback;
 }
 
 Result<std::vector<int64_t>> keras_pair(const json& value, int64_t fallback) {

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keras layers with weights, windows or functions.
+// Keras layers with weights or windows.
 #include <algorithm>
 #include <cmath>
 
 #include "base/format.h"
 #include "base/json.h"
-#include "import/keras/import.h"
+#include "import/keras/layers.h"
 
 namespace dvnn::import {
 namespace {
 
 using device::Activation;
 using nlohmann::json;
-
-double number_of(const json& value, double fallback) {
-  return value.is_number() ? value.get<double>() : fallback;
-}
 
 bool flag_of(const json& value, bool fallback) {
   return value.is_boolean() ? value.get<bool>() : fallback;
@@ -112,7 +108,9 @@ Result<KerasTensor> activated(KerasImporter* importer, const KerasLayer& layer, 
   return KerasTensor{out, false};
 }
 
-Result<KerasTensor> conv2d(KerasImporter* importer, const KerasLayer& layer) {
+}  // namespace
+
+Result<KerasTensor> import_conv2d(KerasImporter* importer, const KerasLayer& layer) {
   DVNN_ASSIGN(const int in, picture(importer, layer));
   const Shape shape = importer->builder.shape_of(in);
   if (layer.weights.empty() || layer.weights[0].dims.size() != 4) {
@@ -127,6 +125,8 @@ Result<KerasTensor> conv2d(KerasImporter* importer, const KerasLayer& layer) {
                                                            std::move(bias)));
   return activated(importer, layer, out);
 }
+
+namespace {
 
 // (y, x, channels, multiplier): output channel * multiplier + k.
 Result<int> depthwise(KerasImporter* importer, const KerasLayer& layer, const std::string& name,
@@ -149,7 +149,9 @@ Result<int> depthwise(KerasImporter* importer, const KerasLayer& layer, const st
   return importer->builder.convolution(name, in, spec, std::move(weights), std::move(bias));
 }
 
-Result<KerasTensor> depthwise_conv2d(KerasImporter* importer, const KerasLayer& layer) {
+}  // namespace
+
+Result<KerasTensor> import_depthwise_conv2d(KerasImporter* importer, const KerasLayer& layer) {
   DVNN_ASSIGN(const int in, picture(importer, layer));
   int64_t outputs = 0;
   if (!layer.weights.empty() && layer.weights[0].dims.size() == 4) {
@@ -160,7 +162,7 @@ Result<KerasTensor> depthwise_conv2d(KerasImporter* importer, const KerasLayer& 
   return activated(importer, layer, out);
 }
 
-Result<KerasTensor> separable_conv2d(KerasImporter* importer, const KerasLayer& layer) {
+Result<KerasTensor> import_separable_conv2d(KerasImporter* importer, const KerasLayer& layer) {
   DVNN_ASSIGN(const int in, picture(importer, layer));
   DVNN_ASSIGN(const int middle, depthwise(importer, layer, layer.name + "_depthwise", in, {}));
   const int64_t channels = importer->builder.shape_of(middle).c();
@@ -177,7 +179,7 @@ Result<KerasTensor> separable_conv2d(KerasImporter* importer, const KerasLayer& 
   return activated(importer, layer, out);
 }
 
-Result<KerasTensor> conv2d_transpose(KerasImporter* importer, const KerasLayer& layer) {
+Result<KerasTensor> import_conv2d_transpose(KerasImporter* importer, const KerasLayer& layer) {
   DVNN_ASSIGN(const int in, picture(importer, layer));
   const Shape shape = importer->builder.shape_of(in);
   if (layer.weights.empty() || layer.weights[0].dims.size() != 4 ||
@@ -210,7 +212,7 @@ Result<KerasTensor> conv2d_transpose(KerasImporter* importer, const KerasLayer& 
   return activated(importer, layer, out);
 }
 
-Result<KerasTensor> dense(KerasImporter* importer, const KerasLayer& layer) {
+Result<KerasTensor> import_dense(KerasImporter* importer, const KerasLayer& layer) {
   const KerasTensor& in = layer.inputs[0];
   const Shape shape = importer->builder.shape_of(in.value);
   if (!in.flat && shape.rank != 2) {
@@ -239,7 +241,7 @@ Result<KerasTensor> dense(KerasImporter* importer, const KerasLayer& layer) {
   return activated(importer, layer, out);
 }
 
-Result<KerasTensor> batch_norm(KerasImporter* importer, const KerasLayer& layer) {
+Result<KerasTensor> import_batch_norm(KerasImporter* importer, const KerasLayer& layer) {
   DVNN_ASSIGN(const int in, importer->plain(layer, layer.inputs[0]));
   const Shape shape = importer->builder.shape_of(in);
   if (shape.rank != 2 && shape.rank != 4) {
@@ -250,7 +252,7 @@ Result<KerasTensor> batch_norm(KerasImporter* importer, const KerasLayer& layer)
   const bool centres = flag_of(keras_option(layer.config, {"center"}), true);
   const size_t first = (scales ? 1u : 0u) + (centres ? 1u : 0u);
   for (size_t i = 0; i < first + 2; ++i) DVNN_TRY(check_dims(layer, i, {shape[1]}));
-  const double epsilon = number_of(keras_option(layer.config, {"epsilon"}), 1e-3);
+  const double epsilon = keras_number(keras_option(layer.config, {"epsilon"}), 1e-3);
   const std::vector<float>&mean = layer.weights[first].values,
         &variance = layer.weights[first + 1].values;
   std::vector<float> scale(channels), bias(channels);
@@ -268,6 +270,8 @@ Result<KerasTensor> batch_norm(KerasImporter* importer, const KerasLayer& layer)
               importer->builder.affine(layer.name, in, std::move(scale), std::move(bias)));
   return KerasTensor{out, false};
 }
+
+namespace {
 
 Result<KerasTensor> pooling(KerasImporter* importer, const KerasLayer& layer, bool average) {
   DVNN_ASSIGN(const int in, picture(importer, layer));
@@ -295,15 +299,17 @@ Result<KerasTensor> pooling(KerasImporter* importer, const KerasLayer& layer, bo
   return KerasTensor{out, false};
 }
 
-Result<KerasTensor> max_pooling(KerasImporter* importer, const KerasLayer& layer) {
+}  // namespace
+
+Result<KerasTensor> import_max_pooling(KerasImporter* importer, const KerasLayer& layer) {
   return pooling(importer, layer, false);
 }
 
-Result<KerasTensor> average_pooling(KerasImporter* importer, const KerasLayer& layer) {
+Result<KerasTensor> import_average_pooling(KerasImporter* importer, const KerasLayer& layer) {
   return pooling(importer, layer, true);
 }
 
-Result<KerasTensor> global_pooling(KerasImporter* importer, const KerasLayer& layer) {
+Result<KerasTensor> import_global_pooling(KerasImporter* importer, const KerasLayer& layer) {
   DVNN_ASSIGN(const int in, picture(importer, layer));
   const bool average = layer.class_name == "GlobalAveragePooling2D";
   const bool keeps = flag_of(keras_option(layer.config, {"keepdims"}), false);
@@ -313,178 +319,6 @@ Result<KerasTensor> global_pooling(KerasImporter* importer, const KerasLayer& la
               importer->builder.reshape(layer.name + "_vector", pooled,
                                         {1, importer->builder.shape_of(pooled).c()}));
   return KerasTensor{out, false};
-}
-
-Result<KerasTensor> activation_layer(KerasImporter* importer, const KerasLayer& layer) {
-  DVNN_ASSIGN(const int in, importer->plain(layer, layer.inputs[0]));
-  DVNN_ASSIGN(const int out, keras_activation(importer, layer.name,
-                                              keras_option(layer.config, {"activation"}), in));
-  return KerasTensor{out, false};
-}
-
-Result<KerasTensor> function_layer(KerasImporter* importer, const KerasLayer& layer) {
-  DVNN_ASSIGN(const int in, importer->plain(layer, layer.inputs[0]));
-  GraphBuilder& b = importer->builder;
-  const json& config = layer.config;
-  const double alpha = number_of(keras_option(config, {"alpha", "negative_slope"}),
-                                 layer.class_name == "ELU" ? 1 : 0.3);
-  if (layer.class_name == "LeakyReLU") {
-    DVNN_ASSIGN(const int out,
-                b.activation(layer.name, in, Activation::kRelu, static_cast<float>(alpha)));
-    return KerasTensor{out, false};
-  }
-  if (layer.class_name == "ELU") {
-    if (alpha != 1) {
-      return Error{ErrorCode::kUnsupported, "alpha is not 1, which is what the device does"};
-    }
-    DVNN_ASSIGN(const int out, b.activation(layer.name, in, Activation::kElu));
-    return KerasTensor{out, false};
-  }
-  if (layer.class_name == "Softmax") {
-    DVNN_ASSIGN(const int out, keras_activation(importer, layer.name, "softmax", in));
-    return KerasTensor{out, false};
-  }
-  if (layer.class_name == "PReLU") {
-    const Shape& shape = b.shape_of(in);
-    if (layer.weights.empty() || layer.weights[0].values.size() != static_cast<size_t>(shape[1])) {
-      return Error{ErrorCode::kUnsupported,
-                   "only one slope per channel (shared_axes) is supported"};
-    }
-    DVNN_ASSIGN(const int out,
-                b.activation(layer.name, in, Activation::kPrelu, 0, layer.weights[0].values));
-    return KerasTensor{out, false};
-  }
-  // ReLU
-  const json& most = keras_option(config, {"max_value"});
-  const double slope = number_of(keras_option(config, {"negative_slope"}), 0);
-  if (number_of(keras_option(config, {"threshold"}), 0) != 0) {
-    return Error{ErrorCode::kUnsupported, "a threshold is not supported"};
-  }
-  const bool six = most.is_number() && most.get<double>() == 6 && slope == 0;
-  if (!most.is_null() && !six) {
-    return Error{ErrorCode::kUnsupported, "max_value " + shown(most) + ": 6 or none is supported"};
-  }
-  DVNN_ASSIGN(const int out,
-              b.activation(layer.name, in, six ? Activation::kRelu6 : Activation::kRelu,
-                           six ? 0.0f : static_cast<float>(slope)));
-  return KerasTensor{out, false};
-}
-
-bool graph_has(const Graph& graph, const std::string& name) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                     [&](const Node& node) { return node.name == name; });
-}
-
-// A number, or one for each of the last axis, which here is the channels'.
-std::vector<float> per_channel(const nlohmann::json& numbers, size_t channels, float fallback) {
-  if (numbers.is_number()) return std::vector<float>(channels, numbers.get<float>());
-  std::vector<float> values;
-  for (const nlohmann::json& n : numbers) values.push_back(n.is_number() ? n.get<float>() : 0.0f);
-  if (values.size() == 1) values.resize(channels, values[0]);
-  return values.empty() ? std::vector<float>(channels, fallback) : values;
-}
-
-Result<KerasTensor> rescaling(KerasImporter* importer, const KerasLayer& layer) {
-  DVNN_ASSIGN(const int in, importer->plain(layer, layer.inputs[0]));
-  const Shape shape = importer->builder.shape_of(in);
-  const auto channels = static_cast<size_t>(shape.rank > 1 ? shape[1] : 1);
-  auto scale = per_channel(keras_option(layer.config, {"scale"}), channels, 1);
-  auto offset = per_channel(keras_option(layer.config, {"offset"}), channels, 0);
-  DVNN_ASSIGN(const int out,
-              importer->builder.affine(layer.name, in, std::move(scale), std::move(offset)));
-  return KerasTensor{out, false};
-}
-
-const std::map<std::string, KerasFunction>& math_layers() {
-  static const std::map<std::string, KerasFunction> kLayers = {
-      {"Activation", activation_layer},
-      {"AveragePooling2D", average_pooling},
-      {"BatchNormalization", batch_norm},
-      {"BatchNormalizationV1", batch_norm},
-      {"Conv2D", conv2d},
-      {"Conv2DTranspose", conv2d_transpose},
-      {"Convolution2D", conv2d},
-      {"Deconvolution2D", conv2d_transpose},
-      {"Dense", dense},
-      {"DepthwiseConv2D", depthwise_conv2d},
-      {"ELU", function_layer},
-      {"GlobalAveragePooling2D", global_pooling},
-      {"GlobalMaxPooling2D", global_pooling},
-      {"LeakyReLU", function_layer},
-      {"MaxPooling2D", max_pooling},
-      {"PReLU", function_layer},
-      {"ReLU", function_layer},
-      {"Rescaling", rescaling},
-      {"SeparableConv2D", separable_conv2d},
-      {"SeparableConvolution2D", separable_conv2d},
-      {"Softmax", function_layer},
-  };
-  return kLayers;
-}
-
-// A class that the user declared: its configuration holds the parameters.
-Result<KerasTensor> import_declared(KerasImporter* importer, const KerasLayer& layer,
-                                    const CustomLayer& declared) {
-  std::vector<int> inputs;
-  for (const KerasTensor& tensor : layer.inputs) {
-    DVNN_ASSIGN(const int value, importer->plain(layer, tensor));
-    inputs.push_back(value);
-  }
-  DVNN_ASSIGN(const int out, importer->builder.custom(layer.name, layer.class_name, declared,
-                                                      layer.config, std::move(inputs)));
-  return KerasTensor{out, false};
-}
-
-}  // namespace
-
-Result<int> keras_activation(KerasImporter* importer, const std::string& name,
-                             const nlohmann::json& activation, int in) {
-  using layers::UnaryFunction;
-  GraphBuilder& b = importer->builder;
-  if (activation.is_null() || activation == "linear") return in;
-  // A layer's own function has a name of its own.
-  const std::string own = graph_has(b.graph, name) ? name + "_activation" : name;
-  if (activation == "relu") return b.activation(own, in, Activation::kRelu);
-  if (activation == "relu6") return b.activation(own, in, Activation::kRelu6);
-  if (activation == "elu") return b.activation(own, in, Activation::kElu);
-  if (activation == "sigmoid") return b.activation(own, in, Activation::kSigmoid);
-  if (activation == "tanh") return b.activation(own, in, Activation::kTanh);
-  if (activation == "hard_sigmoid") return b.unary(own, {UnaryFunction::kHardSigmoid, {}, {}}, in);
-  if (activation == "exponential") return b.unary(own, {UnaryFunction::kExp, {}, {}}, in);
-  if (activation == "softplus") return b.unary(own, {UnaryFunction::kSoftplus, {}, {}}, in);
-  if (activation == "softmax") return b.softmax(own, in, b.shape_of(in).rank == 4 ? 1 : -1);
-  if (activation == "swish" || activation == "silu") {
-    DVNN_ASSIGN(const int gate, b.activation(own + "_gate", in, Activation::kSigmoid));
-    return b.cpu(own, layers::EltwiseAttributes{layers::EltwiseOperation::kProduct, {}},
-                 {in, gate});
-  }
-  return Error{ErrorCode::kUnsupported, "activation " + shown(activation) + " is not supported"};
-}
-
-Result<KerasTensor> import_keras_layer(KerasImporter* importer, const KerasLayer& layer) {
-  const CustomLayers& custom = importer->options.custom_layers;
-  // A Lambda's name alone says what it computes.
-  for (const std::string& declared : {layer.name, layer.class_name}) {
-    if (const auto it = custom.find(declared); it != custom.end()) {
-      return import_declared(importer, layer, it->second);
-    }
-  }
-  if (is_keras_1d(layer.class_name)) return import_keras_layer(importer, keras_1d_as_2d(layer));
-  for (const auto* table : {&math_layers(), &keras_shape_layers()}) {
-    if (const auto it = table->find(layer.class_name); it != table->end()) {
-      return it->second(importer, layer);
-    }
-  }
-  if (layer.class_name == "Lambda") {
-    return Error{
-        ErrorCode::kUnsupported,
-        "what it computes is Python, which is not run here: declare it with --layer-types, "
-        "as {\"" +
-            layer.name + "\": {\"affine\": [1, 0]}} if it is x * 1 + 0"};
-  }
-  return Error{ErrorCode::kUnsupported,
-               "the class is not supported (docs/converter.md lists those that are): cut the model "
-               "before it with --outputs, or declare it with --layer-types"};
 }
 
 }  // namespace dvnn::import

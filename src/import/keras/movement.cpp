@@ -4,7 +4,7 @@
 
 #include "base/format.h"
 #include "base/json.h"
-#include "import/keras/import.h"
+#include "import/keras/layers.h"
 
 namespace dvnn::import {
 namespace {
@@ -30,11 +30,13 @@ Result<int64_t> axis_of(const Shape& shape, int64_t axis) {
   return shape.rank == 4 ? kPicture[axis] : axis;
 }
 
-Result<KerasTensor> identity(KerasImporter*, const KerasLayer& layer) {
+}  // namespace
+
+Result<KerasTensor> import_identity(KerasImporter*, const KerasLayer& layer) {
   return layer.inputs[0];
 }
 
-Result<KerasTensor> flatten(KerasImporter* importer, const KerasLayer& layer) {
+Result<KerasTensor> import_flatten(KerasImporter* importer, const KerasLayer& layer) {
   KerasTensor tensor = layer.inputs[0];
   const Shape shape = importer->builder.shape_of(tensor.value);
   if (shape.rank == 4) {
@@ -46,6 +48,8 @@ Result<KerasTensor> flatten(KerasImporter* importer, const KerasLayer& layer) {
               importer->builder.reshape(layer.name, tensor.value, {1, shape.elements()}));
   return tensor;
 }
+
+namespace {
 
 Result<KerasTensor> merged(KerasImporter* importer, const KerasLayer& layer,
                            const std::string& mode, const json& axis) {
@@ -84,7 +88,9 @@ Result<KerasTensor> merged(KerasImporter* importer, const KerasLayer& layer,
   return KerasTensor{out, false};
 }
 
-Result<KerasTensor> merge_class(KerasImporter* importer, const KerasLayer& layer) {
+}  // namespace
+
+Result<KerasTensor> import_merge(KerasImporter* importer, const KerasLayer& layer) {
   static const std::map<std::string, std::string> kModes = {
       {"Add", "sum"},     {"Average", "ave"},  {"Concatenate", "concat"},
       {"Maximum", "max"}, {"Multiply", "mul"}, {"Subtract", "sub"}};
@@ -92,7 +98,7 @@ Result<KerasTensor> merge_class(KerasImporter* importer, const KerasLayer& layer
 }
 
 // Keras 1.
-Result<KerasTensor> merge_mode(KerasImporter* importer, const KerasLayer& layer) {
+Result<KerasTensor> import_merge_mode(KerasImporter* importer, const KerasLayer& layer) {
   const json& mode = keras_option(layer.config, {"mode"});
   for (const char* known : {"sum", "concat", "mul", "ave", "max"}) {
     if (mode == known) {
@@ -102,7 +108,7 @@ Result<KerasTensor> merge_mode(KerasImporter* importer, const KerasLayer& layer)
   return Error{ErrorCode::kUnsupported, "mode " + shown(mode) + " is not supported"};
 }
 
-Result<KerasTensor> zero_padding(KerasImporter* importer, const KerasLayer& layer) {
+Result<KerasTensor> import_zero_padding(KerasImporter* importer, const KerasLayer& layer) {
   DVNN_ASSIGN(const int in, importer->plain(layer, layer.inputs[0]));
   // One number, (y, x), or ((top, bottom), (left, right)); Keras 1: (y, x) or four.
   const json& padding = keras_option(layer.config, {"padding"});
@@ -127,7 +133,7 @@ Result<KerasTensor> zero_padding(KerasImporter* importer, const KerasLayer& laye
   return KerasTensor{out, false};
 }
 
-Result<KerasTensor> up_sampling(KerasImporter* importer, const KerasLayer& layer) {
+Result<KerasTensor> import_up_sampling(KerasImporter* importer, const KerasLayer& layer) {
   DVNN_ASSIGN(const int in, importer->plain(layer, layer.inputs[0]));
   DVNN_ASSIGN(const auto size, keras_pair(keras_option(layer.config, {"size"}), 2));
   const json& mode = keras_option(layer.config, {"interpolation"});
@@ -147,7 +153,7 @@ Result<KerasTensor> up_sampling(KerasImporter* importer, const KerasLayer& layer
   return KerasTensor{value, false};
 }
 
-Result<KerasTensor> reshape(KerasImporter* importer, const KerasLayer& layer) {
+Result<KerasTensor> import_reshape(KerasImporter* importer, const KerasLayer& layer) {
   const KerasTensor& tensor = layer.inputs[0];
   GraphBuilder& b = importer->builder;
   const Shape shape = b.shape_of(tensor.value);
@@ -175,7 +181,7 @@ Result<KerasTensor> reshape(KerasImporter* importer, const KerasLayer& layer) {
   return KerasTensor{picture, false};
 }
 
-Result<KerasTensor> permute(KerasImporter* importer, const KerasLayer& layer) {
+Result<KerasTensor> import_permute(KerasImporter* importer, const KerasLayer& layer) {
   DVNN_ASSIGN(const int in, importer->plain(layer, layer.inputs[0]));
   GraphBuilder& b = importer->builder;
   const json& dims = keras_option(layer.config, {"dims"});
@@ -194,34 +200,6 @@ Result<KerasTensor> permute(KerasImporter* importer, const KerasLayer& layer) {
   const std::vector<int64_t> own = {0, kPicture[order[3]], kPicture[order[1]], kPicture[order[2]]};
   DVNN_ASSIGN(const int out, b.permute(layer.name, in, own));
   return KerasTensor{out, false};
-}
-
-}  // namespace
-
-const std::map<std::string, KerasFunction>& keras_shape_layers() {
-  static const std::map<std::string, KerasFunction> kLayers = {
-      {"ActivityRegularization", identity},
-      {"Add", merge_class},
-      {"AlphaDropout", identity},
-      {"Average", merge_class},
-      {"Concatenate", merge_class},
-      {"Dropout", identity},
-      {"Flatten", flatten},
-      {"GaussianDropout", identity},
-      {"GaussianNoise", identity},
-      {"Layer", identity},  // the input of a sequence of layers, in Keras 1
-      {"Maximum", merge_class},
-      {"Merge", merge_mode},
-      {"Multiply", merge_class},
-      {"Permute", permute},
-      {"Reshape", reshape},
-      {"SpatialDropout1D", identity},
-      {"SpatialDropout2D", identity},
-      {"Subtract", merge_class},
-      {"UpSampling2D", up_sampling},
-      {"ZeroPadding2D", zero_padding},
-  };
-  return kLayers;
 }
 
 }  // namespace dvnn::import

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers over sequences (length, channels) are layers over pictures of one row.
-#include "import/keras/import.h"
+#include "import/keras/layers.h"
 
 #include <nlohmann/json.hpp>
 

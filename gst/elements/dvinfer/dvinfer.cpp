@@ -64,13 +64,17 @@
 #include <thread>
 #include <utility>
 
-#include "elements/dvinfer/dvinferprivate.h"
+#include "elements/dvinfer/dvinferlatency.h"
+#include "elements/dvinfer/dvinfernetworks.h"
+#include "elements/dvinfer/dvinferrun.h"
+#include "elements/dvinfer/dvinfersink.h"
+#include "elements/dvinfer/dvinfersrc.h"
+#include "elements/dvinfer/dvinferworkers.h"
 #include "errors.h"
 #include "guard.h"
 #include "infer/deviceturns.h"
 #include "refs.h"
 
-GST_DEBUG_CATEGORY(gst_dv_infer_debug);
 #undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT gst_dv_infer_debug
 
@@ -91,33 +95,6 @@ static guint prop_active_device;
 static const dvnn::gst::InferProperties& gst_dv_infer_properties() {
   static const auto* const rows = new dvnn::gst::InferProperties(dvnn::gst::infer_properties());
   return *rows;
-}
-
-InferSettings gst_dv_infer_settings(GstDvInfer* self) {
-  const ObjectLock lock(self);
-  return self->priv->shared.settings;
-}
-
-dvnn::gst::InferRules gst_dv_infer_rules(GstDvInfer* self) {
-  const ObjectLock lock(self);
-  return self->priv->shared.settings;
-}
-
-std::shared_ptr<dvnn::gst::InferQueue> gst_dv_infer_queue(GstDvInfer* self) {
-  const ObjectLock lock(self);
-  return self->priv->queue;
-}
-
-LoadedPtr gst_dv_infer_loaded(GstDvInfer* self) {
-  const ObjectLock lock(self);
-  return self->priv->shared.loaded;
-}
-
-void gst_dv_infer_post_error(GstDvInfer* self, Topic topic, const Error& error) {
-  const InferSettings s = gst_dv_infer_settings(self);
-  dvnn::gst::post_error(GST_ELEMENT(self), topic, error,
-                        "network=" + s.network + " weights=" + s.weights +
-                            " input-size=" + s.input_size + " device=" + s.device);
 }
 
 // All properties of one g_object_set() call are set by now, so one load is enough for them.
@@ -302,26 +279,6 @@ static void gst_dv_infer_set_property(GObject* object, guint id, const GValue* v
   if (id == gst_dv_infer_properties().latency) {
     gst_element_post_message(GST_ELEMENT(self), gst_message_new_latency(GST_OBJECT(self)));
   }
-}
-
-// The statistics with what the slots say. (transfer full)
-static GstStructure* gst_dv_infer_stats(GstDvInfer* self) {
-  GstStructure* stats = self->priv->intake->stats.to_structure();
-  const LoadedPtr loaded = gst_dv_infer_loaded(self);
-  std::shared_ptr<SlotPool> pool;
-  {
-    const ObjectLock lock(self);
-    if (loaded) pool = loaded->pool;
-  }
-  gst_structure_set(stats, "slots", G_TYPE_UINT, pool ? static_cast<guint>(pool->size()) : 0U,
-                    "slots-free", G_TYPE_UINT, pool ? static_cast<guint>(pool->free_count()) : 0U,
-                    nullptr);
-  return stats;
-}
-
-void gst_dv_infer_post_stats(GstDvInfer* self) {
-  gst_element_post_message(GST_ELEMENT(self),
-                           gst_message_new_element(GST_OBJECT(self), gst_dv_infer_stats(self)));
 }
 
 static void gst_dv_infer_get_property(GObject* object, guint id, GValue* value, GParamSpec*) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The caps of dvinfer's pads: frames, or streams of tensors on either side (see tensorcaps.h).
+#include "elements/dvinfer/dvinfercaps.h"
+
 #include <utility>
 
-#include "elements/dvinfer/dvinferprivate.h"
+#include "elements/dvinfer/dvinferlatency.h"
 #include "frames/tensorinput.h"
 #include "frames/tensoroutput.h"
 #include "frames/videocaps.h"

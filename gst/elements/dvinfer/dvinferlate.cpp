@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames that leave before their results, and where the results go: with `when-busy=pass`, and only
 // where the network looks at objects that have tracks, as a result has to be told whose it is.
+#include "elements/dvinfer/dvinferlate.h"
+
 #include <algorithm>
 #include <utility>
 
-#include "elements/dvinfer/dvinferprivate.h"
+#include "elements/dvinfer/dvinferslots.h"
 #include "errors.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 

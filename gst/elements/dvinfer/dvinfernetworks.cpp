@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// dvinfer's networks: the one that it starts with, and those that replace it while it plays.
+#include "elements/dvinfer/dvinfernetworks.h"
+
 #include <utility>
 
-#include "elements/dvinfer/dvinferprivate.h"
 #include "errors.h"
 #include "guard.h"
 #include "infer/watchdog.h"

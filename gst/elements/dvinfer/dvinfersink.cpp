@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// dvinfer's sink pad: frames, events and queries that come in.
+#include "elements/dvinfer/dvinfersink.h"
+
 #include <utility>
 
 #include "base/format.h"
-#include "elements/dvinfer/dvinferprivate.h"
+#include "elements/dvinfer/dvinfercaps.h"
+#include "elements/dvinfer/dvinferlate.h"
+#include "elements/dvinfer/dvinferslots.h"
 #include "errors.h"
 #include "frames/videocaps.h"
 #include "guard.h"
@@ -18,7 +21,6 @@
 using dvnn::Error;
 using dvnn::ErrorCode;
 using dvnn::Status;
-using dvnn::gst::FrameConverter;
 using dvnn::gst::FrameView;
 using dvnn::gst::InferItem;
 using dvnn::gst::InferStats;
@@ -100,59 +102,6 @@ static int64_t gst_dv_infer_upstream_wait(GstDvInfer* self, GstClockTime running
   return static_cast<int64_t>((now - running_time - upstream) / GST_USECOND);
 }
 
-// A slot of our own, waited for as slotpool.h says; null when the flow stops, or if a frame that
-// does not wait would have to.
-static dvnn::Result<SlotPtr> gst_dv_infer_own_slot(GstDvInfer* self, SlotPool* pool,
-                                                   bool waits = true) {
-  constexpr std::chrono::milliseconds kTell{100};
-  const gint64 start = g_get_monotonic_time();
-  bool waited = false;
-  while (self->priv->queue->flow() == GST_FLOW_OK) {
-    DVNN_ASSIGN(
-        SlotPool::Taken taken,
-        pool->take(SlotPool::Taker::kOwn, SlotPool::Clock::now() + (waits ? kTell : kTell.zero())));
-    if (taken.outcome == SlotPool::Outcome::kFlushing) break;
-    if (!waits) return std::move(taken.slot);
-    if (taken.waited.count() > 1000 && !std::exchange(waited, true)) {
-      self->priv->intake->stats.count(InferStats::Count::kWaits);
-    }
-    if (taken.slot) {
-      self->priv->intake->stats.time(InferStats::Time::kWaiting, g_get_monotonic_time() - start);
-      return std::move(taken.slot);
-    }
-    GST_DEBUG_OBJECT(self, "waiting for a slot for %lld ms; %zu of %zu are free",
-                     static_cast<long long>((g_get_monotonic_time() - start) / 1000),
-                     pool->free_count(), pool->size());
-  }
-  return SlotPtr();
-}
-
-// Converts a region that comes without a tensor of ours, as its view says. Where there is no slot
-// for it, the region has none.
-static Status gst_dv_infer_convert(GstDvInfer* self, GstBuffer* frame,
-                                   const dvnn::image::View& view, InferItem* item, size_t index) {
-  auto& sink = self->priv->sink;
-  const dvnn::gst::LoadedNetwork& loaded = *item->network;
-  if (sink.converters_of != item->network) {
-    sink.converters.reset();
-    sink.converters_of = item->network;
-  }
-  DVNN_ASSIGN(FrameConverter * converter,
-              sink.converters.get(index, sink.video, {loaded.network->input_desc(), {}},
-                                  loaded.network->model().input.picture, view));
-  const bool waits = item->leave_by_us == 0;
-  DVNN_ASSIGN(SlotPtr slot, gst_dv_infer_own_slot(self, loaded.pool.get(), waits));
-  if (!slot) return {};
-  const gint64 start = g_get_monotonic_time();
-  DVNN_TRY(converter->convert(frame, slot->slot.get(), dvnn::network::InputKind::kTensor));
-  Region& region = item->regions[index];
-  region.ready_us = g_get_monotonic_time();
-  self->priv->intake->stats.time(InferStats::Time::kConversion, region.ready_us - start);
-  region.shown = converter->shown();
-  region.slot = std::move(slot);
-  return {};
-}
-
 // Decides whether to infer a frame that brings no tensor.
 static Verdict gst_dv_infer_decide(GstDvInfer* self, GstBuffer* frame, const FrameView& view,
                                    SlotPool* pool) {
@@ -186,10 +135,6 @@ static void gst_dv_infer_post_qos(GstDvInfer* self, GstBuffer* frame) {
 
 static size_t gst_dv_infer_count_regions(const FrameView& view) {
   return view.regions ? view.regions->size() : 1;
-}
-
-static const dvnn::image::View& gst_dv_infer_region_view(const FrameView& view, size_t index) {
-  return view.regions ? (*view.regions)[index].view : view.view;
 }
 
 // Makes the item's regions, with the slots that dvconvert has filled for them; false if there is no
@@ -235,14 +180,6 @@ static Status gst_dv_infer_take_frame(GstDvInfer* self, InferItem* item, FrameVi
   gst_dv_infer_count_passed(self, verdict);
   if (verdict == Verdict::kLate) gst_dv_infer_post_qos(self, frame);
   return {};
-}
-
-Status gst_dv_infer_fill(GstDvInfer* self, GstBuffer* frame, const FrameView& view, InferItem* item,
-                         size_t index) {
-  if (item->regions[index].slot) return {};
-  return dvnn::guarded("the frame cannot be converted", [&] {
-    return gst_dv_infer_convert(self, frame, gst_dv_infer_region_view(view, index), item, index);
-  });
 }
 
 // Fills the regions of a frame that is in the queue but for the first, while workers run the ones

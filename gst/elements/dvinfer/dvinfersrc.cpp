@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// dvinfer's source pad: frames with outputs out, in order; events and queries from downstream.
+#include "elements/dvinfer/dvinfersrc.h"
+
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "base/format.h"
-#include "elements/dvinfer/dvinferprivate.h"
+#include "elements/dvinfer/dvinfercaps.h"
+#include "elements/dvinfer/dvinferlate.h"
+#include "elements/dvinfer/dvinferlatency.h"
 #include "elements/surroundings.h"
 #include "errors.h"
 #include "frames/videocaps.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "guard.h"
-#include "infer/deviceturns.h"
 #include "meta/tensordesc.h"
 #ifdef DVNN_HAVE_TENSORS
 #include "meta/tensorgroups.h"
@@ -33,91 +34,10 @@ using dvnn::gst::MemoryPtr;
 using dvnn::gst::ObjectLock;
 using dvnn::gst::OnError;
 using dvnn::gst::Region;
-using dvnn::gst::SlotPtr;
 using dvnn::gst::Topic;
 
 static GstStaticPadTemplate dv_infer_src_template = GST_STATIC_PAD_TEMPLATE(
     "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS "; " DVNN_TENSORS_CAPS));
-
-// --- workers -----------------------------------------------------------------------------------
-
-// Memory of one output: a view that keeps the slot, or a copy.
-static dvnn::Result<MemoryPtr> gst_dv_infer_output_memory(const SlotPtr& slot, size_t i,
-                                                          bool as_view) {
-  const dvnn::ConstTensorView view = (*slot)->output(i);
-  const auto size = static_cast<gsize>(view.desc.bytes());
-  if (as_view) {
-    return MemoryPtr(gst_memory_new_wrapped(
-        GST_MEMORY_FLAG_READONLY, const_cast<uint8_t*>(view.data), size, 0, size, new SlotPtr(slot),
-        [](gpointer held) { delete static_cast<SlotPtr*>(held); }));
-  }
-  MemoryPtr copy = dvnn::gst::allocate_memory(size);
-  GstMapInfo map;
-  if (!copy || !gst_memory_map(copy.get(), &map, GST_MAP_WRITE)) {
-    return Error{dvnn::ErrorCode::kNoMemory,
-                 dvnn::format("no memory for an output of %zu bytes", size)};
-  }
-  std::memcpy(map.data, view.data, size);
-  gst_memory_unmap(copy.get(), &map);
-  GST_MINI_OBJECT_FLAG_SET(copy.get(), GST_MEMORY_FLAG_READONLY);
-  return copy;
-}
-
-// Takes the outputs off the slot: as views only while slots are plenty (slotpool.h), else as
-// copies. `stream`: how they leave as buffers, or null.
-static Status gst_dv_infer_take_outputs(const dvnn::network::Model& model,
-                                        const dvnn::gst::TensorOutput* stream, bool may_be_late,
-                                        Region* region) {
-  // A late result waits for an unknown time, so it does not hold a slot.
-  const bool as_views = !may_be_late && region->slot->pool->plenty();
-  for (size_t i = 0; i < model.outputs.size(); ++i) {
-    const dvnn::ConstTensorView output = (*region->slot)->output(i);
-    const bool as_it_is = !stream || stream->is_as_it_is(i, output.desc);
-    DVNN_ASSIGN(auto memory, as_it_is ? gst_dv_infer_output_memory(region->slot, i, as_views)
-                                      : stream->write(i, output));
-    region->outputs.push_back(std::move(memory));
-  }
-  region->slot.reset();
-  return {};
-}
-
-// Work that waits for its turn must not look like a device that does not answer.
-static dvnn::gst::DeviceTurns::Turn gst_dv_infer_take_turn(GstDvInfer* self,
-                                                           const dvnn::network::Network& network) {
-  using dvnn::gst::DeviceTurns;
-  const dvnn::gst::InferRules rules = gst_dv_infer_rules(self);
-  const std::chrono::milliseconds half(rules.watchdog_ms / 2);
-  const auto patience =
-      rules.watchdog_ms > 0 ? std::min(half, DeviceTurns::kPatience) : DeviceTurns::kPatience;
-  return DeviceTurns::of_process().take(network.device().library_path(), self, rules.priority,
-                                        patience);
-}
-
-Status gst_dv_infer_run(GstDvInfer* self, InferItem* item, size_t index) {
-  InferStats& stats = self->priv->intake->stats;
-  Region& region = item->regions[index];
-  const int64_t ready = std::max(item->times.admitted, region.ready_us);
-  const auto turn = gst_dv_infer_take_turn(self, *item->network->network);
-  stats.time(InferStats::Time::kWaiting, g_get_monotonic_time() - ready);
-  dvnn::network::RunTimes times;
-  stats.run_begins();
-  std::string warning;
-  const Status status = item->network->watch.run(region.slot->slot.get(), &times, &warning);
-  stats.run_ends();
-  if (!warning.empty()) {
-    dvnn::gst::post_warning(GST_ELEMENT(self), Topic::kData,
-                            Error{dvnn::ErrorCode::kInvalidArgument,
-                                  "network '" + item->network->network->model().name +
-                                      "': the results are " + warning});
-  }
-  region.slot->pool->finished(region.slot);
-  if (!status.ok()) return status;
-  DVNN_TRY(gst_dv_infer_take_outputs(item->network->network->model(), item->tensors.get(),
-                                     item->leave_by_us > 0, &region));
-  stats.time(InferStats::Time::kDevice, times.device_us);
-  stats.time(InferStats::Time::kCpu, times.cpu_us);
-  return {};
-}
 
 // --- outputs -----------------------------------------------------------------------------------
 
@@ -197,50 +117,6 @@ static dvnn::Result<BufferPtr> gst_dv_infer_finish_frame(InferItem* item) {
 }
 
 // --- the task ----------------------------------------------------------------------------------
-
-// Limits the frames that wait for their turn to as many as arrive during the time that frames stay.
-// With fewer, a sink that shows frames that much later would hold up inference; with more, a slow
-// sink would not be felt upstream.
-static void gst_dv_infer_limit_frames(GstDvInfer* self, const InferRules& rules) {
-  const GstClockTime latency = self->priv->intake->latency.reported();
-  const guint64 frames = gst_util_uint64_scale_ceil(latency, self->priv->fps_n.load(),
-                                                    GST_SECOND * self->priv->fps_d.load());
-  // One frame that arrives and one that leaves, beside those in flight.
-  constexpr guint64 kAtPads = 2, kMost = 300;
-  self->priv->queue->set_frame_limit(std::min(frames, kMost) + rules.max_in_flight + kAtPads);
-}
-
-void gst_dv_infer_estimate_latency(GstDvInfer* self) {
-  GstDvInferPrivate& priv = *self->priv;
-  const InferRules rules = gst_dv_infer_rules(self);
-  const GstVideoInfo& video = priv.sink.video;
-  int64_t period = G_MAXINT64;
-  if (priv.sink.have_video && GST_VIDEO_INFO_FPS_N(&video) > 0) {
-    priv.fps_n = static_cast<guint>(GST_VIDEO_INFO_FPS_N(&video));
-    priv.fps_d = static_cast<guint>(GST_VIDEO_INFO_FPS_D(&video));
-    period = gst_util_uint64_scale(G_USEC_PER_SEC, priv.fps_d, priv.fps_n);
-  }
-  // A network that is slower than the stream has as many frames before each new one as fit in:
-  // those in flight, one at dvinfer's door, one at dvconvert's, and one in a queue before that.
-  constexpr int64_t kAtDoors = 3;
-  const bool waits = rules.when_busy == dvnn::gst::WhenBusy::kWait;
-  const int64_t runs =
-      priv.first_run_us <= period ? 1 : rules.max_in_flight + (waits ? kAtDoors : 0);
-  // Frames with tracked objects leave without it.
-  const bool leaves = rules.results_may_be_late() && dvnn::gst::has_tracker(self->sinkpad);
-  priv.intake->latency.estimate(leaves ? int64_t{rules.late_after_ms} * 1000
-                                       : runs * priv.first_run_us);
-  gst_dv_infer_limit_frames(self, rules);
-}
-
-static void gst_dv_infer_report_latency(GstDvInfer* self, const InferRules& rules) {
-  if (!self->priv->intake->latency.take_growth()) return;
-  gst_dv_infer_limit_frames(self, rules);
-  if (rules.latency_ms >= 0 || !self->priv->intake->live) return;
-  GST_DEBUG_OBJECT(self, "latency is %" GST_TIME_FORMAT " now",
-                   GST_TIME_ARGS(self->priv->intake->latency.reported()));
-  gst_element_post_message(GST_ELEMENT(self), gst_message_new_latency(GST_OBJECT(self)));
-}
 
 static void gst_dv_infer_report_stats(GstDvInfer* self, const InferRules& rules) {
   const gint64 now = g_get_monotonic_time();

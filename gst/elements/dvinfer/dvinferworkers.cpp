@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// dvinfer's worker threads.
+#include "elements/dvinfer/dvinferworkers.h"
+
 #include <thread>
 #include <utility>
 
 #include "base/guard.h"
-#include "elements/dvinfer/dvinferprivate.h"
 #include "refs.h"
 
 #undef GST_CAT_DEFAULT

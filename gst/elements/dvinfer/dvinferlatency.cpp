@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "elements/dvinfer/dvinferlatency.h"
+
+#include <algorithm>
+
+#include "elements/surroundings.h"
+
+#undef GST_CAT_DEFAULT
+#define GST_CAT_DEFAULT gst_dv_infer_debug
+
+using dvnn::gst::InferRules;
+
+// Limits the frames that wait for their turn to as many as arrive during the time that frames stay.
+// With fewer, a sink that shows frames that much later would hold up inference; with more, a slow
+// sink would not be felt upstream.
+static void gst_dv_infer_limit_frames(GstDvInfer* self, const InferRules& rules) {
+  const GstClockTime latency = self->priv->intake->latency.reported();
+  const guint64 frames = gst_util_uint64_scale_ceil(latency, self->priv->fps_n.load(),
+                                                    GST_SECOND * self->priv->fps_d.load());
+  // One frame that arrives and one that leaves, beside those in flight.
+  constexpr guint64 kAtPads = 2, kMost = 300;
+  self->priv->queue->set_frame_limit(std::min(frames, kMost) + rules.max_in_flight + kAtPads);
+}
+
+void gst_dv_infer_estimate_latency(GstDvInfer* self) {
+  GstDvInferPrivate& priv = *self->priv;
+  const InferRules rules = gst_dv_infer_rules(self);
+  const GstVideoInfo& video = priv.sink.video;
+  int64_t period = G_MAXINT64;
+  if (priv.sink.have_video && GST_VIDEO_INFO_FPS_N(&video) > 0) {
+    priv.fps_n = static_cast<guint>(GST_VIDEO_INFO_FPS_N(&video));
+    priv.fps_d = static_cast<guint>(GST_VIDEO_INFO_FPS_D(&video));
+    period = gst_util_uint64_scale(G_USEC_PER_SEC, priv.fps_d, priv.fps_n);
+  }
+  // A network that is slower than the stream has as many frames before each new one as fit in:
+  // those in flight, one at dvinfer's door, one at dvconvert's, and one in a queue before that.
+  constexpr int64_t kAtDoors = 3;
+  const bool waits = rules.when_busy == dvnn::gst::WhenBusy::kWait;
+  const int64_t runs =
+      priv.first_run_us <= period ? 1 : rules.max_in_flight + (waits ? kAtDoors : 0);
+  // Frames with tracked objects leave without it.
+  const bool leaves = rules.results_may_be_late() && dvnn::gst::has_tracker(self->sinkpad);
+  priv.intake->latency.estimate(leaves ? int64_t{rules.late_after_ms} * 1000
+                                       : runs * priv.first_run_us);
+  gst_dv_infer_limit_frames(self, rules);
+}
+
+void gst_dv_infer_report_latency(GstDvInfer* self, const InferRules& rules) {
+  if (!self->priv->intake->latency.take_growth()) return;
+  gst_dv_infer_limit_frames(self, rules);
+  if (rules.latency_ms >= 0 || !self->priv->intake->live) return;
+  GST_DEBUG_OBJECT(self, "latency is %" GST_TIME_FORMAT " now",
+                   GST_TIME_ARGS(self->priv->intake->latency.reported()));
+  gst_element_post_message(GST_ELEMENT(self), gst_message_new_latency(GST_OBJECT(self)));
+}

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// What dvinfer tells the pipeline of its latency, and how many frames may wait because of it.
+#pragma once
+
+#include "elements/dvinfer/dvinferstate.h"
+
+/// From the first run and the caps: what latency is likely to be, before frames have told.
+void gst_dv_infer_estimate_latency(GstDvInfer* self);
+/// Tells the pipeline once frames have taken longer than was reported.
+void gst_dv_infer_report_latency(GstDvInfer* self, const dvnn::gst::InferRules& rules);

@@ -110,8 +110,8 @@ def runs_here(words, folder):
         value = word.split("=", 1)[-1]
         if words[0] in ("dvnet", "gst-launch-1.0") and re.search(r"[A-Z]{3,}|…|\.\.\.", value):
             return False  # a placeholder
-        if re.search(r"\.(dvn|onnx|prototxt|caffemodel|h5|so|jpg|png|mp4|webm|bin|json|txt|cpp)\)?$", value) and \
-                not os.path.exists(os.path.join(folder, value.rstrip(")"))) and not is_written(words, word):
+        if re.search(r"\.(dvn|onnx|prototxt|caffemodel|h5|so|jpg|png|mp4|webm|bin|json|txt|cpp)$", value.rstrip(");")) and \
+                not os.path.exists(os.path.join(folder, value.rstrip(");"))) and not is_written(words, word):
             return False
     return True
 

@@ -62,6 +62,7 @@
 #include "elements/dvconvert/regionchooser.h"
 #include "elements/dvconvert/slottaker.h"
 #include "elements/dvconvert/taggeddirection.h"
+#include "elements/objectclass.h"
 #include "errors.h"
 #include "frames/frameconverter.h"
 #include "frames/videocaps.h"
@@ -81,10 +82,14 @@ using dvnn::ErrorCode;
 using dvnn::Status;
 using dvnn::gst::BufferPtr;
 using dvnn::gst::CapsPtr;
+using dvnn::gst::convert_properties;
 using dvnn::gst::ConvertSettings;
 using dvnn::gst::FrameConverter;
 using dvnn::gst::FrameView;
+using dvnn::gst::made_once;
 using dvnn::gst::ObjectLock;
+using dvnn::gst::own_private;
+using dvnn::gst::own_properties;
 using dvnn::gst::TensorRequest;
 using dvnn::gst::Topic;
 using dvnn::gst::Verdict;
@@ -122,12 +127,6 @@ static GstStaticPadTemplate dv_convert_sink_template =
 static GstStaticPadTemplate dv_convert_src_template =
     GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS,
                             GST_STATIC_CAPS(DVNN_VIDEO_CAPS "; " DVNN_STATIC_TENSORS_CAPS));
-
-static const dvnn::gst::Properties<ConvertSettings>& gst_dv_convert_properties() {
-  static const auto* const rows =
-      new dvnn::gst::Properties<ConvertSettings>(dvnn::gst::convert_properties());
-  return *rows;
-}
 
 // --- Negotiation -------------------------------------------------------------------------------
 
@@ -441,7 +440,7 @@ static void gst_dv_convert_set_property(GObject* object, guint id, const GValue*
   GstDvConvertPrivate& priv = *GST_DV_CONVERT(object)->priv;
   Error why;
   const bool good =
-      gst_dv_convert_properties().set(GST_ELEMENT(object), &priv.settings, id, value, &why);
+      made_once<convert_properties>().set(GST_ELEMENT(object), &priv.settings, id, value, &why);
   dvnn::gst::guard(object, "a property cannot be set", [&] {
     // While playing the old value does. Before, the pipeline is not what was asked for.
     const ObjectLock lock(object);
@@ -449,17 +448,7 @@ static void gst_dv_convert_set_property(GObject* object, guint id, const GValue*
     if (!good && GST_STATE(object) <= GST_STATE_READY) priv.refused.emplace(id, why);
   });
   // The view travels with each frame, but who converts, and into what, is negotiated.
-  if (!gst_dv_convert_properties().is_controllable(id)) priv.renegotiate = true;
-}
-
-static void gst_dv_convert_get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
-  gst_dv_convert_properties().get(GST_ELEMENT(object), &GST_DV_CONVERT(object)->priv->settings, id,
-                                  value);
-}
-
-static void gst_dv_convert_finalize(GObject* object) {
-  delete GST_DV_CONVERT(object)->priv;
-  G_OBJECT_CLASS(gst_dv_convert_parent_class)->finalize(object);
+  if (!made_once<convert_properties>().is_controllable(id)) priv.renegotiate = true;
 }
 
 static void gst_dv_convert_init(GstDvConvert* self) {
@@ -472,10 +461,9 @@ static void gst_dv_convert_class_init(GstDvConvertClass* klass) {
   GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
   GstBaseTransformClass* trans_class = GST_BASE_TRANSFORM_CLASS(klass);
   GST_DEBUG_CATEGORY_INIT(dv_convert_debug, "dvconvert", 0, "Frame to tensor conversion");
+  own_private<GstDvConvert>(object_class);
+  own_properties<GstDvConvert, made_once<convert_properties>>(object_class);
   object_class->set_property = gst_dv_convert_set_property;
-  object_class->get_property = gst_dv_convert_get_property;
-  object_class->finalize = gst_dv_convert_finalize;
-  gst_dv_convert_properties().install(object_class);
   gst_element_class_set_static_metadata(
       element_class, "DV frame to tensor converter", "Filter/Converter/Video",
       "Resizes, normalises and transposes video frames into the tensor that dvinfer wants, in one "

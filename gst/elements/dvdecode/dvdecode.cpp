@@ -65,6 +65,7 @@
 #include "elements/dvdecode/decodesettings.h"
 #include "elements/dvdecode/objectsmessage.h"
 #include "elements/dvdecode/resultattacher.h"
+#include "elements/objectclass.h"
 #include "elements/objectfilter.h"
 #include "elements/surroundings.h"
 #include "errors.h"
@@ -90,12 +91,16 @@ GST_DEBUG_CATEGORY_STATIC(dv_decode_debug);
 using dvnn::Error;
 using dvnn::ErrorCode;
 using dvnn::Status;
+using dvnn::gst::decode_properties;
+using dvnn::gst::made_once;
 using dvnn::gst::ObjectLock;
 using dvnn::gst::ObjectsMessage;
+using dvnn::gst::own_private;
+using dvnn::gst::own_properties;
 using dvnn::gst::Topic;
 using dvnn::gst::When;
-using Settings = dvnn::gst::DecodeSettings;
 using dvnn::objects::Objects;
+using Settings = dvnn::gst::DecodeSettings;
 
 namespace {
 
@@ -136,12 +141,6 @@ static GstStaticPadTemplate dv_decode_sink_template = GST_STATIC_PAD_TEMPLATE(
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS("video/x-raw(ANY)"));
 static GstStaticPadTemplate dv_decode_src_template = GST_STATIC_PAD_TEMPLATE(
     "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS("video/x-raw(ANY)"));
-
-static const dvnn::gst::Properties<Settings>& gst_dv_decode_properties() {
-  static const auto* const rows =
-      new dvnn::gst::Properties<Settings>(dvnn::gst::decode_properties());
-  return *rows;
-}
 
 // --- decoders of others -------------------------------------------------------------------------
 
@@ -402,22 +401,6 @@ static gboolean gst_dv_decode_stop(GstBaseTransform* trans) {
 
 // --- object ------------------------------------------------------------------------------------
 
-static void gst_dv_decode_set_property(GObject* object, guint id, const GValue* value,
-                                       GParamSpec*) {
-  gst_dv_decode_properties().set(GST_ELEMENT(object), &GST_DV_DECODE(object)->priv->settings, id,
-                                 value);
-}
-
-static void gst_dv_decode_get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
-  gst_dv_decode_properties().get(GST_ELEMENT(object), &GST_DV_DECODE(object)->priv->settings, id,
-                                 value);
-}
-
-static void gst_dv_decode_finalize(GObject* object) {
-  delete GST_DV_DECODE(object)->priv;
-  G_OBJECT_CLASS(gst_dv_decode_parent_class)->finalize(object);
-}
-
 static void gst_dv_decode_init(GstDvDecode* self) {
   self->priv = new GstDvDecodePrivate();
   gst_base_transform_set_in_place(GST_BASE_TRANSFORM(self), TRUE);
@@ -428,10 +411,8 @@ static void gst_dv_decode_class_init(GstDvDecodeClass* klass) {
   GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
   GstBaseTransformClass* trans_class = GST_BASE_TRANSFORM_CLASS(klass);
   GST_DEBUG_CATEGORY_INIT(dv_decode_debug, "dvdecode", 0, "Decoding of network outputs");
-  object_class->set_property = GST_DEBUG_FUNCPTR(gst_dv_decode_set_property);
-  object_class->get_property = GST_DEBUG_FUNCPTR(gst_dv_decode_get_property);
-  object_class->finalize = GST_DEBUG_FUNCPTR(gst_dv_decode_finalize);
-  gst_dv_decode_properties().install(object_class);
+  own_private<GstDvDecode>(object_class);
+  own_properties<GstDvDecode, made_once<decode_properties>>(object_class);
   gst_element_class_set_static_metadata(
       element_class, "DV network output decoder", "Filter/Analyzer/Video",
       "Turns the outputs that dvinfer attached into objects on the frame", "gst-dvnn developers");

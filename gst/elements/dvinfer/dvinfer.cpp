@@ -70,6 +70,7 @@
 #include "elements/dvinfer/dvinfersink.h"
 #include "elements/dvinfer/dvinfersrc.h"
 #include "elements/dvinfer/dvinferworkers.h"
+#include "elements/objectclass.h"
 #include "errors.h"
 #include "guard.h"
 #include "infer/deviceturns.h"
@@ -81,8 +82,11 @@
 using dvnn::Cancellation;
 using dvnn::Error;
 using dvnn::Status;
+using dvnn::gst::infer_properties;
 using dvnn::gst::InferSettings;
+using dvnn::gst::made_once;
 using dvnn::gst::ObjectLock;
+using dvnn::gst::own_private;
 using dvnn::gst::SlotPool;
 using dvnn::gst::Topic;
 
@@ -91,11 +95,6 @@ GST_ELEMENT_REGISTER_DEFINE(dvinfer, "dvinfer", GST_RANK_NONE, GST_TYPE_DV_INFER
 
 static guint prop_stats;  // the row after those of the settings
 static guint prop_active_device;
-
-static const dvnn::gst::InferProperties& gst_dv_infer_properties() {
-  static const auto* const rows = new dvnn::gst::InferProperties(dvnn::gst::infer_properties());
-  return *rows;
-}
 
 // All properties of one g_object_set() call are set by now, so one load is enough for them.
 static void gst_dv_infer_dispatch_properties_changed(GObject* object, guint count,
@@ -271,12 +270,12 @@ static GstStateChangeReturn gst_dv_infer_change_state(GstElement* element,
 
 static void gst_dv_infer_set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
   GstDvInfer* self = GST_DV_INFER(object);
-  if (!gst_dv_infer_properties().rows.set(GST_ELEMENT(self), &self->priv->shared.settings, id,
-                                          value)) {
+  if (!made_once<infer_properties>().rows.set(GST_ELEMENT(self), &self->priv->shared.settings, id,
+                                              value)) {
     return;
   }
   self->priv->intake->admission.set_rules(gst_dv_infer_rules(self).admission());
-  if (id == gst_dv_infer_properties().latency) {
+  if (id == made_once<infer_properties>().latency) {
     gst_element_post_message(GST_ELEMENT(self), gst_message_new_latency(GST_OBJECT(self)));
   }
 }
@@ -292,12 +291,8 @@ static void gst_dv_infer_get_property(GObject* object, guint id, GValue* value, 
     if (loaded) g_value_set_string(value, loaded->network->device().name().c_str());
     return;
   }
-  gst_dv_infer_properties().rows.get(GST_ELEMENT(self), &self->priv->shared.settings, id, value);
-}
-
-static void gst_dv_infer_finalize(GObject* object) {
-  delete GST_DV_INFER(object)->priv;
-  G_OBJECT_CLASS(gst_dv_infer_parent_class)->finalize(object);
+  made_once<infer_properties>().rows.get(GST_ELEMENT(self), &self->priv->shared.settings, id,
+                                         value);
 }
 
 static void gst_dv_infer_init(GstDvInfer* self) {
@@ -310,11 +305,11 @@ static void gst_dv_infer_class_init(GstDvInferClass* klass) {
   GObjectClass* object_class = G_OBJECT_CLASS(klass);
   GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
   GST_DEBUG_CATEGORY_INIT(gst_dv_infer_debug, "dvinfer", 0, "Network inference");
+  own_private<GstDvInfer>(object_class);
   object_class->set_property = gst_dv_infer_set_property;
   object_class->get_property = gst_dv_infer_get_property;
   object_class->dispatch_properties_changed = gst_dv_infer_dispatch_properties_changed;
-  object_class->finalize = gst_dv_infer_finalize;
-  prop_stats = gst_dv_infer_properties().rows.install(object_class) + 1;
+  prop_stats = made_once<infer_properties>().rows.install(object_class) + 1;
   g_object_class_install_property(
       object_class, prop_stats,
       g_param_spec_boxed(

@@ -54,6 +54,7 @@
 
 #include "elements/dvoverlay/overlaypainter.h"
 #include "elements/dvoverlay/overlayscene.h"
+#include "elements/objectclass.h"
 #include "errors.h"
 #include "frames/framecheck.h"
 #include "frames/framemap.h"
@@ -75,6 +76,8 @@ using dvnn::draw::Item;
 using dvnn::gst::CapsPtr;
 using dvnn::gst::ColorBy;
 using dvnn::gst::ObjectLock;
+using dvnn::gst::own_private;
+using dvnn::gst::own_properties;
 using dvnn::gst::Scene;
 using dvnn::gst::Topic;
 using dvnn::gst::VideoFrameMap;
@@ -386,22 +389,6 @@ static gboolean gst_dv_overlay_stop(GstBaseTransform* trans) {
 
 // --- object ------------------------------------------------------------------------------------
 
-static void gst_dv_overlay_set_property(GObject* object, guint id, const GValue* value,
-                                        GParamSpec*) {
-  gst_dv_overlay_properties().set(GST_ELEMENT(object), &GST_DV_OVERLAY(object)->priv->settings, id,
-                                  value);
-}
-
-static void gst_dv_overlay_get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
-  gst_dv_overlay_properties().get(GST_ELEMENT(object), &GST_DV_OVERLAY(object)->priv->settings, id,
-                                  value);
-}
-
-static void gst_dv_overlay_finalize(GObject* object) {
-  delete GST_DV_OVERLAY(object)->priv;
-  G_OBJECT_CLASS(gst_dv_overlay_parent_class)->finalize(object);
-}
-
 static void gst_dv_overlay_init(GstDvOverlay* self) {
   self->priv = new GstDvOverlayPrivate();
   gst_video_info_init(&self->priv->video);
@@ -413,10 +400,8 @@ static void gst_dv_overlay_class_init(GstDvOverlayClass* klass) {
   GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
   GstBaseTransformClass* trans_class = GST_BASE_TRANSFORM_CLASS(klass);
   GST_DEBUG_CATEGORY_INIT(dv_overlay_debug, "dvoverlay", 0, "Drawing of objects");
-  object_class->set_property = GST_DEBUG_FUNCPTR(gst_dv_overlay_set_property);
-  object_class->get_property = GST_DEBUG_FUNCPTR(gst_dv_overlay_get_property);
-  object_class->finalize = GST_DEBUG_FUNCPTR(gst_dv_overlay_finalize);
-  gst_dv_overlay_properties().install(object_class);
+  own_private<GstDvOverlay>(object_class);
+  own_properties<GstDvOverlay, gst_dv_overlay_properties>(object_class);
   gst_element_class_set_static_metadata(
       element_class, "DV object overlay", "Filter/Editor/Video",
       "Draws the objects that dvdecode found: boxes, outlines, points, masks and labels",

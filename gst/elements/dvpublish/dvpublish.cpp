@@ -40,6 +40,7 @@
 #include "base/format.h"
 #include "elements/dvpublish/publishsettings.h"
 #include "elements/dvpublish/streamdocuments.h"
+#include "elements/objectclass.h"
 #include "guard.h"
 #include "refs.h"
 
@@ -50,7 +51,11 @@ GST_DEBUG_CATEGORY_STATIC(dv_publish_debug);
 using dvnn::Error;
 using dvnn::ErrorCode;
 using dvnn::Status;
+using dvnn::gst::made_once;
 using dvnn::gst::ObjectLock;
+using dvnn::gst::own_private;
+using dvnn::gst::own_properties;
+using dvnn::gst::publish_properties;
 using dvnn::gst::PublishSettings;
 using dvnn::gst::Topic;
 using dvnn::publish::Notice;
@@ -84,12 +89,6 @@ static GstStaticPadTemplate dv_publish_sink_template = GST_STATIC_PAD_TEMPLATE(
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS("video/x-raw(ANY)"));
 static GstStaticPadTemplate dv_publish_src_template = GST_STATIC_PAD_TEMPLATE(
     "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS("video/x-raw(ANY)"));
-
-static const dvnn::gst::Properties<PublishSettings>& gst_dv_publish_properties() {
-  static const auto* const rows =
-      new dvnn::gst::Properties<PublishSettings>(dvnn::gst::publish_properties());
-  return *rows;
-}
 
 // --- what is told ------------------------------------------------------------------------------
 
@@ -305,12 +304,6 @@ static GstStateChangeReturn gst_dv_publish_change_state(GstElement* element,
 
 // --- object ------------------------------------------------------------------------------------
 
-static void gst_dv_publish_set_property(GObject* object, guint id, const GValue* value,
-                                        GParamSpec*) {
-  gst_dv_publish_properties().set(GST_ELEMENT(object), &GST_DV_PUBLISH(object)->priv->settings, id,
-                                  value);
-}
-
 static void gst_dv_publish_get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
   GstDvPublish* self = GST_DV_PUBLISH(object);
   if (id == prop_counts) {
@@ -319,12 +312,7 @@ static void gst_dv_publish_get_property(GObject* object, guint id, GValue* value
     g_value_take_boxed(value, fields);
     return;
   }
-  gst_dv_publish_properties().get(GST_ELEMENT(object), &self->priv->settings, id, value);
-}
-
-static void gst_dv_publish_finalize(GObject* object) {
-  delete GST_DV_PUBLISH(object)->priv;
-  G_OBJECT_CLASS(gst_dv_publish_parent_class)->finalize(object);
+  made_once<publish_properties>().get(GST_ELEMENT(object), &self->priv->settings, id, value);
 }
 
 static void gst_dv_publish_init(GstDvPublish* self) {
@@ -339,10 +327,9 @@ static void gst_dv_publish_class_init(GstDvPublishClass* klass) {
   GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
   GstBaseTransformClass* trans_class = GST_BASE_TRANSFORM_CLASS(klass);
   GST_DEBUG_CATEGORY_INIT(dv_publish_debug, "dvpublish", 0, "Publishing of what was found");
-  object_class->set_property = GST_DEBUG_FUNCPTR(gst_dv_publish_set_property);
+  own_private<GstDvPublish>(object_class);
+  prop_counts = own_properties<GstDvPublish, made_once<publish_properties>>(object_class) + 1;
   object_class->get_property = GST_DEBUG_FUNCPTR(gst_dv_publish_get_property);
-  object_class->finalize = GST_DEBUG_FUNCPTR(gst_dv_publish_finalize);
-  prop_counts = gst_dv_publish_properties().install(object_class) + 1;
   g_object_class_install_property(
       object_class, prop_counts,
       g_param_spec_boxed("counts", "Counts",

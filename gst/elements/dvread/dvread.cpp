@@ -36,6 +36,7 @@
 
 #include "elements/dvdecode/objectsmessage.h"
 #include "elements/dvread/objectreader.h"
+#include "elements/objectclass.h"
 #include "errors.h"
 #include "frames/videocaps.h"
 #include "guard.h"
@@ -47,7 +48,10 @@ GST_DEBUG_CATEGORY_STATIC(dv_read_debug);
 #undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT dv_read_debug
 
+using dvnn::gst::made_once;
 using dvnn::gst::ObjectLock;
+using dvnn::gst::own_private;
+using dvnn::gst::own_properties;
 using dvnn::gst::ReadSettings;
 
 struct GstDvReadPrivate {
@@ -115,11 +119,6 @@ static dvnn::gst::Properties<ReadSettings> gst_dv_read_rows() {
   return table;
 }
 
-static const dvnn::gst::Properties<ReadSettings>& gst_dv_read_properties() {
-  static const auto* const rows = new dvnn::gst::Properties<ReadSettings>(gst_dv_read_rows());
-  return *rows;
-}
-
 // --- frames ------------------------------------------------------------------------------------
 
 static void gst_dv_read_post(GstDvRead* self, GstBuffer* frame) {
@@ -178,21 +177,6 @@ static gboolean gst_dv_read_stop(GstBaseTransform* trans) {
 
 // --- object ------------------------------------------------------------------------------------
 
-static void gst_dv_read_set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
-  gst_dv_read_properties().set(GST_ELEMENT(object), &GST_DV_READ(object)->priv->settings, id,
-                               value);
-}
-
-static void gst_dv_read_get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
-  gst_dv_read_properties().get(GST_ELEMENT(object), &GST_DV_READ(object)->priv->settings, id,
-                               value);
-}
-
-static void gst_dv_read_finalize(GObject* object) {
-  delete GST_DV_READ(object)->priv;
-  G_OBJECT_CLASS(gst_dv_read_parent_class)->finalize(object);
-}
-
 static void gst_dv_read_init(GstDvRead* self) {
   self->priv = new GstDvReadPrivate;
   gst_base_transform_set_in_place(GST_BASE_TRANSFORM(self), TRUE);
@@ -203,10 +187,8 @@ static void gst_dv_read_class_init(GstDvReadClass* klass) {
   GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
   GstBaseTransformClass* trans_class = GST_BASE_TRANSFORM_CLASS(klass);
   GST_DEBUG_CATEGORY_INIT(dv_read_debug, "dvread", 0, "Reading of codes");
-  object_class->set_property = GST_DEBUG_FUNCPTR(gst_dv_read_set_property);
-  object_class->get_property = GST_DEBUG_FUNCPTR(gst_dv_read_get_property);
-  object_class->finalize = GST_DEBUG_FUNCPTR(gst_dv_read_finalize);
-  gst_dv_read_properties().install(object_class);
+  own_private<GstDvRead>(object_class);
+  own_properties<GstDvRead, made_once<gst_dv_read_rows>>(object_class);
   gst_element_class_set_static_metadata(
       element_class, "DV code reader", "Filter/Analyzer/Video",
       "Reads the QR codes, barcodes and markers that dvdecode attached", "gst-dvnn developers");

@@ -45,6 +45,7 @@
 #include "elements/dvtrack/streamtracks.h"
 #include "elements/dvtrack/tracksettings.h"
 #include "elements/foundevents.h"
+#include "elements/objectclass.h"
 #include "frames/videocaps.h"
 #include "guard.h"
 #include "properties.h"
@@ -55,8 +56,12 @@ GST_DEBUG_CATEGORY_STATIC(dv_track_debug);
 #undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT dv_track_debug
 
+using dvnn::gst::made_once;
 using dvnn::gst::ObjectLock;
+using dvnn::gst::own_private;
+using dvnn::gst::own_properties;
 using dvnn::gst::StreamTracks;
+using dvnn::gst::track_properties;
 using dvnn::gst::TrackMoment;
 using dvnn::gst::TrackNames;
 using dvnn::gst::TrackSettings;
@@ -94,12 +99,6 @@ static GstStaticPadTemplate dv_track_sink_template = GST_STATIC_PAD_TEMPLATE(
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS("video/x-raw(ANY)"));
 static GstStaticPadTemplate dv_track_src_template = GST_STATIC_PAD_TEMPLATE(
     "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS("video/x-raw(ANY)"));
-
-static const dvnn::gst::Properties<TrackSettings>& gst_dv_track_properties() {
-  static const auto* const rows =
-      new dvnn::gst::Properties<TrackSettings>(dvnn::gst::track_properties());
-  return *rows;
-}
 
 static void gst_dv_track_tell(GstDvTrack* self, StreamTracks::Change change,
                               const dvnn::track::Track& track, const TrackNames& names) {
@@ -207,21 +206,6 @@ static gboolean gst_dv_track_stop(GstBaseTransform* trans) {
 
 // --- object ------------------------------------------------------------------------------------
 
-static void gst_dv_track_set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
-  gst_dv_track_properties().set(GST_ELEMENT(object), &GST_DV_TRACK(object)->priv->settings, id,
-                                value);
-}
-
-static void gst_dv_track_get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
-  gst_dv_track_properties().get(GST_ELEMENT(object), &GST_DV_TRACK(object)->priv->settings, id,
-                                value);
-}
-
-static void gst_dv_track_finalize(GObject* object) {
-  delete GST_DV_TRACK(object)->priv;
-  G_OBJECT_CLASS(gst_dv_track_parent_class)->finalize(object);
-}
-
 static void gst_dv_track_init(GstDvTrack* self) {
   self->priv = new GstDvTrackPrivate(self);
   gst_base_transform_set_in_place(GST_BASE_TRANSFORM(self), TRUE);
@@ -232,10 +216,8 @@ static void gst_dv_track_class_init(GstDvTrackClass* klass) {
   GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
   GstBaseTransformClass* trans_class = GST_BASE_TRANSFORM_CLASS(klass);
   GST_DEBUG_CATEGORY_INIT(dv_track_debug, "dvtrack", 0, "Tracking of objects");
-  object_class->set_property = GST_DEBUG_FUNCPTR(gst_dv_track_set_property);
-  object_class->get_property = GST_DEBUG_FUNCPTR(gst_dv_track_get_property);
-  object_class->finalize = GST_DEBUG_FUNCPTR(gst_dv_track_finalize);
-  gst_dv_track_properties().install(object_class);
+  own_private<GstDvTrack>(object_class);
+  own_properties<GstDvTrack, made_once<track_properties>>(object_class);
   gst_element_class_set_static_metadata(
       element_class, "DV object tracker", "Filter/Analyzer/Video",
       "Follows the objects that dvdecode attached from frame to frame", "gst-dvnn developers");

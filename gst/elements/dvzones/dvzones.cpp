@@ -46,6 +46,7 @@
 #include "elements/dvzones/zonereport.h"
 #include "elements/dvzones/zonesettings.h"
 #include "elements/foundevents.h"
+#include "elements/objectclass.h"
 #include "frames/videocaps.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "guard.h"
@@ -57,8 +58,12 @@ GST_DEBUG_CATEGORY_STATIC(dv_zones_debug);
 #undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT dv_zones_debug
 
+using dvnn::gst::made_once;
 using dvnn::gst::ObjectLock;
+using dvnn::gst::own_private;
+using dvnn::gst::own_properties;
 using dvnn::gst::SharedZones;
+using dvnn::gst::zone_properties;
 using dvnn::gst::ZoneSettings;
 using dvnn::zones::Sighting;
 
@@ -95,12 +100,6 @@ static GstStaticPadTemplate dv_zones_sink_template = GST_STATIC_PAD_TEMPLATE(
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS("video/x-raw(ANY)"));
 static GstStaticPadTemplate dv_zones_src_template = GST_STATIC_PAD_TEMPLATE(
     "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS("video/x-raw(ANY)"));
-
-static const dvnn::gst::Properties<ZoneSettings>& gst_dv_zones_properties() {
-  static const auto* const rows =
-      new dvnn::gst::Properties<ZoneSettings>(dvnn::gst::zone_properties());
-  return *rows;
-}
 
 // --- events ------------------------------------------------------------------------------------
 
@@ -265,11 +264,6 @@ static gboolean gst_dv_zones_stop(GstBaseTransform* trans) {
 
 // --- object ------------------------------------------------------------------------------------
 
-static void gst_dv_zones_set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
-  gst_dv_zones_properties().set(GST_ELEMENT(object), &GST_DV_ZONES(object)->priv->settings, id,
-                                value);
-}
-
 static void gst_dv_zones_get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
   GstDvZonesPrivate& priv = *GST_DV_ZONES(object)->priv;
   if (id == prop_zone_counts) {
@@ -277,12 +271,7 @@ static void gst_dv_zones_get_property(GObject* object, guint id, GValue* value, 
     if (priv.counts) g_value_set_boxed(value, priv.counts);
     return;
   }
-  gst_dv_zones_properties().get(GST_ELEMENT(object), &priv.settings, id, value);
-}
-
-static void gst_dv_zones_finalize(GObject* object) {
-  delete GST_DV_ZONES(object)->priv;
-  G_OBJECT_CLASS(gst_dv_zones_parent_class)->finalize(object);
+  made_once<zone_properties>().get(GST_ELEMENT(object), &priv.settings, id, value);
 }
 
 static void gst_dv_zones_init(GstDvZones* self) {
@@ -296,10 +285,9 @@ static void gst_dv_zones_class_init(GstDvZonesClass* klass) {
   GstBaseTransformClass* trans_class = GST_BASE_TRANSFORM_CLASS(klass);
   GST_DEBUG_CATEGORY_INIT(dv_zones_debug, "dvzones", 0, "Areas and lines");
   dvnn::gst::register_zones_meta();
-  object_class->set_property = GST_DEBUG_FUNCPTR(gst_dv_zones_set_property);
+  own_private<GstDvZones>(object_class);
+  prop_zone_counts = own_properties<GstDvZones, made_once<zone_properties>>(object_class) + 1;
   object_class->get_property = GST_DEBUG_FUNCPTR(gst_dv_zones_get_property);
-  object_class->finalize = GST_DEBUG_FUNCPTR(gst_dv_zones_finalize);
-  prop_zone_counts = gst_dv_zones_properties().install(object_class) + 1;
   g_object_class_install_property(
       object_class, prop_zone_counts,
       g_param_spec_boxed("counts", "Counts",

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every element's class does alike: properties are rows of a table, and the private part goes
+// with the object. Elements are final types, and have a member `priv`.
+#pragma once
+
+#include <gst/gst.h>
+
+#include "properties.h"
+
+namespace dvnn::gst {
+
+/// What `Make` returns, made when it is first asked for. Nothing is freed, because streams may
+/// still end while the process does.
+template <auto Make>
+const auto& made_once() {
+  static const auto* const made = new auto(Make());
+  return *made;
+}
+
+/// Deletes the private part with the object.
+template <typename Element>
+void own_private(GObjectClass* klass) {
+  klass->finalize = [](GObject* object) {
+    delete reinterpret_cast<Element*>(object)->priv;
+    G_OBJECT_CLASS(g_type_class_peek_parent(G_OBJECT_GET_CLASS(object)))->finalize(object);
+  };
+}
+
+/// Installs the properties of the table that `Rows` returns; their values are `priv->settings`.
+/// Returns the last one's id. What an element does besides, it does in functions of its own, which
+/// it sets afterwards.
+template <typename Element, auto Rows>
+guint own_properties(GObjectClass* klass) {
+  klass->set_property = [](GObject* object, guint id, const GValue* value, GParamSpec*) {
+    auto* element = reinterpret_cast<Element*>(object);
+    Rows().set(GST_ELEMENT_CAST(object), &element->priv->settings, id, value);
+  };
+  klass->get_property = [](GObject* object, guint id, GValue* value, GParamSpec*) {
+    auto* element = reinterpret_cast<Element*>(object);
+    Rows().get(GST_ELEMENT_CAST(object), &element->priv->settings, id, value);
+  };
+  return Rows().install(klass);
+}
+
+}  // namespace dvnn::gst

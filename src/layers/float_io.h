@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers whose results depend on elements at several places compute in row-major float
-// (element_spans.h serves the others). These classes read and write tensors of any type and layout:
-// in place if the tensor is row-major float, else through the slot's workspace.
+// (element_spans.h serves those of single elements, move_layer.h those that only move). These
+// classes read and write tensors of any type and layout: in place if the tensor is row-major float,
+// else through the slot's workspace, in tiles that threads share.
 #pragma once
 
+#include <optional>
+
+#include "layers/moves.h"
 #include "layers/workspace.h"
 #include "tensor/tensor.h"
 
 namespace dvnn::layers {
+
+inline TensorDesc plain_float(const Shape& shape) {
+  return {ElementType::kFloat32, Layout::kNchw, shape};
+}
 
 inline bool is_plain_float(const TensorDesc& desc) {
   return desc.type == ElementType::kFloat32 && desc.layout == Layout::kNchw;
@@ -16,36 +24,68 @@ inline bool is_plain_float(const TensorDesc& desc) {
 class FloatReader {
  public:
   explicit FloatReader(const TensorDesc& desc)
-      : count_(is_plain_float(desc) ? 0 : static_cast<size_t>(desc.shape.elements())) {}
+      : count_(is_plain_float(desc) ? 0 : static_cast<size_t>(desc.shape.elements())) {
+    if (count_ == 0 || !is_float(desc.type)) return;
+    moves_.emplace(desc, plain_float(desc.shape));
+    moves_->add(whole_part(desc.shape));
+  }
   /// Valid until the layer's run ends.
-  const float* read(const ConstTensorView& view) {
+  const float* read(const ConstTensorView& view) const {
     if (count_ == 0) return reinterpret_cast<const float*>(view.data);
-    float* const floats = Workspace::current().floats(count_);
-    read_nchw(view, floats);
-    return floats;
+    return copy(view, Workspace::current().floats(count_));
+  }
+  /// Also copies what is row-major float already.
+  const float* copy(const ConstTensorView& view, float* to) const {
+    if (moves_) {
+      moves_->run(view.data, reinterpret_cast<uint8_t*>(to));
+    } else {
+      read_nchw(view, to);
+    }
+    return to;
   }
 
  private:
   size_t count_;  // 0: in place
+  std::optional<Moves> moves_;
 };
 
 class FloatWriter {
  public:
   explicit FloatWriter(const TensorDesc& desc)
-      : count_(is_plain_float(desc) ? 0 : static_cast<size_t>(desc.shape.elements())) {}
+      : count_(is_plain_float(desc) ? 0 : static_cast<size_t>(desc.shape.elements())) {
+    if (count_ == 0 || !is_float(desc.type)) return;
+    moves_.emplace(plain_float(desc.shape), desc);
+    moves_->add(whole_part(desc.shape));
+  }
   /// Returns the memory to compute in; finish() copies the result to the tensor.
   float* begin(const TensorView& view) {
     floats_ =
         count_ == 0 ? reinterpret_cast<float*>(view.data) : Workspace::current().floats(count_);
     return floats_;
   }
-  void finish(const TensorView& view) {
-    if (count_ != 0) write_nchw(floats_, view);
+  /// The same for a result that is made while the inputs are read, which may have its memory.
+  float* begin_apart(Span<const ConstTensorView> inputs, const TensorView& view) {
+    apart_ = false;
+    for (const ConstTensorView& input : inputs) {
+      apart_ = apart_ || (count_ == 0 && share_memory(input, view));
+    }
+    if (!apart_) return begin(view);
+    floats_ = Workspace::current().floats(static_cast<size_t>(view.desc.shape.elements()));
+    return floats_;
+  }
+  void finish(const TensorView& view) const {
+    if (moves_) {
+      moves_->run(reinterpret_cast<const uint8_t*>(floats_), view.data);
+    } else if (count_ != 0 || apart_) {
+      write_nchw(floats_, view);
+    }
   }
 
  private:
-  size_t count_;  // 0: in place
+  size_t count_;        // 0: in place
+  bool apart_ = false;  // not even then
   float* floats_ = nullptr;
+  std::optional<Moves> moves_;
 };
 
 }  // namespace dvnn::layers

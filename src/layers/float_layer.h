@@ -15,29 +15,25 @@ template <typename Compute>
 class FloatLayer final : public CpuLayer {
  public:
   FloatLayer(Span<const TensorDesc> inputs, const TensorDesc& output, Compute compute)
-      : compute_(std::move(compute)),
-        in_(inputs.size()),
-        count_(static_cast<size_t>(output.shape.elements())) {
+      : compute_(std::move(compute)), writer_(output), in_(inputs.size()) {
     for (const TensorDesc& input : inputs) readers_.emplace_back(input);
   }
 
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
     for (size_t i = 0; i < in_.size(); ++i) in_[i] = readers_[i].read(inputs[i]);
-    // The result has memory of its own: the output may share memory with an input.
-    float* const result = Workspace::current().floats(count_);
-    compute_(in_.data(), result);
-    write_nchw(result, outputs[0]);
+    compute_(in_.data(), writer_.begin_apart(inputs, outputs[0]));
+    writer_.finish(outputs[0]);
     return {};
   }
 
  private:
   Compute compute_;
   std::vector<FloatReader> readers_;
+  FloatWriter writer_;
   std::vector<const float*> in_;
-  size_t count_;
 };
 
-/// The layer that calls compute(in, result): in[k] is the k-th input.
+/// The layer that calls compute(in, result): in[k] is the k-th input. They share no memory.
 template <typename Compute>
 LayerResult make_float_layer(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs,
                              Compute compute) {

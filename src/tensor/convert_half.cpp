@@ -29,6 +29,12 @@ void FromFloat(const float* HWY_RESTRICT from, half_t* HWY_RESTRICT to, size_t c
     hn::StoreU(hn::DemoteTo(dh, hn::LoadU(df, from + i)), dh,
                reinterpret_cast<hwy::float16_t*>(to + i));
   }
+  if (i < count && count >= hn::Lanes(df)) {  // the last vector again, a little earlier
+    i = count - hn::Lanes(df);
+    hn::StoreU(hn::DemoteTo(dh, hn::LoadU(df, from + i)), dh,
+               reinterpret_cast<hwy::float16_t*>(to + i));
+    return;
+  }
 #endif
   for (; i < count; ++i) to[i] = float_to_half(from[i]);
 }
@@ -41,6 +47,12 @@ void ToFloat(const half_t* HWY_RESTRICT from, float* HWY_RESTRICT to, size_t cou
   for (; i + hn::Lanes(df) <= count; i += hn::Lanes(df)) {
     hn::StoreU(hn::PromoteTo(df, hn::LoadU(dh, reinterpret_cast<const hwy::float16_t*>(from + i))),
                df, to + i);
+  }
+  if (i < count && count >= hn::Lanes(df)) {
+    i = count - hn::Lanes(df);
+    hn::StoreU(hn::PromoteTo(df, hn::LoadU(dh, reinterpret_cast<const hwy::float16_t*>(from + i))),
+               df, to + i);
+    return;
   }
 #endif
   for (; i < count; ++i) to[i] = half_to_float(from[i]);

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Channels of several pictures as those of one: shuffles, splits and joins that do not follow the
 // device's chunks. They are moved once, as they are.
-#include <cstring>
-
 #include "base/format.h"
 #include "base/json.h"
 #include "base/nth.h"
 #include "base/share.h"
 #include "kernels/channels.h"
 #include "layers/factories.h"
-#include "layers/float_io.h"
+#include "layers/move_layer.h"
 
 namespace dvnn::layers {
 namespace {
@@ -80,36 +78,25 @@ class ChunkGather final : public CpuLayer {
   std::vector<size_t> counts_;  // by input: its channels
 };
 
-// Pictures of any type and layout.
-class PlaneGather final : public CpuLayer {
- public:
-  PlaneGather(const std::vector<Channel>& channels, Span<const TensorDesc> inputs,
-              const TensorDesc& output)
-      : channels_(channels),
-        plane_(static_cast<size_t>(output.shape.h()) * static_cast<size_t>(output.shape.w())) {
-    for (const TensorDesc& input : inputs) readers_.emplace_back(input);
-    planes_.resize(inputs.size());
-  }
-
-  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
-    for (size_t i = 0; i < planes_.size(); ++i) planes_[i] = readers_[i].read(inputs[i]);
-    // The output may have the memory of an input.
-    float* const result = Workspace::current().floats(channels_.size() * plane_);
-    for (size_t i = 0; i < channels_.size(); ++i) {
-      const float* from =
-          nth(planes_, channels_[i].input) + static_cast<size_t>(channels_[i].channel) * plane_;
-      std::memcpy(result + i * plane_, from, plane_ * sizeof(float));
+// Pictures of any type and layout: channels that follow one another in an input are one part.
+LayerResult create_plane_gather(const std::vector<Channel>& channels, Span<const TensorDesc> inputs,
+                                const TensorDesc& output) {
+  auto layer = std::make_unique<MoveLayer>(inputs, output);
+  for (size_t i = 0; i < channels.size();) {
+    size_t end = i + 1;
+    while (end < channels.size() && channels[end].input == channels[i].input &&
+           channels[end].channel == channels[end - 1].channel + 1) {
+      ++end;
     }
-    write_nchw(result, outputs[0]);
-    return {};
+    MovedPart part = whole_part(output.shape);
+    part.to[1] = static_cast<int>(i);
+    part.count[1] = static_cast<int>(end - i);
+    part.from[1] = channels[i].channel;
+    layer->add(static_cast<size_t>(channels[i].input), part);
+    i = end;
   }
-
- private:
-  std::vector<Channel> channels_;
-  size_t plane_;
-  std::vector<FloatReader> readers_;
-  std::vector<const float*> planes_;
-};
+  return LayerResult(std::move(layer));
+}
 
 bool is_chunked(const TensorDesc& desc) {
   return desc.type == ElementType::kFloat16 &&
@@ -175,7 +162,7 @@ LayerResult ChannelGatherAttributes::create(Span<const TensorDesc> inputs,
   DVNN_ASSIGN(const auto dims, dims_after(shapes));
   DVNN_TRY(expect_dims(dims, outputs[0]));
   if (chunked) return std::unique_ptr<CpuLayer>(new ChunkGather(channels, inputs));
-  return std::unique_ptr<CpuLayer>(new PlaneGather(channels, inputs, outputs[0]));
+  return create_plane_gather(channels, inputs, outputs[0]);
 }
 
 }  // namespace dvnn::layers

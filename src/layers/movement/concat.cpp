@@ -1,57 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstring>
-
 #include "base/format.h"
 #include "base/json.h"
 #include "base/nth.h"
 #include "layers/factories.h"
-#include "layers/float_io.h"
+#include "layers/move_layer.h"
 
 namespace dvnn::layers {
-namespace {
-
-class Concat final : public CpuLayer {
- public:
-  Concat(int axis, Span<const TensorDesc> inputs, const TensorDesc& output)
-      : out_(split_at(output.shape, axis)), writer_(output) {
-    for (const TensorDesc& in : inputs) {
-      parts_.push_back(split_at(in.shape, axis));
-      readers_.emplace_back(in);
-    }
-  }
-
-  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
-    float* out = writer_.begin(outputs[0]);
-    size_t at = 0;  // along the axis
-    for (size_t i = 0; i < parts_.size(); ++i) {
-      if (out_.outer == 1) {  // goes to its place as it is converted
-        float* to = out + at * out_.inner;
-        if (reinterpret_cast<const float*>(inputs[i].data) != to) read_nchw(inputs[i], to);
-      } else {
-        copy_blocks(readers_[i].read(inputs[i]), parts_[i].count * out_.inner,
-                    out + at * out_.inner);
-      }
-      at += parts_[i].count;
-    }
-    writer_.finish(outputs[0]);
-    return {};
-  }
-
- private:
-  void copy_blocks(const float* in, size_t block, float* out) const {
-    for (size_t o = 0; o < out_.outer; ++o) {
-      float* to = out + o * out_.count * out_.inner;
-      if (to != in) std::memcpy(to, in + o * block, block * sizeof(float));
-    }
-  }
-
-  AxisSplit out_;
-  std::vector<AxisSplit> parts_;
-  std::vector<FloatReader> readers_;
-  FloatWriter writer_;
-};
-
-}  // namespace
 
 Result<ConcatAttributes> ConcatAttributes::parse(const nlohmann::json& params) {
   JsonReader in(params, kName);
@@ -104,7 +58,15 @@ LayerResult ConcatAttributes::create(Span<const TensorDesc> inputs,
   if (sum != shape[axis]) {
     return Error{ErrorCode::kMalformed, "the inputs do not fill the output's axis"};
   }
-  return std::unique_ptr<CpuLayer>(new Concat(axis, inputs, outputs[0]));
+  auto layer = std::make_unique<MoveLayer>(inputs, outputs[0]);
+  int at = 0;  // along the axis
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    MovedPart part = whole_part(inputs[i].shape);
+    nth(part.to, axis) = at;
+    layer->add(i, part);
+    at += inputs[i].shape[axis];
+  }
+  return std::unique_ptr<CpuLayer>(std::move(layer));
 }
 
 }  // namespace dvnn::layers

@@ -2,36 +2,9 @@
 #include "base/json.h"
 #include "base/nth.h"
 #include "layers/factories.h"
-#include "layers/float_io.h"
-#include "layers/strides.h"
+#include "layers/move_layer.h"
 
 namespace dvnn::layers {
-namespace {
-
-class Permute final : public CpuLayer {
- public:
-  Permute(const std::vector<int>& order, const TensorDesc& input, const TensorDesc& output)
-      : reader_(input), writer_(output), shape_(output.shape) {
-    const Strides own = strides_of(input.shape);
-    for (size_t i = 0; i < order.size(); ++i) strides_[i] = nth(own, order[i]);
-  }
-
-  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
-    const float* in = reader_.read(inputs[0]);
-    float* out = writer_.begin(outputs[0]);
-    walk(shape_, strides_, 0, [&](int64_t at) { *out++ = in[at]; });
-    writer_.finish(outputs[0]);
-    return {};
-  }
-
- private:
-  FloatReader reader_;
-  FloatWriter writer_;
-  Shape shape_;
-  Strides strides_ = {};  // of the output's axes, in the input
-};
-
-}  // namespace
 
 Result<PermuteAttributes> PermuteAttributes::parse(const nlohmann::json& params) {
   JsonReader in(params, kName);
@@ -68,7 +41,9 @@ LayerResult PermuteAttributes::create(Span<const TensorDesc> inputs,
     return Error{ErrorCode::kMalformed, "the output's shape " + to.to_string() +
                                             " is not the permuted " + from.to_string()};
   }
-  return std::unique_ptr<CpuLayer>(new Permute(order, inputs[0], outputs[0]));
+  MovedPart part = whole_part(to);
+  for (size_t i = 0; i < order.size(); ++i) part.follows[i] = order[i];
+  return make_move_layer(inputs[0], outputs[0], part);
 }
 
 }  // namespace dvnn::layers

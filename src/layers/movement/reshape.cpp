@@ -3,28 +3,32 @@
 #include "base/nth.h"
 #include "layers/factories.h"
 #include "layers/float_io.h"
+#include "layers/move_layer.h"
 #include "tensor/tensor_json.h"
 
 namespace dvnn::layers {
 namespace {
 
-class Reshape final : public CpuLayer {
+// Between two layouts that are both not row-major: the elements are put in order in between.
+class ReorderedReshape final : public CpuLayer {
  public:
-  explicit Reshape(const TensorDesc& input) : reader_(input) {}
+  ReorderedReshape(const TensorDesc& input, const TensorDesc& output)
+      : reader_(input), writer_(plain_float(output.shape), output) {
+    writer_.add(whole_part(output.shape));
+  }
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
-    // Tensors of different element sizes share no memory: the one is written while the other is
-    // read.
-    if (is_plain_float(outputs[0].desc) && inputs[0].desc.type != ElementType::kFloat32) {
-      read_nchw(inputs[0], reinterpret_cast<float*>(outputs[0].data));
-    } else {
-      write_nchw(reader_.read(inputs[0]), outputs[0]);
-    }
+    writer_.run(reinterpret_cast<const uint8_t*>(reader_.read(inputs[0])), outputs[0].data);
     return {};
   }
 
  private:
   FloatReader reader_;
+  Moves writer_;
 };
+
+bool is_row_major(const TensorDesc& desc) {
+  return desc.layout == Layout::kNchw || !is_float(desc.type);
+}
 
 }  // namespace
 
@@ -63,7 +67,17 @@ LayerResult ReshapeAttributes::create(Span<const TensorDesc> inputs,
                                       Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
   DVNN_TRY(expect_same_elements(inputs[0], outputs[0]));
-  return std::unique_ptr<CpuLayer>(new Reshape(inputs[0]));
+  // Bytes are put in order by whoever moves them.
+  const TensorDesc &in = inputs[0], &out = outputs[0];
+  if (is_row_major(out)) {
+    const TensorDesc target = {out.type, Layout::kNchw, in.shape};
+    return make_move_layer(in, target, whole_part(in.shape));
+  }
+  if (is_row_major(in)) {
+    const TensorDesc source = {in.type, Layout::kNchw, out.shape};
+    return make_move_layer(source, out, whole_part(out.shape));
+  }
+  return std::unique_ptr<CpuLayer>(new ReorderedReshape(in, out));
 }
 
 }  // namespace dvnn::layers

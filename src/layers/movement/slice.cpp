@@ -1,62 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts of tensors, and pictures with borders of zeros.
-#include <algorithm>
-
 #include "base/format.h"
 #include "base/json.h"
 #include "layers/factories.h"
-#include "layers/float_io.h"
-#include "layers/strides.h"
+#include "layers/move_layer.h"
 
 namespace dvnn::layers {
-namespace {
-
-class Slice final : public CpuLayer {
- public:
-  Slice(std::vector<uint32_t> index, const TensorDesc& input)
-      : index_(std::move(index)), reader_(input) {}
-  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
-    const float* in = reader_.read(inputs[0]);
-    float* const result = Workspace::current().floats(index_.size());
-    for (size_t i = 0; i < index_.size(); ++i) result[i] = in[index_[i]];
-    write_nchw(result, outputs[0]);
-    return {};
-  }
-
- private:
-  std::vector<uint32_t> index_;  // of the input's element for each of the output's
-  FloatReader reader_;
-};
-
-class Pad final : public CpuLayer {
- public:
-  Pad(int left, int top, const TensorDesc& input, const TensorDesc& output)
-      : left_(left),
-        top_(top),
-        in_(input.shape),
-        out_(output.shape),
-        reader_(input),
-        result_(static_cast<size_t>(output.shape.elements()), 0.0f) {}
-  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
-    const float* in = reader_.read(inputs[0]);
-    for (int c = 0; c < in_.c(); ++c) {
-      for (int y = 0; y < in_.h(); ++y, in += in_.w()) {
-        const int64_t row = (int64_t{c} * out_.h() + y + top_) * out_.w() + left_;
-        std::copy(in, in + in_.w(), result_.begin() + row);
-      }
-    }
-    write_nchw(result_.data(), outputs[0]);
-    return {};
-  }
-
- private:
-  int left_, top_;
-  Shape in_, out_;
-  FloatReader reader_;
-  std::vector<float> result_;  // borders stay zero
-};
-
-}  // namespace
 
 Result<SliceAttributes> SliceAttributes::parse(const nlohmann::json& params) {
   constexpr int kMost = 1 << 28;
@@ -112,16 +61,12 @@ LayerResult SliceAttributes::create(Span<const TensorDesc> inputs,
     return Error{ErrorCode::kMalformed, "field 'begin' with step and the output " + to.to_string() +
                                             " leaves the input " + from.to_string()};
   }
-  Strides strides = strides_of(from);
-  int64_t first = 0;
+  MovedPart part = whole_part(to);
   for (size_t i = 0; i < rank; ++i) {
-    first += begin[i] * strides[i];
-    strides[i] *= step[i];
+    part.from[i] = begin[i];
+    part.step[i] = step[i];
   }
-  std::vector<uint32_t> index;
-  index.reserve(static_cast<size_t>(to.elements()));
-  walk(to, strides, first, [&](int64_t at) { index.push_back(static_cast<uint32_t>(at)); });
-  return std::unique_ptr<CpuLayer>(new Slice(std::move(index), inputs[0]));
+  return make_move_layer(inputs[0], outputs[0], part);
 }
 
 Result<PadAttributes> PadAttributes::parse(const nlohmann::json& params) {
@@ -158,7 +103,12 @@ LayerResult PadAttributes::create(Span<const TensorDesc> inputs,
     return Error{ErrorCode::kMalformed, "field 'left' with the other sides does not make " +
                                             to.to_string() + " of " + from.to_string()};
   }
-  return std::unique_ptr<CpuLayer>(new Pad(left, top, inputs[0], outputs[0]));
+  MovedPart part = whole_part(from);
+  part.to = {0, 0, top, left};
+  auto layer = std::make_unique<MoveLayer>(inputs, outputs[0]);
+  layer->add(0, part);
+  layer->add_border(part.to, part.count, 0);
+  return std::unique_ptr<CpuLayer>(std::move(layer));
 }
 
 }  // namespace dvnn::layers

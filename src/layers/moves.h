@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Moves the elements of one tensor to another, each once and as they are: between layouts, and
+// between binary16 and floats where the types differ. What goes where is worked out when a layer is
+// made, as boxes: parts in which both places are sums of multiples of indices. Threads share them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "base/span.h"
+#include "tensor/tensor.h"
+
+namespace dvnn::layers {
+
+/// A part of the target, and where its elements come from. Element i of axis k of the part is
+/// element to[k] + i of the target's axis k, and lies at from[a] + step[k] * i of the axis
+/// a = follows[k] of the source; each axis of the source is followed by one or by none.
+struct MovedPart {
+  static constexpr int kStays = -1;  // in place of an axis: the source is the same for all of them
+  using Axes = std::array<int, Shape::kMaxRank>;
+  Axes count = {}, to = {}, from = {}, step = {}, follows = {};
+};
+
+/// The part that is all of `to`, whose axes follow those of a source of the same rank.
+MovedPart whole_part(const Shape& to);
+
+class Moves {
+ public:
+  /// Both types are floats.
+  Moves(const TensorDesc& from, const TensorDesc& to) : from_(from), to_(to) {}
+  void add(const MovedPart& part);
+  /// Nothing is allocated. The tensors share no memory.
+  void run(const uint8_t* from, uint8_t* to) const;
+
+ private:
+  struct Axis {
+    int64_t count, from, to;  // elements from one to the next in either tensor
+  };
+  // A box is cut in tiles, of some elements along one axis or two, which are loops in themselves.
+  struct Tile {
+    const uint8_t* from;
+    uint8_t* to;
+    int64_t lines, line_from, line_to;  // rows of elements, or columns of what is turned
+    int64_t count, step_from, step_to;  // elements of a line
+    int64_t middle;
+  };
+  // Short lines that follow one another along a third axis, `middle`, go to or from memory
+  // together, so that whole cache lines do.
+  enum class Gather : uint8_t { kNone, kFrom, kTo };
+  struct Box {
+    int64_t from, to;  // of the first element
+    bool turns;        // lines lie across memory in the one, along it in the other
+    Gather gather;
+    Axis inner, lines, middle;
+    int64_t tile_inner, tile_lines, tile_middle;
+    std::vector<Axis> outer;  // the last one is the fastest
+    int64_t tiles, task;      // how many there are, and how many make a piece for a thread
+  };
+  struct Run {  // `repeats` times `count` indices, `period` apart, from `start` on
+    int64_t start, count, repeats, period;
+  };
+
+  std::vector<Run> runs_of(const MovedPart& part, int axis) const;
+  void add_box(const MovedPart& part, const std::array<Run, Shape::kMaxRank>& runs);
+  void finish_box(std::vector<Axis> axes, Box box);
+  void run_box(const Box& box, int64_t begin, int64_t end, const uint8_t* from, uint8_t* to) const;
+  void move_tile(const Box& box, const Tile& tile) const;
+  template <typename T>
+  void turn_tile(const Box& box, const Tile& tile) const;
+
+  TensorDesc from_, to_;
+  std::vector<Box> boxes_;
+  struct Task {
+    uint32_t box;
+    int64_t begin, end;
+  };
+  std::vector<Task> tasks_;
+};
+
+/// Returns whether any byte belongs to both.
+bool share_memory(const ConstTensorView& a, const TensorView& b);
+
+}  // namespace dvnn::layers

@@ -9,8 +9,8 @@
 
 namespace dvnn::gst {
 
-/// What `Make` returns, made when it is first asked for. Nothing is freed, because streams may
-/// still end while the process does.
+/// Returns what `Make` makes; it is made when it is first asked for. Nothing is freed, because
+/// streams may still end while the process does.
 template <auto Make>
 const auto& made_once() {
   static const auto* const made = new auto(Make());

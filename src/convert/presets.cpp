@@ -75,7 +75,8 @@ Result<Preset> read_preset(const std::string& name, const json& value, const jso
 // A name with more wrong letters is another name.
 constexpr size_t kMostSlips = 2;
 
-// How many letters must be put in, taken out or exchanged to make one of the other (Levenshtein).
+// Counts the letters that must be put in, taken out or exchanged to make one of the other
+// (Levenshtein).
 size_t slips_between(const std::string& a, const std::string& b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});

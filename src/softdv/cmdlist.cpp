@@ -148,7 +148,7 @@ int commit(dmp_dv_cmdlist list) {
   return 0;
 }
 
-// What a wait returns for an execution that took `spent` microseconds, or failed.
+// A wait returns this for an execution that took `spent` microseconds, or failed.
 int ended(dmp_dv_cmdlist list, int64_t spent) {
   if (spent == kFailed) {
     set_error("Not enough memory to run the command list");

@@ -63,7 +63,7 @@ T without_exceptions(const char* what, T failed, Work&& work) noexcept {
   return failed;
 }
 
-/// What the device tells about itself.
+/// Facts that the device tells about itself.
 using device::kUnifiedBufferBytes;
 constexpr int kConvFreqMhz = 100;
 constexpr int kMaxFcVectorSize = 16384;

@@ -36,7 +36,7 @@ std::string library_text(const network::DecoderInfo& decoder) {
   return " of library " + printable(library->get<std::string>());
 }
 
-// How many labels there are, and the first ones.
+// Says how many labels there are, and the first ones.
 std::string labels_text(const std::vector<std::string>& labels) {
   constexpr size_t kShown = 5;
   if (labels.empty()) return "no labels";

@@ -22,8 +22,8 @@ double alike_in_size(const Candidate& track, const Candidate& detection) {
   return heights * std::sqrt(heights * ratio(track.width, detection.width));
 }
 
-// How far a detection is from an expected box along an axis. Of what the frame's edge cuts, the
-// edge that is seen tells it.
+// Measures how far a detection is from an expected box along an axis. Of what the frame's edge
+// cuts, the edge that is seen tells it.
 double off(double track0, double track1, double detection0, double detection1, int cut) {
   if (cut < 0) return detection1 - track1;
   if (cut > 0) return detection0 - track0;

@@ -87,7 +87,7 @@ void RegionChooser::add_metas(GstBuffer* frame, const image::Corners& visible,
     if (!object.is_detection || views->size() == kMostRegions) continue;
     const gchar* label = g_quark_to_string(object.label);
     if (!types_.has("*") && !types_.has(label ? label : "")) continue;
-    // Who writes both kinds of metas means one thing.
+    // An element that writes both kinds of metas means one thing by them.
     const auto part = regions::part_of(object.box, visible);
     const auto is_it = [&](const RegionView& view) { return view.view.region == *part; };
     if (!part || std::any_of(views->begin(), views->end(), is_it)) continue;

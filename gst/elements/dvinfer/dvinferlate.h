@@ -5,8 +5,8 @@
 #include "elements/dvinfer/dvinferstate.h"
 #include "meta/viewmeta.h"
 
-/// Whether a frame of those regions may leave before its results; notes by when, and whose they
-/// are.
+/// Returns whether a frame of those regions may leave before its results; notes by when, and whose
+/// they are.
 bool gst_dv_infer_may_leave(GstDvInfer* self, GstBuffer* frame, dvnn::gst::InferItem* item);
 /// Fills the regions of such a frame for which there are slots, and leaves the others out.
 dvnn::Status gst_dv_infer_fill_at_once(GstDvInfer* self, GstBuffer* frame,

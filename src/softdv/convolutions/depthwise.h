@@ -60,7 +60,7 @@ class Depthwise {
   static constexpr int kNarrow = 16;          // columns: a row of them is not worth the way to it
   static constexpr int kSmallTile = 8 << 10;  // floats that stay in the first-level cache
 
-  // Of one chunk: weights (tap, channel) and bias, repeated until they fill vectors.
+  // One chunk's weights (tap, channel) and bias, repeated until they fill vectors.
   struct Kernel {
     AlignedVector<float> weights, bias;
     DepthwiseWeights both() const { return {weights.data(), bias.data()}; }
@@ -73,7 +73,7 @@ class Depthwise {
     // Convolves one row or two, which come before `last`, to floats or as `finish` says; returns
     // how many. Up to kBeyond floats after them are changed, too.
     int convolve(int row, int last, float* to, const RegisterFinish* finish);
-    // What a pooling of 2x2 makes of rows `row` and `row` + 1: `pixels` of them.
+    // Makes what a pooling of 2x2 makes of rows `row` and `row` + 1: `pixels` of them.
     void convolve_pooled(int row, int pixels, const RegisterFinish& finish);
     float* spare() { return spare_; }  // room for what one call makes
 
@@ -95,7 +95,7 @@ class Depthwise {
     return shape_.rows.kernel == 3 && shape_.rows.stride == 1 && shape_.columns.stride == 1 &&
            shape_.out_channels % kChunk == 0;
   }
-  // Where there are few columns and far more rows, they change places.
+  // Rows and columns change places where there are few columns and far more rows.
   bool is_turned() const {
     return 4 * shape_.columns.out <= shape_.rows.out && shape_.columns.out <= kNarrow &&
            shape_.rows.stride == 1 && shape_.out_channels % kChunk == 0;

@@ -26,8 +26,8 @@ struct Row {
   size_t count;  // floats
 };
 
-// Where the taps of the floats from `i` on begin. With a stride of 2 a vector has one pixel at
-// most.
+// Returns where the taps of the floats from `i` on begin. With a stride of 2 a vector has one pixel
+// at most.
 template <int kStride>
 HWY_INLINE size_t FirstTap(size_t i) {
   return kStride == 1 ? i : 2 * (i - i % 8) + i % 8;

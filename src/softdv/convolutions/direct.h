@@ -29,10 +29,10 @@ class Direct {
   int out_rows() const { return shape_.rows.out; }
   int out_columns() const { return shape_.columns.out; }
 
-  /// What some threads are to share.
+  /// Cuts the convolution into shares for some threads.
   Shares shares(int threads) const { return choose_shares(cuts_, threads); }
   bool is_one_row() const { return shape_.rows.out == 1; }
-  /// Where there is one row, bands are best cut at multiples of these pixels.
+  /// Bands of a single row are best cut at multiples of these pixels.
   static constexpr int kPixels = 14;
 
   /// Convolves rows `rows` (or columns `columns` of the only row) of group `group`. `from` is the

@@ -138,8 +138,8 @@ class OneDnnConvolution : public Convolution {
 
 namespace {
 
-// Whether each output along an axis has a tap within the source. Version 3.7 reads out of bounds if
-// one has none.
+// Returns whether each output along an axis has a tap within the source. Version 3.7 reads out of
+// bounds if one has none.
 bool every_output_sees_the_source(const ConvAxis& axis) {
   for (int out = 0; out < axis.out; ++out) {
     const int start = out * axis.stride - axis.before;

@@ -19,7 +19,7 @@ namespace dvnn::softdv {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// What poolings take: the larger of `v` and `best`, which is no NaN; `best` where `v` is NaN.
+// Poolings take the larger of `v` and `best`, which is no NaN; `best` where `v` is NaN.
 template <typename V>
 HWY_INLINE V Larger(V v, V best) {
 #if HWY_ARCH_X86

@@ -15,7 +15,7 @@ enum class RegisterActivation : uint8_t {
   kRelu6,   // at least 0, at most 6
 };
 
-/// Where finished results go: the first pixel of the first panel's first chunk.
+/// The way of finished results, from the first pixel of the first panel's first chunk on.
 struct RegisterFinish {
   half_t* to;
   const half_t* addend;  // lies as `to` does; null: nothing is added

@@ -14,7 +14,7 @@ int quotient_up(int a, int b) {
 
 Shares choose_shares(const Cuts& cuts, int threads) {
   constexpr double kShareMacs = 4e5, kManyMacs = 2e7;
-  // What is soon done gains less by even shares than it loses by reading weights and source again.
+  // Short work gains less by even shares than it loses by reading weights and source again.
   constexpr int kSharesOfThread = 4, kFewSharesOfThread = 2;
   int wanted = 1;
   if (threads > 1) {

@@ -14,7 +14,7 @@ struct Group {
   int index, count;
 };
 
-/// How a convolution may be cut.
+/// The ways in which a convolution may be cut.
 struct Cuts {
   int units;          // rows, or pixels of the only row: so many bands at most
   int least_bands;    // so many are small enough for the cache

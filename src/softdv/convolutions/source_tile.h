@@ -7,15 +7,15 @@
 
 namespace dvnn::softdv {
 
-/// What is read along one axis.
+/// The places that are read along one axis.
 struct Reach {
   int start;  // the first source position, below 0 if it is a zero before the source
   int step;   // from each position to the next one that is read
   int count;
 };
 
-/// What results first..last-1 of an axis are made of. Kernels of one tap leave out what lies
-/// between the strides, unless `keep_between`.
+/// Returns what results first..last-1 of an axis are made of. Kernels of one tap leave out what
+/// lies between the strides, unless `keep_between`.
 Reach reach(const ConvAxis& axis, int first, int last, bool keep_between);
 
 /// One chunk of `from`, which is the whole source in chunks, as (row, column, `pixel`) floats.

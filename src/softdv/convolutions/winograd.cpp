@@ -11,7 +11,7 @@
 namespace dvnn::softdv {
 namespace {
 
-// What a thread has at hand beside the weights: floats of transformed tiles, and of their sums.
+// Floats that a thread has at hand beside the weights: of transformed tiles, and of their sums.
 // More where the weights come from beyond its caches, so that they come less often.
 constexpr int64_t kTileFloats = 64 << 10, kLargeTileFloats = 128 << 10, kManyWeights = 256 << 10;
 

@@ -95,7 +95,7 @@ void close_up(float* values, size_t pixels, size_t channels) {
   }
 }
 
-// What follows the convolution, if that can be done while the sums are in registers.
+// Returns what follows the convolution, if that can be done while the sums are in registers.
 std::optional<RegisterFinish> finish_in_registers(const ChunkRun& chunk_run, const half_t* operand,
                                                   half_t* to) {
   using device::Activation;
@@ -202,7 +202,7 @@ void run_winograd(const Winograd& winograd, const half_t* from, const Finish& fi
                  });
 }
 
-// How a depthwise convolution is cut: `bands` of rows, each by `groups` of chunks.
+// A depthwise convolution is cut like this: `bands` of rows, each by `groups` of chunks.
 Shares share_depthwise(int threads, int rows, int chunks) {
   constexpr int kSharesOfThread = 2, kLeastRows = 4;
   if (threads == 1) return {1, 1};

@@ -13,7 +13,7 @@ struct ChunkRun {
   const ConvKernel* kernel;  // null, or one that works_in_chunks()
   bool hwc;
 
-  /// Whether a run that is so reduced can be done like that.
+  /// Returns whether a run that is so reduced can be done like that.
   static bool suits(const Reduction& reduction) {
     return !reduction.on() || reduction.keeps_channels_apart();
   }

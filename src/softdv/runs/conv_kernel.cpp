@@ -126,9 +126,9 @@ void unpack(const SoftRun& run, std::vector<float>* weights, std::vector<float>*
   }
 }
 
-// How many bands: more the more work there is to share, and each small enough that its result stays
-// in the second-level cache for what follows. Not by the number of threads: oneDNN may sum up in
-// another order where the band has another shape, and results must not depend on threads.
+// Chooses the number of bands: more the more work there is to share, and each small enough that its
+// result stays in the second-level cache for what follows. Not by the number of threads: oneDNN may
+// sum up in another order where the band has another shape, and results must not depend on threads.
 int count_bands(const WorkingShape& result, double macs) {
   constexpr double kBandBytes = 512 << 10;
   constexpr struct {

@@ -14,14 +14,14 @@ WorkingShape working_shape(device::Dims dims, bool hwc);
 class Reduction {
  public:
   Reduction(const SoftRun& run, bool hwc);
-  /// Whether there is any.
+  /// Says whether there is any.
   bool on() const { return kind_ != device::PoolKind::kNone || normalises_; }
-  /// Whether a channel's results are made of that channel alone.
+  /// Says whether a channel's results are made of that channel alone.
   bool keeps_channels_apart() const { return !normalises_; }
-  /// Whether each row of `out` is the largest of two rows of `in`, by two columns: all windows lie
-  /// in the tensor side by side.
+  /// Says whether each row of `out` is the largest of two rows of `in`, by two columns: all windows
+  /// lie in the tensor side by side.
   bool halves(const WorkingShape& in, const WorkingShape& out) const;
-  /// Whether the element-wise addition of the run comes before it.
+  /// Says whether the element-wise addition of the run comes before it.
   bool follows_addition() const { return on() && kind_ != device::PoolKind::kAverage; }
   /// The rows of its input that its rows `band` need, at least one.
   Band input_rows(const WorkingShape& in, Band band) const;

@@ -21,4 +21,51 @@ START_TEST(arrays_are_resampled_along_their_axes) {
 }
 END_TEST
 
-DVNN_TESTS(resize, arrays_are_resampled_along_their_axes)
+// The sums of arrays of any rank, of a picture with an axis more.
+static std::vector<float> as_array(json params, const std::vector<float>& values, const Shape& from,
+                                   const Shape& to) {
+  params["sizes"].insert(params["sizes"].begin(), 1);
+  const TensorDesc in = plain({1, from.n(), from.c(), from.h(), from.w()});
+  const TensorDesc out = plain({1, to.n(), to.c(), to.h(), to.w()});
+  auto layer = create_layer("Resize", params, {&in, 1}, {&out, 1});
+  ck_assert(layer.ok());
+  std::vector<float> made(static_cast<size_t>(out.shape.elements()));
+  const ConstTensorView view = {in, reinterpret_cast<const uint8_t*>(values.data())};
+  const TensorView result = {out, reinterpret_cast<uint8_t*>(made.data())};
+  ck_assert(layer.value()->run({&view, 1}, {&result, 1}).ok());
+  return made;
+}
+
+START_TEST(pictures_in_any_layout_are_resampled_like_arrays) {
+  const Shape from = {2, 19, 13, 300};
+  const int sizes[][2] = {{26, 600}, {13, 77}, {40, 300}, {5, 299}};
+  std::vector<float> values(static_cast<size_t>(from.elements()));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 7919 % 2001) / 8;
+  for (const char* mode : {"linear", "nearest", "cubic"}) {
+    for (const auto& size : sizes) {
+      const Shape to = {2, 19, size[0], size[1]};
+      const json params = {{"mode", mode}, {"sizes", {2, 19, size[0], size[1]}}};
+      const std::vector<float> wanted = as_array(params, values, from, to);
+      for (unsigned form = 0; form < 36; ++form) {
+        const Layout layouts[] = {Layout::kNchw, Layout::kWhc8, Layout::kHwc8};
+        const ElementType types[] = {ElementType::kFloat16, ElementType::kFloat32};
+        const TensorDesc in = {types[form % 2], layouts[form / 2 % 3], from};
+        const TensorDesc out = {types[form / 6 % 2], layouts[form / 12], to};
+        std::vector<uint8_t> source(static_cast<size_t>(in.bytes()));
+        std::vector<uint8_t> found(static_cast<size_t>(out.bytes())), expected = found;
+        write_nchw(values.data(), {in, source.data()});
+        write_nchw(wanted.data(), {out, expected.data()});
+        auto layer = create_layer("Resize", params, {&in, 1}, {&out, 1});
+        ck_assert(layer.ok());
+        const ConstTensorView view = {in, source.data()};
+        const TensorView result = {out, found.data()};
+        ck_assert(layer.value()->run({&view, 1}, {&result, 1}).ok());
+        ck_assert_msg(found == expected, "%s to %dx%d, form %u", mode, size[1], size[0], form);
+      }
+    }
+  }
+}
+END_TEST
+
+DVNN_TESTS(resize, arrays_are_resampled_along_their_axes,
+           pictures_in_any_layout_are_resampled_like_arrays)

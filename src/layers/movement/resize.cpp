@@ -12,6 +12,7 @@
 #include "base/share.h"
 #include "layers/factories.h"
 #include "layers/float_layer.h"
+#include "layers/movement/resize_picture.h"
 #include "tensor/tensor_json.h"
 
 namespace dvnn::layers {
@@ -26,20 +27,6 @@ constexpr const char* kResizeModes[] = {"nearest", "linear", "cubic"};
 constexpr const char* kCoordinates[] = {"half_pixel",    "half_pixel_symmetric", "asymmetric",
                                         "align_corners", "pytorch_half_pixel",   "crop_and_resize"};
 constexpr const char* kRoundings[] = {"prefer_floor", "prefer_ceil", "floor", "ceil"};
-
-struct Tap {
-  int from;
-  float weight;
-};
-
-// One axis: result i is the sum of taps[first[i]] .. taps[first[i + 1] - 1].
-struct AxisTaps {
-  int in = 1, out = 1;
-  std::vector<uint32_t> first = {0};
-  std::vector<Tap> taps;
-  std::vector<bool> outside;  // the result is the value outside
-  bool changes = false;
-};
 
 // The rule along one axis: sizes, and the scale and part of the input that the model gives.
 struct AxisRule {
@@ -101,24 +88,25 @@ void add_taps(const ResizeAttributes& a, const AxisRule& axis, double x, AxisTap
   const int last = axis.in - 1;
   if (a.mode == ResizeMode::kNearest) {
     const auto at = static_cast<int>(std::clamp(rounded(a.rounding, x), 0.0, double(last)));
-    taps->taps.push_back({at, 1});
+    taps->from.push_back(at);
+    taps->weights.push_back(1);
     return;
   }
   // Antialiased, a filter is as wide as the elements that fall together.
   const double narrow = a.antialias && axis.scale < 1 ? axis.scale : 1;
   const double reach = (a.mode == ResizeMode::kCubic ? 2 : 1) / narrow;
   const bool unit_sum = a.exclude_outside || narrow < 1;
-  const size_t begin = taps->taps.size();
+  const size_t begin = taps->from.size();
   double sum = 0;
   for (double at = std::floor(x - reach) + 1; at < x + reach; ++at) {
     const double weight = weight_at(a, (at - x) * narrow);
     if (weight == 0 || (a.exclude_outside && (at < 0 || at > last))) continue;
     sum += weight;
-    taps->taps.push_back(
-        {static_cast<int>(std::clamp(at, 0.0, double(last))), static_cast<float>(weight)});
+    taps->from.push_back(static_cast<int32_t>(std::clamp(at, 0.0, double(last))));
+    taps->weights.push_back(static_cast<float>(weight));
   }
-  for (size_t i = begin; unit_sum && sum != 0 && i < taps->taps.size(); ++i) {
-    taps->taps[i].weight = static_cast<float>(static_cast<double>(taps->taps[i].weight) / sum);
+  for (size_t i = begin; unit_sum && sum != 0 && i < taps->weights.size(); ++i) {
+    taps->weights[i] = static_cast<float>(static_cast<double>(taps->weights[i]) / sum);
   }
 }
 
@@ -133,33 +121,22 @@ AxisTaps taps_of(const ResizeAttributes& a, const AxisRule& axis) {
     const double x = source_of(a, axis, i);
     taps.outside.push_back(crops && (x < 0 || x > axis.in - 1));
     if (!taps.outside.back()) add_taps(a, axis, x, &taps);
-    taps.first.push_back(static_cast<uint32_t>(taps.taps.size()));
+    taps.end_result();
   }
   return taps;
 }
 
-// (outer, in, inner) to (outer, out, inner).
 // Results begin..end-1 along an axis, of `inner` elements each.
 void apply_part(const AxisTaps& axis, size_t begin, size_t end, int64_t inner, float extrapolation,
                 const float* in, float* out) {
+  kernels::mix_along(axis.taps(), begin, end, 0, in, static_cast<size_t>(inner),
+                     out + static_cast<int64_t>(begin) * inner);
   for (size_t i = begin; i < end; ++i) {
-    float* const to = out + static_cast<int64_t>(i) * inner;
-    const size_t first = axis.first[i], last = axis.first[i + 1];
-    const Tap* const taps = axis.taps.data();
-    if (inner == 1 && last - first == 2) {  // a line between two neighbours of a row
-      to[0] = 0.0f + taps[first].weight * in[taps[first].from] +
-              taps[first + 1].weight * in[taps[first + 1].from];
-      continue;
-    }
-    std::fill(to, to + inner, axis.outside[i] ? extrapolation : 0.0f);
-    for (size_t t = first; t < last; ++t) {
-      const float* from = in + taps[t].from * inner;
-      const float weight = taps[t].weight;
-      for (int64_t k = 0; k < inner; ++k) to[k] += weight * from[k];
-    }
+    if (axis.outside[i]) std::fill_n(out + static_cast<int64_t>(i) * inner, inner, extrapolation);
   }
 }
 
+// (outer, in, inner) to (outer, out, inner).
 void apply(const AxisTaps& axis, int64_t outer, int64_t inner, float extrapolation, const float* in,
            float* out) {
   const auto made = static_cast<size_t>(axis.out);
@@ -298,6 +275,10 @@ LayerResult ResizeAttributes::create(Span<const TensorDesc> inputs,
   DVNN_ASSIGN(const auto rules, rules_of(*this, shape));
   std::vector<AxisTaps> axes;
   for (const AxisRule& rule : rules) axes.push_back(taps_of(*this, rule));
+  if (shape.rank == 4 && !axes[0].changes && !axes[1].changes) {
+    auto layer = make_picture_resize(axes[2], axes[3], inputs[0], outputs[0]);
+    if (layer) return LayerResult(std::move(layer));
+  }
   const size_t count = most_elements(axes);
   return make_float_layer(
       inputs, outputs,

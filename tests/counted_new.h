@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts what C++ code allocates in the thread that asks, to be included by one source of a program
-// alone: it replaces the program's operator new.
+// Counts what C++ code allocates in the thread that asks, and notes the largest piece of any
+// thread. One source of a program alone may include it: it replaces the program's operator new.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
@@ -10,9 +11,22 @@
 namespace dvnn::test {
 
 inline thread_local size_t counted_news = 0;
+inline std::atomic<size_t> largest_piece{0};
+
+/// Notes a piece of memory that other allocators than operator new give, too.
+inline void note_piece(size_t size) {
+  size_t before = largest_piece;
+  while (size > before && !largest_piece.compare_exchange_weak(before, size)) {
+  }
+}
+
+inline void count_new(size_t size) {
+  ++counted_news;
+  note_piece(size);
+}
 
 inline void* counted_new(size_t size, size_t alignment) {
-  ++counted_news;
+  count_new(size);
   const size_t whole = (size + alignment - 1) / alignment * alignment;
   void* memory = std::aligned_alloc(alignment, whole > 0 ? whole : alignment);
   if (!memory) throw std::bad_alloc();
@@ -28,7 +42,7 @@ void* operator new(size_t size, std::align_val_t alignment) {
   return dvnn::test::counted_new(size, static_cast<size_t>(alignment));
 }
 void* operator new(size_t size, const std::nothrow_t&) noexcept {
-  ++dvnn::test::counted_news;
+  dvnn::test::count_new(size);
   return std::malloc(size);
 }
 // Not inlined: the compiler would see free() of what a new expression made, and warn.

@@ -5,12 +5,14 @@
     test_demo.py SOURCE_FOLDER BUILD_FOLDER
 """
 import os
-import pty
 import re
 import subprocess
 import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from terminal import on_terminal  # noqa: E402
 
 SOURCE, BUILD = map(os.path.abspath, sys.argv[1:3])
 DEMO = os.path.join(SOURCE, "pipelines", "demo")
@@ -27,21 +29,10 @@ def run(*args, **more):
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=200, **more)
 
 
-def on_terminal(*args):
+def demo_on_terminal(*args):
     """Its status, and all that it says on a terminal."""
-    ours, theirs = pty.openpty()
-    done = subprocess.Popen([DEMO, *args], env=environment(TERM="xterm"), stdin=subprocess.DEVNULL, stdout=theirs,
-                            stderr=theirs)
-    os.close(theirs)
-    said = b""
-    while True:
-        try:
-            part = os.read(ours, 4096)
-        except OSError:  # the other end is closed
-            break
-        said += part
-    os.close(ours)
-    return done.wait(), said.decode()
+    status, said = on_terminal([DEMO, *args], env=environment(TERM="xterm"))
+    return status, said.decode()
 
 
 class Demo(unittest.TestCase):
@@ -54,7 +45,7 @@ class Demo(unittest.TestCase):
 
     def test_clip_is_annotated_and_told(self):
         output = self.path("out.webm")
-        status, said = on_terminal("--output", output)
+        status, said = demo_on_terminal("--output", output)
         self.assertEqual(status, 0, said)
         frames = re.search(r"Objects were found in (\d+) of (\d+) frames", said)
         self.assertTrue(frames, said)

@@ -5,12 +5,14 @@
     check_manners.py DVNET NETWORK.dvn
 """
 import os
-import pty
 import re
 import subprocess
 import sys
 import tempfile
 import xml.dom.minidom
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from terminal import on_terminal  # noqa: E402
 
 CODES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "pipelines", "codes", "codes.")
 DVNET, NETWORK = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
@@ -63,34 +65,21 @@ def check_help():
     check("4 labels: background, QR code, barcode, marker" in run("inspect", NETWORK).stdout, "inspect names labels")
 
 
-def on_terminal(*args):
-    """stderr on a terminal."""
-    ours, theirs = pty.openpty()
-    done = subprocess.Popen([DVNET, *args], stdout=subprocess.DEVNULL, stderr=theirs)
-    os.close(theirs)
-    said = b""
-    while True:
-        try:
-            part = os.read(ours, 4096)
-        except OSError:  # the other end is closed
-            break
-        if not part:
-            break
-        said += part
-    os.close(ours)
-    return done.wait(), said
+def told_on_terminal(*args):
+    """Its status, and stderr on a terminal."""
+    return on_terminal([DVNET, *args], only_stderr=True)
 
 
 def check_progress():
     bench = ["bench", "network", NETWORK, "-n", "20"]
     check(run(*bench).stderr == "", "progress in a pipe")
-    status, said = on_terminal(*bench)
+    status, said = told_on_terminal(*bench)
     check(status == 0 and b"of 20" in said, "no progress on a terminal: %r" % said)
     check(said.endswith(b"\r\x1b[K"), "the line stays: %r" % said)
-    status, said = on_terminal("doctor", "--network", NETWORK)
+    status, said = told_on_terminal("doctor", "--network", NETWORK)
     check(b"looking at the network" in said and said.endswith(b"\r\x1b[K"), "doctor does not say what it does: %r" % said)
     # Finding out which layers may have 8 bits takes longest of a conversion.
-    status, said = on_terminal("convert", CODES + "prototxt", CODES + "caffemodel", "-o", "q.dvn", "--quantize")
+    status, said = told_on_terminal("convert", CODES + "prototxt", CODES + "caffemodel", "-o", "q.dvn", "--quantize")
     check(status == 0 and re.search(rb"16 bits, run \d+ of \d+", said), "no progress: %r" % said)
     check(said.endswith(b"\r\x1b[K"), "the line stays: %r" % said)
 

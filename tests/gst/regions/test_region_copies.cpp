@@ -2,61 +2,13 @@
 // Regions are looked at without copies: whatever memory a pipeline takes while frames pass is
 // smaller than the smallest region's pixels.
 #include <algorithm>
-#include <atomic>
-#include <cstdlib>
-#include <new>
 #include <string>
 
+#include "counted_new.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "streams.h"
 
 using namespace dvnn::test;
-
-namespace {
-
-// The largest piece of memory that was taken since somebody looked, in any thread, by C++ code or
-// as a buffer's.
-std::atomic<size_t> largest{0};
-
-void note(size_t size) {
-  size_t before = largest;
-  while (size > before && !largest.compare_exchange_weak(before, size)) {
-  }
-}
-
-}  // namespace
-
-void* operator new(size_t size) {
-  note(size);
-  if (void* memory = std::malloc(size > 0 ? size : 1)) return memory;
-  throw std::bad_alloc();
-}
-void* operator new(size_t size, std::align_val_t alignment) {
-  note(size);
-  const auto step = static_cast<size_t>(alignment);
-  if (void* memory = std::aligned_alloc(step, (size + step) / step * step)) return memory;
-  throw std::bad_alloc();
-}
-void* operator new(size_t size, const std::nothrow_t&) noexcept {
-  note(size);
-  return std::malloc(size > 0 ? size : 1);
-}
-// Not inlined: the compiler would see free() of what a new expression made, and warn.
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, const std::nothrow_t&) noexcept {
-  std::free(memory);
-}
 
 // GStreamer's allocator of system memory, but it notes sizes.
 struct NotingAllocator {
@@ -70,7 +22,7 @@ G_DEFINE_TYPE(NotingAllocator, noting_allocator, GST_TYPE_ALLOCATOR)
 
 static GstMemory* noting_allocator_alloc(GstAllocator*, gsize size, GstAllocationParams* params) {
   static GstAllocator* const system = gst_allocator_find(GST_ALLOCATOR_SYSMEM);
-  note(size);
+  note_piece(size);
   return gst_allocator_alloc(system, size, params);
 }
 
@@ -104,9 +56,9 @@ GstBuffer* frame_of(GstBuffer* picture) {
 size_t largest_of(const std::string& description) {
   GstHarness* h = chain(description, video_caps("RGB", kWidth, kHeight));
   GstBuffer* picture = noise("RGB", kWidth, kHeight);
-  largest = 0;
+  largest_piece = 0;
   for (int i = 0; i < 5; ++i) gst_buffer_unref(gst_harness_push_and_pull(h, frame_of(picture)));
-  const size_t found = largest;
+  const size_t found = largest_piece;
   gst_buffer_unref(picture);
   gst_harness_teardown(h);
   return found;

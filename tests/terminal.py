@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a program whose output is a terminal, as a person sees it."""
+import os
+import pty
+import subprocess
+
+
+def on_terminal(command, only_stderr=False, env=None):
+    """Its exit status, and the bytes that it writes there."""
+    ours, theirs = pty.openpty()
+    stdout = subprocess.DEVNULL if only_stderr else theirs
+    done = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=stdout, stderr=theirs)
+    os.close(theirs)
+    said = b""
+    while True:
+        try:
+            part = os.read(ours, 4096)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        said += part
+    os.close(ours)
+    return done.wait(), said

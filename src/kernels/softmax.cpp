@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "kernels/exp_plain.h"
+#include "kernels/transpose.h"
 
 #ifndef DVNN_KERNELS_SOFTMAX_ONCE
 #define DVNN_KERNELS_SOFTMAX_ONCE
@@ -56,8 +57,45 @@ HWY_INLINE float LargestOfRow(const float* row, size_t count) {
   return top;
 }
 
+// Short rows are turned, so that vectors hold the same element of many. The sums are those of
+// sum_of_row().
+constexpr size_t kMostShort = 16, kTurnedRows = 64;
+void SoftmaxShortRows(float* rows, size_t some, size_t count) {
+  HWY_ALIGN float turned[kMostShort * kTurnedRows];
+  const auto stride = static_cast<ptrdiff_t>(count);
+  auto words = [](float* floats) { return reinterpret_cast<uint32_t*>(floats); };
+  transpose(words(rows), stride, words(turned), kTurnedRows, count, some);
+  float* const first = turned;
+  ForEachVector(some, [=](auto d, size_t i) HWY_ATTR {
+    auto top = hn::LoadU(d, first + i);
+    for (size_t k = 1; k < count; ++k) top = MaxOf(top, hn::LoadU(d, first + k * kTurnedRows + i));
+    auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
+    for (size_t k = 0; k < count; ++k) {
+      float* const at = first + k * kTurnedRows + i;
+      const auto power = Exp(d, hn::Sub(hn::LoadU(d, at), top));
+      hn::StoreU(power, d, at);
+      if (k % 4 == 0) s0 = hn::Add(s0, power);
+      if (k % 4 == 1) s1 = hn::Add(s1, power);
+      if (k % 4 == 2) s2 = hn::Add(s2, power);
+      if (k % 4 == 3) s3 = hn::Add(s3, power);
+    }
+    const auto sum = hn::Add(hn::Add(s0, s1), hn::Add(s2, s3));
+    for (size_t k = 0; k < count; ++k) {
+      float* const at = first + k * kTurnedRows + i;
+      hn::StoreU(hn::Div(hn::LoadU(d, at), sum), d, at);
+    }
+  });
+  transpose(words(turned), kTurnedRows, words(rows), stride, some, count);
+}
+
 // Blocks of rows at a time, so that short rows fill whole vectors of exponentials too.
 void SoftmaxRows(float* rows, size_t count_rows, size_t count) {
+  for (; count <= kMostShort && count_rows >= hn::Lanes(hn::ScalableTag<float>());) {
+    const size_t some = std::min(count_rows, kTurnedRows);
+    SoftmaxShortRows(rows, some, count);
+    rows += some * count;
+    count_rows -= some;
+  }
   constexpr size_t kBlockFloats = 2048;
   const size_t block = std::max<size_t>(1, kBlockFloats / count);
   for (size_t first = 0; first < count_rows; first += block) {

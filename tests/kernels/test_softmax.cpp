@@ -33,7 +33,10 @@ END_TEST
 
 START_TEST(rows_are_those_of_the_plain_form) {
   for (size_t count = 1; count <= 70; ++count) {
-    check(test::seeded_floats(3 * count, static_cast<unsigned>(count), -20, 20), 3, count, 1);
+    for (size_t rows : {3, 150}) {
+      check(test::seeded_floats(rows * count, static_cast<unsigned>(count), -20, 20), rows, count,
+            1);
+    }
   }
 }
 END_TEST

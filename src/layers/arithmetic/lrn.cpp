@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
 
 #include "base/json.h"
+#include "base/share.h"
+#include "kernels/local_response.h"
 #include "layers/factories.h"
 #include "layers/float_layer.h"
 
@@ -38,25 +39,25 @@ LayerResult LrnAttributes::create(Span<const TensorDesc> inputs,
   if (shape.rank < 2) return Error{ErrorCode::kMalformed, "needs channels"};
   return make_float_layer(
       inputs, outputs, [a = *this, split = split_at(shape, 1)](const float* const* in, float* out) {
-        const auto channels = static_cast<int64_t>(split.count);
-        const auto plane = static_cast<int64_t>(split.inner);
-        const int before = (a.size - 1) / 2, after = a.size - 1 - before;
-        const float factor = a.alpha / static_cast<float>(a.size);
-        const float* picture = in[0];
-        for (size_t n = 0; n < split.outer; ++n, picture += channels * plane) {
-          for (int64_t c = 0; c < channels; ++c, out += plane) {
-            std::fill(out, out + plane, 0.0f);
-            const int64_t last = std::min(c + after, channels - 1);
-            for (int64_t k = std::max<int64_t>(c - before, 0); k <= last; ++k) {
-              const float* of = picture + k * plane;
-              for (int64_t i = 0; i < plane; ++i) out[i] += of[i] * of[i];
-            }
-            const float* own = picture + c * plane;
-            for (int64_t i = 0; i < plane; ++i) {
-              out[i] = own[i] * std::pow(a.bias + factor * out[i], -a.beta);
-            }
+        const auto window = static_cast<size_t>(a.size);
+        const size_t before = (window - 1) / 2, after = window - 1 - before;
+        const kernels::LocalResponse by = {a.bias, a.alpha / static_cast<float>(a.size), a.beta};
+        // Each task some channels, for which the lines that they share stay in the cache.
+        constexpr size_t kTaskChannels = 16, kLine = 1 << 10;
+        const size_t channels = split.count, plane = split.inner;
+        const size_t groups = (channels + kTaskChannels - 1) / kTaskChannels;
+        const size_t lines = (plane + kLine - 1) / kLine;
+        share(static_cast<int>(split.outer * groups * lines), [&](int task) {
+          const auto i = static_cast<size_t>(task);
+          const size_t at = i % lines * kLine, count = std::min(kLine, plane - at);
+          const size_t begin = i / lines % groups * kTaskChannels;
+          const size_t picture = i / lines / groups * channels * plane + at;
+          for (size_t c = begin; c < std::min(channels, begin + kTaskChannels); ++c) {
+            const size_t first = c - std::min(c, before), last = std::min(c + after, channels - 1);
+            kernels::normalise_local(by, in[0] + picture + first * plane, plane, last - first + 1,
+                                     in[0] + picture + c * plane, out + picture + c * plane, count);
           }
-        }
+        });
       });
 }
 

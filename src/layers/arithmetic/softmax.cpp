@@ -19,17 +19,16 @@ class Softmax final : public CpuLayer {
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
     const float* in = reader_.read(inputs[0]);
     float* out = writer_.begin(outputs[0]);
-    if (in != out) {
-      std::memcpy(out, in, split_.outer * split_.count * split_.inner * sizeof(float));
-    }
     // Each task some of the rows, or of the groups of columns.
     constexpr size_t kTaskFloats = 1 << 14;
     const size_t group = split_.count * split_.inner;
     const size_t some = std::max<size_t>(1, kTaskFloats / group);
     share(static_cast<int>((split_.outer + some - 1) / some), [&](int i) {
       const size_t first = static_cast<size_t>(i) * some;
-      kernels::softmax(out + first * group, std::min(some, split_.outer - first), split_.count,
-                       split_.inner);
+      const size_t rows = std::min(some, split_.outer - first);
+      float* const to = out + first * group;
+      if (in != out) std::memcpy(to, in + first * group, rows * group * sizeof(float));
+      kernels::softmax(to, rows, split_.count, split_.inner);
     });
     writer_.finish(outputs[0]);
     return {};

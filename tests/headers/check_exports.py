@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what the binaries export with what the public headers declare: nothing else, and
-nothing missing.
+"""Compares what the binaries export with what the public headers declare, and with what the Debian
+packages list: nothing else, and nothing missing.
 
     check_exports.py INCLUDE_FOLDER ACCESS_HEADER BINARY...
 """
@@ -93,6 +93,16 @@ def expected(name, include, access):
     raise SystemExit(f"{name}: of no known kind")
 
 
+def listed(name, include):
+    """What debian/*.symbols lists of an unversioned library, or None if it lists nothing of it."""
+    for path in glob.glob(os.path.join(include, "..", "debian", "*.symbols")):
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        if name.startswith(lines[0].split()[0]):
+            return {line.split("@Base")[0].strip() for line in lines if "@Base" in line} or None
+    return None
+
+
 def main():
     include, access, binaries = sys.argv[1], sys.argv[2], sys.argv[3:]
     failures = 0
@@ -112,6 +122,10 @@ def main():
             for symbol in sorted(wanted.get(version, set()) - found.get(version, set())):
                 print(f"  FAILED: does not export {symbol}, which a header declares")
                 failures += 1
+        packaged = listed(name, include)
+        for symbol in sorted(packaged ^ found[""]) if packaged else []:
+            print(f"  FAILED: {symbol} is exported or in debian/*.symbols, but not both")
+            failures += 1
     return 1 if failures or not binaries else 0
 
 

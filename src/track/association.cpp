@@ -14,12 +14,28 @@ image::Corners grown(const image::Corners& box, double x, double y) {
 // Looks below this are those of another thing.
 constexpr double kAlike = 0.5;
 
+double ratio(double a, double b) {
+  return std::min(a, b) / std::max(a, b);
+}
+
+// How much of a thing the frame's edge shows changes as fast as it moves: what may be seen of it,
+// where it may be off by the slack, is as good as what is expected.
+double alike_in_length(double expected, double whole, double slack, bool cut, double found) {
+  if (!cut) return ratio(expected, found);
+  const double least = std::max(0.0, expected - 2 * slack);
+  const double most = std::min(whole, expected + 2 * slack);
+  return found < least ? found / least : found > most ? most / found : 1;
+}
+
 // Things far away are small: whoever is of another size is another. Heights say more, as widths
 // change with every step.
 double alike_in_size(const Candidate& track, const Candidate& detection) {
-  const auto ratio = [](double a, double b) { return std::min(a, b) / std::max(a, b); };
-  const double heights = ratio(track.height, detection.height);
-  return heights * std::sqrt(heights * ratio(track.width, detection.width));
+  const double widths = alike_in_length(track.width, track.whole_width, track.slack_x,
+                                        track.cut_x != 0 || detection.cut_x != 0, detection.width);
+  const double heights =
+      alike_in_length(track.height, track.whole_height, track.slack_y,
+                      track.cut_y != 0 || detection.cut_y != 0, detection.height);
+  return heights * std::sqrt(heights * widths);
 }
 
 // Measures how far a detection is from an expected box along an axis. Of what the frame's edge

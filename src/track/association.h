@@ -24,11 +24,12 @@ struct Candidate {
   int class_id = 0;
   image::Corners box;
   double slack_x = 0, slack_y = 0;  // tracks: how far off the box may be
-  // Tracks: which edge of the box is that of the frame: -1 the lower one, 1 the higher one.
+  // Which edge of the box is that of the frame: -1 the lower one, 1 the higher one.
   int cut_x = 0, cut_y = 0;
   // Tracks: of how far off a detection may be there. 0: overlaps alone tell.
   double variance_x = 0, variance_y = 0;
-  double width = 0, height = 0;  // as they are remembered
+  double width = 0, height = 0;              // as they are remembered, of what the frame shows
+  double whole_width = 0, whole_height = 0;  // tracks: with what the frame's edge hides
   Span<const float> embedding;
   float scale = 1;  // of the embedding
 };

@@ -88,6 +88,14 @@ void BoxFilter::correct(const image::Corners& measured, double deviation) {
   axes_[1].v = std::clamp(axes_[1].v, -limit, limit);
 }
 
+void BoxFilter::set_extent(int axis, double extent, int hidden) {
+  Axis& length = axes_[2 + axis];
+  axes_[axis].x += hidden * (extent - length.x) / 2;
+  length.x = extent;
+  length.v = 0;
+  size_ = size_of(axes_[2].x, axes_[3].x);
+}
+
 image::Corners BoxFilter::box() const {
   const double half_width = std::max(kLeastSize, axes_[2].x) / 2;
   const double half_height = std::max(kLeastSize, axes_[3].x) / 2;

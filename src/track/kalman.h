@@ -42,6 +42,10 @@ class BoxFilter {
 
   void predict(double seconds);
   void correct(const image::Corners& measured, double deviation);
+  /// Sets how wide (axis 0) or high (axis 1) the box is, where that was not known: the edge on the
+  /// `hidden` side, -1 the lower one or 1 the higher one, moves, and the other one keeps place and
+  /// speed.
+  void set_extent(int axis, double extent, int hidden);
   /// Never empty, never faster than kFastest.
   image::Corners box() const;
   /// Returns how far the centre may be off: standard deviations.
@@ -56,7 +60,7 @@ class BoxFilter {
   static constexpr double kFastest = 12;  // sizes per second
   // The noise keeps up speeds of a size per second (people walk at about that) and changes of size
   // of a fifth of one.
-  static constexpr Motion kPlace{4.0, 0.5};   // of the centre
+  static constexpr Motion kPlace{8.0, 0.25};  // of the centre
   static constexpr Motion kExtent{1.0, 0.1};  // of width and height
 
  private:

@@ -7,7 +7,9 @@
 
 #include "base/span.h"
 #include "objects/object.h"
+#include "track/frame_edge.h"
 #include "track/kalman.h"
+#include "track/learned.h"
 
 namespace dvnn::track {
 
@@ -63,7 +65,10 @@ struct Track {
   bool shown = false;       // by the last inferred frame
   image::Corners observed;  // the last detection's box
   image::Corners whole;     // the same with what the frame's edge hides of it
-  // On average over the last seconds, of what is whole: what tells it from others.
+  Cuts cuts;                // of the last detection
+  Tremor tremor;
+  // On average over the last seconds, of what is whole: what tells it from others. Guessed as long
+  // as the frame's edge has always hidden a part.
   double width = 0, height = 0;
   unsigned whole_widths = 0, whole_heights = 0;  // detections that no edge has cut
   BoxFilter filter;                              // at the time `seen`

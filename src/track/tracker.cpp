@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "track/tracker.h"
-#include "base/nth.h"
-
 #include <algorithm>
 #include <cmath>
+
+#include "base/nth.h"
+#include "track/frame_edge.h"
 
 namespace dvnn::track {
 namespace {
@@ -15,41 +16,26 @@ constexpr double kLeastOverlap = 0.25;
 constexpr double kLeastWeakOverlap = 0.4;
 constexpr double kLeastLastOverlap = 0.4;
 constexpr double kMostSlack = 0.8;  // sizes by which boxes grow
-// A share of a box's area: an object that has left shows less than this.
-constexpr double kLeastVisible = 0.3;
 constexpr float kNewLooks = 0.1f;   // share of a detection's embedding in that of its track
 constexpr double kSizeSeconds = 2;  // over which sizes are averaged
 // Steps in which a gap is replayed.
 constexpr unsigned kMostReplayed = 8;
 // Frames that come so many times later than those before are of another scene.
 constexpr Time kLongestGap = 4;
-// The errors of detections, in sizes: the least, the most, and those of a new track.
-constexpr double kLeastDeviation = 0.03;
-constexpr double kMostDeviation = 0.15;
-constexpr double kNewDeviation = 0.02;
+// How far an edge of the smoothed box may be from the detected one, in deviations by which edges
+// tremble: what is farther off is motion that the filter does not know yet. Nobody sees boxes
+// tremble by less than kUnseen sizes.
+constexpr double kMostLag = 3;
+constexpr double kUnseen = 0.004;
+// Boxes that are so near the frame's edge, in deviations, are cut by it.
+constexpr double kCutDeviations = 2;
+// How much larger things are than what the edge shows of them, at most; and where nobody knows.
+constexpr double kMostHidden = 2.5;
+constexpr double kUsuallyHidden = 1.5;
 constexpr unsigned kSettled = 3;  // detections, after which a filter is right
 
 double seconds_between(Time from, Time to) {
   return 1e-9 * static_cast<double>(to - from);
-}
-
-double area_of(const image::Corners& box) {
-  return (box.x1 - box.x0) * (box.y1 - box.y0);
-}
-
-bool is_known(const image::Size& frame) {
-  return frame.width > 0 && frame.height > 0;
-}
-
-image::Corners visible_part(const image::Corners& box, const image::Size& frame) {
-  return {std::max(box.x0, 0.0), std::max(box.y0, 0.0), std::min(box.x1, frame.width),
-          std::min(box.y1, frame.height)};
-}
-
-bool has_left(const image::Corners& box, const image::Size& frame) {
-  if (!is_known(frame)) return false;
-  const image::Corners part = visible_part(box, frame);
-  return !(part.x1 > part.x0 && part.y1 > part.y0) || area_of(part) < kLeastVisible * area_of(box);
 }
 
 // A detection without an extent, or of no numbers, has no place.
@@ -58,41 +44,13 @@ bool has_place(const image::Corners& box) {
          std::isfinite(box.x0 + box.y0);
 }
 
-/// Which of a box's edges are those of the frame rather than of the thing, as far as one can tell
-/// where boxes are off by so much.
-struct Cuts {
-  bool left, top, right, bottom;
-
-  Cuts(const image::Corners& box, const image::Size& frame, double off) {
-    const bool known = is_known(frame);
-    left = known && box.x0 <= off;
-    top = known && box.y0 <= off;
-    right = known && box.x1 >= frame.width - off;
-    bottom = known && box.y1 >= frame.height - off;
-  }
-  bool width() const { return left || right; }
-  bool height() const { return top || bottom; }
-};
-
-// Who walks out of the frame neither gets thinner nor slower. The edge that is still seen tells
-// where the thing is, and its size is remembered.
-image::Corners with_hidden_part(image::Corners box, const Cuts& cuts, const Track& track) {
-  const double width = track.whole_widths > 0 ? track.width - (box.x1 - box.x0) : 0;
-  const double height = track.whole_heights > 0 ? track.height - (box.y1 - box.y0) : 0;
-  if (width > 0 && cuts.left != cuts.right)
-    (cuts.left ? box.x0 : box.x1) += cuts.left ? -width : width;
-  if (height > 0 && cuts.top != cuts.bottom)
-    (cuts.top ? box.y0 : box.y1) += cuts.top ? -height : height;
-  return box;
-}
-
 Candidate candidate_of(const Track& track, const image::Corners& box, int index) {
   Candidate candidate;
   candidate.index = index;
   candidate.class_id = track.class_id;
   candidate.box = box;
-  candidate.width = track.width;
-  candidate.height = track.height;
+  candidate.width = candidate.whole_width = track.width;
+  candidate.height = candidate.whole_height = track.height;
   candidate.embedding = track.embedding;
   return candidate;
 }
@@ -107,11 +65,6 @@ void cut_at_edge(const image::Size& frame, Candidate* candidate) {
   candidate->cut_y = (part.y1 < whole.y1) - (part.y0 > whole.y0);
   candidate->width *= (part.x1 - part.x0) / (whole.x1 - whole.x0);
   candidate->height *= (part.y1 - part.y0) / (whole.y1 - whole.y0);
-}
-
-bool touches_edge(const image::Corners& box, const image::Size& frame) {
-  return is_known(frame) &&
-         (box.x0 <= 1 || box.y0 <= 1 || box.x1 >= frame.width - 1 || box.y1 >= frame.height - 1);
 }
 
 // Blends in the looks of a detection, and keeps them of unit length.
@@ -145,11 +98,11 @@ void move(const image::Corners& box, Time time, double deviation, Track* track) 
 }
 
 // A box that an edge cuts is at least as large as is seen of it.
-void remember(double seen, bool cut, double seconds, unsigned* count, double* size) {
+void remember(double seen, double extent, bool cut, double seconds, unsigned* count, double* size) {
   // The first detections count alike.
   constexpr double kMostSeconds = 0.2;
   if (cut) {
-    *size = std::max(*size, seen);
+    *size = *count > 0 ? std::max(*size, seen) : extent;
     return;
   }
   const double share =
@@ -158,9 +111,53 @@ void remember(double seen, bool cut, double seconds, unsigned* count, double* si
   ++*count;
 }
 
-void remember_size(const image::Corners& box, const Cuts& cuts, double seconds, Track* track) {
-  remember(box.x1 - box.x0, cuts.width(), seconds, &track->whole_widths, &track->width);
-  remember(box.y1 - box.y0, cuts.height(), seconds, &track->whole_heights, &track->height);
+void remember_size(const image::Corners& box, const image::Corners& whole, const Cuts& cuts,
+                   double seconds, Track* track) {
+  remember(box.x1 - box.x0, whole.x1 - whole.x0, cuts.width, seconds, &track->whole_widths,
+           &track->width);
+  remember(box.y1 - box.y0, whole.y1 - whole.y0, cuts.height, seconds, &track->whole_heights,
+           &track->height);
+}
+
+// How long the whole thing is of which an edge hides a part: as long as it was before, else as
+// long as others of its class are beside their other side (0: nobody knows).
+double extent_of(double visible, int cut, unsigned known, double remembered, double alike) {
+  if (cut == 0) return visible;
+  if (known > 0) return std::max(visible, remembered);
+  return alike > 0 ? std::clamp(alike, visible, kMostHidden * visible) : kUsuallyHidden * visible;
+}
+
+// Moves the edge that is the frame's to where the thing's is. The one that is seen stays.
+void extend(double extent, int cut, double* low, double* high) {
+  if (cut < 0) *low = *high - extent;
+  if (cut > 0) *high = *low + extent;
+}
+
+// Who walks out of the frame neither gets thinner nor slower, and who comes in does not grow. The
+// edge that is still seen tells where the thing is.
+image::Corners with_hidden_part(image::Corners box, const Cuts& cuts, double shape,
+                                const Track& track) {
+  const double width = box.x1 - box.x0, height = box.y1 - box.y0;
+  extend(
+      extent_of(width, cuts.x, track.whole_widths, track.width, cuts.height ? 0 : shape * height),
+      cuts.x, &box.x0, &box.x1);
+  extend(extent_of(height, cuts.y, track.whole_heights, track.height,
+                   cuts.width || shape == 0 ? 0 : width / shape),
+         cuts.y, &box.y0, &box.y1);
+  return box;
+}
+
+// Each sight of a thing whose size is not known yet may show more of it.
+void set_unknown_extents(const image::Corners& whole, Track* track) {
+  const double width = whole.x1 - whole.x0, height = whole.y1 - whole.y0;
+  if (track->whole_widths == 0 && track->cuts.x != 0) {
+    track->filter.set_extent(0, width, track->cuts.x);
+    extend(width, track->cuts.x, &track->whole.x0, &track->whole.x1);
+  }
+  if (track->whole_heights == 0 && track->cuts.y != 0) {
+    track->filter.set_extent(1, height, track->cuts.y);
+    extend(height, track->cuts.y, &track->whole.y0, &track->whole.y1);
+  }
 }
 
 }  // namespace
@@ -182,6 +179,7 @@ Track* Tracker::take() {
   track->hits = track->missed = 0;
   track->embedding.clear();
   track->path.clear();
+  track->tremor.clear();
   track->best_score = -1;
   return track;
 }
@@ -225,41 +223,32 @@ void Tracker::begin(Time time) {
   begun_ = true;
 }
 
-// Widths and heights hardly change from frame to frame, unlike places: how much they do is how much
-// the detector is off. What it is depends on the network, the stream, and the size of things.
-void Tracker::learn_deviation(const Track& track, const image::Corners& box, Time time) {
-  if (track.missed > 0 || track.hits <= kSettled) return;
-  const BoxFilter expected = track.at(time);
-  const double width = box.x1 - box.x0 - expected.axis(2).x;
-  const double height = box.y1 - box.y0 - expected.axis(3).x;
-  const double beyond =
-      (width * width - expected.axis(2).xx + height * height - expected.axis(3).xx) /
-      (2 * expected.size() * expected.size());
-  // One that is far off is another thing's, or half hidden.
-  constexpr double kMost = 0.1;
-  const double variance = deviation_ * deviation_;
-  deviation_ = std::clamp(
-      std::sqrt(std::max(0.0, variance + kNewDeviation * (std::min(beyond, kMost) - variance))),
-      kLeastDeviation, kMostDeviation);
-}
-
 void Tracker::hit(Track* track, size_t index, Time time) {
   const Detection& detection = detections_[index];
   const double size = std::sqrt(area_of(detection.box));
-  const Cuts cuts(detection.box, frame_, std::max(1.0, deviation_ * size));
-  image::Corners whole = detection.box;
+  const Cuts cuts(detection.box, frame_,
+                  std::max(1.0, kCutDeviations * learned_.deviation() * size));
   if (track->hits == 0) {
-    track->filter = BoxFilter(detection.box, deviation_);
-    track->first = track->seen = time;
     track->class_id = detection.class_id;
     track->width = track->height = 0;
     track->whole_widths = track->whole_heights = 0;
-  } else {
-    whole = with_hidden_part(detection.box, cuts, *track);
-    if (!cuts.width() && !cuts.height()) learn_deviation(*track, whole, time);
-    move(whole, time, deviation_, track);
+    track->first = track->seen = time;
   }
-  remember_size(detection.box, cuts, seconds_between(track->seen, time), track);
+  const image::Corners whole =
+      with_hidden_part(detection.box, cuts, learned_.shape_of(track->class_id), *track);
+  if (track->hits == 0) {
+    track->filter = BoxFilter(whole, learned_.deviation());
+  } else {
+    set_unknown_extents(whole, track);
+    if (track->missed == 0 && track->hits > kSettled)
+      learned_.see(track->at(time), detection.box, cuts);
+    move(whole, time, learned_.deviation(), track);
+  }
+  if (!cuts.width && !cuts.height) learned_.see_whole(track->class_id, detection.box);
+  remember_size(detection.box, whole, cuts, seconds_between(track->seen, time), track);
+  if (track->missed > 0) track->tremor.clear();
+  learned_.see_tremor(track->tremor.add(time, detection.box, cuts), size);
+  track->cuts = cuts;
   track->seen = time;
   track->observed = detection.box;
   track->whole = whole;
@@ -287,6 +276,21 @@ void Tracker::hit(Track* track, size_t index, Time time) {
   }
 }
 
+image::Corners Tracker::smoothed(size_t detection) const {
+  const Track& track = *assigned_[detection];
+  const image::Corners &found = track.observed, kept = track.filter.box();
+  const double most =
+      kMostLag * std::max(0.0, learned_.tremble() - kUnseen) * std::sqrt(area_of(found));
+  const auto edge = [&](double seen, double expected, double size) {
+    const double inside = size > 0 ? std::clamp(expected, 0.0, size) : expected;
+    const double near = std::clamp(inside, seen - most, seen + most);
+    return size > 0 ? std::clamp(near, 0.0, size) : near;
+  };
+  const image::Size size = is_known(frame_) ? frame_ : image::Size{};
+  return {edge(found.x0, kept.x0, size.width), edge(found.y0, kept.y0, size.height),
+          edge(found.x1, kept.x1, size.width), edge(found.y1, kept.y1, size.height)};
+}
+
 void Tracker::start(size_t detection, Time time) {
   Track* track = take();
   tracks_.push_back(track);
@@ -302,8 +306,10 @@ void Tracker::collect_tracks(Time time, bool tentative, std::vector<Candidate>* 
     // looked at.
     if (track.missed > 0 && time - track.seen > settings_.lost) continue;
     const BoxFilter expected = track.at(time);
+    // Who is expected beyond the frame's edge is not who is seen in it.
+    if (is_outside(expected.box(), frame_)) continue;
     const double most = kMostSlack * expected.size();
-    const double off = deviation_ * expected.size();
+    const double off = learned_.deviation() * expected.size();
     Candidate candidate = candidate_of(track, expected.box(), static_cast<int>(i));
     candidate.slack_x = std::min(most, expected.spread_x());
     candidate.slack_y = std::min(most, expected.spread_y());
@@ -339,7 +345,7 @@ void Tracker::associate(Time time) {
     const Track& track = *nth(tracks_, candidate.index);
     if (track.shown) continue;
     Candidate there = candidate_of(track, track.whole, candidate.index);
-    const double off = deviation_ * track.filter.size();
+    const double off = learned_.deviation() * track.filter.size();
     there.variance_x = there.variance_y = 2 * off * off;
     cut_at_edge(frame_, &there);
     last_seen_.push_back(there);
@@ -398,6 +404,9 @@ void Tracker::update(Time time, const image::Size& frame, Span<const Detection> 
     candidate.height = detection.box.y1 - detection.box.y0;
     candidate.embedding = detection.embedding;
     candidate.scale = unit_scale(detection.embedding);
+    const Cuts cuts(detection.box, frame, 1);
+    candidate.cut_x = cuts.x;
+    candidate.cut_y = cuts.y;
     (detection.confidence >= settings_.sure ? sure_ : weak_).push_back(candidate);
   }
   for (Track* track : tracks_) track->shown = false;

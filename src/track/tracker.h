@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "track/association.h"
+#include "track/learned.h"
 #include "track/track.h"
 
 namespace dvnn::track {
@@ -58,6 +59,10 @@ class Tracker {
 
   /// The track of a detection of the last update(): null where it has none, or a tentative one.
   const Track* track_of(size_t detection) const { return assigned_[detection]; }
+  /// The box of a detection of the last update() that has a track, with less of its tremble: each
+  /// edge is the filter's, but nowhere farther from the detected one than detections are off.
+  /// Where the frame's edge cuts it, it ends there.
+  image::Corners smoothed(size_t detection) const;
   /// Tracks that the last call has confirmed, and confirmed ones that it has ended: until the next.
   const std::vector<Track*>& started() const { return started_; }
   const std::vector<Track*>& ended() const { return ended_; }
@@ -79,7 +84,6 @@ class Tracker {
   void associate(Time time);
   void collect_tracks(Time time, bool tentative, std::vector<Candidate>* out) const;
   void add_prediction(Time time, const image::Size& frame, const Track& track);
-  void learn_deviation(const Track& track, const image::Corners& box, Time time);
   void hit(Track* track, size_t detection, Time time);
   void start(size_t detection, Time time);
   void end(Track* track);
@@ -90,7 +94,7 @@ class Tracker {
   Span<const Detection> detections_;
   image::Size frame_;
   Time last_ = 0, interval_ = 0;
-  double deviation_ = 0.08;  // of detections, in sizes of their boxes
+  Learned learned_;
   bool begun_ = false;
 
   std::vector<Track*> tracks_, started_, ended_, free_;

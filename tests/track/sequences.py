@@ -12,11 +12,21 @@ RATES = {'TUD-Stadtmitte': 25, 'TUD-Campus': 25, 'KITTI-13': 10, 'KITTI-17': 10,
          'ETH-Bahnhof': 14, 'ETH-Sunnyday': 14, 'ETH-Pedcross2': 14, 'ADL-Rundle-6': 30, 'ADL-Rundle-8': 30}
 
 
+def lines_of(program, *arguments):
+    return subprocess.run([program, *map(str, arguments)], check=True, capture_output=True, text=True).stdout.splitlines()
+
+
 def ours(program, det, frames, fps, every, width, height, *settings):
     """Our tracks of a file of detections. A frame's size of 0 is one that is not known."""
-    lines = subprocess.run([program, str(det), str(frames), str(fps), str(every), str(width), str(height), *settings],
-                           check=True, capture_output=True, text=True).stdout.splitlines()
-    return evaluate.read(lines)
+    return evaluate.read(lines_of(program, det, frames, fps, every, width, height, *settings))
+
+
+def shown(program, det, frames, fps, width, height):
+    """(frame, number of the detection, counted from 1, box) of all boxes that tracks have where something was detected."""
+    for line in lines_of(program, det, frames, fps, 1, width, height):
+        fields = [float(v) for v in line.split(',')]
+        if fields[7] > 0:
+            yield int(fields[0]), int(fields[7]), fields[2:6]
 
 
 def measure(program, folder, *settings):

@@ -46,6 +46,19 @@ class Walker:
         foot = self.foot + self.sway[0] * np.sin(6.28 * self.sway[1] * t + self.sway[2])
         return x - self.width / 2, foot - self.height, self.width, self.height
 
+    def change(self, time):
+        """How fast the speed changes, in sizes per second squared."""
+        i = min(np.searchsorted(self.times, time - self.begin, 'right') - 1, len(self.times) - 2)
+        return abs(self.speeds[i + 1] - self.speeds[i]) / (self.times[i + 1] - self.times[i]) / np.sqrt(
+            self.width * self.height)
+
+    def phase(self, time):
+        """What somebody who is there does."""
+        left, _, width, _ = self.box(time)
+        if left < 0 or left + width > WIDTH:
+            return 'entering' if (left < 0) == (self.sign > 0) else 'leaving'
+        return 'accelerating' if self.change(time) > 0.4 else 'inside'
+
 
 def visible(boxes):
     """What share of each box is seen, past pillars and who stands nearer (lower in the picture), on a grid of points."""
@@ -76,8 +89,9 @@ def clipped(box):
     return (x0, y0, x1 - x0, y1 - y0)
 
 
-def sample(walkers, seed, seconds, fps):
-    """(truth, detections, frames): both dicts by frame, counted from 1."""
+def sample(walkers, seed, seconds, fps, error=0.03):
+    """(truth, detections, frames): both dicts by frame, counted from 1. A detection's sixth number says whose it is, 0
+    if nobody's. `error` is the deviation of its edges, in sizes."""
     rng = np.random.default_rng(seed + 1000)
     truth, detections = {}, {}
     frames = int(seconds * fps)
@@ -95,11 +109,11 @@ def sample(walkers, seed, seconds, fps):
                 continue
             left, top, width, height = clipped(box)
             size = np.sqrt(width * height)
-            noise = rng.normal(0, 0.03, 4) * size
+            noise = rng.normal(0, error, 4) * size
             detections[frame].append((left + noise[0], top + noise[1], max(4, width + noise[2]),
-                                      max(4, height + noise[3]), confidence))
+                                      max(4, height + noise[3]), confidence, i))
         if rng.random() < 0.05:  # made up
             high = rng.uniform(80, 240)
             detections[frame].append((rng.uniform(0, WIDTH), rng.uniform(0, HEIGHT - high), 0.4 * high, high,
-                                      rng.uniform(0.2, 0.7)))
+                                      rng.uniform(0.2, 0.7), 0))
     return truth, detections, frames

@@ -303,6 +303,53 @@ START_TEST(who_leaves_keeps_speed_and_size) {
 }
 END_TEST
 
+double farthest_edge(const image::Corners& a, const image::Corners& b) {
+  return std::max({std::fabs(a.x0 - b.x0), std::fabs(a.y0 - b.y0), std::fabs(a.x1 - b.x1),
+                   std::fabs(a.y1 - b.y1)});
+}
+
+START_TEST(smoothed_boxes_do_not_lag) {
+  // The part that is seen of who enters grows as fast as they walk, and who comes near grows, too.
+  for (const double interval : {16.0, 40.0, 200.0}) {
+    for (const double speed : {25.0, 100.0, 300.0}) {  // pixels per second
+      for (const bool enters : {true, false}) {
+        Stream stream(times(0, 200, 1000));
+        for (double ms = 0; ms * speed < 1000 * 240; ms += interval) {
+          const double way = 0.001 * ms * speed;
+          Detection seen = cut(way - 38, 100);
+          if (!enters) seen.box = {300 - way / 8, 200 - way / 4, 340 + way / 8, 280 + way / 4};
+          stream.see(ms, {seen});
+          if (stream.id(0) == 0) continue;
+          const double off = farthest_edge(stream.tracker.smoothed(0), seen.box);
+          ck_assert_msg(off < 4, "%s at %g pixels/s, every %g ms: off by %.1f pixels at %g ms",
+                        enters ? "who enters" : "who comes near", speed, interval, off, ms);
+        }
+      }
+    }
+  }
+}
+END_TEST
+
+START_TEST(smoothed_boxes_tremble_less) {
+  std::mt19937 random(5);
+  std::normal_distribution<double> tremble(0, 2);
+  Stream stream(times(0, 200, 1000));
+  double seen = 0, shown = 0;
+  for (int i = 0; i < 300; ++i) {
+    const image::Corners there = at(100 + 1.5 * i, 100).box;
+    Detection detection;
+    detection.confidence = 0.9f;
+    detection.box = {there.x0 + tremble(random), there.y0 + tremble(random),
+                     there.x1 + tremble(random), there.y1 + tremble(random)};
+    stream.see(40 * i, {detection});
+    ck_assert_uint_eq(stream.id(0), 1);
+    seen += farthest_edge(detection.box, there);
+    shown += farthest_edge(stream.tracker.smoothed(0), there);
+  }
+  ck_assert_msg(shown < 0.75 * seen, "%.2f pixels instead of %.2f", shown / 300, seen / 300);
+}
+END_TEST
+
 START_TEST(who_enters_where_somebody_leaves_is_somebody_else) {
   Stream stream;
   int frame = 0;
@@ -388,6 +435,7 @@ DVNN_TEST_MAIN(track_tracker, tracks_are_confirmed_by_time_at_every_rate,
                what_is_found_again_has_its_new_speed, jumps_end_tracks,
                frames_without_inference_have_predicted_boxes, tentative_tracks_are_not_predicted,
                lost_boxes_coast_as_long_as_asked, what_leaves_the_frame_is_gone,
-               who_leaves_keeps_speed_and_size, who_enters_where_somebody_leaves_is_somebody_else,
+               who_leaves_keeps_speed_and_size, smoothed_boxes_do_not_lag,
+               smoothed_boxes_tremble_less, who_enters_where_somebody_leaves_is_somebody_else,
                the_same_stream_gives_the_same_names, paths_and_best_views_are_kept_within_bounds,
                boxes_that_are_none_are_left_alone)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the tracker over a file of detections in the MOT challenge's form (frame, -1, left, top,
-// width, height, confidence) and prints tracks in the same form; a tenth column is 1 where a box is
-// predicted. Usage: track_file DET_FILE FRAMES FPS EVERY WIDTH HEIGHT [SETTING=VALUE...]
-#include <algorithm>
+// Runs the tracker over a file of detections in the MOT challenge's form (frame, any number, left,
+// top, width, height, confidence) and prints tracks in the same form. The eighth column is the
+// detection's number, 0 where a box is predicted.
+// Usage: track_file DET_FILE FRAMES FPS EVERY WIDTH HEIGHT [SETTING=VALUE...]
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -62,17 +62,10 @@ bool set(const std::string& setting, const std::string& value, Settings* setting
   return true;
 }
 
-// As dvtrack writes boxes.
-image::Corners visible(const image::Corners& box, const image::Size& frame) {
-  if (!(frame.width > 0 && frame.height > 0)) return box;
-  return {std::clamp(box.x0, 0.0, frame.width), std::clamp(box.y0, 0.0, frame.height),
-          std::clamp(box.x1, 0.0, frame.width), std::clamp(box.y1, 0.0, frame.height)};
-}
-
-void print(size_t frame, const Track& track, const image::Corners& box, bool predicted) {
-  std::printf("%zu,%llu,%.3f,%.3f,%.3f,%.3f,%.3f,-1,-1,%d\n", frame,
+void print(size_t frame, const Track& track, const image::Corners& box, size_t detection) {
+  std::printf("%zu,%llu,%.3f,%.3f,%.3f,%.3f,%.3f,%zu\n", frame,
               static_cast<unsigned long long>(track.id), box.x0, box.y0, box.x1 - box.x0,
-              box.y1 - box.y0, static_cast<double>(track.confidence), predicted);
+              box.y1 - box.y0, static_cast<double>(track.confidence), detection);
 }
 
 }  // namespace
@@ -107,12 +100,12 @@ int main(int argc, char** argv) {
       tracker.update(time, size, found);
       for (size_t i = 0; i < found.size(); ++i) {
         if (const Track* track = tracker.track_of(i))
-          print(frame, *track, visible(track->filter.box(), size), false);
+          print(frame, *track, tracker.smoothed(i), i + 1);
       }
     } else {
       tracker.predict(time, size);
     }
-    for (const Tracker::Predicted& p : tracker.predicted()) print(frame, *p.track, p.box, true);
+    for (const Tracker::Predicted& p : tracker.predicted()) print(frame, *p.track, p.box, 0);
   }
   return 0;
 }

@@ -22,12 +22,6 @@ constexpr size_t kMostClasses = 4096;
 constexpr size_t kMostObjects = 1000;
 constexpr int kNoClass = -1;
 
-image::Corners clipped(const image::Corners& box, const image::Size& size) {
-  if (!(size.width > 0 && size.height > 0)) return box;
-  return {std::clamp(box.x0, 0.0, size.width), std::clamp(box.y0, 0.0, size.height),
-          std::clamp(box.x1, 0.0, size.width), std::clamp(box.y1, 0.0, size.height)};
-}
-
 }  // namespace
 
 void StreamTracks::configure(const TrackSettings& settings) {
@@ -95,7 +89,7 @@ void StreamTracks::tell(const Group& group) const {
   tell_all(Change::kStarted, group.tracker.started());
 }
 
-bool StreamTracks::name_objects(const image::Size& size, Group* group) {
+bool StreamTracks::name_objects(Group* group) {
   bool any = false;
   for (size_t i = 0; i < group->objects.size(); ++i) {
     const track::Track* track = group->tracker.track_of(i);
@@ -103,7 +97,7 @@ bool StreamTracks::name_objects(const image::Size& size, Group* group) {
     GstDvObject* object = group->objects[i];
     object->track_id = track->id;
     if (settings_.smooth) {
-      const image::Corners box = clipped(track->filter.box(), size);
+      const image::Corners box = group->tracker.smoothed(i);
       if (box.x1 > box.x0 && box.y1 > box.y0) {
         gst_dv_object_set_box(object, box.x0, box.y0, box.x1, box.y1);
       }
@@ -142,7 +136,7 @@ bool StreamTracks::follow_pass(GstDvObjectsMeta* meta, gint pass, GstClockTime t
   bool any = false;
   if (!state || state->state == GST_DV_PASS_INFERRED || !group->objects.empty()) {
     group->tracker.update(at, size, group->detections);
-    any = name_objects(size, group);
+    any = name_objects(group);
     if (settings_.predict) any |= add_predicted(meta, pass, *group);
   } else {
     group->tracker.predict(at, size);

@@ -49,7 +49,7 @@ class StreamTracks {
   int class_of(const GstDvObject& object, Group* group) const;
   void collect(GstDvObjectsMeta* meta, gint pass, Group* group) const;
   bool follow_pass(GstDvObjectsMeta* meta, gint pass, GstClockTime time, const image::Size& size);
-  bool name_objects(const image::Size& size, Group* group);
+  bool name_objects(Group* group);
   bool add_predicted(GstDvObjectsMeta* meta, gint pass, const Group& group);
   void tell(const Group& group) const;
   void export_to(GstBuffer* frame);

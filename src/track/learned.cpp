@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "track/learned.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+namespace dvnn::track {
+namespace {
+
+// The errors of detections, in sizes: the least, for the filter, and the most.
+constexpr double kLeastDeviation = 0.03;
+constexpr double kMostDeviation = 0.15;
+// Shares of a new detection, once there have been some.
+constexpr double kNewDeviation = 0.02;
+constexpr double kNewShape = 0.02;
+constexpr size_t kMostShapes = 64;  // classes whose shape is known
+
+}  // namespace
+
+// A bend is the difference of two steps. Of noise of a variance v, two bends in a row have the
+// covariance -4 v; a way that really bends makes it positive.
+double Tremor::add(int64_t time, const image::Corners& box, const Cuts& cuts) {
+  const double edges[] = {box.x0, box.y0, box.x1, box.y1};
+  const bool cut[] = {cuts.width, cuts.height, cuts.width, cuts.height};
+  const int64_t interval = time - time_;
+  // Steps of other lengths of time cannot be compared.
+  if (seen_ > 1 && std::abs(interval - interval_) > interval_ / 4) seen_ = 1;
+  double sum = 0;
+  int count = 0;
+  for (int i = 0; i < 4; ++i) {
+    const double step = edges[i] - edges_[i], bend = step - steps_[i];
+    if (!cut[i]) {
+      sum -= bend * bends_[i];
+      ++count;
+    }
+    edges_[i] = edges[i];
+    steps_[i] = step;
+    bends_[i] = bend;
+  }
+  time_ = time;
+  interval_ = interval;
+  // One box, one step, two bends.
+  const bool known = ++seen_ > 3 && count > 0;
+  return known ? sum / (4 * count) : std::numeric_limits<double>::quiet_NaN();
+}
+
+// Widths and heights hardly change from frame to frame, unlike places: how much they do is how much
+// the detector is off. What it is depends on the network, the stream, and the size of things.
+void Learned::see(const BoxFilter& expected, const image::Corners& box, const Cuts& cuts) {
+  double sum = 0;
+  int count = 0;
+  const auto add = [&](const Axis& axis, double length) {
+    sum += (length - axis.x) * (length - axis.x) - axis.xx;
+    ++count;
+  };
+  if (!cuts.width) add(expected.axis(2), box.x1 - box.x0);
+  if (!cuts.height) add(expected.axis(3), box.y1 - box.y0);
+  if (count == 0) return;
+  // One that is far off is another thing's, or half hidden.
+  constexpr double kMost = 0.1;
+  const double beyond = std::min(kMost, sum / (count * expected.size() * expected.size()));
+  const double share = std::max(1.0 / ++lengths_, kNewDeviation);
+  length_ = std::clamp(length_ + share * (beyond - length_), 0.0, kMostDeviation * kMostDeviation);
+}
+
+double Learned::deviation() const {
+  return std::max(kLeastDeviation, std::sqrt(length_));
+}
+
+void Learned::see_tremor(double variance, double size) {
+  if (!std::isfinite(variance)) return;
+  constexpr double kMost = kMostDeviation * kMostDeviation;
+  const double share = std::max(1.0 / ++edges_, kNewDeviation);
+  edge_ += share * (std::clamp(variance / (size * size), -kMost, kMost) - edge_);
+}
+
+double Learned::tremble() const {
+  return std::sqrt(std::max(0.0, edge_));
+}
+
+void Learned::see_whole(int class_id, const image::Corners& box) {
+  const double ratio = (box.x1 - box.x0) / (box.y1 - box.y0);
+  for (Shape& shape : shapes_) {
+    if (shape.class_id != class_id) continue;
+    shape.ratio += std::max(1.0 / ++shape.count, kNewShape) * (ratio - shape.ratio);
+    return;
+  }
+  if (shapes_.size() < kMostShapes) shapes_.push_back({class_id, ratio, 1});
+}
+
+double Learned::shape_of(int class_id) const {
+  for (const Shape& shape : shapes_) {
+    if (shape.class_id == class_id) return shape.ratio;
+  }
+  return 0;
+}
+
+}  // namespace dvnn::track

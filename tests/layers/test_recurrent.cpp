@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recurrent.
+#include <cmath>
+#include <random>
+
 #include "layer_run.h"
 
 using namespace dvnn;
@@ -20,4 +23,105 @@ START_TEST(an_rnn_carries_its_state) {
 }
 END_TEST
 
-DVNN_TESTS(recurrent, an_rnn_carries_its_state)
+static std::vector<float> seeded(size_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<float> values(count);
+  for (float& v : values) v = static_cast<float>(random() % 2001) / 1000 - 1;
+  return values;
+}
+
+static float dot(const float* a, const float* b, size_t count) {
+  float sum = 0;
+  for (size_t i = 0; i < count; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+static float sigmoid(float x) {
+  return 1 / (1 + std::exp(-x));
+}
+
+// One step of one row by ONNX' formulas.
+struct Reference {
+  size_t inputs, hidden;
+  bool lstm, reset_after;
+  std::vector<float> w, r, bias;
+
+  float from_input(const float* x, size_t row) const {
+    return dot(&w[row * inputs], x, inputs) + bias[row];
+  }
+  float from_state(const float* h, size_t row) const {
+    return dot(&r[row * hidden], h, hidden) + bias[(lstm ? 4 : 3) * hidden + row];
+  }
+
+  void step(const float* x, std::vector<float>* state, std::vector<float>* cell) const {
+    const std::vector<float> old = *state;
+    auto gate = [&](size_t g, size_t h) {
+      return from_input(x, g * hidden + h) + from_state(old.data(), g * hidden + h);
+    };
+    std::vector<float> reset(hidden);
+    for (size_t h = 0; h < hidden && !lstm; ++h) {
+      reset[h] = sigmoid(gate(1, h)) * (reset_after ? 1 : old[h]);
+    }
+    for (size_t h = 0; h < hidden; ++h) {
+      if (lstm) {
+        float& c = (*cell)[h];
+        c = sigmoid(gate(2, h)) * c + sigmoid(gate(0, h)) * std::tanh(gate(3, h));
+        (*state)[h] = sigmoid(gate(1, h)) * std::tanh(c);
+      } else {
+        const size_t row = 2 * hidden + h;
+        const float made =
+            reset_after ? from_state(old.data(), row) * reset[h] : from_state(reset.data(), row);
+        const float update = sigmoid(gate(0, h));
+        (*state)[h] = (1 - update) * std::tanh(from_input(x, row) + made) + update * old[h];
+      }
+    }
+  }
+};
+
+static void compare(bool lstm, bool reset_after, bool reverse) {
+  constexpr size_t kSteps = 41, kBatch = 2, kInputs = 7, kHidden = 19;
+  const size_t rows = (lstm ? 4 : 3) * kHidden;
+  const int row_count = static_cast<int>(rows), hidden = kHidden;
+  const std::vector<float> x = seeded(kSteps * kBatch * kInputs, 1);
+  const Reference reference = {kInputs,
+                               kHidden,
+                               lstm,
+                               reset_after,
+                               seeded(rows * kInputs, 2),
+                               seeded(rows * kHidden, 3),
+                               seeded(2 * rows, 4)};
+  const std::vector<Tensor> inputs = {{plain({kSteps, kBatch, kInputs}), x},
+                                      {plain({row_count, kInputs}), reference.w},
+                                      {plain({row_count, hidden}), reference.r},
+                                      {plain({2 * row_count}), reference.bias},
+                                      {plain({kBatch, hidden}), seeded(kBatch * kHidden, 5)},
+                                      {plain({kBatch, hidden}), seeded(kBatch * kHidden, 6)},
+                                      {plain({3 * hidden}), std::vector<float>(3 * kHidden)}};
+  json params = {{"kind", lstm ? "lstm" : "gru"}, {"reverse", reverse}};
+  params["activations"] = {"sigmoid", "tanh", "tanh"};
+  params["reset_after"] = reset_after;
+  const std::vector<float> made = run("Recurrent", params, inputs, {kSteps, kBatch, hidden});
+  for (size_t b = 0; b < kBatch; ++b) {
+    auto part = [b](const Tensor& t) {
+      const auto first = t.values.begin() + static_cast<ptrdiff_t>(b * kHidden);
+      return std::vector<float>(first, first + kHidden);
+    };
+    std::vector<float> state = part(inputs[4]), cell = part(inputs[5]);
+    for (size_t s = 0; s < kSteps; ++s) {
+      const size_t at = (reverse ? kSteps - 1 - s : s) * kBatch + b;
+      reference.step(&x[at * kInputs], &state, &cell);
+      for (size_t h = 0; h < kHidden; ++h)
+        ck_assert_float_eq_tol(made[at * kHidden + h], state[h], 1e-5f);
+    }
+  }
+}
+
+START_TEST(cells_follow_the_formulas) {
+  compare(true, false, false);
+  compare(true, false, true);
+  compare(false, false, false);
+  compare(false, true, true);
+}
+END_TEST
+
+DVNN_TESTS(recurrent, an_rnn_carries_its_state, cells_follow_the_formulas)

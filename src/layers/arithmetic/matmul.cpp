@@ -2,6 +2,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/share.h"
+#include "kernels/product.h"
+#include "kernels/transpose.h"
 #include "layers/factories.h"
 #include "layers/float_layer.h"
 #include "layers/strides.h"
@@ -22,14 +25,45 @@ Shape batch_of(const Shape& shape) {
   return batch;
 }
 
-void multiply(const Product& p, const float* a, const float* b, float* out) {
-  std::fill(out, out + p.m * p.n, 0.0f);
-  for (int64_t i = 0; i < p.m; ++i, a += p.k, out += p.n) {
-    for (int64_t k = 0; k < p.k; ++k) {
-      const float x = a[k];
-      const float* row = b + k * p.n;
-      for (int64_t j = 0; j < p.n; ++j) out[j] += x * row[j];
+// Products of few columns are made turned, (b a) of turned matrices: the same products and sums.
+constexpr int64_t kFewColumns = 8;
+
+void turn_matrix(const float* from, float* to, int64_t rows, int64_t columns) {
+  kernels::transpose(reinterpret_cast<const uint32_t*>(from), columns,
+                     reinterpret_cast<uint32_t*>(to), rows, static_cast<size_t>(columns),
+                     static_cast<size_t>(rows));
+}
+
+// Rows of one product, which threads share.
+void multiply(const float* a, const float* b, float* to, int64_t m, int64_t k, int64_t n) {
+  constexpr int64_t kTaskProducts = 1 << 16, kRows = 4;
+  const int64_t worth = kTaskProducts / std::max<int64_t>(1, k * n) / kRows * kRows;
+  const int64_t rows = std::max(kRows, worth);
+  share(static_cast<int>((m + rows - 1) / rows), [&](int task) {
+    const int64_t first = task * rows, some = std::min(rows, m - first);
+    kernels::multiply(a + first * k, b, to + first * n, static_cast<size_t>(some),
+                      static_cast<size_t>(k), static_cast<size_t>(n));
+  });
+}
+
+void multiply_all(const Product& p, const float* a, const float* b, float* to) {
+  const bool turns = p.n < kFewColumns && p.m > p.n;
+  const auto floats = [](int64_t rows, int64_t columns) {
+    return Workspace::current().floats(static_cast<size_t>(rows * columns));
+  };
+  float* const turned_a = turns ? floats(p.m, p.k) : nullptr;
+  float* const turned_b = turns ? floats(p.k, p.n) : nullptr;
+  float* const turned = turns ? floats(p.m, p.n) : nullptr;
+  for (size_t i = 0; i < p.first.size(); ++i, to += p.m * p.n) {
+    const float *x = a + p.first[i], *y = b + p.second[i];
+    if (!turns) {
+      multiply(x, y, to, p.m, p.k, p.n);
+      continue;
     }
+    turn_matrix(x, turned_a, p.m, p.k);
+    turn_matrix(y, turned_b, p.k, p.n);
+    multiply(turned_b, turned_a, turned, p.n, p.k, p.m);
+    turn_matrix(turned, to, p.n, p.m);
   }
 }
 
@@ -85,10 +119,7 @@ LayerResult MatMulAttributes::create(Span<const TensorDesc> inputs,
   begins(shapes[1], &product.second);
   return make_float_layer(inputs, outputs,
                           [p = std::move(product)](const float* const* in, float* result) {
-                            for (size_t i = 0; i < p.first.size(); ++i) {
-                              multiply(p, in[0] + p.first[i], in[1] + p.second[i],
-                                       result + static_cast<int64_t>(i) * p.m * p.n);
-                            }
+                            multiply_all(p, in[0], in[1], result);
                           });
 }
 

@@ -5,6 +5,9 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "base/nth.h"
+#include "base/share.h"
+#include "kernels/product.h"
+#include "kernels/transpose.h"
 #include "layers/factories.h"
 #include "layers/float_layer.h"
 
@@ -42,10 +45,11 @@ struct Operands {
   const float *weights, *state_weights, *bias, *state, *cell, *peepholes;
 };
 
-float dot(const float* a, const float* b, size_t count) {
-  float sum = 0;
-  for (size_t i = 0; i < count; ++i) sum += a[i] * b[i];
-  return sum;
+// Matrices are turned, so that vectors hold neighbouring rows of the result.
+void turn_weights(const float* from, size_t rows, size_t columns, std::vector<float>* to) {
+  kernels::transpose(reinterpret_cast<const uint32_t*>(from), static_cast<ptrdiff_t>(columns),
+                     reinterpret_cast<uint32_t*>(to->data()), static_cast<ptrdiff_t>(rows), columns,
+                     rows);
 }
 
 // One row of the batch: the state goes in and the next one comes out.
@@ -54,15 +58,35 @@ class Cell {
   Cell(const RecurrentAttributes& layer, const Sizes& sizes)
       : layer_(layer),
         sizes_(sizes),
+        weights_(sizes.gates * sizes.hidden * sizes.inputs),
+        state_weights_(sizes.gates * sizes.hidden * sizes.hidden),
+        candidate_weights_(needs_candidate() ? sizes.hidden * sizes.hidden : 0),
+        from_inputs_(kBlock * sizes.gates * sizes.hidden),
         from_input_(sizes.gates * sizes.hidden),
         from_state_(sizes.gates * sizes.hidden),
         next_(sizes.hidden) {}
 
-  void step(const Operands& with, const float* x, float* state, float* cell) {
+  // The matrices as steps need them.
+  void begin(const Operands& with, const float* inputs) {
     const size_t hidden = sizes_.hidden, rows = sizes_.gates * hidden;
+    turn_weights(with.weights, rows, sizes_.inputs, &weights_);
+    turn_weights(with.state_weights, rows, hidden, &state_weights_);
+    if (needs_candidate()) {
+      turn_weights(with.state_weights + 2 * hidden * hidden, hidden, hidden, &candidate_weights_);
+    }
+    inputs_ = inputs;
+    block_ = SIZE_MAX;
+  }
+
+  // `at` is the number of the step's row among the inputs.
+  void step(const Operands& with, size_t at, float* state, float* cell) {
+    const size_t hidden = sizes_.hidden, rows = sizes_.gates * hidden;
+    if (at / kBlock != block_) make_block(at / kBlock);
+    const float* const own = &from_inputs_[at % kBlock * rows];
+    kernels::multiply(state, state_weights_.data(), from_state_.data(), 1, hidden, rows);
     for (size_t r = 0; r < rows; ++r) {
-      from_input_[r] = dot(with.weights + r * sizes_.inputs, x, sizes_.inputs) + with.bias[r];
-      from_state_[r] = dot(with.state_weights + r * hidden, state, hidden) + with.bias[rows + r];
+      from_input_[r] = own[r] + with.bias[r];
+      from_state_[r] += with.bias[rows + r];
     }
     switch (layer_.kind) {
       case Kind::kRnn:
@@ -78,6 +102,20 @@ class Cell {
   }
 
  private:
+  // What the inputs of a block of steps give.
+  void make_block(size_t block) {
+    constexpr size_t kTaskRows = 8;
+    const size_t rows = sizes_.gates * sizes_.hidden, begin = block * kBlock;
+    const size_t count = std::min(kBlock, sizes_.steps * sizes_.batch - begin);
+    share(static_cast<int>((count + kTaskRows - 1) / kTaskRows), [&](int i) {
+      const size_t first = static_cast<size_t>(i) * kTaskRows;
+      kernels::multiply(inputs_ + (begin + first) * sizes_.inputs, weights_.data(),
+                        &from_inputs_[first * rows], std::min(kTaskRows, count - first),
+                        sizes_.inputs, rows);
+    });
+    block_ = block;
+  }
+
   float clipped(float x) const {
     return layer_.clip > 0 ? std::clamp(x, -layer_.clip, layer_.clip) : x;
   }
@@ -99,11 +137,10 @@ class Cell {
     }
     if (!layer_.reset_after) {
       for (size_t h = 0; h < hidden; ++h) reset[h] *= state[h];
-      for (size_t h = 0; h < hidden; ++h) {
-        from_state_[candidate + h] =
-            dot(with.state_weights + (candidate + h) * hidden, reset.data(), hidden) +
-            with.bias[sizes_.gates * hidden + candidate + h];
-      }
+      float* const made = &from_state_[candidate];
+      kernels::multiply(reset.data(), candidate_weights_.data(), made, 1, hidden, hidden);
+      const float* const bias = with.bias + sizes_.gates * hidden + candidate;
+      for (size_t h = 0; h < hidden; ++h) made[h] += bias[h];
     }
     for (size_t h = 0; h < hidden; ++h) {
       const float update = activated(0, gate(0, h));
@@ -125,9 +162,16 @@ class Cell {
     }
   }
 
+  bool needs_candidate() const { return layer_.kind == Kind::kGru && !layer_.reset_after; }
+
+  static constexpr size_t kBlock = 32;  // steps whose inputs are multiplied together
+
   const RecurrentAttributes layer_;
   const Sizes sizes_;
-  std::vector<float> from_input_, from_state_, next_;
+  const float* inputs_ = nullptr;
+  size_t block_ = 0;
+  std::vector<float> weights_, state_weights_, candidate_weights_;  // turned
+  std::vector<float> from_inputs_, from_input_, from_state_, next_;
 };
 
 bool fits(const RecurrentAttributes& layer, Span<const Shape> in, Sizes* sizes) {
@@ -209,18 +253,20 @@ LayerResult RecurrentAttributes::create(Span<const TensorDesc> inputs,
   return make_float_layer(
       inputs, outputs,
       [sizes, cell = Cell(*this, sizes), reverse = reverse, wants_cell = this->cell,
-       state = std::vector<float>(sizes.hidden),
-       memory = std::vector<float>(sizes.hidden)](const float* const* in, float* result) mutable {
+       state = std::vector<float>(sizes.batch * sizes.hidden),
+       memory = std::vector<float>(sizes.batch * sizes.hidden)](const float* const* in,
+                                                                float* result) mutable {
         const Operands with = {in[1], in[2], in[3], in[4], in[5], in[6]};
         const size_t hidden = sizes.hidden;
-        for (size_t b = 0; b < sizes.batch; ++b) {
-          std::copy_n(with.state + b * hidden, hidden, state.begin());
-          std::copy_n(with.cell + b * hidden, hidden, memory.begin());
-          for (size_t s = 0; s < sizes.steps; ++s) {
+        cell.begin(with, in[0]);
+        std::copy_n(with.state, state.size(), state.begin());
+        std::copy_n(with.cell, memory.size(), memory.begin());
+        for (size_t s = 0; s < sizes.steps; ++s) {
+          for (size_t b = 0; b < sizes.batch; ++b) {
             const size_t at = (reverse ? sizes.steps - 1 - s : s) * sizes.batch + b;
-            cell.step(with, in[0] + at * sizes.inputs, state.data(), memory.data());
+            cell.step(with, at, &state[b * hidden], &memory[b * hidden]);
             const std::vector<float>& made = wants_cell ? memory : state;
-            std::copy(made.begin(), made.end(), result + at * hidden);
+            std::copy_n(&made[b * hidden], hidden, result + at * hidden);
           }
         }
       });

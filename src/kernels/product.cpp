@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums of up to four rows by two vectors of columns stay in registers from the first product to the
+// last.
+#include "kernels/product.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/product.cpp"
+#include "hwy/foreach_target.h"  // must come before highway.h
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dvnn::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Rows of both matrices: kRows of them, and two vectors of columns.
+template <size_t kRows, class D>
+HWY_INLINE void MultiplyTwo(D d, const float* a, const float* b, float* to, size_t k, size_t n) {
+  const size_t lanes = hn::Lanes(d);
+  auto s00 = hn::Zero(d), s01 = s00, s10 = s00, s11 = s00;
+  auto s20 = s00, s21 = s00, s30 = s00, s31 = s00;
+  for (size_t i = 0; i < k; ++i, b += n) {
+    const auto b0 = hn::LoadU(d, b), b1 = hn::LoadU(d, b + lanes);
+    const auto x = hn::Set(d, a[i]);
+    s00 = hn::Add(s00, hn::Mul(x, b0));
+    s01 = hn::Add(s01, hn::Mul(x, b1));
+    if constexpr (kRows == 4) {
+      const auto y = hn::Set(d, a[k + i]), z = hn::Set(d, a[2 * k + i]);
+      const auto w = hn::Set(d, a[3 * k + i]);
+      s10 = hn::Add(s10, hn::Mul(y, b0));
+      s11 = hn::Add(s11, hn::Mul(y, b1));
+      s20 = hn::Add(s20, hn::Mul(z, b0));
+      s21 = hn::Add(s21, hn::Mul(z, b1));
+      s30 = hn::Add(s30, hn::Mul(w, b0));
+      s31 = hn::Add(s31, hn::Mul(w, b1));
+    }
+  }
+  hn::StoreU(s00, d, to);
+  hn::StoreU(s01, d, to + lanes);
+  if constexpr (kRows == 4) {
+    hn::StoreU(s10, d, to + n);
+    hn::StoreU(s11, d, to + n + lanes);
+    hn::StoreU(s20, d, to + 2 * n);
+    hn::StoreU(s21, d, to + 2 * n + lanes);
+    hn::StoreU(s30, d, to + 3 * n);
+    hn::StoreU(s31, d, to + 3 * n + lanes);
+  }
+}
+
+// One vector of columns of some rows.
+template <class D>
+HWY_INLINE void MultiplyOne(D d, const float* a, const float* b, float* to, size_t rows, size_t k,
+                            size_t n) {
+  for (size_t r = 0; r < rows; ++r) {
+    auto sum = hn::Zero(d);
+    for (size_t i = 0; i < k; ++i) {
+      sum = hn::Add(sum, hn::Mul(hn::Set(d, a[r * k + i]), hn::LoadU(d, b + i * n)));
+    }
+    hn::StoreU(sum, d, to + r * n);
+  }
+}
+
+template <size_t kRows>
+HWY_INLINE void MultiplyRows(const float* a, const float* b, float* to, size_t k, size_t n) {
+  const hn::ScalableTag<float> d;
+  const hn::CappedTag<float, 4> few;
+  const hn::CappedTag<float, 1> one;
+  const size_t lanes = hn::Lanes(d);
+  size_t j = 0;
+  for (; j + 2 * lanes <= n; j += 2 * lanes) MultiplyTwo<kRows>(d, a, b + j, to + j, k, n);
+  for (; j + lanes <= n; j += lanes) MultiplyOne(d, a, b + j, to + j, kRows, k, n);
+  for (; j + hn::Lanes(few) <= n; j += hn::Lanes(few)) {
+    MultiplyOne(few, a, b + j, to + j, kRows, k, n);
+  }
+  for (; j < n; ++j) MultiplyOne(one, a, b + j, to + j, kRows, k, n);
+}
+
+void Multiply(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, float* HWY_RESTRICT to,
+              size_t m, size_t k, size_t n) {
+  size_t i = 0;
+  for (; i + 4 <= m; i += 4) MultiplyRows<4>(a + i * k, b, to + i * n, k, n);
+  for (; i < m; ++i) MultiplyRows<1>(a + i * k, b, to + i * n, k, n);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace dvnn::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dvnn::kernels {
+
+HWY_EXPORT(Multiply);
+
+void multiply(const float* a, const float* b, float* to, size_t m, size_t k, size_t n) {
+  HWY_DYNAMIC_DISPATCH(Multiply)(a, b, to, m, k, n);
+}
+
+namespace plain {
+
+void multiply(const float* a, const float* b, float* to, size_t m, size_t k, size_t n) {
+  for (size_t i = 0; i < m; ++i) {
+    for (size_t j = 0; j < n; ++j) {
+      float sum = 0;
+      for (size_t t = 0; t < k; ++t) sum += a[i * k + t] * b[t * n + j];
+      to[i * n + j] = sum;
+    }
+  }
+}
+
+}  // namespace plain
+}  // namespace dvnn::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of matrices of floats.
+#pragma once
+
+#include <cstddef>
+
+namespace dvnn::kernels {
+
+/// to[i][j] = 0 + the sum over k, in that order, of a[i][k] * b[k][j], for row-major matrices of
+/// m x k and k x n. Products are rounded before they are added. The matrices share no memory.
+void multiply(const float* a, const float* b, float* to, size_t m, size_t k, size_t n);
+
+namespace plain {
+/// The plain form of multiply(): the same results bit for bit.
+void multiply(const float* a, const float* b, float* to, size_t m, size_t k, size_t n);
+}  // namespace plain
+
+}  // namespace dvnn::kernels

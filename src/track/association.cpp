@@ -63,10 +63,13 @@ double alike_at_edge(const Candidate& track, const Candidate& detection) {
 double gain_of(const Round& round, const Candidate& track, const Candidate& detection) {
   const double shared = overlap(grown(track.box, track.slack_x, track.slack_y),
                                 grown(detection.box, track.slack_x, track.slack_y));
-  if (shared <= 0) return 0;
+  const bool looks =
+      round.appearance > 0 && !track.embedding.empty() && !detection.embedding.empty();
+  // Likenesses take away from what is shared: most neighbours share too little as it is.
+  if (shared <= (looks ? 0 : round.least_overlap)) return 0;
   double gain = shared * alike_in_size(track, detection) * alike_at_edge(track, detection) -
                 round.least_overlap;
-  if (round.appearance > 0 && !track.embedding.empty() && !detection.embedding.empty()) {
+  if (looks) {
     gain += round.appearance *
             (static_cast<double>(detection.scale) * likeness(track.embedding, detection.embedding) -
              kAlike);
@@ -98,27 +101,32 @@ double likeness(Span<const float> a, Span<const float> b) {
   return static_cast<double>(sum);
 }
 
-// Boxes lie in the order of their left edges, so that a track meets only those that may touch it.
+// Places lie in the order of their left edges, so that a track meets only those that may touch it.
 const std::vector<int>& Association::solve(const Round& round, const std::vector<Candidate>& tracks,
-                                           std::vector<Candidate>* detections) {
-  std::sort(detections->begin(), detections->end(), [](const Candidate& a, const Candidate& b) {
-    return a.box.x0 < b.box.x0 || (a.box.x0 == b.box.x0 && a.index < b.index);
-  });
+                                           const std::vector<Candidate>& detections) {
+  places_.clear();
   double widest = 0;
-  for (const Candidate& detection : *detections) {
-    widest = std::max(widest, detection.box.x1 - detection.box.x0);
+  for (size_t i = 0; i < detections.size(); ++i) {
+    const image::Corners& box = detections[i].box;
+    places_.push_back({box.x0, box.x1, box.y0, box.y1, i});
+    widest = std::max(widest, box.x1 - box.x0);
   }
-  assignment_.begin(tracks.size(), detections->size());
+  std::sort(places_.begin(), places_.end(), [](const Place& a, const Place& b) {
+    return a.x0 < b.x0 || (a.x0 == b.x0 && a.index < b.index);
+  });
+  assignment_.begin(tracks.size(), detections.size());
   for (size_t row = 0; row < tracks.size(); ++row) {
     const Candidate& track = tracks[row];
-    const double reach = 2 * track.slack_x;
-    const double from = track.box.x0 - reach - widest, to = track.box.x1 + reach;
-    auto at = std::lower_bound(detections->begin(), detections->end(), from,
-                               [](const Candidate& c, double x) { return c.box.x0 < x; });
-    for (; at != detections->end() && at->box.x0 < to; ++at) {
-      if (at->class_id != track.class_id) continue;
-      assignment_.offer(row, static_cast<size_t>(at - detections->begin()),
-                        gain_of(round, track, *at));
+    const double reach_x = 2 * track.slack_x, reach_y = 2 * track.slack_y;
+    const double left = track.box.x0 - reach_x, right = track.box.x1 + reach_x;
+    const double top = track.box.y0 - reach_y, bottom = track.box.y1 + reach_y;
+    auto at = std::lower_bound(places_.begin(), places_.end(), left - widest,
+                               [](const Place& place, double x) { return place.x0 < x; });
+    for (; at != places_.end() && at->x0 < right; ++at) {
+      if (at->x1 <= left || at->y0 >= bottom || at->y1 <= top) continue;
+      const Candidate& detection = detections[at->index];
+      if (detection.class_id != track.class_id) continue;
+      assignment_.offer(row, at->index, gain_of(round, track, detection));
     }
   }
   return assignment_.solve();

@@ -45,12 +45,12 @@ struct Round {
 class Association {
  public:
   /// Calls `found(track, detection)`, by their indices, for each pair of the optimum, and takes the
-  /// pairs out of the two lists.
+  /// pairs out of the two lists, which keep their order.
   template <typename Found>
   void run(const Round& round, std::vector<Candidate>* tracks, std::vector<Candidate>* detections,
            Found found) {
     if (tracks->empty() || detections->empty()) return;
-    const std::vector<int>& columns = solve(round, *tracks, detections);
+    const std::vector<int>& columns = solve(round, *tracks, *detections);
     for (size_t row = 0; row < columns.size(); ++row) {
       if (columns[row] == Assignment::kNone) continue;
       Candidate& detection = nth((*detections), columns[row]);
@@ -65,10 +65,17 @@ class Association {
   static constexpr int kTaken = -1;
 
   const std::vector<int>& solve(const Round& round, const std::vector<Candidate>& tracks,
-                                std::vector<Candidate>* detections);
+                                const std::vector<Candidate>& detections);
   static void drop_taken(std::vector<Candidate>* list);
 
+  // Where a detection is: all that most pairs need.
+  struct Place {
+    double x0, x1, y0, y1;
+    size_t index;  // in the list
+  };
+
   Assignment assignment_;
+  std::vector<Place> places_;
 };
 
 }  // namespace dvnn::track

@@ -67,12 +67,14 @@ BoxFilter::BoxFilter(const image::Corners& first, double deviation) {
 }
 
 void BoxFilter::predict(double seconds) {
-  if (!(seconds > 0)) return;
-  const Step place(kPlace, seconds), extent(kExtent, seconds);
-  axes_[0].predict(place, size_);
-  axes_[1].predict(place, size_);
-  axes_[2].predict(extent, size_);
-  axes_[3].predict(extent, size_);
+  if (seconds > 0) predict(BoxStep(seconds));
+}
+
+void BoxFilter::predict(const BoxStep& step) {
+  axes_[0].predict(step.place, size_);
+  axes_[1].predict(step.place, size_);
+  axes_[2].predict(step.extent, size_);
+  axes_[3].predict(step.extent, size_);
 }
 
 void BoxFilter::correct(const image::Corners& measured, double deviation) {

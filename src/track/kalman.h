@@ -32,6 +32,8 @@ struct Axis {
   void correct(double measured, double variance);
 };
 
+struct BoxStep;
+
 /// A box by its centre, width and height, each with a speed. The coordinates do not depend on one
 /// another, as all noise is independent: four small filters are the whole one.
 class BoxFilter {
@@ -41,6 +43,7 @@ class BoxFilter {
   BoxFilter(const image::Corners& first, double deviation);
 
   void predict(double seconds);
+  void predict(const BoxStep& step);
   void correct(const image::Corners& measured, double deviation);
   /// Sets how wide (axis 0) or high (axis 1) the box is, where that was not known: the edge on the
   /// `hidden` side, -1 the lower one or 1 the higher one, moves, and the other one keeps place and
@@ -68,6 +71,15 @@ class BoxFilter {
   // The square root of the box's area when it was last measured. It does not change in between, so
   // that steps add up.
   double size_ = 1;
+};
+
+/// The effect of a span of time, above 0, on any box: many boxes share a frame's.
+struct BoxStep {
+  explicit BoxStep(double seconds)
+      : seconds(seconds), place(BoxFilter::kPlace, seconds), extent(BoxFilter::kExtent, seconds) {}
+
+  double seconds;
+  Step place, extent;
 };
 
 }  // namespace dvnn::track

@@ -23,10 +23,4 @@ void Path::add(Time time, const image::Corners& box) {
   points_.push_back({time, box});
 }
 
-BoxFilter Track::at(Time time) const {
-  BoxFilter filter = this->filter;
-  filter.predict(1e-9 * static_cast<double>(time - seen));
-  return filter;
-}
-
 }  // namespace dvnn::track

@@ -78,9 +78,6 @@ struct Track {
   Sighting best;
   float best_confidence = 0;
   double best_score = -1;
-
-  /// Returns where the object is expected at a time that is not before `seen`.
-  BoxFilter at(Time time) const;
 };
 
 }  // namespace dvnn::track

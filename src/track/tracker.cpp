@@ -86,17 +86,6 @@ image::Corners between(const image::Corners& a, const image::Corners& b, double 
           a.y1 + t * (b.y1 - a.y1)};
 }
 
-// Moves the filter to the detection. Where frames in between did not show the track, they are
-// replayed as if it had moved straight: else the speed from before the gap would stay.
-void move(const image::Corners& box, Time time, double deviation, Track* track) {
-  const unsigned steps = std::min(track->missed + 1, kMostReplayed);
-  const double seconds = seconds_between(track->seen, time) / steps;
-  for (unsigned i = 1; i <= steps; ++i) {
-    track->filter.predict(seconds);
-    track->filter.correct(between(track->whole, box, static_cast<double>(i) / steps), deviation);
-  }
-}
-
 // A box that an edge cuts is at least as large as is seen of it.
 void remember(double seen, double extent, bool cut, double seconds, unsigned* count, double* size) {
   // The first detections count alike.
@@ -223,6 +212,35 @@ void Tracker::begin(Time time) {
   begun_ = true;
 }
 
+void Tracker::advance(double seconds, BoxFilter* filter) const {
+  if (!(seconds > 0)) return;
+  if (seconds != step_.seconds) step_ = BoxStep(seconds);
+  filter->predict(step_);
+}
+
+// Where something is expected at a time that is not before it was seen.
+BoxFilter Tracker::expected(const Track& track, Time time) const {
+  BoxFilter filter = track.filter;
+  advance(seconds_between(track.seen, time), &filter);
+  return filter;
+}
+
+// Moves the filter to the detection, of which `box` is what it is with its hidden part. Where
+// frames in between did not show the track, they are replayed as if it had moved straight: else the
+// speed from before the gap would stay.
+void Tracker::move(const image::Corners& box, const Detection& detection, const Cuts& cuts,
+                   Time time, Track* track) {
+  const unsigned steps = std::min(track->missed + 1, kMostReplayed);
+  const double seconds = seconds_between(track->seen, time) / steps;
+  for (unsigned i = 1; i <= steps; ++i) {
+    advance(seconds, &track->filter);
+    if (track->missed == 0 && track->hits > kSettled)
+      learned_.see(track->filter, detection.box, cuts);
+    track->filter.correct(between(track->whole, box, static_cast<double>(i) / steps),
+                          learned_.deviation());
+  }
+}
+
 void Tracker::hit(Track* track, size_t index, Time time) {
   const Detection& detection = detections_[index];
   const double size = std::sqrt(area_of(detection.box));
@@ -240,9 +258,7 @@ void Tracker::hit(Track* track, size_t index, Time time) {
     track->filter = BoxFilter(whole, learned_.deviation());
   } else {
     set_unknown_extents(whole, track);
-    if (track->missed == 0 && track->hits > kSettled)
-      learned_.see(track->at(time), detection.box, cuts);
-    move(whole, time, learned_.deviation(), track);
+    move(whole, detection, cuts, time, track);
   }
   if (!cuts.width && !cuts.height) learned_.see_whole(track->class_id, detection.box);
   remember_size(detection.box, whole, cuts, seconds_between(track->seen, time), track);
@@ -305,16 +321,16 @@ void Tracker::collect_tracks(Time time, bool tentative, std::vector<Candidate>* 
     // Tracks that were absent for too long take no detections, unless no frame in between was
     // looked at.
     if (track.missed > 0 && time - track.seen > settings_.lost) continue;
-    const BoxFilter expected = track.at(time);
+    const BoxFilter filter = expected(track, time);
     // Who is expected beyond the frame's edge is not who is seen in it.
-    if (is_outside(expected.box(), frame_)) continue;
-    const double most = kMostSlack * expected.size();
-    const double off = learned_.deviation() * expected.size();
-    Candidate candidate = candidate_of(track, expected.box(), static_cast<int>(i));
-    candidate.slack_x = std::min(most, expected.spread_x());
-    candidate.slack_y = std::min(most, expected.spread_y());
-    candidate.variance_x = expected.axis(0).xx + off * off;
-    candidate.variance_y = expected.axis(1).xx + off * off;
+    if (is_outside(filter.box(), frame_)) continue;
+    const double most = kMostSlack * filter.size();
+    const double off = learned_.deviation() * filter.size();
+    Candidate candidate = candidate_of(track, filter.box(), static_cast<int>(i));
+    candidate.slack_x = std::min(most, filter.spread_x());
+    candidate.slack_y = std::min(most, filter.spread_y());
+    candidate.variance_x = filter.axis(0).xx + off * off;
+    candidate.variance_y = filter.axis(1).xx + off * off;
     cut_at_edge(frame_, &candidate);
     out->push_back(candidate);
   }
@@ -364,7 +380,7 @@ void Tracker::expire(Time time, const image::Size& frame) {
       const bool tentative = track->state == State::kTentative;
       if (!tentative) track->state = State::kLost;
       over = time - track->seen > (tentative ? settings_.probation : settings_.lost) ||
-             has_left(track->at(time).box(), frame);
+             has_left(expected(*track, time).box(), frame);
     }
     if (over) {
       end(track);
@@ -377,11 +393,11 @@ void Tracker::expire(Time time, const image::Size& frame) {
 
 void Tracker::add_prediction(Time time, const image::Size& frame, const Track& track) {
   // One frame without a detection is a slip of the network rather than an absence.
-  const bool expected =
+  const bool awaited =
       track.state == State::kConfirmed ||
       (track.state == State::kLost && (track.missed == 1 || time - track.seen <= settings_.coast));
-  if (!expected) return;
-  const image::Corners box = track.at(time).box();
+  if (!awaited) return;
+  const image::Corners box = expected(track, time).box();
   if (has_left(box, frame)) return;
   predicted_.push_back({&track, is_known(frame) ? visible_part(box, frame) : box});
 }
@@ -411,9 +427,6 @@ void Tracker::update(Time time, const image::Size& frame, Span<const Detection> 
   }
   for (Track* track : tracks_) track->shown = false;
   associate(time);
-  // In the order in which they came, not in that of their places.
-  std::sort(sure_.begin(), sure_.end(),
-            [](const Candidate& a, const Candidate& b) { return a.index < b.index; });
   for (const Candidate& candidate : sure_) {
     const auto index = static_cast<size_t>(candidate.index);
     if (detections[index].confidence >= settings_.start) start(index, time);

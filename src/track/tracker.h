@@ -80,6 +80,10 @@ class Tracker {
  private:
   void begin(Time time);
   bool jumps(Time time) const;
+  void advance(double seconds, BoxFilter* filter) const;
+  BoxFilter expected(const Track& track, Time time) const;
+  void move(const image::Corners& box, const Detection& detection, const Cuts& cuts, Time time,
+            Track* track);
   void expire(Time time, const image::Size& frame);
   void associate(Time time);
   void collect_tracks(Time time, bool tentative, std::vector<Candidate>* out) const;
@@ -95,6 +99,7 @@ class Tracker {
   image::Size frame_;
   Time last_ = 0, interval_ = 0;
   Learned learned_;
+  mutable BoxStep step_{1};  // the last one that was needed: most tracks need the same
   bool begun_ = false;
 
   std::vector<Track*> tracks_, started_, ended_, free_;

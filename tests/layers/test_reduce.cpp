@@ -22,6 +22,56 @@ START_TEST(groups_become_one_number) {
 }
 END_TEST
 
+START_TEST(groups_of_any_axes_are_folded_in_order) {
+  const Shape shape = {3, 130, 2, 37};
+  Tensor in = {plain(shape), counting(static_cast<size_t>(shape.elements()))};
+  for (float& x : in.values) x = std::fmod(x * 37, 61.0f) / 4 - 7;
+  for (unsigned axes = 1; axes < 16; ++axes) {
+    Shape out = shape;
+    json named = json::array();
+    for (int i = 0; i < 4; ++i) {
+      if (!(axes >> i & 1)) continue;
+      named.push_back(i);
+      out[i] = 1;
+    }
+    std::vector<double> sums(static_cast<size_t>(out.elements())), most(sums.size(), -100);
+    std::vector<float> counts(sums.size(), -1), places(sums.size());
+    for (size_t i = 0; i < in.values.size(); ++i) {
+      size_t rest = i, at = 0, stride = 1;
+      for (int k = 3; k >= 0; --k) {
+        const size_t index = rest % static_cast<size_t>(shape[k]);
+        rest /= static_cast<size_t>(shape[k]);
+        at += out[k] > 1 ? index * stride : 0;
+        stride *= static_cast<size_t>(out[k]);
+      }
+      const auto x = static_cast<double>(in.values[i]);
+      sums[at] += x * x;
+      counts[at] += 1;
+      if (x > most[at]) places[at] = counts[at];
+      most[at] = std::max(most[at], x);
+    }
+    const TensorDesc from = in.desc, to = plain(out);
+    auto made = [&](const char* type, const json& params) {
+      auto layer = create_layer(type, params, {&from, 1}, {&to, 1});
+      ck_assert(layer.ok());
+      std::vector<float> result(sums.size());
+      const ConstTensorView view = {from, reinterpret_cast<const uint8_t*>(in.values.data())};
+      const TensorView into = {to, reinterpret_cast<uint8_t*>(result.data())};
+      ck_assert(layer.value()->run({&view, 1}, {&into, 1}).ok());
+      return result;
+    };
+    const std::vector<float> squares = made("Reduce", {{"operation", "l2"}, {"axes", named}});
+    const std::vector<float> largest = made("Reduce", {{"operation", "max"}, {"axes", named}});
+    for (size_t i = 0; i < sums.size(); ++i) {
+      ck_assert(squares[i] == static_cast<float>(std::sqrt(sums[i])));
+      ck_assert(largest[i] == static_cast<float>(most[i]));
+    }
+    if (named.size() > 1) continue;
+    ck_assert(made("ArgReduce", {{"operation", "max"}, {"axis", named[0]}}) == places);
+  }
+}
+END_TEST
+
 START_TEST(the_first_of_equals_is_the_place_unless_the_last_is_asked_for) {
   const Tensor in = {plain({1, 4}), {2, 7, 7, 1}};
   expect(run("ArgReduce", {{"operation", "max"}, {"axis", 1}}, {in}, {1, 1}), {1});
@@ -40,6 +90,6 @@ START_TEST(standardized_groups_have_mean_0_and_variance_1) {
 }
 END_TEST
 
-DVNN_TESTS(reduce, groups_become_one_number,
+DVNN_TESTS(reduce, groups_become_one_number, groups_of_any_axes_are_folded_in_order,
            the_first_of_equals_is_the_place_unless_the_last_is_asked_for,
            standardized_groups_have_mean_0_and_variance_1)

@@ -5,10 +5,15 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <optional>
 
 #include "base/json.h"
 #include "base/names.h"
 #include "base/nth.h"
+#include "base/share.h"
+#include "kernels/fold.h"
+#include "kernels/peaks.h"
+#include "kernels/transpose.h"
 #include "layers/factories.h"
 #include "layers/float_layer.h"
 #include "layers/strides.h"
@@ -16,22 +21,15 @@
 namespace dvnn::layers {
 namespace {
 
-// A reduction: add() gathers a group's elements, from `start` on, and finish() makes the result of
-// them.
+using kernels::Fold;
+
+// A reduction: a group's elements are folded, from `start` on, and finish() makes the result.
 struct NamedReduction {
   const char* name;
   double start;
-  double (*add)(double sum, double x);
+  Fold fold;
   double (*finish)(double sum, double count);
 };
-
-double plus(double sum, double x) {
-  return sum + x;
-}
-
-double plus_square(double sum, double x) {
-  return sum + x * x;
-}
 
 double as_is(double sum, double) {
   return sum;
@@ -41,16 +39,16 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // In the order of Reduction. That of exponentials is added up after the largest is known.
 constexpr NamedReduction kReductions[] = {
-    {"l1", 0, [](double sum, double x) { return sum + std::fabs(x); }, as_is},
-    {"l2", 0, plus_square, [](double sum, double) { return std::sqrt(sum); }},
-    {"logsum", 0, plus, [](double sum, double) { return std::log(sum); }},
-    {"logsumexp", -kInfinity, [](double most, double x) { return std::max(most, x); }, as_is},
-    {"max", -kInfinity, [](double most, double x) { return std::max(most, x); }, as_is},
-    {"mean", 0, plus, [](double sum, double count) { return sum / count; }},
-    {"min", kInfinity, [](double least, double x) { return std::min(least, x); }, as_is},
-    {"prod", 1, [](double product, double x) { return product * x; }, as_is},
-    {"sum", 0, plus, as_is},
-    {"sumsquare", 0, plus_square, as_is},
+    {"l1", 0, Fold::kSizes, as_is},
+    {"l2", 0, Fold::kSquares, [](double sum, double) { return std::sqrt(sum); }},
+    {"logsum", 0, Fold::kSum, [](double sum, double) { return std::log(sum); }},
+    {"logsumexp", -kInfinity, Fold::kLargest, as_is},
+    {"max", -kInfinity, Fold::kLargest, as_is},
+    {"mean", 0, Fold::kSum, [](double sum, double count) { return sum / count; }},
+    {"min", kInfinity, Fold::kSmallest, as_is},
+    {"prod", 1, Fold::kProduct, as_is},
+    {"sum", 0, Fold::kSum, as_is},
+    {"sumsquare", 0, Fold::kSquares, as_is},
 };
 static_assert(std::size(kReductions) == static_cast<size_t>(Reduction::kSumSquare) + 1);
 
@@ -63,6 +61,87 @@ double log_sum_exp(const float* group, const std::vector<uint32_t>& inner, doubl
   double sum = 0;
   for (uint32_t at : inner) sum += std::exp(static_cast<double>(group[at]) - most);
   return most + std::log(sum);
+}
+
+// Groups of neighbouring axes: the elements of a group are `inner` apart, and groups that follow
+// one another are folded together.
+constexpr size_t kFoldedGroups = 256, kTurnedGroups = 16;
+
+std::optional<AxisSplit> split_along(const Shape& shape, std::vector<int> axes) {
+  std::sort(axes.begin(), axes.end());
+  for (size_t i = 1; i < axes.size(); ++i) {
+    if (axes[i] != axes[i - 1] + 1) return std::nullopt;
+  }
+  const AxisSplit first = split_at(shape, axes[0]), last = split_at(shape, axes.back());
+  return AxisSplit{first.outer, first.count * first.inner / last.inner, last.inner};
+}
+
+// `count` groups from the one at `first` on, whose elements are side by side: some are turned.
+void fold_rows(Fold fold, const float* first, size_t length, size_t count, double* to) {
+  constexpr size_t kPiece = 128;
+  alignas(64) float turned[kPiece * kTurnedGroups];
+  for (size_t at = 0; at < length; at += kPiece) {
+    const size_t some = std::min(kPiece, length - at);
+    kernels::transpose(reinterpret_cast<const uint32_t*>(first + at),
+                       static_cast<ptrdiff_t>(length), reinterpret_cast<uint32_t*>(turned),
+                       kTurnedGroups, some, count);
+    kernels::fold_lines(fold, turned, kTurnedGroups, some, to, count);
+  }
+}
+
+void reduce_split(const NamedReduction& row, const AxisSplit& split, const float* in,
+                  float* result) {
+  const bool rows = split.inner == 1;
+  const size_t outer = rows ? 1 : split.outer, groups = rows ? split.outer : split.inner;
+  const size_t most = rows ? kTurnedGroups : kFoldedGroups, blocks = (groups + most - 1) / most;
+  share(static_cast<int>(outer * blocks), [&](int task) {
+    const size_t o = static_cast<size_t>(task) / blocks;
+    const size_t begin = static_cast<size_t>(task) % blocks * most;
+    const size_t count = std::min(most, groups - begin);
+    double folded[kFoldedGroups];
+    std::fill_n(folded, count, row.start);
+    if (rows) {
+      fold_rows(row.fold, in + begin * split.count, split.count, count, folded);
+    } else {
+      kernels::fold_lines(row.fold, in + o * split.count * groups + begin, groups, split.count,
+                          folded, count);
+    }
+    for (size_t i = 0; i < count; ++i) {
+      result[o * groups + begin + i] =
+          static_cast<float>(row.finish(folded[i], static_cast<double>(split.count)));
+    }
+  });
+}
+
+// Calls f(i) for each group, which threads share.
+template <typename F>
+void share_groups(size_t groups, size_t length, F f) {
+  constexpr size_t kGroupTask = 1 << 14;
+  const size_t some = std::max<size_t>(1, kGroupTask / std::max<size_t>(1, length));
+  share(static_cast<int>((groups + some - 1) / some), [&](int task) {
+    const size_t begin = static_cast<size_t>(task) * some;
+    for (size_t i = begin; i < std::min(groups, begin + some); ++i) f(i);
+  });
+}
+
+// The places of the largest of groups that follow one another.
+void largest_of_columns(const AxisSplit& split, const float* in, float* result) {
+  const size_t blocks = (split.inner + kFoldedGroups - 1) / kFoldedGroups;
+  share(static_cast<int>(split.outer * blocks), [&](int task) {
+    const size_t o = static_cast<size_t>(task) / blocks;
+    const size_t begin = static_cast<size_t>(task) % blocks * kFoldedGroups;
+    const size_t count = std::min(kFoldedGroups, split.inner - begin);
+    const float* const first = in + o * split.count * split.inner + begin;
+    float best[kFoldedGroups];
+    int32_t which[kFoldedGroups] = {};
+    std::copy_n(first, count, best);
+    for (size_t k = 1; k < split.count; ++k) {
+      kernels::raise(first + k * split.inner, static_cast<int32_t>(k), best, which, count);
+    }
+    for (size_t i = 0; i < count; ++i) {
+      result[o * split.inner + begin + i] = static_cast<float>(which[i]);
+    }
+  });
 }
 
 DimsResult reduced(const Shape& shape, const std::vector<int>& axes, bool keep) {
@@ -116,18 +195,32 @@ LayerResult ReduceAttributes::create(Span<const TensorDesc> inputs,
   DVNN_ASSIGN(const auto along, axes_or_all(axes, inputs[0].shape.rank));
   Groups groups = group_along(inputs[0].shape, along);
   DVNN_TRY(expect_groups(outputs[0], groups));
+  const bool exponentials = operation == Reduction::kLogSumExp;
+  const auto split = split_along(inputs[0].shape, along);
+  if (split && !exponentials) {
+    return make_float_layer(
+        inputs, outputs,
+        [split = *split, row = row_of(operation)](const float* const* in, float* result) {
+          reduce_split(row, split, in[0], result);
+        });
+  }
   return make_float_layer(
       inputs, outputs,
-      [groups = std::move(groups), row = row_of(operation),
-       exponentials = operation == Reduction::kLogSumExp](const float* const* in, float* result) {
-        for (uint32_t first : groups.outer) {
-          const float* group = in[0] + first;
+      [groups = std::move(groups), row = row_of(operation), exponentials](const float* const* in,
+                                                                          float* result) {
+        share_groups(groups.outer.size(), groups.inner.size(), [&](size_t i) {
+          const float* group = in[0] + groups.outer[i];
           double sum = row.start;
-          for (uint32_t at : groups.inner) sum = row.add(sum, static_cast<double>(group[at]));
+          float together[kFoldedGroups];
+          for (size_t at = 0; at < groups.inner.size(); at += kFoldedGroups) {
+            const size_t some = std::min(kFoldedGroups, groups.inner.size() - at);
+            for (size_t k = 0; k < some; ++k) together[k] = group[groups.inner[at + k]];
+            kernels::fold_lines(row.fold, together, 1, some, &sum, 1);
+          }
           sum = exponentials ? log_sum_exp(group, groups.inner, sum)
                              : row.finish(sum, static_cast<double>(groups.inner.size()));
-          *result++ = static_cast<float>(sum);
-        }
+          result[i] = static_cast<float>(sum);
+        });
       });
 }
 
@@ -159,19 +252,25 @@ LayerResult ArgReduceAttributes::create(Span<const TensorDesc> inputs,
   DVNN_ASSIGN(const auto along, axes_or_all({axis}, inputs[0].shape.rank));
   Groups groups = group_along(inputs[0].shape, along);
   DVNN_TRY(expect_groups(outputs[0], groups));
+  const AxisSplit split = split_at(inputs[0].shape, axis);
+  if (split.inner > 1 && !smallest && !last) {
+    return make_float_layer(inputs, outputs, [split](const float* const* in, float* result) {
+      largest_of_columns(split, in[0], result);
+    });
+  }
   return make_float_layer(inputs, outputs,
                           [groups = std::move(groups), sign = smallest ? -1.0f : 1.0f, last = last](
                               const float* const* in, float* result) {
-                            for (uint32_t first : groups.outer) {
-                              const float* group = in[0] + first;
+                            share_groups(groups.outer.size(), groups.inner.size(), [&](size_t g) {
+                              const float* group = in[0] + groups.outer[g];
                               size_t best = 0;
                               for (size_t i = 1; i < groups.inner.size(); ++i) {
                                 const float x = sign * group[groups.inner[i]];
                                 const float most = sign * group[groups.inner[best]];
                                 if (x > most || (last && x == most)) best = i;
                               }
-                              *result++ = static_cast<float>(best);
-                            }
+                              result[g] = static_cast<float>(best);
+                            });
                           });
 }
 
@@ -205,7 +304,8 @@ LayerResult StandardizeAttributes::create(Span<const TensorDesc> inputs,
       [groups = group_along(inputs[0].shape, along), epsilon = static_cast<double>(epsilon),
        centre = centre](const float* const* in, float* result) {
         const auto count = static_cast<double>(groups.inner.size());
-        for (uint32_t first : groups.outer) {
+        share_groups(groups.outer.size(), groups.inner.size(), [&](size_t g) {
+          const uint32_t first = groups.outer[g];
           const float* group = in[0] + first;
           double mean = 0, squares = 0;
           for (uint32_t at : groups.inner) mean += static_cast<double>(group[at]);
@@ -219,7 +319,7 @@ LayerResult StandardizeAttributes::create(Span<const TensorDesc> inputs,
             result[first + at] =
                 static_cast<float>((static_cast<double>(group[at]) - mean) * factor);
           }
-        }
+        });
       });
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pooling by Caffe's rules, for the windows that the device cannot do.
 #include <algorithm>
-#include <limits>
 
 #include "base/format.h"
 #include "base/json.h"
+#include "base/share.h"
+#include "kernels/windows.h"
 #include "layers/factories.h"
 #include "layers/float_io.h"
 
@@ -24,53 +25,84 @@ Window window_at(const Axis& axis, int index, int size) {
   return {std::max(start, 0), std::min(padded_end, size), padded_end - start};
 }
 
+// Works on floats in chunks of channels, which a vector holds.
 class Pooling final : public CpuLayer {
  public:
   Pooling(bool average, bool counts_pads, Axis x, Axis y, const TensorDesc& input,
           const TensorDesc& output)
       : average_(average),
         counts_pads_(counts_pads),
-        x_(x),
-        y_(y),
         in_(input.shape),
         out_(output.shape),
-        reader_(input),
-        writer_(output) {}
+        to_chunks_(moved_form(input), chunks_of(input.shape)),
+        from_chunks_(chunks_of(output.shape), moved_form(output)) {
+    to_chunks_.add(whole_part(in_));
+    from_chunks_.add(whole_part(out_));
+    for (int i = 0; i < out_.w(); ++i) columns_.push_back(window_at(x, i, in_.w()));
+    for (int i = 0; i < out_.h(); ++i) rows_.push_back(window_at(y, i, in_.h()));
+  }
 
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
-    const float* in = reader_.read(inputs[0]);
-    float* out = writer_.begin(outputs[0]);
-    const int planes = in_.n() * in_.c();
-    for (int p = 0; p < planes; ++p, in += int64_t{in_.h()} * in_.w()) {
-      for (int oy = 0; oy < out_.h(); ++oy) {
-        const Window wy = window_at(y_, oy, in_.h());
-        for (int ox = 0; ox < out_.w(); ++ox) *out++ = pool(in, wy, window_at(x_, ox, in_.w()));
-      }
+    float* const in = Workspace::current().floats(static_cast<size_t>(in_.elements()));
+    float* const out = Workspace::current().floats(static_cast<size_t>(out_.elements()));
+    const uint8_t* source = inputs[0].data;
+    if (!is_float(inputs[0].desc.type)) {
+      float* const floats = Workspace::current().floats(static_cast<size_t>(in_.elements()));
+      read_nchw(inputs[0], floats);
+      source = reinterpret_cast<const uint8_t*>(floats);
     }
-    writer_.finish(outputs[0]);
+    to_chunks_.run(source, reinterpret_cast<uint8_t*>(in));
+    const int chunks = (in_.c() + kLanes - 1) / kLanes;
+    share(in_.n() * chunks * out_.h(), [&](int i) {
+      const int first = i / out_.h() % chunks * kLanes;
+      const int64_t before = int64_t{i / out_.h() / chunks} * in_.c() + first;  // channels
+      pool_row(rows_[static_cast<size_t>(i % out_.h())], std::min(kLanes, in_.c() - first),
+               in + before * in_.h() * in_.w(), out + before * out_.h() * out_.w(), i % out_.h());
+    });
+    if (is_float(outputs[0].desc.type)) {
+      from_chunks_.run(reinterpret_cast<const uint8_t*>(out), outputs[0].data);
+    } else {
+      float* const floats = Workspace::current().floats(static_cast<size_t>(out_.elements()));
+      from_chunks_.run(reinterpret_cast<const uint8_t*>(out), reinterpret_cast<uint8_t*>(floats));
+      write_nchw(floats, outputs[0]);
+    }
     return {};
   }
 
  private:
-  float pool(const float* plane, const Window& wy, const Window& wx) const {
-    float best = -std::numeric_limits<float>::max(), sum = 0;
-    for (int y = wy.begin; y < wy.end; ++y) {
-      for (int x = wx.begin; x < wx.end; ++x) {
-        const float v = plane[int64_t{y} * in_.w() + x];
-        best = std::max(best, v);
-        sum += v;
+  static constexpr int kLanes = 8;  // channels of a chunk
+
+  // Bytes are floats on their way.
+  static TensorDesc moved_form(const TensorDesc& desc) {
+    return is_float(desc.type) ? desc : plain_float(desc.shape);
+  }
+  static TensorDesc chunks_of(const Shape& shape) {
+    return {ElementType::kFloat32, Layout::kHwc8, shape};
+  }
+
+  void pool_row(const Window& wy, int lanes, const float* in, float* out, int y) const {
+    float* to = out + int64_t{y} * out_.w() * lanes;
+    const int64_t row = int64_t{in_.w()} * lanes;
+    for (const Window& wx : columns_) {
+      const kernels::PixelWindow window = {
+          in + wy.begin * row + int64_t{wx.begin} * lanes, static_cast<size_t>(row),
+          static_cast<size_t>(wy.end - wy.begin), static_cast<size_t>(wx.end - wx.begin),
+          static_cast<size_t>(lanes)};
+      if (average_) {
+        const int64_t own = int64_t{wy.end - wy.begin} * (wx.end - wx.begin);
+        const int64_t divisor = counts_pads_ ? int64_t{wy.padded} * wx.padded : own;
+        kernels::average_of_window(window, static_cast<float>(divisor), to);
+      } else {
+        kernels::largest_of_window(window, to);
       }
+      to += lanes;
     }
-    if (!average_) return best;
-    const int64_t own = int64_t{wy.end - wy.begin} * (wx.end - wx.begin);
-    return sum / static_cast<float>(counts_pads_ ? int64_t{wy.padded} * wx.padded : own);
   }
 
   bool average_, counts_pads_;
-  Axis x_, y_;
   Shape in_, out_;
-  FloatReader reader_;
-  FloatWriter writer_;
+  Moves to_chunks_, from_chunks_;
+  std::vector<Window> columns_, rows_;
 };
 
 }  // namespace

@@ -6,10 +6,12 @@
 #include <cstdio>
 #include <ctime>
 #include <random>
+#include <string_view>
 
 #include "base/format.h"
 #include "base/json.h"
 #include "publish/base64.h"
+#include "publish/line_writer.h"
 
 namespace dvnn::publish {
 namespace {
@@ -34,6 +36,11 @@ double finite(double value) {
   return std::isfinite(value) ? value : 0;
 }
 
+// Labels and texts come from files and networks: what is no UTF-8 is replaced.
+std::string line_of(const json& document) {
+  return document.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
 json of(const Box& box) {
   return {pixels(box[0]), pixels(box[1]), pixels(box[2]), pixels(box[3])};
 }
@@ -47,81 +54,126 @@ void set_number(const char* name, const std::optional<T>& value, json* out) {
   if (value) (*out)[name] = *value;
 }
 
-json of(const Picture& picture) {
-  json out = {{"type", "image/jpeg"},
-              {"of", picture.of_frame ? "frame" : "object"},
-              {"width", picture.width},
-              {"height", picture.height}};
-  set_number("pts", picture.pts, &out);
-  if (picture.box) out["box"] = of(*picture.box);
-  if (picture.file.empty()) {
-    out["base64"] = base64(picture.jpeg);
-  } else {
-    out["file"] = picture.file;
-  }
-  return out;
+// Members come in the order of their names.
+void put(const Box& box, LineWriter* out) {
+  out->begin_list();
+  for (const double edge : box) out->number(pixels(edge));
+  out->end_list();
 }
 
-json of(const ObjectFacts& object) {
-  json out = {{"id", object.id},
-              {"kind", object.kind},
-              {"class_id", object.class_id},
-              {"label", object.label},
-              {"confidence", share(object.confidence)}};
-  if (object.parent > 0) out["parent"] = object.parent;
-  if (object.track_id > 0) out["track_id"] = object.track_id;
-  if (object.predicted) out["predicted"] = true;
-  set_text("network", object.network, &out);
-  set_text("region", object.region, &out);
-  if (object.box) out["box"] = of(*object.box);
-  for (const auto& [x, y, confidence] : object.points) {
-    out["points"].push_back({pixels(x), pixels(y), share(confidence)});
-  }
-  set_text("skeleton", object.skeleton, &out);
-  for (const auto& [x, y] : object.outline) out["outline"].push_back({pixels(x), pixels(y)});
-  if (object.mask) {
-    out["mask"] = {{"box", of(object.mask->box)},
-                   {"width", object.mask->width},
-                   {"height", object.mask->height},
-                   {"cells", base64(object.mask->cells)}};
-  }
-  set_text("text", object.text, &out);
-  set_text("text_format", object.text_format, &out);
-  for (const float value : object.embedding) {
-    out["embedding"].push_back(std::isfinite(value) ? value : 0.0f);
-  }
-  for (const auto& [name, value] : object.numbers) out["numbers"][name] = finite(value);
-  if (object.picture) out["picture"] = of(*object.picture);
-  return out;
+void put_text(const char* name, const std::string& text, LineWriter* out) {
+  if (!text.empty()) out->name(name).text(text);
 }
 
-json of(const std::vector<ZoneCount>& counts) {
-  json out = json::array();
-  for (const ZoneCount& count : counts) {
-    json one = {{"name", count.name}};
-    for (const auto& [name, value] : count.numbers) one[name] = value;
-    if (!count.labels.empty()) one["labels"] = of(count.labels);
-    out.push_back(std::move(one));
-  }
-  return out;
+void put(const Picture& picture, LineWriter* out) {
+  out->begin_object();
+  if (picture.file.empty()) out->name("base64").text(base64(picture.jpeg));
+  if (picture.box) put(*picture.box, &out->name("box"));
+  if (!picture.file.empty()) out->name("file").text(picture.file);
+  out->name("height").integer(picture.height);
+  out->name("of").text(picture.of_frame ? "frame" : "object");
+  if (picture.pts) out->name("pts").natural(*picture.pts);
+  out->name("type").text("image/jpeg");
+  out->name("width").integer(picture.width);
+  out->end_object();
 }
 
-void add(const FrameFacts& frame, json* out) {
-  (*out)["type"] = "frame";
-  json& passes = (*out)["passes"] = json::array();
-  for (const PassFacts& pass : frame.passes) {
-    passes.push_back({{"network", pass.network}, {"state", pass.state}});
-  }
-  json& objects = (*out)["objects"] = json::array();
-  for (const ObjectFacts& object : frame.objects) objects.push_back(of(object));
-  if (frame.counts) {
-    (*out)["counts"] = {{"areas", of(frame.counts->areas)}, {"lines", of(frame.counts->lines)}};
-  }
+void put(const Mask& mask, LineWriter* out) {
+  out->begin_object();
+  put(mask.box, &out->name("box"));
+  out->name("cells").text(base64(mask.cells));
+  out->name("height").natural(mask.height);
+  out->name("width").natural(mask.width);
+  out->end_object();
 }
 
-void add(const EventFacts& event, json* out) {
-  (*out)["type"] = "event";
-  json& facts = (*out)["event"] = {{"kind", event.kind}};
+// Of two numbers with one name, the last counts.
+void put(const std::vector<std::pair<std::string, double>>& numbers, LineWriter* out) {
+  json all = json::object();
+  for (const auto& [name, value] : numbers) all[name] = finite(value);
+  out->name("numbers").raw(line_of(all));
+}
+
+void put(const ObjectFacts& object, LineWriter* out) {
+  out->begin_object();
+  if (object.box) put(*object.box, &out->name("box"));
+  out->name("class_id").integer(object.class_id);
+  out->name("confidence").number(share(object.confidence));
+  if (!object.embedding.empty()) {
+    out->name("embedding").begin_list();
+    for (const float value : object.embedding) out->number(finite(static_cast<double>(value)));
+    out->end_list();
+  }
+  out->name("id").natural(object.id);
+  out->name("kind").text(object.kind);
+  out->name("label").text(object.label);
+  if (object.mask) put(*object.mask, &out->name("mask"));
+  put_text("network", object.network, out);
+  if (!object.numbers.empty()) put(object.numbers, out);
+  if (!object.outline.empty()) {
+    out->name("outline").begin_list();
+    for (const auto& [x, y] : object.outline) {
+      out->begin_list();
+      out->number(pixels(x));
+      out->number(pixels(y));
+      out->end_list();
+    }
+    out->end_list();
+  }
+  if (object.parent > 0) out->name("parent").natural(object.parent);
+  if (object.picture) put(*object.picture, &out->name("picture"));
+  if (!object.points.empty()) {
+    out->name("points").begin_list();
+    for (const auto& [x, y, confidence] : object.points) {
+      out->begin_list();
+      out->number(pixels(x));
+      out->number(pixels(y));
+      out->number(share(confidence));
+      out->end_list();
+    }
+    out->end_list();
+  }
+  if (object.predicted) out->name("predicted").flag(true);
+  put_text("region", object.region, out);
+  put_text("skeleton", object.skeleton, out);
+  put_text("text", object.text, out);
+  put_text("text_format", object.text_format, out);
+  if (object.track_id > 0) out->name("track_id").natural(object.track_id);
+  out->end_object();
+}
+
+void put(const std::vector<ZoneCount>& counts, LineWriter* out);
+
+void put(const ZoneCount& count, LineWriter* out) {
+  std::vector<std::pair<const char*, uint64_t>> numbers = count.numbers;
+  // These two are no numbers, but have their places among the names.
+  numbers.emplace_back("name", 0);
+  if (!count.labels.empty()) numbers.emplace_back("labels", 0);
+  std::sort(numbers.begin(), numbers.end(), [](const auto& a, const auto& b) {
+    return std::string_view(a.first) < std::string_view(b.first);
+  });
+  out->begin_object();
+  for (const auto& [name, value] : numbers) {
+    out->name(name);
+    if (std::string_view(name) == "name") {
+      out->text(count.name);
+    } else if (std::string_view(name) == "labels") {
+      put(count.labels, out);
+    } else {
+      out->natural(value);
+    }
+  }
+  out->end_object();
+}
+
+void put(const std::vector<ZoneCount>& counts, LineWriter* out) {
+  out->begin_list();
+  for (const ZoneCount& count : counts) put(count, out);
+  out->end_list();
+}
+
+json of(const EventFacts& event) {
+  json facts = {{"kind", event.kind}};
   set_text("area", event.area, &facts);
   set_text("line", event.line, &facts);
   set_text("label", event.label, &facts);
@@ -129,16 +181,16 @@ void add(const EventFacts& event, json* out) {
   if (event.track_id > 0) facts["track_id"] = event.track_id;
   set_number("duration", event.duration, &facts);
   set_number("inside", event.inside, &facts);
+  return facts;
 }
 
-void add(const TrackFacts& track, json* out) {
-  (*out)["type"] = "track";
-  json& facts = (*out)["track"] = {{"state", track.ended ? "ended" : "started"},
-                                   {"track_id", track.track_id},
-                                   {"class_id", track.class_id},
-                                   {"label", track.label},
-                                   {"first", track.first},
-                                   {"last", track.last}};
+json of(const TrackFacts& track) {
+  json facts = {{"state", track.ended ? "ended" : "started"},
+                {"track_id", track.track_id},
+                {"class_id", track.class_id},
+                {"label", track.label},
+                {"first", track.first},
+                {"last", track.last}};
   set_text("network", track.network, &facts);
   if (track.confidence) facts["confidence"] = share(*track.confidence);
   if (track.box) facts["box"] = of(*track.box);
@@ -151,11 +203,39 @@ void add(const TrackFacts& track, json* out) {
                           {"confidence", share(track.best_view->confidence)},
                           {"box", of(track.best_view->box)}};
   }
+  return facts;
 }
 
-// Labels and texts come from files and networks: what is no UTF-8 is replaced.
-std::string line_of(const json& document) {
-  return document.dump(-1, ' ', false, json::error_handler_t::replace);
+void put_before_id(const FrameFacts& frame, LineWriter* out) {
+  if (!frame.counts) return;
+  out->name("counts").begin_object();
+  put(frame.counts->areas, &out->name("areas"));
+  put(frame.counts->lines, &out->name("lines"));
+  out->end_object();
+}
+
+void put_after_id(const FrameFacts& frame, LineWriter* out) {
+  out->name("objects").begin_list();
+  for (const ObjectFacts& object : frame.objects) put(object, out);
+  out->end_list();
+  out->name("passes").begin_list();
+  for (const PassFacts& pass : frame.passes) {
+    out->begin_object();
+    out->name("network").text(pass.network);
+    out->name("state").text(pass.state);
+    out->end_object();
+  }
+  out->end_list();
+}
+
+void put(const Times& time, LineWriter* out) {
+  out->begin_object();
+  if (time.ntp) out->name("ntp").natural(*time.ntp);
+  if (time.pts) out->name("pts").natural(*time.pts);
+  if (time.stream_time) out->name("stream_time").natural(*time.stream_time);
+  out->name("utc").text(utc_text(time.utc_ns));
+  out->name("utc_from").text(time.from_reference ? "reference" : "clock");
+  out->end_object();
 }
 
 }  // namespace
@@ -182,23 +262,33 @@ std::string utc_text(int64_t nanoseconds) {
 
 std::string to_line(const Document& document, const Identity& identity, uint64_t seq,
                     const JsonValue& fields) {
-  json out = {{"version", kVersion},
-              {"id", identity.session + "-" + std::to_string(seq)},
-              {"session", identity.session},
-              {"seq", seq},
-              {"stream", identity.stream}};
-  json& time = out["time"] = {{"utc", utc_text(document.time.utc_ns)},
-                              {"utc_from", document.time.from_reference ? "reference" : "clock"}};
-  set_number("pts", document.time.pts, &time);
-  set_number("stream_time", document.time.stream_time, &time);
-  set_number("ntp", document.time.ntp, &time);
+  constexpr size_t kRoom = 512, kRoomOfObject = 256;
+  const auto* frame = std::get_if<FrameFacts>(&document.facts);
+  const auto* event = std::get_if<EventFacts>(&document.facts);
+  const auto* track = std::get_if<TrackFacts>(&document.facts);
+  LineWriter out(kRoom + (frame ? kRoomOfObject * frame->objects.size() : 0));
+  out.begin_object();
+  if (frame) put_before_id(*frame, &out);
+  if (event) out.name("event").raw(line_of(of(*event)));
+  if (fields->is_object() && !fields->empty()) out.name("fields").raw(line_of(*fields));
   if (document.width > 0 && document.height > 0) {
-    out["frame"] = {{"width", document.width}, {"height", document.height}};
+    out.name("frame").begin_object();
+    out.name("height").integer(document.height);
+    out.name("width").integer(document.width);
+    out.end_object();
   }
-  std::visit([&out](const auto& facts) { add(facts, &out); }, document.facts);
-  if (document.picture) out["picture"] = of(*document.picture);
-  if (fields->is_object() && !fields->empty()) out["fields"] = *fields;
-  return line_of(out);
+  out.name("id").text(identity.session + "-" + std::to_string(seq));
+  if (frame) put_after_id(*frame, &out);
+  if (document.picture) put(*document.picture, &out.name("picture"));
+  out.name("seq").natural(seq);
+  out.name("session").text(identity.session);
+  out.name("stream").text(identity.stream);
+  put(document.time, &out.name("time"));
+  if (track) out.name("track").raw(line_of(of(*track)));
+  out.name("type").text(frame ? "frame" : event ? "event" : "track");
+  out.name("version").integer(kVersion);
+  out.end_object();
+  return out.take();
 }
 
 std::string status_document(const Identity& identity, bool online) {

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <random>
+
 #include "check_main.h"
 #include "publish/base64.h"
 #include "publish/document.h"
@@ -62,6 +66,64 @@ START_TEST(no_number_and_no_text_breaks_a_line) {
 }
 END_TEST
 
+// What is written without a tree of values is what the tree would write: names in their order, and
+// numbers and texts as short as can be.
+START_TEST(lines_are_as_json_itself_writes_them) {
+  std::mt19937 random(11);
+  const auto chance = [&](unsigned n) { return random() % n == 0; };
+  const char* texts[] = {"person", "", "a\"b\\c", "caf\xc3\xa9", "\x7f\x01\xff", "\xe2\x82"};
+  const double numbers[] = {0,    -0.0, 200,   612.499, 1e-5,  -3.005,  1e15,
+                            1e20, 0.1,  1e300, 0.00012, 12345, INFINITY};
+  const auto text = [&] { return std::string(texts[random() % std::size(texts)]); };
+  const auto number = [&] { return numbers[random() % std::size(numbers)]; };
+  for (int i = 0; i < 2000; ++i) {
+    publish::Document document;
+    document.time.utc_ns = static_cast<int64_t>(random());
+    if (chance(2)) document.time.pts = random();
+    if (chance(4)) document.time.ntp = ~uint64_t{0} - random();
+    document.width = chance(4) ? 0 : 640;
+    document.height = 480;
+    publish::FrameFacts frame;
+    if (chance(2)) frame.passes.push_back({text(), "skipped"});
+    for (unsigned k = random() % 4; k-- > 0;) {
+      publish::ObjectFacts object;
+      object.id = random();
+      object.class_id = static_cast<int>(random());
+      object.label = text();
+      object.network = text();
+      object.region = text();
+      object.text = text();
+      object.confidence = number();
+      object.predicted = chance(3);
+      if (chance(2)) object.parent = 3;
+      if (chance(2)) object.track_id = random();
+      if (chance(2)) object.box = publish::Box{number(), number(), number(), number()};
+      if (chance(3)) object.points = {{number(), number(), number()}, {1, 2, 0.5}};
+      if (chance(3)) object.outline = {{number(), number()}};
+      if (chance(3)) object.embedding = {0.1f, static_cast<float>(number())};
+      if (chance(3)) object.numbers = {{text(), number()}, {"b", 1}, {"a", 2}, {"b", 3}};
+      if (chance(4)) object.mask = publish::Mask{{0, 0, 1, 1}, 2, 2, "\x01\x02\x03\xff"};
+      if (chance(4)) object.picture = publish::Picture{true, 3, 4, 5, {}, {}, 80, "", "JPEG"};
+      frame.objects.push_back(object);
+    }
+    if (chance(2)) {
+      publish::ZoneCount all{text(), {{"left", 3}, {"inside", 1}, {"entered", random()}}, {}};
+      all.labels.push_back({text(), {{"forward", 1}, {"backward", 0}}, {}});
+      frame.counts = publish::ZoneCounts{{all}, {}};
+    }
+    document.facts = frame;
+    if (chance(4)) document.picture = publish::Picture{false, 3, 4, {}, {}, {}, 80, text(), ""};
+    const JsonValue fields(nlohmann::json{{"site", "Kyoto"}});
+    const std::string line = publish::to_line(document, {text(), "0", ""}, random(), fields);
+    const auto tree = nlohmann::json::parse(line, nullptr, false);
+    ck_assert_msg(!tree.is_discarded(), "%s", line.c_str());
+    const std::string written = tree.dump();
+    dvnn_assert_text(line, written.c_str());
+    ck_assert_uint_eq(tree["objects"].size(), frame.objects.size());
+  }
+}
+END_TEST
+
 START_TEST(fields_are_an_object) {
   ck_assert(publish::parse_fields("").ok());
   ck_assert(publish::parse_fields("{\"a\":1}").ok());
@@ -81,4 +143,4 @@ END_TEST
 
 DVNN_TEST_MAIN(publish_documents, base64_is_that_of_the_rfc, times_are_written_to_the_microsecond,
                a_document_has_what_there_is_and_no_more, no_number_and_no_text_breaks_a_line,
-               fields_are_an_object, sessions_differ)
+               lines_are_as_json_itself_writes_them, fields_are_an_object, sessions_differ)

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/share.h"
 #include "base/span.h"
 #include "layers/float_io.h"
 #include "tensor/convert_tensor.h"
@@ -26,24 +27,29 @@ class ElementSpans {
   }
 
   /// Calls fold(k, in, result, count) for spans of the inputs, k = 0, 1, ... for the same `result`:
-  /// with k = 0 it fills it, later it adds to it. With a single input `result` may be `in`.
+  /// with k = 0 it fills it, later it adds to it. Threads share the spans. With a single input
+  /// `result` may be `in`.
   template <typename Fold>
   void run(Span<const ConstTensorView> inputs, const TensorView& output, Fold fold) {
     if (!in_step_) return run_whole(inputs, output, fold);
     const bool in_place = inputs.size() == 1 && output.desc.type == ElementType::kFloat32;
-    alignas(64) float result[kSpan], converted[kSpan];
-    for (size_t at = 0; at < count_; at += kSpan) {
-      const size_t count = std::min(kSpan, count_ - at);
-      float* const to = in_place ? reinterpret_cast<float*>(output.data) + at : result;
-      for (size_t k = 0; k < inputs.size(); ++k) {
-        fold(k, span_of(inputs[k], at, count, converted), to, count);
+    const size_t tasks = (count_ + kTask - 1) / kTask;
+    share(static_cast<int>(tasks), [&](int i) {
+      alignas(64) float result[kSpan], converted[kSpan];
+      const size_t begin = static_cast<size_t>(i) * kTask, end = std::min(count_, begin + kTask);
+      for (size_t at = begin; at < end; at += kSpan) {
+        const size_t count = std::min(kSpan, end - at);
+        float* const to = in_place ? reinterpret_cast<float*>(output.data) + at : result;
+        for (size_t k = 0; k < inputs.size(); ++k) {
+          fold(k, span_of(inputs[k], at, count, converted), to, count);
+        }
+        if (!in_place) put(result, output, at, count);
       }
-      if (!in_place) put(result, output, at, count);
-    }
+    });
   }
 
  private:
-  static constexpr size_t kSpan = 2048;
+  static constexpr size_t kSpan = 2048, kTask = 8 * kSpan;
 
   static bool lie_in_step(const TensorDesc& a, const TensorDesc& b) {
     if (!is_float(a.type) || !is_float(b.type) || plain_layout(a) != plain_layout(b)) return false;
@@ -74,7 +80,11 @@ class ElementSpans {
     const bool direct = inputs.size() == 1;
     float* const result = direct ? writer_.begin(output) : Workspace::current().floats(count_);
     for (size_t k = 0; k < inputs.size(); ++k) {
-      fold(k, readers_[k].read(inputs[k]), result, count_);
+      const float* const in = readers_[k].read(inputs[k]);
+      share(static_cast<int>((count_ + kTask - 1) / kTask), [&](int i) {
+        const size_t at = static_cast<size_t>(i) * kTask;
+        fold(k, in + at, result + at, std::min(kTask, count_ - at));
+      });
     }
     if (direct) {
       writer_.finish(output);

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "base/nth.h"
+#include "base/share.h"
 #include "layers/factories.h"
 #include "layers/float_layer.h"
 #include "layers/strides.h"
@@ -121,9 +122,13 @@ LayerResult make_broadcast_layer(size_t count, Span<const TensorDesc> inputs,
       inputs, outputs,
       [operands = std::move(operands), function, elements = static_cast<size_t>(out.elements())](
           const float* const* in, float* result) {
-        for (size_t n = 0; n < elements; ++n) {
-          result[n] = function([&](size_t k) { return operands[k].at(in[k], n); });
-        }
+        constexpr size_t kTask = 1 << 13;
+        share(static_cast<int>((elements + kTask - 1) / kTask), [&](int i) {
+          const size_t begin = static_cast<size_t>(i) * kTask;
+          for (size_t n = begin; n < std::min(elements, begin + kTask); ++n) {
+            result[n] = function([&](size_t k) { return operands[k].at(in[k], n); });
+          }
+        });
       });
 }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
+#include <algorithm>
 
 #include "base/format.h"
 #include "base/json.h"
+#include "base/share.h"
+#include "kernels/curves.h"
+#include "kernels/elementwise.h"
 #include "layers/factories.h"
 #include "layers/float_io.h"
 
@@ -24,36 +27,54 @@ class Normalize final : public CpuLayer {
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
     const float* in = reader_.read(inputs[0]);
     float* out = writer_.begin(outputs[0]);
-    const size_t plane = channels_.inner;
+    const size_t picture = channels_.count * channels_.inner;
     for (size_t n = 0; n < channels_.outer; ++n) {
-      const size_t first = n * channels_.count * plane;
-      measure(in + first);
-      for (size_t c = 0; c < channels_.count; ++c) {
-        const float scale = scale_.size() == 1 ? scale_[0] : scale_[c];
-        for (size_t i = 0; i < plane; ++i) {
-          const size_t at = first + c * plane + i;
-          out[at] = in[at] * norm_[i] * scale;
-        }
-      }
+      normalise(in + n * picture, out + n * picture);
     }
     writer_.finish(outputs[0]);
     return {};
   }
 
  private:
-  // Fills norm_ with 1 / length, per pixel or one for all.
-  void measure(const float* in) {
+  static constexpr size_t kBlock = 512;  // pixels
+
+  // Calls f(first, count) for blocks of pixels, which threads share.
+  template <typename F>
+  void share_pixels(F f) const {
     const size_t plane = channels_.inner;
-    std::fill(norm_.begin(), norm_.end(), eps_);
-    for (size_t c = 0; c < channels_.count; ++c) {
-      for (size_t i = 0; i < plane; ++i) norm_[i] += in[c * plane + i] * in[c * plane + i];
-    }
+    share(static_cast<int>((plane + kBlock - 1) / kBlock), [&](int i) {
+      const size_t first = static_cast<size_t>(i) * kBlock;
+      f(first, std::min(kBlock, plane - first));
+    });
+  }
+
+  void normalise(const float* in, float* out) {
+    share_pixels([&](size_t first, size_t count) { measure(in + first, &norm_[first], count); });
     if (across_spatial_) {
       double sum = eps_;
       for (float v : norm_) sum += static_cast<double>(v) - eps_;
       std::fill(norm_.begin(), norm_.end(), static_cast<float>(sum));
     }
-    for (float& v : norm_) v = 1.0f / std::sqrt(v);
+    share_pixels([&](size_t first, size_t count) {
+      float* const norm = &norm_[first];
+      kernels::apply(kernels::Curve::kSqrt, 0, 0, norm, norm, count);
+      kernels::apply(kernels::Curve::kReciprocal, 0, 0, norm, norm, count);
+      for (size_t c = 0; c < channels_.count; ++c) {
+        const size_t at = c * channels_.inner + first;
+        kernels::operate(kernels::Operation::kMul, in + at, norm, out + at, count);
+        kernels::scale(out + at, scale_.size() == 1 ? scale_[0] : scale_[c], out + at, count);
+      }
+    });
+  }
+
+  // The squares of all channels, after the least that a length may be.
+  void measure(const float* in, float* norm, size_t count) const {
+    alignas(64) float squares[kBlock];
+    std::fill(norm, norm + count, eps_);
+    for (size_t c = 0; c < channels_.count; ++c, in += channels_.inner) {
+      kernels::operate(kernels::Operation::kMul, in, in, squares, count);
+      kernels::operate(kernels::Operation::kAdd, norm, squares, norm, count);
+    }
   }
 
   bool across_spatial_;

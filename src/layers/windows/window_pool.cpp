@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "base/nth.h"
+#include "base/share.h"
 #include "layers/factories.h"
 #include "layers/float_layer.h"
 #include "layers/strides.h"
@@ -49,15 +50,16 @@ class Pool {
   void operator()(const float* const* in, float* result) const {
     const int64_t planes = int64_t{in_[0]} * in_[1];
     const int64_t plane = in_.elements() / planes, windows = out_.elements() / planes;
-    for (int64_t p = 0; p < planes; ++p) {
+    share(static_cast<int>(planes), [&](int p) {
       int at[Shape::kMaxRank] = {};
+      float* to = result + p * windows;
       for (int64_t w = 0; w < windows; ++w) {
         PoolWindow window;
         add(2, at, in[0] + p * plane, 0, 0, true, &window);
-        *result++ = value_of(window, p * plane);
+        *to++ = value_of(window, p * plane);
         for (int i = out_.rank - 1; i >= 2 && ++at[i] == out_[i]; --i) at[i] = 0;
       }
-    }
+    });
   }
 
  private:

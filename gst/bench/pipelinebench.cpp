@@ -8,11 +8,11 @@
 #include <cstdio>
 #include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/format.h"
+#include "base/json.h"
 #include "tools/bench/plot.h"
 #include "tools/commands.h"
 #include "tools/options.h"
@@ -178,17 +178,17 @@ int run_bench(const PipelineOptions& o) {
   plot.panels[1].rows.push_back({"videoconvertscale", {peer.value()}});
   if (Status s = write_plot(o.plot, plot); !s.ok()) return fail(s.error());
   if (o.json) {
-    nlohmann::ordered_json out = {{"format", o.format},
-                                  {"width", o.width},
-                                  {"height", o.height},
-                                  {"frames", o.frames},
-                                  {"fps", fps}};
+    Json out = {{"format", o.format},
+                {"width", o.width},
+                {"height", o.height},
+                {"frames", o.frames},
+                {"fps", fps}};
     for (const char* name : kElements)
       out[std::string(name) + "_ms"] = median(watches[name].milliseconds);
     out["peer"] = "videoconvertscale to 300x300 BGR";
     out["peer_ms"] = peer.value();
     out["ratio"] = ours > 0 ? peer.value() / ours : 0;
-    std::printf("%s\n", out.dump().c_str());
+    std::printf("%s\n", out.dump_as_given().c_str());
     return 0;
   }
   std::printf("%s %dx%d, %d frames: %.1f frames/s\n", o.format.c_str(), o.width, o.height, o.frames,
@@ -228,7 +228,7 @@ int run_regions_bench(const PipelineOptions& o) {
                                       o.width - o.width / 4, o.height - o.height / 4),
                                &progress);
   if (!crop.ok()) return fail_after(&progress, crop.error());
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  Json rows = Json::array();
   for (int count : kCounts) {
     // Metas of a type that nobody attaches are a list without entries.
     std::string list = count == 0 ? "region-metas=none" : "region-list=\"[";
@@ -243,9 +243,9 @@ int run_regions_bench(const PipelineOptions& o) {
   }
   progress.clear();
   if (o.json) {
-    const nlohmann::ordered_json out = {
+    const Json out = {
         {"peer", "videocrop, a frame for each region"}, {"peer_ms", crop.value()}, {"rows", rows}};
-    std::printf("%s\n", out.dump().c_str());
+    std::printf("%s\n", out.dump_as_given().c_str());
     return 0;
   }
   std::printf("%s %dx%d, regions of a quarter of its width and height\n", o.format.c_str(), o.width,

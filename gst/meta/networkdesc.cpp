@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meta/networkdesc.h"
 
-#include <nlohmann/json.hpp>
 #include <vector>
+
+#include "base/json.h"
 
 namespace dvnn::gst {
 
@@ -11,7 +12,7 @@ NetworkInfoPtr describe_network(const network::Model& model) {
   for (const std::string& label : model.labels) labels.push_back(label.c_str());
   labels.push_back(nullptr);
   return NetworkInfoPtr(gst_dv_network_info_new(model.name.c_str(), model.decoder.name.c_str(),
-                                                model.decoder.params->dump().c_str(),
+                                                model.decoder.params.dump().c_str(),
                                                 labels.data()));
 }
 

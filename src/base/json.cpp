@@ -7,10 +7,9 @@
 #include <streambuf>
 
 #include "base/format.h"
+#include "base/json_text.h"
 
 namespace dvnn {
-
-using nlohmann::json;
 
 namespace {
 
@@ -82,48 +81,38 @@ Status check_json_extent(const std::string& text, const std::string& what) {
   return Error{status.error().code, what + " " + status.error().message};
 }
 
-Result<json> parse_json(const std::string& text, const std::string& what,
+Result<Json> parse_json(const std::string& text, const std::string& what,
                         const Cancellation* cancellation) {
   DVNN_TRY(check_json_extent(text, what));
   CancellableText block_by_block(text, cancellation);
   std::istream stream(&block_by_block);
-  json value = json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  Json value;
+  const bool parsed = read_json(stream, &value);
   DVNN_TRY(check_cancelled(cancellation));
-  if (value.is_discarded()) return Error{ErrorCode::kMalformed, what + " is not JSON"};
+  if (!parsed) return Error{ErrorCode::kMalformed, what + " is not JSON"};
   return value;
 }
 
-void take_apart(json* value) noexcept {
-  // The recursion is no deeper than parse_json() lets values be.
-  if (auto* list = value->get_ptr<json::array_t*>()) {
-    for (json& item : *list) take_apart(&item);
-    list->clear();
-  } else if (auto* members = value->get_ptr<json::object_t*>()) {
-    for (auto& member : *members) take_apart(&member.second);
-    members->clear();
-  }
-}
-
-std::string shown(const json& value) {
+std::string shown(const Json& value) {
   constexpr size_t kMost = 40;
   // Lists and objects are shown by their kind only, because their text may be of any length.
   if (value.is_structured()) return value.is_array() ? "a list" : "an object";
-  return short_text(value.dump(-1, ' ', false, json::error_handler_t::replace), kMost);
+  return short_text(value.dump(), kMost);
 }
 
-JsonReader::JsonReader(const json& object, std::string what)
+JsonReader::JsonReader(const Json& object, std::string what)
     : object_(object), what_(std::move(what)) {
   if (!object_.is_object()) error_ = what_ + " must be a JSON object";
 }
 
-const json* JsonReader::member(const char* name) {
+const Json* JsonReader::member(const char* name) {
   if (!object_.is_object()) return nullptr;
   const auto it = object_.find(name);
   return it == object_.end() || it->is_null() ? nullptr : &*it;
 }
 
-const json* JsonReader::require(const char* name) {
-  const json* value = member(name);
+const Json* JsonReader::require(const char* name) {
+  const Json* value = member(name);
   if (!value) fail(name, "required but missing");
   return value;
 }
@@ -138,12 +127,12 @@ Status JsonReader::status() const {
 }
 
 int64_t JsonReader::integer(const char* name, int64_t min, int64_t max) {
-  const json* value = require(name);
+  const Json* value = require(name);
   return value ? integer(name, min, max, min) : min;
 }
 
 int64_t JsonReader::integer(const char* name, int64_t min, int64_t max, int64_t fallback) {
-  const json* value = member(name);
+  const Json* value = member(name);
   if (!value) return fallback;
   // Unsigned values above INT64_MAX would wrap in get<int64_t>().
   const bool fits = value->is_number_integer() &&
@@ -158,12 +147,12 @@ int64_t JsonReader::integer(const char* name, int64_t min, int64_t max, int64_t 
 }
 
 double JsonReader::number(const char* name) {
-  const json* value = require(name);
+  const Json* value = require(name);
   return value ? number(name, 0.0) : 0.0;
 }
 
 double JsonReader::number(const char* name, double fallback) {
-  const json* value = member(name);
+  const Json* value = member(name);
   if (!value) return fallback;
   const double number = value->is_number() ? value->get<double>() : NAN;
   // Readers store numbers as floats, so the value must be finite as a float.
@@ -175,7 +164,7 @@ double JsonReader::number(const char* name, double fallback) {
 }
 
 bool JsonReader::boolean(const char* name, bool fallback) {
-  const json* value = member(name);
+  const Json* value = member(name);
   if (!value) return fallback;
   if (!value->is_boolean()) {
     fail(name, "must be true or false");
@@ -189,7 +178,7 @@ std::string JsonReader::text(const char* name) {
 }
 
 std::string JsonReader::text(const char* name, const std::string& fallback) {
-  const json* value = member(name);
+  const Json* value = member(name);
   if (!value) return fallback;
   if (!value->is_string()) {
     fail(name, "must be a string");
@@ -200,13 +189,13 @@ std::string JsonReader::text(const char* name, const std::string& fallback) {
 
 std::vector<float> JsonReader::numbers(const char* name, size_t max_count) {
   std::vector<float> out;
-  const json* value = member(name);
+  const Json* value = member(name);
   if (!value) return out;
   if (!value->is_array() || value->size() > max_count) {
     fail(name, format("must be an array of at most %zu numbers", max_count));
     return out;
   }
-  for (const json& item : *value) {
+  for (const Json& item : *value) {
     const double number = item.is_number() ? item.get<double>() : NAN;
     if (!std::isfinite(static_cast<float>(number))) {
       fail(name, shown(item) + " is not a finite number");
@@ -220,13 +209,13 @@ std::vector<float> JsonReader::numbers(const char* name, size_t max_count) {
 std::vector<int> JsonReader::integers(const char* name, int64_t min, int64_t max,
                                       size_t max_count) {
   std::vector<int> out;
-  const json* value = member(name);
+  const Json* value = member(name);
   if (!value) return out;
   if (!value->is_array() || value->size() > max_count) {
     fail(name, format("must be an array of at most %zu integers", max_count));
     return out;
   }
-  for (const json& item : *value) {
+  for (const Json& item : *value) {
     const int64_t number = item.is_number_integer() ? item.get<int64_t>() : min - 1;
     if (number < min || number > max) {
       fail(name, format("%s is not an integer from %lld to %lld", shown(item).c_str(),

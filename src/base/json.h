@@ -1,47 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading JSON parameters that may be hostile: every access is checked, every error names the
-// field.
+// JSON: values (json_value.h), and reading what may be hostile: every access is checked, every
+// error names the field.
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/cancel.h"
+#include "base/json_value.h"
 #include "base/result.h"
 
 namespace dvnn {
 
 /// The only way from a string to JSON. Deeper nesting than kMaxJsonDepth is an error, and so are so
 /// many lists, objects and values that they would take far more memory than the string. The reason:
-/// nlohmann's copies and strings of nested values recurse, and a deep one would end the process.
+/// copies and strings of nested values recurse, and a deep one would end the process.
 /// `what` names the string in errors.
-Result<nlohmann::json> parse_json(const std::string& text, const std::string& what,
-                                  const Cancellation* cancellation = nullptr);
+Result<Json> parse_json(const std::string& text, const std::string& what,
+                        const Cancellation* cancellation = nullptr);
 constexpr int kMaxJsonDepth = 64;
 
 /// Checks that parse_json() would accept a string of this size and depth; for code that writes one.
 Status check_json_extent(const std::string& text, const std::string& what);
 
-/// Empties a value without allocating. nlohmann's destructor allocates for nested values, and ends
-/// the process if it cannot.
-void take_apart(nlohmann::json* value) noexcept;
-
-/// Empties a value at the end of its scope.
-class JsonScope {
- public:
-  explicit JsonScope(nlohmann::json* value) : value_(value) {}
-  JsonScope(const JsonScope&) = delete;
-  JsonScope& operator=(const JsonScope&) = delete;
-  ~JsonScope() { take_apart(value_); }
-
- private:
-  nlohmann::json* value_;
-};
-
 /// A value as a message shows it: short, and on one line.
-std::string shown(const nlohmann::json& value);
+std::string shown(const Json& value);
 
 /// Reads the members of one JSON object. The first problem is kept; check status() once at the end:
 ///   JsonReader in(params);
@@ -50,7 +34,7 @@ std::string shown(const nlohmann::json& value);
 class JsonReader {
  public:
   /// `what` names the object in messages: "DetectionOutput".
-  JsonReader(const nlohmann::json& object, std::string what);
+  JsonReader(const Json& object, std::string what);
 
   /// A required integer in [min, max]; the overload with a `fallback` makes it optional.
   int64_t integer(const char* name, int64_t min, int64_t max);
@@ -66,7 +50,7 @@ class JsonReader {
   /// An array of integers in [min, max] with at most `max_count` entries; absent: empty.
   std::vector<int> integers(const char* name, int64_t min, int64_t max, size_t max_count);
   /// A member of any type, or null if it is absent.
-  const nlohmann::json* member(const char* name);
+  const Json* member(const char* name);
   /// Records a problem that the caller found: "field 'name' of what: problem".
   void fail(const std::string& name, const std::string& problem);
 
@@ -74,8 +58,8 @@ class JsonReader {
   Status status() const;
 
  private:
-  const nlohmann::json* require(const char* name);
-  const nlohmann::json& object_;
+  const Json* require(const char* name);
+  const Json& object_;
   std::string what_;
   std::string error_;
 };

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json_value.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "decode/custom_decoders.h"
 #include "import/options.h"
@@ -28,7 +28,7 @@ struct ConvertOptions : plan::PlanOptions {
   bool order_given = false;  // the picture's order is the user's: no other may take its place
   std::vector<std::string> labels;
   std::string decoder;  // empty: chosen from the model's last layer
-  JsonValue decoder_params = JsonValue::object();
+  Json decoder_params = Json::object();
   // The library that has the decoder, where it is none of ours; null: the parameters' "library".
   std::shared_ptr<const decode::CustomDecoders> decoder_library;
   bool preset_labels = false;  // `labels` are a preset's: left out where the classes are others

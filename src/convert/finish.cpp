@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "convert/finish.h"
 
-#include <nlohmann/json.hpp>
-
 #include "base/format.h"
+#include "base/json.h"
 #include "convert/guess.h"
 #include "layers/attributes.h"
 #include "network/model_decoder.h"
@@ -41,7 +40,7 @@ Status choose_decoder(network::Model* model, Report* report) {
     model->decoder.name = "detection-output";
   } else if (shape.rank >= 2 && shape.elements() == shape[1]) {
     model->decoder.name = "classification";
-    *model->decoder.params = {{"softmax", type != "Softmax"}};
+    model->decoder.params = {{"softmax", type != "Softmax"}};
   }
   return {};
 }
@@ -89,7 +88,7 @@ Result<network::Model> convert_graph(plan::Graph graph, const ConvertOptions& op
     DVNN_TRY(choose_decoder(&model, report));
   } else {
     model.decoder = {options.decoder, options.decoder_params};
-    decode::set_input_size(options.decoder, input_size(model), &*model.decoder.params);
+    decode::set_input_size(options.decoder, input_size(model), &model.decoder.params);
   }
   DVNN_TRY(check_decoder(options, &model, report));
   DVNN_TRY(network::validate(model));

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "convert/presets.h"
 
 namespace dvnn::convert {
@@ -15,7 +15,7 @@ using decode::NamedOutput;
 // A family that the outputs are of.
 struct Match {
   const char *preset, *family;
-  nlohmann::json more = nullptr;  // parameters beside the preset's
+  Json more = nullptr;  // parameters beside the preset's
 };
 
 // The facts that guesses go by: shapes without the ones in front, and how many cells grids have.
@@ -161,9 +161,9 @@ Result<std::optional<Guess>> guess_decoder(Span<const decode::NamedOutput> outpu
     const auto matched = match(look);
     if (!matched) continue;
     DVNN_ASSIGN(Preset preset, find_preset(matched->preset));
-    if (!matched->more.is_null()) preset.params->update(matched->more);
-    decode::set_input_size(preset.decoder, input, &*preset.params);
-    if (!decode::create_decoder(preset.decoder, *preset.params, outputs).ok()) continue;
+    if (!matched->more.is_null()) preset.params.update(matched->more);
+    decode::set_input_size(preset.decoder, input, &preset.params);
+    if (!decode::create_decoder(preset.decoder, preset.params, outputs).ok()) continue;
     return std::optional<Guess>({preset.decoder, std::move(preset.params), matched->family});
   }
   return std::optional<Guess>();

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "base/json_value.h"
+#include "base/json.h"
 #include "decode/decoder.h"
 
 namespace dvnn::convert {
@@ -13,7 +13,7 @@ namespace dvnn::convert {
 /// A preset's decoder.
 struct Guess {
   std::string decoder;
-  JsonValue params;
+  Json params;
   std::string family;  // for people: "YOLOX"
 };
 

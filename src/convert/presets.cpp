@@ -12,10 +12,8 @@
 namespace dvnn::convert {
 namespace {
 
-using nlohmann::json;
-
 // A value, or the entry of `named` that it is the name of.
-Result<const json*> resolved(const json& value, const json& named, const std::string& what) {
+Result<const Json*> resolved(const Json& value, const Json& named, const std::string& what) {
   if (!value.is_string()) return &value;
   const auto found = named.find(value.get<std::string>());
   if (found != named.end()) return &*found;
@@ -31,7 +29,7 @@ void take_triple(JsonReader* in, const char* name, std::array<float, 3>* to) {
   }
 }
 
-Result<InputSpec> read_picture(const json& value) {
+Result<InputSpec> read_picture(const Json& value) {
   JsonReader in(value, "the picture");
   InputSpec picture;
   const auto order = parse_channel_order(in.text("order", "bgr"));
@@ -50,23 +48,23 @@ Result<InputSpec> read_picture(const json& value) {
   return picture;
 }
 
-Result<Preset> read_preset(const std::string& name, const json& value, const json& all) {
+Result<Preset> read_preset(const std::string& name, const Json& value, const Json& all) {
   Preset preset;
   preset.name = name;
   JsonReader in(value, "preset '" + name + "'");
   preset.about = in.text("about");
   preset.decoder = in.text("decoder");
-  const json* params = in.member("params");
-  const json* picture = in.member("picture");
-  const json* labels = in.member("labels");
+  const Json* params = in.member("params");
+  const Json* picture = in.member("picture");
+  const Json* labels = in.member("labels");
   if (!params || !picture) in.fail("params", "required but missing, and 'picture', too");
   DVNN_TRY(in.status());
-  preset.params = JsonValue(*params);
-  DVNN_ASSIGN(const json* own_picture, resolved(*picture, all["pictures"], "picture"));
+  preset.params = Json(*params);
+  DVNN_ASSIGN(const Json* own_picture, resolved(*picture, all["pictures"], "picture"));
   DVNN_ASSIGN(preset.picture, read_picture(*own_picture));
   if (!labels) return preset;
-  DVNN_ASSIGN(const json* own_labels, resolved(*labels, all["labels"], "list of labels"));
-  for (const json& label : *own_labels) {
+  DVNN_ASSIGN(const Json* own_labels, resolved(*labels, all["labels"], "list of labels"));
+  for (const Json& label : *own_labels) {
     if (label.is_string()) preset.labels.push_back(label.get<std::string>());
   }
   return preset;
@@ -94,11 +92,10 @@ size_t slips_between(const std::string& a, const std::string& b) {
 }  // namespace
 
 Result<std::vector<Preset>> all_presets() {
-  DVNN_ASSIGN(json all, parse_json(kPresetsText, "the presets"));
-  const JsonScope scope(&all);
+  DVNN_ASSIGN(Json all, parse_json(kPresetsText, "the presets"));
   std::vector<Preset> presets;
-  for (const auto& item : all["presets"].items()) {
-    DVNN_ASSIGN(Preset preset, read_preset(item.key(), item.value(), all));
+  for (const auto& [name, value] : all["presets"].items()) {
+    DVNN_ASSIGN(Preset preset, read_preset(name, value, all));
     presets.push_back(std::move(preset));
   }
   return presets;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json_value.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "tensor/input_spec.h"
 
@@ -17,7 +17,7 @@ struct Preset {
   InputSpec picture;
   std::vector<std::string> labels;  // may be empty
   std::string decoder;
-  JsonValue params;
+  Json params;
 };
 
 /// The preset that is called so; an error lists the known ones.

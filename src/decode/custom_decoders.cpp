@@ -161,8 +161,7 @@ std::string CustomDecoders::names() const {
   return list;
 }
 
-Result<std::unique_ptr<Decoder>> CustomDecoders::create(const std::string& name,
-                                                        const nlohmann::json& params,
+Result<std::unique_ptr<Decoder>> CustomDecoders::create(const std::string& name, const Json& params,
                                                         Span<const NamedOutput> outputs) const {
   const auto it = classes_.find(name);
   if (it == classes_.end()) return std::unique_ptr<Decoder>();

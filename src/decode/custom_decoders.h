@@ -27,7 +27,7 @@ class CustomDecoders {
   static Result<std::shared_ptr<const CustomDecoders>> open_named(const std::string& name);
 
   /// Makes the decoder of that name; null if the library has none.
-  Result<std::unique_ptr<Decoder>> create(const std::string& name, const nlohmann::json& params,
+  Result<std::unique_ptr<Decoder>> create(const std::string& name, const Json& params,
                                           Span<const NamedOutput> outputs) const;
 
   /// Their names, with commas between, for error messages.

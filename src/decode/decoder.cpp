@@ -2,7 +2,6 @@
 #include "decode/decoder.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/format.h"
 #include "base/guard.h"
@@ -15,7 +14,7 @@ namespace {
 
 struct Entry {
   const char* name;
-  DecoderResult (*create)(const nlohmann::json&, Span<const NamedOutput>);
+  DecoderResult (*create)(const Json&, Span<const NamedOutput>);
 };
 
 #define DVNN_ENTRY(name, create) {name, create},
@@ -58,7 +57,7 @@ class CheckedDecoder final : public Decoder {
 };
 
 // A decoder that is not ours. `known` lists those that are.
-DecoderResult create_custom(const std::string& name, const nlohmann::json& params,
+DecoderResult create_custom(const std::string& name, const Json& params,
                             Span<const NamedOutput> outputs, const CustomDecoders* library,
                             const std::string& known) {
   constexpr size_t kLongName = 64;
@@ -87,7 +86,7 @@ DecoderResult create_custom(const std::string& name, const nlohmann::json& param
 
 }  // namespace
 
-DecoderResult create_decoder(const std::string& name, const nlohmann::json& params,
+DecoderResult create_decoder(const std::string& name, const Json& params,
                              Span<const NamedOutput> outputs, const CustomDecoders* library) {
   std::string known;
   for (const Entry& entry : kDecoders) {
@@ -110,9 +109,9 @@ bool is_built_in(const std::string& name) {
 
 }  // namespace
 
-void set_input_size(const std::string& name, const image::Size& input, nlohmann::json* params) {
+void set_input_size(const std::string& name, const image::Size& input, Json* params) {
   if (!params->is_object()) return;
-  nlohmann::json* owner = params;
+  Json* owner = params;
   if (name == "ssd") {
     const auto anchors = params->find("anchors");
     if (anchors == params->end() || !anchors->is_object()) return;

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "base/span.h"
 #include "objects/object.h"
@@ -40,14 +40,13 @@ class CustomDecoders;
 /// Makes the decoder called `name`: one of decoder_names(), or of `library`, or, where that is
 /// null, of the library that the parameter "library" names (custom_decoders.h). Errors name the
 /// decoder and the parameter or output that does not fit.
-Result<std::unique_ptr<Decoder>> create_decoder(const std::string& name,
-                                                const nlohmann::json& params,
+Result<std::unique_ptr<Decoder>> create_decoder(const std::string& name, const Json& params,
                                                 Span<const NamedOutput> outputs,
                                                 const CustomDecoders* library = nullptr);
 
 /// Writes the size of the network's input, in pixels, into parameters that have none ("image") and
 /// whose decoder needs it; a library's may always need it.
-void set_input_size(const std::string& name, const image::Size& input, nlohmann::json* params);
+void set_input_size(const std::string& name, const image::Size& input, Json* params);
 
 /// Names for --help and error messages.
 std::vector<std::string> decoder_names();

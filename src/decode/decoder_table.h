@@ -26,7 +26,7 @@ namespace dvnn::decode {
 using DecoderResult = Result<std::unique_ptr<Decoder>>;
 
 #define DVNN_DECLARE(name, create) \
-  DecoderResult create(const nlohmann::json& params, Span<const NamedOutput> outputs);
+  DecoderResult create(const Json& params, Span<const NamedOutput> outputs);
 DVNN_DECODERS(DVNN_DECLARE)
 #undef DVNN_DECLARE
 

@@ -10,8 +10,6 @@
 namespace dvnn::decode {
 namespace {
 
-using nlohmann::json;
-
 constexpr int kMaxGrid = 4096;           // cells per axis
 constexpr int64_t kMaxPriors = 1 << 20;  // far above any detector's; bounds memory
 constexpr size_t kMaxList = 64;
@@ -73,16 +71,16 @@ std::array<float, 4> expand_variances(const std::vector<float>& v, std::array<fl
 // Reads a list of lists of positive numbers.
 std::vector<std::vector<float>> number_lists(JsonReader* in, const char* name) {
   std::vector<std::vector<float>> lists;
-  const json* value = in->member(name);
+  const Json* value = in->member(name);
   if (!value || !value->is_array() || value->empty() || value->size() > kMaxList) {
     in->fail(name, format("must be an array of 1 to %zu arrays of numbers", kMaxList));
     return lists;
   }
-  static const json kNone = json::array();
-  for (const json& item : *value) {
+  static const Json kNone = Json::array();
+  for (const Json& item : *value) {
     // json's own type checks are used instead of get<>(), which would throw.
     std::vector<float> list;
-    for (const json& n : item.is_array() && item.size() <= kMaxList ? item : kNone) {
+    for (const Json& n : item.is_array() && item.size() <= kMaxList ? item : kNone) {
       const float v = n.is_number() ? n.get<float>() : 0.0f;
       if (std::isfinite(v) && v > 0) list.push_back(v);
     }
@@ -177,13 +175,13 @@ Result<std::vector<Prior>> sizes_ratios_anchors(JsonReader* in, std::array<float
 }
 
 Result<std::vector<Prior>> prior_box_anchors(JsonReader* in, std::vector<size_t>* groups) {
-  const json* layers = in->member("layers");
+  const Json* layers = in->member("layers");
   if (!layers || !layers->is_array() || layers->empty() || layers->size() > kMaxList) {
     in->fail("layers", format("must be an array of 1 to %zu PriorBox descriptions", kMaxList));
   }
   DVNN_TRY(in->status());
   std::vector<Prior> priors;
-  for (const json& layer : *layers) {
+  for (const Json& layer : *layers) {
     DVNN_ASSIGN(const PriorBoxParams params, parse_prior_box(layer));
     DVNN_TRY(check_count(params.layer_w, params.layer_h,
                          static_cast<size_t>(priors_per_cell(params)), priors.size()));
@@ -196,7 +194,7 @@ Result<std::vector<Prior>> prior_box_anchors(JsonReader* in, std::vector<size_t>
 
 }  // namespace
 
-Result<PriorBoxParams> parse_prior_box(const json& object) {
+Result<PriorBoxParams> parse_prior_box(const Json& object) {
   JsonReader in(object, "PriorBox");
   PriorBoxParams p;
   p.listed = object.contains("img_size");
@@ -246,10 +244,10 @@ Result<PriorBoxParams> parse_prior_box(const json& object) {
   return p;
 }
 
-json to_json(const PriorBoxParams& p) {
+Json to_json(const PriorBoxParams& p) {
   // Sizes in pixels are whole numbers, in files, too.
   auto pixels = [](float size) {
-    return size == std::floor(size) && size < 1e9f ? json(static_cast<int64_t>(size)) : json(size);
+    return size == std::floor(size) && size < 1e9f ? Json(static_cast<int64_t>(size)) : Json(size);
   };
   if (!p.listed) {
     return {{"min_sizes", p.min_sizes},
@@ -266,7 +264,7 @@ json to_json(const PriorBoxParams& p) {
             {"step_h", p.step_h},
             {"offset", p.offset}};
   }
-  json out = {{"img_size", {pixels(p.image_w), pixels(p.image_h)}},
+  Json out = {{"img_size", {pixels(p.image_w), pixels(p.image_h)}},
               {"min_size", pixels(p.min_sizes[0])},
               {"max_size", pixels(p.max_sizes[0])},
               {"aspect_ratios", p.aspect_ratios},
@@ -310,7 +308,7 @@ std::vector<Prior> make_prior_box(const PriorBoxParams& p) {
   return priors;
 }
 
-Result<std::vector<Prior>> make_anchors(const json& rule, std::vector<size_t>* groups) {
+Result<std::vector<Prior>> make_anchors(const Json& rule, std::vector<size_t>* groups) {
   std::vector<size_t> unused;
   if (!groups) groups = &unused;
   groups->clear();

@@ -3,9 +3,9 @@
 // live outside the model.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "decode/box.h"
 
@@ -30,10 +30,10 @@ struct PriorBoxParams {
 
 /// Parameters as Caffe-SSD names them, or, where there is "img_size", as the dv-sdk wiki's page on
 /// custom layers does: img_size [w, h], min_size, max_size, aspect_ratios, variances, clip.
-Result<PriorBoxParams> parse_prior_box(const nlohmann::json& params);
+Result<PriorBoxParams> parse_prior_box(const Json& params);
 
 /// The parameters in the form that parse_prior_box() reads.
-nlohmann::json to_json(const PriorBoxParams& params);
+Json to_json(const PriorBoxParams& params);
 
 /// Priors per grid cell.
 int priors_per_cell(const PriorBoxParams& params);
@@ -54,7 +54,6 @@ std::vector<Prior> make_prior_box(const PriorBoxParams& params);
 ///   "prior-box": {"layers": [PriorBox parameters, ...]}
 /// "variances" (4 numbers, default 0.1 0.1 0.2 0.2) applies to the first two.
 /// `groups`, which may be null, gets the number of anchors of each grid or layer.
-Result<std::vector<Prior>> make_anchors(const nlohmann::json& rule,
-                                        std::vector<size_t>* groups = nullptr);
+Result<std::vector<Prior>> make_anchors(const Json& rule, std::vector<size_t>* groups = nullptr);
 
 }  // namespace dvnn::decode

@@ -11,7 +11,7 @@ namespace {
 constexpr int kEveryClass = -1;
 }  // namespace
 
-Result<SsdParams> parse_ssd_params(const nlohmann::json& params, const std::string& what) {
+Result<SsdParams> parse_ssd_params(const Json& params, const std::string& what) {
   constexpr int64_t kManyClasses = 65536, kMany = 1 << 20;
   JsonReader in(params, what);
   SsdParams p;
@@ -41,17 +41,17 @@ Result<SsdParams> parse_ssd_params(const nlohmann::json& params, const std::stri
   return p;
 }
 
-nlohmann::json to_json(const SsdParams& p) {
-  nlohmann::json out = {{"num_classes", p.num_classes},
-                        {"share_location", p.share_location},
-                        {"background_label_id", p.background},
-                        {"nms_threshold", p.nms.iou_threshold},
-                        {"nms_top_k", p.nms.top_k},
-                        {"nms_eta", p.nms.eta},
-                        {"code_type", name_of(p.code_type)},
-                        {"variance_encoded_in_target", p.variance_encoded_in_target},
-                        {"keep_top_k", p.keep_top_k},
-                        {"confidence_threshold", p.confidence_threshold}};
+Json to_json(const SsdParams& p) {
+  Json out = {{"num_classes", p.num_classes},
+              {"share_location", p.share_location},
+              {"background_label_id", p.background},
+              {"nms_threshold", p.nms.iou_threshold},
+              {"nms_top_k", p.nms.top_k},
+              {"nms_eta", p.nms.eta},
+              {"code_type", name_of(p.code_type)},
+              {"variance_encoded_in_target", p.variance_encoded_in_target},
+              {"keep_top_k", p.keep_top_k},
+              {"confidence_threshold", p.confidence_threshold}};
   if (p.class_agnostic) out["class_agnostic"] = true;
   return out;
 }

@@ -3,9 +3,9 @@
 // by the DetectionOutput layer (src/layers) and the "ssd" decoder.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "decode/box.h"
 
@@ -34,10 +34,10 @@ constexpr int kDetectionRowLength = 7;
 
 /// Reads {num_classes, background_label_id, share_location, code_type, variance_encoded_in_target,
 /// nms_threshold, nms_top_k, nms_eta, keep_top_k, confidence_threshold, class_agnostic}.
-Result<SsdParams> parse_ssd_params(const nlohmann::json& params, const std::string& what);
+Result<SsdParams> parse_ssd_params(const Json& params, const std::string& what);
 
 /// The parameters in the form that parse_ssd_params() reads.
-nlohmann::json to_json(const SsdParams& params);
+Json to_json(const SsdParams& params);
 
 /// Boxes that suppression looks at in one picture, of all classes together, at the most.
 uint64_t count_candidates(const SsdParams& params, uint64_t priors);

@@ -61,8 +61,8 @@ std::string quoted(const std::string& text) {
   return out + "\"";
 }
 
-std::string raw_string(const nlohmann::json& json) {
-  const std::string text = json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+std::string raw_string(const Json& json) {
+  const std::string text = json.dump(-1, true);
   constexpr size_t kLongestMark = 16;  // C++ has no longer ones
   std::string mark = "json";
   while (text.find(")" + mark + "\"") != std::string::npos) mark += '_';
@@ -209,7 +209,7 @@ class Emitter {
     return std::holds_alternative<layers::CustomAttributes>(*step.layer);
   }
 
-  static Result<std::string> cpp_type(const nlohmann::json& value) {
+  static Result<std::string> cpp_type(const Json& value) {
     if (value.is_boolean()) return std::string("bool");
     if (value.is_number_integer()) return std::string("int");
     if (value.is_number()) return std::string("float");
@@ -217,7 +217,7 @@ class Emitter {
   }
 
   // The members of a type's struct; each layer of the type must have the same.
-  static Result<std::string> members_of(const nlohmann::json& params) {
+  static Result<std::string> members_of(const Json& params) {
     std::string members;
     std::set<std::string> names;
     for (const auto& [name, value] : params.items()) {
@@ -234,12 +234,12 @@ class Emitter {
   }
 
   // Accepts only numbers and booleans: a string in a list would reach C++ as it is.
-  static Result<std::string> initializer_of(const nlohmann::json& params) {
+  static Result<std::string> initializer_of(const Json& params) {
     std::string text;
     for (const auto& [name, value] : params.items()) {
       std::string one;
-      const nlohmann::json list = value.is_array() ? value : nlohmann::json::array({value});
-      for (const nlohmann::json& item : list) {
+      const Json list = value.is_array() ? value : Json::array({value});
+      for (const Json& item : list) {
         DVNN_TRY(cpp_type(item));
         one += (one.empty() ? "" : ",") + item.dump();
       }
@@ -265,14 +265,14 @@ class Emitter {
                        "device"};
     }
     const std::string type = identifier(custom.type);
-    DVNN_ASSIGN(const std::string members, members_of(*custom.params));
+    DVNN_ASSIGN(const std::string members, members_of(custom.params));
     const auto [it, fresh] = custom_.emplace(type, members);
     if (!fresh && it->second != members) {
       return Error{ErrorCode::kUnsupported,
                    "its parameters are not of the same types as another " + custom.type + "'s"};
     }
     describe_layer(step.name, "LT_CUSTOM", in, out, from_device);
-    DVNN_ASSIGN(const std::string initializer, initializer_of(*custom.params));
+    DVNN_ASSIGN(const std::string initializer, initializer_of(custom.params));
     line("static custom_param_" + type + " custom_param = " + initializer + ";");
     line("layer.custom_proc_ptr = &custom_callback_" + type + ";");
     line("layer.custom_param = &custom_param;");
@@ -289,12 +289,12 @@ class Emitter {
            tensor(step.inputs[0]).storage == Storage::kIo;
   }
 
-  nlohmann::json cpu_description(const Step& step) const {
+  Json cpu_description(const Step& step) const {
     auto list = [&](const std::vector<int>& indices) {
-      auto tensors = nlohmann::json::array();
+      auto tensors = Json::array();
       for (int index : indices) {
         const TensorInfo& info = tensor(index);
-        nlohmann::json entry = to_json(info.desc);
+        Json entry = to_json(info.desc);
         entry["storage"] = info.storage == Storage::kConstant ? "constant" : "io";
         entry["offset"] = info.offset;
         tensors.push_back(std::move(entry));
@@ -422,19 +422,19 @@ class Emitter {
   }
 
   std::string glue() const {
-    nlohmann::json info = network::model_to_json(model_);
-    auto outputs = nlohmann::json::array();
+    Json info = network::model_to_json(model_);
+    auto outputs = Json::array();
     for (const auto& output : model_.outputs) {
-      nlohmann::json entry = to_json(tensor(output.tensor).desc);
+      Json entry = to_json(tensor(output.tensor).desc);
       entry["name"] = output.name;
       outputs.push_back(std::move(entry));
     }
     info["input"].erase("tensor");
-    const nlohmann::json use = {{"name", info["name"]},
-                                {"input", info["input"]},
-                                {"decoder", info["decoder"]},
-                                {"labels", info["labels"]},
-                                {"outputs", outputs}};
+    const Json use = {{"name", info["name"]},
+                      {"input", info["input"]},
+                      {"decoder", info["decoder"]},
+                      {"labels", info["labels"]},
+                      {"outputs", outputs}};
     return std::string(kHead) + "#include \"" + name_ + "_gen.h\"\n\nDVNN_NETWORK(C" + name_ +
            ", " + raw_string(use) + ")\n";
   }

@@ -10,13 +10,13 @@
 
 namespace dvnn::generated {
 
-Status CpuStep::read_tensors(const nlohmann::json* list, std::vector<Tensor>* tensors) {
+Status CpuStep::read_tensors(const Json* list, std::vector<Tensor>* tensors) {
   constexpr int64_t kMostBytes = int64_t{1} << 30;
   constexpr size_t kMostTensors = 4096;
   if (!list || !list->is_array() || list->size() > kMostTensors) {
     return Error{ErrorCode::kMalformed, "the layer's tensors are not listed"};
   }
-  for (const nlohmann::json& item : *list) {
+  for (const Json& item : *list) {
     Tensor tensor;
     JsonReader in(item, "a tensor");
     tensor.desc = read_desc(&in);
@@ -33,7 +33,6 @@ Status CpuStep::read_tensors(const nlohmann::json* list, std::vector<Tensor>* te
 
 Result<CpuStep> CpuStep::parse(const std::string& description) {
   DVNN_ASSIGN(auto json, parse_json(description, "the layer's description"));
-  const JsonScope scope(&json);
   CpuStep step;
   JsonReader in(json, "the layer");
   const std::string type = in.text("type");

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "layers/any_layer.h"
 #include "layers/bound_layer.h"
@@ -32,7 +32,7 @@ class CpuStep {
     bool constant = false;
     size_t offset = 0;
   };
-  static Status read_tensors(const nlohmann::json* list, std::vector<Tensor>* tensors);
+  static Status read_tensors(const Json* list, std::vector<Tensor>* tensors);
 
   layers::LayerPtr attributes_;  // until it is bound
   std::vector<Tensor> inputs_, outputs_;

@@ -2,9 +2,9 @@
 #include "import/builder.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/json.h"
 #include "base/nth.h"
 #include "device/limits.h"
 #include "plan/operators.h"
@@ -428,10 +428,10 @@ Result<int> GraphBuilder::scaled(const std::string& name, int in,
 }
 
 Result<int> GraphBuilder::custom(const std::string& name, const std::string& type,
-                                 const CustomLayer& layer, const nlohmann::json& params,
+                                 const CustomLayer& layer, const Json& params,
                                  std::vector<int> inputs) {
   if (layer.affine && !inputs.empty()) return scaled(name, inputs[0], *layer.affine);
-  DVNN_ASSIGN(nlohmann::json taken, layer.take_params(params));
+  DVNN_ASSIGN(Json taken, layer.take_params(params));
   const Shape first = inputs.empty() ? Shape() : shape_of(inputs[0]);
   DVNN_ASSIGN(const auto dims, layer.output_dims(first, taken));
   Node node;

@@ -88,7 +88,7 @@ class GraphBuilder {
                        std::vector<float> values);
   /// A layer of a type that the user declared, with the parameters that the model gives.
   Result<int> custom(const std::string& name, const std::string& type, const CustomLayer& layer,
-                     const nlohmann::json& params, std::vector<int> inputs);
+                     const Json& params, std::vector<int> inputs);
   /// A CPU layer. It reads only the shapes of `shape_inputs`.
   Result<int> cpu(const std::string& name, layers::LayerAttributes attributes,
                   std::vector<int> inputs, std::vector<int> shape_inputs = {});

@@ -10,8 +10,6 @@
 namespace dvnn::import {
 namespace {
 
-using nlohmann::json;
-
 // A descent through sums, products and single values. The first problem ends it.
 class Expression {
  public:
@@ -134,14 +132,14 @@ class Expression {
   Status status_;
 };
 
-bool fits(const json& value, const std::string& type) {
+bool fits(const Json& value, const std::string& type) {
   if (type == "bool") return value.is_boolean();
   if (type == "int") return value.is_number_integer();
   return value.is_number();
 }
 
-json of_type(const json& value, const std::string& type) {
-  return type == "float" ? json(value.get<double>()) : value;
+Json of_type(const Json& value, const std::string& type) {
+  return type == "float" ? Json(value.get<double>()) : value;
 }
 
 // Names and expressions come back in messages.
@@ -152,7 +150,7 @@ Status check_printable(const std::string& what, const std::string& text) {
                                           "' has characters that cannot be printed"};
 }
 
-Result<CustomLayer::Param> parse_param(const std::string& name, const json& type) {
+Result<CustomLayer::Param> parse_param(const std::string& name, const Json& type) {
   constexpr int kMostElements = 65536;
   CustomLayer::Param param;
   param.name = name;
@@ -181,21 +179,21 @@ Result<int64_t> evaluate(const std::string& expression,
   return Expression(expression, numbers, counts).value();
 }
 
-Result<json> CustomLayer::take_params(const json& given) const {
-  json taken = json::object();
+Result<Json> CustomLayer::take_params(const Json& given) const {
+  Json taken = Json::object();
   for (const Param& param : params) {
     const auto it = given.is_object() ? given.find(param.name) : given.end();
     if (!given.is_object() || it == given.end()) {
       return Error{ErrorCode::kMalformed, "parameter '" + param.name + "' is missing"};
     }
-    json value = *it;
+    Json value = *it;
     bool good = false;
     if (param.count == 0) {
       good = fits(value, param.type);
       if (good) value = of_type(value, param.type);
     } else if (value.is_array() && value.size() == static_cast<size_t>(param.count)) {
       good = true;
-      for (json& item : value) {
+      for (Json& item : value) {
         good &= fits(item, param.type);
         if (good) item = of_type(item, param.type);
       }
@@ -211,7 +209,7 @@ Result<json> CustomLayer::take_params(const json& given) const {
 }
 
 Result<std::vector<int64_t>> CustomLayer::output_dims(const Shape& input,
-                                                      const json& values) const {
+                                                      const Json& values) const {
   std::map<std::string, int64_t> numbers, counts;
   static constexpr const char* kAxes[] = {"n", "c", "h", "w"};
   for (int i = 0; i < input.rank; ++i) {
@@ -220,7 +218,8 @@ Result<std::vector<int64_t>> CustomLayer::output_dims(const Shape& input,
   }
   for (const Param& param : params) {
     if (param.count > 0) counts[param.name] = param.count;
-    if (param.count == 0 && param.type == "int") numbers[param.name] = values[param.name];
+    if (param.count == 0 && param.type == "int")
+      numbers[param.name] = values[param.name].get<int64_t>();
   }
   std::vector<int64_t> dims;
   for (const std::string& expression : output) {
@@ -236,13 +235,13 @@ Result<CustomLayers> parse_custom_layers(const std::string& text) {
   if (!parsed.ok() || !parsed.value().is_object()) {
     return Error{ErrorCode::kMalformed, "is no JSON object of layer types"};
   }
-  const json& object = parsed.value();
+  const Json& object = parsed.value();
   CustomLayers layers;
   for (const auto& [type, declared] : object.items()) {
     DVNN_TRY(check_printable("layer type", type));
     CustomLayer layer;
     JsonReader in(declared, "layer type '" + type + "'");
-    if (const json* affine = in.member("affine")) {
+    if (const Json* affine = in.member("affine")) {
       if (affine->size() != 2 || !affine->is_array() || !(*affine)[0].is_number() ||
           !(*affine)[1].is_number()) {
         in.fail("affine", "must be two numbers, a and b of x * a + b");
@@ -252,8 +251,8 @@ Result<CustomLayers> parse_custom_layers(const std::string& text) {
       layers[type] = std::move(layer);
       continue;
     }
-    const json* params = in.member("params");
-    const json* output = in.member("output");
+    const Json* params = in.member("params");
+    const Json* output = in.member("output");
     if (params && !params->is_object()) in.fail("params", "must be an object");
     if (!output || !output->is_array() || output->empty() || output->size() > Shape::kMaxRank) {
       in.fail("output", format("must be 1 to %d expressions", Shape::kMaxRank));
@@ -267,7 +266,7 @@ Result<CustomLayers> parse_custom_layers(const std::string& text) {
         layer.params.push_back(param.value());
       }
     }
-    for (const json& expression : *output) {
+    for (const Json& expression : *output) {
       layer.output.push_back(expression.is_string() ? expression.get<std::string>()
                                                     : shown(expression));
       DVNN_TRY(check_printable("expression", layer.output.back()));

@@ -8,12 +8,12 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "tensor/tensor.h"
 
@@ -30,9 +30,9 @@ struct CustomLayer {
   std::optional<std::pair<float, float>> affine;  // it is x * first + second, and needs no library
 
   /// The declared parameters out of `given`, of their types. Errors name the parameter.
-  Result<nlohmann::json> take_params(const nlohmann::json& given) const;
+  Result<Json> take_params(const Json& given) const;
   /// The output's dimensions. Errors name the expression.
-  Result<std::vector<int64_t>> output_dims(const Shape& input, const nlohmann::json& params) const;
+  Result<std::vector<int64_t>> output_dims(const Shape& input, const Json& params) const;
 };
 
 using CustomLayers = std::map<std::string, CustomLayer>;  // by type

@@ -36,7 +36,7 @@ LayerResult create_activation(Curve curve, float parameter, Span<const TensorDes
 
 }  // namespace
 
-Result<ReluAttributes> ReluAttributes::parse(const nlohmann::json& params) {
+Result<ReluAttributes> ReluAttributes::parse(const Json& params) {
   JsonReader in(params, kName);
   ReluAttributes a;
   a.slope = static_cast<float>(in.number("slope", 0));
@@ -44,7 +44,7 @@ Result<ReluAttributes> ReluAttributes::parse(const nlohmann::json& params) {
   return a;
 }
 
-nlohmann::json ReluAttributes::to_json() const {
+Json ReluAttributes::to_json() const {
   return {{"slope", slope}};
 }
 
@@ -57,12 +57,12 @@ LayerResult ReluAttributes::create(Span<const TensorDesc> inputs,
   return create_activation(Curve::kRelu, slope, inputs, outputs);
 }
 
-Result<SigmoidAttributes> SigmoidAttributes::parse(const nlohmann::json&) {
+Result<SigmoidAttributes> SigmoidAttributes::parse(const Json&) {
   return SigmoidAttributes();
 }
 
-nlohmann::json SigmoidAttributes::to_json() const {
-  return nlohmann::json::object();
+Json SigmoidAttributes::to_json() const {
+  return Json::object();
 }
 
 DimsResult SigmoidAttributes::dims_after(Span<const Shape> inputs) const {
@@ -74,12 +74,12 @@ LayerResult SigmoidAttributes::create(Span<const TensorDesc> inputs,
   return create_activation(Curve::kSigmoid, 0, inputs, outputs);
 }
 
-Result<TanhAttributes> TanhAttributes::parse(const nlohmann::json&) {
+Result<TanhAttributes> TanhAttributes::parse(const Json&) {
   return TanhAttributes();
 }
 
-nlohmann::json TanhAttributes::to_json() const {
-  return nlohmann::json::object();
+Json TanhAttributes::to_json() const {
+  return Json::object();
 }
 
 DimsResult TanhAttributes::dims_after(Span<const Shape> inputs) const {
@@ -91,7 +91,7 @@ LayerResult TanhAttributes::create(Span<const TensorDesc> inputs,
   return create_activation(Curve::kTanh, 0, inputs, outputs);
 }
 
-Result<EluAttributes> EluAttributes::parse(const nlohmann::json& params) {
+Result<EluAttributes> EluAttributes::parse(const Json& params) {
   JsonReader in(params, kName);
   EluAttributes a;
   a.alpha = static_cast<float>(in.number("alpha", 1));
@@ -99,8 +99,8 @@ Result<EluAttributes> EluAttributes::parse(const nlohmann::json& params) {
   return a;
 }
 
-nlohmann::json EluAttributes::to_json() const {
-  nlohmann::json out = nlohmann::json::object();
+Json EluAttributes::to_json() const {
+  Json out = Json::object();
   if (alpha != 1) out["alpha"] = alpha;
   return out;
 }

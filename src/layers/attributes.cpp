@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layers/attributes.h"
 
-#include <nlohmann/json.hpp>
-
 #include "base/format.h"
 #include "base/guard.h"
+#include "base/json.h"
 
 namespace dvnn::layers {
 namespace {
 
-using Parse = Result<LayerAttributes> (*)(const nlohmann::json& params);
+using Parse = Result<LayerAttributes> (*)(const Json& params);
 
 // Told which alternative it is: the constructor that finds out is compiled for every pair of types.
 template <typename Attributes>
-Result<LayerAttributes> parsed(const nlohmann::json& params) {
+Result<LayerAttributes> parsed(const Json& params) {
   DVNN_ASSIGN(Attributes attributes, Attributes::parse(params));
   return LayerAttributes(std::in_place_type<Attributes>, std::move(attributes));
 }
@@ -44,9 +43,9 @@ LayerAttributes& LayerAttributes::operator=(const LayerAttributes& other) = defa
 LayerAttributes& LayerAttributes::operator=(LayerAttributes&& other) noexcept = default;
 LayerAttributes::~LayerAttributes() = default;
 
-Result<LayerAttributes> parse_layer(const std::string& type, const nlohmann::json& params) {
-  static const nlohmann::json kNone = nlohmann::json::object();
-  const nlohmann::json& given = params.is_null() ? kNone : params;
+Result<LayerAttributes> parse_layer(const std::string& type, const Json& params) {
+  static const Json kNone = Json::object();
+  const Json& given = params.is_null() ? kNone : params;
   const Parse parse = find_parse(type == "Flatten" ? ReshapeAttributes::kName : type, BuiltIn());
   auto layer = guarded("reading its parameters", [&]() -> Result<LayerAttributes> {
     if (parse) return parse(given);
@@ -56,9 +55,9 @@ Result<LayerAttributes> parse_layer(const std::string& type, const nlohmann::jso
   return layer;
 }
 
-Result<LayerPtr> read_layer(const std::string& type, const nlohmann::json* params) {
+Result<LayerPtr> read_layer(const std::string& type, const Json* params) {
   // Not a copy of what is there: one that fails halfway for want of memory ends the process.
-  static const nlohmann::json kNone;
+  static const Json kNone;
   DVNN_ASSIGN(auto layer, parse_layer(type, params ? *params : kNone));
   return LayerPtr(std::make_shared<LayerAttributes>(std::move(layer)));
 }
@@ -75,7 +74,7 @@ std::string type_of(const LayerAttributes& attributes) {
       attributes);
 }
 
-nlohmann::json params_of(const LayerAttributes& attributes) {
+Json params_of(const LayerAttributes& attributes) {
   return std::visit([](const auto& a) { return a.to_json(); }, attributes);
 }
 
@@ -89,8 +88,8 @@ std::vector<std::string> cpu_layer_names() {
   return names;
 }
 
-nlohmann::json CustomAttributes::to_json() const {
-  return *params;
+Json CustomAttributes::to_json() const {
+  return params;
 }
 
 DimsResult CustomAttributes::dims_after(Span<const Shape>) const {

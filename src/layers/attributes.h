@@ -6,12 +6,11 @@
 // and parameters are Caffe's if Caffe has the layer. Shapes are row-major; axes count from 0.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "base/json_value.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "base/span.h"
 #include "layers/any_layer.h"
@@ -31,8 +30,8 @@ class CustomLibrary;
 /// A layer of a user's library (custom_library.h); only the library knows its parameters.
 struct CustomAttributes {
   std::string type;
-  JsonValue params;
-  nlohmann::json to_json() const;
+  Json params;
+  Json to_json() const;
   DimsResult dims_after(Span<const Shape> inputs) const;
   LayerResult create(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs,
                      const CustomLibrary* library) const;
@@ -63,12 +62,12 @@ struct LayerAttributes : AnyAttributes {
 
 /// Reads the parameters of the type called `type`, null if it has none. Errors name the type and
 /// the parameter.
-Result<LayerAttributes> parse_layer(const std::string& type, const nlohmann::json& params);
+Result<LayerAttributes> parse_layer(const std::string& type, const Json& params);
 /// The same, to be shared; `params` may be null, too.
-Result<LayerPtr> read_layer(const std::string& type, const nlohmann::json* params);
+Result<LayerPtr> read_layer(const std::string& type, const Json* params);
 /// The type's name in files, and its parameters there.
 std::string type_of(const LayerAttributes& attributes);
-nlohmann::json params_of(const LayerAttributes& attributes);
+Json params_of(const LayerAttributes& attributes);
 /// The result's dimensions, not yet checked against a tensor's limits. kUnsupported if the inputs
 /// do not fit.
 DimsResult dims_after(const LayerAttributes& attributes, Span<const Shape> inputs);

@@ -58,7 +58,7 @@ LayerResult create_cpu_layer(const LayerAttributes& attributes, Span<const Tenso
 LayerResult CustomAttributes::create(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs,
                                      const CustomLibrary* library) const {
   if (library) {
-    DVNN_ASSIGN(auto layer, library->create(type, *params, inputs, outputs));
+    DVNN_ASSIGN(auto layer, library->create(type, params, inputs, outputs));
     if (layer) return LayerResult(std::move(layer));
   }
   std::string known;

@@ -2,9 +2,9 @@
 #include "layers/custom_library.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/json.h"
 #include "base/library.h"
 #include "dvnn_layer.h"
 #include "layers/float_io.h"
@@ -72,8 +72,7 @@ Result<std::shared_ptr<const CustomLibrary>> CustomLibrary::open(const std::stri
   return std::shared_ptr<const CustomLibrary>(std::move(library));
 }
 
-Result<std::unique_ptr<CpuLayer>> CustomLibrary::create(const std::string& type,
-                                                        const nlohmann::json& params,
+Result<std::unique_ptr<CpuLayer>> CustomLibrary::create(const std::string& type, const Json& params,
                                                         Span<const TensorDesc> inputs,
                                                         Span<const TensorDesc> outputs) const {
   const auto it = classes_.find(type);

@@ -6,9 +6,9 @@
 
 #include <map>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "layers/cpu_layer.h"
 
 struct dvnn_layer_class;
@@ -24,7 +24,7 @@ class CustomLibrary {
   static Result<std::shared_ptr<const CustomLibrary>> open(const std::string& path);
 
   /// Makes a layer of that type; null if the library has no such type.
-  Result<std::unique_ptr<CpuLayer>> create(const std::string& type, const nlohmann::json& params,
+  Result<std::unique_ptr<CpuLayer>> create(const std::string& type, const Json& params,
                                            Span<const TensorDesc> inputs,
                                            Span<const TensorDesc> outputs) const;
 

@@ -181,8 +181,7 @@ Result<Model> read_dvn(const std::string& path, const Cancellation* cancellation
 
 Status write_dvn(const Model& model, const std::string& path) {
   if (Status s = validate(model); !s.ok()) return s.error().within("network '" + model.name + "'");
-  const std::string text =
-      model_to_json(model).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string text = model_to_json(model).dump();
   // The writer refuses a file that the reader would refuse.
   if (Status s = check_json_extent(text, "the description"); !s.ok()) {
     return s.error().within("network '" + model.name + "'");

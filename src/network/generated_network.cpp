@@ -169,7 +169,7 @@ std::vector<GeneratedLayer> list_layers(const CDMP_Network& network) {
 }
 
 // Outputs by name, type, layout and shape, where the layers do not say enough.
-Status describe_outputs(const nlohmann::json& list, Model* model) {
+Status describe_outputs(const Json& list, Model* model) {
   if (!list.is_array() || list.size() != model->outputs.size()) {
     return Error{ErrorCode::kMalformed, format("its information names %zu outputs, it has %zu",
                                                list.size(), model->outputs.size())};
@@ -195,7 +195,6 @@ Status describe_outputs(const nlohmann::json& list, Model* model) {
 Status read_information(const Sources& sources, Model* model) {
   const char* text = sources.information();
   DVNN_ASSIGN(auto json, parse_json(text ? text : "{}", "what DVNN_NETWORK() says of the network"));
-  const JsonScope scope(&json);
   JsonReader in(json, "the network's information");
   model->name = in.text("name", model->name);
   DVNN_TRY(in.status());

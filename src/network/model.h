@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json_value.h"
+#include "base/json.h"
 #include "base/nth.h"
 #include "device/command.h"
 #include "layers/any_layer.h"
@@ -60,7 +60,7 @@ struct OutputInfo {
 
 struct DecoderInfo {
   std::string name;  // empty: none
-  JsonValue params = JsonValue::object();
+  Json params = Json::object();
 };
 
 struct Model {
@@ -73,7 +73,7 @@ struct Model {
   std::vector<OutputInfo> outputs;
   DecoderInfo decoder;
   std::vector<std::string> labels;  // by class id; may be empty
-  JsonValue graph;                  // for planning it anew (src/plan/saved_graph.h); may be null
+  Json graph;                       // for planning it anew (src/plan/saved_graph.h); may be null
   uint64_t io_bytes = 0;            // size of a slot's I/O buffer
   uint64_t constant_bytes = 0;
   std::vector<uint8_t> weights;  // packed streams, each at a multiple of 16

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "network/model_decoder.h"
 
-#include <nlohmann/json.hpp>
+#include "base/json.h"
 
 namespace dvnn::network {
 
@@ -16,7 +16,7 @@ std::vector<decode::NamedOutput> named_outputs(const Model& model) {
 Result<std::unique_ptr<decode::Decoder>> create_decoder(const Model& model,
                                                         const decode::CustomDecoders* library) {
   if (model.decoder.name.empty()) return std::unique_ptr<decode::Decoder>();
-  return decode::create_decoder(model.decoder.name, *model.decoder.params, named_outputs(model),
+  return decode::create_decoder(model.decoder.name, model.decoder.params, named_outputs(model),
                                 library);
 }
 

@@ -18,14 +18,12 @@ namespace dvnn::network {
 namespace {
 
 using device::ConvRun;
-using nlohmann::json;
-
 // --- writing ---------------------------------------------------------------------------------
 
-json pair(const device::Extent& e) {
+Json pair(const device::Extent& e) {
   return {e.x, e.y};
 }
-json sides(const device::Pad& p) {
+Json sides(const device::Pad& p) {
   return {p.left, p.right, p.top, p.bottom};
 }
 
@@ -45,8 +43,8 @@ const char* name_of(Enum value, const char* const (&names)[N]) {
 
 }  // namespace
 
-json run_to_json(const ConvRun& run) {
-  json out = {{"m", run.m}};
+Json run_to_json(const ConvRun& run) {
+  Json out = {{"m", run.m}};
   if (run.conv != device::ConvKind::kNone) {
     out["conv"] = {{"kind", name_of(run.conv, kConvNames)},
                    {"kernel", pair(run.kernel)},
@@ -72,8 +70,8 @@ json run_to_json(const ConvRun& run) {
 
 namespace {
 
-json step_to_json(const Step& step) {
-  json out = {{"name", step.name},
+Json step_to_json(const Step& step) {
+  Json out = {{"name", step.name},
               {"layers", step.layers},
               {"inputs", step.inputs},
               {"outputs", step.outputs}};
@@ -83,7 +81,7 @@ json step_to_json(const Step& step) {
     return out;
   }
   const device::ConvCommand& cmd = step.command;
-  json runs = json::array();
+  Json runs = Json::array();
   for (const ConvRun& run : cmd.runs) runs.push_back(run_to_json(run));
   out["device"] = {{"w", cmd.w},
                    {"h", cmd.h},
@@ -95,8 +93,8 @@ json step_to_json(const Step& step) {
   return out;
 }
 
-json tensor_to_json(const TensorInfo& tensor) {
-  json out = to_json(tensor.desc);
+Json tensor_to_json(const TensorInfo& tensor) {
+  Json out = to_json(tensor.desc);
   out["name"] = tensor.name;
   out["storage"] = name_of(tensor.storage, kStorageNames);
   out["offset"] = tensor.offset;
@@ -145,11 +143,11 @@ device::Pad read_sides(JsonReader* in, const char* name) {
 
 }  // namespace
 
-Result<ConvRun> run_from_json(const json& object) {
+Result<ConvRun> run_from_json(const Json& object) {
   ConvRun run;
   JsonReader in(object, "a run");
   run.m = static_cast<int>(in.integer("m", 1, device::kMaxChannels));
-  if (const json* conv = in.member("conv")) {
+  if (const Json* conv = in.member("conv")) {
     JsonReader c(*conv, "'conv'");
     run.conv = named<device::ConvKind>(&c, "kind", kConvNames);
     run.kernel = read_pair(&c, "kernel");
@@ -160,7 +158,7 @@ Result<ConvRun> run_from_json(const json& object) {
     run.weight_offset = static_cast<uint64_t>(c.integer("weight_offset", 0, INT64_MAX));
     DVNN_TRY(c.status());
   }
-  if (const json* pool = in.member("pool")) {
+  if (const Json* pool = in.member("pool")) {
     JsonReader p(*pool, "'pool'");
     run.pool = named<device::PoolKind>(&p, "kind", kPoolNames);
     run.pool_size = read_pair(&p, "size");
@@ -169,7 +167,7 @@ Result<ConvRun> run_from_json(const json& object) {
     run.pool_scale = static_cast<float>(p.number("scale", 1.0));
     DVNN_TRY(p.status());
   }
-  if (const json* activation = in.member("activation")) {
+  if (const Json* activation = in.member("activation")) {
     JsonReader a(*activation, "'activation'");
     run.activation = named<device::Activation>(&a, "kind", kActivationNames);
     run.activation_param = static_cast<float>(a.number("param", 0.0));
@@ -181,7 +179,7 @@ Result<ConvRun> run_from_json(const json& object) {
 
 namespace {
 
-Result<device::ConvCommand> command_from_json(const json& object) {
+Result<device::ConvCommand> command_from_json(const Json& object) {
   device::ConvCommand cmd;
   JsonReader in(object, "'device'");
   cmd.w = static_cast<int>(in.integer("w", 1, device::kMaxExtent));
@@ -190,12 +188,12 @@ Result<device::ConvCommand> command_from_json(const json& object) {
   cmd.topo = static_cast<uint32_t>(in.integer("topo", 1, UINT32_MAX));
   cmd.hwc = in.boolean("hwc", false);
   cmd.eltwise_add = in.boolean("eltwise_add", false);
-  const json* runs = in.member("runs");
+  const Json* runs = in.member("runs");
   if (!runs || !runs->is_array() || runs->size() > device::kMaxRuns) {
     in.fail("runs", format("must be an array of at most %zu runs", device::kMaxRuns));
   }
   DVNN_TRY(in.status());
-  for (const json& item : *runs) {
+  for (const Json& item : *runs) {
     DVNN_ASSIGN(ConvRun run, run_from_json(item));
     cmd.runs.push_back(run);
   }
@@ -204,28 +202,28 @@ Result<device::ConvCommand> command_from_json(const json& object) {
 
 std::vector<std::string> texts(JsonReader* in, const char* name) {
   std::vector<std::string> out;
-  const json* list = in->member(name);
+  const Json* list = in->member(name);
   if (!list) return out;
   const bool good =
       list->is_array() && list->size() <= kMaxListEntries &&
-      std::all_of(list->begin(), list->end(), [](const json& j) { return j.is_string(); });
+      std::all_of(list->begin(), list->end(), [](const Json& j) { return j.is_string(); });
   if (!good) {
     in->fail(name, "must be an array of strings");
     return out;
   }
-  for (const json& item : *list) out.push_back(item.get<std::string>());
+  for (const Json& item : *list) out.push_back(item.get<std::string>());
   return out;
 }
 
-Result<Step> step_from_json(const json& object) {
+Result<Step> step_from_json(const Json& object) {
   Step step;
   JsonReader in(object, "a step");
   step.name = in.text("name");
   step.layers = texts(&in, "layers");
   step.inputs = in.integers("inputs", 0, INT_MAX, kMaxListEntries);
   step.outputs = in.integers("outputs", 0, INT_MAX, kMaxListEntries);
-  const json* device = in.member("device");
-  const json* cpu = in.member("cpu");
+  const Json* device = in.member("device");
+  const Json* cpu = in.member("cpu");
   if (!device == !cpu) in.fail("device", "a step has either 'device' or 'cpu'");
   DVNN_TRY(in.status());
   if (device) {
@@ -235,7 +233,7 @@ Result<Step> step_from_json(const json& object) {
   }
   JsonReader c(*cpu, "'cpu'");
   const std::string type = c.text("type");
-  const json* params = c.member("params");
+  const Json* params = c.member("params");
   DVNN_TRY(c.status());
   auto layer = layers::read_layer(type, params);
   if (!layer.ok()) return layer.error().within("layer '" + printable(step.name) + "'");
@@ -243,7 +241,7 @@ Result<Step> step_from_json(const json& object) {
   return step;
 }
 
-Result<TensorInfo> tensor_from_json(const json& object) {
+Result<TensorInfo> tensor_from_json(const Json& object) {
   TensorInfo tensor;
   JsonReader in(object, "a tensor");
   tensor.name = in.text("name");
@@ -272,7 +270,7 @@ Result<InputSpec> read_picture(JsonReader* in) {
   return picture;
 }
 
-Result<InputInfo> input_from_json(const json& object) {
+Result<InputInfo> input_from_json(const Json& object) {
   InputInfo input;
   JsonReader in(object, "'input'");
   input.tensor = static_cast<int>(in.integer("tensor", 0, INT_MAX));
@@ -287,15 +285,15 @@ Result<InputInfo> input_from_json(const json& object) {
 }
 
 Status read_decoder(JsonReader* in, DecoderInfo* decoder) {
-  const json* object = in->member("decoder");
+  const Json* object = in->member("decoder");
   if (!object) return {};
   JsonReader d(*object, "'decoder'");
   decoder->name = d.text("name", "");
-  if (const json* params = d.member("params")) decoder->params = *params;
+  if (const Json* params = d.member("params")) decoder->params = *params;
   return d.status();
 }
 
-Result<OutputInfo> output_from_json(const json& object) {
+Result<OutputInfo> output_from_json(const Json& object) {
   OutputInfo output;
   JsonReader in(object, "an output");
   output.name = in.text("name");
@@ -306,14 +304,14 @@ Result<OutputInfo> output_from_json(const json& object) {
 
 // Reads a required array, one element at a time; errors name the entry.
 template <typename T>
-Status read_list(JsonReader* in, const char* name, Result<T> (*read)(const json&),
+Status read_list(JsonReader* in, const char* name, Result<T> (*read)(const Json&),
                  const Cancellation* cancellation, std::vector<T>* out) {
-  const json* list = in->member(name);
+  const Json* list = in->member(name);
   if (!list || !list->is_array() || list->size() > kMaxListEntries) {
     in->fail(name, format("must be an array of at most %zu entries", kMaxListEntries));
     return in->status();
   }
-  for (const json& item : *list) {
+  for (const Json& item : *list) {
     DVNN_TRY(check_cancelled(cancellation));
     Result<T> entry = read(item);
     if (!entry.ok()) {
@@ -326,15 +324,15 @@ Status read_list(JsonReader* in, const char* name, Result<T> (*read)(const json&
 
 }  // namespace
 
-json model_to_json(const Model& model) {
-  json tensors = json::array(), steps = json::array(), outputs = json::array();
+Json model_to_json(const Model& model) {
+  Json tensors = Json::array(), steps = Json::array(), outputs = Json::array();
   for (const TensorInfo& tensor : model.tensors) tensors.push_back(tensor_to_json(tensor));
   for (const Step& step : model.steps) steps.push_back(step_to_json(step));
   for (const OutputInfo& o : model.outputs) {
     outputs.push_back({{"name", o.name}, {"tensor", o.tensor}});
   }
   const InputSpec& picture = model.input.picture;
-  json out = {{"name", model.name},
+  Json out = {{"name", model.name},
               {"producer", model.producer},
               {"source", model.source},
               {"input",
@@ -349,19 +347,18 @@ json model_to_json(const Model& model) {
               {"tensors", std::move(tensors)},
               {"steps", std::move(steps)},
               {"outputs", std::move(outputs)},
-              {"decoder", {{"name", model.decoder.name}, {"params", *model.decoder.params}}},
+              {"decoder", {{"name", model.decoder.name}, {"params", model.decoder.params}}},
               {"labels", model.labels}};
   if (picture.transposed) out["input"]["transposed"] = true;
   if (!model.input.folded_scale.empty()) {
     out["input"]["folded_scale"] = model.input.folded_scale;
     out["input"]["folded_bias"] = model.input.folded_bias;
   }
-  if (!model.graph->is_null()) out["graph"] = *model.graph;
+  if (!model.graph.is_null()) out["graph"] = model.graph;
   return out;
 }
 
-Result<Model> model_from_json(json object, const Cancellation* cancellation) {
-  const JsonScope scope(&object);
+Result<Model> model_from_json(Json object, const Cancellation* cancellation) {
   Model model;
   JsonReader in(object, "the description");
   model.name = in.text("name", "");
@@ -370,7 +367,7 @@ Result<Model> model_from_json(json object, const Cancellation* cancellation) {
   model.io_bytes = static_cast<uint64_t>(in.integer("io_bytes", 1, kMaxBufferBytes));
   model.constant_bytes = static_cast<uint64_t>(in.integer("constant_bytes", 0, kMaxBufferBytes, 0));
   model.labels = texts(&in, "labels");
-  const json* input = in.member("input");
+  const Json* input = in.member("input");
   if (!input) in.fail("input", "required but missing");
   DVNN_TRY(in.status());
   DVNN_ASSIGN(model.input, input_from_json(*input));
@@ -384,11 +381,11 @@ Result<Model> model_from_json(json object, const Cancellation* cancellation) {
   return model;
 }
 
-Status use_from_json(const json& object, Model* model) {
+Status use_from_json(const Json& object, Model* model) {
   JsonReader in(object, "the network's information");
   model->labels = texts(&in, "labels");
   DVNN_TRY(in.status());
-  if (const json* input = in.member("input")) {
+  if (const Json* input = in.member("input")) {
     JsonReader picture(*input, "'input'");
     DVNN_ASSIGN(model->input.picture, read_picture(&picture));
   }

@@ -2,27 +2,26 @@
 // The JSON description of a model, as it stands in a .dvn file.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "base/cancel.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "network/model.h"
 
 namespace dvnn::network {
 
 /// Describes everything but the weights.
-nlohmann::json model_to_json(const Model& model);
+Json model_to_json(const Model& model);
 
 /// The inverse. Checks types and ranges field by field; validate() checks how they fit together.
 /// The graph, by far the largest part, is handed over instead of copied.
-Result<Model> model_from_json(nlohmann::json json, const Cancellation* cancellation = nullptr);
+Result<Model> model_from_json(Json json, const Cancellation* cancellation = nullptr);
 
 /// One run of a device command; reading checks every field.
-nlohmann::json run_to_json(const device::ConvRun& run);
-Result<device::ConvRun> run_from_json(const nlohmann::json& json);
+Json run_to_json(const device::ConvRun& run);
+Result<device::ConvRun> run_from_json(const Json& json);
 
 /// Reads only how the network is used: how an image becomes its input, "decoder" and "labels", in
 /// the same form. Absent members leave the model as it is.
-Status use_from_json(const nlohmann::json& json, Model* model);
+Status use_from_json(const Json& json, Model* model);
 
 }  // namespace dvnn::network

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "base/budget.h"
 #include "base/format.h"
+#include "base/json.h"
 #include "base/nth.h"
 #include "device/limits.h"
 #include "layers/attributes.h"
@@ -29,8 +29,7 @@ using network::Storage;
 
 class Assembler {
  public:
-  Assembler(const Graph& graph, const PlanOptions& options, nlohmann::json* saved,
-            PlanReport* report)
+  Assembler(const Graph& graph, const PlanOptions& options, Json* saved, PlanReport* report)
       : graph_(graph),
         options_(options),
         saved_(saved),
@@ -331,7 +330,7 @@ class Assembler {
 
   const Graph& graph_;
   const PlanOptions& options_;
-  nlohmann::json* saved_;
+  Json* saved_;
   PlanReport* report_;
   Placer placer_;
   Model model_;
@@ -342,7 +341,7 @@ class Assembler {
 }  // namespace
 
 Result<Model> assemble(const Graph& graph, const PlanOptions& options, const InputSpec& picture,
-                       nlohmann::json* saved, PlanReport* report) {
+                       Json* saved, PlanReport* report) {
   return Assembler(graph, options, saved, report).run(picture);
 }
 

@@ -2,8 +2,7 @@
 // The rewritten graph -> a model: layouts, steps, packed weights, memory.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "base/json.h"
 #include "base/result.h"
 #include "network/model.h"
 #include "plan/graph.h"
@@ -15,7 +14,6 @@ namespace dvnn::plan {
 /// it receives the places of the weights. Errors name the layer, the value and the device's limit.
 /// `report` may be null.
 Result<network::Model> assemble(const Graph& graph, const PlanOptions& options,
-                                const InputSpec& picture, nlohmann::json* saved,
-                                PlanReport* report);
+                                const InputSpec& picture, Json* saved, PlanReport* report);
 
 }  // namespace dvnn::plan

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "base/format.h"
 #include "base/guard.h"
+#include "base/json.h"
 #include "plan/assemble.h"
 #include "plan/passes/passes.h"
 #include "plan/ranges.h"
@@ -32,13 +32,12 @@ PlanOptions options_of(const network::Model& model) {
 }
 
 // Decoders, and anchors by a rule, that name the picture's size follow it.
-void follow_size(const Shape& from, int width, int height, nlohmann::json* params) {
+void follow_size(const Shape& from, int width, int height, Json* params) {
   if (!params->is_object()) return;
-  for (nlohmann::json* owner :
-       {params, params->contains("anchors") ? &(*params)["anchors"] : params}) {
+  for (Json* owner : {params, params->contains("anchors") ? &(*params)["anchors"] : params}) {
     if (!owner->is_object() || !owner->contains("image")) continue;
-    nlohmann::json& image = (*owner)["image"];
-    if (image == nlohmann::json({from.w(), from.h()})) image = {width, height};
+    Json& image = (*owner)["image"];
+    if (image == Json({from.w(), from.h()})) image = {width, height};
   }
 }
 
@@ -65,7 +64,7 @@ void tell_folded(const InputSpec& given, network::InputInfo* input) {
 }
 
 Result<network::Model> plan_loaded(Graph graph, const PlanOptions& options, InputSpec picture,
-                                   nlohmann::json saved, PlanReport* report) {
+                                   Json saved, PlanReport* report) {
   DVNN_TRY(run_sized_passes(&graph, options));
   DVNN_ASSIGN(network::Model model, assemble(graph, options, picture, &saved, report));
   model.graph = std::move(saved);
@@ -83,7 +82,7 @@ Result<network::Model> plan(Graph graph, const PlanOptions& options, InputSpec p
     DVNN_ASSIGN(const WeightBits bits, choose_weight_bits(&graph, options, picture));
     if (report) report->bits = bits;
   }
-  nlohmann::json saved = save_graph(&graph);
+  Json saved = save_graph(&graph);
   DVNN_ASSIGN(network::Model model,
               plan_loaded(std::move(graph), options, picture, std::move(saved), report));
   tell_folded(given, &model.input);
@@ -109,7 +108,7 @@ static Result<network::Model> replan_reporting(const network::Model& model, int 
     return Error{ErrorCode::kUnsupported,
                  "the network's input is " + from.to_string() + ", no picture: it has one size"};
   }
-  if (model.graph->is_null()) {
+  if (model.graph.is_null()) {
     return Error{ErrorCode::kUnsupported,
                  "the network does not hold what it takes to plan it for another size: convert its "
                  "model again"};
@@ -117,14 +116,14 @@ static Result<network::Model> replan_reporting(const network::Model& model, int 
   PlanOptions options = options_of(model);
   options.cancellation = cancellation;
   auto planned_anew = [&]() -> Result<network::Model> {
-    DVNN_ASSIGN(Graph graph, load_graph(*model.graph, cancellation));
+    DVNN_ASSIGN(Graph graph, load_graph(model.graph, cancellation));
     const Status fits = infer_shapes(&graph, from.c(), height, width, cancellation);
     if (!fits.ok()) {
       const Error& misfit = fits.error();
       return Error{misfit.code, misfit.message + size_advice(graph, width, height)};
     }
-    DVNN_TRY(load_weights(*model.graph, model, options, &graph));
-    nlohmann::json saved = *model.graph;
+    DVNN_TRY(load_weights(model.graph, model, options, &graph));
+    Json saved = model.graph;
     for (size_t i = 0; i < graph.nodes.size(); ++i) {  // parameters that follow from shapes
       DVNN_TRY(check_cancelled(cancellation));
       const Node& node = graph.nodes[i];
@@ -147,7 +146,7 @@ static Result<network::Model> replan_reporting(const network::Model& model, int 
   sized.source = model.source;
   sized.labels = model.labels;
   sized.decoder = model.decoder;
-  follow_size(from, width, height, &*sized.decoder.params);
+  follow_size(from, width, height, &sized.decoder.params);
   DVNN_TRY(network::validate(sized));
   return planned;
 }

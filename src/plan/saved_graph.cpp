@@ -19,20 +19,18 @@
 namespace dvnn::plan {
 namespace {
 
-using nlohmann::json;
-
 bool can_be_kept(const Node& node) {
   const auto& size = node.run.pool_size;
   return operator_of(node.op).name && !node.adds && node.parts.empty() &&
          (node.pooling().global || std::max(size.x, size.y) <= device::kMaxStride);
 }
 
-json params_to_json(const Node& node) {
+Json params_to_json(const Node& node) {
   if (const auto* layer = std::get_if<layers::LayerAttributes>(&node.attributes)) {
     return layers::params_of(*layer);
   }
   const PoolingRule rule = node.pooling();
-  json out = json::object();
+  Json out = Json::object();
   if (rule.ceil) out["ceil"] = true;
   if (rule.global) out["global"] = true;
   if (!rule.counts_pads) out["counts_pads"] = false;
@@ -40,17 +38,17 @@ json params_to_json(const Node& node) {
 }
 
 // Sizes that no input says, beside the parameters.
-json shape_to_json(const Node& node) {
+Json shape_to_json(const Node& node) {
   if (const auto* connection = std::get_if<FullConnection>(&node.attributes)) {
     return std::vector<int64_t>{connection->inputs};
   }
   const auto* constant = node.layer<layers::ConstantAttributes>();
-  return constant ? json(dims_of(constant->shape)) : json();
+  return constant ? Json(dims_of(constant->shape)) : Json();
 }
 
-json node_to_json(const Node& node) {
+Json node_to_json(const Node& node) {
   const Operator& row = operator_of(node.op);
-  json out = {{"op", row.name},
+  Json out = {{"op", row.name},
               {"name", node.name},
               {"layers", node.layers},
               {"inputs", node.inputs},
@@ -65,13 +63,13 @@ json node_to_json(const Node& node) {
   if (node.op == Op::kAffine) out["scale"] = node.weights, out["bias"] = node.bias;
   if (!node.slopes.empty()) out["slopes"] = node.slopes;
   if (node.op == Op::kCpu || node.op == Op::kConcat) out["type"] = node.layer_type();
-  if (json params = params_to_json(node); !params.empty()) out["params"] = std::move(params);
+  if (Json params = params_to_json(node); !params.empty()) out["params"] = std::move(params);
   if (!node.shape_inputs.empty()) out["shape_inputs"] = node.shape_inputs;
-  if (json shape = shape_to_json(node); !shape.is_null()) out["shape"] = std::move(shape);
+  if (Json shape = shape_to_json(node); !shape.is_null()) out["shape"] = std::move(shape);
   return out;
 }
 
-Status check_known(const json& params, const char* op, std::initializer_list<const char*> known) {
+Status check_known(const Json& params, const char* op, std::initializer_list<const char*> known) {
   for (const auto& [name, value] : params.items()) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     return Error{ErrorCode::kMalformed, format("field 'params': an operation '%s' has no '", op) +
@@ -80,7 +78,7 @@ Status check_known(const json& params, const char* op, std::initializer_list<con
   return {};
 }
 
-Result<PoolingRule> read_pooling_rule(const json& params) {
+Result<PoolingRule> read_pooling_rule(const Json& params) {
   JsonReader in(params, "'params'");
   PoolingRule rule;
   rule.ceil = in.boolean("ceil", false);
@@ -90,7 +88,7 @@ Result<PoolingRule> read_pooling_rule(const json& params) {
   return rule;
 }
 
-Result<Attributes> read_attributes(Op op, const std::string& type, const json& params,
+Result<Attributes> read_attributes(Op op, const std::string& type, const Json& params,
                                    const Shape& shape) {
   switch (op) {
     case Op::kPooling: {
@@ -116,7 +114,7 @@ Result<Attributes> read_attributes(Op op, const std::string& type, const json& p
 
 class Loader {
  public:
-  explicit Loader(const json& saved) : saved_(saved) {}
+  explicit Loader(const Json& saved) : saved_(saved) {}
 
   Result<Graph> run(const Cancellation* cancellation) {
     JsonReader in(saved_, "'graph'");
@@ -130,12 +128,12 @@ class Loader {
     graph_.input = value(&in, "input");
     DVNN_TRY(in.status());
     nth(made_, graph_.input) = true;
-    const json* nodes = in.member("nodes");
+    const Json* nodes = in.member("nodes");
     if (!nodes || !nodes->is_array() || nodes->empty()) {
       return Error{ErrorCode::kMalformed, "field 'nodes' of 'graph' must be an array of nodes"};
     }
     DVNN_TRY(check_budget(Budget::kGraphNodes, nodes->size(), "the graph has nodes"));
-    for (const json& item : *nodes) {
+    for (const Json& item : *nodes) {
       DVNN_TRY(check_cancelled(cancellation));
       if (Status s = add(item); !s.ok()) {
         return s.error().within(format("graph node %zu", graph_.nodes.size()));
@@ -156,12 +154,12 @@ class Loader {
  private:
   static std::vector<std::string> texts(JsonReader* in, const char* name) {
     std::vector<std::string> list;
-    const json* value = in->member(name);
+    const Json* value = in->member(name);
     if (!value || !value->is_array() || value->size() > network::kMaxListEntries) {
       in->fail(name, "must be an array of texts");
       return list;
     }
-    for (const json& item : *value) {
+    for (const Json& item : *value) {
       if (!item.is_string()) in->fail(name, "must be an array of texts");
       list.push_back(item.is_string() ? item.get<std::string>() : "");
     }
@@ -182,7 +180,7 @@ class Loader {
     return list;
   }
 
-  Status add(const json& item) {
+  Status add(const Json& item) {
     Node node;
     JsonReader in(item, "a node");
     const auto op = find_operator(in.text("op"));
@@ -203,8 +201,8 @@ class Loader {
     Shape shape;
     shape.rank = static_cast<int>(dims.size());
     std::copy(dims.begin(), dims.end(), shape.dims);
-    static const json kNoParams = json::object();
-    const json* params = in.member("params");
+    static const Json kNoParams = Json::object();
+    const Json* params = in.member("params");
     if (params && !params->is_object()) in.fail("params", "must be an object");
     DVNN_TRY(in.status());
     if (!dims.empty()) DVNN_TRY(check_shape(shape));
@@ -212,7 +210,7 @@ class Loader {
     DVNN_ASSIGN(node.attributes,
                 read_attributes(node.op, type, params ? *params : kNoParams, shape));
     if (operator_of(node.op).has_run) {
-      const json* run = in.member("run");
+      const Json* run = in.member("run");
       if (!run) return Error{ErrorCode::kMalformed, "has no run"};
       DVNN_ASSIGN(node.run, network::run_from_json(*run));
     }
@@ -266,14 +264,14 @@ class Loader {
     return {};
   }
 
-  const json& saved_;
+  const Json& saved_;
   Graph graph_;
   std::vector<bool> made_;
 };
 
-Status load_node_weights(const json& item, const network::Model& model, bool hwc, const Shape& in,
+Status load_node_weights(const Json& item, const network::Model& model, bool hwc, const Shape& in,
                          Node* node) {
-  const json* saved = nullptr;
+  const Json* saved = nullptr;
   JsonReader reader(item, "a node");
   saved = reader.member("weights");
   if (!saved) return Error{ErrorCode::kMalformed, "its weights are not kept"};
@@ -344,8 +342,8 @@ void transpose_kernels(int height, int width, std::vector<float>* weights) {
   *weights = std::move(out);
 }
 
-json save_graph(Graph* graph) {
-  json nodes = json::array(), values = json::array();
+Json save_graph(Graph* graph) {
+  Json nodes = Json::array(), values = Json::array();
   for (const Value& value : graph->values) values.push_back(value.name);
   for (size_t i = 0; i < graph->nodes.size(); ++i) {
     if (!can_be_kept(graph->nodes[i])) return nullptr;
@@ -357,9 +355,9 @@ json save_graph(Graph* graph) {
           {"outputs", graph->outputs}, {"output_names", graph->output_names}};
 }
 
-void save_weights(int node, const SavedWeights& weights, json* saved) {
+void save_weights(int node, const SavedWeights& weights, Json* saved) {
   if (node < 0 || saved->is_null()) return;
-  json& item = nth((*saved)["nodes"], node);
+  Json& item = nth((*saved)["nodes"], node);
   item["weights"] = {{"offset", weights.offset}};
   if (weights.quantised) item["weights"]["quantised"] = true;
   if (weights.prelu) item["weights"]["prelu"] = true;
@@ -367,11 +365,11 @@ void save_weights(int node, const SavedWeights& weights, json* saved) {
   if (weights.fixed) item["weights"]["fixed"] = true;
 }
 
-Result<Graph> load_graph(const json& saved, const Cancellation* cancellation) {
+Result<Graph> load_graph(const Json& saved, const Cancellation* cancellation) {
   return Loader(saved).run(cancellation);
 }
 
-Status load_weights(const json& saved, const network::Model& model, const PlanOptions& options,
+Status load_weights(const Json& saved, const network::Model& model, const PlanOptions& options,
                     Graph* graph) {
   for (size_t i = 0; i < graph->nodes.size(); ++i) {
     DVNN_TRY(check_cancelled(options.cancellation));

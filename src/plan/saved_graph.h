@@ -3,8 +3,7 @@
 // Its convolutions' weights are those of the network's packed streams.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "base/json.h"
 #include "network/model.h"
 #include "plan/graph.h"
 #include "plan/options.h"
@@ -25,17 +24,17 @@ struct SavedWeights {
 };
 
 /// Numbers the nodes (Node::saved) and writes them; null if a node is beyond what can be kept.
-nlohmann::json save_graph(Graph* graph);
+Json save_graph(Graph* graph);
 
 /// Notes where a saved node's weights are.
-void save_weights(int node, const SavedWeights& weights, nlohmann::json* saved);
+void save_weights(int node, const SavedWeights& weights, Json* saved);
 
 /// Reads a graph that may come from a hostile file: every index, name and number is checked. Shapes
 /// and weights are not there yet.
-Result<Graph> load_graph(const nlohmann::json& saved, const Cancellation* cancellation = nullptr);
+Result<Graph> load_graph(const Json& saved, const Cancellation* cancellation = nullptr);
 
 /// Fills in the weights of `model`'s streams, after shapes are known. Errors name the layer.
-Status load_weights(const nlohmann::json& saved, const network::Model& model,
-                    const PlanOptions& options, Graph* graph);
+Status load_weights(const Json& saved, const network::Model& model, const PlanOptions& options,
+                    Graph* graph);
 
 }  // namespace dvnn::plan

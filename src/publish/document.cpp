@@ -16,8 +16,6 @@
 namespace dvnn::publish {
 namespace {
 
-using nlohmann::json;
-
 constexpr int kVersion = 1;
 constexpr int64_t kSecond = 1000000000;
 
@@ -37,20 +35,20 @@ double finite(double value) {
 }
 
 // Labels and texts come from files and networks: what is no UTF-8 is replaced.
-std::string line_of(const json& document) {
-  return document.dump(-1, ' ', false, json::error_handler_t::replace);
+std::string line_of(const Json& document) {
+  return document.dump();
 }
 
-json of(const Box& box) {
+Json of(const Box& box) {
   return {pixels(box[0]), pixels(box[1]), pixels(box[2]), pixels(box[3])};
 }
 
-void set_text(const char* name, const std::string& text, json* out) {
+void set_text(const char* name, const std::string& text, Json* out) {
   if (!text.empty()) (*out)[name] = text;
 }
 
 template <typename T>
-void set_number(const char* name, const std::optional<T>& value, json* out) {
+void set_number(const char* name, const std::optional<T>& value, Json* out) {
   if (value) (*out)[name] = *value;
 }
 
@@ -89,7 +87,7 @@ void put(const Mask& mask, LineWriter* out) {
 
 // Of two numbers with one name, the last counts.
 void put(const std::vector<std::pair<std::string, double>>& numbers, LineWriter* out) {
-  json all = json::object();
+  Json all = Json::object();
   for (const auto& [name, value] : numbers) all[name] = finite(value);
   out->name("numbers").raw(line_of(all));
 }
@@ -172,8 +170,8 @@ void put(const std::vector<ZoneCount>& counts, LineWriter* out) {
   out->end_list();
 }
 
-json of(const EventFacts& event) {
-  json facts = {{"kind", event.kind}};
+Json of(const EventFacts& event) {
+  Json facts = {{"kind", event.kind}};
   set_text("area", event.area, &facts);
   set_text("line", event.line, &facts);
   set_text("label", event.label, &facts);
@@ -184,8 +182,8 @@ json of(const EventFacts& event) {
   return facts;
 }
 
-json of(const TrackFacts& track) {
-  json facts = {{"state", track.ended ? "ended" : "started"},
+Json of(const TrackFacts& track) {
+  Json facts = {{"state", track.ended ? "ended" : "started"},
                 {"track_id", track.track_id},
                 {"class_id", track.class_id},
                 {"label", track.label},
@@ -261,7 +259,7 @@ std::string utc_text(int64_t nanoseconds) {
 }
 
 std::string to_line(const Document& document, const Identity& identity, uint64_t seq,
-                    const JsonValue& fields) {
+                    const Json& fields) {
   constexpr size_t kRoom = 512, kRoomOfObject = 256;
   const auto* frame = std::get_if<FrameFacts>(&document.facts);
   const auto* event = std::get_if<EventFacts>(&document.facts);
@@ -270,7 +268,7 @@ std::string to_line(const Document& document, const Identity& identity, uint64_t
   out.begin_object();
   if (frame) put_before_id(*frame, &out);
   if (event) out.name("event").raw(line_of(of(*event)));
-  if (fields->is_object() && !fields->empty()) out.name("fields").raw(line_of(*fields));
+  if (fields.is_object() && !fields.empty()) out.name("fields").raw(line_of(fields));
   if (document.width > 0 && document.height > 0) {
     out.name("frame").begin_object();
     out.name("height").integer(document.height);
@@ -299,14 +297,14 @@ std::string status_document(const Identity& identity, bool online) {
                   {"state", online ? "online" : "offline"}});
 }
 
-Result<JsonValue> parse_fields(const std::string& text) {
-  if (text.empty()) return JsonValue();
-  DVNN_ASSIGN(json fields, parse_json(text, "fields"));
+Result<Json> parse_fields(const std::string& text) {
+  if (text.empty()) return Json();
+  DVNN_ASSIGN(Json fields, parse_json(text, "fields"));
   if (!fields.is_object()) {
     return Error{ErrorCode::kMalformed,
                  "fields is " + shown(fields) + ", and must be an object: {\"site\":\"Kyoto\"}"};
   }
-  return JsonValue(std::move(fields));
+  return fields;
 }
 
 }  // namespace dvnn::publish

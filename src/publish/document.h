@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/json_value.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "publish/transport.h"
 
@@ -128,13 +128,13 @@ std::string new_session();
 
 /// One line, without its end. `fields` is an object, or null.
 std::string to_line(const Document& document, const Identity& identity, uint64_t seq,
-                    const JsonValue& fields);
+                    const Json& fields);
 
 /// The document that says whether somebody publishes.
 std::string status_document(const Identity& identity, bool online);
 
 /// The property `fields`: an object, or nothing.
-Result<JsonValue> parse_fields(const std::string& text);
+Result<Json> parse_fields(const std::string& text);
 
 /// "2026-11-23T21:50:13.123456Z"
 std::string utc_text(int64_t nanoseconds);

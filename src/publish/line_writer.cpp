@@ -51,8 +51,7 @@ LineWriter& LineWriter::name(std::string_view name) {
 
 void LineWriter::text(std::string_view value) {
   if (!std::all_of(value.begin(), value.end(), is_plain)) {
-    return raw(
-        nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    return raw(Json(value).dump());
   }
   separate();
   text_ += '"';
@@ -74,7 +73,7 @@ void LineWriter::number(double value) {
   // Beyond these, numbers are written with an exponent.
   constexpr double kLeast = 1e-4, kMost = 1e15;
   const double size = std::fabs(value);
-  if (size != 0 && !(size >= kLeast && size < kMost)) return raw(nlohmann::json(value).dump());
+  if (size != 0 && !(size >= kLeast && size < kMost)) return raw(Json(value).dump());
   separate();
   char digits[64];
   const auto end = std::to_chars(digits, digits + sizeof digits, value, std::chars_format::fixed);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes JSON as text, member by member, without a tree of values in between: a camera's documents
-// are many and alike. What it writes is what nlohmann::json::dump() writes of the same members, if
-// they come in the order of their names.
+// are many and alike. What it writes is what Json::dump() writes of the same members, if they come
+// in the order of their names.
 #pragma once
 
 #include <cstdint>

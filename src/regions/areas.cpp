@@ -11,8 +11,6 @@
 namespace dvnn::regions {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr size_t kMostAreas = 256, kMostPoints = 256;
 
 bool is_list_of(const Json& json, size_t least, size_t most) {
@@ -54,7 +52,7 @@ Status read_points(const Json& json, const std::string& what, image::Corners* bo
 
 Status read_shape(const Json& json, const std::string& what, Area* area) {
   for (const auto& member : json.items()) {
-    const std::string& key = member.key();
+    const std::string& key = member.first;
     if (key != "name" && key != "box" && key != "points" && key != "unit") {
       return Error{ErrorCode::kInvalidArgument,
                    what + ": there is no field '" + key + "', but name, box, points and unit"};
@@ -102,7 +100,6 @@ Result<Area> read_area(const Json& json, size_t index, const std::string& what) 
 
 Result<std::vector<Area>> parse_areas(const std::string& text, const std::string& what) {
   DVNN_ASSIGN(Json json, parse_json(text, what));
-  const JsonScope scope(&json);
   if (!is_list_of(json, 1, kMostAreas)) {
     return Error{ErrorCode::kInvalidArgument,
                  what + format(" must be an array of 1 to %zu areas, such as [[0, 0, 0.5, 1], "

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <climits>
-#include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/json.h"
 
 namespace dvnn {
 
@@ -29,7 +29,7 @@ Status check_shape(const Shape& shape) {
   return {};
 }
 
-nlohmann::json to_json(const TensorDesc& desc) {
+Json to_json(const TensorDesc& desc) {
   return {{"type", to_string(desc.type)},
           {"layout", to_string(desc.layout)},
           {"shape", std::vector<int>(desc.shape.dims, desc.shape.dims + desc.shape.rank)}};

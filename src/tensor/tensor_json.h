@@ -2,8 +2,6 @@
 // A tensor's description as JSON members: "type", "layout", "shape".
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include "base/json.h"
 #include "tensor/tensor.h"
 
@@ -15,7 +13,7 @@ constexpr int64_t kMaxTensorElements = int64_t{1} << 28;
 /// 1 to Shape::kMaxRank positive dimensions, and no more than kMaxTensorElements.
 Status check_shape(const Shape& shape);
 
-nlohmann::json to_json(const TensorDesc& desc);
+Json to_json(const TensorDesc& desc);
 /// Reads the members; notes what is wrong in `in`. The layout must fit the shape.
 TensorDesc read_desc(JsonReader* in);
 

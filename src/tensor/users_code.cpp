@@ -2,9 +2,9 @@
 #include "tensor/users_code.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/json.h"
 
 namespace dvnn {
 
@@ -15,8 +15,8 @@ dvnn_shape shape_for_users(const TensorDesc& desc) {
   return shape;
 }
 
-std::string text_for_users(const nlohmann::json& params) {
-  return params.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+std::string text_for_users(const Json& params) {
+  return params.dump();
 }
 
 std::string UsersMessage::said() const {

@@ -3,9 +3,9 @@
 // (dvnn_layer.h).
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "dvnn_layer.h"
 #include "tensor/tensor.h"
 
@@ -14,7 +14,7 @@ namespace dvnn {
 dvnn_shape shape_for_users(const TensorDesc& desc);
 
 /// Parameters as text. Bytes that are no UTF-8 do not throw.
-std::string text_for_users(const nlohmann::json& params);
+std::string text_for_users(const Json& params);
 
 /// The buffer that a library writes its message to, perhaps without a terminating zero.
 struct UsersMessage {

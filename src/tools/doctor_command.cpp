@@ -5,9 +5,9 @@
 #include <climits>
 #include <cstdio>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/json.h"
 #include "tools/commands.h"
 #include "tools/doctor/checks.h"
 #include "tools/doctor/child.h"
@@ -125,15 +125,13 @@ int doctor_command(int argc, char** argv) {
   options.device = device.text();
   if (probe_name.given()) {
     const auto found = findings_to_json(probe(probe_name.text(), options));
-    std::printf("\n%s%s\n", kProbeMark,
-                found.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace).c_str());
+    std::printf("\n%s%s\n", kProbeMark, found.dump_as_given(-1, true).c_str());
     return 0;
   }
   const Findings findings = examine(options);
   if (as_json) {
-    const nlohmann::ordered_json out = {{"can_run", can_run(findings)},
-                                        {"findings", findings_to_json(findings)}};
-    std::printf("%s\n", out.dump(1, ' ', true, nlohmann::json::error_handler_t::replace).c_str());
+    const Json out = {{"can_run", can_run(findings)}, {"findings", findings_to_json(findings)}};
+    std::printf("%s\n", out.dump_as_given(1, true).c_str());
   } else {
     print(findings);
   }

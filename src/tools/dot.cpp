@@ -2,9 +2,9 @@
 #include "tools/dot.h"
 
 #include <gio/gio.h>
-#include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/json.h"
 #include "tools/step_graph.h"
 #include "tools/step_text.h"
 
@@ -12,7 +12,7 @@ namespace dvnn::tools {
 namespace {
 
 std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return Json(text).dump();
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/json.h"
 #include "decode/custom_decoders.h"
 #include "network/dvn_file.h"
 #include "network/generated_network.h"
@@ -25,14 +25,14 @@ using network::Step;
 using network::StepKind;
 
 // Prints ASCII only: labels and parameters may be unprintable.
-void print_json(const nlohmann::json& json) {
-  std::printf("%s\n", json.dump(1, ' ', true, nlohmann::json::error_handler_t::replace).c_str());
+void print_json(const Json& json) {
+  std::printf("%s\n", json.dump(1, true).c_str());
 }
 
 // Names the library that a decoder is of, if the file says so.
 std::string library_text(const network::DecoderInfo& decoder) {
-  const auto library = decoder.params->find("library");
-  if (library == decoder.params->end() || !library->is_string()) return "";
+  const auto library = decoder.params.find("library");
+  if (library == decoder.params.end() || !library->is_string()) return "";
   return " of library " + printable(library->get<std::string>());
 }
 

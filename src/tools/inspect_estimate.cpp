@@ -2,7 +2,8 @@
 #include "tools/inspect_estimate.h"
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
+
+#include "base/json.h"
 
 namespace dvnn::tools {
 
@@ -46,15 +47,14 @@ void print_estimate(const network::Model& model, const device::Hardware& hardwar
       "A lower bound by a model that no board was measured against: docs/software-device.md\n");
 }
 
-nlohmann::ordered_json estimate_to_json(const network::Model& model,
-                                        const device::Hardware& hardware) {
-  nlohmann::ordered_json out = {{"hardware",
-                                 {{"clock_mhz", hardware.clock_mhz},
-                                  {"macs", hardware.macs},
-                                  {"bus_bytes", hardware.bus_bytes},
-                                  {"ub_bytes", hardware.ub_bytes},
-                                  {"command_us", hardware.command_us}}},
-                                {"steps", nlohmann::ordered_json::array()}};
+Json estimate_to_json(const network::Model& model, const device::Hardware& hardware) {
+  Json out = {{"hardware",
+               {{"clock_mhz", hardware.clock_mhz},
+                {"macs", hardware.macs},
+                {"bus_bytes", hardware.bus_bytes},
+                {"ub_bytes", hardware.ub_bytes},
+                {"command_us", hardware.command_us}}},
+              {"steps", Json::array()}};
   double us = 0;
   for (const Step& step : model.steps) {
     if (step.kind != StepKind::kDevice) continue;

@@ -11,7 +11,6 @@ void print_estimate(const network::Model& model, const device::Hardware& hardwar
 
 /// {"hardware": {...}, "steps": [{name, us, clocks, bus_bytes, tiles, waits_for_memory}],
 /// "device_ms"}; steps of the CPU are left out.
-nlohmann::ordered_json estimate_to_json(const network::Model& model,
-                                        const device::Hardware& hardware);
+Json estimate_to_json(const network::Model& model, const device::Hardware& hardware);
 
 }  // namespace dvnn::tools

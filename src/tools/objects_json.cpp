@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/objects_json.h"
 
-#include <nlohmann/json.hpp>
+#include "base/json.h"
 
 namespace dvnn::tools {
 namespace {
-
-using nlohmann::ordered_json;
 
 struct Picture {
   double width, height;
@@ -14,20 +12,20 @@ struct Picture {
   float y(double at) const { return static_cast<float>(at / height); }
 };
 
-ordered_json corners_json(const image::Corners& c, const Picture& picture) {
+Json corners_json(const image::Corners& c, const Picture& picture) {
   return {picture.x(c.x0), picture.y(c.y0), picture.x(c.x1), picture.y(c.y1)};
 }
 
-ordered_json points_json(const std::vector<objects::Point>& points, const Picture& picture) {
-  ordered_json list = ordered_json::array();
+Json points_json(const std::vector<objects::Point>& points, const Picture& picture) {
+  Json list = Json::array();
   for (const objects::Point& p : points) {
     list.push_back({picture.x(p.x), picture.y(p.y), p.confidence});
   }
   return list;
 }
 
-ordered_json runs_json(const std::vector<uint8_t>& cells) {
-  ordered_json runs = ordered_json::array();
+Json runs_json(const std::vector<uint8_t>& cells) {
+  Json runs = Json::array();
   for (size_t at = 0; at < cells.size();) {
     size_t end = at;
     while (end < cells.size() && cells[end] == cells[at]) ++end;
@@ -40,16 +38,16 @@ ordered_json runs_json(const std::vector<uint8_t>& cells) {
 
 }  // namespace
 
-static ordered_json object_json(const objects::Object& o, double width, double height) {
+static Json object_json(const objects::Object& o, double width, double height) {
   const Picture picture{width, height};
   if (o.kind == objects::Kind::kClassification) {
     return {
         {"cls", o.class_id}, {"label", o.label}, {"prob", o.confidence}, {"logit", o.raw_score}};
   }
-  ordered_json json = {{"cls", o.class_id},
-                       {"label", o.label},
-                       {"conf", o.confidence},
-                       {"box", corners_json(o.box, picture)}};
+  Json json = {{"cls", o.class_id},
+               {"label", o.label},
+               {"conf", o.confidence},
+               {"box", corners_json(o.box, picture)}};
   if (!o.outline.empty()) json["outline"] = points_json(o.outline, picture);
   if (!o.points.empty()) json["points"] = points_json(o.points, picture);
   if (!o.skeleton.empty()) json["skeleton"] = o.skeleton;
@@ -65,8 +63,8 @@ static ordered_json object_json(const objects::Object& o, double width, double h
   return json;
 }
 
-ordered_json objects_json(const objects::Objects& found, double width, double height) {
-  ordered_json list = ordered_json::array();
+Json objects_json(const objects::Objects& found, double width, double height) {
+  Json list = Json::array();
   for (const objects::Object& o : found) list.push_back(object_json(o, width, height));
   return list;
 }

@@ -2,9 +2,9 @@
 // Writes what was found in a picture as `dvnet run --json` prints it.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "objects/object.h"
 
 namespace dvnn::tools {
@@ -12,6 +12,6 @@ namespace dvnn::tools {
 /// A JSON object for each. Places are fractions of a picture of `width` x `height` pixels, in
 /// single precision. Members that an object does not have are left out. A mask's cells are runs:
 /// value, how many, and so on, row by row.
-nlohmann::ordered_json objects_json(const objects::Objects& found, double width, double height);
+Json objects_json(const objects::Objects& found, double width, double height);
 
 }  // namespace dvnn::tools

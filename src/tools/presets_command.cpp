@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "convert/presets.h"
 #include "tools/commands.h"
 #include "tools/options.h"
@@ -33,7 +33,7 @@ int presets_command(int argc, char** argv) {
   if (!found.ok()) return fail(found.error());
   const convert::Preset& preset = found.value();
   if (params_only) {
-    std::printf("%s\n", preset.params->dump(1).c_str());
+    std::printf("%s\n", preset.params.dump(1).c_str());
     return 0;
   }
   const InputSpec& picture = preset.picture;
@@ -45,7 +45,7 @@ int presets_command(int argc, char** argv) {
       double{picture.scale[2]}, to_string(picture.resize), picture.pad_value[0],
       picture.pad_value[1], picture.pad_value[2]);
   std::printf("decoder: --decoder %s --decoder-params '%s'\n", preset.decoder.c_str(),
-              preset.params->dump(-1, ' ', true).c_str());
+              preset.params.dump(-1, true).c_str());
   std::printf("labels: %zu\n", preset.labels.size());
   return 0;
 }

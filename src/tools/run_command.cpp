@@ -3,10 +3,10 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/format.h"
+#include "base/json.h"
 #include "tools/commands.h"
 #include "tools/draw_output.h"
 #include "tools/found_text.h"
@@ -19,8 +19,6 @@
 namespace dvnn::tools {
 namespace {
 
-using nlohmann::ordered_json;
-
 struct RunOptions {
   double threshold = 0.5;
   bool json = false;
@@ -29,8 +27,8 @@ struct RunOptions {
 };
 
 // Prints ASCII only, for terminals; bytes of a file's name that are not UTF-8 do not throw.
-std::string json_line(const ordered_json& value) {
-  return value.dump(-1, ' ', true, ordered_json::error_handler_t::replace);
+std::string json_line(const Json& value) {
+  return value.dump_as_given(-1, true);
 }
 
 std::vector<float> values_of(const ConstTensorView& view) {
@@ -40,8 +38,8 @@ std::vector<float> values_of(const ConstTensorView& view) {
 }
 
 // The shape of the "outputs" member: what a network without a decoder has to say.
-ordered_json outputs_json(Session* session) {
-  ordered_json outputs = ordered_json::object();
+Json outputs_json(Session* session) {
+  Json outputs = Json::object();
   const network::Model& model = session->model();
   for (size_t i = 0; i < model.outputs.size(); ++i) {
     const ConstTensorView view = session->slot().output(i);
@@ -95,7 +93,7 @@ Status run_numbers(Session* session, const std::string& path, const RunOptions& 
   DVNN_ASSIGN(NpyArray array, read_npy(path));
   DVNN_TRY(session->load(path, &array));
   DVNN_TRY(run_slot(session, path, options));
-  const ordered_json result = {{"numbers", base_name(path)}, {"outputs", outputs_json(session)}};
+  const Json result = {{"numbers", base_name(path)}, {"outputs", outputs_json(session)}};
   if (options.json) {
     std::printf("%s\n", json_line(result).c_str());
   } else {
@@ -108,8 +106,7 @@ Status run_picture(Session* session, const std::string& path, const RunOptions& 
   DVNN_ASSIGN(const cv::Mat picture, read_picture(path));
   DVNN_TRY(session->load(picture));
   DVNN_TRY(run_slot(session, path, options));
-  ordered_json result = {
-      {"image", base_name(path)}, {"width", picture.cols}, {"height", picture.rows}};
+  Json result = {{"image", base_name(path)}, {"width", picture.cols}, {"height", picture.rows}};
   decode::Decoder* decoder = session->decoder();
   if (decoder) {
     const bool classes = decoder->kind() == objects::Kind::kClassification;

@@ -11,8 +11,6 @@
 namespace dvnn::zones {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr size_t kMostShapes = 256, kMostPoints = 256, kMostLabels = 256;
 constexpr size_t kMostShownBytes = 67;                   // of a text, in messages
 constexpr int64_t kLongest = int64_t{24} * 3600 * 1000;  // milliseconds
@@ -138,14 +136,13 @@ Result<Config> parse_config(const std::string& text, const std::string& what) {
   Config config;
   if (text.empty()) return config;
   DVNN_ASSIGN(Json json, parse_json(text, what));
-  const JsonScope scope(&json);
   if (!json.is_object()) {
     return Error{ErrorCode::kInvalidArgument, what + " must be an object with 'areas' and 'lines'"};
   }
   for (const auto& member : json.items()) {
-    if (member.key() != "areas" && member.key() != "lines") {
+    if (member.first != "areas" && member.first != "lines") {
       return Error{ErrorCode::kInvalidArgument, what + ": there is no field '" +
-                                                    short_text(member.key(), kMostShownBytes) +
+                                                    short_text(member.first, kMostShownBytes) +
                                                     "', but 'areas' and 'lines'"};
     }
   }

@@ -4,7 +4,7 @@
 #include "check_main.h"
 
 using namespace dvnn;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(reads_fields_and_defaults) {
   const json object = {{"count", 3}, {"ratio", 0.5}, {"name", "x"}, {"list", {1, 2}}};

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "outputs.h"
 
 namespace dvnn::test {
@@ -28,9 +28,9 @@ inline std::vector<float> transposed(const std::vector<float>& rows, size_t colu
   return turned;
 }
 
-inline const nlohmann::json kGrid = {{"image", {32, 16}}, {"strides", {8}}};
+inline const Json kGrid = {{"image", {32, 16}}, {"strides", {8}}};
 
-inline nlohmann::json with(nlohmann::json params, const nlohmann::json& more) {
+inline Json with(Json params, const Json& more) {
   params.update(more);
   return params;
 }

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <deque>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "check_main.h"
 #include "decode/decoder.h"
 
@@ -27,13 +27,12 @@ class Outputs {
     return *this;
   }
 
-  Result<std::unique_ptr<decode::Decoder>> make(const char* decoder,
-                                                const nlohmann::json& params) const {
+  Result<std::unique_ptr<decode::Decoder>> make(const char* decoder, const Json& params) const {
     return decode::create_decoder(decoder, params, named_);
   }
 
   /// Returns what the decoder finds; making it must succeed.
-  objects::Objects found(const char* decoder, const nlohmann::json& params, float threshold) const {
+  objects::Objects found(const char* decoder, const Json& params, float threshold) const {
     auto made = make(decoder, params);
     ck_assert_msg(made.ok(), "%s", made.ok() ? "" : made.error().message.c_str());
     objects::Objects objects;
@@ -45,7 +44,7 @@ class Outputs {
   }
 
   /// The error of a decoder that must be refused.
-  std::string refusal(const char* decoder, const nlohmann::json& params) const {
+  std::string refusal(const char* decoder, const Json& params) const {
     auto made = make(decoder, params);
     ck_assert(!made.ok());
     return made.error().message;
@@ -69,7 +68,7 @@ inline ConstTensorView view(const decode::NamedOutput& o, const std::vector<floa
 }
 
 /// Parameters of an SSD with 2 x 2 anchors of 8 pixels in an image of 16 x 16.
-inline nlohmann::json ssd_params() {
+inline Json ssd_params() {
   return {{"loc", "loc"},
           {"conf", "conf"},
           {"num_classes", 2},

@@ -2,16 +2,16 @@
 // Frame after frame, decoders work in the memory that they have.
 #include "counted_new.h"
 
-#include <nlohmann/json.hpp>
 #include "decode/custom_decoders.h"
 #include "objects/frame_map.h"
 
 // Check last: some of its macros have common names.
+#include "base/json.h"
 #include "outputs.h"
 
 using namespace dvnn;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 namespace {
 

@@ -2,14 +2,14 @@
 // Grids with anchors: Yolo-FastestV2, RetinaFace, and MTCNN, whose window is one anchor;
 // test_yolo.cpp has YOLOv2 to v7.
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json.h"
 #include "grid_outputs.h"
 
 using namespace dvnn;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(anchors_share_classes_and_interleave_them_if_told_so) {
   // Boxes of both anchors, objectness of both, then two classes for both (Yolo-FastestV2).

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables of boxes, with points, masks and angles, and how they suppress each other.
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json.h"
 #include "grid_outputs.h"
 
 using namespace dvnn;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(boxes_are_read_in_the_form_that_is_named) {
   auto found = [](const char* form) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Peaks of heat maps: CenterNet.
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json.h"
 #include "outputs.h"
 
 using namespace dvnn;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(peaks_of_heat_maps_are_centres) {
   std::vector<float> heat(8, 0.0f), sizes(16, 1.0f), offsets(16, 0.5f);

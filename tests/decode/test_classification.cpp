@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Classes of the whole picture.
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json.h"
 #include "outputs.h"
 
 using namespace dvnn;
 using namespace dvnn::test;
 using namespace dvnn::decode;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(classes_come_best_first_with_probabilities) {
   const NamedOutput scores = output("s", {1, 4});

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps over an alphabet become text.
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json.h"
 #include "outputs.h"
 
 using namespace dvnn;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(best_paths_are_text_without_repeats_and_blanks) {
   // Steps: b b blank b a, over (blank, a, b).

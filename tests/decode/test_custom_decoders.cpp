@@ -5,17 +5,17 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "decode/custom_decoders.h"
 
 // Check last: some of its macros have common names.
+#include "base/json.h"
 #include "outputs.h"
 
 using namespace dvnn;
 using namespace dvnn::decode;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 namespace {
 

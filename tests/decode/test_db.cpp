@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Probability maps become regions of text.
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json.h"
 #include "outputs.h"
 
 using namespace dvnn;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(regions_of_text_are_turned_rectangles) {
   // A bar of 20 x 4 cells, and one along a diagonal, in 64 x 32 cells.

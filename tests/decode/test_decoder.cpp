@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decoders are found by name, and refuse outputs that they do not fit.
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json.h"
 #include "grid_outputs.h"
 
 using namespace dvnn;
 using namespace dvnn::test;
 using namespace dvnn::decode;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(decoders_that_do_not_fit_are_refused_by_name) {
   const NamedOutput outputs[] = {output("loc", {1, 4, 4}), output("conf", {1, 4, 2})};

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of a finished DetectionOutput become objects.
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json.h"
 #include "outputs.h"
 
 using namespace dvnn;
 using namespace dvnn::test;
 using namespace dvnn::decode;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(detection_rows_are_read_until_their_threshold) {
   const NamedOutput rows = output("d", {1, 1, 3, 7});

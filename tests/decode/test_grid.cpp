@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Anchor-free grids whose boxes are distances, as of NanoDet; test_yolo.cpp has YOLO's.
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json.h"
 #include "grid_outputs.h"
 
 using namespace dvnn;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(distances_reach_from_the_cells_centre) {
   Outputs outputs;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Coordinates, heat maps and axes become points.
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json.h"
 #include "outputs.h"
 
 using namespace dvnn;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(coordinates_are_points_of_the_whole_input) {
   Outputs outputs;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Embeddings and named numbers.
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json.h"
 #include "outputs.h"
 
 using namespace dvnn;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(embeddings_are_of_unit_length_unless_told_otherwise) {
   Outputs outputs;

@@ -4,14 +4,14 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json.h"
 #include "check_main.h"
 
 using namespace dvnn;
 using namespace dvnn::decode;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(the_published_example_has_8664_boxes) {
   // dv-sdk wiki, custom layers: 38x38 grid, 300x300 image, min 10, max 30, ratios 2 and 3 flipped.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Thresholds and softmax, which all detectors share.
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json.h"
 #include "grid_outputs.h"
 
 using namespace dvnn;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(numbers_at_the_threshold_are_found) {
   // The logit of 0.25, whose sigmoid may be rounded to a little less or more.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Maps of classes become masks.
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json.h"
 #include "outputs.h"
 
 using namespace dvnn;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 static std::vector<int> cells_of(const objects::Objects& found) {
   ck_assert_uint_eq(found.size(), 1);

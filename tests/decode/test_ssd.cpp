@@ -2,15 +2,15 @@
 // Raw heads over anchors or priors: SSD and its kin.
 #include <cmath>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json.h"
 #include "outputs.h"
 
 using namespace dvnn;
 using namespace dvnn::test;
 using namespace dvnn::decode;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(raw_heads_become_boxes_over_anchors) {
   const NamedOutput outputs[] = {output("loc", {1, 4, 4}), output("conf", {1, 4, 2})};

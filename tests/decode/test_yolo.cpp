@@ -2,14 +2,14 @@
 // YOLO: the grids of YOLOX, v6 and v8 to v11, with sides that may be distributions, and the anchors
 // of v2 to v7.
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json.h"
 #include "grid_outputs.h"
 
 using namespace dvnn;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(grid_boxes_are_the_same_from_every_order_and_type) {
   // Eleven columns are a chunk of the device's layouts and a part of one.

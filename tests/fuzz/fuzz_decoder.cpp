@@ -39,12 +39,11 @@ namespace {
 constexpr int64_t kMostElements = 1 << 17;
 
 // An output as a network may have it; nothing if it is none.
-bool read_output(const nlohmann::json& item, decode::NamedOutput* output,
-                 std::vector<uint8_t>* bytes) {
+bool read_output(const Json& item, decode::NamedOutput* output, std::vector<uint8_t>* bytes) {
   constexpr size_t kMostBits = 64;
   JsonReader in(item, "an output");
   output->name = in.text("name", "");
-  nlohmann::json desc = {{"type", "float32"}, {"layout", "nchw"}};
+  Json desc = {{"type", "float32"}, {"layout", "nchw"}};
   for (const char* name : {"type", "layout", "shape"}) {
     if (const auto* member = in.member(name)) desc[name] = *member;
   }
@@ -74,15 +73,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!json.ok()) return 0;
   JsonReader in(json.value(), "it");
   const std::string name = in.text("name", "");
-  const nlohmann::json* params = in.member("params");
-  const nlohmann::json* list = in.member("outputs");
+  const Json* params = in.member("params");
+  const Json* list = in.member("outputs");
   if (!list || !list->is_array() || list->size() > kMostOutputs) return 0;
   std::vector<decode::NamedOutput> outputs(list->size());
   std::vector<std::vector<uint8_t>> bytes(list->size());
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!read_output((*list)[i], &outputs[i], &bytes[i])) return 0;
   }
-  auto decoder = decode::create_decoder(name, params ? *params : nlohmann::json::object(), outputs);
+  auto decoder = decode::create_decoder(name, params ? *params : Json::object(), outputs);
   if (!fuzz::is_good(decoder)) return 0;
   ++fuzz::accepted;
   std::vector<ConstTensorView> views;

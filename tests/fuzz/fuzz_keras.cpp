@@ -12,7 +12,7 @@
 #include "target.h"
 
 using namespace dvnn;
-using nlohmann::json;
+using json = dvnn::Json;
 
 DVNN_FUZZ_JSON("Activation", "AveragePooling1D", "AveragePooling2D", "BatchNormalization", "Conv1D",
                "Conv2D", "Conv2DTranspose", "Convolution2D", "Dense", "DepthwiseConv2D", "ELU",
@@ -45,9 +45,8 @@ bool read_contents(const json& in, import::Hdf5Contents* contents) {
   const json* arrays = reader.member("arrays");
   const json* version = reader.member("version");
   if (config) {
-    contents->attributes["/@model_config"] = {
-        config->is_string() ? config->get<std::string>()
-                            : config->dump(-1, ' ', false, json::error_handler_t::replace)};
+    contents->attributes["/@model_config"] = {config->is_string() ? config->get<std::string>()
+                                                                  : config->dump()};
   }
   if (version && version->is_string()) {
     contents->attributes["/@keras_version"] = {version->get<std::string>()};

@@ -17,7 +17,7 @@ DVNN_FUZZ_JSON("types", "given", "input", "Spread", "params", "output", "amount"
 
 namespace {
 
-Shape shape_of(const nlohmann::json& parsed) {
+Shape shape_of(const Json& parsed) {
   JsonReader in(parsed, "it");
   const auto dims = in.integers("input", 1, 4096, Shape::kMaxRank);
   Shape shape;
@@ -35,19 +35,17 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   const auto parsed = parse_json(text, "it");
-  const nlohmann::json* declaration = nullptr;
-  const nlohmann::json* given = nullptr;
+  const Json* declaration = nullptr;
+  const Json* given = nullptr;
   if (parsed.ok() && parsed.value().is_object()) {
     JsonReader in(parsed.value(), "it");
     declaration = in.member("types");
     given = in.member("given");
   }
-  const auto types = import::parse_custom_layers(
-      declaration ? declaration->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
-                  : text);
+  const auto types = import::parse_custom_layers(declaration ? declaration->dump() : text);
   if (!fuzz::is_good(types)) return 0;
   for (const auto& [name, type] : types.value()) {
-    const auto params = type.take_params(given ? *given : nlohmann::json::object());
+    const auto params = type.take_params(given ? *given : Json::object());
     if (!fuzz::is_good(params)) continue;
     const auto dims = type.output_dims(shape_of(parsed.value()), params.value());
     fuzz::accepted += fuzz::is_good(dims);

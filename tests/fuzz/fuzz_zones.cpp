@@ -16,7 +16,7 @@ DVNN_FUZZ_JSON("zones", "frame", "walk", "areas", "lines", "name", "points", "un
 
 namespace {
 
-double number_of(const nlohmann::json& list, size_t index, double fallback) {
+double number_of(const Json& list, size_t index, double fallback) {
   return list.is_array() && index < list.size() && list[index].is_number()
              ? list[index].get<double>()
              : fallback;
@@ -38,7 +38,7 @@ void check_counts(const zones::Zones& zones) {
   }
 }
 
-void walk(const nlohmann::json& steps, zones::Zones* zones) {
+void walk(const Json& steps, zones::Zones* zones) {
   constexpr size_t kMostSteps = 64;
   zones::Time now = 0;
   for (size_t i = 0; steps.is_array() && i < steps.size() && i < kMostSteps; ++i) {
@@ -66,21 +66,18 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   const auto parsed = parse_json(text, "it");
-  const nlohmann::json none;
-  const auto part = [&](const char* name) -> const nlohmann::json& {
+  const Json none;
+  const auto part = [&](const char* name) -> const Json& {
     if (!parsed.ok() || !parsed.value().is_object()) return none;
     const auto found = parsed.value().find(name);
     return found == parsed.value().end() ? none : *found;
   };
-  const nlohmann::json& shapes = part("zones");
-  const auto config = zones::parse_config(
-      shapes.is_null() ? text
-                       : shapes.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
-      "zones");
+  const Json& shapes = part("zones");
+  const auto config = zones::parse_config(shapes.is_null() ? text : shapes.dump(), "zones");
   if (!fuzz::is_good(config)) return 0;
   ++fuzz::accepted;
   // As caps and metas have sizes.
-  const nlohmann::json& frame = part("frame");
+  const Json& frame = part("frame");
   const image::Size size_of_frame{std::floor(std::clamp(number_of(frame, 0, 200), 1.0, 65535.0)),
                                   std::floor(std::clamp(number_of(frame, 1, 100), 1.0, 65535.0))};
   zones::Zones zones;

@@ -7,10 +7,11 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 #include <vector>
+
+#include "base/json.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
@@ -28,9 +29,8 @@ class JsonMutator {
       values_.emplace_back(number);
     }
     for (double number : {1e30, -1e-30, 0.5, 1e308}) values_.emplace_back(number);
-    for (nlohmann::json value :
-         {nlohmann::json(true), nlohmann::json(false), nlohmann::json(), nlohmann::json(""),
-          nlohmann::json(UINT64_MAX), nlohmann::json::array(), nlohmann::json::object()}) {
+    for (Json value : {Json(true), Json(false), Json(), Json(""), Json(UINT64_MAX), Json::array(),
+                       Json::object()}) {
       values_.push_back(std::move(value));
     }
   }
@@ -39,9 +39,10 @@ class JsonMutator {
   size_t mutate(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
     random_.seed(seed + 1);
     auto document = parse(data, size);
-    if (document.is_discarded() || pick(32) == 0) return LLVMFuzzerMutate(data, size, max_size);
-    for (unsigned left = 1 + pick(3); left > 0; --left) change(&document, &document);
-    return write(document, data, size, max_size);
+    if (!document.ok() || pick(32) == 0) return LLVMFuzzerMutate(data, size, max_size);
+    for (unsigned left = 1 + pick(3); left > 0; --left)
+      change(&document.value(), &document.value());
+    return write(document.value(), data, size, max_size);
   }
 
   /// For LLVMFuzzerCustomCrossOver: a value of one document in the place of one of the other.
@@ -50,9 +51,9 @@ class JsonMutator {
     random_.seed(seed + 1);
     auto to = parse(a, a_size);
     auto from = parse(b, b_size);
-    if (to.is_discarded() || from.is_discarded()) return 0;
-    nlohmann::json& place = any_of(&to);
-    const nlohmann::json& value = any_of(&from);
+    if (!to.ok() || !from.ok()) return 0;
+    Json& place = any_of(&to.value());
+    const Json& value = any_of(&from.value());
     if (place.is_array() && pick(2)) {
       place.push_back(value);
     } else {
@@ -60,47 +61,46 @@ class JsonMutator {
     }
     const size_t size = std::min(a_size, max_size);
     std::memcpy(out, a, size);
-    return write(to, out, size, max_size);
+    return write(to.value(), out, size, max_size);
   }
 
  private:
   size_t pick(size_t count) { return random_() % count; }
 
-  static nlohmann::json parse(const uint8_t* data, size_t size) {
-    return nlohmann::json::parse(data, data + size, nullptr, false);
+  static Result<Json> parse(const uint8_t* data, size_t size) {
+    return parse_json({reinterpret_cast<const char*>(data), size}, "the document");
   }
 
-  static size_t write(const nlohmann::json& document, uint8_t* data, size_t size, size_t max_size) {
-    const std::string text =
-        document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  static size_t write(const Json& document, uint8_t* data, size_t size, size_t max_size) {
+    const std::string text = document.dump();
     if (text.size() > max_size) return LLVMFuzzerMutate(data, size, max_size);
     std::memcpy(data, text.data(), text.size());
     return text.size();
   }
 
-  static void collect(nlohmann::json* value, std::vector<nlohmann::json*>* all) {
+  static void collect(Json* value, std::vector<Json*>* all) {
     all->push_back(value);
     if (value->is_structured()) {
       for (auto& child : *value) collect(&child, all);
     }
   }
-  nlohmann::json& any_of(nlohmann::json* document) {
-    std::vector<nlohmann::json*> all;
+  Json& any_of(Json* document) {
+    std::vector<Json*> all;
     collect(document, &all);
     return *all[pick(all.size())];
   }
-  const nlohmann::json& interesting() { return values_[pick(values_.size())]; }
+  const Json& interesting() { return values_[pick(values_.size())]; }
 
   // One change of one value: another number, another value of the same document, one more, one
   // less.
-  void change(nlohmann::json* root, nlohmann::json* document) {
-    nlohmann::json& value = any_of(root);
+  void change(Json* root, Json* document) {
+    Json& value = any_of(root);
     switch (pick(8)) {
       case 0:
         value = interesting();
         break;
       case 1:
-        value = nlohmann::json(any_of(document));
+        value = Json(any_of(document));
         break;
       case 2:
         change_number(&value);
@@ -110,8 +110,9 @@ class JsonMutator {
         break;
       case 4:
         if (value.is_array() && !value.empty()) {
-          const nlohmann::json item = value[pick(value.size())];
-          value.insert(value.begin() + static_cast<std::ptrdiff_t>(pick(value.size())), item);
+          const Json item = value[pick(value.size())];
+          Json::List& list = value.list();
+          list.insert(list.begin() + static_cast<std::ptrdiff_t>(pick(list.size())), item);
         }
         break;
       case 5:
@@ -119,7 +120,7 @@ class JsonMutator {
         break;
       case 6:
         if (value.is_object()) {
-          const nlohmann::json& key = interesting();
+          const Json& key = interesting();
           if (key.is_string()) value[key.get<std::string>()] = any_of(document);
         }
         break;
@@ -127,7 +128,7 @@ class JsonMutator {
         change_member(&value);
     }
   }
-  void change_number(nlohmann::json* value) {
+  void change_number(Json* value) {
     if (value->is_number_integer()) {
       // Unsigned, so that the largest number may wrap.
       const uint64_t near = value->get<uint64_t>() + pick(65) - 32;
@@ -138,7 +139,7 @@ class JsonMutator {
     }
   }
   // By libFuzzer's own changes, which know what the text was compared with.
-  void change_text(nlohmann::json* value) {
+  void change_text(Json* value) {
     if (!value->is_string()) return;
     constexpr size_t kMost = 64;
     auto text = value->get<std::string>();
@@ -147,18 +148,18 @@ class JsonMutator {
     text.resize(LLVMFuzzerMutate(reinterpret_cast<uint8_t*>(text.data()), size, kMost));
     *value = text;
   }
-  void change_member(nlohmann::json* value) {
+  void change_member(Json* value) {
     if (!value->is_object() || value->empty()) return;
     auto it = value->begin();
     std::advance(it, pick(value->size()));
     if (pick(4)) {
       it.value() = interesting();
     } else {
-      value->erase(it);
+      value->erase(it.key());
     }
   }
 
-  std::vector<nlohmann::json> values_;
+  std::vector<Json> values_;
   std::minstd_rand random_;
 };
 

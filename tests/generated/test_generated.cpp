@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "layers/named_layer.h"
@@ -16,6 +15,7 @@
 #include "small_network.h"
 
 // Check last: some of its macros have common names.
+#include "base/json.h"
 #include "check_main.h"
 
 using namespace dvnn;
@@ -292,12 +292,12 @@ START_TEST(the_published_prior_box_gives_its_example) {
   ck_assert(priors.desc.shape == (Shape{8664, 8}));
 
   // The built-in layer, from the page's parameters.
-  const nlohmann::json params = {{"img_size", {300, 300}},
-                                 {"min_size", 10},
-                                 {"max_size", 30},
-                                 {"aspect_ratios", {1.0, 1.0, 2.0, 0.5, 3.0, 1.0 / 3}},
-                                 {"variances", {0.1, 0.1, 0.2, 0.2}},
-                                 {"clip", true}};
+  const Json params = {{"img_size", {300, 300}},
+                       {"min_size", 10},
+                       {"max_size", 30},
+                       {"aspect_ratios", {1.0, 1.0, 2.0, 0.5, 3.0, 1.0 / 3}},
+                       {"variances", {0.1, 0.1, 0.2, 0.2}},
+                       {"clip", true}};
   const TensorDesc grid = {ElementType::kFloat32, Layout::kNchw, {1, 256, 38, 38}};
   const TensorDesc boxes = {ElementType::kFloat32, Layout::kNchw, {1, 8664, 8}};
   auto layer = test::create_layer("PriorBox", params, {&grid, 1}, {&boxes, 1});

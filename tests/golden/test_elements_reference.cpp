@@ -5,15 +5,15 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "gst_fixture.h"
 #include "tensor/tensor.h"
 
 namespace fs = std::filesystem;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 namespace {
 
@@ -211,7 +211,7 @@ void expect_same_floats(const std::vector<Found>& a, const std::vector<Found>& b
 
 json golden_of(const Reference& reference, const std::string& name) {
   std::ifstream file(kData / "golden" / reference.golden / (name + ".json"));
-  return file ? json::parse(file) : json();
+  return file ? json::parse({std::istreambuf_iterator<char>(file), {}}) : json();
 }
 
 }  // namespace

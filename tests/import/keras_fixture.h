@@ -5,11 +5,11 @@
 #include <hdf5.h>
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "convert/convert.h"
 
 namespace dvnn::test {
@@ -34,13 +34,13 @@ class KerasModel {
     return *this;
   }
   const std::vector<float>& values(size_t i) const { return arrays_[i].values; }
-  KerasModel& layer(const char* class_name, nlohmann::json config) {
+  KerasModel& layer(const char* class_name, Json config) {
     layers.push_back({{"class_name", class_name}, {"config", std::move(config)}});
     return *this;
   }
 
   /// Writes a sequential model of the layers, or `architecture` if it is given.
-  void write(const std::string& path, nlohmann::json architecture = nullptr,
+  void write(const std::string& path, Json architecture = nullptr,
              const char* version = "2.4.0") const {
     if (architecture.is_null()) {
       architecture = {{"class_name", "Sequential"},
@@ -65,7 +65,7 @@ class KerasModel {
     H5Fclose(file);
   }
 
-  nlohmann::json layers = nlohmann::json::array();
+  Json layers = Json::array();
 
  private:
   struct Array {
@@ -74,7 +74,7 @@ class KerasModel {
     std::vector<float> values;
   };
 
-  static std::vector<std::string> group_names(const nlohmann::json& config) {
+  static std::vector<std::string> group_names(const Json& config) {
     std::vector<std::string> names;
     for (const auto& entry : config.is_array() ? config : config["layers"]) {
       names.push_back(entry["config"].value("name", entry.value("name", "")));
@@ -126,7 +126,7 @@ class TemporaryPath {
 };
 
 inline Result<network::Model> convert_model(const KerasModel& model,
-                                            const nlohmann::json& architecture = nullptr,
+                                            const Json& architecture = nullptr,
                                             const char* version = "2.4.0",
                                             convert::Report* report = nullptr) {
   const TemporaryPath file;

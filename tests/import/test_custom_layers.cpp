@@ -3,7 +3,6 @@
 // sources, and a library that runs them.
 #include "caffe_fixture.h"
 
-#include <nlohmann/json.hpp>
 #include "emit/emit_cpp.h"
 #include "import/custom_layers.h"
 #include "keras_fixture.h"
@@ -11,13 +10,14 @@
 #include "onnx_fixture.h"
 
 // Check last: some of its macros have common names.
+#include "base/json.h"
 #include "run_model.h"
 
 using namespace dvnn;
 using namespace dvnn::convert;
 using namespace dvnn::import;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 namespace {
 

@@ -5,14 +5,13 @@
 // Tolerance: see test_numerics.cpp.
 #include "keras_fixture.h"
 
-#include <nlohmann/json.hpp>
-
 // Check last: some of its macros have common names.
+#include "base/json.h"
 #include "run_model.h"
 
 using namespace dvnn;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 namespace {
 

@@ -5,16 +5,16 @@
 
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
 #include "keras_fixture.h"
 
 // Check last: some of its macros have common names.
+#include "base/json.h"
 #include "run_model.h"
 
 using namespace dvnn;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 namespace {
 

@@ -3,16 +3,16 @@
 // by name. Each test is named after what that tool does.
 #include "base/format.h"
 
-#include <nlohmann/json.hpp>
 #include "compare_opencv.h"
 #include "keras_fixture.h"
 
 // Check last: some of its macros have common names.
+#include "base/json.h"
 #include "check_main.h"
 
 using namespace dvnn;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 namespace {
 

@@ -2,9 +2,9 @@
 // Runs a CPU layer of small tensors, whose results tests know.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json.h"
 #include "check_main.h"
 #include "named_layer.h"
 
@@ -21,7 +21,7 @@ struct Tensor {
 
 // Runs a layer on row-major floats, and again with every tensor in the device's form, which must
 // give the same up to binary16.
-inline std::vector<float> run(const char* type, const nlohmann::json& params,
+inline std::vector<float> run(const char* type, const Json& params,
                               const std::vector<Tensor>& inputs, Shape output,
                               const layers::CustomLibrary* library = nullptr) {
   std::vector<float> results[2];

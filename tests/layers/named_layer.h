@@ -2,15 +2,15 @@
 // CPU layers by their type's name and JSON parameters, as files have them.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
+#include "base/json.h"
 #include "layers/attributes.h"
 
 namespace dvnn::test {
 
-inline layers::LayerResult create_layer(const std::string& type, const nlohmann::json& params,
+inline layers::LayerResult create_layer(const std::string& type, const Json& params,
                                         Span<const TensorDesc> inputs,
                                         Span<const TensorDesc> outputs,
                                         const layers::CustomLibrary* library = nullptr) {
@@ -19,7 +19,7 @@ inline layers::LayerResult create_layer(const std::string& type, const nlohmann:
 }
 
 /// Parameters that are right.
-inline layers::LayerPtr layer_of(const std::string& type, const nlohmann::json& params) {
+inline layers::LayerPtr layer_of(const std::string& type, const Json& params) {
   return layers::read_layer(type, &params).value();
 }
 

@@ -7,7 +7,7 @@
 using namespace dvnn;
 using namespace dvnn::layers;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(activations_bend_negative_inputs) {
   const Tensor in = {plain({1, 1, 1, 3}), {1, -2, 3}};

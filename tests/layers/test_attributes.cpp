@@ -4,14 +4,14 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
 // Check last: some of its macros have common names.
+#include "base/json.h"
 #include "check_main.h"
 
 using namespace dvnn;
 using namespace dvnn::layers;
-using nlohmann::json;
+using json = dvnn::Json;
 
 namespace {
 

@@ -5,7 +5,7 @@
 using namespace dvnn;
 using namespace dvnn::layers;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(operands_of_one_element_repeat) {
   const Tensor a = {plain({1, 2, 1, 2}), {1, 2, 3, 4}}, channel = {plain({2, 1, 1}), {10, 20}};

@@ -5,7 +5,7 @@
 using namespace dvnn;
 using namespace dvnn::layers;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(borders_are_made_of_what_is_inside) {
   const Tensor in = {plain({1, 3}), {1, 2, 3}};

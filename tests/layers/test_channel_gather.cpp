@@ -5,7 +5,7 @@
 using namespace dvnn;
 using namespace dvnn::layers;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(channels_come_from_any_input) {
   const Tensor a = {plain({1, 2, 1, 2}), {1, 2, 3, 4}}, b = {plain({1, 1, 1, 2}), {5, 6}};

@@ -5,7 +5,7 @@
 using namespace dvnn;
 using namespace dvnn::layers;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(a_constant_has_its_values) {
   expect(run("Constant", {{"values", {1, 2, 3, 4}}}, {}, {1, 2, 1, 2}), {1, 2, 3, 4});

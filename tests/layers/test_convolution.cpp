@@ -5,7 +5,7 @@
 using namespace dvnn;
 using namespace dvnn::layers;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(taps_are_weighted_and_strides_skip) {
   const Tensor in = {plain({1, 1, 1, 4}), {1, 2, 3, 4}};

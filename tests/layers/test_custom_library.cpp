@@ -6,7 +6,7 @@
 using namespace dvnn;
 using namespace dvnn::layers;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(a_library_brings_layers_to_those_who_name_it) {
   const TensorDesc in = plain({1, 2, 1, 3}), out = plain({1, 4, 1, 3});

@@ -5,7 +5,7 @@
 using namespace dvnn;
 using namespace dvnn::layers;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(rows_of_boxes_come_best_first) {
   // Two priors, a background and one class; deltas of 0 leave boxes as the priors are.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layers/element_spans.h"
 
-#include <nlohmann/json.hpp>
 #include <random>
 
+#include "base/json.h"
 #include "check_main.h"
 #include "named_layer.h"
 
@@ -48,7 +48,7 @@ struct Memory {
 };
 
 // Runs a layer; the output lies in the memory of input `shared`, or in its own if that is -1.
-std::vector<float> run(const char* type, const nlohmann::json& params, std::vector<Memory> inputs,
+std::vector<float> run(const char* type, const Json& params, std::vector<Memory> inputs,
                        const TensorDesc& form, int shared) {
   Memory own(form, std::vector<float>(static_cast<size_t>(kShape.elements())));
   Memory& output = shared < 0 ? own : inputs[static_cast<size_t>(shared)];
@@ -105,9 +105,9 @@ START_TEST(functions_of_one_input_run_in_place) {
   std::vector<float> relu(a.size());
   for (size_t i = 0; i < a.size(); ++i) relu[i] = std::max(a[i], 0.0f);
   for (const TensorDesc& form : forms()) {
-    ck_assert(run("ReLU", nlohmann::json::object(), {{form, a}}, form, 0) == relu);
+    ck_assert(run("ReLU", Json::object(), {{form, a}}, form, 0) == relu);
     for (const TensorDesc& output : forms()) {
-      ck_assert(run("ReLU", nlohmann::json::object(), {{form, a}}, output, -1) == relu);
+      ck_assert(run("ReLU", Json::object(), {{form, a}}, output, -1) == relu);
     }
   }
 }

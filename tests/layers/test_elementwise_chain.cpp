@@ -3,10 +3,10 @@
 // step means, in every layout and on any number of threads.
 #include <cmath>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
 
+#include "base/json.h"
 #include "base/share.h"
 #include "check_main.h"
 #include "named_layer.h"
@@ -14,7 +14,7 @@
 
 using namespace dvnn;
 using namespace dvnn::layers;
-using nlohmann::json;
+using json = dvnn::Json;
 
 namespace {
 

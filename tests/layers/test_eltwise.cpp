@@ -5,7 +5,7 @@
 using namespace dvnn;
 using namespace dvnn::layers;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(eltwise_combines_inputs_of_one_shape) {
   const Tensor a = {plain({1, 1, 1, 3}), {1, -2, 3}}, b = {plain({1, 1, 1, 3}), {4, 5, -6}};

@@ -5,7 +5,7 @@
 using namespace dvnn;
 using namespace dvnn::layers;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(places_count_from_either_end) {
   const Tensor in = {plain({2, 3}), {1, 2, 3, 4, 5, 6}}, places = {plain({2}), {2, -3}};

@@ -5,7 +5,7 @@
 using namespace dvnn;
 using namespace dvnn::layers;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(places_of_a_grid_are_sampled) {
   const Tensor in = {plain({1, 1, 2, 2}), {1, 2, 3, 4}};

@@ -5,7 +5,7 @@
 using namespace dvnn;
 using namespace dvnn::layers;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(squares_of_neighbouring_channels_divide) {
   const Tensor in = {plain({1, 3, 1, 1}), {1, 2, 3}};

@@ -7,7 +7,7 @@
 using namespace dvnn;
 using namespace dvnn::layers;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(matrices_of_a_batch_are_multiplied) {
   const Tensor a = {plain({2, 1, 2}), {1, 2, 3, 4}}, b = {plain({1, 2, 2}), {1, 0, 1, 1}};

@@ -5,7 +5,7 @@
 using namespace dvnn;
 using namespace dvnn::layers;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(normalize_scales_to_unit_length) {
   const Tensor t = {plain({1, 2, 1, 2}), {3, 0, 4, 2}};

@@ -5,7 +5,7 @@
 using namespace dvnn;
 using namespace dvnn::layers;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(the_largest_come_first_with_their_places) {
   const Tensor in = {plain({1, 4}), {2, 7, 7, 1}};

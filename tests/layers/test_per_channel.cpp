@@ -5,7 +5,7 @@
 using namespace dvnn;
 using namespace dvnn::layers;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(channels_have_parameters_of_their_own) {
   const Tensor two = {plain({1, 2, 1, 2}), {1, -1, 2, -2}};

@@ -5,7 +5,7 @@
 using namespace dvnn;
 using namespace dvnn::layers;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(permute_reorders_axes) {
   const Tensor t = {plain({1, 2, 1, 3}), {1, 2, 3, 4, 5, 6}};

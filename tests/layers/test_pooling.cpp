@@ -5,7 +5,7 @@
 using namespace dvnn;
 using namespace dvnn::layers;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(pooling_clips_windows_as_caffe_does) {
   const Tensor t = {plain({1, 1, 3, 3}), counting(9)};

@@ -5,7 +5,7 @@
 using namespace dvnn;
 using namespace dvnn::layers;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(priors_are_boxes_and_variances) {
   // One cell of a picture of 8 x 4: a square of 4 about its middle.

@@ -8,7 +8,7 @@
 using namespace dvnn;
 using namespace dvnn::layers;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(an_rnn_carries_its_state) {
   // One unit: state = identity(input + state / 2).

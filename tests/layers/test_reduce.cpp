@@ -7,7 +7,7 @@
 using namespace dvnn;
 using namespace dvnn::layers;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(groups_become_one_number) {
   const Tensor in = {plain({1, 2, 1, 2}), {1, 2, 3, -4}};

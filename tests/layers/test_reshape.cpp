@@ -5,7 +5,7 @@
 using namespace dvnn;
 using namespace dvnn::layers;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(elements_keep_their_order_in_another_shape) {
   const Tensor in = {plain({1, 2, 1, 3}), counting(6)};

@@ -5,7 +5,7 @@
 using namespace dvnn;
 using namespace dvnn::layers;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(arrays_are_resampled_along_their_axes) {
   const Tensor in = {plain({1, 1, 1, 2}), {1, 5}};
@@ -24,7 +24,8 @@ END_TEST
 // The sums of arrays of any rank, of a picture with an axis more.
 static std::vector<float> as_array(json params, const std::vector<float>& values, const Shape& from,
                                    const Shape& to) {
-  params["sizes"].insert(params["sizes"].begin(), 1);
+  Json::List& sizes = params["sizes"].list();
+  sizes.insert(sizes.begin(), 1);
   const TensorDesc in = plain({1, from.n(), from.c(), from.h(), from.w()});
   const TensorDesc out = plain({1, to.n(), to.c(), to.h(), to.w()});
   auto layer = create_layer("Resize", params, {&in, 1}, {&out, 1});

@@ -5,7 +5,7 @@
 using namespace dvnn;
 using namespace dvnn::layers;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(updates_take_the_places_that_are_named) {
   const Tensor in = {plain({3, 2}), {1, 2, 3, 4, 5, 6}}, places = {plain({2}), {2, 0}};

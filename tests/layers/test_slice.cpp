@@ -5,7 +5,7 @@
 using namespace dvnn;
 using namespace dvnn::layers;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(slices_step_forwards_and_backwards) {
   const Tensor in = {plain({1, 5}), counting(5)};

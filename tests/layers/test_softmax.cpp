@@ -7,7 +7,7 @@
 using namespace dvnn;
 using namespace dvnn::layers;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(softmax_sums_to_one_and_cannot_overflow) {
   const Tensor t = {plain({1, 2, 2}), {1000, 1000, -5, -4}};

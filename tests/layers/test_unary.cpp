@@ -7,7 +7,7 @@
 using namespace dvnn;
 using namespace dvnn::layers;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(functions_of_one_element_compute) {
   const Tensor in = {plain({1, 1, 1, 3}), {-1.5f, 0, 2.5f}};

@@ -7,7 +7,7 @@
 using namespace dvnn;
 using namespace dvnn::layers;
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 START_TEST(windows_pool_over_any_axes) {
   const Tensor in = {plain({1, 1, 4}), {1, 5, 2, 4}};

@@ -81,8 +81,7 @@ inline network::Model grid_network(const GridVariant& variant = {}) {
   }
   convolution("conf_map", conf, 2, red, {0, -32});
   convolution("loc_map", loc, 4, std::vector<float>(4 * 3 * 16, 0.0f), {0, 0, 0, 0});
-  auto cpu = [&](const char* name, const char* type, const nlohmann::json& params, int in,
-                 int out) {
+  auto cpu = [&](const char* name, const char* type, const Json& params, int in, int out) {
     Step step;
     step.name = name;
     step.layers = {name};
@@ -96,7 +95,7 @@ inline network::Model grid_network(const GridVariant& variant = {}) {
   cpu("conf", "Softmax", {{"axis", 3}}, conf_rows, scores);
   model.outputs = {{"loc", loc_rows}, {"conf", scores}};
   model.decoder.name = "ssd";
-  *model.decoder.params = {
+  model.decoder.params = {
       {"loc", "loc"},
       {"conf", "conf"},
       {"num_classes", 2},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <random>
 
+#include "base/json.h"
 #include "check_main.h"
 #include "publish/base64.h"
 #include "publish/document.h"
@@ -39,7 +39,7 @@ START_TEST(a_document_has_what_there_is_and_no_more) {
   event.inside = 0;
   document.facts = event;
   dvnn_assert_text(
-      publish::to_line(document, {"cam", "0123456789abcdef", ""}, 3, JsonValue()),
+      publish::to_line(document, {"cam", "0123456789abcdef", ""}, 3, Json()),
       "{\"event\":{\"area\":\"door\",\"inside\":0,\"kind\":\"enter\",\"track_id\":7},"
       "\"id\":\"0123456789abcdef-3\",\"seq\":3,\"session\":\"0123456789abcdef\","
       "\"stream\":\"cam\",\"time\":{\"pts\":40,\"utc\":\"1970-01-01T00:00:00.000000Z\","
@@ -58,7 +58,7 @@ START_TEST(no_number_and_no_text_breaks_a_line) {
   object.box = publish::Box{1.234567, -INFINITY, 2, 3};
   frame.objects.push_back(object);
   document.facts = frame;
-  const std::string line = publish::to_line(document, {"cam", "0", ""}, 0, JsonValue());
+  const std::string line = publish::to_line(document, {"cam", "0", ""}, 0, Json());
   ck_assert_ptr_null(std::strchr(line.c_str(), '\n'));
   ck_assert_ptr_nonnull(std::strstr(line.c_str(), "\"box\":[1.23,0.0,2.0,3.0]"));
   ck_assert_ptr_nonnull(std::strstr(line.c_str(), "\"confidence\":0.0"));
@@ -113,13 +113,13 @@ START_TEST(lines_are_as_json_itself_writes_them) {
     }
     document.facts = frame;
     if (chance(4)) document.picture = publish::Picture{false, 3, 4, {}, {}, {}, 80, text(), ""};
-    const JsonValue fields(nlohmann::json{{"site", "Kyoto"}});
+    const Json fields = {{"site", "Kyoto"}};
     const std::string line = publish::to_line(document, {text(), "0", ""}, random(), fields);
-    const auto tree = nlohmann::json::parse(line, nullptr, false);
-    ck_assert_msg(!tree.is_discarded(), "%s", line.c_str());
-    const std::string written = tree.dump();
+    const auto tree = parse_json(line, "the line");
+    ck_assert_msg(tree.ok(), "%s", line.c_str());
+    const std::string written = tree.value().dump();
     dvnn_assert_text(line, written.c_str());
-    ck_assert_uint_eq(tree["objects"].size(), frame.objects.size());
+    ck_assert_uint_eq(tree.value()["objects"].size(), frame.objects.size());
   }
 }
 END_TEST

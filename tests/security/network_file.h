@@ -9,8 +9,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include "base/json.h"
 
 namespace dvnn::test {
 
@@ -50,7 +51,7 @@ class NetworkFile {
     close(mkstemp(&path[0]));
     std::ofstream(path, std::ios::binary) << dvn_bytes(description, weights);
   }
-  explicit NetworkFile(const nlohmann::json& description, const std::string& weights = "")
+  explicit NetworkFile(const Json& description, const std::string& weights = "")
       : NetworkFile(description.dump(), weights) {}
   ~NetworkFile() { unlink(path.c_str()); }
   NetworkFile(const NetworkFile&) = delete;
@@ -60,7 +61,7 @@ class NetworkFile {
 };
 
 /// A network of a 3 x 16 x 16 input that is its output, and nothing else.
-inline nlohmann::json idle_network() {
+inline Json idle_network() {
   return {{"name", "idle"},
           {"input",
            {{"tensor", 0},
@@ -77,26 +78,26 @@ inline nlohmann::json idle_network() {
              {"shape", {1, 3, 16, 16}},
              {"storage", "io"},
              {"offset", 0}}}},
-          {"steps", nlohmann::json::array()},
+          {"steps", Json::array()},
           {"outputs", {{{"name", "data"}, {"tensor", 0}}}}};
 }
 
 /// Its graph: `count` nodes in a row, each made by `node(i)`, which says "op" and what goes with
 /// it.
 template <typename Node>
-nlohmann::json network_of_nodes(size_t count, Node node) {
-  nlohmann::json values = {"v0"}, nodes = nlohmann::json::array();
+Json network_of_nodes(size_t count, Node node) {
+  Json values = {"v0"}, nodes = Json::array();
   for (size_t i = 0; i < count; ++i) {
-    nlohmann::json one = node(i);
+    Json one = node(i);
     one["name"] = "n" + std::to_string(i);
-    one["layers"] = nlohmann::json::array();
+    one["layers"] = Json::array();
     one["inputs"] = {i};
-    one["shape_inputs"] = nlohmann::json::array();
+    one["shape_inputs"] = Json::array();
     one["output"] = i + 1;
     nodes.push_back(std::move(one));
     values.push_back("v" + std::to_string(i + 1));
   }
-  nlohmann::json network = idle_network();
+  Json network = idle_network();
   network["graph"] = {{"name", "g"}, {"values", values},   {"nodes", nodes},
                       {"input", 0},  {"outputs", {count}}, {"output_names", {"o"}}};
   return network;

@@ -2,9 +2,9 @@
 // To load a network may take long: who no longer wants it does not wait for it.
 #include <ctime>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/json.h"
 #include "hostile_chain.h"
 #include "network_file.h"
 #include "seconds_of.h"
@@ -15,7 +15,7 @@ namespace {
 
 // A network that takes seconds to be planned for another size.
 const NetworkFile& slow_network() {
-  static const NetworkFile file(network_of_nodes(60000, [](size_t) -> nlohmann::json {
+  static const NetworkFile file(network_of_nodes(60000, [](size_t) -> dvnn::Json {
     return {{"op", "activation"},
             {"run", {{"m", 3}, {"activation", {{"kind", "relu"}, {"param", 0}}}}}};
   }));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text of a network on its way into C++ sources: names that would become code, and what escapes.
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/format.h"
@@ -8,6 +7,7 @@
 #include "grid_network.h"
 
 // Check last: some of its macros have common names.
+#include "base/json.h"
 #include "check_main.h"
 
 using namespace dvnn;
@@ -25,7 +25,7 @@ bool has_line(const std::string& sources, const std::string& begin) {
   return false;
 }
 
-Model with_custom_layer(const nlohmann::json& params) {
+Model with_custom_layer(const Json& params) {
   Model model = test::grid_network();
   network::Step& step = model.steps[2];
   step.layer = test::layer_of("Mine", params);
@@ -67,9 +67,8 @@ END_TEST
 
 START_TEST(parameters_that_hold_text_are_not_emitted) {
   ck_assert(emit_cpp(with_custom_layer({{"n", 1}, {"list", {1, 2}}})).ok());
-  for (const nlohmann::json& value :
-       {nlohmann::json("text"), nlohmann::json({1, "}; int pwn(); int x[] = {"}),
-        nlohmann::json({1, {2}}), nlohmann::json({{"a", 1}})}) {
+  for (const Json& value :
+       {Json("text"), Json({1, "}; int pwn(); int x[] = {"}), Json({1, {2}}), Json({{"a", 1}})}) {
     ck_assert(!emit_cpp(with_custom_layer({{"p", value}})).ok());
   }
   // Different names, one identifier.

@@ -5,10 +5,10 @@
 #include <condition_variable>
 #include <mutex>
 #include <new>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "grid_network.h"
+#include "json_at.h"
 #include "network/dvn_file.h"
 #include "network/model_json.h"
 #include "network/network.h"
@@ -17,6 +17,7 @@
 #include "seconds_of.h"
 
 // Check last: some of its macros have common names.
+#include "base/json.h"
 #include "check_main.h"
 
 using namespace dvnn;
@@ -24,7 +25,7 @@ using namespace dvnn::test;
 using network::Model;
 using network::Network;
 using network::NetworkSource;
-using nlohmann::json;
+using json = dvnn::Json;
 
 namespace {
 
@@ -138,7 +139,7 @@ START_TEST(deep_nesting_is_refused_wherever_it_stands) {
   const std::string deep = std::string(kDeep, '[') + std::string(kDeep, ']');
   const std::string mark = "\"MARK\"";
   auto refused = [&](json description, const char* pointer) {
-    description[json::json_pointer(pointer)] = "MARK";
+    *json_at(&description, pointer) = "MARK";
     std::string text = description.dump();
     text.replace(text.find(mark), mark.size(), deep);
     const NetworkFile file(text);
@@ -264,7 +265,7 @@ START_TEST(names_are_printable_and_short) {
       description["decoder"] = {{"name", ""}};
       description["tensors"].push_back(tensor("x", "float32", {1, 16}, 0));
       description["steps"] = {cpu_step("Softmax", {{"axis", 1}}, 1, 1)};
-      description[json::json_pointer(pointer)] = name;
+      *json_at(&description, pointer) = name;
       const NetworkFile file(description);
       expect_refusal(network::read_dvn(file.path), name.size() > 1024 ? "limit" : "printable");
     }

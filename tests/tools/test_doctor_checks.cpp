@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "tools/doctor/checks.h"
 #include "tools/doctor/child.h"
 
+#include "base/json.h"
 #include "check_main.h"
 
 using namespace dvnn::tools;

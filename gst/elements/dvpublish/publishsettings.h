@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "base/json_value.h"
+#include "base/json.h"
 #include "properties.h"
 #include "publish/publisher.h"
 
@@ -28,7 +28,7 @@ struct PublishSettings {
   guint interval = 0, heartbeat = 1000;  // milliseconds
   gdouble min_change = 0;                // of the frame's height
   std::string fields;
-  JsonValue fields_value;
+  Json fields_value;
   Snapshot snapshot = Snapshot::kNone;
   std::string snapshot_folder;
   guint snapshot_size = 320, snapshot_quality = 85;

@@ -93,12 +93,12 @@ class AnchorGeometry final : public Geometry {
 std::vector<std::vector<AnchorSize>> read_anchors(JsonReader* in, size_t levels) {
   constexpr size_t kMaxNumbers = 64;
   std::vector<std::vector<AnchorSize>> sizes;
-  const nlohmann::json* lists = in->member("anchors");
+  const Json* lists = in->member("anchors");
   if (!lists || !lists->is_array() || lists->size() != levels) {
     in->fail("anchors", "needs a list of widths and heights for each stride");
     return sizes;
   }
-  for (const nlohmann::json& list : *lists) {
+  for (const Json& list : *lists) {
     std::vector<AnchorSize> own;
     const bool pairs = list.is_array() && list.size() % 2 == 0 && list.size() <= kMaxNumbers;
     for (size_t i = 0; pairs && i < list.size(); i += 2) {
@@ -119,8 +119,7 @@ std::vector<std::vector<AnchorSize>> read_anchors(JsonReader* in, size_t levels)
 
 }  // namespace
 
-DecoderResult create_anchors_decoder(const nlohmann::json& params,
-                                     Span<const NamedOutput> outputs) {
+DecoderResult create_anchors_decoder(const Json& params, Span<const NamedOutput> outputs) {
   constexpr size_t kMaxLevels = 16;
   JsonReader in(params, "the parameters");
   DetectorRules rules = read_detector_rules(&in, 0.45);

@@ -85,7 +85,7 @@ RowsQuestion question_of(const std::string& group, const PartSizes& sizes) {
 // Looks for the output with the boxes: the named one, or the first that can be it.
 Result<size_t> find_rows(JsonReader* in, Span<const NamedOutput> outputs,
                          const std::vector<std::string>& parts, const PartSizes& sizes) {
-  const nlohmann::json* names = in->member("outputs");
+  const Json* names = in->member("outputs");
   for (size_t i = 0; i < parts.size(); ++i) {
     const RowsQuestion question = question_of(parts[i], sizes);
     if (!question.has_boxes) continue;
@@ -104,7 +104,7 @@ Result<size_t> find_rows(JsonReader* in, Span<const NamedOutput> outputs,
 
 }  // namespace
 
-DecoderResult create_boxes_decoder(const nlohmann::json& params, Span<const NamedOutput> outputs) {
+DecoderResult create_boxes_decoder(const Json& params, Span<const NamedOutput> outputs) {
   constexpr int64_t kMaxMasks = 1024;
   JsonReader in(params, "the parameters");
   DetectorRules rules = read_detector_rules(&in, 0.45);

@@ -56,8 +56,7 @@ class CentreGeometry final : public Geometry {
 
 }  // namespace
 
-DecoderResult create_centres_decoder(const nlohmann::json& params,
-                                     Span<const NamedOutput> outputs) {
+DecoderResult create_centres_decoder(const Json& params, Span<const NamedOutput> outputs) {
   JsonReader in(params, "the parameters");
   // Peaks need no suppression unless it is asked for.
   DetectorRules rules = read_detector_rules(&in, 1);

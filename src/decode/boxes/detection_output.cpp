@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/json.h"
 #include "decode/box.h"
 #include "decode/decoder_table.h"
 #include "decode/ssd.h"
@@ -44,8 +44,7 @@ class DetectionOutputDecoder final : public Decoder {
 
 }  // namespace
 
-DecoderResult create_detection_output_decoder(const nlohmann::json&,
-                                              Span<const NamedOutput> outputs) {
+DecoderResult create_detection_output_decoder(const Json&, Span<const NamedOutput> outputs) {
   if (outputs.size() != 1 || outputs[0].desc.shape.rank != 4 ||
       outputs[0].desc.shape[3] != kRowLength) {
     return Error{ErrorCode::kMalformed,

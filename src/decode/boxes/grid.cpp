@@ -91,7 +91,7 @@ class GridGeometry final : public Geometry {
 
 }  // namespace
 
-DecoderResult create_grid_decoder(const nlohmann::json& params, Span<const NamedOutput> outputs) {
+DecoderResult create_grid_decoder(const Json& params, Span<const NamedOutput> outputs) {
   constexpr size_t kMaxLevels = 16;
   constexpr int64_t kMaxBins = 256;
   JsonReader in(params, "the parameters");

@@ -39,8 +39,8 @@ class PriorGeometry final : public Geometry {
 };
 
 // "loc" and "conf" name the outputs where "outputs" does not.
-nlohmann::json named(const nlohmann::json& params) {
-  nlohmann::json full = params;
+Json named(const Json& params) {
+  Json full = params;
   if (params.is_object() && params.contains("loc") && params.contains("conf") &&
       !params.contains("outputs") && !params.contains("parts")) {
     full["parts"] = {"boxes", "scores"};
@@ -51,12 +51,11 @@ nlohmann::json named(const nlohmann::json& params) {
 
 }  // namespace
 
-DecoderResult create_ssd_decoder(const nlohmann::json& params, Span<const NamedOutput> outputs) {
+DecoderResult create_ssd_decoder(const Json& params, Span<const NamedOutput> outputs) {
   DVNN_ASSIGN(const SsdParams ssd, parse_ssd_params(params, "the parameters"));
-  nlohmann::json full = named(params);
-  const JsonScope scope(&full);
+  Json full = named(params);
   JsonReader in(full, "the parameters");
-  const nlohmann::json* rule = in.member("anchors");
+  const Json* rule = in.member("anchors");
   if (!rule) in.fail("anchors", "required but missing");
   DetectorRules rules = read_detector_rules(&in, 0.3);
   rules.score.every_class = !ssd.class_agnostic;

@@ -100,8 +100,7 @@ class SegmentationDecoder final : public Decoder {
 
 }  // namespace
 
-DecoderResult create_segmentation_decoder(const nlohmann::json& params,
-                                          Span<const NamedOutput> outputs) {
+DecoderResult create_segmentation_decoder(const Json& params, Span<const NamedOutput> outputs) {
   constexpr int kMaxClasses = 256;
   JsonReader in(params, "the parameters");
   const std::string name = in.text("output", "");

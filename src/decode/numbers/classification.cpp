@@ -98,8 +98,7 @@ class ClassificationDecoder final : public Decoder {
 
 }  // namespace
 
-DecoderResult create_classification_decoder(const nlohmann::json& params,
-                                            Span<const NamedOutput> outputs) {
+DecoderResult create_classification_decoder(const Json& params, Span<const NamedOutput> outputs) {
   constexpr int64_t kMaxClasses = 1 << 20;
   JsonReader in(params, "the parameters");
   ClassRule rule;

@@ -109,8 +109,7 @@ Result<size_t> output_of_numbers(JsonReader* in, Span<const NamedOutput> outputs
 
 }  // namespace
 
-DecoderResult create_embedding_decoder(const nlohmann::json& params,
-                                       Span<const NamedOutput> outputs) {
+DecoderResult create_embedding_decoder(const Json& params, Span<const NamedOutput> outputs) {
   JsonReader in(params, "the parameters");
   const bool normalise = in.boolean("normalize", true);
   DVNN_ASSIGN(const size_t index, output_of_numbers(&in, outputs));
@@ -118,7 +117,7 @@ DecoderResult create_embedding_decoder(const nlohmann::json& params,
   return std::unique_ptr<Decoder>(new EmbeddingDecoder(index, count, normalise));
 }
 
-DecoderResult create_number_decoder(const nlohmann::json& params, Span<const NamedOutput> outputs) {
+DecoderResult create_number_decoder(const Json& params, Span<const NamedOutput> outputs) {
   JsonReader in(params, "the parameters");
   NumberRule rule;
   rule.names = read_texts(&in, "names");
@@ -138,7 +137,7 @@ DecoderResult create_number_decoder(const nlohmann::json& params, Span<const Nam
   return std::unique_ptr<Decoder>(new NumberDecoder(std::move(rule), index, count));
 }
 
-DecoderResult create_no_decoder(const nlohmann::json&, Span<const NamedOutput>) {
+DecoderResult create_no_decoder(const Json&, Span<const NamedOutput>) {
   return std::unique_ptr<Decoder>(new NoDecoder);
 }
 

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/budget.h"
 #include "base/format.h"
+#include "base/json.h"
 
 namespace dvnn::decode {
 namespace {
@@ -201,11 +201,11 @@ class Finder {
   Heads heads_;
 };
 
-std::vector<std::string> texts_of(const nlohmann::json& value) {
+std::vector<std::string> texts_of(const Json& value) {
   std::vector<std::string> texts;
   if (value.is_string()) return {value.get<std::string>()};
   if (!value.is_array() || value.size() > kMaxNames) return {};
-  for (const nlohmann::json& item : value) {
+  for (const Json& item : value) {
     if (!item.is_string()) return {};
     texts.push_back(item.get<std::string>());
   }
@@ -234,7 +234,7 @@ std::vector<Group> read_groups(JsonReader* in, const std::vector<std::string>& p
     }
     groups.push_back(std::move(group));
   }
-  const nlohmann::json* names = in->member("outputs");
+  const Json* names = in->member("outputs");
   if (!names) return groups;
   if (!names->is_array() || names->size() != groups.size()) {
     in->fail("outputs", format("needs a list of %zu entries, as 'parts' has", groups.size()));
@@ -269,7 +269,7 @@ std::vector<std::string> split_parts(const std::string& entry) {
 }
 
 std::vector<std::string> read_texts(JsonReader* in, const char* name) {
-  const nlohmann::json* value = in->member(name);
+  const Json* value = in->member(name);
   if (!value) return {};
   std::vector<std::string> texts = texts_of(*value);
   if (texts.empty()) in->fail(name, "must be a list of texts");

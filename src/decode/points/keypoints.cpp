@@ -233,8 +233,7 @@ DecoderResult create_coordinates(const PointRule& rule, size_t index,
 
 }  // namespace
 
-DecoderResult create_keypoints_decoder(const nlohmann::json& params,
-                                       Span<const NamedOutput> outputs) {
+DecoderResult create_keypoints_decoder(const Json& params, Span<const NamedOutput> outputs) {
   JsonReader in(params, "the parameters");
   PointRule rule;
   rule.skeleton = in.text("skeleton", "");

@@ -74,12 +74,12 @@ std::vector<std::string> characters_of(const std::string& text) {
 // "alphabet": a text whose characters are the classes, or a list of texts.
 std::vector<std::string> read_alphabet(JsonReader* in) {
   constexpr size_t kMaxClasses = 65536;
-  const nlohmann::json* value = in->member("alphabet");
+  const Json* value = in->member("alphabet");
   std::vector<std::string> characters;
   if (value && value->is_string()) {
     characters = characters_of(value->get<std::string>());
   } else if (value && value->is_array() && value->size() <= kMaxClasses) {
-    for (const nlohmann::json& item : *value) {
+    for (const Json& item : *value) {
       characters.push_back(item.is_string() ? item.get<std::string>() : "");
     }
   }
@@ -89,7 +89,7 @@ std::vector<std::string> read_alphabet(JsonReader* in) {
 
 }  // namespace
 
-DecoderResult create_ctc_decoder(const nlohmann::json& params, Span<const NamedOutput> outputs) {
+DecoderResult create_ctc_decoder(const Json& params, Span<const NamedOutput> outputs) {
   constexpr int64_t kMaxClasses = 65536;
   JsonReader in(params, "the parameters");
   std::vector<std::string> characters = read_alphabet(&in);

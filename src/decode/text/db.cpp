@@ -155,7 +155,7 @@ class DbDecoder final : public Decoder {
 
 }  // namespace
 
-DecoderResult create_db_decoder(const nlohmann::json& params, Span<const NamedOutput> outputs) {
+DecoderResult create_db_decoder(const Json& params, Span<const NamedOutput> outputs) {
   JsonReader in(params, "the parameters");
   const std::string name = in.text("output", "");
   DbRule rule;

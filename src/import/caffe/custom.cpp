@@ -26,7 +26,7 @@ Status import_custom(CaffeImporter* importer, const caffe::LayerParameter& layer
     std::replace(text.begin(), text.end(), '\'', '"');
     parsed = parse_json(text, kWhat);
   }
-  DVNN_ASSIGN(const nlohmann::json params, std::move(parsed));
+  DVNN_ASSIGN(const Json params, std::move(parsed));
   if (!params.is_object()) {
     return Error{ErrorCode::kMalformed, std::string(kWhat) + " is no JSON object"};
   }

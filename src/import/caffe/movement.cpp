@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers that join, reshape and decode.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/json.h"
 #include "base/nth.h"
 #include "import/caffe/layers.h"
 
 namespace dvnn::import {
 namespace {
-
-using nlohmann::json;
 
 // An axis that may count from the end.
 Result<int> axis_of(const Shape& shape, int axis) {
@@ -205,7 +203,7 @@ Status import_prior_box(CaffeImporter* importer, const caffe::LayerParameter& la
   };
   const uint32_t img_w = p.img_size() ? p.img_size() : p.img_w();
   const uint32_t img_h = p.img_size() ? p.img_size() : p.img_h();
-  const json params = {{"min_sizes", list(p.min_size())},
+  const Json params = {{"min_sizes", list(p.min_size())},
                        {"max_sizes", list(p.max_size())},
                        {"aspect_ratios", list(p.aspect_ratio())},
                        {"flip", p.flip()},
@@ -233,7 +231,7 @@ Status import_detection_output(CaffeImporter* importer, const caffe::LayerParame
                  format("needs 3 inputs (locations, confidences, priors), has %zu", inputs.size())};
   }
   static constexpr const char* kCodes[] = {"", "corner", "center_size", "corner_size"};
-  const json params = {{"num_classes", p.num_classes()},
+  const Json params = {{"num_classes", p.num_classes()},
                        {"share_location", p.share_location()},
                        {"background_label_id", p.background_label_id()},
                        {"nms_threshold", p.nms_param().nms_threshold()},

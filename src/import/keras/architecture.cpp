@@ -3,20 +3,18 @@
 
 #include <cctype>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/format.h"
+#include "base/json.h"
 #include "import/given_inputs.h"
 
 namespace dvnn::import {
 namespace {
 
-using nlohmann::json;
-
 constexpr int kDeepest = 16;
 
-std::string keras_name_of(const json& layer) {
+std::string keras_name_of(const Json& layer) {
   const std::string name = keras_text(layer, "name");
   if (!name.empty() || !layer.is_object() || !layer.contains("config")) return name;
   return keras_text(layer["config"], "name");
@@ -24,24 +22,24 @@ std::string keras_name_of(const json& layer) {
 
 // Appends what the arguments of a call say of tensors, in order: {"class_name": "__keras_tensor__",
 // "config": {"keras_history": [layer, node, tensor]}}.
-void collect_tensors(const json& arguments, int depth, json* found) {
+void collect_tensors(const Json& arguments, int depth, Json* found) {
   if (depth > kDeepest) return;
   if (arguments.is_array()) {
-    for (const json& item : arguments) collect_tensors(item, depth + 1, found);
+    for (const Json& item : arguments) collect_tensors(item, depth + 1, found);
   } else if (keras_text(arguments, "class_name") == "__keras_tensor__") {
     const auto config = arguments.find("config");
     if (config != arguments.end() && config->is_object() && config->contains("keras_history")) {
       found->push_back((*config)["keras_history"]);
     }
   } else if (arguments.is_object()) {
-    for (const json& item : arguments) collect_tensors(item, depth + 1, found);
+    for (const Json& item : arguments) collect_tensors(item, depth + 1, found);
   }
 }
 
 // A single reference stands by itself in Keras 3, and in a list in Keras 2.
-void wrap_reference(json* references) {
+void wrap_reference(Json* references) {
   if (references->is_array() && !references->empty() && (*references)[0].is_string()) {
-    *references = json::array({*references});
+    *references = Json::array({*references});
   }
 }
 
@@ -59,9 +57,9 @@ std::string to_snake_case(const std::string& name) {
   return snake;
 }
 
-void add_weights_paths(json* layers) {
+void add_weights_paths(Json* layers) {
   std::map<std::string, int> seen;
-  for (json& layer : *layers) {
+  for (Json& layer : *layers) {
     if (!layer.is_object()) continue;
     const std::string name = to_snake_case(keras_text(layer, "class_name"));
     const int before = seen[name]++;
@@ -69,21 +67,21 @@ void add_weights_paths(json* layers) {
   }
 }
 
-Status modernise(json* config, int depth) {
+Status modernise(Json* config, int depth) {
   if (depth > kDeepest) return Error{ErrorCode::kLimit, "models are nested too deeply"};
   if (!config->is_object() || !config->contains("layers") || !(*config)["layers"].is_array()) {
     return {};
   }
   add_weights_paths(&(*config)["layers"]);
   if (config->contains("output_layers")) wrap_reference(&(*config)["output_layers"]);
-  for (json& layer : (*config)["layers"]) {
+  for (Json& layer : (*config)["layers"]) {
     if (!layer.is_object()) continue;
     if (layer.contains("config")) DVNN_TRY(modernise(&layer["config"], depth + 1));
     const auto nodes = layer.find("inbound_nodes");
     if (nodes == layer.end() || !nodes->is_array()) continue;
-    for (json& node : *nodes) {
+    for (Json& node : *nodes) {
       if (!node.is_object()) continue;
-      json tensors = json::array();
+      Json tensors = Json::array();
       if (node.contains("args")) collect_tensors(node["args"], 0, &tensors);
       if (node.contains("kwargs")) collect_tensors(node["kwargs"], 0, &tensors);
       node = std::move(tensors);
@@ -93,12 +91,12 @@ Status modernise(json* config, int depth) {
 }
 
 // The names of the layers that a layer reads.
-std::vector<std::string> inputs_of(const json& layer) {
+std::vector<std::string> inputs_of(const Json& layer) {
   std::vector<std::string> names;
   const auto nodes = layer.find("inbound_nodes");
   if (nodes == layer.end() || !nodes->is_array()) return names;
-  for (const json& node : *nodes) {
-    for (const json& reference : node) {
+  for (const Json& node : *nodes) {
+    for (const Json& reference : node) {
       if (reference.is_array() && !reference.empty() && reference[0].is_string()) {
         names.push_back(reference[0].get<std::string>());
       }
@@ -107,20 +105,20 @@ std::vector<std::string> inputs_of(const json& layer) {
   return names;
 }
 
-Error no_such_layer(const std::string& name, const json& layers) {
+Error no_such_layer(const std::string& name, const Json& layers) {
   std::vector<std::string> all;
-  for (const json& layer : layers) all.push_back(keras_name_of(layer));
+  for (const Json& layer : layers) all.push_back(keras_name_of(layer));
   return {ErrorCode::kInvalidArgument,
           "--outputs " + name + ": the model has no such layer; it has " + some_names(all)};
 }
 
-Status cut_sequence(const std::vector<std::string>& names, json* layers) {
+Status cut_sequence(const std::vector<std::string>& names, Json* layers) {
   if (names.size() > 1) {
     return Error{ErrorCode::kInvalidArgument, "--outputs: a sequence of layers has one result"};
   }
   for (size_t i = 0; i < layers->size(); ++i) {
     if (keras_name_of((*layers)[i]) != names[0]) continue;
-    layers->erase(layers->begin() + static_cast<std::ptrdiff_t>(i) + 1, layers->end());
+    layers->list().resize(i + 1);
     return {};
   }
   return no_such_layer(names[0], *layers);
@@ -128,25 +126,25 @@ Status cut_sequence(const std::vector<std::string>& names, json* layers) {
 
 }  // namespace
 
-std::string keras_text(const json& object, const char* key) {
+std::string keras_text(const Json& object, const char* key) {
   if (!object.is_object()) return "";
   const auto it = object.find(key);
   return it != object.end() && it->is_string() ? it->get<std::string>() : "";
 }
 
-Status to_keras2(json* config) {
+Status to_keras2(Json* config) {
   return modernise(config, 0);
 }
 
-Status cut_keras(const std::vector<std::string>& names, json* config) {
-  json& layers = config->is_array() ? *config : (*config)["layers"];
+Status cut_keras(const std::vector<std::string>& names, Json* config) {
+  Json& layers = config->is_array() ? *config : (*config)["layers"];
   if (!layers.is_array()) return {};
   if (config->is_array() || !config->contains("output_layers")) {
     return cut_sequence(names, &layers);
   }
-  std::map<std::string, const json*> by_name;
-  for (const json& layer : layers) by_name[keras_name_of(layer)] = &layer;
-  json outputs = json::array();
+  std::map<std::string, const Json*> by_name;
+  for (const Json& layer : layers) by_name[keras_name_of(layer)] = &layer;
+  Json outputs = Json::array();
   std::vector<std::string> open = names;
   for (const std::string& name : names) {
     if (by_name.count(name) == 0) return no_such_layer(name, layers);
@@ -160,8 +158,8 @@ Status cut_keras(const std::vector<std::string>& names, json* config) {
     if (layer == by_name.end() || !needed.insert(name).second) continue;
     for (std::string& input : inputs_of(*layer->second)) open.push_back(std::move(input));
   }
-  json kept = json::array();
-  for (json& layer : layers) {
+  Json kept = Json::array();
+  for (Json& layer : layers) {
     if (needed.count(keras_name_of(layer)) > 0) kept.push_back(std::move(layer));
   }
   layers = std::move(kept);

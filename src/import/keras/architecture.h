@@ -3,25 +3,25 @@
 // front end.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 
 namespace dvnn::import {
 
 /// A member that is a text; empty if there is none.
-std::string keras_text(const nlohmann::json& object, const char* key);
+std::string keras_text(const Json& object, const char* key);
 
 /// Writes what Keras 3 says of layers' inputs as Keras 2 did: a list of nodes, each a list of
 /// [layer, node, tensor]. Nested models, too. Every layer gets a member "weights_path", where Keras
 /// 3 keeps its weights below its model's: "layers/CLASS" in snake case, numbered from the second of
 /// a class on.
-Status to_keras2(nlohmann::json* config);
+Status to_keras2(Json* config);
 
 /// Drops the layers of the outermost model that the layers `names` do not need, and makes their
 /// results the model's.
-Status cut_keras(const std::vector<std::string>& names, nlohmann::json* config);
+Status cut_keras(const std::vector<std::string>& names, Json* config);
 
 }  // namespace dvnn::import

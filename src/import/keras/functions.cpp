@@ -10,18 +10,16 @@ namespace dvnn::import {
 namespace {
 
 using device::Activation;
-using nlohmann::json;
-
 bool graph_has(const Graph& graph, const std::string& name) {
   return std::any_of(graph.nodes.begin(), graph.nodes.end(),
                      [&](const Node& node) { return node.name == name; });
 }
 
 // A number, or one for each of the last axis, which here is the channels'.
-std::vector<float> per_channel(const nlohmann::json& numbers, size_t channels, float fallback) {
+std::vector<float> per_channel(const Json& numbers, size_t channels, float fallback) {
   if (numbers.is_number()) return std::vector<float>(channels, numbers.get<float>());
   std::vector<float> values;
-  for (const nlohmann::json& n : numbers) values.push_back(n.is_number() ? n.get<float>() : 0.0f);
+  for (const Json& n : numbers) values.push_back(n.is_number() ? n.get<float>() : 0.0f);
   if (values.size() == 1) values.resize(channels, values[0]);
   return values.empty() ? std::vector<float>(channels, fallback) : values;
 }
@@ -72,8 +70,8 @@ Result<KerasTensor> import_prelu(KerasImporter* importer, const KerasLayer& laye
 
 Result<KerasTensor> import_relu(KerasImporter* importer, const KerasLayer& layer) {
   DVNN_ASSIGN(const int in, importer->plain(layer, layer.inputs[0]));
-  const json& config = layer.config;
-  const json& most = keras_option(config, {"max_value"});
+  const Json& config = layer.config;
+  const Json& most = keras_option(config, {"max_value"});
   const double slope = keras_number(keras_option(config, {"negative_slope"}), 0);
   if (keras_number(keras_option(config, {"threshold"}), 0) != 0) {
     return Error{ErrorCode::kUnsupported, "a threshold is not supported"};
@@ -100,7 +98,7 @@ Result<KerasTensor> import_rescaling(KerasImporter* importer, const KerasLayer& 
 }
 
 Result<int> keras_activation(KerasImporter* importer, const std::string& name,
-                             const nlohmann::json& activation, int in) {
+                             const Json& activation, int in) {
   using layers::UnaryFunction;
   GraphBuilder& b = importer->builder;
   if (activation.is_null() || activation == "linear") return in;

@@ -14,8 +14,6 @@
 namespace dvnn::import {
 namespace {
 
-using nlohmann::json;
-
 constexpr int kMaxDepth = 8;  // of models in models
 constexpr size_t kMaxLayers = 20000;
 
@@ -96,15 +94,15 @@ class Walk {
     std::string owner, path;
   };
 
-  static Place below(const Place& owner, const json& entry) {
+  static Place below(const Place& owner, const Json& entry) {
     return {owner.owner, owner.path + keras_text(entry, "weights_path")};
   }
 
   // Imports a model whose input is `input` (value -1: the outermost, which makes its own).
-  Result<std::vector<KerasTensor>> model(const json& config, const Place& owner,
+  Result<std::vector<KerasTensor>> model(const Json& config, const Place& owner,
                                          const KerasTensor& input, int depth) {
     if (depth > kMaxDepth) return Error{ErrorCode::kLimit, "models are nested too deeply"};
-    const json& layers = config.is_array() ? config : keras_option(config, {"layers"});
+    const Json& layers = config.is_array() ? config : keras_option(config, {"layers"});
     if (!layers.is_array() || layers.empty() || layers.size() > kMaxLayers) {
       return Error{ErrorCode::kMalformed, "the model's architecture has no list of layers"};
     }
@@ -114,15 +112,15 @@ class Walk {
   }
 
  private:
-  Result<std::vector<KerasTensor>> sequential(const json& layers, const Place& owner,
+  Result<std::vector<KerasTensor>> sequential(const Json& layers, const Place& owner,
                                               KerasTensor at, int depth) {
-    for (const json& entry : layers) {
+    for (const Json& entry : layers) {
       if (!entry.is_object() || !entry.contains("config")) {
         return Error{ErrorCode::kMalformed, "a layer has no configuration"};
       }
-      const json& config = entry["config"];
+      const Json& config = entry["config"];
       if (at.value < 0) {
-        const json& shape = keras_option(config, {"batch_input_shape", "batch_shape"});
+        const Json& shape = keras_option(config, {"batch_input_shape", "batch_shape"});
         DVNN_ASSIGN(at, input(keras_text(config, "name"), shape));
       }
       if (keras_text(entry, "class_name") == "InputLayer") continue;
@@ -135,7 +133,7 @@ class Walk {
   // A reference is [layer, node, tensor]; a node's inputs are a list of references, followed by
   // extras.
   Result<KerasTensor> referred(const std::map<std::string, std::vector<KerasTensor>>& made,
-                               const json& reference) const {
+                               const Json& reference) const {
     if (reference.is_array() && reference.size() >= 3 && reference[0].is_string() &&
         reference[1].is_number_integer() && reference[2].is_number_integer()) {
       const std::string key =
@@ -149,11 +147,11 @@ class Walk {
     return Error{ErrorCode::kMalformed, "a layer's inputs are not described as Keras does"};
   }
 
-  Result<std::vector<KerasTensor>> functional(const json& config, const json& layers,
+  Result<std::vector<KerasTensor>> functional(const Json& config, const Json& layers,
                                               const Place& owner, const KerasTensor& outer,
                                               int depth) {
     std::map<std::string, std::vector<KerasTensor>> made;  // by "layer/node"
-    for (const json& entry : layers) {
+    for (const Json& entry : layers) {
       if (!entry.is_object() || !entry.contains("config")) {
         return Error{ErrorCode::kMalformed, "a layer has no configuration"};
       }
@@ -161,16 +159,16 @@ class Walk {
       if (keras_text(entry, "class_name") == "InputLayer") {
         KerasTensor tensor = outer;
         if (tensor.value < 0) {
-          const json& shape = keras_option(entry["config"], {"batch_input_shape", "batch_shape"});
+          const Json& shape = keras_option(entry["config"], {"batch_input_shape", "batch_shape"});
           DVNN_ASSIGN(tensor, input(name, shape));
         }
         made[name + "/0"] = {tensor};
         continue;
       }
-      const json& nodes = keras_option(entry, {"inbound_nodes"});
+      const Json& nodes = keras_option(entry, {"inbound_nodes"});
       for (size_t n = 0; nodes.is_array() && n < nodes.size(); ++n) {
         std::vector<KerasTensor> inputs;
-        for (const json& reference : nodes[n]) {
+        for (const Json& reference : nodes[n]) {
           auto tensor = referred(made, reference);
           if (!tensor.ok()) return tensor.error().within("layer '" + name + "'");
           inputs.push_back(tensor.value());
@@ -180,7 +178,7 @@ class Walk {
       }
     }
     std::vector<KerasTensor> outputs;
-    for (const json& reference : config["output_layers"]) {
+    for (const Json& reference : config["output_layers"]) {
       DVNN_ASSIGN(const KerasTensor tensor, referred(made, reference));
       outputs.push_back(tensor);
     }
@@ -188,7 +186,7 @@ class Walk {
     return outputs;
   }
 
-  Result<std::vector<KerasTensor>> layer(const json& entry, const Place& place,
+  Result<std::vector<KerasTensor>> layer(const Json& entry, const Place& place,
                                          std::vector<KerasTensor> inputs, int depth) {
     KerasLayer layer;
     layer.class_name = keras_text(entry, "class_name");
@@ -219,9 +217,9 @@ class Walk {
     return place.owner.empty() ? weights_.of_layer(name) : weights_.of_nested(place.owner, name);
   }
 
-  Result<KerasTensor> input(const std::string& name, const json& shape) {
+  Result<KerasTensor> input(const std::string& name, const Json& shape) {
     std::vector<int64_t> dims;  // batch, h, w, c
-    for (const json& d : shape) dims.push_back(d.is_number_integer() ? d.get<int64_t>() : -1);
+    for (const Json& d : shape) dims.push_back(d.is_number_integer() ? d.get<int64_t>() : -1);
     const bool sequence = dims.size() == 3;  // batch, length, c
     if (sequence) dims.insert(dims.begin() + 1, 1);
     if (dims.size() != 4) {
@@ -292,8 +290,8 @@ Result<int> KerasImporter::plain(const KerasLayer& layer, const KerasTensor& ten
   return builder.reshape(name, value, {1, shape.elements()});
 }
 
-const json& keras_option(const json& config, std::initializer_list<const char*> keys) {
-  static const json kNull;
+const Json& keras_option(const Json& config, std::initializer_list<const char*> keys) {
+  static const Json kNull;
   if (!config.is_object()) return kNull;
   for (const char* key : keys) {
     if (const auto it = config.find(key); it != config.end()) return *it;
@@ -325,17 +323,17 @@ Result<KerasTensor> import_keras_layer(KerasImporter* importer, const KerasLayer
                "before it with --outputs, or declare it with --layer-types"};
 }
 
-double keras_number(const json& value, double fallback) {
+double keras_number(const Json& value, double fallback) {
   return value.is_number() ? value.get<double>() : fallback;
 }
 
-Result<std::vector<int64_t>> keras_pair(const json& value, int64_t fallback) {
+Result<std::vector<int64_t>> keras_pair(const Json& value, int64_t fallback) {
   constexpr int64_t kMost = 1 << 20;
   std::vector<int64_t> pair = {fallback, fallback};
   if (value.is_number_integer()) pair = {value.get<int64_t>(), value.get<int64_t>()};
   if (value.is_array()) {
     pair.clear();
-    for (const json& v : value) pair.push_back(v.is_number_integer() ? v.get<int64_t>() : -1);
+    for (const Json& v : value) pair.push_back(v.is_number_integer() ? v.get<int64_t>() : -1);
   }
   if (pair.size() != 2 || std::min(pair[0], pair[1]) < 0 || std::max(pair[0], pair[1]) > kMost) {
     return Error{ErrorCode::kMalformed, shown(value) + " is no pair of sizes"};
@@ -344,11 +342,11 @@ Result<std::vector<int64_t>> keras_pair(const json& value, int64_t fallback) {
 }
 
 // A model's JSON: {"class_name": ..., "config": ...}.
-static Result<Graph> import_model(json model, const Hdf5File& weights, KerasImporter* importer) {
+static Result<Graph> import_model(Json model, const Hdf5File& weights, KerasImporter* importer) {
   if (!model.is_object() || !model.contains("config")) {
     return Error{ErrorCode::kMalformed, "holds no model's architecture"};
   }
-  json& config = model["config"];
+  Json& config = model["config"];
   DVNN_TRY(to_keras2(&config));
   if (!importer->options.outputs.empty()) {
     DVNN_TRY(cut_keras(importer->options.outputs, &config));
@@ -374,7 +372,7 @@ Result<Graph> import_keras(const Hdf5File& file, const ImportOptions& options) {
                  "holds weights alone: save the whole model, with its architecture"};
   }
   DVNN_ASSIGN(const std::string text, file.text("/", "model_config"));
-  DVNN_ASSIGN(json model, parse_json(text, "attribute 'model_config'"));
+  DVNN_ASSIGN(Json model, parse_json(text, "attribute 'model_config'"));
   KerasImporter importer(options);
   if (file.has_attribute("/", "keras_version")) {
     DVNN_ASSIGN(const std::string version, file.text("/", "keras_version"));
@@ -387,7 +385,7 @@ Result<Graph> import_keras(const Hdf5File& file, const ImportOptions& options) {
 
 Result<Graph> import_keras3(const std::string& config, const Hdf5File& weights,
                             const ImportOptions& options) {
-  DVNN_ASSIGN(json model, parse_json(config, "config.json"));
+  DVNN_ASSIGN(Json model, parse_json(config, "config.json"));
   KerasImporter importer(options);
   importer.keras3 = true;
   return import_model(std::move(model), weights, &importer);

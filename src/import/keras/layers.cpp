@@ -11,9 +11,7 @@ namespace dvnn::import {
 namespace {
 
 using device::Activation;
-using nlohmann::json;
-
-bool flag_of(const json& value, bool fallback) {
+bool flag_of(const Json& value, bool fallback) {
   return value.is_boolean() ? value.get<bool>() : fallback;
 }
 
@@ -21,7 +19,7 @@ Result<int> picture(KerasImporter* importer, const KerasLayer& layer) {
   const KerasTensor& in = layer.inputs[0];
   const Shape& shape = importer->builder.shape_of(in.value);
   if (!in.flat && shape.rank == 4) {
-    const json& format_name = keras_option(layer.config, {"data_format", "dim_ordering"});
+    const Json& format_name = keras_option(layer.config, {"data_format", "dim_ordering"});
     if (format_name == "channels_first" || format_name == "th") {
       return Error{ErrorCode::kUnsupported, "channels_first is not supported (channels_last is)"};
     }
@@ -38,8 +36,8 @@ void same_pads(int64_t size, int64_t window, int64_t stride, int64_t* before, in
   *after = total - *before;
 }
 
-Result<bool> is_same(const json& config) {
-  const json& mode = keras_option(config, {"padding", "border_mode"});
+Result<bool> is_same(const Json& config) {
+  const Json& mode = keras_option(config, {"padding", "border_mode"});
   if (mode == "same") return true;
   if (mode == "valid" || mode == "causal" || mode.is_null()) return false;
   return Error{ErrorCode::kUnsupported, "padding " + shown(mode) + " is not supported"};
@@ -72,7 +70,7 @@ std::vector<float> reordered(const Hdf5Array& array) {
 // Kernel, strides, dilation and pads of a layer over a picture.
 Result<ConvSpec> conv_spec(const KerasLayer& layer, const Shape& in,
                            const std::vector<int64_t>& kernel) {
-  const json& config = layer.config;
+  const Json& config = layer.config;
   ConvSpec spec;
   DVNN_ASSIGN(const auto strides, keras_pair(keras_option(config, {"strides", "subsample"}), 1));
   DVNN_ASSIGN(const auto dilation,
@@ -190,7 +188,7 @@ Result<KerasTensor> import_conv2d_transpose(KerasImporter* importer, const Keras
   DVNN_ASSIGN(ConvSpec spec, conv_spec(layer, shape, kernel.dims));
   spec.outputs = kernel.dims[2];
   DVNN_ASSIGN(const bool same, is_same(layer.config));
-  const json& padding = keras_option(layer.config, {"output_padding"});
+  const Json& padding = keras_option(layer.config, {"output_padding"});
   DVNN_ASSIGN(const auto added, keras_pair(padding, 0));
   // Keras makes size * stride outputs with "same", whole windows with "valid"; output_padding takes
   // pads of half the kernel with "same" and adds to what they leave. Source: Keras,
@@ -277,7 +275,7 @@ Result<KerasTensor> pooling(KerasImporter* importer, const KerasLayer& layer, bo
   DVNN_ASSIGN(const int in, picture(importer, layer));
   const Shape shape = importer->builder.shape_of(in);
   DVNN_ASSIGN(const auto window, keras_pair(keras_option(layer.config, {"pool_size"}), 2));
-  const json& strides_option = keras_option(layer.config, {"strides"});
+  const Json& strides_option = keras_option(layer.config, {"strides"});
   std::vector<int64_t> strides = window;
   if (!strides_option.is_null()) {
     DVNN_ASSIGN(strides, keras_pair(strides_option, 1));

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <initializer_list>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "import/builder.h"
 #include "import/keras/hdf5_file.h"
 #include "import/options.h"
@@ -22,7 +22,7 @@ struct KerasTensor {
 /// A layer as its importer sees it.
 struct KerasLayer {
   std::string name, class_name;
-  nlohmann::json config;
+  Json config;
   std::vector<KerasTensor> inputs;
   std::vector<Hdf5Array> weights;  // in Keras' order
 };
@@ -47,15 +47,14 @@ bool is_keras_1d(const std::string& class_name);
 KerasLayer keras_1d_as_2d(const KerasLayer& layer);
 
 /// The first of several keys that a configuration has; null if it has none.
-const nlohmann::json& keras_option(const nlohmann::json& config,
-                                   std::initializer_list<const char*> keys);
+const Json& keras_option(const Json& config, std::initializer_list<const char*> keys);
 /// A number, or `fallback` if `value` is none.
-double keras_number(const nlohmann::json& value, double fallback);
+double keras_number(const Json& value, double fallback);
 /// Two integers (y, x), or one for both.
-Result<std::vector<int64_t>> keras_pair(const nlohmann::json& value, int64_t fallback);
+Result<std::vector<int64_t>> keras_pair(const Json& value, int64_t fallback);
 /// A named activation after `in`; "linear" and null are none.
 Result<int> keras_activation(KerasImporter* importer, const std::string& name,
-                             const nlohmann::json& activation, int in);
+                             const Json& activation, int in);
 
 /// Every layer class with its importer, which stands among its kin in a file of this folder.
 /// "Layer" is the input of a sequence of layers, in Keras 1.

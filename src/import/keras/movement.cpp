@@ -9,8 +9,6 @@
 namespace dvnn::import {
 namespace {
 
-using nlohmann::json;
-
 Result<std::vector<int>> all_inputs(KerasImporter* importer, const KerasLayer& layer) {
   std::vector<int> values;
   for (const KerasTensor& tensor : layer.inputs) {
@@ -52,7 +50,7 @@ Result<KerasTensor> import_flatten(KerasImporter* importer, const KerasLayer& la
 namespace {
 
 Result<KerasTensor> merged(KerasImporter* importer, const KerasLayer& layer,
-                           const std::string& mode, const json& axis) {
+                           const std::string& mode, const Json& axis) {
   DVNN_ASSIGN(const auto values, all_inputs(importer, layer));
   GraphBuilder& b = importer->builder;
   const Shape shape = b.shape_of(values[0]);
@@ -99,7 +97,7 @@ Result<KerasTensor> import_merge(KerasImporter* importer, const KerasLayer& laye
 
 // Keras 1.
 Result<KerasTensor> import_merge_mode(KerasImporter* importer, const KerasLayer& layer) {
-  const json& mode = keras_option(layer.config, {"mode"});
+  const Json& mode = keras_option(layer.config, {"mode"});
   for (const char* known : {"sum", "concat", "mul", "ave", "max"}) {
     if (mode == known) {
       return merged(importer, layer, known, keras_option(layer.config, {"concat_axis"}));
@@ -111,18 +109,18 @@ Result<KerasTensor> import_merge_mode(KerasImporter* importer, const KerasLayer&
 Result<KerasTensor> import_zero_padding(KerasImporter* importer, const KerasLayer& layer) {
   DVNN_ASSIGN(const int in, importer->plain(layer, layer.inputs[0]));
   // One number, (y, x), or ((top, bottom), (left, right)); Keras 1: (y, x) or four.
-  const json& padding = keras_option(layer.config, {"padding"});
-  std::vector<json> sides = {1, 1};
+  const Json& padding = keras_option(layer.config, {"padding"});
+  std::vector<Json> sides = {1, 1};
   if (padding.is_array()) sides.assign(padding.begin(), padding.end());
   if (padding.is_number_integer()) sides = {padding, padding};
   std::vector<int64_t> p;
   if (sides.size() == 4) {
-    for (const json& side : sides) {
+    for (const Json& side : sides) {
       DVNN_ASSIGN(const auto pair, keras_pair(side, 0));
       p.push_back(pair[0]);
     }
   } else if (sides.size() == 2) {
-    for (const json& side : sides) {
+    for (const Json& side : sides) {
       DVNN_ASSIGN(const auto pair, keras_pair(side, 0));
       p.insert(p.end(), pair.begin(), pair.end());
     }
@@ -136,7 +134,7 @@ Result<KerasTensor> import_zero_padding(KerasImporter* importer, const KerasLaye
 Result<KerasTensor> import_up_sampling(KerasImporter* importer, const KerasLayer& layer) {
   DVNN_ASSIGN(const int in, importer->plain(layer, layer.inputs[0]));
   DVNN_ASSIGN(const auto size, keras_pair(keras_option(layer.config, {"size"}), 2));
-  const json& mode = keras_option(layer.config, {"interpolation"});
+  const Json& mode = keras_option(layer.config, {"interpolation"});
   if ((!mode.is_null() && mode != "nearest") || size[0] != size[1]) {
     return Error{ErrorCode::kUnsupported, "the device repeats pixels (nearest) by 2, 4, 8"};
   }
@@ -161,11 +159,11 @@ Result<KerasTensor> import_reshape(KerasImporter* importer, const KerasLayer& la
   KerasTensor flat = tensor;
   flat.flat = tensor.flat || shape.rank == 4;
   DVNN_ASSIGN(const int value, importer->plain(layer, flat));
-  const json& target = keras_option(layer.config, {"target_shape"});
+  const Json& target = keras_option(layer.config, {"target_shape"});
   std::vector<int64_t> dims = {1};
   int64_t known = 1;
   size_t open = 0;
-  for (const json& d : target) {
+  for (const Json& d : target) {
     const int64_t extent = d.is_number_integer() ? d.get<int64_t>() : 0;
     if (extent == -1 && open == 0) {
       open = dims.size();
@@ -184,9 +182,9 @@ Result<KerasTensor> import_reshape(KerasImporter* importer, const KerasLayer& la
 Result<KerasTensor> import_permute(KerasImporter* importer, const KerasLayer& layer) {
   DVNN_ASSIGN(const int in, importer->plain(layer, layer.inputs[0]));
   GraphBuilder& b = importer->builder;
-  const json& dims = keras_option(layer.config, {"dims"});
+  const Json& dims = keras_option(layer.config, {"dims"});
   std::vector<int64_t> order = {0};
-  for (const json& d : dims) order.push_back(d.is_number_integer() ? d.get<int64_t>() : -1);
+  for (const Json& d : dims) order.push_back(d.is_number_integer() ? d.get<int64_t>() : -1);
   if (b.shape_of(in).rank != 4) {
     DVNN_ASSIGN(const int out, b.permute(layer.name, in, order));
     return KerasTensor{out, false};

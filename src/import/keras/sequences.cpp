@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers over sequences (length, channels) are layers over pictures of one row.
+#include "base/json.h"
 #include "import/keras/layers.h"
-
-#include <nlohmann/json.hpp>
 
 namespace dvnn::import {
 namespace {
 
-using nlohmann::json;
-
 // A size over the length as (y, x), and lists of one number likewise.
-json row_of(const json& value) {
+Json row_of(const Json& value) {
   if (value.is_array() && value.size() == 1) return {1, value[0]};
   if (value.is_number_integer()) return {1, value};
   return value;
@@ -25,7 +22,7 @@ bool is_keras_1d(const std::string& class_name) {
 KerasLayer keras_1d_as_2d(const KerasLayer& layer) {
   KerasLayer row = layer;
   row.class_name.replace(row.class_name.find("1D"), 2, "2D");
-  json& config = row.config;
+  Json& config = row.config;
   // Names of Keras 1 and what they became.
   static constexpr const char* kSizes[][2] = {{"strides", "strides"},
                                               {"subsample_length", "strides"},
@@ -40,14 +37,14 @@ KerasLayer keras_1d_as_2d(const KerasLayer& layer) {
   if (!config.is_object()) return row;
   for (const auto& [old, name] : kSizes) {
     const auto it = config.find(old);
-    if (it != config.end() && !it->is_null()) config[name] = row_of(json(*it));
+    if (it != config.end() && !it->is_null()) config[name] = row_of(Json(*it));
   }
   if (row.class_name == "ZeroPadding2D") {  // one number for both ends, or one for each
-    const json padding = config.value("padding", json(1));
-    const json ends = padding.is_array() && padding.size() == 2   ? padding
-                      : padding.is_array() && padding.size() == 1 ? json({padding[0], padding[0]})
-                                                                  : json({padding, padding});
-    config["padding"] = json::array({json::array({0, 0}), ends});
+    const Json padding = config.value("padding", Json(1));
+    const Json ends = padding.is_array() && padding.size() == 2   ? padding
+                      : padding.is_array() && padding.size() == 1 ? Json({padding[0], padding[0]})
+                                                                  : Json({padding, padding});
+    config["padding"] = Json::array({Json::array({0, 0}), ends});
   }
   // (length, in, out) -> (1, length, in, out); Keras 1 has (length, 1, in, out).
   for (Hdf5Array& array : row.weights) {

@@ -4,9 +4,9 @@
 #include "import/onnx/operators.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/json.h"
 #include "base/nth.h"
 #include "import/onnx/ends.h"
 #include "import/onnx/expansions.h"

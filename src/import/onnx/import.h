@@ -93,7 +93,7 @@ class OnnxNode {
   const onnx::TensorProto* tensor(const char* attribute) const;
   const onnx::GraphProto* graph(const char* attribute) const;
   /// All attributes that are numbers, texts or lists of numbers.
-  nlohmann::json attributes() const;
+  Json attributes() const;
 
   OnnxImporter& importer() const { return *importer_; }
   GraphBuilder& builder() const { return importer_->builder; }

@@ -2,9 +2,9 @@
 // Operators that move, join and cut.
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/json.h"
 #include "base/nth.h"
 #include "import/given_inputs.h"
 #include "import/onnx/operators.h"

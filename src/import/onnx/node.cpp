@@ -2,7 +2,7 @@
 // An importer's view of the model: its numbers, and a node's inputs, attributes and results.
 #include "base/format.h"
 
-#include <nlohmann/json.hpp>
+#include "base/json.h"
 #include "import/onnx/import.h"
 
 namespace dvnn::import {
@@ -143,10 +143,10 @@ const onnx::GraphProto* OnnxNode::graph(const char* name) const {
   return a && a->has_g() ? &a->g() : nullptr;
 }
 
-nlohmann::json OnnxNode::attributes() const {
-  nlohmann::json all = nlohmann::json::object();
+Json OnnxNode::attributes() const {
+  Json all = Json::object();
   for (const onnx::AttributeProto& a : proto_.attribute()) {
-    nlohmann::json& value = all[printable(a.name())];
+    Json& value = all[printable(a.name())];
     if (a.has_f()) value = a.f();
     if (a.has_i()) value = a.i();
     if (a.has_s()) value = printable(a.s());

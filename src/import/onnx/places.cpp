@@ -2,9 +2,9 @@
 // Operators that read and write elements at places which other inputs name. All become Gather or
 // Scatter of rows: the places of rows are computed from the indices, which may be known or not.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/json.h"
 #include "base/nth.h"
 #include "import/onnx/operators.h"
 #include "import/onnx/windows.h"

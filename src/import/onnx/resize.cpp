@@ -2,9 +2,9 @@
 // Operators that sample pictures at other places.
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/json.h"
 #include "base/nth.h"
 #include "import/onnx/operators.h"
 
@@ -17,7 +17,7 @@ using Resize = layers::ResizeAttributes;
 Result<Resize> read_rule(const OnnxNode& node) {
   const bool late = node.type() == "Resize" && node.opset() >= 11;
   const std::string mode = node.text("mode", "nearest");
-  nlohmann::json rule;
+  Json rule;
   rule["mode"] = mode == "bilinear" ? "linear" : mode;
   std::string coordinates =
       late ? node.text("coordinate_transformation_mode", "half_pixel") : "asymmetric";

@@ -138,7 +138,7 @@ Result<BinaryOperation> parse_binary_operation(const std::string& name) {
   return parse_name<BinaryOperation>(name, kBinaryRows, "operation");
 }
 
-Result<BinaryAttributes> BinaryAttributes::parse(const nlohmann::json& params) {
+Result<BinaryAttributes> BinaryAttributes::parse(const Json& params) {
   JsonReader in(params, kName);
   const auto operation = parse_binary_operation(in.text("operation"));
   if (!operation.ok()) in.fail("operation", operation.error().message);
@@ -146,7 +146,7 @@ Result<BinaryAttributes> BinaryAttributes::parse(const nlohmann::json& params) {
   return BinaryAttributes{operation.value()};
 }
 
-nlohmann::json BinaryAttributes::to_json() const {
+Json BinaryAttributes::to_json() const {
   return {{"operation", row_of(operation).name}};
 }
 
@@ -162,12 +162,12 @@ LayerResult BinaryAttributes::create(Span<const TensorDesc> inputs,
       2, inputs, outputs, [function](auto operand) { return function(operand(0), operand(1)); });
 }
 
-Result<WhereAttributes> WhereAttributes::parse(const nlohmann::json&) {
+Result<WhereAttributes> WhereAttributes::parse(const Json&) {
   return WhereAttributes();
 }
 
-nlohmann::json WhereAttributes::to_json() const {
-  return nlohmann::json::object();
+Json WhereAttributes::to_json() const {
+  return Json::object();
 }
 
 DimsResult WhereAttributes::dims_after(Span<const Shape> inputs) const {

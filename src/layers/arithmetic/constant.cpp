@@ -19,7 +19,7 @@ class Constant final : public CpuLayer {
 
 }  // namespace
 
-Result<ConstantAttributes> ConstantAttributes::parse(const nlohmann::json& params) {
+Result<ConstantAttributes> ConstantAttributes::parse(const Json& params) {
   constexpr size_t kMaxValues = size_t{1} << 24;
   JsonReader in(params, kName);
   ConstantAttributes a;
@@ -28,7 +28,7 @@ Result<ConstantAttributes> ConstantAttributes::parse(const nlohmann::json& param
   return a;
 }
 
-nlohmann::json ConstantAttributes::to_json() const {
+Json ConstantAttributes::to_json() const {
   return {{"values", values}};
 }
 

@@ -235,7 +235,7 @@ class Elementwise final : public CpuLayer {
   bool chunked_ = false;  // and operands per channel repeat from pixel to pixel
 };
 
-Result<Step> parse_step(const nlohmann::json& json, size_t before) {
+Result<Step> parse_step(const Json& json, size_t before) {
   JsonReader in(json, "steps");
   Step step;
   const std::string name = in.text("function");
@@ -259,20 +259,20 @@ Result<Step> parse_step(const nlohmann::json& json, size_t before) {
   return step;
 }
 
-nlohmann::json to_json(const Step& step) {
+Json to_json(const Step& step) {
   if (step.combines) {
     return {{"function", nth(kOperationNames, step.operation)}, {"of", {step.x, step.y}}};
   }
-  nlohmann::json out = {{"function", nth(kCurveNames, step.curve)}, {"of", {step.x}}};
+  Json out = {{"function", nth(kCurveNames, step.curve)}, {"of", {step.x}}};
   if (step.a != 0) out["a"] = step.a;
   if (step.b != 0) out["b"] = step.b;
   return out;
 }
 
 // The elements of a list; at most `most`.
-Result<std::vector<const nlohmann::json*>> list_of(JsonReader* in, const char* name, size_t most) {
-  std::vector<const nlohmann::json*> items;
-  const nlohmann::json* list = in->member(name);
+Result<std::vector<const Json*>> list_of(JsonReader* in, const char* name, size_t most) {
+  std::vector<const Json*> items;
+  const Json* list = in->member(name);
   if (!list) return items;
   if (!list->is_array() || list->size() > most) {
     in->fail(name, format("must be a list of at most %zu", most));
@@ -285,13 +285,13 @@ Result<std::vector<const nlohmann::json*>> list_of(JsonReader* in, const char* n
 
 }  // namespace
 
-Result<ElementwiseAttributes> ElementwiseAttributes::parse(const nlohmann::json& params) {
+Result<ElementwiseAttributes> ElementwiseAttributes::parse(const Json& params) {
   JsonReader in(params, kName);
   ElementwiseAttributes a;
   a.inputs = static_cast<int>(in.integer("inputs", 1, kMostInputs));
   DVNN_ASSIGN(const auto lists, list_of(&in, "constants", ElementwiseAttributes::kMostConstants));
-  for (const nlohmann::json* list : lists) {
-    const nlohmann::json holder = {{"values", *list}};
+  for (const Json* list : lists) {
+    const Json holder = {{"values", *list}};
     JsonReader values(holder, "constants");
     a.constants.push_back(values.numbers("values", kMostChannels));
     DVNN_TRY(values.status());
@@ -303,15 +303,15 @@ Result<ElementwiseAttributes> ElementwiseAttributes::parse(const nlohmann::json&
     in.fail("steps", format("makes more than %zu values with inputs and constants", kMostValues));
   }
   DVNN_TRY(in.status());
-  for (const nlohmann::json* step : steps) {
+  for (const Json* step : steps) {
     DVNN_ASSIGN(Step parsed, parse_step(*step, values++));
     a.steps.push_back(parsed);
   }
   return a;
 }
 
-nlohmann::json ElementwiseAttributes::to_json() const {
-  nlohmann::json out = {{"inputs", inputs}, {"steps", nlohmann::json::array()}};
+Json ElementwiseAttributes::to_json() const {
+  Json out = {{"inputs", inputs}, {"steps", Json::array()}};
   if (!constants.empty()) out["constants"] = constants;
   for (const Step& step : steps) out["steps"].push_back(layers::to_json(step));
   return out;

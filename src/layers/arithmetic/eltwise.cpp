@@ -38,7 +38,7 @@ class Eltwise final : public CpuLayer {
 
 }  // namespace
 
-Result<EltwiseAttributes> EltwiseAttributes::parse(const nlohmann::json& params) {
+Result<EltwiseAttributes> EltwiseAttributes::parse(const Json& params) {
   JsonReader in(params, kName);
   EltwiseAttributes a;
   const auto operation =
@@ -50,8 +50,8 @@ Result<EltwiseAttributes> EltwiseAttributes::parse(const nlohmann::json& params)
   return a;
 }
 
-nlohmann::json EltwiseAttributes::to_json() const {
-  nlohmann::json out = {{"operation", nth(kEltwiseOperations, operation)}};
+Json EltwiseAttributes::to_json() const {
+  Json out = {{"operation", nth(kEltwiseOperations, operation)}};
   if (!coeff.empty()) out["coeff"] = coeff;
   return out;
 }

@@ -9,7 +9,7 @@
 
 namespace dvnn::layers {
 
-Result<LrnAttributes> LrnAttributes::parse(const nlohmann::json& params) {
+Result<LrnAttributes> LrnAttributes::parse(const Json& params) {
   constexpr int kMostChannels = 1 << 15;
   JsonReader in(params, kName);
   LrnAttributes a;
@@ -21,7 +21,7 @@ Result<LrnAttributes> LrnAttributes::parse(const nlohmann::json& params) {
   return a;
 }
 
-nlohmann::json LrnAttributes::to_json() const {
+Json LrnAttributes::to_json() const {
   return {{"size", size}, {"alpha", alpha}, {"beta", beta}, {"bias", bias}};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/share.h"
 #include "kernels/product.h"
 #include "kernels/transpose.h"
@@ -69,12 +69,12 @@ void multiply_all(const Product& p, const float* a, const float* b, float* to) {
 
 }  // namespace
 
-Result<MatMulAttributes> MatMulAttributes::parse(const nlohmann::json&) {
+Result<MatMulAttributes> MatMulAttributes::parse(const Json&) {
   return MatMulAttributes();
 }
 
-nlohmann::json MatMulAttributes::to_json() const {
-  return nlohmann::json::object();
+Json MatMulAttributes::to_json() const {
+  return Json::object();
 }
 
 DimsResult MatMulAttributes::dims_after(Span<const Shape> inputs) const {

@@ -88,7 +88,7 @@ class Normalize final : public CpuLayer {
 
 }  // namespace
 
-Result<NormalizeAttributes> NormalizeAttributes::parse(const nlohmann::json& params) {
+Result<NormalizeAttributes> NormalizeAttributes::parse(const Json& params) {
   constexpr size_t kMaxScales = 1 << 16;
   JsonReader in(params, kName);
   NormalizeAttributes a;
@@ -100,7 +100,7 @@ Result<NormalizeAttributes> NormalizeAttributes::parse(const nlohmann::json& par
   return a;
 }
 
-nlohmann::json NormalizeAttributes::to_json() const {
+Json NormalizeAttributes::to_json() const {
   return {{"across_spatial", across_spatial},
           {"channel_shared", channel_shared},
           {"eps", eps},

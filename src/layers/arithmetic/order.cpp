@@ -13,7 +13,7 @@
 
 namespace dvnn::layers {
 
-Result<TopKAttributes> TopKAttributes::parse(const nlohmann::json& params) {
+Result<TopKAttributes> TopKAttributes::parse(const Json& params) {
   JsonReader in(params, kName);
   TopKAttributes a;
   a.axis = static_cast<int>(in.integer("axis", 0, Shape::kMaxRank - 1, 0));
@@ -24,7 +24,7 @@ Result<TopKAttributes> TopKAttributes::parse(const nlohmann::json& params) {
   return a;
 }
 
-nlohmann::json TopKAttributes::to_json() const {
+Json TopKAttributes::to_json() const {
   return {{"axis", axis}, {"k", k}, {"smallest", smallest}, {"places", places}};
 }
 
@@ -69,7 +69,7 @@ LayerResult TopKAttributes::create(Span<const TensorDesc> inputs,
       });
 }
 
-Result<CumSumAttributes> CumSumAttributes::parse(const nlohmann::json& params) {
+Result<CumSumAttributes> CumSumAttributes::parse(const Json& params) {
   JsonReader in(params, kName);
   CumSumAttributes a;
   a.axis = static_cast<int>(in.integer("axis", 0, Shape::kMaxRank - 1, 0));
@@ -79,7 +79,7 @@ Result<CumSumAttributes> CumSumAttributes::parse(const nlohmann::json& params) {
   return a;
 }
 
-nlohmann::json CumSumAttributes::to_json() const {
+Json CumSumAttributes::to_json() const {
   return {{"axis", axis}, {"exclusive", exclusive}, {"reverse", reverse}};
 }
 

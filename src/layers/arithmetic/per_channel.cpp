@@ -84,7 +84,7 @@ Result<std::vector<float>> per_channel(std::vector<float> list, const char* name
 
 }  // namespace
 
-Result<PreluAttributes> PreluAttributes::parse(const nlohmann::json& params) {
+Result<PreluAttributes> PreluAttributes::parse(const Json& params) {
   JsonReader in(params, kName);
   PreluAttributes a;
   a.slope = in.numbers("slope", kMaxChannels);
@@ -92,7 +92,7 @@ Result<PreluAttributes> PreluAttributes::parse(const nlohmann::json& params) {
   return a;
 }
 
-nlohmann::json PreluAttributes::to_json() const {
+Json PreluAttributes::to_json() const {
   return {{"slope", slope}};
 }
 
@@ -117,7 +117,7 @@ LayerResult PreluAttributes::create(Span<const TensorDesc> inputs,
   return std::unique_ptr<CpuLayer>(new PerChannel(std::move(line), axis, inputs[0], outputs[0]));
 }
 
-Result<ScaleAttributes> ScaleAttributes::parse(const nlohmann::json& params) {
+Result<ScaleAttributes> ScaleAttributes::parse(const Json& params) {
   JsonReader in(params, kName);
   ScaleAttributes a;
   a.axis = parse_axis(&in);
@@ -127,8 +127,8 @@ Result<ScaleAttributes> ScaleAttributes::parse(const nlohmann::json& params) {
   return a;
 }
 
-nlohmann::json ScaleAttributes::to_json() const {
-  nlohmann::json out = nlohmann::json::object();
+Json ScaleAttributes::to_json() const {
+  Json out = Json::object();
   if (axis) out["axis"] = *axis;
   if (!scale.empty()) out["scale"] = scale;
   if (!bias.empty()) out["bias"] = bias;

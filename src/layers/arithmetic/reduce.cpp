@@ -168,7 +168,7 @@ Result<Reduction> parse_reduction(const std::string& name) {
   return parse_name<Reduction>(name, kReductions, "operation");
 }
 
-Result<ReduceAttributes> ReduceAttributes::parse(const nlohmann::json& params) {
+Result<ReduceAttributes> ReduceAttributes::parse(const Json& params) {
   JsonReader in(params, kName);
   ReduceAttributes a;
   const auto named = parse_reduction(in.text("operation"));
@@ -180,7 +180,7 @@ Result<ReduceAttributes> ReduceAttributes::parse(const nlohmann::json& params) {
   return a;
 }
 
-nlohmann::json ReduceAttributes::to_json() const {
+Json ReduceAttributes::to_json() const {
   return {{"operation", row_of(operation).name}, {"axes", axes}, {"keep", keep}};
 }
 
@@ -224,7 +224,7 @@ LayerResult ReduceAttributes::create(Span<const TensorDesc> inputs,
       });
 }
 
-Result<ArgReduceAttributes> ArgReduceAttributes::parse(const nlohmann::json& params) {
+Result<ArgReduceAttributes> ArgReduceAttributes::parse(const Json& params) {
   JsonReader in(params, kName);
   ArgReduceAttributes a;
   const std::string operation = in.text("operation");
@@ -237,7 +237,7 @@ Result<ArgReduceAttributes> ArgReduceAttributes::parse(const nlohmann::json& par
   return a;
 }
 
-nlohmann::json ArgReduceAttributes::to_json() const {
+Json ArgReduceAttributes::to_json() const {
   return {{"operation", smallest ? "min" : "max"}, {"axis", axis}, {"keep", keep}, {"last", last}};
 }
 
@@ -274,7 +274,7 @@ LayerResult ArgReduceAttributes::create(Span<const TensorDesc> inputs,
                           });
 }
 
-Result<StandardizeAttributes> StandardizeAttributes::parse(const nlohmann::json& params) {
+Result<StandardizeAttributes> StandardizeAttributes::parse(const Json& params) {
   JsonReader in(params, kName);
   StandardizeAttributes a;
   a.axes = in.integers("axes", 0, Shape::kMaxRank - 1, Shape::kMaxRank);
@@ -284,7 +284,7 @@ Result<StandardizeAttributes> StandardizeAttributes::parse(const nlohmann::json&
   return a;
 }
 
-nlohmann::json StandardizeAttributes::to_json() const {
+Json StandardizeAttributes::to_json() const {
   return {{"axes", axes}, {"epsilon", epsilon}, {"centre", centre}};
 }
 

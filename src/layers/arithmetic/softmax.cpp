@@ -42,7 +42,7 @@ class Softmax final : public CpuLayer {
 
 }  // namespace
 
-Result<SoftmaxAttributes> SoftmaxAttributes::parse(const nlohmann::json& params) {
+Result<SoftmaxAttributes> SoftmaxAttributes::parse(const Json& params) {
   JsonReader in(params, kName);
   SoftmaxAttributes a;
   a.axis = parse_axis(&in);
@@ -50,8 +50,8 @@ Result<SoftmaxAttributes> SoftmaxAttributes::parse(const nlohmann::json& params)
   return a;
 }
 
-nlohmann::json SoftmaxAttributes::to_json() const {
-  nlohmann::json out = nlohmann::json::object();
+Json SoftmaxAttributes::to_json() const {
+  Json out = Json::object();
   if (axis) out["axis"] = *axis;
   return out;
 }

@@ -173,7 +173,7 @@ Result<UnaryFunction> parse_unary_function(const std::string& name) {
   return parse_name<UnaryFunction>(name, kFunctions, "function");
 }
 
-Result<UnaryAttributes> UnaryAttributes::parse(const nlohmann::json& params) {
+Result<UnaryAttributes> UnaryAttributes::parse(const Json& params) {
   JsonReader in(params, kName);
   UnaryAttributes attributes;
   const auto function = parse_unary_function(in.text("function"));
@@ -191,9 +191,9 @@ Result<UnaryAttributes> UnaryAttributes::parse(const nlohmann::json& params) {
   return attributes;
 }
 
-nlohmann::json UnaryAttributes::to_json() const {
+Json UnaryAttributes::to_json() const {
   const NamedFunction& row = row_of(function);
-  nlohmann::json out = {{"function", row.name}};
+  Json out = {{"function", row.name}};
   if (row.a && a) out[row.a] = *a;
   if (row.b && b) out[row.b] = *b;
   return out;

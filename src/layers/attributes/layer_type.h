@@ -3,10 +3,10 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "base/span.h"
 #include "layers/cpu_layer.h"
@@ -19,11 +19,11 @@ using DimsResult = Result<std::vector<int64_t>>;
 
 // parse() checks each parameter by itself; dims_after() and create() check that the parameters fit
 // the shapes. to_json() writes what parse() reads.
-#define DVNN_LAYER_TYPE(Attributes, name)                        \
-  static constexpr const char* kName = name;                     \
-  static Result<Attributes> parse(const nlohmann::json& params); \
-  nlohmann::json to_json() const;                                \
-  DimsResult dims_after(Span<const Shape> inputs) const;         \
+#define DVNN_LAYER_TYPE(Attributes, name)                \
+  static constexpr const char* kName = name;             \
+  static Result<Attributes> parse(const Json& params);   \
+  Json to_json() const;                                  \
+  DimsResult dims_after(Span<const Shape> inputs) const; \
   LayerResult create(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs) const
 
 // A type whose layer is a function of whole tensors in floats (float_layer.h): its cost follows.

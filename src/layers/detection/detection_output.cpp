@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/json.h"
 #include "decode/ssd.h"
 #include "layers/factories.h"
 #include "layers/float_io.h"
@@ -62,12 +62,12 @@ class DetectionOutput final : public CpuLayer {
 
 }  // namespace
 
-Result<DetectionOutputAttributes> DetectionOutputAttributes::parse(const nlohmann::json& params) {
+Result<DetectionOutputAttributes> DetectionOutputAttributes::parse(const Json& params) {
   DVNN_ASSIGN(auto ssd, decode::parse_ssd_params(params, "the parameters"));
   return DetectionOutputAttributes{ssd};
 }
 
-nlohmann::json DetectionOutputAttributes::to_json() const {
+Json DetectionOutputAttributes::to_json() const {
   return decode::to_json(ssd);
 }
 

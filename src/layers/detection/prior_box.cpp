@@ -32,19 +32,18 @@ class PriorBox final : public CpuLayer {
 
 }  // namespace
 
-Result<PriorBoxAttributes> PriorBoxAttributes::parse(const nlohmann::json& params) {
+Result<PriorBoxAttributes> PriorBoxAttributes::parse(const Json& params) {
   PriorBoxAttributes a;
   a.grid_of_input = params.is_object() && params.contains("img_size") &&
                     !params.contains("layer_w") && !params.contains("layer_h");
-  nlohmann::json sized = params;
-  const JsonScope scope(&sized);
+  Json sized = params;
   if (a.grid_of_input) sized["layer_w"] = sized["layer_h"] = 1;
   DVNN_ASSIGN(a.prior, decode::parse_prior_box(sized));
   return a;
 }
 
-nlohmann::json PriorBoxAttributes::to_json() const {
-  nlohmann::json out = decode::to_json(prior);
+Json PriorBoxAttributes::to_json() const {
+  Json out = decode::to_json(prior);
   if (grid_of_input) out.erase("layer_w"), out.erase("layer_h");
   return out;
 }

@@ -37,7 +37,7 @@ int source_of(int64_t at, int64_t size, BorderMode mode) {
 
 }  // namespace
 
-Result<BorderAttributes> BorderAttributes::parse(const nlohmann::json& params) {
+Result<BorderAttributes> BorderAttributes::parse(const Json& params) {
   constexpr int64_t kMost = kMaxTensorElements;
   JsonReader in(params, kName);
   BorderAttributes a;
@@ -51,7 +51,7 @@ Result<BorderAttributes> BorderAttributes::parse(const nlohmann::json& params) {
   return a;
 }
 
-nlohmann::json BorderAttributes::to_json() const {
+Json BorderAttributes::to_json() const {
   return {
       {"before", before}, {"after", after}, {"mode", nth(kBorderModes, mode)}, {"value", value}};
 }

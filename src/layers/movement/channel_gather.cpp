@@ -105,7 +105,7 @@ bool is_chunked(const TensorDesc& desc) {
 
 }  // namespace
 
-Result<ChannelGatherAttributes> ChannelGatherAttributes::parse(const nlohmann::json& params) {
+Result<ChannelGatherAttributes> ChannelGatherAttributes::parse(const Json& params) {
   JsonReader in(params, kName);
   const auto inputs = in.integers("inputs", 0, 1023, kMostGathered);
   const auto channels = in.integers("channels", 0, 1 << 20, kMostGathered);
@@ -118,8 +118,8 @@ Result<ChannelGatherAttributes> ChannelGatherAttributes::parse(const nlohmann::j
   return a;
 }
 
-nlohmann::json ChannelGatherAttributes::to_json() const {
-  nlohmann::json out = {{"inputs", nlohmann::json::array()}, {"channels", nlohmann::json::array()}};
+Json ChannelGatherAttributes::to_json() const {
+  Json out = {{"inputs", Json::array()}, {"channels", Json::array()}};
   for (const Channel& c : channels) {
     out["inputs"].push_back(c.input);
     out["channels"].push_back(c.channel);

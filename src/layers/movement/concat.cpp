@@ -7,7 +7,7 @@
 
 namespace dvnn::layers {
 
-Result<ConcatAttributes> ConcatAttributes::parse(const nlohmann::json& params) {
+Result<ConcatAttributes> ConcatAttributes::parse(const Json& params) {
   JsonReader in(params, kName);
   ConcatAttributes a;
   a.axis = static_cast<int>(in.integer("axis", 0, Shape::kMaxRank - 1, 1));
@@ -15,7 +15,7 @@ Result<ConcatAttributes> ConcatAttributes::parse(const nlohmann::json& params) {
   return a;
 }
 
-nlohmann::json ConcatAttributes::to_json() const {
+Json ConcatAttributes::to_json() const {
   return {{"axis", axis}};
 }
 

@@ -12,7 +12,7 @@
 
 namespace dvnn::layers {
 
-Result<GatherAttributes> GatherAttributes::parse(const nlohmann::json& params) {
+Result<GatherAttributes> GatherAttributes::parse(const Json& params) {
   JsonReader in(params, kName);
   GatherAttributes a;
   a.axis = static_cast<int>(in.integer("axis", 0, Shape::kMaxRank - 1, 0));
@@ -20,7 +20,7 @@ Result<GatherAttributes> GatherAttributes::parse(const nlohmann::json& params) {
   return a;
 }
 
-nlohmann::json GatherAttributes::to_json() const {
+Json GatherAttributes::to_json() const {
   return {{"axis", axis}};
 }
 
@@ -60,7 +60,7 @@ LayerResult GatherAttributes::create(Span<const TensorDesc> inputs,
   });
 }
 
-Result<TileAttributes> TileAttributes::parse(const nlohmann::json& params) {
+Result<TileAttributes> TileAttributes::parse(const Json& params) {
   JsonReader in(params, kName);
   TileAttributes a;
   a.repeats = in.integers("repeats", 1, kMaxTensorElements, Shape::kMaxRank);
@@ -68,7 +68,7 @@ Result<TileAttributes> TileAttributes::parse(const nlohmann::json& params) {
   return a;
 }
 
-nlohmann::json TileAttributes::to_json() const {
+Json TileAttributes::to_json() const {
   return {{"repeats", repeats}};
 }
 

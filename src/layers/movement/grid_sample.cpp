@@ -105,7 +105,7 @@ float sample(const float* plane, const int* sizes, const Taps* taps, int axes) {
 
 }  // namespace
 
-Result<GridSampleAttributes> GridSampleAttributes::parse(const nlohmann::json& params) {
+Result<GridSampleAttributes> GridSampleAttributes::parse(const Json& params) {
   JsonReader in(params, kName);
   GridSampleAttributes a;
   const auto in_mode = parse_name<Mode>(in.text("mode", "linear"), kSampleModes, "mode");
@@ -119,7 +119,7 @@ Result<GridSampleAttributes> GridSampleAttributes::parse(const nlohmann::json& p
   return a;
 }
 
-nlohmann::json GridSampleAttributes::to_json() const {
+Json GridSampleAttributes::to_json() const {
   return {{"mode", nth(kSampleModes, mode)},
           {"padding", nth(kPaddings, padding)},
           {"align_corners", align_corners}};

@@ -6,7 +6,7 @@
 
 namespace dvnn::layers {
 
-Result<PermuteAttributes> PermuteAttributes::parse(const nlohmann::json& params) {
+Result<PermuteAttributes> PermuteAttributes::parse(const Json& params) {
   JsonReader in(params, kName);
   PermuteAttributes a;
   a.order = in.integers("order", 0, Shape::kMaxRank - 1, Shape::kMaxRank);
@@ -14,7 +14,7 @@ Result<PermuteAttributes> PermuteAttributes::parse(const nlohmann::json& params)
   return a;
 }
 
-nlohmann::json PermuteAttributes::to_json() const {
+Json PermuteAttributes::to_json() const {
   return {{"order", order}};
 }
 

@@ -32,7 +32,7 @@ bool is_row_major(const TensorDesc& desc) {
 
 }  // namespace
 
-Result<ReshapeAttributes> ReshapeAttributes::parse(const nlohmann::json& params) {
+Result<ReshapeAttributes> ReshapeAttributes::parse(const Json& params) {
   JsonReader in(params, kName);
   ReshapeAttributes a;
   a.dims = in.integers("dims", -1, 1 << 28, Shape::kMaxRank);
@@ -40,7 +40,7 @@ Result<ReshapeAttributes> ReshapeAttributes::parse(const nlohmann::json& params)
   return a;
 }
 
-nlohmann::json ReshapeAttributes::to_json() const {
+Json ReshapeAttributes::to_json() const {
   return {{"dims", dims}};
 }
 

@@ -218,7 +218,7 @@ Result<std::vector<AxisRule>> rules_of(const ResizeAttributes& a, const Shape& s
 
 }  // namespace
 
-Result<ResizeAttributes> ResizeAttributes::parse(const nlohmann::json& params) {
+Result<ResizeAttributes> ResizeAttributes::parse(const Json& params) {
   JsonReader in(params, kName);
   ResizeAttributes a;
   const auto in_mode = parse_name<ResizeMode>(in.text("mode"), kResizeModes, "mode");
@@ -246,9 +246,8 @@ Result<ResizeAttributes> ResizeAttributes::parse(const nlohmann::json& params) {
   return a;
 }
 
-nlohmann::json ResizeAttributes::to_json() const {
-  nlohmann::json out = {{"mode", nth(kResizeModes, mode)},
-                        {"coordinates", nth(kCoordinates, coordinates)}};
+Json ResizeAttributes::to_json() const {
+  Json out = {{"mode", nth(kResizeModes, mode)}, {"coordinates", nth(kCoordinates, coordinates)}};
   if (mode == ResizeMode::kNearest) out["rounding"] = nth(kRoundings, rounding);
   if (mode == ResizeMode::kCubic) out["cubic_a"] = cubic_a;
   if (exclude_outside) out["exclude_outside"] = true;

@@ -37,7 +37,7 @@ void combine(Scattered operation, const float* update, size_t count, float* at) 
 
 }  // namespace
 
-Result<ScatterAttributes> ScatterAttributes::parse(const nlohmann::json& params) {
+Result<ScatterAttributes> ScatterAttributes::parse(const Json& params) {
   JsonReader in(params, kName);
   ScatterAttributes a;
   const auto operation =
@@ -48,7 +48,7 @@ Result<ScatterAttributes> ScatterAttributes::parse(const nlohmann::json& params)
   return a;
 }
 
-nlohmann::json ScatterAttributes::to_json() const {
+Json ScatterAttributes::to_json() const {
   return {{"operation", nth(kScatteredNames, operation)}};
 }
 

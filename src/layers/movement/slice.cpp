@@ -7,7 +7,7 @@
 
 namespace dvnn::layers {
 
-Result<SliceAttributes> SliceAttributes::parse(const nlohmann::json& params) {
+Result<SliceAttributes> SliceAttributes::parse(const Json& params) {
   constexpr int kMost = 1 << 28;
   JsonReader in(params, kName);
   SliceAttributes a;
@@ -18,8 +18,8 @@ Result<SliceAttributes> SliceAttributes::parse(const nlohmann::json& params) {
   return a;
 }
 
-nlohmann::json SliceAttributes::to_json() const {
-  nlohmann::json out = {{"begin", begin}, {"step", step}};
+Json SliceAttributes::to_json() const {
+  Json out = {{"begin", begin}, {"step", step}};
   if (!count.empty()) out["count"] = count;
   return out;
 }
@@ -69,7 +69,7 @@ LayerResult SliceAttributes::create(Span<const TensorDesc> inputs,
   return make_move_layer(inputs[0], outputs[0], part);
 }
 
-Result<PadAttributes> PadAttributes::parse(const nlohmann::json& params) {
+Result<PadAttributes> PadAttributes::parse(const Json& params) {
   constexpr int kMost = 1 << 15;
   JsonReader in(params, kName);
   auto side = [&](const char* name) { return static_cast<int>(in.integer(name, 0, kMost, 0)); };
@@ -82,7 +82,7 @@ Result<PadAttributes> PadAttributes::parse(const nlohmann::json& params) {
   return a;
 }
 
-nlohmann::json PadAttributes::to_json() const {
+Json PadAttributes::to_json() const {
   return {{"left", left}, {"right", right}, {"top", top}, {"bottom", bottom}};
 }
 

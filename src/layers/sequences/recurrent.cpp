@@ -189,15 +189,15 @@ bool fits(const RecurrentAttributes& layer, Span<const Shape> in, Sizes* sizes) 
 
 }  // namespace
 
-Result<RecurrentAttributes> RecurrentAttributes::parse(const nlohmann::json& params) {
+Result<RecurrentAttributes> RecurrentAttributes::parse(const Json& params) {
   JsonReader in(params, kName);
   RecurrentAttributes a;
   const auto kind = parse_name<Kind>(in.text("kind", kKinds[2]), kKinds, "kind");
   if (!kind.ok()) in.fail("kind", kind.error().message);
-  const nlohmann::json* functions = in.member("activations");
+  const Json* functions = in.member("activations");
   if (functions && functions->is_array() && functions->size() == a.activations.size()) {
     for (size_t i = 0; i < a.activations.size(); ++i) {
-      const nlohmann::json& name = (*functions)[i];
+      const Json& name = (*functions)[i];
       const auto function = parse_name<CellFunction>(
           name.is_string() ? name.get<std::string>() : "", kCellFunctions, "activations");
       if (!function.ok()) in.fail("activations", function.error().message);
@@ -216,8 +216,8 @@ Result<RecurrentAttributes> RecurrentAttributes::parse(const nlohmann::json& par
   return a;
 }
 
-nlohmann::json RecurrentAttributes::to_json() const {
-  nlohmann::json names = nlohmann::json::array();
+Json RecurrentAttributes::to_json() const {
+  Json names = Json::array();
   for (const CellFunction function : activations) {
     names.push_back(nth(kCellFunctions, function));
   }

@@ -130,7 +130,7 @@ void convolve(const ConvolutionParams& params, const float* weights, const float
   });
 }
 
-Result<ConvolutionAttributes> ConvolutionAttributes::parse(const nlohmann::json& params) {
+Result<ConvolutionAttributes> ConvolutionAttributes::parse(const Json& params) {
   constexpr int kMaxKernel = 1024, kMaxStep = 65535;
   constexpr size_t kMaxWeights = size_t{1} << 24;
   JsonReader in(params, kName);
@@ -155,7 +155,7 @@ Result<ConvolutionAttributes> ConvolutionAttributes::parse(const nlohmann::json&
   return a;
 }
 
-nlohmann::json ConvolutionAttributes::to_json() const {
+Json ConvolutionAttributes::to_json() const {
   return {{"kernel_w", params.kernel_x},
           {"kernel_h", params.kernel_y},
           {"stride_w", params.stride_x},

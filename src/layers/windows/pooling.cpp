@@ -107,7 +107,7 @@ class Pooling final : public CpuLayer {
 
 }  // namespace
 
-Result<PoolingAttributes> PoolingAttributes::parse(const nlohmann::json& params) {
+Result<PoolingAttributes> PoolingAttributes::parse(const Json& params) {
   constexpr int kMax = 65535;
   JsonReader in(params, kName);
   PoolingAttributes a;
@@ -129,15 +129,15 @@ Result<PoolingAttributes> PoolingAttributes::parse(const nlohmann::json& params)
   return a;
 }
 
-nlohmann::json PoolingAttributes::to_json() const {
-  nlohmann::json out = {{"method", average ? "average" : "max"},
-                        {"kernel_w", x.kernel},
-                        {"kernel_h", y.kernel},
-                        {"stride_w", x.stride},
-                        {"stride_h", y.stride},
-                        {"pad_w", x.pad},
-                        {"pad_h", y.pad},
-                        {"counts_pads", counts_pads}};
+Json PoolingAttributes::to_json() const {
+  Json out = {{"method", average ? "average" : "max"},
+              {"kernel_w", x.kernel},
+              {"kernel_h", y.kernel},
+              {"stride_w", x.stride},
+              {"stride_h", y.stride},
+              {"pad_w", x.pad},
+              {"pad_h", y.pad},
+              {"counts_pads", counts_pads}};
   if (global) out["global"] = true;
   return out;
 }

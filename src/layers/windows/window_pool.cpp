@@ -118,7 +118,7 @@ class Pool {
 
 }  // namespace
 
-Result<WindowPoolAttributes> WindowPoolAttributes::parse(const nlohmann::json& params) {
+Result<WindowPoolAttributes> WindowPoolAttributes::parse(const Json& params) {
   constexpr int kMost = 65535;
   JsonReader in(params, kName);
   WindowPoolAttributes a;
@@ -141,13 +141,13 @@ Result<WindowPoolAttributes> WindowPoolAttributes::parse(const nlohmann::json& p
   return a;
 }
 
-nlohmann::json WindowPoolAttributes::to_json() const {
-  nlohmann::json out = {{"operation", nth(kPoolOperations, operation)},
-                        {"kernel", kernel},
-                        {"stride", stride},
-                        {"dilation", dilation},
-                        {"before", before},
-                        {"after", after}};
+Json WindowPoolAttributes::to_json() const {
+  Json out = {{"operation", nth(kPoolOperations, operation)},
+              {"kernel", kernel},
+              {"stride", stride},
+              {"dilation", dilation},
+              {"before", before},
+              {"after", after}};
   if (ceil) out["ceil"] = true;
   if (counts_pads) out["counts_pads"] = true;
   if (column_major) out["column_major"] = true;

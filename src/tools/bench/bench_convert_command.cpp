@@ -3,11 +3,11 @@
 // without computation.
 #include <cstdio>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <opencv2/imgproc.hpp>
 #include <random>
 
 #include "base/format.h"
+#include "base/json.h"
 #include "base/nth.h"
 #include "image/converter.h"
 #include "tools/bench/plot.h"
@@ -192,14 +192,14 @@ int bench_convert_command(int argc, char** argv) {
     const Figures& f = measured.value();
     plot.panels.front().rows.push_back({c.name, {f.ours, f.chain, f.stream}});
     if (json) {
-      const nlohmann::ordered_json out = {{"frame", c.name},
-                                          {"ours_ms", f.ours},
-                                          {"peer", std::string("OpenCV ") + CV_VERSION},
-                                          {"peer_ms", f.chain},
-                                          {"memory_ms", f.stream},
-                                          {"ratio", f.chain / f.ours},
-                                          {"of_memory", f.ours / f.stream}};
-      std::printf("%s\n", out.dump().c_str());
+      const Json out = {{"frame", c.name},
+                        {"ours_ms", f.ours},
+                        {"peer", std::string("OpenCV ") + CV_VERSION},
+                        {"peer_ms", f.chain},
+                        {"memory_ms", f.stream},
+                        {"ratio", f.chain / f.ours},
+                        {"of_memory", f.ours / f.stream}};
+      std::printf("%s\n", out.dump_as_given().c_str());
     } else {
       std::printf("%-16s %10.3f %10.3f %10.3f %14.2f %14.2f\n", c.name, f.ours, f.chain, f.stream,
                   f.chain / f.ours, f.ours / f.stream);

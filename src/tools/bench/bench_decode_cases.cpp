@@ -3,16 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "tools/bench/bench_decode_plain.h"
 
 namespace dvnn::tools {
 namespace {
 
-using nlohmann::json;
-
-const json kImage = {640, 640};
+const Json kImage = {640, 640};
 
 DecodeCase grid_case() {
   PlainBoxes plain{85, 5, 80, false, true};
@@ -76,7 +74,7 @@ DecodeCase rows_case() {
   };
   return {"detection-output",
           "detection-output",
-          json::object(),
+          Json::object(),
           {{"o", {1, 1, 200, 7}, 0, 0.3f, row}},
           plain_rows};
 }
@@ -97,7 +95,7 @@ DecodeCase centres_case() {
 
 DecodeCase segmentation_case() {
   return {
-      "segmentation", "segmentation", json::object(), {{"o", {1, 19, 256, 512}, 0, 1}}, plain_map};
+      "segmentation", "segmentation", Json::object(), {{"o", {1, 19, 256, 512}, 0, 1}}, plain_map};
 }
 
 DecodeCase heatmaps_case() {
@@ -136,13 +134,13 @@ DecodeCase text_case() {
   };
   return {"db (PaddleOCR)",
           "db",
-          json::object(),
+          Json::object(),
           {{"o", {1, 1, 640, 640}, 0, 1, bar}},
           PlainRegions{640, 640, 0.3f}};
 }
 
 DecodeCase line_case() {
-  json alphabet = json::array();
+  Json alphabet = Json::array();
   for (int i = 0; i < 6624; ++i) alphabet.push_back("a");
   return {"ctc (PaddleOCR)",
           "ctc",
@@ -157,7 +155,7 @@ std::vector<DecodeCase> whole_cases() {
            {{"softmax", true}},
            {{"o", {1, 1000}, 0, 3}},
            plain_classes},
-          {"embedding", "embedding", json::object(), {{"o", {1, 512}, 0, 1}}, plain_embedding},
+          {"embedding", "embedding", Json::object(), {{"o", {1, 512}, 0, 1}}, plain_embedding},
           {"number (age)",
            "number",
            {{"names", {"age"}}, {"expectation", true}, {"score", "softmax"}},

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "decode/decoder.h"
 
 namespace dvnn::tools {
@@ -27,7 +27,7 @@ using PlainOutputs = std::vector<std::vector<float>>;
 struct DecodeCase {
   const char* name;
   const char* decoder;
-  nlohmann::json params;
+  Json params;
   std::vector<BenchOutput> outputs;
   /// Finds objects as one writes it down at first: all numbers are transformed, every score is
   /// compared, boxes are suppressed in pairs. It returns how many there are.

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <random>
 
 #include "base/format.h"
+#include "base/json.h"
 #include "decode/decoder.h"
 #include "kernels/suppression.h"
 #include "tools/bench/bench_decode_cases.h"

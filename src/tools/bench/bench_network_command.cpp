@@ -4,12 +4,12 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <opencv2/core.hpp>
 #include <random>
 #include <thread>
 
 #include "base/format.h"
+#include "base/json.h"
 #include "plan/graph.h"
 #include "tools/bench/network_peers.h"
 #include "tools/bench/plot.h"
@@ -55,8 +55,8 @@ class StepTimes {
   void add(Span<const int64_t> ns) {
     for (size_t i = 0; i < ns.size(); ++i) ms_[i].push_back(static_cast<double>(ns[i]) / 1e6);
   }
-  nlohmann::ordered_json to_json() const {
-    nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  Json to_json() const {
+    Json out = Json::array();
     for (size_t i = 0; i < ms_.size(); ++i) {
       out.push_back({{"name", model_.steps[i].name}, {"ms", median(ms_[i])}});
     }
@@ -163,19 +163,19 @@ int run_bench(Session* session, const std::string& network,
   if (options.layers) plot.panels.push_back(step_times.to_panel());
   if (Status s = write_plot(options.plot, plot); !s.ok()) return fail(s.error());
   if (options.json) {
-    nlohmann::ordered_json out = {{"network", base_name(network)},
-                                  {"threads", options.threads},
-                                  {"iterations", options.iterations},
-                                  {"device_ms", ours},
-                                  {"device_commands_ms", median(on_device_ms)},
-                                  {"cpu_layers_ms", median(on_cpu_ms)}};
+    Json out = {{"network", base_name(network)},
+                {"threads", options.threads},
+                {"iterations", options.iterations},
+                {"device_ms", ours},
+                {"device_commands_ms", median(on_device_ms)},
+                {"cpu_layers_ms", median(on_cpu_ms)}};
     if (peer) {
       out["peer"] = peer->name();
       out["peer_ms"] = theirs;
       out["ratio"] = theirs / ours;
     }
     if (options.layers) out["layers"] = step_times.to_json();
-    std::printf("%s\n", out.dump().c_str());
+    std::printf("%s\n", out.dump_as_given().c_str());
     return 0;
   }
   std::printf("%s, %d thread%s, median of %d runs\n", base_name(network).c_str(), options.threads,

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <opencv2/core.hpp>
 
 #include "base/format.h"
+#include "base/json.h"
 #include "kernels/suppression.h"
 #include "layers/attributes.h"
 #include "plan/reference.h"
@@ -110,7 +110,7 @@ class Comparison {
       outputs.push_back({model_.outputs[i].name, desc_of(i)});
     }
     DVNN_ASSIGN(reference_decoder_,
-                create_decoder(model_.decoder.name, *model_.decoder.params, outputs, decoders));
+                create_decoder(model_.decoder.name, model_.decoder.params, outputs, decoders));
     return {};
   }
 

@@ -88,7 +88,7 @@ Result<network::Model> replan_file(const std::string& path,
     const Shape& input = model.tensor(model.input.tensor).desc.shape;
     if (input.rank == 4) {
       decode::set_input_size(options.decoder, {double(input.w()), double(input.h())},
-                             &*model.decoder.params);
+                             &model.decoder.params);
     }
     const auto decoder = network::create_decoder(model, options.decoder_library.get());
     if (!decoder.ok()) return decoder.error().within("'" + path + "'");
@@ -329,7 +329,7 @@ int convert_command(int argc, char** argv) {
 #endif
   if (!outputs.report.empty()) {
     const auto json = report_to_json(model.value(), report, accuracy);
-    const std::string text = json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
+    const std::string text = json.dump(1);
     if (Status s = write_text(outputs.report, text + "\n"); !s.ok()) return fail(s.error());
   }
   return 0;

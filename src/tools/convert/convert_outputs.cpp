@@ -5,8 +5,8 @@
 #include <glib/gstdio.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "emit/emit_cpp.h"
 #include "layers/attributes.h"
 #include "network/dvn_file.h"
@@ -54,8 +54,8 @@ Status write_outputs(const ConvertOutputs& outputs, const network::Model& model)
   if (!outputs.cpp_folder.empty()) DVNN_TRY(write_cpp(model, outputs.cpp_folder));
   if (!outputs.dot.empty()) DVNN_TRY(write_text(outputs.dot, dot_of(model)));
   if (!outputs.json.empty()) {
-    const nlohmann::json json = network::model_to_json(model);
-    const std::string text = json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
+    const Json json = network::model_to_json(model);
+    const std::string text = json.dump(1);
     DVNN_TRY(write_text(outputs.json, text + "\n"));
   }
   if (!outputs.svg.empty()) {

@@ -93,12 +93,12 @@ Status fill_picture(const ConvertTexts& texts, InputSpec* picture) {
 
 // The file keeps the library's name alone: where it lies is another matter on another machine.
 Status take_decoder_library(const std::string& path, convert::ConvertOptions* options) {
-  if (options->decoder.empty() || !options->decoder_params->is_object()) {
+  if (options->decoder.empty() || !options->decoder_params.is_object()) {
     return Error{ErrorCode::kInvalidArgument,
                  "--decoder-library '" + path + "' goes with --decoder, the name of one in it"};
   }
   DVNN_ASSIGN(options->decoder_library, decode::CustomDecoders::open(path));
-  (*options->decoder_params)["library"] = base_name(path);
+  options->decoder_params["library"] = base_name(path);
   return {};
 }
 
@@ -115,14 +115,13 @@ Status fill_options(const ConvertTexts& texts, convert::ConvertOptions* options)
   }
   if (texts.decoder.given()) {
     options->decoder = texts.decoder.text();
-    options->decoder_params = nlohmann::json::object();
+    options->decoder_params = Json::object();
   }
   if (texts.params.given()) {
     DVNN_ASSIGN(const std::string json, json_argument(texts.params.text()));
-    DVNN_ASSIGN(nlohmann::json params, parse_json(json, "--decoder-params"));
+    DVNN_ASSIGN(Json params, parse_json(json, "--decoder-params"));
     // Options of the command line change a preset's parameters one by one.
-    options->decoder_params->merge_patch(params);
-    take_apart(&params);
+    options->decoder_params.merge_patch(params);
   }
   if (texts.decoder_library.given()) {
     DVNN_TRY(take_decoder_library(texts.decoder_library.text(), options));

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/convert/report.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "tools/step_text.h"
 
 namespace dvnn::tools {
 
-using nlohmann::json;
-
 namespace {
 
-json accuracy_to_json(const Accuracy& accuracy) {
-  json outputs = json::array();
+Json accuracy_to_json(const Accuracy& accuracy) {
+  Json outputs = Json::array();
   for (const Accuracy::Output& o : accuracy.outputs) {
     if (o.rows_of_boxes) {
       outputs.push_back({{"name", o.name}, {"compared_as", "boxes"}});
@@ -21,7 +18,7 @@ json accuracy_to_json(const Accuracy& accuracy) {
     outputs.push_back(
         {{"name", o.name}, {"worst", o.worst}, {"largest", o.largest}, {"cosine", o.cosine}});
   }
-  json out = {{"pictures", accuracy.pictures}, {"outputs", outputs}};
+  Json out = {{"pictures", accuracy.pictures}, {"outputs", outputs}};
   if (!accuracy.compared.empty()) {
     out["agreement"] = {
         {"of", accuracy.compared}, {"agreeing", accuracy.agreeing}, {"out_of", accuracy.out_of}};
@@ -35,13 +32,13 @@ json accuracy_to_json(const Accuracy& accuracy) {
 
 }  // namespace
 
-json report_to_json(const network::Model& model, const convert::Report& report,
+Json report_to_json(const network::Model& model, const convert::Report& report,
                     const Accuracy& accuracy) {
-  json steps = json::array();
+  Json steps = Json::array();
   int64_t macs = 0;
   size_t next = 0;  // of the model's steps: notes on layers that take none lie between
   for (const plan::StepNote& note : report.steps) {
-    json entry = {{"where", note.where}, {"why", note.why}, {"layers", note.layers}};
+    Json entry = {{"where", note.where}, {"why", note.why}, {"layers", note.layers}};
     if (note.where != "in place") {
       const network::Step& step = model.steps[next++];
       macs += network::step_macs(step);
@@ -51,7 +48,7 @@ json report_to_json(const network::Model& model, const convert::Report& report,
     }
     steps.push_back(std::move(entry));
   }
-  json out = {{"network", model.name},
+  Json out = {{"network", model.name},
               {"source", model.source},
               {"macs", macs},
               {"weight_bytes", model.weights.size()},

@@ -2,8 +2,7 @@
 // Reports what `dvnet convert` decided, as JSON.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "base/json.h"
 #include "convert/convert.h"
 #include "tools/convert/accuracy.h"
 
@@ -11,7 +10,7 @@ namespace dvnn::tools {
 
 /// Steps with where, why, MACs and weights, totals, bytes of I/O with and without re-use, and what
 /// `accuracy` says, if it is of any picture.
-nlohmann::json report_to_json(const network::Model& model, const convert::Report& report,
-                              const Accuracy& accuracy);
+Json report_to_json(const network::Model& model, const convert::Report& report,
+                    const Accuracy& accuracy);
 
 }  // namespace dvnn::tools

@@ -2,11 +2,10 @@
 #include "tools/doctor/finding.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+
+#include "base/json.h"
 
 namespace dvnn::tools {
-
-using nlohmann::ordered_json;
 
 const char* to_string(Level level) {
   switch (level) {
@@ -20,8 +19,8 @@ const char* to_string(Level level) {
   return "failure";
 }
 
-ordered_json findings_to_json(const Findings& findings) {
-  ordered_json list = ordered_json::array();
+Json findings_to_json(const Findings& findings) {
+  Json list = Json::array();
   for (const Finding& finding : findings) {
     list.push_back({{"level", to_string(finding.level)},
                     {"topic", finding.topic},
@@ -33,9 +32,9 @@ ordered_json findings_to_json(const Findings& findings) {
 
 Findings findings_from_json(const std::string& text) {
   Findings findings;
-  const auto list = nlohmann::json::parse(text, nullptr, false);
-  if (!list.is_array()) return findings;
-  for (const auto& item : list) {
+  const auto list = parse_json(text, "the findings");
+  if (!list.ok() || !list.value().is_array()) return findings;
+  for (const Json& item : list.value()) {
     if (!item.is_object()) continue;
     Finding finding;
     const std::string level = item.value("level", "");

@@ -2,9 +2,10 @@
 // The findings of `dvnet doctor`: one line each, and what to do about it.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
+
+#include "base/json.h"
 
 namespace dvnn::tools {
 
@@ -24,7 +25,7 @@ struct Finding {
 using Findings = std::vector<Finding>;
 
 const char* to_string(Level level);
-nlohmann::ordered_json findings_to_json(const Findings& findings);
+Json findings_to_json(const Findings& findings);
 /// The inverse, for the output of a probe; entries that are no findings are left out.
 Findings findings_from_json(const std::string& text);
 /// Returns whether no finding is a failure.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/page/page.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "tools/page/page_text.h"
 
 namespace dvnn::tools {
@@ -23,8 +22,7 @@ void put(const std::string& mark, const std::string& text, std::string* page) {
 }  // namespace
 
 std::string page_of(const network::Model& model, const PageFacts& facts) {
-  const std::string data =
-      page_data(model, facts).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  const std::string data = page_data(model, facts).dump_as_given(-1, true);
   std::string page = kPageHtml;
   put("<!--style-->", std::string("<style>\n") + kPageStyle + "</style>", &page);
   std::string script;

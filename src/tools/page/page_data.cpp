@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/json.h"
 #include "base/nth.h"
 #include "plan/plan.h"
 #include "tools/page/weight_ranges.h"
@@ -18,9 +18,7 @@ namespace {
 using network::Model;
 using network::Step;
 using network::StepKind;
-using nlohmann::ordered_json;
-
-ordered_json tensor_json(const Model& model, int index) {
+Json tensor_json(const Model& model, int index) {
   const network::TensorInfo& tensor = model.tensor(index);
   return {{"shape", tensor.desc.shape.to_string()},
           {"type", to_string(tensor.desc.type)},
@@ -28,9 +26,9 @@ ordered_json tensor_json(const Model& model, int index) {
           {"bytes", tensor.desc.bytes()}};
 }
 
-ordered_json input_json(const Model& model) {
+Json input_json(const Model& model) {
   const InputSpec& picture = model.input.picture;
-  ordered_json input = tensor_json(model, model.input.tensor);
+  Json input = tensor_json(model, model.input.tensor);
   input["order"] = to_string(picture.order);
   input["mean"] = picture.mean;
   input["scale"] = picture.scale;
@@ -80,8 +78,8 @@ std::vector<Life> lives_of(const Model& model, const std::vector<std::vector<int
   return lives;
 }
 
-ordered_json memory_json(const Model& model, const std::vector<std::vector<int>>& sources) {
-  ordered_json blocks = ordered_json::array();
+Json memory_json(const Model& model, const std::vector<std::vector<int>>& sources) {
+  Json blocks = Json::array();
   for (const Life& life : lives_of(model, sources)) {
     const network::TensorInfo& tensor = model.tensor(life.tensor);
     if (tensor.storage != network::Storage::kIo) continue;
@@ -95,7 +93,7 @@ ordered_json memory_json(const Model& model, const std::vector<std::vector<int>>
   return blocks;
 }
 
-ordered_json range_json(const WeightRange& range) {
+Json range_json(const WeightRange& range) {
   return {{"least", range.least},       {"most", range.most},   {"rms", range.rms},
           {"bias", range.largest_bias}, {"zeros", range.zeros}, {"bits", range.quantised ? 8 : 16}};
 }
@@ -106,10 +104,10 @@ class Warnings {
   void add(const char* grave, const std::string& text) {
     list_.push_back({{"grave", grave}, {"text", text}});
   }
-  ordered_json take() { return std::move(list_); }
+  Json take() { return std::move(list_); }
 
  private:
-  ordered_json list_ = ordered_json::array();
+  Json list_ = Json::array();
 };
 
 void warn_of_use(const Model& model, const PageFacts& facts, Warnings* warnings) {
@@ -161,7 +159,7 @@ void warn_of_places(const Model& model, Warnings* warnings) {
 
 }  // namespace
 
-ordered_json page_data(const Model& model, const PageFacts& facts) {
+Json page_data(const Model& model, const PageFacts& facts) {
   const auto sources = step_sources(model);
   const auto notes = plan::explain(model);
   Warnings warnings;
@@ -174,20 +172,20 @@ ordered_json page_data(const Model& model, const PageFacts& facts) {
   } else if (!notes.ok()) {
     warnings.add("note", "Why steps run where they do is not known: " + notes.error().message);
   }
-  ordered_json steps = ordered_json::array();
+  Json steps = Json::array();
   double us = 0;
   int64_t macs = 0;
   for (size_t i = 0; i < model.steps.size(); ++i) {
     const Step& step = model.steps[i];
     const bool on_device = step.kind == StepKind::kDevice;
-    ordered_json entry = {{"name", step.name},
-                          {"does", describe(step)},
-                          {"where", on_device ? "device" : "CPU"},
-                          {"layers", step.layers},
-                          {"from", sources[i]},
-                          {"macs", network::step_macs(step)},
-                          {"inputs", ordered_json::array()},
-                          {"outputs", ordered_json::array()}};
+    Json entry = {{"name", step.name},
+                  {"does", describe(step)},
+                  {"where", on_device ? "device" : "CPU"},
+                  {"layers", step.layers},
+                  {"from", sources[i]},
+                  {"macs", network::step_macs(step)},
+                  {"inputs", Json::array()},
+                  {"outputs", Json::array()}};
     for (const int in : step.inputs) entry["inputs"].push_back(tensor_json(model, in));
     for (const int out : step.outputs) entry["outputs"].push_back(tensor_json(model, out));
     if (notes.ok()) {
@@ -208,9 +206,9 @@ ordered_json page_data(const Model& model, const PageFacts& facts) {
     macs += network::step_macs(step);
     steps.push_back(std::move(entry));
   }
-  ordered_json outputs = ordered_json::array();
+  Json outputs = Json::array();
   for (const auto& output : model.outputs) {
-    ordered_json entry = {{"name", output.name}};
+    Json entry = {{"name", output.name}};
     entry.update(tensor_json(model, output.tensor));
     outputs.push_back(std::move(entry));
   }
@@ -220,7 +218,7 @@ ordered_json page_data(const Model& model, const PageFacts& facts) {
           {"warnings", warnings.take()},
           {"input", input_json(model)},
           {"outputs", outputs},
-          {"decoder", {{"name", model.decoder.name}, {"params", *model.decoder.params}}},
+          {"decoder", {{"name", model.decoder.name}, {"params", model.decoder.params}}},
           {"labels", model.labels},
           {"macs", macs},
           {"weight_bytes", model.weights.size()},

@@ -2,10 +2,10 @@
 // Collects what the page of `dvnet inspect --html` shows, as the JSON that its script reads.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "device/estimate.h"
 #include "network/model.h"
 
@@ -20,6 +20,6 @@ struct PageFacts {
   bool generated = false;       // a library of C++ sources, whose steps are not known
 };
 
-nlohmann::ordered_json page_data(const network::Model& model, const PageFacts& facts);
+Json page_data(const network::Model& model, const PageFacts& facts);
 
 }  // namespace dvnn::tools

@@ -3,13 +3,13 @@
 // are delivered is tests/publish's.
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst_fixture.h"
 
 using namespace dvnn::test;
-using nlohmann::json;
+using json = dvnn::Json;
 
 namespace {
 

@@ -14,7 +14,7 @@
 namespace dvnn::gst {
 namespace {
 
-constexpr size_t kMostObjects = 1024;
+constexpr size_t kMostTexts = 1024;
 
 void write(const codes::Reading& reading, GstDvObject* object) {
   gst_dv_object_set_text(object, reading.text.c_str());
@@ -43,7 +43,7 @@ void ObjectReader::reset() {
 void ObjectReader::find(GstDvObjectsMeta* meta) {
   objects_.clear();
   const guint count = meta ? gst_dv_objects_meta_get_n_objects(meta) : 0;
-  for (guint i = 0; i < count && objects_.size() < kMostObjects; ++i) {
+  for (guint i = 0; i < count && objects_.size() < kMostTexts; ++i) {
     GstDvObject* object = gst_dv_objects_meta_get_object(meta, i);
     if (object->kind != GST_DV_OBJECT_DETECTION || !gst_dv_object_has_box(object)) continue;
     const bool wanted = classes_.empty() || classes_.has(object->label) || is_marker(*object);

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "track/learned.h"
+
+#include <cmath>
+#include <random>
+
+#include "check_main.h"
+
+using namespace dvnn;
+using namespace dvnn::track;
+
+namespace {
+
+constexpr int64_t kInterval = 40000000;  // nanoseconds
+
+// What Tremor says on average of boxes 40 x 80 on a way, whose edges are off by so much.
+double mean_of(double noise, double speed, double acceleration, const Cuts& cuts) {
+  std::mt19937 random(3);
+  std::normal_distribution<double> off(0, 1);
+  Tremor tremor;
+  double sum = 0;
+  int count = 0;
+  for (int i = 0; i < 4000; ++i) {
+    const double t = 0.04 * i, x = speed * t + acceleration * t * t / 2;
+    const image::Corners box{x + noise * off(random), 100 + noise * off(random),
+                             x + 40 + noise * off(random), 180 + noise * off(random)};
+    const double variance = tremor.add(i * kInterval, box, cuts);
+    ck_assert_int_eq(std::isfinite(variance), i >= 3);
+    if (i < 3) continue;
+    sum += variance;
+    ++count;
+  }
+  return sum / count;
+}
+
+}  // namespace
+
+START_TEST(tremor_is_what_edges_are_off_and_not_their_way) {
+  const Cuts none;
+  ck_assert_double_eq_tol(mean_of(2, 0, 0, none), 4, 0.3);
+  ck_assert_double_eq_tol(mean_of(2, 300, 0, none), 4, 0.3);
+  ck_assert_double_eq_tol(mean_of(2, 300, 40, none), 4, 0.3);
+  // A way without noise trembles by nothing, or less.
+  ck_assert_double_eq_tol(mean_of(0, 300, 0, none), 0, 1e-9);
+  ck_assert_double_le(mean_of(0, 0, 400, none), 0);
+}
+END_TEST
+
+START_TEST(tremor_begins_anew_after_a_gap) {
+  Tremor tremor;
+  const image::Corners box{0, 0, 40, 80};
+  for (int i = 0; i < 5; ++i) {
+    ck_assert_int_eq(std::isfinite(tremor.add(i * kInterval, box, {})), i >= 3);
+  }
+  for (int i = 10; i < 14; ++i) {
+    ck_assert_int_eq(std::isfinite(tremor.add(i * kInterval, box, {})), i >= 13);
+  }
+  Cuts both;
+  both.width = both.height = true;
+  ck_assert(!std::isfinite(tremor.add(14 * kInterval, box, both)));
+}
+END_TEST
+
+START_TEST(shapes_are_those_of_a_class) {
+  Learned learned;
+  ck_assert_double_eq(learned.shape_of(1), 0);
+  for (int i = 0; i < 50; ++i) {
+    learned.see_whole(1, {0, 0, 40, 80});
+    learned.see_whole(2, {0, 0, 90, 30});
+  }
+  ck_assert_double_eq_tol(learned.shape_of(1), 0.5, 1e-9);
+  ck_assert_double_eq_tol(learned.shape_of(2), 3, 1e-9);
+  ck_assert_double_eq(learned.shape_of(3), 0);
+}
+END_TEST
+
+START_TEST(an_extent_is_set_at_the_hidden_side) {
+  for (const int hidden : {-1, 1}) {
+    BoxFilter filter({0, 100, 40, 180}, 0.05);
+    for (int i = 1; i <= 10; ++i) {
+      filter.predict(0.04);
+      filter.correct({4.0 * i, 100, 40 + 4.0 * i, 180}, 0.05);
+    }
+    const image::Corners before = filter.box();
+    const double speed = filter.speed_x();
+    filter.set_extent(0, 70, hidden);
+    const image::Corners after = filter.box();
+    ck_assert_double_eq_tol(after.x1 - after.x0, 70, 1e-9);
+    ck_assert_double_eq_tol(hidden < 0 ? after.x1 - before.x1 : after.x0 - before.x0, 0, 1e-9);
+    ck_assert_double_eq(filter.speed_x(), speed);
+    ck_assert_double_eq_tol(after.y0 - before.y0, 0, 1e-9);
+  }
+}
+END_TEST
+
+DVNN_TEST_MAIN(track_learned, tremor_is_what_edges_are_off_and_not_their_way,
+               tremor_begins_anew_after_a_gap, shapes_are_those_of_a_class,
+               an_extent_is_set_at_the_hidden_side)

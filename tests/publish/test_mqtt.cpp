@@ -118,14 +118,18 @@ class Subscriber {
   std::vector<std::string> statuses_;
 };
 
+// That it is gone, a publisher may say twice: by itself, and by its will, where the broker sees the
+// connection end before the goodbye.
 void expect_online_then_offline(Subscriber* subscriber) {
   for (int i = 0; i < 500 && subscriber->statuses().size() < 2; ++i) {
     std::this_thread::sleep_for(milliseconds(10));
   }
   const auto statuses = subscriber->statuses();
-  ck_assert_uint_eq(statuses.size(), 2);
+  ck_assert_uint_ge(statuses.size(), 2);
   ck_assert_ptr_nonnull(std::strstr(statuses[0].c_str(), "\"state\":\"online\""));
-  ck_assert_ptr_nonnull(std::strstr(statuses[1].c_str(), "\"state\":\"offline\""));
+  for (size_t i = 1; i < statuses.size(); ++i) {
+    ck_assert_ptr_nonnull(std::strstr(statuses[i].c_str(), "\"state\":\"offline\""));
+  }
 }
 
 PublisherSettings hasty() {
@@ -310,7 +314,10 @@ START_TEST(the_last_will_of_who_was_killed_says_offline) {
     broker.start();
     Subscriber subscriber(broker.port(), "t/#", 1);
     process.begin();
-    while (subscriber.arrivals.next() < 20) std::this_thread::sleep_for(milliseconds(1));
+    for (int i = 0; i < 20000 && subscriber.arrivals.next() < 20; ++i) {
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    ck_assert_int_ge(subscriber.arrivals.next(), 20);
     ck_assert_uint_eq(subscriber.statuses().size(), 1);
     process.end();
     expect_online_then_offline(&subscriber);

@@ -217,6 +217,8 @@ def check_that_documents_go_on_where_they_were(folder):
     found = documents(path)
     assert {document["session"] for document in found} == {found[0]["session"]}
     assert [document["seq"] for document in found] == list(range(found[0]["seq"], found[0]["seq"] + len(found)))
+    if not server.rtsp:
+        return  # pictures over plain TCP bring no times
     pts = [document["time"]["pts"] for document in found]
     assert all(a < b for a, b in zip(pts, pts[1:])), "times go back"
     for last in counts[:2]:

@@ -26,19 +26,14 @@ void FoldLines(Fold fold, const float* first, size_t stride, size_t lines, doubl
 template <class F>
 HWY_INLINE void FoldBy(const float* first, size_t stride, size_t lines, double* to, size_t count,
                        F f) {
-  const hn::ScalableTag<double> d;
-  const hn::CappedTag<double, 1> one;
-  const auto walk = [=](auto tag, size_t i) HWY_ATTR {
-    const hn::Rebind<float, decltype(tag)> narrow;
-    auto made = hn::LoadU(tag, to + i);
+  ForEachVector<double>(count, [=](auto d, size_t i) HWY_ATTR {
+    const hn::Rebind<float, decltype(d)> narrow;
+    auto made = hn::LoadU(d, to + i);
     for (size_t k = 0; k < lines; ++k) {
-      made = f(made, hn::PromoteTo(tag, hn::LoadU(narrow, first + k * stride + i)));
+      made = f(made, hn::PromoteTo(d, hn::LoadU(narrow, first + k * stride + i)));
     }
-    hn::StoreU(made, tag, to + i);
-  };
-  size_t i = 0;
-  for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) walk(d, i);
-  for (; i < count; ++i) walk(one, i);
+    hn::StoreU(made, d, to + i);
+  });
 }
 
 void FoldLines(Fold fold, const float* first, size_t stride, size_t lines, double* to,

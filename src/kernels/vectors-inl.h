@@ -17,13 +17,14 @@ namespace dvnn::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Calls f(tag, i) for whole vectors of `count` floats, then for shorter ones, so that they cover
-// 0..count-1 exactly: a kernel has one body for all. Eight is a chunk of the device's channels.
-template <class F>
+// Calls f(tag, i) for whole vectors of `count` elements, floats if not named, then for shorter
+// ones, so that they cover 0..count-1 exactly: a kernel has one body for all. Eight is a chunk of
+// the device's channels.
+template <typename T = float, class F>
 HWY_INLINE void ForEachVector(size_t count, F f) {
-  const hn::ScalableTag<float> d;
-  const hn::CappedTag<float, 8> chunk;
-  const hn::CappedTag<float, 1> one;
+  const hn::ScalableTag<T> d;
+  const hn::CappedTag<T, 8> chunk;
+  const hn::CappedTag<T, 1> one;
   size_t i = 0;
   for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) f(d, i);
   for (; i + hn::Lanes(chunk) <= count; i += hn::Lanes(chunk)) f(chunk, i);

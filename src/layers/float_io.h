@@ -21,6 +21,31 @@ inline bool is_plain_float(const TensorDesc& desc) {
   return desc.type == ElementType::kFloat32 && desc.layout == Layout::kNchw;
 }
 
+/// How the elements of a tensor are moved and computed with: floats of either size as they are,
+/// bytes as floats.
+inline TensorDesc moved_form(const TensorDesc& desc) {
+  return is_float(desc.type) ? desc : plain_float(desc.shape);
+}
+
+/// The tensor in that form, valid until the layer's run ends.
+inline const uint8_t* read_moved(const ConstTensorView& view) {
+  if (is_float(view.desc.type)) return view.data;
+  float* const floats =
+      Workspace::current().floats(static_cast<size_t>(view.desc.shape.elements()));
+  read_nchw(view, floats);
+  return reinterpret_cast<const uint8_t*>(floats);
+}
+
+/// The memory for a result in that form, which finish_moved() brings to the tensor.
+inline uint8_t* begin_moved(const TensorView& view) {
+  if (is_float(view.desc.type)) return view.data;
+  return Workspace::current().bytes(static_cast<size_t>(moved_form(view.desc).bytes()));
+}
+
+inline void finish_moved(const uint8_t* made, const TensorView& view) {
+  if (!is_float(view.desc.type)) write_nchw(reinterpret_cast<const float*>(made), view);
+}
+
 class FloatReader {
  public:
   explicit FloatReader(const TensorDesc& desc)

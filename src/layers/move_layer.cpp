@@ -8,19 +8,6 @@
 #include "tensor/half.h"
 
 namespace dvnn::layers {
-namespace {
-
-// Memory of the layer's run.
-uint8_t* borrow(size_t bytes) {
-  return reinterpret_cast<uint8_t*>(Workspace::current().floats(bytes / sizeof(float) + 1));
-}
-
-}  // namespace
-
-// Bytes are moved as floats.
-TensorDesc MoveLayer::moved_form(const TensorDesc& desc) {
-  return is_float(desc.type) ? desc : plain_float(desc.shape);
-}
 
 MoveLayer::MoveLayer(Span<const TensorDesc> inputs, const TensorDesc& output)
     : output_(moved_form(output)), sources_(inputs.size()) {
@@ -55,15 +42,10 @@ void MoveLayer::add_border(const MovedPart::Axes& begin, const MovedPart::Axes& 
 
 const uint8_t* MoveLayer::source(const ConstTensorView& input,
                                  Span<const TensorView> outputs) const {
-  if (!is_float(input.desc.type)) {
-    const auto count = static_cast<size_t>(input.desc.shape.elements());
-    uint8_t* const floats = borrow(count * sizeof(float));
-    read_nchw(input, reinterpret_cast<float*>(floats));
-    return floats;
-  }
-  if (!share_memory(input, outputs[0])) return input.data;
+  const bool apart = !is_float(input.desc.type) || !share_memory(input, outputs[0]);
+  if (apart) return read_moved(input);
   const auto bytes = static_cast<size_t>(input.desc.bytes());
-  uint8_t* const copy = borrow(bytes);
+  uint8_t* const copy = Workspace::current().bytes(bytes);
   std::memcpy(copy, input.data, bytes);
   return copy;
 }
@@ -71,11 +53,10 @@ const uint8_t* MoveLayer::source(const ConstTensorView& input,
 Status MoveLayer::run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) {
   const TensorView& output = outputs[0];
   for (size_t i = 0; i < sources_.size(); ++i) sources_[i] = source(inputs[i], outputs);
-  const bool direct = is_float(output.desc.type);
-  uint8_t* const to = direct ? output.data : borrow(static_cast<size_t>(output_.bytes()));
+  uint8_t* const to = begin_moved(output);
   for (const Moves& moves : border_) moves.run(reinterpret_cast<const uint8_t*>(&value_), to);
   for (size_t i = 0; i < sources_.size(); ++i) moves_[i].run(sources_[i], to);
-  if (!direct) write_nchw(reinterpret_cast<const float*>(to), output);
+  finish_moved(to, output);
   return {};
 }
 

@@ -22,10 +22,9 @@ class MoveLayer final : public CpuLayer {
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override;
 
  private:
-  static TensorDesc moved_form(const TensorDesc& desc);
   const uint8_t* source(const ConstTensorView& input, Span<const TensorView> outputs) const;
 
-  TensorDesc output_;         // as it is moved: floats in place of bytes
+  TensorDesc output_;         // in the form in which it is moved
   std::vector<Moves> moves_;  // by input
   std::vector<Moves> border_;
   uint32_t value_ = 0;  // the border's, in the output's type

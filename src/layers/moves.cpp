@@ -24,11 +24,6 @@ constexpr int64_t kMovedTask = 1 << 14;
 
 using Indices = std::array<int, Shape::kMaxRank>;
 
-bool lies_in_chunks(const TensorDesc& desc) {
-  const Layout layout = plain_layout(desc);
-  return layout == Layout::kWhc8 || layout == Layout::kHwc8;
-}
-
 int64_t offset_of(const TensorDesc& desc, const Indices& at) {
   if (desc.shape.rank == 4) {
     return element_offset(desc.layout, desc.shape, at[0], at[1], at[2], at[3]);
@@ -95,8 +90,8 @@ bool share_memory(const ConstTensorView& a, const TensorView& b) {
 // chunks, those of the same lanes of chunks of the same width.
 std::vector<Moves::Run> Moves::runs_of(const MovedPart& part, int axis) const {
   const int count = nth(part.count, axis), follows = nth(part.follows, axis);
-  const bool by_to = axis == 1 && lies_in_chunks(to_),
-             by_from = follows == 1 && lies_in_chunks(from_);
+  const bool by_to = axis == 1 && lies_in_chunks(plain_layout(to_)),
+             by_from = follows == 1 && lies_in_chunks(plain_layout(from_));
   if (!by_to && !by_from) return {{0, count, 1, 0}};
   struct Lanes {
     int to = 0, to_width = 0, from = 0, from_width = 0;

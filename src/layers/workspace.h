@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "base/aligned.h"
@@ -21,6 +22,10 @@ class Workspace {
 
   /// `count` floats of any value, which stay until the layer's run ends.
   float* floats(size_t count);
+  /// The same by size, for elements of any type.
+  uint8_t* bytes(size_t size) {
+    return reinterpret_cast<uint8_t*>(floats((size + sizeof(float) - 1) / sizeof(float)));
+  }
 
   /// Lends a workspace to this thread while it lives.
   class Loan {

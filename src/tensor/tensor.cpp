@@ -77,8 +77,7 @@ void for_each_element(const TensorDesc& desc, Visit visit) {
 }
 
 bool is_device_buffer(const TensorDesc& desc) {
-  return desc.type == ElementType::kFloat16 &&
-         (desc.layout == Layout::kWhc8 || desc.layout == Layout::kHwc8);
+  return desc.type == ElementType::kFloat16 && lies_in_chunks(desc.layout);
 }
 
 // Every frame converts the device's buffers, so they are converted tile by tile: a tile stays in

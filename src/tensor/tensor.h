@@ -28,6 +28,11 @@ enum class ElementType : uint8_t { kFloat16, kFloat32, kUint8, kInt8 };
 /// same as kNwhc and kNhwc. Source: dv-sdk wiki, "Network input output layout".
 enum class Layout : uint8_t { kNchw, kNhwc, kNwhc, kWhc8, kHwc8 };
 
+/// Whether channels lie in chunks of eight.
+inline bool lies_in_chunks(Layout layout) {
+  return layout == Layout::kWhc8 || layout == Layout::kHwc8;
+}
+
 /// Dimensions, outermost first. Rank 0 means "no shape".
 struct Shape {
   static constexpr int kMaxRank = 6;

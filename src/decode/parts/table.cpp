@@ -43,10 +43,6 @@ size_t leading(const std::vector<size_t>& dims, size_t wanted) {
   return 0;
 }
 
-bool lies_in_chunks(Layout layout) {
-  return layout == Layout::kWhc8 || layout == Layout::kHwc8;
-}
-
 }  // namespace
 
 Result<Table> Table::make(const NamedOutput& output, size_t index, size_t cells, size_t anchors) {

@@ -72,7 +72,7 @@ class Elementwise final : public CpuLayer {
     const Layout layout = plain_layout(output);
     const bool in_chunks = layout != Layout::kNchw && has_channels();
     // Other layouts have the same chunks where there is but one.
-    const bool known = layout == Layout::kWhc8 || layout == Layout::kHwc8 || split_.count <= kChunk;
+    const bool known = lies_in_chunks(layout) || split_.count <= kChunk;
     if (!is_float(output.type) || (in_chunks && !known)) in_step_ = false;
     chunked_ = in_step_ && in_chunks;
     make_tasks(output.shape);

@@ -29,9 +29,7 @@ Shape batch_of(const Shape& shape) {
 constexpr int64_t kFewColumns = 8;
 
 void turn_matrix(const float* from, float* to, int64_t rows, int64_t columns) {
-  kernels::transpose(reinterpret_cast<const uint32_t*>(from), columns,
-                     reinterpret_cast<uint32_t*>(to), rows, static_cast<size_t>(columns),
-                     static_cast<size_t>(rows));
+  kernels::transpose(from, to, static_cast<size_t>(rows), static_cast<size_t>(columns));
 }
 
 // Rows of one product, which threads share.

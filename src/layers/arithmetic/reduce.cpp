@@ -82,22 +82,29 @@ void fold_rows(Fold fold, const float* first, size_t length, size_t count, doubl
   alignas(64) float turned[kPiece * kTurnedGroups];
   for (size_t at = 0; at < length; at += kPiece) {
     const size_t some = std::min(kPiece, length - at);
-    kernels::transpose(reinterpret_cast<const uint32_t*>(first + at),
-                       static_cast<ptrdiff_t>(length), reinterpret_cast<uint32_t*>(turned),
-                       kTurnedGroups, some, count);
+    kernels::transpose(first + at, static_cast<ptrdiff_t>(length), turned, kTurnedGroups, some,
+                       count);
     kernels::fold_lines(fold, turned, kTurnedGroups, some, to, count);
   }
+}
+
+// Calls f(o, begin, count) for blocks of at most `most` groups of each of `outer`, which threads
+// share.
+template <typename F>
+void share_blocks(size_t outer, size_t groups, size_t most, F f) {
+  const size_t blocks = (groups + most - 1) / most;
+  share(static_cast<int>(outer * blocks), [&](int task) {
+    const size_t begin = static_cast<size_t>(task) % blocks * most;
+    f(static_cast<size_t>(task) / blocks, begin, std::min(most, groups - begin));
+  });
 }
 
 void reduce_split(const NamedReduction& row, const AxisSplit& split, const float* in,
                   float* result) {
   const bool rows = split.inner == 1;
   const size_t outer = rows ? 1 : split.outer, groups = rows ? split.outer : split.inner;
-  const size_t most = rows ? kTurnedGroups : kFoldedGroups, blocks = (groups + most - 1) / most;
-  share(static_cast<int>(outer * blocks), [&](int task) {
-    const size_t o = static_cast<size_t>(task) / blocks;
-    const size_t begin = static_cast<size_t>(task) % blocks * most;
-    const size_t count = std::min(most, groups - begin);
+  const size_t most = rows ? kTurnedGroups : kFoldedGroups;
+  share_blocks(outer, groups, most, [&](size_t o, size_t begin, size_t count) {
     double folded[kFoldedGroups];
     std::fill_n(folded, count, row.start);
     if (rows) {
@@ -126,11 +133,7 @@ void share_groups(size_t groups, size_t length, F f) {
 
 // The places of the largest of groups that follow one another.
 void largest_of_columns(const AxisSplit& split, const float* in, float* result) {
-  const size_t blocks = (split.inner + kFoldedGroups - 1) / kFoldedGroups;
-  share(static_cast<int>(split.outer * blocks), [&](int task) {
-    const size_t o = static_cast<size_t>(task) / blocks;
-    const size_t begin = static_cast<size_t>(task) % blocks * kFoldedGroups;
-    const size_t count = std::min(kFoldedGroups, split.inner - begin);
+  share_blocks(split.outer, split.inner, kFoldedGroups, [&](size_t o, size_t begin, size_t count) {
     const float* const first = in + o * split.count * split.inner + begin;
     float best[kFoldedGroups];
     int32_t which[kFoldedGroups] = {};

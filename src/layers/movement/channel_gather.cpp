@@ -99,8 +99,7 @@ LayerResult create_plane_gather(const std::vector<Channel>& channels, Span<const
 }
 
 bool is_chunked(const TensorDesc& desc) {
-  return desc.type == ElementType::kFloat16 &&
-         (desc.layout == Layout::kWhc8 || desc.layout == Layout::kHwc8);
+  return desc.type == ElementType::kFloat16 && lies_in_chunks(desc.layout);
 }
 
 }  // namespace

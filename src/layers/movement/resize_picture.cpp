@@ -53,7 +53,7 @@ class PictureResize final : public CpuLayer {
       : slow_(slow), fast_(fast), along_first_(along_first), parts_(std::move(parts)) {
     const Shape& shape = input.shape;
     const bool rows = plain_layout(input) == Layout::kNchw;
-    const bool chunks = input.layout == Layout::kWhc8 || input.layout == Layout::kHwc8;
+    const bool chunks = lies_in_chunks(input.layout);
     const auto in_pixels = size_t(slow_.in) * size_t(fast_.in);
     const auto out_pixels = size_t(slow_.out) * size_t(fast_.out);
     const int most = rows ? 1 : chunks ? 8 : shape.c();
@@ -74,7 +74,7 @@ class PictureResize final : public CpuLayer {
     const TensorView& out = outputs[0];
     if (share_memory(in, out)) {
       const auto bytes = static_cast<size_t>(in.desc.bytes());
-      void* const copy = Workspace::current().floats(bytes / sizeof(float) + 1);
+      void* const copy = Workspace::current().bytes(bytes);
       in.data = static_cast<const uint8_t*>(std::memcpy(copy, in.data, bytes));
     }
     const size_t made = static_cast<size_t>(slow_.out), groups = (made + lines_ - 1) / lines_;
@@ -166,9 +166,7 @@ class MovedResize final : public CpuLayer {
     moves_.add(whole_part(input.shape));
   }
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
-    const auto bytes = static_cast<size_t>(moved_.bytes());
-    float* const memory = Workspace::current().floats(bytes / sizeof(float) + 1);
-    auto* const picture = reinterpret_cast<uint8_t*>(memory);
+    uint8_t* const picture = Workspace::current().bytes(static_cast<size_t>(moved_.bytes()));
     moves_.run(inputs[0].data, picture);
     const ConstTensorView view = {moved_, picture};
     return resize_->run({&view, 1}, outputs);
@@ -254,7 +252,7 @@ std::unique_ptr<CpuLayer> make_picture_resize(const AxisTaps& height, const Axis
     const size_t taps = slow.first[k + 1] - slow.first[k];
     if (taps == 0 || taps > kKeptLines) return nullptr;
   }
-  const bool chunks = layout == Layout::kWhc8 || layout == Layout::kHwc8;
+  const bool chunks = lies_in_chunks(layout);
   const int inner = layout == Layout::kNchw ? 1 : chunks ? 8 : input.shape.c();
   std::vector<LinePart> parts = cut_line(fast, static_cast<size_t>(inner));
   if (parts.empty()) return nullptr;

@@ -45,13 +45,6 @@ struct Operands {
   const float *weights, *state_weights, *bias, *state, *cell, *peepholes;
 };
 
-// Matrices are turned, so that vectors hold neighbouring rows of the result.
-void turn_weights(const float* from, size_t rows, size_t columns, std::vector<float>* to) {
-  kernels::transpose(reinterpret_cast<const uint32_t*>(from), static_cast<ptrdiff_t>(columns),
-                     reinterpret_cast<uint32_t*>(to->data()), static_cast<ptrdiff_t>(rows), columns,
-                     rows);
-}
-
 // One row of the batch: the state goes in and the next one comes out.
 class Cell {
  public:
@@ -66,13 +59,14 @@ class Cell {
         from_state_(sizes.gates * sizes.hidden),
         next_(sizes.hidden) {}
 
-  // The matrices as steps need them.
+  // Turns the matrices, so that vectors hold neighbouring rows of the result.
   void begin(const Operands& with, const float* inputs) {
     const size_t hidden = sizes_.hidden, rows = sizes_.gates * hidden;
-    turn_weights(with.weights, rows, sizes_.inputs, &weights_);
-    turn_weights(with.state_weights, rows, hidden, &state_weights_);
+    kernels::transpose(with.weights, weights_.data(), rows, sizes_.inputs);
+    kernels::transpose(with.state_weights, state_weights_.data(), rows, hidden);
     if (needs_candidate()) {
-      turn_weights(with.state_weights + 2 * hidden * hidden, hidden, hidden, &candidate_weights_);
+      kernels::transpose(with.state_weights + 2 * hidden * hidden, candidate_weights_.data(),
+                         hidden, hidden);
     }
     inputs_ = inputs;
     block_ = SIZE_MAX;

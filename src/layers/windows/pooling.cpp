@@ -45,13 +45,7 @@ class Pooling final : public CpuLayer {
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
     float* const in = Workspace::current().floats(static_cast<size_t>(in_.elements()));
     float* const out = Workspace::current().floats(static_cast<size_t>(out_.elements()));
-    const uint8_t* source = inputs[0].data;
-    if (!is_float(inputs[0].desc.type)) {
-      float* const floats = Workspace::current().floats(static_cast<size_t>(in_.elements()));
-      read_nchw(inputs[0], floats);
-      source = reinterpret_cast<const uint8_t*>(floats);
-    }
-    to_chunks_.run(source, reinterpret_cast<uint8_t*>(in));
+    to_chunks_.run(read_moved(inputs[0]), reinterpret_cast<uint8_t*>(in));
     const int chunks = (in_.c() + kLanes - 1) / kLanes;
     share(in_.n() * chunks * out_.h(), [&](int i) {
       const int first = i / out_.h() % chunks * kLanes;
@@ -59,23 +53,15 @@ class Pooling final : public CpuLayer {
       pool_row(rows_[static_cast<size_t>(i % out_.h())], std::min(kLanes, in_.c() - first),
                in + before * in_.h() * in_.w(), out + before * out_.h() * out_.w(), i % out_.h());
     });
-    if (is_float(outputs[0].desc.type)) {
-      from_chunks_.run(reinterpret_cast<const uint8_t*>(out), outputs[0].data);
-    } else {
-      float* const floats = Workspace::current().floats(static_cast<size_t>(out_.elements()));
-      from_chunks_.run(reinterpret_cast<const uint8_t*>(out), reinterpret_cast<uint8_t*>(floats));
-      write_nchw(floats, outputs[0]);
-    }
+    uint8_t* const to = begin_moved(outputs[0]);
+    from_chunks_.run(reinterpret_cast<const uint8_t*>(out), to);
+    finish_moved(to, outputs[0]);
     return {};
   }
 
  private:
   static constexpr int kLanes = 8;  // channels of a chunk
 
-  // Bytes are floats on their way.
-  static TensorDesc moved_form(const TensorDesc& desc) {
-    return is_float(desc.type) ? desc : plain_float(desc.shape);
-  }
   static TensorDesc chunks_of(const Shape& shape) {
     return {ElementType::kFloat32, Layout::kHwc8, shape};
   }

@@ -58,6 +58,31 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
 
 }  // namespace
 
+// Most strings need no escape at all.
+static void append_json(std::string_view text, bool ascii, std::string* to) {
+  const auto plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
+  if (std::all_of(text.begin(), text.end(), plain)) {
+    *to += '"';
+    *to += text;
+    *to += '"';
+  } else {
+    *to += nlohmann::json(text).dump(-1, ' ', ascii, nlohmann::json::error_handler_t::replace);
+  }
+}
+
+void append_json(std::string_view text, std::string* to) {
+  append_json(text, false, to);
+}
+
+void append_json(double number, std::string* to) {
+  char text[64];
+  if (std::isfinite(number)) {
+    to->append(text, nlohmann::detail::to_chars(text, text + sizeof text, number));
+  } else {
+    *to += "null";
+  }
+}
+
 bool read_json(std::istream& stream, Json* value) {
   Builder builder(value);
   return nlohmann::json::sax_parse(stream, &builder);
@@ -83,10 +108,10 @@ class JsonWriter {
         out_ += std::to_string(value.unsigned_);
         break;
       case Json::Kind::kFloat:
-        write(value.float_);
+        append_json(value.float_, &out_);
         break;
       case Json::Kind::kText:
-        write(*value.text_);
+        append_json(*value.text_, ascii_, &out_);
         break;
       case Json::Kind::kList:
         write(*value.list_, depth);
@@ -99,24 +124,6 @@ class JsonWriter {
   std::string take() { return std::move(out_); }
 
  private:
-  void write(double number) {
-    char text[64];
-    if (std::isfinite(number)) {
-      out_.append(text, nlohmann::detail::to_chars(text, text + sizeof text, number));
-    } else {
-      out_ += "null";
-    }
-  }
-  void write(const std::string& text) {
-    const auto plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
-    if (std::all_of(text.begin(), text.end(), plain)) {
-      out_ += '"';
-      out_ += text;
-      out_ += '"';
-    } else {
-      out_ += nlohmann::json(text).dump(-1, ' ', ascii_, nlohmann::json::error_handler_t::replace);
-    }
-  }
   void line(size_t depth) {
     if (indent_ < 0) return;
     out_ += '\n';
@@ -147,7 +154,7 @@ class JsonWriter {
       out_ += before;
       before = ",";
       line(depth + 1);
-      write(member.first);
+      append_json(member.first, ascii_, &out_);
       out_ += indent_ < 0 ? ":" : ": ";
       write(member.second, depth + 1);
     };

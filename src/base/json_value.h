@@ -263,4 +263,8 @@ class Json::Walk {
   Member member_ = {};
 };
 
+/// Appends a string or a number as dump() writes it.
+void append_json(std::string_view text, std::string* to);
+void append_json(double number, std::string* to);
+
 }  // namespace dvnn

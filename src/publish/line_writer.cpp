@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "publish/line_writer.h"
 
-#include <algorithm>
 #include <charconv>
-#include <cmath>
 
-#include "base/json.h"
+#include "base/json_value.h"
 
 namespace dvnn::publish {
 namespace {
-
-// Bytes that JSON's texts may have as they are, and that need no look at their neighbours.
-bool is_plain(char c) {
-  return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
-}
 
 template <typename T>
 void append_integer(T value, std::string* text) {
@@ -50,13 +43,8 @@ LineWriter& LineWriter::name(std::string_view name) {
 }
 
 void LineWriter::text(std::string_view value) {
-  if (!std::all_of(value.begin(), value.end(), is_plain)) {
-    return raw(Json(value).dump());
-  }
   separate();
-  text_ += '"';
-  text_ += value;
-  text_ += '"';
+  append_json(value, &text_);
 }
 
 void LineWriter::integer(int64_t value) {
@@ -70,15 +58,8 @@ void LineWriter::natural(uint64_t value) {
 }
 
 void LineWriter::number(double value) {
-  // Beyond these, numbers are written with an exponent.
-  constexpr double kLeast = 1e-4, kMost = 1e15;
-  const double size = std::fabs(value);
-  if (size != 0 && !(size >= kLeast && size < kMost)) return raw(Json(value).dump());
   separate();
-  char digits[64];
-  const auto end = std::to_chars(digits, digits + sizeof digits, value, std::chars_format::fixed);
-  text_.append(digits, end.ptr);
-  if (std::find(digits, end.ptr, '.') == end.ptr) text_ += ".0";
+  append_json(value, &text_);
 }
 
 void LineWriter::raw(std::string_view json) {

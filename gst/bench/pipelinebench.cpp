@@ -148,11 +148,6 @@ Result<double> peer_time(const PipelineOptions& o, Progress* progress) {
   return median(watch.milliseconds);
 }
 
-int fail_after(Progress* progress, const Error& error) {
-  progress->clear();
-  return fail(error);
-}
-
 int run_bench(const PipelineOptions& o) {
   static const char* const kElements[] = {"dvconvert", "dvinfer", "dvdecode", "dvoverlay"};
   auto pipeline =
@@ -165,7 +160,7 @@ int run_bench(const PipelineOptions& o) {
   const auto seconds = run_pipeline(pipeline.value(), &progress);
   gst_object_unref(pipeline.value());
   const auto peer = seconds.ok() ? peer_time(o, &progress) : seconds;
-  if (!peer.ok()) return fail_after(&progress, peer.error());
+  if (!peer.ok()) return fail(peer.error());
   progress.clear();
   const double fps = o.frames / seconds.value();
   const double ours = median(watches["dvconvert"].milliseconds);
@@ -227,7 +222,7 @@ int run_regions_bench(const PipelineOptions& o) {
                                format("videocrop right=%d bottom=%d ! dvconvert ! ",
                                       o.width - o.width / 4, o.height - o.height / 4),
                                &progress);
-  if (!crop.ok()) return fail_after(&progress, crop.error());
+  if (!crop.ok()) return fail(crop.error());
   Json rows = Json::array();
   for (int count : kCounts) {
     // Metas of a type that nobody attaches are a list without entries.
@@ -237,7 +232,7 @@ int run_regions_bench(const PipelineOptions& o) {
     }
     const auto ms =
         frame_time(o, frames_for(count), "dvconvert regions=list " + list + " ! ", &progress);
-    if (!ms.ok()) return fail_after(&progress, ms.error());
+    if (!ms.ok()) return fail(ms.error());
     rows.push_back({{"regions", count}, {"ms", ms.value()}});
     if (count > 0) rows.back()["ratio"] = count * crop.value() / ms.value();
   }

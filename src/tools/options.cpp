@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "base/format.h"
+#include "tools/progress.h"
 
 namespace dvnn::tools {
 namespace {
@@ -66,6 +67,7 @@ Result<std::vector<std::string>> parse_options(const char* usage, const char* su
 int fail(const Error& error) {
   // Messages quote files, and a file may want to talk to the terminal.
   constexpr size_t kMaxMessage = 4000;
+  Progress::clear();
   std::fprintf(stderr, "dvnet: %s\n", short_text(error.message, kMaxMessage).c_str());
   return 1;
 }

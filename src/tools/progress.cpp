@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kBetween{100};  // of two changes of the line
 
+bool line_is_shown = false;
+
 }  // namespace
 
 std::string progress_text(const std::string& doing, size_t done, size_t total, double seconds) {
@@ -49,12 +51,12 @@ void Progress::show() {
   const double seconds = std::chrono::duration<double>(last_ - begin_).count();
   std::fprintf(stderr, "\r\033[K%s", progress_text(doing_, done_, total_, seconds).c_str());
   std::fflush(stderr);
-  shown_ = true;
+  line_is_shown = true;
 }
 
 void Progress::clear() {
-  if (shown_) std::fprintf(stderr, "\r\033[K");
-  shown_ = false;
+  if (line_is_shown) std::fprintf(stderr, "\r\033[K");
+  line_is_shown = false;
 }
 
 }  // namespace dvnn::tools

@@ -19,15 +19,15 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
   /// One more step is done.
   void advance();
-  /// Takes the line away, so that others may print.
-  void clear();
+  /// Takes the line away, so that others may print. There is one at a time, whoever shows it.
+  static void clear();
 
  private:
   void show();
   using Clock = std::chrono::steady_clock;
   std::string doing_;
   size_t total_, done_ = 0;
-  bool terminal_, shown_ = false;
+  const bool terminal_;
   Clock::time_point begin_, last_;
 };
 

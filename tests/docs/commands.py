@@ -79,7 +79,7 @@ def is_new_enough(reason):
 def check_pipeline(words):
     """Elements and properties of a description."""
     problems, element = [], None
-    for word in words:
+    for word in words[1:]:
         if re.fullmatch(r"[a-z][a-z0-9]+", word):
             element = Gst.ElementFactory.make(word, None)
             if not element and not word.endswith("sink") and word not in ("tensor_converter",):
@@ -104,11 +104,15 @@ def check_dvnet(words):
             or (re.fullmatch(r"-[a-z]", word) and word[1] not in short)]
 
 
+# What can be parsed without being run.
+CHECKS = {"dvnet": check_dvnet, "gst-launch-1.0": check_pipeline}
+
+
 def runs_here(words, folder):
     """Whether a new user could run it: the files that it reads are there."""
     for word in words[1:]:
         value = word.split("=", 1)[-1]
-        if words[0] in ("dvnet", "gst-launch-1.0") and re.search(r"[A-Z]{3,}|…|\.\.\.", value):
+        if words[0] in CHECKS and re.search(r"[A-Z]{3,}|…|\.\.\.", value):
             return False  # a placeholder
         if re.search(r"\.(dvn|onnx|prototxt|caffemodel|h5|so|jpg|png|mp4|webm|bin|json|txt|cpp)$", value.rstrip(");")) and \
                 not os.path.exists(os.path.join(folder, value.rstrip(");"))) and not is_written(words, word):
@@ -171,8 +175,7 @@ def main():
                     skipped += 1
                     continue
                 words = shlex.split(text, comments=True)
-                checks = {"dvnet": check_dvnet, "gst-launch-1.0": lambda words: check_pipeline(words[1:])}
-                problems = checks.get(words[0], lambda _: [])(words)
+                problems = CHECKS[words[0]](words) if words[0] in CHECKS else []
                 if reason:  # perhaps because the element is of a later GStreamer
                     problems = [p for p in problems if not p.startswith("no element")]
                 failures += ["%s\n  %s" % (where, problem) for problem in problems]

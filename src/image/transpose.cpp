@@ -34,7 +34,7 @@ HWY_INLINE void StoreColumns(D d, hn::Vec<D> v, T* to, size_t) {
   hn::StoreU(v, d, to);
 }
 template <class D, typename T, std::enable_if_t<!IsOneBlock<D>()>* = nullptr>
-HWY_INLINE void StoreColumns(D d, hn::Vec<D> v, T* to, size_t step) {
+HWY_INLINE void StoreColumns(D, hn::Vec<D> v, T* to, size_t step) {
   const hn::Half<D> half;
   StoreColumns(half, hn::LowerHalf(half, v), to, step);
   StoreColumns(half, hn::UpperHalf(half, v), to + hn::Lanes(half) * sizeof(T) / 16 * step, step);

@@ -10,6 +10,8 @@
 namespace dvnn::gst {
 namespace {
 
+constexpr char kRequestChanged[] = "dv-tensor-request-changed";
+
 // The API has no meta: it only names the request. Its tags say that a tensor depends on the very
 // pixels that dvconvert saw, for elements that change pixels.
 GType request_api() {
@@ -56,6 +58,15 @@ std::optional<TensorRequest> get_tensor_request(GstQuery* query) {
   if (!value || !G_VALUE_HOLDS(value, request_type())) return std::nullopt;
   const auto* request = static_cast<const TensorRequest*>(g_value_get_boxed(value));
   return request ? std::optional<TensorRequest>(*request) : std::nullopt;
+}
+
+GstEvent* new_request_changed_event() {
+  return gst_event_new_custom(GST_EVENT_CUSTOM_UPSTREAM, gst_structure_new_empty(kRequestChanged));
+}
+
+bool is_request_changed_event(const GstEvent* event) {
+  return GST_EVENT_TYPE(event) == GST_EVENT_CUSTOM_UPSTREAM &&
+         gst_event_has_name(const_cast<GstEvent*>(event), kRequestChanged);
 }
 
 }  // namespace dvnn::gst

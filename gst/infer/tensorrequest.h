@@ -36,4 +36,10 @@ void set_tensor_request(GstQuery* query, const TensorRequest& request);
 /// The query's request, if it has one.
 std::optional<TensorRequest> get_tensor_request(GstQuery* query);
 
+/// Goes upstream to dvconvert, which then asks again. RECONFIGURE would go on beyond dvconvert,
+/// where nothing has changed: a filter whose caps are set meanwhile, say, fails while it
+/// negotiates.
+GstEvent* new_request_changed_event();
+bool is_request_changed_event(const GstEvent* event);
+
 }  // namespace dvnn::gst

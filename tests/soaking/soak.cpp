@@ -162,10 +162,11 @@ class Stream {
   void play_line() {
     const std::string out = folder_ + "/" + name_ + ".txt";
     unlink(out.c_str());
+    // A filter whose caps are set while upstream asks for them says that there are none, unless it
+    // takes the ones before as well.
     Pipeline pipeline(
-        painted_source(1000000) +
-        "identity sleep-time=2000 ! videoscale ! capsfilter name=caps ! " +
-        "dvconvert name=convert ! " +
+        painted_source(1000000) + "identity sleep-time=2000 ! videoscale ! " +
+        "capsfilter name=caps caps-change-mode=delayed ! " + "dvconvert name=convert ! " +
         infer(Looks::kRed, "name=infer on-error=pass watchdog=120000 " + FaultPlan::device()) +
         " ! dvdecode name=decode ! dvtrack ! dvzones ! " + sink() +
         (chance(0.5) ? "dvoverlay ! " : "") + "fakesink name=out async=false");

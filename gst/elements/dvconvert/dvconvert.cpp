@@ -418,8 +418,13 @@ static gboolean gst_dv_convert_sink_event(GstBaseTransform* trans, GstEvent* eve
 
 // Downstream asks for it: an element was linked, dvinfer has another network or other slots.
 static gboolean gst_dv_convert_src_event(GstBaseTransform* trans, GstEvent* event) {
-  if (GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE)
+  const bool request_alone = dvnn::gst::is_request_changed_event(event);
+  if (request_alone || GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE)
     GST_DV_CONVERT(trans)->priv->renegotiate = true;
+  if (request_alone) {
+    gst_event_unref(event);
+    return TRUE;
+  }
   return GST_BASE_TRANSFORM_CLASS(gst_dv_convert_parent_class)->src_event(trans, event);
 }
 

@@ -69,12 +69,15 @@ static void gst_dv_infer_swap(GstDvInfer* self) {
     const ObjectLock lock(self);
     shared.loaded = next;
   }
-  // dvconvert learns of the new slots; those of the old network lead nowhere from now on.
+  // dvconvert learns of the new slots; those of the old network lead nowhere from now on. The caps
+  // of frames do not depend on the network, those of tensors do.
   old->pool->set_flushing(true);
   if (caps) {
     self->priv->queue->push_event(dvnn::gst::EventPtr(gst_event_new_caps(caps.get())));
   }
-  gst_pad_push_event(self->sinkpad, gst_event_new_reconfigure());
+  gst_pad_push_event(self->sinkpad, self->priv->sink.tensors_in
+                                        ? gst_event_new_reconfigure()
+                                        : dvnn::gst::new_request_changed_event());
   if (next->network->device().name() != old->network->device().name()) {
     g_object_notify(G_OBJECT(self), "active-device");
   }

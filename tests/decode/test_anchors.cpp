@@ -66,6 +66,25 @@ START_TEST(mtcnn_looks_again_at_crops) {
 }
 END_TEST
 
+START_TEST(mtcnn_has_an_anchor_where_a_window_fits) {
+  // Its first stage: windows of 12 pixels, 2 apart. In 20x16 pixels 5 x 3 of them fit.
+  constexpr size_t kColumns = 5, kWindows = 15, kFound = kColumns + 2;
+  const json params = {{"image", {20, 16}},    {"parts", {"boxes", "scores"}},
+                       {"num_classes", 2},     {"background_label_id", 0},
+                       {"strides", {2}},       {"box", "corners"},
+                       {"window", 12},         {"center", 6},
+                       {"anchors", {{12, 12}}}};
+  std::vector<float> scores(2 * kWindows, 0);
+  scores[2 * kFound + 1] = 0.75f;
+  Outputs outputs;
+  outputs.add("boxes", {1, kWindows, 4}, std::vector<float>(4 * kWindows, 0))
+      .add("scores", {1, kWindows, 2}, scores);
+  const auto found = outputs.found("anchors", params, 0.5f);
+  ck_assert_uint_eq(found.size(), 1);
+  assert_box(found[0], 4 / 20.0, 2 / 16.0, 16 / 20.0, 14 / 16.0);
+}
+END_TEST
+
 START_TEST(mtcnn_numbers_are_the_upright_pictures) {
   // The network sees columns for rows: what moves the picture's x moves the input's y.
   const json params = {{"image", {24, 24}},    {"parts", {"boxes", "scores"}},
@@ -82,4 +101,5 @@ START_TEST(mtcnn_numbers_are_the_upright_pictures) {
 END_TEST
 
 DVNN_TESTS(anchors, anchors_share_classes_and_interleave_them_if_told_so,
-           mtcnn_looks_again_at_crops, mtcnn_numbers_are_the_upright_pictures)
+           mtcnn_looks_again_at_crops, mtcnn_has_an_anchor_where_a_window_fits,
+           mtcnn_numbers_are_the_upright_pictures)

@@ -68,5 +68,28 @@ START_TEST(pictures_in_any_layout_are_resampled_like_arrays) {
 }
 END_TEST
 
+// Lines of pictures are computed in parts that fit the cache: here not one pixel does.
+START_TEST(pictures_of_very_many_channels_are_resampled_like_arrays) {
+  const Shape from = {1, 2049, 3, 2}, to = {1, 2049, 5, 3};
+  std::vector<float> values(static_cast<size_t>(from.elements()));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 7919 % 2001) / 8;
+  const json params = {{"mode", "linear"}, {"sizes", {1, 2049, 5, 3}}};
+  const std::vector<float> wanted = as_array(params, values, from, to);
+  const TensorDesc in = {ElementType::kFloat32, Layout::kNhwc, from};
+  const TensorDesc out = {ElementType::kFloat32, Layout::kNhwc, to};
+  std::vector<uint8_t> source(static_cast<size_t>(in.bytes()));
+  std::vector<uint8_t> found(static_cast<size_t>(out.bytes())), expected = found;
+  write_nchw(values.data(), {in, source.data()});
+  write_nchw(wanted.data(), {out, expected.data()});
+  auto layer = create_layer("Resize", params, {&in, 1}, {&out, 1});
+  ck_assert(layer.ok());
+  const ConstTensorView view = {in, source.data()};
+  const TensorView result = {out, found.data()};
+  ck_assert(layer.value()->run({&view, 1}, {&result, 1}).ok());
+  ck_assert(found == expected);
+}
+END_TEST
+
 DVNN_TESTS(resize, arrays_are_resampled_along_their_axes,
-           pictures_in_any_layout_are_resampled_like_arrays)
+           pictures_in_any_layout_are_resampled_like_arrays,
+           pictures_of_very_many_channels_are_resampled_like_arrays)

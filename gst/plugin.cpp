@@ -7,6 +7,7 @@
 #include "elements/dvpublish/dvpublish.h"
 #include "elements/dvtrack/dvtrack.h"
 #include "elements/dvzones/dvzones.h"
+#include "kernels/instruction_sets.h"
 #ifdef DVNN_HAVE_READ
 #include "elements/dvread/dvread.h"
 #endif
@@ -15,6 +16,14 @@
 #endif
 
 static gboolean plugin_init(GstPlugin* plugin) {
+  if (const char* missing = dvnn::kernels::missing_instruction_set()) {
+    g_warning(
+        "this build of gst-dvnn is for processors with %s, which this one has not: configure it "
+        "with "
+        "-Dinstruction_sets=all",
+        missing);
+    return FALSE;
+  }
   gboolean good = GST_ELEMENT_REGISTER(dvconvert, plugin);
   good &= GST_ELEMENT_REGISTER(dvinfer, plugin);
   good &= GST_ELEMENT_REGISTER(dvdecode, plugin);

@@ -18,7 +18,7 @@ using device::ConvRun;
 using device::PoolKind;
 
 // Planes of rows of floats.
-struct Planes {
+struct Picture {
   const float* data;
   int c, h, w;
   const float* row(int channel, int y) const { return data + (int64_t{channel} * h + y) * w; }
@@ -28,7 +28,7 @@ TensorDesc plain(const Shape& shape) {
   return {ElementType::kFloat32, Layout::kNchw, shape};
 }
 
-std::vector<float> convolve(const Node& node, const Planes& in, const Shape& out) {
+std::vector<float> convolve(const Node& node, const Picture& in, const Shape& out) {
   std::vector<float> result(static_cast<size_t>(out.elements()));
   const layers::Workspace::Run run;
   layers::convolve(convolution_params(node), node.weights.data(), node.bias.data(), in.data,
@@ -47,7 +47,7 @@ Window window_at(int index, int stride, int kernel, int before, int after, int s
           std::min(start + kernel, size + after) - start};
 }
 
-std::vector<float> pool(const Node& node, const Planes& in, const Shape& out) {
+std::vector<float> pool(const Node& node, const Picture& in, const Shape& out) {
   const ConvRun& run = node.run;
   const bool counts_pads = node.pooling().counts_pads;
   std::vector<float> result;
@@ -121,7 +121,7 @@ Shape shape_of(const device::Dims& dims) {
 
 // A convolution or pooling with all that passes have put into it, whose result has the shape
 // `result`. `added` is null or what is added.
-std::vector<float> run_command(const Node& node, const Planes& in, const std::vector<float>* added,
+std::vector<float> run_command(const Node& node, const Picture& in, const std::vector<float>* added,
                                const Shape& result) {
   const Shape conv = shape_of(device::conv_output(node.run, {in.w, in.h, in.c}));
   const bool pools = node.op == Op::kPooling;
@@ -134,9 +134,9 @@ std::vector<float> run_command(const Node& node, const Planes& in, const std::ve
   return out;
 }
 
-std::vector<float> run_branches(const Node& node, const Planes& in) {
+std::vector<float> run_branches(const Node& node, const Picture& in) {
   std::vector<float> joined, before;
-  Planes at = in;
+  Picture at = in;
   device::RunWalk walk({in.w, in.h, in.c}, node.topo);
   for (const Node& part : node.parts) {
     const device::Dims out = device::run_output(part.run, walk.in());
@@ -179,7 +179,7 @@ Status Reference::run_node(size_t index) {
   const Shape& shape = graph_.shape_of(node.output);
   std::vector<float>& out = nth(values_, node.output);
   auto planes = [&](const std::vector<float>& values, const Shape& s) {
-    return Planes{values.data(), s.c(), s.h(), s.w()};
+    return Picture{values.data(), s.c(), s.h(), s.w()};
   };
   switch (node.op) {
     case Op::kInput:

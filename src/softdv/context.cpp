@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "device/limits.h"
+#include "kernels/instruction_sets.h"
 #include "softdv/export.h"
 #include "softdv/objects.h"
 #include "softdv/queue.h"
@@ -63,6 +64,11 @@ DVNN_EXPORT void dmp_dv_set_last_error_message(const char* text_format, ...) {
 }
 
 static dmp_dv_context create_context() {
+  if (const char* missing = dvnn::kernels::missing_instruction_set()) {
+    set_error("this build is for processors with %s: configure it with -Dinstruction_sets=all",
+              missing);
+    return nullptr;
+  }
   if (const auto hardware = pace(); !hardware.ok()) {
     set_error("%s", hardware.error().message.c_str());
     return nullptr;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/guard.h"
+#include "kernels/instruction_sets.h"
 #include "tools/commands.h"
 #include "tools/manual.h"
 #include "tools/options.h"
@@ -125,6 +126,13 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (const char* missing = dvnn::kernels::missing_instruction_set()) {
+    std::fprintf(
+        stderr,
+        "dvnet: this build is for processors with %s: configure it with -Dinstruction_sets=all\n",
+        missing);
+    return 1;
+  }
   // An exception from a library is reported like any other error: one line, and no core file.
   const auto status =
       dvnn::guarded("out of the ordinary", [&]() -> dvnn::Result<int> { return run(argc, argv); });

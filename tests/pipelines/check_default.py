@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The default network is made by a small program of its own (pipelines/codes/convert_codes.cpp); the
-command of pipelines/codes/README.md has to make the same file, but for the name.
+"""The default network is kept as it was converted; the command of pipelines/codes/README.md has to make the same
+file of its model, but for the name.
 
 Arguments: dvnet, default.dvn, the folder of its model
 """
@@ -20,4 +20,5 @@ with tempfile.TemporaryDirectory() as temporary:
     subprocess.run([dvnet, *words, made, "--name", "codes"], cwd=folder, check=True,
                    timeout=60, stdout=subprocess.DEVNULL)
     if made.read_bytes() != built.read_bytes():
-        sys.exit(f"{built} is not what 'dvnet {command}' makes")
+        sys.exit(f"{built} is not what 'dvnet {command} --name codes' makes: where that is meant, keep what it makes as "
+                 "pipelines/codes/codes.dvn")

@@ -11,7 +11,7 @@
 namespace dvnn::softdv {
 namespace {
 
-bool suits_axis(const ConvAxis& axis) {
+bool suits_depthwise(const ConvAxis& axis) {
   return (axis.kernel == 3 || axis.kernel == 5) && (axis.stride == 1 || axis.stride == 2) &&
          axis.dilation == 1 && axis.before >= 0;
 }
@@ -38,8 +38,8 @@ bool Depthwise::suits(const ConvShape& shape) {
   // The last chunk's pixels are not a vector's part: only where they follow one another.
   const bool follow = shape.columns.stride == 1 || shape.out_channels % kChunk == 0;
   return shape.depthwise && shape.in_channels == shape.out_channels && follow &&
-         shape.rows.kernel == shape.columns.kernel && suits_axis(shape.rows) &&
-         suits_axis(shape.columns);
+         shape.rows.kernel == shape.columns.kernel && suits_depthwise(shape.rows) &&
+         suits_depthwise(shape.columns);
 }
 
 Depthwise::Depthwise(const ConvShape& shape, const float* weights, const float* bias)

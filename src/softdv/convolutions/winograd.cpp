@@ -20,7 +20,7 @@ bool is_exact() {
   return exact;
 }
 
-bool suits_axis(const ConvAxis& axis) {
+bool suits_winograd(const ConvAxis& axis) {
   return axis.kernel == 3 && axis.stride == 1 && axis.dilation == 1;
 }
 
@@ -45,7 +45,7 @@ bool Winograd::suits(const ConvShape& shape) {
   constexpr int kLeastChannels = 16, kLeastTiles = 32;
   constexpr int64_t kMostWeights = 3 << 19;
   if (shape.depthwise || is_exact()) return false;
-  if (!suits_axis(shape.rows) || !suits_axis(shape.columns)) return false;
+  if (!suits_winograd(shape.rows) || !suits_winograd(shape.columns)) return false;
   const int64_t tiles = (int64_t{shape.rows.out} + 1) / 2 * ((shape.columns.out + 1) / 2);
   const int64_t weights = int64_t{16} * shape.in_channels * shape.out_channels;
   const int64_t row = int64_t{16} * shape.in_channels * ((shape.columns.out + 1) / 2);

@@ -36,6 +36,19 @@ bool touches_edge(const image::Corners& box, const image::Size& frame) {
          (box.x0 <= 1 || box.y0 <= 1 || box.x1 >= frame.width - 1 || box.y1 >= frame.height - 1);
 }
 
+int edge_within(const image::Corners& box, const image::Size& frame, int axis, double reach) {
+  if (!is_known(frame)) return 0;
+  const double low = axis == 0 ? box.x0 : box.y0;
+  const double high = axis == 0 ? frame.width - box.x1 : frame.height - box.y1;
+  if (std::min(low, high) > reach) return 0;
+  return low < high ? -1 : 1;
+}
+
+double way_inward(const image::Corners& first, const image::Corners& now, int axis, int edge) {
+  if (edge < 0) return axis == 0 ? now.x1 - first.x1 : now.y1 - first.y1;
+  return axis == 0 ? first.x0 - now.x0 : first.y0 - now.y0;
+}
+
 Cuts::Cuts(const image::Corners& box, const image::Size& frame, double off) {
   if (!is_known(frame)) return;
   const bool left = box.x0 <= off, right = box.x1 >= frame.width - off;

@@ -21,6 +21,13 @@ bool has_left(const image::Corners& box, const image::Size& frame);
 /// Whether one of the box's edges is the frame's, to a pixel.
 bool touches_edge(const image::Corners& box, const image::Size& frame);
 
+/// Returns which edge of the frame, along an axis (0 or 1), is no farther from a box than `reach`:
+/// -1 the lower one, 1 the higher one, 0 neither.
+int edge_within(const image::Corners& box, const image::Size& frame, int axis, double reach);
+/// Returns how far something has gone since it came in over that edge: what it shows first is cut
+/// there, but not on its other side.
+double way_inward(const image::Corners& first, const image::Corners& now, int axis, int edge);
+
 /// Which of a box's edges are those of the frame rather than of the thing, as far as one can tell
 /// where boxes are off by `off` pixels. Per axis: -1 the lower one, 1 the higher one, 0 neither, or
 /// both.

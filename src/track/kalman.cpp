@@ -98,6 +98,11 @@ void BoxFilter::set_extent(int axis, double extent, int hidden) {
   size_ = size_of(axes_[2].x, axes_[3].x);
 }
 
+void BoxFilter::set_speed(int axis, double speed, double variance) {
+  axes_[axis].v = speed;
+  axes_[axis].vv = variance;
+}
+
 image::Corners BoxFilter::box() const {
   const double half_width = std::max(kLeastSize, axes_[2].x) / 2;
   const double half_height = std::max(kLeastSize, axes_[3].x) / 2;

@@ -49,6 +49,9 @@ class BoxFilter {
   /// `hidden` side, -1 the lower one or 1 the higher one, moves, and the other one keeps place and
   /// speed.
   void set_extent(int axis, double extent, int hidden);
+  /// Sets how fast the box goes along an axis (0 or 1), in pixels per second, and the variance of
+  /// that, where more is known than that it is new.
+  void set_speed(int axis, double speed, double variance);
   /// Never empty, never faster than kFastest.
   image::Corners box() const;
   /// Returns how far the centre may be off: standard deviations.
@@ -61,10 +64,10 @@ class BoxFilter {
   double size() const { return size_; }
 
   static constexpr double kFastest = 12;  // sizes per second
-  // The noise keeps up speeds of a size per second (people walk at about that) and changes of size
-  // of a fifth of one.
-  static constexpr Motion kPlace{8.0, 0.25};  // of the centre
-  static constexpr Motion kExtent{1.0, 0.1};  // of width and height
+  // The noise keeps up speeds of 1.4 sizes per second (people walk at about one) and changes of
+  // size of a fifth of one.
+  static constexpr Motion kPlace{16.0, 0.25};  // of the centre
+  static constexpr Motion kExtent{1.0, 0.1};   // of width and height
 
  private:
   Axis axes_[4];

@@ -15,7 +15,9 @@ constexpr double kMostDeviation = 0.15;
 // Shares of a new detection, once there have been some.
 constexpr double kNewDeviation = 0.02;
 constexpr double kNewShape = 0.02;
-constexpr size_t kMostShapes = 64;  // classes whose shape is known
+constexpr double kNewEntry = 0.02;
+constexpr double kLeastSpread = 0.05;  // variance of speeds, so that a filter goes on learning
+constexpr size_t kMostShapes = 64;     // classes whose shape is known
 
 }  // namespace
 
@@ -88,6 +90,18 @@ void Learned::see_whole(int class_id, const image::Corners& box) {
     return;
   }
   if (shapes_.size() < kMostShapes) shapes_.push_back({class_id, ratio, 1});
+}
+
+void Learned::see_entry(int axis, double speed) {
+  Entries& entries = entries_[axis];
+  const double share = std::max(1.0 / ++entries.count, kNewEntry);
+  entries.speed += share * (speed - entries.speed);
+  entries.square += share * (speed * speed - entries.square);
+}
+
+Spread Learned::entry_speed(int axis) const {
+  const Entries& entries = entries_[axis];
+  return {entries.speed, std::max(kLeastSpread, entries.square - entries.speed * entries.speed)};
 }
 
 double Learned::shape_of(int class_id) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a tracker learns of its detector and of the things that it finds: how far boxes are off, and
-// how wide things of a class are for their height.
+// What a tracker learns of its detector and of the things that it finds: how far boxes are off, how
+// wide things of a class are for their height, and how fast things come in over the frame's edge.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,11 @@ class Tremor {
   int seen_ = 0;
 };
 
+/// A mean, and how far single values are from it.
+struct Spread {
+  double mean, variance;
+};
+
 class Learned {
  public:
   /// Learns from a box that continues a track's, which is `expected`: of its width and height as
@@ -36,6 +41,9 @@ class Learned {
   void see_tremor(double variance, double size);
   /// Learns from a box of a class that nothing cuts.
   void see_whole(int class_id, const image::Corners& box);
+  /// Learns how fast something went on that had come in along an axis (0 or 1), in sizes per
+  /// second.
+  void see_entry(int axis, double speed);
 
   /// How much the edges of detections tremble from frame to frame, in sizes of their boxes.
   double tremble() const;
@@ -44,6 +52,8 @@ class Learned {
   double deviation() const;
   /// The width of things of a class, divided by their height; 0 if none was seen whole.
   double shape_of(int class_id) const;
+  /// How fast things come in along an axis, in sizes per second.
+  Spread entry_speed(int axis) const;
 
  private:
   struct Shape {
@@ -58,6 +68,12 @@ class Learned {
 
   double length_ = 0.08 * 0.08, edge_ = 0.015 * 0.015;  // variances, in sizes
   unsigned lengths_ = kGuessed, edges_ = kGuessed;
+  // Half as fast as people walk: those who stand half outside count, too. The guess counts for two.
+  struct Entries {
+    double speed = 0.5, square = 0.75;
+    unsigned count = 2;
+  };
+  Entries entries_[2];
   std::vector<Shape> shapes_;
 };
 

@@ -66,6 +66,9 @@ struct Track {
   image::Corners observed;  // the last detection's box
   image::Corners whole;     // the same with what the frame's edge hides of it
   Cuts cuts;                // of the last detection
+  // The edge of the frame, on each axis, over which it came in: -1 the lower one, 1 the higher one,
+  // 0 none, or one that the tracker has learned from.
+  int entered[2] = {};
   Tremor tremor;
   // On average over the last seconds, of what is whole: what tells it from others. Guessed as long
   // as the frame's edge has always hidden a part.

@@ -32,6 +32,11 @@ constexpr double kCutDeviations = 2;
 // How much larger things are than what the edge shows of them, at most; and where nobody knows.
 constexpr double kMostHidden = 2.5;
 constexpr double kUsuallyHidden = 1.5;
+// When it is known how fast somebody has come in; and how far who comes in may be from the edge at
+// first: so many times what things go between two looks, but no farther than its size.
+constexpr double kEntrySeconds = 0.5;
+constexpr double kEntryReach = 1.5;
+constexpr double kMostEntryReach = 1;
 constexpr unsigned kSettled = 3;  // detections, after which a filter is right
 
 double seconds_between(Time from, Time to) {
@@ -160,6 +165,7 @@ Track* Tracker::take() {
     ended_.reserve(all_.size());
     free_.reserve(all_.size());
     predicted_.reserve(all_.size());
+    seen_.reserve(all_.size());
   }
   Track* track = free_.back();
   free_.pop_back();
@@ -176,6 +182,12 @@ Track* Tracker::take() {
 void Tracker::forget_ended() {
   for (Track* track : ended_) free_.push_back(track);
   ended_.clear();
+}
+
+void Tracker::confirm(Track* track) {
+  track->id = ++ids_->last;
+  track->state = State::kConfirmed;
+  started_.push_back(track);
 }
 
 // Tentative tracks end without a word.
@@ -206,6 +218,7 @@ void Tracker::begin(Time time) {
   const bool jump = jumps(time);
   const Time gap = begun_ ? std::max<Time>(time - last_, 0) : 0;
   if (jump) reset();
+  if (jump || !begun_) looked_ = time;
   // After a jump the gap counts as the interval that may be: streams of a frame a minute jump once.
   interval_ = gap;
   last_ = time;
@@ -241,6 +254,18 @@ void Tracker::move(const image::Corners& box, const Detection& detection, const 
   }
 }
 
+// How fast somebody has come in is known a while after.
+void Tracker::learn_entry(const image::Corners& box, double size, Time time, Track* track) {
+  const double seconds = seconds_between(track->first, time);
+  if (seconds < kEntrySeconds) return;
+  for (int axis = 0; axis < 2; ++axis) {
+    if (track->entered[axis] == 0) continue;
+    const image::Corners& first = track->path.points()[0].box;
+    learned_.see_entry(axis, way_inward(first, box, axis, track->entered[axis]) / size / seconds);
+    track->entered[axis] = 0;
+  }
+}
+
 void Tracker::hit(Track* track, size_t index, Time time) {
   const Detection& detection = detections_[index];
   const double size = std::sqrt(area_of(detection.box));
@@ -264,6 +289,7 @@ void Tracker::hit(Track* track, size_t index, Time time) {
   remember_size(detection.box, whole, cuts, seconds_between(track->seen, time), track);
   if (track->missed > 0) track->tremor.clear();
   learned_.see_tremor(track->tremor.add(time, detection.box, cuts), size);
+  learn_entry(detection.box, size, time, track);
   track->cuts = cuts;
   track->seen = time;
   track->observed = detection.box;
@@ -282,10 +308,7 @@ void Tracker::hit(Track* track, size_t index, Time time) {
     track->best_confidence = detection.confidence;
     track->best_score = score;
   }
-  if (track->state == State::kTentative && time - track->first >= settings_.confirm) {
-    track->id = ++ids_->last;
-    started_.push_back(track);
-  }
+  if (track->state == State::kTentative && time - track->first >= settings_.confirm) confirm(track);
   if (track->id != 0) {
     track->state = State::kConfirmed;
     assigned_[index] = track;
@@ -311,6 +334,22 @@ void Tracker::start(size_t detection, Time time) {
   Track* track = take();
   tracks_.push_back(track);
   hit(track, detection, time);
+  enter(time, track);
+}
+
+// Who was not there at the last look, and is so near the frame's edge, came in over it, and goes on
+// as others did who came in. What is farther inside may have been hidden, and go anywhere.
+void Tracker::enter(Time time, Track* track) {
+  const double size = track->filter.size(), seconds = seconds_between(looked_, time);
+  for (int axis = 0; axis < 2; ++axis) {
+    const Spread speed = learned_.entry_speed(axis);
+    const double reach = std::clamp(kEntryReach * speed.mean * seconds,
+                                    kCutDeviations * learned_.deviation(), kMostEntryReach);
+    const int edge = edge_within(track->observed, frame_, axis, reach * size);
+    track->entered[axis] = edge;
+    if (edge == 0) continue;
+    track->filter.set_speed(axis, -edge * speed.mean * size, speed.variance * size * size);
+  }
 }
 
 void Tracker::collect_tracks(Time time, bool tentative, std::vector<Candidate>* out) const {
@@ -391,17 +430,6 @@ void Tracker::expire(Time time, const image::Size& frame) {
   tracks_.resize(kept);
 }
 
-void Tracker::add_prediction(Time time, const image::Size& frame, const Track& track) {
-  // One frame without a detection is a slip of the network rather than an absence.
-  const bool awaited =
-      track.state == State::kConfirmed ||
-      (track.state == State::kLost && (track.missed == 1 || time - track.seen <= settings_.coast));
-  if (!awaited) return;
-  const image::Corners box = expected(track, time).box();
-  if (has_left(box, frame)) return;
-  predicted_.push_back({&track, is_known(frame) ? visible_part(box, frame) : box});
-}
-
 void Tracker::update(Time time, const image::Size& frame, Span<const Detection> detections) {
   begin(time);
   detections_ = detections;
@@ -431,16 +459,9 @@ void Tracker::update(Time time, const image::Size& frame, Span<const Detection> 
     const auto index = static_cast<size_t>(candidate.index);
     if (detections[index].confidence >= settings_.start) start(index, time);
   }
+  looked_ = time;
   expire(time, frame);
-  for (const Track* track : tracks_) {
-    if (!track->shown) add_prediction(time, frame, *track);
-  }
-}
-
-void Tracker::predict(Time time, const image::Size& frame) {
-  begin(time);
-  assigned_.clear();
-  for (const Track* track : tracks_) add_prediction(time, frame, *track);
+  show_absent(time, frame);
 }
 
 }  // namespace dvnn::track

@@ -68,7 +68,7 @@ class Tracker {
   const std::vector<Track*>& ended() const { return ended_; }
   /// Confirmed tracks that the last frame does not show because nobody looked, or because they are
   /// lost for no longer than `coast`: where they are expected, cut at the frame's edge. What has
-  /// left the frame is not among them.
+  /// left the frame or walks behind others is not among them.
   struct Predicted {
     const Track* track;
     image::Corners box;
@@ -87,9 +87,16 @@ class Tracker {
   void expire(Time time, const image::Size& frame);
   void associate(Time time);
   void collect_tracks(Time time, bool tentative, std::vector<Candidate>* out) const;
+  bool is_awaited(const Track& track, Time time) const;
+  bool is_covered(const Track& track, const image::Corners& box) const;
+  void collect_seen(Time time);
+  void show_absent(Time time, const image::Size& frame);
   void add_prediction(Time time, const image::Size& frame, const Track& track);
   void hit(Track* track, size_t detection, Time time);
   void start(size_t detection, Time time);
+  void enter(Time time, Track* track);
+  void learn_entry(const image::Corners& box, double size, Time time, Track* track);
+  void confirm(Track* track);
   void end(Track* track);
   Track* take();
 
@@ -98,6 +105,7 @@ class Tracker {
   Span<const Detection> detections_;
   image::Size frame_;
   Time last_ = 0, interval_ = 0;
+  Time looked_ = 0;  // the last frame that was inferred
   Learned learned_;
   mutable BoxStep step_{1};  // the last one that was needed: most tracks need the same
   bool begun_ = false;
@@ -106,6 +114,7 @@ class Tracker {
   std::vector<std::unique_ptr<Track>> all_;
   std::vector<const Track*> assigned_;
   std::vector<Predicted> predicted_;
+  std::vector<Predicted> seen_;  // confirmed tracks that the last look has shown
   std::vector<Candidate> known_, tentative_, sure_, weak_, last_seen_;
   Association association_;
 };

@@ -104,7 +104,8 @@ def check_simulator(program, folder):
                    switches < sum(f.switches for f in sort), f'better than SORT at {fps:g} frames/s')
         print(line)
     expect(idf1[25, 1] >= 0.95, f'IDF1 at 25 frames/s is {idf1[25, 1]:.3f}')
-    for fast, slow in [((60, 1), (30, 1)), ((25, 1), (12.5, 1)), ((10, 1), (5, 1)), ((25, 1), (25, 2)), ((25, 2), (25, 4))]:
+    for fast, slow in [((60, 1), (30, 1)), ((25, 1), (12.5, 1)), ((10, 1), (5, 1)), ((25, 1), (25, 2)), ((25, 2), (25, 4)),
+                       ((25, 4), (25, 8)), ((25, 5), (25, 10))]:
         expect(idf1[fast] - idf1[slow] < 0.03, f'IDF1 falls by {idf1[fast] - idf1[slow]:.3f} from {fast} to {slow}')
 
 

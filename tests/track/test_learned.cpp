@@ -74,6 +74,19 @@ START_TEST(shapes_are_those_of_a_class) {
 }
 END_TEST
 
+START_TEST(entries_are_learned_for_each_axis) {
+  Learned learned;
+  const double guess = learned.entry_speed(1).mean;
+  for (int i = 0; i < 200; ++i) learned.see_entry(0, i % 2 ? 1 : 3);
+  ck_assert_double_eq_tol(learned.entry_speed(0).mean, 2, 0.1);
+  ck_assert_double_eq_tol(learned.entry_speed(0).variance, 1, 0.1);
+  ck_assert_double_eq(learned.entry_speed(1).mean, guess);
+  // Who always comes at the same speed may come at another one.
+  for (int i = 0; i < 1000; ++i) learned.see_entry(1, 2);
+  ck_assert_double_gt(learned.entry_speed(1).variance, 0.01);
+}
+END_TEST
+
 START_TEST(an_extent_is_set_at_the_hidden_side) {
   for (const int hidden : {-1, 1}) {
     BoxFilter filter({0, 100, 40, 180}, 0.05);
@@ -95,4 +108,4 @@ END_TEST
 
 DVNN_TEST_MAIN(track_learned, tremor_is_what_edges_are_off_and_not_their_way,
                tremor_begins_anew_after_a_gap, shapes_are_those_of_a_class,
-               an_extent_is_set_at_the_hidden_side)
+               entries_are_learned_for_each_axis, an_extent_is_set_at_the_hidden_side)

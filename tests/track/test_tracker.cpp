@@ -7,48 +7,10 @@
 #include <random>
 
 #include "check_main.h"
+#include "track/track_stream.h"
 
 using namespace dvnn;
 using namespace dvnn::track;
-
-namespace {
-
-constexpr image::Size kFrame{640, 480};
-
-Detection at(double x, double y, float confidence = 0.9f, int class_id = 0) {
-  Detection detection;
-  detection.box = {x, y, x + 40, y + 80};
-  detection.class_id = class_id;
-  detection.confidence = confidence;
-  return detection;
-}
-
-// A tracker, and its stream in milliseconds.
-struct Stream {
-  TrackIds ids;
-  Tracker tracker{&ids};
-  Settings settings;
-
-  explicit Stream(Settings chosen = {}) : settings(chosen) { tracker.configure(settings); }
-  void see(double ms, const std::vector<Detection>& detections) {
-    tracker.update(static_cast<Time>(ms * kMillisecond), kFrame, detections);
-  }
-  void skip(double ms) { tracker.predict(static_cast<Time>(ms * kMillisecond), kFrame); }
-  uint64_t id(size_t detection) const {
-    const Track* track = tracker.track_of(detection);
-    return track ? track->id : 0;
-  }
-};
-
-Settings times(double confirm, double probation, double lost) {
-  Settings settings;
-  settings.confirm = static_cast<Time>(confirm * kMillisecond);
-  settings.probation = static_cast<Time>(probation * kMillisecond);
-  settings.lost = static_cast<Time>(lost * kMillisecond);
-  return settings;
-}
-
-}  // namespace
 
 START_TEST(tracks_are_confirmed_by_time_at_every_rate) {
   for (double interval : {5.0, 16.0, 40.0, 100.0, 400.0}) {
@@ -212,47 +174,6 @@ START_TEST(jumps_end_tracks) {
   ck_assert_uint_eq(stream.tracker.tracks().size(), 0);
   stream.see(10, {at(100, 100)});
   ck_assert_uint_eq(stream.id(0), 2);  // names are not given twice
-}
-END_TEST
-
-START_TEST(frames_without_inference_have_predicted_boxes) {
-  Stream stream(times(0, 200, 1000));
-  for (int i = 0; i <= 25; ++i) stream.see(40 * i, {at(100 + 4 * i, 100)});
-  for (int i = 26; i <= 30; ++i) {
-    stream.skip(40 * i);
-    ck_assert_uint_eq(stream.tracker.predicted().size(), 1);
-    const Tracker::Predicted& predicted = stream.tracker.predicted()[0];
-    ck_assert_uint_eq(predicted.track->id, 1);
-    ck_assert_double_eq_tol(predicted.box.x0, 100 + 4 * i, 4);
-    ck_assert_double_eq_tol(predicted.box.y1, 180, 2);
-  }
-  // An object that the network looks for in vain is a slip the first time, and an absence then.
-  stream.see(40 * 31, {});
-  ck_assert_uint_eq(stream.tracker.predicted().size(), 1);
-  stream.see(40 * 32, {});
-  ck_assert_uint_eq(stream.tracker.predicted().size(), 0);
-  stream.skip(40 * 33);
-  ck_assert_uint_eq(stream.tracker.predicted().size(), 0);
-}
-END_TEST
-
-START_TEST(tentative_tracks_are_not_predicted) {
-  Stream stream(times(500, 200, 1000));
-  stream.see(0, {at(100, 100)});
-  stream.skip(40);
-  ck_assert_uint_eq(stream.tracker.predicted().size(), 0);
-}
-END_TEST
-
-START_TEST(lost_boxes_coast_as_long_as_asked) {
-  Settings settings = times(0, 200, 1000);
-  settings.coast = 300 * kMillisecond;
-  Stream stream(settings);
-  stream.see(0, {at(100, 100)});
-  for (int ms = 100; ms <= 600; ms += 100) {
-    stream.see(ms, {});
-    ck_assert_uint_eq(stream.tracker.predicted().size(), ms <= 300 ? 1 : 0);
-  }
 }
 END_TEST
 
@@ -433,9 +354,8 @@ DVNN_TEST_MAIN(track_tracker, tracks_are_confirmed_by_time_at_every_rate,
                weak_detections_keep_tracks_and_begin_none, classes_do_not_mix,
                looks_tell_whom_places_do_not, crossing_ways_keep_their_names,
                what_is_found_again_has_its_new_speed, jumps_end_tracks,
-               frames_without_inference_have_predicted_boxes, tentative_tracks_are_not_predicted,
-               lost_boxes_coast_as_long_as_asked, what_leaves_the_frame_is_gone,
-               who_leaves_keeps_speed_and_size, smoothed_boxes_do_not_lag,
-               smoothed_boxes_tremble_less, who_enters_where_somebody_leaves_is_somebody_else,
+               what_leaves_the_frame_is_gone, who_leaves_keeps_speed_and_size,
+               smoothed_boxes_do_not_lag, smoothed_boxes_tremble_less,
+               who_enters_where_somebody_leaves_is_somebody_else,
                the_same_stream_gives_the_same_names, paths_and_best_views_are_kept_within_bounds,
                boxes_that_are_none_are_left_alone)

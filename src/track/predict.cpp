@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a tracker shows where nobody has looked, or a look has missed something.
+#include <algorithm>
+
+#include "track/tracker.h"
+
+namespace dvnn::track {
+namespace {
+
+// A share of a box's area: what others hide that much of is as good as gone.
+constexpr double kMostCovered = 0.7;
+// Deviation of a box's place, in its widths and heights, at which it is as likely wrong as right.
+constexpr double kMostDoubt = 0.4;
+
+}  // namespace
+
+// One look that does not show something is a slip of the network rather than an absence, unless it
+// is the second one of all.
+bool Tracker::is_awaited(const Track& track, Time time) const {
+  if (track.state == State::kConfirmed) return true;
+  if (track.state != State::kLost) return false;
+  return (track.missed == 1 && track.hits > 1) || time - track.seen <= settings_.coast;
+}
+
+// Whoever stands lower in the picture is nearer.
+bool Tracker::is_covered(const Track& track, const image::Corners& box) const {
+  const double most = kMostCovered * area_of(box);
+  for (const Predicted& other : seen_) {
+    const image::Corners& front = other.box;
+    if (front.y1 <= box.y1 || front.x1 <= box.x0 || front.x0 >= box.x1 || other.track == &track)
+      continue;
+    const double width = std::min(box.x1, front.x1) - std::max(box.x0, front.x0);
+    const double height = box.y1 - std::max(box.y0, front.y0);
+    if (height > 0 && width * height > most) return true;
+  }
+  return false;
+}
+
+void Tracker::add_prediction(Time time, const image::Size& frame, const Track& track) {
+  if (!is_awaited(track, time)) return;
+  const BoxFilter filter = expected(track, time);
+  const image::Corners whole = filter.box();
+  if (has_left(whole, frame)) return;
+  // How fast something goes that was seen once is not known.
+  if (track.hits == 1 && time - track.seen > settings_.coast &&
+      (filter.spread_x() > kMostDoubt * (whole.x1 - whole.x0) ||
+       filter.spread_y() > kMostDoubt * (whole.y1 - whole.y0)))
+    return;
+  const image::Corners box = is_known(frame) ? visible_part(whole, frame) : whole;
+  if (!is_covered(track, box)) predicted_.push_back({&track, box});
+}
+
+void Tracker::show_absent(Time time, const image::Size& frame) {
+  const auto is_absent = [&](const Track* track) {
+    return !track->shown && is_awaited(*track, time);
+  };
+  if (std::none_of(tracks_.begin(), tracks_.end(), is_absent)) return;
+  collect_seen(time);
+  for (const Track* track : tracks_) {
+    if (!track->shown) add_prediction(time, frame, *track);
+  }
+}
+
+void Tracker::collect_seen(Time time) {
+  seen_.clear();
+  for (const Track* track : tracks_) {
+    if (track->shown && track->id != 0) seen_.push_back({track, expected(*track, time).box()});
+  }
+}
+
+void Tracker::predict(Time time, const image::Size& frame) {
+  begin(time);
+  assigned_.clear();
+  for (Track* track : tracks_) {
+    // What all looks so far have shown need not wait for the next one.
+    if (track->state == State::kTentative && track->missed == 0 &&
+        time - track->first >= settings_.confirm)
+      confirm(track);
+  }
+  collect_seen(time);
+  for (const Track* track : tracks_) add_prediction(time, frame, *track);
+}
+
+}  // namespace dvnn::track

@@ -39,8 +39,14 @@ void ApplyCurve(Curve curve, float a, float b, const float* from, float* to, siz
         const auto below = hn::Mul(hn::Set(d, a), ExpMinusOne(d, MinOf(x, hn::Zero(d))));
         return hn::IfThenElse(hn::Gt(x, hn::Zero(d)), x, below);
       });
+    case Curve::kErf:
+      return Map(from, to, count, [](auto d, auto x) HWY_ATTR { return Erf(d, x); });
     case Curve::kExp:
       return Map(from, to, count, [](auto d, auto x) HWY_ATTR { return Exp(d, x); });
+    case Curve::kGelu:
+      return Map(from, to, count, [](auto d, auto x) HWY_ATTR { return Gelu(d, x); });
+    case Curve::kGeluTanh:
+      return Map(from, to, count, [](auto d, auto x) HWY_ATTR { return GeluTanh(d, x); });
     case Curve::kHardSigmoid:
       return Map(from, to, count, [=](auto d, auto x) HWY_ATTR {
         return Between(d, hn::Add(hn::Mul(hn::Set(d, a), x), hn::Set(d, b)), 0, 1);
@@ -54,6 +60,10 @@ void ApplyCurve(Curve curve, float a, float b, const float* from, float* to, siz
       return Map(from, to, count, [=](auto d, auto x) HWY_ATTR {
         return hn::Add(hn::Mul(hn::Set(d, a), x), hn::Set(d, b));
       });
+    case Curve::kLog:
+      return Map(from, to, count, [](auto d, auto x) HWY_ATTR { return Log(d, x); });
+    case Curve::kMish:
+      return Map(from, to, count, [](auto d, auto x) HWY_ATTR { return Mish(d, x); });
     case Curve::kRelu:
       return Map(from, to, count, [=](auto d, auto x) HWY_ATTR {
         return hn::IfThenElse(hn::Gt(x, hn::Zero(d)), x, hn::Mul(x, hn::Set(d, a)));
@@ -63,6 +73,8 @@ void ApplyCurve(Curve curve, float a, float b, const float* from, float* to, siz
                  [](auto d, auto x) HWY_ATTR { return hn::Div(hn::Set(d, 1.0f), x); });
     case Curve::kSigmoid:
       return Map(from, to, count, [](auto d, auto x) HWY_ATTR { return Sigmoid(d, x); });
+    case Curve::kSoftplus:
+      return Map(from, to, count, [](auto d, auto x) HWY_ATTR { return Softplus(d, x); });
     case Curve::kSqrt:
       return Map(from, to, count, [](auto, auto x) HWY_ATTR { return hn::Sqrt(x); });
     case Curve::kSwish:
@@ -102,20 +114,32 @@ float value(Curve curve, float a, float b, float x) {
       return between(x, a, b);
     case Curve::kElu:
       return x > 0 ? x : a * exp_minus_one(x);
+    case Curve::kErf:
+      return plain::erf(x);
     case Curve::kExp:
       return plain::exp(x);
+    case Curve::kGelu:
+      return plain::gelu(x);
+    case Curve::kGeluTanh:
+      return plain::gelu_tanh(x);
     case Curve::kHardSigmoid:
       return between(a * x + b, 0, 1);
     case Curve::kHardSwish:
       return x * between(x / 6 + 0.5f, 0, 1);
     case Curve::kLine:
       return a * x + b;
+    case Curve::kLog:
+      return plain::log(x);
+    case Curve::kMish:
+      return plain::mish(x);
     case Curve::kRelu:
       return x > 0 ? x : x * a;
     case Curve::kReciprocal:
       return 1 / x;
     case Curve::kSigmoid:
       return plain::sigmoid(x);
+    case Curve::kSoftplus:
+      return plain::softplus(x);
     case Curve::kSqrt:
       return std::sqrt(x);
     case Curve::kSwish:

@@ -12,20 +12,26 @@ enum class Curve : uint8_t {
   kAbs,          // |x|
   kClip,         // at least a, at most b
   kElu,          // x above 0, a (e^x - 1) below
+  kErf,          // error function
   kExp,          // e^x
+  kGelu,         // x / 2 (1 + erf(x / root of 2))
+  kGeluTanh,     // the same by a hyperbolic tangent
   kHardSigmoid,  // a x + b, at least 0, at most 1
   kHardSwish,    // x (x / 6 + 1/2, at least 0, at most 1)
   kLine,         // a x + b
+  kLog,          // natural logarithm
+  kMish,         // x tanh(softplus(x))
   kRelu,         // x above 0, a x below
   kReciprocal,   // 1 / x
   kSigmoid,      // 1 / (1 + e^-x)
+  kSoftplus,     // log(1 + e^x)
   kSqrt,         // square root
   kSwish,        // x / (1 + e^-ax)
   kTanh,         // hyperbolic tangent
 };
 
 /// Writes `curve` of each of `count` floats; `to` may be `from`. What comes of e^x is within 2
-/// units in the last place.
+/// units in the last place; the last bits of kGelu and kErf beyond 1 are lost with those of x^2.
 void apply(Curve curve, float a, float b, const float* from, float* to, size_t count);
 
 namespace plain {

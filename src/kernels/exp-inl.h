@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The exponential and what follows from it, part of each kernel's source that needs them. They
 // multiply and add in steps, never fused, so that every instruction set gives the bits of the plain
-// forms (exp_plain.h). Polynomials: Cephes expf() and tanhf(), within 2 units in the last place.
+// forms (exp_plain.h). Polynomials: Cephes expf(), tanhf(), logf(), erff() and erfcf().
 
 // A guard for each target, as Highway's own -inl headers have it.
 #if defined(DVNN_KERNELS_EXP_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -10,6 +10,8 @@
 #else
 #define DVNN_KERNELS_EXP_INL_H
 #endif
+
+#include <limits>
 
 #include "hwy/highway.h"
 #include "kernels/exp_plain.h"
@@ -86,6 +88,95 @@ HWY_INLINE V Tanh(D d, V x) {
   }
   const V near = hn::Add(hn::Mul(hn::Mul(p, square), x), x);
   return hn::IfThenElse(hn::Lt(size, hn::Set(d, exp_constants::kTanhNear)), near, far);
+}
+
+template <class D, class V, int kTerms>
+HWY_INLINE V Polynomial(D d, const float (&factors)[kTerms], V x) {
+  V p = hn::Set(d, factors[0]);
+  for (int i = 1; i < kTerms; ++i) p = hn::Add(hn::Mul(p, x), hn::Set(d, factors[i]));
+  return p;
+}
+
+// Of normal numbers above 0.
+template <class D, class V>
+HWY_INLINE V LogOfNormal(D d, V x) {
+  using namespace exp_constants;
+  const hn::RebindToSigned<D> whole;
+  const auto bits = hn::BitCast(whole, x);
+  const auto power = hn::ShiftRight<23>(hn::Sub(bits, hn::Set(whole, kHalfRootBits)));
+  const V m = hn::Sub(hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<23>(power))), hn::Set(d, 1.0f));
+  const V square = hn::Mul(m, m), n = hn::ConvertTo(d, power);
+  V y = hn::Mul(hn::Mul(Polynomial(d, kLogPolynomial, m), square), m);
+  y = hn::Add(y, hn::Mul(n, hn::Set(d, kLog2Low)));
+  y = hn::Sub(y, hn::Mul(hn::Set(d, 0.5f), square));
+  return hn::Add(hn::Add(m, y), hn::Mul(n, hn::Set(d, kLog2High)));
+}
+
+template <class D, class V>
+HWY_INLINE V Log(D d, V x) {
+  using namespace exp_constants;
+  const V zero = hn::Zero(d), infinite = hn::Set(d, std::numeric_limits<float>::infinity());
+  const auto small = hn::Lt(x, hn::Set(d, std::numeric_limits<float>::min()));
+  const V normal = hn::IfThenElse(small, hn::Mul(x, hn::Set(d, kSubnormalPower)), x);
+  V y = LogOfNormal(d, normal);
+  y = hn::IfThenElse(small, hn::Sub(y, hn::Set(d, kSubnormalLog)), y);
+  y = hn::IfThenElse(hn::Eq(x, infinite), x, y);
+  y = hn::IfThenElse(hn::Eq(x, zero), hn::Neg(infinite), y);
+  // NaN, too, is not at least 0.
+  return hn::IfThenElse(hn::Ge(x, zero), y, hn::Set(d, std::numeric_limits<float>::quiet_NaN()));
+}
+
+template <class D, class V>
+HWY_INLINE V Softplus(D d, V x) {
+  const V one = hn::Set(d, 1.0f), zero = hn::Zero(d);
+  const V u = Exp(d, hn::Neg(hn::Abs(x))), w = hn::Add(u, one);
+  const V rest = hn::Div(hn::Sub(u, hn::Sub(w, one)), w);
+  return hn::Add(hn::IfThenElse(hn::Lt(zero, x), x, zero), hn::Add(LogOfNormal(d, w), rest));
+}
+
+template <class D, class V>
+HWY_INLINE V Mish(D d, V x) {
+  const V most = hn::Set(d, exp_constants::kMishMost), two = hn::Set(d, 2.0f);
+  const V w = Exp(d, hn::IfThenElse(hn::Lt(most, x), most, x));
+  const V n = hn::Mul(w, hn::Add(w, two));
+  return hn::Mul(x, hn::Div(n, hn::Add(n, two)));
+}
+
+// 1 - erf(x), of x of at least 1.
+template <class D, class V>
+HWY_INLINE V Erfc(D d, V x) {
+  using namespace exp_constants;
+  const V inverse = hn::Div(hn::Set(d, 1.0f), x), square = hn::Mul(inverse, inverse);
+  const V p = hn::IfThenElse(hn::Lt(x, hn::Set(d, 2.0f)), Polynomial(d, kErfcPolynomial, square),
+                             Polynomial(d, kErfcFarPolynomial, square));
+  return hn::Mul(hn::Mul(Exp(d, hn::Neg(hn::Mul(x, x))), inverse), p);
+}
+
+template <class D, class V>
+HWY_INLINE V Erf(D d, V x) {
+  const V one = hn::Set(d, 1.0f), size = hn::Abs(x);
+  const V near = hn::Mul(x, Polynomial(d, exp_constants::kErfPolynomial, hn::Mul(x, x)));
+  const V far = hn::CopySign(hn::Sub(one, Erfc(d, size)), x);
+  return hn::IfThenElse(hn::Lt(size, one), near, far);
+}
+
+template <class D, class V>
+HWY_INLINE V Gelu(D d, V x) {
+  const V one = hn::Set(d, 1.0f), z = hn::Mul(x, hn::Set(d, exp_constants::kHalfRoot));
+  const V size = hn::Abs(z), rest = Erfc(d, size);
+  const V near =
+      hn::Add(hn::Mul(z, Polynomial(d, exp_constants::kErfPolynomial, hn::Mul(z, z))), one);
+  const V far = hn::IfThenElse(hn::Lt(z, hn::Zero(d)), rest, hn::Sub(hn::Set(d, 2.0f), rest));
+  return hn::Mul(hn::Mul(x, hn::Set(d, 0.5f)), hn::IfThenElse(hn::Lt(size, one), near, far));
+}
+
+// x / 2 (1 + tanh(u)) is x sigmoid(2 u).
+template <class D, class V>
+HWY_INLINE V GeluTanh(D d, V x) {
+  using namespace exp_constants;
+  const V cube = hn::Mul(hn::Mul(x, x), x);
+  const V u = hn::Add(x, hn::Mul(hn::Set(d, kGeluCube), cube));
+  return hn::Mul(x, Sigmoid(d, hn::Mul(hn::Set(d, kRootEightOverPi), u)));
 }
 
 }  // namespace HWY_NAMESPACE

@@ -22,9 +22,10 @@ using kernels::Operation;
 using Step = ElementwiseAttributes::Step;
 
 // In the enums' order.
-constexpr const char* kCurveNames[] = {"abs",       "clip",  "elu",  "exp",        "hardsigmoid",
-                                       "hardswish", "line",  "relu", "reciprocal", "sigmoid",
-                                       "sqrt",      "swish", "tanh"};
+constexpr const char* kCurveNames[] = {
+    "abs",         "clip",      "elu",  "erf",   "exp",  "gelu", "gelutanh",
+    "hardsigmoid", "hardswish", "line", "log",   "mish", "relu", "reciprocal",
+    "sigmoid",     "softplus",  "sqrt", "swish", "tanh"};
 constexpr const char* kOperationNames[] = {"add", "div", "max", "min", "mul", "prelu", "sub"};
 static_assert(std::size(kCurveNames) == static_cast<size_t>(Curve::kTanh) + 1);
 static_assert(std::size(kOperationNames) == static_cast<size_t>(Operation::kSub) + 1);

@@ -145,9 +145,6 @@ void add_own(const ElementwiseAttributes& layer, const Ends& ends, Cost* cost) {
 
 void add_own(const BinaryAttributes&, const Ends& ends, Cost* cost) {
   share_result(ends, cost);
-  for (const TensorDesc& desc : ends.inputs) {  // an index for each operand that repeats
-    if (elements(desc) != ends.made) keep_result(ends, cost);
-  }
 }
 
 // Returns whether one picture becomes another.

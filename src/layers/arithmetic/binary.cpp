@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <optional>
 
 #include "base/format.h"
 #include "base/json.h"
 #include "base/names.h"
 #include "base/nth.h"
-#include "base/share.h"
+#include "kernels/elementwise.h"
 #include "layers/factories.h"
-#include "layers/float_layer.h"
-#include "layers/strides.h"
+#include "layers/repeated_spans.h"
 
 namespace dvnn::layers {
 namespace {
@@ -54,26 +54,25 @@ const BinaryRow& row_of(BinaryOperation operation) {
   return nth(kBinaryRows, operation);
 }
 
-// Returns where the operand's element for each of the result's is: dimensions of 1 repeat. Four
-// bytes each: a tensor has at most 2^28 elements. Empty: it is at the same place.
-std::vector<uint32_t> broadcast_index(const Shape& from, const Shape& to) {
-  if (from.elements() == to.elements()) return {};
-  std::vector<uint32_t> index;
-  index.reserve(static_cast<size_t>(to.elements()));
-  walk(to, broadcast_strides(from, to), 0,
-       [&](int64_t at) { index.push_back(static_cast<uint32_t>(at)); });
-  return index;
+// Operations that kernels compute in vectors.
+std::optional<kernels::Operation> vector_form(BinaryOperation operation) {
+  switch (operation) {
+    case BinaryOperation::kAdd:
+      return kernels::Operation::kAdd;
+    case BinaryOperation::kDiv:
+      return kernels::Operation::kDiv;
+    case BinaryOperation::kMax:
+      return kernels::Operation::kMax;
+    case BinaryOperation::kMin:
+      return kernels::Operation::kMin;
+    case BinaryOperation::kMul:
+      return kernels::Operation::kMul;
+    case BinaryOperation::kSub:
+      return kernels::Operation::kSub;
+    default:
+      return std::nullopt;
+  }
 }
-
-// An operand of a broadcast result.
-class Operand {
- public:
-  Operand(const Shape& from, const Shape& to) : index_(broadcast_index(from, to)) {}
-  float at(const float* in, size_t n) const { return in[index_.empty() ? n : index_[n]]; }
-
- private:
-  std::vector<uint32_t> index_;
-};
 
 DimsResult broadcast_dims(Span<const Shape> inputs) {
   std::vector<int64_t> dims;
@@ -109,27 +108,28 @@ Status expect_broadcast(Span<const TensorDesc> inputs, const Shape& out) {
   return {};
 }
 
-// Each result is function(operand), where operand(k) is the element of the k-th input for it.
-template <typename Function>
-LayerResult make_broadcast_layer(size_t count, Span<const TensorDesc> inputs,
-                                 Span<const TensorDesc> outputs, Function function) {
+// compute(in, result, count) makes spans of the result from those of the inputs.
+template <typename Compute>
+class Repeating final : public CpuLayer {
+ public:
+  Repeating(Span<const TensorDesc> inputs, const TensorDesc& output, Compute compute)
+      : compute_(compute), spans_(inputs, output) {}
+  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
+    spans_.run(inputs, outputs[0], compute_);
+    return {};
+  }
+
+ private:
+  Compute compute_;
+  RepeatedSpans spans_;
+};
+
+template <typename Compute>
+LayerResult make_repeating(size_t count, Span<const TensorDesc> inputs,
+                           Span<const TensorDesc> outputs, Compute compute) {
   DVNN_TRY(expect_arity(inputs, count, count, outputs));
-  const Shape& out = outputs[0].shape;
-  DVNN_TRY(expect_broadcast(inputs, out));
-  std::vector<Operand> operands;
-  for (const TensorDesc& input : inputs) operands.emplace_back(input.shape, out);
-  return make_float_layer(
-      inputs, outputs,
-      [operands = std::move(operands), function, elements = static_cast<size_t>(out.elements())](
-          const float* const* in, float* result) {
-        constexpr size_t kTask = 1 << 13;
-        share(static_cast<int>((elements + kTask - 1) / kTask), [&](int i) {
-          const size_t begin = static_cast<size_t>(i) * kTask;
-          for (size_t n = begin; n < std::min(elements, begin + kTask); ++n) {
-            result[n] = function([&](size_t k) { return operands[k].at(in[k], n); });
-          }
-        });
-      });
+  DVNN_TRY(expect_broadcast(inputs, outputs[0].shape));
+  return std::unique_ptr<CpuLayer>(new Repeating<Compute>(inputs, outputs[0], compute));
 }
 
 }  // namespace
@@ -157,9 +157,20 @@ DimsResult BinaryAttributes::dims_after(Span<const Shape> inputs) const {
 
 LayerResult BinaryAttributes::create(Span<const TensorDesc> inputs,
                                      Span<const TensorDesc> outputs) const {
+  if (const auto known = vector_form(operation)) {
+    const kernels::Operation operate = *known;
+    return make_repeating(2, inputs, outputs,
+                          [operate](const float* const* in, float* result, size_t count) {
+                            kernels::operate(operate, in[0], in[1], result, count);
+                          });
+  }
   const auto function = row_of(operation).operation;
-  return make_broadcast_layer(
-      2, inputs, outputs, [function](auto operand) { return function(operand(0), operand(1)); });
+  return make_repeating(2, inputs, outputs,
+                        [function](const float* const* in, float* result, size_t count) {
+                          for (size_t i = 0; i < count; ++i) {
+                            result[i] = function(in[0][i], in[1][i]);
+                          }
+                        });
 }
 
 Result<WhereAttributes> WhereAttributes::parse(const Json&) {
@@ -177,8 +188,12 @@ DimsResult WhereAttributes::dims_after(Span<const Shape> inputs) const {
 
 LayerResult WhereAttributes::create(Span<const TensorDesc> inputs,
                                     Span<const TensorDesc> outputs) const {
-  return make_broadcast_layer(
-      3, inputs, outputs, [](auto operand) { return operand(0) != 0 ? operand(1) : operand(2); });
+  return make_repeating(3, inputs, outputs,
+                        [](const float* const* in, float* result, size_t count) {
+                          for (size_t i = 0; i < count; ++i) {
+                            result[i] = in[0][i] != 0 ? in[1][i] : in[2][i];
+                          }
+                        });
 }
 
 }  // namespace dvnn::layers

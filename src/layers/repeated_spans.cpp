@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layers/repeated_spans.h"
+
+#include "layers/strides.h"
+
+namespace dvnn::layers {
+namespace {
+
+bool is_in_rows(const TensorDesc& desc) {
+  return is_float(desc.type) && plain_layout(desc) == Layout::kNchw;
+}
+
+}  // namespace
+
+Repeated::Repeated(const Shape& from, const Shape& to) {
+  const Strides strides = broadcast_strides(from, to);
+  for (int i = 0; i < to.rank; ++i) {
+    const auto count = static_cast<size_t>(to[i]);
+    const auto step = static_cast<size_t>(nth(strides, i));
+    if (count == 1) continue;
+    // One axis with the one before it, where a step along that is as far as all steps along this.
+    if (!axes_.empty() && axes_.back().step == step * count) {
+      axes_.back() = {axes_.back().count * count, step};
+    } else {
+      axes_.push_back({count, step});
+    }
+  }
+  if (axes_.empty()) axes_.push_back({1, 0});
+}
+
+void Repeated::fill(const float* from, size_t begin, size_t count, float* to) const {
+  const Axis& inner = axes_.back();
+  size_t index[Shape::kMaxRank] = {};
+  size_t row = begin / inner.count, at = 0;
+  for (size_t i = axes_.size() - 1; i-- > 0; row /= axes_[i].count) {
+    index[i] = row % axes_[i].count;
+    at += index[i] * axes_[i].step;
+  }
+  size_t within = begin % inner.count;
+  for (const float* const end = to + count; to < end;) {
+    const size_t run = std::min(inner.count - within, static_cast<size_t>(end - to));
+    const float* const first = from + at + within * inner.step;
+    if (inner.step == 0) {
+      std::fill(to, to + run, *first);
+    } else {
+      std::copy(first, first + run, to);
+    }
+    to += run;
+    within = 0;
+    for (size_t i = axes_.size() - 1; i-- > 0;) {
+      at += axes_[i].step;
+      if (++index[i] < axes_[i].count) break;
+      at -= index[i] * axes_[i].step;
+      index[i] = 0;
+    }
+  }
+}
+
+RepeatedSpans::RepeatedSpans(Span<const TensorDesc> inputs, const TensorDesc& output)
+    : count_(static_cast<size_t>(output.shape.elements())), in_step_(is_in_rows(output)) {
+  for (const TensorDesc& input : inputs) {
+    const bool repeats = input.shape.elements() != output.shape.elements();
+    operands_.push_back({!repeats && is_in_rows(input), repeats,
+                         Repeated(input.shape, output.shape), FloatReader(input)});
+  }
+  if (!is_float(output.type)) return;
+  moves_.emplace(plain_float(output.shape), output);
+  moves_->add(whole_part(output.shape));
+}
+
+const float* RepeatedSpans::span_of(const Operand& operand, const ConstTensorView& view,
+                                    const float* whole, size_t at, size_t count, float* span) {
+  if (operand.repeats) {
+    operand.places.fill(whole, at, count, span);
+    return span;
+  }
+  if (whole) return whole + at;
+  if (view.desc.type == ElementType::kFloat32) {
+    return reinterpret_cast<const float*>(view.data) + at;
+  }
+  half_to_float(reinterpret_cast<const half_t*>(view.data) + at, span, count);
+  return span;
+}
+
+void RepeatedSpans::put(const float* floats, const TensorView& view, size_t at, size_t count) {
+  if (view.desc.type == ElementType::kFloat32) {
+    std::copy(floats, floats + count, reinterpret_cast<float*>(view.data) + at);
+  } else {
+    float_to_half(floats, reinterpret_cast<half_t*>(view.data) + at, count);
+  }
+}
+
+void RepeatedSpans::write(const float* made, const TensorView& view) const {
+  if (moves_) {
+    moves_->run(reinterpret_cast<const uint8_t*>(made), view.data);
+  } else {
+    write_nchw(made, view);
+  }
+}
+
+}  // namespace dvnn::layers

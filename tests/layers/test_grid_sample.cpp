@@ -17,4 +17,21 @@ START_TEST(places_of_a_grid_are_sampled) {
 }
 END_TEST
 
-DVNN_TESTS(grid_sample, places_of_a_grid_are_sampled)
+// More places than are done at a time, of several pictures and channels: each at its own place.
+START_TEST(a_grid_of_own_places_gives_the_picture) {
+  const Shape shape = {2, 3, 9, 21};
+  Tensor in = {plain(shape), {}}, grid = {plain({2, 9, 21, 2}), {}};
+  for (int64_t i = 0; i < shape.elements(); ++i) {
+    in.values.push_back(static_cast<float>(i * 7 % 61));
+  }
+  for (int i = 0; i < 2 * 9 * 21; ++i) {
+    grid.values.push_back(static_cast<float>(i % 21) / 10 - 1);
+    grid.values.push_back(static_cast<float>(i / 21 % 9) / 4 - 1);
+  }
+  const std::vector<float> found =
+      run("GridSample", {{"mode", "nearest"}, {"align_corners", true}}, {in, grid}, shape);
+  for (size_t i = 0; i < found.size(); ++i) ck_assert(found[i] == in.values[i]);
+}
+END_TEST
+
+DVNN_TESTS(grid_sample, places_of_a_grid_are_sampled, a_grid_of_own_places_gives_the_picture)

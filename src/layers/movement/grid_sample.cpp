@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "base/nth.h"
+#include "base/share.h"
 #include "layers/factories.h"
 #include "layers/float_layer.h"
 
@@ -103,6 +104,21 @@ float sample(const float* plane, const int* sizes, const Taps* taps, int axes) {
   return sum;
 }
 
+// The same of two axes, without a way around for each tap.
+float sample_plane(const float* plane, int width, const Taps* taps) {
+  float sum = 0;
+  for (size_t i = 0; i < static_cast<size_t>(taps[0].count); ++i) {
+    if (taps[0].at[i] < 0) continue;
+    const float* const row = plane + int64_t{taps[0].at[i]} * width;
+    float part = 0;
+    for (size_t k = 0; k < static_cast<size_t>(taps[1].count); ++k) {
+      if (taps[1].at[k] >= 0) part += taps[1].weight[k] * row[taps[1].at[k]];
+    }
+    sum += taps[0].weight[i] * part;
+  }
+  return sum;
+}
+
 }  // namespace
 
 Result<GridSampleAttributes> GridSampleAttributes::parse(const Json& params) {
@@ -151,20 +167,29 @@ LayerResult GridSampleAttributes::create(Span<const TensorDesc> inputs,
           plane *= in_shape[i + 2];
           places *= out[i + 2];
         }
-        for (int n = 0; n < in_shape[0]; ++n) {
-          const float* picture = in[0] + int64_t{n} * channels * plane;
-          const float* grid = in[1] + int64_t{n} * places * axes;
-          float* to = result + int64_t{n} * channels * places;
-          for (int64_t p = 0; p < places; ++p, grid += axes) {
-            Taps taps[kMaxAxes];
-            for (int i = 0; i < axes; ++i) {
-              taps[i] = taps_at(a, grid[axes - 1 - i], in_shape[i + 2]);
-            }
-            for (int c = 0; c < channels; ++c) {
-              to[c * places + p] = sample(picture + c * plane, in_shape.dims + 2, taps, axes);
+        // The taps of some places serve all channels; threads share the places.
+        constexpr int64_t kBlock = 64;
+        const int64_t blocks = (places + kBlock - 1) / kBlock;
+        share(static_cast<int>(in_shape[0] * blocks), [&](int i) {
+          const int64_t n = i / blocks, first = i % blocks * kBlock;
+          const int64_t count = std::min(kBlock, places - first);
+          const float* const picture = in[0] + n * channels * plane;
+          const float* grid = in[1] + (n * places + first) * axes;
+          float* to = result + n * channels * places + first;
+          Taps taps[kBlock][kMaxAxes];
+          for (int64_t p = 0; p < count; ++p, grid += axes) {
+            for (int k = 0; k < axes; ++k) {
+              taps[p][k] = taps_at(a, grid[axes - 1 - k], in_shape[k + 2]);
             }
           }
-        }
+          for (int c = 0; c < channels; ++c, to += places) {
+            const float* const from = picture + c * plane;
+            for (int64_t p = 0; p < count; ++p) {
+              to[p] = axes == 2 ? sample_plane(from, in_shape[3], taps[p])
+                                : sample(from, in_shape.dims + 2, taps[p], axes);
+            }
+          }
+        });
       });
 }
 

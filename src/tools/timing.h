@@ -2,6 +2,8 @@
 // Medians of repeated measurements.
 #pragma once
 
+#include <time.h>
+
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -15,6 +17,24 @@ inline double time_ms(const std::function<void()>& work) {
   work();
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
       .count();
+}
+
+/// The time of one call: on the clock, and of processors, all threads' together, which grows less
+/// by what others do.
+struct CallTime {
+  double ms, cpu_ms;
+};
+inline CallTime time_call(const std::function<void()>& work) {
+  const auto processors_ms = [] {
+    timespec now = {};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
+  };
+  CallTime time = {};
+  const double before = processors_ms();
+  time.ms = time_ms(work);
+  time.cpu_ms = processors_ms() - before;
+  return time;
 }
 
 inline double median(std::vector<double> values) {

@@ -48,6 +48,19 @@ struct NetworkBenchOptions {
   std::string plot;  // a file, or empty
 };
 
+// The times of an engine's runs.
+struct Runs {
+  std::vector<double> ms, cpu_ms;
+  void add(const CallTime& time) {
+    ms.push_back(time.ms);
+    cpu_ms.push_back(time.cpu_ms);
+  }
+};
+
+double least(const std::vector<double>& values) {
+  return *std::min_element(values.begin(), values.end());
+}
+
 // Each step's median time.
 class StepTimes {
  public:
@@ -107,7 +120,8 @@ int run_bench(Session* session, const std::string& network,
   const std::vector<uint8_t> pixels(loaded.begin(), loaded.end());
   std::vector<int64_t> step_ns(options.layers ? session->model().steps.size() : 0);
   StepTimes step_times(session->model());
-  std::vector<double> device_ms, peer_ms, on_device_ms, on_cpu_ms;
+  Runs device, peer_runs;
+  std::vector<double> on_device_ms, on_cpu_ms;
   // In turns of some runs each, as threads that have just worked go on looking for work for a
   // while, and would be in the other's way. What runs at a turn's beginning is for caches and
   // threads to wake, and not counted.
@@ -132,11 +146,11 @@ int run_bench(Session* session, const std::string& network,
       Status status;
       network::RunTimes times;
       times.step_ns = step_ns;
-      const double ours = time_ms([&] { status = session->slot().run(&times); });
+      const CallTime ours = time_call([&] { status = session->slot().run(&times); });
       DVNN_TRY(std::move(status));
       if (!counted) return {};
       progress.advance();
-      device_ms.push_back(ours);
+      device.add(ours);
       step_times.add(step_ns);
       on_device_ms.push_back(static_cast<double>(times.device_us) / 1e3);
       on_cpu_ms.push_back(static_cast<double>(times.cpu_us) / 1e3);
@@ -147,15 +161,15 @@ int run_bench(Session* session, const std::string& network,
     std::this_thread::sleep_for(kRest);
     const Status peer_ran = take_turn(runs, [&](bool counted) -> Status {
       Status status;
-      const double theirs = time_ms([&] { status = peer->forward(); });
-      if (counted) peer_ms.push_back(theirs);
+      const CallTime theirs = time_call([&] { status = peer->forward(); });
+      if (counted) peer_runs.add(theirs);
       return status;
     });
     if (!peer_ran.ok()) return fail(peer_ran.error());
     std::this_thread::sleep_for(kRest);
   }
   progress.clear();
-  const double ours = median(device_ms), theirs = peer ? median(peer_ms) : 0;
+  const double ours = median(device.ms), theirs = peer ? median(peer_runs.ms) : 0;
   BarPlot plot = {base_name(network), {"median"}, {{"Whole network", {}}}};
   BarPlot::Panel& whole = plot.panels.front();
   whole.rows.push_back({base_name(session->device().library_path()), {ours}});
@@ -167,11 +181,15 @@ int run_bench(Session* session, const std::string& network,
                 {"threads", options.threads},
                 {"iterations", options.iterations},
                 {"device_ms", ours},
+                {"device_least_ms", least(device.ms)},
+                {"device_processors_ms", median(device.cpu_ms)},
                 {"device_commands_ms", median(on_device_ms)},
                 {"cpu_layers_ms", median(on_cpu_ms)}};
     if (peer) {
       out["peer"] = peer->name();
       out["peer_ms"] = theirs;
+      out["peer_least_ms"] = least(peer_runs.ms);
+      out["peer_processors_ms"] = median(peer_runs.cpu_ms);
       out["ratio"] = theirs / ours;
     }
     if (options.layers) out["layers"] = step_times.to_json();

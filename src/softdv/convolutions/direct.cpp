@@ -47,7 +47,7 @@ Direct::Direct(const ConvShape& shape, const float* weights, const float* bias, 
 // Tiles that stay in the second-level cache. Where weights are large, each thread reads only some
 // of them. With `overlap`, neighbouring bands make some rows twice.
 Cuts Direct::find_cuts(bool overlap) const {
-  constexpr int64_t kSmallTile = 48 << 10, kLargeTile = 160 << 10, kResults = 32 << 10;  // floats
+  constexpr int64_t kSmallTile = 64 << 10, kLargeTile = 160 << 10, kResults = 32 << 10;  // floats
   constexpr size_t kManyWeights = 128 << 10;
   constexpr int kLeastPixels = 28, kLeastRows = 16;
   const bool one_row = is_one_row(), many_weights = weights_.size() > kManyWeights;

@@ -3,12 +3,10 @@
 #include <algorithm>
 
 #include "softdv/runs/chunk_run.h"
-#include "softdv/runs/working_run.h"
 
 namespace dvnn::softdv {
 namespace {
 
-using device::Activation;
 using device::Dims;
 using device::PoolKind;
 
@@ -117,18 +115,10 @@ class ConvPlan final : public Plan {
   bool prepare_run(size_t i) {
     const SoftRun& run = command_.runs[i];
     prepared_[i] = {run.weights.mem->writes, weights_hash(run.weights)};
-    auto kernel = ConvKernel::get(run, command_.hwc, fuses_relu(run),
-                                  ChunkRun::suits(Reduction(run, command_.hwc)));
+    auto kernel = ConvKernel::get(run, command_.hwc);
     if (!kernel) return false;
     kernels_[i] = std::move(kernel);
     return true;
-  }
-
-  // ReLU may come before a maximum pooling as it never changes which value is the largest; but not
-  // before an addition.
-  bool fuses_relu(const SoftRun& run) const {
-    return run.run.activation == Activation::kRelu && run.run.activation_param >= 0 &&
-           !command_.eltwise_add;
   }
 
   // Weights count at execution: prepare anew if they have changed since.
@@ -150,7 +140,8 @@ class ConvPlan final : public Plan {
       const SoftRun& run = command_.runs[i];
       const size_t count = elements(run.out);
       half_t* to = run.external ? output : room(&scratch->unified[i & 1], count);
-      execute_run(i, at, to, run.external ? operand : nullptr, scratch);
+      const ChunkRun chunks = {run, kernels_[i].get(), command_.hwc};
+      chunks.execute(at, run.external ? operand : nullptr, to, &scratch->team);
       if (run.external) {
         output += count;
         if (operand) {
@@ -159,19 +150,6 @@ class ConvPlan final : public Plan {
       }
       at = run.external ? input : to;
     }
-  }
-
-  void execute_run(size_t i, const half_t* from, half_t* to, const half_t* operand,
-                   Scratch* scratch) {
-    const SoftRun& run = command_.runs[i];
-    const ConvKernel* const kernel = kernels_[i].get();
-    const bool in_chunks =
-        kernel ? kernel->works_in_chunks() : ChunkRun::suits(Reduction(run, command_.hwc));
-    if (in_chunks) {
-      return ChunkRun{run, kernel, command_.hwc}.execute(from, operand, to, &scratch->team);
-    }
-    const bool activates = !(kernel && fuses_relu(run));
-    WorkingRun{run, kernel, command_.hwc, activates}.execute(from, operand, to, scratch);
   }
 
   SoftCommand command_;

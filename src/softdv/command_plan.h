@@ -17,7 +17,7 @@ namespace dvnn::softdv {
 struct Scratch {
   explicit Scratch(int threads) : team(threads) {}
   Team team;
-  AlignedFloats input, conv, result;
+  AlignedFloats result;
   std::vector<uint16_t> unified[2], snapshot, operand;
 };
 

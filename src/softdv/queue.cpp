@@ -14,7 +14,6 @@
 #include <thread>
 
 #include "softdv/objects.h"
-#include "softdv/one_thread.h"
 
 namespace dvnn::softdv {
 namespace {
@@ -58,7 +57,6 @@ class Queue {
       for (int i = 0; i < count; ++i) call(work, i);
       return;
     }
-    const OneThread one;
     scratch_->team.wake();
     scratch_->team.run(count, [=](int i) { call(work, i); });
     scratch_->team.rest();
@@ -137,7 +135,6 @@ class Queue {
 
   // False for lack of memory: waiters get the error, and the device goes on.
   bool execute(dmp_dv_cmdlist list, Span<int64_t> command_ns) {
-    const OneThread one;
     const auto start = Clock::now();
     scratch_->team.wake();
     bool done = true;

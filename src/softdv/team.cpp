@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "softdv/team.h"
 
-#include <omp.h>
 #include <pthread.h>
 #include <sched.h>
 
@@ -121,7 +120,6 @@ bool Team::do_next(uint64_t* seen, End end) {
 
 void Team::help(End end) {
   pthread_setname_np(pthread_self(), "softdv-help");
-  omp_set_num_threads(1);
   while (!ending_) {
     work(end);
     std::unique_lock<std::mutex> lock(mutex_);

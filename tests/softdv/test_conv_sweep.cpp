@@ -245,7 +245,7 @@ START_TEST(tensors_that_threads_share_match_the_scalar_reference) {
 END_TEST
 
 START_TEST(windows_may_lie_in_the_padding) {
-  // Results that no input reaches. oneDNN 3.7 reads out of bounds for them.
+  // Results that no input reaches.
   auto device = Device::open("soft");
   ck_assert(device.ok());
   Randomness random(dvnn_seed(9));
@@ -349,6 +349,38 @@ START_TEST(depthwise_results_that_are_pooled_match_the_scalar_reference) {
 }
 END_TEST
 
+// Those with zeros between the source's pixels, and depthwise ones of any kernel and dilation,
+// large enough for several bands and with channels that are no whole chunks.
+START_TEST(rare_convolutions_match_the_scalar_reference) {
+  auto device = Device::open("soft");
+  ck_assert(device.ok());
+  Randomness random(dvnn_seed(29));
+  int ran = 0;
+  const int rounds = dvnn_rounds(90);
+  for (int i = 0; i < rounds; ++i) {
+    const Dims in = {random.between(12, 48), random.between(12, 48), random.channels()};
+    ConvRun run = make_run(&random, in);
+    static constexpr ConvKind kKinds[] = {ConvKind::kDeconv, ConvKind::kDepthwiseDeconv,
+                                          ConvKind::kDepthwise};
+    run.conv = kKinds[i % 3];
+    run.m = run.conv == ConvKind::kDeconv ? random.channels() : in.c;
+    run.kernel = {random.between(1, 7), random.between(1, 7)};
+    run.dilation = {1, 1};
+    run.stride = {random.between(1, 4), random.between(1, 4)};
+    run.conv_pad = {random.between(0, 3), random.between(0, 3), random.between(0, 3),
+                    random.between(0, 3)};
+    run.weight_format = WeightFormat::kHalf;
+    if (run.pool != PoolKind::kNone) run.pool = PoolKind::kMax;
+    run.pool_scale = 1;
+    run.pool_size = {random.between(2, 3), random.between(2, 3)};
+    run.pool_pad = {random.between(0, 1), 0, random.between(0, 1), 0};
+    if (run.conv == ConvKind::kDepthwise && random.chance(2)) dilate(&random, &run);
+    ran += check_case(device.value().get(), &random, with_weights(&random, run, in), in, i);
+  }
+  ck_assert_int_ge(ran, rounds * 3 / 4);
+}
+END_TEST
+
 // Rows of a few pixels, and columns of a few, which are not worth a vector each.
 START_TEST(narrow_images_match_the_scalar_reference) {
   auto device = Device::open("soft");
@@ -426,4 +458,5 @@ DVNN_TEST_MAIN(conv_sweep, random_commands_match_the_scalar_reference,
                channels_that_threads_share_match_the_scalar_reference,
                kernels_of_3x3_match_the_scalar_reference,
                depthwise_results_that_are_pooled_match_the_scalar_reference,
+               rare_convolutions_match_the_scalar_reference,
                narrow_images_match_the_scalar_reference, branches_of_a_command_are_appended)

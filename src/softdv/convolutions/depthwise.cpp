@@ -13,7 +13,7 @@ namespace {
 
 bool suits_depthwise(const ConvAxis& axis) {
   return (axis.kernel == 3 || axis.kernel == 5) && (axis.stride == 1 || axis.stride == 2) &&
-         axis.dilation == 1 && axis.before >= 0;
+         axis.dilation == 1 && axis.before >= 0 && axis.gap == 1;
 }
 
 // Floats over which a chunk's weights repeat: whole pixels, and whole vectors of 16.

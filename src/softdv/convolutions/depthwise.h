@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/aligned.h"
-#include "softdv/convolutions/convolution.h"
+#include "softdv/convolutions/conv_shape.h"
 #include "softdv/convolutions/depthwise_kernel.h"
 #include "softdv/convolutions/register_finish.h"
 
@@ -15,7 +15,7 @@ class Depthwise {
  public:
   /// Kernels of 3x3 or 5x5 with strides of 1 or 2 and no dilation.
   static bool suits(const ConvShape& shape);
-  /// `weights` and `bias` as for plain_convolution(); copied.
+  /// `weights` are as ConvShape says, and are copied as `bias` is.
   Depthwise(const ConvShape& shape, const float* weights, const float* bias);
 
   int chunks() const { return (shape_.out_channels + kChunk - 1) / kChunk; }

@@ -37,4 +37,10 @@ void depthwise_tile(const float* tile, size_t width, size_t rows, const Depthwis
 void ragged_depthwise_row(int kernel, size_t channels, size_t pattern, const float* const* from,
                           const DepthwiseWeights& by, size_t pixels, float* to);
 
+/// A row of `pixels` results of 8 channels, `step` floats from one's source to the next one's, of
+/// any taps: taps[k] is where the k-th begins for the first result. Weights and bias repeat over 16
+/// floats.
+void depthwise_of_taps(const float* from, const size_t* taps, size_t count, size_t step,
+                       const DepthwiseWeights& by, size_t pixels, float* to);
+
 }  // namespace dvnn::softdv

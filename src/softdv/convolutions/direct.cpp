@@ -9,14 +9,11 @@ namespace {
 
 // Two axes as one, where each result is made of the source at its own place.
 bool is_pointwise(const ConvAxis& axis) {
-  return axis.kernel == 1 && axis.stride == 1 && axis.before == 0 && axis.in == axis.out;
+  return axis.kernel == 1 && axis.stride == 1 && axis.before == 0 && axis.gap == 1 &&
+         axis.in == axis.out;
 }
 
 }  // namespace
-
-bool Direct::suits(const ConvShape& shape) {
-  return !shape.depthwise;
-}
 
 Direct::Direct(const ConvShape& shape, const float* weights, const float* bias, bool as_one_row)
     : shape_(shape), pixel_(static_cast<size_t>(std::min(shape.in_channels, kChunk))) {

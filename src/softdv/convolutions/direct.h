@@ -11,7 +11,7 @@
 #include "base/aligned.h"
 #include "softdv/bands.h"
 #include "softdv/convolutions/chunk_result.h"
-#include "softdv/convolutions/convolution.h"
+#include "softdv/convolutions/conv_shape.h"
 #include "softdv/convolutions/direct_kernel.h"
 #include "softdv/convolutions/shares.h"
 
@@ -19,10 +19,9 @@ namespace dvnn::softdv {
 
 class Direct {
  public:
-  /// All but depthwise ones.
-  static bool suits(const ConvShape& shape);
-  /// `weights` and `bias` as for plain_convolution(); copied. With `as_one_row`, nothing that
-  /// follows tells rows apart: the image becomes one of one row where that is the same.
+  /// Any convolution that is not depthwise. `weights` are as ConvShape says, and are copied as
+  /// `bias` is. With `as_one_row`, nothing that follows tells rows apart: the image becomes one of
+  /// one row where that is the same.
   Direct(const ConvShape& shape, const float* weights, const float* bias, bool as_one_row);
 
   int out_channels() const { return shape_.out_channels; }

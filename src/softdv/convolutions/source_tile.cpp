@@ -15,10 +15,12 @@ namespace dvnn::softdv {
 
 // Rows of a chunk's pixels with the zeros around them.
 struct SourceRows {
-  const half_t* plane;          // the chunk
-  int rows, row_pixels;         // that it has
-  size_t channels, pixel;       // of a pixel; floats that it becomes
-  size_t before, count, after;  // zero pixels, pixels from `first` on, zero pixels
+  const half_t* plane;     // the chunk
+  int rows, row_pixels;    // that it has
+  int row_gap, gap;        // positions from one row, one pixel to the next
+  size_t channels, pixel;  // of a pixel; floats that it becomes
+  size_t width;            // positions
+  size_t before, count;    // zeros; pixels after them, from `first` on; then zeros again
   size_t first;
 };
 
@@ -42,12 +44,13 @@ HWY_INLINE void LoadRow(const half_t* HWY_RESTRICT from, size_t count, float* HW
 }
 
 // Some that are no channels of the pixel come along, where they can be read.
-HWY_INLINE void LoadPixels(const half_t* HWY_RESTRICT from, size_t count, size_t channels,
-                           size_t pixel, float* HWY_RESTRICT to) {
+HWY_INLINE void LoadPixels(const SourceRows& source, const half_t* HWY_RESTRICT from,
+                           float* HWY_RESTRICT to) {
   const hn::CappedTag<float, 8> chunk;
-  const size_t values = count * channels;
-  for (size_t at = 0; at < values; at += channels, to += pixel) {
-    if (at + 8 <= values && pixel == 8) {
+  const size_t channels = source.channels, values = source.count * channels;
+  const size_t step = static_cast<size_t>(source.gap) * source.pixel;
+  for (size_t at = 0; at < values; at += channels, to += step) {
+    if (at + 8 <= values && source.pixel == 8) {
       for (size_t k = 0; k < 8; k += hn::Lanes(chunk)) {
         hn::StoreU(LoadHalves(chunk, from + at + k), chunk, to + k);
       }
@@ -56,25 +59,31 @@ HWY_INLINE void LoadPixels(const half_t* HWY_RESTRICT from, size_t count, size_t
     }
   }
 }
+
 void LoadSource(const SourceRows& source, const Reach& rows, float* HWY_RESTRICT to) {
   const size_t pixel = source.pixel, channels = source.channels;
-  const size_t width = (source.before + source.count + source.after) * pixel;
+  const size_t width = source.width * pixel;
   const size_t row_values = static_cast<size_t>(source.row_pixels) * channels;
   for (int r = 0; r < rows.count; ++r, to += width) {
-    const int row = rows.start + r * rows.step;
-    if (row < 0 || row >= source.rows) {
+    const int position = rows.start + r * rows.step, row = position / source.row_gap;
+    if (position < 0 || position % source.row_gap != 0 || row >= source.rows) {
       std::fill(to, to + width, 0.0f);
       continue;
     }
     const half_t* const from =
         source.plane + static_cast<size_t>(row) * row_values + source.first * channels;
     float* const pixels = to + source.before * pixel;
+    if (source.gap > 1) {
+      std::fill(to, to + width, 0.0f);
+      LoadPixels(source, from, pixels);
+      continue;
+    }
     float* const end = pixels + source.count * pixel;
     for (float* zero = to; zero < pixels; ++zero) *zero = 0;
     if (channels == pixel) {
       LoadRow(from, source.count * channels, pixels);
     } else {
-      LoadPixels(from, source.count, channels, pixel, pixels);
+      LoadPixels(source, from, pixels);
     }
     for (float* zero = end; zero < to + width; ++zero) *zero = 0;
   }
@@ -101,21 +110,26 @@ Reach reach(const ConvAxis& axis, int first, int last, bool keep_between) {
 void load_source(const ConvShape& shape, const half_t* from, int chunk, const Reach& rows,
                  const Reach& columns, size_t pixel, float* to) {
   constexpr size_t kChunk = 8;
-  const int in = shape.columns.in;
-  const int first = std::clamp(columns.start, 0, in);
-  const int last = std::clamp(columns.start + columns.count, first, in);
+  const int in = shape.columns.in, gap = shape.columns.gap;
+  // The number of pixels before a position.
+  auto pixels_before = [=](int position) {
+    return std::clamp((std::max(position, 0) + gap - 1) / gap, 0, in);
+  };
+  const int first = pixels_before(columns.start);
+  const int last = pixels_before(columns.start + columns.count);
   const size_t done = static_cast<size_t>(chunk) * kChunk;
   SourceRows source;
   source.plane = from + done * static_cast<size_t>(in) * static_cast<size_t>(shape.rows.in);
   source.rows = shape.rows.in;
   source.row_pixels = in;
+  source.row_gap = shape.rows.gap;
+  source.gap = gap;
   source.channels = std::min(kChunk, static_cast<size_t>(shape.in_channels) - done);
   source.pixel = pixel;
   source.first = static_cast<size_t>(first);
   source.count = static_cast<size_t>(last - first);
-  const size_t zeros = static_cast<size_t>(columns.count) - source.count;
-  source.before = std::min(zeros, static_cast<size_t>(std::max(-columns.start, 0)));
-  source.after = zeros - source.before;
+  source.width = static_cast<size_t>(columns.count);
+  source.before = static_cast<size_t>(std::clamp(first * gap - columns.start, 0, columns.count));
   HWY_DYNAMIC_DISPATCH(LoadSource)(source, rows, to);
 }
 

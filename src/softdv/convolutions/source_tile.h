@@ -2,7 +2,7 @@
 // Part of a convolution's source as floats with the zeros around it.
 #pragma once
 
-#include "softdv/convolutions/convolution.h"
+#include "softdv/convolutions/conv_shape.h"
 #include "tensor/half.h"
 
 namespace dvnn::softdv {

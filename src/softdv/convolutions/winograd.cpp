@@ -21,7 +21,7 @@ bool is_exact() {
 }
 
 bool suits_winograd(const ConvAxis& axis) {
-  return axis.kernel == 3 && axis.stride == 1 && axis.dilation == 1;
+  return axis.kernel == 3 && axis.stride == 1 && axis.dilation == 1 && axis.gap == 1;
 }
 
 // G g G^T of the paper.

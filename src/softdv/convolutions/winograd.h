@@ -9,7 +9,7 @@
 #include "base/aligned.h"
 #include "softdv/bands.h"
 #include "softdv/convolutions/chunk_result.h"
-#include "softdv/convolutions/convolution.h"
+#include "softdv/convolutions/conv_shape.h"
 #include "softdv/convolutions/direct_kernel.h"
 #include "softdv/convolutions/shares.h"
 
@@ -20,8 +20,8 @@ class Winograd {
   /// Those that are faster so: there are channels and pixels to share the transforms, and weights,
   /// which become 3.6 times as large, do not wait for memory. None if DVNN_SOFT_EXACT is set.
   static bool suits(const ConvShape& shape);
-  /// `weights` and `bias` as for plain_convolution(); copied. With `overlap`, neighbouring bands
-  /// convolve some rows twice.
+  /// `weights` are as ConvShape says, and are copied as `bias` is. With `overlap`, neighbouring
+  /// bands convolve some rows twice.
   Winograd(const ConvShape& shape, const float* weights, const float* bias, bool overlap);
 
   int out_columns() const { return shape_.columns.out; }

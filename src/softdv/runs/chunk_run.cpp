@@ -6,6 +6,7 @@
 
 #include "kernels/elementwise.h"
 #include "softdv/aligned_floats.h"
+#include "softdv/runs/reduction.h"
 
 namespace dvnn::softdv {
 namespace {
@@ -21,60 +22,60 @@ class Finish {
                     ? chunk_run.kernel->slopes().data()
                     : nullptr),
         reduction_(run_, chunk_run.hwc),
-        before_(working_shape(run_.conv, chunk_run.hwc)),
-        after_(working_shape(run_.out, chunk_run.hwc)),
+        before_(row_shape(run_.conv, chunk_run.hwc)),
+        after_(row_shape(run_.out, chunk_run.hwc)),
         operand_(operand),
         to_(to) {}
 
   const Reduction& reduction() const { return reduction_; }
-  const WorkingShape& before() const { return before_; }
-  const WorkingShape& after() const { return after_; }
+  const RowShape& before() const { return before_; }
+  const RowShape& after() const { return after_; }
   int chunks() const { return (before_.channels + kChunk - 1) / kChunk; }
   int channels(int chunk) const { return std::min(kChunk, before_.channels - chunk * kChunk); }
 
   // Elements before a chunk.
-  static size_t offset(const WorkingShape& shape, int chunk) {
+  static size_t offset(const RowShape& shape, int chunk) {
     return static_cast<size_t>(chunk) * kChunk * shape.pixels();
   }
 
-  // `count` pixels from `pixel` on, if nothing reduces them; the floats are changed.
+  // Adds to `count` values from element `at` on what is added before the reduction.
+  void add_before(size_t at, size_t count, float* values) const {
+    if (reduction_.follows_addition()) add(at, count, values);
+  }
+
+  // `count` pixels from `pixel` on that are reduced if they are to be; the floats are changed.
   void pixels(int chunk, size_t pixel, size_t count, float* values) const {
     const auto channels = static_cast<size_t>(this->channels(chunk));
     const size_t at = offset(after_, chunk) + pixel * channels;
-    if (operand_) add(operand_ + at, count * channels, values);
+    if (!reduction_.follows_addition()) add(at, count * channels, values);
     store(chunk, at, count, values);
   }
 
   // Rows `band` of the result, from the convolution's rows `made`; the floats are changed.
   void rows(int chunk, Band band, Band made, float* values) const {
-    WorkingShape in = before_, out = after_;
+    RowShape in = before_, out = after_;
     in.channels = out.channels = channels(chunk);
-    if (operand_ && reduction_.follows_addition()) {
-      const size_t first = static_cast<size_t>(made.first) * in.row();
-      add(operand_ + offset(before_, chunk) + first,
-          static_cast<size_t>(made.last - made.first) * in.row(), values);
-    }
+    add_before(offset(before_, chunk) + static_cast<size_t>(made.first) * in.row(),
+               static_cast<size_t>(made.last - made.first) * in.row(), values);
     static thread_local AlignedFloats buffer;
     const auto count = static_cast<size_t>(band.last - band.first);
     float* const reduced = buffer.room(count * out.row());
     reduction_.apply({values, made.first}, in, reduced, out, band);
-    const size_t at = offset(after_, chunk) + static_cast<size_t>(band.first) * out.row();
-    if (operand_ && !reduction_.follows_addition()) {
-      add(operand_ + at, count * out.row(), reduced);
-    }
-    store(chunk, at, count * static_cast<size_t>(out.cols), reduced);
+    const auto first = static_cast<size_t>(band.first) * static_cast<size_t>(out.cols);
+    pixels(chunk, first, count * static_cast<size_t>(out.cols), reduced);
   }
 
  private:
-  static void add(const half_t* addend, size_t count, float* values) {
+  void add(size_t at, size_t count, float* values) const {
+    if (!operand_) return;
     static thread_local AlignedFloats buffer;
     float* const floats = buffer.room(count);
-    half_to_float(addend, floats, count);
+    half_to_float(operand_ + at, floats, count);
     kernels::operate(kernels::Operation::kAdd, values, floats, values, count);
   }
 
   void store(int chunk, size_t at, size_t pixels, float* values) const {
-    const WorkingShape shape = {1, static_cast<int>(pixels), channels(chunk)};
+    const RowShape shape = {1, static_cast<int>(pixels), channels(chunk)};
     activate(run_.run.activation, run_.run.activation_param,
              slopes_ ? slopes_ + chunk * kChunk : nullptr, run_.absolute, shape, {0, 1}, values);
     float_to_half(values, to_ + at, shape.size());
@@ -83,7 +84,7 @@ class Finish {
   const SoftRun& run_;
   const float* slopes_;
   const Reduction reduction_;
-  const WorkingShape before_, after_;
+  const RowShape before_, after_;
   const half_t* operand_;
   half_t* to_;
 };
@@ -104,7 +105,7 @@ std::optional<RegisterFinish> finish_in_registers(const ChunkRun& chunk_run, con
   RegisterFinish finish = {};
   finish.to = to;
   finish.addend = operand;
-  finish.plane = working_shape(run.out, chunk_run.hwc).pixels() * kChunk;
+  finish.plane = row_shape(run.out, chunk_run.hwc).pixels() * kChunk;
   finish.slope = run.run.activation_param;
   switch (activation) {
     case Activation::kNone:
@@ -122,13 +123,13 @@ std::optional<RegisterFinish> finish_in_registers(const ChunkRun& chunk_run, con
   }
   const bool absolute = run.absolute && activation != Activation::kRelu;
   const ConvKernel& kernel = *chunk_run.kernel;
-  const bool finishes =
-      kernel.direct() ? kernel.direct()->finishes() : kernel.depthwise()->finishes();
+  const bool finishes = kernel.direct() ? kernel.direct()->finishes()
+                                        : kernel.depthwise() && kernel.depthwise()->finishes();
   if (absolute || !finishes) return std::nullopt;
   const Reduction reduction(run, chunk_run.hwc);
   if (!reduction.on()) return finish;
-  const WorkingShape before = working_shape(run.conv, chunk_run.hwc);
-  const WorkingShape after = working_shape(run.out, chunk_run.hwc);
+  const RowShape before = row_shape(run.conv, chunk_run.hwc);
+  const RowShape after = row_shape(run.out, chunk_run.hwc);
   const bool pools = kernel.depthwise() && kernel.depthwise()->pools() && !operand;
   if (!pools || !reduction.halves(before, after)) return std::nullopt;
   return finish;
@@ -193,10 +194,13 @@ void run_direct(const Direct& direct, const half_t* from, const Finish& finish,
                  });
 }
 
-void run_winograd(const Winograd& winograd, const half_t* from, const Finish& finish, Team* team) {
-  for_each_piece(winograd.shares(team->size()), winograd.out_columns(), false, Winograd::kRows,
-                 finish, team, [&](const Piece& piece) {
-                   winograd.run(from, piece.rows, piece.group, [&](const ChunkResult& result) {
+// One whose pieces are whole rows: Winograd or AnyDepthwise.
+template <typename Convolution>
+void run_rows(const Convolution& convolution, const half_t* from, const Finish& finish,
+              Team* team) {
+  for_each_piece(convolution.shares(team->size()), convolution.out_columns(), false,
+                 Convolution::kRows, finish, team, [&](const Piece& piece) {
+                   convolution.run(from, piece.rows, piece.group, [&](const ChunkResult& result) {
                      finish_floats(finish, piece, result);
                    });
                  });
@@ -258,7 +262,7 @@ void run_depthwise(const Depthwise& depthwise, const half_t* from, const Finish&
 // A run without a convolution.
 void run_reduction(const half_t* from, const Finish& finish, Team* team) {
   constexpr int kTaskValues = 1 << 14;
-  const WorkingShape &before = finish.before(), &after = finish.after();
+  const RowShape &before = finish.before(), &after = finish.after();
   const int values = static_cast<int>(before.pixels()) * kChunk;
   const int bands = std::clamp(values / kTaskValues, 1, after.rows);
   team->run(finish.chunks() * bands, [&](int i) {
@@ -279,12 +283,51 @@ void run_reduction(const half_t* from, const Finish& finish, Team* team) {
   });
 }
 
+// A normalisation, for which the channels of a pixel, a multiple of 16, come together.
+void run_normalisation(const half_t* from, const Finish& finish, Team* team) {
+  constexpr int kTaskPixels = 64;
+  const int pixels = static_cast<int>(finish.before().pixels());
+  const int tasks = (pixels + kTaskPixels - 1) / kTaskPixels;
+  const auto channels = static_cast<size_t>(finish.before().channels);
+  team->run(tasks, [&](int i) {
+    const Band some = band_of(pixels, i, tasks);
+    const auto first = static_cast<size_t>(some.first);
+    const auto count = static_cast<size_t>(some.last - some.first), plane = count * kChunk;
+    const RowShape row = {1, some.last - some.first, finish.before().channels};
+    static thread_local AlignedFloats buffer;
+    float* const values = buffer.room(plane + 2 * row.size());  // of one chunk
+    float* const together = values + plane;
+    float* const made = together + row.size();
+    for (int chunk = 0; chunk < finish.chunks(); ++chunk) {
+      const size_t start = Finish::offset(finish.before(), chunk) + first * kChunk;
+      half_to_float(from + start, values, plane);
+      finish.add_before(start, plane, values);
+      float* const to = together + chunk * kChunk;
+      for (size_t k = 0; k < count; ++k) {
+        std::copy_n(values + k * kChunk, kChunk, to + k * channels);
+      }
+    }
+    finish.reduction().apply({together, 0}, row, made, row, {0, 1});
+    for (int chunk = 0; chunk < finish.chunks(); ++chunk) {
+      const float* const normalised = made + chunk * kChunk;
+      for (size_t k = 0; k < count; ++k) {
+        std::copy_n(normalised + k * channels, kChunk, values + k * kChunk);
+      }
+      finish.pixels(chunk, first, count, values);
+    }
+  });
+}
+
 }  // namespace
 
 void ChunkRun::execute(const half_t* from, const half_t* operand, half_t* to, Team* team) const {
   const Finish finish(*this, operand, to);
+  if (!kernel && !finish.reduction().keeps_channels_apart()) {
+    return run_normalisation(from, finish, team);
+  }
   if (!kernel) return run_reduction(from, finish, team);
-  if (kernel->winograd()) return run_winograd(*kernel->winograd(), from, finish, team);
+  if (kernel->winograd()) return run_rows(*kernel->winograd(), from, finish, team);
+  if (kernel->any_depthwise()) return run_rows(*kernel->any_depthwise(), from, finish, team);
   const auto in_registers = finish_in_registers(*this, operand, to);
   if (kernel->direct()) return run_direct(*kernel->direct(), from, finish, in_registers, team);
   run_depthwise(*kernel->depthwise(), from, finish, in_registers, team);

@@ -4,19 +4,14 @@
 #pragma once
 
 #include "softdv/runs/conv_kernel.h"
-#include "softdv/runs/reduction.h"
 
 namespace dvnn::softdv {
 
 struct ChunkRun {
   const SoftRun& run;
-  const ConvKernel* kernel;  // null, or one that works_in_chunks()
+  const ConvKernel* kernel;  // null if it has no convolution
   bool hwc;
 
-  /// Returns whether a run that is so reduced can be done like that.
-  static bool suits(const Reduction& reduction) {
-    return !reduction.on() || reduction.keeps_channels_apart();
-  }
   /// `from`, `operand` (null: nothing is added) and `to` are whole tensors.
   void execute(const half_t* from, const half_t* operand, half_t* to, Team* team) const;
 };

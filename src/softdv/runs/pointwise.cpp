@@ -25,8 +25,8 @@ using kernels::HWY_NAMESPACE::ForEachVector;
 
 // Calls visit(first pixel of the window inside the input, its rows and columns, output pixel).
 template <typename Visit>
-HWY_INLINE void ForEachWindow(RowsView from, const WorkingShape& in, const PoolWindow& w, float* to,
-                              const WorkingShape& out, Band band, Visit visit) {
+HWY_INLINE void ForEachWindow(RowsView from, const RowShape& in, const PoolWindow& w, float* to,
+                              const RowShape& out, Band band, Visit visit) {
   const size_t channels = static_cast<size_t>(in.channels);
   for (int r = band.first; r < band.last; ++r) {
     const int r0 = r * w.stride_rows - w.pad_rows;
@@ -69,8 +69,8 @@ HWY_INLINE void MaxOfChunks(const float* HWY_RESTRICT from, int count, float* HW
 }
 
 // First down the columns, then along the rows. `row` has room for an input row.
-void MaxPool(RowsView from, const WorkingShape& in, const PoolWindow& w, float* to,
-             const WorkingShape& out, Band band, float* row) {
+void MaxPool(RowsView from, const RowShape& in, const PoolWindow& w, float* to, const RowShape& out,
+             Band band, float* row) {
   const size_t channels = static_cast<size_t>(in.channels);
   for (int r = band.first; r < band.last; ++r) {
     const int r0 = r * w.stride_rows - w.pad_rows;
@@ -91,8 +91,8 @@ void MaxPool(RowsView from, const WorkingShape& in, const PoolWindow& w, float* 
   }
 }
 
-void AveragePool(RowsView from, const WorkingShape& in, const PoolWindow& window, float scale,
-                 float* to, const WorkingShape& out, Band band) {
+void AveragePool(RowsView from, const RowShape& in, const PoolWindow& window, float scale,
+                 float* to, const RowShape& out, Band band) {
   const size_t channels = static_cast<size_t>(in.channels), pitch = in.row();
   ForEachWindow(from, in, window, to, out, band,
                 [&](const float* first, int rows, int cols, float* pixel) HWY_ATTR {
@@ -133,25 +133,24 @@ HWY_EXPORT(Prelu);
 
 }  // namespace
 
-Band window_rows(const WorkingShape& in, const PoolWindow& window, Band band) {
+Band window_rows(const RowShape& in, const PoolWindow& window, Band band) {
   const int first = band.first * window.stride_rows - window.pad_rows;
   const int last = (band.last - 1) * window.stride_rows - window.pad_rows + window.size_rows;
   return {std::clamp(first, 0, in.rows), std::clamp(last, 0, in.rows)};
 }
 
-void max_pool(RowsView from, const WorkingShape& in, const PoolWindow& window, float* to,
-              const WorkingShape& out, Band band) {
+void max_pool(RowsView from, const RowShape& in, const PoolWindow& window, float* to,
+              const RowShape& out, Band band) {
   static thread_local AlignedFloats buffer;
   HWY_DYNAMIC_DISPATCH(MaxPool)(from, in, window, to, out, band, buffer.room(in.row()));
 }
 
-void average_pool(RowsView from, const WorkingShape& in, const PoolWindow& window, float scale,
-                  float* to, const WorkingShape& out, Band band) {
+void average_pool(RowsView from, const RowShape& in, const PoolWindow& window, float scale,
+                  float* to, const RowShape& out, Band band) {
   HWY_DYNAMIC_DISPATCH(AveragePool)(from, in, window, scale, to, out, band);
 }
 
-void upsample(RowsView from, const WorkingShape& in, float* to, const WorkingShape& out,
-              Band band) {
+void upsample(RowsView from, const RowShape& in, float* to, const RowShape& out, Band band) {
   const size_t channels = static_cast<size_t>(in.channels);
   for (int r = band.first; r < band.last; ++r) {
     const float* source = from.data + static_cast<size_t>(r / 2 - from.first) * in.row();
@@ -162,7 +161,7 @@ void upsample(RowsView from, const WorkingShape& in, float* to, const WorkingSha
   }
 }
 
-void lrn(RowsView from, const WorkingShape& shape, int prescale, float* to, Band band) {
+void lrn(RowsView from, const RowShape& shape, int prescale, float* to, Band band) {
   // g(S) = (1 + 2e-5 S)^-0.75 at S = 4^a; source: dv-sdk driver's LRN test, closed form.
   constexpr int kSegments = 12;
   float nodes[kSegments + 1], values[kSegments + 1];
@@ -191,7 +190,7 @@ void lrn(RowsView from, const WorkingShape& shape, int prescale, float* to, Band
 }
 
 void activate(device::Activation activation, float param, const float* slopes, bool absolute,
-              const WorkingShape& shape, Band band, float* data) {
+              const RowShape& shape, Band band, float* data) {
   using device::Activation;
   using kernels::Curve;
   const size_t count = static_cast<size_t>(band.last - band.first) * shape.row();

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "device/command.h"
-#include "softdv/runs/working_format.h"
+#include "softdv/runs/rows.h"
 
 namespace dvnn::softdv {
 
@@ -16,23 +16,23 @@ struct PoolWindow {
 // band's windows reach must be there.
 
 /// The input rows that a band's windows reach.
-Band window_rows(const WorkingShape& in, const PoolWindow& window, Band band);
+Band window_rows(const RowShape& in, const PoolWindow& window, Band band);
 
 /// Maximum over each window; the padding never wins.
-void max_pool(RowsView from, const WorkingShape& in, const PoolWindow& window, float* to,
-              const WorkingShape& out, Band band);
+void max_pool(RowsView from, const RowShape& in, const PoolWindow& window, float* to,
+              const RowShape& out, Band band);
 /// Sum over each window (padding is 0) times `scale`.
-void average_pool(RowsView from, const WorkingShape& in, const PoolWindow& window, float scale,
-                  float* to, const WorkingShape& out, Band band);
+void average_pool(RowsView from, const RowShape& in, const PoolWindow& window, float scale,
+                  float* to, const RowShape& out, Band band);
 /// Every pixel twice in both directions.
-void upsample(RowsView from, const WorkingShape& in, float* to, const WorkingShape& out, Band band);
+void upsample(RowsView from, const RowShape& in, float* to, const RowShape& out, Band band);
 /// Local response normalisation over 5 channels by the hardware's 12 linear segments. `prescale`
 /// is log2 of what inputs are divided by before they are squared.
-void lrn(RowsView from, const WorkingShape& shape, int prescale, float* to, Band band);
+void lrn(RowsView from, const RowShape& shape, int prescale, float* to, Band band);
 
 /// Applies an activation in place. `slopes`, one per channel: for PReLU only. `absolute` takes the
 /// magnitude after it, but not after ReLU.
 void activate(device::Activation activation, float param, const float* slopes, bool absolute,
-              const WorkingShape& shape, Band band, float* data);
+              const RowShape& shape, Band band, float* data);
 
 }  // namespace dvnn::softdv

@@ -7,8 +7,8 @@ namespace dvnn::softdv {
 
 using device::PoolKind;
 
-WorkingShape working_shape(device::Dims dims, bool hwc) {
-  return hwc ? WorkingShape{dims.h, dims.w, dims.c} : WorkingShape{dims.w, dims.h, dims.c};
+RowShape row_shape(device::Dims dims, bool hwc) {
+  return hwc ? RowShape{dims.h, dims.w, dims.c} : RowShape{dims.w, dims.h, dims.c};
 }
 
 Reduction::Reduction(const SoftRun& run, bool hwc)
@@ -28,7 +28,7 @@ Reduction::Reduction(const SoftRun& run, bool hwc)
   }
 }
 
-bool Reduction::halves(const WorkingShape& in, const WorkingShape& out) const {
+bool Reduction::halves(const RowShape& in, const RowShape& out) const {
   const PoolWindow& w = window_;
   const bool side_by_side = w.size_rows == 2 && w.size_cols == 2 && w.stride_rows == 2 &&
                             w.stride_cols == 2 && w.pad_rows == 0 && w.pad_cols == 0;
@@ -36,7 +36,7 @@ bool Reduction::halves(const WorkingShape& in, const WorkingShape& out) const {
          2 * out.cols <= in.cols;
 }
 
-Band Reduction::input_rows(const WorkingShape& in, Band band) const {
+Band Reduction::input_rows(const RowShape& in, Band band) const {
   if (normalises_) return band;
   if (kind_ == PoolKind::kUpsample) return {band.first / 2, (band.last - 1) / 2 + 1};
   const Band reached = window_rows(in, window_, band);
@@ -45,7 +45,7 @@ Band Reduction::input_rows(const WorkingShape& in, Band band) const {
   return {row, row + 1};
 }
 
-void Reduction::apply(RowsView from, const WorkingShape& in, float* to, const WorkingShape& out,
+void Reduction::apply(RowsView from, const RowShape& in, float* to, const RowShape& out,
                       Band band) const {
   switch (kind_) {
     case PoolKind::kMax:

@@ -9,7 +9,7 @@
 namespace dvnn::softdv {
 
 /// The tensor `dims` by rows and columns, for kHwc8 (`hwc`) or kWhc8.
-WorkingShape working_shape(device::Dims dims, bool hwc);
+RowShape row_shape(device::Dims dims, bool hwc);
 
 class Reduction {
  public:
@@ -20,14 +20,13 @@ class Reduction {
   bool keeps_channels_apart() const { return !normalises_; }
   /// Says whether each row of `out` is the largest of two rows of `in`, by two columns: all windows
   /// lie in the tensor side by side.
-  bool halves(const WorkingShape& in, const WorkingShape& out) const;
+  bool halves(const RowShape& in, const RowShape& out) const;
   /// Says whether the element-wise addition of the run comes before it.
   bool follows_addition() const { return on() && kind_ != device::PoolKind::kAverage; }
   /// The rows of its input that its rows `band` need, at least one.
-  Band input_rows(const WorkingShape& in, Band band) const;
+  Band input_rows(const RowShape& in, Band band) const;
   /// Makes rows `band`. `from` must have input_rows().
-  void apply(RowsView from, const WorkingShape& in, float* to, const WorkingShape& out,
-             Band band) const;
+  void apply(RowsView from, const RowShape& in, float* to, const RowShape& out, Band band) const;
 
  private:
   device::PoolKind kind_;

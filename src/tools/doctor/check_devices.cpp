@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dirent.h>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <link.h>
 #include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -95,30 +93,6 @@ long kilobytes(const std::string& meminfo, const std::string& name) {
   return -1;
 }
 
-// The version of oneDNN that the software device runs on; no other library is linked with oneDNN.
-std::string onednn_version() {
-  struct Version {
-    int major, minor, patch;
-  };
-  std::string path;
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, size_t, void* data) {
-        const bool found = base_name(info->dlpi_name).rfind("libdnnl.so", 0) == 0;
-        if (found) *static_cast<std::string*>(data) = info->dlpi_name;
-        return found ? 1 : 0;
-      },
-      &path);
-  void* library = path.empty() ? nullptr : dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
-  if (!library) return {};
-  using Ask = const Version* (*)();
-  const auto ask = reinterpret_cast<Ask>(dlsym(library, "dnnl_version"));
-  const Version* version = ask ? ask() : nullptr;
-  const std::string text =
-      version ? format("oneDNN %d.%d.%d", version->major, version->minor, version->patch) : "";
-  dlclose(library);
-  return text;
-}
-
 // A missing vendor's library is no problem on a machine without a board.
 Finding without_library(const std::string& selector, const std::string& why) {
   if (selector == "soft") {
@@ -192,10 +166,8 @@ Findings check_devices() {
 Findings probe_library(const std::string& selector) {
   const auto device = device::Device::open(selector);
   if (device.ok()) {
-    std::string says = device.value()->library_path() + ": " + device.value()->info().description;
-    const std::string onednn = onednn_version();
-    if (!onednn.empty()) says += ", " + onednn;
-    return {{Level::kOk, "device", says, ""}};
+    return {{Level::kOk, "device",
+             device.value()->library_path() + ": " + device.value()->info().description, ""}};
   }
   const Error& error = device.error();
   if (error.code == ErrorCode::kNotFound) return {without_library(selector, error.message)};

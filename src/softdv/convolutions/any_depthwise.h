@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Depthwise convolutions of any kernel, stride and dilation, and transposed ones: some rows of a
+// chunk are floats at a time, with the zeros around and between them.
+#pragma once
+
+#include <vector>
+
+#include "base/aligned.h"
+#include "softdv/bands.h"
+#include "softdv/convolutions/chunk_result.h"
+#include "softdv/convolutions/conv_shape.h"
+#include "softdv/convolutions/depthwise_kernel.h"
+#include "softdv/convolutions/shares.h"
+
+namespace dvnn::softdv {
+
+class AnyDepthwise {
+ public:
+  /// `weights` are as ConvShape says, and are copied as `bias` is. With `overlap`, neighbouring
+  /// bands convolve some rows twice.
+  AnyDepthwise(const ConvShape& shape, const float* weights, const float* bias, bool overlap);
+
+  int out_columns() const { return shape_.columns.out; }
+  static constexpr int kRows = 1;
+  /// Cuts the convolution into shares for some threads.
+  Shares shares(int threads) const { return choose_shares(cuts_, threads); }
+
+  /// As Direct::run(), for whole rows.
+  template <typename Finish>
+  void run(const half_t* from, Band rows, Group group, Finish finish) const {
+    const Band mine = band_of(chunks(), group.index, group.count);
+    for (int chunk = mine.first; chunk < mine.last; ++chunk) finish(convolve(from, rows, chunk));
+  }
+
+ private:
+  static constexpr int kChunk = 8;
+  static constexpr size_t kPattern = 16;  // floats over which weights repeat
+
+  ChunkResult convolve(const half_t* from, Band rows, int chunk) const;
+  int chunks() const { return (shape_.out_channels + kChunk - 1) / kChunk; }
+  size_t taps() const {
+    return static_cast<size_t>(shape_.rows.kernel) * static_cast<size_t>(shape_.columns.kernel);
+  }
+  Cuts find_cuts(bool overlap) const;
+
+  ConvShape shape_;
+  Cuts cuts_ = {};
+  AlignedVector<float> weights_;  // (chunk, tap, kPattern)
+  AlignedVector<float> bias_;     // (chunk, kPattern)
+};
+
+}  // namespace dvnn::softdv

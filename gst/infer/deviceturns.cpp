@@ -22,35 +22,18 @@ DeviceTurns& DeviceTurns::of_process() {
   return *turns;
 }
 
-bool DeviceTurns::Line::one_priority() const {
-  const unsigned first = members.begin()->second.priority;
-  return std::all_of(members.begin(), members.end(),
-                     [=](const auto& entry) { return entry.second.priority == first; });
-}
-
-bool DeviceTurns::Line::is_next(const void* member) const {
-  const Member& mine = members.at(member);
-  return std::none_of(members.begin(), members.end(), [&](const auto& entry) {
-    return entry.second.waiting > 0 && entry.second.used < mine.used;
-  });
-}
-
 DeviceTurns::Turn DeviceTurns::take(const std::string& device, const void* member,
                                     unsigned priority, std::chrono::milliseconds patience) {
   std::unique_lock<std::mutex> lock(mutex_);
   Line& line = lines_[device];
-  Member& mine = line.members[member];
-  mine.priority = std::max(priority, 1u);
+  line.members.join(member, priority);
   Turn turn;
-  if (line.one_priority()) return turn;
-  // A stream that comes back after a pause has saved nothing up.
-  if (mine.waiting == 0) mine.used = std::max(mine.used, line.least);
-  ++mine.waiting;
-  changed_.wait_for(lock, patience, [&] { return !line.taken && line.is_next(member); });
-  --mine.waiting;
+  if (line.members.one_priority()) return turn;
+  line.members.wait(member);
+  changed_.wait_for(lock, patience, [&] { return !line.taken && line.members.is_next(member); });
+  line.members.stop_waiting(member, !line.taken);
   if (line.taken) return turn;
   line.taken = true;
-  line.least = mine.used;
   turn.turns_ = this;
   turn.device_ = device;
   turn.member_ = member;
@@ -63,15 +46,14 @@ void DeviceTurns::end(const Turn& turn) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Line& line = lines_[turn.device_];
   line.taken = false;
-  const auto found = line.members.find(turn.member_);
-  if (found != line.members.end()) found->second.used += took.count() / found->second.priority;
+  line.members.used(turn.member_, took.count());
   changed_.notify_all();
 }
 
 void DeviceTurns::leave(const void* member) {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (auto line = lines_.begin(); line != lines_.end();) {
-    line->second.members.erase(member);
+    line->second.members.leave(member);
     // One with a turn still ends it by the device's name.
     line =
         line->second.members.empty() && !line->second.taken ? lines_.erase(line) : std::next(line);

@@ -8,11 +8,13 @@
 #include <mutex>
 #include <string>
 
+#include "infer/fairline.h"
+
 namespace dvnn::gst {
 
-/// Weighted fair queueing of runs: the next turn is its who, for his priority, had least of the
-/// device's time. While all have one priority nobody waits here, and the device sees all at once.
-/// One for the process, as a device is; any thread.
+/// Turns on devices, by the time that runs take there (fairline.h). While all have one priority
+/// nobody waits here, and the device sees all at once. One for the process, as a device is; any
+/// thread.
 class DeviceTurns {
  public:
   using Clock = std::chrono::steady_clock;
@@ -45,17 +47,9 @@ class DeviceTurns {
   void leave(const void* member);
 
  private:
-  struct Member {
-    unsigned priority = 1;
-    double used = 0;  // nanoseconds, divided by the priority
-    int waiting = 0;
-  };
   struct Line {
-    std::map<const void*, Member> members;
+    FairLine members;  // use is in nanoseconds
     bool taken = false;
-    double least = 0;  // `used` of who had the newest turn, when it began
-    bool one_priority() const;
-    bool is_next(const void* member) const;
   };
   void end(const Turn& turn);
 

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whose turn it is among some who want more of one thing than there is of it.
+#pragma once
+
+#include <map>
+
+namespace dvnn::gst {
+
+/// Weighted fair queueing: the next turn is its whose use so far, for his priority, is least. Times
+/// are whatever unit the uses are told in. Not for several threads.
+class FairLine {
+ public:
+  /// A member is whoever a share is for; its priority, at least 1, is its weight, and what was
+  /// given last counts.
+  void join(const void* member, unsigned priority);
+  /// Forgets a member, which does not wait.
+  void leave(const void* member);
+  bool empty() const { return members_.empty(); }
+  /// Returns whether all members have one priority.
+  bool one_priority() const;
+
+  /// One more run of the member's waits from now on.
+  void wait(const void* member);
+  /// Returns whether none that waits is before the member.
+  bool is_next(const void* member) const;
+  /// A run of the member's that waited waits no longer; with `takes_turn` it begins.
+  void stop_waiting(const void* member, bool takes_turn);
+  /// Tells that a run took so long. Who has left meanwhile is not asked for it.
+  void used(const void* member, double time);
+
+ private:
+  struct Member {
+    unsigned priority = 1;
+    double used = 0;  // divided by the priority
+    int waiting = 0;
+  };
+  std::map<const void*, Member> members_;
+  double least_ = 0;  // `used` of who had the newest turn, when it began
+};
+
+}  // namespace dvnn::gst

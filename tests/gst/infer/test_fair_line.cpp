@@ -63,7 +63,7 @@ void expect_shares(const Member& one, const Member& other) {
 START_TEST(priorities_are_shares_of_time_and_nobody_starves) {
   Member high{30, 1}, low{10, 1}, least{1, 1}, slow{10, 7.5};
   Rush({&high, &low, &least, &slow}).play(5100);
-  ck_assert_int_eq(high.runs, 3000);
+  ck_assert_int_ge(least.runs, 98);
   expect_shares(high, low);
   expect_shares(high, least);
   expect_shares(high, slow);

@@ -11,6 +11,11 @@ struct Band {
   int first = 0, last = 0;
 };
 
+/// Returns how many times `b` covers `a`.
+constexpr int quotient_up(int a, int b) {
+  return (a + b - 1) / b;
+}
+
 /// The i-th of `count` bands that divide `rows` evenly.
 inline Band band_of(int rows, int i, int count) {
   return {static_cast<int>(int64_t{rows} * i / count),

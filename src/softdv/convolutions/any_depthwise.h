@@ -21,7 +21,7 @@ class AnyDepthwise {
   AnyDepthwise(const ConvShape& shape, const float* weights, const float* bias, bool overlap);
 
   int out_columns() const { return shape_.columns.out; }
-  static constexpr int kRows = 1;
+  static int row_step() { return 1; }
   /// Cuts the convolution into shares for some threads.
   Shares shares(int threads) const { return choose_shares(cuts_, threads); }
 

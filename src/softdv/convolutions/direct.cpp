@@ -9,8 +9,7 @@ namespace {
 
 // Two axes as one, where each result is made of the source at its own place.
 bool is_pointwise(const ConvAxis& axis) {
-  return axis.kernel == 1 && axis.stride == 1 && axis.before == 0 && axis.gap == 1 &&
-         axis.in == axis.out;
+  return axis.kernel == 1 && axis.stride == 1 && axis.before == 0 && axis.in == axis.out;
 }
 
 }  // namespace
@@ -148,6 +147,13 @@ ChunkResult Direct::convolve(const Tile& tile, int panel, int panels) const {
   const DirectPixels made = pixels(tile, 0);
   return {first_chunk, std::min(panels * kPanel / kChunk, all - first_chunk), made.floats,
           made.plane};
+}
+
+Band Direct::chunks_of(Group group) const {
+  constexpr int kPanelChunks = kPanel / kChunk;
+  const Band mine = panels(group);
+  const int all = (out_channels() + kChunk - 1) / kChunk;
+  return {mine.first * kPanelChunks, std::min(mine.last * kPanelChunks, all)};
 }
 
 void Direct::run(const half_t* from, Band rows, Band columns, Group group,

@@ -19,9 +19,9 @@ namespace dvnn::softdv {
 
 class Direct {
  public:
-  /// Any convolution that is not depthwise. `weights` are as ConvShape says, and are copied as
-  /// `bias` is. With `as_one_row`, nothing that follows tells rows apart: the image becomes one of
-  /// one row where that is the same.
+  /// Any convolution without gaps that is not depthwise. `weights` are as ConvShape says, and are
+  /// copied as `bias` is. With `as_one_row`, nothing that follows tells rows apart: the image
+  /// becomes one of one row where that is the same.
   Direct(const ConvShape& shape, const float* weights, const float* bias, bool as_one_row);
 
   int out_channels() const { return shape_.out_channels; }
@@ -33,6 +33,10 @@ class Direct {
   bool is_one_row() const { return shape_.rows.out == 1; }
   /// Bands of a single row are best cut at multiples of these pixels.
   static constexpr int kPixels = 14;
+  /// The channels that are made at a time; groups are of multiples of these or fewer.
+  static constexpr int kGroupChannels = 2 * static_cast<int>(kPanelChannels);
+  /// The chunks of the result that are a group's.
+  Band chunks_of(Group group) const;
 
   /// Convolves rows `rows` (or columns `columns` of the only row) of group `group`. `from` is the
   /// whole input in chunks. Calls finish(result) for some chunks after the other; the floats may be
@@ -52,7 +56,8 @@ class Direct {
   bool finishes() const { return out_channels() % kChunk == 0; }
 
  private:
-  static constexpr int kChunk = 8, kPanel = static_cast<int>(kPanelChannels), kPanelsAtOnce = 2;
+  static constexpr int kChunk = 8, kPanel = static_cast<int>(kPanelChannels);
+  static constexpr int kPanelsAtOnce = kGroupChannels / kPanel;
 
   // Some of the source as floats, and what is made of it.
   struct Tile {

@@ -3,15 +3,9 @@
 
 #include <algorithm>
 
+#include "softdv/bands.h"
+
 namespace dvnn::softdv {
-namespace {
-
-int quotient_up(int a, int b) {
-  return (a + b - 1) / b;
-}
-
-}  // namespace
-
 Shares choose_shares(const Cuts& cuts, int threads) {
   constexpr double kShareMacs = 4e5, kManyMacs = 2e7;
   // Short work gains less by even shares than it loses by reading weights and source again.

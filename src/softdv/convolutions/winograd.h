@@ -26,7 +26,7 @@ class Winograd {
 
   int out_columns() const { return shape_.columns.out; }
   /// Bands are best cut at multiples of these rows.
-  static constexpr int kRows = 2;
+  static int row_step() { return 2; }
   /// Cuts the convolution into shares for some threads.
   Shares shares(int threads) const { return choose_shares(cuts_, threads); }
 

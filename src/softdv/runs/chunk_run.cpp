@@ -123,8 +123,8 @@ std::optional<RegisterFinish> finish_in_registers(const ChunkRun& chunk_run, con
   }
   const bool absolute = run.absolute && activation != Activation::kRelu;
   const ConvKernel& kernel = *chunk_run.kernel;
-  const bool finishes = kernel.direct() ? kernel.direct()->finishes()
-                                        : kernel.depthwise() && kernel.depthwise()->finishes();
+  const bool finishes =
+      kernel.direct() ? kernel.direct()->finishes() : kernel.depthwise()->finishes();
   if (absolute || !finishes) return std::nullopt;
   const Reduction reduction(run, chunk_run.hwc);
   if (!reduction.on()) return finish;
@@ -194,12 +194,12 @@ void run_direct(const Direct& direct, const half_t* from, const Finish& finish,
                  });
 }
 
-// One whose pieces are whole rows: Winograd or AnyDepthwise.
+// One whose pieces are whole rows: Winograd, Transposed or AnyDepthwise.
 template <typename Convolution>
 void run_rows(const Convolution& convolution, const half_t* from, const Finish& finish,
               Team* team) {
   for_each_piece(convolution.shares(team->size()), convolution.out_columns(), false,
-                 Convolution::kRows, finish, team, [&](const Piece& piece) {
+                 convolution.row_step(), finish, team, [&](const Piece& piece) {
                    convolution.run(from, piece.rows, piece.group, [&](const ChunkResult& result) {
                      finish_floats(finish, piece, result);
                    });
@@ -327,6 +327,7 @@ void ChunkRun::execute(const half_t* from, const half_t* operand, half_t* to, Te
   }
   if (!kernel) return run_reduction(from, finish, team);
   if (kernel->winograd()) return run_rows(*kernel->winograd(), from, finish, team);
+  if (kernel->transposed()) return run_rows(*kernel->transposed(), from, finish, team);
   if (kernel->any_depthwise()) return run_rows(*kernel->any_depthwise(), from, finish, team);
   const auto in_registers = finish_in_registers(*this, operand, to);
   if (kernel->direct()) return run_direct(*kernel->direct(), from, finish, in_registers, team);

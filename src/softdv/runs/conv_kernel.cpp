@@ -147,6 +147,8 @@ void ConvKernel::build(const SoftRun& run, bool hwc) {
     depthwise_ = std::make_unique<Depthwise>(shape, weights.data(), bias.data());
   } else if (shape.depthwise) {
     any_depthwise_ = std::make_unique<AnyDepthwise>(shape, weights.data(), bias.data(), pooled);
+  } else if (Transposed::suits(shape)) {
+    transposed_ = std::make_unique<Transposed>(shape, weights.data(), bias.data(), pooled);
   } else if (Winograd::suits(shape)) {
     winograd_ = std::make_unique<Winograd>(shape, weights.data(), bias.data(), pooled);
   } else {

@@ -10,6 +10,7 @@
 #include "softdv/convolutions/any_depthwise.h"
 #include "softdv/convolutions/depthwise.h"
 #include "softdv/convolutions/direct.h"
+#include "softdv/convolutions/transposed.h"
 #include "softdv/convolutions/winograd.h"
 
 namespace dvnn::softdv {
@@ -24,6 +25,7 @@ class ConvKernel {
   const Depthwise* depthwise() const { return depthwise_.get(); }
   const AnyDepthwise* any_depthwise() const { return any_depthwise_.get(); }
   const Direct* direct() const { return direct_.get(); }
+  const Transposed* transposed() const { return transposed_.get(); }
   const Winograd* winograd() const { return winograd_.get(); }
 
   /// PReLU slopes, one per output channel; empty otherwise.
@@ -35,6 +37,7 @@ class ConvKernel {
   std::unique_ptr<Depthwise> depthwise_;
   std::unique_ptr<AnyDepthwise> any_depthwise_;
   std::unique_ptr<Direct> direct_;
+  std::unique_ptr<Transposed> transposed_;
   std::unique_ptr<Winograd> winograd_;
   std::vector<float> slopes_;
 };

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "softdv/convolutions/transposed.h"
+
+#include <algorithm>
+
+#include "softdv/aligned_floats.h"
+
+namespace dvnn::softdv {
+namespace {
+
+// Along one axis, the results that leave remainder `phase` by the gap: result phase + gap * t is
+// the sum over j of tap `first` + gap * j by the source's sample t - before + j.
+struct AxisPhase {
+  int first, taps, before, out;
+
+  AxisPhase(const ConvAxis& axis, int phase)
+      : first((axis.before - phase % axis.gap + axis.gap) % axis.gap),
+        taps(std::max(0, quotient_up(axis.kernel - first, axis.gap))),
+        before((axis.before - phase - first) / axis.gap),
+        out(std::max(0, quotient_up(axis.out - phase, axis.gap))) {}
+
+  // One tap of zeros where there is none.
+  ConvAxis axis(int in) const { return {in, out, std::max(taps, 1), 1, 1, before, 1}; }
+};
+
+// The weights of a phase's taps.
+std::vector<float> choose_weights(const ConvShape& shape, const AxisPhase& down,
+                                  const AxisPhase& across, const float* weights) {
+  const auto kernels =
+      static_cast<size_t>(shape.in_channels) * static_cast<size_t>(shape.out_channels);
+  const ConvAxis rows = down.axis(1), columns = across.axis(1);
+  std::vector<float> chosen;
+  chosen.reserve(kernels * static_cast<size_t>(rows.kernel * columns.kernel));
+  for (size_t k = 0; k < kernels; ++k) {
+    const float* kernel =
+        weights + k * static_cast<size_t>(shape.rows.kernel * shape.columns.kernel);
+    for (int y = 0; y < rows.kernel; ++y) {
+      for (int x = 0; x < columns.kernel; ++x) {
+        const bool is_there = y < down.taps && x < across.taps;
+        const int row = down.first + y * shape.rows.gap;
+        const int column = across.first + x * shape.columns.gap;
+        chosen.push_back(is_there ? kernel[row * shape.columns.kernel + column] : 0.0f);
+      }
+    }
+  }
+  return chosen;
+}
+
+}  // namespace
+
+bool Transposed::suits(const ConvShape& shape) {
+  const bool gaps = shape.rows.gap > 1 || shape.columns.gap > 1;
+  return gaps && !shape.depthwise;
+}
+
+Transposed::Transposed(const ConvShape& shape, const float* weights, const float* bias,
+                       bool overlap)
+    : shape_(shape), cuts_(find_cuts(overlap)) {
+  for (int row = 0; row < shape.rows.gap; ++row) {
+    for (int column = 0; column < shape.columns.gap; ++column) {
+      const AxisPhase down(shape.rows, row), across(shape.columns, column);
+      if (down.out == 0 || across.out == 0) continue;
+      const ConvShape part = {down.axis(shape.rows.in), across.axis(shape.columns.in),
+                              shape.in_channels, shape.out_channels, false};
+      const std::vector<float> chosen = choose_weights(shape, down, across, weights);
+      phases_.push_back({row, column, shape.rows.gap, Direct(part, chosen.data(), bias, false)});
+    }
+  }
+}
+
+// Pieces whose results stay in the second-level cache until all their phases are there.
+Cuts Transposed::find_cuts(bool overlap) const {
+  constexpr int64_t kResults = 64 << 10;  // floats
+  constexpr int kLeastRows = 8;
+  const int rows = shape_.rows.out;
+  const int64_t row = int64_t{out_columns()} * quotient_up(shape_.out_channels, kChunk) * kChunk;
+  const double taps = static_cast<double>(shape_.rows.kernel) * shape_.columns.kernel /
+                      (shape_.rows.gap * shape_.columns.gap);
+  Cuts cuts;
+  cuts.units = rows;
+  cuts.least_bands = static_cast<int>(std::min<int64_t>(rows * row / kResults + 1, rows));
+  cuts.most_bands = std::max(1, rows / (overlap ? kLeastRows : row_step()));
+  cuts.most_groups = std::max(1, quotient_up(shape_.out_channels, Direct::kGroupChannels));
+  cuts.groups_first = overlap;
+  cuts.macs = taps * shape_.in_channels * shape_.out_channels * rows * out_columns();
+  return cuts;
+}
+
+Transposed::Interleaved Transposed::room_for(Band rows, Group group) const {
+  const Band chunks = phases_.front().convolution.chunks_of(group);
+  const size_t plane =
+      static_cast<size_t>(rows.last - rows.first) * static_cast<size_t>(out_columns()) * kChunk;
+  const int count = chunks.last - chunks.first;
+  static thread_local AlignedFloats buffer;
+  return {chunks.first, count, buffer.room(static_cast<size_t>(count) * plane), plane};
+}
+
+void Transposed::spread(const ChunkResult& made, const Phase& phase, Band phase_rows, Band rows,
+                        const Interleaved& all) const {
+  const auto columns = static_cast<size_t>(phase.convolution.out_columns());
+  const size_t row = static_cast<size_t>(out_columns()) * kChunk;
+  const size_t step = static_cast<size_t>(shape_.columns.gap) * kChunk;
+  for (int chunk = 0; chunk < made.chunks; ++chunk) {
+    const float* from = made.values + static_cast<size_t>(chunk) * made.plane;
+    float* const plane =
+        all.values + static_cast<size_t>(made.first_chunk + chunk - all.first_chunk) * all.plane;
+    for (int r = phase_rows.first; r < phase_rows.last; ++r) {
+      const int result_row = phase.row + r * phase.row_gap;
+      float* to = plane + static_cast<size_t>(result_row - rows.first) * row +
+                  static_cast<size_t>(phase.column) * kChunk;
+      for (size_t c = 0; c < columns; ++c, from += kChunk, to += step) {
+        std::copy_n(from, kChunk, to);
+      }
+    }
+  }
+}
+
+}  // namespace dvnn::softdv

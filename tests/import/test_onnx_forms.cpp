@@ -164,6 +164,35 @@ START_TEST(channels_may_be_last) {
 }
 END_TEST
 
+START_TEST(numbers_of_channels_may_be_spread_over_the_picture) {
+  // tf2onnx and others write PReLU's slopes so; they are the convolution's, as if they were not.
+  auto made = [](bool spread, const std::vector<int64_t>& slopes) {
+    OnnxModel m({1, 3, 12, 9}, 13);
+    m.weights("w", {8, 3, 3, 3}).weights("s", slopes).ints("d", {1, 8, 10, 7});
+    m.node("Conv", {"x", "w"}, {"c"});
+    if (spread) m.node("Expand", {"s", "d"}, {"e"});
+    return made_of("PRelu", m.node("PRelu", {"c", spread ? "e" : "s"}, {"y"}).output("y"));
+  };
+  const network::Model plain = made(false, {8, 1, 1}), spread = made(true, {8, 1, 1});
+  ck_assert_uint_eq(plain.steps.size(), 1);
+  ck_assert_uint_eq(spread.steps.size(), 1);
+  std::vector<float> input = rising(3 * 12 * 9);
+  for (float& v : input) v -= 0.5f;
+  const std::vector<float> want = run_model("plain", plain, input.data());
+  ck_assert(run_model("spread", spread, input.data()) == want);
+  // Slopes that differ within a channel stay what they are.
+  for (const auto& uneven :
+       {std::vector<int64_t>{8, 10, 7}, {8, 1, 7}, {8, 10, 1}, {1, 8, 10, 7}}) {
+    const network::Model model = made(false, uneven);
+    ck_assert_uint_gt(model.steps.size(), 1);
+  }
+  OnnxModel m({1, 2, 1, 2}, 13);
+  m.floats("numbers", {0.5f, 0.25f, 2, 3}).ints("d", {1, 2, 1, 2});
+  m.node("Reshape", {"numbers", "d"}, {"s"}).node("PRelu", {"x", "s"}, {"y"}).output("y");
+  expect("uneven", m, {-1, -2, -3, 4}, {-0.5f, -0.5f, -6, 4});
+}
+END_TEST
+
 START_TEST(a_clip_behind_the_cpu_loads) {
   // Relu6 of what the CPU made: MobileNetV3, as torch writes it.
   OnnxModel m({1, 8, 4, 4}, 13);
@@ -253,5 +282,6 @@ END_TEST
 DVNN_TEST_MAIN(onnx_forms, old_opsets_broadcast_by_axis, old_opsets_reshape_by_attribute,
                data_of_other_files_is_read_from_below, data_of_other_folders_is_refused,
                functions_of_the_model_are_expanded, channels_may_be_last,
-               a_clip_behind_the_cpu_loads, halves_of_pixels_are_not_repetition,
-               numbers_that_cannot_be_are_refused, values_beyond_16_bits_are_kept_smaller)
+               numbers_of_channels_may_be_spread_over_the_picture, a_clip_behind_the_cpu_loads,
+               halves_of_pixels_are_not_repetition, numbers_that_cannot_be_are_refused,
+               values_beyond_16_bits_are_kept_smaller)

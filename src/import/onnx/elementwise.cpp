@@ -14,16 +14,29 @@ using device::Activation;
 using layers::BinaryOperation;
 using layers::UnaryFunction;
 
-// One number per channel of `in`, if the constant is that or a single number; else empty.
+// One number per channel of `in`, if the constant is that or a single number; else empty. Exporters
+// also spread the numbers over rows and columns.
 std::vector<float> per_channel(const OnnxConstant& constant, const Shape& in) {
   std::vector<float> values = constant.floats();
   const size_t channels = static_cast<size_t>(in.c());
   if (values.size() == 1) return std::vector<float>(channels, values[0]);
-  // C x 1 x 1, with or without the batch.
+  // C x 1 x 1 or C x H x W, with or without the batch.
   const std::vector<int64_t>& d = constant.dims;
-  const bool fits = (d.size() == 3 || (d.size() == 4 && d[0] == 1)) && d[d.size() - 3] == in.c() &&
-                    d[d.size() - 2] == 1 && d[d.size() - 1] == 1;
-  return fits ? values : std::vector<float>();
+  if (d.size() != 3 && (d.size() != 4 || d[0] != 1)) return {};
+  const int64_t rows = d[d.size() - 2], columns = d[d.size() - 1];
+  const bool fits = d[d.size() - 3] == in.c() && (rows == 1 || rows == in.h()) &&
+                    (columns == 1 || columns == in.w());
+  if (!fits) return {};
+  const size_t plane = static_cast<size_t>(rows * columns);
+  for (size_t c = 0; c < channels; ++c) {
+    const auto first = values.begin() + static_cast<std::ptrdiff_t>(c * plane);
+    const bool even = std::all_of(first, first + static_cast<std::ptrdiff_t>(plane),
+                                  [=](float value) { return value == *first; });
+    if (!even) return {};
+    values[c] = *first;
+  }
+  values.resize(channels);
+  return values;
 }
 
 // value (operation) constant as scale and bias, where it is that.

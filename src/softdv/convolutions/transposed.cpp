@@ -14,7 +14,7 @@ struct AxisPhase {
   int first, taps, before, out;
 
   AxisPhase(const ConvAxis& axis, int phase)
-      : first((axis.before - phase % axis.gap + axis.gap) % axis.gap),
+      : first((axis.before - phase + axis.gap) % axis.gap),
         taps(std::max(0, quotient_up(axis.kernel - first, axis.gap))),
         before((axis.before - phase - first) / axis.gap),
         out(std::max(0, quotient_up(axis.out - phase, axis.gap))) {}

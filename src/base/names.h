@@ -7,33 +7,38 @@
 #include <string>
 #include <string_view>
 
-#include "base/format.h"
 #include "base/result.h"
 
 namespace dvnn {
 
-inline const char* name_in(const char* name) {
-  return name;
+/// Names in memory, each `step` bytes behind the one before.
+struct Names {
+  const char* const* first;
+  size_t count, step;
+
+  const char* operator[](size_t i) const;
+};
+
+template <size_t N>
+Names names_of(const char* const (&table)[N]) {
+  return {table, N, sizeof table[0]};
 }
 
-template <typename Row>
-const char* name_in(const Row& row) {
-  return row.name;
+template <typename Row, size_t N>
+Names names_of(const Row (&table)[N]) {
+  return {&table[0].name, N, sizeof table[0]};
 }
 
-/// The value whose name is `text`, in a table in the order of the enum (from 0). An unknown name is
-/// an error that says what kind of name it is (`what`) and lists the known ones.
+/// The place of a name that is `text`. An unknown name is an error that says what kind of name it
+/// is (`what`) and lists the known ones.
+Result<size_t> find_name(std::string_view text, const Names& known, const char* what);
+
+/// The value whose name is `text`, in a table in the order of the enum (from 0); else find_name()'s
+/// error.
 template <typename Enum, typename Row, size_t N>
 Result<Enum> parse_name(std::string_view text, const Row (&table)[N], const char* what) {
-  constexpr size_t kMostShown = 40;
-  std::string known;
-  for (size_t i = 0; i < N; ++i) {
-    if (text == name_in(table[i])) return static_cast<Enum>(i);
-    known += (i ? ", " : "") + std::string(name_in(table[i]));
-  }
-  return Error{ErrorCode::kMalformed, std::string("unknown ") + what + " '" +
-                                          short_text(std::string(text), kMostShown) +
-                                          "' (known: " + known + ")"};
+  DVNN_ASSIGN(const size_t place, find_name(text, names_of(table), what));
+  return static_cast<Enum>(place);
 }
 
 }  // namespace dvnn

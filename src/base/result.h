@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 
 namespace dvnn {
 
@@ -28,23 +27,61 @@ struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message;
 
+  Error();
+  Error(ErrorCode code, std::string message);
+  Error(const Error& other);
+  Error(Error&& other) noexcept;
+  Error& operator=(const Error& other);
+  Error& operator=(Error&& other) noexcept;
+  ~Error();
+
   /// The same error with "context: " before its message.
-  Error within(const std::string& context) const& { return {code, context + ": " + message}; }
+  Error within(const std::string& context) const&;
+};
+
+/// The Error of a Result that has one, apart from it: a Result is made, moved and dropped at every
+/// call, and there is hardly ever an error in it. What is done with one is compiled once.
+class Failure {
+ public:
+  Failure() = default;
+  explicit Failure(Error&& error);
+  Failure(Failure&& other) noexcept : error_(std::exchange(other.error_, nullptr)) {}
+  Failure& operator=(Failure&& other) noexcept {
+    std::swap(error_, other.error_);
+    return *this;
+  }
+  Failure(const Failure& other) : error_(other.error_ ? copy(*other.error_) : nullptr) {}
+  Failure& operator=(const Failure& other) { return *this = Failure(other); }
+  ~Failure() {
+    if (error_) drop(error_);
+  }
+  explicit operator bool() const { return error_ != nullptr; }
+  const Error& operator*() const { return *error_; }
+
+ private:
+  static Error* copy(const Error& error);
+  static void drop(Error* error);
+
+  Error* error_ = nullptr;
 };
 
 /// A value or an Error. Check `ok()` before `value()`.
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::move(value)) {}      // NOLINT: implicit by design
-  Result(Error error) : state_(std::move(error)) {}  // NOLINT: implicit by design
-  bool ok() const { return std::holds_alternative<T>(state_); }
-  T& value() { return std::get<T>(state_); }
-  const T& value() const { return std::get<T>(state_); }
-  const Error& error() const { return std::get<Error>(state_); }
+  Result(T value) : value_(std::move(value)) {}              // NOLINT: implicit by design
+  Result(Error error) : failure_(std::move(error)) {}        // NOLINT: implicit by design
+  Result(Failure failure) : failure_(std::move(failure)) {}  // NOLINT: implicit by design
+  bool ok() const { return value_.has_value(); }
+  T& value() { return *value_; }
+  const T& value() const { return *value_; }
+  const Error& error() const { return *failure_; }
+  /// Its error, which it no longer has then.
+  Failure take_failure() { return std::move(failure_); }
 
  private:
-  std::variant<T, Error> state_;
+  std::optional<T> value_;
+  Failure failure_;
 };
 
 /// Success or an Error.
@@ -52,12 +89,14 @@ template <>
 class [[nodiscard]] Result<void> {
  public:
   Result() = default;
-  Result(Error error) : error_(std::move(error)) {}  // NOLINT: implicit by design
-  bool ok() const { return !error_; }
-  const Error& error() const { return *error_; }
+  Result(Error error) : failure_(std::move(error)) {}        // NOLINT: implicit by design
+  Result(Failure failure) : failure_(std::move(failure)) {}  // NOLINT: implicit by design
+  bool ok() const { return !failure_; }
+  const Error& error() const { return *failure_; }
+  Failure take_failure() { return std::move(failure_); }
 
  private:
-  std::optional<Error> error_;
+  Failure failure_;
 };
 
 using Status = Result<void>;
@@ -68,16 +107,16 @@ using Status = Result<void>;
 #define DVNN_CONCAT(a, b) DVNN_CONCAT_(a, b)
 
 /// Returns from the calling function if `expr` (a Status or Result) is an error, with that error.
-#define DVNN_TRY(expr)                                   \
-  do {                                                   \
-    auto dvnn_status_ = (expr);                          \
-    if (!dvnn_status_.ok()) return dvnn_status_.error(); \
+#define DVNN_TRY(expr)                                          \
+  do {                                                          \
+    auto dvnn_status_ = (expr);                                 \
+    if (!dvnn_status_.ok()) return dvnn_status_.take_failure(); \
   } while (0)
 
 /// Assigns the value of the Result `expr` to `lhs`, which may be a declaration; returns its error
 /// if it has one.
 #define DVNN_ASSIGN(lhs, expr) DVNN_ASSIGN_(DVNN_CONCAT(dvnn_result_, __LINE__), lhs, expr)
-#define DVNN_ASSIGN_(tmp, lhs, expr) \
-  auto tmp = (expr);                 \
-  if (!tmp.ok()) return tmp.error(); \
+#define DVNN_ASSIGN_(tmp, lhs, expr)        \
+  auto tmp = (expr);                        \
+  if (!tmp.ok()) return tmp.take_failure(); \
   lhs = std::move(tmp.value())

@@ -206,7 +206,7 @@ class Emitter {
   // --- custom layers ---------------------------------------------------------------------------
 
   bool is_custom(const Step& step) const {
-    return std::holds_alternative<layers::CustomAttributes>(*step.layer);
+    return step.layer->as<layers::CustomAttributes>() != nullptr;
   }
 
   static Result<std::string> cpp_type(const Json& value) {
@@ -251,7 +251,7 @@ class Emitter {
   // The runtime gives a callback binary16 as floats, and takes floats, or what the device reads.
   Status put_custom(const Step& step, const TensorInfo& in, const TensorInfo& out,
                     bool from_device) {
-    const auto& custom = std::get<layers::CustomAttributes>(*step.layer);
+    const auto& custom = *step.layer->as<layers::CustomAttributes>();
     const bool fits = step.inputs.size() == 1 && step.outputs.size() == 1 &&
                       in.desc.type == ElementType::kFloat16 && in.storage == Storage::kIo &&
                       out.storage == Storage::kIo;
@@ -281,7 +281,7 @@ class Emitter {
 
   // Over all elements of a binary16 vector: what the vendor's runtime does, too.
   bool is_plain_softmax(const Step& step) const {
-    const auto* softmax = std::get_if<layers::SoftmaxAttributes>(step.layer.get());
+    const auto* softmax = step.layer ? step.layer->as<layers::SoftmaxAttributes>() : nullptr;
     if (!softmax || step.inputs.empty()) return false;
     const TensorDesc& in = tensor(step.inputs[0]).desc;
     return softmax->axis.value_or(1) == 1 && in.type == ElementType::kFloat16 &&

@@ -6,7 +6,7 @@
 
 namespace dvnn::layers {
 
-struct LayerAttributes;
+class LayerAttributes;
 
 /// Immutable, as networks that are planned of one another share it.
 using LayerPtr = std::shared_ptr<const LayerAttributes>;

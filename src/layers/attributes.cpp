@@ -4,52 +4,85 @@
 #include "base/format.h"
 #include "base/guard.h"
 #include "base/json.h"
+#include "layers/factories.h"
 
 namespace dvnn::layers {
 namespace {
 
-using Parse = Result<LayerAttributes> (*)(const Json& params);
+// What a type's struct has, for who has any of them.
+struct Row {
+  const char* name;  // null: the attributes say it
+  Result<LayerAttributes> (*parse)(const Json& params);
+  Json (*to_json)(const LayerAttributes& layer);
+  DimsResult (*dims_after)(const LayerAttributes& layer, Span<const Shape> inputs);
+  LayerResult (*create)(const LayerAttributes& layer, Span<const TensorDesc> inputs,
+                        Span<const TensorDesc> outputs, const CustomLibrary* library);
+};
 
-// Told which alternative it is: the constructor that finds out is compiled for every pair of types.
 template <typename Attributes>
 Result<LayerAttributes> parsed(const Json& params) {
   DVNN_ASSIGN(Attributes attributes, Attributes::parse(params));
-  return LayerAttributes(std::in_place_type<Attributes>, std::move(attributes));
+  return LayerAttributes(std::move(attributes));
 }
 
-// The reader of the type with that name, or null.
-template <size_t... I>
-Parse find_parse(const std::string& name, std::index_sequence<I...>) {
-  Parse found = nullptr;
-  (void)((name == std::variant_alternative_t<I, AnyAttributes>::kName &&
-          (found = parsed<std::variant_alternative_t<I, AnyAttributes>>)) ||
-         ...);
-  return found;
+template <typename Attributes>
+Json written(const LayerAttributes& layer) {
+  return layer.as<Attributes>()->to_json();
 }
 
-// All types but the last one, which has no name of its own.
-using BuiltIn = std::make_index_sequence<std::variant_size_v<AnyAttributes> - 1>;
+template <typename Attributes>
+DimsResult measured(const LayerAttributes& layer, Span<const Shape> inputs) {
+  return layer.as<Attributes>()->dims_after(inputs);
+}
 
-template <size_t... I>
-std::vector<std::string> names_of(std::index_sequence<I...>) {
-  return {std::variant_alternative_t<I, AnyAttributes>::kName...};
+template <typename Attributes>
+LayerResult created(const LayerAttributes& layer, Span<const TensorDesc> inputs,
+                    Span<const TensorDesc> outputs, const CustomLibrary*) {
+  return layer.as<Attributes>()->create(inputs, outputs);
+}
+
+LayerResult created_by_library(const LayerAttributes& layer, Span<const TensorDesc> inputs,
+                               Span<const TensorDesc> outputs, const CustomLibrary* library) {
+  return layer.as<CustomAttributes>()->create(inputs, outputs, library);
+}
+
+template <typename Attributes>
+constexpr Row kRow = {Attributes::kName, parsed<Attributes>, written<Attributes>,
+                      measured<Attributes>, created<Attributes>};
+template <>
+constexpr Row kRow<CustomAttributes> = {nullptr, nullptr, written<CustomAttributes>,
+                                        measured<CustomAttributes>, created_by_library};
+
+template <typename... Types>
+Span<const Row> rows_of(TypeList<Types...>) {
+  static constexpr Row kRows[] = {kRow<Types>...};
+  return Span<const Row>(kRows, sizeof...(Types));
+}
+
+Span<const Row> rows() {
+  return rows_of(LayerTypes());
+}
+
+const Row& row_of(const LayerAttributes& layer) {
+  return rows()[layer.place()];
+}
+
+const Row* find_row(const std::string& name) {
+  for (const Row& row : rows()) {
+    if (row.name && name == row.name) return &row;
+  }
+  return nullptr;
 }
 
 }  // namespace
 
-LayerAttributes::LayerAttributes(const LayerAttributes& other) = default;
-LayerAttributes::LayerAttributes(LayerAttributes&& other) noexcept = default;
-LayerAttributes& LayerAttributes::operator=(const LayerAttributes& other) = default;
-LayerAttributes& LayerAttributes::operator=(LayerAttributes&& other) noexcept = default;
-LayerAttributes::~LayerAttributes() = default;
-
 Result<LayerAttributes> parse_layer(const std::string& type, const Json& params) {
   static const Json kNone = Json::object();
   const Json& given = params.is_null() ? kNone : params;
-  const Parse parse = find_parse(type == "Flatten" ? ReshapeAttributes::kName : type, BuiltIn());
+  const Row* const row = find_row(type == "Flatten" ? ReshapeAttributes::kName : type);
   auto layer = guarded("reading its parameters", [&]() -> Result<LayerAttributes> {
-    if (parse) return parse(given);
-    return LayerAttributes(std::in_place_type<CustomAttributes>, CustomAttributes{type, given});
+    if (row) return row->parse(given);
+    return LayerAttributes(CustomAttributes{type, given});
   });
   if (!layer.ok()) return layer.error().within(type);
   return layer;
@@ -63,27 +96,28 @@ Result<LayerPtr> read_layer(const std::string& type, const Json* params) {
 }
 
 std::string type_of(const LayerAttributes& attributes) {
-  return std::visit(
-      [](const auto& a) -> std::string {
-        if constexpr (std::is_same_v<std::decay_t<decltype(a)>, CustomAttributes>) {
-          return a.type;
-        } else {
-          return a.kName;
-        }
-      },
-      attributes);
+  const char* const name = row_of(attributes).name;
+  return name ? name : attributes.as<CustomAttributes>()->type;
 }
 
 Json params_of(const LayerAttributes& attributes) {
-  return std::visit([](const auto& a) { return a.to_json(); }, attributes);
+  return row_of(attributes).to_json(attributes);
 }
 
 DimsResult dims_after(const LayerAttributes& attributes, Span<const Shape> inputs) {
-  return std::visit([&](const auto& a) { return a.dims_after(inputs); }, attributes);
+  return row_of(attributes).dims_after(attributes, inputs);
+}
+
+LayerResult create_own(const LayerAttributes& attributes, Span<const TensorDesc> inputs,
+                       Span<const TensorDesc> outputs, const CustomLibrary* library) {
+  return row_of(attributes).create(attributes, inputs, outputs, library);
 }
 
 std::vector<std::string> cpu_layer_names() {
-  auto names = names_of(BuiltIn());
+  std::vector<std::string> names;
+  for (const Row& row : rows()) {
+    if (row.name) names.push_back(row.name);
+  }
   names.push_back("Flatten");
   return names;
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The attributes of each type of CPU layer, as a struct per type. A struct is its type's one row:
 // its name in files, how it is read from JSON and written to it, the shape of its result, and the
-// layer itself. A new type is a struct in a file of attributes/, its name in AnyAttributes, and a
+// layer itself. A new type is a struct in a file of attributes/, its name in LayerTypes, and a
 // file with its functions; a missing function does not link. CONTRIBUTING.md has an example. Names
 // and parameters are Caffe's if Caffe has the layer. Shapes are row-major; axes count from 0.
 #pragma once
 
+#include <any>
 #include <string>
-#include <variant>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -37,27 +39,52 @@ struct CustomAttributes {
                      const CustomLibrary* library) const;
 };
 
-/// Every type in the order of names; the last one stands for all types that are not built in.
-using AnyAttributes =
-    std::variant<ArgReduceAttributes, BinaryAttributes, BorderAttributes, ChannelGatherAttributes,
-                 ConcatAttributes, ConstantAttributes, ConvolutionAttributes, CumSumAttributes,
-                 DetectionOutputAttributes, EluAttributes, ElementwiseAttributes, EltwiseAttributes,
-                 GatherAttributes, GridSampleAttributes, LrnAttributes, MatMulAttributes,
-                 NormalizeAttributes, PreluAttributes, PadAttributes, PermuteAttributes,
-                 PoolingAttributes, PriorBoxAttributes, RecurrentAttributes, ReduceAttributes,
-                 ReluAttributes, ReshapeAttributes, ResizeAttributes, ScaleAttributes,
-                 ScatterAttributes, SigmoidAttributes, SliceAttributes, SoftmaxAttributes,
-                 StandardizeAttributes, TanhAttributes, TileAttributes, TopKAttributes,
-                 UnaryAttributes, WhereAttributes, WindowPoolAttributes, CustomAttributes>;
+template <typename... Types>
+struct TypeList {
+  template <typename Type>
+  static constexpr size_t place_of() {
+    size_t place = 0;
+    (void)((std::is_same_v<Type, Types> || (++place, false)) || ...);
+    return place;
+  }
+};
 
-/// Any of them. What copies and frees so many types takes long to compile, so it is compiled once.
-struct LayerAttributes : AnyAttributes {
-  using AnyAttributes::AnyAttributes;
-  LayerAttributes(const LayerAttributes& other);
-  LayerAttributes(LayerAttributes&& other) noexcept;
-  LayerAttributes& operator=(const LayerAttributes& other);
-  LayerAttributes& operator=(LayerAttributes&& other) noexcept;
-  ~LayerAttributes();
+/// Every type in the order of names; the last one stands for all types that are not built in.
+using LayerTypes =
+    TypeList<ArgReduceAttributes, BinaryAttributes, BorderAttributes, ChannelGatherAttributes,
+             ConcatAttributes, ConstantAttributes, ConvolutionAttributes, CumSumAttributes,
+             DetectionOutputAttributes, EluAttributes, ElementwiseAttributes, EltwiseAttributes,
+             GatherAttributes, GridSampleAttributes, LrnAttributes, MatMulAttributes,
+             NormalizeAttributes, PreluAttributes, PadAttributes, PermuteAttributes,
+             PoolingAttributes, PriorBoxAttributes, RecurrentAttributes, ReduceAttributes,
+             ReluAttributes, ReshapeAttributes, ResizeAttributes, ScaleAttributes,
+             ScatterAttributes, SigmoidAttributes, SliceAttributes, SoftmaxAttributes,
+             StandardizeAttributes, TanhAttributes, TileAttributes, TopKAttributes, UnaryAttributes,
+             WhereAttributes, WindowPoolAttributes, CustomAttributes>;
+
+/// The attributes of a layer of any type. No std::variant, which is compiled once for each type
+/// within each other one.
+class LayerAttributes {
+ public:
+  template <typename Attributes, typename = decltype(&Attributes::dims_after)>
+  LayerAttributes(Attributes attributes)  // NOLINT: implicit by design
+      : place_(LayerTypes::place_of<Attributes>()), own_(std::move(attributes)) {}
+
+  /// The attributes of that type; null if the layer is of another.
+  template <typename Attributes>
+  const Attributes* as() const {
+    return std::any_cast<Attributes>(&own_);
+  }
+  template <typename Attributes>
+  Attributes* as() {
+    return std::any_cast<Attributes>(&own_);
+  }
+  /// The type's place among LayerTypes.
+  size_t place() const { return place_; }
+
+ private:
+  size_t place_;
+  std::any own_;
 };
 
 /// Reads the parameters of the type called `type`, null if it has none. Errors name the type and

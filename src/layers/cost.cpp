@@ -196,6 +196,19 @@ void add_own(const DetectionOutputAttributes& layer, const Ends& ends, Cost* cos
   cost->candidates = decode::count_candidates(layer.ssd, count);
 }
 
+template <typename Attributes>
+void add_own_of(const LayerAttributes& layer, const Ends& ends, Cost* cost) {
+  add_own(*layer.as<Attributes>(), ends, cost);
+}
+
+template <typename... Types>
+void add_own_of_any(const LayerAttributes& layer, const Ends& ends, Cost* cost,
+                    TypeList<Types...>) {
+  using AddOwn = void (*)(const LayerAttributes&, const Ends&, Cost*);
+  static constexpr AddOwn kAddOwn[] = {add_own_of<Types>...};
+  kAddOwn[layer.place()](layer, ends, cost);
+}
+
 }  // namespace
 
 Cost& Cost::operator+=(const Cost& other) {
@@ -221,7 +234,7 @@ Cost cost_of(const LayerAttributes& attributes, Span<const TensorDesc> inputs,
     if (!is_plain_float(desc)) cost.shared_bytes = sum(cost.shared_bytes, floats(elements(desc)));
   }
   cost.work = sum(cost.work, ends.made);
-  std::visit([&](const auto& layer) { add_own(layer, ends, &cost); }, attributes);
+  add_own_of_any(attributes, ends, &cost, LayerTypes());
   return cost;
 }
 

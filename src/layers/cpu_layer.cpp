@@ -32,14 +32,8 @@ class EnclosedLayer final : public CpuLayer {
 LayerResult create_enclosed(const LayerAttributes& attributes, Span<const TensorDesc> inputs,
                             Span<const TensorDesc> outputs, const CustomLibrary* library) {
   const std::string type = type_of(attributes);
-  const auto create = [&](const auto& a) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(a)>, CustomAttributes>) {
-      return a.create(inputs, outputs, library);
-    } else {
-      return a.create(inputs, outputs);
-    }
-  };
-  auto layer = guarded("making it", [&] { return std::visit(create, attributes); });
+  auto layer =
+      guarded("making it", [&] { return create_own(attributes, inputs, outputs, library); });
   if (!layer.ok()) return layer.error().within(type);
   return LayerResult(std::make_unique<EnclosedLayer>(type, std::move(layer.value())));
 }
@@ -79,9 +73,17 @@ Status expect_arity(Span<const TensorDesc> inputs, size_t min_inputs, size_t max
   return {};
 }
 
-Status expect_dims(const std::vector<int64_t>& dims, const TensorDesc& output) {
+std::vector<Shape> shapes_of(Span<const TensorDesc> tensors) {
+  std::vector<Shape> shapes;
+  for (const TensorDesc& tensor : tensors) shapes.push_back(tensor.shape);
+  return shapes;
+}
+
+Status expect_dims(const DimsResult& dims, const TensorDesc& output) {
+  if (!dims.ok()) return dims.error();
   const Shape& shape = output.shape;
-  if (std::equal(dims.begin(), dims.end(), shape.dims, shape.dims + shape.rank)) return {};
+  const std::vector<int64_t>& wanted = dims.value();
+  if (std::equal(wanted.begin(), wanted.end(), shape.dims, shape.dims + shape.rank)) return {};
   return Error{ErrorCode::kMalformed, "the output " + shape.to_string() + " does not fit"};
 }
 

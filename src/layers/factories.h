@@ -7,23 +7,25 @@
 
 namespace dvnn::layers {
 
+/// The layer of a type as its struct makes it; create_cpu_layer() checks what it takes first, and
+/// holds exceptions back.
+LayerResult create_own(const LayerAttributes& attributes, Span<const TensorDesc> inputs,
+                       Span<const TensorDesc> outputs, const CustomLibrary* library);
 /// Checks the number of inputs and outputs.
 Status expect_arity(Span<const TensorDesc> inputs, size_t min_inputs, size_t max_inputs,
                     Span<const TensorDesc> outputs);
 /// Checks that two tensors hold equally many elements.
 Status expect_same_elements(const TensorDesc& a, const TensorDesc& b);
-/// Checks that the output has the dimensions that follow from the inputs.
-Status expect_dims(const std::vector<int64_t>& dims, const TensorDesc& output);
+/// Checks that the output has the dimensions that follow from the inputs, or returns why none do.
+Status expect_dims(const DimsResult& dims, const TensorDesc& output);
+std::vector<Shape> shapes_of(Span<const TensorDesc> tensors);
 /// Checks that there are `count` inputs and one output, which has the dimensions that the
 /// attributes give it.
 template <typename Attributes>
 Status expect_result(const Attributes& attributes, size_t count, Span<const TensorDesc> inputs,
                      Span<const TensorDesc> outputs) {
   DVNN_TRY(expect_arity(inputs, count, count, outputs));
-  std::vector<Shape> shapes;
-  for (const TensorDesc& input : inputs) shapes.push_back(input.shape);
-  DVNN_ASSIGN(const auto dims, attributes.dims_after(shapes));
-  return expect_dims(dims, outputs[0]);
+  return expect_dims(attributes.dims_after(shapes_of(inputs)), outputs[0]);
 }
 /// Elements before `axis`, along it, and after it.
 struct AxisSplit {

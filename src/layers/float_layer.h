@@ -11,26 +11,31 @@
 
 namespace dvnn::layers {
 
-template <typename Compute>
-class FloatLayer final : public CpuLayer {
+/// What such layers have in common.
+class FloatTensors : public CpuLayer {
  public:
-  FloatLayer(Span<const TensorDesc> inputs, const TensorDesc& output, Compute compute)
-      : compute_(std::move(compute)), writer_(output), in_(inputs.size()) {
-    for (const TensorDesc& input : inputs) readers_.emplace_back(input);
-  }
-
-  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
-    for (size_t i = 0; i < in_.size(); ++i) in_[i] = readers_[i].read(inputs[i]);
-    compute_(in_.data(), writer_.begin_apart(inputs, outputs[0]));
-    writer_.finish(outputs[0]);
-    return {};
-  }
+  FloatTensors(Span<const TensorDesc> inputs, const TensorDesc& output);
+  ~FloatTensors() override;
+  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) final;
 
  private:
-  Compute compute_;
+  virtual void compute(const float* const* in, float* result) = 0;
+
   std::vector<FloatReader> readers_;
   FloatWriter writer_;
   std::vector<const float*> in_;
+};
+
+template <typename Compute>
+class FloatLayer final : public FloatTensors {
+ public:
+  FloatLayer(Span<const TensorDesc> inputs, const TensorDesc& output, Compute compute)
+      : FloatTensors(inputs, output), compute_(std::move(compute)) {}
+
+ private:
+  void compute(const float* const* in, float* result) override { compute_(in, result); }
+
+  Compute compute_;
 };
 
 /// The layer that calls compute(in, result): in[k] is the k-th input. They share no memory.

@@ -52,7 +52,7 @@ struct Node {
   template <typename Layer>
   const Layer* layer() const {
     const auto* any = std::get_if<layers::LayerAttributes>(&attributes);
-    return any ? std::get_if<Layer>(any) : nullptr;
+    return any ? any->as<Layer>() : nullptr;
   }
   void set_layer(layers::LayerAttributes layer) { attributes = std::move(layer); }
   /// The name of the CPU layer's type; empty if it is none.

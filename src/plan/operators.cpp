@@ -97,7 +97,7 @@ Status follow_shapes(const Graph& graph, const Node& node, layers::PriorBoxAttri
 Result<Dims> dims_of_layer(const Graph& graph, Node* node) {
   auto* layer = std::get_if<layers::LayerAttributes>(&node->attributes);
   if (!layer) return Error{ErrorCode::kInternal, "is a CPU layer without attributes"};
-  if (auto* box = std::get_if<layers::PriorBoxAttributes>(layer)) {
+  if (auto* box = layer->as<layers::PriorBoxAttributes>()) {
     DVNN_TRY(follow_shapes(graph, *node, box));
   }
   std::vector<Shape> inputs;

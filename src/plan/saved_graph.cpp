@@ -103,7 +103,7 @@ Result<Attributes> read_attributes(Op op, const std::string& type, const Json& p
     case Op::kCpu: {
       const char* const own = op == Op::kConcat ? "Concat" : op == Op::kReshape ? "Reshape" : "";
       DVNN_ASSIGN(auto layer, layers::parse_layer(*own ? own : type, params));
-      if (auto* constant = std::get_if<layers::ConstantAttributes>(&layer)) constant->shape = shape;
+      if (auto* constant = layer.as<layers::ConstantAttributes>()) constant->shape = shape;
       return Attributes(std::move(layer));
     }
     default:

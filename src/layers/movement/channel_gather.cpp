@@ -152,14 +152,11 @@ LayerResult ChannelGatherAttributes::create(Span<const TensorDesc> inputs,
                                             Span<const TensorDesc> outputs) const {
   constexpr size_t kMostInputs = 1024;
   DVNN_TRY(expect_arity(inputs, 1, kMostInputs, outputs));
-  std::vector<Shape> shapes;
   bool chunked = is_chunked(outputs[0]);
   for (const TensorDesc& input : inputs) {
-    shapes.push_back(input.shape);
     chunked = chunked && is_chunked(input) && input.layout == outputs[0].layout;
   }
-  DVNN_ASSIGN(const auto dims, dims_after(shapes));
-  DVNN_TRY(expect_dims(dims, outputs[0]));
+  DVNN_TRY(expect_dims(dims_after(shapes_of(inputs)), outputs[0]));
   if (chunked) return std::unique_ptr<CpuLayer>(new ChunkGather(channels, inputs));
   return create_plane_gather(channels, inputs, outputs[0]);
 }

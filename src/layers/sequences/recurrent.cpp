@@ -238,10 +238,8 @@ DimsResult RecurrentAttributes::dims_after(Span<const Shape> inputs) const {
 LayerResult RecurrentAttributes::create(Span<const TensorDesc> inputs,
                                         Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, kInputs, kInputs, outputs));
-  std::vector<Shape> shapes;
-  for (const TensorDesc& input : inputs) shapes.push_back(input.shape);
-  DVNN_ASSIGN(const auto dims, dims_after(shapes));
-  DVNN_TRY(expect_dims(dims, outputs[0]));
+  const std::vector<Shape> shapes = shapes_of(inputs);
+  DVNN_TRY(expect_dims(dims_after(shapes), outputs[0]));
   Sizes sizes = {};
   fits(*this, shapes, &sizes);
   return make_float_layer(

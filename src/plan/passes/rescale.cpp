@@ -21,22 +21,18 @@ bool changes_power(const Node& node) {
 }
 
 bool keeps_power(const layers::LayerAttributes& layer) {
-  if (const auto* sum = std::get_if<layers::EltwiseAttributes>(&layer)) {
+  if (const auto* sum = layer.as<layers::EltwiseAttributes>()) {
     return sum->operation != layers::EltwiseOperation::kProduct;
   }
-  if (const auto* border = std::get_if<layers::BorderAttributes>(&layer)) return border->value == 0;
-  if (const auto* pool = std::get_if<layers::WindowPoolAttributes>(&layer)) {
+  if (const auto* border = layer.as<layers::BorderAttributes>()) return border->value == 0;
+  if (const auto* pool = layer.as<layers::WindowPoolAttributes>()) {
     return pool->operation != layers::WindowPoolAttributes::Operation::kPlace;
   }
-  return std::holds_alternative<layers::ConcatAttributes>(layer) ||
-         std::holds_alternative<layers::PadAttributes>(layer) ||
-         std::holds_alternative<layers::PermuteAttributes>(layer) ||
-         std::holds_alternative<layers::PreluAttributes>(layer) ||
-         std::holds_alternative<layers::ReluAttributes>(layer) ||
-         std::holds_alternative<layers::ReshapeAttributes>(layer) ||
-         std::holds_alternative<layers::ResizeAttributes>(layer) ||
-         std::holds_alternative<layers::SliceAttributes>(layer) ||
-         std::holds_alternative<layers::TileAttributes>(layer);
+  return layer.as<layers::ConcatAttributes>() || layer.as<layers::PadAttributes>() ||
+         layer.as<layers::PermuteAttributes>() || layer.as<layers::PreluAttributes>() ||
+         layer.as<layers::ReluAttributes>() || layer.as<layers::ReshapeAttributes>() ||
+         layer.as<layers::ResizeAttributes>() || layer.as<layers::SliceAttributes>() ||
+         layer.as<layers::TileAttributes>();
 }
 
 // Returns whether the result has the power of all inputs.

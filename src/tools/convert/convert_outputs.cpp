@@ -34,7 +34,7 @@ Status write_cpp(const network::Model& model, const std::string& folder) {
 
 Status check_written(const std::string& path, const network::Model& model) {
   for (const network::Step& step : model.steps) {
-    if (step.layer && std::holds_alternative<layers::CustomAttributes>(*step.layer)) return {};
+    if (step.layer && step.layer->as<layers::CustomAttributes>()) return {};
   }
   auto loaded = [&]() -> Status {
     DVNN_ASSIGN(network::Model again, network::read_dvn(path));

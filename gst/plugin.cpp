@@ -4,7 +4,6 @@
 #include "elements/dvconvert/dvconvert.h"
 #include "elements/dvdecode/dvdecode.h"
 #include "elements/dvinfer/dvinfer.h"
-#include "elements/dvpublish/dvpublish.h"
 #include "elements/dvtrack/dvtrack.h"
 #include "elements/dvzones/dvzones.h"
 #include "kernels/instruction_sets.h"
@@ -29,7 +28,6 @@ static gboolean plugin_init(GstPlugin* plugin) {
   good &= GST_ELEMENT_REGISTER(dvdecode, plugin);
   good &= GST_ELEMENT_REGISTER(dvtrack, plugin);
   good &= GST_ELEMENT_REGISTER(dvzones, plugin);
-  good &= GST_ELEMENT_REGISTER(dvpublish, plugin);
 #ifdef DVNN_HAVE_READ
   good &= GST_ELEMENT_REGISTER(dvread, plugin);
 #endif

@@ -6,6 +6,10 @@
 
 namespace dvnn::gst {
 
+Property::Property() = default;
+Property::Property(Property&& other) noexcept = default;
+Property::~Property() = default;
+
 GParamFlags PropertyTable::flags(When when) {
   guint flags = G_PARAM_READABLE | G_PARAM_STATIC_STRINGS;
   if (when != When::kNever) flags |= G_PARAM_WRITABLE;

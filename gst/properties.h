@@ -26,6 +26,10 @@ enum class When {
 };
 
 struct Property {
+  Property();
+  Property(Property&& other) noexcept;
+  ~Property();
+
   When when = When::kPlaying;
   GParamSpec* spec = nullptr;
   // Both under the object lock. A setter that fails has changed nothing.

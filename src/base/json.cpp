@@ -117,8 +117,9 @@ const Json* JsonReader::require(const char* name) {
   return value;
 }
 
-void JsonReader::fail(const std::string& name, const std::string& problem) {
-  if (error_.empty()) error_ = "field '" + name + "' of " + what_ + ": " + problem;
+void JsonReader::fail(std::string_view name, std::string_view problem) {
+  if (!error_.empty()) return;
+  error_.append("field '").append(name).append("' of ").append(what_).append(": ").append(problem);
 }
 
 Status JsonReader::status() const {

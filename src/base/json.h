@@ -52,7 +52,7 @@ class JsonReader {
   /// A member of any type, or null if it is absent.
   const Json* member(const char* name);
   /// Records a problem that the caller found: "field 'name' of what: problem".
-  void fail(const std::string& name, const std::string& problem);
+  void fail(std::string_view name, std::string_view problem);
 
   bool ok() const { return error_.empty(); }
   Status status() const;

@@ -115,7 +115,7 @@ START_TEST(aligned_branches_are_joined_without_a_copy) {
   const Model copied =
       converted(swapped, Weights().blob("a", 36).blob("a", 12).blob("b", 216).blob("b", 8));
   ck_assert_uint_eq(copied.steps.size(), 3);
-  ck_assert(std::holds_alternative<layers::ConcatAttributes>(*copied.steps[2].layer));
+  ck_assert(copied.steps[2].layer->as<layers::ConcatAttributes>());
 }
 END_TEST
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the reference pages of docs/ from the code, or tells where they differ from it.
 
-    reference.py DVNET PLUGIN.so DOCS_FOLDER [--write]
+    reference.py DVNET DOCS_FOLDER PLUGIN.so... [--write]
 """
 import difflib
 import os
@@ -80,9 +80,9 @@ def element_page(factory):
     return "\n".join(lines) + "\n"
 
 
-def elements_page(plugin_file):
-    plugin = Gst.Plugin.load_file(plugin_file)
-    features = Gst.Registry.get().get_feature_list_by_plugin(plugin.get_name())
+def elements_page(plugin_files):
+    plugins = [Gst.Plugin.load_file(file) for file in plugin_files]
+    features = [f for plugin in plugins for f in Gst.Registry.get().get_feature_list_by_plugin(plugin.get_name())]
     names = sorted(f.get_name() for f in features if isinstance(f, Gst.ElementFactory))
     assert len(names) >= 4, names
     intro = "# Elements\nPads, properties and signals, as `gst-inspect-1.0` has them.\n\n"
@@ -111,13 +111,13 @@ def decoders_page(dvnet):
 
 
 def main():
-    dvnet, plugin, docs = sys.argv[1:4]
+    dvnet, docs, *plugins = [argument for argument in sys.argv[1:] if argument != "--write"]
     os.environ.update(LC_ALL="C", COLUMNS="100")
     Gst.init(None)
     if Gst.version()[:2] != (1, 22):
         print("skipped: the pages are made with GStreamer 1.22, and later ones have more properties")
         return 77
-    pages = {"reference-elements.md": elements_page(plugin), "reference-dvnet.md": commands_page(dvnet),
+    pages = {"reference-elements.md": elements_page(plugins), "reference-dvnet.md": commands_page(dvnet),
              "reference-decoders.md": decoders_page(dvnet)}
     failures = 0
     for name, text in pages.items():

@@ -156,7 +156,7 @@ Finding check_elements(const std::string& text) {
           "install gst-dvnn again, all of it from one build"};
 }
 
-// Elements of others that README's pipelines are made of.
+// What README's pipelines are made of beside the plugin's elements.
 Finding check_companions(int seconds) {
   struct Companion {
     const char *element, *package;
@@ -164,7 +164,8 @@ Finding check_companions(int seconds) {
   constexpr Companion kCompanions[] = {
       {"videoconvert", "gstreamer1.0-plugins-base"}, {"decodebin", "gstreamer1.0-plugins-base"},
       {"v4l2src", "gstreamer1.0-plugins-good"},      {"vp8dec", "gstreamer1.0-plugins-good"},
-      {"avdec_h264", "gstreamer1.0-libav"},          {"ximagesink", "gstreamer1.0-x"}};
+      {"avdec_h264", "gstreamer1.0-libav"},          {"ximagesink", "gstreamer1.0-x"},
+      {"dvpublish", "gstreamer1.0-dvnn-publish"}};
   std::string missing, packages, there;
   // A line each: "plugin:  element: description".
   const std::string all = run_child({kInspect, "--no-colors"}, seconds).output;

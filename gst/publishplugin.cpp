@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gst/gst.h>
+
+#include "elements/dvpublish/dvpublish.h"
+
+static gboolean plugin_init(GstPlugin* plugin) {
+  return GST_ELEMENT_REGISTER(dvpublish, plugin);
+}
+
+GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, dvnnpublish,
+                  "Messages to brokers, webhooks and files of what dvnn found in video",
+                  plugin_init, DVNN_VERSION, "Apache 2.0", "gst-dvnn", "gst-dvnn")

@@ -13,47 +13,65 @@ namespace dvnn::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using D = hn::CappedTag<float, kConvolveSlack>;
+using D = hn::CappedTag<float, kConvolveSlack / 2>;
 using V = hn::Vec<D>;
 
 // Stores only those elements of the last vector that the row has.
 HWY_INLINE void StoreFirst(V v, float* to, size_t left) {
   const D d;
   if (left >= hn::Lanes(d)) return hn::StoreU(v, d, to);
-  HWY_ALIGN float lanes[kConvolveSlack];
+  HWY_ALIGN float lanes[hn::MaxLanes(D())];
   hn::Store(v, d, lanes);
   std::copy(lanes, lanes + left, to);
+}
+
+// Where there are 32 registers, two vectors of a row share the weights.
+#if HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64
+constexpr size_t kVectors = 2;
+#else
+constexpr size_t kVectors = 1;
+#endif
+
+// Up to kVectors vectors of a row; `left` is how many of its elements are theirs, or more.
+void ConvolveVectors(const float* HWY_RESTRICT source, const int64_t* offsets, size_t taps,
+                     const float* weights, const float* bias, size_t channels, size_t x,
+                     size_t left, float* const* to) {
+  const D d;
+  const size_t lanes = hn::Lanes(d);
+  V sums[kConvolveChannels][kVectors];
+  HWY_UNROLL(8)
+  for (size_t m = 0; m < kConvolveChannels; ++m) {
+    HWY_UNROLL(2)
+    for (size_t v = 0; v < kVectors; ++v) sums[m][v] = hn::Set(d, bias[m]);
+  }
+  const float* w = weights;
+  for (size_t k = 0; k < taps; ++k, w += kConvolveChannels) {
+    V values[kVectors];
+    HWY_UNROLL(2)
+    for (size_t v = 0; v < kVectors; ++v)
+      values[v] = hn::LoadU(d, source + offsets[k] + x + v * lanes);
+    HWY_UNROLL(8)
+    for (size_t m = 0; m < kConvolveChannels; ++m) {
+      HWY_UNROLL(2)
+      for (size_t v = 0; v < kVectors; ++v)
+        sums[m][v] = hn::Add(sums[m][v], hn::Mul(hn::Set(d, w[m]), values[v]));
+    }
+  }
+  HWY_UNROLL(8)
+  for (size_t m = 0; m < kConvolveChannels; ++m) {
+    if (m >= channels) break;
+    HWY_UNROLL(2)
+    for (size_t v = 0; v < kVectors; ++v) {
+      if (v * lanes < left) StoreFirst(sums[m][v], to[m] + x + v * lanes, left - v * lanes);
+    }
+  }
 }
 
 void ConvolveRow(const float* HWY_RESTRICT source, const int64_t* offsets, size_t taps,
                  const float* weights, const float* bias, size_t channels, size_t count,
                  float* const* to) {
-  const D d;
-  for (size_t x = 0; x < count; x += hn::Lanes(d)) {
-    V s0 = hn::Set(d, bias[0]), s1 = hn::Set(d, bias[1]), s2 = hn::Set(d, bias[2]);
-    V s3 = hn::Set(d, bias[3]), s4 = hn::Set(d, bias[4]), s5 = hn::Set(d, bias[5]);
-    V s6 = hn::Set(d, bias[6]), s7 = hn::Set(d, bias[7]);
-    const float* w = weights;
-    for (size_t k = 0; k < taps; ++k, w += kConvolveChannels) {
-      const V v = hn::LoadU(d, source + offsets[k] + x);
-      s0 = hn::Add(s0, hn::Mul(hn::Set(d, w[0]), v));
-      s1 = hn::Add(s1, hn::Mul(hn::Set(d, w[1]), v));
-      s2 = hn::Add(s2, hn::Mul(hn::Set(d, w[2]), v));
-      s3 = hn::Add(s3, hn::Mul(hn::Set(d, w[3]), v));
-      s4 = hn::Add(s4, hn::Mul(hn::Set(d, w[4]), v));
-      s5 = hn::Add(s5, hn::Mul(hn::Set(d, w[5]), v));
-      s6 = hn::Add(s6, hn::Mul(hn::Set(d, w[6]), v));
-      s7 = hn::Add(s7, hn::Mul(hn::Set(d, w[7]), v));
-    }
-    const size_t left = count - x;
-    if (channels > 0) StoreFirst(s0, to[0] + x, left);
-    if (channels > 1) StoreFirst(s1, to[1] + x, left);
-    if (channels > 2) StoreFirst(s2, to[2] + x, left);
-    if (channels > 3) StoreFirst(s3, to[3] + x, left);
-    if (channels > 4) StoreFirst(s4, to[4] + x, left);
-    if (channels > 5) StoreFirst(s5, to[5] + x, left);
-    if (channels > 6) StoreFirst(s6, to[6] + x, left);
-    if (channels > 7) StoreFirst(s7, to[7] + x, left);
+  for (size_t x = 0; x < count; x += kVectors * hn::Lanes(D())) {
+    ConvolveVectors(source, offsets, taps, weights, bias, channels, x, count - x, to);
   }
 }
 

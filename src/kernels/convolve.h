@@ -8,7 +8,7 @@
 namespace dvnn::kernels {
 
 /// Channels that are computed at once, and floats that may be read beyond a row.
-constexpr size_t kConvolveChannels = 8, kConvolveSlack = 16;
+constexpr size_t kConvolveChannels = 8, kConvolveSlack = 32;
 
 /// A row of up to kConvolveChannels channels: to[m][x] = bias[m] + the sum over k, in that order,
 /// of weights[k * kConvolveChannels + m] * source[offsets[k] + x], for x of 0 to count - 1. Reads

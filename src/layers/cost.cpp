@@ -169,8 +169,10 @@ void add_own(const ConvolutionAttributes& convolution, const Ends& ends, Cost* c
   const uint64_t channels = std::max<uint64_t>(whole(in.c()) / whole(params.groups), 1);
   const uint64_t taps = product(channels, product(whole(params.kernel_x), whole(params.kernel_y)));
   cost->work = sum(cost->work, product(ends.made, taps));
-  cost->kept_bytes = sum(cost->kept_bytes, floats(product(whole(out.c()), taps)));
-  // The input with its pads and with the zeros between its pixels, and the weights once more.
+  // Weights and biases, of each group for eight channels more at most.
+  const uint64_t kept = sum(whole(out.c()), product(8, whole(params.groups)));
+  cost->kept_bytes = sum(cost->kept_bytes, floats(product(kept, sum(taps, 1))));
+  // The input with its pads and with the zeros between its pixels.
   const auto reach = [](int results, int stride, int kernel, int dilation) {
     return sum(product(whole(results), whole(stride)), product(whole(kernel), whole(dilation)));
   };
@@ -182,8 +184,6 @@ void add_own(const ConvolutionAttributes& convolution, const Ends& ends, Cost* c
                                product(whole(step_x), kSlack));
   const uint64_t wide = product(whole(in.c()), product(rows, columns));
   cost->shared_bytes = sum(cost->shared_bytes, floats(wide));
-  cost->shared_bytes =
-      sum(cost->shared_bytes, floats(product(sum(whole(out.c()), 8), sum(taps, 1))));
   cost->shared_bytes = sum(cost->shared_bytes, product(taps, sizeof(int64_t)));
   cost->work = sum(cost->work, wide);
 }

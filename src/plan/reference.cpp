@@ -31,8 +31,11 @@ TensorDesc plain(const Shape& shape) {
 std::vector<float> convolve(const Node& node, const Picture& in, const Shape& out) {
   std::vector<float> result(static_cast<size_t>(out.elements()));
   const layers::Workspace::Run run;
-  layers::convolve(convolution_params(node), node.weights.data(), node.bias.data(), in.data,
-                   {1, in.c, in.h, in.w}, out, result.data());
+  const layers::ConvolutionParams params = convolution_params(node);
+  const Shape shape = {1, in.c, in.h, in.w};
+  const std::vector<float> packed =
+      layers::pack_convolution(params, node.weights.data(), node.bias.data(), shape, out);
+  layers::convolve(params, packed.data(), in.data, shape, out, result.data());
   return result;
 }
 

@@ -29,14 +29,20 @@ class PaddedSource {
     const int gap_x = p.transposed ? p.stride_x : 1, gap_y = p.transposed ? p.stride_y : 1;
     rows_ = reach(to.h(), step_y_, p.kernel_y, p.dilation_y);
     const int64_t columns = reach(to.w(), step_x_, p.kernel_x, p.dilation_x);
-    phase_ = (columns + step_x_ - 1) / step_x_ + static_cast<int64_t>(kernels::kConvolveSlack);
-    const auto count = static_cast<size_t>(from.c() * rows_ * phase_ * step_x_);
+    phase_ = (columns + step_x_ - 1) / step_x_;
+    const size_t count =
+        static_cast<size_t>(from.c() * rows_ * phase_ * step_x_) + kernels::kConvolveSlack;
     data_ = Workspace::current().floats(count);
     std::fill(data_, data_ + count, 0.0f);
     for (int c = 0; c < from.c(); ++c) {
       for (int y = 0; y < from.h(); ++y, in += from.w()) {
         const int64_t row = int64_t{y} * gap_y + p.top;
         if (row >= rows_) continue;
+        if (step_x_ == 1 && gap_x == 1) {
+          const int64_t count = std::min<int64_t>(from.w(), columns - p.left);
+          if (count > 0) std::copy(in, in + count, data_ + offset(c, row, p.left));
+          continue;
+        }
         for (int x = 0; x < from.w(); ++x) {
           const int64_t column = int64_t{x} * gap_x + p.left;
           if (column < columns) data_[offset(c, row, column)] = in[x];
@@ -51,6 +57,8 @@ class PaddedSource {
     return ((channel * rows_ + row) * step_x_ + column % step_x_) * phase_ + column / step_x_;
   }
   const float* row(int y) const { return data_ + int64_t{y} * step_y_ * step_x_ * phase_; }
+  /// Returns whether what a row of `width` results reads begins where that of the row before ends.
+  bool rows_adjoin(int width) const { return step_x_ == 1 && step_y_ == 1 && phase_ == width; }
 
  private:
   int step_x_, step_y_;
@@ -58,20 +66,37 @@ class PaddedSource {
   float* data_;
 };
 
+constexpr int kBlock = static_cast<int>(kernels::kConvolveChannels);
+
+// A group's channels are computed kBlock at a time. A block's biases and weights lie together.
+struct Blocks {
+  Blocks(const ConvolutionParams& params, const Shape& in_shape, const Shape& out_shape)
+      : groups(params.groups),
+        outputs(out_shape.c() / params.groups),
+        of_group((outputs + kBlock - 1) / kBlock),
+        taps(static_cast<size_t>(in_shape.c() / params.groups) *
+             static_cast<size_t>(params.kernel_x * params.kernel_y)) {}
+  int of(int channel) const { return channel / outputs * of_group + channel % outputs / kBlock; }
+  size_t all() const { return static_cast<size_t>(groups * of_group); }
+  size_t floats() const { return (taps + 1) * kBlock; }
+
+  int groups, outputs, of_group;  // channels, blocks of a group
+  size_t taps;                    // of a channel
+};
+
 class Convolution final : public CpuLayer {
  public:
-  Convolution(const ConvolutionParams& params, std::vector<float> weights, std::vector<float> bias,
-              const TensorDesc& input, const TensorDesc& output)
+  Convolution(const ConvolutionParams& params, std::vector<float> packed, const TensorDesc& input,
+              const TensorDesc& output)
       : params_(params),
-        weights_(std::move(weights)),
-        bias_(std::move(bias)),
+        packed_(std::move(packed)),
         in_(input.shape),
         out_(output.shape),
         reader_(input),
         writer_(output) {}
 
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
-    convolve(params_, weights_.data(), bias_.data(), reader_.read(inputs[0]), in_, out_,
+    convolve(params_, packed_.data(), reader_.read(inputs[0]), in_, out_,
              writer_.begin(outputs[0]));
     writer_.finish(outputs[0]);
     return {};
@@ -79,7 +104,7 @@ class Convolution final : public CpuLayer {
 
  private:
   ConvolutionParams params_;
-  std::vector<float> weights_, bias_;
+  std::vector<float> packed_;
   Shape in_, out_;
   FloatReader reader_;
   FloatWriter writer_;
@@ -87,17 +112,32 @@ class Convolution final : public CpuLayer {
 
 }  // namespace
 
-void convolve(const ConvolutionParams& params, const float* weights, const float* bias,
-              const float* in, const Shape& in_shape, const Shape& out_shape, float* out) {
-  constexpr int kBlock = static_cast<int>(kernels::kConvolveChannels);
+std::vector<float> pack_convolution(const ConvolutionParams& params, const float* weights,
+                                    const float* bias, const Shape& in_shape,
+                                    const Shape& out_shape) {
+  const Blocks blocks(params, in_shape, out_shape);
+  std::vector<float> packed(blocks.all() * blocks.floats());
+  for (int m = 0; m < out_shape.c(); ++m) {
+    const int lane = m % blocks.outputs % kBlock;
+    float* const to = &packed[static_cast<size_t>(blocks.of(m)) * blocks.floats()];
+    to[lane] = bias[m];
+    for (size_t k = 0; k < blocks.taps; ++k) {
+      to[(k + 1) * kBlock + static_cast<size_t>(lane)] =
+          weights[static_cast<size_t>(m) * blocks.taps + k];
+    }
+  }
+  return packed;
+}
+
+void convolve(const ConvolutionParams& params, const float* packed, const float* in,
+              const Shape& in_shape, const Shape& out_shape, float* out) {
+  constexpr int kLongRow = 256;  // results that a thread takes at once where rows adjoin
   const PaddedSource source(params, in, in_shape, out_shape);
-  const int channels = in_shape.c() / params.groups, outputs = out_shape.c() / params.groups;
-  const int area = params.kernel_x * params.kernel_y;
-  const auto taps = static_cast<size_t>(channels) * static_cast<size_t>(area);
-  const int64_t plane = int64_t{out_shape.h()} * out_shape.w();
-  const int blocks = (outputs + kBlock - 1) / kBlock;
+  const Blocks blocks(params, in_shape, out_shape);
+  const int channels = in_shape.c() / params.groups, area = params.kernel_x * params.kernel_y;
+  const int plane = out_shape.h() * out_shape.w();
   // The offsets of a group's taps from its first channel. The workspace's memory suits any number.
-  auto* const offsets = reinterpret_cast<int64_t*>(Workspace::current().floats(2 * taps));
+  auto* const offsets = reinterpret_cast<int64_t*>(Workspace::current().floats(2 * blocks.taps));
   int64_t* next = offsets;
   for (int c = 0; c < channels; ++c) {
     for (int k = 0; k < area; ++k) {
@@ -105,28 +145,19 @@ void convolve(const ConvolutionParams& params, const float* weights, const float
                               int64_t{k % params.kernel_x} * params.dilation_x);
     }
   }
-  const size_t packed_floats = static_cast<size_t>(params.groups * blocks) * (taps + 1) * kBlock;
-  float* const packed = Workspace::current().floats(packed_floats);
-  std::fill(packed, packed + packed_floats, 0.0f);
-  for (int m = 0; m < out_shape.c(); ++m) {
-    const int block = m / outputs * blocks + m % outputs / kBlock, lane = m % outputs % kBlock;
-    float* const to = &packed[static_cast<size_t>(block) * (taps + 1) * kBlock];
-    to[lane] = bias[m];
-    for (size_t k = 0; k < taps; ++k) {
-      to[(k + 1) * kBlock + static_cast<size_t>(lane)] = weights[static_cast<size_t>(m) * taps + k];
-    }
-  }
-  share(params.groups * blocks * out_shape.h(), [&](int i) {
-    const int y = i % out_shape.h(), block = i / out_shape.h(), group = block / blocks;
-    const int first = group * outputs + block % blocks * kBlock;
-    const int count = std::min(kBlock, (group + 1) * outputs - first);
-    float* rows[kBlock];
-    for (int m = 0; m < count; ++m)
-      rows[m] = out + (first + m) * plane + int64_t{y} * out_shape.w();
-    const float* const block_weights = &packed[static_cast<size_t>(block) * (taps + 1) * kBlock];
-    kernels::convolve_row(source.row(y) + source.offset(group * channels, 0, 0), offsets, taps,
-                          block_weights + kBlock, block_weights, static_cast<size_t>(count),
-                          static_cast<size_t>(out_shape.w()), rows);
+  const bool adjoin = source.rows_adjoin(out_shape.w());
+  const int width = adjoin ? kLongRow : out_shape.w(), rows = (plane + width - 1) / width;
+  share(static_cast<int>(blocks.all()) * rows, [&](int i) {
+    const int block = i / rows, group = block / blocks.of_group, first = i % rows * width;
+    const int channel = group * blocks.outputs + block % blocks.of_group * kBlock;
+    const int count = std::min(kBlock, (group + 1) * blocks.outputs - channel);
+    float* results[kBlock];
+    for (int m = 0; m < count; ++m) results[m] = out + int64_t{channel + m} * plane + first;
+    const float* const own = packed + static_cast<size_t>(block) * blocks.floats();
+    const float* const row = adjoin ? source.row(0) + first : source.row(i % rows);
+    kernels::convolve_row(row + source.offset(group * channels, 0, 0), offsets, blocks.taps,
+                          own + kBlock, own, static_cast<size_t>(count),
+                          static_cast<size_t>(std::min(width, plane - first)), results);
   });
 }
 
@@ -198,7 +229,9 @@ LayerResult ConvolutionAttributes::create(Span<const TensorDesc> inputs,
   if (wide > kMostElements || wide * from.w() > kMostElements / params.stride_x) {
     return Error{ErrorCode::kLimit, "the stride makes the input too large"};
   }
-  return std::unique_ptr<CpuLayer>(new Convolution(params, weights, bias, inputs[0], outputs[0]));
+  std::vector<float> packed = pack_convolution(params, weights.data(), bias.data(), from, to);
+  return std::unique_ptr<CpuLayer>(
+      new Convolution(params, std::move(packed), inputs[0], outputs[0]));
 }
 
 }  // namespace dvnn::layers

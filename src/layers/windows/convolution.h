@@ -15,9 +15,13 @@ struct ConvolutionParams {
   bool transposed = false;  // stride - 1 zeros between the pixels, then a convolution of stride 1
 };
 
-/// `weights` are (outputs, channels / groups, y, x), `bias` one per output; `in` and `out` are
-/// pictures {1, C, H, W}, row-major. Groups divide both channel counts.
-void convolve(const ConvolutionParams& params, const float* weights, const float* bias,
-              const float* in, const Shape& in_shape, const Shape& out_shape, float* out);
+/// The weights and biases as convolve() takes them. `weights` are (outputs, channels / groups, y,
+/// x), `bias` one per output. Groups divide both channel counts.
+std::vector<float> pack_convolution(const ConvolutionParams& params, const float* weights,
+                                    const float* bias, const Shape& in_shape,
+                                    const Shape& out_shape);
+/// `in` and `out` are pictures {1, C, H, W}, row-major.
+void convolve(const ConvolutionParams& params, const float* packed, const float* in,
+              const Shape& in_shape, const Shape& out_shape, float* out);
 
 }  // namespace dvnn::layers

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/result.h"
 
+#include <new>
+
 namespace dvnn {
 
 Error::Error() = default;
@@ -15,14 +17,31 @@ Error Error::within(const std::string& context) const& {
   return Error(code, context + ": " + message);
 }
 
-Failure::Failure(Error&& error) : error_(new Error(std::move(error))) {}
+namespace {
+
+// What an Error becomes where there is no memory to keep it: who tells of missing memory must not
+// need some for that.
+Error* no_memory() {
+  static Error error(ErrorCode::kNoMemory, "no memory");
+  return &error;
+}
+
+}  // namespace
+
+Failure::Failure(Error&& error) : error_(new (std::nothrow) Error(std::move(error))) {
+  if (!error_) error_ = no_memory();
+}
 
 Error* Failure::copy(const Error& error) {
-  return new Error(error);
+  try {
+    return &error == no_memory() ? no_memory() : new Error(error);
+  } catch (const std::bad_alloc&) {
+    return no_memory();
+  }
 }
 
 void Failure::drop(Error* error) {
-  delete error;
+  if (error != no_memory()) delete error;
 }
 
 }  // namespace dvnn

@@ -28,8 +28,12 @@ Error* no_memory() {
 
 }  // namespace
 
-Failure::Failure(Error&& error) : error_(new (std::nothrow) Error(std::move(error))) {
-  if (!error_) error_ = no_memory();
+Failure::Failure(Error&& error) {
+  try {
+    error_ = new Error(std::move(error));
+  } catch (const std::bad_alloc&) {
+    error_ = no_memory();
+  }
 }
 
 Error* Failure::copy(const Error& error) {

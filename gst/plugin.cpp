@@ -4,9 +4,8 @@
 #include "elements/dvconvert/dvconvert.h"
 #include "elements/dvdecode/dvdecode.h"
 #include "elements/dvinfer/dvinfer.h"
-#include "elements/dvtrack/dvtrack.h"
-#include "elements/dvzones/dvzones.h"
 #include "kernels/instruction_sets.h"
+#include "meta/zoneshapesmeta.h"
 #ifdef DVNN_HAVE_READ
 #include "elements/dvread/dvread.h"
 #endif
@@ -23,11 +22,10 @@ static gboolean plugin_init(GstPlugin* plugin) {
         missing);
     return FALSE;
   }
+  dvnn::gst::register_zone_shapes();
   gboolean good = GST_ELEMENT_REGISTER(dvconvert, plugin);
   good &= GST_ELEMENT_REGISTER(dvinfer, plugin);
   good &= GST_ELEMENT_REGISTER(dvdecode, plugin);
-  good &= GST_ELEMENT_REGISTER(dvtrack, plugin);
-  good &= GST_ELEMENT_REGISTER(dvzones, plugin);
 #ifdef DVNN_HAVE_READ
   good &= GST_ELEMENT_REGISTER(dvread, plugin);
 #endif

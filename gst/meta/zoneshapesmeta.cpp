@@ -19,11 +19,6 @@ ZoneShapesMeta* own(GstMeta* meta) {
   return reinterpret_cast<ZoneShapesMeta*>(meta);
 }
 
-GType zone_shapes_api() {
-  static const GType type = gst_meta_api_type_register("GstDvZoneShapesMetaAPI", frame_meta_tags());
-  return type;
-}
-
 gboolean zone_shapes_init(GstMeta* meta, gpointer, GstBuffer*) {
   new (&own(meta)->shapes) ZoneShapes();
   return TRUE;
@@ -64,19 +59,26 @@ gboolean zone_shapes_transform(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark 
   return TRUE;
 }
 
+constexpr char kName[] = "GstDvZoneShapesMeta";
+
 const GstMetaInfo* zone_shapes_info() {
-  static const GstMetaInfo* const info =
-      gst_meta_register(zone_shapes_api(), "GstDvZoneShapesMeta", sizeof(ZoneShapesMeta),
-                        zone_shapes_init, zone_shapes_free, zone_shapes_transform);
+  static const GstMetaInfo* const info = gst_meta_get_info(kName);
   return info;
 }
 
 }  // namespace
 
+void register_zone_shapes() {
+  if (gst_meta_get_info(kName)) return;
+  gst_meta_register(gst_meta_api_type_register("GstDvZoneShapesMetaAPI", frame_meta_tags()), kName,
+                    sizeof(ZoneShapesMeta), zone_shapes_init, zone_shapes_free,
+                    zone_shapes_transform);
+}
+
 void add_zone_shapes(GstBuffer* frame, const ZoneShapes& shapes) {
   // Shapes that the copy has already are attached once.
   gpointer state = nullptr;
-  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(frame, &state, zone_shapes_api())) {
+  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(frame, &state, zone_shapes_info()->api)) {
     if (own(meta)->shapes == shapes) return;
   }
   own(gst_buffer_add_meta(frame, zone_shapes_info(), nullptr))->shapes = shapes;
@@ -85,7 +87,7 @@ void add_zone_shapes(GstBuffer* frame, const ZoneShapes& shapes) {
 std::vector<ZoneShapes> get_zone_shapes(GstBuffer* frame) {
   std::vector<ZoneShapes> all;
   gpointer state = nullptr;
-  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(frame, &state, zone_shapes_api())) {
+  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(frame, &state, zone_shapes_info()->api)) {
     if (own(meta)->shapes) all.push_back(own(meta)->shapes);
   }
   return all;

@@ -24,6 +24,10 @@ struct ZoneShape {
 /// Frames share them while nothing changes.
 using ZoneShapes = std::shared_ptr<const std::vector<ZoneShape>>;
 
+/// Makes the meta known to GStreamer, and is called before all else. The plugins of dvzones, which
+/// attaches it, and of dvoverlay, which draws it, both do so as they are loaded, which GStreamer
+/// does one at a time: the first one's is used by both.
+void register_zone_shapes();
 /// Attaches shapes, which are not null, to a writable frame, beside those of other elements.
 void add_zone_shapes(GstBuffer* frame, const ZoneShapes& shapes);
 /// All that the frame has.

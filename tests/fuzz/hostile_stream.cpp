@@ -117,11 +117,13 @@ void start_gstreamer() {
       },
       nullptr);
   const char* folder = std::getenv("GST_PLUGIN_PATH");
-  const std::string path = std::string(folder ? folder : "gst") + "/libgstdvnn.so";
-  GError* error = nullptr;
-  if (!gst_plugin_load_file(path.c_str(), &error)) {
-    std::fprintf(stderr, "%s (set GST_PLUGIN_PATH)\n", error->message);
-    std::exit(1);
+  for (const char* plugin : {"/libgstdvnn.so", "/libgstdvnntrack.so"}) {
+    const std::string path = std::string(folder ? folder : "gst") + plugin;
+    GError* error = nullptr;
+    if (!gst_plugin_load_file(path.c_str(), &error)) {
+      std::fprintf(stderr, "%s (set GST_PLUGIN_PATH)\n", error->message);
+      std::exit(1);
+    }
   }
 }
 

@@ -140,7 +140,7 @@ Finding found_plugin(const std::string& text) {
 }
 
 Finding check_elements(const std::string& text) {
-  std::vector<std::string> wanted = {"dvconvert", "dvinfer", "dvdecode", "dvtrack", "dvzones"};
+  std::vector<std::string> wanted = {"dvconvert", "dvinfer", "dvdecode"};
 #ifdef DVNN_HAVE_OPENCV
   wanted.push_back("dvoverlay");
 #endif
@@ -161,11 +161,14 @@ Finding check_companions(int seconds) {
   struct Companion {
     const char *element, *package;
   };
-  constexpr Companion kCompanions[] = {
-      {"videoconvert", "gstreamer1.0-plugins-base"}, {"decodebin", "gstreamer1.0-plugins-base"},
-      {"v4l2src", "gstreamer1.0-plugins-good"},      {"vp8dec", "gstreamer1.0-plugins-good"},
-      {"avdec_h264", "gstreamer1.0-libav"},          {"ximagesink", "gstreamer1.0-x"},
-      {"dvpublish", "gstreamer1.0-dvnn-publish"}};
+  constexpr Companion kCompanions[] = {{"videoconvert", "gstreamer1.0-plugins-base"},
+                                       {"decodebin", "gstreamer1.0-plugins-base"},
+                                       {"v4l2src", "gstreamer1.0-plugins-good"},
+                                       {"vp8dec", "gstreamer1.0-plugins-good"},
+                                       {"avdec_h264", "gstreamer1.0-libav"},
+                                       {"ximagesink", "gstreamer1.0-x"},
+                                       {"dvtrack", "gstreamer1.0-dvnn"},
+                                       {"dvpublish", "gstreamer1.0-dvnn-publish"}};
   std::string missing, packages, there;
   // A line each: "plugin:  element: description".
   const std::string all = run_child({kInspect, "--no-colors"}, seconds).output;

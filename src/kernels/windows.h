@@ -6,21 +6,23 @@
 
 namespace dvnn::kernels {
 
-/// A window of pixels: rows that are `row` floats apart, of pixels of `lanes` channels each.
-struct PixelWindow {
+/// Windows of pixels of `lanes` channels, `count` of the same size: they are `step` floats apart,
+/// their rows `row`, their columns `column`.
+struct PixelWindows {
   const float* first;
-  size_t row, rows, columns, lanes;
+  size_t count, step, row, column, rows, columns, lanes;
 };
 
-/// to[c] = the largest of the window's channel c, or its sum over `divisor`. Sums begin with 0 and
-/// go along rows, one after the other; a maximum begins with the least float, and passes over NaN.
-void largest_of_window(const PixelWindow& window, float* to);
-void average_of_window(const PixelWindow& window, float divisor, float* to);
+/// to[i * lanes + c] = the largest of window i's channel c, or its sum over `divisor`. Sums begin
+/// with 0 and go along rows, one after the other; a maximum begins with the least float, and passes
+/// over NaN.
+void largest_of_windows(const PixelWindows& windows, float* to);
+void average_of_windows(const PixelWindows& windows, float divisor, float* to);
 
 namespace plain {
 /// The plain forms of the above: the same results bit for bit.
-void largest_of_window(const PixelWindow& window, float* to);
-void average_of_window(const PixelWindow& window, float divisor, float* to);
+void largest_of_windows(const PixelWindows& windows, float* to);
+void average_of_windows(const PixelWindows& windows, float divisor, float* to);
 }  // namespace plain
 
 }  // namespace dvnn::kernels

@@ -195,6 +195,39 @@ START_TEST(other_orders_of_elements_are_left_alone) {
 }
 END_TEST
 
+// How PyTorch exports a pooling over channels: as one of columns, between permutations.
+START_TEST(steps_over_channels_are_a_slice) {
+  auto stepped = [](MovingMaker* m, int in, const std::vector<int64_t>& there,
+                    const std::vector<int64_t>& back, int kernel, int stride_x, int stride_y) {
+    import::PoolSpec spec;
+    spec.kernel_x = spec.kernel_y = kernel;
+    spec.stride_x = stride_x;
+    spec.stride_y = stride_y;
+    const int turned = sure(m->permute(m->name(), in, there));
+    return sure(m->permute(m->name(), sure(m->pooling(m->name(), turned, spec)), back));
+  };
+  MovingMaker m;
+  const int conv = m.conv(m.graph.input, 24);
+  const int channels = stepped(&m, conv, {0, 2, 3, 1}, {0, 3, 1, 2}, 1, 4, 1);
+  // Every second row of every third channel.
+  const int both = stepped(&m, conv, {0, 3, 1, 2}, {0, 2, 3, 1}, 1, 2, 3);
+  const Graph graph = m.done({m.active(channels, Activation::kRelu), both});
+  const Graph sliced = after("steps", graph, slice_steps);
+  ck_assert_int_eq(count_layers<layers::PermuteAttributes>(sliced), 0);
+  ck_assert_int_eq(count_layers<layers::SliceAttributes>(sliced), 2);
+  const Graph moved = after("moved steps", sliced, move_channels);
+  ck_assert_int_eq(count_layers<layers::ChannelGatherAttributes>(moved), 1);
+
+  // Larger windows compute something, and other permutations leave something turned.
+  MovingMaker other;
+  const int in = other.conv(other.graph.input, 24);
+  const int larger = stepped(&other, in, {0, 2, 3, 1}, {0, 3, 1, 2}, 2, 2, 1);
+  const int turned = stepped(&other, in, {0, 2, 3, 1}, {0, 2, 3, 1}, 1, 2, 1);
+  const Graph kept = after("kept", other.done({larger, turned}), slice_steps);
+  ck_assert_int_eq(count_layers<layers::SliceAttributes>(kept), 0);
+}
+END_TEST
+
 START_TEST(random_movements_are_followed) {
   std::mt19937 random(dvnn_seed(11));
   const int rounds = dvnn_rounds(150);
@@ -244,4 +277,4 @@ DVNN_TEST_MAIN(moving_passes, silu_is_one_step, hard_swish_is_one_step,
                space_to_depth_becomes_a_stride, kernels_beyond_the_device_leave_space_to_depth,
                shuffled_halves_are_taken_by_weights_and_one_step,
                slices_that_the_device_finds_stay_slices, other_orders_of_elements_are_left_alone,
-               random_movements_are_followed)
+               steps_over_channels_are_a_slice, random_movements_are_followed)

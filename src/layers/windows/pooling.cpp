@@ -4,10 +4,12 @@
 
 #include "base/format.h"
 #include "base/json.h"
+#include "base/nth.h"
 #include "base/share.h"
 #include "kernels/windows.h"
 #include "layers/factories.h"
 #include "layers/float_io.h"
+#include "tensor/half.h"
 
 namespace dvnn::layers {
 namespace {
@@ -25,21 +27,97 @@ Window window_at(const Axis& axis, int index, int size) {
   return {std::max(start, 0), std::min(padded_end, size), padded_end - start};
 }
 
-// Works on floats in chunks of channels, which a vector holds.
+constexpr int kLanes = 8;  // channels of a chunk
+
+// Pools the floats of a chunk, whose channels a vector holds, line by line. Lines are the rows of
+// a picture that lies by rows, else its columns.
+class LinePooling {
+ public:
+  LinePooling(const PoolingAttributes& rule, bool by_rows, Axis x, Axis y, const Shape& in,
+              const Shape& out)
+      : average_(rule.average), counts_pads_(rule.counts_pads), by_rows_(by_rows) {
+    const auto windows_of = [](const Axis& axis, int count, int size) {
+      std::vector<Window> windows;
+      for (int i = 0; i < count; ++i) windows.push_back(window_at(axis, i, size));
+      return windows;
+    };
+    std::vector<Window> rows = windows_of(y, out.h(), in.h());
+    std::vector<Window> columns = windows_of(x, out.w(), in.w());
+    lines_ = by_rows ? std::move(rows) : std::move(columns);
+    for (const Window& window : by_rows ? columns : rows) add_to_line(window);
+  }
+
+  // The lines of the input that make a line of the result.
+  const Window& line(int i) const { return nth(lines_, i); }
+
+  // Line `i` of the result, from the first of its lines; they are `stride` floats apart.
+  void pool(int i, const float* from, size_t stride, int channels, float* to) const {
+    const Window& along = line(i);
+    const auto lanes = static_cast<size_t>(channels);
+    const auto size = static_cast<size_t>(along.end - along.begin);
+    for (const Run& run : runs_) {
+      const Window& across = run.first;
+      const auto wide = static_cast<size_t>(across.end - across.begin);
+      kernels::PixelWindows w = {from + static_cast<size_t>(across.begin) * lanes,
+                                 run.count,
+                                 run.step * lanes,
+                                 stride,
+                                 lanes,
+                                 size,
+                                 wide,
+                                 lanes};
+      if (!by_rows_) {
+        std::swap(w.row, w.column);
+        std::swap(w.rows, w.columns);
+      }
+      if (average_) {
+        const auto padded = static_cast<size_t>(int64_t{along.padded} * across.padded);
+        kernels::average_of_windows(w, static_cast<float>(counts_pads_ ? padded : size * wide), to);
+      } else {
+        kernels::largest_of_windows(w, to);
+      }
+      to += run.count * lanes;
+    }
+  }
+
+ private:
+  // Windows of the same size across lines, `step` pixels apart.
+  struct Run {
+    Window first;
+    size_t count, step;
+  };
+
+  void add_to_line(const Window& window) {
+    if (!runs_.empty()) {
+      Run& run = runs_.back();
+      const Window& first = run.first;
+      const auto far = static_cast<size_t>(window.begin - first.begin);
+      if (window.end - window.begin == first.end - first.begin && window.padded == first.padded &&
+          (run.count == 1 || far == run.count * run.step)) {
+        if (run.count == 1) run.step = far;
+        ++run.count;
+        return;
+      }
+    }
+    runs_.push_back({window, 1, 0});
+  }
+
+  bool average_, counts_pads_, by_rows_;
+  std::vector<Window> lines_;
+  std::vector<Run> runs_;
+};
+
+// Works on floats in chunks of channels.
 class Pooling final : public CpuLayer {
  public:
-  Pooling(bool average, bool counts_pads, Axis x, Axis y, const TensorDesc& input,
-          const TensorDesc& output)
-      : average_(average),
-        counts_pads_(counts_pads),
+  Pooling(LinePooling pooling, const TensorDesc& input, const TensorDesc& output)
+      : pooling_(std::move(pooling)),
         in_(input.shape),
         out_(output.shape),
         to_chunks_(moved_form(input), chunks_of(input.shape)),
         from_chunks_(chunks_of(output.shape), moved_form(output)) {
     to_chunks_.add(whole_part(in_));
     from_chunks_.add(whole_part(out_));
-    for (int i = 0; i < out_.w(); ++i) columns_.push_back(window_at(x, i, in_.w()));
-    for (int i = 0; i < out_.h(); ++i) rows_.push_back(window_at(y, i, in_.h()));
   }
 
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
@@ -47,11 +125,14 @@ class Pooling final : public CpuLayer {
     float* const out = Workspace::current().floats(static_cast<size_t>(out_.elements()));
     to_chunks_.run(read_moved(inputs[0]), reinterpret_cast<uint8_t*>(in));
     const int chunks = (in_.c() + kLanes - 1) / kLanes;
+    const int64_t row = in_.w();
     share(in_.n() * chunks * out_.h(), [&](int i) {
-      const int first = i / out_.h() % chunks * kLanes;
+      const int first = i / out_.h() % chunks * kLanes, y = i % out_.h();
+      const int lanes = std::min(kLanes, in_.c() - first);
       const int64_t before = int64_t{i / out_.h() / chunks} * in_.c() + first;  // channels
-      pool_row(rows_[static_cast<size_t>(i % out_.h())], std::min(kLanes, in_.c() - first),
-               in + before * in_.h() * in_.w(), out + before * out_.h() * out_.w(), i % out_.h());
+      pooling_.pool(y, in + before * in_.h() * row + pooling_.line(y).begin * row * lanes,
+                    static_cast<size_t>(row * lanes), lanes,
+                    out + before * out_.h() * out_.w() + int64_t{y} * out_.w() * lanes);
     });
     uint8_t* const to = begin_moved(outputs[0]);
     from_chunks_.run(reinterpret_cast<const uint8_t*>(out), to);
@@ -60,36 +141,100 @@ class Pooling final : public CpuLayer {
   }
 
  private:
-  static constexpr int kLanes = 8;  // channels of a chunk
-
   static TensorDesc chunks_of(const Shape& shape) {
     return {ElementType::kFloat32, Layout::kHwc8, shape};
   }
 
-  void pool_row(const Window& wy, int lanes, const float* in, float* out, int y) const {
-    float* to = out + int64_t{y} * out_.w() * lanes;
-    const int64_t row = int64_t{in_.w()} * lanes;
-    for (const Window& wx : columns_) {
-      const kernels::PixelWindow window = {
-          in + wy.begin * row + int64_t{wx.begin} * lanes, static_cast<size_t>(row),
-          static_cast<size_t>(wy.end - wy.begin), static_cast<size_t>(wx.end - wx.begin),
-          static_cast<size_t>(lanes)};
-      if (average_) {
-        const int64_t own = int64_t{wy.end - wy.begin} * (wx.end - wx.begin);
-        const int64_t divisor = counts_pads_ ? int64_t{wy.padded} * wx.padded : own;
-        kernels::average_of_window(window, static_cast<float>(divisor), to);
-      } else {
-        kernels::largest_of_window(window, to);
-      }
-      to += lanes;
+  LinePooling pooling_;
+  Shape in_, out_;
+  Moves to_chunks_, from_chunks_;
+};
+
+// Pictures in the device's chunks of binary16, both in the same layout: bands of lines (rows in
+// kHwc8, columns in kWhc8) of a chunk are floats only while a thread works on them.
+class HalfPooling final : public CpuLayer {
+ public:
+  HalfPooling(LinePooling pooling, bool by_rows, const TensorDesc& input, const TensorDesc& output)
+      : pooling_(std::move(pooling)),
+        by_rows_(by_rows),
+        in_(input.shape),
+        out_(output.shape),
+        chunks_((in_.c() + kLanes - 1) / kLanes),
+        bands_(count_bands()) {
+    for (int i = 0; i < bands_; ++i) {
+      const Band b = band(i);
+      most_ = std::max({most_, floats(b.reads_end - b.reads, in_), floats(b.end - b.begin, out_)});
     }
   }
 
-  bool average_, counts_pads_;
+  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
+    const auto* const from = reinterpret_cast<const half_t*>(inputs[0].data);
+    auto* const to = reinterpret_cast<half_t*>(outputs[0].data);
+    share(in_.n() * chunks_ * bands_, [&](int i) {
+      const int chunk = i / bands_ % chunks_;
+      const int64_t before = int64_t{i / bands_ / chunks_} * in_.c() + chunk * kLanes;
+      run_band(band(i % bands_), std::min(kLanes, in_.c() - chunk * kLanes),
+               from + before * in_.h() * in_.w(), to + before * out_.h() * out_.w());
+    });
+    return {};
+  }
+
+ private:
+  static constexpr int kBandFloats = 1 << 14;
+
+  struct Band {
+    int begin, end, reads, reads_end;  // lines of the output, and of the input
+  };
+
+  // As many as a thread's cache asks for, unless they read most lines twice.
+  int count_bands() const {
+    int widest = 1;
+    for (int i = 0; i < lines(out_); ++i) {
+      widest = std::max(widest, pooling_.line(i).end - pooling_.line(i).begin);
+    }
+    const int64_t wanted = int64_t{in_.h()} * in_.w() * kLanes / kBandFloats;
+    const int most = std::min(lines(out_), std::max(1, lines(in_) / widest));
+    return static_cast<int>(std::clamp<int64_t>(wanted, 1, most));
+  }
+  int lines(const Shape& shape) const { return by_rows_ ? shape.h() : shape.w(); }
+  int line(const Shape& shape) const { return by_rows_ ? shape.w() : shape.h(); }
+  size_t floats(int count, const Shape& shape) const {
+    return static_cast<size_t>(count) * static_cast<size_t>(line(shape)) * kLanes;
+  }
+  Band band(int i) const {
+    const auto bound = [&](int k) { return static_cast<int>(int64_t{lines(out_)} * k / bands_); };
+    Band b = {bound(i), bound(i + 1), 0, 0};
+    b.reads = pooling_.line(b.begin).begin;
+    b.reads_end = pooling_.line(b.end - 1).end;
+    return b;
+  }
+
+  void run_band(const Band& b, int lanes, const half_t* from, half_t* to) const {
+    // The thread's own, which its cache keeps from band to band.
+    const Workspace::Run scratch;
+    float* const floats = Workspace::current().floats(2 * most_);
+    const int64_t in_line = int64_t{line(in_)} * lanes, out_line = int64_t{line(out_)} * lanes;
+    half_to_float(from + b.reads * in_line, floats,
+                  static_cast<size_t>((b.reads_end - b.reads) * in_line));
+    float* const made = floats + most_;
+    for (int i = b.begin; i < b.end; ++i) {
+      pooling_.pool(i, floats + (pooling_.line(i).begin - b.reads) * in_line,
+                    static_cast<size_t>(in_line), lanes, made + (i - b.begin) * out_line);
+    }
+    float_to_half(made, to + b.begin * out_line, static_cast<size_t>((b.end - b.begin) * out_line));
+  }
+
+  LinePooling pooling_;
+  bool by_rows_;
   Shape in_, out_;
-  Moves to_chunks_, from_chunks_;
-  std::vector<Window> columns_, rows_;
+  int chunks_, bands_;
+  size_t most_ = 0;  // floats that a band reads or makes
 };
+
+bool are_halves_alike(const TensorDesc& input, const TensorDesc& output) {
+  return input.type == ElementType::kFloat16 && output.type == ElementType::kFloat16 &&
+         input.layout == output.layout && lies_in_chunks(input.layout);
+}
 
 }  // namespace
 
@@ -150,7 +295,13 @@ LayerResult PoolingAttributes::create(Span<const TensorDesc> inputs,
     return Error{ErrorCode::kMalformed, "the output " + to.to_string() +
                                             " has windows outside the input " + from.to_string()};
   }
-  return std::unique_ptr<CpuLayer>(new Pooling(average, counts_pads, h, v, inputs[0], outputs[0]));
+  if (are_halves_alike(inputs[0], outputs[0])) {
+    const bool by_rows = inputs[0].layout == Layout::kHwc8;
+    return std::unique_ptr<CpuLayer>(
+        new HalfPooling({*this, by_rows, h, v, from, to}, by_rows, inputs[0], outputs[0]));
+  }
+  return std::unique_ptr<CpuLayer>(
+      new Pooling({*this, true, h, v, from, to}, inputs[0], outputs[0]));
 }
 
 }  // namespace dvnn::layers

@@ -12,6 +12,7 @@ void run_unsized_passes(Graph* graph, InputSpec* picture) {
   split_at_concat(graph);
   fold_affine(graph);
   fold_input_affine(graph, picture);
+  slice_steps(graph);
   move_channels(graph);
 }
 

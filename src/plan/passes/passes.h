@@ -46,6 +46,10 @@ void lower_convolutions(Graph* graph);
 /// device's are split into several poolings where that computes the same; the rest goes to the CPU.
 Status lower_poolings(Graph* graph);
 
+/// A pooling over channels whose windows are single elements becomes a slice with steps, and the
+/// permutations around it go.
+void slice_steps(Graph* graph);
+
 /// Shuffles, splits and space to depth: convolutions take channels from where they are; what else
 /// reads them gets them in one step.
 void move_channels(Graph* graph);

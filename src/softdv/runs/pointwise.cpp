@@ -63,8 +63,24 @@ HWY_INLINE void MaxOfChunks(const float* HWY_RESTRICT from, int count, float* HW
   const hn::CappedTag<float, 8> d;
   for (size_t k = 0; k < 8; k += hn::Lanes(d)) {
     auto best = hn::LoadU(d, from + k);
-    for (int i = 1; i < count; ++i) best = hn::Max(best, hn::LoadU(d, from + 8 * i + k));
+    for (int i = 1; i < count; ++i) best = Larger(hn::LoadU(d, from + 8 * i + k), best);
     hn::StoreU(best, d, to + k);
+  }
+}
+
+// Along a row of maxima, for the columns from `c` to `end` of the result.
+void MaxOfColumns(const float* HWY_RESTRICT row, const RowShape& in, const PoolWindow& w, int c,
+                  int end, float* to) {
+  const size_t channels = static_cast<size_t>(in.channels);
+  for (; c < end; ++c, to += channels) {
+    const int c0 = c * w.stride_cols - w.pad_cols;
+    const int first = std::clamp(c0, 0, in.cols), last = std::min(c0 + w.size_cols, in.cols);
+    const float* const pixels = row + static_cast<size_t>(first) * channels;
+    if (channels == 8 && first < last) {
+      MaxOfChunks(pixels, last - first, to);
+    } else {
+      MaxRows(pixels, std::max(last - first, 0), channels, channels, to);
+    }
   }
 }
 
@@ -72,22 +88,22 @@ HWY_INLINE void MaxOfChunks(const float* HWY_RESTRICT from, int count, float* HW
 void MaxPool(RowsView from, const RowShape& in, const PoolWindow& w, float* to, const RowShape& out,
              Band band, float* row) {
   const size_t channels = static_cast<size_t>(in.channels);
+  // Whole windows a column apart are taken together, as rows that begin a pixel later each.
+  const int whole = std::min(w.pad_cols, out.cols);
+  const int whole_end = w.stride_cols == 1
+                            ? std::clamp(in.cols - w.size_cols + w.pad_cols + 1, whole, out.cols)
+                            : whole;
   for (int r = band.first; r < band.last; ++r) {
     const int r0 = r * w.stride_rows - w.pad_rows;
     const int first_row = std::max(r0, 0), last_row = std::min(r0 + w.size_rows, in.rows);
     const bool empty = first_row >= last_row;
     MaxRows(empty ? from.data : from.data + static_cast<size_t>(first_row - from.first) * in.row(),
             empty ? 0 : last_row - first_row, in.row(), in.row(), row);
-    for (int c = 0; c < out.cols; ++c, to += channels) {
-      const int c0 = c * w.stride_cols - w.pad_cols;
-      const int first = std::clamp(c0, 0, in.cols), last = std::min(c0 + w.size_cols, in.cols);
-      const float* const pixels = row + static_cast<size_t>(first) * channels;
-      if (channels == 8 && first < last) {
-        MaxOfChunks(pixels, last - first, to);
-      } else {
-        MaxRows(pixels, std::max(last - first, 0), channels, channels, to);
-      }
-    }
+    MaxOfColumns(row, in, w, 0, whole, to);
+    MaxRows(row, w.size_cols, channels, static_cast<size_t>(whole_end - whole) * channels,
+            to + static_cast<size_t>(whole) * channels);
+    MaxOfColumns(row, in, w, whole_end, out.cols, to + static_cast<size_t>(whole_end) * channels);
+    to += out.row();
   }
 }
 

@@ -5,7 +5,7 @@
 
 #include "base/guard.h"
 #include "network/default_network.h"
-#include "plan/plan.h"
+#include "plan/replan.h"
 
 namespace dvnn::gst {
 

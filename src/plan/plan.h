@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans a graph as a network, and a network again for another size of input.
+// Plans a graph as a network.
 #pragma once
 
 #include "network/model.h"
@@ -12,21 +12,5 @@ namespace dvnn::plan {
 /// pictures become the graph's input; `report` may be null.
 Result<network::Model> plan(Graph graph, const PlanOptions& options, InputSpec picture,
                             PlanReport* report);
-
-struct PixelSize {
-  int width = 0, height = 0;
-};
-/// "320x240".
-Result<PixelSize> parse_size(const std::string& text);
-
-/// The same network for an input of `width` x `height` pixels, planned anew with the weights that
-/// it has. kUnsupported: a network that was not converted from a model here, or that has layers for
-/// one size only; errors name the layer. kCancelled soon after `cancellation` is.
-Result<network::Model> replan(const network::Model& model, int width, int height,
-                              const Cancellation* cancellation = nullptr);
-
-/// Tells where each step of a network runs, and why, by planning the network again as it is; errors
-/// are those of replan().
-Result<std::vector<StepNote>> explain(const network::Model& model);
 
 }  // namespace dvnn::plan

@@ -6,7 +6,7 @@
 #include "base/format.h"
 #include "network/model_decoder.h"
 #include "objects/frame_map.h"
-#include "plan/plan.h"
+#include "plan/replan.h"
 #include "tools/options.h"
 
 namespace dvnn::tools {

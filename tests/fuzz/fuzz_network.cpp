@@ -6,7 +6,7 @@
 #include "network/model_decoder.h"
 #include "network/network.h"
 #include "network_file.h"
-#include "plan/plan.h"
+#include "plan/replan.h"
 #include "target.h"
 
 using namespace dvnn;

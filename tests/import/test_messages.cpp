@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Refusals say where, and what would help.
 #include "onnx_fixture.h"
-#include "plan/plan.h"
+#include "plan/replan.h"
 
 // Check last: some of its macros have common names.
 #include "run_model.h"

@@ -5,7 +5,7 @@
 #include "../import/caffe_fixture.h"
 #include "base/format.h"
 #include "network/model_json.h"
-#include "plan/plan.h"
+#include "plan/replan.h"
 
 // Check last: some of its macros have common names.
 #include "base/json.h"

@@ -13,7 +13,7 @@
 #include "network/model_json.h"
 #include "network/network.h"
 #include "network_file.h"
-#include "plan/plan.h"
+#include "plan/replan.h"
 #include "seconds_of.h"
 
 // Check last: some of its macros have common names.

@@ -10,7 +10,7 @@
 #include "layers/custom_library.h"
 #include "network/dvn_file.h"
 #include "network/model_decoder.h"
-#include "plan/plan.h"
+#include "plan/replan.h"
 #include "tools/commands.h"
 #include "tools/convert/accuracy.h"
 #include "tools/convert/convert_outputs.h"

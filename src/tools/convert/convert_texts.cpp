@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "convert/presets.h"
 #include "objects/label_file.h"
-#include "plan/plan.h"
+#include "plan/replan.h"
 #include "tools/npy.h"
 
 namespace dvnn::tools {

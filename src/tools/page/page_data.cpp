@@ -7,7 +7,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/nth.h"
-#include "plan/plan.h"
+#include "plan/replan.h"
 #include "tools/page/weight_ranges.h"
 #include "tools/step_graph.h"
 #include "tools/step_text.h"

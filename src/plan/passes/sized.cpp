@@ -5,17 +5,6 @@
 
 namespace dvnn::plan {
 
-void run_unsized_passes(Graph* graph, InputSpec* picture) {
-  remove_unused(graph);
-  fold_pads(graph);
-  lower_groups(graph);
-  split_at_concat(graph);
-  fold_affine(graph);
-  fold_input_affine(graph, picture);
-  slice_steps(graph);
-  move_channels(graph);
-}
-
 Status run_sized_passes(Graph* graph, const PlanOptions& options) {
   // A pass over the largest graph takes a tenth of a second.
   const auto go_on = [&] { return check_cancelled(options.cancellation); };

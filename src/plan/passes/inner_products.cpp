@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <numeric>
+
+#include "base/nth.h"
+#include "plan/passes/passes.h"
+#include "plan/passes/rewriter.h"
+
+namespace dvnn::plan {
+
+Status lower_inner_products(Graph* graph, bool hwc) {
+  // For each value, the value before all reshapes; itself if no reshape makes it.
+  std::vector<int> unshaped(graph->values.size());
+  std::iota(unshaped.begin(), unshaped.end(), 0);
+  for (Node& node : graph->nodes) {
+    if (node.op == Op::kReshape) {
+      nth(unshaped, node.output) = nth(unshaped, node.inputs[0]);
+    }
+    if (node.op != Op::kInnerProduct) continue;
+    // A preceding flattening only does what this layer does anyway, so the layer reads the image
+    // before it.
+    const int in = nth(unshaped, node.inputs[0]);
+    const Shape shape = graph->shape_of(in);
+    const size_t inputs = static_cast<size_t>(shape.elements());
+    FlatInput flat;
+    if (shape.rank == 4 && shape.elements() > shape.c()) {
+      // Weights follow the order in which the device's buffer holds the picture.
+      const Layout layout = hwc ? Layout::kHwc8 : Layout::kWhc8;
+      std::vector<float> ordered(node.weights.size());
+      for (size_t m = 0; m < static_cast<size_t>(node.run.m); ++m) {
+        size_t linear = 0;
+        for (int c = 0; c < shape.c(); ++c) {
+          for (int h = 0; h < shape.h(); ++h) {
+            for (int w = 0; w < shape.w(); ++w, ++linear) {
+              const auto at = static_cast<size_t>(element_offset(layout, shape, 0, c, h, w));
+              ordered[m * inputs + at] = node.weights[m * inputs + linear];
+            }
+          }
+        }
+      }
+      node.weights = std::move(ordered);
+      flat.reordered = true;
+    }
+    node.op = Op::kConvolution;
+    node.run.conv = device::ConvKind::kConv;
+    node.attributes = flat;
+    node.inputs[0] = in;
+  }
+  // Drops reshapes without readers, the last first, because others may have only them as readers.
+  Rewriter rewriter(graph);
+  for (size_t i = rewriter.count(); i-- > 0;) {
+    const Node& node = rewriter.node(i);
+    const bool unread = node.op == Op::kReshape && rewriter.readers(node.output) == 0;
+    if (unread && !rewriter.is_output(node.output)) rewriter.take(i);
+  }
+  rewriter.finish();
+  return {};
+}
+
+}  // namespace dvnn::plan

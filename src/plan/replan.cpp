@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/replan.h"
+
+#include <cstdio>
+
+#include "base/format.h"
+#include "base/guard.h"
+#include "base/json.h"
+#include "plan/assemble.h"
+#include "plan/passes/passes.h"
+#include "plan/saved_graph.h"
+#include "plan/shapes.h"
+#include "plan/size_advice.h"
+
+namespace dvnn::plan {
+namespace {
+
+// A network's steps show which options it was planned with.
+PlanOptions options_of(const network::Model& model) {
+  PlanOptions options;
+  for (const network::Step& step : model.steps) {
+    if (step.kind != network::StepKind::kDevice) continue;
+    options.hwc |= step.command.hwc;
+    for (const device::ConvRun& run : step.command.runs) {
+      options.quantise |= run.weight_format == device::WeightFormat::kQuantised;
+    }
+  }
+  return options;
+}
+
+// Decoders, and anchors by a rule, that name the picture's size follow it.
+void follow_size(const Shape& from, int width, int height, Json* params) {
+  if (!params->is_object()) return;
+  for (Json* owner : {params, params->contains("anchors") ? &(*params)["anchors"] : params}) {
+    if (!owner->is_object() || !owner->contains("image")) continue;
+    Json& image = (*owner)["image"];
+    if (image == Json({from.w(), from.h()})) image = {width, height};
+  }
+}
+
+}  // namespace
+
+Result<network::Model> plan_sized(Graph graph, const PlanOptions& options, InputSpec picture,
+                                  Json saved, PlanReport* report) {
+  DVNN_TRY(run_sized_passes(&graph, options));
+  DVNN_ASSIGN(network::Model model, assemble(graph, options, picture, &saved, report));
+  model.graph = std::move(saved);
+  return model;
+}
+
+Result<PixelSize> parse_size(const std::string& text) {
+  PixelSize size;
+  int end = 0;
+  if (std::sscanf(text.c_str(), "%dx%d%n", &size.width, &size.height, &end) == 2 &&
+      static_cast<size_t>(end) == text.size() && size.width > 0 && size.height > 0) {
+    return size;
+  }
+  return Error{ErrorCode::kInvalidArgument, "'" + text + "' is not WIDTHxHEIGHT, like 320x240"};
+}
+
+// replan(), with what was decided; `report` may be null.
+static Result<network::Model> replan_reporting(const network::Model& model, int width, int height,
+                                               const Cancellation* cancellation,
+                                               PlanReport* report) {
+  const Shape& from = model.tensor(model.input.tensor).desc.shape;
+  if (!is_picture(from)) {
+    return Error{ErrorCode::kUnsupported,
+                 "the network's input is " + from.to_string() + ", no picture: it has one size"};
+  }
+  if (model.graph.is_null()) {
+    return Error{ErrorCode::kUnsupported,
+                 "the network does not hold what it takes to plan it for another size: convert its "
+                 "model again"};
+  }
+  PlanOptions options = options_of(model);
+  options.cancellation = cancellation;
+  auto planned_anew = [&]() -> Result<network::Model> {
+    DVNN_ASSIGN(Graph graph, load_graph(model.graph, cancellation));
+    const Status fits = infer_shapes(&graph, from.c(), height, width, cancellation);
+    if (!fits.ok()) {
+      const Error& misfit = fits.error();
+      return Error{misfit.code, misfit.message + size_advice(graph, width, height)};
+    }
+    DVNN_TRY(load_weights(model.graph, model, options, &graph));
+    Json saved = model.graph;
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {  // parameters that follow from shapes
+      DVNN_TRY(check_cancelled(cancellation));
+      const Node& node = graph.nodes[i];
+      const auto* layer = std::get_if<layers::LayerAttributes>(&node.attributes);
+      if (layer && !node.shape_inputs.empty()) {
+        saved["nodes"][i]["params"] = layers::params_of(*layer);
+      }
+    }
+    return plan_sized(std::move(graph), options, model.input.picture, std::move(saved), report);
+  };
+  auto planned = guarded("planning it", planned_anew);
+  if (!planned.ok()) {
+    return planned.error().within(format("for an input of %dx%d", width, height));
+  }
+  network::Model& sized = planned.value();
+  sized.name = model.name;
+  sized.input.folded_scale = model.input.folded_scale;
+  sized.input.folded_bias = model.input.folded_bias;
+  sized.producer = model.producer;
+  sized.source = model.source;
+  sized.labels = model.labels;
+  sized.decoder = model.decoder;
+  follow_size(from, width, height, &sized.decoder.params);
+  DVNN_TRY(network::validate(sized));
+  return planned;
+}
+
+Result<network::Model> replan(const network::Model& model, int width, int height,
+                              const Cancellation* cancellation) {
+  return replan_reporting(model, width, height, cancellation, nullptr);
+}
+
+Result<std::vector<StepNote>> explain(const network::Model& model) {
+  const Shape& input = model.tensor(model.input.tensor).desc.shape;
+  const bool pictured = is_picture(input);
+  PlanReport report;
+  DVNN_ASSIGN(const network::Model again,
+              replan_reporting(model, pictured ? input.w() : 0, pictured ? input.h() : 0, nullptr,
+                               &report));
+  std::vector<StepNote> notes;
+  for (StepNote& note : report.steps) {
+    if (note.where != "in place") notes.push_back(std::move(note));
+  }
+  bool same = notes.size() == model.steps.size() && again.steps.size() == model.steps.size();
+  for (size_t i = 0; same && i < notes.size(); ++i) {
+    same = again.steps[i].name == model.steps[i].name;
+  }
+  if (same) return notes;
+  return Error{ErrorCode::kUnsupported, "the network was planned by another version"};
+}
+
+}  // namespace dvnn::plan

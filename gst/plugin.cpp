@@ -4,6 +4,7 @@
 #include "elements/dvconvert/dvconvert.h"
 #include "elements/dvdecode/dvdecode.h"
 #include "elements/dvinfer/dvinfer.h"
+#include "elements/dvtrack/dvtrack.h"
 #include "kernels/instruction_sets.h"
 #include "meta/zoneshapesmeta.h"
 #ifdef DVNN_HAVE_READ
@@ -26,6 +27,7 @@ static gboolean plugin_init(GstPlugin* plugin) {
   gboolean good = GST_ELEMENT_REGISTER(dvconvert, plugin);
   good &= GST_ELEMENT_REGISTER(dvinfer, plugin);
   good &= GST_ELEMENT_REGISTER(dvdecode, plugin);
+  good &= GST_ELEMENT_REGISTER(dvtrack, plugin);
 #ifdef DVNN_HAVE_READ
   good &= GST_ELEMENT_REGISTER(dvread, plugin);
 #endif

@@ -24,9 +24,9 @@ def environment(**more):
     return dict(plain, DVNN_BUILD=BUILD, DVNN_DEVICE="soft", **more)
 
 
-def run(*args, **more):
-    return subprocess.run([DEMO, *args], env=environment(), text=True, check=False, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=200, **more)
+def run(*args, build=BUILD, **more):
+    return subprocess.run([DEMO, *args], env=dict(environment(), DVNN_BUILD=build), text=True, check=False,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=200, **more)
 
 
 def demo_on_terminal(*args):
@@ -42,6 +42,17 @@ class Demo(unittest.TestCase):
 
     def path(self, name):
         return os.path.join(self.folder.name, name)
+
+    def test_its_target_builds_all_that_it_needs(self):
+        query = subprocess.run(["ninja", "-C", BUILD, "-t", "query", "demo"], stdout=subprocess.PIPE, text=True, check=True)
+        made = re.findall(r"^ +\|? ?(\S+\.so)$", query.stdout, re.M)
+        self.assertGreater(len(made), 1, query.stdout)
+        for file in made + ["pipelines/default.dvn"]:
+            os.makedirs(os.path.dirname(self.path(file)), exist_ok=True)
+            os.symlink(os.path.join(BUILD, file), self.path(file))
+        done = run("--output", self.path("out.webm"), build=self.folder.name)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("Objects were found in", done.stdout)
 
     def test_clip_is_annotated_and_told(self):
         output = self.path("out.webm")

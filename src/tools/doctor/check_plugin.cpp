@@ -140,7 +140,7 @@ Finding found_plugin(const std::string& text) {
 }
 
 Finding check_elements(const std::string& text) {
-  std::vector<std::string> wanted = {"dvconvert", "dvinfer", "dvdecode"};
+  std::vector<std::string> wanted = {"dvconvert", "dvinfer", "dvdecode", "dvtrack"};
 #ifdef DVNN_HAVE_OPENCV
   wanted.push_back("dvoverlay");
 #endif
@@ -167,7 +167,7 @@ Finding check_companions(int seconds) {
                                        {"vp8dec", "gstreamer1.0-plugins-good"},
                                        {"avdec_h264", "gstreamer1.0-libav"},
                                        {"ximagesink", "gstreamer1.0-x"},
-                                       {"dvtrack", "gstreamer1.0-dvnn"},
+                                       {"dvzones", "gstreamer1.0-dvnn"},
                                        {"dvpublish", "gstreamer1.0-dvnn-publish"}};
   std::string missing, packages, there;
   // A line each: "plugin:  element: description".

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gst/gst.h>
+
+#include "elements/dvzones/dvzones.h"
+#include "meta/zoneshapesmeta.h"
+
+static gboolean plugin_init(GstPlugin* plugin) {
+  dvnn::gst::register_zone_shapes();
+  return GST_ELEMENT_REGISTER(dvzones, plugin);
+}
+
+GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, dvnnzones,
+                  "Objects in video counted in areas and on lines", plugin_init, DVNN_VERSION,
+                  "Apache 2.0", "gst-dvnn", "gst-dvnn")

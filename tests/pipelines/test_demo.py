@@ -20,7 +20,8 @@ SETUP = os.path.join(SOURCE, "scripts", "setup")
 
 
 def environment(**more):
-    plain = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    left_out = ("DISPLAY", "WAYLAND_DISPLAY", "GST_PLUGIN_PATH")  # the demo says itself where plugins are
+    plain = {name: value for name, value in os.environ.items() if name not in left_out}
     return dict(plain, DVNN_BUILD=BUILD, DVNN_DEVICE="soft", **more)
 
 
@@ -53,6 +54,12 @@ class Demo(unittest.TestCase):
         done = run("--output", self.path("out.webm"), build=self.folder.name)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("Objects were found in", done.stdout)
+
+        os.remove(self.path("gst/libgstdvnn.so"))
+        done = run("--output", self.path("none.webm"), build=self.folder.name)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertRegex(done.stderr, "it did not work:\n.*no element \"dv")
+        self.assertNotIn("Nothing was found", done.stdout)
 
     def test_clip_is_annotated_and_told(self):
         output = self.path("out.webm")

@@ -27,6 +27,7 @@ struct ConvertOptions : plan::PlanOptions {
   InputSpec picture;         // how a picture becomes the input
   bool order_given = false;  // the picture's order is the user's: no other may take its place
   std::vector<std::string> labels;
+  std::string preset;   // whose decoder it is, if it is one's
   std::string decoder;  // empty: chosen from the model's last layer
   Json decoder_params = Json::object();
   // The library that has the decoder, where it is none of ours; null: the parameters' "library".
@@ -42,6 +43,7 @@ struct ConvertOptions : plan::PlanOptions {
 /// The decisions, for people to read.
 struct Report : plan::PlanReport {
   std::vector<std::string> warnings;
+  std::vector<std::string> skipped;             // fields that say nothing to us, each with its line
   std::shared_ptr<const plan::Graph> imported;  // the model before any pass; see reference.h
 };
 

@@ -10,7 +10,7 @@ Result<network::Model> convert_caffe(const std::string& prototxt_path,
                                      const std::string& caffemodel_path,
                                      const ConvertOptions& options, Report* report) {
   DVNN_ASSIGN(const caffe::NetParameter net,
-              import::read_prototxt(prototxt_path, report ? &report->warnings : nullptr));
+              import::read_prototxt(prototxt_path, report ? &report->skipped : nullptr));
   DVNN_ASSIGN(const caffe::NetParameter weights, import::read_caffemodel(caffemodel_path));
   auto model = finish(import::import_caffe(net, weights, options.import), "caffe", prototxt_path,
                       options, report);

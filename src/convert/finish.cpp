@@ -49,6 +49,11 @@ Status choose_decoder(network::Model* model, Report* report) {
 Status check_decoder(const ConvertOptions& options, network::Model* model, Report* report) {
   const auto decoder = network::create_decoder(*model, options.decoder_library.get());
   if (!decoder.ok()) return decoder.error();
+  if (report && !options.preset.empty()) {
+    DVNN_ASSIGN(std::string doubt, doubt_preset(network::named_outputs(*model), input_size(*model),
+                                                options.preset, model->decoder.params));
+    if (!doubt.empty()) report->warnings.push_back(std::move(doubt));
+  }
   if (!decoder.value() || !options.preset_labels) return {};
   const auto classes = static_cast<size_t>(decoder.value()->class_count());
   if (classes == 0 || classes == model->labels.size()) return {};

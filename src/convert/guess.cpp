@@ -164,9 +164,26 @@ Result<std::optional<Guess>> guess_decoder(Span<const decode::NamedOutput> outpu
     if (!matched->more.is_null()) preset.params.update(matched->more);
     decode::set_input_size(preset.decoder, input, &preset.params);
     if (!decode::create_decoder(preset.decoder, preset.params, outputs).ok()) continue;
-    return std::optional<Guess>({preset.decoder, std::move(preset.params), matched->family});
+    return std::optional<Guess>(
+        {matched->preset, preset.decoder, std::move(preset.params), matched->family});
   }
   return std::optional<Guess>();
+}
+
+Result<std::string> doubt_preset(Span<const decode::NamedOutput> outputs, const image::Size& input,
+                                 const std::string& preset, const Json& params) {
+  DVNN_ASSIGN(const auto guess, guess_decoder(outputs, input));
+  // Kinds of a family, like yolov8-obb, are not told by shapes.
+  if (!guess || preset.rfind(guess->preset, 0) == 0) return std::string();
+  const auto entry = [](const Json& from, const char* name) {
+    return from.contains(name) ? from[name] : Json();
+  };
+  // Families that differ in neither are read alike.
+  const bool alike = entry(guess->params, "parts") == entry(params, "parts") &&
+                     entry(guess->params, "box") == entry(params, "box");
+  if (alike) return std::string();
+  return "the outputs look like those of " + guess->family + ", which --preset " + guess->preset +
+         " reads; " + preset + " takes them as well, but may find nonsense";
 }
 
 }  // namespace dvnn::convert

@@ -12,6 +12,7 @@ namespace dvnn::convert {
 
 /// A preset's decoder.
 struct Guess {
+  std::string preset;
   std::string decoder;
   Json params;
   std::string family;  // for people: "YOLOX"
@@ -21,5 +22,10 @@ struct Guess {
 /// certainty, and give nothing.
 Result<std::optional<Guess>> guess_decoder(Span<const decode::NamedOutput> outputs,
                                            const image::Size& input);
+
+/// Tells people what speaks against the preset that they named, although its decoder, with
+/// `params`, takes the outputs: that these are another family's. Empty if nothing does.
+Result<std::string> doubt_preset(Span<const decode::NamedOutput> outputs, const image::Size& input,
+                                 const std::string& preset, const Json& params);
 
 }  // namespace dvnn::convert

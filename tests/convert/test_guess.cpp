@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Families of models, known by the names and shapes of their outputs.
 #include "convert/guess.h"
+#include "convert/presets.h"
 
 // Check last: some of its macros have common names.
 #include "check_main.h"
@@ -34,4 +35,27 @@ START_TEST(families_are_known_by_their_shapes) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(guess, families_are_known_by_their_shapes)
+// Outputs that a decoder takes, although they are another family's.
+START_TEST(another_familys_preset_is_doubted) {
+  auto doubt = [](const char* preset, Shape shape) {
+    const decode::NamedOutput output = {"o", {ElementType::kFloat32, Layout::kNchw, shape}};
+    const auto found = convert::find_preset(preset);
+    ck_assert(found.ok());
+    const auto said = convert::doubt_preset({&output, 1}, {640, 640}, preset, found.value().params);
+    ck_assert(said.ok());
+    return said.value();
+  };
+  dvnn_assert_text(doubt("yolov8", {1, 56, 8400}),
+                   "the outputs look like those of YOLOv8 pose, which --preset yolov8-pose reads; "
+                   "yolov8 takes them "
+                   "as well, but may find nonsense");
+  ck_assert(doubt("yolov8", {1, 25200, 85}).find("--preset yolov5 ") != std::string::npos);
+  ck_assert(doubt("fastestdet", {1, 8400, 85}).find("--preset yolox ") != std::string::npos);
+  dvnn_assert_text(doubt("yolov8", {1, 84, 8400}), "");
+  dvnn_assert_text(doubt("yolov8-obb", {1, 20, 8400}), "");             // a kind of its family
+  dvnn_assert_text(doubt("light-person-detector", {1, 8400, 85}), "");  // read as YOLOX is
+  dvnn_assert_text(doubt("imagenet", {1, 1000}), "");
+}
+END_TEST
+
+DVNN_TEST_MAIN(guess, families_are_known_by_their_shapes, another_familys_preset_is_doubted)

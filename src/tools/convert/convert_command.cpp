@@ -136,9 +136,14 @@ std::string joined(const std::vector<std::string>& names, const char* between) {
   return text;
 }
 
-void print_notes(const convert::Report& report) {
-  for (const std::string& line : report.warnings)
-    std::printf("note: %s\n", printable(line).c_str());
+// What may surprise is said to all; what was passed over, and where steps run, to who asks.
+void print_notes(const convert::Report& report, bool verbose) {
+  const auto print = [](const std::vector<std::string>& lines) {
+    for (const std::string& line : lines) std::printf("note: %s\n", printable(line).c_str());
+  };
+  print(report.warnings);
+  if (!verbose) return;
+  print(report.skipped);
   for (const plan::StepNote& step : report.steps) {
     const std::string why = step.why.empty() ? "" : " (" + step.why + ")";
     std::printf("%s%s: %s\n", step.where.c_str(), why.c_str(), joined(step.layers, " + ").c_str());
@@ -301,7 +306,7 @@ int convert_command(int argc, char** argv) {
         "two\n",
         static_cast<double>(report.largest), report.rescaled);
   }
-  if (verbose) print_notes(report);
+  print_notes(report, verbose);
   std::printf("%s: %zu steps, %zu bytes of weights, I/O buffer %llu bytes%s\n",
               printable(outputs.network).c_str(), model.value().steps.size(),
               model.value().weights.size(), static_cast<unsigned long long>(model.value().io_bytes),

@@ -57,6 +57,7 @@ Status fill_ends(const ConvertTexts& texts, import::ImportOptions* options) {
 
 Status take_preset(const std::string& name, convert::ConvertOptions* options) {
   DVNN_ASSIGN(convert::Preset preset, convert::find_preset(name));
+  options->preset = name;
   options->picture = preset.picture;
   options->labels = std::move(preset.labels);
   options->preset_labels = !options->labels.empty();

@@ -56,6 +56,7 @@ Json report_to_json(const network::Model& model, const convert::Report& report,
               {"io_bytes_without_reuse", report.io_sum_bytes},
               {"constant_bytes", model.constant_bytes},
               {"warnings", report.warnings},
+              {"skipped", report.skipped},
               {"steps", std::move(steps)}};
   if (accuracy.pictures > 0) out["accuracy"] = accuracy_to_json(accuracy);
   return out;

@@ -51,6 +51,16 @@ struct MovingMaker : Maker {
     const int turned = sure(permute(name(), wide, {1, 0, 2}));
     return sure(reshape(name(), turned, {1, s.c(), s.h(), s.w()}));
   }
+  // How PyTorch exports a pooling over channels: as one of columns, between permutations.
+  int stepped(int in, const std::vector<int64_t>& there, const std::vector<int64_t>& back,
+              int kernel, int stride_x, int stride_y) {
+    import::PoolSpec spec;
+    spec.kernel_x = spec.kernel_y = kernel;
+    spec.stride_x = stride_x;
+    spec.stride_y = stride_y;
+    const int turned = sure(permute(name(), in, there));
+    return sure(permute(name(), sure(pooling(name(), turned, spec)), back));
+  }
 };
 
 }  // namespace
@@ -195,22 +205,12 @@ START_TEST(other_orders_of_elements_are_left_alone) {
 }
 END_TEST
 
-// How PyTorch exports a pooling over channels: as one of columns, between permutations.
 START_TEST(steps_over_channels_are_a_slice) {
-  auto stepped = [](MovingMaker* m, int in, const std::vector<int64_t>& there,
-                    const std::vector<int64_t>& back, int kernel, int stride_x, int stride_y) {
-    import::PoolSpec spec;
-    spec.kernel_x = spec.kernel_y = kernel;
-    spec.stride_x = stride_x;
-    spec.stride_y = stride_y;
-    const int turned = sure(m->permute(m->name(), in, there));
-    return sure(m->permute(m->name(), sure(m->pooling(m->name(), turned, spec)), back));
-  };
   MovingMaker m;
   const int conv = m.conv(m.graph.input, 24);
-  const int channels = stepped(&m, conv, {0, 2, 3, 1}, {0, 3, 1, 2}, 1, 4, 1);
+  const int channels = m.stepped(conv, {0, 2, 3, 1}, {0, 3, 1, 2}, 1, 4, 1);
   // Every second row of every third channel.
-  const int both = stepped(&m, conv, {0, 3, 1, 2}, {0, 2, 3, 1}, 1, 2, 3);
+  const int both = m.stepped(conv, {0, 3, 1, 2}, {0, 2, 3, 1}, 1, 2, 3);
   const Graph graph = m.done({m.active(channels, Activation::kRelu), both});
   const Graph sliced = after("steps", graph, slice_steps);
   ck_assert_int_eq(count_layers<layers::PermuteAttributes>(sliced), 0);
@@ -221,8 +221,8 @@ START_TEST(steps_over_channels_are_a_slice) {
   // Larger windows compute something, and other permutations leave something turned.
   MovingMaker other;
   const int in = other.conv(other.graph.input, 24);
-  const int larger = stepped(&other, in, {0, 2, 3, 1}, {0, 3, 1, 2}, 2, 2, 1);
-  const int turned = stepped(&other, in, {0, 2, 3, 1}, {0, 2, 3, 1}, 1, 2, 1);
+  const int larger = other.stepped(in, {0, 2, 3, 1}, {0, 3, 1, 2}, 2, 2, 1);
+  const int turned = other.stepped(in, {0, 2, 3, 1}, {0, 2, 3, 1}, 1, 2, 1);
   const Graph kept = after("kept", other.done({larger, turned}), slice_steps);
   ck_assert_int_eq(count_layers<layers::SliceAttributes>(kept), 0);
 }
@@ -238,7 +238,7 @@ START_TEST(random_movements_are_followed) {
     for (int i = 0; i < 12; ++i) {
       const int x = any();
       const Shape s = m.shape_of(x);
-      switch (random() % 6) {
+      switch (random() % 7) {
         case 0:
           made.push_back(m.shuffled(x, s.c() % 4 == 0 ? 4 : s.c() % 2 == 0 ? 2 : 1));
           break;
@@ -261,11 +261,16 @@ START_TEST(random_movements_are_followed) {
         case 5:
           made.push_back(m.silu(x));
           break;
+        case 6:
+          made.push_back(
+              m.stepped(x, {0, 2, 3, 1}, {0, 3, 1, 2}, 1, 1 + static_cast<int>(random() % 4), 1));
+          break;
       }
     }
     const Graph graph = m.done({m.conv(made.back(), 4, 1), made[made.size() - 2]});
     const std::string what = "round " + std::to_string(round);
-    const Graph moved = after(what.c_str(), graph, move_channels);
+    const Graph sliced = after(what.c_str(), graph, slice_steps);
+    const Graph moved = after(what.c_str(), sliced, move_channels);
     after(what.c_str(), moved, fuse_elementwise);
   }
 }

@@ -54,7 +54,7 @@ void ConvolveVectors(const float* HWY_RESTRICT source, const int64_t* offsets, s
     for (size_t m = 0; m < kConvolveChannels; ++m) {
       HWY_UNROLL(2)
       for (size_t v = 0; v < kVectors; ++v)
-        sums[m][v] = hn::Add(sums[m][v], hn::Mul(hn::Set(d, w[m]), values[v]));
+        sums[m][v] = hn::MulAdd(hn::Set(d, w[m]), values[v], sums[m][v]);
     }
   }
   HWY_UNROLL(8)

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "gst/dvnn/gstdvobjectsmeta.h"
+#include "streams.h"
 #include "watched_suite.h"
 
 using namespace dvnn::test;

@@ -279,9 +279,71 @@ START_TEST(values_beyond_16_bits_are_kept_smaller) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(onnx_forms, old_opsets_broadcast_by_axis, old_opsets_reshape_by_attribute,
-               data_of_other_files_is_read_from_below, data_of_other_folders_is_refused,
-               functions_of_the_model_are_expanded, channels_may_be_last,
-               numbers_of_channels_may_be_spread_over_the_picture, a_clip_behind_the_cpu_loads,
-               halves_of_pixels_are_not_repetition, numbers_that_cannot_be_are_refused,
-               values_beyond_16_bits_are_kept_smaller)
+// What constants alone decide is computed while the model is read: `k`, which is added to zeros.
+static void expect_folded(const char* what, OnnxModel m, const std::vector<float>& want) {
+  m.node("Cast", {"k"}, {"f"}).set("to", 1).node("Add", {"x", "f"}, {"y"}).output("y");
+  expect(what, m, std::vector<float>(want.size(), 0.0f), want);
+}
+
+START_TEST(constants_are_computed_as_the_operators_say) {
+  OnnxModel rows({2, 3}, 13);
+  rows.places("a", {2, 1}, {10, 20}).ints("b", {1, 2, 3});
+  OnnxModel sum = rows;
+  expect_folded("Add", sum.node("Add", {"a", "b"}, {"k"}), {11, 12, 13, 21, 22, 23});
+  OnnxModel less = rows;
+  expect_folded("Sub", less.node("Sub", {"b", "a"}, {"k"}), {-9, -8, -7, -19, -18, -17});
+  OnnxModel scalar({3}, 13);
+  scalar.ints("a", {5}, true).ints("b", {1, 2, 3}).node("Mul", {"a", "b"}, {"k"});
+  expect_folded("Mul", scalar, {5, 10, 15});
+  OnnxModel larger({3}, 13);
+  larger.ints("a", {2}).ints("b", {1, 2, 3}).node("Max", {"a", "b"}, {"m"});
+  expect_folded("Max, Pow", larger.node("Pow", {"m", "a"}, {"k"}), {4, 4, 9});
+  // Integers are divided towards zero, other numbers are not rounded.
+  OnnxModel whole({4}, 13);
+  whole.ints("a", {7, -7, 6, -1}).ints("b", {2}).node("Div", {"a", "b"}, {"k"});
+  expect_folded("Div of integers", whole, {3, -3, 3, 0});
+  OnnxModel parts({4}, 13);
+  parts.floats("a", {7, -7, 6, -1}).floats("b", {2}).node("Div", {"a", "b"}, {"k"});
+  expect_folded("Div", parts, {3.5f, -3.5f, 3, -0.5f});
+  OnnxModel cut({4}, 13);
+  cut.floats("a", {1.75f, -1.75f, 3, -0.5f}).node("Cast", {"a"}, {"k"}).set("to", 7);
+  expect_folded("Cast", cut, {1, -1, 3, 0});
+}
+END_TEST
+
+START_TEST(constants_are_moved_as_the_operators_say) {
+  const std::vector<int64_t> six = {1, 2, 3, 4, 5, 6};
+  auto moved = [&](std::vector<int64_t> dims) {
+    OnnxModel m(std::move(dims), 13);
+    return m.places("a", {2, 3}, six);
+  };
+  OnnxModel picked = moved({2, 2});
+  picked.ints("i", {2, -3}).node("Gather", {"a", "i"}, {"k"}).set("axis", 1);
+  expect_folded("Gather", picked, {3, 1, 6, 4});
+  OnnxModel table = moved({1, 2, 3});
+  table.places("i", {1, 2}, {1, 0}).node("Gather", {"a", "i"}, {"k"});
+  expect_folded("Gather of rows", table, {4, 5, 6, 1, 2, 3});
+  expect_folded("Transpose", moved({3, 2}).node("Transpose", {"a"}, {"k"}).list("perm", {1, 0}),
+                {1, 4, 2, 5, 3, 6});
+  OnnxModel joined = moved({2, 4});
+  joined.places("b", {2, 1}, {7, 8}).node("Concat", {"a", "b"}, {"k"}).set("axis", 1);
+  expect_folded("Concat", joined, {1, 2, 3, 7, 4, 5, 6, 8});
+  OnnxModel some = moved({1, 2});
+  some.ints("b", {1, -1}).ints("e", {2, -4}).ints("n", {0, 1}).ints("s", {1, -2});
+  expect_folded("Slice", some.node("Slice", {"a", "b", "e", "n", "s"}, {"k"}), {6, 4});
+  OnnxModel steps({4}, 13);
+  steps.ints("b", {7}, true).ints("e", {-4}, true).ints("s", {-3}, true);
+  expect_folded("Range", steps.node("Range", {"b", "e", "s"}, {"k"}), {7, 4, 1, -2});
+  OnnxModel places({2, 3}, 13);
+  places.places("a", {2, 2}, {0, 4, 5, 6}).node("NonZero", {"a"}, {"k"});
+  expect_folded("NonZero", places, {0, 1, 1, 1, 0, 1});
+}
+END_TEST
+
+DVNN_TEST_MAIN(onnx_forms, constants_are_computed_as_the_operators_say,
+               constants_are_moved_as_the_operators_say, old_opsets_broadcast_by_axis,
+               old_opsets_reshape_by_attribute, data_of_other_files_is_read_from_below,
+               data_of_other_folders_is_refused, functions_of_the_model_are_expanded,
+               channels_may_be_last, numbers_of_channels_may_be_spread_over_the_picture,
+               a_clip_behind_the_cpu_loads, halves_of_pixels_are_not_repetition,
+               numbers_that_cannot_be_are_refused, values_beyond_16_bits_are_kept_smaller)

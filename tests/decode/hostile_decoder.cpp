@@ -107,6 +107,28 @@ void add_mistake(int which, const dvnn_objects* objects) {
   objects->add(objects, &object);
 }
 
+// Lists that are longer than they may be, or that are nowhere.
+void add_list(int which, const dvnn_objects* objects) {
+  static const std::vector<dvnn_point> points(4097);
+  static const std::vector<dvnn_number> numbers(4097);
+  dvnn_object object = good_object();
+  if (which == 20) object.n_numbers = 3;
+  if (which == 21) object.n_outline = 5;
+  if (which == 22) object.points = points.data(), object.n_points = points.size();
+  if (which == 23) object.outline = points.data(), object.n_outline = points.size();
+  if (which == 24) object.numbers = numbers.data(), object.n_numbers = numbers.size();
+  objects->add(objects, &object);
+}
+
+// Embeddings of 256 KiB.
+void add_embeddings(const dvnn_objects* objects) {
+  const std::vector<float> numbers(1 << 16);
+  dvnn_object object = good_object();
+  object.embedding = numbers.data();
+  object.n_embedding = numbers.size();
+  for (int i = 0; i < 400; ++i) objects->add(objects, &object);
+}
+
 // More than anybody wants.
 void add_many(const dvnn_objects* objects) {
   const std::vector<uint8_t> cells(1 << 20);
@@ -127,6 +149,8 @@ int decode_wild(void*, const float* const* outputs, float, const dvnn_objects* o
   if (which <= 0) add_wild(objects);
   if (which == 1) add_many(objects);
   if (which >= 2 && which <= 7) add_mistake(which, objects);
+  if (which >= 20 && which <= 24) add_list(which, objects);
+  if (which == 30) add_embeddings(objects);
   if (which == 8) throw std::runtime_error("lost\nthe thread");
   if (which == 9) throw 9;
   if (which == 10) {

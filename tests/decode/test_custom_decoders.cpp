@@ -140,6 +140,10 @@ START_TEST(what_a_library_returns_is_bounded) {
   ck_assert_uint_gt(found.size(), 64);
   ck_assert_uint_le(found.size(), 65536);
   ck_assert_uint_le(cells, size_t{64} << 20);
+  // 64 MiB of numbers are as much as 64 MiB of masks.
+  found.clear();
+  ck_assert(behave("wild", 30, &found).ok());
+  ck_assert_uint_eq(found.size(), 256);
 }
 END_TEST
 
@@ -150,6 +154,11 @@ START_TEST(mistakes_of_a_library_are_errors_by_name) {
   fails(5, "1073741824x1073741824 cells");
   fails(6, "numbers of an embedding");
   fails(7, "'size'");
+  fails(20, "3 numbers and no memory");
+  fails(21, "5 corners and no memory");
+  fails(22, "4097 points, at the most");
+  fails(23, "4097 corners, at the most");
+  fails(24, "4097 numbers, at the most");
   fails(10, "decoder 'wild' of a library: cannot");
 }
 END_TEST
@@ -195,6 +204,9 @@ START_TEST(networks_name_libraries_only_in_folders_set_aside_for_them) {
   };
   std::string message = message_of(made("libcells.so"));
   ck_assert_msg(has(message, "in none of these folders"), "%s", message.c_str());
+  setenv("DVNN_DECODER_PATH", "/nowhere::/never", 1);
+  message = message_of(made("libcells.so"));
+  ck_assert_msg(has(message, "folders: /nowhere, /never, "), "%s", message.c_str());
   setenv("DVNN_DECODER_PATH", (std::string("/nowhere:") + folder).c_str(), 1);
   ck_assert(made("libcells.so").ok());
   // A path would let a file run any library of the machine.

@@ -102,7 +102,28 @@ START_TEST(candidates_of_all_classes_have_a_budget) {
 }
 END_TEST
 
-DVNN_TESTS(ssd, raw_heads_become_boxes_over_anchors, priors_bring_points_and_linear_sizes,
+START_TEST(boxes_that_overlap_more_than_they_are_told_to_go) {
+  // The second anchor's box moves left by 0.35, so that it shares
+  // 0.35 of 0.65 with the first.
+  auto kept = [](double threshold) {
+    json params = ssd_params();
+    params["nms_threshold"] = threshold;
+    std::vector<float> loc(16, 0.0f);
+    loc[4] = -7;
+    return Outputs()
+        .add("loc", {1, 4, 4}, loc)
+        .add("conf", {1, 4, 2}, {0, 0.9f, 0, 0.8f, 1, 0, 1, 0})
+        .found("ssd", params, 0.5f)
+        .size();
+  };
+  const double overlap = 0.35 / 0.65;
+  ck_assert_uint_eq(kept(overlap - 0.02), 1);
+  ck_assert_uint_eq(kept(overlap + 0.02), 2);
+}
+END_TEST
+
+DVNN_TESTS(ssd, boxes_that_overlap_more_than_they_are_told_to_go,
+           raw_heads_become_boxes_over_anchors, priors_bring_points_and_linear_sizes,
            boxes_that_are_nowhere_are_left_out,
            anchors_and_classes_are_held_against_outputs_before_memory_is_taken,
            candidates_of_all_classes_have_a_budget)

@@ -259,6 +259,20 @@ START_TEST(neighbours_alone_tell_it_of_turned_boxes_too) {
 }
 END_TEST
 
+START_TEST(turned_boxes_far_down_a_picture_may_overlap_by_little) {
+  // By half a thousandth: the boxes around them, which are looked at first, must not lose it.
+  const std::vector<TurnedBox> boxes = {{0, 1000, 4, 4, 0}, {0, 1003.9995f, 4, 4, 0}};
+  ck_assert_float_gt(turned_overlap(boxes[0], boxes[1]), 0);
+  std::vector<Candidate> kept_boxes = {{0.9f, 0}, {0.8f, 1}};
+  NmsOptions options;
+  options.iou_threshold = 0;
+  KeptBoxes kept;
+  suppress_turned(boxes, options, &kept_boxes, &kept);
+  ck_assert_uint_eq(kept_boxes.size(), 1);
+  ck_assert_int_eq(kept_boxes[0].index, 0);
+}
+END_TEST
+
 START_TEST(ten_times_the_boxes_take_no_hundred_times_the_comparisons) {
   // Boxes beside each other: a grid is asked for those that share a cell.
   size_t asked[2] = {0, 0};
@@ -295,4 +309,5 @@ DVNN_TEST_MAIN(suppression, overlap_is_intersection_over_union, the_best_of_over
                rows_columns_and_points_of_boxes_are_places_too,
                turned_boxes_share_what_they_truly_share,
                neighbours_alone_tell_it_of_turned_boxes_too,
+               turned_boxes_far_down_a_picture_may_overlap_by_little,
                ten_times_the_boxes_take_no_hundred_times_the_comparisons)

@@ -410,6 +410,32 @@ START_TEST(narrow_images_match_the_scalar_reference) {
 }
 END_TEST
 
+// Those whose results are finished while they are in registers, over more rows than are made at a
+// time: what is added to them, in a quarter of the cases, goes on from row to row as they do.
+START_TEST(depthwise_results_of_many_rows_match_the_scalar_reference) {
+  auto device = Device::open("soft");
+  ck_assert(device.ok());
+  Randomness random(dvnn_seed(31));
+  int ran = 0;
+  const int rounds = dvnn_rounds(60);
+  for (int i = 0; i < rounds; ++i) {
+    const Dims in = {random.between(30, 60), random.between(30, 60), 8 * random.between(1, 4)};
+    ConvRun run;
+    run.conv = ConvKind::kDepthwise;
+    run.m = in.c;
+    const int size = random.chance(2) ? 5 : 3;
+    run.kernel = {size, size};
+    if (random.chance(3)) run.stride = {2, 2};
+    run.conv_pad = {random.between(0, 2), random.between(0, 2), random.between(0, 2),
+                    random.between(0, 2)};
+    run.weight_format = WeightFormat::kHalf;
+    run.activation = static_cast<Activation>(random.between(0, 6));
+    ran += check_case(device.value().get(), &random, with_weights(&random, run, in), in, i);
+  }
+  ck_assert_int_eq(ran, rounds);
+}
+END_TEST
+
 START_TEST(branches_of_a_command_are_appended) {
   // topo 0b101: run 0 -> memory, run 1 -> unified buffer -> run 2 -> memory.
   auto device = Device::open("soft");
@@ -459,4 +485,6 @@ DVNN_TEST_MAIN(conv_sweep, random_commands_match_the_scalar_reference,
                kernels_of_3x3_match_the_scalar_reference,
                depthwise_results_that_are_pooled_match_the_scalar_reference,
                rare_convolutions_match_the_scalar_reference,
-               narrow_images_match_the_scalar_reference, branches_of_a_command_are_appended)
+               narrow_images_match_the_scalar_reference,
+               depthwise_results_of_many_rows_match_the_scalar_reference,
+               branches_of_a_command_are_appended)

@@ -3,10 +3,13 @@
 // room, and that their bytes are our packer's.
 #include <dlfcn.h>
 
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "check_main.h"
@@ -115,5 +118,42 @@ START_TEST(fully_connected_layers_are_packed_as_their_contract_says) {
 }
 END_TEST
 
+START_TEST(fully_connected_layers_have_vectors_of_limited_length) {
+  // The device takes vectors of 16384 numbers at the most.
+  constexpr int kMost = 16384;
+  auto* const function = symbol<decltype(dmp_dv_pack_fc_weights)>("dmp_dv_pack_fc_weights");
+  auto* const last_error =
+      symbol<decltype(dmp_dv_get_last_error_message)>("dmp_dv_get_last_error_message");
+  const std::vector<half_t> table(256), bias(kMost);
+  size_t size = 0;
+  const auto asked = [&](const std::array<int, 6>& d) {
+    size = 0;
+    return function(d[0], d[1], d[2], d[3], d[4], d[5], table.data(), nullptr, bias.data(), nullptr,
+                    &size);
+  };
+  for (size_t i = 0; i < 6; ++i) {
+    std::array<int, 6> dims = {1, 1, 1, 1, 1, 1};
+    dims[i] = kMost;
+    ck_assert_int_eq(asked(dims), 0);
+    ck_assert_uint_gt(size, 0);
+    for (const int bad : {0, -1, kMost + 1, INT_MAX}) {
+      dims[i] = bad;
+      ck_assert_int_eq(asked(dims), EINVAL);
+      const std::string words = "dimension " + std::to_string(bad) + " is not 1..16384";
+      ck_assert_msg(std::strstr(last_error(), words.c_str()), "%s", last_error());
+    }
+  }
+  // Their product counts, of either side, and may be beyond 32 bits.
+  for (const std::array<int, 6>& dims :
+       {std::array<int, 6>{128, 128, 2, 1, 1, 1}, std::array<int, 6>{1, 1, 1, 2, 128, 128},
+        std::array<int, 6>{2048, 2048, 1024, 1, 1, 1}}) {
+    ck_assert_int_eq(asked(dims), EINVAL);
+    ck_assert_msg(std::strstr(last_error(), "a vector exceeds 16384"), "%s", last_error());
+  }
+  ck_assert_int_eq(asked({128, 64, 2, 2, 64, 128}), 0);
+}
+END_TEST
+
 DVNN_TEST_MAIN(pack_weights, convolutions_are_packed_as_their_contract_says,
-               fully_connected_layers_are_packed_as_their_contract_says)
+               fully_connected_layers_are_packed_as_their_contract_says,
+               fully_connected_layers_have_vectors_of_limited_length)

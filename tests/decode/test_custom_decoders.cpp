@@ -209,6 +209,13 @@ START_TEST(networks_name_libraries_only_in_folders_set_aside_for_them) {
   ck_assert_msg(has(message, "folders: /nowhere, /never, "), "%s", message.c_str());
   setenv("DVNN_DECODER_PATH", (std::string("/nowhere:") + folder).c_str(), 1);
   ck_assert(made("libcells.so").ok());
+  // A library that is there but is none ends the search, and is what the message is about.
+  const std::string broken = std::string(folder) + "/libbroken.so";
+  std::ofstream(broken) << "no library";
+  message = message_of(made("libbroken.so"));
+  ck_assert_msg(has(message, broken.c_str()) && !has(message, "none of these"), "%s",
+                message.c_str());
+  unlink(broken.c_str());
   // A path would let a file run any library of the machine.
   const std::string up = "../" + std::string(folder).substr(5) + "/libcells.so";
   for (const json& bad : {json(link), json(up), json(".."), json(std::string(300, 'l'))}) {

@@ -77,11 +77,17 @@ void forge(const std::string& path, const Json& description) {
 
 START_TEST(what_is_written_is_read_back) {
   const std::string path = temporary();
-  const Model model = test::grid_network();
+  Model model = test::grid_network();
+  model.input.picture.mean = {{103.5f, 116, 123.25f}};
+  model.input.picture.scale = {{0.5f, 0.25f, 2}};
+  model.input.picture.pad_value = {{1, 2, 3}};
   ck_assert(write_dvn(model, path).ok());
   const auto back = read_dvn(path);
   ck_assert_msg(back.ok(), "%s", back.ok() ? "" : back.error().message.c_str());
   ck_assert(model_to_json(back.value()) == model_to_json(model));
+  ck_assert(back.value().input.picture.mean == model.input.picture.mean);
+  ck_assert(back.value().input.picture.scale == model.input.picture.scale);
+  ck_assert(back.value().input.picture.pad_value == model.input.picture.pad_value);
   ck_assert(back.value().weights == model.weights);
   uint64_t weights_offset;
   std::memcpy(&weights_offset, &slurp(path)[32], 8);
@@ -143,6 +149,8 @@ END_TEST
 START_TEST(forged_descriptions_are_refused_by_field) {
   const std::string path = temporary();
   const Model model = test::grid_network();
+  // The last weights would end 16 bytes behind the file's.
+  const uint64_t too_late = model.steps[1].command.runs[0].weight_offset + 16;
   struct Forgery {
     const char* pointer;
     Json value;
@@ -165,6 +173,7 @@ START_TEST(forged_descriptions_are_refused_by_field) {
       {"/input/resize", "magic", "resize"},
       {"/outputs/0/tensor", 77, "tensor that does not exist"},
       {"/outputs", Json::array(), "no output"},
+      {"/labels", {"background", 7}, "must be an array of strings"},
       {"/steps/0/inputs", {99}, "tensor 99"},
       {"/steps/0/inputs", Json::array(), "input"},
       {"/steps/0/device/w", 15, "15"},
@@ -174,6 +183,7 @@ START_TEST(forged_descriptions_are_refused_by_field) {
       {"/steps/0/device/runs/0/conv/kernel", {9, 9}, "kernel"},
       {"/steps/0/device/runs/0/conv/stride", {0, 1}, "stride"},
       {"/steps/0/device/runs/0/conv/weight_offset", 1 << 20, "weights"},
+      {"/steps/1/device/runs/0/conv/weight_offset", too_late, "outside"},
       {"/steps/0/device/runs/0/conv/kind", "", "kind"},
       {"/steps/0/device", 5, "device"},
       {"/steps/0/device/eltwise_add", true, "eltwise"},

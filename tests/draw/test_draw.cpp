@@ -83,6 +83,17 @@ START_TEST(figures_are_drawn_with_their_arrows) {
 }
 END_TEST
 
+// The columns and rows at the frame's edges are drawn on like others.
+START_TEST(a_line_that_leaves_the_frame_reaches_its_edge) {
+  Figure across, down;
+  across.points = {{-50, 30, 1}, {150, 30, 1}};
+  down.points = {{40, -50, 1}, {40, 150, 1}};
+  check_pixels(paint({}, 100, 80, 6, 1, {across, down}), "cross", [](int x, int y) {
+    return of_line(std::min(std::abs(y + 0.5 - 30), std::abs(x + 0.5 - 40)), 3);
+  });
+}
+END_TEST
+
 START_TEST(ways_of_tracks_grow_thicker) {
   Figure figure;
   figure.points = {{10, 30, 1}, {50, 30, 1}, {90, 30, 1}, {130, 30, 1}};
@@ -338,6 +349,32 @@ START_TEST(blurred_samples_change_smoothly) {
 }
 END_TEST
 
+// Where a rectangle lies says nothing of how it is blurred.
+START_TEST(a_blur_is_the_same_wherever_it_is) {
+  constexpr int kSide = 32, kX = 21, kY = 13;
+  std::vector<uint8_t> small(kSide * kSide), large(64 * 64, 7);
+  for (int y = 0; y < kSide; ++y) {
+    for (int x = 0; x < kSide; ++x) {
+      const auto value = static_cast<uint8_t>((x * 37 + y * 101 + x * y * 13) % 256);
+      small[static_cast<size_t>(y * kSide + x)] = value;
+      large[static_cast<size_t>((y + kY) * 64 + x + kX)] = value;
+    }
+  }
+  Samples s;
+  s.data = small.data(), s.stride = s.width = s.height = kSide;
+  obscure(s, {0, 0, kSide, kSide}, 8, 8, Obscure::kBlur);
+  s.data = large.data(), s.stride = s.width = s.height = 64;
+  obscure(s, {kX, kY, kX + kSide, kY + kSide}, 8, 8, Obscure::kBlur);
+  for (int y = 0; y < 64; ++y) {
+    for (int x = 0; x < 64; ++x) {
+      const bool inside = x >= kX && x < kX + kSide && y >= kY && y < kY + kSide;
+      const int wanted = inside ? small[static_cast<size_t>((y - kY) * kSide + x - kX)] : 7;
+      ck_assert_int_eq(large[static_cast<size_t>(y * 64 + x)], wanted);
+    }
+  }
+}
+END_TEST
+
 START_TEST(neighbouring_colors_differ) {
   for (int i = 0; i < 100; ++i) {
     const Color a = color_of(i), b = color_of(i + 1);
@@ -349,10 +386,11 @@ START_TEST(neighbouring_colors_differ) {
 END_TEST
 
 DVNN_TEST_MAIN(draw, boxes_are_four_lines, outlines_are_drawn_instead_of_boxes,
-               figures_are_drawn_with_their_arrows, ways_of_tracks_grow_thicker,
-               hostile_figures_have_limits, points_and_skeletons_are_drawn_where_they_were_seen,
-               many_points_are_drawn_small, masks_tint_their_cells,
-               maps_tint_each_class_and_leave_the_background, scaled_masks_stay_in_their_places,
-               a_mask_beyond_the_frame_is_cut, what_is_not_shown_is_not_drawn,
-               hostile_items_have_limits, obscured_samples_are_averages,
-               blurred_samples_change_smoothly, neighbouring_colors_differ)
+               figures_are_drawn_with_their_arrows, a_line_that_leaves_the_frame_reaches_its_edge,
+               ways_of_tracks_grow_thicker, hostile_figures_have_limits,
+               points_and_skeletons_are_drawn_where_they_were_seen, many_points_are_drawn_small,
+               masks_tint_their_cells, maps_tint_each_class_and_leave_the_background,
+               scaled_masks_stay_in_their_places, a_mask_beyond_the_frame_is_cut,
+               what_is_not_shown_is_not_drawn, hostile_items_have_limits,
+               obscured_samples_are_averages, blurred_samples_change_smoothly,
+               a_blur_is_the_same_wherever_it_is, neighbouring_colors_differ)

@@ -149,6 +149,26 @@ START_TEST(of_two_whole_ones_the_more_confident_one_stays) {
 }
 END_TEST
 
+// Tiles one above the other, whose shared rows none of the boxes ends at.
+START_TEST(a_box_within_a_lower_tile_is_a_whole_one) {
+  const image::Size frame = {100, 200};
+  const std::vector<image::Corners> tiles = {{0, 0, 100, 120}, {0, 80, 100, 200}};
+  Objects left = {found(0, {20, 84, 60, 116}, 0.7f), found(1, {21, 85, 61, 115}, 0.8f)};
+  merge_tiles(tiles, frame, 0.5, &left);
+  ck_assert_uint_eq(left.size(), 1);
+  ck_assert_uint_eq(left[0].region, 1);
+  // The upper one of these ends at its tile's lower edge, the lower one at its tile's upper edge.
+  Objects cut = {found(0, {20, 90, 60, 120}, 0.9f), found(1, {20, 90, 60, 150}, 0.6f)};
+  merge_tiles(tiles, frame, 0.5, &cut);
+  ck_assert_uint_eq(cut.size(), 1);
+  ck_assert_uint_eq(cut[0].region, 1);
+  cut = {found(0, {20, 60, 60, 110}, 0.6f), found(1, {20, 80, 60, 110}, 0.9f)};
+  merge_tiles(tiles, frame, 0.5, &cut);
+  ck_assert_uint_eq(cut.size(), 1);
+  ck_assert_uint_eq(cut[0].region, 0);
+}
+END_TEST
+
 START_TEST(things_apart_of_other_classes_or_of_one_tile_stay) {
   const Objects left =
       merged({found(0, {10, 10, 30, 30}, 0.7f), found(1, {150, 10, 170, 30}, 0.6f),  // apart
@@ -222,7 +242,8 @@ DVNN_TEST_MAIN(regions_tiles, grids_are_read, a_point_is_a_point_in_every_locale
                regions_of_any_kind_are_merged_by_confidence, scales_show_the_whole_so_much_larger,
                tiles_cover_the_whole_and_share_what_they_should,
                a_box_that_a_tiles_edge_cuts_yields_to_the_whole_one,
-               an_edge_of_the_frame_cuts_nothing, of_two_whole_ones_the_more_confident_one_stays,
+               a_box_within_a_lower_tile_is_a_whole_one, an_edge_of_the_frame_cuts_nothing,
+               of_two_whole_ones_the_more_confident_one_stays,
                things_apart_of_other_classes_or_of_one_tile_stay,
                the_threshold_is_of_the_smaller_box,
                what_is_no_detection_and_what_is_of_no_tile_stays, every_thing_is_found_once)

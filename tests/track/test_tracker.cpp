@@ -327,6 +327,31 @@ START_TEST(paths_and_best_views_are_kept_within_bounds) {
   ck_assert_int_le(longest, 3 * 999 * 40 * kMillisecond / static_cast<Time>(Path::kMost));
   ck_assert_int_eq(track.best.time, 700 * 40 * kMillisecond);
   ck_assert_double_eq_tol(track.best.box.x0, 240, 1e-9);
+  ck_assert_float_eq(track.best_confidence, 0.99f);
+}
+END_TEST
+
+// Whom an edge of the frame cuts is seen best before, whichever edge it is.
+START_TEST(a_view_at_the_frames_edge_is_no_best_one) {
+  const double x = 300, y = 200;
+  const struct {
+    double x, y;  // where it ends
+  } ways[] = {{0.5, y}, {x, 0.5}, {kFrame.width - 40.5, y}, {x, kFrame.height - 80.5}};
+  for (const auto& way : ways) {
+    constexpr int kLast = 100;
+    Stream stream(times(0, 200, 1000));
+    for (int i = 0; i <= kLast; ++i) {
+      const double done = static_cast<double>(i) / kLast;
+      stream.see(40 * i, {at(x + done * (way.x - x), y + done * (way.y - y),
+                             i == kLast       ? 0.99f
+                             : i == kLast / 2 ? 0.8f
+                                              : 0.7f)});
+    }
+    const Track* track = stream.tracker.track_of(0);
+    ck_assert_ptr_nonnull(track);
+    ck_assert_int_eq(track->best.time, kLast / 2 * 40 * kMillisecond);
+    ck_assert_float_eq(track->best_confidence, 0.8f);
+  }
 }
 END_TEST
 
@@ -358,4 +383,4 @@ DVNN_TEST_MAIN(track_tracker, tracks_are_confirmed_by_time_at_every_rate,
                smoothed_boxes_do_not_lag, smoothed_boxes_tremble_less,
                who_enters_where_somebody_leaves_is_somebody_else,
                the_same_stream_gives_the_same_names, paths_and_best_views_are_kept_within_bounds,
-               boxes_that_are_none_are_left_alone)
+               a_view_at_the_frames_edge_is_no_best_one, boxes_that_are_none_are_left_alone)

@@ -47,6 +47,36 @@ START_TEST(a_document_has_what_there_is_and_no_more) {
 }
 END_TEST
 
+START_TEST(a_track_is_told_with_its_path_and_its_best_view) {
+  publish::Document document;
+  document.time.utc_ns = 1500000000;
+  document.time.pts = 40;
+  publish::TrackFacts track;
+  track.ended = true;
+  track.track_id = 7;
+  track.class_id = 2;
+  track.label = "car";
+  track.network = "net";
+  track.first = 10;
+  track.last = 30;
+  track.confidence = 0.25;
+  track.box = publish::Box{1, 2, 3, 4.5};
+  track.detections = 5;
+  track.path = {{{1.5, 2}, 10}, {{3, 4}, 30}};
+  track.best_view = {20, 0.75, {5, 6, 7, 8}};
+  document.facts = track;
+  dvnn_assert_text(
+      publish::to_line(document, {"cam", "s", ""}, 1, Json()),
+      "{\"id\":\"s-1\",\"seq\":1,\"session\":\"s\",\"stream\":\"cam\","
+      "\"time\":{\"pts\":40,\"utc\":\"1970-01-01T00:00:01.500000Z\",\"utc_from\":\"clock\"},"
+      "\"track\":{\"best_view\":{\"box\":[5.0,6.0,7.0,8.0],\"confidence\":0.75,\"pts\":20},"
+      "\"box\":[1.0,2.0,3.0,4.5],\"class_id\":2,\"confidence\":0.25,\"detections\":5,"
+      "\"first\":10,\"label\":\"car\",\"last\":30,\"network\":\"net\","
+      "\"path\":[[1.5,2.0,10],[3.0,4.0,30]],\"state\":\"ended\",\"track_id\":7},"
+      "\"type\":\"track\",\"version\":1}");
+}
+END_TEST
+
 START_TEST(no_number_and_no_text_breaks_a_line) {
   publish::Document document;
   publish::FrameFacts frame;
@@ -118,6 +148,7 @@ START_TEST(lines_are_as_json_itself_writes_them) {
     const auto tree = parse_json(line, "the line");
     ck_assert_msg(tree.ok(), "%s", line.c_str());
     const std::string written = tree.value().dump();
+    ck_assert(tree.value()["fields"] == fields);
     dvnn_assert_text(line, written.c_str());
     ck_assert_uint_eq(tree.value()["objects"].size(), frame.objects.size());
   }
@@ -142,5 +173,6 @@ START_TEST(sessions_differ) {
 END_TEST
 
 DVNN_TEST_MAIN(publish_documents, base64_is_that_of_the_rfc, times_are_written_to_the_microsecond,
-               a_document_has_what_there_is_and_no_more, no_number_and_no_text_breaks_a_line,
+               a_document_has_what_there_is_and_no_more,
+               a_track_is_told_with_its_path_and_its_best_view, no_number_and_no_text_breaks_a_line,
                lines_are_as_json_itself_writes_them, fields_are_an_object, sessions_differ)

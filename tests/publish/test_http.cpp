@@ -89,6 +89,30 @@ START_TEST(a_message_that_the_server_calls_bad_is_dropped_alone) {
 }
 END_TEST
 
+// A server that takes what it is sent, and never answers.
+START_TEST(a_server_that_does_not_answer_keeps_nobody_from_stopping) {
+  const int listening = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in place{};
+  place.sin_family = AF_INET;
+  place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ck_assert_int_eq(bind(listening, reinterpret_cast<sockaddr*>(&place), sizeof place), 0);
+  socklen_t size = sizeof place;
+  getsockname(listening, reinterpret_cast<sockaddr*>(&place), &size);
+  ck_assert_int_eq(listen(listening, 1), 0);
+  Publisher publisher(hasty(), quiet);
+  start(&publisher, ntohs(place.sin_port), {{"timeout", "60000"}});
+  publisher.publish({"", "s", "0"});
+  const int taken = accept(listening, nullptr, nullptr);
+  char byte = 0;
+  ck_assert_int_eq(recv(taken, &byte, 1, 0), 1);  // the request is on its way
+  const auto begin = std::chrono::steady_clock::now();
+  publisher.stop();
+  ck_assert(std::chrono::steady_clock::now() - begin < std::chrono::seconds(15));
+  close(taken);
+  close(listening);
+}
+END_TEST
+
 START_TEST(wrong_certificates_are_refused) {
   const Certificates certificates;
   if (!certificates.made()) return;
@@ -111,4 +135,6 @@ START_TEST(wrong_certificates_are_refused) {
 END_TEST
 
 DVNN_TEST_MAIN(publish_http, a_webhook_that_fails_now_and_then_gets_all_in_order,
-               a_message_that_the_server_calls_bad_is_dropped_alone, wrong_certificates_are_refused)
+               a_message_that_the_server_calls_bad_is_dropped_alone,
+               a_server_that_does_not_answer_keeps_nobody_from_stopping,
+               wrong_certificates_are_refused)

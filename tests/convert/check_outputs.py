@@ -5,6 +5,7 @@
 usage: check_outputs.py DVNET MODEL_FOLDER
 """
 import json
+import math
 import os
 import re
 import shutil
@@ -42,6 +43,102 @@ def check_report(path, network):
     assert all(step["why"] for step in steps if step["where"] == "CPU")
 
 
+def sources_of_steps(model):
+    """Which steps wrote what each step reads, by a map of who wrote each four bytes last."""
+    sizes = {"float16": 2, "float32": 4}
+    owners = {}
+
+    def part(tensor):
+        tensor = model["tensors"][tensor]
+        size = math.prod(tensor["shape"])
+        if tensor["layout"] == "whc8" or tensor["layout"] == "hwc8":
+            n, channels, height, width = tensor["shape"]
+            size = n * (channels + 7) // 8 * 8 * height * width if channels > 8 else size
+        begin = tensor["offset"] // 4
+        return tensor["storage"], slice(begin, begin + (size * sizes[tensor["type"]] + 3) // 4)
+
+    memory = {"io": model["io_bytes"], "constant": model["constant_bytes"]}
+    owners = {storage: ["input"] * (size // 4) for storage, size in memory.items()}
+    sources = []
+    for i, step in enumerate(model["steps"]):
+        read = set()
+        for tensor in step["inputs"]:
+            storage, place = part(tensor)
+            read |= set(owners[storage][place])
+        sources.append({source if source == "input" else "s%d" % source for source in read})
+        for tensor in step["outputs"]:
+            storage, place = part(tensor)
+            owners[storage][place] = [i] * (place.stop - place.start)
+    return sources
+
+
+def check_dot(text, model):
+    """Each step is a box, dashed on the CPU, with an arrow from each step whose results it reads."""
+    assert text.startswith("digraph"), text
+    steps = dict(re.findall(r'^  (s\d+) \[label="([^"]*)"', text, re.MULTILINE))
+    dashed = set(re.findall(r"^  (s\d+) \[.*, style=dashed\];$", text, re.MULTILINE))
+    arrows = re.findall(r"^  (\w+) -> (s\d+);$", text, re.MULTILINE)
+    assert len(steps) == len(model["steps"]) and len(set(arrows)) == len(arrows), text
+    sources = sources_of_steps(model)
+    for i, step in enumerate(model["steps"]):
+        name = "s%d" % i
+        assert steps[name].startswith(step["name"] + "\\n"), (name, steps[name])
+        assert (name in dashed) == ("device" not in step), name
+        assert {source for source, to in arrows if to == name} == sources[i], (name, sources[i])
+
+
+def check_ini(dvnet, models, folder):
+    """A model that an INI file names becomes what it does when the command names it."""
+    ini = os.path.join(folder, "codes.ini")
+    with open(ini, "w") as file:
+        file.write("[INPUT]\nname = codes\norigin = CAFFE\ndefinition = %s/codes.prototxt\ndata = %s/codes.caffemodel\n"
+                   "[OUTPUT]\noutput_folder = %s/made\nquantization = 0\ntranspose_weight = 0\n"
+                   "generate_source = 0\n" % (models, models, folder))
+    done = convert(dvnet, ini)
+    assert done.returncode == 0, done.stdout
+    with open(os.path.join(folder, "made", "codes", "codes.dvn"), "rb") as file:
+        made = file.read()
+    plain = os.path.join(folder, "plain.dvn")
+    done = convert(dvnet, os.path.join(models, "codes.prototxt"), os.path.join(models, "codes.caffemodel"),
+                   "-o", plain, "--name", "codes")
+    assert done.returncode == 0, done.stdout
+    with open(plain, "rb") as file:
+        assert file.read() == made, "by the INI file it is another network"
+
+
+def check_order(dvnet, folder):
+    """An input of one channel is gray unless somebody says otherwise."""
+    definition, weights, network = (os.path.join(folder, name) for name in ("one.prototxt", "one.caffemodel", "one.dvn"))
+    with open(definition, "w") as file:
+        file.write('layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 1 dim: 16 dim: 16 } } }\n'
+                   'layer { name: "pool" type: "Pooling" bottom: "data" top: "pool"\n'
+                   "  pooling_param { pool: MAX kernel_size: 2 stride: 2 } }\n")
+    layer = b"\x0a\x04pool\x12\x07Pooling"
+    with open(weights, "wb") as file:
+        file.write(b"\xa2\x06" + bytes([len(layer)]) + layer)
+    done = convert(dvnet, definition, weights, "-o", network)
+    assert done.returncode == 0, done.stdout
+    for option in (["--order", "bgr"], ["--preset", "yolov8"]):
+        done = convert(dvnet, definition, weights, "-o", network, *option)
+        assert done.returncode == 1 and "1 channels, which does not fit" in done.stdout, (option, done.stdout)
+
+
+def check_accuracy(dvnet, model, folder):
+    """Rows of boxes are told as such: their numbers alone do not compare."""
+    picture = os.path.join(folder, "pictures", "one.ppm")
+    os.mkdir(os.path.dirname(picture))
+    with open(picture, "wb") as file:
+        file.write(b"P6 64 48 255\n" + bytes(i * 7919 % 251 for i in range(64 * 48 * 3)))
+    report = os.path.join(folder, "check.json")
+    done = convert(dvnet, *model, "-o", os.path.join(folder, "checked.dvn"), "--check", os.path.dirname(picture),
+                   "--report", report)
+    assert done.returncode == 0, done.stdout
+    with open(report) as file:
+        accuracy = json.load(file)["accuracy"]
+    assert accuracy["pictures"] == 1, accuracy
+    assert accuracy["outputs"] == [{"name": "detections", "compared_as": "boxes"}], accuracy
+
+
 def main():
     dvnet, models = sys.argv[1:]
     model = [os.path.join(models, name) for name in ("codes.prototxt", "codes.caffemodel")]
@@ -52,8 +149,8 @@ def main():
         assert done.returncode == 0, done.stdout
         check_reasons(done.stdout)
         check_report(report, description)
-        with open(dot) as file:
-            assert file.read().startswith("digraph")
+        with open(dot) as file, open(description) as described:
+            check_dot(file.read(), json.load(described))
         assert sorted(os.listdir(os.path.join(folder, "cpp"))) == [
             "my_net_dvinfer.cpp", "my_net_gen.cpp", "my_net_gen.h", "my_net_weights.bin"]
         if shutil.which("dot"):
@@ -62,6 +159,9 @@ def main():
             assert xml.etree.ElementTree.parse(svg).getroot().tag.endswith("svg")
         else:
             print("skipped: no picture without Graphviz' dot")
+        check_ini(dvnet, models, folder)
+        check_order(dvnet, folder)
+        check_accuracy(dvnet, model, folder)
         # What cannot be written is said, by name.
         done = convert(dvnet, *model, "-o", network, "--dot", "/nowhere/net.dot")
         assert done.returncode != 0 and "/nowhere" in done.stdout, done.stdout

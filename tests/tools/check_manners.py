@@ -4,6 +4,7 @@
 
     check_manners.py DVNET NETWORK.dvn
 """
+import json
 import os
 import re
 import subprocess
@@ -65,6 +66,20 @@ def check_help():
     check("4 labels: background, QR code, barcode, marker" in run("inspect", NETWORK).stdout, "inspect names labels")
 
 
+def check_table():
+    """The lines of `inspect` say of each step what its JSON says."""
+    steps = json.loads(run("inspect", "--json", NETWORK).stdout)["steps"]
+    text = run("inspect", NETWORK).stdout
+    rows = [re.fullmatch(r" *(\d+) (device|cpu) +(\S+) .* (\d+) +(\d+)", line) for line in text.splitlines()]
+    rows = [row.groups() for row in rows if row]
+    wanted = [(str(i), "device" if "device" in step else "cpu", step["name"][:28]) for i, step in enumerate(steps)]
+    check([row[:3] for row in rows] == wanted, "inspect lists %s, not %s" % (rows, wanted))
+    check(all(int(row[4]) > 0 for row in rows if row[1] == "device"), "a device's step has no weights: %s" % rows)
+    check(all(row[4] == "0" for row in rows if row[1] == "cpu"), "a CPU's step has weights of the device: %s" % rows)
+    total = re.search(r"^total +([\d.]+) MMAC, weights (\d+) bytes", text, re.MULTILINE)
+    check(abs(float(total.group(1)) - sum(int(row[3]) for row in rows) / 1e6) < 0.051, "the total is %s" % total.group(0))
+
+
 def told_on_terminal(*args):
     """Its status, and stderr on a terminal."""
     return on_terminal([DVNET, *args], only_stderr=True)
@@ -108,6 +123,7 @@ def main():
         os.chdir(folder)
         check_mistakes()
         check_help()
+        check_table()
         check_progress()
         check_plots()
         os.chdir("/")

@@ -25,6 +25,32 @@ def write_npy(path, shape, values):
         file.write(struct.pack('<%df' % len(values), *values))
 
 
+def read_npy(path):
+    with open(path, 'rb') as file:
+        assert file.read(8) == b'\x93NUMPY\x01\x00', path
+        header = file.read(struct.unpack('<H', file.read(2))[0]).decode()
+        assert "'<f4'" in header and "'fortran_order': False" in header, header
+        shape = [int(d) for d in re.search(r"'shape': \(([^)]*)\)", header).group(1).split(',') if d.strip()]
+        values = file.read()
+    return shape, list(struct.unpack('<%df' % (len(values) // 4), values))
+
+
+def check_dump(dvnet, network, path, shape, values, folder):
+    """What was given is in the .input.npy as it came, and in the .tensor.npy as the device has it: in 16 bits."""
+    dumped = os.path.join(folder, 'dumped')
+    os.mkdir(dumped)
+    subprocess.run([dvnet, 'run', network, path, '--json', '--dump', dumped], check=True, stdout=subprocess.PIPE)
+    stem = os.path.join(dumped, os.path.basename(path))
+    given_shape, given = read_npy(stem + '.input.npy')
+    assert given_shape == shape and given == values, 'the input is %s, %s ...' % (given_shape, given[:8])
+    tensor_shape, tensor = read_npy(stem + '.tensor.npy')
+    assert tensor_shape == shape, tensor_shape
+    # Of numbers in 16 bits the last digit is worth less than a thousandth.
+    assert all(abs(a - b) <= abs(b) / 1000 for a, b in zip(tensor, values)), tensor[:8]
+    assert any(name not in (os.path.basename(stem) + '.input.npy', os.path.basename(stem) + '.tensor.npy')
+               for name in os.listdir(dumped)), 'no output was written'
+
+
 def main():
     dvnet, network = sys.argv[1:3]
     with tempfile.TemporaryDirectory() as folder:
@@ -43,6 +69,13 @@ def main():
             assert done.returncode == 0, done.stderr
             told.append(json.loads(done.stdout)['outputs'])
         assert told[0] == told[1] == told[2] == told[3], told
+        write_npy(path, (1, c, h, w), first)
+        check_dump(dvnet, network, path, [1, c, h, w], first, folder)
+        other = os.path.join(folder, 'other.npy')
+        with open(other, 'wb') as file:
+            file.write(b'no array, whatever its name says')
+        refused = run(dvnet, network, other)
+        assert refused.returncode == 1 and 'is no NumPy array' in refused.stderr, refused.stderr
         write_npy(path, (1, c, h, w), last)
         other = json.loads(run(dvnet, network, path).stdout)['outputs']
         assert other != told[0], 'the order of the numbers does not matter to this network'

@@ -7,11 +7,14 @@
 Where there is no Chromium only the page's text is looked at.
 """
 import json
+import math
 import os
 import re
+import struct
 import subprocess
 import sys
 import tempfile
+import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "pipelines"))
 import chromium
@@ -26,13 +29,20 @@ def check_text(text, model):
     data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL).group(1))
     assert data["name"] == model["name"], data["name"]
     assert [step["name"] for step in data["steps"]] == [step["name"] for step in model["steps"]]
-    for step in data["steps"]:
-        assert all(-1 <= k < len(data["steps"]) for k in step["from"]), step
+    for i, step in enumerate(data["steps"]):
+        # What a step reads was there before.
+        assert all(-1 <= k < i for k in step["from"]) and bool(step["from"]) == bool(step["inputs"]), step
         assert step["where"] in ("device", "CPU", "once"), step
         assert step["where"] != "CPU" or step["why"], "it is not said why %s is on the CPU" % step["name"]
-        if step.get("weights"):
-            assert step["weights"]["least"] <= step["weights"]["most"], step
+        weights = step.get("weights")
+        if weights:
+            # Nothing that was trained has weights of one sign only.
+            assert weights["least"] < 0 < weights["most"], step
+            assert 0 < weights["rms"] <= max(-weights["least"], weights["most"]), step
+    assert data["macs"] == sum(step["macs"] for step in data["steps"]) > 1e8, data["macs"]
+    assert not [warning for warning in data["warnings"] if "zero" in warning["text"]], data["warnings"]
     check_memory(data)
+    check_lives(data, model)
     return data
 
 
@@ -47,6 +57,65 @@ def check_memory(data):
             together = max(a["born"], b["born"]) < min(a["dies"], b["dies"])
             apart = a["offset"] >= b["offset"] + b["bytes"] or b["offset"] >= a["offset"] + a["bytes"]
             assert not together or apart, (a, b)
+
+
+def check_lives(data, model):
+    """A block lives until the last step that reads it, and to the end where it is, or lies in, an output."""
+    sizes = {"float16": 2, "float32": 4}
+    results = []
+    for output in model["outputs"]:
+        tensor = model["tensors"][output["tensor"]]
+        if tensor["storage"] == "io":
+            results.append((tensor["offset"], tensor["offset"] + math.prod(tensor["shape"]) * sizes[tensor["type"]]))
+    end = len(data["steps"])
+    for block in data["memory"]:
+        readers = [i for i, step in enumerate(data["steps"]) if block["born"] in step["from"]]
+        last = max([block["born"], *readers])
+        is_result = any(block["offset"] < b and a < block["offset"] + block["bytes"] for a, b in results)
+        # Of a block that an output takes the place of later, only the output lives on.
+        wanted = (last, end) if is_result else (last,)
+        assert block["dies"] in wanted, (block, last, end)
+
+
+def without_weights(path, to):
+    """The same network file, of weights that are all zero."""
+    with open(path, "rb") as file:
+        data = bytearray(file.read())
+    begin, size = struct.unpack_from("<QQ", data, 32)
+    data[begin:begin + size] = bytes(size)
+    struct.pack_into("<I", data, 52, zlib.crc32(data[begin:begin + size]))
+    struct.pack_into("<I", data, 60, zlib.crc32(data[:60]))
+    with open(to, "wb") as file:
+        file.write(data)
+
+
+def data_of_page(network, page):
+    subprocess.check_call([DVNET, "inspect", "--html", page, network], stdout=subprocess.DEVNULL)
+    with open(page) as file:
+        return json.loads(re.search(r'id="data">(.*?)</script>', file.read(), re.DOTALL).group(1))
+
+
+def check_zeros(folder):
+    """A step whose weights are all zero is warned of by its name."""
+    network = os.path.join(folder, "zeros.dvn")
+    without_weights(NETWORK, network)
+    data = data_of_page(network, os.path.join(folder, "zeros.html"))
+    steps = [step["name"] for step in data["steps"] if step.get("weights")]
+    warned = [re.fullmatch(r"All weights of '(.*)' are zero\.", warning["text"]) for warning in data["warnings"]]
+    assert steps and [name.group(1) for name in warned if name] == steps, data["warnings"]
+
+
+def check_neighbours(folder, models):
+    """Outputs that end where another block begins: the default network's model without its last layer."""
+    model, network = os.path.join(folder, "cut.prototxt"), os.path.join(folder, "cut.dvn")
+    with open(os.path.join(models, "codes.prototxt")) as file:
+        text = file.read()
+    with open(model, "w") as file:
+        file.write(text[:text.rindex("layer {")])
+    subprocess.check_call([DVNET, "convert", model, os.path.join(models, "codes.caffemodel"), "-o", network],
+                          stdout=subprocess.DEVNULL)
+    described = json.loads(subprocess.check_output([DVNET, "inspect", "--json", network]))
+    check_lives(data_of_page(network, os.path.join(folder, "cut.html")), described)
 
 
 def check_choice(browser, data):
@@ -150,6 +219,9 @@ def main():
         subprocess.check_call([DVNET, "inspect", "--html", page, "--measure", "--device", "soft", NETWORK],
                               stdout=subprocess.DEVNULL)
         data = check_text(open(page).read(), model)
+        check_zeros(folder)
+        check_neighbours(folder, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "pipelines",
+                                              "codes"))
         measured = [step["measured_us"] for step in data["steps"]]
         assert len(measured) == len(data["steps"]) and sum(measured) > 0, measured
         path = chromium.find()

@@ -134,6 +134,30 @@ START_TEST(a_slot_returns_to_the_pool_when_the_last_view_is_freed) {
 }
 END_TEST
 
+// What is held is the slot itself, as long as there are more.
+START_TEST(outputs_are_no_copies_while_slots_are_plenty) {
+  GstHarness* h =
+      chain("dvconvert ! dvinfer name=infer network=" + network_path(), video_caps("RGB", 64, 64));
+  GstElement* infer = gst_bin_get_by_name(GST_BIN(h->element), "infer");
+  const auto count = [infer](const char* what) {
+    GstStructure* stats = nullptr;
+    g_object_get(infer, "stats", &stats, nullptr);
+    guint value = 0;
+    ck_assert(gst_structure_get_uint(stats, what, &value));
+    gst_structure_free(stats);
+    return value;
+  };
+  for (int i = 0; i < 3; ++i) {
+    GstBuffer* held = gst_harness_push_and_pull(h, red_square("RGB", 64, 64, 0, 0));
+    ck_assert_uint_eq(count("slots-free"), count("slots") - 1);
+    gst_buffer_unref(held);
+    ck_assert_uint_eq(count("slots-free"), count("slots"));
+  }
+  gst_object_unref(infer);
+  gst_harness_teardown(h);
+}
+END_TEST
+
 START_TEST(a_frame_without_a_tensor_is_converted_by_dvinfer) {
   GstHarness* h =
       chain("dvinfer network=" + network_path() + " ! dvdecode", video_caps("NV12", 128, 96));
@@ -262,6 +286,7 @@ int main() {
        a_cropped_frame_is_looked_at_where_it_is_shown, the_frame_passes_uncopied,
        tensors_leave_with_their_consumer, many_frames_keep_their_order_and_their_boxes,
        a_slot_returns_to_the_pool_when_the_last_view_is_freed,
+       outputs_are_no_copies_while_slots_are_plenty,
        a_frame_without_a_tensor_is_converted_by_dvinfer, a_copied_frame_is_not_run_on_a_used_tensor,
        caps_may_change_in_mid_stream, a_flush_empties_and_the_stream_goes_on,
        eos_comes_after_the_last_frame, late_frames_pass_without_inference,

@@ -2,7 +2,10 @@
 // Messages of the elements: statistics, objects, QoS.
 #include <set>
 
+#include "decode_harness.h"
 #include "fault_plan.h"
+#include "gst/dvnn/gstdvtensormeta.h"
+#include "output_rows.h"
 #include "watched_suite.h"
 
 using namespace dvnn::test;
@@ -192,6 +195,38 @@ START_TEST(messages_tell_the_objects_and_times_of_each_frame) {
 }
 END_TEST
 
+START_TEST(messages_tell_the_points_of_an_object) {
+  constexpr int kSide = 64;
+  DecodeHarness decode;
+  gst_harness_set_src_caps_str(decode.get(), video_caps("RGB", kSide, kSide).c_str());
+  gst_util_set_object_arg(G_OBJECT(decode->element), "post-messages", "true");
+  GstDvNetworkInfo* network = gst_dv_network_info_new(
+      "points", "keypoints", R"({"unit": "pixels", "image": [64, 64], "point_size": 2})", nullptr);
+  GstBuffer* frame = gst_buffer_new_allocate(nullptr, kSide * kSide * 3, nullptr);
+  GST_BUFFER_PTS(frame) = 0;
+  GstDvTensorMeta* outputs = gst_buffer_add_dv_tensor_meta(frame, 1);
+  outputs->network = network;
+  outputs->input_width = outputs->input_height = kSide;
+  const float places[] = {8, 4, 32, 48.5f, 63, 0};
+  set_floats(&outputs->tensors[0], "p", {1, std::size(places)}, places);
+  gst_buffer_unref(gst_harness_push_and_pull(decode.get(), frame));
+  GstMessage* message = gst_bus_pop_filtered(decode.bus(), GST_MESSAGE_ELEMENT);
+  ck_assert_ptr_nonnull(message);
+  const GValue* list = gst_structure_get_value(gst_message_get_structure(message), "objects");
+  ck_assert_uint_eq(gst_value_list_get_size(list), 1);
+  const GstStructure* object = gst_value_get_structure(gst_value_list_get_value(list, 0));
+  // x, y and confidence of each.
+  const GValue* points = gst_structure_get_value(object, "points");
+  ck_assert(points && GST_VALUE_HOLDS_ARRAY(points));
+  ck_assert_uint_eq(gst_value_array_get_size(points), 9);
+  for (guint i = 0; i < 9; ++i) {
+    const double wanted = i % 3 < 2 ? static_cast<double>(places[i / 3 * 2 + i % 3]) : 1;
+    ck_assert_double_eq_tol(g_value_get_double(gst_value_array_get_value(points, i)), wanted, 1e-4);
+  }
+  gst_message_unref(message);
+}
+END_TEST
+
 START_TEST(empty_frames_are_told_of_if_asked) {
   for (bool empty : {false, true}) {
     Pipeline pipeline(
@@ -277,7 +312,7 @@ int main() {
       "messages",
       {statistics_count_every_frame, statistics_know_a_slow_device,
        statistics_are_posted_every_so_often, statistics_can_be_read_in_every_state,
-       messages_tell_the_objects_and_times_of_each_frame, empty_frames_are_told_of_if_asked,
-       late_frames_are_told_of_as_qos, a_throttled_sink_does_not_make_frames_late,
-       ids_are_unique_where_two_dvdecodes_write});
+       messages_tell_the_objects_and_times_of_each_frame, messages_tell_the_points_of_an_object,
+       empty_frames_are_told_of_if_asked, late_frames_are_told_of_as_qos,
+       a_throttled_sink_does_not_make_frames_late, ids_are_unique_where_two_dvdecodes_write});
 }

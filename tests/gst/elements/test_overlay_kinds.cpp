@@ -242,8 +242,10 @@ START_TEST(many_obscured_objects_are_all_obscured) {
   for (int i = 0; i < 3000; ++i) add_object(frame, "thing", 1, 1, 3, 3);
   for (int i = 0; i < 3000; ++i) add_object(frame, "face", 4, 4, 12, 12);
   add_object(frame, "face", 60, 60, 90, 90);
+  add_object(frame, "face", 60, 20, 90, 50);
   const std::vector<guint8> after = overlay.draw(frame);
   ck_assert_int_gt(changes(before, after, 60, 60, 90, 90), 800);
+  ck_assert_int_gt(changes(before, after, 60, 20, 90, 50), 800);
 }
 END_TEST
 

@@ -54,6 +54,7 @@ class PublishHarness {
   PublishHarness(const PublishHarness&) = delete;
   PublishHarness& operator=(const PublishHarness&) = delete;
   std::string file() const { return folder_ + "/out"; }
+  GstHarness* get() const { return harness_; }
 
   std::string folder() const { return folder_; }
   size_t warnings() const { return warnings_of(bus_); }
@@ -143,6 +144,19 @@ START_TEST(a_frame_becomes_a_document) {
   ck_assert(all[0]["frame"]["width"] == kWidth);
   ck_assert(all[1]["time"]["pts"] == kFrame);
   ck_assert(all[1]["objects"].empty());
+}
+END_TEST
+
+// Who else holds a frame has it unchanged, and nobody pays for a copy.
+START_TEST(a_frame_that_others_hold_passes_as_it_is) {
+  PublishHarness harness("");
+  GstBuffer* frame = PublishHarness::frame(0);
+  add_person(frame, 50);
+  gst_buffer_ref(frame);
+  GstBuffer* out = gst_harness_push_and_pull(harness.get(), frame);
+  ck_assert_ptr_eq(out, frame);
+  gst_buffer_unref(out);
+  gst_buffer_unref(frame);
 }
 END_TEST
 
@@ -407,8 +421,8 @@ END_TEST
 int main() {
   return run_gst_suite(
       "publish",
-      {a_frame_becomes_a_document, each_event_is_published_once_also_the_last,
-       times_are_the_cameras_where_frames_have_them,
+      {a_frame_becomes_a_document, a_frame_that_others_hold_passes_as_it_is,
+       each_event_is_published_once_also_the_last, times_are_the_cameras_where_frames_have_them,
        events_between_frames_have_times_between_theirs,
        a_cropped_frame_has_the_size_of_all_its_pixels, pictures_of_frames_are_of_that_frame,
        pictures_may_be_files, a_track_ends_with_its_best_view, frames_keep_to_interval_and_change,

@@ -169,6 +169,9 @@ START_TEST(copies_have_everything_and_change_alone) {
   ck_assert(!gst_dv_object_set_mask(own, 0, 0, 1, 1, 1, 1, nullptr));
   check_everything(object_on(frame));
   ck_assert_uint_eq(gst_dv_object_get_n_points(own), 3);
+  gdouble age = 0;
+  ck_assert_uint_eq(gst_dv_object_get_n_numbers(own), 2);
+  ck_assert(gst_dv_object_find_number(own, "age", &age) && age == 34.5);
   ck_assert_ptr_null(gst_dv_object_get_text(own));
   ck_assert_ptr_null(gst_dv_object_get_mask_cells(own));
   GstDvObject* kept = gst_dv_object_copy(object_on(frame));

@@ -3,6 +3,8 @@
 #include <gst/video/video.h>
 
 #include "gst/dvnn/gstdvobjectsmeta.h"
+#include "gst/dvnn/gstdvtensormeta.h"
+#include "output_rows.h"
 #include "streams.h"
 #include "watched_suite.h"
 
@@ -94,7 +96,48 @@ START_TEST(objects_that_were_not_shown_stay) {
 }
 END_TEST
 
+// Results of an earlier frame are of where the object was. They leave with the others.
+START_TEST(late_results_take_no_place_and_stay_on_no_frame) {
+  constexpr guint kSide = 64;
+  static const gchar* const labels[] = {"background", "better", nullptr};
+  GstDvNetworkInfo* network = gst_dv_network_info_new("second", "detection-output", "{}", labels);
+  GstHarness* h = chain("dvdecode refine=true", video_caps("RGB", kSide, kSide));
+  GstBuffer* frame = gst_buffer_new_allocate(nullptr, kSide * kSide * 3, nullptr);
+  GST_BUFFER_PTS(frame) = 0;
+  GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);
+  gst_dv_objects_meta_add_pass(meta, "first", GST_DV_PASS_INFERRED);
+  gst_dv_objects_meta_add_pass(meta, "second", GST_DV_PASS_INFERRED);
+  guint64 ids[2];
+  for (int i = 0; i < 2; ++i) {
+    GstDvObject* object =
+        gst_dv_objects_meta_add_object(meta, GST_DV_OBJECT_DETECTION, 1, "first", 0.9f);
+    gst_dv_object_set_box(object, 32 * i, 0, 32 * i + 30, 30);
+    object->network = 0;
+    ids[i] = object->id;
+  }
+  for (int i = 0; i < 2; ++i) {
+    const float x = 0.5f * static_cast<float>(i);
+    GstDvTensorMeta* outputs =
+        add_output_rows(frame, network, kSide, {{0, 1, 0.8f, x, 0.25f, x + 0.25f, 0.5f}});
+    outputs->region_kind = GST_DV_REGION_OBJECT;
+    outputs->object = ids[i];
+    outputs->predicted = i == 1;
+  }
+  GstBuffer* out = gst_harness_push_and_pull(h, frame);
+  const std::vector<Found> found = detections(out);
+  ck_assert_uint_eq(labelled(found, "better").size(), 1);
+  ck_assert_double_eq_tol(labelled(found, "better")[0].x0, 0, 1e-6);
+  ck_assert_uint_eq(labelled(found, "first").size(), 1);
+  ck_assert_double_eq_tol(labelled(found, "first")[0].x0, 32, 1e-6);
+  ck_assert_ptr_null(gst_buffer_get_dv_tensor_meta(out));
+  gst_buffer_unref(out);
+  gst_dv_network_info_unref(network);
+  gst_harness_teardown(h);
+}
+END_TEST
+
 int main() {
-  return run_watched_suite(
-      "refine", {refined_boxes_take_the_objects_places, objects_that_were_not_shown_stay});
+  return run_watched_suite("refine",
+                           {refined_boxes_take_the_objects_places, objects_that_were_not_shown_stay,
+                            late_results_take_no_place_and_stay_on_no_frame});
 }

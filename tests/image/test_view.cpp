@@ -144,7 +144,27 @@ START_TEST(a_turned_frame_is_looked_at_the_other_way) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(view, the_way_back_undoes_the_way_there,
+START_TEST(pads_of_a_colour_are_as_the_network_has_its_channels) {
+  View view;
+  view.pad_color = 0x102030;
+  dvnn::InputSpec input;
+  input.pad_value = {{1, 2, 3}};
+  auto pads = [&](dvnn::ChannelOrder order) {
+    input.order = order;
+    return view.apply(input).pad_value;
+  };
+  using Pads = std::array<uint8_t, 3>;
+  ck_assert(pads(dvnn::ChannelOrder::kRgb) == (Pads{{16, 32, 48}}));
+  ck_assert(pads(dvnn::ChannelOrder::kBgr) == (Pads{{48, 32, 16}}));
+  // 0.299 * 16 + 0.587 * 32 + 0.114 * 48 = 29.04
+  ck_assert_uint_eq(pads(dvnn::ChannelOrder::kGray)[0], 29);
+  view.pad_color.reset();
+  ck_assert(pads(dvnn::ChannelOrder::kGray) == input.pad_value);
+}
+END_TEST
+
+DVNN_TEST_MAIN(view, pads_of_a_colour_are_as_the_network_has_its_channels,
+               the_way_back_undoes_the_way_there,
                a_changed_frame_leads_to_the_same_place_in_the_tensor, corners_stay_in_order,
                orientations_and_flips_are_each_others_names, a_view_follows_scaling_and_cropping,
                all_of_a_frame_stays_all_of_it, what_is_beyond_a_frame_stays_beyond_it,

@@ -21,4 +21,18 @@ START_TEST(borders_are_made_of_what_is_inside) {
 }
 END_TEST
 
-DVNN_TESTS(border, borders_are_made_of_what_is_inside)
+START_TEST(every_axis_has_a_border) {
+  // The first axis, too, and an axis between others, from whose far end it takes.
+  const Tensor in = {plain({2, 2, 2}), {1, 2, 3, 4, 5, 6, 7, 8}};
+  auto grow = [&](const char* mode) {
+    return run("Border",
+               {{"before", {1, 0, 0}}, {"after", {0, 1, 0}}, {"mode", mode}, {"value", 9}}, {in},
+               {3, 3, 2});
+  };
+  expect(grow("constant"), {9, 9, 9, 9, 9, 9, 1, 2, 3, 4, 9, 9, 5, 6, 7, 8, 9, 9});
+  expect(grow("reflect"), {5, 6, 7, 8, 5, 6, 1, 2, 3, 4, 1, 2, 5, 6, 7, 8, 5, 6});
+  expect(grow("wrap"), {5, 6, 7, 8, 5, 6, 1, 2, 3, 4, 1, 2, 5, 6, 7, 8, 5, 6});
+}
+END_TEST
+
+DVNN_TESTS(border, borders_are_made_of_what_is_inside, every_axis_has_a_border)

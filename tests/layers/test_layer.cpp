@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers that do not fit their tensors or parameters.
 #include "layer_run.h"
+#include "layers/cost.h"
+#include "layers/workspace.h"
 
 using namespace dvnn;
 using namespace dvnn::layers;
@@ -45,4 +47,43 @@ START_TEST(layers_that_do_not_fit_are_refused) {
 }
 END_TEST
 
-DVNN_TESTS(layer, layers_that_do_not_fit_are_refused)
+START_TEST(a_workspace_grows_once) {
+  // What the first run asks for piece by piece is one block from then on, whatever the run.
+  Workspace workspace;
+  const Workspace::Loan loan(&workspace);
+  const float* places[3];
+  for (const float*& place : places) {
+    const Workspace::Run run;
+    place = Workspace::current().floats(100);
+    const float* const second = Workspace::current().floats(200);
+    ck_assert(second >= place + 100 || second + 200 <= place);
+  }
+  ck_assert_ptr_eq(places[2], places[1]);
+}
+END_TEST
+
+START_TEST(costs_count_what_is_multiplied) {
+  auto work = [](const char* type, const json& params, const std::vector<TensorDesc>& inputs,
+                 const TensorDesc& output) {
+    auto parsed = parse_layer(type, params);
+    ck_assert_msg(parsed.ok(), "%s", parsed.ok() ? "" : parsed.error().message.c_str());
+    return cost_of(parsed.value(), inputs, {&output, 1}).work;
+  };
+  // Each bound is the products, or the elements of all windows; nothing takes twice that and a look
+  // at each tensor.
+  const uint64_t products = 30 * 40 * 50;
+  const uint64_t matmul =
+      work("MatMul", json::object(), {plain({30, 40}), plain({40, 50})}, plain({30, 50}));
+  ck_assert_uint_ge(matmul, products);
+  ck_assert_uint_le(matmul, 2 * products + 30 * 40 + 40 * 50 + 30 * 50);
+  const uint64_t windows = 7 * 7 * 3 * 20 * 20;
+  const uint64_t pooling = work(
+      "Pooling", {{"method", "max"}, {"kernel_w", 7}, {"kernel_h", 7}, {"pad_w", 3}, {"pad_h", 3}},
+      {plain({1, 3, 20, 20})}, plain({1, 3, 20, 20}));
+  ck_assert_uint_ge(pooling, windows);
+  ck_assert_uint_le(pooling, 2 * windows);
+}
+END_TEST
+
+DVNN_TESTS(layer, layers_that_do_not_fit_are_refused, a_workspace_grows_once,
+           costs_count_what_is_multiplied)

@@ -21,6 +21,24 @@ START_TEST(arrays_are_resampled_along_their_axes) {
 }
 END_TEST
 
+START_TEST(crops_are_resampled_by_their_corners) {
+  const Tensor in = {plain({1, 1, 1, 5}), {0, 10, 20, 30, 40}};
+  auto crop = [&](double from, double to, int count) {
+    const json params = {{"mode", "linear"},
+                         {"coordinates", "crop_and_resize"},
+                         {"extrapolation", 7},
+                         {"roi", {0, 0, 0, from, 1, 1, 1, to}},
+                         {"sizes", {1, 1, 1, count}}};
+    return run("Resize", params, {in}, {1, 1, 1, count});
+  };
+  // From 1 to 3 of the places 0 to 4, both ends included; one place alone is their middle.
+  expect(crop(0.25, 0.75, 3), {10, 20, 30});
+  expect(crop(0.25, 0.75, 5), {10, 15, 20, 25, 30});
+  expect(crop(0.25, 1, 1), {25});
+  expect(crop(-0.25, 0.75, 3), {7, 10, 30});
+}
+END_TEST
+
 // The sums of arrays of any rank, of a picture with an axis more.
 static std::vector<float> as_array(json params, const std::vector<float>& values, const Shape& from,
                                    const Shape& to) {
@@ -90,6 +108,6 @@ START_TEST(pictures_of_very_many_channels_are_resampled_like_arrays) {
 }
 END_TEST
 
-DVNN_TESTS(resize, arrays_are_resampled_along_their_axes,
+DVNN_TESTS(resize, arrays_are_resampled_along_their_axes, crops_are_resampled_by_their_corners,
            pictures_in_any_layout_are_resampled_like_arrays,
            pictures_of_very_many_channels_are_resampled_like_arrays)

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "check_main.h"
 #include "objects/skeletons.h"
+
+#include <utility>
+#include <vector>
+
+#include "check_main.h"
 
 using dvnn::objects::find_skeleton;
 using dvnn::objects::Skeleton;
@@ -20,6 +24,31 @@ START_TEST(edges_and_names_are_of_points_that_the_set_has) {
 }
 END_TEST
 
+// A face's lines are its contours: none of them forks, and rings are closed.
+START_TEST(contours_of_faces_do_not_fork) {
+  // How many lines have ends: in 68 points jaw, brows, the ridge of the nose and its wings; brows
+  // of 98 and 106 points are rings; 468 have two lines for each brow. Lips and eyes are rings in
+  // all.
+  const std::pair<const char*, int> kOpen[] = {
+      {"face-68", 5}, {"face-98", 3}, {"face-106", 3}, {"face-468", 4}};
+  for (const auto& [name, open] : kOpen) {
+    const Skeleton* set = find_skeleton(name);
+    ck_assert_ptr_nonnull(set);
+    std::vector<int> lines(set->count, 0);
+    for (const auto& edge : set->edges) {
+      ++lines[static_cast<size_t>(edge.from)];
+      ++lines[static_cast<size_t>(edge.to)];
+    }
+    int ends = 0;
+    for (int count : lines) {
+      ck_assert_int_le(count, 2);
+      ends += count == 1;
+    }
+    ck_assert_msg(ends == 2 * open, "%s: %d ends", name, ends);
+  }
+}
+END_TEST
+
 START_TEST(points_have_names_where_the_set_names_them) {
   const Skeleton* coco = find_skeleton("coco-17");
   dvnn_assert_text(dvnn::objects::point_name(coco, 9), "left wrist");
@@ -32,4 +61,4 @@ START_TEST(points_have_names_where_the_set_names_them) {
 END_TEST
 
 DVNN_TEST_MAIN(skeletons, edges_and_names_are_of_points_that_the_set_has,
-               points_have_names_where_the_set_names_them)
+               contours_of_faces_do_not_fork, points_have_names_where_the_set_names_them)

@@ -46,7 +46,6 @@ def check_report(path, network):
 def sources_of_steps(model):
     """Which steps wrote what each step reads, by a map of who wrote each four bytes last."""
     sizes = {"float16": 2, "float32": 4}
-    owners = {}
 
     def part(tensor):
         tensor = model["tensors"][tensor]
@@ -108,9 +107,11 @@ def check_ini(dvnet, models, folder):
 
 def check_order(dvnet, folder):
     """An input of one channel is gray unless somebody says otherwise."""
-    definition, weights, network = (os.path.join(folder, name) for name in ("one.prototxt", "one.caffemodel", "one.dvn"))
+    names = ("one.prototxt", "one.caffemodel", "one.dvn")
+    definition, weights, network = (os.path.join(folder, name) for name in names)
     with open(definition, "w") as file:
-        file.write('layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 1 dim: 16 dim: 16 } } }\n'
+        file.write('layer { name: "data" type: "Input" top: "data"\n'
+                   "  input_param { shape { dim: 1 dim: 1 dim: 16 dim: 16 } } }\n"
                    'layer { name: "pool" type: "Pooling" bottom: "data" top: "pool"\n'
                    "  pooling_param { pool: MAX kernel_size: 2 stride: 2 } }\n")
     layer = b"\x0a\x04pool\x12\x07Pooling"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `dvnet bench` prints fits together: ratios are quotients, parts are no more than the whole, and counts add up. How
-fast the machine is does not matter here.
+"""What `dvnet bench` prints fits together: ratios are quotients, parts are no more than the whole, and counts add up.
+How fast the machine is does not matter here.
 
     check_figures.py DVNET NETWORK MODEL_FOLDER [pipeline]
 """
@@ -50,7 +50,8 @@ def check_convert():
 
 
 def check_network():
-    names = [step["name"] for step in json.loads(subprocess.check_output([DVNET, "inspect", "--json", NETWORK]))["steps"]]
+    model = json.loads(subprocess.check_output([DVNET, "inspect", "--json", NETWORK]))
+    names = [step["name"] for step in model["steps"]]
     # Of a single run the median is the run itself, so its parts are no more than it.
     run = json.loads(bench("network", NETWORK, "-n", "1", "--layers", "--json"))
     assert run["iterations"] == 1 and run["threads"] == 1, run

@@ -413,6 +413,15 @@ START_TEST(drafts_that_are_too_many_or_too_large_are_dropped_and_counted) {
 }
 END_TEST
 
+START_TEST(nothing_waits_before_it_begins) {
+  const Publisher publisher(hasty(), quiet);
+  const auto stats = publisher.stats();
+  ck_assert_uint_eq(stats.published + stats.delivered + stats.dropped + stats.losses, 0);
+  ck_assert_uint_eq(stats.waiting(), 0);
+  ck_assert(!stats.connected);
+}
+END_TEST
+
 START_TEST(a_flush_can_be_ended_early) {
   Broker broker;
   broker.away = true;
@@ -437,4 +446,4 @@ DVNN_TEST_MAIN(publish_publisher, nothing_is_lost_or_overtaken_when_brokers_die,
                without_a_spool_the_oldest_are_dropped_counted_and_told, publishing_never_waits,
                drafts_are_written_by_the_publishers_thread,
                drafts_that_are_too_many_or_too_large_are_dropped_and_counted,
-               a_flush_can_be_ended_early)
+               nothing_waits_before_it_begins, a_flush_can_be_ended_early)

@@ -146,6 +146,31 @@ START_TEST(damage_is_noticed_and_later_segments_are_read) {
 }
 END_TEST
 
+START_TEST(what_damage_costs_while_it_is_open_is_counted) {
+  TemporaryFolder folder;
+  const auto spool = opened(folder, 1 << 20, 200);
+  append(spool.get(), 0, 20);
+  {
+    std::fstream file(segments(folder)[1], std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(30);
+    file.put('!');
+  }
+  uint64_t count = 0;
+  int last = -1;
+  while (const auto entry = spool->read()) {
+    const int number = std::atoi(entry->message.body.c_str());
+    ck_assert_int_gt(number, last);
+    last = number;
+    ++count;
+    spool->acknowledge(entry->place);
+  }
+  ck_assert_int_eq(last, 19);
+  ck_assert_uint_lt(count, 20);
+  ck_assert_uint_eq(count + spool->take_dropped(), 20);
+  ck_assert_uint_eq(spool->messages(), 0);
+}
+END_TEST
+
 START_TEST(a_place_within_a_message_costs_none) {
   TemporaryFolder folder;
   {
@@ -234,7 +259,8 @@ DVNN_TEST_MAIN(publish_spool, messages_come_in_their_order_and_whole,
                what_is_not_acknowledged_survives_a_restart,
                a_rewind_reads_what_was_not_acknowledged_again,
                every_torn_end_costs_one_message_at_most,
-               damage_is_noticed_and_later_segments_are_read, a_place_within_a_message_costs_none,
+               damage_is_noticed_and_later_segments_are_read,
+               what_damage_costs_while_it_is_open_is_counted, a_place_within_a_message_costs_none,
                the_bound_drops_the_oldest_and_counts_them,
                dropped_messages_on_their_way_count_only_if_they_come_back,
                numbers_of_segments_are_not_given_twice, a_spool_belongs_to_one,

@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 DVNET, BUILD = sys.argv[1:]
+MODELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "pipelines", "codes")
 FAULTY_VENDOR = os.path.join(BUILD, "tests", "faults", "vendor")
 
 
@@ -62,6 +63,7 @@ def good_state():
     report.has("ok", "processor", "frames are converted with ")
     report.has("ok", "device", "libdmpdv-soft.so: ")
     report.has("ok", "network", "'codes'")
+    assert not [f for f in report.of_level("warning") if f["topic"] == "network"], report.text
     report.has("ok", "pipeline", "runs")
     times = [re.search(r"takes ([0-9.]+) ms", f["says"]) for f in report.findings if f["topic"] == "inference"]
     assert times and times[-1] and 0 < float(times[-1].group(1)) < 60000, report.text
@@ -115,6 +117,28 @@ def network_is_missing(folder):
     report.has("failure", "pipeline", nowhere)
     report = Report(None, "--network", nowhere)
     report.has("failure", "network", nowhere, "--network")
+
+
+def network_names_no_decoder(folder):
+    """The default network's model without its last layer, which finds nothing."""
+    model, network = os.path.join(folder, "cut.prototxt"), os.path.join(folder, "cut.dvn")
+    with open(os.path.join(MODELS, "codes.prototxt")) as file:
+        text = file.read()
+    with open(model, "w") as file:
+        file.write(text[:text.rindex("layer {")])
+    subprocess.run([DVNET, "convert", model, os.path.join(MODELS, "codes.caffemodel"), "-o", network], check=True,
+                   stdout=subprocess.DEVNULL)
+    report = Report(None, "--network", network)
+    report.has("warning", "network", "it names no decoder", "--decoder")
+
+
+def software_device_is_missing(folder):
+    nowhere = os.path.join(folder, "libdmpdv-soft.so")
+    report = Report({"DVNN_SOFT_DEVICE": nowhere})
+    report.has("warning", "device", "the software device is not there: ", "DVNN_SOFT_DEVICE")
+    assert any(nowhere in f["says"] for f in report.of_level("warning")), report.text
+    report.has("failure", "inference", nowhere)
+    assert not report.can_run, report.text
 
 
 def vendors_library_does_not_work(folder):
@@ -178,6 +202,8 @@ def main():
         plugin_cannot_be_loaded(folder)
         gstreamer_is_missing(folder)
         network_is_missing(folder)
+        network_names_no_decoder(folder)
+        software_device_is_missing(folder)
         vendors_library_does_not_work(folder)
     vendors_library_crashes_or_hangs()
     vendors_library_works()

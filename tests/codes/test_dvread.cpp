@@ -98,6 +98,37 @@ START_TEST(a_track_is_read_again_after_refresh) {
 }
 END_TEST
 
+START_TEST(messages_tell_what_was_read) {
+  for (const bool wanted : {true, false}) {
+    Reader reader(wanted ? "dvread post-messages=true" : "dvread", "GRAY8");
+    GstBus* bus = gst_bus_new();
+    gst_element_set_bus(reader.harness->element, bus);
+    for (int i = 0; i < 2; ++i) gst_buffer_unref(reader.show(&kAddressCode, 7));
+    for (guint64 i = 0; i < (wanted ? 2 : 0); ++i) {
+      GstMessage* message = gst_bus_pop_filtered(bus, GST_MESSAGE_ELEMENT);
+      ck_assert_ptr_nonnull(message);
+      const GstStructure* fields = gst_message_get_structure(message);
+      ck_assert(gst_structure_has_name(fields, "dvnn-objects"));
+      guint64 time = 0, track = 0;
+      ck_assert(gst_structure_get_uint64(fields, "timestamp", &time));
+      ck_assert_uint_eq(time, i * 40 * GST_MSECOND);
+      const GValue* list = gst_structure_get_value(fields, "objects");
+      ck_assert_uint_eq(gst_value_list_get_size(list), 1);
+      const GstStructure* object = gst_value_get_structure(gst_value_list_get_value(list, 0));
+      ck_assert_str_eq(gst_structure_get_string(object, "label"), "QR code");
+      ck_assert_str_eq(gst_structure_get_string(object, "text"), "https://dvnn.example/7");
+      ck_assert_str_eq(gst_structure_get_string(object, "text-format"), "QR-Code");
+      ck_assert(gst_structure_get_uint64(object, "track-id", &track));
+      ck_assert_uint_eq(track, 7);
+      gst_message_unref(message);
+    }
+    ck_assert_ptr_null(gst_bus_pop_filtered(bus, GST_MESSAGE_ELEMENT));
+    gst_element_set_bus(reader.harness->element, nullptr);
+    gst_object_unref(bus);
+  }
+}
+END_TEST
+
 START_TEST(so_many_objects_are_read_in_a_second) {
   Reader reader("dvread max-rate=2", "GRAY8");
   // A second's at once, and then none until time has passed.
@@ -163,6 +194,6 @@ int main() {
 #ifdef DVNN_HAVE_MARKERS
                         markers_get_their_numbers_and_corners, families_of_markers_are_chosen,
 #endif
-                        a_track_is_read_again_after_refresh, so_many_objects_are_read_in_a_second,
-                        so_many_objects_of_a_frame_are_read});
+                        a_track_is_read_again_after_refresh, messages_tell_what_was_read,
+                        so_many_objects_are_read_in_a_second, so_many_objects_of_a_frame_are_read});
 }

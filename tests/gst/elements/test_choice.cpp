@@ -26,6 +26,7 @@ class Line {
   void set(const char* property, const char* value) {
     gst_util_set_object_arg(G_OBJECT(decode_->element), property, value);
   }
+  GstHarness* get() const { return decode_.get(); }
   // Names of what is attached of three objects: of confidences 0.3, 0.5, 0.8, and of 8, 16, 32
   // pixels.
   std::set<std::string> attached() {
@@ -77,6 +78,11 @@ void add_two_boxes(GstBuffer* frame, GstDvNetworkInfo* network) {
 
 using Names = std::set<std::string>;
 
+guint count_objects(GstBuffer* frame) {
+  GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
+  return meta ? gst_dv_objects_meta_get_n_objects(meta) : 0;
+}
+
 std::string in_words(const Names& names) {
   std::string words;
   for (const std::string& name : names) words += "[" + name + "]";
@@ -100,6 +106,7 @@ START_TEST(objects_are_chosen_while_playing) {
                {"min-size", "0.3", "0", {"car"}},  // of 64 rows: 19.2 pixels
                {"max-size", "16", "0", {"cat", "dog: large"}},
                {"max-size", "0.2", "0", {"cat"}},
+               {"max-size", "33", "0", all},  // wherever it lies
                {"max-detections", "1", "200", {"car"}}};
   Line line;
   line.set("threshold", "0.25");
@@ -184,8 +191,25 @@ START_TEST(labels_come_from_a_file) {
 }
 END_TEST
 
+// Sizes are told in shares of the frame's height, and things may be wider.
+START_TEST(no_object_is_too_large_unless_somebody_says_so) {
+  Line line;
+  gst_harness_set_src_caps_str(line.get(), video_caps("RGB", 2 * kSize, kSize).c_str());
+  for (const bool bounded : {false, true}) {
+    if (bounded) line.set("max-size", "1");
+    GstBuffer* frame = gst_buffer_new_allocate(nullptr, 2 * kSize * kSize * 3, nullptr);
+    GST_BUFFER_PTS(frame) = 0;
+    add_output_rows(frame, network(), kSize, {{0, 1, 0.9f, 0, 0.25f, 2, 0.75f}});
+    GstBuffer* out = gst_harness_push_and_pull(line.get(), frame);
+    ck_assert_uint_eq(count_objects(out), bounded ? 0 : 1);
+    gst_buffer_unref(out);
+  }
+}
+END_TEST
+
 int main() {
   return run_gst_suite(
-      "choice", {objects_are_chosen_while_playing, thresholds_that_cannot_be_read_are_refused,
-                 suppression_can_be_overridden, labels_come_from_a_file});
+      "choice", {objects_are_chosen_while_playing, no_object_is_too_large_unless_somebody_says_so,
+                 thresholds_that_cannot_be_read_are_refused, suppression_can_be_overridden,
+                 labels_come_from_a_file});
 }

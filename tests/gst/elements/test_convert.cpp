@@ -241,6 +241,38 @@ START_TEST(wrong_streams_are_refused_by_name) {
 }
 END_TEST
 
+// Applications look at the domain: a stream of another kind is the source's concern, settings that
+// cannot be are the user's.
+START_TEST(errors_say_whether_the_stream_or_a_setting_is_wrong) {
+  const struct {
+    std::string line;
+    GQuark domain;
+    gint code;
+  } cases[] = {
+      {"dvconvert" + tensors("5:8:8:1", "uint8"), GST_STREAM_ERROR, GST_STREAM_ERROR_WRONG_TYPE},
+      {"dvconvert backend=device" + tensors("3:8:8:1", "uint8"), GST_RESOURCE_ERROR,
+       GST_RESOURCE_ERROR_SETTINGS}};
+  for (const auto& c : cases) {
+    GstHarness* h = gst_harness_new_parse(c.line.c_str());
+    GstBus* bus = gst_bus_new();
+    gst_element_set_bus(h->element, bus);
+    gst_harness_set_src_caps_str(h, video_caps("RGB", 64, 64).c_str());
+    gst_harness_push(h, noise("RGB", 64, 64));
+    GstMessage* message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
+    ck_assert_msg(message, "%s", c.line.c_str());
+    GError* error = nullptr;
+    gst_message_parse_error(message, &error, nullptr);
+    ck_assert_msg(g_error_matches(error, c.domain, c.code), "%s: %s %d", c.line.c_str(),
+                  g_quark_to_string(error->domain), error->code);
+    g_error_free(error);
+    gst_message_unref(message);
+    gst_element_set_bus(h->element, nullptr);
+    gst_object_unref(bus);
+    gst_harness_teardown(h);
+  }
+}
+END_TEST
+
 START_TEST(frames_that_are_too_short_are_refused) {
   const std::string caps = video_caps("NV12", 64, 64);
   const gsize offsets[] = {0, 64 * 64};
@@ -291,6 +323,6 @@ int main() {
        the_device_takes_pixels_where_the_result_is_the_same,
        a_stream_has_the_converters_bytes_in_every_layout, a_dlhdl_stream_is_the_processors_buffer,
        streams_of_tensors_give_the_outputs_of_frames, a_stream_keeps_times,
-       wrong_streams_are_refused_by_name, frames_that_are_too_short_are_refused,
-       interlaced_frames_are_seen_as_they_are_woven});
+       wrong_streams_are_refused_by_name, errors_say_whether_the_stream_or_a_setting_is_wrong,
+       frames_that_are_too_short_are_refused, interlaced_frames_are_seen_as_they_are_woven});
 }

@@ -396,6 +396,23 @@ START_TEST(pictures_are_those_of_the_object) {
 }
 END_TEST
 
+START_TEST(what_lies_beside_the_frame_is_on_no_picture) {
+  // Ten columns wide, and seen as far as the frame goes.
+  const struct {
+    double middle;
+    int columns;
+  } cases[] = {{2, 7}, {kWidth - 1, 6}, {100, 10}};
+  for (const auto& c : cases) {
+    PublishHarness harness("mode=events snapshot=object", kLine);
+    harness.push(0, c.middle);
+    const auto all = harness.documents();
+    ck_assert(all[0]["event"]["kind"] == "enter");
+    ck_assert_int_eq(all[0]["picture"]["width"].get<int>(), c.columns);
+    ck_assert_int_eq(all[0]["picture"]["height"].get<int>(), 40);
+  }
+}
+END_TEST
+
 START_TEST(without_a_place_to_publish_to_it_does_not_start) {
   for (const char* settings : {"", "url=mqtt://localhost options=\"qos=7\""}) {
     GstElement* element = gst_parse_launch((std::string("dvpublish ") + settings).c_str(), nullptr);
@@ -426,5 +443,6 @@ int main() {
        events_between_frames_have_times_between_theirs,
        a_cropped_frame_has_the_size_of_all_its_pixels, pictures_of_frames_are_of_that_frame,
        pictures_may_be_files, a_track_ends_with_its_best_view, frames_keep_to_interval_and_change,
-       pictures_are_those_of_the_object, without_a_place_to_publish_to_it_does_not_start});
+       pictures_are_those_of_the_object, what_lies_beside_the_frame_is_on_no_picture,
+       without_a_place_to_publish_to_it_does_not_start});
 }

@@ -301,6 +301,18 @@ START_TEST(outputs_leave_with_the_types_that_downstream_takes) {
   ck_assert(filtered("types=(string)float32.float32") == want);
   ck_assert(filtered("types=(string)float16.float16") == float16(values));
   ck_assert(filtered("dimensions=(string)4:4:4.2:4:4") == want);
+  // Branches behind a tee share a buffer's memory, so nobody may write it in place.
+  for (const char* types : {"float32.float32", "float16.float16"}) {
+    GstHarness* h = gst_harness_new_parse(
+        (infer() + " ! capsfilter caps=\"other/tensors,types=(string)" + types + "\"").c_str());
+    gst_harness_set_src_caps_str(h, in.c_str());
+    GstBuffer* out = gst_harness_push_and_pull(h, buffer_of({pixels()}));
+    for (guint i = 0; i < gst_buffer_n_memory(out); ++i) {
+      ck_assert(GST_MEMORY_IS_READONLY(gst_buffer_peek_memory(out, i)));
+    }
+    gst_buffer_unref(out);
+    gst_harness_teardown(h);
+  }
   // Each tensor behind its header: dimensions without trailing ones, the rest zeros.
   const std::ptrdiff_t loc = 4 * 4 * 4 * 4;
   Bytes headed = flexible(kTypeFloat32, {4, 4, 4}, Bytes(want.begin(), want.begin() + loc));

@@ -49,6 +49,36 @@ START_TEST(one_at_a_time_and_nobody_starves) {
 }
 END_TEST
 
+// Nearly the same priority, and nearly the same time: whose runs are short has many of them. How
+// long a sleep really takes does not matter, as they differ by forty times.
+START_TEST(shares_are_of_the_time_and_not_of_the_turns) {
+  struct Element {
+    unsigned priority;
+    milliseconds run;
+    std::atomic<int> runs{0};
+  } quick{10, milliseconds(1)}, slow{11, milliseconds(40)};
+  Element* const elements[] = {&quick, &slow};
+  DeviceTurns turns;
+  for (Element* element : elements) turns.take("device", element, element->priority, kForever);
+  constexpr int kRuns = 12;
+  std::vector<std::thread> threads;
+  // Some of each, so that there is always one of either that waits.
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&, element = elements[i % 2]] {
+      while (slow.runs < kRuns) {
+        const auto turn = turns.take("device", element, element->priority, kForever);
+        std::this_thread::sleep_for(element->run);
+        ++element->runs;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  ck_assert_msg(quick.runs > 4 * slow.runs, "%d quick ones, %d slow ones", quick.runs.load(),
+                slow.runs.load());
+  for (Element* element : elements) turns.leave(element);
+}
+END_TEST
+
 START_TEST(equals_do_not_wait_for_one_another) {
   DeviceTurns turns;
   const int one = 0, other = 0;
@@ -72,5 +102,6 @@ START_TEST(a_device_that_holds_one_run_does_not_hold_all) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(device_turns, one_at_a_time_and_nobody_starves, equals_do_not_wait_for_one_another,
+DVNN_TEST_MAIN(device_turns, one_at_a_time_and_nobody_starves,
+               shares_are_of_the_time_and_not_of_the_turns, equals_do_not_wait_for_one_another,
                a_device_that_holds_one_run_does_not_hold_all)

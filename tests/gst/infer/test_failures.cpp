@@ -149,6 +149,23 @@ START_TEST(a_run_that_fails_is_an_error_that_names_the_device) {
 }
 END_TEST
 
+START_TEST(memory_that_cannot_change_hands_is_an_error) {
+  for (const char* call : {"to_device", "to_cpu"}) {
+    FaultPlan faults("");
+    Pipeline pipeline(painted_source(20) + "dvconvert ! " +
+                      infer(Looks::kRed, FaultPlan::device()) + kSink);
+    demand(&pipeline, pipeline.set_state(GST_STATE_PAUSED));
+    faults.set(std::string(call) + ":*:fail");
+    const bool ended = pipeline.play_to_end();
+    const std::string problem = pipeline.problem();
+    pipeline.stop();
+    ck_assert_msg(!ended, "%s: nobody has noticed", call);
+    ck_assert_msg(problem.find("fails as planned") != std::string::npos, "%s: %s", call,
+                  problem.c_str());
+  }
+}
+END_TEST
+
 // All weights of one layer are the largest number of 16 bits, so that sums of two exceed it.
 START_TEST(results_that_are_not_finite_are_told_once) {
   dvnn::network::Model model = grid_network();
@@ -370,7 +387,8 @@ int main() {
        frames_that_cannot_be_converted_are_dropped_if_asked,
        frames_that_cannot_be_converted_are_an_error_otherwise, runs_that_fail_are_handled_as_asked,
        a_run_that_fails_is_an_error_that_names_the_device,
-       results_that_are_not_finite_are_told_once, the_watchdog_ends_a_run_that_never_does,
+       memory_that_cannot_change_hands_is_an_error, results_that_are_not_finite_are_told_once,
+       the_watchdog_ends_a_run_that_never_does,
        every_failing_call_at_the_start_is_an_error_and_leaves_nothing_behind,
        another_network_takes_over_while_playing, a_network_that_does_not_load_leaves_the_old_one,
        networks_may_change_many_times_under_load,

@@ -206,6 +206,32 @@ START_TEST(frames_that_are_done_make_room_while_they_wait_for_a_sink) {
 }
 END_TEST
 
+START_TEST(a_frame_that_waits_goes_on_once_there_may_be_more) {
+  InferQueue::Limits limits;
+  limits.frames = 2;
+  Bench bench(limits);
+  for (guint64 i = 0; i < 2; ++i) {
+    ck_assert_int_eq(bench.queue.push_frame(frame(i, false)), GST_FLOW_OK);
+  }
+  std::atomic<bool> pushed{false};
+  std::thread source([&] {
+    bench.queue.push_frame(frame(2, false));
+    pushed = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  ck_assert(!pushed);
+  bench.queue.set_frame_limit(3);
+  // Else it waits for ever.
+  for (int i = 0; i < 2000 && !pushed; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  const bool went_on = pushed;
+  if (!went_on) bench.queue.start_flush();
+  source.join();
+  ck_assert(went_on);
+}
+END_TEST
+
 START_TEST(a_run_that_takes_too_long_is_given_up) {
   std::atomic<bool> go{false};
   Bench bench({}, [&](InferItem*, size_t) {
@@ -295,7 +321,7 @@ DVNN_TESTS(infer_queue, frames_leave_in_the_order_in_which_they_came,
            not_linked_ends_with_reconfigure, an_end_of_stream_that_cannot_arrive_is_reported,
            flushing_frees_both_sides, frames_that_pass_do_not_wait_for_room_for_an_inference,
            frames_that_are_done_make_room_while_they_wait_for_a_sink,
-           a_run_that_takes_too_long_is_given_up,
+           a_frame_that_waits_goes_on_once_there_may_be_more, a_run_that_takes_too_long_is_given_up,
            a_run_of_a_frame_that_was_flushed_holds_up_nobody_for_longer_than_the_watchdog,
            a_flush_leaves_what_says_which_stream_it_is,
            an_eos_behind_an_error_that_was_told_is_lost_without_a_word)

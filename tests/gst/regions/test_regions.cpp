@@ -103,8 +103,14 @@ struct Outputs {
   guint regions = 0;  // as the pass says
 };
 
-Outputs outputs_of(const std::string& description, const std::string& caps, GstBuffer* frame) {
+// `orientation`: what the stream's tag says, or null.
+Outputs outputs_of(const std::string& description, const std::string& caps, GstBuffer* frame,
+                   const char* orientation = nullptr) {
   GstHarness* h = chain(description, caps);
+  if (orientation) {
+    gst_harness_push_event(
+        h, gst_event_new_tag(gst_tag_list_new(GST_TAG_IMAGE_ORIENTATION, orientation, nullptr)));
+  }
   GstBuffer* out = gst_harness_push_and_pull(h, frame);
   ck_assert_msg(out, "%s", description.c_str());
   Outputs outputs;
@@ -280,6 +286,22 @@ START_TEST(regions_follow_a_frame_that_is_scaled) {
 }
 END_TEST
 
+// What the list's areas show is turned as the stream's tag says.
+START_TEST(regions_of_a_list_are_seen_upright) {
+  const auto seen = [](const char* direction, const char* tag) {
+    return outputs_of("dvconvert video-direction=" + std::string(direction) + " " +
+                          list_of(kThree) + " ! " + upper(),
+                      video_caps("RGB", 128, 64), grid_frame(128, 64, 3), tag);
+  };
+  const Outputs turned = seen("90r", nullptr), upright = seen("identity", nullptr);
+  ck_assert_uint_eq(turned.bytes.size(), kThree.size());
+  ck_assert(turned.bytes != upright.bytes);
+  const Outputs tagged = seen("auto", "rotate-90"), untagged = seen("auto", nullptr);
+  ck_assert(tagged.bytes == turned.bytes);
+  ck_assert(untagged.bytes == upright.bytes);
+}
+END_TEST
+
 START_TEST(the_frame_passes_untouched) {
   GstHarness* h = chain("dvconvert " + list_of(any_rects(40, 5)) + " ! " + upper() + " ! dvdecode",
                         video_caps("RGB", 128, 64));
@@ -389,7 +411,8 @@ int main() {
        more_regions_than_slots_are_run_as_slots_come_free,
        frames_that_downstream_keeps_do_not_stop_regions, a_frame_of_no_regions_passes_as_seen,
        regions_of_interest_of_others_are_looked_at, objects_say_in_which_region_they_were_seen,
-       regions_follow_a_frame_that_is_scaled, the_frame_passes_untouched, tiles_come_in_turn,
-       what_tiles_share_is_found_once, streams_of_tensors_have_one_region,
-       a_list_that_is_wrong_is_refused, flushes_and_new_caps_find_regions_in_flight});
+       regions_follow_a_frame_that_is_scaled, regions_of_a_list_are_seen_upright,
+       the_frame_passes_untouched, tiles_come_in_turn, what_tiles_share_is_found_once,
+       streams_of_tensors_have_one_region, a_list_that_is_wrong_is_refused,
+       flushes_and_new_caps_find_regions_in_flight});
 }

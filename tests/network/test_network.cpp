@@ -230,7 +230,30 @@ START_TEST(what_is_not_finite_is_told_by_who_knows_where) {
 }
 END_TEST
 
+// Where it begins is known of a later run only if each run's input is kept; it is told once.
+START_TEST(later_runs_say_where_if_each_keeps_its_input) {
+  const std::shared_ptr<Network> network = grid();
+  for (const auto keeps : {FiniteWatch::Keeps::kFirst, FiniteWatch::Keeps::kEvery}) {
+    FiniteWatch watch(keeps);
+    ToldSlot good(network, true), bad(network, false);
+    for (int i = 0; i < 3; ++i) {
+      std::string nothing;
+      ck_assert(watch.run(&good, nullptr, &nothing).ok());
+      dvnn_assert_text(nothing, "");
+    }
+    std::string why, again;
+    ck_assert(watch.run(&bad, nullptr, &why).ok());
+    ck_assert(why.find("not finite") == 0);
+    const bool says_where = why.find("first at layer 'where'") != std::string::npos;
+    ck_assert(says_where == (keeps == FiniteWatch::Keeps::kEvery));
+    ck_assert(watch.run(&bad, nullptr, &again).ok());
+    dvnn_assert_text(again, "");
+  }
+}
+END_TEST
+
 DVNN_TEST_MAIN(network, the_output_follows_the_input, pixels_give_the_outputs_of_their_tensor,
                networks_say_when_they_take_no_pixels, slots_run_side_by_side,
                users_of_one_file_share_a_network, the_device_is_chosen_or_its_absence_explained,
-               a_step_that_a_layer_refuses_is_named, what_is_not_finite_is_told_by_who_knows_where)
+               a_step_that_a_layer_refuses_is_named, what_is_not_finite_is_told_by_who_knows_where,
+               later_runs_say_where_if_each_keeps_its_input)

@@ -325,6 +325,29 @@ START_TEST(the_last_will_of_who_was_killed_says_offline) {
 }
 END_TEST
 
+// The broker keeps the state for whoever comes later; with status=no there is none.
+START_TEST(who_subscribes_later_is_told_the_state) {
+  if (!there_is_a_broker()) return;
+  for (const bool told : {true, false}) {
+    Broker broker;
+    broker.start();
+    Publisher publisher(hasty(), [](publish::Notice, const std::string&) {});
+    start(&publisher, broker.url(), {{"status", told ? "yes" : "no"}});
+    say(&publisher, 0);
+    ck_assert(publisher.flush(milliseconds(10000)));
+    Subscriber subscriber(broker.port(), "t/#", 1);
+    // Behind a message that is sent now, none of before is to be expected.
+    for (int i = 0; i < 1000 && subscriber.arrivals.next() == 0; ++i) {
+      say(&publisher, 0);
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+    const auto statuses = subscriber.statuses();
+    ck_assert_uint_eq(statuses.size(), told ? 1 : 0);
+    if (told) ck_assert_ptr_nonnull(std::strstr(statuses[0].c_str(), "\"state\":\"online\""));
+  }
+}
+END_TEST
+
 START_TEST(a_refusal_says_why) {
   if (!there_is_a_broker()) return;
   TemporaryFolder folder;
@@ -348,4 +371,5 @@ END_TEST
 DVNN_TEST_MAIN(publish_mqtt, each_version_and_quality_of_service_delivers_in_order,
                a_broker_that_ends_under_load_loses_nothing,
                a_broker_that_is_killed_under_load_loses_nothing, wrong_certificates_are_refused,
-               the_last_will_of_who_was_killed_says_offline, a_refusal_says_why)
+               the_last_will_of_who_was_killed_says_offline, who_subscribes_later_is_told_the_state,
+               a_refusal_says_why)

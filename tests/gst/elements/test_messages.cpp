@@ -110,6 +110,27 @@ START_TEST(statistics_know_a_slow_device) {
 }
 END_TEST
 
+// A region that waits for a slot is one wait, however long it is.
+START_TEST(statistics_count_a_wait_once) {
+  constexpr int kRegions = 10;
+  std::string list = "[[0,0,1,1]";
+  for (int i = 1; i < kRegions; ++i) list += ",[0,0,1,1]";
+  FaultPlan faults("");
+  Pipeline pipeline(painted_source(1) + "dvconvert regions=list region-list=\"" + list + "]\" ! " +
+                    infer(Looks::kRed, "name=infer max-in-flight=1 " + FaultPlan::device()) +
+                    " ! dvdecode" + kSink);
+  demand(&pipeline, pipeline.set_state(GST_STATE_READY));
+  faults.set("exec:*:delay=350");
+  demand(&pipeline, pipeline.play_to_end());
+  GstStructure* stats = stats_of(&pipeline);
+  demand(&pipeline, pipeline.stop());
+  const guint64 waits = number_in(stats, "waits");
+  gst_structure_free(stats);
+  ck_assert_uint_gt(waits, 0);
+  ck_assert_uint_le(waits, kRegions);
+}
+END_TEST
+
 START_TEST(statistics_are_posted_every_so_often) {
   Pipeline pipeline(painted_source(60, "is-live=true") + "dvconvert ! " +
                     infer(Looks::kRed, "name=infer stats-interval=200") + " ! dvdecode" + kSink);
@@ -310,7 +331,7 @@ END_TEST
 int main() {
   return run_watched_suite(
       "messages",
-      {statistics_count_every_frame, statistics_know_a_slow_device,
+      {statistics_count_every_frame, statistics_know_a_slow_device, statistics_count_a_wait_once,
        statistics_are_posted_every_so_often, statistics_can_be_read_in_every_state,
        messages_tell_the_objects_and_times_of_each_frame, messages_tell_the_points_of_an_object,
        empty_frames_are_told_of_if_asked, late_frames_are_told_of_as_qos,

@@ -170,6 +170,37 @@ START_TEST(colors_are_those_of_classes_or_tracks) {
 }
 END_TEST
 
+// Two objects that differ in one thing look different where that is written, and only there.
+START_TEST(what_an_object_is_called_is_written_as_asked_for) {
+  const auto drawn = [](const std::string& properties, const char* label, float confidence,
+                        guint64 track) {
+    Overlay overlay(properties);
+    GstBuffer* frame = overlay.noise();
+    GstDvObject* object = add_object(frame, label, 10, 40, 60, 90);
+    object->confidence = confidence;
+    object->track_id = track;
+    return overlay.draw(frame);
+  };
+  for (const char* shown : {"labels", "confidence", "tracks"}) {
+    std::string properties = "color-by=class";
+    for (const char* part : {"labels", "confidence", "tracks"}) {
+      properties += std::string(" ") + part + (part == shown ? "=true" : "=false");
+    }
+    const auto one = drawn(properties, "cat", 0.75f, 7);
+    ck_assert(drawn(properties, "cat", 0.75f, 7) == one);
+    const std::vector<guint8> others[] = {drawn(properties, "dog", 0.75f, 7),
+                                          drawn(properties, "cat", 0.25f, 7),
+                                          drawn(properties, "cat", 0.75f, 8)};
+    const char* const differing[] = {"labels", "confidence", "tracks"};
+    for (size_t i = 0; i < 3; ++i) {
+      ck_assert_msg((others[i] != one) == (std::string(differing[i]) == shown), "%s: %s",
+                    properties.c_str(), differing[i]);
+      ck_assert_int_eq(changes(one, others[i], 0, 45, kSize, kSize), 0);  // the box
+    }
+  }
+}
+END_TEST
+
 // The frame's planes one by one, against what the labels ask for.
 START_TEST(obscured_objects_cannot_be_recognised_in_any_format) {
   for (const char* format : {"RGB",  "BGR",  "RGBx", "BGRx",  "xRGB",      "xBGR",     "RGBA",
@@ -327,6 +358,7 @@ int main() {
       "overlay_kinds",
       {details_of_objects_are_drawn_and_nothing_else, what_is_said_of_a_place_is_written_below_it,
        objects_are_shown_and_hidden_by_label, colors_are_those_of_classes_or_tracks,
+       what_an_object_is_called_is_written_as_asked_for,
        obscured_objects_cannot_be_recognised_in_any_format, many_obscured_objects_are_all_obscured,
        the_last_objects_stay_obscured_on_passed_frames, downstream_draws_where_it_can});
 }

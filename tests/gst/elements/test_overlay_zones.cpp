@@ -248,6 +248,25 @@ START_TEST(two_tracks_have_two_trails) {
 }
 END_TEST
 
+// By class they are of one colour, by track of two.
+START_TEST(trails_have_the_colors_of_their_objects) {
+  for (const bool by_track : {false, true}) {
+    Scene scene(std::string("dvoverlay trails=1000 color-by=") + (by_track ? "track " : "class ") +
+                kPlain);
+    scene.see(0, 7, 20, 20);
+    scene.see(1, 8, 20, 60);
+    scene.see(2, 7, 60, 20);
+    const Gray picture = scene.see(3, 8, 60, 60);
+    const auto color = [&](int x, int y) {
+      return &picture.rgb[static_cast<size_t>((y * kWidth + x) * 3)];
+    };
+    ck_assert_int_gt(picture.contrast(40, 20), 15);
+    ck_assert_int_gt(picture.contrast(40, 60), 15);
+    ck_assert_int_eq(std::equal(color(40, 20), color(40, 20) + 3, color(40, 60)), !by_track);
+  }
+}
+END_TEST
+
 int main() {
   return run_gst_suite(
       "overlay_zones",
@@ -256,5 +275,5 @@ int main() {
        shapes_are_not_drawn_if_not_asked_for, shapes_of_several_elements_are_all_drawn,
        shapes_that_change_are_drawn_as_they_are_now, counts_are_written_at_their_shapes,
        trails_are_the_last_of_a_track, there_are_no_trails_if_not_asked_for, a_jump_ends_trails,
-       two_tracks_have_two_trails});
+       two_tracks_have_two_trails, trails_have_the_colors_of_their_objects});
 }

@@ -329,19 +329,24 @@ END_TEST
 START_TEST(who_subscribes_later_is_told_the_state) {
   if (!there_is_a_broker()) return;
   for (const bool told : {true, false}) {
-    Broker broker;
-    broker.start();
-    Publisher publisher(hasty(), [](publish::Notice, const std::string&) {});
-    start(&publisher, broker.url(), {{"status", told ? "yes" : "no"}});
-    say(&publisher, 0);
-    ck_assert(publisher.flush(milliseconds(10000)));
-    Subscriber subscriber(broker.port(), "t/#", 1);
-    // Behind a message that is sent now, none of before is to be expected.
-    for (int i = 0; i < 1000 && subscriber.arrivals.next() == 0; ++i) {
+    bool delivered = false;
+    std::vector<std::string> statuses;
+    {
+      Broker broker;
+      broker.start();
+      Publisher publisher(hasty(), [](publish::Notice, const std::string&) {});
+      start(&publisher, broker.url(), {{"status", told ? "yes" : "no"}});
       say(&publisher, 0);
-      std::this_thread::sleep_for(milliseconds(10));
+      delivered = publisher.flush(milliseconds(10000));
+      Subscriber subscriber(broker.port(), "t/#", 1);
+      // Behind a message that is sent now, none of before is to be expected.
+      for (int i = 0; i < 1000 && subscriber.arrivals.next() == 0; ++i) {
+        say(&publisher, 0);
+        std::this_thread::sleep_for(milliseconds(10));
+      }
+      statuses = subscriber.statuses();
     }
-    const auto statuses = subscriber.statuses();
+    ck_assert(delivered);
     ck_assert_uint_eq(statuses.size(), told ? 1 : 0);
     if (told) ck_assert_ptr_nonnull(std::strstr(statuses[0].c_str(), "\"state\":\"online\""));
   }

@@ -261,6 +261,19 @@ START_TEST(a_device_that_is_slow_to_load_is_waited_for) {
 }
 END_TEST
 
+// A slot that comes back is taken again: no frame costs memory of its own.
+START_TEST(memory_of_the_device_is_made_once) {
+  constexpr int kMany = 80;
+  FaultPlan faults("");
+  Pipeline pipeline(painted_source(kMany) + "dvconvert ! " +
+                    infer(Looks::kRed, FaultPlan::device()) + kSink);
+  demand(&pipeline, pipeline.play_to_end());
+  demand(&pipeline, pipeline.stop());
+  ck_assert_int_gt(faults.count("alloc"), 0);
+  ck_assert_int_lt(faults.count("alloc"), kMany / 2);
+}
+END_TEST
+
 // --- networks that change ----------------------------------------------------------------------
 
 namespace {
@@ -402,7 +415,8 @@ int main() {
        memory_that_cannot_change_hands_is_an_error, results_that_are_not_finite_are_told_once,
        the_watchdog_ends_a_run_that_never_does,
        every_failing_call_at_the_start_is_an_error_and_leaves_nothing_behind,
-       a_device_that_is_slow_to_load_is_waited_for, another_network_takes_over_while_playing,
-       a_network_that_does_not_load_leaves_the_old_one, networks_may_change_many_times_under_load,
+       a_device_that_is_slow_to_load_is_waited_for, memory_of_the_device_is_made_once,
+       another_network_takes_over_while_playing, a_network_that_does_not_load_leaves_the_old_one,
+       networks_may_change_many_times_under_load,
        a_network_that_changes_while_paused_or_at_the_end_does_no_harm});
 }

@@ -193,6 +193,60 @@ START_TEST(old_spellings_and_unknown_fields_are_read) {
 }
 END_TEST
 
+START_TEST(layers_of_training_alone_are_left_out) {
+  // The layer doubles what it gets; without it, the ReLU is all.
+  auto steps = [](const char* rules) {
+    const std::string twice = layer("c", "Convolution", "data", "data",
+                                    std::string("convolution_param { num_output: 3 kernel_size: 1 "
+                                                "bias_term: false } ") +
+                                        rules);
+    const auto model = ModelFiles(network_text(3, 8, 8, twice + layer("a", "AbsVal", "data", "a")),
+                                  Weights().blob("c", 9).net())
+                           .convert();
+    ck_assert_msg(model.ok(), "%s: %s", rules, model.ok() ? "" : model.error().message.c_str());
+    return model.value().steps.size();
+  };
+  const size_t all = steps(""), some = steps("phase: TRAIN");
+  ck_assert_uint_gt(all, some);
+  for (const char* left_out : {"include { phase: TRAIN }", "exclude { phase: TEST }", "exclude { }",
+                               "exclude { phase: TRAIN } exclude { phase: TEST }"}) {
+    ck_assert_msg(steps(left_out) == some, "%s", left_out);
+  }
+  for (const char* stays :
+       {"phase: TEST", "include { phase: TEST }", "include { }", "exclude { phase: TRAIN }",
+        "include { phase: TRAIN } include { phase: TEST }"}) {
+    ck_assert_msg(steps(stays) == all, "%s", stays);
+  }
+}
+END_TEST
+
+START_TEST(shapes_take_what_is_left) {
+  auto made = [](const std::string& dims) {
+    return ModelFiles(network_text(3, 4, 8,
+                                   layer("a", "AbsVal", "data", "a") +
+                                       layer("r", "Reshape", "a", "r",
+                                             "reshape_param { shape { " + dims + "} }")),
+                      Weights().net())
+        .convert();
+  };
+  const std::pair<const char*, Shape> good[] = {{"dim: 0 dim: -1 ", {1, 96}},
+                                                {"dim: 0 dim: 0 dim: -1 ", {1, 3, 32}},
+                                                {"dim: 1 dim: -1 dim: 4 dim: 3 ", {1, 8, 4, 3}},
+                                                {"dim: 1 dim: 12 dim: 8 ", {1, 12, 8}}};
+  for (const auto& [dims, want] : good) {
+    const auto model = made(dims);
+    ck_assert_msg(model.ok(), "%s: %s", dims, model.ok() ? "" : model.error().message.c_str());
+    const auto output = static_cast<size_t>(model.value().outputs[0].tensor);
+    ck_assert_msg(model.value().tensors[output].desc.shape == want, "%s", dims);
+  }
+  for (const char* bad : {"dim: 1 dim: -1 dim: 7 ", "dim: 1 dim: 48 ", "dim: 1 dim: 97 ",
+                          "dim: -1 dim: -1 ", "dim: 32 dim: 32 "}) {
+    const auto model = made(bad);
+    ck_assert_msg(!model.ok() && has(model.error().message, "'r'"), "%s", bad);
+  }
+}
+END_TEST
+
 START_TEST(a_decoder_that_does_not_fit_is_refused) {
   const std::string text = network_text(3, 16, 16, layer("c", "Convolution", "data", "c", kConv));
   ModelFiles files(text, Weights().blob("c", 216).blob("c", 8).net());
@@ -210,4 +264,5 @@ DVNN_TEST_MAIN(caffe, sizes_that_do_not_meet_again_are_told_the_multiple,
                what_the_driver_would_refuse_runs_on_the_cpu, inputs_that_make_no_sense_are_refused,
                text_that_is_no_prototxt_is_refused_with_its_line,
                files_that_are_missing_or_damaged_are_named, random_damage_never_crashes,
-               old_spellings_and_unknown_fields_are_read, a_decoder_that_does_not_fit_is_refused)
+               old_spellings_and_unknown_fields_are_read, layers_of_training_alone_are_left_out,
+               shapes_take_what_is_left, a_decoder_that_does_not_fit_is_refused)

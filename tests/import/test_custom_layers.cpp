@@ -93,6 +93,22 @@ START_TEST(expressions_are_whole_numbers) {
 }
 END_TEST
 
+START_TEST(outputs_are_said_by_the_inputs_axes) {
+  const auto types = declared(R"({"Axes": {"params": {"k": "int", "list": "int[3]"},
+                            "output": ["n", "d1 * k", "h + d2", "w * count(list) - d3"]},
+                   "Row": {"params": {}, "output": ["d0", "d4 * 2"]}})")
+                         .import.custom_layers;
+  const json values = {{"k", 5}, {"list", {1, 2, 3}}};
+  const auto dims = types.at("Axes").output_dims({2, 3, 4, 6}, values);
+  ck_assert_msg(dims.ok(), "%s", dims.ok() ? "" : dims.error().message.c_str());
+  ck_assert(dims.value() == (std::vector<int64_t>{2, 15, 8, 12}));
+  // More than four axes have no letters.
+  const auto row = types.at("Row").output_dims({7, 1, 1, 1, 9}, json::object());
+  ck_assert(row.ok() && row.value() == (std::vector<int64_t>{7, 18}));
+  ck_assert(!types.at("Axes").output_dims({7, 1, 1, 1, 9}, values).ok());
+}
+END_TEST
+
 START_TEST(declarations_that_make_no_sense_are_refused) {
   refused("[]", "JSON object");
   refused("{", "JSON object");
@@ -219,7 +235,7 @@ START_TEST(the_published_prior_box_is_declared_and_made_once) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(custom_layers, expressions_are_whole_numbers,
+DVNN_TEST_MAIN(custom_layers, expressions_are_whole_numbers, outputs_are_said_by_the_inputs_axes,
                declarations_that_make_no_sense_are_refused, parameters_have_their_declared_types,
                models_of_all_frameworks_may_use_them,
                sources_have_them_as_the_vendors_converter_writes_them,

@@ -216,6 +216,19 @@ START_TEST(halves_of_pixels_are_not_repetition) {
 }
 END_TEST
 
+START_TEST(the_last_part_may_be_smaller) {
+  // Since opset 18: five in two parts are three and two.
+  for (const bool last : {false, true}) {
+    OnnxModel m({1, 5}, 18);
+    m.node("Split", {"x"}, {"a", "b"}).set("axis", 1).set("num_outputs", 2);
+    m.node("Neg", {last ? "b" : "a"}, {"y"}).output("y");
+    const std::vector<float> want =
+        last ? std::vector<float>{-4, -5} : std::vector<float>{-1, -2, -3};
+    expect("Split", m, {1, 2, 3, 4, 5}, want);
+  }
+}
+END_TEST
+
 START_TEST(numbers_that_cannot_be_are_refused) {
   OnnxModel turned({2, 3}, 13);
   turned.node("Transpose", {"x"}, {"t"}).list("perm", {1, 0});
@@ -346,4 +359,5 @@ DVNN_TEST_MAIN(onnx_forms, constants_are_computed_as_the_operators_say,
                data_of_other_folders_is_refused, functions_of_the_model_are_expanded,
                channels_may_be_last, numbers_of_channels_may_be_spread_over_the_picture,
                a_clip_behind_the_cpu_loads, halves_of_pixels_are_not_repetition,
-               numbers_that_cannot_be_are_refused, values_beyond_16_bits_are_kept_smaller)
+               the_last_part_may_be_smaller, numbers_that_cannot_be_are_refused,
+               values_beyond_16_bits_are_kept_smaller)

@@ -180,6 +180,21 @@ void collect(json* at, std::vector<json*>* all) {
 }  // namespace
 
 // A damaged graph must give an error or a valid network.
+START_TEST(lists_of_names_that_are_none_are_refused) {
+  const Model model = converted(detector_text(33, 47), detector_weights(), {});
+  for (const json& names : {json(nullptr), json(3), json("loc"), json::object()}) {
+    Model damaged = model;
+    damaged.graph["output_names"] = names;
+    const auto planned = plan::replan(damaged, 40, 40);
+    ck_assert(!planned.ok());
+    const std::string& message = planned.error().message;
+    ck_assert_msg(message.find("'output_names'") != std::string::npos &&
+                      message.find("array of texts") != std::string::npos,
+                  "%s", message.c_str());
+  }
+}
+END_TEST
+
 START_TEST(damaged_graphs_do_no_harm) {
   const int rounds = dvnn_rounds(3000);
   const Model model = converted(detector_text(33, 47), detector_weights(), {});
@@ -201,4 +216,5 @@ END_TEST
 
 DVNN_TEST_MAIN(resize, a_network_is_planned_as_from_its_model,
                a_classifier_with_global_pooling_takes_any_size, anchors_by_the_pictures_size_follow,
-               what_is_of_one_size_is_named, sizes_are_read, damaged_graphs_do_no_harm)
+               what_is_of_one_size_is_named, sizes_are_read,
+               lists_of_names_that_are_none_are_refused, damaged_graphs_do_no_harm)

@@ -51,5 +51,26 @@ START_TEST(orders_are_exchanged_where_that_helps) {
 }
 END_TEST
 
+// More buffers than are searched: pairs, and then one in the place of both, whichever of them has
+// the lower place.
+START_TEST(free_places_side_by_side_become_one) {
+  std::vector<PlannedBuffer> buffers;
+  for (int step = 0; step < 4000; step += 4) {
+    buffers.push_back({16, step, step});
+    buffers.push_back({16, step, step});
+    buffers.push_back({32, step + 1, step + 1});
+    buffers.push_back({16, step + 2, step + 3});
+    buffers.push_back({16, step + 2, step + 2});
+  }
+  ck_assert_uint_eq(plan_memory(&buffers), 32);
+  for (size_t i = 0; i < buffers.size(); i += 5) {
+    ck_assert_uint_ne(buffers[i].offset, buffers[i + 1].offset);
+    ck_assert_uint_eq(buffers[i + 2].offset, 0);
+    ck_assert_uint_ne(buffers[i + 3].offset, buffers[i + 4].offset);
+  }
+}
+END_TEST
+
 DVNN_TEST_MAIN(memory_plan, orders_are_exchanged_where_that_helps,
-               buffers_that_live_together_do_not_overlap, a_chain_takes_the_two_largest_neighbours)
+               buffers_that_live_together_do_not_overlap, free_places_side_by_side_become_one,
+               a_chain_takes_the_two_largest_neighbours)

@@ -55,6 +55,12 @@ network::Model net12(int w, int h) {
   return n.model({n.prob(n.conv(at, 2, 1)), n.conv(at, 4, 1)});
 }
 
+void check_on_device(const network::Model& model) {
+  for (const network::Step& step : model.steps) {
+    ck_assert_msg(step.kind == network::StepKind::kDevice, "%s is the CPU's", step.name.c_str());
+  }
+}
+
 }  // namespace
 
 START_TEST(joint_face_takes_no_more) {
@@ -108,5 +114,21 @@ START_TEST(lane_detection_takes_no_more) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(planner, joint_face_takes_no_more, yolov3_tiny_takes_no_more,
-               lane_detection_takes_no_more)
+// Groups of eight channels lie one after the other in the device's memory: some of them are read
+// where they are, and parts are made where the whole will be.
+START_TEST(channels_are_cut_and_joined_where_they_lie) {
+  for (const auto& [first, count] : {std::pair(0, 8), std::pair(8, 16), std::pair(24, 16)}) {
+    Network n(16, 16);
+    const int all = n.max(n.same(n.graph.input, 40), 2, 2);
+    const int some = sure(n.slice(n.name(), all, {0, first, 0, 0}, {1, 1, 1, 1}, {1, count, 8, 8}));
+    check_on_device(n.model({n.conv(n.max(some, 2, 2), 8), n.conv(all, 8)}));
+  }
+  Network n(16, 16);
+  const int first = n.max(n.same(n.graph.input, 16), 2, 2), second = n.max(n.same(first, 8), 3, 1);
+  const int narrow = n.max(first, 3, 1);
+  check_on_device(n.model({n.conv(n.joined({narrow, second}), 8), n.conv(second, 8)}));
+}
+END_TEST
+
+DVNN_TEST_MAIN(planner, channels_are_cut_and_joined_where_they_lie, joint_face_takes_no_more,
+               yolov3_tiny_takes_no_more, lane_detection_takes_no_more)

@@ -277,6 +277,19 @@ START_TEST(every_activation_is_a_layer_of_the_cpus_too) {
 }
 END_TEST
 
+START_TEST(a_value_that_was_kept_smaller_is_given_back_once) {
+  Maker m;
+  const int large = m.conv(m.graph.input, 8);
+  const int first = sure(m.softmax("first", large, 1)),
+            second = sure(m.softmax("second", large, 2));
+  const Graph graph = m.done({first, second, large});
+  std::vector<float> largest(graph.values.size(), 1);
+  largest[static_cast<size_t>(large)] = 1e6f;
+  const Graph kept = after("rescaled", graph, [&](Graph* g) { rescale(g, largest); });
+  ck_assert_uint_eq(kept.nodes.size(), graph.nodes.size() + 1);
+}
+END_TEST
+
 START_TEST(fully_connected_layers_become_convolutions) {
   Maker m;
   const int pool = sure(m.global_pooling("g", m.conv(m.graph.input, 24), true));
@@ -396,5 +409,6 @@ DVNN_TEST_MAIN(graph_passes, what_no_output_needs_is_dropped, zeros_around_a_pic
                a_pooling_moves_before_what_is_joined, branches_become_runs_of_one_command,
                branches_that_do_not_fit_stay, what_is_left_becomes_commands_or_cpu_layers,
                every_activation_is_a_layer_of_the_cpus_too,
+               a_value_that_was_kept_smaller_is_given_back_once,
                fully_connected_layers_become_convolutions, an_affine_input_goes_into_mean_and_scale,
                random_networks_survive_all_passes)

@@ -360,6 +360,15 @@ START_TEST(fully_connected_commands_compute_dot_products) {
   ck_assert_int_eq(fn().cmdlist_wait(f.list, fn().cmdlist_exec(f.list)), 0);
   const float expected[] = {45.5f, 0, 135};
   for (int i = 0; i < 3; ++i) ck_assert(half_to_float(halves[128 + i]) == expected[i]);
+
+  // The same over its own input.
+  cmd.output_buf.offs = 0;
+  dmp_dv_cmdlist list = fn().cmdlist_create(f.ctx);
+  ck_assert_int_eq(fn().cmdlist_add_raw(list, &cmd.header), 0);
+  ck_assert_int_eq(fn().cmdlist_commit(list), 0);
+  ck_assert_int_eq(fn().cmdlist_wait(list, fn().cmdlist_exec(list)), 0);
+  fn().cmdlist_release(list);
+  for (int i = 0; i < 3; ++i) ck_assert(half_to_float(halves[i]) == expected[i]);
 }
 END_TEST
 

@@ -19,7 +19,7 @@ using dvnn::test::fn;
 
 namespace {
 
-constexpr uint64_t kRd = 300000, kWr = 500000;
+constexpr uint64_t kTable = 100000, kWeights = 200000, kRd = 300000, kWr = 500000;
 std::mt19937 random_source(7);
 
 int up_to(int n) {
@@ -77,6 +77,69 @@ double bilinear(const uint8_t* tex, int w, int h, double u, double v, int channe
   const int i = static_cast<int>(x), j = static_cast<int>(y);
   return (texel(i, j) * (1 - fx) + texel(i + 1, j) * fx) * (1 - fy) +
          (texel(i, j + 1) * (1 - fx) + texel(i + 1, j + 1) * fx) * fy;
+}
+
+// A 1x1 convolution that passes on what the table has for three channels of bytes.
+dmp_dv_cmdraw_conv_v1 looked_up_command(Bench* bench) {
+  auto* table = reinterpret_cast<half_t*>(bench->data + kTable);
+  for (int i = 0; i < 3 * 256; ++i) table[i] = float_to_half(static_cast<float>(i) / 4 - 50);
+  half_t weights[9] = {}, bias[3] = {};
+  for (int i = 0; i < 3; ++i) weights[4 * i] = float_to_half(1);
+  pack_weights({3, 3, 1, 1, false, false, false}, {nullptr, weights, bias, nullptr},
+               bench->data + kWeights);
+  dmp_dv_cmdraw_conv_v1 cmd;
+  std::memset(&cmd, 0, sizeof cmd);
+  cmd.header.size = sizeof cmd;
+  cmd.header.device_type = DMP_DV_DEV_CONV;
+  cmd.header.version = 1;
+  cmd.u8tofp16_table = bench->at(kTable);
+  cmd.conv_cmd.header.size = sizeof cmd.conv_cmd;
+  cmd.conv_cmd.input_buf = bench->at(0);
+  cmd.conv_cmd.output_buf = bench->at(kWr);
+  cmd.conv_cmd.topo = 1;
+  cmd.conv_cmd.w = 5;
+  cmd.conv_cmd.h = 7;
+  cmd.conv_cmd.z = 1;
+  cmd.conv_cmd.c = 3;
+  cmd.conv_cmd.run[0].weight_buf = bench->at(kWeights);
+  cmd.conv_cmd.run[0].m = 3;
+  cmd.conv_cmd.run[0].conv_enable = 1;
+  cmd.conv_cmd.run[0].p = 1;
+  cmd.conv_cmd.run[0].pz = 1;
+  cmd.conv_cmd.run[0].conv_stride = 0x0101;
+  return cmd;
+}
+
+using Buffers = std::vector<dmp_dv_buf*>;
+
+// Runs a command on the bench, and again with each of its buffers, of which the output is the last,
+// in a memory that nobody but the list keeps.
+template <typename Command, typename BuffersOf>
+void check_kept(Bench* bench, Command cmd, BuffersOf buffers_of) {
+  constexpr size_t kBytes = 4096;
+  std::memset(bench->data + buffers_of(&cmd).back()->offs, 0, kBytes);
+  ck_assert_int_eq(bench->run(cmd), 0);
+  std::vector<dmp_dv_mem> memories;
+  const uint8_t* wanted = nullptr;
+  uint8_t* made = nullptr;
+  for (dmp_dv_buf* buffer : buffers_of(&cmd)) {
+    wanted = bench->data + buffer->offs;
+    memories.push_back(fn().mem_alloc(bench->ctx, kBytes));
+    made = fn().mem_map(memories.back());
+    std::memcpy(made, wanted, kBytes);
+    buffer->mem = memories.back();
+    buffer->offs = 0;
+  }
+  std::memset(made, 0, kBytes);
+  dmp_dv_cmdlist list = fn().cmdlist_create(bench->ctx);
+  ck_assert_int_eq(fn().cmdlist_add_raw(list, &cmd.header), 0);
+  for (size_t i = 0; i < memories.size(); ++i) {
+    ck_assert_msg(fn().mem_release(memories[i]) == 1, "buffer %zu is not kept", i);
+  }
+  ck_assert_int_eq(fn().cmdlist_commit(list), 0);
+  ck_assert_int_eq(fn().cmdlist_wait(list, fn().cmdlist_exec(list)), 0);
+  ck_assert_mem_eq(made, wanted, kBytes);
+  fn().cmdlist_release(list);
 }
 
 }  // namespace
@@ -254,35 +317,9 @@ END_TEST
 START_TEST(bytes_are_looked_up_and_swapped) {
   Bench bench;
   fill(&bench);
-  constexpr uint64_t kTable = 100000, kWeights = 200000;
   constexpr int kPixels = 5 * 7;
-  auto* table = reinterpret_cast<half_t*>(bench.data + kTable);
-  for (int i = 0; i < 3 * 256; ++i) table[i] = float_to_half(static_cast<float>(i) / 4 - 50);
-  // A 1x1 convolution that passes each channel on.
-  half_t weights[9] = {}, bias[3] = {};
-  for (int i = 0; i < 3; ++i) weights[4 * i] = float_to_half(1);
-  pack_weights({3, 3, 1, 1, false, false, false}, {nullptr, weights, bias, nullptr},
-               bench.data + kWeights);
-  dmp_dv_cmdraw_conv_v1 cmd;
-  std::memset(&cmd, 0, sizeof cmd);
-  cmd.header.size = sizeof cmd;
-  cmd.header.device_type = DMP_DV_DEV_CONV;
-  cmd.header.version = 1;
-  cmd.u8tofp16_table = bench.at(kTable);
-  cmd.conv_cmd.header.size = sizeof cmd.conv_cmd;
-  cmd.conv_cmd.input_buf = bench.at(0);
-  cmd.conv_cmd.output_buf = bench.at(kWr);
-  cmd.conv_cmd.topo = 1;
-  cmd.conv_cmd.w = 5;
-  cmd.conv_cmd.h = 7;
-  cmd.conv_cmd.z = 1;
-  cmd.conv_cmd.c = 3;
-  cmd.conv_cmd.run[0].weight_buf = bench.at(kWeights);
-  cmd.conv_cmd.run[0].m = 3;
-  cmd.conv_cmd.run[0].conv_enable = 1;
-  cmd.conv_cmd.run[0].p = 1;
-  cmd.conv_cmd.run[0].pz = 1;
-  cmd.conv_cmd.run[0].conv_stride = 0x0101;
+  auto cmd = looked_up_command(&bench);
+  const auto* table = reinterpret_cast<const half_t*>(bench.data + kTable);
   for (uint16_t swap : {0, 1}) {
     cmd.to_bgr = swap;
     ck_assert_int_eq(bench.run(cmd), 0);
@@ -296,6 +333,30 @@ START_TEST(bytes_are_looked_up_and_swapped) {
   }
   cmd.conv_cmd.c = 4;
   ck_assert_int_eq(bench.run(cmd), -1);
+}
+END_TEST
+
+// Whoever has added a command may release the memories that it names: the list keeps them.
+START_TEST(lists_keep_the_memories_of_their_commands) {
+  Bench bench;
+  fill(&bench);
+  auto blend = ipu_command(bench, 8, 8, 8, 8);
+  blend.use_rd = 1;
+  blend.use_const_alpha = 1;
+  blend.alpha = 77;
+  check_kept(&bench, blend, [](auto* c) { return Buffers{&c->tex, &c->rd, &c->wr}; });
+  auto sum = looked_up_command(&bench);
+  sum.conv_cmd.output_mode = 1;
+  sum.conv_cmd.eltwise_buf = bench.at(kRd);
+  std::memset(bench.data + kRd, 0x3c, 4096);
+  check_kept(&bench, sum, [](auto* c) {
+    auto& conv = c->conv_cmd;
+    return Buffers{&conv.input_buf, &c->u8tofp16_table, &conv.run[0].weight_buf, &conv.eltwise_buf,
+                   &conv.output_buf};
+  });
+  check_kept(&bench, maximizer_command(bench, 4, 4, 2), [](auto* c) {
+    return Buffers{&c->input_buf, &c->output_buf};
+  });
 }
 END_TEST
 
@@ -318,4 +379,5 @@ DVNN_TEST_MAIN(units, the_maximizer_names_the_largest_class,
                the_ipu_scales_bilinearly_and_transposes, the_ipu_blends_and_runs_rows_backwards,
                the_ipu_converts_to_binary16_by_both_rules,
                the_ipu_looks_colours_up_and_remembers_them, the_ipu_refuses_what_the_driver_refuses,
-               bytes_are_looked_up_and_swapped, lists_take_one_kind_of_command_and_one_ipu_command)
+               bytes_are_looked_up_and_swapped, lists_keep_the_memories_of_their_commands,
+               lists_take_one_kind_of_command_and_one_ipu_command)

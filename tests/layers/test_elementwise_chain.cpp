@@ -173,6 +173,40 @@ START_TEST(malformed_chains_are_refused) {
 }
 END_TEST
 
+// Who makes chains goes by the struct's limits: what is within them runs, and what is beyond them
+// no file may ask for.
+START_TEST(chains_may_be_as_long_as_they_say) {
+  using Limits = ElementwiseAttributes;
+  const size_t constants = Limits::kMostValues - Limits::kMostInputs - Limits::kMostSteps;
+  const auto chain = [&](size_t more) {
+    json params = {{"inputs", Limits::kMostInputs}, {"steps", json::array()}};
+    params["constants"] = json::array();
+    for (size_t i = 0; i < constants + more; ++i) params["constants"].push_back({1.0f});
+    size_t last = 0;
+    for (size_t i = 0; i < Limits::kMostSteps; ++i) {  // each adds another input, and again
+      params["steps"].push_back(
+          {{"function", "add"}, {"of", {last, (i + 1) % Limits::kMostInputs}}});
+      last = Limits::kMostInputs + constants + more + i;
+    }
+    return params;
+  };
+  const Shape shape = {1, 2, 1, 3};
+  std::vector<Input> inputs;
+  for (size_t i = 0; i < Limits::kMostInputs; ++i) {
+    inputs.push_back({shape, std::vector<float>(6, static_cast<float>(1 << i))});
+  }
+  const TensorDesc form = {ElementType::kFloat32, Layout::kNchw, shape};
+  const Output made =
+      run("Elementwise", chain(0), inputs, form, Layout::kNchw, ElementType::kFloat32);
+  // All inputs twice, and the first a third time.
+  for (float value : made.values) ck_assert_float_eq(value, 2 * 255 + 1);
+  const auto longer = parse_layer("Elementwise", chain(1));
+  ck_assert(!longer.ok());
+  ck_assert_msg(longer.error().message.find("more than 24 values") != std::string::npos, "%s",
+                longer.error().message.c_str());
+}
+END_TEST
+
 START_TEST(channels_are_gathered_as_they_are) {
   for (int first : {5, 8, 24}) {
     for (int second : {1, 16}) {
@@ -221,4 +255,5 @@ END_TEST
 
 DVNN_TEST_MAIN(elementwise_chain, chains_compute_what_their_steps_mean,
                operands_of_other_shapes_are_refused, malformed_chains_are_refused,
-               channels_are_gathered_as_they_are, channels_that_do_not_exist_are_refused)
+               chains_may_be_as_long_as_they_say, channels_are_gathered_as_they_are,
+               channels_that_do_not_exist_are_refused)

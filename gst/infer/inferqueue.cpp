@@ -70,6 +70,13 @@ bool InferQueue::push_region(const ItemPtr& item) {
   return wanted;
 }
 
+bool InferQueue::is_wanted(const InferItem& item) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (flow_ != GST_FLOW_OK) return false;
+  const bool pushed = item.number != 0;
+  return pushed ? item.queued && !item.failed : !eos_ && !unexpected_;
+}
+
 void InferQueue::fail_regions(const ItemPtr& item, Status why) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (item->status.ok()) item->status = std::move(why);
@@ -81,7 +88,8 @@ void InferQueue::fail_regions(const ItemPtr& item, Status why) {
 void InferQueue::abandon(const ItemPtr& item) {
   const std::lock_guard<std::mutex> lock(mutex_);
   item->open = false;
-  drop(item);
+  if (!item->failed) drop(item);
+  settle(item.get());
   changed_.notify_all();
 }
 

@@ -117,9 +117,13 @@ class InferQueue {
   /// One more region of the item that was pushed last can be run. False if no more are wanted: the
   /// flow stops, so that the frame is dropped, or the frame has failed.
   bool push_region(const ItemPtr& item);
+  /// Whether a slot is worth waiting for: of a frame that was pushed, for another of its regions;
+  /// else for the frame. After EOS from downstream neither is, although the flow goes on for what
+  /// follows.
+  bool is_wanted(const InferItem& item) const;
   /// The other regions will not come, because of an error.
   void fail_regions(const ItemPtr& item, Status why);
-  /// The same because the flow stops: the frame is dropped.
+  /// The same because the flow stops: the frame is dropped, unless it has failed before.
   void abandon(const ItemPtr& item);
   struct EventResult {
     bool queued = false;

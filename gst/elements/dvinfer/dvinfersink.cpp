@@ -228,7 +228,7 @@ static Status gst_dv_infer_take_tensor(GstDvInfer* self, InferItem* item) {
     gst_dv_infer_count_passed(self, verdict);
     return {};
   }
-  DVNN_ASSIGN(SlotPtr own, gst_dv_infer_own_slot(self, loaded.pool.get()));
+  DVNN_ASSIGN(SlotPtr own, gst_dv_infer_own_slot(self, *item));
   if (!own) return {};
   const gint64 start = g_get_monotonic_time();
   DVNN_TRY(self->priv->sink.tensor_input->read(tensor, (*own)->input().data()));

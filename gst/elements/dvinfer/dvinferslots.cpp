@@ -17,11 +17,13 @@ using dvnn::gst::Region;
 using dvnn::gst::SlotPool;
 using dvnn::gst::SlotPtr;
 
-dvnn::Result<SlotPtr> gst_dv_infer_own_slot(GstDvInfer* self, SlotPool* pool, bool waits) {
+dvnn::Result<SlotPtr> gst_dv_infer_own_slot(GstDvInfer* self, const InferItem& item, bool waits) {
   constexpr std::chrono::milliseconds kTell{100};
+  SlotPool* const pool = item.network->pool.get();
   const gint64 start = g_get_monotonic_time();
   bool waited = false;
-  while (self->priv->queue->flow() == GST_FLOW_OK) {
+  // A frame that nobody wants any more has the slots of its regions, and may have all there are.
+  while (self->priv->queue->is_wanted(item)) {
     DVNN_ASSIGN(
         SlotPool::Taken taken,
         pool->take(SlotPool::Taker::kOwn, SlotPool::Clock::now() + (waits ? kTell : kTell.zero())));
@@ -55,7 +57,7 @@ static Status gst_dv_infer_convert(GstDvInfer* self, GstBuffer* frame,
               sink.converters.get(index, sink.video, {loaded.network->input_desc(), {}},
                                   loaded.network->model().input.picture, view));
   const bool waits = item->leave_by_us == 0;
-  DVNN_ASSIGN(SlotPtr slot, gst_dv_infer_own_slot(self, loaded.pool.get(), waits));
+  DVNN_ASSIGN(SlotPtr slot, gst_dv_infer_own_slot(self, *item, waits));
   if (!slot) return {};
   const gint64 start = g_get_monotonic_time();
   DVNN_TRY(converter->convert(frame, slot->slot.get(), dvnn::network::InputKind::kTensor));

@@ -5,9 +5,10 @@
 #include "elements/dvinfer/dvinferstate.h"
 #include "meta/viewmeta.h"
 
-/// A slot, waited for as slotpool.h says; null when the flow stops, or where a frame that does not
-/// wait would have to.
-dvnn::Result<dvnn::gst::SlotPtr> gst_dv_infer_own_slot(GstDvInfer* self, dvnn::gst::SlotPool* pool,
+/// A slot for a region of `item`, waited for as slotpool.h says; null when the item is not wanted
+/// any more, or where a frame that does not wait would have to.
+dvnn::Result<dvnn::gst::SlotPtr> gst_dv_infer_own_slot(GstDvInfer* self,
+                                                       const dvnn::gst::InferItem& item,
                                                        bool waits = true);
 /// Sees to it that a region has a slot. It is waited for, as slotpool.h says, unless the frame may
 /// leave before its results: without a slot, the region has none.

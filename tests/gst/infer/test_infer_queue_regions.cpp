@@ -108,6 +108,37 @@ START_TEST(a_frame_that_is_being_filled_is_dropped_when_the_flow_stops) {
 }
 END_TEST
 
+START_TEST(a_frame_is_wanted_until_it_is_dropped_or_has_failed) {
+  enum { kEos, kFlush, kWatchdog, kError };
+  for (const int end : {kEos, kFlush, kWatchdog, kError}) {
+    std::atomic<bool> hang{end == kWatchdog};
+    Bench bench({}, [&](InferItem*, size_t) {
+      while (hang) std::this_thread::yield();
+      return end == kError ? Status(Error{ErrorCode::kDevice, "no"}) : Status();
+    });
+    bench.queue.push_frame(frame(0, false));
+    bench.queue.pop(0);
+    const ItemPtr item = frame_of(1, 4);
+    ck_assert(bench.queue.is_wanted(*item));
+    bench.queue.push_frame(item, 1);
+    if (end != kError) ck_assert(bench.queue.is_wanted(*item));
+    bench.queue.finish(false, end == kEos ? GST_FLOW_EOS : GST_FLOW_OK);
+    if (end == kFlush) bench.queue.start_flush();
+    if (end == kWatchdog) ck_assert(!bench.queue.pop(50)->status.ok());
+    while (bench.queue.is_wanted(*item)) std::this_thread::yield();
+    // Nor is the next one behind an end, until it is of a new stream.
+    const ItemPtr next = frame_of(2, 1);
+    ck_assert(bench.queue.is_wanted(*next) == (end == kWatchdog || end == kError));
+    hang = false;
+    bench.queue.abandon(item);
+    // Its error is told of all the same.
+    if (end == kError) dvnn_assert_text(bench.queue.pop(0)->status.error().message, "no");
+    if (end == kEos) ck_assert(push(&bench.queue, segment()).queued);
+    ck_assert(bench.queue.is_wanted(*next) == (end != kFlush));
+  }
+}
+END_TEST
+
 START_TEST(the_watchdog_is_of_one_run_not_of_all_regions) {
   std::atomic<bool> hang{false};
   std::atomic<int> runs{0};
@@ -139,4 +170,5 @@ DVNN_TESTS(infer_queue_regions, a_frame_leaves_when_its_last_region_has_been_run
            after_an_error_the_other_regions_are_not_run,
            a_region_that_cannot_be_filled_fails_its_frame,
            a_frame_that_is_being_filled_is_dropped_when_the_flow_stops,
+           a_frame_is_wanted_until_it_is_dropped_or_has_failed,
            the_watchdog_is_of_one_run_not_of_all_regions)

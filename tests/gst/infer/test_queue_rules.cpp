@@ -83,6 +83,29 @@ START_TEST(a_segment_after_a_downstream_eos_is_accepted_at_once) {
 }
 END_TEST
 
+START_TEST(a_downstream_eos_ends_the_wait_of_a_frame_for_slots) {
+  // The frame behind the last one has as many regions as there are slots, and waits for one more.
+  constexpr int kRounds = 10;
+  for (int round = 0; round < kRounds; ++round) {
+    GstHarness* h =
+        gst_harness_new_parse(("dvconvert regions=tiles tiles=4x4 ! " +
+                               infer(Looks::kRed, "max-in-flight=1") + " ! identity eos-after=3")
+                                  .c_str());
+    gst_harness_set_src_caps_str(h, video_caps("RGB", 64, 64).c_str());
+    GstFlowReturn flow = GST_FLOW_OK;
+    for (guint i = 0; i < 100 && flow == GST_FLOW_OK; ++i) {
+      flow = gst_harness_push(h, frame_at(i * GST_MSECOND));
+    }
+    ck_assert_int_eq(flow, GST_FLOW_EOS);
+    // What follows is inferred as if nothing had been.
+    push_segment(h);
+    flow = gst_harness_push(h, frame_at(GST_SECOND));
+    gst_harness_teardown(h);
+    ck_assert_msg(flow == GST_FLOW_OK, "round %d: %s", round, gst_flow_get_name(flow));
+  }
+}
+END_TEST
+
 START_TEST(frames_come_out_after_eos_and_a_new_stream) {
   GstHarness* h = gst_harness_new_parse(("dvconvert ! " + infer() + " ! dvdecode").c_str());
   for (int round = 0; round < 3; ++round) {
@@ -355,6 +378,7 @@ int main() {
   return run_watched_suite(
       "queue_rules",
       {a_segment_after_a_downstream_eos_is_accepted_at_once,
+       a_downstream_eos_ends_the_wait_of_a_frame_for_slots,
        frames_come_out_after_eos_and_a_new_stream,
        a_whole_stream_may_queue_behind_an_eos_that_is_under_way,
        an_unlinked_dvinfer_beside_a_live_branch_is_no_error, a_branch_that_is_linked_again_goes_on,

@@ -35,6 +35,34 @@ START_TEST(families_are_known_by_their_shapes) {
 }
 END_TEST
 
+// With key points an SCRFD has nine outputs, without them six: each kind has a preset of its own.
+START_TEST(key_points_decide_which_scrfd_it_is) {
+  auto preset = [](bool points, Shape odd) {
+    std::vector<decode::NamedOutput> named;
+    auto add = [&](Shape shape) {
+      named.push_back(
+          {std::to_string(named.size()), {ElementType::kFloat32, Layout::kNchw, shape}});
+    };
+    for (const int columns : {1, 4, 10}) {
+      if (columns == 10 && !points) continue;
+      for (const int rows : {3200, 800}) add({1, rows, columns});
+      if (columns == 4) {
+        add(odd);
+      } else {
+        add({1, 200, columns});
+      }
+    }
+    const auto guess = convert::guess_decoder(named, {320, 320});
+    ck_assert(guess.ok());
+    return guess.value() ? guess.value()->family + " " + guess.value()->preset : "none";
+  };
+  dvnn_assert_text(preset(true, {1, 200, 4}), "SCRFD scrfd");
+  dvnn_assert_text(preset(false, {1, 200, 4}), "SCRFD scrfd-no-points");
+  dvnn_assert_text(preset(true, {1, 200, 5}), "none");
+  dvnn_assert_text(preset(false, {1, 200, 5}), "none");
+}
+END_TEST
+
 // Outputs that a decoder takes, although they are another family's.
 START_TEST(another_familys_preset_is_doubted) {
   auto doubt = [](const char* preset, Shape shape) {
@@ -58,4 +86,5 @@ START_TEST(another_familys_preset_is_doubted) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(guess, families_are_known_by_their_shapes, another_familys_preset_is_doubted)
+DVNN_TEST_MAIN(guess, families_are_known_by_their_shapes, key_points_decide_which_scrfd_it_is,
+               another_familys_preset_is_doubted)

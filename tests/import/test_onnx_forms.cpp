@@ -4,8 +4,11 @@
 // the ONNX project's own results (tests/tools/onnx_nodes.py).
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cmath>
+#include <tuple>
 
+#include "import/onnx/import.h"
 #include "onnx_fixture.h"
 
 // Check last: some of its macros have common names.
@@ -88,6 +91,51 @@ START_TEST(data_of_other_files_is_read_from_below) {
   OnnxModel shorter = m;
   initializer(&shorter, "w")->mutable_external_data(1)->set_value("8");
   expect_refused(convert_model(shorter), {"'w'", "28 bytes", "32"});
+  // Without a length the data reaches to the file's end, which may lie before its begin.
+  for (const char* outside : {"37", "4000000000000", "-1", "-32"}) {
+    OnnxModel beyond = m;
+    initializer(&beyond, "w")->mutable_external_data(1)->set_value(outside);
+    expect_refused(convert_model(beyond), {"'w'", "is too short"});
+  }
+}
+END_TEST
+
+// The same quotient of all types that constants have; only whole numbers divide without a rest.
+START_TEST(constants_of_all_types_divide) {
+  constexpr int kFloat = 1, kInt32 = 6, kHalf = 10, kDouble = 11;
+  for (const int type : {kFloat, kInt32, kHalf, kDouble}) {
+    OnnxModel m({1, 2});
+    for (const auto& [name, value, half] : {std::tuple{"a", 7, 0x4700}, {"b", 2, 0x4000}}) {
+      onnx::TensorProto* tensor = m.graph().add_initializer();
+      tensor->set_name(name);
+      tensor->set_data_type(type);
+      if (type == kFloat) tensor->add_float_data(static_cast<float>(value));
+      if (type == kInt32) tensor->add_int32_data(value);
+      if (type == kHalf) tensor->add_int32_data(half);
+      if (type == kDouble) tensor->add_double_data(value);
+    }
+    m.node("Div", {"a", "b"}, {"q"}).node("Cast", {"q"}, {"k"}).set("to", kFloat);
+    m.node("Mul", {"x", "k"}, {"y"}).output("y");
+    const float quotient = type == kInt32 ? 3 : 3.5f;
+    expect("Div of constants", m, {1, -2}, {quotient, -2 * quotient});
+  }
+}
+END_TEST
+
+// What is listed is known, whether it is imported as it is or as several others.
+START_TEST(operators_that_are_listed_are_known) {
+  const std::vector<std::string> names = import::onnx_operators();
+  for (const char* name : {"Conv", "Softmax", "Resize", "LSTM", "HardSwish"}) {
+    ck_assert_msg(std::count(names.begin(), names.end(), name) == 1, "%s", name);
+  }
+  for (const std::string& name : names) {
+    OnnxModel m({1, 3, 4, 4}, 17);
+    m.node(name, {"x"}, {"y"}).output("y");
+    const auto made = convert_model(m);
+    ck_assert_msg(
+        made.ok() || made.error().message.find("the operator is not") == std::string::npos,
+        "%s: %s", name.c_str(), made.error().message.c_str());
+  }
 }
 END_TEST
 
@@ -356,7 +404,8 @@ END_TEST
 DVNN_TEST_MAIN(onnx_forms, constants_are_computed_as_the_operators_say,
                constants_are_moved_as_the_operators_say, old_opsets_broadcast_by_axis,
                old_opsets_reshape_by_attribute, data_of_other_files_is_read_from_below,
-               data_of_other_folders_is_refused, functions_of_the_model_are_expanded,
+               data_of_other_folders_is_refused, constants_of_all_types_divide,
+               operators_that_are_listed_are_known, functions_of_the_model_are_expanded,
                channels_may_be_last, numbers_of_channels_may_be_spread_over_the_picture,
                a_clip_behind_the_cpu_loads, halves_of_pixels_are_not_repetition,
                the_last_part_may_be_smaller, numbers_that_cannot_be_are_refused,

@@ -199,6 +199,40 @@ START_TEST(calls_in_the_wrong_order_are_refused) {
 }
 END_TEST
 
+// A program is told on standard error.
+START_TEST(layers_beyond_the_memory_are_refused_with_their_bytes) {
+  const TemporaryFile weights(small_weights());
+  const struct {
+    int layer;
+    size_t fpga_layer::*offset;
+    size_t at;
+    const char* said;
+  } cases[] = {
+      {6, &fpga_layer::output_offs, 1000,
+       "6 'probabilities': its output takes bytes 1000 to 1384 "},
+      {6, &fpga_layer::input_offs, 1264, "6 'probabilities': its input takes bytes 1264 to 1456 "},
+      {4, &fpga_layer::output_offs, 1074, "4 'flat': its output takes bytes 1074 to 1266 "}};
+  for (const auto& c : cases) {
+    CSmall network;
+    ck_assert(network.Initialize());
+    ck_assert(network.LoadWeights(weights.path()));
+    network.get_layer(c.layer).*c.offset = c.at;
+    const TemporaryFile told({});
+    const int console = dup(STDERR_FILENO);
+    ck_assert_ptr_nonnull(std::freopen(told.path().c_str(), "w", stderr));
+    const bool committed = network.Commit();
+    std::fflush(stderr);
+    dup2(console, STDERR_FILENO);
+    close(console);
+    ck_assert(!committed);
+    std::string line;
+    std::getline(std::ifstream(told.path()), line);
+    const std::string wanted = std::string("layer ") + c.said + "of an I/O buffer of 1264";
+    ck_assert_msg(has(line, wanted.c_str()), "'%s' has no '%s'", line.c_str(), wanted.c_str());
+  }
+}
+END_TEST
+
 START_TEST(a_library_runs_as_a_network_with_many_slots) {
   const TemporaryFile weights(small_weights());
   // Twice: the library stays loaded, and its static lists point into the first instance.
@@ -374,6 +408,7 @@ START_TEST(real_weights_of_the_vendors_network_run) {
 END_TEST
 
 DVNN_TEST_MAIN(generated, a_program_runs_its_network, calls_in_the_wrong_order_are_refused,
+               layers_beyond_the_memory_are_refused_with_their_bytes,
                a_library_runs_as_a_network_with_many_slots, layers_of_a_library_are_listed,
                libraries_that_do_not_fit_are_named, the_vendors_clocks_measure_time,
                the_published_prior_box_gives_its_example, real_weights_of_the_vendors_network_run)

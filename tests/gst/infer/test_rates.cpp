@@ -367,6 +367,35 @@ START_TEST(no_inferred_frame_is_too_late_behind_a_leaky_queue) {
 }
 END_TEST
 
+// A camera's frames wait before a dvinfer that is held up, one at a time, as in a leaky queue. The
+// sink must expect them by as much later.
+START_TEST(what_frames_wait_before_a_busy_dvinfer_is_told_too) {
+  constexpr guint kMs = 100, kFrames = 6;
+  FaultPlan faults("");
+  GstHarness* h = gst_harness_new_parse(on_fault_device("max-in-flight=1").c_str());
+  gst_harness_use_systemclock(h);
+  gst_harness_set_src_caps_str(h, video_caps("RGB", 64, 64).c_str());
+  ck_assert_uint_gt(gst_harness_query_latency(h), 0);  // the source is live
+  faults.set("exec:*:delay=" + std::to_string(kMs));
+  GstClock* clock = gst_element_get_clock(h->element);
+  const auto now = [&] {
+    return gst_clock_get_time(clock) - gst_element_get_base_time(h->element);
+  };
+  GstClockTime taken = now();
+  for (guint i = 0; i < kFrames; ++i) {
+    GstBuffer* frame = red_square("RGB", 64, 64, 1, 2);
+    GST_BUFFER_PTS(frame) = taken;  // while dvinfer took the frame before it
+    taken = now();
+    ck_assert_int_eq(gst_harness_push(h, frame), GST_FLOW_OK);
+  }
+  for (guint i = 0; i < kFrames; ++i) gst_buffer_unref(gst_harness_pull(h));
+  const GstClockTime told = gst_harness_query_latency(h) / GST_MSECOND;
+  gst_object_unref(clock);
+  gst_harness_teardown(h);
+  ck_assert_uint_ge(told, 3 * kMs);
+}
+END_TEST
+
 START_TEST(a_latency_that_is_set_is_told) {
   Pipeline pipeline(camera(1) + "dvconvert ! " + infer(Looks::kRed, "name=infer latency=321") +
                     " ! dvdecode ! fakesink name=out sync=false");
@@ -398,6 +427,7 @@ int main() {
                 live_video_keeps_its_rate_and_results_come_as_fast_as_the_device,
                 another_branch_keeps_the_cameras_rate_beside_a_leaky_queue,
                 the_latency_that_is_told_covers_what_frames_take_and_never_falls,
-                no_inferred_frame_is_too_late_behind_a_leaky_queue, a_latency_that_is_set_is_told,
+                no_inferred_frame_is_too_late_behind_a_leaky_queue,
+                what_frames_wait_before_a_busy_dvinfer_is_told_too, a_latency_that_is_set_is_told,
                 a_pipeline_that_is_not_live_gets_no_latency_messages});
 }

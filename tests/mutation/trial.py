@@ -12,7 +12,6 @@ import subprocess
 import tempfile
 import time
 
-import bugs
 import guards
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -39,6 +38,7 @@ class Trial:
         with open(os.path.join(HERE, 'suites'), encoding='utf-8') as f:
             self.rows = [line.split() for line in f if line.strip() and not line.startswith('#')]
         self.seconds, self.reached = {}, {}
+        self.includers = collections.defaultdict(list)
 
     # --- building --------------------------------------------------------------------------------------------------
 
@@ -55,6 +55,7 @@ class Trial:
                                         '-Dcpp_args=-w -Wno-narrowing %s %s' % (include, SET), '-Dc_args=-w ' + include,
                                         '-Dcpp_link_args=' + link, '-Dc_link_args=' + link] + self.options,
                            check=True, stdout=subprocess.DEVNULL)
+        self.ninja('build.ninja')
         shown = subprocess.run(['meson', 'introspect', self.build, '--tests', '--targets'], capture_output=True, text=True, check=True)
         known = json.loads(shown.stdout)
         self.targets = {t['id']: [os.path.relpath(f, self.build) for f in t['filename']] for t in known['targets']}
@@ -98,8 +99,8 @@ class Trial:
             refused = self.refused_in(wrong, by_path, alone)
             print('build %d: %d more bugs have no sleeping form' % (turn + 1, len(refused)), flush=True)
             if not refused:
-                # A test that cannot be built with bugs in its libraries is left out.
-                print(wrong[-3000:], flush=True)
+                # A test that cannot be built so is left out.
+                print('not built: ' + ' '.join(re.findall(r'^FAILED: (.*)', wrong, re.M)), flush=True)
                 return alone
             alone |= refused
         raise SystemExit('the clone does not build')
@@ -108,31 +109,39 @@ class Trial:
         """Numbers of the bugs on whose lines the compiler found something; else of all bugs of the unit that failed."""
         refused = set()
         for part in re.split(r'^FAILED: ', output, flags=re.M)[1:]:
-            named = set()
-            for file, line in re.findall(r'^([^\s:]+):(\d+):\d+: (?:error|note|  required|.*constexpr)', part, re.M):
-                path = self.path_of(file)
-                near = {n for n, bug in by_path.get(path, {}).items() if abs(bug[0] - int(line)) <= 1}
-                named |= near if any(by_path[path][n][0] == int(line) for n in near) is False else {
-                    n for n in near if by_path[path][n][0] == int(line)}
-            named -= alone
-            if not named:
-                for file in re.findall(r'^([^\s:]+):\d+:\d+: error', part, re.M):
-                    named |= set(by_path.get(self.path_of(file), {})) - alone
-            refused |= named
+            named, failed = set(), set()
+            for file, line, what in re.findall(r'^([^\s:]+):(\d+):\d+: (error|note|  required)', part, re.M):
+                bugs_of_file = {n: bug for n, bug in by_path.get(self.path_of(file), {}).items() if n not in alone}
+                at = {n for n, bug in bugs_of_file.items() if bug[0] == int(line)}
+                named |= at or {n for n, bug in bugs_of_file.items() if abs(bug[0] - int(line)) == 1}
+                failed |= set(bugs_of_file) if what == 'error' else set()
+            refused |= named or failed
         return refused
 
     def is_compiled(self, number, path):
         """Whether a sleeping bug stands in what is compiled here, behind all #if."""
-        units = [path] if path in self.commands else [
-            p for p in self.commands if os.path.basename(path) in self.text_of(p)]
-        return any('dvnn_bugs_reached[%d]' % number in self.preprocessed(p) for p in units[:5])
+        if any(number in reached for reached in self.reached.values()):
+            return True
+        return any('dvnn_bugs_reached[%d]' % number in self.preprocessed(p) for p in self.units_with(path)[:5])
+
+    def units_with(self, path):
+        """The units that are compiled with a file: itself, or those that include a header."""
+        if path in self.commands:
+            return [path]
+        if not self.includers:
+            listed = subprocess.run(['ninja', '-C', self.build, '-t', 'deps'], capture_output=True, text=True, check=True).stdout
+            for part in listed.split('\n\n'):
+                files = [self.path_of(line.strip()) for line in part.split('\n')[1:]]
+                for file in files:
+                    self.includers[file] += [unit for unit in files[:1] if unit in self.commands]
+        return self.includers[path]
 
     def text_of(self, path):
         with open(os.path.join(self.source, path), encoding='utf-8', errors='replace') as f:
             return f.read()
 
     def preprocessed(self, path):
-        words = [w for w in shlex.split(self.commands[path])]
+        words = shlex.split(self.commands[path])
         out = words.index('-o')
         words[out:out + 2] = []
         words[words.index('-c'):words.index('-c') + 1] = ['-E']
@@ -140,26 +149,25 @@ class Trial:
 
     def is_refused(self, path, bug):
         """Whether the compiler refuses a bug with the warnings that .ci/run makes errors."""
-        units = [path] if path in self.commands else [p for p in self.commands if os.path.basename(path) in self.text_of(p)]
-        if not units:
-            return False
+        units = self.units_with(path)
         lines = self.committed(path).split('\n')
+        plain = '\n'.join(lines)
         lines[bug[0] - 1] = bug[3]
-        file = os.path.join(self.source, path)
-        whole = self.text_of(path)
+        return bool(units) and self.compiles(units[0], path, plain) and not self.compiles(units[0], path, '\n'.join(lines))
+
+    def compiles(self, unit, path, text):
+        """Whether a unit compiles without a warning with that text in one of its files."""
+        sleeping = self.text_of(path)
+        words = [w for w in shlex.split(self.commands[unit]) if w != '-w'] + ['-Wall', '-Wextra', '-Werror']
+        for option in ('-o', '-MF'):
+            words[words.index(option) + 1] = '/dev/null'
         try:
-            with open(file, 'w', encoding='utf-8') as f:
-                f.write('\n'.join(lines))
-            words = [w for w in shlex.split(self.commands[units[0]]) if w != '-w']
-            words[words.index('-o') + 1] = '/dev/null'
-            if '-MF' in words:
-                words[words.index('-MF') + 1] = '/dev/null'
-            # Other bugs of the file are not asleep in this text, nor is anything but this bug judged.
-            words += ['-Wall', '-Wextra', '-Werror', '-Wno-sign-compare']
-            return subprocess.run(words, cwd=self.build, capture_output=True, check=False).returncode != 0
+            with open(os.path.join(self.source, path), 'w', encoding='utf-8') as f:
+                f.write(text)
+            return subprocess.run(words, cwd=self.build, capture_output=True, check=False).returncode == 0
         finally:
-            with open(file, 'w', encoding='utf-8') as f:
-                f.write(whole)
+            with open(os.path.join(self.source, path), 'w', encoding='utf-8') as f:
+                f.write(sleeping)
 
     # --- running ---------------------------------------------------------------------------------------------------
 

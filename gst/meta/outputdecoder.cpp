@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/enum_number.h"
 #include "base/format.h"
 #include "base/guard.h"
 #include "base/json.h"
@@ -50,6 +51,11 @@ Status OutputDecoder::read(const GstDvTensorMeta& outputs) {
   read_.clear();
   if (outputs.num_tensors > 0 && !outputs.tensors) {
     return Error{ErrorCode::kMalformed, "a tensor meta has no tensors"};
+  }
+  const guint kind = enum_number(outputs.region_kind);
+  if (kind > GST_DV_REGION_OBJECT) {
+    return Error{ErrorCode::kMalformed,
+                 format("a tensor meta's region is of kind %u, not of 0 to 3", kind)};
   }
   for (gsize i = 0; i < outputs.num_tensors; ++i) {
     DVNN_ASSIGN(const TensorDesc desc, tensor_desc(outputs.tensors[i]));
@@ -108,9 +114,10 @@ Status OutputDecoder::run(const GstDvTensorMeta& outputs, float threshold) {
   // Mapped for this call, in memory that stays.
   struct Unmapped {
     std::vector<BufferMap>* maps;
-    ~Unmapped() { maps->clear(); }
+    std::vector<std::vector<uint8_t>>* aligned;
+    ~Unmapped() { maps->clear(), aligned->clear(); }
   };
-  const Unmapped at_the_end{&maps_};
+  const Unmapped at_the_end{&maps_, &aligned_};
   views_.clear();
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const BufferMap& map = maps_.emplace_back(outputs.tensors[i].data, GST_MAP_READ);
@@ -118,7 +125,12 @@ Status OutputDecoder::run(const GstDvTensorMeta& outputs, float threshold) {
     if (!map.ok() || map.size() < needed) {
       return Error{ErrorCode::kDevice, "an output's memory cannot be mapped"};
     }
-    views_.push_back({outputs_[i].desc, map.data()});
+    const uint8_t* data = map.data();
+    // Decoders read numbers where they lie, and memory of others may begin anywhere.
+    if (reinterpret_cast<uintptr_t>(data) % element_size(outputs_[i].desc.type) != 0) {
+      data = aligned_.emplace_back(data, data + needed).data();
+    }
+    views_.push_back({outputs_[i].desc, data});
   }
   found_.clear();
   return decoder_->decode(views_, threshold, &found_);

@@ -56,8 +56,9 @@ class OutputDecoder {
   Status run(const GstDvTensorMeta& outputs, float threshold);
 
   NetworkInfoPtr network_;
-  std::vector<Output> outputs_, read_;  // those of the decoder, and those that came
-  std::vector<BufferMap> maps_;         // while the decoder runs
+  std::vector<Output> outputs_, read_;         // those of the decoder, and those that came
+  std::vector<BufferMap> maps_;                // while the decoder runs
+  std::vector<std::vector<uint8_t>> aligned_;  // the same: copies of what begins between numbers
   std::vector<ConstTensorView> views_;
   std::vector<std::string> labels_;
   std::shared_ptr<const decode::CustomDecoders> library_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gst/dvnn/gstdvtensormeta.h"
 
+#include <cstring>
+
 #include "meta/metatags.h"
 #include "meta/metatransform.h"
 
@@ -63,7 +65,8 @@ static gboolean gst_dv_tensor_meta_transform(GstBuffer* to, GstMeta* meta, GstBu
   copy->input_width = from->input_width;
   copy->input_height = from->input_height;
   copy->region = from->region;
-  copy->region_kind = from->region_kind;
+  // Not by assignment: anybody's number may be none of the enumeration's.
+  std::memcpy(&copy->region_kind, &from->region_kind, sizeof copy->region_kind);
   copy->region_name = from->region_name;
   copy->object = from->object;
   copy->predicted = from->predicted;

@@ -3,6 +3,8 @@
 #include <gst/controller/gstdirectcontrolbinding.h>
 #include <gst/controller/gstinterpolationcontrolsource.h>
 
+#include <cstring>
+
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "gst_fixture.h"
@@ -372,6 +374,26 @@ START_TEST(outputs_of_other_shapes_are_decoded_as_such) {
 }
 END_TEST
 
+START_TEST(outputs_that_begin_between_numbers_are_decoded) {
+  Decode h("dvdecode");
+  GstBuffer* frame = black_frame();
+  const OutputRow row = {0, 1, 0.75f, 0.25f, 0, 1, 1};
+  GstDvTensorMeta* meta = add_rows(frame, {row});
+  GstBuffer* odd = gst_buffer_new_allocate(nullptr, sizeof row + 1, nullptr);
+  gst_buffer_fill(odd, 1, &row, sizeof row);
+  gst_buffer_resize(odd, 1, sizeof row);
+  gst_buffer_replace(&meta->tensors[0].data, odd);
+  gst_buffer_unref(odd);
+  GstBuffer* out = h.push_and_pull(frame);
+  ck_assert_uint_eq(count_objects(out), 1);
+  const GstDvObject* object =
+      gst_dv_objects_meta_get_object(gst_buffer_get_dv_objects_meta(out), 0);
+  ck_assert_float_eq(object->confidence, 0.75f);
+  ck_assert_double_eq(object->x0, kSize / 4.0);
+  gst_buffer_unref(out);
+}
+END_TEST
+
 START_TEST(impossible_outputs_are_refused) {
   using Spoil = void (*)(GstDvTensorMeta*);
   const struct {
@@ -384,6 +406,7 @@ START_TEST(impossible_outputs_are_refused) {
       {[](GstDvTensorMeta* m) { gst_clear_buffer(&m->tensors[0].data); }, "shorter"},
       {[](GstDvTensorMeta* m) { m->num_tensors = 0; }, "1x1xNx7"},
       {[](GstDvTensorMeta* m) { g_clear_pointer(&m->tensors, g_free); }, "tensors"},
+      {[](GstDvTensorMeta* m) { std::memset(&m->region_kind, 9, 1); }, "kind 9"},
   };
   for (const auto& c : cases) {
     Decode h("dvdecode");
@@ -464,13 +487,14 @@ END_TEST
 
 int main() {
   return run_gst_suite(
-      "decode", {objects_and_regions_tell_the_same, ids_of_two_decoders_do_not_collide,
-                 outputs_survive_conversion_and_scaling, messages_say_when_what_was_found,
-                 frames_without_objects_are_told_if_asked, a_missing_dvinfer_is_told_once,
-                 outputs_that_are_lost_on_their_way_are_told, the_threshold_may_be_controlled,
-                 the_best_objects_stay_within_the_limit, every_region_comes_back_to_its_place,
-                 a_class_belongs_to_all_that_the_network_was_shown, outputs_are_let_go_once_decoded,
-                 outputs_of_other_shapes_are_decoded_as_such, impossible_outputs_are_refused,
-                 outputs_without_a_name_or_a_place_do_no_harm,
-                 a_network_without_a_decoder_is_a_matter_of_settings});
+      "decode",
+      {objects_and_regions_tell_the_same, ids_of_two_decoders_do_not_collide,
+       outputs_survive_conversion_and_scaling, messages_say_when_what_was_found,
+       frames_without_objects_are_told_if_asked, a_missing_dvinfer_is_told_once,
+       outputs_that_are_lost_on_their_way_are_told, the_threshold_may_be_controlled,
+       the_best_objects_stay_within_the_limit, every_region_comes_back_to_its_place,
+       a_class_belongs_to_all_that_the_network_was_shown, outputs_are_let_go_once_decoded,
+       outputs_of_other_shapes_are_decoded_as_such, outputs_that_begin_between_numbers_are_decoded,
+       impossible_outputs_are_refused, outputs_without_a_name_or_a_place_do_no_harm,
+       a_network_without_a_decoder_is_a_matter_of_settings});
 }

@@ -119,3 +119,23 @@ def draw(root, seed):
         given[folder] += 1
         order.append(by_folder[folder].pop())
     return order
+
+
+def listed(root):
+    """The bugs of tests/mutation/planted whose lines are still there, in its order."""
+    texts, found = {}, []
+    with open(os.path.join(root, 'tests', 'mutation', 'planted'), encoding='utf-8') as f:
+        rows = [line.rstrip('\n').split(' | ', 2) for line in f if not line.startswith('#')]
+    for place, kind, change in rows:
+        path, drawn = place.rsplit(':', 1)
+        if path not in texts:
+            file = os.path.join(root, path)
+            texts[path] = open(file, encoding='utf-8').read().split('\n') if os.path.exists(file) else []
+        # The same line may stand there twice: the one nearest to where it was is meant.
+        near = [n for n, line in enumerate(texts[path], 1) if line.strip() and change.startswith(line.strip() + ' | ')]
+        if near:
+            number = min(near, key=lambda n: abs(n - int(drawn)))
+            old = texts[path][number - 1]
+            indent = old[:len(old) - len(old.lstrip())]
+            found.append((path, number, kind, old, indent + change[len(old.strip()) + 3:]))
+    return found

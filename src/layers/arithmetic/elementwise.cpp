@@ -34,7 +34,7 @@ constexpr int kMostInputs = 8;
 constexpr size_t kMostSteps = 16, kMostConstants = 16, kMostChannels = 1 << 20;
 // Operands and results that exist at the same time; their spans fit the first-level cache or miss
 // it by little.
-constexpr size_t kMostValues = 24;
+constexpr size_t kMostValues = ElementwiseAttributes::kMostValues;
 // Elements of a span. It holds whole pixels of any chunk, which has 1 to 8 channels.
 constexpr size_t kSpanElements = 840;
 constexpr size_t kChunk = 8;                          // channels

@@ -113,8 +113,10 @@ class Trial:
             for file, line, what in re.findall(r'^([^\s:]+):(\d+):\d+: (error|note|  required)', part, re.M):
                 bugs_of_file = {n: bug for n, bug in by_path.get(self.path_of(file), {}).items() if n not in alone}
                 at = {n for n, bug in bugs_of_file.items() if bug[0] == int(line)}
-                named |= at or {n for n, bug in bugs_of_file.items() if abs(bug[0] - int(line)) == 1}
-                failed |= set(bugs_of_file) if what == 'error' else set()
+                named |= at
+                if what == 'error':
+                    named |= {n for n, bug in bugs_of_file.items() if not at and abs(bug[0] - int(line)) == 1}
+                    failed |= set(bugs_of_file)
             refused |= named or failed
         return refused
 

@@ -61,20 +61,24 @@ GstFlowReturn InferQueue::push_frame(ItemPtr item, size_t ready) {
 
 bool InferQueue::push_region(const ItemPtr& item) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const bool wanted = flow_ == GST_FLOW_OK && item->queued && !item->failed;
-  if (wanted) ++item->ready;
-  item->open = wanted && item->ready < item->regions.size();
-  if (!wanted && !item->failed) drop(item);
-  settle(item.get());
+  if (!takes_regions(*item)) {
+    close(item);
+    return false;
+  }
+  ++item->ready;
+  item->open = item->ready < item->regions.size();
   changed_.notify_all();
-  return wanted;
+  return true;
 }
 
 bool InferQueue::is_wanted(const InferItem& item) const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (flow_ != GST_FLOW_OK) return false;
   const bool pushed = item.number != 0;
-  return pushed ? item.queued && !item.failed : !eos_ && !unexpected_;
+  return pushed ? takes_regions(item) : flow_ == GST_FLOW_OK && !eos_ && !unexpected_;
+}
+
+bool InferQueue::takes_regions(const InferItem& item) const {
+  return flow_ == GST_FLOW_OK && item.queued && !item.failed;
 }
 
 void InferQueue::fail_regions(const ItemPtr& item, Status why) {
@@ -87,6 +91,11 @@ void InferQueue::fail_regions(const ItemPtr& item, Status why) {
 
 void InferQueue::abandon(const ItemPtr& item) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  close(item);
+}
+
+// No more regions of the item come. One that has failed leaves as such, any other one is dropped.
+void InferQueue::close(const ItemPtr& item) {
   item->open = false;
   if (!item->failed) drop(item);
   settle(item.get());

@@ -174,6 +174,8 @@ class InferQueue {
 
  private:
   bool is_room(const InferItem& item) const;
+  bool takes_regions(const InferItem& item) const;
+  void close(const ItemPtr& item);
   void uncount(InferItem* item);
   void give_up_work(InferItem* item);
   void drop(const ItemPtr& item);

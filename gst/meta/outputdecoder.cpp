@@ -54,8 +54,9 @@ Status OutputDecoder::read(const GstDvTensorMeta& outputs) {
   }
   const guint kind = enum_number(outputs.region_kind);
   if (kind > GST_DV_REGION_OBJECT) {
-    return Error{ErrorCode::kMalformed,
-                 format("a tensor meta's region is of kind %u, not of 0 to 3", kind)};
+    return Error{
+        ErrorCode::kMalformed,
+        format("a tensor meta's region is of kind %u, not of 0 to %d", kind, GST_DV_REGION_OBJECT)};
   }
   for (gsize i = 0; i < outputs.num_tensors; ++i) {
     DVNN_ASSIGN(const TensorDesc desc, tensor_desc(outputs.tensors[i]));

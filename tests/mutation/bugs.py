@@ -28,8 +28,9 @@ LEFT_OUT = re.compile(r'^\s*(#|using |namespace |static_assert|template|GST_(DEB
                       r'g_return|extern|typedef|enum |class |struct |friend )|GST_(DEBUG|LOG|INFO|TRACE)\b')
 
 
-def blank(text):
-    return BLANKED.sub(lambda m: re.sub(r'[^\n]', ' ', m.group()), text)
+def blank(text, string=' '):
+    """Comments as spaces, strings and characters as so many of another character."""
+    return BLANKED.sub(lambda m: re.sub(r'[^\n]', ' ' if m.group().startswith('/') else string, m.group()), text)
 
 
 def bugs_of(text, header):

@@ -6,18 +6,13 @@ the compiler refuses it, and the bug is compiled alone. A form keeps the number 
 """
 import re
 
-from bugs import BLANKED
+from bugs import blank
 
 OPENERS, CLOSERS = '([{', ')]}'
 # Where an expression begins or ends that a choice between two can stand for. Operators stand between spaces.
 LEFT_END = re.compile(r'(?:;|,|\breturn|\belse|\bthrow| [-+*/%&|^]?=| \?| :)$')
 RIGHT_END = re.compile(r'(?:;|,| \? | : )')
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/', re.S)
-
-
-def without_texts(text):
-    """Comments as spaces, strings and characters as underscores: what brackets and operators stand in."""
-    return BLANKED.sub(lambda m: re.sub(r'[^\n]', ' ' if m.group().startswith('/') else '_', m.group()), text)
 
 
 def changed_part(old, new):
@@ -115,7 +110,7 @@ def asleep(text, bug, number):
     if kind == 'statement':
         start = begin + len(old) - len(old.lstrip())
         return [(start, begin + len(old), '{ if (!DVNN_BUG(%d)) { %s } }' % (number, one_line(old[start - begin:])))]
-    shown = without_texts(text)
+    shown = blank(text, '_')
     start, end, part = changed_part(old, new)
     if kind == 'constant':
         # Numbers and truth values stand alone, whole.

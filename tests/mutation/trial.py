@@ -2,7 +2,9 @@
 """A clone in which bugs sleep: builds it, runs tests in it, and tells which bugs the tests reach."""
 import collections
 import concurrent.futures
+import contextlib
 import fnmatch
+import functools
 import json
 import os
 import re
@@ -17,6 +19,7 @@ import guards
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 FIRST_LIMIT = 900  # seconds for a test that was not run without a bug yet
+NOT_BUILT = 1e18  # beyond every time
 
 # Units apart, so that the compiler names a bug's own file; one instruction set, which all else is like. Without
 # contraction: numbers are then those of the sets that are chosen at run time. A choice between two constants is no
@@ -70,12 +73,25 @@ class Trial:
         return subprocess.run(['git', '-C', self.source, 'show', 'HEAD:' + path], capture_output=True, text=True, check=True).stdout
 
     def write(self, path, text):
-        file = os.path.join(self.source, path)
-        with open(file, encoding='utf-8') as f:
-            if f.read() == text:
-                return
-        with open(file, 'w', encoding='utf-8') as f:
-            f.write(text)
+        if self.text_of(path) != text:
+            with open(os.path.join(self.source, path), 'w', encoding='utf-8') as f:
+                f.write(text)
+
+    @contextlib.contextmanager
+    def with_text(self, path, text):
+        """A file has another text for a while."""
+        before = self.text_of(path)
+        try:
+            self.write(path, text)
+            yield
+        finally:
+            self.write(path, before)
+
+    def planted(self, path, bug):
+        """The text of a file with one bug, and no others asleep."""
+        lines = self.committed(path).split('\n')
+        lines[bug[0] - 1] = bug[3]
+        return '\n'.join(lines)
 
     def ninja(self, *targets):
         done = subprocess.run(self.nice + ['ninja', '-C', self.build, '-j%d' % self.jobs, '-k', '0', *targets],
@@ -152,24 +168,17 @@ class Trial:
     def is_refused(self, path, bug):
         """Whether the compiler refuses a bug with the warnings that .ci/run makes errors."""
         units = self.units_with(path)
-        lines = self.committed(path).split('\n')
-        plain = '\n'.join(lines)
-        lines[bug[0] - 1] = bug[3]
-        return bool(units) and self.compiles(units[0], path, plain) and not self.compiles(units[0], path, '\n'.join(lines))
+        return bool(units) and self.compiles(units[0], path, self.committed(path)) and not self.compiles(
+            units[0], path, self.planted(path, bug))
 
+    @functools.lru_cache(maxsize=None)
     def compiles(self, unit, path, text):
         """Whether a unit compiles without a warning with that text in one of its files."""
-        sleeping = self.text_of(path)
         words = [w for w in shlex.split(self.commands[unit]) if w != '-w'] + ['-Wall', '-Wextra', '-Werror']
         for option in ('-o', '-MF'):
             words[words.index(option) + 1] = '/dev/null'
-        try:
-            with open(os.path.join(self.source, path), 'w', encoding='utf-8') as f:
-                f.write(text)
+        with self.with_text(path, text):
             return subprocess.run(words, cwd=self.build, capture_output=True, check=False).returncode == 0
-        finally:
-            with open(os.path.join(self.source, path), 'w', encoding='utf-8') as f:
-                f.write(sleeping)
 
     # --- running ---------------------------------------------------------------------------------------------------
 
@@ -204,12 +213,16 @@ class Trial:
             print('%s %s without a bug: left out' % (test, result), flush=True)
         return (seconds if result == 'passed' else None), reached
 
+    def files_of(self, test):
+        """What a test needs to be built, as paths within the build."""
+        program = os.path.relpath(self.tests[test]['cmd'][0], self.build)
+        files = {f for target in self.tests[test]['depends'] for f in self.targets[target]}
+        return sorted(files if program.startswith('..') else files | {program})
+
     def built(self, test):
-        files = [f for target in self.tests[test]['depends'] for f in self.targets[target]]
-        program = self.tests[test]['cmd'][0]
-        files += [os.path.relpath(program, self.build)] if program.startswith(self.build) else []
-        return files and max((os.path.getmtime(os.path.join(self.build, f)) if os.path.exists(os.path.join(self.build, f))
-                              else 1e18) for f in files) or 0
+        """When the last of a test's files was built; NOT_BUILT if one is not there."""
+        files = [os.path.join(self.build, f) for f in self.files_of(test)]
+        return max((os.path.getmtime(f) if os.path.exists(f) else NOT_BUILT for f in files), default=0)
 
     def learn_all(self, bug_count):
         """Runs each test once that was built anew since it was last run so."""
@@ -218,12 +231,13 @@ class Trial:
         if os.path.exists(file):
             with open(file, encoding='utf-8') as f:
                 known = json.load(f)
-        todo = [t for t in self.tests if t not in known or known[t]['built'] != self.built(t)]
+        built = {t: self.built(t) for t in self.tests}
+        todo = [t for t, when in built.items() if when != NOT_BUILT and (t not in known or known[t]['built'] != when)]
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
-            asked = {pool.submit(self.learn, t, bug_count): t for t in todo if self.built(t) < 1e18}
+            asked = {pool.submit(self.learn, t, bug_count): t for t in todo}
             for done in concurrent.futures.as_completed(asked):
-                seconds, reached = done.result()
-                known[asked[done]] = {'built': self.built(asked[done]), 'seconds': seconds, 'reached': reached}
+                test, (seconds, reached) = asked[done], done.result()
+                known[test] = {'built': built[test], 'seconds': seconds, 'reached': reached}
                 with open(file, 'w', encoding='utf-8') as f:
                     json.dump(known, f)
         for test, facts in known.items():
@@ -273,28 +287,16 @@ class Trial:
 
     def try_alone(self, path, bug, most_seconds, briefly):
         """(result, test) of a bug that is compiled for itself, with the others of its file taken out."""
-        file, sleeping = os.path.join(self.source, path), self.text_of(path)
-        lines = self.committed(path).split('\n')
-        lines[bug[0] - 1] = bug[3]
-        try:
-            with open(file, 'w', encoding='utf-8') as f:
-                f.write('\n'.join(lines))
+        with self.with_text(path, self.planted(path, bug)):
             for test in self.tests_of(path, None, most_seconds):
-                wrong = self.ninja(*sorted({f for t in self.tests[test]['depends'] for f in self.targets[t]} | self.program(test)))
+                wrong = self.ninja(*self.files_of(test))
                 if wrong:
                     # What is made by running the program is a test, too.
                     return ('refused', '') if re.search(r'error:|undefined reference', wrong) else ('found', 'the build')
                 told = self.fails(test, None, briefly)
                 if told:
                     return 'found', told
-            return 'survived', ''
-        finally:
-            with open(file, 'w', encoding='utf-8') as f:
-                f.write(sleeping)
-
-    def program(self, test):
-        program = os.path.relpath(self.tests[test]['cmd'][0], self.build)
-        return set() if program.startswith('..') else {program}
+        return 'survived', ''
 
     def take_tests_of(self, commit):
         """Puts the tests of a later commit into the clone, whose sources stay as they are."""

@@ -41,4 +41,4 @@ START_TEST(paths_have_folders_and_names) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(format, text_is_cut_to_the_bytes_that_there_are, paths_have_folders_and_names)
+DVNN_TEST_MAIN(short_text, text_is_cut_to_the_bytes_that_there_are, paths_have_folders_and_names)

@@ -5,34 +5,20 @@
 #include <vector>
 
 #include "hostile_stream.h"
+#include "set_property.h"
 #include "target.h"
 
 using namespace dvnn;
 using fuzz::FuzzedData;
+using fuzz::set_choice;
+using fuzz::set_numbers;
 
 namespace {
-
-void set_numbers(GObject* element, const char* name, const std::vector<double>& numbers) {
-  GValue list = G_VALUE_INIT;
-  g_value_init(&list, GST_TYPE_ARRAY);
-  for (double number : numbers) {
-    GValue item = G_VALUE_INIT;
-    g_value_init(&item, G_TYPE_DOUBLE);
-    g_value_set_double(&item, number);
-    gst_value_array_append_and_take_value(&list, &item);
-  }
-  g_object_set_property(element, name, &list);
-  g_value_unset(&list);
-}
 
 void set_properties(FuzzedData* in, GstElement* element) {
   static const char* const kChoices[] = {"layout", "resize", "method", "color-order", "backend"};
   GObject* object = G_OBJECT(element);
-  for (const char* name : kChoices) {
-    const GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(object), name);
-    const GEnumClass* values = G_PARAM_SPEC_ENUM(spec)->enum_class;
-    g_object_set(object, name, static_cast<gint>(in->byte() % values->n_values), nullptr);
-  }
+  for (const char* name : kChoices) set_choice(in, object, name);
   g_object_set(object, "video-direction", static_cast<gint>(in->byte() % 8), nullptr);
   const uint8_t more = in->byte();
   if (more & 1) set_numbers(object, "roi", {in->real(1), in->real(1), in->real(1), in->real(1)});

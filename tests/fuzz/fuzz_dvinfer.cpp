@@ -6,9 +6,8 @@
 #include <iterator>
 #include <string>
 
-#include "grid_network.h"
+#include "grid_file.h"
 #include "hostile_stream.h"
-#include "network/dvn_file.h"
 #include "target.h"
 
 using namespace dvnn;
@@ -93,17 +92,6 @@ GstBuffer* any_tensors(FuzzedData* in, const GstCaps* caps) {
   return fuzz::any_buffer(in, in->rarely() ? static_cast<size_t>(in->in(0, 24000)) : kTensorBytes);
 }
 
-void flush(GstHarness* harness) {
-  gst_harness_push_event(harness, gst_event_new_flush_start());
-  gst_harness_push_event(harness, gst_event_new_flush_stop(TRUE));
-}
-
-// Waits until all that was pushed has left.
-void drain(GstHarness* harness) {
-  const gst::QueryPtr query(gst_query_new_drain());
-  gst_pad_peer_query(harness->srcpad, query.get());
-}
-
 void run_stream(FuzzedData* in, fuzz::Harness* harness, bool tensors) {
   constexpr int kMostFrames = 4;
   GstVideoInfo info;
@@ -121,10 +109,7 @@ void run_stream(FuzzedData* in, fuzz::Harness* harness, bool tensors) {
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
   fuzz::set_small_budgets();
   fuzz::start_gstreamer();
-  network_path = "/tmp/dvnn-fuzz-XXXXXX.dvn";
-  close(mkstemps(network_path.data(), 4));
-  if (!network::write_dvn(test::grid_network(), network_path).ok()) std::abort();
-  std::atexit([] { unlink(network_path.c_str()); });
+  network_path = fuzz::write_network();
   return 0;
 }
 
@@ -138,14 +123,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FuzzedData in(data, size);
   fuzz::Harness* harness = in.one_of(harnesses);
   GstElement* infer = find_infer(harness->element());
-  flush(harness->get());
+  harness->flush();
   harness->drop_output();
   g_object_set(infer, "on-error", static_cast<gint>(in.byte() % 3), "interval-frames",
                static_cast<guint>(in.rarely() ? in.in(1, 4) : 1), nullptr);
   for (int streams = 0; streams < 2 && (streams == 0 || in.left() > 0); ++streams) {
     run_stream(&in, harness, harness->element() == tensor_stream);
   }
-  drain(harness->get());
+  harness->drain();
   harness->drop_output();
   fuzz::reuse_memory();
   return 0;

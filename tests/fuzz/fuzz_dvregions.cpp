@@ -5,15 +5,17 @@
 #include <string>
 #include <vector>
 
-#include "grid_network.h"
+#include "grid_file.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "hostile_objects.h"
 #include "hostile_stream.h"
-#include "network/dvn_file.h"
+#include "set_property.h"
 #include "target.h"
 
 using namespace dvnn;
 using fuzz::FuzzedData;
+using fuzz::set_choice;
+using fuzz::set_numbers;
 
 namespace {
 
@@ -23,13 +25,6 @@ std::string first_path, second_path;
 fuzz::MemoryFile& region_file() {
   static auto* const file = new fuzz::MemoryFile();
   return *file;
-}
-
-std::string write_network(const test::GridVariant& variant) {
-  std::string path = "/tmp/dvnn-fuzz-XXXXXX.dvn";
-  close(mkstemps(path.data(), 4));
-  if (!network::write_dvn(test::grid_network(variant), path).ok()) std::abort();
-  return path;
 }
 
 GstHarness* pipeline(std::string line) {
@@ -53,25 +48,6 @@ std::string any_text(FuzzedData* in, const List& known) {
   const uint8_t kind = in->byte();
   if (kind >= 240) return in->text(kMostBytes);
   return std::begin(known)[kind % std::size(known)];
-}
-
-void set_numbers(GObject* element, const char* name, const std::vector<double>& numbers) {
-  GValue list = G_VALUE_INIT;
-  g_value_init(&list, GST_TYPE_ARRAY);
-  for (double number : numbers) {
-    GValue item = G_VALUE_INIT;
-    g_value_init(&item, G_TYPE_DOUBLE);
-    g_value_set_double(&item, number);
-    gst_value_array_append_and_take_value(&list, &item);
-  }
-  g_object_set_property(element, name, &list);
-  g_value_unset(&list);
-}
-
-void set_choice(FuzzedData* in, GObject* object, const char* name) {
-  const GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(object), name);
-  const GEnumClass* values = G_PARAM_SPEC_ENUM(spec)->enum_class;
-  g_object_set(object, name, static_cast<gint>(in->byte() % values->n_values), nullptr);
 }
 
 std::string any_areas(FuzzedData* in) {
@@ -193,17 +169,6 @@ GstBuffer* any_region_frame(FuzzedData* in, const GstVideoInfo& info) {
   return (what & 0x1c) == 0x1c ? fuzz::through_another_element(in, frame) : frame;
 }
 
-void flush(GstHarness* harness) {
-  gst_harness_push_event(harness, gst_event_new_flush_start());
-  gst_harness_push_event(harness, gst_event_new_flush_stop(TRUE));
-}
-
-// Waits until all that was pushed has left.
-void drain(GstHarness* harness) {
-  const gst::QueryPtr query(gst_query_new_drain());
-  gst_pad_peer_query(harness->srcpad, query.get());
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
@@ -212,12 +177,8 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
   test::GridVariant first;
   first.name = "first";
   first.label = "one";
-  first_path = write_network(first);
-  second_path = write_network({});
-  std::atexit([] {
-    unlink(first_path.c_str());
-    unlink(second_path.c_str());
-  });
+  first_path = fuzz::write_network(first);
+  second_path = fuzz::write_network();
   return 0;
 }
 
@@ -232,7 +193,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                                  " ! dvdecode threshold=0.1 ! dvtrack ! " + regions))};
   FuzzedData in(data, size);
   fuzz::Harness* harness = in.one_of(harnesses);
-  flush(harness->get());
+  harness->flush();
   harness->drop_output();
   set_properties(&in, harness->element());
   GstClockTime time = 0;
@@ -245,7 +206,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       return frame;
     });
   }
-  drain(harness->get());
+  harness->drain();
   harness->drop_output();
   fuzz::reuse_memory();
   return 0;

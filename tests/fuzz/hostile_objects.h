@@ -9,6 +9,7 @@
 
 #include "fuzzed_data.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
+#include "video_matrix.h"
 
 namespace dvnn::fuzz {
 
@@ -75,22 +76,14 @@ GstDvObjectsMeta* add_objects(FuzzedData* in, const Names& networks, int64_t mos
   return meta;
 }
 
-/// As GStreamer 1.28 has it, which tells metas of every change that keeps lines straight.
-struct VideoMatrix {
-  const GstVideoInfo* in_info;
-  GstVideoRectangle in_rectangle;
-  const GstVideoInfo* out_info;
-  GstVideoRectangle out_rectangle;
-  gfloat matrix[3][3];
-};
-
-inline VideoMatrix any_matrix(FuzzedData* in, const GstVideoInfo* from, const GstVideoInfo* to) {
+inline test::VideoMatrix any_matrix(FuzzedData* in, const GstVideoInfo* from,
+                                    const GstVideoInfo* to) {
   auto rectangle = [in]() -> GstVideoRectangle {
     const auto x = static_cast<gint>(in->extent(8) - 1), y = static_cast<gint>(in->extent(8) - 1);
     const auto w = static_cast<gint>(in->extent(64)), h = static_cast<gint>(in->extent(64));
     return {x, y, w, h};
   };
-  VideoMatrix data = {from, rectangle(), to, rectangle(), {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+  test::VideoMatrix data = {from, rectangle(), to, rectangle(), {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
   const uint8_t turned = in->byte();
   for (int row = 0; row < 2; ++row) {
     data.matrix[row][(row + turned) % 2] = static_cast<gfloat>(in->real(2));
@@ -118,7 +111,7 @@ inline GstBuffer* through_another_element(FuzzedData* in, GstBuffer* frame) {
       gst_video_info_set_format(&info, GST_VIDEO_FORMAT_RGB, width, height);
       info.par_n = static_cast<gint>(in->in(1, 3));
     }
-    VideoMatrix matrix = any_matrix(in, &infos[0], &infos[1]);
+    test::VideoMatrix matrix = any_matrix(in, &infos[0], &infos[1]);
     GstVideoMetaTransform scaling = {&infos[0], &infos[1]};
     GQuark type = gst_video_meta_transform_scale_get_quark();
     gpointer data = &scaling;

@@ -228,6 +228,16 @@ void play_video(FuzzedData* in, int most, Harness* harness,
   }
 }
 
+void Harness::flush() {
+  gst_harness_push_event(harness_, gst_event_new_flush_start());
+  gst_harness_push_event(harness_, gst_event_new_flush_stop(TRUE));
+}
+
+void Harness::drain() {
+  const gst::QueryPtr query(gst_query_new_drain());
+  gst_pad_peer_query(harness_->srcpad, query.get());
+}
+
 void Harness::drop_output() {
   while (GstBuffer* out = gst_harness_try_pull(harness_)) gst_buffer_unref(out);
   while (GstEvent* event = gst_harness_try_pull_event(harness_)) gst_event_unref(event);

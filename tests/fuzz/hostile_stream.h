@@ -44,6 +44,9 @@ class Harness {
   /// Pushes a buffer and lets go of what comes out.
   GstFlowReturn push(GstBuffer* buffer);
   void drop_output();
+  void flush();
+  /// Waits until all that was pushed has left.
+  void drain();
 
  private:
   GstHarness* harness_;

@@ -8,6 +8,7 @@
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "gst_fixture.h"
+#include "video_matrix.h"
 
 using namespace dvnn::test;
 
@@ -200,15 +201,6 @@ void check(const Row& row) {
     ck_assert_double_eq_tol(t.scale_y * row.box[3] + t.offset_y, 75, 0.5);
   }
 }
-
-// "gst-video-matrix" of GStreamer 1.28, as its header declares it.
-struct VideoMatrix {
-  const GstVideoInfo* in_info;
-  GstVideoRectangle in_rectangle;
-  const GstVideoInfo* out_info;
-  GstVideoRectangle out_rectangle;
-  gfloat matrix[3][3];
-};
 
 // Returns where the object is after a matrix; null if it is not there.
 GstDvObject* after_matrix(const VideoMatrix& matrix, GstBuffer* frame, GstBuffer* changed) {

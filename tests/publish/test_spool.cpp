@@ -121,17 +121,19 @@ START_TEST(every_torn_end_costs_one_message_at_most) {
 }
 END_TEST
 
+static void damage(const std::string& segment) {
+  std::fstream file(segment, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(30);
+  file.put('!');
+}
+
 START_TEST(damage_is_noticed_and_later_segments_are_read) {
   TemporaryFolder folder;
   {
     const auto spool = opened(folder, 1 << 20, 200);
     append(spool.get(), 0, 20);
   }
-  {
-    std::fstream file(segments(folder)[1], std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(30);
-    file.put('!');
-  }
+  damage(segments(folder)[1]);
   const auto spool = opened(folder, 1 << 20, 200);
   ck_assert_uint_ge(spool->take_dropped(), 1);
   int last = -1, count = 0;
@@ -150,11 +152,7 @@ START_TEST(what_damage_costs_while_it_is_open_is_counted) {
   TemporaryFolder folder;
   const auto spool = opened(folder, 1 << 20, 200);
   append(spool.get(), 0, 20);
-  {
-    std::fstream file(segments(folder)[1], std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(30);
-    file.put('!');
-  }
+  damage(segments(folder)[1]);
   uint64_t count = 0;
   int last = -1;
   while (const auto entry = spool->read()) {

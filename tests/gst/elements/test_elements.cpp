@@ -139,19 +139,11 @@ START_TEST(outputs_are_no_copies_while_slots_are_plenty) {
   GstHarness* h =
       chain("dvconvert ! dvinfer name=infer network=" + network_path(), video_caps("RGB", 64, 64));
   GstElement* infer = gst_bin_get_by_name(GST_BIN(h->element), "infer");
-  const auto count = [infer](const char* what) {
-    GstStructure* stats = nullptr;
-    g_object_get(infer, "stats", &stats, nullptr);
-    guint value = 0;
-    ck_assert(gst_structure_get_uint(stats, what, &value));
-    gst_structure_free(stats);
-    return value;
-  };
   for (int i = 0; i < 3; ++i) {
     GstBuffer* held = gst_harness_push_and_pull(h, red_square("RGB", 64, 64, 0, 0));
-    ck_assert_uint_eq(count("slots-free"), count("slots") - 1);
+    ck_assert_uint_eq(stat_of(infer, "slots-free"), stat_of(infer, "slots") - 1);
     gst_buffer_unref(held);
-    ck_assert_uint_eq(count("slots-free"), count("slots"));
+    ck_assert_uint_eq(stat_of(infer, "slots-free"), stat_of(infer, "slots"));
   }
   gst_object_unref(infer);
   gst_harness_teardown(h);
@@ -248,12 +240,7 @@ START_TEST(late_frames_pass_without_inference) {
   ck_assert_ptr_null(gst_buffer_get_dv_tensor_meta(out));
   gst_buffer_unref(out);
   GstElement* infer = gst_harness_find_element(h, "dvinfer");
-  guint64 late = 0;
-  GstStructure* stats = nullptr;
-  g_object_get(infer, "stats", &stats, nullptr);
-  gst_structure_get_uint64(stats, "late", &late);
-  gst_structure_free(stats);
-  ck_assert_uint_eq(late, 1);
+  ck_assert_uint_eq(stat_of(infer, "late"), 1);
   gst_object_unref(infer);
   gst_harness_teardown(h);
 }

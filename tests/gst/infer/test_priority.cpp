@@ -14,17 +14,8 @@ struct Inferred {
   double ratio() const { return static_cast<double>(high) / static_cast<double>(low); }
 };
 
-guint64 inferred(GstElement* infer) {
-  GstStructure* stats = nullptr;
-  g_object_get(infer, "stats", &stats, nullptr);
-  guint64 count = 0;
-  ck_assert(gst_structure_get_uint64(stats, "inferred", &count));
-  gst_structure_free(stats);
-  return count;
-}
-
 Inferred count_of(Pipeline& pipeline) {
-  return {inferred(pipeline["high"]), inferred(pipeline["low"])};
+  return {stat_of(pipeline["high"], "inferred"), stat_of(pipeline["low"], "inferred")};
 }
 
 // Runs during the next so many of both, once both are at it.

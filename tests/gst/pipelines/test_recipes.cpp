@@ -117,11 +117,7 @@ START_TEST(every_recipe_runs_to_its_end_and_infers) {
     demand(&pipeline, pipeline.play_to_end(), recipe.title);
     size_t networks = 0;
     for_each_of(pipeline.get(), "dvinfer", [&](GstElement* element) {
-      GstStructure* stats = nullptr;
-      guint64 inferred = 0;
-      g_object_get(element, "stats", &stats, nullptr);
-      gst_structure_get_uint64(stats, "inferred", &inferred);
-      gst_structure_free(stats);
+      const guint64 inferred = stat_of(element, "inferred");
       networks += inferred > 0;
       demand(&pipeline, inferred > 0, recipe.title + ": nothing was inferred");
     });

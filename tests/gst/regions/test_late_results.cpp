@@ -43,14 +43,7 @@ class Line {
   Line(const Line&) = delete;
   Line& operator=(const Line&) = delete;
 
-  guint64 stat(const char* name) const {
-    GstStructure* stats = nullptr;
-    g_object_get(element, "stats", &stats, nullptr);
-    guint64 value = 0;
-    ck_assert(gst_structure_get_uint64(stats, name, &value));
-    gst_structure_free(stats);
-    return value;
-  }
+  guint64 stat(const char* name) const { return stat_of(element, name); }
   // Waits until the device stands still in a run.
   void expect_hanging() {
     for (int i = 0; i < 500 && faults.hanging() == 0; ++i) g_usleep(10000);

@@ -54,6 +54,10 @@ void slice_steps(Graph* graph);
 /// reads them gets them in one step.
 void move_channels(Graph* graph);
 
+/// Convolutions of one value whose few channels only the CPU reads become one, and so do those that
+/// work on each of these channels alone.
+void merge_siblings(Graph* graph);
+
 /// Functions of single elements that the CPU computes become one step with those around them.
 void fuse_elementwise(Graph* graph);
 

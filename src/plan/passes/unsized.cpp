@@ -12,6 +12,7 @@ void run_unsized_passes(Graph* graph, InputSpec* picture) {
   fold_input_affine(graph, picture);
   slice_steps(graph);
   move_channels(graph);
+  merge_siblings(graph);
 }
 
 }  // namespace dvnn::plan

@@ -2,6 +2,7 @@
 #include "softdv/runs/chunk_run.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "kernels/elementwise.h"
@@ -12,6 +13,7 @@ namespace dvnn::softdv {
 namespace {
 
 constexpr int kChunk = 8;
+constexpr int kTaskValues = 1 << 14;  // that are worth a piece of their own
 
 // Takes the convolution's floats of one chunk to the run's result.
 class Finish {
@@ -101,6 +103,7 @@ std::optional<RegisterFinish> finish_in_registers(const ChunkRun& chunk_run, con
                                                   half_t* to) {
   using device::Activation;
   const SoftRun& run = chunk_run.run;
+  const ConvKernel* const kernel = chunk_run.kernel;
   const Activation activation = run.run.activation;
   RegisterFinish finish = {};
   finish.to = to;
@@ -113,7 +116,7 @@ std::optional<RegisterFinish> finish_in_registers(const ChunkRun& chunk_run, con
     case Activation::kRelu:
     case Activation::kPrelu:
       finish.activation = RegisterActivation::kSloped;
-      if (activation == Activation::kPrelu) finish.slopes = chunk_run.kernel->slopes().data();
+      if (activation == Activation::kPrelu) finish.slopes = kernel->slopes().data();
       break;
     case Activation::kRelu6:
       finish.activation = RegisterActivation::kRelu6;
@@ -122,15 +125,15 @@ std::optional<RegisterFinish> finish_in_registers(const ChunkRun& chunk_run, con
       return std::nullopt;
   }
   const bool absolute = run.absolute && activation != Activation::kRelu;
-  const ConvKernel& kernel = *chunk_run.kernel;
-  const bool finishes =
-      kernel.direct() ? kernel.direct()->finishes() : kernel.depthwise()->finishes();
+  const bool finishes = !kernel            ? run.out.c % kChunk == 0
+                        : kernel->direct() ? kernel->direct()->finishes()
+                                           : kernel->depthwise()->finishes();
   if (absolute || !finishes) return std::nullopt;
   const Reduction reduction(run, chunk_run.hwc);
   if (!reduction.on()) return finish;
   const RowShape before = row_shape(run.conv, chunk_run.hwc);
   const RowShape after = row_shape(run.out, chunk_run.hwc);
-  const bool pools = kernel.depthwise() && kernel.depthwise()->pools() && !operand;
+  const bool pools = kernel && kernel->depthwise() && kernel->depthwise()->pools() && !operand;
   if (!pools || !reduction.halves(before, after)) return std::nullopt;
   return finish;
 }
@@ -221,7 +224,6 @@ Shares share_depthwise(int threads, int rows, int chunks) {
 
 void run_depthwise(const Depthwise& depthwise, const half_t* from, const Finish& finish,
                    const std::optional<RegisterFinish>& in_registers, Team* team) {
-  constexpr int kTaskValues = 1 << 14;
   const int rows = finish.after().rows, chunks = depthwise.chunks();
   const auto columns = static_cast<size_t>(depthwise.out_columns());
   const int values = static_cast<int>(finish.before().pixels()) * kChunk;
@@ -259,9 +261,44 @@ void run_depthwise(const Depthwise& depthwise, const half_t* from, const Finish&
   });
 }
 
-// A run without a convolution.
+// A sum or an activation alone.
+void run_pixels(const half_t* from, const RowShape& shape, const RegisterFinish& finish,
+                Team* team) {
+  const int values = static_cast<int>(shape.size());
+  const int tasks = std::max(1, values / kTaskValues);
+  team->run(tasks, [&](int i) {
+    const Band some = band_of(values / kChunk, i, tasks);
+    const auto first = static_cast<size_t>(some.first) * kChunk;
+    RegisterFinish at = finish;
+    at.to += first;
+    if (at.addend) at.addend += first;
+    finish_halves(from + first, static_cast<size_t>(some.last - some.first) * kChunk, at);
+  });
+}
+
+// Whole chunks of every pixel twice in both directions, as they are.
+void run_upsampling(const half_t* from, const RowShape& before, const RowShape& after, half_t* to,
+                    Team* team) {
+  using Pixel = std::array<half_t, kChunk>;
+  const auto* const source = reinterpret_cast<const Pixel*>(from);
+  auto* const result = reinterpret_cast<Pixel*>(to);
+  const auto columns = static_cast<size_t>(after.cols);
+  const int rows = after.channels / kChunk * after.rows;
+  const int tasks = std::clamp(static_cast<int>(after.size()) / kTaskValues, 1, rows);
+  team->run(tasks, [&](int i) {
+    const Band some = band_of(rows, i, tasks);
+    for (int r = some.first; r < some.last; ++r) {
+      const int chunk = r / after.rows, row = r % after.rows / 2;
+      const Pixel* const pixels = source + static_cast<size_t>(chunk * before.rows + row) *
+                                               static_cast<size_t>(before.cols);
+      Pixel* const made = result + static_cast<size_t>(r) * columns;
+      for (size_t c = 0; c < columns; ++c) made[c] = pixels[c / 2];
+    }
+  });
+}
+
+// Any other run without a convolution.
 void run_reduction(const half_t* from, const Finish& finish, Team* team) {
-  constexpr int kTaskValues = 1 << 14;
   const RowShape &before = finish.before(), &after = finish.after();
   const int values = static_cast<int>(before.pixels()) * kChunk;
   const int bands = std::clamp(values / kTaskValues, 1, after.rows);
@@ -281,6 +318,19 @@ void run_reduction(const half_t* from, const Finish& finish, Team* team) {
     finish.pixels(chunk, static_cast<size_t>(band.first) * static_cast<size_t>(before.cols),
                   count / static_cast<size_t>(finish.channels(chunk)), floats);
   });
+}
+
+void run_without_convolution(const ChunkRun& chunk_run, const half_t* from, const Finish& finish,
+                             const half_t* operand, half_t* to, Team* team) {
+  const SoftRun& run = chunk_run.run;
+  const auto in_registers = finish_in_registers(chunk_run, operand, to);
+  if (in_registers) return run_pixels(from, finish.after(), *in_registers, team);
+  const bool repeats = run.run.pool == device::PoolKind::kUpsample && !operand &&
+                       run.run.activation == device::Activation::kNone && !run.absolute;
+  if (repeats && run.out.c % kChunk == 0) {
+    return run_upsampling(from, finish.before(), finish.after(), to, team);
+  }
+  run_reduction(from, finish, team);
 }
 
 // A normalisation, for which the channels of a pixel, a multiple of 16, come together.
@@ -325,7 +375,7 @@ void ChunkRun::execute(const half_t* from, const half_t* operand, half_t* to, Te
   if (!kernel && !finish.reduction().keeps_channels_apart()) {
     return run_normalisation(from, finish, team);
   }
-  if (!kernel) return run_reduction(from, finish, team);
+  if (!kernel) return run_without_convolution(*this, from, finish, operand, to, team);
   if (kernel->winograd()) return run_rows(*kernel->winograd(), from, finish, team);
   if (kernel->transposed()) return run_rows(*kernel->transposed(), from, finish, team);
   if (kernel->any_depthwise()) return run_rows(*kernel->any_depthwise(), from, finish, team);

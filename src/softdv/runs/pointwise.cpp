@@ -135,6 +135,22 @@ void Prelu(const float* HWY_RESTRICT slopes, size_t channels, size_t pixels,
   }
 }
 
+template <class D>
+HWY_INLINE void FinishVector(D d, const half_t* from, size_t at, const RegisterFinish& finish) {
+  auto value = LoadHalves(d, from + at);
+  if (finish.addend) value = hn::Add(value, LoadHalves(d, finish.addend + at));
+  Activate(d, finish.activation, hn::Set(d, finish.slope), &value, 1);
+  StoreHalves(d, value, finish.to + at);
+}
+
+void FinishHalves(const half_t* from, size_t count, const RegisterFinish& finish) {
+  const hn::CappedTag<float, 16> wide;
+  const hn::CappedTag<float, 8> chunk;
+  size_t at = 0;
+  for (; at + hn::Lanes(wide) <= count; at += hn::Lanes(wide)) FinishVector(wide, from, at, finish);
+  for (; at < count; at += hn::Lanes(chunk)) FinishVector(chunk, from, at, finish);
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace dvnn::softdv
 HWY_AFTER_NAMESPACE();
@@ -146,6 +162,7 @@ namespace {
 HWY_EXPORT(MaxPool);
 HWY_EXPORT(AveragePool);
 HWY_EXPORT(Prelu);
+HWY_EXPORT(FinishHalves);
 
 }  // namespace
 
@@ -203,6 +220,11 @@ void lrn(RowsView from, const RowShape& shape, int prescale, float* to, Band ban
       to[c] = x[c] * (values[a] + (sum - nodes[a]) * slope);
     }
   }
+}
+
+void finish_halves(const half_t* from, size_t count, const RegisterFinish& finish) {
+  const RegisterFinish by = finish;  // which the loop's stores cannot change
+  HWY_DYNAMIC_DISPATCH(FinishHalves)(from, count, by);
 }
 
 void activate(device::Activation activation, float param, const float* slopes, bool absolute,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "device/command.h"
+#include "softdv/convolutions/register_finish.h"
 #include "softdv/runs/rows.h"
 
 namespace dvnn::softdv {
@@ -34,5 +35,8 @@ void lrn(RowsView from, const RowShape& shape, int prescale, float* to, Band ban
 /// magnitude after it, but not after ReLU.
 void activate(device::Activation activation, float param, const float* slopes, bool absolute,
               const RowShape& shape, Band band, float* data);
+
+/// Finishes `count` values as they are, a multiple of 8: without slopes for each channel.
+void finish_halves(const half_t* from, size_t count, const RegisterFinish& finish);
 
 }  // namespace dvnn::softdv

@@ -244,6 +244,27 @@ START_TEST(tensors_that_threads_share_match_the_scalar_reference) {
 }
 END_TEST
 
+// What needs no convolution and no window: sums, activations alone, and pixels that are repeated.
+START_TEST(what_is_done_to_single_pixels_matches_the_scalar_reference) {
+  auto device = Device::open("soft");
+  ck_assert(device.ok());
+  Randomness random(dvnn_seed(27));
+  const int rounds = dvnn_rounds(120);
+  for (int i = 0; i < rounds; ++i) {
+    const int channels = random.chance(4) ? random.channels() : 8 * random.between(1, 8);
+    const Dims in = {random.edgy(1, 60), random.edgy(1, 60), channels};
+    RunCase c;
+    c.run.m = channels;
+    c.run.pool = random.chance(2) ? PoolKind::kUpsample : PoolKind::kAverage;
+    c.run.activation = static_cast<Activation>(random.between(0, 6));
+    if (c.run.activation == Activation::kPrelu) c.run.activation = Activation::kNone;
+    c.run.activation_param = random.chance(2) ? 0 : random.value(0.5f);
+    c = with_weights(&random, c.run, in);
+    ck_assert(check_case(device.value().get(), &random, c, in, i));
+  }
+}
+END_TEST
+
 START_TEST(windows_may_lie_in_the_padding) {
   // Results that no input reaches.
   auto device = Device::open("soft");
@@ -480,6 +501,7 @@ END_TEST
 
 DVNN_TEST_MAIN(conv_sweep, random_commands_match_the_scalar_reference,
                tensors_that_threads_share_match_the_scalar_reference,
+               what_is_done_to_single_pixels_matches_the_scalar_reference,
                windows_may_lie_in_the_padding,
                channels_that_threads_share_match_the_scalar_reference,
                kernels_of_3x3_match_the_scalar_reference,

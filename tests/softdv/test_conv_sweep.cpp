@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seeded random convolution commands against a plain scalar reference.
-//
-// Tolerance: the device rounds each result once to binary16, so it may differ from the reference by
-// half a unit in the last place of 11 bits, 2^-11 relative (2^-25 absolute below 2^-14), plus what
-// FP32 sums in another order differ by: at most n * 2^-24 * sum|w x| for n products.
+// Seeded random convolution commands against the scalar reference (scalar_conv.h).
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -13,6 +9,7 @@
 #include "check_main.h"
 #include "conv_cases.h"
 #include "device/device.h"
+#include "scalar_conv.h"
 #include "tensor/packing.h"
 #include "tensor/tensor.h"
 
@@ -21,117 +18,6 @@ using namespace dvnn::device;
 using namespace dvnn::test;
 
 namespace {
-
-// A result and how far a right answer may be from it.
-struct Expected {
-  double value = 0, slack = 0;
-};
-
-using Plane = std::vector<Expected>;  // (c, h, w)
-
-size_t at(Dims d, int c, int y, int x) {
-  return (static_cast<size_t>(c) * static_cast<size_t>(d.h) + static_cast<size_t>(y)) *
-             static_cast<size_t>(d.w) +
-         static_cast<size_t>(x);
-}
-
-Plane convolve(const RunCase& c, const std::vector<float>& in, Dims d, Dims out) {
-  const ConvRun& run = c.run;
-  const bool depthwise = device::is_depthwise(run.conv), deconv = device::is_deconv(run.conv);
-  const Extent step = deconv ? Extent{1, 1} : run.stride;
-  const Extent gap = deconv ? run.stride : Extent{1, 1};
-  Plane result(static_cast<size_t>(out.w * out.h * out.c));
-  for (int m = 0; m < out.c; ++m) {
-    for (int y = 0; y < out.h; ++y) {
-      for (int x = 0; x < out.w; ++x) {
-        double sum = c.bias[static_cast<size_t>(m)], size = std::fabs(sum);
-        int products = 1;
-        for (int k = 0; k < (depthwise ? 1 : d.c); ++k) {
-          for (int j = 0; j < run.kernel.y; ++j) {
-            for (int i = 0; i < run.kernel.x; ++i) {
-              const int sx = x * step.x + i * run.dilation.x - run.conv_pad.left;
-              const int sy = y * step.y + j * run.dilation.y - run.conv_pad.top;
-              if (sx < 0 || sy < 0 || sx % gap.x || sy % gap.y || sx / gap.x >= d.w ||
-                  sy / gap.y >= d.h) {
-                continue;
-              }
-              const size_t w = static_cast<size_t>(
-                  ((m * (depthwise ? 1 : d.c) + k) * run.kernel.y + j) * run.kernel.x + i);
-              const double product =
-                  double{c.weights[w]} * in[at(d, depthwise ? m : k, sy / gap.y, sx / gap.x)];
-              sum += product;
-              size += std::fabs(product);
-              ++products;
-            }
-          }
-        }
-        result[at(out, m, y, x)] = {sum, products * size * std::ldexp(1.0, -24)};
-      }
-    }
-  }
-  return result;
-}
-
-Plane pool(const ConvRun& run, const Plane& in, Dims d, Dims out) {
-  Plane result(static_cast<size_t>(out.w * out.h * out.c));
-  for (int c = 0; c < out.c; ++c) {
-    for (int y = 0; y < out.h; ++y) {
-      for (int x = 0; x < out.w; ++x) {
-        Expected& r = result[at(out, c, y, x)];
-        if (run.pool == PoolKind::kUpsample) {
-          r = in[at(d, c, y / 2, x / 2)];
-          continue;
-        }
-        const bool max = run.pool == PoolKind::kMax;
-        r = {max ? -INFINITY : 0.0, 0};
-        double size = 0;
-        for (int j = 0; j < run.pool_size.y; ++j) {
-          for (int i = 0; i < run.pool_size.x; ++i) {
-            const int sx = x * run.pool_stride.x + i - run.pool_pad.left;
-            const int sy = y * run.pool_stride.y + j - run.pool_pad.top;
-            if (sx < 0 || sy < 0 || sx >= d.w || sy >= d.h) continue;
-            const Expected& v = in[at(d, c, sy, sx)];
-            r.value = max ? std::max(r.value, v.value) : r.value + v.value;
-            r.slack = std::max(r.slack, v.slack);
-            size += std::fabs(v.value);
-          }
-        }
-        if (!max) {
-          r.value *= run.pool_scale;
-          r.slack = (size * 64 * std::ldexp(1.0, -24) + r.slack) * std::fabs(run.pool_scale);
-        }
-      }
-    }
-  }
-  return result;
-}
-
-double activate(const ConvRun& run, double x, float slope) {
-  switch (run.activation) {
-    case Activation::kNone:
-      return x;
-    case Activation::kTanh:
-      return std::tanh(x);
-    case Activation::kRelu:
-      return x > 0 ? x : x * run.activation_param;
-    case Activation::kSigmoid:
-      return 1 / (1 + std::exp(-x));
-    case Activation::kPrelu:
-      return x > 0 ? x : x * slope;
-    case Activation::kElu:
-      return x > 0 ? x : std::expm1(x);
-    case Activation::kRelu6:
-      return std::min(std::max(x, 0.0), 6.0);
-  }
-  return x;
-}
-
-void add(Plane* plane, const std::vector<float>& operand) {
-  for (size_t i = 0; i < plane->size(); ++i) {
-    (*plane)[i].value += operand[i];
-    (*plane)[i].slack += std::fabs((*plane)[i].value) * std::ldexp(1.0, -23);
-  }
-}
 
 // Runs one case; false if its sizes make no output.
 bool check_case(Device* device, Randomness* r, const RunCase& c, Dims in, int number) {

@@ -81,7 +81,7 @@ Status FrameConverter::follow_crop(GstBuffer* frame) {
 }
 
 Status FrameConverter::convert(GstBuffer* frame, uint8_t* tensor, size_t bytes) {
-  if (bytes < static_cast<size_t>(target_.bytes())) {
+  if (bytes < target_.bytes()) {
     return Error{ErrorCode::kInternal, "the tensor's memory is too small"};
   }
   DVNN_TRY(check_video_meta(info_, frame));

@@ -96,10 +96,10 @@ std::optional<ElementType> element_type(StreamType type) {
   return std::nullopt;
 }
 
-int64_t StreamTensor::bytes() const {
+size_t StreamTensor::bytes() const {
   int64_t elements = 1;
   for (int d : dimensions) elements *= d;
-  return elements * static_cast<int64_t>(element_size(type));
+  return static_cast<size_t>(elements) * element_size(type);
 }
 
 void drop_trailing_ones(std::vector<int>* dimensions) {
@@ -186,7 +186,7 @@ Result<size_t> stream_offset(GstBuffer* buffer, const std::vector<StreamTensor>&
   for (size_t i = 0; i < tensors.size(); ++i) {
     if (i == index) offset = all;
     if (i == kMaxStreamMemories - 1) shared_from = all;
-    all += static_cast<size_t>(tensors[i].bytes());
+    all += tensors[i].bytes();
   }
   const size_t have = gst_buffer_get_size(buffer);
   if (tensors.size() <= kMaxStreamMemories) {

@@ -46,7 +46,7 @@ struct StreamTensor {
   /// Innermost first, without trailing ones, which mean nothing: at least one.
   std::vector<int> dimensions = {1};
 
-  int64_t bytes() const;
+  size_t bytes() const;
   bool operator==(const StreamTensor& o) const {
     return type == o.type && dimensions == o.dimensions;
   }

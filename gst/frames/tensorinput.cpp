@@ -120,7 +120,7 @@ Result<TensorInput::Place> TensorInput::find_flexible(GstBuffer* buffer) const {
     auto tensor = read_stream_header({header.data(), got});
     if (!tensor.ok()) return tensor.error().within(which);
     at += header.size();
-    const auto bytes = static_cast<size_t>(tensor.value().bytes());
+    const size_t bytes = tensor.value().bytes();
     if (bytes > size - at) {
       return Error{ErrorCode::kMalformed,
                    format("%s: its header says %s, %zu bytes, and %zu follow", which.c_str(),
@@ -151,7 +151,7 @@ Status TensorInput::read(GstBuffer* buffer, uint8_t* to) {
     DVNN_ASSIGN(place.offset, stream_offset(buffer, stream_.tensors, index_));
   }
   const TensorForm& form = forms_[place.form];
-  const auto size = static_cast<size_t>(form.desc.bytes());
+  const size_t size = form.desc.bytes();
   const bool as_it_is = form.desc == input_;
   // Elsewhere than in a buffer its elements lie at multiples of their size.
   if (!as_it_is) bytes_.resize(size);

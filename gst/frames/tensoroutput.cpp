@@ -53,7 +53,7 @@ bool TensorOutput::is_as_it_is(size_t i, const TensorDesc& own) const {
 
 Result<MemoryPtr> TensorOutput::write(size_t i, const ConstTensorView& from) const {
   const size_t header = flexible ? kStreamHeaderBytes : 0;
-  const size_t size = header + static_cast<size_t>(tensors[i].bytes());
+  const size_t size = header + tensors[i].bytes();
   MemoryPtr memory = allocate_memory(size);
   GstMapInfo map;
   if (!memory || !gst_memory_map(memory.get(), &map, GST_MAP_WRITE)) {

@@ -13,9 +13,9 @@ struct TensorTarget {
   TensorDesc desc;  // the layout counts only without `dlhdl`
   std::optional<DlhdlLayout> dlhdl;
 
-  int64_t bytes() const {
+  size_t bytes() const {
     if (!dlhdl) return desc.bytes();
-    return dlhdl->elements(desc.shape) * static_cast<int64_t>(element_size(desc.type));
+    return static_cast<size_t>(dlhdl->elements(desc.shape)) * element_size(desc.type);
   }
 };
 

@@ -122,7 +122,7 @@ Status OutputDecoder::run(const GstDvTensorMeta& outputs, float threshold) {
   views_.clear();
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const BufferMap& map = maps_.emplace_back(outputs.tensors[i].data, GST_MAP_READ);
-    const auto needed = static_cast<gsize>(outputs_[i].desc.bytes());
+    const size_t needed = outputs_[i].desc.bytes();
     if (!map.ok() || map.size() < needed) {
       return Error{ErrorCode::kDevice, "an output's memory cannot be mapped"};
     }

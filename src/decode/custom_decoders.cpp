@@ -41,7 +41,7 @@ class LibraryDecoder final : public Decoder {
         values_(outputs.size()),
         in_(outputs.size()) {
     for (size_t i = 0; i < outputs.size(); ++i) {
-      values_[i].resize(static_cast<size_t>(outputs[i].desc.shape.elements()));
+      values_[i].resize(outputs[i].desc.shape.count());
     }
   }
   ~LibraryDecoder() override {

@@ -45,6 +45,8 @@ struct Pad {
 /// Horizontal and vertical extent, in pixels.
 struct Extent {
   int x = 1, y = 1;
+  /// The number of pixels, or of weights.
+  size_t area() const { return static_cast<size_t>(x) * static_cast<size_t>(y); }
 };
 
 /// One run of a convolution command. A run does either convolution and bias, element-wise addition,
@@ -62,6 +64,8 @@ struct ConvRun {
   float pool_scale = 1.0f;  // average pooling multiplies the window's sum by this
   Activation activation = Activation::kNone;
   float activation_param = 0.0f;  // kRelu: slope of the negative side
+
+  size_t outputs() const { return static_cast<size_t>(m); }
 };
 
 constexpr size_t kMaxRuns = 32;  // in a command

@@ -148,7 +148,7 @@ class Emitter {
     line(format("layer.type = %s;", type));
     line(format("layer.input_offs = %llu;", static_cast<unsigned long long>(in.offset)));
     line(format("layer.output_offs = %llu;", static_cast<unsigned long long>(out.offset)));
-    line(format("layer.output_size = %lld;", static_cast<long long>(out.desc.bytes())));
+    line(format("layer.output_size = %zu;", out.desc.bytes()));
     put_dims("input_dim", dims_of(in.desc));
     put_dims("output_dim", dims_of(out.desc));
     line(format("layer.is_f32_output = %s;",

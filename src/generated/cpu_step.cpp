@@ -48,7 +48,7 @@ size_t CpuStep::constant_bytes() const {
   size_t bytes = 0;
   for (const auto* list : {&inputs_, &outputs_}) {
     for (const Tensor& t : *list) {
-      if (t.constant) bytes = std::max(bytes, t.offset + static_cast<size_t>(t.desc.bytes()));
+      if (t.constant) bytes = std::max(bytes, t.offset + t.desc.bytes());
     }
   }
   return bytes;
@@ -57,7 +57,7 @@ size_t CpuStep::constant_bytes() const {
 Status CpuStep::bind(uint8_t* io, size_t io_bytes, uint8_t* constants) {
   for (const auto* list : {&inputs_, &outputs_}) {
     for (const Tensor& t : *list) {
-      const size_t end = t.offset + static_cast<size_t>(t.desc.bytes());
+      const size_t end = t.offset + t.desc.bytes();
       if (!t.constant && end > io_bytes) {
         return Error{ErrorCode::kMalformed, format("a tensor ends at byte %zu of an I/O buffer of "
                                                    "%zu",

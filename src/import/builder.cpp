@@ -220,7 +220,7 @@ Result<int> GraphBuilder::activation(const std::string& name, int in, device::Ac
     if (shape.rank < 2) {
       return Error{ErrorCode::kUnsupported, "the input " + shape.to_string() + " has no channels"};
     }
-    if (slopes.size() == 1) slopes.resize(static_cast<size_t>(shape[1]), slopes[0]);
+    if (slopes.size() == 1) slopes.resize(shape.channels(), slopes[0]);
     DVNN_TRY(check_count("slopes", slopes.size(), shape[1]));
   }
   Node node;
@@ -345,7 +345,7 @@ Result<int> GraphBuilder::permute(const std::string& name, int in,
     for (int& axis : axes) axis = nth(before->second.order, axis);
     in = before->second.of;
   }
-  bool moves = axes.size() != static_cast<size_t>(shape_of(in).rank);
+  bool moves = axes.size() != shape_of(in).axes();
   for (size_t i = 0; i < axes.size(); ++i) moves |= axes[i] != static_cast<int>(i);
   if (!moves) return in;
   DVNN_ASSIGN(const int out, cpu(name, layers::PermuteAttributes{axes}, {in}));
@@ -416,7 +416,7 @@ Result<int> GraphBuilder::scaled(const std::string& name, int in,
                                  const std::pair<float, float>& affine_of) {
   const Shape shape = shape_of(in);
   if (shape.rank >= 2) {
-    const auto channels = static_cast<size_t>(shape[1]);
+    const size_t channels = shape.channels();
     return affine(name, in, std::vector<float>(channels, affine_of.first),
                   std::vector<float>(channels, affine_of.second));
   }

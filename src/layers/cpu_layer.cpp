@@ -109,7 +109,7 @@ Result<int> axis_in(const Shape& shape, const std::optional<int>& axis) {
 AxisSplit split_at(const Shape& shape, int axis) {
   AxisSplit split = {1, 1, 1};
   for (int i = 0; i < shape.rank; ++i) {
-    const size_t d = static_cast<size_t>(shape[i]);
+    const size_t d = shape.extent(i);
     (i < axis ? split.outer : i == axis ? split.count : split.inner) *= d;
   }
   return split;

@@ -19,7 +19,7 @@ class ElementSpans {
  public:
   /// All tensors hold the same number of elements, which correspond in row-major order.
   ElementSpans(Span<const TensorDesc> inputs, const TensorDesc& output)
-      : count_(static_cast<size_t>(output.shape.elements())), writer_(output) {
+      : count_(output.shape.count()), writer_(output) {
     for (const TensorDesc& input : inputs) {
       readers_.emplace_back(input);
       in_step_ = in_step_ && lie_in_step(input, output);

@@ -30,8 +30,7 @@ inline TensorDesc moved_form(const TensorDesc& desc) {
 /// The tensor in that form, valid until the layer's run ends.
 inline const uint8_t* read_moved(const ConstTensorView& view) {
   if (is_float(view.desc.type)) return view.data;
-  float* const floats =
-      Workspace::current().floats(static_cast<size_t>(view.desc.shape.elements()));
+  float* const floats = Workspace::current().floats(view.desc.shape.count());
   read_nchw(view, floats);
   return reinterpret_cast<const uint8_t*>(floats);
 }
@@ -39,7 +38,7 @@ inline const uint8_t* read_moved(const ConstTensorView& view) {
 /// The memory for a result in that form, which finish_moved() brings to the tensor.
 inline uint8_t* begin_moved(const TensorView& view) {
   if (is_float(view.desc.type)) return view.data;
-  return Workspace::current().bytes(static_cast<size_t>(moved_form(view.desc).bytes()));
+  return Workspace::current().bytes(moved_form(view.desc).bytes());
 }
 
 inline void finish_moved(const uint8_t* made, const TensorView& view) {
@@ -49,7 +48,7 @@ inline void finish_moved(const uint8_t* made, const TensorView& view) {
 class FloatReader {
  public:
   explicit FloatReader(const TensorDesc& desc)
-      : count_(is_plain_float(desc) ? 0 : static_cast<size_t>(desc.shape.elements())) {
+      : count_(is_plain_float(desc) ? 0 : desc.shape.count()) {
     if (count_ == 0 || !is_float(desc.type)) return;
     moves_.emplace(desc, plain_float(desc.shape));
     moves_->add(whole_part(desc.shape));
@@ -77,7 +76,7 @@ class FloatReader {
 class FloatWriter {
  public:
   explicit FloatWriter(const TensorDesc& desc)
-      : count_(is_plain_float(desc) ? 0 : static_cast<size_t>(desc.shape.elements())) {
+      : count_(is_plain_float(desc) ? 0 : desc.shape.count()) {
     if (count_ == 0 || !is_float(desc.type)) return;
     moves_.emplace(plain_float(desc.shape), desc);
     moves_->add(whole_part(desc.shape));
@@ -95,7 +94,7 @@ class FloatWriter {
       apart_ = apart_ || (count_ == 0 && share_memory(input, view));
     }
     if (!apart_) return begin(view);
-    floats_ = Workspace::current().floats(static_cast<size_t>(view.desc.shape.elements()));
+    floats_ = Workspace::current().floats(view.desc.shape.count());
     return floats_;
   }
   void finish(const TensorView& view) const {

@@ -44,7 +44,7 @@ const uint8_t* MoveLayer::source(const ConstTensorView& input,
                                  Span<const TensorView> outputs) const {
   const bool apart = !is_float(input.desc.type) || !share_memory(input, outputs[0]);
   if (apart) return read_moved(input);
-  const auto bytes = static_cast<size_t>(input.desc.bytes());
+  const size_t bytes = input.desc.bytes();
   uint8_t* const copy = Workspace::current().bytes(bytes);
   std::memcpy(copy, input.data, bytes);
   return copy;

@@ -81,9 +81,8 @@ MovedPart whole_part(const Shape& to) {
 }
 
 bool share_memory(const ConstTensorView& a, const TensorView& b) {
-  const auto bytes = [](const TensorDesc& desc) { return static_cast<size_t>(desc.bytes()); };
   const std::less<const uint8_t*> before;
-  return before(a.data, b.data + bytes(b.desc)) && before(b.data, a.data + bytes(a.desc));
+  return before(a.data, b.data + b.desc.bytes()) && before(b.data, a.data + a.desc.bytes());
 }
 
 // The indices of an axis as arithmetic series in which both places are: where channels lie in

@@ -57,7 +57,7 @@ void Repeated::fill(const float* from, size_t begin, size_t count, float* to) co
 }
 
 RepeatedSpans::RepeatedSpans(Span<const TensorDesc> inputs, const TensorDesc& output)
-    : count_(static_cast<size_t>(output.shape.elements())), in_step_(is_in_rows(output)) {
+    : count_(output.shape.count()), in_step_(is_in_rows(output)) {
   for (const TensorDesc& input : inputs) {
     const bool repeats = input.shape.elements() != output.shape.elements();
     operands_.push_back({!repeats && is_in_rows(input), repeats,

@@ -36,7 +36,7 @@ Groups group_along(const Shape& shape, const std::vector<int>& axes) {
   }
   auto offsets = [&](const Shape& part) {
     std::vector<uint32_t> list;
-    list.reserve(static_cast<size_t>(part.elements()));
+    list.reserve(part.count());
     walk(part, strides, 0, [&](int64_t at) { list.push_back(static_cast<uint32_t>(at)); });
     return list;
   };

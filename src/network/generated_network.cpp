@@ -83,7 +83,7 @@ bool is_chunked(const fpga_layer& layer) {
 }
 
 Status add_tensor(const std::string& name, const TensorDesc& desc, size_t offset, Model* model) {
-  const uint64_t bytes = static_cast<uint64_t>(desc.bytes());
+  const uint64_t bytes = desc.bytes();
   if (bytes > model->io_bytes || offset > model->io_bytes - bytes ||
       offset % element_size(desc.type) != 0) {
     return Error{ErrorCode::kMalformed,
@@ -181,10 +181,8 @@ Status describe_outputs(const Json& list, Model* model) {
     const TensorDesc desc = read_desc(&in);
     DVNN_TRY(in.status());
     if (desc.bytes() != tensor.desc.bytes()) {
-      return Error{ErrorCode::kMalformed,
-                   format("output '%s' takes %lld bytes, the layer makes %lld", name.c_str(),
-                          static_cast<long long>(desc.bytes()),
-                          static_cast<long long>(tensor.desc.bytes()))};
+      return Error{ErrorCode::kMalformed, format("output '%s' takes %zu bytes, the layer makes %zu",
+                                                 name.c_str(), desc.bytes(), tensor.desc.bytes())};
     }
     tensor.name = model->outputs[i].name = name;
     tensor.desc = desc;
@@ -224,7 +222,7 @@ class GeneratedSlot final : public Slot {
   const Model& model() const { return network()->model(); }
   Span<uint8_t> at(int tensor) const {
     const TensorInfo& info = model().tensor(tensor);
-    return {code_->get_io_ptr() + info.offset, static_cast<size_t>(info.desc.bytes())};
+    return {code_->get_io_ptr() + info.offset, info.desc.bytes()};
   }
   std::unique_ptr<CDMP_Network> code_;
 };

@@ -44,7 +44,7 @@ Status validate_tensor(const Model& model, const TensorInfo& tensor) {
                             static_cast<unsigned long long>(align)));
   }
   const uint64_t room = tensor.storage == Storage::kIo ? model.io_bytes : model.constant_bytes;
-  const uint64_t bytes = static_cast<uint64_t>(tensor.desc.bytes());
+  const uint64_t bytes = tensor.desc.bytes();
   if (bytes > room || tensor.offset > room - bytes) {
     return malformed(format("bytes %llu..%llu lie outside its buffer of %llu bytes",
                             static_cast<unsigned long long>(tensor.offset),
@@ -187,8 +187,7 @@ struct Range {
 };
 
 Range range_of(const TensorInfo& tensor) {
-  return {tensor.storage, tensor.offset,
-          tensor.offset + static_cast<uint64_t>(tensor.desc.bytes())};
+  return {tensor.storage, tensor.offset, tensor.offset + tensor.desc.bytes()};
 }
 
 // A step must not overwrite a part of what it has yet to read, because its result would be

@@ -61,9 +61,7 @@ class StepSlot final : public Slot {
     uint8_t* base = info.storage == Storage::kIo ? io_.data() : network_->constants();
     return base + info.offset;
   }
-  static ByteRange range(const TensorInfo& info) {
-    return {info.offset, static_cast<uint64_t>(info.desc.bytes())};
-  }
+  static ByteRange range(const TensorInfo& info) { return {info.offset, info.desc.bytes()}; }
 
   std::shared_ptr<ModelNetwork> network_;
   device::Memory io_;
@@ -171,7 +169,7 @@ Status StepSlot::add_cpu_step(const Step& step) {
 
 Span<uint8_t> StepSlot::input() const {
   const TensorInfo& info = tensor(model().input.tensor);
-  return {data(info), static_cast<size_t>(info.desc.bytes())};
+  return {data(info), info.desc.bytes()};
 }
 
 Status StepSlot::run(RunTimes* times) {

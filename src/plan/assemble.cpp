@@ -190,11 +190,10 @@ class Assembler {
   // whatever made it.
   static Status check_weights(const Node& node, const PackedGeometry& geometry) {
     constexpr int kMaxKernel = device::kMaxKernel;
-    const auto m = static_cast<uint64_t>(geometry.m), c = static_cast<uint64_t>(geometry.c);
-    const auto area = static_cast<uint64_t>(geometry.kx) * static_cast<uint64_t>(geometry.ky);
+    const size_t m = geometry.outputs();
     const bool kernel_fits = geometry.kx >= 1 && geometry.ky >= 1 && geometry.kx <= kMaxKernel &&
                              geometry.ky <= kMaxKernel;
-    const bool counts_fit = node.weights.size() == m * c * area && node.bias.size() == m;
+    const bool counts_fit = node.weights.size() == geometry.weights() && node.bias.size() == m;
     const bool slopes_fit = !geometry.prelu || node.slopes.empty() || node.slopes.size() == m;
     if (kernel_fits && counts_fit && slopes_fit) return {};
     return Error{ErrorCode::kMalformed,
@@ -283,7 +282,7 @@ class Assembler {
     auto touch = [&](int view, int step, bool by_cpu) {
       uint64_t offset = 0;
       const int root = placer_.root(nth(views_, view).value, &offset);
-      const uint64_t bytes = static_cast<uint64_t>(placer_.at(root).desc.bytes());
+      const uint64_t bytes = placer_.at(root).desc.bytes();
       if (placer_.at(root).constant) {
         constants.emplace(root, 0);
         return;
@@ -313,7 +312,7 @@ class Assembler {
     for (auto& [root, buffer] : io) buffer.offset = buffers[next++].offset;
     for (auto& [root, offset] : constants) {
       offset = model_.constant_bytes;
-      const uint64_t bytes = static_cast<uint64_t>(placer_.at(root).desc.bytes());
+      const uint64_t bytes = placer_.at(root).desc.bytes();
       model_.constant_bytes += (bytes + kCpuAlignment - 1) / kCpuAlignment * kCpuAlignment;
     }
     for (size_t i = 0; i < views_.size(); ++i) {

@@ -183,7 +183,7 @@ bool Placer::place_concat(const Node& node) {
     Placement& member = nth(values_, root(value, &offset));
     member.parent = node.output;
     member.offset = at_byte;
-    at_byte += static_cast<uint64_t>(at(value).desc.bytes());
+    at_byte += at(value).desc.bytes();
   }
   return true;
 }

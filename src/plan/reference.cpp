@@ -29,7 +29,7 @@ TensorDesc plain(const Shape& shape) {
 }
 
 std::vector<float> convolve(const Node& node, const Picture& in, const Shape& out) {
-  std::vector<float> result(static_cast<size_t>(out.elements()));
+  std::vector<float> result(out.count());
   const layers::Workspace::Run run;
   const layers::ConvolutionParams params = convolution_params(node);
   const Shape shape = {1, in.c, in.h, in.w};
@@ -106,8 +106,8 @@ float activated(Activation activation, float param, float slope, float x) {
 // Channel of element i of a tensor, along axis 1.
 size_t channel_of(const Shape& shape, size_t i) {
   size_t inner = 1;
-  for (int d = 2; d < shape.rank; ++d) inner *= static_cast<size_t>(shape[d]);
-  return i / inner % static_cast<size_t>(shape[1]);
+  for (int d = 2; d < shape.rank; ++d) inner *= shape.extent(d);
+  return i / inner % shape.channels();
 }
 
 void activate(const Node& node, const Shape& shape, std::vector<float>* values) {
@@ -232,7 +232,7 @@ Status Reference::run_node(size_t index) {
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     layer.move_input(i, reinterpret_cast<const uint8_t*>(in(node, i).data()));
   }
-  out.resize(static_cast<size_t>(shape.elements()));
+  out.resize(shape.count());
   layer.move_output(0, reinterpret_cast<uint8_t*>(out.data()));
   return layer.run();
 }

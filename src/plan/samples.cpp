@@ -36,7 +36,7 @@ std::vector<float> seeded_picture(const Shape& shape) {
   std::mt19937 random(1);
   std::uniform_int_distribution<int> pixel(0, 255);
   std::vector<float> values;
-  values.reserve(static_cast<size_t>(shape.elements()));
+  values.reserve(shape.count());
   constexpr int kBlock = 16;
   for (int c = 0; c < shape.c(); ++c) {
     for (int y = 0; y < shape.h(); ++y) {
@@ -58,13 +58,13 @@ std::vector<float> seeded_picture(const Shape& shape) {
 std::vector<float> seeded_numbers(const Shape& shape) {
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
-  std::vector<float> values(static_cast<size_t>(shape.elements()));
+  std::vector<float> values(shape.count());
   for (float& value : values) value = normal(random);
   return values;
 }
 
 void to_input(const InputSpec& picture, const Shape& shape, std::vector<float>* pixels) {
-  const size_t plane = pixels->size() / static_cast<size_t>(shape.c());
+  const size_t plane = pixels->size() / shape.channels();
   for (size_t i = 0; i < pixels->size(); ++i) {
     const size_t c = i / plane;
     (*pixels)[i] = ((*pixels)[i] - picture.mean[c]) * picture.scale[c];

@@ -302,10 +302,8 @@ Status load_node_weights(const Json& item, const network::Model& model, bool hwc
   if (bytes > model.weights.size() || offset > model.weights.size() - bytes) {
     return Error{ErrorCode::kMalformed, "its weights lie outside the network's"};
   }
-  const auto m = static_cast<size_t>(geometry.m);
-  node->weights.resize(m * static_cast<size_t>(geometry.c) * static_cast<size_t>(geometry.kx) *
-                       static_cast<size_t>(geometry.ky));
-  node->bias.resize(m);
+  node->weights.resize(geometry.weights());
+  node->bias.resize(geometry.outputs());
   node->half_weights = !geometry.quantised;
   unpack_weights(geometry, model.weights.data() + offset, node->weights.data(), node->bias.data(),
                  nullptr);
@@ -323,7 +321,7 @@ Status check_lists(const Graph& graph, const Node& node) {
                      node.slopes.size() == channels;
   const bool depthwise = device::is_depthwise(node.run.conv);
   const bool grouped = node.op != Op::kConvolution ||
-                       (depthwise ? static_cast<size_t>(node.run.m) == channels : node.groups == 1);
+                       (depthwise ? node.run.outputs() == channels : node.groups == 1);
   if (affine && prelu && grouped) return {};
   return Error{ErrorCode::kMalformed,
                format("its numbers do not fit an input of %zu channels", channels)};

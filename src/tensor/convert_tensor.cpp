@@ -54,7 +54,7 @@ void transpose_pixels(const uint8_t* from, uint8_t* to, size_t slow, size_t fast
 // Rows of pixels to columns, or the other way round.
 void turn_pixels(const ConstTensorView& from, const TensorView& to, std::vector<float>* scratch) {
   const Shape& s = from.desc.shape;
-  const auto count = static_cast<size_t>(s.elements());
+  const size_t count = s.count();
   const uint8_t* pixels = from.data;
   if (from.desc.type != to.desc.type) {
     scratch->resize(count);
@@ -65,8 +65,8 @@ void turn_pixels(const ConstTensorView& from, const TensorView& to, std::vector<
   const bool rows = plain_layout(from.desc) == Layout::kNhwc;
   const auto slow = static_cast<size_t>(rows ? s.h() : s.w());
   const auto fast = static_cast<size_t>(rows ? s.w() : s.h());
-  const size_t pixel = static_cast<size_t>(s.c()) * element_size(to.desc.type);
-  for (size_t n = 0; n < static_cast<size_t>(s.n()); ++n) {
+  const size_t pixel = s.channels() * element_size(to.desc.type);
+  for (size_t n = 0; n < s.extent(0); ++n) {
     const size_t at = n * slow * fast * pixel;
     transpose_pixels(pixels + at, to.data + at, slow, fast, pixel);
   }
@@ -82,7 +82,7 @@ Layout plain_layout(const TensorDesc& desc) {
 
 void convert_tensor(const ConstTensorView& from, const TensorView& to,
                     std::vector<float>* scratch) {
-  const auto count = static_cast<size_t>(from.desc.shape.elements());
+  const size_t count = from.desc.shape.count();
   const Layout a = plain_layout(from.desc), b = plain_layout(to.desc);
   const bool floats = is_float(from.desc.type) && is_float(to.desc.type);
   const bool pixels =

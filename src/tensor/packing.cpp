@@ -122,7 +122,7 @@ size_t walk(const Pass& pass, const uint8_t* cells, size_t start, Group group, S
 // whose biases and slopes are not zero.
 template <typename Group, typename Slopes, typename OnBlock>
 size_t walk_stream(const PackedGeometry& g, Group group, Slopes slopes, OnBlock block) {
-  const size_t plane = static_cast<size_t>(g.kx) * static_cast<size_t>(g.ky);
+  const size_t plane = g.taps();
   Pass pass = {g.m,    g.c, padded_kernel(g), plane, plane, 0, g.quantised ? 1 : sizeof(half_t),
                g.prelu};
   size_t at = g.quantised ? kTableBytes : 0;
@@ -152,7 +152,7 @@ half_t load_half(const uint8_t* from) {
 }  // namespace
 
 size_t packed_weights_size(const PackedGeometry& g) {
-  const size_t m = static_cast<size_t>(g.m);
+  const size_t m = g.outputs();
   const size_t groups = (m + kOutputGroup - 1) / kOutputGroup;
   const size_t heads = groups * kOutputGroup * sizeof(half_t) * (g.prelu ? 2 : 1);
   const size_t cell_bytes = g.quantised ? 1 : sizeof(half_t);
@@ -165,7 +165,7 @@ size_t packed_weights_size(const PackedGeometry& g) {
     return align16(table + heads + blocks(padded_kernel(g)) * kBlockCells * cell_bytes);
   }
   const size_t tap = align16(heads + blocks(1) * kBlockCells * cell_bytes);
-  return table + static_cast<size_t>(g.kx) * static_cast<size_t>(g.ky) * tap;
+  return table + g.taps() * tap;
 }
 
 void pack_weights(const PackedGeometry& g, const WeightSource& source, uint8_t* out) {
@@ -222,15 +222,15 @@ void unpack_weights(const PackedGeometry& g, const uint8_t* packed, float* weigh
 }
 
 size_t packed_fc_size(const PackedGeometry& g) {
-  const size_t weights = static_cast<size_t>(g.m) * static_cast<size_t>(g.c);
+  const size_t weights = g.kernels();
   return (g.quantised ? kTableBytes + align16(weights) : align16(weights * sizeof(half_t))) +
-         align16(static_cast<size_t>(g.m) * sizeof(half_t));
+         align16(g.outputs() * sizeof(half_t));
 }
 
 void pack_fc(const FcGeometry& g, const WeightSource& source, uint8_t* out) {
   const Shape in = {1, g.ci, g.hi, g.wi}, result = {1, g.co, g.ho, g.wo};
-  const size_t inputs = static_cast<size_t>(in.elements());
-  const size_t outputs = static_cast<size_t>(result.elements());
+  const size_t inputs = in.count();
+  const size_t outputs = result.count();
   const PackedGeometry flat = {
       static_cast<int>(outputs), static_cast<int>(inputs), 1, 1, g.quantised, false, false};
   const size_t total = packed_fc_size(flat);
@@ -263,14 +263,13 @@ void pack_fc(const FcGeometry& g, const WeightSource& source, uint8_t* out) {
 }
 
 void unpack_fc(const PackedGeometry& g, const uint8_t* packed, float* weights, float* bias) {
-  const size_t count = static_cast<size_t>(g.m) * static_cast<size_t>(g.c);
+  const size_t count = g.kernels();
   const uint8_t* indices = packed + kTableBytes;
   for (size_t i = 0; i < count; ++i) {
     const uint8_t* at = packed + (g.quantised ? indices[i] : i) * sizeof(half_t);
     weights[i] = half_to_float(load_half(at));
   }
-  const uint8_t* biases =
-      packed + packed_fc_size(g) - align16(static_cast<size_t>(g.m) * sizeof(half_t));
+  const uint8_t* biases = packed + packed_fc_size(g) - align16(g.outputs() * sizeof(half_t));
   for (int m = 0; m < g.m; ++m) {
     bias[m] = half_to_float(load_half(biases + static_cast<size_t>(m) * sizeof(half_t)));
   }

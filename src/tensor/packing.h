@@ -21,6 +21,12 @@ struct PackedGeometry {
   bool quantised = false;  // one byte per weight, with a 256-entry float16 table in front
   bool prelu = false;      // a float16 slope per output channel follows each bias group
   bool dilated = false;    // one 1x1 pass per kernel tap
+
+  // How many of each there are, as the sizes of arrays.
+  size_t outputs() const { return static_cast<size_t>(m); }
+  size_t kernels() const { return outputs() * static_cast<size_t>(c); }
+  size_t taps() const { return static_cast<size_t>(kx) * static_cast<size_t>(ky); }
+  size_t weights() const { return kernels() * taps(); }
 };
 
 /// Bytes of the stream, a multiple of 16.

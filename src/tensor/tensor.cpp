@@ -88,6 +88,7 @@ constexpr int kTileLines = 16, kTilePixels = 32;
 struct Tile {
   int64_t at, linear;
   int lines, pixels, channels;
+  size_t line() const { return static_cast<size_t>(pixels * channels); }
 };
 
 // The distances between neighbours: lines of a chunk in row-major order, pixels of a line there,
@@ -157,8 +158,7 @@ void read_device_buffer(const TensorDesc& desc, const half_t* from, float* to) {
   for_each_tile(desc, steps, [&](const Tile& tile) {
     const int64_t line = line_of(desc, tile);
     for (int i = 0; i < tile.lines; ++i) {
-      half_to_float(from + tile.at + i * line, floats + i * kTileLine,
-                    static_cast<size_t>(tile.pixels * tile.channels));
+      half_to_float(from + tile.at + i * line, floats + i * kTileLine, tile.line());
     }
     for_each_of(tile, steps, [&](int at, int64_t linear) { to[linear] = floats[at]; });
   });
@@ -171,8 +171,7 @@ void write_device_buffer(const TensorDesc& desc, const float* from, half_t* to) 
     const int64_t line = line_of(desc, tile);
     for_each_of(tile, steps, [&](int at, int64_t linear) { floats[at] = from[linear]; });
     for (int i = 0; i < tile.lines; ++i) {
-      float_to_half(floats + i * kTileLine, to + tile.at + i * line,
-                    static_cast<size_t>(tile.pixels * tile.channels));
+      float_to_half(floats + i * kTileLine, to + tile.at + i * line, tile.line());
     }
   });
 }
@@ -201,8 +200,8 @@ std::string Shape::to_string() const {
   return text;
 }
 
-int64_t TensorDesc::bytes() const {
-  return shape.elements() * static_cast<int64_t>(element_size(type));
+size_t TensorDesc::bytes() const {
+  return shape.count() * element_size(type);
 }
 
 bool is_float(ElementType type) {
@@ -259,12 +258,12 @@ int64_t element_offset(Layout layout, const Shape& s, int n, int c, int h, int w
 void read_nchw(const ConstTensorView& from, float* to) {
   const TensorDesc& desc = from.desc;
   if (desc.layout == Layout::kNchw) {
-    const int64_t count = desc.shape.elements();
     if (desc.type == ElementType::kFloat32) {
-      std::memcpy(to, from.data, static_cast<size_t>(count) * sizeof(float));
+      std::memcpy(to, from.data, desc.bytes());
     } else if (desc.type == ElementType::kFloat16) {
-      half_to_float(reinterpret_cast<const half_t*>(from.data), to, static_cast<size_t>(count));
+      half_to_float(reinterpret_cast<const half_t*>(from.data), to, desc.shape.count());
     } else {
+      const int64_t count = desc.shape.elements();
       for (int64_t i = 0; i < count; ++i) to[i] = load(desc.type, from.data, i);
     }
     return;
@@ -280,12 +279,12 @@ void read_nchw(const ConstTensorView& from, float* to) {
 void write_nchw(const float* from, const TensorView& to) {
   const TensorDesc& desc = to.desc;
   if (desc.layout == Layout::kNchw) {
-    const int64_t count = desc.shape.elements();
     if (desc.type == ElementType::kFloat32) {
-      std::memcpy(to.data, from, static_cast<size_t>(count) * sizeof(float));
+      std::memcpy(to.data, from, desc.bytes());
     } else if (desc.type == ElementType::kFloat16) {
-      float_to_half(from, reinterpret_cast<half_t*>(to.data), static_cast<size_t>(count));
+      float_to_half(from, reinterpret_cast<half_t*>(to.data), desc.shape.count());
     } else {
+      const int64_t count = desc.shape.elements();
       for (int64_t i = 0; i < count; ++i) store(desc.type, to.data, i, from[i]);
     }
     return;
@@ -301,7 +300,7 @@ void write_nchw(const float* from, const TensorView& to) {
 // Infinities and NaN have all bits of the exponent.
 template <typename Word>
 static bool has_full_exponent(const ConstTensorView& tensor, Word exponent) {
-  const size_t count = static_cast<size_t>(tensor.desc.bytes()) / sizeof(Word);
+  const size_t count = tensor.desc.bytes() / sizeof(Word);
   unsigned found = 0;
   for (size_t i = 0; i < count; ++i) {
     Word bits;
@@ -319,7 +318,7 @@ bool all_finite(const ConstTensorView& tensor) {
                               ? has_full_exponent<uint16_t>(tensor, 0x7c00)
                               : has_full_exponent<uint32_t>(tensor, 0x7f800000);
   if (!is_suspect) return true;
-  std::vector<float> values(static_cast<size_t>(desc.shape.elements()));
+  std::vector<float> values(desc.shape.count());
   read_nchw(tensor, values.data());
   return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
 }

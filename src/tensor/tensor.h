@@ -6,6 +6,7 @@
 // arrays.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -45,6 +46,10 @@ struct Shape {
   int& operator[](int i) { return dims[i]; }
   /// Product of all dimensions; 0 for rank 0.
   int64_t elements() const;
+  // The same, a dimension and the rank, none of them negative, as arrays count.
+  size_t count() const { return static_cast<size_t>(elements()); }
+  size_t extent(int i) const { return static_cast<size_t>(dims[i]); }
+  size_t axes() const { return static_cast<size_t>(rank); }
   bool operator==(const Shape& o) const;
   bool operator!=(const Shape& o) const { return !(*this == o); }
   /// "1x3x300x300".
@@ -54,6 +59,8 @@ struct Shape {
   int c() const { return dims[1]; }
   int h() const { return dims[2]; }
   int w() const { return dims[3]; }
+  size_t channels() const { return extent(1); }
+  size_t pixels() const { return extent(2) * extent(3); }
 };
 
 /// A tensor's description. Only kNchw is valid for ranks other than 4.
@@ -62,7 +69,7 @@ struct TensorDesc {
   Layout layout = Layout::kNchw;
   Shape shape;
 
-  int64_t bytes() const;
+  size_t bytes() const;
   bool operator==(const TensorDesc& o) const {
     return type == o.type && layout == o.layout && shape == o.shape;
   }

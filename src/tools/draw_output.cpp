@@ -53,7 +53,7 @@ Status write_output_picture(const std::string& folder, const std::string& path, 
   const bool fits = shape.rank == 4 && shape.n() == 1 && (shape.c() == 1 || shape.c() == 3) &&
                     shape.h() >= kLeastSide && shape.w() >= kLeastSide;
   if (!fits) return none("an output of " + shape.to_string() + " is no picture");
-  std::vector<float> values(static_cast<size_t>(shape.elements()));
+  std::vector<float> values(shape.count());
   read_nchw(view, values.data());
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
   const int width = static_cast<int>(shape.w()), height = static_cast<int>(shape.h());

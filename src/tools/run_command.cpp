@@ -32,7 +32,7 @@ std::string json_line(const Json& value) {
 }
 
 std::vector<float> values_of(const ConstTensorView& view) {
-  std::vector<float> values(static_cast<size_t>(view.desc.shape.elements()));
+  std::vector<float> values(view.desc.shape.count());
   read_nchw(view, values.data());
   return values;
 }

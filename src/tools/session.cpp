@@ -102,7 +102,7 @@ static bool has_channels_last(std::vector<int64_t> dims, const Shape& shape) {
 }
 
 static void put_channels_first(const Shape& shape, std::vector<float>* values) {
-  const auto channels = static_cast<size_t>(shape.c());
+  const size_t channels = shape.channels();
   const size_t plane = values->size() / channels;
   std::vector<float> moved(values->size());
   for (size_t i = 0; i < moved.size(); ++i) {

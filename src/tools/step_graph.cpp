@@ -7,7 +7,7 @@ namespace dvnn::tools {
 namespace {
 
 uint64_t end_of(const network::TensorInfo& tensor) {
-  return tensor.offset + static_cast<uint64_t>(tensor.desc.bytes());
+  return tensor.offset + tensor.desc.bytes();
 }
 
 // A tensor is known by the bytes it occupies: a step reads whatever last wrote them.
@@ -30,12 +30,12 @@ std::vector<std::vector<int>> step_sources(const network::Model& model) {
       const network::TensorInfo& read = model.tensor(in);
       bool found = false;
       uint64_t covered = 0;
-      for (size_t k = i; k-- > 0 && covered < static_cast<uint64_t>(read.desc.bytes());) {
+      for (size_t k = i; k-- > 0 && covered < read.desc.bytes();) {
         for (const int out : model.steps[k].outputs) {
           const network::TensorInfo& written = model.tensor(out);
           if (!overlap(read, written)) continue;
           add_once(static_cast<int>(k), &all[i]);
-          covered += static_cast<uint64_t>(written.desc.bytes());
+          covered += written.desc.bytes();
           found = true;
         }
       }

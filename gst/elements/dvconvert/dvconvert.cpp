@@ -328,7 +328,7 @@ static BufferPtr gst_dv_convert_new_tensor(GstDvConvert* self) {
       return dvnn::gst::slot_buffer(std::move(slot));
     }
   }
-  return dvnn::gst::allocate_buffer(static_cast<gsize>(priv.job->target.bytes()));
+  return dvnn::gst::allocate_buffer(priv.job->target.bytes());
 }
 
 static GstFlowReturn gst_dv_convert_prepare_output(GstDvConvert* self, GstBuffer* frame,
@@ -350,10 +350,9 @@ static GstFlowReturn gst_dv_convert_prepare_output(GstDvConvert* self, GstBuffer
   }
   BufferPtr tensor = gst_dv_convert_new_tensor(self);
   if (!tensor) {
-    dvnn::gst::post_error(
-        GST_ELEMENT(self), Topic::kData,
-        {ErrorCode::kNoMemory, dvnn::format("no memory for a tensor of %lld bytes",
-                                            static_cast<long long>(priv.job->target.bytes()))});
+    dvnn::gst::post_error(GST_ELEMENT(self), Topic::kData,
+                          {ErrorCode::kNoMemory, dvnn::format("no memory for a tensor of %zu bytes",
+                                                              priv.job->target.bytes())});
     return GST_FLOW_ERROR;
   }
   dvnn::gst::copy_times(frame, tensor.get());

@@ -22,7 +22,7 @@ using dvnn::gst::Topic;
 static dvnn::Result<MemoryPtr> gst_dv_infer_output_memory(const SlotPtr& slot, size_t i,
                                                           bool as_view) {
   const dvnn::ConstTensorView view = (*slot)->output(i);
-  const auto size = static_cast<gsize>(view.desc.bytes());
+  const size_t size = view.desc.bytes();
   if (as_view) {
     return MemoryPtr(gst_memory_new_wrapped(
         GST_MEMORY_FLAG_READONLY, const_cast<uint8_t*>(view.data), size, 0, size, new SlotPtr(slot),

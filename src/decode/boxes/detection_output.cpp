@@ -52,8 +52,7 @@ DecoderResult create_detection_output_decoder(const Json&, Span<const NamedOutpu
                         kRowLength, outputs.size(),
                         outputs.empty() ? "none" : outputs[0].desc.shape.to_string().c_str())};
   }
-  return std::unique_ptr<Decoder>(
-      new DetectionOutputDecoder(static_cast<size_t>(outputs[0].desc.shape.elements())));
+  return std::unique_ptr<Decoder>(new DetectionOutputDecoder(outputs[0].desc.shape.count()));
 }
 
 }  // namespace dvnn::decode

@@ -57,9 +57,7 @@ Result<std::unique_ptr<MaskMaker>> make_prototype_masks(Span<const NamedOutput> 
     const Shape& shape = outputs[i].desc.shape;
     if (!name.empty() && outputs[i].name != name) continue;
     if (shape.rank != 4 || shape.n() != 1 || shape.c() != count) continue;
-    DVNN_ASSIGN(Table table,
-                Table::make(outputs[i], i,
-                            static_cast<size_t>(shape.h()) * static_cast<size_t>(shape.w())));
+    DVNN_ASSIGN(Table table, Table::make(outputs[i], i, shape.pixels()));
     return std::unique_ptr<MaskMaker>(new PrototypeMasks(std::move(table), shape.w(), shape.h()));
   }
   return Error{ErrorCode::kMalformed,

@@ -113,7 +113,7 @@ DecoderResult create_embedding_decoder(const Json& params, Span<const NamedOutpu
   JsonReader in(params, "the parameters");
   const bool normalise = in.boolean("normalize", true);
   DVNN_ASSIGN(const size_t index, output_of_numbers(&in, outputs));
-  const auto count = static_cast<size_t>(outputs[index].desc.shape.elements());
+  const size_t count = outputs[index].desc.shape.count();
   return std::unique_ptr<Decoder>(new EmbeddingDecoder(index, count, normalise));
 }
 
@@ -127,7 +127,7 @@ DecoderResult create_number_decoder(const Json& params, Span<const NamedOutput> 
   rule.softmax = read_activation(&in, "score", "none") == Activation::kSoftmax;
   if (rule.names.empty()) in.fail("names", "required but missing: what the numbers are called");
   DVNN_ASSIGN(const size_t index, output_of_numbers(&in, outputs));
-  const auto count = static_cast<size_t>(outputs[index].desc.shape.elements());
+  const size_t count = outputs[index].desc.shape.count();
   const size_t wanted = rule.expectation ? 1 : count;
   if (rule.names.size() != wanted) {
     return Error{ErrorCode::kMalformed,

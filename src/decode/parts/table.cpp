@@ -18,7 +18,7 @@ struct Axes {
 Axes axes_of(const Shape& shape) {
   Axes axes;
   for (int i = 0; i < shape.rank; ++i) {
-    if (shape[i] != 1 || !axes.dims.empty()) axes.dims.push_back(static_cast<size_t>(shape[i]));
+    if (shape[i] != 1 || !axes.dims.empty()) axes.dims.push_back(shape.extent(i));
   }
   return axes;
 }
@@ -62,8 +62,7 @@ Result<Table> Table::make(const NamedOutput& output, size_t index, size_t cells,
   table.base_.resize(values);
   table.step_.resize(values);
   const Axes axes = axes_of(shape);
-  const bool picture = shape.rank == 4 && shape.n() == 1 &&
-                       static_cast<size_t>(shape.h()) * static_cast<size_t>(shape.w()) == cells;
+  const bool picture = shape.rank == 4 && shape.n() == 1 && shape.pixels() == cells;
   const bool row_major = desc.layout == Layout::kNchw;
   // In a square table, rows are cells.
   const bool anchors_first =

@@ -210,9 +210,7 @@ DecoderResult create_heatmaps(const PointRule& rule, size_t index,
                                             shape.to_string() + " is not 1xPOINTSxHxW"};
   }
   DVNN_TRY(check_skeleton(rule, shape.c()));
-  DVNN_ASSIGN(Table table,
-              Table::make(outputs[index], index,
-                          static_cast<size_t>(shape.h()) * static_cast<size_t>(shape.w())));
+  DVNN_ASSIGN(Table table, Table::make(outputs[index], index, shape.pixels()));
   return std::unique_ptr<Decoder>(
       new HeatmapsDecoder(rule, std::move(table), shape.w(), shape.h()));
 }

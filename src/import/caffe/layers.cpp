@@ -43,7 +43,7 @@ Result<size_t> channels_of(const CaffeImporter& importer, int value) {
   if (shape.rank < 2) {
     return Error{ErrorCode::kUnsupported, "the input " + shape.to_string() + " has no channels"};
   }
-  return static_cast<size_t>(shape[1]);
+  return shape.channels();
 }
 
 }  // namespace

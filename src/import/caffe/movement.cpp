@@ -183,7 +183,7 @@ Status import_normalize(CaffeImporter* importer, const caffe::LayerParameter& la
   if (shape.rank != 4) {
     return Error{ErrorCode::kUnsupported, "needs a 4-dimensional input, has " + shape.to_string()};
   }
-  const size_t count = p.channel_shared() ? 1 : static_cast<size_t>(shape.c());
+  const size_t count = p.channel_shared() ? 1 : shape.channels();
   DVNN_ASSIGN(auto scale, importer->blobs.get(layer.name(), 0, count));
   return add_cpu(
       importer, layer,

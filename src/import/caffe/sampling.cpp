@@ -52,7 +52,7 @@ Status import_crop(CaffeImporter* importer, const caffe::LayerParameter& layer) 
     return Error{ErrorCode::kMalformed,
                  from.to_string() + " cannot be cropped as " + to.to_string()};
   }
-  const auto rank = static_cast<size_t>(from.rank);
+  const size_t rank = from.axes();
   std::vector<int64_t> begin(rank, 0), dims = dims_of(from);
   const std::vector<int64_t> step(rank, 1);
   for (int i = axis; i < from.rank; ++i) {

@@ -60,7 +60,7 @@ Result<KerasTensor> import_prelu(KerasImporter* importer, const KerasLayer& laye
   DVNN_ASSIGN(const int in, importer->plain(layer, layer.inputs[0]));
   GraphBuilder& b = importer->builder;
   const Shape& shape = b.shape_of(in);
-  if (layer.weights.empty() || layer.weights[0].values.size() != static_cast<size_t>(shape[1])) {
+  if (layer.weights.empty() || layer.weights[0].values.size() != shape.channels()) {
     return Error{ErrorCode::kUnsupported, "only one slope per channel (shared_axes) is supported"};
   }
   DVNN_ASSIGN(const int out,

@@ -228,7 +228,7 @@ Result<KerasTensor> import_dense(KerasImporter* importer, const KerasLayer& laye
   for (size_t i = 0; i < count; ++i) {
     size_t to = i;
     if (in.flat) {  // row i is that of (h, w, c); the graph's picture is c, h, w
-      const size_t c = static_cast<size_t>(shape.c()), plane = count / c;
+      const size_t c = shape.channels(), plane = count / c;
       to = i % c * plane + i / c;
     }
     for (size_t o = 0; o < m; ++o) weights[o * count + to] = matrix.values[i * m + o];
@@ -245,7 +245,7 @@ Result<KerasTensor> import_batch_norm(KerasImporter* importer, const KerasLayer&
   if (shape.rank != 2 && shape.rank != 4) {
     return Error{ErrorCode::kUnsupported, "needs a picture or a vector, has " + shape.to_string()};
   }
-  const auto channels = static_cast<size_t>(shape[1]);
+  const size_t channels = shape.channels();
   const bool scales = flag_of(keras_option(layer.config, {"scale"}), true);
   const bool centres = flag_of(keras_option(layer.config, {"center"}), true);
   const size_t first = (scales ? 1u : 0u) + (centres ? 1u : 0u);

@@ -18,7 +18,7 @@ using layers::UnaryFunction;
 // also spread the numbers over rows and columns.
 std::vector<float> per_channel(const OnnxConstant& constant, const Shape& in) {
   std::vector<float> values = constant.floats();
-  const size_t channels = static_cast<size_t>(in.c());
+  const size_t channels = in.channels();
   if (values.size() == 1) return std::vector<float>(channels, values[0]);
   // C x 1 x 1 or C x H x W, with or without the batch.
   const std::vector<int64_t>& d = constant.dims;

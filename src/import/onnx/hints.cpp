@@ -58,7 +58,7 @@ bool exported_elements(const onnx::NodeProto& node, const OnnxImporter& importer
     return true;
   }
   // The dimension in which they differ.
-  const auto rank = static_cast<size_t>(shape.rank);
+  const size_t rank = shape.axes();
   for (size_t i = 1; i <= std::min(rank, known.dims.size()); ++i) {
     const int64_t own = shape[static_cast<int>(rank - i)],
                   other = known.dims[known.dims.size() - i];

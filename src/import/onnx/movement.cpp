@@ -339,7 +339,7 @@ Status import_onnx_pad(const OnnxNode& node) {
   DVNN_ASSIGN(const int in, node.value(0));
   GraphBuilder& b = node.builder();
   const Shape shape = b.shape_of(in);
-  const auto rank = static_cast<size_t>(shape.rank);
+  const size_t rank = shape.axes();
   DVNN_ASSIGN(auto given, node.ints_at(1, node.opset() < 2 ? "paddings" : "pads"));
   float fill = node.number("value", 0);
   if (node.has(2)) {
@@ -387,8 +387,8 @@ Status import_onnx_tile(const OnnxNode& node) {
     if (repeats.size() != 1 || along->values.size() != 1) {
       return Error{ErrorCode::kMalformed, "tiles or axis is no number"};
     }
-    DVNN_ASSIGN(const int64_t axis, onnx_axis(along->ints()[0], static_cast<size_t>(shape.rank)));
-    std::vector<int64_t> all(static_cast<size_t>(shape.rank), 1);
+    DVNN_ASSIGN(const int64_t axis, onnx_axis(along->ints()[0], shape.axes()));
+    std::vector<int64_t> all(shape.axes(), 1);
     nth(all, axis) = repeats[0];
     repeats = all;
   }

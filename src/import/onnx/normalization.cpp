@@ -42,7 +42,7 @@ std::vector<int> axes_from(int64_t first, int rank) {
 
 // (1, C, 1, ...): a number per channel of `shape`.
 std::vector<int64_t> channel_dims(const Shape& shape) {
-  std::vector<int64_t> dims(static_cast<size_t>(shape.rank), 1);
+  std::vector<int64_t> dims(shape.axes(), 1);
   dims[1] = shape[1];
   return dims;
 }
@@ -196,7 +196,7 @@ Status import_onnx_mean_variance(const OnnxNode& node) {
   if (named.empty()) named = {0, 2, 3};
   std::vector<int> axes;
   for (int64_t axis : named) {
-    DVNN_ASSIGN(const int64_t known, onnx_axis(axis, static_cast<size_t>(b.shape_of(in).rank)));
+    DVNN_ASSIGN(const int64_t known, onnx_axis(axis, b.shape_of(in).axes()));
     axes.push_back(static_cast<int>(known));
   }
   constexpr float kEpsilon = 1e-9f;  // as ONNX's own definition has it, beside the deviation
@@ -220,7 +220,7 @@ Status import_onnx_lrn(const OnnxNode& node) {
 Status import_onnx_lp_norm(const OnnxNode& node) {
   GraphBuilder& b = node.builder();
   DVNN_ASSIGN(const int in, node.value(0));
-  const auto rank = static_cast<size_t>(b.shape_of(in).rank);
+  const size_t rank = b.shape_of(in).axes();
   DVNN_ASSIGN(const int64_t axis, onnx_axis(node.integer("axis", -1), rank));
   const Reduction norm = node.integer("p", 2) == 1 ? Reduction::kL1 : Reduction::kL2;
   DVNN_ASSIGN(const int divisor, reduced(node, "_norm", in, norm, {static_cast<int>(axis)}));
@@ -260,7 +260,7 @@ Status import_onnx_softmax(const OnnxNode& node) {
     const int64_t count = b.shape_of(value)[along];
     std::vector<float> numbers(static_cast<size_t>(count));
     std::iota(numbers.begin(), numbers.end(), 0.0f);
-    std::vector<int64_t> shape(static_cast<size_t>(b.shape_of(value).rank), 1);
+    std::vector<int64_t> shape(b.shape_of(value).axes(), 1);
     nth(shape, axis) = count;
     DVNN_ASSIGN(const int places, b.constant(name + "_places", shape, std::move(numbers)));
     DVNN_ASSIGN(const int best,

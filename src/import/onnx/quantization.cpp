@@ -21,13 +21,13 @@ Result<int> along_axis(const OnnxNode& node, int input, const Shape& in) {
   GraphBuilder& b = node.builder();
   DVNN_ASSIGN(const int value, node.value(input));
   if (b.shape_of(value).elements() == 1) return value;
-  DVNN_ASSIGN(const int64_t axis, onnx_axis(node.integer("axis", 1), static_cast<size_t>(in.rank)));
+  DVNN_ASSIGN(const int64_t axis, onnx_axis(node.integer("axis", 1), in.axes()));
   if (b.shape_of(value).rank != 1 || b.shape_of(value)[0] != in[static_cast<int>(axis)]) {
     return Error{ErrorCode::kUnsupported,
                  "scales in blocks, rather than one for each index of an "
                  "axis, are not supported"};
   }
-  std::vector<int64_t> dims(static_cast<size_t>(in.rank), 1);
+  std::vector<int64_t> dims(in.axes(), 1);
   nth(dims, axis) = in[static_cast<int>(axis)];
   return b.reshape(node.name() + format("_input%d", input), value, dims);
 }

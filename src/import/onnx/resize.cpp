@@ -136,7 +136,7 @@ Result<int> doubled(const OnnxNode& node, int value, double scale) {
 Status import_onnx_resize(const OnnxNode& node) {
   DVNN_ASSIGN(const int in, node.value(0));
   const Shape shape = node.builder().shape_of(in);
-  const auto rank = static_cast<size_t>(shape.rank);
+  const size_t rank = shape.axes();
   const bool late = node.type() == "Resize" && node.opset() >= 11;
   DVNN_ASSIGN(Resize rule, read_rule(node));
   DVNN_ASSIGN(std::vector<double> scales, scales_of(node, late));

@@ -20,8 +20,8 @@ class DetectionOutput final : public CpuLayer {
         conf_(inputs[1]),
         priors_in_(inputs[2]),
         writer_(output),
-        rows_(static_cast<size_t>(output.shape.elements()) / kRowLength),
-        priors_(static_cast<size_t>(inputs[2].shape.elements()) / 8),
+        rows_(output.shape.count() / kRowLength),
+        priors_(inputs[2].shape.count() / 8),
         selector_(params, {}) {}
 
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {

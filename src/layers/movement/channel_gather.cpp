@@ -20,7 +20,7 @@ class ChunkGather final : public CpuLayer {
  public:
   ChunkGather(const std::vector<Channel>& channels, Span<const TensorDesc> inputs)
       : channels_(channels), pixels_(pixels_of(inputs[0].shape)) {
-    for (const TensorDesc& input : inputs) counts_.push_back(static_cast<size_t>(input.shape.c()));
+    for (const TensorDesc& input : inputs) counts_.push_back(input.shape.channels());
   }
 
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
@@ -34,9 +34,7 @@ class ChunkGather final : public CpuLayer {
   }
 
  private:
-  static size_t pixels_of(const Shape& shape) {
-    return static_cast<size_t>(shape.h()) * static_cast<size_t>(shape.w());
-  }
+  static size_t pixels_of(const Shape& shape) { return shape.pixels(); }
 
   // A channel's first element in its tensor, and the distance of its elements.
   struct Place {

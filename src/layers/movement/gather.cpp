@@ -40,7 +40,7 @@ LayerResult GatherAttributes::create(Span<const TensorDesc> inputs,
   const Shape& shape = inputs[0].shape;
   DVNN_TRY(axes_or_all({axis}, shape.rank));
   const AxisSplit split = split_at(shape, axis);
-  const auto places = static_cast<size_t>(inputs[1].shape.elements());
+  const size_t places = inputs[1].shape.count();
   if (outputs[0].shape.elements() != static_cast<int64_t>(split.outer * places * split.inner)) {
     return Error{ErrorCode::kMalformed,
                  "the output " + outputs[0].shape.to_string() + " does not fit"};

@@ -189,7 +189,7 @@ void resize(const std::vector<AxisTaps>& axes, size_t count, float extrapolation
 }
 
 Result<std::vector<AxisRule>> rules_of(const ResizeAttributes& a, const Shape& shape) {
-  const auto rank = static_cast<size_t>(shape.rank);
+  const size_t rank = shape.axes();
   const bool by_size = !a.sizes.empty(), crops = a.coordinates == Coordinates::kCropAndResize;
   if ((by_size ? a.sizes.size() : a.scales.size()) != rank || (crops && a.roi.size() != 2 * rank)) {
     return Error{ErrorCode::kUnsupported,

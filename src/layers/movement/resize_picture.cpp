@@ -73,7 +73,7 @@ class PictureResize final : public CpuLayer {
     ConstTensorView in = inputs[0];
     const TensorView& out = outputs[0];
     if (share_memory(in, out)) {
-      const auto bytes = static_cast<size_t>(in.desc.bytes());
+      const size_t bytes = in.desc.bytes();
       void* const copy = Workspace::current().bytes(bytes);
       in.data = static_cast<const uint8_t*>(std::memcpy(copy, in.data, bytes));
     }
@@ -166,7 +166,7 @@ class MovedResize final : public CpuLayer {
     moves_.add(whole_part(input.shape));
   }
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
-    uint8_t* const picture = Workspace::current().bytes(static_cast<size_t>(moved_.bytes()));
+    uint8_t* const picture = Workspace::current().bytes(moved_.bytes());
     moves_.run(inputs[0].data, picture);
     const ConstTensorView view = {moved_, picture};
     return resize_->run({&view, 1}, outputs);

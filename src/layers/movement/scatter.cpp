@@ -68,9 +68,9 @@ LayerResult ScatterAttributes::create(Span<const TensorDesc> inputs,
   DVNN_TRY(expect_result(*this, 3, inputs, outputs));
   const Shape& shape = inputs[0].shape;
   const auto rows = static_cast<float>(shape[0]);
-  const auto all = static_cast<size_t>(shape.elements());
-  const size_t inner = all / static_cast<size_t>(shape[0]);
-  const auto places = static_cast<size_t>(inputs[1].shape.elements());
+  const size_t all = shape.count();
+  const size_t inner = all / shape.extent(0);
+  const size_t places = inputs[1].shape.count();
   return make_float_layer(
       inputs, outputs,
       [rows, all, inner, places, operation = operation](const float* const* in, float* result) {

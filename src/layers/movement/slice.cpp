@@ -27,7 +27,7 @@ Json SliceAttributes::to_json() const {
 DimsResult SliceAttributes::dims_after(Span<const Shape> inputs) const {
   DVNN_TRY(expect_inputs(inputs, 1));
   const Shape& shape = inputs[0];
-  const auto rank = static_cast<size_t>(shape.rank);
+  const size_t rank = shape.axes();
   if (begin.size() != rank || step.size() != rank || count.size() != rank) {
     return Error{ErrorCode::kUnsupported,
                  "slices " + std::to_string(begin.size()) + " dimensions of " + shape.to_string()};
@@ -50,7 +50,7 @@ LayerResult SliceAttributes::create(Span<const TensorDesc> inputs,
                                     Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
   const Shape &from = inputs[0].shape, &to = outputs[0].shape;
-  const size_t rank = static_cast<size_t>(from.rank);
+  const size_t rank = from.axes();
   bool fits = begin.size() == rank && step.size() == rank && to.rank == from.rank;
   for (int i = 0; fits && i < from.rank; ++i) {
     const size_t k = static_cast<size_t>(i);

@@ -218,7 +218,7 @@ LayerResult ConvolutionAttributes::create(Span<const TensorDesc> inputs,
   }
   const int64_t count =
       int64_t{to.c()} * (from.c() / params.groups) * params.kernel_x * params.kernel_y;
-  if (static_cast<int64_t>(weights.size()) != count || bias.size() != static_cast<size_t>(to.c())) {
+  if (static_cast<int64_t>(weights.size()) != count || bias.size() != to.channels()) {
     return Error{ErrorCode::kMalformed,
                  format("%zu weights and %zu biases, %lld and %d are needed", weights.size(),
                         bias.size(), static_cast<long long>(count), to.c())};

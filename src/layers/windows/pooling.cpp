@@ -121,8 +121,8 @@ class Pooling final : public CpuLayer {
   }
 
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
-    float* const in = Workspace::current().floats(static_cast<size_t>(in_.elements()));
-    float* const out = Workspace::current().floats(static_cast<size_t>(out_.elements()));
+    float* const in = Workspace::current().floats(in_.count());
+    float* const out = Workspace::current().floats(out_.count());
     to_chunks_.run(read_moved(inputs[0]), reinterpret_cast<uint8_t*>(in));
     const int chunks = (in_.c() + kLanes - 1) / kLanes;
     const int64_t row = in_.w();

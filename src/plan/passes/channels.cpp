@@ -69,7 +69,7 @@ class ChannelMover {
     const auto known = planes_.find(value);
     if (known != planes_.end()) return known->second;
     const Shape& shape = graph_.shape_of(value);
-    if (shape.rank != 4 || shape.n() != 1 || static_cast<size_t>(shape.c()) > kMostPlanes ||
+    if (shape.rank != 4 || shape.n() != 1 || shape.channels() > kMostPlanes ||
         shape.h() * shape.w() < 2) {
       return std::nullopt;
     }
@@ -241,7 +241,7 @@ class ChannelMover {
     }
     const int source = planes->planes[0].value;
     const Shape& whole = graph_.shape_of(source);
-    const auto channels = static_cast<size_t>(whole.c());
+    const size_t channels = whole.channels();
     if (planes->planes.size() != 4 * channels || whole.h() != 2 * planes->h ||
         whole.w() != 2 * planes->w) {
       return false;
@@ -250,7 +250,7 @@ class ChannelMover {
       if (plane.value != source || plane.step_y != 2 || plane.step_x != 2) return false;
     }
     const auto kx = static_cast<size_t>(run.kernel.x), ky = static_cast<size_t>(run.kernel.y);
-    const size_t count = static_cast<size_t>(run.m), taps = 4 * kx * ky;
+    const size_t count = run.outputs(), taps = 4 * kx * ky;
     std::vector<float> weights(count * channels * taps);
     for (size_t m = 0; m < count; ++m) {
       for (size_t c = 0; c < planes->planes.size(); ++c) {
@@ -289,9 +289,7 @@ class ChannelMover {
     for (size_t i = 0; i < all->planes.size(); ++i) {
       places[{all->planes[i].value, all->planes[i].channel}] = i;
     }
-    const auto kernel =
-        static_cast<size_t>(node.run.kernel.x) * static_cast<size_t>(node.run.kernel.y);
-    const auto count = static_cast<size_t>(node.run.m);
+    const size_t kernel = node.run.kernel.area(), count = node.run.outputs();
     std::vector<float> weights(count * all->planes.size() * kernel);
     for (size_t m = 0; m < count; ++m) {
       for (size_t c = 0; c < planes->planes.size(); ++c) {

@@ -122,9 +122,8 @@ namespace {
 
 // A dense convolution, with zeros between the groups.
 void make_dense(Node* node, size_t channels) {
-  const size_t m = static_cast<size_t>(node->run.m), groups = static_cast<size_t>(node->groups);
-  const size_t area =
-      static_cast<size_t>(node->run.kernel.x) * static_cast<size_t>(node->run.kernel.y);
+  const size_t m = node->run.outputs(), groups = static_cast<size_t>(node->groups);
+  const size_t area = node->run.kernel.area();
   const size_t c_in = channels / groups, m_in = m / groups;
   std::vector<float> dense(m * channels * area, 0.0f);
   for (size_t k = 0; k < m; ++k) {

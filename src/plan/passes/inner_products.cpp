@@ -20,13 +20,13 @@ Status lower_inner_products(Graph* graph, bool hwc) {
     // before it.
     const int in = nth(unshaped, node.inputs[0]);
     const Shape shape = graph->shape_of(in);
-    const size_t inputs = static_cast<size_t>(shape.elements());
+    const size_t inputs = shape.count();
     FlatInput flat;
     if (shape.rank == 4 && shape.elements() > shape.c()) {
       // Weights follow the order in which the device's buffer holds the picture.
       const Layout layout = hwc ? Layout::kHwc8 : Layout::kWhc8;
       std::vector<float> ordered(node.weights.size());
-      for (size_t m = 0; m < static_cast<size_t>(node.run.m); ++m) {
+      for (size_t m = 0; m < node.run.outputs(); ++m) {
         size_t linear = 0;
         for (int c = 0; c < shape.c(); ++c) {
           for (int h = 0; h < shape.h(); ++h) {

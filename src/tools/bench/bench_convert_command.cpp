@@ -133,7 +133,7 @@ Result<Figures> measure(const ConvertCase& c, int frames, int iterations) {
         memory.back().ptr(y)[x] = static_cast<uint8_t>(random());
     }
   }
-  std::vector<uint8_t> out(static_cast<size_t>(tensor.bytes()));
+  std::vector<uint8_t> out(tensor.bytes());
   Chain chain;
   Stream stream;
   std::vector<double> times[3];

@@ -25,12 +25,12 @@ std::vector<uint8_t> random_output(const BenchOutput& spec) {
   const TensorDesc desc{ElementType::kFloat16, Layout::kNchw, spec.shape};
   std::mt19937 random(1);
   std::normal_distribution<float> number(spec.mean, spec.spread);
-  std::vector<float> values(static_cast<size_t>(spec.shape.elements()));
+  std::vector<float> values(spec.shape.count());
   for (size_t i = 0; i < values.size(); ++i) {
     values[i] = number(random);
     if (spec.number) values[i] = spec.number(i, values[i]);
   }
-  std::vector<uint8_t> bytes(static_cast<size_t>(desc.bytes()));
+  std::vector<uint8_t> bytes(desc.bytes());
   write_nchw(values.data(), {desc, bytes.data()});
   return bytes;
 }
@@ -40,7 +40,7 @@ size_t decode_plainly(const DecodeCase& c, const std::vector<ConstTensorView>& v
                       float threshold) {
   PlainOutputs outputs;
   for (const ConstTensorView& view : views) {
-    outputs.emplace_back(static_cast<size_t>(view.desc.shape.elements()));
+    outputs.emplace_back(view.desc.shape.count());
     read_nchw(view, outputs.back().data());
   }
   return c.plain(outputs, threshold);

@@ -35,7 +35,7 @@ cv::Mat random_picture(int width, int height) {
 void load_numbers(Session* session) {
   const TensorDesc& input = session->slot().network()->input_desc();
   std::mt19937 random(1);
-  std::vector<float> numbers(static_cast<size_t>(input.shape.elements()));
+  std::vector<float> numbers(input.shape.count());
   for (float& n : numbers) n = static_cast<float>(random() % 256) / 256;
   write_nchw(numbers.data(), {input, session->slot().input().data()});
 }

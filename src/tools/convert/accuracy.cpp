@@ -118,7 +118,7 @@ class Comparison {
     DVNN_TRY(session_->load(bgr));
     DVNN_TRY(session_->run(path));
     const Shape& shape = reference_->graph().shape_of(reference_->graph().input);
-    std::vector<float> values(static_cast<size_t>(shape.elements()));
+    std::vector<float> values(shape.count());
     DVNN_ASSIGN(auto converter,
                 create_converter(bgr, {ElementType::kFloat32, Layout::kNchw, shape}, picture_));
     converter->convert(view_of(bgr), reinterpret_cast<uint8_t*>(values.data()));
@@ -209,7 +209,7 @@ Result<std::vector<std::vector<float>>> read_samples(const std::string& folder, 
     DVNN_ASSIGN(const cv::Mat bgr, read_picture(paths[i]));
     DVNN_ASSIGN(auto converter,
                 create_converter(bgr, {ElementType::kFloat32, Layout::kNchw, input}, as_it_is));
-    std::vector<float> pixels(static_cast<size_t>(input.elements()));
+    std::vector<float> pixels(input.count());
     converter->convert(view_of(bgr), reinterpret_cast<uint8_t*>(pixels.data()));
     samples.push_back(std::move(pixels));
   }

@@ -56,8 +56,8 @@ std::vector<Life> lives_of(const Model& model, const std::vector<std::vector<int
   }
   auto covers = [&](const network::TensorInfo& written, const network::TensorInfo& output) {
     return written.storage == output.storage &&
-           written.offset < output.offset + static_cast<uint64_t>(output.desc.bytes()) &&
-           output.offset < written.offset + static_cast<uint64_t>(written.desc.bytes());
+           written.offset < output.offset + output.desc.bytes() &&
+           output.offset < written.offset + written.desc.bytes();
   };
   std::vector<Life> lives = {{model.input.tensor, kFromInput, input_last}};
   for (int i = 0; i < end; ++i) {
@@ -69,10 +69,10 @@ std::vector<Life> lives_of(const Model& model, const std::vector<std::vector<int
   for (const network::OutputInfo& output : model.outputs) {
     const network::TensorInfo& read = model.tensor(output.tensor);
     uint64_t covered = 0;
-    for (size_t i = lives.size(); i-- > 0 && covered < static_cast<uint64_t>(read.desc.bytes());) {
+    for (size_t i = lives.size(); i-- > 0 && covered < read.desc.bytes();) {
       if (!covers(model.tensor(lives[i].tensor), read)) continue;
       lives[i].dies = end;
-      covered += static_cast<uint64_t>(model.tensor(lives[i].tensor).desc.bytes());
+      covered += model.tensor(lives[i].tensor).desc.bytes();
     }
   }
   return lives;

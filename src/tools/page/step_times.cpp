@@ -13,7 +13,7 @@ Result<std::vector<double>> measure_steps(const std::shared_ptr<network::Network
   DVNN_ASSIGN(const auto slot, network->create_slot());
   const TensorDesc& input = network->input_desc();
   std::mt19937 random(1);
-  std::vector<float> numbers(static_cast<size_t>(input.shape.elements()));
+  std::vector<float> numbers(input.shape.count());
   for (float& n : numbers) n = static_cast<float>(random() % 256) / 256;
   const size_t count = network->model().steps.size();
   std::vector<std::vector<double>> ms(count);

@@ -16,10 +16,8 @@ WeightRange weight_range(const network::Model& model, const network::Step& step)
     const PackedGeometry geometry = device::run_geometry(run, walk.in().c);
     // Generated sources keep their weights in a file of their own.
     if (run.weight_offset + packed_weights_size(geometry) > model.weights.size()) return;
-    const size_t taps = static_cast<size_t>(geometry.kx) * static_cast<size_t>(geometry.ky);
-    std::vector<float> weights(static_cast<size_t>(geometry.m) * static_cast<size_t>(geometry.c) *
-                               taps);
-    std::vector<float> bias(static_cast<size_t>(geometry.m));
+    std::vector<float> weights(geometry.weights());
+    std::vector<float> bias(geometry.outputs());
     unpack_weights(geometry, model.weights.data() + run.weight_offset, weights.data(), bias.data(),
                    nullptr);
     for (const float w : weights) {

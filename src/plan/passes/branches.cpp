@@ -109,7 +109,7 @@ class Merger {
     merged.layers.insert(merged.layers.end(), concat.layers.begin(), concat.layers.end());
     merged.inputs = {source};
     merged.output = concat.output;
-    for (int n : members) rewriter_.take(static_cast<size_t>(n));
+    for (int n : members) rewriter_.take(n);
     rewriter_.replace(index, std::move(merged));
     return true;
   }
@@ -135,21 +135,21 @@ bool may_join_convolution(const Node& node) {
 // An activation between a convolution and what follows is part of its command.
 bool is_convolution_alone(Rewriter* rewriter, int value) {
   int made_by = rewriter->sole_producer(value);
-  if (made_by >= 0 && rewriter->node(static_cast<size_t>(made_by)).op == Op::kActivation) {
-    made_by = rewriter->sole_producer(rewriter->node(static_cast<size_t>(made_by)).inputs[0]);
+  if (made_by >= 0 && rewriter->node(made_by).op == Op::kActivation) {
+    made_by = rewriter->sole_producer(rewriter->node(made_by).inputs[0]);
   }
   if (made_by < 0) return false;
-  const Node& node = rewriter->node(static_cast<size_t>(made_by));
+  const Node& node = rewriter->node(made_by);
   return node.op == Op::kConvolution && !node.flattens();
 }
 
 // The concatenation at `before`, changed to `concat`, takes the place of the node at `index`, and
 // `parts` its own.
-void put_parts_first(Rewriter* rewriter, size_t before, size_t index, Node concat,
+void put_parts_first(Rewriter* rewriter, int before, size_t index, Node concat,
                      std::vector<Node> parts) {
   rewriter->take(before);
   rewriter->replace(index, std::move(concat));
-  for (Node& part : parts) rewriter->insert_before(before, std::move(part));
+  for (Node& part : parts) rewriter->insert_before(static_cast<size_t>(before), std::move(part));
 }
 
 }  // namespace
@@ -163,14 +163,14 @@ void split_at_concat(Graph* graph) {
   for (size_t i = 0; i < rewriter.count(); ++i) {
     if (rewriter.node(i).op != Op::kActivation && rewriter.node(i).op != Op::kAffine) continue;
     const int before = rewriter.sole_producer(rewriter.node(i).inputs[0]);
-    if (before < 0 || !is_channel_concat(*graph, rewriter.node(static_cast<size_t>(before)))) {
+    if (before < 0 || !is_channel_concat(*graph, rewriter.node(before))) {
       continue;
     }
     const Node node = rewriter.node(i);
-    Node concat = rewriter.node(static_cast<size_t>(before));
+    Node concat = rewriter.node(before);
     if (!std::all_of(concat.inputs.begin(), concat.inputs.end(), [&](int value) {
           const int made_by = rewriter.sole_producer(value);
-          return made_by >= 0 && may_join_convolution(rewriter.node(static_cast<size_t>(made_by)));
+          return made_by >= 0 && may_join_convolution(rewriter.node(made_by));
         })) {
       continue;
     }
@@ -193,7 +193,7 @@ void split_at_concat(Graph* graph) {
     }
     rewriter.replace_shape_input(concat.output, node.output);
     concat.output = node.output;
-    put_parts_first(&rewriter, static_cast<size_t>(before), i, std::move(concat), std::move(parts));
+    put_parts_first(&rewriter, before, i, std::move(concat), std::move(parts));
   }
   rewriter.finish();
 }
@@ -205,11 +205,11 @@ Status pool_before_concat(Graph* graph) {
     const Node& found = rewriter.node(i);
     if (found.op != Op::kPooling || found.run.pool != PoolKind::kMax || found.adds) continue;
     const int before = rewriter.sole_producer(found.inputs[0]);
-    if (before < 0 || !is_channel_concat(*graph, rewriter.node(static_cast<size_t>(before)))) {
+    if (before < 0 || !is_channel_concat(*graph, rewriter.node(before))) {
       continue;
     }
     const Node pool = found;
-    Node concat = rewriter.node(static_cast<size_t>(before));
+    Node concat = rewriter.node(before);
     if (!std::all_of(concat.inputs.begin(), concat.inputs.end(),
                      [&](int value) { return is_convolution_alone(&rewriter, value); })) {
       continue;
@@ -227,8 +227,7 @@ Status pool_before_concat(Graph* graph) {
       poolings.push_back(std::move(part));
     }
     concat.output = pool.output;
-    put_parts_first(&rewriter, static_cast<size_t>(before), i, std::move(concat),
-                    std::move(poolings));
+    put_parts_first(&rewriter, before, i, std::move(concat), std::move(poolings));
   }
   rewriter.finish();
   return {};

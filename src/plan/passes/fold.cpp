@@ -52,7 +52,7 @@ void fold_pads(Graph* graph) {
     if (node.op != Op::kConvolution || node.run.conv != device::ConvKind::kConv) continue;
     const int before = rewriter.sole_producer(node.inputs[0]);
     if (before < 0) continue;
-    const auto* pad = rewriter.node(static_cast<size_t>(before)).layer<layers::PadAttributes>();
+    const auto* pad = rewriter.node(before).layer<layers::PadAttributes>();
     if (!pad) continue;
     device::Pad sum = node.run.conv_pad;
     sum.left += pad->left;
@@ -60,7 +60,7 @@ void fold_pads(Graph* graph) {
     sum.top += pad->top;
     sum.bottom += pad->bottom;
     if (std::max({sum.left, sum.right, sum.top, sum.bottom}) > device::kMaxPadLeftTop) continue;
-    const Node gone = rewriter.take(static_cast<size_t>(before));
+    const Node gone = rewriter.take(before);
     rewriter.change(i, [&](Node* conv) {
       conv->run.conv_pad = sum;
       conv->inputs[0] = gone.inputs[0];
@@ -77,7 +77,7 @@ void fold_affine(Graph* graph) {
     if (node.op != Op::kAffine) continue;
     const int before = rewriter.sole_producer(node.inputs[0]);
     if (before < 0) continue;
-    Node& producer = rewriter.node(static_cast<size_t>(before));
+    Node& producer = rewriter.node(before);
     if (producer.op == Op::kAffine) {
       for (size_t c = 0; c < node.weights.size(); ++c) {
         producer.bias[c] = producer.bias[c] * node.weights[c] + node.bias[c];

@@ -70,7 +70,7 @@ class Fuser {
   int command_before(int value) {
     const int index = rewriter_.sole_producer(value);
     if (index < 0) return -1;
-    const Node& node = rewriter_.node(static_cast<size_t>(index));
+    const Node& node = rewriter_.node(index);
     const bool command = node.op == Op::kConvolution || (node.op == Op::kPooling && node.adds);
     return command ? index : -1;
   }
@@ -79,7 +79,7 @@ class Fuser {
   // where it stood: by then all its inputs have been made.
   template <typename Change>
   void take_over(size_t index, int before, Change change) {
-    Node merged = rewriter_.take(static_cast<size_t>(before));
+    Node merged = rewriter_.take(before);
     const Node node = rewriter_.take(index);
     change(&merged);
     merged.output = node.output;
@@ -92,7 +92,7 @@ class Fuser {
     Node* const node = &rewriter_.node(index);
     for (size_t side = 0; side < 2; ++side) {
       const int before = command_before(node->inputs[side]);
-      const Node* conv = before < 0 ? nullptr : &rewriter_.node(static_cast<size_t>(before));
+      const Node* conv = before < 0 ? nullptr : &rewriter_.node(before);
       const int other = node->inputs[1 - side];
       if (!conv || conv->op != Op::kConvolution || conv->adds || other == node->inputs[side] ||
           conv->run.activation != Activation::kNone || conv->run.pool != PoolKind::kNone ||
@@ -115,7 +115,7 @@ class Fuser {
   void fuse_activation(size_t index) {
     const Node* const node = &rewriter_.node(index);
     const int at = command_before(node->inputs[0]);
-    const Node* const before = at < 0 ? nullptr : &rewriter_.node(static_cast<size_t>(at));
+    const Node* const before = at < 0 ? nullptr : &rewriter_.node(at);
     if (!before || before->run.activation != Activation::kNone ||
         before->run.pool == PoolKind::kMax) {
       return;
@@ -137,7 +137,7 @@ class Fuser {
   void fuse_pooling(size_t index) {
     const Node* const node = &rewriter_.node(index);
     const int at = command_before(node->inputs[0]);
-    const Node* const before = at < 0 ? nullptr : &rewriter_.node(static_cast<size_t>(at));
+    const Node* const before = at < 0 ? nullptr : &rewriter_.node(at);
     if (!before || before->op != Op::kConvolution || before->run.pool != PoolKind::kNone ||
         before->flattens() || before->run.dilation.x > 1 || before->run.dilation.y > 1 ||
         !is_monotonic(*before)) {
@@ -175,7 +175,7 @@ namespace {
 // a CPU layer stays on the CPU: no round trip for one function.
 bool suits_device(Rewriter* rewriter, const Node& node) {
   const int before = rewriter->producer(node.inputs[0]);
-  const Op op = before >= 0 ? rewriter->node(static_cast<size_t>(before)).op : Op::kInput;
+  const Op op = before >= 0 ? rewriter->node(before).op : Op::kInput;
   const bool from_cpu = op == Op::kCpu || op == Op::kReshape;
   const Shape& shape = rewriter->graph().shape_of(node.output);
   return shape.rank == 4 && shape.n() == 1 && !from_cpu;
@@ -226,7 +226,7 @@ Status lower_rest_to_cpu(Graph* graph) {
     if (node.op != Op::kAffine && node.op != Op::kActivation) continue;
     node.why = "its input is no picture, or comes from the CPU";
     if (node.op == Op::kActivation && suits_device(&rewriter, node)) {
-      const size_t channels = static_cast<size_t>(graph->shape_of(node.output).c());
+      const size_t channels = graph->shape_of(node.output).channels();
       weight_bytes += channels * kBytesPerChannel;
       DVNN_TRY(check_budget(Budget::kWeightBytes, weight_bytes,
                             "activations that become convolutions take bytes of weights"));

@@ -27,7 +27,7 @@ void Rewriter::for_each_input(const Node& node, Visit visit) {
   ++visit_;
   for (int value : node.inputs) {
     size_t& seen = nth(seen_, value);
-    if (std::exchange(seen, visit_) != visit_) visit(static_cast<size_t>(value));
+    if (std::exchange(seen, visit_) != visit_) visit(value);
   }
 }
 
@@ -35,7 +35,7 @@ void Rewriter::put(size_t index) {
   const Node& node = graph_.nodes[index];
   if (node.dead) return;
   if (node.output >= 0) nth(producers_, node.output) = static_cast<int>(index);
-  for_each_input(node, [this](size_t value) { ++readers_[value]; });
+  for_each_input(node, [this](int value) { ++nth(readers_, value); });
 }
 
 void Rewriter::drop(size_t index) {
@@ -45,7 +45,7 @@ void Rewriter::drop(size_t index) {
     int& producer = nth(producers_, node.output);
     if (producer == static_cast<int>(index)) producer = -1;
   }
-  for_each_input(node, [this](size_t value) { --readers_[value]; });
+  for_each_input(node, [this](int value) { --nth(readers_, value); });
 }
 
 int Rewriter::add_value(const std::string& name, const Shape& shape) {

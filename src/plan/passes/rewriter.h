@@ -21,6 +21,7 @@ class Rewriter {
   /// The number of nodes at the beginning; nodes added since come after them.
   size_t count() const { return count_; }
   Node& node(size_t index) { return graph_.nodes[index]; }
+  Node& node(int producer) { return nth(graph_.nodes, producer); }
   Graph& graph() { return graph_; }
 
   /// Index of the live node that makes `value`, or -1.
@@ -46,6 +47,7 @@ class Rewriter {
   void replace(size_t index, Node node);
   /// The node at `index` is dead from now on; what it was is returned.
   Node take(size_t index);
+  Node take(int producer) { return take(static_cast<size_t>(producer)); }
   /// Adds a node that will stand before the one at `index` (one of the first count()), after others
   /// that were put there earlier. Returns its index. References to nodes become invalid.
   size_t insert_before(size_t index, Node node);

@@ -44,28 +44,27 @@ class StepSlicer {
   // The permutation at `index` becomes a slice if it is the last of the three.
   void slice(size_t index) {
     const int pooling = rewriter_.sole_producer(rewriter_.node(index).inputs[0]);
-    if (pooling < 0 || !only_steps(node(pooling))) return;
-    const int first = rewriter_.sole_producer(node(pooling).inputs[0]);
-    const auto* there = first < 0 ? nullptr : node(first).layer<PermuteAttributes>();
+    if (pooling < 0 || !only_steps(rewriter_.node(pooling))) return;
+    const int first = rewriter_.sole_producer(rewriter_.node(pooling).inputs[0]);
+    const auto* there = first < 0 ? nullptr : rewriter_.node(first).layer<PermuteAttributes>();
     if (!there) return;
     const std::vector<int> order = there->order;
     if (!is_inverse(rewriter_.node(index).layer<PermuteAttributes>()->order, order)) return;
     layers::SliceAttributes steps = {{0, 0, 0, 0}, {1, 1, 1, 1}, {-1, -1, -1, -1}};
-    nth(steps.step, order[2]) = node(pooling).run.pool_stride.y;
-    nth(steps.step, order[3]) = node(pooling).run.pool_stride.x;
-    std::vector<std::string> layers = node(first).layers;
-    layers.insert(layers.end(), node(pooling).layers.begin(), node(pooling).layers.end());
-    const int source = node(first).inputs[0];
+    nth(steps.step, order[2]) = rewriter_.node(pooling).run.pool_stride.y;
+    nth(steps.step, order[3]) = rewriter_.node(pooling).run.pool_stride.x;
+    std::vector<std::string> layers = rewriter_.node(first).layers;
+    layers.insert(layers.end(), rewriter_.node(pooling).layers.begin(),
+                  rewriter_.node(pooling).layers.end());
+    const int source = rewriter_.node(first).inputs[0];
     rewriter_.change(index, [&](Node* to) {
       to->inputs = {source};
       to->layers.insert(to->layers.begin(), layers.begin(), layers.end());
       to->set_layer(std::move(steps));
     });
-    rewriter_.take(static_cast<size_t>(pooling));
-    rewriter_.take(static_cast<size_t>(first));
+    rewriter_.take(pooling);
+    rewriter_.take(first);
   }
-
-  Node& node(int index) { return rewriter_.node(static_cast<size_t>(index)); }
 
   Rewriter rewriter_;
 };

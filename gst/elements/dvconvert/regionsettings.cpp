@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elements/dvconvert/regionsettings.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <utility>
 
 #include "base/format.h"
+#include "base/text_file.h"
 #include "elements/dvconvert/convertsettings.h"
 
 namespace dvnn::gst {
@@ -55,12 +53,7 @@ Status take_region_list(const std::string& text, ConvertSettings* settings) {
 Status take_region_file(const std::string& path, ConvertSettings* settings) {
   SharedAreas areas;
   if (!path.empty()) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return Error{ErrorCode::kNotFound, "'" + path + "': " + std::strerror(errno)};
-    std::string text(kMostRegionBytes + 1, '\0');
-    file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<size_t>(file.gcount()));
-    if (file.bad()) return Error{ErrorCode::kIo, "'" + path + "' cannot be read"};
+    DVNN_ASSIGN(const std::string text, read_text_file(path, kMostRegionBytes));
     // An empty file is a mistake, while an empty text is none.
     DVNN_TRY(take_areas(text.empty() ? " " : text, "'" + path + "'", &areas));
   }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elements/dvzones/zonesettings.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <utility>
 
 #include "base/format.h"
+#include "base/text_file.h"
 
 namespace dvnn::gst {
 namespace {
@@ -35,12 +33,7 @@ Status take_file(const std::string& path, ZoneSettings* settings) {
     settings->of_file.reset();
     return {};
   }
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Error{ErrorCode::kNotFound, "'" + path + "': " + std::strerror(errno)};
-  std::string text(kMostZoneBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(file.gcount()));
-  if (file.bad()) return Error{ErrorCode::kIo, "'" + path + "' cannot be read"};
+  DVNN_ASSIGN(const std::string text, read_text_file(path, kMostZoneBytes));
   if (text.size() > kMostZoneBytes) {
     return Error{ErrorCode::kLimit,
                  format("'%s' has more than %zu bytes", path.c_str(), kMostZoneBytes)};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/nth.h"
 #include "meta/metatags.h"
 #include "meta/metatransform.h"
 #include "meta/objectdetails.h"
@@ -94,7 +95,7 @@ void merge(const GstDvObjectsMeta* from, GstDvObjectsMeta* to, Place place) {
     if (g_hash_table_contains(there.get(), &object->id)) continue;
     GstDvObject* copy = gst_dv_object_copy(object);
     const bool known = copy->network >= 0 && static_cast<guint>(copy->network) < from->passes->len;
-    copy->network = known ? passes[static_cast<size_t>(copy->network)] : -1;
+    copy->network = known ? dvnn::nth(passes, copy->network) : -1;
     if (place(copy)) {
       g_ptr_array_add(to->objects, copy);
     } else {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/grid.h"
 #include "image/formats.h"
 
 namespace dvnn::codes {
@@ -22,8 +23,7 @@ unsigned sample(const Planes& frame, const image::Component& where, int x, int y
 
 uint8_t pixel_or_light(const Luma& from, int x, int y) {
   if (x < 0 || y < 0 || x >= from.width || y >= from.height) return kLight;
-  return from
-      .pixels[static_cast<size_t>(y) * static_cast<size_t>(from.width) + static_cast<size_t>(x)];
+  return from.pixels[grid_index(x, y, from.width)];
 }
 
 uint8_t between(const Luma& from, double x, double y) {
@@ -40,7 +40,7 @@ uint8_t between(const Luma& from, double x, double y) {
 void resize(int width, int height, Luma* luma) {
   luma->width = width;
   luma->height = height;
-  luma->pixels.resize(static_cast<size_t>(width) * static_cast<size_t>(height));
+  luma->pixels.resize(grid_size(width, height));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "base/json.h"
+#include "base/nth.h"
 #include "convert/guess.h"
 #include "layers/attributes.h"
 #include "network/model_decoder.h"
@@ -35,7 +36,7 @@ Status choose_decoder(network::Model* model, Report* report) {
   for (const network::Step& step : model->steps) {
     if (step.outputs[0] == output && step.layer) type = layers::type_of(*step.layer);
   }
-  const Shape& shape = model->tensors[static_cast<size_t>(output)].desc.shape;
+  const Shape& shape = nth(model->tensors, output).desc.shape;
   if (type == "DetectionOutput") {
     model->decoder.name = "detection-output";
   } else if (shape.rank >= 2 && shape.elements() == shape[1]) {

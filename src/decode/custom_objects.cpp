@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/format.h"
+#include "base/grid.h"
 #include "base/guard.h"
 #include "base/nth.h"
 #include "decode/ssd.h"
@@ -51,7 +52,7 @@ Status check_list(const T* list, size_t count, size_t most, const char* what) {
 
 size_t cells_of(const dvnn_object& object) {
   if (!object.mask) return 0;
-  return static_cast<size_t>(object.mask_width) * static_cast<size_t>(object.mask_height);
+  return grid_size(object.mask_width, object.mask_height);
 }
 
 Status check_mask(const dvnn_object& object) {

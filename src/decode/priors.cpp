@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "base/grid.h"
 #include "base/json.h"
 
 namespace dvnn::decode {
@@ -138,7 +139,7 @@ Result<std::vector<Prior>> min_boxes_anchors(JsonReader* in, std::array<float, 4
       const Size size = {b / static_cast<float>(image[0]), b / static_cast<float>(image[1])};
       sizes.push_back(clamp ? Size{std::min(1.0f, size.w), std::min(1.0f, size.h)} : size);
     }
-    groups->push_back(sizes.size() * static_cast<size_t>(cols) * static_cast<size_t>(rows));
+    groups->push_back(sizes.size() * grid_size(cols, rows));
     add_grid(cols, rows, sizes, variance, &priors);
   }
   return priors;
@@ -168,7 +169,7 @@ Result<std::vector<Prior>> sizes_ratios_anchors(JsonReader* in, std::array<float
     for (float s : sizes[i]) add(s, ratios[i][0]);
     for (size_t r = 1; r < ratios[i].size(); ++r) add(sizes[i][0], ratios[i][r]);
     DVNN_TRY(check_count(cols, rows, cell.size(), priors.size()));
-    groups->push_back(cell.size() * static_cast<size_t>(cols) * static_cast<size_t>(rows));
+    groups->push_back(cell.size() * grid_size(cols, rows));
     add_grid(cols, rows, cell, variance, &priors);
   }
   return priors;
@@ -290,7 +291,7 @@ std::vector<Prior> make_prior_box(const PriorBoxParams& p) {
   const float step_w = p.step_w > 0 ? p.step_w : p.image_w / static_cast<float>(p.layer_w);
   const float step_h = p.step_h > 0 ? p.step_h : p.image_h / static_cast<float>(p.layer_h);
   std::vector<Prior> priors;
-  priors.reserve(sizes.size() * static_cast<size_t>(p.layer_w) * static_cast<size_t>(p.layer_h));
+  priors.reserve(sizes.size() * grid_size(p.layer_w, p.layer_h));
   for (int y = 0; y < p.layer_h; ++y) {
     for (int x = 0; x < p.layer_w; ++x) {
       const float cx = (static_cast<float>(x) + p.offset) * step_w;

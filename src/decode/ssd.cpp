@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/nth.h"
 
 namespace dvnn::decode {
 namespace {
@@ -80,9 +81,7 @@ void SsdSelector::select(const float* loc, const float* conf, float threshold,
   }
   std::stable_sort(found_.begin(), found_.end(),
                    [](const ScoredBox& a, const ScoredBox& b) { return a.score > b.score; });
-  if (params_.keep_top_k >= 0 && found_.size() > static_cast<size_t>(params_.keep_top_k)) {
-    found_.resize(static_cast<size_t>(params_.keep_top_k));
-  }
+  keep_first(params_.keep_top_k, &found_);
   out->insert(out->end(), found_.begin(), found_.end());
 }
 
@@ -107,7 +106,7 @@ void SsdSelector::suppress(const float* loc, const float* conf, int label, float
   boxes_.resize(priors_.size());
   for (size_t i = 0; i < priors_.size(); ++i) {
     const int own = label_of(i);
-    const float score = own < 0 ? 0 : conf[i * classes + static_cast<size_t>(own)];
+    const float score = own < 0 ? 0 : nth(conf + i * classes, own);
     if (!(score > threshold)) continue;  // also drops NaN
     Prior prior = priors_[i];
     if (params_.variance_encoded_in_target) prior.variance = {{1, 1, 1, 1}};
@@ -117,7 +116,7 @@ void SsdSelector::suppress(const float* loc, const float* conf, int label, float
   }
   kernels::suppress_non_maxima(boxes_, params_.nms, &candidates_, &kept_);
   for (const kernels::Candidate& c : candidates_) {
-    const size_t i = static_cast<size_t>(c.index);
+    const size_t i = c.place();
     found_.push_back({boxes_[i], c.score, label_of(i)});
   }
 }

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <vector>
 
+#include "base/nth.h"
+
 namespace dvnn::device {
 namespace {
 
@@ -73,7 +75,7 @@ PixelTableOrder probe_pixel_table(Device* device) {
   bool planar = true, interleaved = true;
   for (int level = 0; level < kLevels; ++level) {
     for (int channel = 0; channel < kChannels; ++channel) {
-      const int index = indices.value()[static_cast<size_t>(level * kChannels + channel)];
+      const int index = nth(indices.value(), level * kChannels + channel);
       planar &= index == channel * kLevels + level;
       interleaved &= index == level * kChannels + channel;
     }

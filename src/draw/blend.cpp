@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/grid.h"
+
 namespace dvnn::draw {
 namespace {
 
@@ -36,8 +38,7 @@ Pixel mix(const Pixel& a, const Pixel& b, uint32_t weight) {
 
 Pixel sample(const Picture& picture, const Spot& x, const Spot& y) {
   auto at = [&](int column, int row) {
-    return parts_of(picture.argb[static_cast<size_t>(row) * static_cast<size_t>(picture.width) +
-                                 static_cast<size_t>(column)]);
+    return parts_of(picture.argb[grid_index(column, row, picture.width)]);
   };
   if (x.weight == 0 && y.weight == 0) return at(x.first, y.first);
   return mix(mix(at(x.first, y.first), at(x.second, y.first), x.weight),

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "base/grid.h"
 
 namespace dvnn::draw {
 namespace {
@@ -73,7 +74,7 @@ Item item_of(const objects::Object& object, const CaptionSettings& settings) {
   item.skeleton = object.skeleton;
   const objects::Mask& mask = object.mask;
   if (mask.width > 0 && mask.height > 0 &&
-      mask.cells.size() >= static_cast<size_t>(mask.width) * static_cast<size_t>(mask.height)) {
+      mask.cells.size() >= grid_size(mask.width, mask.height)) {
     item.mask.place = mask.place;
     item.mask.width = mask.width;
     item.mask.height = mask.height;

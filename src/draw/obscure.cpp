@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/grid.h"
+
 namespace dvnn::draw {
 namespace {
 
@@ -27,8 +29,8 @@ struct Averages {
   std::vector<uint32_t> values;
 
   uint32_t at(int column, int row) const {
-    return values[static_cast<size_t>(std::clamp(row, 0, rows - 1)) * static_cast<size_t>(columns) +
-                  static_cast<size_t>(std::clamp(column, 0, columns - 1))];
+    return values[grid_index(std::clamp(column, 0, columns - 1), std::clamp(row, 0, rows - 1),
+                             columns)];
   }
 };
 

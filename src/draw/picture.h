@@ -6,6 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "base/grid.h"
+
 namespace dvnn::draw {
 
 /// Pixels of 32 bits in the machine's order of bytes: alpha above red, green and blue.
@@ -15,10 +17,7 @@ struct Picture {
   std::vector<uint32_t> argb;
 
   Picture(int w, int h, bool premultiply)
-      : width(w),
-        height(h),
-        premultiplied(premultiply),
-        argb(static_cast<size_t>(w) * static_cast<size_t>(h)) {}
+      : width(w), height(h), premultiplied(premultiply), argb(grid_size(w, h)) {}
 };
 
 /// A picture on a frame, in the frame's pixels. A picture of another size than its place is scaled:

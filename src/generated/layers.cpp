@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/format.h"
+#include "base/grid.h"
 #include "kernels/softmax.h"
 #include "tensor/half.h"
 #include "tensor/tensor.h"
@@ -93,7 +94,7 @@ void softmax(const fpga_layer& layer, uint8_t* io) {
 // Joins pictures along channels; both sides lie in the device's chunks.
 void copy_concat(const fpga_layer& layer, uint8_t* io) {
   const Picture out = picture_of(layer.output_dim, layer.output_dim_size);
-  const size_t pixels = static_cast<size_t>(out.w) * static_cast<size_t>(out.h);
+  const size_t pixels = grid_size(out.w, out.h);
   auto at = [pixels](int channels, int c, size_t pixel) {
     const int width = std::min(8, channels - (c & ~7));
     return static_cast<size_t>(c & ~7) * pixels + pixel * static_cast<size_t>(width) +

@@ -63,7 +63,7 @@ CDMP_Network::~CDMP_Network() {
 }
 
 fpga_layer& CDMP_Network::get_layer(int i) {
-  if (i >= 0 && static_cast<size_t>(i) < layers_.size()) return dvnn::nth(layers_, i);
+  if (dvnn::has_nth(layers_, i)) return dvnn::nth(layers_, i);
   runtime_->attempt("looking for a layer", [&]() -> Status {
     return Error{ErrorCode::kMalformed,
                  dvnn::format("layer %d does not exist (there are %d)", i, num_layers_)};

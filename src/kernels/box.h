@@ -2,6 +2,8 @@
 // Boxes, and those of them that are candidates of suppression.
 #pragma once
 
+#include <cstddef>
+
 namespace dvnn::kernels {
 
 /// A rectangle in fractions of the network's input: (0, 0) is its top left corner, (1, 1) its
@@ -15,6 +17,7 @@ struct Box {
 struct Candidate {
   float score = 0;
   int index = 0;
+  size_t place() const { return static_cast<size_t>(index); }  // in a list
 };
 
 }  // namespace dvnn::kernels

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/grid.h"
 #include "base/nth.h"
 #include "base/span.h"
 #include "kernels/box.h"
@@ -40,7 +41,7 @@ class BoxGrid {
     top_ = all.y0;
     columns_ = lines(double{all.x1} - double{all.x0}, widths / count, count, &x_scale_);
     rows_ = lines(double{all.y1} - double{all.y0}, heights / count, count, &y_scale_);
-    heads_.assign(static_cast<size_t>(columns_ * rows_), Head());
+    heads_.assign(grid_size(columns_, rows_), Head());
     entries_.clear();
     large_.clear();
     return true;

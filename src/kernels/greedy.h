@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/nth.h"
 #include "kernels/suppression.h"
 
 namespace dvnn::kernels {
@@ -14,10 +15,10 @@ inline void sort_candidates(const NmsOptions& options, std::vector<Candidate>* c
   auto better = [](const Candidate& a, const Candidate& b) {
     return a.score != b.score ? a.score > b.score : a.index < b.index;
   };
-  if (options.top_k >= 0 && candidates->size() > static_cast<size_t>(options.top_k)) {
+  if (has_nth(*candidates, options.top_k)) {
     std::nth_element(candidates->begin(), candidates->begin() + options.top_k, candidates->end(),
                      better);
-    candidates->resize(static_cast<size_t>(options.top_k));
+    keep_first(options.top_k, candidates);
   }
   std::sort(candidates->begin(), candidates->end(), better);
 }
@@ -33,7 +34,7 @@ void keep_greedily(const NmsOptions& options, std::vector<Candidate>* candidates
   if (options.max_kept == 0) candidates->clear();
   for (size_t i = 0; i < candidates->size(); ++i) {
     const Candidate candidate = (*candidates)[i];
-    const auto index = static_cast<size_t>(candidate.index);
+    const size_t index = candidate.place();
     if (overlaps(index, kept, threshold)) continue;
     keep(index, kept);
     (*candidates)[kept++] = candidate;
@@ -53,7 +54,7 @@ void keep_by_all_pairs(const NmsOptions& options, std::vector<Candidate>* candid
       options, candidates,
       [&](size_t index, size_t kept, float threshold) {
         for (size_t k = 0; k < kept; ++k) {
-          const auto better = static_cast<size_t>((*candidates)[k].index);
+          const size_t better = (*candidates)[k].place();
           if (!(overlap(index, better) <= threshold)) return true;
         }
         return false;

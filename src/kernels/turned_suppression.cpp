@@ -101,7 +101,7 @@ void suppress_turned(Span<const TurnedBox> boxes, const NmsOptions& options,
       options, candidates,
       [&](size_t index, size_t count, float threshold) {
         auto overlaps = [&](size_t number) {
-          const auto better = static_cast<size_t>((*candidates)[number].index);
+          const size_t better = (*candidates)[number].place();
           // Boxes whose surroundings lie apart need no closer look.
           const Box &a = around[index], &b = around[better];
           if (threshold >= 0 && (a.x1 < b.x0 || b.x1 < a.x0 || a.y1 < b.y0 || b.y1 < a.y0)) {

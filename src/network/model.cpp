@@ -7,6 +7,7 @@
 #include "base/budget.h"
 #include "base/format.h"
 #include "base/json.h"
+#include "base/nth.h"
 #include "base/saturate.h"
 #include "device/limits.h"
 #include "layers/attributes.h"
@@ -226,7 +227,7 @@ Status validate_step(const Model& model, const Step& step) {
   if (step.outputs.empty()) return malformed("a step needs an output");
   for (const auto* list : {&step.inputs, &step.outputs}) {
     for (int index : *list) {
-      if (index < 0 || static_cast<size_t>(index) >= model.tensors.size()) {
+      if (!has_nth(model.tensors, index)) {
         return malformed(
             format("tensor %d does not exist (there are %zu)", index, model.tensors.size()));
       }
@@ -365,13 +366,12 @@ Status validate(const Model& model) {
     }
   }
   auto is_io_tensor = [&](int index) {
-    return index >= 0 && static_cast<size_t>(index) < model.tensors.size() &&
-           model.tensor(index).storage == Storage::kIo;
+    return has_nth(model.tensors, index) && model.tensor(index).storage == Storage::kIo;
   };
   if (!is_io_tensor(model.input.tensor)) return malformed("the input is not a per-frame tensor");
   if (model.outputs.empty()) return malformed("the network has no output");
   for (const OutputInfo& output : model.outputs) {
-    if (output.tensor < 0 || static_cast<size_t>(output.tensor) >= model.tensors.size()) {
+    if (!has_nth(model.tensors, output.tensor)) {
       return malformed("output '" + output.name + "' names a tensor that does not exist");
     }
   }

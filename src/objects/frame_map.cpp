@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/grid.h"
 #include "image/cells.h"
 
 namespace dvnn::objects {
@@ -37,7 +38,7 @@ struct ToFrame {
     if (transform.is_sheared()) mask->width = mask->height = 0, mask->cells.clear();
     mask->place = (*this)(mask->place);
     const image::CellTurn turn = image::turn_back(transform);
-    const auto cells = static_cast<size_t>(mask->width) * static_cast<size_t>(mask->height);
+    const size_t cells = grid_size(mask->width, mask->height);
     if (!turn.moves() || cells == 0 || mask->cells.size() < cells) return;
     turned->resize(cells);
     image::turn_cells(turn, mask->cells.data(), mask->width, mask->height, turned->data());

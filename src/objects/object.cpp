@@ -66,18 +66,15 @@ void Objects::sort_from(size_t first) {
 }
 
 std::string label_of(Span<const std::string> labels, int class_id) {
-  if (class_id >= 0 && static_cast<size_t>(class_id) < labels.size()) {
-    return nth(labels, class_id);
-  }
+  if (has_nth(labels, class_id)) return nth(labels, class_id);
   return "class " + std::to_string(class_id);
 }
 
 void set_labels(Span<const std::string> labels, Objects* objects) {
   for (Object& object : *objects) {
     // Assigned, so that the text's memory is used again.
-    const auto own = static_cast<size_t>(object.class_id);
-    if (object.class_id >= 0 && own < labels.size()) {
-      object.label.assign(labels[own]);
+    if (has_nth(labels, object.class_id)) {
+      object.label.assign(nth(labels, object.class_id));
     } else {
       object.label = label_of(labels, object.class_id);
     }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "base/grid.h"
 #include "draw/blend.h"
 #include "draw/painter.h"
 #include "tools/pictures.h"
@@ -65,10 +66,7 @@ Status write_output_picture(const std::string& folder, const std::string& path, 
     for (int x = 0; x < width; ++x) {
       for (int c = 0; c < channels; ++c) {
         const int from = channels == 3 && rgb ? 2 - c : c;  // PNG's writer wants blue first
-        const size_t at =
-            (static_cast<size_t>(from) * static_cast<size_t>(height) + static_cast<size_t>(y)) *
-                static_cast<size_t>(width) +
-            static_cast<size_t>(x);
+        const size_t at = grid_index(x, from * height + y, width);
         row[x * channels + c] = to_byte(values[at], *least, *most);
       }
     }

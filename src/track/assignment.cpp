@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "track/assignment.h"
+#include "base/grid.h"
 #include "base/nth.h"
 
 #include <limits>
@@ -71,7 +72,7 @@ void Assignment::solve_group(int first) {
     const Pair& pair = pairs_[i];
     const int row = local_[turned ? pair.column : pair.row];
     const int column = local_[turned ? pair.row : pair.column];
-    double& cost = cost_[static_cast<size_t>(row) * members_.size() + static_cast<size_t>(column)];
+    double& cost = cost_[grid_index(column, row, columns)];
     if (-pair.gain < cost) cost = -pair.gain;
   }
   solve_dense(rows, columns);
@@ -97,7 +98,7 @@ void Assignment::solve_dense(int rows, int columns) {
     int row = start, last = kNone;
     double reached = 0;
     while (true) {
-      const double* cost = &cost_[static_cast<size_t>(row) * static_cast<size_t>(columns)];
+      const double* cost = &cost_[grid_index(0, row, columns)];
       int nearest = kNone;
       for (int column = 0; column < columns; ++column) {
         if (done_[column]) continue;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "base/grid.h"
 #include "base/json.h"
 #include "decode/decoder_table.h"
 #include "decode/parts/heads.h"
@@ -152,7 +153,7 @@ DecoderResult create_anchors_decoder(const Json& params, Span<const NamedOutput>
       };
       level.width = fitting(rule.width);
       level.height = fitting(rule.height);
-      level.cells = static_cast<size_t>(level.width) * static_cast<size_t>(level.height);
+      level.cells = grid_size(level.width, level.height);
     }
     levels.push_back(level);
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "base/grid.h"
 
 namespace dvnn::decode {
 namespace {
@@ -29,12 +30,11 @@ class PrototypeMasks final : public MaskMaker {
     mask->height = y1 - y0;
     mask->place = {static_cast<double>(x0) / width_, static_cast<double>(y0) / height_,
                    static_cast<double>(x1) / width_, static_cast<double>(y1) / height_};
-    mask->cells.resize(static_cast<size_t>(mask->width) * static_cast<size_t>(mask->height));
+    mask->cells.resize(grid_size(mask->width, mask->height));
     size_t cell = 0;
     for (int y = y0; y < y1; ++y) {
       for (int x = x0; x < x1; ++x) {
-        table_.read(static_cast<size_t>(y) * static_cast<size_t>(width_) + static_cast<size_t>(x),
-                    0, row_.size(), row_.data());
+        table_.read(grid_index(x, y, width_), 0, row_.size(), row_.data());
         float sum = 0;
         for (size_t k = 0; k < row_.size(); ++k) sum += coefficients[k] * row_[k];
         const float sure = sigmoid_of(sum);

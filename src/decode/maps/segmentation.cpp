@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "base/grid.h"
 #include "base/json.h"
 #include "decode/decoder_table.h"
 #include "decode/parts/heads.h"
@@ -124,8 +125,7 @@ DecoderResult create_segmentation_decoder(const Json& params, Span<const NamedOu
   }
   const bool last = channels.empty() ? dims[2] < dims[0] : channels == "last";
   const int height = last ? dims[0] : dims[1], width = last ? dims[1] : dims[2];
-  DVNN_ASSIGN(Table table, Table::make(outputs[index], index,
-                                       static_cast<size_t>(height) * static_cast<size_t>(width)));
+  DVNN_ASSIGN(Table table, Table::make(outputs[index], index, grid_size(width, height)));
   if (channel >= static_cast<int>(table.values())) {
     return Error{ErrorCode::kMalformed,
                  format("field 'channel': output '%s' has %zu, and no %d",

@@ -110,7 +110,7 @@ DecoderResult create_classification_decoder(const Json& params, Span<const Named
   std::vector<size_t> counts;
   for (const NamedOutput& output : outputs) {
     const int64_t classes = output.desc.shape.elements();
-    if (classes > 0 && classes <= kMaxClasses) counts.push_back(static_cast<size_t>(classes));
+    if (classes > 0 && classes <= kMaxClasses) counts.push_back(output.desc.shape.count());
   }
   if (outputs.empty() || counts.size() != outputs.size() || (!heads && outputs.size() != 1)) {
     return Error{ErrorCode::kMalformed,

@@ -76,7 +76,7 @@ void Detector::read(const Columns& columns, const Hit& hit, std::vector<float>* 
   if (!columns.there()) return;
   const Table& table = nth(tables_, columns.table);
   const size_t at = to->size();
-  to->resize(at + static_cast<size_t>(columns.count));
+  to->resize(at + columns.numbers());
   read_columns(table, columns, hit.cell, hit.anchor, to->data() + at);
 }
 
@@ -157,9 +157,7 @@ void Detector::suppress() {
   std::sort(kept_.begin(), kept_.end(), [](const auto& a, const auto& b) {
     return a.score != b.score ? a.score > b.score : a.index < b.index;
   });
-  if (rules_.keep_top_k >= 0 && kept_.size() > static_cast<size_t>(rules_.keep_top_k)) {
-    kept_.resize(static_cast<size_t>(rules_.keep_top_k));
-  }
+  keep_first(rules_.keep_top_k, &kept_);
 }
 
 void Detector::add_points(const Level& level, const Hit& hit, const Box& box,
@@ -247,7 +245,7 @@ Status Detector::decode(Span<const ConstTensorView> outputs, float threshold,
   turn_boxes();
   suppress();
   for (const kernels::Candidate& c : kept_) {
-    const auto i = static_cast<size_t>(c.index);
+    const size_t i = c.place();
     add(hits_[i], boxes_[i], out);
   }
   return {};

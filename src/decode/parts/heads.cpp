@@ -6,6 +6,7 @@
 
 #include "base/budget.h"
 #include "base/format.h"
+#include "base/grid.h"
 #include "base/json.h"
 
 namespace dvnn::decode {
@@ -304,7 +305,7 @@ Level grid_level(const image::Size& input, int stride) {
   level.stride_x = level.stride_y = static_cast<float>(stride);
   level.width = static_cast<int>(std::ceil(static_cast<float>(input.width) / level.stride_x));
   level.height = static_cast<int>(std::ceil(static_cast<float>(input.height) / level.stride_y));
-  level.cells = static_cast<size_t>(level.width) * static_cast<size_t>(level.height);
+  level.cells = grid_size(level.width, level.height);
   return level;
 }
 

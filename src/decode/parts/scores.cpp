@@ -55,7 +55,7 @@ float rooted(float least, float power) {
 
 void read_columns(const Table& table, const Columns& columns, size_t cell, int anchor, float* to) {
   if (columns.step == 1) {
-    return table.read(cell, columns.value(anchor, 0), static_cast<size_t>(columns.count), to);
+    return table.read(cell, columns.value(anchor, 0), columns.numbers(), to);
   }
   for (int k = 0; k < columns.count; ++k) to[k] = table.at(cell, columns.value(anchor, k));
 }
@@ -92,7 +92,7 @@ void ScoreFinder::report(const Place& at, int class_id, float number, float obje
 // All classes of a cell.
 void ScoreFinder::judge(const Table& table, const Columns& columns, const Place& at,
                         float objectness, float threshold, std::vector<Hit>* hits) {
-  row_.resize(static_cast<size_t>(columns.count));
+  row_.resize(columns.numbers());
   read_columns(table, columns, at.cell, at.anchor, row_.data());
   // Probabilities of a softmax all depend on each other; the others are taken of what counts.
   if (rule_.scores == Activation::kSoftmax) kernels::softmax(row_.data(), 1, row_.size(), 1);

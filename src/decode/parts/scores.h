@@ -18,6 +18,7 @@ struct Columns {
   int step = 1;         // from one to the next
   int count = 0;        // numbers of an anchor
   bool there() const { return table >= 0; }
+  size_t numbers() const { return static_cast<size_t>(count); }
   size_t value(int anchor, int k) const {
     return static_cast<size_t>(first + anchor * anchor_step + k * step);
   }

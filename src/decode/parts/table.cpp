@@ -81,16 +81,16 @@ Result<Table> Table::make(const NamedOutput& output, size_t index, size_t cells,
       table.step_[v] = lies_in_chunks(desc.layout) ? std::min(8, shape.c() - (c & ~7)) : shape.c();
     }
     table.by_columns_ = columns;
-    table.width_ = shape.w();
-    table.height_ = shape.h();
+    table.width_ = shape.extent(3);
+    table.height_ = shape.extent(2);
   } else if (!rows_first && has_trailing(axes.dims, cells)) {
     for (size_t v = 0; v < values; ++v) {
       table.base_[v] = static_cast<int64_t>(v * cells);
       table.step_[v] = 1;
     }
     if (picture) {
-      table.height_ = shape.h();
-      table.width_ = shape.w();
+      table.height_ = shape.extent(2);
+      table.width_ = shape.extent(3);
     }
   } else if (cells == 1 || leading(axes.dims, cells) ||
              (!anchors_first && leading(axes.dims, cells * anchors))) {
@@ -99,8 +99,8 @@ Result<Table> Table::make(const NamedOutput& output, size_t index, size_t cells,
       table.step_[v] = static_cast<int64_t>(values);
     }
     if (leading(axes.dims, cells) == 2) {
-      table.height_ = static_cast<int>(axes.dims[0]);
-      table.width_ = static_cast<int>(axes.dims[1]);
+      table.height_ = axes.dims[0];
+      table.width_ = axes.dims[1];
     }
   } else if (anchors_first) {
     const size_t row = axes.dims.back();
@@ -152,14 +152,12 @@ void Table::bind(Span<const ConstTensorView> views) {
 
 size_t Table::place_of(size_t cell) const {
   if (!by_columns_) return cell;
-  const auto width = static_cast<size_t>(width_), height = static_cast<size_t>(height_);
-  return cell % width * height + cell / width;
+  return cell % width_ * height_ + cell / width_;
 }
 
 size_t Table::cell_of(size_t place) const {
   if (!by_columns_) return place;
-  const auto width = static_cast<size_t>(width_), height = static_cast<size_t>(height_);
-  return place % height * width + place / height;
+  return place % height_ * width_ + place / height_;
 }
 
 float Table::load(int64_t offset) const {

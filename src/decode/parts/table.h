@@ -22,8 +22,8 @@ class Table {
   size_t cells() const { return cells_; }
   size_t values() const { return base_.size(); }
   /// The grid's size where the output's shape tells it; 0 where it is a list of cells.
-  int width() const { return width_; }
-  int height() const { return height_; }
+  int width() const { return static_cast<int>(width_); }
+  int height() const { return static_cast<int>(height_); }
 
   /// The part of the table that consists of `count` cells from `first` on: the cells of one grid
   /// where those of all grids lie in one output.
@@ -61,7 +61,7 @@ class Table {
   void find_runs();
 
   size_t output_ = 0, cells_ = 0, strip_cells_ = 1;
-  int width_ = 0, height_ = 0;
+  size_t width_ = 0, height_ = 0;
   bool by_columns_ = false;           // cells lie column by column
   std::vector<int64_t> base_, step_;  // of each value: its place in cell 0, and from cell to cell
   std::vector<uint32_t> run_;

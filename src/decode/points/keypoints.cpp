@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "base/grid.h"
 #include "base/json.h"
 #include "base/nth.h"
 #include "decode/decoder_table.h"
@@ -116,7 +117,7 @@ class HeatmapsDecoder final : public PointsDecoder {
       }
     }
     const int x = static_cast<int>(at) % width_, y = static_cast<int>(at) / width_;
-    auto value = [&](int u, int v) { return table_.at(static_cast<size_t>(v * width_ + u), k); };
+    auto value = [&](int u, int v) { return table_.at(grid_index(u, v, width_), k); };
     auto nudge = [](float before, float after) {
       constexpr float kQuarter = 0.25f;
       return after > before ? kQuarter : after < before ? -kQuarter : 0.0f;
@@ -136,11 +137,11 @@ class HeatmapsDecoder final : public PointsDecoder {
 // Source: Li et al., "SimCC" (2022): each point has a distribution over x and one over y.
 class SimccDecoder final : public PointsDecoder {
  public:
-  SimccDecoder(PointRule rule, size_t x, size_t y, int count, size_t columns, size_t rows)
+  SimccDecoder(PointRule rule, size_t x, size_t y, size_t count, size_t columns, size_t rows)
       : PointsDecoder(std::move(rule)),
         x_(x),
         y_(y),
-        count_(static_cast<size_t>(count)),
+        count_(count),
         columns_(columns * count_),
         rows_(rows * count_) {}
 
@@ -199,7 +200,7 @@ DecoderResult create_simcc(const PointRule& rule, JsonReader* in, Span<const Nam
   }
   DVNN_TRY(check_skeleton(rule, a[1]));
   return std::unique_ptr<Decoder>(
-      new SimccDecoder(rule, x, y, a[1], static_cast<size_t>(a[2]), static_cast<size_t>(b[2])));
+      new SimccDecoder(rule, x, y, a.extent(1), a.extent(2), b.extent(2)));
 }
 
 DecoderResult create_heatmaps(const PointRule& rule, size_t index,
@@ -226,7 +227,7 @@ DecoderResult create_coordinates(const PointRule& rule, size_t index,
   }
   DVNN_TRY(check_skeleton(rule, numbers / rule.size));
   return std::unique_ptr<Decoder>(
-      new CoordinatesDecoder(rule, index, static_cast<size_t>(numbers)));
+      new CoordinatesDecoder(rule, index, outputs[index].desc.shape.count()));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "base/grid.h"
 #include "base/json.h"
 #include "base/nth.h"
 #include "decode/box.h"
@@ -76,7 +77,7 @@ class DbDecoder final : public Decoder {
       if (is_end(x, y)) spots_.push_back({static_cast<float>(x), static_cast<float>(y)});
       for (int v = std::max(0, y - 1); v <= std::min(height_ - 1, y + 1); ++v) {
         for (int u = std::max(0, x - 1); u <= std::min(width_ - 1, x + 1); ++u) {
-          const auto next = static_cast<size_t>(v * width_ + u);
+          const size_t next = grid_index(u, v, width_);
           if (seen_[next] || !(map_[next] > rule_.bound)) continue;
           seen_[next] = 1;
           stack_.push_back(static_cast<uint32_t>(next));
@@ -174,8 +175,7 @@ DecoderResult create_db_decoder(const Json& params, Span<const NamedOutput> outp
   const bool last = shape.rank == 4 && shape[3] == 1 && shape[1] > 1;
   const int height = last ? shape[1] : shape[shape.rank - 2];
   const int width = last ? shape[2] : shape[shape.rank - 1];
-  DVNN_ASSIGN(Table table, Table::make(outputs[index], index,
-                                       static_cast<size_t>(height) * static_cast<size_t>(width)));
+  DVNN_ASSIGN(Table table, Table::make(outputs[index], index, grid_size(width, height)));
   return std::unique_ptr<Decoder>(new DbDecoder(rule, std::move(table), width, height));
 }
 

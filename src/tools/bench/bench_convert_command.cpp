@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/format.h"
+#include "base/grid.h"
 #include "base/json.h"
 #include "base/nth.h"
 #include "image/converter.h"
@@ -42,7 +43,7 @@ FrameView view_of_case(const ConvertCase& c, const cv::Mat& memory) {
   FrameView view;
   view.planes[0] = memory.data;
   view.strides[0] = c.row_bytes;
-  const size_t luma = static_cast<size_t>(c.width) * static_cast<size_t>(c.height);
+  const size_t luma = grid_size(c.width, c.height);
   if (c.format == PixelFormat::kNv12) {
     view.planes[1] = memory.data + luma;
     view.strides[1] = c.width;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <numeric>
 
+#include "base/grid.h"
 #include "base/nth.h"
 #include "kernels/suppression.h"
 
@@ -96,7 +97,7 @@ size_t plain_centres(const std::vector<Floats>& outputs, float threshold) {
       for (int x = 0; x < kSide; ++x) {
         auto at = [&](int u, int v) {
           const bool inside = u >= 0 && u < kSide && v >= 0 && v < kSide;
-          return inside ? heat[map + static_cast<size_t>(v * kSide + u)] : 0;
+          return inside ? heat[map + grid_index(u, v, kSide)] : 0;
         };
         const float own = at(x, y);
         bool peak = own >= threshold;
@@ -104,7 +105,7 @@ size_t plain_centres(const std::vector<Floats>& outputs, float threshold) {
           for (int u = x - 1; u <= x + 1; ++u) peak = peak && at(u, v) <= own;
         }
         if (!peak) continue;
-        const auto cell = static_cast<size_t>(y * kSide + x);
+        const size_t cell = grid_index(x, y, kSide);
         const float w = outputs[1][cell], h = outputs[1][cell + size_t{kSide} * kSide];
         const auto u = static_cast<float>(x), v = static_cast<float>(y);
         boxes.push_back({u - w / 2, v - h / 2, u + w / 2, v + h / 2});
@@ -168,7 +169,7 @@ size_t PlainRegions::operator()(const std::vector<Floats>& outputs, float thresh
       y0 = std::min(y0, y), y1 = std::max(y1, y);
       for (int v = std::max(0, y - 1); v <= std::min(height - 1, y + 1); ++v) {
         for (int u = std::max(0, x - 1); u <= std::min(width - 1, x + 1); ++u) {
-          const auto next = static_cast<size_t>(v * width + u);
+          const size_t next = grid_index(u, v, width);
           if (seen[next] || !(map[next] > bound)) continue;
           seen[next] = true;
           waiting.push_back(static_cast<int>(next));

@@ -15,7 +15,7 @@ struct TensorTarget {
 
   size_t bytes() const {
     if (!dlhdl) return desc.bytes();
-    return static_cast<size_t>(dlhdl->elements(desc.shape)) * element_size(desc.type);
+    return dlhdl->elements(desc.shape) * element_size(desc.type);
   }
 };
 

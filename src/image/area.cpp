@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/nth.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "image/area.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
@@ -72,9 +74,9 @@ void AreaTable::row(const uint8_t* plane, ptrdiff_t stride, int y, float* out) {
   const Component& c = components_[0];
   const float unit = c.bits == 10 ? 0.25f : 1.0f;
   std::fill(sums_.begin(), sums_.end(), 0.0f);
-  const AreaTap& down = y_.taps[static_cast<size_t>(y)];
+  const AreaTap& down = nth(y_.taps, y);
   for (int k = 0; k < down.count; ++k) {
-    const float weight = unit * y_.weights[static_cast<size_t>(down.weight + k)];
+    const float weight = unit * nth(y_.weights, down.weight + k);
     HWY_DYNAMIC_DISPATCH(AddRow)
     (plane + (down.first + k) * stride, c.sample_bytes(), c.shift, weight, row_samples_,
      sums_.data());
@@ -84,8 +86,8 @@ void AreaTable::row(const uint8_t* plane, ptrdiff_t stride, int y, float* out) {
               first = components_[i].first / c.sample_bytes();
     for (size_t x = 0; x < x_.taps.size(); ++x) {
       const AreaTap& across = x_.taps[x];
-      const float* from = &sums_[static_cast<size_t>(first + across.first * step)];
-      const float* weights = &x_.weights[static_cast<size_t>(across.weight)];
+      const float* from = &nth(sums_, first + across.first * step);
+      const float* weights = &nth(x_.weights, across.weight);
       float sum = 0;
       for (int k = 0; k < across.count; ++k) sum += weights[k] * from[k * step];
       out[x * per_pixel_ + i] = sum;

@@ -11,6 +11,7 @@
 
 #include "base/aligned.h"
 #include "base/format.h"
+#include "base/nth.h"
 #include "image/area.h"
 #include "image/colour.h"
 #include "image/formats.h"
@@ -155,8 +156,7 @@ struct PlaneRows {
   ptrdiff_t stride;
 
   PlaneRows(const FrameView& frame, int plane)
-      : first(frame.planes[static_cast<size_t>(plane)]),
-        stride(frame.strides[static_cast<size_t>(plane)]) {}
+      : first(nth(frame.planes, plane)), stride(nth(frame.strides, plane)) {}
   RowPair pair(const Tap& tap) const {
     return {first + tap.first * stride, first + tap.second * stride, tap.first_weight,
             tap.second_weight};
@@ -170,10 +170,10 @@ void Converter::Impl::sample_yuv(const FrameView& frame, int y, uint8_t* levels)
     if (input.method == ResizeMethod::kArea) {
       stream.area.row(rows.first, rows.stride, y, stream.fine.data());
     } else {
-      stream.lanes.fine(rows.pair(stream.y[static_cast<size_t>(y)]), stream.fine.data());
+      stream.lanes.fine(rows.pair(nth(stream.y, y)), stream.fine.data());
     }
   }
-  const size_t columns = static_cast<size_t>(geometry.columns());
+  const size_t columns = geometry.row_pixels();
   YuvRow row;
   row.y = streams[0].fine.data();
   if (channels == 1) return yuv_to_gray(row, matrix, columns, levels);
@@ -190,12 +190,12 @@ void Converter::Impl::sample_levels(const FrameView& frame, int y, uint8_t* leve
     stream.area.row(rows.first, rows.stride, y, stream.fine.data());
     round_to_levels(stream.fine.data(), stream.area.lanes(), levels);
   } else {
-    stream.lanes.levels(rows.pair(stream.y[static_cast<size_t>(y)]), levels);
+    stream.lanes.levels(rows.pair(nth(stream.y, y)), levels);
   }
 }
 
 void Converter::Impl::make_row(const FrameView& frame, int y, uint8_t* levels) {
-  const size_t columns = static_cast<size_t>(geometry.columns());
+  const size_t columns = geometry.row_pixels();
   if (info.yuv) {
     sample_yuv(frame, y, levels);
   } else if ((info.components == 1) == (channels == 1)) {
@@ -213,12 +213,11 @@ void Converter::Impl::make_row(const FrameView& frame, int y, uint8_t* levels) {
 void Converter::Impl::prefetch(const FrameView& frame, int y) const {
   for (const Stream& stream : streams) {
     if (static_cast<size_t>(y) >= stream.y.size()) return;
-    const size_t plane = static_cast<size_t>(stream.plane);
-    const Tap& tap = stream.y[static_cast<size_t>(y)];
-    const ptrdiff_t stride = frame.strides[plane];
-    prefetch_row(frame.planes[plane] + tap.first * stride, stream.row_bytes);
+    const PlaneRows rows(frame, stream.plane);
+    const Tap& tap = nth(stream.y, y);
+    prefetch_row(rows.first + tap.first * rows.stride, stream.row_bytes);
     if (tap.second_weight == 0) continue;
-    prefetch_row(frame.planes[plane] + tap.second * stride, stream.row_bytes);
+    prefetch_row(rows.first + tap.second * rows.stride, stream.row_bytes);
   }
 }
 
@@ -429,7 +428,7 @@ Result<std::unique_ptr<Converter>> Converter::create(const FrameFormat& frame,
   impl.info = format_info(frame.format);
   impl.input = input;
   impl.channels = tensor.channels;
-  impl.bytes = static_cast<size_t>(tensor.elements) * element_size(tensor.type);
+  impl.bytes = tensor.elements * element_size(tensor.type);
   if (view.slant) {
     Slant slant = *view.slant;
     if (input.transposed) std::swap(slant.x1, slant.x2), std::swap(slant.y1, slant.y2);
@@ -441,7 +440,7 @@ Result<std::unique_ptr<Converter>> Converter::create(const FrameFormat& frame,
   }
   impl.matrix = make_matrix(frame.matrix, frame.full_range,
                             input.method == ResizeMethod::kArea ? 1.0f : kFineUnit);
-  impl.other_levels.resize(4 * static_cast<size_t>(impl.geometry.columns()) + kRowPadding);
+  impl.other_levels.resize(4 * impl.geometry.row_pixels() + kRowPadding);
   impl.writer.prepare(tensor, input, impl.geometry);
   return converter;
 }

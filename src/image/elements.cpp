@@ -304,8 +304,9 @@ ElementRule::ElementRule(ElementType element_type, int channel_count, const Inpu
       steps(1.0f / picture.quant_scale),
       zero_point(static_cast<float>(picture.zero_point)) {
   for (size_t i = 0; i < kPattern; ++i) {
-    mean[i] = picture.mean[i % static_cast<size_t>(channels)];
-    scale[i] = picture.scale[i % static_cast<size_t>(channels)];
+    const size_t channel = i % static_cast<size_t>(channels);
+    mean[i] = picture.mean[channel];
+    scale[i] = picture.scale[channel];
   }
   has_halves = type == ElementType::kFloat16 && std::equal(mean + 1, mean + kPattern, mean) &&
                std::equal(scale + 1, scale + kPattern, scale);

@@ -23,6 +23,7 @@ struct Geometry {
   /// Pixels that the source's columns and rows become.
   int columns() const { return swap_xy ? target.h : target.w; }
   int rows() const { return swap_xy ? target.w : target.h; }
+  size_t row_pixels() const { return static_cast<size_t>(columns()); }
   Shown shown() const;
 };
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "base/nth.h"
 #include "image/resample.h"
 #include "image/transpose.h"
 
@@ -12,7 +13,7 @@ namespace dvnn::image {
 
 StridedTensor strided(const TensorDesc& tensor) {
   const Shape& s = tensor.shape;
-  StridedTensor p = {tensor.type, s.w(), s.h(), s.c(), 0, 0, {}, s.elements(), false};
+  StridedTensor p = {tensor.type, s.w(), s.h(), s.c(), 0, 0, {}, s.count(), false};
   int64_t stride_c = 1;
   switch (tensor.layout) {  // at most 3 channels: chunked layouts are the plain ones
     case Layout::kNchw:
@@ -36,7 +37,7 @@ StridedTensor strided(const DlhdlLayout& layout, const Shape& shape, ElementType
   StridedTensor p = {type, shape.w(), shape.h(), shape.c(), shape.h() * step, step, {}, 0, false};
   for (int c = 0; c < shape.c(); ++c) p.channel[c] = layout.offset(shape, c, 0, 0);
   p.elements = layout.elements(shape);
-  p.has_gaps = p.elements > shape.elements();
+  p.has_gaps = p.elements > shape.count();
   return p;
 }
 
@@ -49,7 +50,7 @@ void TensorWriter::prepare(const StridedTensor& tensor, const InputSpec& picture
   size_ = element_size(tensor_.type);
   rule_ = ElementRule(tensor_.type, tensor_.channels, picture);
   for (int c = 0; c < tensor_.channels; ++c) {
-    rule_.put(picture.pad_value[static_cast<size_t>(c)], c, pad_[c]);
+    rule_.put(nth(picture.pad_value, c), c, pad_[c]);
   }
   along_ = geometry.swap_xy ? tensor_.stride_y : tensor_.stride_x;
   across_ = geometry.swap_xy ? tensor_.stride_x : tensor_.stride_y;
@@ -106,7 +107,7 @@ void TensorWriter::take(int y, uint8_t* out) {
 }
 
 void TensorWriter::fill_borders(uint8_t* out) const {
-  if (tensor_.has_gaps) std::memset(out, 0, static_cast<size_t>(tensor_.elements) * size_);
+  if (tensor_.has_gaps) std::memset(out, 0, tensor_.elements * size_);
   auto fill = [&](int x0, int x1, int y0, int y1) {
     for (int y = y0; y < y1; ++y) {
       for (int x = x0; x < x1; ++x) {

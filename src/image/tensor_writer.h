@@ -20,7 +20,7 @@ struct StridedTensor {
   int width = 0, height = 0, channels = 3;
   int64_t stride_x = 0, stride_y = 0;
   int64_t channel[3] = {};
-  int64_t elements = 0;   // of the buffer
+  size_t elements = 0;    // of the buffer
   bool has_gaps = false;  // some of them are no pixel's, and zero
 };
 StridedTensor strided(const TensorDesc& tensor);

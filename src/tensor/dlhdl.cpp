@@ -49,9 +49,9 @@ Result<DlhdlLayout> DlhdlLayout::create(int conv_threads) {
                       kMostAtOnce, conv_threads)};
 }
 
-int64_t DlhdlLayout::elements(const Shape& shape) const {
+size_t DlhdlLayout::elements(const Shape& shape) const {
   const int64_t blocks = (shape.c() + channels_ - 1) / channels_;
-  return blocks * shape.h() * shape.w() * values_;
+  return static_cast<size_t>(blocks * values_) * shape.pixels();
 }
 
 int64_t DlhdlLayout::offset(const Shape& shape, int z, int x, int y) const {
@@ -62,7 +62,7 @@ int64_t DlhdlLayout::offset(const Shape& shape, int z, int x, int y) const {
 Status DlhdlLayout::pack(const float* from, const Shape& shape, ElementType type,
                          uint8_t* to) const {
   DVNN_TRY(check(shape, type));
-  std::memset(to, 0, static_cast<size_t>(elements(shape)) * element_size(type));
+  std::memset(to, 0, elements(shape) * element_size(type));
   for_each(*this, shape, [&](int64_t linear, int64_t at) {
     if (type == ElementType::kFloat32) {
       std::memcpy(to + 4 * at, from + linear, sizeof *from);

@@ -25,7 +25,7 @@ class DlhdlLayout {
   int channels_at_once() const { return channels_; }
   int values_per_transfer() const { return values_; }
   /// Elements of a buffer for a tensor {1, Z, X, Y}.
-  int64_t elements(const Shape& shape) const;
+  size_t elements(const Shape& shape) const;
   /// Returns where channel `z` of row `x`, column `y` lies, in elements.
   int64_t offset(const Shape& shape, int z, int x, int y) const;
 

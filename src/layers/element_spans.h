@@ -34,9 +34,9 @@ class ElementSpans {
     if (!in_step_) return run_whole(inputs, output, fold);
     const bool in_place = inputs.size() == 1 && output.desc.type == ElementType::kFloat32;
     const size_t tasks = (count_ + kTask - 1) / kTask;
-    share(static_cast<int>(tasks), [&](int i) {
+    share(static_cast<int>(tasks), [&](size_t i) {
       alignas(64) float result[kSpan], converted[kSpan];
-      const size_t begin = static_cast<size_t>(i) * kTask, end = std::min(count_, begin + kTask);
+      const size_t begin = i * kTask, end = std::min(count_, begin + kTask);
       for (size_t at = begin; at < end; at += kSpan) {
         const size_t count = std::min(kSpan, end - at);
         float* const to = in_place ? reinterpret_cast<float*>(output.data) + at : result;
@@ -81,8 +81,8 @@ class ElementSpans {
     float* const result = direct ? writer_.begin(output) : Workspace::current().floats(count_);
     for (size_t k = 0; k < inputs.size(); ++k) {
       const float* const in = readers_[k].read(inputs[k]);
-      share(static_cast<int>((count_ + kTask - 1) / kTask), [&](int i) {
-        const size_t at = static_cast<size_t>(i) * kTask;
+      share(static_cast<int>((count_ + kTask - 1) / kTask), [&](size_t i) {
+        const size_t at = i * kTask;
         fold(k, in + at, result + at, std::min(kTask, count_ - at));
       });
     }

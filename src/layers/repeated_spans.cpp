@@ -15,7 +15,7 @@ bool is_in_rows(const TensorDesc& desc) {
 Repeated::Repeated(const Shape& from, const Shape& to) {
   const Strides strides = broadcast_strides(from, to);
   for (int i = 0; i < to.rank; ++i) {
-    const auto count = static_cast<size_t>(to[i]);
+    const size_t count = to.extent(i);
     const auto step = static_cast<size_t>(nth(strides, i));
     if (count == 1) continue;
     // One axis with the one before it, where a step along that is as far as all steps along this.

@@ -46,9 +46,9 @@ class RepeatedSpans {
     }
     apart = apart || !in_step_;
     float* const made = apart ? Workspace::current().floats(count_) : nullptr;
-    share(static_cast<int>((count_ + kTask - 1) / kTask), [&](int i) {
+    share(static_cast<int>((count_ + kTask - 1) / kTask), [&](size_t i) {
       alignas(64) float spans[kMostInputs][kSpan], result[kSpan];
-      const size_t first = static_cast<size_t>(i) * kTask, end = std::min(count_, first + kTask);
+      const size_t first = i * kTask, end = std::min(count_, first + kTask);
       for (size_t at = first; at < end; at += kSpan) {
         const size_t count = std::min(kSpan, end - at);
         const float* in[kMostInputs] = {};

@@ -19,23 +19,21 @@ using Channel = ChannelGatherAttributes::Channel;
 class ChunkGather final : public CpuLayer {
  public:
   ChunkGather(const std::vector<Channel>& channels, Span<const TensorDesc> inputs)
-      : channels_(channels), pixels_(pixels_of(inputs[0].shape)) {
+      : channels_(channels), pixels_(inputs[0].shape.pixels()) {
     for (const TensorDesc& input : inputs) counts_.push_back(input.shape.channels());
   }
 
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
     auto* to = reinterpret_cast<uint16_t*>(outputs[0].data);
     const size_t chunks = (channels_.size() + kChunkChannels - 1) / kChunkChannels;
-    share(static_cast<int>(chunks), [&](int i) {
-      const size_t first = static_cast<size_t>(i) * kChunkChannels;
+    share(static_cast<int>(chunks), [&](size_t i) {
+      const size_t first = i * kChunkChannels;
       gather(inputs, first, to + first * pixels_);
     });
     return {};
   }
 
  private:
-  static size_t pixels_of(const Shape& shape) { return shape.pixels(); }
-
   // A channel's first element in its tensor, and the distance of its elements.
   struct Place {
     const uint16_t* chunk;

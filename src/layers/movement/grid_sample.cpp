@@ -26,7 +26,7 @@ constexpr int kMaxTaps = 4, kMaxAxes = 3;
 
 // Along one axis: which elements (-1: zero) weigh how much.
 struct Taps {
-  int count = 0;
+  size_t count = 0;
   std::array<int, kMaxTaps> at;
   std::array<float, kMaxTaps> weight;
 };
@@ -67,7 +67,7 @@ Taps taps_at(const GridSampleAttributes& a, float coordinate, int size) {
   }
   Taps taps;
   auto add = [&](double at, float weight) {
-    const auto i = static_cast<size_t>(taps.count++);
+    const size_t i = taps.count++;
     taps.at[i] = element_at(a, at, size);
     taps.weight[i] = weight;
   };
@@ -89,8 +89,7 @@ Taps taps_at(const GridSampleAttributes& a, float coordinate, int size) {
 // The sum over all taps of the axes from `axis` on.
 float sample(const float* plane, const int* sizes, const Taps* taps, int axes) {
   float sum = 0;
-  for (int i = 0; i < taps->count; ++i) {
-    const auto tap = static_cast<size_t>(i);
+  for (size_t tap = 0; tap < taps->count; ++tap) {
     if (taps->at[tap] < 0) continue;
     const float* part = plane;
     if (axes == 1) {
@@ -107,11 +106,11 @@ float sample(const float* plane, const int* sizes, const Taps* taps, int axes) {
 // The same of two axes, without a way around for each tap.
 float sample_plane(const float* plane, int width, const Taps* taps) {
   float sum = 0;
-  for (size_t i = 0; i < static_cast<size_t>(taps[0].count); ++i) {
+  for (size_t i = 0; i < taps[0].count; ++i) {
     if (taps[0].at[i] < 0) continue;
     const float* const row = plane + int64_t{taps[0].at[i]} * width;
     float part = 0;
-    for (size_t k = 0; k < static_cast<size_t>(taps[1].count); ++k) {
+    for (size_t k = 0; k < taps[1].count; ++k) {
       if (taps[1].at[k] >= 0) part += taps[1].weight[k] * row[taps[1].at[k]];
     }
     sum += taps[0].weight[i] * part;

@@ -139,7 +139,7 @@ void apply_part(const AxisTaps& axis, size_t begin, size_t end, int64_t inner, f
 // (outer, in, inner) to (outer, out, inner).
 void apply(const AxisTaps& axis, int64_t outer, int64_t inner, float extrapolation, const float* in,
            float* out) {
-  const auto made = static_cast<size_t>(axis.out);
+  const size_t made = axis.results();
   // Each task some groups of results along the axis, or some results of one group.
   constexpr int64_t kTaskFloats = 1 << 13;
   const int64_t group = axis.out * inner;

@@ -22,6 +22,8 @@ constexpr size_t kResizeTask = 1 << 14;  // elements
 struct LinePart {
   size_t begin, end;
   int32_t first, last;
+  size_t results() const { return end - begin; }
+  size_t elements() const { return static_cast<size_t>(last - first + 1); }
 };
 
 // The lines that were made last, by their number.
@@ -54,8 +56,8 @@ class PictureResize final : public CpuLayer {
     const Shape& shape = input.shape;
     const bool rows = plain_layout(input) == Layout::kNchw;
     const bool chunks = lies_in_chunks(input.layout);
-    const auto in_pixels = size_t(slow_.in) * size_t(fast_.in);
-    const auto out_pixels = size_t(slow_.out) * size_t(fast_.out);
+    const size_t in_pixels = slow_.elements() * fast_.elements();
+    const size_t out_pixels = slow_.results() * fast_.results();
     const int most = rows ? 1 : chunks ? 8 : shape.c();
     size_t before = 0;  // channels
     for (int n = 0; n < shape.n(); ++n) {
@@ -65,8 +67,8 @@ class PictureResize final : public CpuLayer {
         before += inner;
       }
     }
-    const size_t line = static_cast<size_t>(fast_.out) * planes_[0].inner;
-    lines_ = std::clamp<size_t>(kResizeTask / line, 1, static_cast<size_t>(slow_.out));
+    const size_t line = fast_.results() * planes_[0].inner;
+    lines_ = std::clamp<size_t>(kResizeTask / line, 1, slow_.results());
   }
 
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
@@ -77,9 +79,8 @@ class PictureResize final : public CpuLayer {
       void* const copy = Workspace::current().bytes(bytes);
       in.data = static_cast<const uint8_t*>(std::memcpy(copy, in.data, bytes));
     }
-    const size_t made = static_cast<size_t>(slow_.out), groups = (made + lines_ - 1) / lines_;
-    share(static_cast<int>(planes_.size() * parts_.size() * groups), [&](int i) {
-      const auto task = static_cast<size_t>(i);
+    const size_t made = slow_.results(), groups = (made + lines_ - 1) / lines_;
+    share(static_cast<int>(planes_.size() * parts_.size() * groups), [&](size_t task) {
       const size_t first = task % groups * lines_;
       resize(planes_[task / groups / parts_.size()], parts_[task / groups % parts_.size()], first,
              std::min(made, first + lines_), in, out);
@@ -95,10 +96,10 @@ class PictureResize final : public CpuLayer {
   // Elements of the source that a part needs of a line.
   void read(const Plane& plane, const LinePart& part, int32_t line, const ConstTensorView& in,
             float* to) const {
-    const size_t at = plane.in + (static_cast<size_t>(line) * static_cast<size_t>(fast_.in) +
+    const size_t at = plane.in + (static_cast<size_t>(line) * fast_.elements() +
                                   static_cast<size_t>(part.first)) *
                                      plane.inner;
-    const size_t count = static_cast<size_t>(part.last - part.first + 1) * plane.inner;
+    const size_t count = part.elements() * plane.inner;
     if (in.desc.type == ElementType::kFloat16) {
       half_to_float(reinterpret_cast<const half_t*>(in.data) + at, to, count);
     } else {
@@ -111,7 +112,7 @@ class PictureResize final : public CpuLayer {
     if (fast_.changes) {
       kernels::mix_along(fast_.taps(), part.begin, part.end, part.first, line, inner, to);
     } else {
-      std::copy(line, line + (part.end - part.begin) * inner, to);
+      std::copy(line, line + part.results() * inner, to);
     }
   }
 
@@ -119,9 +120,8 @@ class PictureResize final : public CpuLayer {
               const ConstTensorView& in, const TensorView& out) const {
     KeptLines kept;
     alignas(64) float between[kLineFloats], made[kLineFloats];
-    const size_t count = (part.end - part.begin) * plane.inner;
-    const size_t between_count =
-        along_first_ ? count : static_cast<size_t>(part.last - part.first + 1) * plane.inner;
+    const size_t count = part.results() * plane.inner;
+    const size_t between_count = along_first_ ? count : part.elements() * plane.inner;
     const auto make = [&](int32_t number) {
       return [&, number](float* to) {
         if (!along_first_) return read(plane, part, number, in, to);
@@ -130,7 +130,7 @@ class PictureResize final : public CpuLayer {
       };
     };
     for (size_t y = begin; y < end; ++y) {
-      const size_t at = plane.out + (y * static_cast<size_t>(fast_.out) + part.begin) * plane.inner;
+      const size_t at = plane.out + (y * fast_.results() + part.begin) * plane.inner;
       const bool halves = out.desc.type == ElementType::kFloat16;
       float* const to = halves ? made : reinterpret_cast<float*>(out.data) + at;
       const auto own = static_cast<int32_t>(y);
@@ -183,7 +183,7 @@ class MovedResize final : public CpuLayer {
 std::vector<LinePart> cut_line(const AxisTaps& fast, size_t inner) {
   const size_t most = kLineFloats / inner;
   std::vector<LinePart> parts;
-  for (size_t k = 0; k < static_cast<size_t>(fast.out); ++k) {
+  for (size_t k = 0; k < fast.results(); ++k) {
     LinePart own = {k, k + 1, static_cast<int32_t>(k), static_cast<int32_t>(k)};
     if (fast.changes) {
       const auto begin = fast.from.begin() + fast.first[k],
@@ -193,7 +193,7 @@ std::vector<LinePart> cut_line(const AxisTaps& fast, size_t inner) {
       own.last = *std::max_element(begin, end);
     }
     const auto fits = [most](const LinePart& p) {
-      return p.end - p.begin <= most && static_cast<size_t>(p.last - p.first) < most;
+      return p.results() <= most && p.elements() <= most;
     };
     if (!fits(own)) return {};
     if (!parts.empty()) {
@@ -248,13 +248,13 @@ std::unique_ptr<CpuLayer> make_picture_resize(const AxisTaps& height, const Axis
     const auto& outside = axis->outside;
     if (std::find(outside.begin(), outside.end(), true) != outside.end()) return nullptr;
   }
-  for (size_t k = 0; slow.changes && k < static_cast<size_t>(slow.out); ++k) {
+  for (size_t k = 0; slow.changes && k < slow.results(); ++k) {
     const size_t taps = slow.first[k + 1] - slow.first[k];
     if (taps == 0 || taps > kKeptLines) return nullptr;
   }
   const bool chunks = lies_in_chunks(layout);
-  const int inner = layout == Layout::kNchw ? 1 : chunks ? 8 : input.shape.c();
-  std::vector<LinePart> parts = cut_line(fast, static_cast<size_t>(inner));
+  const size_t inner = layout == Layout::kNchw ? 1 : chunks ? 8 : input.shape.channels();
+  std::vector<LinePart> parts = cut_line(fast, inner);
   if (parts.empty()) return nullptr;
   return std::make_unique<PictureResize>(slow, fast, x_slow, std::move(parts), input);
 }

@@ -22,6 +22,8 @@ struct AxisTaps {
   std::vector<float> pair_weights[2];
   bool changes = false;
 
+  size_t elements() const { return static_cast<size_t>(in); }
+  size_t results() const { return static_cast<size_t>(out); }
   /// The taps of the next result are complete.
   void end_result();
   kernels::LineTaps taps() const;

@@ -2,6 +2,7 @@
 // Parts of tensors, and pictures with borders of zeros.
 #include "base/format.h"
 #include "base/json.h"
+#include "base/nth.h"
 #include "layers/factories.h"
 #include "layers/move_layer.h"
 
@@ -53,9 +54,8 @@ LayerResult SliceAttributes::create(Span<const TensorDesc> inputs,
   const size_t rank = from.axes();
   bool fits = begin.size() == rank && step.size() == rank && to.rank == from.rank;
   for (int i = 0; fits && i < from.rank; ++i) {
-    const size_t k = static_cast<size_t>(i);
-    const int64_t last = begin[k] + int64_t{to[i] - 1} * step[k];
-    fits = begin[k] < from[i] && last >= 0 && last < from[i];
+    const int64_t last = nth(begin, i) + int64_t{to[i] - 1} * nth(step, i);
+    fits = nth(begin, i) < from[i] && last >= 0 && last < from[i];
   }
   if (!fits) {
     return Error{ErrorCode::kMalformed, "field 'begin' with step and the output " + to.to_string() +

@@ -77,8 +77,9 @@ struct Blocks {
         taps(static_cast<size_t>(in_shape.c() / params.groups) *
              static_cast<size_t>(params.kernel_x * params.kernel_y)) {}
   int of(int channel) const { return channel / outputs * of_group + channel % outputs / kBlock; }
-  size_t all() const { return static_cast<size_t>(groups * of_group); }
-  size_t floats() const { return (taps + 1) * kBlock; }
+  int all() const { return groups * of_group; }
+  size_t floats() const { return (taps + 1) * kBlock; }  // of a block
+  size_t begin(int block) const { return static_cast<size_t>(block) * floats(); }
 
   int groups, outputs, of_group;  // channels, blocks of a group
   size_t taps;                    // of a channel
@@ -116,10 +117,10 @@ std::vector<float> pack_convolution(const ConvolutionParams& params, const float
                                     const float* bias, const Shape& in_shape,
                                     const Shape& out_shape) {
   const Blocks blocks(params, in_shape, out_shape);
-  std::vector<float> packed(blocks.all() * blocks.floats());
+  std::vector<float> packed(blocks.begin(blocks.all()));
   for (int m = 0; m < out_shape.c(); ++m) {
     const int lane = m % blocks.outputs % kBlock;
-    float* const to = &packed[static_cast<size_t>(blocks.of(m)) * blocks.floats()];
+    float* const to = &packed[blocks.begin(blocks.of(m))];
     to[lane] = bias[m];
     for (size_t k = 0; k < blocks.taps; ++k) {
       to[(k + 1) * kBlock + static_cast<size_t>(lane)] =
@@ -147,13 +148,13 @@ void convolve(const ConvolutionParams& params, const float* packed, const float*
   }
   const bool adjoin = source.rows_adjoin(out_shape.w());
   const int width = adjoin ? kLongRow : out_shape.w(), rows = (plane + width - 1) / width;
-  share(static_cast<int>(blocks.all()) * rows, [&](int i) {
+  share(blocks.all() * rows, [&](int i) {
     const int block = i / rows, group = block / blocks.of_group, first = i % rows * width;
     const int channel = group * blocks.outputs + block % blocks.of_group * kBlock;
     const int count = std::min(kBlock, (group + 1) * blocks.outputs - channel);
     float* results[kBlock];
     for (int m = 0; m < count; ++m) results[m] = out + int64_t{channel + m} * plane + first;
-    const float* const own = packed + static_cast<size_t>(block) * blocks.floats();
+    const float* const own = packed + blocks.begin(block);
     const float* const row = adjoin ? source.row(0) + first : source.row(i % rows);
     kernels::convolve_row(row + source.offset(group * channels, 0, 0), offsets, blocks.taps,
                           own + kBlock, own, static_cast<size_t>(count),

@@ -19,6 +19,7 @@ using Axis = PoolingAttributes::Axis;
 struct Window {
   int begin, end;  // clipped to the input
   int padded;      // length clipped to the padded input: what Caffe's average divides by
+  size_t length() const { return static_cast<size_t>(end - begin); }
 };
 
 Window window_at(const Axis& axis, int index, int size) {
@@ -54,10 +55,10 @@ class LinePooling {
   void pool(int i, const float* from, size_t stride, int channels, float* to) const {
     const Window& along = line(i);
     const auto lanes = static_cast<size_t>(channels);
-    const auto size = static_cast<size_t>(along.end - along.begin);
+    const size_t size = along.length();
     for (const Run& run : runs_) {
       const Window& across = run.first;
-      const auto wide = static_cast<size_t>(across.end - across.begin);
+      const size_t wide = across.length();
       kernels::PixelWindows w = {from + static_cast<size_t>(across.begin) * lanes,
                                  run.count,
                                  run.step * lanes,
@@ -92,7 +93,7 @@ class LinePooling {
       Run& run = runs_.back();
       const Window& first = run.first;
       const auto far = static_cast<size_t>(window.begin - first.begin);
-      if (window.end - window.begin == first.end - first.begin && window.padded == first.padded &&
+      if (window.length() == first.length() && window.padded == first.padded &&
           (run.count == 1 || far == run.count * run.step)) {
         if (run.count == 1) run.step = far;
         ++run.count;

@@ -34,6 +34,12 @@ Status check_count(const char* what, size_t have, int64_t want) {
                format("%zu %s, %lld are needed", have, what, static_cast<long long>(want))};
 }
 
+// A layer without biases gets zeros.
+Status check_biases(int64_t outputs, std::vector<float>* bias) {
+  if (bias->empty()) bias->assign(static_cast<size_t>(outputs), 0.0f);
+  return check_count("biases", bias->size(), outputs);
+}
+
 Status check_spec(const ConvSpec& s, const Shape& in) {
   for (int64_t kernel : {s.kernel_x, s.kernel_y}) {
     if (kernel < 1 || kernel > kMaxKernel) {
@@ -121,8 +127,7 @@ Result<int> GraphBuilder::convolution(const std::string& name, int in, const Con
   DVNN_TRY(check_spec(spec, shape));
   DVNN_TRY(check_count("weights", weights.size(),
                        spec.outputs * (shape.c() / spec.groups) * spec.kernel_x * spec.kernel_y));
-  if (bias.empty()) bias.assign(static_cast<size_t>(spec.outputs), 0.0f);
-  DVNN_TRY(check_count("biases", bias.size(), spec.outputs));
+  DVNN_TRY(check_biases(spec.outputs, &bias));
   Node node;
   node.op = Op::kConvolution;
   node.inputs = {in};
@@ -148,8 +153,7 @@ Result<int> GraphBuilder::deconvolution(const std::string& name, int in, const C
   const int64_t kx = spec.kernel_x, ky = spec.kernel_y, m = spec.outputs;
   const int64_t c = shape.c() / spec.groups, m_in = m / spec.groups;  // of a group
   DVNN_TRY(check_count("weights", weights.size(), m * c * kx * ky));
-  if (bias.empty()) bias.assign(static_cast<size_t>(m), 0.0f);
-  DVNN_TRY(check_count("biases", bias.size(), m));
+  DVNN_TRY(check_biases(m, &bias));
   Node node;
   node.op = Op::kConvolution;
   node.inputs = {in};
@@ -185,8 +189,7 @@ Result<int> GraphBuilder::inner_product(const std::string& name, int in, int64_t
   DVNN_TRY(check_range("the number of inputs", inputs, 1, kMaxChannels));
   DVNN_TRY(check_range("the number of outputs", outputs, 1, kMaxChannels));
   DVNN_TRY(check_count("weights", weights.size(), inputs * outputs));
-  if (bias.empty()) bias.assign(static_cast<size_t>(outputs), 0.0f);
-  DVNN_TRY(check_count("biases", bias.size(), outputs));
+  DVNN_TRY(check_biases(outputs, &bias));
   Node node;
   node.op = Op::kInnerProduct;
   node.inputs = {in};

@@ -20,6 +20,7 @@ namespace dvnn::import {
 struct Hdf5Array {
   std::vector<int64_t> dims;
   std::vector<float> values;
+  size_t extent(size_t i) const { return static_cast<size_t>(dims[i]); }
 };
 
 struct Hdf5Contents;

@@ -29,20 +29,17 @@ class Reader {
   }
   std::string text() {
     const uint64_t size = number();
-    return take(size) ? bytes_.substr(at_ - static_cast<size_t>(size), static_cast<size_t>(size))
-                      : "";
+    return take(size) ? bytes_.substr(at_ - size, size) : "";
   }
   // `size` bytes where they are, or null.
-  const char* piece(uint64_t size) {
-    return take(size) ? bytes_.data() + at_ - static_cast<size_t>(size) : nullptr;
-  }
+  const char* piece(uint64_t size) { return take(size) ? bytes_.data() + at_ - size : nullptr; }
   bool good() const { return good_; }
   bool done() const { return good_ && at_ == bytes_.size(); }
 
  private:
   bool take(uint64_t size) {
     good_ = good_ && size <= bytes_.size() - at_;
-    if (good_) at_ += static_cast<size_t>(size);
+    if (good_) at_ += size;
     return good_;
   }
   const std::string& bytes_;

@@ -53,8 +53,8 @@ Status check_dims(const KerasLayer& layer, size_t index, const std::vector<int64
 
 // (y, x, in, out) -> (out, in, y, x)
 std::vector<float> reordered(const Hdf5Array& array) {
-  const size_t ky = static_cast<size_t>(array.dims[0]), kx = static_cast<size_t>(array.dims[1]);
-  const size_t in = static_cast<size_t>(array.dims[2]), out = static_cast<size_t>(array.dims[3]);
+  const size_t ky = array.extent(0), kx = array.extent(1);
+  const size_t in = array.extent(2), out = array.extent(3);
   std::vector<float> weights(array.values.size());
   size_t from = 0;
   for (size_t yx = 0; yx < ky * kx; ++yx) {
@@ -136,8 +136,8 @@ Result<int> depthwise(KerasImporter* importer, const KerasLayer& layer, const st
   }
   const Hdf5Array& kernel = layer.weights[0];
   DVNN_ASSIGN(ConvSpec spec, conv_spec(layer, shape, kernel.dims));
-  const size_t area = static_cast<size_t>(kernel.dims[0] * kernel.dims[1]);
-  const size_t outputs = static_cast<size_t>(kernel.dims[2] * kernel.dims[3]);
+  const size_t area = kernel.extent(0) * kernel.extent(1);
+  const size_t outputs = kernel.extent(2) * kernel.extent(3);
   spec.outputs = static_cast<int64_t>(outputs);
   spec.groups = shape.c();
   std::vector<float> weights(kernel.values.size());
@@ -224,7 +224,7 @@ Result<KerasTensor> import_dense(KerasImporter* importer, const KerasLayer& laye
   DVNN_TRY(check_dims(layer, 0, {inputs, outputs}));
   const Hdf5Array& matrix = layer.weights[0];
   std::vector<float> weights(matrix.values.size());
-  const auto count = static_cast<size_t>(inputs), m = static_cast<size_t>(outputs);
+  const size_t count = shape.count(), m = matrix.extent(1);
   for (size_t i = 0; i < count; ++i) {
     size_t to = i;
     if (in.flat) {  // row i is that of (h, w, c); the graph's picture is c, h, w

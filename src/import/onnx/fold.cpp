@@ -122,8 +122,7 @@ Status fold_concat(const OnnxNode& node) {
   DVNN_ASSIGN(const auto first, node.constant(0));
   out.integral = first->integral;
   out.dims = first->dims;
-  DVNN_ASSIGN(const int64_t axis, onnx_axis(node.integer("axis", 0), out.dims.size()));
-  const size_t a = static_cast<size_t>(axis);
+  DVNN_ASSIGN(const size_t a, axis_at(node, 0, out.dims.size()));
   int64_t outer = 1, inner = 1;
   for (size_t i = 0; i < a; ++i) outer *= out.dims[i];
   for (size_t i = a + 1; i < out.dims.size(); ++i) inner *= out.dims[i];
@@ -157,8 +156,7 @@ Status fold_concat(const OnnxNode& node) {
 Status fold_gather(const OnnxNode& node) {
   DVNN_ASSIGN(const auto data, node.constant(0));
   DVNN_ASSIGN(const auto indices, node.constant(1));
-  DVNN_ASSIGN(const int64_t axis, onnx_axis(node.integer("axis", 0), data->dims.size()));
-  const size_t a = static_cast<size_t>(axis);
+  DVNN_ASSIGN(const size_t a, axis_at(node, 0, data->dims.size()));
   int64_t outer = 1, inner = 1;
   for (size_t i = 0; i < a; ++i) outer *= data->dims[i];
   for (size_t i = a + 1; i < data->dims.size(); ++i) inner *= data->dims[i];

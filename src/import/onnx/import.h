@@ -116,6 +116,8 @@ bool folds_onnx(const std::string& type);
 
 /// An axis that may count from the end.
 Result<int64_t> onnx_axis(int64_t axis, size_t rank);
+/// The one that attribute "axis" names.
+Result<size_t> axis_at(const OnnxNode& node, int64_t fallback, size_t rank);
 
 /// The part of a tensor of these dimensions that Slice takes, per axis.
 struct OnnxSlice {

@@ -274,8 +274,7 @@ Status import_onnx_gather(const OnnxNode& node) {
   DVNN_ASSIGN(const int in, node.value(0));
   GraphBuilder& b = node.builder();
   std::vector<int64_t> dims = dims_of(b.shape_of(in));
-  DVNN_ASSIGN(const int64_t axis, onnx_axis(node.integer("axis", 0), dims.size()));
-  const size_t a = static_cast<size_t>(axis);
+  DVNN_ASSIGN(const size_t a, axis_at(node, 0, dims.size()));
   const bool one = node.is_constant(1) && node.constant(1).value()->values.size() == 1;
   if (!one) {
     if (node.is_constant(1)) {
@@ -284,7 +283,7 @@ Status import_onnx_gather(const OnnxNode& node) {
     }
     DVNN_ASSIGN(const int places, node.value(1));
     return node.done(
-        b.cpu(node.name(), layers::GatherAttributes{static_cast<int>(axis)}, {in, places}));
+        b.cpu(node.name(), layers::GatherAttributes{static_cast<int>(a)}, {in, places}));
   }
   DVNN_ASSIGN(const auto places, node.constant(1));
   std::vector<int64_t> begin(dims.size(), 0), step(dims.size(), 1);
@@ -301,8 +300,7 @@ Status import_onnx_gather(const OnnxNode& node) {
 Status import_onnx_split(const OnnxNode& node) {
   DVNN_ASSIGN(const int in, node.value(0));
   std::vector<int64_t> dims = dims_of(node.builder().shape_of(in));
-  DVNN_ASSIGN(const int64_t axis, onnx_axis(node.integer("axis", 0), dims.size()));
-  const size_t a = static_cast<size_t>(axis);
+  DVNN_ASSIGN(const size_t a, axis_at(node, 0, dims.size()));
   DVNN_ASSIGN(std::vector<int64_t> sizes, node.ints_at(1, "split"));
   const int64_t total = dims[a];
   if (sizes.empty()) {  // since opset 18 the last may be smaller

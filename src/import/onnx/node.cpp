@@ -181,4 +181,9 @@ Result<int64_t> onnx_axis(int64_t axis, size_t rank) {
                                              static_cast<long long>(axis), rank)};
 }
 
+Result<size_t> axis_at(const OnnxNode& node, int64_t fallback, size_t rank) {
+  DVNN_ASSIGN(const int64_t axis, onnx_axis(node.integer("axis", fallback), rank));
+  return static_cast<size_t>(axis);
+}
+
 }  // namespace dvnn::import

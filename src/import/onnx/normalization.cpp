@@ -163,7 +163,7 @@ Status import_onnx_layer_norm(const OnnxNode& node) {
   GraphBuilder& b = node.builder();
   DVNN_ASSIGN(const int in, node.value(0));
   const int rank = b.shape_of(in).rank;
-  DVNN_ASSIGN(const int64_t axis, onnx_axis(node.integer("axis", -1), static_cast<size_t>(rank)));
+  DVNN_ASSIGN(const int64_t axis, onnx_axis(node.integer("axis", -1), b.shape_of(in).axes()));
   const std::vector<int> axes = axes_from(axis, rank);
   const float epsilon = node.number("epsilon", 1e-5f);
   const bool centre = node.type() == "LayerNormalization";

@@ -117,11 +117,6 @@ Result<int> flat(const OnnxNode& node, const char* suffix, int value, const Dims
   return b.reshape(node.name() + suffix, value, dims);
 }
 
-Result<size_t> axis_at(const OnnxNode& node, int64_t fallback, size_t rank) {
-  DVNN_ASSIGN(const int64_t axis, onnx_axis(node.integer("axis", fallback), rank));
-  return static_cast<size_t>(axis);
-}
-
 Result<int> scattered(const OnnxNode& node, int rows, int places, int updates) {
   const std::string operation = node.text("reduction", "none");
   const auto layer =

@@ -11,11 +11,11 @@ namespace {
 using layers::Reduction;
 
 // Axes are an input from some opset on, and an attribute before. Nothing: all, or none.
-Result<std::vector<int>> axes_of(const OnnxNode& node, int rank) {
+Result<std::vector<int>> reduced_axes(const OnnxNode& node, size_t rank) {
   DVNN_ASSIGN(const auto named, node.ints_at(1, "axes"));
   std::vector<int> axes;
   for (int64_t axis : named) {
-    DVNN_ASSIGN(const int64_t known, onnx_axis(axis, static_cast<size_t>(rank)));
+    DVNN_ASSIGN(const int64_t known, onnx_axis(axis, rank));
     axes.push_back(static_cast<int>(known));
   }
   std::sort(axes.begin(), axes.end());
@@ -28,7 +28,7 @@ Result<Reduction> reduction_of(const std::string& type) {
 }
 
 Result<int> axis_of(const OnnxNode& node, int value, int64_t fallback) {
-  const auto rank = static_cast<size_t>(node.builder().shape_of(value).rank);
+  const size_t rank = node.builder().shape_of(value).axes();
   DVNN_ASSIGN(const int64_t axis, onnx_axis(node.integer("axis", fallback), rank));
   return static_cast<int>(axis);
 }
@@ -40,7 +40,7 @@ Status import_onnx_reduce(const OnnxNode& node) {
   GraphBuilder& b = node.builder();
   const Shape shape = b.shape_of(in);
   DVNN_ASSIGN(const Reduction operation, reduction_of(node.type()));
-  DVNN_ASSIGN(const std::vector<int> axes, axes_of(node, shape.rank));
+  DVNN_ASSIGN(const std::vector<int> axes, reduced_axes(node, shape.axes()));
   if (axes.empty() && node.integer("noop_with_empty_axes", 0) != 0) return node.done(in);
   const bool keep = node.integer("keepdims", 1) != 0;
   const bool pools = operation == Reduction::kMean || operation == Reduction::kMax;
@@ -89,7 +89,7 @@ Status import_onnx_cum_sum(const OnnxNode& node) {
   DVNN_ASSIGN(const int in, node.value(0));
   DVNN_ASSIGN(const auto axis, node.constant(1));
   if (axis->values.size() != 1) return Error{ErrorCode::kMalformed, "the axis is no number"};
-  const auto rank = static_cast<size_t>(node.builder().shape_of(in).rank);
+  const size_t rank = node.builder().shape_of(in).axes();
   DVNN_ASSIGN(const int64_t along, onnx_axis(axis->ints()[0], rank));
   layers::CumSumAttributes a;
   a.axis = static_cast<int>(along);

@@ -145,13 +145,15 @@ void SoftmaxColumns(float* first, size_t width, size_t count, size_t stride) {
   }
 }
 
+void SoftmaxAllColumns(float* data, size_t count, size_t width) {
+  for (size_t i = 0; i < width; i += kMostColumns) {
+    SoftmaxColumns(data + i, std::min(kMostColumns, width - i), count, width);
+  }
+}
+
 void Softmax(float* data, size_t outer, size_t count, size_t inner) {
   if (inner == 1) return SoftmaxRows(data, outer, count);
-  for (size_t o = 0; o < outer; ++o, data += count * inner) {
-    for (size_t i = 0; i < inner; i += kMostColumns) {
-      SoftmaxColumns(data + i, std::min(kMostColumns, inner - i), count, inner);
-    }
-  }
+  for (size_t o = 0; o < outer; ++o) SoftmaxAllColumns(data + o * count * inner, count, inner);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -162,26 +164,41 @@ HWY_AFTER_NAMESPACE();
 namespace dvnn::kernels {
 
 HWY_EXPORT(Softmax);
+HWY_EXPORT(SoftmaxAllColumns);
 
 void softmax(float* data, size_t outer, size_t count, size_t inner) {
   HWY_DYNAMIC_DISPATCH(Softmax)(data, outer, count, inner);
 }
 
+void softmax_columns(float* data, size_t count, size_t width) {
+  HWY_DYNAMIC_DISPATCH(SoftmaxAllColumns)(data, count, width);
+}
+
 namespace plain {
+namespace {
+
+void softmax_along(float* first, size_t count, size_t stride, bool is_row) {
+  float top = first[0], sum = 0;
+  for (size_t k = 1; k < count; ++k) top = std::max(top, first[k * stride]);
+  for (size_t k = 0; k < count; ++k) first[k * stride] = plain::exp(first[k * stride] - top);
+  if (is_row) {
+    sum = sum_of_row(first, count);
+  } else {
+    for (size_t k = 0; k < count; ++k) sum += first[k * stride];
+  }
+  for (size_t k = 0; k < count; ++k) first[k * stride] /= sum;
+}
+
+}  // namespace
 
 void softmax(float* data, size_t outer, size_t count, size_t inner) {
   for (size_t n = 0; n < outer * inner; ++n) {
-    float* const first = data + n / inner * count * inner + n % inner;
-    float top = first[0], sum = 0;
-    for (size_t k = 1; k < count; ++k) top = std::max(top, first[k * inner]);
-    for (size_t k = 0; k < count; ++k) first[k * inner] = plain::exp(first[k * inner] - top);
-    if (inner == 1) {
-      sum = sum_of_row(first, count);
-    } else {
-      for (size_t k = 0; k < count; ++k) sum += first[k * inner];
-    }
-    for (size_t k = 0; k < count; ++k) first[k * inner] /= sum;
+    softmax_along(data + n / inner * count * inner + n % inner, count, inner, inner == 1);
   }
+}
+
+void softmax_columns(float* data, size_t count, size_t width) {
+  for (size_t i = 0; i < width; ++i) softmax_along(data + i, count, width, false);
 }
 
 }  // namespace plain

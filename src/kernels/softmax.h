@@ -10,9 +10,15 @@ namespace dvnn::kernels {
 /// maximum is taken off first, so that nothing overflows; sums are made in the order of the axis.
 void softmax(float* data, size_t outer, size_t count, size_t inner);
 
+/// Softmax of each of `width` columns of `count` rows, which follow one another, in place: what
+/// softmax() makes of them where there are several, also of a single one.
+void softmax_columns(float* data, size_t count, size_t width);
+
 namespace plain {
-/// The plain form of softmax(): the same results bit for bit, one float at a time.
+/// The plain forms of softmax() and softmax_columns(): the same results bit for bit, one float at a
+/// time.
 void softmax(float* data, size_t outer, size_t count, size_t inner);
+void softmax_columns(float* data, size_t count, size_t width);
 }  // namespace plain
 
 }  // namespace dvnn::kernels

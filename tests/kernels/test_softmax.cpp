@@ -51,6 +51,28 @@ START_TEST(columns_are_those_of_the_plain_form) {
 }
 END_TEST
 
+START_TEST(a_single_column_is_no_row) {
+  // Ninety numbers whose sum depends on the order.
+  const std::vector<float> data = test::seeded_floats(90 * 5, 3, -20, 20);
+  std::vector<float> columns = data;
+  kernels::plain::softmax(columns.data(), 1, 90, 5);
+  for (size_t i = 0; i < 5; ++i) {
+    std::vector<float> column(90), wanted(90);
+    for (size_t k = 0; k < 90; ++k) {
+      column[k] = data[k * 5 + i];
+      wanted[k] = columns[k * 5 + i];
+    }
+    test::on_every_target([&](const char* target) {
+      std::vector<float> found = column;
+      kernels::softmax_columns(found.data(), 90, 1);
+      test::assert_same(target, found, wanted);
+    });
+    kernels::plain::softmax_columns(column.data(), 90, 1);
+    test::assert_same("plain", column, wanted);
+  }
+}
+END_TEST
+
 START_TEST(what_is_not_finite_is_as_in_the_plain_form) {
   for (float odd : test::odd_floats()) {
     for (size_t at = 0; at < 40; ++at) {
@@ -80,5 +102,5 @@ START_TEST(nothing_behind_the_data_is_touched) {
 END_TEST
 
 DVNN_TEST_MAIN(softmax, numbers_are_shares_of_one, rows_are_those_of_the_plain_form,
-               columns_are_those_of_the_plain_form, what_is_not_finite_is_as_in_the_plain_form,
-               nothing_behind_the_data_is_touched)
+               columns_are_those_of_the_plain_form, a_single_column_is_no_row,
+               what_is_not_finite_is_as_in_the_plain_form, nothing_behind_the_data_is_touched)

@@ -7,10 +7,29 @@
 #include "kernels/softmax.h"
 #include "layers/factories.h"
 #include "layers/float_io.h"
+#include "layers/pixel_blocks.h"
 
 namespace dvnn::layers {
 namespace {
 
+// Along an axis with pixels behind it, as of channels.
+class SoftmaxOfPixels final : public CpuLayer {
+ public:
+  SoftmaxOfPixels(PixelBlocks blocks, size_t channels) : blocks_(blocks), channels_(channels) {}
+
+  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
+    blocks_.run(inputs[0], outputs[0], [this](float* lines, size_t count) {
+      kernels::softmax_columns(lines, channels_, count);
+    });
+    return {};
+  }
+
+ private:
+  PixelBlocks blocks_;
+  size_t channels_;
+};
+
+// Along rows, or any axis of tensors whose layout has no blocks along it.
 class Softmax final : public CpuLayer {
  public:
   Softmax(int axis, const TensorDesc& input, const TensorDesc& output)
@@ -67,6 +86,10 @@ LayerResult SoftmaxAttributes::create(Span<const TensorDesc> inputs,
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
   DVNN_TRY(expect_same_elements(inputs[0], outputs[0]));
   DVNN_ASSIGN(const int along, axis_in(inputs[0].shape, axis));
+  const auto channels = static_cast<size_t>(inputs[0].shape[along]);
+  if (const auto blocks = PixelBlocks::make(inputs[0], outputs[0], along, channels)) {
+    return std::unique_ptr<CpuLayer>(new SoftmaxOfPixels(*blocks, channels));
+  }
   return std::unique_ptr<CpuLayer>(new Softmax(along, inputs[0], outputs[0]));
 }
 

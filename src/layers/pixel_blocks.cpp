@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layers/pixel_blocks.h"
+
+#include <cstring>
+#include <type_traits>
+
+#include "kernels/transpose.h"
+#include "tensor/convert_tensor.h"
+#include "tensor/half.h"
+
+namespace dvnn::layers {
+namespace {
+
+bool lies_in_columns(const TensorDesc& desc) {
+  const Layout layout = plain_layout(desc);
+  return layout == Layout::kNwhc || layout == Layout::kWhc8;
+}
+
+void to_floats(const half_t* from, float* to, size_t count) {
+  half_to_float(from, to, count);
+}
+
+void to_floats(const float* from, float* to, size_t count) {
+  std::copy(from, from + count, to);
+}
+
+void from_floats(const float* from, half_t* to, size_t count) {
+  float_to_half(from, to, count);
+}
+
+void from_floats(const float* from, float* to, size_t count) {
+  std::copy(from, from + count, to);
+}
+
+}  // namespace
+
+std::optional<PixelBlocks::Form> PixelBlocks::form_of(const TensorDesc& desc,
+                                                      const AxisSplit& split, const Shape& pixels) {
+  const Shape& shape = desc.shape;
+  const Form form = {desc.type, true, false, split.outer, split.count, split.inner};
+  const Layout layout = plain_layout(desc);
+  if (layout == Layout::kNchw) {
+    const bool fits = static_cast<size_t>(shape.elements()) == form.elements();
+    return fits ? std::optional<Form>(form) : std::nullopt;
+  }
+  const bool fits = pixels.rank == 4 && static_cast<size_t>(shape.n()) == form.pictures &&
+                    static_cast<size_t>(shape.c()) == form.channels && shape.h() == pixels.h() &&
+                    shape.w() == pixels.w();
+  if (!fits) return std::nullopt;
+  return Form{form.type, false, lies_in_chunks(layout), form.pictures, form.channels, form.pixels};
+}
+
+std::optional<PixelBlocks> PixelBlocks::make(const TensorDesc& input, const TensorDesc& output,
+                                             int axis, size_t results) {
+  const TensorDesc in = moved_form(input), out = moved_form(output);
+  const Shape& shape = in.shape;
+  const AxisSplit split = split_at(shape, axis);
+  const bool channels = axis == 1 && shape.rank == 4;
+  if (split.inner == 1 ||
+      (!channels && !(in.layout == Layout::kNchw && out.layout == Layout::kNchw)))
+    return std::nullopt;
+  const std::optional<Form> from = form_of(in, split, shape);
+  const std::optional<Form> to = form_of(out, {split.outer, results, split.inner}, shape);
+  if (!from || !to) return std::nullopt;
+  PixelBlocks blocks(*from, *to);
+  const bool turns = lies_in_columns(in) != lies_in_columns(out) && shape.h() > 1 && shape.w() > 1;
+  blocks.cut(channels && turns, in);
+  return blocks;
+}
+
+// Pixels that lie in one order in both tensors are one row. Else blocks have both axes.
+void PixelBlocks::cut(bool turns, const TensorDesc& input) {
+  const size_t channels = std::max(in_.channels, out_.channels);
+  const auto pixels = [channels](size_t room, size_t least, size_t most) {
+    return std::clamp(room / channels / least * least, least, most);
+  };
+  turns_ = turns;
+  fast_ = in_.pixels;
+  fast_pixels_ = pixels(kTileFloats, kLeastPixels, kMostPixels);
+  if (turns) {
+    const bool columns = lies_in_columns(input);
+    slow_ = static_cast<size_t>(columns ? input.shape.w() : input.shape.h());
+    fast_ = static_cast<size_t>(columns ? input.shape.h() : input.shape.w());
+    slow_pixels_ = kTurnedPixels;
+    fast_pixels_ = pixels(kTurnedFloats / kTurnedPixels, kLeastTurned, kMostTurned);
+  }
+  pixels_ = slow_pixels_ * fast_pixels_;
+  slow_blocks_ = (slow_ + slow_pixels_ - 1) / slow_pixels_;
+  fast_blocks_ = (fast_ + fast_pixels_ - 1) / fast_pixels_;
+}
+
+// Blocks are written while others are read, so that the output must not lie where the input does,
+// unless each of its pixels does.
+const uint8_t* PixelBlocks::source(const ConstTensorView& input, const TensorView& output) {
+  const bool same = input.data == output.data && input.desc == output.desc;
+  if (same || !is_float(input.desc.type) || !share_memory(input, output)) return read_moved(input);
+  const auto bytes = static_cast<size_t>(input.desc.bytes());
+  uint8_t* const copy = Workspace::current().bytes(bytes);
+  std::memcpy(copy, input.data, bytes);
+  return copy;
+}
+
+PixelBlocks::Block PixelBlocks::block_at(size_t index) const {
+  const size_t fast = index % fast_blocks_ * fast_pixels_;
+  const size_t slow = index / fast_blocks_ % slow_blocks_ * slow_pixels_;
+  return {index / fast_blocks_ / slow_blocks_, slow, std::min(slow_pixels_, slow_ - slow), fast,
+          std::min(fast_pixels_, fast_ - fast)};
+}
+
+PixelBlocks::Lane PixelBlocks::lane_of(const Form& form, size_t picture, size_t channel) {
+  const size_t first = picture * form.channels * form.pixels;
+  const size_t count = std::min(kLanes, form.channels - channel);
+  if (!form.chunks) return {first + channel, count, form.channels};
+  return {first + channel * form.pixels, count, count};
+}
+
+template <typename T>
+void PixelBlocks::read_planes(const T* from, const Block& block, float* lines) const {
+  from += (block.picture * in_.channels * slow_ + block.first_slow) * fast_ + block.first_fast;
+  for (size_t c = 0; c < in_.channels; ++c, from += in_.pixels, lines += block.count()) {
+    for (size_t s = 0; s < block.slow; ++s) {
+      to_floats(from + s * fast_, lines + s * block.fast, block.fast);
+    }
+  }
+}
+
+template <typename T>
+void PixelBlocks::read_lanes(const T* from, const Lane& lane, const Block& block,
+                             float* lines) const {
+  alignas(64) T turned[kLanes * kMostBlock];
+  from += lane.first;
+  for (size_t s = 0; s < block.slow; ++s) {
+    const size_t pixel = (block.first_slow + s) * fast_ + block.first_fast;
+    kernels::transpose(from + pixel * lane.pixel, static_cast<ptrdiff_t>(lane.pixel),
+                       turned + s * block.fast, static_cast<ptrdiff_t>(block.count()), lane.count,
+                       block.fast);
+  }
+  to_floats(turned, lines, lane.count * block.count());
+}
+
+void PixelBlocks::read(const uint8_t* from, const Block& block, float* lines) const {
+  const auto* const halves = reinterpret_cast<const half_t*>(from);
+  const auto* const floats = reinterpret_cast<const float*>(from);
+  const bool half = in_.type == ElementType::kFloat16;
+  if (in_.planes) {
+    return half ? read_planes(halves, block, lines) : read_planes(floats, block, lines);
+  }
+  for (size_t c = 0; c < in_.channels; c += kLanes, lines += kLanes * block.count()) {
+    const Lane lane = lane_of(in_, block.picture, c);
+    half ? read_lanes(halves, lane, block, lines) : read_lanes(floats, lane, block, lines);
+  }
+}
+
+// Results that are turned have the pixels of a block's fast axis as their rows.
+template <typename T>
+void PixelBlocks::write_planes(const float* lines, const Block& block, T* to) const {
+  to += block.picture * out_.channels * out_.pixels;
+  alignas(64) T halves[kMostBlock];
+  for (size_t c = 0; c < out_.channels; ++c, to += out_.pixels, lines += block.count()) {
+    if (!turns_) {
+      from_floats(lines, to + block.first_fast, block.fast);
+      continue;
+    }
+    const T* line = halves;
+    if constexpr (std::is_same_v<T, float>) {
+      line = lines;
+    } else {
+      from_floats(lines, halves, block.count());
+    }
+    kernels::transpose(line, static_cast<ptrdiff_t>(block.fast),
+                       to + block.first_fast * slow_ + block.first_slow,
+                       static_cast<ptrdiff_t>(slow_), block.fast, block.slow);
+  }
+}
+
+template <typename T>
+void PixelBlocks::write_lanes(const float* lines, const Lane& lane, const Block& block,
+                              T* to) const {
+  alignas(64) T made[kLanes * kMostBlock], turned[kLanes * kMostBlock];
+  from_floats(lines, made, lane.count * block.count());
+  const auto stride = static_cast<ptrdiff_t>(block.count()),
+             pixel = static_cast<ptrdiff_t>(lane.pixel);
+  to += lane.first;
+  if (!turns_) {
+    kernels::transpose(made, stride, to + block.first_fast * lane.pixel, pixel, block.fast,
+                       lane.count);
+    return;
+  }
+  for (size_t k = 0; k < lane.count; ++k) {
+    kernels::transpose(made + k * block.count(), static_cast<ptrdiff_t>(block.fast),
+                       turned + k * block.count(), static_cast<ptrdiff_t>(block.slow), block.fast,
+                       block.slow);
+  }
+  for (size_t f = 0; f < block.fast; ++f) {
+    const size_t first = (block.first_fast + f) * slow_ + block.first_slow;
+    kernels::transpose(turned + f * block.slow, stride, to + first * lane.pixel, pixel, block.slow,
+                       lane.count);
+  }
+}
+
+void PixelBlocks::write(const float* lines, const Block& block, uint8_t* to) const {
+  auto* const halves = reinterpret_cast<half_t*>(to);
+  auto* const floats = reinterpret_cast<float*>(to);
+  const bool half = out_.type == ElementType::kFloat16;
+  if (out_.planes) {
+    return half ? write_planes(lines, block, halves) : write_planes(lines, block, floats);
+  }
+  for (size_t c = 0; c < out_.channels; c += kLanes, lines += kLanes * block.count()) {
+    const Lane lane = lane_of(out_, block.picture, c);
+    half ? write_lanes(lines, lane, block, halves) : write_lanes(lines, lane, block, floats);
+  }
+}
+
+}  // namespace dvnn::layers

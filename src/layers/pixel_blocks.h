@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// For layers whose results depend on all elements along one axis, as on all channels of a pixel. A
+// tensor is read in blocks of pixels that stay in the cache, as lines of floats, one for each
+// channel, from its memory as it lies; the results are written in the same way. Nothing as large as
+// the tensor lies in between.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+
+#include "base/share.h"
+#include "layers/factories.h"
+#include "layers/float_io.h"
+
+namespace dvnn::layers {
+
+class PixelBlocks {
+ public:
+  /// The input's channels are its elements along `axis`; the output has `results` instead, and the
+  /// same pixels. No value: there is one pixel only, or the layouts have no such lines.
+  static std::optional<PixelBlocks> make(const TensorDesc& input, const TensorDesc& output,
+                                         int axis, size_t results);
+
+  /// Calls compute(lines, count) for each block of `count` pixels, on threads that share them. The
+  /// line of channel c begins at lines + c * count; the results' lines take their places.
+  template <typename Compute>
+  void run(const ConstTensorView& input, const TensorView& output, Compute compute) const {
+    const uint8_t* const from = source(input, output);
+    uint8_t* const to = begin_moved(output);
+    const size_t blocks = in_.pictures * slow_blocks_ * fast_blocks_;
+    const size_t pieces = std::min(blocks, kMostPieces), tile = tile_floats();
+    float* const tiles = Workspace::current().floats(pieces * tile);
+    share(static_cast<int>(pieces), [&](int i) {
+      const auto piece = static_cast<size_t>(i);
+      float* const lines = tiles + piece * tile;
+      for (size_t b = piece * blocks / pieces; b < (piece + 1) * blocks / pieces; ++b) {
+        const Block block = block_at(b);
+        read(from, block, lines);
+        compute(lines, block.count());
+        write(lines, block, to);
+      }
+    });
+    finish_moved(to, output);
+  }
+
+ private:
+  static constexpr size_t kMostPieces = 16;
+  static constexpr size_t kTileFloats = 1 << 13, kLeastPixels = 64, kMostPixels = 256;
+  // Blocks that are turned read and write some cache lines of each row, and are larger for that.
+  static constexpr size_t kTurnedFloats = 1 << 15, kTurnedPixels = 64;
+  static constexpr size_t kLeastTurned = 4, kMostTurned = 16;
+  static constexpr size_t kMostBlock = kTurnedPixels * kMostTurned;
+  static constexpr size_t kLanes = 8;
+
+  // How a tensor's pixels lie: rows of `slow` by `fast` of them, and planes or chunks of channels.
+  struct Form {
+    ElementType type;
+    bool planes, chunks;
+    size_t pictures, channels, pixels;
+    size_t elements() const { return pictures * channels * pixels; }
+  };
+  // Some pixels of a picture, of rows of the input's.
+  struct Block {
+    size_t picture, first_slow, slow, first_fast, fast;
+    size_t count() const { return slow * fast; }
+  };
+  // Lines of up to kLanes channels, as they lie in a tensor.
+  struct Lane {
+    size_t first, count, pixel;  // the first element's place, channels, elements between pixels
+  };
+
+  PixelBlocks(const Form& in, const Form& out) : in_(in), out_(out) {}
+  static std::optional<Form> form_of(const TensorDesc& desc, const AxisSplit& split,
+                                     const Shape& pixels);
+  static const uint8_t* source(const ConstTensorView& input, const TensorView& output);
+  static Lane lane_of(const Form& form, size_t picture, size_t channel);
+  void cut(bool turns, const TensorDesc& input);
+
+  size_t tile_floats() const { return std::max(in_.channels, out_.channels) * pixels_; }
+  Block block_at(size_t index) const;
+  void read(const uint8_t* from, const Block& block, float* lines) const;
+  void write(const float* lines, const Block& block, uint8_t* to) const;
+  template <typename T>
+  void read_lanes(const T* from, const Lane& lane, const Block& block, float* lines) const;
+  template <typename T>
+  void write_lanes(const float* lines, const Lane& lane, const Block& block, T* to) const;
+  template <typename T>
+  void read_planes(const T* from, const Block& block, float* lines) const;
+  template <typename T>
+  void write_planes(const float* lines, const Block& block, T* to) const;
+
+  Form in_, out_;
+  bool turns_ = false;          // the output has columns where the input has rows, or reverse
+  size_t slow_ = 1, fast_ = 1;  // pixels of the input along either axis
+  size_t slow_pixels_ = 1, fast_pixels_ = 1, pixels_ = 1;  // of a block
+  size_t slow_blocks_ = 1, fast_blocks_ = 1;
+};
+
+}  // namespace dvnn::layers

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers that look at all channels of a pixel, against what each means in row-major floats: in
+// every layout, with the output where the input lies, and on several threads.
+#include "layers/pixel_blocks.h"
+
+#include <cmath>
+#include <functional>
+#include <random>
+#include <thread>
+
+#include "base/json.h"
+#include "check_main.h"
+#include "kernels/softmax.h"
+#include "named_layer.h"
+#include "tensor/half.h"
+
+using namespace dvnn;
+using namespace dvnn::layers;
+using json = dvnn::Json;
+using Values = std::vector<float>;
+
+namespace {
+
+// One pixel, columns and rows alone, more pixels than a block has, chunks that are not whole, and
+// more channels than fit a tile.
+const Shape kShapes[] = {{1, 9, 1, 1},   {2, 19, 13, 17}, {1, 8, 1, 9},  {1, 21, 257, 1},
+                         {1, 3, 70, 65}, {1, 130, 9, 11}, {1, 600, 3, 5}};
+
+struct Forms {
+  TensorDesc in, out;
+};
+
+std::vector<Forms> forms(const Shape& in, const Shape& out) {
+  std::vector<TensorDesc> all;
+  const ElementType types[] = {ElementType::kFloat16, ElementType::kFloat32, ElementType::kInt8};
+  for (ElementType type : types) {
+    for (Layout layout :
+         {Layout::kNchw, Layout::kNhwc, Layout::kNwhc, Layout::kWhc8, Layout::kHwc8}) {
+      all.push_back({type, layout, in});
+    }
+  }
+  std::vector<Forms> pairs;
+  for (const TensorDesc& a : all) {
+    for (const TensorDesc& b : all) pairs.push_back({a, {b.type, b.layout, out}});
+  }
+  return pairs;
+}
+
+// Whole numbers, which every type holds; some are none, where the type can say so.
+Values numbers(const Shape& shape, bool odd) {
+  std::mt19937 random(7);
+  Values values(static_cast<size_t>(shape.elements()));
+  for (float& v : values) v = static_cast<float>(static_cast<int>(random() % 21) - 10);
+  for (size_t i = 5; odd && i < values.size(); i += 97) values[i] = std::nanf("");
+  return values;
+}
+
+// Threads take pieces from the last one on.
+void on_three_threads(int count, void (*call)(void* work, int i), void* work) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([=] {
+      for (int i = count - 1 - t; i >= 0; i -= 3) call(work, i);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+struct Named {
+  const char* type;
+  json params;
+};
+
+std::vector<uint8_t> run(const Named& layer, const Forms& form, const Values& values, bool shared) {
+  const auto in = static_cast<size_t>(form.in.bytes()), out = static_cast<size_t>(form.out.bytes());
+  std::vector<uint8_t> memory(std::max(in, out)), own(out);
+  write_nchw(values.data(), {form.in, memory.data()});
+  auto made = test::create_layer(layer.type, layer.params, {&form.in, 1}, {&form.out, 1});
+  ck_assert_msg(made.ok(), "%s", made.ok() ? "" : made.error().message.c_str());
+  const ConstTensorView from = {form.in, memory.data()};
+  const TensorView to = {form.out, shared ? memory.data() : own.data()};
+  ck_assert(made.value()->run({&from, 1}, {&to, 1}).ok());
+  return {to.data, to.data + out};
+}
+
+void assert_same(const Forms& form, const std::vector<uint8_t>& found, const Values& wanted) {
+  std::vector<uint8_t> bytes(found.size());
+  write_nchw(wanted.data(), {form.out, bytes.data()});
+  Values a(wanted.size()), b(wanted.size());
+  read_nchw({form.out, found.data()}, a.data());
+  read_nchw({form.out, bytes.data()}, b.data());
+  for (size_t i = 0; i < a.size(); ++i) {
+    const bool same =
+        std::memcmp(&a[i], &b[i], sizeof(float)) == 0 || (std::isnan(a[i]) && std::isnan(b[i]));
+    ck_assert_msg(same, "%s %s %s to %s %s: element %zu is %a, not %a", to_string(form.in.type),
+                  to_string(form.in.layout), form.in.shape.to_string().c_str(),
+                  to_string(form.out.type), to_string(form.out.layout), i,
+                  static_cast<double>(a[i]), static_cast<double>(b[i]));
+  }
+}
+
+using Meaning = std::function<Values(const Values& values, const Shape& shape)>;
+
+// `reduces`: the result has one channel.
+void check(const Named& layer, bool reduces, const Meaning& meaning) {
+  for (const Shape& shape : kShapes) {
+    Shape out = shape;
+    if (reduces) out[1] = 1;
+    for (bool odd : {false, true}) {
+      const Values values = numbers(shape, odd), wanted = meaning(values, shape);
+      for (const Forms& form : forms(shape, out)) {
+        const bool integers = !is_float(form.in.type) || !is_float(form.out.type);
+        if (odd && integers) continue;
+        assert_same(form, run(layer, form, values, false), wanted);
+        assert_same(form, run(layer, form, values, true), wanted);
+        const SharedThreads lend(on_three_threads);
+        assert_same(form, run(layer, form, values, false), wanted);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+START_TEST(channels_become_shares_of_one) {
+  check({"Softmax", {{"axis", 1}}}, false, [](const Values& values, const Shape& shape) {
+    const AxisSplit split = split_at(shape, 1);
+    Values made = values;
+    kernels::plain::softmax(made.data(), split.outer, split.count, split.inner);
+    return made;
+  });
+}
+END_TEST
+
+DVNN_TEST_MAIN(pixel_blocks, channels_become_shares_of_one)

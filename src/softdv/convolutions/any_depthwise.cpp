@@ -15,6 +15,12 @@ AnyDepthwise::AnyDepthwise(const ConvShape& shape, const float* weights, const f
   const auto count = static_cast<size_t>(chunks());
   weights_.assign(count * taps() * kPattern, 0);
   bias_.assign(count * kPattern, 0);
+  for (int y = 0; y < shape.rows.kernel; ++y) {
+    for (int x = 0; x < shape.columns.kernel; ++x) {
+      starts_.push_back(static_cast<size_t>(y * shape.rows.dilation) * row_floats() +
+                        static_cast<size_t>(x * shape.columns.dilation) * kChunk);
+    }
+  }
   for (size_t m = 0; m < channels; ++m) {
     const size_t chunk = m / kChunk;
     for (size_t lane = m % kChunk; lane < kPattern; lane += kChunk) {
@@ -24,6 +30,10 @@ AnyDepthwise::AnyDepthwise(const ConvShape& shape, const float* weights, const f
       }
     }
   }
+}
+
+size_t AnyDepthwise::row_floats() const {
+  return static_cast<size_t>(reach(shape_.columns, 0, shape_.columns.out, true).count) * kChunk;
 }
 
 // Rows whose source stays in the second-level cache.
@@ -46,7 +56,7 @@ Cuts AnyDepthwise::find_cuts(bool overlap) const {
 ChunkResult AnyDepthwise::convolve(const half_t* from, Band rows, int chunk) const {
   const Reach down = reach(shape_.rows, rows.first, rows.last, true);
   const Reach across = reach(shape_.columns, 0, shape_.columns.out, true);
-  const auto width = static_cast<size_t>(across.count) * kChunk;
+  const size_t width = row_floats();
   const size_t source = static_cast<size_t>(down.count) * width;
   const auto made_rows = static_cast<size_t>(rows.last - rows.first);
   const auto pixels = static_cast<size_t>(shape_.columns.out);
@@ -55,19 +65,11 @@ ChunkResult AnyDepthwise::convolve(const half_t* from, Band rows, int chunk) con
   float* const results = tile + source;
   load_source(shape_, from, chunk, down, across, kChunk, tile);
 
-  static thread_local std::vector<size_t> starts;
-  starts.clear();
-  for (int y = 0; y < shape_.rows.kernel; ++y) {
-    for (int x = 0; x < shape_.columns.kernel; ++x) {
-      starts.push_back(static_cast<size_t>(y * shape_.rows.dilation) * width +
-                       static_cast<size_t>(x * shape_.columns.dilation) * kChunk);
-    }
-  }
   const auto first = static_cast<size_t>(chunk) * kPattern;
   const DepthwiseWeights by = {&weights_[first * taps()], &bias_[first]};
   const size_t row_step = static_cast<size_t>(shape_.rows.stride) * width;
   for (size_t r = 0; r < made_rows; ++r) {
-    depthwise_of_taps(tile + r * row_step, starts.data(), starts.size(),
+    depthwise_of_taps(tile + r * row_step, starts_.data(), starts_.size(),
                       static_cast<size_t>(shape_.columns.stride) * kChunk, by, pixels,
                       results + r * pixels * kChunk);
   }

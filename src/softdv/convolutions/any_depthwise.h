@@ -41,12 +41,14 @@ class AnyDepthwise {
   size_t taps() const {
     return static_cast<size_t>(shape_.rows.kernel) * static_cast<size_t>(shape_.columns.kernel);
   }
+  size_t row_floats() const;  // of the source, with its zeros
   Cuts find_cuts(bool overlap) const;
 
   ConvShape shape_;
   Cuts cuts_ = {};
   AlignedVector<float> weights_;  // (chunk, tap, kPattern)
   AlignedVector<float> bias_;     // (chunk, kPattern)
+  std::vector<size_t> starts_;    // where each tap of the first result begins in a piece's source
 };
 
 }  // namespace dvnn::softdv

@@ -25,10 +25,9 @@ size_t pattern_of(size_t channels) {
 constexpr size_t kReadBeyond = 64;
 
 // `pixels` results of a chunk side by side; from[y] is the source row for the y-th row of taps.
-void convolve_row(int kernel, int stride, size_t channels, const float* const* from,
-                  const DepthwiseWeights& by, size_t pixels, float* to,
-                  const RegisterFinish* finish) {
-  if (channels == 8) return depthwise_row(kernel, stride, from, by, pixels, to, finish);
+void convolve_row(int kernel, size_t channels, const float* const* from, const DepthwiseWeights& by,
+                  size_t pixels, float* to, const RegisterFinish* finish) {
+  if (channels == 8) return depthwise_row(kernel, 1, 0, from, by, pixels, to, finish);
   ragged_depthwise_row(kernel, channels, pattern_of(channels), from, by, pixels, to);
 }
 
@@ -75,7 +74,9 @@ Depthwise::Rows::Rows(const Depthwise& of, const half_t* from, int chunk)
   // With the zeros before and after, and room for the vector that reads beyond the last result.
   const int reach = (columns.out - 1) * columns.stride + columns.kernel;
   const int width = std::max(columns.before + columns.in, reach);
-  stride_ = static_cast<size_t>(width) * kChunk + kBeyond;
+  // Whole vectors, so that both begin at a cache line.
+  if (columns.stride == 2) odd_ = static_cast<size_t>(width + 3) / 4 * 2 * kChunk;
+  stride_ = std::max(2 * odd_, static_cast<size_t>(width) * kChunk) + kBeyond;
   const size_t result = static_cast<size_t>(columns.out) * kChunk + kBeyond;
   static thread_local AlignedFloats buffer;
   zeros_ = buffer.room((kMostRows + 1) * stride_ + kMostMade * result);
@@ -86,7 +87,8 @@ Depthwise::Rows::Rows(const Depthwise& of, const half_t* from, int chunk)
   const size_t last = first + static_cast<size_t>(columns.in) * channels_;
   for (int k = 0; k < held_rows(); ++k) {
     float* const row = held_ + static_cast<size_t>(k) * stride_;
-    std::fill(row, row + first, 0.0f);
+    // Zeros before and after, of which rows that are split have some in two places.
+    std::fill(row, odd_ ? row + stride_ : row + first, 0.0f);
     std::fill(row + last, row + stride_, 0.0f);
     holds_[k] = -1;
   }
@@ -225,7 +227,7 @@ float* Depthwise::convolve_turned(const half_t* from, int chunk, int first, int 
     for (size_t k = 0; k < static_cast<size_t>(across.kernel); ++k) {
       taps[k] = turned + (c * static_cast<size_t>(across.stride) + k) * rows * kChunk;
     }
-    convolve_row(across.kernel, 1, kChunk, taps, kernel.both(), made_rows, made, nullptr);
+    convolve_row(across.kernel, kChunk, taps, kernel.both(), made_rows, made, nullptr);
     for (size_t r = 0; r < made_rows; ++r) {
       copy_pixel(made + r * kChunk, result + (r * made_columns + c) * kChunk);
     }
@@ -250,7 +252,7 @@ float* Depthwise::convolve_narrow(const half_t* from, int chunk, int first, int 
   const float* taps[kMostRows];
   for (int k = 0; k < shape_.rows.kernel; ++k) taps[k] = values + static_cast<size_t>(k) * width;
   const Kernel& kernel = kernels_[static_cast<size_t>(chunk)];
-  convolve_row(shape_.rows.kernel, 1, count, taps, kernel.both(),
+  convolve_row(shape_.rows.kernel, count, taps, kernel.both(),
                (rows - 1) * static_cast<size_t>(across.count) + columns, made, nullptr);
   for (size_t r = 1; r < rows; ++r)
     std::copy_n(made + r * width, columns * count, made + r * columns * count);
@@ -259,17 +261,25 @@ float* Depthwise::convolve_narrow(const half_t* from, int chunk, int first, int 
 
 // A row of the input as floats, after its zeros.
 const float* Depthwise::Rows::input(int row) {
-  const ConvAxis& columns = of_.shape_.columns;
   if (row < 0 || row >= of_.shape_.rows.in) return zeros_;
   const int place = row % held_rows();
   float* const held = held_ + static_cast<size_t>(place) * stride_;
   if (holds_[place] != row) {
-    const size_t count = static_cast<size_t>(columns.in) * channels_;
-    half_to_float(chunk_ + static_cast<size_t>(row) * count,
-                  held + static_cast<size_t>(columns.before) * channels_, count);
+    load(row, held);
     holds_[place] = row;
   }
   return held;
+}
+
+void Depthwise::Rows::load(int row, float* held) const {
+  const ConvAxis& columns = of_.shape_.columns;
+  const auto before = static_cast<size_t>(columns.before);
+  const auto pixels = static_cast<size_t>(columns.in);
+  const half_t* const from = chunk_ + static_cast<size_t>(row) * pixels * channels_;
+  if (!odd_) return half_to_float(from, held + before * channels_, pixels * channels_);
+  float* const even = held + (before + 1) / 2 * kChunk;
+  float* const odd = held + odd_ + before / 2 * kChunk;
+  split_pixels(from, pixels, before % 2 ? odd : even, before % 2 ? even : odd);
 }
 
 void Depthwise::Rows::inputs(int row, int rows, const float** from) {
@@ -293,8 +303,10 @@ int Depthwise::Rows::convolve(int row, int last, float* to, const RegisterFinish
   const auto pixels = static_cast<size_t>(columns.out);
   if (made == 2) {
     depthwise_two_rows(from, kernel_.both(), pixels, to, finish);
+  } else if (odd_) {
+    depthwise_row(rows.kernel, columns.stride, odd_, from, kernel_.both(), pixels, to, finish);
   } else {
-    convolve_row(rows.kernel, columns.stride, channels_, from, kernel_.both(), pixels, to, finish);
+    convolve_row(rows.kernel, channels_, from, kernel_.both(), pixels, to, finish);
   }
   return made;
 }

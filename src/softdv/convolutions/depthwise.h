@@ -79,6 +79,7 @@ class Depthwise {
 
    private:
     const float* input(int row);
+    void load(int row, float* held) const;
     // The source rows of result rows `row` .. `row` + rows - 1.
     void inputs(int row, int rows, const float** from);
     int held_rows() const { return of_.shape_.rows.kernel + (of_.pairs_rows() ? 1 : 0); }
@@ -86,6 +87,7 @@ class Depthwise {
     const Kernel& kernel_;
     const half_t* chunk_;
     size_t channels_, stride_;       // elements of a pixel, floats of a row with its zeros
+    size_t odd_ = 0;                 // where its odd pixels begin, if even ones come first
     float *zeros_, *held_, *spare_;  // rows
     int holds_[kMostRows];           // which input row each held one is; -1: none
   };

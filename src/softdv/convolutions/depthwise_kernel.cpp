@@ -24,17 +24,18 @@ struct Row {
   const float* weights;
   const float* bias;
   size_t count;  // floats
+  size_t odd;    // with a stride of 2: from the source's even pixels to its odd ones
 };
 
-// Returns where the taps of the floats from `i` on begin. With a stride of 2 a vector has one pixel
-// at most.
+// Where the x-th tap of a row's first result begins. With a stride of 2 the source's odd pixels
+// come after the even ones, so that results are beside one another there, too.
 template <int kStride>
-HWY_INLINE size_t FirstTap(size_t i) {
-  return kStride == 1 ? i : 2 * (i - i % 8) + i % 8;
+HWY_INLINE size_t TapPlace(const Row& row, size_t x) {
+  return kStride == 1 ? 8 * x : x % 2 * row.odd + x / 2 * 8;
 }
 
-// The floats from `at` + 8 on, given those from `at` and from `at` + 16 on: a vector of 16 would
-// straddle two cache lines.
+// The floats of an odd tap, from `at` on. With a stride of 1 they are between those of the taps
+// before and after it, and a vector of 16 would straddle two cache lines.
 template <int kStride, class D>
 HWY_INLINE hn::Vec<D> LoadBetween(D d, const float* at, hn::Vec<D> before, hn::Vec<D> after) {
 #if HWY_TARGET <= HWY_AVX3
@@ -44,7 +45,7 @@ HWY_INLINE hn::Vec<D> LoadBetween(D d, const float* at, hn::Vec<D> before, hn::V
 #endif
   (void)before;
   (void)after;
-  return hn::LoadU(d, at + 8);
+  return hn::LoadU(d, at);
 }
 
 // The nine weights stay in registers, and each row of taps has a sum of its own. Calls
@@ -61,19 +62,19 @@ HWY_INLINE void ConvolveRow(D d, const Row& row, Take take) {
     const auto w6 = hn::Load(d, weights + 96), w7 = hn::Load(d, weights + 112);
     const auto w8 = hn::Load(d, weights + 128);
     const size_t step = std::max<size_t>(8, hn::Lanes(d));
+    const size_t x1 = TapPlace<kStride>(row, 1), x2 = TapPlace<kStride>(row, 2);
     for (size_t i = lane; i < row.count; i += step) {
       // The last vector begins earlier rather than to reach beyond the row.
       const size_t to = i + hn::Lanes(d) > row.count ? row.count - hn::Lanes(d) : i;
-      const size_t at = FirstTap<kStride>(to);
-      const auto a0 = hn::LoadU(d, r0 + at), a2 = hn::LoadU(d, r0 + at + 16);
-      const auto b0 = hn::LoadU(d, r1 + at), b2 = hn::LoadU(d, r1 + at + 16);
-      const auto c0 = hn::LoadU(d, r2 + at), c2 = hn::LoadU(d, r2 + at + 16);
+      const auto a0 = hn::LoadU(d, r0 + to), a2 = hn::LoadU(d, r0 + x2 + to);
+      const auto b0 = hn::LoadU(d, r1 + to), b2 = hn::LoadU(d, r1 + x2 + to);
+      const auto c0 = hn::LoadU(d, r2 + to), c2 = hn::LoadU(d, r2 + x2 + to);
       auto a = hn::MulAdd(a0, w0, bias);
       auto b = hn::Mul(b0, w3);
       auto c = hn::Mul(c0, w6);
-      a = hn::MulAdd(LoadBetween<kStride>(d, r0 + at, a0, a2), w1, a);
-      b = hn::MulAdd(LoadBetween<kStride>(d, r1 + at, b0, b2), w4, b);
-      c = hn::MulAdd(LoadBetween<kStride>(d, r2 + at, c0, c2), w7, c);
+      a = hn::MulAdd(LoadBetween<kStride>(d, r0 + x1 + to, a0, a2), w1, a);
+      b = hn::MulAdd(LoadBetween<kStride>(d, r1 + x1 + to, b0, b2), w4, b);
+      c = hn::MulAdd(LoadBetween<kStride>(d, r2 + x1 + to, c0, c2), w7, c);
       a = hn::MulAdd(a2, w2, a);
       b = hn::MulAdd(b2, w5, b);
       c = hn::MulAdd(c2, w8, c);
@@ -170,7 +171,8 @@ template <int kStride, size_t kVectors, class D, class Take>
 HWY_INLINE void ConvolveVectors5(D d, const Row& row, size_t lane, size_t i, Take take) {
   constexpr size_t kStep = hn::MaxLanes(D()) < 8 ? 8 : hn::MaxLanes(D());
   const float* const weights = row.weights + lane;
-  const size_t first = FirstTap<kStride>(i);
+  const size_t x1 = TapPlace<kStride>(row, 1), x2 = TapPlace<kStride>(row, 2);
+  const size_t x3 = TapPlace<kStride>(row, 3), x4 = TapPlace<kStride>(row, 4);
   hn::Vec<D> sums[5][kVectors];
   HWY_UNROLL(5)
   for (size_t y = 0; y < 5; ++y) {
@@ -179,14 +181,14 @@ HWY_INLINE void ConvolveVectors5(D d, const Row& row, size_t lane, size_t i, Tak
     const auto w3 = hn::Load(d, taps + 48), w4 = hn::Load(d, taps + 64);
     HWY_UNROLL(4)
     for (size_t v = 0; v < kVectors; ++v) {
-      const float* const from = row.from[y] + first + v * kStep * kStride;
-      const auto x0 = hn::LoadU(d, from), x2 = hn::LoadU(d, from + 16);
-      const auto x4 = hn::LoadU(d, from + 32);
-      auto sum = hn::Mul(x0, w0);
-      sum = hn::MulAdd(LoadBetween<kStride>(d, from, x0, x2), w1, sum);
-      sum = hn::MulAdd(x2, w2, sum);
-      sum = hn::MulAdd(LoadBetween<kStride>(d, from + 16, x2, x4), w3, sum);
-      sums[y][v] = hn::MulAdd(x4, w4, sum);
+      const float* const from = row.from[y] + i + v * kStep;
+      const auto a = hn::LoadU(d, from), c = hn::LoadU(d, from + x2);
+      const auto e = hn::LoadU(d, from + x4);
+      auto sum = hn::Mul(a, w0);
+      sum = hn::MulAdd(LoadBetween<kStride>(d, from + x1, a, c), w1, sum);
+      sum = hn::MulAdd(c, w2, sum);
+      sum = hn::MulAdd(LoadBetween<kStride>(d, from + x3, c, e), w3, sum);
+      sums[y][v] = hn::MulAdd(e, w4, sum);
     }
   }
   const auto bias = hn::Load(d, row.bias + lane);
@@ -235,14 +237,40 @@ HWY_INLINE void MakeRow(D d, const Row& row, float* HWY_RESTRICT to, const Regis
   });
 }
 
-void DepthwiseRow(int kernel, int stride, const float* const* from, const float* weights,
-                  const float* bias, size_t pixels, float* to, const RegisterFinish* finish) {
-  const Row row = {kernel, from, weights, bias, 8 * pixels};
+void DepthwiseRow(int kernel, int stride, size_t odd, const float* const* from,
+                  const float* weights, const float* bias, size_t pixels, float* to,
+                  const RegisterFinish* finish) {
+  const Row row = {kernel, from, weights, bias, 8 * pixels, odd};
   const hn::CappedTag<float, 16> wide;
   const hn::CappedTag<float, 8> chunk;
-  if (stride == 2) return MakeRow<2>(chunk, row, to, finish);
-  if (row.count < hn::Lanes(wide)) return MakeRow<1>(chunk, row, to, finish);
-  MakeRow<1>(wide, row, to, finish);
+  const bool narrow = row.count < hn::Lanes(wide);
+  if (stride == 2) {
+    return narrow ? MakeRow<2>(chunk, row, to, finish) : MakeRow<2>(wide, row, to, finish);
+  }
+  return narrow ? MakeRow<1>(chunk, row, to, finish) : MakeRow<1>(wide, row, to, finish);
+}
+
+// Pixels of 8 channels, in turns to one row and to another.
+void SplitPixels(const half_t* from, size_t pixels, float* HWY_RESTRICT first,
+                 float* HWY_RESTRICT second) {
+  const hn::CappedTag<float, 16> wide;
+  const hn::CappedTag<float, 8> chunk;
+  size_t i = 0;
+#if HWY_TARGET <= HWY_AVX3
+  for (; i + 2 <= pixels; i += 2) {
+    const auto both = LoadHalves(wide, from + 8 * i);
+    hn::StoreU(hn::LowerHalf(chunk, both), chunk, first + 4 * i);
+    hn::StoreU(hn::UpperHalf(chunk, both), chunk, second + 4 * i);
+  }
+#else
+  (void)wide;
+#endif
+  for (; i < pixels; ++i) {
+    float* const to = (i % 2 ? second : first) + i / 2 * 8;
+    for (size_t k = 0; k < 8; k += hn::Lanes(chunk)) {
+      hn::StoreU(LoadHalves(chunk, from + 8 * i + k), chunk, to + k);
+    }
+  }
 }
 
 // Two rows of a kernel of 3x3 with a stride of 1.
@@ -251,15 +279,15 @@ void DepthwiseTwoRows(const float* const* from, const float* weights, const floa
   const size_t count = 8 * pixels;
 #if HWY_TARGET <= HWY_AVX3
   const hn::CappedTag<float, 16> wide;
-  const Row row = {3, from, weights, bias, count};
+  const Row row = {3, from, weights, bias, count, 0};
   if (count >= hn::Lanes(wide) && MakeTwoRows(wide, row, to, finish)) return;
 #endif
-  DepthwiseRow(3, 1, from, weights, bias, pixels, to, finish);
-  if (!finish) return DepthwiseRow(3, 1, from + 1, weights, bias, pixels, to + count, nullptr);
+  DepthwiseRow(3, 1, 0, from, weights, bias, pixels, to, finish);
+  if (!finish) return DepthwiseRow(3, 1, 0, from + 1, weights, bias, pixels, to + count, nullptr);
   RegisterFinish second = *finish;
   second.to += count;
   if (second.addend) second.addend += count;
-  DepthwiseRow(3, 1, from + 1, weights, bias, pixels, nullptr, &second);
+  DepthwiseRow(3, 1, 0, from + 1, weights, bias, pixels, nullptr, &second);
 }
 
 // One pixel of 8 floats (or a part of one) of a pooled row, from its four results, in the order of
@@ -283,7 +311,7 @@ void DepthwisePooledRows(const float* const* from, const float* weights, const f
   const hn::CappedTag<float, 16> wide;
   if (hn::Lanes(wide) == 16) {
     const RegisterFinish to = *finish;
-    const Row row = {3, from, weights, bias, count};
+    const Row row = {3, from, weights, bias, count, 0};
     ConvolvePairs(wide, row, [=](auto upper, auto lower, size_t i) HWY_ATTR {
       const auto least = hn::Set(wide, -std::numeric_limits<float>::infinity());
       const auto larger = Larger(lower, Larger(upper, least));
@@ -316,7 +344,7 @@ void DepthwiseTile(const float* tile, size_t width, size_t rows, const float* we
     if (made == 2) {
       DepthwiseTwoRows(from, weights, bias, pixels, to, finish ? &at : nullptr);
     } else {
-      DepthwiseRow(3, 1, from, weights, bias, pixels, to, finish ? &at : nullptr);
+      DepthwiseRow(3, 1, 0, from, weights, bias, pixels, to, finish ? &at : nullptr);
     }
     tile += made * width;
     if (to) to += made * 8 * pixels;
@@ -407,6 +435,7 @@ namespace dvnn::softdv {
 namespace {
 
 HWY_EXPORT(DepthwiseRow);
+HWY_EXPORT(SplitPixels);
 HWY_EXPORT(DepthwiseTwoRows);
 HWY_EXPORT(DepthwisePooledRows);
 HWY_EXPORT(DepthwiseTile);
@@ -415,10 +444,15 @@ HWY_EXPORT(DepthwiseOfTaps);
 
 }  // namespace
 
-void depthwise_row(int kernel, int stride, const float* const* from, const DepthwiseWeights& by,
-                   size_t pixels, float* to, const RegisterFinish* finish) {
+void depthwise_row(int kernel, int stride, size_t odd, const float* const* from,
+                   const DepthwiseWeights& by, size_t pixels, float* to,
+                   const RegisterFinish* finish) {
   HWY_DYNAMIC_DISPATCH(DepthwiseRow)
-  (kernel, stride, from, by.weights, by.bias, pixels, to, finish);
+  (kernel, stride, odd, from, by.weights, by.bias, pixels, to, finish);
+}
+
+void split_pixels(const half_t* from, size_t pixels, float* first, float* second) {
+  HWY_DYNAMIC_DISPATCH(SplitPixels)(from, pixels, first, second);
 }
 
 void depthwise_two_rows(const float* const* from, const DepthwiseWeights& by, size_t pixels,

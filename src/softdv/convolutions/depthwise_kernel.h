@@ -15,9 +15,14 @@ struct DepthwiseWeights {
 
 /// A row of `pixels` results of 8 channels, to floats or, if there is one, as `finish` says: its
 /// `slopes` repeat over 16 floats. from[y] is the source row for the y-th row of taps, from the
-/// first tap of the first result on. `kernel` is 3 or 5, `stride` 1 or 2.
-void depthwise_row(int kernel, int stride, const float* const* from, const DepthwiseWeights& by,
-                   size_t pixels, float* to, const RegisterFinish* finish);
+/// first tap of the first result on. `kernel` is 3 or 5, `stride` 1 or 2. With a stride of 2 a
+/// source row is its even pixels and, `odd` floats after them, its odd ones.
+void depthwise_row(int kernel, int stride, size_t odd, const float* const* from,
+                   const DepthwiseWeights& by, size_t pixels, float* to,
+                   const RegisterFinish* finish);
+
+/// Makes floats of pixels of 8 channels: every other one goes to `first`, the rest to `second`.
+void split_pixels(const half_t* from, size_t pixels, float* first, float* second);
 
 /// The same for two rows, one after the other, of 3x3 with a stride of 1; `from` has four rows.
 void depthwise_two_rows(const float* const* from, const DepthwiseWeights& by, size_t pixels,

@@ -97,9 +97,7 @@ class SiblingMerger {
   static bool keeps_channels_apart(const Node& node) {
     return is_plain(node) &&
            (node.run.conv == device::ConvKind::kDepthwise || (is_dense(node) && node.run.m == 1)) &&
-           node.weights.size() == static_cast<size_t>(node.run.m) *
-                                      static_cast<size_t>(node.run.kernel.x) *
-                                      static_cast<size_t>(node.run.kernel.y);
+           node.weights.size() == node.run.outputs() * node.run.kernel.area();
   }
 
   bool may_join(const Sibling& a, const Sibling& b) {

@@ -56,9 +56,8 @@ std::optional<PixelBlocks> PixelBlocks::make(const TensorDesc& input, const Tens
   const Shape& shape = in.shape;
   const AxisSplit split = split_at(shape, axis);
   const bool channels = axis == 1 && shape.rank == 4;
-  if (split.inner == 1 ||
-      (!channels && !(in.layout == Layout::kNchw && out.layout == Layout::kNchw)))
-    return std::nullopt;
+  const bool plain = in.layout == Layout::kNchw && out.layout == Layout::kNchw;
+  if (!channels && !plain) return std::nullopt;
   const std::optional<Form> from = form_of(in, split, shape);
   const std::optional<Form> to = form_of(out, {split.outer, results, split.inner}, shape);
   if (!from || !to) return std::nullopt;
@@ -127,7 +126,7 @@ void PixelBlocks::read_planes(const T* from, const Block& block, float* lines) c
 template <typename T>
 void PixelBlocks::read_lanes(const T* from, const Lane& lane, const Block& block,
                              float* lines) const {
-  alignas(64) T turned[kLanes * kMostBlock];
+  alignas(64) T turned[kLanes * kMostCount];
   from += lane.first;
   for (size_t s = 0; s < block.slow; ++s) {
     const size_t pixel = (block.first_slow + s) * fast_ + block.first_fast;
@@ -155,7 +154,7 @@ void PixelBlocks::read(const uint8_t* from, const Block& block, float* lines) co
 template <typename T>
 void PixelBlocks::write_planes(const float* lines, const Block& block, T* to) const {
   to += block.picture * out_.channels * out_.pixels;
-  alignas(64) T halves[kMostBlock];
+  alignas(64) T halves[kMostCount];
   for (size_t c = 0; c < out_.channels; ++c, to += out_.pixels, lines += block.count()) {
     if (!turns_) {
       from_floats(lines, to + block.first_fast, block.fast);
@@ -176,7 +175,7 @@ void PixelBlocks::write_planes(const float* lines, const Block& block, T* to) co
 template <typename T>
 void PixelBlocks::write_lanes(const float* lines, const Lane& lane, const Block& block,
                               T* to) const {
-  alignas(64) T made[kLanes * kMostBlock], turned[kLanes * kMostBlock];
+  alignas(64) T made[kLanes * kMostCount], turned[kLanes * kMostCount];
   from_floats(lines, made, lane.count * block.count());
   const auto stride = static_cast<ptrdiff_t>(block.count()),
              pixel = static_cast<ptrdiff_t>(lane.pixel);

@@ -16,13 +16,24 @@ namespace dvnn::layers {
 
 class PixelBlocks {
  public:
+  /// What a block is while it is computed with: the line of channel c begins at first + c * count;
+  /// the results' lines take their places.
+  struct Lines {
+    float* first;
+    size_t count, picture;
+  };
+  static constexpr size_t kMostCount = 1024;
+
   /// The input's channels are its elements along `axis`; the output has `results` instead, and the
-  /// same pixels. No value: there is one pixel only, or the layouts have no such lines.
+  /// same pixels. No value: the layouts have no such lines.
   static std::optional<PixelBlocks> make(const TensorDesc& input, const TensorDesc& output,
                                          int axis, size_t results);
 
-  /// Calls compute(lines, count) for each block of `count` pixels, on threads that share them. The
-  /// line of channel c begins at lines + c * count; the results' lines take their places.
+  /// Whether pixels lie in one order in both tensors. If not, turning blocks takes about as long as
+  /// copying tensors does.
+  bool in_order() const { return !turns_; }
+
+  /// Calls compute(lines) for each block, on threads that share them.
   template <typename Compute>
   void run(const ConstTensorView& input, const TensorView& output, Compute compute) const {
     const uint8_t* const from = source(input, output);
@@ -36,7 +47,7 @@ class PixelBlocks {
       for (size_t b = piece * blocks / pieces; b < (piece + 1) * blocks / pieces; ++b) {
         const Block block = block_at(b);
         read(from, block, lines);
-        compute(lines, block.count());
+        compute(Lines{lines, block.count(), block.picture});
         write(lines, block, to);
       }
     });
@@ -48,8 +59,7 @@ class PixelBlocks {
   static constexpr size_t kTileFloats = 1 << 13, kLeastPixels = 64, kMostPixels = 256;
   // Blocks that are turned read and write some cache lines of each row, and are larger for that.
   static constexpr size_t kTurnedFloats = 1 << 15, kTurnedPixels = 64;
-  static constexpr size_t kLeastTurned = 4, kMostTurned = 16;
-  static constexpr size_t kMostBlock = kTurnedPixels * kMostTurned;
+  static constexpr size_t kLeastTurned = 4, kMostTurned = kMostCount / kTurnedPixels;
   static constexpr size_t kLanes = 8;
 
   // How a tensor's pixels lie: rows of `slow` by `fast` of them, and planes or chunks of channels.

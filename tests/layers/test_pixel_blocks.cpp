@@ -132,4 +132,30 @@ START_TEST(channels_become_shares_of_one) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(pixel_blocks, channels_become_shares_of_one)
+START_TEST(pixels_get_lengths) {
+  for (bool across : {false, true}) {
+    const json params = {{"across_spatial", across}, {"scale", {20}}, {"eps", 0.5}};
+    check({"Normalize", params}, false, [across](const Values& values, const Shape& shape) {
+      const AxisSplit split = split_at(shape, 1);
+      Values made = values;
+      for (size_t n = 0; n < split.outer; ++n) {
+        Values norm(split.inner, 0.5f);
+        float* const first = &made[n * split.count * split.inner];
+        for (size_t i = 0; i < split.count * split.inner; ++i) {
+          const volatile float square = first[i] * first[i];
+          norm[i % split.inner] += square;
+        }
+        double sum = 0.5;
+        for (float v : norm) sum += static_cast<double>(v) - 0.5;
+        for (size_t i = 0; i < split.count * split.inner; ++i) {
+          const float length = across ? static_cast<float>(sum) : norm[i % split.inner];
+          first[i] = first[i] * (1 / std::sqrt(length)) * 20;
+        }
+      }
+      return made;
+    });
+  }
+}
+END_TEST
+
+DVNN_TEST_MAIN(pixel_blocks, pixels_get_lengths, channels_become_shares_of_one)

@@ -8,17 +8,66 @@
 #include "kernels/elementwise.h"
 #include "layers/factories.h"
 #include "layers/float_io.h"
+#include "layers/pixel_blocks.h"
 
 namespace dvnn::layers {
 namespace {
 
+constexpr size_t kMostPixels = PixelBlocks::kMostCount;
+
+// Pixels whose channels lie `stride` apart, and what they are brought to.
+struct Lengths {
+  float eps;
+  std::vector<float> scale;
+  size_t channels;
+
+  // The squares of all channels, after the least that a length may be.
+  void measure(const float* in, size_t stride, size_t count, float* norm) const {
+    alignas(64) float squares[kMostPixels];
+    std::fill(norm, norm + count, eps);
+    for (size_t c = 0; c < channels; ++c, in += stride) {
+      kernels::operate(kernels::Operation::kMul, in, in, squares, count);
+      kernels::operate(kernels::Operation::kAdd, norm, squares, norm, count);
+    }
+  }
+
+  // Divides by the roots of `norm`.
+  void divide(const float* in, size_t stride, size_t count, float* norm, float* out) const {
+    kernels::apply(kernels::Curve::kSqrt, 0, 0, norm, norm, count);
+    kernels::apply(kernels::Curve::kReciprocal, 0, 0, norm, norm, count);
+    for (size_t c = 0; c < channels; ++c, in += stride, out += stride) {
+      kernels::operate(kernels::Operation::kMul, in, norm, out, count);
+      kernels::scale(out, scale.size() == 1 ? scale[0] : scale[c], out, count);
+    }
+  }
+};
+
+// Each pixel by its own length.
+class NormalizePixels final : public CpuLayer {
+ public:
+  NormalizePixels(Lengths lengths, const PixelBlocks& blocks)
+      : lengths_(std::move(lengths)), blocks_(blocks) {}
+
+  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
+    blocks_.run(inputs[0], outputs[0], [this](const PixelBlocks::Lines& lines) {
+      alignas(64) float norm[kMostPixels];
+      lengths_.measure(lines.first, lines.count, lines.count, norm);
+      lengths_.divide(lines.first, lines.count, lines.count, norm, lines.first);
+    });
+    return {};
+  }
+
+ private:
+  Lengths lengths_;
+  PixelBlocks blocks_;
+};
+
+// In floats, which may lie where the tensors do, and of whole pictures.
 class Normalize final : public CpuLayer {
  public:
-  Normalize(bool across_spatial, float eps, std::vector<float> scale, const TensorDesc& input,
-            const TensorDesc& output)
+  Normalize(bool across_spatial, Lengths lengths, const TensorDesc& input, const TensorDesc& output)
       : across_spatial_(across_spatial),
-        eps_(eps),
-        scale_(std::move(scale)),
+        lengths_(std::move(lengths)),
         channels_(split_at(input.shape, 1)),
         reader_(input),
         writer_(output),
@@ -49,37 +98,23 @@ class Normalize final : public CpuLayer {
   }
 
   void normalise(const float* in, float* out) {
-    share_pixels([&](size_t first, size_t count) { measure(in + first, &norm_[first], count); });
+    const size_t plane = channels_.inner;
+    share_pixels([&](size_t first, size_t count) {
+      lengths_.measure(in + first, plane, count, &norm_[first]);
+    });
     if (across_spatial_) {
-      double sum = eps_;
-      for (float v : norm_) sum += static_cast<double>(v) - eps_;
+      const float eps = lengths_.eps;
+      double sum = eps;
+      for (float v : norm_) sum += static_cast<double>(v) - eps;
       std::fill(norm_.begin(), norm_.end(), static_cast<float>(sum));
     }
     share_pixels([&](size_t first, size_t count) {
-      float* const norm = &norm_[first];
-      kernels::apply(kernels::Curve::kSqrt, 0, 0, norm, norm, count);
-      kernels::apply(kernels::Curve::kReciprocal, 0, 0, norm, norm, count);
-      for (size_t c = 0; c < channels_.count; ++c) {
-        const size_t at = c * channels_.inner + first;
-        kernels::operate(kernels::Operation::kMul, in + at, norm, out + at, count);
-        kernels::scale(out + at, scale_.size() == 1 ? scale_[0] : scale_[c], out + at, count);
-      }
+      lengths_.divide(in + first, plane, count, &norm_[first], out + first);
     });
   }
 
-  // The squares of all channels, after the least that a length may be.
-  void measure(const float* in, float* norm, size_t count) const {
-    alignas(64) float squares[kBlock];
-    std::fill(norm, norm + count, eps_);
-    for (size_t c = 0; c < channels_.count; ++c, in += channels_.inner) {
-      kernels::operate(kernels::Operation::kMul, in, in, squares, count);
-      kernels::operate(kernels::Operation::kAdd, norm, squares, norm, count);
-    }
-  }
-
   bool across_spatial_;
-  float eps_;
-  std::vector<float> scale_;
+  Lengths lengths_;
   AxisSplit channels_;
   FloatReader reader_;
   FloatWriter writer_;
@@ -123,8 +158,17 @@ LayerResult NormalizeAttributes::create(Span<const TensorDesc> inputs,
     return Error{ErrorCode::kMalformed,
                  format("field 'scale' has %zu values, needs %zu", scale.size(), wanted)};
   }
+  const AxisSplit split = split_at(inputs[0].shape, 1);
+  Lengths lengths = {eps, scale, split.count};
+  const bool floats = is_plain_float(inputs[0]) && is_plain_float(outputs[0]);
+  if (!across_spatial && !floats && split.inner > 1) {
+    const auto blocks = PixelBlocks::make(inputs[0], outputs[0], 1, split.count);
+    if (blocks && blocks->in_order()) {
+      return std::unique_ptr<CpuLayer>(new NormalizePixels(std::move(lengths), *blocks));
+    }
+  }
   return std::unique_ptr<CpuLayer>(
-      new Normalize(across_spatial, eps, scale, inputs[0], outputs[0]));
+      new Normalize(across_spatial, std::move(lengths), inputs[0], outputs[0]));
 }
 
 }  // namespace dvnn::layers

@@ -18,8 +18,8 @@ class SoftmaxOfPixels final : public CpuLayer {
   SoftmaxOfPixels(PixelBlocks blocks, size_t channels) : blocks_(blocks), channels_(channels) {}
 
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
-    blocks_.run(inputs[0], outputs[0], [this](float* lines, size_t count) {
-      kernels::softmax_columns(lines, channels_, count);
+    blocks_.run(inputs[0], outputs[0], [this](const PixelBlocks::Lines& lines) {
+      kernels::softmax_columns(lines.first, channels_, lines.count);
     });
     return {};
   }
@@ -86,9 +86,10 @@ LayerResult SoftmaxAttributes::create(Span<const TensorDesc> inputs,
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
   DVNN_TRY(expect_same_elements(inputs[0], outputs[0]));
   DVNN_ASSIGN(const int along, axis_in(inputs[0].shape, axis));
-  const auto channels = static_cast<size_t>(inputs[0].shape[along]);
-  if (const auto blocks = PixelBlocks::make(inputs[0], outputs[0], along, channels)) {
-    return std::unique_ptr<CpuLayer>(new SoftmaxOfPixels(*blocks, channels));
+  const AxisSplit split = split_at(inputs[0].shape, along);
+  const auto blocks = PixelBlocks::make(inputs[0], outputs[0], along, split.count);
+  if (blocks && split.inner > 1) {
+    return std::unique_ptr<CpuLayer>(new SoftmaxOfPixels(*blocks, split.count));
   }
   return std::unique_ptr<CpuLayer>(new Softmax(along, inputs[0], outputs[0]));
 }

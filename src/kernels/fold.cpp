@@ -26,13 +26,19 @@ void FoldLines(Fold fold, const float* first, size_t stride, size_t lines, doubl
 template <class F>
 HWY_INLINE void FoldBy(const float* first, size_t stride, size_t lines, double* to, size_t count,
                        F f) {
-  ForEachVector<double>(count, [=](auto d, size_t i) HWY_ATTR {
+  ForEachVectors<double>(count, [=](auto d, auto vectors, size_t i) HWY_ATTR {
+    constexpr size_t kVectors = decltype(vectors)::value;
     const hn::Rebind<float, decltype(d)> narrow;
-    auto made = hn::LoadU(d, to + i);
+    const size_t lanes = hn::Lanes(d);
+    hn::Vec<decltype(d)> made[kVectors];
+    for (size_t v = 0; v < kVectors; ++v) made[v] = hn::LoadU(d, to + i + v * lanes);
     for (size_t k = 0; k < lines; ++k) {
-      made = f(made, hn::PromoteTo(d, hn::LoadU(narrow, first + k * stride + i)));
+      for (size_t v = 0; v < kVectors; ++v) {
+        const float* const at = first + k * stride + i + v * lanes;
+        made[v] = f(made[v], hn::PromoteTo(d, hn::LoadU(narrow, at)));
+      }
     }
-    hn::StoreU(made, d, to + i);
+    for (size_t v = 0; v < kVectors; ++v) hn::StoreU(made[v], d, to + i + v * lanes);
   });
 }
 

@@ -10,6 +10,8 @@
 #define DVNN_KERNELS_VECTORS_INL_H
 #endif
 
+#include <type_traits>
+
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -29,6 +31,19 @@ HWY_INLINE void ForEachVector(size_t count, F f) {
   for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) f(d, i);
   for (; i + hn::Lanes(chunk) <= count; i += hn::Lanes(chunk)) f(chunk, i);
   for (; i < count; ++i) f(one, i);
+}
+
+// Calls f(tag, vectors, i) in the same way, for as many vectors side by side as the constant
+// `vectors` says, whose sums do not wait for one another.
+template <typename T = float, class F>
+HWY_INLINE void ForEachVectors(size_t count, F f) {
+  const hn::ScalableTag<T> d;
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  for (; i + 4 * lanes <= count; i += 4 * lanes) f(d, std::integral_constant<size_t, 4>(), i);
+  for (; i + 2 * lanes <= count; i += 2 * lanes) f(d, std::integral_constant<size_t, 2>(), i);
+  ForEachVector<T>(count - i, [=](auto tag, size_t k)
+                                  HWY_ATTR { f(tag, std::integral_constant<size_t, 1>(), i + k); });
 }
 
 // a < b ? b : a in each lane, which is std::max(a, b) to the last bit, also with NaN.

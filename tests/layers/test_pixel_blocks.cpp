@@ -158,4 +158,34 @@ START_TEST(pixels_get_lengths) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(pixel_blocks, pixels_get_lengths, channels_become_shares_of_one)
+START_TEST(pixels_get_mean_0_and_variance_1) {
+  for (bool centre : {false, true}) {
+    const json params = {{"axes", {1}}, {"epsilon", 0.25}, {"centre", centre}};
+    check({"Standardize", params}, false, [centre](const Values& values, const Shape& shape) {
+      const AxisSplit split = split_at(shape, 1);
+      Values made = values;
+      for (size_t g = 0; g < split.outer * split.inner; ++g) {
+        float* const first = &made[g / split.inner * split.count * split.inner + g % split.inner];
+        double mean = 0, squares = 0;
+        for (size_t c = 0; c < split.count; ++c)
+          mean += static_cast<double>(first[c * split.inner]);
+        mean = centre ? mean / static_cast<double>(split.count) : 0;
+        for (size_t c = 0; c < split.count; ++c) {
+          const double far = static_cast<double>(first[c * split.inner]) - mean;
+          const volatile double square = far * far;
+          squares += square;
+        }
+        const double factor = 1 / std::sqrt(squares / static_cast<double>(split.count) + 0.25);
+        for (size_t c = 0; c < split.count; ++c) {
+          float& x = first[c * split.inner];
+          x = static_cast<float>((static_cast<double>(x) - mean) * factor);
+        }
+      }
+      return made;
+    });
+  }
+}
+END_TEST
+
+DVNN_TEST_MAIN(pixel_blocks, pixels_get_mean_0_and_variance_1, pixels_get_lengths,
+               channels_become_shares_of_one)

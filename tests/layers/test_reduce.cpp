@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reduce, ArgReduce, Standardize.
 #include <cmath>
+#include <map>
 
 #include "layer_run.h"
 
@@ -90,6 +91,46 @@ START_TEST(standardized_groups_have_mean_0_and_variance_1) {
 }
 END_TEST
 
-DVNN_TESTS(reduce, groups_become_one_number, groups_of_any_axes_are_folded_in_order,
+START_TEST(groups_of_any_axes_are_standardized_in_order) {
+  const Shape shape = {3, 130, 2, 37};
+  Tensor in = {plain(shape), counting(static_cast<size_t>(shape.elements()))};
+  for (float& x : in.values) x = std::fmod(x * 37, 61.0f) / 7 - 4;
+  for (unsigned axes = 1; axes < 16; ++axes) {
+    std::vector<size_t> group_of(in.values.size());
+    json named = json::array();
+    for (int i = 0; i < 4; ++i) {
+      if (axes >> i & 1) named.push_back(i);
+    }
+    for (size_t i = 0; i < group_of.size(); ++i) {
+      size_t rest = i;
+      for (int k = 3; k >= 0; rest /= static_cast<size_t>(shape[k]), --k) {
+        const size_t index = axes >> k & 1 ? 0 : rest % static_cast<size_t>(shape[k]);
+        group_of[i] = group_of[i] * 256 + index;
+      }
+    }
+    std::map<size_t, double> means, squares, counts;
+    for (size_t i = 0; i < group_of.size(); ++i) {
+      means[group_of[i]] += static_cast<double>(in.values[i]);
+      counts[group_of[i]] += 1;
+    }
+    for (auto& [group, mean] : means) mean /= counts[group];
+    for (size_t i = 0; i < group_of.size(); ++i) {
+      const double far = static_cast<double>(in.values[i]) - means[group_of[i]];
+      const volatile double square = far * far;
+      squares[group_of[i]] += square;
+    }
+    const auto made = run("Standardize", {{"axes", named}, {"epsilon", 0}}, {in}, shape);
+    for (size_t i = 0; i < made.size(); ++i) {
+      const size_t group = group_of[i];
+      const double factor = 1 / std::sqrt(squares[group] / counts[group] + 0);
+      const double far = static_cast<double>(in.values[i]) - means[group];
+      ck_assert(made[i] == static_cast<float>(far * factor));
+    }
+  }
+}
+END_TEST
+
+DVNN_TESTS(reduce, groups_of_any_axes_are_standardized_in_order, groups_become_one_number,
+           groups_of_any_axes_are_folded_in_order,
            the_first_of_equals_is_the_place_unless_the_last_is_asked_for,
            standardized_groups_have_mean_0_and_variance_1)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One number of each group of elements: reductions, places of extremes, and groups brought to one
-// mean and variance.
+// One number of each group of elements: reductions and places of extremes.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -65,7 +64,7 @@ double log_sum_exp(const float* group, const std::vector<uint32_t>& inner, doubl
 
 // Groups of neighbouring axes: the elements of a group are `inner` apart, and groups that follow
 // one another are folded together.
-constexpr size_t kFoldedGroups = 256, kTurnedGroups = 16;
+constexpr size_t kFoldedGroups = 256, kTurnedGroups = 32;
 
 std::optional<AxisSplit> split_along(const Shape& shape, std::vector<int> axes) {
   std::sort(axes.begin(), axes.end());
@@ -78,7 +77,7 @@ std::optional<AxisSplit> split_along(const Shape& shape, std::vector<int> axes) 
 
 // `count` groups from the one at `first` on, whose elements are side by side: some are turned.
 void fold_rows(Fold fold, const float* first, size_t length, size_t count, double* to) {
-  constexpr size_t kPiece = 128;
+  constexpr size_t kPiece = 64;
   alignas(64) float turned[kPiece * kTurnedGroups];
   for (size_t at = 0; at < length; at += kPiece) {
     const size_t some = std::min(kPiece, length - at);
@@ -275,55 +274,6 @@ LayerResult ArgReduceAttributes::create(Span<const TensorDesc> inputs,
                               result[g] = static_cast<float>(best);
                             });
                           });
-}
-
-Result<StandardizeAttributes> StandardizeAttributes::parse(const Json& params) {
-  JsonReader in(params, kName);
-  StandardizeAttributes a;
-  a.axes = in.integers("axes", 0, Shape::kMaxRank - 1, Shape::kMaxRank);
-  a.epsilon = static_cast<float>(in.number("epsilon", 1e-5));
-  a.centre = in.boolean("centre", true);
-  DVNN_TRY(in.status());
-  return a;
-}
-
-Json StandardizeAttributes::to_json() const {
-  return {{"axes", axes}, {"epsilon", epsilon}, {"centre", centre}};
-}
-
-DimsResult StandardizeAttributes::dims_after(Span<const Shape> inputs) const {
-  DVNN_TRY(expect_inputs(inputs, 1));
-  DVNN_TRY(axes_or_all(axes, inputs[0].rank));
-  return same_dims(inputs);
-}
-
-LayerResult StandardizeAttributes::create(Span<const TensorDesc> inputs,
-                                          Span<const TensorDesc> outputs) const {
-  DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
-  DVNN_TRY(expect_same_elements(inputs[0], outputs[0]));
-  DVNN_ASSIGN(const auto along, axes_or_all(axes, inputs[0].shape.rank));
-  return make_float_layer(
-      inputs, outputs,
-      [groups = group_along(inputs[0].shape, along), epsilon = static_cast<double>(epsilon),
-       centre = centre](const float* const* in, float* result) {
-        const auto count = static_cast<double>(groups.inner.size());
-        share_groups(groups.outer.size(), groups.inner.size(), [&](size_t g) {
-          const uint32_t first = groups.outer[g];
-          const float* group = in[0] + first;
-          double mean = 0, squares = 0;
-          for (uint32_t at : groups.inner) mean += static_cast<double>(group[at]);
-          mean = centre ? mean / count : 0;
-          for (uint32_t at : groups.inner) {
-            const double from_mean = static_cast<double>(group[at]) - mean;
-            squares += from_mean * from_mean;
-          }
-          const double factor = 1 / std::sqrt(squares / count + epsilon);
-          for (uint32_t at : groups.inner) {
-            result[first + at] =
-                static_cast<float>((static_cast<double>(group[at]) - mean) * factor);
-          }
-        });
-      });
 }
 
 }  // namespace dvnn::layers

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups of elements brought to one mean and variance.
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "base/json.h"
+#include "base/share.h"
+#include "kernels/fold.h"
+#include "kernels/standardise.h"
+#include "kernels/transpose.h"
+#include "layers/factories.h"
+#include "layers/float_layer.h"
+#include "layers/pixel_blocks.h"
+#include "layers/strides.h"
+
+namespace dvnn::layers {
+namespace {
+
+using kernels::Fold;
+
+// Sums of groups become their means, or 0; sums of squares become factors.
+struct Statistics {
+  double length, epsilon;
+  bool centre;
+
+  Statistics(const StandardizeAttributes& layer, size_t count)
+      : length(static_cast<double>(count)),
+        epsilon(static_cast<double>(layer.epsilon)),
+        centre(layer.centre) {}
+  void make_means(double* sums, size_t count) const {
+    for (size_t i = 0; i < count; ++i) sums[i] = centre ? sums[i] / length : 0;
+  }
+  void make_factors(double* squares, size_t count) const {
+    for (size_t i = 0; i < count; ++i) squares[i] = 1 / std::sqrt(squares[i] / length + epsilon);
+  }
+};
+
+// Each pixel by the statistics of its channels.
+class StandardizePixels final : public CpuLayer {
+ public:
+  StandardizePixels(const StandardizeAttributes& layer, size_t channels, const PixelBlocks& blocks)
+      : statistics_(layer, channels), channels_(channels), blocks_(blocks) {}
+
+  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
+    blocks_.run(inputs[0], outputs[0], [this](const PixelBlocks::Lines& lines) {
+      double means[PixelBlocks::kMostCount], factors[PixelBlocks::kMostCount];
+      const size_t count = lines.count;
+      std::fill_n(means, count, 0);
+      std::fill_n(factors, count, 0);
+      kernels::fold_lines(Fold::kSum, lines.first, count, channels_, means, count);
+      statistics_.make_means(means, count);
+      kernels::add_deviations(lines.first, count, channels_, means, factors, count);
+      statistics_.make_factors(factors, count);
+      kernels::standardise_lines(lines.first, count, channels_, means, factors, lines.first, count);
+    });
+    return {};
+  }
+
+ private:
+  Statistics statistics_;
+  size_t channels_;
+  PixelBlocks blocks_;
+};
+
+// Groups of elements anywhere, some of which are turned, so that sums of several are made at once.
+class StandardizeGroups {
+ public:
+  StandardizeGroups(const StandardizeAttributes& layer, Groups groups)
+      : statistics_(layer, groups.inner.size()),
+        groups_(std::move(groups)),
+        rows_(groups_.inner.back() + 1 == groups_.inner.size()) {}
+
+  void operator()(const float* const* in, float* result) const {
+    constexpr size_t kTaskElements = 1 << 14;
+    const size_t all = groups_.outer.size(), length = groups_.inner.size();
+    const size_t some = std::max<size_t>(1, kTaskElements / (length * kGroups)) * kGroups;
+    share(static_cast<int>((all + some - 1) / some), [&](int task) {
+      const size_t begin = static_cast<size_t>(task) * some, end = std::min(all, begin + some);
+      for (size_t g = begin; g < end; g += kGroups) {
+        make(in[0], g, std::min(kGroups, end - g), result);
+      }
+    });
+  }
+
+ private:
+  static constexpr size_t kGroups = 32, kPiece = 64;
+
+  // Calls f(lines, stride, some) for pieces of `count` groups, whose lines have room for `width`.
+  template <typename F>
+  void turn(const float* in, size_t first, size_t count, size_t width, F f) const {
+    const size_t length = groups_.inner.size();
+    if (rows_ && count == 1) return f(in + groups_.outer[first], 1, length);
+    alignas(64) float lines[kPiece * kGroups];
+    if (count < width) std::fill(std::begin(lines), std::end(lines), 0.0f);
+    for (size_t at = 0; at < length; at += kPiece) {
+      const size_t some = std::min(kPiece, length - at);
+      if (rows_) {
+        kernels::transpose(in + groups_.outer[first] + at, static_cast<ptrdiff_t>(length), lines,
+                           kGroups, some, count);
+      } else {
+        gather(in, first, count, at, some, lines);
+      }
+      f(lines, kGroups, some);
+    }
+  }
+
+  void gather(const float* in, size_t first, size_t count, size_t at, size_t some,
+              float* lines) const {
+    for (size_t k = 0; k < some; ++k) {
+      for (size_t g = 0; g < count; ++g) {
+        lines[k * kGroups + g] = in[groups_.outer[first + g] + groups_.inner[at + k]];
+      }
+    }
+  }
+
+  void make(const float* in, size_t first, size_t count, float* result) const {
+    double means[kGroups] = {}, factors[kGroups] = {};
+    // Whole vectors, as sums of a few groups would be made one after the other.
+    constexpr size_t kVector = 8;
+    const size_t width = count == 1 ? 1 : (count + kVector - 1) / kVector * kVector;
+    turn(in, first, count, width, [&](const float* lines, size_t stride, size_t some) {
+      kernels::fold_lines(Fold::kSum, lines, stride, some, means, width);
+    });
+    statistics_.make_means(means, width);
+    turn(in, first, count, width, [&](const float* lines, size_t stride, size_t some) {
+      kernels::add_deviations(lines, stride, some, means, factors, width);
+    });
+    statistics_.make_factors(factors, count);
+    for (size_t g = 0; g < count; ++g) {
+      finish(in + groups_.outer[first + g], means[g], factors[g],
+             result + groups_.outer[first + g]);
+    }
+  }
+
+  void finish(const float* group, double mean, double factor, float* result) const {
+    const size_t length = groups_.inner.size();
+    if (rows_) return kernels::standardise_row(group, mean, factor, result, length);
+    alignas(64) float row[kPiece];
+    for (size_t at = 0; at < length; at += kPiece) {
+      const size_t some = std::min(kPiece, length - at);
+      for (size_t k = 0; k < some; ++k) row[k] = group[groups_.inner[at + k]];
+      kernels::standardise_row(row, mean, factor, row, some);
+      for (size_t k = 0; k < some; ++k) result[groups_.inner[at + k]] = row[k];
+    }
+  }
+
+  Statistics statistics_;
+  Groups groups_;
+  bool rows_;  // a group's elements are side by side, and so are groups
+};
+
+}  // namespace
+
+Result<StandardizeAttributes> StandardizeAttributes::parse(const Json& params) {
+  JsonReader in(params, kName);
+  StandardizeAttributes a;
+  a.axes = in.integers("axes", 0, Shape::kMaxRank - 1, Shape::kMaxRank);
+  a.epsilon = static_cast<float>(in.number("epsilon", 1e-5));
+  a.centre = in.boolean("centre", true);
+  DVNN_TRY(in.status());
+  return a;
+}
+
+Json StandardizeAttributes::to_json() const {
+  return {{"axes", axes}, {"epsilon", epsilon}, {"centre", centre}};
+}
+
+DimsResult StandardizeAttributes::dims_after(Span<const Shape> inputs) const {
+  DVNN_TRY(expect_inputs(inputs, 1));
+  DVNN_TRY(axes_or_all(axes, inputs[0].rank));
+  return same_dims(inputs);
+}
+
+LayerResult StandardizeAttributes::create(Span<const TensorDesc> inputs,
+                                          Span<const TensorDesc> outputs) const {
+  DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
+  DVNN_TRY(expect_same_elements(inputs[0], outputs[0]));
+  DVNN_ASSIGN(const auto along, axes_or_all(axes, inputs[0].shape.rank));
+  const AxisSplit split = split_at(inputs[0].shape, along[0]);
+  const auto blocks = PixelBlocks::make(inputs[0], outputs[0], along[0], split.count);
+  if (along.size() == 1 && blocks && split.inner > 1) {
+    return std::unique_ptr<CpuLayer>(new StandardizePixels(*this, split.count, *blocks));
+  }
+  return make_float_layer(inputs, outputs,
+                          StandardizeGroups(*this, group_along(inputs[0].shape, along)));
+}
+
+}  // namespace dvnn::layers

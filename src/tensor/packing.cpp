@@ -14,7 +14,7 @@ namespace {
 constexpr int kBlockCells = 72;
 constexpr int kBlockColumns = 6;
 constexpr size_t kTableBytes = 256 * sizeof(half_t);
-constexpr int kOutputGroup = 8;  // kernels that share a bias group
+constexpr size_t kOutputGroup = 8;  // kernels that share a bias group
 
 size_t align16(size_t n) {
   return (n + 15) & ~size_t{15};
@@ -25,10 +25,10 @@ int padded_kernel(const PackedGeometry& g) {
 }
 
 // Input channels per block, and per group of blocks (the stream's order of channels).
-int channels_per_block(int p) {
+size_t channels_per_block(int p) {
   return p == 1 ? 64 : p == 3 ? 8 : p == 5 ? 2 : 1;
 }
-int channels_per_group(int p) {
+size_t channels_per_group(int p) {
   return p == 1 ? 64 : 8;
 }
 
@@ -65,7 +65,8 @@ struct Block {
 std::array<uint8_t, kBlockCells> block_cells(int p, int ky, int kx) {
   std::array<uint8_t, kBlockCells> cells{};
   size_t k = 0;
-  for (int c = 0; c < channels_per_block(p); ++c) {
+  const auto channels = static_cast<int>(channels_per_block(p));
+  for (int c = 0; c < channels; ++c) {
     for (int j = p - ky; j < p; ++j) {
       // Kernels beyond 7 x 7 are refused long before; they must still not write past the table.
       for (int i = 0; i < kx && k < cells.size(); ++i)
@@ -78,7 +79,8 @@ std::array<uint8_t, kBlockCells> block_cells(int p, int ky, int kx) {
 // The parameters of one pass over a stream: kernels of ky x kx weights in a p x p grid. `stride` is
 // the number of source weights from channel to channel; the first weight is number `first`.
 struct Pass {
-  int m, c, p;
+  size_t m, c;
+  int p;
   size_t taps;  // weights per kernel plane in this pass
   size_t stride, first;
   size_t element;  // bytes of a weight
@@ -92,22 +94,21 @@ template <typename Group, typename Slopes, typename OnBlock>
 size_t walk(const Pass& pass, const uint8_t* cells, size_t start, Group group, Slopes slopes,
             OnBlock block) {
   size_t at = start;
-  const int per_block = channels_per_block(pass.p), per_group = channels_per_group(pass.p);
-  for (int m0 = 0; m0 < pass.m; m0 += kOutputGroup) {
-    const int m1 = std::min(m0 + kOutputGroup, pass.m);
+  const size_t per_block = channels_per_block(pass.p), per_group = channels_per_group(pass.p);
+  for (size_t m0 = 0; m0 < pass.m; m0 += kOutputGroup) {
+    const size_t m1 = std::min(m0 + kOutputGroup, pass.m);
     group(m0, m1, at);
     at += kOutputGroup * sizeof(half_t);
     if (pass.prelu) {
       slopes(m0, m1, at);
       at += kOutputGroup * sizeof(half_t);
     }
-    for (int c0 = 0; c0 < pass.c; c0 += per_group) {
-      const int c1 = std::min(c0 + per_group, pass.c);
-      for (int m = m0; m < m1; ++m) {
-        for (int b = c0; b < c1; b += per_block) {
-          const size_t plane =
-              static_cast<size_t>(m) * static_cast<size_t>(pass.c) + static_cast<size_t>(b);
-          const size_t channels = static_cast<size_t>(std::min(b + per_block, c1) - b);
+    for (size_t c0 = 0; c0 < pass.c; c0 += per_group) {
+      const size_t c1 = std::min(c0 + per_group, pass.c);
+      for (size_t m = m0; m < m1; ++m) {
+        for (size_t b = c0; b < c1; b += per_block) {
+          const size_t plane = m * pass.c + b;
+          const size_t channels = std::min(b + per_block, c1) - b;
           block(Block{pass.first + plane * pass.stride, pass.stride / pass.taps,
                       channels * pass.taps, cells, at});
           at += kBlockCells * pass.element;
@@ -123,12 +124,13 @@ size_t walk(const Pass& pass, const uint8_t* cells, size_t start, Group group, S
 template <typename Group, typename Slopes, typename OnBlock>
 size_t walk_stream(const PackedGeometry& g, Group group, Slopes slopes, OnBlock block) {
   const size_t plane = g.taps();
-  Pass pass = {g.m,    g.c, padded_kernel(g), plane, plane, 0, g.quantised ? 1 : sizeof(half_t),
-               g.prelu};
+  Pass pass = {
+      g.outputs(), g.inputs(), padded_kernel(g), plane, plane, 0, g.quantised ? 1 : sizeof(half_t),
+      g.prelu};
   size_t at = g.quantised ? kTableBytes : 0;
   bool real = true;
-  auto on_group = [&](int a, int b, size_t o) { group(a, b, o, real); };
-  auto on_slopes = [&](int a, int b, size_t o) { slopes(a, b, o, real); };
+  auto on_group = [&](size_t a, size_t b, size_t o) { group(a, b, o, real); };
+  auto on_slopes = [&](size_t a, size_t b, size_t o) { slopes(a, b, o, real); };
   if (!g.dilated) {
     const auto cells = block_cells(pass.p, g.ky, g.kx);
     return walk(pass, cells.data(), at, on_group, on_slopes, block);
@@ -157,8 +159,8 @@ size_t packed_weights_size(const PackedGeometry& g) {
   const size_t heads = groups * kOutputGroup * sizeof(half_t) * (g.prelu ? 2 : 1);
   const size_t cell_bytes = g.quantised ? 1 : sizeof(half_t);
   auto blocks = [&](int p) {
-    const size_t per = static_cast<size_t>(channels_per_block(p));
-    return m * ((static_cast<size_t>(g.c) + per - 1) / per);
+    const size_t per = channels_per_block(p);
+    return m * ((g.inputs() + per - 1) / per);
   };
   const size_t table = g.quantised ? kTableBytes : 0;
   if (!g.dilated) {
@@ -171,14 +173,14 @@ size_t packed_weights_size(const PackedGeometry& g) {
 void pack_weights(const PackedGeometry& g, const WeightSource& source, uint8_t* out) {
   std::memset(out, 0, packed_weights_size(g));
   if (g.quantised) std::memcpy(out, source.table, kTableBytes);
-  auto copy = [&](const half_t* from, int m0, int m1, size_t offset, bool real) {
+  auto copy = [&](const half_t* from, size_t m0, size_t m1, size_t offset, bool real) {
     if (from && real) {
-      std::memcpy(out + offset, from + m0, static_cast<size_t>(m1 - m0) * sizeof(half_t));
+      std::memcpy(out + offset, from + m0, (m1 - m0) * sizeof(half_t));
     }
   };
   walk_stream(
-      g, [&](int a, int b, size_t o, bool real) { copy(source.bias, a, b, o, real); },
-      [&](int a, int b, size_t o, bool real) { copy(source.prelu, a, b, o, real); },
+      g, [&](size_t a, size_t b, size_t o, bool real) { copy(source.bias, a, b, o, real); },
+      [&](size_t a, size_t b, size_t o, bool real) { copy(source.prelu, a, b, o, real); },
       [&](const Block& block) {
         if (g.quantised) {
           const auto* from = static_cast<const uint8_t*>(source.weights) + block.first;
@@ -201,15 +203,14 @@ void unpack_weights(const PackedGeometry& g, const uint8_t* packed, float* weigh
   for (size_t i = 0; g.quantised && i < table.size(); ++i) {
     table[i] = half_to_float(load_half(packed + i * sizeof(half_t)));
   }
-  auto copy = [&](float* to, int m0, int m1, size_t offset, bool real) {
-    for (int m = m0; to && real && m < m1; ++m) {
-      to[m] =
-          half_to_float(load_half(packed + offset + static_cast<size_t>(m - m0) * sizeof(half_t)));
+  auto copy = [&](float* to, size_t m0, size_t m1, size_t offset, bool real) {
+    for (size_t m = m0; to && real && m < m1; ++m) {
+      to[m] = half_to_float(load_half(packed + offset + (m - m0) * sizeof(half_t)));
     }
   };
   walk_stream(
-      g, [&](int a, int b, size_t o, bool real) { copy(bias, a, b, o, real); },
-      [&](int a, int b, size_t o, bool real) { copy(prelu, a, b, o, real); },
+      g, [&](size_t a, size_t b, size_t o, bool real) { copy(bias, a, b, o, real); },
+      [&](size_t a, size_t b, size_t o, bool real) { copy(prelu, a, b, o, real); },
       [&](const Block& block) {
         if (!weights) return;
         const uint8_t* from = packed + block.offset;
@@ -270,8 +271,8 @@ void unpack_fc(const PackedGeometry& g, const uint8_t* packed, float* weights, f
     weights[i] = half_to_float(load_half(at));
   }
   const uint8_t* biases = packed + packed_fc_size(g) - align16(g.outputs() * sizeof(half_t));
-  for (int m = 0; m < g.m; ++m) {
-    bias[m] = half_to_float(load_half(biases + static_cast<size_t>(m) * sizeof(half_t)));
+  for (size_t m = 0; m < g.outputs(); ++m) {
+    bias[m] = half_to_float(load_half(biases + m * sizeof(half_t)));
   }
 }
 

@@ -24,7 +24,8 @@ struct PackedGeometry {
 
   // How many of each there are, as the sizes of arrays.
   size_t outputs() const { return static_cast<size_t>(m); }
-  size_t kernels() const { return outputs() * static_cast<size_t>(c); }
+  size_t inputs() const { return static_cast<size_t>(c); }
+  size_t kernels() const { return outputs() * inputs(); }
   size_t taps() const { return static_cast<size_t>(kx) * static_cast<size_t>(ky); }
   size_t weights() const { return kernels() * taps(); }
 };

@@ -139,6 +139,10 @@ Status outside(const char* what, size_t offset, size_t bytes, size_t io_size) {
                                              what, offset, offset + bytes, io_size)};
 }
 
+size_t bytes_of(int64_t elements, bool as_float) {
+  return static_cast<size_t>(elements) * (as_float ? sizeof(float) : sizeof(half_t));
+}
+
 bool fits(size_t offset, size_t bytes, size_t io_size) {
   return bytes <= io_size && offset <= io_size - bytes && offset % 2 == 0;
 }
@@ -151,7 +155,7 @@ Status check_copy_concat(const fpga_layer& layer, size_t io_size) {
     const int64_t n = input ? elements_of(input->output_dim, input->output_dim_size) : -1;
     if (n < 0) return Error{ErrorCode::kMalformed, format("input %d is not described", i)};
     const Picture in = picture_of(input->output_dim, input->output_dim_size);
-    const size_t bytes = static_cast<size_t>(n) * sizeof(half_t);
+    const size_t bytes = bytes_of(n, false);
     if (!fits(input->output_offs, bytes, io_size)) {
       return outside("an input", input->output_offs, bytes, io_size);
     }
@@ -176,13 +180,12 @@ Status check_cpu_layer(const fpga_layer& layer, size_t io_size) {
   if (out < 0 || (in < 0 && layer.type != LT_COPY_CONCAT)) {
     return Error{ErrorCode::kMalformed, "its dimensions are impossible"};
   }
-  const size_t bytes =
-      static_cast<size_t>(out) * (layer.is_f32_output ? sizeof(float) : sizeof(half_t));
+  const size_t bytes = bytes_of(out, layer.is_f32_output);
   if (!fits(layer.output_offs, bytes, io_size)) {
     return outside("its output", layer.output_offs, bytes, io_size);
   }
   if (layer.type == LT_COPY_CONCAT) return check_copy_concat(layer, io_size);
-  const size_t in_bytes = static_cast<size_t>(in) * sizeof(half_t);
+  const size_t in_bytes = bytes_of(in, false);
   if (!fits(layer.input_offs, in_bytes, io_size)) {
     return outside("its input", layer.input_offs, in_bytes, io_size);
   }

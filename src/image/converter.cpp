@@ -288,8 +288,9 @@ Status Converter::Impl::plan_slant(const FrameFormat& frame, const StridedTensor
             yx, yy, y0 + 0.5 * yx + 0.5 * yy - 0.5 - rect.y};
   constexpr double kUnit = 1 << kWarpBits;
   const auto steps = [&](double step, std::vector<int32_t>* list) {
-    list->resize(static_cast<size_t>(tensor.width) + kRowPadding / sizeof(int32_t));
-    for (size_t i = 0; i < static_cast<size_t>(tensor.width); ++i) {
+    const auto width = static_cast<size_t>(tensor.width);
+    list->resize(width + kRowPadding / sizeof(int32_t));
+    for (size_t i = 0; i < width; ++i) {
       (*list)[i] = static_cast<int32_t>(std::lrint(step * static_cast<double>(i) * kUnit));
     }
   };

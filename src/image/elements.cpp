@@ -319,8 +319,7 @@ ElementRule::ElementRule(ElementType element_type, int channel_count, const Inpu
 }
 
 void ElementRule::put(int level, int channel, uint8_t* to) const {
-  const size_t c = static_cast<size_t>(channel);
-  const float value = (static_cast<float>(level) - mean[c]) * scale[c];
+  const float value = (static_cast<float>(level) - mean[channel]) * scale[channel];
   const float stored = value * steps + zero_point;
   if (type == ElementType::kFloat16) {
     const half_t half = float_to_half(value);

@@ -313,7 +313,7 @@ Status load_node_weights(const Json& item, const network::Model& model, bool hwc
 
 Status check_lists(const Graph& graph, const Node& node) {
   const Shape& in = graph.shape_of(node.inputs[0]);
-  const auto channels = static_cast<size_t>(in.rank > 1 ? in[1] : 0);
+  const size_t channels = in.rank > 1 ? in.channels() : 0;
   const bool affine =
       node.op != Op::kAffine || (node.weights.size() == channels && node.bias.size() == channels);
   const bool prelu = node.op != Op::kActivation ||

@@ -63,8 +63,8 @@ void turn_pixels(const ConstTensorView& from, const TensorView& to, std::vector<
     pixels = converted;
   }
   const bool rows = plain_layout(from.desc) == Layout::kNhwc;
-  const auto slow = static_cast<size_t>(rows ? s.h() : s.w());
-  const auto fast = static_cast<size_t>(rows ? s.w() : s.h());
+  const size_t slow = rows ? s.extent(2) : s.extent(3);
+  const size_t fast = rows ? s.extent(3) : s.extent(2);
   const size_t pixel = s.channels() * element_size(to.desc.type);
   for (size_t n = 0; n < s.extent(0); ++n) {
     const size_t at = n * slow * fast * pixel;

@@ -140,7 +140,7 @@ Status Session::run(const std::string& path) {
 template <typename Change>
 static void for_each_folded(const network::InputInfo& input, const Shape& shape,
                             std::vector<float>* values, Change change) {
-  const auto channels = static_cast<size_t>(shape.rank == 4 ? shape.c() : 0);
+  const size_t channels = shape.rank == 4 ? shape.channels() : 0;
   if (input.folded_scale.size() < channels || input.folded_bias.size() < channels) return;
   const size_t plane = channels ? values->size() / channels : 0;
   for (size_t i = 0; i < plane * channels; ++i) {

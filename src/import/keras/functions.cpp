@@ -89,7 +89,7 @@ Result<KerasTensor> import_relu(KerasImporter* importer, const KerasLayer& layer
 Result<KerasTensor> import_rescaling(KerasImporter* importer, const KerasLayer& layer) {
   DVNN_ASSIGN(const int in, importer->plain(layer, layer.inputs[0]));
   const Shape shape = importer->builder.shape_of(in);
-  const auto channels = static_cast<size_t>(shape.rank > 1 ? shape[1] : 1);
+  const size_t channels = shape.rank > 1 ? shape.channels() : 1;
   auto scale = per_channel(keras_option(layer.config, {"scale"}), channels, 1);
   auto offset = per_channel(keras_option(layer.config, {"offset"}), channels, 0);
   DVNN_ASSIGN(const int out,

@@ -69,7 +69,7 @@ Result<int> aligned(const OnnxNode& node, int first, int second) {
   std::vector<int64_t> dims = dims_of(b.shape_of(second));
   const int64_t rank = b.shape_of(first).rank, own = static_cast<int64_t>(dims.size());
   const int64_t axis = node.integer("axis", rank - own);
-  DVNN_ASSIGN(const int64_t from, onnx_axis(axis, static_cast<size_t>(rank) + 1));
+  DVNN_ASSIGN(const int64_t from, onnx_axis(axis, b.shape_of(first).axes() + 1));
   if (from + own > rank) return Error{ErrorCode::kMalformed, "the axis leaves no room"};
   dims.insert(dims.end(), static_cast<size_t>(rank - from - own), 1);
   return node.builder().reshape(node.name() + "_aligned", second, dims);

@@ -258,7 +258,7 @@ Status import_onnx_softmax(const OnnxNode& node) {
     DVNN_ASSIGN(value, b.binary(name, BinaryOperation::kSub, value, log_sum));
   } else {
     const int64_t count = b.shape_of(value)[along];
-    std::vector<float> numbers(static_cast<size_t>(count));
+    std::vector<float> numbers(b.shape_of(value).extent(along));
     std::iota(numbers.begin(), numbers.end(), 0.0f);
     std::vector<int64_t> shape(b.shape_of(value).axes(), 1);
     nth(shape, axis) = count;

@@ -75,13 +75,18 @@ Result<int> places_along(const OnnxNode& node, int indices, const Dims& data, si
   return with_numbers(node, "_place", BinaryOperation::kAdd, far, dims, base);
 }
 
+// Returns how many axes of the data indices of these dimensions name.
+size_t named_axes(const Dims& dims) {
+  return static_cast<size_t>(dims.back());
+}
+
 // Returns the places of the rows that the last axis of the indices names, after `batch` axes that
 // both have.
 Result<int> places_of_rows(const OnnxNode& node, int indices, const Dims& data, size_t batch) {
   GraphBuilder& b = node.builder();
   const Dims dims = dims_of(b.shape_of(indices));
   DVNN_TRY(check_places(data));
-  const auto named = static_cast<size_t>(dims.back());
+  const size_t named = named_axes(dims);
   if (named < 1 || batch + named > data.size() || batch >= dims.size()) {
     return Error{ErrorCode::kMalformed,
                  format("indices name %zu axes of %zu", named, data.size() - batch)};
@@ -146,7 +151,7 @@ Status import_onnx_gather_nd(const OnnxNode& node) {
   Dims dims = dims_of(b.shape_of(indices));
   const auto batch = static_cast<size_t>(std::clamp<int64_t>(node.integer("batch_dims", 0), 0, 8));
   DVNN_ASSIGN(int places, places_of_rows(node, indices, data, batch));
-  const size_t rows = batch + static_cast<size_t>(dims.back());
+  const size_t rows = batch + named_axes(dims);
   const int64_t count = product(data, 0) / product(data, rows);
   DVNN_ASSIGN(const int all, flat(node, "_rows", in, {count, product(data, rows)}));
   dims.pop_back();
@@ -179,7 +184,7 @@ Status import_onnx_scatter_nd(const OnnxNode& node) {
   DVNN_ASSIGN(const int updates, node.value(2));
   const Dims data = dims_of(b.shape_of(in)), dims = dims_of(b.shape_of(indices));
   DVNN_ASSIGN(const int places, places_of_rows(node, indices, data, 0));
-  const auto named = static_cast<size_t>(dims.back());
+  const size_t named = named_axes(dims);
   const int64_t inner = product(data, named);
   DVNN_ASSIGN(const int all, flat(node, "_rows", in, {product(data) / inner, inner}));
   DVNN_ASSIGN(const int made, scattered(node, all, places, updates));

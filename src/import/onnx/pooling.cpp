@@ -61,7 +61,7 @@ Result<AxisPads> axis_pads(const OnnxNode& node, const Shape& in, const std::vec
 // The window as the CPU's layer has it.
 Result<Pool> window_of(const OnnxNode& node, const Shape& in, Pool::Operation operation) {
   if (in.rank < 3) return Error{ErrorCode::kUnsupported, "has no axes after the channels"};
-  const auto axes = static_cast<size_t>(in.rank - 2);
+  const size_t axes = in.axes() - 2;
   DVNN_ASSIGN(const auto kernel, per_axis(node, "kernel_shape", axes, 0));
   DVNN_ASSIGN(const auto stride, per_axis(node, "strides", axes, 1));
   DVNN_ASSIGN(const auto dilation, per_axis(node, "dilations", axes, 1));

@@ -80,7 +80,7 @@ LayerResult BorderAttributes::create(Span<const TensorDesc> inputs,
   return make_float_layer(inputs, outputs,
                           [sources = std::move(sources), out, strides = strides_of(shape),
                            value = value](const float* const* in, float* result) {
-                            const auto last = static_cast<size_t>(out.rank - 1);
+                            const size_t last = out.axes() - 1;
                             for_each_row(out, [&](const int* index) {
                               int64_t at = 0;
                               bool outside = false;

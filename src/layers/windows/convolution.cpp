@@ -120,12 +120,9 @@ std::vector<float> pack_convolution(const ConvolutionParams& params, const float
   std::vector<float> packed(blocks.begin(blocks.all()));
   for (int m = 0; m < out_shape.c(); ++m) {
     const int lane = m % blocks.outputs % kBlock;
-    float* const to = &packed[blocks.begin(blocks.of(m))];
-    to[lane] = bias[m];
-    for (size_t k = 0; k < blocks.taps; ++k) {
-      to[(k + 1) * kBlock + static_cast<size_t>(lane)] =
-          weights[static_cast<size_t>(m) * blocks.taps + k];
-    }
+    float* const to = &packed[blocks.begin(blocks.of(m))] + lane;
+    to[0] = bias[m];
+    for (size_t k = 0; k < blocks.taps; ++k) to[(k + 1) * kBlock] = *weights++;
   }
   return packed;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "base/grid.h"
 #include "base/json.h"
 #include "base/nth.h"
 #include "base/share.h"
@@ -200,7 +201,7 @@ class HalfPooling final : public CpuLayer {
   int lines(const Shape& shape) const { return by_rows_ ? shape.h() : shape.w(); }
   int line(const Shape& shape) const { return by_rows_ ? shape.w() : shape.h(); }
   size_t floats(int count, const Shape& shape) const {
-    return static_cast<size_t>(count) * static_cast<size_t>(line(shape)) * kLanes;
+    return grid_size(line(shape), count) * kLanes;
   }
   Band band(int i) const {
     const auto bound = [&](int k) { return static_cast<int>(int64_t{lines(out_)} * k / bands_); };

@@ -158,7 +158,7 @@ Json WindowPoolAttributes::to_json() const {
 DimsResult WindowPoolAttributes::dims_after(Span<const Shape> inputs) const {
   DVNN_TRY(expect_inputs(inputs, 1));
   const Shape& in = inputs[0];
-  const auto axes = static_cast<size_t>(std::max(in.rank - 2, 0));
+  const size_t axes = in.rank > 2 ? in.axes() - 2 : 0;
   for (const auto* list : {&kernel, &stride, &dilation, &before, &after}) {
     if (axes > 0 && list->size() == axes) continue;
     return Error{ErrorCode::kUnsupported,

@@ -317,12 +317,13 @@ class ChainFinder {
       for (size_t member : std::set<size_t>(members)) {
         for (int value : graph_.nodes[member].inputs) {
           const int producer = rewriter_.producer(value);
-          if (producer < 0 || members.count(static_cast<size_t>(producer)) > 0) continue;
-          if (graph_.shape_of(value) != whole || !may_join(static_cast<size_t>(producer)) ||
-              nth(free_, producer) || !read_by_all(members, value)) {
+          if (producer < 0) continue;
+          const auto before = static_cast<size_t>(producer);
+          if (members.count(before) > 0 || graph_.shape_of(value) != whole || !may_join(before) ||
+              free_[before] || !read_by_all(members, value)) {
             continue;
           }
-          members.insert(static_cast<size_t>(producer));
+          members.insert(before);
           grown = true;
         }
       }

@@ -192,7 +192,7 @@ void lower_groups(Graph* graph) {
                node.inputs[0] != graph->input) {
       slice_groups(&rewriter, i);
     } else {
-      make_dense(&node, static_cast<size_t>(channels));
+      make_dense(&node, graph->shape_of(node.inputs[0]).channels());
     }
   }
   rewriter.finish();

@@ -115,7 +115,7 @@ class Restorer {
     const auto [it, fresh] = restored_.emplace(value, -1);
     if (!fresh) return it->second;
     const Value& from = nth(graph_->values, value);
-    const int channels = from.shape.rank > 1 ? from.shape[1] : from.shape[0];
+    const int axis = from.shape.rank > 1 ? 1 : 0;
     Node node;
     node.op = Op::kCpu;
     node.name = from.name + "_restored";
@@ -123,9 +123,7 @@ class Restorer {
     node.inputs = {value};
     node.why = "values beyond 16 bits are kept as a power of two of what they are";
     node.set_layer(layers::ScaleAttributes{
-        from.shape.rank > 1 ? 1 : 0,
-        std::vector<float>(static_cast<size_t>(channels), std::ldexp(1.0f, power)),
-        {}});
+        axis, std::vector<float>(from.shape.extent(axis), std::ldexp(1.0f, power)), {}});
     node.output = graph_->add_value(node.name, Shape(from.shape));
     it->second = node.output;
     nodes->push_back(std::move(node));

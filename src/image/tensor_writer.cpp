@@ -45,7 +45,7 @@ void TensorWriter::prepare(const StridedTensor& tensor, const InputSpec& picture
                            const Geometry& geometry) {
   tensor_ = tensor;
   target_ = geometry.target;
-  columns_ = geometry.columns();
+  columns_ = geometry.row_pixels();
   rows_ = geometry.rows();
   size_ = element_size(tensor_.type);
   rule_ = ElementRule(tensor_.type, tensor_.channels, picture);
@@ -57,7 +57,7 @@ void TensorWriter::prepare(const StridedTensor& tensor, const InputSpec& picture
   steps_.step = std::min(along_, across_);
   std::copy(std::begin(tensor_.channel), std::end(tensor_.channel), steps_.channel);
   pixel_bytes_ = tensor_.channels == 1 ? 1 : 4;
-  pitch_ = static_cast<size_t>(columns_) * pixel_bytes_ + kRowPadding;
+  pitch_ = columns_ * pixel_bytes_ + kRowPadding;
   pitch_ = pitch_ / kRunPadding * kRunPadding;
   levels_.assign((kUnitRows + kBlockRows) * pitch_ + kRunPadding, 0);
   turned_.assign(kBlockColumns * kBlockRows * pixel_bytes_ + kRunPadding, 0);
@@ -72,7 +72,7 @@ uint8_t* TensorWriter::at(uint8_t* out, int column, int row) const {
 void TensorWriter::store_row(int y, uint8_t* out) {
   Runs runs = {};
   runs.count = 1;
-  runs.length = static_cast<size_t>(columns_);
+  runs.length = columns_;
   runs.pixels = steps_;
   store_runs(row(y), runs, rule_, at(out, 0, y));
 }
@@ -86,11 +86,11 @@ void TensorWriter::store_columns(const uint8_t* levels, int y, int rows, uint8_t
   runs.pitch = kBlockRows * pixel_bytes_;
   runs.out_stride = along_;
   runs.pixels = steps_;
-  for (int x = 0; x < columns_; x += kBlockColumns) {
-    runs.count = static_cast<size_t>(std::min(kBlockColumns, columns_ - x));
-    transpose(levels + static_cast<size_t>(x) * pixel_bytes_, pitch_ / pixel_bytes_,
-              units * kUnitRows, runs.count, pixel_bytes_, turned_.data(), kBlockRows);
-    store_runs(turned_.data(), runs, rule_, at(out, x, y));
+  for (size_t x = 0; x < columns_; x += kBlockColumns) {
+    runs.count = std::min(kBlockColumns, columns_ - x);
+    transpose(levels + x * pixel_bytes_, pitch_ / pixel_bytes_, units * kUnitRows, runs.count,
+              pixel_bytes_, turned_.data(), kBlockRows);
+    store_runs(turned_.data(), runs, rule_, at(out, static_cast<int>(x), y));
   }
 }
 

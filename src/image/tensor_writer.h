@@ -44,7 +44,7 @@ class TensorWriter {
   // longer.
   static constexpr int kBlockRows = 32, kUnitRows = 16;
   // Columns that are transposed at a time; they fit the first-level cache.
-  static constexpr int kBlockColumns = 64;
+  static constexpr size_t kBlockColumns = 64;
 
   uint8_t* at(uint8_t* out, int column, int row) const;
   void store_row(int y, uint8_t* out);
@@ -52,7 +52,8 @@ class TensorWriter {
 
   StridedTensor tensor_;
   Rect target_;
-  int columns_ = 0, rows_ = 0;
+  size_t columns_ = 0;
+  int rows_ = 0;
   size_t size_ = 2;  // of an element, bytes
   // Steps from column to column and from row to row of samples: the strides of x and y, or swapped.
   int64_t along_ = 0, across_ = 0;

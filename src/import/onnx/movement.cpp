@@ -358,7 +358,7 @@ Status import_onnx_pad(const OnnxNode& node) {
   for (size_t i = 0; i < axes.size(); ++i) {
     DVNN_ASSIGN(const int64_t axis, onnx_axis(axes[i], rank));
     nth(pads, axis) = given[i];
-    pads[rank + static_cast<size_t>(axis)] = given[axes.size() + i];
+    nth(pads, shape.rank + axis) = given[axes.size() + i];
   }
   if (pads == std::vector<int64_t>(2 * rank, 0)) return node.done(in);
   const std::string mode = node.text("mode", "constant");

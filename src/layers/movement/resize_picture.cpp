@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/grid.h"
 #include "base/nth.h"
 #include "base/share.h"
 #include "layers/moves.h"
@@ -96,9 +97,7 @@ class PictureResize final : public CpuLayer {
   // Elements of the source that a part needs of a line.
   void read(const Plane& plane, const LinePart& part, int32_t line, const ConstTensorView& in,
             float* to) const {
-    const size_t at = plane.in + (static_cast<size_t>(line) * fast_.elements() +
-                                  static_cast<size_t>(part.first)) *
-                                     plane.inner;
+    const size_t at = plane.in + grid_index(part.first, line, fast_.in) * plane.inner;
     const size_t count = part.elements() * plane.inner;
     if (in.desc.type == ElementType::kFloat16) {
       half_to_float(reinterpret_cast<const half_t*>(in.data) + at, to, count);

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/grid.h"
+
+#include <cstdint>
+
+#include "check_main.h"
+
+using namespace dvnn;
+
+START_TEST(cells_are_numbered_row_by_row) {
+  size_t next = 0;
+  for (int row = 0; row < 3; ++row) {
+    for (int column = 0; column < 5; ++column, ++next) {
+      ck_assert_uint_eq(grid_index(column, row, 5), next);
+    }
+  }
+  ck_assert_uint_eq(grid_size(5, 3), next);
+  ck_assert_uint_eq(grid_size(0, 3), 0);
+}
+END_TEST
+
+START_TEST(grids_may_have_more_cells_than_an_int_counts) {
+  constexpr int kSide = 1 << 16;
+  ck_assert_uint_eq(grid_size(kSide, kSide), uint64_t{1} << 32);
+  ck_assert_uint_eq(grid_index(7, kSide, kSide), (uint64_t{1} << 32) + 7);
+}
+END_TEST
+
+DVNN_TEST_MAIN(grid, cells_are_numbered_row_by_row, grids_may_have_more_cells_than_an_int_counts)

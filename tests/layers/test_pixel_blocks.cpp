@@ -120,6 +120,20 @@ void check(const Named& layer, bool reduces, const Meaning& meaning) {
   }
 }
 
+// One number for the channels of each pixel.
+template <typename Fold>
+Values folded(const Values& values, const Shape& shape, Fold fold) {
+  const AxisSplit split = split_at(shape, 1);
+  Values made;
+  for (size_t g = 0; g < split.outer * split.inner; ++g) {
+    const size_t first = g / split.inner * split.count * split.inner + g % split.inner;
+    Values channels;
+    for (size_t c = 0; c < split.count; ++c) channels.push_back(values[first + c * split.inner]);
+    made.push_back(fold(channels));
+  }
+  return made;
+}
+
 }  // namespace
 
 START_TEST(channels_become_shares_of_one) {
@@ -187,5 +201,27 @@ START_TEST(pixels_get_mean_0_and_variance_1) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(pixel_blocks, pixels_get_mean_0_and_variance_1, pixels_get_lengths,
-               channels_become_shares_of_one)
+START_TEST(channels_become_one_number) {
+  check({"Reduce", {{"operation", "mean"}, {"axes", {1}}}}, true,
+        [](const Values& values, const Shape& shape) {
+          return folded(values, shape, [](const Values& channels) {
+            double sum = 0;
+            for (float x : channels) sum += static_cast<double>(x);
+            return static_cast<float>(sum / static_cast<double>(channels.size()));
+          });
+        });
+  check({"ArgReduce", {{"operation", "max"}, {"axis", 1}}}, true,
+        [](const Values& values, const Shape& shape) {
+          return folded(values, shape, [](const Values& channels) {
+            size_t best = 0;  // whose place none that is not a number takes
+            for (size_t c = 1; c < channels.size(); ++c) {
+              if (channels[c] > channels[best]) best = c;
+            }
+            return static_cast<float>(best);
+          });
+        });
+}
+END_TEST
+
+DVNN_TEST_MAIN(pixel_blocks, channels_become_one_number, pixels_get_mean_0_and_variance_1,
+               pixels_get_lengths, channels_become_shares_of_one)

@@ -15,6 +15,7 @@
 #include "kernels/transpose.h"
 #include "layers/factories.h"
 #include "layers/float_layer.h"
+#include "layers/pixel_blocks.h"
 #include "layers/strides.h"
 
 namespace dvnn::layers {
@@ -119,6 +120,62 @@ void reduce_split(const NamedReduction& row, const AxisSplit& split, const float
   });
 }
 
+// Each pixel's channels to one, straight from chunks.
+class ReducePixels final : public CpuLayer {
+ public:
+  ReducePixels(const NamedReduction& row, size_t channels, const PixelBlocks& blocks)
+      : row_(row), channels_(channels), blocks_(blocks) {}
+
+  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
+    blocks_.run(inputs[0], outputs[0], [this](const PixelBlocks::Lines& lines) {
+      double folded[PixelBlocks::kMostCount];
+      std::fill_n(folded, lines.count, row_.start);
+      kernels::fold_lines(row_.fold, lines.first, lines.count, channels_, folded, lines.count);
+      for (size_t i = 0; i < lines.count; ++i) {
+        lines.first[i] = static_cast<float>(row_.finish(folded[i], static_cast<double>(channels_)));
+      }
+    });
+    return {};
+  }
+
+ private:
+  NamedReduction row_;
+  size_t channels_;
+  PixelBlocks blocks_;
+};
+
+// The places of the largest of each pixel's channels.
+class LargestOfPixels final : public CpuLayer {
+ public:
+  LargestOfPixels(size_t channels, const PixelBlocks& blocks)
+      : channels_(channels), blocks_(blocks) {}
+
+  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
+    blocks_.run(inputs[0], outputs[0], [this](const PixelBlocks::Lines& lines) {
+      const size_t count = lines.count;
+      int32_t which[PixelBlocks::kMostCount];
+      std::fill_n(which, count, 0);
+      for (size_t k = 1; k < channels_; ++k) {
+        kernels::raise(lines.first + k * count, static_cast<int32_t>(k), lines.first, which, count);
+      }
+      for (size_t i = 0; i < count; ++i) lines.first[i] = static_cast<float>(which[i]);
+    });
+    return {};
+  }
+
+ private:
+  size_t channels_;
+  PixelBlocks blocks_;
+};
+
+// The blocks of what lies in chunks, if it is reduced along its channels: floats in rows are read
+// where they are.
+std::optional<PixelBlocks> blocks_in_chunks(const TensorDesc& input, const TensorDesc& output,
+                                            int axis) {
+  if (input.layout == Layout::kNchw || split_at(input.shape, axis).inner == 1) return std::nullopt;
+  return PixelBlocks::make(input, output, axis, 1);
+}
+
 // Calls f(i) for each group, which threads share.
 template <typename F>
 void share_groups(size_t groups, size_t length, F f) {
@@ -199,6 +256,10 @@ LayerResult ReduceAttributes::create(Span<const TensorDesc> inputs,
   DVNN_TRY(expect_groups(outputs[0], groups));
   const bool exponentials = operation == Reduction::kLogSumExp;
   const auto split = split_along(inputs[0].shape, along);
+  const auto blocks = blocks_in_chunks(inputs[0], outputs[0], along[0]);
+  if (blocks && along.size() == 1 && !exponentials) {
+    return std::unique_ptr<CpuLayer>(new ReducePixels(row_of(operation), split->count, *blocks));
+  }
   if (split && !exponentials) {
     return make_float_layer(
         inputs, outputs,
@@ -256,6 +317,9 @@ LayerResult ArgReduceAttributes::create(Span<const TensorDesc> inputs,
   DVNN_TRY(expect_groups(outputs[0], groups));
   const AxisSplit split = split_at(inputs[0].shape, axis);
   if (split.inner > 1 && !smallest && !last) {
+    if (const auto blocks = blocks_in_chunks(inputs[0], outputs[0], axis)) {
+      return std::unique_ptr<CpuLayer>(new LargestOfPixels(split.count, *blocks));
+    }
     return make_float_layer(inputs, outputs, [split](const float* const* in, float* result) {
       largest_of_columns(split, in[0], result);
     });

@@ -7,8 +7,7 @@
 #include "base/names.h"
 #include "base/nth.h"
 #include "layers/factories.h"
-#include "layers/float_layer.h"
-#include "layers/strides.h"
+#include "layers/movement/axis_places.h"
 #include "tensor/tensor_json.h"
 
 namespace dvnn::layers {
@@ -17,12 +16,12 @@ namespace {
 constexpr const char* kBorderModes[] = {"constant", "edge", "reflect",
                                         "wrap"};  // in the enum's order
 
-// Returns which element of an axis of `size` stands at `at`, which may lie outside; -1: the value.
-int source_of(int64_t at, int64_t size, BorderMode mode) {
+// Returns which element of an axis of `size` stands at `at`, which may lie outside.
+int place_of(int64_t at, int64_t size, BorderMode mode) {
   if (at >= 0 && at < size) return static_cast<int>(at);
   switch (mode) {
     case BorderMode::kConstant:
-      return -1;
+      return kOutside;
     case BorderMode::kEdge:
       return static_cast<int>(std::clamp<int64_t>(at, 0, size - 1));
     case BorderMode::kWrap:
@@ -70,30 +69,14 @@ LayerResult BorderAttributes::create(Span<const TensorDesc> inputs,
                                      Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_result(*this, 1, inputs, outputs));
   const Shape &shape = inputs[0].shape, &out = outputs[0].shape;
-  std::vector<std::vector<int>> sources(before.size());  // per axis
-  for (size_t i = 0; i < sources.size(); ++i) {
+  AxisPlaces places(before.size());
+  for (size_t i = 0; i < places.size(); ++i) {
     const int axis = static_cast<int>(i);
     for (int64_t k = 0; k < out[axis]; ++k) {
-      sources[i].push_back(source_of(k - before[i], shape[axis], mode));
+      places[i].push_back(place_of(k - before[i], shape[axis], mode));
     }
   }
-  return make_float_layer(inputs, outputs,
-                          [sources = std::move(sources), out, strides = strides_of(shape),
-                           value = value](const float* const* in, float* result) {
-                            const size_t last = out.axes() - 1;
-                            for_each_row(out, [&](const int* index) {
-                              int64_t at = 0;
-                              bool outside = false;
-                              for (size_t i = 0; i < last; ++i) {
-                                const int source = nth(sources[i], index[i]);
-                                outside |= source < 0;
-                                at += source * strides[i];
-                              }
-                              for (int source : sources[last]) {
-                                *result++ = outside || source < 0 ? value : in[0][at + source];
-                              }
-                            });
-                          });
+  return make_places_layer(inputs, outputs[0], std::move(places), value);
 }
 
 }  // namespace dvnn::layers

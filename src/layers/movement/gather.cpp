@@ -7,6 +7,7 @@
 #include "base/nth.h"
 #include "layers/factories.h"
 #include "layers/float_layer.h"
+#include "layers/movement/axis_places.h"
 #include "layers/strides.h"
 #include "tensor/tensor_json.h"
 
@@ -60,6 +61,27 @@ LayerResult GatherAttributes::create(Span<const TensorDesc> inputs,
   });
 }
 
+namespace {
+
+// Floats in rows are written in their order.
+struct TileRows {
+  Shape shape, out;
+  Strides strides;
+
+  void operator()(const float* const* in, float* result) const {
+    const int last = out.rank - 1;
+    for_each_row(out, [&](const int* index) {
+      const float* from = in[0];
+      for (int i = 0; i < last; ++i) from += index[i] % shape[i] * nth(strides, i);
+      for (int k = 0; k < out[last]; k += shape[last]) {
+        result = std::copy(from, from + shape[last], result);
+      }
+    });
+  }
+};
+
+}  // namespace
+
 Result<TileAttributes> TileAttributes::parse(const Json& params) {
   JsonReader in(params, kName);
   TileAttributes a;
@@ -86,20 +108,14 @@ LayerResult TileAttributes::create(Span<const TensorDesc> inputs,
                                    Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_result(*this, 1, inputs, outputs));
   const Shape &shape = inputs[0].shape, &out = outputs[0].shape;
-  return make_float_layer(
-      inputs, outputs,
-      [shape, out, strides = strides_of(shape)](const float* const* in, float* result) {
-        const int last = out.rank - 1;
-        for_each_row(out, [&](const int* index) {
-          const float* from = in[0];
-          for (int i = 0; i < last; ++i) {
-            from += index[i] % shape[i] * nth(strides, i);
-          }
-          for (int k = 0; k < out[last]; k += shape[last]) {
-            result = std::copy(from, from + shape[last], result);
-          }
-        });
-      });
+  if (is_plain_float(inputs[0]) && is_plain_float(outputs[0])) {
+    return make_float_layer(inputs, outputs, TileRows{shape, out, strides_of(shape)});
+  }
+  AxisPlaces places(repeats.size());
+  for (int i = 0; i < out.rank; ++i) {
+    for (int k = 0; k < out[i]; ++k) nth(places, i).push_back(k % shape[i]);
+  }
+  return make_places_layer(inputs, outputs[0], std::move(places), 0);
 }
 
 }  // namespace dvnn::layers

@@ -83,6 +83,9 @@ void PixelBlocks::cut(bool turns, const TensorDesc& input) {
     slow_pixels_ = kTurnedPixels;
     fast_pixels_ = pixels(kTurnedFloats / kTurnedPixels, kLeastTurned, kMostTurned);
   }
+  // A block is no larger than the tensor, however many channels it has.
+  slow_pixels_ = std::min(slow_pixels_, slow_);
+  fast_pixels_ = std::min(fast_pixels_, fast_);
   pixels_ = slow_pixels_ * fast_pixels_;
   slow_blocks_ = (slow_ + slow_pixels_ - 1) / slow_pixels_;
   fast_blocks_ = (fast_ + fast_pixels_ - 1) / fast_pixels_;

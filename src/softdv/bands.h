@@ -2,6 +2,7 @@
 // Some neighbouring rows (or pixels of a row): what a thread does at a time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace dvnn::softdv {
@@ -9,6 +10,10 @@ namespace dvnn::softdv {
 /// Rows first..last-1.
 struct Band {
   int first = 0, last = 0;
+
+  /// How many rows it has, and how many come before it, where neither is negative.
+  size_t count() const { return static_cast<size_t>(last - first); }
+  size_t before() const { return static_cast<size_t>(first); }
 };
 
 /// Returns how many times `b` covers `a`.

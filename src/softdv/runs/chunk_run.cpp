@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 
+#include "base/grid.h"
 #include "kernels/elementwise.h"
 #include "softdv/aligned_floats.h"
 #include "softdv/runs/reduction.h"
@@ -33,7 +34,11 @@ class Finish {
   const RowShape& before() const { return before_; }
   const RowShape& after() const { return after_; }
   int chunks() const { return (before_.channels + kChunk - 1) / kChunk; }
-  int channels(int chunk) const { return std::min(kChunk, before_.channels - chunk * kChunk); }
+  // The size of one of them alone, of the tensor before the reduction or after it.
+  static RowShape part(RowShape shape, int chunk) {
+    shape.channels = std::min(kChunk, shape.channels - chunk * kChunk);
+    return shape;
+  }
 
   // Elements before a chunk.
   static size_t offset(const RowShape& shape, int chunk) {
@@ -47,7 +52,7 @@ class Finish {
 
   // `count` pixels from `pixel` on that are reduced if they are to be; the floats are changed.
   void pixels(int chunk, size_t pixel, size_t count, float* values) const {
-    const auto channels = static_cast<size_t>(this->channels(chunk));
+    const size_t channels = part(after_, chunk).pixel();
     const size_t at = offset(after_, chunk) + pixel * channels;
     if (!reduction_.follows_addition()) add(at, count * channels, values);
     store(chunk, at, count, values);
@@ -55,16 +60,13 @@ class Finish {
 
   // Rows `band` of the result, from the convolution's rows `made`; the floats are changed.
   void rows(int chunk, Band band, Band made, float* values) const {
-    RowShape in = before_, out = after_;
-    in.channels = out.channels = channels(chunk);
-    add_before(offset(before_, chunk) + static_cast<size_t>(made.first) * in.row(),
-               static_cast<size_t>(made.last - made.first) * in.row(), values);
+    const RowShape in = part(before_, chunk), out = part(after_, chunk);
+    add_before(offset(before_, chunk) + made.before() * in.row(), made.count() * in.row(), values);
     static thread_local AlignedFloats buffer;
-    const auto count = static_cast<size_t>(band.last - band.first);
-    float* const reduced = buffer.room(count * out.row());
+    float* const reduced = buffer.room(band.count() * out.row());
     reduction_.apply({values, made.first}, in, reduced, out, band);
-    const auto first = static_cast<size_t>(band.first) * static_cast<size_t>(out.cols);
-    pixels(chunk, first, count * static_cast<size_t>(out.cols), reduced);
+    const size_t row = out.row_pixels();
+    pixels(chunk, band.before() * row, band.count() * row, reduced);
   }
 
  private:
@@ -77,7 +79,7 @@ class Finish {
   }
 
   void store(int chunk, size_t at, size_t pixels, float* values) const {
-    const RowShape shape = {1, static_cast<int>(pixels), channels(chunk)};
+    const RowShape shape = {1, static_cast<int>(pixels), part(after_, chunk).channels};
     activate(run_.run.activation, run_.run.activation_param,
              slopes_ ? slopes_ + chunk * kChunk : nullptr, run_.absolute, shape, {0, 1}, values);
     float_to_half(values, to_ + at, shape.size());
@@ -162,10 +164,8 @@ void for_each_piece(Shares shares, int columns, bool one_row, int step, const Fi
                  : reduced ? finish.reduction().input_rows(finish.before(), piece.band)
                            : piece.band;
     piece.columns = one_row ? piece.band : Band{0, columns};
-    piece.first = static_cast<size_t>(piece.rows.first) * static_cast<size_t>(columns) +
-                  static_cast<size_t>(piece.columns.first);
-    piece.pixels = static_cast<size_t>(piece.rows.last - piece.rows.first) *
-                   static_cast<size_t>(piece.columns.last - piece.columns.first);
+    piece.first = grid_index(piece.columns.first, piece.rows.first, columns);
+    piece.pixels = piece.rows.count() * piece.columns.count();
     f(piece);
   });
 }
@@ -174,7 +174,7 @@ void finish_floats(const Finish& finish, const Piece& piece, const ChunkResult& 
   for (int k = 0; k < result.chunks; ++k) {
     const int chunk = result.first_chunk + k;
     float* const values = result.values + static_cast<size_t>(k) * result.plane;
-    close_up(values, piece.pixels, static_cast<size_t>(finish.channels(chunk)));
+    close_up(values, piece.pixels, Finish::part(finish.before(), chunk).pixel());
     if (finish.reduction().on()) {
       finish.rows(chunk, piece.band, piece.rows, values);
     } else {
@@ -243,10 +243,9 @@ void run_depthwise(const Depthwise& depthwise, const half_t* from, const Finish&
                            });
     }
     const Band reads = finish.reduction().input_rows(finish.before(), band);
-    const size_t row_floats = columns * static_cast<size_t>(finish.channels(chunk));
+    const size_t row_floats = Finish::part(finish.before(), chunk).row();
     static thread_local AlignedFloats buffer;
-    float* const all = buffer.room(static_cast<size_t>(reads.last - reads.first) * row_floats +
-                                   Depthwise::kBeyond);
+    float* const all = buffer.room(reads.count() * row_floats + Depthwise::kBeyond);
     depthwise.run(from, chunk, reads.first, reads.last, all);
     finish.rows(chunk, band, reads, all);
   };
@@ -268,11 +267,11 @@ void run_pixels(const half_t* from, const RowShape& shape, const RegisterFinish&
   const int tasks = std::max(1, values / kTaskValues);
   team->run(tasks, [&](int i) {
     const Band some = band_of(values / kChunk, i, tasks);
-    const auto first = static_cast<size_t>(some.first) * kChunk;
+    const size_t first = some.before() * kChunk;
     RegisterFinish at = finish;
     at.to += first;
     if (at.addend) at.addend += first;
-    finish_halves(from + first, static_cast<size_t>(some.last - some.first) * kChunk, at);
+    finish_halves(from + first, some.count() * kChunk, at);
   });
 }
 
@@ -282,16 +281,15 @@ void run_upsampling(const half_t* from, const RowShape& before, const RowShape& 
   using Pixel = std::array<half_t, kChunk>;
   const auto* const source = reinterpret_cast<const Pixel*>(from);
   auto* const result = reinterpret_cast<Pixel*>(to);
-  const auto columns = static_cast<size_t>(after.cols);
+  const size_t columns = after.row_pixels();
   const int rows = after.channels / kChunk * after.rows;
   const int tasks = std::clamp(static_cast<int>(after.size()) / kTaskValues, 1, rows);
   team->run(tasks, [&](int i) {
     const Band some = band_of(rows, i, tasks);
     for (int r = some.first; r < some.last; ++r) {
       const int chunk = r / after.rows, row = r % after.rows / 2;
-      const Pixel* const pixels = source + static_cast<size_t>(chunk * before.rows + row) *
-                                               static_cast<size_t>(before.cols);
-      Pixel* const made = result + static_cast<size_t>(r) * columns;
+      const Pixel* const pixels = source + grid_index(0, chunk * before.rows + row, before.cols);
+      Pixel* const made = result + grid_index(0, r, after.cols);
       for (size_t c = 0; c < columns; ++c) made[c] = pixels[c / 2];
     }
   });
@@ -307,16 +305,14 @@ void run_reduction(const half_t* from, const Finish& finish, Team* team) {
     const Band band = band_of(after.rows, i % bands, bands);
     const bool reduced = finish.reduction().on();
     const Band reads = reduced ? finish.reduction().input_rows(before, band) : band;
-    const size_t row =
-        static_cast<size_t>(before.cols) * static_cast<size_t>(finish.channels(chunk));
-    const size_t count = static_cast<size_t>(reads.last - reads.first) * row;
-    const size_t start = Finish::offset(before, chunk) + static_cast<size_t>(reads.first) * row;
+    const size_t row = Finish::part(before, chunk).row(), columns = before.row_pixels();
+    const size_t count = reads.count() * row;
+    const size_t start = Finish::offset(before, chunk) + reads.before() * row;
     static thread_local AlignedFloats buffer;
     float* const floats = buffer.room(count);
     half_to_float(from + start, floats, count);
     if (reduced) return finish.rows(chunk, band, reads, floats);
-    finish.pixels(chunk, static_cast<size_t>(band.first) * static_cast<size_t>(before.cols),
-                  count / static_cast<size_t>(finish.channels(chunk)), floats);
+    finish.pixels(chunk, band.before() * columns, band.count() * columns, floats);
   });
 }
 
@@ -338,11 +334,10 @@ void run_normalisation(const half_t* from, const Finish& finish, Team* team) {
   constexpr int kTaskPixels = 64;
   const int pixels = static_cast<int>(finish.before().pixels());
   const int tasks = (pixels + kTaskPixels - 1) / kTaskPixels;
-  const auto channels = static_cast<size_t>(finish.before().channels);
+  const size_t channels = finish.before().pixel();
   team->run(tasks, [&](int i) {
     const Band some = band_of(pixels, i, tasks);
-    const auto first = static_cast<size_t>(some.first);
-    const auto count = static_cast<size_t>(some.last - some.first), plane = count * kChunk;
+    const size_t first = some.before(), count = some.count(), plane = count * kChunk;
     const RowShape row = {1, some.last - some.first, finish.before().channels};
     static thread_local AlignedFloats buffer;
     float* const values = buffer.room(plane + 2 * row.size());  // of one chunk

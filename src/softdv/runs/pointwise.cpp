@@ -27,20 +27,17 @@ using kernels::HWY_NAMESPACE::ForEachVector;
 template <typename Visit>
 HWY_INLINE void ForEachWindow(RowsView from, const RowShape& in, const PoolWindow& w, float* to,
                               const RowShape& out, Band band, Visit visit) {
-  const size_t channels = static_cast<size_t>(in.channels);
+  const size_t channels = in.pixel();
+  float* pixel = to;
   for (int r = band.first; r < band.last; ++r) {
     const int r0 = r * w.stride_rows - w.pad_rows;
     const int first_row = std::max(r0, 0), last_row = std::min(r0 + w.size_rows, in.rows);
-    float* pixel = to + static_cast<size_t>(r - band.first) * out.row();
     for (int c = 0; c < out.cols; ++c, pixel += channels) {
       const int c0 = c * w.stride_cols - w.pad_cols;
       const int first_col = std::max(c0, 0), last_col = std::min(c0 + w.size_cols, in.cols);
       // A window that lies in the padding has no rows or columns, and no first pixel.
       const bool empty = first_row >= last_row || first_col >= last_col;
-      const float* first = empty ? from.data
-                                 : from.data +
-                                       static_cast<size_t>(first_row - from.first) * in.row() +
-                                       static_cast<size_t>(first_col) * channels;
+      const float* first = empty ? from.data : from.row(in, first_row) + in.before_pixel(first_col);
       visit(first, empty ? 0 : last_row - first_row, empty ? 0 : last_col - first_col, pixel);
     }
   }
@@ -71,11 +68,11 @@ HWY_INLINE void MaxOfChunks(const float* HWY_RESTRICT from, int count, float* HW
 // Along a row of maxima, for the columns from `c` to `end` of the result.
 void MaxOfColumns(const float* HWY_RESTRICT row, const RowShape& in, const PoolWindow& w, int c,
                   int end, float* to) {
-  const size_t channels = static_cast<size_t>(in.channels);
+  const size_t channels = in.pixel();
   for (; c < end; ++c, to += channels) {
     const int c0 = c * w.stride_cols - w.pad_cols;
     const int first = std::clamp(c0, 0, in.cols), last = std::min(c0 + w.size_cols, in.cols);
-    const float* const pixels = row + static_cast<size_t>(first) * channels;
+    const float* const pixels = row + in.before_pixel(first);
     if (channels == 8 && first < last) {
       MaxOfChunks(pixels, last - first, to);
     } else {
@@ -87,7 +84,7 @@ void MaxOfColumns(const float* HWY_RESTRICT row, const RowShape& in, const PoolW
 // First down the columns, then along the rows. `row` has room for an input row.
 void MaxPool(RowsView from, const RowShape& in, const PoolWindow& w, float* to, const RowShape& out,
              Band band, float* row) {
-  const size_t channels = static_cast<size_t>(in.channels);
+  const size_t channels = in.pixel();
   // Whole windows a column apart are taken together, as rows that begin a pixel later each.
   const int whole = std::min(w.pad_cols, out.cols);
   const int whole_end = w.stride_cols == 1
@@ -97,19 +94,19 @@ void MaxPool(RowsView from, const RowShape& in, const PoolWindow& w, float* to, 
     const int r0 = r * w.stride_rows - w.pad_rows;
     const int first_row = std::max(r0, 0), last_row = std::min(r0 + w.size_rows, in.rows);
     const bool empty = first_row >= last_row;
-    MaxRows(empty ? from.data : from.data + static_cast<size_t>(first_row - from.first) * in.row(),
-            empty ? 0 : last_row - first_row, in.row(), in.row(), row);
+    MaxRows(empty ? from.data : from.row(in, first_row), empty ? 0 : last_row - first_row, in.row(),
+            in.row(), row);
     MaxOfColumns(row, in, w, 0, whole, to);
-    MaxRows(row, w.size_cols, channels, static_cast<size_t>(whole_end - whole) * channels,
-            to + static_cast<size_t>(whole) * channels);
-    MaxOfColumns(row, in, w, whole_end, out.cols, to + static_cast<size_t>(whole_end) * channels);
+    MaxRows(row, w.size_cols, channels, Band{whole, whole_end}.count() * channels,
+            to + in.before_pixel(whole));
+    MaxOfColumns(row, in, w, whole_end, out.cols, to + in.before_pixel(whole_end));
     to += out.row();
   }
 }
 
 void AveragePool(RowsView from, const RowShape& in, const PoolWindow& window, float scale,
                  float* to, const RowShape& out, Band band) {
-  const size_t channels = static_cast<size_t>(in.channels), pitch = in.row();
+  const size_t channels = in.pixel(), pitch = in.row();
   ForEachWindow(from, in, window, to, out, band,
                 [&](const float* first, int rows, int cols, float* pixel) HWY_ATTR {
                   ForEachVector(channels, [&](auto d, size_t k) HWY_ATTR {
@@ -184,12 +181,11 @@ void average_pool(RowsView from, const RowShape& in, const PoolWindow& window, f
 }
 
 void upsample(RowsView from, const RowShape& in, float* to, const RowShape& out, Band band) {
-  const size_t channels = static_cast<size_t>(in.channels);
+  const size_t channels = in.pixel();
   for (int r = band.first; r < band.last; ++r) {
-    const float* source = from.data + static_cast<size_t>(r / 2 - from.first) * in.row();
-    float* pixel = to + static_cast<size_t>(r - band.first) * out.row();
-    for (int c = 0; c < out.cols; ++c, pixel += channels) {
-      std::memcpy(pixel, source + static_cast<size_t>(c / 2) * channels, channels * sizeof(float));
+    const float* const source = from.row(in, r / 2);
+    for (int c = 0; c < out.cols; ++c, to += channels) {
+      std::memcpy(to, source + in.before_pixel(c / 2), channels * sizeof(float));
     }
   }
 }
@@ -204,8 +200,8 @@ void lrn(RowsView from, const RowShape& shape, int prescale, float* to, Band ban
   }
   const float divisor = std::ldexp(1.0f, -prescale), restore = std::ldexp(1.0f, 2 * prescale);
   const int channels = shape.channels;
-  const float* x = from.data + static_cast<size_t>(band.first - from.first) * shape.row();
-  const float* const end = x + static_cast<size_t>(band.last - band.first) * shape.row();
+  const float* x = from.row(shape, band.first);
+  const float* const end = x + band.count() * shape.row();
   for (; x < end; x += channels, to += channels) {
     for (int c = 0; c < channels; ++c) {
       float sum = 0;
@@ -231,7 +227,7 @@ void activate(device::Activation activation, float param, const float* slopes, b
               const RowShape& shape, Band band, float* data) {
   using device::Activation;
   using kernels::Curve;
-  const size_t count = static_cast<size_t>(band.last - band.first) * shape.row();
+  const size_t count = band.count() * shape.row();
   auto each = [&](Curve curve, float a = 0, float b = 0) {
     kernels::apply(curve, a, b, data, data, count);
   };
@@ -247,11 +243,9 @@ void activate(device::Activation activation, float param, const float* slopes, b
     case Activation::kSigmoid:
       each(Curve::kSigmoid);
       break;
-    case Activation::kPrelu: {
-      const size_t channels = static_cast<size_t>(shape.channels);
-      HWY_DYNAMIC_DISPATCH(Prelu)(slopes, channels, count / channels, data);
+    case Activation::kPrelu:
+      HWY_DYNAMIC_DISPATCH(Prelu)(slopes, shape.pixel(), band.count() * shape.row_pixels(), data);
       break;
-    }
     case Activation::kElu:
       each(Curve::kElu, 1);
       break;

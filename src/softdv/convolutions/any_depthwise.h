@@ -11,6 +11,7 @@
 #include "softdv/convolutions/conv_shape.h"
 #include "softdv/convolutions/depthwise_kernel.h"
 #include "softdv/convolutions/shares.h"
+#include "softdv/convolutions/source_tile.h"
 
 namespace dvnn::softdv {
 
@@ -38,10 +39,9 @@ class AnyDepthwise {
 
   ChunkResult convolve(const half_t* from, Band rows, int chunk) const;
   int chunks() const { return (shape_.out_channels + kChunk - 1) / kChunk; }
-  size_t taps() const {
-    return static_cast<size_t>(shape_.rows.kernel) * static_cast<size_t>(shape_.columns.kernel);
-  }
-  size_t row_floats() const;  // of the source, with its zeros
+  Reach across() const { return reach(shape_.columns, {0, out_columns()}, true); }
+  // Of the source, with its zeros.
+  size_t row_floats() const { return across().places() * kChunk; }
   Cuts find_cuts(bool overlap) const;
 
   ConvShape shape_;

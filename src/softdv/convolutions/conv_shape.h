@@ -2,6 +2,11 @@
 // A convolution's description, as its implementations take it.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+
+#include "base/grid.h"
+
 namespace dvnn::softdv {
 
 /// One spatial axis of a convolution. The source's `in` samples lie `gap` positions apart, with
@@ -10,6 +15,13 @@ namespace dvnn::softdv {
 /// `dilation` positions apart, and results `stride`.
 struct ConvAxis {
   int in, out, kernel, stride, dilation, before, gap;
+
+  // None of these is negative: they are sizes of arrays, and steps within them.
+  size_t inputs() const { return static_cast<size_t>(in); }
+  size_t outputs() const { return static_cast<size_t>(out); }
+  size_t taps() const { return static_cast<size_t>(kernel); }
+  size_t result_step() const { return static_cast<size_t>(stride); }
+  size_t tap_step() const { return static_cast<size_t>(dilation); }
 };
 
 /// A convolution of an image (rows, columns, channels) with `out_channels` kernels. Each kernel has
@@ -19,6 +31,21 @@ struct ConvShape {
   ConvAxis rows, columns;
   int in_channels, out_channels;
   bool depthwise;
+
+  size_t inputs() const { return static_cast<size_t>(in_channels); }
+  size_t outputs() const { return static_cast<size_t>(out_channels); }
+  size_t taps() const { return grid_size(columns.kernel, rows.kernel); }
+  /// Of the source, in the device's chunks: elements before a chunk, and a chunk's channels.
+  size_t before_chunk(int chunk) const {
+    return grid_size(columns.in, rows.in) * channels_before(chunk);
+  }
+  size_t chunk_channels(int chunk) const {
+    return std::min(kChunkChannels, inputs() - channels_before(chunk));
+  }
+
+ private:
+  static constexpr size_t kChunkChannels = 8;
+  static size_t channels_before(int chunk) { return static_cast<size_t>(chunk) * kChunkChannels; }
 };
 
 }  // namespace dvnn::softdv

@@ -166,8 +166,8 @@ void Depthwise::run_pooled(const half_t* from, int chunk, int first, int last, i
 
 float* Depthwise::convolve_small(const half_t* from, int chunk, int first, int last, float* to,
                                  const RegisterFinish* finish) const {
-  const Reach down = reach(shape_.rows, first, last, true);
-  const Reach across = reach(shape_.columns, 0, shape_.columns.out, true);
+  const Reach down = reach(shape_.rows, {first, last}, true);
+  const Reach across = reach(shape_.columns, {0, shape_.columns.out}, true);
   const auto pixels = static_cast<size_t>(shape_.columns.out);
   const auto rows = static_cast<size_t>(last - first);
   const size_t width = static_cast<size_t>(across.count) * kChunk;
@@ -237,8 +237,8 @@ float* Depthwise::convolve_turned(const half_t* from, int chunk, int first, int 
 
 float* Depthwise::convolve_narrow(const half_t* from, int chunk, int first, int last) const {
   if (is_turned()) return convolve_turned(from, chunk, first, last);
-  const Reach down = reach(shape_.rows, first, last, true);
-  const Reach across = reach(shape_.columns, 0, shape_.columns.out, true);
+  const Reach down = reach(shape_.rows, {first, last}, true);
+  const Reach across = reach(shape_.columns, {0, shape_.columns.out}, true);
   const auto count = static_cast<size_t>(channels(chunk));
   const size_t width = static_cast<size_t>(across.count) * count;
   const size_t source = static_cast<size_t>(down.count) * width;

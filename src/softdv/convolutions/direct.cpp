@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "softdv/convolutions/direct.h"
 
+#include "base/grid.h"
 #include "softdv/aligned_floats.h"
 #include "softdv/convolutions/source_tile.h"
 
@@ -15,20 +16,19 @@ bool is_pointwise(const ConvAxis& axis) {
 }  // namespace
 
 Direct::Direct(const ConvShape& shape, const float* weights, const float* bias, bool as_one_row)
-    : shape_(shape), pixel_(static_cast<size_t>(std::min(shape.in_channels, kChunk))) {
-  const auto in = static_cast<size_t>(shape.in_channels);
-  const auto out = static_cast<size_t>(shape.out_channels);
+    : shape_(shape), pixel_(shape.chunk_channels(0)) {
+  const size_t in = shape.inputs(), out = shape.outputs(), taps = shape.taps();
   const size_t panels = (out + kPanel - 1) / kPanel;
-  weights_.assign(panels * in * taps() * kPanel, 0);
+  weights_.assign(panels * in * taps * kPanel, 0);
   bias_.assign(panels * kPanel, 0);
   std::copy(bias, bias + out, bias_.begin());
   for (size_t m = 0; m < out; ++m) {
     for (size_t c = 0; c < in; ++c) {
       const size_t chunk = c / kChunk, channels = std::min<size_t>(kChunk, in - chunk * kChunk);
-      for (size_t t = 0; t < taps(); ++t) {
-        const size_t row = chunk * kChunk * taps() + t * channels + c % kChunk;
-        weights_[(m / kPanel * in * taps() + row) * kPanel + m % kPanel] =
-            float_to_half(weights[(m * in + c) * taps() + t]);
+      for (size_t t = 0; t < taps; ++t) {
+        const size_t row = chunk * kChunk * taps + t * channels + c % kChunk;
+        weights_[(m / kPanel * in * taps + row) * kPanel + m % kPanel] =
+            float_to_half(weights[(m * in + c) * taps + t]);
       }
     }
   }
@@ -66,58 +66,53 @@ Cuts Direct::find_cuts(bool overlap) const {
 }
 
 Direct::Tile Direct::load(const half_t* from, Band rows, Band columns) const {
-  const Reach down = reach(shape_.rows, rows.first, rows.last, false);
-  const Reach across = reach(shape_.columns, columns.first, columns.last, true);
-  const auto tile_rows = static_cast<size_t>(down.count);
-  const size_t width = static_cast<size_t>(across.count) * pixel_, plane = tile_rows * width;
-  const auto result_rows = static_cast<size_t>(rows.last - rows.first);
-  const auto result_columns = static_cast<size_t>(columns.last - columns.first);
-  const size_t results = result_rows * result_columns * kPanelsAtOnce * kPanel;
-  const size_t count = static_cast<size_t>(chunks());
+  const Reach down = reach(shape_.rows, rows, false);
+  const Reach across = reach(shape_.columns, columns, true);
+  const size_t width = across.places() * pixel_, plane = down.places() * width;
+  const size_t results = rows.count() * columns.count() * kPanelsAtOnce * kPanel;
+  const size_t source = static_cast<size_t>(chunks()) * plane;
 
   static thread_local AlignedFloats buffer;
   static thread_local std::vector<DirectTap> taps;
-  float* const values = buffer.room(count * plane + results);
+  float* const values = buffer.room(source + results);
   taps.clear();
-  for (size_t chunk = 0; chunk < count; ++chunk) {
-    load_source(shape_, from, static_cast<int>(chunk), down, across, pixel_,
-                values + chunk * plane);
-    const size_t channels =
-        std::min<size_t>(kChunk, static_cast<size_t>(shape_.in_channels) - chunk * kChunk);
-    for (int y = 0; y < shape_.rows.kernel; ++y) {
-      const size_t row = chunk * plane + static_cast<size_t>(y * shape_.rows.dilation) * width;
+  size_t start = 0;
+  for (int chunk = 0; chunk < chunks(); ++chunk, start += plane) {
+    load_source(shape_, from, chunk, down, across, pixel_, values + start);
+    const size_t channels = shape_.chunk_channels(chunk);
+    for (size_t y = 0; y < shape_.rows.taps(); ++y) {
+      const size_t row = start + y * shape_.rows.tap_step() * width;
       if (taps_adjoin()) {
-        taps.push_back({row, static_cast<size_t>(shape_.columns.kernel) * channels});
+        taps.push_back({row, shape_.columns.taps() * channels});
         continue;
       }
-      for (int x = 0; x < shape_.columns.kernel; ++x) {
-        taps.push_back({row + static_cast<size_t>(x * shape_.columns.dilation) * pixel_, channels});
+      for (size_t x = 0; x < shape_.columns.taps(); ++x) {
+        taps.push_back({row + x * shape_.columns.tap_step() * pixel_, channels});
       }
     }
   }
-  const size_t row_step = down.step == 1 ? static_cast<size_t>(shape_.rows.stride) : 1;
-  return {values,           static_cast<int>(result_rows), static_cast<int>(result_columns),
-          row_step * width, values + count * plane,        taps.data()};
+  const size_t row_step = down.step == 1 ? shape_.rows.result_step() : 1;
+  return {values,          rows.count(), columns.count(), row_step * width,
+          values + source, taps.data(),  taps.size()};
 }
 
-DirectWeights Direct::weights(const Tile& tile, int panel, int panels) const {
-  const size_t own = static_cast<size_t>(shape_.in_channels) * taps() * kPanel;
-  const size_t first = static_cast<size_t>(panel);
+DirectWeights Direct::weights(const Tile& tile, Band panels) const {
+  const size_t own = shape_.inputs() * shape_.taps() * kPanel;
   return {tile.taps,
-          tap_count(),
-          weights_.data() + first * own,
+          tile.tap_count,
+          weights_.data() + panels.before() * own,
           nullptr,
           own,
-          bias_.data() + first * kPanel,
-          static_cast<size_t>(panels)};
+          bias_.data() + panels.before() * kPanel,
+          panels.count()};
 }
 
 // The same as floats, where so many pixels are multiplied with them that each conversion is worth a
 // store.
-DirectWeights Direct::near_weights(const Tile& tile, int panel, int panels) const {
-  constexpr int kWorth = 3 * kPixels;
+DirectWeights Direct::near_weights(const Tile& tile, Band panels) const {
+  constexpr size_t kWorth = 3 * kPixels;
   constexpr size_t kNear = 8 << 10;  // floats that stay in the first-level cache
-  DirectWeights by = weights(tile, panel, panels);
+  DirectWeights by = weights(tile, panels);
   const bool dense = shape_.columns.stride == 1 && pixel_ == kChunk;
   if (!dense || tile.rows * tile.columns < kWorth || by.panel * by.panels > kNear) return by;
   static thread_local AlignedFloats buffer;
@@ -129,62 +124,57 @@ DirectWeights Direct::near_weights(const Tile& tile, int panel, int panels) cons
   return by;
 }
 
-DirectPixels Direct::pixels(const Tile& tile, int row) const {
-  const size_t r = static_cast<size_t>(row), columns = static_cast<size_t>(tile.columns);
-  return {tile.values + r * tile.row,
-          static_cast<size_t>(shape_.columns.stride) * pixel_,
-          columns,
-          tile.results + r * columns * kChunk,
-          static_cast<size_t>(tile.rows) * columns * kChunk,
+DirectPixels Direct::pixels(const Tile& tile, size_t row) const {
+  return {tile.values + row * tile.row,
+          shape_.columns.result_step() * pixel_,
+          tile.columns,
+          tile.results + row * tile.columns * kChunk,
+          tile.rows * tile.columns * kChunk,
           nullptr};
 }
 
-ChunkResult Direct::convolve(const Tile& tile, int panel, int panels) const {
-  const DirectWeights by = near_weights(tile, panel, panels);
-  for (int r = 0; r < tile.rows; ++r) convolve_pixels(pixels(tile, r), by);
-  const int first_chunk = panel * kPanel / kChunk;
-  const int all = (out_channels() + kChunk - 1) / kChunk;
+ChunkResult Direct::convolve(const Tile& tile, Band panels) const {
+  const DirectWeights by = near_weights(tile, panels);
+  for (size_t r = 0; r < tile.rows; ++r) convolve_pixels(pixels(tile, r), by);
+  const Band chunks = chunks_of(panels);
   const DirectPixels made = pixels(tile, 0);
-  return {first_chunk, std::min(panels * kPanel / kChunk, all - first_chunk), made.floats,
-          made.plane};
+  return {chunks.first, chunks.last - chunks.first, made.floats, made.plane};
 }
 
-Band Direct::chunks_of(Group group) const {
+Band Direct::chunks_of(Band panels) const {
   constexpr int kPanelChunks = kPanel / kChunk;
-  const Band mine = panels(group);
   const int all = (out_channels() + kChunk - 1) / kChunk;
-  return {mine.first * kPanelChunks, std::min(mine.last * kPanelChunks, all)};
+  return {panels.first * kPanelChunks, std::min(panels.last * kPanelChunks, all)};
 }
 
 void Direct::run(const half_t* from, Band rows, Band columns, Group group,
                  RegisterFinish finish) const {
   const Tile tile = load(from, rows, columns);
   const Band mine = panels(group);
-  const size_t first = static_cast<size_t>(mine.first) * kPanelsAtOnce;
-  const size_t row = static_cast<size_t>(out_columns());
-  const size_t start = first * finish.plane + static_cast<size_t>(rows.first) * row * kChunk +
-                       static_cast<size_t>(columns.first) * kChunk;
-  finish.chunks = static_cast<size_t>(out_channels() / kChunk) - first;
+  const size_t first = chunks_of(mine).before(), row = shape_.columns.outputs();
+  const size_t start =
+      first * finish.plane + grid_index(columns.first, rows.first, out_columns()) * kChunk;
+  finish.chunks = shape_.outputs() / kChunk - first;
   finish.to += start;
   if (finish.addend) finish.addend += start;
   if (finish.slopes) finish.slopes += mine.first * kPanel;
   // Some panels by all rows, so that their weights stay near.
   for (int panel = mine.first; panel < mine.last; panel += kPanelsAtOnce) {
-    const int count = std::min(kPanelsAtOnce, mine.last - panel);
-    const DirectWeights by = near_weights(tile, panel, count);
+    const Band some = {panel, std::min(panel + kPanelsAtOnce, mine.last)};
+    const DirectWeights by = near_weights(tile, some);
     RegisterFinish at = finish;
-    for (int r = 0; r < tile.rows; ++r) {
+    for (size_t r = 0; r < tile.rows; ++r) {
       DirectPixels made = pixels(tile, r);
       made.finish = &at;
       convolve_pixels(made, by);
       at.to += row * kChunk;
       if (at.addend) at.addend += row * kChunk;
     }
-    const size_t passed = static_cast<size_t>(count) * kPanel / kChunk;
+    const size_t passed = some.count() * kPanel / kChunk;
     finish.to += passed * finish.plane;
     if (finish.addend) finish.addend += passed * finish.plane;
     finish.chunks -= std::min(finish.chunks, passed);
-    if (finish.slopes) finish.slopes += count * kPanel;
+    if (finish.slopes) finish.slopes += some.count() * kPanel;
   }
 }
 

@@ -36,7 +36,7 @@ class Direct {
   /// The channels that are made at a time; groups are of multiples of these or fewer.
   static constexpr int kGroupChannels = 2 * static_cast<int>(kPanelChannels);
   /// The chunks of the result that are a group's.
-  Band chunks_of(Group group) const;
+  Band chunks_of(Group group) const { return chunks_of(panels(group)); }
 
   /// Convolves rows `rows` (or columns `columns` of the only row) of group `group`. `from` is the
   /// whole input in chunks. Calls finish(result) for some chunks after the other; the floats may be
@@ -46,7 +46,7 @@ class Direct {
     const Tile tile = load(from, rows, columns);
     const Band mine = panels(group);
     for (int panel = mine.first; panel < mine.last; panel += kPanelsAtOnce) {
-      finish(convolve(tile, panel, std::min(kPanelsAtOnce, mine.last - panel)));
+      finish(convolve(tile, {panel, std::min(panel + kPanelsAtOnce, mine.last)}));
     }
   }
 
@@ -62,32 +62,28 @@ class Direct {
   // Some of the source as floats, and what is made of it.
   struct Tile {
     const float* values;
-    int rows, columns;  // of the result
-    size_t row;         // floats from one result row's source to the next one's
+    size_t rows, columns;  // of the result
+    size_t row;            // floats from one result row's source to the next one's
     float* results;
     const DirectTap* taps;
+    size_t tap_count;
   };
   Tile load(const half_t* from, Band rows, Band columns) const;
-  ChunkResult convolve(const Tile& tile, int panel, int panels) const;
-  DirectWeights weights(const Tile& tile, int panel, int panels) const;
-  DirectWeights near_weights(const Tile& tile, int panel, int panels) const;
-  DirectPixels pixels(const Tile& tile, int row) const;
+  ChunkResult convolve(const Tile& tile, Band panels) const;
+  DirectWeights weights(const Tile& tile, Band panels) const;
+  DirectWeights near_weights(const Tile& tile, Band panels) const;
+  DirectPixels pixels(const Tile& tile, size_t row) const;
   Band panels(Group group) const {
     return band_of((out_channels() + kPanel - 1) / kPanel, group.index, group.count);
   }
+  // The chunks that some panels make: the last one may be of a single chunk.
+  Band chunks_of(Band panels) const;
   Cuts find_cuts(bool overlap) const;
 
   int chunks() const { return (shape_.in_channels + kChunk - 1) / kChunk; }
-  size_t taps() const {
-    return static_cast<size_t>(shape_.rows.kernel) * static_cast<size_t>(shape_.columns.kernel);
-  }
 
   // A source of fewer channels than a chunk is kept as it is: what a row of taps reads is then one.
   bool taps_adjoin() const { return shape_.in_channels < kChunk && shape_.columns.dilation == 1; }
-  size_t tap_count() const {
-    return taps_adjoin() ? static_cast<size_t>(shape_.rows.kernel)
-                         : static_cast<size_t>(chunks()) * taps();
-  }
 
   ConvShape shape_;
   size_t pixel_;  // floats of a source pixel

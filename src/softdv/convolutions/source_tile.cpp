@@ -16,8 +16,8 @@ namespace dvnn::softdv {
 // Rows of a chunk's pixels with the zeros around them.
 struct SourceRows {
   const half_t* plane;     // the chunk
-  int rows, row_pixels;    // that it has
-  int row_gap, gap;        // positions from one row, one pixel to the next
+  int rows, row_gap;       // that it has; positions from one to the next
+  size_t row_pixels, gap;  // the same of a row's pixels
   size_t channels, pixel;  // of a pixel; floats that it becomes
   size_t width;            // positions
   size_t before, count;    // zeros; pixels after them, from `first` on; then zeros again
@@ -48,7 +48,7 @@ HWY_INLINE void LoadPixels(const SourceRows& source, const half_t* HWY_RESTRICT 
                            float* HWY_RESTRICT to) {
   const hn::CappedTag<float, 8> chunk;
   const size_t channels = source.channels, values = source.count * channels;
-  const size_t step = static_cast<size_t>(source.gap) * source.pixel;
+  const size_t step = source.gap * source.pixel;
   for (size_t at = 0; at < values; at += channels, to += step) {
     if (at + 8 <= values && source.pixel == 8) {
       for (size_t k = 0; k < 8; k += hn::Lanes(chunk)) {
@@ -63,7 +63,7 @@ HWY_INLINE void LoadPixels(const SourceRows& source, const half_t* HWY_RESTRICT 
 void LoadSource(const SourceRows& source, const Reach& rows, float* HWY_RESTRICT to) {
   const size_t pixel = source.pixel, channels = source.channels;
   const size_t width = source.width * pixel;
-  const size_t row_values = static_cast<size_t>(source.row_pixels) * channels;
+  const size_t row_values = source.row_pixels * channels;
   for (int r = 0; r < rows.count; ++r, to += width) {
     const int position = rows.start + r * rows.step, row = position / source.row_gap;
     if (position < 0 || position % source.row_gap != 0 || row >= source.rows) {
@@ -101,35 +101,33 @@ HWY_EXPORT(LoadSource);
 
 }  // namespace
 
-Reach reach(const ConvAxis& axis, int first, int last, bool keep_between) {
-  const int start = first * axis.stride - axis.before, results = last - first;
-  if (axis.kernel == 1 && !keep_between) return {start, axis.stride, results};
-  return {start, 1, (results - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1};
+Reach reach(const ConvAxis& axis, Band results, bool keep_between) {
+  const int start = results.first * axis.stride - axis.before, count = results.last - results.first;
+  if (axis.kernel == 1 && !keep_between) return {start, axis.stride, count};
+  return {start, 1, (count - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1};
 }
 
 void load_source(const ConvShape& shape, const half_t* from, int chunk, const Reach& rows,
                  const Reach& columns, size_t pixel, float* to) {
-  constexpr size_t kChunk = 8;
   const int in = shape.columns.in, gap = shape.columns.gap;
   // The number of pixels before a position.
   auto pixels_before = [=](int position) {
     return std::clamp((std::max(position, 0) + gap - 1) / gap, 0, in);
   };
-  const int first = pixels_before(columns.start);
-  const int last = pixels_before(columns.start + columns.count);
-  const size_t done = static_cast<size_t>(chunk) * kChunk;
+  const Band pixels = {pixels_before(columns.start), pixels_before(columns.start + columns.count)};
+  const int zeros = std::clamp(pixels.first * gap - columns.start, 0, columns.count);
   SourceRows source;
-  source.plane = from + done * static_cast<size_t>(in) * static_cast<size_t>(shape.rows.in);
+  source.plane = from + shape.before_chunk(chunk);
   source.rows = shape.rows.in;
-  source.row_pixels = in;
   source.row_gap = shape.rows.gap;
-  source.gap = gap;
-  source.channels = std::min(kChunk, static_cast<size_t>(shape.in_channels) - done);
+  source.row_pixels = shape.columns.inputs();
+  source.gap = static_cast<size_t>(gap);
+  source.channels = shape.chunk_channels(chunk);
   source.pixel = pixel;
-  source.first = static_cast<size_t>(first);
-  source.count = static_cast<size_t>(last - first);
-  source.width = static_cast<size_t>(columns.count);
-  source.before = static_cast<size_t>(std::clamp(first * gap - columns.start, 0, columns.count));
+  source.first = pixels.before();
+  source.count = pixels.count();
+  source.width = columns.places();
+  source.before = static_cast<size_t>(zeros);
   HWY_DYNAMIC_DISPATCH(LoadSource)(source, rows, to);
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/grid.h"
 #include "softdv/aligned_floats.h"
 
 namespace dvnn::softdv {
@@ -26,14 +27,12 @@ struct AxisPhase {
 // The weights of a phase's taps.
 std::vector<float> choose_weights(const ConvShape& shape, const AxisPhase& down,
                                   const AxisPhase& across, const float* weights) {
-  const auto kernels =
-      static_cast<size_t>(shape.in_channels) * static_cast<size_t>(shape.out_channels);
+  const size_t kernels = shape.inputs() * shape.outputs();
   const ConvAxis rows = down.axis(1), columns = across.axis(1);
   std::vector<float> chosen;
-  chosen.reserve(kernels * static_cast<size_t>(rows.kernel * columns.kernel));
+  chosen.reserve(kernels * rows.taps() * columns.taps());
   for (size_t k = 0; k < kernels; ++k) {
-    const float* kernel =
-        weights + k * static_cast<size_t>(shape.rows.kernel * shape.columns.kernel);
+    const float* kernel = weights + k * shape.taps();
     for (int y = 0; y < rows.kernel; ++y) {
       for (int x = 0; x < columns.kernel; ++x) {
         const bool is_there = y < down.taps && x < across.taps;
@@ -86,29 +85,23 @@ Cuts Transposed::find_cuts(bool overlap) const {
   return cuts;
 }
 
-Transposed::Interleaved Transposed::room_for(Band rows, Group group) const {
+ChunkResult Transposed::room_for(Band rows, Group group) const {
   const Band chunks = phases_.front().convolution.chunks_of(group);
-  const size_t plane =
-      static_cast<size_t>(rows.last - rows.first) * static_cast<size_t>(out_columns()) * kChunk;
-  const int count = chunks.last - chunks.first;
+  const size_t plane = rows.count() * shape_.columns.outputs() * kChunk;
   static thread_local AlignedFloats buffer;
-  return {chunks.first, count, buffer.room(static_cast<size_t>(count) * plane), plane};
+  return {chunks.first, chunks.last - chunks.first, buffer.room(chunks.count() * plane), plane};
 }
 
 void Transposed::spread(const ChunkResult& made, const Phase& phase, Band phase_rows, Band rows,
-                        const Interleaved& all) const {
-  const auto columns = static_cast<size_t>(phase.convolution.out_columns());
-  const size_t row = static_cast<size_t>(out_columns()) * kChunk;
-  const size_t step = static_cast<size_t>(shape_.columns.gap) * kChunk;
-  for (int chunk = 0; chunk < made.chunks; ++chunk) {
-    const float* from = made.values + static_cast<size_t>(chunk) * made.plane;
-    float* const plane =
-        all.values + static_cast<size_t>(made.first_chunk + chunk - all.first_chunk) * all.plane;
+                        const ChunkResult& all) const {
+  const int columns = phase.convolution.out_columns(), step = shape_.columns.gap * kChunk;
+  for (int k = 0; k < made.chunks; ++k) {
+    const float* from = made.chunk(made.first_chunk + k);
+    float* const plane = all.chunk(made.first_chunk + k);
     for (int r = phase_rows.first; r < phase_rows.last; ++r) {
       const int result_row = phase.row + r * phase.row_gap;
-      float* to = plane + static_cast<size_t>(result_row - rows.first) * row +
-                  static_cast<size_t>(phase.column) * kChunk;
-      for (size_t c = 0; c < columns; ++c, from += kChunk, to += step) {
+      float* to = plane + grid_index(phase.column, result_row - rows.first, out_columns()) * kChunk;
+      for (int c = 0; c < columns; ++c, from += kChunk, to += step) {
         std::copy_n(from, kChunk, to);
       }
     }

@@ -27,14 +27,14 @@ class Transposed {
   /// As Direct::run(), for whole rows.
   template <typename Finish>
   void run(const half_t* from, Band rows, Group group, Finish finish) const {
-    const Interleaved all = room_for(rows, group);
+    const ChunkResult all = room_for(rows, group);
     for (const Phase& phase : phases_) {
       const Band mine = {phase.rows_before(rows.first), phase.rows_before(rows.last)};
       if (mine.first >= mine.last) continue;
       phase.convolution.run(from, mine, {0, phase.convolution.out_columns()}, group,
                             [&](const ChunkResult& made) { spread(made, phase, mine, rows, all); });
     }
-    if (all.chunks > 0) finish(ChunkResult{all.first_chunk, all.chunks, all.values, all.plane});
+    if (all.chunks > 0) finish(all);
   }
 
  private:
@@ -49,15 +49,10 @@ class Transposed {
       return result_row <= row ? 0 : (result_row - row - 1) / row_gap + 1;
     }
   };
-  // What a piece makes, of all phases.
-  struct Interleaved {
-    int first_chunk, chunks;
-    float* values;
-    size_t plane;
-  };
-  Interleaved room_for(Band rows, Group group) const;
+  // Room for what a piece makes, of all phases.
+  ChunkResult room_for(Band rows, Group group) const;
   void spread(const ChunkResult& made, const Phase& phase, Band phase_rows, Band rows,
-              const Interleaved& all) const;
+              const ChunkResult& all) const;
   Cuts find_cuts(bool overlap) const;
 
   ConvShape shape_;

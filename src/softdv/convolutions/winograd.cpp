@@ -55,8 +55,7 @@ bool Winograd::suits(const ConvShape& shape) {
 
 Winograd::Winograd(const ConvShape& shape, const float* weights, const float* bias, bool overlap)
     : shape_(shape) {
-  const auto in = static_cast<size_t>(shape.in_channels);
-  const auto out = static_cast<size_t>(shape.out_channels);
+  const size_t in = shape.inputs(), out = shape.outputs();
   const size_t all = static_cast<size_t>(panels());
   weights_.assign(kWinogradPositions * all * in * kPanel, 0);
   bias_.assign(all * kPanel, 0);
@@ -97,17 +96,17 @@ Cuts Winograd::find_cuts(bool overlap) const {
 }
 
 Winograd::Tiles Winograd::load(const half_t* from, Band rows) const {
-  const auto result_rows = static_cast<size_t>(rows.last - rows.first);
+  const size_t result_rows = rows.count();
   const size_t down = (result_rows + 1) / 2, across = tile_columns(), count = down * across;
   const size_t all = static_cast<size_t>(chunks());
   // Odd numbers of cache lines: the same tile's numbers for all positions do not share a set.
   const size_t position = all * count * kChunk + 16;
   const size_t sums = kWinogradPositions * (kPanelsAtOnce * kPanel * count + 16);
-  const size_t results = kPanelsAtOnce * kPanel * result_rows * static_cast<size_t>(out_columns());
+  const size_t results = kPanelsAtOnce * kPanel * result_rows * shape_.columns.outputs();
   const Reach reach_down = {rows.first - shape_.rows.before, 1, 2 * static_cast<int>(down) + 2};
   const Reach reach_across = {-shape_.columns.before, 1, 2 * static_cast<int>(across) + 2};
-  const size_t width = static_cast<size_t>(reach_across.count) * kChunk;
-  const size_t source = static_cast<size_t>(reach_down.count) * width;
+  const size_t width = reach_across.places() * kChunk;
+  const size_t source = reach_down.places() * width;
   const size_t spare = 2 * width;
 
   static thread_local AlignedFloats buffer;
@@ -120,43 +119,42 @@ Winograd::Tiles Winograd::load(const half_t* from, Band rows) const {
                  values + kWinogradPositions * position + sums,
                  source_floats + source,
                  nullptr,
+                 0,
                  down,
                  across,
                  position,
                  result_rows};
   taps.clear();
-  for (size_t chunk = 0; chunk < all; ++chunk) {
-    load_source(shape_, from, static_cast<int>(chunk), reach_down, reach_across, kChunk,
-                source_floats);
-    const size_t channels =
-        std::min<size_t>(kChunk, static_cast<size_t>(shape_.in_channels) - chunk * kChunk);
+  size_t start = 0;
+  for (int chunk = 0; chunk < chunks(); ++chunk, start += count * kChunk) {
+    load_source(shape_, from, chunk, reach_down, reach_across, kChunk, source_floats);
     for (size_t r = 0; r < down; ++r) {
       winograd_sources(source_floats + 2 * r * width, width, across,
-                       values + (chunk * count + r * across) * kChunk, position);
+                       values + start + r * across * kChunk, position);
     }
-    taps.push_back({chunk * count * kChunk, channels});
+    taps.push_back({start, shape_.chunk_channels(chunk)});
   }
   tiles.taps = taps.data();
+  tiles.tap_count = taps.size();
   return tiles;
 }
 
-ChunkResult Winograd::convolve(const Tiles& tiles, int panel, int panels) const {
+ChunkResult Winograd::convolve(const Tiles& tiles, Band panels) const {
   static constexpr float kNoBias[kPanelsAtOnce * kPanel] = {};
   const size_t count = tiles.rows * tiles.columns, plane = count * kChunk;
-  const size_t own = static_cast<size_t>(shape_.in_channels) * kPanel;
+  const size_t own = shape_.inputs() * kPanel;  // weights of a panel
   const size_t position = kPanelsAtOnce * kPanel * count + 16;
   for (size_t p = 0; p < kWinogradPositions; ++p) {
-    const size_t first = p * static_cast<size_t>(this->panels()) + static_cast<size_t>(panel);
+    const size_t first = p * weights_.size() / kWinogradPositions + panels.before() * own;
     convolve_pixels({tiles.values + p * tiles.position, kChunk, count, tiles.sums + p * position,
                      plane, nullptr},
-                    {tiles.taps, static_cast<size_t>(chunks()), nullptr,
-                     weights_.data() + first * own, own, kNoBias, static_cast<size_t>(panels)});
+                    {tiles.taps, tiles.tap_count, nullptr, weights_.data() + first, own, kNoBias,
+                     panels.count()});
   }
-  const auto columns = static_cast<size_t>(out_columns());
-  const size_t row = columns * kChunk, result_plane = tiles.result_rows * row;
-  const int first_chunk = panel * kPanel / kChunk;
-  const int made =
-      std::min(panels * kPanel / kChunk, (shape_.out_channels + kChunk - 1) / kChunk - first_chunk);
+  const size_t row = shape_.columns.outputs() * kChunk, result_plane = tiles.result_rows * row;
+  const int first_chunk = panels.first * kPanel / kChunk;
+  const int all = (shape_.out_channels + kChunk - 1) / kChunk;
+  const int made = std::min(panels.last * kPanel / kChunk, all) - first_chunk;
   const size_t spare_row = 2 * tiles.columns * kChunk;
   for (int k = 0; k < made; ++k) {
     const auto chunk = static_cast<size_t>(k);

@@ -36,7 +36,7 @@ class Winograd {
     const Tiles tiles = load(from, rows);
     const Band mine = band_of(panels(), group.index, group.count);
     for (int panel = mine.first; panel < mine.last; panel += kPanelsAtOnce) {
-      finish(convolve(tiles, panel, std::min(kPanelsAtOnce, mine.last - panel)));
+      finish(convolve(tiles, {panel, std::min(panel + kPanelsAtOnce, mine.last)}));
     }
   }
 
@@ -49,16 +49,17 @@ class Winograd {
     float *sums, *results;  // (position, chunk of some panels, tile, 8); (chunk, pixel, 8)
     float* spare;           // two rows of results
     const DirectTap* taps;
+    size_t tap_count;
     size_t rows, columns, position;  // tiles; floats of a position in `values`
     size_t result_rows;
   };
   Tiles load(const half_t* from, Band rows) const;
-  ChunkResult convolve(const Tiles& tiles, int panel, int panels) const;
+  ChunkResult convolve(const Tiles& tiles, Band panels) const;
 
   int chunks() const { return (shape_.in_channels + kChunk - 1) / kChunk; }
   int panels() const { return (shape_.out_channels + kPanel - 1) / kPanel; }
   Cuts find_cuts(bool overlap) const;
-  size_t tile_columns() const { return static_cast<size_t>(shape_.columns.out + 1) / 2; }
+  size_t tile_columns() const { return (shape_.columns.outputs() + 1) / 2; }
 
   ConvShape shape_;
   Cuts cuts_ = {};

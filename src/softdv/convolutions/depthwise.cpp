@@ -5,6 +5,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/grid.h"
+#include "base/nth.h"
 #include "softdv/aligned_floats.h"
 #include "softdv/convolutions/source_tile.h"
 
@@ -43,11 +45,10 @@ bool Depthwise::suits(const ConvShape& shape) {
 
 Depthwise::Depthwise(const ConvShape& shape, const float* weights, const float* bias)
     : shape_(shape) {
-  const auto side = static_cast<size_t>(shape.rows.kernel);
-  const size_t taps = side * side;
-  for (int c = 0; c < chunks(); ++c) {
-    const auto count = static_cast<size_t>(channels(c));
-    const size_t first = static_cast<size_t>(c) * kChunk, pattern = pattern_of(count);
+  const size_t side = shape.rows.taps(), taps = shape.taps();
+  for (size_t first = 0; first < shape.outputs(); first += kChunk) {
+    const size_t count = std::min<size_t>(kChunk, shape.outputs() - first);
+    const size_t pattern = pattern_of(count);
     Kernel kernel;
     for (size_t k = 0; k < taps; ++k) {
       const size_t tap = is_turned() ? k % side * side + k / side : k;
@@ -60,33 +61,28 @@ Depthwise::Depthwise(const ConvShape& shape, const float* weights, const float* 
   }
 }
 
-int Depthwise::channels(int chunk) const {
-  return std::min(kChunk, shape_.out_channels - chunk * kChunk);
-}
-
 Depthwise::Rows::Rows(const Depthwise& of, const half_t* from, int chunk)
     : of_(of),
-      kernel_(of.kernels_[static_cast<size_t>(chunk)]),
-      channels_(static_cast<size_t>(of.channels(chunk))) {
+      kernel_(nth(of.kernels_, chunk)),
+      chunk_(from + of.shape_.before_chunk(chunk)),
+      channels_(of.channels(chunk)) {
   const ConvAxis& columns = of.shape_.columns;
-  const auto pixels = static_cast<size_t>(of.shape_.rows.in) * static_cast<size_t>(columns.in);
-  chunk_ = from + static_cast<size_t>(chunk) * kChunk * pixels;
   // With the zeros before and after, and room for the vector that reads beyond the last result.
-  const int reach = (columns.out - 1) * columns.stride + columns.kernel;
-  const int width = std::max(columns.before + columns.in, reach);
+  const auto before = static_cast<size_t>(columns.before);
+  const size_t width =
+      std::max(before + columns.inputs(), reach(columns, {0, columns.out}, true).places());
   // Whole vectors, so that both begin at a cache line.
-  if (columns.stride == 2) odd_ = static_cast<size_t>(width + 3) / 4 * 2 * kChunk;
-  stride_ = std::max(2 * odd_, static_cast<size_t>(width) * kChunk) + kBeyond;
-  const size_t result = static_cast<size_t>(columns.out) * kChunk + kBeyond;
+  if (columns.stride == 2) odd_ = (width + 3) / 4 * 2 * kChunk;
+  stride_ = std::max(2 * odd_, width * kChunk) + kBeyond;
+  const size_t result = columns.outputs() * kChunk + kBeyond;
   static thread_local AlignedFloats buffer;
   zeros_ = buffer.room((kMostRows + 1) * stride_ + kMostMade * result);
   held_ = zeros_ + stride_;
   spare_ = held_ + kMostRows * stride_;
   std::fill(zeros_, held_, 0.0f);
-  const size_t first = static_cast<size_t>(columns.before) * channels_;
-  const size_t last = first + static_cast<size_t>(columns.in) * channels_;
+  const size_t first = before * channels_, last = first + columns.inputs() * channels_;
   for (int k = 0; k < held_rows(); ++k) {
-    float* const row = held_ + static_cast<size_t>(k) * stride_;
+    float* const row = held(k);
     // Zeros before and after, of which rows that are split have some in two places.
     std::fill(row, odd_ ? row + stride_ : row + first, 0.0f);
     std::fill(row + last, row + stride_, 0.0f);
@@ -94,23 +90,21 @@ Depthwise::Rows::Rows(const Depthwise& of, const half_t* from, int chunk)
   }
 }
 
-void Depthwise::run(const half_t* from, int chunk, int first, int last, float* to) const {
-  const size_t row_floats =
-      static_cast<size_t>(out_columns()) * static_cast<size_t>(channels(chunk));
+void Depthwise::run(const half_t* from, int chunk, Band rows, float* to) const {
+  const size_t row_floats = shape_.columns.outputs() * channels(chunk);
   if (is_small()) {
-    convolve_small(from, chunk, first, last, to, nullptr);
+    convolve_small(from, chunk, rows, to, nullptr);
     return;
   }
   if (is_narrow()) {
-    std::copy_n(convolve_narrow(from, chunk, first, last),
-                static_cast<size_t>(last - first) * row_floats, to);
+    std::copy_n(convolve_narrow(from, chunk, rows), rows.count() * row_floats, to);
     return;
   }
-  Rows rows(*this, from, chunk);
-  for (int row = first; row < last;) {
-    const int count = rows.convolve(row, last, to, nullptr);
-    row += count;
-    to += static_cast<size_t>(count) * row_floats;
+  Rows held(*this, from, chunk);
+  while (rows.first < rows.last) {
+    const Band made = held.convolve(rows, to, nullptr);
+    rows.first = made.last;
+    to += made.count() * row_floats;
   }
 }
 
@@ -122,9 +116,8 @@ constexpr size_t kSlopes = 16;  // what vectors read of a chunk's, repeated
 // `slopes` is where its slopes are.
 void go_to(int chunk, size_t start, float* slopes, RegisterFinish* finish) {
   if (finish->slopes) {
-    for (size_t i = 0; i < kSlopes; ++i) {
-      slopes[i] = finish->slopes[static_cast<size_t>(chunk) * 8 + i % 8];
-    }
+    const float* const own = finish->slopes + chunk * 8;
+    for (size_t i = 0; i < kSlopes; ++i) slopes[i] = own[i % 8];
     finish->slopes = slopes;
   }
   start += static_cast<size_t>(chunk) * finish->plane;
@@ -134,50 +127,46 @@ void go_to(int chunk, size_t start, float* slopes, RegisterFinish* finish) {
 
 }  // namespace
 
-void Depthwise::run(const half_t* from, int chunk, int first, int last,
-                    RegisterFinish finish) const {
-  const auto row_results = static_cast<size_t>(out_columns()) * kChunk;
+void Depthwise::run(const half_t* from, int chunk, Band rows, RegisterFinish finish) const {
+  const size_t row_results = shape_.columns.outputs() * kChunk;
   float slopes[kSlopes];
-  go_to(chunk, static_cast<size_t>(first) * row_results, slopes, &finish);
+  go_to(chunk, rows.before() * row_results, slopes, &finish);
   if (is_small()) {
-    convolve_small(from, chunk, first, last, nullptr, &finish);
+    convolve_small(from, chunk, rows, nullptr, &finish);
     return;
   }
-  Rows rows(*this, from, chunk);
-  for (int row = first; row < last;) {
-    const int count = rows.convolve(row, last, nullptr, &finish);
-    row += count;
-    finish.to += static_cast<size_t>(count) * row_results;
-    if (finish.addend) finish.addend += static_cast<size_t>(count) * row_results;
+  Rows held(*this, from, chunk);
+  while (rows.first < rows.last) {
+    const Band made = held.convolve(rows, nullptr, &finish);
+    rows.first = made.last;
+    finish.to += made.count() * row_results;
+    if (finish.addend) finish.addend += made.count() * row_results;
   }
 }
 
-void Depthwise::run_pooled(const half_t* from, int chunk, int first, int last, int pixels,
+void Depthwise::run_pooled(const half_t* from, int chunk, Band rows, size_t pixels,
                            RegisterFinish finish) const {
-  const size_t row_results = static_cast<size_t>(pixels) * kChunk;
+  const size_t row_results = pixels * kChunk;
   float slopes[kSlopes];
-  go_to(chunk, static_cast<size_t>(first) * row_results, slopes, &finish);
-  Rows rows(*this, from, chunk);
-  for (int row = first; row < last; ++row) {
-    rows.convolve_pooled(2 * row, pixels, finish);
+  go_to(chunk, rows.before() * row_results, slopes, &finish);
+  Rows held(*this, from, chunk);
+  for (int row = rows.first; row < rows.last; ++row) {
+    held.convolve_pooled(2 * row, pixels, finish);
     finish.to += row_results;
   }
 }
 
-float* Depthwise::convolve_small(const half_t* from, int chunk, int first, int last, float* to,
+float* Depthwise::convolve_small(const half_t* from, int chunk, Band rows, float* to,
                                  const RegisterFinish* finish) const {
-  const Reach down = reach(shape_.rows, {first, last}, true);
+  const Reach down = reach(shape_.rows, rows, true);
   const Reach across = reach(shape_.columns, {0, shape_.columns.out}, true);
-  const auto pixels = static_cast<size_t>(shape_.columns.out);
-  const auto rows = static_cast<size_t>(last - first);
-  const size_t width = static_cast<size_t>(across.count) * kChunk;
-  const size_t source = static_cast<size_t>(down.count) * width;
+  const size_t pixels = shape_.columns.outputs();
+  const size_t width = across.places() * kChunk, source = down.places() * width;
   static thread_local AlignedFloats buffer;
-  float* const tile = buffer.room(source + rows * pixels * kChunk + kBeyond);
+  float* const tile = buffer.room(source + rows.count() * pixels * kChunk + kBeyond);
   if (!to && !finish) to = tile + source;
   load_source(shape_, from, chunk, down, across, kChunk, tile);
-  const Kernel& kernel = kernels_[static_cast<size_t>(chunk)];
-  depthwise_tile(tile, width, rows, kernel.both(), pixels, to, finish);
+  depthwise_tile(tile, width, rows.count(), nth(kernels_, chunk).both(), pixels, to, finish);
   return to;
 }
 
@@ -189,45 +178,39 @@ void copy_pixel(const float* from, float* to) {
 
 }  // namespace
 
-float* Depthwise::convolve_turned(const half_t* from, int chunk, int first, int last) const {
-  const ConvAxis &down = shape_.rows, &across = shape_.columns;
-  const auto rows = static_cast<size_t>(last - first + down.kernel - 1);  // with the zeros
-  const auto columns = static_cast<size_t>((across.out - 1) * across.stride + across.kernel);
-  const auto made_rows = static_cast<size_t>(last - first);
-  const auto made_columns = static_cast<size_t>(across.out);
-  const int start = first - down.before;
-  const int first_row = std::clamp(start, 0, down.in);
-  const int last_row = std::clamp(start + static_cast<int>(rows), first_row, down.in);
-  const auto row_floats = static_cast<size_t>(across.in) * kChunk;
-  const size_t source = static_cast<size_t>(last_row - first_row) * row_floats;
-  const size_t turned_floats = rows * columns * kChunk, results = made_rows * made_columns * kChunk;
+float* Depthwise::convolve_turned(const half_t* from, int chunk, Band rows) const {
+  const ConvAxis& axis = shape_.columns;
+  const Reach down = reach(shape_.rows, rows, true);  // with the zeros
+  const Reach across = reach(axis, {0, axis.out}, true);
+  const size_t made_rows = rows.count(), made_columns = axis.outputs();
+  const int first_row = std::clamp(down.start, 0, shape_.rows.in);
+  const Band read = {first_row, std::clamp(down.start + down.count, first_row, shape_.rows.in)};
+  const size_t row_floats = axis.inputs() * kChunk, source = read.count() * row_floats;
+  const size_t turned_floats = down.places() * across.places() * kChunk;
+  const size_t results = made_rows * made_columns * kChunk;
   static thread_local AlignedFloats buffer;
   float* const values = buffer.room(source + turned_floats + 2 * (results + kReadBeyond));
   float* const turned = values + source;
   float* const made = turned + turned_floats + kReadBeyond;
-  const size_t plane = static_cast<size_t>(down.in) * row_floats;
-  half_to_float(
-      from + static_cast<size_t>(chunk) * plane + static_cast<size_t>(first_row) * row_floats,
-      values, source);
+  half_to_float(from + shape_.before_chunk(chunk) + read.before() * row_floats, values, source);
   std::fill(turned, made, 0.0f);
-  for (int r = first_row; r < last_row; ++r) {
-    const float* row = values + static_cast<size_t>(r - first_row) * row_floats;
-    for (int c = 0; c < across.in; ++c) {
-      const int column = c + across.before;
-      if (column < 0 || column >= static_cast<int>(columns)) continue;
-      copy_pixel(
-          row + c * kChunk,
-          turned + (static_cast<size_t>(column) * rows + static_cast<size_t>(r - start)) * kChunk);
+  const float* row = values;
+  for (int r = read.first; r < read.last; ++r, row += row_floats) {
+    for (int c = 0; c < axis.in; ++c) {
+      const int column = c - across.start;
+      if (column < 0 || column >= across.count) continue;
+      copy_pixel(row + c * kChunk,
+                 turned + grid_index(r - down.start, column, down.count) * kChunk);
     }
   }
-  const Kernel& kernel = kernels_[static_cast<size_t>(chunk)];
+  const Kernel& kernel = nth(kernels_, chunk);
   float* const result = made + results + kReadBeyond;
   for (size_t c = 0; c < made_columns; ++c) {
     const float* taps[kMostRows];
-    for (size_t k = 0; k < static_cast<size_t>(across.kernel); ++k) {
-      taps[k] = turned + (c * static_cast<size_t>(across.stride) + k) * rows * kChunk;
+    for (size_t k = 0; k < axis.taps(); ++k) {
+      taps[k] = turned + (c * axis.result_step() + k) * down.places() * kChunk;
     }
-    convolve_row(across.kernel, kChunk, taps, kernel.both(), made_rows, made, nullptr);
+    convolve_row(axis.kernel, kChunk, taps, kernel.both(), made_rows, made, nullptr);
     for (size_t r = 0; r < made_rows; ++r) {
       copy_pixel(made + r * kChunk, result + (r * made_columns + c) * kChunk);
     }
@@ -235,26 +218,23 @@ float* Depthwise::convolve_turned(const half_t* from, int chunk, int first, int 
   return result;
 }
 
-float* Depthwise::convolve_narrow(const half_t* from, int chunk, int first, int last) const {
-  if (is_turned()) return convolve_turned(from, chunk, first, last);
-  const Reach down = reach(shape_.rows, {first, last}, true);
+float* Depthwise::convolve_narrow(const half_t* from, int chunk, Band rows) const {
+  if (is_turned()) return convolve_turned(from, chunk, rows);
+  const Reach down = reach(shape_.rows, rows, true);
   const Reach across = reach(shape_.columns, {0, shape_.columns.out}, true);
-  const auto count = static_cast<size_t>(channels(chunk));
-  const size_t width = static_cast<size_t>(across.count) * count;
-  const size_t source = static_cast<size_t>(down.count) * width;
-  const auto rows = static_cast<size_t>(last - first);
-  const auto columns = static_cast<size_t>(shape_.columns.out);
+  const size_t count = channels(chunk), columns = shape_.columns.outputs();
+  const size_t width = across.places() * count, source = down.places() * width;
   static thread_local AlignedFloats buffer;
-  float* const values = buffer.room(source + rows * width + 2 * kReadBeyond);
+  float* const values = buffer.room(source + rows.count() * width + 2 * kReadBeyond);
   float* const made = values + source + kReadBeyond;
   load_source(shape_, from, chunk, down, across, count, values);
   std::fill(values + source, made, 0.0f);
   const float* taps[kMostRows];
-  for (int k = 0; k < shape_.rows.kernel; ++k) taps[k] = values + static_cast<size_t>(k) * width;
-  const Kernel& kernel = kernels_[static_cast<size_t>(chunk)];
+  for (size_t k = 0; k < shape_.rows.taps(); ++k) taps[k] = values + k * width;
+  const Kernel& kernel = nth(kernels_, chunk);
   convolve_row(shape_.rows.kernel, count, taps, kernel.both(),
-               (rows - 1) * static_cast<size_t>(across.count) + columns, made, nullptr);
-  for (size_t r = 1; r < rows; ++r)
+               (rows.count() - 1) * across.places() + columns, made, nullptr);
+  for (size_t r = 1; r < rows.count(); ++r)
     std::copy_n(made + r * width, columns * count, made + r * columns * count);
   return made;
 }
@@ -263,19 +243,18 @@ float* Depthwise::convolve_narrow(const half_t* from, int chunk, int first, int 
 const float* Depthwise::Rows::input(int row) {
   if (row < 0 || row >= of_.shape_.rows.in) return zeros_;
   const int place = row % held_rows();
-  float* const held = held_ + static_cast<size_t>(place) * stride_;
   if (holds_[place] != row) {
-    load(row, held);
+    load(row, held(place));
     holds_[place] = row;
   }
-  return held;
+  return held(place);
 }
 
 void Depthwise::Rows::load(int row, float* held) const {
   const ConvAxis& columns = of_.shape_.columns;
   const auto before = static_cast<size_t>(columns.before);
-  const auto pixels = static_cast<size_t>(columns.in);
-  const half_t* const from = chunk_ + static_cast<size_t>(row) * pixels * channels_;
+  const size_t pixels = columns.inputs();
+  const half_t* const from = chunk_ + grid_index(0, row, columns.in) * channels_;
   if (!odd_) return half_to_float(from, held + before * channels_, pixels * channels_);
   float* const even = held + (before + 1) / 2 * kChunk;
   float* const odd = held + odd_ + before / 2 * kChunk;
@@ -289,26 +268,27 @@ void Depthwise::Rows::inputs(int row, int rows, const float** from) {
   }
 }
 
-void Depthwise::Rows::convolve_pooled(int row, int pixels, const RegisterFinish& finish) {
+void Depthwise::Rows::convolve_pooled(int row, size_t pixels, const RegisterFinish& finish) {
   const float* from[kMostRows];
   inputs(row, 2, from);
-  depthwise_pooled_rows(from, kernel_.both(), static_cast<size_t>(pixels), spare_, finish);
+  depthwise_pooled_rows(from, kernel_.both(), pixels, spare_, finish);
 }
 
-int Depthwise::Rows::convolve(int row, int last, float* to, const RegisterFinish* finish) {
-  const ConvAxis &rows = of_.shape_.rows, &columns = of_.shape_.columns;
-  const int made = of_.pairs_rows() && row + 1 < last ? 2 : 1;
+Band Depthwise::Rows::convolve(Band rows, float* to, const RegisterFinish* finish) {
+  const ConvAxis& columns = of_.shape_.columns;
+  const int kernel = of_.shape_.rows.kernel;
+  const int made = of_.pairs_rows() && rows.first + 1 < rows.last ? 2 : 1;
   const float* from[kMostRows];
-  inputs(row, made, from);
-  const auto pixels = static_cast<size_t>(columns.out);
+  inputs(rows.first, made, from);
+  const size_t pixels = columns.outputs();
   if (made == 2) {
     depthwise_two_rows(from, kernel_.both(), pixels, to, finish);
   } else if (odd_) {
-    depthwise_row(rows.kernel, columns.stride, odd_, from, kernel_.both(), pixels, to, finish);
+    depthwise_row(kernel, columns.stride, odd_, from, kernel_.both(), pixels, to, finish);
   } else {
-    convolve_row(rows.kernel, channels_, from, kernel_.both(), pixels, to, finish);
+    convolve_row(kernel, channels_, from, kernel_.both(), pixels, to, finish);
   }
-  return made;
+  return {rows.first, rows.first + made};
 }
 
 }  // namespace dvnn::softdv

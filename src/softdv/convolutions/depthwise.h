@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/aligned.h"
+#include "softdv/bands.h"
 #include "softdv/convolutions/conv_shape.h"
 #include "softdv/convolutions/depthwise_kernel.h"
 #include "softdv/convolutions/register_finish.h"
@@ -20,38 +21,36 @@ class Depthwise {
 
   int chunks() const { return (shape_.out_channels + kChunk - 1) / kChunk; }
   /// Channels of a chunk, which are side by side.
-  int channels(int chunk) const;
+  size_t channels(int chunk) const { return shape_.chunk_channels(chunk); }
   int out_columns() const { return shape_.columns.out; }
 
-  /// Convolves rows first..last-1 of one chunk. `from` is the whole input in chunks. Calls
-  /// finish(row, rows, floats) for some rows after the other, where the floats, out_columns() times
+  /// Convolves some rows of one chunk. `from` is the whole input in chunks. Calls finish(band,
+  /// floats) for some of them after the other, where the floats, out_columns() times
   /// channels(chunk) for each row, may be changed until the next call.
   template <typename Finish>
-  void run(const half_t* from, int chunk, int first, int last, Finish finish) const {
-    if (is_small()) {
-      return finish(first, last - first,
-                    convolve_small(from, chunk, first, last, nullptr, nullptr));
-    }
-    if (is_narrow()) return finish(first, last - first, convolve_narrow(from, chunk, first, last));
-    Rows rows(*this, from, chunk);
-    for (int row = first, count = 0; row < last; row += count) {
-      count = rows.convolve(row, last, rows.spare(), nullptr);
-      finish(row, count, rows.spare());
+  void run(const half_t* from, int chunk, Band rows, Finish finish) const {
+    if (is_small()) return finish(rows, convolve_small(from, chunk, rows, nullptr, nullptr));
+    if (is_narrow()) return finish(rows, convolve_narrow(from, chunk, rows));
+    Rows held(*this, from, chunk);
+    while (rows.first < rows.last) {
+      const Band made = held.convolve(rows, held.spare(), nullptr);
+      finish(made, held.spare());
+      rows.first = made.last;
     }
   }
 
   /// The rows' floats one after the other; `to` has room for kBeyond more.
   static constexpr size_t kBeyond = 32;
-  void run(const half_t* from, int chunk, int first, int last, float* to) const;
+  void run(const half_t* from, int chunk, Band rows, float* to) const;
 
   /// The same, all the way to results in memory, if finishes(): `to`, `addend` and `slopes` are of
   /// the whole result.
-  void run(const half_t* from, int chunk, int first, int last, RegisterFinish finish) const;
+  void run(const half_t* from, int chunk, Band rows, RegisterFinish finish) const;
   bool finishes() const { return shape_.out_channels % kChunk == 0 && !is_narrow(); }
 
-  /// Rows first..last-1 of what a maximum pooling of 2x2 with strides of 2, without pads, makes of
-  /// the whole result, all the way to memory, if pools(). They have `pixels` pixels.
-  void run_pooled(const half_t* from, int chunk, int first, int last, int pixels,
+  /// Some rows of what a maximum pooling of 2x2 with strides of 2, without pads, makes of the whole
+  /// result, all the way to memory, if pools(). They have `pixels` pixels.
+  void run_pooled(const half_t* from, int chunk, Band rows, size_t pixels,
                   RegisterFinish finish) const;
   bool pools() const { return pairs_rows() && !is_narrow(); }
 
@@ -70,15 +69,16 @@ class Depthwise {
   class Rows {
    public:
     Rows(const Depthwise& of, const half_t* from, int chunk);
-    // Convolves one row or two, which come before `last`, to floats or as `finish` says; returns
-    // how many. Up to kBeyond floats after them are changed, too.
-    int convolve(int row, int last, float* to, const RegisterFinish* finish);
+    // Convolves the first row or two of `rows` to floats or as `finish` says; returns them. Up to
+    // kBeyond floats after them are changed, too.
+    Band convolve(Band rows, float* to, const RegisterFinish* finish);
     // Makes what a pooling of 2x2 makes of rows `row` and `row` + 1: `pixels` of them.
-    void convolve_pooled(int row, int pixels, const RegisterFinish& finish);
+    void convolve_pooled(int row, size_t pixels, const RegisterFinish& finish);
     float* spare() { return spare_; }  // room for what one call makes
 
    private:
     const float* input(int row);
+    float* held(int place) const { return held_ + static_cast<size_t>(place) * stride_; }
     void load(int row, float* held) const;
     // The source rows of result rows `row` .. `row` + rows - 1.
     void inputs(int row, int rows, const float** from);
@@ -113,10 +113,10 @@ class Depthwise {
                            shape_.columns.stride == 1 && shape_.rows.stride == 1);
   }
   // To `to`, or as `finish` says, or else to floats of the calling thread's, which are returned.
-  float* convolve_small(const half_t* from, int chunk, int first, int last, float* to,
+  float* convolve_small(const half_t* from, int chunk, Band rows, float* to,
                         const RegisterFinish* finish) const;
-  float* convolve_narrow(const half_t* from, int chunk, int first, int last) const;
-  float* convolve_turned(const half_t* from, int chunk, int first, int last) const;
+  float* convolve_narrow(const half_t* from, int chunk, Band rows) const;
+  float* convolve_turned(const half_t* from, int chunk, Band rows) const;
 
   ConvShape shape_;
   std::vector<Kernel> kernels_;  // by chunk

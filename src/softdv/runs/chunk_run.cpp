@@ -173,7 +173,7 @@ void for_each_piece(Shares shares, int columns, bool one_row, int step, const Fi
 void finish_floats(const Finish& finish, const Piece& piece, const ChunkResult& result) {
   for (int k = 0; k < result.chunks; ++k) {
     const int chunk = result.first_chunk + k;
-    float* const values = result.values + static_cast<size_t>(k) * result.plane;
+    float* const values = result.chunk(chunk);
     close_up(values, piece.pixels, Finish::part(finish.before(), chunk).pixel());
     if (finish.reduction().on()) {
       finish.rows(chunk, piece.band, piece.rows, values);
@@ -225,28 +225,23 @@ Shares share_depthwise(int threads, int rows, int chunks) {
 void run_depthwise(const Depthwise& depthwise, const half_t* from, const Finish& finish,
                    const std::optional<RegisterFinish>& in_registers, Team* team) {
   const int rows = finish.after().rows, chunks = depthwise.chunks();
-  const auto columns = static_cast<size_t>(depthwise.out_columns());
   const int values = static_cast<int>(finish.before().pixels()) * kChunk;
   auto convolve = [&](int chunk, Band band) {
     if (in_registers && finish.reduction().on()) {
-      return depthwise.run_pooled(from, chunk, band.first, band.last, finish.after().cols,
-                                  *in_registers);
+      return depthwise.run_pooled(from, chunk, band, finish.after().row_pixels(), *in_registers);
     }
-    if (in_registers) {
-      return depthwise.run(from, chunk, band.first, band.last, *in_registers);
-    }
+    if (in_registers) return depthwise.run(from, chunk, band, *in_registers);
     if (!finish.reduction().on()) {
-      return depthwise.run(from, chunk, band.first, band.last,
-                           [&](int row, int count, float* made) {
-                             finish.pixels(chunk, static_cast<size_t>(row) * columns,
-                                           static_cast<size_t>(count) * columns, made);
-                           });
+      return depthwise.run(from, chunk, band, [&](Band made, float* floats) {
+        const size_t row = finish.after().row_pixels();
+        finish.pixels(chunk, made.before() * row, made.count() * row, floats);
+      });
     }
     const Band reads = finish.reduction().input_rows(finish.before(), band);
     const size_t row_floats = Finish::part(finish.before(), chunk).row();
     static thread_local AlignedFloats buffer;
     float* const all = buffer.room(reads.count() * row_floats + Depthwise::kBeyond);
-    depthwise.run(from, chunk, reads.first, reads.last, all);
+    depthwise.run(from, chunk, reads, all);
     finish.rows(chunk, band, reads, all);
   };
   // A row at a time stays in the cache; all rows that are reduced at a time do not.

@@ -2,6 +2,7 @@
 // Runs a convolution command: every run reads binary16, computes in float and rounds once.
 #include <algorithm>
 
+#include "base/grid.h"
 #include "softdv/runs/chunk_run.h"
 
 namespace dvnn::softdv {
@@ -11,7 +12,7 @@ using device::Dims;
 using device::PoolKind;
 
 size_t elements(Dims d) {
-  return static_cast<size_t>(d.w) * static_cast<size_t>(d.h) * static_cast<size_t>(d.c);
+  return grid_size(d.w, d.h) * static_cast<size_t>(d.c);
 }
 
 half_t* room(std::vector<half_t>* buffer, size_t count) {

@@ -10,6 +10,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/grid.h"
+#include "base/nth.h"
 #include "softdv/checks.h"
 #include "tensor/half.h"
 
@@ -110,9 +112,7 @@ class IpuPlan final : public Plan {
     x = std::clamp<int>(x, 0, cmd_.tex_width - 1);
     y = std::clamp<int>(y, 0, cmd_.tex_height - 1);
     const int bytes = pixel_bytes(cmd_.fmt_tex);
-    const uint8_t* at =
-        tex_.data() + (static_cast<size_t>(y) * cmd_.tex_width + static_cast<size_t>(x)) *
-                          static_cast<size_t>(bytes);
+    const uint8_t* at = tex_.data() + grid_index(x, y, cmd_.tex_width) * static_cast<size_t>(bytes);
     uint8_t entry[4];
     if (cmd_.fmt_tex == DMP_DV_LUT) {
       const uint32_t colour = *at < kMaxColours ? lut_state[*at] : 0;
@@ -127,7 +127,7 @@ class IpuPlan final : public Plan {
   void write(const Rgba& colour, uint8_t* to) const {
     if (cmd_.fmt_wr != DMP_DV_RGBFP16) {
       for (int k = 0; k < pixel_bytes(cmd_.fmt_wr); ++k) {
-        to[k] = static_cast<uint8_t>(colour[static_cast<size_t>(k)]);
+        to[k] = static_cast<uint8_t>(nth(colour, k));
       }
       return;
     }

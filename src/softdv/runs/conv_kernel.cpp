@@ -98,11 +98,10 @@ struct Axes {
 void unpack(const SoftRun& run, std::vector<float>* weights, std::vector<float>* bias,
             std::vector<float>* slopes) {
   const PackedGeometry& g = run.geometry;
-  const size_t kernels = static_cast<size_t>(g.m) * static_cast<size_t>(g.c);
   const size_t outer = static_cast<size_t>(g.ky), inner = static_cast<size_t>(g.kx);
-  std::vector<float> packed(kernels * outer * inner);
-  bias->resize(static_cast<size_t>(g.m));
-  if (g.prelu) slopes->resize(static_cast<size_t>(g.m));
+  std::vector<float> packed(g.weights());
+  bias->resize(g.outputs());
+  if (g.prelu) slopes->resize(g.outputs());
   if (run.fully_connected) {
     unpack_fc(g, run.weights.data(), packed.data(), bias->data());
   } else {
@@ -110,7 +109,7 @@ void unpack(const SoftRun& run, std::vector<float>* weights, std::vector<float>*
                    g.prelu ? slopes->data() : nullptr);
   }
   weights->resize(packed.size());
-  for (size_t k = 0; k < kernels; ++k) {
+  for (size_t k = 0; k < g.kernels(); ++k) {
     for (size_t j = 0; j < outer; ++j) {
       for (size_t i = 0; i < inner; ++i) {
         (*weights)[(k * inner + i) * outer + j] = packed[(k * outer + j) * inner + i];

@@ -25,8 +25,8 @@ class SharedThreads {
 };
 
 /// Calls f(i), which takes an int or a size_t, for i in 0..count-1, on the threads that are lent to
-/// this one. The pieces must not depend on one another nor on the number of threads, so that results
-/// do not, and throw nothing.
+/// this one. The pieces must not depend on one another nor on the number of threads, so that
+/// results do not, and throw nothing.
 template <typename F>
 void share(int count, F&& f) {
   const ShareFunction shared = count > 1 ? SharedThreads::current() : nullptr;

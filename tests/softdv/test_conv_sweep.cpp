@@ -130,7 +130,8 @@ START_TEST(tensors_that_threads_share_match_the_scalar_reference) {
 }
 END_TEST
 
-// What needs no convolution and no window: sums, activations alone, and pixels that are repeated.
+// What needs no window: sums, activations alone, channels that are scaled, pixels that are
+// repeated.
 START_TEST(what_is_done_to_single_pixels_matches_the_scalar_reference) {
   auto device = Device::open("soft");
   ck_assert(device.ok());
@@ -138,12 +139,17 @@ START_TEST(what_is_done_to_single_pixels_matches_the_scalar_reference) {
   const int rounds = dvnn_rounds(120);
   for (int i = 0; i < rounds; ++i) {
     const int channels = random.chance(4) ? random.channels() : 8 * random.between(1, 8);
-    const Dims in = {random.edgy(1, 60), random.edgy(1, 60), channels};
+    const Dims in = {random.edgy(1, 90), random.edgy(1, 90), channels};
     RunCase c;
     c.run.m = channels;
-    c.run.pool = random.chance(2) ? PoolKind::kUpsample : PoolKind::kAverage;
     c.run.activation = static_cast<Activation>(random.between(0, 6));
-    if (c.run.activation == Activation::kPrelu) c.run.activation = Activation::kNone;
+    if (random.chance(3)) {
+      c.run.conv = ConvKind::kDepthwise;
+      c.run.weight_format = WeightFormat::kHalf;
+    } else {
+      c.run.pool = random.chance(2) ? PoolKind::kUpsample : PoolKind::kAverage;
+      if (c.run.activation == Activation::kPrelu) c.run.activation = Activation::kNone;
+    }
     c.run.activation_param = random.chance(2) ? 0 : random.value(0.5f);
     c = with_weights(&random, c.run, in);
     ck_assert(check_case(device.value().get(), &random, c, in, i));

@@ -30,6 +30,16 @@ AnyDepthwise::AnyDepthwise(const ConvShape& shape, const float* weights, const f
   }
 }
 
+bool AnyDepthwise::only_scales() const {
+  return is_pointwise(shape_.rows) && is_pointwise(shape_.columns) &&
+         shape_.out_channels % kChunk == 0;
+}
+
+DepthwiseWeights AnyDepthwise::weights_of(int chunk) const {
+  const size_t first = static_cast<size_t>(chunk) * kPattern;
+  return {&weights_[first * shape_.taps()], &bias_[first]};
+}
+
 // Rows whose source stays in the second-level cache.
 Cuts AnyDepthwise::find_cuts(bool overlap) const {
   constexpr int64_t kTile = 32 << 10;  // floats
@@ -55,8 +65,7 @@ ChunkResult AnyDepthwise::convolve(const half_t* from, Band rows, int chunk) con
   float* const results = tile + source;
   load_source(shape_, from, chunk, down, across(), kChunk, tile);
 
-  const auto first = static_cast<size_t>(chunk) * kPattern;
-  const DepthwiseWeights by = {&weights_[first * shape_.taps()], &bias_[first]};
+  const DepthwiseWeights by = weights_of(chunk);
   const size_t row_step = shape_.rows.result_step() * width;
   for (size_t r = 0; r < made_rows; ++r) {
     depthwise_of_taps(tile + r * row_step, starts_.data(), starts_.size(),

@@ -26,6 +26,12 @@ class AnyDepthwise {
   /// Cuts the convolution into shares for some threads.
   Shares shares(int threads) const { return choose_shares(cuts_, threads); }
 
+  /// Says whether each result is made of the source at its own place alone, in whole chunks: what a
+  /// BatchNorm becomes that no convolution takes in.
+  bool only_scales() const;
+  /// The weights and bias of a chunk; they repeat over 16 floats.
+  DepthwiseWeights weights_of(int chunk) const;
+
   /// As Direct::run(), for whole rows.
   template <typename Finish>
   void run(const half_t* from, Band rows, Group group, Finish finish) const {

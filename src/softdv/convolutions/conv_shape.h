@@ -24,6 +24,12 @@ struct ConvAxis {
   size_t tap_step() const { return static_cast<size_t>(dilation); }
 };
 
+/// Says whether each result along an axis is made of the source at its own place.
+inline bool is_pointwise(const ConvAxis& axis) {
+  return axis.kernel == 1 && axis.stride == 1 && axis.before == 0 && axis.in == axis.out &&
+         axis.gap == 1;
+}
+
 /// A convolution of an image (rows, columns, channels) with `out_channels` kernels. Each kernel has
 /// all channels or, if the convolution is depthwise, one. Weights are (m, c, rows, columns), or (m,
 /// rows, columns) if it is depthwise.

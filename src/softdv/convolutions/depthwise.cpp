@@ -108,29 +108,10 @@ void Depthwise::run(const half_t* from, int chunk, Band rows, float* to) const {
   }
 }
 
-namespace {
-
-constexpr size_t kSlopes = 16;  // what vectors read of a chunk's, repeated
-
-// From what `finish` says of the whole result to what it says of `chunk` from element `start` on.
-// `slopes` is where its slopes are.
-void go_to(int chunk, size_t start, float* slopes, RegisterFinish* finish) {
-  if (finish->slopes) {
-    const float* const own = finish->slopes + chunk * 8;
-    for (size_t i = 0; i < kSlopes; ++i) slopes[i] = own[i % 8];
-    finish->slopes = slopes;
-  }
-  start += static_cast<size_t>(chunk) * finish->plane;
-  finish->to += start;
-  if (finish->addend) finish->addend += start;
-}
-
-}  // namespace
-
 void Depthwise::run(const half_t* from, int chunk, Band rows, RegisterFinish finish) const {
   const size_t row_results = shape_.columns.outputs() * kChunk;
-  float slopes[kSlopes];
-  go_to(chunk, rows.before() * row_results, slopes, &finish);
+  float slopes[kRepeatedSlopes];
+  go_to_chunk(chunk, rows.before() * row_results, slopes, &finish);
   if (is_small()) {
     convolve_small(from, chunk, rows, nullptr, &finish);
     return;
@@ -147,8 +128,8 @@ void Depthwise::run(const half_t* from, int chunk, Band rows, RegisterFinish fin
 void Depthwise::run_pooled(const half_t* from, int chunk, Band rows, size_t pixels,
                            RegisterFinish finish) const {
   const size_t row_results = pixels * kChunk;
-  float slopes[kSlopes];
-  go_to(chunk, rows.before() * row_results, slopes, &finish);
+  float slopes[kRepeatedSlopes];
+  go_to_chunk(chunk, rows.before() * row_results, slopes, &finish);
   Rows held(*this, from, chunk);
   for (int row = rows.first; row < rows.last; ++row) {
     held.convolve_pooled(2 * row, pixels, finish);

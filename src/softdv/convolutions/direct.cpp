@@ -6,15 +6,6 @@
 #include "softdv/convolutions/source_tile.h"
 
 namespace dvnn::softdv {
-namespace {
-
-// Two axes as one, where each result is made of the source at its own place.
-bool is_pointwise(const ConvAxis& axis) {
-  return axis.kernel == 1 && axis.stride == 1 && axis.before == 0 && axis.in == axis.out;
-}
-
-}  // namespace
-
 Direct::Direct(const ConvShape& shape, const float* weights, const float* bias, bool as_one_row)
     : shape_(shape), pixel_(shape.chunk_channels(0)) {
   const size_t in = shape.inputs(), out = shape.outputs(), taps = shape.taps();
@@ -32,6 +23,7 @@ Direct::Direct(const ConvShape& shape, const float* weights, const float* bias, 
       }
     }
   }
+  // Two axes as one, where each result is made of the source at its own place.
   if (as_one_row && is_pointwise(shape.rows) && is_pointwise(shape.columns)) {
     const int pixels = shape.rows.out * shape.columns.out;
     shape_.rows.in = shape_.rows.out = 1;

@@ -26,4 +26,20 @@ struct RegisterFinish {
   const float* slopes;  // for each channel; null: `slope` for all
 };
 
+constexpr size_t kRepeatedSlopes = 16;  // what vectors read of a chunk's
+
+/// From what `finish` says of the whole result to what it says of `chunk` from element `start` on.
+/// The chunk's slopes are repeated in `slopes`.
+inline void go_to_chunk(int chunk, size_t start, float (&slopes)[kRepeatedSlopes],
+                        RegisterFinish* finish) {
+  if (finish->slopes) {
+    const float* const own = finish->slopes + chunk * 8;
+    for (size_t i = 0; i < kRepeatedSlopes; ++i) slopes[i] = own[i % 8];
+    finish->slopes = slopes;
+  }
+  start += static_cast<size_t>(chunk) * finish->plane;
+  finish->to += start;
+  if (finish->addend) finish->addend += start;
+}
+
 }  // namespace dvnn::softdv

@@ -127,9 +127,10 @@ std::optional<RegisterFinish> finish_in_registers(const ChunkRun& chunk_run, con
       return std::nullopt;
   }
   const bool absolute = run.absolute && activation != Activation::kRelu;
-  const bool finishes = !kernel            ? run.out.c % kChunk == 0
-                        : kernel->direct() ? kernel->direct()->finishes()
-                                           : kernel->depthwise()->finishes();
+  const bool finishes = !kernel                   ? run.out.c % kChunk == 0
+                        : kernel->direct()        ? kernel->direct()->finishes()
+                        : kernel->any_depthwise() ? kernel->any_depthwise()->only_scales()
+                                                  : kernel->depthwise()->finishes();
   if (absolute || !finishes) return std::nullopt;
   const Reduction reduction(run, chunk_run.hwc);
   if (!reduction.on()) return finish;
@@ -270,6 +271,23 @@ void run_pixels(const half_t* from, const RowShape& shape, const RegisterFinish&
   });
 }
 
+// A depthwise convolution that only scales.
+void run_scaling(const AnyDepthwise& depthwise, const half_t* from, const RowShape& shape,
+                 const RegisterFinish& finish, Team* team) {
+  const int pixels = static_cast<int>(shape.pixels());
+  const int bands = std::clamp(pixels * kChunk / kTaskValues, 1, pixels);
+  team->run(shape.channels / kChunk * bands, [&](int i) {
+    const int chunk = i / bands;
+    const Band some = band_of(pixels, i % bands, bands);
+    const size_t first = some.before() * kChunk;
+    float slopes[kRepeatedSlopes];
+    RegisterFinish at = finish;
+    go_to_chunk(chunk, first, slopes, &at);
+    scale_halves(from + Finish::offset(shape, chunk) + first, some.count() * kChunk,
+                 depthwise.weights_of(chunk), at);
+  });
+}
+
 // Whole chunks of every pixel twice in both directions, as they are.
 void run_upsampling(const half_t* from, const RowShape& before, const RowShape& after, half_t* to,
                     Team* team) {
@@ -368,8 +386,11 @@ void ChunkRun::execute(const half_t* from, const half_t* operand, half_t* to, Te
   if (!kernel) return run_without_convolution(*this, from, finish, operand, to, team);
   if (kernel->winograd()) return run_rows(*kernel->winograd(), from, finish, team);
   if (kernel->transposed()) return run_rows(*kernel->transposed(), from, finish, team);
-  if (kernel->any_depthwise()) return run_rows(*kernel->any_depthwise(), from, finish, team);
   const auto in_registers = finish_in_registers(*this, operand, to);
+  if (kernel->any_depthwise() && in_registers) {
+    return run_scaling(*kernel->any_depthwise(), from, finish.after(), *in_registers, team);
+  }
+  if (kernel->any_depthwise()) return run_rows(*kernel->any_depthwise(), from, finish, team);
   if (kernel->direct()) return run_direct(*kernel->direct(), from, finish, in_registers, team);
   run_depthwise(*kernel->depthwise(), from, finish, in_registers, team);
 }

@@ -132,20 +132,51 @@ void Prelu(const float* HWY_RESTRICT slopes, size_t channels, size_t pixels,
   }
 }
 
+// A value on its way to element `at`; `slope` is its channels'.
 template <class D>
-HWY_INLINE void FinishVector(D d, const half_t* from, size_t at, const RegisterFinish& finish) {
-  auto value = LoadHalves(d, from + at);
+HWY_INLINE void FinishVector(D d, hn::Vec<D> value, hn::Vec<D> slope, size_t at,
+                             const RegisterFinish& finish) {
   if (finish.addend) value = hn::Add(value, LoadHalves(d, finish.addend + at));
-  Activate(d, finish.activation, hn::Set(d, finish.slope), &value, 1);
+  Activate(d, finish.activation, slope, &value, 1);
   StoreHalves(d, value, finish.to + at);
+}
+
+template <class D>
+HWY_INLINE void FinishHalf(D d, const half_t* from, size_t at, const RegisterFinish& finish) {
+  FinishVector(d, LoadHalves(d, from + at), hn::Set(d, finish.slope), at, finish);
 }
 
 void FinishHalves(const half_t* from, size_t count, const RegisterFinish& finish) {
   const hn::CappedTag<float, 16> wide;
   const hn::CappedTag<float, 8> chunk;
   size_t at = 0;
-  for (; at + hn::Lanes(wide) <= count; at += hn::Lanes(wide)) FinishVector(wide, from, at, finish);
-  for (; at < count; at += hn::Lanes(chunk)) FinishVector(chunk, from, at, finish);
+  for (; at + hn::Lanes(wide) <= count; at += hn::Lanes(wide)) FinishHalf(wide, from, at, finish);
+  for (; at < count; at += hn::Lanes(chunk)) FinishHalf(chunk, from, at, finish);
+}
+
+// Vectors from element `lane` on, 16 elements apart, that end before `count`.
+template <class D>
+HWY_INLINE void ScaleLane(D d, const half_t* from, size_t lane, size_t first, size_t count,
+                          const float* weights, const float* bias, const RegisterFinish& finish) {
+  const auto weight = hn::LoadU(d, weights + lane), added = hn::LoadU(d, bias + lane);
+  const auto slope = finish.slopes ? hn::LoadU(d, finish.slopes + lane) : hn::Set(d, finish.slope);
+  for (size_t at = first + lane; at + hn::Lanes(d) <= count; at += 16) {
+    FinishVector(d, hn::MulAdd(LoadHalves(d, from + at), weight, added), slope, at, finish);
+  }
+}
+
+void ScaleHalves(const half_t* from, size_t count, const float* weights, const float* bias,
+                 const RegisterFinish* finish) {
+  const RegisterFinish by = *finish;  // which the results cannot overlap
+  const hn::CappedTag<float, 16> wide;
+  const hn::CappedTag<float, 8> chunk;
+  const size_t whole = count - count % 16;
+  for (size_t lane = 0; lane < 16; lane += hn::Lanes(wide)) {
+    ScaleLane(wide, from, lane, 0, whole, weights, bias, by);
+  }
+  for (size_t lane = 0; lane < count - whole; lane += hn::Lanes(chunk)) {
+    ScaleLane(chunk, from, lane, whole, count, weights, bias, by);
+  }
 }
 
 }  // namespace HWY_NAMESPACE
@@ -160,6 +191,7 @@ HWY_EXPORT(MaxPool);
 HWY_EXPORT(AveragePool);
 HWY_EXPORT(Prelu);
 HWY_EXPORT(FinishHalves);
+HWY_EXPORT(ScaleHalves);
 
 }  // namespace
 
@@ -221,6 +253,11 @@ void lrn(RowsView from, const RowShape& shape, int prescale, float* to, Band ban
 void finish_halves(const half_t* from, size_t count, const RegisterFinish& finish) {
   const RegisterFinish by = finish;  // which the loop's stores cannot change
   HWY_DYNAMIC_DISPATCH(FinishHalves)(from, count, by);
+}
+
+void scale_halves(const half_t* from, size_t count, const DepthwiseWeights& by,
+                  const RegisterFinish& finish) {
+  HWY_DYNAMIC_DISPATCH(ScaleHalves)(from, count, by.weights, by.bias, &finish);
 }
 
 void activate(device::Activation activation, float param, const float* slopes, bool absolute,

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "device/command.h"
-#include "softdv/convolutions/register_finish.h"
+#include "softdv/convolutions/depthwise_kernel.h"
 #include "softdv/runs/rows.h"
 
 namespace dvnn::softdv {
@@ -38,5 +38,10 @@ void activate(device::Activation activation, float param, const float* slopes, b
 
 /// Finishes `count` values as they are, a multiple of 8: without slopes for each channel.
 void finish_halves(const half_t* from, size_t count, const RegisterFinish& finish);
+
+/// Multiplies pixels of a chunk, `count` values, by its channels' weights, adds their bias, and
+/// finishes them. Weights, bias and slopes, if there are any, repeat over 16 floats.
+void scale_halves(const half_t* from, size_t count, const DepthwiseWeights& by,
+                  const RegisterFinish& finish);
 
 }  // namespace dvnn::softdv

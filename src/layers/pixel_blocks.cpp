@@ -140,34 +140,36 @@ void PixelBlocks::read_lanes(const T* from, const Lane& lane, const Block& block
   to_floats(turned, lines, lane.count * block.count());
 }
 
-void PixelBlocks::read(const uint8_t* from, const Block& block, float* lines) const {
-  const auto* const halves = reinterpret_cast<const half_t*>(from);
-  const auto* const floats = reinterpret_cast<const float*>(from);
-  const bool half = in_.type == ElementType::kFloat16;
-  if (in_.planes) {
-    return half ? read_planes(halves, block, lines) : read_planes(floats, block, lines);
-  }
+template <typename T>
+void PixelBlocks::read_as(const T* from, const Block& block, float* lines) const {
+  if (in_.planes) return read_planes(from, block, lines);
   for (size_t c = 0; c < in_.channels; c += kLanes, lines += kLanes * block.count()) {
-    const Lane lane = lane_of(in_, block.picture, c);
-    half ? read_lanes(halves, lane, block, lines) : read_lanes(floats, lane, block, lines);
+    read_lanes(from, lane_of(in_, block.picture, c), block, lines);
   }
+}
+
+void PixelBlocks::read(const uint8_t* from, const Block& block, float* lines) const {
+  if (in_.type == ElementType::kFloat16) {
+    return read_as(reinterpret_cast<const half_t*>(from), block, lines);
+  }
+  read_as(reinterpret_cast<const float*>(from), block, lines);
 }
 
 // Results that are turned have the pixels of a block's fast axis as their rows.
 template <typename T>
 void PixelBlocks::write_planes(const float* lines, const Block& block, T* to) const {
   to += block.picture * out_.channels * out_.pixels;
-  alignas(64) T halves[kMostCount];
+  alignas(64) T made[kMostCount];
   for (size_t c = 0; c < out_.channels; ++c, to += out_.pixels, lines += block.count()) {
     if (!turns_) {
       from_floats(lines, to + block.first_fast, block.fast);
       continue;
     }
-    const T* line = halves;
+    const T* line = made;
     if constexpr (std::is_same_v<T, float>) {
       line = lines;
     } else {
-      from_floats(lines, halves, block.count());
+      from_floats(lines, made, block.count());
     }
     kernels::transpose(line, static_cast<ptrdiff_t>(block.fast),
                        to + block.first_fast * slow_ + block.first_slow,
@@ -200,17 +202,19 @@ void PixelBlocks::write_lanes(const float* lines, const Lane& lane, const Block&
   }
 }
 
-void PixelBlocks::write(const float* lines, const Block& block, uint8_t* to) const {
-  auto* const halves = reinterpret_cast<half_t*>(to);
-  auto* const floats = reinterpret_cast<float*>(to);
-  const bool half = out_.type == ElementType::kFloat16;
-  if (out_.planes) {
-    return half ? write_planes(lines, block, halves) : write_planes(lines, block, floats);
-  }
+template <typename T>
+void PixelBlocks::write_as(const float* lines, const Block& block, T* to) const {
+  if (out_.planes) return write_planes(lines, block, to);
   for (size_t c = 0; c < out_.channels; c += kLanes, lines += kLanes * block.count()) {
-    const Lane lane = lane_of(out_, block.picture, c);
-    half ? write_lanes(lines, lane, block, halves) : write_lanes(lines, lane, block, floats);
+    write_lanes(lines, lane_of(out_, block.picture, c), block, to);
   }
+}
+
+void PixelBlocks::write(const float* lines, const Block& block, uint8_t* to) const {
+  if (out_.type == ElementType::kFloat16) {
+    return write_as(lines, block, reinterpret_cast<half_t*>(to));
+  }
+  write_as(lines, block, reinterpret_cast<float*>(to));
 }
 
 }  // namespace dvnn::layers

@@ -91,6 +91,10 @@ class PixelBlocks {
   void read(const uint8_t* from, const Block& block, float* lines) const;
   void write(const float* lines, const Block& block, uint8_t* to) const;
   template <typename T>
+  void read_as(const T* from, const Block& block, float* lines) const;
+  template <typename T>
+  void write_as(const float* lines, const Block& block, T* to) const;
+  template <typename T>
   void read_lanes(const T* from, const Lane& lane, const Block& block, float* lines) const;
   template <typename T>
   void write_lanes(const float* lines, const Lane& lane, const Block& block, T* to) const;

@@ -154,7 +154,7 @@ void slice_groups(Rewriter* rewriter, size_t index) {
     slice.op = Op::kCpu;
     slice.name = name;
     slice.layers = node.layers;
-    slice.set_layer(layers::SliceAttributes{{0, g * c, 0, 0}, {1, 1, 1, 1}, {-1, c, -1, -1}});
+    slice.set_layer(channels_from(g * c, c));
     slice.inputs = {node.inputs[0]};
     slice.output = rewriter->add_value(name + "_in", {1, c, in.h(), in.w()});
     Node conv = node;

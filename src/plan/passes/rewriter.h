@@ -12,6 +12,11 @@
 
 namespace dvnn::plan {
 
+/// The slice that is some channels of pictures of any size.
+inline layers::SliceAttributes channels_from(int begin, int count) {
+  return {{0, begin, 0, 0}, {1, 1, 1, 1}, {-1, count, -1, -1}};
+}
+
 /// One pass over a graph. Nodes keep their indices until finish(); whatever changes a node's inputs
 /// or output goes through change() or insert_before().
 class Rewriter {

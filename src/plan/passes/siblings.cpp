@@ -182,7 +182,7 @@ class SiblingMerger {
     node.layers = {node.name};
     node.inputs = {from};
     node.output = to;
-    node.set_layer(layers::SliceAttributes{{0, begin, 0, 0}, {1, 1, 1, 1}, {-1, count, -1, -1}});
+    node.set_layer(channels_from(begin, count));
     rewriter_.insert_before(before, std::move(node));
     return begin + count;
   }

@@ -20,36 +20,27 @@ namespace {
 
 constexpr size_t kRemembered = 64;  // the last executions, whose times are kept
 
-// Whoever is at the head of the queue, and finds the block idle, leads the block's team of threads:
-// the worker, or a thread that runs its list itself.
+// Who finds the block idle and nobody in the queue leads the block's team of threads itself. While
+// lists wait the worker leads, one list after the other: to wake another thread for each would let
+// the block idle in between.
 class Queue {
  public:
   int64_t submit(dmp_dv_cmdlist list) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    waiting_.push_back(list);  // may throw, as the next may: then nothing was submitted
-    if (!started_) {
-      try {
-        prepare(list->device_type);
-        std::thread(&Queue::work, this).detach();
-      } catch (...) {
-        waiting_.pop_back();
-        throw;
-      }
-      started_ = true;
-    }
-    list->last_id = ++submitted_;
-    tell();
-    return submitted_;
+    return enqueue({list, {}, nullptr});
   }
 
   int64_t run(dmp_dv_cmdlist list, Span<int64_t> command_ns) {
     std::unique_lock<std::mutex> lock(mutex_);
+    if (leading_ || !waiting_.empty()) {
+      Caller caller;
+      enqueue({list, command_ns, &caller});
+      caller.done.wait(lock, [&] { return caller.is_done; });
+      return caller.spent;
+    }
     prepare(list->device_type);
-    waiting_.push_back(nullptr);
-    const int64_t id = ++submitted_;
-    list->last_id = id;
-    changed_.wait(lock, [&] { return !leading_ && completed_ == id - 1; });
-    return lead(list, command_ns, &lock);
+    list->last_id = ++submitted_;
+    return lead({list, command_ns, nullptr}, &lock);
   }
 
   void share(int device_type, int count, void (*call)(void* work, int i), void* work) {
@@ -61,14 +52,13 @@ class Queue {
     scratch_->team.run(count, [=](int i) { call(work, i); });
     scratch_->team.rest();
     const std::lock_guard<std::mutex> lock(mutex_);
-    leading_ = false;
-    tell();
+    end_lead();
   }
 
   int64_t wait_for(int64_t id) {
     std::unique_lock<std::mutex> lock(mutex_);
     if (id > submitted_) return kNeverGiven;  // it would never end
-    changed_.wait(lock, [&] { return completed_ >= id; });
+    completed_one_.wait(lock, [&] { return completed_ >= id; });
     const Finished& slot = finished_[static_cast<size_t>(id) % kRemembered];
     return slot.id == id ? slot.microseconds : 0;
   }
@@ -77,19 +67,39 @@ class Queue {
   struct Finished {
     int64_t id = 0, microseconds = 0;
   };
+  // A thread that waits in run(): it alone is woken when its list has run.
+  struct Caller {
+    std::condition_variable done;
+    bool is_done = false;
+    int64_t spent = 0;
+  };
+  struct Waiting {
+    dmp_dv_cmdlist list;
+    Span<int64_t> command_ns;
+    Caller* caller;  // null: whoever waits does so by the execution's id
+  };
 
   void prepare(int device_type) {
     if (scratch_) return;
     scratch_ = std::make_unique<Scratch>(device_type == DMP_DV_DEV_CONV ? thread_count() : 1);
   }
 
-  bool is_workers_turn() const { return !waiting_.empty() && waiting_.front(); }
-
-  // After anything has changed. The worker is woken for its own lists alone: where threads run
-  // theirs themselves, it would be woken for nothing after each.
-  void tell() {
-    if (is_workers_turn()) listed_.notify_one();
-    changed_.notify_all();
+  // Leaves a list to the worker; returns the execution's id.
+  int64_t enqueue(const Waiting& waiting) {
+    waiting_.push_back(waiting);  // may throw, as the next may: then nothing was submitted
+    if (!started_) {
+      try {
+        prepare(waiting.list->device_type);
+        std::thread(&Queue::work, this).detach();
+      } catch (...) {
+        waiting_.pop_back();
+        throw;
+      }
+      started_ = true;
+    }
+    waiting.list->last_id = ++submitted_;
+    if (!leading_) listed_.notify_one();
+    return submitted_;
   }
 
   // For work that needs no list: if nobody else leads or waits to, and there is memory for a team.
@@ -105,31 +115,42 @@ class Queue {
     return true;
   }
 
+  void end_lead() {
+    leading_ = false;
+    if (!waiting_.empty()) listed_.notify_one();
+  }
+
   void work() {
     pthread_setname_np(pthread_self(), "softdv");
     std::unique_lock<std::mutex> lock(mutex_);
     while (true) {
-      listed_.wait(lock, [&] { return !leading_ && is_workers_turn(); });
-      lead(waiting_.front(), {}, &lock);
+      listed_.wait(lock, [&] { return !leading_ && !waiting_.empty(); });
+      const Waiting next = waiting_.front();
+      waiting_.pop_front();
+      lead(next, &lock);
     }
   }
 
-  // Runs the list at the head of the queue; returns what wait_for() does.
-  int64_t lead(dmp_dv_cmdlist list, Span<int64_t> command_ns, std::unique_lock<std::mutex>* lock) {
-    waiting_.pop_front();
+  // Runs a list that has left the queue; returns what wait_for() does.
+  int64_t lead(const Waiting& next, std::unique_lock<std::mutex>* lock) {
     leading_ = true;
     lock->unlock();
     const auto start = Clock::now();
-    const bool failed = !execute(list, command_ns);
+    const bool failed = !execute(next.list, next.command_ns);
     const int64_t spent =
         failed
             ? kFailed
             : std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start).count();
     lock->lock();
-    leading_ = false;
     ++completed_;
     finished_[static_cast<size_t>(completed_) % kRemembered] = {completed_, spent};
-    tell();
+    if (next.caller) {
+      next.caller->spent = spent;
+      next.caller->is_done = true;
+      next.caller->done.notify_one();
+    }
+    completed_one_.notify_all();
+    end_lead();
     return spent;
   }
 
@@ -161,9 +182,9 @@ class Queue {
 
   using Clock = std::chrono::steady_clock;
   std::mutex mutex_;
-  std::condition_variable listed_;      // the worker waits
-  std::condition_variable changed_;     // others wait: a list has run, or nobody leads any more
-  std::deque<dmp_dv_cmdlist> waiting_;  // null: a thread that waits runs its list itself
+  std::condition_variable listed_;         // the worker waits for a list that it may run
+  std::condition_variable completed_one_;  // others wait for a list to have run
+  std::deque<Waiting> waiting_;
   std::array<Finished, kRemembered> finished_{};
   int64_t submitted_ = 0, completed_ = 0;
   bool started_ = false;  // the worker

@@ -2,6 +2,7 @@
 // The C interface itself, called as the vendor's programs call it.
 #include <dirent.h>
 #include <dlfcn.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <cerrno>
@@ -35,6 +36,13 @@ int open_files() {
   while (readdir(folder)) ++count;
   closedir(folder);
   return count;
+}
+
+// How often the calling thread has gone to sleep.
+int64_t own_sleeps() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nvcsw;
 }
 
 // A 1x1 convolution of 8 to 8 channels over 4x4 pixels, all buffers in `mem`.
@@ -336,6 +344,31 @@ START_TEST(threads_share_the_device) {
 }
 END_TEST
 
+// Of many threads that wait for their lists only whose list has run is woken: it sleeps once for a
+// list. If all were woken after each list, each would sleep about once for every list of the
+// others.
+START_TEST(nobody_is_woken_for_the_lists_of_others) {
+  constexpr int kThreads = 12, kRounds = 40, kCommands = 100;
+  std::vector<std::thread> threads;
+  std::atomic<int> ready{0}, failures{0};
+  std::atomic<int64_t> sleeps{0};
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      Fixture f;
+      for (int i = 0; i < kCommands; ++i) failures += f.add(small_command(f.mem)) != 0;
+      failures += fn().cmdlist_commit(f.list) != 0;
+      for (++ready; ready < kThreads;) std::this_thread::yield();
+      const int64_t before = own_sleeps();
+      for (int i = 0; i < kRounds; ++i) failures += fn().soft_run(f.list, nullptr, 0) != 0;
+      sleeps += own_sleeps() - before;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  ck_assert_int_eq(failures, 0);
+  ck_assert_int_lt(sleeps, 3 * kThreads * kRounds);
+}
+END_TEST
+
 START_TEST(fully_connected_commands_compute_dot_products) {
   Fixture f;
   auto* halves = reinterpret_cast<half_t*>(fn().mem_map(f.mem));
@@ -439,4 +472,5 @@ DVNN_TEST_MAIN(interface, a_chain_of_commands_writes_what_they_write_alone,
                weights_that_change_after_commit_count, threads_share_the_device,
                lists_run_on_the_thread_that_waits_for_them,
                lists_of_the_worker_and_of_waiting_threads_take_their_turns,
-               shared_work_is_done_once_beside_lists, fully_connected_commands_compute_dot_products)
+               nobody_is_woken_for_the_lists_of_others, shared_work_is_done_once_beside_lists,
+               fully_connected_commands_compute_dot_products)

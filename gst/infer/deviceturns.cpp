@@ -10,7 +10,8 @@ DeviceTurns::Turn::Turn(Turn&& other) noexcept
     : turns_(std::exchange(other.turns_, nullptr)),
       device_(std::move(other.device_)),
       member_(other.member_),
-      start_(other.start_) {}
+      start_(other.start_),
+      took_(other.took_) {}
 
 DeviceTurns::Turn::~Turn() {
   if (turns_) turns_->end(*this);
@@ -22,6 +23,14 @@ DeviceTurns& DeviceTurns::of_process() {
   return *turns;
 }
 
+// Wakes whose turn it is, and nobody else: streams may be many.
+void DeviceTurns::Line::call_next() {
+  const auto next = std::find_if(waiters.begin(), waiters.end(), [this](const Waiter* waiter) {
+    return is_turn_of(waiter->member);
+  });
+  if (next != waiters.end()) (*next)->called.notify_one();
+}
+
 DeviceTurns::Turn DeviceTurns::take(const std::string& device, const void* member,
                                     unsigned priority, std::chrono::milliseconds patience) {
   std::unique_lock<std::mutex> lock(mutex_);
@@ -29,25 +38,31 @@ DeviceTurns::Turn DeviceTurns::take(const std::string& device, const void* membe
   line.members.join(member, priority);
   Turn turn;
   if (line.members.one_priority()) return turn;
+  Waiter waiter{member, {}};
+  const auto place = line.waiters.insert(line.waiters.end(), &waiter);
   line.members.wait(member);
-  changed_.wait_for(lock, patience, [&] { return !line.taken && line.members.is_next(member); });
-  line.members.stop_waiting(member, !line.taken);
-  if (line.taken) return turn;
-  line.taken = true;
-  turn.turns_ = this;
-  turn.device_ = device;
-  turn.member_ = member;
-  turn.start_ = Clock::now();
+  const bool has_turn =
+      waiter.called.wait_for(lock, patience, [&] { return line.is_turn_of(member); });
+  line.members.stop_waiting(member, has_turn);
+  line.waiters.erase(place);
+  if (has_turn) {
+    ++line.taken;
+    turn.turns_ = this;
+    turn.device_ = device;
+    turn.member_ = member;
+    turn.start_ = Clock::now();
+  }
+  line.call_next();
   return turn;
 }
 
 void DeviceTurns::end(const Turn& turn) {
-  const std::chrono::duration<double, std::nano> took = Clock::now() - turn.start_;
+  const auto took = turn.took_.count() > 0 ? turn.took_ : Clock::now() - turn.start_;
   const std::lock_guard<std::mutex> lock(mutex_);
   Line& line = lines_[turn.device_];
-  line.taken = false;
-  line.members.used(turn.member_, took.count());
-  changed_.notify_all();
+  --line.taken;
+  line.members.used(turn.member_, static_cast<double>(took.count()));
+  line.call_next();
 }
 
 void DeviceTurns::leave(const void* member) {
@@ -55,10 +70,9 @@ void DeviceTurns::leave(const void* member) {
   for (auto line = lines_.begin(); line != lines_.end();) {
     line->second.members.leave(member);
     // One with a turn still ends it by the device's name.
-    line =
-        line->second.members.empty() && !line->second.taken ? lines_.erase(line) : std::next(line);
+    const bool unused = line->second.members.empty() && line->second.taken == 0;
+    line = unused ? lines_.erase(line) : std::next(line);
   }
-  changed_.notify_all();
 }
 
 }  // namespace dvnn::gst

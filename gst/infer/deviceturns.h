@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <list>
 #include <map>
 #include <mutex>
 #include <string>
@@ -13,12 +14,13 @@
 namespace dvnn::gst {
 
 /// Turns on devices, by the time that runs take there (fairline.h). While all have one priority
-/// nobody waits here, and the device sees all at once. One for the process, as a device is; any
-/// thread.
+/// nobody waits here, and the device sees all at once; else it sees kAtOnce runs, so that it need
+/// not wait for who has the next turn to wake. One for the process, as a device is; any thread.
 class DeviceTurns {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds kPatience{2000};
+  static constexpr int kAtOnce = 2;
 
   /// One run; it ends with the object.
   class Turn {
@@ -26,6 +28,9 @@ class DeviceTurns {
     Turn(Turn&& other) noexcept;
     Turn& operator=(Turn&&) = delete;
     ~Turn();
+    /// Tells how long the run itself took, without its wait for others; else, or if that is
+    /// nothing, the turn's time counts.
+    void took(std::chrono::nanoseconds time) { took_ = time; }
 
    private:
     friend class DeviceTurns;
@@ -34,6 +39,7 @@ class DeviceTurns {
     std::string device_;
     const void* member_ = nullptr;
     Clock::time_point start_;
+    std::chrono::nanoseconds took_{0};
   };
 
   static DeviceTurns& of_process();
@@ -47,14 +53,20 @@ class DeviceTurns {
   void leave(const void* member);
 
  private:
+  struct Waiter {
+    const void* member;
+    std::condition_variable called;
+  };
   struct Line {
-    FairLine members;  // use is in nanoseconds
-    bool taken = false;
+    FairLine members;            // use is in nanoseconds
+    std::list<Waiter*> waiters;  // whoever came first is the first
+    int taken = 0;
+    bool is_turn_of(const void* member) const { return taken < kAtOnce && members.is_next(member); }
+    void call_next();
   };
   void end(const Turn& turn);
 
   std::mutex mutex_;
-  std::condition_variable changed_;
   std::map<std::string, Line> lines_;  // by device
 };
 

@@ -51,6 +51,7 @@ void InferStats::reset() {
   times_.fill({});
   started_us_ = running_since_us_ = g_get_monotonic_time();
   running_us_ = 0;
+  queued_us_ = 0;
 }
 
 void InferStats::count(Count what) {
@@ -68,8 +69,9 @@ void InferStats::run_begins() {
   if (running_++ == 0) running_since_us_ = g_get_monotonic_time();
 }
 
-void InferStats::run_ends() {
+void InferStats::run_ends(int64_t queued_us) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  queued_us_ += static_cast<double>(queued_us);
   if (--running_ == 0) running_us_ += g_get_monotonic_time() - running_since_us_;
 }
 
@@ -94,8 +96,9 @@ GstStructure* InferStats::to_structure() const {
   const int64_t now = g_get_monotonic_time();
   const double elapsed = static_cast<double>(std::max<int64_t>(1, now - started_us_));
   const int64_t running = running_us_ + (running_ > 0 ? now - running_since_us_ : 0);
-  // The device is busy while anything runs, except for the share of the layers on the CPU.
-  const double device = nth(times_, Time::kDevice).sum_us();
+  // The device is busy while anything runs, with this or what is before it in the line, except for
+  // the share of the layers on the CPU.
+  const double device = nth(times_, Time::kDevice).sum_us() + queued_us_;
   const double all = device + nth(times_, Time::kCpu).sum_us();
   const double busy = all > 0 ? static_cast<double>(running) * device / all / elapsed : 0;
   gst_structure_set(s, "device-busy", G_TYPE_DOUBLE, std::min(1.0, busy), nullptr);

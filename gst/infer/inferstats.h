@@ -40,8 +40,9 @@ class InferStats {
   void count(Count what);
   void time(Time what, int64_t microseconds);
   /// Called around each run. The device can only be busy while at least one run is going on.
+  /// `queued_us` of its microseconds it waited for others on the device.
   void run_begins();
-  void run_ends();
+  void run_ends(int64_t queued_us);
   guint64 get(Count what) const;
   /// "dvnn-stats", but for the fields about slots. (transfer full)
   GstStructure* to_structure() const;
@@ -53,6 +54,7 @@ class InferStats {
   int64_t started_us_ = g_get_monotonic_time();
   int running_ = 0;
   int64_t running_since_us_ = 0, running_us_ = 0;
+  double queued_us_ = 0;
 };
 
 }  // namespace dvnn::gst

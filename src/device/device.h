@@ -97,7 +97,8 @@ class CommandList {
   /// Queues the list and returns an id for wait().
   Result<int64_t> exec() const;
   Status wait(int64_t id) const;
-  /// Execution time of the last waited-for run, microseconds.
+  /// Execution time of the last waited-for run, microseconds; not above 0 if the device does not
+  /// tell it.
   int64_t last_exec_time() const;
   explicit operator bool() const { return handle_ != nullptr; }
   void* handle() const { return handle_; }  // a dmp_dv_cmdlist

@@ -15,8 +15,9 @@ namespace dvnn::network {
 
 /// Microseconds that one run spent in each place.
 struct RunTimes {
-  int64_t device_us = 0;
+  int64_t device_us = 0;  // without the wait for others there, where the device tells its own time
   int64_t cpu_us = 0;
+  int64_t queued_us = 0;  // that wait
   /// Room for each step's time, nanoseconds, from a caller who asks; zero where the device does not
   /// tell the times of single commands.
   Span<int64_t> step_ns = {};

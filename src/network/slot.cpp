@@ -184,7 +184,7 @@ Status StepSlot::run_stages(RunTimes* times) {
     in.bytes /= sizeof(half_t);
   }
   DVNN_TRY(io_.to_device(in.offset, in.bytes));
-  int64_t device_ns = 0, cpu_ns = 0;
+  int64_t device_ns = 0, queued_ns = 0, cpu_ns = 0;
   const layers::Workspace::Loan loan(&workspace_);
   const SharedThreads threads(network_->device().share());
   for (Stage& stage : stages_) {
@@ -197,8 +197,12 @@ Status StepSlot::run_stages(RunTimes* times) {
       cpu_ns += spent;
       if (!step_ns.empty()) step_ns[0] = spent;
     } else {
-      status = (pixels && stage.for_pixels ? stage.for_pixels : stage.commands).run(step_ns);
-      device_ns += now_ns() - start;
+      const auto& list = pixels && stage.for_pixels ? stage.for_pixels : stage.commands;
+      status = list.run(step_ns);
+      const int64_t took = now_ns() - start, told = list.last_exec_time() * 1000;
+      const int64_t on_device = told > 0 ? std::min(told, took) : took;
+      device_ns += on_device;
+      queued_ns += took - on_device;
     }
     if (!status.ok()) return status.error().within("layer '" + stage.first->name + "'");
   }
@@ -206,6 +210,7 @@ Status StepSlot::run_stages(RunTimes* times) {
   if (times) {
     times->device_us = device_ns / 1000;
     times->cpu_us = cpu_ns / 1000;
+    times->queued_us = queued_ns / 1000;
   }
   return {};
 }

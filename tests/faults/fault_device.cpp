@@ -153,6 +153,17 @@ class Faults {
     return outcome;
   }
 
+  // What the list's last execution took beyond the real device's time.
+  void took(dmp_dv_cmdlist list, std::chrono::microseconds delay) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    delays_[list] = delay;
+  }
+
+  std::chrono::microseconds delay_of(dmp_dv_cmdlist list) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return delays_[list];
+  }
+
   void lives(int change) {
     const std::lock_guard<std::mutex> lock(mutex_);
     live_ += change;
@@ -243,6 +254,7 @@ class Faults {
   std::map<std::string, int> counts_;
   std::map<int64_t, Execution> executions_;
   Clock::time_point free_at_{};
+  std::map<dmp_dv_cmdlist, std::chrono::microseconds> delays_;
   std::map<dmp_dv_mem, uint8_t*> data_;
   int released_ = 0, hanging_ = 0, live_ = 0;
 };
@@ -439,6 +451,7 @@ DVNN_EXPORT int dmp_dv_cmdlist_wait(dmp_dv_cmdlist list, int64_t exec_id) {
   const bool passed = passes("wait");
   const int status = real().cmdlist_wait(list, exec_id);
   const Outcome outcome = faults().through(exec_id);
+  faults().took(list, outcome.delay);
   if (!passed) return -1;
   if (!outcome.fails) return status;
   dmp_dv_set_last_error_message("fault: exec number %d fails as planned", outcome.number);
@@ -446,7 +459,7 @@ DVNN_EXPORT int dmp_dv_cmdlist_wait(dmp_dv_cmdlist list, int64_t exec_id) {
 }
 
 DVNN_EXPORT int64_t dmp_dv_cmdlist_get_last_exec_time(dmp_dv_cmdlist list) {
-  return real().cmdlist_get_last_exec_time(list);
+  return real().cmdlist_get_last_exec_time(list) + faults().delay_of(list).count();
 }
 
 DVNN_EXPORT int dmp_dv_device_exists(dmp_dv_context ctx, int device_type) {

@@ -74,13 +74,15 @@ Status gst_dv_infer_run(GstDvInfer* self, InferItem* item, size_t index) {
   InferStats& stats = self->priv->intake->stats;
   Region& region = item->regions[index];
   const int64_t ready = std::max(item->times.admitted, region.ready_us);
-  const auto turn = gst_dv_infer_take_turn(self, *item->network->network);
-  stats.time(InferStats::Time::kWaiting, g_get_monotonic_time() - ready);
+  auto turn = gst_dv_infer_take_turn(self, *item->network->network);
+  const int64_t waited = g_get_monotonic_time() - ready;
   dvnn::network::RunTimes times;
   stats.run_begins();
   std::string warning;
   const Status status = item->network->watch.run(region.slot->slot.get(), &times, &warning);
-  stats.run_ends();
+  stats.run_ends(times.queued_us);
+  turn.took(std::chrono::microseconds(times.device_us + times.cpu_us));
+  stats.time(InferStats::Time::kWaiting, waited + times.queued_us);
   if (!warning.empty()) {
     dvnn::gst::post_warning(GST_ELEMENT(self), Topic::kData,
                             Error{dvnn::ErrorCode::kInvalidArgument,

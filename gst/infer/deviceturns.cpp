@@ -2,6 +2,7 @@
 #include "infer/deviceturns.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 namespace dvnn::gst {
@@ -19,16 +20,19 @@ DeviceTurns::Turn::~Turn() {
 
 DeviceTurns& DeviceTurns::of_process() {
   // Never destroyed: a thread that a device has held may return late.
-  static auto* const turns = new DeviceTurns();
+  // Two, so that one is at the device when the other is not; on more processors that many, as a
+  // network may be layers on the CPU for the most part.
+  static auto* const turns =
+      new DeviceTurns(std::max(2, static_cast<int>(std::thread::hardware_concurrency())));
   return *turns;
 }
 
 // Wakes whose turn it is, and nobody else: streams may be many.
-void DeviceTurns::Line::call_next() {
-  const auto next = std::find_if(waiters.begin(), waiters.end(), [this](const Waiter* waiter) {
-    return is_turn_of(waiter->member);
-  });
-  if (next != waiters.end()) (*next)->called.notify_one();
+void DeviceTurns::call_next(const Line& line) const {
+  const auto next =
+      std::find_if(line.waiters.begin(), line.waiters.end(),
+                   [&](const Waiter* waiter) { return is_turn_of(line, waiter->member); });
+  if (next != line.waiters.end()) (*next)->called.notify_one();
 }
 
 DeviceTurns::Turn DeviceTurns::take(const std::string& device, const void* member,
@@ -37,12 +41,12 @@ DeviceTurns::Turn DeviceTurns::take(const std::string& device, const void* membe
   Line& line = lines_[device];
   line.members.join(member, priority);
   Turn turn;
-  if (line.members.one_priority()) return turn;
+  if (line.members.size() == 1) return turn;
   Waiter waiter{member, {}};
   const auto place = line.waiters.insert(line.waiters.end(), &waiter);
   line.members.wait(member);
   const bool has_turn =
-      waiter.called.wait_for(lock, patience, [&] { return line.is_turn_of(member); });
+      waiter.called.wait_for(lock, patience, [&] { return is_turn_of(line, member); });
   line.members.stop_waiting(member, has_turn);
   line.waiters.erase(place);
   if (has_turn) {
@@ -52,7 +56,7 @@ DeviceTurns::Turn DeviceTurns::take(const std::string& device, const void* membe
     turn.member_ = member;
     turn.start_ = Clock::now();
   }
-  line.call_next();
+  call_next(line);
   return turn;
 }
 
@@ -62,7 +66,7 @@ void DeviceTurns::end(const Turn& turn) {
   Line& line = lines_[turn.device_];
   --line.taken;
   line.members.used(turn.member_, static_cast<double>(took.count()));
-  line.call_next();
+  call_next(line);
 }
 
 void DeviceTurns::leave(const void* member) {
@@ -70,7 +74,7 @@ void DeviceTurns::leave(const void* member) {
   for (auto line = lines_.begin(); line != lines_.end();) {
     line->second.members.leave(member);
     // One with a turn still ends it by the device's name.
-    const bool unused = line->second.members.empty() && line->second.taken == 0;
+    const bool unused = line->second.members.size() == 0 && line->second.taken == 0;
     line = unused ? lines_.erase(line) : std::next(line);
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides whose turn on a device it is, where some want more of it than others.
+// Decides whose turn on a device it is, where several want it.
 #pragma once
 
 #include <chrono>
@@ -13,14 +13,14 @@
 
 namespace dvnn::gst {
 
-/// Turns on devices, by the time that runs take there (fairline.h). While all have one priority
-/// nobody waits here, and the device sees all at once; else it sees kAtOnce runs, so that it need
-/// not wait for who has the next turn to wake. One for the process, as a device is; any thread.
+/// Turns on devices, by the time that runs take there (fairline.h). A run keeps its turn from its
+/// first step to its last, so that its tensors stay in the processor's cache, however many streams
+/// wait; a device with one member only sees all of its runs. One for the process, as a device is;
+/// any thread.
 class DeviceTurns {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds kPatience{2000};
-  static constexpr int kAtOnce = 2;
 
   /// One run; it ends with the object.
   class Turn {
@@ -43,6 +43,8 @@ class DeviceTurns {
   };
 
   static DeviceTurns& of_process();
+  /// So many runs have a turn at once: enough that the device and the processors always have work.
+  explicit DeviceTurns(int at_once) : at_once_(at_once) {}
 
   /// Waits for a turn on the device of that name. A member is whoever a share is for; its priority
   /// is its weight, and what it gave last counts. After `patience` it goes ahead without one, so
@@ -61,11 +63,14 @@ class DeviceTurns {
     FairLine members;            // use is in nanoseconds
     std::list<Waiter*> waiters;  // whoever came first is the first
     int taken = 0;
-    bool is_turn_of(const void* member) const { return taken < kAtOnce && members.is_next(member); }
-    void call_next();
   };
+  bool is_turn_of(const Line& line, const void* member) const {
+    return line.taken < at_once_ && line.members.is_next(member);
+  }
+  void call_next(const Line& line) const;
   void end(const Turn& turn);
 
+  const int at_once_;
   std::mutex mutex_;
   std::map<std::string, Line> lines_;  // by device
 };

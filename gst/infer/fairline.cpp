@@ -13,12 +13,6 @@ void FairLine::leave(const void* member) {
   members_.erase(member);
 }
 
-bool FairLine::one_priority() const {
-  const unsigned first = members_.begin()->second.priority;
-  return std::all_of(members_.begin(), members_.end(),
-                     [=](const auto& entry) { return entry.second.priority == first; });
-}
-
 void FairLine::wait(const void* member) {
   Member& mine = members_.at(member);
   // Who comes back after a pause has saved nothing up.

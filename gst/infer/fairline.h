@@ -2,6 +2,7 @@
 // Whose turn it is among some who want more of one thing than there is of it.
 #pragma once
 
+#include <cstddef>
 #include <map>
 
 namespace dvnn::gst {
@@ -15,9 +16,7 @@ class FairLine {
   void join(const void* member, unsigned priority);
   /// Forgets a member, which does not wait.
   void leave(const void* member);
-  bool empty() const { return members_.empty(); }
-  /// Returns whether all members have one priority.
-  bool one_priority() const;
+  size_t size() const { return members_.size(); }
 
   /// One more run of the member's waits from now on.
   void wait(const void* member);

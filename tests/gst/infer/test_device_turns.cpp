@@ -24,8 +24,8 @@ START_TEST(two_at_a_time_and_nobody_starves) {
     std::atomic<int> runs{0};
   } high{30}, low{10}, least{1};
   Element* const elements[] = {&high, &low, &least};
-  DeviceTurns turns;
-  // All are known before any runs: until there are two priorities nobody waits.
+  DeviceTurns turns(2);
+  // All are known before any runs: until there are two nobody waits.
   for (Element* element : elements) turns.take("device", element, element->priority, kForever);
   constexpr int kRuns = 20;
   std::atomic<int> at_once{0}, most_at_once{0};
@@ -44,7 +44,7 @@ START_TEST(two_at_a_time_and_nobody_starves) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  ck_assert_int_eq(most_at_once, DeviceTurns::kAtOnce);
+  ck_assert_int_eq(most_at_once, 2);
   for (Element* element : elements) turns.leave(element);
 }
 END_TEST
@@ -58,7 +58,7 @@ START_TEST(shares_are_of_the_time_and_not_of_the_turns) {
     std::atomic<int> runs{0};
   } quick{10, milliseconds(1)}, slow{11, milliseconds(100)};
   Element* const elements[] = {&quick, &slow};
-  DeviceTurns turns;
+  DeviceTurns turns(2);
   for (Element* element : elements) turns.take("device", element, element->priority, kForever);
   constexpr int kRuns = 10;
   std::vector<std::thread> threads;
@@ -79,18 +79,39 @@ START_TEST(shares_are_of_the_time_and_not_of_the_turns) {
 }
 END_TEST
 
-START_TEST(equals_do_not_wait_for_one_another) {
-  DeviceTurns turns;
+START_TEST(one_alone_does_not_wait) {
+  DeviceTurns turns(1);
   const int one = 0, other = 0;
   const auto first = turns.take("device", &one, 10, kForever);
-  const auto second = turns.take("device", &other, 10, kForever);
-  const auto third = turns.take("device", &one, 10, kForever);
+  const auto second = turns.take("device", &one, 10, kForever);
+  const auto elsewhere = turns.take("other device", &other, 10, kForever);
+}
+END_TEST
+
+START_TEST(equals_get_the_same) {
+  DeviceTurns turns(2);
+  std::atomic<int> runs[3]{};
+  for (auto& member : runs) turns.take("device", &member, 10, kForever);
+  std::vector<std::thread> threads;
+  // The first one has more threads than the others: it gets no more for that.
+  for (const size_t i : {0, 0, 0, 0, 0, 0, 1, 1, 2, 2}) {
+    threads.emplace_back([&, i] {
+      while (runs[0] + runs[1] + runs[2] < 300) {
+        auto turn = turns.take("device", &runs[i], 10, kForever);
+        std::this_thread::sleep_for(milliseconds(1));
+        turn.took(milliseconds(1));
+        ++runs[i];
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& member : runs) ck_assert_int_ge(member, 80);
 }
 END_TEST
 
 START_TEST(a_device_that_holds_one_run_does_not_hold_all) {
   constexpr milliseconds kPatience(50);
-  DeviceTurns turns;
+  DeviceTurns turns(2);
   const int held = 0, other = 0;
   { const auto turn = turns.take("device", &other, 20, kForever); }
   const auto turn = turns.take("device", &held, 10, kForever);
@@ -111,7 +132,7 @@ START_TEST(what_a_run_took_counts_and_not_its_wait) {
     std::atomic<int> runs{0};
   } quick{10, milliseconds(1)}, slow{11, milliseconds(100)};
   Element* const elements[] = {&quick, &slow};
-  DeviceTurns turns;
+  DeviceTurns turns(2);
   for (Element* element : elements) turns.take("device", element, element->priority, kForever);
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {
@@ -133,4 +154,5 @@ END_TEST
 
 DVNN_TEST_MAIN(device_turns, two_at_a_time_and_nobody_starves,
                what_a_run_took_counts_and_not_its_wait, shares_are_of_the_time_and_not_of_the_turns,
-               equals_do_not_wait_for_one_another, a_device_that_holds_one_run_does_not_hold_all)
+               one_alone_does_not_wait, equals_get_the_same,
+               a_device_that_holds_one_run_does_not_hold_all)

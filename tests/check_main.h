@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Check suite in one line: DVNN_TEST_MAIN(half, rounds_ties_to_even, keeps_infinities)
+// A Check suite in one line: DVNN_SUITE(half, rounds_ties_to_even, keeps_infinities). The suites of
+// a folder are one program, whose main() is in check_main.cpp; Meson has a test of each by the same
+// name.
 #pragma once
 
 #include <check.h>
 
-// An old name of Check's that standard headers use, too.
+// An old name of Check's that standard headers use, too: with it gone, this header may stand before
+// any.
 #undef fail
 
 // Check writes a line to a file at each assertion that holds, to tell where a forked test crashed.
@@ -18,6 +21,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -99,3 +103,25 @@ inline std::vector<const TTest*>& dvnn_tests() {
     for (const TTest* test : {__VA_ARGS__}) dvnn_tests().push_back(test); \
     return true;                                                          \
   }();
+
+/// Runs a suite with what it needs around its tests, and returns the program's status.
+using DvnnRunner = int (*)(const char* name, const std::vector<const TTest*>& tests);
+int dvnn_run_plainly(const char* name, const std::vector<const TTest*>& tests);
+
+struct DvnnSuite {
+  const char* name;
+  DvnnRunner run;
+  std::vector<const TTest*> tests;
+};
+
+/// Adds tests to a suite, which other files may have begun. Returns true.
+bool dvnn_add_suite(const char* name, DvnnRunner run, std::initializer_list<const TTest*> tests);
+
+/// Adds the named START_TESTs to a suite of the program. Files of one suite are run in their order.
+#define DVNN_SUITE(name, ...) DVNN_SUITE_RUN_BY(dvnn_run_plainly, name, __VA_ARGS__)
+
+/// The same for a suite that is run by a function of its own.
+#define DVNN_SUITE_RUN_BY(run, name, ...) DVNN_ADD_SUITE_AT(__LINE__, run, name, __VA_ARGS__)
+#define DVNN_ADD_SUITE_AT(line, run, name, ...) DVNN_ADD_SUITE_AS(line, run, name, __VA_ARGS__)
+#define DVNN_ADD_SUITE_AS(line, run, name, ...) \
+  [[maybe_unused]] static const bool dvnn_added_##line = dvnn_add_suite(#name, run, {__VA_ARGS__});

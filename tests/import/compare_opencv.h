@@ -8,8 +8,6 @@
 #include <opencv2/dnn.hpp>
 
 #include "caffe_fixture.h"
-
-// Check last: some of its macros have common names.
 #include "run_model.h"
 
 namespace dvnn::test {

@@ -5,11 +5,9 @@
 #include <cmath>
 #include <vector>
 
+#include "check_main.h"
 #include "network/network.h"
 #include "plan/reference.h"
-
-// Check last: some of its macros have common names.
-#include "check_main.h"
 
 namespace dvnn::test {
 

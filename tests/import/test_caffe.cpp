@@ -3,12 +3,9 @@
 #include <iterator>
 
 #include "caffe_fixture.h"
-
-// Check last: some of its macros have common names.
 #include "check_main.h"
 
-using namespace dvnn;
-using namespace dvnn::test;
+namespace dvnn::test::caffe_tests {
 
 namespace {
 
@@ -258,11 +255,13 @@ START_TEST(a_decoder_that_does_not_fit_is_refused) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(caffe, sizes_that_do_not_meet_again_are_told_the_multiple,
-               models_that_cannot_be_done_are_refused_by_layer,
-               a_layer_wider_than_the_device_is_named_with_its_limit,
-               what_the_driver_would_refuse_runs_on_the_cpu, inputs_that_make_no_sense_are_refused,
-               text_that_is_no_prototxt_is_refused_with_its_line,
-               files_that_are_missing_or_damaged_are_named, random_damage_never_crashes,
-               old_spellings_and_unknown_fields_are_read, layers_of_training_alone_are_left_out,
-               shapes_take_what_is_left, a_decoder_that_does_not_fit_is_refused)
+DVNN_SUITE(import_caffe, sizes_that_do_not_meet_again_are_told_the_multiple,
+           models_that_cannot_be_done_are_refused_by_layer,
+           a_layer_wider_than_the_device_is_named_with_its_limit,
+           what_the_driver_would_refuse_runs_on_the_cpu, inputs_that_make_no_sense_are_refused,
+           text_that_is_no_prototxt_is_refused_with_its_line,
+           files_that_are_missing_or_damaged_are_named, random_damage_never_crashes,
+           old_spellings_and_unknown_fields_are_read, layers_of_training_alone_are_left_out,
+           shapes_take_what_is_left, a_decoder_that_does_not_fit_is_refused)
+
+}  // namespace dvnn::test::caffe_tests

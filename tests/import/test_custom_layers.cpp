@@ -3,20 +3,18 @@
 // sources, and a library that runs them.
 #include "caffe_fixture.h"
 
+#include "base/json.h"
 #include "emit/emit_cpp.h"
 #include "import/custom_layers.h"
 #include "keras_fixture.h"
 #include "layers/custom_library.h"
 #include "onnx_fixture.h"
-
-// Check last: some of its macros have common names.
-#include "base/json.h"
 #include "run_model.h"
 
-using namespace dvnn;
+namespace dvnn::test::custom_layers_tests {
+
 using namespace dvnn::convert;
 using namespace dvnn::import;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 namespace {
@@ -235,8 +233,10 @@ START_TEST(the_published_prior_box_is_declared_and_made_once) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(custom_layers, expressions_are_whole_numbers, outputs_are_said_by_the_inputs_axes,
-               declarations_that_make_no_sense_are_refused, parameters_have_their_declared_types,
-               models_of_all_frameworks_may_use_them,
-               sources_have_them_as_the_vendors_converter_writes_them,
-               the_published_prior_box_is_declared_and_made_once)
+DVNN_SUITE(import_custom_layers, expressions_are_whole_numbers, outputs_are_said_by_the_inputs_axes,
+           declarations_that_make_no_sense_are_refused, parameters_have_their_declared_types,
+           models_of_all_frameworks_may_use_them,
+           sources_have_them_as_the_vendors_converter_writes_them,
+           the_published_prior_box_is_declared_and_made_once)
+
+}  // namespace dvnn::test::custom_layers_tests

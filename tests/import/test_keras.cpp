@@ -3,14 +3,12 @@
 // (H, W, C), and what is refused.
 //
 // Tolerance: see test_numerics.cpp.
-#include "keras_fixture.h"
-
-// Check last: some of its macros have common names.
 #include "base/json.h"
+#include "keras_fixture.h"
 #include "run_model.h"
 
-using namespace dvnn;
-using namespace dvnn::test;
+namespace dvnn::test::keras_tests {
+
 using json = dvnn::Json;
 
 namespace {
@@ -330,7 +328,9 @@ START_TEST(what_cannot_be_is_named) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(keras, convolutions_follow_tensorflow, sequences_are_convolved_and_pooled,
-               transposed_convolutions_double_the_size, flattened_pictures_keep_keras_order,
-               functional_and_nested_models_are_walked, keras_1_names_are_known,
-               what_cannot_be_is_named)
+DVNN_SUITE(import_keras, convolutions_follow_tensorflow, sequences_are_convolved_and_pooled,
+           transposed_convolutions_double_the_size, flattened_pictures_keep_keras_order,
+           functional_and_nested_models_are_walked, keras_1_names_are_known,
+           what_cannot_be_is_named)
+
+}  // namespace dvnn::test::keras_tests

@@ -6,14 +6,12 @@
 #include <fstream>
 #include <iterator>
 
-#include "keras_fixture.h"
-
-// Check last: some of its macros have common names.
 #include "base/json.h"
+#include "keras_fixture.h"
 #include "run_model.h"
 
-using namespace dvnn;
-using namespace dvnn::test;
+namespace dvnn::test::keras3_tests {
+
 using json = dvnn::Json;
 
 namespace {
@@ -184,5 +182,7 @@ START_TEST(damaged_archives_are_refused) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(keras3, archives_are_read, models_end_where_they_are_told_to,
-               damaged_archives_are_refused)
+DVNN_SUITE(import_keras3, archives_are_read, models_end_where_they_are_told_to,
+           damaged_archives_are_refused)
+
+}  // namespace dvnn::test::keras3_tests

@@ -3,14 +3,12 @@
 // the biases of those that are.
 #include <functional>
 
-#include "keras_fixture.h"
-
-// Check last: some of its macros have common names.
 #include "base/json.h"
+#include "keras_fixture.h"
 #include "run_model.h"
 
-using namespace dvnn;
-using namespace dvnn::test;
+namespace dvnn::test::keras_layers_tests {
+
 using json = dvnn::Json;
 
 namespace {
@@ -364,9 +362,11 @@ START_TEST(pixels_go_where_keras_puts_them) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(keras_layers, activations_are_what_keras_says,
-               layers_of_slopes_and_bounds_take_theirs,
-               batch_normalisation_takes_the_numbers_that_it_has,
-               global_pooling_keeps_a_picture_if_it_is_told_to,
-               windows_at_the_edge_have_the_pixels_that_there_are, biases_are_added,
-               layers_of_several_inputs_merge_them, pixels_go_where_keras_puts_them)
+DVNN_SUITE(import_keras_layers, activations_are_what_keras_says,
+           layers_of_slopes_and_bounds_take_theirs,
+           batch_normalisation_takes_the_numbers_that_it_has,
+           global_pooling_keeps_a_picture_if_it_is_told_to,
+           windows_at_the_edge_have_the_pixels_that_there_are, biases_are_added,
+           layers_of_several_inputs_merge_them, pixels_go_where_keras_puts_them)
+
+}  // namespace dvnn::test::keras_layers_tests

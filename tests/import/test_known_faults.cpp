@@ -3,15 +3,13 @@
 // by name. Each test is named after what that tool does.
 #include "base/format.h"
 
+#include "base/json.h"
+#include "check_main.h"
 #include "compare_opencv.h"
 #include "keras_fixture.h"
 
-// Check last: some of its macros have common names.
-#include "base/json.h"
-#include "check_main.h"
+namespace dvnn::test::known_faults_tests {
 
-using namespace dvnn;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 namespace {
@@ -254,17 +252,19 @@ START_TEST(a_reshape_keeps_the_devices_order) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(known_faults, power_layers_are_dropped_with_all_behind_them,
-               the_first_part_of_a_split_pooling_is_the_output,
-               a_split_is_chosen_from_the_width_alone, zeros_above_are_taken_for_zeros_to_the_left,
-               dilation_of_rows_is_taken_for_that_of_columns,
-               output_padding_of_rows_is_taken_for_that_of_columns,
-               sequences_are_doubled_in_both_directions, one_number_of_dilation_overwrites_the_pads,
-               transposed_convolutions_of_sequences_are_not_seen_as_such,
-               transposed_weights_are_read_in_the_wrong_order,
-               fully_connected_layers_read_channels_alone, groups_are_taken_for_one_per_channel,
-               unknown_activations_become_the_one_before, heights_widths_and_dilation_are_not_read,
-               every_eltwise_is_a_sum, stochastic_pooling_becomes_an_average,
-               a_batch_norm_with_an_output_of_its_own_has_no_eps, a_scale_without_bias_crashes,
-               a_shared_slope_is_one_channels, a_network_that_ends_in_place_has_no_output,
-               a_reshape_keeps_the_devices_order)
+DVNN_SUITE(import_known_faults, power_layers_are_dropped_with_all_behind_them,
+           the_first_part_of_a_split_pooling_is_the_output, a_split_is_chosen_from_the_width_alone,
+           zeros_above_are_taken_for_zeros_to_the_left,
+           dilation_of_rows_is_taken_for_that_of_columns,
+           output_padding_of_rows_is_taken_for_that_of_columns,
+           sequences_are_doubled_in_both_directions, one_number_of_dilation_overwrites_the_pads,
+           transposed_convolutions_of_sequences_are_not_seen_as_such,
+           transposed_weights_are_read_in_the_wrong_order,
+           fully_connected_layers_read_channels_alone, groups_are_taken_for_one_per_channel,
+           unknown_activations_become_the_one_before, heights_widths_and_dilation_are_not_read,
+           every_eltwise_is_a_sum, stochastic_pooling_becomes_an_average,
+           a_batch_norm_with_an_output_of_its_own_has_no_eps, a_scale_without_bias_crashes,
+           a_shared_slope_is_one_channels, a_network_that_ends_in_place_has_no_output,
+           a_reshape_keeps_the_devices_order)
+
+}  // namespace dvnn::test::known_faults_tests

@@ -2,12 +2,9 @@
 // Refusals say where, and what would help.
 #include "onnx_fixture.h"
 #include "plan/replan.h"
-
-// Check last: some of its macros have common names.
 #include "run_model.h"
 
-using namespace dvnn;
-using namespace dvnn::test;
+namespace dvnn::test::messages_tests {
 
 namespace {
 
@@ -140,8 +137,10 @@ START_TEST(convolutions_over_volumes_say_what_they_are) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(messages, sizes_that_do_not_meet_again_are_told_the_multiple,
-               a_network_for_another_size_is_told_the_multiple, open_sizes_are_shown_and_asked_for,
-               models_for_one_size_say_which, the_results_to_cut_at_are_named,
-               numbers_that_are_computed_too_late_name_where_to_cut,
-               operators_of_other_domains_say_theirs, convolutions_over_volumes_say_what_they_are)
+DVNN_SUITE(import_messages, sizes_that_do_not_meet_again_are_told_the_multiple,
+           a_network_for_another_size_is_told_the_multiple, open_sizes_are_shown_and_asked_for,
+           models_for_one_size_say_which, the_results_to_cut_at_are_named,
+           numbers_that_are_computed_too_late_name_where_to_cut,
+           operators_of_other_domains_say_theirs, convolutions_over_volumes_say_what_they_are)
+
+}  // namespace dvnn::test::messages_tests

@@ -5,12 +5,9 @@
 #include <map>
 
 #include "onnx_fixture.h"
-
-// Check last: some of its macros have common names.
 #include "run_model.h"
 
-using namespace dvnn;
-using namespace dvnn::test;
+namespace dvnn::test::model_ends_tests {
 
 namespace {
 
@@ -223,7 +220,9 @@ START_TEST(the_first_layer_that_is_not_finite_is_told) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(model_ends, inputs_get_values, models_end_where_they_are_told_to,
-               known_branches_are_taken, models_of_8_bits_round_as_they_say,
-               products_of_shapes_are_numbers, dear_layers_keep_16_bits,
-               the_first_layer_that_is_not_finite_is_told)
+DVNN_SUITE(import_model_ends, inputs_get_values, models_end_where_they_are_told_to,
+           known_branches_are_taken, models_of_8_bits_round_as_they_say,
+           products_of_shapes_are_numbers, dear_layers_keep_16_bits,
+           the_first_layer_that_is_not_finite_is_told)
+
+}  // namespace dvnn::test::model_ends_tests

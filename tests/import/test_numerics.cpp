@@ -3,8 +3,7 @@
 #include "base/format.h"
 #include "compare_opencv.h"
 
-using namespace dvnn;
-using namespace dvnn::test;
+namespace dvnn::test::numerics_tests {
 
 START_TEST(convolutions_of_every_kind_agree) {
   compare(
@@ -282,7 +281,9 @@ START_TEST(normalisations_agree) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(numerics, convolutions_of_every_kind_agree, activations_and_poolings_agree,
-               convolutions_beyond_the_device_agree, split_poolings_agree,
-               transposed_convolutions_agree, an_inception_module_agrees, branches_and_heads_agree,
-               fully_connected_layers_agree, normalisations_agree)
+DVNN_SUITE(import_numerics, convolutions_of_every_kind_agree, activations_and_poolings_agree,
+           convolutions_beyond_the_device_agree, split_poolings_agree,
+           transposed_convolutions_agree, an_inception_module_agrees, branches_and_heads_agree,
+           fully_connected_layers_agree, normalisations_agree)
+
+}  // namespace dvnn::test::numerics_tests

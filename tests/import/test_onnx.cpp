@@ -7,12 +7,9 @@
 #include <opencv2/dnn.hpp>
 
 #include "onnx_fixture.h"
-
-// Check last: some of its macros have common names.
 #include "run_model.h"
 
-using namespace dvnn;
-using namespace dvnn::test;
+namespace dvnn::test::onnx_tests {
 
 namespace {
 
@@ -304,7 +301,9 @@ START_TEST(open_sizes_are_asked_for) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(onnx, the_largest_are_taken_along_any_axis, pads_may_name_their_axes,
-               convolutions_agree, activations_agree, poolings_agree, vectors_agree, shapes_agree,
-               arithmetic_agrees, broadcasting_is_numpys, what_cannot_be_is_named,
-               open_sizes_are_asked_for)
+DVNN_SUITE(import_onnx, the_largest_are_taken_along_any_axis, pads_may_name_their_axes,
+           convolutions_agree, activations_agree, poolings_agree, vectors_agree, shapes_agree,
+           arithmetic_agrees, broadcasting_is_numpys, what_cannot_be_is_named,
+           open_sizes_are_asked_for)
+
+}  // namespace dvnn::test::onnx_tests

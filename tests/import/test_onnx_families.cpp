@@ -2,12 +2,9 @@
 // Operators of quantised models, of ONNX Runtime's optimiser, of sequences and places, and Einsum.
 // Wanted numbers are those of ONNX Runtime 1.21 without optimisation, on the same model and input.
 #include "onnx_fixture.h"
-
-// Check last: some of its macros have common names.
 #include "run_model.h"
 
-using namespace dvnn;
-using namespace dvnn::test;
+namespace dvnn::test::onnx_families_tests {
 
 namespace {
 
@@ -303,11 +300,12 @@ START_TEST(sequences_of_several_lengths_are_refused) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(onnx_families, quantised_convolutions_round_as_they_say,
-               quantised_products_round_as_they_say,
-               quantised_sums_and_concatenations_meet_in_one_scale,
-               scales_may_be_measured_in_every_picture, einsum_sums_over_what_is_not_wanted,
-               classes_become_hot_and_triangles_stay, recurrent_layers_remember,
-               what_scatters_combines, places_are_exact_in_long_arrays,
-               places_of_known_numbers_are_known, what_an_optimiser_fused_is_taken_apart,
-               sequences_of_several_lengths_are_refused)
+DVNN_SUITE(import_onnx_families, quantised_convolutions_round_as_they_say,
+           quantised_products_round_as_they_say,
+           quantised_sums_and_concatenations_meet_in_one_scale,
+           scales_may_be_measured_in_every_picture, einsum_sums_over_what_is_not_wanted,
+           classes_become_hot_and_triangles_stay, recurrent_layers_remember, what_scatters_combines,
+           places_are_exact_in_long_arrays, places_of_known_numbers_are_known,
+           what_an_optimiser_fused_is_taken_apart, sequences_of_several_lengths_are_refused)
+
+}  // namespace dvnn::test::onnx_families_tests

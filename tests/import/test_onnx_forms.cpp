@@ -10,12 +10,9 @@
 
 #include "import/onnx/import.h"
 #include "onnx_fixture.h"
-
-// Check last: some of its macros have common names.
 #include "run_model.h"
 
-using namespace dvnn;
-using namespace dvnn::test;
+namespace dvnn::test::onnx_forms_tests {
 
 namespace {
 
@@ -401,12 +398,14 @@ START_TEST(constants_are_moved_as_the_operators_say) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(onnx_forms, constants_are_computed_as_the_operators_say,
-               constants_are_moved_as_the_operators_say, old_opsets_broadcast_by_axis,
-               old_opsets_reshape_by_attribute, data_of_other_files_is_read_from_below,
-               data_of_other_folders_is_refused, constants_of_all_types_divide,
-               operators_that_are_listed_are_known, functions_of_the_model_are_expanded,
-               channels_may_be_last, numbers_of_channels_may_be_spread_over_the_picture,
-               a_clip_behind_the_cpu_loads, halves_of_pixels_are_not_repetition,
-               the_last_part_may_be_smaller, numbers_that_cannot_be_are_refused,
-               values_beyond_16_bits_are_kept_smaller)
+DVNN_SUITE(import_onnx_forms, constants_are_computed_as_the_operators_say,
+           constants_are_moved_as_the_operators_say, old_opsets_broadcast_by_axis,
+           old_opsets_reshape_by_attribute, data_of_other_files_is_read_from_below,
+           data_of_other_folders_is_refused, constants_of_all_types_divide,
+           operators_that_are_listed_are_known, functions_of_the_model_are_expanded,
+           channels_may_be_last, numbers_of_channels_may_be_spread_over_the_picture,
+           a_clip_behind_the_cpu_loads, halves_of_pixels_are_not_repetition,
+           the_last_part_may_be_smaller, numbers_that_cannot_be_are_refused,
+           values_beyond_16_bits_are_kept_smaller)
+
+}  // namespace dvnn::test::onnx_forms_tests

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// main() of the tests of a folder: runs the suite that is named, by an argument or by CK_RUN_SUITE.
+#include "check_main.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace {
+
+std::vector<DvnnSuite>& suites() {
+  static std::vector<DvnnSuite> all;
+  return all;
+}
+
+DvnnSuite* find_suite(const char* name) {
+  for (DvnnSuite& suite : suites()) {
+    if (std::strcmp(suite.name, name) == 0) return &suite;
+  }
+  return nullptr;
+}
+
+int run_named(const char* program, const char* name) {
+  if (const DvnnSuite* suite = find_suite(name)) return suite->run(suite->name, suite->tests);
+  std::fprintf(stderr, "%s has no suite '%s'. It has:", program, name);
+  for (const DvnnSuite& suite : suites()) std::fprintf(stderr, " %s", suite.name);
+  std::fprintf(stderr, "\n");
+  return EXIT_FAILURE;
+}
+
+// Each in a process of its own, as Meson runs them: GStreamer is taken down once in a process, and
+// some suites change what the others would see.
+int run_all(const char* program) {
+  int status = EXIT_SUCCESS;
+  for (const DvnnSuite& suite : suites()) {
+    const pid_t child = fork();
+    if (child == 0) {
+      execl("/proc/self/exe", program, suite.name, nullptr);
+      _exit(127);
+    }
+    int ended = 0;
+    constexpr int kSkipped = 77;
+    if (child < 0 || waitpid(child, &ended, 0) != child || !WIFEXITED(ended) ||
+        (WEXITSTATUS(ended) != EXIT_SUCCESS && WEXITSTATUS(ended) != kSkipped)) {
+      status = EXIT_FAILURE;
+    }
+  }
+  return status;
+}
+
+}  // namespace
+
+int dvnn_run_plainly(const char* name, const std::vector<const TTest*>& tests) {
+  return dvnn_run_suite(name, tests);
+}
+
+bool dvnn_add_suite(const char* name, DvnnRunner run, std::initializer_list<const TTest*> tests) {
+  DvnnSuite* suite = find_suite(name);
+  if (!suite) suite = &suites().emplace_back(DvnnSuite{name, run, {}});
+  if (suite->run != run) {
+    std::fprintf(stderr, "suite '%s' is to be run in two ways\n", name);
+    std::abort();
+  }
+  suite->tests.insert(suite->tests.end(), tests);
+  return true;
+}
+
+int main(int argc, char** argv) {
+  const char* name = argc > 1 ? argv[1] : std::getenv("CK_RUN_SUITE");
+  if (!name && suites().size() == 1) name = suites()[0].name;
+  return name ? run_named(argv[0], name) : run_all(argv[0]);
+}

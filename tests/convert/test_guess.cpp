@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Families of models, known by the names and shapes of their outputs.
+#include "check_main.h"
 #include "convert/guess.h"
 #include "convert/presets.h"
 
-// Check last: some of its macros have common names.
-#include "check_main.h"
-
-using namespace dvnn;
+namespace dvnn::test::guess_tests {
 
 START_TEST(families_are_known_by_their_shapes) {
   auto family = [](std::initializer_list<std::pair<const char*, Shape>> outputs, int w, int h) {
@@ -86,5 +84,7 @@ START_TEST(another_familys_preset_is_doubted) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(guess, families_are_known_by_their_shapes, key_points_decide_which_scrfd_it_is,
-               another_familys_preset_is_doubted)
+DVNN_SUITE(convert_guess, families_are_known_by_their_shapes, key_points_decide_which_scrfd_it_is,
+           another_familys_preset_is_doubted)
+
+}  // namespace dvnn::test::guess_tests

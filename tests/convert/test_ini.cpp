@@ -5,7 +5,8 @@
 #include "check_main.h"
 #include "convert/ini_file.h"
 
-using namespace dvnn;
+namespace dvnn::test::ini_tests {
+
 using namespace dvnn::convert;
 using dvnn::test::TemporaryFile;
 
@@ -86,4 +87,6 @@ START_TEST(what_is_wrong_is_named) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(ini, options_are_read, defaults_are_the_tools, what_is_wrong_is_named)
+DVNN_SUITE(convert_ini, options_are_read, defaults_are_the_tools, what_is_wrong_is_named)
+
+}  // namespace dvnn::test::ini_tests

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Passes on small models: their results are read off the steps.
 #include "../import/caffe_fixture.h"
-
-// Check last: some of its macros have common names.
 #include "check_main.h"
 #include "layers/attributes.h"
 
-using namespace dvnn;
-using namespace dvnn::test;
+namespace dvnn::test::passes_tests {
+
 using network::Model;
 using network::Step;
 using network::StepKind;
@@ -189,12 +187,14 @@ START_TEST(the_device_runs_all_it_can_before_the_cpu) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(passes, batchnorm_scale_and_relu_join_their_convolution,
-               an_affine_input_layer_becomes_mean_and_scale,
-               max_pooling_joins_its_convolution_and_rounds_up, a_sum_joins_one_of_its_convolutions,
-               aligned_branches_are_joined_without_a_copy,
-               one_group_per_channel_is_depthwise_and_others_are_dense,
-               large_global_averages_are_split_and_primes_go_to_the_cpu,
-               priors_are_made_once_and_heads_lie_side_by_side,
-               an_affine_layer_and_its_activation_are_one_command,
-               the_device_runs_all_it_can_before_the_cpu)
+DVNN_SUITE(convert_passes, batchnorm_scale_and_relu_join_their_convolution,
+           an_affine_input_layer_becomes_mean_and_scale,
+           max_pooling_joins_its_convolution_and_rounds_up, a_sum_joins_one_of_its_convolutions,
+           aligned_branches_are_joined_without_a_copy,
+           one_group_per_channel_is_depthwise_and_others_are_dense,
+           large_global_averages_are_split_and_primes_go_to_the_cpu,
+           priors_are_made_once_and_heads_lie_side_by_side,
+           an_affine_layer_and_its_activation_are_one_command,
+           the_device_runs_all_it_can_before_the_cpu)
+
+}  // namespace dvnn::test::passes_tests

@@ -8,17 +8,16 @@
 #include <fstream>
 #include <string>
 
+#include "base/json.h"
+#include "check_main.h"
 #include "layers/named_layer.h"
 #include "network/generated_network.h"
 #include "network/model_decoder.h"
 #include "network/network.h"
 #include "small_network.h"
 
-// Check last: some of its macros have common names.
-#include "base/json.h"
-#include "check_main.h"
+namespace dvnn::test::generated_tests {
 
-using namespace dvnn;
 using network::Network;
 
 namespace {
@@ -129,9 +128,9 @@ bool has(const std::string& text, const char* part) {
 
 }  // namespace
 
-// The program's own; the library has another.
 static int callbacks = 0;
-void custom_callback_Double(fpga_layer& layer, void* custom_param) {
+
+static void double_values(fpga_layer& layer, void* custom_param) {
   ++callbacks;
   std::vector<float> values;
   get_layer_input(layer, values);
@@ -407,8 +406,15 @@ START_TEST(real_weights_of_the_vendors_network_run) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(generated, a_program_runs_its_network, calls_in_the_wrong_order_are_refused,
-               layers_beyond_the_memory_are_refused_with_their_bytes,
-               a_library_runs_as_a_network_with_many_slots, layers_of_a_library_are_listed,
-               libraries_that_do_not_fit_are_named, the_vendors_clocks_measure_time,
-               the_published_prior_box_gives_its_example, real_weights_of_the_vendors_network_run)
+DVNN_SUITE(generated, a_program_runs_its_network, calls_in_the_wrong_order_are_refused,
+           layers_beyond_the_memory_are_refused_with_their_bytes,
+           a_library_runs_as_a_network_with_many_slots, layers_of_a_library_are_listed,
+           libraries_that_do_not_fit_are_named, the_vendors_clocks_measure_time,
+           the_published_prior_box_gives_its_example, real_weights_of_the_vendors_network_run)
+
+}  // namespace dvnn::test::generated_tests
+
+// The program's own; the library has another.
+void custom_callback_Double(fpga_layer& layer, void* custom_param) {
+  dvnn::test::generated_tests::double_values(layer, custom_param);
+}

@@ -16,7 +16,8 @@
 #include "json_at.h"
 #include "network/model_json.h"
 
-using namespace dvnn;
+namespace dvnn::test::dvn_file_tests {
+
 using namespace dvnn::network;
 
 namespace {
@@ -222,8 +223,10 @@ START_TEST(random_damage_under_right_checksums_never_crashes) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(dvn_file, what_is_written_is_read_back,
-               a_file_that_cannot_be_written_leaves_nothing_behind,
-               missing_empty_and_foreign_files_are_named, every_truncation_is_refused,
-               every_flipped_bit_is_noticed, forged_descriptions_are_refused_by_field,
-               random_damage_under_right_checksums_never_crashes)
+DVNN_SUITE(dvn_file, what_is_written_is_read_back,
+           a_file_that_cannot_be_written_leaves_nothing_behind,
+           missing_empty_and_foreign_files_are_named, every_truncation_is_refused,
+           every_flipped_bit_is_noticed, forged_descriptions_are_refused_by_field,
+           random_damage_under_right_checksums_never_crashes)
+
+}  // namespace dvnn::test::dvn_file_tests

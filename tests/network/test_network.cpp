@@ -13,7 +13,8 @@
 #include "network/dvn_file.h"
 #include "network/finite_watch.h"
 
-using namespace dvnn;
+namespace dvnn::test::network_tests {
+
 using namespace dvnn::network;
 
 namespace {
@@ -252,8 +253,10 @@ START_TEST(later_runs_say_where_if_each_keeps_its_input) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(network, the_output_follows_the_input, pixels_give_the_outputs_of_their_tensor,
-               networks_say_when_they_take_no_pixels, slots_run_side_by_side,
-               users_of_one_file_share_a_network, the_device_is_chosen_or_its_absence_explained,
-               a_step_that_a_layer_refuses_is_named, what_is_not_finite_is_told_by_who_knows_where,
-               later_runs_say_where_if_each_keeps_its_input)
+DVNN_SUITE(network, the_output_follows_the_input, pixels_give_the_outputs_of_their_tensor,
+           networks_say_when_they_take_no_pixels, slots_run_side_by_side,
+           users_of_one_file_share_a_network, the_device_is_chosen_or_its_absence_explained,
+           a_step_that_a_layer_refuses_is_named, what_is_not_finite_is_told_by_who_knows_where,
+           later_runs_say_where_if_each_keeps_its_input)
+
+}  // namespace dvnn::test::network_tests

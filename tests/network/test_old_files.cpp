@@ -10,7 +10,8 @@
 #include "network/model_json.h"
 #include "network/network.h"
 
-using namespace dvnn;
+namespace dvnn::test::old_files_tests {
+
 using namespace dvnn::network;
 
 namespace {
@@ -69,4 +70,6 @@ START_TEST(old_files_are_what_they_were_or_are_refused_by_their_version) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(old_files, old_files_are_what_they_were_or_are_refused_by_their_version)
+DVNN_SUITE(old_files, old_files_are_what_they_were_or_are_refused_by_their_version)
+
+}  // namespace dvnn::test::old_files_tests

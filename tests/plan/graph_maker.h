@@ -6,10 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "import/builder.h"
-
-// Check last: some of its macros have common names.
 #include "check_main.h"
+#include "import/builder.h"
 
 namespace dvnn::test {
 

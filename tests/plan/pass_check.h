@@ -7,11 +7,9 @@
 #include <functional>
 #include <vector>
 
+#include "check_main.h"
 #include "graph_maker.h"
 #include "plan/reference.h"
-
-// Check last: some of its macros have common names.
-#include "check_main.h"
 
 namespace dvnn::test {
 

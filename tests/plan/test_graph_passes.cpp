@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every pass by itself, on graphs made for it and on random ones: what it leaves must compute the
 // same in FP32.
+#include "check_main.h"
 #include "graph_maker.h"
 #include "pass_check.h"
 #include "plan/passes/passes.h"
 
-// Check last: some of its macros have common names.
-#include "check_main.h"
+namespace dvnn::test::graph_passes_tests {
 
-using namespace dvnn;
 using namespace dvnn::import;
 using namespace dvnn::plan;
-using namespace dvnn::test;
 using device::Activation;
 
 namespace {
@@ -399,16 +397,17 @@ START_TEST(random_networks_survive_all_passes) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(graph_passes, what_no_output_needs_is_dropped, zeros_around_a_picture_become_pads,
-               affine_layers_go_into_weights, groups_become_depthwise_sliced_or_dense,
-               convolutions_beyond_the_device_are_the_cpus, poolings_suit_the_device,
-               large_windows_are_split_as_the_vendor_does,
-               commands_take_in_sums_activations_and_poolings,
-               a_falling_activation_stays_behind_its_pooling,
-               what_follows_a_concatenation_is_done_to_each_part,
-               a_pooling_moves_before_what_is_joined, branches_become_runs_of_one_command,
-               branches_that_do_not_fit_stay, what_is_left_becomes_commands_or_cpu_layers,
-               every_activation_is_a_layer_of_the_cpus_too,
-               a_value_that_was_kept_smaller_is_given_back_once,
-               fully_connected_layers_become_convolutions, an_affine_input_goes_into_mean_and_scale,
-               random_networks_survive_all_passes)
+DVNN_SUITE(plan_graph_passes, what_no_output_needs_is_dropped, zeros_around_a_picture_become_pads,
+           affine_layers_go_into_weights, groups_become_depthwise_sliced_or_dense,
+           convolutions_beyond_the_device_are_the_cpus, poolings_suit_the_device,
+           large_windows_are_split_as_the_vendor_does,
+           commands_take_in_sums_activations_and_poolings,
+           a_falling_activation_stays_behind_its_pooling,
+           what_follows_a_concatenation_is_done_to_each_part, a_pooling_moves_before_what_is_joined,
+           branches_become_runs_of_one_command, branches_that_do_not_fit_stay,
+           what_is_left_becomes_commands_or_cpu_layers, every_activation_is_a_layer_of_the_cpus_too,
+           a_value_that_was_kept_smaller_is_given_back_once,
+           fully_connected_layers_become_convolutions, an_affine_input_goes_into_mean_and_scale,
+           random_networks_survive_all_passes)
+
+}  // namespace dvnn::test::graph_passes_tests

@@ -5,6 +5,8 @@
 
 #include "check_main.h"
 
+namespace dvnn::test::memory_plan_tests {
+
 using namespace dvnn::plan;
 
 START_TEST(buffers_that_live_together_do_not_overlap) {
@@ -71,6 +73,8 @@ START_TEST(free_places_side_by_side_become_one) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(memory_plan, orders_are_exchanged_where_that_helps,
-               buffers_that_live_together_do_not_overlap, free_places_side_by_side_become_one,
-               a_chain_takes_the_two_largest_neighbours)
+DVNN_SUITE(plan_memory_plan, orders_are_exchanged_where_that_helps,
+           buffers_that_live_together_do_not_overlap, free_places_side_by_side_become_one,
+           a_chain_takes_the_two_largest_neighbours)
+
+}  // namespace dvnn::test::memory_plan_tests

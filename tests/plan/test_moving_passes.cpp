@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The passes that join functions of single elements, and that take channels from where they are.
+#include "check_main.h"
 #include "graph_maker.h"
 #include "pass_check.h"
 #include "plan/passes/passes.h"
 
-// Check last: some of its macros have common names.
-#include "check_main.h"
+namespace dvnn::test::moving_passes_tests {
 
-using namespace dvnn;
 using namespace dvnn::plan;
-using namespace dvnn::test;
 using device::Activation;
 using layers::BinaryOperation;
 using layers::UnaryFunction;
@@ -276,10 +274,12 @@ START_TEST(random_movements_are_followed) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(moving_passes, silu_is_one_step, hard_swish_is_one_step,
-               what_a_convolution_does_for_nothing_stays_its, constants_and_every_function_join,
-               long_chains_become_several_steps, outputs_and_shared_values_are_kept,
-               space_to_depth_becomes_a_stride, kernels_beyond_the_device_leave_space_to_depth,
-               shuffled_halves_are_taken_by_weights_and_one_step,
-               slices_that_the_device_finds_stay_slices, other_orders_of_elements_are_left_alone,
-               steps_over_channels_are_a_slice, random_movements_are_followed)
+DVNN_SUITE(plan_moving_passes, silu_is_one_step, hard_swish_is_one_step,
+           what_a_convolution_does_for_nothing_stays_its, constants_and_every_function_join,
+           long_chains_become_several_steps, outputs_and_shared_values_are_kept,
+           space_to_depth_becomes_a_stride, kernels_beyond_the_device_leave_space_to_depth,
+           shuffled_halves_are_taken_by_weights_and_one_step,
+           slices_that_the_device_finds_stay_slices, other_orders_of_elements_are_left_alone,
+           steps_over_channels_are_a_slice, random_movements_are_followed)
+
+}  // namespace dvnn::test::moving_passes_tests

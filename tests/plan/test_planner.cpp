@@ -2,15 +2,13 @@
 // Bytes of I/O and of weights against what the vendor's converter reserves for the same networks,
 // as its published sources say. Source: ReserveMemory(weights, io) in the dv-sdk's generated files
 // of JointFace and LaneDetection.
+#include "check_main.h"
 #include "graph_maker.h"
 #include "plan/plan.h"
 
-// Check last: some of its macros have common names.
-#include "check_main.h"
+namespace dvnn::test::planner_tests {
 
-using namespace dvnn;
 using namespace dvnn::import;
-using namespace dvnn::test;
 using device::Activation;
 using dvnn::plan::PlanOptions;
 
@@ -130,5 +128,7 @@ START_TEST(channels_are_cut_and_joined_where_they_lie) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(planner, channels_are_cut_and_joined_where_they_lie, joint_face_takes_no_more,
-               yolov3_tiny_takes_no_more, lane_detection_takes_no_more)
+DVNN_SUITE(plan_planner, channels_are_cut_and_joined_where_they_lie, joint_face_takes_no_more,
+           yolov3_tiny_takes_no_more, lane_detection_takes_no_more)
+
+}  // namespace dvnn::test::planner_tests

@@ -6,7 +6,8 @@
 
 #include "check_main.h"
 
-using namespace dvnn;
+namespace dvnn::test::quantise_tests {
+
 using namespace dvnn::plan;
 
 namespace {
@@ -77,5 +78,7 @@ START_TEST(the_result_depends_on_the_weights_alone) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(quantise, zeros_stay_zero, few_values_are_kept, errors_are_near_the_least_possible,
-               the_result_depends_on_the_weights_alone)
+DVNN_SUITE(plan_quantise, zeros_stay_zero, few_values_are_kept, errors_are_near_the_least_possible,
+           the_result_depends_on_the_weights_alone)
+
+}  // namespace dvnn::test::quantise_tests

@@ -4,15 +4,13 @@
 
 #include "../import/caffe_fixture.h"
 #include "base/format.h"
+#include "base/json.h"
+#include "check_main.h"
 #include "network/model_json.h"
 #include "plan/replan.h"
 
-// Check last: some of its macros have common names.
-#include "base/json.h"
-#include "check_main.h"
+namespace dvnn::test::replan_tests {
 
-using namespace dvnn;
-using namespace dvnn::test;
 using network::Model;
 using json = dvnn::Json;
 
@@ -214,7 +212,9 @@ START_TEST(damaged_graphs_do_no_harm) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(resize, a_network_is_planned_as_from_its_model,
-               a_classifier_with_global_pooling_takes_any_size, anchors_by_the_pictures_size_follow,
-               what_is_of_one_size_is_named, sizes_are_read,
-               lists_of_names_that_are_none_are_refused, damaged_graphs_do_no_harm)
+DVNN_SUITE(plan_replan, a_network_is_planned_as_from_its_model,
+           a_classifier_with_global_pooling_takes_any_size, anchors_by_the_pictures_size_follow,
+           what_is_of_one_size_is_named, sizes_are_read, lists_of_names_that_are_none_are_refused,
+           damaged_graphs_do_no_harm)
+
+}  // namespace dvnn::test::replan_tests

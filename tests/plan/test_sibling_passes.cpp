@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pass that makes one convolution of a detector's heads.
+#include "check_main.h"
 #include "graph_maker.h"
 #include "pass_check.h"
 #include "plan/passes/passes.h"
 
-// Check last: some of its macros have common names.
-#include "check_main.h"
+namespace dvnn::test::sibling_passes_tests {
 
-using namespace dvnn;
 using namespace dvnn::plan;
-using namespace dvnn::test;
 using device::Activation;
 
 namespace {
@@ -125,6 +123,8 @@ START_TEST(random_heads_compute_the_same) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(sibling_passes, heads_of_few_channels_become_one,
-               what_works_on_each_of_their_channels_does_too, families_of_one_value_stay_apart,
-               what_is_no_sibling_or_gains_nothing_stays, random_heads_compute_the_same)
+DVNN_SUITE(plan_sibling_passes, heads_of_few_channels_become_one,
+           what_works_on_each_of_their_channels_does_too, families_of_one_value_stay_apart,
+           what_is_no_sibling_or_gains_nothing_stays, random_heads_compute_the_same)
+
+}  // namespace dvnn::test::sibling_passes_tests

@@ -8,7 +8,8 @@
 #include "targets.h"
 #include "tensor/half.h"
 
-using namespace dvnn;
+namespace dvnn::test::convert_sweep_tests {
+
 using namespace dvnn::image;
 using frames::Frame;
 
@@ -262,6 +263,8 @@ START_TEST(a_drawn_box_is_found_where_it_was_drawn) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(convert_sweep, all_combinations_are_within_one_level_of_double_precision,
-               every_instruction_set_is_within_one_level, elements_of_levels_are_exact,
-               boxes_come_back_within_a_pixel, a_drawn_box_is_found_where_it_was_drawn)
+DVNN_SUITE(convert_sweep, all_combinations_are_within_one_level_of_double_precision,
+           every_instruction_set_is_within_one_level, elements_of_levels_are_exact,
+           boxes_come_back_within_a_pixel, a_drawn_box_is_found_where_it_was_drawn)
+
+}  // namespace dvnn::test::convert_sweep_tests

@@ -11,7 +11,8 @@
 #include "frames.h"
 #include "tensor/half.h"
 
-using namespace dvnn;
+namespace dvnn::test::converter_tests {
+
 using namespace dvnn::image;
 
 namespace {
@@ -330,8 +331,9 @@ START_TEST(impossible_requests_are_refused) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(converter, values_are_normalised_and_rounded_once,
-               transforms_map_the_pictures_corners, a_cropped_frame_is_the_frame_of_its_part,
-               a_region_alone_is_a_frame_of_its_own, beyond_the_frame_is_the_padding_colour,
-               a_transposed_picture_has_columns_for_rows, rows_may_begin_at_any_address,
-               impossible_requests_are_refused)
+DVNN_SUITE(converter, values_are_normalised_and_rounded_once, transforms_map_the_pictures_corners,
+           a_cropped_frame_is_the_frame_of_its_part, a_region_alone_is_a_frame_of_its_own,
+           beyond_the_frame_is_the_padding_colour, a_transposed_picture_has_columns_for_rows,
+           rows_may_begin_at_any_address, impossible_requests_are_refused)
+
+}  // namespace dvnn::test::converter_tests

@@ -10,7 +10,8 @@
 #include "image/converter.h"
 #include "targets.h"
 
-using namespace dvnn;
+namespace dvnn::test::resize_opencv_tests {
+
 using namespace dvnn::image;
 
 static cv::Mat random_picture(int width, int height, int channels, unsigned seed) {
@@ -105,6 +106,8 @@ START_TEST(edge_sizes_equal_opencv_byte_for_byte) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(resize_opencv, random_sizes_equal_opencv_byte_for_byte,
-               nearest_equals_opencv_byte_for_byte, area_is_within_a_level_of_opencv,
-               edge_sizes_equal_opencv_byte_for_byte)
+DVNN_SUITE(resize_opencv, random_sizes_equal_opencv_byte_for_byte,
+           nearest_equals_opencv_byte_for_byte, area_is_within_a_level_of_opencv,
+           edge_sizes_equal_opencv_byte_for_byte)
+
+}  // namespace dvnn::test::resize_opencv_tests

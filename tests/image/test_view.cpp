@@ -6,6 +6,8 @@
 
 #include "check_main.h"
 
+namespace dvnn::test::view_tests {
+
 using namespace dvnn::image;
 
 namespace {
@@ -163,9 +165,10 @@ START_TEST(pads_of_a_colour_are_as_the_network_has_its_channels) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(view, pads_of_a_colour_are_as_the_network_has_its_channels,
-               the_way_back_undoes_the_way_there,
-               a_changed_frame_leads_to_the_same_place_in_the_tensor, corners_stay_in_order,
-               orientations_and_flips_are_each_others_names, a_view_follows_scaling_and_cropping,
-               all_of_a_frame_stays_all_of_it, what_is_beyond_a_frame_stays_beyond_it,
-               a_turned_frame_is_looked_at_the_other_way)
+DVNN_SUITE(view, pads_of_a_colour_are_as_the_network_has_its_channels,
+           the_way_back_undoes_the_way_there, a_changed_frame_leads_to_the_same_place_in_the_tensor,
+           corners_stay_in_order, orientations_and_flips_are_each_others_names,
+           a_view_follows_scaling_and_cropping, all_of_a_frame_stays_all_of_it,
+           what_is_beyond_a_frame_stays_beyond_it, a_turned_frame_is_looked_at_the_other_way)
+
+}  // namespace dvnn::test::view_tests

@@ -11,7 +11,8 @@
 #include "image/converter.h"
 #include "targets.h"
 
-using namespace dvnn;
+namespace dvnn::test::warp_opencv_tests {
+
 using namespace dvnn::image;
 
 namespace {
@@ -201,6 +202,8 @@ START_TEST(what_cannot_be_oriented_is_refused) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(warp_opencv, an_oriented_region_is_what_warp_affine_makes_of_it,
-               every_format_can_be_oriented, an_upright_slant_is_the_region,
-               what_cannot_be_oriented_is_refused)
+DVNN_SUITE(warp_opencv, an_oriented_region_is_what_warp_affine_makes_of_it,
+           every_format_can_be_oriented, an_upright_slant_is_the_region,
+           what_cannot_be_oriented_is_refused)
+
+}  // namespace dvnn::test::warp_opencv_tests

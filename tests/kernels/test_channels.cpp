@@ -3,7 +3,8 @@
 
 #include "kernels/inputs.h"
 
-using namespace dvnn;
+namespace dvnn::test::channels_tests {
+
 using kernels::ChunkSources;
 
 START_TEST(every_choice_of_channels_is_that_of_the_plain_form) {
@@ -34,4 +35,6 @@ START_TEST(every_choice_of_channels_is_that_of_the_plain_form) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(channels, every_choice_of_channels_is_that_of_the_plain_form)
+DVNN_SUITE(channels, every_choice_of_channels_is_that_of_the_plain_form)
+
+}  // namespace dvnn::test::channels_tests

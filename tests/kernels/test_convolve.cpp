@@ -3,7 +3,7 @@
 
 #include "kernels/inputs.h"
 
-using namespace dvnn;
+namespace dvnn::test::convolve_tests {
 
 // In steps that are fine enough to tell any two apart and coarse enough for all sums to be exact:
 // whether a set multiplies and adds in one rounding or two makes no difference then.
@@ -39,4 +39,6 @@ START_TEST(rows_are_those_of_the_plain_form) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(convolve, rows_are_those_of_the_plain_form)
+DVNN_SUITE(convolve, rows_are_those_of_the_plain_form)
+
+}  // namespace dvnn::test::convolve_tests

@@ -3,7 +3,8 @@
 
 #include "kernels/inputs.h"
 
-using namespace dvnn;
+namespace dvnn::test::curves_tests {
+
 using kernels::Curve;
 
 // A curve with the parameters that it is tested with, and the C library's value in double.
@@ -134,5 +135,7 @@ START_TEST(what_is_not_finite_is_as_in_the_plain_form) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(curves, known_values, values_are_within_their_units_in_the_last_place,
-               every_length_is_that_of_the_plain_form, what_is_not_finite_is_as_in_the_plain_form)
+DVNN_SUITE(curves, known_values, values_are_within_their_units_in_the_last_place,
+           every_length_is_that_of_the_plain_form, what_is_not_finite_is_as_in_the_plain_form)
+
+}  // namespace dvnn::test::curves_tests

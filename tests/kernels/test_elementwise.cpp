@@ -3,7 +3,8 @@
 
 #include "kernels/inputs.h"
 
-using namespace dvnn;
+namespace dvnn::test::elementwise_tests {
+
 using kernels::Combination;
 using kernels::Operation;
 
@@ -93,5 +94,7 @@ START_TEST(what_is_not_finite_is_as_in_the_plain_form) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(elementwise, known_values, every_length_is_that_of_the_plain_form,
-               what_is_not_finite_is_as_in_the_plain_form)
+DVNN_SUITE(elementwise, known_values, every_length_is_that_of_the_plain_form,
+           what_is_not_finite_is_as_in_the_plain_form)
+
+}  // namespace dvnn::test::elementwise_tests

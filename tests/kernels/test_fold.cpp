@@ -3,7 +3,8 @@
 
 #include "kernels/inputs.h"
 
-using namespace dvnn;
+namespace dvnn::test::fold_tests {
+
 using kernels::Fold;
 
 START_TEST(folded_lines_are_those_of_the_plain_form) {
@@ -37,4 +38,6 @@ START_TEST(folded_lines_are_those_of_the_plain_form) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(fold, folded_lines_are_those_of_the_plain_form)
+DVNN_SUITE(fold, folded_lines_are_those_of_the_plain_form)
+
+}  // namespace dvnn::test::fold_tests

@@ -3,7 +3,7 @@
 
 #include "kernels/inputs.h"
 
-using namespace dvnn;
+namespace dvnn::test::interpolate_tests {
 
 // Numbers at the edge among others: what has no weight must not make them count.
 static std::vector<float> line_of(size_t count, unsigned seed) {
@@ -76,5 +76,7 @@ START_TEST(lines_mixed_along_are_those_of_the_plain_form) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(interpolate, mixed_lines_are_those_of_the_plain_form,
-               lines_mixed_along_are_those_of_the_plain_form)
+DVNN_SUITE(interpolate, mixed_lines_are_those_of_the_plain_form,
+           lines_mixed_along_are_those_of_the_plain_form)
+
+}  // namespace dvnn::test::interpolate_tests

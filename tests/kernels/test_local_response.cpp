@@ -3,7 +3,7 @@
 
 #include "kernels/inputs.h"
 
-using namespace dvnn;
+namespace dvnn::test::local_response_tests {
 
 START_TEST(normalised_values_are_those_of_the_plain_form) {
   constexpr size_t kStride = 61, kLines = 5;
@@ -41,5 +41,7 @@ START_TEST(two_roots_are_the_power_of_three_quarters) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(local_response, normalised_values_are_those_of_the_plain_form,
-               two_roots_are_the_power_of_three_quarters)
+DVNN_SUITE(local_response, normalised_values_are_those_of_the_plain_form,
+           two_roots_are_the_power_of_three_quarters)
+
+}  // namespace dvnn::test::local_response_tests

@@ -6,7 +6,8 @@
 #include "check_main.h"
 #include "kernels/inputs.h"
 
-using namespace dvnn;
+namespace dvnn::test::peaks_tests {
+
 using namespace dvnn::kernels;
 
 START_TEST(vector_code_finds_what_plain_code_finds) {
@@ -39,5 +40,7 @@ START_TEST(what_is_no_number_is_neither_large_nor_first) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(peaks, vector_code_finds_what_plain_code_finds,
-               what_is_no_number_is_neither_large_nor_first)
+DVNN_SUITE(peaks, vector_code_finds_what_plain_code_finds,
+           what_is_no_number_is_neither_large_nor_first)
+
+}  // namespace dvnn::test::peaks_tests

@@ -3,7 +3,7 @@
 
 #include "kernels/inputs.h"
 
-using namespace dvnn;
+namespace dvnn::test::product_tests {
 
 START_TEST(products_are_those_of_the_plain_form) {
   for (size_t m : {1, 3, 4, 9}) {
@@ -28,4 +28,6 @@ START_TEST(products_are_those_of_the_plain_form) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(product, products_are_those_of_the_plain_form)
+DVNN_SUITE(product, products_are_those_of_the_plain_form)
+
+}  // namespace dvnn::test::product_tests

@@ -3,7 +3,7 @@
 
 #include "kernels/inputs.h"
 
-using namespace dvnn;
+namespace dvnn::test::softmax_tests {
 
 void check(const std::vector<float>& data, size_t outer, size_t count, size_t inner) {
   std::vector<float> wanted = data;
@@ -101,6 +101,8 @@ START_TEST(nothing_behind_the_data_is_touched) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(softmax, numbers_are_shares_of_one, rows_are_those_of_the_plain_form,
-               columns_are_those_of_the_plain_form, a_single_column_is_no_row,
-               what_is_not_finite_is_as_in_the_plain_form, nothing_behind_the_data_is_touched)
+DVNN_SUITE(softmax, numbers_are_shares_of_one, rows_are_those_of_the_plain_form,
+           columns_are_those_of_the_plain_form, a_single_column_is_no_row,
+           what_is_not_finite_is_as_in_the_plain_form, nothing_behind_the_data_is_touched)
+
+}  // namespace dvnn::test::softmax_tests

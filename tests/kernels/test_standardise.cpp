@@ -3,7 +3,7 @@
 
 #include "kernels/inputs.h"
 
-using namespace dvnn;
+namespace dvnn::test::standardise_tests {
 
 namespace {
 
@@ -55,4 +55,6 @@ START_TEST(standardised_numbers_are_those_of_the_plain_form) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(standardise, standardised_numbers_are_those_of_the_plain_form)
+DVNN_SUITE(standardise, standardised_numbers_are_those_of_the_plain_form)
+
+}  // namespace dvnn::test::standardise_tests

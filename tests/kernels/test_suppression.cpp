@@ -6,7 +6,8 @@
 #include "check_main.h"
 #include "kernels/inputs.h"
 
-using namespace dvnn;
+namespace dvnn::test::suppression_tests {
+
 using namespace dvnn::kernels;
 
 START_TEST(overlap_is_intersection_over_union) {
@@ -302,12 +303,13 @@ START_TEST(ten_times_the_boxes_take_no_hundred_times_the_comparisons) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(suppression, overlap_is_intersection_over_union, the_best_of_overlapping_boxes_stays,
-               only_the_top_k_are_looked_at, no_more_are_kept_than_asked_for,
-               vectors_keep_what_the_plain_form_keeps, boxes_that_are_no_numbers_are_judged_alike,
-               an_overlap_of_just_the_threshold_stays, neighbours_alone_tell_what_all_pairs_tell,
-               rows_columns_and_points_of_boxes_are_places_too,
-               turned_boxes_share_what_they_truly_share,
-               neighbours_alone_tell_it_of_turned_boxes_too,
-               turned_boxes_far_down_a_picture_may_overlap_by_little,
-               ten_times_the_boxes_take_no_hundred_times_the_comparisons)
+DVNN_SUITE(suppression, overlap_is_intersection_over_union, the_best_of_overlapping_boxes_stays,
+           only_the_top_k_are_looked_at, no_more_are_kept_than_asked_for,
+           vectors_keep_what_the_plain_form_keeps, boxes_that_are_no_numbers_are_judged_alike,
+           an_overlap_of_just_the_threshold_stays, neighbours_alone_tell_what_all_pairs_tell,
+           rows_columns_and_points_of_boxes_are_places_too,
+           turned_boxes_share_what_they_truly_share, neighbours_alone_tell_it_of_turned_boxes_too,
+           turned_boxes_far_down_a_picture_may_overlap_by_little,
+           ten_times_the_boxes_take_no_hundred_times_the_comparisons)
+
+}  // namespace dvnn::test::suppression_tests

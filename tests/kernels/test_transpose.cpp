@@ -3,7 +3,7 @@
 
 #include "kernels/inputs.h"
 
-using namespace dvnn;
+namespace dvnn::test::transpose_tests {
 
 // Matrices of every small size, with gaps after their rows that must stay as they are.
 template <typename T>
@@ -38,4 +38,6 @@ START_TEST(turned_matrices_are_those_of_the_plain_form) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(transpose, turned_matrices_are_those_of_the_plain_form)
+DVNN_SUITE(transpose, turned_matrices_are_those_of_the_plain_form)
+
+}  // namespace dvnn::test::transpose_tests

@@ -3,7 +3,7 @@
 
 #include "kernels/inputs.h"
 
-using namespace dvnn;
+namespace dvnn::test::windows_tests {
 
 START_TEST(windows_are_those_of_the_plain_form) {
   constexpr size_t kRow = 150;
@@ -39,4 +39,6 @@ START_TEST(windows_are_those_of_the_plain_form) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(windows, windows_are_those_of_the_plain_form)
+DVNN_SUITE(windows, windows_are_those_of_the_plain_form)
+
+}  // namespace dvnn::test::windows_tests

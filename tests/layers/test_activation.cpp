@@ -4,9 +4,9 @@
 
 #include "layer_run.h"
 
-using namespace dvnn;
+namespace dvnn::test::activation_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 START_TEST(activations_bend_negative_inputs) {
@@ -19,4 +19,6 @@ START_TEST(activations_bend_negative_inputs) {
 }
 END_TEST
 
-DVNN_TESTS(activation, activations_bend_negative_inputs)
+DVNN_SUITE(layers, activations_bend_negative_inputs)
+
+}  // namespace dvnn::test::activation_tests

@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <map>
-
-// Check last: some of its macros have common names.
 #include "base/json.h"
 #include "check_main.h"
 
-using namespace dvnn;
+namespace dvnn::test::attributes_tests {
+
 using namespace dvnn::layers;
 using json = dvnn::Json;
 
@@ -240,6 +239,8 @@ START_TEST(the_published_prior_box_takes_its_grid_from_its_input) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(attributes, every_type_is_written_as_it_is_read, every_type_says_its_shape,
-               shapes_that_do_not_fit_are_refused,
-               the_published_prior_box_takes_its_grid_from_its_input)
+DVNN_SUITE(layer_attributes, every_type_is_written_as_it_is_read, every_type_says_its_shape,
+           shapes_that_do_not_fit_are_refused,
+           the_published_prior_box_takes_its_grid_from_its_input)
+
+}  // namespace dvnn::test::attributes_tests

@@ -6,9 +6,9 @@
 
 #include "layer_run.h"
 
-using namespace dvnn;
+namespace dvnn::test::axis_places_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 namespace {
@@ -130,5 +130,7 @@ START_TEST(arrays_of_any_layout_are_repeated) {
 }
 END_TEST
 
-DVNN_TESTS(axis_places, borders_of_any_layout_are_made_of_what_is_inside,
+DVNN_SUITE(layers, borders_of_any_layout_are_made_of_what_is_inside,
            arrays_of_any_layout_are_repeated)
+
+}  // namespace dvnn::test::axis_places_tests

@@ -2,9 +2,9 @@
 // Binary and Where.
 #include "layer_run.h"
 
-using namespace dvnn;
+namespace dvnn::test::binary_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 START_TEST(operands_of_one_element_repeat) {
@@ -91,6 +91,8 @@ START_TEST(a_result_may_have_the_memory_of_an_operand_that_repeats) {
 }
 END_TEST
 
-DVNN_TESTS(binary, operands_of_one_element_repeat, operands_repeat_along_any_axes,
+DVNN_SUITE(layers, operands_of_one_element_repeat, operands_repeat_along_any_axes,
            a_result_may_have_the_memory_of_an_operand_that_repeats,
            remainders_have_the_sign_that_is_asked_for, where_chooses_between_two)
+
+}  // namespace dvnn::test::binary_tests

@@ -2,9 +2,9 @@
 // Border.
 #include "layer_run.h"
 
-using namespace dvnn;
+namespace dvnn::test::border_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 START_TEST(borders_are_made_of_what_is_inside) {
@@ -35,4 +35,6 @@ START_TEST(every_axis_has_a_border) {
 }
 END_TEST
 
-DVNN_TESTS(border, borders_are_made_of_what_is_inside, every_axis_has_a_border)
+DVNN_SUITE(layers, borders_are_made_of_what_is_inside, every_axis_has_a_border)
+
+}  // namespace dvnn::test::border_tests

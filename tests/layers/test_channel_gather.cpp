@@ -2,9 +2,9 @@
 // ChannelGather.
 #include "layer_run.h"
 
-using namespace dvnn;
+namespace dvnn::test::channel_gather_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 START_TEST(channels_come_from_any_input) {
@@ -15,4 +15,6 @@ START_TEST(channels_come_from_any_input) {
 }
 END_TEST
 
-DVNN_TESTS(channel_gather, channels_come_from_any_input)
+DVNN_SUITE(layers, channels_come_from_any_input)
+
+}  // namespace dvnn::test::channel_gather_tests

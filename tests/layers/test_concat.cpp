@@ -2,9 +2,9 @@
 // Concat.
 #include "layer_run.h"
 
-using namespace dvnn;
+namespace dvnn::test::concat_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 START_TEST(concat_joins_along_any_axis) {
@@ -15,4 +15,6 @@ START_TEST(concat_joins_along_any_axis) {
 }
 END_TEST
 
-DVNN_TESTS(concat, concat_joins_along_any_axis)
+DVNN_SUITE(layers, concat_joins_along_any_axis)
+
+}  // namespace dvnn::test::concat_tests

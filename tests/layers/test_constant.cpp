@@ -2,9 +2,9 @@
 // Constant.
 #include "layer_run.h"
 
-using namespace dvnn;
+namespace dvnn::test::constant_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 START_TEST(a_constant_has_its_values) {
@@ -12,4 +12,6 @@ START_TEST(a_constant_has_its_values) {
 }
 END_TEST
 
-DVNN_TESTS(constant, a_constant_has_its_values)
+DVNN_SUITE(layers, a_constant_has_its_values)
+
+}  // namespace dvnn::test::constant_tests

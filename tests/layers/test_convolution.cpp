@@ -2,9 +2,9 @@
 // Convolution.
 #include "layer_run.h"
 
-using namespace dvnn;
+namespace dvnn::test::convolution_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 START_TEST(taps_are_weighted_and_strides_skip) {
@@ -26,4 +26,6 @@ START_TEST(groups_see_their_own_channels) {
 }
 END_TEST
 
-DVNN_TESTS(convolution, taps_are_weighted_and_strides_skip, groups_see_their_own_channels)
+DVNN_SUITE(layers, taps_are_weighted_and_strides_skip, groups_see_their_own_channels)
+
+}  // namespace dvnn::test::convolution_tests

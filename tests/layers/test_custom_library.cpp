@@ -3,9 +3,9 @@
 #include "layer_run.h"
 #include "layers/custom_library.h"
 
-using namespace dvnn;
+namespace dvnn::test::custom_library_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 START_TEST(a_library_brings_layers_to_those_who_name_it) {
@@ -37,4 +37,6 @@ START_TEST(a_library_brings_layers_to_those_who_name_it) {
 }
 END_TEST
 
-DVNN_TESTS(custom_library, a_library_brings_layers_to_those_who_name_it)
+DVNN_SUITE(layers, a_library_brings_layers_to_those_who_name_it)
+
+}  // namespace dvnn::test::custom_library_tests

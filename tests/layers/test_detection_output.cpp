@@ -2,9 +2,9 @@
 // DetectionOutput.
 #include "layer_run.h"
 
-using namespace dvnn;
+namespace dvnn::test::detection_output_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 START_TEST(rows_of_boxes_come_best_first) {
@@ -42,5 +42,6 @@ START_TEST(boxes_that_overlap_by_more_than_the_threshold_go) {
 }
 END_TEST
 
-DVNN_TESTS(detection_output, rows_of_boxes_come_best_first,
-           boxes_that_overlap_by_more_than_the_threshold_go)
+DVNN_SUITE(layers, rows_of_boxes_come_best_first, boxes_that_overlap_by_more_than_the_threshold_go)
+
+}  // namespace dvnn::test::detection_output_tests

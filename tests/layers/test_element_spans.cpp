@@ -7,7 +7,8 @@
 #include "check_main.h"
 #include "named_layer.h"
 
-using namespace dvnn;
+namespace dvnn::test::element_spans_tests {
+
 using namespace dvnn::layers;
 
 namespace {
@@ -123,6 +124,8 @@ START_TEST(results_are_rounded_once) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(element_spans, any_types_and_layouts_go_together,
-               the_output_may_lie_where_any_input_lies, functions_of_one_input_run_in_place,
-               results_are_rounded_once)
+DVNN_SUITE(element_spans, any_types_and_layouts_go_together,
+           the_output_may_lie_where_any_input_lies, functions_of_one_input_run_in_place,
+           results_are_rounded_once)
+
+}  // namespace dvnn::test::element_spans_tests

@@ -12,7 +12,8 @@
 #include "named_layer.h"
 #include "tensor/half.h"
 
-using namespace dvnn;
+namespace dvnn::test::elementwise_chain_tests {
+
 using namespace dvnn::layers;
 using json = dvnn::Json;
 
@@ -253,7 +254,9 @@ START_TEST(channels_that_do_not_exist_are_refused) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(elementwise_chain, chains_compute_what_their_steps_mean,
-               operands_of_other_shapes_are_refused, malformed_chains_are_refused,
-               chains_may_be_as_long_as_they_say, channels_are_gathered_as_they_are,
-               channels_that_do_not_exist_are_refused)
+DVNN_SUITE(elementwise_chain, chains_compute_what_their_steps_mean,
+           operands_of_other_shapes_are_refused, malformed_chains_are_refused,
+           chains_may_be_as_long_as_they_say, channels_are_gathered_as_they_are,
+           channels_that_do_not_exist_are_refused)
+
+}  // namespace dvnn::test::elementwise_chain_tests

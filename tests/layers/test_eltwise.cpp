@@ -2,9 +2,9 @@
 // Eltwise.
 #include "layer_run.h"
 
-using namespace dvnn;
+namespace dvnn::test::eltwise_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 START_TEST(eltwise_combines_inputs_of_one_shape) {
@@ -15,4 +15,6 @@ START_TEST(eltwise_combines_inputs_of_one_shape) {
 }
 END_TEST
 
-DVNN_TESTS(eltwise, eltwise_combines_inputs_of_one_shape)
+DVNN_SUITE(layers, eltwise_combines_inputs_of_one_shape)
+
+}  // namespace dvnn::test::eltwise_tests

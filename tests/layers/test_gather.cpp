@@ -2,9 +2,9 @@
 // Gather and Tile.
 #include "layer_run.h"
 
-using namespace dvnn;
+namespace dvnn::test::gather_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 START_TEST(places_count_from_either_end) {
@@ -19,4 +19,6 @@ START_TEST(tiles_repeat_along_axes) {
 }
 END_TEST
 
-DVNN_TESTS(gather, places_count_from_either_end, tiles_repeat_along_axes)
+DVNN_SUITE(layers, places_count_from_either_end, tiles_repeat_along_axes)
+
+}  // namespace dvnn::test::gather_tests

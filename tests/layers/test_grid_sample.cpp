@@ -2,9 +2,9 @@
 // GridSample.
 #include "layer_run.h"
 
-using namespace dvnn;
+namespace dvnn::test::grid_sample_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 START_TEST(places_of_a_grid_are_sampled) {
@@ -34,4 +34,6 @@ START_TEST(a_grid_of_own_places_gives_the_picture) {
 }
 END_TEST
 
-DVNN_TESTS(grid_sample, places_of_a_grid_are_sampled, a_grid_of_own_places_gives_the_picture)
+DVNN_SUITE(layers, places_of_a_grid_are_sampled, a_grid_of_own_places_gives_the_picture)
+
+}  // namespace dvnn::test::grid_sample_tests

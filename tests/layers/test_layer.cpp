@@ -4,9 +4,9 @@
 #include "layers/cost.h"
 #include "layers/workspace.h"
 
-using namespace dvnn;
+namespace dvnn::test::layer_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 START_TEST(layers_that_do_not_fit_are_refused) {
@@ -85,5 +85,7 @@ START_TEST(costs_count_what_is_multiplied) {
 }
 END_TEST
 
-DVNN_TESTS(layer, layers_that_do_not_fit_are_refused, a_workspace_grows_once,
+DVNN_SUITE(layers, layers_that_do_not_fit_are_refused, a_workspace_grows_once,
            costs_count_what_is_multiplied)
+
+}  // namespace dvnn::test::layer_tests

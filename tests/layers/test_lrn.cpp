@@ -2,9 +2,9 @@
 // LRN.
 #include "layer_run.h"
 
-using namespace dvnn;
+namespace dvnn::test::lrn_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 START_TEST(squares_of_neighbouring_channels_divide) {
@@ -15,4 +15,6 @@ START_TEST(squares_of_neighbouring_channels_divide) {
 }
 END_TEST
 
-DVNN_TESTS(lrn, squares_of_neighbouring_channels_divide)
+DVNN_SUITE(layers, squares_of_neighbouring_channels_divide)
+
+}  // namespace dvnn::test::lrn_tests

@@ -4,9 +4,9 @@
 
 #include "layer_run.h"
 
-using namespace dvnn;
+namespace dvnn::test::matmul_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 START_TEST(matrices_of_a_batch_are_multiplied) {
@@ -35,4 +35,6 @@ START_TEST(matrices_of_any_size_are_sums_in_order) {
 }
 END_TEST
 
-DVNN_TESTS(matmul, matrices_of_a_batch_are_multiplied, matrices_of_any_size_are_sums_in_order)
+DVNN_SUITE(layers, matrices_of_a_batch_are_multiplied, matrices_of_any_size_are_sums_in_order)
+
+}  // namespace dvnn::test::matmul_tests

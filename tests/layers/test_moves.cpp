@@ -10,7 +10,8 @@
 #include "check_main.h"
 #include "tensor/half.h"
 
-using namespace dvnn;
+namespace dvnn::test::moves_tests {
+
 using layers::MovedPart;
 
 namespace {
@@ -143,4 +144,6 @@ START_TEST(a_moved_half_keeps_its_bits) {
 }
 END_TEST
 
-DVNN_TESTS(moves, elements_go_where_the_formulas_say_and_others_stay, a_moved_half_keeps_its_bits)
+DVNN_SUITE(layers, elements_go_where_the_formulas_say_and_others_stay, a_moved_half_keeps_its_bits)
+
+}  // namespace dvnn::test::moves_tests

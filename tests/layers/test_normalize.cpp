@@ -2,9 +2,9 @@
 // Normalize.
 #include "layer_run.h"
 
-using namespace dvnn;
+namespace dvnn::test::normalize_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 START_TEST(normalize_scales_to_unit_length) {
@@ -16,4 +16,6 @@ START_TEST(normalize_scales_to_unit_length) {
 }
 END_TEST
 
-DVNN_TESTS(normalize, normalize_scales_to_unit_length)
+DVNN_SUITE(layers, normalize_scales_to_unit_length)
+
+}  // namespace dvnn::test::normalize_tests

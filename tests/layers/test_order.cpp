@@ -2,9 +2,9 @@
 // TopK and CumSum.
 #include "layer_run.h"
 
-using namespace dvnn;
+namespace dvnn::test::order_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 START_TEST(the_largest_come_first_with_their_places) {
@@ -23,4 +23,6 @@ START_TEST(sums_grow_along_an_axis) {
 }
 END_TEST
 
-DVNN_TESTS(order, the_largest_come_first_with_their_places, sums_grow_along_an_axis)
+DVNN_SUITE(layers, the_largest_come_first_with_their_places, sums_grow_along_an_axis)
+
+}  // namespace dvnn::test::order_tests

@@ -2,9 +2,9 @@
 // PReLU and Scale.
 #include "layer_run.h"
 
-using namespace dvnn;
+namespace dvnn::test::per_channel_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 START_TEST(channels_have_parameters_of_their_own) {
@@ -15,4 +15,6 @@ START_TEST(channels_have_parameters_of_their_own) {
 }
 END_TEST
 
-DVNN_TESTS(per_channel, channels_have_parameters_of_their_own)
+DVNN_SUITE(layers, channels_have_parameters_of_their_own)
+
+}  // namespace dvnn::test::per_channel_tests

@@ -2,9 +2,9 @@
 // Permute.
 #include "layer_run.h"
 
-using namespace dvnn;
+namespace dvnn::test::permute_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 START_TEST(permute_reorders_axes) {
@@ -27,4 +27,6 @@ START_TEST(a_result_may_lie_where_its_input_lay) {
 }
 END_TEST
 
-DVNN_TESTS(permute, permute_reorders_axes, a_result_may_lie_where_its_input_lay)
+DVNN_SUITE(layers, permute_reorders_axes, a_result_may_lie_where_its_input_lay)
+
+}  // namespace dvnn::test::permute_tests

@@ -14,7 +14,8 @@
 #include "named_layer.h"
 #include "tensor/half.h"
 
-using namespace dvnn;
+namespace dvnn::test::pixel_blocks_tests {
+
 using namespace dvnn::layers;
 using json = dvnn::Json;
 using Values = std::vector<float>;
@@ -226,5 +227,7 @@ START_TEST(channels_become_one_number) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(pixel_blocks, channels_become_one_number, pixels_get_mean_0_and_variance_1,
-               pixels_get_lengths, channels_become_shares_of_one)
+DVNN_SUITE(pixel_blocks, channels_become_one_number, pixels_get_mean_0_and_variance_1,
+           pixels_get_lengths, channels_become_shares_of_one)
+
+}  // namespace dvnn::test::pixel_blocks_tests

@@ -6,9 +6,9 @@
 #include "layer_run.h"
 #include "tensor/half.h"
 
-using namespace dvnn;
+namespace dvnn::test::pooling_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 START_TEST(pooling_clips_windows_as_caffe_does) {
@@ -82,4 +82,6 @@ START_TEST(chunks_are_pooled_where_they_lie) {
 }
 END_TEST
 
-DVNN_TESTS(pooling, pooling_clips_windows_as_caffe_does, chunks_are_pooled_where_they_lie)
+DVNN_SUITE(layers, pooling_clips_windows_as_caffe_does, chunks_are_pooled_where_they_lie)
+
+}  // namespace dvnn::test::pooling_tests

@@ -2,9 +2,9 @@
 // PriorBox.
 #include "layer_run.h"
 
-using namespace dvnn;
+namespace dvnn::test::prior_box_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 START_TEST(priors_are_boxes_and_variances) {
@@ -15,4 +15,6 @@ START_TEST(priors_are_boxes_and_variances) {
 }
 END_TEST
 
-DVNN_TESTS(prior_box, priors_are_boxes_and_variances)
+DVNN_SUITE(layers, priors_are_boxes_and_variances)
+
+}  // namespace dvnn::test::prior_box_tests

@@ -5,9 +5,9 @@
 
 #include "layer_run.h"
 
-using namespace dvnn;
+namespace dvnn::test::recurrent_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 START_TEST(an_rnn_carries_its_state) {
@@ -124,4 +124,6 @@ START_TEST(cells_follow_the_formulas) {
 }
 END_TEST
 
-DVNN_TESTS(recurrent, an_rnn_carries_its_state, cells_follow_the_formulas)
+DVNN_SUITE(layers, an_rnn_carries_its_state, cells_follow_the_formulas)
+
+}  // namespace dvnn::test::recurrent_tests

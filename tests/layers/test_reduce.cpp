@@ -5,9 +5,9 @@
 
 #include "layer_run.h"
 
-using namespace dvnn;
+namespace dvnn::test::reduce_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 START_TEST(groups_become_one_number) {
@@ -130,7 +130,9 @@ START_TEST(groups_of_any_axes_are_standardized_in_order) {
 }
 END_TEST
 
-DVNN_TESTS(reduce, groups_of_any_axes_are_standardized_in_order, groups_become_one_number,
+DVNN_SUITE(layers, groups_of_any_axes_are_standardized_in_order, groups_become_one_number,
            groups_of_any_axes_are_folded_in_order,
            the_first_of_equals_is_the_place_unless_the_last_is_asked_for,
            standardized_groups_have_mean_0_and_variance_1)
+
+}  // namespace dvnn::test::reduce_tests

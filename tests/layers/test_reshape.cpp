@@ -2,9 +2,9 @@
 // Reshape, which is also called Flatten.
 #include "layer_run.h"
 
-using namespace dvnn;
+namespace dvnn::test::reshape_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 START_TEST(elements_keep_their_order_in_another_shape) {
@@ -14,4 +14,6 @@ START_TEST(elements_keep_their_order_in_another_shape) {
 }
 END_TEST
 
-DVNN_TESTS(reshape, elements_keep_their_order_in_another_shape)
+DVNN_SUITE(layers, elements_keep_their_order_in_another_shape)
+
+}  // namespace dvnn::test::reshape_tests

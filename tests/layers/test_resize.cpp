@@ -2,9 +2,9 @@
 // Resize.
 #include "layer_run.h"
 
-using namespace dvnn;
+namespace dvnn::test::resize_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 START_TEST(arrays_are_resampled_along_their_axes) {
@@ -108,6 +108,8 @@ START_TEST(pictures_of_very_many_channels_are_resampled_like_arrays) {
 }
 END_TEST
 
-DVNN_TESTS(resize, arrays_are_resampled_along_their_axes, crops_are_resampled_by_their_corners,
+DVNN_SUITE(layers, arrays_are_resampled_along_their_axes, crops_are_resampled_by_their_corners,
            pictures_in_any_layout_are_resampled_like_arrays,
            pictures_of_very_many_channels_are_resampled_like_arrays)
+
+}  // namespace dvnn::test::resize_tests

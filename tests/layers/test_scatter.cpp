@@ -2,9 +2,9 @@
 // Scatter.
 #include "layer_run.h"
 
-using namespace dvnn;
+namespace dvnn::test::scatter_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 START_TEST(updates_take_the_places_that_are_named) {
@@ -17,4 +17,6 @@ START_TEST(updates_take_the_places_that_are_named) {
 }
 END_TEST
 
-DVNN_TESTS(scatter, updates_take_the_places_that_are_named)
+DVNN_SUITE(layers, updates_take_the_places_that_are_named)
+
+}  // namespace dvnn::test::scatter_tests

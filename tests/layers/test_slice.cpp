@@ -2,9 +2,9 @@
 // Slice and Pad.
 #include "layer_run.h"
 
-using namespace dvnn;
+namespace dvnn::test::slice_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 START_TEST(slices_step_forwards_and_backwards) {
@@ -23,4 +23,6 @@ START_TEST(pads_are_zeros_around_a_picture) {
 }
 END_TEST
 
-DVNN_TESTS(slice, slices_step_forwards_and_backwards, pads_are_zeros_around_a_picture)
+DVNN_SUITE(layers, slices_step_forwards_and_backwards, pads_are_zeros_around_a_picture)
+
+}  // namespace dvnn::test::slice_tests

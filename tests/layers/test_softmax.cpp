@@ -4,9 +4,9 @@
 
 #include "layer_run.h"
 
-using namespace dvnn;
+namespace dvnn::test::softmax_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 START_TEST(softmax_sums_to_one_and_cannot_overflow) {
@@ -20,4 +20,6 @@ START_TEST(softmax_sums_to_one_and_cannot_overflow) {
 }
 END_TEST
 
-DVNN_TESTS(softmax, softmax_sums_to_one_and_cannot_overflow)
+DVNN_SUITE(layers, softmax_sums_to_one_and_cannot_overflow)
+
+}  // namespace dvnn::test::softmax_tests

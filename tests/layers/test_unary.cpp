@@ -4,9 +4,9 @@
 
 #include "layer_run.h"
 
-using namespace dvnn;
+namespace dvnn::test::unary_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 START_TEST(functions_of_one_element_compute) {
@@ -19,4 +19,6 @@ START_TEST(functions_of_one_element_compute) {
 }
 END_TEST
 
-DVNN_TESTS(unary, functions_of_one_element_compute)
+DVNN_SUITE(layers, functions_of_one_element_compute)
+
+}  // namespace dvnn::test::unary_tests

@@ -4,9 +4,9 @@
 
 #include "layer_run.h"
 
-using namespace dvnn;
+namespace dvnn::test::window_pool_tests {
+
 using namespace dvnn::layers;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 START_TEST(windows_pool_over_any_axes) {
@@ -25,4 +25,6 @@ START_TEST(windows_pool_over_any_axes) {
 }
 END_TEST
 
-DVNN_TESTS(window_pool, windows_pool_over_any_axes)
+DVNN_SUITE(layers, windows_pool_over_any_axes)
+
+}  // namespace dvnn::test::window_pool_tests

@@ -4,7 +4,7 @@
 
 #include "check_main.h"
 
-using namespace dvnn;
+namespace dvnn::test::convert_tensor_tests {
 
 namespace {
 
@@ -61,5 +61,7 @@ START_TEST(layouts_in_one_chunk_have_plain_names) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(convert_tensor, every_type_and_layout_becomes_every_other,
-               layouts_in_one_chunk_have_plain_names)
+DVNN_SUITE(convert_tensor, every_type_and_layout_becomes_every_other,
+           layouts_in_one_chunk_have_plain_names)
+
+}  // namespace dvnn::test::convert_tensor_tests

@@ -6,7 +6,7 @@
 
 #include "check_main.h"
 
-using namespace dvnn;
+namespace dvnn::test::dlhdl_tests {
 
 namespace {
 
@@ -86,6 +86,8 @@ START_TEST(packing_and_unpacking_give_the_tensor_back) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(dlhdl, conv_threads_give_channels_and_transfer_size, sizes_are_the_published_ones,
-               planes_are_padded_as_published, pixels_go_along_x_first,
-               packing_and_unpacking_give_the_tensor_back)
+DVNN_SUITE(dlhdl, conv_threads_give_channels_and_transfer_size, sizes_are_the_published_ones,
+           planes_are_padded_as_published, pixels_go_along_x_first,
+           packing_and_unpacking_give_the_tensor_back)
+
+}  // namespace dvnn::test::dlhdl_tests

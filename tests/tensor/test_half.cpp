@@ -8,7 +8,7 @@
 
 #include "check_main.h"
 
-using namespace dvnn;
+namespace dvnn::test::half_tests {
 
 START_TEST(every_half_survives_the_way_to_float_and_back) {
   for (uint32_t h = 0; h < 65536; ++h) {
@@ -82,6 +82,8 @@ START_TEST(arrays_equal_single_values_and_stay_in_bounds) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(half, every_half_survives_the_way_to_float_and_back, rounds_ties_to_even,
-               overflow_gives_infinity_and_nan_stays_nan, rounds_to_the_nearest_of_all_halves,
-               arrays_equal_single_values_and_stay_in_bounds)
+DVNN_SUITE(half, every_half_survives_the_way_to_float_and_back, rounds_ties_to_even,
+           overflow_gives_infinity_and_nan_stays_nan, rounds_to_the_nearest_of_all_halves,
+           arrays_equal_single_values_and_stay_in_bounds)
+
+}  // namespace dvnn::test::half_tests

@@ -6,7 +6,7 @@
 #include "tensor/half.h"
 #include "tensor/tensor.h"
 
-using namespace dvnn;
+namespace dvnn::test::layout_tests {
 
 constexpr Layout kLayouts[] = {Layout::kNchw, Layout::kNhwc, Layout::kNwhc, Layout::kWhc8,
                                Layout::kHwc8};
@@ -125,7 +125,9 @@ START_TEST(unknown_names_are_refused_with_the_known_ones) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(layout, chunked_offsets_follow_the_published_formula, every_layout_is_a_permutation,
-               reading_and_writing_are_inverse, every_element_lies_where_its_offset_says,
-               integers_are_rounded_and_clamped, numbers_that_are_not_finite_are_seen_in_every_type,
-               unknown_names_are_refused_with_the_known_ones)
+DVNN_SUITE(layout, chunked_offsets_follow_the_published_formula, every_layout_is_a_permutation,
+           reading_and_writing_are_inverse, every_element_lies_where_its_offset_says,
+           integers_are_rounded_and_clamped, numbers_that_are_not_finite_are_seen_in_every_type,
+           unknown_names_are_refused_with_the_known_ones)
+
+}  // namespace dvnn::test::layout_tests

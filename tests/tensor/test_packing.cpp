@@ -8,7 +8,7 @@
 
 #include "check_main.h"
 
-using namespace dvnn;
+namespace dvnn::test::packing_tests {
 
 START_TEST(sizes_are_those_that_the_vendors_converter_reports) {
   // dv-sdk converter: examples of get_weight_size.
@@ -133,7 +133,9 @@ START_TEST(the_vendors_own_file_unpacks_and_packs_to_the_same_bytes) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(packing, sizes_are_those_that_the_vendors_converter_reports,
-               weights_lie_in_the_documented_cells, unpacking_gives_back_what_was_packed,
-               fully_connected_weights_follow_the_buffers_order,
-               the_vendors_own_file_unpacks_and_packs_to_the_same_bytes)
+DVNN_SUITE(packing, sizes_are_those_that_the_vendors_converter_reports,
+           weights_lie_in_the_documented_cells, unpacking_gives_back_what_was_packed,
+           fully_connected_weights_follow_the_buffers_order,
+           the_vendors_own_file_unpacks_and_packs_to_the_same_bytes)
+
+}  // namespace dvnn::test::packing_tests

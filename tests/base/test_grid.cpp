@@ -5,7 +5,7 @@
 
 #include "check_main.h"
 
-using namespace dvnn;
+namespace dvnn::test::grid_tests {
 
 START_TEST(cells_are_numbered_row_by_row) {
   size_t next = 0;
@@ -26,4 +26,6 @@ START_TEST(grids_may_have_more_cells_than_an_int_counts) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(grid, cells_are_numbered_row_by_row, grids_may_have_more_cells_than_an_int_counts)
+DVNN_SUITE(grid, cells_are_numbered_row_by_row, grids_may_have_more_cells_than_an_int_counts)
+
+}  // namespace dvnn::test::grid_tests

@@ -3,7 +3,8 @@
 
 #include "check_main.h"
 
-using namespace dvnn;
+namespace dvnn::test::json_tests {
+
 using json = dvnn::Json;
 
 START_TEST(reads_fields_and_defaults) {
@@ -76,5 +77,7 @@ START_TEST(values_are_shown_on_one_short_line) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(json, text_is_parsed_within_limits, values_are_shown_on_one_short_line,
-               reads_fields_and_defaults, refusals_name_the_field)
+DVNN_SUITE(json, text_is_parsed_within_limits, values_are_shown_on_one_short_line,
+           reads_fields_and_defaults, refusals_name_the_field)
+
+}  // namespace dvnn::test::json_tests

@@ -9,6 +9,8 @@
 #include "base/json.h"
 #include "check_main.h"
 
+namespace dvnn::test::json_value_tests {
+
 using dvnn::Json;
 
 START_TEST(braces_make_lists_and_objects) {
@@ -119,7 +121,9 @@ START_TEST(text_is_that_of_nlohmanns_json) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(json_value, braces_make_lists_and_objects, numbers_compare_by_value,
-               copies_are_apart_and_moves_leave_null, wrong_kinds_and_absent_members_throw,
-               members_are_written_by_name_or_as_given, patches_replace_and_remove,
-               text_is_that_of_nlohmanns_json)
+DVNN_SUITE(json_value, braces_make_lists_and_objects, numbers_compare_by_value,
+           copies_are_apart_and_moves_leave_null, wrong_kinds_and_absent_members_throw,
+           members_are_written_by_name_or_as_given, patches_replace_and_remove,
+           text_is_that_of_nlohmanns_json)
+
+}  // namespace dvnn::test::json_value_tests

@@ -5,7 +5,7 @@
 
 #include "check_main.h"
 
-using namespace dvnn;
+namespace dvnn::test::nth_tests {
 
 START_TEST(a_list_has_no_negative_elements_and_none_from_its_end_on) {
   const std::vector<int> list = {5, 6, 7};
@@ -31,5 +31,7 @@ START_TEST(a_negative_limit_keeps_a_whole_list) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(nth, a_list_has_no_negative_elements_and_none_from_its_end_on,
-               a_negative_limit_keeps_a_whole_list)
+DVNN_SUITE(nth, a_list_has_no_negative_elements_and_none_from_its_end_on,
+           a_negative_limit_keeps_a_whole_list)
+
+}  // namespace dvnn::test::nth_tests

@@ -2,13 +2,10 @@
 #include "base/result.h"
 
 #include "base/names.h"
+#include "check_main.h"
 #include "failing_new.h"
 
-// Check last: some of its macros have common names.
-#include "check_main.h"
-
-using namespace dvnn;
-using namespace dvnn::test;
+namespace dvnn::test::result_tests {
 
 namespace {
 
@@ -60,5 +57,7 @@ START_TEST(names_are_found_in_tables_of_rows) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(result, an_error_passes_through_and_can_be_copied,
-               an_error_without_memory_is_told_without_any, names_are_found_in_tables_of_rows)
+DVNN_SUITE(result, an_error_passes_through_and_can_be_copied,
+           an_error_without_memory_is_told_without_any, names_are_found_in_tables_of_rows)
+
+}  // namespace dvnn::test::result_tests

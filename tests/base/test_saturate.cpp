@@ -3,7 +3,7 @@
 
 #include "check_main.h"
 
-using namespace dvnn;
+namespace dvnn::test::saturate_tests {
 
 START_TEST(sums_and_products_stop_where_they_would_wrap) {
   constexpr uint64_t kMost = uint64_t{1} << 63, kAll = UINT64_MAX;
@@ -34,5 +34,6 @@ START_TEST(products_of_sizes_have_no_sign) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(saturate, sums_and_products_stop_where_they_would_wrap,
-               products_of_sizes_have_no_sign)
+DVNN_SUITE(saturate, sums_and_products_stop_where_they_would_wrap, products_of_sizes_have_no_sign)
+
+}  // namespace dvnn::test::saturate_tests

@@ -3,7 +3,7 @@
 
 #include "check_main.h"
 
-using namespace dvnn;
+namespace dvnn::test::short_text_tests {
 
 START_TEST(text_is_cut_to_the_bytes_that_there_are) {
   const std::string text = "abcdefgh";
@@ -41,4 +41,6 @@ START_TEST(paths_have_folders_and_names) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(short_text, text_is_cut_to_the_bytes_that_there_are, paths_have_folders_and_names)
+DVNN_SUITE(short_text, text_is_cut_to_the_bytes_that_there_are, paths_have_folders_and_names)
+
+}  // namespace dvnn::test::short_text_tests

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The timing model on commands whose clocks and bytes can be counted by hand.
+#include "check_main.h"
 #include "device/estimate.h"
 
-// Check last: some of its macros have common names.
-#include "check_main.h"
+namespace dvnn::test::estimate_tests {
 
 using namespace dvnn::device;
 
@@ -105,6 +105,8 @@ START_TEST(boards_are_described_by_name) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(estimate, a_unit_takes_a_block_of_weights_per_clock,
-               kernels_fill_blocks_as_they_are_packed, the_bus_moves_tensors_weights_and_addends,
-               runs_through_the_unified_buffer_spare_the_bus, boards_are_described_by_name)
+DVNN_SUITE(estimate, a_unit_takes_a_block_of_weights_per_clock,
+           kernels_fill_blocks_as_they_are_packed, the_bus_moves_tensors_weights_and_addends,
+           runs_through_the_unified_buffer_spare_the_bus, boards_are_described_by_name)
+
+}  // namespace dvnn::test::estimate_tests

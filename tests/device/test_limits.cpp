@@ -4,6 +4,8 @@
 #include "check_main.h"
 #include "device/limits.h"
 
+namespace dvnn::test::limits_tests {
+
 using namespace dvnn::device;
 
 namespace {
@@ -72,6 +74,8 @@ START_TEST(dilation_asks_for_odd_kernels_and_an_output_of_the_same_size) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(limits, tiles_are_counted_as_the_driver_does,
-               runs_share_the_unified_buffer_as_the_driver_counts,
-               dilation_asks_for_odd_kernels_and_an_output_of_the_same_size)
+DVNN_SUITE(limits, tiles_are_counted_as_the_driver_does,
+           runs_share_the_unified_buffer_as_the_driver_counts,
+           dilation_asks_for_odd_kernels_and_an_output_of_the_same_size)
+
+}  // namespace dvnn::test::limits_tests

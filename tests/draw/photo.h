@@ -7,11 +7,9 @@
 #include <functional>
 #include <limits>
 
+#include "check_main.h"
 #include "draw/blend.h"
 #include "draw/painter.h"
-
-// Check last: some of its macros have common names.
-#include "check_main.h"
 
 namespace dvnn::draw::test {
 

@@ -8,7 +8,8 @@
 #include "draw/obscure.h"
 #include "photo.h"
 
-using namespace dvnn;
+namespace dvnn::test::draw_tests {
+
 using namespace dvnn::draw;
 using namespace dvnn::draw::test;
 
@@ -385,12 +386,14 @@ START_TEST(neighbouring_colors_differ) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(draw, boxes_are_four_lines, outlines_are_drawn_instead_of_boxes,
-               figures_are_drawn_with_their_arrows, a_line_that_leaves_the_frame_reaches_its_edge,
-               ways_of_tracks_grow_thicker, hostile_figures_have_limits,
-               points_and_skeletons_are_drawn_where_they_were_seen, many_points_are_drawn_small,
-               masks_tint_their_cells, maps_tint_each_class_and_leave_the_background,
-               scaled_masks_stay_in_their_places, a_mask_beyond_the_frame_is_cut,
-               what_is_not_shown_is_not_drawn, hostile_items_have_limits,
-               obscured_samples_are_averages, blurred_samples_change_smoothly,
-               a_blur_is_the_same_wherever_it_is, neighbouring_colors_differ)
+DVNN_SUITE(draw, boxes_are_four_lines, outlines_are_drawn_instead_of_boxes,
+           figures_are_drawn_with_their_arrows, a_line_that_leaves_the_frame_reaches_its_edge,
+           ways_of_tracks_grow_thicker, hostile_figures_have_limits,
+           points_and_skeletons_are_drawn_where_they_were_seen, many_points_are_drawn_small,
+           masks_tint_their_cells, maps_tint_each_class_and_leave_the_background,
+           scaled_masks_stay_in_their_places, a_mask_beyond_the_frame_is_cut,
+           what_is_not_shown_is_not_drawn, hostile_items_have_limits, obscured_samples_are_averages,
+           blurred_samples_change_smoothly, a_blur_is_the_same_wherever_it_is,
+           neighbouring_colors_differ)
+
+}  // namespace dvnn::test::draw_tests

@@ -2,6 +2,8 @@
 // Labels: their texts, and where they stand.
 #include "photo.h"
 
+namespace dvnn::test::labels_tests {
+
 using namespace dvnn::draw;
 using namespace dvnn::draw::test;
 
@@ -95,5 +97,7 @@ START_TEST(captions_have_limits) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(labels, labels_are_written_in_many_scripts, labels_stay_on_the_frame,
-               what_is_said_of_an_object_is_written_below_it, captions_have_limits)
+DVNN_SUITE(draw_labels, labels_are_written_in_many_scripts, labels_stay_on_the_frame,
+           what_is_said_of_an_object_is_written_below_it, captions_have_limits)
+
+}  // namespace dvnn::test::labels_tests

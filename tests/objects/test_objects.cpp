@@ -6,7 +6,8 @@
 
 #include "check_main.h"
 
-using namespace dvnn;
+namespace dvnn::test::objects_tests {
+
 using namespace dvnn::objects;
 
 static Object object(double x0, double y0, double x1, double y1, int class_id = 0) {
@@ -163,8 +164,10 @@ START_TEST(a_mask_without_its_cells_stays_as_it_is) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(objects, labels_are_looked_up_by_class, boxes_go_back_through_the_transform,
-               a_turned_input_swaps_the_axes_of_boxes, what_lies_beyond_the_frame_is_cut_or_dropped,
-               without_a_frame_nothing_is_cut, masks_turn_back_with_the_frame,
-               a_mask_without_its_cells_stays_as_it_is, objects_leave_their_memory_to_others,
-               rows_are_sorted_and_joined)
+DVNN_SUITE(objects, labels_are_looked_up_by_class, boxes_go_back_through_the_transform,
+           a_turned_input_swaps_the_axes_of_boxes, what_lies_beyond_the_frame_is_cut_or_dropped,
+           without_a_frame_nothing_is_cut, masks_turn_back_with_the_frame,
+           a_mask_without_its_cells_stays_as_it_is, objects_leave_their_memory_to_others,
+           rows_are_sorted_and_joined)
+
+}  // namespace dvnn::test::objects_tests

@@ -6,6 +6,8 @@
 
 #include "check_main.h"
 
+namespace dvnn::test::skeletons_tests {
+
 using dvnn::objects::find_skeleton;
 using dvnn::objects::Skeleton;
 
@@ -60,5 +62,7 @@ START_TEST(points_have_names_where_the_set_names_them) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(skeletons, edges_and_names_are_of_points_that_the_set_has,
-               contours_of_faces_do_not_fork, points_have_names_where_the_set_names_them)
+DVNN_SUITE(skeletons, edges_and_names_are_of_points_that_the_set_has, contours_of_faces_do_not_fork,
+           points_have_names_where_the_set_names_them)
+
+}  // namespace dvnn::test::skeletons_tests

@@ -8,7 +8,8 @@
 
 #include "check_main.h"
 
-using namespace dvnn;
+namespace dvnn::test::alignment_tests {
+
 using namespace dvnn::regions;
 
 namespace {
@@ -140,7 +141,9 @@ START_TEST(places_are_read) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(regions_alignment, points_that_are_similar_come_to_their_places,
-               points_that_are_not_similar_come_as_near_as_they_can,
-               points_without_numbers_are_left_out, an_oriented_box_grows_by_its_margin,
-               a_box_is_widened_to_an_aspect, places_are_read)
+DVNN_SUITE(regions_alignment, points_that_are_similar_come_to_their_places,
+           points_that_are_not_similar_come_as_near_as_they_can,
+           points_without_numbers_are_left_out, an_oriented_box_grows_by_its_margin,
+           a_box_is_widened_to_an_aspect, places_are_read)
+
+}  // namespace dvnn::test::alignment_tests

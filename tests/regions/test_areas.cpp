@@ -7,7 +7,8 @@
 
 #include "check_main.h"
 
-using namespace dvnn;
+namespace dvnn::test::areas_tests {
+
 using namespace dvnn::regions;
 
 namespace {
@@ -101,7 +102,9 @@ START_TEST(mistakes_are_named) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(regions_areas, areas_are_fractions_or_pixels, a_polygon_is_looked_at_in_its_box,
-               what_lies_beside_the_frame_is_cut_off,
-               pixels_count_from_the_frames_corner_and_shares_from_the_visible_parts,
-               mistakes_are_named)
+DVNN_SUITE(regions_areas, areas_are_fractions_or_pixels, a_polygon_is_looked_at_in_its_box,
+           what_lies_beside_the_frame_is_cut_off,
+           pixels_count_from_the_frames_corner_and_shares_from_the_visible_parts,
+           mistakes_are_named)
+
+}  // namespace dvnn::test::areas_tests

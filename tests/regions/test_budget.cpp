@@ -7,7 +7,8 @@
 
 #include "check_main.h"
 
-using namespace dvnn;
+namespace dvnn::test::budget_tests {
+
 using namespace dvnn::regions;
 
 namespace {
@@ -142,9 +143,11 @@ START_TEST(a_stream_that_jumps_back_begins_anew) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(regions_budget, without_limits_all_are_looked_at_in_their_order,
-               a_track_is_looked_at_again_after_so_long,
-               a_box_that_grew_by_a_fifth_is_looked_at_at_once,
-               new_ones_come_before_changed_ones_before_the_oldest, nobody_starves,
-               the_rate_holds_over_time, a_frame_that_is_not_looked_at_costs_nothing,
-               a_stream_that_jumps_back_begins_anew)
+DVNN_SUITE(regions_budget, without_limits_all_are_looked_at_in_their_order,
+           a_track_is_looked_at_again_after_so_long,
+           a_box_that_grew_by_a_fifth_is_looked_at_at_once,
+           new_ones_come_before_changed_ones_before_the_oldest, nobody_starves,
+           the_rate_holds_over_time, a_frame_that_is_not_looked_at_costs_nothing,
+           a_stream_that_jumps_back_begins_anew)
+
+}  // namespace dvnn::test::budget_tests

@@ -8,7 +8,8 @@
 
 #include "check_main.h"
 
-using namespace dvnn;
+namespace dvnn::test::tiles_tests {
+
 using namespace dvnn::regions;
 using objects::Object;
 using objects::Objects;
@@ -238,12 +239,13 @@ START_TEST(every_thing_is_found_once) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(regions_tiles, grids_are_read, a_point_is_a_point_in_every_locale,
-               regions_of_any_kind_are_merged_by_confidence, scales_show_the_whole_so_much_larger,
-               tiles_cover_the_whole_and_share_what_they_should,
-               a_box_that_a_tiles_edge_cuts_yields_to_the_whole_one,
-               a_box_within_a_lower_tile_is_a_whole_one, an_edge_of_the_frame_cuts_nothing,
-               of_two_whole_ones_the_more_confident_one_stays,
-               things_apart_of_other_classes_or_of_one_tile_stay,
-               the_threshold_is_of_the_smaller_box,
-               what_is_no_detection_and_what_is_of_no_tile_stays, every_thing_is_found_once)
+DVNN_SUITE(regions_tiles, grids_are_read, a_point_is_a_point_in_every_locale,
+           regions_of_any_kind_are_merged_by_confidence, scales_show_the_whole_so_much_larger,
+           tiles_cover_the_whole_and_share_what_they_should,
+           a_box_that_a_tiles_edge_cuts_yields_to_the_whole_one,
+           a_box_within_a_lower_tile_is_a_whole_one, an_edge_of_the_frame_cuts_nothing,
+           of_two_whole_ones_the_more_confident_one_stays,
+           things_apart_of_other_classes_or_of_one_tile_stay, the_threshold_is_of_the_smaller_box,
+           what_is_no_detection_and_what_is_of_no_tile_stays, every_thing_is_found_once)
+
+}  // namespace dvnn::test::tiles_tests

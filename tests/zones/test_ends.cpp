@@ -10,7 +10,8 @@
 #include "check_main.h"
 #include "zones/zones.h"
 
-using namespace dvnn;
+namespace dvnn::test::ends_tests {
+
 using namespace dvnn::zones;
 
 namespace {
@@ -228,5 +229,7 @@ START_TEST(walks_around_lines_are_counted_right) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(zones_ends, an_end_belongs_to_its_line, going_round_an_end_is_no_crossing,
-               walks_around_lines_are_counted_right)
+DVNN_SUITE(zones_ends, an_end_belongs_to_its_line, going_round_an_end_is_no_crossing,
+           walks_around_lines_are_counted_right)
+
+}  // namespace dvnn::test::ends_tests

@@ -9,7 +9,8 @@
 #include "check_main.h"
 #include "zones/zones.h"
 
-using namespace dvnn;
+namespace dvnn::test::exactness_tests {
+
 using namespace dvnn::zones;
 
 namespace {
@@ -233,4 +234,6 @@ START_TEST(a_hundred_thousand_tracks_are_counted_right) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(zones_exactness, a_hundred_thousand_tracks_are_counted_right)
+DVNN_SUITE(zones_exactness, a_hundred_thousand_tracks_are_counted_right)
+
+}  // namespace dvnn::test::exactness_tests

@@ -7,7 +7,8 @@
 
 #include "check_main.h"
 
-using namespace dvnn;
+namespace dvnn::test::geometry_tests {
+
 using namespace dvnn::zones;
 
 namespace {
@@ -117,6 +118,8 @@ START_TEST(places_have_bounds) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(zones_geometry, ways_and_places_agree, every_point_is_in_one_of_two_neighbours,
-               directions_are_those_of_the_edge, shares_of_boxes_are_areas,
-               polygons_that_cross_themselves_are_known, places_have_bounds)
+DVNN_SUITE(zones_geometry, ways_and_places_agree, every_point_is_in_one_of_two_neighbours,
+           directions_are_those_of_the_edge, shares_of_boxes_are_areas,
+           polygons_that_cross_themselves_are_known, places_have_bounds)
+
+}  // namespace dvnn::test::geometry_tests

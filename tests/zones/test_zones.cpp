@@ -7,7 +7,8 @@
 
 #include "check_main.h"
 
-using namespace dvnn;
+namespace dvnn::test::zones_tests {
+
 using namespace dvnn::zones;
 
 namespace {
@@ -237,11 +238,12 @@ START_TEST(mistakes_are_named) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(zones, stays_have_the_times_of_their_ways,
-               whoever_appears_inside_enters_and_whoever_disappears_leaves,
-               dwelling_is_told_once_a_stay, who_does_not_move_is_idle_until_it_does,
-               crowds_begin_and_end, lines_have_directions,
-               landing_on_a_line_is_no_crossing_until_it_is_left,
-               trembling_within_the_band_is_no_crossing, only_the_labels_that_are_listed_count,
-               anchors_choose_the_place, new_shapes_keep_the_counts_of_their_names,
-               mistakes_are_named)
+DVNN_SUITE(zones_zones, stays_have_the_times_of_their_ways,
+           whoever_appears_inside_enters_and_whoever_disappears_leaves,
+           dwelling_is_told_once_a_stay, who_does_not_move_is_idle_until_it_does,
+           crowds_begin_and_end, lines_have_directions,
+           landing_on_a_line_is_no_crossing_until_it_is_left,
+           trembling_within_the_band_is_no_crossing, only_the_labels_that_are_listed_count,
+           anchors_choose_the_place, new_shapes_keep_the_counts_of_their_names, mistakes_are_named)
+
+}  // namespace dvnn::test::zones_tests

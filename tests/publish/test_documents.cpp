@@ -7,7 +7,7 @@
 #include "publish/base64.h"
 #include "publish/document.h"
 
-using namespace dvnn;
+namespace dvnn::test::documents_tests {
 
 START_TEST(base64_is_that_of_the_rfc) {
   const std::pair<const char*, const char*> known[] = {{"", ""},
@@ -172,7 +172,9 @@ START_TEST(sessions_differ) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(publish_documents, base64_is_that_of_the_rfc, times_are_written_to_the_microsecond,
-               a_document_has_what_there_is_and_no_more,
-               a_track_is_told_with_its_path_and_its_best_view, no_number_and_no_text_breaks_a_line,
-               lines_are_as_json_itself_writes_them, fields_are_an_object, sessions_differ)
+DVNN_SUITE(publish_documents, base64_is_that_of_the_rfc, times_are_written_to_the_microsecond,
+           a_document_has_what_there_is_and_no_more,
+           a_track_is_told_with_its_path_and_its_best_view, no_number_and_no_text_breaks_a_line,
+           lines_are_as_json_itself_writes_them, fields_are_an_object, sessions_differ)
+
+}  // namespace dvnn::test::documents_tests

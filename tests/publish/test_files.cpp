@@ -8,7 +8,8 @@
 #include "publish/publisher.h"
 #include "temporary_folder.h"
 
-using namespace dvnn;
+namespace dvnn::test::files_tests {
+
 using publish::Options;
 using publish::Publisher;
 using publish::PublisherSettings;
@@ -185,7 +186,9 @@ START_TEST(an_url_is_taken_apart) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(publish_files, lines_are_appended_in_order, files_rotate_and_the_oldest_go,
-               a_torn_line_stays_alone, a_pipe_may_be_read_late_and_slowly,
-               a_folder_that_is_not_there_is_told_and_waited_for,
-               options_and_addresses_are_refused_by_name, an_url_is_taken_apart)
+DVNN_SUITE(publish_files, lines_are_appended_in_order, files_rotate_and_the_oldest_go,
+           a_torn_line_stays_alone, a_pipe_may_be_read_late_and_slowly,
+           a_folder_that_is_not_there_is_told_and_waited_for,
+           options_and_addresses_are_refused_by_name, an_url_is_taken_apart)
+
+}  // namespace dvnn::test::files_tests

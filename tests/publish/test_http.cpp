@@ -8,7 +8,8 @@
 #include "temporary_folder.h"
 #include "told.h"
 
-using namespace dvnn;
+namespace dvnn::test::http_tests {
+
 using publish::Publisher;
 using publish::PublisherSettings;
 using std::chrono::milliseconds;
@@ -134,7 +135,8 @@ START_TEST(wrong_certificates_are_refused) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(publish_http, a_webhook_that_fails_now_and_then_gets_all_in_order,
-               a_message_that_the_server_calls_bad_is_dropped_alone,
-               a_server_that_does_not_answer_keeps_nobody_from_stopping,
-               wrong_certificates_are_refused)
+DVNN_SUITE(publish_http, a_webhook_that_fails_now_and_then_gets_all_in_order,
+           a_message_that_the_server_calls_bad_is_dropped_alone,
+           a_server_that_does_not_answer_keeps_nobody_from_stopping, wrong_certificates_are_refused)
+
+}  // namespace dvnn::test::http_tests

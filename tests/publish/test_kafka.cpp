@@ -12,7 +12,8 @@
 #include "temporary_folder.h"
 #include "told.h"
 
-using namespace dvnn;
+namespace dvnn::test::kafka_tests {
+
 using publish::Publisher;
 using publish::PublisherSettings;
 using std::chrono::milliseconds;
@@ -242,6 +243,8 @@ START_TEST(names_and_passwords_are_sent_and_wrong_ones_refused) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(publish_kafka, what_has_one_key_stays_in_order, brokers_that_fail_lose_nothing,
-               a_start_without_brokers_keeps_all_for_the_next, settings_are_refused_by_name,
-               wrong_certificates_are_refused, names_and_passwords_are_sent_and_wrong_ones_refused)
+DVNN_SUITE(publish_kafka, what_has_one_key_stays_in_order, brokers_that_fail_lose_nothing,
+           a_start_without_brokers_keeps_all_for_the_next, settings_are_refused_by_name,
+           wrong_certificates_are_refused, names_and_passwords_are_sent_and_wrong_ones_refused)
+
+}  // namespace dvnn::test::kafka_tests

@@ -12,7 +12,8 @@
 #include "temporary_folder.h"
 #include "told.h"
 
-using namespace dvnn;
+namespace dvnn::test::mqtt_tests {
+
 using publish::Options;
 using publish::Publisher;
 using publish::PublisherSettings;
@@ -373,8 +374,10 @@ START_TEST(a_refusal_says_why) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(publish_mqtt, each_version_and_quality_of_service_delivers_in_order,
-               a_broker_that_ends_under_load_loses_nothing,
-               a_broker_that_is_killed_under_load_loses_nothing, wrong_certificates_are_refused,
-               the_last_will_of_who_was_killed_says_offline, who_subscribes_later_is_told_the_state,
-               a_refusal_says_why)
+DVNN_SUITE(publish_mqtt, each_version_and_quality_of_service_delivers_in_order,
+           a_broker_that_ends_under_load_loses_nothing,
+           a_broker_that_is_killed_under_load_loses_nothing, wrong_certificates_are_refused,
+           the_last_will_of_who_was_killed_says_offline, who_subscribes_later_is_told_the_state,
+           a_refusal_says_why)
+
+}  // namespace dvnn::test::mqtt_tests

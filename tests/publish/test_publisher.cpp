@@ -8,7 +8,8 @@
 #include "publish/publisher.h"
 #include "temporary_folder.h"
 
-using namespace dvnn;
+namespace dvnn::test::publisher_tests {
+
 using publish::Listener;
 using publish::Message;
 using publish::Publisher;
@@ -439,11 +440,13 @@ START_TEST(a_flush_can_be_ended_early) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(publish_publisher, nothing_is_lost_or_overtaken_when_brokers_die,
-               what_a_broker_acknowledged_and_forgot_is_sent_again, what_is_safe_is_not_sent_again,
-               what_is_on_its_way_stays_before_what_went_to_disk,
-               the_rest_waits_on_disk_for_the_next_start,
-               without_a_spool_the_oldest_are_dropped_counted_and_told, publishing_never_waits,
-               drafts_are_written_by_the_publishers_thread,
-               drafts_that_are_too_many_or_too_large_are_dropped_and_counted,
-               nothing_waits_before_it_begins, a_flush_can_be_ended_early)
+DVNN_SUITE(publish_publisher, nothing_is_lost_or_overtaken_when_brokers_die,
+           what_a_broker_acknowledged_and_forgot_is_sent_again, what_is_safe_is_not_sent_again,
+           what_is_on_its_way_stays_before_what_went_to_disk,
+           the_rest_waits_on_disk_for_the_next_start,
+           without_a_spool_the_oldest_are_dropped_counted_and_told, publishing_never_waits,
+           drafts_are_written_by_the_publishers_thread,
+           drafts_that_are_too_many_or_too_large_are_dropped_and_counted,
+           nothing_waits_before_it_begins, a_flush_can_be_ended_early)
+
+}  // namespace dvnn::test::publisher_tests

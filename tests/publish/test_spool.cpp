@@ -6,7 +6,8 @@
 #include "publish/spool_record.h"
 #include "temporary_folder.h"
 
-using namespace dvnn;
+namespace dvnn::test::spool_tests {
+
 using publish::Message;
 using publish::Spool;
 
@@ -253,13 +254,14 @@ START_TEST(a_message_that_is_too_large_is_refused_by_name) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(publish_spool, messages_come_in_their_order_and_whole,
-               what_is_not_acknowledged_survives_a_restart,
-               a_rewind_reads_what_was_not_acknowledged_again,
-               every_torn_end_costs_one_message_at_most,
-               damage_is_noticed_and_later_segments_are_read,
-               what_damage_costs_while_it_is_open_is_counted, a_place_within_a_message_costs_none,
-               the_bound_drops_the_oldest_and_counts_them,
-               dropped_messages_on_their_way_count_only_if_they_come_back,
-               numbers_of_segments_are_not_given_twice, a_spool_belongs_to_one,
-               a_message_that_is_too_large_is_refused_by_name)
+DVNN_SUITE(publish_spool, messages_come_in_their_order_and_whole,
+           what_is_not_acknowledged_survives_a_restart,
+           a_rewind_reads_what_was_not_acknowledged_again, every_torn_end_costs_one_message_at_most,
+           damage_is_noticed_and_later_segments_are_read,
+           what_damage_costs_while_it_is_open_is_counted, a_place_within_a_message_costs_none,
+           the_bound_drops_the_oldest_and_counts_them,
+           dropped_messages_on_their_way_count_only_if_they_come_back,
+           numbers_of_segments_are_not_given_twice, a_spool_belongs_to_one,
+           a_message_that_is_too_large_is_refused_by_name)
+
+}  // namespace dvnn::test::spool_tests

@@ -16,9 +16,9 @@
 #include "dmp_dv_cmdraw_v1.h"
 #include "soft_library.h"
 
-using namespace dvnn;
+namespace dvnn::test::command_sweep_tests {
+
 using namespace dvnn::device;
-using namespace dvnn::test;
 
 namespace {
 
@@ -389,9 +389,11 @@ START_TEST(fully_connected_commands_match_the_scalar_reference) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(command_sweep, results_do_not_depend_on_the_number_of_threads,
-               a_paced_device_takes_as_long_as_the_board_would,
-               runs_of_a_command_give_what_they_give_alone,
-               samples_of_a_batch_give_what_they_give_alone,
-               response_normalisation_follows_the_segments,
-               fully_connected_commands_match_the_scalar_reference)
+DVNN_SUITE(softdv_command_sweep, results_do_not_depend_on_the_number_of_threads,
+           a_paced_device_takes_as_long_as_the_board_would,
+           runs_of_a_command_give_what_they_give_alone,
+           samples_of_a_batch_give_what_they_give_alone,
+           response_normalisation_follows_the_segments,
+           fully_connected_commands_match_the_scalar_reference)
+
+}  // namespace dvnn::test::command_sweep_tests

@@ -13,9 +13,9 @@
 #include "tensor/packing.h"
 #include "tensor/tensor.h"
 
-using namespace dvnn;
+namespace dvnn::test::conv_sweep_tests {
+
 using namespace dvnn::device;
-using namespace dvnn::test;
 
 namespace {
 
@@ -391,14 +391,14 @@ START_TEST(branches_of_a_command_are_appended) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(conv_sweep, random_commands_match_the_scalar_reference,
-               tensors_that_threads_share_match_the_scalar_reference,
-               what_is_done_to_single_pixels_matches_the_scalar_reference,
-               windows_may_lie_in_the_padding,
-               channels_that_threads_share_match_the_scalar_reference,
-               kernels_of_3x3_match_the_scalar_reference,
-               depthwise_results_that_are_pooled_match_the_scalar_reference,
-               rare_convolutions_match_the_scalar_reference,
-               narrow_images_match_the_scalar_reference,
-               depthwise_results_of_many_rows_match_the_scalar_reference,
-               branches_of_a_command_are_appended)
+DVNN_SUITE(softdv_conv_sweep, random_commands_match_the_scalar_reference,
+           tensors_that_threads_share_match_the_scalar_reference,
+           what_is_done_to_single_pixels_matches_the_scalar_reference,
+           windows_may_lie_in_the_padding, channels_that_threads_share_match_the_scalar_reference,
+           kernels_of_3x3_match_the_scalar_reference,
+           depthwise_results_that_are_pooled_match_the_scalar_reference,
+           rare_convolutions_match_the_scalar_reference, narrow_images_match_the_scalar_reference,
+           depthwise_results_of_many_rows_match_the_scalar_reference,
+           branches_of_a_command_are_appended)
+
+}  // namespace dvnn::test::conv_sweep_tests

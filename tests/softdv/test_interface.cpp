@@ -17,7 +17,8 @@
 #include "soft_library.h"
 #include "tensor/packing.h"
 
-using namespace dvnn;
+namespace dvnn::test::interface_tests {
+
 using dvnn::test::fn;
 
 namespace {
@@ -464,13 +465,14 @@ START_TEST(a_chain_of_commands_writes_what_they_write_alone) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(interface, a_chain_of_commands_writes_what_they_write_alone,
-               context_tells_what_the_device_is,
-               memory_keeps_its_contents_and_gives_everything_back,
-               lists_live_in_the_documented_order, a_list_may_be_released_while_it_runs,
-               malformed_commands_are_refused, random_bytes_never_do_harm,
-               weights_that_change_after_commit_count, threads_share_the_device,
-               lists_run_on_the_thread_that_waits_for_them,
-               lists_of_the_worker_and_of_waiting_threads_take_their_turns,
-               nobody_is_woken_for_the_lists_of_others, shared_work_is_done_once_beside_lists,
-               fully_connected_commands_compute_dot_products)
+DVNN_SUITE(softdv_interface, a_chain_of_commands_writes_what_they_write_alone,
+           context_tells_what_the_device_is, memory_keeps_its_contents_and_gives_everything_back,
+           lists_live_in_the_documented_order, a_list_may_be_released_while_it_runs,
+           malformed_commands_are_refused, random_bytes_never_do_harm,
+           weights_that_change_after_commit_count, threads_share_the_device,
+           lists_run_on_the_thread_that_waits_for_them,
+           lists_of_the_worker_and_of_waiting_threads_take_their_turns,
+           nobody_is_woken_for_the_lists_of_others, shared_work_is_done_once_beside_lists,
+           fully_connected_commands_compute_dot_products)
+
+}  // namespace dvnn::test::interface_tests

@@ -16,7 +16,7 @@
 #include "dmp_dv.h"
 #include "tensor/packing.h"
 
-using namespace dvnn;
+namespace dvnn::test::pack_weights_tests {
 
 namespace {
 
@@ -154,6 +154,8 @@ START_TEST(fully_connected_layers_have_vectors_of_limited_length) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(pack_weights, convolutions_are_packed_as_their_contract_says,
-               fully_connected_layers_are_packed_as_their_contract_says,
-               fully_connected_layers_have_vectors_of_limited_length)
+DVNN_SUITE(softdv_pack_weights, convolutions_are_packed_as_their_contract_says,
+           fully_connected_layers_are_packed_as_their_contract_says,
+           fully_connected_layers_have_vectors_of_limited_length)
+
+}  // namespace dvnn::test::pack_weights_tests

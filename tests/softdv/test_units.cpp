@@ -13,7 +13,8 @@
 #include "soft_library.h"
 #include "tensor/packing.h"
 
-using namespace dvnn;
+namespace dvnn::test::units_tests {
+
 using dvnn::test::Bench;
 using dvnn::test::fn;
 
@@ -374,10 +375,11 @@ START_TEST(lists_take_one_kind_of_command_and_one_ipu_command) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(units, the_maximizer_names_the_largest_class,
-               the_maximizer_refuses_what_the_driver_refuses,
-               the_ipu_scales_bilinearly_and_transposes, the_ipu_blends_and_runs_rows_backwards,
-               the_ipu_converts_to_binary16_by_both_rules,
-               the_ipu_looks_colours_up_and_remembers_them, the_ipu_refuses_what_the_driver_refuses,
-               bytes_are_looked_up_and_swapped, lists_keep_the_memories_of_their_commands,
-               lists_take_one_kind_of_command_and_one_ipu_command)
+DVNN_SUITE(softdv_units, the_maximizer_names_the_largest_class,
+           the_maximizer_refuses_what_the_driver_refuses, the_ipu_scales_bilinearly_and_transposes,
+           the_ipu_blends_and_runs_rows_backwards, the_ipu_converts_to_binary16_by_both_rules,
+           the_ipu_looks_colours_up_and_remembers_them, the_ipu_refuses_what_the_driver_refuses,
+           bytes_are_looked_up_and_swapped, lists_keep_the_memories_of_their_commands,
+           lists_take_one_kind_of_command_and_one_ipu_command)
+
+}  // namespace dvnn::test::units_tests

@@ -2,15 +2,13 @@
 // Frame after frame, decoders work in the memory that they have.
 #include "counted_new.h"
 
+#include "base/json.h"
 #include "decode/custom_decoders.h"
 #include "objects/frame_map.h"
-
-// Check last: some of its macros have common names.
-#include "base/json.h"
 #include "outputs.h"
 
-using namespace dvnn;
-using namespace dvnn::test;
+namespace dvnn::test::allocations_tests {
+
 using json = dvnn::Json;
 
 namespace {
@@ -164,6 +162,8 @@ START_TEST(decoders_of_libraries_do_so_too) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(allocations, detectors_work_in_the_memory_that_they_have,
-               maps_points_and_text_do_so_too, what_is_known_of_the_whole_does_so_too,
-               decoders_of_libraries_do_so_too)
+DVNN_SUITE(decoder_allocations, detectors_work_in_the_memory_that_they_have,
+           maps_points_and_text_do_so_too, what_is_known_of_the_whole_does_so_too,
+           decoders_of_libraries_do_so_too)
+
+}  // namespace dvnn::test::allocations_tests

@@ -7,8 +7,8 @@
 #include "base/json.h"
 #include "grid_outputs.h"
 
-using namespace dvnn;
-using namespace dvnn::test;
+namespace dvnn::test::anchors_tests {
+
 using json = dvnn::Json;
 
 START_TEST(anchors_share_classes_and_interleave_them_if_told_so) {
@@ -100,6 +100,8 @@ START_TEST(mtcnn_numbers_are_the_upright_pictures) {
 }
 END_TEST
 
-DVNN_TESTS(anchors, anchors_share_classes_and_interleave_them_if_told_so,
+DVNN_SUITE(decoders, anchors_share_classes_and_interleave_them_if_told_so,
            mtcnn_looks_again_at_crops, mtcnn_has_an_anchor_where_a_window_fits,
            mtcnn_numbers_are_the_upright_pictures)
+
+}  // namespace dvnn::test::anchors_tests

@@ -5,7 +5,8 @@
 
 #include "check_main.h"
 
-using namespace dvnn;
+namespace dvnn::test::box_tests {
+
 using namespace dvnn::decode;
 
 START_TEST(deltas_of_zero_give_the_prior) {
@@ -30,4 +31,6 @@ START_TEST(centre_and_size_follow_the_paper) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(box, deltas_of_zero_give_the_prior, centre_and_size_follow_the_paper)
+DVNN_SUITE(box, deltas_of_zero_give_the_prior, centre_and_size_follow_the_paper)
+
+}  // namespace dvnn::test::box_tests

@@ -6,8 +6,8 @@
 #include "base/json.h"
 #include "grid_outputs.h"
 
-using namespace dvnn;
-using namespace dvnn::test;
+namespace dvnn::test::boxes_tests {
+
 using json = dvnn::Json;
 
 START_TEST(boxes_are_read_in_the_form_that_is_named) {
@@ -132,7 +132,9 @@ START_TEST(oriented_boxes_overlap_as_they_lie) {
 }
 END_TEST
 
-DVNN_TESTS(boxes, boxes_are_read_in_the_form_that_is_named,
+DVNN_SUITE(decoders, boxes_are_read_in_the_form_that_is_named,
            rows_that_the_network_has_chosen_are_not_suppressed,
            classes_suppress_each_other_only_if_told_so,
            poses_masks_and_angles_come_with_their_boxes, oriented_boxes_overlap_as_they_lie)
+
+}  // namespace dvnn::test::boxes_tests

@@ -5,8 +5,8 @@
 #include "base/json.h"
 #include "outputs.h"
 
-using namespace dvnn;
-using namespace dvnn::test;
+namespace dvnn::test::centres_tests {
+
 using json = dvnn::Json;
 
 START_TEST(peaks_of_heat_maps_are_centres) {
@@ -25,4 +25,6 @@ START_TEST(peaks_of_heat_maps_are_centres) {
 }
 END_TEST
 
-DVNN_TESTS(centres, peaks_of_heat_maps_are_centres)
+DVNN_SUITE(decoders, peaks_of_heat_maps_are_centres)
+
+}  // namespace dvnn::test::centres_tests

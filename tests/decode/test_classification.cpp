@@ -6,8 +6,8 @@
 #include "base/json.h"
 #include "outputs.h"
 
-using namespace dvnn;
-using namespace dvnn::test;
+namespace dvnn::test::classification_tests {
+
 using namespace dvnn::decode;
 using json = dvnn::Json;
 
@@ -64,6 +64,8 @@ START_TEST(heads_tell_their_best_class_and_labels_may_be_several) {
 }
 END_TEST
 
-DVNN_TESTS(classification, classes_come_best_first_with_probabilities,
+DVNN_SUITE(decoders, classes_come_best_first_with_probabilities,
            scores_that_are_no_numbers_come_last,
            heads_tell_their_best_class_and_labels_may_be_several)
+
+}  // namespace dvnn::test::classification_tests

@@ -5,8 +5,8 @@
 #include "base/json.h"
 #include "outputs.h"
 
-using namespace dvnn;
-using namespace dvnn::test;
+namespace dvnn::test::ctc_tests {
+
 using json = dvnn::Json;
 
 START_TEST(best_paths_are_text_without_repeats_and_blanks) {
@@ -32,4 +32,6 @@ START_TEST(best_paths_are_text_without_repeats_and_blanks) {
 }
 END_TEST
 
-DVNN_TESTS(ctc, best_paths_are_text_without_repeats_and_blanks)
+DVNN_SUITE(decoders, best_paths_are_text_without_repeats_and_blanks)
+
+}  // namespace dvnn::test::ctc_tests

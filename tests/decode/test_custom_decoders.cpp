@@ -6,15 +6,13 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "decode/custom_decoders.h"
-
-// Check last: some of its macros have common names.
 #include "base/json.h"
+#include "decode/custom_decoders.h"
 #include "outputs.h"
 
-using namespace dvnn;
+namespace dvnn::test::custom_decoders_tests {
+
 using namespace dvnn::decode;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 namespace {
@@ -240,10 +238,12 @@ START_TEST(the_size_of_the_input_is_told) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(custom_decoders, the_example_finds_its_cells_and_leaves_the_best_of_neighbours,
-               a_library_refuses_outputs_in_its_own_words, numbers_that_are_none_are_left_out,
-               what_a_library_returns_is_bounded, mistakes_of_a_library_are_errors_by_name,
-               exceptions_of_a_library_end_in_errors,
-               objects_of_the_whole_have_no_place_of_their_own, libraries_that_are_none_are_refused,
-               networks_name_libraries_only_in_folders_set_aside_for_them,
-               the_size_of_the_input_is_told)
+DVNN_SUITE(custom_decoders, the_example_finds_its_cells_and_leaves_the_best_of_neighbours,
+           a_library_refuses_outputs_in_its_own_words, numbers_that_are_none_are_left_out,
+           what_a_library_returns_is_bounded, mistakes_of_a_library_are_errors_by_name,
+           exceptions_of_a_library_end_in_errors, objects_of_the_whole_have_no_place_of_their_own,
+           libraries_that_are_none_are_refused,
+           networks_name_libraries_only_in_folders_set_aside_for_them,
+           the_size_of_the_input_is_told)
+
+}  // namespace dvnn::test::custom_decoders_tests

@@ -6,8 +6,8 @@
 #include "base/json.h"
 #include "outputs.h"
 
-using namespace dvnn;
-using namespace dvnn::test;
+namespace dvnn::test::db_tests {
+
 using json = dvnn::Json;
 
 START_TEST(regions_of_text_are_turned_rectangles) {
@@ -41,4 +41,6 @@ START_TEST(regions_of_text_are_turned_rectangles) {
 }
 END_TEST
 
-DVNN_TESTS(db, regions_of_text_are_turned_rectangles)
+DVNN_SUITE(decoders, regions_of_text_are_turned_rectangles)
+
+}  // namespace dvnn::test::db_tests

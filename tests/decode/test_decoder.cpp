@@ -5,8 +5,8 @@
 #include "base/json.h"
 #include "grid_outputs.h"
 
-using namespace dvnn;
-using namespace dvnn::test;
+namespace dvnn::test::decoder_tests {
+
 using namespace dvnn::decode;
 using json = dvnn::Json;
 
@@ -75,6 +75,8 @@ START_TEST(outputs_that_do_not_fit_are_told_with_what_was_looked_for) {
 }
 END_TEST
 
-DVNN_TESTS(decoder, decoders_that_do_not_fit_are_refused_by_name,
+DVNN_SUITE(decoders, decoders_that_do_not_fit_are_refused_by_name,
            outputs_other_than_those_it_was_made_for_are_refused,
            outputs_that_do_not_fit_are_told_with_what_was_looked_for)
+
+}  // namespace dvnn::test::decoder_tests

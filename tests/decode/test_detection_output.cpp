@@ -6,8 +6,8 @@
 #include "base/json.h"
 #include "outputs.h"
 
-using namespace dvnn;
-using namespace dvnn::test;
+namespace dvnn::test::detection_output_tests {
+
 using namespace dvnn::decode;
 using json = dvnn::Json;
 
@@ -62,6 +62,8 @@ START_TEST(what_is_no_number_and_no_class_is_no_detection) {
 }
 END_TEST
 
-DVNN_TESTS(detection_output, detection_rows_are_read_until_their_threshold,
+DVNN_SUITE(decoders, detection_rows_are_read_until_their_threshold,
            rows_of_impossible_classes_are_no_objects,
            what_is_no_number_and_no_class_is_no_detection)
+
+}  // namespace dvnn::test::detection_output_tests

@@ -6,8 +6,8 @@
 #include "base/json.h"
 #include "grid_outputs.h"
 
-using namespace dvnn;
-using namespace dvnn::test;
+namespace dvnn::test::grid_tests {
+
 using json = dvnn::Json;
 
 START_TEST(distances_reach_from_the_cells_centre) {
@@ -64,4 +64,7 @@ START_TEST(levels_share_an_output_or_have_their_own) {
 }
 END_TEST
 
-DVNN_TESTS(grid, levels_share_an_output_or_have_their_own, distances_reach_from_the_cells_centre)
+DVNN_SUITE(decoders, levels_share_an_output_or_have_their_own,
+           distances_reach_from_the_cells_centre)
+
+}  // namespace dvnn::test::grid_tests

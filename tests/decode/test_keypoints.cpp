@@ -6,8 +6,8 @@
 #include "base/json.h"
 #include "outputs.h"
 
-using namespace dvnn;
-using namespace dvnn::test;
+namespace dvnn::test::keypoints_tests {
+
 using json = dvnn::Json;
 
 START_TEST(coordinates_are_points_of_the_whole_input) {
@@ -54,5 +54,7 @@ START_TEST(a_line_for_each_axis_gives_a_point) {
 }
 END_TEST
 
-DVNN_TESTS(keypoints, coordinates_are_points_of_the_whole_input,
+DVNN_SUITE(decoders, coordinates_are_points_of_the_whole_input,
            heat_maps_are_points_a_quarter_of_a_cell_on, a_line_for_each_axis_gives_a_point)
+
+}  // namespace dvnn::test::keypoints_tests

@@ -6,8 +6,8 @@
 #include "base/json.h"
 #include "outputs.h"
 
-using namespace dvnn;
-using namespace dvnn::test;
+namespace dvnn::test::numbers_tests {
+
 using json = dvnn::Json;
 
 START_TEST(embeddings_are_of_unit_length_unless_told_otherwise) {
@@ -38,4 +38,6 @@ START_TEST(numbers_have_names) {
 }
 END_TEST
 
-DVNN_TESTS(numbers, embeddings_are_of_unit_length_unless_told_otherwise, numbers_have_names)
+DVNN_SUITE(decoders, embeddings_are_of_unit_length_unless_told_otherwise, numbers_have_names)
+
+}  // namespace dvnn::test::numbers_tests

@@ -9,7 +9,8 @@
 #include "base/json.h"
 #include "check_main.h"
 
-using namespace dvnn;
+namespace dvnn::test::priors_tests {
+
 using namespace dvnn::decode;
 using json = dvnn::Json;
 
@@ -119,5 +120,7 @@ START_TEST(impossible_rules_are_refused_by_name) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(priors, the_published_example_has_8664_boxes, anchor_rules_make_the_detectors_counts,
-               min_box_anchors_decode_the_reference_boxes, impossible_rules_are_refused_by_name)
+DVNN_SUITE(priors, the_published_example_has_8664_boxes, anchor_rules_make_the_detectors_counts,
+           min_box_anchors_decode_the_reference_boxes, impossible_rules_are_refused_by_name)
+
+}  // namespace dvnn::test::priors_tests

@@ -6,8 +6,8 @@
 #include "base/json.h"
 #include "grid_outputs.h"
 
-using namespace dvnn;
-using namespace dvnn::test;
+namespace dvnn::test::scores_tests {
+
 using json = dvnn::Json;
 
 START_TEST(numbers_at_the_threshold_are_found) {
@@ -56,5 +56,7 @@ START_TEST(softmax_and_its_background_agree_with_plain_arithmetic) {
 }
 END_TEST
 
-DVNN_TESTS(scores, numbers_at_the_threshold_are_found,
+DVNN_SUITE(decoders, numbers_at_the_threshold_are_found,
            softmax_and_its_background_agree_with_plain_arithmetic)
+
+}  // namespace dvnn::test::scores_tests

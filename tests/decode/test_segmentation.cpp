@@ -6,8 +6,8 @@
 #include "base/json.h"
 #include "outputs.h"
 
-using namespace dvnn;
-using namespace dvnn::test;
+namespace dvnn::test::segmentation_tests {
+
 using json = dvnn::Json;
 
 static std::vector<int> cells_of(const objects::Objects& found) {
@@ -50,5 +50,7 @@ START_TEST(one_number_says_what_is_foreground) {
 }
 END_TEST
 
-DVNN_TESTS(segmentation, maps_have_the_largest_class_of_each_cell_in_every_order,
+DVNN_SUITE(decoders, maps_have_the_largest_class_of_each_cell_in_every_order,
            one_number_says_what_is_foreground)
+
+}  // namespace dvnn::test::segmentation_tests

@@ -7,8 +7,8 @@
 #include "base/json.h"
 #include "outputs.h"
 
-using namespace dvnn;
-using namespace dvnn::test;
+namespace dvnn::test::ssd_tests {
+
 using namespace dvnn::decode;
 using json = dvnn::Json;
 
@@ -122,8 +122,10 @@ START_TEST(boxes_that_overlap_more_than_they_are_told_to_go) {
 }
 END_TEST
 
-DVNN_TESTS(ssd, boxes_that_overlap_more_than_they_are_told_to_go,
+DVNN_SUITE(decoders, boxes_that_overlap_more_than_they_are_told_to_go,
            raw_heads_become_boxes_over_anchors, priors_bring_points_and_linear_sizes,
            boxes_that_are_nowhere_are_left_out,
            anchors_and_classes_are_held_against_outputs_before_memory_is_taken,
            candidates_of_all_classes_have_a_budget)
+
+}  // namespace dvnn::test::ssd_tests

@@ -7,8 +7,8 @@
 #include "base/json.h"
 #include "grid_outputs.h"
 
-using namespace dvnn;
-using namespace dvnn::test;
+namespace dvnn::test::yolo_tests {
+
 using json = dvnn::Json;
 
 START_TEST(grid_boxes_are_the_same_from_every_order_and_type) {
@@ -83,5 +83,7 @@ START_TEST(anchors_of_a_cell_have_their_own_rows) {
 }
 END_TEST
 
-DVNN_TESTS(yolo, grid_boxes_are_the_same_from_every_order_and_type,
+DVNN_SUITE(decoders, grid_boxes_are_the_same_from_every_order_and_type,
            sides_are_means_of_distributions, anchors_of_a_cell_have_their_own_rows)
+
+}  // namespace dvnn::test::yolo_tests

@@ -7,6 +7,8 @@
 
 #include "check_main.h"
 
+namespace dvnn::test::assignment_tests {
+
 using namespace dvnn::track;
 
 namespace {
@@ -104,5 +106,7 @@ START_TEST(a_crowd_is_as_good_turned_around) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(track_assignment, the_sum_is_that_of_trying_all, the_greedy_choice_is_not_taken,
-               what_is_no_gain_is_no_pair, a_crowd_is_as_good_turned_around)
+DVNN_SUITE(track_assignment, the_sum_is_that_of_trying_all, the_greedy_choice_is_not_taken,
+           what_is_no_gain_is_no_pair, a_crowd_is_as_good_turned_around)
+
+}  // namespace dvnn::test::assignment_tests

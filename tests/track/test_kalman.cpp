@@ -6,7 +6,8 @@
 
 #include "check_main.h"
 
-using namespace dvnn;
+namespace dvnn::test::kalman_tests {
+
 using namespace dvnn::track;
 
 namespace {
@@ -135,5 +136,7 @@ START_TEST(no_box_is_empty) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(track_kalman, an_axis_is_the_textbooks, one_long_step_is_many_short_ones,
-               a_steady_way_is_continued, nothing_flies_on_for_ever, no_box_is_empty)
+DVNN_SUITE(track_kalman, an_axis_is_the_textbooks, one_long_step_is_many_short_ones,
+           a_steady_way_is_continued, nothing_flies_on_for_ever, no_box_is_empty)
+
+}  // namespace dvnn::test::kalman_tests

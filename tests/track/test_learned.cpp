@@ -6,7 +6,8 @@
 
 #include "check_main.h"
 
-using namespace dvnn;
+namespace dvnn::test::learned_tests {
+
 using namespace dvnn::track;
 
 namespace {
@@ -106,6 +107,8 @@ START_TEST(an_extent_is_set_at_the_hidden_side) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(track_learned, tremor_is_what_edges_are_off_and_not_their_way,
-               tremor_begins_anew_after_a_gap, shapes_are_those_of_a_class,
-               entries_are_learned_for_each_axis, an_extent_is_set_at_the_hidden_side)
+DVNN_SUITE(track_learned, tremor_is_what_edges_are_off_and_not_their_way,
+           tremor_begins_anew_after_a_gap, shapes_are_those_of_a_class,
+           entries_are_learned_for_each_axis, an_extent_is_set_at_the_hidden_side)
+
+}  // namespace dvnn::test::learned_tests

@@ -9,7 +9,8 @@
 #include "counted_new.h"
 #include "track/tracker.h"
 
-using namespace dvnn;
+namespace dvnn::test::memory_tests {
+
 using namespace dvnn::track;
 
 namespace {
@@ -52,4 +53,6 @@ START_TEST(two_hundred_things_take_no_memory_of_their_own) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(track_memory, two_hundred_things_take_no_memory_of_their_own)
+DVNN_SUITE(track_memory, two_hundred_things_take_no_memory_of_their_own)
+
+}  // namespace dvnn::test::memory_tests

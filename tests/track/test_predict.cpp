@@ -7,7 +7,8 @@
 #include "track/track_stream.h"
 #include "track/tracker.h"
 
-using namespace dvnn;
+namespace dvnn::test::predict_tests {
+
 using namespace dvnn::track;
 
 START_TEST(frames_without_inference_have_predicted_boxes) {
@@ -152,8 +153,10 @@ START_TEST(lost_boxes_coast_as_long_as_asked) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(track_predict, frames_without_inference_have_predicted_boxes,
-               tentative_tracks_are_not_predicted, a_track_need_not_wait_for_the_next_look,
-               a_look_that_misses_a_new_track_speaks_against_it,
-               who_was_seen_once_is_not_shown_for_long, who_comes_in_goes_on_as_others_did,
-               who_walks_behind_others_is_not_shown, lost_boxes_coast_as_long_as_asked)
+DVNN_SUITE(track_predict, frames_without_inference_have_predicted_boxes,
+           tentative_tracks_are_not_predicted, a_track_need_not_wait_for_the_next_look,
+           a_look_that_misses_a_new_track_speaks_against_it,
+           who_was_seen_once_is_not_shown_for_long, who_comes_in_goes_on_as_others_did,
+           who_walks_behind_others_is_not_shown, lost_boxes_coast_as_long_as_asked)
+
+}  // namespace dvnn::test::predict_tests

@@ -9,7 +9,8 @@
 #include "check_main.h"
 #include "track/track_stream.h"
 
-using namespace dvnn;
+namespace dvnn::test::tracker_tests {
+
 using namespace dvnn::track;
 
 START_TEST(tracks_are_confirmed_by_time_at_every_rate) {
@@ -373,14 +374,14 @@ START_TEST(boxes_that_are_none_are_left_alone) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(track_tracker, tracks_are_confirmed_by_time_at_every_rate,
-               tentative_tracks_end_after_their_probation,
-               lost_tracks_are_found_again_until_they_end, slow_streams_keep_their_tracks,
-               weak_detections_keep_tracks_and_begin_none, classes_do_not_mix,
-               looks_tell_whom_places_do_not, crossing_ways_keep_their_names,
-               what_is_found_again_has_its_new_speed, jumps_end_tracks,
-               what_leaves_the_frame_is_gone, who_leaves_keeps_speed_and_size,
-               smoothed_boxes_do_not_lag, smoothed_boxes_tremble_less,
-               who_enters_where_somebody_leaves_is_somebody_else,
-               the_same_stream_gives_the_same_names, paths_and_best_views_are_kept_within_bounds,
-               a_view_at_the_frames_edge_is_no_best_one, boxes_that_are_none_are_left_alone)
+DVNN_SUITE(track_tracker, tracks_are_confirmed_by_time_at_every_rate,
+           tentative_tracks_end_after_their_probation, lost_tracks_are_found_again_until_they_end,
+           slow_streams_keep_their_tracks, weak_detections_keep_tracks_and_begin_none,
+           classes_do_not_mix, looks_tell_whom_places_do_not, crossing_ways_keep_their_names,
+           what_is_found_again_has_its_new_speed, jumps_end_tracks, what_leaves_the_frame_is_gone,
+           who_leaves_keeps_speed_and_size, smoothed_boxes_do_not_lag, smoothed_boxes_tremble_less,
+           who_enters_where_somebody_leaves_is_somebody_else, the_same_stream_gives_the_same_names,
+           paths_and_best_views_are_kept_within_bounds, a_view_at_the_frames_edge_is_no_best_one,
+           boxes_that_are_none_are_left_alone)
+
+}  // namespace dvnn::test::tracker_tests

@@ -7,7 +7,7 @@
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "output_rows.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::choice_tests {
 
 namespace {
 
@@ -207,9 +207,9 @@ START_TEST(no_object_is_too_large_unless_somebody_says_so) {
 }
 END_TEST
 
-int main() {
-  return run_gst_suite(
-      "choice", {objects_are_chosen_while_playing, no_object_is_too_large_unless_somebody_says_so,
-                 thresholds_that_cannot_be_read_are_refused, suppression_can_be_overridden,
-                 labels_come_from_a_file});
-}
+DVNN_GST_SUITE(gst_choice, objects_are_chosen_while_playing,
+               no_object_is_too_large_unless_somebody_says_so,
+               thresholds_that_cannot_be_read_are_refused, suppression_can_be_overridden,
+               labels_come_from_a_file)
+
+}  // namespace dvnn::test::choice_tests

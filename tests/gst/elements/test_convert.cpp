@@ -7,7 +7,7 @@
 #include "image/converter.h"
 #include "streams.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::convert_tests {
 
 namespace {
 
@@ -315,14 +315,15 @@ START_TEST(interlaced_frames_are_seen_as_they_are_woven) {
 }
 END_TEST
 
-int main() {
-  return run_gst_suite(
-      "convert",
-      {boxes_come_back_however_the_picture_was_turned, auto_direction_follows_the_tag,
-       a_region_of_interest_is_all_that_is_seen, letterbox_borders_have_the_colour_asked_for,
-       the_device_takes_pixels_where_the_result_is_the_same,
-       a_stream_has_the_converters_bytes_in_every_layout, a_dlhdl_stream_is_the_processors_buffer,
-       streams_of_tensors_give_the_outputs_of_frames, a_stream_keeps_times,
-       wrong_streams_are_refused_by_name, errors_say_whether_the_stream_or_a_setting_is_wrong,
-       frames_that_are_too_short_are_refused, interlaced_frames_are_seen_as_they_are_woven});
-}
+DVNN_GST_SUITE(gst_convert, boxes_come_back_however_the_picture_was_turned,
+               auto_direction_follows_the_tag, a_region_of_interest_is_all_that_is_seen,
+               letterbox_borders_have_the_colour_asked_for,
+               the_device_takes_pixels_where_the_result_is_the_same,
+               a_stream_has_the_converters_bytes_in_every_layout,
+               a_dlhdl_stream_is_the_processors_buffer,
+               streams_of_tensors_give_the_outputs_of_frames, a_stream_keeps_times,
+               wrong_streams_are_refused_by_name,
+               errors_say_whether_the_stream_or_a_setting_is_wrong,
+               frames_that_are_too_short_are_refused, interlaced_frames_are_seen_as_they_are_woven)
+
+}  // namespace dvnn::test::convert_tests

@@ -10,7 +10,7 @@
 #include "gst_fixture.h"
 #include "output_rows.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::decode_tests {
 
 namespace {
 
@@ -485,16 +485,15 @@ START_TEST(a_network_without_a_decoder_is_a_matter_of_settings) {
 }
 END_TEST
 
-int main() {
-  return run_gst_suite(
-      "decode",
-      {objects_and_regions_tell_the_same, ids_of_two_decoders_do_not_collide,
-       outputs_survive_conversion_and_scaling, messages_say_when_what_was_found,
-       frames_without_objects_are_told_if_asked, a_missing_dvinfer_is_told_once,
-       outputs_that_are_lost_on_their_way_are_told, the_threshold_may_be_controlled,
-       the_best_objects_stay_within_the_limit, every_region_comes_back_to_its_place,
-       a_class_belongs_to_all_that_the_network_was_shown, outputs_are_let_go_once_decoded,
-       outputs_of_other_shapes_are_decoded_as_such, outputs_that_begin_between_numbers_are_decoded,
-       impossible_outputs_are_refused, outputs_without_a_name_or_a_place_do_no_harm,
-       a_network_without_a_decoder_is_a_matter_of_settings});
-}
+DVNN_GST_SUITE(gst_decode, objects_and_regions_tell_the_same, ids_of_two_decoders_do_not_collide,
+               outputs_survive_conversion_and_scaling, messages_say_when_what_was_found,
+               frames_without_objects_are_told_if_asked, a_missing_dvinfer_is_told_once,
+               outputs_that_are_lost_on_their_way_are_told, the_threshold_may_be_controlled,
+               the_best_objects_stay_within_the_limit, every_region_comes_back_to_its_place,
+               a_class_belongs_to_all_that_the_network_was_shown, outputs_are_let_go_once_decoded,
+               outputs_of_other_shapes_are_decoded_as_such,
+               outputs_that_begin_between_numbers_are_decoded, impossible_outputs_are_refused,
+               outputs_without_a_name_or_a_place_do_no_harm,
+               a_network_without_a_decoder_is_a_matter_of_settings)
+
+}  // namespace dvnn::test::decode_tests

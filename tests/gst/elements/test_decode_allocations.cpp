@@ -7,7 +7,7 @@
 #include "gst_fixture.h"
 #include "output_rows.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::decode_allocations_tests {
 
 namespace {
 
@@ -94,7 +94,7 @@ START_TEST(masks_take_none_but_the_frames) {
 }
 END_TEST
 
-int main() {
-  return run_gst_suite("decode_allocations",
-                       {boxes_take_no_memory_of_their_own, masks_take_none_but_the_frames});
-}
+DVNN_GST_SUITE(gst_decode_allocations, boxes_take_no_memory_of_their_own,
+               masks_take_none_but_the_frames)
+
+}  // namespace dvnn::test::decode_allocations_tests

@@ -5,7 +5,7 @@
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "output_rows.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::decoder_library_tests {
 
 namespace {
 
@@ -108,10 +108,9 @@ START_TEST(a_name_that_no_library_has_is_an_error_that_lists_the_names) {
 }
 END_TEST
 
-int main() {
-  return run_gst_suite("decoder_library",
-                       {a_library_decodes_into_objects_of_the_frame,
-                        what_a_library_throws_is_an_error_of_the_element,
-                        a_library_that_is_none_keeps_the_element_from_starting,
-                        a_name_that_no_library_has_is_an_error_that_lists_the_names});
-}
+DVNN_GST_SUITE(gst_decoder_library, a_library_decodes_into_objects_of_the_frame,
+               what_a_library_throws_is_an_error_of_the_element,
+               a_library_that_is_none_keeps_the_element_from_starting,
+               a_name_that_no_library_has_is_an_error_that_lists_the_names)
+
+}  // namespace dvnn::test::decoder_library_tests

@@ -4,7 +4,7 @@
 #include "gst_fixture.h"
 #include "image/pixel_formats.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::elements_tests {
 
 static GstHarness* chain(const std::string& description, const std::string& caps) {
   GstHarness* h = gst_harness_new_parse(description.c_str());
@@ -266,16 +266,16 @@ START_TEST(the_threshold_hides_weak_detections) {
 }
 END_TEST
 
-int main() {
-  return run_gst_suite(
-      "elements",
-      {boxes_sit_on_the_object_in_every_format, boxes_sit_on_the_object_at_odd_sizes,
-       a_cropped_frame_is_looked_at_where_it_is_shown, the_frame_passes_uncopied,
-       tensors_leave_with_their_consumer, many_frames_keep_their_order_and_their_boxes,
-       a_slot_returns_to_the_pool_when_the_last_view_is_freed,
-       outputs_are_no_copies_while_slots_are_plenty,
-       a_frame_without_a_tensor_is_converted_by_dvinfer, a_copied_frame_is_not_run_on_a_used_tensor,
-       caps_may_change_in_mid_stream, a_flush_empties_and_the_stream_goes_on,
-       eos_comes_after_the_last_frame, late_frames_pass_without_inference,
-       latency_is_reported_once_measured, the_threshold_hides_weak_detections});
-}
+DVNN_GST_SUITE(gst_elements, boxes_sit_on_the_object_in_every_format,
+               boxes_sit_on_the_object_at_odd_sizes, a_cropped_frame_is_looked_at_where_it_is_shown,
+               the_frame_passes_uncopied, tensors_leave_with_their_consumer,
+               many_frames_keep_their_order_and_their_boxes,
+               a_slot_returns_to_the_pool_when_the_last_view_is_freed,
+               outputs_are_no_copies_while_slots_are_plenty,
+               a_frame_without_a_tensor_is_converted_by_dvinfer,
+               a_copied_frame_is_not_run_on_a_used_tensor, caps_may_change_in_mid_stream,
+               a_flush_empties_and_the_stream_goes_on, eos_comes_after_the_last_frame,
+               late_frames_pass_without_inference, latency_is_reported_once_measured,
+               the_threshold_hides_weak_detections)
+
+}  // namespace dvnn::test::elements_tests

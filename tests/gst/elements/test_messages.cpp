@@ -8,7 +8,7 @@
 #include "output_rows.h"
 #include "watched_suite.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::messages_tests {
 
 namespace {
 
@@ -328,12 +328,12 @@ START_TEST(ids_are_unique_where_two_dvdecodes_write) {
 }
 END_TEST
 
-int main() {
-  return run_watched_suite(
-      "messages",
-      {statistics_count_every_frame, statistics_know_a_slow_device, statistics_count_a_wait_once,
-       statistics_are_posted_every_so_often, statistics_can_be_read_in_every_state,
-       messages_tell_the_objects_and_times_of_each_frame, messages_tell_the_points_of_an_object,
-       empty_frames_are_told_of_if_asked, late_frames_are_told_of_as_qos,
-       a_throttled_sink_does_not_make_frames_late, ids_are_unique_where_two_dvdecodes_write});
-}
+DVNN_WATCHED_SUITE(gst_messages, statistics_count_every_frame, statistics_know_a_slow_device,
+                   statistics_count_a_wait_once, statistics_are_posted_every_so_often,
+                   statistics_can_be_read_in_every_state,
+                   messages_tell_the_objects_and_times_of_each_frame,
+                   messages_tell_the_points_of_an_object, empty_frames_are_told_of_if_asked,
+                   late_frames_are_told_of_as_qos, a_throttled_sink_does_not_make_frames_late,
+                   ids_are_unique_where_two_dvdecodes_write)
+
+}  // namespace dvnn::test::messages_tests

@@ -5,7 +5,7 @@
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst_fixture.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::overlay_tests {
 
 namespace {
 
@@ -455,15 +455,16 @@ START_TEST(a_frame_whose_rows_begin_between_pixels_is_refused) {
 }
 END_TEST
 
-int main() {
-  return run_gst_suite(
-      "overlay",
-      {boxes_are_drawn_where_they_are_in_every_format, labels_are_readable_at_any_size,
-       boxes_beyond_the_frame_are_clipped, a_shared_frame_is_not_drawn_on, objects_are_drawn,
-       an_object_and_its_region_are_drawn_once, regions_of_other_makers_are_drawn,
-       a_scaled_region_is_drawn_where_it_is_now, passed_frames_show_the_last_objects_for_a_while,
-       objects_end_when_the_network_finds_none, each_network_holds_its_own_objects,
-       a_jump_of_the_stream_forgets_held_objects, absurd_boxes_do_no_harm,
-       long_labels_and_many_objects_have_limits, absurd_pixel_aspect_ratios_have_limits,
-       a_frame_with_lying_strides_is_refused, a_frame_whose_rows_begin_between_pixels_is_refused});
-}
+DVNN_GST_SUITE(gst_overlay, boxes_are_drawn_where_they_are_in_every_format,
+               labels_are_readable_at_any_size, boxes_beyond_the_frame_are_clipped,
+               a_shared_frame_is_not_drawn_on, objects_are_drawn,
+               an_object_and_its_region_are_drawn_once, regions_of_other_makers_are_drawn,
+               a_scaled_region_is_drawn_where_it_is_now,
+               passed_frames_show_the_last_objects_for_a_while,
+               objects_end_when_the_network_finds_none, each_network_holds_its_own_objects,
+               a_jump_of_the_stream_forgets_held_objects, absurd_boxes_do_no_harm,
+               long_labels_and_many_objects_have_limits, absurd_pixel_aspect_ratios_have_limits,
+               a_frame_with_lying_strides_is_refused,
+               a_frame_whose_rows_begin_between_pixels_is_refused)
+
+}  // namespace dvnn::test::overlay_tests

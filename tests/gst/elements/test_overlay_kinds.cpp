@@ -5,7 +5,7 @@
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst_fixture.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::overlay_kinds_tests {
 
 namespace {
 
@@ -353,12 +353,12 @@ START_TEST(downstream_draws_where_it_can) {
 }
 END_TEST
 
-int main() {
-  return run_gst_suite(
-      "overlay_kinds",
-      {details_of_objects_are_drawn_and_nothing_else, what_is_said_of_a_place_is_written_below_it,
-       objects_are_shown_and_hidden_by_label, colors_are_those_of_classes_or_tracks,
-       what_an_object_is_called_is_written_as_asked_for,
-       obscured_objects_cannot_be_recognised_in_any_format, many_obscured_objects_are_all_obscured,
-       the_last_objects_stay_obscured_on_passed_frames, downstream_draws_where_it_can});
-}
+DVNN_GST_SUITE(gst_overlay_kinds, details_of_objects_are_drawn_and_nothing_else,
+               what_is_said_of_a_place_is_written_below_it, objects_are_shown_and_hidden_by_label,
+               colors_are_those_of_classes_or_tracks,
+               what_an_object_is_called_is_written_as_asked_for,
+               obscured_objects_cannot_be_recognised_in_any_format,
+               many_obscured_objects_are_all_obscured,
+               the_last_objects_stay_obscured_on_passed_frames, downstream_draws_where_it_can)
+
+}  // namespace dvnn::test::overlay_kinds_tests

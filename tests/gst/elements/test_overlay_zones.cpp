@@ -7,7 +7,7 @@
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst_fixture.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::overlay_zones_tests {
 
 namespace {
 
@@ -267,13 +267,13 @@ START_TEST(trails_have_the_colors_of_their_objects) {
 }
 END_TEST
 
-int main() {
-  return run_gst_suite(
-      "overlay_zones",
-      {areas_and_lines_are_drawn_where_they_are, shapes_follow_a_scaled_frame,
-       shapes_are_dropped_where_it_is_not_known_where_they_are,
-       shapes_are_not_drawn_if_not_asked_for, shapes_of_several_elements_are_all_drawn,
-       shapes_that_change_are_drawn_as_they_are_now, counts_are_written_at_their_shapes,
-       trails_are_the_last_of_a_track, there_are_no_trails_if_not_asked_for, a_jump_ends_trails,
-       two_tracks_have_two_trails, trails_have_the_colors_of_their_objects});
-}
+DVNN_GST_SUITE(gst_overlay_zones, areas_and_lines_are_drawn_where_they_are,
+               shapes_follow_a_scaled_frame,
+               shapes_are_dropped_where_it_is_not_known_where_they_are,
+               shapes_are_not_drawn_if_not_asked_for, shapes_of_several_elements_are_all_drawn,
+               shapes_that_change_are_drawn_as_they_are_now, counts_are_written_at_their_shapes,
+               trails_are_the_last_of_a_track, there_are_no_trails_if_not_asked_for,
+               a_jump_ends_trails, two_tracks_have_two_trails,
+               trails_have_the_colors_of_their_objects)
+
+}  // namespace dvnn::test::overlay_zones_tests

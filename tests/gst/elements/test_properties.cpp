@@ -9,7 +9,7 @@
 
 #include "watched_suite.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::properties_tests {
 
 namespace {
 
@@ -373,13 +373,12 @@ START_TEST(roi_changes_with_the_next_frame) {
 }
 END_TEST
 
-int main() {
-  return run_watched_suite(
-      "properties",
-      {every_property_may_change_when_it_says, a_change_at_the_wrong_time_is_refused_with_a_warning,
-       changes_in_ready_count_at_the_next_start,
-       a_missing_network_set_in_ready_is_an_error_at_the_next_start,
-       bad_values_set_while_playing_are_refused_and_the_old_ones_stay,
-       the_threshold_follows_a_controller, the_direction_follows_a_controller,
-       roi_changes_with_the_next_frame});
-}
+DVNN_WATCHED_SUITE(gst_properties, every_property_may_change_when_it_says,
+                   a_change_at_the_wrong_time_is_refused_with_a_warning,
+                   changes_in_ready_count_at_the_next_start,
+                   a_missing_network_set_in_ready_is_an_error_at_the_next_start,
+                   bad_values_set_while_playing_are_refused_and_the_old_ones_stay,
+                   the_threshold_follows_a_controller, the_direction_follows_a_controller,
+                   roi_changes_with_the_next_frame)
+
+}  // namespace dvnn::test::properties_tests

@@ -8,7 +8,8 @@
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst_fixture.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::publish_tests {
+
 using json = dvnn::Json;
 
 namespace {
@@ -435,14 +436,14 @@ START_TEST(without_a_place_to_publish_to_it_does_not_start) {
 }
 END_TEST
 
-int main() {
-  return run_gst_suite(
-      "publish",
-      {a_frame_becomes_a_document, a_frame_that_others_hold_passes_as_it_is,
-       each_event_is_published_once_also_the_last, times_are_the_cameras_where_frames_have_them,
-       events_between_frames_have_times_between_theirs,
-       a_cropped_frame_has_the_size_of_all_its_pixels, pictures_of_frames_are_of_that_frame,
-       pictures_may_be_files, a_track_ends_with_its_best_view, frames_keep_to_interval_and_change,
-       pictures_are_those_of_the_object, what_lies_beside_the_frame_is_on_no_picture,
-       without_a_place_to_publish_to_it_does_not_start});
-}
+DVNN_GST_SUITE(gst_publish, a_frame_becomes_a_document, a_frame_that_others_hold_passes_as_it_is,
+               each_event_is_published_once_also_the_last,
+               times_are_the_cameras_where_frames_have_them,
+               events_between_frames_have_times_between_theirs,
+               a_cropped_frame_has_the_size_of_all_its_pixels, pictures_of_frames_are_of_that_frame,
+               pictures_may_be_files, a_track_ends_with_its_best_view,
+               frames_keep_to_interval_and_change, pictures_are_those_of_the_object,
+               what_lies_beside_the_frame_is_on_no_picture,
+               without_a_place_to_publish_to_it_does_not_start)
+
+}  // namespace dvnn::test::publish_tests

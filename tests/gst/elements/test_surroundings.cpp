@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements that are combined so that nothing can come of it say so; all others are silent.
+// Elements that are combined so that nothing can come of it say so; all others are silent. Who
+// reads outputs is asked of pads, whose probes count: not under the watchdog, which has many.
 #include "gst_fixture.h"
 #include "played_line.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::surroundings_tests {
 
 namespace {
 
@@ -120,11 +121,11 @@ START_TEST(a_vendors_library_that_is_not_installed_is_not_missed) {
 }
 END_TEST
 
-int main() {
-  return run_gst_suite(
-      "surroundings",
-      {outputs_that_nobody_reads_are_told_of, outputs_that_somebody_may_read_are_not,
-       streams_of_tensors_and_frames_without_inference_are_no_mistake,
-       a_decoder_without_inference_says_what_is_missing, the_device_in_use_is_known_from_ready_on,
-       a_vendors_library_that_is_not_installed_is_not_missed});
-}
+DVNN_GST_SUITE(gst_surroundings, outputs_that_nobody_reads_are_told_of,
+               outputs_that_somebody_may_read_are_not,
+               streams_of_tensors_and_frames_without_inference_are_no_mistake,
+               a_decoder_without_inference_says_what_is_missing,
+               the_device_in_use_is_known_from_ready_on,
+               a_vendors_library_that_is_not_installed_is_not_missed)
+
+}  // namespace dvnn::test::surroundings_tests

@@ -3,7 +3,7 @@
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst_fixture.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::track_tests {
 
 namespace {
 
@@ -290,13 +290,13 @@ START_TEST(frames_without_times_follow_at_the_streams_rate) {
 }
 END_TEST
 
-int main() {
-  return run_gst_suite(
-      "track",
-      {objects_are_named_by_their_tracks, regions_tell_the_track,
-       frames_without_inference_show_what_is_expected, boxes_are_smoothed_unless_they_are_to_stay,
-       messages_tell_when_tracks_start_and_end, messages_are_not_posted_if_nobody_wants_them,
-       only_the_labels_that_are_listed_are_tracked, networks_have_tracks_of_their_own,
-       what_another_tracker_has_named_keeps_its_name, flushes_end_tracks_and_new_streams_count_anew,
-       frames_without_times_follow_at_the_streams_rate});
-}
+DVNN_GST_SUITE(gst_track, objects_are_named_by_their_tracks, regions_tell_the_track,
+               frames_without_inference_show_what_is_expected,
+               boxes_are_smoothed_unless_they_are_to_stay, messages_tell_when_tracks_start_and_end,
+               messages_are_not_posted_if_nobody_wants_them,
+               only_the_labels_that_are_listed_are_tracked, networks_have_tracks_of_their_own,
+               what_another_tracker_has_named_keeps_its_name,
+               flushes_end_tracks_and_new_streams_count_anew,
+               frames_without_times_follow_at_the_streams_rate)
+
+}  // namespace dvnn::test::track_tests

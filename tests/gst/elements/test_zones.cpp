@@ -3,7 +3,7 @@
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst_fixture.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::zones_tests {
 
 namespace {
 
@@ -206,11 +206,10 @@ START_TEST(ends_and_jumps_end_stays) {
 }
 END_TEST
 
-int main() {
-  return run_gst_suite(
-      "zones",
-      {events_are_posted_with_the_times_of_the_way, frames_carry_events_and_counts,
-       predicted_objects_count_only_if_asked, shapes_change_while_playing_and_keep_their_counts,
-       mistakes_are_warned_of_and_change_nothing, shapes_come_from_a_file,
-       ends_and_jumps_end_stays});
-}
+DVNN_GST_SUITE(gst_zones, events_are_posted_with_the_times_of_the_way,
+               frames_carry_events_and_counts, predicted_objects_count_only_if_asked,
+               shapes_change_while_playing_and_keep_their_counts,
+               mistakes_are_warned_of_and_change_nothing, shapes_come_from_a_file,
+               ends_and_jumps_end_stays)
+
+}  // namespace dvnn::test::zones_tests

@@ -15,7 +15,7 @@
 #include "image/pixel_formats.h"
 #include "streams.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::memories_tests {
 
 namespace {
 
@@ -316,15 +316,14 @@ START_TEST(cropped_frames_give_the_tensors_of_packed_ones) {
 }
 END_TEST
 
-int main() {
-  return run_gst_suite("memories", {
-    dma_bufs_are_mapped, dma_bufs_are_synchronised,
+DVNN_GST_SUITE(gst_memories, dma_bufs_are_mapped, dma_bufs_are_synchronised)
 #if GST_CHECK_VERSION(1, 24, 0)
-        drm_frames_are_seen_as_plain_ones, drm_frames_have_their_strides_from_the_meta,
-        what_is_not_linear_is_refused_when_caps_are_negotiated,
+DVNN_GST_SUITE(gst_memories, drm_frames_are_seen_as_plain_ones,
+               drm_frames_have_their_strides_from_the_meta,
+               what_is_not_linear_is_refused_when_caps_are_negotiated)
 #endif
-        metas_of_frames_are_asked_for_where_frames_end,
-        padded_frames_give_the_tensors_of_packed_ones,
-        cropped_frames_give_the_tensors_of_packed_ones
-  });
-}
+DVNN_GST_SUITE(gst_memories, metas_of_frames_are_asked_for_where_frames_end,
+               padded_frames_give_the_tensors_of_packed_ones,
+               cropped_frames_give_the_tensors_of_packed_ones)
+
+}  // namespace dvnn::test::memories_tests

@@ -12,7 +12,7 @@
 #include "streams.h"
 #include "tensor/half.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::nnstreamer_tests {
 
 namespace {
 
@@ -425,14 +425,13 @@ START_TEST(dvconvert_makes_each_form_that_dvinfer_takes) {
 }
 END_TEST
 
-int main() {
-  return run_gst_suite(
-      "nnstreamer",
-      {pixels_of_tensor_converter_are_normalised, floats_are_the_networks_own_numbers,
-       trailing_ones_mean_nothing, the_input_is_found_among_tensors_of_tensor_mux,
-       more_than_16_tensors_share_a_memory, flexible_tensors_say_themselves_what_they_are,
-       streams_that_are_no_input_are_refused_by_name, caps_are_offered_as_they_are_spelled,
-       outputs_leave_with_the_types_that_downstream_takes,
-       outputs_of_the_device_are_laid_out_as_pictures, more_than_16_outputs_share_a_memory,
-       dvconvert_makes_each_form_that_dvinfer_takes});
-}
+DVNN_GST_SUITE(gst_nnstreamer, pixels_of_tensor_converter_are_normalised,
+               floats_are_the_networks_own_numbers, trailing_ones_mean_nothing,
+               the_input_is_found_among_tensors_of_tensor_mux, more_than_16_tensors_share_a_memory,
+               flexible_tensors_say_themselves_what_they_are,
+               streams_that_are_no_input_are_refused_by_name, caps_are_offered_as_they_are_spelled,
+               outputs_leave_with_the_types_that_downstream_takes,
+               outputs_of_the_device_are_laid_out_as_pictures, more_than_16_outputs_share_a_memory,
+               dvconvert_makes_each_form_that_dvinfer_takes)
+
+}  // namespace dvnn::test::nnstreamer_tests

@@ -5,6 +5,8 @@
 
 #include "check_main.h"
 
+namespace dvnn::test::admission_tests {
+
 using namespace dvnn::gst;
 
 namespace {
@@ -123,8 +125,10 @@ START_TEST(a_new_stream_begins_with_an_inference) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(admission, every_frame_is_inferred_by_default, none_is_inferred_while_inactive,
-               an_interval_is_the_least_time_between_two, one_frame_of_so_many_is_inferred,
-               the_highest_rate_is_an_average, asking_twice_about_a_frame_gives_the_same_answer,
-               a_frame_that_found_no_room_leaves_its_turn_to_the_next,
-               frames_up_to_the_earliest_time_are_late, a_new_stream_begins_with_an_inference)
+DVNN_SUITE(admission, every_frame_is_inferred_by_default, none_is_inferred_while_inactive,
+           an_interval_is_the_least_time_between_two, one_frame_of_so_many_is_inferred,
+           the_highest_rate_is_an_average, asking_twice_about_a_frame_gives_the_same_answer,
+           a_frame_that_found_no_room_leaves_its_turn_to_the_next,
+           frames_up_to_the_earliest_time_are_late, a_new_stream_begins_with_an_inference)
+
+}  // namespace dvnn::test::admission_tests

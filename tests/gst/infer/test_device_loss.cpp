@@ -3,7 +3,7 @@
 #include "fault_plan.h"
 #include "watched_suite.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::device_loss_tests {
 
 START_TEST(null_returns_while_the_device_hangs_for_good) {
   FaultPlan faults("");
@@ -41,7 +41,7 @@ START_TEST(a_pipeline_plays_again_when_the_device_is_back) {
 }
 END_TEST
 
-int main() {
-  return run_watched_suite("device_loss", {null_returns_while_the_device_hangs_for_good,
-                                           a_pipeline_plays_again_when_the_device_is_back});
-}
+DVNN_WATCHED_SUITE(gst_device_loss, null_returns_while_the_device_hangs_for_good,
+                   a_pipeline_plays_again_when_the_device_is_back)
+
+}  // namespace dvnn::test::device_loss_tests

@@ -9,6 +9,8 @@
 
 #include "check_main.h"
 
+namespace dvnn::test::device_turns_tests {
+
 using namespace dvnn::gst;
 using std::chrono::milliseconds;
 
@@ -152,7 +154,8 @@ START_TEST(what_a_run_took_counts_and_not_its_wait) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(device_turns, two_at_a_time_and_nobody_starves,
-               what_a_run_took_counts_and_not_its_wait, shares_are_of_the_time_and_not_of_the_turns,
-               one_alone_does_not_wait, equals_get_the_same,
-               a_device_that_holds_one_run_does_not_hold_all)
+DVNN_SUITE(device_turns, two_at_a_time_and_nobody_starves, what_a_run_took_counts_and_not_its_wait,
+           shares_are_of_the_time_and_not_of_the_turns, one_alone_does_not_wait,
+           equals_get_the_same, a_device_that_holds_one_run_does_not_hold_all)
+
+}  // namespace dvnn::test::device_turns_tests

@@ -9,7 +9,7 @@
 #include "network/dvn_file.h"
 #include "watched_suite.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::failures_tests {
 
 namespace {
 
@@ -405,18 +405,16 @@ START_TEST(a_network_that_changes_while_paused_or_at_the_end_does_no_harm) {
 }
 END_TEST
 
-int main() {
-  return run_watched_suite(
-      "failures",
-      {frames_that_cannot_be_converted_pass_without_results_if_asked,
-       frames_that_cannot_be_converted_are_dropped_if_asked,
-       frames_that_cannot_be_converted_are_an_error_otherwise, runs_that_fail_are_handled_as_asked,
-       a_run_that_fails_is_an_error_that_names_the_device,
-       memory_that_cannot_change_hands_is_an_error, results_that_are_not_finite_are_told_once,
-       the_watchdog_ends_a_run_that_never_does,
-       every_failing_call_at_the_start_is_an_error_and_leaves_nothing_behind,
-       a_device_that_is_slow_to_load_is_waited_for, memory_of_the_device_is_made_once,
-       another_network_takes_over_while_playing, a_network_that_does_not_load_leaves_the_old_one,
-       networks_may_change_many_times_under_load,
-       a_network_that_changes_while_paused_or_at_the_end_does_no_harm});
-}
+DVNN_WATCHED_SUITE(
+    gst_failures, frames_that_cannot_be_converted_pass_without_results_if_asked,
+    frames_that_cannot_be_converted_are_dropped_if_asked,
+    frames_that_cannot_be_converted_are_an_error_otherwise, runs_that_fail_are_handled_as_asked,
+    a_run_that_fails_is_an_error_that_names_the_device, memory_that_cannot_change_hands_is_an_error,
+    results_that_are_not_finite_are_told_once, the_watchdog_ends_a_run_that_never_does,
+    every_failing_call_at_the_start_is_an_error_and_leaves_nothing_behind,
+    a_device_that_is_slow_to_load_is_waited_for, memory_of_the_device_is_made_once,
+    another_network_takes_over_while_playing, a_network_that_does_not_load_leaves_the_old_one,
+    networks_may_change_many_times_under_load,
+    a_network_that_changes_while_paused_or_at_the_end_does_no_harm)
+
+}  // namespace dvnn::test::failures_tests

@@ -7,6 +7,8 @@
 
 #include "check_main.h"
 
+namespace dvnn::test::fair_line_tests {
+
 using dvnn::gst::FairLine;
 
 namespace {
@@ -138,6 +140,7 @@ START_TEST(who_has_left_is_not_asked) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(fair_line, priorities_are_shares_of_time_and_nobody_starves, priorities_change,
-               who_pauses_saves_nothing_up, who_gives_up_has_used_nothing,
-               who_has_left_is_not_asked)
+DVNN_SUITE(fair_line, priorities_are_shares_of_time_and_nobody_starves, priorities_change,
+           who_pauses_saves_nothing_up, who_gives_up_has_used_nothing, who_has_left_is_not_asked)
+
+}  // namespace dvnn::test::fair_line_tests

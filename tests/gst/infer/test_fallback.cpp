@@ -5,7 +5,7 @@
 #include "gst_fixture.h"
 #include "played_line.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::fallback_tests {
 
 namespace {
 
@@ -59,9 +59,8 @@ START_TEST(who_asks_for_the_vendors_library_gets_an_error) {
 }
 END_TEST
 
-int main() {
-  return run_gst_suite("fallback",
-                       {the_device_knows_what_it_stands_in_for, what_auto_passes_over_is_warned_of,
-                        who_asks_for_the_software_device_is_not_warned,
-                        who_asks_for_the_vendors_library_gets_an_error});
-}
+DVNN_GST_SUITE(gst_fallback, the_device_knows_what_it_stands_in_for,
+               what_auto_passes_over_is_warned_of, who_asks_for_the_software_device_is_not_warned,
+               who_asks_for_the_vendors_library_gets_an_error)
+
+}  // namespace dvnn::test::fallback_tests

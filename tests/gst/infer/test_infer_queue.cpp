@@ -4,8 +4,7 @@
 
 #include "queue_bench.h"
 
-using namespace dvnn;
-using namespace dvnn::test;
+namespace dvnn::test::infer_queue_tests {
 
 START_TEST(frames_leave_in_the_order_in_which_they_came) {
   InferQueue::Limits limits;
@@ -313,7 +312,7 @@ START_TEST(an_eos_behind_an_error_that_was_told_is_lost_without_a_word) {
 }
 END_TEST
 
-DVNN_TESTS(infer_queue, frames_leave_in_the_order_in_which_they_came,
+DVNN_SUITE(infer_queue, frames_leave_in_the_order_in_which_they_came,
            a_flow_return_goes_upstream_and_stops_the_task,
            a_new_segment_is_accepted_the_moment_it_is_queued,
            after_eos_from_downstream_only_what_begins_a_stream_is_kept,
@@ -326,3 +325,5 @@ DVNN_TESTS(infer_queue, frames_leave_in_the_order_in_which_they_came,
            a_run_of_a_frame_that_was_flushed_holds_up_nobody_for_longer_than_the_watchdog,
            a_flush_leaves_what_says_which_stream_it_is,
            an_eos_behind_an_error_that_was_told_is_lost_without_a_word)
+
+}  // namespace dvnn::test::infer_queue_tests

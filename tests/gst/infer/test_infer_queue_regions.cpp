@@ -4,8 +4,7 @@
 
 #include "queue_bench.h"
 
-using namespace dvnn;
-using namespace dvnn::test;
+namespace dvnn::test::infer_queue_regions_tests {
 
 START_TEST(a_frame_leaves_when_its_last_region_has_been_run) {
   for (const int workers : {1, 3}) {
@@ -166,9 +165,11 @@ START_TEST(the_watchdog_is_of_one_run_not_of_all_regions) {
 }
 END_TEST
 
-DVNN_TESTS(infer_queue_regions, a_frame_leaves_when_its_last_region_has_been_run,
+DVNN_SUITE(infer_queue, a_frame_leaves_when_its_last_region_has_been_run,
            after_an_error_the_other_regions_are_not_run,
            a_region_that_cannot_be_filled_fails_its_frame,
            a_frame_that_is_being_filled_is_dropped_when_the_flow_stops,
            a_frame_is_wanted_until_it_is_dropped_or_has_failed,
            the_watchdog_is_of_one_run_not_of_all_regions)
+
+}  // namespace dvnn::test::infer_queue_regions_tests

@@ -10,7 +10,8 @@
 
 #include "check_main.h"
 
-using namespace dvnn;
+namespace dvnn::test::late_results_tests {
+
 using namespace dvnn::gst;
 
 namespace {
@@ -257,10 +258,11 @@ START_TEST(a_result_moves_with_its_object) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(late_results, a_frame_goes_by_its_time_and_its_work_comes_back_later,
-               what_is_done_in_time_is_the_frames_own, frames_leave_in_order_behind_one_that_waits,
-               late_work_that_fails_comes_without_a_frame,
-               late_work_that_takes_too_long_is_given_up,
-               a_flush_and_who_asks_for_it_forget_late_work,
-               of_two_results_on_a_track_that_of_the_later_frame_counts,
-               results_wait_for_their_track_but_not_for_ever, a_result_moves_with_its_object)
+DVNN_SUITE(late_results, a_frame_goes_by_its_time_and_its_work_comes_back_later,
+           what_is_done_in_time_is_the_frames_own, frames_leave_in_order_behind_one_that_waits,
+           late_work_that_fails_comes_without_a_frame, late_work_that_takes_too_long_is_given_up,
+           a_flush_and_who_asks_for_it_forget_late_work,
+           of_two_results_on_a_track_that_of_the_later_frame_counts,
+           results_wait_for_their_track_but_not_for_ever, a_result_moves_with_its_object)
+
+}  // namespace dvnn::test::late_results_tests

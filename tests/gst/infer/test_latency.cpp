@@ -3,6 +3,8 @@
 
 #include "check_main.h"
 
+namespace dvnn::test::latency_tests {
+
 using namespace dvnn::gst;
 
 namespace {
@@ -86,7 +88,8 @@ START_TEST(waiting_upstream_counts_as_far_as_we_kept_upstream_busy) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(latency, the_worst_frame_counts_and_it_never_falls,
-               a_frame_waits_for_those_before_it, waiting_for_a_slow_sink_is_not_ours,
-               a_long_queue_upstream_is_its_owners,
-               waiting_upstream_counts_as_far_as_we_kept_upstream_busy)
+DVNN_SUITE(latency, the_worst_frame_counts_and_it_never_falls, a_frame_waits_for_those_before_it,
+           waiting_for_a_slow_sink_is_not_ours, a_long_queue_upstream_is_its_owners,
+           waiting_upstream_counts_as_far_as_we_kept_upstream_busy)
+
+}  // namespace dvnn::test::latency_tests

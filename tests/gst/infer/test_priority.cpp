@@ -5,7 +5,7 @@
 #include "fault_plan.h"
 #include "watched_suite.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::priority_tests {
 
 namespace {
 
@@ -84,7 +84,7 @@ START_TEST(nobody_starves_where_others_leave_no_gaps) {
 }
 END_TEST
 
-int main() {
-  return run_watched_suite("gst_priority",
-                           {who_has_priority_gets_more, nobody_starves_where_others_leave_no_gaps});
-}
+DVNN_WATCHED_SUITE(gst_priority, who_has_priority_gets_more,
+                   nobody_starves_where_others_leave_no_gaps)
+
+}  // namespace dvnn::test::priority_tests

@@ -10,7 +10,7 @@
 #include "fault_plan.h"
 #include "watched_suite.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::queue_rules_tests {
 
 namespace {
 
@@ -374,16 +374,15 @@ START_TEST(worker_threads_are_announced) {
 }
 END_TEST
 
-int main() {
-  return run_watched_suite(
-      "queue_rules",
-      {a_segment_after_a_downstream_eos_is_accepted_at_once,
-       a_downstream_eos_ends_the_wait_of_a_frame_for_slots,
-       frames_come_out_after_eos_and_a_new_stream,
-       a_whole_stream_may_queue_behind_an_eos_that_is_under_way,
-       an_unlinked_dvinfer_beside_a_live_branch_is_no_error, a_branch_that_is_linked_again_goes_on,
-       a_flush_does_not_wait_for_the_device, null_returns_while_dvconvert_waits_for_a_slot,
-       seeks_while_the_device_is_slow_show_only_new_frames,
-       the_state_may_change_in_the_middle_of_everything, serialized_events_keep_their_place,
-       worker_threads_are_announced});
-}
+DVNN_WATCHED_SUITE(gst_queue_rules, a_segment_after_a_downstream_eos_is_accepted_at_once,
+                   a_downstream_eos_ends_the_wait_of_a_frame_for_slots,
+                   frames_come_out_after_eos_and_a_new_stream,
+                   a_whole_stream_may_queue_behind_an_eos_that_is_under_way,
+                   an_unlinked_dvinfer_beside_a_live_branch_is_no_error,
+                   a_branch_that_is_linked_again_goes_on, a_flush_does_not_wait_for_the_device,
+                   null_returns_while_dvconvert_waits_for_a_slot,
+                   seeks_while_the_device_is_slow_show_only_new_frames,
+                   the_state_may_change_in_the_middle_of_everything,
+                   serialized_events_keep_their_place, worker_threads_are_announced)
+
+}  // namespace dvnn::test::queue_rules_tests

@@ -11,7 +11,7 @@
 #include "fault_plan.h"
 #include "watched_suite.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::rates_tests {
 
 namespace {
 
@@ -418,16 +418,16 @@ START_TEST(a_pipeline_that_is_not_live_gets_no_latency_messages) {
 }
 END_TEST
 
-int main() {
-  return run_watched_suite(
-      "rates", {inactive_frames_pass_without_results, active_may_change_while_playing,
-                every_so_many_frames_are_inferred, frames_are_inferred_every_so_often,
-                an_interval_is_of_the_stream_after_a_seek_too,
-                a_highest_rate_is_kept_on_average_and_evenly, busy_frames_pass_and_none_is_lost,
-                live_video_keeps_its_rate_and_results_come_as_fast_as_the_device,
-                another_branch_keeps_the_cameras_rate_beside_a_leaky_queue,
-                the_latency_that_is_told_covers_what_frames_take_and_never_falls,
-                no_inferred_frame_is_too_late_behind_a_leaky_queue,
-                what_frames_wait_before_a_busy_dvinfer_is_told_too, a_latency_that_is_set_is_told,
-                a_pipeline_that_is_not_live_gets_no_latency_messages});
-}
+DVNN_WATCHED_SUITE(gst_rates, inactive_frames_pass_without_results, active_may_change_while_playing,
+                   every_so_many_frames_are_inferred, frames_are_inferred_every_so_often,
+                   an_interval_is_of_the_stream_after_a_seek_too,
+                   a_highest_rate_is_kept_on_average_and_evenly, busy_frames_pass_and_none_is_lost,
+                   live_video_keeps_its_rate_and_results_come_as_fast_as_the_device,
+                   another_branch_keeps_the_cameras_rate_beside_a_leaky_queue,
+                   the_latency_that_is_told_covers_what_frames_take_and_never_falls,
+                   no_inferred_frame_is_too_late_behind_a_leaky_queue,
+                   what_frames_wait_before_a_busy_dvinfer_is_told_too,
+                   a_latency_that_is_set_is_told,
+                   a_pipeline_that_is_not_live_gets_no_latency_messages)
+
+}  // namespace dvnn::test::rates_tests

@@ -4,7 +4,7 @@
 
 #include "watched_suite.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::renegotiation_tests {
 
 namespace {
 
@@ -129,7 +129,7 @@ START_TEST(network_and_size_may_change_together) {
 }
 END_TEST
 
-int main() {
-  return run_watched_suite("renegotiation", {another_network_is_news_to_dvconvert_alone,
-                                             network_and_size_may_change_together});
-}
+DVNN_WATCHED_SUITE(gst_renegotiation, another_network_is_news_to_dvconvert_alone,
+                   network_and_size_may_change_together)
+
+}  // namespace dvnn::test::renegotiation_tests

@@ -8,7 +8,8 @@
 #include "grid_network.h"
 #include "infer/slotmeta.h"
 
-using namespace dvnn;
+namespace dvnn::test::slot_pool_tests {
+
 using namespace dvnn::gst;
 
 namespace {
@@ -157,10 +158,11 @@ START_TEST(a_tensor_that_others_read_is_not_run_in_place) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(slot_pool, upstream_can_never_have_the_reserve,
-               a_slot_returns_when_its_last_copy_goes, a_wait_ends_when_a_slot_returns,
-               a_wait_ends_with_the_patience, flushing_ends_all_waits,
-               slots_outlive_the_pool_that_made_them, the_network_is_busy_until_runs_have_finished,
-               views_are_allowed_only_while_slots_are_plenty,
-               a_frames_slot_is_taken_once_by_its_own_network,
-               a_tensor_that_others_read_is_not_run_in_place)
+DVNN_SUITE(slot_pool, upstream_can_never_have_the_reserve, a_slot_returns_when_its_last_copy_goes,
+           a_wait_ends_when_a_slot_returns, a_wait_ends_with_the_patience, flushing_ends_all_waits,
+           slots_outlive_the_pool_that_made_them, the_network_is_busy_until_runs_have_finished,
+           views_are_allowed_only_while_slots_are_plenty,
+           a_frames_slot_is_taken_once_by_its_own_network,
+           a_tensor_that_others_read_is_not_run_in_place)
+
+}  // namespace dvnn::test::slot_pool_tests

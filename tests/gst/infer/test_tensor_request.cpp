@@ -5,7 +5,8 @@
 #include "check_main.h"
 #include "refs.h"
 
-using namespace dvnn;
+namespace dvnn::test::tensor_request_tests {
+
 using namespace dvnn::gst;
 
 namespace {
@@ -60,5 +61,7 @@ START_TEST(a_query_of_others_holds_no_request) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(tensor_request, a_request_arrives_as_it_was_asked,
-               only_the_nearest_dvinfers_request_stays, a_query_of_others_holds_no_request)
+DVNN_SUITE(tensor_request, a_request_arrives_as_it_was_asked,
+           only_the_nearest_dvinfers_request_stays, a_query_of_others_holds_no_request)
+
+}  // namespace dvnn::test::tensor_request_tests

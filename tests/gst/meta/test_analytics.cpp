@@ -8,7 +8,8 @@
 #include "meta/analyticsexport.h"
 #include "meta/analyticsimport.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::analytics_tests {
+
 using dvnn::gst::AnalyticsObject;
 using dvnn::gst::export_analytics;
 using dvnn::gst::read_analytics;
@@ -350,17 +351,16 @@ START_TEST(maps_of_classes_are_segmentations) {
 END_TEST
 #endif
 
-int main() {
-  return run_gst_suite("analytics", {
-    detections_are_written_with_type_box_and_confidence, exports_choose_which_metas_are_written,
-        two_decoders_write_each_object_once, entries_stay_ours_where_frames_are_scaled,
-        parts_classes_and_tracks_are_related, classes_of_one_thing_are_one_entry,
-        what_is_written_already_is_not_written_again, there_is_a_limit_to_entries,
-        what_others_have_written_is_read, dvconvert_looks_at_what_others_have_written,
-        dvoverlay_draws_what_others_have_written,
+DVNN_GST_SUITE(gst_analytics, detections_are_written_with_type_box_and_confidence,
+               exports_choose_which_metas_are_written, two_decoders_write_each_object_once,
+               entries_stay_ours_where_frames_are_scaled, parts_classes_and_tracks_are_related,
+               classes_of_one_thing_are_one_entry, what_is_written_already_is_not_written_again,
+               there_is_a_limit_to_entries, what_others_have_written_is_read,
+               dvconvert_looks_at_what_others_have_written,
+               dvoverlay_draws_what_others_have_written)
 #if GST_CHECK_VERSION(1, 26, 0)
-        maps_of_classes_are_segmentations,
+DVNN_GST_SUITE(gst_analytics, maps_of_classes_are_segmentations)
 #endif
-        dvoverlay_draws_objects_once
-  });
-}
+DVNN_GST_SUITE(gst_analytics, dvoverlay_draws_objects_once)
+
+}  // namespace dvnn::test::analytics_tests

@@ -3,7 +3,7 @@
 // not at all, never wrong.
 #include "watched_suite.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::metas_tests {
 
 namespace {
 
@@ -212,14 +212,15 @@ START_TEST(boxes_are_drawn_behind_videoconvert_and_videoscale) {
 }
 END_TEST
 
-int main() {
-  return run_watched_suite(
-      "metas",
-      {detections_pass_a_change_of_format, detections_are_scaled_with_the_frame,
-       detections_keep_confidence_and_class_when_scaled, detections_pass_a_tee_and_videorate,
-       outputs_pass_a_change_of_format, outputs_are_scaled_with_the_frame,
-       frames_without_outputs_are_warned_of_once, frames_that_were_passed_are_not_warned_of,
-       detections_are_right_or_gone_behind_elements_that_move_pixels,
-       detections_move_with_a_crop_or_a_border_or_go, detections_survive_a_compositor_or_go,
-       boxes_are_drawn_behind_videoconvert_and_videoscale});
-}
+DVNN_WATCHED_SUITE(gst_metas, detections_pass_a_change_of_format,
+                   detections_are_scaled_with_the_frame,
+                   detections_keep_confidence_and_class_when_scaled,
+                   detections_pass_a_tee_and_videorate, outputs_pass_a_change_of_format,
+                   outputs_are_scaled_with_the_frame, frames_without_outputs_are_warned_of_once,
+                   frames_that_were_passed_are_not_warned_of,
+                   detections_are_right_or_gone_behind_elements_that_move_pixels,
+                   detections_move_with_a_crop_or_a_border_or_go,
+                   detections_survive_a_compositor_or_go,
+                   boxes_are_drawn_behind_videoconvert_and_videoscale)
+
+}  // namespace dvnn::test::metas_tests

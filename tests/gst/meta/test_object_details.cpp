@@ -6,7 +6,7 @@
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst_fixture.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::object_details_tests {
 
 namespace {
 
@@ -248,9 +248,8 @@ START_TEST(masks_turn_with_the_frame) {
 }
 END_TEST
 
-int main() {
-  return run_gst_suite("object_details",
-                       {objects_without_details_have_none, copies_have_everything_and_change_alone,
-                        masks_that_are_not_as_they_say_are_refused,
-                        details_are_scaled_with_the_frame, masks_turn_with_the_frame});
-}
+DVNN_GST_SUITE(gst_object_details, objects_without_details_have_none,
+               copies_have_everything_and_change_alone, masks_that_are_not_as_they_say_are_refused,
+               details_are_scaled_with_the_frame, masks_turn_with_the_frame)
+
+}  // namespace dvnn::test::object_details_tests

@@ -10,7 +10,7 @@
 #include "gst_fixture.h"
 #include "video_matrix.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::objects_tests {
 
 namespace {
 
@@ -441,12 +441,11 @@ START_TEST(the_newest_outputs_are_found) {
 }
 END_TEST
 
-int main() {
-  return run_gst_suite(
-      "objects",
-      {ids_are_unique_in_the_process, a_frame_has_one_meta, copies_are_deep,
-       objects_may_be_put_back, parts_of_a_removed_object_have_no_parent, hostile_values_do_no_harm,
-       boxes_follow_frames_through_elements, a_crop_that_is_a_meta_leaves_the_places_alone,
-       boxes_follow_matrices, what_no_transform_expresses_leaves_objects_without_a_place,
-       the_newest_outputs_are_found});
-}
+DVNN_GST_SUITE(gst_objects, ids_are_unique_in_the_process, a_frame_has_one_meta, copies_are_deep,
+               objects_may_be_put_back, parts_of_a_removed_object_have_no_parent,
+               hostile_values_do_no_harm, boxes_follow_frames_through_elements,
+               a_crop_that_is_a_meta_leaves_the_places_alone, boxes_follow_matrices,
+               what_no_transform_expresses_leaves_objects_without_a_place,
+               the_newest_outputs_are_found)
+
+}  // namespace dvnn::test::objects_tests

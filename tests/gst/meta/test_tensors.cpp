@@ -7,7 +7,7 @@
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "network/dvn_file.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::tensors_tests {
 
 namespace {
 
@@ -319,13 +319,13 @@ START_TEST(a_network_file_that_cannot_be_read_is_named) {
 }
 END_TEST
 
-int main() {
-  return run_gst_suite(
-      "tensors",
-      {row_major_outputs_are_attached_uncopied, tensor_meta_says_what_is_attached,
-       other_layouts_are_laid_anew_where_that_is_asked,
-       detections_are_attached_as_ssd_decoders_read_them, dvdecode_lets_go_of_outputs_in_both_metas,
-       tensors_of_others_are_decoded_by_their_ids, tensors_without_names_are_decoded_by_their_order,
-       outputs_of_dvinfer_are_decoded_once, tensors_that_do_not_fit_are_named_once,
-       a_network_file_that_cannot_be_read_is_named});
-}
+DVNN_GST_SUITE(gst_tensors, row_major_outputs_are_attached_uncopied,
+               tensor_meta_says_what_is_attached, other_layouts_are_laid_anew_where_that_is_asked,
+               detections_are_attached_as_ssd_decoders_read_them,
+               dvdecode_lets_go_of_outputs_in_both_metas,
+               tensors_of_others_are_decoded_by_their_ids,
+               tensors_without_names_are_decoded_by_their_order,
+               outputs_of_dvinfer_are_decoded_once, tensors_that_do_not_fit_are_named_once,
+               a_network_file_that_cannot_be_read_is_named)
+
+}  // namespace dvnn::test::tensors_tests

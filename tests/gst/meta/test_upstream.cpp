@@ -8,7 +8,7 @@
 #include "analytics_fixture.h"
 #include "onnx_grid.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::upstream_tests {
 
 namespace {
 
@@ -235,19 +235,22 @@ START_TEST(onnxinference_and_dvinfer_find_the_same_faces) {
 END_TEST
 #endif
 
-int main() {
+static int run_with_others(const char* name, const std::vector<const TTest*>& tests) {
   gst_init(nullptr, nullptr);
-  std::vector<const TTest*> tests = {objectdetectionoverlay_draws_our_boxes,
-                                     ioutracker_tracks_our_objects};
-#ifdef DVNN_HAVE_TENSORS
-  tests.insert(tests.end(), {ssdobjectdetector_reads_our_detections,
-                             onnxinference_and_dvinfer_find_the_same_squares,
-                             onnxinference_and_dvinfer_find_the_same_faces});
-#if GST_CHECK_VERSION(1, 28, 0)
-  tests.push_back(decoders_get_what_their_caps_ask_for);
-#endif
-#endif
-  const int status = dvnn_run_suite("upstream", tests);
+  const int status = dvnn_run_suite(name, tests);
   remove_network();
   return status;
 }
+
+DVNN_SUITE_RUN_BY(run_with_others, gst_upstream, objectdetectionoverlay_draws_our_boxes,
+                  ioutracker_tracks_our_objects)
+#ifdef DVNN_HAVE_TENSORS
+DVNN_SUITE_RUN_BY(run_with_others, gst_upstream, ssdobjectdetector_reads_our_detections,
+                  onnxinference_and_dvinfer_find_the_same_squares,
+                  onnxinference_and_dvinfer_find_the_same_faces)
+#if GST_CHECK_VERSION(1, 28, 0)
+DVNN_SUITE_RUN_BY(run_with_others, gst_upstream, decoders_get_what_their_caps_ask_for)
+#endif
+#endif
+
+}  // namespace dvnn::test::upstream_tests

@@ -5,7 +5,7 @@
 #include "fault_plan.h"
 #include "watched_suite.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::flow_tests {
 
 namespace {
 
@@ -264,18 +264,20 @@ START_TEST(a_leaky_queue_behind_dvconvert_leaks_while_the_device_hangs) {
 }
 END_TEST
 
-int main() {
-  return run_watched_suite(
-      "flow",
-      {frames_pass_queues_between_every_pair, streams_of_tensors_pass_queues_between_every_pair,
-       streams_of_tensors_pass_a_branch_that_keeps_them, doubled_frames_pass_a_queue_before_dvinfer,
-       halved_frames_pass_a_queue_before_dvinfer, a_queue_may_keep_frames_before_dvinfer,
-       a_queue_may_keep_frames_with_outputs, a_branch_may_keep_frames_with_outputs,
-       a_branch_may_keep_decoded_frames, a_branch_may_keep_unseen_frames,
-       an_application_may_keep_a_thousand_frames_with_outputs,
-       an_application_that_never_pulls_may_drop_old_frames, late_frames_may_be_kept_by_a_branch,
-       two_networks_in_series_have_their_own_tensors,
-       networks_of_two_sizes_in_series_have_their_own_tensors,
-       two_networks_behind_a_tee_have_their_own_tensors,
-       a_leaky_queue_behind_dvconvert_leaks_while_the_device_hangs});
-}
+DVNN_WATCHED_SUITE(gst_flow, frames_pass_queues_between_every_pair,
+                   streams_of_tensors_pass_queues_between_every_pair,
+                   streams_of_tensors_pass_a_branch_that_keeps_them,
+                   doubled_frames_pass_a_queue_before_dvinfer,
+                   halved_frames_pass_a_queue_before_dvinfer,
+                   a_queue_may_keep_frames_before_dvinfer, a_queue_may_keep_frames_with_outputs,
+                   a_branch_may_keep_frames_with_outputs, a_branch_may_keep_decoded_frames,
+                   a_branch_may_keep_unseen_frames,
+                   an_application_may_keep_a_thousand_frames_with_outputs,
+                   an_application_that_never_pulls_may_drop_old_frames,
+                   late_frames_may_be_kept_by_a_branch,
+                   two_networks_in_series_have_their_own_tensors,
+                   networks_of_two_sizes_in_series_have_their_own_tensors,
+                   two_networks_behind_a_tee_have_their_own_tensors,
+                   a_leaky_queue_behind_dvconvert_leaks_while_the_device_hangs)
+
+}  // namespace dvnn::test::flow_tests

@@ -6,7 +6,7 @@
 #include "gst_fixture.h"
 #include "network/dvn_file.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::pipelines_tests {
 
 namespace {
 
@@ -234,14 +234,13 @@ START_TEST(objects_are_posted_as_messages) {
 }
 END_TEST
 
-int main() {
-  return run_gst_suite(
-      "pipelines",
-      {a_library_of_generated_sources_is_a_network, a_network_is_planned_for_another_size,
-       libraries_of_layers_are_named_when_missing, queues_may_stand_between_all_elements,
-       a_tee_may_stand_anywhere, videorate_may_double_and_drop_frames, every_number_in_flight_works,
-       the_state_may_go_up_and_down, seeks_flush_and_go_on,
-       a_sink_that_wants_one_frame_ends_the_stream, frames_pass_a_dvconvert_with_no_dvinfer,
-       bad_network_files_are_named, a_missing_device_is_named,
-       a_network_without_a_decoder_is_explained, objects_are_posted_as_messages});
-}
+DVNN_GST_SUITE(gst_pipelines, a_library_of_generated_sources_is_a_network,
+               a_network_is_planned_for_another_size, libraries_of_layers_are_named_when_missing,
+               queues_may_stand_between_all_elements, a_tee_may_stand_anywhere,
+               videorate_may_double_and_drop_frames, every_number_in_flight_works,
+               the_state_may_go_up_and_down, seeks_flush_and_go_on,
+               a_sink_that_wants_one_frame_ends_the_stream, frames_pass_a_dvconvert_with_no_dvinfer,
+               bad_network_files_are_named, a_missing_device_is_named,
+               a_network_without_a_decoder_is_explained, objects_are_posted_as_messages)
+
+}  // namespace dvnn::test::pipelines_tests

@@ -5,7 +5,7 @@
 
 #include "watched_suite.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::recipes_tests {
 
 namespace {
 
@@ -175,8 +175,7 @@ START_TEST(a_source_that_fails_may_be_restarted_while_the_network_stays) {
 }
 END_TEST
 
-int main() {
-  return run_watched_suite("recipes",
-                           {every_recipe_runs_to_its_end_and_infers,
-                            a_source_that_fails_may_be_restarted_while_the_network_stays});
-}
+DVNN_WATCHED_SUITE(gst_recipes, every_recipe_runs_to_its_end_and_infers,
+                   a_source_that_fails_may_be_restarted_while_the_network_stays)
+
+}  // namespace dvnn::test::recipes_tests

@@ -10,7 +10,8 @@
 #include "gst_fixture.h"
 #include "tensor/tensor.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::vendor_networks_tests {
+
 using dvnn::ElementType;
 using dvnn::Layout;
 using dvnn::Shape;
@@ -156,7 +157,7 @@ START_TEST(yolov3_tinys_outputs_are_boxes) {
 }
 END_TEST
 
-int main() {
-  return run_gst_suite("vendor_networks", {the_lane_is_a_mask_and_its_tensor_has_its_true_shape,
-                                           yolov3_tinys_outputs_are_boxes});
-}
+DVNN_GST_SUITE(gst_vendor_networks, the_lane_is_a_mask_and_its_tensor_has_its_true_shape,
+               yolov3_tinys_outputs_are_boxes)
+
+}  // namespace dvnn::test::vendor_networks_tests

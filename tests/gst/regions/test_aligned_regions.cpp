@@ -7,7 +7,7 @@
 #include "streams.h"
 #include "watched_suite.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::aligned_regions_tests {
 
 namespace {
 
@@ -88,5 +88,7 @@ START_TEST(an_aligned_region_sees_what_stands_upright_there) {
 }
 END_TEST
 
-DVNN_TESTS(aligned_regions, boxes_come_back_from_aligned_regions,
-           an_aligned_region_sees_what_stands_upright_there)
+DVNN_WATCHED_SUITE(gst_region_objects, boxes_come_back_from_aligned_regions,
+                   an_aligned_region_sees_what_stands_upright_there)
+
+}  // namespace dvnn::test::aligned_regions_tests

@@ -10,7 +10,7 @@
 #include "streams.h"
 #include "watched_suite.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::late_results_tests {
 
 namespace {
 
@@ -412,17 +412,14 @@ START_TEST(video_keeps_its_rate_before_a_slow_second_network) {
 }
 END_TEST
 
-int main() {
-  return run_watched_suite(
-      "late_results",
-      {a_frame_leaves_at_once_and_its_results_join_its_tracks,
-       a_result_grows_with_its_object_until_it_joins, late_results_can_be_dropped,
-       frames_wait_where_they_are_told_to_or_nothing_could_join,
-       a_frame_waits_for_as_long_as_it_may,
-       objects_for_which_there_are_no_slots_have_their_turn_later,
-       nothing_joins_after_a_flush_other_caps_or_another_segment,
-       nothing_joins_after_another_network, the_end_of_the_stream_waits_for_nothing_late,
-       a_late_run_that_fails_is_told_as_on_error_says, a_late_run_that_never_ends_is_told,
-       frames_behind_a_tracker_are_expected_to_leave_at_once,
-       video_keeps_its_rate_before_a_slow_second_network});
-}
+DVNN_WATCHED_SUITE(
+    gst_late_results, a_frame_leaves_at_once_and_its_results_join_its_tracks,
+    a_result_grows_with_its_object_until_it_joins, late_results_can_be_dropped,
+    frames_wait_where_they_are_told_to_or_nothing_could_join, a_frame_waits_for_as_long_as_it_may,
+    objects_for_which_there_are_no_slots_have_their_turn_later,
+    nothing_joins_after_a_flush_other_caps_or_another_segment, nothing_joins_after_another_network,
+    the_end_of_the_stream_waits_for_nothing_late, a_late_run_that_fails_is_told_as_on_error_says,
+    a_late_run_that_never_ends_is_told, frames_behind_a_tracker_are_expected_to_leave_at_once,
+    video_keeps_its_rate_before_a_slow_second_network)
+
+}  // namespace dvnn::test::late_results_tests

@@ -8,7 +8,7 @@
 #include "streams.h"
 #include "watched_suite.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::refine_tests {
 
 namespace {
 
@@ -136,8 +136,8 @@ START_TEST(late_results_take_no_place_and_stay_on_no_frame) {
 }
 END_TEST
 
-int main() {
-  return run_watched_suite("refine",
-                           {refined_boxes_take_the_objects_places, objects_that_were_not_shown_stay,
-                            late_results_take_no_place_and_stay_on_no_frame});
-}
+DVNN_WATCHED_SUITE(gst_refine, refined_boxes_take_the_objects_places,
+                   objects_that_were_not_shown_stay,
+                   late_results_take_no_place_and_stay_on_no_frame)
+
+}  // namespace dvnn::test::refine_tests

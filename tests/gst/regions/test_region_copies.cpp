@@ -8,7 +8,7 @@
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "streams.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::region_copies_tests {
 
 // GStreamer's allocator of system memory, but it notes sizes.
 struct NotingAllocator {
@@ -96,8 +96,13 @@ START_TEST(a_copy_would_be_seen) {
 }
 END_TEST
 
-int main() {
+static int run_with_noted_memory(const char* name, const std::vector<const TTest*>& tests) {
   gst_init(nullptr, nullptr);
   gst_allocator_set_default(GST_ALLOCATOR_CAST(g_object_new(noting_allocator_get_type(), nullptr)));
-  return run_gst_suite("region_copies", {regions_are_not_copied, a_copy_would_be_seen});
+  return run_gst_suite(name, tests);
 }
+
+DVNN_SUITE_RUN_BY(run_with_noted_memory, gst_region_copies, regions_are_not_copied,
+                  a_copy_would_be_seen)
+
+}  // namespace dvnn::test::region_copies_tests

@@ -10,7 +10,7 @@
 #include "streams.h"
 #include "watched_suite.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::region_objects_tests {
 
 namespace {
 
@@ -429,16 +429,15 @@ START_TEST(hundreds_of_objects_are_looked_at_one_after_the_other) {
 }
 END_TEST
 
-DVNN_TESTS(region_objects, an_objects_parts_are_what_is_found_on_its_box_alone,
-           objects_are_chosen_by_network_class_and_size, a_margin_ends_at_the_frame,
-           what_the_first_network_has_not_seen_the_second_does_not_see,
-           regions_of_interest_say_whose_parts_they_are, what_is_known_of_an_object_becomes_its_own,
-           a_track_keeps_its_result_until_it_is_looked_at_again,
-           a_track_that_grows_is_looked_at_and_its_result_with_it,
-           some_of_a_frames_objects_are_looked_at_in_turn, the_rate_of_looks_is_limited,
-           a_track_that_another_object_takes_over_elsewhere_has_no_old_result,
-           hundreds_of_objects_are_looked_at_one_after_the_other)
+DVNN_WATCHED_SUITE(gst_region_objects, an_objects_parts_are_what_is_found_on_its_box_alone,
+                   objects_are_chosen_by_network_class_and_size, a_margin_ends_at_the_frame,
+                   what_the_first_network_has_not_seen_the_second_does_not_see,
+                   regions_of_interest_say_whose_parts_they_are,
+                   what_is_known_of_an_object_becomes_its_own,
+                   a_track_keeps_its_result_until_it_is_looked_at_again,
+                   a_track_that_grows_is_looked_at_and_its_result_with_it,
+                   some_of_a_frames_objects_are_looked_at_in_turn, the_rate_of_looks_is_limited,
+                   a_track_that_another_object_takes_over_elsewhere_has_no_old_result,
+                   hundreds_of_objects_are_looked_at_one_after_the_other)
 
-int main() {
-  return run_watched_suite("region_objects", dvnn_tests());
-}
+}  // namespace dvnn::test::region_objects_tests

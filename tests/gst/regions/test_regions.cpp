@@ -10,7 +10,7 @@
 #include "streams.h"
 #include "watched_suite.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::regions_tests {
 
 namespace {
 
@@ -403,16 +403,17 @@ START_TEST(flushes_and_new_caps_find_regions_in_flight) {
 }
 END_TEST
 
-int main() {
-  return run_watched_suite(
-      "regions",
-      {a_regions_outputs_are_those_of_videocrop, boxes_of_regions_are_those_of_frames_that_are_cut,
-       whoever_converts_regions_they_are_the_same,
-       more_regions_than_slots_are_run_as_slots_come_free,
-       frames_that_downstream_keeps_do_not_stop_regions, a_frame_of_no_regions_passes_as_seen,
-       regions_of_interest_of_others_are_looked_at, objects_say_in_which_region_they_were_seen,
-       regions_follow_a_frame_that_is_scaled, regions_of_a_list_are_seen_upright,
-       the_frame_passes_untouched, tiles_come_in_turn, what_tiles_share_is_found_once,
-       streams_of_tensors_have_one_region, a_list_that_is_wrong_is_refused,
-       flushes_and_new_caps_find_regions_in_flight});
-}
+DVNN_WATCHED_SUITE(gst_regions, a_regions_outputs_are_those_of_videocrop,
+                   boxes_of_regions_are_those_of_frames_that_are_cut,
+                   whoever_converts_regions_they_are_the_same,
+                   more_regions_than_slots_are_run_as_slots_come_free,
+                   frames_that_downstream_keeps_do_not_stop_regions,
+                   a_frame_of_no_regions_passes_as_seen,
+                   regions_of_interest_of_others_are_looked_at,
+                   objects_say_in_which_region_they_were_seen,
+                   regions_follow_a_frame_that_is_scaled, regions_of_a_list_are_seen_upright,
+                   the_frame_passes_untouched, tiles_come_in_turn, what_tiles_share_is_found_once,
+                   streams_of_tensors_have_one_region, a_list_that_is_wrong_is_refused,
+                   flushes_and_new_caps_find_regions_in_flight)
+
+}  // namespace dvnn::test::regions_tests

@@ -6,7 +6,7 @@
 
 #include "watched_suite.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::views_tests {
 
 namespace {
 
@@ -327,15 +327,16 @@ START_TEST(concatenated_streams_have_their_own_orientation) {
 }
 END_TEST
 
-int main() {
-  return run_watched_suite(
-      "views",
-      {settings_change_what_is_found, settings_hold_beside_a_branch_that_refuses_allocation,
-       settings_hold_for_two_networks_behind_a_tee, settings_hold_for_doubled_frames,
-       settings_hold_through_videoconvert, settings_hold_through_videoscale,
-       settings_hold_through_elements_that_pass_frames, settings_hold_for_the_first_of_two_networks,
-       a_later_dvconvert_has_the_last_word, settings_hold_when_a_branch_is_linked_while_playing,
-       settings_hold_when_dvinfer_alone_is_restarted, a_new_stream_forgets_the_orientation_tag,
-       a_files_orientation_holds_where_its_stream_says_nothing,
-       concatenated_streams_have_their_own_orientation});
-}
+DVNN_WATCHED_SUITE(gst_views, settings_change_what_is_found,
+                   settings_hold_beside_a_branch_that_refuses_allocation,
+                   settings_hold_for_two_networks_behind_a_tee, settings_hold_for_doubled_frames,
+                   settings_hold_through_videoconvert, settings_hold_through_videoscale,
+                   settings_hold_through_elements_that_pass_frames,
+                   settings_hold_for_the_first_of_two_networks, a_later_dvconvert_has_the_last_word,
+                   settings_hold_when_a_branch_is_linked_while_playing,
+                   settings_hold_when_dvinfer_alone_is_restarted,
+                   a_new_stream_forgets_the_orientation_tag,
+                   a_files_orientation_holds_where_its_stream_says_nothing,
+                   concatenated_streams_have_their_own_orientation)
+
+}  // namespace dvnn::test::views_tests

@@ -4,7 +4,7 @@
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst_fixture.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::dvread_tests {
 
 namespace {
 
@@ -188,12 +188,11 @@ START_TEST(families_of_markers_are_chosen) {
 END_TEST
 #endif
 
-int main() {
-  return run_gst_suite("dvread",
-                       {objects_get_what_is_written_on_them, a_text_stays_with_its_track,
+DVNN_GST_SUITE(gst_dvread, objects_get_what_is_written_on_them, a_text_stays_with_its_track)
 #ifdef DVNN_HAVE_MARKERS
-                        markers_get_their_numbers_and_corners, families_of_markers_are_chosen,
+DVNN_GST_SUITE(gst_dvread, markers_get_their_numbers_and_corners, families_of_markers_are_chosen)
 #endif
-                        a_track_is_read_again_after_refresh, messages_tell_what_was_read,
-                        so_many_objects_are_read_in_a_second, so_many_objects_of_a_frame_are_read});
-}
+DVNN_GST_SUITE(gst_dvread, a_track_is_read_again_after_refresh, messages_tell_what_was_read,
+               so_many_objects_are_read_in_a_second, so_many_objects_of_a_frame_are_read)
+
+}  // namespace dvnn::test::dvread_tests

@@ -6,8 +6,9 @@
 #include "check_main.h"
 #include "drawn_markers.h"
 
+namespace dvnn::test::markers_tests {
+
 using namespace dvnn::codes;
-using namespace dvnn::test;
 
 namespace {
 
@@ -131,7 +132,9 @@ START_TEST(what_is_no_marker_has_no_number) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(markers, numbers_are_read_of_all_families_at_once, small_markers_are_read_enlarged,
-               corners_turn_with_the_marker, a_bit_is_corrected_where_one_family_is_named,
-               only_named_families_are_read, a_marker_beside_the_object_is_not_its_number,
-               what_is_no_marker_has_no_number)
+DVNN_SUITE(codes_markers, numbers_are_read_of_all_families_at_once, small_markers_are_read_enlarged,
+           corners_turn_with_the_marker, a_bit_is_corrected_where_one_family_is_named,
+           only_named_families_are_read, a_marker_beside_the_object_is_not_its_number,
+           what_is_no_marker_has_no_number)
+
+}  // namespace dvnn::test::markers_tests

@@ -4,8 +4,9 @@
 #include "check_main.h"
 #include "drawn_codes.h"
 
+namespace dvnn::test::reader_tests {
+
 using namespace dvnn::codes;
-using namespace dvnn::test;
 
 namespace {
 
@@ -96,6 +97,8 @@ START_TEST(what_a_hostile_code_says_is_harmless) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(reader, codes_are_read_exactly, codes_that_lie_askew_are_read,
-               a_code_beside_the_object_is_not_its_text, a_picture_without_a_code_has_no_text,
-               hostile_texts_become_harmless, what_a_hostile_code_says_is_harmless)
+DVNN_SUITE(codes_reader, codes_are_read_exactly, codes_that_lie_askew_are_read,
+           a_code_beside_the_object_is_not_its_text, a_picture_without_a_code_has_no_text,
+           hostile_texts_become_harmless, what_a_hostile_code_says_is_harmless)
+
+}  // namespace dvnn::test::reader_tests

@@ -11,8 +11,9 @@
 #include "gst_fixture.h"
 #include "tensor/tensor.h"
 
+namespace dvnn::test::elements_reference_tests {
+
 namespace fs = std::filesystem;
-using namespace dvnn::test;
 using json = dvnn::Json;
 
 namespace {
@@ -289,17 +290,21 @@ START_TEST(videos_through_decodebin_show_the_same_objects) {
 }
 END_TEST
 
-int main() {
+static int run_with_reference(const char* name, const std::vector<const TTest*>& tests) {
   if (!fs::exists(kData / "golden")) {
     std::printf("skipped: no reference data in '%s'\n", kData.c_str());
     return kSkip;
   }
   std::string folder = fs::temp_directory_path() / "dvnn-reference-XXXXXX";
   work_folder = mkdtemp(&folder[0]);
-  const int status =
-      run_gst_suite("elements_reference", {the_same_pixels_give_the_tensor_and_boxes_of_dvnet_run,
-                                           photos_through_decodebin_show_the_same_objects,
-                                           videos_through_decodebin_show_the_same_objects});
+  const int status = run_gst_suite(name, tests);
   fs::remove_all(work_folder);
   return status;
 }
+
+DVNN_SUITE_RUN_BY(run_with_reference, elements_reference,
+                  the_same_pixels_give_the_tensor_and_boxes_of_dvnet_run,
+                  photos_through_decodebin_show_the_same_objects,
+                  videos_through_decodebin_show_the_same_objects)
+
+}  // namespace dvnn::test::elements_reference_tests

@@ -13,7 +13,7 @@
 #include "grid_frames.h"
 #include "gst_fixture.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::device_faults_tests {
 
 namespace {
 
@@ -225,8 +225,7 @@ START_TEST(an_error_text_of_the_device_may_be_anything) {
 }
 END_TEST
 
-int main() {
-  return run_gst_suite("device_faults",
-                       {every_call_may_fail, every_call_may_hang, every_call_may_take_long,
-                        every_call_may_change_bytes, an_error_text_of_the_device_may_be_anything});
-}
+DVNN_GST_SUITE(device_faults, every_call_may_fail, every_call_may_hang, every_call_may_take_long,
+               every_call_may_change_bytes, an_error_text_of_the_device_may_be_anything)
+
+}  // namespace dvnn::test::device_faults_tests

@@ -16,7 +16,7 @@
 #include "failing_calls.h"
 #include "gst_fixture.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::system_faults_tests {
 
 namespace {
 
@@ -230,7 +230,11 @@ START_TEST(every_system_call_may_fail) {
 }
 END_TEST
 
-int main() {
+static int run_in_one_arena(const char* name, const std::vector<const TTest*>& tests) {
   mallopt(M_ARENA_MAX, 1);  // mallinfo2() knows one of them
-  return run_gst_suite("system_faults", {every_system_call_may_fail});
+  return run_gst_suite(name, tests);
 }
+
+DVNN_SUITE_RUN_BY(run_in_one_arena, system_faults, every_system_call_may_fail)
+
+}  // namespace dvnn::test::system_faults_tests

@@ -118,4 +118,10 @@ inline std::string infer_grid(const std::string& properties = "") {
   return "dvinfer name=infer device=soft network=" + network_path() + " " + properties;
 }
 
+/// What is no error of ours must not be one of GLib's.
+inline int run_with_fatal_criticals(const char* name, const std::vector<const TTest*>& tests) {
+  setenv("G_DEBUG", "fatal-criticals", FALSE);
+  return run_gst_suite(name, tests);
+}
+
 }  // namespace dvnn::test

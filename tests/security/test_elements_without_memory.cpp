@@ -11,7 +11,7 @@
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "hostile_chain.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::elements_without_memory_tests {
 
 namespace {
 
@@ -126,12 +126,11 @@ START_TEST(a_tensor_that_is_too_large_for_the_process_is_an_error) {
 END_TEST
 #endif
 
-int main() {
-  return run_gst_suite("elements_without_memory", {
-    every_allocation_of_a_pipeline_may_fail, every_allocation_of_a_lone_dvinfer_may_fail,
-        every_allocation_of_streams_of_tensors_may_fail, an_error_says_what_was_too_large,
+DVNN_GST_SUITE(elements_without_memory, every_allocation_of_a_pipeline_may_fail,
+               every_allocation_of_a_lone_dvinfer_may_fail,
+               every_allocation_of_streams_of_tensors_may_fail, an_error_says_what_was_too_large)
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-        a_tensor_that_is_too_large_for_the_process_is_an_error
+DVNN_GST_SUITE(elements_without_memory, a_tensor_that_is_too_large_for_the_process_is_an_error)
 #endif
-  });
-}
+
+}  // namespace dvnn::test::elements_without_memory_tests

@@ -9,7 +9,7 @@
 #include "network_file.h"
 #include "seconds_of.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::given_up_loads_tests {
 
 namespace {
 
@@ -92,9 +92,13 @@ START_TEST(null_ends_the_load_that_a_change_of_state_waits_for) {
 }
 END_TEST
 
-int main() {
+static int run_with_slow_network(const char* name, const std::vector<const TTest*>& tests) {
   slow_network();
-  return run_gst_suite("given_up_loads", {going_to_null_ends_a_load_while_playing,
-                                          another_network_ends_the_load_of_the_one_before,
-                                          null_ends_the_load_that_a_change_of_state_waits_for});
+  return run_gst_suite(name, tests);
 }
+
+DVNN_SUITE_RUN_BY(run_with_slow_network, given_up_loads, going_to_null_ends_a_load_while_playing,
+                  another_network_ends_the_load_of_the_one_before,
+                  null_ends_the_load_that_a_change_of_state_waits_for)
+
+}  // namespace dvnn::test::given_up_loads_tests

@@ -4,7 +4,7 @@
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "hostile_line.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::hostile_buffers_tests {
 
 namespace {
 
@@ -265,14 +265,12 @@ START_TEST(queries_and_events_may_come_at_any_time) {
 }
 END_TEST
 
-DVNN_TESTS(hostile_buffers, video_metas_that_lie_are_refused,
-           planes_may_overlap_and_be_short_of_nothing, pictures_are_made_of_no_frame_that_lies,
-           crops_beyond_the_frame_are_refused, frames_of_any_shape_are_read_within_their_memory,
-           frames_that_are_shorter_than_their_caps_are_refused, absurd_rates_and_pixels_do_no_harm,
-           times_may_be_anything, qos_may_say_anything, queries_and_events_may_come_at_any_time)
+DVNN_SUITE_RUN_BY(run_with_fatal_criticals, hostile_buffers, video_metas_that_lie_are_refused,
+                  planes_may_overlap_and_be_short_of_nothing,
+                  pictures_are_made_of_no_frame_that_lies, crops_beyond_the_frame_are_refused,
+                  frames_of_any_shape_are_read_within_their_memory,
+                  frames_that_are_shorter_than_their_caps_are_refused,
+                  absurd_rates_and_pixels_do_no_harm, times_may_be_anything, qos_may_say_anything,
+                  queries_and_events_may_come_at_any_time)
 
-int main() {
-  // What is no error of ours must not be one of GLib's.
-  setenv("G_DEBUG", "fatal-criticals", FALSE);
-  return run_gst_suite("hostile_buffers", dvnn_tests());
-}
+}  // namespace dvnn::test::hostile_buffers_tests

@@ -17,14 +17,13 @@
 #include <random>
 #include <vector>
 
+#include "check_main.h"
 #include "import/keras/hdf5_file.h"
 #include "import/keras/hdf5_message.h"
 #include "import/keras/sandbox.h"
 
-// Check last: some of its macros have common names.
-#include "check_main.h"
+namespace dvnn::test::hostile_hdf5_tests {
 
-using namespace dvnn;
 using import::Hdf5File;
 
 namespace {
@@ -250,8 +249,10 @@ START_TEST(memory_and_time_of_a_reader_are_bounded) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(hostile_hdf5, a_plain_file_is_read, data_of_other_files_are_refused,
-               views_of_other_data_sets_are_refused, filtered_data_are_refused,
-               data_that_were_never_written_are_refused, damaged_files_are_read_or_refused,
-               messages_of_a_reader_that_was_taken_over_are_refused, nobody_gets_out_of_the_sandbox,
-               a_reader_keeps_no_descriptor_of_its_parent, memory_and_time_of_a_reader_are_bounded)
+DVNN_SUITE(hostile_hdf5, a_plain_file_is_read, data_of_other_files_are_refused,
+           views_of_other_data_sets_are_refused, filtered_data_are_refused,
+           data_that_were_never_written_are_refused, damaged_files_are_read_or_refused,
+           messages_of_a_reader_that_was_taken_over_are_refused, nobody_gets_out_of_the_sandbox,
+           a_reader_keeps_no_descriptor_of_its_parent, memory_and_time_of_a_reader_are_bounded)
+
+}  // namespace dvnn::test::hostile_hdf5_tests

@@ -9,7 +9,7 @@
 #include "output_rows.h"
 #include "seconds_of.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::hostile_metas_tests {
 
 START_TEST(regions_of_interest_may_say_anything) {
   const GQuark types[] = {0, G_MAXUINT, g_quark_from_string("face"),
@@ -230,7 +230,9 @@ START_TEST(labels_do_not_fill_the_memory_for_ever) {
 }
 END_TEST
 
-DVNN_TESTS(hostile_metas, regions_of_interest_may_say_anything, objects_may_say_anything,
-           many_objects_cost_what_they_are, tensor_metas_that_lie_are_refused,
-           places_of_outputs_may_say_anything, names_and_labels_are_texts_in_messages,
-           labels_do_not_fill_the_memory_for_ever)
+DVNN_SUITE_RUN_BY(run_with_fatal_criticals, hostile_buffers, regions_of_interest_may_say_anything,
+                  objects_may_say_anything, many_objects_cost_what_they_are,
+                  tensor_metas_that_lie_are_refused, places_of_outputs_may_say_anything,
+                  names_and_labels_are_texts_in_messages, labels_do_not_fill_the_memory_for_ever)
+
+}  // namespace dvnn::test::hostile_metas_tests

@@ -3,14 +3,13 @@
 #include <sstream>
 
 #include "base/format.h"
+#include "base/json.h"
+#include "check_main.h"
 #include "emit/emit_cpp.h"
 #include "grid_network.h"
 
-// Check last: some of its macros have common names.
-#include "base/json.h"
-#include "check_main.h"
+namespace dvnn::test::hostile_names_tests {
 
-using namespace dvnn;
 using emit::emit_cpp;
 using network::Model;
 
@@ -93,6 +92,8 @@ START_TEST(text_of_files_is_made_printable) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(hostile_names, names_with_line_ends_are_not_emitted,
-               marks_that_continue_lines_or_end_texts_are_escaped,
-               parameters_that_hold_text_are_not_emitted, text_of_files_is_made_printable)
+DVNN_SUITE(hostile_names, names_with_line_ends_are_not_emitted,
+           marks_that_continue_lines_or_end_texts_are_escaped,
+           parameters_that_hold_text_are_not_emitted, text_of_files_is_made_printable)
+
+}  // namespace dvnn::test::hostile_names_tests

@@ -7,6 +7,8 @@
 #include <new>
 #include <thread>
 
+#include "base/json.h"
+#include "check_main.h"
 #include "grid_network.h"
 #include "json_at.h"
 #include "network/dvn_file.h"
@@ -16,12 +18,8 @@
 #include "plan/replan.h"
 #include "seconds_of.h"
 
-// Check last: some of its macros have common names.
-#include "base/json.h"
-#include "check_main.h"
+namespace dvnn::test::hostile_networks_tests {
 
-using namespace dvnn;
-using namespace dvnn::test;
 using network::Model;
 using network::Network;
 using network::NetworkSource;
@@ -470,15 +468,16 @@ START_TEST(exceptions_become_errors) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(hostile_networks, a_node_does_what_its_operation_says_and_no_more,
-               kernels_that_the_packer_has_no_room_for_are_refused,
-               nodes_have_as_many_inputs_as_their_operation,
-               deep_nesting_is_refused_wherever_it_stands, a_network_costs_no_more_than_its_budgets,
-               multiply_adds_of_the_device_are_bounded, a_graph_has_no_more_nodes_than_its_budget,
-               partial_overlaps_are_refused, names_are_printable_and_short,
-               planning_takes_a_time_that_follows_the_graph,
-               a_network_that_loads_slowly_holds_nobody_up,
-               who_waits_for_a_load_may_lose_patience_and_the_other_may_not,
-               a_load_that_was_cancelled_leaves_the_network_to_others,
-               planning_ends_soon_wherever_it_is_cancelled,
-               one_source_is_loaded_once_as_long_as_it_is_used, exceptions_become_errors)
+DVNN_SUITE(hostile_networks, a_node_does_what_its_operation_says_and_no_more,
+           kernels_that_the_packer_has_no_room_for_are_refused,
+           nodes_have_as_many_inputs_as_their_operation, deep_nesting_is_refused_wherever_it_stands,
+           a_network_costs_no_more_than_its_budgets, multiply_adds_of_the_device_are_bounded,
+           a_graph_has_no_more_nodes_than_its_budget, partial_overlaps_are_refused,
+           names_are_printable_and_short, planning_takes_a_time_that_follows_the_graph,
+           a_network_that_loads_slowly_holds_nobody_up,
+           who_waits_for_a_load_may_lose_patience_and_the_other_may_not,
+           a_load_that_was_cancelled_leaves_the_network_to_others,
+           planning_ends_soon_wherever_it_is_cancelled,
+           one_source_is_loaded_once_as_long_as_it_is_used, exceptions_become_errors)
+
+}  // namespace dvnn::test::hostile_networks_tests

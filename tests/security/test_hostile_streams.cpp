@@ -4,7 +4,7 @@
 #include "hostile_chain.h"
 #include "nnstreamer_rules.h"
 
-using namespace dvnn::test;
+namespace dvnn::test::hostile_streams_tests {
 
 START_TEST(caps_of_tensors_are_held_against_their_buffers) {
   const std::string rest = ",format=(string)static,framerate=(fraction)25/1";
@@ -138,12 +138,10 @@ START_TEST(headers_of_more_than_16_tensors_are_held_against_their_buffers) {
 }
 END_TEST
 
-int main() {
-  // Our own errors are none of GLib's, which would end the test.
-  setenv("G_DEBUG", "fatal-criticals", FALSE);
-  return run_gst_suite("hostile_streams",
-                       {caps_of_tensors_are_held_against_their_buffers,
-                        headers_of_flexible_streams_are_held_against_their_buffers,
-                        flexible_tensors_of_any_length_do_no_harm,
-                        headers_of_more_than_16_tensors_are_held_against_their_buffers});
-}
+DVNN_SUITE_RUN_BY(run_with_fatal_criticals, hostile_streams,
+                  caps_of_tensors_are_held_against_their_buffers,
+                  headers_of_flexible_streams_are_held_against_their_buffers,
+                  flexible_tensors_of_any_length_do_no_harm,
+                  headers_of_more_than_16_tensors_are_held_against_their_buffers)
+
+}  // namespace dvnn::test::hostile_streams_tests

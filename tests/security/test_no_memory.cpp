@@ -7,13 +7,11 @@
 #include <functional>
 #include <string>
 
+#include "check_main.h"
 #include "dmp_network.h"
 #include "failing_new.h"
 
-// Check last: some of its macros have common names.
-#include "check_main.h"
-
-using namespace dvnn::test;
+namespace dvnn::test::no_memory_tests {
 
 namespace {
 
@@ -174,6 +172,8 @@ START_TEST(methods_of_generated_networks_do_not_throw) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(no_memory, a_device_without_memory_says_so,
-               every_function_of_the_device_ends_its_exceptions,
-               methods_of_generated_networks_do_not_throw)
+DVNN_SUITE(no_memory, a_device_without_memory_says_so,
+           every_function_of_the_device_ends_its_exceptions,
+           methods_of_generated_networks_do_not_throw)
+
+}  // namespace dvnn::test::no_memory_tests

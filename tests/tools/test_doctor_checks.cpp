@@ -13,6 +13,8 @@
 #include "base/json.h"
 #include "check_main.h"
 
+namespace dvnn::test::doctor_checks_tests {
+
 using namespace dvnn::tools;
 
 namespace {
@@ -179,8 +181,10 @@ START_TEST(loaders_words_have_remedies) {
 }
 END_TEST
 
-DVNN_TEST_MAIN(doctor_checks, a_machine_without_a_board_is_in_order,
-               nodes_that_can_be_opened_are_in_order, a_node_that_cannot_be_opened_has_its_remedy,
-               a_node_of_a_group_names_the_group, a_board_needs_a_place_for_device_memory,
-               contiguous_memory_is_what_a_board_needs, children_are_followed_to_whatever_end,
-               findings_go_through_json, loaders_words_have_remedies)
+DVNN_SUITE(doctor_checks, a_machine_without_a_board_is_in_order,
+           nodes_that_can_be_opened_are_in_order, a_node_that_cannot_be_opened_has_its_remedy,
+           a_node_of_a_group_names_the_group, a_board_needs_a_place_for_device_memory,
+           contiguous_memory_is_what_a_board_needs, children_are_followed_to_whatever_end,
+           findings_go_through_json, loaders_words_have_remedies)
+
+}  // namespace dvnn::test::doctor_checks_tests

@@ -13,7 +13,7 @@
 #include "proto_mutator.h"
 #include "target.h"
 
-using namespace dvnn;
+namespace dvnn::fuzz::caffe_target {
 
 namespace {
 
@@ -109,8 +109,7 @@ convert::ConvertOptions options_of(uint8_t bits) {
 
 }  // namespace
 
-extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
-                                          unsigned seed) {
+static size_t mutate(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
   Files files;
   caffe::NetParameter net, weights;
   if (seed % 32 == 0 || !take_apart(data, size, &files)) {
@@ -134,21 +133,23 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   return all.size();
 }
 
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
+static void prepare() {
   fuzz::set_small_budgets();
   google::protobuf::SetLogHandler(nullptr);
-  return 0;
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+static void try_input(const uint8_t* data, size_t size) {
   static auto* const prototxt = new fuzz::MemoryFile();
   static auto* const caffemodel = new fuzz::MemoryFile();
   Files files;
-  if (!take_apart(data, size, &files)) return 0;
+  if (!take_apart(data, size, &files)) return;
   convert::Report report;
   const auto model =
       convert::convert_caffe(prototxt->with(files.prototxt), caffemodel->with(files.caffemodel),
                              options_of(files.options), &report);
   fuzz::accepted += fuzz::is_good(model);
-  return 0;
 }
+
+DVNN_FUZZ_MUTATED_TARGET(caffe)
+
+}  // namespace dvnn::fuzz::caffe_target

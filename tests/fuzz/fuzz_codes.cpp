@@ -9,9 +9,11 @@
 #include "target.h"
 #ifdef DVNN_HAVE_MARKERS
 #include "codes/markers.h"
+
+namespace dvnn::fuzz::codes_target {
+
 #endif
 
-using namespace dvnn;
 using fuzz::expect;
 
 namespace {
@@ -43,11 +45,9 @@ codes::Luma picture_of(fuzz::FuzzedData* in) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  return 0;
-}
+static void prepare() {}
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+static void try_input(const uint8_t* data, size_t size) {
   fuzz::FuzzedData in(data, size);
   const codes::Luma picture = picture_of(&in);
   static codes::Reader reader;
@@ -67,5 +67,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
   }
 #endif
-  return 0;
 }
+
+DVNN_FUZZ_TARGET(codes)
+
+}  // namespace dvnn::fuzz::codes_target

@@ -9,7 +9,8 @@
 #include "fuzzed_data.h"
 #include "target.h"
 
-using namespace dvnn;
+namespace dvnn::fuzz::commands_target {
+
 using fuzz::FuzzedData;
 
 namespace {
@@ -147,13 +148,12 @@ void make_command(FuzzedData* bytes, const dmp_dv_mem* memories, Command* comman
 
 }  // namespace
 
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
+static void prepare() {
   fuzz::set_small_budgets();
   fn();
-  return 0;
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+static void try_input(const uint8_t* data, size_t size) {
   constexpr int kMostCommands = 4;
   static const dmp_dv_context context = fn().context_create();
   static const dmp_dv_mem memories[] = {fn().mem_alloc(context, kMemory),
@@ -177,5 +177,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     ++fuzz::accepted;
   }
   fn().cmdlist_release(list);
-  return 0;
 }
+
+DVNN_FUZZ_TARGET(commands)
+
+}  // namespace dvnn::fuzz::commands_target

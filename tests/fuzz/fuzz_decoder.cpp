@@ -9,7 +9,7 @@
 #include "target.h"
 #include "tensor/tensor_json.h"
 
-using namespace dvnn;
+namespace dvnn::fuzz::decoder_target {
 
 DVNN_FUZZ_JSON("activated", "anchors", "anchors_per_cell", "aspect_ratios", "background_label_id",
                "bins", "blank", "bound", "box", "boxes", "center", "center-exp", "center_size",
@@ -62,27 +62,26 @@ bool read_output(const Json& item, decode::NamedOutput* output, std::vector<uint
 
 }  // namespace
 
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
+static void prepare() {
   fuzz::set_small_budgets();
-  return 0;
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+static void try_input(const uint8_t* data, size_t size) {
   constexpr size_t kMostOutputs = 12;
   const auto json = parse_json(std::string(reinterpret_cast<const char*>(data), size), "it");
-  if (!json.ok()) return 0;
+  if (!json.ok()) return;
   JsonReader in(json.value(), "it");
   const std::string name = in.text("name", "");
   const Json* params = in.member("params");
   const Json* list = in.member("outputs");
-  if (!list || !list->is_array() || list->size() > kMostOutputs) return 0;
+  if (!list || !list->is_array() || list->size() > kMostOutputs) return;
   std::vector<decode::NamedOutput> outputs(list->size());
   std::vector<std::vector<uint8_t>> bytes(list->size());
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (!read_output((*list)[i], &outputs[i], &bytes[i])) return 0;
+    if (!read_output((*list)[i], &outputs[i], &bytes[i])) return;
   }
   auto decoder = decode::create_decoder(name, params ? *params : Json::object(), outputs);
-  if (!fuzz::is_good(decoder)) return 0;
+  if (!fuzz::is_good(decoder)) return;
   ++fuzz::accepted;
   std::vector<ConstTensorView> views;
   for (size_t i = 0; i < outputs.size(); ++i) views.push_back({outputs[i].desc, bytes[i].data()});
@@ -94,5 +93,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       if (object.class_id < 0 || !(object.confidence >= threshold)) std::abort();
     }
   }
-  return 0;
 }
+
+DVNN_FUZZ_JSON_TARGET(decoder)
+
+}  // namespace dvnn::fuzz::decoder_target

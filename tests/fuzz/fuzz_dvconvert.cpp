@@ -8,7 +8,8 @@
 #include "set_property.h"
 #include "target.h"
 
-using namespace dvnn;
+namespace dvnn::fuzz::dvconvert_target {
+
 using fuzz::FuzzedData;
 using fuzz::set_choice;
 using fuzz::set_numbers;
@@ -49,13 +50,12 @@ gst::CapsPtr tensor_caps(FuzzedData* in) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
+static void prepare() {
   fuzz::set_small_budgets();
   fuzz::start_gstreamer();
-  return 0;
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+static void try_input(const uint8_t* data, size_t size) {
   constexpr int kMostFrames = 4;
   FuzzedData in(data, size);
   {
@@ -70,5 +70,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
   }
   fuzz::reuse_memory();
-  return 0;
 }
+
+DVNN_FUZZ_TARGET(dvconvert)
+
+}  // namespace dvnn::fuzz::dvconvert_target

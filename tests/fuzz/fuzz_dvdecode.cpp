@@ -14,7 +14,8 @@
 #include "target.h"
 #include "tensor/half.h"
 
-using namespace dvnn;
+namespace dvnn::fuzz::dvdecode_target {
+
 using fuzz::DecodedNetwork;
 using fuzz::DecodedOutput;
 using fuzz::FuzzedData;
@@ -216,15 +217,14 @@ void set_properties(FuzzedData* in, GstElement* bin, const char* name) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
+static void prepare() {
   fuzz::set_small_budgets();
   fuzz::start_gstreamer();
   static auto* const labels = new fuzz::MemoryFile();
   labels_path = labels->with("first\nsecond\xff\n\n");
-  return 0;
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+static void try_input(const uint8_t* data, size_t size) {
   constexpr int kMostFrames = 6;
   FuzzedData in(data, size);
   {
@@ -242,5 +242,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (in.flag()) gst_harness_push_event(harness.get(), gst_event_new_eos());
   }
   fuzz::reuse_memory();
-  return 0;
 }
+
+DVNN_FUZZ_TARGET(dvdecode)
+
+}  // namespace dvnn::fuzz::dvdecode_target

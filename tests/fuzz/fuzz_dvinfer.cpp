@@ -10,7 +10,8 @@
 #include "hostile_stream.h"
 #include "target.h"
 
-using namespace dvnn;
+namespace dvnn::fuzz::dvinfer_target {
+
 using fuzz::FuzzedData;
 
 namespace {
@@ -106,14 +107,13 @@ void run_stream(FuzzedData* in, fuzz::Harness* harness, bool tensors) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
+static void prepare() {
   fuzz::set_small_budgets();
   fuzz::start_gstreamer();
   network_path = fuzz::write_network();
-  return 0;
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+static void try_input(const uint8_t* data, size_t size) {
   static fuzz::Harness* const harnesses[] = {
       new fuzz::Harness(
           pipeline("dvconvert ! dvinfer name=infer device=soft network=%s ! dvdecode")),
@@ -133,5 +133,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   harness->drain();
   harness->drop_output();
   fuzz::reuse_memory();
-  return 0;
 }
+
+DVNN_FUZZ_TARGET(dvinfer)
+
+}  // namespace dvnn::fuzz::dvinfer_target

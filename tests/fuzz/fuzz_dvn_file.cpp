@@ -8,7 +8,7 @@
 #include "network/dvn_file.h"
 #include "target.h"
 
-using namespace dvnn;
+namespace dvnn::fuzz::dvn_file_target {
 
 namespace {
 
@@ -33,15 +33,14 @@ void put(std::string* bytes, size_t at, uint32_t value) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
+static void prepare() {
   fuzz::set_small_budgets();
-  return 0;
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+static void try_input(const uint8_t* data, size_t size) {
   static auto* const file = new fuzz::MemoryFile();
   constexpr size_t kHeaderCrc = 60, kJsonCrc = 48, kWeightsCrc = 52;
-  if (size < kHeaderCrc) return 0;
+  if (size < kHeaderCrc) return;
   std::string bytes(reinterpret_cast<const char*>(data), kHeaderCrc);
   bytes.resize(kHeader);
   bytes.append(reinterpret_cast<const char*>(data) + kHeaderCrc, size - kHeaderCrc);
@@ -55,5 +54,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   put(&bytes, kHeaderCrc, crc(bytes, 0, kHeaderCrc));
   const auto model = network::read_dvn(file->with(bytes));
   fuzz::accepted += fuzz::is_good(model);
-  return 0;
 }
+
+DVNN_FUZZ_TARGET(dvn_file)
+
+}  // namespace dvnn::fuzz::dvn_file_target

@@ -5,12 +5,13 @@
 #include "hostile_stream.h"
 #include "target.h"
 
-using namespace dvnn;
+namespace dvnn::fuzz::dvoverlay_target {
+
 using fuzz::FuzzedData;
 
 namespace {
 
-void add_details(FuzzedData* in, double extent, GstDvObject* object) {
+void add_drawn_details(FuzzedData* in, double extent, GstDvObject* object) {
   static const char* const kSkeletons[] = {"coco-17", "face-5", "face-468", "none"};
   object->kind = static_cast<GstDvObjectKind>(in->byte() % 4);
   object->track_id = in->byte();
@@ -33,7 +34,7 @@ void add_details(FuzzedData* in, double extent, GstDvObject* object) {
   gst_dv_object_add_number(object, in->text(8).c_str(), in->real(100));
 }
 
-void add_object(FuzzedData* in, double extent, GstDvObjectsMeta* meta) {
+void add_drawn_object(FuzzedData* in, double extent, GstDvObjectsMeta* meta) {
   const uint8_t kind = in->byte();
   const std::string label = in->text(kind >= 250 ? 255 : 12);
   GstDvObject* object = gst_dv_objects_meta_add_object(
@@ -44,7 +45,7 @@ void add_object(FuzzedData* in, double extent, GstDvObjectsMeta* meta) {
   // Not by gst_dv_object_set_box(), which puts the corners in order.
   object->x0 = in->real(extent), object->y0 = in->real(extent);
   object->x1 = in->real(extent), object->y1 = in->real(extent);
-  if (kind & 2) add_details(in, extent, object);
+  if (kind & 2) add_drawn_details(in, extent, object);
 }
 
 GstStructure* any_fields(FuzzedData* in, double extent) {
@@ -89,7 +90,7 @@ void add_things(FuzzedData* in, GstBuffer* frame) {
       gst_dv_objects_meta_add_pass(meta, in->one_of(kNetworks),
                                    static_cast<GstDvPassState>(in->byte() % 3));
     }
-    for (uint8_t left = in->byte() % 5; left > 0; --left) add_object(in, 80, meta);
+    for (uint8_t left = in->byte() % 5; left > 0; --left) add_drawn_object(in, 80, meta);
   }
   for (uint8_t left = which % 4; left > 0; --left) add_region(in, meta, frame);
 }
@@ -105,12 +106,11 @@ void set_properties(FuzzedData* in, GstElement* element) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
+static void prepare() {
   fuzz::start_gstreamer();
-  return 0;
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+static void try_input(const uint8_t* data, size_t size) {
   constexpr int kMostFrames = 3;
   FuzzedData in(data, size);
   {
@@ -125,5 +125,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
   }
   fuzz::reuse_memory();
-  return 0;
 }
+
+DVNN_FUZZ_TARGET(dvoverlay)
+
+}  // namespace dvnn::fuzz::dvoverlay_target

@@ -12,7 +12,8 @@
 #include "set_property.h"
 #include "target.h"
 
-using namespace dvnn;
+namespace dvnn::fuzz::dvregions_target {
+
 using fuzz::FuzzedData;
 using fuzz::set_choice;
 using fuzz::set_numbers;
@@ -171,7 +172,7 @@ GstBuffer* any_region_frame(FuzzedData* in, const GstVideoInfo& info) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
+static void prepare() {
   fuzz::set_small_budgets();
   fuzz::start_gstreamer();
   test::GridVariant first;
@@ -179,10 +180,9 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
   first.label = "one";
   first_path = fuzz::write_network(first);
   second_path = fuzz::write_network();
-  return 0;
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+static void try_input(const uint8_t* data, size_t size) {
   constexpr int kMostFrames = 6;
   static const std::string regions =
       "dvconvert name=convert ! " + infer(second_path, "infer") + " ! dvdecode name=decode";
@@ -209,5 +209,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   harness->drain();
   harness->drop_output();
   fuzz::reuse_memory();
-  return 0;
 }
+
+DVNN_FUZZ_TARGET(dvregions)
+
+}  // namespace dvnn::fuzz::dvregions_target

@@ -4,7 +4,8 @@
 #include "hostile_stream.h"
 #include "target.h"
 
-using namespace dvnn;
+namespace dvnn::fuzz::dvtrack_target {
+
 using fuzz::FuzzedData;
 
 namespace {
@@ -63,12 +64,11 @@ void set_properties(FuzzedData* in, GstElement* bin) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
+static void prepare() {
   fuzz::start_gstreamer();
-  return 0;
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+static void try_input(const uint8_t* data, size_t size) {
   constexpr int kMostFrames = 12;
   FuzzedData in(data, size);
   {
@@ -86,5 +86,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
   }
   fuzz::reuse_memory();
-  return 0;
 }
+
+DVNN_FUZZ_TARGET(dvtrack)
+
+}  // namespace dvnn::fuzz::dvtrack_target

@@ -12,7 +12,8 @@
 #include "import/keras/hdf5_message.h"
 #include "target.h"
 
-using namespace dvnn;
+namespace dvnn::fuzz::hdf5_target {
+
 using fuzz::FuzzedData;
 
 namespace {
@@ -196,18 +197,17 @@ std::vector<uint8_t> make_file(FuzzedData* in) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
+static void prepare() {
   H5open();
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  return 0;
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+static void try_input(const uint8_t* data, size_t size) {
   FuzzedData in(data, size);
   std::vector<uint8_t> bytes = make_file(&in);
-  if (bytes.empty()) return 0;
+  if (bytes.empty()) return;
   import::Hdf5Contents contents, told;
-  if (!import::read_hdf5(bytes.data(), bytes.size(), &contents)) return 0;
+  if (!import::read_hdf5(bytes.data(), bytes.size(), &contents)) return;
   ++fuzz::accepted;
   uint64_t held = 0;
   for (const auto& [path, array] : contents.arrays) {
@@ -222,5 +222,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!import::read_message(message, &told) || import::write_message(told) != message) {
     std::abort();
   }
-  return 0;
 }
+
+DVNN_FUZZ_TARGET(hdf5)
+
+}  // namespace dvnn::fuzz::hdf5_target

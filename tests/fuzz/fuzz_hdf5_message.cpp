@@ -3,16 +3,14 @@
 #include "import/keras/hdf5_message.h"
 #include "target.h"
 
-using namespace dvnn;
+namespace dvnn::fuzz::hdf5_message_target {
 
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  return 0;
-}
+static void prepare() {}
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+static void try_input(const uint8_t* data, size_t size) {
   import::Hdf5Contents contents;
   const std::string message(reinterpret_cast<const char*>(data), size);
-  if (!import::read_message(message, &contents)) return 0;
+  if (!import::read_message(message, &contents)) return;
   ++fuzz::accepted;
   // Importers rely on this.
   for (const auto& [path, array] : contents.arrays) {
@@ -23,5 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     if (elements != array.values.size()) std::abort();
   }
-  return 0;
 }
+
+DVNN_FUZZ_TARGET(hdf5_message)
+
+}  // namespace dvnn::fuzz::hdf5_message_target

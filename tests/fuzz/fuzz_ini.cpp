@@ -3,22 +3,23 @@
 #include "convert/ini_file.h"
 #include "target.h"
 
-using namespace dvnn;
+namespace dvnn::fuzz::ini_target {
 
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  return 0;
-}
+static void prepare() {}
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+static void try_input(const uint8_t* data, size_t size) {
   static auto* const file = new fuzz::MemoryFile();
   const auto ini =
       convert::read_ini(file->with(std::string(reinterpret_cast<const char*>(data), size)));
-  if (!fuzz::is_good(ini)) return 0;
+  if (!fuzz::is_good(ini)) return;
   ++fuzz::accepted;
   // dvnet prints these, and writes there.
   for (const std::string& note : ini.value().notes) {
     fuzz::expect_one_line({ErrorCode::kInternal, note});
   }
   if (ini.value().name.find('/') != std::string::npos) std::abort();
-  return 0;
 }
+
+DVNN_FUZZ_TARGET(ini)
+
+}  // namespace dvnn::fuzz::ini_target

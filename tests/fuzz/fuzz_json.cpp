@@ -5,7 +5,7 @@
 #include "publish/line_writer.h"
 #include "target.h"
 
-using namespace dvnn;
+namespace dvnn::fuzz::json_target {
 
 namespace {
 
@@ -37,20 +37,21 @@ void check_text(const std::string& bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  return 0;
-}
+static void prepare() {}
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+static void try_input(const uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   check_text(text);
   const auto parsed = parse_json(text, "it");
-  if (!fuzz::is_good(parsed)) return 0;
+  if (!fuzz::is_good(parsed)) return;
   ++fuzz::accepted;
   const Json& value = parsed.value();
   check_written(value);
   Json copy = value;
   copy.merge_patch(Json::object());
   fuzz::expect(!value.is_object() || copy == value, "an empty patch changes a value");
-  return 0;
 }
+
+DVNN_FUZZ_TARGET(json)
+
+}  // namespace dvnn::fuzz::json_target

@@ -11,7 +11,8 @@
 #include "json_mutator.h"
 #include "target.h"
 
-using namespace dvnn;
+namespace dvnn::fuzz::keras_target {
+
 using json = dvnn::Json;
 
 DVNN_FUZZ_JSON("Activation", "AveragePooling1D", "AveragePooling2D", "BatchNormalization", "Conv1D",
@@ -80,32 +81,34 @@ bool read_contents(const json& in, import::Hdf5Contents* contents) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
+static void prepare() {
   fuzz::set_small_budgets();
-  return 0;
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+static void try_input(const uint8_t* data, size_t size) {
   const auto parsed = parse_json(std::string(reinterpret_cast<const char*>(data), size), "it");
-  if (!parsed.ok()) return 0;
+  if (!parsed.ok()) return;
   JsonReader in(parsed.value(), "it");
   const int64_t bits = in.integer("options", 0, 127, 0);
   import::Hdf5Contents contents;
-  if (!in.ok() || !read_contents(parsed.value(), &contents)) return 0;
+  if (!in.ok() || !read_contents(parsed.value(), &contents)) return;
   constexpr int64_t kKeras3 = 64;  // the architecture is config.json's
   if (bits & kKeras3) {
     const auto config = contents.attributes.find("/@model_config");
-    if (config == contents.attributes.end() || config->second.empty()) return 0;
+    if (config == contents.attributes.end() || config->second.empty()) return;
     const std::string text = config->second[0];
     const convert::ConvertOptions options = fuzz::converter_options(static_cast<uint64_t>(bits));
     fuzz::accepted += fuzz::is_good(
         import::import_keras3(text, *import::Hdf5File::of(std::move(contents)), options.import));
-    return 0;
+    return;
   }
   convert::Report report;
   const auto model =
       convert::convert_keras(*import::Hdf5File::of(std::move(contents)), "it",
                              fuzz::converter_options(static_cast<uint64_t>(bits)), &report);
   fuzz::accepted += fuzz::is_good(model);
-  return 0;
 }
+
+DVNN_FUZZ_JSON_TARGET(keras)
+
+}  // namespace dvnn::fuzz::keras_target

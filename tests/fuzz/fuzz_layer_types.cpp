@@ -7,7 +7,7 @@
 #include "target.h"
 #include "tensor/tensor_json.h"
 
-using namespace dvnn;
+namespace dvnn::fuzz::layer_types_target {
 
 DVNN_FUZZ_JSON("types", "given", "input", "Spread", "params", "output", "amount", "sizes", "n",
                "int", "float", "bool", "int[2]", "float[3]", "bool[1]", "int[65536]", "int[0]",
@@ -28,11 +28,9 @@ Shape shape_of(const Json& parsed) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  return 0;
-}
+static void prepare() {}
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+static void try_input(const uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   const auto parsed = parse_json(text, "it");
   const Json* declaration = nullptr;
@@ -43,12 +41,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     given = in.member("given");
   }
   const auto types = import::parse_custom_layers(declaration ? declaration->dump() : text);
-  if (!fuzz::is_good(types)) return 0;
+  if (!fuzz::is_good(types)) return;
   for (const auto& [name, type] : types.value()) {
     const auto params = type.take_params(given ? *given : Json::object());
     if (!fuzz::is_good(params)) continue;
     const auto dims = type.output_dims(shape_of(parsed.value()), params.value());
     fuzz::accepted += fuzz::is_good(dims);
   }
-  return 0;
 }
+
+DVNN_FUZZ_JSON_TARGET(layer_types)
+
+}  // namespace dvnn::fuzz::layer_types_target

@@ -9,7 +9,7 @@
 #include "plan/replan.h"
 #include "target.h"
 
-using namespace dvnn;
+namespace dvnn::fuzz::network_target {
 
 DVNN_FUZZ_JSON("conv", "depthwise", "max", "average", "upsample", "cpu", "device", "relu", "prelu",
                "tanh", "leaky_relu", "sigmoid", "elu", "relu6", "add", "sub", "mul", "concat",
@@ -43,7 +43,7 @@ void run(const network::Model& model) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
+static void prepare() {
   fuzz::set_small_budgets();
   auto device = device::Device::open("soft");
   if (!device.ok()) {
@@ -51,10 +51,9 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
     std::exit(1);
   }
   soft_device = device.value();
-  return 0;
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+static void try_input(const uint8_t* data, size_t size) {
   constexpr size_t kWeights = 16384;
   static auto* const file = new fuzz::MemoryFile();
   static const std::string weights = [] {
@@ -64,12 +63,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }();
   const std::string description(reinterpret_cast<const char*>(data), size);
   const auto model = network::read_dvn(file->with(test::dvn_bytes(description, weights)));
-  if (!fuzz::is_good(model)) return 0;
+  if (!fuzz::is_good(model)) return;
   ++fuzz::accepted;
   run(model.value());
   for (const auto& [width, height] : {std::make_pair(16, 16), {40, 24}}) {
     const auto sized = plan::replan(model.value(), width, height);
     if (fuzz::is_good(sized)) run(sized.value());
   }
-  return 0;
 }
+
+DVNN_FUZZ_JSON_TARGET(network)
+
+}  // namespace dvnn::fuzz::network_target

@@ -7,7 +7,7 @@
 #include "proto_mutator.h"
 #include "target.h"
 
-using namespace dvnn;
+namespace dvnn::fuzz::onnx_target {
 
 namespace {
 
@@ -115,8 +115,7 @@ fuzz::ProtoMutator& mutator() {
 
 }  // namespace
 
-extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
-                                          unsigned seed) {
+static size_t mutate(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
   onnx::ModelProto model;
   if (size < 2 || seed % 32 == 0 ||
       !model.ParsePartialFromArray(data + 1, static_cast<int>(size - 1))) {
@@ -129,19 +128,21 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   return model.ByteSizeLong() + 1;
 }
 
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
+static void prepare() {
   fuzz::set_small_budgets();
   google::protobuf::SetLogHandler(nullptr);
-  return 0;
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+static void try_input(const uint8_t* data, size_t size) {
   static auto* const file = new fuzz::MemoryFile();
-  if (size < 2) return 0;
+  if (size < 2) return;
   const std::string path =
       file->with(std::string(reinterpret_cast<const char*>(data) + 1, size - 1));
   convert::Report report;
   const auto model = convert::convert_onnx(path, fuzz::converter_options(data[0]), &report);
   fuzz::accepted += fuzz::is_good(model);
-  return 0;
 }
+
+DVNN_FUZZ_MUTATED_TARGET(onnx)
+
+}  // namespace dvnn::fuzz::onnx_target

@@ -13,7 +13,8 @@
 #include "publish/spool_record.h"
 #include "target.h"
 
-using namespace dvnn;
+namespace dvnn::fuzz::spool_target {
+
 using fuzz::expect;
 using fuzz::FuzzedData;
 using publish::Spool;
@@ -119,15 +120,14 @@ void drain(Spool* spool) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
+static void prepare() {
   char path[] = "/tmp/dvnn-fuzz-spool-XXXXXX";
   if (!mkdtemp(path)) std::abort();
   folder() = std::string(path) + "/spool";
   std::atexit([] { files::remove_all(files::path(folder()).parent_path()); });
-  return 0;
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+static void try_input(const uint8_t* data, size_t size) {
   FuzzedData in(data, size);
   leave_files(&in);
   Spool::Bounds bounds;
@@ -135,17 +135,20 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   bounds.segment_bytes = 400;
   {
     auto spool = Spool::open(folder(), bounds);
-    if (!fuzz::is_good(spool)) return 0;
+    if (!fuzz::is_good(spool)) return;
     fuzz::accepted += spool.value()->messages() > 0;
     work(&in, spool.value().get());
   }
   {
     auto spool = Spool::open(folder(), bounds);
-    if (!fuzz::is_good(spool)) return 0;
+    if (!fuzz::is_good(spool)) return;
     work(&in, spool.value().get());
     drain(spool.value().get());
   }
   auto spool = Spool::open(folder(), bounds);
   if (fuzz::is_good(spool)) expect(spool.value()->messages() == 0, "what was delivered is back");
-  return 0;
 }
+
+DVNN_FUZZ_TARGET(spool)
+
+}  // namespace dvnn::fuzz::spool_target

@@ -8,7 +8,7 @@
 #include "target.h"
 #include "zones/zones.h"
 
-using namespace dvnn;
+namespace dvnn::fuzz::zones_target {
 
 DVNN_FUZZ_JSON("zones", "frame", "walk", "areas", "lines", "name", "points", "unit", "fractions",
                "pixels", "labels", "person", "anchor", "foot", "centre", "overlap", "share", "band",
@@ -59,11 +59,9 @@ void walk(const Json& steps, zones::Zones* zones) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  return 0;
-}
+static void prepare() {}
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+static void try_input(const uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   const auto parsed = parse_json(text, "it");
   const Json none;
@@ -74,7 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   };
   const Json& shapes = part("zones");
   const auto config = zones::parse_config(shapes.is_null() ? text : shapes.dump(), "zones");
-  if (!fuzz::is_good(config)) return 0;
+  if (!fuzz::is_good(config)) return;
   ++fuzz::accepted;
   // As caps and metas have sizes.
   const Json& frame = part("frame");
@@ -86,5 +84,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   // The same shapes in another frame, with what they have counted.
   zones.configure(config.value(), {size_of_frame.height, size_of_frame.width});
   walk(part("walk"), &zones);
-  return 0;
 }
+
+DVNN_FUZZ_JSON_TARGET(zones)
+
+}  // namespace dvnn::fuzz::zones_target

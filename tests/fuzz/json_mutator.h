@@ -12,8 +12,7 @@
 #include <vector>
 
 #include "base/json.h"
-
-extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
+#include "target.h"
 
 namespace dvnn::fuzz {
 
@@ -35,7 +34,7 @@ class JsonMutator {
     }
   }
 
-  /// For LLVMFuzzerCustomMutator: most of the time a change of JSON, else of bytes.
+  /// Most of the time a change of JSON, else of bytes.
   size_t mutate(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
     random_.seed(seed + 1);
     auto document = parse(data, size);
@@ -45,7 +44,7 @@ class JsonMutator {
     return write(document.value(), data, size, max_size);
   }
 
-  /// For LLVMFuzzerCustomCrossOver: a value of one document in the place of one of the other.
+  /// A value of one document in the place of one of the other.
   size_t cross(const uint8_t* a, size_t a_size, const uint8_t* b, size_t b_size, uint8_t* out,
                size_t max_size, unsigned seed) {
     random_.seed(seed + 1);
@@ -166,17 +165,16 @@ class JsonMutator {
 }  // namespace dvnn::fuzz
 
 /// Gives a target of JSON its mutator, which knows these words.
-#define DVNN_FUZZ_JSON(...)                                                                      \
-  static dvnn::fuzz::JsonMutator& json_mutator() {                                               \
-    static auto* const mutator = new dvnn::fuzz::JsonMutator({__VA_ARGS__});                     \
-    return *mutator;                                                                             \
-  }                                                                                              \
-  extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,         \
-                                            unsigned seed) {                                     \
-    return json_mutator().mutate(data, size, max_size, seed);                                    \
-  }                                                                                              \
-  extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t* a, size_t a_size, const uint8_t* b, \
-                                              size_t b_size, uint8_t* out, size_t max_size,      \
-                                              unsigned seed) {                                   \
-    return json_mutator().cross(a, a_size, b, b_size, out, max_size, seed);                      \
+#define DVNN_FUZZ_JSON(...)                                                               \
+  static dvnn::fuzz::JsonMutator& json_mutator() {                                        \
+    static auto* const mutator = new dvnn::fuzz::JsonMutator({__VA_ARGS__});              \
+    return *mutator;                                                                      \
+  }                                                                                       \
+  static size_t mutate(uint8_t* data, size_t size, size_t max_size, unsigned seed) {      \
+    return json_mutator().mutate(data, size, max_size, seed);                             \
+  }                                                                                       \
+  [[maybe_unused]] static size_t cross(const uint8_t* a, size_t a_size, const uint8_t* b, \
+                                       size_t b_size, uint8_t* out, size_t max_size,      \
+                                       unsigned seed) {                                   \
+    return json_mutator().cross(a, a_size, b, b_size, out, max_size, seed);               \
   }

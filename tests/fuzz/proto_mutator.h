@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
+#include "target.h"
 
 namespace dvnn::fuzz {
 

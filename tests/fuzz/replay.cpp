@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a target without libFuzzer, by any compiler: over every file of a folder and a number of
-// mutants of each, the same ones every time.  replay FILE_OR_FOLDER MUTANTS
+// mutants of each, the same ones every time.  replay TARGET FILE_OR_FOLDER MUTANTS
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -13,10 +13,9 @@
 
 #include "target.h"
 
-extern "C" __attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size,
-                                                                size_t max_size, unsigned seed);
-
 namespace {
+
+using dvnn::fuzz::Target;
 
 constexpr size_t kMostBytes = 16384;
 std::minstd_rand random_bits(1);
@@ -69,38 +68,35 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size) 
 
 namespace {
 
-std::vector<uint8_t> mutant(const std::vector<uint8_t>& file, unsigned seed) {
+std::vector<Target>& targets() {
+  static std::vector<Target> all;
+  return all;
+}
+
+std::vector<uint8_t> mutant(const Target& target, const std::vector<uint8_t>& file, unsigned seed) {
   std::vector<uint8_t> bytes(std::max(file.size(), kMostBytes));
   std::copy(file.begin(), file.end(), bytes.begin());
   random_bits.seed(seed + 1);
-  bytes.resize(LLVMFuzzerCustomMutator
-                   ? LLVMFuzzerCustomMutator(bytes.data(), file.size(), bytes.size(), seed)
-                   : LLVMFuzzerMutate(bytes.data(), file.size(), bytes.size()));
+  bytes.resize(target.mutate ? target.mutate(bytes.data(), file.size(), bytes.size(), seed)
+                             : LLVMFuzzerMutate(bytes.data(), file.size(), bytes.size()));
   bytes.shrink_to_fit();  // so that reads beyond the input are seen
   return bytes;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: %s FILE_OR_FOLDER MUTANTS\n", argv[0]);
-    return 2;
-  }
-  LLVMFuzzerInitialize(&argc, &argv);
-  const auto mutants = static_cast<unsigned>(std::atoi(argv[2]));
+int replay(const Target& target, const char* path, unsigned mutants) {
+  target.prepare();
   int64_t files = 0, of_files = 0;
-  for (const auto& path : files_of(argv[1])) {
+  for (const auto& name : files_of(path)) {
     // So that it is known which one ended the process.
-    std::fprintf(stderr, "%s\n", path.c_str());
-    const std::vector<uint8_t> file = read(path);
+    std::fprintf(stderr, "%s\n", name.c_str());
+    const std::vector<uint8_t> file = read(name);
     const int64_t before = dvnn::fuzz::accepted;
-    LLVMFuzzerTestOneInput(file.data(), file.size());
+    target.try_input(file.data(), file.size());
     of_files += dvnn::fuzz::accepted - before;
     ++files;
     for (unsigned seed = 0; seed < mutants; ++seed) {
-      const std::vector<uint8_t> bytes = mutant(file, seed);
-      LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
+      const std::vector<uint8_t> bytes = mutant(target, file, seed);
+      target.try_input(bytes.data(), bytes.size());
     }
   }
   std::printf("%lld files, %lld of them not refused; %u mutants of each, %lld not refused\n",
@@ -108,4 +104,23 @@ int main(int argc, char** argv) {
               static_cast<long long>(dvnn::fuzz::accepted - of_files));
   // If all are refused, nothing was tried but the first check.
   return of_files > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+}  // namespace
+
+bool dvnn::fuzz::add_target(const Target& target) {
+  targets().push_back(target);
+  return true;
+}
+
+int main(int argc, char** argv) {
+  for (const Target& target : targets()) {
+    if (argc == 4 && std::strcmp(argv[1], target.name) == 0) {
+      return replay(target, argv[2], static_cast<unsigned>(std::atoi(argv[3])));
+    }
+  }
+  std::fprintf(stderr, "usage: %s TARGET FILE_OR_FOLDER MUTANTS\ntargets:", argv[0]);
+  for (const Target& target : targets()) std::fprintf(stderr, " %s", target.name);
+  std::fprintf(stderr, "\n");
+  return 2;
 }

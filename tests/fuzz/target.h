@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Helpers that targets share. A target is a file with a LLVMFuzzerTestOneInput(): libFuzzer calls
-// it with inputs that reach new code, replay.cpp with those that are kept in corpus/.
+// Helpers that targets share. A target is a file with a try_input(): libFuzzer calls it with inputs
+// that reach new code, replay.cpp with those that are kept in corpus/.
 #pragma once
 
 #include <sys/mman.h>
@@ -14,8 +14,7 @@
 
 #include "base/result.h"
 
-extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv);
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
 namespace dvnn::fuzz {
 
@@ -80,4 +79,49 @@ class MemoryFile {
   int fd_;
 };
 
+/// A target of a replay, which has several.
+struct Target {
+  const char* name;
+  void (*prepare)();
+  void (*try_input)(const uint8_t* data, size_t size);
+  size_t (*mutate)(uint8_t* data, size_t size, size_t max_size, unsigned seed);
+};
+/// Adds it to those that replay.cpp knows. Returns true.
+bool add_target(const Target& target);
+
 }  // namespace dvnn::fuzz
+
+/// Makes a target of a file's prepare(), which runs first, and try_input(). Its inputs are damaged
+/// as bytes; by its own mutate(); as JSON.
+#ifdef DVNN_LIBFUZZER
+#define DVNN_FUZZ_TARGET(name)                                              \
+  extern "C" int LLVMFuzzerInitialize(int*, char***) {                      \
+    prepare();                                                              \
+    return 0;                                                               \
+  }                                                                         \
+  extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) { \
+    try_input(data, size);                                                  \
+    return 0;                                                               \
+  }
+#define DVNN_FUZZ_MUTATED_TARGET(name)                                                   \
+  DVNN_FUZZ_TARGET(name)                                                                 \
+  extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, \
+                                            unsigned seed) {                             \
+    return mutate(data, size, max_size, seed);                                           \
+  }
+#define DVNN_FUZZ_JSON_TARGET(name)                                                              \
+  DVNN_FUZZ_MUTATED_TARGET(name)                                                                 \
+  extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t* a, size_t a_size, const uint8_t* b, \
+                                              size_t b_size, uint8_t* out, size_t max_size,      \
+                                              unsigned seed) {                                   \
+    return cross(a, a_size, b, b_size, out, max_size, seed);                                     \
+  }
+#else
+#define DVNN_FUZZ_TARGET(name)                  \
+  [[maybe_unused]] static const bool is_added = \
+      dvnn::fuzz::add_target({#name, prepare, try_input, nullptr});
+#define DVNN_FUZZ_MUTATED_TARGET(name)          \
+  [[maybe_unused]] static const bool is_added = \
+      dvnn::fuzz::add_target({#name, prepare, try_input, mutate});
+#define DVNN_FUZZ_JSON_TARGET(name) DVNN_FUZZ_MUTATED_TARGET(name)
+#endif

@@ -51,6 +51,38 @@ int run_all(const char* program) {
 
 }  // namespace
 
+std::atomic<const char*>& dvnn_running_test() {
+  static std::atomic<const char*> name{"none"};
+  return name;
+}
+
+int dvnn_run_suite(const char* name, const std::vector<const TTest*>& all, void (*after)()) {
+  Suite* suite = suite_create(name);
+  TCase* tcase = tcase_create(name);
+  tcase_set_timeout(tcase, 300);
+  const char* only = std::getenv("DVNN_TEST_ONLY");
+  std::vector<const TTest*> tests;
+  for (const TTest* test : all) {
+    if (!only || std::strstr(test->name, only)) tests.push_back(test);
+  }
+  static std::vector<const TTest*> coming;  // the fixture is not told which test it is for
+  coming.assign(tests.rbegin(), tests.rend());
+  auto before = [] {
+    dvnn_running_test() = coming.back()->name;
+    coming.pop_back();
+  };
+  tcase_add_checked_fixture(tcase, before, after);
+  for (const TTest* test : tests) tcase_add_test(tcase, test);
+  suite_add_tcase(suite, tcase);
+  SRunner* runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  const int failed = srunner_ntests_failed(runner);
+  // A suite that ran nothing has not passed.
+  const bool all_ran = srunner_ntests_run(runner) == static_cast<int>(tests.size());
+  srunner_free(runner);
+  return failed == 0 && all_ran ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 int dvnn_run_plainly(const char* name, const std::vector<const TTest*>& tests) {
   return dvnn_run_suite(name, tests);
 }

@@ -34,10 +34,7 @@
   } while (0)
 
 /// The test that runs now, or the last one that did.
-inline std::atomic<const char*>& dvnn_running_test() {
-  static std::atomic<const char*> name{"none"};
-  return name;
-}
+std::atomic<const char*>& dvnn_running_test();
 
 /// Shortens random tests of numbers: one in DVNN_TEST_BRIEFLY is done in builds that are slow, and
 /// one in DVNN_TEST_ROUNDS where another run of CI does all of it.
@@ -57,52 +54,8 @@ inline unsigned dvnn_seed(unsigned own) {
 
 /// Runs the tests, `after` behind each of them, also behind one that failed. DVNN_TEST_ONLY in the
 /// environment chooses those whose names contain it.
-inline int dvnn_run_suite(const char* name, const std::vector<const TTest*>& all,
-                          void (*after)() = nullptr) {
-  Suite* suite = suite_create(name);
-  TCase* tcase = tcase_create(name);
-  tcase_set_timeout(tcase, 300);
-  const char* only = std::getenv("DVNN_TEST_ONLY");
-  std::vector<const TTest*> tests;
-  for (const TTest* test : all) {
-    if (!only || std::strstr(test->name, only)) tests.push_back(test);
-  }
-  static std::vector<const TTest*> coming;  // the fixture is not told which test it is for
-  coming.assign(tests.rbegin(), tests.rend());
-  auto before = [] {
-    dvnn_running_test() = coming.back()->name;
-    coming.pop_back();
-  };
-  tcase_add_checked_fixture(tcase, before, after);
-  for (const TTest* test : tests) tcase_add_test(tcase, test);
-  suite_add_tcase(suite, tcase);
-  SRunner* runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  const int failed = srunner_ntests_failed(runner);
-  // A suite that ran nothing has not passed.
-  const bool all_ran = srunner_ntests_run(runner) == static_cast<int>(tests.size());
-  srunner_free(runner);
-  return failed == 0 && all_ran ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
-/// Defines main(): runs the named START_TESTs and fails if any of them fails.
-#define DVNN_TEST_MAIN(suite, ...)                \
-  int main() {                                    \
-    return dvnn_run_suite(#suite, {__VA_ARGS__}); \
-  }
-
-/// The tests of the files of an executable that has several, in the order of the files.
-inline std::vector<const TTest*>& dvnn_tests() {
-  static std::vector<const TTest*> tests;
-  return tests;
-}
-
-/// Names the START_TESTs of one of several files; check_all.cpp has their main().
-#define DVNN_TESTS(file, ...)                                             \
-  static const bool dvnn_tests_of_##file = [] {                           \
-    for (const TTest* test : {__VA_ARGS__}) dvnn_tests().push_back(test); \
-    return true;                                                          \
-  }();
+int dvnn_run_suite(const char* name, const std::vector<const TTest*>& all,
+                   void (*after)() = nullptr);
 
 /// Runs a suite with what it needs around its tests, and returns the program's status.
 using DvnnRunner = int (*)(const char* name, const std::vector<const TTest*>& tests);

@@ -58,7 +58,8 @@ HWY_INLINE V Exp(D d, V x) {
   // In two steps, as 2^n need not be a number where the result is one.
   const V half = hn::Floor(hn::Mul(parts.n, hn::Set(d, 0.5f)));
   const V first = hn::Mul(hn::Add(parts.y, hn::Set(d, 1.0f)), PowerOfTwo(d, half));
-  return hn::Mul(first, PowerOfTwo(d, hn::Sub(parts.n, half)));
+  const V power = hn::Mul(first, PowerOfTwo(d, hn::Sub(parts.n, half)));
+  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, exp_constants::kLeast)), power);
 }
 
 // e^x - 1 for x of at most 0, also where it is small.
@@ -72,14 +73,18 @@ HWY_INLINE V ExpMinusOne(D d, V x) {
 
 template <class D, class V>
 HWY_INLINE V Sigmoid(D d, V x) {
-  const V one = hn::Set(d, 1.0f);
-  return hn::Div(one, hn::Add(one, Exp(d, hn::Neg(x))));
+  const V one = hn::Set(d, 1.0f), least = hn::Set(d, exp_constants::kLeast);
+  // What is 0 is not divided, as the quotient is below the normal numbers.
+  const auto is_zero = hn::Lt(x, least);
+  const V power = Exp(d, hn::Neg(hn::IfThenElse(is_zero, least, x)));
+  return hn::IfThenZeroElse(is_zero, hn::Div(one, hn::Add(one, power)));
 }
 
 template <class D, class V>
 HWY_INLINE V Tanh(D d, V x) {
   const V one = hn::Set(d, 1.0f), two = hn::Set(d, 2.0f), size = hn::Abs(x);
-  const V power = Exp(d, hn::Mul(size, two));
+  const V most = hn::Set(d, exp_constants::kTanhMost);
+  const V power = Exp(d, hn::Mul(hn::IfThenElse(hn::Lt(most, size), most, size), two));
   const V far = hn::CopySign(hn::Sub(one, hn::Div(two, hn::Add(power, one))), x);
   const V square = hn::Mul(x, x);
   V p = hn::Set(d, exp_constants::kTanhPolynomial[0]);
@@ -146,10 +151,14 @@ HWY_INLINE V Mish(D d, V x) {
 template <class D, class V>
 HWY_INLINE V Erfc(D d, V x) {
   using namespace exp_constants;
+  const V most = hn::Set(d, kErfcMost);
+  const auto is_zero = hn::Gt(x, most);
+  x = hn::IfThenElse(is_zero, most, x);
   const V inverse = hn::Div(hn::Set(d, 1.0f), x), square = hn::Mul(inverse, inverse);
   const V p = hn::IfThenElse(hn::Lt(x, hn::Set(d, 2.0f)), Polynomial(d, kErfcPolynomial, square),
                              Polynomial(d, kErfcFarPolynomial, square));
-  return hn::Mul(hn::Mul(Exp(d, hn::Neg(hn::Mul(x, x))), inverse), p);
+  const V rest = hn::Mul(hn::Mul(Exp(d, hn::Neg(hn::Mul(x, x))), inverse), p);
+  return hn::IfThenZeroElse(is_zero, rest);
 }
 
 template <class D, class V>

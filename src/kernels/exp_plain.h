@@ -11,13 +11,15 @@
 namespace dvnn::kernels {
 
 namespace exp_constants {
-constexpr float kMost = 89.0f, kLeast = -104.0f;  // beyond them e^x is infinite, or 0
+// Beyond these e^x is infinite, or 0: below the least normal number, for which a processor takes a
+// hundred times as long.
+constexpr float kMost = 89.0f, kLeast = -87.3f;
 constexpr float kLog2E = 1.44269504088896341f;
 constexpr float kLog2High = 0.693359375f, kLog2Low = -2.12194440e-4f;  // log 2 as a sum
 constexpr int kTerms = 6;
 constexpr float kPolynomial[kTerms] = {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f,
                                        4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f};
-constexpr float kTanhNear = 0.625f;
+constexpr float kTanhNear = 0.625f, kTanhMost = 40.0f;  // beyond the second it is 1
 constexpr int kTanhTerms = 5;
 constexpr float kTanhPolynomial[kTanhTerms] = {-5.70498872745e-3f, 2.06390887954e-2f,
                                                -5.37397155531e-2f, 1.33314422036e-1f,
@@ -41,6 +43,7 @@ constexpr float kErfcPolynomial[kErfcTerms] = {
 constexpr float kErfcFarPolynomial[kErfcFarTerms] = {
     -1.047766399936249e+1f, 1.297719955372516e+1f, -7.495518717768503f,    2.921019019210786f,
     -1.015265279202700f,    4.218463358204948e-1f, -2.820767439740514e-1f, 5.641895067754075e-1f};
+constexpr float kErfcMost = 9.15f;  // beyond it the complement is no normal number: 0
 constexpr float kHalfRoot = 0.70710678f, kRootEightOverPi = 1.59576912f;
 constexpr float kGeluCube = 0.044715f;
 constexpr float kMishMost = 20.0f;  // from there on x times 1
@@ -74,7 +77,8 @@ inline ExpParts split_exp(float x) {
 inline float exp(float x) {
   const ExpParts parts = split_exp(x);
   const float half = std::floor(parts.n * 0.5f);
-  return (parts.y + 1.0f) * power_of_two(half) * power_of_two(parts.n - half);
+  const float power = (parts.y + 1.0f) * power_of_two(half) * power_of_two(parts.n - half);
+  return x < exp_constants::kLeast ? 0.0f : power;
 }
 
 inline float exp_minus_one(float x) {
@@ -83,8 +87,10 @@ inline float exp_minus_one(float x) {
   return parts.y * power + (power - 1.0f);
 }
 
+// Also 0 where it is less than a normal number.
 inline float sigmoid(float x) {
-  return 1.0f / (1.0f + exp(-x));
+  const float least = exp_constants::kLeast;
+  return x < least ? 0.0f : 1.0f / (1.0f + exp(-x));
 }
 
 inline float tanh(float x) {
@@ -95,6 +101,7 @@ inline float tanh(float x) {
     for (int i = 1; i < kTanhTerms; ++i) p = p * square + kTanhPolynomial[i];
     return p * square * x + x;
   }
+  if (size > kTanhMost) return std::copysign(1.0f, x);
   return std::copysign(1.0f - 2.0f / (exp(size * 2.0f) + 1.0f), x);
 }
 
@@ -150,7 +157,7 @@ inline float erfc(float x) {
   const float inverse = 1.0f / x, square = inverse * inverse;
   const float p =
       x < 2.0f ? polynomial(kErfcPolynomial, square) : polynomial(kErfcFarPolynomial, square);
-  return exp(-(x * x)) * inverse * p;
+  return x > kErfcMost ? 0.0f : exp(-(x * x)) * inverse * p;
 }
 
 inline float erf(float x) {

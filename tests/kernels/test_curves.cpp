@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/curves.h"
 
+#include <cfenv>
+
 #include "kernels/inputs.h"
 
 namespace dvnn::test::curves_tests {
@@ -135,7 +137,24 @@ START_TEST(what_is_not_finite_is_as_in_the_plain_form) {
 }
 END_TEST
 
-DVNN_SUITE(curves, known_values, values_are_within_their_units_in_the_last_place,
-           every_length_is_that_of_the_plain_form, what_is_not_finite_is_as_in_the_plain_form)
+// A processor takes a hundred times as long for each result below the normal numbers, and raw
+// pixels make many networks' values hundreds.
+START_TEST(far_values_do_not_underflow) {
+  for (float reach : {100.0f, 1000.0f, 60000.0f}) {
+    const std::vector<float> from = test::seeded_floats(20000, 11, -reach, reach);
+    std::vector<float> to(from.size());
+    for (int curve = 0; curve <= static_cast<int>(Curve::kTanh); ++curve) {
+      std::feclearexcept(FE_ALL_EXCEPT);
+      kernels::apply(static_cast<Curve>(curve), 1, 1, from.data(), to.data(), from.size());
+      ck_assert_msg(!std::fetestexcept(FE_UNDERFLOW), "curve %d up to %g", curve,
+                    static_cast<double>(reach));
+    }
+  }
+}
+END_TEST
+
+DVNN_SUITE(curves, known_values, far_values_do_not_underflow,
+           values_are_within_their_units_in_the_last_place, every_length_is_that_of_the_plain_form,
+           what_is_not_finite_is_as_in_the_plain_form)
 
 }  // namespace dvnn::test::curves_tests

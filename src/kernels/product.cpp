@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of up to four rows by two vectors of columns stay in registers from the first product to the
-// last.
+// Sums of four rows by two vectors of columns, or of one row by eight, stay in registers from the
+// first product to the last.
 #include "kernels/product.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -47,6 +47,35 @@ HWY_INLINE void MultiplyTwo(D d, const float* a, const float* b, float* to, size
   }
 }
 
+// A single row, and eight vectors of columns: two would wait for their own sums.
+template <class D>
+HWY_INLINE void MultiplyEight(D d, const float* a, const float* b, float* to, size_t k, size_t n) {
+  const size_t lanes = hn::Lanes(d);
+  auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;
+  const auto add = [d, lanes](auto* sum, auto x, const float* from, size_t i) HWY_ATTR {
+    *sum = hn::Add(*sum, hn::Mul(x, hn::LoadU(d, from + i * lanes)));
+  };
+  for (size_t i = 0; i < k; ++i, b += n) {
+    const auto x = hn::Set(d, a[i]);
+    add(&s0, x, b, 0);
+    add(&s1, x, b, 1);
+    add(&s2, x, b, 2);
+    add(&s3, x, b, 3);
+    add(&s4, x, b, 4);
+    add(&s5, x, b, 5);
+    add(&s6, x, b, 6);
+    add(&s7, x, b, 7);
+  }
+  hn::StoreU(s0, d, to);
+  hn::StoreU(s1, d, to + lanes);
+  hn::StoreU(s2, d, to + 2 * lanes);
+  hn::StoreU(s3, d, to + 3 * lanes);
+  hn::StoreU(s4, d, to + 4 * lanes);
+  hn::StoreU(s5, d, to + 5 * lanes);
+  hn::StoreU(s6, d, to + 6 * lanes);
+  hn::StoreU(s7, d, to + 7 * lanes);
+}
+
 // One vector of columns of some rows.
 template <class D>
 HWY_INLINE void MultiplyOne(D d, const float* a, const float* b, float* to, size_t rows, size_t k,
@@ -67,6 +96,9 @@ HWY_INLINE void MultiplyRows(const float* a, const float* b, float* to, size_t k
   const hn::CappedTag<float, 1> one;
   const size_t lanes = hn::Lanes(d);
   size_t j = 0;
+  if constexpr (kRows == 1) {
+    for (; j + 8 * lanes <= n; j += 8 * lanes) MultiplyEight(d, a, b + j, to + j, k, n);
+  }
   for (; j + 2 * lanes <= n; j += 2 * lanes) MultiplyTwo<kRows>(d, a, b + j, to + j, k, n);
   for (; j + lanes <= n; j += lanes) MultiplyOne(d, a, b + j, to + j, kRows, k, n);
   for (; j + hn::Lanes(few) <= n; j += hn::Lanes(few)) {

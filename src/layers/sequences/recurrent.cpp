@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
+#include <cstring>
 
 #include "base/json.h"
 #include "base/names.h"
 #include "base/nth.h"
 #include "base/share.h"
+#include "kernels/curves.h"
 #include "kernels/product.h"
 #include "kernels/transpose.h"
 #include "layers/factories.h"
@@ -20,20 +21,25 @@ constexpr const char* kKinds[] = {"rnn", "gru", "lstm"};  // in the enums' order
 constexpr const char* kCellFunctions[] = {"sigmoid", "tanh", "relu", "hardsigmoid", "identity"};
 constexpr size_t kInputs = 7;
 
-float apply(CellFunction function, float x) {
+// The function of `count` floats, in place.
+void apply(CellFunction function, float* x, size_t count) {
+  using kernels::Curve;
   switch (function) {
     case CellFunction::kSigmoid:
-      return 1 / (1 + std::exp(-x));
+      kernels::apply(Curve::kSigmoid, 0, 0, x, x, count);
+      break;
     case CellFunction::kTanh:
-      return std::tanh(x);
+      kernels::apply(Curve::kTanh, 0, 0, x, x, count);
+      break;
     case CellFunction::kRelu:
-      return std::max(x, 0.0f);
+      kernels::apply(Curve::kRelu, 0, 0, x, x, count);
+      break;
     case CellFunction::kHardSigmoid:
-      return std::clamp(0.2f * x + 0.5f, 0.0f, 1.0f);  // ONNX' defaults
+      kernels::apply(Curve::kHardSigmoid, 0.2f, 0.5f, x, x, count);  // ONNX' defaults
+      break;
     case CellFunction::kIdentity:
       break;
   }
-  return x;
 }
 
 struct Sizes {
@@ -43,6 +49,24 @@ struct Sizes {
 // The layer's inputs after the sequence.
 struct Operands {
   const float *weights, *state_weights, *bias, *state, *cell, *peepholes;
+};
+
+// A matrix with its rows as columns, turned anew where it is another one than before.
+class Turned {
+ public:
+  explicit Turned(size_t count) : from_(count), turned_(count) {}
+  void turn(const float* matrix, size_t rows, size_t columns) {
+    const size_t bytes = from_.size() * sizeof(float);
+    if (is_turned_ && std::memcmp(matrix, from_.data(), bytes) == 0) return;
+    std::copy_n(matrix, from_.size(), from_.begin());
+    kernels::transpose(matrix, turned_.data(), rows, columns);
+    is_turned_ = true;
+  }
+  const float* data() const { return turned_.data(); }
+
+ private:
+  std::vector<float> from_, turned_;
+  bool is_turned_ = false;
 };
 
 // One row of the batch: the state goes in and the next one comes out.
@@ -56,17 +80,16 @@ class Cell {
         candidate_weights_(needs_candidate() ? sizes.hidden * sizes.hidden : 0),
         from_inputs_(kBlock * sizes.gates * sizes.hidden),
         from_input_(sizes.gates * sizes.hidden),
-        from_state_(sizes.gates * sizes.hidden),
-        next_(sizes.hidden) {}
+        from_state_(sizes.gates * sizes.hidden) {}
 
-  // Turns the matrices, so that vectors hold neighbouring rows of the result.
+  // Turns the matrices, so that vectors hold neighbouring rows of the result. They are constants of
+  // the network for nearly all, and then the same as before.
   void begin(const Operands& with, const float* inputs) {
     const size_t hidden = sizes_.hidden, rows = sizes_.gates * hidden;
-    kernels::transpose(with.weights, weights_.data(), rows, sizes_.inputs);
-    kernels::transpose(with.state_weights, state_weights_.data(), rows, hidden);
+    weights_.turn(with.weights, rows, sizes_.inputs);
+    state_weights_.turn(with.state_weights, rows, hidden);
     if (needs_candidate()) {
-      kernels::transpose(with.state_weights + 2 * hidden * hidden, candidate_weights_.data(),
-                         hidden, hidden);
+      candidate_weights_.turn(with.state_weights + 2 * hidden * hidden, hidden, hidden);
     }
     inputs_ = inputs;
     block_ = SIZE_MAX;
@@ -84,7 +107,8 @@ class Cell {
     }
     switch (layer_.kind) {
       case Kind::kRnn:
-        for (size_t h = 0; h < hidden; ++h) state[h] = activated(0, gate(0, h));
+        for (size_t h = 0; h < hidden; ++h) state[h] = from_input_[h] + from_state_[h];
+        activate(0, state, 1);
         break;
       case Kind::kGru:
         gru(with, state);
@@ -110,50 +134,65 @@ class Cell {
     block_ = block;
   }
 
-  float clipped(float x) const {
-    return layer_.clip > 0 ? std::clamp(x, -layer_.clip, layer_.clip) : x;
-  }
-  float activated(size_t which, float x) const {
-    return apply(layer_.activations[which], clipped(x));
-  }
-  float gate(size_t g, size_t h) const {
-    const size_t row = g * sizes_.hidden + h;
-    return from_input_[row] + from_state_[row];
+  // The clipped sums of `gates` gates become what their function makes of them.
+  void activate(size_t which, float* sums, size_t gates) const {
+    const size_t count = gates * sizes_.hidden;
+    const float clip = layer_.clip;
+    if (clip > 0) {
+      for (size_t i = 0; i < count; ++i) sums[i] = std::clamp(sums[i], -clip, clip);
+    }
+    apply(layer_.activations[which], sums, count);
   }
 
   // Gates: update, reset, candidate.
   void gru(const Operands& with, float* state) {
-    const size_t hidden = sizes_.hidden, candidate = 2 * hidden;
-    std::vector<float>& reset = next_;
-    for (size_t h = 0; h < hidden; ++h) reset[h] = activated(0, gate(1, h));
-    for (size_t h = 0; h < hidden; ++h) {
-      if (layer_.reset_after) from_state_[candidate + h] *= reset[h];
-    }
-    if (!layer_.reset_after) {
+    const size_t hidden = sizes_.hidden;
+    float *const update = from_input_.data(), *const reset = update + hidden;
+    float *const candidate = reset + hidden, *const made = &from_state_[2 * hidden];
+    for (size_t i = 0; i < 2 * hidden; ++i) update[i] += from_state_[i];
+    activate(0, update, 2);
+    if (layer_.reset_after) {
+      for (size_t h = 0; h < hidden; ++h) made[h] *= reset[h];
+    } else {
       for (size_t h = 0; h < hidden; ++h) reset[h] *= state[h];
-      float* const made = &from_state_[candidate];
-      kernels::multiply(reset.data(), candidate_weights_.data(), made, 1, hidden, hidden);
-      const float* const bias = with.bias + sizes_.gates * hidden + candidate;
+      kernels::multiply(reset, candidate_weights_.data(), made, 1, hidden, hidden);
+      const float* const bias = with.bias + (sizes_.gates + 2) * hidden;
       for (size_t h = 0; h < hidden; ++h) made[h] += bias[h];
     }
+    for (size_t h = 0; h < hidden; ++h) candidate[h] += made[h];
+    activate(1, candidate, 1);
     for (size_t h = 0; h < hidden; ++h) {
-      const float update = activated(0, gate(0, h));
-      state[h] = (1 - update) * activated(1, gate(2, h)) + update * state[h];
+      state[h] = (1 - update[h]) * candidate[h] + update[h] * state[h];
     }
   }
 
   // Gates: input, output, forget, cell.
   void lstm(const Operands& with, float* state, float* cell) {
     const size_t hidden = sizes_.hidden;
-    const float *in = with.peepholes, *out = in + hidden, *forgotten = out + hidden;
+    const float *for_take = with.peepholes, *for_give = for_take + hidden;
+    const float* const for_keep = for_give + hidden;
+    float *const take = from_input_.data(), *const give = take + hidden;
+    float *const keep = give + hidden, *const made = keep + hidden;
+    for (size_t i = 0; i < 4 * hidden; ++i) take[i] += from_state_[i];
     for (size_t h = 0; h < hidden; ++h) {
-      const float take = activated(0, gate(0, h) + in[h] * cell[h]);
-      const float keep =
-          layer_.coupled ? 1 - take : activated(0, gate(2, h) + forgotten[h] * cell[h]);
-      cell[h] = keep * cell[h] + take * activated(1, gate(3, h));
-      state[h] =
-          activated(0, gate(1, h) + out[h] * cell[h]) * apply(layer_.activations[2], cell[h]);
+      take[h] += for_take[h] * cell[h];
+      keep[h] += for_keep[h] * cell[h];
     }
+    activate(0, take, 1);
+    if (layer_.coupled) {
+      for (size_t h = 0; h < hidden; ++h) keep[h] = 1 - take[h];
+    } else {
+      activate(0, keep, 1);
+    }
+    activate(1, made, 1);
+    for (size_t h = 0; h < hidden; ++h) {
+      cell[h] = keep[h] * cell[h] + take[h] * made[h];
+      give[h] += for_give[h] * cell[h];
+      state[h] = cell[h];
+    }
+    activate(0, give, 1);
+    apply(layer_.activations[2], state, hidden);
+    for (size_t h = 0; h < hidden; ++h) state[h] *= give[h];
   }
 
   bool needs_candidate() const { return layer_.kind == Kind::kGru && !layer_.reset_after; }
@@ -164,8 +203,8 @@ class Cell {
   const Sizes sizes_;
   const float* inputs_ = nullptr;
   size_t block_ = 0;
-  std::vector<float> weights_, state_weights_, candidate_weights_;  // turned
-  std::vector<float> from_inputs_, from_input_, from_state_, next_;
+  Turned weights_, state_weights_, candidate_weights_;
+  std::vector<float> from_inputs_, from_input_, from_state_;
 };
 
 bool fits(const RecurrentAttributes& layer, Span<const Shape> in, Sizes* sizes) {

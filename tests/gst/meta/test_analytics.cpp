@@ -50,7 +50,7 @@ GstAnalyticsRelTypes relation(GstBuffer* frame, const GstDvObject* from, const G
 }  // namespace
 
 START_TEST(detections_are_written_with_type_box_and_confidence) {
-  Line line(infer() + " ! dvdecode", kSize, kSize);
+  Line line(grid_infer() + " ! dvdecode", kSize, kSize);
   GstBuffer* out = line.push(red_square("RGB", kSize, kSize, 2, 1));
   const std::vector<Entry> list = entries(out);
   ck_assert_uint_eq(list.size(), 1);
@@ -71,7 +71,7 @@ START_TEST(exports_choose_which_metas_are_written) {
     guint regions;
   } cases[] = {{"0", 0, 0}, {"regions", 0, 1}, {"analytics", 1, 0}, {"regions+analytics", 1, 1}};
   for (const auto& c : cases) {
-    Line line(infer() + " ! dvdecode exports=" + c.exports, kSize, kSize);
+    Line line(grid_infer() + " ! dvdecode exports=" + c.exports, kSize, kSize);
     GstBuffer* out = line.push(red_square("RGB", kSize, kSize, 0, 0));
     ck_assert_msg(count_entries(out) == c.entries && count_regions(out) == c.regions,
                   "exports=%s: %zu entries, %u regions", c.exports, count_entries(out),
@@ -83,7 +83,8 @@ START_TEST(exports_choose_which_metas_are_written) {
 END_TEST
 
 START_TEST(two_decoders_write_each_object_once) {
-  Line line(infer() + " ! dvdecode ! " + infer() + " ! dvdecode ! dvdecode", kSize, kSize);
+  Line line(grid_infer() + " ! dvdecode ! " + grid_infer() + " ! dvdecode ! dvdecode", kSize,
+            kSize);
   GstBuffer* out = line.push(red_square("RGB", kSize, kSize, 3, 0));
   ck_assert_uint_eq(detections(out).size(), 2);
   ck_assert_uint_eq(count_entries(out), 2);
@@ -93,8 +94,9 @@ START_TEST(two_decoders_write_each_object_once) {
 END_TEST
 
 START_TEST(entries_stay_ours_where_frames_are_scaled) {
-  Line line(infer() + " ! dvdecode ! videoscale ! capsfilter caps=video/x-raw,width=96,height=96",
-            kSize, kSize);
+  Line line(
+      grid_infer() + " ! dvdecode ! videoscale ! capsfilter caps=video/x-raw,width=96,height=96",
+      kSize, kSize);
   GstBuffer* out = line.push(red_square("RGB", kSize, kSize, 2, 1));
   const std::vector<Entry> list = entries(out);
   ck_assert_uint_eq(list.size(), 1);
@@ -263,7 +265,7 @@ START_TEST(dvconvert_looks_at_what_others_have_written) {
   // Written twice, it is one region.
   gst_buffer_add_video_region_of_interest_meta(frame, "plate", 8, 4, 20, 10);
   const auto seen = [&](const std::string& types) {
-    Line line("dvconvert regions=list region-metas=" + types + " ! " + infer(), 64, 64);
+    Line line("dvconvert regions=list region-metas=" + types + " ! " + grid_infer(), 64, 64);
     GstBuffer* out = line.push(gst_buffer_copy(frame));
     std::string text;
     gpointer state = nullptr;

@@ -143,7 +143,7 @@ const std::string& raw_network_path() {
 }  // namespace
 
 START_TEST(row_major_outputs_are_attached_uncopied) {
-  Line line(infer(), kSize, kSize);
+  Line line(grid_infer(), kSize, kSize);
   GstBuffer* out = line.push(red_square("RGB", kSize, kSize, 2, 1));
   const auto metas = tensor_metas(out);
   ck_assert_uint_eq(metas.size(), 1);
@@ -161,7 +161,7 @@ END_TEST
 
 START_TEST(tensor_meta_says_what_is_attached) {
   for (const char* properties : {"tensor-meta=none", "active=false"}) {
-    Line none(infer(properties), kSize, kSize);
+    Line none(grid_infer(properties), kSize, kSize);
     GstBuffer* out = none.push(red_square("RGB", kSize, kSize, 2, 1));
     ck_assert_uint_eq(tensor_metas(out).size(), 0);
     gst_buffer_unref(out);
@@ -195,7 +195,7 @@ START_TEST(other_layouts_are_laid_anew_where_that_is_asked) {
 END_TEST
 
 START_TEST(detections_are_attached_as_ssd_decoders_read_them) {
-  Line line(infer("tensor-meta=always"), kSize, kSize);
+  Line line(grid_infer("tensor-meta=always"), kSize, kSize);
   for (const bool square : {true, false}) {
     GstBuffer* frame = red_square("RGB", kSize, kSize, 2, 1);
     if (!square) gst_buffer_memset(frame, 0, 0, kSize * kSize * 3);
@@ -226,7 +226,7 @@ START_TEST(dvdecode_lets_go_of_outputs_in_both_metas) {
     size_t left;  // detections are nobody's memory
   } cases[] = {{"auto", 0}, {"always", 1}};
   for (const auto& c : cases) {
-    Line line(infer(std::string("tensor-meta=") + c.which) + " ! dvdecode", kSize, kSize);
+    Line line(grid_infer(std::string("tensor-meta=") + c.which) + " ! dvdecode", kSize, kSize);
     GstBuffer* out = line.push(red_square("RGB", kSize, kSize, 2, 1));
     ck_assert(found_square(out, kSize, kSize, 2, 1));
     ck_assert_ptr_null(gst_buffer_get_dv_tensor_meta(out));
@@ -257,7 +257,7 @@ START_TEST(tensors_without_names_are_decoded_by_their_order) {
 END_TEST
 
 START_TEST(outputs_of_dvinfer_are_decoded_once) {
-  Line line(infer() + " ! dvdecode network=" + network_path() +
+  Line line(grid_infer() + " ! dvdecode network=" + network_path() +
                 " ! dvdecode network=" + network_path() + " ! dvdecode",
             kSize, kSize);
   GstBuffer* out = line.push(red_square("RGB", kSize, kSize, 2, 1));

@@ -70,8 +70,8 @@ START_TEST(objectdetectionoverlay_draws_our_boxes) {
   const std::string overlay =
       " ! videoconvert ! objectdetectionoverlay draw-labels=false "
       "object-detection-outline-color=0xff00ff00";
-  Line drawn(infer() + " ! dvdecode" + overlay, kSize, kSize);
-  Line bare(infer() + " ! dvdecode exports=0" + overlay, kSize, kSize);
+  Line drawn(grid_infer() + " ! dvdecode" + overlay, kSize, kSize);
+  Line bare(grid_infer() + " ! dvdecode exports=0" + overlay, kSize, kSize);
   for (const auto& [column, row] : {std::make_pair(2, 1), {1, 2}, {1, 1}}) {
     GstBuffer* square = red_square("RGB", kSize, kSize, column, row);
     const std::vector<guint8> source = bytes(square);
@@ -96,7 +96,7 @@ END_TEST
 
 START_TEST(ioutracker_tracks_our_objects) {
   if (!there("ioutracker")) return;
-  Line line(infer() + " ! dvdecode ! ioutracker", kSize, kSize);
+  Line line(grid_infer() + " ! dvdecode ! ioutracker", kSize, kSize);
   guint64 first = 0;
   for (GstClockTime pts = 0; pts < 3; ++pts) {
     GstBuffer* frame = red_square("RGB", kSize, kSize, 2, 1);
@@ -119,7 +119,7 @@ static void expect_ssd_detections(const std::string& settings) {
   // From 1.28 on class 1 is the first line.
   const bool background = !GST_CHECK_VERSION(1, 28, 0);
   std::ofstream(labels.path) << (background ? "background\n" : "") << "red one\n";
-  Line line(infer(settings) + " ! ssdobjectdetector label-file=" + labels.path, kSize, kSize);
+  Line line(grid_infer(settings) + " ! ssdobjectdetector label-file=" + labels.path, kSize, kSize);
   GstBuffer* out = line.push(red_square("RGB", kSize, kSize, 2, 1));
   const std::vector<Entry> list = entries(out);
   ck_assert_uint_eq(list.size(), 1);
@@ -148,7 +148,7 @@ START_TEST(onnxinference_and_dvinfer_find_the_same_squares) {
   const std::string bytes_of_model = onnx_grid();
   std::ofstream(model.path, std::ios::binary) << bytes_of_model;
   constexpr int kInput = 16;  // onnxinference scales nothing
-  Line ours(infer() + " ! dvdecode", kInput, kInput);
+  Line ours(grid_infer() + " ! dvdecode", kInput, kInput);
   Line upstream("onnxinference input-image-format=chw input-tensor-scale=255 model-file=" +
                     model.path + " ! dvdecode network=" + network_path(),
                 kInput, kInput);

@@ -13,13 +13,19 @@ namespace dvnn::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// Where a matrix's rows begin: so many floats apart.
+struct Strides {
+  size_t b, to;
+};
+
 // Rows of both matrices: kRows of them, and two vectors of columns.
 template <size_t kRows, class D>
-HWY_INLINE void MultiplyTwo(D d, const float* a, const float* b, float* to, size_t k, size_t n) {
-  const size_t lanes = hn::Lanes(d);
+HWY_INLINE void MultiplyTwo(D d, const float* a, const float* b, float* to, size_t k,
+                            const Strides& strides) {
+  const size_t lanes = hn::Lanes(d), n = strides.to;
   auto s00 = hn::Zero(d), s01 = s00, s10 = s00, s11 = s00;
   auto s20 = s00, s21 = s00, s30 = s00, s31 = s00;
-  for (size_t i = 0; i < k; ++i, b += n) {
+  for (size_t i = 0; i < k; ++i, b += strides.b) {
     const auto b0 = hn::LoadU(d, b), b1 = hn::LoadU(d, b + lanes);
     const auto x = hn::Set(d, a[i]);
     s00 = hn::Add(s00, hn::Mul(x, b0));
@@ -49,13 +55,14 @@ HWY_INLINE void MultiplyTwo(D d, const float* a, const float* b, float* to, size
 
 // A single row, and eight vectors of columns: two would wait for their own sums.
 template <class D>
-HWY_INLINE void MultiplyEight(D d, const float* a, const float* b, float* to, size_t k, size_t n) {
+HWY_INLINE void MultiplyEight(D d, const float* a, const float* b, float* to, size_t k,
+                              size_t stride_b) {
   const size_t lanes = hn::Lanes(d);
   auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;
   const auto add = [d, lanes](auto* sum, auto x, const float* from, size_t i) HWY_ATTR {
     *sum = hn::Add(*sum, hn::Mul(x, hn::LoadU(d, from + i * lanes)));
   };
-  for (size_t i = 0; i < k; ++i, b += n) {
+  for (size_t i = 0; i < k; ++i, b += stride_b) {
     const auto x = hn::Set(d, a[i]);
     add(&s0, x, b, 0);
     add(&s1, x, b, 1);
@@ -79,39 +86,41 @@ HWY_INLINE void MultiplyEight(D d, const float* a, const float* b, float* to, si
 // One vector of columns of some rows.
 template <class D>
 HWY_INLINE void MultiplyOne(D d, const float* a, const float* b, float* to, size_t rows, size_t k,
-                            size_t n) {
+                            const Strides& strides) {
   for (size_t r = 0; r < rows; ++r) {
     auto sum = hn::Zero(d);
     for (size_t i = 0; i < k; ++i) {
-      sum = hn::Add(sum, hn::Mul(hn::Set(d, a[r * k + i]), hn::LoadU(d, b + i * n)));
+      sum = hn::Add(sum, hn::Mul(hn::Set(d, a[r * k + i]), hn::LoadU(d, b + i * strides.b)));
     }
-    hn::StoreU(sum, d, to + r * n);
+    hn::StoreU(sum, d, to + r * strides.to);
   }
 }
 
 template <size_t kRows>
-HWY_INLINE void MultiplyRows(const float* a, const float* b, float* to, size_t k, size_t n) {
+HWY_INLINE void MultiplyRows(const float* a, const float* b, float* to, size_t k, size_t n,
+                             const Strides& strides) {
   const hn::ScalableTag<float> d;
   const hn::CappedTag<float, 4> few;
   const hn::CappedTag<float, 1> one;
   const size_t lanes = hn::Lanes(d);
   size_t j = 0;
   if constexpr (kRows == 1) {
-    for (; j + 8 * lanes <= n; j += 8 * lanes) MultiplyEight(d, a, b + j, to + j, k, n);
+    for (; j + 8 * lanes <= n; j += 8 * lanes) MultiplyEight(d, a, b + j, to + j, k, strides.b);
   }
-  for (; j + 2 * lanes <= n; j += 2 * lanes) MultiplyTwo<kRows>(d, a, b + j, to + j, k, n);
-  for (; j + lanes <= n; j += lanes) MultiplyOne(d, a, b + j, to + j, kRows, k, n);
+  for (; j + 2 * lanes <= n; j += 2 * lanes) MultiplyTwo<kRows>(d, a, b + j, to + j, k, strides);
+  for (; j + lanes <= n; j += lanes) MultiplyOne(d, a, b + j, to + j, kRows, k, strides);
   for (; j + hn::Lanes(few) <= n; j += hn::Lanes(few)) {
-    MultiplyOne(few, a, b + j, to + j, kRows, k, n);
+    MultiplyOne(few, a, b + j, to + j, kRows, k, strides);
   }
-  for (; j < n; ++j) MultiplyOne(one, a, b + j, to + j, kRows, k, n);
+  for (; j < n; ++j) MultiplyOne(one, a, b + j, to + j, kRows, k, strides);
 }
 
 void Multiply(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, float* HWY_RESTRICT to,
-              size_t m, size_t k, size_t n) {
+              size_t m, size_t k, size_t n, size_t stride_b, size_t stride_to) {
+  const Strides strides = {stride_b, stride_to};
   size_t i = 0;
-  for (; i + 4 <= m; i += 4) MultiplyRows<4>(a + i * k, b, to + i * n, k, n);
-  for (; i < m; ++i) MultiplyRows<1>(a + i * k, b, to + i * n, k, n);
+  for (; i + 4 <= m; i += 4) MultiplyRows<4>(a + i * k, b, to + i * stride_to, k, n, strides);
+  for (; i < m; ++i) MultiplyRows<1>(a + i * k, b, to + i * stride_to, k, n, strides);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -124,7 +133,12 @@ namespace dvnn::kernels {
 HWY_EXPORT(Multiply);
 
 void multiply(const float* a, const float* b, float* to, size_t m, size_t k, size_t n) {
-  HWY_DYNAMIC_DISPATCH(Multiply)(a, b, to, m, k, n);
+  HWY_DYNAMIC_DISPATCH(Multiply)(a, b, to, m, k, n, n, n);
+}
+
+void multiply_panel(const float* a, const float* panel, float* to, size_t m, size_t k, size_t n,
+                    size_t stride) {
+  HWY_DYNAMIC_DISPATCH(Multiply)(a, panel, to, m, k, n, n, stride);
 }
 
 namespace plain {

@@ -26,6 +26,8 @@ class BoundLayer {
     DVNN_ASSIGN(layer_, create_cpu_layer(attributes, in, out, library));
     return {};
   }
+  /// Input `i` is a constant of the network, whose contents are the same in all runs.
+  void input_will_stay(size_t i) { layer_->input_will_stay(i); }
   explicit operator bool() const { return layer_ != nullptr; }
 
   /// Moves input or output `i` to other memory, which holds the same tensor.

@@ -23,6 +23,7 @@ class EnclosedLayer final : public CpuLayer {
     const Workspace::Run run;
     return guarded(type_, [&]() -> Status { return layer_->run(inputs, outputs); });
   }
+  void input_will_stay(size_t i) override { layer_->input_will_stay(i); }
 
  private:
   std::string type_;

@@ -4,7 +4,7 @@
 namespace dvnn::layers {
 
 FloatTensors::FloatTensors(Span<const TensorDesc> inputs, const TensorDesc& output)
-    : writer_(output), in_(inputs.size()) {
+    : writer_(output), in_(inputs.size()), stays_(inputs.size()) {
   for (const TensorDesc& input : inputs) readers_.emplace_back(input);
 }
 

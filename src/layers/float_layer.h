@@ -17,6 +17,11 @@ class FloatTensors : public CpuLayer {
   FloatTensors(Span<const TensorDesc> inputs, const TensorDesc& output);
   ~FloatTensors() override;
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) final;
+  void input_will_stay(size_t i) final { stays_[i] = true; }
+
+ protected:
+  /// Returns whether input `i` is the same each time.
+  bool input_stays(size_t i) const { return stays_[i]; }
 
  private:
   virtual void compute(const float* const* in, float* result) = 0;
@@ -24,6 +29,7 @@ class FloatTensors : public CpuLayer {
   std::vector<FloatReader> readers_;
   FloatWriter writer_;
   std::vector<const float*> in_;
+  std::vector<bool> stays_;
 };
 
 template <typename Compute>

@@ -163,6 +163,9 @@ Status StepSlot::add_cpu_step(const Step& step) {
     stage.writes.push_back(range(info));
   }
   DVNN_TRY(stage.layer.create(*step.layer, network_->library()));
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    if (tensor(step.inputs[i]).storage == Storage::kConstant) stage.layer.input_will_stay(i);
+  }
   stages_.push_back(std::move(stage));
   return {};
 }

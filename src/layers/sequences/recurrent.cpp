@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cstring>
 
 #include "base/json.h"
 #include "base/names.h"
@@ -51,21 +50,35 @@ struct Operands {
   const float *weights, *state_weights, *bias, *state, *cell, *peepholes;
 };
 
-// A matrix with its rows as columns, turned anew where it is another one than before.
+// A matrix with its rows as columns, in panels of kPanel of these, which are read one after the
+// other.
 class Turned {
  public:
-  explicit Turned(size_t count) : from_(count), turned_(count) {}
-  void turn(const float* matrix, size_t rows, size_t columns) {
-    const size_t bytes = from_.size() * sizeof(float);
-    if (is_turned_ && std::memcmp(matrix, from_.data(), bytes) == 0) return;
-    std::copy_n(matrix, from_.size(), from_.begin());
-    kernels::transpose(matrix, turned_.data(), rows, columns);
+  Turned(size_t rows, size_t columns) : rows_(rows), columns_(columns), turned_(rows * columns) {}
+
+  // `stays`: it is the same matrix each time.
+  void turn(const float* matrix, bool stays) {
+    if (stays && is_turned_) return;
+    for (size_t first = 0; first < rows_; first += kPanel) {
+      kernels::transpose(matrix + first * columns_, &turned_[first * columns_],
+                         std::min(kPanel, rows_ - first), columns_);
+    }
     is_turned_ = true;
   }
-  const float* data() const { return turned_.data(); }
+
+  // Writes the products of `count` rows of `a` with all rows of the matrix.
+  void multiply(const float* a, size_t count, float* to) const {
+    for (size_t first = 0; first < rows_; first += kPanel) {
+      kernels::multiply_panel(a, &turned_[first * columns_], to + first, count, columns_,
+                              std::min(kPanel, rows_ - first), rows_);
+    }
+  }
 
  private:
-  std::vector<float> from_, turned_;
+  static constexpr size_t kPanel = 128;
+
+  size_t rows_, columns_;  // of the matrix that is turned
+  std::vector<float> turned_;
   bool is_turned_ = false;
 };
 
@@ -75,21 +88,21 @@ class Cell {
   Cell(const RecurrentAttributes& layer, const Sizes& sizes)
       : layer_(layer),
         sizes_(sizes),
-        weights_(sizes.gates * sizes.hidden * sizes.inputs),
-        state_weights_(sizes.gates * sizes.hidden * sizes.hidden),
-        candidate_weights_(needs_candidate() ? sizes.hidden * sizes.hidden : 0),
+        weights_(sizes.gates * sizes.hidden, sizes.inputs),
+        state_weights_(sizes.gates * sizes.hidden, sizes.hidden),
+        candidate_weights_(needs_candidate() ? sizes.hidden : 0, sizes.hidden),
         from_inputs_(kBlock * sizes.gates * sizes.hidden),
         from_input_(sizes.gates * sizes.hidden),
         from_state_(sizes.gates * sizes.hidden) {}
 
-  // Turns the matrices, so that vectors hold neighbouring rows of the result. They are constants of
-  // the network for nearly all, and then the same as before.
-  void begin(const Operands& with, const float* inputs) {
-    const size_t hidden = sizes_.hidden, rows = sizes_.gates * hidden;
-    weights_.turn(with.weights, rows, sizes_.inputs);
-    state_weights_.turn(with.state_weights, rows, hidden);
+  // Turns the matrices, so that vectors hold neighbouring rows of the result. `stay`: they are the
+  // same each time, as constants are.
+  void begin(const Operands& with, const float* inputs, bool stay) {
+    const size_t hidden = sizes_.hidden;
+    weights_.turn(with.weights, stay);
+    state_weights_.turn(with.state_weights, stay);
     if (needs_candidate()) {
-      candidate_weights_.turn(with.state_weights + 2 * hidden * hidden, hidden, hidden);
+      candidate_weights_.turn(with.state_weights + 2 * hidden * hidden, stay);
     }
     inputs_ = inputs;
     block_ = SIZE_MAX;
@@ -100,7 +113,7 @@ class Cell {
     const size_t hidden = sizes_.hidden, rows = sizes_.gates * hidden;
     if (at / kBlock != block_) make_block(at / kBlock);
     const float* const own = &from_inputs_[at % kBlock * rows];
-    kernels::multiply(state, state_weights_.data(), from_state_.data(), 1, hidden, rows);
+    state_weights_.multiply(state, 1, from_state_.data());
     for (size_t r = 0; r < rows; ++r) {
       from_input_[r] = own[r] + with.bias[r];
       from_state_[r] += with.bias[rows + r];
@@ -127,9 +140,8 @@ class Cell {
     const size_t count = std::min(kBlock, sizes_.steps * sizes_.batch - begin);
     share(static_cast<int>((count + kTaskRows - 1) / kTaskRows), [&](int i) {
       const size_t first = static_cast<size_t>(i) * kTaskRows;
-      kernels::multiply(inputs_ + (begin + first) * sizes_.inputs, weights_.data(),
-                        &from_inputs_[first * rows], std::min(kTaskRows, count - first),
-                        sizes_.inputs, rows);
+      weights_.multiply(inputs_ + (begin + first) * sizes_.inputs,
+                        std::min(kTaskRows, count - first), &from_inputs_[first * rows]);
     });
     block_ = block;
   }
@@ -155,7 +167,7 @@ class Cell {
       for (size_t h = 0; h < hidden; ++h) made[h] *= reset[h];
     } else {
       for (size_t h = 0; h < hidden; ++h) reset[h] *= state[h];
-      kernels::multiply(reset, candidate_weights_.data(), made, 1, hidden, hidden);
+      candidate_weights_.multiply(reset, 1, made);
       const float* const bias = with.bias + (sizes_.gates + 2) * hidden;
       for (size_t h = 0; h < hidden; ++h) made[h] += bias[h];
     }
@@ -220,6 +232,41 @@ bool fits(const RecurrentAttributes& layer, Span<const Shape> in, Sizes* sizes) 
          in[6].elements() == int64_t{3} * in[2][1];
 }
 
+class Recurrent final : public FloatTensors {
+ public:
+  Recurrent(const RecurrentAttributes& layer, const Sizes& sizes, Span<const TensorDesc> inputs,
+            const TensorDesc& output)
+      : FloatTensors(inputs, output),
+        sizes_(sizes),
+        is_reverse_(layer.reverse),
+        wants_cell_(layer.cell),
+        cell_(layer, sizes),
+        state_(sizes.batch * sizes.hidden),
+        memory_(sizes.batch * sizes.hidden) {}
+
+ private:
+  void compute(const float* const* in, float* result) override {
+    const Operands with = {in[1], in[2], in[3], in[4], in[5], in[6]};
+    const size_t hidden = sizes_.hidden;
+    cell_.begin(with, in[0], input_stays(1) && input_stays(2));
+    std::copy_n(with.state, state_.size(), state_.begin());
+    std::copy_n(with.cell, memory_.size(), memory_.begin());
+    for (size_t s = 0; s < sizes_.steps; ++s) {
+      for (size_t b = 0; b < sizes_.batch; ++b) {
+        const size_t at = (is_reverse_ ? sizes_.steps - 1 - s : s) * sizes_.batch + b;
+        cell_.step(with, at, &state_[b * hidden], &memory_[b * hidden]);
+        const std::vector<float>& made = wants_cell_ ? memory_ : state_;
+        std::copy_n(&made[b * hidden], hidden, result + at * hidden);
+      }
+    }
+  }
+
+  const Sizes sizes_;
+  const bool is_reverse_, wants_cell_;
+  Cell cell_;
+  std::vector<float> state_, memory_;
+};
+
 }  // namespace
 
 Result<RecurrentAttributes> RecurrentAttributes::parse(const Json& params) {
@@ -281,26 +328,7 @@ LayerResult RecurrentAttributes::create(Span<const TensorDesc> inputs,
   DVNN_TRY(expect_dims(dims_after(shapes), outputs[0]));
   Sizes sizes = {};
   fits(*this, shapes, &sizes);
-  return make_float_layer(
-      inputs, outputs,
-      [sizes, cell = Cell(*this, sizes), reverse = reverse, wants_cell = this->cell,
-       state = std::vector<float>(sizes.batch * sizes.hidden),
-       memory = std::vector<float>(sizes.batch * sizes.hidden)](const float* const* in,
-                                                                float* result) mutable {
-        const Operands with = {in[1], in[2], in[3], in[4], in[5], in[6]};
-        const size_t hidden = sizes.hidden;
-        cell.begin(with, in[0]);
-        std::copy_n(with.state, state.size(), state.begin());
-        std::copy_n(with.cell, memory.size(), memory.begin());
-        for (size_t s = 0; s < sizes.steps; ++s) {
-          for (size_t b = 0; b < sizes.batch; ++b) {
-            const size_t at = (reverse ? sizes.steps - 1 - s : s) * sizes.batch + b;
-            cell.step(with, at, &state[b * hidden], &memory[b * hidden]);
-            const std::vector<float>& made = wants_cell ? memory : state;
-            std::copy_n(&made[b * hidden], hidden, result + at * hidden);
-          }
-        }
-      });
+  return std::unique_ptr<CpuLayer>(new Recurrent(*this, sizes, inputs, outputs[0]));
 }
 
 }  // namespace dvnn::layers

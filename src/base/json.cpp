@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <istream>
 #include <streambuf>
 
+#include "base/base64.h"
 #include "base/format.h"
 #include "base/json_text.h"
 
@@ -188,10 +190,33 @@ std::string JsonReader::text(const char* name, const std::string& fallback) {
   return value->get<std::string>();
 }
 
+Json packed_numbers(const std::vector<float>& numbers) {
+  constexpr size_t kFew = 64;
+  if (numbers.size() <= kFew) return numbers;
+  std::string bytes(numbers.size() * sizeof(float), 0);
+  std::memcpy(bytes.data(), numbers.data(), bytes.size());
+  return base64(bytes);
+}
+
+std::vector<float> JsonReader::unpacked(const char* name, const Json& text, size_t max_count) {
+  const auto bytes = from_base64(text.get<std::string>());
+  if (!bytes || bytes->size() % sizeof(float) != 0 || bytes->size() / sizeof(float) > max_count) {
+    fail(name, format("must be base64 of at most %zu numbers", max_count));
+    return {};
+  }
+  std::vector<float> out(bytes->size() / sizeof(float));
+  std::memcpy(out.data(), bytes->data(), bytes->size());
+  const auto is_finite = [](float number) { return std::isfinite(number); };
+  if (std::all_of(out.begin(), out.end(), is_finite)) return out;
+  fail(name, "has a number that is not finite");
+  return {};
+}
+
 std::vector<float> JsonReader::numbers(const char* name, size_t max_count) {
   std::vector<float> out;
   const Json* value = member(name);
   if (!value) return out;
+  if (value->is_string()) return unpacked(name, *value, max_count);
   if (!value->is_array() || value->size() > max_count) {
     fail(name, format("must be an array of at most %zu numbers", max_count));
     return out;

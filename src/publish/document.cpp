@@ -8,9 +8,9 @@
 #include <random>
 #include <string_view>
 
+#include "base/base64.h"
 #include "base/format.h"
 #include "base/json.h"
-#include "publish/base64.h"
 #include "publish/line_writer.h"
 
 namespace dvnn::publish {

@@ -77,7 +77,26 @@ START_TEST(values_are_shown_on_one_short_line) {
 }
 END_TEST
 
-DVNN_SUITE(json, text_is_parsed_within_limits, values_are_shown_on_one_short_line,
-           reads_fields_and_defaults, refusals_name_the_field)
+START_TEST(many_numbers_are_packed_and_come_back) {
+  ck_assert(packed_numbers({1, 2.5f}) == json::array({1, 2.5f}));
+  std::vector<float> many;
+  for (int i = 0; i < 100; ++i) many.push_back(std::ldexp(1.0f / 3, i - 50));
+  const json object = {{"many", packed_numbers(many)}};
+  ck_assert(object["many"].is_string());
+  JsonReader in(object, "thing");
+  ck_assert(in.numbers("many", 100) == many && in.ok());
+  ck_assert(in.numbers("many", 99).empty() && !in.ok());
+  const auto refused = [](const json& text, const char* word) {
+    expect_refusal(
+        {{"many", text}}, [](JsonReader* in) { in->numbers("many", 100); }, word);
+  };
+  refused("no base64", "base64");
+  refused("AAAA", "base64");      // three bytes
+  refused("AADAfw==", "finite");  // not a number
+}
+END_TEST
+
+DVNN_SUITE(json, many_numbers_are_packed_and_come_back, text_is_parsed_within_limits,
+           values_are_shown_on_one_short_line, reads_fields_and_defaults, refusals_name_the_field)
 
 }  // namespace dvnn::test::json_tests

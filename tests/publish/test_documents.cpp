@@ -4,23 +4,9 @@
 
 #include "base/json.h"
 #include "check_main.h"
-#include "publish/base64.h"
 #include "publish/document.h"
 
 namespace dvnn::test::documents_tests {
-
-START_TEST(base64_is_that_of_the_rfc) {
-  const std::pair<const char*, const char*> known[] = {{"", ""},
-                                                       {"f", "Zg=="},
-                                                       {"fo", "Zm8="},
-                                                       {"foo", "Zm9v"},
-                                                       {"foob", "Zm9vYg=="},
-                                                       {"fooba", "Zm9vYmE="},
-                                                       {"foobar", "Zm9vYmFy"}};
-  for (const auto& [bytes, text] : known) dvnn_assert_text(publish::base64(bytes), text);
-  dvnn_assert_text(publish::base64("\xff\xfe\xfd"), "//79");
-}
-END_TEST
 
 START_TEST(times_are_written_to_the_microsecond) {
   dvnn_assert_text(publish::utc_text(0), "1970-01-01T00:00:00.000000Z");
@@ -172,7 +158,7 @@ START_TEST(sessions_differ) {
 }
 END_TEST
 
-DVNN_SUITE(publish_documents, base64_is_that_of_the_rfc, times_are_written_to_the_microsecond,
+DVNN_SUITE(publish_documents, times_are_written_to_the_microsecond,
            a_document_has_what_there_is_and_no_more,
            a_track_is_told_with_its_path_and_its_best_view, no_number_and_no_text_breaks_a_line,
            lines_are_as_json_itself_writes_them, fields_are_an_object, sessions_differ)

@@ -29,7 +29,7 @@ Result<ConstantAttributes> ConstantAttributes::parse(const Json& params) {
 }
 
 Json ConstantAttributes::to_json() const {
-  return {{"values", values}};
+  return {{"values", packed_numbers(values)}};
 }
 
 DimsResult ConstantAttributes::dims_after(Span<const Shape>) const {

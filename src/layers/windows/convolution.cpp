@@ -195,8 +195,8 @@ Json ConvolutionAttributes::to_json() const {
           {"pad_top", params.top},
           {"groups", params.groups},
           {"transposed", params.transposed},
-          {"weights", weights},
-          {"bias", bias}};
+          {"weights", packed_numbers(weights)},
+          {"bias", packed_numbers(bias)}};
 }
 
 // Planning makes these of the device's convolutions once all sizes are known.

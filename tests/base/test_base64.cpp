@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/base64.h"
+
+#include "check_main.h"
+
+namespace dvnn::test::base64_tests {
+
+START_TEST(texts_are_those_of_the_rfc) {
+  const std::pair<const char*, const char*> known[] = {{"", ""},
+                                                       {"f", "Zg=="},
+                                                       {"fo", "Zm8="},
+                                                       {"foo", "Zm9v"},
+                                                       {"foob", "Zm9vYg=="},
+                                                       {"fooba", "Zm9vYmE="},
+                                                       {"foobar", "Zm9vYmFy"},
+                                                       {"\xff\xfe\xfd", "//79"}};
+  for (const auto& [bytes, text] : known) {
+    dvnn_assert_text(base64(bytes), text);
+    const auto back = from_base64(text);
+    ck_assert(back && *back == bytes);
+  }
+}
+END_TEST
+
+START_TEST(all_bytes_come_back) {
+  std::string bytes;
+  for (int i = 0; i < 1000; ++i) {
+    bytes.push_back(static_cast<char>(i * 37 + i / 256));
+    const auto back = from_base64(base64(bytes));
+    ck_assert(back && *back == bytes);
+  }
+}
+END_TEST
+
+START_TEST(other_texts_are_refused) {
+  for (const char* text :
+       {"Z", "Zg", "Zg=", "Zg= ", "Z===", "====", "Zm9v=", "Zm 9", "Zg==Zg==", "Zm-_"}) {
+    ck_assert_msg(!from_base64(text), "%s", text);
+  }
+}
+END_TEST
+
+DVNN_SUITE(base64, texts_are_those_of_the_rfc, all_bytes_come_back, other_texts_are_refused)
+
+}  // namespace dvnn::test::base64_tests

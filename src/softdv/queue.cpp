@@ -10,6 +10,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -35,8 +36,8 @@ class Queue {
     if (leading_ || !waiting_.empty()) {
       Caller caller;
       enqueue({list, command_ns, &caller});
-      caller.done.wait(lock, [&] { return caller.is_done; });
-      return caller.spent;
+      caller.done.wait(lock, [&] { return caller.spent.has_value(); });
+      return *caller.spent;
     }
     prepare(list->device_type);
     list->last_id = ++submitted_;
@@ -70,8 +71,7 @@ class Queue {
   // A thread that waits in run(): it alone is woken when its list has run.
   struct Caller {
     std::condition_variable done;
-    bool is_done = false;
-    int64_t spent = 0;
+    std::optional<int64_t> spent;  // what wait_for() returns, once it has run
   };
   struct Waiting {
     dmp_dv_cmdlist list;
@@ -146,7 +146,6 @@ class Queue {
     finished_[static_cast<size_t>(completed_) % kRemembered] = {completed_, spent};
     if (next.caller) {
       next.caller->spent = spent;
-      next.caller->is_done = true;
       next.caller->done.notify_one();
     }
     completed_one_.notify_all();

@@ -20,25 +20,21 @@ constexpr const char* kKinds[] = {"rnn", "gru", "lstm"};  // in the enums' order
 constexpr const char* kCellFunctions[] = {"sigmoid", "tanh", "relu", "hardsigmoid", "identity"};
 constexpr size_t kInputs = 7;
 
+// What computes each function, in the enum's order; the identity is none.
+struct CellCurve {
+  kernels::Curve curve;
+  float a, b;
+};
+constexpr CellCurve kCellCurves[] = {{kernels::Curve::kSigmoid, 0, 0},
+                                     {kernels::Curve::kTanh, 0, 0},
+                                     {kernels::Curve::kRelu, 0, 0},
+                                     {kernels::Curve::kHardSigmoid, 0.2f, 0.5f}};  // ONNX' defaults
+
 // The function of `count` floats, in place.
 void apply(CellFunction function, float* x, size_t count) {
-  using kernels::Curve;
-  switch (function) {
-    case CellFunction::kSigmoid:
-      kernels::apply(Curve::kSigmoid, 0, 0, x, x, count);
-      break;
-    case CellFunction::kTanh:
-      kernels::apply(Curve::kTanh, 0, 0, x, x, count);
-      break;
-    case CellFunction::kRelu:
-      kernels::apply(Curve::kRelu, 0, 0, x, x, count);
-      break;
-    case CellFunction::kHardSigmoid:
-      kernels::apply(Curve::kHardSigmoid, 0.2f, 0.5f, x, x, count);  // ONNX' defaults
-      break;
-    case CellFunction::kIdentity:
-      break;
-  }
+  if (function == CellFunction::kIdentity) return;
+  const CellCurve& by = nth(kCellCurves, function);
+  kernels::apply(by.curve, by.a, by.b, x, x, count);
 }
 
 struct Sizes {

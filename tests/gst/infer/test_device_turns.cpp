@@ -51,33 +51,58 @@ START_TEST(two_at_a_time_and_nobody_starves) {
 }
 END_TEST
 
-// Nearly the same priority, and nearly the same time: whose runs are short has many of them. How
-// long a sleep really takes does not matter, as they differ by a hundred times.
-START_TEST(shares_are_of_the_time_and_not_of_the_turns) {
+// Two of nearly the same priority, of which one's runs are a hundred times as long.
+struct Pair {
   struct Element {
     unsigned priority;
-    milliseconds run;
+    milliseconds length;  // of its runs
     std::atomic<int> runs{0};
   } quick{10, milliseconds(1)}, slow{11, milliseconds(100)};
-  Element* const elements[] = {&quick, &slow};
-  DeviceTurns turns(2);
-  for (Element* element : elements) turns.take("device", element, element->priority, kForever);
-  constexpr int kRuns = 10;
-  std::vector<std::thread> threads;
-  // Some of each, so that there is always one of either that waits.
-  for (int i = 0; i < 8; ++i) {
-    threads.emplace_back([&, element = elements[i % 2]] {
-      while (slow.runs < kRuns) {
-        const auto turn = turns.take("device", element, element->priority, kForever);
-        std::this_thread::sleep_for(element->run);
-        ++element->runs;
-      }
-    });
+
+  // Plays until the slow one had so many runs. Some threads of each, so that there is always one of
+  // either that waits.
+  template <typename Run>
+  void play(int slow_runs, Run run) {
+    Element* const elements[] = {&quick, &slow};
+    DeviceTurns turns(2);
+    for (Element* element : elements) turns.take("device", element, element->priority, kForever);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 8; ++i) {
+      threads.emplace_back([&, element = elements[i % 2]] {
+        while (slow.runs < slow_runs) {
+          auto turn = turns.take("device", element, element->priority, kForever);
+          run(&turn, element->length);
+          ++element->runs;
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (Element* element : elements) turns.leave(element);
   }
-  for (std::thread& thread : threads) thread.join();
-  ck_assert_msg(quick.runs > 2 * slow.runs, "%d quick ones, %d slow ones", quick.runs.load(),
-                slow.runs.load());
-  for (Element* element : elements) turns.leave(element);
+  void expect_more_quick_ones(int times) const {
+    ck_assert_msg(quick.runs > times * slow.runs, "%d quick ones, %d slow ones", quick.runs.load(),
+                  slow.runs.load());
+  }
+};
+
+// Whose runs are short has many of them. How long a sleep really takes does not matter, as they
+// differ by a hundred times.
+START_TEST(shares_are_of_the_time_and_not_of_the_turns) {
+  Pair pair;
+  pair.play(10,
+            [](DeviceTurns::Turn*, milliseconds length) { std::this_thread::sleep_for(length); });
+  pair.expect_more_quick_ones(2);
+}
+END_TEST
+
+// Each run waits on the device for others, which it says.
+START_TEST(what_a_run_took_counts_and_not_its_wait) {
+  Pair pair;
+  pair.play(20, [](DeviceTurns::Turn* turn, milliseconds length) {
+    std::this_thread::sleep_for(milliseconds(2));
+    turn->took(length);
+  });
+  pair.expect_more_quick_ones(10);
 }
 END_TEST
 
@@ -123,34 +148,6 @@ START_TEST(a_device_that_holds_one_run_does_not_hold_all) {
   ck_assert(DeviceTurns::Clock::now() - start >= kPatience);
   // Another device is another line.
   const auto elsewhere = turns.take("other device", &other, 20, kForever);
-}
-END_TEST
-
-// Each run waits on the device for others, which it says.
-START_TEST(what_a_run_took_counts_and_not_its_wait) {
-  struct Element {
-    unsigned priority;
-    milliseconds took;
-    std::atomic<int> runs{0};
-  } quick{10, milliseconds(1)}, slow{11, milliseconds(100)};
-  Element* const elements[] = {&quick, &slow};
-  DeviceTurns turns(2);
-  for (Element* element : elements) turns.take("device", element, element->priority, kForever);
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 8; ++i) {
-    threads.emplace_back([&, element = elements[i % 2]] {
-      while (slow.runs < 20) {
-        auto turn = turns.take("device", element, element->priority, kForever);
-        std::this_thread::sleep_for(milliseconds(2));
-        turn.took(element->took);
-        ++element->runs;
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  ck_assert_msg(quick.runs > 10 * slow.runs, "%d quick ones, %d slow ones", quick.runs.load(),
-                slow.runs.load());
-  for (Element* element : elements) turns.leave(element);
 }
 END_TEST
 

@@ -65,6 +65,7 @@ struct Outcome {
   std::chrono::microseconds delay{0};
   bool of_any = false;  // by a plan for any call
   int number = 0;
+  int round = 0;  // of hangs: the next release ends it, also one before the call has begun to hang
 };
 
 class Faults {
@@ -95,24 +96,23 @@ class Faults {
     const std::lock_guard<std::mutex> lock(mutex_);
     Outcome outcome;
     outcome.number = ++counts_[call];
+    outcome.round = released_;
     add(call, outcome.number, &outcome);
     // An error's text is asked for because of a fault.
     if (call != "error") add("any", ++counts_["any"], &outcome);
     return outcome;
   }
 
-  void hang() {
+  void hang(const Outcome& outcome) {
     std::unique_lock<std::mutex> lock(mutex_);
-    const int round = released_;
     ++hanging_;
-    changed_.wait(lock, [&] { return released_ != round; });
+    changed_.wait(lock, [&] { return released_ != outcome.round; });
     --hanging_;
   }
 
   void release() {
     const std::lock_guard<std::mutex> lock(mutex_);
     ++released_;
-    for (auto& execution : executions_) execution.second.outcome.hangs = false;
     for (size_t i = faults_.size(); i-- > 0;) {
       if (faults_[i].kind == Kind::kHang) faults_.erase(faults_.begin() + static_cast<long>(i));
     }
@@ -148,7 +148,7 @@ class Faults {
       ready = it->second.ready;
       executions_.erase(it);
     }
-    if (outcome.hangs) hang();
+    if (outcome.hangs) hang(outcome);
     std::this_thread::sleep_until(ready);
     return outcome;
   }
@@ -268,7 +268,7 @@ Faults& faults() {
 // Counts a call, and delays it or lets it hang if the plan says so.
 Outcome begin(const char* call) {
   const Outcome outcome = faults().next(call);
-  if (outcome.hangs) faults().hang();
+  if (outcome.hangs) faults().hang(outcome);
   std::this_thread::sleep_for(outcome.delay);
   return outcome;
 }
@@ -441,7 +441,7 @@ DVNN_EXPORT int64_t dmp_dv_cmdlist_exec(dmp_dv_cmdlist list) {
     return -1;
   }
   const bool hangs_here = outcome.of_any && outcome.hangs;
-  if (hangs_here) faults().hang();
+  if (hangs_here) faults().hang(outcome);
   const int64_t id = real().cmdlist_exec(list);
   if (id >= 0) faults().queued(id, hangs_here ? Outcome() : outcome);
   return id;

@@ -23,6 +23,12 @@ constexpr size_t kLanes = hn::MaxLanes(Floats());
 // are for sources whose pixels are 8 floats apart.
 template <size_t... kPixels>
 struct Sizes {};
+
+template <size_t... kPixels>
+constexpr bool has_size(size_t size, Sizes<kPixels...>) {
+  return ((size == kPixels) || ...);
+}
+
 #if HWY_TARGET <= HWY_AVX3
 constexpr size_t kMostPanels = 2;
 #else
@@ -183,22 +189,14 @@ HWY_INLINE hn::Vec<Floats> LoadWeights(const float* from) {
   return hn::LoadU(Floats(), from);
 }
 
-// One block of results. kStep: floats from one pixel's source to the next one's; 0: as `pixels`
-// says. `pixel` is the block's first.
-template <typename Weight, size_t kPanels, size_t kPixels, size_t kStep>
-HWY_INLINE void ConvolveBlock(const DirectPixels& pixels, size_t pixel,
-                              const DirectWeights& weights) {
-  constexpr size_t kVectors = kPanels * kPanelChannels / kLanes;
+// Adds a block's sources times their weights. kStep: floats from one pixel's source to the next
+// one's; 0: as `pixels` says. `pixel` is the block's first.
+template <typename Weight, size_t kStep, size_t kVectors, size_t kPixels>
+HWY_INLINE void AddProducts(const DirectPixels& pixels, size_t pixel, const DirectWeights& weights,
+                            hn::Vec<Floats> (&sums)[kVectors][kPixels]) {
   constexpr size_t kVectorsOfPanel = kPanelChannels / kLanes;
   const Floats d;
   const size_t step = kStep ? kStep : pixels.step;
-  hn::Vec<Floats> sums[kVectors][kPixels];
-  HWY_UNROLL(24)
-  for (size_t v = 0; v < kVectors; ++v) {
-    const auto bias = hn::LoadU(d, weights.bias + v * kLanes);
-    HWY_UNROLL(24)
-    for (size_t p = 0; p < kPixels; ++p) sums[v][p] = bias;
-  }
   const auto* row = FirstWeight(weights, Weight());
   for (size_t t = 0; t < weights.tap_count; ++t) {
     const DirectTap tap = weights.taps[t];
@@ -219,6 +217,35 @@ HWY_INLINE void ConvolveBlock(const DirectPixels& pixels, size_t pixel,
       }
     }
   }
+}
+
+// One block of results. Which sources and weights there are is asked in each: what comes before and
+// after their products is most of the code, and the same for all.
+template <size_t kPanels, size_t kPixels>
+HWY_INLINE void ConvolveBlock(const DirectPixels& pixels, size_t pixel,
+                              const DirectWeights& weights) {
+  constexpr size_t kVectors = kPanels * kPanelChannels / kLanes;
+  const Floats d;
+  hn::Vec<Floats> sums[kVectors][kPixels];
+  HWY_UNROLL(24)
+  for (size_t v = 0; v < kVectors; ++v) {
+    const auto bias = hn::LoadU(d, weights.bias + v * kLanes);
+    HWY_UNROLL(24)
+    for (size_t p = 0; p < kPixels; ++p) sums[v][p] = bias;
+  }
+  if (weights.floats) {
+    AddProducts<float, 8>(pixels, pixel, weights, sums);
+  } else if (pixels.step == 8) {
+    AddProducts<half_t, 8>(pixels, pixel, weights, sums);
+  } else if constexpr (has_size(kPixels, typename BlockSizes<kPanels, false>::Type())) {
+    if (pixels.step == 16) {
+      AddProducts<half_t, 16>(pixels, pixel, weights, sums);
+    } else if (pixels.step == 6) {  // pictures of 3 channels
+      AddProducts<half_t, 6>(pixels, pixel, weights, sums);
+    } else {
+      AddProducts<half_t, 0>(pixels, pixel, weights, sums);
+    }
+  }
   if (pixels.finish) return StoreFinished(sums, *pixels.finish, pixel);
   DirectPixels to = pixels;
   to.floats += pixel * 8;
@@ -226,11 +253,10 @@ HWY_INLINE void ConvolveBlock(const DirectPixels& pixels, size_t pixel,
 }
 
 // All pixels by some panels, in blocks of kPixels; the last block repeats some of the one before.
-template <typename Weight, size_t kPanels, size_t kPixels, size_t kStep>
+template <size_t kPanels, size_t kPixels>
 void ConvolveBlocks(const DirectPixels& pixels, const DirectWeights& weights) {
   for (size_t done = 0; done < pixels.count; done += kPixels) {
-    ConvolveBlock<Weight, kPanels, kPixels, kStep>(pixels, std::min(done, pixels.count - kPixels),
-                                                   weights);
+    ConvolveBlock<kPanels, kPixels>(pixels, std::min(done, pixels.count - kPixels), weights);
   }
 }
 
@@ -267,25 +293,20 @@ HWY_INLINE size_t BestSize(size_t count, Choice sizes) {
   return count < BestSizes<Choice>::kCounts ? kBest.of[count] : FindBestSize(count, sizes);
 }
 
-template <typename Weight, size_t kPanels, size_t kStep, size_t... kPixels>
-HWY_INLINE void ChooseBlocks(const DirectPixels& pixels, const DirectWeights& weights,
-                             Sizes<kPixels...> sizes) {
-  const size_t best = BestSize(pixels.count, sizes);
-  (void)((best == kPixels &&
-          (ConvolveBlocks<Weight, kPanels, kPixels, kStep>(pixels, weights), true)) ||
-         ...);
+template <size_t kPanels, size_t... kPixels>
+HWY_INLINE void ConvolveBySize(const DirectPixels& pixels, const DirectWeights& weights,
+                               size_t size, Sizes<kPixels...>) {
+  (void)((size == kPixels && (ConvolveBlocks<kPanels, kPixels>(pixels, weights), true)) || ...);
 }
 
 template <size_t kPanels>
-HWY_INLINE void ChooseStep(const DirectPixels& pixels, const DirectWeights& weights) {
+HWY_INLINE void ConvolvePanels(const DirectPixels& pixels, const DirectWeights& weights) {
   const typename BlockSizes<kPanels, true>::Type frequent;
   const typename BlockSizes<kPanels, false>::Type others;
-  if (weights.floats) return ChooseBlocks<float, kPanels, 8>(pixels, weights, frequent);
-  if (pixels.step == 8) return ChooseBlocks<half_t, kPanels, 8>(pixels, weights, frequent);
-  if (pixels.step == 16) return ChooseBlocks<half_t, kPanels, 16>(pixels, weights, others);
-  // Pictures of 3 channels.
-  if (pixels.step == 6) return ChooseBlocks<half_t, kPanels, 6>(pixels, weights, others);
-  ChooseBlocks<half_t, kPanels, 0>(pixels, weights, others);
+  const bool is_frequent = weights.floats || pixels.step == 8;
+  const size_t size =
+      is_frequent ? BestSize(pixels.count, frequent) : BestSize(pixels.count, others);
+  ConvolveBySize<kPanels>(pixels, weights, size, frequent);
 }
 
 void ConvolvePixels(const DirectPixels& pixels, const DirectWeights& weights) {
@@ -299,9 +320,9 @@ void ConvolvePixels(const DirectPixels& pixels, const DirectWeights& weights) {
   for (size_t left = weights.panels; left > 0;) {
     const size_t panels = std::min(left, kMostPanels);
 #if HWY_TARGET <= HWY_AVX3
-    if (panels == kMostPanels) ChooseStep<kMostPanels>(to, by);
+    if (panels == kMostPanels) ConvolvePanels<kMostPanels>(to, by);
 #endif
-    if (panels == 1) ChooseStep<1>(to, by);
+    if (panels == 1) ConvolvePanels<1>(to, by);
     left -= panels;
     if (by.halves) by.halves += panels * weights.panel;
     if (by.floats) by.floats += panels * weights.panel;

@@ -166,6 +166,19 @@ HWY_INLINE bool MakeTwoRows(D d, const Row& row, float* HWY_RESTRICT to,
 }
 #endif
 
+// Of kernels of 5x5, so many vectors are done at a time where there are registers for their sums. A
+// row of fewer floats than a vector of 16 has is one pixel.
+#if HWY_TARGET <= HWY_AVX3
+template <class D>
+constexpr size_t kMostVectors5 = hn::MaxLanes(D()) == 16 ? 4 : 1;
+#elif HWY_TARGET <= HWY_AVX2 || HWY_ARCH_ARM_A64
+template <class D>
+constexpr size_t kMostVectors5 = 4;
+#else
+template <class D>
+constexpr size_t kMostVectors5 = 1;
+#endif
+
 // kVectors vectors of kernels of 5x5 from `i` on, with a sum for each row of taps.
 template <int kStride, size_t kVectors, class D, class Take>
 HWY_INLINE void ConvolveVectors5(D d, const Row& row, size_t lane, size_t i, Take take) {
@@ -216,7 +229,7 @@ HWY_INLINE void ConvolveRow5(D d, const Row& row, Take take) {
 
 template <int kStride, class D, class Take>
 HWY_INLINE void ConvolveAnyRow(D d, const Row& row, Take take) {
-  if (row.kernel == 5) return ConvolveRow5<kStride, 4>(d, row, take);
+  if (row.kernel == 5) return ConvolveRow5<kStride, kMostVectors5<D>>(d, row, take);
   ConvolveRow<kStride>(d, row, take);
 }
 

@@ -18,7 +18,10 @@ class Randomness {
  public:
   explicit Randomness(unsigned seed) : engine_(seed) {}
   int between(int low, int high) {
-    return low + static_cast<int>(engine_() % static_cast<unsigned>(high - low + 1));
+    // Counted without a sign: from 0 to the largest int there are more numbers than an int counts.
+    const unsigned first = static_cast<unsigned>(low);
+    const unsigned count = static_cast<unsigned>(high) - first + 1;
+    return static_cast<int>(first + static_cast<unsigned>(engine_() % count));
   }
   bool chance(int one_in) { return between(1, one_in) == 1; }
   /// Like between(), but each end one time in six.

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -101,8 +102,8 @@ bool check_branches(Device* device, Randomness* r, int number) {
   if (!make_branches(r, &b)) return false;
   Memory weights = allocate(device, std::max<size_t>(b.weight_bytes, 16));
   for (size_t i = 0; i < b.weights.size(); ++i) {
-    std::memcpy(weights.data() + b.command.runs[i].weight_offset, b.weights[i].data(),
-                b.weights[i].size());
+    std::copy(b.weights[i].begin(), b.weights[i].end(),
+              weights.data() + b.command.runs[i].weight_offset);
   }
   Memory input = allocate(device, bytes_of(b.in[0]));
   fill(r, &input, device_desc(b.command.hwc, b.in[0]), 0);

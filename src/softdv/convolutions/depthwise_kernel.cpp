@@ -167,13 +167,11 @@ HWY_INLINE bool MakeTwoRows(D d, const Row& row, float* HWY_RESTRICT to,
 #endif
 
 // Of kernels of 5x5, so many vectors are done at a time where there are registers for their sums. A
-// row of fewer floats than a vector of 16 has is one pixel.
-#if HWY_TARGET <= HWY_AVX3
+// row of vectors that are not the widest is one pixel, see DepthwiseRow().
+#if HWY_TARGET <= HWY_AVX2 || HWY_ARCH_ARM_A64
 template <class D>
-constexpr size_t kMostVectors5 = hn::MaxLanes(D()) == 16 ? 4 : 1;
-#elif HWY_TARGET <= HWY_AVX2 || HWY_ARCH_ARM_A64
-template <class D>
-constexpr size_t kMostVectors5 = 4;
+constexpr size_t kMostVectors5 = hn::MaxLanes(D()) == hn::MaxLanes(hn::CappedTag<float, 16>()) ? 4
+                                                                                               : 1;
 #else
 template <class D>
 constexpr size_t kMostVectors5 = 1;

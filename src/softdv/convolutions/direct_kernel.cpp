@@ -20,13 +20,18 @@ constexpr size_t kLanes = hn::MaxLanes(Floats());
 
 // So many pixels are done at a time. What fits into the registers: the sums of so many pixels by
 // kPanels panels, the weights that they are multiplied with, and a source value. `Frequent` ones
-// are for sources whose pixels are 8 floats apart.
+// are for sources whose pixels are 8 floats apart; those for others are among them.
 template <size_t... kPixels>
 struct Sizes {};
 
 template <size_t... kPixels>
-constexpr bool has_size(size_t size, Sizes<kPixels...>) {
+constexpr bool HasSize(size_t size, Sizes<kPixels...>) {
   return ((size == kPixels) || ...);
+}
+
+template <size_t... kPixels, class Choice>
+constexpr bool AreAmong(Sizes<kPixels...>, Choice sizes) {
+  return (HasSize(kPixels, sizes) && ...);
 }
 
 #if HWY_TARGET <= HWY_AVX3
@@ -237,7 +242,7 @@ HWY_INLINE void ConvolveBlock(const DirectPixels& pixels, size_t pixel,
     AddProducts<float, 8>(pixels, pixel, weights, sums);
   } else if (pixels.step == 8) {
     AddProducts<half_t, 8>(pixels, pixel, weights, sums);
-  } else if constexpr (has_size(kPixels, typename BlockSizes<kPanels, false>::Type())) {
+  } else if constexpr (HasSize(kPixels, typename BlockSizes<kPanels, false>::Type())) {
     if (pixels.step == 16) {
       AddProducts<half_t, 16>(pixels, pixel, weights, sums);
     } else if (pixels.step == 6) {  // pictures of 3 channels
@@ -301,8 +306,9 @@ HWY_INLINE void ConvolveBySize(const DirectPixels& pixels, const DirectWeights& 
 
 template <size_t kPanels>
 HWY_INLINE void ConvolvePanels(const DirectPixels& pixels, const DirectWeights& weights) {
-  const typename BlockSizes<kPanels, true>::Type frequent;
-  const typename BlockSizes<kPanels, false>::Type others;
+  constexpr typename BlockSizes<kPanels, true>::Type frequent;
+  constexpr typename BlockSizes<kPanels, false>::Type others;
+  static_assert(AreAmong(others, frequent), "a size without a function would compute nothing");
   const bool is_frequent = weights.floats || pixels.step == 8;
   const size_t size =
       is_frequent ? BestSize(pixels.count, frequent) : BestSize(pixels.count, others);

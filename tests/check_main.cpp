@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdarg>
 #include <cstdio>
 
 namespace {
@@ -54,6 +55,20 @@ int run_all(const char* program) {
 std::atomic<const char*>& dvnn_running_test() {
   static std::atomic<const char*> name{"none"};
   return name;
+}
+
+void dvnn_assertion_failed(const char* file, int line, const char* expression, const char* message,
+                           ...) {
+  char text[1024] = "";
+  if (message) {
+    va_list values;
+    va_start(values, message);
+    std::vsnprintf(text, sizeof text, message, values);
+    va_end(values);
+  }
+  std::fprintf(stderr, "%s:%d: %s: %s%s%s\n", file, line, dvnn_running_test().load(), expression,
+               message ? ": " : "", text);
+  _ck_assert_failed(file, line, expression, message ? "%s" : nullptr, text);
 }
 
 int dvnn_run_suite(const char* name, const std::vector<const TTest*>& all, void (*after)()) {

@@ -14,8 +14,11 @@
 // Ours do not fork, and sweeps assert something of millions of numbers.
 #undef ck_assert_msg
 #define ck_assert_msg(expr, ...) \
-  ((expr) ? static_cast<void>(0) \
-          : _ck_assert_failed(__FILE__, __LINE__, "Assertion '" #expr "' failed", ##__VA_ARGS__))
+  ((expr)                        \
+       ? static_cast<void>(0)    \
+       : dvnn_assertion_failed(__FILE__, __LINE__, "Assertion '" #expr "' failed", ##__VA_ARGS__))
+#undef ck_abort_msg
+#define ck_abort_msg(...) dvnn_assertion_failed(__FILE__, __LINE__, "Failed", ##__VA_ARGS__)
 
 #include <algorithm>
 #include <atomic>
@@ -24,6 +27,12 @@
 #include <initializer_list>
 #include <string>
 #include <vector>
+
+/// Prints what failed, and ends the test as Check does. Check prints it when all have run: a test
+/// that is left with its threads running may crash before.
+[[noreturn]] void dvnn_assertion_failed(const char* file, int line, const char* expression,
+                                        const char* message, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /// Holds a string against what it should be. ck_assert_str_eq() would read one that an expression
 /// has made after it is gone.

@@ -101,14 +101,13 @@ START_TEST(a_server_that_does_not_answer_keeps_nobody_from_stopping) {
   getsockname(listening, reinterpret_cast<sockaddr*>(&place), &size);
   ck_assert_int_eq(listen(listening, 1), 0);
   Publisher publisher(hasty(), quiet);
-  start(&publisher, ntohs(place.sin_port), {{"timeout", "60000"}});
+  // Ten minutes, for which no test may take.
+  start(&publisher, ntohs(place.sin_port), {{"timeout", "600000"}});
   publisher.publish({"", "s", "0"});
   const int taken = accept(listening, nullptr, nullptr);
   char byte = 0;
   ck_assert_int_eq(recv(taken, &byte, 1, 0), 1);  // the request is on its way
-  const auto begin = std::chrono::steady_clock::now();
   publisher.stop();
-  ck_assert(std::chrono::steady_clock::now() - begin < std::chrono::seconds(15));
   close(taken);
   close(listening);
 }

@@ -337,6 +337,8 @@ START_TEST(without_a_spool_the_oldest_are_dropped_counted_and_told) {
 }
 END_TEST
 
+// Not for a broker that is silent, nor for a queue that is full, nor for the thread that would make
+// room in it: the first draft keeps that thread until all has been published.
 START_TEST(publishing_never_waits) {
   TemporaryFolder folder;
   Broker broker;
@@ -345,10 +347,16 @@ START_TEST(publishing_never_waits) {
   settings.spool = folder.file("spool");
   Publisher publisher(settings, quiet);
   start(&publisher, &broker);
-  const auto begin = std::chrono::steady_clock::now();
-  for (int i = 0; i < 20000; ++i) publisher.publish({"t", "s", std::string(200, 'x')});
-  const auto took = std::chrono::steady_clock::now() - begin;
-  ck_assert_int_lt(std::chrono::duration_cast<milliseconds>(took).count(), 2000);
+  std::atomic<bool> may_write{false};
+  publisher.publish(publish::Draft{[&may_write]() -> Message {
+                                     while (!may_write) {
+                                       std::this_thread::sleep_for(milliseconds(1));
+                                     }
+                                     return {"t", "s", "x"};
+                                   },
+                                   1});
+  for (int i = 1; i < 20000; ++i) publisher.publish({"t", "s", std::string(200, 'x')});
+  may_write = true;
   publisher.stop();
   const auto stats = publisher.stats();
   ck_assert_uint_eq(stats.dropped + stats.spooled, 20000);
@@ -429,14 +437,12 @@ START_TEST(a_flush_can_be_ended_early) {
   Publisher publisher(hasty(), quiet);
   start(&publisher, &broker);
   publish_numbers(&publisher, 0, 1);
-  const auto begin = std::chrono::steady_clock::now();
   std::thread other([&] {
     std::this_thread::sleep_for(milliseconds(20));
     publisher.cancel_flush();
   });
-  ck_assert(!publisher.flush(milliseconds(20000)));
+  ck_assert(!publisher.flush(std::chrono::hours(1)));  // longer than a test may take
   other.join();
-  ck_assert(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
 }
 END_TEST
 

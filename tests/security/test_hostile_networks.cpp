@@ -388,8 +388,8 @@ START_TEST(who_waits_for_a_load_may_lose_patience_and_the_other_may_not) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     impatient.cancel();
   });
-  Result<std::shared_ptr<Network>> second = Error{};
-  const double waited = seconds_of([&] { second = load_at_gate(file.path, &impatient); });
+  // The gate opens only after it.
+  const Result<std::shared_ptr<Network>> second = load_at_gate(file.path, &impatient);
   canceller.join();
   {
     const std::lock_guard<std::mutex> lock(gate_mutex);
@@ -398,7 +398,6 @@ START_TEST(who_waits_for_a_load_may_lose_patience_and_the_other_may_not) {
   }
   loader.join();
   ck_assert(!second.ok() && second.error().code == ErrorCode::kCancelled);
-  ck_assert_msg(waited < 5, "%.1f s", waited);
   ck_assert_msg(problem.empty(), "%s", problem.c_str());
 }
 END_TEST

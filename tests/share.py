@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The share of a long test that this build does: dvnn_rounds() and dvnn_seed() of check_main.h, for Python."""
+"""The share of a long test that this build does: dvnn_rounds() and dvnn_seed() of check_suite.h, for Python."""
 import os
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/base64.h"
 
-#include "check_main.h"
+#include "check_suite.h"
 
 namespace dvnn::test::base64_tests {
 

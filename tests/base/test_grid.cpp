@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "check_main.h"
+#include "check_suite.h"
 
 namespace dvnn::test::grid_tests {
 

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "base/json.h"
-#include "check_main.h"
+#include "check_suite.h"
 
 namespace dvnn::test::json_value_tests {
 

@@ -2,7 +2,7 @@
 #include "base/result.h"
 
 #include "base/names.h"
-#include "check_main.h"
+#include "check_suite.h"
 #include "failing_new.h"
 
 namespace dvnn::test::result_tests {

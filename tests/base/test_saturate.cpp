@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/saturate.h"
 
-#include "check_main.h"
+#include "check_suite.h"
 
 namespace dvnn::test::saturate_tests {
 

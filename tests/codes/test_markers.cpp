@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "drawn_markers.h"
 
 namespace dvnn::test::markers_tests {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codes/reader.h"
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "drawn_codes.h"
 
 namespace dvnn::test::reader_tests {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Families of models, known by the names and shapes of their outputs.
-#include "check_main.h"
+#include "check_suite.h"
 #include "convert/guess.h"
 #include "convert/presets.h"
 

@@ -2,7 +2,7 @@
 #include <fstream>
 
 #include "../import/onnx_fixture.h"
-#include "check_main.h"
+#include "check_suite.h"
 #include "convert/ini_file.h"
 
 namespace dvnn::test::ini_tests {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Passes on small models: their results are read off the steps.
 #include "../import/caffe_fixture.h"
-#include "check_main.h"
+#include "check_suite.h"
 #include "layers/attributes.h"
 
 namespace dvnn::test::passes_tests {

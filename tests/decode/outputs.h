@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "check_main.h"
+#include "check_suite.h"
 #include "decode/decoder.h"
 
 namespace dvnn::test {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "check_main.h"
+#include "check_suite.h"
 
 namespace dvnn::test::box_tests {
 

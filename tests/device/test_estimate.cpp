@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The timing model on commands whose clocks and bytes can be counted by hand.
-#include "check_main.h"
+#include "check_suite.h"
 #include "device/estimate.h"
 
 namespace dvnn::test::estimate_tests {

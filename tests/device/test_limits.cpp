@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tiles and unified buffer use against figures that the vendor's own arithmetic gave for the same
 // commands (dv-kernel-driver, version 7.2.20190729).
-#include "check_main.h"
+#include "check_suite.h"
 #include "device/limits.h"
 
 namespace dvnn::test::limits_tests {

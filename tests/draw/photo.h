@@ -7,7 +7,7 @@
 #include <functional>
 #include <limits>
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "draw/blend.h"
 #include "draw/painter.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/json.h"
-#include "check_main.h"
+#include "check_suite.h"
 #include "layers/named_layer.h"
 #include "network/generated_network.h"
 #include "network/model_decoder.h"

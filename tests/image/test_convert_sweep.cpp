@@ -3,7 +3,7 @@
 // instruction set that this CPU has, against double precision.
 #include <cstdio>
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "reference.h"
 #include "targets.h"
 #include "tensor/half.h"

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "image/converter.h"
 #include "targets.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "check_main.h"
+#include "check_suite.h"
 
 namespace dvnn::test::view_tests {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "network/network.h"
 #include "plan/reference.h"
 

@@ -3,7 +3,7 @@
 #include <iterator>
 
 #include "caffe_fixture.h"
-#include "check_main.h"
+#include "check_suite.h"
 
 namespace dvnn::test::caffe_tests {
 

@@ -4,7 +4,7 @@
 #include "base/format.h"
 
 #include "base/json.h"
-#include "check_main.h"
+#include "check_suite.h"
 #include "compare_opencv.h"
 #include "keras_fixture.h"
 

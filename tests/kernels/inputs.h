@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "image/targets.h"
 
 namespace dvnn::test {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "kernels/inputs.h"
 
 namespace dvnn::test::peaks_tests {

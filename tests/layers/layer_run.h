@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "check_main.h"
+#include "check_suite.h"
 #include "named_layer.h"
 
 namespace dvnn::test {

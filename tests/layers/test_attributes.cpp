@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 #include "base/json.h"
-#include "check_main.h"
+#include "check_suite.h"
 
 namespace dvnn::test::attributes_tests {
 

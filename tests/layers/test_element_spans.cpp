@@ -4,7 +4,7 @@
 #include <random>
 
 #include "base/json.h"
-#include "check_main.h"
+#include "check_suite.h"
 #include "named_layer.h"
 
 namespace dvnn::test::element_spans_tests {

@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "base/share.h"
-#include "check_main.h"
+#include "check_suite.h"
 #include "named_layer.h"
 #include "tensor/half.h"
 

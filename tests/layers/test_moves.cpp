@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "tensor/half.h"
 
 namespace dvnn::test::moves_tests {

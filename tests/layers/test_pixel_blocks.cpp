@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/json.h"
-#include "check_main.h"
+#include "check_suite.h"
 #include "kernels/softmax.h"
 #include "named_layer.h"
 #include "tensor/half.h"

@@ -11,7 +11,7 @@
 #include <random>
 
 #include "base/json.h"
-#include "check_main.h"
+#include "check_suite.h"
 #include "grid_network.h"
 #include "json_at.h"
 #include "network/model_json.h"

@@ -8,7 +8,8 @@
 #include <limits>
 #include <thread>
 
-#include "check_main.h"
+#include "../layers/named_layer.h"
+#include "check_suite.h"
 #include "grid_network.h"
 #include "network/dvn_file.h"
 #include "network/finite_watch.h"

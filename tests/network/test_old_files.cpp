@@ -4,7 +4,7 @@
 // ever written anew.
 #include <filesystem>
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "grid_network.h"
 #include "network/dvn_file.h"
 #include "network/model_json.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "check_main.h"
+#include "check_suite.h"
 
 namespace dvnn::test::objects_tests {
 

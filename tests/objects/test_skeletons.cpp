@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "check_main.h"
+#include "check_suite.h"
 
 namespace dvnn::test::skeletons_tests {
 

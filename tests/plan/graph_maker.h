@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "import/builder.h"
 
 namespace dvnn::test {

@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "graph_maker.h"
 #include "plan/reference.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every pass by itself, on graphs made for it and on random ones: what it leaves must compute the
 // same in FP32.
-#include "check_main.h"
+#include "check_suite.h"
 #include "graph_maker.h"
 #include "pass_check.h"
 #include "plan/passes/passes.h"

@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "check_main.h"
+#include "check_suite.h"
 
 namespace dvnn::test::memory_plan_tests {
 

@@ -2,7 +2,7 @@
 // Bytes of I/O and of weights against what the vendor's converter reserves for the same networks,
 // as its published sources say. Source: ReserveMemory(weights, io) in the dv-sdk's generated files
 // of JointFace and LaneDetection.
-#include "check_main.h"
+#include "check_suite.h"
 #include "graph_maker.h"
 #include "plan/plan.h"
 

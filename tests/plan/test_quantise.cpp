@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "check_main.h"
+#include "check_suite.h"
 
 namespace dvnn::test::quantise_tests {
 

@@ -5,7 +5,7 @@
 #include "../import/caffe_fixture.h"
 #include "base/format.h"
 #include "base/json.h"
-#include "check_main.h"
+#include "check_suite.h"
 #include "network/model_json.h"
 #include "plan/replan.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pass that makes one convolution of a detector's heads.
-#include "check_main.h"
+#include "check_suite.h"
 #include "graph_maker.h"
 #include "pass_check.h"
 #include "plan/passes/passes.h"

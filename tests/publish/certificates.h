@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "temporary_folder.h"
 
 class Certificates {

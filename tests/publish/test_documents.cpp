@@ -3,7 +3,7 @@
 #include <random>
 
 #include "base/json.h"
-#include "check_main.h"
+#include "check_suite.h"
 #include "publish/document.h"
 
 namespace dvnn::test::documents_tests {

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "publish/publisher.h"
 #include "temporary_folder.h"
 

@@ -2,7 +2,7 @@
 // Webhooks with Python's http.server, which fails now and then: webhook.py.
 #include "arrivals.h"
 #include "certificates.h"
-#include "check_main.h"
+#include "check_suite.h"
 #include "publish/publisher.h"
 #include "server_process.h"
 #include "temporary_folder.h"

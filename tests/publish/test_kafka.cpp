@@ -6,7 +6,7 @@
 
 #include "arrivals.h"
 #include "certificates.h"
-#include "check_main.h"
+#include "check_suite.h"
 #include "publish/publisher.h"
 #include "server_process.h"
 #include "temporary_folder.h"

@@ -5,7 +5,7 @@
 
 #include "arrivals.h"
 #include "certificates.h"
-#include "check_main.h"
+#include "check_suite.h"
 #include "publish/document.h"
 #include "publish/publisher.h"
 #include "server_process.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "publish/spool.h"
 #include "publish/spool_record.h"
 #include "temporary_folder.h"

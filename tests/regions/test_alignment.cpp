@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-#include "check_main.h"
+#include "check_suite.h"
 
 namespace dvnn::test::alignment_tests {
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "check_main.h"
+#include "check_suite.h"
 
 namespace dvnn::test::areas_tests {
 

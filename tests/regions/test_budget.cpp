@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-#include "check_main.h"
+#include "check_suite.h"
 
 namespace dvnn::test::budget_tests {
 

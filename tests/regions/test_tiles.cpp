@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-#include "check_main.h"
+#include "check_suite.h"
 
 namespace dvnn::test::tiles_tests {
 

@@ -17,7 +17,7 @@
 #include <random>
 #include <vector>
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "import/keras/hdf5_file.h"
 #include "import/keras/hdf5_message.h"
 #include "import/keras/sandbox.h"

@@ -2,9 +2,10 @@
 // Text of a network on its way into C++ sources: names that would become code, and what escapes.
 #include <sstream>
 
+#include "../layers/named_layer.h"
 #include "base/format.h"
 #include "base/json.h"
-#include "check_main.h"
+#include "check_suite.h"
 #include "emit/emit_cpp.h"
 #include "grid_network.h"
 

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/json.h"
-#include "check_main.h"
+#include "check_suite.h"
 #include "grid_network.h"
 #include "json_at.h"
 #include "network/dvn_file.h"

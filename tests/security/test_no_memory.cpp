@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "dmp_network.h"
 #include "failing_new.h"
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "device/loader.h"
 #include "dmp_dv_cmdraw_v1.h"
 

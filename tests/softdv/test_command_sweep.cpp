@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "conv_cases.h"
 #include "dmp_dv_cmdraw_v1.h"
 #include "soft_library.h"

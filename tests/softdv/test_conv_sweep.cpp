@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "conv_cases.h"
 #include "device/device.h"
 #include "scalar_conv.h"

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "dmp_dv_cmdraw_v1.h"
 #include "soft_library.h"
 #include "tensor/packing.h"

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "dmp_dv.h"
 #include "tensor/packing.h"
 

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "dmp_dv_cmdraw_v1.h"
 #include "soft_library.h"
 #include "tensor/packing.h"

@@ -2,7 +2,7 @@
 // From every type and layout to every other: what a detour over row-major floats gives.
 #include "tensor/convert_tensor.h"
 
-#include "check_main.h"
+#include "check_suite.h"
 
 namespace dvnn::test::convert_tensor_tests {
 

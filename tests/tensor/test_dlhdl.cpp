@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "check_main.h"
+#include "check_suite.h"
 
 namespace dvnn::test::dlhdl_tests {
 

@@ -2,7 +2,7 @@
 #include <set>
 #include <vector>
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "tensor/half.h"
 #include "tensor/tensor.h"
 

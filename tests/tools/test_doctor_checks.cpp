@@ -11,7 +11,7 @@
 #include "tools/doctor/child.h"
 
 #include "base/json.h"
-#include "check_main.h"
+#include "check_suite.h"
 
 namespace dvnn::test::doctor_checks_tests {
 

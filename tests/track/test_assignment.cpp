@@ -5,7 +5,7 @@
 #include <functional>
 #include <random>
 
-#include "check_main.h"
+#include "check_suite.h"
 
 namespace dvnn::test::assignment_tests {
 

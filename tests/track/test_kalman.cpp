@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "check_main.h"
+#include "check_suite.h"
 
 namespace dvnn::test::kalman_tests {
 

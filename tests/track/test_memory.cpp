@@ -5,7 +5,7 @@
 #include <ctime>
 #include <random>
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "counted_new.h"
 #include "track/tracker.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "track/track_stream.h"
 #include "track/tracker.h"
 

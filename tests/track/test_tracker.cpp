@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "track/track_stream.h"
 
 namespace dvnn::test::tracker_tests {

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <random>
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "zones/zones.h"
 
 namespace dvnn::test::ends_tests {

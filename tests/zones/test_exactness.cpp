@@ -6,7 +6,7 @@
 #include <numeric>
 #include <random>
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "zones/zones.h"
 
 namespace dvnn::test::exactness_tests {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-#include "check_main.h"
+#include "check_suite.h"
 
 namespace dvnn::test::geometry_tests {
 

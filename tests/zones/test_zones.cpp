@@ -5,7 +5,7 @@
 
 #include <cstdio>
 
-#include "check_main.h"
+#include "check_suite.h"
 
 namespace dvnn::test::zones_tests {
 

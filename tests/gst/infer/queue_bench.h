@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "infer/inferqueue.h"
 
 namespace dvnn::test {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "check_main.h"
+#include "check_suite.h"
 
 namespace dvnn::test::admission_tests {
 

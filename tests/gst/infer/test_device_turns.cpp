@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "check_main.h"
+#include "check_suite.h"
 
 namespace dvnn::test::device_turns_tests {
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "check_main.h"
+#include "check_suite.h"
 
 namespace dvnn::test::fair_line_tests {
 

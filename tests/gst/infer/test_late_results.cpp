@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "check_main.h"
+#include "check_suite.h"
 
 namespace dvnn::test::late_results_tests {
 

@@ -4,7 +4,7 @@
 #include <thread>
 #include <vector>
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "grid_network.h"
 #include "infer/slotmeta.h"
 

@@ -2,7 +2,7 @@
 // A tensor's request on its way up: what dvinfer writes into the ALLOCATION query, dvconvert reads.
 #include "infer/tensorrequest.h"
 
-#include "check_main.h"
+#include "check_suite.h"
 #include "refs.h"
 
 namespace dvnn::test::tensor_request_tests {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// .dvn files as an attacker writes them: any description, all checksums right.
-#pragma once
+#include "network_file.h"
 
 #include <unistd.h>
 #include <zlib.h>
@@ -9,14 +8,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <string>
-
-#include "base/json.h"
+#include <utility>
 
 namespace dvnn::test {
 
-/// The bytes of a file with this description.
-inline std::string dvn_bytes(const std::string& description, const std::string& weights) {
+std::string dvn_bytes(const std::string& description, const std::string& weights) {
   constexpr size_t kHeader = 64;
   auto crc = [](const std::string& bytes) {
     return static_cast<uint32_t>(
@@ -44,24 +40,16 @@ inline std::string dvn_bytes(const std::string& description, const std::string& 
   return bytes + weights;
 }
 
-/// A file that goes with the object.
-class NetworkFile {
- public:
-  explicit NetworkFile(const std::string& description, const std::string& weights = "") {
-    close(mkstemp(&path[0]));
-    std::ofstream(path, std::ios::binary) << dvn_bytes(description, weights);
-  }
-  explicit NetworkFile(const Json& description, const std::string& weights = "")
-      : NetworkFile(description.dump(), weights) {}
-  ~NetworkFile() { unlink(path.c_str()); }
-  NetworkFile(const NetworkFile&) = delete;
-  NetworkFile& operator=(const NetworkFile&) = delete;
+NetworkFile::NetworkFile(const std::string& description, const std::string& weights) {
+  close(mkstemp(&path[0]));
+  std::ofstream(path, std::ios::binary) << dvn_bytes(description, weights);
+}
 
-  std::string path = "/tmp/dvnn-hostile-XXXXXX";
-};
+NetworkFile::~NetworkFile() {
+  unlink(path.c_str());
+}
 
-/// A network of a 3 x 16 x 16 input that is its output, and nothing else.
-inline Json idle_network() {
+Json idle_network() {
   return {{"name", "idle"},
           {"input",
            {{"tensor", 0},
@@ -82,10 +70,7 @@ inline Json idle_network() {
           {"outputs", {{{"name", "data"}, {"tensor", 0}}}}};
 }
 
-/// Its graph: `count` nodes in a row, each made by `node(i)`, which says "op" and what goes with
-/// it.
-template <typename Node>
-Json network_of_nodes(size_t count, Node node) {
+Json network_of_nodes(size_t count, const std::function<Json(size_t i)>& node) {
   Json values = {"v0"}, nodes = Json::array();
   for (size_t i = 0; i < count; ++i) {
     Json one = node(i);

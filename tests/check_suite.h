@@ -79,6 +79,10 @@ struct DvnnSuite {
 /// Adds tests to a suite, which other files may have begun. Returns true.
 bool dvnn_add_suite(const char* name, DvnnRunner run, std::initializer_list<const TTest*> tests);
 
+/// Runs the suite that is named, by the argument or by CK_RUN_SUITE; without a name all of the
+/// program's, each in a process of its own. Returns the program's status.
+int dvnn_run(int argc, char** argv);
+
 /// Adds the named START_TESTs to a suite of the program. Files of one suite are run in their order.
 #define DVNN_SUITE(name, ...) DVNN_SUITE_RUN_BY(dvnn_run_plainly, name, __VA_ARGS__)
 

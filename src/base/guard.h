@@ -4,8 +4,6 @@
 // thread, or main().
 #pragma once
 
-#include <exception>
-#include <new>
 #include <string>
 #include <utility>
 
@@ -15,21 +13,7 @@ namespace dvnn {
 
 /// Turns the exception that is being handled into an error whose message begins with `what`. If
 /// there is no memory for the message, it is short enough for a string without an allocation.
-inline Error error_of_exception(const char* what) noexcept {
-  try {
-    try {
-      throw;
-    } catch (const std::bad_alloc&) {
-      return {ErrorCode::kNoMemory, std::string(what) + ": there is not enough memory for it"};
-    } catch (const std::exception& e) {
-      return {ErrorCode::kInternal, std::string(what) + ": " + e.what()};
-    } catch (...) {
-      return {ErrorCode::kInternal, std::string(what) + ": an exception of an unknown kind"};
-    }
-  } catch (...) {
-    return {ErrorCode::kNoMemory, "no memory"};
-  }
-}
+Error error_of_exception(const char* what) noexcept;
 
 /// Calls `work`, which returns a Result or Status. An exception becomes an error that begins with
 /// `what`, the activity that failed, for example "loading 'a.dvn'".

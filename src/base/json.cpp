@@ -205,7 +205,8 @@ std::vector<float> JsonReader::unpacked(const char* name, const Json& text, size
     return {};
   }
   std::vector<float> out(bytes->size() / sizeof(float));
-  std::memcpy(out.data(), bytes->data(), bytes->size());
+  // An empty vector's data may be null, which memcpy() does not take.
+  if (!out.empty()) std::memcpy(out.data(), bytes->data(), bytes->size());
   const auto is_finite = [](float number) { return std::isfinite(number); };
   if (std::all_of(out.begin(), out.end(), is_finite)) return out;
   fail(name, "has a number that is not finite");

@@ -90,6 +90,9 @@ START_TEST(many_numbers_are_packed_and_come_back) {
     expect_refusal(
         {{"many", text}}, [](JsonReader* in) { in->numbers("many", 100); }, word);
   };
+  const json nothing = {{"many", ""}};
+  JsonReader none(nothing, "thing");
+  ck_assert(none.numbers("many", 4).empty() && none.ok());
   refused("no base64", "base64");
   refused("AAAA", "base64");      // three bytes
   refused("AADAfw==", "finite");  // not a number

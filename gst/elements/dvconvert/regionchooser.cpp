@@ -7,7 +7,7 @@
 #include <limits>
 
 #ifdef DVNN_HAVE_ANALYTICS
-#include "meta/analyticsimport.h"
+#include "meta/exchange/analyticsimport.h"
 #endif
 
 namespace dvnn::gst {

@@ -79,8 +79,8 @@
 #include "regions/tiles.h"
 #include "times.h"
 #ifdef DVNN_HAVE_TENSORS
-#include "meta/tensorexport.h"
-#include "meta/tensorimport.h"
+#include "meta/exchange/tensorexport.h"
+#include "meta/exchange/tensorimport.h"
 #include "network/dvn_file.h"
 #endif
 

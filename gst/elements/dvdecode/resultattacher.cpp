@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elements/dvdecode/resultattacher.h"
 
+#include "meta/exchange/roiexport.h"
 #include "meta/objectfill.h"
-#include "meta/roiexport.h"
 #ifdef DVNN_HAVE_ANALYTICS
-#include "meta/analyticsexport.h"
+#include "meta/exchange/analyticsexport.h"
 #endif
 
 namespace dvnn::gst {

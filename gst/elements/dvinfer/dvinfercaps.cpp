@@ -9,7 +9,7 @@
 #include "frames/videocaps.h"
 #include "guard.h"
 #ifdef DVNN_HAVE_TENSORS
-#include "meta/tensorgroups.h"
+#include "meta/exchange/tensorgroups.h"
 #endif
 #include "refs.h"
 

@@ -16,7 +16,7 @@
 #include "guard.h"
 #include "meta/tensordesc.h"
 #ifdef DVNN_HAVE_TENSORS
-#include "meta/tensorgroups.h"
+#include "meta/exchange/tensorgroups.h"
 #endif
 #include "times.h"
 

@@ -6,7 +6,7 @@
 #include "infer/networkloader.h"
 #include "properties.h"
 #ifdef DVNN_HAVE_TENSORS
-#include "meta/tensorexport.h"
+#include "meta/exchange/tensorexport.h"
 #endif
 
 namespace dvnn::gst {

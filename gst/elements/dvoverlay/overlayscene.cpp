@@ -9,10 +9,10 @@
 #include <utility>
 
 #ifdef DVNN_HAVE_ANALYTICS
-#include "meta/analyticsexport.h"
-#include "meta/analyticsimport.h"
+#include "meta/exchange/analyticsexport.h"
+#include "meta/exchange/analyticsimport.h"
 #endif
-#include "meta/roiexport.h"
+#include "meta/exchange/roiexport.h"
 #include "meta/zoneshapesmeta.h"
 
 namespace dvnn::gst {

@@ -9,7 +9,7 @@
 #include "frames/framemap.h"
 #include "frames/videocaps.h"
 #include "infer/knowntracks.h"
-#include "meta/roiexport.h"
+#include "meta/exchange/roiexport.h"
 
 namespace dvnn::gst {
 namespace {

@@ -7,9 +7,9 @@
 #include <cstring>
 
 #include "base/nth.h"
-#include "meta/roiexport.h"
+#include "meta/exchange/roiexport.h"
 #ifdef DVNN_HAVE_ANALYTICS
-#include "meta/analyticsexport.h"
+#include "meta/exchange/analyticsexport.h"
 #endif
 
 namespace dvnn::gst {

@@ -12,7 +12,7 @@
 #include "network/dvn_file.h"
 #include "network/model_json.h"
 #include "network/network.h"
-#include "tools/dot.h"
+#include "tools/inspect/dot.h"
 #include "tools/options.h"
 
 namespace dvnn::tools {

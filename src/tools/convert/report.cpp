@@ -2,7 +2,7 @@
 #include "tools/convert/report.h"
 
 #include "base/json.h"
-#include "tools/step_text.h"
+#include "tools/inspect/step_text.h"
 
 namespace dvnn::tools {
 

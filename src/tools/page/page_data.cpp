@@ -8,9 +8,9 @@
 #include "base/json.h"
 #include "base/nth.h"
 #include "plan/replan.h"
+#include "tools/inspect/step_graph.h"
+#include "tools/inspect/step_text.h"
 #include "tools/page/weight_ranges.h"
-#include "tools/step_graph.h"
-#include "tools/step_text.h"
 
 namespace dvnn::tools {
 namespace {

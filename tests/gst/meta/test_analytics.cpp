@@ -5,8 +5,8 @@
 #include "analytics_fixture.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
-#include "meta/analyticsexport.h"
-#include "meta/analyticsimport.h"
+#include "meta/exchange/analyticsexport.h"
+#include "meta/exchange/analyticsimport.h"
 
 namespace dvnn::test::analytics_tests {
 

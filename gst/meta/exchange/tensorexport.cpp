@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "meta/exchange/tensorexport.h"
+
+#include <gst/analytics/analytics.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/format.h"
+#include "meta/tensordesc.h"
+#include "refs.h"
+
+namespace dvnn::gst {
+namespace {
+
+// Decoders have thresholds of their own; below this there is only noise.
+constexpr float kLeastConfidence = 0.01f;
+constexpr size_t kMaxDetections = 200;
+
+struct FreeTensor {
+  void operator()(GstTensor* tensor) const { gst_tensor_free(tensor); }
+};
+using TensorPtr = std::unique_ptr<GstTensor, FreeTensor>;
+
+GstTensorDataType upstream_type(GstDvTensorDataType type) {
+  switch (type) {
+    case GST_DV_TENSOR_DATA_TYPE_FLOAT16:
+      return GST_TENSOR_DATA_TYPE_FLOAT16;
+    case GST_DV_TENSOR_DATA_TYPE_UINT8:
+      return GST_TENSOR_DATA_TYPE_UINT8;
+    case GST_DV_TENSOR_DATA_TYPE_INT8:
+      return GST_TENSOR_DATA_TYPE_INT8;
+    default:
+      return GST_TENSOR_DATA_TYPE_FLOAT32;
+  }
+}
+
+TensorPtr make_tensor(GQuark id, GstTensorDataType type, const gsize* dims, gsize num_dims,
+                      GstBuffer* data) {
+  TensorPtr tensor(gst_tensor_alloc(num_dims));
+  tensor->id = id;
+  tensor->layout = GST_TENSOR_LAYOUT_CONTIGUOUS;
+  tensor->dims_order = GST_TENSOR_DIM_ORDER_ROW_MAJOR;
+  tensor->data_type = type;
+  tensor->data = data;
+  std::copy_n(dims, num_dims, tensor->dims);
+  return tensor;
+}
+
+// Row-major in the order of the network's dims: the one layout that GstTensor can say without
+// telling other dims than the network has.
+bool is_row_major(const GstDvTensor& tensor) {
+  return tensor.layout == GST_DV_TENSOR_LAYOUT_NCHW;
+}
+
+// The same numbers as row-major float32.
+Result<BufferPtr> relay(const GstDvTensor& tensor) {
+  DVNN_ASSIGN(const TensorDesc desc, tensor_desc(tensor));
+  const auto elements = static_cast<gsize>(desc.shape.elements());
+  BufferPtr made = allocate_buffer(elements * sizeof(float));
+  if (!made) {
+    return Error{ErrorCode::kNoMemory,
+                 format("no memory for an output of %zu elements", static_cast<size_t>(elements))};
+  }
+  const BufferMap from(tensor.data, GST_MAP_READ), to(made.get(), GST_MAP_WRITE);
+  if (!from.ok() || !to.ok()) {
+    return Error{ErrorCode::kDevice, "an output's memory cannot be mapped"};
+  }
+  read_nchw({desc, from.data()}, reinterpret_cast<float*>(to.data()));
+  return made;
+}
+
+Result<TensorPtr> export_tensor(const GstDvTensor& tensor, TensorExport which) {
+  const bool as_it_is =
+      is_row_major(tensor) &&
+      (which == TensorExport::kAuto || tensor.data_type == GST_DV_TENSOR_DATA_TYPE_FLOAT32);
+  if (as_it_is) {
+    return make_tensor(tensor.id, upstream_type(tensor.data_type), tensor.dims, tensor.num_dims,
+                       gst_buffer_ref(tensor.data));
+  }
+  DVNN_ASSIGN(BufferPtr data, relay(tensor));
+  return make_tensor(tensor.id, GST_TENSOR_DATA_TYPE_FLOAT32, tensor.dims, tensor.num_dims,
+                     data.release());
+}
+
+// Attaches one more meta; gst_buffer_add_tensor_meta() would return another network's.
+void attach(std::vector<TensorPtr> tensors, GstBuffer* frame) {
+  auto* meta =
+      reinterpret_cast<GstTensorMeta*>(gst_buffer_add_meta(frame, GST_TENSOR_META_INFO, nullptr));
+  auto** list = g_new(GstTensor*, tensors.size());
+  for (size_t i = 0; i < tensors.size(); ++i) list[i] = tensors[i].release();
+  gst_tensor_meta_set(meta, static_cast<guint>(tensors.size()), list);
+}
+
+// A network's outputs are attached completely or not at all.
+Status add_outputs(const GstDvTensorMeta& outputs, TensorExport which, GstBuffer* frame) {
+  const bool free_of_cost =
+      std::all_of(outputs.tensors, outputs.tensors + outputs.num_tensors, is_row_major);
+  if (outputs.num_tensors == 0 || (which == TensorExport::kAuto && !free_of_cost)) return {};
+  std::vector<TensorPtr> tensors;
+  for (gsize i = 0; i < outputs.num_tensors; ++i) {
+    DVNN_ASSIGN(TensorPtr tensor, export_tensor(outputs.tensors[i], which));
+    tensors.push_back(std::move(tensor));
+  }
+  attach(std::move(tensors), frame);
+  return {};
+}
+
+// Makes one of kDetectionTensors with `rows` rows; rows without `values` are zeros.
+Result<TensorPtr> make_detections(DetectionTensorIndex which, gsize rows,
+                                  const std::vector<float>& values) {
+  const DetectionTensor& tensor = kDetectionTensors[which];
+  std::array<gsize, 3> dims{};
+  gsize bytes = sizeof(float);
+  for (size_t i = 0; i < tensor.rank; ++i) {
+    dims[i] = tensor.dims[i] > 0 ? static_cast<gsize>(tensor.dims[i]) : rows;
+    bytes *= dims[i];
+  }
+  BufferPtr data = allocate_buffer(bytes);
+  if (!data) return Error{ErrorCode::kNoMemory, "no memory for detections"};
+  const BufferMap map(data.get(), GST_MAP_WRITE);
+  if (!map.ok()) return Error{ErrorCode::kDevice, "memory for detections cannot be mapped"};
+  std::memset(map.data(), 0, map.size());
+  std::memcpy(map.data(), values.data(), values.size() * sizeof(float));
+  return make_tensor(g_quark_from_static_string(tensor.id), GST_TENSOR_DATA_TYPE_FLOAT32,
+                     dims.data(), tensor.rank, data.release());
+}
+
+}  // namespace
+
+Status TensorExporter::add_detections(const std::vector<GstDvTensorMeta*>& outputs,
+                                      const image::Size& frame_size, GstBuffer* frame) {
+  found_.clear();
+  for (const GstDvTensorMeta* region : outputs) {
+    Topic topic = Topic::kData;
+    DVNN_TRY(decoder_.decode(*region, kLeastConfidence, frame_size, &found_, &topic));
+  }
+  if (decoder_.kind() != objects::Kind::kDetection) return {};
+  // The objects of each region are sorted, best first, and all of them together must be.
+  found_.sort_from(0);
+  std::vector<float> boxes, scores, classes;
+  for (const objects::Object& object : found_) {
+    if (scores.size() == kMaxDetections) break;
+    const auto& box = object.box;
+    for (const double edge : {box.y0 / frame_size.height, box.x0 / frame_size.width,
+                              box.y1 / frame_size.height, box.x1 / frame_size.width}) {
+      boxes.push_back(static_cast<float>(edge));
+    }
+    scores.push_back(object.confidence);
+    classes.push_back(static_cast<float>(object.class_id));
+  }
+  // A tensor has a row, also where nothing was found.
+  const gsize rows = std::max<gsize>(scores.size(), 1);
+  std::vector<TensorPtr> tensors;
+  const std::vector<float> count = {static_cast<float>(scores.size())};
+  const std::pair<DetectionTensorIndex, const std::vector<float>&> all[] = {
+      {kDetectionBoxes, boxes},
+      {kDetectionClasses, classes},
+      {kDetectionScores, scores},
+      {kDetectionCount, count}};
+  for (const auto& [which, values] : all) {
+    DVNN_ASSIGN(TensorPtr tensor, make_detections(which, rows, values));
+    tensors.push_back(std::move(tensor));
+  }
+  attach(std::move(tensors), frame);
+  return {};
+}
+
+Status TensorExporter::run(TensorExport which, const GstDvNetworkInfo* network,
+                           const image::Size& frame_size, GstBuffer* frame) {
+  if (which == TensorExport::kNone) return {};
+  const auto outputs = outputs_of(network, frame);
+  for (const GstDvTensorMeta* region : outputs) DVNN_TRY(add_outputs(*region, which, frame));
+  const bool decodes = *gst_dv_network_info_get_decoder(network) != '\0';
+  if (which == TensorExport::kAuto || !decodes || outputs.empty()) return {};
+  return add_detections(outputs, frame_size, frame);
+}
+
+void remove_tensor_exports(const GstDvTensorMeta& outputs, GstBuffer* frame) {
+  gst_buffer_foreach_meta(
+      frame,
+      [](GstBuffer*, GstMeta** found, gpointer user_data) -> gboolean {
+        if ((*found)->info->api != GST_TENSOR_META_API_TYPE) return TRUE;
+        const auto* meta = reinterpret_cast<const GstTensorMeta*>(*found);
+        const auto* of = static_cast<const GstDvTensorMeta*>(user_data);
+        for (gsize i = 0; meta->tensors && i < meta->num_tensors; ++i) {
+          for (gsize k = 0; of->tensors && k < of->num_tensors; ++k) {
+            if (!meta->tensors[i] || meta->tensors[i]->data != of->tensors[k].data) continue;
+            *found = nullptr;
+            return TRUE;
+          }
+        }
+        return TRUE;
+      },
+      const_cast<GstDvTensorMeta*>(&outputs));
+}
+
+}  // namespace dvnn::gst

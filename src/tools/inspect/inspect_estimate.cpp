@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/inspect/inspect_estimate.h"
+
+#include <cstdio>
+
+#include "base/json.h"
+
+namespace dvnn::tools {
+
+using device::Estimate;
+using network::Step;
+using network::StepKind;
+
+void print_estimate(const network::Model& model, const device::Hardware& hardware) {
+  std::printf(
+      "estimate for %d multipliers at %g MHz, %g bytes per clock, unified buffer %d bytes\n",
+      hardware.macs, hardware.clock_mhz, hardware.bus_bytes, hardware.ub_bytes);
+  std::printf("\n%4s %-28s %10s %5s %12s %12s %10s %s\n", "step", "name", "MMAC", "tiles", "clocks",
+              "bus bytes", "us", "bound by");
+  Estimate total;
+  double macs = 0;
+  size_t on_cpu = 0;
+  for (size_t i = 0; i < model.steps.size(); ++i) {
+    const Step& step = model.steps[i];
+    if (step.kind != StepKind::kDevice) {
+      ++on_cpu;
+      continue;
+    }
+    const Estimate e = device::estimate(step.command, hardware);
+    const double step_macs = static_cast<double>(network::step_macs(step));
+    std::printf("%4zu %-28.28s %10.2f %5d %12.0f %12.0f %10.1f %s\n", i, step.name.c_str(),
+                step_macs / 1e6, e.tiles, e.clocks, e.bus_bytes, e.microseconds,
+                e.waits_for_memory ? "memory" : "multipliers");
+    total.clocks += e.clocks;
+    total.bus_bytes += e.bus_bytes;
+    total.microseconds += e.microseconds;
+    macs += step_macs;
+  }
+  const double most = total.microseconds * hardware.clock_mhz * hardware.macs;
+  std::printf(
+      "\ntotal %.3f ms on the device, %.1f frames/s at the most, %.0f %% of the multipliers "
+      "busy, %.1f MB over the bus\n",
+      total.microseconds / 1e3, total.microseconds > 0 ? 1e6 / total.microseconds : 0,
+      most > 0 ? 100 * macs / most : 0, total.bus_bytes / 1e6);
+  if (on_cpu > 0) std::printf("not in it: %zu steps on the CPU\n", on_cpu);
+  std::printf(
+      "A lower bound by a model that no board was measured against: docs/software-device.md\n");
+}
+
+Json estimate_to_json(const network::Model& model, const device::Hardware& hardware) {
+  Json out = {{"hardware",
+               {{"clock_mhz", hardware.clock_mhz},
+                {"macs", hardware.macs},
+                {"bus_bytes", hardware.bus_bytes},
+                {"ub_bytes", hardware.ub_bytes},
+                {"command_us", hardware.command_us}}},
+              {"steps", Json::array()}};
+  double us = 0;
+  for (const Step& step : model.steps) {
+    if (step.kind != StepKind::kDevice) continue;
+    const Estimate e = device::estimate(step.command, hardware);
+    out["steps"].push_back({{"name", step.name},
+                            {"us", e.microseconds},
+                            {"clocks", e.clocks},
+                            {"bus_bytes", e.bus_bytes},
+                            {"tiles", e.tiles},
+                            {"waits_for_memory", e.waits_for_memory}});
+    us += e.microseconds;
+  }
+  out["device_ms"] = us / 1e3;
+  return out;
+}
+
+}  // namespace dvnn::tools

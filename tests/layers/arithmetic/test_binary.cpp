@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Binary and Where.
+#include "../layer_run.h"
+
+namespace dvnn::test::binary_tests {
+
+using namespace dvnn::layers;
+using json = dvnn::Json;
+
+START_TEST(operands_of_one_element_repeat) {
+  const Tensor a = {plain({1, 2, 1, 2}), {1, 2, 3, 4}}, channel = {plain({2, 1, 1}), {10, 20}};
+  expect(run("Binary", {{"operation", "add"}}, {a, channel}, {1, 2, 1, 2}), {11, 12, 23, 24});
+  expect(run("Binary", {{"operation", "less"}}, {a, {plain({1}), {3}}}, {1, 2, 1, 2}),
+         {1, 1, 0, 0});
+}
+END_TEST
+
+START_TEST(remainders_have_the_sign_that_is_asked_for) {
+  const Tensor a = {plain({1, 1, 1, 2}), {-5, 5}}, b = {plain({1, 1, 1, 2}), {3, -3}};
+  expect(run("Binary", {{"operation", "mod"}}, {a, b}, {1, 1, 1, 2}), {1, -1});
+  expect(run("Binary", {{"operation", "fmod"}}, {a, b}, {1, 1, 1, 2}), {-2, 2});
+}
+END_TEST
+
+START_TEST(where_chooses_between_two) {
+  const Tensor which = {plain({1, 1, 1, 3}), {1, 0, 1}}, yes = {plain({1, 1, 1, 3}), {1, 2, 3}};
+  expect(run("Where", json::object(), {which, yes, {plain({1}), {9}}}, {1, 1, 1, 3}), {1, 9, 3});
+}
+END_TEST
+
+// The place in an operand of shape `from` for element `at` of a result of shape `to`.
+static size_t place_of(size_t at, const Shape& from, const Shape& to) {
+  size_t place = 0, step = 1;
+  for (int i = 1; i <= to.rank; ++i) {
+    const auto size = static_cast<size_t>(to[to.rank - i]);
+    const size_t index = at % size;
+    at /= size;
+    if (i > from.rank) continue;
+    const auto own = static_cast<size_t>(from[from.rank - i]);
+    if (own != 1) place += index * step;
+    step *= own;
+  }
+  return place;
+}
+
+// Every choice of axes along which an operand repeats, and results of several spans.
+START_TEST(operands_repeat_along_any_axes) {
+  const Shape out = {2, 3, 5, 301};
+  for (int axes = 0; axes < 16; ++axes) {
+    Shape shape = out;
+    for (int i = 0; i < 4; ++i) {
+      if (axes >> i & 1) shape[i] = 1;
+    }
+    Tensor whole = {plain(out), {}}, part = {plain(shape), {}};
+    for (int64_t i = 0; i < out.elements(); ++i) {
+      whole.values.push_back(static_cast<float>(i * 7 % 64));
+    }
+    for (int64_t i = 0; i < shape.elements(); ++i) {
+      part.values.push_back(static_cast<float>(i * 5 % 32));
+    }
+    const auto sums = run("Binary", {{"operation", "sub"}}, {whole, part}, out);
+    const auto more = run("Binary", {{"operation", "greater"}}, {part, whole}, out);
+    const auto chosen = run("Where", json::object(), {part, whole, part}, out);
+    for (size_t i = 0; i < sums.size(); ++i) {
+      const float x = whole.values[i], y = part.values[place_of(i, shape, out)];
+      ck_assert_msg(sums[i] == x - y, "element %zu with axes %d", i, axes);
+      ck_assert_msg(more[i] == (y > x ? 1.0f : 0.0f), "element %zu with axes %d", i, axes);
+      ck_assert_msg(chosen[i] == (y != 0 ? x : y), "element %zu with axes %d", i, axes);
+    }
+  }
+}
+END_TEST
+
+// Half and whole floats in row-major memory, and a result in the memory of an operand.
+START_TEST(a_result_may_have_the_memory_of_an_operand_that_repeats) {
+  const TensorDesc row = {ElementType::kFloat16, Layout::kNchw, {1, 4}};
+  const TensorDesc all = {ElementType::kFloat16, Layout::kNchw, {3, 4}};
+  std::vector<uint8_t> first(static_cast<size_t>(all.bytes())), memory(first.size());
+  const std::vector<float> numbers = counting(12);
+  write_nchw(numbers.data(), {all, first.data()});
+  write_nchw(numbers.data(), {row, memory.data()});
+  const std::vector<TensorDesc> descs = {all, row};
+  auto layer = create_layer("Binary", {{"operation", "add"}}, descs, {&all, 1});
+  ck_assert(layer.ok());
+  const std::vector<ConstTensorView> in = {{all, first.data()}, {row, memory.data()}};
+  const TensorView out = {all, memory.data()};
+  ck_assert(layer.value()->run(in, {&out, 1}).ok());
+  std::vector<float> found(12);
+  read_nchw({all, memory.data()}, found.data());
+  expect(found, {0, 2, 4, 6, 4, 6, 8, 10, 8, 10, 12, 14});
+}
+END_TEST
+
+DVNN_SUITE(layers, operands_of_one_element_repeat, operands_repeat_along_any_axes,
+           a_result_may_have_the_memory_of_an_operand_that_repeats,
+           remainders_have_the_sign_that_is_asked_for, where_chooses_between_two)
+
+}  // namespace dvnn::test::binary_tests

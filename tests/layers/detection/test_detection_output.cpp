@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// DetectionOutput.
+#include "../layer_run.h"
+
+namespace dvnn::test::detection_output_tests {
+
+using namespace dvnn::layers;
+using json = dvnn::Json;
+
+START_TEST(rows_of_boxes_come_best_first) {
+  // Two priors, a background and one class; deltas of 0 leave boxes as the priors are.
+  const Tensor loc = {plain({1, 8}), std::vector<float>(8)};
+  const Tensor conf = {plain({1, 4}), {0.4f, 0.6f, 0.1f, 0.9f}};
+  const Tensor priors = {plain({1, 2, 8}),
+                         {0, 0, 0.25f, 0.5f, 0.5f, 0.5f, 1, 1,  //
+                          0.1f, 0.1f, 0.2f, 0.2f, 0.1f, 0.1f, 0.2f, 0.2f}};
+  expect(
+      run("DetectionOutput", {{"num_classes", 2}, {"keep_top_k", 3}, {"confidence_threshold", 0.5}},
+          {loc, conf, priors}, {1, 1, 3, 7}),
+      {0, 1, 0.9f, 0.5f, 0.5f, 1, 1, 0, 1, 0.6f, 0, 0, 0.25f, 0.5f, -1, 0, 0, 0, 0, 0, 0});
+}
+END_TEST
+
+START_TEST(boxes_that_overlap_by_more_than_the_threshold_go) {
+  // Of the larger box the smaller one is `share`: that is their overlap, too.
+  auto kept = [](float share, json params) {
+    const Tensor loc = {plain({1, 8}), std::vector<float>(8)};
+    const Tensor conf = {plain({1, 4}), {0.1f, 0.9f, 0.2f, 0.8f}};
+    const Tensor priors = {plain({1, 2, 8}),
+                           {0, 0, 1, 1, 0, 0, 1, share,  //
+                            0.1f, 0.1f, 0.2f, 0.2f, 0.1f, 0.1f, 0.2f, 0.2f}};
+    params.update({{"num_classes", 2}, {"keep_top_k", 2}, {"confidence_threshold", 0.5}});
+    const std::vector<float> rows =
+        run("DetectionOutput", params, {loc, conf, priors}, {1, 1, 2, 7});
+    return rows[7] < 0 ? 1 : 2;
+  };
+  ck_assert_int_eq(kept(0.75f, {{"nms_threshold", 0.7}}), 1);
+  ck_assert_int_eq(kept(0.75f, {{"nms_threshold", 0.8}}), 2);
+  // Caffe's default is 0.3.
+  ck_assert_int_eq(kept(0.25f, json::object()), 2);
+  ck_assert_int_eq(kept(0.375f, json::object()), 1);
+}
+END_TEST
+
+DVNN_SUITE(layers, rows_of_boxes_come_best_first, boxes_that_overlap_by_more_than_the_threshold_go)
+
+}  // namespace dvnn::test::detection_output_tests

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Resize.
+#include "../layer_run.h"
+
+namespace dvnn::test::resize_tests {
+
+using namespace dvnn::layers;
+using json = dvnn::Json;
+
+START_TEST(arrays_are_resampled_along_their_axes) {
+  const Tensor in = {plain({1, 1, 1, 2}), {1, 5}};
+  auto twice = [&](json params) {
+    params["scales"] = {1, 1, 1, 2};
+    return run("Resize", params, {in}, {1, 1, 1, 4});
+  };
+  expect(twice({{"mode", "linear"}, {"coordinates", "half_pixel"}}), {1, 2, 4, 5});
+  expect(twice({{"mode", "linear"}, {"coordinates", "align_corners"}}),
+         {1, 1 + 4 / 3.0f, 1 + 8 / 3.0f, 5});
+  expect(twice({{"mode", "nearest"}, {"coordinates", "asymmetric"}, {"rounding", "floor"}}),
+         {1, 1, 5, 5});
+}
+END_TEST
+
+START_TEST(crops_are_resampled_by_their_corners) {
+  const Tensor in = {plain({1, 1, 1, 5}), {0, 10, 20, 30, 40}};
+  auto crop = [&](double from, double to, int count) {
+    const json params = {{"mode", "linear"},
+                         {"coordinates", "crop_and_resize"},
+                         {"extrapolation", 7},
+                         {"roi", {0, 0, 0, from, 1, 1, 1, to}},
+                         {"sizes", {1, 1, 1, count}}};
+    return run("Resize", params, {in}, {1, 1, 1, count});
+  };
+  // From 1 to 3 of the places 0 to 4, both ends included; one place alone is their middle.
+  expect(crop(0.25, 0.75, 3), {10, 20, 30});
+  expect(crop(0.25, 0.75, 5), {10, 15, 20, 25, 30});
+  expect(crop(0.25, 1, 1), {25});
+  expect(crop(-0.25, 0.75, 3), {7, 10, 30});
+}
+END_TEST
+
+// The sums of arrays of any rank, of a picture with an axis more.
+static std::vector<float> as_array(json params, const std::vector<float>& values, const Shape& from,
+                                   const Shape& to) {
+  Json::List& sizes = params["sizes"].list();
+  sizes.insert(sizes.begin(), 1);
+  const TensorDesc in = plain({1, from.n(), from.c(), from.h(), from.w()});
+  const TensorDesc out = plain({1, to.n(), to.c(), to.h(), to.w()});
+  auto layer = create_layer("Resize", params, {&in, 1}, {&out, 1});
+  ck_assert(layer.ok());
+  std::vector<float> made(static_cast<size_t>(out.shape.elements()));
+  const ConstTensorView view = {in, reinterpret_cast<const uint8_t*>(values.data())};
+  const TensorView result = {out, reinterpret_cast<uint8_t*>(made.data())};
+  ck_assert(layer.value()->run({&view, 1}, {&result, 1}).ok());
+  return made;
+}
+
+START_TEST(pictures_in_any_layout_are_resampled_like_arrays) {
+  const Shape from = {2, 19, 13, 300};
+  const int sizes[][2] = {{26, 600}, {13, 77}, {40, 300}, {5, 299}};
+  std::vector<float> values(static_cast<size_t>(from.elements()));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 7919 % 2001) / 8;
+  for (const char* mode : {"linear", "nearest", "cubic"}) {
+    for (const auto& size : sizes) {
+      const Shape to = {2, 19, size[0], size[1]};
+      const json params = {{"mode", mode}, {"sizes", {2, 19, size[0], size[1]}}};
+      const std::vector<float> wanted = as_array(params, values, from, to);
+      for (unsigned form = 0; form < 36; ++form) {
+        const Layout layouts[] = {Layout::kNchw, Layout::kWhc8, Layout::kHwc8};
+        const ElementType types[] = {ElementType::kFloat16, ElementType::kFloat32};
+        const TensorDesc in = {types[form % 2], layouts[form / 2 % 3], from};
+        const TensorDesc out = {types[form / 6 % 2], layouts[form / 12], to};
+        std::vector<uint8_t> source(static_cast<size_t>(in.bytes()));
+        std::vector<uint8_t> found(static_cast<size_t>(out.bytes())), expected = found;
+        write_nchw(values.data(), {in, source.data()});
+        write_nchw(wanted.data(), {out, expected.data()});
+        auto layer = create_layer("Resize", params, {&in, 1}, {&out, 1});
+        ck_assert(layer.ok());
+        const ConstTensorView view = {in, source.data()};
+        const TensorView result = {out, found.data()};
+        ck_assert(layer.value()->run({&view, 1}, {&result, 1}).ok());
+        ck_assert_msg(found == expected, "%s to %dx%d, form %u", mode, size[1], size[0], form);
+      }
+    }
+  }
+}
+END_TEST
+
+// Lines of pictures are computed in parts that fit the cache: here not one pixel does.
+START_TEST(pictures_of_very_many_channels_are_resampled_like_arrays) {
+  const Shape from = {1, 2049, 3, 2}, to = {1, 2049, 5, 3};
+  std::vector<float> values(static_cast<size_t>(from.elements()));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 7919 % 2001) / 8;
+  const json params = {{"mode", "linear"}, {"sizes", {1, 2049, 5, 3}}};
+  const std::vector<float> wanted = as_array(params, values, from, to);
+  const TensorDesc in = {ElementType::kFloat32, Layout::kNhwc, from};
+  const TensorDesc out = {ElementType::kFloat32, Layout::kNhwc, to};
+  std::vector<uint8_t> source(static_cast<size_t>(in.bytes()));
+  std::vector<uint8_t> found(static_cast<size_t>(out.bytes())), expected = found;
+  write_nchw(values.data(), {in, source.data()});
+  write_nchw(wanted.data(), {out, expected.data()});
+  auto layer = create_layer("Resize", params, {&in, 1}, {&out, 1});
+  ck_assert(layer.ok());
+  const ConstTensorView view = {in, source.data()};
+  const TensorView result = {out, found.data()};
+  ck_assert(layer.value()->run({&view, 1}, {&result, 1}).ok());
+  ck_assert(found == expected);
+}
+END_TEST
+
+DVNN_SUITE(layers, arrays_are_resampled_along_their_axes, crops_are_resampled_by_their_corners,
+           pictures_in_any_layout_are_resampled_like_arrays,
+           pictures_of_very_many_channels_are_resampled_like_arrays)
+
+}  // namespace dvnn::test::resize_tests

@@ -165,7 +165,7 @@ START_TEST(each_version_and_quality_of_service_delivers_in_order) {
       Publisher publisher(hasty(), told.tell());
       start(&publisher, broker.url(), {{"version", version}, {"qos", qos}});
       for (int i = 0; i < 500; ++i) say(&publisher, i);
-      ck_assert(publisher.flush(milliseconds(10000)));
+      ck_assert(publisher.flush(std::chrono::minutes(1)));
       subscriber.arrivals.wait_for(500, 10);
       ck_assert_int_eq(subscriber.arrivals.again(), 0);
       publisher.stop();
@@ -253,7 +253,7 @@ START_TEST(wrong_certificates_are_refused) {
     if (one.authority) options["ca"] = certificates.certificate(one.authority);
     start(&publisher, broker.url("mqtts"), options);
     say(&publisher, 0);
-    const bool arrived = publisher.flush(milliseconds(one.good ? 10000 : 700));
+    const bool arrived = publisher.flush(milliseconds(one.good ? 60000 : 700));
     ck_assert_msg(arrived == one.good, "%s: %s", one.text().c_str(), told.lost().c_str());
     if (one.good) continue;
     ck_assert_msg(!told.lost().empty(), "%s: nobody is told", one.text().c_str());
@@ -338,7 +338,7 @@ START_TEST(who_subscribes_later_is_told_the_state) {
       Publisher publisher(hasty(), [](publish::Notice, const std::string&) {});
       start(&publisher, broker.url(), {{"status", told ? "yes" : "no"}});
       say(&publisher, 0);
-      delivered = publisher.flush(milliseconds(10000));
+      delivered = publisher.flush(std::chrono::minutes(1));
       Subscriber subscriber(broker.port(), "t/#", 1);
       // Behind a message that is sent now, none of before is to be expected.
       for (int i = 0; i < 1000 && subscriber.arrivals.next() == 0; ++i) {

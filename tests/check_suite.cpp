@@ -65,8 +65,8 @@ void dvnn_assertion_failed(const char* file, int line, const char* expression, c
     std::vsnprintf(text, sizeof text, message, values);
     va_end(values);
   }
-  std::fprintf(stderr, "%s:%d: %s: %s%s%s\n", file, line, dvnn_running_test().load(), expression,
-               message ? ": " : "", text);
+  std::fprintf(stderr, "%s:%d: %s: %s\n", file, line, dvnn_running_test().load(),
+               message ? text : expression);
   _ck_assert_failed(file, line, expression, message ? "%s" : nullptr, text);
 }
 

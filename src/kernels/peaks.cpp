@@ -32,6 +32,18 @@ float Largest(const float* from, size_t count) {
   return best;
 }
 
+// Which it is asks less of a second walk than of every maximum on the way.
+size_t FirstLargest(const float* from, size_t count) {
+  const hn::ScalableTag<float> d;
+  const size_t lanes = hn::Lanes(d);
+  const float most = Largest(from, count);
+  const auto wanted = hn::Set(d, most);
+  size_t i = 0;
+  while (i + lanes <= count && hn::AllFalse(d, hn::Eq(hn::LoadU(d, from + i), wanted))) i += lanes;
+  while (i < count && from[i] != most) ++i;
+  return i < count ? i : 0;
+}
+
 size_t AtLeast(const float* from, size_t count, float bound, uint32_t* at) {
   const hn::ScalableTag<float> d;
   const size_t lanes = hn::Lanes(d);
@@ -69,11 +81,16 @@ HWY_AFTER_NAMESPACE();
 namespace dvnn::kernels {
 
 HWY_EXPORT(Largest);
+HWY_EXPORT(FirstLargest);
 HWY_EXPORT(AtLeast);
 HWY_EXPORT(Raise);
 
 float largest(const float* from, size_t count) {
   return HWY_DYNAMIC_DISPATCH(Largest)(from, count);
+}
+
+size_t first_largest(const float* from, size_t count) {
+  return HWY_DYNAMIC_DISPATCH(FirstLargest)(from, count);
 }
 
 size_t at_least(const float* from, size_t count, float bound, uint32_t* at) {
@@ -98,6 +115,14 @@ float largest(const float* from, size_t count) {
   float best = -std::numeric_limits<float>::infinity();
   for (size_t i = 0; i < count; ++i) best = best < from[i] ? from[i] : best;
   return best;
+}
+
+size_t first_largest(const float* from, size_t count) {
+  const float most = largest(from, count);
+  for (size_t i = 0; i < count; ++i) {
+    if (from[i] == most) return i;
+  }
+  return 0;
 }
 
 size_t at_least(const float* from, size_t count, float bound, uint32_t* at) {

@@ -10,6 +10,10 @@ namespace dvnn::kernels {
 /// The largest of `count` floats; NaN is passed over, and nothing at all is minus infinity.
 float largest(const float* from, size_t count);
 
+/// The index of the largest of `count` floats, and of equal ones the first; NaN is passed over. 0
+/// if there is no number.
+size_t first_largest(const float* from, size_t count);
+
 /// Writes the indices of the floats that are `bound` or more to `at`, in order, and returns how
 /// many they are. `at` has room for `count`.
 size_t at_least(const float* from, size_t count, float bound, uint32_t* at);
@@ -20,6 +24,7 @@ void raise(const float* from, int32_t index, float* best, int32_t* which, size_t
 namespace plain {
 /// The plain forms of the above: the same results.
 float largest(const float* from, size_t count);
+size_t first_largest(const float* from, size_t count);
 size_t at_least(const float* from, size_t count, float bound, uint32_t* at);
 void raise(const float* from, int32_t index, float* best, int32_t* which, size_t count);
 }  // namespace plain

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/peaks.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "check_suite.h"
@@ -15,6 +16,8 @@ START_TEST(vector_code_finds_what_plain_code_finds) {
     std::vector<float> values = test::seeded_floats(count, static_cast<unsigned>(count), -1, 1);
     if (count > 20) values[count / 2] = NAN;
     ck_assert(largest(values.data(), count) == plain::largest(values.data(), count));
+    ck_assert_uint_eq(first_largest(values.data(), count),
+                      plain::first_largest(values.data(), count));
     for (const float bound : {-2.0f, 0.0f, 0.9f, 2.0f}) {
       std::vector<uint32_t> found(count + 1, 77), wanted(count + 1, 77);
       const size_t hits = at_least(values.data(), count, bound, found.data());
@@ -37,10 +40,25 @@ START_TEST(what_is_no_number_is_neither_large_nor_first) {
   ck_assert_uint_eq(at_least(values.data(), values.size(), -INFINITY, at), 2);
   ck_assert_uint_eq(at[0], 1);
   ck_assert(largest(values.data(), 0) == -INFINITY);
+  ck_assert_uint_eq(first_largest(values.data(), values.size()), 1);
+  ck_assert_uint_eq(first_largest(values.data(), 0), 0);
+  const std::vector<float> none(40, NAN);
+  ck_assert_uint_eq(first_largest(none.data(), none.size()), 0);
+}
+END_TEST
+
+START_TEST(of_equal_ones_the_first_is_the_largest) {
+  for (size_t count = 1; count < 150; ++count) {
+    for (size_t first = 0; first < count; ++first) {
+      std::vector<float> values(count, -1);
+      std::fill(values.begin() + static_cast<std::ptrdiff_t>(first), values.end(), 3.0f);
+      ck_assert_uint_eq(first_largest(values.data(), count), first);
+    }
+  }
 }
 END_TEST
 
 DVNN_SUITE(peaks, vector_code_finds_what_plain_code_finds,
-           what_is_no_number_is_neither_large_nor_first)
+           what_is_no_number_is_neither_large_nor_first, of_equal_ones_the_first_is_the_largest)
 
 }  // namespace dvnn::test::peaks_tests

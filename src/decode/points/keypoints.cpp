@@ -10,6 +10,7 @@
 #include "base/nth.h"
 #include "decode/decoder_table.h"
 #include "decode/parts/heads.h"
+#include "kernels/peaks.h"
 #include "objects/skeletons.h"
 
 namespace dvnn::decode {
@@ -167,7 +168,7 @@ class SimccDecoder final : public PointsDecoder {
   Peak peak(const std::vector<float>& lines, size_t k) const {
     const size_t length = lines.size() / count_;
     const float* line = lines.data() + k * length;
-    const size_t at = static_cast<size_t>(std::max_element(line, line + length) - line);
+    const size_t at = kernels::first_largest(line, length);
     return {static_cast<double>(at) / static_cast<double>(length), line[at]};
   }
 

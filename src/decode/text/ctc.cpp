@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "decode/decoder_table.h"
 #include "decode/parts/heads.h"
+#include "kernels/peaks.h"
 #include "kernels/softmax.h"
 
 namespace dvnn::decode {
@@ -32,8 +33,7 @@ class CtcDecoder final : public Decoder {
     float sum = 0;
     for (size_t step = 0; step < table_.cells(); ++step) {
       table_.read(step, 0, row_.size(), row_.data());
-      const auto best =
-          static_cast<size_t>(std::max_element(row_.begin(), row_.end()) - row_.begin());
+      const size_t best = kernels::first_largest(row_.data(), row_.size());
       if (best != blank_ && best != before) {
         if (softmax_) kernels::softmax(row_.data(), 1, row_.size(), 1);
         sum += row_[best];

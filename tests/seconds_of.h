@@ -22,4 +22,11 @@ inline double processor_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
+/// Returns what the process has of processors while `work` runs.
+inline double processor_seconds_of(const std::function<void()>& work) {
+  const double before = processor_seconds();
+  work();
+  return processor_seconds() - before;
+}
+
 }  // namespace dvnn::test

@@ -136,6 +136,11 @@ void publish_numbers(Publisher* publisher, int from, int to) {
   for (int i = from; i < to; ++i) publisher->publish({"t", "s", std::to_string(i)});
 }
 
+// Keeps the publisher's thread, in a draft, until the test lets it go on.
+void wait_for(const std::atomic<bool>& may_write) {
+  while (!may_write) std::this_thread::sleep_for(milliseconds(1));
+}
+
 // Without what came twice, all are there, in order.
 void expect_all(const std::vector<int>& received, int from, int to) {
   int next = from;
@@ -349,9 +354,7 @@ START_TEST(publishing_never_waits) {
   start(&publisher, &broker);
   std::atomic<bool> may_write{false};
   publisher.publish(publish::Draft{[&may_write]() -> Message {
-                                     while (!may_write) {
-                                       std::this_thread::sleep_for(milliseconds(1));
-                                     }
+                                     wait_for(may_write);
                                      return {"t", "s", "x"};
                                    },
                                    1});
@@ -372,9 +375,7 @@ START_TEST(drafts_are_written_by_the_publishers_thread) {
   for (int i = 0; i < 100; ++i) {
     publisher.publish(publish::Draft{[&may_write, writer, i]() -> Message {
                                        ck_assert(std::this_thread::get_id() != writer);
-                                       while (!may_write) {
-                                         std::this_thread::sleep_for(milliseconds(1));
-                                       }
+                                       wait_for(may_write);
                                        return {"t", "s", std::to_string(i)};
                                      },
                                      100});
@@ -401,7 +402,7 @@ START_TEST(drafts_that_are_too_many_or_too_large_are_dropped_and_counted) {
     std::atomic<bool> may_write{false};
     for (int i = 0; i < 100; ++i) {
       const auto write = [&may_write, i]() -> Message {
-        while (!may_write) std::this_thread::sleep_for(milliseconds(1));
+        wait_for(may_write);
         return {"t", "s", std::to_string(i)};
       };
       publisher.publish(publish::Draft{write, large ? size_t{1000} : size_t{1}});

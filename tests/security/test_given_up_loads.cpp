@@ -31,15 +31,9 @@ constexpr double kAtOnce = 20;
 constexpr double kAtOnce = 2;
 #endif
 
-double computed_by(const std::function<void()>& work) {
-  const double before = processor_seconds();
-  work();
-  return processor_seconds() - before;
-}
-
 // Waits for a fifth of a second in which the process does next to nothing.
 void wait_for_rest() {
-  while (computed_by([] { g_usleep(G_USEC_PER_SEC / 5); }) > 0.01) continue;
+  while (processor_seconds_of([] { g_usleep(G_USEC_PER_SEC / 5); }) > 0.01) continue;
 }
 
 // A dvinfer that plays, and loads the slow network meanwhile.
@@ -63,7 +57,7 @@ class LoadingChain : public HostileChain {
 START_TEST(going_to_null_ends_a_load_while_playing) {
   LoadingChain chain;
   GstElement* infer = chain.infer();
-  const double spent = computed_by([&] { gst_element_set_state(infer, GST_STATE_NULL); });
+  const double spent = processor_seconds_of([&] { gst_element_set_state(infer, GST_STATE_NULL); });
   ck_assert_msg(spent < kAtOnce, "NULL took %.2f s", spent);
   dvnn_assert_text(chain.take_error(), "");
 }
@@ -74,7 +68,7 @@ START_TEST(another_network_ends_the_load_of_the_one_before) {
   GstElement* infer = chain.infer();
   // Back to the one in use: nothing is to be loaded.
   g_object_set(infer, "input-size", "", "network", network_path().c_str(), nullptr);
-  const double spent = computed_by(wait_for_rest);
+  const double spent = processor_seconds_of(wait_for_rest);
   ck_assert_msg(spent < kAtOnce, "something was under way for %.2f s", spent);
 }
 END_TEST

@@ -55,6 +55,21 @@ static std::vector<float> as_array(json params, const std::vector<float>& values
   return made;
 }
 
+// Whether a layer makes of these values, in the tensors' layouts, the bytes that are wanted.
+static bool gives(const json& params, const TensorDesc& in, const std::vector<float>& values,
+                  const TensorDesc& out, const std::vector<float>& wanted) {
+  std::vector<uint8_t> source(static_cast<size_t>(in.bytes()));
+  std::vector<uint8_t> found(static_cast<size_t>(out.bytes())), expected = found;
+  write_nchw(values.data(), {in, source.data()});
+  write_nchw(wanted.data(), {out, expected.data()});
+  auto layer = create_layer("Resize", params, {&in, 1}, {&out, 1});
+  ck_assert(layer.ok());
+  const ConstTensorView view = {in, source.data()};
+  const TensorView result = {out, found.data()};
+  ck_assert(layer.value()->run({&view, 1}, {&result, 1}).ok());
+  return found == expected;
+}
+
 START_TEST(pictures_in_any_layout_are_resampled_like_arrays) {
   const Shape from = {2, 19, 13, 300};
   const int sizes[][2] = {{26, 600}, {13, 77}, {40, 300}, {5, 299}};
@@ -70,16 +85,8 @@ START_TEST(pictures_in_any_layout_are_resampled_like_arrays) {
         const ElementType types[] = {ElementType::kFloat16, ElementType::kFloat32};
         const TensorDesc in = {types[form % 2], layouts[form / 2 % 3], from};
         const TensorDesc out = {types[form / 6 % 2], layouts[form / 12], to};
-        std::vector<uint8_t> source(static_cast<size_t>(in.bytes()));
-        std::vector<uint8_t> found(static_cast<size_t>(out.bytes())), expected = found;
-        write_nchw(values.data(), {in, source.data()});
-        write_nchw(wanted.data(), {out, expected.data()});
-        auto layer = create_layer("Resize", params, {&in, 1}, {&out, 1});
-        ck_assert(layer.ok());
-        const ConstTensorView view = {in, source.data()};
-        const TensorView result = {out, found.data()};
-        ck_assert(layer.value()->run({&view, 1}, {&result, 1}).ok());
-        ck_assert_msg(found == expected, "%s to %dx%d, form %u", mode, size[1], size[0], form);
+        ck_assert_msg(gives(params, in, values, out, wanted), "%s to %dx%d, form %u", mode, size[1],
+                      size[0], form);
       }
     }
   }
@@ -95,16 +102,7 @@ START_TEST(pictures_of_very_many_channels_are_resampled_like_arrays) {
   const std::vector<float> wanted = as_array(params, values, from, to);
   const TensorDesc in = {ElementType::kFloat32, Layout::kNhwc, from};
   const TensorDesc out = {ElementType::kFloat32, Layout::kNhwc, to};
-  std::vector<uint8_t> source(static_cast<size_t>(in.bytes()));
-  std::vector<uint8_t> found(static_cast<size_t>(out.bytes())), expected = found;
-  write_nchw(values.data(), {in, source.data()});
-  write_nchw(wanted.data(), {out, expected.data()});
-  auto layer = create_layer("Resize", params, {&in, 1}, {&out, 1});
-  ck_assert(layer.ok());
-  const ConstTensorView view = {in, source.data()};
-  const TensorView result = {out, found.data()};
-  ck_assert(layer.value()->run({&view, 1}, {&result, 1}).ok());
-  ck_assert(found == expected);
+  ck_assert(gives(params, in, values, out, wanted));
 }
 END_TEST
 

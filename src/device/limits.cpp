@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/format.h"
+
 namespace dvnn::device {
 namespace {
 
@@ -86,6 +88,62 @@ int count_tiles(const ConvRun& run, Dims in, bool lrn, int unified_buffer_bytes)
     if (elements / t <= kPoolTileElements) return t;
   }
   return 0;
+}
+
+std::string misfit(const ConvRun& run, Dims in, const Limits& limits) {
+  const Dims out = run_output(run, in), conv = conv_output(run, in);
+  const struct {
+    const char* what;
+    int value, limit;
+  } checks[] = {{"input width", in.w, limits.width},
+                {"input height", in.h, limits.height},
+                {"input channels", in.c, limits.channels},
+                {"output width", std::max(out.w, conv.w), limits.width},
+                {"output height", std::max(out.h, conv.h), limits.height},
+                {"output channels", out.c, limits.channels}};
+  for (const auto& check : checks) {
+    if (check.value > check.limit) {
+      return format("%s %d exceeds the device's limit of %d", check.what, check.value, check.limit);
+    }
+  }
+  if (run.conv != ConvKind::kNone) {
+    if (std::max(run.kernel.x, run.kernel.y) > limits.kernel) {
+      return format("the kernel of %d x %d exceeds the device's %d x %d", run.kernel.x,
+                    run.kernel.y, limits.kernel, limits.kernel);
+    }
+    if (const char* problem = dilation_problem(run, in)) return problem;
+  }
+  if (count_tiles(run, in, false, limits.unified_buffer_bytes) > 0) return "";
+  return format(
+      "an input of %d x %d x %d (width x height x channels) does not fit the device's unified "
+      "buffer of %d bytes",
+      in.w, in.h, in.c, limits.unified_buffer_bytes);
+}
+
+bool works_by_pixel(const ConvRun& run) {
+  const auto alone = [](Extent size, Extent stride, const Pad& pad) {
+    return size.x == 1 && size.y == 1 && stride.x == 1 && stride.y == 1 &&
+           pad.left + pad.right + pad.top + pad.bottom == 0;
+  };
+  const bool convolves_alone =
+      run.conv == ConvKind::kNone ||
+      (!is_deconv(run.conv) && alone(run.kernel, run.stride, run.conv_pad));
+  const bool pools_alone =
+      run.pool == PoolKind::kNone ||
+      (run.pool == PoolKind::kAverage && alone(run.pool_size, run.pool_stride, run.pool_pad));
+  return convolves_alone && pools_alone;
+}
+
+Dims fold_pixels(const ConvRun& run, Dims in, const Limits& limits) {
+  const int64_t pixels = int64_t{in.w} * in.h;
+  // The widest that fits has the fewest rows, and the device splits widths by itself.
+  for (int w = static_cast<int>(std::min<int64_t>(limits.width, pixels)); w > 0; --w) {
+    if (pixels % w != 0) continue;
+    if (pixels / w > limits.height) return {};
+    const Dims folded = {w, static_cast<int>(pixels / w), in.c};
+    if (misfit(run, folded, limits).empty()) return folded;
+  }
+  return {};
 }
 
 int64_t unified_buffer_use(const std::vector<ConvRun>& runs, uint32_t topo, Dims in) {

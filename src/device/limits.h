@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device's limits, and whether a command fits its unified buffer. The driver refuses what does
-// not fit, so the converter asks here first. Sources: the limits of the dv-sdk converter for the
-// DV700; the driver's tile and buffer arithmetic (dv-user-driver, command checks).
+// The device's limits, and whether a command fits them. The driver refuses what does not fit, so
+// the converter asks here first. Sources: the limits of the dv-sdk converter for the DV700; the
+// driver's tile and buffer arithmetic (dv-user-driver, command checks).
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "device/command.h"
@@ -21,6 +22,15 @@ constexpr int kMaxKernel = 7;                       // pixels, each way
 constexpr int kMaxMaximumWindow = 3;                // of a maximum pooling
 constexpr int kMaxAverageWindow = 7;                // of an average pooling
 
+/// What a board can do: the table that a plan is given. The defaults are those of the boards that
+/// are sold.
+struct Limits {
+  int width = kMaxWidth, height = kMaxHeight, channels = kMaxChannels;
+  int kernel = kMaxKernel;
+  int maximum_window = kMaxMaximumWindow, average_window = kMaxAverageWindow;
+  int unified_buffer_bytes = kUnifiedBufferBytes;
+};
+
 // Limits of a command's fields.
 constexpr int kMaxExtent = 65535;    // pixels
 constexpr int kMaxStride = 255;      // also dilations and pooling windows
@@ -35,6 +45,19 @@ const char* dilation_problem(const ConvRun& run, Dims in);
 /// not even single columns fit. `lrn` marks a run of local response normalisation. A depthwise
 /// convolution is not limited: 1.
 int count_tiles(const ConvRun& run, Dims in, bool lrn, int unified_buffer_bytes);
+
+/// Says which limit a run over a w x h x c input exceeds: input or output size, kernel, dilation,
+/// unified buffer. Empty if it exceeds none. Pooling windows are not looked at: a pooling of larger
+/// ones is split, by rules of its own.
+std::string misfit(const ConvRun& run, Dims in, const Limits& limits);
+
+/// Returns whether a run computes each pixel of its result from the same pixel of its input alone,
+/// so that the order of pixels does not matter to it.
+bool works_by_pixel(const ConvRun& run);
+
+/// The input's pixels in another width and height, as many in all, in which the run exceeds no
+/// limit: a run that works by pixel computes the same. w = 0 if there is none.
+Dims fold_pixels(const ConvRun& run, Dims in, const Limits& limits);
 
 /// Bytes of unified buffer that a command of several runs needs.
 int64_t unified_buffer_use(const std::vector<ConvRun>& runs, uint32_t topo, Dims in);

@@ -84,45 +84,15 @@ class Assembler {
   int tensor_of(int value) { return add_view(value, placer_.at(value).desc); }
 
   // The value as a command sees it: a picture in chunks; `flat`: one pixel of all its elements.
-  int device_tensor_of(int value, bool flat) {
+  // `fold`: pixels in another width and height.
+  int device_tensor_of(int value, bool flat, device::Extent fold) {
     TensorDesc desc = placer_.at(value).desc;
     desc.layout = options_.hwc ? Layout::kHwc8 : Layout::kWhc8;
     if (flat || desc.shape.rank != 4) {
       desc.shape = {1, static_cast<int>(desc.shape.elements()), 1, 1};
     }
+    if (fold.x > 0) desc.shape = {1, desc.shape.c(), fold.y, fold.x};
     return add_view(value, desc);
-  }
-
-  Status check_limits(const Shape& in, const Shape& out) const {
-    const struct {
-      const char* what;
-      int value, limit;
-    } checks[] = {{"input width", in.w(), device::kMaxWidth},
-                  {"input height", in.h(), device::kMaxHeight},
-                  {"input channels", in.c(), device::kMaxChannels},
-                  {"output width", out.w(), device::kMaxWidth},
-                  {"output height", out.h(), device::kMaxHeight},
-                  {"output channels", out.c(), device::kMaxChannels}};
-    for (const auto& check : checks) {
-      if (check.value > check.limit) {
-        return Error{ErrorCode::kLimit, format("%s %d exceeds the device's limit of %d", check.what,
-                                               check.value, check.limit)};
-      }
-    }
-    return {};
-  }
-
-  static Status check_run(const device::ConvRun& run, device::Dims in) {
-    if (run.conv != device::ConvKind::kNone) {
-      if (const char* problem = device::dilation_problem(run, in)) {
-        return Error{ErrorCode::kUnsupported, problem};
-      }
-    }
-    if (device::count_tiles(run, in, false, device::kUnifiedBufferBytes) > 0) return {};
-    return Error{ErrorCode::kLimit,
-                 format("an input of %d x %d x %d (width x height x channels) does not fit the "
-                        "device's unified buffer of %d bytes",
-                        in.w, in.h, in.c, device::kUnifiedBufferBytes)};
   }
 
   Status add_device_step(const Node& node) {
@@ -131,12 +101,14 @@ class Assembler {
     step.kind = StepKind::kDevice;
     step.name = node.name;
     step.layers = node.layers;
-    step.inputs = {device_tensor_of(node.inputs[0], flat)};
-    step.outputs = {device_tensor_of(node.output, false)};
-    if (node.adds) step.inputs.push_back(device_tensor_of(node.inputs[1], false));
+    // Folded commands of single pixels make as many pixels as they read.
+    const bool folds = node.fold.x > 0;
+    const bool by_pixel = folds && device::works_by_pixel(node.run);
+    const device::Extent same = {0, 0};
+    step.inputs = {device_tensor_of(node.inputs[0], flat, node.fold)};
+    step.outputs = {device_tensor_of(node.output, false, by_pixel ? node.fold : same)};
+    if (node.adds) step.inputs.push_back(device_tensor_of(node.inputs[1], false, node.fold));
     const Shape in = model_.tensor(step.inputs[0]).desc.shape;
-    const Shape out = model_.tensor(step.outputs[0]).desc.shape;
-    DVNN_TRY(check_limits(in, out));
     step.command.w = in.w();
     step.command.h = in.h();
     step.command.c = in.c();
@@ -156,7 +128,8 @@ class Assembler {
   Status add_run(const Node& node, device::Dims in, device::ConvCommand* command) {
     device::ConvRun run = node.run;
     if (run.conv != device::ConvKind::kNone) DVNN_TRY(add_weights(node, in.c, &run));
-    DVNN_TRY(check_run(run, in));
+    const std::string problem = device::misfit(run, in, options_.limits);
+    if (!problem.empty()) return Error{ErrorCode::kLimit, problem};
     command->runs.push_back(run);
     return {};
   }
@@ -210,6 +183,13 @@ class Assembler {
     run->weight_offset = model_.weights.size();
     PackedGeometry geometry = device::run_geometry(*run, channels);
     DVNN_TRY(check_weights(node, geometry));
+    // The strips of one convolution share its weights.
+    const auto known = packed_.find(node.saved);
+    if (known != packed_.end() && known->second.prelu == geometry.prelu) {
+      run->weight_offset = known->second.offset;
+      return {};
+    }
+    if (node.saved >= 0) packed_[node.saved] = {run->weight_offset, geometry.prelu};
     const auto* flat = std::get_if<FlatInput>(&node.attributes);
     save_weights(
         node.saved,
@@ -334,6 +314,11 @@ class Assembler {
   Placer placer_;
   Model model_;
   std::vector<View> views_;
+  struct Packed {
+    uint64_t offset;
+    bool prelu;
+  };
+  std::unordered_map<int, Packed> packed_;  // by the node that is saved: where its weights are
   std::unordered_map<int, std::vector<int>> views_of_;  // by value: layouts and shapes are few
 };
 

@@ -44,9 +44,12 @@ struct Node {
   int saved = -1;                 // index among the nodes that a network file keeps; saved_graph.h
   std::vector<Node> parts;        // kBranches: the runs of one command, in order
   uint32_t topo = 1;              // kBranches: bit i: part i is a branch's last; device/command.h
-  std::string why;                // kCpu: why it is not the device's, where a pass decided so
-  bool half_weights = false;      // weights keep 16 bits where others get 8; weight_bits.h
-  bool dead = false;              // removed by a pass
+  // The width and height in which a command counts its input's pixels, where the input's own exceed
+  // the device's limits; 0: the input's own.
+  device::Extent fold = {0, 0};
+  std::string why;            // kCpu: why it is not the device's, where a pass decided so
+  bool half_weights = false;  // weights keep 16 bits where others get 8; weight_bits.h
+  bool dead = false;          // removed by a pass
 
   /// The attributes of a CPU layer of that type, if it is one; else null.
   template <typename Layer>
@@ -59,6 +62,11 @@ struct Node {
   std::string layer_type() const {
     const auto* any = std::get_if<layers::LayerAttributes>(&attributes);
     return any ? layers::type_of(*any) : "";
+  }
+  /// The input as the node's command counts it.
+  device::Dims input_dims(const Shape& in) const {
+    if (fold.x > 0) return {fold.x, fold.y, in.c()};
+    return {in.w(), in.h(), in.c()};
   }
   bool flattens() const { return std::holds_alternative<FlatInput>(attributes); }
   PoolingRule pooling() const {

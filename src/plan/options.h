@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/cancel.h"
+#include "device/limits.h"
 
 namespace dvnn::plan {
 
@@ -16,6 +17,8 @@ struct PlanOptions {
                              // so, keep two
   bool measure_bits = true;  // of 8-bit weights: layers that would cost too much keep 16
   bool hwc = false;          // device buffers are kHwc8, with transposed weights; else kWhc8
+  device::Limits limits;     // of the board
+  bool as_vendor = false;    // refuses pictures beyond the limits, as the vendor's converter does
   bool rescale = true;       // values beyond binary16 are kept as a power of two of what they are
   // Pictures to measure values with: pixels 0..255 of each channel, row-major, in the input's size
   // and order of channels. Empty: a made-up one.

@@ -7,6 +7,7 @@
 
 #include "base/nth.h"
 #include "plan/operators.h"
+#include "plan/places.h"
 
 namespace dvnn::plan {
 
@@ -27,7 +28,7 @@ Placer::Placer(const Graph& graph, bool hwc)
   find_readers();
   for (const Node& node : graph.nodes) {
     nth(device_made_, node.output) = runs_on_device(node) || is_device_concat(node) ||
-                                     is_device_slice(node) || keeps_layout(node);
+                                     place_of_slice(node) || keeps_layout(node);
   }
   for (size_t i = 0; i < graph.nodes.size(); ++i) place(i);
 }
@@ -77,15 +78,16 @@ bool Placer::is_device_concat(const Node& node) const {
                      [&](int v) { return nth(device_made_, v); });
 }
 
-// Channels from a multiple of 8 on, to another or to the last one, of a picture in chunks.
-bool Placer::is_device_slice(const Node& node) const {
+// Part of a tensor in the device's layout, of which each element lies where the device expects it.
+std::optional<uint64_t> Placer::place_of_slice(const Node& node) const {
   const auto* slice = node.layer<layers::SliceAttributes>();
-  if (!slice || graph_.is_output(node.output)) return false;
-  const Shape &in = graph_.shape_of(node.inputs[0]), &out = graph_.shape_of(node.output);
-  if (!nth(device_made_, node.inputs[0]) || in.rank != 4) return false;
-  const int first = slice->begin[1];
-  return out.n() == in.n() && out.h() == in.h() && out.w() == in.w() && first % 8 == 0 &&
-         (slice->step[1] == 1 || out.c() == 1) && (out.c() % 8 == 0 || first + out.c() == in.c());
+  if (!slice || graph_.is_output(node.output) || !nth(device_made_, node.inputs[0])) {
+    return std::nullopt;
+  }
+  const Shape& in = graph_.shape_of(node.inputs[0]);
+  if (in.rank != 4) return std::nullopt;
+  return lies_within(device_desc(in), {slice->begin, slice->step},
+                     device_desc(graph_.shape_of(node.output)));
 }
 
 TensorDesc Placer::device_desc(const Shape& shape) const {
@@ -122,8 +124,10 @@ void Placer::place(size_t index) {
   }
   out.constant =
       std::all_of(node.inputs.begin(), node.inputs.end(), [&](int v) { return at(v).constant; });
-  if (is_device_slice(node)) {
-    place_slice(node);
+  if (const auto offset = place_of_slice(node)) {
+    out.constant = false;
+    out.parent = node.inputs[0];
+    out.offset = *offset;
     destinations_[index] = Destination::kInPlace;
     return;
   }
@@ -135,55 +139,38 @@ void Placer::place(size_t index) {
 bool Placer::place_reshape(const Node& node) {
   const TensorDesc& in = at(node.inputs[0]).desc;
   Placement& out = nth(values_, node.output);
-  const bool one_pixel = in.shape.rank == 4 && in.shape.h() == 1 && in.shape.w() == 1;
-  const bool row_major = in.layout == Layout::kNchw || one_pixel;
-  if (!row_major || (out.desc.layout != Layout::kNchw && out.desc.type != in.type)) return false;
-  const bool wants_chunks =
-      out.desc.layout != Layout::kNchw && (out.desc.shape.h() != 1 || out.desc.shape.w() != 1);
-  if (wants_chunks || (out.desc.type != in.type && device_reads(node.output))) return false;
+  const bool changes_type = out.desc.type != in.type;
+  if (changes_type && (lies_in_chunks(out.desc.layout) || device_reads(node.output))) return false;
+  if (!same_addresses(in, {in.type, out.desc.layout, out.desc.shape})) return false;
   out.desc.type = in.type;
   out.parent = node.inputs[0];
   return true;
 }
 
-void Placer::place_slice(const Node& node) {
-  Placement& out = nth(values_, node.output);
-  const Shape& in = graph_.shape_of(node.inputs[0]);
-  const auto first = static_cast<uint64_t>(node.layer<layers::SliceAttributes>()->begin[1]);
-  out.constant = false;
-  out.parent = node.inputs[0];
-  out.offset = first * static_cast<uint64_t>(in.h()) * static_cast<uint64_t>(in.w()) *
-               element_size(ElementType::kFloat16);
-}
-
 bool Placer::place_concat(const Node& node) {
   const Placement& out = at(node.output);
-  const bool chunks = out.desc.layout != Layout::kNchw;
-  const int axis = node.layer<layers::ConcatAttributes>()->axis;
-  int64_t before = 1;
-  for (int i = 0; i < axis; ++i) before *= out.desc.shape[i];
-  if (before != 1 || (chunks && axis != 1) || out.constant) return false;
+  const auto axis = static_cast<size_t>(node.layer<layers::ConcatAttributes>()->axis);
+  if (out.constant) return false;
+  Section section = {std::vector<int>(out.desc.shape.axes(), 0),
+                     std::vector<int>(out.desc.shape.axes(), 1)};
+  std::vector<std::pair<int, uint64_t>> members;  // roots, and where they come to lie
   std::set<int> roots;
-  for (size_t i = 0; i < node.inputs.size(); ++i) {
-    const int value = node.inputs[i];
+  for (int value : node.inputs) {
+    const TensorDesc& in = at(value).desc;
+    const auto place = lies_within(out.desc, section, in);
     uint64_t offset = 0;
     const int top = root(value, &offset);
-    const TensorDesc& in = at(value).desc;
     const bool whole = offset == 0 && at(top).desc.bytes() == in.bytes();
-    const bool aligned = !chunks || i + 1 == node.inputs.size() || in.shape.c() % 8 == 0;
     // A value may lie in only one concatenation's result, and the input comes from outside.
-    if (in.layout != out.desc.layout || in.type != out.desc.type || !whole || !aligned ||
-        top == graph_.input || at(top).constant || !roots.insert(top).second) {
+    if (!place || !whole || top == graph_.input || at(top).constant || !roots.insert(top).second) {
       return false;
     }
+    members.push_back({top, *place});
+    section.begin[axis] += in.shape[static_cast<int>(axis)];
   }
-  uint64_t at_byte = 0;
-  for (int value : node.inputs) {
-    uint64_t offset = 0;
-    Placement& member = nth(values_, root(value, &offset));
-    member.parent = node.output;
-    member.offset = at_byte;
-    at_byte += at(value).desc.bytes();
+  for (const auto& [top, place] : members) {
+    nth(values_, top).parent = node.output;
+    nth(values_, top).offset = place;
   }
   return true;
 }

@@ -3,6 +3,7 @@
 // and whether it is constant.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "base/nth.h"
@@ -28,8 +29,7 @@ enum class Destination {
 ///   - what the device makes or reads is binary16 in its chunked layout, and so is what layers of
 ///     single elements or whole channels make on the way from device to device; all else is
 ///     row-major float;
-///   - joined tensors are made in place where memory order allows it;
-///   - reshapes of row-major tensors, and slices of whole chunks, share their input's memory.
+///   - joins, slices and reshapes share memory where the law of places allows it (places.h).
 class Placer {
  public:
   Placer(const Graph& graph, bool hwc);
@@ -42,14 +42,13 @@ class Placer {
   bool device_will_read(int value) const;
   bool runs_on_device(const Node& node) const;
   bool is_device_concat(const Node& node) const;
-  bool is_device_slice(const Node& node) const;
+  std::optional<uint64_t> place_of_slice(const Node& node) const;
   bool works_in_chunks(const Node& node) const;
   bool keeps_layout(const Node& node) const;
   void find_readers();
   bool device_reads(int value) const { return nth(device_read_, value); }
   void place(size_t index);
   bool place_reshape(const Node& node);
-  void place_slice(const Node& node);
   bool place_concat(const Node& node);
   TensorDesc device_desc(const Shape& shape) const;
 

@@ -182,7 +182,10 @@ Status Reference::run_node(size_t index) {
   const Shape& shape = graph_.shape_of(node.output);
   std::vector<float>& out = nth(values_, node.output);
   auto planes = [&](const std::vector<float>& values, const Shape& s) {
-    return Picture{values.data(), s.c(), s.h(), s.w()};
+    // What works by pixel does so in any width and height.
+    const bool folded = node.fold.x > 0 && !device::works_by_pixel(node.run);
+    const device::Dims dims = folded ? node.input_dims(s) : device::Dims{s.w(), s.h(), s.c()};
+    return Picture{values.data(), s.c(), dims.h, dims.w};
   };
   switch (node.op) {
     case Op::kInput:

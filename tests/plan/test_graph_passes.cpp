@@ -14,10 +14,23 @@ using device::Activation;
 
 namespace {
 
-constexpr int kUnifiedBuffer = 655360;
+const device::Limits kBoard;
+const int kUnifiedBuffer = kBoard.unified_buffer_bytes;
+
+Pass with_limits(void (*pass)(Graph*, const device::Limits&)) {
+  return [pass](Graph* g) { pass(g, kBoard); };
+}
+
+Pass with_limits(Status (*pass)(Graph*, const device::Limits&)) {
+  return [pass](Graph* g) { ck_assert(pass(g, kBoard).ok()); };
+}
+
+Pass fits() {
+  return [](Graph* g) { ck_assert(fit_device(g, PlanOptions()).ok()); };
+}
 
 Pass fused() {
-  return [](Graph* g) { fuse_commands(g, kUnifiedBuffer); };
+  return [](Graph* g) { fuse_commands(g, kBoard); };
 }
 
 Pass merged() {
@@ -63,7 +76,7 @@ START_TEST(affine_layers_go_into_weights) {
   const int plain = shared.conv(shared.graph.input, 8);
   const Graph kept = shared.done({shared.scaled(plain), plain});
   ck_assert_int_eq(count(after("shared", kept, fold_affine), Op::kAffine), 1);
-  ck_assert_int_eq(count(after("depthwise", kept, lower_affines), Op::kAffine), 0);
+  ck_assert_int_eq(count(after("depthwise", kept, with_limits(lower_affines)), Op::kAffine), 0);
 }
 END_TEST
 
@@ -93,7 +106,7 @@ START_TEST(convolutions_beyond_the_device_are_the_cpus) {
       sure(m.convolution("dilated", m.graph.input, spec, numbers(4 * 3 * 9), numbers(4)));
   const int large = m.conv(m.graph.input, 6, 9, 4, 3), small = m.conv(m.graph.input, 4);
   const Graph graph = m.done({dilated, large, small});
-  const Graph lowered = after("convolutions", graph, lower_convolutions);
+  const Graph lowered = after("convolutions", graph, fits());
   ck_assert_int_eq(count(lowered, Op::kConvolution), 1);
   ck_assert(lowered.nodes[1].why.find("9 x 9") != std::string::npos);
 }
@@ -114,7 +127,7 @@ START_TEST(poolings_suit_the_device) {
   for (const Case& c : cases) {
     Maker m(c.size, c.size);
     const Graph graph = m.done({m.pooled(m.graph.input, c.average, c.kernel, c.stride, c.ceil)});
-    after("pooling", graph, lower_poolings);
+    after("pooling", graph, with_limits(lower_poolings));
   }
 }
 END_TEST
@@ -131,7 +144,7 @@ START_TEST(large_windows_are_split_as_the_vendor_does) {
     spec.left = spec.right = spec.top = spec.bottom = pad;
     const Graph graph = m.done({sure(m.pooling("pool", m.graph.input, spec))});
     std::vector<int> windows;
-    for (const Node& node : after("split", graph, lower_poolings).nodes) {
+    for (const Node& node : after("split", graph, with_limits(lower_poolings)).nodes) {
       if (node.op == Op::kPooling) windows.push_back(node.run.pool_size.x);
     }
     return windows;
@@ -257,7 +270,7 @@ START_TEST(what_is_left_becomes_commands_or_cpu_layers) {
   const int flat = sure(m.reshape("flat", conv, {1, 8 * 16 * 16}));
   const int act = m.active(flat, Activation::kSigmoid);
   const Graph graph = m.done({m.scaled(m.active(conv, Activation::kElu)), act});
-  const Graph lowered = after("leftovers", graph, lower_rest_to_cpu);
+  const Graph lowered = after("leftovers", graph, with_limits(lower_rest_to_cpu));
   ck_assert_int_eq(count(lowered, Op::kActivation), 0);
   ck_assert_int_eq(count(lowered, Op::kAffine), 0);
   ck_assert_int_eq(count(lowered, Op::kCpu), 2);  // the flat one, and the affine layer
@@ -270,7 +283,8 @@ START_TEST(every_activation_is_a_layer_of_the_cpus_too) {
     Maker m;
     const int conv = m.conv(m.graph.input, 8);
     const Graph graph = m.done({m.active(sure(m.reshape("flat", conv, {1, 8 * 16 * 16})), kind)});
-    ck_assert_int_eq(count(after("activation", graph, lower_rest_to_cpu), Op::kCpu), 1);
+    ck_assert_int_eq(count(after("activation", graph, with_limits(lower_rest_to_cpu)), Op::kCpu),
+                     1);
   }
 }
 END_TEST
@@ -377,12 +391,13 @@ START_TEST(random_networks_survive_all_passes) {
                 {"lower_groups", lower_groups},
                 {"split_at_concat", split_at_concat},
                 {"fold_affine", fold_affine},
-                {"lower_poolings", lower_poolings},
-                {"lower_affines", lower_affines},
+                {"fit_device", fits()},
+                {"lower_poolings", with_limits(lower_poolings)},
+                {"lower_affines", with_limits(lower_affines)},
                 {"pool_before_concat", pool_before_concat},
                 {"fuse_commands", fused()},
                 {"merge_branches", merged()},
-                {"lower_rest_to_cpu", lower_rest_to_cpu}};
+                {"lower_rest_to_cpu", with_limits(lower_rest_to_cpu)}};
   int branches = 0;
   for (unsigned seed = 0; seed < 60; ++seed) {
     source.seed(seed);

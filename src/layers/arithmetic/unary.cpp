@@ -9,6 +9,7 @@
 #include "base/nth.h"
 #include "layers/element_spans.h"
 #include "layers/factories.h"
+#include "tensor/half.h"
 
 namespace dvnn::layers {
 namespace {
@@ -64,6 +65,8 @@ constexpr NamedFunction kFunctions[] = {
        return 0.5f * x * (1 + std::tanh(kRootTwoOverPi * (x + 0.044715f * x * x * x)));
      },
      nullptr, nullptr, 0, 0},
+    {"half", [](float x, float, float) { return half_to_float(float_to_half(x)); }, nullptr,
+     nullptr, 0, 0},
     {"hardsigmoid",
      [](float x, float a, float b) { return std::min(std::max(a * x + b, 0.0f), 1.0f); }, "alpha",
      "beta", 0.2f, 0.5f},

@@ -190,6 +190,7 @@ enum class UnaryFunction : uint8_t {
   kFloor,
   kGelu,
   kGeluTanh,
+  kHalf,  // rounds to binary16
   kHardSigmoid,
   kHardSwish,
   kIsNan,

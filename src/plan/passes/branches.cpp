@@ -23,7 +23,7 @@ bool is_channel_concat(const Graph& graph, const Node& node) {
 bool is_run(const Node& node) {
   const bool dilated = node.run.dilation.x > 1 || node.run.dilation.y > 1;
   return (node.op == Op::kConvolution || node.op == Op::kPooling) && !node.adds && !dilated &&
-         !node.flattens();
+         !node.flattens() && node.fold.x == 0;
 }
 
 class Merger {

@@ -52,8 +52,8 @@ bool is_monotonic(const Node& node) {
 
 class Fuser {
  public:
-  Fuser(Graph* graph, int buffer_bytes)
-      : graph_(*graph), rewriter_(graph), buffer_bytes_(buffer_bytes) {}
+  Fuser(Graph* graph, const device::Limits& limits)
+      : graph_(*graph), rewriter_(graph), limits_(limits) {}
 
   void run() {
     for (size_t i = 0; i < rewriter_.count(); ++i) {
@@ -110,6 +110,12 @@ class Fuser {
     node->adds = true;
     node->run.pool = PoolKind::kAverage;
     node->run.m = graph_.shape_of(node->output).c();
+    if (!fold(node, graph_, limits_)) {
+      node->op = Op::kCpu;
+      node->adds = false;
+      node->why = "a sum of more elements than the device takes";
+      node->set_layer(layers::EltwiseAttributes());
+    }
   }
 
   void fuse_activation(size_t index) {
@@ -139,14 +145,14 @@ class Fuser {
     const int at = command_before(node->inputs[0]);
     const Node* const before = at < 0 ? nullptr : &rewriter_.node(at);
     if (!before || before->op != Op::kConvolution || before->run.pool != PoolKind::kNone ||
-        before->flattens() || before->run.dilation.x > 1 || before->run.dilation.y > 1 ||
-        !is_monotonic(*before)) {
+        before->flattens() || before->fold.x > 0 || before->run.dilation.x > 1 ||
+        before->run.dilation.y > 1 || !is_monotonic(*before)) {
       return;
     }
     const Shape in = graph_.shape_of(before->inputs[0]), conv = graph_.shape_of(before->output);
     // A window would straddle tiles.
-    if (convolution_tiles(*before, in, conv, buffer_bytes_) != 1 ||
-        pooling_tiles(conv, buffer_bytes_) != 1) {
+    if (convolution_tiles(*before, in, conv, limits_.unified_buffer_bytes) != 1 ||
+        pooling_tiles(conv, limits_.unified_buffer_bytes) != 1) {
       return;
     }
     const device::ConvRun run = node->run;
@@ -160,13 +166,13 @@ class Fuser {
 
   Graph& graph_;
   Rewriter rewriter_;
-  int buffer_bytes_;
+  const device::Limits limits_;
 };
 
 }  // namespace
 
-void fuse_commands(Graph* graph, int buffer_bytes) {
-  Fuser(graph, buffer_bytes).run();
+void fuse_commands(Graph* graph, const device::Limits& limits) {
+  Fuser(graph, limits).run();
 }
 
 namespace {
@@ -201,23 +207,30 @@ layers::LayerAttributes activation_layer(const Node& node) {
   return layers::ReluAttributes{1};  // y = x
 }
 
-// Makes the node a depthwise convolution; its weights and bias are set, one per channel.
-void to_depthwise(const Graph& graph, Node* node) {
-  node->op = Op::kConvolution;
-  node->run.conv = ConvKind::kDepthwise;
-  node->run.m = node->groups = graph.shape_of(node->output).c();
+// Makes the node a depthwise convolution; its weights and bias are set, one per channel. False if
+// its picture is beyond the device's limits: then it stays what it is.
+bool to_depthwise(const Graph& graph, const device::Limits& limits, Node* node) {
+  Node made = *node;
+  made.op = Op::kConvolution;
+  made.run.conv = ConvKind::kDepthwise;
+  made.run.m = made.groups = graph.shape_of(node->output).c();
+  if (!fold(&made, graph, limits)) return false;
+  *node = std::move(made);
+  return true;
 }
 
 }  // namespace
 
-void lower_affines(Graph* graph) {
+void lower_affines(Graph* graph, const device::Limits& limits) {
   Rewriter rewriter(graph);  // what follows changes no input and no output
   for (Node& node : graph->nodes) {
-    if (node.op == Op::kAffine && suits_device(&rewriter, node)) to_depthwise(*graph, &node);
+    if (node.op == Op::kAffine && suits_device(&rewriter, node)) {
+      to_depthwise(*graph, limits, &node);
+    }
   }
 }
 
-Status lower_rest_to_cpu(Graph* graph) {
+Status lower_rest_to_cpu(Graph* graph, const device::Limits& limits) {
   // A depthwise kernel takes a block of 72 halves: what an activation says in a line of a file.
   constexpr uint64_t kBytesPerChannel = 72 * sizeof(half_t);
   uint64_t weight_bytes = 0;
@@ -232,8 +245,8 @@ Status lower_rest_to_cpu(Graph* graph) {
                             "activations that become convolutions take bytes of weights"));
       node.weights.assign(channels, 1.0f);
       node.bias.assign(channels, 0.0f);
-      to_depthwise(*graph, &node);
-      continue;
+      if (to_depthwise(*graph, limits, &node)) continue;
+      node.why = "its picture is larger than the device takes";
     }
     if (node.op == Op::kAffine) {
       node.set_layer(layers::ScaleAttributes{1, node.weights, node.bias});

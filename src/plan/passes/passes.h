@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/result.h"
+#include "device/limits.h"
 #include "layers/windows/convolution.h"
 #include "plan/graph.h"
 #include "plan/options.h"
@@ -25,11 +26,11 @@ void fold_affine(Graph* graph);
 void fold_input_affine(Graph* graph, InputSpec* picture);
 
 /// A remaining affine layer becomes a 1x1 depthwise convolution if the device has its input.
-void lower_affines(Graph* graph);
+void lower_affines(Graph* graph, const device::Limits& limits);
 
 /// Activations that follow no convolution or addition become 1x1 depthwise convolutions, and what
 /// does not suit the device becomes CPU layers.
-Status lower_rest_to_cpu(Graph* graph);
+Status lower_rest_to_cpu(Graph* graph, const device::Limits& limits);
 
 /// Grouped convolutions: one group per channel is the device's depthwise kind; groups of whole
 /// chunks of 8 channels become a convolution each; others one dense convolution, with zeros between
@@ -39,12 +40,22 @@ void lower_groups(Graph* graph);
 /// Returns how a convolution is computed in FP32.
 layers::ConvolutionParams convolution_params(const Node& node);
 
-/// Convolutions with kernels or dilations beyond the device's become CPU layers.
-void lower_convolutions(Graph* graph);
+/// What exceeds a limit of the device: what works pixel by pixel counts its pixels in another width
+/// and height; windows over pictures become strips, with what they share; the rest becomes CPU
+/// layers. Where `options.as_vendor`, a picture or a number of channels beyond a limit is an error.
+Status fit_device(Graph* graph, const PlanOptions& options);
+
+/// Lets the command that a node will be fit the limits, if need be by Node::fold. False if it
+/// cannot.
+bool fold(Node* node, const Graph& graph, const device::Limits& limits);
+
+/// The node becomes a CPU layer. Of a pooling that has `out` as its result's shape.
+void to_cpu_convolution(Node* node);
+void to_cpu_pooling(Node* node, const Shape& out);
 
 /// Poolings: Caffe's rounding becomes pads on the right and at the bottom; windows beyond the
 /// device's are split into several poolings where that computes the same; the rest goes to the CPU.
-Status lower_poolings(Graph* graph);
+Status lower_poolings(Graph* graph, const device::Limits& limits);
 
 /// A pooling over channels whose windows are single elements becomes a slice with steps, and the
 /// permutations around it go.
@@ -63,7 +74,7 @@ void fuse_elementwise(Graph* graph);
 
 /// Sums, activations and maximum poolings move into the convolution (or sum, or average pooling)
 /// before them, where the device's order of operations allows it.
-void fuse_commands(Graph* graph, int unified_buffer_bytes);
+void fuse_commands(Graph* graph, const device::Limits& limits);
 
 /// An activation or affine layer after concatenated convolutions moves into each of them.
 void split_at_concat(Graph* graph);
@@ -81,6 +92,11 @@ Status lower_inner_products(Graph* graph, bool hwc);
 /// Values whose measured largest magnitude exceeds binary16 are stored divided by a power of two.
 /// Returns how many.
 int rescale(Graph* graph, const std::vector<float>& largest);
+
+/// What a comparison or choice reads has been rounded at the same place whichever way it came; else
+/// a value would differ from itself. The poolings in between become CPU layers where that spares
+/// the rounding, and the value is rounded for all its readers where it does not.
+void keep_precision(Graph* graph, bool hwc);
 
 /// Runs the passes that do not depend on sizes, in their order. The graph after them can be saved
 /// and planned for another size.

@@ -126,11 +126,12 @@ bool is_clipped(const device::ConvRun& run, const Shape& in, const Shape& out) {
 void put_stages(Rewriter* rewriter, size_t index, const std::vector<Stage>& stages) {
   const Node last = rewriter->take(index);
   const Shape shape = rewriter->graph().shape_of(last.inputs[0]);
-  device::Dims dims = {shape.w(), shape.h(), shape.c()};
+  device::Dims dims = last.input_dims(shape);
   int value = last.inputs[0];
   for (size_t i = 0; i < stages.size(); ++i) {
     Node node = last;
     node.inputs[0] = value;
+    if (i > 0) node.fold = {0, 0};
     node.run.pool_size = stages[i].size;
     node.run.pool_stride = stages[i].stride;
     node.run.pool_pad = stages[i].pad;
@@ -194,10 +195,40 @@ std::string why_no_pooling(const Node& node, const Shape& in) {
   return "its last windows are clipped, which the device does not do";
 }
 
-void to_cpu_pooling(Node* node, const std::string& why) {
+// A window over the whole picture does not mind in which width and height its pixels are counted:
+// sets those in which the device has the stages.
+std::vector<Stage> fold_global(Node* node, const Shape& in, const Shape& out,
+                               const device::Limits& limits) {
+  const int64_t pixels = int64_t{in.w()} * in.h();
+  for (int w = limits.width; w > 0; --w) {
+    if (pixels % w != 0 || pixels / w > limits.height) continue;
+    const Shape folded = {1, in.c(), static_cast<int>(pixels / w), w};
+    Node probe = *node;
+    probe.run.pool_size = {folded.w(), folded.h()};
+    const std::vector<Stage> stages = probe.run.pool == PoolKind::kMax
+                                          ? stages_of_maximum(probe.run, folded, out)
+                                          : stages_of_average(probe, folded, out);
+    if (stages.empty()) continue;
+    node->run.pool_size = probe.run.pool_size;
+    node->fold = {folded.w(), folded.h()};
+    return stages;
+  }
+  return {};
+}
+
+}  // namespace
+
+void to_cpu_pooling(Node* node, const Shape& out) {
   const device::ConvRun& run = node->run;
   node->op = Op::kCpu;
-  node->why = why;
+  if (run.pool == PoolKind::kUpsample) {
+    layers::ResizeAttributes resize;
+    resize.coordinates = layers::ResizeAttributes::Coordinates::kAsymmetric;
+    resize.rounding = layers::ResizeAttributes::Rounding::kFloor;
+    resize.sizes = {1, out.c(), out.h(), out.w()};
+    node->set_layer(resize);
+    return;
+  }
   layers::PoolingAttributes pooling;
   pooling.average = run.pool != PoolKind::kMax;
   pooling.x = {run.pool_size.x, run.pool_stride.x, run.pool_pad.left};
@@ -206,9 +237,7 @@ void to_cpu_pooling(Node* node, const std::string& why) {
   node->set_layer(pooling);
 }
 
-}  // namespace
-
-Status lower_poolings(Graph* graph) {
+Status lower_poolings(Graph* graph, const device::Limits& limits) {
   Rewriter rewriter(graph);
   for (size_t i = 0; i < rewriter.count(); ++i) {
     DVNN_TRY(rewriter.check_size());
@@ -216,13 +245,16 @@ Status lower_poolings(Graph* graph) {
     if (node.op != Op::kPooling || node.run.pool == PoolKind::kUpsample) continue;
     const Shape in = graph->shape_of(node.inputs[0]), out = graph->shape_of(node.output);
     const bool max = node.run.pool == PoolKind::kMax;
-    const std::vector<Stage> stages =
-        max ? stages_of_maximum(node.run, in, out) : stages_of_average(node, in, out);
+    const bool beyond = in.w() > limits.width || in.h() > limits.height;
+    const std::vector<Stage> stages = beyond ? fold_global(&node, in, out, limits)
+                                      : max  ? stages_of_maximum(node.run, in, out)
+                                             : stages_of_average(node, in, out);
     if (stages.empty()) {
-      to_cpu_pooling(&node, why_no_pooling(node, in));
+      node.why = beyond ? "the picture is larger than the device takes" : why_no_pooling(node, in);
+      to_cpu_pooling(&node, out);
     } else if (stages.size() == 1) {
       node.run.pool_scale = stages[0].scale;
-      fit_pads(in, out, &node.run);
+      if (node.fold.x == 0) fit_pads(in, out, &node.run);
     } else {
       put_stages(&rewriter, i, stages);
     }

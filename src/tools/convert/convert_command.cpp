@@ -59,6 +59,7 @@ Result<std::string> take_ini(const std::string& path, gboolean* verbose,
   }
   options->quantise |= ini.quantise;
   options->hwc |= ini.hwc;
+  options->as_vendor = true;
   const std::string folder = ini.output_folder + "/" + ini.name;
   if (g_mkdir_with_parents(folder.c_str(), 0777) != 0) {
     return Error{ErrorCode::kIo, "'" + folder + "' cannot be made"};

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The law of places: a value lies in another one's memory only if the addresses of its elements say
+// so. The placer and every pass that relies on a place ask here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tensor/tensor.h"
+
+namespace dvnn::plan {
+
+/// Elements begin[i], begin[i] + step[i], ... along each axis i of a tensor; a step may be
+/// negative. How many they are is the shape of the part.
+struct Section {
+  std::vector<int> begin, step;
+};
+
+/// If `part`, made of the elements of `section` of `whole`, has each of them at the address where
+/// `whole` has it: the offset in bytes of the part's beginning in the whole. Null if an element
+/// lies elsewhere, the types differ, the section leaves the whole, or the device could not address
+/// the part (binary16 from a byte on that is no multiple of 16).
+std::optional<uint64_t> lies_within(const TensorDesc& whole, const Section& section,
+                                    const TensorDesc& part);
+
+/// Returns whether element i of `a` and of `b`, both counted row-major in the order of their own
+/// shape, have the same address: so one is a reshape of the other that moves nothing.
+bool same_addresses(const TensorDesc& a, const TensorDesc& b);
+
+}  // namespace dvnn::plan

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pictures beyond the device's limits: small limits stand for large pictures. What a plan makes of
+// them computes what the graph does, and no command exceeds a limit.
+#include "../import/run_model.h"
+#include "check_suite.h"
+#include "graph_maker.h"
+#include "pass_check.h"
+#include "plan/passes/passes.h"
+#include "plan/plan.h"
+
+namespace dvnn::test::limits_tests {
+
+using namespace dvnn::import;
+using namespace dvnn::plan;
+using device::Activation;
+
+namespace {
+
+PlanOptions within(int width, int height) {
+  PlanOptions options;
+  options.limits.width = width;
+  options.limits.height = height;
+  return options;
+}
+
+Graph fitted(const char* what, const Graph& graph, const PlanOptions& options) {
+  return after(what, graph, [&](Graph* g) {
+    const Status status = run_sized_passes(g, options);
+    ck_assert_msg(status.ok(), "%s", status.ok() ? "" : status.error().message.c_str());
+    for (const Node& node : g->nodes) {
+      if (node.op != Op::kConvolution && node.op != Op::kPooling) continue;
+      if (node.flattens()) continue;
+      const device::Dims in = node.input_dims(g->shape_of(node.inputs[0]));
+      dvnn_assert_text(device::misfit(node.run, in, options.limits), "");
+    }
+  });
+}
+
+int count_commands(const Graph& graph) {
+  return count(graph, Op::kConvolution) + count(graph, Op::kPooling) + count(graph, Op::kBranches);
+}
+
+// A node behind one that fits, so that nothing goes into the input.
+Graph single(Maker* m, int value) {
+  return m->done({value});
+}
+
+}  // namespace
+
+START_TEST(what_works_by_pixel_counts_pixels_otherwise) {
+  Maker m(1, 84);
+  const int conv = m.active(m.conv(m.graph.input, 8, 1), Activation::kElu);
+  const Graph graph = m.done({sure(m.sum("sum", conv, m.conv(conv, 8, 1)))});
+  const Graph planned = fitted("84 x 1", graph, within(30, 10));
+  ck_assert_int_eq(count(planned, Op::kCpu), 0);
+  for (const Node& node : planned.nodes) {
+    ck_assert_int_eq(node.fold.x, 28);
+    ck_assert_int_eq(node.fold.y, 3);
+  }
+}
+END_TEST
+
+START_TEST(a_number_of_pixels_without_factors_is_cut) {
+  Maker m(1, 83);
+  const Graph planned = fitted("83 x 1", single(&m, m.conv(m.graph.input, 8, 1)), within(30, 10));
+  ck_assert_int_eq(count(planned, Op::kConvolution), 3);
+}
+END_TEST
+
+START_TEST(windows_become_strips_with_what_they_share) {
+  struct Case {
+    int w, h, kernel, stride, pad, dilation;
+    int commands;  // 0: the CPU's
+  };
+  // Strips of at most 20 x 12 pixels: those in the middle have two neighbours' pixels.
+  const Case cases[] = {{50, 9, 3, 1, 1, 1, 3},  {50, 9, 3, 2, 1, 1, 3},   {9, 30, 5, 1, 2, 1, 4},
+                        {41, 25, 3, 1, 0, 1, 9}, {40, 24, 7, 3, 3, 1, 12}, {50, 9, 3, 1, 2, 2, 0},
+                        {50, 9, 2, 2, 0, 1, 3},  {200, 9, 3, 1, 1, 1, 12}};
+  for (const Case& c : cases) {
+    for (const int groups : {1, 3}) {
+      Maker m(c.h, c.w);
+      ConvSpec spec;
+      spec.outputs = groups == 1 ? 5 : 3;
+      spec.groups = groups;
+      spec.kernel_x = spec.kernel_y = c.kernel;
+      spec.stride_x = spec.stride_y = c.stride;
+      spec.dilation_x = spec.dilation_y = c.dilation;
+      spec.left = spec.right = spec.top = spec.bottom = c.pad;
+      const auto weights = static_cast<size_t>(spec.outputs * 3 / groups * c.kernel * c.kernel);
+      const int conv = sure(m.convolution("conv", m.graph.input, spec, numbers(weights),
+                                          numbers(static_cast<size_t>(spec.outputs))));
+      Graph graph = m.done({m.active(conv, Activation::kPrelu)});
+      run_unsized_passes(&graph, std::make_unique<InputSpec>().get());
+      const Graph planned = fitted("strips", graph, within(20, 12));
+      ck_assert_msg(count_commands(planned) == c.commands, "%d x %d by %d: %d commands, not %d", c.w,
+                    c.h, c.kernel, count_commands(planned), c.commands);
+    }
+  }
+}
+END_TEST
+
+START_TEST(poolings_become_strips_or_other_windows) {
+  const struct {
+    int w, h;
+    bool average;
+    int kernel, stride;
+    bool ceil, on_device;
+  } cases[] = {{50, 9, false, 3, 2, true, true},
+               {50, 9, false, 2, 2, false, true},
+               {50, 9, false, 3, 1, false, true},
+               {50, 8, true, 2, 2, false, true},
+               {50, 9, true, 3, 2, true, false}};
+  for (const auto& c : cases) {
+    Maker m(c.h, c.w);
+    const Graph graph = single(&m, m.pooled(m.graph.input, c.average, c.kernel, c.stride, c.ceil));
+    const Graph planned = fitted("pooling", graph, within(20, 12));
+    ck_assert_int_eq(count_commands(planned) > 0, c.on_device);
+  }
+  for (const bool average : {false, true}) {  // 90 pixels are 18 x 5 or 15 x 6
+    Maker m(1, 90);
+    const Graph graph = single(&m, sure(m.global_pooling("global", m.graph.input, average)));
+    const Graph planned = fitted("global", graph, within(20, 12));
+    ck_assert_int_eq(count(planned, Op::kCpu), average ? 0 : 1);  // 5 is no window of a maximum
+  }
+  Maker m(9, 18);
+  const Graph graph = single(&m, sure(m.upsample2("twice", m.graph.input)));
+  ck_assert_int_eq(count_commands(fitted("upsampling", graph, within(20, 12))), 4);
+}
+END_TEST
+
+START_TEST(too_many_channels_are_the_cpus) {
+  Maker m(4, 4);
+  PlanOptions options;
+  options.limits.channels = 40;
+  const int fc = sure(m.inner_product("fc", m.graph.input, 6, numbers(6 * 48), numbers(6)));
+  const Graph planned = fitted("fully connected", m.done({fc}), options);
+  ck_assert_int_eq(count_commands(planned), 0);
+  const auto cpu = std::find_if(planned.nodes.begin(), planned.nodes.end(),
+                                [](const Node& n) { return n.op == Op::kCpu; });
+  dvnn_assert_text(cpu->why, "48 channels exceed the device's limit of 40");
+}
+END_TEST
+
+START_TEST(the_vendors_converter_refuses_what_is_too_large) {
+  Maker m(1, 84);
+  Graph graph = single(&m, m.conv(m.graph.input, 8, 1));
+  PlanOptions options = within(30, 10);
+  options.as_vendor = true;
+  const Status status = fit_device(&graph, options);
+  ck_assert(!status.ok());
+  dvnn_assert_text(status.error().message,
+                   "layer 'layer0': input width 84 exceeds the device's limit of 30");
+}
+END_TEST
+
+START_TEST(plans_for_small_limits_compute_the_same) {
+  source.seed(dvnn_seed(43));
+  for (int round = 0; round < dvnn_rounds(120); ++round) {
+    Maker m(6 + static_cast<int>(source() % 30), 6 + static_cast<int>(source() % 50));
+    std::vector<int> values = {m.conv(m.graph.input, 8, 3)};
+    for (int step = 0; step < 5; ++step) {
+      const int any = values[source() % values.size()];
+      const bool small = m.shape_of(any).h() < 4 || m.shape_of(any).w() < 4;
+      switch (source() % 6) {
+        case 0:
+          values.push_back(m.conv(any, 8, 1 + 2 * static_cast<int>(source() % 3)));
+          break;
+        case 1:
+          values.push_back(m.active(any, source() % 2 ? Activation::kPrelu : Activation::kRelu));
+          break;
+        case 2:
+          if (!small)
+            values.push_back(m.pooled(any, source() % 2, 2 + source() % 2, 2, source() % 2));
+          break;
+        case 3:
+          values.push_back(sure(m.sum("sum", any, m.conv(any, m.shape_of(any).c(), 3))));
+          break;
+        case 4:
+          values.push_back(m.conv(any, m.shape_of(any).c(), 3, 1, m.shape_of(any).c()));
+          break;
+        default:
+          values.push_back(m.joined({any, m.conv(any, 8, 3)}));
+      }
+    }
+    const Graph graph = m.done({values.back()});
+    PlanOptions options =
+        within(10 + static_cast<int>(source() % 20), 8 + static_cast<int>(source() % 8));
+    options.hwc = source() % 2 != 0;
+    auto model = dvnn::plan::plan(graph, options, InputSpec(), nullptr);
+    ck_assert_msg(model.ok(), "round %d: %s", round,
+                  model.ok() ? "" : model.error().message.c_str());
+    const auto input = numbers(graph.shape_of(graph.input).count(), -1, 1);
+    const auto want = run_reference("limits", graph, input.data());
+    expect_close("limits", run_model("limits", std::move(model.value()), input.data()), want.data(),
+                 want.size());
+  }
+}
+END_TEST
+
+DVNN_SUITE(plan_limits, what_works_by_pixel_counts_pixels_otherwise,
+           a_number_of_pixels_without_factors_is_cut, windows_become_strips_with_what_they_share,
+           poolings_become_strips_or_other_windows, too_many_channels_are_the_cpus,
+           the_vendors_converter_refuses_what_is_too_large, plans_for_small_limits_compute_the_same)
+
+}  // namespace dvnn::test::limits_tests

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values that meet in a comparison have been rounded alike: peaks of heat maps, whose values are
+// compared with the maxima about them.
+#include "../import/run_model.h"
+#include "check_suite.h"
+#include "graph_maker.h"
+#include "pass_check.h"
+#include "plan/passes/passes.h"
+#include "plan/plan.h"
+
+namespace dvnn::test::precision_tests {
+
+using namespace dvnn::plan;
+using layers::BinaryOperation;
+
+namespace {
+
+struct Heat : Maker {
+  Heat() : Maker(12, 12) {}
+  int turned(int in, const std::vector<int64_t>& order) { return sure(permute(name(), in, order)); }
+  // A map that the CPU makes in single precision, its channels last.
+  int map() {
+    const int flat = sure(permute(name(), conv(graph.input, 8, 3), {0, 2, 3, 1}));
+    return sure(softmax(name(), flat, 3));
+  }
+  int largest(int in) {
+    import::PoolSpec spec;
+    spec.kernel_x = spec.kernel_y = 3;
+    spec.left = spec.right = spec.top = spec.bottom = 1;
+    return sure(pooling(name(), in, spec));
+  }
+  int equal(int a, int b) { return sure(binary(name(), BinaryOperation::kEqual, a, b)); }
+};
+
+// How many results of the network are the reference's, of all.
+double agreement(const Graph& graph, const std::vector<float>& input) {
+  auto model = dvnn::plan::plan(graph, PlanOptions(), InputSpec(), nullptr);
+  ck_assert_msg(model.ok(), "%s", model.ok() ? "" : model.error().message.c_str());
+  const auto want = run_reference("heat", graph, input.data());
+  const auto have = run_model("heat", std::move(model.value()), input.data());
+  ck_assert_uint_eq(have.size(), want.size());
+  size_t same = 0, peaks = 0;
+  for (size_t i = 0; i < want.size(); ++i) {
+    same += have[i] == want[i];
+    peaks += want[i] != 0;
+  }
+  ck_assert_uint_gt(peaks, 5);
+  return static_cast<double>(same) / static_cast<double>(want.size());
+}
+
+int count_poolings(const Graph& graph) {
+  return static_cast<int>(std::count_if(graph.nodes.begin(), graph.nodes.end(), [](const Node& n) {
+    return n.layer<layers::PoolingAttributes>() != nullptr;
+  }));
+}
+
+}  // namespace
+
+START_TEST(peaks_of_a_map_in_single_precision_are_found) {
+  source.seed(7);
+  Heat m;
+  const int map = m.map();
+  const int there = m.turned(map, {0, 3, 1, 2});
+  const int back = m.turned(m.largest(there), {0, 2, 3, 1});
+  const Graph graph = m.done({m.equal(map, back)});
+  const auto input = numbers(graph.shape_of(graph.input).count(), -1, 1);
+  // The device's convolution comes first: values a rounding apart may change places.
+  ck_assert_double_ge(agreement(graph, input), 0.98);
+  Graph planned = graph;
+  ck_assert(run_sized_passes(&planned, PlanOptions()).ok());
+  ck_assert_int_eq(count_poolings(planned), 1);
+}
+END_TEST
+
+START_TEST(peaks_of_what_the_device_made_stay_on_the_device) {
+  source.seed(8);
+  Heat m;
+  const int map = m.conv(m.graph.input, 8, 3);
+  const Graph graph = m.done({m.equal(map, m.largest(map))});
+  const auto input = numbers(graph.shape_of(graph.input).count(), -1, 1);
+  ck_assert_double_ge(agreement(graph, input), 0.98);
+  Graph planned = graph;
+  ck_assert(run_sized_passes(&planned, PlanOptions()).ok());
+  ck_assert_int_eq(count_poolings(planned), 0);
+}
+END_TEST
+
+START_TEST(a_map_that_the_device_reads_too_is_rounded_for_all) {
+  source.seed(9);
+  Heat m;
+  const int map = m.map();
+  const int there = m.turned(map, {0, 3, 1, 2});
+  const int read = m.conv(there, 8, 3);  // so `there` is in 16 bits
+  const int back = m.turned(m.largest(there), {0, 2, 3, 1});
+  const Graph graph = m.done({m.equal(map, back), read});
+  const auto input = numbers(graph.shape_of(graph.input).count(), -1, 1);
+  // Each element that is the largest about it is equal to itself; in 16 bits some neighbours are,
+  // too.
+  ck_assert_double_ge(agreement(graph, input), 0.95);
+  Graph planned = graph;
+  ck_assert(run_sized_passes(&planned, PlanOptions()).ok());
+  const auto rounds = std::count_if(planned.nodes.begin(), planned.nodes.end(), [](const Node& n) {
+    const auto* unary = n.layer<layers::UnaryAttributes>();
+    return unary && unary->function == layers::UnaryFunction::kHalf;
+  });
+  ck_assert_int_eq(static_cast<int>(rounds), 1);
+}
+END_TEST
+
+DVNN_SUITE(plan_precision, peaks_of_a_map_in_single_precision_are_found,
+           peaks_of_what_the_device_made_stay_on_the_device,
+           a_map_that_the_device_reads_too_is_rounded_for_all)
+
+}  // namespace dvnn::test::precision_tests

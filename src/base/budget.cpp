@@ -2,6 +2,7 @@
 #include "base/budget.h"
 
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 
 #include "base/format.h"
@@ -13,21 +14,39 @@ namespace {
 struct Entry {
   const char* variable;
   uint64_t limit;
+  enum Unit { kBytes, kCount } unit;
 };
 
 // One entry per Budget, in the order of the enumeration. Each default is more than ten times what
-// our largest reference network needs, yet small enough that a network just within all of them
-// takes neither a gigabyte nor many seconds. docs/limits.md has the measurements.
+// our largest reference network needs, and enough for the largest YOLO of 640 x 640 pixels, yet so
+// small that a network just within all of them takes neither two gigabytes nor a minute.
+// docs/limits.md has the measurements.
 constexpr Entry kBudgets[] = {
-    {"DVNN_MAX_IO_BYTES", uint64_t{256} << 20},
-    {"DVNN_MAX_CONSTANT_BYTES", uint64_t{128} << 20},
-    {"DVNN_MAX_SCRATCH_BYTES", uint64_t{256} << 20},
-    {"DVNN_MAX_DEVICE_MACS", uint64_t{32} * 1000 * 1000 * 1000},
-    {"DVNN_MAX_CPU_WORK", uint64_t{4} * 1000 * 1000 * 1000},
-    {"DVNN_MAX_CANDIDATES", uint64_t{1} << 18},
-    {"DVNN_MAX_GRAPH_NODES", 65536},
-    {"DVNN_MAX_WEIGHT_BYTES", uint64_t{512} << 20},
+    {"DVNN_MAX_IO_BYTES", uint64_t{512} << 20, Entry::kBytes},
+    {"DVNN_MAX_CONSTANT_BYTES", uint64_t{128} << 20, Entry::kBytes},
+    {"DVNN_MAX_SCRATCH_BYTES", uint64_t{256} << 20, Entry::kBytes},
+    {"DVNN_MAX_DEVICE_MACS", uint64_t{256} * 1000 * 1000 * 1000, Entry::kCount},
+    {"DVNN_MAX_CPU_WORK", uint64_t{32} * 1000 * 1000 * 1000, Entry::kCount},
+    {"DVNN_MAX_CANDIDATES", uint64_t{1} << 18, Entry::kCount},
+    {"DVNN_MAX_GRAPH_NODES", 65536, Entry::kCount},
+    {"DVNN_MAX_WEIGHT_BYTES", uint64_t{512} << 20, Entry::kBytes},
 };
+
+std::string told(uint64_t value, Entry::Unit unit) {
+  if (unit == Entry::kBytes) return format("%.4g MiB", std::ldexp(static_cast<double>(value), -20));
+  constexpr uint64_t kMany = 1000000;
+  if (value >= kMany) return format("%.4g million", static_cast<double>(value) / kMany);
+  return std::to_string(value);
+}
+
+// What is over the budget, as a sentence; empty if nothing is.
+std::string excess(Budget budget, uint64_t value, const std::string& what) {
+  const uint64_t limit = limit_of(budget);
+  if (value <= limit) return "";
+  const Entry& entry = nth(kBudgets, budget);
+  return format("%s: %s, the limit is %s (%s changes it)", what.c_str(),
+                told(value, entry.unit).c_str(), told(limit, entry.unit).c_str(), entry.variable);
+}
 
 }  // namespace
 
@@ -44,12 +63,19 @@ uint64_t limit_of(Budget budget) {
 }
 
 Status check_budget(Budget budget, uint64_t value, const std::string& what) {
-  const uint64_t limit = limit_of(budget);
-  if (value <= limit) return {};
-  return Error{ErrorCode::kLimit,
-               format("%s: %llu, the limit is %llu (%s changes it)", what.c_str(),
-                      static_cast<unsigned long long>(value),
-                      static_cast<unsigned long long>(limit), nth(kBudgets, budget).variable)};
+  BudgetSheet sheet;
+  sheet.add(budget, value, what);
+  return sheet.result("");
+}
+
+void BudgetSheet::add(Budget budget, uint64_t value, const std::string& what) {
+  const std::string problem = excess(budget, value, what);
+  if (!problem.empty()) problems_ += (problems_.empty() ? "" : "; ") + problem;
+}
+
+Status BudgetSheet::result(const std::string& help) const {
+  if (problems_.empty()) return {};
+  return Error{ErrorCode::kLimit, problems_ + help};
 }
 
 }  // namespace dvnn

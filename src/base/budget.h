@@ -26,7 +26,19 @@ enum class Budget {
 uint64_t limit_of(Budget budget);
 
 /// Returns an error if `value` is over the budget. The error names `what`, its value, the limit,
-/// and the variable that changes the limit.
+/// and the variable that changes the limit; bytes are told in MiB.
 Status check_budget(Budget budget, uint64_t value, const std::string& what);
+
+/// Several budgets of one thing: what exceeds them is told in one error, so that nobody raises one
+/// limit to meet the next.
+class BudgetSheet {
+ public:
+  void add(Budget budget, uint64_t value, const std::string& what);
+  /// kLimit with all that was over its budget, and `help` behind it; else no error.
+  Status result(const std::string& help) const;
+
+ private:
+  std::string problems_;
+};
 
 }  // namespace dvnn

@@ -74,7 +74,8 @@ Result<Hardware> parse_hardware(const std::string& text) {
                {"macs", kBlockMacs, 1 << 20, nullptr, &hardware.macs},
                {"bus", 0.001, 1 << 16, &hardware.bus_bytes, nullptr},
                {"ub", 1024, 1 << 30, nullptr, &hardware.ub_bytes},
-               {"command", 0, 1e6, &hardware.command_us, nullptr}};
+               {"command", 0, 1e6, &hardware.command_us, nullptr},
+               {"cpu", 1, 1e6, &hardware.cpu_mops, nullptr}};
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find(',', at), text.size());
     const std::string part = text.substr(at, end - at);
@@ -88,7 +89,9 @@ Result<Hardware> parse_hardware(const std::string& text) {
     const double value = std::strtod(number, &rest);
     if (known == std::end(parts) || rest == number || *rest != '\0') {
       return Error{ErrorCode::kInvalidArgument,
-                   "'" + part + "' is none of clock=MHZ, macs=N, bus=BYTES, ub=BYTES, command=US"};
+                   "'" + part +
+                       "' is none of clock=MHZ, macs=N, bus=BYTES, ub=BYTES, command=US, "
+                       "cpu=MILLIONS"};
     }
     if (!(value >= known->low && value <= known->high)) {
       return Error{ErrorCode::kInvalidArgument, format("%s must be %g..%g, not %s", known->name,

@@ -35,6 +35,9 @@ struct Hardware {
   double bus_bytes = 16;   // per clock, all transfers together
   int ub_bytes = kUnifiedBufferBytes;
   double command_us = 0;  // added to each command
+  // Of the processor beside the FPGA: millions of elements, taps and products a second that CPU
+  // layers do. A guess for one core of a Cortex-A53 at 1.2 GHz, which nobody has measured.
+  double cpu_mops = 1000;
 };
 
 struct Estimate {
@@ -45,9 +48,9 @@ struct Estimate {
   bool waits_for_memory = false;  // moving takes longer than computing
 };
 
-/// Reads "clock=200,macs=576,bus=16,ub=655360,command=0", or any part of it: MHz, multipliers,
-/// bytes per clock, bytes, microseconds. Parts that are not named keep their defaults. Errors name
-/// the part.
+/// Reads "clock=200,macs=576,bus=16,ub=655360,command=0,cpu=1000", or any part of it: MHz,
+/// multipliers, bytes per clock, bytes, microseconds, million operations a second. Parts that are
+/// not named keep their defaults. Errors name the part.
 Result<Hardware> parse_hardware(const std::string& text);
 
 Estimate estimate(const ConvCommand& command, const Hardware& hardware);

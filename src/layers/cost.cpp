@@ -88,18 +88,62 @@ struct Ends {
   uint64_t made;
 };
 
+// Whether a function of whole tensors keeps lists of where each element of a group is, or state.
+// The others keep no more than a table for each axis.
+template <typename Attributes>
+constexpr bool kKeepsLists = false;
+template <>
+constexpr bool kKeepsLists<ArgReduceAttributes> = true;
+template <>
+constexpr bool kKeepsLists<CumSumAttributes> = true;
+template <>
+constexpr bool kKeepsLists<RecurrentAttributes> = true;
+template <>
+constexpr bool kKeepsLists<ReduceAttributes> = true;
+template <>
+constexpr bool kKeepsLists<StandardizeAttributes> = true;
+template <>
+constexpr bool kKeepsLists<TopKAttributes> = true;
+
+template <typename Attributes>
+constexpr bool kMultiplies =
+    std::is_same_v<Attributes, MatMulAttributes> || std::is_same_v<Attributes, RecurrentAttributes>;
+
+// The lists of parts that are moved: as many as there are elements, and 1,024 at the most.
+uint64_t parts_of(uint64_t made) {
+  constexpr uint64_t kMost = 1024, kBytes = 256;
+  return std::min(floats(made), kMost * kBytes);
+}
+
+uint64_t tables_of(const TensorDesc& desc) {
+  constexpr uint64_t kBytesPerIndex = 64;  // of an axis: taps with their weights
+  uint64_t indices = 0;
+  for (int i = 0; i < desc.shape.rank; ++i) indices = sum(indices, whole(desc.shape[i]));
+  return product(indices, kBytesPerIndex);
+}
+
 // Returns what a type of layer takes beyond a look at each of its tensors. Types without a line of
-// their own take no more, or are functions of whole tensors (float_layer.h): these have a result of
-// their own, and lists of where each element is.
+// their own take no more, or are functions of whole tensors (float_layer.h): these make a result in
+// the workspace.
 template <typename Attributes>
 void add_own(const Attributes& layer, const Ends& ends, Cost* cost) {
   if (!IsFloatLayer<Attributes>::value) return;
   cost->shared_bytes = sum(cost->shared_bytes, product(3, floats(ends.made)));
-  cost->kept_bytes = sum(cost->kept_bytes, floats(ends.made));
   for (const TensorDesc& desc : ends.inputs) {
-    cost->kept_bytes = sum(cost->kept_bytes, floats(elements(desc)));
+    cost->shared_bytes = sum(cost->shared_bytes, floats(elements(desc)));
   }
-  cost->work = sum(cost->work, product(ends.made, taps_of(layer, ends.inputs)));
+  cost->kept_bytes = sum(cost->kept_bytes, parts_of(ends.made));
+  for (Span<const TensorDesc> tensors : {ends.inputs, ends.outputs}) {
+    for (const TensorDesc& desc : tensors) {
+      cost->kept_bytes = sum(cost->kept_bytes, tables_of(desc));
+      if (kKeepsLists<Attributes>) {
+        cost->kept_bytes = sum(cost->kept_bytes, floats(elements(desc)));
+      }
+    }
+  }
+  const uint64_t taps = product(ends.made, taps_of(layer, ends.inputs));
+  cost->work = sum(cost->work, taps);
+  if (kMultiplies<Attributes>) cost->macs = sum(cost->macs, taps);
 }
 
 void keep_result(const Ends& ends, Cost* cost) {
@@ -119,19 +163,19 @@ void add_own(const NormalizeAttributes&, const Ends& ends, Cost* cost) {
 }
 
 void add_own(const PadAttributes&, const Ends& ends, Cost* cost) {
-  keep_result(ends, cost);
+  cost->kept_bytes = sum(cost->kept_bytes, parts_of(ends.made));
 }
 
 void add_own(const PriorBoxAttributes&, const Ends& ends, Cost* cost) {
   keep_result(ends, cost);
 }
 
-void add_own(const SoftmaxAttributes&, const Ends& ends, Cost* cost) {
-  keep_result(ends, cost);
+void add_own(const SliceAttributes&, const Ends& ends, Cost* cost) {
+  cost->kept_bytes = sum(cost->kept_bytes, parts_of(ends.made));
+  share_result(ends, cost);
 }
 
-void add_own(const SliceAttributes&, const Ends& ends, Cost* cost) {
-  keep_result(ends, cost);
+void add_own(const SoftmaxAttributes&, const Ends& ends, Cost* cost) {
   share_result(ends, cost);
 }
 
@@ -168,7 +212,8 @@ void add_own(const ConvolutionAttributes& convolution, const Ends& ends, Cost* c
   const Shape &in = ends.inputs[0].shape, &out = ends.outputs[0].shape;
   const uint64_t channels = std::max<uint64_t>(whole(in.c()) / whole(params.groups), 1);
   const uint64_t taps = product(channels, product(whole(params.kernel_x), whole(params.kernel_y)));
-  cost->work = sum(cost->work, product(ends.made, taps));
+  cost->macs = product(ends.made, taps);
+  cost->work = sum(cost->work, cost->macs);
   // Weights and biases, of each group for eight channels more at most.
   const uint64_t kept = sum(whole(out.c()), product(8, whole(params.groups)));
   cost->kept_bytes = sum(cost->kept_bytes, floats(product(kept, sum(taps, 1))));
@@ -215,6 +260,7 @@ Cost& Cost::operator+=(const Cost& other) {
   kept_bytes = sum(kept_bytes, other.kept_bytes);
   shared_bytes = std::max(shared_bytes, other.shared_bytes);
   work = sum(work, other.work);
+  macs = sum(macs, other.macs);
   candidates = sum(candidates, other.candidates);
   return *this;
 }
@@ -238,12 +284,19 @@ Cost cost_of(const LayerAttributes& attributes, Span<const TensorDesc> inputs,
   return cost;
 }
 
+void add_cost(const Cost& cost, BudgetSheet* sheet) {
+  sheet->add(Budget::kScratchBytes, sum(cost.kept_bytes, cost.shared_bytes),
+             "memory of CPU layers beside their tensors");
+  sheet->add(Budget::kCpuWork, cost.work, "elements that CPU layers read, write and multiply");
+  sheet->add(Budget::kCandidates, cost.candidates, "boxes that CPU layers look at for overlaps");
+}
+
 Status check_cost(const Cost& cost, const std::string& whose) {
-  DVNN_TRY(check_budget(Budget::kScratchBytes, sum(cost.kept_bytes, cost.shared_bytes),
-                        whose + " take memory of their own (bytes)"));
-  DVNN_TRY(check_budget(Budget::kCpuWork, cost.work, whose + " read, write and multiply elements"));
-  return check_budget(Budget::kCandidates, cost.candidates,
-                      whose + " look for boxes that overlap among candidates");
+  BudgetSheet sheet;
+  add_cost(cost, &sheet);
+  const Status status = sheet.result("");
+  if (!status.ok()) return status.error().within(whose);
+  return status;
 }
 
 }  // namespace dvnn::layers

@@ -46,7 +46,7 @@ LayerResult create_cpu_layer(const LayerAttributes& attributes, Span<const Tenso
   const std::string type = type_of(attributes);
   // Before any memory is taken. validate() has checked a model's layers together; those of
   // generated sources come here one by one.
-  DVNN_TRY(check_cost(cost_of(attributes, inputs, outputs), "a layer of type " + type + ":"));
+  DVNN_TRY(check_cost(cost_of(attributes, inputs, outputs), "a layer of type " + type));
   return create_enclosed(attributes, inputs, outputs, library);
 }
 

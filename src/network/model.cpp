@@ -315,22 +315,39 @@ Work device_work(const Step& step) {
   return work;
 }
 
+layers::Cost cost_of(const Model& model, const Step& step) {
+  std::vector<TensorDesc> inputs, outputs;
+  for (int i : step.inputs) inputs.push_back(model.tensor(i).desc);
+  for (int i : step.outputs) outputs.push_back(model.tensor(i).desc);
+  return layers::cost_of(*step.layer, inputs, outputs);
+}
+
+// The cost of a CPU step for each frame.
+layers::Cost cpu_cost(const Model& model, const Step& step) {
+  if (!step.layer || step.outputs.empty()) return {};
+  const bool once = model.tensor(step.outputs[0]).storage == Storage::kConstant;
+  return once ? layers::Cost() : cost_of(model, step);
+}
+
 // Checks the cost of all steps together; each step has been validated by itself.
 Status validate_cost(const Model& model) {
   uint64_t device = 0;
   layers::Cost cpu;
   for (const Step& step : model.steps) {
     if (step.kind == StepKind::kDevice) {
-      device = saturating_sum(device, step_work(step));
-      continue;
+      device = saturating_sum(device, step_work(model, step));
+    } else {
+      cpu += cost_of(model, step);
     }
-    std::vector<TensorDesc> inputs, outputs;
-    for (int i : step.inputs) inputs.push_back(model.tensor(i).desc);
-    for (int i : step.outputs) outputs.push_back(model.tensor(i).desc);
-    cpu += layers::cost_of(*step.layer, inputs, outputs);
   }
-  DVNN_TRY(check_budget(Budget::kDeviceMacs, device, "the network's commands multiply and add"));
-  return layers::check_cost(cpu, "the network's CPU layers");
+  BudgetSheet sheet;
+  sheet.add(Budget::kIoBytes, model.io_bytes, "the I/O buffer of a frame");
+  sheet.add(Budget::kConstantBytes, model.constant_bytes, "constants");
+  sheet.add(Budget::kDeviceMacs, device, "multiply-adds of device commands");
+  layers::add_cost(cpu, &sheet);
+  return sheet.result(
+      "; a smaller input (--size) needs less; a higher limit is safe where the machine has the "
+      "memory and the time");
 }
 
 }  // namespace
@@ -358,8 +375,6 @@ Status validate(const Model& model) {
     }
   }
   DVNN_TRY(validate_names(model));
-  DVNN_TRY(check_budget(Budget::kIoBytes, model.io_bytes, "the I/O buffer takes bytes"));
-  DVNN_TRY(check_budget(Budget::kConstantBytes, model.constant_bytes, "constants take bytes"));
   for (size_t i = 0; i < model.tensors.size(); ++i) {
     if (Status s = validate_tensor(model, model.tensors[i]); !s.ok()) {
       return s.error().within(format("tensor %zu '%s'", i, model.tensors[i].name.c_str()));
@@ -383,11 +398,13 @@ Status validate(const Model& model) {
   return validate_cost(model);
 }
 
-int64_t step_macs(const Step& step) {
-  return static_cast<int64_t>(device_work(step).macs);
+int64_t step_macs(const Model& model, const Step& step) {
+  if (step.kind == StepKind::kDevice) return static_cast<int64_t>(device_work(step).macs);
+  return static_cast<int64_t>(std::min<uint64_t>(cpu_cost(model, step).macs, INT64_MAX));
 }
 
-uint64_t step_work(const Step& step) {
+uint64_t step_work(const Model& model, const Step& step) {
+  if (step.kind != StepKind::kDevice) return cpu_cost(model, step).work;
   const Work work = device_work(step);
   return saturating_sum(work.macs, work.others);
 }

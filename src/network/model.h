@@ -88,12 +88,14 @@ struct Model {
 /// the budgets (base/budget.h). After this the executor trusts the model.
 Status validate(const Model& model);
 
-/// Multiply-accumulate operations of a step (0 for CPU steps), dense formula, padding counted.
-int64_t step_macs(const Step& step);
+/// Multiply-adds of a step's convolutions and products, dense formula, padding counted. Of a CPU
+/// step whose result is constant: 0, because it runs once.
+int64_t step_macs(const Model& model, const Step& step);
 
-/// The cost of a device step: the same, plus the taps of pooling windows and eight operations for
-/// each element of the result.
-uint64_t step_work(const Step& step);
+/// All that a step does for each frame. Of a device step: multiply-adds, taps of pooling windows
+/// and eight operations for each element of the result; of a CPU step: elements read and written,
+/// window taps and products.
+uint64_t step_work(const Model& model, const Step& step);
 
 /// Checks names that a file brings: printable, and not longer than kMaxNameBytes.
 Status check_name(const std::string& name);

@@ -120,8 +120,7 @@ class Assembler {
       DVNN_TRY(add_run(node, {in.w(), in.h(), in.c()}, &step.command));
     }
     model_.steps.push_back(std::move(step));
-    note(node, "device",
-         node.parts.empty() ? "" : format("one command of %zu runs", node.parts.size()));
+    note(node, "device", why_device(node));
     return {};
   }
 
@@ -204,7 +203,7 @@ class Assembler {
     DVNN_ASSIGN(const auto bias, to_half(node.bias, "bias"));
     DVNN_ASSIGN(const auto slopes, to_half(node.slopes, "slope"));
     const uint64_t packed = model_.weights.size() + packed_weights_size(geometry);
-    DVNN_TRY(check_budget(Budget::kWeightBytes, packed, "packed weights take bytes"));
+    DVNN_TRY(check_budget(Budget::kWeightBytes, packed, "packed weights"));
     model_.weights.resize(packed);
     WeightSource source = {nullptr, halves.data(), bias.data(),
                            slopes.empty() ? nullptr : slopes.data()};
@@ -241,6 +240,14 @@ class Assembler {
 
   void note(const Node& node, const char* where, const std::string& why) {
     if (report_) report_->steps.push_back({where, why, node.layers});
+  }
+
+  // How a command came about that is not simply the layer's.
+  static std::string why_device(const Node& node) {
+    if (!node.parts.empty()) return format("one command of %zu runs", node.parts.size());
+    if (node.why.empty()) return "";
+    if (node.fold.x == 0) return "a strip: " + node.why;
+    return format("its pixels counted as %d x %d: %s", node.fold.x, node.fold.y, node.why.c_str());
   }
 
   std::string why_cpu(const Node& node) const {

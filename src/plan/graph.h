@@ -47,7 +47,7 @@ struct Node {
   // The width and height in which a command counts its input's pixels, where the input's own exceed
   // the device's limits; 0: the input's own.
   device::Extent fold = {0, 0};
-  std::string why;            // kCpu: why it is not the device's, where a pass decided so
+  std::string why;            // why it is not one command of the device, where a pass decided so
   bool half_weights = false;  // weights keep 16 bits where others get 8; weight_bits.h
   bool dead = false;          // removed by a pass
 

@@ -132,7 +132,7 @@ class Loader {
     if (!nodes || !nodes->is_array() || nodes->empty()) {
       return Error{ErrorCode::kMalformed, "field 'nodes' of 'graph' must be an array of nodes"};
     }
-    DVNN_TRY(check_budget(Budget::kGraphNodes, nodes->size(), "the graph has nodes"));
+    DVNN_TRY(check_budget(Budget::kGraphNodes, nodes->size(), "nodes of the graph"));
     for (const Json& item : *nodes) {
       DVNN_TRY(check_cancelled(cancellation));
       if (Status s = add(item); !s.ok()) {

@@ -92,8 +92,8 @@ START_TEST(windows_become_strips_with_what_they_share) {
       Graph graph = m.done({m.active(conv, Activation::kPrelu)});
       run_unsized_passes(&graph, std::make_unique<InputSpec>().get());
       const Graph planned = fitted("strips", graph, within(20, 12));
-      ck_assert_msg(count_commands(planned) == c.commands, "%d x %d by %d: %d commands, not %d", c.w,
-                    c.h, c.kernel, count_commands(planned), c.commands);
+      ck_assert_msg(count_commands(planned) == c.commands, "%d x %d by %d: %d commands, not %d",
+                    c.w, c.h, c.kernel, count_commands(planned), c.commands);
     }
   }
 }

@@ -274,10 +274,23 @@ START_TEST(random_movements_are_followed) {
 }
 END_TEST
 
-DVNN_SUITE(plan_moving_passes, silu_is_one_step, hard_swish_is_one_step,
-           what_a_convolution_does_for_nothing_stays_its, constants_and_every_function_join,
-           long_chains_become_several_steps, outputs_and_shared_values_are_kept,
-           space_to_depth_becomes_a_stride, kernels_beyond_the_device_leave_space_to_depth,
+START_TEST(channels_of_fewer_rows_are_not_the_pictures) {
+  MovingMaker m;
+  const int joined = m.joined({m.conv(m.graph.input, 8), m.conv(m.graph.input, 16)});
+  const Shape s = m.shape_of(joined);
+  const int cut =
+      sure(m.slice(m.name(), joined, {0, 0, 0, 0}, {1, 1, 1, 1}, {1, s.c(), s.h() - 2, s.w()}));
+  const int fewer = m.channels(cut, 2, 20);
+  const Graph graph = m.done({m.conv(cut, 8, 1), m.conv(fewer, 8, 3)});
+  after("fewer rows", graph, move_channels);
+}
+END_TEST
+
+DVNN_SUITE(plan_moving_passes, channels_of_fewer_rows_are_not_the_pictures, silu_is_one_step,
+           hard_swish_is_one_step, what_a_convolution_does_for_nothing_stays_its,
+           constants_and_every_function_join, long_chains_become_several_steps,
+           outputs_and_shared_values_are_kept, space_to_depth_becomes_a_stride,
+           kernels_beyond_the_device_leave_space_to_depth,
            shuffled_halves_are_taken_by_weights_and_one_step,
            slices_that_the_device_finds_stay_slices, other_orders_of_elements_are_left_alone,
            steps_over_channels_are_a_slice, random_movements_are_followed)

@@ -162,11 +162,16 @@ END_TEST
 START_TEST(a_network_costs_no_more_than_its_budgets) {
   // I/O
   json description = idle_network();
-  description["io_bytes"] = uint64_t{1} << 29;
-  expect_refusal(valid(description), "DVNN_MAX_IO_BYTES");
-  setenv("DVNN_MAX_IO_BYTES", "600000000", 1);
+  description["io_bytes"] = uint64_t{1} << 30;
+  expect_refusal(valid(description),
+                 "the I/O buffer of a frame: 1024 MiB, the limit is 512 MiB (DVNN_MAX_IO_BYTES");
+  setenv("DVNN_MAX_IO_BYTES", "1200000000", 1);
   ck_assert(valid(description).ok());
   unsetenv("DVNN_MAX_IO_BYTES");
+  // What exceeds several of them is told at once
+  description["constant_bytes"] = uint64_t{1} << 30;
+  expect_refusal(valid(description), "DVNN_MAX_IO_BYTES");
+  expect_refusal(valid(description), "DVNN_MAX_CONSTANT_BYTES");
   // Constants
   description = idle_network();
   description["constant_bytes"] = uint64_t{1} << 29;
@@ -214,7 +219,7 @@ START_TEST(multiply_adds_of_the_device_are_bounded) {
   Model model = grid_network();
   // One command again and again: 65,536 of them are allowed, not all that they would cost.
   const network::Step step = model.steps[0];
-  const uint64_t work = network::step_work(step);
+  const uint64_t work = network::step_work(model, step);
   ck_assert_uint_gt(work, 0);
   setenv("DVNN_MAX_DEVICE_MACS", std::to_string(work * 3).c_str(), 1);
   ck_assert(network::validate(model).ok());

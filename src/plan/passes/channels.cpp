@@ -306,9 +306,12 @@ class ChannelMover {
     return true;
   }
 
-  static bool are_whole(const Planes& planes) {
-    return std::all_of(planes.planes.begin(), planes.planes.end(), [](const Plane& p) {
-      return p.y == 0 && p.x == 0 && p.step_y == 1 && p.step_x == 1;
+  // Returns whether planes are channels as they are: all rows and columns of them.
+  bool are_whole(const Planes& planes) const {
+    return std::all_of(planes.planes.begin(), planes.planes.end(), [&](const Plane& p) {
+      const Shape& shape = graph_.shape_of(p.value);
+      return p.y == 0 && p.x == 0 && p.step_y == 1 && p.step_x == 1 && shape.h() == planes.h &&
+             shape.w() == planes.w;
     });
   }
 
@@ -337,11 +340,6 @@ class ChannelMover {
     if (!planes || producer < 0 || !are_whole(*planes)) return;
     const auto index = static_cast<size_t>(producer);
     const std::vector<int> sources = sources_of(*planes);
-    const bool same_size = std::all_of(sources.begin(), sources.end(), [&](int source) {
-      const Shape& shape = graph_.shape_of(source);
-      return shape.h() == planes->h && shape.w() == planes->w;
-    });
-    if (!same_size) return;
     if (!is_join(*planes, sources)) {
       layers::ChannelGatherAttributes layer;
       for (const Plane& plane : planes->planes) {

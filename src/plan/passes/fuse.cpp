@@ -237,16 +237,17 @@ Status lower_rest_to_cpu(Graph* graph, const device::Limits& limits) {
   Rewriter rewriter(graph);  // what follows changes no input and no output
   for (Node& node : graph->nodes) {
     if (node.op != Op::kAffine && node.op != Op::kActivation) continue;
-    node.why = "its input is no picture, or comes from the CPU";
     if (node.op == Op::kActivation && suits_device(&rewriter, node)) {
       const size_t channels = graph->shape_of(node.output).channels();
       weight_bytes += channels * kBytesPerChannel;
       DVNN_TRY(check_budget(Budget::kWeightBytes, weight_bytes,
-                            "activations that become convolutions take bytes of weights"));
+                            "weights of activations that become convolutions"));
       node.weights.assign(channels, 1.0f);
       node.bias.assign(channels, 0.0f);
       if (to_depthwise(*graph, limits, &node)) continue;
       node.why = "its picture is larger than the device takes";
+    } else {
+      node.why = "its input is no picture, or comes from the CPU";
     }
     if (node.op == Op::kAffine) {
       node.set_layer(layers::ScaleAttributes{1, node.weights, node.bias});

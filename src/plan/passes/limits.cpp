@@ -115,10 +115,10 @@ class DeviceFitter {
     const std::string why = misfit_of(node, in, out, limits_);
     if (why.empty()) return {};
     if (as_vendor_) return Error{ErrorCode::kLimit, why}.within("layer '" + node.name + "'");
+    node.why = why;
     if (fold(&node, graph_, limits_)) return {};
     if (node.op == Op::kPooling && node.pooling().global) return {};  // lower_poolings() folds it
     if (cut(index)) return {};
-    node.why = why;
     if (node.op == Op::kConvolution) {
       to_cpu_convolution(&node);
     } else {
@@ -231,7 +231,7 @@ class DeviceFitter {
       slice.op = Op::kCpu;
       slice.name = name + "_in";
       slice.layers = node.layers;
-      slice.why = "a strip of a picture beyond the device's limits";
+      slice.why = "a strip: " + node.why;
       slice.inputs = {node.inputs[0]};
       Shape part = in;
       part[axis] = piece.end - piece.begin;
@@ -297,11 +297,13 @@ bool fold(Node* node, const Graph& graph, const Limits& limits) {
   // All else is one pixel of all its elements.
   const device::Dims dims = picture ? device::Dims{in.w(), in.h(), in.c()}
                                     : device::Dims{1, 1, static_cast<int>(in.elements())};
-  if (device::misfit(node->run, dims, limits).empty()) return true;
+  const std::string why = device::misfit(node->run, dims, limits);
+  if (why.empty()) return true;
   if (!picture || !device::works_by_pixel(node->run)) return false;
   const device::Dims folded = device::fold_pixels(node->run, dims, limits);
   if (folded.w == 0) return false;
   node->fold = {folded.w, folded.h};
+  node->why = why;
   return true;
 }
 

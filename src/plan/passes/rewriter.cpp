@@ -79,7 +79,7 @@ size_t Rewriter::insert_before(size_t index, Node node) {
 
 Status Rewriter::check_size() const {
   if (graph_.nodes.size() <= most_) return {};
-  return check_budget(Budget::kGraphNodes, graph_.nodes.size(), "planning makes graph nodes");
+  return check_budget(Budget::kGraphNodes, graph_.nodes.size(), "nodes of the planned graph");
 }
 
 void Rewriter::finish() {

@@ -233,7 +233,10 @@ Result<Accuracy> measure_accuracy(const network::Model& model, const plan::Graph
 }
 
 void print(const Accuracy& accuracy) {
-  std::printf("accuracy over %zu pictures, the device against FP32:\n", accuracy.pictures);
+  // Both were imported by us, so a model that was misread agrees with itself.
+  std::printf(
+      "accuracy over %zu pictures, the device against our own FP32 run of what was imported:\n",
+      accuracy.pictures);
   for (const Accuracy::Output& output : accuracy.outputs) {
     if (output.rows_of_boxes) {
       std::printf("  output %s: rows of boxes, compared as boxes\n", output.name.c_str());

@@ -17,6 +17,7 @@
 #include "tools/convert/convert_texts.h"
 #include "tools/convert/mistakes.h"
 #include "tools/convert/report.h"
+#include "tools/inspect/work_share.h"
 #include "tools/options.h"
 #include "tools/progress.h"
 
@@ -308,6 +309,9 @@ int convert_command(int argc, char** argv) {
         static_cast<double>(report.largest), report.rescaled);
   }
   print_notes(report, verbose);
+  if (verbose) {
+    std::printf("share: %s\n", to_text(share_of(model.value(), device::Hardware())).c_str());
+  }
   std::printf("%s: %zu steps, %zu bytes of weights, I/O buffer %llu bytes%s\n",
               printable(outputs.network).c_str(), model.value().steps.size(),
               model.value().weights.size(), static_cast<unsigned long long>(model.value().io_bytes),

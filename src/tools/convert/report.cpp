@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "tools/inspect/step_text.h"
+#include "tools/inspect/work_share.h"
 
 namespace dvnn::tools {
 
@@ -18,7 +19,9 @@ Json accuracy_to_json(const Accuracy& accuracy) {
     outputs.push_back(
         {{"name", o.name}, {"worst", o.worst}, {"largest", o.largest}, {"cosine", o.cosine}});
   }
-  Json out = {{"pictures", accuracy.pictures}, {"outputs", outputs}};
+  Json out = {{"pictures", accuracy.pictures},
+              {"reference", "the imported graph in FP32, by dvnet itself"},
+              {"outputs", outputs}};
   if (!accuracy.compared.empty()) {
     out["agreement"] = {
         {"of", accuracy.compared}, {"agreeing", accuracy.agreeing}, {"out_of", accuracy.out_of}};
@@ -41,9 +44,11 @@ Json report_to_json(const network::Model& model, const convert::Report& report,
     Json entry = {{"where", note.where}, {"why", note.why}, {"layers", note.layers}};
     if (note.where != "in place") {
       const network::Step& step = model.steps[next++];
-      macs += network::step_macs(step);
+      const int64_t own = network::step_macs(model, step);
+      macs += own;
       entry["does"] = describe(step);
-      entry["macs"] = network::step_macs(step);
+      entry["macs"] = own;
+      entry["work"] = network::step_work(model, step);
       if (step.kind == network::StepKind::kDevice) entry["weight_bytes"] = weight_bytes(step);
     }
     steps.push_back(std::move(entry));
@@ -51,6 +56,7 @@ Json report_to_json(const network::Model& model, const convert::Report& report,
   Json out = {{"network", model.name},
               {"source", model.source},
               {"macs", macs},
+              {"device_share", to_json(share_of(model, device::Hardware()))},
               {"weight_bytes", model.weights.size()},
               {"io_bytes", report.io_peak_bytes},
               {"io_bytes_without_reuse", report.io_sum_bytes},

@@ -13,6 +13,7 @@
 #include "tools/inspect/dot.h"
 #include "tools/inspect/inspect_estimate.h"
 #include "tools/inspect/step_text.h"
+#include "tools/inspect/work_share.h"
 #include "tools/options.h"
 #include "tools/page/page.h"
 #include "tools/page/step_times.h"
@@ -82,7 +83,7 @@ void print_steps(const Model& model) {
       return list.empty() ? std::string("-") : model.tensor(list[0]).desc.shape.to_string();
     };
     const bool on_device = step.kind == StepKind::kDevice;
-    const int64_t step_macs = network::step_macs(step);
+    const int64_t step_macs = network::step_macs(model, step);
     macs += step_macs;
     std::printf("%4zu %-6s %-28.28s %-26s %-16s %-16s %10lld %10zu\n", i,
                 on_device ? "device" : "cpu", step.name.c_str(), describe(step).c_str(),
@@ -92,6 +93,7 @@ void print_steps(const Model& model) {
   std::printf("\ntotal     %.1f MMAC, weights %zu bytes, I/O buffer %llu bytes per slot\n",
               static_cast<double>(macs) / 1e6, model.weights.size(),
               static_cast<unsigned long long>(model.io_bytes));
+  std::printf("share     %s\n", to_text(share_of(model, device::Hardware())).c_str());
 }
 
 // The sources' layers: what a layer costs is in commands that only the device's driver reads.
@@ -152,7 +154,8 @@ int inspect_command(int argc, char** argv) {
       {"estimate", 0, 0, G_OPTION_ARG_NONE, &estimate,
        "Print what each command would take on a board; with --json as JSON", nullptr},
       {"board", 0, 0, G_OPTION_ARG_STRING, board.out(),
-       "For --estimate and --html: clock=MHZ,macs=N,bus=BYTES_PER_CLOCK,ub=BYTES,command=US, any "
+       "For --estimate and --html: "
+       "clock=MHZ,macs=N,bus=BYTES_PER_CLOCK,ub=BYTES,command=US,cpu=MILLIONS, any "
        "of them",
        "BOARD"},
       {"weights", 0, 0, G_OPTION_ARG_FILENAME, weights.out(),

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/json.h"
+#include "tools/inspect/work_share.h"
 
 namespace dvnn::tools {
 
@@ -19,15 +20,11 @@ void print_estimate(const network::Model& model, const device::Hardware& hardwar
               "bus bytes", "us", "bound by");
   Estimate total;
   double macs = 0;
-  size_t on_cpu = 0;
   for (size_t i = 0; i < model.steps.size(); ++i) {
     const Step& step = model.steps[i];
-    if (step.kind != StepKind::kDevice) {
-      ++on_cpu;
-      continue;
-    }
+    if (step.kind != StepKind::kDevice) continue;
     const Estimate e = device::estimate(step.command, hardware);
-    const double step_macs = static_cast<double>(network::step_macs(step));
+    const double step_macs = static_cast<double>(network::step_macs(model, step));
     std::printf("%4zu %-28.28s %10.2f %5d %12.0f %12.0f %10.1f %s\n", i, step.name.c_str(),
                 step_macs / 1e6, e.tiles, e.clocks, e.bus_bytes, e.microseconds,
                 e.waits_for_memory ? "memory" : "multipliers");
@@ -42,7 +39,7 @@ void print_estimate(const network::Model& model, const device::Hardware& hardwar
       "busy, %.1f MB over the bus\n",
       total.microseconds / 1e3, total.microseconds > 0 ? 1e6 / total.microseconds : 0,
       most > 0 ? 100 * macs / most : 0, total.bus_bytes / 1e6);
-  if (on_cpu > 0) std::printf("not in it: %zu steps on the CPU\n", on_cpu);
+  std::printf("%s\n", to_text(share_of(model, hardware)).c_str());
   std::printf(
       "A lower bound by a model that no board was measured against: docs/software-device.md\n");
 }
@@ -53,7 +50,8 @@ Json estimate_to_json(const network::Model& model, const device::Hardware& hardw
                 {"macs", hardware.macs},
                 {"bus_bytes", hardware.bus_bytes},
                 {"ub_bytes", hardware.ub_bytes},
-                {"command_us", hardware.command_us}}},
+                {"command_us", hardware.command_us},
+                {"cpu_mops", hardware.cpu_mops}}},
               {"steps", Json::array()}};
   double us = 0;
   for (const Step& step : model.steps) {
@@ -68,6 +66,7 @@ Json estimate_to_json(const network::Model& model, const device::Hardware& hardw
     us += e.microseconds;
   }
   out["device_ms"] = us / 1e3;
+  out["device_share"] = to_json(share_of(model, hardware));
   return out;
 }
 

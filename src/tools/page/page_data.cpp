@@ -183,7 +183,7 @@ Json page_data(const Model& model, const PageFacts& facts) {
                   {"where", on_device ? "device" : "CPU"},
                   {"layers", step.layers},
                   {"from", sources[i]},
-                  {"macs", network::step_macs(step)},
+                  {"macs", network::step_macs(model, step)},
                   {"inputs", Json::array()},
                   {"outputs", Json::array()}};
     for (const int in : step.inputs) entry["inputs"].push_back(tensor_json(model, in));
@@ -203,7 +203,7 @@ Json page_data(const Model& model, const PageFacts& facts) {
       warn_of_weights(step, range, &warnings);
     }
     if (i < facts.step_ms.size()) entry["measured_us"] = facts.step_ms[i] * 1e3;
-    macs += network::step_macs(step);
+    macs += network::step_macs(model, step);
     steps.push_back(std::move(entry));
   }
   Json outputs = Json::array();

@@ -30,12 +30,11 @@ bool leads_to(GstPad* pad, Search* search);
 bool continues_to(GstPad* pad, Search* search) {
   const std::unique_ptr<GstIterator, Unref> links(gst_pad_iterate_internal_links(pad));
   while (links) {
-    GValue item = G_VALUE_INIT;
-    const GstIteratorResult result = gst_iterator_next(links.get(), &item);
+    Value item(GST_TYPE_PAD);
+    const GstIteratorResult result = gst_iterator_next(links.get(), item.get());
     if (result == GST_ITERATOR_DONE) break;
     if (result != GST_ITERATOR_OK) return search->doubts;  // pads come and go: who knows
-    const PadPtr link(GST_PAD(g_value_dup_object(&item)));
-    g_value_unset(&item);
+    const PadPtr link(GST_PAD(g_value_dup_object(item.get())));
     if (leads_to(link.get(), search)) return true;
   }
   return false;
@@ -75,10 +74,8 @@ Origin origin_of(GstElement* element) {
   origin.name = GST_OBJECT_NAME(factory);
   const gchar* klass = gst_element_factory_get_metadata(factory, GST_ELEMENT_METADATA_KLASS);
   if (klass) origin.klass = klass;
-  GstPlugin* plugin = gst_plugin_feature_get_plugin(GST_PLUGIN_FEATURE(factory));
-  if (!plugin) return origin;
-  origin.package = gst_plugin_get_source(plugin);
-  gst_object_unref(plugin);
+  const PluginPtr plugin(gst_plugin_feature_get_plugin(GST_PLUGIN_FEATURE(factory)));
+  if (plugin) origin.package = gst_plugin_get_source(plugin.get());
   return origin;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "infer/inferstats.h"
 #include "base/nth.h"
+#include "refs.h"
 
 #include <algorithm>
 #include <cmath>
@@ -89,9 +90,8 @@ GstStructure* InferStats::to_structure() const {
     gst_structure_set(s, kCounts[i], G_TYPE_UINT64, counts_[i], nullptr);
   }
   for (size_t i = 0; i < times_.size(); ++i) {
-    GstStructure* times = times_[i].to_structure(kTimes[i]);
-    gst_structure_set(s, kTimes[i], GST_TYPE_STRUCTURE, times, nullptr);
-    gst_structure_free(times);
+    const StructurePtr times(times_[i].to_structure(kTimes[i]));
+    gst_structure_set(s, kTimes[i], GST_TYPE_STRUCTURE, times.get(), nullptr);
   }
   const int64_t now = g_get_monotonic_time();
   const double elapsed = static_cast<double>(std::max<int64_t>(1, now - started_us_));

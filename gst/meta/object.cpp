@@ -7,6 +7,7 @@
 
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "meta/objectdetails.h"
+#include "refs.h"
 
 G_DEFINE_BOXED_TYPE(GstDvPass, gst_dv_pass, gst_dv_pass_copy, gst_dv_pass_free)
 G_DEFINE_BOXED_TYPE(GstDvObject, gst_dv_object, gst_dv_object_copy, gst_dv_object_free)
@@ -115,9 +116,8 @@ void gst_dv_object_free(GstDvObject* object) {
  */
 void gst_dv_object_set_label(GstDvObject* object, const gchar* label) {
   g_return_if_fail(object != nullptr);
-  gchar* old = object->label;
+  const dvnn::gst::CharsPtr old(object->label);
   object->label = gst_dv_valid_text(label);
-  g_free(old);
 }
 
 /**

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "image/cells.h"
+#include "refs.h"
 
 using dvnn::image::Corners;
 using namespace dvnn::gst;
@@ -329,11 +330,10 @@ gboolean gst_dv_object_set_mask(GstDvObject* object, gdouble x0, gdouble y0, gdo
                     height <= kMostCells && g_bytes_get_size(cells) == gsize{width} * height;
   if (!good && !gst_dv_object_get_mask_cells(object)) return FALSE;
   Details* details = own_details(object);
-  GBytes* old = details->cells;
+  const dvnn::gst::BytesPtr old(details->cells);
   details->cells = good ? g_bytes_ref(cells) : nullptr;
   details->place = good ? Corners{x0, y0, x1, y1} : Corners{};
   details->width = good ? width : 0;
   details->height = good ? height : 0;
-  if (old) g_bytes_unref(old);
   return good;
 }

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <new>
 
+#include "refs.h"
+
 namespace dvnn::gst {
 namespace {
 
@@ -30,11 +32,11 @@ void copy_mask(const objects::Mask& mask, GstDvObject* object) {
   gpointer cells = g_try_malloc(size);
   if (!cells) throw std::bad_alloc();
   std::memcpy(cells, mask.cells.data(), size);
-  GBytes* bytes = g_bytes_new_take(cells, size);
+  const BytesPtr bytes(g_bytes_new_take(cells, size));
   const image::Corners& place = mask.place;
   gst_dv_object_set_mask(object, place.x0, place.y0, place.x1, place.y1,
-                         static_cast<guint>(mask.width), static_cast<guint>(mask.height), bytes);
-  g_bytes_unref(bytes);
+                         static_cast<guint>(mask.width), static_cast<guint>(mask.height),
+                         bytes.get());
 }
 
 void copy_points(const objects::Object& found, GstDvObject* object) {

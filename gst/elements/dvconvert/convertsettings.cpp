@@ -2,6 +2,7 @@
 #include "elements/dvconvert/convertsettings.h"
 
 #include "base/format.h"
+#include "refs.h"
 
 namespace {
 
@@ -56,11 +57,9 @@ const GEnumValue kLayouts[] = {
 std::vector<double> numbers(const GValue* value) {
   std::vector<double> list;
   for (guint i = 0; i < gst_value_array_get_size(value); ++i) {
-    GValue number = G_VALUE_INIT;
-    g_value_init(&number, G_TYPE_DOUBLE);
-    g_value_transform(gst_value_array_get_value(value, i), &number);
-    list.push_back(g_value_get_double(&number));
-    g_value_unset(&number);
+    dvnn::gst::Value number(G_TYPE_DOUBLE);
+    g_value_transform(gst_value_array_get_value(value, i), number.get());
+    list.push_back(g_value_get_double(number.get()));
   }
   return list;
 }

@@ -421,7 +421,7 @@ static gboolean gst_dv_convert_src_event(GstBaseTransform* trans, GstEvent* even
   if (request_alone || GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE)
     GST_DV_CONVERT(trans)->priv->renegotiate = true;
   if (request_alone) {
-    gst_event_unref(event);
+    const dvnn::gst::EventPtr answered(event);
     return TRUE;
   }
   return GST_BASE_TRANSFORM_CLASS(gst_dv_convert_parent_class)->src_event(trans, event);

@@ -69,14 +69,6 @@ void append_numbers(const GstDvObject& object, GstStructure* fields) {
 
 }  // namespace
 
-ObjectsMessage::ObjectsMessage() {
-  g_value_init(&objects_, GST_TYPE_LIST);
-}
-
-ObjectsMessage::~ObjectsMessage() {
-  if (G_IS_VALUE(&objects_)) g_value_unset(&objects_);
-}
-
 // Masks and embeddings are left out: they are large, and messages are copied and logged.
 void ObjectsMessage::append(const GstDvObject& object) {
   GstStructure* fields = gst_structure_new(
@@ -95,7 +87,7 @@ void ObjectsMessage::append(const GstDvObject& object) {
     gst_structure_set(fields, "region", G_TYPE_STRING, g_quark_to_string(object.region), nullptr);
   }
   append_numbers(object, fields);
-  append_structure(fields, &objects_);
+  append_structure(fields, objects_.get());
 }
 
 void ObjectsMessage::post(GstElement* element, const GstSegment& segment, GstBuffer* frame,
@@ -106,8 +98,8 @@ void ObjectsMessage::post(GstElement* element, const GstSegment& segment, GstBuf
                         G_TYPE_UINT64, running_time(segment, frame), "duration", G_TYPE_UINT64,
                         GST_BUFFER_DURATION(frame), "network", G_TYPE_STRING, network, "inferred",
                         G_TYPE_BOOLEAN, static_cast<gboolean>(inferred), nullptr);
-  gst_structure_take_value(fields, "objects", &objects_);  // which is unset then
-  g_value_init(&objects_, GST_TYPE_LIST);
+  gst_structure_take_value(fields, "objects", objects_.get());  // which is unset then
+  g_value_init(objects_.get(), GST_TYPE_LIST);
   gst_element_post_message(element, gst_message_new_element(GST_OBJECT(element), fields));
 }
 

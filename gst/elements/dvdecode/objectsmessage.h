@@ -6,25 +6,21 @@
 #include <gst/gst.h>
 
 #include "gst/dvnn/gstdvobjectsmeta.h"
+#include "refs.h"
 
 namespace dvnn::gst {
 
 /// Collects a frame's objects, and posts them.
 class ObjectsMessage {
  public:
-  ObjectsMessage();
-  ~ObjectsMessage();
-  ObjectsMessage(const ObjectsMessage&) = delete;
-  ObjectsMessage& operator=(const ObjectsMessage&) = delete;
-
   void append(const GstDvObject& object);
-  bool empty() const { return gst_value_list_get_size(&objects_) == 0; }
+  bool empty() { return gst_value_list_get_size(objects_.get()) == 0; }
   /// Posts the message of `frame` in `element`'s name. The list is empty then.
   void post(GstElement* element, const GstSegment& segment, GstBuffer* frame, const gchar* network,
             bool inferred);
 
  private:
-  GValue objects_ = G_VALUE_INIT;
+  Value objects_{GST_TYPE_LIST};
 };
 
 }  // namespace dvnn::gst

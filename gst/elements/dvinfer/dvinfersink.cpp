@@ -21,6 +21,7 @@
 using dvnn::Error;
 using dvnn::ErrorCode;
 using dvnn::Status;
+using dvnn::gst::EventPtr;
 using dvnn::gst::FrameView;
 using dvnn::gst::InferItem;
 using dvnn::gst::InferStats;
@@ -311,9 +312,9 @@ static gboolean gst_dv_infer_flush_stop(GstDvInfer* self, GstEvent* event) {
   return result;
 }
 
-static gboolean gst_dv_infer_take_caps_event(GstDvInfer* self, GstEvent** event) {
+static gboolean gst_dv_infer_take_caps_event(GstDvInfer* self, EventPtr* event) {
   GstCaps* caps = nullptr;
-  gst_event_parse_caps(*event, &caps);
+  gst_event_parse_caps(event->get(), &caps);
   dvnn::gst::CapsPtr out;
   const Status status = dvnn::guarded("the caps cannot be taken",
                                       [&] { return gst_dv_infer_take_caps(self, caps, &out); });
@@ -321,35 +322,32 @@ static gboolean gst_dv_infer_take_caps_event(GstDvInfer* self, GstEvent** event)
     gst_dv_infer_post_error(self, Topic::kData, status.error());
     return FALSE;
   }
-  gst_event_unref(*event);
-  *event = gst_event_new_caps(out.get());
+  event->reset(gst_event_new_caps(out.get()));
   return TRUE;
 }
 
-static gboolean gst_dv_infer_queue_event(GstDvInfer* self, GstEvent* event) {
+static gboolean gst_dv_infer_queue_event(GstDvInfer* self, EventPtr event) {
   return dvnn::gst::guard(self, "an event cannot be queued", FALSE, [&]() -> gboolean {
-    const auto result = self->priv->queue->push_event(dvnn::gst::EventPtr(event));
+    const auto result = self->priv->queue->push_event(std::move(event));
     if (result.fatal) GST_ELEMENT_FLOW_ERROR(self, result.flow);
     return result.queued;
   });
 }
 
-static gboolean gst_dv_infer_sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
+static gboolean gst_dv_infer_sink_event(GstPad* pad, GstObject* parent, GstEvent* given) {
   GstDvInfer* self = GST_DV_INFER(parent);
   GstDvInferPrivate& priv = *self->priv;
-  switch (GST_EVENT_TYPE(event)) {
+  EventPtr event(given);
+  switch (GST_EVENT_TYPE(given)) {
     case GST_EVENT_FLUSH_START:
-      return gst_dv_infer_flush_start(self, event);
+      return gst_dv_infer_flush_start(self, event.release());
     case GST_EVENT_FLUSH_STOP:
-      return gst_dv_infer_flush_stop(self, event);
+      return gst_dv_infer_flush_stop(self, event.release());
     case GST_EVENT_CAPS:
-      if (!gst_dv_infer_take_caps_event(self, &event)) {
-        gst_event_unref(event);
-        return FALSE;
-      }
+      if (!gst_dv_infer_take_caps_event(self, &event)) return FALSE;
       break;
     case GST_EVENT_SEGMENT:
-      gst_event_copy_segment(event, &priv.sink.segment);
+      gst_event_copy_segment(given, &priv.sink.segment);
       break;
     case GST_EVENT_STREAM_START:
       priv.intake->admission.reset();
@@ -357,8 +355,10 @@ static gboolean gst_dv_infer_sink_event(GstPad* pad, GstObject* parent, GstEvent
     default:
       break;
   }
-  if (!GST_EVENT_IS_SERIALIZED(event)) return gst_pad_event_default(pad, parent, event);
-  return gst_dv_infer_queue_event(self, event);
+  if (!GST_EVENT_IS_SERIALIZED(event.get())) {
+    return gst_pad_event_default(pad, parent, event.release());
+  }
+  return gst_dv_infer_queue_event(self, std::move(event));
 }
 
 // --- queries -----------------------------------------------------------------------------------

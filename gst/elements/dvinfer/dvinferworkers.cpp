@@ -14,8 +14,8 @@
 struct GstDvInferWorker {
   std::shared_ptr<dvnn::gst::InferQueue> queue;
   GRecMutex lock;
-  GstTask* task;
-  GstElement* element;  // a reference
+  dvnn::gst::TaskPtr task;
+  dvnn::gst::ElementPtr element;
 };
 
 static void gst_dv_infer_work(gpointer data) {
@@ -24,14 +24,12 @@ static void gst_dv_infer_work(gpointer data) {
 }
 
 static void gst_dv_infer_announce(GstDvInferWorker* worker, GstStreamStatusType type) {
-  GstDvInfer* self = GST_DV_INFER(worker->element);
+  GstDvInfer* self = GST_DV_INFER(worker->element.get());
   GstMessage* message =
       gst_message_new_stream_status(GST_OBJECT(self->srcpad), type, GST_ELEMENT(self));
-  GValue value = G_VALUE_INIT;
-  g_value_init(&value, GST_TYPE_TASK);
-  g_value_set_object(&value, worker->task);
-  gst_message_set_stream_status_object(message, &value);
-  g_value_unset(&value);
+  dvnn::gst::Value value(GST_TYPE_TASK);
+  g_value_set_object(value.get(), worker->task.get());
+  gst_message_set_stream_status_object(message, value.get());
   gst_element_post_message(GST_ELEMENT(self), message);
 }
 
@@ -48,25 +46,24 @@ void gst_dv_infer_start_workers(GstDvInfer* self, guint count) {
   for (guint i = 0; i < count; ++i) {
     auto* worker = new GstDvInferWorker();
     worker->queue = self->priv->queue;
-    worker->element = GST_ELEMENT(gst_object_ref(self));
+    worker->element.reset(GST_ELEMENT(gst_object_ref(self)));
     g_rec_mutex_init(&worker->lock);
-    worker->task = gst_task_new(gst_dv_infer_work, worker, nullptr);
-    gchar* name = g_strdup_printf("%s:%u", GST_OBJECT_NAME(self), i);
-    gst_object_set_name(GST_OBJECT(worker->task), name);
-    g_free(name);
-    gst_task_set_lock(worker->task, &worker->lock);
-    gst_task_set_enter_callback(worker->task, gst_dv_infer_enter, worker, nullptr);
-    gst_task_set_leave_callback(worker->task, gst_dv_infer_leave, worker, nullptr);
+    GstTask* task = gst_task_new(gst_dv_infer_work, worker, nullptr);
+    worker->task.reset(task);
+    const dvnn::gst::CharsPtr name(g_strdup_printf("%s:%u", GST_OBJECT_NAME(self), i));
+    gst_object_set_name(GST_OBJECT(task), name.get());
+    gst_task_set_lock(task, &worker->lock);
+    gst_task_set_enter_callback(task, gst_dv_infer_enter, worker, nullptr);
+    gst_task_set_leave_callback(task, gst_dv_infer_leave, worker, nullptr);
     gst_dv_infer_announce(worker, GST_STREAM_STATUS_TYPE_CREATE);
     self->priv->workers.push_back(worker);
-    gst_task_start(worker->task);
+    gst_task_start(task);
   }
 }
 
 static void gst_dv_infer_join(GstDvInferWorker* worker) {
-  gst_task_join(worker->task);
-  gst_object_unref(worker->task);
-  gst_object_unref(worker->element);
+  gst_task_join(worker->task.get());
+  worker->task.reset();
   g_rec_mutex_clear(&worker->lock);
   delete worker;
 }
@@ -77,7 +74,7 @@ void gst_dv_infer_stop_workers(GstDvInfer* self) {
   priv.queue->stop_workers();
   std::vector<GstDvInferWorker*> workers = std::move(priv.workers);
   priv.workers.clear();
-  for (GstDvInferWorker* worker : workers) gst_task_stop(worker->task);
+  for (GstDvInferWorker* worker : workers) gst_task_stop(worker->task.get());
   if (priv.queue->runs_end(gst_dv_infer_rules(self).watchdog_ms)) {
     for (GstDvInferWorker* worker : workers) gst_dv_infer_join(worker);
     return;

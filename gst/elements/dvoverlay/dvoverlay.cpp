@@ -318,12 +318,9 @@ static GstCaps* gst_dv_overlay_transform_caps(GstBaseTransform*, GstPadDirection
             : gst_caps_features_new(GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY,
                                     GST_CAPS_FEATURE_META_GST_VIDEO_OVERLAY_COMPOSITION, nullptr));
   }
-  if (filter) {
-    GstCaps* both = gst_caps_intersect_full(filter, result, GST_CAPS_INTERSECT_FIRST);
-    gst_caps_unref(result);
-    result = both;
-  }
-  return result;
+  if (!filter) return result;
+  const CapsPtr all(result);
+  return gst_caps_intersect_full(filter, all.get(), GST_CAPS_INTERSECT_FIRST);
 }
 
 // Returns whether somebody downstream names the feature: elements that take anything do not draw.
@@ -349,18 +346,18 @@ static GstCaps* gst_dv_overlay_fixate_caps(GstBaseTransform* trans, GstPadDirect
     return GST_BASE_TRANSFORM_CLASS(gst_dv_overlay_parent_class)
         ->fixate_caps(trans, direction, caps, others);
   }
-  GstCaps *plain = gst_caps_new_empty(), *composed = gst_caps_new_empty();
+  const CapsPtr offered(others);
+  CapsPtr plain(gst_caps_new_empty()), composed(gst_caps_new_empty());
   for (guint i = 0; i < gst_caps_get_size(others); ++i) {
-    gst_caps_append(gst_dv_overlay_is_composed(others, i) ? composed : plain,
+    gst_caps_append((gst_dv_overlay_is_composed(others, i) ? composed : plain).get(),
                     gst_caps_copy_nth(others, i));
   }
-  gst_caps_unref(others);
-  if (!gst_caps_is_empty(composed)) composed = gst_caps_fixate(composed);
-  const bool takes = !gst_caps_is_empty(composed) &&
-                     (gst_caps_is_empty(plain) || (gst_dv_overlay_is_asked_for(trans) &&
-                                                   gst_dv_overlay_is_taken(trans, composed)));
-  gst_caps_unref(takes ? plain : composed);
-  return takes ? composed : gst_caps_fixate(plain);
+  if (!gst_caps_is_empty(composed.get())) composed.reset(gst_caps_fixate(composed.release()));
+  const bool takes =
+      !gst_caps_is_empty(composed.get()) &&
+      (gst_caps_is_empty(plain.get()) ||
+       (gst_dv_overlay_is_asked_for(trans) && gst_dv_overlay_is_taken(trans, composed.get())));
+  return takes ? composed.release() : gst_caps_fixate(plain.release());
 }
 
 static gboolean gst_dv_overlay_set_caps(GstBaseTransform* trans, GstCaps* incaps,

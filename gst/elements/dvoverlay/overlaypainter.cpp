@@ -36,11 +36,10 @@ void add(const draw::Tile& tile, GstVideoOverlayComposition* composition) {
                           ? GST_VIDEO_OVERLAY_FORMAT_FLAG_PREMULTIPLIED_ALPHA
                           : GST_VIDEO_OVERLAY_FORMAT_FLAG_NONE;
   const BufferPtr pixels = wrap(tile.picture);
-  GstVideoOverlayRectangle* rectangle = gst_video_overlay_rectangle_new_raw(
+  const RectanglePtr rectangle(gst_video_overlay_rectangle_new_raw(
       pixels.get(), tile.x, tile.y, static_cast<guint>(tile.width), static_cast<guint>(tile.height),
-      format);
-  gst_video_overlay_composition_add_rectangle(composition, rectangle);
-  gst_video_overlay_rectangle_unref(rectangle);
+      format));
+  gst_video_overlay_composition_add_rectangle(composition, rectangle.get());
 }
 
 }  // namespace

@@ -71,7 +71,6 @@ void add_mask(const GstDvObject* object, publish::ObjectFacts* facts) {
   mask.width = width;
   mask.height = height;
   if (bytes) mask.cells.assign(bytes, size);
-  g_bytes_unref(cells);
   facts->mask = std::move(mask);
 }
 

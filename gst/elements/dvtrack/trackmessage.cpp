@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elements/dvtrack/trackmessage.h"
 
+#include "refs.h"
+
 namespace dvnn::gst {
 namespace {
 
@@ -68,9 +70,8 @@ GstMessage* track_ended_message(GstElement* element, const track::Track& track,
   GstStructure* fields = fields_of("dvnn-track-ended", track, names, moment);
   gst_structure_set(fields, "detections", G_TYPE_UINT, track.hits, nullptr);
   add_path(track.path, fields);
-  GstStructure* view = best_view(track);
-  gst_structure_set(fields, "best-view", GST_TYPE_STRUCTURE, view, nullptr);
-  gst_structure_free(view);
+  const StructurePtr view(best_view(track));
+  gst_structure_set(fields, "best-view", GST_TYPE_STRUCTURE, view.get(), nullptr);
   return gst_message_new_element(GST_OBJECT(element), fields);
 }
 

@@ -63,18 +63,16 @@ using dvnn::gst::ObjectLock;
 using dvnn::gst::own_private;
 using dvnn::gst::own_properties;
 using dvnn::gst::SharedZones;
+using dvnn::gst::StructurePtr;
 using dvnn::gst::zone_properties;
 using dvnn::gst::ZoneSettings;
 using dvnn::zones::Sighting;
 
 struct GstDvZonesPrivate {
   explicit GstDvZonesPrivate(GstPad* src) : found(src) {}
-  ~GstDvZonesPrivate() {
-    if (counts) gst_structure_free(counts);
-  }
   // Under the object lock.
   ZoneSettings settings;
-  GstStructure* counts = nullptr;
+  StructurePtr counts;
   // Streaming thread only.
   SharedZones zones_now;  // what `zones` is made of
   dvnn::image::Size size, size_now;
@@ -108,30 +106,25 @@ static GstStaticPadTemplate dv_zones_src_template = GST_STATIC_PAD_TEMPLATE(
 static void gst_dv_zones_tell(GstDvZones* self, GValue* list) {
   GstDvZonesPrivate& priv = *self->priv;
   for (const dvnn::zones::Event& event : priv.zones.events()) {
-    GstStructure* fields =
-        dvnn::gst::event_structure(event, priv.zones, GST_BASE_TRANSFORM(self)->segment);
-    GST_DEBUG_OBJECT(self, "%" GST_PTR_FORMAT, fields);
-    priv.found.tell(fields);
+    StructurePtr fields(
+        dvnn::gst::event_structure(event, priv.zones, GST_BASE_TRANSFORM(self)->segment));
+    GST_DEBUG_OBJECT(self, "%" GST_PTR_FORMAT, fields.get());
+    priv.found.tell(fields.get());
     if (list) {
       GValue item = G_VALUE_INIT;
       g_value_init(&item, GST_TYPE_STRUCTURE);
-      g_value_set_boxed(&item, fields);
+      g_value_set_boxed(&item, fields.get());
       gst_value_list_append_and_take_value(list, &item);
     }
     if (priv.post_messages) {
       gst_element_post_message(GST_ELEMENT(self),
-                               gst_message_new_element(GST_OBJECT(self), fields));
-    } else {
-      gst_structure_free(fields);
+                               gst_message_new_element(GST_OBJECT(self), fields.release()));
     }
   }
   priv.shapes.reset();
-  GstStructure* counts = dvnn::gst::counts_structure(priv.zones);
-  {
-    const ObjectLock lock(self);
-    std::swap(counts, priv.counts);
-  }
-  if (counts) gst_structure_free(counts);
+  StructurePtr counts(dvnn::gst::counts_structure(priv.zones));
+  const ObjectLock lock(self);
+  counts.swap(priv.counts);
 }
 
 // Ends what is in areas, and forgets it: the stream jumps, or ends.
@@ -198,9 +191,8 @@ static void gst_dv_zones_attach(GstDvZones* self, GstBuffer* frame, GValue* even
   if (!meta) return;
   GstStructure* fields = gst_custom_meta_get_structure(meta);
   gst_structure_set_value(fields, "events", events);
-  GstStructure* counts = dvnn::gst::counts_structure(priv.zones);
-  gst_structure_set(fields, "counts", GST_TYPE_STRUCTURE, counts, nullptr);
-  gst_structure_free(counts);
+  const StructurePtr counts(dvnn::gst::counts_structure(priv.zones));
+  gst_structure_set(fields, "counts", GST_TYPE_STRUCTURE, counts.get(), nullptr);
 }
 
 static GstFlowReturn gst_dv_zones_frame(GstDvZones* self, GstBuffer* frame) {
@@ -209,18 +201,16 @@ static GstFlowReturn gst_dv_zones_frame(GstDvZones* self, GstBuffer* frame) {
   if (priv.zones.areas().empty() && priv.zones.lines().empty()) return GST_FLOW_OK;
   const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
   const GstClockTime time = GST_BUFFER_PTS(frame);
-  GValue events = G_VALUE_INIT;
-  g_value_init(&events, GST_TYPE_LIST);
+  dvnn::gst::Value events(GST_TYPE_LIST);
   if (meta && GST_CLOCK_TIME_IS_VALID(time) && time <= G_MAXINT64 / 2 &&
       gst_dv_zones_is_seen(meta, priv.predicted)) {
     if (GST_CLOCK_TIME_IS_VALID(priv.last) && time < priv.last) gst_dv_zones_end(self);
     priv.last = time;
     gst_dv_zones_collect(&priv, meta);
     priv.zones.update(static_cast<dvnn::zones::Time>(time), priv.sightings);
-    if (!priv.zones.events().empty()) gst_dv_zones_tell(self, &events);
+    if (!priv.zones.events().empty()) gst_dv_zones_tell(self, events.get());
   }
-  gst_dv_zones_attach(self, frame, &events);
-  g_value_unset(&events);
+  gst_dv_zones_attach(self, frame, events.get());
   return GST_FLOW_OK;
 }
 
@@ -268,7 +258,7 @@ static void gst_dv_zones_get_property(GObject* object, guint id, GValue* value, 
   GstDvZonesPrivate& priv = *GST_DV_ZONES(object)->priv;
   if (id == prop_zone_counts) {
     const ObjectLock lock(object);
-    if (priv.counts) g_value_set_boxed(value, priv.counts);
+    if (priv.counts) g_value_set_boxed(value, priv.counts.get());
     return;
   }
   made_once<zone_properties>().get(GST_ELEMENT(object), &priv.settings, id, value);

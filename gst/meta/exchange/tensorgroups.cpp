@@ -55,12 +55,9 @@ StructurePtr fill_groups(const GstStructure* wanted, const std::vector<CapsPtr>&
   StructurePtr groups(gst_structure_new_empty("tensorgroups"));
   for (gint i = 0; i < gst_structure_n_fields(wanted); ++i) {
     const gchar* name = gst_structure_nth_field_name(wanted, static_cast<guint>(i));
-    GValue filled = G_VALUE_INIT;
-    g_value_init(&filled, GST_TYPE_UNIQUE_LIST);
-    if (fill_group(gst_structure_get_value(wanted, name), attachable, &filled)) {
-      gst_structure_take_value(groups.get(), name, &filled);
-    } else {
-      g_value_unset(&filled);
+    Value filled(GST_TYPE_UNIQUE_LIST);
+    if (fill_group(gst_structure_get_value(wanted, name), attachable, filled.get())) {
+      gst_structure_take_value(groups.get(), name, filled.get());
     }
   }
   return gst_structure_n_fields(groups.get()) > 0 ? std::move(groups) : nullptr;

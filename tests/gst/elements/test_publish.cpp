@@ -161,6 +161,51 @@ START_TEST(a_frame_that_others_hold_passes_as_it_is) {
 }
 END_TEST
 
+// Each detail that `details` may name is there once, and stays the frame's: a mask's cells live as
+// long as the frame, and are released once.
+START_TEST(every_detail_is_published_and_stays_the_frames) {
+  static int released;
+  released = 0;
+  static const guint8 cells[] = {0, 128, 255, 64, 32, 16};
+  PublishHarness harness("details=points+outlines+masks+texts+embeddings+numbers");
+  GstBuffer* frame = PublishHarness::frame(0);
+  GstDvObject* object = add_object(frame);
+  gst_dv_object_set_box(object, 10, 20, 50, 60);
+  gst_dv_object_add_point(object, 1, 2, 0.5f);
+  gst_dv_object_set_skeleton(object, "hand");
+  for (double x : {10.0, 50.0, 30.0}) gst_dv_object_add_corner(object, x, 20);
+  gst_dv_object_set_text(object, "AB-123");
+  gst_dv_object_set_text_format(object, "plate");
+  const gfloat embedding[] = {0.25f, -1};
+  gst_dv_object_set_embedding(object, embedding, G_N_ELEMENTS(embedding));
+  gst_dv_object_add_number(object, "age", 41);
+  GBytes* bytes = g_bytes_new_with_free_func(
+      cells, sizeof cells, [](gpointer) { ++released; }, nullptr);
+  ck_assert(gst_dv_object_set_mask(object, 10, 20, 50, 60, 3, 2, bytes));
+  g_bytes_unref(bytes);
+  gst_buffer_ref(frame);
+  GstBuffer* out = gst_harness_push_and_pull(harness.get(), frame);
+  ck_assert_ptr_eq(out, frame);
+  const auto all = harness.documents();
+  ck_assert_int_eq(released, 0);
+  ck_assert_uint_eq(g_bytes_get_size(gst_dv_object_get_mask_cells(object)), sizeof cells);
+  gst_buffer_unref(out);
+  gst_buffer_unref(frame);
+  ck_assert_int_eq(released, 1);
+  ck_assert_uint_eq(all.size(), 1);
+  const json& found = all[0]["objects"][0];
+  ck_assert(found["points"] == json::parse("[[1,2,0.5]]"));
+  ck_assert(found["skeleton"] == "hand");
+  ck_assert(found["outline"] == json::parse("[[10,20],[50,20],[30,20]]"));
+  ck_assert(found["text"] == "AB-123");
+  ck_assert(found["text_format"] == "plate");
+  ck_assert(found["embedding"] == json::parse("[0.25,-1]"));
+  ck_assert(found["numbers"] == json::parse("{\"age\":41}"));
+  ck_assert(found["mask"] ==
+            json::parse(R"({"box":[10,20,50,60],"cells":"AID/QCAQ","height":2,"width":3})"));
+}
+END_TEST
+
 START_TEST(each_event_is_published_once_also_the_last) {
   PublishHarness harness("mode=events", kLine);
   harness.push(0, 50);
@@ -437,6 +482,7 @@ START_TEST(without_a_place_to_publish_to_it_does_not_start) {
 END_TEST
 
 DVNN_GST_SUITE(gst_publish, a_frame_becomes_a_document, a_frame_that_others_hold_passes_as_it_is,
+               every_detail_is_published_and_stays_the_frames,
                each_event_is_published_once_also_the_last,
                times_are_the_cameras_where_frames_have_them,
                events_between_frames_have_times_between_theirs,

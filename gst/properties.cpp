@@ -24,6 +24,21 @@ guint PropertyTable::add(Property property) {
   return static_cast<guint>(rows_.size());
 }
 
+void PropertyTable::see_every_frame() {
+  Property row;
+  row.spec = g_param_spec_boolean(
+      "qos", "QoS", "Whether frames that are late are dropped: none is, as each one counts", FALSE,
+      flags(row.when));
+  row.set = [](gpointer, const GValue* value) -> Status {
+    if (!g_value_get_boolean(value)) return {};
+    return Error{ErrorCode::kInvalidArgument,
+                 "this element sees every frame; dvinfer's skip-late passes late frames without "
+                 "inference"};
+  };
+  row.get = [](gconstpointer, GValue* value) { g_value_set_boolean(value, FALSE); };
+  add(std::move(row));
+}
+
 guint PropertyTable::install(GObjectClass* klass) const {
   guint id = 0;
   for (const Property& row : rows_) g_object_class_install_property(klass, ++id, row.spec);

@@ -43,6 +43,9 @@ class PropertyTable {
   static GParamFlags flags(When when);
   /// Appends a row; the table's ids count from 1. Returns its id.
   guint add(Property property);
+  /// GstBaseTransform's property `qos` drops frames that are late for the sink. Elements that must
+  /// see each of them have it as false, and refuse to set it.
+  void see_every_frame();
   bool is_controllable(guint id) const { return rows_.at(id - 1).when == When::kControllable; }
   /// Returns the last id.
   guint install(GObjectClass* klass) const;

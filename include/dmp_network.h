@@ -6,7 +6,7 @@
 // In a program:     CName n; n.Initialize(); n.LoadWeights("name_weights.bin"); n.Commit();
 //                   then write get_network_input_addr_cpu(), n.RunNetwork(), get_final_output().
 // In dvinfer:       add the line DVNN_NETWORK(CName), build a shared library, and run
-//                   dvinfer network=libname.so weights=name_weights.bin
+//                   dvinfer network=libname.so weights-file=name_weights.bin
 //
 // Methods that return bool say on stderr what is wrong. One network is one thread's at a time.
 #pragma once

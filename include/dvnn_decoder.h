@@ -2,8 +2,9 @@
  *
  * Decoders in a library of your own, in C: what a network's outputs say, as objects.
  * A network names such a decoder, and may name the library: `dvnet convert --decoder NAME
- * --decoder-library libmine.so`. dvdecode library=libmine.so gives it. docs/decoders.md tells more.
- * Outputs are 32-bit floats, row-major in the order of their dimensions; pictures are n, c, h, w.
+ * --decoder-library libmine.so`. dvdecode decoder-library=libmine.so gives it. docs/decoders.md
+ * tells more. Outputs are 32-bit floats, row-major in the order of their dimensions; pictures are
+ * n, c, h, w.
  */
 #ifndef DVNN_DECODER_H
 #define DVNN_DECODER_H

@@ -3,7 +3,8 @@
 //
 //     c++ -shared -fPIC cells_decoder.cpp $(pkg-config --cflags dmp-network) -o libcells.so
 //     dvnet convert net.onnx --decoder cells --decoder-library ./libcells.so -o net.dvn
-//     gst-launch-1.0 … ! dvinfer network=net.dvn ! dvdecode library=./libcells.so ! dvoverlay ! …
+//     gst-launch-1.0 … ! dvinfer network=net.dvn ! dvdecode decoder-library=./libcells.so !
+//     dvoverlay ! …
 //
 // The network has one output of 1 x classes x height x width: how sure it is that something of a
 // class has its middle in a cell. Objects are `reach` cells wide, and their middle is a key point.

@@ -128,7 +128,7 @@ std::string source(const PipelineOptions& o, int frames) {
 }
 
 std::string dvinfer(const PipelineOptions& o) {
-  std::string element = "dvinfer name=dvinfer qos=false";
+  std::string element = "dvinfer name=dvinfer skip-late=false";
   if (!o.network.empty()) element += " network=\"" + o.network + "\"";
   if (!o.device.empty()) element += " device=\"" + o.device + "\"";
   return element;

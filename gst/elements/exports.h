@@ -20,7 +20,7 @@ inline GType exports_type() {
                                        {kAnalytics, "GstAnalyticsRelationMeta", "analytics"},
 #endif
                                        {0, nullptr, nullptr}};
-  return register_flags("GstDvDecodeExports", values);
+  return register_flags("GstDvExports", values);
 }
 
 }  // namespace dvnn::gst

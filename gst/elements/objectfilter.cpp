@@ -8,15 +8,6 @@
 #include "base/format.h"
 
 namespace dvnn::gst {
-namespace {
-
-// A size as properties have it, in pixels.
-double in_pixels(double size, const image::Size& frame) {
-  return size <= 1 ? size * frame.height : size;
-}
-
-}  // namespace
-
 Result<Thresholds> parse_thresholds(const std::string& text) {
   Thresholds thresholds;
   for (const std::string& entry : split_list(text)) {
@@ -63,8 +54,8 @@ bool ObjectFilter::is_wanted(const objects::Object& object, const image::Size& f
   }
   if (object.kind != objects::Kind::kDetection) return true;
   const double size = std::max(object.box.x1 - object.box.x0, object.box.y1 - object.box.y0);
-  return size >= in_pixels(settings_.min_size, frame) &&
-         (settings_.max_size <= 0 || size <= in_pixels(settings_.max_size, frame));
+  return size >= settings_.min_size * frame.height &&
+         (settings_.max_size <= 0 || size <= settings_.max_size * frame.height);
 }
 
 void ObjectFilter::apply(const image::Size& frame, objects::Objects* found) const {

@@ -23,9 +23,13 @@ struct FilterSettings {
   std::string thresholds;
   std::string labels, exclude;
   std::string labels_file;
-  Labels file_labels;  // what that file says; null: no file
-  double min_size = 0, max_size = 0;
+  Labels file_labels;                 // what that file says; null: no file
+  double min_size = 0, max_size = 0;  // fractions of the frame's height
 };
+
+/// The largest fraction of the frame's height that a box's longer side is worth comparing with:
+/// frames may be wide.
+constexpr double kMostBoxSize = 64;
 
 /// Least confidences by label, from "person:0.4,car:0.6". A label may hold colons.
 using Thresholds = std::map<std::string, float>;
@@ -38,9 +42,8 @@ class ObjectFilter {
   void configure(const FilterSettings& settings);
   /// The least confidence that any class needs: what the decoder is asked for.
   float least_threshold() const;
-  /// Names objects by the file's labels, and removes those that are not wanted. A size up to 1 is a
-  /// fraction of the height of the `frame`, one above it is in pixels; an object's size is its
-  /// box's longer side. Only detections have a size.
+  /// Names objects by the file's labels, and removes those that are not wanted. An object's size is
+  /// its box's longer side; only detections have one.
   void apply(const image::Size& frame, objects::Objects* found) const;
 
  private:

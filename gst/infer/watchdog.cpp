@@ -13,7 +13,7 @@ namespace dvnn::gst {
 
 Error no_answer(guint watchdog_ms) {
   return {ErrorCode::kDevice,
-          format("the device has not answered for %u ms (property watchdog)", watchdog_ms)};
+          format("the device has not answered for %u ms (property watchdog-ms)", watchdog_ms)};
 }
 
 bool run_watched(guint watchdog_ms, std::function<void()> work) {

@@ -133,7 +133,7 @@ std::string to_line(const Document& document, const Identity& identity, uint64_t
 /// The document that says whether somebody publishes.
 std::string status_document(const Identity& identity, bool online);
 
-/// The property `fields`: an object, or nothing.
+/// The property `extra-fields`: an object, or nothing.
 Result<Json> parse_fields(const std::string& text);
 
 /// "2026-11-23T21:50:13.123456Z"

@@ -60,7 +60,7 @@ Status read_shape(const Json& json, const std::string& what, Area* area) {
   }
   JsonReader in(json, what);
   area->name = in.text("name", area->name);
-  const std::string unit = in.text("unit", "");
+  const std::string unit = in.text("unit", "fractions");
   const Json* box = in.member("box");
   const Json* points = in.member("points");
   DVNN_TRY(in.status());
@@ -69,14 +69,23 @@ Status read_shape(const Json& json, const std::string& what, Area* area) {
   }
   DVNN_TRY(box ? read_box(*box, what + ": box", &area->box)
                : read_points(*points, what + ": points", &area->box));
-  const image::Corners& b = area->box;
-  area->pixels =
-      unit.empty() ? std::max({b.x0, b.y0, b.x1 - b.x0, b.y1 - b.y0}) > 1 : unit == "pixels";
-  if (!unit.empty() && unit != "pixels" && unit != "fractions") {
+  area->pixels = unit == "pixels";
+  if (!area->pixels && unit != "fractions") {
     return Error{ErrorCode::kInvalidArgument,
                  what + ": unit is '" + unit + "', must be fractions or pixels"};
   }
   return {};
+}
+
+// A box in fractions that is larger than any frame is one in pixels whose unit was forgotten.
+Status check_unit(const Area& area, const std::string& what) {
+  constexpr double kMostFraction = 4;
+  const image::Corners& b = area.box;
+  if (area.pixels || std::max({b.x0, b.y0, b.x1 - b.x0, b.y1 - b.y0}) <= kMostFraction) return {};
+  return Error{ErrorCode::kInvalidArgument,
+               what +
+                   ": the numbers are fractions of the frame, 1 is all of it; for pixels write "
+                   "{\"box\": [x, y, width, height], \"unit\": \"pixels\"}"};
 }
 
 Result<Area> read_area(const Json& json, size_t index, const std::string& what) {
@@ -86,9 +95,8 @@ Result<Area> read_area(const Json& json, size_t index, const std::string& what) 
     DVNN_TRY(read_shape(json, what, &area));
   } else {
     DVNN_TRY(read_box(json, what, &area.box));
-    const image::Corners& b = area.box;
-    area.pixels = std::max({b.x0, b.y0, b.x1 - b.x0, b.y1 - b.y0}) > 1;
   }
+  DVNN_TRY(check_unit(area, what));
   if (area.name.empty()) return Error{ErrorCode::kInvalidArgument, what + " has an empty name"};
   if (!has_area(area.box)) {
     return Error{ErrorCode::kInvalidArgument, what + " is empty: " + shown(json)};

@@ -19,9 +19,9 @@ struct Area {
 };
 
 /// A list of areas: [[x, y, width, height], {"name": "door", "box": [x, y, width, height]},
-/// {"points": [[x, y], [x, y], [x, y]], "unit": "pixels"}]. Numbers that are all at most 1 are
-/// fractions, unless `unit` says otherwise. An area without a name is called by its number, from 0
-/// on. `what` names the text in errors.
+/// {"points": [[x, y], [x, y], [x, y]], "unit": "pixels"}]. Numbers are fractions of the
+/// frame, unless `unit` says otherwise. An area without a name is called by its number, from 0 on.
+/// `what` names the text in errors.
 Result<std::vector<Area>> parse_areas(const std::string& text, const std::string& what);
 
 /// A box, in fractions of the `visible` part of a frame; both in pixels of the frame.

@@ -90,7 +90,7 @@ START_TEST(a_text_stays_with_its_track) {
 END_TEST
 
 START_TEST(a_track_is_read_again_after_refresh) {
-  Reader reader("dvread refresh=100", "GRAY8");
+  Reader reader("dvread refresh-ms=100", "GRAY8");
   dvnn_assert_text(reader.said(reader.show(nullptr, 7)), "");
   dvnn_assert_text(reader.said(reader.show(&kAddressCode, 7)), "");        // 40 ms
   dvnn_assert_text(reader.said(reader.show(&kAddressCode, 7)), "");        // 80 ms

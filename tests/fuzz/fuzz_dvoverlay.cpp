@@ -97,9 +97,9 @@ void add_things(FuzzedData* in, GstBuffer* frame) {
 
 void set_properties(FuzzedData* in, GstElement* element) {
   const uint8_t which = in->byte();
-  g_object_set(element, "labels", !(which & 1), "confidence", !(which & 2), "line-width",
+  g_object_set(element, "draw-labels", !(which & 1), "draw-confidence", !(which & 2), "line-width",
                which & 4 ? static_cast<guint>(in->in(0, 100)) : 0u, "text-height",
-               which & 8 ? static_cast<guint>(in->in(0, 500)) : 0u, "hold",
+               which & 8 ? static_cast<guint>(in->in(0, 500)) : 0u, "hold-ms",
                which & 16 ? in->any<uint32_t>() : 1000u, "color-by", which >> 5 & 1, "blur",
                which & 64 ? "face, thing" : "", "pixelate", which & 128 ? "thing" : "", nullptr);
 }

@@ -91,7 +91,7 @@ void set_objects(FuzzedData* in, GObject* convert) {
   g_object_set(convert, "align-points", which & 32 ? any_text(in, kPlaces).c_str() : "",
                "align-aspect", which & 64 ? in->real(64) : 1.0, nullptr);
   g_object_set(convert, "max-per-frame", budget & 1 ? in->extent(3) : 0u, "max-rate",
-               budget & 2 ? in->real(50) : 0.0, "refresh", budget & 4 ? in->extent(2000) : 0u,
+               budget & 2 ? in->real(50) : 0.0, "refresh-ms", budget & 4 ? in->extent(2000) : 0u,
                nullptr);
 }
 
@@ -114,7 +114,7 @@ void set_convert(FuzzedData* in, GObject* convert, bool regions) {
 void set_infer(FuzzedData* in, GObject* infer) {
   const uint8_t which = in->byte();
   for (const char* name : {"on-error", "when-busy", "late-results"}) set_choice(in, infer, name);
-  g_object_set(infer, "interval-frames", which >= 240 ? in->extent(4) : 1u, "late-after",
+  g_object_set(infer, "interval-frames", which >= 240 ? in->extent(4) : 1u, "late-after-ms",
                static_cast<guint>(which & 1 ? 2 : 0), "active", which < 248, nullptr);
 }
 
@@ -129,7 +129,7 @@ void set_read(FuzzedData* in, GObject* read) {
   const uint8_t which = in->byte();
   g_object_set(read, "object-class", which & 1 ? "one, red" : "", "margin",
                which & 2 ? in->real(1) : 0.1, "max-per-frame", which & 4 ? 1u : 0u, "max-rate",
-               which & 8 ? in->real(20) : 0.0, "refresh", which & 16 ? in->extent(1000) : 0u,
+               which & 8 ? in->real(20) : 0.0, "refresh-ms", which & 16 ? in->extent(1000) : 0u,
                "post-messages", which >> 5 & 1, nullptr);
   if (!g_object_class_find_property(G_OBJECT_GET_CLASS(read), "marker-class")) return;
   g_object_set(read, "marker-class", which & 64 ? "two" : "", nullptr);

@@ -57,8 +57,8 @@ void set_properties(FuzzedData* in, GstElement* bin) {
                "smooth", !(which & 16), "predict", !(which & 32), nullptr);
   gst_object_unref(track);
   GstElement* zones = gst_bin_get_by_name(GST_BIN(bin), "zones");
-  g_object_set(zones, "predicted", which & 64, "patience", which & 128 ? in->extent(5000) : 2000u,
-               nullptr);
+  g_object_set(zones, "count-predicted", which & 64, "leave-after-ms",
+               which & 128 ? in->extent(5000) : 2000u, nullptr);
   gst_object_unref(zones);
 }
 

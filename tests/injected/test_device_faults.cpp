@@ -194,7 +194,7 @@ END_TEST
 START_TEST(every_call_may_hang) {
   const int step = std::min(step_of(29), 29);  // waits, but costs little
   for (const char* backend : {"cpu", "device"}) {
-    ck_assert_int_gt(fault_each(backend, "hang", "watchdog=150", step, true), 1);
+    ck_assert_int_gt(fault_each(backend, "hang", "watchdog-ms=150", step, true), 1);
   }
 }
 END_TEST
@@ -202,7 +202,7 @@ END_TEST
 START_TEST(every_call_may_take_long) {
   const int step = step_of(29);
   for (const char* backend : {"cpu", "device"}) {
-    ck_assert_int_eq(fault_each(backend, "delay=30", "watchdog=10000", step, true), 0);
+    ck_assert_int_eq(fault_each(backend, "delay=30", "watchdog-ms=10000", step, true), 0);
   }
 }
 END_TEST

@@ -103,7 +103,7 @@ Outcome play() {
       "dvconvert name=dvconvert ! dvinfer name=dvinfer device=soft network=" +
       network_path() +
       " ! dvdecode name=dvdecode ! dvpublish name=dvpublish mode=frames stream=s location=" + file +
-      " spool=" + folder.path() + "/spool ! fakesink";
+      " spool-folder=" + folder.path() + "/spool ! fakesink";
   Outcome outcome;
   GstElement* pipeline = gst_parse_launch(description.c_str(), nullptr);
   ck_assert_ptr_nonnull(pipeline);

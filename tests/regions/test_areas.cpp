@@ -35,7 +35,7 @@ void expect_part(const Area& area, const image::Corners& visible, double x, doub
 
 START_TEST(areas_are_fractions_or_pixels) {
   const auto areas = parsed(
-      R"([[0.25, 0.5, 0.5, 0.5], [64, 48, 320, 240],
+      R"([[0.25, 0.5, 0.5, 0.5], {"box": [64, 48, 320, 240], "unit": "pixels"},
           {"name": "door", "box": [0, 0, 1, 1], "unit": "pixels"},
           {"name": "all", "box": [0, 0, 1, 1]}])");
   ck_assert_uint_eq(areas.size(), 4);
@@ -55,8 +55,9 @@ START_TEST(a_polygon_is_looked_at_in_its_box) {
 END_TEST
 
 START_TEST(what_lies_beside_the_frame_is_cut_off) {
-  expect_part(parsed("[[-64, 240, 128, 480]]")[0], kFrame, 0, 0.5, 0.1, 0.5);
-  ck_assert(!part_of(parsed("[[700, 0, 10, 10]]")[0], kFrame));
+  expect_part(parsed(R"([{"box": [-64, 240, 128, 480], "unit": "pixels"}])")[0], kFrame, 0, 0.5,
+              0.1, 0.5);
+  ck_assert(!part_of(parsed(R"([{"box": [700, 0, 10, 10], "unit": "pixels"}])")[0], kFrame));
   ck_assert(!part_of(parsed("[[0.5, -2, 0.1, 1]]")[0], kFrame));
   ck_assert(!part_of(image::Corners{10, 10, 10.2, 20}, kFrame));  // not a pixel wide
   const double nan = std::nan("");
@@ -68,7 +69,8 @@ END_TEST
 
 START_TEST(pixels_count_from_the_frames_corner_and_shares_from_the_visible_parts) {
   const image::Corners visible = {100, 100, 300, 200};
-  expect_part(parsed("[[150, 100, 100, 50]]")[0], visible, 0.25, 0, 0.5, 0.5);
+  expect_part(parsed(R"([{"box": [150, 100, 100, 50], "unit": "pixels"}])")[0], visible, 0.25, 0,
+              0.5, 0.5);
   expect_part(parsed("[[0.5, 0, 0.5, 1]]")[0], visible, 0.5, 0, 0.5, 1);
 }
 END_TEST
@@ -84,6 +86,7 @@ START_TEST(mistakes_are_named) {
       {"[[0, 0, 1, \"1\"]]", "must be four numbers"},
       {"[[0, 0, 0, 1]]", "list: [0] is empty"},
       {"[[0, 0, 1, -1]]", "list: [0] is empty"},
+      {"[[64, 48, 320, 240]]", "list: [0]: the numbers are fractions of the frame"},
       {R"([{"name": "a"}])", "needs one of 'box' and 'points'"},
       {R"([{"box": [0, 0, 1, 1], "points": [[0, 0], [1, 0], [1, 1]]}])", "needs one of"},
       {R"([{"points": [[0, 0], [1, 1]]}])", "an array of 3 to 256 pairs"},

@@ -200,7 +200,8 @@ END_TEST
 START_TEST(times_may_be_anything) {
   const GstClockTime times[] = {GST_CLOCK_TIME_NONE, 0,          1, G_MAXUINT64 - 1,
                                 G_MAXINT64,          GST_SECOND, 0, GST_CLOCK_TIME_NONE};
-  for (const char* how : {"", "interval=1000", "max-rate=1e-300", "max-rate=1000 when-busy=pass"}) {
+  for (const char* how :
+       {"", "interval-ms=1000", "max-rate=1e-300", "max-rate=1000 when-busy=pass"}) {
     for (double rate : {1.0, -1.0, 1e300, -1e-300}) {
       HostileChain chain("dvconvert ! " + infer_grid(how) +
                              " ! dvdecode post-messages=true post-empty=true ! dvoverlay ! " +

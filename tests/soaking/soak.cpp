@@ -128,7 +128,7 @@ class Stream {
     const std::string element = "! dvinfer ";
     for (size_t at = 0; (at = launch.find(element, at)) != std::string::npos;) {
       at += element.size();
-      launch.insert(at, "watchdog=120000 ");
+      launch.insert(at, "watchdog-ms=120000 ");
     }
     return launch;
   }
@@ -145,8 +145,8 @@ class Stream {
   }
 
   std::string sink() {
-    const std::string spooled = "dvpublish name=publish spool=" + folder_ + "/spool-" + name_ +
-                                " spool-size=1 flush-timeout=300 stream=" + name_;
+    const std::string spooled = "dvpublish name=publish spool-folder=" + folder_ + "/spool-" +
+                                name_ + " spool-size-mib=1 flush-timeout-ms=300 stream=" + name_;
     switch (below(4)) {
       case 0:
         return "dvpublish name=publish location=/dev/null ! ";
@@ -167,7 +167,7 @@ class Stream {
     Pipeline pipeline(
         painted_source(1000000) + "identity sleep-time=2000 ! videoscale ! " +
         "capsfilter name=caps caps-change-mode=delayed ! " + "dvconvert name=convert ! " +
-        infer(Looks::kRed, "name=infer on-error=pass watchdog=120000 " + FaultPlan::device()) +
+        infer(Looks::kRed, "name=infer on-error=pass watchdog-ms=120000 " + FaultPlan::device()) +
         " ! dvdecode name=decode ! dvtrack ! dvzones ! " + sink() +
         (chance(0.5) ? "dvoverlay ! " : "") + "fakesink name=out async=false");
     bool good = pipeline.set_state(GST_STATE_PLAYING);

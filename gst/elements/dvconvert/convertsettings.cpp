@@ -92,8 +92,7 @@ Property region_row() {
   row.when = When::kControllable;
   row.spec = number_array(
       "roi", "Region of interest",
-      "The part of the frame that is looked at: <x, y, width, height> in fractions of its size "
-      "(default: all of it, <0, 0, 1, 1>); with regions=tiles, the part that tiles cover",
+      "The part of the frame that is looked at: <x, y, width, height> in fractions of its size",
       row.when);
   row.set = [](gpointer settings, const GValue* value) -> dvnn::Status {
     const std::vector<double> list = numbers(value);
@@ -225,20 +224,20 @@ Properties<ConvertSettings> convert_properties() {
               {"resize", "Resize", "How the frame is fitted into the tensor"});
   rows.number(&S::pad_color, When::kPlaying, -1, 0xffffff,
               {"pad-color", "Padding colour",
-               "Colour of the borders that resize=letterbox leaves, 0xRRGGBB (-1: as the network "
-               "asks)"});
+               "Colour of the borders that resize=letterbox leaves, 0xRRGGBB; -1 for the "
+               "network's"});
   rows.choice(
       &S::direction, When::kControllable, GST_TYPE_VIDEO_ORIENTATION_METHOD,
       {"video-direction", "Video direction",
        "How the frame is turned and flipped before it is converted; auto follows the stream's "
        "tags"});
-  rows.choice(&S::layout, When::kPlaying, register_enum("GstDvConvertLayout", kLayouts),
-              {"layout", "Layout",
-               "Layout of a stream of tensors. This property and those below have no effect if a "
-               "dvinfer downstream asks for its network's tensor"});
+  rows.choice(
+      &S::layout, When::kPlaying, register_enum("GstDvConvertLayout", kLayouts),
+      {"layout", "Layout",
+       "Layout of a stream of tensors, where no dvinfer downstream asks for its network's"});
   rows.number(&S::conv_threads, When::kPlaying, 1, 1024,
               {"conv-threads", "Convolution threads",
-               "The processor's ConvThreadNumber, a square number; for layout=dlhdl"});
+               "With layout=dlhdl, the processor's ConvThreadNumber, a square number"});
   rows.choice(&S::order, When::kPlaying, register_enum("GstDvConvertColorOrder", kOrders),
               {"color-order", "Colour order", "Channels of a stream of tensors"});
   rows.add(channels_row(
@@ -246,7 +245,7 @@ Properties<ConvertSettings> convert_properties() {
       number_array(
           "mean", "Mean",
           "In a stream of tensors, this is subtracted from pixels (0..255): one number, or "
-          "one per channel (default: 0)",
+          "one per channel",
           When::kPlaying),
       When::kPlaying));
   rows.add(channels_row(
@@ -254,7 +253,7 @@ Properties<ConvertSettings> convert_properties() {
       number_array(
           "scale", "Scale",
           "In a stream of tensors, the difference is multiplied by this: one number, or one "
-          "per channel (default: 1)",
+          "per channel",
           When::kPlaying),
       When::kPlaying));
   rows.number(&S::quant_scale, When::kPlaying, G_MINFLOAT, G_MAXFLOAT,
@@ -263,10 +262,9 @@ Properties<ConvertSettings> convert_properties() {
   rows.number(&S::zero_point, When::kPlaying, -128, 255,
               {"zero-point", "Zero point",
                "The integer that stands for 0 in a stream of uint8 or int8 tensors"});
-  rows.text(
-      &S::active_backend, When::kNever,
-      {"active-backend", "Active backend",
-       "Processor that makes the tensors: cpu, device (which takes 8-bit pixels) or none (yet)"});
+  rows.text(&S::active_backend, When::kNever,
+            {"active-backend", "Active backend",
+             "Processor that makes the tensors: cpu, device, or none before there are any"});
   return rows;
 }
 

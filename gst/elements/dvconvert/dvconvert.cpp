@@ -25,7 +25,7 @@
  * that takes none, the frame was doubled, the network has no room just now), dvinfer makes it by
  * the same settings, with the same result.
  *
- * Frames that are not going to be inferred (see #GstDvInfer:when-busy, #GstDvInfer:interval and
+ * Frames that are not going to be inferred (see #GstDvInfer:when-busy, #GstDvInfer:interval-ms and
  * #GstDvInfer:max-rate) are not converted.
  *
  * ## Streams of tensors

@@ -145,10 +145,9 @@ bool RegionChooser::is_wanted(const GstDvObject& object, const GstDvObjectsMeta&
   const std::string& network = settings_.object_network;
   if (!network.empty() && g_strcmp0(network_of(object, meta), network.c_str()) != 0) return false;
   if (!classes_.empty() && !classes_.has(object.label)) return false;
-  const auto in_pixels = [&](double length) { return length <= 1 ? length * size.height : length; };
   const double longer = std::max(object.x1 - object.x0, object.y1 - object.y0);
-  return longer >= in_pixels(settings_.min_size) &&
-         (settings_.max_size <= 0 || longer <= in_pixels(settings_.max_size));
+  return longer >= settings_.min_size * size.height &&
+         (settings_.max_size <= 0 || longer <= settings_.max_size * size.height);
 }
 
 // Returns whether the network whose objects are asked for has passed the frame without inference,
@@ -186,7 +185,7 @@ void RegionChooser::spend_budget(GstClockTime time) {
     rules.max_per_frame = room_;
   }
   rules.max_rate = settings_.max_rate;
-  rules.refresh = static_cast<regions::Time>(settings_.refresh) * GST_MSECOND;
+  rules.refresh = static_cast<regions::Time>(settings_.refresh_ms) * GST_MSECOND;
   if (!rules.limits()) return;
   if (!GST_CLOCK_TIME_IS_VALID(time)) rules.refresh = 0, rules.max_rate = 0, time = 0;
   candidates_.clear();

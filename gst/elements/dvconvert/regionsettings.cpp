@@ -6,6 +6,7 @@
 #include "base/format.h"
 #include "base/text_file.h"
 #include "elements/dvconvert/convertsettings.h"
+#include "elements/objectfilter.h"
 
 namespace dvnn::gst {
 namespace {
@@ -79,101 +80,92 @@ Status take_places(const std::string& text, ConvertSettings* settings) {
 void add_align_properties(Properties<ConvertSettings>* rows) {
   using S = ConvertSettings;
   rows->choice(&S::align, When::kPlaying, register_enum("GstDvConvertAlign", kRegionAligns),
-               {"align", "Align",
-                "regions=objects: how objects stand in the tensor. An aligned region fills the "
-                "tensor, whatever resize says; beyond the frame it has the padding colour"});
-  rows->text(&S::align_points, When::kPlaying,
-             {"align-points", "Alignment points",
-              "align=points: where the object's key points are to be, in fractions of the tensor's "
-              "width and height, \"x,y x,y ...\" (default: the five points of ArcFace)"},
-             take_places);
+               {"align", "Align", "With regions=objects, how objects stand in the tensor"});
+  rows->text(
+      &S::align_points, When::kPlaying,
+      {"align-points", "Alignment points",
+       "With align=points, where key points go, in fractions of the tensor: \"x,y x,y ...\"; "
+       "empty for ArcFace's five"},
+      take_places);
   constexpr double kFlattest = 1.0 / 64, kHighest = 64;
   rows->number(&S::align_aspect, When::kPlaying, kFlattest, kHighest,
                {"align-aspect", "Alignment aspect",
-                "align=points and aspect: the height of the network's input over its width"});
+                "With align=points and aspect, the height of the network's input over its width"});
 }
 
 void add_object_properties(Properties<ConvertSettings>* rows) {
   using S = ConvertSettings;
-  rows->text(
-      &S::object_network, When::kPlaying,
-      {"object-network", "Object network",
-       "regions=objects: the name of the network whose objects are looked at (empty = any)"});
+  rows->text(&S::object_network, When::kPlaying,
+             {"object-network", "Object network",
+              "With regions=objects, the name of the network whose objects are looked at; empty "
+              "for any"});
   rows->text(&S::object_class, When::kPlaying,
              {"object-class", "Object class",
-              "regions=objects: labels of the objects that are looked at, between commas (empty = "
-              "all)"});
-  constexpr double kLargest = 65536, kMostMargin = 4;
-  rows->number(&S::min_size, When::kPlaying, 0, kLargest,
+              "With regions=objects, the labels of the objects that are looked at, between commas; "
+              "empty for all"});
+  rows->number(&S::min_size, When::kPlaying, 0, kMostBoxSize,
                {"min-size", "Minimum size",
-                "regions=objects: least length of a box's longer side: up to 1 as a fraction of "
-                "the frame's height, above that in pixels"});
-  rows->number(&S::max_size, When::kPlaying, 0, kLargest,
+                "With regions=objects, least length of a box's longer side, as a fraction of the "
+                "frame's height"});
+  rows->number(&S::max_size, When::kPlaying, 0, kMostBoxSize,
                {"max-size", "Maximum size",
-                "regions=objects: greatest length of a box's longer side, measured as min-size is "
-                "(0 = any)"});
+                "With regions=objects, greatest length of a box's longer side, as a fraction of "
+                "the frame's height; 0 for any"});
+  constexpr double kMostMargin = 4;
   rows->number(&S::margin, When::kPlaying, 0, kMostMargin,
                {"margin", "Margin",
-                "regions=objects: what is looked at beyond each side of a box, as a part of its "
-                "width and height"});
-  rows->number(&S::max_per_frame, When::kPlaying, 0, G_MAXUINT,
-               {"max-per-frame", "Maximum per frame",
-                "regions=objects: so many objects of a frame are looked at: new ones, then those "
-                "that have grown by a fifth, then those that were looked at longest ago (0 = all). "
-                "Objects are known again by their tracks: dvtrack gives them"});
+                "With regions=objects, what is looked at beyond each side of a box, as a fraction "
+                "of its width and height"});
+  rows->number(
+      &S::max_per_frame, When::kPlaying, 0, G_MAXUINT,
+      {"max-per-frame", "Maximum per frame",
+       "With regions=objects, how many objects of a frame are looked at, by docs/regions.md's "
+       "order; 0 for all"});
   constexpr double kMostRate = 1e6;
   rows->number(&S::max_rate, When::kPlaying, 0, kMostRate,
                {"max-rate", "Maximum rate",
-                "regions=objects: so many objects are looked at in a second on average, chosen as "
-                "for max-per-frame (0 = no limit)"});
-  rows->number(
-      &S::refresh, When::kPlaying, 0, G_MAXUINT,
-      {"refresh", "Refresh",
-       "regions=objects: milliseconds after which an object that keeps its track is looked "
-       "at again, unless its box has grown by a fifth before; its result stays with it "
-       "meanwhile (0 = in each frame)"});
+                "With regions=objects, how many objects are looked at in a second on average; 0 "
+                "for no limit"});
+  rows->number(&S::refresh_ms, When::kPlaying, 0, G_MAXUINT,
+               {"refresh-ms", "Refresh",
+                "With regions=objects, milliseconds after which a tracked object is looked at "
+                "again; 0 for each frame"});
 }
 
 }  // namespace
 
 void add_region_properties(Properties<ConvertSettings>* rows) {
   using S = ConvertSettings;
-  rows->choice(
-      &S::regions, When::kPlaying, register_enum("GstDvConvertRegions", kRegionModes),
-      {"regions", "Regions",
-       "Parts of a frame that the network is shown: each region is a run of its own, and what is "
-       "found there comes back in the frame's coordinates"});
+  rows->choice(&S::regions, When::kPlaying, register_enum("GstDvConvertRegions", kRegionModes),
+               {"regions", "Regions",
+                "Parts of a frame that the network is shown, each in a run of its own"});
   rows->text(&S::region_list, When::kPlaying,
              {"region-list", "Region list",
-              "regions=list: areas as JSON, in fractions of the frame or, where a number is above "
-              "1, in pixels: [[x, y, width, height], {\"name\": \"door\", \"box\": [x, y, width, "
-              "height]}, {\"points\": [[x, y], [x, y], [x, y]]}]"},
+              "With regions=list, areas as JSON in fractions of the frame, or in pixels where they "
+              "say so (docs/regions.md)"},
              take_region_list);
   rows->text(&S::region_file, When::kPlaying,
              {"region-file", "Region file",
-              "regions=list: a file with such a list, for where region-list is empty; read when it "
-              "is set"},
+              "With regions=list, a file with such a list, for where region-list is empty"},
              take_region_file);
-  rows->text(
-      &S::region_metas, When::kPlaying,
-      {"region-metas", "Region metas",
-       "regions=list: types of what others have attached and is looked at, too, between commas, * "
-       "for all: regions of interest (GstVideoRegionOfInterestMeta) and, with GStreamer 1.24 or "
-       "newer, detections of GstAnalyticsRelationMeta"});
+  rows->text(&S::region_metas, When::kPlaying,
+             {"region-metas", "Region metas",
+              "With regions=list, types of other elements' regions and detections that are looked "
+              "at too, between commas; * for all"});
   rows->text(&S::tiles, When::kPlaying,
              {"tiles", "Tiles",
-              "regions=tiles: COLUMNSxROWS, 1x1 for the whole; or scales, such as 1.5 for as many "
-              "tiles as show the whole so much larger, 0.5 for the whole in a corner of the "
-              "tensor; several of them between commas"},
+              "With regions=tiles, grids between commas: COLUMNSxROWS, or a scale such as 1.5 "
+              "(docs/regions.md)"},
              take_tiles);
   constexpr double kMostOverlap = 0.9;
   rows->number(&S::overlap, When::kPlaying, 0, kMostOverlap,
                {"overlap", "Overlap",
-                "regions=tiles: what neighbours share, as a part of a tile's width and height; "
-                "things up to that size are whole on one of them"});
+                "With regions=tiles, what neighbours share, as a fraction of a tile's width and "
+                "height"});
   rows->number(&S::tiles_per_frame, When::kPlaying, 0, G_MAXUINT,
                {"tiles-per-frame", "Tiles per frame",
-                "regions=tiles: so many tiles of each frame, in turn (0 = all)"});
+                "With regions=tiles, how many tiles of each frame are looked at, in turn; 0 for "
+                "all"});
   add_object_properties(rows);
   add_align_properties(rows);
 }

@@ -33,9 +33,9 @@ struct RegionSettings {
   guint tiles_per_frame = 0;  // 0: all
   // Objects.
   std::string object_network, object_class;
-  double min_size = 0, max_size = 0;     // up to 1 of the frame's height, else pixels
-  double margin = 0;                     // of the box's size, on each side
-  guint max_per_frame = 0, refresh = 0;  // see regions::BudgetRules
+  double min_size = 0, max_size = 0;        // fractions of the frame's height
+  double margin = 0;                        // of the box's size, on each side
+  guint max_per_frame = 0, refresh_ms = 0;  // see regions::BudgetRules
   double max_rate = 0;
   RegionAlign align = RegionAlign::kBox;
   std::string align_points;

@@ -33,40 +33,33 @@ void add_filter_properties(Properties<DecodeSettings>* table) {
       check_thresholds);
   table->text(
       &DecodeSettings::labels, When::kPlaying,
-      {"labels", "Labels", "Labels of the objects to attach, between commas (empty = all)"});
+      {"labels", "Labels", "Labels of the objects to attach, between commas; empty for all"});
   table->text(&DecodeSettings::exclude, When::kPlaying,
               {"exclude", "Exclude", "Labels of objects to leave out, between commas"});
-  table->text(
-      &DecodeSettings::labels_file, When::kPlaying,
-      {"labels-file", "Labels file",
-       "Text file with a label per line, class 0 first, instead of the network's labels; read when "
-       "it is set"},
-      take_labels);
+  table->text(&DecodeSettings::labels_file, When::kPlaying,
+              {"labels-file", "Labels file",
+               "Text file with a label per line, class 0 first, instead of the network's labels"},
+              take_labels);
   table->number(&DecodeSettings::nms_threshold, When::kPlaying, -1.0f, 1.0f,
                 {"nms-threshold", "Suppression threshold",
-                 "Of two boxes that share more than this part of their union, the one of less "
-                 "confidence is left out (below 0 = as the network says)"});
+                 "Of two boxes that share more than this fraction of their union, the one of less "
+                 "confidence goes; below 0 for the network's own"});
   table->number(&DecodeSettings::merge_threshold, When::kPlaying, 0.0, 1.0,
                 {"merge-threshold", "Merge threshold",
-                 "Of two boxes of a class that different tiles of a frame show (dvconvert's "
-                 "regions=tiles) and that share more than this part of the smaller one, one is "
-                 "left out: the one that a tile's edge cuts, or else the one of less confidence. "
-                 "With refine the same of what regions of objects show, by confidence alone"});
+                 "Of two boxes of a class from different tiles that share more than this fraction "
+                 "of the smaller one, one is left out"});
   table->boolean(
       &DecodeSettings::refine, When::kPlaying,
       {"refine", "Refine",
        "Boxes that are found in the regions of objects (dvconvert's regions=objects) take these "
-       "objects' places: the objects leave the frame, boxes may reach beyond the regions, and "
-       "overlapping ones are merged"});
-  constexpr double kLargest = 65536;
-  table->number(
-      &DecodeSettings::min_size, When::kControllable, 0, kLargest,
-      {"min-size", "Minimum size",
-       "Least length of a box's longer side: up to 1 as a fraction of the frame's height, "
-       "above that in pixels"});
-  table->number(&DecodeSettings::max_size, When::kControllable, 0, kLargest,
+       "objects' places"});
+  table->number(&DecodeSettings::min_size, When::kControllable, 0, kMostBoxSize,
+                {"min-size", "Minimum size",
+                 "Least length of a box's longer side, as a fraction of the frame's height"});
+  table->number(&DecodeSettings::max_size, When::kControllable, 0, kMostBoxSize,
                 {"max-size", "Maximum size",
-                 "Greatest length of a box's longer side, measured as min-size is (0 = any)"});
+                 "Greatest length of a box's longer side, as a fraction of the frame's height; 0 "
+                 "for any"});
 }
 
 }  // namespace
@@ -89,16 +82,17 @@ Properties<DecodeSettings> decode_properties() {
                  {"exports", "Exports",
                   "GStreamer's own metas that are written beside GstDvObjectsMeta, for "
                   "other elements"});
-  table.text(&DecodeSettings::library, When::kReady,
-             {"library", "Decoder library",
-              "A library with the decoder that the network names, where it is none of ours (see "
-              "dvnn_decoder.h; default: the one that the network names)"});
+  table.text(&DecodeSettings::decoder_library, When::kReady,
+             {"decoder-library", "Decoder library",
+              "A library with the decoder that the network names (see dvnn_decoder.h); empty for "
+              "the one that the network names"});
 #ifdef DVNN_HAVE_TENSORS
-  table.text(&DecodeSettings::network, When::kReady,
-             {"network", "Network file",
-              "The .dvn file of a network that another element runs, if objects are to be "
-              "decoded from its outputs (GstTensorMeta); dvinfer's outputs need none"});
+  table.text(&DecodeSettings::tensor_network, When::kReady,
+             {"tensor-network", "Network of tensors",
+              "The .dvn file of the network whose outputs another element attaches as "
+              "GstTensorMeta; dvinfer's outputs need none"});
 #endif
+  table.see_every_frame();
   return table;
 }
 

@@ -18,9 +18,9 @@ struct DecodeSettings : FilterSettings {
   bool post_messages = false;
   bool post_empty = false;
   guint exports = kDefaultExports;
-  std::string library;
+  std::string decoder_library;
 #ifdef DVNN_HAVE_TENSORS
-  std::string network;
+  std::string tensor_network;
 #endif
 };
 

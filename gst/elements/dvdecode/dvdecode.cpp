@@ -120,7 +120,7 @@ struct GstDvDecodePrivate {
   dvnn::gst::OutputDecoder decoder;
   dvnn::gst::ObjectFilter filter;
 #ifdef DVNN_HAVE_TENSORS
-  std::optional<dvnn::gst::TensorImport> import;  // of what `network` names
+  std::optional<dvnn::gst::TensorImport> import;  // of what `tensor-network` names
 #endif
   Objects found;
   dvnn::gst::ResultAttacher attacher;
@@ -148,7 +148,7 @@ static Status gst_dv_decode_open_library(GstDvDecode* self) {
   std::string path;
   {
     const ObjectLock lock(self);
-    path = self->priv->settings.library;
+    path = self->priv->settings.decoder_library;
   }
   std::shared_ptr<const dvnn::decode::CustomDecoders> library;
   if (!path.empty()) {
@@ -165,7 +165,7 @@ static Status gst_dv_decode_open_network(GstDvDecode* self) {
   std::string path;
   {
     const ObjectLock lock(self);
-    path = self->priv->settings.network;
+    path = self->priv->settings.tensor_network;
   }
   self->priv->import.reset();
   if (path.empty()) return {};

@@ -10,8 +10,8 @@
  * network, are converted here, looked at as the last dvconvert was told.
  *
  * The network may also be a library of C++ sources that the vendor's converter, or `dvnet convert
- * --emit-cpp`, wrote: #GstDvInfer:weights then names its packed weights. A .dvn file's network can
- * be planned for another size of input, #GstDvInfer:input-size.
+ * --emit-cpp`, wrote: #GstDvInfer:weights-file then names its packed weights. A .dvn file's network
+ * can be planned for another size of input, #GstDvInfer:input-size.
  *
  * Streams of tensors (`other/tensors`, as NNStreamer's) are taken where they are the network's
  * input: its numbers as float32 or float16 in rows of pixels (`C:W:H:1`) or planes (`W:H:C:1`), or
@@ -26,21 +26,21 @@
  *
  * ## When the network is slower than the camera
  *
- * By default each frame waits for its inference. With #GstDvInfer:when-busy, #GstDvInfer:interval,
- * #GstDvInfer:interval-frames or #GstDvInfer:max-rate video keeps its rate, and frames pass without
- * inference in between, marked so in their #GstDvObjectsMeta. This is decided before a frame is
- * converted, also by a dvconvert upstream.
+ * By default each frame waits for its inference. With #GstDvInfer:when-busy,
+ * #GstDvInfer:interval-ms, #GstDvInfer:interval-frames or #GstDvInfer:max-rate video keeps its
+ * rate, and frames pass without inference in between, marked so in their #GstDvObjectsMeta. This is
+ * decided before a frame is converted, also by a dvconvert upstream.
  *
  * With #GstDvInfer:when-busy at `pass`, frames on which the network looks at objects that have
  * tracks do not wait for it either: they leave, and its results join the next frame on which the
- * track is. #GstDvInfer:late-results and #GstDvInfer:late-after say otherwise.
+ * track is. #GstDvInfer:late-results and #GstDvInfer:late-after-ms say otherwise.
  *
  * ## Another network
  *
- * #GstDvInfer:network, #GstDvInfer:weights and #GstDvInfer:input-size may be set while playing. The
- * new network is loaded beside the old one and takes over between two frames; an element message
- * `network-changed` (`network`: its file, `name`) tells. If it cannot be loaded, a warning says
- * why, and the old one stays.
+ * #GstDvInfer:network, #GstDvInfer:weights-file and #GstDvInfer:input-size may be set while
+ * playing. The new network is loaded beside the old one and takes over between two frames; an
+ * element message `network-changed` (`network`: its file, `name`) tells. If it cannot be loaded, a
+ * warning says why, and the old one stays.
  *
  * To load a network, or to plan it for another size, may take seconds. It ends at once where the
  * element goes to NULL, or where another network is named meanwhile. A change of state from NULL
@@ -314,18 +314,16 @@ static void gst_dv_infer_class_init(GstDvInferClass* klass) {
       object_class, prop_stats,
       g_param_spec_boxed(
           "stats", "Statistics",
-          "Frames since the start: inferred, passed (without inference), late (passed for QoS), "
-          "dropped (on-error=drop), joined (results that a later frame got), waits (for a slot); "
-          "conversion, waiting, device and cpu time, "
-          "each as mean, p50, p99 and max in milliseconds; slots and slots-free; device-busy, 0..1",
+          "Counts of frames since the start, their times in milliseconds, the device's load and "
+          "its slots (docs/metadata.md)",
           GST_TYPE_STRUCTURE, static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
   prop_active_device = prop_stats + 1;
   g_object_class_install_property(
       object_class, prop_active_device,
       g_param_spec_string(
           "active-device", "Active device",
-          "The device in use, from READY on: fpga, soft, or the path of a device library; notified",
-          nullptr, static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+          "The device in use from READY on: fpga, soft, or the path of a device library", nullptr,
+          static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
   gst_element_class_set_static_metadata(
       element_class, "DV network inference", "Filter/Analyzer/Video",
       "Runs a convolutional network on each frame, on the DMP DV FPGA or on the software device, "

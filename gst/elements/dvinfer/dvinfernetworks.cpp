@@ -179,7 +179,7 @@ void gst_dv_infer_follow_settings(GstDvInfer* self, guint count, GParamSpec** sp
     bool named = false;
     for (guint i = 0; i < count; ++i) {
       const std::string name = specs[i]->name;
-      named |= name == "network" || name == "weights" || name == "input-size";
+      named |= name == "network" || name == "weights-file" || name == "input-size";
     }
     if (named && shared.started && newest) {
       // A load under way is for older settings, even if these are those of the network in use.

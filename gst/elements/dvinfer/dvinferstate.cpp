@@ -33,7 +33,7 @@ LoadedPtr gst_dv_infer_loaded(GstDvInfer* self) {
 void gst_dv_infer_post_error(GstDvInfer* self, Topic topic, const Error& error) {
   const InferSettings s = gst_dv_infer_settings(self);
   dvnn::gst::post_error(GST_ELEMENT(self), topic, error,
-                        "network=" + s.network + " weights=" + s.weights +
+                        "network=" + s.network + " weights-file=" + s.weights_file +
                             " input-size=" + s.input_size + " device=" + s.device);
 }
 

@@ -39,7 +39,7 @@ const GEnumValue kTensorMetas[] = {
 
 void InferSettings::restore_network(const NetworkSettings& of) {
   network = of.path;
-  weights = of.weights;
+  weights_file = of.weights;
   input_size = of.input_size;
 }
 
@@ -51,7 +51,7 @@ AdmissionRules InferRules::admission() const {
   rules.interval = interval_ms * GST_MSECOND;
   rules.interval_frames = interval_frames;
   rules.max_rate = max_rate;
-  rules.qos = qos;
+  rules.qos = skip_late;
   return rules;
 }
 
@@ -59,90 +59,77 @@ InferProperties infer_properties() {
   using S = InferSettings;
   InferProperties p;
   Properties<S>& rows = p.rows;
-  rows.text(
-      &S::network, When::kPlaying,
-      {"network", "Network file",
-       "The converted network, a .dvn file made by 'dvnet convert', or a library of generated C++ "
-       "sources (default: the network that is installed with the plugin). A network set while "
-       "playing is loaded beside the old one, and replaces it between two frames; the message "
-       "'network-changed' announces it, or a warning says why the old one stays"});
-  rows.text(&S::weights, When::kPlaying,
-            {"weights", "Weights file",
-             "The packed weights of a library of generated sources, NAME_weights.bin; "
-             ".dvn files hold their own"});
+  rows.text(&S::network, When::kPlaying,
+            {"network", "Network",
+             "A .dvn file of 'dvnet convert', or a library of generated C++ "
+             "sources; empty for the plugin's own"});
+  rows.text(&S::weights_file, When::kPlaying,
+            {"weights-file", "Weights file",
+             "The packed weights of a library of generated sources; .dvn files hold their own"});
   rows.text(
       &S::input_size, When::kPlaying,
       {"input-size", "Input size",
-       "Size of the network's input in pixels, WIDTHxHEIGHT, instead of the file's own: the "
-       "network is planned again when it is loaded. Networks with a layer that is fully connected "
-       "to the whole image have one size only"});
+       "Size of the network's input in pixels, WIDTHxHEIGHT, for which the network is planned "
+       "again; empty for the file's own"});
   rows.text(&S::custom_layers, When::kReady,
             {"custom-layers", "Custom layers",
              "A library of the network's own CPU layers (see dvnn_layer.h)"});
   rows.text(&S::device, When::kReady,
             {"device", "Device",
-             "Where to run: auto (the FPGA if there is one, else the software device), fpga, soft, "
-             "or the path of a device library (default: the DVNN_DEVICE environment variable, or "
-             "auto)"});
-  rows.number(
-      &S::max_in_flight, When::kReady, 1, kMaxInFlight,
-      {"max-in-flight", "Frames in flight",
-       "How many frames are inferred at once; each takes one I/O buffer of device memory, and "
-       "two more are kept ready"});
+             "Where to run: auto, fpga, soft, or the path of a device library; empty for what "
+             "DVNN_DEVICE says, or auto"});
+  rows.number(&S::max_in_flight, When::kReady, 1, kMaxInFlight,
+              {"max-in-flight", "Frames in flight",
+               "How many frames are inferred at once; each takes one I/O buffer of device memory"});
   rows.boolean(&S::active, When::kPlaying,
                {"active", "Active", "Infer; otherwise frames pass without inference"});
   rows.choice(&S::when_busy, When::kPlaying, register_enum("GstDvInferWhenBusy", kWhenBusy),
               {"when-busy", "When busy",
                "Fate of a frame that arrives while max-in-flight others are inferred"});
-  rows.choice(
-      &S::late_results, When::kPlaying, register_enum("GstDvInferLateResults", kLateResults),
-      {"late-results", "Late results",
-       "What becomes of results that come when their frame has left: with when-busy=pass, frames "
-       "on which the network looks at objects that have tracks do not wait for it"});
+  rows.choice(&S::late_results, When::kPlaying,
+              register_enum("GstDvInferLateResults", kLateResults),
+              {"late-results", "Late results",
+               "With when-busy=pass, the fate of results on tracked objects whose frame has left"});
   rows.number(&S::late_after_ms, When::kPlaying, 0, kLongestWait,
-              {"late-after", "Late after",
-               "How long a frame that need not wait for its results (see late-results) does so all "
-               "the same, in milliseconds from its arrival; what comes later is late"});
-  rows.number(
-      &S::interval_ms, When::kPlaying, 0, G_MAXUINT,
-      {"interval", "Interval",
-       "Least time between two inferred frames, in milliseconds of the stream; 0: every frame "
-       "is inferred"});
+              {"late-after-ms", "Late after",
+               "Milliseconds for which a frame that need not wait for its results (see "
+               "late-results) waits all the same"});
+  rows.number(&S::interval_ms, When::kPlaying, 0, G_MAXUINT,
+              {"interval-ms", "Interval",
+               "Least time between two inferred frames, in milliseconds of the stream; 0 for every "
+               "frame"});
   rows.number(&S::interval_frames, When::kPlaying, 1, G_MAXUINT,
-              {"interval-frames", "Interval in frames",
-               "Infer one in this number of frames; 1: every frame"});
-  rows.number(
-      &S::max_rate, When::kPlaying, 0.0, 1000.0,
-      {"max-rate", "Highest rate",
-       "Most inferences per second of the stream, on average and evenly spaced; 0: no limit"});
-  rows.boolean(&S::qos, When::kPlaying,
-               {"qos", "Quality of service",
-                "Pass frames that would be late for the sink without inference"});
-  rows.number(
-      &S::priority, When::kPlaying, 1, 100,
-      {"priority", "Priority",
-       "The share of the device's time beside other dvinfers of the process, where they want more "
-       "than there is: 30 beside one with 10 gets three quarters"});
+              {"interval-frames", "Interval in frames", "Infer one in this number of frames"});
+  rows.number(&S::max_rate, When::kPlaying, 0.0, 1000.0,
+              {"max-rate", "Highest rate",
+               "Most inferences per second of the stream, evenly spaced; 0 for no limit"});
+  rows.boolean(&S::skip_late, When::kPlaying,
+               {"skip-late", "Skip late frames",
+                "Pass frames without inference that the sink would find late (its QoS events)"});
+  rows.number(&S::priority, When::kPlaying, 1, 100,
+              {"priority", "Priority",
+               "Share of the device's time beside the process's other dvinfers, where they want "
+               "more than there is"});
   rows.choice(
       &S::on_error, When::kPlaying, register_enum("GstDvInferOnError", kOnErrors),
       {"on-error", "On error", "Action if a frame cannot be converted, or its inference fails"});
   rows.number(&S::watchdog_ms, When::kPlaying, 0, G_MAXUINT,
-              {"watchdog", "Watchdog",
-               "How long the device may take for a run or for any other call, in milliseconds; one "
-               "that has not answered by then counts as failed; 0: no limit"});
+              {"watchdog-ms", "Watchdog",
+               "Milliseconds after which a call of the device that has not returned counts as "
+               "failed; 0 for no limit"});
 #ifdef DVNN_HAVE_TENSORS
   rows.choice(&S::tensor_meta, When::kPlaying, register_enum("GstDvInferTensorMeta", kTensorMetas),
               {"tensor-meta", "GstTensorMeta",
                "Outputs that are also attached as GstTensorMeta, for other elements' decoders"});
 #endif
-  p.latency = rows.number(
-      &S::latency_ms, When::kPlaying, -1, G_MAXINT,
-      {"latency", "Latency",
-       "Latency that is reported to the pipeline, in milliseconds; -1: the worst latency measured "
-       "since the start"});
+  p.latency = rows.number(&S::latency_ms, When::kPlaying, -1, G_MAXINT,
+                          {"latency-ms", "Latency",
+                           "Latency that is reported to the pipeline, in milliseconds; -1 for what "
+                           "is measured"});
   rows.number(&S::stats_interval_ms, When::kPlaying, 0, G_MAXUINT,
-              {"stats-interval", "Interval of statistics",
-               "Milliseconds between element messages 'dvnn-stats' with the statistics; 0: never"});
+              {"stats-interval-ms", "Interval of statistics",
+               "Milliseconds between element messages 'dvnn-stats' with the statistics; 0 for "
+               "none"});
   return p;
 }
 

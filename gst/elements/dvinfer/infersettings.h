@@ -27,7 +27,7 @@ struct InferRules {
   guint interval_ms = 0;
   guint interval_frames = 1;
   double max_rate = 0;
-  bool qos = true;
+  bool skip_late = true;
   guint priority = 10;
   // These say what happens if something goes wrong.
   OnError on_error = OnError::kError;
@@ -47,11 +47,11 @@ struct InferRules {
 
 struct InferSettings : InferRules {
   // The network; the first three may change while playing.
-  std::string network, weights, input_size;
+  std::string network, weights_file, input_size;
   std::string custom_layers, device;
 
   NetworkSettings network_settings() const {
-    return {network, weights, input_size, custom_layers, device};
+    return {network, weights_file, input_size, custom_layers, device};
   }
   /// Names the network of `of` again: what may change while playing, and did in vain.
   void restore_network(const NetworkSettings& of);

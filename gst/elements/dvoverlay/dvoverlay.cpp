@@ -16,8 +16,8 @@
  *
  * Below the objects it draws the areas and lines that dvzones watched in the frame, with what they
  * have counted and, at lines, an arrow in the direction that counts as forward, and, where
- * #GstDvOverlay:trails asks for it, the way of each track: where the middle of its box's lower edge
- * was.
+ * #GstDvOverlay:trails-ms asks for it, the way of each track: where the middle of its box's lower
+ * edge was.
  *
  * Where downstream draws overlays itself (caps with the feature `meta:GstVideoOverlayComposition`,
  * as video sinks have), the frame stays as it is, and what is drawn travels with it.
@@ -28,13 +28,13 @@
  * frame where this is to hide people.
  *
  * On frames that dvinfer passed without inference, the objects of the last inferred frame stay for
- * #GstDvOverlay:hold milliseconds, so that boxes do not flicker where the network is slower than
+ * #GstDvOverlay:hold-ms milliseconds, so that boxes do not flicker where the network is slower than
  * the camera.
  *
  * ## Example launch line
  * |[
  * gst-launch-1.0 videotestsrc num-buffers=100 ! dvconvert ! dvinfer ! dvdecode ! dvoverlay
- * confidence=false ! videoconvert ! autovideosink
+ * draw-confidence=false ! videoconvert ! autovideosink
  * ]| Draws labels without confidences.
  * |[
  * gst-launch-1.0 videotestsrc num-buffers=100 ! dvconvert ! dvinfer ! dvdecode ! dvoverlay
@@ -43,7 +43,7 @@
  * |[
  * gst-launch-1.0 videotestsrc num-buffers=100 ! dvconvert ! dvinfer ! dvdecode threshold=0.1 !
  * dvtrack ! dvzones zones="{\"lines\":[{\"name\":\"gate\",\"points\":[[0.5,1.0],[0.5,0.0]]}]}" !
- * dvoverlay color-by=track trails=3000 ! videoconvert ! autovideosink
+ * dvoverlay color-by=track trails-ms=3000 ! videoconvert ! autovideosink
  * ]| Draws a line, how many have crossed it, and the last three seconds of each track.
  */
 #include "elements/dvoverlay/dvoverlay.h"
@@ -143,48 +143,46 @@ static const dvnn::gst::Properties<DvOverlaySettings>& gst_dv_overlay_properties
   static const auto* const rows = [] {
     auto* table = new dvnn::gst::Properties<DvOverlaySettings>();
     table->boolean(&DvOverlaySettings::labels, When::kPlaying,
-                   {"labels", "Labels", "Write the label at each box"});
+                   {"draw-labels", "Draw labels", "Write the label at each box"});
     table->boolean(&DvOverlaySettings::confidence, When::kPlaying,
-                   {"confidence", "Confidence", "Write the confidence in percent"});
-    table->boolean(&DvOverlaySettings::tracks, When::kPlaying,
-                   {"tracks", "Tracks", "Write the number of the track, where there is one"});
+                   {"draw-confidence", "Draw confidence", "Write the confidence in percent"});
+    table->boolean(
+        &DvOverlaySettings::tracks, When::kPlaying,
+        {"draw-tracks", "Draw tracks", "Write the number of the track, where there is one"});
     table->number(&DvOverlaySettings::line_width, When::kPlaying, 0, 100,
                   {"line-width", "Line width",
-                   "Width of a box's lines in pixels (0 = by the frame's height)"});
+                   "Width of a box's lines in pixels; 0 to go by the frame's height"});
     table->number(&DvOverlaySettings::text_height, When::kPlaying, 0, 500,
                   {"text-height", "Text height",
-                   "Height of the letters in pixels (0 = by the frame's height)"});
-    table->number(
-        &DvOverlaySettings::hold, When::kPlaying, 0, G_MAXUINT,
-        {"hold", "Hold",
-         "How long the last objects stay on frames that were passed without inference, in "
-         "milliseconds of running time (0 = not at all)"});
+                   "Height of the letters in pixels; 0 to go by the frame's height"});
+    table->number(&DvOverlaySettings::hold, When::kPlaying, 0, G_MAXUINT,
+                  {"hold-ms", "Hold",
+                   "Milliseconds of running time for which the last objects stay on frames without "
+                   "inference"});
     table->choice(&DvOverlaySettings::color_by, When::kPlaying,
                   dvnn::gst::register_enum("GstDvOverlayColorBy", kColors),
                   {"color-by", "Color by", "The fact that an object's colour tells"});
     table->text(&DvOverlaySettings::show, When::kPlaying,
-                {"show", "Show", "Labels of objects to draw, between commas (empty = all)"});
+                {"show", "Show", "Labels of objects to draw, between commas; empty for all"});
     table->text(&DvOverlaySettings::hide, When::kPlaying,
                 {"hide", "Hide", "Labels of objects that are not drawn, between commas"});
     table->text(&DvOverlaySettings::blur, When::kPlaying,
                 {"blur", "Blur",
-                 "Labels of objects whose pixels are blurred, between commas; also of those that "
-                 "are not drawn"});
+                 "Labels of objects whose pixels are blurred, drawn or not, between commas"});
     table->text(&DvOverlaySettings::pixelate, When::kPlaying,
                 {"pixelate", "Pixelate",
-                 "Labels of objects whose pixels become large squares, between commas; also of "
-                 "those that are not drawn"});
+                 "Labels of objects whose pixels become large squares, drawn or not, between "
+                 "commas"});
     table->boolean(&DvOverlaySettings::zones, When::kPlaying,
-                   {"shapes", "Shapes", "Draw the areas and lines of dvzones"});
+                   {"draw-zones", "Draw zones", "Draw the areas and lines of dvzones"});
     table->boolean(&DvOverlaySettings::counts, When::kPlaying,
-                   {"counts", "Counts",
-                    "Write how many are in an area, and how many have crossed a line: + as its "
-                    "arrow points, - the other way"});
+                   {"draw-counts", "Draw counts",
+                    "Write how many are in an area, and how many have crossed a line either way"});
     constexpr guint kLongestTrail = 60 * 1000;
     table->number(&DvOverlaySettings::trails, When::kPlaying, 0, kLongestTrail,
-                  {"trails", "Trails",
-                   "Draw where the feet of tracks have been in the last so many milliseconds of "
-                   "running time (0 = not at all)"});
+                  {"trails-ms", "Trails",
+                   "Milliseconds of running time for which trails show where the feet of tracks "
+                   "have been"});
     return table;
   }();
   return *rows;

@@ -42,7 +42,7 @@ bool differ(const std::vector<ObjectFacts>& objects, std::vector<const ObjectFac
 }  // namespace
 
 bool Changes::is_due(GstClockTime time, const PublishSettings& settings) const {
-  if (settings.interval == 0 || !GST_CLOCK_TIME_IS_VALID(time)) return true;
+  if (settings.interval_ms == 0 || !GST_CLOCK_TIME_IS_VALID(time)) return true;
   // A time that goes back is another stream's.
   return !GST_CLOCK_TIME_IS_VALID(last_) || time >= due_ || time < last_;
 }
@@ -51,7 +51,7 @@ bool Changes::is_new(GstClockTime time, const std::vector<ObjectFacts>& objects,
                      const PublishSettings& settings) {
   const bool timed =
       GST_CLOCK_TIME_IS_VALID(time) && GST_CLOCK_TIME_IS_VALID(last_) && time >= last_;
-  if (settings.min_change > 0 && timed && time - last_ < settings.heartbeat * GST_MSECOND) {
+  if (settings.min_change > 0 && timed && time - last_ < settings.heartbeat_ms * GST_MSECOND) {
     std::vector<const ObjectFacts*> old;
     for (const ObjectFacts& object : told_) old.push_back(&object);
     if (!differ(objects, std::move(old), settings.min_change * height)) return false;
@@ -59,7 +59,7 @@ bool Changes::is_new(GstClockTime time, const std::vector<ObjectFacts>& objects,
   if (settings.min_change > 0) told_ = objects;
   if (!GST_CLOCK_TIME_IS_VALID(time)) return true;
   // Turns keep their beat, so that 100 ms of frames at 30 a second are ten documents a second.
-  const GstClockTime interval = settings.interval * GST_MSECOND;
+  const GstClockTime interval = settings.interval_ms * GST_MSECOND;
   const bool on_beat = timed && time >= due_ && time - due_ < interval;
   due_ = (on_beat ? due_ : time) + interval;
   last_ = time;

@@ -9,9 +9,10 @@
  * events of dvzones, the tracks of dvtrack. docs/publishing.md has the documents' schema.
  *
  * A thread of its own writes and delivers documents, so the stream never waits for a broker. While
- * nobody takes them, they wait in memory and then on disk (#GstDvPublish:spool), also for the next
- * start, and are delivered in their order afterwards: at least once, and with an id by which a
- * receiver knows what has come twice. What had to be dropped is counted, and told by a warning.
+ * nobody takes them, they wait in memory and then on disk (#GstDvPublish:spool-folder), also for
+ * the next start, and are delivered in their order afterwards: at least once, and with an id by
+ * which a receiver knows what has come twice. What had to be dropped is counted, and told by a
+ * warning.
  *
  * ## Messages
  *
@@ -28,7 +29,7 @@
  * |[
  * gst-launch-1.0 videotestsrc num-buffers=300 ! dvconvert ! dvinfer ! dvdecode threshold=0.1 !
  * dvtrack ! dvpublish url=mqtt://localhost topic=shop/door mode=tracks snapshot=object
- * spool=/tmp/spool ! fakesink
+ * spool-folder=/tmp/spool ! fakesink
  * ]| Sends a message with a picture for each thing that has passed, also if the broker starts
  * later.
  */
@@ -189,7 +190,7 @@ static void gst_dv_publish_flush(GstDvPublish* self, bool may_be_ended) {
   const auto publisher = gst_dv_publish_publisher(self);
   if (!publisher || priv.flushed) return;
   priv.flushing = may_be_ended;
-  publisher->flush(std::chrono::milliseconds(priv.current.flush_timeout));
+  publisher->flush(std::chrono::milliseconds(priv.current.flush_timeout_ms));
   priv.flushing = false;
   priv.flushed = true;
 }
@@ -245,9 +246,9 @@ static Status gst_dv_publish_open(GstDvPublish* self) {
   priv.warned_loss = priv.told_problem = false;
   priv.flushed = false;
   dvnn::publish::PublisherSettings how;
-  how.queue_messages = settings.queue;
-  how.spool = dvnn::gst::spool_folder(settings, identity.stream);
-  how.spool_bounds.most_bytes = guint64{settings.spool_size} << 20;
+  how.queue_messages = settings.max_queued;
+  how.spool = dvnn::gst::spool_path(settings, identity.stream);
+  how.spool_bounds.most_bytes = guint64{settings.spool_size_mib} << 20;
   auto publisher = std::make_shared<Publisher>(
       how, [self](Notice what, const std::string& why) { gst_dv_publish_notice(self, what, why); });
   DVNN_TRY(publisher->start(address, options, identity));

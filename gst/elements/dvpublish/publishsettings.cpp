@@ -60,17 +60,17 @@ Status check_options(const std::string& text, PublishSettings*) {
 void add_target(Properties<PublishSettings>* table) {
   table->text(&PublishSettings::url, When::kReady,
               {"url", "URL",
-               "Where to: file:PATH, mqtt://HOST, mqtts://HOST, kafka://HOST:PORT,HOST:PORT, "
-               "http://HOST/PATH, https://HOST/PATH"},
+               "Where to publish: file:PATH, mqtt(s)://HOST, kafka://HOST:PORT,HOST:PORT or "
+               "http(s)://HOST/PATH"},
               check_url);
-  table->text(
-      &PublishSettings::location, When::kReady,
-      {"location", "Location", "File or pipe that gets a line for each document; url comes first"});
+  table->text(&PublishSettings::location, When::kReady,
+              {"location", "Location",
+               "File or pipe that gets a line for each document, where there is no url"});
   table->text(&PublishSettings::topic, When::kReady,
-              {"topic", "Topic", "Topic of MQTT and Kafka; empty: dvnn/STREAM, for Kafka dvnn"});
+              {"topic", "Topic", "Topic of MQTT and Kafka; empty for dvnn/STREAM, for Kafka dvnn"});
   table->text(&PublishSettings::stream, When::kReady,
               {"stream", "Stream",
-               "The stream's name in documents, and Kafka's key; empty: the element's name"});
+               "The stream's name in documents, and Kafka's key; empty for the element's name"});
   table->text(&PublishSettings::options, When::kReady,
               {"options", "Options",
                "Settings of the transport, name=value,name=value (docs/publishing.md)"},
@@ -88,26 +88,25 @@ void add_documents(Properties<PublishSettings>* table) {
       &PublishSettings::details, When::kPlaying, detail_type(),
       {"details", "Details", "Details that objects tell beside label, confidence and box"});
   table->number(
-      &PublishSettings::interval, When::kPlaying, 0, kLongest,
-      {"interval", "Interval", "Milliseconds from one frame's document to the next, at least"});
+      &PublishSettings::interval_ms, When::kPlaying, 0, kLongest,
+      {"interval-ms", "Interval", "Milliseconds from one frame's document to the next, at least"});
   table->number(&PublishSettings::min_change, When::kPlaying, 0, 1,
                 {"min-change", "Least change",
-                 "Frames in which nobody has come or gone, and no edge of a box has moved by more "
-                 "than this fraction of the frame's height, get no document; 0: all do"});
-  table->number(
-      &PublishSettings::heartbeat, When::kPlaying, 0, kLongest,
-      {"heartbeat", "Heartbeat",
-       "Milliseconds after which a frame gets a document although min-change is not reached"});
-  table->text(&PublishSettings::fields, When::kPlaying,
-              {"fields", "Fields", "Fields of your own, as JSON: {\"site\":\"Kyoto\"}"},
+                 "Least move of a box's edge, as a fraction of the frame's height, for which a "
+                 "frame gets a document"});
+  table->number(&PublishSettings::heartbeat_ms, When::kPlaying, 0, kLongest,
+                {"heartbeat-ms", "Heartbeat",
+                 "Milliseconds after which a frame gets a document although min-change is not "
+                 "reached"});
+  table->text(&PublishSettings::extra_fields, When::kPlaying,
+              {"extra-fields", "Extra fields", "Fields of your own, as JSON: {\"site\":\"Kyoto\"}"},
               take_fields);
   table->choice(&PublishSettings::snapshot, When::kPlaying, snapshot_type(),
-                {"snapshot", "Snapshot",
-                 "Pictures in documents: of tracks, and of events if the object is hidden by then, "
-                 "the best view so far"});
-  table->text(&PublishSettings::snapshot_folder, When::kPlaying,
-              {"snapshot-folder", "Snapshot folder",
-               "Folder for pictures, which documents then name; empty: they are in the documents"});
+                {"snapshot", "Snapshot", "Pictures in documents"});
+  table->text(
+      &PublishSettings::snapshot_folder, When::kPlaying,
+      {"snapshot-folder", "Snapshot folder",
+       "Folder for pictures, which documents then name; empty to have them in the documents"});
   table->number(&PublishSettings::snapshot_size, When::kPlaying, 16, 2048,
                 {"snapshot-size", "Snapshot size", "Longest side of pictures, in pixels"});
   table->number(&PublishSettings::snapshot_quality, When::kPlaying, 1, 100,
@@ -121,24 +120,27 @@ Properties<PublishSettings> publish_properties() {
   add_target(&table);
   add_documents(&table);
   constexpr guint kMostMiB = 1 << 20, kMostMessages = 1000000, kLongestFlush = 600000;
-  table.text(&PublishSettings::spool, When::kReady,
-             {"spool", "Spool",
-              "Folder in which documents wait while nobody takes them; a stream has a folder of "
-              "its name in it. Empty: they wait in memory only"});
-  table.number(&PublishSettings::spool_size, When::kReady, 1, kMostMiB,
-               {"spool-size", "Spool size", "MiB on disk; then the oldest documents are dropped"});
+  table.text(&PublishSettings::spool_folder, When::kReady,
+             {"spool-folder", "Spool folder",
+              "Folder in which documents wait while nobody takes them; empty to have them wait in "
+              "memory only"});
+  table.number(&PublishSettings::spool_size_mib, When::kReady, 1, kMostMiB,
+               {"spool-size-mib", "Spool size",
+                "MiB on disk, beyond which the oldest documents are dropped"});
   table.number(
-      &PublishSettings::queue, When::kReady, 1, kMostMessages,
-      {"queue", "Queue",
-       "Documents in memory, of 64 MiB at most; the oldest then go to the spool, or are dropped"});
-  table.number(&PublishSettings::flush_timeout, When::kReady, 0, kLongestFlush,
-               {"flush-timeout", "Flush timeout",
+      &PublishSettings::max_queued, When::kReady, 1, kMostMessages,
+      {"max-queued", "Most queued",
+       "Documents in memory, of 64 MiB at most, beyond which the oldest go to the spool or are "
+       "dropped"});
+  table.number(&PublishSettings::flush_timeout_ms, When::kReady, 0, kLongestFlush,
+               {"flush-timeout-ms", "Flush timeout",
                 "Milliseconds for which the end of the stream waits for what is not delivered"});
   table.boolean(
       &PublishSettings::post_messages, When::kPlaying,
       {"post-messages", "Post messages",
        "Post an element message 'dvnn-publish' when a connection is made or lost, documents are "
        "dropped, and the stream ends"});
+  table.see_every_frame();
   return table;
 }
 
@@ -167,8 +169,8 @@ Result<publish::Options> chosen_options(const PublishSettings& settings) {
   return all;
 }
 
-std::string spool_folder(const PublishSettings& settings, const std::string& stream) {
-  if (settings.spool.empty()) return {};
+std::string spool_path(const PublishSettings& settings, const std::string& stream) {
+  if (settings.spool_folder.empty()) return {};
   // The name is a part of a path, so what could lead elsewhere is written as its number.
   std::string name;
   for (const char c : stream) {
@@ -176,7 +178,7 @@ std::string spool_folder(const PublishSettings& settings, const std::string& str
     name += plain ? std::string(1, c)
                   : format("%%%02x", static_cast<unsigned>(static_cast<unsigned char>(c)));
   }
-  return settings.spool + "/" + name;
+  return settings.spool_folder + "/" + name;
 }
 
 }  // namespace dvnn::gst

@@ -25,17 +25,17 @@ struct PublishSettings {
   std::string url, location, topic, stream, options, options_file;
   guint mode = kFrames;
   guint details = kPoints | kOutlines | kTexts | kNumbers;
-  guint interval = 0, heartbeat = 1000;  // milliseconds
-  gdouble min_change = 0;                // of the frame's height
-  std::string fields;
+  guint interval_ms = 0, heartbeat_ms = 1000;
+  gdouble min_change = 0;  // of the frame's height
+  std::string extra_fields;
   Json fields_value;
   Snapshot snapshot = Snapshot::kNone;
   std::string snapshot_folder;
   guint snapshot_size = 320, snapshot_quality = 85;
-  std::string spool;
-  guint spool_size = 256;  // MiB
-  guint queue = 1000;      // messages
-  guint flush_timeout = 2000;
+  std::string spool_folder;
+  guint spool_size_mib = 256;
+  guint max_queued = 1000;  // messages
+  guint flush_timeout_ms = 2000;
   bool post_messages = true;
 };
 
@@ -46,6 +46,6 @@ Result<publish::Address> chosen_address(const PublishSettings& settings);
 /// Returns the options of the file, then those of the property.
 Result<publish::Options> chosen_options(const PublishSettings& settings);
 /// The folder of a stream's spool; empty: none.
-std::string spool_folder(const PublishSettings& settings, const std::string& stream);
+std::string spool_path(const PublishSettings& settings, const std::string& stream);
 
 }  // namespace dvnn::gst

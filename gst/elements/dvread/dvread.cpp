@@ -17,7 +17,7 @@
  * and long texts are cut. Nothing is done with it but showing it.
  *
  * With dvtrack before it, a text stays with its track, also where a later look is blurred, and
- * #GstDvRead:refresh, #GstDvRead:max-per-frame and #GstDvRead:max-rate limit the work.
+ * #GstDvRead:refresh-ms, #GstDvRead:max-per-frame and #GstDvRead:max-rate limit the work.
  *
  * ## Messages
  *
@@ -82,40 +82,39 @@ static dvnn::gst::Properties<ReadSettings> gst_dv_read_rows() {
   dvnn::gst::Properties<ReadSettings> table;
   table.text(&ReadSettings::object_class, When::kPlaying,
              {"object-class", "Object class",
-              "Labels of the objects that are read, between commas (empty = all)"});
+              "Labels of the objects that are read, between commas; empty for all"});
 #ifdef DVNN_HAVE_MARKERS
-  static const std::string families =
-      "Families of markers that are looked for, between commas (empty = all): " +
-      dvnn::codes::marker_families() +
-      ". Name one if you can: bits that are not seen well are then corrected";
   table.text(&ReadSettings::marker_class, When::kPlaying,
              {"marker-class", "Marker class",
-              "Labels of the objects that are read as ArUco or AprilTag markers, between commas "
-              "(empty = none)"});
-  table.text(&ReadSettings::marker_families, When::kPlaying,
-             {"marker-families", "Marker families", families.c_str()},
-             [](const std::string& text, ReadSettings*) {
-               return dvnn::codes::MarkerReader::check_families(dvnn::gst::split_list(text));
-             });
+              "Labels of the objects that are read as ArUco or AprilTag markers, between commas; "
+              "empty for none"});
+  table.text(
+      &ReadSettings::marker_families, When::kPlaying,
+      {"marker-families", "Marker families",
+       "Families of markers that are looked for (docs/regions.md), between commas; empty for "
+       "all"},
+      [](const std::string& text, ReadSettings*) {
+        return dvnn::codes::MarkerReader::check_families(dvnn::gst::split_list(text));
+      });
 #endif
   table.number(
       &ReadSettings::margin, When::kPlaying, 0.0, 1.0,
       {"margin", "Margin",
-       "Margin that is looked at beyond each side of a box, as a part of its width and height: "
-       "codes need the light around them"});
-  table.number(&ReadSettings::max_per_frame, When::kPlaying, 0, 1024,
-               {"max-per-frame", "Max per frame", "So many objects of a frame (0 = all)"});
-  table.number(&ReadSettings::max_rate, When::kPlaying, 0.0, 1e6,
-               {"max-rate", "Max rate",
-                "So many objects per second on average; a second's at once at most (0 = no "
-                "limit)"});
-  table.number(&ReadSettings::refresh, When::kPlaying, 0, kLongestTime,
-               {"refresh", "Refresh",
-                "Milliseconds after which a track's object is read again; before that only if its "
-                "box has grown by a fifth (0 = in each frame)"});
+       "Margin that is looked at beyond each side of a box, as a fraction of its width and "
+       "height"});
+  table.number(
+      &ReadSettings::max_per_frame, When::kPlaying, 0, 1024,
+      {"max-per-frame", "Max per frame", "How many objects of a frame are read; 0 for all"});
+  table.number(
+      &ReadSettings::max_rate, When::kPlaying, 0.0, 1e6,
+      {"max-rate", "Max rate", "How many objects are read in a second on average; 0 for no limit"});
+  table.number(&ReadSettings::refresh_ms, When::kPlaying, 0, kLongestTime,
+               {"refresh-ms", "Refresh",
+                "Milliseconds after which a track's object is read again; 0 for each frame"});
   table.boolean(&ReadSettings::post_messages, When::kPlaying,
                 {"post-messages", "Post messages",
                  "Post an element message 'dvnn-objects' for each frame with objects"});
+  table.see_every_frame();
   return table;
 }
 

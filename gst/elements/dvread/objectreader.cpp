@@ -55,7 +55,7 @@ void ObjectReader::spend_budget(GstClockTime time) {
   regions::BudgetRules rules;
   rules.max_per_frame = settings_.max_per_frame;
   rules.max_rate = settings_.max_rate;
-  rules.refresh = static_cast<regions::Time>(settings_.refresh) * GST_MSECOND;
+  rules.refresh = static_cast<regions::Time>(settings_.refresh_ms) * GST_MSECOND;
   chosen_.clear();
   if (!rules.limits()) {
     for (size_t i = 0; i < objects_.size(); ++i) chosen_.push_back(i);

@@ -24,7 +24,7 @@ struct ReadSettings {
   std::string object_class = "QR code,barcode";
   std::string marker_class = "marker", marker_families;
   gdouble margin = 0.15;
-  guint max_per_frame = 0, refresh = 0;  // refresh: milliseconds
+  guint max_per_frame = 0, refresh_ms = 0;
   gdouble max_rate = 0;
   bool post_messages = false;
 };

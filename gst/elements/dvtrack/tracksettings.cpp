@@ -70,6 +70,7 @@ Properties<TrackSettings> track_properties() {
   table.flags_of(&TrackSettings::exports, When::kPlaying, exports_type(),
                  {"exports", "Exports",
                   "GStreamer's own metas that tracks and predicted objects are written to"});
+  table.see_every_frame();
   return table;
 }
 

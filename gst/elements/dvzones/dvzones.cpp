@@ -5,13 +5,13 @@
  * @short_description: tells what tracks do at areas and lines
  *
  * dvzones watches the objects that dvtrack has named, at areas (polygons) and lines that
- * #GstDvZones:zones or #GstDvZones:location describe, and tells when they enter, leave, dwell, idle
- * and cross, and when an area is crowded. Each happens once, at the time at which the way between
- * two frames crosses an edge, also where frames in between are missing. A point that lands on a
- * line has not crossed it before it leaves it on the other side.
+ * #GstDvZones:zones or #GstDvZones:zones-file describe, and tells when they enter, leave, dwell,
+ * idle and cross, and when an area is crowded. Each happens once, at the time at which the way
+ * between two frames crosses an edge, also where frames in between are missing. A point that lands
+ * on a line has not crossed it before it leaves it on the other side.
  *
  * Only frames that a network has looked at count, and the objects that it has seen there, unless
- * #GstDvZones:predicted is set.
+ * #GstDvZones:count-predicted is set.
  *
  * ## Messages
  *
@@ -144,8 +144,8 @@ static void gst_dv_zones_configure(GstDvZones* self, const dvnn::image::Size& si
     const ObjectLock lock(self);
     chosen = priv.settings.chosen();
     priv.post_messages = priv.settings.post_messages;
-    priv.predicted = priv.settings.predicted;
-    priv.zones.set_patience(static_cast<dvnn::zones::Time>(priv.settings.patience) *
+    priv.predicted = priv.settings.count_predicted;
+    priv.zones.set_patience(static_cast<dvnn::zones::Time>(priv.settings.leave_after_ms) *
                             dvnn::zones::kMillisecond);
   }
   const bool resized = size.width != priv.size_now.width || size.height != priv.size_now.height;
@@ -281,9 +281,8 @@ static void gst_dv_zones_class_init(GstDvZonesClass* klass) {
   g_object_class_install_property(
       object_class, prop_zone_counts,
       g_param_spec_boxed("counts", "Counts",
-                         "Since the start, for each area: inside, entered, left; for each line: "
-                         "forward, backward; "
-                         "in all and by label. Null before the first event",
+                         "What has happened at each area and line since the start, in all and by "
+                         "label (docs/zones.md)",
                          GST_TYPE_STRUCTURE,
                          static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
   gst_element_class_set_static_metadata(

@@ -45,26 +45,24 @@ Status take_file(const std::string& path, ZoneSettings* settings) {
 
 Properties<ZoneSettings> zone_properties() {
   Properties<ZoneSettings> table;
-  table.text(&ZoneSettings::zones, When::kPlaying,
-             {"zones", "Zones",
-              "Areas and lines as JSON: {\"areas\":[{\"name\":\"door\",\"points\":[[0.1,0.5],"
-              "[0.4,0.5],[0.4,0.9]]}],\"lines\":[]}; comes before location"},
-             take_text);
-  table.text(&ZoneSettings::location, When::kPlaying,
-             {"location", "Location", "File with areas and lines as JSON; read when it is set"},
-             take_file);
-  constexpr guint kLongestPatience = 3600 * 1000;
-  table.number(&ZoneSettings::patience, When::kPlaying, 0, kLongestPatience,
-               {"patience", "Patience",
-                "Milliseconds after which a track that is not seen has left where it was seen "
-                "last; at least dvtrack's lost"});
-  table.boolean(&ZoneSettings::predicted, When::kPlaying,
-                {"predicted", "Predicted",
-                 "Predicted objects count, too. They may turn out to be wrong; without them "
-                 "events come with the next inferred frame, of the same times"});
+  table.text(
+      &ZoneSettings::zones, When::kPlaying,
+      {"zones", "Zones", "Areas and lines as JSON (docs/zones.md), before those of zones-file"},
+      take_text);
+  table.text(&ZoneSettings::zones_file, When::kPlaying,
+             {"zones-file", "Zones file", "File with areas and lines as JSON"}, take_file);
+  constexpr guint kLongest = 3600 * 1000;
+  table.number(&ZoneSettings::leave_after_ms, When::kPlaying, 0, kLongest,
+               {"leave-after-ms", "Leave after",
+                "Milliseconds after which a track that is not seen has left; at least as long as "
+                "dvtrack waits for a lost one"});
+  table.boolean(&ZoneSettings::count_predicted, When::kPlaying,
+                {"count-predicted", "Count predicted",
+                 "Predicted objects count too, at once, although they may turn out to be wrong"});
   table.boolean(&ZoneSettings::post_messages, When::kPlaying,
                 {"post-messages", "Post messages",
                  "Post an element message 'dvnn-zone-event' for each event"});
+  table.see_every_frame();
   return table;
 }
 

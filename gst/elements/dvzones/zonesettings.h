@@ -13,10 +13,10 @@ namespace dvnn::gst {
 using SharedZones = std::shared_ptr<const zones::Config>;
 
 struct ZoneSettings {
-  std::string zones, location;
+  std::string zones, zones_file;
   SharedZones of_text, of_file;  // what these say; null where they are empty
-  guint patience = 2000;         // milliseconds
-  bool predicted = false;
+  guint leave_after_ms = 2000;
+  bool count_predicted = false;
   bool post_messages = true;
 
   /// The text counts, where there is one.

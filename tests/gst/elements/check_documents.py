@@ -21,7 +21,7 @@ with tempfile.NamedTemporaryFile() as out:
     subprocess.run(['gst-launch-1.0', '-q', 'filesrc', f'location={sys.argv[2]}', '!', 'matroskademux', '!', 'vp8dec',
                     '!', 'dvconvert', '!', 'dvinfer', '!', 'dvdecode', 'threshold=0.1', '!', 'dvtrack', '!',
                     'dvzones', 'zones=' + json.dumps(ZONES), '!', 'dvpublish', f'location={out.name}',
-                    'mode=frames+events+tracks', 'snapshot=object', 'interval=200', 'fields=' + json.dumps('{"a":1}'),
+                    'mode=frames+events+tracks', 'snapshot=object', 'interval-ms=200', 'extra-fields=' + json.dumps('{"a":1}'),
                     'details=points+outlines+masks+texts+embeddings+numbers', '!', 'fakesink'], check=True, timeout=200)
     documents = [json.loads(line) for line in out.read().decode().splitlines()]
 for document in documents:

@@ -102,11 +102,11 @@ START_TEST(objects_are_chosen_while_playing) {
                {"labels", "cat, dog: large", "", {"cat", "dog: large"}},
                {"labels", "nobody", "", {}},
                {"exclude", "cat,car", "", {"dog: large"}},
-               {"min-size", "9", "0", {"dog: large", "car"}},
+               {"min-size", "0.14", "0", {"dog: large", "car"}},
                {"min-size", "0.3", "0", {"car"}},  // of 64 rows: 19.2 pixels
-               {"max-size", "16", "0", {"cat", "dog: large"}},
+               {"max-size", "0.25", "0", {"cat", "dog: large"}},
                {"max-size", "0.2", "0", {"cat"}},
-               {"max-size", "33", "0", all},  // wherever it lies
+               {"max-size", "0.52", "0", all},  // wherever it lies
                {"max-detections", "1", "200", {"car"}}};
   Line line;
   line.set("threshold", "0.25");

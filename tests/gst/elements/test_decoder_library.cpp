@@ -18,7 +18,7 @@ class Line {
  public:
   explicit Line(const char* library) {
     gst_element_set_state(decode_->element, GST_STATE_NULL);
-    g_object_set(decode_->element, "library", library, nullptr);
+    g_object_set(decode_->element, "decoder-library", library, nullptr);
     playing_ = gst_element_set_state(decode_->element, GST_STATE_PLAYING);
     gst_harness_set_src_caps_str(decode_.get(), video_caps("RGB", kSize, kSize).c_str());
   }

@@ -134,7 +134,7 @@ END_TEST
 
 START_TEST(statistics_are_posted_every_so_often) {
   Pipeline pipeline(painted_source(60, "is-live=true") + "dvconvert ! " +
-                    infer(Looks::kRed, "name=infer stats-interval=200") + " ! dvdecode" + kSink);
+                    infer(Looks::kRed, "name=infer stats-interval-ms=200") + " ! dvdecode" + kSink);
   const double spent = seconds_of([&] { demand(&pipeline, pipeline.play_to_end()); });
   demand(&pipeline, pipeline.stop());
   const size_t posted = pipeline.count_messages(GST_MESSAGE_ELEMENT, "dvnn-stats");

@@ -71,7 +71,8 @@ constexpr int kSpread = 2;
 
 void check_box(const char* format, int width, int height) {
   const GstVideoInfo info = video_info(format, width, height);
-  GstHarness* h = gst_harness_new_parse("dvoverlay labels=false confidence=false line-width=2");
+  GstHarness* h =
+      gst_harness_new_parse("dvoverlay draw-labels=false draw-confidence=false line-width=2");
   gst_harness_set_src_caps_str(h, video_caps(format, width, height).c_str());
   const int x0 = 20, y0 = 30, x1 = 70, y1 = 60;
   GstBuffer* out = gst_harness_push_and_pull(h, frame_with_box(info, x0, y0, x1, y1));
@@ -154,7 +155,7 @@ bool is_blank(const Picture& picture) {
   return std::all_of(picture.rgb.begin(), picture.rgb.end(), [](guint8 v) { return v == 128; });
 }
 
-const char* const kPlain = "labels=false confidence=false line-width=2";
+const char* const kPlain = "draw-labels=false draw-confidence=false line-width=2";
 
 }  // namespace
 
@@ -282,11 +283,11 @@ START_TEST(passed_frames_show_the_last_objects_for_a_while) {
     const char* hold;
     GstClockTime later;
     bool shown;
-  } cases[] = {{"hold=1000", 40 * GST_MSECOND, true},
-               {"hold=1000", 1000 * GST_MSECOND, true},
-               {"hold=1000", 1001 * GST_MSECOND, false},
-               {"hold=50", 60 * GST_MSECOND, false},
-               {"hold=0", 40 * GST_MSECOND, false}};
+  } cases[] = {{"hold-ms=1000", 40 * GST_MSECOND, true},
+               {"hold-ms=1000", 1000 * GST_MSECOND, true},
+               {"hold-ms=1000", 1001 * GST_MSECOND, false},
+               {"hold-ms=50", 60 * GST_MSECOND, false},
+               {"hold-ms=0", 40 * GST_MSECOND, false}};
   for (const auto& c : cases) {
     Overlay overlay(std::string(kPlain) + " " + c.hold);
     const GstVideoInfo& info = overlay.info();

@@ -79,7 +79,7 @@ int changes(const std::vector<guint8>& a, const std::vector<guint8>& b, int x0, 
   return n;
 }
 
-const char* const kPlain = "labels=false confidence=false tracks=false ";
+const char* const kPlain = "draw-labels=false draw-confidence=false draw-tracks=false ";
 
 }  // namespace
 
@@ -181,9 +181,9 @@ START_TEST(what_an_object_is_called_is_written_as_asked_for) {
     object->track_id = track;
     return overlay.draw(frame);
   };
-  for (const char* shown : {"labels", "confidence", "tracks"}) {
+  for (const char* shown : {"draw-labels", "draw-confidence", "draw-tracks"}) {
     std::string properties = "color-by=class";
-    for (const char* part : {"labels", "confidence", "tracks"}) {
+    for (const char* part : {"draw-labels", "draw-confidence", "draw-tracks"}) {
       properties += std::string(" ") + part + (part == shown ? "=true" : "=false");
     }
     const auto one = drawn(properties, "cat", 0.75f, 7);
@@ -191,7 +191,7 @@ START_TEST(what_an_object_is_called_is_written_as_asked_for) {
     const std::vector<guint8> others[] = {drawn(properties, "dog", 0.75f, 7),
                                           drawn(properties, "cat", 0.25f, 7),
                                           drawn(properties, "cat", 0.75f, 8)};
-    const char* const differing[] = {"labels", "confidence", "tracks"};
+    const char* const differing[] = {"draw-labels", "draw-confidence", "draw-tracks"};
     for (size_t i = 0; i < 3; ++i) {
       ck_assert_msg((others[i] != one) == (std::string(differing[i]) == shown), "%s: %s",
                     properties.c_str(), differing[i]);

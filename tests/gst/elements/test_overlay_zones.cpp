@@ -13,7 +13,8 @@ namespace {
 
 constexpr int kWidth = 120, kHeight = 80;
 constexpr GstClockTime kFrame = 100 * GST_MSECOND;
-const char* const kPlain = "labels=false confidence=false tracks=false counts=false line-width=2 ";
+const char* const kPlain =
+    "draw-labels=false draw-confidence=false draw-tracks=false draw-counts=false line-width=2 ";
 // An area, and a line upwards, whose right is right.
 const char* const kZones =
     "dvzones post-messages=false name=zones zones=\"{"
@@ -147,7 +148,7 @@ START_TEST(shapes_are_dropped_where_it_is_not_known_where_they_are) {
 END_TEST
 
 START_TEST(shapes_are_not_drawn_if_not_asked_for) {
-  Scene scene(std::string(kZones) + "! dvoverlay shapes=false " + kPlain);
+  Scene scene(std::string(kZones) + "! dvoverlay draw-zones=false " + kPlain);
   check_pixels(scene.see(0), [](int, int) { return 0; });
 }
 END_TEST
@@ -183,7 +184,8 @@ END_TEST
 
 START_TEST(counts_are_written_at_their_shapes) {
   Scene scene(std::string(kZones) +
-              "! dvoverlay labels=false confidence=false tracks=false line-width=2 text-height=8");
+              "! dvoverlay draw-labels=false draw-confidence=false draw-tracks=false line-width=2 "
+              "text-height=8");
   const Gray before = scene.see(0, 1, 50, 70);
   // Above the first points: of the area, and of the line.
   ck_assert_int_gt(before.drawn(10, 0, 17, 9), 30);
@@ -199,7 +201,7 @@ START_TEST(counts_are_written_at_their_shapes) {
 END_TEST
 
 START_TEST(trails_are_the_last_of_a_track) {
-  Scene scene(std::string("dvoverlay trails=500 ") + kPlain);
+  Scene scene(std::string("dvoverlay trails-ms=500 ") + kPlain);
   // To the right, 4 pixels a frame.
   for (int i = 0; i < 20; ++i) {
     const Gray picture = scene.see(i, 7, 10 + 4 * i, 40);
@@ -227,7 +229,7 @@ START_TEST(there_are_no_trails_if_not_asked_for) {
 END_TEST
 
 START_TEST(a_jump_ends_trails) {
-  Scene scene(std::string("dvoverlay trails=10000 ") + kPlain);
+  Scene scene(std::string("dvoverlay trails-ms=10000 ") + kPlain);
   scene.see(10, 7, 20, 40);
   ck_assert_int_gt(scene.see(11, 7, 60, 40).contrast(40, 40), 15);
   const Gray picture = scene.see(2, 7, 60, 20);
@@ -237,7 +239,7 @@ START_TEST(a_jump_ends_trails) {
 END_TEST
 
 START_TEST(two_tracks_have_two_trails) {
-  Scene scene(std::string("dvoverlay trails=1000 ") + kPlain);
+  Scene scene(std::string("dvoverlay trails-ms=1000 ") + kPlain);
   scene.see(0, 7, 20, 20);
   scene.see(1, 8, 20, 60);
   scene.see(2, 7, 60, 20);
@@ -251,8 +253,8 @@ END_TEST
 // By class they are of one colour, by track of two.
 START_TEST(trails_have_the_colors_of_their_objects) {
   for (const bool by_track : {false, true}) {
-    Scene scene(std::string("dvoverlay trails=1000 color-by=") + (by_track ? "track " : "class ") +
-                kPlain);
+    Scene scene(std::string("dvoverlay trails-ms=1000 color-by=") +
+                (by_track ? "track " : "class ") + kPlain);
     scene.see(0, 7, 20, 20);
     scene.see(1, 8, 20, 60);
     scene.see(2, 7, 60, 20);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Properties are what gst-inspect-1.0 says of them: what may change does, what may not is refused
 // with a warning and stays.
+#include <gst/base/gstbasetransform.h>
 #include <gst/controller/gstdirectcontrolbinding.h>
 #include <gst/controller/gstinterpolationcontrolsource.h>
 #include <functional>
@@ -23,7 +24,8 @@ std::string pipeline_with_all() {
   return painted_source(kEndless) + "identity sleep-time=1000 ! dvconvert name=dvconvert ! " +
          infer(Looks::kRed, "name=dvinfer") +
          " ! dvdecode name=dvdecode ! dvtrack name=dvtrack ! dvzones name=dvzones ! "
-         "dvpublish name=dvpublish url=file:/dev/null flush-timeout=0 ! dvoverlay name=dvoverlay" +
+         "dvpublish name=dvpublish url=file:/dev/null flush-timeout-ms=0 ! dvoverlay "
+         "name=dvoverlay" +
          kSink;
 }
 
@@ -47,17 +49,21 @@ const Text kTexts[] = {{"roi", {"<0.0,0.0,0.5,1.0>", "<0.0,0.0,1.0,1.0>"}},
                        {"device", {"soft", "auto"}},
                        {"video-direction", {"180", "identity"}},
                        {"zones", {"{\"areas\":[]}", ""}},
+                       {"zones-file", {nullptr, nullptr}},
+                       {"labels-file", {nullptr, nullptr}},
+                       {"region-file", {nullptr, nullptr}},
+                       {"qos", {nullptr, nullptr}},
                        {"location", {nullptr, nullptr}},
                        {"url", {"file:/dev/full", "file:/dev/null"}},
                        {"topic", {"a", "b"}},
                        {"stream", {"door", "yard"}},
                        {"options", {"keep=3", ""}},
                        {"options-file", {nullptr, nullptr}},
-                       {"spool", {nullptr, nullptr}},
-                       {"fields", {"{\"site\":\"Kyoto\"}", ""}},
+                       {"spool-folder", {nullptr, nullptr}},
+                       {"extra-fields", {"{\"site\":\"Kyoto\"}", ""}},
                        {"snapshot-folder", {"/tmp", ""}},
                        {"input-size", {nullptr, nullptr}},
-                       {"weights", {nullptr, nullptr}},
+                       {"weights-file", {nullptr, nullptr}},
                        {"custom-layers", {nullptr, nullptr}}};
 
 // A valid value that `now` is not; empty if none is known.
@@ -373,7 +379,86 @@ START_TEST(roi_changes_with_the_next_frame) {
 }
 END_TEST
 
-DVNN_WATCHED_SUITE(gst_properties, every_property_may_change_when_it_says,
+// What gst-inspect-1.0 prints is all that many people read.
+START_TEST(a_property_says_its_unit_in_its_name_and_what_it_is_in_a_sentence) {
+  constexpr size_t kLongest = 140;
+  guint seen = 0;
+  for (const char* name : kElements) {
+    GstElement* element = gst_element_factory_make(name, nullptr);
+    const Specs specs(element);
+    for (guint i = 0; i < specs.count; ++i) {
+      GParamSpec* spec = specs.list[i];
+      if (spec->owner_type != G_OBJECT_TYPE(element)) continue;
+      ++seen;
+      const std::string what = std::string(name) + " " + spec->name;
+      const std::string blurb = g_param_spec_get_blurb(spec);
+      const bool is_time = blurb.find("illiseconds") != std::string::npos;
+      const bool is_number = G_TYPE_IS_FUNDAMENTAL(spec->value_type) &&
+                             spec->value_type != G_TYPE_STRING && spec->value_type != G_TYPE_BOXED;
+      if (std::string(name) != "dvtrack" && (is_time || g_str_has_suffix(spec->name, "-ms"))) {
+        ck_assert_msg(!is_number || (is_time && g_str_has_suffix(spec->name, "-ms")), "%s",
+                      what.c_str());
+      }
+      ck_assert_msg(!blurb.empty() && blurb.size() <= kLongest, "%s: %zu characters", what.c_str(),
+                    blurb.size());
+      ck_assert_msg(blurb.find(". ") == std::string::npos && blurb.back() != '.', "%s: '%s'",
+                    what.c_str(), blurb.c_str());
+      ck_assert_msg(blurb.find("default") == std::string::npos, "%s: '%s'", what.c_str(),
+                    blurb.c_str());
+      // Types of one element are named as it is; those of several as none is.
+      const std::string type = g_type_name(spec->value_type), own = G_OBJECT_TYPE_NAME(element);
+      for (const char* other : kElements) {
+        std::string others =
+            std::string("GstDv") + static_cast<char>(g_ascii_toupper(other[2])) + (other + 3);
+        ck_assert_msg(type.rfind(others, 0) != 0 || type.rfind(own, 0) == 0, "%s is a %s",
+                      what.c_str(), type.c_str());
+      }
+    }
+    gst_object_unref(element);
+  }
+  ck_assert_uint_gt(seen, 100);
+}
+END_TEST
+
+// Statistics and counts, too, once there are some, by everybody who asks.
+START_TEST(every_property_is_read_once_there_is_something_to_read) {
+  Pipeline pipeline(pipeline_with_all());
+  demand(&pipeline, pipeline.set_state(GST_STATE_PLAYING));
+  demand(&pipeline, pipeline.run_until([&] { return pipeline.count() > 20; }, "frames went on"));
+  for (const char* name : kElements) {
+    GstElement* element = pipeline[name];
+    const Specs specs(element);
+    for (guint i = 0; i < specs.count; ++i) {
+      GParamSpec* spec = specs.list[i];
+      if (spec->owner_type != G_OBJECT_TYPE(element)) continue;
+      const std::string first = read_property(element, spec);
+      const bool changes = G_PARAM_SPEC_VALUE_TYPE(spec) == GST_TYPE_STRUCTURE;
+      demand(&pipeline, changes ? !first.empty() : read_property(element, spec) == first,
+             std::string(name) + " " + spec->name + ": '" + first + "'");
+    }
+  }
+  demand(&pipeline, pipeline.stop());
+}
+END_TEST
+
+START_TEST(elements_that_must_see_each_frame_drop_none_for_qos) {
+  for (const char* name : {"dvdecode", "dvtrack", "dvzones", "dvpublish"}) {
+    GstElement* element = gst_element_factory_make(name, nullptr);
+    gboolean qos = TRUE;
+    g_object_set(element, "qos", TRUE, nullptr);
+    g_object_get(element, "qos", &qos, nullptr);
+    ck_assert_msg(!qos && !gst_base_transform_is_qos_enabled(GST_BASE_TRANSFORM(element)), "%s",
+                  name);
+    gst_object_unref(element);
+  }
+}
+END_TEST
+
+DVNN_WATCHED_SUITE(gst_properties,
+                   a_property_says_its_unit_in_its_name_and_what_it_is_in_a_sentence,
+                   every_property_is_read_once_there_is_something_to_read,
+                   elements_that_must_see_each_frame_drop_none_for_qos,
+                   every_property_may_change_when_it_says,
                    a_change_at_the_wrong_time_is_refused_with_a_warning,
                    changes_in_ready_count_at_the_next_start,
                    a_missing_network_set_in_ready_is_an_error_at_the_next_start,

@@ -133,7 +133,7 @@ std::string kinds(const std::vector<json>& documents) {
 }  // namespace
 
 START_TEST(a_frame_becomes_a_document) {
-  PublishHarness harness("fields=\"{\\\"site\\\":\\\"Kyoto\\\"}\"");
+  PublishHarness harness("extra-fields=\"{\\\"site\\\":\\\"Kyoto\\\"}\"");
   harness.push(0, 50);
   harness.push(1, 0);
   const auto all = harness.documents();
@@ -300,11 +300,11 @@ END_TEST
 
 START_TEST(frames_keep_to_interval_and_change) {
   {
-    PublishHarness harness("interval=300");
+    PublishHarness harness("interval-ms=300");
     for (int i = 0; i < 10; ++i) harness.push(i, 50);
     ck_assert_uint_eq(harness.documents().size(), 4);
   }
-  PublishHarness harness("min-change=0.1 heartbeat=500");
+  PublishHarness harness("min-change=0.1 heartbeat-ms=500");
   // Still, moved by less, by more, gone, still nothing, the heartbeat.
   const double places[] = {50, 50, 55, 62, 0, 0, 0, 0, 0, 0};
   for (int i = 0; i < 10; ++i) harness.push(i, places[i]);

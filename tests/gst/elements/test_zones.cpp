@@ -145,7 +145,7 @@ END_TEST
 START_TEST(predicted_objects_count_only_if_asked) {
   for (bool predicted : {false, true}) {
     ZonesHarness h;
-    g_object_set(h.element(), "predicted", predicted, nullptr);
+    g_object_set(h.element(), "count-predicted", predicted, nullptr);
     h.see(0, 90);
     h.see(1, 110, true);  // overshoots
     h.see(2, 95);
@@ -174,7 +174,7 @@ END_TEST
 START_TEST(mistakes_are_warned_of_and_change_nothing) {
   ZonesHarness h;
   g_object_set(h.element(), "zones", "{\"areas\":[{\"name\":\"x\"}]}", nullptr);
-  g_object_set(h.element(), "location", "/nonexistent/zones.json", nullptr);
+  g_object_set(h.element(), "zones-file", "/nonexistent/zones.json", nullptr);
   ck_assert_uint_eq(h.warnings(), 2);
   h.see(0, 90);
   h.see(1, 110);
@@ -186,7 +186,7 @@ START_TEST(shapes_come_from_a_file) {
   const std::string path = "/tmp/dvnn-zones-" + std::to_string(getpid()) + ".json";
   ck_assert(g_file_set_contents(path.c_str(), kZones, -1, nullptr));
   ZonesHarness h(nullptr);
-  g_object_set(h.element(), "location", path.c_str(), nullptr);
+  g_object_set(h.element(), "zones-file", path.c_str(), nullptr);
   unlink(path.c_str());
   h.see(0, 90);
   h.see(1, 110);

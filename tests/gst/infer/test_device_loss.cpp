@@ -8,7 +8,7 @@ namespace dvnn::test::device_loss_tests {
 START_TEST(null_returns_while_the_device_hangs_for_good) {
   FaultPlan faults("");
   Pipeline pipeline(painted_source(1000000) + "dvconvert ! " +
-                    infer(Looks::kRed, "watchdog=300 " + FaultPlan::device()) +
+                    infer(Looks::kRed, "watchdog-ms=300 " + FaultPlan::device()) +
                     " ! dvdecode ! fakesink name=out async=false");
   demand(&pipeline, pipeline.set_state(GST_STATE_PAUSED));
   faults.set("exec:3:hang");
@@ -26,7 +26,7 @@ END_TEST
 START_TEST(a_pipeline_plays_again_when_the_device_is_back) {
   FaultPlan faults("");
   const std::string description = painted_source(30) + "dvconvert ! " +
-                                  infer(Looks::kRed, "watchdog=300 " + FaultPlan::device()) +
+                                  infer(Looks::kRed, "watchdog-ms=300 " + FaultPlan::device()) +
                                   " ! dvdecode ! fakesink name=out async=false";
   Pipeline pipeline(description);
   demand(&pipeline, pipeline.set_state(GST_STATE_READY));

@@ -196,7 +196,7 @@ START_TEST(the_watchdog_ends_a_run_that_never_does) {
   FaultPlan faults("");
   for (const char* on_error : {"error", "pass"}) {
     Pipeline pipeline(painted_source(kEndless) + "dvconvert ! " +
-                      infer(Looks::kRed, std::string("watchdog=300 on-error=") + on_error + " " +
+                      infer(Looks::kRed, std::string("watchdog-ms=300 on-error=") + on_error + " " +
                                              FaultPlan::device()) +
                       kSink);
     demand(&pipeline, pipeline.set_state(GST_STATE_PAUSED));

@@ -116,7 +116,7 @@ END_TEST
 START_TEST(frames_are_inferred_every_so_often) {
   for (const char* head : {"dvconvert ! ", ""}) {
     const std::vector<Arrival> arrivals = played(
-        painted_source(90) + head + infer(Looks::kRed, "interval=200") + " ! dvdecode" + kSink);
+        painted_source(90) + head + infer(Looks::kRed, "interval-ms=200") + " ! dvdecode" + kSink);
     expect_all_in_order(arrivals, 90);
     const std::vector<size_t> inferred = inferred_frames(arrivals);
     ck_assert_uint_eq(inferred.size(), 15);  // of three seconds
@@ -126,8 +126,8 @@ START_TEST(frames_are_inferred_every_so_often) {
 END_TEST
 
 START_TEST(an_interval_is_of_the_stream_after_a_seek_too) {
-  Pipeline pipeline(painted_source(100000) + "dvconvert ! " + infer(Looks::kRed, "interval=1000") +
-                    " ! dvdecode ! fakesink name=out");
+  Pipeline pipeline(painted_source(100000) + "dvconvert ! " +
+                    infer(Looks::kRed, "interval-ms=1000") + " ! dvdecode ! fakesink name=out");
   demand(&pipeline, pipeline.set_state(GST_STATE_PAUSED));
   demand(&pipeline, pipeline.set_state(GST_STATE_PLAYING));
   for (gint64 to : {5, 2, 7}) {
@@ -220,7 +220,7 @@ START_TEST(another_branch_keeps_the_cameras_rate_beside_a_leaky_queue) {
   for (const char* branch : {"queue leaky=downstream max-size-buffers=1 ! dvconvert ! ",
                              "dvconvert ! queue leaky=downstream max-size-buffers=1 ! "}) {
     Pipeline pipeline(camera() + "tee name=t t. ! queue ! fakesink name=out_all async=false t. ! " +
-                      branch + on_fault_device("qos=false") +
+                      branch + on_fault_device("skip-late=false") +
                       " ! dvdecode ! fakesink name=out async=false");
     demand(&pipeline, pipeline.set_state(GST_STATE_PAUSED));
     faults.set("exec:*:delay=" + std::to_string(kDeviceMs));
@@ -342,7 +342,7 @@ END_TEST
 START_TEST(no_inferred_frame_is_too_late_behind_a_leaky_queue) {
   FaultPlan faults("");
   Pipeline pipeline(camera(6) + "queue leaky=downstream max-size-buffers=1 ! dvconvert ! " +
-                    on_fault_device("name=infer qos=false") +
+                    on_fault_device("name=infer skip-late=false") +
                     " ! dvdecode ! fakesink name=out sync=true qos=true max-lateness=5000000");
   demand(&pipeline, pipeline.set_state(GST_STATE_PAUSED));
   faults.set("exec:*:delay=" + std::to_string(kDeviceMs));
@@ -397,7 +397,7 @@ START_TEST(what_frames_wait_before_a_busy_dvinfer_is_told_too) {
 END_TEST
 
 START_TEST(a_latency_that_is_set_is_told) {
-  Pipeline pipeline(camera(1) + "dvconvert ! " + infer(Looks::kRed, "name=infer latency=321") +
+  Pipeline pipeline(camera(1) + "dvconvert ! " + infer(Looks::kRed, "name=infer latency-ms=321") +
                     " ! dvdecode ! fakesink name=out sync=false");
   demand(&pipeline, pipeline.set_state(GST_STATE_PLAYING));
   demand(&pipeline, pipeline.run_until([&] { return pipeline.count() > 3; }, "frames came"));

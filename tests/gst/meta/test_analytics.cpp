@@ -287,7 +287,7 @@ START_TEST(dvconvert_looks_at_what_others_have_written) {
 END_TEST
 
 START_TEST(dvoverlay_draws_what_others_have_written) {
-  Line line("dvoverlay line-width=2 labels=false confidence=false", kSize, kSize);
+  Line line("dvoverlay line-width=2 draw-labels=false draw-confidence=false", kSize, kSize);
   GstBuffer* frame = gray_frame();
   GstAnalyticsODMtd mtd;
   gst_analytics_relation_meta_add_od_mtd(gst_buffer_add_analytics_relation_meta(frame),

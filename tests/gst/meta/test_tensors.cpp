@@ -91,7 +91,7 @@ Made conf(const char* id) {
 // dvdecode with the grid network's file, and its messages.
 class Decode {
  public:
-  Decode() : line_("dvdecode network=" + network_path(), kSize, kSize) {
+  Decode() : line_("dvdecode tensor-network=" + network_path(), kSize, kSize) {
     gst_element_set_bus(line_.element(), bus_);
   }
   ~Decode() {
@@ -171,7 +171,7 @@ END_TEST
 
 START_TEST(other_layouts_are_laid_anew_where_that_is_asked) {
   for (const char* which : {"auto", "always"}) {
-    Line line("dvinfer watchdog=60000 network=" + raw_network_path() + " tensor-meta=" + which,
+    Line line("dvinfer watchdog-ms=60000 network=" + raw_network_path() + " tensor-meta=" + which,
               kSize, kSize);
     GstBuffer* out = line.push(red_square("RGB", kSize, kSize, 2, 1));
     ck_assert_int_eq(gst_buffer_get_dv_tensor_meta(out)->tensors[0].layout,
@@ -257,8 +257,8 @@ START_TEST(tensors_without_names_are_decoded_by_their_order) {
 END_TEST
 
 START_TEST(outputs_of_dvinfer_are_decoded_once) {
-  Line line(grid_infer() + " ! dvdecode network=" + network_path() +
-                " ! dvdecode network=" + network_path() + " ! dvdecode",
+  Line line(grid_infer() + " ! dvdecode tensor-network=" + network_path() +
+                " ! dvdecode tensor-network=" + network_path() + " ! dvdecode",
             kSize, kSize);
   GstBuffer* out = line.push(red_square("RGB", kSize, kSize, 2, 1));
   ck_assert(found_square(out, kSize, kSize, 2, 1));
@@ -302,7 +302,7 @@ START_TEST(a_network_file_that_cannot_be_read_is_named) {
   gst_object_ref_sink(decode);
   GstBus* bus = gst_bus_new();
   gst_element_set_bus(decode, bus);
-  g_object_set(decode, "network", "/nowhere/grid.dvn", nullptr);
+  g_object_set(decode, "tensor-network", "/nowhere/grid.dvn", nullptr);
   ck_assert_int_eq(gst_element_set_state(decode, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
   GstMessage* message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
   ck_assert_ptr_nonnull(message);

@@ -150,7 +150,7 @@ START_TEST(onnxinference_and_dvinfer_find_the_same_squares) {
   constexpr int kInput = 16;  // onnxinference scales nothing
   Line ours(grid_infer() + " ! dvdecode", kInput, kInput);
   Line upstream("onnxinference input-image-format=chw input-tensor-scale=255 model-file=" +
-                    model.path + " ! dvdecode network=" + network_path(),
+                    model.path + " ! dvdecode tensor-network=" + network_path(),
                 kInput, kInput);
   for (int row = 0; row < 4; ++row) {
     for (int column = 0; column < 4; ++column) {
@@ -218,11 +218,11 @@ START_TEST(onnxinference_and_dvinfer_find_the_same_faces) {
   for (const char* picture : {"ulfg_1.jpg", "ulfg_5.jpg", "12_angry_men.jpg", "mssdface_car.jpg"}) {
     const std::string path = data + "/images/" + picture;
     auto ours = found_in(
-        path, "dvconvert ! dvinfer watchdog=60000 network=" + network.path + " ! dvdecode");
+        path, "dvconvert ! dvinfer watchdog-ms=60000 network=" + network.path + " ! dvdecode");
     const auto theirs = found_in(path,
                                  "onnxinference input-image-format=chw input-tensor-offset=-127 "
                                  "input-tensor-scale=128 model-file=" +
-                                     with_ids.path + " ! dvdecode network=" + network.path);
+                                     with_ids.path + " ! dvdecode tensor-network=" + network.path);
     // The device rounds each layer to float16.
     if (!difference(theirs, ours, 0.25, 0.02).empty()) settle_ties(theirs, &ours);
     const std::string why = difference(theirs, ours, 0.25, 0.02);

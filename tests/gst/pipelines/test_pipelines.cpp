@@ -45,7 +45,7 @@ void run_to_end(const std::string& description) {
 
 // Every element that infers has this patience: in some builds the software device itself is
 // emulated.
-const char* const kPatient = "dvinfer watchdog=60000 ";
+const char* const kPatient = "dvinfer watchdog-ms=60000 ";
 
 std::string infer(const std::string& properties = "") {
   return kPatient + properties + " network=" + network_path();
@@ -74,12 +74,12 @@ START_TEST(a_library_of_generated_sources_is_a_network) {
   const std::string weights = "/tmp/dvnn-test-weights-" + std::to_string(getpid());
   std::ofstream(weights, std::ios::binary) << std::string(448, '\0');
   const std::string network = "dvinfer network=" PRIOR_MODULE;
-  run_to_end(std::string(kSource) + "dvconvert ! " + network + " weights=" + weights +
+  run_to_end(std::string(kSource) + "dvconvert ! " + network + " weights-file=" + weights +
              " ! fakesink");
   expect_error(std::string(kSource) + network + " ! fakesink", GST_LIBRARY_ERROR,
                GST_LIBRARY_ERROR_SETTINGS, "weights");
-  expect_error(std::string(kSource) + network + " weights=/nowhere ! fakesink", GST_RESOURCE_ERROR,
-               GST_RESOURCE_ERROR_NOT_FOUND, "/nowhere");
+  expect_error(std::string(kSource) + network + " weights-file=/nowhere ! fakesink",
+               GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND, "/nowhere");
   unlink(weights.c_str());
 }
 END_TEST

@@ -66,7 +66,7 @@ START_TEST(the_lane_is_a_mask_and_its_tensor_has_its_true_shape) {
     return;
   }
   const std::string infer =
-      "dvinfer device=soft network=" LANE_MODULE " weights=\"" + weights + "\" when-busy=wait";
+      "dvinfer device=soft network=" LANE_MODULE " weights-file=\"" + weights + "\" when-busy=wait";
   GstHarness* h = gst_harness_new_parse(infer.c_str());
   gst_harness_set_src_caps_str(h, video_caps("RGB", kWidth, kHeight).c_str());
   GstBuffer* out = gst_harness_push_and_pull(h, road_frame());

@@ -21,7 +21,7 @@ constexpr char kHang[] = "exec:*:hang";
 class Line {
  public:
   explicit Line(const std::string& properties, const std::string& plan = kHang,
-                const std::string& convert = "refresh=100000", const std::string& decode = "")
+                const std::string& convert = "refresh-ms=100000", const std::string& decode = "")
       : faults("") {
     h = chain("dvconvert name=convert regions=objects " + convert + " ! " +
                   infer(Looks::kRed,
@@ -206,7 +206,7 @@ START_TEST(frames_wait_where_they_are_told_to_or_nothing_could_join) {
     expect_own(show(line, frame_at(0, 0, 3)));
   }
   for (const char* what : {"attach", "drop"}) {
-    Line line(std::string("late-after=10000 late-results=") + what, delay);
+    Line line(std::string("late-after-ms=10000 late-results=") + what, delay);
     expect_own(show(line, frame_at(0, 0, 3)));
     ck_assert_uint_eq(line.stat("joined"), 0);
   }
@@ -219,7 +219,7 @@ START_TEST(frames_wait_where_they_are_told_to_or_nothing_could_join) {
 END_TEST
 
 START_TEST(a_frame_waits_for_as_long_as_it_may) {
-  Line line("late-after=300");
+  Line line("late-after-ms=300");
   const gint64 start = g_get_monotonic_time();
   const Seen seen = show(line, frame_at(0, 0, 1));
   ck_assert_int_ge(g_get_monotonic_time() - start, 290000);
@@ -357,7 +357,7 @@ START_TEST(a_late_run_that_fails_is_told_as_on_error_says) {
 END_TEST
 
 START_TEST(a_late_run_that_never_ends_is_told) {
-  Line line("watchdog=300 max-in-flight=1");
+  Line line("watchdog-ms=300 max-in-flight=1");
   show(line, frame_at(0, 0, 3));
   GstMessage* message = line.next_message(GST_MESSAGE_ERROR);
   ck_assert_ptr_nonnull(message);

@@ -155,7 +155,7 @@ START_TEST(objects_are_chosen_by_network_class_and_size) {
   expect_looked_at("object-network=cars", car);
   expect_looked_at("object-class=hand,face", face + hand);
   expect_looked_at("object-network=cars object-class=face", "");
-  expect_looked_at("min-size=11", face + car);
+  expect_looked_at("min-size=0.171875", face + car);
   expect_looked_at("max-size=0.5", face + hand);
 }
 END_TEST
@@ -302,7 +302,7 @@ GstHarness* looker(const std::string& properties) {
 }  // namespace
 
 START_TEST(a_track_keeps_its_result_until_it_is_looked_at_again) {
-  GstHarness* h = looker("refresh=100");
+  GstHarness* h = looker("refresh-ms=100");
   std::vector<Found> parts;
   for (int frame = 0; frame < 8; ++frame) {
     const int moved = frame < 3 ? frame : 0;  // pixels
@@ -329,7 +329,7 @@ START_TEST(a_track_keeps_its_result_until_it_is_looked_at_again) {
 END_TEST
 
 START_TEST(a_track_that_grows_is_looked_at_and_its_result_with_it) {
-  GstHarness* h = looker("refresh=100000");
+  GstHarness* h = looker("refresh-ms=100000");
   const double sizes[] = {10, 11, 11.9, 12, 13};
   const guint looks[] = {1, 0, 0, 1, 0};
   Tree first;
@@ -392,7 +392,7 @@ START_TEST(the_rate_of_looks_is_limited) {
 END_TEST
 
 START_TEST(a_track_that_another_object_takes_over_elsewhere_has_no_old_result) {
-  GstHarness* h = looker("refresh=100000");
+  GstHarness* h = looker("refresh-ms=100000");
   gst_buffer_unref(gst_harness_push_and_pull(h, tracked_frame(5000, 0, 1)));
   // The stream jumps back: track 1 is somebody else.
   GstBuffer* out = gst_harness_push_and_pull(h, tracked_frame(40, 0, 1));

@@ -25,8 +25,8 @@ std::string list_of(const std::vector<Rect>& rects) {
   std::string text = "regions=list region-list=\"[";
   for (const Rect& r : rects) {
     if (text.back() != '[') text += ",";
-    text += "[" + std::to_string(r.x) + "," + std::to_string(r.y) + "," + std::to_string(r.w) +
-            "," + std::to_string(r.h) + "]";
+    text += R"({\"unit\":\"pixels\",\"box\":[)" + std::to_string(r.x) + "," + std::to_string(r.y) +
+            "," + std::to_string(r.w) + "," + std::to_string(r.h) + "]}";
   }
   return text + "]\"";
 }

@@ -34,6 +34,8 @@ def default_of(element, spec):
         return ""
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, GObject.GFlags):
+        return "+".join(value.value_nicks)
     if hasattr(value, "value_nick"):
         return value.value_nick
     if isinstance(value, float):

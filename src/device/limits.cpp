@@ -113,6 +113,14 @@ std::string misfit(const ConvRun& run, Dims in, const Limits& limits) {
     }
     if (const char* problem = dilation_problem(run, in)) return problem;
   }
+  // The driver holds a pooling's window against the input of the convolution before it, too.
+  const bool pools = run.pool == PoolKind::kMax || run.pool == PoolKind::kAverage;
+  const Pad& pad = run.pool_pad;
+  if (pools && (run.pool_size.x > pad.left + in.w + pad.right ||
+                run.pool_size.y > pad.top + in.h + pad.bottom)) {
+    return format("the pooling window of %d x %d exceeds the input of %d x %d", run.pool_size.x,
+                  run.pool_size.y, in.w, in.h);
+  }
   if (count_tiles(run, in, false, limits.unified_buffer_bytes) > 0) return "";
   return format(
       "an input of %d x %d x %d (width x height x channels) does not fit the device's unified "

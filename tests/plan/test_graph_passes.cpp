@@ -34,7 +34,7 @@ Pass fused() {
 }
 
 Pass merged() {
-  return [](Graph* g) { merge_branches(g, kUnifiedBuffer); };
+  return [](Graph* g) { merge_branches(g, kBoard); };
 }
 
 }  // namespace
@@ -236,7 +236,11 @@ END_TEST
 
 START_TEST(branches_that_do_not_fit_stay) {
   auto commands_of = [](Graph graph, int buffer_bytes) {
-    return after("not merged", graph, [buffer_bytes](Graph* g) { merge_branches(g, buffer_bytes); })
+    return after("not merged", graph, [buffer_bytes](Graph* g) {
+             device::Limits limits;
+             limits.unified_buffer_bytes = buffer_bytes;
+             merge_branches(g, limits);
+           })
         .nodes.size();
   };
   Maker small;

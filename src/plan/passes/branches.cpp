@@ -28,8 +28,8 @@ bool is_run(const Node& node) {
 
 class Merger {
  public:
-  Merger(Graph* graph, int buffer_bytes)
-      : graph_(*graph), rewriter_(graph), buffer_bytes_(buffer_bytes) {}
+  Merger(Graph* graph, const device::Limits& limits)
+      : graph_(*graph), rewriter_(graph), limits_(limits) {}
 
   void run() {
     for (size_t i = 0; i < rewriter_.count(); ++i) {
@@ -77,10 +77,13 @@ class Merger {
     device::RunWalk walk(in, topo);
     for (const Node& part : parts) {
       runs.push_back(part.run);
-      if (device::count_tiles(part.run, walk.in(), false, buffer_bytes_) != 1) return false;
+      if (device::count_tiles(part.run, walk.in(), false, limits_.unified_buffer_bytes) != 1 ||
+          !device::misfit(part.run, walk.in(), limits_).empty()) {
+        return false;
+      }
       walk.pass(part.run);
     }
-    return device::unified_buffer_use(runs, topo, in) <= buffer_bytes_;
+    return device::unified_buffer_use(runs, topo, in) <= limits_.unified_buffer_bytes;
   }
 
   bool try_merge(size_t index, int source) {
@@ -124,7 +127,7 @@ class Merger {
 
   Graph& graph_;
   Rewriter rewriter_;
-  int buffer_bytes_;
+  const device::Limits limits_;
 };
 
 // A convolution, or what later passes put into one.
@@ -154,8 +157,8 @@ void put_parts_first(Rewriter* rewriter, int before, size_t index, Node concat,
 
 }  // namespace
 
-void merge_branches(Graph* graph, int buffer_bytes) {
-  Merger(graph, buffer_bytes).run();
+void merge_branches(Graph* graph, const device::Limits& limits) {
+  Merger(graph, limits).run();
 }
 
 void split_at_concat(Graph* graph) {

@@ -155,13 +155,13 @@ class Fuser {
         pooling_tiles(conv, limits_.unified_buffer_bytes) != 1) {
       return;
     }
-    const device::ConvRun run = node->run;
-    take_over(index, at, [&](Node* merged) {
-      merged->run.pool = run.pool;
-      merged->run.pool_size = run.pool_size;
-      merged->run.pool_stride = run.pool_stride;
-      merged->run.pool_pad = run.pool_pad;
-    });
+    device::ConvRun both = before->run;
+    both.pool = node->run.pool;
+    both.pool_size = node->run.pool_size;
+    both.pool_stride = node->run.pool_stride;
+    both.pool_pad = node->run.pool_pad;
+    if (!device::misfit(both, {in.w(), in.h(), in.c()}, limits_).empty()) return;
+    take_over(index, at, [&](Node* merged) { merged->run = both; });
   }
 
   Graph& graph_;

@@ -6,6 +6,24 @@
 #include "plan/passes/rewriter.h"
 
 namespace dvnn::plan {
+namespace {
+
+// Where each element of a 4-D tensor lies, in the order of its shape.
+std::vector<size_t> places_of(const Shape& shape, Layout layout) {
+  std::vector<size_t> places;
+  for (int n = 0; n < shape.n(); ++n) {
+    for (int c = 0; c < shape.c(); ++c) {
+      for (int h = 0; h < shape.h(); ++h) {
+        for (int w = 0; w < shape.w(); ++w) {
+          places.push_back(static_cast<size_t>(element_offset(layout, shape, n, c, h, w)));
+        }
+      }
+    }
+  }
+  return places;
+}
+
+}  // namespace
 
 Status lower_inner_products(Graph* graph, bool hwc) {
   // For each value, the value before all reshapes; itself if no reshape makes it.
@@ -24,17 +42,11 @@ Status lower_inner_products(Graph* graph, bool hwc) {
     FlatInput flat;
     if (shape.rank == 4 && shape.elements() > shape.c()) {
       // Weights follow the order in which the device's buffer holds the picture.
-      const Layout layout = hwc ? Layout::kHwc8 : Layout::kWhc8;
+      const std::vector<size_t> places = places_of(shape, hwc ? Layout::kHwc8 : Layout::kWhc8);
       std::vector<float> ordered(node.weights.size());
       for (size_t m = 0; m < node.run.outputs(); ++m) {
-        size_t linear = 0;
-        for (int c = 0; c < shape.c(); ++c) {
-          for (int h = 0; h < shape.h(); ++h) {
-            for (int w = 0; w < shape.w(); ++w, ++linear) {
-              const auto at = static_cast<size_t>(element_offset(layout, shape, 0, c, h, w));
-              ordered[m * inputs + at] = node.weights[m * inputs + linear];
-            }
-          }
+        for (size_t i = 0; i < inputs; ++i) {
+          ordered[m * inputs + places[i]] = node.weights[m * inputs + i];
         }
       }
       node.weights = std::move(ordered);

@@ -84,7 +84,7 @@ Status pool_before_concat(Graph* graph);
 
 /// Convolutions and poolings of one input, each alone or two in a row, that are concatenated along
 /// channels become one command of several runs, if all of it fits the unified buffer.
-void merge_branches(Graph* graph, int unified_buffer_bytes);
+void merge_branches(Graph* graph, const device::Limits& limits);
 
 /// Fully connected layers become 1x1 convolutions over one pixel.
 Status lower_inner_products(Graph* graph, bool hwc);

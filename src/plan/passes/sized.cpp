@@ -21,7 +21,7 @@ Status run_sized_passes(Graph* graph, const PlanOptions& options) {
   DVNN_TRY(go_on());
   fuse_commands(graph, options.limits);
   DVNN_TRY(go_on());
-  merge_branches(graph, options.limits.unified_buffer_bytes);
+  merge_branches(graph, options.limits);
   DVNN_TRY(go_on());
   DVNN_TRY(lower_rest_to_cpu(graph, options.limits));
   DVNN_TRY(go_on());

@@ -141,6 +141,19 @@ START_TEST(too_many_channels_are_the_cpus) {
 }
 END_TEST
 
+START_TEST(constants_are_added_by_the_cpu) {
+  Maker m(4, 4);
+  const int map = sure(m.constant("map", {1, 8, 4, 4}, numbers(128)));
+  const Graph graph = m.done({sure(m.sum("sum", m.conv(m.graph.input, 8), map))});
+  auto model = dvnn::plan::plan(graph, PlanOptions(), InputSpec(), nullptr);
+  ck_assert_msg(model.ok(), "%s", model.ok() ? "" : model.error().message.c_str());
+  const auto input = numbers(48, -1, 1);
+  const auto want = run_reference("constant", graph, input.data());
+  expect_close("constant", run_model("constant", std::move(model.value()), input.data()),
+               want.data(), want.size());
+}
+END_TEST
+
 START_TEST(the_vendors_converter_refuses_what_is_too_large) {
   Maker m(1, 84);
   Graph graph = single(&m, m.conv(m.graph.input, 8, 1));
@@ -200,6 +213,7 @@ END_TEST
 DVNN_SUITE(plan_limits, what_works_by_pixel_counts_pixels_otherwise,
            a_number_of_pixels_without_factors_is_cut, windows_become_strips_with_what_they_share,
            poolings_become_strips_or_other_windows, too_many_channels_are_the_cpus,
-           the_vendors_converter_refuses_what_is_too_large, plans_for_small_limits_compute_the_same)
+           constants_are_added_by_the_cpu, the_vendors_converter_refuses_what_is_too_large,
+           plans_for_small_limits_compute_the_same)
 
 }  // namespace dvnn::test::limits_tests

@@ -107,8 +107,22 @@ START_TEST(a_map_that_the_device_reads_too_is_rounded_for_all) {
 }
 END_TEST
 
+START_TEST(a_value_without_its_sign_is_compared_as_it_is) {
+  source.seed(10);
+  Heat m;
+  const int map = m.map();
+  const int positive =
+      sure(m.unary(m.name(), {layers::UnaryFunction::kAbs, {}, {}}, m.turned(map, {0, 3, 1, 2})));
+  const int read = m.conv(positive, 8, 3);  // so it is in 16 bits
+  const Graph graph = m.done({m.equal(map, m.turned(positive, {0, 2, 3, 1})), read});
+  const auto input = numbers(graph.shape_of(graph.input).count(), -1, 1);
+  ck_assert_double_eq(agreement(graph, input), 1);
+}
+END_TEST
+
 DVNN_SUITE(plan_precision, peaks_of_a_map_in_single_precision_are_found,
            peaks_of_what_the_device_made_stay_on_the_device,
-           a_map_that_the_device_reads_too_is_rounded_for_all)
+           a_map_that_the_device_reads_too_is_rounded_for_all,
+           a_value_without_its_sign_is_compared_as_it_is)
 
 }  // namespace dvnn::test::precision_tests

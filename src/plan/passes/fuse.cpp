@@ -53,7 +53,13 @@ bool is_monotonic(const Node& node) {
 class Fuser {
  public:
   Fuser(Graph* graph, const device::Limits& limits)
-      : graph_(*graph), rewriter_(graph), limits_(limits) {}
+      : graph_(*graph), rewriter_(graph), limits_(limits), constant_(graph->values.size()) {
+    for (const Node& node : graph->nodes) {
+      nth(constant_, node.output) =
+          node.op == Op::kCpu && std::all_of(node.inputs.begin(), node.inputs.end(),
+                                             [this](int value) { return nth(constant_, value); });
+    }
+  }
 
   void run() {
     for (size_t i = 0; i < rewriter_.count(); ++i) {
@@ -88,8 +94,17 @@ class Fuser {
     rewriter_.replace(index, std::move(merged));
   }
 
+  static void leave_sum(Node* node, const char* why) {
+    node->op = Op::kCpu;
+    node->why = why;
+    node->set_layer(layers::EltwiseAttributes());
+  }
+
   void fuse_add(size_t index) {
     Node* const node = &rewriter_.node(index);
+    if (nth(constant_, node->inputs[0]) || nth(constant_, node->inputs[1])) {
+      return leave_sum(node, "the device adds no constants");
+    }
     for (size_t side = 0; side < 2; ++side) {
       const int before = command_before(node->inputs[side]);
       const Node* conv = before < 0 ? nullptr : &rewriter_.node(before);
@@ -111,10 +126,8 @@ class Fuser {
     node->run.pool = PoolKind::kAverage;
     node->run.m = graph_.shape_of(node->output).c();
     if (!fold(node, graph_, limits_)) {
-      node->op = Op::kCpu;
       node->adds = false;
-      node->why = "a sum of more elements than the device takes";
-      node->set_layer(layers::EltwiseAttributes());
+      leave_sum(node, "a sum of more elements than the device takes");
     }
   }
 
@@ -167,6 +180,7 @@ class Fuser {
   Graph& graph_;
   Rewriter rewriter_;
   const device::Limits limits_;
+  std::vector<bool> constant_;  // by value: not in a slot's memory, which the device reads
 };
 
 }  // namespace
@@ -234,10 +248,16 @@ Status lower_rest_to_cpu(Graph* graph, const device::Limits& limits) {
   // A depthwise kernel takes a block of 72 halves: what an activation says in a line of a file.
   constexpr uint64_t kBytesPerChannel = 72 * sizeof(half_t);
   uint64_t weight_bytes = 0;
-  Rewriter rewriter(graph);  // what follows changes no input and no output
+  Rewriter rewriter(graph);                        // what follows changes no input and no output
+  std::vector<bool> chosen(graph->values.size());  // by value: whether it is compared
+  for (const Node& node : graph->nodes) {
+    if (!chooses(node)) continue;
+    for (int value : node.inputs) nth(chosen, value) = true;
+  }
   for (Node& node : graph->nodes) {
     if (node.op != Op::kAffine && node.op != Op::kActivation) continue;
-    if (node.op == Op::kActivation && suits_device(&rewriter, node)) {
+    const bool compared = nth(chosen, node.output);
+    if (node.op == Op::kActivation && !compared && suits_device(&rewriter, node)) {
       const size_t channels = graph->shape_of(node.output).channels();
       weight_bytes += channels * kBytesPerChannel;
       DVNN_TRY(check_budget(Budget::kWeightBytes, weight_bytes,
@@ -247,7 +267,8 @@ Status lower_rest_to_cpu(Graph* graph, const device::Limits& limits) {
       if (to_depthwise(*graph, limits, &node)) continue;
       node.why = "its picture is larger than the device takes";
     } else {
-      node.why = "its input is no picture, or comes from the CPU";
+      node.why = compared ? "what is compared is not rounded to 16 bits"
+                          : "its input is no picture, or comes from the CPU";
     }
     if (node.op == Op::kAffine) {
       node.set_layer(layers::ScaleAttributes{1, node.weights, node.bias});

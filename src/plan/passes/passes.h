@@ -93,6 +93,10 @@ Status lower_inner_products(Graph* graph, bool hwc);
 /// Returns how many.
 int rescale(Graph* graph, const std::vector<float>& largest);
 
+/// Returns whether a node's result depends on small differences between its inputs' elements: a
+/// comparison, a difference, a choice.
+bool chooses(const Node& node);
+
 /// What a comparison or choice reads has been rounded at the same place whichever way it came; else
 /// a value would differ from itself. The poolings in between become CPU layers where that spares
 /// the rounding, and the value is rounded for all its readers where it does not.

@@ -3,6 +3,7 @@
 // device rounds what it reads to binary16, so a maximum that it makes of a value in single
 // precision no longer equals any element of that value.
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 
 #include "base/nth.h"
@@ -13,29 +14,6 @@ namespace dvnn::plan {
 namespace {
 
 using layers::BinaryOperation;
-
-// Returns whether the result of a node depends on small differences between its inputs' elements.
-bool chooses(const Node& node) {
-  if (const auto* layer = node.layer<layers::BinaryAttributes>()) {
-    switch (layer->operation) {
-      case BinaryOperation::kEqual:
-      case BinaryOperation::kGreater:
-      case BinaryOperation::kGreaterOrEqual:
-      case BinaryOperation::kLess:
-      case BinaryOperation::kLessOrEqual:
-      case BinaryOperation::kSub:
-        return true;
-      default:
-        return false;
-    }
-  }
-  if (const auto* layer = node.layer<layers::ElementwiseAttributes>()) {
-    return std::any_of(layer->steps.begin(), layer->steps.end(), [](const auto& step) {
-      return step.combines && step.operation == kernels::Operation::kSub;
-    });
-  }
-  return node.layer<layers::ArgReduceAttributes>() || node.layer<layers::TopKAttributes>();
-}
 
 bool is_device_maximum(const Node& node) {
   return node.op == Op::kPooling && !node.adds && node.run.conv == device::ConvKind::kNone &&
@@ -56,8 +34,49 @@ bool pools_to_element(const Node& node) {
          (windows && windows->operation == layers::WindowPoolAttributes::Operation::kMax);
 }
 
+bool keeps_magnitude(kernels::Curve curve, float a, float b) {
+  switch (curve) {
+    case kernels::Curve::kAbs:
+    case kernels::Curve::kClip:
+      return true;
+    case kernels::Curve::kRelu:
+      return a == 0;
+    case kernels::Curve::kLine:
+      return std::fabs(a) == 1 && b == 0;
+    default:
+      return false;
+  }
+}
+
+// A chain that chooses between its inputs, or changes their signs.
+bool chooses_elements(const layers::ElementwiseAttributes& chain) {
+  return std::all_of(chain.steps.begin(), chain.steps.end(), [](const auto& step) {
+    if (!step.combines) return keeps_magnitude(step.curve, step.a, step.b);
+    return step.operation == kernels::Operation::kMax || step.operation == kernels::Operation::kMin;
+  });
+}
+
+// Functions of single elements whose results are their operands, perhaps without the sign.
+bool passes_elements(const Node& node) {
+  if (const auto* binary = node.layer<layers::BinaryAttributes>()) {
+    return binary->operation == BinaryOperation::kMax || binary->operation == BinaryOperation::kMin;
+  }
+  if (const auto* eltwise = node.layer<layers::EltwiseAttributes>()) {
+    return eltwise->operation == layers::EltwiseOperation::kMax;
+  }
+  if (const auto* unary = node.layer<layers::UnaryAttributes>()) {
+    const auto curve = layers::curve_of(*unary);
+    return unary->function == layers::UnaryFunction::kNeg ||
+           (curve && keeps_magnitude(curve->curve, curve->a, curve->b));
+  }
+  if (const auto* relu = node.layer<layers::ReluAttributes>()) return relu->slope == 0;
+  const auto* chain = node.layer<layers::ElementwiseAttributes>();
+  return chain && chooses_elements(*chain);
+}
+
 // The inputs of which a node's result has elements as they are.
 std::vector<int> passed_on(const Node& node) {
+  if (passes_elements(node)) return node.inputs;
   if (node.op == Op::kConcat || node.layer<layers::ChannelGatherAttributes>()) return node.inputs;
   if (node.layer<layers::WhereAttributes>()) return {node.inputs[1], node.inputs[2]};
   const auto* resize = node.layer<layers::ResizeAttributes>();
@@ -169,6 +188,28 @@ class PrecisionKeeper {
 };
 
 }  // namespace
+
+bool chooses(const Node& node) {
+  if (const auto* layer = node.layer<layers::BinaryAttributes>()) {
+    switch (layer->operation) {
+      case BinaryOperation::kEqual:
+      case BinaryOperation::kGreater:
+      case BinaryOperation::kGreaterOrEqual:
+      case BinaryOperation::kLess:
+      case BinaryOperation::kLessOrEqual:
+      case BinaryOperation::kSub:
+        return true;
+      default:
+        return false;
+    }
+  }
+  if (const auto* layer = node.layer<layers::ElementwiseAttributes>()) {
+    return std::any_of(layer->steps.begin(), layer->steps.end(), [](const auto& step) {
+      return step.combines && step.operation == kernels::Operation::kSub;
+    });
+  }
+  return node.layer<layers::ArgReduceAttributes>() || node.layer<layers::TopKAttributes>();
+}
 
 void keep_precision(Graph* graph, bool hwc) {
   // Each round leaves a pooling less on the device, or a rounded value more.

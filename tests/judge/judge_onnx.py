@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Random ONNX graphs through the converter and the software device, and through ONNX Runtime.
+
+  judge_onnx.py RUN_MODELS [--seed N] [--count N] [--only N[,N...]] [--jobs N] [--folder FOLDER] [--sources FOLDER]
+                [--without FUNCTION[,FUNCTION...]]
+
+RUN_MODELS is the program of that name. The seed is printed; the same seed gives the same graphs, and --only
+some of them by number. --without leaves out functions of onnx_judge, where what
+is known of them hides the rest. A finding is made small and written to FOLDER, as .onnx, .npy and Python."""
+import argparse
+import collections
+import ctypes
+import os
+import re
+import shlex
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+
+# Debian's two packages register the same operators, and say so in a hundred lines.
+streams = [os.dup(1), os.dup(2)]
+for stream in (1, 2):
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+try:
+    import numpy  # noqa: F401
+    import onnx  # noqa: F401
+    import onnxruntime  # noqa: F401
+    problem = ''
+except ImportError as error:
+    problem = str(error)
+ctypes.CDLL(None).fflush(None)
+for stream, kept in zip((1, 2), streams):
+    os.dup2(kept, stream)
+if problem:
+    print('skipped: needs python3-numpy, python3-onnx and python3-onnxruntime (Debian 13 has them): %s' % error)
+    sys.exit(77)
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from onnx_judge.device import Device  # noqa: E402
+from onnx_judge.generate import generate, unknown_operators  # noqa: E402
+from onnx_judge.minimise import generalised, minimise, write  # noqa: E402
+from onnx_judge.verdict import judge  # noqa: E402
+
+device = None
+options = None
+
+
+def start(given):
+    global device, options
+    options = given
+    # ONNX Runtime, too, says what it registers twice, when it is first asked.
+    for stream in (1, 2):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+    device = Device(shlex.split(given.run_models))
+
+
+def one(number):
+    g = generate(options.seed, number, options.without)
+    layout = 'hwc' if number % 4 == 3 else 'none'
+    verdict = judge(g, device, layout, peers=number % 8 == 0)
+    verdict.number, verdict.operators = number, [node.op_type for node in g.nodes]
+    verdict.written = ''
+    if verdict.is_finding() and options.folder:
+        small, verdict.text = minimise(g, device, layout, verdict)
+        verdict.operators = [node.op_type for node in small.nodes]
+        verdict.written = write(small, options.folder, '%d-%d' % (options.seed, number), verdict, layout)
+    return verdict
+
+
+def operators_of(sources):
+    """The names in the importer's own tables."""
+    with open(os.path.join(sources, 'src/import/onnx/operators.h'), encoding='utf-8') as file:
+        names = re.findall(r'ROW\("(\w+)"', file.read())
+    with open(os.path.join(sources, 'src/import/onnx/expansions.cpp'), encoding='utf-8') as file:
+        text = file.read()
+    names += re.findall(r'\{kOnnx, "(\w+)"', text)
+    names += ['com.microsoft.' + n for n in re.findall(r'\{kMicrosoft, "(\w+)"', text)]
+    for listed in re.findall(r'kVariants\[\] = \{([^}]*)\}', text):
+        names += ['com.microsoft.' + n for n in re.findall(r'"(\w+)"', listed)]
+    return names
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('run_models')
+    parser.add_argument('--seed', type=int)
+    parser.add_argument('--count', type=int, default=2000)
+    parser.add_argument('--only')
+    parser.add_argument('--jobs', type=int, default=os.cpu_count())
+    parser.add_argument('--folder', default='')
+    parser.add_argument('--sources')
+    parser.add_argument('--without', default='')
+    given = parser.parse_args()
+    if given.seed is None:
+        given.seed = int(time.time())
+    given.without = given.without.split(',')
+    status = 0
+    if given.sources:
+        missing, extra = unknown_operators(operators_of(given.sources))
+        for names, what in ((missing, 'makes no graph of, and table.py does not say why'),
+                            (extra, 'knows and the importer does not have')):
+            if names:
+                print('operators that the judge %s: %s' % (what, ', '.join(names)))
+                status = 1
+    numbers = [int(n) for n in given.only.split(',')] if given.only else range(given.count)
+    print('seed %d' % given.seed, flush=True)
+    began = time.time()
+    kinds, refusals, used = collections.Counter(), collections.Counter(), collections.Counter()
+    open_shares = []
+    with ProcessPoolExecutor(given.jobs, initializer=start, initargs=(given,)) as pool:
+        for verdict in pool.map(one, numbers, chunksize=4):
+            kinds[verdict.kind] += 1
+            used.update(verdict.operators)
+            if verdict.kind in ('right', 'differs'):
+                open_shares.append(verdict.undecided)
+            if verdict.kind == 'refused':
+                refusals[generalised(verdict.text)] += 1
+            if verdict.is_finding() or verdict.kind == 'unsure':
+                print('%d %s: %s [%s]%s' % (verdict.number, verdict.kind, verdict.text, ' '.join(verdict.operators),
+                                            verdict.written), flush=True)
+            status |= verdict.is_finding()
+    for text, count in refusals.most_common():
+        print('refused %d times: %s' % (count, text))
+    share = sum(open_shares) / max(1, len(open_shares))
+    print('%d graphs of seed %d: %s; undecided %.1f %%; %.0f s' % (
+        len(numbers), given.seed, ', '.join('%d %s' % (n, k) for k, n in kinds.most_common()), 100 * share,
+        time.time() - began))
+    return status
+
+
+if __name__ == '__main__':
+    sys.exit(main())

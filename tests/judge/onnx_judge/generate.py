@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A graph from a seed and a number."""
+import numpy as np
+
+from . import elementwise, idioms, movement, quantised, windows  # noqa: F401  (they fill the table)
+from .graph import Graph, Unfit
+from .table import IDIOMS, NOT_TRIED, OPERATORS
+
+OPSETS = [9, 10, 11, 11, 12, 13, 13, 14, 15, 16, 17, 17, 18, 19, 20, 20, 21, 22]
+
+
+def random_input(g):
+    """An image or numbers, exact in binary16: what the device makes of the input is not the question."""
+    form = g.int(0, 9)
+    if form <= 6:
+        sides = [g.choose([4, 5, 7, 8, 9, 12, 16, 16, 17, 20, 24, 32]) for _ in range(2)]
+        if g.chance(0.04):
+            sides = g.choose([[1, 96], [96, 1], [2, 70], [40, 48]])
+        shape = (1, g.choose([1, 3, 3, 3])) + tuple(sides)
+    elif form == 7:
+        # Four dimensions that are no image.
+        shape = (1, g.choose([2, 5, 8, 16, 20]), g.int(1, 14), g.int(1, 14))
+    else:
+        shape = tuple(g.int(1, 12) for _ in range(g.int(1, 5)))
+    kind = g.int(0, 4)
+    if kind == 0:
+        values = g.rng.random(shape)
+    elif kind == 1:
+        values = g.rng.integers(0, 256, shape)
+    else:
+        values = g.rng.standard_normal(shape)
+    g.set_input(values.astype(np.float16).astype(np.float32))
+    if kind == 1 and len(shape) == 4:
+        g.add('Mul', ['x', g.number(1 / 255)]) if g.chance(0.5) else g.add('Div', ['x', g.number(255.0)])
+
+
+def extend(g, without):
+    """Adds one operator or one idiom, or nothing."""
+    mark = g.mark()
+    try:
+        if g.chance(0.3):
+            make, given = g.choose(IDIOMS), ()
+        else:
+            name = g.choose(sorted(OPERATORS))
+            make, given = g.choose(OPERATORS[name]), (name,)
+        if make.__name__ in without:
+            raise Unfit('is left out')
+        make(g, *given)
+        return True
+    except Unfit:
+        g.undo(mark)
+        return False
+
+
+def choose_outputs(g):
+    """All that nobody reads, and at times something that is read, too."""
+    moved = depends_on_input(g)
+    read = g.readers()
+    made = [n for node in g.nodes for n in node.output if n and n in moved]
+    g.outputs = [n for n in made if n not in read]
+    # A second result of a node that nobody wants (places of the largest, means) is mostly not asked for.
+    if len(g.outputs) > 6:
+        g.outputs = g.outputs[-6:]
+    inner = [n for n in made if n in read]
+    if inner and g.chance(0.25):
+        g.outputs += [n for n in g.shuffled(inner)[:g.int(1, 2)] if n not in g.outputs]
+    if not g.outputs:
+        raise Unfit('nothing depends on the input')
+
+
+def depends_on_input(g):
+    moved = {g.input}
+    for node in g.nodes:
+        if any(name in moved for name in node.input):
+            moved.update(node.output)
+    return moved
+
+
+def prune(g):
+    """Drops what no output needs."""
+    needed = set(g.outputs)
+    kept = []
+    for node in reversed(g.nodes):
+        if any(name in needed for name in node.output):
+            kept.insert(0, node)
+            needed.update(node.input)
+    g.nodes = kept
+
+
+def generate(seed, number, without=()):
+    rng = np.random.default_rng([seed, number])
+    while True:
+        g = Graph(rng, OPSETS[int(rng.integers(len(OPSETS)))])
+        try:
+            random_input(g)
+            wanted, misses = g.int(1, 9), 0
+            while wanted > 0 and misses < 60:
+                if extend(g, without):
+                    wanted -= 1
+                else:
+                    misses += 1
+            choose_outputs(g)
+            prune(g)
+            return g
+        except Unfit:
+            continue
+
+
+def unknown_operators(names):
+    """The names, as NAME or DOMAIN.NAME, that no graph is made of and nobody says why."""
+    return sorted(set(names) - set(OPERATORS) - set(NOT_TRIED)), sorted((set(OPERATORS) | set(NOT_TRIED)) - set(names))

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The operators that graphs are made of: a function for each of them, or for several. `OPERATORS` has them by name,
+as the importer's own table does; `NOT_TRIED` says of which the judge makes none, and why."""
+
+OPERATORS = {}  # name, or domain.name -> [function(graph, name)]
+IDIOMS = []     # functions of a graph
+
+
+def operator(*names):
+    def add(function):
+        for name in names:
+            OPERATORS.setdefault(name, []).append(function)
+        return function
+    return add
+
+
+def idiom(function):
+    IDIOMS.append(function)
+    return function
+
+
+NOT_TRIED = {
+    'Constant': 'constants of graphs are initializers; some are made nodes (see judge.py)',
+    'RMSNormalization': 'of opset 23, which Debian 13 has nobody to compute',
+    'Swish': 'of opset 24, which Debian 13 has nobody to compute',
+}

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far a network in binary16 may be from one in FP32.
+
+The device may hold each value in binary16, and so may each weight be: a rounding changes it by up to 2**-11 of itself.
+The graph is run with every such value times 1 + s * 2**-11, s = +1 or -1 by chance: the spread of an output over
+several such runs is that of a sum of independent errors, each as large as a rounding's may be. By Hoeffding's
+inequality such a sum of roundings, which are at most as large, exceeds six spreads once in 3e7. What a node does by
+moving or choosing elements is not rounded again. Where a run's noise makes an operator decide otherwise (a comparison,
+a rounding, the order of what is nearly alike), the spread is as large as the step, and nothing is said of that
+element: such elements are counted."""
+import numpy as np
+import onnx
+from onnx import helper
+
+from .graph import MICROSOFT, make_model, session_of
+
+ROUNDING = 2.0 ** -11
+LEAST_ROUNDING = 2.0 ** -25  # of what has less than the smallest normal number
+DRAWS = 12
+SPREADS = 6.0
+STRONG_DRAWS, STRONG = 4, 4.0
+
+# What returns elements of its input as they are, or whole numbers: nothing is rounded there.
+EXACT = {'MaxPool', 'Relu', 'Max', 'Min', 'Slice', 'Concat', 'Transpose', 'Reshape', 'Squeeze', 'Unsqueeze', 'Flatten',
+         'Split', 'Gather', 'GatherElements', 'GatherND', 'Identity', 'Dropout', 'Clip', 'Neg', 'Abs', 'Where', 'Pad',
+         'TopK', 'DepthToSpace', 'SpaceToDepth', 'Expand', 'Tile', 'GlobalMaxPool', 'ReduceMax', 'ReduceMin', 'Round',
+         'Floor', 'Ceil', 'Sign', 'Cast', 'CastLike', 'Compress', 'ReverseSequence', 'Trilu', 'MaxUnpool', 'OneHot',
+         'Hardmax', 'Upsample'}
+# Where a little more or less of the input may be a step of the output.
+STEPS = {'Round', 'Floor', 'Ceil', 'Sign', 'Cast', 'Hardmax', 'Equal', 'Greater', 'Less', 'GreaterOrEqual', 'LessOrEqual',
+         'ArgMax', 'ArgMin', 'TopK', 'Mod', 'ThresholdedRelu', 'Shrink', 'QuantizeLinear', 'DynamicQuantizeLinear',
+         'QLinearConv', 'QLinearMatMul', 'QLinearAdd', 'QLinearMul', 'QLinearSigmoid', 'QLinearLeakyRelu', 'QLinearConcat',
+         'QLinearGlobalAveragePool', 'QLinearAveragePool', 'QLinearSoftmax', 'QGemm', 'GridSample', 'MaxPool',
+         'MaxUnpool', 'Not', 'DynamicQuantizeMatMul'}
+# Inputs that are settings rather than numbers to compute with.
+SETTINGS = {'Clip': (1, 2), 'Resize': (1, 2), 'Upsample': (1,), 'Pad': (2,), 'OneHot': (2,), 'QuantizeLinear': (1,),
+            'DequantizeLinear': (1,), 'QLinearConv': (1, 4, 6), 'QLinearMatMul': (1, 4, 6), 'QLinearAdd': (1, 4, 6),
+            'QLinearMul': (1, 4, 6), 'QGemm': (1, 4, 7), 'DynamicQuantizeMatMul': (2,), 'MatMulIntegerToFloat': (3,)}
+
+
+def is_exact(node):
+    if node.op_type.startswith('Scatter'):
+        return not any(a.name == 'reduction' and a.s != b'none' for a in node.attribute)
+    if node.op_type in ('Resize', 'Upsample'):
+        modes = [a.s for a in node.attribute if a.name == 'mode']
+        return not modes or modes[0] == b'nearest'
+    return node.op_type in EXACT
+
+
+def is_setting(node, at):
+    if node.domain == MICROSOFT and node.op_type.startswith('QLinear') and at > 0:
+        return True
+    return at in SETTINGS.get(node.op_type, ())
+
+
+class Noise:
+    """The graph with a factor at each value and each constant that may be rounded."""
+
+    def __init__(self, g, outputs):
+        self.g = g
+        nodes, self.factors = [], {}
+        for node in g.nodes:
+            copy = onnx.NodeProto()
+            copy.CopyFrom(node)
+            for i, name in enumerate(node.input):
+                if name in g.constants and g.constants[name].dtype == np.float32 and not is_setting(node, i):
+                    if name not in self.factors:
+                        self.factors[name] = g.constants[name]
+                        nodes.append(helper.make_node('Mul', [name, name + '_n'], [name + '_r']))
+                    copy.input[i] = name + '_r'
+            rounded = [n for n in node.output if n and g.values[n].dtype == np.float32] if not is_exact(node) else []
+            for i, name in enumerate(node.output):
+                if name in rounded:
+                    copy.output[i] = name + '_e'
+            nodes.append(copy)
+            for name in rounded:
+                self.factors[name] = g.values[name]
+                nodes.append(helper.make_node('Mul', [name + '_e', name + '_n'], [name]))
+        inputs = {g.input: g.values[g.input]}
+        inputs.update({name + '_n': array for name, array in self.factors.items()})
+        used = {n for node in nodes for n in node.input}
+        constants = {n: a for n, a in g.constants.items() if n in used}
+        self.outputs = outputs
+        self.session = session_of(make_model(nodes, inputs, {n: None for n in outputs}, constants, g.opset))
+
+    def draw(self, rng, strength):
+        feeds = {self.g.input: self.g.values[self.g.input]}
+        for name, array in self.factors.items():
+            with np.errstate(divide='ignore'):
+                size = np.maximum(ROUNDING, np.minimum(LEAST_ROUNDING / np.abs(array), 1.0)) * strength
+            sign = rng.integers(0, 2, array.shape) * 2 - 1
+            feeds[name + '_n'] = np.asarray(1 + sign * size, np.float32)
+        return self.session.run(self.outputs, feeds)
+
+
+def tolerances(g, outputs):
+    """For each output, how far each element may be from the reference."""
+    noise = Noise(g, outputs)
+    rng = np.random.default_rng(1)
+    wanted = [g.values[n].astype(np.float64) for n in outputs]
+    squares = [np.zeros(w.shape) for w in wanted]
+    for _ in range(DRAWS):
+        for k, array in enumerate(noise.draw(rng, 1.0)):
+            squares[k] += (array.astype(np.float64) - wanted[k]) ** 2
+    allowed = [SPREADS * np.sqrt(s / DRAWS) for s in squares]
+    if any(node.op_type in STEPS for node in g.nodes):
+        for _ in range(STRONG_DRAWS):
+            for k, array in enumerate(noise.draw(rng, STRONG)):
+                allowed[k] = np.maximum(allowed[k], 1.5 * np.abs(array.astype(np.float64) - wanted[k]))
+    # FP32 itself, in which both compute: sums of some hundred terms.
+    return [np.nan_to_num(a, nan=np.inf) + 2.0 ** -24 + 2.0 ** -18 * np.abs(w) for a, w in zip(allowed, wanted)]
+
+
+UNDECIDED = 0.05  # of the largest value: less than that is a tolerance that says something
+
+
+def undecided(allowed, wanted):
+    """The share of elements of which nothing is said."""
+    scale = np.abs(wanted).max() if wanted.size else 0
+    return float(np.mean(allowed > UNDECIDED * scale + 2.0 ** -14))

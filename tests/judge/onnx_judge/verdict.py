@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is to be said of one graph."""
+import re
+
+import numpy as np
+
+from .graph import session_of
+from .tolerance import tolerances, undecided
+
+# What dvnet refuses by what its documents say (docs/converter.md, "Refused, with the reason"): part of the message, and
+# the reason. A refusal that is not here counts as a difference.
+DOCUMENTED = []
+
+
+class Verdict:
+    """`kind` is right, refused, undocumented, differs, failed, crashed or unsure: of the last ONNX Runtime itself, with
+    its optimisations, says another thing than without."""
+
+    def __init__(self, kind, text='', undecided_share=0.0):
+        self.kind, self.text, self.undecided = kind, text, undecided_share
+
+    def is_finding(self):
+        return self.kind in ('undocumented', 'differs', 'failed', 'crashed')
+
+
+def compare(have, want, allowed):
+    """'' if all is as it should be, else what is not."""
+    shape = list(want.shape) or [1]
+    if list(have.shape) != shape:
+        return 'has the shape %s, not %s' % (list(have.shape), shape)
+    have = have.reshape(want.shape).astype(np.float64)
+    off = np.abs(have - want)
+    bad = ~(off <= allowed)
+    if not bad.any():
+        return ''
+    ratio = np.where(bad, off / allowed, 0)
+    ratio[np.isnan(ratio)] = np.inf
+    at = np.unravel_index(np.argmax(ratio), ratio.shape) if want.shape else ()
+    return '%d of %d are off: at %s %.6g, not %.6g, %.2g is allowed' % (
+        bad.sum(), bad.size, list(map(int, at)), have[at], want[at], allowed[at])
+
+
+def judge(g, device, options='none', peers=False):
+    answer = device.run({'m.onnx': g.model().SerializeToString()}, g.values[g.input], options)
+    if 'refused' in answer:
+        text = answer['refused']
+        known = any(re.search(pattern, text) for pattern, _ in DOCUMENTED)
+        return Verdict('refused' if known else 'undocumented', text)
+    for kind in ('failed', 'crashed'):
+        if kind in answer:
+            return Verdict(kind, answer[kind])
+    try:
+        allowed = tolerances(g, g.outputs)
+    except Exception as error:  # of ONNX Runtime: noise leads a graph where it was not before
+        return Verdict('unsure', str(error))
+    wanted = [g.values[n].astype(np.float64) for n in g.outputs]
+    open_share = float(np.mean([undecided(a, w) for a, w in zip(allowed, wanted)]))
+    if len(answer['arrays']) != len(wanted):
+        return Verdict('differs', 'has %d outputs, not %d' % (len(answer['arrays']), len(wanted)), open_share)
+    texts = ['%s %s' % (n, t) for n, t in zip(g.outputs, map(compare, answer['arrays'], wanted, allowed)) if t]
+    if peers or texts:
+        others = session_of(g.model(), optimised=True).run(None, {g.input: g.values[g.input]})
+        doubt = [t for t in map(compare, [np.atleast_1d(o) for o in others], wanted, allowed) if t]
+        if doubt:
+            return Verdict('unsure', 'ONNX Runtime optimised: ' + doubt[0], open_share)
+    return Verdict('differs' if texts else 'right', '; '.join(texts), open_share)

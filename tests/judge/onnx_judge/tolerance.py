@@ -2,9 +2,10 @@
 """How far a network in binary16 may be from one in FP32.
 
 The device may hold each value in binary16, and so may each weight be: a rounding changes it by up to 2**-11 of itself.
-The graph is run with every such value times 1 + s * 2**-11, s = +1 or -1 by chance: the spread of an output over
-several such runs is that of a sum of independent errors, each as large as a rounding's may be. By Hoeffding's
-inequality such a sum of roundings, which are at most as large, exceeds six spreads once in 3e7. What a node does by
+The graph is run with every such value times 1 + s * 2**-11, with s by chance, of variance 1: the spread of an output over
+several such runs is that of a sum of independent errors, each of which is as large as a rounding's may be. By
+Hoeffding's inequality such a sum of roundings exceeds six spreads once in 3e7. (s is spread evenly: of two signs, two
+equal errors would cancel in half of the runs.) What a node does by
 moving or choosing elements is not rounded again. Where a run's noise makes an operator decide otherwise (a comparison,
 a rounding, the order of what is nearly alike), the spread is as large as the step, and nothing is said of that
 element: such elements are counted."""
@@ -88,8 +89,8 @@ class Noise:
         for name, array in self.factors.items():
             with np.errstate(divide='ignore'):
                 size = np.maximum(ROUNDING, np.minimum(LEAST_ROUNDING / np.abs(array), 1.0)) * strength
-            sign = rng.integers(0, 2, array.shape) * 2 - 1
-            feeds[name + '_n'] = np.asarray(1 + sign * size, np.float32)
+            spread = rng.uniform(-3 ** 0.5, 3 ** 0.5, array.shape)
+            feeds[name + '_n'] = np.asarray(1 + spread * size, np.float32)
         return self.session.run(self.outputs, feeds)
 
 

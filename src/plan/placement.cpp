@@ -122,7 +122,9 @@ void Placer::place(size_t index) {
     destinations_[index] = Destination::kDevice;
     return;
   }
+  // What is known is written once; but commands read the I/O buffer alone.
   out.constant =
+      !device_reads(node.output) &&
       std::all_of(node.inputs.begin(), node.inputs.end(), [&](int v) { return at(v).constant; });
   if (const auto offset = place_of_slice(node)) {
     out.constant = false;
@@ -139,6 +141,7 @@ void Placer::place(size_t index) {
 bool Placer::place_reshape(const Node& node) {
   const TensorDesc& in = at(node.inputs[0]).desc;
   Placement& out = nth(values_, node.output);
+  if (at(node.inputs[0]).constant != out.constant) return false;
   const bool changes_type = out.desc.type != in.type;
   if (changes_type && (lies_in_chunks(out.desc.layout) || device_reads(node.output))) return false;
   if (!same_addresses(in, {in.type, out.desc.layout, out.desc.shape})) return false;

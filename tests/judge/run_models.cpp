@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts and runs many models in one process, as `dvnet convert` and `dvnet run --dump` do one. Each line of the
 // standard input is a job, `MODEL.onnx INPUT.npy PREFIX OPTIONS`, or a Caffe model's two files, joined by a comma;
-// options are joined by commas, too: hwc, or none. Its answer is a line of JSON: {"outputs": [names]}, each of which
+// options are joined by commas, too: hwc, scale=NUMBER, mean=NUMBER, or none. Its answer is a line of JSON: {"outputs": [names]}, each of which
 // is PREFIX.N.npy, or {"refused": why} of what does not convert, or {"failed": why} of what converts and does not
 // run.
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <iostream>
 #include <sstream>
 #include <string>
@@ -61,6 +63,12 @@ Result<Json> run(const std::string& network, const Job& job) {
 Json answer(const Job& job) {
   convert::ConvertOptions options;
   options.hwc = job.options.find("hwc") != std::string::npos;
+  for (const auto& [name, numbers] : {std::pair("scale=", &options.picture.scale),
+                                      std::pair("mean=", &options.picture.mean)}) {
+    const size_t at = job.options.find(name);
+    if (at == std::string::npos) continue;
+    numbers->fill(std::strtof(job.options.c_str() + at + std::strlen(name), nullptr));
+  }
   auto model = convert_file(job.model, options);
   if (!model.ok()) return error_of("refused", model.error());
   const std::string network = job.prefix + ".dvn";

@@ -214,8 +214,14 @@ Status import_onnx_matmul(const OnnxNode& node) {
   if (node.is_constant(1) && shape.rank <= 2) {
     DVNN_ASSIGN(const auto weights, node.constant(1));
     if (weights->dims.size() == 2 && shape.elements() == weights->dims[0]) {
-      return node.done(
-          times_matrix(node, first, weights->floats(), weights->dims[0], weights->dims[1], {}));
+      const bool vector = shape.rank == 1;  // and so is the result
+      if (vector) {
+        DVNN_ASSIGN(first, b.reshape(node.name() + "_row", first, {1, shape[0]}));
+      }
+      DVNN_ASSIGN(const int product, times_matrix(node, first, weights->floats(), weights->dims[0],
+                                                  weights->dims[1], {}));
+      if (!vector) return node.done(product);
+      return node.done(b.reshape(node.name() + "_vector", product, {weights->dims[1]}));
     }
   }
   DVNN_ASSIGN(int second, node.value(1));

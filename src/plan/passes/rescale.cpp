@@ -15,6 +15,9 @@ namespace {
 
 // Values of other pictures may be larger than those that were measured.
 constexpr float kMostMeasured = 16384, kWanted = 4096;
+// What is divided by more than this leaves nothing of a one. Values as large as that come of a picture which the model
+// is not for (a power of e to the pixels' values), not of what it computes.
+constexpr float kMostKept = kWanted * (1 << 14);
 
 bool changes_power(const Node& node) {
   return node.op == Op::kConvolution || node.op == Op::kAffine || node.op == Op::kInnerProduct;
@@ -68,7 +71,7 @@ class Powers {
 
   void choose(const Graph& graph, const std::vector<float>& largest) {
     for (size_t i = 0; i < largest.size(); ++i) {
-      if (!(largest[i] > kMostMeasured)) continue;
+      if (!(largest[i] > kMostMeasured && largest[i] <= kMostKept)) continue;
       int& power = nth(powers_, root(static_cast<int>(i)));
       power = std::max(power, static_cast<int>(std::ceil(std::log2(largest[i] / kWanted))));
     }

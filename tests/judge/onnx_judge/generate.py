@@ -71,7 +71,8 @@ def choose_outputs(g):
 def depends_on_input(g):
     moved = {g.input}
     for node in g.nodes:
-        if any(name in moved for name in node.input):
+        # What a shape is, is known before there is a picture.
+        if node.op_type not in ('Shape', 'Size') and any(name in moved for name in node.input):
             moved.update(node.output)
     return moved
 

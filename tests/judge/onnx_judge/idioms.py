@@ -304,7 +304,7 @@ def normalised_input(g):
 
 @idiom
 def concat_then_act(g):
-    x = g.picture()
+    x = g.picture(least=2)
     shape = g.shape(x)
     same = g.candidates(lambda a: a.dtype == np.float32 and a.ndim == 4 and a.shape[2:] == shape[2:] and a.shape[0] == 1)
     y = g.add('Concat', [g.choose(same) for _ in range(g.int(2, 3))], axis=1)

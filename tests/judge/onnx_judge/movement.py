@@ -388,6 +388,9 @@ def resize(g, op):
         g.add(op, [x, roi, g.constant(scales, np.float32)], **attributes)
     else:
         sizes = [n, c, g.int(max(1, h // 2), 2 * h), g.int(max(1, w // 2), 2 * w)]
+        if mode == 'nearest':
+            # Of others, halves that no binary number is exactly are a matter of taste.
+            sizes = [n, c, h * g.int(1, 2), w * g.int(1, 2)]
         scales = '' if g.opset >= 13 or g.chance(0.5) else g.constant(np.zeros(0, np.float32))
         g.add(op, [x, roi, scales, g.ints(sizes)], **attributes)
 

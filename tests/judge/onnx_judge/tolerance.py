@@ -19,7 +19,8 @@ ROUNDING = 2.0 ** -11
 LEAST_ROUNDING = 2.0 ** -25  # of what has less than the smallest normal number
 DRAWS = 12
 SPREADS = 6.0
-STRONG_DRAWS, STRONG = 4, 4.0
+# Where outputs go in steps: whether a rounding may take an element over an edge, noise must be strong to tell.
+STRONG = [4.0] * 8 + [8.0] * 4
 
 # What returns elements of its input as they are, or whole numbers: nothing is rounded there.
 EXACT = {'MaxPool', 'Relu', 'Max', 'Min', 'Slice', 'Concat', 'Transpose', 'Reshape', 'Squeeze', 'Unsqueeze', 'Flatten',
@@ -54,6 +55,71 @@ def is_setting(node, at):
     return at in SETTINGS.get(node.op_type, ())
 
 
+# What may be computed in several steps, each of which rounds: of its inputs rather than of its result, which is near
+# zero where these cancel.
+IN_STEPS = {'AveragePool', 'GlobalAveragePool', 'ReduceMean', 'ReduceSum',
+            'LpPool', 'ReduceL1', 'ReduceL2', 'ReduceSumSquare'}
+
+
+def plain(node, dims_of):
+    """The nodes of an operator of 8 bits as plain ones between DequantizeLinear and QuantizeLinear, since the
+    device computes between them in binary16, and the values among them that are rounded, as {name: shape}. None
+    for other operators."""
+    op, given, out = node.op_type, list(node.input), node.output[0]
+    attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+    nodes, rounded = [], {}
+
+    def add(kind, inputs, name, shape=None, **more):
+        nodes.append(helper.make_node(kind, inputs, [name + '_e' if shape is not None else name], **more))
+        if shape is not None:
+            rounded[name] = shape
+            nodes.append(helper.make_node('Mul', [name + '_e', name + '_n'], [name]))
+        return name
+
+    def real(at, stem, **more):
+        return add('DequantizeLinear', given[at:at + 3], out + stem, dims_of(given[at]), **more)
+    result = out + '_f'
+    shape = dims_of(out)
+    if op == 'QLinearConv':
+        inputs = [real(0, '_a'), real(3, '_b', axis=0)]
+        if len(given) > 8:
+            add('Mul', [given[1], given[4]], out + '_s')
+            add('Cast', [given[8]], out + '_c', to=1)
+            inputs.append(add('Mul', [out + '_c', out + '_s'], out + '_d'))
+        add('Conv', inputs, result, shape, **attributes)
+        scale, zero = given[6:8]
+    elif op in ('QLinearMatMul', 'QLinearAdd', 'QLinearMul'):
+        add(op[len('QLinear'):], [real(0, '_a'), real(3, '_b')], result, shape)
+        scale, zero = given[6:8]
+    elif op == 'QGemm':
+        add('Mul', [given[1], given[4]], out + '_s')
+        add('Cast', [given[6]], out + '_c', to=1)
+        add('Mul', [out + '_c', out + '_s'], out + '_d')
+        add('Gemm', [real(0, '_a'), real(3, '_b'), out + '_d'], result, shape, **attributes)
+        scale, zero = given[7:9]
+    elif op == 'QLinearConcat':
+        parts = [real(at, '_%d' % at) for at in range(2, len(given), 3)]
+        add('Concat', parts, result, shape, **attributes)
+        scale, zero = given[:2]
+    elif op.startswith('QLinear'):
+        attributes.pop('opset', None)
+        add(op[len('QLinear'):], [real(0, '_a')], result, shape, **attributes)
+        scale, zero = given[3:5]
+    elif op in ('ConvInteger', 'MatMulInteger'):
+        for at in (0, 1):
+            add('Cast', [given[at]], out + '_w%d' % at, to=1)
+            add('Cast', [given[2 + at]], out + '_z%d' % at, to=1)
+            add('Sub', [out + '_w%d' % at, out + '_z%d' % at], out + '_r%d' % at)
+        add(op[:-len('Integer')], [out + '_r0', out + '_r1'], result, shape, **attributes)
+        add('Round', [result], out + '_i')
+        add('Cast', [out + '_i'], out, to=6)
+        return nodes, rounded
+    else:
+        return None
+    add('QuantizeLinear', [result, scale, zero], out)
+    return nodes, rounded
+
+
 class Noise:
     """The graph with a factor at each value and each constant that may be rounded."""
 
@@ -69,6 +135,16 @@ class Noise:
                         self.factors[name] = g.constants[name]
                         nodes.append(helper.make_node('Mul', [name, name + '_n'], [name + '_r']))
                     copy.input[i] = name + '_r'
+            written = plain(node, g.shape)
+            if written:
+                nodes += written[0]
+                self.factors.update({name: np.ones(shape, np.float32) for name, shape in written[1].items()})
+                continue
+            if node.op_type in IN_STEPS and node.input[0] in g.values:
+                name = node.output[0] + '_in'
+                self.factors[name] = g.values[node.input[0]]
+                nodes.append(helper.make_node('Mul', [copy.input[0], name + '_n'], [name]))
+                copy.input[0] = name
             rounded = [n for n in node.output if n and g.values[n].dtype == np.float32] if not is_exact(node) else []
             for i, name in enumerate(node.output):
                 if name in rounded:
@@ -94,6 +170,10 @@ class Noise:
         return self.session.run(self.outputs, feeds)
 
 
+def in_steps(g):
+    return any(node.op_type in STEPS for node in g.nodes)
+
+
 def tolerances(g, outputs):
     """For each output, how far each element may be from the reference."""
     noise = Noise(g, outputs)
@@ -104,12 +184,12 @@ def tolerances(g, outputs):
         for k, array in enumerate(noise.draw(rng, 1.0)):
             squares[k] += (array.astype(np.float64) - wanted[k]) ** 2
     allowed = [SPREADS * np.sqrt(s / DRAWS) for s in squares]
-    if any(node.op_type in STEPS for node in g.nodes):
-        for _ in range(STRONG_DRAWS):
-            for k, array in enumerate(noise.draw(rng, STRONG)):
+    if in_steps(g):
+        for strength in STRONG:
+            for k, array in enumerate(noise.draw(rng, strength)):
                 allowed[k] = np.maximum(allowed[k], 1.5 * np.abs(array.astype(np.float64) - wanted[k]))
     # FP32 itself, in which both compute: sums of some hundred terms.
-    return [np.nan_to_num(a, nan=np.inf) + 2.0 ** -24 + 2.0 ** -18 * np.abs(w) for a, w in zip(allowed, wanted)]
+    return [np.nan_to_num(a, nan=np.inf) + 2.0 ** -22 + 2.0 ** -18 * np.abs(w) for a, w in zip(allowed, wanted)]
 
 
 UNDECIDED = 0.05  # of the largest value: less than that is a tolerance that says something

@@ -116,9 +116,10 @@ def conv_transpose(g, op):
     form = g.int(0, 6)
     if form == 0:
         attributes['output_padding'] = [g.int(0, stride - 1) for _ in sides]
-    elif form == 1:
+    elif form == 1 and kernel >= stride:
+        # Below, ONNX Runtime has no stride times the size, as the standard wants it.
         attributes['auto_pad'] = g.choose(['SAME_UPPER', 'SAME_LOWER'])
-    elif form == 2:
+    elif form == 2 and kernel >= stride:
         attributes['output_shape'] = [s * stride for s in sides]
     elif form == 3 and kernel > 1:
         attributes['dilations'] = [2] * n

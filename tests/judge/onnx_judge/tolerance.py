@@ -61,7 +61,7 @@ IN_STEPS = {'AveragePool', 'GlobalAveragePool', 'ReduceMean', 'ReduceSum',
             'LpPool', 'ReduceL1', 'ReduceL2', 'ReduceSumSquare'}
 
 
-def plain(node, dims_of):
+def plain(node, dims_of, per_channel):
     """The nodes of an operator of 8 bits as plain ones between DequantizeLinear and QuantizeLinear, since the
     device computes between them in binary16, and the values among them that are rounded, as {name: shape}. None
     for other operators."""
@@ -81,7 +81,7 @@ def plain(node, dims_of):
     result = out + '_f'
     shape = dims_of(out)
     if op == 'QLinearConv':
-        inputs = [real(0, '_a'), real(3, '_b', axis=0)]
+        inputs = [real(0, '_a'), real(3, '_b', **({'axis': 0} if per_channel else {}))]
         if len(given) > 8:
             add('Mul', [given[1], given[4]], out + '_s')
             add('Cast', [given[8]], out + '_c', to=1)
@@ -125,7 +125,7 @@ class Noise:
 
     def __init__(self, g, outputs):
         self.g = g
-        nodes, self.factors = [], {}
+        nodes, self.factors, self.quanta = [], {}, {}
         for node in g.nodes:
             copy = onnx.NodeProto()
             copy.CopyFrom(node)
@@ -135,11 +135,17 @@ class Noise:
                         self.factors[name] = g.constants[name]
                         nodes.append(helper.make_node('Mul', [name, name + '_n'], [name + '_r']))
                     copy.input[i] = name + '_r'
-            written = plain(node, g.shape)
+            written = plain(node, g.shape, g.opset >= 13)
             if written:
                 nodes += written[0]
                 self.factors.update({name: np.ones(shape, np.float32) for name, shape in written[1].items()})
                 continue
+            if node.op_type == 'DynamicQuantizeMatMul':
+                # The project multiplies what ONNX Runtime rounds to 8 bits first.
+                name, array = node.output[0] + '_q', g.values[node.input[0]]
+                self.quanta[name] = array.shape, (max(array.max(), 0) - min(array.min(), 0)) / 255
+                nodes.append(helper.make_node('Add', [copy.input[0], name + '_n'], [name]))
+                copy.input[0] = name
             if node.op_type in IN_STEPS and node.input[0] in g.values:
                 name = node.output[0] + '_in'
                 self.factors[name] = g.values[node.input[0]]
@@ -155,6 +161,7 @@ class Noise:
                 nodes.append(helper.make_node('Mul', [name + '_e', name + '_n'], [name]))
         inputs = {g.input: g.values[g.input]}
         inputs.update({name + '_n': array for name, array in self.factors.items()})
+        inputs.update({name + '_n': np.zeros(shape, np.float32) for name, (shape, _) in self.quanta.items()})
         used = {n for node in nodes for n in node.input}
         constants = {n: a for n, a in g.constants.items() if n in used}
         self.outputs = outputs
@@ -167,6 +174,8 @@ class Noise:
                 size = np.maximum(ROUNDING, np.minimum(LEAST_ROUNDING / np.abs(array), 1.0)) * strength
             spread = rng.uniform(-3 ** 0.5, 3 ** 0.5, array.shape)
             feeds[name + '_n'] = np.asarray(1 + spread * size, np.float32)
+        for name, (shape, quantum) in self.quanta.items():
+            feeds[name + '_n'] = (rng.uniform(-0.9, 0.9, shape) * quantum).astype(np.float32)
         return self.session.run(self.outputs, feeds)
 
 

@@ -284,7 +284,7 @@ Result<int> GraphBuilder::upsample2(const std::string& name, int in) {
 Result<int> GraphBuilder::sum(const std::string& name, int a, int b) {
   const Shape shape = shape_of(a);
   if (shape != shape_of(b)) return binary(name, layers::BinaryOperation::kAdd, a, b);
-  if (shape.rank != 4) return cpu(name, layers::EltwiseAttributes(), {a, b});
+  if (shape.rank != 4 || shape.n() != 1) return cpu(name, layers::EltwiseAttributes(), {a, b});
   Node node;
   node.op = Op::kAdd;
   node.inputs = {a, b};

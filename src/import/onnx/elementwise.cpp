@@ -94,6 +94,7 @@ Result<bool> import_affine(const OnnxNode& node) {
   DVNN_ASSIGN(const int in, node.value(1 - constant_at));
   DVNN_ASSIGN(const auto constant, node.constant(constant_at));
   const Shape shape = node.builder().shape_of(in);
+  if (constant->dims.size() > shape.axes()) return false;  // the result has dimensions more
   std::vector<float> k, scale, bias;
   if (shape.rank == 4) k = per_channel(*constant, shape);
   const bool vector = shape.rank == 2 && node.type() == "Add" &&

@@ -116,10 +116,10 @@ bool fits_maximum(const device::ConvRun& run, const Shape& in) {
          run.pool_size.y <= device::kMaxMaximumWindow && in.w() >= 2;
 }
 
-// Averages divide by the whole window on the device; Caffe clips windows at the padded end.
+// Averages divide by the whole window on the device; Caffe and ONNX clip windows at the padded end.
 bool is_clipped(const device::ConvRun& run, const Shape& in, const Shape& out) {
-  return (out.w() - 1) * run.pool_stride.x + run.pool_size.x > in.w() + 2 * run.pool_pad.left ||
-         (out.h() - 1) * run.pool_stride.y + run.pool_size.y > in.h() + 2 * run.pool_pad.top;
+  return (out.w() - 1) * run.pool_stride.x + run.pool_size.x > in.w() + run.pool_pad.left + run.pool_pad.right ||
+         (out.h() - 1) * run.pool_stride.y + run.pool_size.y > in.h() + run.pool_pad.top + run.pool_pad.bottom;
 }
 
 // Replaces the pooling at `index` by `stages`; the last takes its place.
@@ -227,6 +227,22 @@ void to_cpu_pooling(Node* node, const Shape& out) {
     resize.rounding = layers::ResizeAttributes::Rounding::kFloor;
     resize.sizes = {1, out.c(), out.h(), out.w()};
     node->set_layer(resize);
+    return;
+  }
+  const device::Pad& pad = run.pool_pad;
+  const bool even = pad.left == pad.right && pad.top == pad.bottom;
+  if (run.pool == PoolKind::kAverage && node->pooling().counts_pads && !even) {
+    // Caffe's layer knows but the pads before the input, and takes those behind to be as many.
+    layers::WindowPoolAttributes windows;
+    windows.operation = layers::WindowPoolAttributes::Operation::kAverage;
+    windows.kernel = {run.pool_size.y, run.pool_size.x};
+    windows.stride = {run.pool_stride.y, run.pool_stride.x};
+    windows.dilation = {1, 1};
+    windows.before = {pad.top, pad.left};
+    windows.after = {pad.bottom, pad.right};
+    windows.ceil = node->pooling().ceil;
+    windows.counts_pads = true;
+    node->set_layer(windows);
     return;
   }
   layers::PoolingAttributes pooling;

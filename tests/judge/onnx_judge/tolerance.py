@@ -40,7 +40,12 @@ SETTINGS = {'Clip': (1, 2), 'Resize': (1, 2), 'Upsample': (1,), 'Pad': (2,), 'On
             'QLinearMul': (1, 4, 6), 'QGemm': (1, 4, 7), 'DynamicQuantizeMatMul': (2,), 'MatMulIntegerToFloat': (3,)}
 
 
-def is_exact(node):
+def is_exact(node, g):
+    if node.op_type in ('Clip', 'Pad'):
+        # Bounds and borders are values, too.
+        numbers = [g.constants[n] for n in node.input[1:] if n in g.constants and g.constants[n].dtype == np.float32]
+        numbers += [np.float32(a.f) for a in node.attribute if a.name in ('min', 'max', 'value')]
+        return all((n == n.astype(np.float16)).all() for n in numbers)
     if node.op_type.startswith('Scatter'):
         return not any(a.name == 'reduction' and a.s != b'none' for a in node.attribute)
     if node.op_type in ('Resize', 'Upsample'):
@@ -54,6 +59,9 @@ def is_setting(node, at):
         return True
     return at in SETTINGS.get(node.op_type, ())
 
+
+# What FP32 loses the last digits of, as two terms cancel: a small part of the largest value, in both.
+CANCEL = {'Gelu', 'FastGelu', 'BiasGelu', 'QuickGelu', 'Mish', 'LogSoftmax', 'Softplus', 'Celu', 'Elu', 'Selu'}
 
 # What may be computed in several steps, each of which rounds: of its inputs rather than of its result, which is near
 # zero where these cancel.
@@ -151,7 +159,16 @@ class Noise:
                 self.factors[name] = g.values[node.input[0]]
                 nodes.append(helper.make_node('Mul', [copy.input[0], name + '_n'], [name]))
                 copy.input[0] = name
-            rounded = [n for n in node.output if n and g.values[n].dtype == np.float32] if not is_exact(node) else []
+            if node.op_type in CANCEL:
+                name, array = node.output[0] + '_l', g.values[node.input[0]]
+                self.quanta[name] = array.shape, float(np.abs(array).max()) * 2.0 ** -22
+                nodes += [helper.make_node('Add', [node.output[0] + '_u', name + '_n'], [name]),
+                          helper.make_node('Mul', [name, node.output[0] + '_n'], [node.output[0]])]
+                self.factors[node.output[0]] = g.values[node.output[0]]
+                copy.output[0] = node.output[0] + '_u'
+                nodes.insert(len(nodes) - 2, copy)
+                continue
+            rounded = [n for n in node.output if n and g.values[n].dtype == np.float32] if not is_exact(node, g) else []
             for i, name in enumerate(node.output):
                 if name in rounded:
                     copy.output[i] = name + '_e'

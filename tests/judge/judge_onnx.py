@@ -116,7 +116,7 @@ def main():
                 open_shares.append(verdict.undecided)
             if verdict.kind == 'refused':
                 refusals[generalised(verdict.text)] += 1
-            if verdict.is_finding() or verdict.kind == 'unsure':
+            if verdict.is_finding() or (verdict.kind == 'unsure' and given.only):
                 print('%d %s: %s [%s]%s' % (verdict.number, verdict.kind, verdict.text, ' '.join(verdict.operators),
                                             verdict.written), flush=True)
             status |= verdict.is_finding()

@@ -14,12 +14,14 @@ def random_input(g):
     form = g.int(0, 9)
     if form <= 6:
         sides = [g.choose([4, 5, 7, 8, 9, 12, 16, 16, 17, 20, 24, 32]) for _ in range(2)]
-        if g.chance(0.04):
-            sides = g.choose([[1, 96], [96, 1], [2, 70], [40, 48]])
+        if g.chance(0.05):
+            sides = g.choose([[1, 96], [96, 1], [2, 70], [40, 48], [1, 2047], [1, 2048], [2, 2050], [1030, 2]])
         shape = (1, g.choose([1, 3, 3, 3])) + tuple(sides)
+        if g.chance(0.1) and min(sides) >= 16:
+            shape = (1,) + tuple(sides) + (shape[1],)  # as tf2onnx writes them
     elif form == 7:
         # Four dimensions that are no image.
-        shape = (1, g.choose([2, 5, 8, 16, 20]), g.int(1, 14), g.int(1, 14))
+        shape = (1, g.choose([2, 5, 8, 16, 20, 24, 64]), g.int(1, 14), g.int(1, 14))
     else:
         shape = tuple(g.int(1, 12) for _ in range(g.int(1, 5)))
     kind = g.int(0, 4)
@@ -30,8 +32,10 @@ def random_input(g):
     else:
         values = g.rng.standard_normal(shape)
     g.set_input(values.astype(np.float16).astype(np.float32))
-    if kind == 1 and len(shape) == 4:
+    if kind == 1 and len(shape) == 4 and shape[1] <= 3:
         g.add('Mul', ['x', g.number(1 / 255)]) if g.chance(0.5) else g.add('Div', ['x', g.number(255.0)])
+    if len(shape) == 4 and shape[3] in (1, 3) and shape[1] >= 16 and g.chance(0.8):
+        g.transpose('x', [0, 3, 1, 2])
 
 
 def extend(g, without):
@@ -93,6 +97,7 @@ def generate(seed, number, without=()):
     while True:
         g = Graph(rng, OPSETS[int(rng.integers(len(OPSETS)))])
         try:
+            g.nodes_hold_constants = g.chance(0.1)
             random_input(g)
             wanted, misses = g.int(1, 9), 0
             while wanted > 0 and misses < 60:

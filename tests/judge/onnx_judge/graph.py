@@ -53,6 +53,7 @@ class Graph:
         self.nodes, self.constants, self.values = [], {}, {}
         self.input = None
         self.outputs = []
+        self.nodes_hold_constants = False  # Constant nodes instead of initializers
         self.fresh = 0
 
     # --- chance ----------------------------------------------------------------------------------
@@ -245,5 +246,10 @@ class Graph:
     def model(self, outputs=None):
         outputs = outputs or self.outputs
         read = self.readers()
+        if self.nodes_hold_constants:
+            held = [helper.make_node('Constant', [], [n], value=numpy_helper.from_array(np.asarray(a), n))
+                    for n, a in self.constants.items() if n in read]
+            return make_model(held + self.nodes, {self.input: self.values[self.input]}, {n: self.values[n] for n in outputs},
+                              {}, self.opset)
         return make_model(self.nodes, {self.input: self.values[self.input]}, {n: self.values[n] for n in outputs},
                           {n: a for n, a in self.constants.items() if n in read}, self.opset)

@@ -10,7 +10,7 @@ import onnx
 from .graph import Unfit, make_model, session_of
 from .verdict import judge
 
-MOST_TRIES = 400
+MOST_TRIES = 1500
 
 
 def generalised(text):
@@ -67,10 +67,17 @@ def fewer(g):
     """Graphs with less in them, the boldest first."""
     for name in g.outputs if len(g.outputs) > 1 else []:
         yield lambda name=name: smaller(g, g.nodes, [name])
+    for name in g.outputs if len(g.outputs) > 2 else []:
+        yield lambda name=name: smaller(g, g.nodes, [n for n in g.outputs if n != name])
     for node in g.nodes[:-1]:
         for name in node.output:
             if name:
                 yield lambda name=name: smaller(g, g.nodes, [name])
+    for last in g.outputs if len(g.outputs) > 1 else []:
+        node = next(node for node in g.nodes if last in node.output)
+        for name in node.input:
+            if name in g.values and name != g.input and name not in g.outputs:
+                yield lambda last=last, name=name: smaller(g, g.nodes, [name if n == last else n for n in g.outputs])
     for k in reversed(range(len(g.nodes))):
         for name in g.nodes[k].output:
             if not name or g.values[name].dtype != np.float32 or not 1 <= g.values[name].ndim <= 5:

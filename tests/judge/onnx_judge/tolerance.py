@@ -61,7 +61,7 @@ def is_setting(node, at):
 
 
 # What FP32 loses the last digits of, as two terms cancel: a small part of the largest value, in both.
-CANCEL = {'Gelu', 'FastGelu', 'BiasGelu', 'QuickGelu', 'Mish', 'LogSoftmax', 'Softplus', 'Celu', 'Elu', 'Selu'}
+CANCEL = {'Sigmoid', 'Tanh', 'Gelu', 'FastGelu', 'BiasGelu', 'QuickGelu', 'Mish', 'LogSoftmax', 'Softplus', 'Celu', 'Elu', 'Selu'}
 
 # What may be computed in several steps, each of which rounds: of its inputs rather than of its result, which is near
 # zero where these cancel.
@@ -192,7 +192,7 @@ class Noise:
             spread = rng.uniform(-3 ** 0.5, 3 ** 0.5, array.shape)
             feeds[name + '_n'] = np.asarray(1 + spread * size, np.float32)
         for name, (shape, quantum) in self.quanta.items():
-            feeds[name + '_n'] = (rng.uniform(-0.9, 0.9, shape) * quantum).astype(np.float32)
+            feeds[name + '_n'] = np.asarray(rng.uniform(-0.9, 0.9, shape) * quantum, np.float32)
         return self.session.run(self.outputs, feeds)
 
 

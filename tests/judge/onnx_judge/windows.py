@@ -149,7 +149,9 @@ def pool(g, op):
     if g.chance(0.2) and g.opset >= (10 if op != 'LpPool' else 18) and 'auto_pad' not in attributes:
         attributes['ceil_mode'] = 1
     # ONNX Runtime counts what a window has behind the pads before opset 19, and the standard does not.
-    if op == 'AveragePool' and g.chance(0.4) and not (attributes.get('ceil_mode') and g.opset < 19):
+    # It does not count pads behind a dilated window's input, but those before it.
+    if op == 'AveragePool' and g.chance(0.4) and not (attributes.get('ceil_mode') and g.opset < 19) and not (
+            'dilations' in attributes):
         attributes['count_include_pad'] = 1
     if op == 'LpPool':
         attributes['p'] = g.choose([1, 2, 2, 3])

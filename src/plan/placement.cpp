@@ -123,9 +123,8 @@ void Placer::place(size_t index) {
     return;
   }
   // What is known is written once; but commands read the I/O buffer alone.
-  out.constant =
-      !device_reads(node.output) &&
-      std::all_of(node.inputs.begin(), node.inputs.end(), [&](int v) { return at(v).constant; });
+  out.constant = !device_reads(node.output) && std::all_of(node.inputs.begin(), node.inputs.end(),
+                                                           [&](int v) { return at(v).constant; });
   if (const auto offset = place_of_slice(node)) {
     out.constant = false;
     out.parent = node.inputs[0];

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts and runs many models in one process, as `dvnet convert` and `dvnet run --dump` do one. Each line of the
-// standard input is a job, `MODEL.onnx INPUT.npy PREFIX OPTIONS`, or a Caffe model's two files, joined by a comma;
-// options are joined by commas, too: hwc, scale=NUMBER, mean=NUMBER, or none. Its answer is a line of JSON: {"outputs": [names]}, each of which
-// is PREFIX.N.npy, or {"refused": why} of what does not convert, or {"failed": why} of what converts and does not
-// run.
+// Converts and runs many models in one process, as `dvnet convert` and `dvnet run --dump` do one.
+// Each line of the standard input is a job, `MODEL.onnx INPUT.npy PREFIX OPTIONS`, or a Caffe
+// model's two files, joined by a comma; options are joined by commas, too: hwc, scale=NUMBER,
+// mean=NUMBER, or none. Its answer is a line of JSON: {"outputs": [names]}, each of which is
+// PREFIX.N.npy, or {"refused": why} of what does not convert, or {"failed": why} of what converts
+// and does not run.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -53,8 +54,8 @@ Result<Json> run(const std::string& network, const Job& job) {
     const ConstTensorView view = session->slot().output(i);
     std::vector<float> values(view.desc.shape.count());
     read_nchw(view, values.data());
-    DVNN_TRY(tools::write_npy(job.prefix + "." + std::to_string(i) + ".npy", view.desc.shape,
-                              values));
+    DVNN_TRY(
+        tools::write_npy(job.prefix + "." + std::to_string(i) + ".npy", view.desc.shape, values));
     names.push_back(model.outputs[i].name);
   }
   return Json{{"outputs", names}};
@@ -63,8 +64,8 @@ Result<Json> run(const std::string& network, const Job& job) {
 Json answer(const Job& job) {
   convert::ConvertOptions options;
   options.hwc = job.options.find("hwc") != std::string::npos;
-  for (const auto& [name, numbers] : {std::pair("scale=", &options.picture.scale),
-                                      std::pair("mean=", &options.picture.mean)}) {
+  for (const auto& [name, numbers] :
+       {std::pair("scale=", &options.picture.scale), std::pair("mean=", &options.picture.mean)}) {
     const size_t at = job.options.find(name);
     if (at == std::string::npos) continue;
     numbers->fill(std::strtof(job.options.c_str() + at + std::strlen(name), nullptr));

@@ -118,8 +118,10 @@ bool fits_maximum(const device::ConvRun& run, const Shape& in) {
 
 // Averages divide by the whole window on the device; Caffe and ONNX clip windows at the padded end.
 bool is_clipped(const device::ConvRun& run, const Shape& in, const Shape& out) {
-  return (out.w() - 1) * run.pool_stride.x + run.pool_size.x > in.w() + run.pool_pad.left + run.pool_pad.right ||
-         (out.h() - 1) * run.pool_stride.y + run.pool_size.y > in.h() + run.pool_pad.top + run.pool_pad.bottom;
+  return (out.w() - 1) * run.pool_stride.x + run.pool_size.x >
+             in.w() + run.pool_pad.left + run.pool_pad.right ||
+         (out.h() - 1) * run.pool_stride.y + run.pool_size.y >
+             in.h() + run.pool_pad.top + run.pool_pad.bottom;
 }
 
 // Replaces the pooling at `index` by `stages`; the last takes its place.

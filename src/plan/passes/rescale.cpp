@@ -15,9 +15,9 @@ namespace {
 
 // Values of other pictures may be larger than those that were measured.
 constexpr float kMostMeasured = 16384, kWanted = 4096;
-// What is divided by more than this leaves nothing of a one. Values as large as that come of a picture which the model
-// is not for (a power of e to the pixels' values), not of what it computes.
-constexpr float kMostKept = kWanted * (1 << 14);
+// What is divided by as much leaves nothing of a one. Values beyond this come of a picture which
+// the model is not for (a power of e to the pixels' values), not of what it computes.
+constexpr float kMostKept = kWanted * (1 << 20);
 
 bool changes_power(const Node& node) {
   return node.op == Op::kConvolution || node.op == Op::kAffine || node.op == Op::kInnerProduct;

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Corners of ONNX's operators that random graphs have found (tests/judge), each with the values
+// that ONNX Runtime has.
+#include <cmath>
+
+#include "onnx_fixture.h"
+#include "run_model.h"
+
+namespace dvnn::test::onnx_corners_tests {
+
+namespace {
+
+network::Model made_of(const OnnxModel& model) {
+  auto made = convert_model(model);
+  ck_assert_msg(made.ok(), "%s", made.ok() ? "" : made.error().message.c_str());
+  return std::move(made.value());
+}
+
+void expect(const char* what, const OnnxModel& model, const std::vector<float>& input,
+            const std::vector<float>& want, const Shape& shape) {
+  network::Model made = made_of(model);
+  const Shape& got = made.tensor(made.outputs[0].tensor).desc.shape;
+  ck_assert_msg(got == shape, "%s: %s", what, got.to_string().c_str());
+  const std::vector<float> values = run_model(what, std::move(made), input.data());
+  expect_close(what, values, want.data(), want.size(), 2e-3);
+}
+
+// A known value that is as large as the input.
+OnnxModel sum_with_known(std::vector<int64_t> dims, const std::vector<float>& known) {
+  OnnxModel m(dims, 13);
+  m.floats("k", known);
+  onnx::TensorProto* tensor = m.graph().mutable_initializer(0);
+  tensor->clear_dims();
+  for (int64_t d : dims) tensor->add_dims(d);
+  m.node("Add", {"x", "k"}, {"y"}).output("y");
+  return m;
+}
+
+}  // namespace
+
+START_TEST(a_command_reads_what_is_known) {
+  const std::vector<float> input = rising(3 * 16), known(input.rbegin(), input.rend());
+  std::vector<float> want = input;
+  for (size_t i = 0; i < want.size(); ++i) want[i] += known[i];
+  expect("a known picture", sum_with_known({1, 3, 4, 4}, known), input, want, {1, 3, 4, 4});
+}
+END_TEST
+
+START_TEST(several_pictures_are_added) {
+  const std::vector<float> input = rising(2 * 12), known(input.rbegin(), input.rend());
+  std::vector<float> want = input;
+  for (size_t i = 0; i < want.size(); ++i) want[i] += known[i];
+  expect("two pictures", sum_with_known({2, 3, 2, 2}, known), input, want, {2, 3, 2, 2});
+}
+END_TEST
+
+START_TEST(a_wider_constant_makes_a_wider_result) {
+  OnnxModel m({1, 3, 2, 2}, 13);
+  m.floats("k", {2});
+  for (int i = 0; i < 4; ++i) m.graph().mutable_initializer(0)->add_dims(1);
+  m.node("Mul", {"k", "x"}, {"y"}).output("y");
+  const std::vector<float> input = rising(12);
+  std::vector<float> want = input;
+  for (float& v : want) v *= 2;
+  expect("five dimensions", m, input, want, {1, 1, 3, 2, 2});
+}
+END_TEST
+
+START_TEST(a_vector_times_a_matrix_is_a_vector) {
+  OnnxModel m({3}, 13);
+  m.floats("w", {1, 2, 3, 4, 5, 6});
+  onnx::TensorProto* tensor = m.graph().mutable_initializer(0);
+  tensor->clear_dims();
+  tensor->add_dims(3);
+  tensor->add_dims(2);
+  m.node("MatMul", {"x", "w"}, {"y"}).output("y");
+  expect("a vector", m, {1, 2, 3}, {22, 28}, {2});
+}
+END_TEST
+
+START_TEST(averages_count_uneven_pads) {
+  OnnxModel m({1, 1, 2, 2}, 13);
+  m.node("AveragePool", {"x"}, {"y"}).list("kernel_shape", {2, 2}).list("pads", {0, 0, 1, 1});
+  m.set("count_include_pad", 1).output("y");
+  expect("pads behind", m, {4, 8, 12, 16}, {10, 6, 7, 4}, {1, 1, 2, 2});
+  OnnxModel before({1, 1, 2, 2}, 13);
+  before.node("AveragePool", {"x"}, {"y"}).list("kernel_shape", {2, 2}).list("pads", {1, 1, 0, 0});
+  before.set("count_include_pad", 1).output("y");
+  expect("pads in front", before, {4, 8, 12, 16}, {1, 3, 4, 10}, {1, 1, 2, 2});
+  // Larger than the device's windows.
+  OnnxModel large({1, 1, 9, 9}, 13);
+  large.node("AveragePool", {"x"}, {"y"}).list("kernel_shape", {9, 9}).list("pads", {0, 0, 1, 1});
+  large.set("count_include_pad", 1).output("y");
+  expect("a large window", large, std::vector<float>(81, 81.0f), {81, 72, 72, 64}, {1, 1, 2, 2});
+}
+END_TEST
+
+START_TEST(a_step_beyond_the_axis_takes_one) {
+  for (int64_t step : {int64_t{7}, INT64_MAX}) {
+    OnnxModel m({2, 3}, 13);
+    m.ints("b", {1}).ints("e", {3}).ints("a", {1}).ints("s", {step});
+    m.node("Slice", {"x", "b", "e", "a", "s"}, {"y"}).output("y");
+    expect("forwards", m, {1, 2, 3, 4, 5, 6}, {2, 5}, {2, 1});
+  }
+  OnnxModel m({1, 3}, 13);
+  m.ints("b", {0}).ints("e", {-2}).ints("a", {0}).ints("s", {-3});
+  m.node("Slice", {"x", "b", "e", "a", "s"}, {"y"}).output("y");
+  expect("backwards", m, {1, 2, 3}, {1, 2, 3}, {1, 3});
+}
+END_TEST
+
+// e to the 255th is no 32-bit number, and neither e to the 88th nor what a convolution makes of it
+// is one that a power of two brings into 16 bits: nothing would be left of an input that is as the
+// model wants it.
+START_TEST(what_a_made_up_picture_overflows_is_left_alone) {
+  OnnxModel m({1, 3, 4, 4}, 13);
+  m.floats("w", {1, 1, 1});
+  onnx::TensorProto* tensor = m.graph().mutable_initializer(0);
+  tensor->clear_dims();
+  for (int64_t d : {1, 3, 1, 1}) tensor->add_dims(d);
+  m.node("Exp", {"x"}, {"e"}).node("Conv", {"e", "w"}, {"y"}).output("y");
+  const std::vector<float> input = rising(48);
+  std::vector<float> want(16, 0.0f);
+  for (size_t i = 0; i < input.size(); ++i) want[i % 16] += std::exp(input[i]);
+  expect("powers of e", m, input, want, {1, 1, 4, 4});
+}
+END_TEST
+
+DVNN_SUITE(import_onnx_corners, a_command_reads_what_is_known, several_pictures_are_added,
+           a_wider_constant_makes_a_wider_result, a_vector_times_a_matrix_is_a_vector,
+           averages_count_uneven_pads, a_step_beyond_the_axis_takes_one,
+           what_a_made_up_picture_overflows_is_left_alone)
+
+}  // namespace dvnn::test::onnx_corners_tests

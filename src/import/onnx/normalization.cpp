@@ -2,6 +2,7 @@
 // Operators that bring groups of elements to a common measure.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "base/format.h"
@@ -223,7 +224,13 @@ Status import_onnx_lp_norm(const OnnxNode& node) {
   const size_t rank = b.shape_of(in).axes();
   DVNN_ASSIGN(const int64_t axis, onnx_axis(node.integer("axis", -1), rank));
   const Reduction norm = node.integer("p", 2) == 1 ? Reduction::kL1 : Reduction::kL2;
-  DVNN_ASSIGN(const int divisor, reduced(node, "_norm", in, norm, {static_cast<int>(axis)}));
+  DVNN_ASSIGN(const int length, reduced(node, "_length", in, norm, {static_cast<int>(axis)}));
+  // What has no length stays so, as ONNX Runtime has it, and does not become NaN.
+  constexpr float kLeast = 1e-30f;
+  DVNN_ASSIGN(
+      const int divisor,
+      b.unary(node.name() + "_norm",
+              {layers::UnaryFunction::kClip, kLeast, std::numeric_limits<float>::max()}, length));
   return node.done(b.binary(node.name(), BinaryOperation::kDiv, in, divisor));
 }
 

@@ -9,6 +9,7 @@ import onnxruntime
 onnxruntime.set_default_logger_severity(4)
 
 LARGEST = 500.0  # of a value: far from the end of binary16, so that sums stay in it
+LARGEST_WHOLE = 30000.0  # of sums of products of 8 bits
 MOST_ELEMENTS = 30000
 MICROSOFT = 'com.microsoft'
 # IR versions that the opsets came with are of no importance; this one is read by all.
@@ -45,6 +46,19 @@ def session_of(model, optimised=False):
     levels = onnxruntime.GraphOptimizationLevel
     options.graph_optimization_level = levels.ORT_ENABLE_ALL if optimised else levels.ORT_DISABLE_ALL
     return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=['CPUExecutionProvider'])
+
+
+def factors(g, count, parts):
+    """`parts` numbers whose product is `count`."""
+    dims = [1] * parts
+    rest, prime = count, 2
+    while rest > 1:
+        if rest % prime == 0:
+            dims[g.int(0, parts - 1)] *= prime
+            rest //= prime
+        else:
+            prime += 1
+    return dims
 
 
 class Graph:
@@ -127,9 +141,23 @@ class Graph:
                 return False
             return fits is None or fits(array)
         names = self.candidates(good)
+        if ranks and dtype == np.float32 and not least and self.chance(0.05 if names else 0.5):
+            return self.reshaped(self.choose(ranks), good)
         if not names:
             raise Unfit('no value fits')
         return names[-1] if self.chance(recent) else self.choose(names)
+
+    def reshaped(self, rank, good):
+        """A value of another shape, where one of this rank is wanted."""
+        names = self.candidates(lambda a: a.dtype == np.float32 and 0 < a.size <= 2000)
+        for _ in range(20 if names else 0):
+            name = self.choose(names)
+            dims = factors(self, self.array(name).size, rank)
+            if rank == 4 and self.chance(0.7):
+                dims[0], dims[1] = 1, dims[0] * dims[1]
+            if good(self.array(name).reshape(dims)):
+                return self.reshape(name, dims)
+        raise Unfit('no value fits')
 
     def picture(self, least=1, fits=None):
         """Of four dimensions, the first of them 1."""
@@ -166,9 +194,10 @@ class Graph:
             raise Unfit('%s makes nothing' % op)
         if array.size > MOST_ELEMENTS or array.ndim > 6:
             raise Unfit('%s makes too much' % op)
-        if array.dtype.kind == 'f' and (not np.isfinite(array).all() or np.abs(array).max() > LARGEST):
+        largest = LARGEST_WHOLE if op == 'Cast' else LARGEST
+        if array.dtype.kind == 'f' and (not np.isfinite(array).all() or np.abs(array).max() > largest):
             raise Unfit('%s leaves the range' % op)
-        if array.dtype.kind == 'f' and array.size > 1 and array.max() == array.min() and self.chance(0.9):
+        if array.dtype.kind == 'f' and op != 'Cast' and array.size > 1 and array.max() == array.min() and self.chance(0.9):
             raise Unfit('%s makes one number' % op)
 
     def mark(self):

@@ -2,7 +2,7 @@
 """What moves elements, reduces groups of them, or looks them up."""
 import numpy as np
 
-from .graph import Unfit
+from .graph import Unfit, factors
 from .table import operator
 from .elementwise import whole
 
@@ -53,19 +53,6 @@ def expand(g, op):
 def flatten(g, op):
     x = g.pick(rank=(1, 2, 3, 4, 5))
     g.add(op, [x], **({'axis': g.int(0, g.rank(x))} if g.chance(0.6) else {}))
-
-
-def factors(g, count, parts):
-    """`parts` numbers whose product is `count`."""
-    dims = [1] * parts
-    rest, prime = count, 2
-    while rest > 1:
-        if rest % prime == 0:
-            dims[g.int(0, parts - 1)] *= prime
-            rest //= prime
-        else:
-            prime += 1
-    return dims
 
 
 @operator('Reshape')

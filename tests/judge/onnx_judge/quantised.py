@@ -66,8 +66,8 @@ def conv_integer(g, op):
     x = g.picture(least=3)
     y, scale, zero = g.add('DynamicQuantizeLinear', [x], 3)
     out = g.choose([3, 8])
-    weights = g.constant(g.rng.integers(-127, 128, (out, g.shape(x)[1], 3, 3)), np.int8)
-    whole = g.add(op, [y, weights, zero, g.number(0, np.int8)], pads=[1, 1, 1, 1], kernel_shape=[3, 3])
+    weights = g.constant(g.rng.integers(118, 139, (out, g.shape(x)[1], 3, 3)), np.uint8)
+    whole = g.add(op, [y, weights, zero, g.number(128, np.uint8)], pads=[1, 1, 1, 1], kernel_shape=[3, 3])
     g.add('Mul', [g.add('Cast', [whole], to=1), g.add('Mul', [scale, g.number(0.004)])])
 
 
@@ -76,7 +76,7 @@ def matmul_integer(g, op):
     g.need(11)
     x = g.pick(rank=(2, 3), fits=lambda a: a.size <= 2000)
     y, scale, zero = g.add('DynamicQuantizeLinear', [x], 3)
-    weights = g.constant(g.rng.integers(-127, 128, (g.shape(x)[-1], g.int(1, 9))), np.int8)
+    weights = g.constant(g.rng.integers(-40, 41, (g.shape(x)[-1], g.int(1, 9))), np.int8)
     whole = g.add(op, [y, weights, zero, g.number(0, np.int8)])
     g.add('Mul', [g.add('Cast', [whole], to=1), g.add('Mul', [scale, g.number(0.004)])])
 

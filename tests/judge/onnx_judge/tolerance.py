@@ -131,7 +131,8 @@ def plain(node, dims_of, per_channel):
 class Noise:
     """The graph with a factor at each value and each constant that may be rounded."""
 
-    def __init__(self, g, outputs):
+    def __init__(self, g, outputs, rounds=False):
+        """With `rounds`, values are rounded to binary16 where they would get a factor."""
         self.g = g
         nodes, self.factors, self.quanta = [], {}, {}
         for node in g.nodes:
@@ -176,6 +177,9 @@ class Noise:
             for name in rounded:
                 self.factors[name] = g.values[name]
                 nodes.append(helper.make_node('Mul', [name + '_e', name + '_n'], [name]))
+        if rounds:
+            nodes = [made for node in nodes for made in self.rounding(node)]
+            self.factors, self.quanta = {}, {}
         inputs = {g.input: g.values[g.input]}
         inputs.update({name + '_n': array for name, array in self.factors.items()})
         inputs.update({name + '_n': np.zeros(shape, np.float32) for name, (shape, _) in self.quanta.items()})
@@ -183,6 +187,16 @@ class Noise:
         constants = {n: a for n, a in g.constants.items() if n in used}
         self.outputs = outputs
         self.session = session_of(make_model(nodes, inputs, {n: None for n in outputs}, constants, g.opset))
+
+    @staticmethod
+    def rounding(node):
+        """What is in place of a node that brings noise in."""
+        if len(node.input) != 2 or not node.input[1].endswith('_n'):
+            return [node]
+        if node.op_type == 'Add':
+            return [helper.make_node('Identity', node.input[:1], node.output)]
+        half = node.output[0] + '_h'
+        return [helper.make_node('Cast', node.input[:1], [half], to=10), helper.make_node('Cast', [half], node.output, to=1)]
 
     def draw(self, rng, strength):
         feeds = {self.g.input: self.g.values[self.g.input]}
@@ -211,6 +225,9 @@ def tolerances(g, outputs):
             squares[k] += (array.astype(np.float64) - wanted[k]) ** 2
     allowed = [SPREADS * np.sqrt(s / DRAWS) for s in squares]
     if in_steps(g):
+        # What becomes one number in binary16 is more often alike than noise tells.
+        for k, array in enumerate(Noise(g, outputs, rounds=True).draw(rng, 1.0)):
+            allowed[k] = np.maximum(allowed[k], 1.5 * np.abs(array.astype(np.float64) - wanted[k]))
         for strength in STRONG:
             for k, array in enumerate(noise.draw(rng, strength)):
                 allowed[k] = np.maximum(allowed[k], 1.5 * np.abs(array.astype(np.float64) - wanted[k]))

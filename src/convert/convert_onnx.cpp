@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
 #include "base/format.h"
 #include "convert/convert.h"
 #include "convert/finish.h"
@@ -9,9 +11,10 @@ namespace dvnn::convert {
 
 Result<network::Model> convert_onnx(const std::string& path, const ConvertOptions& options,
                                     Report* report) {
-  DVNN_ASSIGN(const onnx::ModelProto proto, import::read_onnx(path));
-  return finish(import::import_onnx(proto, folder_name(path), options.import), "onnx", path,
-                options, report);
+  DVNN_ASSIGN(onnx::ModelProto proto, import::read_onnx(path));
+  return finish(import::import_onnx(std::move(proto), folder_name(path), options.import,
+                                    report ? &report->warnings : nullptr),
+                "onnx", path, options, report);
 }
 
 }  // namespace dvnn::convert

@@ -49,6 +49,7 @@ Status import_input(const onnx::ValueInfoProto& info, OnnxImporter* importer) {
   // are as they are.
   const bool pictures = dims.size() == 4 && is_channels(dims[channels]) && is_side(dims[rows]) &&
                         is_side(dims[rows + 1]);
+  if (pictures && dims[0] > 1) importer->batch = dims[0];
   if (dims[0] < 0 || pictures) dims[0] = 1;
   for (int64_t d : dims) {
     if (d > 0) continue;
@@ -139,7 +140,7 @@ OnnxNeeds needs_of(const onnx::GraphProto& proto, const std::vector<std::string>
   OnnxNeeds needs;
   needs.names.insert(wanted.begin(), wanted.end());
   needs.nodes.resize(static_cast<size_t>(proto.node_size()));
-  // Nodes stand after those that they read.
+  // Nodes stand after those that they read: sort_onnx().
   for (int i = proto.node_size() - 1; i >= 0; --i) {
     const onnx::NodeProto& node = proto.node(i);
     const bool is_needed =

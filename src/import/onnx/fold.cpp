@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "base/nth.h"
+#include "import/onnx/batch.h"
 #include "import/onnx/import.h"
 
 namespace dvnn::import {
@@ -193,6 +194,7 @@ Status fold_constant_of_shape(const OnnxNode& node) {
   }
   out.integral = fill.integral;
   out.dims = shape->ints();
+  expand_one_of(node.importer().batch, {}, &out.dims);
   DVNN_ASSIGN(const size_t count, checked_count(out.dims));
   out.values.assign(count, fill.values[0]);
   return node.done(std::move(out));

@@ -152,7 +152,16 @@ std::vector<std::string> results_before(const OnnxRefusal& refusal, const OnnxIm
 }
 
 Error with_hint(const Error& error, const OnnxRefusal& refusal, const OnnxImporter& importer) {
-  const std::string size = size_hint(refusal.proto.node(refusal.node), refusal.proto, importer);
+  if (importer.batch > 1 && error.code == ErrorCode::kMalformed) {
+    return {error.code, error.message + format("; the model was exported for a batch of %lld, and "
+                                               "the network takes one picture: export it for one",
+                                               static_cast<long long>(importer.batch))};
+  }
+  // What is missing, or unknown, is so in every size.
+  if (error.code == ErrorCode::kNotFound) return error;
+  const onnx::NodeProto& node = refusal.proto.node(refusal.node);
+  const std::string size =
+      refusal.knows(node) ? size_hint(node, refusal.proto, importer) : std::string();
   if (!size.empty()) return {error.code, error.message + size};
   if (error.code != ErrorCode::kUnsupported) return error;
   const std::vector<std::string> results = results_before(refusal, importer);

@@ -11,6 +11,7 @@
 #include "import/onnx/ends.h"
 #include "import/onnx/expansions.h"
 #include "import/onnx/hints.h"
+#include "import/onnx/order.h"
 #include "plan/reference.h"
 
 namespace dvnn::import {
@@ -70,7 +71,11 @@ Result<int64_t> opset_of(const onnx::ModelProto& model) {
                         static_cast<long long>(opset.version()),
                         static_cast<long long>(kLeastOpset), static_cast<long long>(kMostOpset))};
   }
-  return Error{ErrorCode::kMalformed, "says no opset"};
+  const bool has_others = model.opset_import_size() > 0;
+  if (!has_others) return Error{ErrorCode::kMalformed, "says no opset"};
+  return Error{ErrorCode::kUnsupported,
+               "has operators of '" + model.opset_import(0).domain() +
+                   "' and none of ONNX's own: it is no neural network"};
 }
 
 // Returns whether a node of constants makes a number without dimensions: the graph has none of rank
@@ -96,6 +101,8 @@ Status fold_by_running(const OnnxNode& node, const OnnxRow& entry) {
   OnnxImporter scratch(node.importer().options);
   scratch.opset = node.opset();
   scratch.folder = node.importer().folder;
+  scratch.batch = node.importer().batch;
+  scratch.constants = true;
   for (int i = 0; i < node.inputs(); ++i) {
     if (node.has(i))
       scratch.entries[node.input_name(i)] = node.importer().entries[node.input_name(i)];
@@ -321,17 +328,19 @@ std::vector<std::string> onnx_operators() {
   return names;
 }
 
-Result<Graph> import_onnx(const onnx::ModelProto& model, const std::string& folder,
-                          const ImportOptions& options) {
+Result<Graph> import_onnx(onnx::ModelProto model, const std::string& folder,
+                          const ImportOptions& options, std::vector<std::string>* notes) {
   OnnxImporter importer(options);
   importer.folder = folder;
   DVNN_ASSIGN(importer.opset, opset_of(model));
+  DVNN_TRY(sort_onnx(&model));
   const onnx::GraphProto& proto = model.graph();
   DVNN_ASSIGN(const auto wanted, wanted_outputs(proto, options));
   GraphImport nodes(model, &importer);
   DVNN_TRY(import_graph(proto, wanted, &nodes, &importer));
   DVNN_TRY(set_onnx_outputs(wanted, &importer));
   importer.builder.graph.name = model.graph().name();
+  if (notes) notes->insert(notes->end(), importer.notes.begin(), importer.notes.end());
   return std::move(importer.builder.graph);
 }
 

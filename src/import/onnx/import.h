@@ -13,9 +13,10 @@
 
 namespace dvnn::import {
 
-/// Errors name node, operator and opset. External data lies in `folder`, or below it.
-Result<Graph> import_onnx(const onnx::ModelProto& model, const std::string& folder,
-                          const ImportOptions& options);
+/// Errors name node, operator and opset. External data lies in `folder`, or below it. What may
+/// surprise goes to `notes`, which may be null.
+Result<Graph> import_onnx(onnx::ModelProto model, const std::string& folder,
+                          const ImportOptions& options, std::vector<std::string>* notes);
 
 /// The operators that are supported, without If, which is a choice between others.
 std::vector<std::string> onnx_operators();
@@ -37,7 +38,11 @@ struct OnnxImporter {
   const ImportOptions& options;
   std::map<std::string, OnnxEntry> entries;
   int64_t opset = 0;
-  std::string folder;  // where the model's external data lies
+  std::string folder;      // where the model's external data lies
+  int64_t batch = 0;       // pictures that the model was exported for; 0: one, or any number
+  bool constants = false;  // what is imported are constants that nodes make of constants
+  // What people should know of how the model was read, each once.
+  std::vector<std::string> notes;
 
   void set(const std::string& name, int value, bool integral) {
     entries[name] = {value, nullptr, integral};

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/nth.h"
 #include "import/given_inputs.h"
+#include "import/onnx/batch.h"
 #include "import/onnx/operators.h"
 
 namespace dvnn::import {
@@ -61,6 +62,7 @@ Result<std::vector<int64_t>> read_onnx_reshape(const OnnxNode& node,
                                                const std::vector<int64_t>& in) {
   DVNN_ASSIGN(std::vector<int64_t> dims, node.ints_at(1, "shape"));  // opset 1: an attribute
   const bool zero_copies = node.integer("allowzero", 0) == 0;
+  if (!node.is_constant(0)) reshape_one_of(node.importer().batch, in, &dims);
   const int64_t elements = element_count(in);
   int64_t known = 1;
   ptrdiff_t open = -1;
@@ -388,6 +390,9 @@ Status import_onnx_tile(const OnnxNode& node) {
     nth(all, axis) = repeats[0];
     repeats = all;
   }
+  if (node.importer().constants) {
+    expand_one_of(node.importer().batch, dims_of(shape), &repeats);
+  }
   return node.done(tiled(node, node.name(), in, repeats));
 }
 
@@ -395,6 +400,7 @@ Status import_onnx_expand(const OnnxNode& node) {
   DVNN_ASSIGN(int in, node.value(0));
   DVNN_ASSIGN(const auto given, node.constant(1));
   std::vector<int64_t> wanted = given->ints(), dims = dims_of(node.builder().shape_of(in));
+  expand_one_of(node.importer().batch, dims, &wanted);
   if (dims.size() < wanted.size()) dims.insert(dims.begin(), wanted.size() - dims.size(), 1);
   if (wanted.size() < dims.size()) wanted.insert(wanted.begin(), dims.size() - wanted.size(), 1);
   std::vector<int64_t> repeats(dims.size(), 1);

@@ -67,8 +67,8 @@ Result<int> OnnxNode::value(int i) const {
   if (!has(i)) return Error{ErrorCode::kMalformed, format("input %d is missing", i)};
   const auto it = importer_->entries.find(proto_.input(i));
   if (it == importer_->entries.end()) {
-    return Error{ErrorCode::kMalformed,
-                 "input '" + proto_.input(i) + "' is made by no node before it"};
+    return Error{ErrorCode::kNotFound,
+                 "reads '" + proto_.input(i) + "', which nothing in the model makes"};
   }
   if (it->second.value >= 0) return it->second.value;
   const OnnxConstant& constant = *it->second.constant;

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "import/onnx/order.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/nth.h"
+#include "import/onnx/ends.h"
+
+namespace dvnn::import {
+namespace {
+
+bool has_branches(const onnx::NodeProto& node) {
+  return std::any_of(node.attribute().begin(), node.attribute().end(),
+                     [](const onnx::AttributeProto& attribute) { return attribute.has_g(); });
+}
+
+using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
+
+// Walks from each node, in the file's order, to those that it reads, without recursion: a hostile
+// file may have a chain of all its nodes.
+class Sorter {
+ public:
+  explicit Sorter(const Nodes& nodes) : nodes_(nodes), states_(static_cast<size_t>(nodes.size()), State::kNew) {
+    for (int i = 0; i < nodes.size(); ++i) {
+      for (const std::string& name : nodes[i].output()) {
+        if (!name.empty()) makers_.emplace(name, i);  // the first, if a name is made twice
+      }
+    }
+  }
+
+  Status sort() {
+    for (int i = 0; i < nodes_.size(); ++i) DVNN_TRY(visit(i));
+    return {};
+  }
+  const std::vector<int>& order() const { return order_; }
+
+ private:
+  enum class State : uint8_t { kNew, kOpen, kDone };
+  struct Visit {
+    int node;
+    std::vector<std::string> reads;
+    size_t next = 0;  // among `reads`
+  };
+
+  void open(int node, std::vector<Visit>* way) {
+    nth(states_, node) = State::kOpen;
+    way->push_back({node, onnx_names_read(nodes_[node])});
+  }
+
+  Status visit(int start) {
+    if (nth(states_, start) == State::kDone) return {};
+    std::vector<Visit> way;
+    open(start, &way);
+    while (!way.empty()) {
+      Visit& at = way.back();
+      if (at.next == at.reads.size()) {
+        nth(states_, at.node) = State::kDone;
+        order_.push_back(at.node);
+        way.pop_back();
+        continue;
+      }
+      const std::string& name = at.reads[at.next++];
+      const auto maker = makers_.find(name);
+      if (maker == makers_.end() || nth(states_, maker->second) == State::kDone) continue;
+      // The result of a branch may be called as that of its node.
+      const bool own = maker->second == at.node && has_branches(nodes_[at.node]);
+      if (own) continue;
+      if (nth(states_, maker->second) == State::kOpen) {
+        const onnx::NodeProto& node = nodes_[maker->second];
+        return Error{ErrorCode::kMalformed, "the nodes form a circle: '" + node.name() + "' (" +
+                                                node.op_type() + ") makes '" + name +
+                                                "', which it needs itself"};
+      }
+      open(maker->second, &way);
+    }
+    return {};
+  }
+
+  const Nodes& nodes_;
+  std::vector<State> states_;
+  std::unordered_map<std::string, int> makers_;
+  std::vector<int> order_;
+};
+
+Status sort_nodes(Nodes* nodes) {
+  for (onnx::NodeProto& node : *nodes) {
+    for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) DVNN_TRY(sort_nodes(attribute.mutable_g()->mutable_node()));
+    }
+  }
+  Sorter sorter(*nodes);
+  DVNN_TRY(sorter.sort());
+  Nodes sorted;
+  sorted.Reserve(nodes->size());
+  for (int i : sorter.order()) sorted.Add()->Swap(nodes->Mutable(i));
+  nodes->Swap(&sorted);
+  return {};
+}
+
+}  // namespace
+
+Status sort_onnx(onnx::ModelProto* model) {
+  DVNN_TRY(sort_nodes(model->mutable_graph()->mutable_node()));
+  for (onnx::FunctionProto& function : *model->mutable_functions()) {
+    DVNN_TRY(sort_nodes(function.mutable_node()));
+  }
+  return {};
+}
+
+}  // namespace dvnn::import

@@ -303,6 +303,34 @@ START_TEST(keras_1_names_are_known) {
 }
 END_TEST
 
+// As sensors and autoencoders have: no picture at all.
+START_TEST(vectors_are_inputs_too) {
+  KerasModel m;
+  m.layer("Dense", {{"name", "d"}, {"batch_input_shape", {nullptr, 5}}, {"activation", "relu"}});
+  m.layer("BatchNormalization", {{"name", "n"}, {"scale", false}, {"center", false}});
+  m.layer("Dense", {{"name", "e"}, {"use_bias", false}});
+  m.weights("d", "kernel:0", {5, 4}).weights("d", "bias:0", {4});
+  m.weights("n", "moving_mean:0", {4}).weights("n", "moving_variance:0", {4}, 0.5f, 1.5f);
+  m.weights("e", "kernel:0", {4, 3});
+  const std::vector<float> in = {0.5f, -1, 0.25f, 2, -0.75f};
+  std::vector<float> want(3), middle(4);
+  for (size_t o = 0; o < 4; ++o) {
+    middle[o] = m.values(1)[o];
+    for (size_t i = 0; i < 5; ++i) middle[o] += in[i] * m.values(0)[i * 4 + o];
+    middle[o] = (std::max(middle[o], 0.0f) - m.values(2)[o]) / std::sqrt(m.values(3)[o] + 1e-3f);
+    for (size_t k = 0; k < 3; ++k) want[k] += middle[o] * m.values(4)[o * 3 + k];
+  }
+  auto model = convert_model(m);
+  ck_assert_msg(model.ok(), "%s", model.ok() ? "" : model.error().message.c_str());
+  const network::Model& made = model.value();
+  dvnn_assert_text(made.tensor(made.input.tensor).desc.shape.to_string(), "1x5");
+  expect_close("vector", run_model("vector", std::move(model.value()), in.data()), want.data(), 3);
+  KerasModel open;
+  open.layer("Dense", {{"name", "d"}, {"batch_input_shape", {nullptr, nullptr}}});
+  expect_refused(convert_model(open), {"'d'", "--size"});
+}
+END_TEST
+
 START_TEST(what_cannot_be_is_named) {
   KerasModel unknown;
   unknown.layer("Lambda", shaped("l", 8, 8, 3, json::object()));
@@ -330,7 +358,7 @@ END_TEST
 
 DVNN_SUITE(import_keras, convolutions_follow_tensorflow, sequences_are_convolved_and_pooled,
            transposed_convolutions_double_the_size, flattened_pictures_keep_keras_order,
-           functional_and_nested_models_are_walked, keras_1_names_are_known,
+           functional_and_nested_models_are_walked, keras_1_names_are_known, vectors_are_inputs_too,
            what_cannot_be_is_named)
 
 }  // namespace dvnn::test::keras_tests

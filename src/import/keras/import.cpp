@@ -221,30 +221,40 @@ class Walk {
     std::vector<int64_t> dims;  // batch, h, w, c
     for (const Json& d : shape) dims.push_back(d.is_number_integer() ? d.get<int64_t>() : -1);
     const bool sequence = dims.size() == 3;  // batch, length, c
+    const bool vector = dims.size() == 2;    // batch, n
     if (sequence) dims.insert(dims.begin() + 1, 1);
-    if (dims.size() != 4) {
-      return Error{
-          ErrorCode::kUnsupported,
-          "input '" + name + "' is neither a picture (H, W, C) nor a sequence (length, C)"};
+    if (dims.size() != 4 && !vector) {
+      return Error{ErrorCode::kUnsupported, "input '" + name +
+                                                "' is neither a picture (H, W, C), nor a sequence "
+                                                "(length, C), nor a vector"};
     }
     const ImportOptions& options = importer_.options;
     importer_.input_names.push_back(name);
     if (const GivenInput* given = find_given(options, name)) return set_input(*given, dims);
     if (importer_.builder.graph.input >= 0) return ask_for_values(importer_.input_names);
-    if (options.width > 0) dims[1] = options.height, dims[2] = options.width;
-    if (dims[1] < 1 || dims[2] < 1) {
-      return Error{ErrorCode::kUnsupported,
-                   "input '" + name + "' has no fixed size: give one with --size WxH"};
+    if (vector) {
+      if (dims[1] < 1) dims[1] = options.width;
+      if (dims[1] < 1) return open_input(name);
+      DVNN_ASSIGN(const int value, importer_.builder.input(name, {1, dims[1]}));
+      return KerasTensor{value, false};
     }
+    if (options.width > 0) dims[1] = options.height, dims[2] = options.width;
+    if (dims[1] < 1 || dims[2] < 1) return open_input(name);
     DVNN_ASSIGN(const int value, importer_.builder.input(name, {1, dims[3], dims[1], dims[2]}));
     return KerasTensor{value, false};
   }
 
-  // An input whose values are given, (batch, h, w, c).
+  static Error open_input(const std::string& name) {
+    return {ErrorCode::kUnsupported,
+            "input '" + name + "' has no fixed size: give one with --size WxH"};
+  }
+
+  // An input whose values are given, (batch, h, w, c) or (batch, n).
   Result<KerasTensor> set_input(const GivenInput& given, std::vector<int64_t> dims) {
     DVNN_ASSIGN(const auto values, fill_given(given, &dims));
     GraphBuilder& b = importer_.builder;
     DVNN_ASSIGN(const int value, b.constant(given.name, dims, {values.begin(), values.end()}));
+    if (dims.size() == 2) return KerasTensor{value, false};
     DVNN_ASSIGN(const int moved, b.permute(given.name + "_nchw", value, {0, 3, 1, 2}));
     return KerasTensor{moved, false};
   }

@@ -73,9 +73,8 @@ Result<int64_t> opset_of(const onnx::ModelProto& model) {
   }
   const bool has_others = model.opset_import_size() > 0;
   if (!has_others) return Error{ErrorCode::kMalformed, "says no opset"};
-  return Error{ErrorCode::kUnsupported,
-               "has operators of '" + model.opset_import(0).domain() +
-                   "' and none of ONNX's own: it is no neural network"};
+  return Error{ErrorCode::kUnsupported, "has operators of '" + model.opset_import(0).domain() +
+                                            "' and none of ONNX's own: it is no neural network"};
 }
 
 // Returns whether a node of constants makes a number without dimensions: the graph has none of rank

@@ -23,7 +23,8 @@ using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 // file may have a chain of all its nodes.
 class Sorter {
  public:
-  explicit Sorter(const Nodes& nodes) : nodes_(nodes), states_(static_cast<size_t>(nodes.size()), State::kNew) {
+  explicit Sorter(const Nodes& nodes)
+      : nodes_(nodes), states_(static_cast<size_t>(nodes.size()), State::kNew) {
     for (int i = 0; i < nodes.size(); ++i) {
       for (const std::string& name : nodes[i].output()) {
         if (!name.empty()) makers_.emplace(name, i);  // the first, if a name is made twice

@@ -176,8 +176,11 @@ class Assembler {
   }
 
   Status add_weights(const Node& node, int channels, device::ConvRun* run) {
-    const bool quantised =
-        options_.quantise && !node.half_weights && run->activation != device::Activation::kPrelu;
+    const bool may_be_bytes = run->activation != device::Activation::kPrelu;
+    const bool shall_be_bytes = options_.quantise && !node.half_weights;
+    DVNN_ASSIGN(std::vector<half_t> halves, to_half(node.weights, "weight"));
+    const bool are_bytes_now = may_be_bytes && !shall_be_bytes && are_bytes(halves);
+    const bool quantised = are_bytes_now || (may_be_bytes && shall_be_bytes);
     run->weight_format = quantised ? device::WeightFormat::kQuantised : device::WeightFormat::kHalf;
     run->weight_offset = model_.weights.size();
     PackedGeometry geometry = device::run_geometry(*run, channels);
@@ -195,11 +198,12 @@ class Assembler {
         {run->weight_offset, quantised, geometry.prelu, geometry.dilated, flat && flat->reordered},
         saved_);
     std::vector<float> weights = node.weights;
+    if (are_bytes_now) half_to_float(halves.data(), weights.data(), weights.size());
     if (options_.hwc) {  // the device then reads kernels transposed
       transpose_kernels(run->kernel.y, run->kernel.x, &weights);
       std::swap(geometry.kx, geometry.ky);
     }
-    DVNN_ASSIGN(const auto halves, to_half(weights, "weight"));
+    DVNN_ASSIGN(halves, to_half(weights, "weight"));
     DVNN_ASSIGN(const auto bias, to_half(node.bias, "bias"));
     DVNN_ASSIGN(const auto slopes, to_half(node.slopes, "slope"));
     const uint64_t packed = model_.weights.size() + packed_weights_size(geometry);

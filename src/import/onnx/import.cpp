@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/nth.h"
+#include "import/onnx/dynamic.h"
 #include "import/onnx/ends.h"
 #include "import/onnx/expansions.h"
 #include "import/onnx/hints.h"
@@ -165,7 +166,9 @@ using Functions = std::map<std::pair<std::string, std::string>, const onnx::Func
 
 class GraphImport {
  public:
-  GraphImport(const onnx::ModelProto& model, OnnxImporter* importer) : importer_(importer) {
+  GraphImport(const onnx::ModelProto& model, const std::vector<std::string>& wanted,
+              OnnxImporter* importer)
+      : importer_(importer), plain_(plain_scalings(model.graph(), wanted)) {
     for (const onnx::FunctionProto& function : model.functions()) {
       functions_[{function.domain(), function.name()}] = &function;
     }
@@ -187,6 +190,15 @@ class GraphImport {
     // The one place that says where: every error of a node passes here.
     return status.error().within("node '" + node.name() + "' (" + node.type() +
                                  format(", opset %lld)", opset));
+  }
+
+  /// What people should know of how nodes were read.
+  void tell() {
+    if (plain_.products.empty()) return;
+    importer_->notes.push_back(
+        format("%zu convolutions and products are quantised as the picture is: they are read in "
+               "floating point, with the numbers that their weights of 8 bits stand for",
+               plain_.products.size()));
   }
 
   /// Returns whether there is an importer for the node, which may yet refuse its attributes.
@@ -212,7 +224,13 @@ class GraphImport {
     if (const onnx::FunctionProto* function = function_of(proto)) {
       return call(*function, proto, depth);
     }
+    if (plain_.scalings.count(proto.output_size() > 0 ? proto.output(0) : "") > 0) {
+      return read_plain_scaling(node);
+    }
     DVNN_ASSIGN(const auto expansion, onnx_expansion(proto));
+    if (expansion && depth == 0 && plain_.products.count(node.output_name(0)) > 0) {
+      return call(*expansion, without_zeros(proto), depth);
+    }
     if (expansion) return call(*expansion, proto, depth);
     if (!is_official(proto.domain())) {
       return Error{ErrorCode::kUnsupported,
@@ -220,6 +238,26 @@ class GraphImport {
     }
     if (node.outputs() == 0) return Error{ErrorCode::kMalformed, "has no output"};
     return node.type() == "If" ? branch(node, depth) : import_operator(node);
+  }
+
+  // The numbers as they are: the scale is 1, and nothing lies at 0.
+  Status read_plain_scaling(const OnnxNode& node) {
+    DVNN_TRY(node.done(node.value(0)));
+    for (int i : {1, 2}) {
+      OnnxConstant number;
+      number.values = {i == 1 ? 1.0 : 0.0};
+      importer_->set(node.output_name(i), std::move(number));
+    }
+    return {};
+  }
+
+  // The product, of operands that are as they are.
+  onnx::NodeProto without_zeros(const onnx::NodeProto& proto) const {
+    onnx::NodeProto plain = proto;
+    for (int i = 0; i < 2 && i + 2 < plain.input_size(); ++i) {
+      if (plain_.scalings.count(plain.input(i)) > 0) plain.set_input(i + 2, "");
+    }
+    return plain;
   }
 
   // The nodes of the branch that a known condition chooses, in place of the choice.
@@ -300,6 +338,7 @@ class GraphImport {
 
   OnnxImporter* importer_;
   Functions functions_;
+  PlainScalings plain_;
   size_t imported_ = 0;
 };
 
@@ -335,8 +374,9 @@ Result<Graph> import_onnx(onnx::ModelProto model, const std::string& folder,
   DVNN_TRY(sort_onnx(&model));
   const onnx::GraphProto& proto = model.graph();
   DVNN_ASSIGN(const auto wanted, wanted_outputs(proto, options));
-  GraphImport nodes(model, &importer);
+  GraphImport nodes(model, wanted, &importer);
   DVNN_TRY(import_graph(proto, wanted, &nodes, &importer));
+  nodes.tell();
   DVNN_TRY(set_onnx_outputs(wanted, &importer));
   importer.builder.graph.name = model.graph().name();
   if (notes) notes->insert(notes->end(), importer.notes.begin(), importer.notes.end());

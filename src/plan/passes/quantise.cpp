@@ -124,6 +124,21 @@ void settle(const std::vector<float>& sorted, std::vector<double>* centres) {
 
 }  // namespace
 
+bool are_bytes(const std::vector<half_t>& weights) {
+  constexpr half_t kSign = 0x8000;
+  // Below this the table takes as much as it saves.
+  constexpr size_t kLeastWeights = 2 * kTableSize;
+  if (weights.size() <= kLeastWeights) return false;
+  std::vector<bool> seen(size_t{1} << 16, false);
+  size_t values = 0;
+  for (half_t w : weights) {
+    if ((w & ~kSign) == 0 || seen[w]) continue;
+    seen[w] = true;
+    if (++values > kCentres) return false;
+  }
+  return true;
+}
+
 QuantisedWeights quantise(const std::vector<float>& weights) {
   std::vector<float> sorted;
   std::copy_if(weights.begin(), weights.end(), std::back_inserter(sorted),

@@ -224,14 +224,15 @@ class GraphImport {
     if (const onnx::FunctionProto* function = function_of(proto)) {
       return call(*function, proto, depth);
     }
-    if (plain_.scalings.count(proto.output_size() > 0 ? proto.output(0) : "") > 0) {
+    if (proto.output_size() > 0 && plain_.scalings.count(proto.output(0)) > 0) {
       return read_plain_scaling(node);
     }
-    DVNN_ASSIGN(const auto expansion, onnx_expansion(proto));
-    if (expansion && depth == 0 && plain_.products.count(node.output_name(0)) > 0) {
-      return call(*expansion, without_zeros(proto), depth);
-    }
-    if (expansion) return call(*expansion, proto, depth);
+    const bool plain = depth == 0 && proto.output_size() > 0 &&
+                       plain_.products.count(proto.output(0)) > 0;
+    const onnx::NodeProto product = plain ? without_zeros(proto) : onnx::NodeProto();
+    const onnx::NodeProto& own = plain ? product : proto;
+    DVNN_ASSIGN(const auto expansion, onnx_expansion(own));
+    if (expansion) return call(*expansion, own, depth);
     if (!is_official(proto.domain())) {
       return Error{ErrorCode::kUnsupported,
                    "operators of '" + proto.domain() + "' are not supported"};

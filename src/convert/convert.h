@@ -4,11 +4,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
+#include "convert/exported.h"
 #include "decode/custom_decoders.h"
 #include "import/options.h"
 #include "network/model.h"
@@ -21,11 +23,16 @@ class Hdf5File;
 
 namespace dvnn::convert {
 
+/// The members of a picture that the user named.
+struct PictureGiven {
+  bool order = false, resize = false, mean = false, scale = false, pad = false;
+};
+
 /// The settings that a model does not contain.
 struct ConvertOptions : plan::PlanOptions {
-  std::string name;          // of the network; empty: the model's own
-  InputSpec picture;         // how a picture becomes the input
-  bool order_given = false;  // the picture's order is the user's: no other may take its place
+  std::string name;    // of the network; empty: the model's own
+  InputSpec picture;   // how a picture becomes the input
+  PictureGiven given;  // what of it is the user's: nothing else may take its place
   std::vector<std::string> labels;
   std::string preset;   // whose decoder it is, if it is one's
   std::string decoder;  // empty: chosen from the model's last layer
@@ -33,6 +40,7 @@ struct ConvertOptions : plan::PlanOptions {
   // The library that has the decoder, where it is none of ours; null: the parameters' "library".
   std::shared_ptr<const decode::CustomDecoders> decoder_library;
   bool preset_labels = false;  // `labels` are a preset's: left out where the classes are others
+  std::optional<Exported> exported;  // what the model's file says; convert_onnx() reads it
   import::ImportOptions import;
   // Reads pictures to measure values with, as PlanOptions::samples wants them, for an input of this
   // shape; may be empty. The planner makes up a picture without it.

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "convert/finish.h"
 
+#include <algorithm>
+
 #include "base/format.h"
 #include "base/json.h"
 #include "base/nth.h"
 #include "convert/guess.h"
+#include "convert/presets.h"
 #include "layers/attributes.h"
 #include "network/model_decoder.h"
 #include "network/model_limits.h"
@@ -19,9 +22,14 @@ image::Size input_size(const network::Model& model) {
   return {static_cast<double>(shape.w()), static_cast<double>(shape.h())};
 }
 
+const Exported* exported_of(const ConvertOptions& options) {
+  return options.exported ? &*options.exported : nullptr;
+}
+
 // The decoder that fits the outputs, or else the last layer, where the user names none.
-Status choose_decoder(network::Model* model, Report* report) {
-  DVNN_ASSIGN(auto guess, guess_decoder(network::named_outputs(*model), input_size(*model)));
+Status choose_decoder(const ConvertOptions& options, network::Model* model, Report* report) {
+  DVNN_ASSIGN(auto guess, guess_decoder(network::named_outputs(*model), input_size(*model),
+                                        exported_of(options)));
   if (guess) {
     model->decoder = {guess->decoder, std::move(guess->params)};
     if (report) {
@@ -46,18 +54,49 @@ Status choose_decoder(network::Model* model, Report* report) {
   return {};
 }
 
+// A preset of a family whose outputs come in several forms: the parameters of the one that is here.
+Status choose_form(const ConvertOptions& options, network::Model* model) {
+  if (options.preset.empty()) return {};
+  DVNN_ASSIGN(const Preset preset, find_preset(options.preset));
+  if (options.decoder != preset.decoder || options.decoder_params != preset.params) return {};
+  DVNN_ASSIGN(auto guess, guess_decoder(network::named_outputs(*model), input_size(*model),
+                                        exported_of(options)));
+  if (guess && guess->preset == options.preset) model->decoder.params = std::move(guess->params);
+  return {};
+}
+
+// How many outputs the parameters name parts for; -1: it is another kind of decoder.
+int outputs_read(const Json& params) {
+  const auto count = [&](const char* name) {
+    return params.contains(name) && params[name].is_array() ? static_cast<int>(params[name].size())
+                                                            : 0;
+  };
+  const int parts = count("parts"), strides = count("strides");
+  if (parts == 0) return -1;
+  return parts * std::max(strides, 1) + (params.contains("mask_count") ? 1 : 0);
+}
+
 // A decoder that does not fit must be refused now, not when the network is used.
 Status check_decoder(const ConvertOptions& options, network::Model* model, Report* report) {
   const auto decoder = network::create_decoder(*model, options.decoder_library.get());
   if (!decoder.ok()) return decoder.error();
   if (report && !options.preset.empty()) {
-    DVNN_ASSIGN(std::string doubt, doubt_preset(network::named_outputs(*model), input_size(*model),
-                                                options.preset, model->decoder.params));
+    DVNN_ASSIGN(std::string doubt,
+                doubt_preset(network::named_outputs(*model), input_size(*model), options.preset,
+                             model->decoder.params, exported_of(options)));
     if (!doubt.empty()) report->warnings.push_back(std::move(doubt));
   }
   if (!decoder.value() || !options.preset_labels) return {};
   const auto classes = static_cast<size_t>(decoder.value()->class_count());
   if (classes == 0 || classes == model->labels.size()) return {};
+  const int read = outputs_read(model->decoder.params);
+  if (read > 0 && static_cast<size_t>(read) < model->outputs.size()) {
+    return Error{
+        ErrorCode::kInvalidArgument,
+        format("preset '%s' finds %zu classes in %d of the network's %zu outputs, and "
+               "knows %zu: these are no outputs of its family, or some of another",
+               options.preset.c_str(), classes, read, model->outputs.size(), model->labels.size())};
+  }
   if (report) {
     report->warnings.push_back(
         format("the network has %zu classes and the preset %zu labels: give your own by --labels",
@@ -72,16 +111,19 @@ Status fit_picture(const Shape& input, bool order_given, InputSpec* picture) {
   const int channels = plan::is_picture(input) ? input.c() : 0;
   if (!order_given && channels == 1) picture->order = ChannelOrder::kGray;
   if (channels == 0 || (channels == 1) == (picture->order == ChannelOrder::kGray)) return {};
-  return Error{ErrorCode::kInvalidArgument,
-               format("the input has %d channels, which does not fit channel order '%s'", channels,
-                      to_string(picture->order))};
+  return Error{
+      ErrorCode::kInvalidArgument,
+      channels == 1
+          ? format("the input has one channel, whose order is gray, not %s",
+                   to_string(picture->order))
+          : format("the input has %d channels, whose order is rgb or bgr, not gray", channels)};
 }
 
 Result<network::Model> convert_graph(plan::Graph graph, const ConvertOptions& options,
                                      Report* report) {
   InputSpec picture = options.picture;
   const Shape input = graph.shape_of(graph.input);
-  DVNN_TRY(fit_picture(input, options.order_given, &picture));
+  DVNN_TRY(fit_picture(input, options.given.order, &picture));
   if (report) report->imported = std::make_shared<const plan::Graph>(graph);
   plan::PlanOptions planning = options;
   if (options.read_samples && plan::is_picture(input)) {
@@ -91,9 +133,10 @@ Result<network::Model> convert_graph(plan::Graph graph, const ConvertOptions& op
   if (!options.name.empty()) model.name = options.name;
   model.labels = options.labels;
   if (options.decoder.empty()) {
-    DVNN_TRY(choose_decoder(&model, report));
+    DVNN_TRY(choose_decoder(options, &model, report));
   } else {
     model.decoder = {options.decoder, options.decoder_params};
+    DVNN_TRY(choose_form(options, &model));
     decode::set_input_size(options.decoder, input_size(model), &model.decoder.params);
   }
   DVNN_TRY(check_decoder(options, &model, report));

@@ -2,68 +2,38 @@
 #include "convert/guess.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/json.h"
+#include "convert/look.h"
 #include "convert/presets.h"
 
 namespace dvnn::convert {
-namespace {
 
 using decode::NamedOutput;
 
-// A family that the outputs are of.
-struct Match {
-  const char *preset, *family;
-  Json more = nullptr;  // parameters beside the preset's
-};
+bool Look::has(int64_t rows, int64_t columns) const {
+  return std::any_of(outputs_.begin(), outputs_.end(), [&](const NamedOutput& output) {
+    const Shape& s = output.desc.shape;
+    return s.rank >= 2 && s[s.rank - 2] == rows && s[s.rank - 1] == columns &&
+           s.elements() == rows * columns;
+  });
+}
 
-// The facts that guesses go by: shapes without the ones in front, and how many cells grids have.
-class Look {
- public:
-  Look(Span<const NamedOutput> outputs, const image::Size& input)
-      : outputs_(outputs), input_(input) {}
-  size_t count() const { return outputs_.size(); }
+bool Look::has_name(const char* name) const {
+  return std::any_of(outputs_.begin(), outputs_.end(),
+                     [&](const NamedOutput& output) { return output.name == name; });
+}
 
-  int64_t cells(std::initializer_list<int> strides) const {
-    int64_t sum = 0;
-    for (int stride : strides) {
-      sum += static_cast<int64_t>(std::ceil(input_.width / stride)) *
-             static_cast<int64_t>(std::ceil(input_.height / stride));
-    }
-    return sum;
-  }
+bool Look::single(int64_t* a, int64_t* b) const {
+  if (outputs_.size() != 1) return false;
+  const Shape& s = outputs_[0].desc.shape;
+  if (s.rank != 3 || s[0] != 1) return false;
+  *a = s[1];
+  *b = s[2];
+  return true;
+}
 
-  // Returns whether there is an output of rows x columns, in front of which there is at most a 1.
-  bool has(int64_t rows, int64_t columns) const {
-    return std::any_of(outputs_.begin(), outputs_.end(), [&](const NamedOutput& output) {
-      const Shape& s = output.desc.shape;
-      return s.rank >= 2 && s[s.rank - 2] == rows && s[s.rank - 1] == columns &&
-             s.elements() == rows * columns;
-    });
-  }
-
-  bool has_name(const char* name) const {
-    return std::any_of(outputs_.begin(), outputs_.end(),
-                       [&](const NamedOutput& output) { return output.name == name; });
-  }
-
-  // The one output of 1xAxB.
-  bool single(int64_t* a, int64_t* b) const {
-    if (outputs_.size() != 1) return false;
-    const Shape& s = outputs_[0].desc.shape;
-    if (s.rank != 3 || s[0] != 1) return false;
-    *a = s[1];
-    *b = s[2];
-    return true;
-  }
-
-  const NamedOutput& output(size_t i) const { return outputs_[i]; }
-
- private:
-  Span<const NamedOutput> outputs_;
-  image::Size input_;
-};
+namespace {
 
 std::optional<Match> yunet(const Look& look) {
   for (const char* name : {"cls_8", "obj_16", "bbox_32", "kps_8"}) {
@@ -149,30 +119,48 @@ std::optional<Match> yolo_masks(const Look& look) {
   return {};
 }
 
+std::optional<Match> yolo_raw(const Look& look) {
+  return raw_yolo(look, nullptr);
+}
+
 constexpr std::optional<Match> (*kMatches[])(const Look&) = {
-    yunet, scrfd, nanodet, retinaface, blazeface, yolo, yolo_masks};
+    yunet, scrfd, nanodet, retinaface, blazeface, yolo, yolo_masks, yolo_raw};
+
+// The preset with what the match adds, if a decoder takes it.
+Result<std::optional<Guess>> made_of(const Match& match, Span<const NamedOutput> outputs,
+                                     const image::Size& input) {
+  DVNN_ASSIGN(Preset preset, find_preset(match.preset));
+  if (!match.more.is_null()) preset.params.merge_patch(match.more);
+  decode::set_input_size(preset.decoder, input, &preset.params);
+  if (!decode::create_decoder(preset.decoder, preset.params, outputs).ok()) {
+    return std::optional<Guess>();
+  }
+  return std::optional<Guess>(
+      {match.preset, preset.decoder, std::move(preset.params), match.family});
+}
 
 }  // namespace
 
 Result<std::optional<Guess>> guess_decoder(Span<const decode::NamedOutput> outputs,
-                                           const image::Size& input) {
+                                           const image::Size& input, const Exported* exported) {
   const Look look(outputs, input);
+  if (exported) {
+    const auto matched = exported_yolo(look, *exported);
+    return matched ? made_of(*matched, outputs, input) : std::optional<Guess>();
+  }
   for (const auto match : kMatches) {
     const auto matched = match(look);
     if (!matched) continue;
-    DVNN_ASSIGN(Preset preset, find_preset(matched->preset));
-    if (!matched->more.is_null()) preset.params.update(matched->more);
-    decode::set_input_size(preset.decoder, input, &preset.params);
-    if (!decode::create_decoder(preset.decoder, preset.params, outputs).ok()) continue;
-    return std::optional<Guess>(
-        {matched->preset, preset.decoder, std::move(preset.params), matched->family});
+    DVNN_ASSIGN(auto guess, made_of(*matched, outputs, input));
+    if (guess) return guess;
   }
   return std::optional<Guess>();
 }
 
 Result<std::string> doubt_preset(Span<const decode::NamedOutput> outputs, const image::Size& input,
-                                 const std::string& preset, const Json& params) {
-  DVNN_ASSIGN(const auto guess, guess_decoder(outputs, input));
+                                 const std::string& preset, const Json& params,
+                                 const Exported* exported) {
+  DVNN_ASSIGN(const auto guess, guess_decoder(outputs, input, exported));
   // Kinds of a family, like yolov8-obb, are not told by shapes.
   if (!guess || preset.rfind(guess->preset, 0) == 0) return std::string();
   const auto entry = [](const Json& from, const char* name) {

@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "decode/decoder_table.h"
+#include "decode/maps/prototypes.h"
 #include "decode/parts/heads.h"
 #include "kernels/softmax.h"
 
@@ -18,8 +19,9 @@ constexpr const char* kBoxForms[] = {"center-exp", "distances", "distribution", 
 
 struct GridRule {
   BoxForm form = BoxForm::kCenterExp;
-  float offset = 0;      // of a cell's centre, in cells
-  bool in_cells = true;  // lengths are in cells, else in pixels
+  float offset = 0;                         // of a cell's centre, in cells
+  float point_offset = 0, point_scale = 1;  // of the place from which points count, and of points
+  bool in_cells = true;                     // lengths are in cells, else in pixels
   float width = 1, height = 1;
 };
 
@@ -28,7 +30,7 @@ class GridGeometry final : public Geometry {
   explicit GridGeometry(const GridRule& rule) : rule_(rule) {}
 
   Box box(const Level& level, const Hit& hit, const float* raw) const override {
-    const Cell c = cell(level, hit);
+    const Cell c = cell(level, hit, rule_.offset);
     const float w = rule_.width, h = rule_.height;
     if (rule_.form == BoxForm::kDistances) return around(level, c, raw);
     if (rule_.form == BoxForm::kDistribution) {
@@ -49,19 +51,21 @@ class GridGeometry final : public Geometry {
   }
 
   void point(const Level& level, const Hit& hit, const Box&, float* x, float* y) const override {
-    const Cell c = cell(level, hit);
-    *x = (c.x * level.stride_x + *x * (rule_.in_cells ? level.stride_x : 1)) / rule_.width;
-    *y = (c.y * level.stride_y + *y * (rule_.in_cells ? level.stride_y : 1)) / rule_.height;
+    const Cell c = cell(level, hit, rule_.point_offset);
+    const float ux = rule_.point_scale * (rule_.in_cells ? level.stride_x : 1);
+    const float uy = rule_.point_scale * (rule_.in_cells ? level.stride_y : 1);
+    *x = (c.x * level.stride_x + *x * ux) / rule_.width;
+    *y = (c.y * level.stride_y + *y * uy) / rule_.height;
   }
 
  private:
   struct Cell {
     float x, y;
   };
-  Cell cell(const Level& level, const Hit& hit) const {
+  static Cell cell(const Level& level, const Hit& hit, float offset) {
     const int i = static_cast<int>(hit.cell);
-    return {static_cast<float>(i % level.width) + rule_.offset,
-            static_cast<float>(i / level.width) + rule_.offset};
+    return {static_cast<float>(i % level.width) + offset,
+            static_cast<float>(i / level.width) + offset};
   }
 
   Box around(const Level& level, const Cell& c, const float* sides) const {
@@ -103,6 +107,8 @@ DecoderResult create_grid_decoder(const Json& params, Span<const NamedOutput> ou
   rule.form = read_choice<BoxForm>(&in, "box", "center-exp", kBoxForms, "form of boxes");
   const bool sides = rule.form == BoxForm::kDistances || rule.form == BoxForm::kDistribution;
   rule.offset = static_cast<float>(in.number("offset", sides ? 0.5 : 0));
+  rule.point_offset = static_cast<float>(in.number("point_offset", double{rule.offset}));
+  rule.point_scale = static_cast<float>(in.number("point_scale", 1));
   const std::string unit = in.text("unit", "cells");
   if (unit != "cells" && unit != "pixels") in.fail("unit", "must be cells or pixels");
   rule.in_cells = unit == "cells";
@@ -112,6 +118,9 @@ DecoderResult create_grid_decoder(const Json& params, Span<const NamedOutput> ou
   if (rule.form == BoxForm::kDistribution) {
     sizes.boxes = 4 * static_cast<int>(in.integer("bins", 2, kMaxBins, 16));
   }
+  constexpr int64_t kMaxMasks = 1024;
+  sizes.masks = static_cast<int>(in.integer("mask_count", 0, kMaxMasks, 0));
+  const std::string prototypes = in.text("prototypes", "");
   const auto anchors = static_cast<int>(in.integer("anchors_per_cell", 1, 64, 1));
   std::vector<Level> levels;
   for (int stride : strides) {
@@ -120,7 +129,12 @@ DecoderResult create_grid_decoder(const Json& params, Span<const NamedOutput> ou
   }
   DVNN_ASSIGN(Heads heads,
               find_heads(&in, outputs, std::move(levels), sizes, {"boxes+objectness+scores"}));
-  return make_detector(rules, std::move(heads), std::make_unique<GridGeometry>(rule));
+  std::unique_ptr<MaskMaker> masks;
+  if (sizes.masks > 0) {
+    DVNN_ASSIGN(masks, make_prototype_masks(outputs, prototypes, sizes.masks));
+  }
+  return make_detector(rules, std::move(heads), std::make_unique<GridGeometry>(rule),
+                       std::move(masks));
 }
 
 }  // namespace dvnn::decode

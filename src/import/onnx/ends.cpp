@@ -45,6 +45,10 @@ Status import_input(const onnx::ValueInfoProto& info, OnnxImporter* importer) {
   const bool nhwc = is_nhwc(dims);
   const size_t rows = nhwc ? 1 : 2, channels = nhwc ? 3 : 1;
   if (options.width > 0) set_size(options, dims.size() == 4 ? rows : dims.size() - 2, &dims);
+  const bool open = dims.size() == 4 && dims[rows] < 0 && dims[rows + 1] < 0;
+  if (open && options.open_width > 0) {
+    dims[rows] = options.open_height, dims[rows + 1] = options.open_width;
+  }
   // One picture at a time, whatever the batch was in training: but numbers that are no pictures
   // are as they are.
   const bool pictures = dims.size() == 4 && is_channels(dims[channels]) && is_side(dims[rows]) &&

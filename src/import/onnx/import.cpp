@@ -227,8 +227,8 @@ class GraphImport {
     if (proto.output_size() > 0 && plain_.scalings.count(proto.output(0)) > 0) {
       return read_plain_scaling(node);
     }
-    const bool plain = depth == 0 && proto.output_size() > 0 &&
-                       plain_.products.count(proto.output(0)) > 0;
+    const bool plain =
+        depth == 0 && proto.output_size() > 0 && plain_.products.count(proto.output(0)) > 0;
     const onnx::NodeProto product = plain ? without_zeros(proto) : onnx::NodeProto();
     const onnx::NodeProto& own = plain ? product : proto;
     DVNN_ASSIGN(const auto expansion, onnx_expansion(own));

@@ -108,7 +108,10 @@ Status take_decoder_library(const std::string& path, convert::ConvertOptions* op
 Status fill_options(const ConvertTexts& texts, convert::ConvertOptions* options) {
   if (texts.preset.given()) DVNN_TRY(take_preset(texts.preset.text(), options));
   DVNN_TRY(fill_picture(texts, &options->picture));
-  options->order_given = texts.order.given() || texts.preset.given();
+  const bool preset = texts.preset.given();
+  options->given = {texts.order.given() || preset, texts.resize.given() || preset,
+                    texts.mean.given() || preset, texts.scale.given() || preset,
+                    texts.pad.given() || preset};
   options->name = texts.name.text();
   if (texts.labels.given()) {
     DVNN_ASSIGN(options->labels, objects::read_labels(texts.labels.text()));

@@ -26,6 +26,7 @@ class Export:
     transposed: bool = False
     metadata: bool = True
     seed: int = 1
+    bias: float = -8.0  # of class scores
 
     @property
     def end_to_end(self):
@@ -142,9 +143,8 @@ class Builder:
 
     def upsample(self, x):
         scales = self.constant(np.array([1, 1, 2, 2], np.float32))
-        if self.export.opset < 11:
-            return self.node('Upsample', x[0], scales, mode='nearest'), x[1]
-        return self.node('Resize', x[0], '', scales, mode='nearest', coordinate_transformation_mode='asymmetric',
+        region = '' if self.export.opset > 11 else self.constant(np.zeros(0, np.float32))
+        return self.node('Resize', x[0], region, scales, mode='nearest', coordinate_transformation_mode='asymmetric',
                          nearest_mode='floor'), x[1]
 
     # --- heads -----------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ class Builder:
         return self.plain_conv(self.conv(self.conv(x, hidden, 3), hidden, 3), numbers, gain=gain, bias=bias)
 
     def class_tower(self, x, hidden, numbers):
-        bias, gain = -5.0, 3.0  # few cells are sure of anything
+        bias, gain = self.export.bias, 12.0
         if self.export.family == 'v8':
             return self.tower(x, hidden, numbers, gain, bias)
         for _ in range(2):

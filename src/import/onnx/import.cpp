@@ -13,6 +13,7 @@
 #include "import/onnx/expansions.h"
 #include "import/onnx/hints.h"
 #include "import/onnx/order.h"
+#include "import/onnx/suppression.h"
 #include "plan/reference.h"
 
 namespace dvnn::import {
@@ -374,7 +375,15 @@ Result<Graph> import_onnx(onnx::ModelProto model, const std::string& folder,
   DVNN_ASSIGN(importer.opset, opset_of(model));
   DVNN_TRY(sort_onnx(&model));
   const onnx::GraphProto& proto = model.graph();
-  DVNN_ASSIGN(const auto wanted, wanted_outputs(proto, options));
+  DVNN_ASSIGN(auto wanted, wanted_outputs(proto, options));
+  SuppressionCut cut;
+  if (options.outputs.empty() && find_suppression_cut(proto, wanted, &cut)) {
+    importer.notes.push_back(
+        "the model ends with suppression of boxes, which is the decoder's "
+        "work: it is cut at '" +
+        cut.result + "'");
+    wanted = cut.wanted;
+  }
   GraphImport nodes(model, wanted, &importer);
   DVNN_TRY(import_graph(proto, wanted, &nodes, &importer));
   nodes.tell();

@@ -1,0 +1,292 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""YOLO v8 to v12 and 26 as their exporter writes them: converted without options, against ONNX Runtime.
+
+  yolo.py DVNET [--all] [--only PART-OF-A-NAME] [--keep FOLDER]
+
+Every model of the list is converted as a user would and run on a picture. Its outputs are compared with ONNX
+Runtime's, and the objects that are found with those that the definitions in this file find in the same outputs.
+Without --all those that take long are left out."""
+import argparse
+import ctypes
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+# Debian's two packages register the same operators, and say so in a hundred lines.
+streams = [os.dup(1), os.dup(2)]
+for stream in (1, 2):
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+try:
+    import numpy as np
+    import onnx
+    import onnxruntime
+    from yolo_graphs import Export, graph
+    onnxruntime.InferenceSession(graph(Export(task='classify', classes=2, width=32, height=32)).SerializeToString())
+    problem = ''
+except ImportError as error:
+    problem = str(error)
+ctypes.CDLL(None).fflush(None)
+for stream, kept in zip((1, 2), streams):
+    os.dup2(kept, stream)
+if problem:
+    print('skipped: needs python3-numpy, python3-onnx and python3-onnxruntime (Debian 13 has them): %s' % problem)
+    sys.exit(77)
+
+# The device's 16 bits: the least cosine of an output.
+LEAST_COSINE = 0.999
+THRESHOLD, OVERLAP = 0.25, 0.7
+
+QUICK = {
+    'v8 320': Export(),
+    'v8 own classes, opset 11, dynamic': Export(classes=3, opset=11, dynamic=True, width=256, height=256),
+    'v8 transposed': Export(transposed=True, width=256, height=192),
+    'v11 segment': Export('v11', 'segment', width=256, height=256),
+    'v8 pose, half': Export('v8', 'pose', classes=1, half=True, width=256, height=256),
+    'v11 obb': Export('v11', 'obb', classes=15, width=256, height=256),
+    'v8 classify, opset 20': Export('v8', 'classify', classes=10, width=224, height=224, opset=20),
+    'v26 end to end': Export('v26', classes=5, width=256, height=256, opset=20),
+    'v8 nms': Export(nms=True, classes=7, width=256, height=256),
+    'v8 raw, apart': (Export(raw='apart', classes=9, width=256, height=256, metadata=False), ['--preset', 'yolov8-raw']),
+    'v8 raw, joined': Export(raw='joined', classes=4, width=256, height=256),
+    'v8 segment, raw': Export(task='segment', raw='apart', width=256, height=256),
+    'v8 pose, raw': Export(task='pose', raw='apart', classes=1, width=256, height=256),
+}
+SLOW = {
+    'v8 640': Export(width=640, height=640),
+    'v11 640': Export('v11', width=640, height=640, opset=20),
+    'v11 640, no metadata': (Export('v11', width=640, height=640, metadata=False), ['--preset', 'yolov8']),
+    'v8 1280': Export(width=1280, height=1280),
+    'v11 segment 640, dynamic': Export('v11', 'segment', width=640, height=640, dynamic=True),
+    'v8 pose 640': Export('v8', 'pose', classes=1, width=640, height=640),
+    'v11 obb 1024': Export('v11', 'obb', classes=15, width=1024, height=1024, half=True),
+    'v10 640': Export('v10', width=640, height=640, opset=13),
+    'v26 segment': Export('v26', 'segment', width=320, height=320),
+    'v26 pose': Export('v26', 'pose', classes=1, width=320, height=320),
+    'v26 obb': Export('v26', 'obb', classes=15, width=320, height=320),
+    'v11 segment, nms': Export('v11', 'segment', nms=True, width=320, height=320),
+    'v8 pose, nms': Export('v8', 'pose', nms=True, classes=1, width=320, height=320),
+    'v26 raw': Export('v26', raw='apart', width=320, height=320),
+}
+
+
+# --- what the outputs mean, by their definition ------------------------------------------------------
+
+def overlap(a, b):
+    w = np.minimum(a[2], b[..., 2]) - np.maximum(a[0], b[..., 0])
+    h = np.minimum(a[3], b[..., 3]) - np.maximum(a[1], b[..., 1])
+    both = np.maximum(w, 0) * np.maximum(h, 0)
+    area = lambda r: (r[..., 2] - r[..., 0]) * (r[..., 3] - r[..., 1])
+    return both / (area(a) + area(b) - both)
+
+
+def suppress(boxes, scores, labels):
+    order, kept = np.argsort(-scores, kind='stable'), []
+    for i in order:
+        if all(labels[i] != labels[k] or overlap(boxes[i], boxes[k]) <= OVERLAP for k in kept):
+            kept.append(i)
+    return kept
+
+
+def corners(boxes):
+    return np.concatenate([boxes[:, :2] - boxes[:, 2:4] / 2, boxes[:, :2] + boxes[:, 2:4] / 2], 1)
+
+
+def raw_rows(export, outputs):
+    """Heads by stride as rows of x0, y0, x1, y1, scores, more."""
+    rows = []
+    bins = 1 if export.family == 'v26' else 16
+    for stride in (8, 16, 32):
+        h, w = export.height // stride, export.width // stride
+        own = [o.reshape(o.shape[1], -1).T for o in outputs if o.ndim == 4 and o.shape[2:] == (h, w)]
+        numbers = np.concatenate(own, 1)
+        y, x = np.divmod(np.arange(h * w), w)
+        d = numbers[:, :4 * bins].reshape(-1, 4, bins)
+        if bins > 1:
+            e = np.exp(d - d.max(2, keepdims=True))
+            d = (e / e.sum(2, keepdims=True) * np.arange(bins)).sum(2)
+        d = d.reshape(-1, 4)
+        boxes = np.stack([x + .5 - d[:, 0], y + .5 - d[:, 1], x + .5 + d[:, 2], y + .5 + d[:, 3]], 1) * stride
+        scores = 1 / (1 + np.exp(-numbers[:, 4 * bins:4 * bins + export.classes]))
+        more = numbers[:, 4 * bins + export.classes:].copy()
+        if export.task == 'pose':
+            more[:, 0::3] = (more[:, 0::3] * 2 + x[:, None]) * stride
+            more[:, 1::3] = (more[:, 1::3] * 2 + y[:, None]) * stride
+            more[:, 2::3] = 1 / (1 + np.exp(-more[:, 2::3]))
+        rows.append(np.concatenate([boxes, scores, more], 1))
+    return np.concatenate(rows)
+
+
+def found(export, outputs):
+    """(label, score, box, points) of each object, in pixels of the input."""
+    outputs = [o.astype(np.float64) for o in outputs]
+    if export.task == 'classify':
+        return [(int(i), outputs[0][0, i], None, None) for i in np.argsort(-outputs[0][0])[:1]]
+    if export.end_to_end and not export.raw:
+        rows = outputs[0][0]
+        rows = rows[rows[:, 4] >= THRESHOLD]
+        boxes = corners(rows) if export.task == 'obb' else rows[:, :4]
+        return [(int(r[5]), r[4], b, r[6:]) for r, b in zip(rows, boxes)]
+    if export.raw:
+        rows = raw_rows(export, outputs)
+        boxes = rows[:, :4]
+    else:
+        rows = outputs[0][0] if outputs[0].shape[1] > outputs[0].shape[2] else outputs[0][0].T
+        boxes = rows[:, :4] if export.nms else corners(rows)
+    scores = rows[:, 4:4 + export.classes]
+    labels, best = scores.argmax(1), scores.max(1)
+    sure = best >= THRESHOLD
+    rows, boxes, labels, best = rows[sure], boxes[sure], labels[sure], best[sure]
+    kept = range(len(rows)) if export.task == 'obb' else suppress(boxes, best, labels)
+    return [(int(labels[i]), best[i], boxes[i], rows[i, 4 + export.classes:]) for i in kept]
+
+
+# --- the comparison ----------------------------------------------------------------------------------
+
+def picture(path, width, height):
+    y, x = np.mgrid[0:height, 0:width] / 32.0
+    waves = [np.sin(x * a + y * b) + np.cos(x * b - y * c) for a, b, c in ((1, 2, .5), (3, 1, 2), (.3, .7, 5))]
+    pixels = np.clip(np.stack(waves, 2) * 60 + 128, 0, 255).astype(np.uint8)
+    with open(path, 'wb') as file:
+        file.write(b'P6 %d %d 255\n' % (width, height) + pixels.tobytes())
+
+
+def run(*command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
+    if done.returncode != 0:
+        raise RuntimeError('%s: %s' % (' '.join(command[:2]), done.stdout.strip()))
+    return done.stdout
+
+
+def runtime_outputs(model, names, tensor):
+    """What ONNX Runtime computes of these results, which may lie within the model."""
+    model = onnx.ModelProto.FromString(model.SerializeToString())
+    for name in names:
+        if name not in [o.name for o in model.graph.output]:
+            kind = model.graph.input[0].type.tensor_type.elem_type
+            model.graph.output.append(onnx.helper.make_tensor_value_info(name, kind, None))
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options)
+    kind = np.float16 if 'float16' in session.get_inputs()[0].type else np.float32
+    return session.run(names or None, {'images': tensor.astype(kind)})
+
+
+def cosine(a, b):
+    a, b = a.astype(np.float64).ravel(), b.astype(np.float64).ravel()
+    return a @ b / max(np.sqrt((a @ a) * (b @ b)), 1e-30)
+
+
+def check_rows(have, want):
+    """Rows of boxes that the model has chosen: of those that are sure enough, whatever their order, each is there."""
+    margin = 0.02
+    for rows, others in ((have, want), (want, have)):
+        for row in rows[rows[:, 4] >= THRESHOLD + margin]:
+            same = others[others[:, 5] == row[5]]
+            near = (np.abs(same[:, :4] - row[:4]).max(1) < 3) & (np.abs(same[:, 4] - row[4]) < margin)
+            if not near.any():
+                raise RuntimeError('no row like %s' % row)
+
+
+def check_outputs(export, have, want):
+    for name, array in have.items():
+        if export.end_to_end and not export.raw and array.ndim == 3:
+            check_rows(array[0].astype(np.float64), want[name][0].astype(np.float64))
+            continue
+        got = cosine(array, want[name])
+        if not got >= LEAST_COSINE:
+            raise RuntimeError('output %s %s: cosine %.6f' % (name, array.shape, got))
+
+
+def check_objects(export, items, outputs):
+    """Every object that is found is one of those that are meant, and the other way round."""
+    want = found(export, list(outputs.values()))
+    if export.task == 'classify':
+        if not items or items[0]['cls'] != want[0][0]:
+            raise RuntimeError('class %d is found, %d is meant' % (items[0]['cls'], want[0][0]))
+        return 1
+    size = np.array([export.width, export.height] * 2)
+    left = list(want)
+    for item in items:
+        box = np.array(item['box']) * size
+        fits = [w for w in left if w[0] == item['cls'] and abs(w[1] - item['conf']) < 1e-3 and
+                (export.task == 'obb' or overlap(box, w[2]) > 0.99)]
+        if not fits:
+            raise RuntimeError('nobody means %s' % item)
+        if export.task != 'obb':
+            fits.sort(key=lambda w: -overlap(box, w[2]))
+        left = [w for w in left if w is not fits[0]]
+        if export.task == 'pose':
+            check_points(item, fits[0][3].reshape(-1, 3), size)
+        if export.task == 'segment' and 'mask' not in item:
+            raise RuntimeError('no mask: %s' % item)
+    # Which oriented boxes overlap too much is another test's business.
+    if left and export.task != 'obb':
+        raise RuntimeError('nobody finds %s' % (left[0],))
+    return len(items)
+
+
+def check_points(item, want, size):
+    have = np.array([p[:3] for p in item['points']], np.float64)
+    have[:, :2] *= size[:2]
+    if have.shape != want.shape or np.abs(have - want).max() > 0.5:
+        raise RuntimeError('points are %s, %s are meant' % (have.tolist(), want.tolist()))
+
+
+def calibrated(export, folder):
+    """With class scores that are above the threshold in a few of hundred cells."""
+    if export.task == 'classify':
+        return export
+    raw = dataclasses.replace(export, raw='apart', nms=False, dynamic=False, half=False, opset=17)
+    y, x = np.mgrid[0:export.height, 0:export.width] / 32.0
+    tensor = np.stack([np.sin(x), np.cos(y), np.sin(x + y)])[None] / 2 + 0.5
+    logits = runtime_outputs(graph(raw), [], tensor)[1::3 if export.task != 'detect' else 2][:3]
+    best = np.concatenate([o[0].max(0).ravel() for o in logits])
+    return dataclasses.replace(export, bias=float(export.bias - np.quantile(best, 0.97)))
+
+
+def check(name, export, dvnet, folder):
+    export, arguments = export if isinstance(export, tuple) else (export, [])
+    export = calibrated(export, folder)
+    model = graph(export)
+    path = [os.path.join(folder, f) for f in ('model.onnx', 'network.dvn', 'picture.ppm')]
+    onnx.save(model, path[0])
+    picture(path[2], export.width, export.height)
+    said = run(dvnet, 'convert', path[0], '-o', path[1], *arguments)
+    objects = run(dvnet, 'run', path[1], path[2], '--device', 'soft', '--json', '--dump', folder, '--threshold', str(THRESHOLD))
+    read = lambda what: np.load('%s.%s.npy' % (path[2], what))
+    description = json.loads(run(dvnet, 'inspect', path[1], '--json'))
+    names = [o['name'] for o in description['outputs']]
+    have = {n: read(n.replace('/', '_').replace(':', '_')) for n in names}
+    want = dict(zip(names, runtime_outputs(model, names, read('input'))))
+    check_outputs(export, have, want)
+    count = check_objects(export, next(v for v in json.loads(objects).values() if isinstance(v, list)), have)
+    return '%d objects; %s' % (count, ' | '.join(l[6:] for l in said.split('\n') if l.startswith('note: ')))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('dvnet')
+    parser.add_argument('--all', action='store_true')
+    parser.add_argument('--only', default='')
+    parser.add_argument('--keep', help='a folder for the files of a model that fails')
+    options = parser.parse_args()
+    failed = 0
+    for name, export in {**QUICK, **(SLOW if options.all or options.only else {})}.items():
+        if options.only not in name:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            folder = options.keep or folder
+            try:
+                print('%s: %s' % (name, check(name, export, options.dvnet, folder)), flush=True)
+            except Exception as error:  # ONNX Runtime's have no base of their own
+                failed += 1
+                print('%s: %s' % (name, error))
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == '__main__':
+    main()

@@ -26,7 +26,8 @@ class Export:
     transposed: bool = False
     metadata: bool = True
     seed: int = 1
-    bias: float = -8.0  # of class scores
+    bias: float = -8.0  # of class scores, and how far they are spread
+    gain: float = 3.0
 
     @property
     def end_to_end(self):
@@ -153,7 +154,7 @@ class Builder:
         return self.plain_conv(self.conv(self.conv(x, hidden, 3), hidden, 3), numbers, gain=gain, bias=bias)
 
     def class_tower(self, x, hidden, numbers):
-        bias, gain = self.export.bias, 12.0
+        bias, gain = self.export.bias, self.export.gain
         if self.export.family == 'v8':
             return self.tower(x, hidden, numbers, gain, bias)
         for _ in range(2):
@@ -335,7 +336,9 @@ class Builder:
         export = self.export
         extra = {'detect': 0, 'segment': 32, 'pose': 51, 'obb': 1}[export.task]
         numbers = 4 if export.family == 'v26' else 64
-        boxes = [self.tower(f, 64, numbers, 3.0 if numbers == 64 else 1.0, 1.0 if numbers == 64 else 2.5) for f in features]
+        # Distances are not negative.
+        gain, offset = (3.0, 1.0) if numbers == 64 else (0.05, 3.0)
+        boxes = [self.tower(f, 64, numbers, gain, offset) for f in features]
         scores = [self.class_tower(f, max(64, min(export.classes, 100)), export.classes) for f in features]
         more = [self.tower(f, max(16, extra), extra) for f in features] if extra else []
         protos = [self.prototypes(features[0])] if export.task == 'segment' else []

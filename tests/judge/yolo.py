@@ -40,37 +40,89 @@ if problem:
 LEAST_COSINE = 0.999
 THRESHOLD, OVERLAP = 0.25, 0.7
 
-QUICK = {
-    'v8 320': Export(),
-    'v8 own classes, opset 11, dynamic': Export(classes=3, opset=11, dynamic=True, width=256, height=256),
-    'v8 transposed': Export(transposed=True, width=256, height=192),
-    'v11 segment': Export('v11', 'segment', width=256, height=256),
-    'v8 pose, half': Export('v8', 'pose', classes=1, half=True, width=256, height=256),
-    'v11 obb': Export('v11', 'obb', classes=15, width=256, height=256),
-    'v8 classify, opset 20': Export('v8', 'classify', classes=10, width=224, height=224, opset=20),
-    'v26 end to end': Export('v26', classes=5, width=256, height=256, opset=20),
-    'v8 nms': Export(nms=True, classes=7, width=256, height=256),
-    'v8 raw, apart': (Export(raw='apart', classes=9, width=256, height=256, metadata=False), ['--preset', 'yolov8-raw']),
-    'v8 raw, joined': Export(raw='joined', classes=4, width=256, height=256),
-    'v8 segment, raw': Export(task='segment', raw='apart', width=256, height=256),
-    'v8 pose, raw': Export(task='pose', raw='apart', classes=1, width=256, height=256),
-}
-SLOW = {
-    'v8 640': Export(width=640, height=640),
-    'v11 640': Export('v11', width=640, height=640, opset=20),
-    'v11 640, no metadata': (Export('v11', width=640, height=640, metadata=False), ['--preset', 'yolov8']),
-    'v8 1280': Export(width=1280, height=1280),
-    'v11 segment 640, dynamic': Export('v11', 'segment', width=640, height=640, dynamic=True),
-    'v8 pose 640': Export('v8', 'pose', classes=1, width=640, height=640),
-    'v11 obb 1024': Export('v11', 'obb', classes=15, width=1024, height=1024, half=True),
-    'v10 640': Export('v10', width=640, height=640, opset=13),
-    'v26 segment': Export('v26', 'segment', width=320, height=320),
-    'v26 pose': Export('v26', 'pose', classes=1, width=320, height=320),
-    'v26 obb': Export('v26', 'obb', classes=15, width=320, height=320),
-    'v11 segment, nms': Export('v11', 'segment', nms=True, width=320, height=320),
-    'v8 pose, nms': Export('v8', 'pose', nms=True, classes=1, width=320, height=320),
-    'v26 raw': Export('v26', raw='apart', width=320, height=320),
-}
+# --- 8 bits --------------------------------------------------------------------------------------------
+
+def weights_of(model):
+    return {t.name: t for t in model.graph.initializer}
+
+
+def in_bytes(array, least, most, axis=None):
+    """Numbers of 8 bits, with the scale and the zero of ONNX Runtime's tools: 0 is one of the numbers."""
+    low, high = np.minimum(array.min(axis, keepdims=True), 0), np.maximum(array.max(axis, keepdims=True), 0)
+    scale = (np.maximum(high - low, 1e-6) / (most - least)).astype(np.float32)
+    zero = np.round(least - low / scale)
+    return np.clip(np.round(array / scale) + zero, least, most), scale, zero
+
+
+def dynamic(model, tensor):
+    """The model as quantize_dynamic writes it, and the float model of the weights that its 8 bits stand for."""
+    make, array_of = onnx.helper.make_node, onnx.numpy_helper.to_array
+    plain, quantised = [onnx.ModelProto.FromString(model.SerializeToString()) for _ in range(2)]
+    own, nodes, seen = weights_of(plain), [], set()
+    add = lambda value, name: quantised.graph.initializer.append(onnx.numpy_helper.from_array(value, name))
+    for node in model.graph.node:
+        if node.op_type != 'Conv':
+            nodes.append(node)
+            continue
+        x, w, y = node.input[0], node.input[1], node.output[0]
+        numbers, scale, zero = in_bytes(array_of(own[w]), 0, 255)
+        own[w].CopyFrom(onnx.numpy_helper.from_array(((numbers - zero) * scale).astype(np.float32), w))
+        add(numbers.astype(np.uint8), w + '_quantized')
+        add(scale.reshape(()), w + '_scale')
+        add(zero.astype(np.uint8).reshape(()), w + '_zero_point')
+        names = [x + '_quantized', x + '_scale', x + '_zero_point']
+        if x not in seen:
+            nodes.append(make('DynamicQuantizeLinear', [x], names, name=x + '_QuantizeLinear'))
+            seen.add(x)
+        nodes.append(make('Mul', [names[1], w + '_scale'], [y + '_scales'], name=y + '_scales_mul'))
+        nodes.append(make('ConvInteger', [names[0], w + '_quantized', names[2], w + '_zero_point'], [y + '_whole'],
+                          name=node.name + '_quant'))
+        nodes[-1].attribute.extend(node.attribute)
+        nodes.append(make('Cast', [y + '_whole'], [y + '_real'], name=y + '_cast', to=onnx.TensorProto.FLOAT))
+        has_bias = len(node.input) > 2
+        nodes.append(make('Mul', [y + '_real', y + '_scales'], [y + '_scaled' if has_bias else y], name=y + '_mul'))
+        if has_bias:
+            add(np.array([1, -1, 1, 1]), y + '_shape')
+            nodes.append(make('Reshape', [node.input[2], y + '_shape'], [y + '_bias'], name=y + '_reshape'))
+            nodes.append(make('Add', [y + '_scaled', y + '_bias'], [y], name=y + '_add'))
+    del quantised.graph.node[:]
+    quantised.graph.node.extend(nodes)
+    return quantised, plain
+
+
+def static(model, tensor):
+    """The model with QuantizeLinear and DequantizeLinear before its convolutions, as quantize_static writes it; it is its
+    own reference."""
+    make, array_of = onnx.helper.make_node, onnx.numpy_helper.to_array
+    quantised = onnx.ModelProto.FromString(model.SerializeToString())
+    own, nodes, seen = weights_of(model), [], {}
+    add = lambda value, name: quantised.graph.initializer.append(onnx.numpy_helper.from_array(value, name))
+    inputs = sorted({n.input[0] for n in model.graph.node if n.op_type == 'Conv' and n.input[0] != 'images'})
+    ranges = dict(zip(inputs, runtime_outputs(model, inputs, tensor)), images=tensor)
+    for node in model.graph.node:
+        node = onnx.NodeProto.FromString(node.SerializeToString())
+        if node.op_type == 'Conv':
+            x, w = node.input[0], node.input[1]
+            if x not in seen:
+                _, scale, zero = in_bytes(ranges[x], 0, 255)
+                add(scale.reshape(()), x + '_scale')
+                add(zero.astype(np.uint8).reshape(()), x + '_zero_point')
+                scaling = [x + '_scale', x + '_zero_point']
+                nodes.append(make('QuantizeLinear', [x] + scaling, [x + '_q'], name=x + '_QuantizeLinear'))
+                nodes.append(make('DequantizeLinear', [x + '_q'] + scaling, [x + '_dq'], name=x + '_DequantizeLinear'))
+                seen[x] = x + '_dq'
+            weights = array_of(own[w])
+            scale = (np.abs(weights).max((1, 2, 3)) / 127).astype(np.float32)
+            add(np.round(weights / scale[:, None, None, None]).astype(np.int8), w + '_q')
+            add(scale, w + '_scale')
+            add(np.zeros(len(scale), np.int8), w + '_zero_point')
+            nodes.append(make('DequantizeLinear', [w + '_q', w + '_scale', w + '_zero_point'], [w + '_dq'], axis=0,
+                              name=w + '_DequantizeLinear'))
+            node.input[0], node.input[1] = seen[x], w + '_dq'
+        nodes.append(node)
+    del quantised.graph.node[:]
+    quantised.graph.node.extend(nodes)
+    return quantised, quantised
 
 
 # --- what the outputs mean, by their definition ------------------------------------------------------
@@ -142,6 +194,41 @@ def found(export, outputs):
     rows, boxes, labels, best = rows[sure], boxes[sure], labels[sure], best[sure]
     kept = range(len(rows)) if export.task == 'obb' else suppress(boxes, best, labels)
     return [(int(labels[i]), best[i], boxes[i], rows[i, 4 + export.classes:]) for i in kept]
+
+
+QUICK = {
+    'v8 320': Export(),
+    'v8 own classes, opset 11, dynamic': Export(classes=3, opset=11, dynamic=True, width=256, height=256),
+    'v8 transposed': Export(transposed=True, width=256, height=192),
+    'v11 segment': Export('v11', 'segment', width=256, height=256),
+    'v8 pose, half': Export('v8', 'pose', classes=1, half=True, width=256, height=256),
+    'v11 obb': Export('v11', 'obb', classes=15, width=256, height=256),
+    'v8 classify, opset 20': Export('v8', 'classify', classes=10, width=224, height=224, opset=20),
+    'v26 end to end': Export('v26', classes=5, width=256, height=256, opset=20),
+    'v11 dynamic int8': (Export('v11', classes=10, width=256, height=256), [dynamic]),
+    'v8 nms': Export(nms=True, classes=7, width=256, height=256),
+    'v8 raw, apart': (Export(raw='apart', classes=9, width=256, height=256, metadata=False), ['--preset', 'yolov8-raw']),
+    'v8 raw, joined': Export(raw='joined', classes=4, width=256, height=256),
+    'v8 segment, raw': Export(task='segment', raw='apart', width=256, height=256),
+    'v8 pose, raw': Export(task='pose', raw='apart', classes=1, width=256, height=256),
+}
+SLOW = {
+    'v8 640': Export(width=640, height=640),
+    'v11 640': Export('v11', width=640, height=640, opset=20),
+    'v11 640, no metadata': (Export('v11', width=640, height=640, metadata=False), ['--preset', 'yolov8']),
+    'v8 1280': Export(width=1280, height=1280),
+    'v11 segment 640, dynamic': Export('v11', 'segment', width=640, height=640, dynamic=True),
+    'v8 pose 640': Export('v8', 'pose', classes=1, width=640, height=640),
+    'v11 obb 1024': Export('v11', 'obb', classes=15, width=1024, height=1024, half=True),
+    'v10 640': Export('v10', width=640, height=640, opset=13),
+    'v26 segment': Export('v26', 'segment', width=320, height=320),
+    'v26 pose': Export('v26', 'pose', classes=1, width=320, height=320),
+    'v26 obb': Export('v26', 'obb', classes=15, width=320, height=320),
+    'v11 segment, nms': Export('v11', 'segment', nms=True, width=320, height=320),
+    'v8 pose, nms': Export('v8', 'pose', nms=True, classes=1, width=320, height=320),
+    'v8 static int8': (Export(classes=10, width=256, height=256), [static]),
+    'v26 raw': Export('v26', raw='apart', width=320, height=320),
+}
 
 
 # --- the comparison ----------------------------------------------------------------------------------
@@ -238,14 +325,17 @@ def check_points(item, want, size):
         raise RuntimeError('points are %s, %s are meant' % (have.tolist(), want.tolist()))
 
 
-def calibrated(export, folder):
+def smooth(export):
+    y, x = np.mgrid[0:export.height, 0:export.width] / 32.0
+    return (np.stack([np.sin(x), np.cos(y), np.sin(x + y)])[None] / 2 + 0.5).astype(np.float32)
+
+
+def calibrated(export):
     """With class scores that are above the threshold in a few of hundred cells."""
     if export.task == 'classify':
         return export
     raw = dataclasses.replace(export, raw='apart', nms=False, dynamic=False, half=False, opset=17)
-    y, x = np.mgrid[0:export.height, 0:export.width] / 32.0
-    tensor = np.stack([np.sin(x), np.cos(y), np.sin(x + y)])[None] / 2 + 0.5
-    logits = runtime_outputs(graph(raw), [], tensor)[1::3 if export.task != 'detect' else 2][:3]
+    logits = runtime_outputs(graph(raw), [], smooth(export))[1::3 if export.task != 'detect' else 2][:3]
     best = np.concatenate([o[0].max(0).ravel() for o in logits])
     low, high = np.quantile(best, [0.97, 0.999])
     factor = 3 / (high - low)
@@ -254,8 +344,12 @@ def calibrated(export, folder):
 
 def check(name, export, dvnet, folder):
     export, arguments = export if isinstance(export, tuple) else (export, [])
-    export = calibrated(export, folder)
-    model = graph(export)
+    how = next((f for f in (dynamic, static) if arguments == [f]), None)
+    arguments = [] if how else arguments
+    export = calibrated(export)
+    model = reference = graph(export)
+    if how:
+        model, reference = how(model, smooth(export))
     path = [os.path.join(folder, f) for f in ('model.onnx', 'network.dvn', 'picture.ppm')]
     onnx.save(model, path[0])
     picture(path[2], export.width, export.height)
@@ -265,7 +359,7 @@ def check(name, export, dvnet, folder):
     description = json.loads(run(dvnet, 'inspect', path[1], '--json'))
     names = [o['name'] for o in description['outputs']]
     have = {n: read(n.replace('/', '_').replace(':', '_')) for n in names}
-    want = dict(zip(names, runtime_outputs(model, names, read('input'))))
+    want = dict(zip(names, runtime_outputs(reference, names, read('input'))))
     check_outputs(export, have, want)
     count = check_objects(export, next(v for v in json.loads(objects).values() if isinstance(v, list)), have)
     return '%d objects; %s' % (count, ' | '.join(l[6:] for l in said.split('\n') if l.startswith('note: ')))

@@ -197,7 +197,7 @@ class GraphImport {
   void tell() {
     if (plain_.products.empty()) return;
     importer_->notes.push_back(
-        format("%zu convolutions and products are quantised as the picture is: they are read in "
+        format("%zu convolutions and products are quantised dynamically: they are read in "
                "floating point, with the numbers that their weights of 8 bits stand for",
                plain_.products.size()));
   }

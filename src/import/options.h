@@ -17,7 +17,7 @@ struct GivenInput {
 };
 
 struct ImportOptions {
-  int width = 0, height = 0;  // of the input instead of the model's own; 0: the model's
+  int width = 0, height = 0;            // of the input instead of the model's own; 0: the model's
   int open_width = 0, open_height = 0;  // of a picture whose size the model leaves open; 0: unknown
   CustomLayers custom_layers;
   // The values of all inputs but one, which is the picture, of a model with several.

@@ -15,7 +15,9 @@
 namespace dvnn::plan {
 namespace {
 
-// A network's steps show which options it was planned with.
+// A network's steps show which options it was planned with. Bytes alone do not say that --quantise
+// was given, because weights that are of few values are bytes anyway; files of before have nothing
+// else.
 PlanOptions options_of(const network::Model& model) {
   PlanOptions options;
   for (const network::Step& step : model.steps) {
@@ -25,6 +27,8 @@ PlanOptions options_of(const network::Model& model) {
       options.quantise |= run.weight_format == device::WeightFormat::kQuantised;
     }
   }
+  const auto said = model.graph.is_object() ? model.graph.find("quantised") : model.graph.end();
+  if (said != model.graph.end() && said->is_boolean()) options.quantise = said->get<bool>();
   return options;
 }
 

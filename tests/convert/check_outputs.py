@@ -121,7 +121,7 @@ def check_order(dvnet, folder):
     assert done.returncode == 0, done.stdout
     for option in (["--order", "bgr"], ["--preset", "yolov8"]):
         done = convert(dvnet, definition, weights, "-o", network, *option)
-        assert done.returncode == 1 and "1 channels, which does not fit" in done.stdout, (option, done.stdout)
+        assert done.returncode == 1 and "has one channel, whose order is gray" in done.stdout, (option, done.stdout)
 
 
 def check_accuracy(dvnet, model, folder):

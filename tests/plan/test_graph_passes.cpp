@@ -236,11 +236,12 @@ END_TEST
 
 START_TEST(branches_that_do_not_fit_stay) {
   auto commands_of = [](Graph graph, int buffer_bytes) {
-    return after("not merged", graph, [buffer_bytes](Graph* g) {
-             device::Limits limits;
-             limits.unified_buffer_bytes = buffer_bytes;
-             merge_branches(g, limits);
-           })
+    return after("not merged", graph,
+                 [buffer_bytes](Graph* g) {
+                   device::Limits limits;
+                   limits.unified_buffer_bytes = buffer_bytes;
+                   merge_branches(g, limits);
+                 })
         .nodes.size();
   };
   Maker small;

@@ -15,9 +15,9 @@ namespace {
 
 // Values of other pictures may be larger than those that were measured.
 constexpr float kMostMeasured = 16384, kWanted = 4096;
-// What is divided by as much leaves nothing of a one. Values beyond this come of a picture which
-// the model is not for (a power of e to the pixels' values), not of what it computes.
-constexpr float kMostKept = kWanted * (1 << 20);
+// A function that makes more than this (a power of e to the pixels' values) was measured with a
+// picture which the model is not for. What is divided by as much leaves nothing of a one.
+constexpr float kMostMeant = kWanted * (1 << 20);
 
 bool changes_power(const Node& node) {
   return node.op == Op::kConvolution || node.op == Op::kAffine || node.op == Op::kInnerProduct;
@@ -70,8 +70,9 @@ class Powers {
   }
 
   void choose(const Graph& graph, const std::vector<float>& largest) {
+    const std::vector<bool> meaningless = beyond_meaning(graph, largest);
     for (size_t i = 0; i < largest.size(); ++i) {
-      if (!(largest[i] > kMostMeasured && largest[i] <= kMostKept)) continue;
+      if (!(largest[i] > kMostMeasured) || meaningless[i]) continue;
       int& power = nth(powers_, root(static_cast<int>(i)));
       power = std::max(power, static_cast<int>(std::ceil(std::log2(largest[i] / kWanted))));
     }
@@ -88,6 +89,18 @@ class Powers {
   int of(int value) { return nth(powers_, root(value)); }
 
  private:
+  // By value: whether it comes of a function's result that is larger than any model means.
+  static std::vector<bool> beyond_meaning(const Graph& graph, const std::vector<float>& largest) {
+    std::vector<bool> beyond(graph.values.size(), false);
+    for (const Node& node : graph.nodes) {
+      const bool function = !changes_power(node) && !keeps_power(node);
+      nth(beyond, node.output) = (function && nth(largest, node.output) > kMostMeant) ||
+                                 std::any_of(node.inputs.begin(), node.inputs.end(),
+                                             [&](int value) { return nth(beyond, value); });
+    }
+    return beyond;
+  }
+
   int root(int value) {
     while (nth(parents_, value) != value) {
       int& parent = nth(parents_, value);

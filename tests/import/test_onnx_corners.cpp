@@ -109,6 +109,27 @@ START_TEST(a_step_beyond_the_axis_takes_one) {
 }
 END_TEST
 
+// Since opset 7 a list of slopes is that of the columns, as numpy broadcasts; where there are as
+// many channels, too.
+START_TEST(slopes_belong_to_columns) {
+  for (int opset : {6, 13}) {
+    OnnxModel m({1, 2, 2, 2}, opset);
+    m.floats("s", {0.5f, 2}).node("PRelu", {"x", "s"}, {"y"}).output("y");
+    const std::vector<float> by_columns = {-1, -8, -3, 8, 5, -12, -7, -16};
+    const std::vector<float> by_channels = {-1, -2, -3, 8, 5, -12, -28, -16};
+    const std::vector<float> input = {-2, -4, -6, 8, 5, -6, -14, -8};
+    expect("slopes", m, input, opset < 7 ? by_channels : by_columns, {1, 2, 2, 2});
+  }
+}
+END_TEST
+
+START_TEST(what_has_no_length_is_not_divided_by_it) {
+  OnnxModel m({2, 2}, 13);
+  m.node("LpNormalization", {"x"}, {"y"}).set("axis", 1).output("y");
+  expect("lengths", m, {0, 0, 3, -4}, {0, 0, 0.6f, -0.8f}, {2, 2});
+}
+END_TEST
+
 // e to the 255th is no 32-bit number, and neither e to the 88th nor what a convolution makes of it
 // is one that a power of two brings into 16 bits: nothing would be left of an input that is as the
 // model wants it.
@@ -128,7 +149,7 @@ END_TEST
 
 DVNN_SUITE(import_onnx_corners, a_command_reads_what_is_known, several_pictures_are_added,
            a_wider_constant_makes_a_wider_result, a_vector_times_a_matrix_is_a_vector,
-           averages_count_uneven_pads, a_step_beyond_the_axis_takes_one,
-           what_a_made_up_picture_overflows_is_left_alone)
+           averages_count_uneven_pads, a_step_beyond_the_axis_takes_one, slopes_belong_to_columns,
+           what_has_no_length_is_not_divided_by_it, what_a_made_up_picture_overflows_is_left_alone)
 
 }  // namespace dvnn::test::onnx_corners_tests

@@ -108,7 +108,7 @@ def main():
     numbers = [int(n) for n in given.only.split(',')] if given.only else range(given.count)
     print('seed %d' % given.seed, flush=True)
     began = time.time()
-    kinds, refusals, used = collections.Counter(), collections.Counter(), collections.Counter()
+    kinds, others, used = collections.Counter(), collections.Counter(), collections.Counter()
     open_shares = []
     with ProcessPoolExecutor(given.jobs, initializer=start, initargs=(given,)) as pool:
         for verdict in pool.map(one, numbers, chunksize=4):
@@ -116,14 +116,14 @@ def main():
             used.update(verdict.operators)
             if verdict.kind in ('right', 'differs'):
                 open_shares.append(verdict.undecided)
-            if verdict.kind == 'refused':
-                refusals[generalised(verdict.text)] += 1
+            if verdict.kind in ('refused', 'unsure'):
+                others[verdict.kind, generalised(verdict.text)[:200]] += 1
             if verdict.is_finding() or (verdict.kind == 'unsure' and given.only):
                 print('%d %s: %s [%s]%s' % (verdict.number, verdict.kind, verdict.text, ' '.join(verdict.operators),
                                             verdict.written), flush=True)
             status |= verdict.is_finding()
-    for text, count in refusals.most_common():
-        print('refused %d times: %s' % (count, text))
+    for (kind, text), count in others.most_common():
+        print('%s %d times: %s' % (kind, count, text))
     from onnx_judge.table import OPERATORS
     never = sorted(set(OPERATORS) - set(used))
     if never and len(numbers) >= 2000:

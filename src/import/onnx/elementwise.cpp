@@ -125,11 +125,13 @@ static Status import_prelu(const OnnxNode& node, int in) {
   const Shape shape = b.shape_of(in);
   if (node.is_constant(1) && shape.rank == 4) {
     DVNN_ASSIGN(const auto slopes, node.constant(1));
-    const std::vector<float> k = per_channel(*slopes, shape);
-    if (!k.empty() || static_cast<int>(slopes->values.size()) == shape[1]) {
-      return node.done(
-          b.activation(node.name(), in, Activation::kPrelu, 0, k.empty() ? slopes->floats() : k));
-    }
+    std::vector<float> k = per_channel(*slopes, shape);
+    // A list is one of the channels' where it cannot be one of the columns'.
+    const bool listed = slopes->dims.size() == 1 && slopes->dims[0] == shape.c() &&
+                        (node.opset() < 7 || shape.w() != shape.c());
+    if (listed) k = slopes->floats();
+    if (!k.empty())
+      return node.done(b.activation(node.name(), in, Activation::kPrelu, 0, std::move(k)));
   }
   // max(x, 0) + slope * min(x, 0), with slopes of any shape.
   const std::string& name = node.name();

@@ -61,7 +61,7 @@ def is_setting(node, at):
 
 
 # What FP32 loses the last digits of, as two terms cancel: a small part of the largest value, in both.
-CANCEL = {'Sigmoid', 'Tanh', 'Gelu', 'FastGelu', 'BiasGelu', 'QuickGelu', 'Mish', 'LogSoftmax', 'Softplus', 'Celu', 'Elu', 'Selu'}
+CANCEL = {'Resize', 'Upsample', 'GridSample', 'Sigmoid', 'Tanh', 'Gelu', 'FastGelu', 'BiasGelu', 'QuickGelu', 'Mish', 'LogSoftmax', 'Softplus', 'Celu', 'Elu', 'Selu'}
 
 # What may be computed in several steps, each of which rounds: of its inputs rather than of its result, which is near
 # zero where these cancel.
@@ -160,9 +160,9 @@ class Noise:
                 self.factors[name] = g.values[node.input[0]]
                 nodes.append(helper.make_node('Mul', [copy.input[0], name + '_n'], [name]))
                 copy.input[0] = name
-            if node.op_type in CANCEL:
+            if node.op_type in CANCEL and not is_exact(node, g):
                 name, array = node.output[0] + '_l', g.values[node.input[0]]
-                self.quanta[name] = array.shape, float(np.abs(array).max()) * 2.0 ** -22
+                self.quanta[name] = g.shape(node.output[0]), float(np.abs(array).max()) * 2.0 ** -22
                 nodes += [helper.make_node('Add', [node.output[0] + '_u', name + '_n'], [name]),
                           helper.make_node('Mul', [name, node.output[0] + '_n'], [node.output[0]])]
                 self.factors[node.output[0]] = g.values[node.output[0]]

@@ -41,6 +41,8 @@ if problem:
     print('skipped: needs python3-numpy, python3-onnx and python3-onnxruntime (Debian 13 has them): ' + problem)
     sys.exit(77)
 
+# Shares of elements of which, and of graphs of which, nothing is said.
+MOST_UNDECIDED, MOST_UNSURE = 0.15, 0.03
 device = None
 options = None
 
@@ -130,6 +132,9 @@ def main():
         print('no graph has %s' % ', '.join(never))
         status = 1
     share = sum(open_shares) / max(1, len(open_shares))
+    if share > MOST_UNDECIDED or kinds['unsure'] > max(2, MOST_UNSURE * len(numbers)):
+        print('too little is decided')
+        status = 1
     print('%d graphs of seed %d: %s; undecided %.1f %%; %.0f s' % (
         len(numbers), given.seed, ', '.join('%d %s' % (n, k) for k, n in kinds.most_common()), 100 * share,
         time.time() - began))

@@ -155,6 +155,12 @@ class Noise:
                 self.quanta[name] = array.shape, (max(array.max(), 0) - min(array.min(), 0)) / 255
                 nodes.append(helper.make_node('Add', [copy.input[0], name + '_n'], [name]))
                 copy.input[0] = name
+            if node.op_type in ('QuantizeLinear', 'DynamicQuantizeLinear') and node.input[0] in g.values:
+                # FP32 divides by the scale before it rounds, and halves are nobody's.
+                name, array = node.output[0] + '_t', g.values[node.input[0]]
+                self.quanta[name] = array.shape, float(np.abs(array).max()) * 2.0 ** -21
+                nodes.append(helper.make_node('Add', [copy.input[0], name + '_n'], [name]))
+                copy.input[0] = name
             if node.op_type in IN_STEPS and node.input[0] in g.values:
                 name = node.output[0] + '_in'
                 self.factors[name] = g.values[node.input[0]]

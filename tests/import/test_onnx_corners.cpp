@@ -109,6 +109,19 @@ START_TEST(a_step_beyond_the_axis_takes_one) {
 }
 END_TEST
 
+// The driver refuses a pooling's window that is larger than what the convolution before it reads.
+START_TEST(a_pooling_is_wider_than_what_the_convolution_reads) {
+  OnnxModel m({1, 1, 1, 2}, 13);
+  m.floats("w", {1, 2, 3, 4});
+  onnx::TensorProto* tensor = m.graph().mutable_initializer(0);
+  tensor->clear_dims();
+  for (int64_t d : {1, 1, 2, 2}) tensor->add_dims(d);
+  m.node("ConvTranspose", {"x", "w"}, {"c"}).list("strides", {2, 2});
+  m.node("MaxPool", {"c"}, {"y"}).list("kernel_shape", {2, 2}).list("strides", {2, 2}).output("y");
+  expect("a pooling", m, {1, 2}, {4, 8}, {1, 1, 1, 2});
+}
+END_TEST
+
 // Since opset 7 a list of slopes is that of the columns, as numpy broadcasts; where there are as
 // many channels, too.
 START_TEST(slopes_belong_to_columns) {
@@ -150,6 +163,7 @@ END_TEST
 DVNN_SUITE(import_onnx_corners, a_command_reads_what_is_known, several_pictures_are_added,
            a_wider_constant_makes_a_wider_result, a_vector_times_a_matrix_is_a_vector,
            averages_count_uneven_pads, a_step_beyond_the_axis_takes_one, slopes_belong_to_columns,
+           a_pooling_is_wider_than_what_the_convolution_reads,
            what_has_no_length_is_not_divided_by_it, what_a_made_up_picture_overflows_is_left_alone)
 
 }  // namespace dvnn::test::onnx_corners_tests

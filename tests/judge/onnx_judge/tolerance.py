@@ -20,7 +20,7 @@ LEAST_ROUNDING = 2.0 ** -25  # of what has less than the smallest normal number
 DRAWS = 12
 SPREADS = 6.0
 # Where outputs go in steps: whether a rounding may take an element over an edge, noise must be strong to tell.
-STRONG = [4.0] * 8 + [8.0] * 4
+STRONG = [0.0] + [1.0] * 6 + [4.0] * 8 + [8.0] * 4
 
 # What returns elements of its input as they are, or whole numbers: nothing is rounded there.
 EXACT = {'MaxPool', 'Relu', 'Max', 'Min', 'Slice', 'Concat', 'Transpose', 'Reshape', 'Squeeze', 'Unsqueeze', 'Flatten',
@@ -63,9 +63,9 @@ def is_setting(node, at):
 # What FP32 loses the last digits of, as two terms cancel: a small part of the largest value, in both.
 CANCEL = {'Resize', 'Upsample', 'GridSample', 'Sigmoid', 'Tanh', 'Gelu', 'FastGelu', 'BiasGelu', 'QuickGelu', 'Mish', 'LogSoftmax', 'Softplus', 'Celu', 'Elu', 'Selu'}
 
-# What may be computed in several steps, each of which rounds: of its inputs rather than of its result, which is near
-# zero where these cancel.
-IN_STEPS = {'AveragePool', 'GlobalAveragePool', 'ReduceMean', 'ReduceSum',
+# What may be computed in several steps, or by weights that are rounded: noise of its input rather than of its result,
+# which is near zero where terms cancel.
+IN_STEPS = {'BatchNormalization', 'AveragePool', 'GlobalAveragePool', 'ReduceMean', 'ReduceSum',
             'LpPool', 'ReduceL1', 'ReduceL2', 'ReduceSumSquare'}
 
 
@@ -132,7 +132,7 @@ class Noise:
     """The graph with a factor at each value and each constant that may be rounded."""
 
     def __init__(self, g, outputs, rounds=False):
-        """With `rounds`, values are rounded to binary16 where they would get a factor."""
+        """With `rounds`, values are rounded to binary16 where they get a factor."""
         self.g = g
         nodes, self.factors, self.quanta = [], {}, {}
         for node in g.nodes:
@@ -185,7 +185,6 @@ class Noise:
                 nodes.append(helper.make_node('Mul', [name + '_e', name + '_n'], [name]))
         if rounds:
             nodes = [made for node in nodes for made in self.rounding(node)]
-            self.factors, self.quanta = {}, {}
         inputs = {g.input: g.values[g.input]}
         inputs.update({name + '_n': array for name, array in self.factors.items()})
         inputs.update({name + '_n': np.zeros(shape, np.float32) for name, (shape, _) in self.quanta.items()})
@@ -196,13 +195,13 @@ class Noise:
 
     @staticmethod
     def rounding(node):
-        """What is in place of a node that brings noise in."""
-        if len(node.input) != 2 or not node.input[1].endswith('_n'):
+        """A factor, and the rounding behind it."""
+        if node.op_type != 'Mul' or not node.input[1].endswith('_n'):
             return [node]
-        if node.op_type == 'Add':
-            return [helper.make_node('Identity', node.input[:1], node.output)]
-        half = node.output[0] + '_h'
-        return [helper.make_node('Cast', node.input[:1], [half], to=10), helper.make_node('Cast', [half], node.output, to=1)]
+        result = node.output[0]
+        return [helper.make_node('Mul', node.input, [result + '_m']),
+                helper.make_node('Cast', [result + '_m'], [result + '_h'], to=10),
+                helper.make_node('Cast', [result + '_h'], [result], to=1)]
 
     def draw(self, rng, strength):
         feeds = {self.g.input: self.g.values[self.g.input]}
@@ -232,10 +231,9 @@ def tolerances(g, outputs):
     allowed = [SPREADS * np.sqrt(s / DRAWS) for s in squares]
     if in_steps(g):
         # What becomes one number in binary16 is more often alike than noise tells.
-        for k, array in enumerate(Noise(g, outputs, rounds=True).draw(rng, 1.0)):
-            allowed[k] = np.maximum(allowed[k], 1.5 * np.abs(array.astype(np.float64) - wanted[k]))
+        rounding = Noise(g, outputs, rounds=True)
         for strength in STRONG:
-            for k, array in enumerate(noise.draw(rng, strength)):
+            for k, array in enumerate(rounding.draw(rng, strength)):
                 allowed[k] = np.maximum(allowed[k], 1.5 * np.abs(array.astype(np.float64) - wanted[k]))
     # FP32 itself, in which both compute: sums of some hundred terms.
     return [np.nan_to_num(a, nan=np.inf) + 2.0 ** -22 + 2.0 ** -18 * np.abs(w) for a, w in zip(allowed, wanted)]

@@ -267,7 +267,25 @@ START_TEST(a_decoder_that_does_not_fit_is_refused) {
 }
 END_TEST
 
-DVNN_SUITE(import_caffe, sizes_that_do_not_meet_again_are_told_the_multiple,
+// Two permutations become one, which reads what the first one reads; and a Dropout is what it
+// reads. Neither makes an output of what a layer reads, nor loses one.
+START_TEST(outputs_are_the_blobs_that_no_layer_reads) {
+  const std::string order = "permute_param { order: 0 order: 2 order: 3 order: 1 }";
+  const std::string text = network_text(
+      3, 16, 16,
+      layer("one", "Permute", "data", "one", order) + layer("two", "Permute", "one", "two", order) +
+          layer("c", "Convolution", "data", "c", kConv) + layer("r", "ReLU", "c", "r") +
+          layer("d", "Dropout", "c", "d"));
+  const auto made = ModelFiles(text, Weights().blob("c", 216).blob("c", 8).net()).convert({});
+  ck_assert_msg(made.ok(), "%s", made.ok() ? "" : made.error().message.c_str());
+  std::vector<std::string> names;
+  for (const auto& output : made.value().outputs) names.push_back(output.name);
+  ck_assert(names == std::vector<std::string>({"two", "r", "d"}));
+}
+END_TEST
+
+DVNN_SUITE(import_caffe, outputs_are_the_blobs_that_no_layer_reads,
+           sizes_that_do_not_meet_again_are_told_the_multiple,
            models_that_cannot_be_done_are_refused_by_layer,
            the_vendors_limits_are_named_where_they_are_asked_for,
            what_the_driver_would_refuse_becomes_strips, inputs_that_make_no_sense_are_refused,

@@ -151,7 +151,8 @@ def convolution(net):
     kernels, text = window(net, (h, w))
     group = net.choose([1, 1, 1, c, net.choose([d for d in range(1, c + 1) if c % d == 0])])
     out = group * net.choose([1, 2]) if group > 1 else net.choose([1, 3, 4, 8, 9, 16, 20])
-    if net.chance(0.15) and (kernels[0] - 1) * 2 < min(h, w):
+    # OpenCV's convolutions of single channels do not know dilation beside pads.
+    if net.chance(0.15) and (kernels[0] - 1) * 2 < min(h, w) and group < c:
         text += ' dilation: 2'
     blobs = [net.weights((out, c // group) + tuple(kernels))]
     bias = net.chance(0.7)

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/format.h"
@@ -130,17 +131,28 @@ Status import_inputs(const caffe::NetParameter& net, const std::set<std::string>
   return {};
 }
 
-void set_outputs(CaffeImporter* importer) {
+// What is asked for, or else the blobs that no layer reads, as Caffe has it: nodes say less, as two
+// layers may have become one.
+void set_outputs(const std::vector<const caffe::LayerParameter*>& layers, CaffeImporter* importer) {
   Graph& graph = importer->builder.graph;
   for (const std::string& name : importer->options.outputs) {
     graph.outputs.push_back(importer->blobs_by_name[name]);
     graph.output_names.push_back(name);
   }
   if (!graph.outputs.empty()) return;
-  for (const Node& node : graph.nodes) {
-    if (!graph.consumers(node.output).empty()) continue;
-    graph.outputs.push_back(node.output);
-    graph.output_names.push_back(nth(graph.values, node.output).name);
+  std::map<std::string, size_t> made;  // by blob: how many layers and tops were before it
+  size_t count = 0;
+  for (const caffe::LayerParameter* layer : layers) {
+    for (const std::string& blob : layer->bottom()) made.erase(blob);
+    for (const std::string& blob : layer->top()) made[blob] = ++count;
+  }
+  std::map<size_t, std::string> left;
+  for (const auto& [blob, at] : made) left[at] = blob;
+  for (const auto& [at, blob] : left) {
+    const auto known = importer->blobs_by_name.find(blob);
+    if (known == importer->blobs_by_name.end() || known->second == graph.input) continue;
+    graph.outputs.push_back(known->second);
+    graph.output_names.push_back(blob);
   }
 }
 
@@ -211,7 +223,7 @@ Result<Graph> import_caffe(const caffe::NetParameter& net, const caffe::NetParam
   if (graph.input < 0) {
     return Error{ErrorCode::kMalformed, "no input: neither an 'input' field nor an Input layer"};
   }
-  set_outputs(&importer);
+  set_outputs(layers, &importer);
   if (graph.outputs.empty()) return Error{ErrorCode::kMalformed, "there are no layers"};
   return std::move(graph);
 }

@@ -43,10 +43,9 @@ Status take_exported(const Metadata& metadata, ConvertOptions* options, Report* 
   DVNN_ASSIGN(const Preset preset, find_preset(whole ? "yolov8-cls" : "yolov8"));
   fill_picture(preset.picture, options->given, &options->picture);
   if (report) {
-    report->warnings.push_back(
-        "the file says that it is " +
-        (exported.description.empty() ? "a model of Ultralytics" : exported.description) +
-        ": picture and labels are its own");
+    const std::string what = exported.description.empty() ? "of Ultralytics" : exported.description;
+    report->warnings.push_back("the file says what it is (" + what +
+                               "): picture and labels are as it was trained");
   }
   return {};
 }

@@ -92,7 +92,8 @@ std::vector<std::string> read_python_names(const std::string& text) {
   std::vector<std::string> names;
   while (names.size() < kMostNames) {
     if (in.take(end)) return names;
-    if (!names.empty() && (!in.take(',') || in.take(end))) break;
+    if (!names.empty() && !in.take(',')) break;
+    if (!names.empty() && in.take(end)) return names;
     long number = static_cast<long>(names.size());
     std::string name;
     if (!list && (!in.take_number(&number) || !in.take(':'))) break;

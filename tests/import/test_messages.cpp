@@ -93,11 +93,11 @@ START_TEST(the_results_to_cut_at_are_named) {
   OnnxModel m({1, 3, 8, 8});
   m.node("Relu", {"x"}, {"r"}).node("Sigmoid", {"r"}, {"boxes"}).node("Neg", {"r"}, {"scores"});
   m.node("Exp", {"x"}, {"extra"}).node("Shape", {"r"}, {"dims"});
-  m.node("MaxRoiPool", {"boxes", "scores"}, {"chosen"});
+  m.node("Unlikely", {"boxes", "scores"}, {"chosen"});
   m.node("Unheard", {"scores"}, {"other"}).node("Add", {"chosen", "other"}, {"y"});
   m.output("y").output("extra");
   expect_refused(convert_model(m),
-                 {"node 'MaxRoiPool_chosen' (MaxRoiPool, opset 11): ", "not supported",
+                 {"node 'Unlikely_chosen' (Unlikely, opset 11): ", "not supported",
                   "cut the model before it: --outputs boxes,scores,extra"});
   convert::ConvertOptions options;
   options.import.outputs = {"boxes", "scores", "extra"};

@@ -121,7 +121,11 @@ Status run_picture(Session* session, const std::string& path, const RunOptions& 
   } else {
     result["outputs"] = outputs_json(session);
     if (!options.draw_folder.empty()) {
-      DVNN_TRY(write_output_picture(options.draw_folder, path, session));
+      const Status drawn = write_output_picture(options.draw_folder, path, session);
+      // The numbers are told all the same.
+      const bool nothing = !drawn.ok() && drawn.error().code == ErrorCode::kUnsupported;
+      if (!nothing) DVNN_TRY(drawn);
+      if (nothing) std::fprintf(stderr, "dvnet: warning: %s\n", drawn.error().message.c_str());
     }
     if (!options.json)
       std::printf("%s: %s\n", printable(path).c_str(), json_line(result["outputs"]).c_str());

@@ -111,6 +111,31 @@ START_TEST(the_results_to_cut_at_are_named) {
 }
 END_TEST
 
+START_TEST(what_gray_is_is_said) {
+  OnnxModel m({1, 1, 16, 16});
+  m.node("Neg", {"x"}, {"y"}).output("y");
+  convert::ConvertOptions options;
+  options.picture.order = ChannelOrder::kRgb;
+  options.given.order = true;
+  expect_refused(convert_model(m, options), {"one channel, whose order is gray, not rgb"});
+}
+END_TEST
+
+START_TEST(networks_with_a_state_are_told_as_such) {
+  OnnxModel m({1, -1});
+  m.input("state", {2, -1, 128}).node("Neg", {"state"}, {"s"}).node("Neg", {"x"}, {"y"});
+  m.output("y").output("s");
+  auto* shape = m.graph().mutable_output(1)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  for (int64_t d : {2, 1, 128}) shape->add_dim()->set_dim_value(d);
+  expect_refused(convert_model(m), {"has 2 inputs, 'x' and 'state'", "a network with a state"});
+  m.graph().mutable_output(1)->clear_type();
+  refused_without(convert_model(m), "state, which");
+  OnnxModel sound({1, -1});
+  sound.node("Neg", {"x"}, {"y"}).output("y");
+  expect_refused(convert_model(sound), {"(1x?)", "give its length N with --size Nx1"});
+}
+END_TEST
+
 START_TEST(numbers_that_are_computed_too_late_name_where_to_cut) {
   OnnxModel m({1, 3, 8, 8}, 13);
   m.node("Relu", {"x"}, {"r"}).node("Tile", {"r", "r"}, {"y"}).output("y");
@@ -140,6 +165,7 @@ END_TEST
 DVNN_SUITE(import_messages, sizes_that_do_not_meet_again_are_told_the_multiple,
            a_network_for_another_size_is_told_the_multiple, open_sizes_are_shown_and_asked_for,
            models_for_one_size_say_which, the_results_to_cut_at_are_named,
+           networks_with_a_state_are_told_as_such, what_gray_is_is_said,
            numbers_that_are_computed_too_late_name_where_to_cut,
            operators_of_other_domains_say_theirs, convolutions_over_volumes_say_what_they_are)
 

@@ -59,7 +59,8 @@ Status import_input(const onnx::ValueInfoProto& info, OnnxImporter* importer) {
     if (d > 0) continue;
     return Error{ErrorCode::kUnsupported,
                  "input '" + info.name() + "' has no fixed size (" + given_shape_text(dims) +
-                     "): give one with --size WxH, the last two dimensions"};
+                     (dims.size() < 3 ? "): give its length N with --size Nx1"
+                                      : "): give one with --size WxH, the last two dimensions")};
   }
   GraphBuilder& b = importer->builder;
   const bool whole = is_onnx_integer(info.type().tensor_type().elem_type());
@@ -84,6 +85,32 @@ Status set_input(const onnx::ValueInfoProto& info, const GivenInput& given,
   constant.integral = is_onnx_integer(info.type().tensor_type().elem_type());
   importer->set(info.name(), std::move(constant));
   return {};
+}
+
+constexpr const char* kNoStates =
+    "; it looks like a network with a state, which each run takes from the one before: such are "
+    "not "
+    "done, each frame begins anew";
+
+// Whether an input beside the first is given back as an output, of the same dimensions as far as
+// they are known: what recurrent networks of sound do.
+bool has_state(const onnx::GraphProto& proto) {
+  const auto alike = [](const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
+    constexpr size_t kLeast = 2;
+    if (a.size() != b.size() || a.size() < kLeast) return false;
+    for (size_t i = 0; i < a.size(); ++i) {
+      if (a[i] != b[i] && a[i] > 0 && b[i] > 0) return false;
+    }
+    return a.size() > kLeast || (a[0] > 0 && a[1] > 0);
+  };
+  for (int i = 1; i < proto.input_size(); ++i) {
+    const std::vector<int64_t> dims = onnx_input_dims(proto.input(i));
+    if (dims.size() == 4 && is_channels(dims[1])) continue;  // another picture
+    for (int k = 1; k < proto.output_size(); ++k) {
+      if (alike(dims, onnx_input_dims(proto.output(k)))) return true;
+    }
+  }
+  return false;
 }
 
 // Names that a node reads: the nodes of its branches read those of the graph around it, too.
@@ -176,7 +203,10 @@ Status import_onnx_inputs(const onnx::GraphProto& proto, const OnnxNeeds& needs,
     }
   }
   DVNN_TRY(check_given(importer->options, all));
-  if (open.size() > 1) return ask_for_values(open);
+  if (open.size() > 1) {
+    const Error asked = ask_for_values(open);
+    return has_state(proto) ? Error{asked.code, asked.message + kNoStates} : asked;
+  }
   // If the results depend on no input, the first node that reads what nobody makes says why.
   if (!picture) picture = idle;
   if (!picture) return Error{ErrorCode::kMalformed, "has no input"};

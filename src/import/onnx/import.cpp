@@ -307,7 +307,10 @@ class GraphImport {
     };
     onnx::FunctionProto body = function;
     for (onnx::NodeProto& node : *body.mutable_node()) {
-      node.set_name(prefix + node.name());
+      // What makes the result is called as the model calls it.
+      const bool makes_result =
+          !proto.name().empty() && node.output_size() > 0 && names.count(node.output(0)) > 0;
+      node.set_name(makes_result ? proto.name() : prefix + node.name());
       for (std::string& name : *node.mutable_input()) name = renamed(name);
       for (std::string& name : *node.mutable_output()) name = renamed(name);
       pass_attributes(proto, &node);

@@ -233,12 +233,19 @@ SLOW = {
 
 # --- the comparison ----------------------------------------------------------------------------------
 
-def picture(path, width, height):
-    y, x = np.mgrid[0:height, 0:width] / 32.0
+def pixels_of(export):
+    y, x = np.mgrid[0:export.height, 0:export.width] / 32.0
     waves = [np.sin(x * a + y * b) + np.cos(x * b - y * c) for a, b, c in ((1, 2, .5), (3, 1, 2), (.3, .7, 5))]
-    pixels = np.clip(np.stack(waves, 2) * 60 + 128, 0, 255).astype(np.uint8)
+    return np.clip(np.stack(waves, 2) * 60 + 128, 0, 255).astype(np.uint8)
+
+
+def write_picture(path, export):
     with open(path, 'wb') as file:
-        file.write(b'P6 %d %d 255\n' % (width, height) + pixels.tobytes())
+        file.write(b'P6 %d %d 255\n' % (export.width, export.height) + pixels_of(export).tobytes())
+
+
+def tensor_of(export):
+    return (pixels_of(export).transpose(2, 0, 1)[None] / 255).astype(np.float32)
 
 
 def run(*command):
@@ -325,17 +332,12 @@ def check_points(item, want, size):
         raise RuntimeError('points are %s, %s are meant' % (have.tolist(), want.tolist()))
 
 
-def smooth(export):
-    y, x = np.mgrid[0:export.height, 0:export.width] / 32.0
-    return (np.stack([np.sin(x), np.cos(y), np.sin(x + y)])[None] / 2 + 0.5).astype(np.float32)
-
-
 def calibrated(export):
     """With class scores that are above the threshold in a few of hundred cells."""
     if export.task == 'classify':
         return export
     raw = dataclasses.replace(export, raw='apart', nms=False, dynamic=False, half=False, opset=17)
-    logits = runtime_outputs(graph(raw), [], smooth(export))[1::3 if export.task != 'detect' else 2][:3]
+    logits = runtime_outputs(graph(raw), [], tensor_of(export))[1::3 if export.task != 'detect' else 2][:3]
     best = np.concatenate([o[0].max(0).ravel() for o in logits])
     low, high = np.quantile(best, [0.97, 0.999])
     factor = 3 / (high - low)
@@ -349,10 +351,10 @@ def check(name, export, dvnet, folder):
     export = calibrated(export)
     model = reference = graph(export)
     if how:
-        model, reference = how(model, smooth(export))
+        model, reference = how(model, tensor_of(export))
     path = [os.path.join(folder, f) for f in ('model.onnx', 'network.dvn', 'picture.ppm')]
     onnx.save(model, path[0])
-    picture(path[2], export.width, export.height)
+    write_picture(path[2], export)
     said = run(dvnet, 'convert', path[0], '-o', path[1], *arguments)
     objects = run(dvnet, 'run', path[1], path[2], '--device', 'soft', '--json', '--dump', folder, '--threshold', str(THRESHOLD))
     read = lambda what: np.load('%s.%s.npy' % (path[2], what))
@@ -362,6 +364,8 @@ def check(name, export, dvnet, folder):
     want = dict(zip(names, runtime_outputs(reference, names, read('input'))))
     check_outputs(export, have, want)
     count = check_objects(export, next(v for v in json.loads(objects).values() if isinstance(v, list)), have)
+    if count == 0:
+        raise RuntimeError('nothing is found: the test says nothing')
     return '%d objects; %s' % (count, ' | '.join(l[6:] for l in said.split('\n') if l.startswith('note: ')))
 
 

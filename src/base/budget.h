@@ -20,6 +20,7 @@ enum class Budget {
   kGraphNodes,   // of the graph that a network file keeps for other sizes, and of the graph planned
                  // from it
   kWeightBytes,  // packed weights that planning makes
+  kImportNumbers,  // that importing a model keeps: its constants, or the weights of its graph
 };
 
 /// The limit of `budget`: its default, or the value of its environment variable (docs/limits.md).

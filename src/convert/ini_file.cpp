@@ -2,21 +2,19 @@
 #include "convert/ini_file.h"
 
 #include <strings.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
-#include <fstream>
 #include <map>
 #include <sstream>
 
+#include "base/file.h"
 #include "base/format.h"
-#include "import/model_file.h"
 
 namespace dvnn::convert {
 namespace {
 
-constexpr off_t kMaxBytes = off_t{1} << 20;
+constexpr uint64_t kMaxBytes = uint64_t{1} << 20;
 
 using Options = std::map<std::string, std::string>;  // by "SECTION.key"
 
@@ -41,9 +39,8 @@ std::string unquoted(const std::string& text) {
 }
 
 Result<Options> read_options(const std::string& path) {
-  DVNN_ASSIGN(const int fd, import::open_checked(path, kMaxBytes));
-  close(fd);
-  std::ifstream file(path);
+  DVNN_ASSIGN(const std::string whole, read_file(path, kMaxBytes));
+  std::istringstream file(whole);
   Options options;
   std::string section, line;
   for (int number = 1; std::getline(file, line); ++number) {

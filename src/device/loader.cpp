@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/file.h"
+
 namespace dvnn::device {
 namespace {
 
@@ -22,6 +24,7 @@ bool says_not_there(const std::string& why, const std::string& path) {
 }  // namespace
 
 Result<std::shared_ptr<const Library>> Library::load(const std::string& path) {
+  DVNN_TRY(check_regular(path));  // dlopen() would wait for who writes to a named pipe
   // RTLD_LOCAL: two device libraries with the same symbols may be loaded side by side.
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {

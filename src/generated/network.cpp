@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <mutex>
 
+#include "base/file.h"
 #include "base/format.h"
 #include "base/nth.h"
 #include "generated/access.h"
@@ -132,20 +133,10 @@ bool CDMP_Network::ReserveMemory(size_t weights_size, size_t io_size) {
 }
 
 static Status load_weights(const std::string& filename, Runtime* runtime) {
-  constexpr size_t kBlock = 1 << 20;
-  std::ifstream file(filename, std::ios::binary);
-  std::vector<uint8_t> bytes;
-  // The loop reads at most one block more than fits, whatever the file is.
-  while (file && bytes.size() <= runtime->weights_size()) {
-    const size_t have = bytes.size();
-    bytes.resize(have + kBlock);
-    file.read(reinterpret_cast<char*>(bytes.data() + have), kBlock);
-    bytes.resize(have + static_cast<size_t>(file.gcount()));
-  }
-  if (!file.eof() && bytes.empty()) {
-    return Error{ErrorCode::kNotFound, "weights file '" + filename + "' cannot be read"};
-  }
-  const Status status = runtime->load_weights(bytes.data(), bytes.size());
+  const auto bytes = dvnn::read_file(filename, runtime->weights_size());
+  if (!bytes.ok()) return bytes.error().within("weights file");
+  const Status status = runtime->load_weights(
+      reinterpret_cast<const uint8_t*>(bytes.value().data()), bytes.value().size());
   if (status.ok()) return {};
   return status.error().within("weights file '" + filename + "'");
 }

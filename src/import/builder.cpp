@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/budget.h"
 #include "base/format.h"
 #include "base/json.h"
 #include "base/nth.h"
@@ -96,6 +97,9 @@ Result<int> GraphBuilder::append(const std::string& name, Node node,
   if (graph.nodes.size() >= kMaxNodes) {
     return Error{ErrorCode::kLimit, format("more than %zu operations", kMaxNodes)};
   }
+  const auto* constant = node.layer<layers::ConstantAttributes>();
+  numbers_ += node.weights.size() + node.bias.size() + (constant ? constant->values.size() : 0);
+  DVNN_TRY(check_budget(Budget::kImportNumbers, numbers_, "the layers' weights and constants"));
   DVNN_ASSIGN(const Shape shape, checked_shape(dims));
   node.name = name;
   node.layers = {name};

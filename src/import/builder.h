@@ -105,6 +105,7 @@ class GraphBuilder {
     std::vector<int> order;
   };
   std::unordered_map<int, Permuted> permutes_;  // by the result
+  uint64_t numbers_ = 0;                        // of all nodes' weights and constants
 };
 
 /// The error of a layer with where it is, and what size may fit if it reads several results.

@@ -3,24 +3,24 @@
 #pragma once
 
 #include <google/protobuf/message_lite.h>
-#include <sys/types.h>
 
 #include <cstdint>
 #include <string>
 
+#include "base/file.h"
 #include "base/result.h"
 
 namespace dvnn::import {
 
 constexpr int kMaxMessageDepth = 32;  // nested messages
 
-/// Opens a file that must exist, be regular, not empty, and of at most `limit` bytes.
-Result<int> open_checked(const std::string& path, off_t limit);
+/// Opens a regular file that is not empty and has at most `most_bytes`.
+Result<File> open_model_file(const std::string& path, uint64_t most_bytes);
 
-/// `length` bytes (-1: all there are) of a file below `folder` from `offset` on, at most 1 GiB. The
-/// name is relative and leads nowhere else, nor does a link that it names.
+/// `size` bytes from `offset` on of a file below `folder`. The name is relative and leads nowhere
+/// else, nor does a link that it names.
 Result<std::string> read_beside(const std::string& folder, const std::string& name, int64_t offset,
-                                int64_t length);
+                                size_t size);
 
 /// Parses a binary message of at most 1 GiB; `kind` names it in the error.
 Status parse_model_file(const std::string& path, const char* kind,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "network/dvn_file.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -11,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/file.h"
 #include "base/format.h"
 #include "base/guard.h"
 #include "base/json.h"
@@ -38,25 +38,6 @@ struct Header {
 static_assert(sizeof(Header) == 64, "the header fills its 64 bytes");
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "files are written as they lie in memory");
 
-class File {
- public:
-  explicit File(int fd) : fd_(fd) {}
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() {
-    if (fd_ >= 0) close(fd_);
-  }
-  int fd() const { return fd_; }
-  int release_and_close() {
-    const int rc = close(fd_);
-    fd_ = -1;
-    return rc;
-  }
-
- private:
-  int fd_;
-};
-
 uint32_t crc(const void* data, size_t size) {
   return static_cast<uint32_t>(crc32_z(0, static_cast<const Bytef*>(data), size));
 }
@@ -67,32 +48,6 @@ uint64_t align_up(uint64_t value) {
 
 Error io_error(const char* what) {
   return {ErrorCode::kIo, format("%s: %s", what, std::strerror(errno))};
-}
-
-Status read_at(int fd, uint64_t offset, void* to, size_t size) {
-  auto* bytes = static_cast<char*>(to);
-  while (size > 0) {
-    const ssize_t n = pread(fd, bytes, size, static_cast<off_t>(offset));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return io_error("cannot be read");
-    if (n == 0) return Error{ErrorCode::kMalformed, "the file ends early (truncated?)"};
-    bytes += n;
-    offset += static_cast<uint64_t>(n);
-    size -= static_cast<size_t>(n);
-  }
-  return {};
-}
-
-Status write_all(int fd, const void* from, size_t size) {
-  auto* bytes = static_cast<const char*>(from);
-  while (size > 0) {
-    const ssize_t n = write(fd, bytes, size);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return io_error("cannot be written");
-    bytes += n;
-    size -= static_cast<size_t>(n);
-  }
-  return {};
 }
 
 Status check_header(const Header& header, uint64_t file_bytes) {
@@ -131,19 +86,18 @@ Status check_header(const Header& header, uint64_t file_bytes) {
   return {};
 }
 
-Result<Model> read_open_file(int fd, const Cancellation* cancellation) {
-  struct stat st;
-  if (fstat(fd, &st) != 0) return io_error("cannot be read");
-  if (!S_ISREG(st.st_mode)) return Error{ErrorCode::kIo, "not a regular file"};
-  if (st.st_size == 0) return Error{ErrorCode::kMalformed, "the file is empty"};
+Result<Model> read_open_file(const File& file, const Cancellation* cancellation) {
+  const int fd = file.fd();
+  const uint64_t bytes = size_of(file);
+  if (bytes == 0) return Error{ErrorCode::kMalformed, "the file is empty"};
   Header header = {};
   // A file that is shorter than a header and does not even begin like one is something else.
-  const auto begins = std::min<uint64_t>(sizeof header.magic, static_cast<uint64_t>(st.st_size));
+  const auto begins = std::min<uint64_t>(sizeof header.magic, bytes);
   DVNN_TRY(read_at(fd, 0, &header, begins));
   if (std::memcmp(header.magic, kMagic, begins) == 0) {
     DVNN_TRY(read_at(fd, 0, &header, sizeof header));
   }
-  DVNN_TRY(check_header(header, static_cast<uint64_t>(st.st_size)));
+  DVNN_TRY(check_header(header, bytes));
   std::string text(header.json_bytes, '\0');
   DVNN_TRY(read_at(fd, header.json_offset, &text[0], text.size()));
   if (crc(text.data(), text.size()) != header.json_crc) {
@@ -165,13 +119,10 @@ Result<Model> read_open_file(int fd, const Cancellation* cancellation) {
 }  // namespace
 
 Result<Model> read_dvn(const std::string& path, const Cancellation* cancellation) {
-  const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.fd() < 0) {
-    const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;
-    return Error{code, "network file '" + path + "': " + std::strerror(errno)};
-  }
+  const auto file = open_file(path, UINT64_MAX);
+  if (!file.ok()) return Error{file.error().code, "network file " + file.error().message};
   Result<Model> model =
-      guarded("reading it", [&] { return read_open_file(file.fd(), cancellation); });
+      guarded("reading it", [&] { return read_open_file(file.value(), cancellation); });
   if (model.ok()) return model;
   // The message may quote the file, which may want to talk to a terminal.
   constexpr size_t kMaxMessage = 2000;
@@ -207,9 +158,10 @@ Status write_dvn(const Model& model, const std::string& path) {
   header.header_crc = crc(&header, offsetof(Header, header_crc));
   const std::string padding(header.weights_offset - header.json_offset - text.size(), '\0');
 
+  DVNN_TRY(check_regular(path));
   std::string temporary = path + ".XXXXXX";
   File file(mkstemp(&temporary[0]));
-  if (file.fd() < 0) return io_error("cannot create a file").within("'" + path + "'");
+  if (!file) return io_error("cannot create a file").within("'" + path + "'");
   const auto write_parts = [&]() -> Status {
     DVNN_TRY(write_all(file.fd(), &header, sizeof header));
     DVNN_TRY(write_all(file.fd(), text.data(), text.size()));
@@ -217,8 +169,8 @@ Status write_dvn(const Model& model, const std::string& path) {
     DVNN_TRY(write_all(file.fd(), model.weights.data(), model.weights.size()));
     const mode_t mask = umask(0);
     umask(mask);
-    if (fchmod(file.fd(), 0666 & ~mask) != 0 || fsync(file.fd()) != 0 ||
-        file.release_and_close() != 0 || rename(temporary.c_str(), path.c_str()) != 0) {
+    if (fchmod(file.fd(), 0666 & ~mask) != 0 || fsync(file.fd()) != 0 || !file.close() ||
+        rename(temporary.c_str(), path.c_str()) != 0) {
       return io_error("cannot be written");
     }
     return {};

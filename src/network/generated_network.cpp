@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <mutex>
 #include <vector>
 
+#include "base/file.h"
 #include "base/format.h"
 #include "base/guard.h"
 #include "base/json.h"
@@ -47,18 +47,9 @@ Result<Sources> open_sources(const std::string& path) {
 }
 
 Result<std::vector<uint8_t>> read_weights(const std::string& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return Error{ErrorCode::kNotFound, "weights file '" + path + "' cannot be read"};
-  const auto size = static_cast<int64_t>(file.tellg());
-  if (size < 0 || size > static_cast<int64_t>(kMaxWeightBytes)) {
-    return Error{ErrorCode::kLimit, format("weights file '%s' holds %lld bytes, the limit is %llu",
-                                           path.c_str(), static_cast<long long>(size),
-                                           static_cast<unsigned long long>(kMaxWeightBytes))};
-  }
-  std::vector<uint8_t> bytes(static_cast<size_t>(size));
-  file.seekg(0);
-  if (file.read(reinterpret_cast<char*>(bytes.data()), size)) return bytes;
-  return Error{ErrorCode::kIo, "weights file '" + path + "' cannot be read"};
+  const auto bytes = read_file(path, kMaxWeightBytes);
+  if (!bytes.ok()) return bytes.error().within("weights file");
+  return std::vector<uint8_t>(bytes.value().begin(), bytes.value().end());
 }
 
 // Describes a layer's input or output in our terms. The device's images lie in chunks, those of CPU
@@ -278,8 +269,9 @@ Result<std::unique_ptr<Slot>> GeneratedNetwork::make_slot(const Cancellation*) {
 
 bool is_generated(const std::string& path) {
   char magic[SELFMAG] = {};
-  std::ifstream file(path, std::ios::binary);
-  return file.read(magic, SELFMAG) && std::memcmp(magic, ELFMAG, SELFMAG) == 0;
+  const auto file = open_file(path, UINT64_MAX);
+  return file.ok() && read_at(file.value().fd(), 0, magic, SELFMAG).ok() &&
+         std::memcmp(magic, ELFMAG, SELFMAG) == 0;
 }
 
 Result<std::shared_ptr<Network>> load_generated(const NetworkSource& source,

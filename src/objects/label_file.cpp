@@ -3,14 +3,14 @@
 
 #include <algorithm>
 
+#include "base/file.h"
 #include "base/format.h"
-#include "base/text_file.h"
 
 namespace dvnn::objects {
 
 Result<std::vector<std::string>> read_labels(const std::string& path) {
   constexpr size_t kMaxFileBytes = 1 << 20, kMaxLabels = 65536, kMaxLabelBytes = 1024;
-  DVNN_ASSIGN(const std::string text, read_text_file(path, kMaxFileBytes));
+  DVNN_ASSIGN(const std::string text, read_file(path, kMaxFileBytes));
   std::vector<std::string> labels;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
@@ -19,9 +19,9 @@ Result<std::vector<std::string>> read_labels(const std::string& path) {
     labels.push_back(short_text(label, kMaxLabelBytes));
     begin = end + 1;
   }
-  if (text.size() > kMaxFileBytes || labels.size() > kMaxLabels) {
-    return Error{ErrorCode::kLimit, format("'%s' has more than %zu bytes or %zu labels",
-                                           path.c_str(), kMaxFileBytes, kMaxLabels)};
+  if (labels.size() > kMaxLabels) {
+    return Error{ErrorCode::kLimit,
+                 format("'%s' has more than %zu labels", path.c_str(), kMaxLabels)};
   }
   return labels;
 }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "publish/pictures.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
+#include "base/file.h"
 
 #ifdef DVNN_HAVE_JPEG
 #include "publish/jpeg.h"
@@ -12,21 +10,13 @@
 namespace dvnn::publish {
 namespace {
 
-[[maybe_unused]] Status write_picture(const std::string& name, const std::string& bytes) {
-  std::ofstream file(name, std::ios::binary);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  if (file) return {};
-  return Error{ErrorCode::kIo, "'" + name + "' cannot be written: " + std::strerror(errno)};
-}
-
 Status encode([[maybe_unused]] Picture* picture) {
 #ifdef DVNN_HAVE_JPEG
   const Pixels& pixels = *picture->pixels;
   DVNN_ASSIGN(std::string jpeg, encode_jpeg(pixels.bytes.data(), picture->width, picture->height,
                                             pixels.stride, picture->quality));
   picture->pixels.reset();
-  if (!picture->file.empty()) return write_picture(picture->file, jpeg);
+  if (!picture->file.empty()) return write_file(picture->file, jpeg);
   picture->jpeg = std::move(jpeg);
   return {};
 #else

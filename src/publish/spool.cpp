@@ -12,29 +12,28 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "base/format.h"
-#include "publish/spool_record.h"
+#include "publish/spool_segment.h"
 
 namespace dvnn::publish {
 namespace {
 
-constexpr const char* kSuffix = ".spool";
-constexpr size_t kDigits = 16;
+constexpr const char *kPlace = "place", *kNewPlace = "place.new", *kLock = "lock";
 constexpr uint64_t kLargestSegment = uint64_t{8} << 20, kSmallestSegment = 4096;
 constexpr uint64_t kParts = 16;                // segments that a full spool has at least
 constexpr uint64_t kAcknowledgedAtOnce = 256;  // so many may come twice after a crash
-constexpr mode_t kFileMode = 0640, kFolderMode = 0750;
+constexpr mode_t kFolderMode = 0750;
+
+unsigned long long number(uint64_t value) {
+  return value;
+}
 
 Error failed(const std::string& what) {
   const int code = errno;
   return {code == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo,
           what + ": " + std::strerror(code)};
-}
-
-void close_file(int* file) {
-  if (*file >= 0) close(*file);
-  *file = -1;
 }
 
 Status make_folders(const std::string& path) {
@@ -47,61 +46,33 @@ Status make_folders(const std::string& path) {
   }
 }
 
-bool write_all(int file, const char* bytes, size_t size) {
-  while (size > 0) {
-    const ssize_t written = write(file, bytes, size);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    bytes += written;
-    size -= static_cast<size_t>(written);
-  }
-  return true;
-}
-
-// False where the file has fewer bytes.
-bool read_all(int file, uint64_t at, char* bytes, size_t size) {
-  while (size > 0) {
-    const ssize_t got = pread(file, bytes, size, static_cast<off_t>(at));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    bytes += got;
-    at += static_cast<uint64_t>(got);
-    size -= static_cast<size_t>(got);
-  }
-  return true;
-}
-
-// The message at `at`, and where it ends.
-std::optional<Message> message_at(int file, uint64_t at, std::string* buffer, uint64_t* end) {
-  char head[kRecordHead];
-  if (!read_all(file, at, head, sizeof(head))) return std::nullopt;
-  const auto size = record_body_size({head, sizeof(head)});
+// Whoever else can write to the folder, or replace it, could have us read and write what he likes.
+Status check_folder(const std::string& path, const File& folder, bool parent) {
   struct stat facts {};
-  // A head may promise more than there is: memory is for what the file has.
-  if (!size || fstat(file, &facts) != 0 ||
-      at + kRecordHead + *size > static_cast<uint64_t>(facts.st_size)) {
-    return std::nullopt;
+  if (fstat(folder.fd(), &facts) != 0) return failed("the spool's folder '" + path + "'");
+  if (facts.st_uid != geteuid() && !(parent && facts.st_uid == 0)) {
+    return Error{ErrorCode::kInvalidArgument,
+                 format("the spool's folder '%s' belongs to user %u, it must be of user %u",
+                        path.c_str(), facts.st_uid, geteuid())};
   }
-  buffer->resize(*size);
-  if (!read_all(file, at + kRecordHead, buffer->data(), *size)) return std::nullopt;
-  *end = at + kRecordHead + *size;
-  return read_record({head, sizeof(head)}, {buffer->data(), buffer->size()});
+  const mode_t others = parent ? S_IWOTH : S_IWGRP | S_IWOTH;
+  const bool only_own = parent && (facts.st_mode & S_ISVTX);  // as /tmp
+  if (!(facts.st_mode & others) || only_own) return {};
+  return Error{ErrorCode::kInvalidArgument,
+               format("the spool's folder '%s' has mode %03o: others must not write to it "
+                      "(chmod go-w)",
+                      path.c_str(), facts.st_mode & 0777)};
 }
 
-// The number in a segment's file name; 0: it is another file.
-uint64_t number_of(const std::string& name) {
-  if (name.size() != kDigits + std::strlen(kSuffix) ||
-      name.compare(kDigits, std::string::npos, kSuffix) != 0 ||
-      name.find_first_not_of("0123456789") != kDigits) {
-    return 0;
-  }
-  return std::strtoull(name.c_str(), nullptr, 10);
+std::string text_of_place(uint64_t acknowledged, uint64_t last, uint64_t waiting) {
+  const std::string text =
+      format("%llu %llu %llu", number(acknowledged), number(last), number(waiting));
+  return text + format(" %08x\n", record_checksum(text.data(), text.size()));
 }
 
 }  // namespace
 
-Spool::Spool(std::string folder, const Bounds& bounds)
-    : folder_(std::move(folder)), bounds_(bounds) {
+Spool::Spool(std::string folder, const Bounds& bounds) : path_(std::move(folder)), bounds_(bounds) {
   if (bounds_.segment_bytes == 0) {
     bounds_.segment_bytes =
         std::clamp(bounds_.most_bytes / kParts, kSmallestSegment, kLargestSegment);
@@ -109,138 +80,197 @@ Spool::Spool(std::string folder, const Bounds& bounds)
 }
 
 Spool::~Spool() {
-  if (lock_ >= 0) remember_place();
-  close_file(&writing_);
-  close_reading();
-  close_file(&lock_);
+  if (lock_) remember_place();
 }
 
 Result<std::unique_ptr<Spool>> Spool::open(const std::string& folder, const Bounds& bounds) {
-  DVNN_TRY(make_folders(folder));
   std::unique_ptr<Spool> spool(new Spool(folder, bounds));
+  DVNN_TRY(spool->open_folders());
   DVNN_TRY(spool->lock());
   DVNN_TRY(spool->scan());
   return spool;
 }
 
+Status Spool::open_folders() {
+  DVNN_TRY(make_folders(path_));
+  const std::string above = path_ + "/..";
+  DVNN_ASSIGN(folder_, open_folder(path_));
+  DVNN_TRY(check_folder(path_, folder_, false));
+  DVNN_ASSIGN(const File parent, open_folder(above));
+  return check_folder(above, parent, true);
+}
+
 Status Spool::lock() {
-  const std::string path = folder_ + "/lock";
-  lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kFileMode);
-  if (lock_ < 0) return failed("'" + path + "' cannot be opened");
-  if (flock(lock_, LOCK_EX | LOCK_NB) == 0) return {};
+  const std::string path = path_ + "/" + kLock;
+  lock_ = open_own(folder_, kLock, O_RDWR | O_CREAT);
+  if (!lock_) return failed("'" + path + "' cannot be opened as a file of this user's");
+  if (flock(lock_.fd(), LOCK_EX | LOCK_NB) == 0) return {};
   const int code = errno;
-  close_file(&lock_);
+  lock_ = File();
   if (code != EWOULDBLOCK) return failed("'" + path + "' cannot be locked");
   return Error{ErrorCode::kInvalidArgument,
-               "the spool '" + folder_ +
+               "the spool '" + path_ +
                    "' is in use: each dvpublish needs a folder, or a stream's name, of its own"};
 }
 
-// Finds the messages that an earlier process has left. A torn end is cut off.
-Status Spool::scan() {
-  if (std::FILE* file = std::fopen((folder_ + "/place").c_str(), "r")) {
-    unsigned long long segment = 0, end = 0;
-    if (std::fscanf(file, "%llu %llu", &segment, &end) == 2) acknowledged_ = {segment, end};
-    std::fclose(file);
+// Renames what has a name that we use and is not ours. False if it is still there.
+bool Spool::set_aside(const std::string& name) {
+  return renameat(folder_.fd(), name.c_str(), folder_.fd(), (name + ".bad").c_str()) == 0;
+}
+
+std::optional<Spool::Remembered> Spool::read_place() {
+  for (const char* name : {kPlace, kNewPlace}) {
+    if (!open_own(folder_, name, O_RDONLY) && errno != ENOENT) set_aside(name);
   }
-  DIR* folder = opendir(folder_.c_str());
-  if (!folder) return failed("the spool's folder '" + folder_ + "' cannot be read");
+  const File file = open_own(folder_, kPlace, O_RDONLY);
+  char text[128] = {};
+  unsigned long long acknowledged = 0, last = 0, waiting = 0;
+  if (!file || ::read(file.fd(), text, sizeof(text) - 1) <= 0 ||
+      std::sscanf(text, "%llu %llu %llu", &acknowledged, &last, &waiting) != 3 ||
+      text_of_place(acknowledged, last, waiting) != text) {
+    return std::nullopt;
+  }
+  const bool possible =
+      acknowledged <= last && waiting <= last - acknowledged && last <= kMostNumber;
+  return possible ? std::optional<Remembered>({acknowledged, last, waiting}) : std::nullopt;
+}
+
+// Finds the messages that an earlier process has left. Nothing in the segments is changed.
+Status Spool::scan() {
+  const int copy = dup(folder_.fd());
+  DIR* folder = copy >= 0 ? fdopendir(copy) : nullptr;
+  if (!folder) return failed("the spool's folder '" + path_ + "' cannot be read");
+  std::vector<uint64_t> names;
   while (const dirent* entry = readdir(folder)) {
-    Segment segment;
-    segment.number = number_of(entry->d_name);
-    if (segment.number > 0) segments_.push_back(segment);
+    if (const uint64_t first = number_in_name(entry->d_name)) names.push_back(first);
   }
   closedir(folder);
-  std::sort(segments_.begin(), segments_.end(),
-            [](const Segment& a, const Segment& b) { return a.number < b.number; });
-  for (Segment& segment : segments_) {
-    const std::string path = path_of(segment.number);
-    const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-    if (file < 0) return failed("'" + path + "' cannot be opened");
-    const bool partly = segment.number == acknowledged_.segment;
-    uint64_t end = 0, delivered_end = 0;
-    while (message_at(file, segment.bytes, &buffer_, &end)) {
-      segment.bytes = end;
-      ++segment.records;
-      const bool delivered =
-          segment.number < acknowledged_.segment || (partly && end <= acknowledged_.end);
-      if (delivered) ++segment.acknowledged, delivered_end = end;
-    }
-    // A recorded place is believed only where a message ends.
-    if (partly) acknowledged_.end = delivered_end;
-    struct stat facts {};
-    if (fstat(file, &facts) == 0 && static_cast<uint64_t>(facts.st_size) > segment.bytes) {
-      ++dropped_;
-      if (ftruncate(file, static_cast<off_t>(segment.bytes)) != 0) {
-        const Error error = failed("'" + path + "' cannot be cut");
-        close(file);
-        return error;
-      }
-    }
-    close(file);
-    segment.read = segment.acknowledged;
-    bytes_ += segment.bytes;
-    unread_ += segment.records - segment.read;
+  std::sort(names.begin(), names.end());
+  const auto scan_all = [&](const Remembered& remembered) -> Status {
+    segments_.clear();
+    acknowledged_ = {remembered.acknowledged, 0, 0};
+    last_ = bytes_ = unread_ = 0;
+    for (const uint64_t first : names) DVNN_TRY(scan_segment(first, remembered));
+    return {};
+  };
+  auto place = read_place();
+  DVNN_TRY(scan_all(place.value_or(Remembered())));
+  // What is delivered cannot be newer than all that is there.
+  if (place && !segments_.empty() && place->acknowledged > last_) {
+    place.reset();
+    DVNN_TRY(scan_all({}));
   }
+  const uint64_t before = segments_.empty() ? 0 : segments_.front().first - 1;
+  const Remembered remembered = place.value_or(Remembered{before, before, 0});
+  if (!place) acknowledged_.number = before;
+  last_ = std::max(last_, remembered.last);
+  const uint64_t expected = remembered.waiting + (last_ - remembered.last);
+  dropped_ += expected - std::min(expected, unread_);
   while (!segments_.empty() && segments_.front().acknowledged == segments_.front().records) {
     remove_oldest();
   }
   rewind();
+  remember_place();
   return {};
 }
 
-std::string Spool::path_of(uint64_t number) const {
-  return folder_ +
-         format("/%0*llu", static_cast<int>(kDigits), static_cast<unsigned long long>(number)) +
-         kSuffix;
+Status Spool::scan_segment(uint64_t first, const Remembered& remembered) {
+  const std::string name = segment_name(first);
+  const File file = open_own(folder_, name, O_RDONLY);
+  if (!file) {
+    if (errno == ENOENT) return {};  // it was set aside before
+    const Error error = failed("'" + path_ + "/" + name + "' cannot be opened");
+    return set_aside(name) ? Status() : error;
+  }
+  Segment segment;
+  segment.first = first;
+  segment.bytes = size_of(file);
+  SegmentReader reader(file.fd(), first, segment.bytes, &buffer_);
+  uint64_t last = first - 1;
+  while (const auto record = reader.next()) {
+    last = record->number;
+    if (!record->message) continue;
+    ++segment.records;
+    if (record->number > remembered.acknowledged) continue;
+    ++segment.acknowledged;
+    acknowledged_ = {record->number, first, record->end};
+  }
+  // Bytes behind the last record are of one that was torn.
+  if (reader.end() < segment.bytes) ++last;
+  if (segment.records == 0) {
+    // Where it says nothing, its name is believed as far as it fits the others.
+    if (segment.bytes > 0 && first <= std::max(last_, remembered.last) + 1) {
+      last_ = std::max(last_, last);
+    }
+    const bool gone =
+        segment.bytes == 0 ? unlinkat(folder_.fd(), name.c_str(), 0) == 0 : set_aside(name);
+    if (gone) return {};
+    return failed("'" + path_ + "/" + name + "' cannot be renamed");
+  }
+  last_ = std::max(last_, last);
+  segment.read = segment.acknowledged;
+  bytes_ += segment.bytes;
+  unread_ += segment.records - segment.read;
+  segments_.push_back(segment);
+  return {};
 }
 
 // --- writing
 // ---------------------------------------------------------------------------------------
 
 Status Spool::start_segment() {
-  close_file(&writing_);
   Segment segment;
-  segment.number = std::max(acknowledged_.segment, next_.segment) + 1;
-  if (!segments_.empty()) segment.number = segments_.back().number + 1;
-  const std::string path = path_of(segment.number);
-  writing_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, kFileMode);
-  if (writing_ < 0) return failed("'" + path + "' cannot be written");
+  segment.first = last_ + 1;
+  const std::string name = segment_name(segment.first);
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_APPEND;
+  writing_ = open_own(folder_, name, kFlags);
+  if (!writing_ && errno == EEXIST && set_aside(name)) writing_ = open_own(folder_, name, kFlags);
+  if (!writing_) return failed("'" + path_ + "/" + name + "' cannot be written");
   segments_.push_back(segment);
   return {};
 }
 
 Status Spool::append(const Message& message) {
-  std::string record;
-  append_record(message, &record);
-  if (record.size() > std::min<uint64_t>(bounds_.most_bytes / 2, kMostRecordBytes)) {
-    return Error{ErrorCode::kLimit,
-                 format("a message of %zu bytes is too large for a spool of %llu", record.size(),
-                        static_cast<unsigned long long>(bounds_.most_bytes))};
+  if (last_ >= kMostNumber) {
+    return Error{ErrorCode::kLimit, "the spool '" + path_ + "' has no numbers left: empty it"};
   }
-  make_room(record.size());
-  const bool full = writing_ < 0 || segments_.empty() ||
-                    segments_.back().bytes + record.size() > bounds_.segment_bytes;
+  buffer_.clear();
+  append_record(message, last_ + 1, &buffer_);
+  if (buffer_.size() > std::min<uint64_t>(bounds_.most_bytes / 2, kMostRecordBytes)) {
+    return Error{ErrorCode::kLimit,
+                 format("a message of %zu bytes is too large for a spool of %llu", buffer_.size(),
+                        number(bounds_.most_bytes))};
+  }
+  make_room(buffer_.size());
+  const bool full = !writing_ || segments_.empty() ||
+                    segments_.back().bytes + buffer_.size() > bounds_.segment_bytes;
   if (full) DVNN_TRY(start_segment());
   Segment& segment = segments_.back();
-  if (!write_all(writing_, record.data(), record.size())) {
-    const Error error = failed("the spool '" + folder_ + "' cannot be written");
+  const Status written = write_all(writing_.fd(), buffer_.data(), buffer_.size());
+  if (!written.ok()) {
     // Half a record must not stand before the next. If it cannot be cut off, what follows goes
     // elsewhere.
-    if (ftruncate(writing_, static_cast<off_t>(segment.bytes)) != 0) close_file(&writing_);
-    return error;
+    if (ftruncate(writing_.fd(), static_cast<off_t>(segment.bytes)) != 0) writing_ = File();
+    if (segment.records == 0) {
+      writing_ = File();
+      unlinkat(folder_.fd(), segment_name(segment.first).c_str(), 0);
+      segments_.pop_back();
+    }
+    return written.error().within("the spool '" + path_ + "'");
   }
-  segment.bytes += record.size();
+  ++last_;
+  segment.bytes += buffer_.size();
   ++segment.records;
-  bytes_ += record.size();
+  bytes_ += buffer_.size();
   ++unread_;
   return {};
 }
 
 Status Spool::sync() {
-  if (writing_ >= 0 && fdatasync(writing_) != 0) {
-    return failed("the spool '" + folder_ + "' cannot be written");
+  if (writing_ && fdatasync(writing_.fd()) != 0) {
+    return failed("the spool '" + path_ + "' cannot be written");
   }
+  remember_place();
   return {};
 }
 
@@ -260,36 +290,33 @@ void Spool::drop_oldest() {
 void Spool::remove_oldest() {
   const Segment oldest = segments_.front();
   segments_.pop_front();
-  if (segments_.empty()) close_file(&writing_);
-  if (reading_segment_ == oldest.number) close_reading();
+  if (segments_.empty()) writing_ = File();
+  if (reading_segment_ == oldest.first) close_reading();
   bytes_ -= oldest.bytes;
-  // This keeps a later segment from getting the same number.
-  if (acknowledged_.segment <= oldest.number) acknowledged_ = {oldest.number, oldest.bytes};
-  if (next_.segment <= oldest.number) {
-    next_ = segments_.empty() ? acknowledged_ : Place{segments_.front().number, 0};
-  }
-  // The place first: a number that is forgotten would be given again.
+  const uint64_t last = segments_.empty() ? last_ : segments_.front().first - 1;
+  if (acknowledged_.segment <= oldest.first) acknowledged_ = {last, oldest.first, oldest.bytes};
+  if (next_.segment <= oldest.first) next_ = acknowledged_;
+  // The place first: without the segment it would tell of messages that are lost.
   remember_place();
-  unlink(path_of(oldest.number).c_str());
+  unlinkat(folder_.fd(), segment_name(oldest.first).c_str(), 0);
 }
 
 // --- reading
 // ---------------------------------------------------------------------------------------
 
-bool Spool::open_for_reading(uint64_t number) {
-  if (reading_ >= 0 && reading_segment_ == number) return true;
-  close_reading();
-  reading_ = ::open(path_of(number).c_str(), O_RDONLY | O_CLOEXEC);
-  reading_segment_ = number;
-  return reading_ >= 0;
+bool Spool::open_for_reading(uint64_t first) {
+  if (reading_ && reading_segment_ == first) return true;
+  reading_ = open_own(folder_, segment_name(first), O_RDONLY);
+  reading_segment_ = first;
+  return static_cast<bool>(reading_);
 }
 
 void Spool::close_reading() {
-  close_file(&reading_);
+  reading_ = File();
   reading_segment_ = 0;
 }
 
-// The rest of a segment that cannot be read is lost.
+// What is left of a segment in which no record is found any more is lost.
 void Spool::skip_damage(Segment* segment) {
   const uint64_t lost = segment->records - segment->read;
   dropped_ += lost;
@@ -299,35 +326,34 @@ void Spool::skip_damage(Segment* segment) {
 
 std::optional<Spool::Entry> Spool::read() {
   for (Segment& segment : segments_) {
-    if (segment.number < next_.segment || segment.read == segment.records) continue;
-    if (segment.number > next_.segment) next_ = {segment.number, 0};
-    uint64_t end = 0;
-    std::optional<Message> message;
-    if (open_for_reading(segment.number)) {
-      message = message_at(reading_, next_.end, &buffer_, &end);
+    if (segment.first < next_.segment || segment.read == segment.records) continue;
+    if (segment.first > next_.segment) next_ = {segment.first - 1, segment.first, 0};
+    if (open_for_reading(segment.first)) {
+      SegmentReader reader(reading_.fd(), segment.first, segment.bytes, &buffer_);
+      reader.go_on_after(next_.number, next_.end);
+      while (auto record = reader.next()) {
+        next_ = {record->number, segment.first, record->end};
+        if (!record->message) continue;  // counted once the segment's end shows what is missing
+        ++segment.read;
+        --unread_;
+        ++unacknowledged_;
+        return Entry{std::move(*record->message), next_};
+      }
     }
-    if (!message) {
-      skip_damage(&segment);
-      continue;
-    }
-    next_ = {segment.number, end};
-    ++segment.read;
-    --unread_;
-    ++unacknowledged_;
-    return Entry{std::move(*message), next_};
+    skip_damage(&segment);
   }
   return std::nullopt;
 }
 
 void Spool::acknowledge(const Place& place) {
   if (unacknowledged_ > 0) --unacknowledged_;
-  if (segments_.empty() || place.segment < segments_.front().number) return;
+  if (segments_.empty() || place.segment < segments_.front().first) return;
   acknowledged_ = place;
   for (Segment& segment : segments_) {
-    if (segment.number == place.segment) ++segment.acknowledged;
+    if (segment.first == place.segment) ++segment.acknowledged;
   }
   while (!segments_.empty() && segments_.front().acknowledged == segments_.front().records &&
-         segments_.front().number <= place.segment) {
+         segments_.front().first <= place.segment) {
     remove_oldest();
   }
   if (++acknowledged_since_ >= kAcknowledgedAtOnce) remember_place();
@@ -343,22 +369,18 @@ void Spool::rewind() {
   // All that is left belonged to segments that are gone.
   dropped_ += std::exchange(unacknowledged_, 0);
   next_ = acknowledged_;
-  if (!segments_.empty() && segments_.front().number > next_.segment) {
-    next_ = {segments_.front().number, 0};
-  }
 }
 
 void Spool::remember_place() {
   acknowledged_since_ = 0;
-  const std::string path = folder_ + "/place", fresh = path + ".new";
-  const std::string text =
-      format("%llu %llu\n", static_cast<unsigned long long>(acknowledged_.segment),
-             static_cast<unsigned long long>(acknowledged_.end));
-  int file = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kFileMode);
-  if (file < 0) return;  // some messages come twice, then
-  const bool good = write_all(file, text.data(), text.size());
-  close_file(&file);
-  if (good) std::rename(fresh.c_str(), path.c_str());
+  uint64_t waiting = 0;
+  for (const Segment& segment : segments_) waiting += segment.records - segment.acknowledged;
+  const std::string text = text_of_place(acknowledged_.number, last_, waiting);
+  // Without it, some messages come twice.
+  unlinkat(folder_.fd(), kNewPlace, 0);
+  File file = open_own(folder_, kNewPlace, O_WRONLY | O_CREAT | O_EXCL);
+  const bool good = file && write_all(file.fd(), text.data(), text.size()).ok() && file.close();
+  if (good) renameat(folder_.fd(), kNewPlace, folder_.fd(), kPlace);
 }
 
 }  // namespace dvnn::publish

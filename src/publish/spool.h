@@ -4,9 +4,17 @@
 // finds the rest when it is started again, and perhaps a few that were delivered: receivers know
 // these by their ids.
 //
-// The folder is of one spool at a time, which locks it. A record that was torn by a power cut ends
-// its segment. The spool never has more than `most_bytes`: the oldest segment goes then, and what
-// was not delivered of it is counted as dropped. A spool is of one thread.
+// Messages are numbered without gaps, and a segment is named after its first. So what is missing is
+// counted exactly: a damaged byte costs the message that it is in, the search for the next head
+// goes on behind it, and the gap in the numbers tells how many were lost. The file `place` says
+// what is acknowledged and how many messages wait; it is believed as far as the segments bear it
+// out.
+//
+// The folder is of one spool at a time, which locks it, and belongs to the process's user, who
+// alone may write to it. Everything in it is opened within the folder, without following links, and
+// only if it is a regular file of that user; what else has the name of a file of ours is renamed to
+// NAME.bad. The spool never has more than `most_bytes`: the oldest segment goes then, and what was
+// not delivered of it is counted as dropped. A spool is of one thread.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +23,7 @@
 #include <optional>
 #include <string>
 
+#include "base/file.h"
 #include "base/result.h"
 #include "publish/message.h"
 
@@ -26,9 +35,11 @@ class Spool {
     uint64_t most_bytes = uint64_t{256} << 20;
     uint64_t segment_bytes = 0;  // 0: a sixteenth of all, but no more than 8 MiB
   };
-  /// The place where a message ends.
+  /// A message, and where it ends.
   struct Place {
-    uint64_t segment = 0, end = 0;
+    uint64_t number = 0;   // of the message
+    uint64_t segment = 0;  // the number of the segment's first message
+    uint64_t end = 0;      // in the segment's file
   };
   struct Entry {
     Message message;
@@ -63,28 +74,37 @@ class Spool {
 
  private:
   struct Segment {
-    uint64_t number = 0, bytes = 0;                    // bytes: of whole records
-    uint64_t records = 0, read = 0, acknowledged = 0;  // records
+    uint64_t first = 0, bytes = 0;                     // number of its first message; of the file
+    uint64_t records = 0, read = 0, acknowledged = 0;  // records that are whole
+  };
+  // What `place` says.
+  struct Remembered {
+    uint64_t acknowledged = 0, last = 0;  // numbers
+    uint64_t waiting = 0;                 // messages after the one and up to the other
   };
   Spool(std::string folder, const Bounds& bounds);
+  Status open_folders();
   Status lock();
   Status scan();
+  Status scan_segment(uint64_t first, const Remembered& remembered);
+  std::optional<Remembered> read_place();
+  bool set_aside(const std::string& name);
   Status start_segment();
   void make_room(uint64_t bytes);
   void drop_oldest();
   void remove_oldest();
   void skip_damage(Segment* segment);
-  std::string path_of(uint64_t number) const;
-  bool open_for_reading(uint64_t number);
+  bool open_for_reading(uint64_t first);
   void close_reading();
 
-  const std::string folder_;
+  const std::string path_;
   Bounds bounds_;
   std::deque<Segment> segments_;
-  int lock_ = -1, writing_ = -1, reading_ = -1;
+  File folder_, lock_, writing_, reading_;
   uint64_t reading_segment_ = 0;
-  Place next_;          // what is read next begins here
-  Place acknowledged_;  // all before here is delivered
+  Place next_;          // what is read next begins at its end
+  Place acknowledged_;  // it and all before it are delivered
+  uint64_t last_ = 0;   // the number that was given last
   uint64_t bytes_ = 0, unread_ = 0, unacknowledged_ = 0, dropped_ = 0;
   uint64_t acknowledged_since_ = 0;
   std::string buffer_;

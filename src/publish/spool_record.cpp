@@ -3,64 +3,82 @@
 
 #include <zlib.h>
 
-#include <cstdint>
+#include <cstring>
 
 namespace dvnn::publish {
 namespace {
 
-void append_u32(size_t value, std::string* out) {
-  for (int shift = 0; shift < 32; shift += 8) {
-    out->push_back(static_cast<char>(static_cast<unsigned char>(value >> shift)));
+void append_number(uint64_t value, int bytes, std::string* out) {
+  for (int i = 0; i < bytes; ++i) {
+    out->push_back(static_cast<char>(static_cast<unsigned char>(value >> 8 * i)));
   }
 }
 
-uint32_t u32_at(const char* bytes) {
-  uint32_t value = 0;
-  for (int i = 3; i >= 0; --i) value = value << 8 | static_cast<unsigned char>(bytes[i]);
+uint64_t number_at(const char* bytes, int count) {
+  uint64_t value = 0;
+  for (int i = count - 1; i >= 0; --i) value = value << 8 | static_cast<unsigned char>(bytes[i]);
   return value;
-}
-
-uint32_t checksum(const char* bytes, size_t size) {
-  return static_cast<uint32_t>(
-      crc32_z(crc32_z(0, nullptr, 0), reinterpret_cast<const Bytef*>(bytes), size));
 }
 
 // Takes a text with its size off the front of `body`.
 bool take_text(Span<const char>* body, std::string* text) {
   if (body->size() < 4) return false;
-  const size_t size = u32_at(body->data());
+  const auto size = static_cast<size_t>(number_at(body->data(), 4));
   if (size > body->size() - 4) return false;
   text->assign(body->data() + 4, size);
   *body = Span<const char>(body->data() + 4 + size, body->size() - 4 - size);
   return true;
 }
 
+// Places in a head.
+constexpr size_t kNumberAt = 4, kSizeAt = 12, kBodyChecksumAt = 16, kHeadChecksumAt = 20;
+
 }  // namespace
 
-void append_record(const Message& message, std::string* out) {
-  std::string body;
-  body.reserve(message.bytes() + 12);
+uint32_t record_checksum(const char* bytes, size_t size) {
+  return static_cast<uint32_t>(
+      crc32_z(crc32_z(0, nullptr, 0), reinterpret_cast<const Bytef*>(bytes), size));
+}
+
+void append_record(const Message& message, uint64_t number, std::string* out) {
+  const size_t begin = out->size();
+  const size_t texts = message.topic.size() + message.key.size() + message.body.size();
+  out->reserve(begin + kRecordHead + kLeastBody + texts);
+  out->append(kRecordMark, sizeof(kRecordMark));
+  append_number(number, 8, out);
+  append_number(kLeastBody + texts, 4, out);
+  out->append(kRecordHead - kBodyChecksumAt, '\0');
   for (const std::string* text : {&message.topic, &message.key, &message.body}) {
-    append_u32(text->size(), &body);
-    body += *text;
+    append_number(text->size(), 4, out);
+    *out += *text;
   }
-  append_u32(body.size(), out);
-  append_u32(checksum(body.data(), body.size()), out);
-  *out += body;
+  std::string checksum;
+  append_number(record_checksum(out->data() + begin + kRecordHead, kLeastBody + texts), 4,
+                &checksum);
+  out->replace(begin + kBodyChecksumAt, 4, checksum);
+  checksum.clear();
+  append_number(record_checksum(out->data() + begin, kHeadChecksumAt), 4, &checksum);
+  out->replace(begin + kHeadChecksumAt, 4, checksum);
 }
 
-std::optional<size_t> record_body_size(Span<const char> head) {
-  if (head.size() < kRecordHead) return std::nullopt;
-  const size_t size = u32_at(head.data());
-  constexpr size_t kLeast = 12;  // three empty texts
-  if (size < kLeast || size > kMostRecordBytes) return std::nullopt;
-  return size;
+std::optional<RecordHead> read_head(Span<const char> bytes) {
+  if (bytes.size() < kRecordHead ||
+      std::memcmp(bytes.data(), kRecordMark, sizeof(kRecordMark)) != 0 ||
+      number_at(bytes.data() + kHeadChecksumAt, 4) !=
+          record_checksum(bytes.data(), kHeadChecksumAt)) {
+    return std::nullopt;
+  }
+  RecordHead head;
+  head.number = number_at(bytes.data() + kNumberAt, 8);
+  head.body_bytes = static_cast<size_t>(number_at(bytes.data() + kSizeAt, 4));
+  head.body_checksum = static_cast<uint32_t>(number_at(bytes.data() + kBodyChecksumAt, 4));
+  if (head.body_bytes < kLeastBody || head.body_bytes > kMostRecordBytes) return std::nullopt;
+  return head;
 }
 
-std::optional<Message> read_record(Span<const char> head, Span<const char> body) {
-  const auto size = record_body_size(head);
-  if (!size || *size != body.size() ||
-      u32_at(head.data() + 4) != checksum(body.data(), body.size())) {
+std::optional<Message> read_body(const RecordHead& head, Span<const char> body) {
+  if (head.body_bytes != body.size() ||
+      head.body_checksum != record_checksum(body.data(), body.size())) {
     return std::nullopt;
   }
   Message message;

@@ -1,25 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// The form of a message in a spool's segment: its size, a checksum, and its three texts. All
-// numbers are little-endian. What is read may be torn or hostile.
+// The form of a message in a spool's segment. A head says that a record begins here, its number and
+// its size, with a checksum of its own: so a damaged body does not hide where the next record
+// begins. The body is three texts with their sizes. All numbers are little-endian. What is read may
+// be torn, damaged or hostile.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string>
 
 #include "base/span.h"
 #include "publish/message.h"
 
 namespace dvnn::publish {
 
-constexpr size_t kRecordHead = 8;  // size of what follows, and its CRC-32
+constexpr size_t kRecordHead = 24;  // mark, number, size, checksum of the body, of the head
+constexpr size_t kLeastBody = 12;   // three empty texts
 constexpr size_t kMostRecordBytes = size_t{64} << 20;
+/// Begins each record. No UTF-8 has these bytes, so no document looks like a head.
+constexpr char kRecordMark[] = {'\xff', 'D', 'V', '\xfe'};
 
 /// Appends the record to `out`.
-void append_record(const Message& message, std::string* out);
+void append_record(const Message& message, uint64_t number, std::string* out);
 
-/// The size of the body that a head announces; nothing if no record has that head.
-std::optional<size_t> record_body_size(Span<const char> head);
+struct RecordHead {
+  uint64_t number = 0;
+  size_t body_bytes = 0;
+  uint32_t body_checksum = 0;
+};
+
+/// Nothing if no record has that head.
+std::optional<RecordHead> read_head(Span<const char> bytes);
 
 /// The message of a head and its body; nothing if they were not written by append_record().
-std::optional<Message> read_record(Span<const char> head, Span<const char> body);
+std::optional<Message> read_body(const RecordHead& head, Span<const char> body);
+
+/// CRC-32.
+uint32_t record_checksum(const char* bytes, size_t size);
 
 }  // namespace dvnn::publish

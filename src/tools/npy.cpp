@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/npy.h"
 
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 
+#include "base/file.h"
 #include "base/format.h"
 #include "tensor/half.h"
 #include "tensor/tensor_json.h"
@@ -34,6 +33,7 @@ std::string field_of(const std::string& header, const std::string& key) {
 Result<std::vector<int64_t>> parse_dims(const std::string& text) {
   std::vector<int64_t> dims;
   int64_t elements = 1;
+  if (text.empty() || text[0] != '(') return Error{ErrorCode::kMalformed, "names no shape"};
   const char* at = text.c_str() + 1;
   while (*at != '\0' && *at != ')') {
     char* end = nullptr;
@@ -135,13 +135,8 @@ Status write_npy(const std::string& path, const Shape& shape, const std::vector<
   std::string begin(kMagic, kMagicBytes);
   begin += {1, 0, static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
   begin += header;
-  FILE* file = std::fopen(path.c_str(), "wb");
-  if (!file) return Error{ErrorCode::kIo, "'" + path + "': " + std::strerror(errno)};
-  bool good = std::fwrite(begin.data(), begin.size(), 1, file) == 1 &&
-              std::fwrite(values.data(), sizeof(float), values.size(), file) == values.size();
-  good = std::fclose(file) == 0 && good;
-  if (!good) return Error{ErrorCode::kIo, "'" + path + "' cannot be written"};
-  return {};
+  begin.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+  return write_file(path, begin);
 }
 
 }  // namespace dvnn::tools

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 
+#include "base/file.h"
 #include "base/format.h"
 #include "tools/progress.h"
 
@@ -105,25 +105,8 @@ bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-Result<std::string> read_file(const std::string& path, size_t limit) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Error{ErrorCode::kNotFound, "'" + path + "': " + std::strerror(errno)};
-  constexpr size_t kChunk = 1 << 20;
-  std::string bytes;
-  while (file && bytes.size() <= limit) {
-    const size_t before = bytes.size();
-    bytes.resize(before + kChunk);
-    file.read(&bytes[before], kChunk);
-    bytes.resize(before + static_cast<size_t>(file.gcount()));
-  }
-  if (file.bad()) return Error{ErrorCode::kIo, "'" + path + "' cannot be read"};
-  if (bytes.size() > limit) {
-    return Error{ErrorCode::kLimit, format("'%s' has more than %zu bytes", path.c_str(), limit)};
-  }
-  return bytes;
-}
-
 Status write_text(const std::string& path, const std::string& bytes) {
+  DVNN_TRY(check_regular(path));
   GError* error = nullptr;
   if (g_file_set_contents(path.c_str(), bytes.data(), static_cast<gssize>(bytes.size()), &error)) {
     return {};

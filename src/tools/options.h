@@ -77,8 +77,6 @@ int wrong_usage(const char* command, const std::string& message);
 Result<std::vector<float>> parse_triple(const std::string& option, const std::string& text);
 
 bool ends_with(const std::string& text, const std::string& end);
-/// The file's bytes; at most `limit`.
-Result<std::string> read_file(const std::string& path, size_t limit);
 
 /// Writes a file: it appears complete or not at all.
 Status write_text(const std::string& path, const std::string& bytes);

@@ -4,8 +4,8 @@
 #include <dlfcn.h>
 
 #include <filesystem>
-#include <fstream>
 
+#include "base/file.h"
 #include "base/library.h"
 #include "tools/options.h"
 #include "tools/picture_codec.h"
@@ -64,11 +64,7 @@ Status write_png(const std::string& path, const cv::Mat& picture) {
   if (!pictures.encode_png(picture, &bytes)) {
     return Error{ErrorCode::kIo, "'" + path + "' cannot be made"};
   }
-  std::ofstream file(path, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(bytes.data()),
-             static_cast<std::streamsize>(bytes.size()));
-  if (!file.flush()) return Error{ErrorCode::kIo, "'" + path + "' cannot be written"};
-  return {};
+  return write_file(path, {bytes.begin(), bytes.end()});
 }
 
 }  // namespace dvnn::tools

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Spools that an earlier process, a power cut or anybody has left: segments of whole records, of
 // records whose checksum is right and whose texts are not, and of any bytes. Then a day's work.
-#include <zlib.h>
-
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <vector>
 
+#include "base/format.h"
 #include "fuzzed_data.h"
 #include "publish/spool.h"
-#include "publish/spool_record.h"
+#include "publish/spool_segment.h"
 #include "target.h"
 
 namespace dvnn::fuzz::spool_target {
@@ -38,19 +37,21 @@ std::string any_bytes(FuzzedData* in, size_t most) {
   return bytes;
 }
 
-std::string any_segment(FuzzedData* in) {
+std::string any_segment(FuzzedData* in, uint64_t number) {
   std::string bytes;
   for (uint8_t left = in->byte() % 12; left > 0; --left) {
     const uint8_t kind = in->byte();
     if (kind < 160) {
-      publish::append_record({in->text(8), in->text(4), in->text(60)}, &bytes);
+      publish::append_record({in->text(8), in->text(4), in->text(60)}, number++, &bytes);
     } else if (kind < 224) {
       const std::string body = any_bytes(in, 60);
-      put(static_cast<uint32_t>(kind % 8 ? body.size() : in->extent(100)), &bytes);
-      put(static_cast<uint32_t>(
-              crc32_z(0, reinterpret_cast<const Bytef*>(body.data()), body.size())),
-          &bytes);
-      bytes += body;
+      std::string head(publish::kRecordMark, sizeof(publish::kRecordMark));
+      put(static_cast<uint32_t>(number + in->byte() % 4), &head);
+      put(kind % 16 ? 0 : in->byte(), &head);
+      put(static_cast<uint32_t>(kind % 8 ? body.size() : in->extent(100)), &head);
+      put(publish::record_checksum(body.data(), body.size()), &head);
+      put(publish::record_checksum(head.data(), head.size()), &head);
+      bytes += head + body;
     } else {
       bytes += any_bytes(in, 40);
     }
@@ -61,15 +62,20 @@ std::string any_segment(FuzzedData* in) {
 void leave_files(FuzzedData* in) {
   files::remove_all(folder());
   files::create_directories(folder());
-  static constexpr unsigned long long kNumbers[] = {1, 2, 3, 4, 9999999999999999ull};
+  static constexpr unsigned long long kNumbers[] = {
+      1, 2, 9, 40, publish::kMostNumber, 9999999999999999ull};
   for (uint8_t left = 1 + in->byte() % 3; left > 0; --left) {
     char name[32];
-    std::snprintf(name, sizeof(name), "%016llu.spool", in->one_of(kNumbers));
-    std::ofstream(folder() + "/" + name, std::ios::binary) << any_segment(in);
+    const auto number = in->one_of(kNumbers);
+    std::snprintf(name, sizeof(name), "%016llu.spool", number);
+    std::ofstream(folder() + "/" + name, std::ios::binary) << any_segment(in, number);
   }
   const uint8_t kind = in->byte();
   if (kind >= 64 && kind < 192) {
-    std::ofstream(folder() + "/place") << in->one_of(kNumbers) << ' ' << in->extent(400) << '\n';
+    std::string text = std::to_string(in->one_of(kNumbers)) + ' ' +
+                       std::to_string(in->one_of(kNumbers)) + ' ' + std::to_string(in->extent(400));
+    const auto checksum = publish::record_checksum(text.data(), text.size());
+    std::ofstream(folder() + "/place") << text << format(" %08x\n", checksum);
   } else if (kind >= 192) {
     std::ofstream(folder() + "/place", std::ios::binary) << any_bytes(in, 40);
   }

@@ -3,8 +3,8 @@
 
 #include <utility>
 
+#include "base/file.h"
 #include "base/format.h"
-#include "base/text_file.h"
 #include "elements/dvconvert/convertsettings.h"
 #include "elements/objectfilter.h"
 
@@ -54,7 +54,7 @@ Status take_region_list(const std::string& text, ConvertSettings* settings) {
 Status take_region_file(const std::string& path, ConvertSettings* settings) {
   SharedAreas areas;
   if (!path.empty()) {
-    DVNN_ASSIGN(const std::string text, read_text_file(path, kMostRegionBytes));
+    DVNN_ASSIGN(const std::string text, read_file(path, kMostRegionBytes));
     // An empty file is a mistake, while an empty text is none.
     DVNN_TRY(take_areas(text.empty() ? " " : text, "'" + path + "'", &areas));
   }

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elements/dvpublish/publishsettings.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-
+#include "base/file.h"
 #include "base/format.h"
 #include "publish/document.h"
 
@@ -155,11 +152,7 @@ Result<publish::Options> chosen_options(const PublishSettings& settings) {
   publish::Options all;
   if (!settings.options_file.empty()) {
     const std::string& path = settings.options_file;
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return Error{ErrorCode::kNotFound, "'" + path + "': " + std::strerror(errno)};
-    std::string text(kMostOptionBytes, '\0');
-    file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<size_t>(file.gcount()));
+    DVNN_ASSIGN(const std::string text, read_file(path, kMostOptionBytes));
     const auto options = publish::parse_options(text + "\n");
     if (!options.ok()) return options.error().within("'" + path + "'");
     all = options.value();

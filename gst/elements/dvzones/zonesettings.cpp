@@ -3,8 +3,8 @@
 
 #include <utility>
 
+#include "base/file.h"
 #include "base/format.h"
-#include "base/text_file.h"
 
 namespace dvnn::gst {
 namespace {
@@ -33,11 +33,7 @@ Status take_file(const std::string& path, ZoneSettings* settings) {
     settings->of_file.reset();
     return {};
   }
-  DVNN_ASSIGN(const std::string text, read_text_file(path, kMostZoneBytes));
-  if (text.size() > kMostZoneBytes) {
-    return Error{ErrorCode::kLimit,
-                 format("'%s' has more than %zu bytes", path.c_str(), kMostZoneBytes)};
-  }
+  DVNN_ASSIGN(const std::string text, read_file(path, kMostZoneBytes));
   return take_zones(text, "'" + path + "'", &settings->of_file);
 }
 

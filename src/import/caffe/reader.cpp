@@ -2,16 +2,17 @@
 #include "import/caffe/reader.h"
 
 #include <google/protobuf/io/tokenizer.h>
-#include <google/protobuf/io/zero_copy_stream_impl.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/text_format.h>
 
+#include "base/file.h"
 #include "base/format.h"
 #include "import/model_file.h"
 
 namespace dvnn::import {
 namespace {
 
-constexpr off_t kMaxTextBytes = off_t{16} << 20;
+constexpr uint64_t kMaxTextBytes = uint64_t{16} << 20;
 constexpr size_t kMaxWarnings = 5;
 
 class Collector final : public google::protobuf::io::ErrorCollector {
@@ -110,9 +111,8 @@ void modernise(caffe::NetParameter* net) {
 
 Result<caffe::NetParameter> read_prototxt(const std::string& path,
                                           std::vector<std::string>* warnings) {
-  DVNN_ASSIGN(const int fd, open_checked(path, kMaxTextBytes));
-  google::protobuf::io::FileInputStream stream(fd);
-  stream.SetCloseOnDelete(true);
+  DVNN_ASSIGN(const std::string text, read_file(path, kMaxTextBytes));
+  google::protobuf::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
   Collector collector(warnings);
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&collector);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "import/keras/archive.h"
 
-#include <unistd.h>
 #include <zip.h>
+
+#include <algorithm>
 
 #include "base/format.h"
 #include "import/model_file.h"
@@ -30,33 +31,36 @@ Result<std::string> read_entry(zip_t* archive, const char* name, uint64_t limit)
                                            static_cast<unsigned long long>(stat.size),
                                            static_cast<unsigned long long>(limit))};
   }
-  std::string bytes(stat.size, '\0');
+  // The archive may lie about the size, so memory is taken for what comes.
+  constexpr uint64_t kChunk = uint64_t{1} << 20;
   const std::unique_ptr<zip_file_t, CloseEntry> entry(zip_fopen(archive, name, 0));
-  const bool whole = entry && zip_fread(entry.get(), bytes.data(), bytes.size()) ==
-                                  static_cast<zip_int64_t>(bytes.size());
-  if (whole) return bytes;
+  std::string bytes;
+  while (entry && bytes.size() < stat.size) {
+    const size_t had = bytes.size();
+    bytes.resize(static_cast<size_t>(std::min(had + kChunk, stat.size)));
+    const zip_int64_t got = zip_fread(entry.get(), &bytes[had], bytes.size() - had);
+    bytes.resize(had + static_cast<size_t>(std::max<zip_int64_t>(got, 0)));
+    if (got <= 0) break;
+  }
+  if (entry && bytes.size() == stat.size) return bytes;
   return Error{ErrorCode::kMalformed, format("'%s' in it is damaged", name)};
 }
 
 }  // namespace
 
 bool is_keras_archive(const std::string& path) {
-  auto fd = open_checked(path, static_cast<off_t>(kMaxArchiveBytes));
-  if (!fd.ok()) return false;
+  const auto file = open_model_file(path, kMaxArchiveBytes);
   char magic[2] = {};
-  const bool zipped = read(fd.value(), magic, 2) == 2 && magic[0] == 'P' && magic[1] == 'K';
-  close(fd.value());
-  return zipped;
+  return file.ok() && read_at(file.value().fd(), 0, magic, sizeof(magic)).ok() && magic[0] == 'P' &&
+         magic[1] == 'K';
 }
 
 Result<KerasArchive> read_keras_archive(const std::string& path) {
-  DVNN_ASSIGN(const int fd, open_checked(path, static_cast<off_t>(kMaxArchiveBytes)));
+  DVNN_ASSIGN(File file, open_model_file(path, kMaxArchiveBytes));
   int reason = 0;
-  const std::unique_ptr<zip_t, CloseArchive> archive(zip_fdopen(fd, 0, &reason));
-  if (!archive) {
-    close(fd);
-    return Error{ErrorCode::kMalformed, "'" + path + "' is a damaged ZIP archive"};
-  }
+  const std::unique_ptr<zip_t, CloseArchive> archive(zip_fdopen(file.fd(), 0, &reason));
+  if (!archive) return Error{ErrorCode::kMalformed, "'" + path + "' is a damaged ZIP archive"};
+  (void)file.release();  // it is the archive's
   KerasArchive keras;
   auto config = read_entry(archive.get(), "config.json", kMaxConfigBytes);
   if (!config.ok()) return config.error().within("'" + path + "'");

@@ -22,15 +22,6 @@ namespace {
 constexpr uint64_t kMaxFileBytes = uint64_t{1} << 30;
 constexpr int kNotReady = 2;  // a reader's exit status before it has looked at the file
 
-bool write_all(int fd, const std::string& bytes) {
-  for (size_t at = 0; at < bytes.size();) {
-    const ssize_t n = write(fd, bytes.data() + at, bytes.size() - at);
-    if (n <= 0) return false;
-    at += static_cast<size_t>(n);
-  }
-  return true;
-}
-
 // Never returns. It reads the file's bytes in memory, as it can open nothing.
 [[noreturn]] void run_reader(int file, int result) {
   struct stat st;
@@ -49,61 +40,50 @@ bool write_all(int fd, const std::string& bytes) {
       contents.arrays.clear();
       good = true;
     }
-    good = good && write_all(kResult, write_message(contents));
+    const std::string message = good ? write_message(contents) : "";
+    good = good && write_all(kResult, message.data(), message.size()).ok();
   } catch (...) {  // too large for its limits
     good = false;
   }
   _exit(good ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
-Result<std::string> read_result(int fd) {
-  std::string bytes;
-  const off_t size = lseek(fd, 0, SEEK_END);
-  if (size < 0 || lseek(fd, 0, SEEK_SET) != 0) {
-    return Error{ErrorCode::kInternal, std::string("a reader's result: ") + std::strerror(errno)};
-  }
-  bytes.resize(static_cast<size_t>(size));
-  for (size_t at = 0; at < bytes.size();) {
-    const ssize_t n = read(fd, &bytes[at], bytes.size() - at);
-    if (n <= 0) return Error{ErrorCode::kInternal, "a reader's result is cut short"};
-    at += static_cast<size_t>(n);
-  }
+Result<std::string> read_result(const File& result) {
+  std::string bytes(size_of(result), '\0');
+  const Status status = read_at(result.fd(), 0, bytes.data(), bytes.size());
+  if (!status.ok()) return status.error().within("a reader's result");
   return bytes;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Hdf5File>> Hdf5File::open(const std::string& path) {
-  DVNN_ASSIGN(const int fd, open_checked(path, kMaxFileBytes));
-  return read_descriptor(fd, path);
+  DVNN_ASSIGN(const File file, open_model_file(path, kMaxFileBytes));
+  return read_descriptor(file, path);
 }
 
 Result<std::unique_ptr<Hdf5File>> Hdf5File::read(const std::string& bytes,
                                                  const std::string& name) {
-  const int fd = memfd_create("weights", MFD_CLOEXEC);
-  if (fd < 0 || !write_all(fd, bytes)) {
-    if (fd >= 0) close(fd);
+  const File file(memfd_create("weights", MFD_CLOEXEC));
+  if (!file || !write_all(file.fd(), bytes.data(), bytes.size()).ok()) {
     return Error{ErrorCode::kNoMemory,
                  "'" + name + "': no memory to unpack it: " + std::strerror(errno)};
   }
-  return read_descriptor(fd, name);
+  return read_descriptor(file, name);
 }
 
-// Closes `fd`.
-Result<std::unique_ptr<Hdf5File>> Hdf5File::read_descriptor(int fd, const std::string& path) {
-  const int result = memfd_create("hdf5", MFD_CLOEXEC);
-  const pid_t reader = result >= 0 ? fork() : -1;
-  if (reader == 0) run_reader(fd, result);
-  close(fd);
+Result<std::unique_ptr<Hdf5File>> Hdf5File::read_descriptor(const File& file,
+                                                            const std::string& path) {
+  const File result(memfd_create("hdf5", MFD_CLOEXEC));
+  const pid_t reader = result ? fork() : -1;
+  if (reader == 0) run_reader(file.fd(), result.fd());
   if (reader < 0) {
-    if (result >= 0) close(result);
     return Error{ErrorCode::kNoMemory,
                  "'" + path + "': no process to read it with: " + std::strerror(errno)};
   }
   int status = 0;
   while (waitpid(reader, &status, 0) < 0 && errno == EINTR) continue;
-  auto bytes = read_result(result);
-  close(result);
+  const auto bytes = read_result(result);
   if (WIFEXITED(status) && WEXITSTATUS(status) == kNotReady) {
     return Error{ErrorCode::kInternal, "'" + path + "': no sandbox to read it in can be made"};
   }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "base/result.h"
 
 namespace dvnn::import {
@@ -45,7 +46,8 @@ class Hdf5File {
 
  private:
   Hdf5File() = default;
-  static Result<std::unique_ptr<Hdf5File>> read_descriptor(int fd, const std::string& name);
+  static Result<std::unique_ptr<Hdf5File>> read_descriptor(const File& file,
+                                                           const std::string& name);
   std::map<std::string, std::vector<std::string>> attributes_;  // by "object@name"
   std::map<std::string, Hdf5Array> arrays_;                     // by path
 };

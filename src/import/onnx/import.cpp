@@ -186,7 +186,8 @@ class GraphImport {
     }
     const OnnxNode node(proto, importer_);
     const auto opset = static_cast<long long>(importer_->opset);
-    const Status status = import_known(node, depth);
+    Status status = import_known(node, depth);
+    if (status.ok()) status = importer_->check_numbers(0);
     if (status.ok()) return status;
     // The one place that says where: every error of a node passes here.
     return status.error().within("node '" + node.name() + "' (" + node.type() +

@@ -40,6 +40,7 @@ struct OnnxImporter {
   int64_t opset = 0;
   std::string folder;      // where the model's external data lies
   int64_t batch = 0;       // pictures that the model was exported for; 0: one, or any number
+  uint64_t numbers = 0;    // of all constants, those that were replaced included
   bool constants = false;  // what is imported are constants that nodes make of constants
   // What people should know of how the model was read, each once.
   std::vector<std::string> notes;
@@ -49,12 +50,13 @@ struct OnnxImporter {
   }
   void set(const std::string& name, OnnxConstant constant) {
     const bool integral = constant.integral;
+    numbers += constant.values.size();
     entries[name] = {-1, std::make_shared<const OnnxConstant>(std::move(constant)), integral};
   }
+  /// Returns an error if constants with `more` numbers were too many in all.
+  Status check_numbers(uint64_t more) const;
   /// The numbers of a tensor, which may lie in another file.
-  Result<OnnxConstant> read(const onnx::TensorProto& tensor) const {
-    return read_tensor(tensor, folder);
-  }
+  Result<OnnxConstant> read(const onnx::TensorProto& tensor) const;
   /// Makes constants of a graph's initializers.
   Status read_initializers(const onnx::GraphProto& proto);
 };

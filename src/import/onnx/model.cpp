@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "import/onnx/model.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -34,6 +35,7 @@ Status read_raw(const std::string& raw, size_t count, std::vector<double>* value
     return Error{ErrorCode::kMalformed, format("raw_data has %zu bytes, its %zu elements need %zu",
                                                raw.size(), count, count * sizeof(T))};
   }
+  values->reserve(count);
   for (size_t i = 0; i < count; ++i) {
     T value;
     std::memcpy(&value, raw.data() + i * sizeof(T), sizeof(T));
@@ -48,6 +50,7 @@ Status read_list(const List& list, size_t count, std::vector<double>* values) {
     return Error{ErrorCode::kMalformed,
                  format("holds %d numbers, its dimensions say %zu", list.size(), count)};
   }
+  values->reserve(count);
   for (const auto value : list) values->push_back(static_cast<double>(value));
   return {};
 }
@@ -117,16 +120,46 @@ Result<OnnxConstant> read_numbers_of(const onnx::TensorProto& tensor) {
   return constant;
 }
 
-// External data becomes raw data.
+// Bytes of a number; 0: not supported.
+size_t bytes_of_type(int64_t data_type) {
+  switch (data_type) {
+    case kUint8:
+    case kInt8:
+    case kBool:
+      return 1;
+    case kUint16:
+    case kInt16:
+    case kFloat16:
+      return 2;
+    case kFloat:
+    case kInt32:
+    case kUint32:
+      return 4;
+    case kDouble:
+    case kInt64:
+    case kUint64:
+      return 8;
+    default:
+      return 0;
+  }
+}
+
+// External data becomes raw data: as many bytes as the dimensions say.
 Status read_external(const std::string& folder, onnx::TensorProto* tensor) {
   std::string location;
   int64_t offset = 0, length = -1;
+  const size_t size = static_cast<size_t>(std::max<int64_t>(element_count(*tensor), 0)) *
+                      bytes_of_type(tensor->data_type());
   for (const auto& entry : tensor->external_data()) {
     if (entry.key() == "location") location = entry.value();
     if (entry.key() == "offset") offset = std::strtoll(entry.value().c_str(), nullptr, 10);
     if (entry.key() == "length") length = std::strtoll(entry.value().c_str(), nullptr, 10);
   }
-  DVNN_ASSIGN(auto bytes, read_beside(folder, location, offset, length));
+  if (length >= 0 && static_cast<uint64_t>(length) != size) {
+    return Error{ErrorCode::kMalformed, format("its data has %lld bytes, its dimensions need %zu",
+                                               static_cast<long long>(length), size)};
+  }
+  DVNN_ASSIGN(auto bytes, read_beside(folder, location, offset, size));
   tensor->set_raw_data(std::move(bytes));
   tensor->clear_data_location();
   return {};
@@ -152,6 +185,10 @@ int64_t element_count(const std::vector<int64_t>& dims) {
     if (d < 0 || d > kMost || (count *= d) > kMost) return -1;
   }
   return count;
+}
+
+int64_t element_count(const onnx::TensorProto& tensor) {
+  return element_count(std::vector<int64_t>(tensor.dims().begin(), tensor.dims().end()));
 }
 
 Result<onnx::ModelProto> read_onnx(const std::string& path) {

@@ -24,6 +24,7 @@ struct OnnxConstant {
 
 /// Product of dimensions; -1 if one is negative or there are too many elements.
 int64_t element_count(const std::vector<int64_t>& dims);
+int64_t element_count(const onnx::TensorProto& tensor);
 
 /// Reads a file of at most 1 GiB. kMalformed if it is no ONNX model.
 Result<onnx::ModelProto> read_onnx(const std::string& path);

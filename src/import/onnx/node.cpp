@@ -1,13 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // An importer's view of the model: its numbers, and a node's inputs, attributes and results.
-#include "base/format.h"
+#include <algorithm>
 
+#include "base/budget.h"
+#include "base/format.h"
 #include "base/json.h"
 #include "import/onnx/import.h"
 
 namespace dvnn::import {
 
+Status OnnxImporter::check_numbers(uint64_t more) const {
+  return check_budget(Budget::kImportNumbers, numbers + more, "the constants' numbers");
+}
+
+Result<OnnxConstant> OnnxImporter::read(const onnx::TensorProto& tensor) const {
+  DVNN_TRY(check_numbers(static_cast<uint64_t>(std::max<int64_t>(element_count(tensor), 0))));
+  return read_tensor(tensor, folder);
+}
+
 Status OnnxImporter::read_initializers(const onnx::GraphProto& proto) {
+  uint64_t all = 0;  // before any of them is read
+  for (const onnx::TensorProto& tensor : proto.initializer()) {
+    all += static_cast<uint64_t>(std::max<int64_t>(element_count(tensor), 0));
+    DVNN_TRY(check_numbers(all));
+  }
   for (const onnx::TensorProto& tensor : proto.initializer()) {
     auto constant = read(tensor);
     if (!constant.ok()) return constant.error().within("initializer '" + tensor.name() + "'");

@@ -5,6 +5,7 @@
 
 #include <opencv2/dnn.hpp>
 
+#include "base/file.h"
 #include "tools/commands.h"
 #include "tools/options.h"
 

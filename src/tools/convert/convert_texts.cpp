@@ -3,6 +3,7 @@
 
 #include <sstream>
 
+#include "base/file.h"
 #include "base/format.h"
 #include "base/json.h"
 #include "convert/presets.h"

@@ -10,9 +10,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <sstream>
 
+#include "base/file.h"
 #include "base/format.h"
 #include "device/device.h"
 #include "tools/doctor/checks.h"
@@ -156,10 +156,10 @@ Finding check_contiguous_memory(const std::string& meminfo, bool board) {
 
 Findings check_devices() {
   Findings findings = check_device_nodes("/dev");
-  std::ifstream file("/proc/meminfo");
-  std::stringstream meminfo;
-  meminfo << file.rdbuf();
-  findings.push_back(check_contiguous_memory(meminfo.str(), is_board("/dev")));
+  constexpr uint64_t kMostBytes = 65536;
+  const auto meminfo = read_file("/proc/meminfo", kMostBytes);
+  findings.push_back(
+      check_contiguous_memory(meminfo.ok() ? meminfo.value() : std::string(), is_board("/dev")));
   return findings;
 }
 

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/format.h"
+
+namespace dvnn {
+namespace {
+
+// O_NONBLOCK: opening a named pipe returns at once; it changes nothing for regular files.
+constexpr int kCareful = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+constexpr mode_t kFileMode = 0666, kOwnFileMode = 0640;  // less what the umask takes
+
+Error failed(const std::string& path) {
+  const int code = errno;
+  return {code == ENOENT || code == ENXIO ? ErrorCode::kNotFound : ErrorCode::kIo,
+          "'" + path + "': " + std::strerror(code)};
+}
+
+Error io_error(const char* what) {
+  return {ErrorCode::kIo, std::string(what) + ": " + std::strerror(errno)};
+}
+
+Error not_regular(const std::string& path) {
+  return {ErrorCode::kMalformed, "'" + path + "' is not a regular file"};
+}
+
+Error too_large(const std::string& path, uint64_t most_bytes) {
+  return {ErrorCode::kLimit, format("'%s' has more than %llu bytes", path.c_str(),
+                                    static_cast<unsigned long long>(most_bytes))};
+}
+
+bool is_regular(const File& file) {
+  struct stat facts {};
+  return fstat(file.fd(), &facts) == 0 && S_ISREG(facts.st_mode);
+}
+
+}  // namespace
+
+bool File::close() {
+  return fd_ < 0 || ::close(release()) == 0;
+}
+
+uint64_t size_of(const File& file) {
+  struct stat facts {};
+  return fstat(file.fd(), &facts) == 0 && facts.st_size > 0 ? static_cast<uint64_t>(facts.st_size)
+                                                            : 0;
+}
+
+Result<File> open_file(const std::string& path, uint64_t most_bytes) {
+  File file(open(path.c_str(), O_RDONLY | kCareful));
+  if (!file) return failed(path);
+  if (!is_regular(file)) return not_regular(path);
+  if (size_of(file) > most_bytes) return too_large(path, most_bytes);
+  return file;
+}
+
+Result<std::string> read_file(const std::string& path, uint64_t most_bytes) {
+  DVNN_ASSIGN(const File file, open_file(path, most_bytes));
+  constexpr uint64_t kChunk = 65536;  // at least: files of /proc have no size, others grow
+  const uint64_t size = size_of(file);
+  std::string bytes;
+  for (;;) {
+    const uint64_t had = bytes.size();
+    const uint64_t rest = std::max(size > had ? size - had : 0, kChunk);
+    // One byte more than is allowed tells that there is more.
+    bytes.resize(static_cast<size_t>(had + std::min(rest, most_bytes - had) + 1));
+    const ssize_t got = read(file.fd(), &bytes[static_cast<size_t>(had)], bytes.size() - had);
+    if (got < 0 && errno != EINTR) return io_error("cannot be read").within("'" + path + "'");
+    bytes.resize(static_cast<size_t>(had) + static_cast<size_t>(std::max<ssize_t>(got, 0)));
+    if (got == 0) return bytes;
+    if (bytes.size() > most_bytes) return too_large(path, most_bytes);
+  }
+}
+
+Status read_at(int fd, uint64_t offset, void* to, size_t size) {
+  auto* bytes = static_cast<char*>(to);
+  while (size > 0) {
+    const ssize_t got = pread(fd, bytes, size, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return io_error("cannot be read");
+    if (got == 0) return Error{ErrorCode::kMalformed, "the file ends early (truncated?)"};
+    bytes += got;
+    offset += static_cast<uint64_t>(got);
+    size -= static_cast<size_t>(got);
+  }
+  return {};
+}
+
+Status write_all(int fd, const void* from, size_t size) {
+  auto* bytes = static_cast<const char*>(from);
+  while (size > 0) {
+    const ssize_t written = write(fd, bytes, size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return io_error("cannot be written");
+    bytes += written;
+    size -= static_cast<size_t>(written);
+  }
+  return {};
+}
+
+Result<File> create_file(const std::string& path) {
+  // What is there is emptied only once it is known to be a regular file.
+  File file(open(path.c_str(), O_WRONLY | O_CREAT | kCareful, kFileMode));
+  if (!file) return failed(path);
+  if (!is_regular(file)) return not_regular(path);
+  if (ftruncate(file.fd(), 0) != 0) return failed(path);
+  return file;
+}
+
+Status write_file(const std::string& path, const std::string& bytes) {
+  DVNN_ASSIGN(File file, create_file(path));
+  const Status status = write_all(file.fd(), bytes.data(), bytes.size());
+  if (!status.ok()) return status.error().within("'" + path + "'");
+  if (!file.close()) return io_error("cannot be written").within("'" + path + "'");
+  return {};
+}
+
+Status check_regular(const std::string& path) {
+  struct stat facts {};
+  if (stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode)) return not_regular(path);
+  return {};
+}
+
+Result<File> open_for_lines(const std::string& path) {
+  constexpr mode_t kLinesMode = 0644;
+  File file(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | kCareful, kLinesMode));
+  if (file) return file;
+  if (errno != ENXIO) return failed(path);
+  return Error{ErrorCode::kNotFound, "'" + path + "': nobody reads the pipe"};
+}
+
+Result<File> open_folder(const std::string& path) {
+  File folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (folder) return folder;
+  return failed(path);
+}
+
+File open_own(const File& folder, const std::string& name, int flags) {
+  File file(openat(folder.fd(), name.c_str(), flags | O_NOFOLLOW | kCareful, kOwnFileMode));
+  struct stat facts {};
+  if (!file || fstat(file.fd(), &facts) != 0) return {};
+  if (S_ISREG(facts.st_mode) && facts.st_uid == geteuid() && facts.st_nlink == 1) return file;
+  errno = EPERM;
+  return {};
+}
+
+}  // namespace dvnn

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "publish/spool_segment.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/file.h"
+#include "base/format.h"
+
+namespace dvnn::publish {
+namespace {
+
+constexpr const char* kSuffix = ".spool";
+constexpr size_t kDigits = 16;
+// A segment is no larger than this, unless it is not ours: it has 8 MiB, or one record.
+constexpr uint64_t kMostBytes = (uint64_t{8} << 20) + kMostRecordBytes + kRecordHead;
+
+}  // namespace
+
+std::string segment_name(uint64_t first) {
+  return format("%0*llu", static_cast<int>(kDigits), static_cast<unsigned long long>(first)) +
+         kSuffix;
+}
+
+uint64_t number_in_name(const std::string& name) {
+  if (name.size() != kDigits + std::strlen(kSuffix) ||
+      name.compare(kDigits, std::string::npos, kSuffix) != 0 ||
+      name.find_first_not_of("0123456789") != kDigits) {
+    return 0;
+  }
+  const uint64_t number = std::strtoull(name.c_str(), nullptr, 10);
+  return number <= kMostNumber ? number : 0;
+}
+
+SegmentReader::SegmentReader(int file, uint64_t first, uint64_t bytes, std::string* buffer)
+    : file_(file),
+      bytes_(std::min(bytes, kMostBytes)),
+      least_number_(first),
+      most_number_(std::min(first + bytes_ / (kRecordHead + kLeastBody), kMostNumber)),
+      buffer_(buffer) {}
+
+void SegmentReader::go_on_after(uint64_t number, uint64_t end) {
+  least_number_ = number + 1;
+  end_ = end;
+}
+
+bool SegmentReader::read(uint64_t at, size_t size) {
+  if (at > bytes_ || size > bytes_ - at) return false;
+  buffer_->resize(size);
+  return read_at(file_, at, buffer_->data(), size).ok();
+}
+
+std::optional<RecordHead> SegmentReader::head_at(uint64_t at) {
+  if (!read(at, kRecordHead)) return std::nullopt;
+  const auto head = read_head({buffer_->data(), buffer_->size()});
+  const bool fits = head && head->number >= least_number_ && head->number <= most_number_;
+  return fits ? head : std::nullopt;
+}
+
+std::optional<uint64_t> SegmentReader::find_mark(uint64_t from) {
+  constexpr uint64_t kBlock = 65536;
+  const std::string mark(kRecordMark, sizeof(kRecordMark));
+  for (; from < bytes_; from += kBlock) {
+    // The blocks overlap, so that no mark lies across two of them.
+    if (!read(from, static_cast<size_t>(std::min(kBlock + mark.size() - 1, bytes_ - from)))) break;
+    const size_t found = buffer_->find(mark);
+    if (found != std::string::npos) return from + found;
+  }
+  return std::nullopt;
+}
+
+std::optional<SegmentReader::Record> SegmentReader::next() {
+  std::optional<uint64_t> at = end_;
+  std::optional<RecordHead> head = head_at(*at);
+  while (!head) {
+    at = find_mark(*at + 1);
+    if (!at) return std::nullopt;
+    head = head_at(*at);
+  }
+  Record record;
+  record.number = head->number;
+  record.end = std::min(*at + kRecordHead + head->body_bytes, bytes_);
+  if (read(*at + kRecordHead, head->body_bytes)) {
+    record.message = read_body(*head, {buffer_->data(), buffer_->size()});
+  }
+  least_number_ = record.number + 1;
+  end_ = record.end;
+  return record;
+}
+
+}  // namespace dvnn::publish

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the records in a spool's segment, also behind damage.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "publish/spool_record.h"
+
+namespace dvnn::publish {
+
+/// The largest number that a message has: that of names with 15 digits, one fewer than there are.
+constexpr uint64_t kMostNumber = 999'999'999'999'999;
+
+std::string segment_name(uint64_t first);
+/// The number in a segment's file name; 0: it is another file.
+uint64_t number_in_name(const std::string& name);
+
+class SegmentReader {
+ public:
+  struct Record {
+    uint64_t number = 0;
+    uint64_t end = 0;                // in the file
+    std::optional<Message> message;  // nothing: its body is damaged or torn
+  };
+
+  /// The file's first message has at least the number `first`, and every next one a larger one.
+  SegmentReader(int file, uint64_t first, uint64_t bytes, std::string* buffer);
+
+  /// Begins behind the message with this number, which ends at `end`.
+  void go_on_after(uint64_t number, uint64_t end);
+  /// The next record whose head is intact; nothing if there is none up to the file's end.
+  std::optional<Record> next();
+  /// The end of the last record.
+  uint64_t end() const { return end_; }
+
+ private:
+  bool read(uint64_t at, size_t size);
+  std::optional<RecordHead> head_at(uint64_t at);
+  std::optional<uint64_t> find_mark(uint64_t from);
+
+  const int file_;
+  const uint64_t bytes_;
+  uint64_t end_ = 0, least_number_, most_number_;
+  std::string* const buffer_;
+};
+
+}  // namespace dvnn::publish

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files, JSON and words that somebody else has written: read within bounds, and shown without harm.
+
+The one place where dvcamera, dvlive and dvarchive open files by a name. It stands beside the programs, or in
+the folder above theirs."""
+import json
+import math
+import os
+import stat
+import unicodedata
+
+# What ends lines, moves the cursor, or turns the direction of writing: Cc, Cf and the separators.
+UNSEEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+
+
+def printable(text, most=200):
+    """One line that is safe on a terminal and in a journal, of at most `most` characters."""
+    text = str(text)
+    shown = "".join("?" if unicodedata.category(c) in UNSEEN else c for c in text[:most])
+    return shown + "..." if len(text) > most else shown
+
+
+def open_regular(path):
+    """A descriptor of a regular file. A named pipe or a device is an error at once: nothing is waited for."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        return handle
+    os.close(handle)
+    raise ValueError("it is not a regular file")
+
+
+def read_text(path, most):
+    """The text of a regular file of at most `most` bytes. Raises OSError or ValueError."""
+    with os.fdopen(open_regular(path), "rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise ValueError("it has more than %d bytes" % most)
+    return data.decode("utf-8")
+
+
+def lines_of(path, most_line):
+    """The lines of a regular file, as bytes. Raises OSError or ValueError."""
+    with os.fdopen(open_regular(path), "rb") as file:
+        while True:
+            line = file.readline(most_line + 1)
+            if not line:
+                return
+            if len(line) > most_line:
+                raise ValueError("it has a line of more than %d bytes" % most_line)
+            yield line
+
+
+def refuse(number):
+    raise ValueError("'%s' is no number of JSON" % number)
+
+
+def finite(text):
+    number = float(text)
+    return number if math.isfinite(number) else refuse(text)
+
+
+def parse_json(text):
+    """What JSON says, without NaN and infinities, which browsers refuse. Raises ValueError, for any text."""
+    try:
+        return json.loads(text, parse_constant=refuse, parse_float=finite)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def read_json(path, most):
+    return parse_json(read_text(path, most))

@@ -117,6 +117,59 @@ def check_that_mistakes_are_named(folder):
     assert "there is no segment 1, but 0 to 0" in run("segment", folder, "1", fails=True)
     assert "which segment?" in run("segment", folder, fails=True)
     assert "segments failed: 0" in run("local", folder, fails=True)
+    assert "more than 100000 segments" in run("plan", os.path.join(folder, "p"), CLIP, "--segment", "1e-9", fails=True)
+    assert "which segment?" in run("segment", folder, fails=True, SLURM_ARRAY_TASK_ID="x")
+    pipe = os.path.join(folder, "\x1b[31mpipe.mp4")
+    os.mkfifo(pipe)
+    told = run("plan", os.path.join(folder, "p"), pipe, fails=True)
+    assert "?[31mpipe.mp4': it is not a regular file" in told and "\x1b" not in told, told
+
+
+def check_that_wrong_plans_and_torn_segments_are_named(folder):
+    run("plan", folder, CLIP, "--segment", "2")
+    good = json.loads(read(folder, "plan.json"))
+    plan, segments = os.path.join(folder, "plan.json"), good["segments"]
+    for wrong, message in ((5, "'version' must be 1"), (dict(good, elements=[1]), "'elements' must be a text"),
+                           (dict(good, segments={}), "'segments' must be a list of 1 to 100000"),
+                           (dict(good, segments=segments * 60000), "'segments' must be a list of 1 to 100000"),
+                           (dict(good, segments=[5]), "segment 0 has no 'video'"),
+                           (dict(good, segments=segments + [dict(segments[0], begin="1")]), "'begin' of segment 2"),
+                           (dict(good, segments=[dict(segments[0], end=-1)]), "'end' of segment 0")):
+        with open(plan, "w", encoding="utf-8") as file:
+            json.dump(wrong, file)
+        for command in ("segment", "merge", "status", "local", "submit"):
+            told = run(command, folder, *(["0"] if command == "segment" else []), fails=True)
+            assert message in told and "Traceback" not in told, (message, told)
+    with open(plan, "w", encoding="utf-8") as file:
+        json.dump(good, file)
+    run("local", folder)
+    segment = os.path.join(folder, "segments", "000001.jsonl")
+    whole = read(segment)
+    lines = whole.splitlines(keepends=True)
+    for torn in (whole[:-1], whole[:-20], lines[0] + "5\n", lines[0] + '{"objects":5}\n', '{"objects":[1]}\n',
+                 '{"objects":[{"track_id":"x"}]}\n', "[" * 5000 + "\n", '{"objects":[],"a":NaN}\n'):
+        with open(segment, "w", encoding="utf-8") as file:
+            file.write(torn)
+        told = run("merge", folder, fails=True)
+        assert "000001.jsonl', line %d: " % torn.count("\n") in told or torn == whole[:-1] or torn == whole[:-20], told
+        assert "remove the file" in told and "Traceback" not in told, told
+    with open(segment, "w", encoding="utf-8") as file:
+        file.write(whole)
+    run("merge", folder)
+
+
+def check_that_slurm_gets_names_as_they_are(folder):
+    home = os.path.join(folder, "100%j %A")
+    os.mkdir(home)
+    run("plan", home, CLIP, "--segment", "100")
+    told = os.path.join(folder, "told")
+    program = os.path.join(folder, "sbatch")
+    with open(program, "w", encoding="utf-8") as file:
+        file.write("#!/bin/sh\nprintf '%s\\n' \"$@\" >> '" + told + "'\necho 7\n")
+    os.chmod(program, 0o755)
+    run("submit", home, PATH=folder + ":" + os.environ["PATH"])
+    outputs = [line for line in read(told).splitlines() if line.startswith("--output=")]
+    assert outputs == ["--output=%s/100%%%%j %%%%A/logs/%s.log" % (folder, name) for name in ("%A_%a", "%j")], outputs
 
 
 def check_that_slurm_does_all_of_it(folder):

@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 try:
@@ -276,6 +277,37 @@ def check_that_files_end_or_repeat(folder):
     assert service.end() == 0
 
 
+def check_that_what_a_camera_says_is_shown_as_one_harmless_line(folder):
+    words = "\x1b]0;pwned\x07\x1b[31m\r\u202e" + "x" * 60000
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def answer():
+        while True:
+            try:
+                caller, _ = server.accept()
+            except OSError:  # it is over
+                return
+            with caller:
+                caller.recv(65536)
+                caller.sendall(b"HTTP/1.1 404 %s\r\nContent-Length: 0\r\n\r\n" % words.encode())
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    service = Service(folder, {"source": "http://127.0.0.1:%d/" % server.getsockname()[1], "elements": LINE})
+    try:
+        service.wait_for_line("next attempt is in", 1)
+        service.wait_for("STATUS", "no source")
+    finally:
+        server.shutdown(socket.SHUT_RDWR)
+        server.close()
+        thread.join()
+        assert service.end() == 0
+    text = service.text()
+    assert "404" in text or "Not Found" in text or "pwned" in text, text[:1000]
+    assert not set(text) & set("\x1b\x07\r\u202e"), text[:1000]
+    assert max(map(len, text.splitlines())) < 1000
+
+
 def check_that_mistakes_are_named(folder):
     cases = [({}, "must have either 'source' or 'source-line'"),
              ({"source": "test", "sorce": 1}, "there is no field 'sorce'"),
@@ -293,6 +325,17 @@ def check_that_mistakes_are_named(folder):
             json.dump(config, file)
         done = subprocess.run([DVCAMERA, path, "--check"], stderr=subprocess.PIPE, text=True)
         assert done.returncode == 2 and message in done.stderr, (config, done.stderr)
+    pipe = os.path.join(folder, "pipe.json")
+    os.mkfifo(pipe)
+    for path, message in ((pipe, "is not a regular file"), (folder, "is not a regular file")):
+        done = subprocess.run([DVCAMERA, path, "--check"], stderr=subprocess.PIPE, text=True, timeout=60)
+        assert done.returncode == 2 and message in done.stderr, done.stderr
+    for text, message in (("[" * 5000, "nested too deeply"), ('{"latency":NaN}', "no number of JSON"),
+                          (" " * (2 << 20), "more than 1048576 bytes")):
+        with open(os.path.join(folder, "wrong.json"), "w", encoding="utf-8") as file:
+            file.write(text)
+        done = subprocess.run([DVCAMERA, file.name, "--check"], stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 2 and message in done.stderr, done.stderr
     example = os.path.join(os.path.dirname(DVCAMERA), "camera.json")
     done = subprocess.run([DVCAMERA, example, "--check"], stderr=subprocess.PIPE, text=True)
     assert done.returncode == 0, done.stderr

@@ -7,8 +7,12 @@
 What needs pictures skips where gst-launch-1.0 or its jpegenc are absent, what needs Chromium where that is;
 exits with 77 if both are.
 """
+import http.client
+import importlib.machinery
+import importlib.util
 import json
 import os
+import random
 import socket
 import subprocess
 import sys
@@ -107,7 +111,7 @@ def check_that_a_client_that_reads_nothing_keeps_nobody_waiting(folder):
     live = Live(folder, "door")
     try:
         with socket.create_connection(("127.0.0.1", int(live.url.split(":")[2].strip("/")))) as slow:
-            slow.sendall(b"GET /documents HTTP/1.1\r\nHost: x\r\n\r\n")
+            slow.sendall(b"GET /documents HTTP/1.1\r\nHost: localhost\r\n\r\n")
             answer = live.open("documents")
             time.sleep(0.3)
             padding = "x" * 20000
@@ -144,13 +148,187 @@ def check_pictures_that_arrive_whole(folder):
         answer = live.open("live/door")
         for begin in range(0, len(pictures), 1000):
             live.write("door.mjpeg", pictures[begin:begin + 1000])
-        assert answer.readline() == b"--picture\r\n" and answer.readline() == b"Content-Type: image/jpeg\r\n"
+        boundary = answer.headers.get_param("boundary")
+        assert len(boundary) >= 32 and boundary != live.open("live/door").headers.get_param("boundary")
+        assert answer.readline() == b"--%s\r\n" % boundary.encode() and answer.readline() == b"Content-Type: image/jpeg\r\n"
         size = int(answer.readline().split()[1])
         assert answer.readline() == b"\r\n"
         picture = answer.read(size)
         assert picture.startswith(b"\xff\xd8\xff") and picture.endswith(b"\xff\xd9") and picture in pictures
         assert live.open("picture/door").read() in pictures
     finally:
+        live.close()
+
+
+# Lines of a folder that somebody else may write to: no kind of them ends anything.
+HOSTILE = [b"", b"5", b"null", b"[" * 5000, b"{" * 5000, b'{"a":' * 3000 + b"1" + b"}" * 3000, b'{"objects":5}',
+           b'{"objects":[null,5,[1],"x"]}', b'{"objects":{"a":1}}', b'{"a":NaN}', b'{"a":-Infinity}', b'{"a":1e999}',
+           b'{"picture":5}', b'{"picture":{"of":"frame","base64":"\xc3\xa9"}}', b"\xff\xfe\x00", b'{"a":"\\ud800"}',
+           b'{"a":' + b"9" * 6000 + b"}", b'{"stream":[1]}']
+
+
+def check_that_no_line_ends_a_reader(folder):
+    live = Live(folder, "door")
+    try:
+        answer = live.open("documents")
+        time.sleep(0.3)
+        for number, line in enumerate(HOSTILE):
+            live.write("door.jsonl", line + b"\n")
+            live.write("door.jsonl", frame(number, []))
+            signs_of_life = 0
+            while True:
+                line = answer.readline()
+                assert line, "the server has hung up"
+                signs_of_life += line.startswith(b": alive")
+                assert signs_of_life < 4, "the reader has ended"
+                if not line.startswith(b"data: "):
+                    continue
+                # What arrives is JSON as browsers know it.
+                document = json.loads(line[6:], parse_constant=lambda name: 1 / 0)
+                assert document["stream"] == "door"
+                if document.get("seq") == number:
+                    break
+        for zones in (b"[" * 5000, b'{"lines":NaN}', b"5", b"\xff", b" " * (2 << 20)):
+            with open(os.path.join(folder, "door.zones"), "wb") as file:
+                file.write(zones)
+            assert json.load(live.open("streams")) == [{"name": "door", "zones": json.loads("5") if zones == b"5" else {}}]
+        os.unlink(os.path.join(folder, "door.zones"))
+        os.mkfifo(os.path.join(folder, "door.zones"))
+        assert json.load(live.open("streams")) == [{"name": "door", "zones": {}}]
+    finally:
+        live.close()
+
+
+def status_of(live, path, host):
+    try:
+        return urllib.request.urlopen(urllib.request.Request(live.url + path, headers={"Host": host}), timeout=40).status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def check_that_only_those_who_mean_it_are_answered(folder):
+    live = Live(folder, "door", "--host", "Cameras.example")
+    try:
+        for host in ("localhost", "localhost:1234", "127.0.0.1", "192.0.2.7:80", "[::1]:80", "cameras.example",
+                     socket.gethostname()):
+            assert status_of(live, "streams", host) == 200, host
+        for host in ("evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil.example", "", "a b",
+                     "[::1", "127.1"):
+            for path in ("", "streams", "documents", "live/door", "picture/door"):
+                assert status_of(live, path, host) == 421, (host, path)
+    finally:
+        live.close()
+
+
+def check_that_every_answer_says_how_it_may_be_used(folder):
+    live = Live(folder, "door")
+    try:
+        for path in ("", "icon.svg", "streams", "documents", "live/door", "picture/door", "nothing"):
+            try:
+                headers = live.open(path).headers
+            except urllib.error.HTTPError as error:
+                headers = error.headers
+            assert headers["X-Content-Type-Options"] == "nosniff", path
+            assert headers["Cross-Origin-Resource-Policy"] == "same-origin", path
+            assert "default-src 'none'" in headers["Content-Security-Policy"], path
+            assert len(headers.get_all("Content-Security-Policy")) == 1, path
+    finally:
+        live.close()
+
+
+def check_that_connections_have_a_bound(folder):
+    live = Live(folder, "door")
+    address = ("127.0.0.1", int(live.url.split(":")[2].strip("/")))
+    held = []
+    try:
+        for _ in range(300):
+            held.append(socket.create_connection(address))
+            try:
+                held[-1].sendall(b"GET / HTTP/1.1\r\nHost: localh")
+            except OSError:  # it was closed
+                pass
+        refused = 0
+        for connection in held[::-1]:
+            connection.settimeout(0 if refused else 40)
+            try:
+                refused += connection.recv(1) == b""
+            except ConnectionError:
+                refused += 1
+            except BlockingIOError:
+                break
+        assert refused >= 100, refused
+        assert len(os.listdir("/proc/%d/task" % live.process.pid)) < 160
+        for connection in held:
+            connection.close()
+        # There is room again, once the threads of those that have gone know of it.
+        while True:
+            try:
+                assert live.open("streams").status == 200
+                break
+            except (ConnectionError, urllib.error.URLError, http.client.HTTPException):
+                pass
+    finally:
+        for connection in held:
+            connection.close()
+        live.close()
+
+
+def check_that_a_request_must_arrive_in_time(_folder):
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(
+        "dvlive", importlib.machinery.SourceFileLoader("dvlive", DVLIVE)))
+    module.__spec__.loader.exec_module(module)
+    module.REQUEST_SECONDS = -1  # it is late from the beginning
+    module.Handler.timeout = None
+    server = module.Server(("127.0.0.1", 0), {}, module.Documents(), [])
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        with socket.create_connection(server.server_address, timeout=60) as slow:
+            slow.sendall(b"GET / HTTP/1.1\r\n")
+            assert slow.recv(1) == b""
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def mutated(chance, value):
+    """The same with some of it of other kinds, and sizes."""
+    if chance.random() < 0.07:
+        return chance.choice([None, True, -1, 0, 1e300, 2 ** 53, "", "x" * 300, [], {}, [[]], [None], {"toString": 1},
+                              {"length": 1e9}, [1e308, -1e308, 0, 1e-300], "__proto__", "\u202e<b>", ["a"] * 50])
+    if isinstance(value, dict):
+        return {("__proto__" if chance.random() < 0.01 else name): mutated(chance, part) for name, part in value.items()
+                if chance.random() > 0.02}
+    if isinstance(value, list):
+        return [mutated(chance, part) for part in value for _ in range(chance.choice((1, 1, 1, 0, 3)))]
+    return value
+
+
+def check_page_that_survives_any_document(folder):
+    chance = random.Random(41)
+    counts = {"areas": [{"name": "hall", "inside": 1}], "lines": [{"name": "gate", "forward": 2, "backward": 1}]}
+    with open(os.path.join(folder, "door.zones"), "w", encoding="utf-8") as file:
+        json.dump({"areas": [None, 5, {"points": [None, [1], [0.1, "x"]]}, {"points": 7}], "lines": {"a": 1}}, file)
+    live = Live(folder, "door", "yard")
+    browser = chromium.Chromium(chromium.find())
+    try:
+        browser.call("Page.navigate", url=live.url)
+        browser.wait_for("document.querySelectorAll('figure').length === 2")
+        for number in range(1500):
+            document = frame(number, [thing(1, 20, 60), thing(2, 250, 100, "car", predicted=True)], counts)
+            document = mutated(chance, document)
+            live.write("door.jsonl", dict(document, type="frame") if isinstance(document, dict) else document)
+            if number % 300 == 0:  # it draws some of them
+                browser.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        for name in ("door", "yard"):
+            live.write(name + ".jsonl", frame(9, [thing(1, 20, 60)]))
+            browser.wait_for("document.querySelector('[data-stream=%s] span').textContent.startsWith('1 objects')" % name)
+            browser.wait_for("(%s)[3] > 128" % (PIXEL % (name, WIDTH, HEIGHT, 20, 90, "canvas")))
+        assert browser.evaluate("document.querySelectorAll('figure b').length") == 2
+        assert not browser.complaints, browser.complaints
+    finally:
+        browser.close()
         live.close()
 
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/budget.h"
 
-#include <cerrno>
 #include <cmath>
-#include <cstdlib>
 
+#include "base/environment.h"
 #include "base/format.h"
 #include "base/nth.h"
 
@@ -53,14 +52,7 @@ std::string excess(Budget budget, uint64_t value, const std::string& what) {
 
 uint64_t limit_of(Budget budget) {
   const Entry& entry = nth(kBudgets, budget);
-  // secure_getenv() ignores the environment where the program has more rights than its caller, who
-  // must not lift its limits.
-  const char* text = secure_getenv(entry.variable);
-  if (!text || *text < '0' || *text > '9') return entry.limit;
-  char* end = nullptr;
-  errno = 0;
-  const unsigned long long value = std::strtoull(text, &end, 10);
-  return errno == 0 && *end == '\0' ? value : entry.limit;
+  return environment_number(entry.variable).value_or(entry.limit);
 }
 
 Status check_budget(Budget budget, uint64_t value, const std::string& what) {

@@ -133,8 +133,10 @@ Result<File> open_for_lines(const std::string& path) {
   constexpr mode_t kLinesMode = 0644;
   File file(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | kCareful, kLinesMode));
   if (file) return file;
-  if (errno != ENXIO) return failed(path);
-  return Error{ErrorCode::kNotFound, "'" + path + "': nobody reads the pipe"};
+  const int code = errno;
+  return Error{code == ENOENT || code == ENXIO ? ErrorCode::kNotFound : ErrorCode::kIo,
+               "'" + path + "' cannot be opened: " +
+                   (code == ENXIO ? "nobody reads the pipe" : std::strerror(code))};
 }
 
 Result<File> open_folder(const std::string& path) {

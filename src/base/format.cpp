@@ -45,11 +45,16 @@ size_t sequence_length(const std::string& text, size_t at) {
 bool is_control(const std::string& text, size_t at, size_t length) {
   auto byte = [&](size_t i) { return static_cast<unsigned char>(text[at + i]); };
   if (length == 1) return byte(0) < 0x20 || byte(0) == 0x7f;
-  if (length == 2) return byte(0) == 0xc2 && byte(1) < 0xa0;  // U+0080 to U+009F: C1
+  if (length == 2) {
+    const bool c1 = byte(0) == 0xc2 && byte(1) < 0xa0;            // U+0080 to U+009F
+    const bool arabic_mark = byte(0) == 0xd8 && byte(1) == 0x9c;  // U+061C
+    return c1 || arabic_mark;
+  }
   if (length != 3 || byte(0) != 0xe2) return false;
+  const bool marks = byte(1) == 0x80 && (byte(2) == 0x8e || byte(2) == 0x8f);   // U+200E, U+200F
   const bool turns = byte(1) == 0x80 && byte(2) >= 0xa8 && byte(2) <= 0xae;     // U+2028 to U+202E
   const bool isolates = byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9;  // U+2066 to U+2069
-  return turns || isolates;
+  return marks || turns || isolates;
 }
 
 }  // namespace

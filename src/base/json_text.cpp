@@ -6,6 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/format.h"
+
 namespace dvnn {
 namespace {
 
@@ -58,6 +60,26 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
 
 }  // namespace
 
+// JSON is shown on terminals, too: what printable() (format.h) takes away is escaped, which readers
+// of JSON do not notice. Within ASCII, JSON itself escapes all but DEL.
+static void append_harmless(const std::string& json, std::string* to) {
+  for (size_t i = 0; i < json.size();) {
+    const auto byte = [&](size_t at) { return static_cast<uint32_t>(json[i + at]) & 0xffU; };
+    const size_t length = byte(0) < 0x80 ? 1 : byte(0) < 0xe0 ? 2 : byte(0) < 0xf0 ? 3 : 4;
+    const std::string character = json.substr(i, length);
+    if (length == 4 || is_printable(character)) {
+      *to += character;
+    } else {
+      const uint32_t code = length == 1 ? byte(0)
+                            : length == 2
+                                ? (byte(0) & 0x1f) << 6 | (byte(1) & 0x3f)
+                                : (byte(0) & 0xf) << 12 | (byte(1) & 0x3f) << 6 | (byte(2) & 0x3f);
+      *to += format("\\u%04x", code);
+    }
+    i += length;
+  }
+}
+
 // Most strings need no escape at all.
 static void append_json(std::string_view text, bool ascii, std::string* to) {
   const auto plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
@@ -66,7 +88,13 @@ static void append_json(std::string_view text, bool ascii, std::string* to) {
     *to += text;
     *to += '"';
   } else {
-    *to += nlohmann::json(text).dump(-1, ' ', ascii, nlohmann::json::error_handler_t::replace);
+    const std::string json =
+        nlohmann::json(text).dump(-1, ' ', ascii, nlohmann::json::error_handler_t::replace);
+    if (ascii) {
+      *to += json;
+    } else {
+      append_harmless(json, to);
+    }
   }
 }
 

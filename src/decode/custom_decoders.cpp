@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/environment.h"
 #include "base/format.h"
 #include "base/guard.h"
 #include "base/json.h"
@@ -88,7 +89,7 @@ class LibraryDecoder final : public Decoder {
 
 // The folders in which libraries are that network files may name.
 std::vector<std::string> folders() {
-  const char* list = secure_getenv("DVNN_DECODER_PATH");
+  const char* list = environment("DVNN_DECODER_PATH");
   std::vector<std::string> found;
   for (std::string rest = list ? list : ""; !rest.empty();) {
     const size_t colon = std::min(rest.find(':'), rest.size());

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/environment.h"
 #include "base/format.h"
 #include "device/call_watch.h"
 #include "device/loader.h"
@@ -176,8 +177,8 @@ int64_t CommandList::last_exec_time() const {
 Result<std::shared_ptr<Device>> Device::open(const std::string& selector) {
   std::string choice = selector;
   if (choice.empty()) {
-    const char* env = secure_getenv("DVNN_DEVICE");
-    choice = env && *env ? env : "auto";
+    const char* named = environment("DVNN_DEVICE");
+    choice = named ? named : "auto";
   }
   std::vector<std::string> candidates;
   if (choice == "fpga") {

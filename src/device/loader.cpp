@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/environment.h"
 #include "base/file.h"
 
 namespace dvnn::device {
@@ -61,7 +62,7 @@ Error Library::error(const std::string& what) const {
 
 std::vector<std::string> soft_library_candidates() {
   std::vector<std::string> paths;
-  if (const char* path = secure_getenv("DVNN_SOFT_DEVICE"); path && *path) return {path};
+  if (const char* path = environment("DVNN_SOFT_DEVICE")) return {path};
   paths.push_back(std::string(DVNN_DEVICE_DIR) + "/" + kSoftLibrary);
   paths.push_back(kSoftLibrary);
   return paths;

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/file.h"
 #include "base/format.h"
 #include "publish/option_reader.h"
 #include "publish/transports.h"
@@ -17,7 +18,6 @@
 namespace dvnn::publish {
 namespace {
 
-constexpr mode_t kMode = 0644;
 constexpr size_t kFileWindow = 64;
 
 class FileTransport final : public Transport {
@@ -36,17 +36,17 @@ class FileTransport final : public Transport {
     // A pipe that nobody reads yet is as a broker that is away. What has been opened for us is used
     // as it is: it may be a socket, or a file whose place others share.
     const bool opened = path_ == "/dev/stdout" || path_ == "/dev/stderr";
-    file_ =
-        opened
-            ? fcntl(path_ == "/dev/stdout" ? STDOUT_FILENO : STDERR_FILENO, F_DUPFD_CLOEXEC, 3)
-            : ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, kMode);
-    if (file_ < 0) {
-      const int code = errno;
-      return listener_->lost("'" + path_ + "' cannot be opened: " +
-                             (code == ENXIO ? "nobody reads the pipe" : std::strerror(code)));
+    if (opened) {
+      file_ =
+          File(fcntl(path_ == "/dev/stdout" ? STDOUT_FILENO : STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
+      if (!file_) return listener_->lost("'" + path_ + "' is not open");
+    } else {
+      auto file = open_for_lines(path_);
+      if (!file.ok()) return listener_->lost(file.error().message);
+      file_ = std::move(file.value());
     }
     struct stat facts {};
-    regular_ = !opened && fstat(file_, &facts) == 0 && S_ISREG(facts.st_mode);
+    regular_ = !opened && fstat(file_.fd(), &facts) == 0 && S_ISREG(facts.st_mode);
     bytes_ = regular_ ? static_cast<uint64_t>(facts.st_size) : 0;
     opened_ = std::chrono::steady_clock::now();
     end_torn_line();
@@ -54,7 +54,7 @@ class FileTransport final : public Transport {
   }
 
   bool send(uint64_t token, const Message& message) override {
-    if (file_ < 0) return false;
+    if (!file_) return false;
     if (!finish_rest()) return false;
     if (wants_rotation() && !rotate()) return false;
     rest_ = message.body + '\n';
@@ -62,15 +62,14 @@ class FileTransport final : public Transport {
     const uint64_t before = bytes_;
     const bool whole = finish_rest();
     // A pipe has it, or will have the rest; of a file that has no room, nothing stays.
-    if (file_ < 0 && regular_) bytes_ = before;
-    return whole || file_ >= 0;
+    if (!file_ && regular_) bytes_ = before;
+    return whole || static_cast<bool>(file_);
   }
 
   size_t window() const override { return kFileWindow; }
 
   void close() override {
-    if (file_ >= 0) ::close(file_);
-    file_ = -1;
+    file_ = File();
     rest_.clear();
   }
 
@@ -78,20 +77,17 @@ class FileTransport final : public Transport {
   // Ends a line that a crash has cut, so that the next message is a line of its own.
   void end_torn_line() {
     if (!regular_ || bytes_ == 0) return;
-    const int reading = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+    const auto reading = open_file(path_, UINT64_MAX);
     char last = '\n';
-    if (reading >= 0) {
-      if (pread(reading, &last, 1, static_cast<off_t>(bytes_) - 1) != 1) last = '\n';
-      ::close(reading);
-    }
-    if (last != '\n' && write(file_, "\n", 1) == 1) ++bytes_;
+    if (!reading.ok() || !read_at(reading.value().fd(), bytes_ - 1, &last, 1).ok()) last = '\n';
+    if (last != '\n' && write(file_.fd(), "\n", 1) == 1) ++bytes_;
   }
 
   // False where something is left of a line.
   bool finish_rest() {
     const uint64_t whole_lines = bytes_;
     while (!rest_.empty()) {
-      const ssize_t written = write(file_, rest_.data(), rest_.size());
+      const ssize_t written = write(file_.fd(), rest_.data(), rest_.size());
       if (written > 0) {
         rest_.erase(0, static_cast<size_t>(written));
         bytes_ += static_cast<uint64_t>(written);
@@ -100,7 +96,8 @@ class FileTransport final : public Transport {
       if (errno == EINTR) continue;
       if (errno == EAGAIN || errno == EWOULDBLOCK) return false;
       const std::string why = "'" + path_ + "' cannot be written: " + std::strerror(errno);
-      if (regular_ && ftruncate(file_, static_cast<off_t>(whole_lines)) == 0) bytes_ = whole_lines;
+      if (regular_ && ftruncate(file_.fd(), static_cast<off_t>(whole_lines)) == 0)
+        bytes_ = whole_lines;
       close();
       listener_->lost(why);
       return false;
@@ -118,23 +115,24 @@ class FileTransport final : public Transport {
 
   // PATH becomes PATH.1, PATH.1 becomes PATH.2; what was PATH.keep goes.
   bool rotate() {
-    for (int i = keep_ - 1; i >= 1; --i) {
-      std::rename((path_ + format(".%d", i)).c_str(), (path_ + format(".%d", i + 1)).c_str());
+    const auto numbered = [this](int i) { return path_ + format(".%d", i); };
+    int there = 0;  // a rotation costs what there is, not what may be kept
+    while (there + 1 < keep_ && access(numbered(there + 1).c_str(), F_OK) == 0) ++there;
+    for (int i = there; i >= 1; --i) {
+      std::rename(numbered(i).c_str(), numbered(i + 1).c_str());
     }
     if (std::rename(path_.c_str(), (path_ + ".1").c_str()) != 0) {
       // Rather a file that is too large than none.
       opened_ = std::chrono::steady_clock::now();
       return true;
     }
-    const int next = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kMode);
-    if (next < 0) {
-      const std::string why = "'" + path_ + "' cannot be opened: " + std::strerror(errno);
+    auto next = open_for_lines(path_);
+    if (!next.ok()) {
       close();
-      listener_->lost(why);
+      listener_->lost(next.error().message);
       return false;
     }
-    ::close(file_);
-    file_ = next;
+    file_ = std::move(next.value());
     bytes_ = 0;
     opened_ = std::chrono::steady_clock::now();
     return true;
@@ -145,7 +143,7 @@ class FileTransport final : public Transport {
   const int64_t rotate_seconds_;
   const int keep_;
   Listener* const listener_;
-  int file_ = -1;
+  File file_;
   bool regular_ = false;
   uint64_t bytes_ = 0;
   std::chrono::steady_clock::time_point opened_;

@@ -2,8 +2,11 @@
 // MQTT 3.1.1 and 5 by libmosquitto. Each connection is a new client with a clean session, and a
 // thread of its own that moves the bytes: what was not acknowledged is the publisher's to send
 // again, in its order. So the library must neither connect again by itself nor repeat messages.
+#include <linux/tcp.h>  // netinet/tcp.h's tcp_info is older
 #include <mosquitto.h>
 #include <mqtt_protocol.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <atomic>
@@ -26,6 +29,8 @@ namespace {
 constexpr int kPort = 1883, kTlsPort = 8883;
 constexpr int kLoopMs = 200, kLastLoopMs = 20, kLastLoops = 10;
 constexpr size_t kMqttWindow = 100;
+// What a broker may send: for the connection, its certificates and pings, and for a message.
+constexpr uint64_t kMostUnasked = uint64_t{1} << 20, kMostAnswer = 1024;
 
 struct MqttSettings {
   int qos = 1, version = MQTT_PROTOCOL_V311, keepalive = 30;
@@ -80,6 +85,7 @@ class MqttTransport final : public Transport {
       return true;
     }
     if (code != MOSQ_ERR_SUCCESS) return false;
+    ++sent_;
     // The broker may have been faster than we.
     bool early = false;
     {
@@ -156,11 +162,17 @@ class MqttTransport final : public Transport {
   void move_bytes() {
     const int usual = settings_.tls ? kTlsPort : kPort;
     answered_ = false;
+    sent_ = 0;
     int code = mosquitto_connect_bind_async(
         client_, address_.host.c_str(), address_.port > 0 ? address_.port : usual,
         settings_.keepalive, other_family_ ? "0.0.0.0" : nullptr);
-    while (code == MOSQ_ERR_SUCCESS && !stopping_ && !told_)
+    while (code == MOSQ_ERR_SUCCESS && !stopping_ && !told_) {
       code = mosquitto_loop(client_, kLoopMs, 1);
+      if (received() > kMostUnasked + kMostAnswer * sent_) {
+        refusal_ = "the broker sends more than answers";
+        code = MOSQ_ERR_PROTOCOL;
+      }
+    }
     // The last words, which close() has left.
     for (int i = 0; i < kLastLoops && code == MOSQ_ERR_SUCCESS && up_; ++i) {
       code = mosquitto_loop(client_, kLastLoopMs, 1);
@@ -171,6 +183,16 @@ class MqttTransport final : public Transport {
     if (!answered_) other_family_ = !other_family_;
     if (stopping_) return;
     lose(printable(address_.url) + ": " + refusal_or(code));
+  }
+
+  // Bytes that have come by the connection. The library takes memory for whatever packet a broker
+  // announces, and keeps to no limit but MQTT's, 256 MiB; we subscribe to nothing.
+  uint64_t received() const {
+    tcp_info facts{};
+    socklen_t size = sizeof(facts);
+    const int socket = mosquitto_socket(client_);
+    if (socket < 0 || getsockopt(socket, IPPROTO_TCP, TCP_INFO, &facts, &size) != 0) return 0;
+    return facts.tcpi_bytes_received;
   }
 
   std::string refusal_or(int code) {
@@ -251,6 +273,7 @@ class MqttTransport final : public Transport {
   mosquitto* client_ = nullptr;
   mosquitto_property* properties_ = nullptr;
   std::thread thread_;
+  std::atomic<uint64_t> sent_{0};  // messages, by this connection
   std::atomic<bool> up_{false}, stopping_{false}, told_{false};
   bool answered_ = false, other_family_ = false;  // the thread's
   std::string refusal_;                           // the connection's thread only

@@ -14,6 +14,7 @@
 #include <string>
 #include <thread>
 
+#include "base/environment.h"
 #include "softdv/objects.h"
 
 namespace dvnn::softdv {
@@ -221,7 +222,7 @@ Result<const device::Hardware*> pace() {
     Result<device::Hardware> hardware;
   };
   static const Setting setting = [] {
-    const char* text = secure_getenv("DVNN_SOFT_PACE");
+    const char* text = environment("DVNN_SOFT_PACE");
     const std::string value = text ? text : "0";
     const bool kept = !value.empty() && value != "0";
     return Setting{kept, device::parse_hardware(kept && value != "1" ? value : "")};
@@ -232,10 +233,10 @@ Result<const device::Hardware*> pace() {
 }
 
 int thread_count() {
-  const char* text = secure_getenv("DVNN_SOFT_THREADS");
-  const int wanted = text ? std::atoi(text) : 0;
+  constexpr uint64_t kMost = 256;
+  const uint64_t wanted = environment_number("DVNN_SOFT_THREADS").value_or(0);
   const int processors = static_cast<int>(std::thread::hardware_concurrency());
-  return wanted >= 1 && wanted <= 256 ? wanted : processors > 0 ? processors : 1;
+  return wanted >= 1 && wanted <= kMost ? static_cast<int>(wanted) : std::max(processors, 1);
 }
 
 }  // namespace dvnn::softdv

@@ -87,13 +87,61 @@ START_TEST(data_of_other_files_is_read_from_below) {
   expect("external data", m, input, want);
   OnnxModel shorter = m;
   initializer(&shorter, "w")->mutable_external_data(1)->set_value("8");
-  expect_refused(convert_model(shorter), {"'w'", "28 bytes", "32"});
-  // Without a length the data reaches to the file's end, which may lie before its begin.
+  expect_refused(convert_model(shorter), {"'w'", "is too short", "32 bytes from 8 on, of 36"});
+  OnnxModel wrong = m;
+  auto* length = initializer(&wrong, "w")->add_external_data();
+  length->set_key("length");
+  length->set_value("28");
+  expect_refused(convert_model(wrong), {"'w'", "28 bytes, its dimensions need 32"});
   for (const char* outside : {"37", "4000000000000", "-1", "-32"}) {
     OnnxModel beyond = m;
     initializer(&beyond, "w")->mutable_external_data(1)->set_value(outside);
     expect_refused(convert_model(beyond), {"'w'", "is too short"});
   }
+}
+END_TEST
+
+static void replace_by_pipe(const std::string& path) {
+  ck_assert_int_eq(unlink(path.c_str()), 0);
+  ck_assert_int_eq(mkfifo(path.c_str(), 0600), 0);
+}
+
+START_TEST(data_of_other_files_is_bounded_before_it_is_read) {
+  constexpr int kUint8 = 2;
+  constexpr int64_t kNumbers = int64_t{1} << 28;  // the most that a tensor has, and a model
+  const TemporaryFile data("sparse");
+  ck_assert_int_eq(truncate(data.path.c_str(), kNumbers), 0);
+  OnnxModel m({1, 4});
+  m.node("Neg", {"x"}, {"y"}).output("y");
+  for (const char* name : {"first", "second"}) {
+    onnx::TensorProto* tensor = m.graph().add_initializer();
+    tensor->set_name(name);
+    tensor->set_data_type(kUint8);
+    tensor->add_dims(kNumbers / 2 + 1);
+    lies_in(tensor, name_of(data.path), "0");
+  }
+  // A pipe would be waited for, so nothing is opened before all is known to fit.
+  replace_by_pipe(data.path);
+  expect_refused(convert_model(m),
+                 {"the constants' numbers: 268435458", "268435456", "DVNN_MAX_IMPORT_NUMBERS"});
+  m.graph().mutable_initializer()->RemoveLast();
+  expect_refused(convert_model(m), {"'first'", "is not a regular file"});
+}
+END_TEST
+
+START_TEST(constants_that_are_computed_count_as_those_that_are_read) {
+  OnnxModel m({1, 4});
+  m.ints("dims", {1 << 20, 16});
+  for (int i = 0; i < 40; ++i) {
+    const std::string made = "made" + std::to_string(i);
+    m.node("ConstantOfShape", {"dims"}, {made});
+  }
+  m.node("Neg", {"x"}, {"y"}).output("y");
+  for (int i = 0; i < 40; ++i) m.output("made" + std::to_string(i));
+  setenv("DVNN_MAX_IMPORT_NUMBERS", "50000000", 1);
+  const auto model = convert_model(m);
+  unsetenv("DVNN_MAX_IMPORT_NUMBERS");
+  expect_refused(model, {"the constants' numbers: 50331650", "50000000"});
 }
 END_TEST
 
@@ -401,6 +449,8 @@ END_TEST
 DVNN_SUITE(import_onnx_forms, constants_are_computed_as_the_operators_say,
            constants_are_moved_as_the_operators_say, old_opsets_broadcast_by_axis,
            old_opsets_reshape_by_attribute, data_of_other_files_is_read_from_below,
+           data_of_other_files_is_bounded_before_it_is_read,
+           constants_that_are_computed_count_as_those_that_are_read,
            data_of_other_folders_is_refused, constants_of_all_types_divide,
            operators_that_are_listed_are_known, functions_of_the_model_are_expanded,
            channels_may_be_last, numbers_of_channels_may_be_spread_over_the_picture,

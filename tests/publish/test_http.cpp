@@ -4,6 +4,7 @@
 #include "certificates.h"
 #include "check_suite.h"
 #include "publish/publisher.h"
+#include "random_server.h"
 #include "server_process.h"
 #include "temporary_folder.h"
 #include "told.h"
@@ -134,8 +135,43 @@ START_TEST(wrong_certificates_are_refused) {
 }
 END_TEST
 
+namespace {
+
+std::string any_http(Random* random) {
+  const char* const kStatus[] = {"200 OK",   "204 ",         "301 Moved",    "400 no",
+                                 "503 busy", "100 Continue", "999 \x1b[31m", "x"};
+  const char* const kHeads[] = {"Content-Length: 0",
+                                "Content-Length: 18446744073709551616",
+                                "Content-Length: -1",
+                                "Transfer-Encoding: chunked",
+                                "Location: file:///etc/passwd",
+                                "Connection: close",
+                                "Content-Encoding: gzip",
+                                "Set-Cookie: a=b",
+                                "Retry-After: -1"};
+  std::string bytes;
+  for (unsigned answers = (*random)() % 3; answers < 3; ++answers) {
+    bytes += std::string("HTTP/1.1 ") + kStatus[(*random)() % std::size(kStatus)] + "\r\n";
+    for (unsigned left = (*random)() % 4; left > 0; --left) {
+      bytes += std::string(kHeads[(*random)() % std::size(kHeads)]) + "\r\n";
+    }
+    if ((*random)() % 4 == 0) bytes += any_bytes(random, 60) + "\r\n";
+    bytes += "\r\n";
+    if ((*random)() % 3 == 0) bytes += any_bytes(random, 200);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+START_TEST(a_webhook_may_answer_anything) {
+  try_rounds("http", any_http, {}, 3, 100);
+}
+END_TEST
+
 DVNN_SUITE(publish_http, a_webhook_that_fails_now_and_then_gets_all_in_order,
            a_message_that_the_server_calls_bad_is_dropped_alone,
-           a_server_that_does_not_answer_keeps_nobody_from_stopping, wrong_certificates_are_refused)
+           a_server_that_does_not_answer_keeps_nobody_from_stopping, wrong_certificates_are_refused,
+           a_webhook_may_answer_anything)
 
 }  // namespace dvnn::test::http_tests

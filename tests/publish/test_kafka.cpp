@@ -8,6 +8,7 @@
 #include "certificates.h"
 #include "check_suite.h"
 #include "publish/publisher.h"
+#include "random_server.h"
 #include "server_process.h"
 #include "temporary_folder.h"
 #include "told.h"
@@ -243,8 +244,36 @@ START_TEST(names_and_passwords_are_sent_and_wrong_ones_refused) {
 }
 END_TEST
 
+namespace {
+
+std::string any_kafka(Random* random) {
+  std::string bytes;
+  for (unsigned left = 1 + (*random)() % 4; left > 0; --left) {
+    std::string body = any_bytes(random, 100);
+    // The number of the request that it answers, more often than not.
+    if (body.size() >= 4 && (*random)() % 4 != 0) {
+      const char id[] = {0, 0, 0, static_cast<char>(1 + (*random)() % 3)};
+      body.replace(0, 4, id, sizeof(id));
+    }
+    const bool lies = (*random)() % 8 == 0;
+    const uint32_t size =
+        lies ? static_cast<uint32_t>((*random)()) : static_cast<uint32_t>(body.size());
+    for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(size >> shift);
+    bytes += body;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+START_TEST(a_kafka_broker_may_answer_anything) {
+  try_rounds("kafka", any_kafka, {}, 4, 4);
+}
+END_TEST
+
 DVNN_SUITE(publish_kafka, what_has_one_key_stays_in_order, brokers_that_fail_lose_nothing,
            a_start_without_brokers_keeps_all_for_the_next, settings_are_refused_by_name,
-           wrong_certificates_are_refused, names_and_passwords_are_sent_and_wrong_ones_refused)
+           wrong_certificates_are_refused, names_and_passwords_are_sent_and_wrong_ones_refused,
+           a_kafka_broker_may_answer_anything)
 
 }  // namespace dvnn::test::kafka_tests

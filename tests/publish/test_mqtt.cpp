@@ -8,6 +8,7 @@
 #include "check_suite.h"
 #include "publish/document.h"
 #include "publish/publisher.h"
+#include "random_server.h"
 #include "server_process.h"
 #include "temporary_folder.h"
 #include "told.h"
@@ -374,10 +375,84 @@ START_TEST(a_refusal_says_why) {
 }
 END_TEST
 
+namespace {
+
+// Packets of MQTT, most of them well formed: connected, acknowledgements of messages that were sent
+// or not, pings, messages that nobody has asked for; and anything.
+std::string any_mqtt(Random* random) {
+  const auto number = [&](unsigned below) { return static_cast<char>((*random)() % below); };
+  std::string bytes;
+  if (number(8) != 0) bytes += {0x20, 2, 0, number(20) == 0 ? number(6) : '\0'};
+  for (int left = number(12); left > 0; --left) {
+    switch (number(7)) {
+      case 0:
+      case 1:
+      case 2:
+        bytes += {0x40, 2, 0, number(30)};
+        break;
+      case 3:
+        bytes += {static_cast<char>(0x50 + 16 * number(3)), 2, 0, number(30)};
+        break;
+      case 4:
+        bytes += {'\xd0', 0};
+        break;
+      case 5:
+        bytes += {0x30, 5, 0, 1, 'a', number(256), number(256)};
+        break;
+      default:
+        bytes += any_bytes(random, 40);
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+START_TEST(a_broker_may_answer_anything) {
+  try_rounds("mqtt", any_mqtt, {{"settle", "0"}}, 1, 60);
+  try_rounds("mqtt", any_mqtt, {{"settle", "0"}, {"version", "5"}, {"qos", "2"}}, 2, 60);
+}
+END_TEST
+
+START_TEST(a_broker_that_sends_without_end_is_left) {
+  constexpr size_t kAnnounced = (size_t{1} << 28) - 1;  // MQTT's largest packet
+  size_t taken = 0;
+  Told told;
+  Publisher publisher(tireless(), told.tell());
+  const int listening = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ck_assert_int_eq(bind(listening, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  ck_assert_int_eq(listen(listening, 8), 0);
+  socklen_t size = sizeof(address);
+  getsockname(listening, reinterpret_cast<sockaddr*>(&address), &size);
+  start_at(&publisher, "mqtt://127.0.0.1:" + std::to_string(ntohs(address.sin_port)), {});
+  const int caller = accept(listening, nullptr, nullptr);
+  std::string block(65536, 'A');
+  ck_assert_int_gt(recv(caller, block.data(), block.size(), 0), 0);
+  const std::string begin = {0x20, 2, 0, 0, 0x30, '\xff', '\xff', '\xff', 0x7f, 0, 1, 'a'};
+  ck_assert_int_eq(send(caller, begin.data(), begin.size(), MSG_NOSIGNAL), begin.size());
+  while (taken < kAnnounced) {
+    const ssize_t sent = send(caller, block.data(), block.size(), MSG_NOSIGNAL);
+    if (sent <= 0) break;
+    taken += static_cast<size_t>(sent);
+  }
+  ck_assert_uint_lt(taken, kAnnounced / 4);
+  const std::string lost = told.lost();
+  ck_assert_msg(std::strstr(lost.c_str(), "the broker sends more than answers"), "%s",
+                lost.c_str());
+  publisher.stop();
+  close(caller);
+  close(listening);
+}
+END_TEST
+
 DVNN_SUITE(publish_mqtt, each_version_and_quality_of_service_delivers_in_order,
            a_broker_that_ends_under_load_loses_nothing,
            a_broker_that_is_killed_under_load_loses_nothing, wrong_certificates_are_refused,
            the_last_will_of_who_was_killed_says_offline, who_subscribes_later_is_told_the_state,
-           a_refusal_says_why)
+           a_refusal_says_why, a_broker_may_answer_anything,
+           a_broker_that_sends_without_end_is_left)
 
 }  // namespace dvnn::test::mqtt_tests

@@ -82,6 +82,8 @@ START_TEST(text_of_files_is_made_printable) {
                              "2J\xc3\xa9"),
                    "?2J\xc3\xa9");
   dvnn_assert_text(printable("\xe2\x80\xae\xe2\x81\xa6\xe2\x82\xac"), "??\xe2\x82\xac");
+  dvnn_assert_text(printable("\xe2\x80\x8e\xe2\x80\x8f\xd8\x9c\xd8\x9d\xe2\x80\x90"),
+                   "???\xd8\x9d\xe2\x80\x90");  // U+200E, U+200F, U+061C and their neighbours
   dvnn_assert_text(printable("\xff\xc3"), "??");
   ck_assert(is_printable("caf\xc3\xa9") && !is_printable("\x07") && !is_printable("\xc2\x85"));
   dvnn_assert_text(short_text("abcdefgh", 8), "abcdefgh");

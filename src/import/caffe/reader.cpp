@@ -112,6 +112,7 @@ void modernise(caffe::NetParameter* net) {
 Result<caffe::NetParameter> read_prototxt(const std::string& path,
                                           std::vector<std::string>* warnings) {
   DVNN_ASSIGN(const std::string text, read_file(path, kMaxTextBytes));
+  if (text.empty()) return Error{ErrorCode::kMalformed, "'" + path + "' is empty"};
   google::protobuf::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
   Collector collector(warnings);
   google::protobuf::TextFormat::Parser parser;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/environment.h"
 #include "softdv/aligned_floats.h"
 #include "softdv/convolutions/source_tile.h"
 #include "softdv/convolutions/winograd_kernel.h"
@@ -16,7 +17,7 @@ namespace {
 constexpr int64_t kTileFloats = 64 << 10, kLargeTileFloats = 128 << 10, kManyWeights = 256 << 10;
 
 bool is_exact() {
-  static const bool exact = std::getenv("DVNN_SOFT_EXACT") != nullptr;
+  static const bool exact = environment("DVNN_SOFT_EXACT") != nullptr;
   return exact;
 }
 

@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "base/environment.h"
 #include "base/format.h"
 #include "image/vector_target.h"
 #include "tools/doctor/checks.h"
@@ -36,18 +37,18 @@ Findings check_processor() {
   findings.push_back({Level::kOk, "processor",
                       std::string("frames are converted with ") + image::vector_target(), ""});
   const unsigned processors = std::thread::hardware_concurrency();
-  const char* text = std::getenv("DVNN_SOFT_THREADS");
-  if (!text || !*text) {
+  const char* text = environment("DVNN_SOFT_THREADS");
+  if (!text) {
     findings.push_back({Level::kOk, "processor",
                         format("the software device uses all %u processors", processors), ""});
     return findings;
   }
-  const int threads = std::atoi(text);
+  const uint64_t threads = environment_number("DVNN_SOFT_THREADS").value_or(0);
   if (threads >= 1 && threads <= kMaxThreads) {
     findings.push_back(
         {Level::kOk, "processor",
-         format("the software device uses %d threads, as DVNN_SOFT_THREADS says, on %u processors",
-                threads, processors),
+         format("the software device uses %s threads, as DVNN_SOFT_THREADS says, on %u processors",
+                text, processors),
          ""});
   } else {
     findings.push_back({Level::kWarning, "processor",

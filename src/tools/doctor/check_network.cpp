@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/environment.h"
 #include "base/format.h"
 #include "network/default_network.h"
 #include "network/dvn_file.h"
@@ -16,8 +17,7 @@ namespace {
 
 std::string remedy_for_network(const std::string& named) {
   if (!named.empty()) return "give --network a file that `dvnet inspect` reads";
-  const char* variable = std::getenv("DVNN_DEFAULT_NETWORK");
-  if (variable && *variable) {
+  if (environment("DVNN_DEFAULT_NETWORK")) {
     return "DVNN_DEFAULT_NETWORK names this file: correct it, or unset it for the installed "
            "network";
   }

@@ -9,6 +9,7 @@
 #include <regex>
 #include <sstream>
 
+#include "base/environment.h"
 #include "base/format.h"
 #include "tools/doctor/checks.h"
 #include "tools/doctor/child.h"
@@ -19,15 +20,15 @@ namespace {
 constexpr const char* kInspect = "gst-inspect-1.0";
 constexpr const char* kPluginFile = "libgstdvnn.so";
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
+std::string text_of(const char* variable) {
+  const char* value = environment(variable);
   return value ? value : "";
 }
 
 // Reads the variables as GStreamer does: the one with the version comes first.
 std::string gst_environment(const std::string& name) {
-  const std::string versioned = environment((name + "_1_0").c_str());
-  return versioned.empty() ? environment(name.c_str()) : versioned;
+  const std::string versioned = text_of((name + "_1_0").c_str());
+  return versioned.empty() ? text_of(name.c_str()) : versioned;
 }
 
 std::vector<std::string> split(const std::string& text, char at) {

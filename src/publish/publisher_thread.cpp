@@ -399,7 +399,8 @@ void Publisher::finish() {
     queue_.clear();
     queue_bytes_ = 0;
   }
-  drop(left, "the stream has ended, and there is no spool");
+  drop(left, spool_ ? "the stream has ended, and the spool does not take them"
+                    : "the stream has ended, and there is no spool");
   note_counts();
   tell_drops(Clock::now() + kBetweenTellings);
   spool_.reset();

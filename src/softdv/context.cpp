@@ -53,7 +53,9 @@ DVNN_EXPORT const char* dmp_dv_get_last_error_message(void) {
 }
 
 DVNN_EXPORT void dmp_dv_set_last_error_message(const char* text_format, ...) {
-  static const bool verbose = [] { return environment_number("VERBOSITY").value_or(0) >= 1; }();
+  static const bool verbose = [] {
+    return dvnn::environment_number("VERBOSITY").value_or(0) >= 1;
+  }();
   va_list args;
   va_start(args, text_format);
   store_error(text_format, args);

@@ -29,7 +29,7 @@
  * |[
  * gst-launch-1.0 videotestsrc num-buffers=300 ! dvconvert ! dvinfer ! dvdecode threshold=0.1 !
  * dvtrack ! dvpublish url=mqtt://localhost topic=shop/door mode=tracks snapshot=object
- * spool-folder=/tmp/spool ! fakesink
+ * spool-folder=/var/spool/dvnn ! fakesink
  * ]| Sends a message with a picture for each thing that has passed, also if the broker starts
  * later.
  */

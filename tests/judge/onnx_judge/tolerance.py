@@ -114,11 +114,13 @@ def plain(node, dims_of, per_channel):
         add(op[len('QLinear'):], [real(0, '_a')], result, shape, **attributes)
         scale, zero = given[3:5]
     elif op in ('ConvInteger', 'MatMulInteger'):
+        # The project computes with what was to be rounded to 8 bits: half a quantum of each number is open.
         for at in (0, 1):
             add('Cast', [given[at]], out + '_w%d' % at, to=1)
             add('Cast', [given[2 + at]], out + '_z%d' % at, to=1)
             add('Sub', [out + '_w%d' % at, out + '_z%d' % at], out + '_r%d' % at)
-        add(op[:-len('Integer')], [out + '_r0', out + '_r1'], result, shape, **attributes)
+        add('Add', [out + '_r0', out + '_q_n'], out + '_q')
+        add(op[:-len('Integer')], [out + '_q', out + '_r1'], result, shape, **attributes)
         add('Round', [result], out + '_i')
         add('Cast', [out + '_i'], out, to=6)
         return nodes, rounded
@@ -147,6 +149,8 @@ class Noise:
             written = plain(node, g.shape, g.opset >= 13)
             if written:
                 nodes += written[0]
+                if node.op_type in ('ConvInteger', 'MatMulInteger'):
+                    self.quanta[node.output[0] + '_q'] = g.shape(node.input[0]), 1.0
                 self.factors.update({name: np.ones(shape, np.float32) for name, shape in written[1].items()})
                 continue
             if node.op_type == 'DynamicQuantizeMatMul':

@@ -30,6 +30,7 @@ constexpr Entry kBudgets[] = {
     {"DVNN_MAX_GRAPH_NODES", 65536, Entry::kCount},
     {"DVNN_MAX_WEIGHT_BYTES", uint64_t{512} << 20, Entry::kBytes},
     {"DVNN_MAX_IMPORT_NUMBERS", uint64_t{1} << 28, Entry::kCount},
+    {"DVNN_MAX_MESSAGE_BYTES", uint64_t{5} << 28, Entry::kBytes},
 };
 
 std::string told(uint64_t value, Entry::Unit unit) {

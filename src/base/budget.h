@@ -21,6 +21,7 @@ enum class Budget {
                  // from it
   kWeightBytes,  // packed weights that planning makes
   kImportNumbers,  // that importing a model keeps: its constants, or the weights of its graph
+  kMessageBytes,   // that the messages of a model's file take in memory, without their texts
 };
 
 /// The limit of `budget`: its default, or the value of its environment variable (docs/limits.md).

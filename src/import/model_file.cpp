@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "import/model_file.h"
 
+#include <google/protobuf/arena.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
 #include <unistd.h>
@@ -8,7 +9,9 @@
 #include <climits>
 #include <cstdlib>
 #include <memory>
+#include <new>
 
+#include "base/budget.h"
 #include "base/format.h"
 
 namespace dvnn::import {
@@ -22,6 +25,18 @@ Result<File> open_model_file(const std::string& path, uint64_t most_bytes) {
 namespace {
 
 constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
+
+// An arena's memory, of which there is so much.
+struct BlocksSpent : std::bad_alloc {};
+thread_local uint64_t blocks_left = 0;
+void* take_block(size_t bytes) {
+  if (bytes > blocks_left) throw BlocksSpent();
+  blocks_left -= bytes;
+  return ::operator new(bytes);
+}
+void give_block(void* block, size_t) {
+  ::operator delete(block);
+}
 
 // Returns whether an open file lies below the folder, all links followed.
 bool lies_below(const std::string& folder, const File& file) {
@@ -60,14 +75,39 @@ Result<std::string> read_beside(const std::string& folder, const std::string& na
   return data;
 }
 
+Status check_message_memory(const std::string& path, uint64_t file_bytes,
+                            const google::protobuf::MessageLite& kind,
+                            const std::function<void(google::protobuf::MessageLite*)>& parse) {
+  constexpr uint64_t kMostOfByte = 400;  // an empty layer of Caffe's has two in a file
+  const uint64_t most = limit_of(Budget::kMessageBytes);
+  if (file_bytes <= most / kMostOfByte) return {};
+  google::protobuf::ArenaOptions options;
+  options.block_alloc = take_block;
+  options.block_dealloc = give_block;
+  blocks_left = most;
+  google::protobuf::Arena arena(options);
+  try {
+    parse(kind.New(&arena));
+    return {};
+  } catch (const BlocksSpent&) {
+    return check_budget(Budget::kMessageBytes, most + 1,
+                        "'" + path + "': memory for its messages, at least");
+  }
+}
+
 Status parse_model_file(const std::string& path, const char* kind,
                         google::protobuf::MessageLite* message) {
   DVNN_ASSIGN(const File file, open_model_file(path, kMaxBytes));
-  google::protobuf::io::FileInputStream stream(file.fd());
-  google::protobuf::io::CodedInputStream coded(&stream);
-  coded.SetTotalBytesLimit(static_cast<int>(kMaxBytes));  // also if it grows
-  coded.SetRecursionLimit(kMaxMessageDepth);
-  if (message->ParseFromCodedStream(&coded) && coded.ConsumedEntireMessage()) return {};
+  const auto parse = [&](google::protobuf::MessageLite* to) {
+    (void)lseek(file.fd(), 0, SEEK_SET);
+    google::protobuf::io::FileInputStream stream(file.fd());
+    google::protobuf::io::CodedInputStream coded(&stream);
+    coded.SetTotalBytesLimit(static_cast<int>(kMaxBytes));  // also if it grows
+    coded.SetRecursionLimit(kMaxMessageDepth);
+    return to->ParseFromCodedStream(&coded) && coded.ConsumedEntireMessage();
+  };
+  DVNN_TRY(check_message_memory(path, size_of(file), *message, parse));
+  if (parse(message)) return {};
   return Error{ErrorCode::kMalformed,
                "'" + path + "' is not " + kind + ", or it is truncated or damaged"};
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files of Keras 3, written here as its saving library does: an archive of config.json and
 // model.weights.h5, whose arrays are numbered by class. And where models of Keras begin and end.
+#include <sys/resource.h>
 #include <zip.h>
 
 #include <fstream>
@@ -182,7 +183,30 @@ START_TEST(damaged_archives_are_refused) {
 }
 END_TEST
 
-DVNN_SUITE(import_keras3, archives_are_read, models_end_where_they_are_told_to,
-           damaged_archives_are_refused)
+// Memory is taken for what comes out of an archive, not for what it announces.
+START_TEST(archives_that_lie_about_a_size_get_no_memory_for_it) {
+  const TemporaryPath path;
+  write_archive(path.path, "{}", "weights");
+  std::string bytes;
+  {
+    std::ifstream in(path.path, std::ios::binary);
+    bytes.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  constexpr size_t kSizeAt = 24;  // in an entry of the central directory
+  const size_t entry = bytes.rfind("PK\x01\x02");
+  ck_assert(entry != std::string::npos);
+  bytes.replace(entry + kSizeAt, 4, std::string("\xff\xff\xff\x3f", 4));
+  std::ofstream(path.path, std::ios::binary | std::ios::trunc) << bytes;
+  rusage before{}, after{};
+  getrusage(RUSAGE_SELF, &before);
+  refused(path.path, {}, {"model.weights.h5", "damaged"});
+  getrusage(RUSAGE_SELF, &after);
+  constexpr long kMostKilobytes = 200 * 1024;
+  ck_assert_int_lt(after.ru_maxrss - before.ru_maxrss, kMostKilobytes);
+}
+END_TEST
+
+DVNN_SUITE(import_keras3, archives_that_lie_about_a_size_get_no_memory_for_it, archives_are_read,
+           models_end_where_they_are_told_to, damaged_archives_are_refused)
 
 }  // namespace dvnn::test::keras3_tests

@@ -145,6 +145,20 @@ START_TEST(constants_that_are_computed_count_as_those_that_are_read) {
 }
 END_TEST
 
+START_TEST(messages_of_a_few_bytes_are_not_a_gigabyte) {
+  OnnxModel m({1, 4});
+  m.node("Neg", {"x"}, {"y"}).output("y");
+  for (int i = 0; i < 50000; ++i) m.graph().add_node();
+  setenv("DVNN_MAX_MESSAGE_BYTES", "4000000", 1);
+  const auto bombs = convert_model(m);
+  setenv("DVNN_MAX_MESSAGE_BYTES", "40000000", 1);
+  const auto others = convert_model(m);  // they fit, and are refused for what they are
+  unsetenv("DVNN_MAX_MESSAGE_BYTES");
+  expect_refused(bombs, {"memory for its messages, at least: 3.815 MiB", "DVNN_MAX_MESSAGE_BYTES"});
+  ck_assert(others.ok() || others.error().message.find("memory") == std::string::npos);
+}
+END_TEST
+
 // The same quotient of all types that constants have; only whole numbers divide without a rest.
 START_TEST(constants_of_all_types_divide) {
   constexpr int kFloat = 1, kInt32 = 6, kHalf = 10, kDouble = 11;
@@ -450,6 +464,7 @@ DVNN_SUITE(import_onnx_forms, constants_are_computed_as_the_operators_say,
            constants_are_moved_as_the_operators_say, old_opsets_broadcast_by_axis,
            old_opsets_reshape_by_attribute, data_of_other_files_is_read_from_below,
            data_of_other_files_is_bounded_before_it_is_read,
+           messages_of_a_few_bytes_are_not_a_gigabyte,
            constants_that_are_computed_count_as_those_that_are_read,
            data_of_other_folders_is_refused, constants_of_all_types_divide,
            operators_that_are_listed_are_known, functions_of_the_model_are_expanded,

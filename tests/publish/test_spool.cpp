@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <random>
 
 #include "base/format.h"
 #include "check_suite.h"
@@ -322,6 +327,116 @@ START_TEST(what_damage_costs_while_it_is_open_is_counted) {
 }
 END_TEST
 
+// Says to `told` how many it has appended and how many acknowledged, one after the other, until it
+// is killed.
+[[noreturn]] static void work_until_killed(const std::string& folder, int next, int told) {
+  const auto spool = Spool::open(folder, {1 << 20, 2000});
+  if (!spool.ok()) _exit(1);
+  for (int acknowledged = 0;; ++next) {
+    if (!spool.value()->append(numbered(next)).ok()) _exit(1);
+    if (next % 3 == 0) {
+      if (const auto entry = spool.value()->read()) {
+        spool.value()->acknowledge(entry->place);
+        acknowledged = std::atoi(entry->message.body.c_str()) + 1;
+      }
+    }
+    const int state[] = {next + 1, acknowledged};
+    if (::write(told, state, sizeof(state)) != sizeof(state)) _exit(1);
+  }
+}
+
+START_TEST(twenty_kills_lose_nothing_and_tear_nothing) {
+  TemporaryFolder folder;
+  int appended = 0, delivered = 0;
+  for (int round = 0; round < 20; ++round) {
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    const pid_t worker = fork();
+    if (worker == 0) work_until_killed(folder.file("spool"), appended, ends[1]);
+    close(ends[1]);
+    int state[2] = {};
+    const int until = appended + 150 + 37 * round;
+    while (state[0] < until) ck_assert_int_eq(::read(ends[0], state, sizeof(state)), sizeof(state));
+    kill(worker, SIGKILL);
+    waitpid(worker, nullptr, 0);
+    for (int later[2]; ::read(ends[0], later, sizeof(later)) == sizeof(later);) {
+      std::copy(later, later + 2, state);
+    }
+    close(ends[0]);
+    const auto spool = opened(folder);
+    // The last one may be there that it could not tell of any more, or half of it.
+    ck_assert_uint_le(spool->take_dropped(), 1);
+    int first = -1, last = -1;
+    while (const auto entry = spool->read()) {
+      const int number = std::atoi(entry->message.body.c_str());
+      ck_assert(entry->message.body == numbered(number).body);
+      if (first < 0) first = number;
+      ck_assert_msg(last < 0 || number == last + 1, "after %d comes %d", last, number);
+      last = number;
+    }
+    // What was acknowledged may come again; what was not is there. One may have been acknowledged
+    // that it could not tell of.
+    delivered = std::max(delivered, state[1]);
+    ck_assert_msg(first <= delivered + 1, "%d is missing, %d is first", delivered, first);
+    ck_assert_int_ge(last, state[0] - 1);
+    appended = last + 1;
+  }
+}
+END_TEST
+
+START_TEST(a_full_disk_refuses_a_message_and_keeps_the_others) {
+  TemporaryFolder folder;
+  const auto spool = opened(folder, 1 << 20, 100000);
+  append(spool.get(), 0, 10);
+  signal(SIGXFSZ, SIG_IGN);
+  const rlimit few = {static_cast<rlim_t>(spool->bytes()) + 30, RLIM_INFINITY};
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  setrlimit(RLIMIT_FSIZE, &few);
+  for (int i = 0; i < 3; ++i) {
+    const Status status = spool->append(numbered(99));
+    ck_assert(!status.ok());
+    ck_assert_ptr_nonnull(std::strstr(status.error().message.c_str(), "cannot be written"));
+  }
+  setrlimit(RLIMIT_FSIZE, &before);
+  append(spool.get(), 10, 20);
+  const uint64_t bytes = spool->bytes();
+  expect(spool.get(), 0, 20, false);
+  ck_assert_uint_eq(spool->take_dropped(), 0);
+  ck_assert_uint_eq(spool->bytes(), bytes);
+}
+END_TEST
+
+START_TEST(random_damage_costs_no_more_than_it_touches) {
+  std::mt19937 random(41);
+  constexpr int kMessages = 60;
+  std::string record;
+  publish::append_record(numbered(0), 1, &record);
+  for (int round = 0; round < dvnn_rounds(300); ++round) {
+    TemporaryFolder folder;
+    {
+      const auto spool = opened(folder, 1 << 20, 1000);
+      append(spool.get(), 0, kMessages);
+      ck_assert(spool->sync().ok());
+    }
+    const auto all = segments(folder);
+    size_t touched = 0;
+    for (unsigned left = 1 + random() % 4; left > 0; --left) {
+      const std::string& segment = all[random() % all.size()];
+      std::string bytes = bytes_of(segment);
+      const size_t at = random() % bytes.size();
+      const size_t size = std::min<size_t>(1 + random() % 200, bytes.size() - at);
+      for (size_t i = at; i < at + size; ++i) bytes[i] = static_cast<char>(random());
+      write(segment, bytes);
+      touched += (at + size - 1) / record.size() - at / record.size() + 1;
+    }
+    const int came = read_rest(folder, kMessages);
+    ck_assert_msg(came + static_cast<int>(touched) >= kMessages, "round %d: %d came, %zu touched",
+                  round, came, touched);
+  }
+}
+END_TEST
+
 START_TEST(the_bound_drops_the_oldest_and_counts_them) {
   TemporaryFolder folder;
   const auto spool = opened(folder, 8000, 1000);
@@ -392,7 +507,9 @@ DVNN_SUITE(publish_spool, messages_come_in_their_order_and_whole,
            zeroed_and_missing_parts_cost_what_they_hold, a_place_that_cannot_be_is_not_believed,
            what_is_not_ours_is_set_aside_and_stays_as_it_is, a_folder_of_others_is_refused,
            what_damage_costs_while_it_is_open_is_counted,
-           the_bound_drops_the_oldest_and_counts_them,
+           twenty_kills_lose_nothing_and_tear_nothing,
+           a_full_disk_refuses_a_message_and_keeps_the_others,
+           random_damage_costs_no_more_than_it_touches, the_bound_drops_the_oldest_and_counts_them,
            dropped_messages_on_their_way_count_only_if_they_come_back,
            a_spool_that_is_emptied_again_and_again_stays_empty, a_spool_belongs_to_one,
            a_message_that_is_too_large_is_refused_by_name)

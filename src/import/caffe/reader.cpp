@@ -113,14 +113,18 @@ Result<caffe::NetParameter> read_prototxt(const std::string& path,
                                           std::vector<std::string>* warnings) {
   DVNN_ASSIGN(const std::string text, read_file(path, kMaxTextBytes));
   if (text.empty()) return Error{ErrorCode::kMalformed, "'" + path + "' is empty"};
-  google::protobuf::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
   Collector collector(warnings);
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&collector);
   parser.AllowUnknownField(true);
   parser.SetRecursionLimit(kMaxMessageDepth);
+  const auto parse = [&](google::protobuf::MessageLite* to) {
+    google::protobuf::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
+    return parser.Parse(&stream, static_cast<caffe::NetParameter*>(to));
+  };
   caffe::NetParameter net;
-  if (!parser.Parse(&stream, &net)) {
+  DVNN_TRY(check_message_memory(path, text.size(), net, parse));
+  if (!parse(&net)) {
     return Error{ErrorCode::kMalformed,
                  "'" + path + "': " +
                      (collector.error().empty() ? "not a Caffe prototxt" : collector.error())};

@@ -47,21 +47,23 @@ gchar* message_text(const std::string& text) noexcept {
 }
 
 void post(GstElement* element, GstMessageType type, Topic topic, const Error& error,
-          const std::string& debug) {
+          const std::string& debug, const CodePlace& place) {
   const DomainCode to = domain_code(topic, error.code);
   gst_element_message_full(element, type, to.domain, to.code, message_text(error.message),
-                           debug.empty() ? nullptr : message_text(debug), __FILE__, GST_FUNCTION,
-                           __LINE__);
+                           debug.empty() ? nullptr : message_text(debug), place.file,
+                           place.function, place.line);
 }
 
 }  // namespace
 
-void post_error(GstElement* element, Topic topic, const Error& error, const std::string& debug) {
-  post(element, GST_MESSAGE_ERROR, topic, error, debug);
+void post_error(GstElement* element, Topic topic, const Error& error, const std::string& debug,
+                const CodePlace& place) {
+  post(element, GST_MESSAGE_ERROR, topic, error, debug, place);
 }
 
-void post_warning(GstElement* element, Topic topic, const Error& error, const std::string& debug) {
-  post(element, GST_MESSAGE_WARNING, topic, error, debug);
+void post_warning(GstElement* element, Topic topic, const Error& error, const std::string& debug,
+                  const CodePlace& place) {
+  post(element, GST_MESSAGE_WARNING, topic, error, debug, place);
 }
 
 }  // namespace dvnn::gst

@@ -12,11 +12,25 @@ namespace dvnn::gst {
 /// SETTINGS, data STREAM.
 enum class Topic { kFile, kSettings, kData };
 
-/// Posts `error` as an element error; `debug` holds details that a user need not read.
-void post_error(GstElement* element, Topic topic, const Error& error,
-                const std::string& debug = {});
+/// The place in the code that something is told from. As a default argument it is the caller's.
+struct CodePlace {
+  const char* file;
+  const char* function;
+  int line;
+
+  static constexpr CodePlace here(const char* file = __builtin_FILE(),
+                                  const char* function = __builtin_FUNCTION(),
+                                  int line = __builtin_LINE()) {
+    return {file, function, line};
+  }
+};
+
+/// Posts `error` as an element error; `debug` holds details that a user need not read. GStreamer
+/// adds the place.
+void post_error(GstElement* element, Topic topic, const Error& error, const std::string& debug = {},
+                const CodePlace& place = CodePlace::here());
 /// The same as a warning, where the element goes on.
 void post_warning(GstElement* element, Topic topic, const Error& error,
-                  const std::string& debug = {});
+                  const std::string& debug = {}, const CodePlace& place = CodePlace::here());
 
 }  // namespace dvnn::gst

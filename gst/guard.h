@@ -17,22 +17,27 @@ namespace dvnn::gst {
 /// `what`, the activity that failed ("the frame cannot be drawn"), and `otherwise` is returned. The
 /// object lock must not be held.
 template <typename T, typename Work>
-T guard(gpointer element, const char* what, T otherwise, Work&& work) noexcept {
+T guard(gpointer element, const char* what, T otherwise, Work&& work,
+        const CodePlace& place = CodePlace::here()) noexcept {
   try {
     return work();
   } catch (...) {
-    post_error(GST_ELEMENT_CAST(element), Topic::kData, error_of_exception(what));
+    post_error(GST_ELEMENT_CAST(element), Topic::kData, error_of_exception(what), {}, place);
     return otherwise;
   }
 }
 
 /// The same for work that returns nothing.
 template <typename Work>
-void guard(gpointer element, const char* what, Work&& work) noexcept {
-  guard(element, what, 0, [&] {
-    work();
-    return 0;
-  });
+void guard(gpointer element, const char* what, Work&& work,
+           const CodePlace& place = CodePlace::here()) noexcept {
+  guard(
+      element, what, 0,
+      [&] {
+        work();
+        return 0;
+      },
+      place);
 }
 
 }  // namespace dvnn::gst

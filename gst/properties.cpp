@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "properties.h"
 
+#include <cstring>
+#include <map>
+
+#include "base/format.h"
 #include "base/guard.h"
+#include "errors.h"
 #include "refs.h"
 
 namespace dvnn::gst {
@@ -45,8 +50,83 @@ guint PropertyTable::install(GObjectClass* klass) const {
   return id;
 }
 
-bool PropertyTable::set(GstElement* element, gpointer settings, guint id, const GValue* value,
-                        Error* why) const {
+// --- what was refused --------------------------------------------------------------------------
+
+namespace {
+
+// By the property's name; under the element's object lock.
+using Refusals = std::map<std::string, Error>;
+
+Refusals* refusals_of(GstElement* element) {
+  static const GQuark quark = g_quark_from_static_string("dvnn-refused-settings");
+  auto* known = static_cast<Refusals*>(g_object_get_qdata(G_OBJECT(element), quark));
+  if (!known) {
+    known = new Refusals();
+    g_object_set_qdata_full(G_OBJECT(element), quark, known,
+                            [](gpointer p) { delete static_cast<Refusals*>(p); });
+  }
+  return known;
+}
+
+// Without the name and the password of "mqtt://name:password@host".
+std::string without_user(std::string text) {
+  const size_t scheme = text.find("://"), at = text.rfind('@');
+  if (scheme != std::string::npos && at != std::string::npos && at > scheme) {
+    text.replace(scheme + 3, at - scheme - 3, "...");
+  }
+  return text;
+}
+
+std::string value_text(const GValue* value) {
+  constexpr size_t kMost = 80;
+  if (G_VALUE_HOLDS_STRING(value)) {
+    const gchar* text = g_value_get_string(value);
+    return short_text(without_user(text ? text : ""), kMost);
+  }
+  if (G_VALUE_HOLDS_ENUM(value)) return std::to_string(g_value_get_enum(value));
+  if (G_VALUE_HOLDS_FLAGS(value)) return std::to_string(g_value_get_flags(value));
+  const CharsPtr text(gst_value_serialize(value));
+  return short_text(text ? text.get() : "", kMost);
+}
+
+void remember(GstElement* element, const Property& row, const GValue* value, const Error& why) {
+  (void)guarded("a property is wrong", [&]() -> Status {
+    const Error error =
+        why.within(std::string(GST_OBJECT_NAME(element)) + ": property '" + row.spec->name +
+                   "' is '" + (row.secret ? "..." : value_text(value)) + "'");
+    refusals_of(element)->insert_or_assign(row.spec->name, error);
+    return {};
+  }).ok();
+}
+
+}  // namespace
+
+bool settings_are_right(GstElement* element) {
+  Status status;
+  {
+    const ObjectLock lock(element);
+    const Refusals& refused = *refusals_of(element);
+    if (!refused.empty()) status = refused.begin()->second;
+  }
+  if (!status.ok()) post_error(element, Topic::kSettings, status.error());
+  return status.ok();
+}
+
+std::string named_settings(GstElement* element,
+                           const std::vector<std::pair<const char*, std::string>>& settings) {
+  constexpr size_t kMost = 120;
+  const CharsPtr own(gst_object_get_name(GST_OBJECT(element)));
+  std::string text;
+  for (const auto& [name, value] : settings) {
+    if (value.empty()) continue;
+    text += (text.empty() ? " (" : " ") + std::string(name) + "=" +
+            short_text(without_user(value), kMost);
+  }
+  return own.get() + (text.empty() ? text : text + ")");
+}
+
+bool PropertyTable::set(GstElement* element, gpointer settings, guint id,
+                        const GValue* value) const {
   const Property& row = rows_.at(id - 1);
   Status status;
   {
@@ -58,6 +138,11 @@ bool PropertyTable::set(GstElement* element, gpointer settings, guint id, const 
                          gst_element_state_get_name(state)};
     } else {
       status = guarded("it cannot be set", [&] { return row.set(settings, value); });
+      if (status.ok()) {
+        refusals_of(element)->erase(row.spec->name);
+      } else if (state <= GST_STATE_READY) {
+        remember(element, row, value, status.error());
+      }
     }
   }
   if (status.ok()) return true;
@@ -65,11 +150,6 @@ bool PropertyTable::set(GstElement* element, gpointer settings, guint id, const 
       element, LIBRARY, SETTINGS,
       ("property '%s' keeps its value: %s", row.spec->name, status.error().message.c_str()),
       (nullptr));
-  if (why) {
-    *why = guarded("a property cannot be set", [&] {
-             return Status(status.error().within(std::string("property '") + row.spec->name + "'"));
-           }).error();
-  }
   return false;
 }
 
@@ -81,6 +161,73 @@ void PropertyTable::get(GstElement* element, gconstpointer settings, guint id,
     rows_.at(id - 1).get(settings, value);
     return {};
   }).ok();
+}
+
+// --- values beyond their range -----------------------------------------------------------------
+
+// A kind of specification that takes any value of its type.
+static GType open_type(GType usual) {
+  const std::string name = std::string("GstDvOpen") + g_type_name(usual);
+  if (const GType known = g_type_from_name(name.c_str())) return known;
+  GTypeQuery sizes;
+  g_type_query(usual, &sizes);
+  GTypeInfo info = {};
+  info.class_size = static_cast<guint16>(sizes.class_size);
+  info.instance_size = static_cast<guint16>(sizes.instance_size);
+  info.class_init = [](gpointer klass, gpointer) {
+    G_PARAM_SPEC_CLASS(klass)->value_validate = [](GParamSpec*, GValue*) -> gboolean {
+      return FALSE;  // nothing has to change
+    };
+  };
+  return g_type_register_static(usual, name.c_str(), &info, static_cast<GTypeFlags>(0));
+}
+
+GParamSpec* open_spec(GParamSpec* spec) {
+  const GType usual = G_PARAM_SPEC_TYPE(spec);
+  GTypeQuery sizes;
+  g_type_query(usual, &sizes);
+  auto* open = static_cast<GParamSpec*>(
+      g_param_spec_internal(open_type(usual), spec->name, g_param_spec_get_nick(spec),
+                            g_param_spec_get_blurb(spec), spec->flags));
+  open->value_type = spec->value_type;
+  // What a kind has of its own: range and default, or a class that both hold.
+  std::memcpy(reinterpret_cast<char*>(open) + sizeof(GParamSpec),
+              reinterpret_cast<const char*>(spec) + sizeof(GParamSpec),
+              sizes.instance_size - sizeof(GParamSpec));
+  if (G_TYPE_IS_ENUM(spec->value_type) || G_TYPE_IS_FLAGS(spec->value_type)) {
+    g_type_class_ref(spec->value_type);
+  }
+  g_param_spec_sink(spec);
+  return open;
+}
+
+Status check_range(double value, double least, double most) {
+  if (value >= least && value <= most) return {};  // NaN is not
+  return Error{ErrorCode::kInvalidArgument, format("it must be in %.10g..%.10g", least, most)};
+}
+
+static Error none_of(const char* what, const std::string& known) {
+  return {ErrorCode::kInvalidArgument, what + (" of " + known)};
+}
+
+Status check_enum(GType type, gint value) {
+  const auto* klass = static_cast<GEnumClass*>(g_type_class_peek(type));
+  if (!klass || g_enum_get_value(const_cast<GEnumClass*>(klass), value)) return {};
+  std::string known;
+  for (guint i = 0; i < klass->n_values; ++i) {
+    known += (i > 0 ? ", " : "") + std::string(klass->values[i].value_nick);
+  }
+  return none_of("it must be one", known);
+}
+
+Status check_flags(GType type, guint value) {
+  const auto* klass = static_cast<GFlagsClass*>(g_type_class_peek(type));
+  if (!klass || (value & ~klass->mask) == 0) return {};
+  std::string known;
+  for (guint i = 0; i < klass->n_values; ++i) {
+    known += (i > 0 ? ", " : "") + std::string(klass->values[i].value_nick);
+  }
+  return none_of("it must be any", known);
 }
 
 template <typename Value>

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // An element's properties as a table: a row is a member of its settings with name, range and when
 // it may change. What gst-inspect-1.0 says of a property is thereby what setting it does: a value
-// that comes at the wrong time, or that a row refuses, leaves the old one in place with a warning
-// on the bus. Defaults are those of the settings' own initialisers.
+// is taken, or it is refused in a sentence, and never dropped. One that comes at the wrong time, or
+// that a row refuses, leaves the old one in place with a warning on the bus. Before PAUSED there
+// may be no bus yet, and the pipeline would not be what was asked for: then the element also
+// refuses to start, until the property is set again (settings_are_right()). Numbers beyond their
+// range come to the row, too, where GLib would print a line and go on. Defaults are those of the
+// settings' own initialisers.
 #pragma once
 
 #include <gst/gst.h>
@@ -31,6 +35,7 @@ struct Property {
   ~Property();
 
   When when = When::kPlaying;
+  bool secret = false;  // its value may be a password, and is in no message
   GParamSpec* spec = nullptr;
   // Both under the object lock. A setter that fails has changed nothing.
   std::function<Status(gpointer settings, const GValue* value)> set;
@@ -46,18 +51,37 @@ class PropertyTable {
   /// GstBaseTransform's property `qos` drops frames that are late for the sink. Elements that must
   /// see each of them have it as false, and refuse to set it.
   void see_every_frame();
+  /// Keeps the values of that row out of messages.
+  void hide_values(guint id) { rows_.at(id - 1).secret = true; }
   bool is_controllable(guint id) const { return rows_.at(id - 1).when == When::kControllable; }
   /// Returns the last id.
   guint install(GObjectClass* klass) const;
   /// Sets a property of `settings` under `element`'s object lock. False where the value was
-  /// refused: the element then has posted a warning, and `why` tells.
-  bool set(GstElement* element, gpointer settings, guint id, const GValue* value,
-           Error* why = nullptr) const;
+  /// refused: the element then has posted a warning, and remembers it unless it plays.
+  bool set(GstElement* element, gpointer settings, guint id, const GValue* value) const;
   void get(GstElement* element, gconstpointer settings, guint id, GValue* value) const;
 
  private:
   std::vector<Property> rows_;
 };
+
+/// Returns whether all properties that were set before the start were taken. If not, it posts the
+/// error. Asked on the way to READY, and on the way to PAUSED for what was set in READY.
+bool settings_are_right(GstElement* element);
+
+/// "NAME (device=soft network=x.dvn)": the element, and of these settings those that are not empty,
+/// for errors that may be about any of them.
+/// What an address has before an @, a name and a password, is left out.
+std::string named_settings(GstElement* element,
+                           const std::vector<std::pair<const char*, std::string>>& settings);
+
+/// The same specification, but one that hands any value on, also those beyond its range: the row
+/// refuses them. `spec` is taken.
+GParamSpec* open_spec(GParamSpec* spec);
+/// What rows say of such values.
+Status check_range(double value, double least, double most);
+Status check_enum(GType type, gint value);
+Status check_flags(GType type, guint value);
 
 /// Makes a number a property: its specification, and its way into and out of a GValue.
 template <typename T>
@@ -95,8 +119,11 @@ class Properties : public PropertyTable {
     using Kind = NumberKind<T>;
     return value_row(
         member, when,
-        Kind::spec(n.name, n.nick, n.blurb, least, most, defaults_.*member, flags(when)), Kind::get,
-        Kind::set);
+        open_spec(Kind::spec(n.name, n.nick, n.blurb, least, most, defaults_.*member, flags(when))),
+        Kind::get, Kind::set, [least, most](T value) {
+          return check_range(static_cast<double>(value), static_cast<double>(least),
+                             static_cast<double>(most));
+        });
   }
   /// `check`, if there is one, may refuse a text, and take from it what the settings need.
   guint text(std::string Settings::*member, When when, const Names& n,
@@ -121,9 +148,10 @@ class Properties : public PropertyTable {
   guint choice(Enum Owner::*member, When when, GType type, const Names& n) {
     Property row;
     row.when = when;
-    row.spec = g_param_spec_enum(n.name, n.nick, n.blurb, type,
-                                 static_cast<gint>(defaults_.*member), flags(when));
-    row.set = [member](gpointer settings, const GValue* value) -> Status {
+    row.spec = open_spec(g_param_spec_enum(n.name, n.nick, n.blurb, type,
+                                           static_cast<gint>(defaults_.*member), flags(when)));
+    row.set = [member, type](gpointer settings, const GValue* value) -> Status {
+      DVNN_TRY(check_enum(type, g_value_get_enum(value)));
       static_cast<Settings*>(settings)->*member = static_cast<Enum>(g_value_get_enum(value));
       return {};
     };
@@ -135,10 +163,11 @@ class Properties : public PropertyTable {
   /// Any combination of the flags of `type`.
   template <typename Owner>
   guint flags_of(guint Owner::*member, When when, GType type, const Names& n) {
-    return value_row(
-        member, when,
-        g_param_spec_flags(n.name, n.nick, n.blurb, type, defaults_.*member, flags(when)),
-        g_value_get_flags, g_value_set_flags);
+    return value_row(member, when,
+                     open_spec(g_param_spec_flags(n.name, n.nick, n.blurb, type, defaults_.*member,
+                                                  flags(when))),
+                     g_value_get_flags, g_value_set_flags,
+                     [type](guint value) { return check_flags(type, value); });
   }
   /// A choice whose value 0 means "as the network asks"; the enumeration's own values are stored
   /// shifted by one.
@@ -146,9 +175,10 @@ class Properties : public PropertyTable {
   guint choice(std::optional<Enum> Owner::*member, When when, GType type, const Names& n) {
     Property row;
     row.when = when;
-    row.spec = g_param_spec_enum(n.name, n.nick, n.blurb, type, 0, flags(when));
-    row.set = [member](gpointer settings, const GValue* value) -> Status {
+    row.spec = open_spec(g_param_spec_enum(n.name, n.nick, n.blurb, type, 0, flags(when)));
+    row.set = [member, type](gpointer settings, const GValue* value) -> Status {
       const gint chosen = g_value_get_enum(value);
+      DVNN_TRY(check_enum(type, chosen));
       auto& setting = static_cast<Settings*>(settings)->*member;
       setting.reset();
       if (chosen > 0) setting = static_cast<Enum>(chosen - 1);
@@ -162,12 +192,19 @@ class Properties : public PropertyTable {
   }
 
  private:
-  template <typename T, typename Owner, typename Getter, typename Setter>
-  guint value_row(T Owner::*member, When when, GParamSpec* spec, Getter getter, Setter setter) {
+  template <typename T>
+  static Status takes_any(T) {
+    return {};
+  }
+  template <typename T, typename Owner, typename Getter, typename Setter,
+            typename Check = Status (*)(T)>
+  guint value_row(T Owner::*member, When when, GParamSpec* spec, Getter getter, Setter setter,
+                  Check check = takes_any<T>) {
     Property row;
     row.when = when;
     row.spec = spec;
-    row.set = [member, getter](gpointer settings, const GValue* value) -> Status {
+    row.set = [member, getter, check](gpointer settings, const GValue* value) -> Status {
+      DVNN_TRY(check(static_cast<T>(getter(value))));
       static_cast<Settings*>(settings)->*member = static_cast<T>(getter(value));
       return {};
     };

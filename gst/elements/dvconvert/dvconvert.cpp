@@ -99,7 +99,6 @@ struct GstDvConvertPrivate {
   // Under the object lock.
   ConvertSettings settings;
   dvnn::gst::TaggedDirection tagged;
-  std::map<guint, Error> refused;  // values that were set before the start and are not possible
   // Any thread sets this, to have the tensor negotiated (again).
   std::atomic<bool> renegotiate{false};
   // Streaming thread only.
@@ -144,7 +143,6 @@ static Status gst_dv_convert_plan(GstDvConvert* self, const GstCaps* caps) {
   ConvertSettings settings;
   {
     const ObjectLock lock(self);
-    if (!priv.refused.empty()) return priv.refused.begin()->second;
     settings = priv.settings;
   }
   DVNN_ASSIGN(priv.job, dvnn::gst::plan_job(settings, priv.request, priv.stream ? caps : nullptr));
@@ -442,15 +440,7 @@ static gboolean gst_dv_convert_stop(GstBaseTransform* trans) {
 static void gst_dv_convert_set_property(GObject* object, guint id, const GValue* value,
                                         GParamSpec*) {
   GstDvConvertPrivate& priv = *GST_DV_CONVERT(object)->priv;
-  Error why;
-  const bool good =
-      made_once<convert_properties>().set(GST_ELEMENT(object), &priv.settings, id, value, &why);
-  dvnn::gst::guard(object, "a property cannot be set", [&] {
-    // While playing the old value does. Before, the pipeline is not what was asked for.
-    const ObjectLock lock(object);
-    priv.refused.erase(id);
-    if (!good && GST_STATE(object) <= GST_STATE_READY) priv.refused.emplace(id, why);
-  });
+  made_once<convert_properties>().set(GST_ELEMENT(object), &priv.settings, id, value);
   // The view travels with each frame, but who converts, and into what, is negotiated.
   if (!made_once<convert_properties>().is_controllable(id)) priv.renegotiate = true;
 }

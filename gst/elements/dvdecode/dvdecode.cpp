@@ -118,9 +118,11 @@ struct GstDvDecodePrivate {
   std::vector<dvnn::image::Corners> tiles;
   dvnn::image::Size size;  // of frames, as caps have it
   dvnn::gst::OutputDecoder decoder;
+  std::string library_path;  // what it has its library from
   dvnn::gst::ObjectFilter filter;
 #ifdef DVNN_HAVE_TENSORS
   std::optional<dvnn::gst::TensorImport> import;  // of what `tensor-network` names
+  std::string import_path;
 #endif
   Objects found;
   dvnn::gst::ResultAttacher attacher;
@@ -150,11 +152,18 @@ static Status gst_dv_decode_open_library(GstDvDecode* self) {
     const ObjectLock lock(self);
     path = self->priv->settings.decoder_library;
   }
+  if (path == self->priv->library_path) return {};
   std::shared_ptr<const dvnn::decode::CustomDecoders> library;
   if (!path.empty()) {
-    DVNN_ASSIGN(library, dvnn::decode::CustomDecoders::open(path));
+    auto opened = dvnn::decode::CustomDecoders::open(path);
+    if (!opened.ok()) {
+      return opened.error().within(std::string(GST_OBJECT_NAME(self)) +
+                                   ": property 'decoder-library'");
+    }
+    library = std::move(opened.value());
   }
   self->priv->decoder.set_library(std::move(library));
+  self->priv->library_path = path;
   return {};
 }
 
@@ -167,7 +176,9 @@ static Status gst_dv_decode_open_network(GstDvDecode* self) {
     const ObjectLock lock(self);
     path = self->priv->settings.tensor_network;
   }
+  if (path == self->priv->import_path) return {};
   self->priv->import.reset();
+  self->priv->import_path = path;
   if (path.empty()) return {};
   DVNN_ASSIGN(const dvnn::network::Model model, dvnn::network::read_dvn(path));
   if (model.decoder.name.empty()) {
@@ -383,12 +394,16 @@ static gboolean gst_dv_decode_start(GstBaseTransform* trans) {
   GstDvDecodePrivate& priv = *GST_DV_DECODE(trans)->priv;
   priv.bare_frames = 0;
   priv.is_fed = priv.warned = false;
-  return dvnn::gst::guard(trans, "its files cannot be read", FALSE, [&]() -> gboolean {
-    Status status = gst_dv_decode_open_library(GST_DV_DECODE(trans));
+  return TRUE;
+}
+
+static bool gst_dv_decode_open(GstElement* element) {
+  return dvnn::gst::guard(element, "its files cannot be read", false, [&]() -> bool {
+    Status status = gst_dv_decode_open_library(GST_DV_DECODE(element));
 #ifdef DVNN_HAVE_TENSORS
-    if (status.ok()) status = gst_dv_decode_open_network(GST_DV_DECODE(trans));
+    if (status.ok()) status = gst_dv_decode_open_network(GST_DV_DECODE(element));
 #endif
-    if (!status.ok()) dvnn::gst::post_error(GST_ELEMENT(trans), Topic::kFile, status.error());
+    if (!status.ok()) dvnn::gst::post_error(element, Topic::kFile, status.error());
     return status.ok();
   });
 }
@@ -413,6 +428,7 @@ static void gst_dv_decode_class_init(GstDvDecodeClass* klass) {
   GST_DEBUG_CATEGORY_INIT(dv_decode_debug, "dvdecode", 0, "Decoding of network outputs");
   own_private<GstDvDecode>(object_class);
   own_properties<GstDvDecode, made_once<decode_properties>>(object_class);
+  element_class->change_state = dvnn::gst::change_state<gst_dv_decode_open>;
   gst_element_class_set_static_metadata(
       element_class, "DV network output decoder", "Filter/Analyzer/Video",
       "Turns the outputs that dvinfer attached into objects on the frame", "gst-dvnn developers");

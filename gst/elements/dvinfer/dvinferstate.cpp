@@ -30,11 +30,13 @@ LoadedPtr gst_dv_infer_loaded(GstDvInfer* self) {
   return self->priv->shared.loaded;
 }
 
-void gst_dv_infer_post_error(GstDvInfer* self, Topic topic, const Error& error) {
+void gst_dv_infer_post_error(GstDvInfer* self, Topic topic, const Error& error,
+                             const dvnn::gst::CodePlace& place) {
   const InferSettings s = gst_dv_infer_settings(self);
   dvnn::gst::post_error(GST_ELEMENT(self), topic, error,
                         "network=" + s.network + " weights-file=" + s.weights_file +
-                            " input-size=" + s.input_size + " device=" + s.device);
+                            " input-size=" + s.input_size + " device=" + s.device,
+                        place);
 }
 
 GstStructure* gst_dv_infer_stats(GstDvInfer* self) {

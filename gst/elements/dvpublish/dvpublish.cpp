@@ -70,6 +70,7 @@ struct GstDvPublishPrivate {
   PublisherStats last_stats;             // of the last one
   // Streaming thread only, or while there is none.
   PublishSettings current;  // for this frame
+  PublishSettings opened;   // those that the publisher was made of
   dvnn::gst::StreamDocuments documents;
   // The publisher's thread only.
   bool warned_loss = false;
@@ -229,10 +230,8 @@ static gboolean gst_dv_publish_sink_event(GstBaseTransform* trans, GstEvent* eve
   return GST_BASE_TRANSFORM_CLASS(gst_dv_publish_parent_class)->sink_event(trans, event);
 }
 
-static Status gst_dv_publish_open(GstDvPublish* self) {
+static Status gst_dv_publish_connect(GstDvPublish* self, const PublishSettings& settings) {
   GstDvPublishPrivate& priv = *self->priv;
-  gst_dv_publish_take_settings(self);
-  const PublishSettings& settings = priv.current;
   DVNN_ASSIGN(const dvnn::publish::Address address, dvnn::gst::chosen_address(settings));
   DVNN_ASSIGN(const dvnn::publish::Options options, dvnn::gst::chosen_options(settings));
   const dvnn::gst::CharsPtr name(gst_object_get_name(GST_OBJECT(self)));
@@ -243,8 +242,6 @@ static Status gst_dv_publish_open(GstDvPublish* self) {
   if (identity.topic.empty()) {
     identity.topic = address.scheme == "kafka" ? "dvnn" : "dvnn/" + identity.stream;
   }
-  priv.warned_loss = priv.told_problem = false;
-  priv.flushed = false;
   dvnn::publish::PublisherSettings how;
   how.queue_messages = settings.max_queued;
   how.spool = dvnn::gst::spool_path(settings, identity.stream);
@@ -261,30 +258,61 @@ static Status gst_dv_publish_open(GstDvPublish* self) {
   return {};
 }
 
-static gboolean gst_dv_publish_start(GstBaseTransform* trans) {
-  return dvnn::gst::guard(trans, "publishing cannot begin", FALSE, [&]() -> gboolean {
-    const Status status = gst_dv_publish_open(GST_DV_PUBLISH(trans));
-    if (!status.ok()) dvnn::gst::post_error(GST_ELEMENT(trans), Topic::kSettings, status.error());
-    return status.ok();
-  });
-}
-
-static gboolean gst_dv_publish_stop(GstBaseTransform* trans) {
-  GstDvPublish* self = GST_DV_PUBLISH(trans);
+static void gst_dv_publish_close(GstElement* element) {
+  GstDvPublish* self = GST_DV_PUBLISH(element);
   GstDvPublishPrivate& priv = *self->priv;
-  dvnn::gst::guard(trans, "publishing cannot end", [&] {
-    gst_dv_publish_rest(self);
-    gst_dv_publish_flush(self, false);
+  dvnn::gst::guard(element, "publishing cannot end", [&] {
     const auto publisher = gst_dv_publish_publisher(self);
     if (!publisher) return;
     priv.documents.end();
     publisher->stop();
     const PublisherStats stats = publisher->stats();
-    {
-      const ObjectLock lock(self);
-      priv.publisher.reset();
-      priv.last_stats = stats;
+    const ObjectLock lock(self);
+    priv.publisher.reset();
+    priv.last_stats = stats;
+  });
+}
+
+// Opens files and the spool, and begins to connect, unless it has done so before with the same
+// settings.
+static bool gst_dv_publish_open(GstElement* element) {
+  GstDvPublish* self = GST_DV_PUBLISH(element);
+  GstDvPublishPrivate& priv = *self->priv;
+  return dvnn::gst::guard(element, "publishing cannot begin", false, [&]() -> bool {
+    gst_dv_publish_take_settings(self);
+    if (gst_dv_publish_publisher(self)) {
+      if (priv.opened.has_place_of(priv.current)) return true;
+      gst_dv_publish_close(element);
     }
+    priv.opened = priv.current;
+    const Status status = gst_dv_publish_connect(self, priv.opened);
+    if (status.ok()) return true;
+    const PublishSettings& s = priv.opened;
+    // Options may be passwords.
+    const std::string who =
+        dvnn::gst::named_settings(element, {{"url", s.url},
+                                            {"location", s.location},
+                                            {"options", s.options.empty() ? "" : "..."},
+                                            {"options-file", s.options_file},
+                                            {"spool-folder", s.spool_folder}});
+    dvnn::gst::post_error(element, Topic::kSettings, status.error().within(who));
+    return false;
+  });
+}
+
+static gboolean gst_dv_publish_start(GstBaseTransform* trans) {
+  GstDvPublishPrivate& priv = *GST_DV_PUBLISH(trans)->priv;
+  priv.warned_loss = priv.told_problem = false;
+  priv.flushed = false;
+  return TRUE;
+}
+
+static gboolean gst_dv_publish_stop(GstBaseTransform* trans) {
+  GstDvPublish* self = GST_DV_PUBLISH(trans);
+  dvnn::gst::guard(trans, "publishing cannot end", [&] {
+    gst_dv_publish_rest(self);
+    gst_dv_publish_flush(self, false);
+    const PublisherStats stats = gst_dv_publish_stats(self);
     gst_dv_publish_post(self, "ended",
                         stats.spooled > 0 ? "the rest waits in the spool for the next start" : "",
                         stats);
@@ -300,7 +328,7 @@ static GstStateChangeReturn gst_dv_publish_change_state(GstElement* element,
     const auto publisher = gst_dv_publish_publisher(self);
     if (publisher) publisher->cancel_flush();
   }
-  return GST_ELEMENT_CLASS(gst_dv_publish_parent_class)->change_state(element, change);
+  return dvnn::gst::change_state<gst_dv_publish_open, gst_dv_publish_close>(element, change);
 }
 
 // --- object ------------------------------------------------------------------------------------

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elements/dvpublish/publishsettings.h"
 
+#include <tuple>
+
 #include "base/file.h"
 #include "base/format.h"
 #include "publish/document.h"
@@ -68,10 +70,11 @@ void add_target(Properties<PublishSettings>* table) {
   table->text(&PublishSettings::stream, When::kReady,
               {"stream", "Stream",
                "The stream's name in documents, and Kafka's key; empty for the element's name"});
-  table->text(&PublishSettings::options, When::kReady,
-              {"options", "Options",
-               "Settings of the transport, name=value,name=value (docs/publishing.md)"},
-              check_options);
+  table->hide_values(
+      table->text(&PublishSettings::options, When::kReady,
+                  {"options", "Options",
+                   "Settings of the transport, name=value,name=value (docs/publishing.md)"},
+                  check_options));
   table->text(&PublishSettings::options_file, When::kReady,
               {"options-file", "Options file",
                "File with settings of the transport, a line for each: for passwords"});
@@ -139,6 +142,14 @@ Properties<PublishSettings> publish_properties() {
        "dropped, and the stream ends"});
   table.see_every_frame();
   return table;
+}
+
+bool PublishSettings::has_place_of(const PublishSettings& other) const {
+  const auto place = [](const PublishSettings& s) {
+    return std::tie(s.url, s.location, s.topic, s.stream, s.options, s.options_file, s.spool_folder,
+                    s.spool_size_mib, s.max_queued);
+  };
+  return place(*this) == place(other);
 }
 
 Result<publish::Address> chosen_address(const PublishSettings& settings) {

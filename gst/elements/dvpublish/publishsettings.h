@@ -37,6 +37,9 @@ struct PublishSettings {
   guint max_queued = 1000;  // messages
   guint flush_timeout_ms = 2000;
   bool post_messages = true;
+
+  /// Returns whether documents go to the same place in the same way: what may change in READY only.
+  bool has_place_of(const PublishSettings& other) const;
 };
 
 Properties<PublishSettings> publish_properties();

@@ -235,8 +235,6 @@ START_TEST(wrong_streams_are_refused_by_name) {
           "ConvThreadNumber");
   refused("dvconvert layout=dlhdl conv-threads=9" + tensors("4:8:8:1", "float16"),
           "float32 or int8");
-  refused("dvconvert mean=\"<1.,2.>\"" + tensors("3:8:8:1", "uint8"), "mean");
-  refused("dvconvert roi=\"<0.5,0.,0.6,1.>\"" + tensors("3:8:8:1", "uint8"), "roi");
   refused("dvconvert backend=device" + tensors("3:8:8:1", "uint8"), "backend=device");
 }
 END_TEST

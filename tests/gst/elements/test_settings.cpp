@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// A setting is taken, or it is refused: what is wrong before there is a bus is an error on the way
+// to READY that names element, property and value, and never silence.
+#include <gst/gst.h>
+
+#include <string>
+#include <vector>
+
+#include "gst_fixture.h"
+
+namespace dvnn::test::settings_tests {
+
+namespace {
+
+const char* const kElements[] = {"dvconvert", "dvinfer",   "dvdecode",  "dvtrack",
+                                 "dvzones",   "dvpublish", "dvoverlay", "dvread"};
+const char* const kGarbage = "{\"gar:bage\x7f=,,1e999";
+
+GstElement* element_of(const char* factory) {
+  GstElement* element = gst_element_factory_make(factory, "culprit");
+  if (!element) return nullptr;  // the build has no dvread
+  if (std::string(factory) == "dvpublish") g_object_set(element, "location", "/dev/null", nullptr);
+  if (std::string(factory) == "dvinfer") {
+    g_object_set(element, "network", network_path().c_str(), "device", "soft", nullptr);
+  }
+  return element;
+}
+
+// Brings the element to READY; the text of its error, or nothing.
+std::string error_of(GstElement* element) {
+  GstBus* bus = gst_bus_new();
+  gst_element_set_bus(element, bus);
+  const bool good = gst_element_set_state(element, GST_STATE_READY) != GST_STATE_CHANGE_FAILURE;
+  std::string text;
+  while (GstMessage* message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR)) {
+    GError* error = nullptr;
+    gst_message_parse_error(message, &error, nullptr);
+    text += error->message;
+    g_error_free(error);
+    gst_message_unref(message);
+  }
+  gst_element_set_state(element, GST_STATE_NULL);
+  gst_element_set_bus(element, nullptr);
+  gst_object_unref(bus);
+  ck_assert_msg(good == text.empty(), "%s: %s", G_OBJECT_TYPE_NAME(element), text.c_str());
+  return text;
+}
+
+// Values that a property of this kind cannot have, or that nobody would mean.
+std::vector<GValue> garbage_for(GParamSpec* spec) {
+  std::vector<GValue> all;
+  const auto add = [&](auto&& fill) {
+    GValue value = G_VALUE_INIT;
+    g_value_init(&value, spec->value_type);
+    fill(&value);
+    all.push_back(value);
+  };
+  if (G_IS_PARAM_SPEC_STRING(spec)) {
+    add([](GValue* value) { g_value_set_string(value, kGarbage); });
+    add([](GValue* value) { g_value_set_string(value, "/no/such/file"); });
+  } else if (G_IS_PARAM_SPEC_ENUM(spec)) {
+    add([](GValue* value) { g_value_set_enum(value, 12345); });
+  } else if (G_IS_PARAM_SPEC_FLAGS(spec)) {
+    add([](GValue* value) { g_value_set_flags(value, 1u << 30); });
+  } else if (G_IS_PARAM_SPEC_UINT(spec)) {
+    add([](GValue* value) { g_value_set_uint(value, G_MAXUINT); });
+    add([](GValue* value) { g_value_set_uint(value, 0); });
+  } else if (G_IS_PARAM_SPEC_INT(spec)) {
+    add([](GValue* value) { g_value_set_int(value, G_MININT); });
+    add([](GValue* value) { g_value_set_int(value, G_MAXINT); });
+  } else if (G_IS_PARAM_SPEC_DOUBLE(spec)) {
+    for (double number : {-1e300, 1e300, static_cast<double>(NAN)}) {
+      add([number](GValue* value) { g_value_set_double(value, number); });
+    }
+  } else if (G_IS_PARAM_SPEC_FLOAT(spec)) {
+    for (float number : {-1e30f, 1e30f, static_cast<float>(NAN)}) {
+      add([number](GValue* value) { g_value_set_float(value, number); });
+    }
+  } else if (G_IS_PARAM_SPEC_BOOLEAN(spec)) {
+    add([](GValue* value) { g_value_set_boolean(value, TRUE); });
+  } else if (spec->value_type == GST_TYPE_ARRAY) {
+    add([](GValue*) {});
+  }
+  return all;
+}
+
+bool is_taken(GstElement* element, GParamSpec* spec, const GValue* value) {
+  GValue now = G_VALUE_INIT;
+  g_value_init(&now, spec->value_type);
+  g_object_get_property(G_OBJECT(element), spec->name, &now);
+  const bool same = g_param_values_cmp(spec, &now, value) == 0;
+  g_value_unset(&now);
+  return same;
+}
+
+}  // namespace
+
+START_TEST(garbage_before_the_start_is_taken_or_is_an_error) {
+  guint refused = 0, taken = 0;
+  for (const char* factory : kElements) {
+    GstElement* model = gst_element_factory_make(factory, nullptr);
+    if (!model) continue;
+    guint count = 0;
+    GParamSpec** specs = g_object_class_list_properties(G_OBJECT_GET_CLASS(model), &count);
+    for (guint i = 0; i < count; ++i) {
+      if (specs[i]->owner_type != G_OBJECT_TYPE(model) || !(specs[i]->flags & G_PARAM_WRITABLE))
+        continue;
+      for (GValue& value : garbage_for(specs[i])) {
+        GstElement* element = element_of(factory);
+        g_object_set_property(G_OBJECT(element), specs[i]->name, &value);
+        const bool kept = is_taken(element, specs[i], &value);
+        const std::string error = error_of(element);
+        gchar* text = g_strdup_value_contents(&value);
+        const std::string what =
+            std::string(factory) + " " + specs[i]->name + "=" + text + ": " + error;
+        g_free(text);
+        ck_assert_msg(kept || !error.empty(), "neither taken nor refused: %s", what.c_str());
+        if (!error.empty()) {
+          const bool names = error.find(specs[i]->name) != std::string::npos ||
+                             std::string(specs[i]->name) == "url";
+          ck_assert_msg(error.find("culprit") != std::string::npos && names, "%s", what.c_str());
+          ++refused;
+        } else {
+          ++taken;
+        }
+        g_value_unset(&value);
+        gst_object_unref(element);
+      }
+    }
+    g_free(specs);
+    gst_object_unref(model);
+  }
+  std::printf("%u refused, %u taken\n", refused, taken);
+  ck_assert_uint_gt(refused, 80);
+  ck_assert_uint_gt(taken, 30);
+}
+END_TEST
+
+// What gst-launch-1.0 sets before any bus is there.
+START_TEST(an_error_says_what_would_be_right) {
+  const struct {
+    const char *factory, *property, *value, *says;
+  } cases[] = {
+      {"dvzones", "zones", "{\"areas\":1}", "culprit: property 'zones' is '{\"areas\":1}': "},
+      {"dvzones", "zones-file", "/nowhere.json", "property 'zones-file' is '/nowhere.json': "},
+      {"dvdecode", "labels-file", "/nowhere.txt", "property 'labels-file' is '/nowhere.txt': "},
+      {"dvdecode", "thresholds", "person=0.4", "is not LABEL:CONFIDENCE, such as person:0.4"},
+      {"dvconvert", "tiles", "3by2", "property 'tiles' is '3by2': "},
+      {"dvconvert", "region-list", "[[64,48,320,240]]", "\"unit\": \"pixels\""},
+      {"dvinfer", "max-in-flight", "99", "is '99': it must be in 1..16"},
+      {"dvdecode", "threshold", "1.5", "is '1.5': it must be in 0..1"},
+      {"dvconvert", "mean", "<1.,2.>", "it needs one number or three, not 2"},
+      {"dvconvert", "roi", "<0.5,0.,0.6,1.>", "is not within 0..1"},
+      {"dvdecode", "decoder-library", "/nowhere.so", "property 'decoder-library'"},
+  };
+  for (const auto& c : cases) {
+    GstElement* element = element_of(c.factory);
+    gst_util_set_object_arg(G_OBJECT(element), c.property, c.value);
+    const std::string error = error_of(element);
+    ck_assert_msg(error.find(c.says) != std::string::npos, "%s %s: '%s'", c.factory, c.property,
+                  error.c_str());
+    gst_object_unref(element);
+  }
+}
+END_TEST
+
+START_TEST(a_setting_that_is_set_right_afterwards_is_forgiven) {
+  GstElement* element = element_of("dvdecode");
+  g_object_set(element, "thresholds", "garbage", nullptr);
+  ck_assert(!error_of(element).empty());
+  ck_assert(!error_of(element).empty());  // it stays wrong
+  g_object_set(element, "thresholds", "person:0.4", nullptr);
+  dvnn_assert_text(error_of(element), "");
+  gst_object_unref(element);
+}
+END_TEST
+
+// Not the function that all errors go through, and nothing of who has built it.
+START_TEST(an_error_names_the_place_that_raised_it) {
+  GstElement* element = element_of("dvinfer");
+  g_object_set(element, "network", "/nowhere.dvn", nullptr);
+  GstBus* bus = gst_bus_new();
+  gst_element_set_bus(element, bus);
+  ck_assert_int_eq(gst_element_set_state(element, GST_STATE_READY), GST_STATE_CHANGE_FAILURE);
+  GstMessage* message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
+  gchar* debug = nullptr;
+  gst_message_parse_error(message, nullptr, &debug);
+  const std::string text = debug;
+  ck_assert_msg(text.rfind("gst/elements/dvinfer/dvinfernetworks.cpp(", 0) == 0, "%s", debug);
+  g_free(debug);
+  gst_message_unref(message);
+  gst_element_set_bus(element, nullptr);
+  gst_object_unref(bus);
+  gst_object_unref(element);
+}
+END_TEST
+
+DVNN_GST_SUITE(gst_settings, garbage_before_the_start_is_taken_or_is_an_error,
+               an_error_says_what_would_be_right,
+               a_setting_that_is_set_right_afterwards_is_forgiven,
+               an_error_names_the_place_that_raised_it)
+
+}  // namespace dvnn::test::settings_tests

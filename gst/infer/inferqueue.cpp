@@ -143,10 +143,26 @@ InferQueue::EventResult InferQueue::push_event(EventPtr event) {
   return {true, GST_FLOW_OK, false};
 }
 
-void InferQueue::set_frame_limit(size_t frames) {
+void InferQueue::set_frame_limits(size_t frames, size_t held) {
   const std::lock_guard<std::mutex> lock(mutex_);
   limits_.frames = frames;
+  limits_.held = held;
   changed_.notify_all();
+}
+
+void InferQueue::wait_while_full() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [&] {
+    const bool ended = flow_ != GST_FLOW_OK || eos_ || unexpected_;
+    return ended || limits_.held == 0 || frames_ + (busy_ ? 1 : 0) < limits_.held;
+  });
+}
+
+bool InferQueue::stand_aside() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [&] { return flow_ != GST_FLOW_OK || (items_.empty() && !busy_); });
+  if (flow_ == GST_FLOW_OK) drop_late();
+  return flow_ == GST_FLOW_OK;
 }
 
 bool InferQueue::drain() {

@@ -106,6 +106,9 @@ class InferQueue {
     // All frames. Those that are done wait for those before them, and for a sink that shows them
     // later; they need no slot, only memory.
     size_t frames = 64;
+    // All that are held, whoever holds them: those above, the one that is being pushed, and the one
+    // that is to be queued. 0: no limit beside the others.
+    size_t held = 0;
   };
   InferQueue(const Limits& limits, Work work, SetTask set_task);
 
@@ -140,8 +143,14 @@ class InferQueue {
   /// Drops the queue's contents and starts anew.
   void stop_flush(bool start_task);
 
-  /// Changes the limit of all frames.
-  void set_frame_limit(size_t frames);
+  /// Changes the limits of frames, of all and of those held.
+  void set_frame_limits(size_t frames, size_t held);
+  /// Waits until one more frame may be held, so that upstream keeps it for so long.
+  void wait_while_full();
+  /// Waits until everything that was pushed has left, and forgets late work: nothing moves in the
+  /// queue then until something is pushed, so that the sink side may push downstream itself. False
+  /// if the flow stops first.
+  bool stand_aside();
 
   // --- source side ---
   /// The next item; null when the flow stops, and the task has been paused. A run that takes longer

@@ -2,6 +2,7 @@
 #include "infer/latency.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace dvnn::gst {
@@ -12,8 +13,33 @@ constexpr size_t kMaxSpans = 512;
 // latency again and again.
 constexpr int64_t kHeadroomPercent = 15;
 constexpr int64_t kHeadroomUs = 1000;
+// Frames beside those of one hiccup that may take longer than is reported: two in a hundred.
+constexpr size_t kFewOf = 50;
+// Of the first frames one in so many may be an outlier, so that a slow network is known at once.
+constexpr size_t kOneIn = 4;
+// So many frames tell more than the estimate does.
+constexpr size_t kEnough = 64;
+
+int64_t with_headroom(int64_t us) {
+  return us > 0 ? us + us * kHeadroomPercent / 100 + kHeadroomUs : 0;
+}
 
 }  // namespace
+
+void LastValues::add(int64_t value) {
+  values_[next_] = value;
+  next_ = (next_ + 1) % kMost;
+  count_ = std::min(count_ + 1, kMost);
+}
+
+int64_t LastValues::largest_but(size_t outliers) const {
+  if (count_ <= outliers) return 0;
+  std::array<int64_t, kMost> sorted;
+  const auto end = std::copy_n(values_.begin(), count_, sorted.begin());
+  const auto nth = sorted.begin() + static_cast<std::ptrdiff_t>(outliers);
+  std::nth_element(sorted.begin(), nth, end, std::greater<>());
+  return *nth;
+}
 
 void Spans::add(int64_t start_us, int64_t end_us) {
   if (end_us <= start_us) return;
@@ -33,8 +59,16 @@ void LatencyMeter::reset() {
   const std::lock_guard<std::mutex> lock(mutex_);
   occupied_.clear();
   blocked_.clear();
-  last_ready_ = longest_kept_ = reported_us_ = 0;
-  grown_ = false;
+  kept_.clear();
+  stays_.clear();
+  last_ready_ = usually_kept_ = estimate_us_ = reported_us_ = 0;
+  low_ = 0;
+  changed_ = false;
+}
+
+void LatencyMeter::set_capacity(size_t frames) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  capacity_ = frames;
 }
 
 void LatencyMeter::occupied(int64_t start_us, int64_t end_us) {
@@ -49,31 +83,52 @@ void LatencyMeter::blocked(int64_t start_us, int64_t end_us) {
   blocked_.add(start_us, end_us);
 }
 
+size_t LatencyMeter::outliers(size_t count) const {
+  return std::min(capacity_ + count / kFewOf, count / kOneIn);
+}
+
 void LatencyMeter::frame_ready(const FrameTimes& times, int64_t waited_upstream_us) {
   const std::lock_guard<std::mutex> lock(mutex_);
   // The frame could have left as soon as it and all frames before it were done.
   const int64_t ready = std::max(times.finished, last_ready_);
   last_ready_ = ready;
+  if (times.started == 0) return;
   const int64_t kept = ready - times.arrived - blocked_.within(times.arrived, times.admitted);
-  longest_kept_ = std::max(longest_kept_, kept);
+  kept_.add(kept);
+  usually_kept_ = kept_.largest_but(outliers(kept_.count()));
   // A frame waits at our doors (dvconvert's and dvinfer's) and in a queue of one before them for as
   // long as the frames before it are kept. A longer queue is its owner's concern.
-  const int64_t doors = 2 * longest_kept_;
+  const int64_t doors = 2 * usually_kept_;
   const int64_t before = std::min(
       doors, std::min(waited_upstream_us,
                       occupied_.within(times.arrived - waited_upstream_us, times.arrived)));
-  grow(kept + std::max<int64_t>(0, before));
+  stays_.add(kept + std::max<int64_t>(0, before));
+  settle();
 }
 
 void LatencyMeter::estimate(int64_t microseconds) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  grow(microseconds);
+  estimate_us_ = microseconds;
+  settle();
 }
 
-void LatencyMeter::grow(int64_t microseconds) {
-  if (microseconds <= reported_us_) return;
-  reported_us_ = microseconds + microseconds * kHeadroomPercent / 100 + kHeadroomUs;
-  grown_ = true;
+int64_t LatencyMeter::usual() const {
+  const int64_t measured = stays_.largest_but(outliers(stays_.count()));
+  return stays_.count() < kEnough ? std::max(estimate_us_, measured) : measured;
+}
+
+// Compares what is reported with what the last frames needed.
+void LatencyMeter::settle() {
+  const int64_t needed = usual();
+  if (needed > reported_us_) {
+    reported_us_ = with_headroom(needed);
+    low_ = 0;
+    changed_ = true;
+    return;
+  }
+  low_ = 2 * with_headroom(needed) < reported_us_ ? low_ + 1 : 0;
+  // Told once: whoever does not ask then does not want to know.
+  if (low_ == LastValues::kMost) changed_ = true;
 }
 
 GstClockTime LatencyMeter::reported() const {
@@ -81,9 +136,20 @@ GstClockTime LatencyMeter::reported() const {
   return static_cast<GstClockTime>(reported_us_) * GST_USECOND;
 }
 
-bool LatencyMeter::take_growth() {
+GstClockTime LatencyMeter::answer() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return std::exchange(grown_, false);
+  // Less is worth a jump of the picture only where it is much less.
+  const int64_t enough = with_headroom(usual());
+  if (stays_.count() >= kEnough && enough < reported_us_ / 4 * 3) {
+    reported_us_ = enough;
+    low_ = 0;
+  }
+  return static_cast<GstClockTime>(reported_us_) * GST_USECOND;
+}
+
+bool LatencyMeter::take_change() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return std::exchange(changed_, false);
 }
 
 }  // namespace dvnn::gst

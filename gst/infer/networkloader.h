@@ -26,7 +26,8 @@ struct LoadedNetwork {
   NetworkSettings settings;
   std::shared_ptr<network::Network> network;
   NetworkInfoPtr info;
-  std::shared_ptr<SlotPool> pool;  // while frames may come
+  std::shared_ptr<SlotPool> pool;  // from READY on
+  int64_t first_run_us = 0;        // how long a run took that was tried; 0: not known
   network::FiniteWatch watch{};
 };
 

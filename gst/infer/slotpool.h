@@ -64,6 +64,11 @@ using SlotPtr = std::shared_ptr<PooledSlot>;
 struct SlotCounts {
   size_t shared = 4, reserve = 2, busy_limit = 2;
   guint watchdog_ms = 0;  // how long the device may take for a call that makes one; 0: no limit
+
+  bool operator==(const SlotCounts& other) const {
+    return shared == other.shared && reserve == other.reserve && busy_limit == other.busy_limit &&
+           watchdog_ms == other.watchdog_ms;
+  }
 };
 
 class SlotPool : public std::enable_shared_from_this<SlotPool> {
@@ -97,6 +102,7 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
   /// Returns whether outputs may leave as views of a slot: enough others are free.
   bool plenty() const;
 
+  const SlotCounts& counts() const { return counts_; }
   size_t size() const { return counts_.shared + counts_.reserve; }
   size_t free_count() const;
   /// Returns how many of them dvconvert could have.

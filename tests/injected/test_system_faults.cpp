@@ -14,6 +14,7 @@
 
 #include "base/format.h"
 #include "failing_calls.h"
+#include "fault_plan.h"
 #include "gst_fixture.h"
 
 namespace dvnn::test::system_faults_tests {
@@ -230,11 +231,54 @@ START_TEST(every_system_call_may_fail) {
 }
 END_TEST
 
+// What stands before an element may have started already, and push: an element that is slow to take
+// it loses it. So all that takes long is done on the way to READY.
+START_TEST(from_ready_to_paused_no_element_asks_the_device_or_the_system) {
+  const Folder folder;
+  const std::string zones = folder.path() + "/zones", labels = folder.path() + "/labels";
+  g_file_set_contents(zones.c_str(), R"({"areas":[{"name":"a","points":[[0,0],[1,0],[1,1]]}]})", -1,
+                      nullptr);
+  g_file_set_contents(labels.c_str(), "one\ntwo\n", -1, nullptr);
+  FaultPlan device("");
+  const std::string lines[] = {
+      "dvconvert regions=tiles",
+      "dvinfer network=" + network_path() + " " + FaultPlan::device(),
+      "dvinfer max-in-flight=16 network=" + network_path() + " " + FaultPlan::device(),
+      "dvdecode labels-file=" + labels,
+      "dvtrack",
+      "dvzones zones-file=" + zones,
+      "dvpublish location=" + folder.path() + "/out spool-folder=" + folder.path() + "/spool",
+      "dvoverlay"};
+  for (const std::string& line : lines) {
+    GstElement* element = gst_parse_launch(line.c_str(), nullptr);
+    ck_assert_ptr_nonnull(element);
+    // Twice: the second start finds what the first one has left.
+    ck_assert_int_eq(gst_element_set_state(element, GST_STATE_READY), GST_STATE_CHANGE_SUCCESS);
+    for (int start = 0; start < 2; ++start) {
+      device.set("");
+      calls().plan("", 0, 0);
+      ck_assert_int_ne(gst_element_set_state(element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+      ck_assert_msg(device.count("any") == 0, "%s: %d calls of the device", line.c_str(),
+                    device.count("any"));
+      int error = 0;
+      for (int index = 0; const char* name = calls().name(index, &error); ++index) {
+        ck_assert_msg(calls().count(name) == 0, "%s: %d of %s", line.c_str(), calls().count(name),
+                      name);
+      }
+      gst_element_set_state(element, GST_STATE_READY);
+    }
+    gst_element_set_state(element, GST_STATE_NULL);
+    gst_object_unref(element);
+  }
+}
+END_TEST
+
 static int run_in_one_arena(const char* name, const std::vector<const TTest*>& tests) {
   mallopt(M_ARENA_MAX, 1);  // mallinfo2() knows one of them
   return run_gst_suite(name, tests);
 }
 
-DVNN_SUITE_RUN_BY(run_in_one_arena, system_faults, every_system_call_may_fail)
+DVNN_SUITE_RUN_BY(run_in_one_arena, system_faults, every_system_call_may_fail,
+                  from_ready_to_paused_no_element_asks_the_device_or_the_system)
 
 }  // namespace dvnn::test::system_faults_tests

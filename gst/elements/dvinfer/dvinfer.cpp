@@ -59,9 +59,6 @@
  */
 #include "elements/dvinfer/dvinfer.h"
 
-#include <chrono>
-#include <future>
-#include <thread>
 #include <utility>
 
 #include "elements/dvinfer/dvinferlatency.h"
@@ -106,61 +103,18 @@ static void gst_dv_infer_dispatch_properties_changed(GObject* object, guint coun
 
 // --- start and stop ----------------------------------------------------------------------------
 
-// Runs the network once, so that latency is known before the first frame. If the device does not
-// answer, the watchdog will report it with the first frame.
-static void gst_dv_infer_try_out(GstDvInfer* self, const LoadedPtr& loaded, guint watchdog_ms,
-                                 const Cancellation& cancellation) {
-  auto taken = loaded->pool->take(SlotPool::Taker::kUpstream, SlotPool::Clock::now());
-  if (!taken.ok() || !taken.value().slot) return;
-  std::packaged_task<gint64()> run([slot = std::move(taken.value().slot)] {
-    const gint64 start = g_get_monotonic_time();
-    const Status status = (*slot)->run();
-    return status.ok() ? g_get_monotonic_time() - start : gint64{0};
-  });
-  std::future<gint64> took = run.get_future();
-  std::thread thread(std::move(run));
-  constexpr guint kLongest = 5000;
-  const guint limit = watchdog_ms == 0 ? kLongest : std::min(watchdog_ms, kLongest);
-  constexpr std::chrono::milliseconds kLook{20};
-  const gint64 until = g_get_monotonic_time() + gint64{limit} * 1000;
-  std::future_status status = std::future_status::timeout;
-  while (status != std::future_status::ready && g_get_monotonic_time() < until &&
-         !cancellation.is_cancelled()) {
-    status = took.wait_for(kLook);
-  }
-  if (status == std::future_status::ready) {
-    thread.join();
-    self->priv->first_run_us = took.get();
-  } else {
-    GST_WARNING_OBJECT(self, "the device has not answered a first run for %u ms", limit);
-    thread.detach();
-  }
-}
-
-static gboolean gst_dv_infer_start(GstDvInfer* self,
-                                   const std::shared_ptr<Cancellation>& cancellation) {
+// Nothing here takes long, as all that does was done on the way to READY: elements that GStreamer
+// has started before this one may push already, and lose what this one does not take.
+static void gst_dv_infer_start(GstDvInfer* self) {
   GstDvInferPrivate& priv = *self->priv;
-  if (!gst_dv_infer_open(self, cancellation)) return FALSE;
   const InferSettings settings = gst_dv_infer_settings(self);
-  const LoadedPtr loaded = gst_dv_infer_loaded(self);
-  auto pool = gst_dv_infer_make_pool(loaded, settings, cancellation);
-  if (!pool.ok()) {
-    gst_dv_infer_fail_to_load(self, Topic::kSettings, pool.error());
-    return FALSE;
-  }
-  {
-    const ObjectLock lock(self);
-    loaded->pool = std::move(pool.value());
-  }
   priv.intake->live = false;
   priv.intake->admission.reset();
   priv.intake->admission.set_rules(settings.admission());
   priv.intake->stats.reset();
   priv.intake->latency.reset();
-  priv.first_run_us = 0;
   priv.outputs_pushed = 0;
   priv.late.reset();
-  gst_dv_infer_try_out(self, loaded, settings.watchdog_ms, *cancellation);
   dvnn::gst::InferQueue::Limits limits;
   limits.inferences = settings.max_in_flight;
   auto queue = std::make_shared<dvnn::gst::InferQueue>(
@@ -184,12 +138,11 @@ static gboolean gst_dv_infer_start(GstDvInfer* self,
 #endif
   const ObjectLock lock(self);
   priv.shared.started = true;
-  return TRUE;
 }
 
 static void gst_dv_infer_stop(GstDvInfer* self) {
   GstDvInferPrivate& priv = *self->priv;
-  gst_dv_infer_stop_workers(self);
+  const bool all_ended = gst_dv_infer_stop_workers(self);
   dvnn::gst::DeviceTurns::of_process().leave(self);
   priv.sink.converters.reset();
   priv.sink.converters_of.reset();
@@ -203,14 +156,18 @@ static void gst_dv_infer_stop(GstDvInfer* self) {
     ++priv.shared.loads;  // nobody waits for a load under way any more
     if (priv.shared.newest_load) priv.shared.newest_load->cancel();
     next.swap(priv.shared.next);
-    if (priv.shared.loaded) pool = std::move(priv.shared.loaded->pool);
+    // The next start uses the pool again, unless a worker that was lost has some of its slots.
+    if (priv.shared.loaded) {
+      pool = priv.shared.loaded->pool;
+      if (!all_ended) priv.shared.loaded->pool.reset();
+    }
   }
-  // Slots of this pool that dvconvert still holds lead nowhere.
   if (pool) pool->set_flushing(true);
   dvnn::gst::guard(self, "the slots cannot be let go of", [&] {
     std::vector<std::shared_ptr<void>> held;
     held.push_back(std::move(queue));
     held.push_back(std::move(next));
+    held.push_back(std::move(pool));
     gst_dv_infer_let_go(self, std::move(held));
   });
 }
@@ -221,6 +178,7 @@ static bool gst_dv_infer_prepare(GstDvInfer* self, GstStateChange transition) {
       transition != GST_STATE_CHANGE_READY_TO_PAUSED) {
     return true;
   }
+  if (!dvnn::gst::settings_are_right(GST_ELEMENT(self))) return false;
   return dvnn::gst::guard(self, "the network cannot be loaded", false, [&]() -> bool {
     const auto cancellation = std::make_shared<Cancellation>();
     auto set_opening = [self](std::shared_ptr<Cancellation> now) {
@@ -228,10 +186,10 @@ static bool gst_dv_infer_prepare(GstDvInfer* self, GstStateChange transition) {
       self->priv->shared.opening = std::move(now);
     };
     set_opening(cancellation);
-    const gboolean good = transition == GST_STATE_CHANGE_NULL_TO_READY
-                              ? gst_dv_infer_open(self, cancellation)
-                              : gst_dv_infer_start(self, cancellation);
+    // Again on the way to PAUSED, for what was set in READY.
+    const gboolean good = gst_dv_infer_open(self, cancellation);
     set_opening(nullptr);
+    if (good && transition == GST_STATE_CHANGE_READY_TO_PAUSED) gst_dv_infer_start(self);
     return good;
   });
 }
@@ -275,7 +233,12 @@ static void gst_dv_infer_set_property(GObject* object, guint id, const GValue* v
     return;
   }
   self->priv->intake->admission.set_rules(gst_dv_infer_rules(self).admission());
-  if (id == made_once<infer_properties>().latency) {
+  const auto& properties = made_once<infer_properties>();
+  const bool is_latency = id == properties.latency || id == properties.active;
+  if (is_latency || id == properties.max_held) {
+    gst_dv_infer_limit_frames(self, gst_dv_infer_rules(self));
+  }
+  if (is_latency) {
     gst_element_post_message(GST_ELEMENT(self), gst_message_new_latency(GST_OBJECT(self)));
   }
 }

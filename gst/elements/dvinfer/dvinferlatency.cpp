@@ -10,16 +10,32 @@
 
 using dvnn::gst::InferRules;
 
-// Limits the frames that wait for their turn to as many as arrive during the time that frames stay.
-// With fewer, a sink that shows frames that much later would hold up inference; with more, a slow
-// sink would not be felt upstream.
-static void gst_dv_infer_limit_frames(GstDvInfer* self, const InferRules& rules) {
-  const GstClockTime latency = self->priv->intake->latency.reported();
+// One frame that arrives and one that leaves, beside those in flight.
+static constexpr guint64 kAtPads = 2;
+
+GstClockTime gst_dv_infer_latency(GstDvInfer* self, const InferRules& rules) {
+  if (rules.latency_ms >= 0) return static_cast<GstClockTime>(rules.latency_ms) * GST_MSECOND;
+  return rules.active ? self->priv->intake->latency.answer() : 0;
+}
+
+// As many frames may wait for their turn as arrive during the time that frames stay. With fewer, a
+// sink that shows frames that much later would hold up inference; with more, a slow sink would not
+// be felt upstream.
+guint64 gst_dv_infer_most_held(GstDvInfer* self, const InferRules& rules) {
+  if (!rules.active) return 1;
+  const GstClockTime latency = rules.latency_ms >= 0
+                                   ? static_cast<GstClockTime>(rules.latency_ms) * GST_MSECOND
+                                   : self->priv->intake->latency.reported();
   const guint64 frames = gst_util_uint64_scale_ceil(latency, self->priv->fps_n.load(),
                                                     GST_SECOND * self->priv->fps_d.load());
-  // One frame that arrives and one that leaves, beside those in flight.
-  constexpr guint64 kAtPads = 2, kMost = 300;
-  self->priv->queue->set_frame_limit(std::min(frames, kMost) + rules.max_in_flight + kAtPads);
+  constexpr guint64 kMost = 300;
+  const guint64 all = std::min(frames, kMost) + rules.max_in_flight + kAtPads;
+  return rules.max_held > 0 ? std::min<guint64>(all, rules.max_held) : all;
+}
+
+void gst_dv_infer_limit_frames(GstDvInfer* self, const InferRules& rules) {
+  const auto queue = gst_dv_infer_queue(self);
+  if (queue) queue->set_frame_limits(gst_dv_infer_most_held(self, rules), rules.max_held);
 }
 
 void gst_dv_infer_estimate_latency(GstDvInfer* self) {
@@ -36,17 +52,18 @@ void gst_dv_infer_estimate_latency(GstDvInfer* self) {
   // those in flight, one at dvinfer's door, one at dvconvert's, and one in a queue before that.
   constexpr int64_t kAtDoors = 3;
   const bool waits = rules.when_busy == dvnn::gst::WhenBusy::kWait;
-  const int64_t runs =
-      priv.first_run_us <= period ? 1 : rules.max_in_flight + (waits ? kAtDoors : 0);
+  const LoadedPtr loaded = gst_dv_infer_loaded(self);
+  const int64_t first_run_us = loaded ? loaded->first_run_us : 0;
+  const int64_t runs = first_run_us <= period ? 1 : rules.max_in_flight + (waits ? kAtDoors : 0);
   // Frames with tracked objects leave without it.
   const bool leaves = rules.results_may_be_late() && dvnn::gst::has_tracker(self->sinkpad);
-  priv.intake->latency.estimate(leaves ? int64_t{rules.late_after_ms} * 1000
-                                       : runs * priv.first_run_us);
+  priv.intake->latency.set_capacity(rules.max_in_flight + kAtDoors);
+  priv.intake->latency.estimate(leaves ? int64_t{rules.late_after_ms} * 1000 : runs * first_run_us);
   gst_dv_infer_limit_frames(self, rules);
 }
 
 void gst_dv_infer_report_latency(GstDvInfer* self, const InferRules& rules) {
-  if (!self->priv->intake->latency.take_growth()) return;
+  if (!self->priv->intake->latency.take_change()) return;
   gst_dv_infer_limit_frames(self, rules);
   if (rules.latency_ms >= 0 || !self->priv->intake->live) return;
   GST_DEBUG_OBJECT(self, "latency is %" GST_TIME_FORMAT " now",

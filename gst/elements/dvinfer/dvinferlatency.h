@@ -6,5 +6,11 @@
 
 /// From the first run and the caps: what latency is likely to be, before frames have told.
 void gst_dv_infer_estimate_latency(GstDvInfer* self);
-/// Tells the pipeline once frames have taken longer than was reported.
+/// Tells the pipeline once frames have taken longer than was reported, or much less for long.
 void gst_dv_infer_report_latency(GstDvInfer* self, const dvnn::gst::InferRules& rules);
+/// The latency for a pipeline that asks.
+GstClockTime gst_dv_infer_latency(GstDvInfer* self, const dvnn::gst::InferRules& rules);
+/// How many frames may be held at once, as the settings and the latency want it.
+guint64 gst_dv_infer_most_held(GstDvInfer* self, const dvnn::gst::InferRules& rules);
+/// Limits the queue's frames so.
+void gst_dv_infer_limit_frames(GstDvInfer* self, const dvnn::gst::InferRules& rules);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elements/dvinfer/dvinfernetworks.h"
 
+#include <chrono>
+#include <future>
+#include <thread>
 #include <utility>
 
 #include "errors.h"
@@ -20,10 +23,11 @@ using dvnn::Status;
 using dvnn::gst::InferSettings;
 using dvnn::gst::ObjectLock;
 using dvnn::gst::SlotCounts;
+using dvnn::gst::SlotPool;
 using dvnn::gst::Topic;
 using dvnn::gst::within_watchdog;
 using CancellationPtr = std::shared_ptr<Cancellation>;
-using PoolPtr = std::shared_ptr<dvnn::gst::SlotPool>;
+using PoolPtr = std::shared_ptr<SlotPool>;
 
 static SlotCounts gst_dv_infer_slot_counts(const InferSettings& settings) {
   SlotCounts counts;
@@ -43,12 +47,44 @@ static dvnn::Result<LoadedPtr> gst_dv_infer_load(const InferSettings& settings,
                                     });
 }
 
-dvnn::Result<PoolPtr> gst_dv_infer_make_pool(const LoadedPtr& loaded, const InferSettings& settings,
-                                             const CancellationPtr& cancellation) {
+static dvnn::Result<PoolPtr> gst_dv_infer_make_pool(const LoadedPtr& loaded,
+                                                    const InferSettings& settings,
+                                                    const CancellationPtr& cancellation) {
   const SlotCounts counts = gst_dv_infer_slot_counts(settings);
   return within_watchdog<PoolPtr>(settings.watchdog_ms, [loaded, counts, cancellation] {
     return dvnn::gst::make_pool(*loaded, counts, cancellation.get());
   });
+}
+
+// Runs the network once, so that latency is known before the first frame. If the device does not
+// answer, the watchdog will report it with the first frame.
+static void gst_dv_infer_try_out(GstDvInfer* self, const LoadedPtr& loaded, guint watchdog_ms,
+                                 const Cancellation& cancellation) {
+  auto taken = loaded->pool->take(SlotPool::Taker::kUpstream, SlotPool::Clock::now());
+  if (!taken.ok() || !taken.value().slot) return;
+  std::packaged_task<gint64()> run([slot = std::move(taken.value().slot)] {
+    const gint64 start = g_get_monotonic_time();
+    const Status status = (*slot)->run();
+    return status.ok() ? g_get_monotonic_time() - start : gint64{0};
+  });
+  std::future<gint64> took = run.get_future();
+  std::thread thread(std::move(run));
+  constexpr guint kLongest = 5000;
+  const guint limit = watchdog_ms == 0 ? kLongest : std::min(watchdog_ms, kLongest);
+  constexpr std::chrono::milliseconds kLook{20};
+  const gint64 until = g_get_monotonic_time() + gint64{limit} * 1000;
+  std::future_status status = std::future_status::timeout;
+  while (status != std::future_status::ready && g_get_monotonic_time() < until &&
+         !cancellation.is_cancelled()) {
+    status = took.wait_for(kLook);
+  }
+  if (status == std::future_status::ready) {
+    thread.join();
+    loaded->first_run_us = took.get();
+  } else {
+    GST_WARNING_OBJECT(self, "the device has not answered a first run for %u ms", limit);
+    thread.detach();
+  }
 }
 
 void gst_dv_infer_let_go(GstDvInfer* self, std::vector<std::shared_ptr<void>> held) {
@@ -61,7 +97,16 @@ void gst_dv_infer_let_go(GstDvInfer* self, std::vector<std::shared_ptr<void>> he
 }
 
 void gst_dv_infer_fail_to_load(GstDvInfer* self, Topic topic, const Error& error) {
-  if (error.code != ErrorCode::kCancelled) return gst_dv_infer_post_error(self, topic, error);
+  if (error.code != ErrorCode::kCancelled) {
+    const InferSettings s = gst_dv_infer_settings(self);
+    const std::string who =
+        dvnn::gst::named_settings(GST_ELEMENT(self), {{"network", s.network},
+                                                      {"weights-file", s.weights_file},
+                                                      {"input-size", s.input_size},
+                                                      {"custom-layers", s.custom_layers},
+                                                      {"device", s.device}});
+    return gst_dv_infer_post_error(self, topic, error.within(who));
+  }
   GST_INFO_OBJECT(self, "loading was cancelled");
 }
 
@@ -78,8 +123,8 @@ static void gst_dv_infer_tell_of_device(GstDvInfer* self, const dvnn::device::De
   }
 }
 
-gboolean gst_dv_infer_open(GstDvInfer* self, const CancellationPtr& cancellation) {
-  const InferSettings settings = gst_dv_infer_settings(self);
+static gboolean gst_dv_infer_open_network(GstDvInfer* self, const InferSettings& settings,
+                                          const CancellationPtr& cancellation) {
   const dvnn::gst::NetworkSettings wanted = settings.network_settings();
   const LoadedPtr old = gst_dv_infer_loaded(self);
   if (old && old->settings == wanted) return TRUE;
@@ -92,11 +137,37 @@ gboolean gst_dv_infer_open(GstDvInfer* self, const CancellationPtr& cancellation
   GST_INFO_OBJECT(self, "network '%s' on %s (%s)", network.model().name.c_str(),
                   network.device().library_path().c_str(),
                   network.device().info().description.c_str());
+  LoadedPtr replaced = loaded.value();
   {
     const ObjectLock lock(self);
-    self->priv->shared.loaded = loaded.value();
+    self->priv->shared.loaded.swap(replaced);
   }
   gst_dv_infer_tell_of_device(self, network.device());
+  if (replaced) gst_dv_infer_let_go(self, {std::move(replaced)});
+  return TRUE;
+}
+
+gboolean gst_dv_infer_open(GstDvInfer* self, const CancellationPtr& cancellation) {
+  const InferSettings settings = gst_dv_infer_settings(self);
+  if (!gst_dv_infer_open_network(self, settings, cancellation)) return FALSE;
+  const LoadedPtr loaded = gst_dv_infer_loaded(self);
+  PoolPtr old = loaded->pool;
+  if (old && old->counts() == gst_dv_infer_slot_counts(settings)) return TRUE;
+  {
+    const ObjectLock lock(self);
+    loaded->pool.reset();
+  }
+  if (old) gst_dv_infer_let_go(self, {std::move(old)});
+  auto pool = gst_dv_infer_make_pool(loaded, settings, cancellation);
+  if (!pool.ok()) {
+    gst_dv_infer_fail_to_load(self, Topic::kSettings, pool.error());
+    return FALSE;
+  }
+  {
+    const ObjectLock lock(self);
+    loaded->pool = std::move(pool.value());
+  }
+  gst_dv_infer_try_out(self, loaded, settings.watchdog_ms, *cancellation);
   return TRUE;
 }
 

@@ -6,7 +6,9 @@
 #include "base/format.h"
 #include "elements/dvinfer/dvinfercaps.h"
 #include "elements/dvinfer/dvinferlate.h"
+#include "elements/dvinfer/dvinferlatency.h"
 #include "elements/dvinfer/dvinferslots.h"
+#include "elements/dvinfer/dvinfersrc.h"
 #include "errors.h"
 #include "frames/videocaps.h"
 #include "guard.h"
@@ -186,6 +188,21 @@ static Status gst_dv_infer_take_frame(GstDvInfer* self, InferItem* item, FrameVi
   return {};
 }
 
+// While the element is not active, frames and events pass in the thread that brings them, once what
+// was queued before has left. Returns false where it has to be queued: it is active, or stops.
+static bool gst_dv_infer_stands_aside(GstDvInfer* self) {
+  return !gst_dv_infer_rules(self).active && self->priv->queue->stand_aside();
+}
+
+static GstFlowReturn gst_dv_infer_pass(GstDvInfer* self, InferItem* item) {
+  GstBuffer* frame = gst_buffer_make_writable(GST_BUFFER_CAST(item->object.release()));
+  item->object.reset(GST_MINI_OBJECT_CAST(frame));
+  dvnn::gst::remove_frame_view(frame);
+  dvnn::gst::strip_slots(frame);
+  gst_dv_infer_count_passed(self, Verdict::kPass);
+  return gst_dv_infer_push_item(self, item);
+}
+
 // Fills the regions of a frame that is in the queue but for the first, while workers run the ones
 // before.
 static void gst_dv_infer_fill_others(GstDvInfer* self, dvnn::gst::BufferPtr frame,
@@ -250,6 +267,7 @@ static GstFlowReturn gst_dv_infer_take_buffer(GstDvInfer* self, dvnn::gst::Buffe
   gst_dv_infer_swap(self);
   item->network = gst_dv_infer_loaded(self);
   if (priv.sink.tensors_out) item->tensors = priv.sink.output;
+  if (!item->tensors && gst_dv_infer_stands_aside(self)) return gst_dv_infer_pass(self, item.get());
   item->upstream_us = gst_dv_infer_upstream_wait(self, running_time);
   FrameView view;
   item->status = dvnn::guarded("the frame cannot be converted", [&] {
@@ -276,6 +294,7 @@ static GstFlowReturn gst_dv_infer_take_buffer(GstDvInfer* self, dvnn::gst::Buffe
     gst_dv_infer_fill_others(self, std::move(others), view, item);
     flow = priv.queue->flow();
   }
+  priv.queue->wait_while_full();
   priv.intake->latency.occupied(arrived, g_get_monotonic_time());
   return flow;
 }
@@ -328,6 +347,12 @@ static gboolean gst_dv_infer_take_caps_event(GstDvInfer* self, EventPtr* event) 
 
 static gboolean gst_dv_infer_queue_event(GstDvInfer* self, EventPtr event) {
   return dvnn::gst::guard(self, "an event cannot be queued", FALSE, [&]() -> gboolean {
+    if (gst_dv_infer_stands_aside(self)) {
+      InferItem item;
+      item.object.reset(GST_MINI_OBJECT_CAST(event.release()));
+      gst_dv_infer_push_item(self, &item);
+      return TRUE;
+    }
     const auto result = self->priv->queue->push_event(std::move(event));
     if (result.fatal) GST_ELEMENT_FLOW_ERROR(self, result.flow);
     return result.queued;
@@ -363,6 +388,27 @@ static gboolean gst_dv_infer_sink_event(GstPad* pad, GstObject* parent, GstEvent
 
 // --- queries -----------------------------------------------------------------------------------
 
+// Tells upstream how many of its buffers are kept here, beside those that downstream keeps: a
+// source whose pool is bounded makes so many more.
+static void gst_dv_infer_announce_held(GstDvInfer* self, GstQuery* query) {
+  const auto& sink = self->priv->sink;
+  if (!sink.have_video || sink.tensors_out) return;
+  const auto held = static_cast<guint>(gst_dv_infer_most_held(self, gst_dv_infer_rules(self)));
+  const guint pools = gst_query_get_n_allocation_pools(query);
+  if (pools == 0) {
+    const auto size = static_cast<guint>(GST_VIDEO_INFO_SIZE(&sink.video));
+    return gst_query_add_allocation_pool(query, nullptr, size, held, 0);
+  }
+  for (guint i = 0; i < pools; ++i) {
+    GstBufferPool* given = nullptr;
+    guint size = 0, min = 0, max = 0;
+    gst_query_parse_nth_allocation_pool(query, i, &given, &size, &min, &max);
+    const dvnn::gst::BufferPoolPtr pool(given);
+    // Downstream's pool need not be able to make more: upstream may then use its own.
+    if (max == 0) gst_query_set_nth_allocation_pool(query, i, given, size, min + held, 0);
+  }
+}
+
 static gboolean gst_dv_infer_answer_allocation(GstDvInfer* self, GstQuery* query) {
   GstDvInferPrivate& priv = *self->priv;
   // Serialized: what came before must have left before downstream is asked.
@@ -373,6 +419,7 @@ static gboolean gst_dv_infer_answer_allocation(GstDvInfer* self, GstQuery* query
   } else if (priv.sink.have_video) {
     dvnn::gst::propose_frame_metas(query);
   }
+  gst_dv_infer_announce_held(self, query);
   gst_dv_infer_swap(self);
   const LoadedPtr loaded = gst_dv_infer_loaded(self);
   const dvnn::network::Network& network = *loaded->network;

@@ -225,6 +225,11 @@ static GstFlowReturn gst_dv_infer_push_event(GstDvInfer* self, InferItem* item) 
   return is_eos ? GST_FLOW_EOS : GST_FLOW_OK;
 }
 
+GstFlowReturn gst_dv_infer_push_item(GstDvInfer* self, InferItem* item) {
+  return item->is_frame() ? gst_dv_infer_push_frame(self, item)
+                          : gst_dv_infer_push_event(self, item);
+}
+
 static void gst_dv_infer_src_loop(gpointer user_data) {
   GstDvInfer* self = GST_DV_INFER(user_data);
   const std::shared_ptr<dvnn::gst::InferQueue> queue = self->priv->queue;
@@ -237,9 +242,8 @@ static void gst_dv_infer_src_loop(gpointer user_data) {
   bool told = true;  // of an exception
   const GstFlowReturn flow =
       dvnn::gst::guard(self, "a frame cannot be handed on", GST_FLOW_ERROR, [&] {
-        const GstFlowReturn pushed = is_late    ? gst_dv_infer_tell_of_late(self, item.get())
-                                     : is_event ? gst_dv_infer_push_event(self, item.get())
-                                                : gst_dv_infer_push_frame(self, item.get());
+        const GstFlowReturn pushed = is_late ? gst_dv_infer_tell_of_late(self, item.get())
+                                             : gst_dv_infer_push_item(self, item.get());
         told = false;
         return pushed;
       });
@@ -289,9 +293,9 @@ static gboolean gst_dv_infer_answer_latency(GstDvInfer* self, GstQuery* query) {
   gboolean live = FALSE;
   GstClockTime min = 0, max = 0;
   gst_query_parse_latency(query, &live, &min, &max);
-  const gint fixed = gst_dv_infer_rules(self).latency_ms;
-  const GstClockTime ours = fixed >= 0 ? static_cast<GstClockTime>(fixed) * GST_MSECOND
-                                       : self->priv->intake->latency.reported();
+  const InferRules rules = gst_dv_infer_rules(self);
+  const GstClockTime ours = gst_dv_infer_latency(self, rules);
+  gst_dv_infer_limit_frames(self, rules);
   {
     const ObjectLock lock(self);
     self->priv->shared.upstream = min;

@@ -70,8 +70,6 @@ struct GstDvInferPrivate {
   dvnn::gst::TensorExporter exporter;
   bool export_failed = false;  // which has been told
 #endif
-  // Valid from the start on.
-  int64_t first_run_us = 0;                // 0: not known
   std::atomic<guint> fps_n{30}, fps_d{1};  // the stream's frame rate, or a guess
   // Valid from PAUSED on. Code outside the sink pad's stream lock, and outside the threads that the
   // stop waits for, gets it from gst_dv_infer_queue().
@@ -96,7 +94,8 @@ std::shared_ptr<dvnn::gst::InferQueue> gst_dv_infer_queue(GstDvInfer* self);
 /// The network that frames are run on now, or null.
 LoadedPtr gst_dv_infer_loaded(GstDvInfer* self);
 /// Posts `error` and says which settings it may be about.
-void gst_dv_infer_post_error(GstDvInfer* self, dvnn::gst::Topic topic, const dvnn::Error& error);
+void gst_dv_infer_post_error(GstDvInfer* self, dvnn::gst::Topic topic, const dvnn::Error& error,
+                             const dvnn::gst::CodePlace& place = dvnn::gst::CodePlace::here());
 /// The statistics with what the slots say. (transfer full)
 GstStructure* gst_dv_infer_stats(GstDvInfer* self);
 /// Posts them as an element message.

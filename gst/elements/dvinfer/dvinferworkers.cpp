@@ -68,16 +68,16 @@ static void gst_dv_infer_join(GstDvInferWorker* worker) {
   delete worker;
 }
 
-void gst_dv_infer_stop_workers(GstDvInfer* self) {
+bool gst_dv_infer_stop_workers(GstDvInfer* self) {
   GstDvInferPrivate& priv = *self->priv;
-  if (!priv.queue) return;
+  if (!priv.queue) return true;
   priv.queue->stop_workers();
   std::vector<GstDvInferWorker*> workers = std::move(priv.workers);
   priv.workers.clear();
   for (GstDvInferWorker* worker : workers) gst_task_stop(worker->task.get());
   if (priv.queue->runs_end(gst_dv_infer_rules(self).watchdog_ms)) {
     for (GstDvInferWorker* worker : workers) gst_dv_infer_join(worker);
-    return;
+    return true;
   }
   // Joining a thread that the device holds would hang as well. Another thread waits for it, and
   // releases what it uses if it ever returns.
@@ -88,4 +88,5 @@ void gst_dv_infer_stop_workers(GstDvInfer* self) {
     }).detach();
     return {};
   }).ok();
+  return false;
 }

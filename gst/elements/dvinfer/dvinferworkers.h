@@ -8,5 +8,5 @@
 /// their priority as it does for other streaming threads.
 void gst_dv_infer_start_workers(GstDvInfer* self, guint count);
 /// Ends and joins the workers. A worker that waits for a device that does not answer is left
-/// behind; it ends by itself, or never.
-void gst_dv_infer_stop_workers(GstDvInfer* self);
+/// behind; it ends by itself, or never. Returns whether all have ended.
+bool gst_dv_infer_stop_workers(GstDvInfer* self);

@@ -5,6 +5,7 @@ namespace dvnn::gst {
 namespace {
 
 constexpr guint kLongestWait = 10000;  // milliseconds
+constexpr guint kMostHeld = 1000;      // frames
 
 const GEnumValue kOnErrors[] = {
     {static_cast<gint>(OnError::kError), "Stop the pipeline with an error", "error"},
@@ -81,8 +82,13 @@ InferProperties infer_properties() {
   rows.number(&S::max_in_flight, When::kReady, 1, kMaxInFlight,
               {"max-in-flight", "Frames in flight",
                "How many frames are inferred at once; each takes one I/O buffer of device memory"});
-  rows.boolean(&S::active, When::kPlaying,
-               {"active", "Active", "Infer; otherwise frames pass without inference"});
+  p.max_held = rows.number(
+      &S::max_held, When::kPlaying, 0, kMostHeld,
+      {"max-held", "Frames held",
+       "How many frames are held at once, in flight or waiting for their turn; 0 for as many as "
+       "the latency wants"});
+  p.active = rows.boolean(&S::active, When::kPlaying,
+                          {"active", "Active", "Infer; otherwise frames pass without inference"});
   rows.choice(&S::when_busy, When::kPlaying, register_enum("GstDvInferWhenBusy", kWhenBusy),
               {"when-busy", "When busy",
                "Fate of a frame that arrives while max-in-flight others are inferred"});

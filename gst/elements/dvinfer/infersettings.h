@@ -19,6 +19,7 @@ enum class OnError { kError, kPass, kDrop };
 /// The settings that are read for each frame: a small copy, without strings.
 struct InferRules {
   guint max_in_flight = 2;
+  guint max_held = 0;  // frames; 0: as many as the latency wants
   // These choose the frames that are inferred.
   bool active = true;
   WhenBusy when_busy = WhenBusy::kWait;
@@ -63,7 +64,8 @@ constexpr guint kMaxInFlight = 16;
 /// The rows of all settings.
 struct InferProperties {
   Properties<InferSettings> rows;
-  guint latency = 0;  // its id
+  // Ids of those that change the pipeline's latency, or how many frames are held.
+  guint latency = 0, active = 0, max_held = 0;
 };
 InferProperties infer_properties();
 

@@ -219,7 +219,7 @@ START_TEST(a_frame_that_waits_goes_on_once_there_may_be_more) {
     });
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
     waited = !pushed;
-    bench.queue.set_frame_limit(3);
+    bench.queue.set_frame_limits(3, 0);
     // Else it waits for ever.
     for (int i = 0; i < 1000 && !pushed; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "infer/latency.h"
 
+#include <algorithm>
+
 #include "check_suite.h"
 
 namespace dvnn::test::latency_tests {
@@ -14,7 +16,8 @@ constexpr int64_t kMs = 1000;
 FrameTimes times(int64_t arrived, int64_t admitted, int64_t finished) {
   FrameTimes t;
   t.arrived = arrived * kMs;
-  t.admitted = t.started = admitted * kMs;
+  t.admitted = admitted * kMs;
+  t.started = std::max<int64_t>(1, t.admitted);  // 0 would be: never
   t.finished = finished * kMs;
   return t;
 }
@@ -25,18 +28,99 @@ double reported_ms(const LatencyMeter& meter) {
 
 }  // namespace
 
-START_TEST(the_worst_frame_counts_and_it_never_falls) {
+START_TEST(the_first_frames_that_take_longer_count_at_once) {
   LatencyMeter meter;
   meter.frame_ready(times(0, 0, 50), 0);
   ck_assert_double_ge(reported_ms(meter), 50);
-  ck_assert(meter.take_growth());
+  ck_assert(meter.take_change());
   const double before = reported_ms(meter);
   meter.frame_ready(times(100, 100, 110), 0);
   ck_assert_double_eq(reported_ms(meter), before);
-  ck_assert(!meter.take_growth());
+  ck_assert(!meter.take_change());
   meter.frame_ready(times(200, 260, 300), 0);
   ck_assert_double_ge(reported_ms(meter), 100);
-  ck_assert(meter.take_growth());
+  ck_assert(meter.take_change());
+}
+END_TEST
+
+// Plays frames that come every 40 ms from frame `first` on and take `took` each.
+int play(LatencyMeter* meter, int first, int count, int64_t took) {
+  for (int i = first; i < first + count; ++i) {
+    meter->frame_ready(times(40 * i, 40 * i, 40 * i + took), 0);
+  }
+  return first + count;
+}
+
+// The process is stopped for two seconds: frames that are held then are late, and no others.
+START_TEST(one_hiccup_does_not_count) {
+  LatencyMeter meter;
+  constexpr int kHeld = 5;
+  meter.set_capacity(kHeld);
+  int frames = play(&meter, 0, 150, 30);
+  ck_assert(meter.take_change());
+  const double before = reported_ms(meter);
+  const int64_t goes_on = 40 * frames + 2000;
+  for (int i = 0; i < kHeld; ++i, ++frames) {
+    meter.frame_ready(times(40 * frames, 40 * frames, goes_on + i), 2000 * kMs);
+  }
+  frames = play(&meter, frames + 50, 600, 30);
+  ck_assert_double_eq(reported_ms(meter), before);
+  ck_assert(!meter.take_change());
+}
+END_TEST
+
+// A network that now needs that long is slower than it was, and not the machine.
+START_TEST(what_happens_again_and_again_counts) {
+  LatencyMeter meter;
+  meter.set_capacity(5);
+  int frames = play(&meter, 0, 200, 30);
+  for (int i = 0; i < 20; ++i) {
+    frames = play(&meter, frames, 9, 30);
+    frames = play(&meter, frames, 1, 200) + 5;
+  }
+  ck_assert_double_ge(reported_ms(meter), 200);
+  ck_assert_double_le(reported_ms(meter), 240);
+}
+END_TEST
+
+START_TEST(it_falls_where_the_pipeline_asks_and_is_told_to_ask_once) {
+  LatencyMeter meter;
+  meter.estimate(400 * kMs);
+  ck_assert_double_ge(reported_ms(meter), 400);
+  ck_assert(meter.take_change());
+  int frames = play(&meter, 0, 60, 300);
+  // Nobody has asked: it stays, and whoever asks is told what was needed up to now.
+  frames = play(&meter, frames + 10, 100, 30);
+  ck_assert_double_ge(reported_ms(meter), 400);
+  ck_assert_double_ge(static_cast<double>(meter.answer()) / GST_MSECOND, 300);
+  ck_assert(!meter.take_change());
+  int told = 0;
+  for (int i = 0; i < 2000; ++i) {
+    frames = play(&meter, frames, 1, 30);
+    told += meter.take_change() ? 1 : 0;
+  }
+  ck_assert_int_eq(told, 1);
+  ck_assert_double_ge(reported_ms(meter), 300);
+  const double asked = static_cast<double>(meter.answer()) / GST_MSECOND;
+  ck_assert_double_ge(asked, 30);
+  ck_assert_double_lt(asked, 40);
+  ck_assert_double_eq(asked, reported_ms(meter));
+  // Jitter is worth no jump.
+  play(&meter, frames, 600, 27);
+  ck_assert_double_eq(static_cast<double>(meter.answer()) / GST_MSECOND, asked);
+}
+END_TEST
+
+START_TEST(frames_without_a_run_do_not_count) {
+  LatencyMeter meter;
+  play(&meter, 0, 10, 100);
+  const double before = reported_ms(meter);
+  for (int i = 0; i < 1000; ++i) {
+    FrameTimes passed = times(1000 + 40 * i, 1000 + 40 * i, 1000 + 40 * i);
+    passed.started = 0;
+    meter.frame_ready(passed, 0);
+  }
+  ck_assert_double_eq(static_cast<double>(meter.answer()) / GST_MSECOND, before);
 }
 END_TEST
 
@@ -88,7 +172,10 @@ START_TEST(waiting_upstream_counts_as_far_as_we_kept_upstream_busy) {
 }
 END_TEST
 
-DVNN_SUITE(latency, the_worst_frame_counts_and_it_never_falls, a_frame_waits_for_those_before_it,
+DVNN_SUITE(latency, the_first_frames_that_take_longer_count_at_once, one_hiccup_does_not_count,
+           what_happens_again_and_again_counts,
+           it_falls_where_the_pipeline_asks_and_is_told_to_ask_once,
+           frames_without_a_run_do_not_count, a_frame_waits_for_those_before_it,
            waiting_for_a_slow_sink_is_not_ours, a_long_queue_upstream_is_its_owners,
            waiting_upstream_counts_as_far_as_we_kept_upstream_busy)
 

@@ -79,8 +79,13 @@ void obscure_items(const std::vector<draw::Item>& items, GstVideoFrame* frame) {
   const int width = GST_VIDEO_FRAME_WIDTH(frame), height = GST_VIDEO_FRAME_HEIGHT(frame);
   std::vector<Place> places = places_of(items, width, height);
   join_if_many(double(width) * height, &places);
+  // Networks see the upper bytes of GRAY16 alone, but the lower ones show what there is, too.
+  constexpr image::Component kWhole = {0, 0, 2, 1, 1, 10, 6};
   for (const Place& place : places) {
-    for (int c = 0; c < info.components; ++c) obscure_component(place, info.component[c], frame);
+    for (int c = 0; c < info.components; ++c) {
+      const bool whole = format.value() == image::PixelFormat::kGray16;
+      obscure_component(place, whole ? kWhole : info.component[c], frame);
+    }
   }
 }
 

@@ -15,16 +15,29 @@ constexpr FormatInfo semi_planar(int u, int v, int sub_y) {
   return {true, 3, {{0, 0, 1, 1, 1}, {1, u, 2, 2, sub_y}, {1, v, 2, 2, sub_y}}};
 }
 
-constexpr FormatInfo planar(int u, int v) {
-  return {true, 3, {{0, 0, 1, 1, 1}, {u, 0, 1, 2, 2}, {v, 0, 1, 2, 2}}};
+constexpr FormatInfo semi_planar_444() {
+  return {true, 3, {{0, 0, 1, 1, 1}, {1, 0, 2, 1, 1}, {1, 1, 2, 1, 1}}};
+}
+
+constexpr FormatInfo planar(int u, int v, int sub_x, int sub_y) {
+  return {true, 3, {{0, 0, 1, 1, 1}, {u, 0, 1, sub_x, sub_y}, {v, 0, 1, sub_x, sub_y}}};
 }
 
 constexpr FormatInfo packed_yuv(int y, int u, int v) {
   return {true, 3, {{0, y, 2, 1, 1}, {0, u, 4, 2, 1}, {0, v, 4, 2, 1}}};
 }
 
+constexpr FormatInfo packed_yuv_444(int y, int u, int v) {
+  return {true, 3, {{0, y, 4, 1, 1}, {0, u, 4, 1, 1}, {0, v, 4, 1, 1}}};
+}
+
 constexpr FormatInfo gray() {
   return {false, 1, {{0, 0, 1, 1, 1}, {}, {}}};
+}
+
+// The upper byte of each sample: as much as a network makes use of.
+constexpr FormatInfo gray_16() {
+  return {false, 1, {{0, 1, 2, 1, 1}, {}, {}}};
 }
 
 // 10 bits at the top of 16.

@@ -33,6 +33,11 @@ constexpr Format kFormats[] = {
     {PixelFormat::kNv12, true, 8, false, {{}, {1, 0, 2, 2, 2}, {1, 1, 2, 2, 2}}},
     {PixelFormat::kNv21, true, 8, false, {{}, {1, 1, 2, 2, 2}, {1, 0, 2, 2, 2}}},
     {PixelFormat::kNv16, true, 8, false, {{}, {1, 0, 2, 2, 1}, {1, 1, 2, 2, 1}}},
+    {PixelFormat::kNv24, true, 8, false, {{}, {1, 0, 2, 1, 1}, {1, 1, 2, 1, 1}}},
+    {PixelFormat::kY42b, true, 8, false, {{}, {1, 0, 1, 2, 1}, {2, 0, 1, 2, 1}}},
+    {PixelFormat::kY444, true, 8, false, {{}, {1, 0, 1, 1, 1}, {2, 0, 1, 1, 1}}},
+    {PixelFormat::kYvyu, true, 8, false, {{0, 0, 2, 1, 1}, {0, 3, 4, 2, 1}, {0, 1, 4, 2, 1}}},
+    {PixelFormat::kAyuv, true, 8, false, {{0, 1, 4, 1, 1}, {0, 2, 4, 1, 1}, {0, 3, 4, 1, 1}}},
     {PixelFormat::kI420, true, 8, false, {{}, {1, 0, 1, 2, 2}, {2, 0, 1, 2, 2}}},
     {PixelFormat::kYv12, true, 8, false, {{}, {2, 0, 1, 2, 2}, {1, 0, 1, 2, 2}}},
     {PixelFormat::kYuy2, true, 8, false, {{0, 0, 2, 1, 1}, {0, 1, 4, 2, 1}, {0, 3, 4, 2, 1}}},
@@ -46,6 +51,7 @@ constexpr Format kFormats[] = {
     {PixelFormat::kXrgb, false, 8, false, {{0, 1, 4, 1, 1}, {0, 2, 4, 1, 1}, {0, 3, 4, 1, 1}}},
     {PixelFormat::kXbgr, false, 8, false, {{0, 3, 4, 1, 1}, {0, 2, 4, 1, 1}, {0, 1, 4, 1, 1}}},
     {PixelFormat::kGray8, false, 8, false, {{}, {}, {}}},
+    {PixelFormat::kGray16, false, 8, false, {{0, 1, 2, 1, 1}, {}, {}}},
 };
 
 // Every format of the converter's has its row here.
@@ -68,6 +74,10 @@ inline const Format& definition(PixelFormat format) {
 
 inline bool is_yuv(PixelFormat f) {
   return definition(f).yuv;
+}
+
+inline bool is_gray(PixelFormat f) {
+  return f == PixelFormat::kGray8 || f == PixelFormat::kGray16;
 }
 
 inline bool has_10_bits(PixelFormat f) {
@@ -100,7 +110,9 @@ struct Frame {
 
 inline int row_bytes(PixelFormat f, int component, int width) {
   const Place p = place(f, component);
-  if (is_yuv(f) && place(f, 1).plane == 0) return (width + 1) / 2 * 4;  // packed
+  if (is_yuv(f) && place(f, 1).plane == 0) {  // packed
+    return place(f, 1).sub_x == 1 ? width * p.step : (width + 1) / 2 * 4;
+  }
   return is_yuv(f) ? (width + p.sub_x - 1) / p.sub_x * p.step : width * p.step;
 }
 

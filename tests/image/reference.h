@@ -187,7 +187,7 @@ inline std::vector<double> levels(const Frame& frame, const Request& p, const dv
         const int column = l.swap ? v : u, row = l.swap ? u : v;
         const int colour = p.order == ChannelOrder::kBgr ? 2 - c : c;
         double value = 0;
-        if (f.format == frames::PixelFormat::kGray8) {
+        if (frames::is_gray(f.format)) {
           value = component(0, column, row);
         } else if (!frames::is_yuv(f.format)) {
           value = p.order == ChannelOrder::kGray

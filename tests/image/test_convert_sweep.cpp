@@ -87,6 +87,8 @@ std::vector<float> convert(const Frame& frame, const TensorDesc& desc, const Req
   return values;
 }
 
+int g_format = 0;  // of the case
+
 // Checks an element within what it may differ by: levels, and its own rounding (binary16 has 11
 // significand bits).
 void check_element(double level, float have, size_t c, ElementType type, const Request& p,
@@ -101,11 +103,12 @@ void check_element(double level, float have, size_t c, ElementType type, const R
   }
   // Check writes a file at every assertion: only those that fail are made.
   if (std::fabs(double{have} - want) <= tolerance + 1e-3) return;
-  ck_abort_msg("have %g, want %g within %g", double{have}, want, tolerance);
+  ck_abort_msg("format %d: have %g, want %g within %g", g_format, double{have}, want, tolerance);
 }
 
 void check_case(PixelFormat format, ResizeMethod method, Layout layout, ElementType type,
                 int most) {
+  g_format = static_cast<int>(format);
   const Frame frame = random_frame(format, most);
   const Request p = random_picture(method);
   const int channels = p.order == ChannelOrder::kGray ? 1 : 3;
@@ -114,7 +117,7 @@ void check_case(PixelFormat format, ResizeMethod method, Layout layout, ElementT
   const std::vector<double> want = reference::levels(frame, p, shape);
   const size_t plane = want.size() / static_cast<size_t>(channels);
   // Gray is made of a resized picture's levels and rounded again.
-  const bool twice = channels == 1 && !frames::is_yuv(format) && format != PixelFormat::kGray8;
+  const bool twice = channels == 1 && !frames::is_yuv(format) && !frames::is_gray(format);
   const double levels = twice ? 1.5 : 1;
   for (size_t i = 0; i < want.size(); ++i) {
     check_element(want[i], have[i], i / plane, type, p, levels);

@@ -22,7 +22,7 @@ START_TEST(boxes_sit_on_the_object_in_every_format) {
   const char* formats[] = {DVNN_PIXEL_FORMATS(DVNN_QUOTED, DVNN_QUOTED, DVNN_QUOTED)};
 #undef DVNN_QUOTED
   for (const char* format : formats) {
-    if (std::string(format) == "GRAY8") continue;  // the square is red
+    if (g_str_has_prefix(format, "GRAY")) continue;  // the square is red
     GstHarness* h = chain(full_chain(), video_caps(format, 320, 240));
     GstBuffer* out = gst_harness_push_and_pull(h, red_square(format, 320, 240, 2, 1));
     ck_assert_msg(out && found_square(out, 320, 240, 2, 1), "%s", format);

@@ -160,9 +160,10 @@ const char* const kPlain = "draw-labels=false draw-confidence=false line-width=2
 }  // namespace
 
 START_TEST(boxes_are_drawn_where_they_are_in_every_format) {
-  for (const char* format : {"RGB",  "BGR",  "RGBx", "BGRx",  "xRGB",      "xBGR",     "RGBA",
-                             "BGRA", "ARGB", "ABGR", "NV12",  "NV21",      "NV16",     "I420",
-                             "YV12", "YUY2", "UYVY", "GRAY8", "P010_10LE", "I420_10LE"}) {
+  for (const char* format :
+       {"RGB",       "BGR",       "RGBx", "BGRx", "xRGB", "xBGR", "RGBA", "BGRA",     "ARGB",
+        "ABGR",      "NV12",      "NV21", "NV16", "I420", "YV12", "YUY2", "UYVY",     "GRAY8",
+        "P010_10LE", "I420_10LE", "NV24", "Y42B", "Y444", "YVYU", "AYUV", "GRAY16_LE"}) {
     check_box(format, 100, 80);
     check_box(format, 101, 81);
   }

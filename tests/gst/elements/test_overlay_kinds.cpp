@@ -203,9 +203,10 @@ END_TEST
 
 // The frame's planes one by one, against what the labels ask for.
 START_TEST(obscured_objects_cannot_be_recognised_in_any_format) {
-  for (const char* format : {"RGB",  "BGR",  "RGBx", "BGRx",  "xRGB",      "xBGR",     "RGBA",
-                             "BGRA", "ARGB", "ABGR", "NV12",  "NV21",      "NV16",     "I420",
-                             "YV12", "YUY2", "UYVY", "GRAY8", "P010_10LE", "I420_10LE"}) {
+  for (const char* format :
+       {"RGB",       "BGR",       "RGBx", "BGRx", "xRGB", "xBGR", "RGBA", "BGRA",     "ARGB",
+        "ABGR",      "NV12",      "NV21", "NV16", "I420", "YV12", "YUY2", "UYVY",     "GRAY8",
+        "P010_10LE", "I420_10LE", "NV24", "Y42B", "Y444", "YVYU", "AYUV", "GRAY16_LE"}) {
     for (const char* how : {"blur=face", "pixelate=face"}) {
       Overlay overlay(std::string("hide=face ") + how, format);
       GstVideoInfo info = overlay.info();

@@ -267,7 +267,8 @@ START_TEST(metas_of_frames_are_asked_for_where_frames_end) {
 END_TEST
 
 START_TEST(padded_frames_give_the_tensors_of_packed_ones) {
-  for (const char* format : {"NV12", "I420", "YUY2", "RGB", "BGRx", "GRAY8", "P010_10LE"}) {
+  for (const char* format : {"NV12", "I420", "YUY2", "RGB", "BGRx", "GRAY8", "P010_10LE", "Y42B",
+                             "Y444", "YVYU", "AYUV", "NV24", "GRAY16_LE"}) {
     for (const std::string& reader : readers()) {
       if (reader == "dvoverlay") continue;  // whose output has the padding
       const std::string caps = video_caps(format, kWidth, kHeight);

@@ -2,7 +2,9 @@
 #include "properties.h"
 
 #include <cstring>
+#include <functional>
 #include <map>
+#include <string_view>
 
 #include "base/format.h"
 #include "base/guard.h"
@@ -55,17 +57,16 @@ guint PropertyTable::install(GObjectClass* klass) const {
 namespace {
 
 // By the property's name; under the element's object lock.
-using Refusals = std::map<std::string, Error>;
+using Refusals = std::map<std::string, Error, std::less<>>;
+
+// Null where nothing was refused.
+GQuark refusals_quark() {
+  static const GQuark quark = g_quark_from_static_string("dvnn-refused-settings");
+  return quark;
+}
 
 Refusals* refusals_of(GstElement* element) {
-  static const GQuark quark = g_quark_from_static_string("dvnn-refused-settings");
-  auto* known = static_cast<Refusals*>(g_object_get_qdata(G_OBJECT(element), quark));
-  if (!known) {
-    known = new Refusals();
-    g_object_set_qdata_full(G_OBJECT(element), quark, known,
-                            [](gpointer p) { delete static_cast<Refusals*>(p); });
-  }
-  return known;
+  return static_cast<Refusals*>(g_object_get_qdata(G_OBJECT(element), refusals_quark()));
 }
 
 // Without the name and the password of "mqtt://name:password@host".
@@ -94,20 +95,33 @@ void remember(GstElement* element, const Property& row, const GValue* value, con
     const Error error =
         why.within(std::string(GST_OBJECT_NAME(element)) + ": property '" + row.spec->name +
                    "' is '" + (row.secret ? "..." : value_text(value)) + "'");
-    refusals_of(element)->insert_or_assign(row.spec->name, error);
+    Refusals* known = refusals_of(element);
+    if (!known) {
+      known = new Refusals();
+      g_object_set_qdata_full(G_OBJECT(element), refusals_quark(), known,
+                              [](gpointer p) { delete static_cast<Refusals*>(p); });
+    }
+    known->insert_or_assign(row.spec->name, error);
     return {};
   }).ok();
+}
+
+// Takes no memory.
+void forget(GstElement* element, const Property& row) {
+  Refusals* known = refusals_of(element);
+  if (!known) return;
+  const auto refused = known->find(std::string_view(row.spec->name));
+  if (refused != known->end()) known->erase(refused);
 }
 
 }  // namespace
 
 bool settings_are_right(GstElement* element) {
-  Status status;
-  {
+  const Status status = guarded("the settings cannot be looked at", [&]() -> Status {
     const ObjectLock lock(element);
-    const Refusals& refused = *refusals_of(element);
-    if (!refused.empty()) status = refused.begin()->second;
-  }
+    const Refusals* refused = refusals_of(element);
+    return refused && !refused->empty() ? Status(refused->begin()->second) : Status();
+  });
   if (!status.ok()) post_error(element, Topic::kSettings, status.error());
   return status.ok();
 }
@@ -139,7 +153,7 @@ bool PropertyTable::set(GstElement* element, gpointer settings, guint id,
     } else {
       status = guarded("it cannot be set", [&] { return row.set(settings, value); });
       if (status.ok()) {
-        refusals_of(element)->erase(row.spec->name);
+        forget(element, row);
       } else if (state <= GST_STATE_READY) {
         remember(element, row, value, status.error());
       }

@@ -73,7 +73,7 @@ std::string look(const std::string& properties, const std::string& rest) {
 START_TEST(regions_are_not_copied) {
   const std::string list =
       "regions=list region-list=\"[[0,0,0.5,0.5],[0.25,0.25,0.5,0.5],"
-      "[100,100,320,320]]\"";
+      "{\\\"box\\\":[100,100,320,320],\\\"unit\\\":\\\"pixels\\\"}]\"";
   for (const std::string& regions :
        {std::string("regions=objects"), std::string("regions=objects align=aspect margin=0.2"),
         std::string("regions=tiles tiles=4x4,1x1"), list}) {

@@ -318,11 +318,17 @@ def check_that_mistakes_are_named(folder):
              ({"source": "test", "elements": [{"element": "identity", "speed": 1}]},
               "identity has no property 'speed'"),
              ({"source": "test", "elements": [{"element": "nothing"}]}, "there is no element 'nothing'"),
-             ({"source": "test", "elements": [7]}, "elements has 7")]
+             ({"source": "test", "elements": [7]}, "elements has 7"),
+             ({"source": "test", "elements": ["identity", {"element": "dvdecode", "threshold": 2}]},
+              "wrong.json', line 7: elements[1]: dvdecode: property 'threshold' keeps its value: it must be in 0..1"),
+             ({"source": "test", "elements": [{"element": "dvzones", "zones": {"areas": 1}}]},
+              "wrong.json', line 6: elements[0]: dvzones: property 'zones' keeps its value: zones"),
+             ({"source": "test", "elements": [{"element": "dvinfer", "when-busy": "sometimes"}]},
+              "property 'when-busy' cannot be 'sometimes'")]
     for config, message in cases:
         path = os.path.join(folder, "wrong.json")
         with open(path, "w", encoding="utf-8") as file:
-            json.dump(config, file)
+            json.dump(config, file, indent=1)
         done = subprocess.run([DVCAMERA, path, "--check"], stderr=subprocess.PIPE, text=True)
         assert done.returncode == 2 and message in done.stderr, (config, done.stderr)
     pipe = os.path.join(folder, "pipe.json")

@@ -51,6 +51,12 @@ def check_mistakes():
         check_answer([command, "a.dvn", *(["a.txt"] if command == "run" else [])], 1, "not a .dvn file")
     check_answer(["convert", NETWORK, "-o", "o.dvn", "--preset", "yolo8"], 1, "is 'yolov8' meant?")
     check_answer(["convert", NETWORK, "-o", "o.dvn", "--decoder", "YOLO"], 2, "--preset yolo-end-to-end", "yolov8")
+    open("types.json", "w").write("{}")
+    # What would be left out without a word.
+    check_answer(["convert", NETWORK, "-o", "o.dvn", "--layer-types", "types.json"], 2, "--layer-types")
+    check_answer(["convert", NETWORK, "-o", "o.dvn", "--custom-layers", "a.so"], 2, "--check")
+    check_answer(["convert", "a.onnx", "-o", "o.dvn", "--decoder-params", '{"a": 1}'], 1, "--decoder-params", "--decoder")
+    check_answer(["inspect", NETWORK, "--device", "soft"], 2, "--device", "--measure")
     check_answer(["frobnicate"], 2, "no command")
     check_answer(["convert", NETWORK], 2, "-o")
 

@@ -268,9 +268,16 @@ int convert_command(int argc, char** argv) {
     return wrong_usage("convert", "--check and --report need the model that the network is of");
   }
   if (kind == "dvn" && (t.mean.given() || t.scale.given() || t.order.given() || t.resize.given() ||
-                        t.pad.given() || t.layout.given() || transposed || quantise)) {
+                        t.pad.given() || t.layout.given() || transposed || quantise || as_it_is)) {
     return wrong_usage("convert",
                        "a network file keeps its picture, layout and weights as they are");
+  }
+  if (kind == "dvn" && t.layer_types.given()) {
+    return wrong_usage("convert",
+                       "--layer-types are those of a model, which a network file is not");
+  }
+  if (t.custom_layers.given() && !t.check.given()) {
+    return wrong_usage("convert", "--custom-layers runs layers for --check, which is not given");
   }
   const std::string advice = t.from.given() ? "" : advice_on(files);
   if (!advice.empty()) return wrong_usage("convert", advice);

@@ -123,6 +123,10 @@ Status fill_options(const ConvertTexts& texts, convert::ConvertOptions* options)
     options->decoder_params = Json::object();
   }
   if (texts.params.given()) {
+    if (options->decoder.empty()) {
+      return Error{ErrorCode::kInvalidArgument,
+                   "--decoder-params are those of a decoder: name it by --decoder, or by --preset"};
+    }
     DVNN_ASSIGN(const std::string json, json_argument(texts.params.text()));
     DVNN_ASSIGN(Json params, parse_json(json, "--decoder-params"));
     // Options of the command line change a preset's parameters one by one.

@@ -177,6 +177,15 @@ int inspect_command(int argc, char** argv) {
   if (board.given() && !estimate && !html.given()) {
     return wrong_usage("inspect", "--board goes with --estimate or --html");
   }
+  if (!measure && !network::is_generated(args.value()[0])) {
+    for (const auto& [name, text] : {std::pair<const char*, const OptionText&>("--device", device),
+                                     {"--custom-layers", custom_layers},
+                                     {"--weights", weights}}) {
+      if (!text.given()) continue;
+      return wrong_usage("inspect", std::string(name) +
+                                        " goes with --measure: a .dvn file is only read otherwise");
+    }
+  }
   if (measure && !html.given()) return wrong_usage("inspect", "--measure goes with --html");
   if (as_json + as_dot + estimate + html.given() > 1 && !(as_json && estimate)) {
     return wrong_usage("inspect", "shows one thing: --html, --json, --dot or --estimate");

@@ -96,6 +96,13 @@ void gst_dv_infer_let_go(GstDvInfer* self, std::vector<std::shared_ptr<void>> he
   GST_WARNING_OBJECT(self, "the device does not answer: what it has is left behind");
 }
 
+// The last owner of it, so that it is released there. A list in braces would own it, too.
+static void gst_dv_infer_let_go_of(GstDvInfer* self, std::shared_ptr<void> last) {
+  std::vector<std::shared_ptr<void>> held;
+  held.push_back(std::move(last));
+  gst_dv_infer_let_go(self, std::move(held));
+}
+
 void gst_dv_infer_fail_to_load(GstDvInfer* self, Topic topic, const Error& error) {
   if (error.code != ErrorCode::kCancelled) {
     const InferSettings s = gst_dv_infer_settings(self);
@@ -126,8 +133,10 @@ static void gst_dv_infer_tell_of_device(GstDvInfer* self, const dvnn::device::De
 static gboolean gst_dv_infer_open_network(GstDvInfer* self, const InferSettings& settings,
                                           const CancellationPtr& cancellation) {
   const dvnn::gst::NetworkSettings wanted = settings.network_settings();
-  const LoadedPtr old = gst_dv_infer_loaded(self);
-  if (old && old->settings == wanted) return TRUE;
+  {
+    const LoadedPtr old = gst_dv_infer_loaded(self);
+    if (old && old->settings == wanted) return TRUE;
+  }
   auto loaded = gst_dv_infer_load(settings, cancellation);
   if (!loaded.ok()) {
     gst_dv_infer_fail_to_load(self, dvnn::gst::load_topic(wanted, loaded.error()), loaded.error());
@@ -143,7 +152,7 @@ static gboolean gst_dv_infer_open_network(GstDvInfer* self, const InferSettings&
     self->priv->shared.loaded.swap(replaced);
   }
   gst_dv_infer_tell_of_device(self, network.device());
-  if (replaced) gst_dv_infer_let_go(self, {std::move(replaced)});
+  if (replaced) gst_dv_infer_let_go_of(self, std::move(replaced));
   return TRUE;
 }
 
@@ -157,7 +166,7 @@ gboolean gst_dv_infer_open(GstDvInfer* self, const CancellationPtr& cancellation
     const ObjectLock lock(self);
     loaded->pool.reset();
   }
-  if (old) gst_dv_infer_let_go(self, {std::move(old)});
+  if (old) gst_dv_infer_let_go_of(self, std::move(old));
   auto pool = gst_dv_infer_make_pool(loaded, settings, cancellation);
   if (!pool.ok()) {
     gst_dv_infer_fail_to_load(self, Topic::kSettings, pool.error());

@@ -242,6 +242,7 @@ static Status gst_dv_publish_connect(GstDvPublish* self, const PublishSettings& 
   if (identity.topic.empty()) {
     identity.topic = address.scheme == "kafka" ? "dvnn" : "dvnn/" + identity.stream;
   }
+  priv.warned_loss = false;  // its thread does not run yet
   dvnn::publish::PublisherSettings how;
   how.queue_messages = settings.max_queued;
   how.spool = dvnn::gst::spool_path(settings, identity.stream);
@@ -302,7 +303,7 @@ static bool gst_dv_publish_open(GstElement* element) {
 
 static gboolean gst_dv_publish_start(GstBaseTransform* trans) {
   GstDvPublishPrivate& priv = *GST_DV_PUBLISH(trans)->priv;
-  priv.warned_loss = priv.told_problem = false;
+  priv.told_problem = false;
   priv.flushed = false;
   return TRUE;
 }
@@ -313,9 +314,10 @@ static gboolean gst_dv_publish_stop(GstBaseTransform* trans) {
     gst_dv_publish_rest(self);
     gst_dv_publish_flush(self, false);
     const PublisherStats stats = gst_dv_publish_stats(self);
+    // What is queued gets there when the element goes to NULL.
+    const bool rests = !self->priv->opened.spool_folder.empty() && stats.spooled + stats.queued > 0;
     gst_dv_publish_post(self, "ended",
-                        stats.spooled > 0 ? "the rest waits in the spool for the next start" : "",
-                        stats);
+                        rests ? "the rest waits in the spool for the next start" : "", stats);
   });
   return TRUE;
 }

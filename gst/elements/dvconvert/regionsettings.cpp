@@ -99,10 +99,11 @@ void add_object_properties(Properties<ConvertSettings>* rows) {
              {"object-network", "Object network",
               "With regions=objects, the name of the network whose objects are looked at; empty "
               "for any"});
-  rows->text(&S::object_class, When::kPlaying,
-             {"object-class", "Object class",
-              "With regions=objects, the labels of the objects that are looked at, between commas; "
-              "empty for all"});
+  add_label_list(
+      &ConvertSettings::object_class, "object-class", "object-class-array", "Object class",
+      "With regions=objects, the labels of the objects that are looked at, between commas; "
+      "empty for all",
+      rows);
   rows->number(&S::min_size, When::kPlaying, 0, kMostBoxSize,
                {"min-size", "Minimum size",
                 "With regions=objects, least length of a box's longer side, as a fraction of the "
@@ -148,10 +149,11 @@ void add_region_properties(Properties<ConvertSettings>* rows) {
              {"region-file", "Region file",
               "With regions=list, a file with such a list, for where region-list is empty"},
              take_region_file);
-  rows->text(&S::region_metas, When::kPlaying,
-             {"region-metas", "Region metas",
-              "With regions=list, types of other elements' regions and detections that are looked "
-              "at too, between commas; * for all"});
+  add_label_list(
+      &ConvertSettings::region_metas, "region-metas", "region-metas-array", "Region metas",
+      "With regions=list, types of other elements' regions and detections that are looked "
+      "at too, between commas; * for all",
+      rows);
   rows->text(&S::tiles, When::kPlaying,
              {"tiles", "Tiles",
               "With regions=tiles, grids between commas: COLUMNSxROWS, or a scale such as 1.5 "

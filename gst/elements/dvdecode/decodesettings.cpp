@@ -31,11 +31,10 @@ void add_filter_properties(Properties<DecodeSettings>* table) {
       {"thresholds", "Thresholds",
        "Least confidences of classes that have one of their own, by label: person:0.4,car:0.6"},
       check_thresholds);
-  table->text(
-      &DecodeSettings::labels, When::kPlaying,
-      {"labels", "Labels", "Labels of the objects to attach, between commas; empty for all"});
-  table->text(&DecodeSettings::exclude, When::kPlaying,
-              {"exclude", "Exclude", "Labels of objects to leave out, between commas"});
+  add_label_list(&DecodeSettings::labels, "labels", "labels-array", "Labels",
+                 "Labels of the objects to attach, between commas; empty for all", table);
+  add_label_list(&DecodeSettings::exclude, "exclude", "exclude-array", "Exclude",
+                 "Labels of objects to leave out, between commas", table);
   table->text(&DecodeSettings::labels_file, When::kPlaying,
               {"labels-file", "Labels file",
                "Text file with a label per line, class 0 first, instead of the network's labels"},

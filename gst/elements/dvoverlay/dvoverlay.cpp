@@ -162,17 +162,18 @@ static const dvnn::gst::Properties<DvOverlaySettings>& gst_dv_overlay_properties
     table->choice(&DvOverlaySettings::color_by, When::kPlaying,
                   dvnn::gst::register_enum("GstDvOverlayColorBy", kColors),
                   {"color-by", "Color by", "The fact that an object's colour tells"});
-    table->text(&DvOverlaySettings::show, When::kPlaying,
-                {"show", "Show", "Labels of objects to draw, between commas; empty for all"});
-    table->text(&DvOverlaySettings::hide, When::kPlaying,
-                {"hide", "Hide", "Labels of objects that are not drawn, between commas"});
-    table->text(&DvOverlaySettings::blur, When::kPlaying,
-                {"blur", "Blur",
-                 "Labels of objects whose pixels are blurred, drawn or not, between commas"});
-    table->text(&DvOverlaySettings::pixelate, When::kPlaying,
-                {"pixelate", "Pixelate",
-                 "Labels of objects whose pixels become large squares, drawn or not, between "
-                 "commas"});
+    dvnn::gst::add_label_list(&DvOverlaySettings::show, "show", "show-array", "Show",
+                              "Labels of objects to draw, between commas; empty for all", table);
+    dvnn::gst::add_label_list(&DvOverlaySettings::hide, "hide", "hide-array", "Hide",
+                              "Labels of objects that are not drawn, between commas", table);
+    dvnn::gst::add_label_list(
+        &DvOverlaySettings::blur, "blur", "blur-array", "Blur",
+        "Labels of objects whose pixels are blurred, drawn or not, between commas", table);
+    dvnn::gst::add_label_list(
+        &DvOverlaySettings::pixelate, "pixelate", "pixelate-array", "Pixelate",
+        "Labels of objects whose pixels become large squares, drawn or not, between "
+        "commas",
+        table);
     table->boolean(&DvOverlaySettings::zones, When::kPlaying,
                    {"draw-zones", "Draw zones", "Draw the areas and lines of dvzones"});
     table->boolean(&DvOverlaySettings::counts, When::kPlaying,

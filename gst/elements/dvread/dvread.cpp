@@ -80,14 +80,15 @@ static dvnn::gst::Properties<ReadSettings> gst_dv_read_rows() {
   using dvnn::gst::When;
   constexpr guint kLongestTime = 3600 * 1000;  // milliseconds
   dvnn::gst::Properties<ReadSettings> table;
-  table.text(&ReadSettings::object_class, When::kPlaying,
-             {"object-class", "Object class",
-              "Labels of the objects that are read, between commas; empty for all"});
+  dvnn::gst::add_label_list(
+      &ReadSettings::object_class, "object-class", "object-class-array", "Object class",
+      "Labels of the objects that are read, between commas; empty for all", &table);
 #ifdef DVNN_HAVE_MARKERS
-  table.text(&ReadSettings::marker_class, When::kPlaying,
-             {"marker-class", "Marker class",
-              "Labels of the objects that are read as ArUco or AprilTag markers, between commas; "
-              "empty for none"});
+  dvnn::gst::add_label_list(
+      &ReadSettings::marker_class, "marker-class", "marker-class-array", "Marker class",
+      "Labels of the objects that are read as ArUco or AprilTag markers, between commas; "
+      "empty for none",
+      &table);
   table.text(
       &ReadSettings::marker_families, When::kPlaying,
       {"marker-families", "Marker families",

@@ -195,8 +195,44 @@ START_TEST(an_error_names_the_place_that_raised_it) {
 }
 END_TEST
 
-DVNN_GST_SUITE(gst_settings, garbage_before_the_start_is_taken_or_is_an_error,
-               an_error_says_what_would_be_right,
+// Lists are texts, which people type, and arrays, in which a label may have commas.
+START_TEST(a_list_of_labels_is_an_array_too) {
+  const struct {
+    const char *factory, *property;
+  } lists[] = {{"dvdecode", "labels"}, {"dvdecode", "exclude"},       {"dvconvert", "object-class"},
+               {"dvoverlay", "blur"},  {"dvconvert", "region-metas"}, {"dvoverlay", "show"}};
+  for (const auto& list : lists) {
+    GstElement* element = element_of(list.factory);
+    const std::string array = std::string(list.property) + "-array";
+    GValue labels = G_VALUE_INIT;
+    g_value_init(&labels, GST_TYPE_ARRAY);
+    for (const char* label : {"dog, large", "back\\slash", "cat"}) {
+      GValue item = G_VALUE_INIT;
+      g_value_init(&item, G_TYPE_STRING);
+      g_value_set_string(&item, label);
+      gst_value_array_append_and_take_value(&labels, &item);
+    }
+    g_object_set_property(G_OBJECT(element), array.c_str(), &labels);
+    gchar* text = nullptr;
+    g_object_get(element, list.property, &text, nullptr);
+    dvnn_assert_text(text, "dog\\, large,back\\\\slash,cat");
+    g_object_set(element, list.property, "", nullptr);
+    g_object_set(element, list.property, text, nullptr);
+    g_free(text);
+    GValue now = G_VALUE_INIT;
+    g_value_init(&now, GST_TYPE_ARRAY);
+    g_object_get_property(G_OBJECT(element), array.c_str(), &now);
+    ck_assert_int_eq(gst_value_compare(&now, &labels), GST_VALUE_EQUAL);
+    g_value_unset(&now);
+    g_value_unset(&labels);
+    dvnn_assert_text(error_of(element), "");
+    gst_object_unref(element);
+  }
+}
+END_TEST
+
+DVNN_GST_SUITE(gst_settings, a_list_of_labels_is_an_array_too,
+               garbage_before_the_start_is_taken_or_is_an_error, an_error_says_what_would_be_right,
                a_setting_that_is_set_right_afterwards_is_forgiven,
                an_error_names_the_place_that_raised_it)
 

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// How well tracks fit the truth: HOTA (Luiten et al., 2020), CLEAR MOT (Bernardin and Stiefelhagen,
+// 2008) and IDF1 (Ristani et al., 2016), as the MOT challenge and KITTI count them. It shares no
+// code with the tracker, which it judges.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace dvnn::test {
+
+struct Box {
+  double x0 = 0, y0 = 0, x1 = 0, y1 = 0;
+};
+
+/// The intersection of two boxes over their union.
+double iou(const Box& a, const Box& b);
+
+struct NamedBox {
+  long id = 0;
+  Box box;
+};
+using Frames = std::vector<std::vector<NamedBox>>;  // by frame
+
+/// Returns the column of each row, or -1, so that the weights of the pairs sum up highest. Weights
+/// of 0 and below are no pairs.
+std::vector<int> heaviest_pairs(size_t rows, size_t columns, const std::vector<double>& weights);
+
+/// What counts neither for nor against a tracker.
+struct Ignored {
+  Frames things;  // boxes that match one of them are taken away, as the rules of both sets say
+  // KITTI's rules: of those that match nothing, those that lie in one of these areas to a half, and
+  // those that are no higher than this.
+  Frames areas;
+  double height = 0;
+};
+
+/// Returns the tracks without what is ignored.
+Frames counted(const Frames& truth, const Frames& tracks, const Ignored& ignored);
+
+/// Sums over sequences, from which the figures come. Sequences add up as the MOT challenge adds
+/// them: as if they were one.
+struct Figures {
+  static constexpr int kAlphas = 19;  // thresholds of overlap, from 0.05 to 0.95
+
+  long truths = 0, found = 0, matches = 0, switches = 0, fragments = 0, identity_matches = 0;
+  double located[kAlphas] = {}, associated[kAlphas] = {};
+  long hits[kAlphas] = {};
+
+  void add(const Figures& other);
+  double mota() const;
+  double idf1() const;
+  double hota() const;
+  double det_a() const;
+  double ass_a() const;
+  double loc_a() const;
+};
+
+/// Compares tracks with the truth, boxes of as many frames.
+Figures figures_of(const Frames& truth, const Frames& tracks);
+
+}  // namespace dvnn::test

@@ -13,10 +13,17 @@ image::Corners grown(const image::Corners& box, double x, double y) {
 
 // Looks below this are those of another thing.
 constexpr double kAlike = 0.5;
+constexpr double kPi = 3.14159265358979323846;
 
 double ratio(double a, double b) {
   return std::min(a, b) / std::max(a, b);
 }
+
+// Labels flip: another class speaks against a pair, and does not rule it out.
+constexpr double kOtherClass = 0.5;
+// Of the difference between the direction in which something went and that in which a detection
+// lies (OC-SORT's momentum): the gain of one that goes on, the loss of one that turns back.
+constexpr double kMomentum = 0.1;
 
 // How much of a thing the frame's edge shows changes as fast as it moves: what may be seen of it,
 // where it may be off by the slack, is as good as what is expected.
@@ -60,6 +67,16 @@ double alike_at_edge(const Candidate& track, const Candidate& detection) {
   return 1 / (1 + (x * x / track.variance_x + y * y / track.variance_y) / kSoftness);
 }
 
+double momentum(const Candidate& track, const Candidate& detection) {
+  if (track.way_x == 0 && track.way_y == 0) return 0;
+  const double x = (detection.box.x0 + detection.box.x1) / 2 - track.from_x;
+  const double y = (detection.box.y0 + detection.box.y1) / 2 - track.from_y;
+  const double length = std::hypot(x, y);
+  if (length == 0) return 0;
+  const double cosine = std::clamp((x * track.way_x + y * track.way_y) / length, -1.0, 1.0);
+  return kMomentum * detection.confidence * (1 - 2 * std::acos(cosine) / kPi);
+}
+
 double gain_of(const Round& round, const Candidate& track, const Candidate& detection) {
   const double shared = overlap(grown(track.box, track.slack_x, track.slack_y),
                                 grown(detection.box, track.slack_x, track.slack_y));
@@ -67,8 +84,10 @@ double gain_of(const Round& round, const Candidate& track, const Candidate& dete
       round.appearance > 0 && !track.embedding.empty() && !detection.embedding.empty();
   // Likenesses take away from what is shared: most neighbours share too little as it is.
   if (shared <= (looks ? 0 : round.least_overlap)) return 0;
-  double gain = shared * alike_in_size(track, detection) * alike_at_edge(track, detection) -
-                round.least_overlap;
+  double gain = shared * alike_in_size(track, detection) * alike_at_edge(track, detection) *
+                (1 + detection.confidence) / 2;
+  if (track.class_id != detection.class_id) gain *= kOtherClass;
+  gain += momentum(track, detection) - round.least_overlap;
   if (looks) {
     gain += round.appearance *
             (static_cast<double>(detection.scale) * likeness(track.embedding, detection.embedding) -
@@ -125,7 +144,6 @@ const std::vector<int>& Association::solve(const Round& round, const std::vector
     for (; at != places_.end() && at->x0 < right; ++at) {
       if (at->x1 <= left || at->y0 >= bottom || at->y1 <= top) continue;
       const Candidate& detection = detections[at->index];
-      if (detection.class_id != track.class_id) continue;
       assignment_.offer(row, at->index, gain_of(round, track, detection));
     }
   }

@@ -23,12 +23,15 @@ struct Candidate {
   int index = 0;  // of the track or the detection
   int class_id = 0;
   image::Corners box;
+  double confidence = 1;            // detections
   double slack_x = 0, slack_y = 0;  // tracks: how far off the box may be
+  double from_x = 0, from_y = 0;    // tracks: where it was seen last
+  double way_x = 0, way_y = 0;      // and the direction in which it went, of length 1, or 0
   // Which edge of the box is that of the frame: -1 the lower one, 1 the higher one.
   int cut_x = 0, cut_y = 0;
   // Tracks: of how far off a detection may be there. 0: overlaps alone tell.
   double variance_x = 0, variance_y = 0;
-  double width = 0, height = 0;              // as they are remembered, of what the frame shows
+  double width = 0, height = 0;              // of what the frame shows
   double whole_width = 0, whole_height = 0;  // tracks: with what the frame's edge hides
   Span<const float> embedding;
   float scale = 1;  // of the embedding

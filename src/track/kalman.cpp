@@ -37,13 +37,15 @@ Step::Step(const Motion& motion, double seconds) {
   const double shape = a < kSmall ? a * a * a * (2.0 / 3 - a / 2 + a * a * 7 / 30)
                                   : 2 * a - 3 + 4 * fade - fade * fade;
   noise_xx = q * tau * tau * tau / 2 * shape;
+  walk = motion.walk * seconds;
 }
 
-void Axis::predict(const Step& step, double size) {
-  const double area = size * size;
+void Axis::predict(const Step& step, double size, double push) {
+  const double area = push * size * size;
   x += step.reach * v;
   v *= step.fade;
-  xx += 2 * step.reach * xv + step.reach * step.reach * vv + step.noise_xx * area;
+  xx += 2 * step.reach * xv + step.reach * step.reach * vv + step.noise_xx * area +
+        step.walk * size * size;
   xv = step.fade * (xv + step.reach * vv) + step.noise_xv * area;
   vv = step.fade * step.fade * vv + step.noise_vv * area;
 }
@@ -66,15 +68,31 @@ BoxFilter::BoxFilter(const image::Corners& first, double deviation) {
   axes_[3] = first_axis(height, kExtent, size_, deviation);
 }
 
-void BoxFilter::predict(double seconds) {
-  if (seconds > 0) predict(BoxStep(seconds));
+void BoxFilter::predict(double seconds, const Push& push) {
+  if (seconds > 0) predict(BoxStep(seconds), push);
 }
 
-void BoxFilter::predict(const BoxStep& step) {
-  axes_[0].predict(step.place, size_);
-  axes_[1].predict(step.place, size_);
-  axes_[2].predict(step.extent, size_);
-  axes_[3].predict(step.extent, size_);
+void BoxFilter::predict(const BoxStep& step, const Push& push) {
+  axes_[0].predict(step.place, size_, push.place);
+  axes_[1].predict(step.place, size_, push.place);
+  axes_[2].predict(step.extent, size_, push.extent);
+  axes_[3].predict(step.extent, size_, push.extent);
+}
+
+void BoxFilter::move(const motion::Affine& camera) {
+  camera.apply(&axes_[0].x, &axes_[1].x);
+  camera.turn(&axes_[0].v, &axes_[1].v);
+  const double scale = camera.scale();
+  for (int i = 2; i < 4; ++i) {
+    axes_[i].x *= scale;
+    axes_[i].v *= scale;
+  }
+  for (Axis& axis : axes_) {
+    axis.xx *= scale * scale;
+    axis.xv *= scale * scale;
+    axis.vv *= scale * scale;
+  }
+  size_ *= scale;
 }
 
 void BoxFilter::correct(const image::Corners& measured, double deviation) {

@@ -4,6 +4,7 @@
 // change how a track behaves.
 #pragma once
 
+#include "motion/affine.h"
 #include "objects/object.h"
 
 namespace dvnn::track {
@@ -11,8 +12,14 @@ namespace dvnn::track {
 /// The motion of one coordinate. Its speed is drawn to 0 with a time constant and pushed by noise,
 /// so that what nobody sees comes to rest, instead of flying on for ever.
 struct Motion {
-  double seconds;  // in which a speed falls to 1/e of itself
-  double noise;    // spectral density of the acceleration, in the box's sizes^2 / s^3
+  double seconds;   // in which a speed falls to 1/e of itself
+  double noise;     // spectral density of the acceleration, in the box's sizes^2 / s^3
+  double walk = 0;  // of what moves a place without any speed: steps, poses, in sizes^2 / s
+};
+
+/// How much more than usual pushes places and extents: factors of the accelerations' noise.
+struct Push {
+  double place = 1, extent = 1;
 };
 
 /// The effect of a span of time on any coordinate of a motion, except on the box's size.
@@ -21,6 +28,7 @@ struct Step {
 
   double reach, fade;                   // of the speed: how far it carries, what is left of it
   double noise_xx, noise_xv, noise_vv;  // variances that the time adds
+  double walk;                          // and that of the place alone
 };
 
 /// One coordinate and its speed, with the variances of both.
@@ -28,7 +36,7 @@ struct Axis {
   double x = 0, v = 0;
   double xx = 0, xv = 0, vv = 0;
 
-  void predict(const Step& step, double size);
+  void predict(const Step& step, double size, double push = 1);
   void correct(double measured, double variance);
 };
 
@@ -42,8 +50,8 @@ class BoxFilter {
   /// `deviation` is that of detections, in the box's sizes.
   BoxFilter(const image::Corners& first, double deviation);
 
-  void predict(double seconds);
-  void predict(const BoxStep& step);
+  void predict(double seconds, const Push& push = {});
+  void predict(const BoxStep& step, const Push& push = {});
   void correct(const image::Corners& measured, double deviation);
   /// Sets how wide (axis 0) or high (axis 1) the box is, where that was not known: the edge on the
   /// `hidden` side, -1 the lower one or 1 the higher one, moves, and the other one keeps place and
@@ -52,6 +60,8 @@ class BoxFilter {
   /// Sets how fast the box goes along an axis (0 or 1), in pixels per second, and the variance of
   /// that, where more is known than that it is new.
   void set_speed(int axis, double speed, double variance);
+  /// The camera has moved: the same thing in what it shows now.
+  void move(const motion::Affine& camera);
   /// Never empty, never faster than kFastest.
   image::Corners box() const;
   /// Returns how far the centre may be off: standard deviations.
@@ -66,8 +76,8 @@ class BoxFilter {
   static constexpr double kFastest = 12;  // sizes per second
   // The noise keeps up speeds of 1.4 sizes per second (people walk at about one) and changes of
   // size of a fifth of one.
-  static constexpr Motion kPlace{16.0, 0.25};  // of the centre
-  static constexpr Motion kExtent{1.0, 0.1};   // of width and height
+  static constexpr Motion kPlace{16.0, 0.25, 0.01};   // of the centre
+  static constexpr Motion kExtent{1.0, 0.1, 0.003};   // of width and height
 
  private:
   Axis axes_[4];

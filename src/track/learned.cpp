@@ -17,7 +17,18 @@ constexpr double kNewDeviation = 0.02;
 constexpr double kNewShape = 0.02;
 constexpr double kNewEntry = 0.02;
 constexpr double kLeastSpread = 0.05;  // variance of speeds, so that a filter goes on learning
-constexpr size_t kMostShapes = 64;     // classes whose shape is known
+constexpr size_t kMostClasses = 64;     // of which anything is known
+// Share of two surprises in the logarithm of a push, and the pushes that may be.
+constexpr double kNewPush = 0.03;
+constexpr double kLeastPush = 0.05;
+constexpr double kMostPush = 50;
+// Looks and boxes after which older ones count less and less.
+constexpr double kMostSlips = 100;
+constexpr double kMostAtEdge = 200;
+
+size_t age_of(unsigned hits) {
+  return hits < 4 ? 0 : hits < 10 ? 1 : hits < 30 ? 2 : 3;
+}
 
 }  // namespace
 
@@ -84,12 +95,62 @@ double Learned::tremble() const {
 
 void Learned::see_whole(int class_id, const image::Corners& box) {
   const double ratio = (box.x1 - box.x0) / (box.y1 - box.y0);
-  for (Shape& shape : shapes_) {
-    if (shape.class_id != class_id) continue;
-    shape.ratio += std::max(1.0 / ++shape.count, kNewShape) * (ratio - shape.ratio);
-    return;
+  Class* known = find_or_add(class_id);
+  if (known) known->ratio += std::max(1.0 / ++known->count, kNewShape) * (ratio - known->ratio);
+}
+
+void Learned::see_surprises(int class_id, const Surprise& before, const Surprise& now) {
+  Class* known = find_or_add(class_id);
+  if (!known) return;
+  const auto learn = [&](int first, double* push) {
+    const double alike = before.of[first] * now.of[first] + before.of[first + 1] * now.of[first + 1];
+    *push = std::clamp(*push * std::exp(kNewPush * alike), kLeastPush, kMostPush);
+  };
+  learn(0, &known->push.place);
+  learn(2, &known->push.extent);
+}
+
+Push Learned::push_of(int class_id) const {
+  const Class* known = find(class_id);
+  return known ? known->push : Push();
+}
+
+void Learned::see_slip(unsigned hits, bool slip) {
+  Slips& slips = slips_[age_of(hits)];
+  const double kept = slips.all > kMostSlips ? 1 - 1 / kMostSlips : 1;
+  slips.slips = kept * slips.slips + slip;
+  slips.all = kept * slips.all + 1;
+}
+
+bool Learned::slips(unsigned hits) const {
+  const Slips& slips = slips_[age_of(hits)];
+  return slips.slips > slips.all / 2;
+}
+
+void Learned::see_edge(const image::Corners& box, const image::Size& frame) {
+  const double beyond = std::max(std::max(-box.x0, box.x1 - frame.width) / (box.x1 - box.x0),
+                                 std::max(-box.y0, box.y1 - frame.height) / (box.y1 - box.y0));
+  constexpr double kNear = -0.02, kBeyond = 0.1;  // in the box's widths and heights
+  if (!is_known(frame) || beyond < kNear) return;
+  const double kept = at_edge_ > kMostAtEdge ? 1 - 1 / kMostAtEdge : 1;
+  beyond_ = kept * beyond_ + (beyond > kBeyond);
+  at_edge_ = kept * at_edge_ + 1;
+}
+
+const Learned::Class* Learned::find(int class_id) const {
+  for (const Class& known : classes_) {
+    if (known.class_id == class_id) return &known;
   }
-  if (shapes_.size() < kMostShapes) shapes_.push_back({class_id, ratio, 1});
+  return nullptr;
+}
+
+Learned::Class* Learned::find_or_add(int class_id) {
+  const Class* known = find(class_id);
+  if (known) return &classes_[static_cast<size_t>(known - classes_.data())];
+  if (classes_.size() == kMostClasses) return nullptr;
+  classes_.emplace_back();
+  classes_.back().class_id = class_id;
+  return &classes_.back();
 }
 
 void Learned::see_entry(int axis, double speed) {
@@ -105,10 +166,8 @@ Spread Learned::entry_speed(int axis) const {
 }
 
 double Learned::shape_of(int class_id) const {
-  for (const Shape& shape : shapes_) {
-    if (shape.class_id == class_id) return shape.ratio;
-  }
-  return 0;
+  const Class* known = find(class_id);
+  return known ? known->ratio : 0;
 }
 
 }  // namespace dvnn::track

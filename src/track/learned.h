@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a tracker learns of its detector and of the things that it finds: how far boxes are off, how
-// wide things of a class are for their height, and how fast things come in over the frame's edge.
+// much things of a class change their ways and sizes, how wide they are for their height, how fast
+// they come in over the frame's edge, and whether a look that misses one is a slip.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +28,12 @@ class Tremor {
   int seen_ = 0;
 };
 
+/// How far a detection was from where its track was expected: centre, width and height, in standard
+/// deviations of what filter and detector may be off. 0 where an edge of the frame hides it.
+struct Surprise {
+  double of[4] = {};
+};
+
 /// A mean, and how far single values are from it.
 struct Spread {
   double mean, variance;
@@ -41,6 +48,16 @@ class Learned {
   void see_tremor(double variance, double size);
   /// Learns from a box of a class that nothing cuts.
   void see_whole(int class_id, const image::Corners& box);
+  /// Learns from two surprises of a track, one soon after the other. Those of a filter that knows
+  /// how much things are pushed are independent; if they point the same way, it lags behind, and if
+  /// to and fro, it follows noise (Mehra, 1970).
+  void see_surprises(int class_id, const Surprise& before, const Surprise& now);
+  /// Learns what a look that missed a track of so many detections was: a slip, if the next look
+  /// shows it.
+  void see_slip(unsigned hits, bool slip);
+  /// Learns from a box at the frame's edge or beyond whether the detector guesses what is hidden
+  /// there.
+  void see_edge(const image::Corners& box, const image::Size& frame);
   /// Learns how fast something went on that had come in along an axis (0 or 1), in sizes per
   /// second.
   void see_entry(int axis, double speed);
@@ -50,17 +67,25 @@ class Learned {
   /// How far widths and heights are off, as the filter takes it: it forgives what even the best
   /// detectors are off.
   double deviation() const;
+  Push push_of(int class_id) const;
+  /// Whether a look that misses a track of so many detections is a slip more often than not.
+  bool slips(unsigned hits) const;
+  /// Whether boxes reach beyond the frame: then its edge cuts none.
+  bool is_amodal() const { return beyond_ > kAmodal * at_edge_; }
   /// The width of things of a class, divided by their height; 0 if none was seen whole.
   double shape_of(int class_id) const;
   /// How fast things come in along an axis, in sizes per second.
   Spread entry_speed(int axis) const;
 
  private:
-  struct Shape {
+  struct Class {
     int class_id;
-    double ratio;
-    unsigned count;
+    double ratio = 0;
+    unsigned count = 0;  // of whole boxes
+    Push push;
   };
+  const Class* find(int class_id) const;
+  Class* find_or_add(int class_id);
 
   // The first guesses: boxes that are shown had better follow, and a filter forgive. They count for
   // as many detections.
@@ -74,7 +99,17 @@ class Learned {
     unsigned count = 2;
   };
   Entries entries_[2];
-  std::vector<Shape> shapes_;
+  std::vector<Class> classes_;
+  // By how long tracks have been seen. The first guess is that a missed look is none.
+  struct Slips {
+    double slips = 1, all = 2.5;
+  };
+  static constexpr size_t kAges = 4;
+  Slips slips_[kAges];
+  // Share of the boxes at the edge that reach beyond it by a tenth of themselves, from where on
+  // chance and a trembling detector are no explanation.
+  static constexpr double kAmodal = 0.15;
+  double beyond_ = 0, at_edge_ = 4;
 };
 
 }  // namespace dvnn::track

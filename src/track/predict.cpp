@@ -14,12 +14,13 @@ constexpr double kMostDoubt = 0.4;
 
 }  // namespace
 
-// One look that does not show something is a slip of the network rather than an absence, unless it
-// is the second one of all.
+// One look that does not show something may be a slip of the network rather than an absence: where
+// it mostly was one so far.
 bool Tracker::is_awaited(const Track& track, Time time) const {
   if (track.state == State::kConfirmed) return true;
   if (track.state != State::kLost) return false;
-  return (track.missed == 1 && track.hits > 1) || time - track.seen <= settings_.coast;
+  return (track.missed == 1 && track.hits > 1 && learned_.slips(track.hits)) ||
+         time - track.seen <= settings_.coast;
 }
 
 // Whoever stands lower in the picture is nearer.
@@ -36,28 +37,28 @@ bool Tracker::is_covered(const Track& track, const image::Corners& box) const {
   return false;
 }
 
-void Tracker::add_prediction(Time time, const image::Size& frame, const Track& track) {
+void Tracker::add_prediction(Time time, const Track& track) {
   if (!is_awaited(track, time)) return;
   const BoxFilter filter = expected(track, time);
   const image::Corners whole = filter.box();
-  if (has_left(whole, frame)) return;
+  if (leaves(track, time)) return;
   // How fast something goes that was seen once is not known.
   if (track.hits == 1 && time - track.seen > settings_.coast &&
       (filter.spread_x() > kMostDoubt * (whole.x1 - whole.x0) ||
        filter.spread_y() > kMostDoubt * (whole.y1 - whole.y0)))
     return;
-  const image::Corners box = is_known(frame) ? visible_part(whole, frame) : whole;
+  const image::Corners box = is_known(edges_) ? visible_part(whole, edges_) : whole;
   if (!is_covered(track, box)) predicted_.push_back({&track, box});
 }
 
-void Tracker::show_absent(Time time, const image::Size& frame) {
+void Tracker::show_absent(Time time) {
   const auto is_absent = [&](const Track* track) {
     return !track->shown && is_awaited(*track, time);
   };
   if (std::none_of(tracks_.begin(), tracks_.end(), is_absent)) return;
   collect_seen(time);
   for (const Track* track : tracks_) {
-    if (!track->shown) add_prediction(time, frame, *track);
+    if (!track->shown) add_prediction(time, *track);
   }
 }
 
@@ -71,14 +72,9 @@ void Tracker::collect_seen(Time time) {
 void Tracker::predict(Time time, const image::Size& frame) {
   begin(time);
   assigned_.clear();
-  for (Track* track : tracks_) {
-    // What all looks so far have shown need not wait for the next one.
-    if (track->state == State::kTentative && track->missed == 0 &&
-        time - track->first >= settings_.confirm)
-      confirm(track);
-  }
+  set_frame(frame);
   collect_seen(time);
-  for (const Track* track : tracks_) add_prediction(time, frame, *track);
+  for (const Track* track : tracks_) add_prediction(time, *track);
 }
 
 }  // namespace dvnn::track

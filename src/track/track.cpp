@@ -2,6 +2,33 @@
 #include "track/track.h"
 
 namespace dvnn::track {
+namespace {
+
+constexpr Time kHeadingTime = 250 * kMillisecond;
+
+}  // namespace
+
+void Heading::start(Time time, const image::Corners& box) {
+  last_ = {time, (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2};
+  far_ = near_ = last_;
+}
+
+void Heading::add(Time time, const image::Corners& box) {
+  if (last_.time - near_.time >= kHeadingTime) {
+    far_ = near_;
+    near_ = last_;
+  }
+  last_ = {time, (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2};
+}
+
+void Heading::move(const motion::Affine& camera) {
+  for (Point* point : {&far_, &near_, &last_}) camera.apply(&point->x, &point->y);
+}
+
+void Heading::way(double* x, double* y) const {
+  *x = last_.x - far_.x;
+  *y = last_.y - far_.y;
+}
 
 void Path::clear() {
   points_.clear();

@@ -19,13 +19,13 @@ constexpr Time kMillisecond = 1000000;
 /// An object that a network has found at a place.
 struct Detection {
   image::Corners box;
-  int class_id = 0;             // only equal classes are the same thing
+  int class_id = 0;
   float confidence = 1;         // 0..1
   Span<const float> embedding;  // empty: its looks are not known
 };
 
 enum class State : uint8_t {
-  kTentative,  // not seen for long enough to be sure that it is there
+  kTentative,  // not seen often and surely enough to say that it is there
   kConfirmed,  // seen in the last frame that was inferred
   kLost,       // not seen there, but awaited
   kEnded,
@@ -54,12 +54,32 @@ class Path {
   bool last_is_extra_ = false;  // the last point is nearer than that to the one before
 };
 
+/// Where something was a while ago, so that the direction in which it goes is known.
+class Heading {
+ public:
+  void start(Time time, const image::Corners& box);
+  void add(Time time, const image::Corners& box);
+  void move(const motion::Affine& camera);
+  /// Sets the way to the last sighting from one a quarter to half a second before, as far as there
+  /// is one.
+  void way(double* x, double* y) const;
+
+ private:
+  struct Point {
+    Time time = 0;
+    double x = 0, y = 0;
+  };
+  Point far_, near_, last_;
+};
+
 struct Track {
   uint64_t id = 0;  // 0: tentative; tracks are numbered in the order in which they are confirmed
   State state = State::kTentative;
   int class_id = 0;
   float confidence = 0;  // of the last detection
   Time first = 0, seen = 0;
+  double evidence = 0;      // that it is there: the sum of its detections' log-odds
+  double class_votes = 0;   // confidence of detections of its class, less that of others
   unsigned hits = 0;        // detections
   unsigned missed = 0;      // inferred frames since the last one
   bool shown = false;       // by the last inferred frame
@@ -70,11 +90,13 @@ struct Track {
   // 0 none, or one that the tracker has learned from.
   int entered[2] = {};
   Tremor tremor;
-  // On average over the last seconds, of what is whole: what tells it from others. Guessed as long
-  // as the frame's edge has always hidden a part.
-  double width = 0, height = 0;
-  unsigned whole_widths = 0, whole_heights = 0;  // detections that no edge has cut
-  BoxFilter filter;                              // at the time `seen`
+  // Detections of which no edge has cut the width, or the height. As long as there is none, what
+  // the filter knows of it is a guess.
+  unsigned whole_widths = 0, whole_heights = 0;
+  BoxFilter filter;  // at the time `seen`, in what the camera shows now
+  Heading heading;
+  Surprise surprise;   // the last that the tracker has learned from
+  Time surprised = 0;  // when
   std::vector<float> embedding;                  // of unit length
   Path path;
   // The detection that shows it best: surest and largest, and whole rather than cut by the edge.

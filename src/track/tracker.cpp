@@ -11,13 +11,12 @@ namespace {
 
 // Least gains of pairs: of the overlap of a track's expected box with a sure detection, both grown
 // by what the prediction may be off, and the likeness of their sizes.
-constexpr double kLeastOverlap = 0.25;
+constexpr double kLeastOverlap = 0.2;
 // Weak detections say less: they must be where the track is.
 constexpr double kLeastWeakOverlap = 0.4;
 constexpr double kLeastLastOverlap = 0.4;
-constexpr double kMostSlack = 0.8;  // sizes by which boxes grow
+constexpr double kMostSlack = 0.4;  // sizes by which boxes grow
 constexpr float kNewLooks = 0.1f;   // share of a detection's embedding in that of its track
-constexpr double kSizeSeconds = 2;  // over which sizes are averaged
 // Steps in which a gap is replayed.
 constexpr unsigned kMostReplayed = 8;
 // Frames that come so many times later than those before are of another scene.
@@ -38,6 +37,20 @@ constexpr double kEntrySeconds = 0.5;
 constexpr double kEntryReach = 1.5;
 constexpr double kMostEntryReach = 1;
 constexpr unsigned kSettled = 3;  // detections, after which a filter is right
+// Surprises so far apart tell of a thing's way; those of one frame after the other, of its pose.
+constexpr Time kSurpriseTime = 199 * kMillisecond;
+constexpr double kMostSurprise = 3;  // deviations
+// Detections sooner after one another than that say the same thing: false ones last, too.
+constexpr double kEvidenceSeconds = 0.04;
+constexpr double kMostSure = 0.98;
+// How a detection's variance falls with its confidence (as in StrongSORT's filter): that of one in
+// which the detector trusts to kUsuallySure is the learned one.
+constexpr double kDoubt = 4;
+constexpr double kUsuallySure = 0.9;
+constexpr double kLeastDoubt = 0.2;
+// Sizes that something must have gone in a quarter of a second or more to have a direction.
+constexpr double kLeastWay = 0.3;
+constexpr double kMostVotes = 5;  // for a track's class
 
 double seconds_between(Time from, Time to) {
   return 1e-9 * static_cast<double>(to - from);
@@ -54,10 +67,21 @@ Candidate candidate_of(const Track& track, const image::Corners& box, int index)
   candidate.index = index;
   candidate.class_id = track.class_id;
   candidate.box = box;
-  candidate.width = candidate.whole_width = track.width;
-  candidate.height = candidate.whole_height = track.height;
+  candidate.width = candidate.whole_width = box.x1 - box.x0;
+  candidate.height = candidate.whole_height = box.y1 - box.y0;
   candidate.embedding = track.embedding;
   return candidate;
+}
+
+void set_way(const Track& track, Candidate* candidate) {
+  candidate->from_x = (track.observed.x0 + track.observed.x1) / 2;
+  candidate->from_y = (track.observed.y0 + track.observed.y1) / 2;
+  double x = 0, y = 0;
+  track.heading.way(&x, &y);
+  const double length = std::hypot(x, y);
+  if (!(length > kLeastWay * track.filter.size())) return;
+  candidate->way_x = x / length;
+  candidate->way_y = y / length;
 }
 
 // Cuts an expected box to what detections can show of it.
@@ -91,28 +115,6 @@ image::Corners between(const image::Corners& a, const image::Corners& b, double 
           a.y1 + t * (b.y1 - a.y1)};
 }
 
-// A box that an edge cuts is at least as large as is seen of it.
-void remember(double seen, double extent, bool cut, double seconds, unsigned* count, double* size) {
-  // The first detections count alike.
-  constexpr double kMostSeconds = 0.2;
-  if (cut) {
-    *size = *count > 0 ? std::max(*size, seen) : extent;
-    return;
-  }
-  const double share =
-      std::max(1.0 / (*count + 1), -std::expm1(-std::min(seconds, kMostSeconds) / kSizeSeconds));
-  *size += share * (seen - *size);
-  ++*count;
-}
-
-void remember_size(const image::Corners& box, const image::Corners& whole, const Cuts& cuts,
-                   double seconds, Track* track) {
-  remember(box.x1 - box.x0, whole.x1 - whole.x0, cuts.width, seconds, &track->whole_widths,
-           &track->width);
-  remember(box.y1 - box.y0, whole.y1 - whole.y0, cuts.height, seconds, &track->whole_heights,
-           &track->height);
-}
-
 // How long the whole thing is of which an edge hides a part: as long as it was before, else as
 // long as others of its class are beside their other side (0: nobody knows).
 double extent_of(double visible, int cut, unsigned known, double remembered, double alike) {
@@ -132,10 +134,10 @@ void extend(double extent, int cut, double* low, double* high) {
 image::Corners with_hidden_part(image::Corners box, const Cuts& cuts, double shape,
                                 const Track& track) {
   const double width = box.x1 - box.x0, height = box.y1 - box.y0;
-  extend(
-      extent_of(width, cuts.x, track.whole_widths, track.width, cuts.height ? 0 : shape * height),
-      cuts.x, &box.x0, &box.x1);
-  extend(extent_of(height, cuts.y, track.whole_heights, track.height,
+  extend(extent_of(width, cuts.x, track.whole_widths, track.filter.axis(2).x,
+                   cuts.height ? 0 : shape * height),
+         cuts.x, &box.x0, &box.x1);
+  extend(extent_of(height, cuts.y, track.whole_heights, track.filter.axis(3).x,
                    cuts.width || shape == 0 ? 0 : width / shape),
          cuts.y, &box.y0, &box.y1);
   return box;
@@ -172,6 +174,8 @@ Track* Tracker::take() {
   track->id = 0;
   track->state = State::kTentative;
   track->hits = track->missed = 0;
+  track->evidence = track->class_votes = 0;
+  track->surprised = 0;
   track->embedding.clear();
   track->path.clear();
   track->tremor.clear();
@@ -202,7 +206,14 @@ void Tracker::reset() {
   predicted_.clear();
   for (Track* track : tracks_) end(track);
   tracks_.clear();
+  common_.clear();
   begun_ = false;
+}
+
+// Where boxes reach beyond the frame, its edge hides nothing.
+void Tracker::set_frame(const image::Size& frame) {
+  frame_ = frame;
+  edges_ = is_known(frame) && !learned_.is_amodal() ? frame : image::Size{};
 }
 
 bool Tracker::jumps(Time time) const {
@@ -225,32 +236,68 @@ void Tracker::begin(Time time) {
   begun_ = true;
 }
 
-void Tracker::advance(double seconds, BoxFilter* filter) const {
+void Tracker::advance(double seconds, int class_id, BoxFilter* filter) const {
   if (!(seconds > 0)) return;
   if (seconds != step_.seconds) step_ = BoxStep(seconds);
-  filter->predict(step_);
+  filter->predict(step_, learned_.push_of(class_id));
 }
 
 // Where something is expected at a time that is not before it was seen.
 BoxFilter Tracker::expected(const Track& track, Time time) const {
   BoxFilter filter = track.filter;
-  advance(seconds_between(track.seen, time), &filter);
+  advance(seconds_between(track.seen, time), track.class_id, &filter);
   return filter;
 }
 
 // Moves the filter to the detection, of which `box` is what it is with its hidden part. Where
 // frames in between did not show the track, they are replayed as if it had moved straight: else the
 // speed from before the gap would stay.
-void Tracker::move(const image::Corners& box, const Detection& detection, const Cuts& cuts,
-                   Time time, Track* track) {
+void Tracker::follow(const image::Corners& box, const Detection& detection, const Cuts& cuts,
+                     Time time, Track* track) {
   const unsigned steps = std::min(track->missed + 1, kMostReplayed);
   const double seconds = seconds_between(track->seen, time) / steps;
+  const double doubt = 1 + kDoubt * (kUsuallySure - static_cast<double>(detection.confidence));
+  const double deviation = learned_.deviation() * std::sqrt(std::max(kLeastDoubt, doubt));
   for (unsigned i = 1; i <= steps; ++i) {
-    advance(seconds, &track->filter);
-    if (track->missed == 0 && track->hits > kSettled)
-      learned_.see(track->filter, detection.box, cuts);
-    track->filter.correct(between(track->whole, box, static_cast<double>(i) / steps),
-                          learned_.deviation());
+    advance(seconds, track->class_id, &track->filter);
+    if (track->missed == 0) {
+      if (track->hits > kSettled) learned_.see(track->filter, detection.box, cuts);
+      learn_surprise(box, cuts, time, track);
+    }
+    track->filter.correct(between(track->whole, box, static_cast<double>(i) / steps), deviation);
+  }
+}
+
+void Tracker::learn_surprise(const image::Corners& box, const Cuts& cuts, Time time,
+                             Track* track) {
+  const bool known = track->surprised >= track->first && track->surprised != 0;
+  if (known && time - track->surprised < kSurpriseTime) return;
+  const double off = learned_.deviation() * track->filter.size();
+  const double measured[] = {(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2, box.x1 - box.x0,
+                             box.y1 - box.y0};
+  Surprise surprise;
+  for (int i = 0; i < 4; ++i) {
+    if (i % 2 == 0 ? cuts.width : cuts.height) continue;
+    const Axis& axis = track->filter.axis(i);
+    surprise.of[i] = std::clamp((measured[i] - axis.x) / std::sqrt(axis.xx + off * off),
+                                -kMostSurprise, kMostSurprise);
+  }
+  if (known) learned_.see_surprises(track->class_id, track->surprise, surprise);
+  track->surprise = surprise;
+  track->surprised = time;
+}
+
+// A detection is evidence by how sure the detector is of it; and of its class.
+void Tracker::believe(const Detection& detection, Time time, Track* track) {
+  const double sure = std::clamp(static_cast<double>(detection.confidence), 1 - kMostSure, kMostSure);
+  const double share =
+      track->hits == 0 ? 1 : std::min(1.0, seconds_between(track->seen, time) / kEvidenceSeconds);
+  track->evidence += share * std::log(sure / (1 - sure));
+  if (detection.class_id == track->class_id) {
+    track->class_votes = std::min(kMostVotes, track->class_votes + sure);
+  } else if ((track->class_votes -= sure) < 0) {
+    track->class_id = detection.class_id;
+    track->class_votes = sure;
   }
 }
 
@@ -269,25 +316,32 @@ void Tracker::learn_entry(const image::Corners& box, double size, Time time, Tra
 void Tracker::hit(Track* track, size_t index, Time time) {
   const Detection& detection = detections_[index];
   const double size = std::sqrt(area_of(detection.box));
-  const Cuts cuts(detection.box, frame_,
+  const Cuts cuts(detection.box, edges_,
                   std::max(1.0, kCutDeviations * learned_.deviation() * size));
   if (track->hits == 0) {
     track->class_id = detection.class_id;
-    track->width = track->height = 0;
     track->whole_widths = track->whole_heights = 0;
     track->first = track->seen = time;
   }
   const image::Corners whole =
       with_hidden_part(detection.box, cuts, learned_.shape_of(track->class_id), *track);
+  believe(detection, time, track);
   if (track->hits == 0) {
     track->filter = BoxFilter(whole, learned_.deviation());
+    track->heading.start(time, detection.box);
   } else {
     set_unknown_extents(whole, track);
-    move(whole, detection, cuts, time, track);
+    follow(whole, detection, cuts, time, track);
+    track->heading.add(time, detection.box);
   }
   if (!cuts.width && !cuts.height) learned_.see_whole(track->class_id, detection.box);
-  remember_size(detection.box, whole, cuts, seconds_between(track->seen, time), track);
-  if (track->missed > 0) track->tremor.clear();
+  track->whole_widths += !cuts.width;
+  track->whole_heights += !cuts.height;
+  if (track->missed > 0) {
+    track->tremor.clear();
+    track->surprised = 0;
+    if (track->id != 0 && track->missed == 1) learned_.see_slip(track->hits, true);
+  }
   learned_.see_tremor(track->tremor.add(time, detection.box, cuts), size);
   learn_entry(detection.box, size, time, track);
   track->cuts = cuts;
@@ -308,7 +362,9 @@ void Tracker::hit(Track* track, size_t index, Time time) {
     track->best_confidence = detection.confidence;
     track->best_score = score;
   }
-  if (track->state == State::kTentative && time - track->first >= settings_.confirm) confirm(track);
+  if (track->state == State::kTentative &&
+      track->evidence >= static_cast<double>(settings_.evidence))
+    confirm(track);
   if (track->id != 0) {
     track->state = State::kConfirmed;
     assigned_[index] = track;
@@ -325,7 +381,7 @@ image::Corners Tracker::smoothed(size_t detection) const {
     const double near = std::clamp(inside, seen - most, seen + most);
     return size > 0 ? std::clamp(near, 0.0, size) : near;
   };
-  const image::Size size = is_known(frame_) ? frame_ : image::Size{};
+  const image::Size size = edges_;
   return {edge(found.x0, kept.x0, size.width), edge(found.y0, kept.y0, size.height),
           edge(found.x1, kept.x1, size.width), edge(found.y1, kept.y1, size.height)};
 }
@@ -345,7 +401,7 @@ void Tracker::enter(Time time, Track* track) {
     const Spread speed = learned_.entry_speed(axis);
     const double reach = std::clamp(kEntryReach * speed.mean * seconds,
                                     kCutDeviations * learned_.deviation(), kMostEntryReach);
-    const int edge = edge_within(track->observed, frame_, axis, reach * size);
+    const int edge = edge_within(track->observed, edges_, axis, reach * size);
     track->entered[axis] = edge;
     if (edge == 0) continue;
     track->filter.set_speed(axis, -edge * speed.mean * size, speed.variance * size * size);
@@ -356,13 +412,13 @@ void Tracker::collect_tracks(Time time, bool tentative, std::vector<Candidate>* 
   out->clear();
   for (size_t i = 0; i < tracks_.size(); ++i) {
     const Track& track = *tracks_[i];
-    if ((track.state == State::kTentative) != tentative) continue;
+    if (track.shown || (track.state == State::kTentative) != tentative) continue;
     // Tracks that were absent for too long take no detections, unless no frame in between was
     // looked at.
     if (track.missed > 0 && time - track.seen > settings_.lost) continue;
     const BoxFilter filter = expected(track, time);
     // Who is expected beyond the frame's edge is not who is seen in it.
-    if (is_outside(filter.box(), frame_)) continue;
+    if (is_outside(filter.box(), edges_)) continue;
     const double most = kMostSlack * filter.size();
     const double off = learned_.deviation() * filter.size();
     Candidate candidate = candidate_of(track, filter.box(), static_cast<int>(i));
@@ -370,9 +426,37 @@ void Tracker::collect_tracks(Time time, bool tentative, std::vector<Candidate>* 
     candidate.slack_y = std::min(most, filter.spread_y());
     candidate.variance_x = filter.axis(0).xx + off * off;
     candidate.variance_y = filter.axis(1).xx + off * off;
-    cut_at_edge(frame_, &candidate);
+    set_way(track, &candidate);
+    cut_at_edge(edges_, &candidate);
     out->push_back(candidate);
   }
+}
+
+// What all detections are off alike is the camera's motion. The detections that told it have their
+// tracks; the others' tracks are moved before they are looked for again.
+void Tracker::follow_camera(Time time) {
+  common_.begin();
+  for (const Pair& pair : pairs_) {
+    const Track& track = *nth(tracks_, pair.track);
+    if (track.missed > 0 || track.hits < kSettled) continue;
+    const BoxFilter filter = expected(track, time);
+    const image::Corners& box = nth(detections_, pair.detection).box;
+    const double off = learned_.deviation() * filter.size();
+    common_.add((box.x0 + box.x1) / 2 - filter.axis(0).x,
+                (box.y0 + box.y1) / 2 - filter.axis(1).x, filter.axis(0).xx + off * off,
+                filter.axis(1).xx + off * off);
+  }
+  move(common_.solve());
+}
+
+void Tracker::associate_sure(Time time, const Round& round) {
+  pairs_.clear();
+  association_.run(round, &known_, &sure_, [&](int track, int detection) {
+    pairs_.push_back({track, detection});
+  });
+  if (settings_.common_motion) follow_camera(time);
+  for (const Pair& pair : pairs_)
+    hit(nth(tracks_, pair.track), static_cast<size_t>(pair.detection), time);
 }
 
 void Tracker::associate(Time time) {
@@ -380,9 +464,11 @@ void Tracker::associate(Time time) {
     hit(nth(tracks_, track), static_cast<size_t>(detection), time);
   };
   const double looks = static_cast<double>(settings_.appearance);
+  const Round sure{kLeastOverlap, looks};
   collect_tracks(time, false, &known_);
-  collect_tracks(time, true, &tentative_);
-  association_.run({kLeastOverlap, looks}, &known_, &sure_, found);
+  associate_sure(time, sure);
+  collect_tracks(time, false, &known_);
+  association_.run(sure, &known_, &sure_, found);
   // A track that was not seen in the frame before is not brought back by a detection that nobody is
   // sure of.
   last_seen_.clear();
@@ -402,24 +488,30 @@ void Tracker::associate(Time time) {
     Candidate there = candidate_of(track, track.whole, candidate.index);
     const double off = learned_.deviation() * track.filter.size();
     there.variance_x = there.variance_y = 2 * off * off;
-    cut_at_edge(frame_, &there);
+    cut_at_edge(edges_, &there);
     last_seen_.push_back(there);
   }
   association_.run({kLeastLastOverlap, looks}, &last_seen_, &sure_, found);
-  association_.run({kLeastOverlap, looks}, &tentative_, &sure_, found);
+  collect_tracks(time, true, &tentative_);
+  association_.run(sure, &tentative_, &sure_, found);
+}
+
+bool Tracker::leaves(const Track& track, Time time) const {
+  const image::Corners box = expected(track, time).box();
+  return has_left(box, edges_) || is_outside(box, frame_);
 }
 
 // Tracks that this frame does not show are lost, or end.
-void Tracker::expire(Time time, const image::Size& frame) {
+void Tracker::expire(Time time) {
   size_t kept = 0;
   for (Track* track : tracks_) {
     bool over = false;
     if (!track->shown) {
-      ++track->missed;
       const bool tentative = track->state == State::kTentative;
+      if (++track->missed == 2 && !tentative) learned_.see_slip(track->hits, false);
       if (!tentative) track->state = State::kLost;
       over = time - track->seen > (tentative ? settings_.probation : settings_.lost) ||
-             has_left(expected(*track, time).box(), frame);
+             leaves(*track, time);
     }
     if (over) {
       end(track);
@@ -430,13 +522,27 @@ void Tracker::expire(Time time, const image::Size& frame) {
   tracks_.resize(kept);
 }
 
+void Tracker::move(const motion::Affine& camera) {
+  if (camera.is_identity()) return;
+  for (Track* track : tracks_) {
+    track->filter.move(camera);
+    track->heading.move(camera);
+    track->observed = camera.apply(track->observed);
+    track->whole = camera.apply(track->whole);
+  }
+}
+
 void Tracker::update(Time time, const image::Size& frame, Span<const Detection> detections) {
   begin(time);
   detections_ = detections;
-  frame_ = frame;
   assigned_.assign(detections.size(), nullptr);
   sure_.clear();
   weak_.clear();
+  for (const Detection& detection : detections) {
+    if (has_place(detection.box) && detection.confidence >= settings_.sure)
+      learned_.see_edge(detection.box, frame);
+  }
+  set_frame(frame);
   for (size_t i = 0; i < detections.size(); ++i) {
     const Detection& detection = detections[i];
     if (!has_place(detection.box) || !(detection.confidence >= settings_.weak)) continue;
@@ -444,11 +550,12 @@ void Tracker::update(Time time, const image::Size& frame, Span<const Detection> 
     candidate.index = static_cast<int>(i);
     candidate.class_id = detection.class_id;
     candidate.box = detection.box;
+    candidate.confidence = static_cast<double>(detection.confidence);
     candidate.width = detection.box.x1 - detection.box.x0;
     candidate.height = detection.box.y1 - detection.box.y0;
     candidate.embedding = detection.embedding;
     candidate.scale = unit_scale(detection.embedding);
-    const Cuts cuts(detection.box, frame, 1);
+    const Cuts cuts(detection.box, edges_, 1);
     candidate.cut_x = cuts.x;
     candidate.cut_y = cuts.y;
     (detection.confidence >= settings_.sure ? sure_ : weak_).push_back(candidate);
@@ -460,8 +567,8 @@ void Tracker::update(Time time, const image::Size& frame, Span<const Detection> 
     if (detections[index].confidence >= settings_.start) start(index, time);
   }
   looked_ = time;
-  expire(time, frame);
-  show_absent(time, frame);
+  expire(time);
+  show_absent(time);
 }
 
 }  // namespace dvnn::track

@@ -2,11 +2,13 @@
 // Follows things from frame to frame: detections in, identities out. All times are in nanoseconds
 // of the stream, so that frame rates and frames without inference do not change what it does.
 //
-// A track begins tentative, becomes confirmed (and gets its id) when it has been seen for a while,
-// is lost while nothing shows it, and ends. Ways:
-//  - sure detections go to known tracks by where these are expected, as far off as the filter says
-//    that this may be, and by their looks where these are known. What the frame's edge cuts is as
-//    large as it was before, so that its other edge tells where it is;
+// A track begins tentative, becomes confirmed (and gets its id) when its detections are evidence
+// enough, is lost while nothing shows it, and ends. Ways:
+//  - sure detections go to known tracks by where these are expected and how large, as far off as
+//    the filter says that this may be, by confidence, by the direction in which they went, and by
+//    their looks where these are known. What the frame's edge cuts is as large as it was before, so
+//    that its other edge tells where it is;
+//  - what all of them are off alike, the camera has moved: what is left is looked for again there;
 //  - what is left of known tracks that were just seen gets weak detections by overlap alone: things
 //    that are half hidden (the idea of ByteTrack);
 //  - what is left gets sure detections by where it was seen last: things that stopped while hidden
@@ -19,7 +21,9 @@
 #include <memory>
 #include <vector>
 
+#include "motion/affine.h"
 #include "track/association.h"
+#include "track/common_motion.h"
 #include "track/learned.h"
 #include "track/track.h"
 
@@ -29,11 +33,12 @@ struct Settings {
   float sure = 0.5f;   // least confidence of detections that confirm tracks and find lost ones
   float start = 0.6f;  // of those that begin a track
   float weak = 0.1f;   // of those that keep one
-  Time confirm = 80 * kMillisecond;     // a track is confirmed when it has been seen for so long
+  float evidence = 4;  // sum of its detections' log-odds at which a track is confirmed
   Time probation = 200 * kMillisecond;  // a tentative track that is not seen for so long ends
   Time lost = 2000 * kMillisecond;      // a confirmed one
   Time coast = 0;                       // so long a lost one's box is predicted all the same
   float appearance = 0.5f;              // weight of embeddings, beside overlaps
+  bool common_motion = true;            // whether what all tracks do alike is the camera's motion
 };
 
 /// Numbers tracks. Trackers of one stream share it.
@@ -48,6 +53,8 @@ class Tracker {
   Tracker& operator=(const Tracker&) = delete;
 
   void configure(const Settings& settings) { settings_ = settings; }
+  /// The camera has moved since the last frame: what was known is at other places in the next one.
+  void move(const motion::Affine& camera);
   /// A frame that was inferred. Its size is 0 where it is not known; things then leave nowhere.
   void update(Time time, const image::Size& frame, Span<const Detection> detections);
   /// A frame that was not. Afterwards predicted() has what is expected there.
@@ -79,19 +86,25 @@ class Tracker {
 
  private:
   void begin(Time time);
+  void set_frame(const image::Size& frame);
   bool jumps(Time time) const;
-  void advance(double seconds, BoxFilter* filter) const;
+  void advance(double seconds, int class_id, BoxFilter* filter) const;
   BoxFilter expected(const Track& track, Time time) const;
-  void move(const image::Corners& box, const Detection& detection, const Cuts& cuts, Time time,
-            Track* track);
-  void expire(Time time, const image::Size& frame);
+  void follow(const image::Corners& box, const Detection& detection, const Cuts& cuts, Time time,
+              Track* track);
+  void learn_surprise(const image::Corners& box, const Cuts& cuts, Time time, Track* track);
+  void believe(const Detection& detection, Time time, Track* track);
+  void associate_sure(Time time, const Round& round);
+  void follow_camera(Time time);
+  void expire(Time time);
+  bool leaves(const Track& track, Time time) const;
   void associate(Time time);
   void collect_tracks(Time time, bool tentative, std::vector<Candidate>* out) const;
   bool is_awaited(const Track& track, Time time) const;
   bool is_covered(const Track& track, const image::Corners& box) const;
   void collect_seen(Time time);
-  void show_absent(Time time, const image::Size& frame);
-  void add_prediction(Time time, const image::Size& frame, const Track& track);
+  void show_absent(Time time);
+  void add_prediction(Time time, const Track& track);
   void hit(Track* track, size_t detection, Time time);
   void start(size_t detection, Time time);
   void enter(Time time, Track* track);
@@ -104,9 +117,11 @@ class Tracker {
   TrackIds* const ids_;
   Span<const Detection> detections_;
   image::Size frame_;
+  image::Size edges_;  // those of the frame, if they cut boxes; else none
   Time last_ = 0, interval_ = 0;
   Time looked_ = 0;  // the last frame that was inferred
   Learned learned_;
+  CommonMotion common_;
   mutable BoxStep step_{1};  // the last one that was needed: most tracks need the same
   bool begun_ = false;
 
@@ -116,6 +131,10 @@ class Tracker {
   std::vector<Predicted> predicted_;
   std::vector<Predicted> seen_;  // confirmed tracks that the last look has shown
   std::vector<Candidate> known_, tentative_, sure_, weak_, last_seen_;
+  struct Pair {
+    int track, detection;
+  };
+  std::vector<Pair> pairs_;  // of the first round
   Association association_;
 };
 

@@ -101,7 +101,7 @@ Sequence read_sequence(const std::string& folder) {
 }
 
 Sequence under(const Conditions& conditions, Sequence sequence) {
-  std::mt19937 random(5);
+  std::mt19937 random(conditions.seed);
   std::uniform_real_distribution<double> share(0, 1);
   std::normal_distribution<double> normal(0, 1);
   for (auto& frame : sequence.detections) {

@@ -33,6 +33,7 @@ struct Conditions {
   double drop = 0;    // share of detections that are dropped
   double jitter = 0;  // deviation of each edge, in widths and heights
   bool cut = false;   // boxes end at the frame's edge
+  unsigned seed = 5;  // of what is dropped, and how edges tremble
 };
 
 /// Returns the sequence under the conditions: frames that are left out are taken away, so that the

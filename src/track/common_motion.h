@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "motion/affine.h"
+#include "track/association.h"
 
 namespace dvnn::track {
 
@@ -20,18 +21,26 @@ class CommonMotion {
   /// The shift of the frame, as far as it is likely that the camera made it: none where there are
   /// too few detections to tell.
   motion::Affine solve();
+  /// Lets expected boxes be as much farther off as the camera may have moved.
+  void widen(std::vector<Candidate>* expected) const;
   /// Forgets what is known of the camera.
-  void clear() { variances_[0] = variances_[1] = 0; }
+  void clear() {
+    variances_[0] = variances_[1] = 0;
+    frames_ = kGuessed;
+  }
 
  private:
+  static constexpr unsigned kGuessed = 5;  // frames for which the first guess counts: none shifts
+
   struct Off {
     double off, weight;
   };
 
-  double shift_of(std::vector<Off>* offs, double* variance) const;
+  double shift_of(double news, std::vector<Off>* offs, double* variance) const;
 
   std::vector<Off> offs_[2];
   double variances_[2] = {};  // of the camera's shifts
+  unsigned frames_ = kGuessed;
 };
 
 }  // namespace dvnn::track

@@ -432,9 +432,8 @@ void Tracker::collect_tracks(Time time, bool tentative, std::vector<Candidate>* 
   }
 }
 
-// What all detections are off alike is the camera's motion. The detections that told it have their
-// tracks; the others' tracks are moved before they are looked for again.
-void Tracker::follow_camera(Time time) {
+// What all detections are off alike is the camera's motion. Returns whether it moved.
+bool Tracker::follow_camera(Time time) {
   common_.begin();
   for (const Pair& pair : pairs_) {
     const Track& track = *nth(tracks_, pair.track);
@@ -446,15 +445,32 @@ void Tracker::follow_camera(Time time) {
                 (box.y0 + box.y1) / 2 - filter.axis(1).x, filter.axis(0).xx + off * off,
                 filter.axis(1).xx + off * off);
   }
-  move(common_.solve());
+  const motion::Affine camera = common_.solve();
+  move(camera);
+  return !camera.is_identity();
 }
 
+// Finds out what detections would be whose, if the camera has moved as cameras of this stream do,
+// and from that how it has moved. Where it stood, these pairs are the round's.
 void Tracker::associate_sure(Time time, const Round& round) {
   pairs_.clear();
-  association_.run(round, &known_, &sure_, [&](int track, int detection) {
-    pairs_.push_back({track, detection});
-  });
-  if (settings_.common_motion) follow_camera(time);
+  if (settings_.common_motion) {
+    moved_ = known_;
+    seen_sure_ = sure_;
+    common_.widen(&moved_);
+    association_.run(round, &moved_, &seen_sure_, [&](int track, int detection) {
+      pairs_.push_back({track, detection});
+    });
+    if (follow_camera(time)) {
+      pairs_.clear();
+      collect_tracks(time, false, &known_);
+    } else {
+      known_.swap(moved_);
+      sure_.swap(seen_sure_);
+    }
+  }
+  const auto found = [&](int track, int detection) { pairs_.push_back({track, detection}); };
+  if (pairs_.empty()) association_.run(round, &known_, &sure_, found);
   for (const Pair& pair : pairs_)
     hit(nth(tracks_, pair.track), static_cast<size_t>(pair.detection), time);
 }
@@ -467,8 +483,6 @@ void Tracker::associate(Time time) {
   const Round sure{kLeastOverlap, looks};
   collect_tracks(time, false, &known_);
   associate_sure(time, sure);
-  collect_tracks(time, false, &known_);
-  association_.run(sure, &known_, &sure_, found);
   // A track that was not seen in the frame before is not brought back by a detection that nobody is
   // sure of.
   last_seen_.clear();

@@ -8,7 +8,8 @@
 //    the filter says that this may be, by confidence, by the direction in which they went, and by
 //    their looks where these are known. What the frame's edge cuts is as large as it was before, so
 //    that its other edge tells where it is;
-//  - what all of them are off alike, the camera has moved: what is left is looked for again there;
+//  - what all of them are off alike, the camera has moved: then they are assigned again, to tracks
+//    that have moved with it;
 //  - what is left of known tracks that were just seen gets weak detections by overlap alone: things
 //    that are half hidden (the idea of ByteTrack);
 //  - what is left gets sure detections by where it was seen last: things that stopped while hidden
@@ -95,7 +96,7 @@ class Tracker {
   void learn_surprise(const image::Corners& box, const Cuts& cuts, Time time, Track* track);
   void believe(const Detection& detection, Time time, Track* track);
   void associate_sure(Time time, const Round& round);
-  void follow_camera(Time time);
+  bool follow_camera(Time time);
   void expire(Time time);
   bool leaves(const Track& track, Time time) const;
   void associate(Time time);
@@ -130,7 +131,7 @@ class Tracker {
   std::vector<const Track*> assigned_;
   std::vector<Predicted> predicted_;
   std::vector<Predicted> seen_;  // confirmed tracks that the last look has shown
-  std::vector<Candidate> known_, tentative_, sure_, weak_, last_seen_;
+  std::vector<Candidate> known_, tentative_, sure_, weak_, last_seen_, moved_, seen_sure_;
   struct Pair {
     int track, detection;
   };

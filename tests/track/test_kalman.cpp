@@ -17,14 +17,14 @@ namespace {
 struct Reference {
   double x, v, p[2][2];
 
-  void predict(const Motion& motion, double size, double seconds) {
+  void predict(const Motion& motion, double size, double seconds, double push) {
     constexpr int kSteps = 200000;
     const double dt = seconds / kSteps, f[2][2] = {{0, 1}, {0, -1 / motion.seconds}};
     for (int step = 0; step < kSteps; ++step) {
       double d[2][2];
       for (int i = 0; i < 2; ++i) {
         for (int j = 0; j < 2; ++j) {
-          d[i][j] = i == 1 && j == 1 ? motion.noise * size * size : 0;
+          d[i][j] = i != j ? 0 : (i == 1 ? push * motion.noise : motion.walk) * size * size;
           for (int k = 0; k < 2; ++k) d[i][j] += f[i][k] * p[k][j] + p[i][k] * f[j][k];
         }
       }
@@ -57,8 +57,8 @@ void expect_same(const Axis& axis, const Reference& reference) {
 }  // namespace
 
 START_TEST(an_axis_is_the_textbooks) {
-  for (const Motion& motion : {BoxFilter::kPlace, BoxFilter::kExtent, Motion{0.1, 7}}) {
-    constexpr double kSize = 40, kVariance = 9;
+  for (const Motion& motion : {BoxFilter::kPlace, BoxFilter::kExtent, Motion{0.1, 7, 0.3}}) {
+    constexpr double kSize = 40, kVariance = 9, kPush = 3;
     Axis axis;
     axis.x = 100;
     axis.xx = 4;
@@ -68,8 +68,8 @@ START_TEST(an_axis_is_the_textbooks) {
       double seconds, measured;
     } sightings[] = {{0.04, 103}, {0.04, 105}, {0.4, 120}, {0.001, 119}, {2, 180}};
     for (const auto& sighting : sightings) {
-      axis.predict(Step(motion, sighting.seconds), kSize);
-      reference.predict(motion, kSize, sighting.seconds);
+      axis.predict(Step(motion, sighting.seconds), kSize, kPush);
+      reference.predict(motion, kSize, sighting.seconds, kPush);
       expect_same(axis, reference);
       axis.correct(sighting.measured, kVariance);
       reference.correct(sighting.measured, kVariance);

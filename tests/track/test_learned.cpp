@@ -107,7 +107,55 @@ START_TEST(an_extent_is_set_at_the_hidden_side) {
 }
 END_TEST
 
-DVNN_SUITE(track_learned, tremor_is_what_edges_are_off_and_not_their_way,
+START_TEST(a_filter_that_lags_is_pushed_more_and_one_that_follows_noise_less) {
+  // A box on a way whose speed changes at random as `pushed` says, seen with an error of 5 %.
+  const auto learned_push = [](double pushed, int class_id, Learned* learned) {
+    std::mt19937 random(3);
+    std::normal_distribution<double> normal(0, 1);
+    constexpr double kSeconds = 0.2, kOff = 0.05, kSize = 100;
+    BoxFilter filter({0, 0, kSize, kSize}, kOff);
+    Surprise before;
+    double x = kSize / 2, v = 0;
+    for (int i = 0; i < 3000; ++i) {
+      v += kSize * std::sqrt(pushed * BoxFilter::kPlace.noise * kSeconds) * normal(random) -
+           v * kSeconds / BoxFilter::kPlace.seconds;
+      x += v * kSeconds;
+      filter.predict(kSeconds, learned->push_of(class_id));
+      const double seen = x + kOff * kSize * normal(random);
+      Surprise now;
+      now.of[0] = (seen - filter.axis(0).x) /
+                  std::sqrt(filter.axis(0).xx + kOff * kOff * kSize * kSize);
+      learned->see_surprises(class_id, before, now);
+      before = now;
+      filter.correct({seen - kSize / 2, 0, seen + kSize / 2, kSize}, kOff);
+    }
+    return learned->push_of(class_id).place;
+  };
+  Learned learned;
+  const double calm = learned_push(0.2, 1, &learned), wild = learned_push(20, 2, &learned);
+  ck_assert_msg(calm > 0.05 && calm < 0.8, "%g", calm);
+  ck_assert_msg(wild > 7 && wild <= 50, "%g", wild);
+  ck_assert_double_eq(learned.push_of(1).extent, 1);  // nothing was said of it
+  ck_assert_double_eq(learned.push_of(3).place, 1);   // nor of that class
+}
+END_TEST
+
+START_TEST(detectors_that_guess_beyond_the_frame_are_known) {
+  const image::Size frame{640, 480};
+  Learned cuts, guesses, trembles;
+  for (int i = 0; i < 50; ++i) {
+    cuts.see_edge({0, 100, 30, 200}, frame);
+    trembles.see_edge({-0.04 * 30, 100, 30, 200}, frame);  // by less than a tenth
+    guesses.see_edge({i % 4 == 0 ? -20.0 : 0.0, 100, 30, 200}, frame);
+    guesses.see_edge({200, 100, 240, 200}, frame);  // at no edge: says nothing
+  }
+  ck_assert(!cuts.is_amodal() && !trembles.is_amodal());
+  ck_assert(guesses.is_amodal());
+}
+END_TEST
+
+DVNN_SUITE(track_learned, a_filter_that_lags_is_pushed_more_and_one_that_follows_noise_less,
+           detectors_that_guess_beyond_the_frame_are_known, tremor_is_what_edges_are_off_and_not_their_way,
            tremor_begins_anew_after_a_gap, shapes_are_those_of_a_class,
            entries_are_learned_for_each_axis, an_extent_is_set_at_the_hidden_side)
 

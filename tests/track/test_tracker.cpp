@@ -13,22 +13,33 @@ namespace dvnn::test::tracker_tests {
 
 using namespace dvnn::track;
 
-START_TEST(tracks_are_confirmed_by_time_at_every_rate) {
-  for (double interval : {5.0, 16.0, 40.0, 100.0, 400.0}) {
-    Stream stream(times(100, 200, 1000));
-    for (double ms = 0; ms <= 1200; ms += interval) {
+START_TEST(tracks_are_confirmed_by_evidence_in_time) {
+  // Each look of 0.9 has log-odds of 2.2, but looks within 40 ms say the same thing.
+  const struct {
+    double interval, confirmed;  // in ms
+  } cases[] = {{5, 145}, {16, 144}, {40, 160}, {100, 400}, {300, 1200}};
+  for (const auto& c : cases) {
+    Stream stream(times(500, 1000, 10));
+    for (double ms = 0; ms <= 1500; ms += c.interval) {
       stream.see(ms, {at(100, 100)});
-      ck_assert_uint_eq(stream.id(0), ms >= 100 ? 1 : 0);
-      const bool now = ms >= 100 && ms - interval < 100;
-      ck_assert_uint_eq(stream.tracker.started().size(), now ? 1 : 0);
+      ck_assert_msg(stream.id(0) == (ms >= c.confirmed ? 1 : 0), "every %g ms, at %g", c.interval, ms);
+      ck_assert_uint_eq(stream.tracker.started().size(), ms == c.confirmed ? 1 : 0);
     }
+  }
+  // What the detector itself doubts is never one, however long it lasts.
+  Settings settings = times(500, 1000, 4);
+  settings.sure = settings.start = 0.4f;
+  Stream doubted(settings);
+  for (int i = 0; i < 100; ++i) {
+    doubted.see(40 * i, {at(100, 100, 0.45f)});
+    ck_assert_uint_eq(doubted.id(0), 0);
   }
 }
 END_TEST
 
 START_TEST(tentative_tracks_end_after_their_probation) {
   for (double gap : {150.0, 250.0}) {
-    Stream stream(times(500, 200, 1000));
+    Stream stream(times(200, 1000, kNever));
     stream.see(0, {at(100, 100)});
     for (double ms = 50; ms < gap; ms += 50) stream.see(ms, {});
     ck_assert_uint_eq(stream.tracker.tracks().size(), 1);
@@ -41,7 +52,7 @@ END_TEST
 
 START_TEST(lost_tracks_are_found_again_until_they_end) {
   for (double gap : {900.0, 1100.0}) {
-    Stream stream(times(0, 200, 1000));
+    Stream stream(times(200, 1000));
     stream.see(0, {at(100, 100)});
     ck_assert_uint_eq(stream.id(0), 1);
     bool ended = false;
@@ -72,7 +83,7 @@ START_TEST(slow_streams_keep_their_tracks) {
 END_TEST
 
 START_TEST(weak_detections_keep_tracks_and_begin_none) {
-  Stream stream(times(0, 200, 1000));
+  Stream stream(times(200, 1000));
   stream.see(0, {at(300, 100, 0.3f)});
   ck_assert_uint_eq(stream.tracker.tracks().size(), 0);
   stream.see(40, {at(100, 100, 0.9f)});
@@ -88,7 +99,7 @@ START_TEST(weak_detections_keep_tracks_and_begin_none) {
 END_TEST
 
 START_TEST(classes_do_not_mix) {
-  Stream stream(times(0, 200, 1000));
+  Stream stream(times(200, 1000));
   stream.see(0, {at(100, 100, 0.9f, 1), at(110, 100, 0.9f, 2)});
   for (int i = 1; i < 5; ++i) {
     // Each stands where the other one was.
@@ -102,7 +113,7 @@ END_TEST
 START_TEST(looks_tell_whom_places_do_not) {
   const float left[] = {4, 0, 0}, right[] = {0, 0.5f, 0};  // of any length
   for (bool known : {false, true}) {
-    Stream stream(times(0, 200, 2000));
+    Stream stream(times(200, 2000));
     Detection a = at(100, 100), b = at(160, 100);
     if (known) {
       a.embedding = {left, 3};
@@ -122,7 +133,7 @@ START_TEST(looks_tell_whom_places_do_not) {
 END_TEST
 
 START_TEST(crossing_ways_keep_their_names) {
-  Stream stream(times(0, 200, 1000));
+  Stream stream(times(200, 1000));
   for (int i = 0; i <= 50; ++i) {
     const double left = 100 + 4 * i, right = 300 - 4 * i;
     // In the middle only one of them is seen.
@@ -140,7 +151,7 @@ END_TEST
 START_TEST(what_is_found_again_has_its_new_speed) {
   // Hidden, it turns around. Its way since it was last seen, 12 pixels to the left in 640 ms, is
   // all that is known of its speed: one step of the filter would make 26 pixels per second of it.
-  Stream stream(times(0, 200, 2000));
+  Stream stream(times(200, 2000));
   for (int i = 0; i < 25; ++i) stream.see(40 * i, {at(100 + 2 * i, 100)});
   for (int i = 25; i < 40; ++i) stream.see(40 * i, {});
   const Time found = 40 * 40;
@@ -168,7 +179,7 @@ START_TEST(jumps_end_tracks) {
     for (int i = 1; i <= 5; ++i) stream.see(c.ms + 40 * i, {at(100, 100)});
     ck_assert_msg(stream.id(0) == (c.jumps ? 2 : 1), "%s", c.what);
   }
-  Stream stream(times(0, 200, 1000));
+  Stream stream(times(200, 1000));
   stream.see(0, {at(100, 100)});
   stream.tracker.reset();
   ck_assert_uint_eq(stream.tracker.ended().size(), 1);
@@ -179,7 +190,7 @@ START_TEST(jumps_end_tracks) {
 END_TEST
 
 START_TEST(what_leaves_the_frame_is_gone) {
-  Stream stream(times(0, 200, 5000));
+  Stream stream(times(200, 5000));
   double x = 500;
   int frame = 0;
   for (; x + 40 <= kFrame.width; ++frame, x += 10) stream.see(40 * frame, {at(x, 100)});
@@ -235,7 +246,7 @@ START_TEST(smoothed_boxes_do_not_lag) {
   for (const double interval : {16.0, 40.0, 200.0}) {
     for (const double speed : {25.0, 100.0, 300.0}) {  // pixels per second
       for (const bool enters : {true, false}) {
-        Stream stream(times(0, 200, 1000));
+        Stream stream(times(200, 1000));
         for (double ms = 0; ms * speed < 1000 * 240; ms += interval) {
           const double way = 0.001 * ms * speed;
           Detection seen = cut(way - 38, 100);
@@ -255,7 +266,7 @@ END_TEST
 START_TEST(smoothed_boxes_tremble_less) {
   std::mt19937 random(5);
   std::normal_distribution<double> tremble(0, 2);
-  Stream stream(times(0, 200, 1000));
+  Stream stream(times(200, 1000));
   double seen = 0, shown = 0;
   for (int i = 0; i < 300; ++i) {
     const image::Corners there = at(100 + 1.5 * i, 100).box;
@@ -310,7 +321,7 @@ START_TEST(the_same_stream_gives_the_same_names) {
 END_TEST
 
 START_TEST(paths_and_best_views_are_kept_within_bounds) {
-  Stream stream(times(0, 200, 1000));
+  Stream stream(times(200, 1000));
   for (int i = 0; i < 1000; ++i) {
     stream.see(40 * i, {at(100 + 0.2 * i, 100, i == 700 ? 0.99f : 0.8f)});
   }
@@ -340,7 +351,7 @@ START_TEST(a_view_at_the_frames_edge_is_no_best_one) {
   } ways[] = {{0.5, y}, {x, 0.5}, {kFrame.width - 40.5, y}, {x, kFrame.height - 80.5}};
   for (const auto& way : ways) {
     constexpr int kLast = 100;
-    Stream stream(times(0, 200, 1000));
+    Stream stream(times(200, 1000));
     for (int i = 0; i <= kLast; ++i) {
       const double done = static_cast<double>(i) / kLast;
       stream.see(40 * i, {at(x + done * (way.x - x), y + done * (way.y - y),
@@ -357,7 +368,7 @@ START_TEST(a_view_at_the_frames_edge_is_no_best_one) {
 END_TEST
 
 START_TEST(boxes_that_are_none_are_left_alone) {
-  Stream stream(times(0, 200, 1000));
+  Stream stream(times(200, 1000));
   const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
   std::vector<Detection> bad(6);
   bad[0].box = {10, 10, 10, 50};
@@ -374,7 +385,7 @@ START_TEST(boxes_that_are_none_are_left_alone) {
 }
 END_TEST
 
-DVNN_SUITE(track_tracker, tracks_are_confirmed_by_time_at_every_rate,
+DVNN_SUITE(track_tracker, tracks_are_confirmed_by_evidence_in_time,
            tentative_tracks_end_after_their_probation, lost_tracks_are_found_again_until_they_end,
            slow_streams_keep_their_tracks, weak_detections_keep_tracks_and_begin_none,
            classes_do_not_mix, looks_tell_whom_places_do_not, crossing_ways_keep_their_names,

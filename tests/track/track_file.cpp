@@ -49,8 +49,8 @@ bool set(const std::string& setting, const std::string& value, Settings* setting
     settings->start = static_cast<float>(number);
   else if (setting == "weak")
     settings->weak = static_cast<float>(number);
-  else if (setting == "confirm")
-    settings->confirm = ms;
+  else if (setting == "evidence")
+    settings->evidence = static_cast<float>(number);
   else if (setting == "probation")
     settings->probation = ms;
   else if (setting == "lost")

@@ -35,9 +35,12 @@ struct Stream {
   }
 };
 
-inline Settings times(double confirm, double probation, double lost) {
+constexpr float kNever = 1e6f;  // evidence that nothing has
+
+/// Settings with which the first detection confirms a track, unless more evidence is asked for.
+inline Settings times(double probation, double lost, float evidence = 0) {
   Settings settings;
-  settings.confirm = static_cast<Time>(confirm * kMillisecond);
+  settings.evidence = evidence;
   settings.probation = static_cast<Time>(probation * kMillisecond);
   settings.lost = static_cast<Time>(lost * kMillisecond);
   return settings;

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "motion/camera_motion.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace dvnn::motion {
+namespace {
+
+constexpr int kColumns = 12, kRows = 8;  // cells of a frame, of each of which the best corner counts
+constexpr int kRadius = 3;                // of the window around a corner that is compared
+constexpr int kBorder = kRadius + 2;
+constexpr float kLeastCorner = 30;  // gradient squared, in levels of brightness, both ways
+constexpr int kSearch = 8;          // pixels of the coarsest level that a camera may turn
+constexpr int kIterations = 10;
+constexpr float kDone = 0.02f;  // pixels: a step that is smaller is the last one
+constexpr float kMostFar = 4;   // pixels that a corner may be from where the level above found it
+constexpr double kInlier = 0.5;  // pixels that a corner may be off
+constexpr size_t kFewest = 12;   // corners that tell
+constexpr double kLeastShare = 0.35;      // of the corners that agree: else it is a cut
+constexpr double kReferenceShare = 0.6;   // below that, the next reference is better
+constexpr double kReferenceWay = 0.125;   // and if the frame has moved by more of its width
+constexpr int kHypotheses = 80;
+
+// The similarity that takes two points to two others; false where they are one.
+bool similarity_of(double ax, double ay, double bx, double by, double cx, double cy, double dx,
+                   double dy, Affine* map) {
+  const double x = bx - ax, y = by - ay, u = dx - cx, v = dy - cy, square = x * x + y * y;
+  constexpr double kNear = 20;
+  if (square < kNear * kNear) return false;
+  const double cosine = (x * u + y * v) / square, sine = (x * v - y * u) / square;
+  *map = {cosine, -sine, cx - cosine * ax + sine * ay, sine, cosine, cy - sine * ax - cosine * ay};
+  return map->is_plausible();
+}
+
+// In the frame's pixels, whose places are those of edges, not of middles.
+Affine scaled(const Affine& map, double step) {
+  const Affine to_frame{step, 0, step / 2, 0, step, step / 2};
+  return to_frame.inverse().then(map).then(to_frame);
+}
+
+}  // namespace
+
+// The corners whose gradients are strong in both directions, one in each cell.
+void CameraMotion::choose_points() {
+  points_.clear();
+  const LumaPyramid::Level& level = reference_.level(0);
+  for (int cell = 0; cell < kColumns * kRows; ++cell) {
+    const int column = cell % kColumns, row = cell / kColumns;
+    const int x0 = std::max(kBorder, level.width * column / kColumns);
+    const int x1 = std::min(level.width - kBorder, level.width * (column + 1) / kColumns);
+    const int y0 = std::max(kBorder, level.height * row / kRows);
+    const int y1 = std::min(level.height - kBorder, level.height * (row + 1) / kRows);
+    float best = kLeastCorner;
+    Point point{};
+    for (int y = y0; y < y1; y += 2) {
+      for (int x = x0; x < x1; x += 2) {
+        float xx = 0, yy = 0, xy = 0;
+        for (int j = -2; j <= 2; j += 2) {
+          const float* at = level.row(y + j) + x;
+          for (int i = -2; i <= 2; i += 2) {
+            const float gx = at[i + 1] - at[i - 1];
+            const float gy = at[i + level.width] - at[i - level.width];
+            xx += gx * gx, yy += gy * gy, xy += gx * gy;
+          }
+        }
+        // The lesser eigenvalue: Shi and Tomasi's corner.
+        const float half = (xx - yy) / 2;
+        const float corner = ((xx + yy) / 2 - std::sqrt(half * half + xy * xy)) / 9;
+        if (corner <= best) continue;
+        best = corner;
+        point.x = static_cast<float>(x), point.y = static_cast<float>(y);
+        point.found = true;
+      }
+    }
+    if (point.found) points_.push_back(point);
+  }
+}
+
+// The shift of the whole frame at the coarsest level around the one that is guessed, by the least
+// mean difference of what overlaps.
+Affine CameraMotion::search(const Affine& guess) const {
+  constexpr int kCoarsest = LumaPyramid::kLevels - 1;
+  const LumaPyramid::Level &from = reference_.level(kCoarsest), &to = now_.level(kCoarsest);
+  double middle_x = from.width * 2.0, middle_y = from.height * 2.0;
+  guess.apply(&middle_x, &middle_y);
+  const int guess_x = static_cast<int>(std::lround(middle_x / 4 - from.width / 2.0));
+  const int guess_y = static_cast<int>(std::lround(middle_y / 4 - from.height / 2.0));
+  float least = std::numeric_limits<float>::infinity();
+  Affine best;
+  for (int dy = guess_y - kSearch; dy <= guess_y + kSearch; ++dy) {
+    for (int dx = guess_x - kSearch; dx <= guess_x + kSearch; ++dx) {
+      const int x0 = std::max(0, -dx), x1 = std::min(from.width, from.width - dx);
+      const int y0 = std::max(0, -dy), y1 = std::min(from.height, from.height - dy);
+      if (2 * (x1 - x0) < from.width || 2 * (y1 - y0) < from.height) continue;
+      float sum = 0;
+      int rows = 0;
+      for (int j = y0; j < y1; j += 3, ++rows) {
+        const float *a = from.row(j), *b = to.row(j + dy) + dx;
+        float part[4] = {};
+        int i = x0;
+        for (; i + 4 <= x1; i += 4) {
+          for (int k = 0; k < 4; ++k) part[k] += std::fabs(a[i + k] - b[i + k]);
+        }
+        sum += (part[0] + part[1] + part[2] + part[3]) / static_cast<float>(i - x0);
+      }
+      // Of shifts that are as good, the nearest.
+      sum = sum / static_cast<float>(rows) +
+            1e-3f * static_cast<float>(std::abs(dx - guess_x) + std::abs(dy - guess_y));
+      if (sum >= least) continue;
+      least = sum;
+      best.x0 = 4 * dx, best.y0 = 4 * dy;
+    }
+  }
+  return best;
+}
+
+// Lucas and Kanade's steps, with the gradients of the reference.
+bool CameraMotion::track(int level_index, Point* point) const {
+  constexpr int kWindow = 2 * kRadius + 1;
+  const LumaPyramid::Level& from = reference_.level(level_index);
+  const LumaPyramid::Level& to = now_.level(level_index);
+  const float scale = 1.0f / static_cast<float>(1 << level_index);
+  // A coarse pixel's middle lies between those of the finer ones.
+  const float x = (point->x + 0.5f) * scale - 0.5f, y = (point->y + 0.5f) * scale - 0.5f;
+  const auto inside = [](const LumaPyramid::Level& level, float px, float py) {
+    return px > kBorder && py > kBorder && px < static_cast<float>(level.width - kBorder - 1) &&
+           py < static_cast<float>(level.height - kBorder - 1);
+  };
+  if (!inside(from, x, y)) return level_index > 0;
+  float pixels[kWindow][kWindow], gx[kWindow][kWindow], gy[kWindow][kWindow];
+  float xx = 0, yy = 0, xy = 0;
+  for (int j = 0; j < kWindow; ++j) {
+    for (int i = 0; i < kWindow; ++i) {
+      const float px = x + static_cast<float>(i - kRadius), py = y + static_cast<float>(j - kRadius);
+      pixels[j][i] = from.at(px, py);
+      gx[j][i] = (from.at(px + 1, py) - from.at(px - 1, py)) / 2;
+      gy[j][i] = (from.at(px, py + 1) - from.at(px, py - 1)) / 2;
+      xx += gx[j][i] * gx[j][i], yy += gy[j][i] * gy[j][i], xy += gx[j][i] * gy[j][i];
+    }
+  }
+  const float determinant = xx * yy - xy * xy;
+  if (!(determinant > 1e-3f * (xx + yy) * (xx + yy))) return level_index > 0;
+  float to_x = (point->to_x + 0.5f) * scale - 0.5f, to_y = (point->to_y + 0.5f) * scale - 0.5f;
+  const float begun_x = to_x, begun_y = to_y;
+  for (int step = 0; step < kIterations; ++step) {
+    if (!inside(to, to_x, to_y)) return false;
+    float values[kWindow][kWindow], mean = 0;
+    for (int j = 0; j < kWindow; ++j) {
+      for (int i = 0; i < kWindow; ++i) {
+        values[j][i] = to.at(to_x + static_cast<float>(i - kRadius),
+                             to_y + static_cast<float>(j - kRadius)) - pixels[j][i];
+        mean += values[j][i];
+      }
+    }
+    // Light changes: only what differs beyond the mean is motion.
+    mean /= kWindow * kWindow;
+    float bx = 0, by = 0;
+    for (int j = 0; j < kWindow; ++j) {
+      for (int i = 0; i < kWindow; ++i) {
+        bx += gx[j][i] * (values[j][i] - mean);
+        by += gy[j][i] * (values[j][i] - mean);
+      }
+    }
+    const float dx = -(yy * bx - xy * by) / determinant, dy = -(xx * by - xy * bx) / determinant;
+    to_x += dx;
+    to_y += dy;
+    if (std::fabs(to_x - begun_x) > kMostFar || std::fabs(to_y - begun_y) > kMostFar) return false;
+    if (dx * dx + dy * dy < kDone * kDone) break;
+  }
+  point->to_x = (to_x + 0.5f) / scale - 0.5f;
+  point->to_y = (to_y + 0.5f) / scale - 0.5f;
+  return true;
+}
+
+// The similarity on which most corners agree, of pairs that are far apart, and then the best one
+// for all of these. The pairs are always the same, so that the same frames give the same motion.
+bool CameraMotion::fit(Affine* since, double* share) {
+  std::vector<const Point*>& found = found_;
+  found.clear();
+  for (const Point& point : points_) {
+    if (point.found) found.push_back(&point);
+  }
+  if (found.size() < kFewest) return false;
+  const auto off = [](const Affine& map, const Point& point) {
+    double x = static_cast<double>(point.x), y = static_cast<double>(point.y);
+    map.apply(&x, &y);
+    return std::hypot(x - static_cast<double>(point.to_x), y - static_cast<double>(point.to_y));
+  };
+  size_t most = 0;
+  Affine best;
+  uint32_t random = 1;
+  const auto any = [&] {
+    random = random * 1664525u + 1013904223u;
+    return found[(random >> 8) % found.size()];
+  };
+  for (int i = 0; i < kHypotheses; ++i) {
+    const Point &a = *any(), &b = *any();
+    Affine map;
+    if (!similarity_of(a.x, a.y, b.x, b.y, a.to_x, a.to_y, b.to_x, b.to_y, &map)) continue;
+    size_t agree = 0;
+    for (const Point* point : found) agree += off(map, *point) < kInlier;
+    if (agree <= most) continue;
+    most = agree;
+    best = map;
+  }
+  *share = static_cast<double>(most) / static_cast<double>(found.size());
+  if (most < kFewest || *share < kLeastShare) return false;
+  // Least squares around the middles, twice: those who agree with the first are more.
+  for (int pass = 0; pass < 2; ++pass) {
+    double n = 0, x = 0, y = 0, u = 0, v = 0, square = 0, dot = 0, cross = 0;
+    for (const Point* point : found) {
+      if (off(best, *point) >= kInlier) continue;
+      n += 1, x += point->x, y += point->y, u += point->to_x, v += point->to_y;
+    }
+    x /= n, y /= n, u /= n, v /= n;
+    for (const Point* point : found) {
+      if (off(best, *point) >= kInlier) continue;
+      const double px = point->x - x, py = point->y - y, pu = point->to_x - u, pv = point->to_y - v;
+      square += px * px + py * py;
+      dot += px * pu + py * pv;
+      cross += px * pv - py * pu;
+    }
+    const double cosine = dot / square, sine = cross / square;
+    best = {cosine, -sine, u - cosine * x + sine * y, sine, cosine, v - sine * x - cosine * y};
+  }
+  *since = best;
+  return best.is_plausible();
+}
+
+bool CameraMotion::match(const Affine& guess, Affine* since, double* share) {
+  for (Point& point : points_) {
+    double x = static_cast<double>(point.x), y = static_cast<double>(point.y);
+    guess.apply(&x, &y);
+    point.to_x = static_cast<float>(x);
+    point.to_y = static_cast<float>(y);
+    point.found = true;
+    for (int level = LumaPyramid::kLevels - 1; level >= 0 && point.found; --level)
+      point.found = track(level, &point);
+  }
+  return fit(since, share);
+}
+
+bool CameraMotion::see(const Luma& frame, Affine* motion) {
+  *motion = {};
+  if (!now_.build(frame)) return false;
+  const bool same = begun_ && now_.step() == reference_.step() &&
+                    now_.level(0).width == reference_.level(0).width &&
+                    now_.level(0).height == reference_.level(0).height;
+  Affine since;
+  double share = 0;
+  // Cameras go on as they went. Only of one that does not, the whole frame is searched for.
+  const Affine guess = last_.then(step_);
+  bool known = same && match(guess, &since, &share);
+  if (same && share < kReferenceShare) {
+    double wide_share = 0;
+    Affine found;
+    if (match(search(guess), &found, &wide_share) && wide_share > share) {
+      known = true;
+      since = found;
+      share = wide_share;
+    }
+  }
+  step_ = known ? last_.inverse().then(since) : Affine();
+  if (known) *motion = scaled(step_, now_.step());
+  const double way = known ? std::hypot(since.x0, since.y0) : 0;
+  last_ = since;
+  if (!known || share < kReferenceShare || way > kReferenceWay * now_.level(0).width) {
+    reference_.swap(&now_);
+    choose_points();
+    last_ = {};
+  }
+  begun_ = true;
+  return known;
+}
+
+}  // namespace dvnn::motion

@@ -23,7 +23,7 @@ inline const std::string kPublish =
 
 inline std::string whole_line(const std::string& more = "") {
   return "dvconvert ! " + infer_grid() + " ! dvdecode post-messages=true post-empty=true " + more +
-         " ! dvtrack confirm=0 ! dvzones "
+         " ! dvtrack min-evidence=0 ! dvzones "
          "zones=\"{\\\"lines\\\":[{\\\"name\\\":\\\"line\\\",\\\"points\\\":"
          "[[0,0],[1,1]]}]}\" ! dvoverlay";
 }

@@ -9,17 +9,20 @@
  * frame rate, and where only some frames are inferred. To those that are not, it adds the objects
  * where they are expected (`predicted`), so that overlays, zones and applications see every frame.
  *
- * Something is a track once it has been seen for #GstDvTrack:confirm milliseconds; it is lost where
- * an inferred frame does not show it, and ends after #GstDvTrack:lost milliseconds without being
- * found again, or when it leaves the frame. Ids count from 1 in each stream, in the order in which
+ * Something is a track once its detections are evidence enough (#GstDvTrack:min-evidence); it is
+ * lost where an inferred frame does not show it, and ends after #GstDvTrack:max-lost-time
+ * milliseconds without being found again, or when it leaves the frame. Ids count from 1 in each stream, in the order in which
  * tracks are confirmed, and are not given twice. Where the stream jumps, all tracks end.
  *
- * Objects of less confidence than #GstDvTrack:sure keep a track that was just seen, which helps
+ * Objects of less confidence than #GstDvTrack:min-confidence-find keep a track that was just seen, which helps
  * where things hide each other: let dvdecode pass them (`threshold=0.1`). Objects that carry
  * embeddings are also told apart by these.
  *
  * Tracks are also written to the objects' #GstVideoRegionOfInterestMeta (`track-id`, and `id` in a
  * structure `object_id`) and, with GStreamer 1.24 or newer, to #GstAnalyticsRelationMeta.
+ *
+ * Where the camera moves (#GstDvTrack:camera), tracks move with it. A #GstDvCameraMeta that a frame
+ * has says how; else dvtrack estimates it and attaches one.
  *
  * ## Messages
  *
@@ -42,11 +45,13 @@
 
 #include <gst/video/video.h>
 
+#include "elements/dvtrack/framecamera.h"
 #include "elements/dvtrack/streamtracks.h"
 #include "elements/dvtrack/tracksettings.h"
 #include "elements/foundevents.h"
 #include "elements/objectclass.h"
 #include "frames/videocaps.h"
+#include "gst/dvnn/gstdvcamerameta.h"
 #include "guard.h"
 #include "properties.h"
 #include "refs.h"
@@ -83,6 +88,7 @@ struct GstDvTrackPrivate {
   dvnn::image::Size size;
   GstClockTime interval = kUsualInterval, last = GST_CLOCK_TIME_NONE;
   TrackMoment moment;  // of this frame
+  dvnn::gst::FrameCamera camera;
   StreamTracks tracks;
   dvnn::gst::FoundEvents found;
 };
@@ -131,6 +137,21 @@ static GstClockTime gst_dv_track_time_of(GstDvTrack* self, GstBuffer* frame) {
   return time;
 }
 
+// Who made the frame knows best how its camera has moved; next, what it shows.
+static void gst_dv_track_follow_camera(GstDvTrackPrivate* priv, GstBuffer* frame,
+                                       GstClockTime time) {
+  priv->camera.configure(priv->current.camera);
+  if (priv->current.camera == dvnn::motion::Camera::kStatic) return;
+  auto motion = dvnn::gst::told_motion(frame);
+  if (!motion) {
+    motion = priv->camera.see(frame, time);
+    if (!motion) return;
+    gst_buffer_add_dv_camera_meta(frame, motion->xx, motion->xy, motion->x0, motion->yx,
+                                  motion->yy, motion->y0);
+  }
+  priv->tracks.move(*motion);
+}
+
 static GstFlowReturn gst_dv_track_transform_ip(GstBaseTransform* trans, GstBuffer* frame) {
   return dvnn::gst::guard(
       trans, "the frame's objects cannot be followed", GST_FLOW_ERROR, [&]() -> GstFlowReturn {
@@ -143,8 +164,9 @@ static GstFlowReturn gst_dv_track_transform_ip(GstBaseTransform* trans, GstBuffe
         priv.tracks.configure(priv.current);
         priv.moment = {GST_BUFFER_PTS(frame), dvnn::gst::stream_time(trans->segment, frame),
                        dvnn::gst::running_time(trans->segment, frame)};
-        priv.tracks.follow(frame, gst_dv_track_time_of(self, frame),
-                           dvnn::gst::frame_size(frame, self->priv->size));
+        const GstClockTime time = gst_dv_track_time_of(self, frame);
+        gst_dv_track_follow_camera(&priv, frame, time);
+        priv.tracks.follow(frame, time, dvnn::gst::frame_size(frame, self->priv->size));
         return GST_FLOW_OK;
       });
 }
@@ -162,6 +184,7 @@ static gboolean gst_dv_track_set_caps(GstBaseTransform* trans, GstCaps* incaps, 
     const dvnn::image::Size size = dvnn::gst::frame_size(incaps);
     if (size.width != priv.size.width || size.height != priv.size.height) priv.tracks.end();
     priv.size = size;
+    priv.camera.set_caps(incaps);
     gint n = 0, d = 1;
     const GstStructure* fields = gst_caps_get_structure(incaps, 0);
     const bool rated = gst_structure_get_fraction(fields, "framerate", &n, &d) && n > 0 && d > 0;
@@ -178,12 +201,14 @@ static gboolean gst_dv_track_sink_event(GstBaseTransform* trans, GstEvent* event
       [[fallthrough]];
     case GST_EVENT_EOS:
       dvnn::gst::guard(trans, "the stream's tracks cannot end", [&] { priv.tracks.end(); });
+      priv.camera.reset();
       priv.last = GST_CLOCK_TIME_NONE;
       break;
     case GST_EVENT_STREAM_START:
       dvnn::gst::guard(trans, "the stream's tracks cannot end", [&] {
         priv.tracks.end();
         priv.tracks.reset();
+        priv.camera.reset();
       });
       priv.last = GST_CLOCK_TIME_NONE;
       break;
@@ -199,6 +224,7 @@ static gboolean gst_dv_track_sink_event(GstBaseTransform* trans, GstEvent* event
 static gboolean gst_dv_track_stop(GstBaseTransform* trans) {
   GstDvTrackPrivate& priv = *GST_DV_TRACK(trans)->priv;
   priv.tracks.reset();
+  priv.camera.reset();
   priv.size = {};
   priv.last = GST_CLOCK_TIME_NONE;
   return TRUE;

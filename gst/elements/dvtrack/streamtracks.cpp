@@ -30,6 +30,10 @@ void StreamTracks::configure(const TrackSettings& settings) {
   for (const auto& group : groups_) group->tracker.configure(settings_.tracker());
 }
 
+void StreamTracks::move(const motion::Affine& camera) {
+  for (const auto& group : groups_) group->tracker.move(camera);
+}
+
 StreamTracks::Group* StreamTracks::group_of(const gchar* network) {
   for (const auto& group : groups_) {
     if (group->network == network) return group.get();

@@ -26,6 +26,8 @@ class StreamTracks {
 
   /// Cheap where nothing has changed.
   void configure(const TrackSettings& settings);
+  /// The camera has moved since the last frame.
+  void move(const motion::Affine& camera);
   /// Names the objects of a writable frame by their tracks, and adds those that are expected where
   /// no network has looked. Returns whether it has changed anything.
   bool follow(GstBuffer* frame, GstClockTime time, const image::Size& size);

@@ -6,36 +6,53 @@ namespace {
 
 constexpr guint kLongestTime = 3600 * 1000;  // milliseconds
 
-void add_time_properties(Properties<TrackSettings>* table) {
-  table->number(&TrackSettings::confirm, When::kPlaying, 0, kLongestTime,
-                {"confirm", "Confirm",
-                 "Milliseconds for which something must have been seen before it is a track "
-                 "(0 = at once)"});
-  table->number(&TrackSettings::probation, When::kPlaying, 0, kLongestTime,
-                {"probation", "Probation",
-                 "Milliseconds after which something that was not confirmed and is not seen is "
-                 "forgotten"});
-  table->number(&TrackSettings::lost, When::kPlaying, 0, kLongestTime,
-                {"lost", "Lost",
-                 "Milliseconds for which a track that nothing shows is waited for before it ends"});
-  table->number(&TrackSettings::coast, When::kPlaying, 0, kLongestTime,
-                {"coast", "Coast",
-                 "Milliseconds for which the box of a lost track is predicted all the same; for "
-                 "one frame that was inferred it always is"});
+void add_confidence_properties(Properties<TrackSettings>* table) {
+  table->number(&TrackSettings::min_confidence_start, When::kPlaying, 0.0f, 1.0f,
+                {"min-confidence-start", "Least confidence to start",
+                 "Least confidence of objects that begin tracks"});
+  table->number(&TrackSettings::min_confidence_find, When::kPlaying, 0.0f, 1.0f,
+                {"min-confidence-find", "Least confidence to find",
+                 "Least confidence of objects in which lost tracks are found again"});
+  table->number(&TrackSettings::min_confidence_keep, When::kPlaying, 0.0f, 1.0f,
+                {"min-confidence-keep", "Least confidence to keep",
+                 "Least confidence of objects that keep a track which was just seen; dvdecode's "
+                 "threshold must let them through"});
+  table->number(&TrackSettings::min_evidence, When::kPlaying, 0.0f, 1000.0f,
+                {"min-evidence", "Least evidence",
+                 "Sum of the log-odds of its objects' confidence, ln(c / (1 - c)), from which on "
+                 "something is a track (0 = at once)"});
 }
+
+void add_time_properties(Properties<TrackSettings>* table) {
+  table->number(&TrackSettings::max_lost_time, When::kPlaying, 0, kLongestTime,
+                {"max-lost-time", "Longest time lost",
+                 "Milliseconds for which a track that nothing shows is waited for before it ends"});
+  table->number(&TrackSettings::max_coast_time, When::kPlaying, 0, kLongestTime,
+                {"max-coast-time", "Longest time to coast",
+                 "Milliseconds for which the box of a lost track is predicted all the same; for "
+                 "one frame that was inferred it is where the network mostly blinks"});
+}
+
+const GEnumValue kCameras[] = {
+    {static_cast<gint>(motion::Camera::kStatic), "It never moves; frames are not looked at",
+     "static"},
+    {static_cast<gint>(motion::Camera::kMoving), "It may move at any time", "moving"},
+    {static_cast<gint>(motion::Camera::kAuto), "It is looked at now and then, until it moves",
+     "auto"},
+    {0, nullptr, nullptr}};
 
 }  // namespace
 
 track::Settings TrackSettings::tracker() const {
   const auto time = [](guint ms) { return static_cast<track::Time>(ms) * track::kMillisecond; };
   track::Settings settings;
-  settings.sure = sure;
-  settings.start = start;
-  settings.weak = weak;
-  settings.confirm = time(confirm);
-  settings.probation = time(probation);
-  settings.lost = time(lost);
-  settings.coast = time(coast);
+  settings.start = min_confidence_start;
+  settings.sure = min_confidence_find;
+  settings.weak = min_confidence_keep;
+  settings.evidence = min_evidence;
+  settings.lost = time(max_lost_time);
+  settings.coast = time(max_coast_time);
+  settings.common_motion = camera != motion::Camera::kStatic;
   settings.appearance = appearance;
   return settings;
 }
@@ -44,16 +61,10 @@ Properties<TrackSettings> track_properties() {
   Properties<TrackSettings> table;
   table.text(&TrackSettings::labels, When::kPlaying,
              {"labels", "Labels", "Labels of the objects to track, between commas (empty = all)"});
-  table.number(
-      &TrackSettings::sure, When::kPlaying, 0.0f, 1.0f,
-      {"sure", "Sure", "Least confidence of objects that confirm tracks and find lost ones again"});
-  table.number(&TrackSettings::start, When::kPlaying, 0.0f, 1.0f,
-               {"start", "Start", "Least confidence of objects that begin tracks"});
-  table.number(&TrackSettings::weak, When::kPlaying, 0.0f, 1.0f,
-               {"weak", "Weak",
-                "Least confidence of objects that keep a track which was just seen; dvdecode's "
-                "threshold must let them through"});
+  add_confidence_properties(&table);
   add_time_properties(&table);
+  table.choice(&TrackSettings::camera, When::kPlaying, register_enum("GstDvTrackCamera", kCameras),
+               {"camera", "Camera", "Whether the camera moves, so that tracks follow it"});
   table.number(&TrackSettings::appearance, When::kPlaying, 0.0f, 1.0f,
                {"appearance", "Appearance",
                 "Weight of objects' embeddings, where they have any, beside their places"});

@@ -5,14 +5,17 @@
 #include <string>
 
 #include "elements/exports.h"
+#include "motion/camera_watch.h"
 #include "properties.h"
 #include "track/tracker.h"
 
 namespace dvnn::gst {
 
 struct TrackSettings {
-  gfloat sure = 0.5f, start = 0.6f, weak = 0.1f;
-  guint confirm = 80, probation = 200, lost = 2000, coast = 0;  // milliseconds
+  gfloat min_confidence_start = 0.6f, min_confidence_find = 0.5f, min_confidence_keep = 0.1f;
+  gfloat min_evidence = 4;
+  guint max_lost_time = 2000, max_coast_time = 0;  // milliseconds
+  motion::Camera camera = motion::Camera::kAuto;
   gfloat appearance = 0.5f;
   std::string labels;
   bool predict = true;

@@ -48,7 +48,9 @@
 #include "elements/foundevents.h"
 #include "elements/objectclass.h"
 #include "frames/videocaps.h"
+#include "gst/dvnn/gstdvcamerameta.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
+#include "motion/affine.h"
 #include "guard.h"
 #include "properties.h"
 #include "refs.h"
@@ -81,6 +83,7 @@ struct GstDvZonesPrivate {
   dvnn::zones::Zones zones;
   dvnn::gst::ZoneShapes shapes;  // as frames carry them; null once they have changed
   std::vector<Sighting> sightings;
+  dvnn::motion::Affine camera;  // from where the zones were drawn to what the camera shows now
   dvnn::gst::FoundEvents found;
 };
 
@@ -131,6 +134,7 @@ static void gst_dv_zones_tell(GstDvZones* self, GValue* list) {
 static void gst_dv_zones_end(GstDvZones* self) {
   self->priv->zones.end();
   self->priv->last = GST_CLOCK_TIME_NONE;
+  self->priv->camera = {};
   gst_dv_zones_tell(self, nullptr);
 }
 
@@ -171,6 +175,7 @@ static bool gst_dv_zones_is_seen(const GstDvObjectsMeta* meta, bool predicted) {
 
 static void gst_dv_zones_collect(GstDvZonesPrivate* priv, const GstDvObjectsMeta* meta) {
   priv->sightings.clear();
+  const dvnn::motion::Affine to_zones = priv->camera.inverse();
   for (guint i = 0; i < gst_dv_objects_meta_get_n_objects(meta); ++i) {
     const GstDvObject* object = gst_dv_objects_meta_get_object(meta, i);
     if (object->track_id == 0 || !gst_dv_object_has_box(object) ||
@@ -178,13 +183,14 @@ static void gst_dv_zones_collect(GstDvZonesPrivate* priv, const GstDvObjectsMeta
       continue;
     }
     priv->sightings.push_back(
-        {object->track_id, object->label, {object->x0, object->y0, object->x1, object->y1}});
+        {object->track_id, object->label,
+         to_zones.apply({object->x0, object->y0, object->x1, object->y1})});
   }
 }
 
 static void gst_dv_zones_attach(GstDvZones* self, GstBuffer* frame, GValue* events) {
   GstDvZonesPrivate& priv = *self->priv;
-  if (!priv.shapes) priv.shapes = dvnn::gst::shown_shapes(priv.zones, priv.size_now);
+  if (!priv.shapes) priv.shapes = dvnn::gst::shown_shapes(priv.zones, priv.size_now, priv.camera);
   dvnn::gst::add_zone_shapes(frame, priv.shapes);
   GstCustomMeta* meta = gst_buffer_get_custom_meta(frame, dvnn::gst::kZonesMeta);
   if (!meta) meta = gst_buffer_add_custom_meta(frame, dvnn::gst::kZonesMeta);
@@ -195,10 +201,24 @@ static void gst_dv_zones_attach(GstDvZones* self, GstBuffer* frame, GValue* even
   gst_structure_set(fields, "counts", GST_TYPE_STRUCTURE, counts.get(), nullptr);
 }
 
+// Zones stand in the scene, not in the frame: under a camera that moves they go where the ground
+// goes, and who stands still passes no line.
+static void gst_dv_zones_follow_camera(GstDvZonesPrivate* priv, GstBuffer* frame) {
+  const GstDvCameraMeta* meta = gst_buffer_get_dv_camera_meta(frame);
+  if (!meta) return;
+  const dvnn::motion::Affine motion{meta->xx, meta->xy, meta->x0, meta->yx, meta->yy, meta->y0};
+  if (!motion.is_plausible() || motion.is_identity()) return;
+  const dvnn::motion::Affine camera = priv->camera.then(motion);
+  if (!camera.is_plausible()) return;
+  priv->camera = camera;
+  priv->shapes.reset();
+}
+
 static GstFlowReturn gst_dv_zones_frame(GstDvZones* self, GstBuffer* frame) {
   GstDvZonesPrivate& priv = *self->priv;
   gst_dv_zones_configure(self, dvnn::gst::frame_size(frame, self->priv->size));
   if (priv.zones.areas().empty() && priv.zones.lines().empty()) return GST_FLOW_OK;
+  gst_dv_zones_follow_camera(&priv, frame);
   const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
   const GstClockTime time = GST_BUFFER_PTS(frame);
   dvnn::gst::Value events(GST_TYPE_LIST);
@@ -245,6 +265,7 @@ static gboolean gst_dv_zones_sink_event(GstBaseTransform* trans, GstEvent* event
 static gboolean gst_dv_zones_stop(GstBaseTransform* trans) {
   GstDvZonesPrivate& priv = *GST_DV_ZONES(trans)->priv;
   priv.zones = {};
+  priv.camera = {};
   priv.shapes.reset();
   priv.zones_now.reset();
   priv.size = priv.size_now = {};

@@ -108,14 +108,16 @@ GstStructure* counts_structure(const zones::Zones& zones) {
   return fields;
 }
 
-ZoneShapes shown_shapes(const zones::Zones& zones, const image::Size& frame) {
+ZoneShapes shown_shapes(const zones::Zones& zones, const image::Size& frame,
+                        const motion::Affine& camera) {
   auto shapes = std::make_shared<std::vector<ZoneShape>>();
   const auto add = [&](const zones::Shape& from) -> ZoneShape& {
     ZoneShape shape;
     shape.name = from.name;
-    for (const auto& [x, y] : from.points) {
-      shape.points.emplace_back(from.pixels ? x : x * frame.width,
-                                from.pixels ? y : y * frame.height);
+    for (auto [x, y] : from.points) {
+      if (!from.pixels) x *= frame.width, y *= frame.height;
+      camera.apply(&x, &y);
+      shape.points.emplace_back(x, y);
     }
     shapes->push_back(std::move(shape));
     return shapes->back();

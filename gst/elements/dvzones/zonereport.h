@@ -5,6 +5,7 @@
 #include <gst/gst.h>
 
 #include "meta/zoneshapesmeta.h"
+#include "motion/affine.h"
 #include "zones/zones.h"
 
 namespace dvnn::gst {
@@ -21,6 +22,7 @@ GstStructure* event_structure(const zones::Event& event, const zones::Zones& zon
 /// The structure "dvnn-zone-counts": lists `areas` and `lines`.
 GstStructure* counts_structure(const zones::Zones& zones);
 /// The shapes as they are drawn on frames of that size, with what they have counted.
-ZoneShapes shown_shapes(const zones::Zones& zones, const image::Size& frame);
+ZoneShapes shown_shapes(const zones::Zones& zones, const image::Size& frame,
+                        const motion::Affine& camera);
 
 }  // namespace dvnn::gst

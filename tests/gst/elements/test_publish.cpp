@@ -405,7 +405,7 @@ END_TEST
 START_TEST(a_track_ends_with_its_best_view) {
   for (const char* snapshot : {"object", "frame"}) {
     PublishHarness harness(std::string("mode=tracks snapshot=") + snapshot,
-                           "dvtrack confirm=0 smooth=false ! ");
+                           "dvtrack min-evidence=0 smooth=false ! ");
     // It comes nearer, is seen best in the fourth frame, and is cut by the edge in the last.
     const double halves[] = {18, 20, 23, 27, 25, 22};
     for (int i = 0; i < 6; ++i) {

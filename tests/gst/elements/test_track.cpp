@@ -119,7 +119,7 @@ START_TEST(objects_are_named_by_their_tracks) {
 END_TEST
 
 START_TEST(regions_tell_the_track) {
-  TrackHarness h("dvtrack confirm=0");
+  TrackHarness h("dvtrack min-evidence=0");
   h.ids(0, {{20}});
   GstBuffer* frame = h.push(1, {{22}, {200}});
   guint found = 0;
@@ -238,13 +238,13 @@ START_TEST(messages_are_not_posted_if_nobody_wants_them) {
 END_TEST
 
 START_TEST(only_the_labels_that_are_listed_are_tracked) {
-  TrackHarness h("dvtrack confirm=0 labels=\"car, person\"");
+  TrackHarness h("dvtrack min-evidence=0 labels=\"car, person\"");
   ck_assert(h.ids(0, {{20, "dog"}, {100, "person"}, {200, "car"}}) == (Ids{0, 1, 2}));
 }
 END_TEST
 
 START_TEST(networks_have_tracks_of_their_own) {
-  TrackHarness h("dvtrack confirm=0");
+  TrackHarness h("dvtrack min-evidence=0");
   ck_assert(h.ids(0, {{20}}, GST_DV_PASS_INFERRED, "people") == Ids{1});
   ck_assert(h.ids(1, {{20}}, GST_DV_PASS_INFERRED, "others") == Ids{2});
   ck_assert(h.ids(2, {{20}}, GST_DV_PASS_INFERRED, "people") == Ids{1});
@@ -252,13 +252,13 @@ START_TEST(networks_have_tracks_of_their_own) {
 END_TEST
 
 START_TEST(what_another_tracker_has_named_keeps_its_name) {
-  TrackHarness h("dvtrack confirm=0 labels=car ! dvtrack confirm=0");
+  TrackHarness h("dvtrack min-evidence=0 labels=car ! dvtrack min-evidence=0");
   ck_assert(h.ids(0, {{200, "car"}, {20, "person"}, {100, "person"}}) == (Ids{1, 1, 2}));
 }
 END_TEST
 
 START_TEST(flushes_end_tracks_and_new_streams_count_anew) {
-  TrackHarness h("dvtrack confirm=0");
+  TrackHarness h("dvtrack min-evidence=0");
   ck_assert(h.ids(0, {{20}}) == Ids{1});
   gst_harness_push_event(h.get(), gst_event_new_flush_start());
   gst_harness_push_event(h.get(), gst_event_new_flush_stop(TRUE));

@@ -387,7 +387,7 @@ START_TEST(video_keeps_its_rate_before_a_slow_second_network) {
   FaultPlan faults("");
   Pipeline pipeline(painted_source(120, "is-live=true", "src", kWidth, kHeight) + "dvconvert ! " +
                     infer() +
-                    " ! dvdecode ! dvtrack confirm=0 ! queue ! dvconvert "
+                    " ! dvdecode ! dvtrack min-evidence=0 ! queue ! dvconvert "
                     "regions=objects ! queue ! " +
                     infer(Looks::kUpperRed, "name=second when-busy=pass " + FaultPlan::device()) +
                     " ! queue ! dvdecode ! fakesink name=out async=false sync=true");

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "elements/dvtrack/framecamera.h"
+
+#include "frames/framemap.h"
+#include "frames/videocaps.h"
+#include "gst/dvnn/gstdvcamerameta.h"
+
+namespace dvnn::gst {
+namespace {
+
+// The component that says most of the brightness: luma, or green.
+guint bright_component(const GstVideoFormatInfo* format) {
+  return GST_VIDEO_FORMAT_INFO_IS_RGB(format) ? 1 : 0;
+}
+
+}  // namespace
+
+std::optional<motion::Affine> told_motion(GstBuffer* frame) {
+  const GstDvCameraMeta* meta = gst_buffer_get_dv_camera_meta(frame);
+  if (!meta) return {};
+  const motion::Affine told{meta->xx, meta->xy, meta->x0, meta->yx, meta->yy, meta->y0};
+  if (!told.is_plausible()) return {};
+  return told;
+}
+
+void FrameCamera::set_caps(const GstCaps* caps) {
+  watch_.reset();
+  readable_ = video_info_from_caps(caps, &info_);
+  if (!readable_) return;
+  const GstVideoFormatInfo* format = info_.finfo;
+  const guint bright = bright_component(format);
+  readable_ = bright < GST_VIDEO_FORMAT_INFO_N_COMPONENTS(format) &&
+              GST_VIDEO_FORMAT_INFO_DEPTH(format, bright) == 8 &&
+              GST_VIDEO_FORMAT_INFO_SHIFT(format, bright) == 0 &&
+              !GST_VIDEO_FORMAT_INFO_IS_COMPLEX(format) &&
+              !GST_VIDEO_FORMAT_INFO_IS_TILED(format) && GST_VIDEO_FORMAT_INFO_BITS(format) == 8;
+}
+
+std::optional<motion::Affine> FrameCamera::see(GstBuffer* frame, GstClockTime time) {
+  const auto at = static_cast<int64_t>(time);
+  if (!readable_ || !watch_.wants(at)) return {};
+  const VideoFrameMap map(info_, frame, GST_MAP_READ);
+  if (!map.ok()) return {};
+  const GstVideoFrame& mapped = map.frame();
+  const guint bright = bright_component(info_.finfo);
+  const motion::Luma luma{
+      static_cast<const uint8_t*>(GST_VIDEO_FRAME_COMP_DATA(&mapped, bright)),
+      GST_VIDEO_FRAME_COMP_WIDTH(&mapped, bright), GST_VIDEO_FRAME_COMP_HEIGHT(&mapped, bright),
+      GST_VIDEO_FRAME_COMP_STRIDE(&mapped, bright), GST_VIDEO_FRAME_COMP_PSTRIDE(&mapped, bright)};
+  motion::Affine motion;
+  if (!watch_.see(at, luma, &motion)) return {};
+  return motion;
+}
+
+}  // namespace dvnn::gst

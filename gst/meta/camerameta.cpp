@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gst/dvnn/gstdvcamerameta.h"
+
+#include "meta/metatags.h"
+#include "meta/metatransform.h"
+#include "motion/affine.h"
+
+using dvnn::motion::Affine;
+
+namespace {
+
+Affine affine_of(const dvnn::image::Transform& map) {
+  if (map.swap_xy) return {0, map.scale_x, map.offset_x, map.scale_y, 0, map.offset_y};
+  return {map.scale_x, map.shear_x, map.offset_x, map.shear_y, map.scale_y, map.offset_y};
+}
+
+}  // namespace
+
+GType gst_dv_camera_meta_api_get_type(void) {
+  static const GType type =
+      gst_meta_api_type_register("GstDvCameraMetaAPI", dvnn::gst::frame_meta_tags());
+  return type;
+}
+
+static gboolean gst_dv_camera_meta_init(GstMeta* meta, gpointer, GstBuffer*) {
+  auto* self = reinterpret_cast<GstDvCameraMeta*>(meta);
+  const GstMeta parent = self->meta;
+  *self = {};
+  self->meta = parent;
+  self->xx = self->yy = 1;
+  return TRUE;
+}
+
+// In a frame that is scaled or turned, so are its motions.
+static gboolean gst_dv_camera_meta_transform(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type,
+                                             gpointer data) {
+  const auto* from = reinterpret_cast<GstDvCameraMeta*>(meta);
+  Affine motion{from->xx, from->xy, from->x0, from->yx, from->yy, from->y0};
+  if (GST_META_TRANSFORM_IS_COPY(type)) {
+    if (static_cast<GstMetaTransformCopy*>(data)->region) return FALSE;
+  } else {
+    const auto change = dvnn::gst::frame_change(type, data);
+    if (!change || !change->exact) return FALSE;
+    const Affine map = affine_of(change->transform);
+    if (map.determinant() == 0) return FALSE;
+    motion = map.inverse().then(motion).then(map);
+  }
+  gst_buffer_add_dv_camera_meta(to, motion.xx, motion.xy, motion.x0, motion.yx, motion.yy,
+                                motion.y0);
+  return TRUE;
+}
+
+/**
+ * gst_dv_camera_meta_get_info: (skip)
+ */
+const GstMetaInfo* gst_dv_camera_meta_get_info(void) {
+  static const GstMetaInfo* const info = gst_meta_register(
+      GST_DV_CAMERA_META_API_TYPE, "GstDvCameraMeta", sizeof(GstDvCameraMeta),
+      gst_dv_camera_meta_init, nullptr, gst_dv_camera_meta_transform);
+  return info;
+}
+
+/**
+ * gst_buffer_add_dv_camera_meta:
+ * @buffer: a writable buffer
+ * @xx: see #GstDvCameraMeta
+ * @xy: see #GstDvCameraMeta
+ * @x0: see #GstDvCameraMeta
+ * @yx: see #GstDvCameraMeta
+ * @yy: see #GstDvCameraMeta
+ * @y0: see #GstDvCameraMeta
+ *
+ * Says how the camera has moved since the frame before; a motion that the frame has is replaced.
+ *
+ * Returns: (transfer none): the meta
+ */
+GstDvCameraMeta* gst_buffer_add_dv_camera_meta(GstBuffer* buffer, gdouble xx, gdouble xy,
+                                               gdouble x0, gdouble yx, gdouble yy, gdouble y0) {
+  g_return_val_if_fail(GST_IS_BUFFER(buffer), nullptr);
+  GstDvCameraMeta* meta = gst_buffer_get_dv_camera_meta(buffer);
+  if (!meta) {
+    meta = reinterpret_cast<GstDvCameraMeta*>(
+        gst_buffer_add_meta(buffer, GST_DV_CAMERA_META_INFO, nullptr));
+  }
+  meta->xx = xx, meta->xy = xy, meta->x0 = x0;
+  meta->yx = yx, meta->yy = yy, meta->y0 = y0;
+  return meta;
+}
+
+/**
+ * gst_buffer_get_dv_camera_meta:
+ * @buffer: a buffer
+ *
+ * Returns: (transfer none) (nullable): how the camera has moved, where somebody knows
+ */
+GstDvCameraMeta* gst_buffer_get_dv_camera_meta(GstBuffer* buffer) {
+  g_return_val_if_fail(GST_IS_BUFFER(buffer), nullptr);
+  return reinterpret_cast<GstDvCameraMeta*>(
+      gst_buffer_get_meta(buffer, GST_DV_CAMERA_META_API_TYPE));
+}

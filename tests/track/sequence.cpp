@@ -11,18 +11,6 @@
 namespace dvnn::test {
 namespace {
 
-std::vector<std::vector<double>> rows_of(const std::string& path) {
-  std::vector<std::vector<double>> rows;
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    std::replace(line.begin(), line.end(), ',', ' ');
-    std::istringstream fields(line);
-    rows.emplace_back();
-    for (double value = 0; fields >> value;) rows.back().push_back(value);
-  }
-  return rows;
-}
-
 template <typename T>
 std::vector<T>* frame_of(double number, std::vector<std::vector<T>>* frames) {
   const auto frame = static_cast<size_t>(number);
@@ -37,7 +25,7 @@ Box box_of(const std::vector<double>& row, size_t at) {
 
 Frames named_boxes(const std::string& path, size_t at) {
   Frames frames;
-  for (const std::vector<double>& row : rows_of(path)) {
+  for (const std::vector<double>& row : read_numbers(path)) {
     if (row.size() < at + 4 || (row.size() > 6 && row[6] == 0)) continue;
     auto* frame = frame_of(row[0], &frames);
     if (frame) frame->push_back({at > 1 ? static_cast<long>(row[1]) : 0, box_of(row, at)});
@@ -75,6 +63,28 @@ std::vector<double> after(const std::vector<double>& first, const std::vector<do
 
 }  // namespace
 
+std::vector<std::vector<double>> read_numbers(const std::string& path) {
+  std::vector<std::vector<double>> rows;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    std::replace(line.begin(), line.end(), ',', ' ');
+    std::istringstream fields(line);
+    rows.emplace_back();
+    for (double value = 0; fields >> value;) rows.back().push_back(value);
+  }
+  return rows;
+}
+
+std::vector<std::vector<Seen>> read_detections(const std::string& path) {
+  std::vector<std::vector<Seen>> detections;
+  for (const std::vector<double>& row : read_numbers(path)) {
+    if (row.size() < 7) continue;
+    auto* frame = frame_of(row[0], &detections);
+    if (frame) frame->push_back({box_of(row, 2), row[6]});
+  }
+  return detections;
+}
+
 Sequence read_sequence(const std::string& folder) {
   Sequence sequence;
   const std::string info = folder + "/seqinfo.ini";
@@ -87,16 +97,12 @@ Sequence read_sequence(const std::string& folder) {
   sequence.ignored.areas = named_boxes(folder + "/dontcare.txt", 1);
   // Smaller boxes than that are hardly annotated in KITTI, which alone has such areas.
   if (!sequence.ignored.areas.empty()) sequence.ignored.height = 25;
-  for (const std::vector<double>& row : rows_of(folder + "/det.txt")) {
-    if (row.size() < 7) continue;
-    auto* frame = frame_of(row[0], &sequence.detections);
-    if (frame) frame->push_back({box_of(row, 2), row[6]});
-  }
+  sequence.detections = read_detections(folder + "/det.txt");
   const auto length = static_cast<size_t>(number_of(info, "seqLength", 0));
   const size_t frames = std::max({length, sequence.truth.size(), sequence.detections.size()});
   sequence.truth.resize(frames);
   sequence.detections.resize(frames);
-  sequence.camera = rows_of(folder + "/camera_motion.txt");
+  sequence.camera = read_numbers(folder + "/camera_motion.txt");
   return sequence;
 }
 

@@ -25,6 +25,9 @@ struct Sequence {
   std::vector<std::vector<double>> camera;  // six numbers a frame: an affine matrix from the last
 };
 
+/// The numbers of a file's lines, between commas or blanks.
+std::vector<std::vector<double>> read_numbers(const std::string& path);
+std::vector<std::vector<Seen>> read_detections(const std::string& path);
 Sequence read_sequence(const std::string& folder);
 
 /// What a sequence is measured under.

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Our tracker on a sequence.
+#pragma once
+
+#include <string>
+
+#include "track/sequence.h"
+#include "track/tracker.h"
+
+namespace dvnn::test {
+
+/// Sets what dvtrack's property of that name sets. False if there is none.
+bool set(const std::string& property, double value, track::Settings* settings);
+
+/// A track's box in a frame, and which of the frame's detections it is of, counted from 1; 0 where
+/// it is predicted.
+struct Followed {
+  long id;
+  Box box;
+  size_t detection;
+  double confidence;
+};
+
+/// Looks at every Nth frame, and predicts the others.
+std::vector<std::vector<Followed>> follow(const Sequence& sequence, const track::Settings& settings,
+                                          size_t every = 1);
+/// The same as boxes alone.
+Frames run_ours(const Sequence& sequence, const track::Settings& settings = {}, size_t every = 1);
+
+}  // namespace dvnn::test

@@ -12,10 +12,6 @@ namespace {
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 constexpr double kLeastOverlap = 0.5;  // of CLEAR MOT, of identities, and of what is ignored
 
-double area(const Box& box) {
-  return (box.x1 - box.x0) * (box.y1 - box.y0);
-}
-
 double shared_area(const Box& a, const Box& b) {
   const double width = std::min(a.x1, b.x1) - std::max(a.x0, b.x0);
   const double height = std::min(a.y1, b.y1) - std::max(a.y0, b.y0);
@@ -181,9 +177,13 @@ double ratio(double a, double b) {
 
 }  // namespace
 
+double area_of(const Box& box) {
+  return std::max(0.0, box.x1 - box.x0) * std::max(0.0, box.y1 - box.y0);
+}
+
 double iou(const Box& a, const Box& b) {
   const double shared = shared_area(a, b);
-  return shared > 0 ? shared / (area(a) + area(b) - shared) : 0;
+  return shared > 0 ? shared / (area_of(a) + area_of(b) - shared) : 0;
 }
 
 // The Hungarian method, with prices of rows and columns, on the fewer side's rows.
@@ -268,7 +268,7 @@ Frames counted(const Frames& truth, const Frames& tracks, const Ignored& ignored
       if (!matched[k] && box.y1 - box.y0 <= ignored.height + kEpsilon) dropped[k] = 1;
       if (!matched[k] && i < ignored.areas.size()) {
         for (const NamedBox& other : ignored.areas[i]) {
-          if (shared_area(box, other.box) > (0.5 - kEpsilon) * area(box)) dropped[k] = 1;
+          if (shared_area(box, other.box) > (0.5 - kEpsilon) * area_of(box)) dropped[k] = 1;
         }
       }
       if (!dropped[k]) result[i].push_back(found[k]);

@@ -15,6 +15,7 @@ struct Box {
   double x0 = 0, y0 = 0, x1 = 0, y1 = 0;
 };
 
+double area_of(const Box& box);
 /// The intersection of two boxes over their union.
 double iou(const Box& a, const Box& b);
 

@@ -305,7 +305,7 @@ void show_wall(GstBuffer* frame, int shift) {
 }
 
 START_TEST(tracks_follow_the_camera_that_frames_show_or_tell) {
-  constexpr int kPan = 60;  // more than a box is wide, between two frames
+  constexpr int kPan = 30;  // more than a box is wide, between two frames
   const struct {
     const char* launch;
     bool shown, told, kept;
@@ -325,7 +325,7 @@ START_TEST(tracks_follow_the_camera_that_frames_show_or_tell) {
       GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);
       GstDvObject* object =
           gst_dv_objects_meta_add_object(meta, GST_DV_OBJECT_DETECTION, 1, "person", 0.9f);
-      gst_dv_object_set_box(object, 200 - shift, 50, 240 - shift, 130);
+      gst_dv_object_set_box(object, 200 - shift, 50, 214 - shift, 110);
       frame = gst_harness_push_and_pull(h.get(), frame);
       names.push_back(
           gst_dv_objects_meta_get_object(gst_buffer_get_dv_objects_meta(frame), 0)->track_id);

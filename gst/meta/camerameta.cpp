@@ -54,9 +54,9 @@ static gboolean gst_dv_camera_meta_transform(GstBuffer* to, GstMeta* meta, GstBu
  * gst_dv_camera_meta_get_info: (skip)
  */
 const GstMetaInfo* gst_dv_camera_meta_get_info(void) {
-  static const GstMetaInfo* const info = gst_meta_register(
-      GST_DV_CAMERA_META_API_TYPE, "GstDvCameraMeta", sizeof(GstDvCameraMeta),
-      gst_dv_camera_meta_init, nullptr, gst_dv_camera_meta_transform);
+  static const GstMetaInfo* const info =
+      gst_meta_register(GST_DV_CAMERA_META_API_TYPE, "GstDvCameraMeta", sizeof(GstDvCameraMeta),
+                        gst_dv_camera_meta_init, nullptr, gst_dv_camera_meta_transform);
   return info;
 }
 

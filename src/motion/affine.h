@@ -37,9 +37,9 @@ struct Affine {
   }
   /// This motion, and then another one.
   Affine then(const Affine& next) const {
-    return {next.xx * xx + next.xy * yx, next.xx * xy + next.xy * yy,
+    return {next.xx * xx + next.xy * yx,           next.xx * xy + next.xy * yy,
             next.xx * x0 + next.xy * y0 + next.x0, next.yx * xx + next.yy * yx,
-            next.yx * xy + next.yy * yy, next.yx * x0 + next.yy * y0 + next.y0};
+            next.yx * xy + next.yy * yy,           next.yx * x0 + next.yy * y0 + next.y0};
   }
   /// The way back. The determinant must not be 0.
   Affine inverse() const {

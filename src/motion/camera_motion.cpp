@@ -8,19 +8,20 @@
 namespace dvnn::motion {
 namespace {
 
-constexpr int kColumns = 12, kRows = 8;  // cells of a frame, of each of which the best corner counts
-constexpr int kRadius = 3;                // of the window around a corner that is compared
+constexpr int kColumns = 12,
+              kRows = 8;    // cells of a frame, of each of which the best corner counts
+constexpr int kRadius = 3;  // of the window around a corner that is compared
 constexpr int kBorder = kRadius + 2;
 constexpr float kLeastCorner = 30;  // gradient squared, in levels of brightness, both ways
 constexpr int kSearch = 8;          // pixels of the coarsest level that a camera may turn
 constexpr int kIterations = 10;
-constexpr float kDone = 0.02f;  // pixels: a step that is smaller is the last one
-constexpr float kMostFar = 4;   // pixels that a corner may be from where the level above found it
+constexpr float kDone = 0.02f;   // pixels: a step that is smaller is the last one
+constexpr float kMostFar = 4;    // pixels that a corner may be from where the level above found it
 constexpr double kInlier = 0.5;  // pixels that a corner may be off
 constexpr size_t kFewest = 12;   // corners that tell
-constexpr double kLeastShare = 0.35;      // of the corners that agree: else it is a cut
-constexpr double kReferenceShare = 0.6;   // below that, the next reference is better
-constexpr double kReferenceWay = 0.125;   // and if the frame has moved by more of its width
+constexpr double kLeastShare = 0.35;     // of the corners that agree: else it is a cut
+constexpr double kReferenceShare = 0.6;  // below that, the next reference is better
+constexpr double kReferenceWay = 0.125;  // and if the frame has moved by more of its width
 constexpr int kHypotheses = 80;
 
 // The similarity that takes two points to two others; false where they are one.
@@ -133,7 +134,8 @@ bool CameraMotion::track(int level_index, Point* point) const {
   float xx = 0, yy = 0, xy = 0;
   for (int j = 0; j < kWindow; ++j) {
     for (int i = 0; i < kWindow; ++i) {
-      const float px = x + static_cast<float>(i - kRadius), py = y + static_cast<float>(j - kRadius);
+      const float px = x + static_cast<float>(i - kRadius),
+                  py = y + static_cast<float>(j - kRadius);
       pixels[j][i] = from.at(px, py);
       gx[j][i] = (from.at(px + 1, py) - from.at(px - 1, py)) / 2;
       gy[j][i] = (from.at(px, py + 1) - from.at(px, py - 1)) / 2;
@@ -149,8 +151,9 @@ bool CameraMotion::track(int level_index, Point* point) const {
     float values[kWindow][kWindow], mean = 0;
     for (int j = 0; j < kWindow; ++j) {
       for (int i = 0; i < kWindow; ++i) {
-        values[j][i] = to.at(to_x + static_cast<float>(i - kRadius),
-                             to_y + static_cast<float>(j - kRadius)) - pixels[j][i];
+        values[j][i] =
+            to.at(to_x + static_cast<float>(i - kRadius), to_y + static_cast<float>(j - kRadius)) -
+            pixels[j][i];
         mean += values[j][i];
       }
     }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kSecond = 1000000000;
 constexpr int64_t kGlance = kSecond / 2;  // how often a camera that stands is looked at
-constexpr int64_t kRest = 5 * kSecond;    // how long one must stand until it counts as one that does
+constexpr int64_t kRest = 5 * kSecond;  // how long one must stand until it counts as one that does
 // Widths of the frame by which a corner must move between two glances to be more than noise.
 constexpr double kLeastWay = 0.003;
 

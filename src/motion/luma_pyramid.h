@@ -25,11 +25,14 @@ class LumaPyramid {
     int width = 0, height = 0;
     std::vector<float> pixels;
 
-    const float* row(int y) const { return &pixels[static_cast<size_t>(y) * static_cast<size_t>(width)]; }
+    const float* row(int y) const {
+      return &pixels[static_cast<size_t>(y) * static_cast<size_t>(width)];
+    }
     /// Between pixels, whose middles are at integers. The place must be inside.
     float at(float x, float y) const {
       const int left = static_cast<int>(x), top = static_cast<int>(y);
-      const float right_share = x - static_cast<float>(left), low_share = y - static_cast<float>(top);
+      const float right_share = x - static_cast<float>(left),
+                  low_share = y - static_cast<float>(top);
       const float *high = row(top) + left, *low = high + width;
       const float upper = high[0] + right_share * (high[1] - high[0]);
       const float lower = low[0] + right_share * (low[1] - low[0]);

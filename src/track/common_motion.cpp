@@ -7,9 +7,9 @@
 namespace dvnn::track {
 namespace {
 
-constexpr size_t kFewest = 4;        // detections that tell what is common
-constexpr double kLikely = 1.5;      // deviations beyond which one counts less
-constexpr double kLoss = 1.5;        // of the mean's variance by counting those less
+constexpr size_t kFewest = 4;          // detections that tell what is common
+constexpr double kLikely = 1.5;        // deviations beyond which one counts less
+constexpr double kLoss = 1.5;          // of the mean's variance by counting those less
 constexpr double kNewVariance = 0.02;  // share of a frame in what is known of the camera
 // Share of a shift below which it is nobody's: then the camera stands.
 constexpr double kLeastShare = 0.05;

@@ -76,8 +76,8 @@ class BoxFilter {
   static constexpr double kFastest = 12;  // sizes per second
   // The noise keeps up speeds of 1.4 sizes per second (people walk at about one) and changes of
   // size of a fifth of one.
-  static constexpr Motion kPlace{16.0, 0.25, 0.01};   // of the centre
-  static constexpr Motion kExtent{1.0, 0.1, 0.003};   // of width and height
+  static constexpr Motion kPlace{16.0, 0.25, 0.01};  // of the centre
+  static constexpr Motion kExtent{1.0, 0.1, 0.003};  // of width and height
 
  private:
   Axis axes_[4];

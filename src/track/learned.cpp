@@ -17,7 +17,7 @@ constexpr double kNewDeviation = 0.02;
 constexpr double kNewShape = 0.02;
 constexpr double kNewEntry = 0.02;
 constexpr double kLeastSpread = 0.05;  // variance of speeds, so that a filter goes on learning
-constexpr size_t kMostClasses = 64;     // of which anything is known
+constexpr size_t kMostClasses = 64;    // of which anything is known
 // Share of two surprises in the logarithm of a push, and the pushes that may be.
 constexpr double kNewPush = 0.03;
 constexpr double kLeastPush = 0.05;
@@ -103,7 +103,8 @@ void Learned::see_surprises(int class_id, const Surprise& before, const Surprise
   Class* known = find_or_add(class_id);
   if (!known) return;
   const auto learn = [&](int first, double* push) {
-    const double alike = before.of[first] * now.of[first] + before.of[first + 1] * now.of[first + 1];
+    const double alike =
+        before.of[first] * now.of[first] + before.of[first + 1] * now.of[first + 1];
     *push = std::clamp(*push * std::exp(kNewPush * alike), kLeastPush, kMostPush);
   };
   learn(0, &known->push.place);

@@ -15,6 +15,7 @@ namespace dvnn::track {
 
 using Time = int64_t;  // nanoseconds
 constexpr Time kMillisecond = 1000000;
+constexpr unsigned kSettled = 3;  // detections, after which a filter is right
 
 /// An object that a network has found at a place.
 struct Detection {
@@ -95,9 +96,9 @@ struct Track {
   unsigned whole_widths = 0, whole_heights = 0;
   BoxFilter filter;  // at the time `seen`, in what the camera shows now
   Heading heading;
-  Surprise surprise;   // the last that the tracker has learned from
-  Time surprised = 0;  // when
-  std::vector<float> embedding;                  // of unit length
+  Surprise surprise;             // the last that the tracker has learned from
+  Time surprised = 0;            // when
+  std::vector<float> embedding;  // of unit length
   Path path;
   // The detection that shows it best: surest and largest, and whole rather than cut by the edge.
   Sighting best;

@@ -48,7 +48,8 @@ class Scene {
         double u = x + 0.5, v = y + 0.5;
         place.apply(&u, &v);
         float value = between(u - 0.5, v - 0.5);
-        if (x > 0.3 * width && x < (0.3 + covered) * width) value = between((x * 3 + shift) % 700, y);
+        if (x > 0.3 * width && x < (0.3 + covered) * width)
+          value = between((x * 3 + shift) % 700, y);
         value += static_cast<float>(any(random, 9) - 4);
         (*frame)[static_cast<size_t>(y) * static_cast<size_t>(width) + static_cast<size_t>(x)] =
             static_cast<uint8_t>(std::clamp(value, 0.0f, 255.0f));
@@ -76,8 +77,7 @@ class Scene {
 // Where a frame's pixels are in the scene, when the camera looks from there.
 Affine place_of(double x, double y, double angle, double zoom, int width, int height) {
   const double cosine = zoom * std::cos(angle), sine = zoom * std::sin(angle);
-  return Affine{1, 0, -width / 2.0, 0, 1, -height / 2.0}.then(
-      {cosine, -sine, x, sine, cosine, y});
+  return Affine{1, 0, -width / 2.0, 0, 1, -height / 2.0}.then({cosine, -sine, x, sine, cosine, y});
 }
 
 double farthest(const Affine& a, const Affine& b, int width, int height) {
@@ -116,9 +116,9 @@ START_TEST(what_stands_still_tells_how_the_camera_moves) {
     std::vector<uint8_t> frame;
     double worst = 0;
     for (int i = 0; i < 30; ++i) {
-      const Affine place = place_of(900 + camera.pan * i + camera.shake * normal(random),
-                                    700 + camera.shake * normal(random), camera.turn * normal(random),
-                                    1 + camera.zoom * normal(random), kWidth, kHeight);
+      const Affine place = place_of(
+          900 + camera.pan * i + camera.shake * normal(random), 700 + camera.shake * normal(random),
+          camera.turn * normal(random), 1 + camera.zoom * normal(random), kWidth, kHeight);
       scene.render(place, camera.covered, 23 * i, kWidth, kHeight, &random, &frame);
       Affine found;
       const bool known = motion.see(luma_of(frame, kWidth, kHeight), &found);
@@ -167,7 +167,8 @@ START_TEST(other_layouts_are_the_same_picture) {
   CameraMotion plain, packed;
   std::vector<uint8_t> frame, wide(static_cast<size_t>(kWidth) * kHeight * 4 + 1000);
   for (int i = 0; i < 3; ++i) {
-    scene.render(place_of(700 + 9 * i, 500, 0, 1, kWidth, kHeight), 0, 0, kWidth, kHeight, &random, &frame);
+    scene.render(place_of(700 + 9 * i, 500, 0, 1, kWidth, kHeight), 0, 0, kWidth, kHeight, &random,
+                 &frame);
     for (size_t y = 0; y < kHeight; ++y) {
       for (size_t x = 0; x < kWidth; ++x)
         wide[y * (4 * kWidth + 2) + 4 * x] = frame[y * kWidth + x];
@@ -218,8 +219,8 @@ START_TEST(frames_take_no_memory) {
   std::mt19937 random(5);
   std::vector<uint8_t> frames[3];
   for (int i = 0; i < 3; ++i) {
-    scene.render(place_of(1100 + 20 * i, 700, 0, 1, kWidth, kHeight), 0, 0, kWidth, kHeight, &random,
-                 &frames[i]);
+    scene.render(place_of(1100 + 20 * i, 700, 0, 1, kWidth, kHeight), 0, 0, kWidth, kHeight,
+                 &random, &frames[i]);
   }
   CameraMotion motion;
   Affine found;

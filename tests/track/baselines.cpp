@@ -89,8 +89,8 @@ struct SortTrack {
 
   long id = 0;
   int hits = 0, unseen = 0, age = 0;
-  Filter<7> filter, kept;  // `kept` is that of the last observation
-  Box last;                // observation
+  Filter<7> filter, kept;       // `kept` is that of the last observation
+  Box last;                     // observation
   std::map<int, Box> observed;  // by age
   double way_x = 0, way_y = 0;
 
@@ -151,10 +151,13 @@ Frames run_sort(const Sequence& sequence) {
     std::vector<size_t> rows = all_of(tracks.size()), columns = all_of(seen.size());
     std::vector<Box> expected;
     for (const SortTrack& track : tracks) expected.push_back(track.box());
-    const auto overlap = [&](size_t row, size_t column) { return iou(expected[row], seen[column].box); };
-    assign(&rows, &columns, overlap,
-           [&](size_t row, size_t column) { return overlap(row, column) >= kLeastOverlap; },
-           [&](size_t row, size_t column) { tracks[row].correct(seen[column].box); });
+    const auto overlap = [&](size_t row, size_t column) {
+      return iou(expected[row], seen[column].box);
+    };
+    assign(
+        &rows, &columns, overlap,
+        [&](size_t row, size_t column) { return overlap(row, column) >= kLeastOverlap; },
+        [&](size_t row, size_t column) { tracks[row].correct(seen[column].box); });
     for (size_t column : columns) tracks.emplace_back(++names, seen[column].box);
     for (const SortTrack& track : tracks) {
       if (track.unseen == 0 && (track.hits >= kMinHits || f < kMinHits))
@@ -204,7 +207,8 @@ Frames run_oc_sort(const Sequence& sequence, double least) {
         const double height0 = from[2] / width0, height1 = to[2] / width1;
         for (int k = 1; k < track.unseen; ++k) {
           const double t = static_cast<double>(k) / track.unseen;
-          const double width = width0 + t * (width1 - width0), height = height0 + t * (height1 - height0);
+          const double width = width0 + t * (width1 - width0),
+                       height = height0 + t * (height1 - height0);
           const double z[4] = {from[0] + t * (to[0] - from[0]), from[1] + t * (to[1] - from[1]),
                                width * height, width / height};
           track.filter.predict(SortTrack::kNoise);
@@ -216,7 +220,9 @@ Frames run_oc_sort(const Sequence& sequence, double least) {
       track.observed[track.age] = now;
       track.kept = track.filter;
     };
-    const auto overlap = [&](size_t row, size_t column) { return iou(expected[row], seen[column].box); };
+    const auto overlap = [&](size_t row, size_t column) {
+      return iou(expected[row], seen[column].box);
+    };
     const auto with_direction = [&](size_t row, size_t column) {
       const SortTrack& track = tracks[row];
       double weight = overlap(row, column);
@@ -230,11 +236,16 @@ Frames run_oc_sort(const Sequence& sequence, double least) {
       // Weights of 0 are no pairs, and those of the gate are taken back.
       return overlap(row, column) >= kLeastOverlap ? weight + 1 : std::max(1e-9, 1e-3 * weight);
     };
-    const auto enough = [&](size_t row, size_t column) { return overlap(row, column) >= kLeastOverlap; };
+    const auto enough = [&](size_t row, size_t column) {
+      return overlap(row, column) >= kLeastOverlap;
+    };
     assign(&rows, &columns, with_direction, enough, found);
-    const auto at_last = [&](size_t row, size_t column) { return iou(tracks[row].last, seen[column].box); };
-    assign(&rows, &columns, at_last,
-           [&](size_t row, size_t column) { return at_last(row, column) >= kLeastOverlap; }, found);
+    const auto at_last = [&](size_t row, size_t column) {
+      return iou(tracks[row].last, seen[column].box);
+    };
+    assign(
+        &rows, &columns, at_last,
+        [&](size_t row, size_t column) { return at_last(row, column) >= kLeastOverlap; }, found);
     for (size_t column : columns) {
       tracks.emplace_back(++names, seen[column].box);
       tracks.back().kept = tracks.back().filter;
@@ -267,8 +278,9 @@ struct ByteTrackOne {
     double z[4];
     measure(box, &z);
     std::copy(z, z + 4, filter.x);
-    const double h = z[3], deviations[8] = {2 * kPlace * h, 2 * kPlace * h, 1e-2, 2 * kPlace * h,
-                                            10 * kSpeed * h, 10 * kSpeed * h, 1e-5, 10 * kSpeed * h};
+    const double h = z[3],
+                 deviations[8] = {2 * kPlace * h,  2 * kPlace * h,  1e-2, 2 * kPlace * h,
+                                  10 * kSpeed * h, 10 * kSpeed * h, 1e-5, 10 * kSpeed * h};
     for (int i = 0; i < 8; ++i) filter.p[i][i] = deviations[i] * deviations[i];
   }
   static void measure(const Box& box, double (*z)[4]) {
@@ -320,22 +332,32 @@ Frames run_byte_track(const Sequence& sequence, double least) {
       if (tracks[i].state != State::kNew) tracks[i].predict();
     }
     std::vector<char> shown(tracks.size());
-    const auto overlap = [&](size_t row, size_t column) { return iou(tracks[row].box(), seen[column].box); };
-    const auto scored = [&](size_t row, size_t column) { return overlap(row, column) * seen[column].confidence; };
+    const auto overlap = [&](size_t row, size_t column) {
+      return iou(tracks[row].box(), seen[column].box);
+    };
+    const auto scored = [&](size_t row, size_t column) {
+      return overlap(row, column) * seen[column].confidence;
+    };
     const auto found = [&](size_t row, size_t column) {
       tracks[row].correct(seen[column].box, f);
       if (tracks[row].state == State::kNew) tracks[row].id = ++names;
       tracks[row].state = State::kTracked;
       shown[row] = 1;
     };
-    assign(&known, &sure, scored, [&](size_t row, size_t column) { return scored(row, column) >= kSure; }, found);
+    assign(
+        &known, &sure, scored,
+        [&](size_t row, size_t column) { return scored(row, column) >= kSure; }, found);
     std::vector<size_t> tracked;
     for (size_t row : known) {
       if (tracks[row].state == State::kTracked) tracked.push_back(row);
     }
-    assign(&tracked, &weak, overlap, [&](size_t row, size_t column) { return overlap(row, column) >= kNearby; }, found);
+    assign(
+        &tracked, &weak, overlap,
+        [&](size_t row, size_t column) { return overlap(row, column) >= kNearby; }, found);
     for (size_t row : tracked) tracks[row].state = State::kLost;
-    assign(&fresh, &sure, scored, [&](size_t row, size_t column) { return scored(row, column) >= kUnconfirmed; }, found);
+    assign(
+        &fresh, &sure, scored,
+        [&](size_t row, size_t column) { return scored(row, column) >= kUnconfirmed; }, found);
     std::vector<char> gone(tracks.size());
     for (size_t row : fresh) gone[row] = 1;
     for (size_t i = 0; i < tracks.size(); ++i)
@@ -343,8 +365,8 @@ Frames run_byte_track(const Sequence& sequence, double least) {
     // Of a tracked and a lost one at the same place, the older one stays.
     for (size_t a = 0; a < tracks.size(); ++a) {
       for (size_t b = 0; b < tracks.size(); ++b) {
-        if (tracks[a].state != State::kTracked || tracks[b].state != State::kLost || gone[a] || gone[b] ||
-            iou(tracks[a].box(), tracks[b].box()) <= kDuplicate)
+        if (tracks[a].state != State::kTracked || tracks[b].state != State::kLost || gone[a] ||
+            gone[b] || iou(tracks[a].box(), tracks[b].box()) <= kDuplicate)
           continue;
         gone[tracks[a].id < tracks[b].id ? b : a] = 1;
       }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the tracker, beside published ones, on recorded sequences: folders in the MOT challenge's
-// form. Usage: evaluate_tracks [every=N] [drop=SHARE] [jitter=SHARE] [cut] [camera] [sum]
-// [SETTING=VALUE...] FOLDER...
-// `every` keeps each Nth frame, `drop` drops detections, `jitter` moves their edges, `cut` ends
-// boxes at the frame's edge, `camera` uses camera_motion.txt, `sum` leaves single sequences out.
+// Measures the tracker, beside published ones, on recorded sequences: folders in the MOT
+// challenge's form. Usage: evaluate_tracks [every=N] [drop=SHARE] [jitter=SHARE] [cut] [camera]
+// [sum] [SETTING=VALUE...] FOLDER... `every` keeps each Nth frame, `drop` drops detections,
+// `jitter` moves their edges, `cut` ends boxes at the frame's edge, `camera` uses
+// camera_motion.txt, `sum` leaves single sequences out.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -27,11 +27,12 @@ double sure_of(const Sequence& sequence) {
 }
 
 void print(const std::string& name, const char* tracker, const Figures& f) {
-  std::printf("%-16s %-9s  HOTA %5.1f (DetA %4.1f, AssA %4.1f, LocA %4.1f)  MOTA %6.1f  IDF1 %5.1f  "
-              "switches %4ld  fragments %4ld  missed %5ld  false %5ld\n",
-              name.c_str(), tracker, 100 * f.hota(), 100 * f.det_a(), 100 * f.ass_a(),
-              100 * f.loc_a(), 100 * f.mota(), 100 * f.idf1(), f.switches, f.fragments,
-              f.truths - f.matches, f.found - f.matches);
+  std::printf(
+      "%-16s %-9s  HOTA %5.1f (DetA %4.1f, AssA %4.1f, LocA %4.1f)  MOTA %6.1f  IDF1 %5.1f  "
+      "switches %4ld  fragments %4ld  missed %5ld  false %5ld\n",
+      name.c_str(), tracker, 100 * f.hota(), 100 * f.det_a(), 100 * f.ass_a(), 100 * f.loc_a(),
+      100 * f.mota(), 100 * f.idf1(), f.switches, f.fragments, f.truths - f.matches,
+      f.found - f.matches);
 }
 
 }  // namespace
@@ -74,7 +75,8 @@ int main(int argc, char** argv) {
       if (!camera) sequence.camera.clear();
       const double sure = sure_of(sequence);
       const Frames tracks[kTrackers] = {run_ours(sequence, settings), run_sort(sequence),
-                                        run_byte_track(sequence, sure), run_oc_sort(sequence, sure)};
+                                        run_byte_track(sequence, sure),
+                                        run_oc_sort(sequence, sure)};
       for (int k = 0; k < kTrackers; ++k) {
         const Figures figures =
             figures_of(sequence.truth, counted(sequence.truth, tracks[k], sequence.ignored));
@@ -85,8 +87,9 @@ int main(int argc, char** argv) {
     }
   }
   if (sequences == 0) {
-    std::fprintf(stderr, "usage: evaluate_tracks [every=N] [drop=SHARE] [jitter=SHARE] [cut] [camera] "
-                         "[sum] [SETTING=VALUE...] FOLDER...\n");
+    std::fprintf(stderr,
+                 "usage: evaluate_tracks [every=N] [drop=SHARE] [jitter=SHARE] [cut] [camera] "
+                 "[sum] [SETTING=VALUE...] FOLDER...\n");
     return 2;
   }
   if (sequences > 1 || sum) {

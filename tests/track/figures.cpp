@@ -25,7 +25,9 @@ double alpha_of(int i) {
 // Ids as indices.
 class Names {
  public:
-  int operator()(long id) { return known_.emplace(id, static_cast<int>(known_.size())).first->second; }
+  int operator()(long id) {
+    return known_.emplace(id, static_cast<int>(known_.size())).first->second;
+  }
   size_t size() const { return known_.size(); }
 
  private:
@@ -49,8 +51,10 @@ struct Compared {
       Frame frame;
       const auto& here = i < truth.size() ? truth[i] : none;
       const auto& there = i < tracks.size() ? tracks[i] : none;
-      for (const NamedBox& box : here) frame.truth.push_back(count(truth_names(box.id), &truth_counts));
-      for (const NamedBox& box : there) frame.found.push_back(count(found_names(box.id), &found_counts));
+      for (const NamedBox& box : here)
+        frame.truth.push_back(count(truth_names(box.id), &truth_counts));
+      for (const NamedBox& box : there)
+        frame.found.push_back(count(found_names(box.id), &found_counts));
       for (const NamedBox& a : here) {
         for (const NamedBox& b : there) frame.overlaps.push_back(iou(a.box, b.box));
       }
@@ -292,7 +296,8 @@ void Figures::add(const Figures& other) {
 }
 
 double Figures::mota() const {
-  return ratio(static_cast<double>(matches - (found - matches) - switches), static_cast<double>(truths));
+  return ratio(static_cast<double>(matches - (found - matches) - switches),
+               static_cast<double>(truths));
 }
 
 double Figures::idf1() const {
@@ -301,7 +306,8 @@ double Figures::idf1() const {
 
 double Figures::det_a() const {
   double sum = 0;
-  for (long hit : hits) sum += ratio(static_cast<double>(hit), static_cast<double>(truths + found - hit));
+  for (long hit : hits)
+    sum += ratio(static_cast<double>(hit), static_cast<double>(truths + found - hit));
   return sum / kAlphas;
 }
 
@@ -313,7 +319,8 @@ double Figures::ass_a() const {
 
 double Figures::loc_a() const {
   double sum = 0;
-  for (int i = 0; i < kAlphas; ++i) sum += hits[i] > 0 ? located[i] / static_cast<double>(hits[i]) : 1;
+  for (int i = 0; i < kAlphas; ++i)
+    sum += hits[i] > 0 ? located[i] / static_cast<double>(hits[i]) : 1;
   return sum / kAlphas;
 }
 
@@ -321,7 +328,8 @@ double Figures::hota() const {
   double sum = 0;
   for (int i = 0; i < kAlphas; ++i) {
     const auto hit = static_cast<double>(hits[i]);
-    sum += std::sqrt(ratio(hit, static_cast<double>(truths + found) - hit) * ratio(associated[i], hit));
+    sum += std::sqrt(ratio(hit, static_cast<double>(truths + found) - hit) *
+                     ratio(associated[i], hit));
   }
   return sum / kAlphas;
 }

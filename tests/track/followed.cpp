@@ -35,7 +35,9 @@ std::vector<std::vector<Followed>> follow(const Sequence& sequence, const Settin
   for (size_t i = 0; i < result.size(); ++i) {
     const auto time = static_cast<Time>(1e9 * static_cast<double>(i) / sequence.fps);
     const auto add = [&](const Track& track, const image::Corners& box, size_t detection) {
-      result[i].push_back({static_cast<long>(track.id), {box.x0, box.y0, box.x1, box.y1}, detection,
+      result[i].push_back({static_cast<long>(track.id),
+                           {box.x0, box.y0, box.x1, box.y1},
+                           detection,
                            static_cast<double>(track.confidence)});
     };
     if (i > 0 && i < sequence.camera.size() && sequence.camera[i].size() == 6) {

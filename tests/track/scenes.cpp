@@ -9,9 +9,9 @@ namespace dvnn::test {
 namespace {
 
 constexpr double kWidth = 1280, kHeight = 720, kFocal = 1000;  // pixels
-constexpr double kNearest = 1.5;     // metres from the camera
+constexpr double kNearest = 1.5;                               // metres from the camera
 constexpr double kLeastVisible = 0.25;  // what shows less of itself neither counts nor is found
-constexpr double kStep = 0.02;       // seconds in which ways are integrated
+constexpr double kStep = 0.02;          // seconds in which ways are integrated
 constexpr double kPi = 3.14159265358979323846;
 
 // Numbers from a seed. The standard's distributions may differ from library to library.
@@ -31,12 +31,12 @@ class Random {
 
 // A thing on the ground: X to the right, Z away from where the camera began.
 struct Thing {
-  double wide, high;            // metres
-  std::vector<double> x, z;     // every kStep
+  double wide, high;         // metres
+  std::vector<double> x, z;  // every kStep
 };
 
 struct Camera {
-  double high;                                // metres above the ground
+  double high;                               // metres above the ground
   std::vector<double> x, z, turned, nodded;  // every kStep; the last two in pixels
 };
 
@@ -181,7 +181,9 @@ struct False {
 class Detector {
  public:
   Detector(Scene scene, double error, double interval, unsigned seed)
-      : scene_(scene), error_(scene == Scene::kRoad ? error / 2 : error), interval_(interval),
+      : scene_(scene),
+        error_(scene == Scene::kRoad ? error / 2 : error),
+        interval_(interval),
         random_(seed) {}
 
   // Whether the thing is found, and how.
@@ -197,7 +199,9 @@ class Detector {
     to->misses = random_.chance(to->misses ? 1 - ends : begins);
     if (share < kLeastVisible || to->misses || random_.chance(0.03 * rarely)) return false;
     const double size = std::sqrt(area_of(there));
-    const auto off = [&](int i) { return error_ * size * (0.7 * to->waver[i] + 0.7 * random_.normal()); };
+    const auto off = [&](int i) {
+      return error_ * size * (0.7 * to->waver[i] + 0.7 * random_.normal());
+    };
     seen->box = {there.x0 + off(0), there.y0 + off(1), there.x1 + off(2), there.y1 + off(3)};
     // Of who is half hidden, the legs are.
     seen->box.y1 -= 0.5 * std::max(0.0, 0.7 - share) * (there.y1 - there.y0);
@@ -208,14 +212,16 @@ class Detector {
 
   // False boxes last for a while.
   const std::vector<False>& make_up(double time) {
-    all_.erase(std::remove_if(all_.begin(), all_.end(), [&](const False& f) { return f.until < time; }),
-               all_.end());
+    all_.erase(
+        std::remove_if(all_.begin(), all_.end(), [&](const False& f) { return f.until < time; }),
+        all_.end());
     const double rate = scene_ == Scene::kRoad ? 4 : 1;  // a second
     if (random_.chance(rate * interval_)) {
       const double high = random_.uniform(40, 250);
       const double wide = high * (scene_ == Scene::kRoad ? random_.uniform(0.8, 1.6) : 0.4);
       const double x = random_.uniform(0, kWidth - wide), y = random_.uniform(0, kHeight - high);
-      all_.push_back({{x, y, x + wide, y + high}, random_.uniform(0.3, scene_ == Scene::kRoad ? 0.95 : 0.75),
+      all_.push_back({{x, y, x + wide, y + high},
+                      random_.uniform(0.3, scene_ == Scene::kRoad ? 0.95 : 0.75),
                       time - 0.15 * std::log(1 - random_.uniform(0, 1))});
     }
     return all_;
@@ -254,8 +260,7 @@ Sampled sample(Scene scene, unsigned seed, double seconds, double fps, double er
     std::vector<char> there(world.things.size());
     for (size_t k = 0; k < all.size(); ++k) {
       there[k] = world.box_of(world.things[k], i, &all[k].second, &all[k].first) &&
-                 area_of(shown_part(all[k].second)) > 0 &&
-                 all[k].second.y1 - all[k].second.y0 > 25;
+                 area_of(shown_part(all[k].second)) > 0 && all[k].second.y1 - all[k].second.y0 > 25;
       if (!there[k]) all[k] = {1e9, {}};
     }
     const auto add = [&](const Seen& seen, int owner) {
@@ -268,7 +273,8 @@ Sampled sample(Scene scene, unsigned seed, double seconds, double fps, double er
       const double share = visible_share(whole, depth, all);
       const Box box = amodal ? whole : shown_part(whole);
       const bool counts = share >= kLeastVisible;
-      (counts ? sequence.truth : sequence.ignored.things)[f].push_back({static_cast<long>(k + 1), box});
+      (counts ? sequence.truth : sequence.ignored.things)[f].push_back(
+          {static_cast<long>(k + 1), box});
       Seen seen;
       if (!detector.look(box, share, &attention[k], &seen)) continue;
       if (!amodal) seen.box = shown_part(seen.box);

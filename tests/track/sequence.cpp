@@ -56,7 +56,8 @@ std::vector<double> after(const std::vector<double>& first, const std::vector<do
   std::vector<double> both(6);
   for (size_t row = 0; row < 6; row += 3) {
     for (size_t i = 0; i < 3; ++i)
-      both[row + i] = then[row] * first[i] + then[row + 1] * first[3 + i] + (i == 2 ? then[row + 2] : 0);
+      both[row + i] =
+          then[row] * first[i] + then[row + 1] * first[3 + i] + (i == 2 ? then[row + 2] : 0);
   }
   return both;
 }
@@ -133,7 +134,8 @@ Sequence under(const Conditions& conditions, Sequence sequence) {
   }
   if (conditions.every > 1) {
     for (size_t i = 1; i < sequence.camera.size(); ++i) {
-      if (i % conditions.every != 1) sequence.camera[i] = after(sequence.camera[i - 1], sequence.camera[i]);
+      if (i % conditions.every != 1)
+        sequence.camera[i] = after(sequence.camera[i - 1], sequence.camera[i]);
     }
     keep_every(conditions.every, &sequence.camera);
     keep_every(conditions.every, &sequence.detections);

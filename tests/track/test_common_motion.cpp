@@ -100,12 +100,14 @@ START_TEST(a_shaking_camera_takes_nobodys_name) {
         names[k] = stream.id(k);
       }
     }
-    ck_assert_msg(common ? switches == 0 : switches > 50, "%s: %d switches", common ? "followed" : "not", switches);
+    ck_assert_msg(common ? switches == 0 : switches > 50, "%s: %d switches",
+                  common ? "followed" : "not", switches);
   }
 }
 END_TEST
 
-DVNN_SUITE(track_common_motion, what_all_do_alike_is_the_cameras, a_camera_that_stands_is_left_alone,
-           tracks_move_with_a_camera_that_is_known, a_shaking_camera_takes_nobodys_name)
+DVNN_SUITE(track_common_motion, what_all_do_alike_is_the_cameras,
+           a_camera_that_stands_is_left_alone, tracks_move_with_a_camera_that_is_known,
+           a_shaking_camera_takes_nobodys_name)
 
 }  // namespace dvnn::test::common_motion_tests

@@ -80,7 +80,8 @@ START_TEST(figures_are_those_worked_out_by_hand) {
   ck_assert_int_eq(figures_of({{{1, kHere}}}, {{{1, {0, 0, 20, 10}}}}).matches, 1);
   ck_assert_int_eq(figures_of({{{1, kHere}}}, {{{1, {0, 0, 21, 10}}}}).matches, 0);
   // Who keeps a pair that still overlaps by half does not lose it to a better one.
-  const Figures kept = figures_of(constant(2, {{1, kHere}}), {{{5, kHere}}, {{5, {2, 0, 12, 10}}, {6, kHere}}});
+  const Figures kept =
+      figures_of(constant(2, {{1, kHere}}), {{{5, kHere}}, {{5, {2, 0, 12, 10}}, {6, kHere}}});
   ck_assert_int_eq(kept.switches, 0);
   // Sequences add up as if they were one.
   Figures sum = swapped;
@@ -111,8 +112,10 @@ END_TEST
 // which its two ids are a true positive, those of its true id elsewhere, and those of its track.
 START_TEST(associations_are_the_definitions) {
   // Things far from one another, so that matches are known.
-  const Frames truth = {{{1, kHere}, {2, kFar}}, {{1, kHere}}, {{1, kHere}, {2, kFar}}, {{2, kFar}}};
-  const Frames tracks = {{{5, kHere}, {6, kFar}}, {{6, kHere}}, {{5, kHere}, {5, kFar}}, {{6, kFar}}};
+  const Frames truth = {
+      {{1, kHere}, {2, kFar}}, {{1, kHere}}, {{1, kHere}, {2, kFar}}, {{2, kFar}}};
+  const Frames tracks = {
+      {{5, kHere}, {6, kFar}}, {{6, kHere}}, {{5, kHere}, {5, kFar}}, {{6, kFar}}};
   double sum = 0;
   int positives = 0;
   for (size_t t = 0; t < truth.size(); ++t) {
@@ -123,7 +126,8 @@ START_TEST(associations_are_the_definitions) {
         for (size_t u = 0; u < truth.size(); ++u) {
           bool true_there = false, track_there = false, both = false;
           for (const NamedBox& c : truth[u]) {
-            for (const NamedBox& d : tracks[u]) both |= c.id == a.id && d.id == b.id && c.box.x0 == d.box.x0;
+            for (const NamedBox& d : tracks[u])
+              both |= c.id == a.id && d.id == b.id && c.box.x0 == d.box.x0;
             true_there |= c.id == a.id;
           }
           int count = 0;
@@ -146,7 +150,8 @@ END_TEST
 
 START_TEST(what_is_ignored_counts_neither_way) {
   const Frames truth = {{{1, kHere}}};
-  const Frames tracks = {{{5, kHere}, {6, kFar}, {7, {200, 200, 260, 260}}, {8, {300, 300, 320, 320}}}};
+  const Frames tracks = {
+      {{5, kHere}, {6, kFar}, {7, {200, 200, 260, 260}}, {8, {300, 300, 320, 320}}}};
   ck_assert_uint_eq(counted(truth, tracks, {})[0].size(), 4);
   Ignored ignored;
   ignored.things = {{{9, kFar}}};
@@ -180,7 +185,8 @@ START_TEST(pairs_are_the_heaviest) {
     double best = 0;
     do {
       double sum = 0;
-      for (size_t column = 0; column < 3; ++column) sum += weights[static_cast<size_t>(order[column]) * 3 + column];
+      for (size_t column = 0; column < 3; ++column)
+        sum += weights[static_cast<size_t>(order[column]) * 3 + column];
       best = std::max(best, sum);
     } while (std::next_permutation(order.begin(), order.end()));
     double found = 0;

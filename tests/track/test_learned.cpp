@@ -123,8 +123,8 @@ START_TEST(a_filter_that_lags_is_pushed_more_and_one_that_follows_noise_less) {
       filter.predict(kSeconds, learned->push_of(class_id));
       const double seen = x + kOff * kSize * normal(random);
       Surprise now;
-      now.of[0] = (seen - filter.axis(0).x) /
-                  std::sqrt(filter.axis(0).xx + kOff * kOff * kSize * kSize);
+      now.of[0] =
+          (seen - filter.axis(0).x) / std::sqrt(filter.axis(0).xx + kOff * kOff * kSize * kSize);
       learned->see_surprises(class_id, before, now);
       before = now;
       filter.correct({seen - kSize / 2, 0, seen + kSize / 2, kSize}, kOff);
@@ -155,8 +155,9 @@ START_TEST(detectors_that_guess_beyond_the_frame_are_known) {
 END_TEST
 
 DVNN_SUITE(track_learned, a_filter_that_lags_is_pushed_more_and_one_that_follows_noise_less,
-           detectors_that_guess_beyond_the_frame_are_known, tremor_is_what_edges_are_off_and_not_their_way,
-           tremor_begins_anew_after_a_gap, shapes_are_those_of_a_class,
-           entries_are_learned_for_each_axis, an_extent_is_set_at_the_hidden_side)
+           detectors_that_guess_beyond_the_frame_are_known,
+           tremor_is_what_edges_are_off_and_not_their_way, tremor_begins_anew_after_a_gap,
+           shapes_are_those_of_a_class, entries_are_learned_for_each_axis,
+           an_extent_is_set_at_the_hidden_side)
 
 }  // namespace dvnn::test::learned_tests

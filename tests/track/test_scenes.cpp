@@ -50,8 +50,8 @@ double street_idf1(double fps, size_t every) {
   Figures sum;
   for (unsigned seed = 1; seed <= kSeeds; ++seed) {
     const Sequence sequence = sample(Scene::kStreet, seed, kSeconds, fps).sequence;
-    sum.add(figures_of(sequence.truth, counted(sequence.truth, run_ours(sequence, {}, every),
-                                               sequence.ignored)));
+    sum.add(figures_of(sequence.truth,
+                       counted(sequence.truth, run_ours(sequence, {}, every), sequence.ignored)));
   }
   return 100 * sum.idf1();
 }
@@ -77,8 +77,9 @@ START_TEST(scenes_rank_trackers_as_recordings_do_and_ours_leads) {
                       of[c.order[1]].hota() > of[c.order[2]].hota(),
                   "%s: another order", c.what);
     for (int k = 1; k < kTrackers; ++k) {
-      ck_assert_msg(of[kOurs].hota() > of[k].hota() + 0.02 && of[kOurs].idf1() > of[k].idf1() + 0.02 &&
-                        of[kOurs].mota() > of[k].mota() && of[kOurs].switches < of[k].switches,
+      ck_assert_msg(of[kOurs].hota() > of[k].hota() + 0.02 &&
+                        of[kOurs].idf1() > of[k].idf1() + 0.02 && of[kOurs].mota() > of[k].mota() &&
+                        of[kOurs].switches < of[k].switches,
                     "%s: tracker %d is better", c.what, k);
     }
   }
@@ -94,9 +95,10 @@ START_TEST(fewer_frames_and_fewer_looks_cost_little) {
   } cases[] = {{50, 1, 3}, {12.5, 1, 3}, {6.25, 1, 6}, {25, 2, 3}, {25, 4, 6}, {25, 8, 10}};
   for (const auto& c : cases) {
     const double idf1 = street_idf1(c.fps, c.every);
-    std::printf("%g frames/s, every %zu. looked at: IDF1 %.1f, of %.1f\n", c.fps, c.every, idf1, full);
-    ck_assert_msg(full - idf1 < c.cost, "%g frames/s, every %zu.: %.1f of %.1f", c.fps, c.every, idf1,
-                  full);
+    std::printf("%g frames/s, every %zu. looked at: IDF1 %.1f, of %.1f\n", c.fps, c.every, idf1,
+                full);
+    ck_assert_msg(full - idf1 < c.cost, "%g frames/s, every %zu.: %.1f of %.1f", c.fps, c.every,
+                  idf1, full);
   }
 }
 END_TEST
@@ -105,8 +107,11 @@ START_TEST(smoothed_boxes_are_nearer_to_the_truth) {
   const struct {
     Scene scene;
     double fps, error;
-  } cases[] = {{Scene::kStreet, 25, 0.03}, {Scene::kStreet, 6.25, 0.03}, {Scene::kStreet, 25, 0.003},
-               {Scene::kWalk, 25, 0.03},   {Scene::kRoad, 10, 0.03}};
+  } cases[] = {{Scene::kStreet, 25, 0.03},
+               {Scene::kStreet, 6.25, 0.03},
+               {Scene::kStreet, 25, 0.003},
+               {Scene::kWalk, 25, 0.03},
+               {Scene::kRoad, 10, 0.03}};
   for (const auto& c : cases) {
     double smoothed = 0, detected = 0;
     size_t count = 0;
@@ -126,8 +131,9 @@ START_TEST(smoothed_boxes_are_nearer_to_the_truth) {
       }
     }
     smoothed /= static_cast<double>(count), detected /= static_cast<double>(count);
-    std::printf("overlap with the truth, scene %d, %g frames/s, off by %g: %.4f smoothed, %.4f detected\n",
-                static_cast<int>(c.scene), c.fps, c.error, smoothed, detected);
+    std::printf(
+        "overlap with the truth, scene %d, %g frames/s, off by %g: %.4f smoothed, %.4f detected\n",
+        static_cast<int>(c.scene), c.fps, c.error, smoothed, detected);
     ck_assert_msg(smoothed > detected - 0.0005, "%.4f of %.4f", smoothed, detected);
   }
 }
@@ -141,10 +147,24 @@ START_TEST(recorded_sequences_are_tracked_better_than_by_published_trackers) {
     std::vector<const char*> names;
     double sure;
     double hota, idf1;  // at least, in percent
-  } sets[] = {
-      {"MOT15", {"mot15/ADL-Rundle-6", "mot15/ETH-Sunnyday", "mot15/KITTI-13", "mot15/PETS09-S2L1", "mot15/Venice-2"}, 0.5, 40, 53},
-      {"MOT17", {"mot17/MOT17-02", "mot17/MOT17-05", "mot17/MOT17-10", "mot17/MOT17-13"}, 0.6, 56, 71.5},
-      {"KITTI", {"kitti-car/KITTI-0001", "kitti-car/KITTI-0003", "kitti-car/KITTI-0005", "kitti-car/KITTI-0007", "kitti-car/KITTI-0009", "kitti-car/KITTI-0011", "kitti-car/KITTI-0013", "kitti-car/KITTI-0015", "kitti-car/KITTI-0019"}, 0.6, 73.5, 87}};
+  } sets[] = {{"MOT15",
+               {"mot15/ADL-Rundle-6", "mot15/ETH-Sunnyday", "mot15/KITTI-13", "mot15/PETS09-S2L1",
+                "mot15/Venice-2"},
+               0.5,
+               40,
+               53},
+              {"MOT17",
+               {"mot17/MOT17-02", "mot17/MOT17-05", "mot17/MOT17-10", "mot17/MOT17-13"},
+               0.6,
+               56,
+               71.5},
+              {"KITTI",
+               {"kitti-car/KITTI-0001", "kitti-car/KITTI-0003", "kitti-car/KITTI-0005",
+                "kitti-car/KITTI-0007", "kitti-car/KITTI-0009", "kitti-car/KITTI-0011",
+                "kitti-car/KITTI-0013", "kitti-car/KITTI-0015", "kitti-car/KITTI-0019"},
+               0.6,
+               73.5,
+               87}};
   for (const auto& set : sets) {
     Compared compared;
     for (const char* name : set.names) {

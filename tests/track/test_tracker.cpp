@@ -22,7 +22,8 @@ START_TEST(tracks_are_confirmed_by_evidence_in_time) {
     Stream stream(times(500, 1000, 10));
     for (double ms = 0; ms <= 1500; ms += c.interval) {
       stream.see(ms, {at(100, 100)});
-      ck_assert_msg(stream.id(0) == (ms >= c.confirmed ? 1 : 0), "every %g ms, at %g", c.interval, ms);
+      ck_assert_msg(stream.id(0) == (ms >= c.confirmed ? 1 : 0), "every %g ms, at %g", c.interval,
+                    ms);
       ck_assert_uint_eq(stream.tracker.started().size(), ms == c.confirmed ? 1 : 0);
     }
   }

@@ -13,8 +13,9 @@ using namespace dvnn::test;
 
 int main(int argc, char** argv) {
   if (argc < 7) {
-    std::fprintf(stderr, "usage: track_file DET_FILE FRAMES FPS EVERY WIDTH HEIGHT [camera=FILE] "
-                         "[SETTING=VALUE...]\n");
+    std::fprintf(stderr,
+                 "usage: track_file DET_FILE FRAMES FPS EVERY WIDTH HEIGHT [camera=FILE] "
+                 "[SETTING=VALUE...]\n");
     return 2;
   }
   Sequence sequence;

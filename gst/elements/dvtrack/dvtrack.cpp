@@ -11,12 +11,13 @@
  *
  * Something is a track once its detections are evidence enough (#GstDvTrack:min-evidence); it is
  * lost where an inferred frame does not show it, and ends after #GstDvTrack:max-lost-time
- * milliseconds without being found again, or when it leaves the frame. Ids count from 1 in each stream, in the order in which
- * tracks are confirmed, and are not given twice. Where the stream jumps, all tracks end.
+ * milliseconds without being found again, or when it leaves the frame. Ids count from 1 in each
+ * stream, in the order in which tracks are confirmed, and are not given twice. Where the stream
+ * jumps, all tracks end.
  *
- * Objects of less confidence than #GstDvTrack:min-confidence-find keep a track that was just seen, which helps
- * where things hide each other: let dvdecode pass them (`threshold=0.1`). Objects that carry
- * embeddings are also told apart by these.
+ * Objects of less confidence than #GstDvTrack:min-confidence-find keep a track that was just seen,
+ * which helps where things hide each other: let dvdecode pass them (`threshold=0.1`). Objects that
+ * carry embeddings are also told apart by these.
  *
  * Tracks are also written to the objects' #GstVideoRegionOfInterestMeta (`track-id`, and `id` in a
  * structure `object_id`) and, with GStreamer 1.24 or newer, to #GstAnalyticsRelationMeta.
@@ -146,8 +147,8 @@ static void gst_dv_track_follow_camera(GstDvTrackPrivate* priv, GstBuffer* frame
   if (!motion) {
     motion = priv->camera.see(frame, time);
     if (!motion) return;
-    gst_buffer_add_dv_camera_meta(frame, motion->xx, motion->xy, motion->x0, motion->yx,
-                                  motion->yy, motion->y0);
+    gst_buffer_add_dv_camera_meta(frame, motion->xx, motion->xy, motion->x0, motion->yx, motion->yy,
+                                  motion->y0);
   }
   priv->tracks.move(*motion);
 }

@@ -50,8 +50,8 @@
 #include "frames/videocaps.h"
 #include "gst/dvnn/gstdvcamerameta.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
-#include "motion/affine.h"
 #include "guard.h"
+#include "motion/affine.h"
 #include "properties.h"
 #include "refs.h"
 #include "times.h"
@@ -182,9 +182,8 @@ static void gst_dv_zones_collect(GstDvZonesPrivate* priv, const GstDvObjectsMeta
         (object->predicted && !priv->predicted)) {
       continue;
     }
-    priv->sightings.push_back(
-        {object->track_id, object->label,
-         to_zones.apply({object->x0, object->y0, object->x1, object->y1})});
+    priv->sightings.push_back({object->track_id, object->label,
+                               to_zones.apply({object->x0, object->y0, object->x1, object->y1})});
   }
 }
 

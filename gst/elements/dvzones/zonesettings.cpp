@@ -50,8 +50,8 @@ Properties<ZoneSettings> zone_properties() {
   constexpr guint kLongest = 3600 * 1000;
   table.number(&ZoneSettings::leave_after_ms, When::kPlaying, 0, kLongest,
                {"leave-after-ms", "Leave after",
-                "Milliseconds after which a track that is not seen has left; at least as long as "
-                "dvtrack waits for a lost one"});
+                "Milliseconds after which a track that is not seen has left; at least "
+                "dvtrack's max-lost-time"});
   table.boolean(&ZoneSettings::count_predicted, When::kPlaying,
                 {"count-predicted", "Count predicted",
                  "Predicted objects count too, at once, although they may turn out to be wrong"});

@@ -337,7 +337,8 @@ START_TEST(tracks_follow_the_camera_that_frames_show_or_tell) {
       }
       gst_buffer_unref(frame);
     }
-    ck_assert_msg((names.back() == 1) == c.kept, "%s: %d", c.launch, static_cast<int>(names.back()));
+    ck_assert_msg((names.back() == 1) == c.kept, "%s: %d", c.launch,
+                  static_cast<int>(names.back()));
   }
 }
 END_TEST
@@ -381,7 +382,8 @@ START_TEST(camera_motion_follows_scaled_frames) {
 END_TEST
 
 DVNN_GST_SUITE(gst_track, tracks_follow_the_camera_that_frames_show_or_tell,
-               a_panning_camera_takes_nobody_over_a_line, camera_motion_follows_scaled_frames, objects_are_named_by_their_tracks, regions_tell_the_track,
+               a_panning_camera_takes_nobody_over_a_line, camera_motion_follows_scaled_frames,
+               objects_are_named_by_their_tracks, regions_tell_the_track,
                frames_without_inference_show_what_is_expected,
                boxes_are_smoothed_unless_they_are_to_stay, messages_tell_when_tracks_start_and_end,
                messages_are_not_posted_if_nobody_wants_them,

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which detections are which tracks', round by round.
+#include <algorithm>
+#include <cmath>
+
+#include "base/nth.h"
+#include "track/frame_edge.h"
+#include "track/tracker.h"
+
+namespace dvnn::track {
+namespace {
+
+// Least gains of pairs: of the overlap of a track's expected box with a sure detection, both grown
+// by what the prediction may be off, and the likeness of their sizes.
+constexpr double kLeastOverlap = 0.2;
+// Weak detections say less: they must be where the track is.
+constexpr double kLeastWeakOverlap = 0.4;
+constexpr double kLeastLastOverlap = 0.4;
+constexpr double kMostSlack = 0.4;  // sizes by which boxes grow
+// Sizes that something must have gone in a quarter of a second or more to have a direction.
+constexpr double kLeastWay = 0.3;
+
+Candidate candidate_of(const Track& track, const image::Corners& box, int index) {
+  Candidate candidate;
+  candidate.index = index;
+  candidate.class_id = track.class_id;
+  candidate.box = box;
+  candidate.width = candidate.whole_width = box.x1 - box.x0;
+  candidate.height = candidate.whole_height = box.y1 - box.y0;
+  candidate.embedding = track.embedding;
+  return candidate;
+}
+
+void set_way(const Track& track, Candidate* candidate) {
+  candidate->from_x = (track.observed.x0 + track.observed.x1) / 2;
+  candidate->from_y = (track.observed.y0 + track.observed.y1) / 2;
+  double x = 0, y = 0;
+  track.heading.way(&x, &y);
+  const double length = std::hypot(x, y);
+  if (!(length > kLeastWay * track.filter.size())) return;
+  candidate->way_x = x / length;
+  candidate->way_y = y / length;
+}
+
+// Cuts an expected box to what detections can show of it.
+void cut_at_edge(const image::Size& frame, Candidate* candidate) {
+  if (!is_known(frame)) return;
+  const image::Corners whole = candidate->box, part = visible_part(whole, frame);
+  if (!(part.x1 > part.x0 && part.y1 > part.y0)) return;
+  candidate->box = part;
+  candidate->cut_x = (part.x1 < whole.x1) - (part.x0 > whole.x0);
+  candidate->cut_y = (part.y1 < whole.y1) - (part.y0 > whole.y0);
+  candidate->width *= (part.x1 - part.x0) / (whole.x1 - whole.x0);
+  candidate->height *= (part.y1 - part.y0) / (whole.y1 - whole.y0);
+}
+
+}  // namespace
+
+void Tracker::collect_tracks(Time time, bool tentative, std::vector<Candidate>* out) const {
+  out->clear();
+  for (size_t i = 0; i < tracks_.size(); ++i) {
+    const Track& track = *tracks_[i];
+    if (track.shown || (track.state == State::kTentative) != tentative) continue;
+    // Tracks that were absent for too long take no detections, unless no frame in between was
+    // looked at.
+    if (track.missed > 0 && time - track.seen > settings_.lost) continue;
+    const BoxFilter filter = expected(track, time);
+    // Who is expected beyond the frame's edge is not who is seen in it.
+    if (is_outside(filter.box(), edges_)) continue;
+    const double most = kMostSlack * filter.size();
+    const double off = learned_.deviation() * filter.size();
+    Candidate candidate = candidate_of(track, filter.box(), static_cast<int>(i));
+    candidate.slack_x = std::min(most, filter.spread_x());
+    candidate.slack_y = std::min(most, filter.spread_y());
+    candidate.variance_x = filter.axis(0).xx + off * off;
+    candidate.variance_y = filter.axis(1).xx + off * off;
+    set_way(track, &candidate);
+    cut_at_edge(edges_, &candidate);
+    out->push_back(candidate);
+  }
+}
+
+// What all detections are off alike is the camera's motion. Returns whether it moved.
+bool Tracker::follow_camera(Time time) {
+  common_.begin();
+  for (const Pair& pair : pairs_) {
+    const Track& track = *nth(tracks_, pair.track);
+    if (track.missed > 0 || track.hits < kSettled) continue;
+    const BoxFilter filter = expected(track, time);
+    const image::Corners& box = nth(detections_, pair.detection).box;
+    const double off = learned_.deviation() * filter.size();
+    common_.add((box.x0 + box.x1) / 2 - filter.axis(0).x, (box.y0 + box.y1) / 2 - filter.axis(1).x,
+                filter.axis(0).xx + off * off, filter.axis(1).xx + off * off);
+  }
+  const motion::Affine camera = common_.solve();
+  move(camera);
+  return !camera.is_identity();
+}
+
+// Finds out what detections would be whose, if the camera has moved as cameras of this stream do,
+// and from that how it has moved. Where it stood, these pairs are the round's.
+void Tracker::associate_sure(Time time, const Round& round) {
+  pairs_.clear();
+  if (settings_.common_motion) {
+    moved_ = known_;
+    seen_sure_ = sure_;
+    common_.widen(&moved_);
+    association_.run(round, &moved_, &seen_sure_, [&](int track, int detection) {
+      pairs_.push_back({track, detection});
+    });
+    if (follow_camera(time)) {
+      pairs_.clear();
+      collect_tracks(time, false, &known_);
+    } else {
+      known_.swap(moved_);
+      sure_.swap(seen_sure_);
+    }
+  }
+  const auto found = [&](int track, int detection) { pairs_.push_back({track, detection}); };
+  if (pairs_.empty()) association_.run(round, &known_, &sure_, found);
+  for (const Pair& pair : pairs_)
+    hit(nth(tracks_, pair.track), static_cast<size_t>(pair.detection), time);
+}
+
+void Tracker::associate(Time time) {
+  const auto found = [&](int track, int detection) {
+    hit(nth(tracks_, track), static_cast<size_t>(detection), time);
+  };
+  const double looks = static_cast<double>(settings_.appearance);
+  const Round sure{kLeastOverlap, looks};
+  collect_tracks(time, false, &known_);
+  associate_sure(time, sure);
+  // A track that was not seen in the frame before is not brought back by a detection that nobody is
+  // sure of.
+  last_seen_.clear();
+  for (const Candidate& candidate : known_) {
+    const Track& track = *nth(tracks_, candidate.index);
+    if (track.missed > 0) continue;
+    Candidate there = candidate;
+    there.slack_x = there.slack_y = 0;
+    there.embedding = {};
+    last_seen_.push_back(there);
+  }
+  association_.run({kLeastWeakOverlap}, &last_seen_, &weak_, found);
+  last_seen_.clear();
+  for (const Candidate& candidate : known_) {
+    const Track& track = *nth(tracks_, candidate.index);
+    if (track.shown) continue;
+    Candidate there = candidate_of(track, track.whole, candidate.index);
+    const double off = learned_.deviation() * track.filter.size();
+    there.variance_x = there.variance_y = 2 * off * off;
+    cut_at_edge(edges_, &there);
+    last_seen_.push_back(there);
+  }
+  association_.run({kLeastLastOverlap, looks}, &last_seen_, &sure_, found);
+  collect_tracks(time, true, &tentative_);
+  association_.run(sure, &tentative_, &sure_, found);
+}
+
+}  // namespace dvnn::track

@@ -67,45 +67,77 @@ Status dump_input(Session* session, const std::string& stem) {
   return write_npy(stem + ".input.npy", desc.shape, values);
 }
 
-Status dump_outputs(Session* session, const std::string& folder, const std::string& picture) {
+// Writes what the network made of `count` inputs, one after the other along the first axis.
+Status dump_outputs(Session* session, const std::string& folder, const std::string& picture,
+                    const std::vector<std::vector<float>>& results, int count) {
   const network::Model& model = session->model();
   for (size_t i = 0; i < model.outputs.size(); ++i) {
     std::string name = model.outputs[i].name;
     for (char& c : name) c = c == '/' || c == ':' ? '_' : c;
-    const ConstTensorView view = session->slot().output(i);
-    DVNN_TRY(write_npy(folder + "/" + base_name(picture) + "." + name + ".npy", view.desc.shape,
-                       values_of(view)));
+    Shape shape = session->slot().output(i).desc.shape;
+    if (count > 1) shape[0] *= count;
+    DVNN_TRY(write_npy(folder + "/" + base_name(picture) + "." + name + ".npy", shape, results[i]));
   }
   return {};
 }
 
-Status run_slot(Session* session, const std::string& path, const RunOptions& options) {
+// Runs what was loaded, and adds what comes out to `results`, by output.
+Status run_slot(Session* session, const std::string& path, const RunOptions& options,
+                std::vector<std::vector<float>>* results) {
   if (!options.dump_folder.empty()) {
     DVNN_TRY(dump_input(session, options.dump_folder + "/" + base_name(path)));
   }
   DVNN_TRY(session->run(path));
-  if (options.dump_folder.empty()) return {};
-  return dump_outputs(session, options.dump_folder, path);
+  results->resize(session->model().outputs.size());
+  for (size_t i = 0; i < results->size() && !options.dump_folder.empty(); ++i) {
+    const std::vector<float> values = values_of(session->slot().output(i));
+    (*results)[i].insert((*results)[i].end(), values.begin(), values.end());
+  }
+  return {};
+}
+
+// How many inputs of this shape an array is, one after the other along its first axis: networks
+// take one at a time, models that were exported for a batch have arrays of several. 1 if it is
+// none.
+int batch_of(const NpyArray& array, const Shape& shape) {
+  if (array.dims.empty() || array.dims.size() != shape.axes() || shape[0] != 1) return 1;
+  const int64_t count = array.dims[0];
+  const bool whole =
+      count > 1 && static_cast<int64_t>(array.values.size()) == count * shape.elements();
+  return whole ? static_cast<int>(count) : 1;
 }
 
 // Numbers that are the input as the model defines it: there is no picture to find anything in.
 Status run_numbers(Session* session, const std::string& path, const RunOptions& options) {
   DVNN_ASSIGN(NpyArray array, read_npy(path));
-  DVNN_TRY(session->load(path, &array));
-  DVNN_TRY(run_slot(session, path, options));
-  const Json result = {{"numbers", base_name(path)}, {"outputs", outputs_json(session)}};
-  if (options.json) {
-    std::printf("%s\n", json_line(result).c_str());
-  } else {
-    std::printf("%s: %s\n", printable(path).c_str(), json_line(result["outputs"]).c_str());
+  const int count = batch_of(array, session->slot().network()->input_desc().shape);
+  const auto each = static_cast<std::ptrdiff_t>(array.values.size()) / count;
+  std::vector<std::vector<float>> results;
+  for (int i = 0; i < count; ++i) {
+    NpyArray one = {array.dims,
+                    {array.values.begin() + i * each, array.values.begin() + (i + 1) * each}};
+    if (count > 1) one.dims[0] = 1;
+    DVNN_TRY(session->load(path, &one));
+    DVNN_TRY(run_slot(session, path, options, &results));
+    const Json result = {{"numbers", base_name(path)}, {"outputs", outputs_json(session)}};
+    if (options.json) {
+      std::printf("%s\n", json_line(result).c_str());
+    } else {
+      std::printf("%s: %s\n", printable(path).c_str(), json_line(result["outputs"]).c_str());
+    }
   }
-  return {};
+  if (options.dump_folder.empty()) return {};
+  return dump_outputs(session, options.dump_folder, path, results, count);
 }
 
 Status run_picture(Session* session, const std::string& path, const RunOptions& options) {
   DVNN_ASSIGN(const cv::Mat picture, read_picture(path));
   DVNN_TRY(session->load(picture));
-  DVNN_TRY(run_slot(session, path, options));
+  std::vector<std::vector<float>> results;
+  DVNN_TRY(run_slot(session, path, options, &results));
+  if (!options.dump_folder.empty()) {
+    DVNN_TRY(dump_outputs(session, options.dump_folder, path, results, 1));
+  }
   Json result = {{"image", base_name(path)}, {"width", picture.cols}, {"height", picture.rows}};
   decode::Decoder* decoder = session->decoder();
   if (decoder) {

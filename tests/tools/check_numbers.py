@@ -51,6 +51,19 @@ def check_dump(dvnet, network, path, shape, values, folder):
                for name in os.listdir(dumped)), 'no output was written'
 
 
+def check_batch(dvnet, network, path, wanted, folder):
+    """A line for each input, and each result behind the one before in the file of an output."""
+    dumped = os.path.join(folder, 'batch')
+    done = run(dvnet, network, path, '--dump', dumped)
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line)['outputs'] for line in done.stdout.splitlines()]
+    assert lines == wanted, (lines, wanted)
+    for name in os.listdir(dumped):
+        if not name.endswith(('.input.npy', '.tensor.npy')):
+            shape, values = read_npy(os.path.join(dumped, name))
+            assert shape[0] == 2 and len(values) % 2 == 0, (name, shape)
+
+
 def main():
     dvnet, network = sys.argv[1:3]
     with tempfile.TemporaryDirectory() as folder:
@@ -79,6 +92,9 @@ def main():
         write_npy(path, (1, c, h, w), last)
         other = json.loads(run(dvnet, network, path).stdout)['outputs']
         assert other != told[0], 'the order of the numbers does not matter to this network'
+        # Several inputs, one after the other: each as if it were alone.
+        write_npy(path, (2, c, h, w), last + first)
+        check_batch(dvnet, network, path, [other, told[0]], folder)
     return 0
 
 

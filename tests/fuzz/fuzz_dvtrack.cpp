@@ -52,8 +52,8 @@ void set_properties(FuzzedData* in, GstElement* bin) {
   const uint8_t which = in->byte();
   GstElement* track = gst_bin_get_by_name(GST_BIN(bin), "track");
   g_object_set(track, "labels", which & 1 ? "person" : "", "min-evidence",
-               which & 2 ? static_cast<double>(in->in(0, 100)) : 4.0, "max-lost-time",
-               which & 4 ? in->extent(5000) : 2000u, "max-coast-time",
+               which & 2 ? static_cast<double>(in->in(0, 100)) : 4.0, "max-lost-ms",
+               which & 4 ? in->extent(5000) : 2000u, "max-coast-ms",
                which & 8 ? in->extent(5000) : 0u, "smooth", !(which & 16), "predict", !(which & 32),
                nullptr);
   gst_object_unref(track);

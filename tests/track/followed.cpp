@@ -15,9 +15,9 @@ bool set(const std::string& property, double value, Settings* settings) {
     settings->weak = static_cast<float>(value);
   else if (property == "min-evidence")
     settings->evidence = static_cast<float>(value);
-  else if (property == "max-lost-time")
+  else if (property == "max-lost-ms")
     settings->lost = ms;
-  else if (property == "max-coast-time")
+  else if (property == "max-coast-ms")
     settings->coast = ms;
   else
     return false;

@@ -10,7 +10,7 @@
  * where they are expected (`predicted`), so that overlays, zones and applications see every frame.
  *
  * Something is a track once its detections are evidence enough (#GstDvTrack:min-evidence); it is
- * lost where an inferred frame does not show it, and ends after #GstDvTrack:max-lost-time
+ * lost where an inferred frame does not show it, and ends after #GstDvTrack:max-lost-ms
  * milliseconds without being found again, or when it leaves the frame. Ids count from 1 in each
  * stream, in the order in which tracks are confirmed, and are not given twice. Where the stream
  * jumps, all tracks end.

@@ -15,8 +15,8 @@ void add_confidence_properties(Properties<TrackSettings>* table) {
                  "Least confidence of objects in which lost tracks are found again"});
   table->number(&TrackSettings::min_confidence_keep, When::kPlaying, 0.0f, 1.0f,
                 {"min-confidence-keep", "Least confidence to keep",
-                 "Least confidence of objects that keep a track which was just seen; dvdecode's "
-                 "threshold must let them through"});
+                 "Least confidence of objects that keep a track which was just seen, if dvdecode's "
+                 "threshold lets them through"});
   table->number(&TrackSettings::min_evidence, When::kPlaying, 0.0f, 1000.0f,
                 {"min-evidence", "Least evidence",
                  "Sum of the log-odds of its objects' confidence, ln(c / (1 - c)), from which on "
@@ -24,13 +24,13 @@ void add_confidence_properties(Properties<TrackSettings>* table) {
 }
 
 void add_time_properties(Properties<TrackSettings>* table) {
-  table->number(&TrackSettings::max_lost_time, When::kPlaying, 0, kLongestTime,
-                {"max-lost-time", "Longest time lost",
+  table->number(&TrackSettings::max_lost_ms, When::kPlaying, 0, kLongestTime,
+                {"max-lost-ms", "Longest time lost",
                  "Milliseconds for which a track that nothing shows is waited for before it ends"});
-  table->number(&TrackSettings::max_coast_time, When::kPlaying, 0, kLongestTime,
-                {"max-coast-time", "Longest time to coast",
-                 "Milliseconds for which the box of a lost track is predicted all the same; for "
-                 "one frame that was inferred it is where the network mostly blinks"});
+  table->number(&TrackSettings::max_coast_ms, When::kPlaying, 0, kLongestTime,
+                {"max-coast-ms", "Longest time to coast",
+                 "Milliseconds for which a lost track's box is predicted; one look that misses it "
+                 "is forgiven where the network mostly blinks"});
 }
 
 const GEnumValue kCameras[] = {
@@ -50,8 +50,8 @@ track::Settings TrackSettings::tracker() const {
   settings.sure = min_confidence_find;
   settings.weak = min_confidence_keep;
   settings.evidence = min_evidence;
-  settings.lost = time(max_lost_time);
-  settings.coast = time(max_coast_time);
+  settings.lost = time(max_lost_ms);
+  settings.coast = time(max_coast_ms);
   settings.common_motion = camera != motion::Camera::kStatic;
   settings.appearance = appearance;
   return settings;

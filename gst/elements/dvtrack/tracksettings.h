@@ -14,7 +14,7 @@ namespace dvnn::gst {
 struct TrackSettings {
   gfloat min_confidence_start = 0.6f, min_confidence_find = 0.5f, min_confidence_keep = 0.1f;
   gfloat min_evidence = 4;
-  guint max_lost_time = 2000, max_coast_time = 0;  // milliseconds
+  guint max_lost_ms = 2000, max_coast_ms = 0;  // milliseconds
   motion::Camera camera = motion::Camera::kAuto;
   gfloat appearance = 0.5f;
   std::string labels;

@@ -51,7 +51,7 @@ Properties<ZoneSettings> zone_properties() {
   table.number(&ZoneSettings::leave_after_ms, When::kPlaying, 0, kLongest,
                {"leave-after-ms", "Leave after",
                 "Milliseconds after which a track that is not seen has left; at least "
-                "dvtrack's max-lost-time"});
+                "dvtrack's max-lost-ms"});
   table.boolean(&ZoneSettings::count_predicted, When::kPlaying,
                 {"count-predicted", "Count predicted",
                  "Predicted objects count too, at once, although they may turn out to be wrong"});

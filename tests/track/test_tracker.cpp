@@ -111,6 +111,46 @@ START_TEST(classes_do_not_mix) {
 }
 END_TEST
 
+START_TEST(a_label_that_flips_takes_no_name) {
+  // A detector that takes one van in three for a bus; in the end, it is one.
+  Stream stream(times(200, 1000));
+  for (int i = 0; i < 30; ++i) {
+    stream.see(40 * i, {at(100 + 2 * i, 100, 0.9f, i % 3 == 2 ? 2 : 1)});
+    ck_assert_uint_eq(stream.id(0), 1);
+    ck_assert_int_eq(stream.tracker.track_of(0)->class_id, 1);
+  }
+  for (int i = 30; i < 60; ++i) stream.see(40 * i, {at(100 + 2 * i, 100, 0.9f, 2)});
+  ck_assert_uint_eq(stream.id(0), 1);
+  ck_assert_int_eq(stream.tracker.track_of(0)->class_id, 2);
+}
+END_TEST
+
+START_TEST(boxes_beyond_the_frame_keep_their_tracks) {
+  // Feet below the frame, as detectors that guess what is hidden give them.
+  Stream stream(times(200, 2000));
+  for (int i = 0; i < 60; ++i) {
+    Detection walks = at(100 + 3 * i, 430), comes = at(300, 200 + 5 * i);
+    stream.see(40 * i, {walks, comes});
+    ck_assert_uint_eq(stream.id(0), 1);
+    if (comes.box.y0 < 470) ck_assert_uint_eq(stream.id(1), 2);
+    if (i > 10) ck_assert_double_eq_tol(stream.tracker.smoothed(0).y1, walks.box.y1, 3);
+  }
+}
+END_TEST
+
+START_TEST(what_comes_near_keeps_its_name_and_size) {
+  // Twice as large each second, at ten frames a second.
+  Stream stream(times(200, 1000));
+  for (int i = 0; i < 25; ++i) {
+    const double half = 12 * std::exp2(0.1 * i);
+    Detection car;
+    car.box = {320 - 1.4 * half, 240 - half, 320 + 1.4 * half, 240 + half};
+    stream.see(100 * i, {car});
+    ck_assert_uint_eq(stream.id(0), 1);
+  }
+}
+END_TEST
+
 START_TEST(looks_tell_whom_places_do_not) {
   const float left[] = {4, 0, 0}, right[] = {0, 0.5f, 0};  // of any length
   for (bool known : {false, true}) {
@@ -389,7 +429,9 @@ END_TEST
 DVNN_SUITE(track_tracker, tracks_are_confirmed_by_evidence_in_time,
            tentative_tracks_end_after_their_probation, lost_tracks_are_found_again_until_they_end,
            slow_streams_keep_their_tracks, weak_detections_keep_tracks_and_begin_none,
-           classes_do_not_mix, looks_tell_whom_places_do_not, crossing_ways_keep_their_names,
+           a_label_that_flips_takes_no_name, boxes_beyond_the_frame_keep_their_tracks,
+           what_comes_near_keeps_its_name_and_size, classes_do_not_mix,
+           looks_tell_whom_places_do_not, crossing_ways_keep_their_names,
            what_is_found_again_has_its_new_speed, jumps_end_tracks, what_leaves_the_frame_is_gone,
            who_leaves_keeps_speed_and_size, smoothed_boxes_do_not_lag, smoothed_boxes_tremble_less,
            who_enters_where_somebody_leaves_is_somebody_else, the_same_stream_gives_the_same_names,

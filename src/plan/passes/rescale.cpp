@@ -92,6 +92,7 @@ class Powers {
   // By value: whether it comes of a function's result that is larger than any model means.
   static std::vector<bool> beyond_meaning(const Graph& graph, const std::vector<float>& largest) {
     std::vector<bool> beyond(graph.values.size(), false);
+    if (largest.size() != beyond.size()) return beyond;  // nothing was measured
     for (const Node& node : graph.nodes) {
       const bool function = !changes_power(node) && !keeps_power(node);
       nth(beyond, node.output) = (function && nth(largest, node.output) > kMostMeant) ||

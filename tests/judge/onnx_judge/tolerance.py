@@ -18,6 +18,8 @@ from .graph import MICROSOFT, make_model, session_of
 ROUNDING = 2.0 ** -11
 LEAST_ROUNDING = 2.0 ** -25  # of what has less than the smallest normal number
 DRAWS = 12
+# Before something is called a difference: at the kink of a ReLU all of few runs may be on its flat side.
+MANY_DRAWS = 100
 SPREADS = 6.0
 # Where outputs go in steps: whether a rounding may take an element over an edge, noise must be strong to tell.
 STRONG = [0.0] + [1.0] * 6 + [4.0] * 8 + [8.0] * 4
@@ -223,16 +225,16 @@ def in_steps(g):
     return any(node.op_type in STEPS for node in g.nodes)
 
 
-def tolerances(g, outputs):
+def tolerances(g, outputs, draws=DRAWS):
     """For each output, how far each element may be from the reference."""
     noise = Noise(g, outputs)
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(draws)
     wanted = [g.values[n].astype(np.float64) for n in outputs]
     squares = [np.zeros(w.shape) for w in wanted]
-    for _ in range(DRAWS):
+    for _ in range(draws):
         for k, array in enumerate(noise.draw(rng, 1.0)):
             squares[k] += (array.astype(np.float64) - wanted[k]) ** 2
-    allowed = [SPREADS * np.sqrt(s / DRAWS) for s in squares]
+    allowed = [SPREADS * np.sqrt(s / draws) for s in squares]
     if in_steps(g):
         # What becomes one number in binary16 is more often alike than noise tells.
         rounding = Noise(g, outputs, rounds=True)

@@ -37,7 +37,7 @@ STEPS = {'Round', 'Floor', 'Ceil', 'Sign', 'Cast', 'Hardmax', 'Equal', 'Greater'
          'QLinearGlobalAveragePool', 'QLinearAveragePool', 'QLinearSoftmax', 'QGemm', 'GridSample', 'MaxPool',
          'MaxUnpool', 'Not', 'DynamicQuantizeMatMul'}
 # Inputs that are settings rather than numbers to compute with.
-SETTINGS = {'Clip': (1, 2), 'Resize': (1, 2), 'Upsample': (1,), 'Pad': (2,), 'OneHot': (2,), 'QuantizeLinear': (1,),
+SETTINGS = {'Pow': (1,), 'Clip': (1, 2), 'Resize': (1, 2), 'Upsample': (1,), 'Pad': (2,), 'OneHot': (2,), 'QuantizeLinear': (1,),
             'DequantizeLinear': (1,), 'QLinearConv': (1, 4, 6), 'QLinearMatMul': (1, 4, 6), 'QLinearAdd': (1, 4, 6),
             'QLinearMul': (1, 4, 6), 'QGemm': (1, 4, 7), 'DynamicQuantizeMatMul': (2,), 'MatMulIntegerToFloat': (3,)}
 

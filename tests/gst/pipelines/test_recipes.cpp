@@ -25,6 +25,22 @@ std::string replaced(const std::string& text, const char* what, const std::strin
   return copy;
 }
 
+// A line as GStreamer's parser gets it from gst-launch-1.0: the shell has taken its quotes away,
+// and blanks within a word have a backslash.
+std::string after_shell(const std::string& line) {
+  gchar** words = nullptr;
+  ck_assert_msg(g_shell_parse_argv(line.c_str(), nullptr, &words, nullptr), "no words: %s",
+                line.c_str());
+  std::string text;
+  for (gchar** word = words; *word; ++word) {
+    for (const char* c = *word; *c; ++c)
+      text += *c == ' ' ? std::string("\\ ") : std::string(1, *c);
+    text += " ";
+  }
+  g_strfreev(words);
+  return text;
+}
+
 // Returns what stands between "```sh recipe" and "```", as one line, without the program's name.
 std::vector<Recipe> recipes() {
   std::ifstream file(DVNN_PIPELINES_MD);
@@ -45,7 +61,7 @@ std::vector<Recipe> recipes() {
     }
   }
   for (Recipe& recipe : list) {
-    recipe.line = replaced(recipe.line, "^gst-launch-1.0 (-\\S+ )*", "");
+    recipe.line = after_shell(replaced(recipe.line, "^gst-launch-1.0 (-\\S+ )*", ""));
   }
   return list;
 }

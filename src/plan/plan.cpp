@@ -47,7 +47,6 @@ Result<network::Model> plan(Graph graph, const PlanOptions& options, InputSpec p
     if (report) report->bits = bits;
   }
   Json saved = save_graph(&graph);
-  if (!saved.is_null()) saved["quantised"] = options.quantise;
   DVNN_ASSIGN(network::Model model,
               plan_sized(std::move(graph), options, picture, std::move(saved), report));
   tell_folded(given, &model.input);

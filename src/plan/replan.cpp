@@ -49,6 +49,9 @@ Result<network::Model> plan_sized(Graph graph, const PlanOptions& options, Input
   DVNN_TRY(run_sized_passes(&graph, options));
   DVNN_ASSIGN(network::Model model, assemble(graph, options, picture, &saved, report));
   model.graph = std::move(saved);
+  if (!model.graph.is_null() && options_of(model).quantise != options.quantise) {
+    model.graph["quantised"] = options.quantise;
+  }
   return model;
 }
 

@@ -13,8 +13,8 @@ import sys
 import tempfile
 
 
-def run(dvnet, network, path):
-    return subprocess.run([dvnet, 'run', network, path, '--json'], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+def run(dvnet, network, path, *options):
+    return subprocess.run([dvnet, 'run', network, path, '--json', *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           universal_newlines=True, timeout=60, check=False)
 
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elements/dvtrack/framecamera.h"
 
+#include "frames/framecheck.h"
 #include "frames/framemap.h"
 #include "frames/videocaps.h"
 #include "gst/dvnn/gstdvcamerameta.h"
@@ -39,8 +40,10 @@ void FrameCamera::set_caps(const GstCaps* caps) {
 std::optional<motion::Affine> FrameCamera::see(GstBuffer* frame, GstClockTime time) {
   const auto at = static_cast<int64_t>(time);
   if (!readable_ || !watch_.wants(at)) return {};
+  // Anybody may attach a GstVideoMeta. A frame that is not what it says is nothing to look at.
+  if (!check_video_meta(info_, frame).ok()) return {};
   const VideoFrameMap map(info_, frame, GST_MAP_READ);
-  if (!map.ok()) return {};
+  if (!map.ok() || !check_frame_memory(map.frame()).ok()) return {};
   const GstVideoFrame& mapped = map.frame();
   const guint bright = bright_component(info_.finfo);
   const motion::Luma luma{

@@ -128,6 +128,20 @@ START_TEST(poolings_become_strips_or_other_windows) {
 }
 END_TEST
 
+START_TEST(a_global_pooling_over_more_rows_than_the_device_takes_is_right) {
+  for (const bool average : {false, true}) {
+    Maker m(1030, 2);
+    const Graph graph = m.done({sure(m.global_pooling("global", m.graph.input, average))});
+    auto model = dvnn::plan::plan(graph, PlanOptions(), InputSpec(), nullptr);
+    ck_assert_msg(model.ok(), "%s", model.ok() ? "" : model.error().message.c_str());
+    const auto input = numbers(3 * 2060, -1, 1);
+    const auto want = run_reference("global", graph, input.data());
+    expect_close("global", run_model("global", std::move(model.value()), input.data()), want.data(),
+                 want.size());
+  }
+}
+END_TEST
+
 START_TEST(too_many_channels_are_the_cpus) {
   Maker m(4, 4);
   PlanOptions options;
@@ -212,8 +226,9 @@ END_TEST
 
 DVNN_SUITE(plan_limits, what_works_by_pixel_counts_pixels_otherwise,
            a_number_of_pixels_without_factors_is_cut, windows_become_strips_with_what_they_share,
-           poolings_become_strips_or_other_windows, too_many_channels_are_the_cpus,
-           constants_are_added_by_the_cpu, the_vendors_converter_refuses_what_is_too_large,
-           plans_for_small_limits_compute_the_same)
+           poolings_become_strips_or_other_windows,
+           a_global_pooling_over_more_rows_than_the_device_takes_is_right,
+           too_many_channels_are_the_cpus, constants_are_added_by_the_cpu,
+           the_vendors_converter_refuses_what_is_too_large, plans_for_small_limits_compute_the_same)
 
 }  // namespace dvnn::test::limits_tests

@@ -146,6 +146,11 @@ static GstStaticPadTemplate dv_decode_src_template = GST_STATIC_PAD_TEMPLATE(
 
 // --- decoders of others -------------------------------------------------------------------------
 
+// Why a file that a property names cannot be had, with the element and the property.
+static Error gst_dv_decode_blame(GstDvDecode* self, const char* property, const Error& why) {
+  return why.within(std::string(GST_OBJECT_NAME(self)) + ": property '" + property + "'");
+}
+
 static Status gst_dv_decode_open_library(GstDvDecode* self) {
   std::string path;
   {
@@ -156,10 +161,7 @@ static Status gst_dv_decode_open_library(GstDvDecode* self) {
   std::shared_ptr<const dvnn::decode::CustomDecoders> library;
   if (!path.empty()) {
     auto opened = dvnn::decode::CustomDecoders::open(path);
-    if (!opened.ok()) {
-      return opened.error().within(std::string(GST_OBJECT_NAME(self)) +
-                                   ": property 'decoder-library'");
-    }
+    if (!opened.ok()) return gst_dv_decode_blame(self, "decoder-library", opened.error());
     library = std::move(opened.value());
   }
   self->priv->decoder.set_library(std::move(library));
@@ -180,12 +182,14 @@ static Status gst_dv_decode_open_network(GstDvDecode* self) {
   self->priv->import.reset();
   self->priv->import_path = path;
   if (path.empty()) return {};
-  DVNN_ASSIGN(const dvnn::network::Model model, dvnn::network::read_dvn(path));
-  if (model.decoder.name.empty()) {
-    return Error{ErrorCode::kUnsupported,
-                 path + " names no decoder: convert it with --preset or --decoder"};
+  const auto model = dvnn::network::read_dvn(path);
+  if (!model.ok()) return gst_dv_decode_blame(self, "tensor-network", model.error());
+  if (model.value().decoder.name.empty()) {
+    return gst_dv_decode_blame(self, "tensor-network",
+                               {ErrorCode::kUnsupported,
+                                path + " names no decoder: convert it with --preset or --decoder"});
   }
-  self->priv->import.emplace(model);
+  self->priv->import.emplace(model.value());
   return {};
 }
 

@@ -160,7 +160,19 @@ START_TEST(what_a_made_up_picture_overflows_is_left_alone) {
 }
 END_TEST
 
-DVNN_SUITE(import_onnx_corners, a_command_reads_what_is_known, several_pictures_are_added,
+START_TEST(a_number_without_dimensions_is_one_place) {
+  OnnxModel m({4}, 13);
+  m.node("ReduceMax", {"x"}, {"most"}).set("keepdims", 0);
+  m.floats("table", {1, 2, 3, 4, 5, 6});
+  m.graph().mutable_initializer(0)->clear_dims();
+  for (const int d : {3, 2}) m.graph().mutable_initializer(0)->add_dims(d);
+  m.node("Gather", {"table", "most"}, {"row"}).output("row");
+  expect("a row", m, {0, 2, 1, 0}, {5, 6}, {2});
+}
+END_TEST
+
+DVNN_SUITE(import_onnx_corners, a_number_without_dimensions_is_one_place,
+           a_command_reads_what_is_known, several_pictures_are_added,
            a_wider_constant_makes_a_wider_result, a_vector_times_a_matrix_is_a_vector,
            averages_count_uneven_pads, a_step_beyond_the_axis_takes_one, slopes_belong_to_columns,
            a_pooling_is_wider_than_what_the_convolution_reads,

@@ -79,21 +79,29 @@ Result<int64_t> opset_of(const onnx::ModelProto& model) {
                                             "' and none of ONNX's own: it is no neural network"};
 }
 
-// Returns whether a node of constants makes a number without dimensions: the graph has none of rank
-// 0.
+// Returns whether a node makes a number without dimensions: the graph has none of rank 0.
 bool makes_scalar(const OnnxNode& node) {
-  const auto& entries = node.importer().entries;
-  const bool reduces = node.type().rfind("Reduce", 0) == 0 || node.type().rfind("Arg", 0) == 0;
-  if (!reduces) {
-    for (int i = 0; i < node.inputs(); ++i) {
-      if (node.has(i) && !entries.at(node.input_name(i)).constant->dims.empty()) return false;
-    }
-    return true;
+  const auto rank_of = [&](int i) -> size_t {
+    if (node.is_scalar(i)) return 0;
+    const auto it = node.importer().entries.find(node.input_name(i));
+    if (it == node.importer().entries.end()) return 1;  // nobody has read it
+    return it->second.constant ? it->second.constant->dims.size()
+                               : node.builder().shape_of(it->second.value).axes();
+  };
+  const std::string& type = node.type();
+  if (type.rfind("Arg", 0) == 0) return node.integer("keepdims", 1) == 0 && rank_of(0) <= 1;
+  if (type.rfind("Reduce", 0) == 0) {
+    if (node.integer("keepdims", 1) != 0) return false;
+    const auto axes = node.ints_at(1, "axes");
+    return !axes.ok() || axes.value().empty() || axes.value().size() >= rank_of(0);
   }
-  if (node.integer("keepdims", 1) != 0) return false;
-  // A single dimension is left of what is not reduced to a number.
-  return entries.at(node.input_name(0)).constant->dims.size() <= 1 ||
-         node.type().rfind("Arg", 0) != 0;
+  if (type == "Gather") return rank_of(0) == 1 && rank_of(1) == 0;
+  if (type == "Squeeze") return rank_of(0) <= 1;
+  if (type == "Unsqueeze" || type == "Flatten") return false;
+  for (int i = 0; i < node.inputs(); ++i) {
+    if (node.has(i) && rank_of(i) != 0) return false;
+  }
+  return node.inputs() > 0;
 }
 
 // Numbers of all inputs are known: so are those of all outputs. The operator runs here, as a graph
@@ -158,6 +166,12 @@ Status import_operator(const OnnxNode& node) {
   const bool whole = entry->makes == Numbers::kWhole ||
                      (entry->makes == Numbers::kAsInputs && node.makes_whole_numbers());
   node.mark_integral(whole);
+  // One result; what makes several never makes numbers without dimensions.
+  const auto made = node.importer().entries.find(node.outputs() > 0 ? node.output_name(0) : "");
+  if (made != node.importer().entries.end() && !made->second.constant &&
+      node.builder().shape_of(made->second.value) == Shape({1})) {
+    made->second.scalar = makes_scalar(node);
+  }
   return {};
 }
 

@@ -28,6 +28,7 @@ struct OnnxEntry {
   int value = -1;
   std::shared_ptr<const OnnxConstant> constant;
   bool integral = false;  // whole numbers
+  bool scalar = false;    // a value without dimensions, which the graph has as a vector of one
 };
 
 class OnnxNode;
@@ -80,6 +81,8 @@ class OnnxNode {
   bool all_constant() const;
   /// Returns whether the input holds whole numbers.
   bool is_integral(int i) const;
+  /// Returns whether the input has no dimensions in ONNX; a value of the graph has one then.
+  bool is_scalar(int i) const;
   /// Tells whether an operator passes whole numbers on; and records that its results are whole.
   bool makes_whole_numbers() const;
   void mark_integral(bool whole) const;

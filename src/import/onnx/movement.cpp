@@ -222,7 +222,10 @@ Status import_onnx_reshape(const OnnxNode& node) {
 
 Status import_onnx_squeeze(const OnnxNode& node) {
   DVNN_ASSIGN(const int in, node.value(0));
-  DVNN_ASSIGN(const auto dims, read_onnx_squeeze(node, dims_of(node.builder().shape_of(in))));
+  std::vector<int64_t> has;
+  if (!node.is_scalar(0)) has = dims_of(node.builder().shape_of(in));
+  DVNN_ASSIGN(auto dims, read_onnx_squeeze(node, has));
+  if (dims.empty()) dims = {1};
   return reshaped(node, in, dims);
 }
 
@@ -282,8 +285,13 @@ Status import_onnx_gather(const OnnxNode& node) {
       for (int64_t place : places->ints()) DVNN_TRY(onnx_place(place, dims[a]));
     }
     DVNN_ASSIGN(const int places, node.value(1));
-    return node.done(
-        b.cpu(node.name(), layers::GatherAttributes{static_cast<int>(a)}, {in, places}));
+    const layers::GatherAttributes layer{static_cast<int>(a)};
+    if (!node.is_scalar(1)) return node.done(b.cpu(node.name(), layer, {in, places}));
+    // A single place takes its axis away.
+    DVNN_ASSIGN(const int taken, b.cpu(node.name() + "_taken", layer, {in, places}));
+    dims.erase(dims.begin() + static_cast<ptrdiff_t>(a));
+    if (dims.empty()) dims = {1};
+    return node.done(b.reshape(node.name(), taken, dims));
   }
   DVNN_ASSIGN(const auto places, node.constant(1));
   std::vector<int64_t> begin(dims.size(), 0), step(dims.size(), 1);

@@ -49,6 +49,13 @@ bool OnnxNode::is_integral(int i) const {
   return it != importer_->entries.end() && it->second.integral;
 }
 
+bool OnnxNode::is_scalar(int i) const {
+  if (!has(i)) return false;
+  const auto it = importer_->entries.find(proto_.input(i));
+  if (it == importer_->entries.end()) return false;
+  return it->second.constant ? it->second.constant->dims.empty() : it->second.scalar;
+}
+
 bool OnnxNode::makes_whole_numbers() const {
   if (type() == "Cast") return is_onnx_integer(integer("to", kOnnxFloat));
   // The condition of Where comes first; all others pass their first input on.

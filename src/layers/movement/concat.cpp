@@ -42,7 +42,7 @@ DimsResult ConcatAttributes::dims_after(Span<const Shape> inputs) const {
 
 LayerResult ConcatAttributes::create(Span<const TensorDesc> inputs,
                                      Span<const TensorDesc> outputs) const {
-  constexpr size_t kMaxInputs = 1024;
+  constexpr size_t kMaxInputs = 4096;
   DVNN_TRY(expect_arity(inputs, 1, kMaxInputs, outputs));
   const Shape& shape = outputs[0].shape;
   int sum = 0;

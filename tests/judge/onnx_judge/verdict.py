@@ -10,7 +10,12 @@ from .tolerance import MANY_DRAWS, in_steps, tolerances, undecided
 
 # What dvnet refuses by what its documents say (docs/converter.md, "Refused, with the reason"): part of the message, and
 # the reason. A refusal that is not here counts as a difference.
-DOCUMENTED = []
+DOCUMENTED = [
+    # docs/limits.md: constants that the CPU multiplies with are part of a description of 64 MiB.
+    (r'its description takes \d+ bytes', 'constants of millions of numbers'),
+    # ONNX's formula leaves no window there; ONNX Runtime's of auto_pad VALID overlooks the dilation.
+    (r'has windows that are larger than', 'windows beyond the picture'),
+]
 
 
 class Verdict:
@@ -79,7 +84,8 @@ def judge(g, device, options='none', peers=False):
         return Verdict('refused' if known else 'undocumented', text)
     for kind in ('failed', 'crashed'):
         if kind in answer:
-            return Verdict(kind, answer[kind])
+            known = kind == 'failed' and any(re.search(pattern, answer[kind]) for pattern, _ in DOCUMENTED)
+            return Verdict('refused' if known else kind, answer[kind])
     try:
         allowed = tolerances(g, g.outputs)
     except Exception as error:  # of ONNX Runtime: noise leads a graph where it was not before

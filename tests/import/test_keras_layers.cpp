@@ -109,6 +109,15 @@ START_TEST(activations_are_what_keras_says) {
   }
   expect("softmax", one("Activation", {{"activation", "softmax"}}), shares);
   expect("Softmax", one("Softmax", json::object()), shares);
+  Values columns = picture();
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const size_t top = i / kPlane * kPlane + i % kW;
+    double sum = 0;
+    for (size_t y = 0; y < kH; ++y) sum += std::exp(double{picture()[top + y * kW]});
+    columns[i] = static_cast<float>(std::exp(double{columns[i]}) / sum);
+  }
+  expect("Softmax of columns", one("Softmax", {{"axis", 1}}), columns);
+  expect_refused(convert_model(one("Softmax", {{"axis", 4}})), {"'l'", "axis 4"});
 }
 END_TEST
 

@@ -54,6 +54,8 @@ Call calls[] = {DVNN_FAILING_CALLS(DVNN_ROW)};
 enum Index { DVNN_FAILING_CALLS(DVNN_ROW) kCalls };
 #undef DVNN_ROW
 
+thread_local int own_counts[kCalls];  // of the calling thread
+
 std::atomic<int> planned{-1}, planned_nth{0}, planned_error{0}, has_failed{0};
 
 bool is_ours(const void* caller) {
@@ -69,6 +71,7 @@ bool is_ours(const void* caller) {
 int failure(Index index, const void* caller) {
   if (!is_ours(caller)) return 0;
   const int number = ++calls[index].count;
+  ++own_counts[index];
   if (planned != index || planned_nth != number) return 0;
   has_failed = 1;
   errno = planned_error;
@@ -96,6 +99,7 @@ DVNN_EXPORT void dvnn_calls_plan(const char* name, int nth, int error) {
   planned = -1;
   has_failed = 0;
   for (Call& call : calls) call.count = 0;
+  std::memset(own_counts, 0, sizeof(own_counts));
   for (int i = 0; i < kCalls; ++i) {
     if (std::strcmp(calls[i].name, name) != 0) continue;
     planned_nth = nth;
@@ -107,6 +111,13 @@ DVNN_EXPORT void dvnn_calls_plan(const char* name, int nth, int error) {
 DVNN_EXPORT int dvnn_calls_count(const char* name) {
   for (const Call& call : calls) {
     if (std::strcmp(call.name, name) == 0) return call.count;
+  }
+  return -1;
+}
+
+DVNN_EXPORT int dvnn_calls_own_count(const char* name) {
+  for (int i = 0; i < kCalls; ++i) {
+    if (std::strcmp(calls[i].name, name) == 0) return own_counts[i];
   }
   return -1;
 }

@@ -17,6 +17,8 @@ const char* dvnn_calls_name(int index, int* error);
 /* Counts anew; the nth call of that name fails with `error`, once. 0: none does. */
 void dvnn_calls_plan(const char* name, int nth, int error);
 int dvnn_calls_count(const char* name);
+/* Of these, the calling thread's, since it counted anew. */
+int dvnn_calls_own_count(const char* name);
 /* Whether the call that was to fail has. */
 int dvnn_calls_failed(void);
 

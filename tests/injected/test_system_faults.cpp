@@ -29,6 +29,7 @@ struct Calls {
   decltype(&dvnn_calls_name) name;
   decltype(&dvnn_calls_plan) plan;
   decltype(&dvnn_calls_count) count;
+  decltype(&dvnn_calls_own_count) own_count;
   decltype(&dvnn_calls_failed) failed;
 };
 
@@ -43,6 +44,7 @@ const Calls& calls() {
     all.name = reinterpret_cast<decltype(all.name)>(find("dvnn_calls_name"));
     all.plan = reinterpret_cast<decltype(all.plan)>(find("dvnn_calls_plan"));
     all.count = reinterpret_cast<decltype(all.count)>(find("dvnn_calls_count"));
+    all.own_count = reinterpret_cast<decltype(all.own_count)>(find("dvnn_calls_own_count"));
     all.failed = reinterpret_cast<decltype(all.failed)>(find("dvnn_calls_failed"));
     return all;
   }();
@@ -262,8 +264,9 @@ START_TEST(from_ready_to_paused_no_element_asks_the_device_or_the_system) {
                     device.count("any"));
       int error = 0;
       for (int index = 0; const char* name = calls().name(index, &error); ++index) {
-        ck_assert_msg(calls().count(name) == 0, "%s: %d of %s", line.c_str(), calls().count(name),
-                      name);
+        // A publisher's thread goes about its own business meanwhile.
+        ck_assert_msg(calls().own_count(name) == 0, "%s: %d of %s", line.c_str(),
+                      calls().own_count(name), name);
       }
       gst_element_set_state(element, GST_STATE_READY);
     }

@@ -52,7 +52,8 @@ Result<KerasTensor> import_elu(KerasImporter* importer, const KerasLayer& layer)
 
 Result<KerasTensor> import_softmax(KerasImporter* importer, const KerasLayer& layer) {
   DVNN_ASSIGN(const int in, importer->plain(layer, layer.inputs[0]));
-  DVNN_ASSIGN(const int out, keras_activation(importer, layer.name, "softmax", in));
+  DVNN_ASSIGN(const int axis, keras_axis(layer, importer->builder.shape_of(in)));
+  DVNN_ASSIGN(const int out, importer->builder.softmax(layer.name, in, axis));
   return KerasTensor{out, false};
 }
 

@@ -239,11 +239,30 @@ Result<KerasTensor> import_dense(KerasImporter* importer, const KerasLayer& laye
   return activated(importer, layer, out);
 }
 
+Result<int> keras_axis(const KerasLayer& layer, const Shape& shape) {
+  const Json& option = keras_option(layer.config, {"axis"});
+  const Json& number = option.is_array() && option.size() == 1 ? option[0] : option;
+  if (number.is_null()) return 1;
+  const int64_t given = number.is_number_integer() ? number.get<int64_t>() : 0;
+  const int64_t axis = given < 0 ? given + shape.rank : given;
+  const bool row = shape.rank == 4 && shape.h() == 1;
+  if (axis >= 1 && axis < shape.rank && !(row && axis < 3)) {
+    static constexpr int kPicture[] = {0, 2, 3, 1};  // (n, h, w, c) as the graph has them
+    return shape.rank == 4 ? kPicture[axis] : static_cast<int>(axis);
+  }
+  return Error{ErrorCode::kUnsupported, format("axis %s is not supported; -1, the channels, is",
+                                               number.dump_as_given(-1, true).c_str())};
+}
+
 Result<KerasTensor> import_batch_norm(KerasImporter* importer, const KerasLayer& layer) {
   DVNN_ASSIGN(const int in, importer->plain(layer, layer.inputs[0]));
   const Shape shape = importer->builder.shape_of(in);
   if (shape.rank != 2 && shape.rank != 4) {
     return Error{ErrorCode::kUnsupported, "needs a picture or a vector, has " + shape.to_string()};
+  }
+  DVNN_ASSIGN(const int axis, keras_axis(layer, shape));
+  if (axis != 1) {
+    return Error{ErrorCode::kUnsupported, "normalises rows or columns; channels are supported"};
   }
   const size_t channels = shape.channels();
   const bool scales = flag_of(keras_option(layer.config, {"scale"}), true);

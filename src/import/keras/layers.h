@@ -48,6 +48,10 @@ KerasLayer keras_1d_as_2d(const KerasLayer& layer);
 
 /// The first of several keys that a configuration has; null if it has none.
 const Json& keras_option(const Json& config, std::initializer_list<const char*> keys);
+/// The graph's axis that the option `axis` of a layer means, for an input of that shape; without
+/// the option, the channels. An error for what is no axis, and for a sequence's own axes, which
+/// pictures of one row cannot be told from.
+Result<int> keras_axis(const KerasLayer& layer, const Shape& shape);
 /// A number, or `fallback` if `value` is none.
 double keras_number(const Json& value, double fallback);
 /// Two integers (y, x), or one for both.

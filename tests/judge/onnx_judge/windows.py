@@ -148,9 +148,10 @@ def pool(g, op):
         raise Unfit('the window is larger than what is there')
     if g.chance(0.2) and g.opset >= (10 if op != 'LpPool' else 18) and 'auto_pad' not in attributes:
         attributes['ceil_mode'] = 1
-    # ONNX Runtime counts what a window has behind the pads before opset 19, and the standard does not.
+    # ONNX Runtime counts what a window has behind the pads before opset 19, and where there are pads; the standard does not.
     # It does not count pads behind a dilated window's input, but those before it.
-    if op == 'AveragePool' and g.chance(0.4) and not (attributes.get('ceil_mode') and g.opset < 19) and not (
+    if op == 'AveragePool' and g.chance(0.4) and not (
+            attributes.get('ceil_mode') and (g.opset < 19 or any(attributes.get('pads', [])))) and not (
             'dilations' in attributes):
         attributes['count_include_pad'] = 1
     if op == 'LpPool':

@@ -27,7 +27,6 @@ constexpr int kMaxAverageWindow = 7;                // of an average pooling
 struct Limits {
   int width = kMaxWidth, height = kMaxHeight, channels = kMaxChannels;
   int kernel = kMaxKernel;
-  int maximum_window = kMaxMaximumWindow, average_window = kMaxAverageWindow;
   int unified_buffer_bytes = kUnifiedBufferBytes;
 };
 

@@ -176,34 +176,38 @@ class Assembler {
   }
 
   Status add_weights(const Node& node, int channels, device::ConvRun* run) {
-    const bool may_be_bytes = run->activation != device::Activation::kPrelu;
-    const bool shall_be_bytes = options_.quantise && !node.half_weights;
-    DVNN_ASSIGN(std::vector<half_t> halves, to_half(node.weights, "weight"));
-    const bool are_bytes_now = may_be_bytes && !shall_be_bytes && are_bytes(halves);
-    const bool quantised = are_bytes_now || (may_be_bytes && shall_be_bytes);
-    run->weight_format = quantised ? device::WeightFormat::kQuantised : device::WeightFormat::kHalf;
-    run->weight_offset = model_.weights.size();
+    // Which bytes they become is not yet known, and does not matter to how many there are.
     PackedGeometry geometry = device::run_geometry(*run, channels);
     DVNN_TRY(check_weights(node, geometry));
     // The strips of one convolution share its weights.
     const auto known = packed_.find(node.saved);
     if (known != packed_.end() && known->second.prelu == geometry.prelu) {
       run->weight_offset = known->second.offset;
+      run->weight_format = known->second.format;
       return {};
     }
-    if (node.saved >= 0) packed_[node.saved] = {run->weight_offset, geometry.prelu};
+    std::vector<float> weights = node.weights;
+    if (options_.hwc) {  // the device then reads kernels transposed
+      transpose_kernels(run->kernel.y, run->kernel.x, &weights);
+      std::swap(geometry.kx, geometry.ky);
+    }
+    DVNN_ASSIGN(const auto halves, to_half(weights, "weight"));
+    const bool may_be_bytes = run->activation != device::Activation::kPrelu;
+    const bool shall_be_bytes = options_.quantise && !node.half_weights;
+    const bool are_bytes_now = may_be_bytes && !shall_be_bytes && are_bytes(halves);
+    const bool quantised = are_bytes_now || (may_be_bytes && shall_be_bytes);
+    if (are_bytes_now) half_to_float(halves.data(), weights.data(), weights.size());
+    geometry.quantised = quantised;
+    run->weight_format = quantised ? device::WeightFormat::kQuantised : device::WeightFormat::kHalf;
+    run->weight_offset = model_.weights.size();
+    if (node.saved >= 0) {
+      packed_[node.saved] = {run->weight_offset, run->weight_format, geometry.prelu};
+    }
     const auto* flat = std::get_if<FlatInput>(&node.attributes);
     save_weights(
         node.saved,
         {run->weight_offset, quantised, geometry.prelu, geometry.dilated, flat && flat->reordered},
         saved_);
-    std::vector<float> weights = node.weights;
-    if (are_bytes_now) half_to_float(halves.data(), weights.data(), weights.size());
-    if (options_.hwc) {  // the device then reads kernels transposed
-      transpose_kernels(run->kernel.y, run->kernel.x, &weights);
-      std::swap(geometry.kx, geometry.ky);
-    }
-    DVNN_ASSIGN(halves, to_half(weights, "weight"));
     DVNN_ASSIGN(const auto bias, to_half(node.bias, "bias"));
     DVNN_ASSIGN(const auto slopes, to_half(node.slopes, "slope"));
     const uint64_t packed = model_.weights.size() + packed_weights_size(geometry);
@@ -327,6 +331,7 @@ class Assembler {
   std::vector<View> views_;
   struct Packed {
     uint64_t offset;
+    device::WeightFormat format;
     bool prelu;
   };
   std::unordered_map<int, Packed> packed_;  // by the node that is saved: where its weights are

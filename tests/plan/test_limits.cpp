@@ -155,7 +155,7 @@ START_TEST(too_many_channels_are_the_cpus) {
 }
 END_TEST
 
-START_TEST(constants_are_added_by_the_cpu) {
+START_TEST(a_constant_of_a_whole_picture_is_added) {
   Maker m(4, 4);
   const int map = sure(m.constant("map", {1, 8, 4, 4}, numbers(128)));
   const Graph graph = m.done({sure(m.sum("sum", m.conv(m.graph.input, 8), map))});
@@ -228,7 +228,7 @@ DVNN_SUITE(plan_limits, what_works_by_pixel_counts_pixels_otherwise,
            a_number_of_pixels_without_factors_is_cut, windows_become_strips_with_what_they_share,
            poolings_become_strips_or_other_windows,
            a_global_pooling_over_more_rows_than_the_device_takes_is_right,
-           too_many_channels_are_the_cpus, constants_are_added_by_the_cpu,
+           too_many_channels_are_the_cpus, a_constant_of_a_whole_picture_is_added,
            the_vendors_converter_refuses_what_is_too_large, plans_for_small_limits_compute_the_same)
 
 }  // namespace dvnn::test::limits_tests

@@ -53,13 +53,7 @@ bool is_monotonic(const Node& node) {
 class Fuser {
  public:
   Fuser(Graph* graph, const device::Limits& limits)
-      : graph_(*graph), rewriter_(graph), limits_(limits), constant_(graph->values.size()) {
-    for (const Node& node : graph->nodes) {
-      nth(constant_, node.output) =
-          node.op == Op::kCpu && std::all_of(node.inputs.begin(), node.inputs.end(),
-                                             [this](int value) { return nth(constant_, value); });
-    }
-  }
+      : graph_(*graph), rewriter_(graph), limits_(limits) {}
 
   void run() {
     for (size_t i = 0; i < rewriter_.count(); ++i) {
@@ -94,17 +88,8 @@ class Fuser {
     rewriter_.replace(index, std::move(merged));
   }
 
-  static void leave_sum(Node* node, const char* why) {
-    node->op = Op::kCpu;
-    node->why = why;
-    node->set_layer(layers::EltwiseAttributes());
-  }
-
   void fuse_add(size_t index) {
     Node* const node = &rewriter_.node(index);
-    if (nth(constant_, node->inputs[0]) || nth(constant_, node->inputs[1])) {
-      return leave_sum(node, "the device adds no constants");
-    }
     for (size_t side = 0; side < 2; ++side) {
       const int before = command_before(node->inputs[side]);
       const Node* conv = before < 0 ? nullptr : &rewriter_.node(before);
@@ -126,8 +111,10 @@ class Fuser {
     node->run.pool = PoolKind::kAverage;
     node->run.m = graph_.shape_of(node->output).c();
     if (!fold(node, graph_, limits_)) {
+      node->op = Op::kCpu;
       node->adds = false;
-      leave_sum(node, "a sum of more elements than the device takes");
+      node->why = "a sum of more elements than the device takes";
+      node->set_layer(layers::EltwiseAttributes());
     }
   }
 
@@ -180,7 +167,6 @@ class Fuser {
   Graph& graph_;
   Rewriter rewriter_;
   const device::Limits limits_;
-  std::vector<bool> constant_;  // by value: not in a slot's memory, which the device reads
 };
 
 }  // namespace

@@ -29,21 +29,27 @@ inline std::string any_bytes(Random* random, size_t most) {
   return bytes;
 }
 
+// A socket that listens at a port of this machine's own choice.
+inline int listen_anywhere(int* port) {
+  const int listening = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ck_assert_int_eq(bind(listening, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  ck_assert_int_eq(listen(listening, 8), 0);
+  socklen_t size = sizeof(address);
+  getsockname(listening, reinterpret_cast<sockaddr*>(&address), &size);
+  *port = ntohs(address.sin_port);
+  return listening;
+}
+
 // Answers each connection once it has asked something, and hangs up.
 class RandomServer {
  public:
   using Answer = std::string (*)(Random* random);
 
   RandomServer(Answer answer, unsigned seed) : answer_(answer), random_(seed) {
-    listening_ = socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    ck_assert_int_eq(bind(listening_, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
-    ck_assert_int_eq(listen(listening_, 8), 0);
-    socklen_t size = sizeof(address);
-    getsockname(listening_, reinterpret_cast<sockaddr*>(&address), &size);
-    port_ = ntohs(address.sin_port);
+    listening_ = listen_anywhere(&port_);
     thread_ = std::thread([this] { serve(); });
   }
   ~RandomServer() {

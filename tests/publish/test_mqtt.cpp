@@ -425,15 +425,9 @@ START_TEST(a_broker_that_sends_without_end_is_left) {
   size_t taken = 0;
   Told told;
   Publisher publisher(tireless(), told.tell());
-  const int listening = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  ck_assert_int_eq(bind(listening, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
-  ck_assert_int_eq(listen(listening, 8), 0);
-  socklen_t size = sizeof(address);
-  getsockname(listening, reinterpret_cast<sockaddr*>(&address), &size);
-  start_at(&publisher, "mqtt://127.0.0.1:" + std::to_string(ntohs(address.sin_port)), {});
+  int port = 0;
+  const int listening = listen_anywhere(&port);
+  start_at(&publisher, "mqtt://127.0.0.1:" + std::to_string(port), {});
   const int caller = accept(listening, nullptr, nullptr);
   std::string block(65536, 'A');
   ck_assert_int_gt(recv(caller, block.data(), block.size(), 0), 0);

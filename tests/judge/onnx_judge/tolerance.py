@@ -115,6 +115,14 @@ def plain(node, dims_of, per_channel):
         attributes.pop('opset', None)
         add(op[len('QLinear'):], [real(0, '_a')], result, shape, **attributes)
         scale, zero = given[3:5]
+    elif op == 'MatMulIntegerToFloat':
+        parts = [add('DequantizeLinear', [given[at], given[2 + at], given[4 + at]], out + '_%d' % at, dims_of(given[at]))
+                 for at in (0, 1)]
+        biased = len(given) > 6 and given[6]
+        add('MatMul', parts, result if biased else out, shape)
+        if biased:
+            add('Add', [result, given[6]], out, shape)
+        return nodes, rounded
     elif op in ('ConvInteger', 'MatMulInteger'):
         # The project computes with what was to be rounded to 8 bits: half a quantum of each number is open.
         for at in (0, 1):

@@ -10,7 +10,6 @@ some of them by number. --without leaves out functions of onnx_judge, where what
 is known of them hides the rest. A finding is made small and written to FOLDER, as .onnx, .npy and Python."""
 import argparse
 import collections
-import ctypes
 import os
 import re
 import shlex
@@ -18,27 +17,19 @@ import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 
-# Debian's two packages register the same operators, and say so in a hundred lines.
-streams = [os.dup(1), os.dup(2)]
-for stream in (1, 2):
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from quiet import quiet
+
 try:
-    # The reference wants operators to be ONNX's alone, which they are no more once ONNX Runtime is there.
-    import onnx.reference  # noqa: F401
-    import onnxruntime  # noqa: F401
-    problem = ''
-    from onnx_judge.device import Device
-    from onnx_judge.generate import generate, unknown_operators
-    from onnx_judge.minimise import generalised, minimise, write
-    from onnx_judge.verdict import arbitrate, judge
+    with quiet():
+        # The reference wants operators to be ONNX's alone, which they are no more once ONNX Runtime is there.
+        import onnx.reference  # noqa: F401
+        import onnxruntime  # noqa: F401
+        from onnx_judge.device import Device
+        from onnx_judge.generate import generate, unknown_operators
+        from onnx_judge.minimise import generalised, minimise, write
+        from onnx_judge.verdict import arbitrate, judge
 except ImportError as error:
-    problem = str(error)
-ctypes.CDLL(None).fflush(None)
-for stream, kept in zip((1, 2), streams):
-    os.dup2(kept, stream)
-if problem:
-    print('skipped: needs python3-numpy, python3-onnx and python3-onnxruntime (Debian 13 has them): ' + problem)
+    print('skipped: needs python3-numpy, python3-onnx and python3-onnxruntime (Debian 13 has them): %s' % error)
     sys.exit(77)
 
 # Shares of elements of which, and of graphs of which, nothing is said.

@@ -149,16 +149,19 @@ std::optional<Match> raw_yolo(const Look& look, const Exported* exported) {
       found = classes > 0 && (is_head(numbers, kBox * kBins, classes, extra, &head) ||
                               is_head(numbers, kBox, classes, extra, &head));
     }
-    // How a raw angle turns its box is not done.
-    if (!found || (head.extra.part && std::string(head.extra.part) == "angle")) continue;
+    if (!found) continue;
     Json more = {{"parts", head.parts}, {"strides", strides}, {"num_classes", head.classes}};
     if (!head.distribution) more["box"] = "distances";
-    if (head.extra.part && std::string(head.extra.part) == "points") {
+    const std::string beside = head.extra.part ? head.extra.part : "";
+    if (beside == "points") more["point_score"] = "sigmoid";
+    // YOLO26, whose boxes are no distributions, counts points from a cell's centre and has angles
+    // in radians.
+    if (beside == "points" && head.distribution) {
       // x = (2 * number + column) * stride: the cell's corner, not its centre.
       more["point_scale"] = 2;
       more["point_offset"] = 0;
-      more["point_score"] = "sigmoid";
     }
+    if (beside == "angle" && head.distribution) more["angle"] = "sigmoid";
     add_extra(head.extra, exported, &more);
     return Match{"yolov8-raw", "YOLOv8, raw heads", std::move(more)};
   }

@@ -145,6 +145,10 @@ START_TEST(raw_heads_are_told_by_their_numbers) {
   masks.insert(masks.begin(), {"p", {1, 32, 160, 160}});
   dvnn_assert_text(found(masks, nullptr),
                    "yolov8-raw \"distribution\" [\"boxes\",\"scores\",\"masks\"] 80");
+  dvnn_assert_text(found(heads({15, 1, 64}), model("obb", 15)),
+                   "yolov8-raw \"distribution\" [\"boxes\",\"scores\",\"angle\"] 15");
+  dvnn_assert_text(found(heads({19, 1}), model("obb", 15)),
+                   "yolov8-raw \"distances\" [\"boxes+scores\",\"angle\"] 15");
   // Strides that differ, and outputs of no stride, are no heads.
   Outputs odd = heads({64, 80});
   odd[0].second = {1, 65, 80, 80};

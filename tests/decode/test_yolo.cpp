@@ -51,6 +51,57 @@ START_TEST(sides_are_means_of_distributions) {
 }
 END_TEST
 
+START_TEST(sides_of_oriented_boxes_turn_with_them) {
+  constexpr double kPi = 3.14159265358979;
+  // Two cells long and one high, and its centre half a cell beyond the cell's own.
+  const std::vector<float> sides = {0.5f, 0.5f, 1.5f, 0.5f};
+  const auto found = [&](float angle, const char* form) {
+    Outputs outputs;
+    outputs.add("b", {1, kCells, 4}, one_row(sides));
+    outputs.add("a", {1, kCells, 1}, one_row({angle}));
+    outputs.add("s", {1, kCells, 2}, one_row({0.75f, 0}));
+    return outputs.found("grid",
+                         with(kGrid, {{"parts", {"boxes", "angle", "scores"}},
+                                      {"box", "distances"},
+                                      {"num_classes", 2},
+                                      {"angle", form}}),
+                         0.5f);
+  };
+  // A quarter turn: below the cell's centre (12, 12), one cell wide and two high.
+  const auto upright = found(static_cast<float>(kPi / 2), "radians");
+  ck_assert_uint_eq(upright.size(), 1);
+  assert_box(upright[0], 8 / 32.0, 8 / 16.0, 16 / 32.0, 24 / 16.0);
+  ck_assert_uint_eq(upright[0].outline.size(), 4);
+  // The corner that was top left is top right.
+  ck_assert_double_eq_tol(upright[0].outline[0].x, 16 / 32.0, 1e-5);
+  ck_assert_double_eq_tol(upright[0].outline[0].y, 8 / 16.0, 1e-5);
+  // (sigmoid(ln 3) - 1/4) pi is the same quarter turn, and that of -ln 3 none.
+  const auto same = found(std::log(3.0f), "sigmoid");
+  assert_box(same[0], 8 / 32.0, 8 / 16.0, 16 / 32.0, 24 / 16.0);
+  const auto flat = found(-std::log(3.0f), "sigmoid");
+  assert_box(flat[0], 8 / 32.0, 8 / 16.0, 24 / 32.0, 16 / 16.0);
+}
+END_TEST
+
+START_TEST(prototypes_are_the_finest_map) {
+  Outputs outputs;
+  outputs.add("m", {1, 2, 2, 4}, std::vector<float>(16, 1.0f));
+  outputs.add("b", {1, kCells, 4}, one_row({0.5f, 0.5f, 0.5f, 0.5f}));
+  outputs.add("s", {1, kCells, 3}, one_row({0, 0.75f, 0}));
+  outputs.add("p", {1, 2, 4, 8}, std::vector<float>(64, 0.5f));
+  const auto found = outputs.found(
+      "grid",
+      with(kGrid,
+           {{"parts", {"boxes", "masks", "scores"}}, {"box", "distances"}, {"mask_count", 2}}),
+      0.5f);
+  ck_assert_uint_eq(found.size(), 1);
+  // The box is of one cell, which is 2x2 of the prototypes'.
+  ck_assert_int_eq(found[0].mask.width, 2);
+  ck_assert_int_eq(found[0].mask.height, 2);
+  ck_assert_int_eq(found[0].mask.cells[0], std::lrint(255 / (1 + std::exp(-1.0))));
+}
+END_TEST
+
 START_TEST(anchors_of_a_cell_have_their_own_rows) {
   // Two anchors of (objectness behind the box, two classes): 2 x 7 columns.
   std::vector<float> row(14, -9.0f);
@@ -84,6 +135,7 @@ START_TEST(anchors_of_a_cell_have_their_own_rows) {
 END_TEST
 
 DVNN_SUITE(decoders, grid_boxes_are_the_same_from_every_order_and_type,
-           sides_are_means_of_distributions, anchors_of_a_cell_have_their_own_rows)
+           sides_are_means_of_distributions, sides_of_oriented_boxes_turn_with_them,
+           prototypes_are_the_finest_map, anchors_of_a_cell_have_their_own_rows)
 
 }  // namespace dvnn::test::yolo_tests

@@ -8,7 +8,6 @@ Every model of the list is converted as a user would and run on a picture. Its o
 Runtime's, and the objects that are found with those that the definitions in this file find in the same outputs.
 Without --all those that take long are left out."""
 import argparse
-import ctypes
 import dataclasses
 import json
 import os
@@ -16,24 +15,17 @@ import subprocess
 import sys
 import tempfile
 
-# Debian's two packages register the same operators, and say so in a hundred lines.
-streams = [os.dup(1), os.dup(2)]
-for stream in (1, 2):
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+from quiet import quiet
+
 try:
-    import numpy as np
-    import onnx
-    import onnxruntime
-    from yolo_graphs import Export, graph
-    onnxruntime.InferenceSession(graph(Export(task='classify', classes=2, width=32, height=32)).SerializeToString())
-    problem = ''
+    with quiet():
+        import numpy as np
+        import onnx
+        import onnxruntime
+        from yolo_graphs import Export, graph
+        onnxruntime.InferenceSession(graph(Export(task='classify', classes=2, width=32, height=32)).SerializeToString())
 except ImportError as error:
-    problem = str(error)
-ctypes.CDLL(None).fflush(None)
-for stream, kept in zip((1, 2), streams):
-    os.dup2(kept, stream)
-if problem:
-    print('skipped: needs python3-numpy, python3-onnx and python3-onnxruntime (Debian 13 has them): %s' % problem)
+    print('skipped: needs python3-numpy, python3-onnx and python3-onnxruntime (Debian 13 has them): %s' % error)
     sys.exit(77)
 
 # The device's 16 bits: the least cosine of an output.
@@ -143,6 +135,22 @@ def suppress(boxes, scores, labels):
     return kept
 
 
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def turn(angle):
+    """Matrices that turn by so many radians, clockwise in a picture."""
+    return np.stack([np.cos(angle), -np.sin(angle), np.sin(angle), np.cos(angle)], -1).reshape(-1, 2, 2)
+
+
+def outline(box, angle):
+    """The corners of a box that is turned about its centre."""
+    centre, half = (box[:2] + box[2:]) / 2, (box[2:] - box[:2]) / 2
+    signs = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
+    return centre + (signs * half) @ turn(angle)[0].T
+
+
 def corners(boxes):
     return np.concatenate([boxes[:, :2] - boxes[:, 2:4] / 2, boxes[:, :2] + boxes[:, 2:4] / 2], 1)
 
@@ -161,13 +169,21 @@ def raw_rows(export, outputs):
             e = np.exp(d - d.max(2, keepdims=True))
             d = (e / e.sum(2, keepdims=True) * np.arange(bins)).sum(2)
         d = d.reshape(-1, 4)
-        boxes = np.stack([x + .5 - d[:, 0], y + .5 - d[:, 1], x + .5 + d[:, 2], y + .5 + d[:, 3]], 1) * stride
-        scores = 1 / (1 + np.exp(-numbers[:, 4 * bins:4 * bins + export.classes]))
+        scores = sigmoid(numbers[:, 4 * bins:4 * bins + export.classes])
         more = numbers[:, 4 * bins + export.classes:].copy()
+        centre, half = (d[:, 2:] - d[:, :2]) / 2, (d[:, 2:] + d[:, :2]) / 2
+        if export.task == 'obb':
+            # The sides lie in the box's own directions.
+            if export.family != 'v26':
+                more = (sigmoid(more) - .25) * np.pi
+            centre = (turn(more[:, 0]) @ centre[:, :, None])[:, :, 0]
+        centre = centre + np.stack([x, y], 1) + .5
+        boxes = np.concatenate([centre - half, centre + half], 1) * stride
         if export.task == 'pose':
-            more[:, 0::3] = (more[:, 0::3] * 2 + x[:, None]) * stride
-            more[:, 1::3] = (more[:, 1::3] * 2 + y[:, None]) * stride
-            more[:, 2::3] = 1 / (1 + np.exp(-more[:, 2::3]))
+            scale, origin = (1, .5) if export.family == 'v26' else (2, 0)
+            more[:, 0::3] = (more[:, 0::3] * scale + origin + x[:, None]) * stride
+            more[:, 1::3] = (more[:, 1::3] * scale + origin + y[:, None]) * stride
+            more[:, 2::3] = sigmoid(more[:, 2::3])
         rows.append(np.concatenate([boxes, scores, more], 1))
     return np.concatenate(rows)
 
@@ -211,6 +227,9 @@ QUICK = {
     'v8 raw, joined': Export(raw='joined', classes=4, width=256, height=256),
     'v8 segment, raw': Export(task='segment', raw='apart', width=256, height=256),
     'v8 pose, raw': Export(task='pose', raw='apart', classes=1, width=256, height=256),
+    'v11 obb, raw': Export('v11', 'obb', raw='apart', classes=15, width=256, height=192),
+    'v26 obb, raw': Export('v26', 'obb', raw='joined', classes=6, width=192, height=256),
+    'v26 pose, raw': Export('v26', 'pose', raw='apart', classes=1, width=256, height=256),
 }
 SLOW = {
     'v8 640': Export(width=640, height=640),
@@ -309,7 +328,7 @@ def check_objects(export, items, outputs):
     for item in items:
         box = np.array(item['box']) * size
         fits = [w for w in left if w[0] == item['cls'] and abs(w[1] - item['conf']) < 1e-3 and
-                (export.task == 'obb' or overlap(box, w[2]) > 0.99)]
+                is_there(export, item, w, size)]
         if not fits:
             raise RuntimeError('nobody means %s' % item)
         if export.task != 'obb':
@@ -317,12 +336,35 @@ def check_objects(export, items, outputs):
         left = [w for w in left if w is not fits[0]]
         if export.task == 'pose':
             check_points(item, fits[0][3].reshape(-1, 3), size)
-        if export.task == 'segment' and 'mask' not in item:
-            raise RuntimeError('no mask: %s' % item)
+        if export.task == 'segment':
+            check_mask(item, fits[0][3], next(o for o in outputs.values() if o.ndim == 4 and o.shape[1] == 32 and
+                                              o.shape[2] * 4 == export.height)[0])
     # Which oriented boxes overlap too much is another test's business.
     if left and export.task != 'obb':
         raise RuntimeError('nobody finds %s' % (left[0],))
     return len(items)
+
+
+def is_there(export, item, want, size):
+    """Whether an object lies where it is meant to."""
+    if export.task != 'obb':
+        return overlap(np.array(item['box']) * size, want[2]) > 0.99
+    have = np.array([p[:2] for p in item['outline']]) * size[:2]
+    return np.abs(have - outline(want[2], want[3][0])).max() < 0.1
+
+
+def check_mask(item, coefficients, prototypes):
+    """A mask is the cells of the prototypes that the box touches, in which 255 is sure."""
+    mask, cells = item['mask'], np.array(prototypes.shape[:0:-1] * 2)
+    x0, y0, x1, y1 = np.rint(np.array(mask['place']) * cells).astype(int)
+    box = np.clip(item['box'], 0, 1) * cells
+    if (np.abs(box - [x0, y0, x1, y1]) > 1 + 1e-3).any() or (mask['width'], mask['height']) != (x1 - x0, y1 - y0):
+        raise RuntimeError('the mask of %dx%d cells is at %s, the box at %s' % (
+            mask['width'], mask['height'], mask['place'], item['box']))
+    have = np.repeat(mask['runs'][0::2], mask['runs'][1::2]).reshape(y1 - y0, x1 - x0)
+    want = 255 * sigmoid(np.tensordot(coefficients, prototypes[:, y0:y1, x0:x1].astype(np.float64), 1))
+    if np.abs(have - want).max() > 0.51:
+        raise RuntimeError('the mask of %s is off by %.2f of 255' % (item['box'], np.abs(have - want).max()))
 
 
 def check_points(item, want, size):

@@ -245,9 +245,10 @@ class Builder:
     def points_of(self, numbers, centres, strides):
         """17 points: x and y around the cell, and how sure that they are seen."""
         rows = self.node('Reshape', numbers, self.ints(1, 17, 3, -1))
-        places = self.slice(rows, 0, 2, axis=2)
-        corner = self.node('Sub', centres, self.scalar(0.5))
-        moved = self.node('Mul', self.node('Add', self.node('Mul', places, self.scalar(2)), corner), strides)
+        places, origin = self.slice(rows, 0, 2, axis=2), centres
+        if self.export.family != 'v26':
+            places, origin = self.node('Mul', places, self.scalar(2)), self.node('Sub', centres, self.scalar(0.5))
+        moved = self.node('Mul', self.node('Add', places, origin), strides)
         seen = self.node('Sigmoid', self.slice(rows, 2, 3, axis=2))
         return self.node('Reshape', self.node('Concat', moved, seen, axis=2), self.ints(1, 51, -1))
 
@@ -349,7 +350,9 @@ class Builder:
         axis = -1
         joined = [self.node('Concat', *[self.flat(x) for x in part], axis=axis) for part in (boxes, scores, more) if part]
         angle = None
-        if export.task == 'obb':
+        if export.task == 'obb' and export.family == 'v26':
+            angle = joined[2]
+        elif export.task == 'obb':
             sure = self.node('Sub', self.node('Sigmoid', joined[2]), self.scalar(0.25))
             angle = self.node('Mul', sure, self.scalar(np.pi))
         box, centres, strides = self.boxes_of(joined[0], features, angle)

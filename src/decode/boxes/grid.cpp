@@ -17,8 +17,12 @@ namespace {
 enum class BoxForm { kCenterExp, kDistances, kDistribution, kTanhSigmoid };
 constexpr const char* kBoxForms[] = {"center-exp", "distances", "distribution", "tanh-sigmoid"};
 
+enum class AngleForm { kRadians, kSigmoid };
+constexpr const char* kAngleForms[] = {"radians", "sigmoid"};
+
 struct GridRule {
   BoxForm form = BoxForm::kCenterExp;
+  AngleForm angle = AngleForm::kRadians;
   float offset = 0;                         // of a cell's centre, in cells
   float point_offset = 0, point_scale = 1;  // of the place from which points count, and of points
   bool in_cells = true;                     // lengths are in cells, else in pixels
@@ -32,11 +36,12 @@ class GridGeometry final : public Geometry {
   Box box(const Level& level, const Hit& hit, const float* raw) const override {
     const Cell c = cell(level, hit, rule_.offset);
     const float w = rule_.width, h = rule_.height;
-    if (rule_.form == BoxForm::kDistances) return around(level, c, raw);
+    const float turn = level.angle.there() ? angle(raw[angle_at(level)]) : 0;
+    if (rule_.form == BoxForm::kDistances) return around(level, c, raw, turn);
     if (rule_.form == BoxForm::kDistribution) {
       float sides[4];
       for (int i = 0; i < 4; ++i) sides[i] = expected(raw, level.boxes.count / 4, i);
-      return around(level, c, sides);
+      return around(level, c, sides, turn);
     }
     if (rule_.form == BoxForm::kTanhSigmoid) {
       const float cx = (c.x + std::tanh(raw[0])) * level.stride_x / w;
@@ -48,6 +53,12 @@ class GridGeometry final : public Geometry {
     const float half_w = std::exp(raw[2]) * level.stride_x / 2;
     const float half_h = std::exp(raw[3]) * level.stride_y / 2;
     return {(cx - half_w) / w, (cy - half_h) / h, (cx + half_w) / w, (cy + half_h) / h};
+  }
+
+  // Three quarters of the half turn are beyond upright. Source: YOLOv8's head of oriented boxes.
+  float angle(float raw) const override {
+    constexpr float kPi = 3.14159265f;
+    return rule_.angle == AngleForm::kSigmoid ? (sigmoid_of(raw) - 0.25f) * kPi : raw;
   }
 
   void point(const Level& level, const Hit& hit, const Box&, float* x, float* y) const override {
@@ -68,9 +79,18 @@ class GridGeometry final : public Geometry {
             static_cast<float>(i / level.width) + offset};
   }
 
-  Box around(const Level& level, const Cell& c, const float* sides) const {
+  static int angle_at(const Level& level) { return level.boxes.count + level.offsets.count; }
+
+  // The sides of a box that is turned lie around the cell in the box's own directions, so its
+  // centre turns about the cell's.
+  Box around(const Level& level, const Cell& c, const float* sides, float turn) const {
     const float ux = rule_.in_cells ? level.stride_x : 1, uy = rule_.in_cells ? level.stride_y : 1;
-    const float x = c.x * level.stride_x, y = c.y * level.stride_y;
+    float x = c.x * level.stride_x, y = c.y * level.stride_y;
+    if (turn != 0) {
+      const float dx = (sides[2] - sides[0]) / 2 * ux, dy = (sides[3] - sides[1]) / 2 * uy;
+      x += dx * std::cos(turn) - dy * std::sin(turn) - dx;
+      y += dx * std::sin(turn) + dy * std::cos(turn) - dy;
+    }
     return {(x - sides[0] * ux) / rule_.width, (y - sides[1] * uy) / rule_.height,
             (x + sides[2] * ux) / rule_.width, (y + sides[3] * uy) / rule_.height};
   }
@@ -105,6 +125,7 @@ DecoderResult create_grid_decoder(const Json& params, Span<const NamedOutput> ou
   if (strides.empty()) in.fail("strides", "needs at least one");
   GridRule rule;
   rule.form = read_choice<BoxForm>(&in, "box", "center-exp", kBoxForms, "form of boxes");
+  rule.angle = read_choice<AngleForm>(&in, "angle", "radians", kAngleForms, "form of angles");
   const bool sides = rule.form == BoxForm::kDistances || rule.form == BoxForm::kDistribution;
   rule.offset = static_cast<float>(in.number("offset", sides ? 0.5 : 0));
   rule.point_offset = static_cast<float>(in.number("point_offset", double{rule.offset}));

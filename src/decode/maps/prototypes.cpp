@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/format.h"
 #include "base/grid.h"
@@ -53,11 +54,19 @@ class PrototypeMasks final : public MaskMaker {
 
 Result<std::unique_ptr<MaskMaker>> make_prototype_masks(Span<const NamedOutput> outputs,
                                                         const std::string& name, int count) {
+  // Heads by stride have outputs of as many channels, which are coefficients; the prototypes' map
+  // is the finest.
+  std::optional<size_t> finest;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Shape& shape = outputs[i].desc.shape;
     if (!name.empty() && outputs[i].name != name) continue;
     if (shape.rank != 4 || shape.n() != 1 || shape.c() != count) continue;
-    DVNN_ASSIGN(Table table, Table::make(outputs[i], i, shape.pixels()));
+    if (!finest || shape.pixels() > outputs[*finest].desc.shape.pixels()) finest = i;
+  }
+  if (finest) {
+    const NamedOutput& output = outputs[*finest];
+    const Shape& shape = output.desc.shape;
+    DVNN_ASSIGN(Table table, Table::make(output, *finest, shape.pixels()));
     return std::unique_ptr<MaskMaker>(new PrototypeMasks(std::move(table), shape.w(), shape.h()));
   }
   return Error{ErrorCode::kMalformed,

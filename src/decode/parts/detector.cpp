@@ -90,6 +90,7 @@ void Detector::place_hits() {
     raw_.clear();
     read(level.boxes, hit, &raw_);
     read(level.offsets, hit, &raw_);
+    read(level.angle, hit, &raw_);
     const Box box = geometry_->box(level, hit, raw_.data());
     // A box with a NaN would overlap none, and so be kept.
     if (!is_finite(box)) continue;
@@ -120,9 +121,10 @@ void Detector::turn_boxes() {
     raw_.clear();
     read(levels_[hits_[i].level].angle, hits_[i], &raw_);
     const Box& box = boxes_[i];
+    const float angle = geometry_->angle(raw_[0]);
     turned_.push_back({(box.x0 + box.x1) / 2 * width, (box.y0 + box.y1) / 2 * height,
                        (box.x1 - box.x0) * width, (box.y1 - box.y0) * height,
-                       std::isfinite(raw_[0]) ? raw_[0] : 0});
+                       std::isfinite(angle) ? angle : 0});
   }
 }
 
@@ -223,7 +225,8 @@ void Detector::add(const Hit& hit, const Box& box, objects::Objects* out) {
   if (level.angle.there()) {
     raw_.clear();
     read(level.angle, hit, &raw_);
-    if (std::isfinite(raw_[0])) add_outline(rules_.input, box, raw_[0], &object);
+    const float angle = geometry_->angle(raw_[0]);
+    if (std::isfinite(angle)) add_outline(rules_.input, box, angle, &object);
   }
   if (level.masks.there() && masks_) {
     raw_.clear();

@@ -16,8 +16,10 @@ namespace dvnn::decode {
 class Geometry {
  public:
   virtual ~Geometry() = default;
-  /// The box of `raw`: the level's numbers for boxes, then those for offsets.
+  /// The box of `raw`: the level's numbers for boxes, then those for offsets, then the angle's.
   virtual Box box(const Level& level, const Hit& hit, const float* raw) const = 0;
+  /// How far a box is turned clockwise in the picture, in radians, from the network's number.
+  virtual float angle(float raw) const { return raw; }
   /// A key point, given as the network gives it.
   virtual void point(const Level& level, const Hit& hit, const Box& box, float* x,
                      float* y) const = 0;

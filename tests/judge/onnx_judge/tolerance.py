@@ -193,10 +193,15 @@ class Noise:
             for i, name in enumerate(node.output):
                 if name in rounded:
                     copy.output[i] = name + '_e'
+            if node.op_type == 'DynamicQuantizeLinear':
+                copy.output[0] += '_e'
             nodes.append(copy)
             for name in rounded:
                 self.factors[name] = g.values[name]
                 nodes.append(helper.make_node('Mul', [name + '_e', name + '_n'], [name]))
+            if node.op_type == 'DynamicQuantizeLinear':
+                # The scale may be rounded before it divides, as what reads it may be the device.
+                nodes.append(helper.make_node('QuantizeLinear', [copy.input[0], *node.output[1:]], [node.output[0]]))
         if rounds:
             nodes = [made for node in nodes for made in self.rounding(node)]
         inputs = {g.input: g.values[g.input]}

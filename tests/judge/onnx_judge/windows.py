@@ -146,10 +146,10 @@ def pool(g, op):
         attributes['pads'] = [min(p, max(0, k - 1)) for p, k in zip(attributes['pads'], attributes['kernel_shape'] * 2)]
     if any(e > s for e, s in zip(extents, sides)) and 'auto_pad' not in attributes:
         raise Unfit('the window is larger than what is there')
-    # ONNX Runtime begins behind the picture's edge there, with a pad of -1, where its convolutions and TensorFlow,
+    # ONNX Runtime has a pad of -1 there, before the picture or behind it, where its convolutions and TensorFlow,
     # from which SAME comes, have none.
-    if attributes.get('auto_pad') == 'SAME_UPPER' and any(
-            (s - 1) // t * t + e - s < -1 for s, t, e in zip(sides, attributes.get('strides', [1, 1]), extents)):
+    if attributes.get('auto_pad', '').startswith('SAME') and any(
+            (s - 1) // t * t + e < s for s, t, e in zip(sides, attributes.get('strides', [1, 1]), extents)):
         raise Unfit('a negative pad')
     if g.chance(0.2) and g.opset >= (10 if op != 'LpPool' else 18) and 'auto_pad' not in attributes:
         attributes['ceil_mode'] = 1

@@ -6,6 +6,7 @@
 #include "elements/dvinfer/dvinfer.h"
 #include "elements/dvtrack/dvtrack.h"
 #include "kernels/instruction_sets.h"
+#include "log.h"
 #include "meta/zoneshapesmeta.h"
 #ifdef DVNN_HAVE_READ
 #include "elements/dvread/dvread.h"
@@ -23,6 +24,7 @@ static gboolean plugin_init(GstPlugin* plugin) {
         missing);
     return FALSE;
   }
+  dvnn::gst::connect_log();
   dvnn::gst::register_zone_shapes();
   gboolean good = GST_ELEMENT_REGISTER(dvconvert, plugin);
   good &= GST_ELEMENT_REGISTER(dvinfer, plugin);

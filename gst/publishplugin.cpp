@@ -2,8 +2,10 @@
 #include <gst/gst.h>
 
 #include "elements/dvpublish/dvpublish.h"
+#include "log.h"
 
 static gboolean plugin_init(GstPlugin* plugin) {
+  dvnn::gst::connect_log();
   return GST_ELEMENT_REGISTER(dvpublish, plugin);
 }
 

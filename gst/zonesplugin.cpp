@@ -2,9 +2,11 @@
 #include <gst/gst.h>
 
 #include "elements/dvzones/dvzones.h"
+#include "log.h"
 #include "meta/zoneshapesmeta.h"
 
 static gboolean plugin_init(GstPlugin* plugin) {
+  dvnn::gst::connect_log();
   dvnn::gst::register_zone_shapes();
   return GST_ELEMENT_REGISTER(dvzones, plugin);
 }

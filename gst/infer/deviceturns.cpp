@@ -5,6 +5,12 @@
 #include <thread>
 #include <utility>
 
+#include "log.h"
+
+DVNN_LOG_CATEGORY(turns_category, "dvturns", "Turns of streams on a device")
+#undef GST_CAT_DEFAULT
+#define GST_CAT_DEFAULT turns_category()
+
 namespace dvnn::gst {
 
 DeviceTurns::Turn::Turn(Turn&& other) noexcept
@@ -45,10 +51,21 @@ DeviceTurns::Turn DeviceTurns::take(const std::string& device, const void* membe
   Waiter waiter{member, {}};
   const auto place = line.waiters.insert(line.waiters.end(), &waiter);
   line.members.wait(member);
+  const bool waits = !is_turn_of(line, member);
+  if (waits) {
+    GST_LOG_ID(device.c_str(), "%p waits for its turn: %d of %d are taken, %zu members", member,
+               line.taken, at_once_, line.members.size());
+  }
   const bool has_turn =
       waiter.called.wait_for(lock, patience, [&] { return is_turn_of(line, member); });
   line.members.stop_waiting(member, has_turn);
   line.waiters.erase(place);
+  if (!has_turn) {
+    GST_INFO_ID(device.c_str(), "%p goes ahead without a turn, after %lld ms", member,
+                static_cast<long long>(patience.count()));
+  } else if (waits) {
+    GST_LOG_ID(device.c_str(), "it is the turn of %p", member);
+  }
   if (has_turn) {
     ++line.taken;
     turn.turns_ = this;

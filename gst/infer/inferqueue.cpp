@@ -7,11 +7,23 @@
 
 #include "base/guard.h"
 #include "infer/watchdog.h"
+#include "log.h"
+
+DVNN_LOG_CATEGORY(queue_category, "dvqueue", "Order of frames and their runs in dvinfer")
+#undef GST_CAT_DEFAULT
+#define GST_CAT_DEFAULT queue_category()
 
 namespace dvnn::gst {
 
-InferQueue::InferQueue(const Limits& limits, Work work, SetTask set_task)
-    : limits_(limits), work_(std::move(work)), set_task_(std::move(set_task)) {
+static unsigned long long count(uint64_t number) {
+  return number;
+}
+
+InferQueue::InferQueue(const Limits& limits, Work work, SetTask set_task, std::string name)
+    : name_(std::move(name)),
+      limits_(limits),
+      work_(std::move(work)),
+      set_task_(std::move(set_task)) {
   runs_.reserve(limits.inferences);
 }
 
@@ -32,9 +44,17 @@ bool InferQueue::has_room() const {
 GstFlowReturn InferQueue::push_frame(ItemPtr item, size_t ready) {
   std::unique_lock<std::mutex> lock(mutex_);
   auto ended = [&] { return flow_ != GST_FLOW_OK || eos_ || unexpected_; };
+  if (!ended() && !is_room(*item)) {
+    GST_LOG_ID(id(), "a frame waits for room: %zu of %zu inferences, %zu of %zu frames",
+               inferences_, limits_.inferences, frames_, limits_.frames);
+  }
   // An end that comes while this waits is for this frame, too.
   changed_.wait(lock, [&] { return ended() || is_room(*item); });
-  if (ended()) return flow_ != GST_FLOW_OK ? flow_ : GST_FLOW_EOS;
+  if (ended()) {
+    const GstFlowReturn flow = flow_ != GST_FLOW_OK ? flow_ : GST_FLOW_EOS;
+    GST_DEBUG_ID(id(), "a frame is refused: %s", gst_flow_get_name(flow));
+    return flow;
+  }
   item->times.admitted = g_get_monotonic_time();
   item->done = item->regions.empty();
   item->ready = std::min(ready, item->regions.size());
@@ -55,6 +75,8 @@ GstFlowReturn InferQueue::push_frame(ItemPtr item, size_t ready) {
   item->queued = true;
   item->number = ++pushed_;
   ++frames_;
+  GST_LOG_ID(id(), "frame %llu is queued, %zu of %zu regions ready; %zu frames, %zu inferences",
+             count(item->number), item->ready, item->regions.size(), frames_, inferences_);
   changed_.notify_all();
   return GST_FLOW_OK;
 }
@@ -66,6 +88,8 @@ bool InferQueue::push_region(const ItemPtr& item) {
     return false;
   }
   ++item->ready;
+  GST_LOG_ID(id(), "frame %llu: %zu of %zu regions ready", count(item->number), item->ready,
+             item->regions.size());
   item->open = item->ready < item->regions.size();
   changed_.notify_all();
   return true;
@@ -83,6 +107,8 @@ bool InferQueue::takes_regions(const InferItem& item) const {
 
 void InferQueue::fail_regions(const ItemPtr& item, Status why) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  GST_DEBUG_ID(id(), "frame %llu: no more regions: %s", count(item->number),
+               why.ok() ? "" : why.error().message.c_str());
   if (item->status.ok()) item->status = std::move(why);
   item->open = false;
   give_up_work(item.get());
@@ -107,6 +133,8 @@ void InferQueue::close(const ItemPtr& item) {
 void InferQueue::drop(const ItemPtr& item) {
   give_up_work(item.get());
   if (!item->queued) return;
+  GST_DEBUG_ID(id(), "frame %llu is dropped, as not all of its regions have come",
+               count(item->number));
   items_.erase(std::find(items_.begin(), items_.end(), item));
   item->queued = false;
   --frames_;
@@ -124,6 +152,8 @@ InferQueue::EventResult InferQueue::push_event(EventPtr event) {
     const bool lost_eos = type == GST_EVENT_EOS;
     if (!GST_EVENT_IS_STICKY(event.get()) || lost_eos) {
       const bool failed = flow_ == GST_FLOW_NOT_LINKED || flow_ < GST_FLOW_EOS;
+      GST_DEBUG_ID(id(), "event %s is refused: %s", gst_event_type_get_name(type),
+                   gst_flow_get_name(flow_));
       return {false, flow_, lost_eos && failed && !told_};
     }
   }
@@ -131,6 +161,8 @@ InferQueue::EventResult InferQueue::push_event(EventPtr event) {
   auto item = std::make_shared<InferItem>();
   item->object.reset(GST_MINI_OBJECT_CAST(event.release()));
   items_.push_back(std::move(item));
+  GST_DEBUG_ID(id(), "event %s is queued behind %zu items", gst_event_type_get_name(type),
+               items_.size() - 1);
   // The steps that may fail are done; the rest follows.
   if (eos_) {
     flow_ = GST_FLOW_OK;
@@ -152,10 +184,12 @@ void InferQueue::set_frame_limits(size_t frames, size_t held) {
 
 void InferQueue::wait_while_full() {
   std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait(lock, [&] {
+  const auto may_go_on = [&] {
     const bool ended = flow_ != GST_FLOW_OK || eos_ || unexpected_;
     return ended || limits_.held == 0 || frames_ + (busy_ ? 1 : 0) < limits_.held;
-  });
+  };
+  if (!may_go_on()) GST_LOG_ID(id(), "upstream waits: %zu frames are held", frames_);
+  changed_.wait(lock, may_go_on);
 }
 
 bool InferQueue::stand_aside() {
@@ -167,12 +201,14 @@ bool InferQueue::stand_aside() {
 
 bool InferQueue::drain() {
   std::unique_lock<std::mutex> lock(mutex_);
+  GST_LOG_ID(id(), "a query waits until %zu items have left", items_.size() + (busy_ ? 1 : 0));
   changed_.wait(lock, [&] { return flow_ != GST_FLOW_OK || (items_.empty() && !busy_); });
   return flow_ == GST_FLOW_OK;
 }
 
 void InferQueue::start_flush() {
   const std::lock_guard<std::mutex> lock(mutex_);
+  GST_DEBUG_ID(id(), "a flush starts; %zu frames are held", frames_);
   flow_ = GST_FLOW_FLUSHING;
   changed_.notify_all();
 }
@@ -180,6 +216,7 @@ void InferQueue::start_flush() {
 void InferQueue::stop_flush(bool start_task) {
   const std::lock_guard<std::mutex> lock(mutex_);
   drop_all();
+  GST_DEBUG_ID(id(), "the flush ends");
   flow_ = GST_FLOW_OK;
   eos_ = unexpected_ = busy_ = told_ = false;
   if (start_task) set_task_(true);
@@ -224,6 +261,8 @@ void InferQueue::settle(InferItem* item) {
   if (item->done || item->open || item->running > 0 || left) return;
   item->times.finished = g_get_monotonic_time();
   item->done = true;
+  GST_LOG_ID(id(), "frame %llu is done%s: %s", count(item->number), item->late ? ", late" : "",
+             item->status.ok() ? "good" : item->status.error().message.c_str());
   uncount(item);
   if (item->late) end_late(item);
   changed_.notify_all();
@@ -242,6 +281,8 @@ void InferQueue::remove_head() {
 // The worker keeps the item and may yet return: what goes on is another one with the frame.
 ItemPtr InferQueue::give_up_head(guint watchdog_ms) {
   const ItemPtr head = items_.front();
+  GST_WARNING_ID(id(), "frame %llu is given up: the device has not answered for %u ms",
+                 count(head->number), watchdog_ms);
   auto item = std::make_shared<InferItem>();
   item->status = no_answer(watchdog_ms);
   remove_head();
@@ -257,6 +298,8 @@ ItemPtr InferQueue::give_up_head(guint watchdog_ms) {
 // The frame goes; its regions are run on.
 ItemPtr InferQueue::leave_head() {
   const ItemPtr head = items_.front();
+  GST_LOG_ID(id(), "frame %llu leaves before its results: %zu of %zu regions are taken",
+             count(head->number), head->taken, head->regions.size());
   auto item = std::make_shared<InferItem>();
   late_.push_back(head);
   items_.pop_front();
@@ -290,6 +333,9 @@ void InferQueue::give_up_late(guint watchdog_ms) {
       ++late;
       continue;
     }
+    GST_WARNING_ID(id(),
+                   "late work of frame %llu is given up: the device has not answered for %u ms",
+                   count(item->number), watchdog_ms);
     auto failed = std::make_shared<InferItem>();
     failed->status = no_answer(watchdog_ms);
     failed->network = item->network;
@@ -331,6 +377,14 @@ void InferQueue::wait_for_head(std::unique_lock<std::mutex>* lock, guint watchdo
   constexpr std::chrono::microseconds kTick{20000};
   const bool watches = watchdog_ms > 0 && !(items_.empty() && late_.empty());
   const int64_t leave_by = items_.empty() ? 0 : items_.front()->leave_by_us;
+  if (!items_.empty() && items_.front()->is_frame()) {
+    const InferItem& head = *items_.front();
+    const Awaited now{head.number, head.ready, head.taken, head.running};
+    if (now != std::exchange(awaited_, now)) {
+      GST_LOG_ID(id(), "waits for frame %llu: of %zu regions %zu are ready, %zu taken, %zu running",
+                 count(head.number), head.regions.size(), head.ready, head.taken, head.running);
+    }
+  }
   if (leave_by > 0) {
     const std::chrono::microseconds left(leave_by - g_get_monotonic_time());
     changed_.wait_for(*lock, watches ? std::min(left, kTick) : left);
@@ -359,6 +413,10 @@ ItemPtr InferQueue::pop(guint watchdog_ms) {
       const ItemPtr head = items_.front();
       if (head->done) {
         remove_head();
+        if (head->is_frame()) {
+          GST_LOG_ID(id(), "frame %llu leaves, %lld us after it was queued", count(head->number),
+                     static_cast<long long>(g_get_monotonic_time() - head->times.admitted));
+        }
         return hand_out(head);
       }
       if (head->leave_by_us > 0 && g_get_monotonic_time() >= head->leave_by_us) {
@@ -372,6 +430,7 @@ ItemPtr InferQueue::pop(guint watchdog_ms) {
     if (watchdog_ms > 0) give_up_late(watchdog_ms);
     if (late_failed_.empty()) wait_for_head(&lock, watchdog_ms);
   }
+  GST_DEBUG_ID(id(), "the source side pauses: %s", gst_flow_get_name(flow_));
   set_task_(false);
   if (flow_ == GST_FLOW_FLUSHING) drop_all();
   changed_.notify_all();
@@ -387,6 +446,9 @@ bool InferQueue::drop_until_new_stream() {
       if (type == GST_EVENT_EOS || type == GST_EVENT_SEGMENT || type == GST_EVENT_STREAM_START) {
         return true;
       }
+    }
+    if (head.is_frame()) {
+      GST_DEBUG_ID(id(), "frame %llu is dropped: downstream has said EOS", count(head.number));
     }
     give_up_work(items_.front().get());
     remove_head();
@@ -408,6 +470,7 @@ InferQueue::Stopped InferQueue::finish(bool is_event, GstFlowReturn flow, bool t
     } else {
       flow_ = flow;
       told_ = told;
+      if (flow != GST_FLOW_OK) GST_DEBUG_ID(id(), "downstream says %s", gst_flow_get_name(flow));
     }
     if (flow_ == GST_FLOW_OK) return {};
   }
@@ -419,6 +482,7 @@ InferQueue::Stopped InferQueue::finish(bool is_event, GstFlowReturn flow, bool t
 void InferQueue::reconfigure() {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (flow_ != GST_FLOW_NOT_LINKED) return;
+  GST_DEBUG_ID(id(), "downstream is linked again");
   flow_ = GST_FLOW_OK;
   set_task_(true);
   changed_.notify_all();
@@ -448,6 +512,8 @@ bool InferQueue::work_once() {
   if (item->times.started == 0) item->times.started = since;
   ++item->running;
   runs_.push_back({item.get(), since});
+  GST_LOG_ID(id(), "frame %llu: region %zu of %zu is run; %zu under way", count(item->number),
+             region, item->regions.size(), runs_.size());
   lock.unlock();
   Status status = guarded("running a frame", [&] { return work_(item.get(), region); });
   lock.lock();
@@ -457,6 +523,9 @@ bool InferQueue::work_once() {
   runs_.erase(std::find_if(runs_.begin(), runs_.end(), is_this));
   --item->running;
   item->moved_us = g_get_monotonic_time();
+  GST_LOG_ID(id(), "frame %llu: region %zu was run in %lld us: %s", count(item->number), region,
+             static_cast<long long>(item->moved_us - since),
+             status.ok() ? "good" : status.error().message.c_str());
   if (!status.ok()) {
     if (item->status.ok()) item->status = std::move(status);
     give_up_work(item.get());

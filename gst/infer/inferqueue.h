@@ -25,12 +25,14 @@
 
 #include <gst/gst.h>
 
+#include <array>
 #include <condition_variable>
 #include <deque>
 #include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -110,7 +112,8 @@ class InferQueue {
     // that is to be queued. 0: no limit beside the others.
     size_t held = 0;
   };
-  InferQueue(const Limits& limits, Work work, SetTask set_task);
+  /// `name` is the element's, in the log.
+  InferQueue(const Limits& limits, Work work, SetTask set_task, std::string name = "queue");
 
   // --- sink side ---
   /// Queues a frame, waiting for room; refused frames are released. Its first `ready` regions can
@@ -182,6 +185,7 @@ class InferQueue {
   bool runs_end(guint watchdog_ms);
 
  private:
+  const char* id() const { return name_.c_str(); }
   bool is_room(const InferItem& item) const;
   bool takes_regions(const InferItem& item) const;
   void close(const ItemPtr& item);
@@ -207,6 +211,7 @@ class InferQueue {
     const InferItem* item;
     gint64 since_us;
   };
+  const std::string name_;
   Limits limits_;
   const Work work_;
   const SetTask set_task_;
@@ -217,6 +222,9 @@ class InferQueue {
   // Items whose frames have left: under way, done, and failed. Moving from list to list takes no
   // memory.
   std::list<ItemPtr> late_, late_done_, late_failed_;
+  // What the log has told of the head: its number, and its regions that are ready, taken, running.
+  using Awaited = std::array<uint64_t, 4>;
+  Awaited awaited_{};
   guint64 pushed_ = 0;     // frames
   size_t inferences_ = 0;  // in items_ and late_, not done
   size_t frames_ = 0;      // in items_

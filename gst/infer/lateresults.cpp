@@ -5,6 +5,11 @@
 #include <utility>
 
 #include "infer/knowntracks.h"
+#include "log.h"
+
+DVNN_LOG_CATEGORY(late_category, "dvlate", "Results that come after their frame")
+#undef GST_CAT_DEFAULT
+#define GST_CAT_DEFAULT late_category()
 
 namespace dvnn::gst {
 namespace {
@@ -49,7 +54,15 @@ void LateResults::add(InferItem* work) {
   for (Region& region : work->regions) {
     if (region.followed.track == 0 || !has_area(region.followed.box)) continue;
     Track& track = tracks_[region.followed.track];
-    if (track.number > work->number) continue;
+    if (track.number > work->number) {
+      GST_LOG("track %" G_GUINT64_FORMAT ": the result of frame %" G_GUINT64_FORMAT
+              " is older than what is known",
+              region.followed.track, work->number);
+      continue;
+    }
+    GST_LOG("track %" G_GUINT64_FORMAT ": the result of frame %" G_GUINT64_FORMAT
+            " waits for a frame with it",
+            region.followed.track, work->number);
     if (!track.result) ++waiting_;
     track.number = work->number;
     track.seen = now_;
@@ -65,6 +78,7 @@ std::optional<Region> LateResults::take(const Followed& now) {
   Region region = std::move(*track->second.result);
   track->second.result.reset();
   --waiting_;
+  GST_LOG("track %" G_GUINT64_FORMAT ": a late result joins a frame", now.track);
   const image::Transform moved = between(region.followed.box, now.box);
   region.shown.transform = region.shown.transform.after(moved);
   region.shown.part = moved.apply(region.shown.part);

@@ -6,6 +6,11 @@
 
 #include "base/guard.h"
 #include "infer/watchdog.h"
+#include "log.h"
+
+DVNN_LOG_CATEGORY(slots_category, "dvslots", "Slots of networks, and who takes them")
+#undef GST_CAT_DEFAULT
+#define GST_CAT_DEFAULT slots_category()
 
 namespace dvnn::gst {
 
@@ -34,6 +39,8 @@ Result<std::shared_ptr<SlotPool>> SlotPool::create(std::shared_ptr<network::Netw
     if (!slot.ok()) return slot.error();
     pool->free_.push_back(std::make_unique<PooledSlot>(PooledSlot{std::move(slot.value())}));
   }
+  GST_DEBUG_ID(pool->id(), "%zu slots, and %zu more for dvinfer's own conversions", counts.shared,
+               counts.reserve);
   return pool;
 }
 
@@ -44,6 +51,11 @@ bool SlotPool::may_take(Taker taker) const {
 Result<SlotPool::Taken> SlotPool::take(Taker taker, Clock::time_point deadline) {
   std::unique_lock<std::mutex> lock(mutex_);
   const Clock::time_point start = Clock::now();
+  const char* const who = taker == Taker::kUpstream ? "dvconvert" : "dvinfer";
+  if (!flushing_ && !may_take(taker)) {
+    GST_LOG_ID(id(), "no slot is free for %s: %zu of %zu are out, %zu not yet run", who, out_,
+               size(), working_);
+  }
   const bool ready =
       freed_.wait_until(lock, deadline, [&] { return flushing_ || may_take(taker); });
   Taken taken;
@@ -53,6 +65,8 @@ Result<SlotPool::Taken> SlotPool::take(Taker taker, Clock::time_point deadline) 
   } else if (ready) {
     DVNN_ASSIGN(taken.slot, hand_out(&lock));
     taken.outcome = Outcome::kTaken;
+    GST_LOG_ID(id(), "%s takes a slot after %lld us", who,
+               static_cast<long long>(taken.waited.count()));
   }
   return taken;
 }
@@ -102,11 +116,13 @@ void SlotPool::put_back(std::unique_ptr<PooledSlot> slot) {
   --out_;
   if (std::exchange(slot->working, false)) --working_;
   free_.push_back(std::move(slot));
+  GST_LOG_ID(id(), "a slot is free again: %zu of %zu are out", out_, size());
   freed_.notify_all();
 }
 
 void SlotPool::set_flushing(bool flushing) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  GST_DEBUG_ID(id(), flushing ? "nobody may take a slot" : "slots may be taken");
   flushing_ = flushing;
   freed_.notify_all();
 }

@@ -115,6 +115,8 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
   ~SlotPool() = default;
   static void release(SlotPool* pool) noexcept;
   bool may_take(Taker taker) const;
+  // In the log.
+  const char* id() const { return network_->model().name.c_str(); }
   Result<SlotPtr> hand_out(std::unique_lock<std::mutex>* lock);
   void put_back(std::unique_ptr<PooledSlot> slot);
 

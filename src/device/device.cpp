@@ -7,6 +7,7 @@
 
 #include "base/environment.h"
 #include "base/format.h"
+#include "base/log.h"
 #include "device/call_watch.h"
 #include "device/loader.h"
 #include "device/pixel_probe.h"
@@ -197,10 +198,13 @@ Result<std::shared_ptr<Device>> Device::open(const std::string& selector) {
   for (const std::string& path : candidates) {
     auto device = open_library(path);
     if (device.ok()) {
+      DVNN_LOG(kDevice, kInfo, "device '%s' is %s (%s)", choice.c_str(), path.c_str(),
+               device.value()->info().description.c_str());
       device.value()->passed_over_ = std::move(passed_over);
       return device;
     }
     const Error& error = device.error();
+    DVNN_LOG(kDevice, kInfo, "%s is passed over: %s", path.c_str(), error.message.c_str());
     causes += (causes.empty() ? "" : "; ") + error.message;
     if (error.code != ErrorCode::kNotFound) passed_over.push_back({path, error.message});
   }

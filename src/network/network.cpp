@@ -10,8 +10,10 @@
 #include <map>
 #include <mutex>
 
+#include "base/clock.h"
 #include "base/format.h"
 #include "base/guard.h"
+#include "base/log.h"
 #include "device/call_watch.h"
 #include "layers/bound_layer.h"
 #include "layers/workspace.h"
@@ -79,6 +81,8 @@ std::string registry_key(const NetworkSource& source, const std::string& selecto
 
 Result<std::shared_ptr<Network>> load_unshared(const NetworkSource& source,
                                                const std::string& device_selector) {
+  const int64_t start = now_us();
+  const auto passed_ms = [&] { return static_cast<long long>((now_us() - start) / 1000); };
   const bool generated = is_generated(source.path);
   Model model;
   if (!generated) {
@@ -99,6 +103,8 @@ Result<std::shared_ptr<Network>> load_unshared(const NetworkSource& source,
     auto replanned = source.replan(model, source.width, source.height, source.cancellation);
     if (!replanned.ok()) return replanned.error().within("network file '" + source.path + "'");
     model = std::move(replanned.value());
+    DVNN_LOG(kNetwork, kDebug, "'%s' is planned for %dx%d after %lld ms", source.path.c_str(),
+             source.width, source.height, passed_ms());
   }
   std::shared_ptr<const layers::CustomLibrary> library;
   if (!source.custom_layers.empty()) {
@@ -109,6 +115,9 @@ Result<std::shared_ptr<Network>> load_unshared(const NetworkSource& source,
   if (generated) return load_generated(source, std::move(dev));
   auto network = Network::create(std::move(model), std::move(dev), source.cancellation, library);
   if (!network.ok()) return network.error().within("network file '" + source.path + "'");
+  DVNN_LOG(kNetwork, kInfo, "network '%s' of '%s': %zu steps, loaded in %lld ms",
+           network.value()->model().name.c_str(), source.path.c_str(),
+           network.value()->model().steps.size(), passed_ms());
   return network;
 }
 
@@ -143,7 +152,11 @@ Result<std::shared_ptr<Network>> load_shared(Entry* entry, const NetworkSource& 
       // A device that does not answer the other is none that answers this one.
       if (watch) watch->follow(entry->loader);
     }
-    if (auto network = entry->network.lock()) return network;
+    if (auto network = entry->network.lock()) {
+      DVNN_LOG(kNetwork, kDebug, "network '%s' is loaded already, and shared",
+               network->model().name.c_str());
+      return network;
+    }
     entry->loading = true;
     entry->loader = watch;
   }
@@ -182,8 +195,11 @@ bool Slot::has_finite_outputs() const {
 }
 
 Result<std::unique_ptr<Slot>> Network::create_slot(const Cancellation* cancellation) {
+  const int64_t start = now_us();
   auto slot = guarded("making a slot", [&] { return make_slot(cancellation); });
   if (!slot.ok()) return slot.error().within("network '" + model_.name + "'");
+  DVNN_LOG(kNetwork, kDebug, "network '%s': a slot is made in %lld us", model_.name.c_str(),
+           static_cast<long long>(now_us() - start));
   return slot;
 }
 

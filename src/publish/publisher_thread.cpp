@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "base/log.h"
 #include "publish/publisher.h"
 
 namespace dvnn::publish {
@@ -47,12 +48,14 @@ void Publisher::run() {
       up_ = true;
       lost_ = false;
       pause_ = milliseconds(0);
+      DVNN_LOG(kPublisher, kInfo, "connected");
       tell_(Notice::kConnected, "");
     }
     const Clock::time_point now = Clock::now();
     if (stopping) break;
     if (connect_at_ && now >= *connect_at_) {
       connect_at_.reset();
+      DVNN_LOG(kPublisher, kDebug, "connects");
       transport_->connect();
     }
     const bool unwritten = write_drafts(kWrittenAtOnce);
@@ -106,6 +109,8 @@ void Publisher::handle_answers(const std::vector<Answer>& answers) {
     if (index >= sent_.size() || sent_[index].done) continue;
     sent_[index].done = true;
     sent_[index].rejected = answer.rejected;
+    DVNN_LOG(kPublisher, kEach, "message %llu is %s", static_cast<unsigned long long>(answer.token),
+             answer.rejected ? "rejected" : "acknowledged");
     if (answer.rejected) {
       drop(1, drop_reason_);
     } else if (!sent_[index].again) {
@@ -138,6 +143,8 @@ void Publisher::handle_loss(const std::string& why) {
   put_back_unsent();
   pause_ = std::clamp(pause_ * 2, settings_.least_pause, settings_.longest_pause);
   connect_at_ = Clock::now() + pause_;
+  DVNN_LOG(kPublisher, kInfo, "the connection is lost (%s): again in %lld ms", why.c_str(),
+           static_cast<long long>(pause_.count()));
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     ++stats_.losses;
@@ -224,6 +231,7 @@ void Publisher::spill() {
     queue_bytes_ = 0;
     stats_.queued += queue.size();  // until note_counts()
   }
+  DVNN_LOG(kPublisher, kDebug, "%zu messages go to the spool", queue.size());
   while (!queue.empty() && append_to_spool(queue.front())) queue.pop_front();
   if (queue.empty()) return;
   // The disk is full: they stay in memory, as long as there is room.
@@ -326,8 +334,13 @@ bool Publisher::send_one(const Message& message, std::optional<Spool::Place> pla
   sent_.push_back(std::move(sent));
   if (!transport_->send(last_token_ + 1, message)) {
     sent_.pop_back();
+    DVNN_LOG(kPublisher, kEach, "the transport takes nothing now: %zu are on their way",
+             sent_.size());
     return false;
   }
+  DVNN_LOG(kPublisher, kEach, "message %llu of %zu bytes is sent%s%s",
+           static_cast<unsigned long long>(last_token_ + 1), message.bytes(),
+           place ? ", from the spool" : "", again ? ", again" : "");
   ++last_token_;
   sent_bytes_ += sent_.back().bytes;
   stuck_since_.reset();
@@ -370,6 +383,9 @@ void Publisher::tell_drops(Clock::time_point now) {
   told_ = now;
   const uint64_t fresh = dropped - untold_drops_;
   untold_drops_ = dropped;
+  DVNN_LOG(kPublisher, kWarning, "%llu messages were dropped: %s",
+           static_cast<unsigned long long>(fresh),
+           drop_reason_.empty() ? "the queue is full" : drop_reason_.c_str());
   tell_(Notice::kDropped,
         format("%llu messages were dropped: ", static_cast<unsigned long long>(fresh)) +
             (drop_reason_.empty() ? "the queue is full" : drop_reason_));

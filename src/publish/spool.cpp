@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/format.h"
+#include "base/log.h"
 #include "publish/spool_segment.h"
 
 namespace dvnn::publish {
@@ -88,6 +89,8 @@ Result<std::unique_ptr<Spool>> Spool::open(const std::string& folder, const Boun
   DVNN_TRY(spool->open_folders());
   DVNN_TRY(spool->lock());
   DVNN_TRY(spool->scan());
+  DVNN_LOG(kSpool, kInfo, "'%s' holds %llu messages; %llu were lost before", folder.c_str(),
+           number(spool->messages()), number(spool->dropped_));
   return spool;
 }
 
@@ -282,6 +285,8 @@ void Spool::make_room(uint64_t bytes) {
 void Spool::drop_oldest() {
   const Segment& oldest = segments_.front();
   const uint64_t unread = oldest.records - oldest.read;
+  DVNN_LOG(kSpool, kDebug, "'%s' is full: its oldest segment goes, with %llu messages",
+           path_.c_str(), number(unread));
   dropped_ += unread;
   unread_ -= unread;
   remove_oldest();
@@ -301,8 +306,7 @@ void Spool::remove_oldest() {
   unlinkat(folder_.fd(), segment_name(oldest.first).c_str(), 0);
 }
 
-// --- reading
-// ---------------------------------------------------------------------------------------
+// --- reading ------------------------------------------------------------------------------------
 
 bool Spool::open_for_reading(uint64_t first) {
   if (reading_ && reading_segment_ == first) return true;
@@ -319,6 +323,8 @@ void Spool::close_reading() {
 // What is left of a segment in which no record is found any more is lost.
 void Spool::skip_damage(Segment* segment) {
   const uint64_t lost = segment->records - segment->read;
+  DVNN_LOG(kSpool, kWarning, "'%s': segment %llu is damaged, %llu messages are lost", path_.c_str(),
+           number(segment->first), number(lost));
   dropped_ += lost;
   unread_ -= lost;
   segment->records = segment->read;

@@ -10,6 +10,7 @@
 #include "tools/commands.h"
 #include "tools/draw_output.h"
 #include "tools/found_text.h"
+#include "tools/log_lines.h"
 #include "tools/npy.h"
 #include "tools/objects_json.h"
 #include "tools/options.h"
@@ -189,24 +190,27 @@ std::vector<std::string> with_folders_opened(const std::vector<std::string>& nam
 
 int run_command(int argc, char** argv) {
   RunOptions options;
-  gboolean json = FALSE;
+  gboolean json = FALSE, verbose = FALSE;
   NetworkTexts network;
   OptionText folder, drawn;
   std::vector<GOptionEntry> entries = network.entries();
-  entries.insert(entries.end(), {{"json", 0, 0, G_OPTION_ARG_NONE, &json,
-                                  "Print one JSON object per picture", nullptr},
-                                 {"threshold", 't', 0, G_OPTION_ARG_DOUBLE, &options.threshold,
-                                  "Least confidence of a detection, 0..1 (default 0.5)", "C"},
-                                 {"dump", 0, 0, G_OPTION_ARG_FILENAME, folder.out(),
-                                  "Write the input tensor, the input as the model defines it and "
-                                  "every raw output as .npy into "
-                                  "this folder",
-                                  "FOLDER"},
-                                 {"draw", 0, 0, G_OPTION_ARG_FILENAME, drawn.out(),
-                                  "Write each picture with what was found on it, or the picture "
-                                  "that the network makes, as .png into this folder",
-                                  "FOLDER"},
-                                 {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}});
+  entries.insert(
+      entries.end(),
+      {{"json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object per picture", nullptr},
+       {"threshold", 't', 0, G_OPTION_ARG_DOUBLE, &options.threshold,
+        "Least confidence of a detection, 0..1 (default 0.5)", "C"},
+       {"dump", 0, 0, G_OPTION_ARG_FILENAME, folder.out(),
+        "Write the input tensor, the input as the model defines it and "
+        "every raw output as .npy into "
+        "this folder",
+        "FOLDER"},
+       {"draw", 0, 0, G_OPTION_ARG_FILENAME, drawn.out(),
+        "Write each picture with what was found on it, or the picture "
+        "that the network makes, as .png into this folder",
+        "FOLDER"},
+       {"verbose", 'v', 0, G_OPTION_ARG_NONE, &verbose,
+        "Say on stderr which device is opened, and what takes how long", nullptr},
+       {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}});
   auto args = parse_options(
       "NETWORK.dvn|NETWORK.so PICTURE|FOLDER|INPUT.npy...",
       "Runs a network on pictures and prints the detections or the top 5; or on arrays of numbers.",
@@ -219,6 +223,7 @@ int run_command(int argc, char** argv) {
     return wrong_usage("run", format("--threshold %g is not in 0..1", options.threshold));
   }
   options.json = json;
+  if (verbose) log_to_stderr();
   options.dump_folder = folder.text();
   options.draw_folder = drawn.text();
   for (const auto& [option, path] :

@@ -280,6 +280,8 @@ static bool gst_dv_convert_fill_slot(GstDvConvert* self, GstBuffer* frame, size_
   }
   priv.request->intake->stats.time(dvnn::gst::InferStats::Time::kConversion,
                                    g_get_monotonic_time() - start);
+  GST_LOG_OBJECT(self, "region %zu is converted in %lld us", region,
+                 static_cast<long long>(g_get_monotonic_time() - start));
   dvnn::gst::attach_slot(frame, {std::move(slot), converter.value()->shown(), region});
   return true;
 }
@@ -305,6 +307,11 @@ static GstFlowReturn gst_dv_convert_look_at(GstDvConvert* self, GstBuffer* frame
     const gint64 start = g_get_monotonic_time();
     view.verdict =
         priv.request->decide(dvnn::gst::running_time(GST_BASE_TRANSFORM(self)->segment, frame));
+    GST_LOG_OBJECT(self, "frame at %" GST_TIME_FORMAT ": %zu regions, %s",
+                   GST_TIME_ARGS(GST_BUFFER_PTS(frame)), view.regions ? view.regions->size() : 1,
+                   view.verdict == Verdict::kInfer  ? "to be inferred"
+                   : view.verdict == Verdict::kLate ? "too late to be inferred"
+                                                    : "left out");
     if (view.verdict == Verdict::kInfer) gst_dv_convert_fill_slots(self, frame, view);
     if (view.verdict != Verdict::kInfer) priv.chooser.withdraw();
     priv.request->intake->latency.occupied(start, g_get_monotonic_time());

@@ -310,6 +310,8 @@ static void gst_dv_decode_without_outputs(GstDvDecode* self, GstBuffer* frame,
   const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
   const guint passes = meta ? gst_dv_objects_meta_get_n_passes(meta) : 0;
   if (passes > 0) network = gst_dv_objects_meta_get_pass(meta, passes - 1)->network;
+  GST_LOG_OBJECT(self, "frame at %" GST_TIME_FORMAT " has no outputs; %u passes of networks",
+                 GST_TIME_ARGS(GST_BUFFER_PTS(frame)), passes);
   if (passes > 0 && gst_dv_decode_is_accounted_for(meta, passes - 1)) {
     priv.is_fed = true;
   } else if (++priv.bare_frames == kBareFramesBeforeWarning) {
@@ -382,6 +384,7 @@ static void gst_dv_decode_before_transform(GstBaseTransform* trans, GstBuffer* f
 
 static gboolean gst_dv_decode_set_caps(GstBaseTransform* trans, GstCaps* incaps, GstCaps*) {
   const dvnn::image::Size size = dvnn::gst::frame_size(incaps);
+  GST_DEBUG_OBJECT(trans, "frames are %" GST_PTR_FORMAT, incaps);
   GST_DV_DECODE(trans)->priv->size = size;
   return size.width > 0 && size.height > 0;
 }

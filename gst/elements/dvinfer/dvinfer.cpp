@@ -122,7 +122,7 @@ static void gst_dv_infer_start(GstDvInfer* self) {
       [self](dvnn::gst::InferItem* item, size_t region) {
         return gst_dv_infer_run(self, item, region);
       },
-      [self](bool run) { gst_dv_infer_set_task(self, run); });
+      [self](bool run) { gst_dv_infer_set_task(self, run); }, GST_OBJECT_NAME(self));
   {
     const ObjectLock lock(self);
     priv.queue = std::move(queue);

@@ -118,6 +118,9 @@ static Verdict gst_dv_infer_decide(GstDvInfer* self, GstBuffer* frame, const Fra
 }
 
 static void gst_dv_infer_count_passed(GstDvInfer* self, Verdict verdict) {
+  GST_LOG_OBJECT(self, "the frame passes: %s",
+                 verdict == Verdict::kLate ? "the sink would drop its results as late"
+                                           : "the rules, or a busy network, leave it out");
   self->priv->intake->stats.count(verdict == Verdict::kLate ? InferStats::Count::kLate
                                                             : InferStats::Count::kPassed);
 }
@@ -177,11 +180,21 @@ static Status gst_dv_infer_take_frame(GstDvInfer* self, InferItem* item, FrameVi
                  "a buffer of other/tensors is of one region: lists of regions (dvconvert's "
                  "property regions) need frames downstream of dvinfer"};
   }
-  if (gst_dv_infer_take_slots(frame, *view, item)) return {};
+  if (gst_dv_infer_take_slots(frame, *view, item)) {
+    GST_LOG_OBJECT(self, "the frame comes with tensors: %zu regions", item->regions.size());
+    return {};
+  }
   item->nothing_to_see = item->regions.empty() && !view->verdict;
-  if (item->nothing_to_see) return {};
+  if (item->nothing_to_see) {
+    GST_LOG_OBJECT(self, "the frame passes: it has no regions to look at");
+    return {};
+  }
   const Verdict verdict = gst_dv_infer_decide(self, frame, *view, item->network->pool.get());
-  if (verdict == Verdict::kInfer) return {};
+  if (verdict == Verdict::kInfer) {
+    GST_LOG_OBJECT(self, "the frame is to be inferred: %zu regions are converted here",
+                   item->regions.size());
+    return {};
+  }
   item->regions.clear();
   gst_dv_infer_count_passed(self, verdict);
   if (verdict == Verdict::kLate) gst_dv_infer_post_qos(self, frame);
@@ -260,6 +273,7 @@ static GstFlowReturn gst_dv_infer_take_buffer(GstDvInfer* self, dvnn::gst::Buffe
   GstDvInferPrivate& priv = *self->priv;
   auto item = std::make_shared<InferItem>();
   const GstClockTime running_time = gst_dv_infer_running_time(self, buffer.get());
+  GST_LOG_OBJECT(self, "%" GST_PTR_FORMAT " comes", buffer.get());
   item->object.reset(GST_MINI_OBJECT_CAST(buffer.release()));
   item->times.arrived = g_get_monotonic_time();
   if (!priv.sink.have_video && !priv.sink.tensors_in) return GST_FLOW_NOT_NEGOTIATED;
@@ -314,6 +328,7 @@ static void gst_dv_infer_set_pool_flushing(GstDvInfer* self, bool flushing) {
 }
 
 static gboolean gst_dv_infer_flush_start(GstDvInfer* self, GstEvent* event) {
+  GST_DEBUG_OBJECT(self, "a flush starts");
   const gboolean result = gst_pad_push_event(self->srcpad, event);
   self->priv->queue->start_flush();
   gst_dv_infer_set_pool_flushing(self, true);
@@ -341,6 +356,7 @@ static gboolean gst_dv_infer_take_caps_event(GstDvInfer* self, EventPtr* event) 
     gst_dv_infer_post_error(self, Topic::kData, status.error());
     return FALSE;
   }
+  GST_DEBUG_OBJECT(self, "%" GST_PTR_FORMAT " comes, %" GST_PTR_FORMAT " leaves", caps, out.get());
   event->reset(gst_event_new_caps(out.get()));
   return TRUE;
 }

@@ -132,6 +132,7 @@ static void gst_dv_infer_report_stats(GstDvInfer* self, const InferRules& rules)
 static bool gst_dv_infer_handle_failure(GstDvInfer* self, const InferRules& rules,
                                         InferItem* item) {
   const Error& error = item->status.error();
+  GST_DEBUG_OBJECT(self, "the frame has failed: %s", error.message.c_str());
   item->regions.clear();
   if (rules.on_error == OnError::kError) {
     gst_dv_infer_post_error(self, Topic::kData, error);
@@ -198,9 +199,14 @@ static GstFlowReturn gst_dv_infer_push_frame(GstDvInfer* self, InferItem* item) 
 #ifdef DVNN_HAVE_TENSORS
   if (!item->tensors) gst_dv_infer_export(self, rules, *item, out.value().get());
 #endif
+  GST_LOG_OBJECT(self, "frame %" G_GUINT64_FORMAT " is pushed, with %zu regions", item->number,
+                 item->regions.size());
   const gint64 start = g_get_monotonic_time();
   const GstFlowReturn flow = gst_pad_push(self->srcpad, out.value().release());
   priv.intake->latency.blocked(start, g_get_monotonic_time());
+  GST_LOG_OBJECT(self, "frame %" G_GUINT64_FORMAT ": downstream says %s after %lld us",
+                 item->number, gst_flow_get_name(flow),
+                 static_cast<long long>(g_get_monotonic_time() - start));
   return flow;
 }
 
@@ -274,6 +280,9 @@ static void gst_dv_infer_take_qos(GstDvInfer* self, GstEvent* event) {
   gst_event_parse_qos(event, &type, &proportion, &diff, &timestamp);
   // A throttled sink wants fewer frames; none of them is late.
   if (type == GST_QOS_TYPE_THROTTLE || !GST_CLOCK_TIME_IS_VALID(timestamp)) return;
+  GST_LOG_OBJECT(self, "the sink says that a frame was %lld us %s",
+                 static_cast<long long>(diff > 0 ? diff : -diff) / 1000,
+                 diff > 0 ? "late" : "early");
   // Twice the lateness beyond the timestamp, as GstVideoDecoder does, to catch up.
   self->priv->intake->admission.set_earliest(
       diff > 0 ? timestamp + 2 * static_cast<GstClockTime>(diff) : GST_CLOCK_TIME_NONE, proportion);

@@ -130,7 +130,8 @@ static void gst_dv_publish_post(GstDvPublish* self, const char* state, const std
 static void gst_dv_publish_notice(GstDvPublish* self, Notice what, const std::string& why) {
   GstDvPublishPrivate& priv = *self->priv;
   const PublisherStats stats = gst_dv_publish_stats(self);
-  GST_INFO_OBJECT(self, "%d %s", static_cast<int>(what), why.c_str());
+  constexpr const char* kNotices[] = {"connected", "lost", "dropped", "problem"};
+  GST_INFO_OBJECT(self, "%s: %s", kNotices[static_cast<size_t>(what)], why.c_str());
   switch (what) {
     case Notice::kConnected:
       priv.warned_loss = false;
@@ -190,6 +191,7 @@ static void gst_dv_publish_flush(GstDvPublish* self, bool may_be_ended) {
   GstDvPublishPrivate& priv = *self->priv;
   const auto publisher = gst_dv_publish_publisher(self);
   if (!publisher || priv.flushed) return;
+  GST_DEBUG_OBJECT(self, "waits for delivery, for %u ms at most", priv.current.flush_timeout_ms);
   priv.flushing = may_be_ended;
   publisher->flush(std::chrono::milliseconds(priv.current.flush_timeout_ms));
   priv.flushing = false;

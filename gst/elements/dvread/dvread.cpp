@@ -151,6 +151,7 @@ static GstFlowReturn gst_dv_read_transform_ip(GstBaseTransform* trans, GstBuffer
           dvnn::gst::post_error(GST_ELEMENT(self), dvnn::gst::Topic::kData, status.error());
           return GST_FLOW_ERROR;
         }
+        GST_LOG_OBJECT(self, "frame at %" GST_TIME_FORMAT " is read", GST_TIME_ARGS(time));
         if (settings.post_messages) gst_dv_read_post(self, frame);
         return GST_FLOW_OK;
       });

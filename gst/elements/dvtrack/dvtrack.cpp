@@ -168,6 +168,10 @@ static GstFlowReturn gst_dv_track_transform_ip(GstBaseTransform* trans, GstBuffe
         const GstClockTime time = gst_dv_track_time_of(self, frame);
         gst_dv_track_follow_camera(&priv, frame, time);
         priv.tracks.follow(frame, time, dvnn::gst::frame_size(frame, self->priv->size));
+        if (const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame)) {
+          GST_LOG_OBJECT(self, "frame at %" GST_TIME_FORMAT ": %u objects", GST_TIME_ARGS(time),
+                         gst_dv_objects_meta_get_n_objects(meta));
+        }
         return GST_FLOW_OK;
       });
 }

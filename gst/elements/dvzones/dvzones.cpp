@@ -227,6 +227,8 @@ static GstFlowReturn gst_dv_zones_frame(GstDvZones* self, GstBuffer* frame) {
     priv.last = time;
     gst_dv_zones_collect(&priv, meta);
     priv.zones.update(static_cast<dvnn::zones::Time>(time), priv.sightings);
+    GST_LOG_OBJECT(self, "frame at %" GST_TIME_FORMAT ": %zu tracks, %zu events",
+                   GST_TIME_ARGS(time), priv.sightings.size(), priv.zones.events().size());
     if (!priv.zones.events().empty()) gst_dv_zones_tell(self, events.get());
   }
   gst_dv_zones_attach(self, frame, events.get());

@@ -10,7 +10,10 @@
 
 using dvnn::gst::InferRules;
 
-// One frame that arrives and one that leaves, beside those in flight.
+// Frames that are done and wait for a moment only, beside those that wait out the latency: workers
+// need not wait until the source pad's task has taken them.
+static constexpr guint64 kJustDone = 2;
+// Frames that the queue does not count: one that waits for room in it, and one that is pushed.
 static constexpr guint64 kAtPads = 2;
 
 GstClockTime gst_dv_infer_latency(GstDvInfer* self, const InferRules& rules) {
@@ -21,21 +24,25 @@ GstClockTime gst_dv_infer_latency(GstDvInfer* self, const InferRules& rules) {
 // As many frames may wait for their turn as arrive during the time that frames stay. With fewer, a
 // sink that shows frames that much later would hold up inference; with more, a slow sink would not
 // be felt upstream.
-guint64 gst_dv_infer_most_held(GstDvInfer* self, const InferRules& rules) {
-  if (!rules.active) return 1;
+static guint64 gst_dv_infer_most_queued(GstDvInfer* self, const InferRules& rules) {
   const GstClockTime latency = rules.latency_ms >= 0
                                    ? static_cast<GstClockTime>(rules.latency_ms) * GST_MSECOND
                                    : self->priv->intake->latency.reported();
   const guint64 frames = gst_util_uint64_scale_ceil(latency, self->priv->fps_n.load(),
                                                     GST_SECOND * self->priv->fps_d.load());
   constexpr guint64 kMost = 300;
-  const guint64 all = std::min(frames, kMost) + rules.max_in_flight + kAtPads;
+  return std::min(frames, kMost) + rules.max_in_flight + kJustDone;
+}
+
+guint64 gst_dv_infer_most_held(GstDvInfer* self, const InferRules& rules) {
+  if (!rules.active) return 1;
+  const guint64 all = gst_dv_infer_most_queued(self, rules) + kAtPads;
   return rules.max_held > 0 ? std::min<guint64>(all, rules.max_held) : all;
 }
 
 void gst_dv_infer_limit_frames(GstDvInfer* self, const InferRules& rules) {
   const auto queue = gst_dv_infer_queue(self);
-  if (queue) queue->set_frame_limits(gst_dv_infer_most_held(self, rules), rules.max_held);
+  if (queue) queue->set_frame_limits(gst_dv_infer_most_queued(self, rules), rules.max_held);
 }
 
 void gst_dv_infer_estimate_latency(GstDvInfer* self) {

@@ -10,7 +10,8 @@ void gst_dv_infer_estimate_latency(GstDvInfer* self);
 void gst_dv_infer_report_latency(GstDvInfer* self, const dvnn::gst::InferRules& rules);
 /// The latency for a pipeline that asks.
 GstClockTime gst_dv_infer_latency(GstDvInfer* self, const dvnn::gst::InferRules& rules);
-/// How many frames may be held at once, as the settings and the latency want it.
+/// How many frames the element holds at once at most, as the settings and the latency want it: in
+/// the queue, and at its pads.
 guint64 gst_dv_infer_most_held(GstDvInfer* self, const dvnn::gst::InferRules& rules);
-/// Limits the queue's frames so.
+/// Limits the queue's frames as the settings and the latency want it.
 void gst_dv_infer_limit_frames(GstDvInfer* self, const dvnn::gst::InferRules& rules);

@@ -71,6 +71,24 @@ guint announced(const std::string& properties) {
   return all;
 }
 
+// Plays to the end. Nothing leaves dvinfer, "infer", until `frames` have come.
+void play_held(Pipeline* pipeline, int frames, Gauge* gauge) {
+  GstElement* element = (*pipeline)["infer"];
+  // Before the count of what leaves, so that what waits here is still held.
+  const gulong block = add_probe(
+      element, "src",
+      static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_BLOCK | GST_PAD_PROBE_TYPE_BUFFER),
+      [](GstPad*, GstPadProbeInfo*, gpointer) { return GST_PAD_PROBE_OK; }, nullptr);
+  watch(element, gauge);
+  demand(pipeline,
+         gst_element_set_state(pipeline->get(), GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE);
+  demand(pipeline, pipeline->run_until([&] { return gauge->in >= frames; }, "frames came"));
+  GstPad* pad = gst_element_get_static_pad(element, "src");
+  gst_pad_remove_probe(pad, block);
+  gst_object_unref(pad);
+  demand(pipeline, pipeline->run_to_end());
+}
+
 }  // namespace
 
 // Nothing leaves until as many have come as may be held; then one more would be too many.
@@ -81,20 +99,7 @@ START_TEST(max_held_frames_are_held_and_no_more) {
         infer(Looks::kRed, "name=infer latency-ms=1000 max-held=" + std::to_string(most)) +
         " ! identity name=after ! dvdecode" + kSink);
     Gauge gauge;
-    GstElement* element = pipeline["infer"];
-    // Before the count of what leaves, so that what waits here is still held.
-    const gulong block = add_probe(
-        element, "src",
-        static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_BLOCK | GST_PAD_PROBE_TYPE_BUFFER),
-        [](GstPad*, GstPadProbeInfo*, gpointer) { return GST_PAD_PROBE_OK; }, nullptr);
-    watch(element, &gauge);
-    demand(&pipeline,
-           gst_element_set_state(pipeline.get(), GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE);
-    demand(&pipeline, pipeline.run_until([&] { return gauge.in >= most; }, "frames came"));
-    GstPad* pad = gst_element_get_static_pad(element, "src");
-    gst_pad_remove_probe(pad, block);
-    gst_object_unref(pad);
-    demand(&pipeline, pipeline.run_to_end());
+    play_held(&pipeline, most, &gauge);
     ck_assert_msg(gauge.most == most, "max-held=%d: %d", most, gauge.most.load());
     ck_assert_int_eq(gauge.out, 60);
     const std::string wrong = wrong_boxes(pipeline.arrivals());
@@ -151,14 +156,30 @@ START_TEST(upstream_is_told_how_many_of_its_buffers_are_kept) {
   ck_assert_uint_eq(announced("max-held=7 latency-ms=1000"), 7);
   ck_assert_uint_eq(announced("max-held=3 latency-ms=1000"), 3);
   ck_assert_uint_eq(announced("active=false"), 1);
-  // In flight, and one at each pad.
-  ck_assert_uint_eq(announced("max-in-flight=5 latency-ms=0"), 7);
+  ck_assert_uint_eq(announced("max-in-flight=5 max-held=20 latency-ms=0"), 9);
+}
+END_TEST
+
+// While nothing leaves, a source brings frames until one waits at the door.
+START_TEST(as_many_frames_are_held_as_upstream_is_told) {
+  for (const std::string limits : {"max-in-flight=1 latency-ms=0", "max-in-flight=5 latency-ms=0",
+                                   "max-in-flight=2 latency-ms=100", "max-held=4 latency-ms=100"}) {
+    const int told = static_cast<int>(announced(limits));
+    Pipeline pipeline(painted_source(60) + infer(Looks::kRed, "name=infer " + limits) +
+                      " ! identity name=after ! dvdecode" + kSink);
+    Gauge gauge;
+    play_held(&pipeline, told, &gauge);
+    ck_assert_msg(gauge.most == told, "%s: %d are held, %d announced", limits.c_str(),
+                  gauge.most.load(), told);
+    demand(&pipeline, pipeline.stop());
+  }
 }
 END_TEST
 
 DVNN_WATCHED_SUITE(gst_held, max_held_frames_are_held_and_no_more,
                    without_inference_frames_pass_in_the_thread_that_brings_them,
                    inference_is_switched_while_frames_are_held,
-                   upstream_is_told_how_many_of_its_buffers_are_kept)
+                   upstream_is_told_how_many_of_its_buffers_are_kept,
+                   as_many_frames_are_held_as_upstream_is_told)
 
 }  // namespace dvnn::test::held_tests
